@@ -25,24 +25,24 @@ use core_types::{
 };
 
 use crate::{
-    arena::{Arena, Form},
+    arena::{ArenaContents, DeviceArena},
     counts::ReadCounts,
     device::{done, queue},
-    known::Known,
+    known::KnownElements,
     queries,
 };
 
 /// Elements that can be read ahead.
 pub trait ReadAhead: Element + Copy {
     /// Reads what opens an arena at positions among `2^log_from`, and returns it with its places.
-    fn open(arena: &Arena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)>;
+    fn open(arena: &DeviceArena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)>;
 }
 
 /// Reads ahead the elements of an arena that will be needed, including `index`.
-pub(crate) fn read_ahead<D: ReadAhead>(arena: &Arena<D>, index: usize, known: &mut Known<D>) {
+pub(crate) fn read_ahead<D: ReadAhead>(arena: &DeviceArena<D>, index: usize, known: &mut KnownElements<D>) {
     if known.queries > 0 && known.proof != queries::proof() {
         // A tree may be of several proofs, which open it elsewhere.
-        *known = Known { whole: known.whole.take(), ..Known::default() };
+        *known = KnownElements { whole: known.whole.take(), ..KnownElements::default() };
     }
     known.proof = queries::proof();
     let mut count = queries::at_least();
@@ -61,22 +61,22 @@ pub(crate) fn read_ahead<D: ReadAhead>(arena: &Arena<D>, index: usize, known: &m
 }
 
 impl ReadAhead for M31 {
-    fn open(arena: &Arena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)> {
+    fn open(arena: &DeviceArena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)> {
         match arena.form() {
-            Form::Columns(columns) => open_columns(arena, columns, log_from, positions),
-            Form::Planes(folds) => open_layer(arena, folds.get(), log_from, positions),
-            Form::Nodes { .. } | Form::Other => Vec::new(),
+            ArenaContents::Columns(columns) => open_columns(arena, columns, log_from, positions),
+            ArenaContents::Planes(folds) => open_layer(arena, folds.get(), log_from, positions),
+            ArenaContents::Nodes { .. } | ArenaContents::Other => Vec::new(),
         }
     }
 }
 
 impl ReadAhead for QM31 {
-    fn open(_: &Arena<Self>, _: u32, _: &[u32]) -> Vec<(usize, Self)> {
+    fn open(_: &DeviceArena<Self>, _: u32, _: &[u32]) -> Vec<(usize, Self)> {
         Vec::new()
     }
 }
 
-fn open_columns(arena: &Arena<M31>, columns: &[ColumnAt], log_from: u32, positions: &[u32]) -> Vec<(usize, M31)> {
+fn open_columns(arena: &DeviceArena<M31>, columns: &[ColumnAt], log_from: u32, positions: &[u32]) -> Vec<(usize, M31)> {
     let q = queue();
     let log_leaves = columns.iter().map(|column| column.log_len).fold(log_from, u32::max);
     let params = OpenColumnsParams { log_from, log_leaves, queries: positions.len() as u32 };
@@ -96,7 +96,7 @@ fn open_columns(arena: &Arena<M31>, columns: &[ColumnAt], log_from: u32, positio
     places.zip(opened).collect()
 }
 
-fn open_layer(arena: &Arena<M31>, folds: u32, log_from: u32, positions: &[u32]) -> Vec<(usize, M31)> {
+fn open_layer(arena: &DeviceArena<M31>, folds: u32, log_from: u32, positions: &[u32]) -> Vec<(usize, M31)> {
     let log_size = (arena.len() / 4).ilog2();
     if folds > log_size || log_size > log_from {
         return Vec::new();
@@ -131,8 +131,8 @@ impl ReadAhead for Digest {
     /// Reads the sibling hashes of the paths to the root.
     ///
     /// The hashes on the paths follow from them.
-    fn open(arena: &Arena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)> {
-        let Form::Nodes { log_leaves, layer } = arena.form() else { return Vec::new() };
+    fn open(arena: &DeviceArena<Self>, log_from: u32, positions: &[u32]) -> Vec<(usize, Self)> {
+        let ArenaContents::Nodes { log_leaves, layer } = arena.form() else { return Vec::new() };
         let log_leaves = *log_leaves;
         let leaves: BTreeSet<u32> = match layer {
             None => positions.iter().flat_map(|&position| group(lifted(position, log_from, log_leaves), 1)).collect(),
@@ -157,7 +157,7 @@ fn group(leaf: u32, log_group: u32) -> core::ops::Range<u32> {
 /// The nodes of the paths from leaves to the root and their siblings.
 ///
 /// A leaf comes with its sibling.
-fn nodes(arena: &Arena<Digest>, log_leaves: u32, leaves: &[u32]) -> Vec<(usize, Digest)> {
+fn nodes(arena: &DeviceArena<Digest>, log_leaves: u32, leaves: &[u32]) -> Vec<(usize, Digest)> {
     let q = queue();
     let queries = leaves.len() as u32;
     let on_device = done(q.upload(leaves));

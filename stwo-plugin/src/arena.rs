@@ -12,12 +12,12 @@ use runtime::{AnyBuf, AnyRef};
 use crate::{
     device::done,
     folds::Folds,
-    known::{Known, Samples},
+    known::{KnownElements, Samples},
 };
 
 /// The contents of an arena, as far as they help to predict reads.
 #[derive(Debug)]
-pub(crate) enum Form {
+pub(crate) enum ArenaContents {
     /// Columns of a commitment.
     Columns(Vec<ColumnAt>),
     /// Four planes of one column of the secure field.
@@ -37,26 +37,26 @@ pub(crate) enum Form {
 }
 
 /// Device memory that is written once and then shared by the columns in it.
-pub struct Arena<D: Element> {
+pub struct DeviceArena<D: Element> {
     pub(crate) buf: AnyBuf<D>,
-    form: Form,
-    pub(crate) known: Mutex<Known<D>>,
+    form: ArenaContents,
+    pub(crate) known: Mutex<KnownElements<D>>,
     /// The coefficients of the four planes in `buf`.
     ///
     /// They come with the log of the domain that they were interpolated on.
-    interpolated: OnceLock<(u32, Arc<Arena<M31>>)>,
+    interpolated: OnceLock<(u32, Arc<DeviceArena<M31>>)>,
     /// Values at points outside the domain.
     pub(crate) samples: Mutex<Samples>,
 }
 
-impl<D: Element> fmt::Debug for Arena<D> {
+impl<D: Element> fmt::Debug for DeviceArena<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arena").field("len", &self.len()).field("form", &self.form).finish_non_exhaustive()
+        f.debug_struct("DeviceArena").field("len", &self.len()).field("form", &self.form).finish_non_exhaustive()
     }
 }
 
-impl<D: Element> Arena<D> {
-    pub(crate) fn new(buf: AnyBuf<D>, form: Form) -> Arc<Self> {
+impl<D: Element> DeviceArena<D> {
+    pub(crate) fn new(buf: AnyBuf<D>, form: ArenaContents) -> Arc<Self> {
         Arc::new(Self { buf, form, known: Mutex::default(), interpolated: OnceLock::new(), samples: Mutex::default() })
     }
 
@@ -68,14 +68,18 @@ impl<D: Element> Arena<D> {
         self.buf.view()
     }
 
-    pub(crate) const fn form(&self) -> &Form {
+    pub(crate) const fn form(&self) -> &ArenaContents {
         &self.form
     }
 
     /// The coefficients of the planes in the arena.
     ///
     /// `make` computes them once for the domain of `2^log_domain` points.
-    pub(crate) fn interpolated(&self, log_domain: u32, make: impl Fn() -> Arc<Arena<M31>>) -> Arc<Arena<M31>> {
+    pub(crate) fn interpolated(
+        &self,
+        log_domain: u32,
+        make: impl Fn() -> Arc<DeviceArena<M31>>,
+    ) -> Arc<DeviceArena<M31>> {
         let (known, arena) = self.interpolated.get_or_init(|| (log_domain, make()));
         if *known == log_domain { arena.clone() } else { make() }
     }
@@ -83,7 +87,7 @@ impl<D: Element> Arena<D> {
 
 /// A column of an arena: each `stride`-th element.
 pub(crate) struct Slice<D: Element> {
-    pub(crate) arena: Arc<Arena<D>>,
+    pub(crate) arena: Arc<DeviceArena<D>>,
     pub(crate) start: usize,
     pub(crate) len: usize,
     pub(crate) stride: usize,
@@ -106,12 +110,12 @@ impl<D: Element> fmt::Debug for Slice<D> {
 }
 
 impl<D: Element> Slice<D> {
-    pub(crate) const fn new(arena: Arc<Arena<D>>, start: usize, len: usize) -> Self {
+    pub(crate) const fn new(arena: Arc<DeviceArena<D>>, start: usize, len: usize) -> Self {
         Self { arena, start, len, stride: 1 }
     }
 
     /// All of an arena.
-    pub(crate) fn all(arena: Arc<Arena<D>>) -> Self {
+    pub(crate) fn all(arena: Arc<DeviceArena<D>>) -> Self {
         let len = arena.len();
         Self::new(arena, 0, len)
     }

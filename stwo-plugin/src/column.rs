@@ -12,7 +12,7 @@ use stwo::prover::backend::{Column, ColumnOps};
 
 use crate::{
     TrefoilBackend, Value,
-    arena::{Arena, Form, Slice},
+    arena::{ArenaContents, DeviceArena, Slice},
     device::{done, queue},
 };
 
@@ -22,14 +22,14 @@ use crate::{
 /// host until an operation needs it.
 #[derive(Clone, Debug)]
 pub struct DeviceColumn<T: Value> {
-    place: Place<T>,
+    place: ColumnStorage<T>,
     /// The copy of a column that is on the host.
     copied: OnceLock<Slice<T::Device>>,
 }
 
 /// Where the values are.
 #[derive(Clone, Debug)]
-enum Place<T: Value> {
+enum ColumnStorage<T: Value> {
     /// Nowhere: all are zero.
     Zeros(usize),
     Host(Vec<T>),
@@ -41,22 +41,22 @@ enum Place<T: Value> {
 type Later<T> = LazyLock<Vec<T>, Box<dyn FnOnce() -> Vec<T> + Send>>;
 
 impl<T: Value> DeviceColumn<T> {
-    const fn new(place: Place<T>) -> Self {
+    const fn new(place: ColumnStorage<T>) -> Self {
         Self { place, copied: OnceLock::new() }
     }
 
     pub(crate) const fn on_device(slice: Slice<T::Device>) -> Self {
-        Self::new(Place::Device(slice))
+        Self::new(ColumnStorage::Device(slice))
     }
 
     /// A column that is computed when it is read.
     pub(crate) fn later(len: usize, values: impl FnOnce() -> Vec<T> + Send + 'static) -> Self {
-        Self::new(Place::Later(len, Arc::new(LazyLock::new(Box::new(values)))))
+        Self::new(ColumnStorage::Later(len, Arc::new(LazyLock::new(Box::new(values)))))
     }
 
     /// Whether all values are zero because none was ever set.
     pub(crate) const fn is_untouched(&self) -> bool {
-        matches!(self.place, Place::Zeros(_))
+        matches!(self.place, ColumnStorage::Zeros(_))
     }
 
     /// Its values if they are on the host only.
@@ -64,7 +64,7 @@ impl<T: Value> DeviceColumn<T> {
     /// They are copied when a batch of columns is put together.
     pub(crate) fn host(&self) -> Option<&[T]> {
         match &self.place {
-            Place::Host(values) if self.copied.get().is_none() => Some(values),
+            ColumnStorage::Host(values) if self.copied.get().is_none() => Some(values),
             _ => None,
         }
     }
@@ -73,16 +73,16 @@ impl<T: Value> DeviceColumn<T> {
     pub(crate) fn slice(&self) -> Slice<T::Device> {
         let upload = |values: &[T]| done(queue().upload(&T::to_device(values)));
         match &self.place {
-            Place::Device(slice) => slice.clone(),
+            ColumnStorage::Device(slice) => slice.clone(),
             other => self
                 .copied
                 .get_or_init(|| {
                     let buf = match other {
-                        Place::Host(values) => upload(values),
-                        Place::Later(_, values) => upload(values),
-                        Place::Zeros(_) | Place::Device(_) => done(queue().zeros(self.len())),
+                        ColumnStorage::Host(values) => upload(values),
+                        ColumnStorage::Later(_, values) => upload(values),
+                        ColumnStorage::Zeros(_) | ColumnStorage::Device(_) => done(queue().zeros(self.len())),
                     };
-                    Slice::all(Arena::new(buf, Form::Other))
+                    Slice::all(DeviceArena::new(buf, ArenaContents::Other))
                 })
                 .clone(),
         }
@@ -91,19 +91,19 @@ impl<T: Value> DeviceColumn<T> {
     /// [`slice`](Self::slice), without keeping the column.
     pub(crate) fn into_slice(self) -> Slice<T::Device> {
         match self.place {
-            Place::Device(slice) => slice,
+            ColumnStorage::Device(slice) => slice,
             _ => self.slice(),
         }
     }
 
     /// The values, on the host from now on.
     fn host_mut(&mut self) -> &mut Vec<T> {
-        if !matches!(self.place, Place::Host(_)) {
-            self.place = Place::Host(self.to_cpu());
+        if !matches!(self.place, ColumnStorage::Host(_)) {
+            self.place = ColumnStorage::Host(self.to_cpu());
         }
         self.copied = OnceLock::new();
         match &mut self.place {
-            Place::Host(values) => values,
+            ColumnStorage::Host(values) => values,
             _ => unreachable!("the values were just put there"),
         }
     }
@@ -117,13 +117,13 @@ impl<T: Value> FromIterator<T> for DeviceColumn<T> {
 
 impl<T: Value> From<Vec<T>> for DeviceColumn<T> {
     fn from(values: Vec<T>) -> Self {
-        Self::new(Place::Host(values))
+        Self::new(ColumnStorage::Host(values))
     }
 }
 
 impl<T: Value> Column<T> for DeviceColumn<T> {
     fn zeros(len: usize) -> Self {
-        Self::new(Place::Zeros(len))
+        Self::new(ColumnStorage::Zeros(len))
     }
 
     /// A column of zeros: nothing here is ever uninitialized.
@@ -134,30 +134,30 @@ impl<T: Value> Column<T> for DeviceColumn<T> {
 
     fn to_cpu(&self) -> Vec<T> {
         match &self.place {
-            Place::Zeros(len) => vec![T::default(); *len],
-            Place::Host(values) => values.clone(),
-            Place::Later(_, values) => values.to_vec(),
-            Place::Device(slice) => slice.to_host().into_iter().map(T::from_device).collect(),
+            ColumnStorage::Zeros(len) => vec![T::default(); *len],
+            ColumnStorage::Host(values) => values.clone(),
+            ColumnStorage::Later(_, values) => values.to_vec(),
+            ColumnStorage::Device(slice) => slice.to_host().into_iter().map(T::from_device).collect(),
         }
     }
 
     fn len(&self) -> usize {
         match &self.place {
-            Place::Zeros(len) | Place::Later(len, _) => *len,
-            Place::Host(values) => values.len(),
-            Place::Device(slice) => slice.len,
+            ColumnStorage::Zeros(len) | ColumnStorage::Later(len, _) => *len,
+            ColumnStorage::Host(values) => values.len(),
+            ColumnStorage::Device(slice) => slice.len,
         }
     }
 
     fn at(&self, index: usize) -> T {
         match &self.place {
-            Place::Zeros(len) => {
+            ColumnStorage::Zeros(len) => {
                 assert!(index < *len, "index {index} of a column of {len}");
                 T::default()
             }
-            Place::Host(values) => values[index],
-            Place::Later(_, values) => values[index],
-            Place::Device(slice) => T::from_device(slice.at(index)),
+            ColumnStorage::Host(values) => values[index],
+            ColumnStorage::Later(_, values) => values[index],
+            ColumnStorage::Device(slice) => T::from_device(slice.at(index)),
         }
     }
 
@@ -167,12 +167,12 @@ impl<T: Value> Column<T> for DeviceColumn<T> {
 
     fn split_at_mid(self) -> (Self, Self) {
         match self.place {
-            Place::Zeros(len) => (Self::zeros(len / 2), Self::zeros(len - len / 2)),
-            Place::Device(slice) => {
+            ColumnStorage::Zeros(len) => (Self::zeros(len / 2), Self::zeros(len - len / 2)),
+            ColumnStorage::Device(slice) => {
                 let (left, right) = slice.halves();
                 (Self::on_device(left), Self::on_device(right))
             }
-            Place::Host(_) | Place::Later(..) => {
+            ColumnStorage::Host(_) | ColumnStorage::Later(..) => {
                 let mut left = self.to_cpu();
                 let right = left.split_off(left.len() / 2);
                 (left.into(), right.into())
@@ -213,7 +213,9 @@ impl ColumnOps<Blake2sHash> for TrefoilBackend {
 }
 
 /// Columns in one arena, and where each begins: where they are, or copied together.
-pub(crate) fn together(columns: &[Slice<core_types::field::M31>]) -> (Arc<Arena<core_types::field::M31>>, Vec<u64>) {
+pub(crate) fn together(
+    columns: &[Slice<core_types::field::M31>],
+) -> (Arc<DeviceArena<core_types::field::M31>>, Vec<u64>) {
     if let [first, rest @ ..] = columns
         && rest.iter().all(|column| Arc::ptr_eq(&first.arena, &column.arena))
     {
@@ -228,5 +230,5 @@ pub(crate) fn together(columns: &[Slice<core_types::field::M31>]) -> (Arc<Arena<
         start as u64
     });
     let starts = starts.collect();
-    (Arena::new(buf, Form::Other), starts)
+    (DeviceArena::new(buf, ArenaContents::Other), starts)
 }

@@ -38,7 +38,7 @@ use crate::{
 type Column<'a> = &'a Poly<TrefoilBackend>;
 
 /// A program of the constraints of a component, and its inputs.
-struct Program {
+struct ConstraintProgram {
     recorded: Recorded,
     /// Look-up elements, and the mean of the claimed sum after them.
     challenges: Vec<QM31>,
@@ -46,7 +46,7 @@ struct Program {
     preprocessed: Vec<usize>,
 }
 
-impl Program {
+impl ConstraintProgram {
     /// Records the constraints of `component` as they are in this proof.
     #[track_caller]
     fn new<E: FrameworkEval>(component: &FrameworkComponent<E>) -> Self {
@@ -127,7 +127,7 @@ impl<E: FrameworkEval> ComponentProver<TrefoilBackend> for FrameworkComponent<E>
             return;
         }
         let q = queue();
-        let program = Program::new(self);
+        let program = ConstraintProgram::new(self);
         let (columns, masks) = program.columns(self, trace);
         let (log_rows, log_size) = (program.recorded.log_rows(), self.max_constraint_log_degree_bound());
         let (log_domain, slices): (_, Vec<Slice<M31>>) = match evaluation_accumulator.evaluation_mode() {

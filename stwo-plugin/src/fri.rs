@@ -19,7 +19,7 @@ use stwo::{
 
 use crate::{
     TrefoilBackend,
-    arena::Form,
+    arena::ArenaContents,
     device::{done, queue},
     folds::Folds,
     layer::{column_of, planes},
@@ -46,7 +46,7 @@ fn fold(
         folded: folded.view_mut(),
     }));
     let after = match values.arena.form() {
-        Form::Planes(folds) => {
+        ArenaContents::Planes(folds) => {
             folds.fold(params.folds);
             if params.on_circle == 1 { Folds::after(folds.clone()) } else { Folds::default() }
         }

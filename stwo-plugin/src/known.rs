@@ -6,7 +6,7 @@ use core_types::{circle::CirclePoint, field::QM31};
 
 /// Elements that were read.
 #[derive(Debug)]
-pub(crate) struct Known<D> {
+pub(crate) struct KnownElements<D> {
     /// All of them.
     pub(crate) whole: Option<Vec<D>>,
     /// Some of them, by place.
@@ -17,7 +17,7 @@ pub(crate) struct Known<D> {
     pub(crate) queries: usize,
 }
 
-impl<D> Default for Known<D> {
+impl<D> Default for KnownElements<D> {
     fn default() -> Self {
         Self { whole: None, values: HashMap::new(), proof: 0, queries: 0 }
     }

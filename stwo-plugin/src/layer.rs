@@ -9,7 +9,7 @@ use stwo::prover::secure_column::SecureColumnByCoords;
 
 use crate::{
     DeviceColumn, TrefoilBackend,
-    arena::{Arena, Form, Slice},
+    arena::{ArenaContents, DeviceArena, Slice},
     device::{done, queue},
     folds::Folds,
 };
@@ -36,7 +36,7 @@ fn joined(columns: [Slice<M31>; 4]) -> Slice<M31> {
     for (plane, column) in columns.iter().enumerate() {
         done(queue().copy(column.view(), done(buf.slice_mut(plane * len..(plane + 1) * len))));
     }
-    Slice::all(Arena::new(buf, Form::Planes(Arc::default())))
+    Slice::all(DeviceArena::new(buf, ArenaContents::Planes(Arc::default())))
 }
 
 /// The buffer of planes, to be changed.
@@ -60,5 +60,5 @@ pub(crate) fn column(planes: &Slice<M31>) -> SecureColumnByCoords<TrefoilBackend
 
 /// The column whose planes are all of a buffer.
 pub(crate) fn column_of(buf: AnyBuf<M31>, folds: Folds) -> SecureColumnByCoords<TrefoilBackend> {
-    column(&Slice::all(Arena::new(buf, Form::Planes(Arc::new(folds)))))
+    column(&Slice::all(DeviceArena::new(buf, ArenaContents::Planes(Arc::new(folds)))))
 }

@@ -29,7 +29,7 @@ use stwo::{
 
 use crate::{
     DeviceColumn, TrefoilBackend,
-    arena::{Arena, Form, Slice},
+    arena::{ArenaContents, DeviceArena, Slice},
     column::together,
     device::{done, queue},
     folds::Folds,
@@ -43,7 +43,7 @@ const LOG_PACKED: u32 = PACKED_LEAF_SIZE.ilog2();
 fn tree(mut nodes: AnyBuf<Digest>, log_leaves: u32, layer: Option<(Arc<Folds>, u32)>) -> DeviceColumn<Blake2sHash> {
     done(queue().merkle_tree(MerkleTree { params: &MerkleTreeParams { log_leaves }, nodes: nodes.view_mut() }));
     queries::forget();
-    let arena = Arena::new(nodes, Form::Nodes { log_leaves, layer });
+    let arena = DeviceArena::new(nodes, ArenaContents::Nodes { log_leaves, layer });
     DeviceColumn::on_device(Slice::new(arena, 0, 1 << log_leaves))
 }
 
@@ -81,7 +81,7 @@ impl MerkleOpsLifted<Blake2sMerkleHasher> for TrefoilBackend {
         let leaves = done(nodes.slice_mut(0..1 << log_leaves));
         if let Some((planes, log_packed)) = layer(&columns)
             && columns[0].len == 1 << log_leaves
-            && let Form::Planes(folds) = planes.arena.form()
+            && let ArenaContents::Planes(folds) = planes.arena.form()
         {
             done(queue().merkle_secure_leaves(MerkleSecureLeaves {
                 params: &MerkleSecureLeavesParams { log_size: log_leaves + log_packed, log_packed },
@@ -105,7 +105,7 @@ impl MerkleOpsLifted<Blake2sMerkleHasher> for TrefoilBackend {
     /// All levels were built with the leaves.
     fn build_next_layer(prev_layer: &DeviceColumn<Blake2sHash>) -> DeviceColumn<Blake2sHash> {
         let level = prev_layer.slice();
-        if let Form::Nodes { log_leaves, .. } = level.arena.form() {
+        if let ArenaContents::Nodes { log_leaves, .. } = level.arena.form() {
             let params = MerkleTreeParams { log_leaves: *log_leaves };
             let at = (0..*log_leaves)
                 .find(|&k| (params.level(k) as usize, 1 << (log_leaves - k)) == (level.start, level.len));
@@ -126,7 +126,7 @@ fn in_a_row(column: Slice<M31>) -> Slice<M31> {
     if column.stride == 1 {
         return column;
     }
-    Slice::all(Arena::new(done(queue().upload(&column.to_host())), Form::Other))
+    Slice::all(DeviceArena::new(done(queue().upload(&column.to_host())), ArenaContents::Other))
 }
 
 impl PackLeavesOps for TrefoilBackend {

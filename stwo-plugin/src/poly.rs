@@ -36,7 +36,7 @@ use stwo::{
 
 use crate::{
     DeviceColumn, TrefoilBackend, Twiddles, Value,
-    arena::{Arena, Form, Slice},
+    arena::{ArenaContents, DeviceArena, Slice},
     device::{done, queue},
     samples::sample,
     twiddles::{is_canonic, twiddles},
@@ -47,7 +47,7 @@ type Evaluation = CircleEvaluation<TrefoilBackend, BaseField, BitReversedOrder>;
 type Coefficients = CircleCoefficients<TrefoilBackend>;
 
 /// Columns on one domain that follow each other.
-struct Run {
+struct DomainRun {
     log_size: u32,
     /// Log of the canonic domain that theirs is, or is the first part of.
     log_domain: u32,
@@ -56,7 +56,7 @@ struct Run {
     first: usize,
 }
 
-impl Run {
+impl DomainRun {
     const fn words(&self) -> core::ops::Range<usize> {
         self.first..self.first + (self.columns << self.log_size)
     }
@@ -70,13 +70,13 @@ impl Run {
 /// Sorts columns by the logs of size and domain, stably.
 ///
 /// Returns the order and the runs of equal logs.
-fn by_domain(logs: &[[u32; 2]]) -> (Vec<usize>, Vec<Run>) {
+fn by_domain(logs: &[[u32; 2]]) -> (Vec<usize>, Vec<DomainRun>) {
     let mut order: Vec<usize> = (0..logs.len()).collect();
     order.sort_by_key(|&column| logs[column]);
     let mut first = 0;
     let runs = order.chunk_by(|&a, &b| logs[a] == logs[b]).map(|columns| {
         let [log_size, log_domain] = logs[columns[0]];
-        let run = Run { log_size, log_domain, columns: columns.len(), first };
+        let run = DomainRun { log_size, log_domain, columns: columns.len(), first };
         first = run.words().end;
         run
     });
@@ -109,7 +109,7 @@ fn gathered(columns: Vec<DeviceColumn<BaseField>>) -> AnyBuf<M31> {
 }
 
 /// Interpolates columns.
-fn interpolate(run: &Run, twiddles: &Twiddles, buf: &mut AnyBuf<M31>) {
+fn interpolate(run: &DomainRun, twiddles: &Twiddles, buf: &mut AnyBuf<M31>) {
     let log_domain = run.log_domain;
     let domain = done(CanonicDomain::new(log_domain));
     done(queue().circle_interpolate_part(CircleInterpolatePart {
@@ -167,7 +167,7 @@ pub(crate) fn evaluate_all(polynomials: &[&Coefficients], log_blowup: u32, twidd
         columns.extend((0..run.len()).map(|k| ColumnAt::new((first + (k << log_size)) as u64, log_size)));
         first = end;
     }
-    let arena = Arena::new(buf, Form::Columns(columns.clone()));
+    let arena = DeviceArena::new(buf, ArenaContents::Columns(columns.clone()));
     let mut values = vec![Slice::new(arena.clone(), 0, 0); placed.len()];
     for (column, at) in placed.iter().zip(columns) {
         values[column.number] = Slice::new(arena.clone(), at.first as usize, 1 << at.log_len);
@@ -183,7 +183,7 @@ impl PolyOps for TrefoilBackend {
         let log_domain = itwiddles.itwiddles.log_domain(eval.domain);
         let slice = eval.values.slice();
         let (arena, len) = (&slice.arena, slice.len);
-        if !matches!(arena.form(), Form::Planes(_)) || arena.len() != 4 * len {
+        if !matches!(arena.form(), ArenaContents::Planes(_)) || arena.len() != 4 * len {
             drop(slice);
             return Self::interpolate_columns(vec![eval], itwiddles).swap_remove(0);
         }
@@ -191,9 +191,9 @@ impl PolyOps for TrefoilBackend {
         let arena = arena.interpolated(log_domain, || {
             let mut buf = done(queue().alloc(arena.len()));
             done(queue().copy(arena.view(), buf.view_mut()));
-            let run = Run { log_size, log_domain, columns: 4, first: 0 };
+            let run = DomainRun { log_size, log_domain, columns: 4, first: 0 };
             interpolate(&run, &itwiddles.itwiddles, &mut buf);
-            Arena::new(buf, Form::Columns(run.columns().collect()))
+            DeviceArena::new(buf, ArenaContents::Columns(run.columns().collect()))
         });
         CircleCoefficients::new(DeviceColumn::on_device(Slice::new(arena, slice.start, len)))
     }
@@ -210,8 +210,8 @@ impl PolyOps for TrefoilBackend {
         for run in &runs {
             interpolate(run, twiddles, &mut buf);
         }
-        let places: Vec<_> = runs.iter().flat_map(Run::columns).collect();
-        let arena = Arena::new(buf, Form::Columns(places.clone()));
+        let places: Vec<_> = runs.iter().flat_map(DomainRun::columns).collect();
+        let arena = DeviceArena::new(buf, ArenaContents::Columns(places.clone()));
         let mut made: Vec<_> = order.into_iter().zip(places).collect();
         made.sort_unstable_by_key(|(column, _)| *column);
         let coefficients =
@@ -249,7 +249,7 @@ impl PolyOps for TrefoilBackend {
         assert!(slice.len <= 1 << log_size, "a polynomial of {} coefficients in 2^{log_size}", slice.len);
         let mut buf = done(queue().zeros(1 << log_size));
         done(queue().copy(slice.view(), done(buf.slice_mut(0..slice.len))));
-        CircleCoefficients::new(DeviceColumn::on_device(Slice::all(Arena::new(buf, Form::Other))))
+        CircleCoefficients::new(DeviceColumn::on_device(Slice::all(DeviceArena::new(buf, ArenaContents::Other))))
     }
 
     fn evaluate(poly: &Coefficients, domain: CircleDomain, twiddles: &TwiddleTree<Self>) -> Evaluation {

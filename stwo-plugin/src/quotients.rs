@@ -40,7 +40,7 @@ use stwo::{
 
 use crate::{
     TrefoilBackend,
-    arena::{Arena, Form, Slice},
+    arena::{ArenaContents, DeviceArena, Slice},
     device::{done, queue},
     folds::Folds,
     layer::{column, column_of, into_planes},
@@ -50,7 +50,7 @@ use crate::{
 
 /// The terms of the columns in one arena.
 #[derive(Default)]
-struct Part {
+struct ArenaTerms {
     columns: Vec<ColumnAt>,
     terms: Vec<DeepTerm>,
     factors: Vec<QM31>,
@@ -117,7 +117,7 @@ impl QuotientOps for TrefoilBackend {
                 }
                 slopes.push(slope);
             }
-            let arena = Arena::new(numerators, Form::Other);
+            let arena = DeviceArena::new(numerators, ArenaContents::Other);
             for ((k, &batch), slope) in part.numbers.iter().enumerate().zip(slopes) {
                 accumulated_numerators_vec.push(AccumulatedNumerators {
                     sample_point: sample_batches[batch].point,
@@ -162,7 +162,7 @@ impl QuotientOps for TrefoilBackend {
             columns: quotients.view_mut(),
         }));
         let mut values = done(q.alloc(4 << log_domain));
-        let coefficients = Slice::all(Arena::new(quotients, Form::Other));
+        let coefficients = Slice::all(DeviceArena::new(quotients, ArenaContents::Other));
         extend(&coefficients, log_size, log_domain, &twiddles.twiddles, values.view_mut());
         let domain = CanonicCoset::new(lifting_log_size).circle_domain();
         SecureEvaluation::new(domain, column_of(values, Folds::default()))
@@ -171,13 +171,13 @@ impl QuotientOps for TrefoilBackend {
 
 /// The terms of the columns in `arena`.
 fn part(
-    arena: &Arc<Arena<M31>>,
+    arena: &Arc<DeviceArena<M31>>,
     slices: &[Slice<M31>],
     sample_batches: &[ColumnSampleBatch],
     lines: &[Vec<(SecureField, SecureField, SecureField)>],
     log_size: u32,
-) -> Part {
-    let mut part = Part::default();
+) -> ArenaTerms {
+    let mut part = ArenaTerms::default();
     let mut places = vec![None; slices.len()];
     for (slice, place) in slices.iter().zip(&mut places) {
         if Arc::ptr_eq(&slice.arena, arena) {
@@ -217,5 +217,5 @@ fn one_after_the_other(parts: Vec<Slice<M31>>) -> Slice<M31> {
         done(queue().copy(part.view(), done(buf.slice_mut(first..first + part.len))));
         first += part.len;
     }
-    Slice::all(Arena::new(buf, Form::Other))
+    Slice::all(DeviceArena::new(buf, ArenaContents::Other))
 }

@@ -6,16 +6,16 @@ use backend_api::{Buffer as _, BufferRef as _, Queue};
 
 use crate::{
     ahead::{ReadAhead, read_ahead},
-    arena::{Arena, Slice},
+    arena::{DeviceArena, Slice},
     counts::ReadCounts,
     device::{done, queue, reads_wait},
-    known::Known,
+    known::KnownElements,
 };
 
 /// The most elements that are copied to the host as a whole when one of them is read.
 const WHOLE: usize = 1 << 10;
 
-impl<D: ReadAhead> Arena<D> {
+impl<D: ReadAhead> DeviceArena<D> {
     /// One element.
     fn at(&self, index: usize) -> D {
         let one = |index| done(queue().read(done(self.buf.slice(index..index + 1))))[0];
@@ -34,7 +34,7 @@ impl<D: ReadAhead> Arena<D> {
     }
 
     /// All elements, if there are few of them.
-    fn whole<'k>(&self, known: &'k mut Known<D>) -> Option<&'k Vec<D>> {
+    fn whole<'k>(&self, known: &'k mut KnownElements<D>) -> Option<&'k Vec<D>> {
         if self.len() > WHOLE {
             return None;
         }

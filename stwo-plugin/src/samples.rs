@@ -16,7 +16,7 @@ use core_types::{
 };
 
 use crate::{
-    arena::{Form, Slice},
+    arena::{ArenaContents, Slice},
     counts::ReadCounts,
     device::{done, queue, reads_wait},
     known::{Point, Samples},
@@ -57,7 +57,7 @@ pub(crate) fn sample(column: &Slice<M31>, point: Point) -> QM31 {
 
 /// How many columns of its length follow each other from `column` on.
 fn following(column: &Slice<M31>) -> usize {
-    let Form::Columns(columns) = column.arena.form() else { return 1 };
+    let ArenaContents::Columns(columns) = column.arena.form() else { return 1 };
     let after = columns.partition_point(|at| at.first <= column.start as u64);
     let Some(own) = columns[..after].last() else { return 1 };
     let run = columns[after..].iter().take_while(|at| at.log_len == own.log_len).last();

@@ -7,7 +7,7 @@ use std::{fs, path::Path};
 use anyhow::{Context, Result, ensure};
 use xshell::{Shell, cmd};
 
-use crate::{program::Program, step::check_quietly, tally::Tally};
+use crate::{program::BuildProfile, step::check_quietly, tally::Tally};
 
 /// Where the bundle is put together.
 const FOLDER: &str = "target/gpu-bundle";
@@ -19,11 +19,11 @@ const MAX_BYTES: u64 = 60 << 20;
 ///
 /// The folder is for a GPU machine without Rust and network.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
-    let built = Program::Release.build(sh);
+    let built = BuildProfile::Release.build(sh);
     if !built.failed.is_empty() {
         return Ok(built);
     }
-    assemble(sh, Program::Release, FOLDER)?;
+    assemble(sh, BuildProfile::Release, FOLDER)?;
     let bytes = size(&sh.current_dir().join(FOLDER))?;
     ensure!(bytes <= MAX_BYTES, "{FOLDER} holds {bytes} bytes, more than {MAX_BYTES}");
     println!(
@@ -36,7 +36,7 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
 /// Runs a bundle of `program`, which is built, on the simulated device.
 ///
 /// Its script runs through all stages and leaves their reports.
-pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
+pub(crate) fn try_out(sh: &Shell, program: BuildProfile) -> Result<Tally> {
     let scratch = sh.create_temp_dir()?;
     let (folder, out) = (scratch.path().join("bundle"), scratch.path().join("out"));
     assemble(sh, program, &folder)?;
@@ -60,7 +60,7 @@ pub(crate) fn try_out(sh: &Shell, program: Program) -> Result<Tally> {
     Ok(tally)
 }
 
-fn assemble(sh: &Shell, program: Program, folder: impl AsRef<Path>) -> Result<()> {
+fn assemble(sh: &Shell, program: BuildProfile, folder: impl AsRef<Path>) -> Result<()> {
     let folder = folder.as_ref();
     sh.remove_path(folder)?;
     sh.create_dir(folder)?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The kind of work that a time measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+pub(crate) enum WorkKind {
     /// A tier of `test`.
     Tier,
     /// A command under a title.
@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     OpGroup,
 }
 
-impl Kind {
+impl WorkKind {
     /// Heading of a table.
     pub(crate) const fn plural(self) -> &'static str {
         match self {
@@ -37,13 +37,13 @@ impl Kind {
 }
 
 /// Seconds by name.
-pub(crate) type Times = BTreeMap<Kind, BTreeMap<String, f64>>;
+pub(crate) type Times = BTreeMap<WorkKind, BTreeMap<String, f64>>;
 
 /// Times of the running task.
 static TIMES: Mutex<Times> = Mutex::new(Times::new());
 
 /// Adds `seconds` to the time of `name`.
-pub(crate) fn note(kind: Kind, name: &str, seconds: f64) {
+pub(crate) fn note(kind: WorkKind, name: &str, seconds: f64) {
     let mut times = TIMES.lock().unwrap_or_else(PoisonError::into_inner);
     *times.entry(kind).or_default().entry(name.to_owned()).or_default() += seconds;
 }

@@ -37,14 +37,14 @@ pub(crate) fn run(sh: &Shell, check: bool) -> Result<Tally> {
 }
 
 /// One line of the list.
-struct Function<'a> {
+struct ForwardedFunction<'a> {
     name: &'a str,
     /// `name: type` of each argument, as written.
     arguments: &'a str,
     since: Option<&'a str>,
 }
 
-impl<'a> Function<'a> {
+impl<'a> ForwardedFunction<'a> {
     fn parse(line: &'a str) -> Result<Self> {
         let malformed = || format!("`{line}`: expected `name(argument: type, ...) [since MAJOR.MINOR]`");
         let (name, rest) = line.split_once('(').with_context(malformed)?;
@@ -57,9 +57,9 @@ impl<'a> Function<'a> {
     }
 
     /// How a register or stack slot sees each argument.
-    fn classes(&self) -> Result<Vec<Class>> {
+    fn classes(&self) -> Result<Vec<ArgumentClass>> {
         let types = self.arguments.split(", ").filter(|argument| !argument.is_empty());
-        types.map(|argument| argument.split_once(": ").map_or("", |(_, ty)| ty)).map(Class::of_ours).collect()
+        types.map(|argument| argument.split_once(": ").map_or("", |(_, ty)| ty)).map(ArgumentClass::of_ours).collect()
     }
 }
 
@@ -67,7 +67,7 @@ impl<'a> Function<'a> {
 ///
 /// Two declarations of a function must agree on it, and on nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum ArgumentClass {
     Pointer,
     Word8,
     Word16,
@@ -78,7 +78,7 @@ enum Class {
     Record,
 }
 
-impl Class {
+impl ArgumentClass {
     fn of_ours(ty: &str) -> Result<Self> {
         Ok(match ty {
             "u8" => Self::Word8,
@@ -95,7 +95,7 @@ impl Class {
 }
 
 /// The functions that `cust_raw` imports, by name.
-struct Imports(BTreeMap<String, Vec<Class>>);
+struct Imports(BTreeMap<String, Vec<ArgumentClass>>);
 
 impl Imports {
     fn of_cust_raw(root: &Path) -> Result<Self> {
@@ -126,7 +126,7 @@ impl Imports {
             let ForeignItem::Fn(function) = item else { continue };
             let classes = function.sig.inputs.iter().map(|argument| match argument {
                 FnArg::Typed(argument) => names.class(&argument.ty),
-                FnArg::Receiver(_) => Class::Record,
+                FnArg::Receiver(_) => ArgumentClass::Record,
             });
             imports.insert(function.sig.ident.to_string(), classes.collect());
         }
@@ -143,26 +143,28 @@ struct Names<'a> {
 }
 
 impl Names<'_> {
-    fn class(&self, ty: &Type) -> Class {
+    fn class(&self, ty: &Type) -> ArgumentClass {
         let path = match ty {
-            Type::Ptr(_) | Type::BareFn(_) => return Class::Pointer,
+            Type::Ptr(_) | Type::BareFn(_) => return ArgumentClass::Pointer,
             Type::Path(path) => path,
-            _ => return Class::Record,
+            _ => return ArgumentClass::Record,
         };
         let Some(name) = path.path.segments.last().map(|segment| segment.ident.to_string()) else {
-            return Class::Record;
+            return ArgumentClass::Record;
         };
         match name.as_str() {
-            "c_uchar" => Class::Word8,
-            "c_ushort" => Class::Word16,
-            "c_int" | "c_uint" | "u32" | "i32" => Class::Word32,
-            "c_longlong" | "c_ulonglong" | "u64" | "usize" => Class::Word64,
-            "f32" => Class::Float,
+            "c_uchar" => ArgumentClass::Word8,
+            "c_ushort" => ArgumentClass::Word16,
+            "c_int" | "c_uint" | "u32" | "i32" => ArgumentClass::Word32,
+            "c_longlong" | "c_ulonglong" | "u64" | "usize" => ArgumentClass::Word64,
+            "f32" => ArgumentClass::Float,
             // Of functions only; a record is never optional.
-            "Option" => Class::Pointer,
-            name if self.enums.iter().any(|item| item.strip_suffix("_enum").unwrap_or(item) == name) => Class::Word32,
-            "CUresult" => Class::Word32,
-            name => self.aliases.get(name).map_or(Class::Record, |ty| self.class(ty)),
+            "Option" => ArgumentClass::Pointer,
+            name if self.enums.iter().any(|item| item.strip_suffix("_enum").unwrap_or(item) == name) => {
+                ArgumentClass::Word32
+            }
+            "CUresult" => ArgumentClass::Word32,
+            name => self.aliases.get(name).map_or(ArgumentClass::Record, |ty| self.class(ty)),
         }
     }
 }
@@ -170,11 +172,11 @@ impl Names<'_> {
 /// The generated files by name: the list of typed functions and the stubs of everything else.
 fn generate(list: &str, imports: &Imports) -> Result<[(&'static str, String); 2]> {
     let lines = list.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let functions = lines.map(Function::parse).collect::<Result<Vec<_>>>()?;
+    let functions = lines.map(ForwardedFunction::parse).collect::<Result<Vec<_>>>()?;
     let mut forward = String::new();
     let mut own = String::new();
     for (at, function) in functions.iter().enumerate() {
-        let Function { name, arguments, since } = function;
+        let ForwardedFunction { name, arguments, since } = function;
         ensure!(functions[..at].iter().all(|earlier| earlier.name != *name), "`{name}` is listed twice");
         let classes = function.classes().with_context(|| format!("in `{name}`"))?;
         match (imports.0.get(*name), since) {

@@ -16,7 +16,7 @@ pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
     jobs: impl IntoIterator<Item = T>,
     run: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<R> {
-    let feed = |queue: &Queue<T>| {
+    let feed = |queue: &JobQueue<T>| {
         jobs.into_iter().enumerate().for_each(|(place, job)| queue.push(Reverse(place), job));
         Ok(())
     };
@@ -27,10 +27,10 @@ pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
 ///
 /// One job runs at a time until `feed` returns, then one on each core.
 pub(crate) fn while_fed<W: Ord + Send, T: Send, R: Default + AddAssign + Send, F>(
-    feed: impl FnOnce(&Queue<T, W>) -> Result<F>,
+    feed: impl FnOnce(&JobQueue<T, W>) -> Result<F>,
     run: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<(F, R)> {
-    let queue = Queue { state: Mutex::new(State { jobs: Vec::new(), closed: false }), changed: Condvar::new() };
+    let queue = JobQueue { state: Mutex::new(QueueState { jobs: Vec::new(), closed: false }), changed: Condvar::new() };
     let work = || -> Result<R> {
         let mut sum = R::default();
         while let Some(job) = queue.pop() {
@@ -58,19 +58,19 @@ pub(crate) fn while_fed<W: Ord + Send, T: Send, R: Default + AddAssign + Send, F
 }
 
 /// Jobs that wait, with their weights.
-pub(crate) struct Queue<T, W = Reverse<usize>> {
-    state: Mutex<State<T, W>>,
+pub(crate) struct JobQueue<T, W = Reverse<usize>> {
+    state: Mutex<QueueState<T, W>>,
     changed: Condvar,
 }
 
-struct State<T, W> {
+struct QueueState<T, W> {
     jobs: Vec<(W, T)>,
     /// Whether no more jobs come.
     closed: bool,
 }
 
 /// Closes a queue when it is dropped.
-struct Closing<'a, T, W: Ord>(&'a Queue<T, W>);
+struct Closing<'a, T, W: Ord>(&'a JobQueue<T, W>);
 
 impl<T, W: Ord> Drop for Closing<'_, T, W> {
     fn drop(&mut self) {
@@ -79,8 +79,8 @@ impl<T, W: Ord> Drop for Closing<'_, T, W> {
     }
 }
 
-impl<T, W: Ord> Queue<T, W> {
-    fn lock(&self) -> MutexGuard<'_, State<T, W>> {
+impl<T, W: Ord> JobQueue<T, W> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<T, W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn runs_jobs_while_it_is_fed_and_the_heaviest_first() {
         let (started, order) = (std::sync::mpsc::channel(), Mutex::new(Vec::new()));
         let (sender, receiver) = started;
-        let feed = |queue: &Queue<usize, usize>| {
+        let feed = |queue: &JobQueue<usize, usize>| {
             queue.push(0, 100);
             receiver.recv().unwrap(); // the first job runs
             (1..20).for_each(|job| queue.push(job, job));
@@ -137,7 +137,7 @@ mod tests {
         let (fed, sum) = while_fed(feed, run).unwrap();
         assert_eq!((fed, sum.passed, order.into_inner().unwrap()[0]), ("fed", 20, 100));
         let failed = while_fed(
-            |queue: &Queue<usize, usize>| -> Result<()> {
+            |queue: &JobQueue<usize, usize>| -> Result<()> {
                 queue.push(0, 1);
                 anyhow::bail!("no more")
             },
@@ -151,7 +151,7 @@ mod tests {
         let (running, ended) = std::sync::mpsc::channel::<()>();
         thread::spawn(move || {
             let _running = running;
-            let feed = |_: &Queue<usize, usize>| -> Result<()> { panic!("no feed") };
+            let feed = |_: &JobQueue<usize, usize>| -> Result<()> { panic!("no feed") };
             let _ = while_fed(feed, |_| Ok(Tally::default()));
         });
         let limit = std::time::Duration::from_mins(1);

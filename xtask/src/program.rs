@@ -11,14 +11,14 @@ use crate::{mpi, step::check, tally::Tally};
 
 /// How the program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Program {
+pub(crate) enum BuildProfile {
     /// As the tests are, with overflow checks: shared dependencies are compiled once.
     Dev,
     /// As it ships.
     Release,
 }
 
-impl Program {
+impl BuildProfile {
     /// Compiles the program.
     pub(crate) fn build(self, sh: &Shell) -> Tally {
         match self {

@@ -18,13 +18,13 @@ const SILENCE: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(250);
 
 /// The running steps, each with its beginning, and the time of the last line.
-struct Steps {
+struct RunningSteps {
     under_way: Vec<(String, Instant)>,
     told: Instant,
 }
 
 /// `None` while no step runs and no thread displays progress.
-static STEPS: Mutex<Option<Steps>> = Mutex::new(None);
+static STEPS: Mutex<Option<RunningSteps>> = Mutex::new(None);
 
 /// Hidden unless standard error is a terminal.
 static BAR: LazyLock<ProgressBar> = LazyLock::new(|| {
@@ -32,33 +32,33 @@ static BAR: LazyLock<ProgressBar> = LazyLock::new(|| {
     ProgressBar::new_spinner().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 });
 
-fn steps() -> MutexGuard<'static, Option<Steps>> {
+fn steps() -> MutexGuard<'static, Option<RunningSteps>> {
     STEPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Shows `title` for as long as `work` takes.
 pub(crate) fn during<R>(title: &str, work: impl FnOnce() -> R) -> R {
-    let _step = Step::begin(title);
+    let _step = RunningStep::begin(title);
     work()
 }
 
 /// A running step, until it is dropped.
-struct Step(String, Instant);
+struct RunningStep(String, Instant);
 
-impl Step {
+impl RunningStep {
     fn begin(title: &str) -> Self {
         let step = Self(title.to_owned(), Instant::now());
         let mut steps = steps();
         if steps.is_none() {
             thread::spawn(tell);
         }
-        let steps = steps.get_or_insert_with(|| Steps { under_way: Vec::new(), told: Instant::now() });
+        let steps = steps.get_or_insert_with(|| RunningSteps { under_way: Vec::new(), told: Instant::now() });
         steps.under_way.push((step.0.clone(), step.1));
         step
     }
 }
 
-impl Drop for Step {
+impl Drop for RunningStep {
     fn drop(&mut self) {
         let mut steps = steps();
         let Some(steps) = &mut *steps else { return };
@@ -83,7 +83,7 @@ fn tell() {
     loop {
         thread::sleep(TICK);
         let mut steps = steps();
-        let Some(Steps { under_way, told }) = &mut *steps else { return };
+        let Some(RunningSteps { under_way, told }) = &mut *steps else { return };
         if under_way.is_empty() {
             *steps = None;
             return;

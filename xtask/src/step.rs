@@ -39,7 +39,7 @@ fn timed(title: &str, run: impl FnOnce() -> Result<(), String>) -> Tally {
             eprintln!("error: {error}");
         }
         let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::Kind::Check, title, seconds);
+        clock::note(clock::WorkKind::Check, title, seconds);
         eprintln!("== {title}: {} in {seconds:.1} s", if passed { "passed" } else { "FAILED" });
     });
     Tally::of(title, passed)
@@ -95,7 +95,7 @@ pub(crate) fn cargo_test(sh: &Shell, title: &str, args: &[&str]) -> Result<Tally
         tally += Tally::of(title, false);
     }
     let seconds = start.elapsed().as_secs_f64();
-    clock::note(clock::Kind::Check, title, seconds);
+    clock::note(clock::WorkKind::Check, title, seconds);
     eprintln!("== {title}: {tally} in {seconds:.1} s");
     Ok(tally)
 }

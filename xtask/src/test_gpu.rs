@@ -4,7 +4,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    program::Program,
+    program::BuildProfile,
     step::{check, skip},
     tally::Tally,
 };
@@ -21,7 +21,7 @@ const SANITIZED_ELEMENTS: &str = "4096";
 /// The suite on the real driver.
 ///
 /// No device is a failure, unless `allow_none`; with `REQUIRE_CUDA=1` it always is one.
-pub(crate) fn run(sh: &Shell, program: Program, sanitize: bool, allow_none: bool) -> Result<Tally> {
+pub(crate) fn run(sh: &Shell, program: BuildProfile, sanitize: bool, allow_none: bool) -> Result<Tally> {
     let title = "conformance on gpu";
     if std::env::var_os("TREFOIL_CUDA_LIBRARY").is_some_and(|library| library == "sim") {
         println!("FAILED: {title}: TREFOIL_CUDA_LIBRARY=sim puts the simulated driver in the place of the real one");

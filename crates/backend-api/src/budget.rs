@@ -26,10 +26,10 @@ use crate::BackendError;
 /// ```
 #[derive(Clone)]
 pub struct Budget {
-    inner: Arc<Inner>,
+    inner: Arc<BudgetCounters>,
 }
 
-struct Inner {
+struct BudgetCounters {
     limit: u64,
     live: AtomicU64,
     peak: AtomicU64,
@@ -39,7 +39,9 @@ impl Budget {
     /// A budget of `limit_bytes`.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Self {
-        Self { inner: Arc::new(Inner { limit: limit_bytes, live: AtomicU64::new(0), peak: AtomicU64::new(0) }) }
+        Self {
+            inner: Arc::new(BudgetCounters { limit: limit_bytes, live: AtomicU64::new(0), peak: AtomicU64::new(0) }),
+        }
     }
 
     /// A budget that only counts.

@@ -23,15 +23,15 @@ const PEER_FAILED: u8 = 5;
 
 /// Arguments that cannot be used together.
 #[derive(Debug)]
-pub(crate) struct Usage(pub(crate) String);
+pub(crate) struct UsageError(pub(crate) String);
 
-impl fmt::Display for Usage {
+impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Usage {}
+impl std::error::Error for UsageError {}
 
 /// The error of a child process that could not start, for this process to repeat.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
     let (code, hint) = match error.downcast_ref::<OpenError>() {
         Some(OpenError::Settings(_)) => (USAGE, "`trefoil doctor` lists every variable and what it accepts"),
         Some(OpenError::Unavailable { .. }) => (UNAVAILABLE, "`trefoil doctor` lists the backends and their reasons"),
-        None if error.is::<Usage>() => (USAGE, ""),
+        None if error.is::<UsageError>() => (USAGE, ""),
         None if error.downcast_ref() == Some(&JoinError::NotBuilt) => (
             UNAVAILABLE,
             "`cargo build --release --package trefoil-cli --features mpi` builds it with MPI; to make independent \

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::exit::Usage;
+use crate::exit::UsageError;
 
 /// The most bytes of a pipe or a device, which may have no end.
 const MAX_STREAM: u64 = 1 << 28;
@@ -34,13 +34,15 @@ impl<'a> Named<'a> {
 /// Refuses a file that is written and that another option names too, however it is spelled.
 ///
 /// Devices may be named twice: `/dev/null` keeps nothing.
-pub(crate) fn refuse_shared(files: &[Named<'_>]) -> Result<(), Usage> {
-    let identities: Vec<_> = files.iter().map(|file| Identity::of(file.path)).collect();
+pub(crate) fn refuse_shared(files: &[Named<'_>]) -> Result<(), UsageError> {
+    let identities: Vec<_> = files.iter().map(|file| FileIdentity::of(file.path)).collect();
     for (k, (file, identity)) in files.iter().zip(&identities).enumerate() {
         for (other, same) in files.iter().zip(&identities).take(k) {
             if (file.written || other.written) && identity.is_some() && identity == same {
                 let (first, second, path) = (other.by, file.by, file.path.display());
-                return Err(Usage(format!("{first} and {second} are the same file, {path}: expected different files")));
+                return Err(UsageError(format!(
+                    "{first} and {second} are the same file, {path}: expected different files"
+                )));
             }
         }
     }
@@ -49,7 +51,7 @@ pub(crate) fn refuse_shared(files: &[Named<'_>]) -> Result<(), Usage> {
 
 /// What tells whether two paths are one file.
 #[derive(Debug, PartialEq, Eq)]
-enum Identity {
+enum FileIdentity {
     /// A file that is there, by its device and number.
     #[cfg(unix)]
     Node(u64, u64),
@@ -57,7 +59,7 @@ enum Identity {
     Path(PathBuf),
 }
 
-impl Identity {
+impl FileIdentity {
     /// `None` for devices and where there can be no file.
     fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
@@ -213,7 +215,7 @@ mod tests {
     #[test]
     fn what_is_read_twice_or_keeps_nothing_may_be_named_twice() {
         let (null, here) = (Path::new("/dev/null"), Path::new("."));
-        let shared = |files: &[Named<'_>]| refuse_shared(files).err().map(|Usage(message)| message);
+        let shared = |files: &[Named<'_>]| refuse_shared(files).err().map(|UsageError(message)| message);
         assert_eq!(shared(&[Named::written("--a", null), Named::written("--b", null)]), None);
         assert_eq!(shared(&[Named::read("--a", here), Named::read("--b", here)]), None);
         let message =

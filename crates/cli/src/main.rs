@@ -28,7 +28,7 @@ use runtime::{OpenError, SettingsError};
 
 use crate::{
     args::{Cli, Command},
-    exit::Usage,
+    exit::UsageError,
     files::{Named, refuse_shared},
     profile::Profile,
 };
@@ -53,7 +53,7 @@ fn run(cli: &Cli) -> Result<()> {
         return Err(OpenError::from(SettingsError::Unknown { name }).into());
     }
     if let Some(reason) = cli.command.has_no_profile().filter(|_| cli.profile.is_some()) {
-        return Err(Usage(format!("`--profile` shows the ops of one process, and {reason}")).into());
+        return Err(UsageError(format!("`--profile` shows the ops of one process, and {reason}")).into());
     }
     let mut files = cli.command.files();
     files.extend(cli.profile.as_deref().map(|path| Named::written("--profile", path)));

@@ -27,20 +27,20 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// system has no unnamed files: what was there is replaced, not changed, unless the system allows
 /// only that. A pipe or a device is written to as it is. Behind a symbolic link, it is the file it
 /// points to.
-pub(crate) struct Output {
-    place: Place,
+pub(crate) struct OutputFile {
+    place: OutputDestination,
     path: PathBuf,
 }
 
 /// Where the bytes go.
-enum Place {
+enum OutputDestination {
     /// To a file of this path.
     Named { at: PathBuf, public: bool },
     /// A file that is open already.
     Open { file: File, is_stdout: bool },
 }
 
-impl Output {
+impl OutputFile {
     /// A file that will have this path, readable by its owner alone.
     pub(crate) fn begin(path: &Path) -> Result<Self> {
         Self::open(path, false)
@@ -52,13 +52,13 @@ impl Output {
     }
 
     fn open(path: &Path, public: bool) -> Result<Self> {
-        let place = Place::find(path, public).with_context(|| format!("writing {}", path.display()))?;
+        let place = OutputDestination::find(path, public).with_context(|| format!("writing {}", path.display()))?;
         Ok(Self { place, path: path.to_owned() })
     }
 
     /// Whether the bytes go to standard output, where nothing else should then be.
     pub(crate) const fn is_stdout(&self) -> bool {
-        matches!(self.place, Place::Open { is_stdout: true, .. })
+        matches!(self.place, OutputDestination::Open { is_stdout: true, .. })
     }
 
     /// Writes the bytes. A file that takes its name does so here.
@@ -67,7 +67,7 @@ impl Output {
     }
 }
 
-impl Place {
+impl OutputDestination {
     fn find(path: &Path, public: bool) -> io::Result<Self> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
@@ -236,11 +236,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("result");
         let files = || fs::read_dir(folder.path()).unwrap().count();
-        let output = Output::begin(&path).unwrap();
+        let output = OutputFile::begin(&path).unwrap();
         assert_eq!(files(), 0, "nothing would be left of an interrupted program");
         output.finish(b"whole").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
-        Output::begin(&path).unwrap().finish(b"new").unwrap();
+        OutputFile::begin(&path).unwrap().finish(b"new").unwrap();
         assert_eq!((fs::read(&path).unwrap(), files()), (b"new".to_vec(), 1));
     }
 
@@ -251,7 +251,7 @@ mod tests {
         fs::write(at("file"), b"kept").unwrap();
         for path in [at("no/result"), at("result/"), at("file/result"), at(&"x".repeat(300)), folder.path().to_owned()]
         {
-            let error = format!("{:#}", Output::begin(&path).err().unwrap());
+            let error = format!("{:#}", OutputFile::begin(&path).err().unwrap());
             assert!(error.starts_with(&format!("writing {}: ", path.display())), "{error}");
         }
         assert_eq!(fs::read(at("file")).unwrap(), b"kept");
@@ -263,7 +263,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let inner = folder.path().join("inner");
         fs::create_dir(&inner).unwrap();
-        let output = Output::begin(&inner.join("result")).unwrap();
+        let output = OutputFile::begin(&inner.join("result")).unwrap();
         fs::remove_dir(&inner).unwrap();
         assert!(output.finish(b"lost").is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -278,7 +278,7 @@ mod tests {
         fs::write(at("sub/file"), b"old").unwrap();
         for (link, file) in [("there", "sub/file"), ("dangling", "sub/new")] {
             std::os::unix::fs::symlink(file, at(link)).unwrap();
-            Output::begin(&at(link)).unwrap().finish(b"new").unwrap();
+            OutputFile::begin(&at(link)).unwrap().finish(b"new").unwrap();
             assert!(at(link).is_symlink() && !at(file).is_symlink());
             assert_eq!(fs::read(at(file)).unwrap(), b"new");
         }
@@ -288,8 +288,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn devices_are_written_to_and_stay_what_they_are() {
-        Output::begin(Path::new("/dev/null")).unwrap().finish(b"gone").unwrap();
-        let full = Output::begin(Path::new("/dev/full")).unwrap();
+        OutputFile::begin(Path::new("/dev/null")).unwrap().finish(b"gone").unwrap();
+        let full = OutputFile::begin(Path::new("/dev/full")).unwrap();
         assert!(format!("{:#}", full.finish(b"more").unwrap_err()).starts_with("writing /dev/full: No space left"));
         for device in ["/dev/null", "/dev/full"] {
             assert!(!fs::metadata(device).unwrap().is_file());
@@ -302,7 +302,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
 
         let folder = tempfile::tempdir().unwrap();
-        let opened: [fn(&Path) -> Result<Output>; 2] = [Output::begin, Output::begin_public];
+        let opened: [fn(&Path) -> Result<OutputFile>; 2] = [OutputFile::begin, OutputFile::begin_public];
         let readable = opened.map(|open| {
             let path = folder.path().join("result");
             open(&path).unwrap().finish(b"whole").unwrap();

@@ -19,7 +19,7 @@ use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _};
 /// which is an event.
 pub(crate) struct Profile {
     written: FlushGuard,
-    failure: Failure,
+    failure: WriteFailure,
     path: PathBuf,
 }
 
@@ -44,7 +44,7 @@ impl Profile {
     /// Once in a process.
     pub(crate) fn begin(path: &Path) -> Result<Self, ProfileError> {
         let file = File::create(path).map_err(|reason| ProfileError { path: path.to_owned(), reason })?;
-        let failure = Failure::default();
+        let failure = WriteFailure::default();
         let writer = Lines { file, begun: Vec::new(), failure: failure.clone() };
         let (layer, written) =
             ChromeLayerBuilder::new().writer(writer).include_args(true).include_locations(false).build();
@@ -67,9 +67,9 @@ impl Profile {
 
 /// The first failure to write.
 #[derive(Clone, Default)]
-struct Failure(Arc<Mutex<Option<io::Error>>>);
+struct WriteFailure(Arc<Mutex<Option<io::Error>>>);
 
-impl Failure {
+impl WriteFailure {
     fn take(&self) -> Option<io::Error> {
         mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -87,7 +87,7 @@ struct Lines<W> {
     file: W,
     /// A line whose end is still to come.
     begun: Vec<u8>,
-    failure: Failure,
+    failure: WriteFailure,
 }
 
 impl<W: Write> Write for Lines<W> {
@@ -134,7 +134,7 @@ mod tests {
         let text = b"[\n{\"a\":1},\n{\"b\":22},\n\n{\"c\":333}\n]";
         for len in 1..=text.len() {
             let mut pieces = Vec::new();
-            let mut lines = Lines { file: Pieces(&mut pieces), begun: Vec::new(), failure: Failure::default() };
+            let mut lines = Lines { file: Pieces(&mut pieces), begun: Vec::new(), failure: WriteFailure::default() };
             text.chunks(len).for_each(|chunk| lines.write_all(chunk).unwrap());
             lines.flush().unwrap();
             assert_eq!(pieces.concat(), text, "{len}");

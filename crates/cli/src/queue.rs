@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use backend_api::{BackendKind, Queue as _};
 use runtime::{AnyQueue, Choice, CollectiveKind, Domain, Launch, OpenError, Settings};
 
-use crate::exit::{Usage, note};
+use crate::exit::{UsageError, note};
 
 /// Opens the queue chosen by the arguments and the environment.
 ///
@@ -49,7 +49,7 @@ pub(crate) fn open_of_rank(domain: Domain, backend: Option<Choice>, launch: &Lau
             "MPI processes communicate through their hosts: expected TREFOIL_COLLECTIVE of `auto` or `host`, \
              got `{kind}`"
         );
-        return Err(Usage(message).into());
+        return Err(UsageError(message).into());
     }
     let cuda_device = settings.cuda_device.saturating_add(launch.local_rank.unwrap_or(0));
     let own = Settings { cuda_device, ..settings };

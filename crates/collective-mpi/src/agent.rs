@@ -21,7 +21,7 @@ use mpi::{
     traits::{Communicator as _, Destination as _, Source as _},
 };
 
-use crate::{JoinError, flight::Flight, group::Group, wire::Notice};
+use crate::{JoinError, flight::Flight, group::SharedFailure, wire::Notice};
 
 /// Time limit for the other ranks to end when a rank ends.
 ///
@@ -36,27 +36,27 @@ const NOTICE: Tag = 0;
 
 /// Which rank this process is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct OwnRank {
     pub(crate) rank: usize,
     pub(crate) ranks: usize,
 }
 
 /// An exchange that this rank comes to.
-pub(crate) struct Order {
+pub(crate) struct ExchangeOrder {
     pub(crate) call: Call,
-    pub(crate) words: Words,
+    pub(crate) words: ExchangeWords,
     pub(crate) reply: Sender<Result<Vec<Vec<u32>>, CollectiveError>>,
 }
 
 /// Words to send in an exchange.
-pub(crate) enum Words {
+pub(crate) enum ExchangeWords {
     /// To every rank the same.
     Same(Vec<u32>),
     /// To each rank its own.
     Each(Vec<Vec<u32>>),
 }
 
-impl Words {
+impl ExchangeWords {
     pub(crate) fn to(&self, rank: usize) -> &[u32] {
         match self {
             Self::Same(words) => words,
@@ -69,9 +69,9 @@ impl Words {
 ///
 /// Ends MPI if all ranks have ended.
 pub(crate) fn run(
-    found: &SyncSender<Result<Place, JoinError>>,
-    orders: Receiver<Order>,
-    group: Arc<Group>,
+    found: &SyncSender<Result<OwnRank, JoinError>>,
+    orders: Receiver<ExchangeOrder>,
+    group: Arc<SharedFailure>,
     patience: Duration,
     ending: Sender<Infallible>,
 ) {
@@ -106,7 +106,7 @@ pub(crate) fn run(
     drop(ending);
 }
 
-fn begin() -> Result<(Universe, Place), JoinError> {
+fn begin() -> Result<(Universe, OwnRank), JoinError> {
     let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled).ok_or(JoinError::Joined)?;
     if threading < Threading::Funneled {
         return Err(JoinError::Thread {
@@ -114,17 +114,17 @@ fn begin() -> Result<(Universe, Place), JoinError> {
         });
     }
     let world = universe.world();
-    let place = Place { rank: world.rank() as usize, ranks: world.size() as usize };
+    let place = OwnRank { rank: world.rank() as usize, ranks: world.size() as usize };
     Ok((universe, place))
 }
 
 /// State of the thread.
 pub(crate) struct Agent<'w> {
     pub(crate) world: &'w SimpleCommunicator,
-    pub(crate) place: Place,
+    pub(crate) place: OwnRank,
     pub(crate) patience: Duration,
-    pub(crate) orders: Receiver<Order>,
-    pub(crate) group: Arc<Group>,
+    pub(crate) orders: Receiver<ExchangeOrder>,
+    pub(crate) group: Arc<SharedFailure>,
     /// How many exchanges this rank has completed.
     pub(crate) completed: u64,
     /// For each rank that said goodbye, how many exchanges it completed.
@@ -150,7 +150,7 @@ impl Agent<'_> {
     }
 
     pub(crate) fn others(&self) -> impl Iterator<Item = usize> + use<> {
-        let Place { rank, ranks } = self.place;
+        let OwnRank { rank, ranks } = self.place;
         (0..ranks).filter(move |&other| other != rank)
     }
 

@@ -13,7 +13,7 @@ use mpi::{
 };
 
 use crate::{
-    agent::{Agent, IDLE, Order, Place, unreadable},
+    agent::{Agent, ExchangeOrder, IDLE, OwnRank, unreadable},
     flight::{Flight, Pause},
     wire::Arrival,
 };
@@ -29,8 +29,8 @@ const WORDS: Tag = 2;
 
 impl Agent<'_> {
     /// Makes an exchange and replies.
-    pub(crate) fn exchange(&mut self, order: Order) {
-        let Order { call, words, reply } = order;
+    pub(crate) fn exchange(&mut self, order: ExchangeOrder) {
+        let ExchangeOrder { call, words, reply } = order;
         let answer = |came| {
             // Who asked waits for it.
             let (Ok(()) | Err(_)) = reply.send(came);
@@ -79,7 +79,7 @@ impl Agent<'_> {
 
     /// Waits until all have come to the call, and returns how many words each will send.
     fn meet(&mut self, own: Arrival, flight: &mut Flight<'_, '_>) -> Result<Vec<u64>, CollectiveError> {
-        let Place { rank, ranks } = self.place;
+        let OwnRank { rank, ranks } = self.place;
         let said = own.said.clone();
         let mut arrivals: Vec<Option<Arrival>> = vec![None; ranks];
         arrivals[rank] = Some(own);
@@ -174,7 +174,7 @@ impl Agent<'_> {
         }
     }
 
-    fn refuse(&self, order: &Order) {
+    fn refuse(&self, order: &ExchangeOrder) {
         let ended = || CollectiveError::Transport("the previous exchange failed".to_owned());
         let why = self.group.failure_of(self.completed).unwrap_or_else(ended);
         let (Ok(()) | Err(_)) = order.reply.send(Err(why));

@@ -6,12 +6,12 @@ use backend_api::CollectiveError;
 
 /// Why the group fails, if it does: for all threads of this rank.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
-    failure: Mutex<Option<Failure>>,
+pub(crate) struct SharedFailure {
+    failure: Mutex<Option<GroupFailure>>,
 }
 
 #[derive(Clone, Debug)]
-struct Failure {
+struct GroupFailure {
     why: CollectiveError,
     /// Exchanges that the failing rank had completed; the others complete the same number.
     after: u64,
@@ -19,22 +19,22 @@ struct Failure {
     told: bool,
 }
 
-impl Group {
-    fn lock(&self) -> MutexGuard<'_, Option<Failure>> {
+impl SharedFailure {
+    fn lock(&self) -> MutexGuard<'_, Option<GroupFailure>> {
         // A panic leaves the state consistent.
         self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The group fails by this rank, if it has not failed before. Others are to be told.
     pub(crate) fn fail(&self, why: CollectiveError) {
-        self.lock().get_or_insert(Failure { why, after: 0, told: false });
+        self.lock().get_or_insert(GroupFailure { why, after: 0, told: false });
     }
 
     /// Records another rank's notice that the group failed after `after` exchanges.
     pub(crate) fn has_failed(&self, why: CollectiveError, after: u64) {
         let mut failure = self.lock();
         if failure.as_ref().is_none_or(|known| after < known.after) {
-            *failure = Some(Failure { why, after, told: true });
+            *failure = Some(GroupFailure { why, after, told: true });
         }
     }
 
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_first_failure_stays_and_is_told_once() {
-        let group = Group::default();
+        let group = SharedFailure::default();
         assert_eq!((group.failure_of(7), group.failure(), group.to_tell()), (None, None, None));
         group.fail(OWN);
         group.fail(OTHER);
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_failure_after_an_exchange_leaves_it_whole() {
-        let group = Group::default();
+        let group = SharedFailure::default();
         group.has_failed(OTHER, 3);
         assert_eq!((group.failure_of(2), group.failure_of(3)), (None, Some(OTHER)));
         assert_eq!(group.failure(), Some(OTHER));

@@ -14,8 +14,8 @@ use collective::{Call, Message, Transport};
 
 use crate::{
     JoinError,
-    agent::{self, FAREWELL, Order, Place, Words},
-    group::Group,
+    agent::{self, ExchangeOrder, ExchangeWords, FAREWELL, OwnRank},
+    group::SharedFailure,
 };
 
 /// A rank that is a process.
@@ -28,10 +28,10 @@ use crate::{
 /// rank's notice, or has pending words of a failed exchange that another rank never receives, ends
 /// without ending MPI, and `mpirun` ends the others.
 pub struct Mpi {
-    place: Place,
-    group: Arc<Group>,
+    place: OwnRank,
+    group: Arc<SharedFailure>,
     /// There until it is dropped.
-    orders: Option<Sender<Order>>,
+    orders: Option<Sender<ExchangeOrder>>,
     /// Closed when the thread is done.
     ended: Mutex<Receiver<Infallible>>,
 }
@@ -46,7 +46,7 @@ impl Mpi {
     /// See [`JoinError`]: a process joins once, and needs all others. If MPI itself cannot start,
     /// it reports that and ends the process.
     pub fn join(patience: Duration) -> Result<Self, JoinError> {
-        let group = Arc::new(Group::default());
+        let group = Arc::new(SharedFailure::default());
         let (orders, received) = mpsc::channel();
         let (found, place) = mpsc::sync_channel(1);
         let (ending, ended) = mpsc::channel();
@@ -77,11 +77,11 @@ impl Transport for Mpi {
 
     fn exchange(&self, call: &Call, message: Message<'_>) -> Result<Vec<Vec<u32>>, CollectiveError> {
         let words = match message {
-            Message::Same(words) => Words::Same(words.to_vec()),
-            Message::Each(parts) => Words::Each(parts.iter().map(|part| part.to_vec()).collect()),
+            Message::Same(words) => ExchangeWords::Same(words.to_vec()),
+            Message::Each(parts) => ExchangeWords::Each(parts.iter().map(|part| part.to_vec()).collect()),
         };
         let (reply, answer) = mpsc::channel();
-        let order = Order { call: call.clone(), words, reply };
+        let order = ExchangeOrder { call: call.clone(), words, reply };
         let sent = self.orders.as_ref().is_some_and(|orders| orders.send(order).is_ok());
         match answer.recv() {
             Ok(came) if sent => came,
@@ -111,7 +111,7 @@ impl Drop for Mpi {
 
 impl fmt::Debug for Mpi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { rank, ranks } = self.place;
+        let OwnRank { rank, ranks } = self.place;
         f.debug_struct("Mpi").field("rank", &rank).field("ranks", &ranks).finish_non_exhaustive()
     }
 }

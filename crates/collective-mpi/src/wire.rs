@@ -53,7 +53,7 @@ impl Arrival {
 
     /// `None` if no rank wrote this.
     pub(crate) fn decode(words: &[u32]) -> Option<Self> {
-        let mut reader = Reader(words);
+        let mut reader = WordReader(words);
         Some(Self { words: reader.number()?, said: reader.text()?, call: reader.0.to_vec() })
     }
 }
@@ -83,7 +83,7 @@ impl Notice {
 
     /// `None` if no rank wrote this.
     pub(crate) fn decode(words: &[u32]) -> Option<Self> {
-        let mut reader = Reader(words);
+        let mut reader = WordReader(words);
         let completed = reader.number()?;
         let kind = reader.word()?;
         if kind == 0 {
@@ -122,9 +122,9 @@ impl Writer {
     }
 }
 
-struct Reader<'a>(&'a [u32]);
+struct WordReader<'a>(&'a [u32]);
 
-impl Reader<'_> {
+impl WordReader<'_> {
     fn word(&mut self) -> Option<u32> {
         let (&first, rest) = self.0.split_first()?;
         self.0 = rest;

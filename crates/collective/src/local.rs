@@ -16,17 +16,17 @@ pub const PATIENCE: Duration = Duration::from_mins(10);
 /// A rank that is a thread of this process, or is used by one.
 pub struct Local {
     rank: usize,
-    group: Arc<Group>,
+    group: Arc<LocalGroup>,
 }
 
-struct Group {
+struct LocalGroup {
     patience: Duration,
-    state: Mutex<State>,
+    state: Mutex<ExchangeState>,
     /// Something in the state is another.
     changed: Condvar,
 }
 
-struct State {
+struct ExchangeState {
     /// For each rank its post in the current exchange.
     posts: Vec<Option<Post>>,
     /// Which ranks took what came for them.
@@ -54,13 +54,13 @@ impl Local {
     /// The ranks of [`group`](Self::group) wait ten minutes.
     #[must_use]
     pub fn patient_group(ranks: usize, patience: Duration) -> Vec<Staged<Self>> {
-        let state = State {
+        let state = ExchangeState {
             posts: (0..ranks).map(|_| None).collect(),
             taken: vec![false; ranks],
             gone: vec![false; ranks],
             failure: None,
         };
-        let group = Arc::new(Group { patience, state: Mutex::new(state), changed: Condvar::new() });
+        let group = Arc::new(LocalGroup { patience, state: Mutex::new(state), changed: Condvar::new() });
         (0..ranks).map(|rank| Staged::new(Self { rank, group: Arc::clone(&group) })).collect()
     }
 }
@@ -73,8 +73,8 @@ impl Local {
     }
 }
 
-impl Group {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl LocalGroup {
+    fn lock(&self) -> MutexGuard<'_, ExchangeState> {
         // A panic leaves the state consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,11 +85,11 @@ impl Group {
     /// group: one that `lacks`.
     fn wait<'s>(
         &'s self,
-        mut state: MutexGuard<'s, State>,
+        mut state: MutexGuard<'s, ExchangeState>,
         call: &Call,
-        is_done: impl Fn(&State) -> bool,
-        lacks: impl Fn(&State, usize) -> bool,
-    ) -> Result<MutexGuard<'s, State>, CollectiveError> {
+        is_done: impl Fn(&ExchangeState) -> bool,
+        lacks: impl Fn(&ExchangeState, usize) -> bool,
+    ) -> Result<MutexGuard<'s, ExchangeState>, CollectiveError> {
         let end = Instant::now() + self.patience;
         loop {
             if is_done(&state) {
@@ -118,7 +118,7 @@ impl Group {
     }
 }
 
-impl State {
+impl ExchangeState {
     /// The first rank that came with another call than rank 0, if all have come.
     fn disagreement(&self) -> Option<CollectiveError> {
         let calls: Option<Vec<&Call>> = self.posts.iter().map(|post| Some(&post.as_ref()?.call)).collect();
@@ -161,7 +161,8 @@ impl Transport for Local {
         state.failure = state.disagreement();
         group.changed.notify_all();
         // To what all have come, nothing that a rank does later changes anything.
-        let is_whole = |state: &State| state.posts.iter().all(Option::is_some) && state.disagreement().is_none();
+        let is_whole =
+            |state: &ExchangeState| state.posts.iter().all(Option::is_some) && state.disagreement().is_none();
         let mut state = group.wait(state, call, is_whole, |state, rank| state.posts[rank].is_none())?;
         let received = state.posts.iter().flatten().map(|post| Arc::clone(&post.parts[self.rank])).collect();
         state.taken[self.rank] = true;

@@ -75,29 +75,29 @@ fn word(index: usize) -> u64 {
 }
 
 /// A host element made from a word.
-trait Sample: Element + PartialEq + Debug {
+trait HostElement: Element + PartialEq + Debug {
     fn of(word: u64) -> Self;
 }
 
-impl Sample for u8 {
+impl HostElement for u8 {
     fn of(word: u64) -> Self {
         (word >> 56) as Self
     }
 }
 
-impl Sample for u64 {
+impl HostElement for u64 {
     fn of(word: u64) -> Self {
         word
     }
 }
 
-impl Sample for M31 {
+impl HostElement for M31 {
     fn of(word: u64) -> Self {
         Self::from_u32((word >> 33) as u32)
     }
 }
 
-fn data<T: Sample>(len: usize, salt: usize) -> Vec<T> {
+fn data<T: HostElement>(len: usize, salt: usize) -> Vec<T> {
     (0..len).map(|i| T::of(word(i ^ salt << 40))).collect()
 }
 
@@ -108,7 +108,7 @@ fn zeros(q: &Conditioned, len: usize) -> Result<(), Failure> {
 }
 
 /// Clears the middle of a buffer and checks that its surroundings are unchanged.
-fn clear<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
+fn clear<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
@@ -120,7 +120,7 @@ fn clear<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 }
 
 /// Writes and reads back the middle of a buffer; its surroundings must be unchanged.
-fn write<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
+fn write<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
@@ -135,7 +135,7 @@ fn write<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 }
 
 /// Writes host slices as one contiguous range; its surroundings must be unchanged.
-fn write_parts<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
+fn write_parts<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     let new = data::<T>(len, 2);
     for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
@@ -158,7 +158,7 @@ fn write_parts<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 }
 
 /// Words of the middle of a buffer are its bytes, and elements again.
-fn words<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
+fn words<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let whole = data::<T>(before + len + after, 1);
         let buf = q.upload(&whole)?;
@@ -170,7 +170,7 @@ fn words<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 }
 
 /// Secrets arrive like other data, among other data, and are refused like other data.
-fn write_secret<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
+fn write_secret<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let mut whole = data::<T>(before + len + after, 1);
         let mut buf = q.upload(&whole)?;
@@ -187,7 +187,7 @@ fn write_secret<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
 }
 
 /// Copies from and to parts of registered memory; their surroundings must be unchanged.
-fn register<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
+fn register<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let (first, last) = (after, before);
         let from = data::<T>(first + len + last, 1);
@@ -224,7 +224,7 @@ fn unless_out_of_range(what: &str, outcome: Result<(), BackendError>) -> Result<
 }
 
 /// Copies into the middle of a buffer, and checks that its surroundings are unchanged.
-fn copy<T: Sample>(q: &Conditioned, len: usize) -> Result<(), Failure> {
+fn copy<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     for &(before, after) in insets(len) {
         let from = data::<T>(after + len + before, 1);
         let mut whole = data::<T>(before + len + after, 2);

@@ -134,11 +134,11 @@ pub(crate) fn rows_of_planes<L: Bits, const W: usize>(l: L, mut planes: [L::V; W
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Kernel, dispatch, levels};
+    use crate::simd::{LaneKernel, dispatch, levels};
 
     struct Agrees;
 
-    impl<L: Bits> Kernel<L> for Agrees {
+    impl<L: Bits> LaneKernel<L> for Agrees {
         type Out = ();
 
         #[inline(always)]

@@ -22,19 +22,19 @@ const MOST_BYTES: usize = 1 << 28;
 ///
 /// Kept and reserved bytes together stay within the budget. One block may exceed it for the moment
 /// in which its buffer is dropped.
-pub(crate) struct Blocks {
+pub(crate) struct FreedBlocks {
     budget: Budget,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptBlocks>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptBlocks {
     bytes: usize,
     /// Each block is a `Vec` of the key's element type and length.
     by_kind: HashMap<(TypeId, usize), Vec<Box<dyn Any + Send>>>,
 }
 
-impl Blocks {
+impl FreedBlocks {
     pub(crate) fn new(budget: Budget) -> Self {
         Self { budget, kept: Mutex::default() }
     }
@@ -43,7 +43,7 @@ impl Blocks {
         &self.budget
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, KeptBlocks> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -101,7 +101,7 @@ impl Blocks {
         }
         let mut kept = self.kept();
         // Freed after the lock is released: returning memory to the system is slow.
-        let _freed = if kept.bytes + bytes > MOST_BYTES { core::mem::take(&mut *kept) } else { Kept::default() };
+        let _freed = if kept.bytes + bytes > MOST_BYTES { core::mem::take(&mut *kept) } else { KeptBlocks::default() };
         if self.has_room_for(kept.bytes + bytes) {
             kept.bytes += bytes;
             kept.by_kind.entry((TypeId::of::<T>(), block.len())).or_default().push(Box::new(block));
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_block_is_taken_again_for_its_type_and_length_alone() {
         // The budget has room for one and a half blocks: counting a block twice would free it.
-        let blocks = Blocks::new(Budget::new(3 << 16));
+        let blocks = FreedBlocks::new(Budget::new(3 << 16));
         let take = |len| blocks.take::<u32>(len).map(|(block, is_zeroed, _)| (block, is_zeroed));
         blocks.give_back(vec![7u32; 1 << 15]);
         assert_eq!(take(1 << 15), Ok((vec![7; 1 << 15], false)));
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn what_is_kept_and_used_stays_within_the_budget() {
         let budget = Budget::new(3 << 18);
-        let blocks = Blocks::new(budget.clone());
+        let blocks = FreedBlocks::new(budget.clone());
         let fill = || (0..4).for_each(|_| blocks.give_back(vec![0u32; 1 << 16]));
         fill();
         assert_eq!(blocks.kept().bytes, 3 << 18);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn more_than_is_kept_at_most_frees_what_was_kept_before() {
-        let blocks = Blocks::new(Budget::unlimited());
+        let blocks = FreedBlocks::new(Budget::unlimited());
         blocks.give_back(vec![0u8; MOST_BYTES / 2]);
         blocks.give_back(vec![0u8; MOST_BYTES / 2 + 1]);
         assert_eq!(blocks.kept().bytes, MOST_BYTES / 2 + 1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backend_api::{BackendError, Buffer, Element, Reservation};
 
-use crate::blocks::Blocks;
+use crate::blocks::FreedBlocks;
 
 /// Every buffer starts on a cache line, so that vector loads from its start are aligned.
 const ALIGN_BYTES: usize = 64;
@@ -17,9 +17,9 @@ pub struct CpuBuf<T> {
     storage: Vec<T>,
     start: usize,
     len: usize,
-    blocks: Arc<Blocks>,
-    /// [`Blocks::give_back`] of the type, which only constructors know to be an element.
-    give_back: fn(&Blocks, Vec<T>),
+    blocks: Arc<FreedBlocks>,
+    /// [`FreedBlocks::give_back`] of the type, which only constructors know to be an element.
+    give_back: fn(&FreedBlocks, Vec<T>),
     /// Until the memory is given back.
     reserved: Option<Reservation>,
 }
@@ -37,7 +37,7 @@ pub(crate) fn padded_bytes(len: usize, element_bytes: usize) -> Option<usize> {
 
 impl<T: Element> CpuBuf<T> {
     /// A buffer of zeros, or else of what was last in its memory.
-    pub(crate) fn new(len: usize, zeroed: bool, blocks: &Arc<Blocks>) -> Result<Self, BackendError> {
+    pub(crate) fn new(len: usize, zeroed: bool, blocks: &Arc<FreedBlocks>) -> Result<Self, BackendError> {
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
         padded_bytes(len, size_of::<T>()).ok_or(overflow)?;
         let slack = slack(size_of::<T>());
@@ -54,7 +54,7 @@ impl<T: Element> CpuBuf<T> {
             start,
             len,
             blocks: Arc::clone(blocks),
-            give_back: Blocks::give_back,
+            give_back: FreedBlocks::give_back,
             reserved: Some(reserved),
         })
     }

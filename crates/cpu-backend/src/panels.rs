@@ -6,7 +6,7 @@
 //! on how many rows there are. Panels that were packed before would be read a tenth faster, but
 //! packing is another pass over the matrix.
 
-use crate::simd::{Kernel, floats::Floats};
+use crate::simd::{LaneKernel, floats::Floats};
 
 /// Rows of B ahead of the one in use whose panel is fetched into the cache.
 const AHEAD: usize = 8;
@@ -27,7 +27,7 @@ pub(crate) enum Start<'a> {
 /// `C = start + A B`, with A of `rows` rows of k, and B of k rows of n.
 ///
 /// The rows of each matrix lie a stride apart.
-pub(crate) struct Product<'a> {
+pub(crate) struct PanelProduct<'a> {
     pub(crate) rows: usize,
     pub(crate) k: usize,
     pub(crate) n: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Product<'a> {
     pub(crate) c_row: usize,
 }
 
-impl<L: Floats> Kernel<L> for Product<'_> {
+impl<L: Floats> LaneKernel<L> for PanelProduct<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -67,7 +67,7 @@ impl<L: Floats> Kernel<L> for Product<'_> {
     }
 }
 
-impl Product<'_> {
+impl PanelProduct<'_> {
     /// The columns of `V` vectors from `j`, or all that are left if they are only `PART` of one.
     #[inline(always)]
     fn panel<L: Floats, const V: usize, const PART: bool>(&mut self, l: L, j: usize) {
@@ -168,7 +168,7 @@ mod tests {
                 let before = values(4, rows * c_row);
                 let mut c = before.clone();
                 let start = Start::Row(&row);
-                dispatch(simd, Product { rows, k, n, a: &a, a_row, b: &b, b_row, start, c: &mut c, c_row });
+                dispatch(simd, PanelProduct { rows, k, n, a: &a, a_row, b: &b, b_row, start, c: &mut c, c_row });
                 for (i, (c, before)) in c.chunks(c_row).zip(before.chunks(c_row)).enumerate() {
                     for j in 0..n {
                         let term = |p: usize| f64::from(a[i * a_row + p]) * f64::from(b[p * b_row + j]);
@@ -179,7 +179,7 @@ mod tests {
                     let mut alone = before.to_vec();
                     alone[..n].copy_from_slice(&row);
                     let (rows, a, start) = (1, &a[i * a_row..], Start::Result);
-                    dispatch(simd, Product { rows, k, n, a, a_row, b: &b, b_row, start, c: &mut alone, c_row });
+                    dispatch(simd, PanelProduct { rows, k, n, a, a_row, b: &b, b_row, start, c: &mut alone, c_row });
                     assert_eq!(alone, c, "{simd:?} {rows}x{k}x{n}: row {i}");
                 }
             }

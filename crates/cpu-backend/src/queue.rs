@@ -7,7 +7,7 @@ use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue, Reser
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thiserror::Error;
 
-use crate::{CpuBuf, Simd, SimdLevel, blocks::Blocks, buf::padded_bytes};
+use crate::{CpuBuf, Simd, SimdLevel, blocks::FreedBlocks, buf::padded_bytes};
 
 /// How to open a [`CpuQueue`].
 ///
@@ -47,12 +47,12 @@ pub enum CpuError {
 /// Cloning gives a second handle to the same threads and the same budget.
 #[derive(Clone)]
 pub struct CpuQueue {
-    shared: Arc<Shared>,
+    shared: Arc<QueueResources>,
 }
 
-struct Shared {
+struct QueueResources {
     caps: Caps,
-    blocks: Arc<Blocks>,
+    blocks: Arc<FreedBlocks>,
     simd: Simd,
     pool: Option<ThreadPool>,
 }
@@ -88,8 +88,8 @@ impl CpuQueue {
             path: format!("{} + {}", simd.level(), simd.aes().name()),
             threads,
         };
-        let blocks = Arc::new(Blocks::new(config.budget));
-        Ok(Self { shared: Arc::new(Shared { caps, blocks, simd, pool }) })
+        let blocks = Arc::new(FreedBlocks::new(config.budget));
+        Ok(Self { shared: Arc::new(QueueResources { caps, blocks, simd, pool }) })
     }
 
     /// The paths that ops take.

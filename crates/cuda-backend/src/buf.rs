@@ -5,36 +5,36 @@ use std::sync::Arc;
 
 use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Element, words_of};
 
-use crate::mem::{Block, Region};
+use crate::mem::{BlockRegion, DeviceBlock};
 
 /// Device memory for a fixed number of elements.
 pub struct CudaBuf<T> {
-    block: Option<Arc<Block>>,
+    block: Option<Arc<DeviceBlock>>,
     len: usize,
     element: PhantomData<T>,
 }
 
 /// A shared view into a [`CudaBuf`].
 pub struct CudaRef<'a, T> {
-    span: Span<'a>,
+    span: ElementSpan<'a>,
     element: PhantomData<&'a [T]>,
 }
 
 /// An exclusive view into a [`CudaBuf`].
 pub struct CudaMut<'a, T> {
-    span: Span<'a>,
+    span: ElementSpan<'a>,
     element: PhantomData<&'a mut [T]>,
 }
 
 /// Elements `start .. start + len` of a block; there is no block if there is nothing to hold.
 #[derive(Clone, Copy)]
-struct Span<'a> {
-    block: Option<&'a Arc<Block>>,
+struct ElementSpan<'a> {
+    block: Option<&'a Arc<DeviceBlock>>,
     start: usize,
     len: usize,
 }
 
-impl<'a> Span<'a> {
+impl<'a> ElementSpan<'a> {
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError> {
         let Range { start, end } = range;
         if start > end || end > self.len {
@@ -43,26 +43,26 @@ impl<'a> Span<'a> {
         Ok(Self { block: self.block, start: self.start + start, len: end - start })
     }
 
-    fn region(self, element_bytes: usize) -> Option<Region<'a>> {
+    fn region(self, element_bytes: usize) -> Option<BlockRegion<'a>> {
         let bytes = |elements: usize| (elements * element_bytes) as u64; // within a block, whose bytes were counted
-        self.block.filter(|_| self.len > 0).map(|block| Region::new(block, bytes(self.start), bytes(self.len)))
+        self.block.filter(|_| self.len > 0).map(|block| BlockRegion::new(block, bytes(self.start), bytes(self.len)))
     }
 }
 
 impl<T> CudaBuf<T> {
     /// A buffer in `block`, which holds `len` elements; none is needed for no bytes.
-    pub(crate) fn new(block: Option<Arc<Block>>, len: usize) -> Self {
+    pub(crate) fn new(block: Option<Arc<DeviceBlock>>, len: usize) -> Self {
         Self { block, len, element: PhantomData }
     }
 
-    fn span(&self) -> Span<'_> {
-        Span { block: self.block.as_ref(), start: 0, len: self.len }
+    fn span(&self) -> ElementSpan<'_> {
+        ElementSpan { block: self.block.as_ref(), start: 0, len: self.len }
     }
 }
 
 impl<'a, T> CudaRef<'a, T> {
     /// The bytes, if there are any.
-    pub(crate) fn region(&self) -> Option<Region<'a>> {
+    pub(crate) fn region(&self) -> Option<BlockRegion<'a>> {
         self.span.region(size_of::<T>())
     }
 }
@@ -71,15 +71,15 @@ impl<'a, T: Element> CudaRef<'a, T> {
     /// The same bytes as words.
     #[must_use]
     pub fn words(self) -> CudaRef<'a, u32> {
-        let Span { block, start, len } = self.span;
+        let ElementSpan { block, start, len } = self.span;
         let words = words_of::<T>();
-        CudaRef { span: Span { block, start: start * words, len: len * words }, element: PhantomData }
+        CudaRef { span: ElementSpan { block, start: start * words, len: len * words }, element: PhantomData }
     }
 }
 
 impl<'a, T> CudaMut<'a, T> {
     /// The bytes, if there are any.
-    pub(crate) fn region(&self) -> Option<Region<'a>> {
+    pub(crate) fn region(&self) -> Option<BlockRegion<'a>> {
         self.span.region(size_of::<T>())
     }
 

@@ -12,8 +12,8 @@ use backend_api::{BackendError, Budget};
 
 use crate::{
     AesKernel, AirKernel, DeviceInfo, ProgramFacts,
-    error::Fault,
-    ffi::{self, Context, Events, Stream},
+    error::DriverFault,
+    ffi::{self, CudaContext, CudaStream, Events},
     kernels::{Kernels, Programs},
     mem::{DevicePool, PinnedCounts, PinnedPool},
     peers::Links,
@@ -72,12 +72,12 @@ pub struct DeviceCtx {
     reclaims: AtomicU64,
     refused_recordings: Mutex<RefusedRecordings>,
     links: Mutex<Links>,
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
 }
 
 impl DeviceCtx {
     pub(crate) fn new(
-        context: Arc<Context>,
+        context: Arc<CudaContext>,
         info: DeviceInfo,
         budget: Budget,
         kernels: Kernels,
@@ -176,7 +176,7 @@ impl DeviceCtx {
         &self.timing_events
     }
 
-    pub(crate) fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
         &self.context
     }
 
@@ -202,7 +202,7 @@ impl DeviceCtx {
     /// What streams gave back is free only once they are done, so this waits for all of them, or
     /// only for `home` while a recording, whose memory comes from there, forbids waiting for the
     /// others.
-    pub(crate) fn reclaim(&self, home: Option<&Stream>) -> Result<(), Fault> {
+    pub(crate) fn reclaim(&self, home: Option<&CudaStream>) -> Result<(), DriverFault> {
         self.reclaims.fetch_add(1, Ordering::Relaxed);
         match home {
             None => self.context.synchronize()?,

@@ -5,7 +5,7 @@ use cuda_loader::ffi::device as number;
 use cust::device::Device;
 
 use crate::{
-    error::{Fault, status_of},
+    error::{DriverFault, status_of},
     ffi,
 };
 
@@ -50,7 +50,7 @@ impl DeviceInfo {
 
     /// Asks the driver about `device`.
     pub(crate) fn query(ordinal: u32, device: Device) -> Result<Self, BackendError> {
-        let refused = |call| move |error| BackendError::from(Fault::Refused { call, status: status_of(error) });
+        let refused = |call| move |error| BackendError::from(DriverFault::Refused { call, status: status_of(error) });
         let attribute = |number| ffi::device_attribute(device, number);
         Ok(Self {
             ordinal,

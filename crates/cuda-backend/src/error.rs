@@ -6,7 +6,7 @@ use cust::error::CudaError;
 
 /// A driver call that did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum DriverFault {
     /// The call was refused; the device is still usable.
     Refused {
         /// The driver function.
@@ -18,7 +18,7 @@ pub(crate) enum Fault {
     Lost(BackendError),
 }
 
-impl Fault {
+impl DriverFault {
     /// Whether the driver had no memory for the request.
     pub(crate) fn is_out_of_memory(&self) -> bool {
         matches!(self, Self::Refused { status: Status::OUT_OF_MEMORY, .. })
@@ -30,16 +30,16 @@ impl Fault {
     }
 }
 
-impl From<Fault> for BackendError {
-    fn from(fault: Fault) -> Self {
+impl From<DriverFault> for BackendError {
+    fn from(fault: DriverFault) -> Self {
         match fault {
-            Fault::Refused { call, status } => Self::Driver {
+            DriverFault::Refused { call, status } => Self::Driver {
                 call,
                 code: status.0,
                 name: status.name().unwrap_or("an unknown code"),
                 text: status.text().unwrap_or("the code is not listed in this version of Trefoil"),
             },
-            Fault::Lost(error) => error,
+            DriverFault::Lost(error) => error,
         }
     }
 }

@@ -12,8 +12,8 @@ use thiserror::Error;
 use crate::{
     AesKernel, AirKernel, CudaQueue, DeviceCtx, DeviceInfo, KernelSource, MIN_CAPABILITY, ModuleError,
     device::Ways,
-    error::{Fault, status_of},
-    ffi::{self, Context},
+    error::{DriverFault, status_of},
+    ffi::{self, CudaContext},
     kernels::Kernels,
     mem::DevicePool,
     streams::track::Track,
@@ -189,8 +189,8 @@ pub enum OpenError {
     Backend(#[from] BackendError),
 }
 
-impl From<Fault> for OpenError {
-    fn from(fault: Fault) -> Self {
+impl From<DriverFault> for OpenError {
+    fn from(fault: DriverFault) -> Self {
         Self::Backend(fault.into())
     }
 }
@@ -241,19 +241,19 @@ fn initialise() -> Result<u32, OpenError> {
     let no_device = |status: Status| status == Status::NO_DEVICE;
     match cust::init(CudaFlags::empty()).map_err(status_of) {
         Err(status) if no_device(status) => return Err(OpenError::NoDevice),
-        Err(status) => return Err(Fault::Refused { call: "cuInit", status }.into()),
+        Err(status) => return Err(DriverFault::Refused { call: "cuInit", status }.into()),
         Ok(()) => {}
     }
     match Device::num_devices().map_err(status_of) {
         Err(status) if no_device(status) => Err(OpenError::NoDevice),
-        Err(status) => Err(Fault::Refused { call: "cuDeviceGetCount", status }.into()),
+        Err(status) => Err(DriverFault::Refused { call: "cuDeviceGetCount", status }.into()),
         Ok(0) => Err(OpenError::NoDevice),
         Ok(count) => Ok(count),
     }
 }
 
-fn device(index: u32) -> Result<Device, Fault> {
-    Device::get_device(index).map_err(|error| Fault::Refused { call: "cuDeviceGet", status: status_of(error) })
+fn device(index: u32) -> Result<Device, DriverFault> {
+    Device::get_device(index).map_err(|error| DriverFault::Refused { call: "cuDeviceGet", status: status_of(error) })
 }
 
 impl CudaQueue {
@@ -273,7 +273,7 @@ impl CudaQueue {
             return Err(OpenError::Capability { index, name: info.name, found: info.capability });
         }
         let kernels = Kernels::read(&config.kernels, &info)?;
-        let context = Context::retain(index, device, config.timeout)?;
+        let context = CudaContext::retain(index, device, config.timeout)?;
         let limit_bytes = match config.budget_bytes {
             Some(limit) => limit,
             None => ffi::memory_info(&context)?.0 / 10 * 9,

@@ -10,7 +10,7 @@ use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
 use crate::{
     AesKernel, AirKernel, CudaBuf, CudaMut, CudaRef, DeviceCtx, ModuleOutcome, ProgramSource,
     launch::Launch,
-    mem::{self, Block, Content},
+    mem::{self, Content, DeviceBlock},
     streams::track::Track,
 };
 
@@ -20,10 +20,10 @@ use crate::{
 /// queue on the device.
 #[derive(Clone)]
 pub struct CudaQueue {
-    inner: Arc<Inner>,
+    inner: Arc<SharedQueue>,
 }
 
-struct Inner {
+struct SharedQueue {
     track: Track,
     caps: Caps,
 }
@@ -51,7 +51,7 @@ impl CudaQueue {
             ),
             threads: info.multiprocessors as usize,
         };
-        Self { inner: Arc::new(Inner { track, caps }) }
+        Self { inner: Arc::new(SharedQueue { track, caps }) }
     }
 
     /// The device.
@@ -131,7 +131,7 @@ impl CudaQueue {
     }
 
     /// Fails if a view lives on another device.
-    pub(crate) fn own(&self, op: &'static str, region: mem::Region<'_>) -> Result<(), BackendError> {
+    pub(crate) fn own(&self, op: &'static str, region: mem::BlockRegion<'_>) -> Result<(), BackendError> {
         if Arc::ptr_eq(region.block().device(), self.device()) {
             Ok(())
         } else {
@@ -159,7 +159,7 @@ impl Queue for CudaQueue {
     fn alloc<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
         let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
-        let block = if bytes == 0 { None } else { Some(Block::take(self.device(), self.track(), bytes as u64)?) };
+        let block = if bytes == 0 { None } else { Some(DeviceBlock::take(self.device(), self.track(), bytes as u64)?) };
         Ok(CudaBuf::new(block, len))
     }
 

@@ -44,13 +44,13 @@ impl FromStr for Source {
 }
 
 /// An open library, never closed, and the functions it has.
-pub(crate) struct Opened {
+pub(crate) struct OpenedLibrary {
     pub(crate) name: PathBuf,
     pub(crate) table: Table,
 }
 
 /// Opens the library that `source` names.
-pub(crate) fn load(source: &Source) -> Result<Opened, Unavailable> {
+pub(crate) fn load(source: &Source) -> Result<OpenedLibrary, Unavailable> {
     match source {
         Source::None => Err(Unavailable::Disabled),
         Source::Path(path) => {
@@ -94,7 +94,7 @@ pub(crate) fn load_for_good(name: &Path) -> Result<&'static Library, String> {
     Ok(Box::leak(Box::new(library)))
 }
 
-fn open(name: &Path) -> Result<Opened, String> {
+fn open(name: &Path) -> Result<OpenedLibrary, String> {
     let library = load_for_good(name)?;
     let lookup = |symbol: &'static str| {
         // SAFETY: only the address is taken; `from_lookup` gives it the type that the driver API declares.
@@ -103,7 +103,7 @@ fn open(name: &Path) -> Result<Opened, String> {
     // SAFETY: a library that exports a function of the driver API under its name exports that function, and is never
     // closed.
     let table = unsafe { Table::from_lookup(lookup) };
-    Ok(Opened { name: name.to_path_buf(), table })
+    Ok(OpenedLibrary { name: name.to_path_buf(), table })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     DriverVersion, MissingFunction, Source, Status, Table, Unavailable,
-    library::{self, Opened},
+    library::{self, OpenedLibrary},
 };
 
 static CHOSEN: OnceLock<Chosen> = OnceLock::new();
@@ -102,7 +102,7 @@ impl Driver {
 impl Chosen {
     fn load(source: &Source) -> Self {
         match library::load(source) {
-            Ok(Opened { name, table }) => Self::adopt(Origin::Library(name), table),
+            Ok(OpenedLibrary { name, table }) => Self::adopt(Origin::Library(name), table),
             Err(reason) => Self::without(reason),
         }
     }

@@ -9,7 +9,7 @@ use pfss::{
     softmax::SecureSoftmaxPlan,
 };
 
-use crate::{Deal, InferenceError, keys::Keys, tensor::RING_BITS};
+use crate::{Deal, InferenceError, keys::KeyQueue, tensor::RING_BITS};
 
 /// A step of a model that needs keys and the other party, with its operands.
 ///
@@ -139,7 +139,7 @@ impl Call<'_> {
         &self,
         q: &Q,
         session: &mut Session<C>,
-        keys: &mut Keys,
+        keys: &mut KeyQueue,
     ) -> Result<Vec<u64>, InferenceError> {
         Ok(match self {
             Self::Matmul { x, y, .. } => session.matmul(q, keys.matrix()?, [x, y])?,

@@ -7,9 +7,9 @@ use pfss::{KeyBundle, MatrixTriple, Party, PfssError};
 use crate::{InferenceError, Key, Plan};
 
 /// Keys in the order of their use.
-pub(crate) struct Keys(vec::IntoIter<Key>);
+pub(crate) struct KeyQueue(vec::IntoIter<Key>);
 
-impl Keys {
+impl KeyQueue {
     /// Takes keys that pass [`check`](Self::check).
     pub(crate) fn new(plan: &Plan, party: Party, keys: Vec<Key>) -> Result<Self, InferenceError> {
         Self::check(plan, party, &keys)?;

@@ -13,13 +13,13 @@ use crate::{
 };
 
 /// A model under construction: an engine and the public limit on weight magnitudes.
-pub(crate) struct Layers<'a, E> {
+pub(crate) struct LayerBuilder<'a, E> {
     pub(crate) engine: &'a mut E,
     /// Greatest magnitude of a weight or bias, as an integer.
     pub(crate) weight_limit: u32,
 }
 
-impl<E: Engine> Layers<'_, E> {
+impl<E: Engine> LayerBuilder<'_, E> {
     /// `x W + b` for rows of `inputs` elements, with twice the fraction bits of `x`.
     pub(crate) fn dense(
         &mut self,
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn rescaling_rounds_to_nearest() {
-        let mut layers = Layers { engine: &mut Clear, weight_limit: 1 };
+        let mut layers = LayerBuilder { engine: &mut Clear, weight_limit: 1 };
         let values: Vec<i64> = (-3 * ONE..3 * ONE).collect();
         let words = values.iter().map(|value| value.cast_unsigned()).collect();
         let x = Tensor { words, range: SignedRange::new(-3 * ONE, 3 * ONE).unwrap() };

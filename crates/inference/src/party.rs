@@ -6,7 +6,7 @@ use backend_api::ops::fss::FssOps;
 use pfss::{Channel, Party, Session, Traffic};
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Engine, InferenceError, Key, Model, Parameters, keys::Keys};
+use crate::{Call, Engine, InferenceError, Key, Model, Parameters, keys::KeyQueue};
 
 /// A party's role and inputs.
 #[derive(Clone, Copy, Debug)]
@@ -88,28 +88,28 @@ pub fn run<Q: FssOps, C: Channel>(
     progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     role.check(model)?;
-    let keys = Keys::new(&model.plan()?, role.party(), keys)?;
+    let keys = KeyQueue::new(&model.plan()?, role.party(), keys)?;
     let input = match role {
         Role::Client(images) => model.shares(images.to_vec()),
         Role::Server(_) => model.shares(vec![0; model.count() * model.input_len()]),
     };
-    let mut shared = Shared { q, session: Session::new(channel), keys, role, progress, steps: Vec::new() };
+    let mut shared = ShareEngine { q, session: Session::new(channel), keys, role, progress, steps: Vec::new() };
     let shares = model.run(&mut shared, input)?;
     let logits = shared.measure("reveal", |shared| Ok(shared.session.reveal(q, Party::Zero, &shares.words)?))?;
     Ok(Inferred { logits, traffic: shared.session.traffic(), steps: shared.steps })
 }
 
 /// The engine of shares.
-struct Shared<'a, Q, C, P> {
+struct ShareEngine<'a, Q, C, P> {
     q: &'a Q,
     session: Session<C>,
-    keys: Keys,
+    keys: KeyQueue,
     role: Role<'a>,
     progress: P,
     steps: Vec<Measured>,
 }
 
-impl<Q, C: Channel, P: FnMut(&str)> Shared<'_, Q, C, P> {
+impl<Q, C: Channel, P: FnMut(&str)> ShareEngine<'_, Q, C, P> {
     fn measure<T>(
         &mut self,
         step: &str,
@@ -129,7 +129,7 @@ impl<Q, C: Channel, P: FnMut(&str)> Shared<'_, Q, C, P> {
     }
 }
 
-impl<Q: FssOps, C: Channel, P: FnMut(&str)> Engine for Shared<'_, Q, C, P> {
+impl<Q: FssOps, C: Channel, P: FnMut(&str)> Engine for ShareEngine<'_, Q, C, P> {
     fn constant(&self, word: u64) -> u64 {
         match self.role {
             Role::Client(_) => word,

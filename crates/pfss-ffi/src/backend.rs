@@ -7,7 +7,7 @@ use runtime::{AnyQueue, Choice, Domain, open_for};
 
 use crate::{
     memory::{free, handle, put_handle},
-    status::{Failure, Status, guard},
+    status::{CallFailure, Status, guard},
 };
 
 /// An open backend.
@@ -31,10 +31,10 @@ pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend:
         } else {
             // SAFETY: not null, and a string that ends with a zero byte by the caller's promise.
             let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-            Some(name.parse().map_err(Failure::argument)?)
+            Some(name.parse().map_err(CallFailure::argument)?)
         };
         let opened = open_for(Domain::Pfss, choice);
-        let (queue, status) = opened.map_err(|error| Failure::new(Status::TREFOIL_PFSS_BACKEND, error))?;
+        let (queue, status) = opened.map_err(|error| CallFailure::new(Status::TREFOIL_PFSS_BACKEND, error))?;
         let name = CString::new(status.active.to_string()).unwrap_or_default();
         // SAFETY: the caller's promise.
         unsafe { put_handle("backend", Backend { queue: Arc::new(queue), name }, backend) }

@@ -12,7 +12,7 @@ use crate::{
     Backend, GateHandle, Keys,
     memory::{array, check, fill, free, handle, put, put_handle},
     shares::{additive, packed, unless_masked, wipe_job},
-    status::{Failure, Status, guard},
+    status::{CallFailure, Status, guard},
 };
 
 /// Many gates evaluated together by one party.
@@ -145,7 +145,7 @@ impl From<Counters> for BatchCounters {
 }
 
 impl BatchHandle {
-    fn open(backend: &Backend, config: BatchConfig) -> Result<Self, Failure> {
+    fn open(backend: &Backend, config: BatchConfig) -> Result<Self, CallFailure> {
         let queue = &backend.queue;
         let streams = match &**queue {
             AnyQueue::Cpu(_) => None,
@@ -157,10 +157,13 @@ impl BatchHandle {
     }
 
     /// The shares of the job `number`, and whether its output words come under masks.
-    fn job(&self, number: u64) -> Result<(&Shares, bool), Failure> {
+    fn job(&self, number: u64) -> Result<(&Shares, bool), CallFailure> {
         let stale = || {
             let end = self.first + self.jobs.len() as u64;
-            Failure::state(format!("expected a job of {}..{end} (since the last clear), got job {number}", self.first))
+            CallFailure::state(format!(
+                "expected a job of {}..{end} (since the last clear), got job {number}",
+                self.first
+            ))
         };
         let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         let &(job, masked) = index.and_then(|index| self.jobs.get(index)).ok_or_else(stale)?;
@@ -168,22 +171,22 @@ impl BatchHandle {
     }
 
     /// The output words of the job `number`, under masks or not.
-    fn words(&self, number: u64, masked: bool) -> Result<&[u64], Failure> {
+    fn words(&self, number: u64, masked: bool) -> Result<&[u64], CallFailure> {
         let (shares, is_masked) = self.job(number)?;
         unless_masked(is_masked, masked)?;
         Ok(shares.words())
     }
 
     /// The shares of a descriptor's job.
-    fn descriptor(&self, number: u64) -> Result<&SufShares, Failure> {
+    fn descriptor(&self, number: u64) -> Result<&SufShares, CallFailure> {
         match self.job(number)?.0 {
             Shares::Suf(shares) => Ok(shares),
-            Shares::Words(_) => Err(Failure::state("the job's gate has no output bits")),
+            Shares::Words(_) => Err(CallFailure::state("the job's gate has no output bits")),
         }
     }
 
     /// Length of the message that is due now; 0 when all is computed.
-    fn message_len(&mut self) -> Result<usize, Failure> {
+    fn message_len(&mut self) -> Result<usize, CallFailure> {
         while self.batch.state()? != State::Finalized {
             match self.batch.round()? {
                 // jobs of no elements have nothing to say
@@ -283,7 +286,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
         // SAFETY: the caller's promise.
         let hatx = unsafe { array("hatx", hatx, count) }?;
         check("job", job, 1)?; // before the keys are spent
-        Failure::unless_len("masked inputs", keys.count()?, count)?;
+        CallFailure::unless_len("masked inputs", keys.count()?, count)?;
         let submitted = Job::operation(Arc::clone(&gate.operation), keys.take()?, hatx.to_vec());
         let taken = batch.batch.try_enqueue(submitted).map_err(|refused| {
             keys.put_back(refused.job.into_keys());
@@ -334,7 +337,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, byte
     guard(|| {
         // SAFETY: the caller's promise.
         let batch = unsafe { handle("batch", batch) }?;
-        let message = batch.batch.round()?.ok_or_else(|| Failure::state("no opening is pending"))?;
+        let message = batch.batch.round()?.ok_or_else(|| CallFailure::state("no opening is pending"))?;
         // SAFETY: the caller's promise.
         unsafe { fill("bytes of masked bits and words", &message, bytes, len) }
     })

@@ -5,7 +5,7 @@ use pfss::Dealer;
 use crate::{
     Backend, Bytes, GateHandle,
     memory::{check, free, handle, put_handle},
-    status::{Failure, Status, guard},
+    status::{CallFailure, Status, guard},
 };
 
 /// The trusted third party that makes keys for both parties.
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn trefoil_pfss_deal(
         check("party_1", party_1, 1)?;
         let gate = gate.operation.gate();
         if gate.masks_outputs() {
-            return Err(Failure::argument("expected a gate without masked outputs; use `trefoil_pfss_deal_wired`"));
+            return Err(CallFailure::argument("expected a gate without masked outputs; use `trefoil_pfss_deal_wired`"));
         }
         let [zero, one] = dealer.dealer.deal(&*backend.queue, gate, count)?;
         // SAFETY: the caller's promise.

@@ -9,7 +9,7 @@ use crate::{
     Backend, Keys,
     memory::{array, check, fill, free, handle, put, put_handle},
     shares::{additive, packed, unless_masked, wipe},
-    status::{Failure, Status, guard},
+    status::{CallFailure, Status, guard},
 };
 
 /// A descriptor's evaluation by one party: bits have to be opened, or all is computed.
@@ -22,17 +22,17 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    fn pending(&self) -> Result<&Pending<SufStep>, Failure> {
+    fn pending(&self) -> Result<&Pending<SufStep>, CallFailure> {
         match &self.step {
             Some(SufStep::Open(pending)) => Ok(pending),
-            _ => Err(Failure::state("no opening of bits is pending")),
+            _ => Err(CallFailure::state("no opening of bits is pending")),
         }
     }
 
-    fn shares(&self) -> Result<&SufShares, Failure> {
+    fn shares(&self) -> Result<&SufShares, CallFailure> {
         match &self.step {
             Some(SufStep::Done(shares)) => Ok(shares),
-            _ => Err(Failure::state("no shares: the bits were not opened")),
+            _ => Err(CallFailure::state("no shares: the bits were not opened")),
         }
     }
 }
@@ -69,10 +69,10 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
         let gate = keys.gate()?;
         if gate.program().is_none() {
             let expected = format!("expected keys of a program, got {}; evaluate them in a batch", gate.kind());
-            return Err(Failure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
+            return Err(CallFailure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
         }
         let masked_outputs = gate.masks_outputs();
-        Failure::unless_len("masked inputs", keys.count()?, count)?;
+        CallFailure::unless_len("masked inputs", keys.count()?, count)?;
         let step = Some(keys.take()?.eval_suf(&*backend.queue, hatx)?);
         let queue = Arc::clone(&backend.queue);
         // SAFETY: the caller's promise.
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
     guard(|| {
         // SAFETY: the caller's promise.
         let (evaluation, peer) = unsafe { (handle("evaluation", evaluation)?, array("peer_bits", peer_bits, words)?) };
-        Failure::unless_len("words of masked bits", evaluation.pending()?.masked_bits().len(), words)?;
+        CallFailure::unless_len("words of masked bits", evaluation.pending()?.masked_bits().len(), words)?;
         if let Some(SufStep::Open(pending)) = evaluation.step.take() {
             evaluation.step = Some(pending.finish(&*evaluation.queue, peer)?);
         }

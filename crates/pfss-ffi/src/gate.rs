@@ -7,7 +7,7 @@ use pfss::{Operation, OperationError, Parameters, PfssError, SignedRange, suf::S
 
 use crate::{
     memory::{array, check, free, handle, put_handle},
-    status::{Failure, Status, guard},
+    status::{CallFailure, Status, guard},
 };
 
 /// A gate with its public parameters, or a descriptor with its modes.
@@ -37,7 +37,7 @@ pub struct GateParameters {
     pub table_len: usize,
 }
 
-impl From<OperationError> for Failure {
+impl From<OperationError> for CallFailure {
     fn from(error: OperationError) -> Self {
         match error {
             OperationError::Gate(error) => error.into(),
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, 
         // SAFETY: the caller's promise.
         let bytes = unsafe { array("program", program, len) }?;
         let program = SufProgram::from_bytes(bytes);
-        let program = program.map_err(|error| Failure::new(Status::TREFOIL_PFSS_PROGRAM, error))?;
+        let program = program.map_err(|error| CallFailure::new(Status::TREFOIL_PFSS_PROGRAM, error))?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("gate", GateHandle { operation: Arc::new(Operation::suf(program)) }, gate) }
     })

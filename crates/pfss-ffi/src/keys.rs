@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     memory::{array, check, fill, free, handle, put, put_handle},
-    status::{Failure, Status, guard},
+    status::{CallFailure, Status, guard},
 };
 
 /// The bytes of one party's bundle, as secret as its keys.
@@ -20,78 +20,78 @@ impl Bytes {
 }
 
 /// One party's keys. They mask inputs once, and are evaluated once.
-pub struct Keys(State);
+pub struct Keys(KeysState);
 
-enum State {
+enum KeysState {
     Fresh(KeyBundle),
     /// For inputs that were masked, or are open already.
     Masked(MaskedKeys),
     Evaluated,
 }
 
-fn spent() -> Failure {
-    Failure::state("the keys were evaluated before")
+fn spent() -> CallFailure {
+    CallFailure::state("the keys were evaluated before")
 }
 
 impl Keys {
     /// The public facts: gate, party, count and nonce.
-    fn facts(&self) -> Result<(&Gate, u8, usize, [u8; 16]), Failure> {
+    fn facts(&self) -> Result<(&Gate, u8, usize, [u8; 16]), CallFailure> {
         match &self.0 {
-            State::Fresh(keys) => Ok((keys.gate(), keys.party().number(), keys.count(), keys.nonce())),
-            State::Masked(keys) => Ok((keys.gate(), keys.party().number(), keys.count(), keys.nonce())),
-            State::Evaluated => Err(spent()),
+            KeysState::Fresh(keys) => Ok((keys.gate(), keys.party().number(), keys.count(), keys.nonce())),
+            KeysState::Masked(keys) => Ok((keys.gate(), keys.party().number(), keys.count(), keys.nonce())),
+            KeysState::Evaluated => Err(spent()),
         }
     }
 
     /// The gate that they are for.
-    pub(crate) fn gate(&self) -> Result<&Gate, Failure> {
+    pub(crate) fn gate(&self) -> Result<&Gate, CallFailure> {
         Ok(self.facts()?.0)
     }
 
     /// Whether the inputs are masked already.
     fn masks_nothing(&self) -> bool {
-        !matches!(&self.0, State::Fresh(bundle) if !bundle.takes_open_inputs())
+        !matches!(&self.0, KeysState::Fresh(bundle) if !bundle.takes_open_inputs())
     }
 
     /// How many elements they serve.
-    pub(crate) fn count(&self) -> Result<usize, Failure> {
+    pub(crate) fn count(&self) -> Result<usize, CallFailure> {
         Ok(self.facts()?.2)
     }
 
     /// This party's share of the masked inputs; this spends the masks.
-    fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, Failure> {
+    fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, CallFailure> {
         let count = self.count()?;
-        Failure::unless_len("elements", count, x.len())?;
-        match core::mem::replace(&mut self.0, State::Evaluated) {
-            State::Fresh(bundle) if bundle.takes_open_inputs() => {
-                self.0 = State::Fresh(bundle);
+        CallFailure::unless_len("elements", count, x.len())?;
+        match core::mem::replace(&mut self.0, KeysState::Evaluated) {
+            KeysState::Fresh(bundle) if bundle.takes_open_inputs() => {
+                self.0 = KeysState::Fresh(bundle);
                 Err(PfssError::OpenInputs.into())
             }
-            State::Fresh(bundle) => {
+            KeysState::Fresh(bundle) => {
                 let (masked, keys) = bundle.mask(x)?;
-                self.0 = State::Masked(keys);
+                self.0 = KeysState::Masked(keys);
                 Ok(masked)
             }
-            State::Masked(keys) => {
-                self.0 = State::Masked(keys);
-                Err(Failure::state("the keys already masked inputs: masking others would reveal the difference"))
+            KeysState::Masked(keys) => {
+                self.0 = KeysState::Masked(keys);
+                Err(CallFailure::state("the keys already masked inputs: masking others would reveal the difference"))
             }
-            State::Evaluated => Err(spent()),
+            KeysState::Evaluated => Err(spent()),
         }
     }
 
     /// The keys for an evaluation, which spends them.
-    pub(crate) fn take(&mut self) -> Result<MaskedKeys, Failure> {
-        match core::mem::replace(&mut self.0, State::Evaluated) {
-            State::Fresh(bundle) => Ok(bundle.with_open_inputs()?),
-            State::Masked(keys) => Ok(keys),
-            State::Evaluated => Err(spent()),
+    pub(crate) fn take(&mut self) -> Result<MaskedKeys, CallFailure> {
+        match core::mem::replace(&mut self.0, KeysState::Evaluated) {
+            KeysState::Fresh(bundle) => Ok(bundle.with_open_inputs()?),
+            KeysState::Masked(keys) => Ok(keys),
+            KeysState::Evaluated => Err(spent()),
         }
     }
 
     /// Takes back keys that were not evaluated.
     pub(crate) fn put_back(&mut self, keys: MaskedKeys) {
-        self.0 = State::Masked(keys);
+        self.0 = KeysState::Masked(keys);
     }
 }
 
@@ -180,10 +180,10 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
                 | GateKind::LowPredicates
         ) {
             let expected = format!("expected keys of a program or of a gate by name, got {kind}");
-            return Err(Failure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
+            return Err(CallFailure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
         }
         // SAFETY: the caller's promise.
-        unsafe { put_handle("keys", Keys(State::Fresh(bundle)), keys) }
+        unsafe { put_handle("keys", Keys(KeysState::Fresh(bundle)), keys) }
     })
 }
 

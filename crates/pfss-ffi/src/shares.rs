@@ -3,30 +3,32 @@
 use pfss::{SufBools, SufShares, batch::Shares};
 use zeroize::Zeroize;
 
-use crate::status::Failure;
+use crate::status::CallFailure;
 
 /// Rejects masked words if bare words are expected, and the other way round.
-pub(crate) fn unless_masked(masked: bool, expected: bool) -> Result<(), Failure> {
+pub(crate) fn unless_masked(masked: bool, expected: bool) -> Result<(), CallFailure> {
     match (masked, expected) {
-        (true, false) => Err(Failure::state("output words are masked: read the shares of haty")),
-        (false, true) => Err(Failure::state("output words are unmasked and must not be opened: read the shares of y")),
+        (true, false) => Err(CallFailure::state("output words are masked: read the shares of haty")),
+        (false, true) => {
+            Err(CallFailure::state("output words are unmasked and must not be opened: read the shares of y"))
+        }
         _ => Ok(()),
     }
 }
 
 /// Additive shares of the bits.
-pub(crate) fn additive(shares: &SufShares) -> Result<&[u64], Failure> {
+pub(crate) fn additive(shares: &SufShares) -> Result<&[u64], CallFailure> {
     match &shares.bools {
         SufBools::Additive(bools) => Ok(bools),
-        SufBools::Xor(_) => Err(Failure::state("the output bits are XOR shares")),
+        SufBools::Xor(_) => Err(CallFailure::state("the output bits are XOR shares")),
     }
 }
 
 /// XOR shares of the bits, packed.
-pub(crate) fn packed(shares: &SufShares) -> Result<&[u32], Failure> {
+pub(crate) fn packed(shares: &SufShares) -> Result<&[u32], CallFailure> {
     match &shares.bools {
         SufBools::Xor(bools) => Ok(bools.words()),
-        SufBools::Additive(_) => Err(Failure::state("the output bits are additive shares")),
+        SufBools::Additive(_) => Err(CallFailure::state("the output bits are additive shares")),
     }
 }
 

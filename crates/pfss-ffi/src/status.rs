@@ -40,12 +40,12 @@ pub enum Status {
 
 /// What goes wrong at the boundary.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CallFailure {
     status: Status,
     message: String,
 }
 
-impl Failure {
+impl CallFailure {
     pub(crate) fn new(status: Status, message: impl fmt::Display) -> Self {
         Self { status, message: message.to_string() }
     }
@@ -67,7 +67,7 @@ impl Failure {
     }
 }
 
-impl From<PfssError> for Failure {
+impl From<PfssError> for CallFailure {
     fn from(error: PfssError) -> Self {
         let status = match &error {
             PfssError::Length { .. } => Status::TREFOIL_PFSS_LENGTH,
@@ -91,7 +91,7 @@ impl From<PfssError> for Failure {
     }
 }
 
-impl From<BatchError> for Failure {
+impl From<BatchError> for CallFailure {
     fn from(error: BatchError) -> Self {
         PfssError::from(error).into()
     }
@@ -102,15 +102,15 @@ thread_local! {
 }
 
 /// Runs the body of a call: records why it failed, and lets no panic out.
-pub(crate) fn guard(body: impl FnOnce() -> Result<(), Failure>) -> Status {
+pub(crate) fn guard(body: impl FnOnce() -> Result<(), CallFailure>) -> Status {
     let outcome = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Failure::new(Status::TREFOIL_PFSS_INTERNAL, text.unwrap_or_else(|| "panic".to_owned())))
+        Err(CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, text.unwrap_or_else(|| "panic".to_owned())))
     });
     match outcome {
         Ok(()) => Status::TREFOIL_PFSS_OK,
-        Err(Failure { status, message }) => {
+        Err(CallFailure { status, message }) => {
             let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
             LAST_ERROR.with(|last| *last.borrow_mut() = text);
             status

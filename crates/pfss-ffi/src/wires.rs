@@ -5,7 +5,7 @@ use pfss::{Inputs, Wire};
 use crate::{
     Backend, Bytes, DealerHandle, GateHandle,
     memory::{check, free, handle, put_handle},
-    status::{Failure, Status, guard},
+    status::{CallFailure, Status, guard},
 };
 
 /// The masks `r_out` of a gate's output words.
@@ -57,9 +57,9 @@ pub unsafe extern "C" fn trefoil_pfss_deal_wired(
             // SAFETY: the caller's promise.
             let of = &unsafe { handle("inputs", inputs) }?.wires;
             let words = of.len();
-            let unknown = || Failure::argument(format!("expected an output word below {words}, got {word}"));
+            let unknown = || CallFailure::argument(format!("expected an output word below {words}, got {word}"));
             wire = [of.get(word).ok_or_else(unknown)?];
-            Failure::unless_len("elements of the wire", wire[0].count(), count)?;
+            CallFailure::unless_len("elements of the wire", wire[0].count(), count)?;
             Inputs::Open(&wire)
         };
         let ([zero, one], wires) = dealer.dealer.deal_wired(&*backend.queue, gate, inputs)?;

@@ -14,7 +14,7 @@ use crate::{Interval, Predicate};
 ///
 /// These are the interval containment gates of Boyle et al. (EUROCRYPT 2021), arranged so that all
 /// public constants are in the points and one key per secret serves every predicate.
-pub(crate) struct Program {
+pub(crate) struct ComparisonProgram {
     ring: Ring,
     /// The domain of the key.
     domain: Ring,
@@ -60,7 +60,7 @@ enum PublicBit {
     },
 }
 
-impl Program {
+impl ComparisonProgram {
     /// The program of no predicates.
     pub(crate) fn empty(domain: Ring, ring: Ring) -> Self {
         Self { ring, domain, offsets: Vec::new(), terms: Vec::new() }

@@ -8,7 +8,7 @@
 
 use core::ops::Range;
 
-use crate::gate::Tree;
+use crate::gate::KeyTree;
 
 /// Points of one tree that are evaluated in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,12 +26,12 @@ pub(crate) struct Cluster {
 pub(crate) struct Clusters {
     /// At most one of them has a window of all points, the last.
     pub(crate) clusters: Vec<Cluster>,
-    tree: Tree,
+    tree: KeyTree,
 }
 
 impl Clusters {
     /// Plans the evaluation of `tree` at a masked input less each of `offsets`.
-    pub(crate) fn new(tree: Tree, offsets: &[u64]) -> Self {
+    pub(crate) fn new(tree: KeyTree, offsets: &[u64]) -> Self {
         let (bits, leaf) = (tree.bits(), tree.leaf());
         let circle = Circle::new(bits, offsets);
         let plans = (leaf..bits).map(|most| Self { clusters: circle.cut(leaf, most), tree });
@@ -44,8 +44,8 @@ impl Clusters {
     pub(crate) fn aes(&self) -> u64 {
         let points: usize = self.clusters.iter().map(|cluster| cluster.points.len()).sum();
         match self.tree {
-            Tree::Cmp { .. } => self.levels(),
-            Tree::Dcf { words, .. } => {
+            KeyTree::Cmp { .. } => self.levels(),
+            KeyTree::Dcf { words, .. } => {
                 let blocks = u64::from(words.div_ceil(2));
                 (1 + blocks) * self.levels() + blocks * points as u64
             }
@@ -62,8 +62,8 @@ impl Clusters {
 
 /// The public points of a tree, in the order of the calls that evaluate them.
 #[derive(Clone, Debug)]
-pub(crate) struct Points {
-    tree: Tree,
+pub(crate) struct TreePoints {
+    tree: KeyTree,
     offsets: Vec<u64>,
     /// The width of the window of each call, and its part of the offsets.
     calls: Vec<(u32, Range<usize>)>,
@@ -71,9 +71,9 @@ pub(crate) struct Points {
     aes: u64,
 }
 
-impl Points {
+impl TreePoints {
     /// Plans the evaluation of `tree` at a masked input less each of `offsets`.
-    pub(crate) fn new(tree: Tree, offsets: &[u64]) -> Self {
+    pub(crate) fn new(tree: KeyTree, offsets: &[u64]) -> Self {
         let plan = Clusters::new(tree, offsets);
         let mut points =
             Self { tree, offsets: Vec::new(), calls: Vec::new(), rows: vec![0; offsets.len()], aes: plan.aes() };
@@ -89,7 +89,7 @@ impl Points {
     }
 
     /// The tree.
-    pub(crate) fn tree(&self) -> Tree {
+    pub(crate) fn tree(&self) -> KeyTree {
         self.tree
     }
 
@@ -180,14 +180,14 @@ mod tests {
     use super::*;
 
     fn cmp(bits: u32, offsets: &[u64]) -> Clusters {
-        Clusters::new(Tree::Cmp { bits }, offsets)
+        Clusters::new(KeyTree::Cmp { bits }, offsets)
     }
 
     #[test]
     fn a_cluster_costs_two_prefixes_and_its_lower_levels() {
         let window: Vec<u64> = (0..33).map(|i| (i * 1024u64).wrapping_sub(16_384)).collect();
         assert_eq!(cmp(64, &window).aes(), 2 * 49 + 33 * 8);
-        let payload = |words| Clusters::new(Tree::Dcf { bits: 64, words }, &window).aes();
+        let payload = |words| Clusters::new(KeyTree::Dcf { bits: 64, words }, &window).aes();
         assert_eq!(payload(1), 2 * (2 * 49 + 33 * 15) + 33);
         assert_eq!(payload(4), 3 * (2 * 49 + 33 * 15) + 2 * 33);
         assert_eq!(cmp(64, &[0]).aes(), 57);
@@ -212,7 +212,7 @@ mod tests {
                 let mut offsets: Vec<u64> =
                     (0..word() % 40).map(|_| base.wrapping_add(word() % ((1 << spread) + 1)) & mask).collect();
                 offsets.extend((0..word() % 4).map(|_| word() & mask));
-                for tree in [Tree::Cmp { bits }, Tree::Dcf { bits, words: 3 }] {
+                for tree in [KeyTree::Cmp { bits }, KeyTree::Dcf { bits, words: 3 }] {
                     let plan = Clusters::new(tree, &offsets);
                     assert!(plan.aes() <= offsets.len() as u64 * tree.aes_per_point(), "{tree:?} {offsets:?}");
                     let mut seen: Vec<usize> = plan.clusters.iter().flat_map(|c| c.points.iter().copied()).collect();

@@ -25,12 +25,12 @@ use crate::{Gate, PfssError, SignedRange, Task, suf::SufProgram};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
     gate: Gate,
-    kind: Kind,
+    kind: GateComputation,
 }
 
 /// The computation that uses the keys of the gate.
 #[derive(Clone, Debug, PartialEq)]
-enum Kind {
+enum GateComputation {
     Task(Task<'static>),
     /// [`Task::Lut`] of an owned table.
     Lut(Vec<u64>),
@@ -129,16 +129,16 @@ impl Operation {
                 let gate = Gate::lut(n, word_bits.ok_or(missing("word_bits"))?)?;
                 let table = table.ok_or(missing("table"))?;
                 Task::Lut(table).plan(&gate)?; // refuses a table that is none for the gate
-                return Ok(Self { gate, kind: Kind::Lut(table.to_vec()) });
+                return Ok(Self { gate, kind: GateComputation::Lut(table.to_vec()) });
             }
         };
-        Ok(Self { gate, kind: Kind::Task(task) })
+        Ok(Self { gate, kind: GateComputation::Task(task) })
     }
 
     /// The function of a descriptor.
     #[must_use]
     pub fn suf(program: SufProgram) -> Self {
-        Self { gate: Gate::suf(program), kind: Kind::Suf }
+        Self { gate: Gate::suf(program), kind: GateComputation::Suf }
     }
 
     /// The operation with each output word under a mask: see [`Gate::with_masked_outputs`].
@@ -161,9 +161,9 @@ impl Operation {
     #[must_use]
     pub fn task(&self) -> Option<Task<'_>> {
         match &self.kind {
-            Kind::Task(task) => Some(*task),
-            Kind::Lut(table) => Some(Task::Lut(table)),
-            Kind::Suf => None,
+            GateComputation::Task(task) => Some(*task),
+            GateComputation::Lut(table) => Some(Task::Lut(table)),
+            GateComputation::Suf => None,
         }
     }
 

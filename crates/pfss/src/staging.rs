@@ -3,12 +3,12 @@
 use backend_api::{BackendError, Buffer, Element, Mut, Queue, Ref};
 
 /// A secret's copy in device memory, overwritten with zeros before the memory is returned.
-pub(crate) struct Staged<'q, Q: Queue, T: Element> {
+pub(crate) struct StagedSecret<'q, Q: Queue, T: Element> {
     q: &'q Q,
     buffer: Q::Buf<T>,
 }
 
-impl<'q, Q: Queue, T: Element> Staged<'q, Q, T> {
+impl<'q, Q: Queue, T: Element> StagedSecret<'q, Q, T> {
     pub(crate) fn upload(q: &'q Q, host: &[T]) -> Result<Self, BackendError> {
         Ok(Self { q, buffer: q.upload_secret(host)? })
     }
@@ -31,7 +31,7 @@ impl<'q, Q: Queue, T: Element> Staged<'q, Q, T> {
     }
 }
 
-impl<Q: Queue, T: Element> Drop for Staged<'_, Q, T> {
+impl<Q: Queue, T: Element> Drop for StagedSecret<'_, Q, T> {
     fn drop(&mut self) {
         // A queue that can no longer clear a buffer has lost its memory, and its next op returns that error.
         let _ = self.q.clear(self.buffer.view_mut());

@@ -31,21 +31,21 @@ pub struct ReplayCounts {
 /// Results do not depend on whether ops were replayed.
 #[derive(Debug)]
 pub struct Replays<Q: Record, K, S> {
-    entries: HashMap<K, Entry<Q::Graph, S>>,
+    entries: HashMap<K, ReplayEntry<Q::Graph, S>>,
     capacity: usize,
     clock: u64,
     counts: ReplayCounts,
 }
 
 #[derive(Debug)]
-struct Entry<G, S> {
+struct ReplayEntry<G, S> {
     workspace: S,
-    graph: State<G>,
+    graph: GraphState<G>,
     used: u64,
 }
 
 #[derive(Debug)]
-enum State<G> {
+enum GraphState<G> {
     New,
     Recorded(G),
     Refused,
@@ -84,32 +84,32 @@ impl<Q: Record, K: Hash + Eq + Clone, S> Replays<Q, K, S> {
             Some(entry) => entry,
             None => {
                 self.make_room();
-                Entry { workspace: build(queue)?, graph: State::New, used: 0 }
+                ReplayEntry { workspace: build(queue)?, graph: GraphState::New, used: 0 }
             }
         };
         let first = entry.used == 0;
         entry.used = self.clock;
         load(queue, &mut entry.workspace)?;
-        if !first && matches!(entry.graph, State::New) {
-            let Entry { workspace, .. } = &mut entry;
+        if !first && matches!(entry.graph, GraphState::New) {
+            let ReplayEntry { workspace, .. } = &mut entry;
             entry.graph = match queue.record(|queue| body(queue, workspace))? {
                 Some(graph) => {
                     self.counts.recorded += 1;
-                    State::Recorded(graph)
+                    GraphState::Recorded(graph)
                 }
-                None => State::Refused,
+                None => GraphState::Refused,
             };
         }
         match &entry.graph {
-            State::Recorded(graph) => {
+            GraphState::Recorded(graph) => {
                 queue.replay(graph)?;
                 self.counts.replayed += 1;
             }
-            State::New => {
+            GraphState::New => {
                 body(queue, &mut entry.workspace)?;
                 self.counts.eager += 1;
             }
-            State::Refused => {
+            GraphState::Refused => {
                 body(queue, &mut entry.workspace)?;
                 self.counts.fallbacks += 1;
             }

@@ -12,7 +12,7 @@ const MOST_NODES: usize = 1 << 20;
 
 /// The operation of a node, on earlier nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Op {
+pub(crate) enum NodeOp {
     Constant(QM31),
     /// A number in the list of masks.
     Mask(u32),
@@ -35,7 +35,7 @@ pub(crate) enum Op {
     Xor([u32; 2]),
 }
 
-impl Op {
+impl NodeOp {
     /// The nodes that it is computed from.
     pub(crate) fn operands(&self) -> &[u32] {
         match self {
@@ -49,8 +49,8 @@ impl Op {
 
 /// A node, with the known facts about its value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    pub(crate) op: Op,
+pub(crate) struct ExpressionNode {
+    pub(crate) op: NodeOp,
     /// Whether the value is of the secure field and not known to be of the base field.
     pub(crate) secure: bool,
     /// Its degree in the columns.
@@ -59,18 +59,18 @@ pub(crate) struct Node {
 
 /// The nodes of an AIR.
 #[derive(Debug, Default)]
-pub(crate) struct Arena(RefCell<Nodes>);
+pub(crate) struct ExpressionArena(RefCell<ExpressionGraph>);
 
 #[derive(Debug, Default)]
-struct Nodes {
-    nodes: Vec<Node>,
-    ids: HashMap<Op, u32>,
+struct ExpressionGraph {
+    nodes: Vec<ExpressionNode>,
+    ids: HashMap<NodeOp, u32>,
     refused: usize,
 }
 
-impl Arena {
+impl ExpressionArena {
     /// The node that computes `op`.
-    pub(crate) fn node(&self, op: Op) -> u32 {
+    pub(crate) fn node(&self, op: NodeOp) -> u32 {
         let nodes = &mut *self.0.borrow_mut();
         if let Some(&id) = nodes.ids.get(&op) {
             return id;
@@ -82,25 +82,27 @@ impl Arena {
         }
         let of = |id: u32| nodes.nodes[id as usize];
         let secure = match op {
-            Op::Constant(value) => value != QM31::from(value.coordinates()[0]),
-            Op::Mask(_) | Op::Bits(..) | Op::Xor(_) => false,
-            Op::Challenge(_) | Op::Mean | Op::Missing | Op::Join(_) => true,
-            Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => op.operands().iter().any(|&id| of(id).secure),
+            NodeOp::Constant(value) => value != QM31::from(value.coordinates()[0]),
+            NodeOp::Mask(_) | NodeOp::Bits(..) | NodeOp::Xor(_) => false,
+            NodeOp::Challenge(_) | NodeOp::Mean | NodeOp::Missing | NodeOp::Join(_) => true,
+            NodeOp::Neg(_) | NodeOp::Add(_) | NodeOp::Sub(_) | NodeOp::Mul(_) => {
+                op.operands().iter().any(|&id| of(id).secure)
+            }
         };
         let degrees = op.operands().iter().map(|&id| of(id).degree);
         let degree = match op {
-            Op::Mask(_) | Op::Missing => 1,
-            Op::Mul(_) => degrees.fold(0, u32::saturating_add),
+            NodeOp::Mask(_) | NodeOp::Missing => 1,
+            NodeOp::Mul(_) => degrees.fold(0, u32::saturating_add),
             _ => degrees.max().unwrap_or(0),
         };
         let id = nodes.nodes.len() as u32;
-        nodes.nodes.push(Node { op, secure, degree });
+        nodes.nodes.push(ExpressionNode { op, secure, degree });
         nodes.ids.insert(op, id);
         id
     }
 
     /// A node.
-    pub(crate) fn get(&self, id: u32) -> Node {
+    pub(crate) fn get(&self, id: u32) -> ExpressionNode {
         self.0.borrow().nodes[id as usize]
     }
 

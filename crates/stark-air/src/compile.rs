@@ -14,9 +14,9 @@ use core_types::{
 
 use crate::{
     MaskRead, Program, RecordError,
-    arena::{Arena, Op},
+    arena::{ExpressionArena, NodeOp},
     recorder::Reads,
-    registers::Registers,
+    registers::FreeRegisters,
 };
 
 /// Distance in steps to the next use of a loaded value above which it is loaded again.
@@ -27,13 +27,13 @@ const MOST: usize = 1 << 16;
 
 /// A step: a node to compute, or an output to write.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum ScheduleStep {
     Compute(u32),
     Write { output: usize, node: u32 },
 }
 
 /// The program whose output `k` is node `outputs[k]`.
-pub(crate) fn compile(arena: &Arena, outputs: &[u32], reads: &Reads<'_>) -> Result<Program, RecordError> {
+pub(crate) fn compile(arena: &ExpressionArena, outputs: &[u32], reads: &Reads<'_>) -> Result<Program, RecordError> {
     within("outputs", outputs.len())?;
     within("challenges", reads.challenges as usize + 1)?;
     let steps = order(arena, outputs);
@@ -46,7 +46,7 @@ pub(crate) fn compile(arena: &Arena, outputs: &[u32], reads: &Reads<'_>) -> Resu
         reads,
         uses,
         places: HashMap::new(),
-        registers: Registers::default(),
+        registers: FreeRegisters::default(),
         constants: HashMap::new(),
         masks: HashMap::new(),
         program: Program { outputs: outputs.len() as u32, ..Program::default() },
@@ -67,27 +67,27 @@ fn within(what: &'static str, got: usize) -> Result<(), RecordError> {
 }
 
 /// Whether a node only loads.
-fn loads(arena: &Arena, id: u32) -> bool {
+fn loads(arena: &ExpressionArena, id: u32) -> bool {
     match arena.get(id).op {
-        Op::Constant(_) | Op::Mask(_) | Op::Challenge(_) | Op::Mean | Op::Missing => true,
-        Op::Join(coordinates) => {
-            coordinates.iter().all(|&id| !matches!(arena.get(id).op, Op::Join(_)) && loads(arena, id))
+        NodeOp::Constant(_) | NodeOp::Mask(_) | NodeOp::Challenge(_) | NodeOp::Mean | NodeOp::Missing => true,
+        NodeOp::Join(coordinates) => {
+            coordinates.iter().all(|&id| !matches!(arena.get(id).op, NodeOp::Join(_)) && loads(arena, id))
         }
-        Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Bits(..) | Op::Xor(_) => false,
+        NodeOp::Neg(_) | NodeOp::Add(_) | NodeOp::Sub(_) | NodeOp::Mul(_) | NodeOp::Bits(..) | NodeOp::Xor(_) => false,
     }
 }
 
 /// Visits each node that a step needs in a register, once.
 ///
 /// Coordinates that only load are loaded in place.
-fn visit_operands(arena: &Arena, step: Step, mut visit: impl FnMut(u32)) {
+fn visit_operands(arena: &ExpressionArena, step: ScheduleStep, mut visit: impl FnMut(u32)) {
     match step {
-        Step::Write { node, .. } => visit(node),
-        Step::Compute(id) => {
+        ScheduleStep::Write { node, .. } => visit(node),
+        ScheduleStep::Compute(id) => {
             let op = arena.get(id).op;
             let operands = op.operands();
             for (k, &operand) in operands.iter().enumerate() {
-                let in_place = matches!(op, Op::Join(_)) && loads(arena, operand);
+                let in_place = matches!(op, NodeOp::Join(_)) && loads(arena, operand);
                 if !in_place && !operands[..k].contains(&operand) {
                     visit(operand);
                 }
@@ -97,7 +97,7 @@ fn visit_operands(arena: &Arena, step: Step, mut visit: impl FnMut(u32)) {
 }
 
 /// The steps in an order in which operands come first.
-fn order(arena: &Arena, outputs: &[u32]) -> Vec<Step> {
+fn order(arena: &ExpressionArena, outputs: &[u32]) -> Vec<ScheduleStep> {
     let mut steps = Vec::new();
     let mut known = vec![false; arena.len()];
     let mut open: Vec<(u32, usize)> = Vec::new();
@@ -112,23 +112,23 @@ fn order(arena: &Arena, outputs: &[u32]) -> Vec<Step> {
                 open.push((next, 0));
             } else {
                 known[id as usize] = true;
-                steps.push(Step::Compute(id));
+                steps.push(ScheduleStep::Compute(id));
             }
         }
-        steps.push(Step::Write { output, node });
+        steps.push(ScheduleStep::Write { output, node });
     }
     steps
 }
 
 /// A program in the making.
 struct Compiler<'a> {
-    arena: &'a Arena,
+    arena: &'a ExpressionArena,
     reads: &'a Reads<'a>,
     /// Steps to come that use each node.
     uses: Vec<VecDeque<usize>>,
     /// Registers of the nodes that are in some.
     places: HashMap<u32, u32>,
-    registers: Registers,
+    registers: FreeRegisters,
     constants: HashMap<M31, usize>,
     /// Numbers in the program of the masks that nodes name.
     masks: HashMap<u32, usize>,
@@ -173,13 +173,13 @@ impl Compiler<'_> {
     /// Loads a node that only loads.
     fn load(&mut self, id: u32, target: u32) {
         match self.arena.get(id).op {
-            Op::Constant(value) => {
+            NodeOp::Constant(value) => {
                 let words = if self.secure(id) { 4 } else { 1 };
                 for (k, word) in (0..).zip(value.coordinates().into_iter().take(words)) {
                     self.load_constant(word, target + k);
                 }
             }
-            Op::Mask(mask) => {
+            NodeOp::Mask(mask) => {
                 let masks: &mut Vec<MaskRead> = &mut self.program.masks;
                 let number = *self.masks.entry(mask).or_insert_with(|| {
                     masks.push(self.reads.masks[mask as usize]);
@@ -187,30 +187,36 @@ impl Compiler<'_> {
                 });
                 self.emit(Opcode::Mask, target, number as u32, 0);
             }
-            Op::Challenge(slot) => self.emit(Opcode::Challenge, target, slot, 0),
-            Op::Mean => self.emit(Opcode::Challenge, target, self.reads.challenges, 0),
-            Op::Join(coordinates) => {
+            NodeOp::Challenge(slot) => self.emit(Opcode::Challenge, target, slot, 0),
+            NodeOp::Mean => self.emit(Opcode::Challenge, target, self.reads.challenges, 0),
+            NodeOp::Join(coordinates) => {
                 for (k, coordinate) in (0..).zip(coordinates) {
                     self.load(coordinate, target + k);
                 }
             }
-            Op::Missing | Op::Neg(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Bits(..) | Op::Xor(_) => {}
+            NodeOp::Missing
+            | NodeOp::Neg(_)
+            | NodeOp::Add(_)
+            | NodeOp::Sub(_)
+            | NodeOp::Mul(_)
+            | NodeOp::Bits(..)
+            | NodeOp::Xor(_) => {}
         }
     }
 
-    fn step(&mut self, at: usize, step: Step) {
+    fn step(&mut self, at: usize, step: ScheduleStep) {
         let mut operands = Vec::new();
         visit_operands(self.arena, step, |operand| operands.push(operand));
         for &operand in &operands {
             self.place(operand);
         }
         match step {
-            Step::Write { output, node } => {
+            ScheduleStep::Write { output, node } => {
                 let (place, opcode) = (self.place(node), if self.secure(node) { Opcode::OutExt } else { Opcode::Out });
                 self.emit(opcode, output as u32, place, 0);
                 self.release(at, &operands);
             }
-            Step::Compute(id) => {
+            ScheduleStep::Compute(id) => {
                 let places: Vec<u32> = self
                     .arena
                     .get(id)
@@ -255,8 +261,8 @@ impl Compiler<'_> {
 
     fn takes_steps(&self, id: u32) -> bool {
         match self.arena.get(id).op {
-            Op::Join(_) => true,
-            Op::Sub([a, b]) => !self.secure(a) && self.secure(b),
+            NodeOp::Join(_) => true,
+            NodeOp::Sub([a, b]) => !self.secure(a) && self.secure(b),
             _ => false,
         }
     }
@@ -264,17 +270,17 @@ impl Compiler<'_> {
     /// Computes a node whose operands are in `places`.
     fn compute(&mut self, id: u32, target: u32, places: &[u32]) {
         match (self.arena.get(id).op, places) {
-            (Op::Neg([x]), &[place]) => {
+            (NodeOp::Neg([x]), &[place]) => {
                 let opcode = if self.secure(x) { Opcode::NegExt } else { Opcode::Neg };
                 self.emit(opcode, target, place, 0);
             }
-            (Op::Add(pair), &[left, right]) => {
+            (NodeOp::Add(pair), &[left, right]) => {
                 self.commutative([Opcode::Add, Opcode::AddExtBase, Opcode::AddExt], pair, target, [left, right]);
             }
-            (Op::Mul(pair), &[left, right]) => {
+            (NodeOp::Mul(pair), &[left, right]) => {
                 self.commutative([Opcode::Mul, Opcode::MulExtBase, Opcode::MulExt], pair, target, [left, right]);
             }
-            (Op::Sub(pair), &[left, right]) => match pair.map(|id| self.secure(id)) {
+            (NodeOp::Sub(pair), &[left, right]) => match pair.map(|id| self.secure(id)) {
                 [false, false] => self.emit(Opcode::Sub, target, left, right),
                 [true, false] => self.emit(Opcode::SubExtBase, target, left, right),
                 [true, true] => self.emit(Opcode::SubExt, target, left, right),
@@ -283,9 +289,9 @@ impl Compiler<'_> {
                     self.emit(Opcode::SubExt, target, target, right);
                 }
             },
-            (Op::Bits(_, bits), &[place]) => self.emit(Opcode::Bits, target, place, bits.into()),
-            (Op::Xor(_), &[left, right]) => self.emit(Opcode::Xor, target, left, right),
-            (Op::Join(coordinates), places) => {
+            (NodeOp::Bits(_, bits), &[place]) => self.emit(Opcode::Bits, target, place, bits.into()),
+            (NodeOp::Xor(_), &[left, right]) => self.emit(Opcode::Xor, target, left, right),
+            (NodeOp::Join(coordinates), places) => {
                 for ((k, coordinate), &place) in (0..).zip(coordinates).zip(places) {
                     if loads(self.arena, coordinate) {
                         self.load(coordinate, target + k);

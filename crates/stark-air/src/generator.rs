@@ -8,9 +8,9 @@ use core_types::{
 
 use crate::{
     MaskSource, Program, RecordError,
-    arena::Arena,
+    arena::ExpressionArena,
     compile::compile,
-    recorder::{Columns, NUMBERS, Output},
+    recorder::{GeneratedColumns, GeneratorOutput, NUMBERS},
 };
 
 /// A recorded generator of a trace.
@@ -37,19 +37,19 @@ impl RecordedGenerator {
         if !(1..=MAX_LOG_DOMAIN).contains(&log_rows) {
             return Err(RecordError::LogRows { got: log_rows });
         }
-        let arena = Arena::default();
-        let mut row = Columns::new(&arena);
+        let arena = ExpressionArena::default();
+        let mut row = GeneratedColumns::new(&arena);
         generator.generate(&mut row);
-        let Columns { reads, outputs, inputs } = row;
+        let GeneratedColumns { reads, outputs, inputs } = row;
         if let Some(error) = reads.error {
             return Err(error);
         }
-        let columns = outputs.iter().filter(|output| matches!(output, Output::Column(_))).count() as u32;
+        let columns = outputs.iter().filter(|output| matches!(output, GeneratorOutput::Column(_))).count() as u32;
         if columns == 0 {
             return Err(RecordError::NoColumn);
         }
         let nodes = outputs.iter().map(|output| match output {
-            Output::Column(value) | Output::Counter(value) => value.id(&arena),
+            GeneratorOutput::Column(value) | GeneratorOutput::Counter(value) => value.id(&arena),
         });
         let nodes: Vec<u32> = nodes.collect();
         arena.check()?;
@@ -113,12 +113,12 @@ impl RecordedGenerator {
 /// Numbers the columns first, then the counters.
 ///
 /// Before that, outputs are numbered as they are written.
-fn number_outputs(program: &mut Program, outputs: &[Output<'_>], columns: u32) {
+fn number_outputs(program: &mut Program, outputs: &[GeneratorOutput<'_>], columns: u32) {
     let (mut column, mut counted) = (0, columns);
     let numbers = outputs.iter().map(|output| {
         let next = match output {
-            Output::Column(_) => &mut column,
-            Output::Counter(_) => &mut counted,
+            GeneratorOutput::Column(_) => &mut column,
+            GeneratorOutput::Counter(_) => &mut counted,
         };
         *next += 1;
         (*next - 1) as u16 // at most 2^16 outputs were compiled

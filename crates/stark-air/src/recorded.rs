@@ -7,7 +7,7 @@ use core_types::{
 
 use crate::{
     Program, RecordError,
-    arena::{Arena, Op},
+    arena::{ExpressionArena, NodeOp},
     compile::compile,
     recorder::{Constraints, Fractions},
 };
@@ -52,7 +52,7 @@ impl Recorded {
         if !(log_rows..=MAX_LOG_DOMAIN).contains(&log_degree_bound) {
             return Err(RecordError::LogDegreeBound { log_rows, got: log_degree_bound });
         }
-        let arena = Arena::default();
+        let arena = ExpressionArena::default();
         let mut row = Constraints::new(&arena);
         air.eval(&mut row);
         let Constraints { reads, values } = row;
@@ -140,7 +140,7 @@ impl Recorded {
 
 /// The program of the fractions, where there are any.
 fn fractions<A: Air>(air: &A, interaction: usize) -> Result<Option<Program>, RecordError> {
-    let arena = Arena::default();
+    let arena = ExpressionArena::default();
     let mut row = Fractions::new(&arena);
     air.eval(&mut row);
     arena.check()?;
@@ -155,7 +155,7 @@ fn fractions<A: Air>(air: &A, interaction: usize) -> Result<Option<Program>, Rec
     let mut missing: Vec<bool> = Vec::with_capacity(arena.len());
     for id in 0..arena.len() as u32 {
         let op = arena.get(id).op;
-        missing.push(op == Op::Missing || op.operands().iter().any(|&operand| missing[operand as usize]));
+        missing.push(op == NodeOp::Missing || op.operands().iter().any(|&operand| missing[operand as usize]));
     }
     if let Some(output) = outputs.iter().position(|&output| missing[output as usize]) {
         return Err(RecordError::FractionReadsInteraction { fraction: output / 2 });

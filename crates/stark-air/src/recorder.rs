@@ -12,8 +12,8 @@ use core_types::{
 
 use crate::{
     MaskRead, MaskSource, RecordError,
-    arena::{Arena, Op},
-    value::Value,
+    arena::{ExpressionArena, NodeOp},
+    value::ExpressionValue,
 };
 
 /// The most trees that an AIR may read.
@@ -27,7 +27,7 @@ pub(crate) const NUMBERS: MaskSource = MaskSource::Preprocessed { slot: u32::MAX
 /// What an AIR reads.
 #[derive(Debug)]
 pub(crate) struct Reads<'a> {
-    pub(crate) arena: &'a Arena,
+    pub(crate) arena: &'a ExpressionArena,
     /// Offsets of each column, by tree.
     pub(crate) columns: Vec<Vec<Vec<i32>>>,
     /// Slots of preprocessed columns.
@@ -42,7 +42,7 @@ pub(crate) struct Reads<'a> {
 }
 
 impl<'a> Reads<'a> {
-    fn new(arena: &'a Arena) -> Self {
+    fn new(arena: &'a ExpressionArena) -> Self {
         Self {
             arena,
             columns: vec![Vec::new()],
@@ -54,20 +54,20 @@ impl<'a> Reads<'a> {
         }
     }
 
-    fn value(&self, op: Op) -> Value<'a> {
-        Value::Node(self.arena, self.arena.node(op))
+    fn value(&self, op: NodeOp) -> ExpressionValue<'a> {
+        ExpressionValue::Node(self.arena, self.arena.node(op))
     }
 
-    fn read(&mut self, source: MaskSource, offset: i32) -> Value<'a> {
+    fn read(&mut self, source: MaskSource, offset: i32) -> ExpressionValue<'a> {
         let mask = MaskRead { source, offset };
         let number = *self.numbers.entry(mask).or_insert_with(|| {
             self.masks.push(mask);
             self.masks.len() as u32 - 1
         });
-        self.value(Op::Mask(number))
+        self.value(NodeOp::Mask(number))
     }
 
-    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [Value<'a>; K] {
+    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [ExpressionValue<'a>; K] {
         let place = tree.0 as usize;
         if tree == Tree::PREPROCESSED || place >= MOST_TREES {
             let error = match place {
@@ -75,7 +75,7 @@ impl<'a> Reads<'a> {
                 _ => RecordError::TooMany { what: "trees", most: MOST_TREES, got: place.saturating_add(1) },
             };
             self.error.get_or_insert(error);
-            return offsets.map(|_| self.value(Op::Missing));
+            return offsets.map(|_| self.value(NodeOp::Missing));
         }
         if self.columns.len() <= place {
             self.columns.resize_with(place + 1, Vec::new);
@@ -85,14 +85,14 @@ impl<'a> Reads<'a> {
         offsets.map(|offset| self.read(MaskSource::Column { tree, column }, offset))
     }
 
-    fn preprocessed(&mut self, slot: u32) -> Value<'a> {
+    fn preprocessed(&mut self, slot: u32) -> ExpressionValue<'a> {
         self.preprocessed = self.preprocessed.max(slot.saturating_add(1));
         self.read(MaskSource::Preprocessed { slot }, 0)
     }
 
-    fn challenge(&mut self, slot: u32) -> Value<'a> {
+    fn challenge(&mut self, slot: u32) -> ExpressionValue<'a> {
         self.challenges = self.challenges.max(slot.saturating_add(1));
-        self.value(Op::Challenge(slot))
+        self.value(NodeOp::Challenge(slot))
     }
 }
 
@@ -100,40 +100,40 @@ impl<'a> Reads<'a> {
 #[derive(Debug)]
 pub(crate) struct Constraints<'a> {
     pub(crate) reads: Reads<'a>,
-    pub(crate) values: Vec<Value<'a>>,
+    pub(crate) values: Vec<ExpressionValue<'a>>,
 }
 
 impl<'a> Constraints<'a> {
-    pub(crate) fn new(arena: &'a Arena) -> Self {
+    pub(crate) fn new(arena: &'a ExpressionArena) -> Self {
         Self { reads: Reads::new(arena), values: Vec::new() }
     }
 }
 
 impl<'a> Row for Constraints<'a> {
-    type F = Value<'a>;
-    type E = Value<'a>;
+    type F = ExpressionValue<'a>;
+    type E = ExpressionValue<'a>;
 
-    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [Value<'a>; K] {
+    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [ExpressionValue<'a>; K] {
         self.reads.mask(tree, offsets)
     }
 
-    fn preprocessed(&mut self, slot: u32) -> Value<'a> {
+    fn preprocessed(&mut self, slot: u32) -> ExpressionValue<'a> {
         self.reads.preprocessed(slot)
     }
 
-    fn challenge(&mut self, slot: u32) -> Value<'a> {
+    fn challenge(&mut self, slot: u32) -> ExpressionValue<'a> {
         self.reads.challenge(slot)
     }
 
-    fn mean(&mut self) -> Value<'a> {
-        self.reads.value(Op::Mean)
+    fn mean(&mut self) -> ExpressionValue<'a> {
+        self.reads.value(NodeOp::Mean)
     }
 
-    fn constraint(&mut self, value: Value<'a>) {
+    fn constraint(&mut self, value: ExpressionValue<'a>) {
         self.values.push(value);
     }
 
-    fn constraint_ext(&mut self, value: Value<'a>) {
+    fn constraint_ext(&mut self, value: ExpressionValue<'a>) {
         self.values.push(value);
     }
 }
@@ -142,16 +142,16 @@ impl<'a> Row for Constraints<'a> {
 #[derive(Debug)]
 pub(crate) struct Fractions<'a> {
     pub(crate) reads: Reads<'a>,
-    pub(crate) values: Vec<Fraction<Value<'a>>>,
+    pub(crate) values: Vec<Fraction<ExpressionValue<'a>>>,
     finished: bool,
 }
 
 impl<'a> Fractions<'a> {
-    pub(crate) fn new(arena: &'a Arena) -> Self {
+    pub(crate) fn new(arena: &'a ExpressionArena) -> Self {
         Self { reads: Reads::new(arena), values: Vec::new(), finished: false }
     }
 
-    fn push(&mut self, fraction: Fraction<Value<'a>>) {
+    fn push(&mut self, fraction: Fraction<ExpressionValue<'a>>) {
         if self.finished {
             self.reads.error.get_or_insert(RecordError::LookUps);
         }
@@ -170,39 +170,43 @@ impl<'a> Fractions<'a> {
 }
 
 impl<'a> Row for Fractions<'a> {
-    type F = Value<'a>;
-    type E = Value<'a>;
+    type F = ExpressionValue<'a>;
+    type E = ExpressionValue<'a>;
 
-    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [Value<'a>; K] {
+    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [ExpressionValue<'a>; K] {
         if tree < Tree::INTERACTION {
             return self.reads.mask(tree, offsets);
         }
-        offsets.map(|_| self.reads.value(Op::Missing))
+        offsets.map(|_| self.reads.value(NodeOp::Missing))
     }
 
-    fn preprocessed(&mut self, slot: u32) -> Value<'a> {
+    fn preprocessed(&mut self, slot: u32) -> ExpressionValue<'a> {
         self.reads.preprocessed(slot)
     }
 
-    fn challenge(&mut self, slot: u32) -> Value<'a> {
+    fn challenge(&mut self, slot: u32) -> ExpressionValue<'a> {
         self.reads.challenge(slot)
     }
 
     /// The mean is known once the fractions are.
-    fn mean(&mut self) -> Value<'a> {
-        self.reads.value(Op::Missing)
+    fn mean(&mut self) -> ExpressionValue<'a> {
+        self.reads.value(NodeOp::Missing)
     }
 
-    fn constraint(&mut self, _: Value<'a>) {}
+    fn constraint(&mut self, _: ExpressionValue<'a>) {}
 
-    fn constraint_ext(&mut self, _: Value<'a>) {}
+    fn constraint_ext(&mut self, _: ExpressionValue<'a>) {}
 
-    fn partial_sum(&mut self, _: Option<Value<'a>>, fraction: Fraction<Value<'a>>) -> Value<'a> {
+    fn partial_sum(
+        &mut self,
+        _: Option<ExpressionValue<'a>>,
+        fraction: Fraction<ExpressionValue<'a>>,
+    ) -> ExpressionValue<'a> {
         self.push(fraction);
-        self.reads.value(Op::Missing)
+        self.reads.value(NodeOp::Missing)
     }
 
-    fn running_sum(&mut self, _: Option<Value<'a>>, fraction: Fraction<Value<'a>>) {
+    fn running_sum(&mut self, _: Option<ExpressionValue<'a>>, fraction: Fraction<ExpressionValue<'a>>) {
         self.push(fraction);
         self.finished = true;
     }
@@ -210,47 +214,47 @@ impl<'a> Row for Fractions<'a> {
 
 /// An output of a generator.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Output<'a> {
+pub(crate) enum GeneratorOutput<'a> {
     /// The next column.
-    Column(Value<'a>),
+    Column(ExpressionValue<'a>),
     /// The number of a counter.
-    Counter(Value<'a>),
+    Counter(ExpressionValue<'a>),
 }
 
 /// A new row that takes its columns.
 #[derive(Debug)]
-pub(crate) struct Columns<'a> {
+pub(crate) struct GeneratedColumns<'a> {
     pub(crate) reads: Reads<'a>,
     /// Columns and numbers of counters, in the order in which they are known.
-    pub(crate) outputs: Vec<Output<'a>>,
+    pub(crate) outputs: Vec<GeneratorOutput<'a>>,
     /// Inputs that were read.
     pub(crate) inputs: u32,
 }
 
-impl<'a> Columns<'a> {
-    pub(crate) fn new(arena: &'a Arena) -> Self {
+impl<'a> GeneratedColumns<'a> {
+    pub(crate) fn new(arena: &'a ExpressionArena) -> Self {
         Self { reads: Reads::new(arena), outputs: Vec::new(), inputs: 0 }
     }
 }
 
-impl<'a> NewRow for Columns<'a> {
-    type F = Value<'a>;
+impl<'a> NewRow for GeneratedColumns<'a> {
+    type F = ExpressionValue<'a>;
 
-    fn mask<const K: usize>(&mut self, offsets: [i32; K]) -> [Value<'a>; K] {
+    fn mask<const K: usize>(&mut self, offsets: [i32; K]) -> [ExpressionValue<'a>; K] {
         let slot = self.inputs;
         self.inputs = slot.saturating_add(1);
         offsets.map(|offset| self.reads.read(MaskSource::Preprocessed { slot }, offset))
     }
 
-    fn number(&mut self) -> Value<'a> {
+    fn number(&mut self) -> ExpressionValue<'a> {
         self.reads.read(NUMBERS, 0)
     }
 
-    fn write(&mut self, value: Value<'a>) {
-        self.outputs.push(Output::Column(value));
+    fn write(&mut self, value: ExpressionValue<'a>) {
+        self.outputs.push(GeneratorOutput::Column(value));
     }
 
-    fn bits(&mut self, value: Value<'a>, from: u32, to: u32) -> Value<'a> {
+    fn bits(&mut self, value: ExpressionValue<'a>, from: u32, to: u32) -> ExpressionValue<'a> {
         if from >= to || to > 31 {
             self.reads.error.get_or_insert(RecordError::Bits { from, to });
             return value;
@@ -258,11 +262,11 @@ impl<'a> NewRow for Columns<'a> {
         value.bits(self.reads.arena, Instruction::bits(from, to))
     }
 
-    fn xor(&mut self, a: Value<'a>, b: Value<'a>) -> Value<'a> {
+    fn xor(&mut self, a: ExpressionValue<'a>, b: ExpressionValue<'a>) -> ExpressionValue<'a> {
         a.xor(b, self.reads.arena)
     }
 
-    fn count(&mut self, key: Value<'a>) {
-        self.outputs.push(Output::Counter(key));
+    fn count(&mut self, key: ExpressionValue<'a>) {
+        self.outputs.push(GeneratorOutput::Counter(key));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// Which registers are free. The lowest are given first.
 #[derive(Debug, Default)]
-pub(crate) struct Registers {
+pub(crate) struct FreeRegisters {
     /// Groups that are free as a whole, below `groups`.
     free_groups: BTreeSet<u32>,
     /// Free registers of groups in which others are taken.
@@ -12,7 +12,7 @@ pub(crate) struct Registers {
     groups: u32,
 }
 
-impl Registers {
+impl FreeRegisters {
     /// The first of four free registers that follow each other.
     pub(crate) fn take_group(&mut self) -> u32 {
         let group = self.free_groups.pop_first().unwrap_or_else(|| {
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn words_fill_groups_and_groups_come_back_whole() {
-        let mut registers = Registers::default();
+        let mut registers = FreeRegisters::default();
         assert_eq!([(); 5].map(|()| registers.take_word()), [0, 1, 2, 3, 4]);
         assert_eq!(registers.take_group(), 8);
         [0, 1, 3].into_iter().for_each(|register| registers.free_word(register));

@@ -7,48 +7,48 @@ use core_types::{
     field::{M31, QM31},
 };
 
-use crate::arena::{Arena, Op};
+use crate::arena::{ExpressionArena, NodeOp};
 
 /// A constant or a node, of either field.
 ///
 /// The arena tracks which values are of the base field, whatever type the AIR gives them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Value<'a> {
+pub(crate) enum ExpressionValue<'a> {
     Constant(QM31),
-    Node(&'a Arena, u32),
+    Node(&'a ExpressionArena, u32),
 }
 
-use Value::{Constant, Node};
+use ExpressionValue::{Constant, Node};
 
-impl<'a> Value<'a> {
+impl<'a> ExpressionValue<'a> {
     /// The node of `op`.
-    fn new(arena: &'a Arena, op: Op) -> Self {
+    fn new(arena: &'a ExpressionArena, op: NodeOp) -> Self {
         Node(arena, arena.node(op))
     }
 
     /// Its node in `arena`.
-    pub(crate) fn id(self, arena: &Arena) -> u32 {
+    pub(crate) fn id(self, arena: &ExpressionArena) -> u32 {
         match self {
-            Constant(value) => arena.node(Op::Constant(value)),
+            Constant(value) => arena.node(NodeOp::Constant(value)),
             Node(_, id) => id,
         }
     }
 
     /// Bits of an integer.
-    pub(crate) fn bits(self, arena: &'a Arena, bits: u16) -> Self {
-        Self::new(arena, Op::Bits([self.id(arena)], bits))
+    pub(crate) fn bits(self, arena: &'a ExpressionArena, bits: u16) -> Self {
+        Self::new(arena, NodeOp::Bits([self.id(arena)], bits))
     }
 
     /// The exclusive or of two integers.
-    pub(crate) fn xor(self, rhs: Self, arena: &'a Arena) -> Self {
-        Self::new(arena, Op::Xor(sorted([self.id(arena), rhs.id(arena)])))
+    pub(crate) fn xor(self, rhs: Self, arena: &'a ExpressionArena) -> Self {
+        Self::new(arena, NodeOp::Xor(sorted([self.id(arena), rhs.id(arena)])))
     }
 
     /// The operand, if the value is a negation.
     fn negated(self) -> Option<Self> {
         match self {
             Node(arena, id) => match arena.get(id).op {
-                Op::Neg([x]) => Some(Node(arena, x)),
+                NodeOp::Neg([x]) => Some(Node(arena, x)),
                 _ => None,
             },
             Constant(_) => None,
@@ -56,7 +56,7 @@ impl<'a> Value<'a> {
     }
 
     /// The two nodes with their arena; `None` for two constants.
-    fn nodes(self, rhs: Self) -> Option<(&'a Arena, [u32; 2])> {
+    fn nodes(self, rhs: Self) -> Option<(&'a ExpressionArena, [u32; 2])> {
         let ((Node(arena, _), _) | (_, Node(arena, _))) = (self, rhs) else { return None };
         Some((arena, [self.id(arena), rhs.id(arena)]))
     }
@@ -67,7 +67,7 @@ fn sorted([a, b]: [u32; 2]) -> [u32; 2] {
     [a.min(b), a.max(b)]
 }
 
-impl Add for Value<'_> {
+impl Add for ExpressionValue<'_> {
     type Output = Self;
 
     fn add(self, rhs: Self) -> Self {
@@ -82,11 +82,11 @@ impl Add for Value<'_> {
         if let Some(x) = self.negated() {
             return rhs - x;
         }
-        self.nodes(rhs).map_or(self, |(arena, pair)| Self::new(arena, Op::Add(sorted(pair))))
+        self.nodes(rhs).map_or(self, |(arena, pair)| Self::new(arena, NodeOp::Add(sorted(pair))))
     }
 }
 
-impl Sub for Value<'_> {
+impl Sub for ExpressionValue<'_> {
     type Output = Self;
 
     fn sub(self, rhs: Self) -> Self {
@@ -100,11 +100,11 @@ impl Sub for Value<'_> {
         if let Some(x) = rhs.negated() {
             return self + x;
         }
-        self.nodes(rhs).map_or(self, |(arena, pair)| Self::new(arena, Op::Sub(pair)))
+        self.nodes(rhs).map_or(self, |(arena, pair)| Self::new(arena, NodeOp::Sub(pair)))
     }
 }
 
-impl Mul for Value<'_> {
+impl Mul for ExpressionValue<'_> {
     type Output = Self;
 
     fn mul(self, rhs: Self) -> Self {
@@ -121,20 +121,20 @@ impl Mul for Value<'_> {
             }
             _ => {}
         }
-        self.nodes(rhs).map_or(self, |(arena, pair)| Self::new(arena, Op::Mul(sorted(pair))))
+        self.nodes(rhs).map_or(self, |(arena, pair)| Self::new(arena, NodeOp::Mul(sorted(pair))))
     }
 }
 
-impl Neg for Value<'_> {
+impl Neg for ExpressionValue<'_> {
     type Output = Self;
 
     fn neg(self) -> Self {
         match self {
             Constant(value) => Constant(-value),
             Node(arena, id) => match arena.get(id).op {
-                Op::Neg([x]) => Node(arena, x),
-                Op::Sub([a, b]) => Self::new(arena, Op::Sub([b, a])),
-                _ => Self::new(arena, Op::Neg([id])),
+                NodeOp::Neg([x]) => Node(arena, x),
+                NodeOp::Sub([a, b]) => Self::new(arena, NodeOp::Sub([b, a])),
+                _ => Self::new(arena, NodeOp::Neg([id])),
             },
         }
     }
@@ -143,7 +143,7 @@ impl Neg for Value<'_> {
 macro_rules! with_words {
     ($($operation:ident :: $method:ident),*) => {
         $(
-            impl $operation<M31> for Value<'_> {
+            impl $operation<M31> for ExpressionValue<'_> {
                 type Output = Self;
                 fn $method(self, rhs: M31) -> Self {
                     $operation::$method(self, Self::from(rhs))
@@ -155,21 +155,21 @@ macro_rules! with_words {
 
 with_words!(Add::add, Sub::sub, Mul::mul);
 
-impl From<M31> for Value<'_> {
+impl From<M31> for ExpressionValue<'_> {
     fn from(value: M31) -> Self {
         Constant(QM31::from(value))
     }
 }
 
-impl From<QM31> for Value<'_> {
+impl From<QM31> for ExpressionValue<'_> {
     fn from(value: QM31) -> Self {
         Constant(value)
     }
 }
 
-impl BaseValue for Value<'_> {}
+impl BaseValue for ExpressionValue<'_> {}
 
-impl ExtensionValue<Self> for Value<'_> {
+impl ExtensionValue<Self> for ExpressionValue<'_> {
     fn from_coordinates(coordinates: [Self; 4]) -> Self {
         let arena = coordinates.iter().find_map(|value| match value {
             Node(arena, _) => Some(*arena),
@@ -179,7 +179,7 @@ impl ExtensionValue<Self> for Value<'_> {
         let zero = |value: Self| matches!(value, Constant(value) if value == QM31::ZERO);
         match arena {
             Some(arena) if !(zero(x1) && zero(x2) && zero(x3)) => {
-                Self::new(arena, Op::Join(coordinates.map(|value| value.id(arena))))
+                Self::new(arena, NodeOp::Join(coordinates.map(|value| value.id(arena))))
             }
             Some(_) => x0,
             None => x0 + x1 * Constant(QM31::I) + x2 * Constant(QM31::U) + x3 * Constant(QM31::I * QM31::U),

@@ -34,12 +34,12 @@ pub(crate) fn column(log_rows: u32, mut value: impl FnMut(u32) -> M31) -> Vec<M3
 }
 
 /// Columns that are filled row by row.
-pub(crate) struct Table {
+pub(crate) struct TraceTable {
     log_rows: u32,
     columns: TraceColumns,
 }
 
-impl Table {
+impl TraceTable {
     /// A table of zeros.
     pub(crate) fn new(log_rows: u32, width: usize) -> Self {
         Self { log_rows, columns: vec![vec![M31::ZERO; 1 << log_rows]; width] }

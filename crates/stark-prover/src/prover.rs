@@ -12,11 +12,11 @@ use crate::{
     Component, MemoryPlan, ProverError, Residency, StarkOps,
     plan::neighbours::{Neighbours, masks_in_block},
     plan::outline::Outline,
-    plan::ranks::Group,
+    plan::ranks::RankGroup,
     plan::samples::Samples,
-    plan::shape::{Column, Shape},
+    plan::shape::{ColumnShape, StatementShape},
     storage::host::HostColumns,
-    storage::memory::Memory,
+    storage::memory::ProverMemory,
 };
 
 /// The most bits of work that a prover does.
@@ -33,12 +33,12 @@ pub struct Prover<Q: StarkOps> {
     pub(crate) components: Vec<Component>,
     pub(crate) inputs: Vec<ComponentInputs>,
     pub(crate) residency: Residency,
-    pub(crate) shape: Shape,
+    pub(crate) shape: StatementShape,
     pub(crate) samples: Samples,
     pub(crate) neighbours: Neighbours,
     pub(crate) twiddles: TwiddleTree<Q>,
-    pub(crate) memory: Memory<Q>,
-    pub(crate) group: Group<Q>,
+    pub(crate) memory: ProverMemory<Q>,
+    pub(crate) group: RankGroup<Q>,
     /// Coefficients that are kept on the host.
     pub(crate) host: Option<HostColumns<Q>>,
     /// The tree whose columns lie in place of its coefficients, for the next commitment.
@@ -77,7 +77,7 @@ impl<Q: StarkOps> Prover<Q> {
     ) -> Result<Self, ProverError> {
         let shape = shape(&config, preprocessed, &components)?;
         let (outline, _) = MemoryPlan::alone(q, shape, &config, &components)?;
-        Self::outlined(q, protocol, config, preprocessed, components, outline, Group::ALONE)
+        Self::outlined(q, protocol, config, preprocessed, components, outline, RankGroup::ALONE)
     }
 
     /// Creates one of the provers that make each proof together, as ranks of `collective`.
@@ -108,7 +108,7 @@ impl<Q: StarkOps> Prover<Q> {
             return Self::new(q, protocol, config, preprocessed, components);
         }
         let (rank, ranks) = (collective.rank(), collective.ranks());
-        let group = Group::new(collective);
+        let group = RankGroup::new(collective);
         let work = group.begin();
         let shape = shape(&config, preprocessed, &components)?;
         let fits = |plan: &MemoryPlan| plan.fits_with_trace(q);
@@ -136,7 +136,7 @@ impl<Q: StarkOps> Prover<Q> {
     ) -> Result<Self, ProverError> {
         let shape = shape(&config, preprocessed, &components)?;
         let outline = Outline::new(shape, &components, residency)?;
-        Self::outlined(q, protocol, config, preprocessed, components, outline, Group::ALONE)
+        Self::outlined(q, protocol, config, preprocessed, components, outline, RankGroup::ALONE)
     }
 
     fn outlined(
@@ -146,7 +146,7 @@ impl<Q: StarkOps> Prover<Q> {
         preprocessed: &[&[M31]],
         components: Vec<Component>,
         outline: Outline,
-        group: Group<Q>,
+        group: RankGroup<Q>,
     ) -> Result<Self, ProverError> {
         // Without room for the prover, nothing is begun.
         let plan = MemoryPlan::of(&config, &outline, &components)?;
@@ -158,7 +158,7 @@ impl<Q: StarkOps> Prover<Q> {
             .map(|(index, component)| ComponentInputs::new(&shape, index, component))
             .collect::<Result<_, _>>()?;
         let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.largest_domain())?)?;
-        let memory = Memory::new(q, &config, &shape, &samples, &neighbours, &components)?;
+        let memory = ProverMemory::new(q, &config, &shape, &samples, &neighbours, &components)?;
         let host = shape.on_host.then(|| HostColumns::new(q, shape.coefficients_on_host())).transpose()?;
         let mut prover = Self {
             protocol,
@@ -214,7 +214,7 @@ impl<Q: StarkOps> Prover<Q> {
 }
 
 /// Returns the shape of a statement, if it is valid and its work does not exceed the limit.
-fn shape(config: &PcsConfig, preprocessed: &[&[M31]], components: &[Component]) -> Result<Shape, ProverError> {
+fn shape(config: &PcsConfig, preprocessed: &[&[M31]], components: &[Component]) -> Result<StatementShape, ProverError> {
     let log_rows = preprocessed.iter().enumerate().map(|(column, rows)| {
         let got = rows.len();
         if got.is_power_of_two() {
@@ -225,7 +225,7 @@ fn shape(config: &PcsConfig, preprocessed: &[&[M31]], components: &[Component]) 
     if config.pow_bits > MOST_WORK {
         return Err(ProverError::Work { got: config.pow_bits, most: MOST_WORK });
     }
-    Ok(Shape::new(config, &log_rows.collect::<Result<Vec<_>, _>>()?, components)?)
+    Ok(StatementShape::new(config, &log_rows.collect::<Result<Vec<_>, _>>()?, components)?)
 }
 
 /// A digest as a verifier has it.
@@ -238,9 +238,9 @@ pub(crate) fn digest(words: Words) -> Digest {
 }
 
 impl ComponentInputs {
-    fn new(shape: &Shape, index: usize, component: &Component) -> Result<Self, ProverError> {
+    fn new(shape: &StatementShape, index: usize, component: &Component) -> Result<Self, ProverError> {
         let air = &component.air;
-        let masks = |program: &Program, first: fn(&Column) -> u64| -> Vec<MaskAt> {
+        let masks = |program: &Program, first: fn(&ColumnShape) -> u64| -> Vec<MaskAt> {
             let mask = |read: &MaskRead| MaskAt {
                 first: first(shape.column(index, component, &read.source)),
                 offset: read.offset,

@@ -28,48 +28,48 @@ pub(crate) struct Census {
 
 /// In the place of every value.
 #[derive(Clone, Copy)]
-pub(crate) struct Mark;
+pub(crate) struct CensusValue;
 
 impl Row for Census {
-    type F = Mark;
-    type E = Mark;
+    type F = CensusValue;
+    type E = CensusValue;
 
-    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [Mark; K] {
+    fn mask<const K: usize>(&mut self, tree: Tree, offsets: [i32; K]) -> [CensusValue; K] {
         self.preprocessed_mask |= tree == Tree::PREPROCESSED;
         let place = tree.0 as usize;
         if place >= MOST_TREES {
             self.no_tree.get_or_insert(tree);
-            return [Mark; K];
+            return [CensusValue; K];
         }
         if self.masks.len() <= place {
             self.masks.resize_with(place + 1, Vec::new);
         }
         self.masks[place].push(offsets.to_vec());
-        [Mark; K]
+        [CensusValue; K]
     }
 
-    fn preprocessed(&mut self, slot: u32) -> Mark {
+    fn preprocessed(&mut self, slot: u32) -> CensusValue {
         self.preprocessed = self.preprocessed.max(slot.saturating_add(1));
-        Mark
+        CensusValue
     }
 
-    fn challenge(&mut self, slot: u32) -> Mark {
+    fn challenge(&mut self, slot: u32) -> CensusValue {
         self.challenges = self.challenges.max(slot.saturating_add(1));
-        Mark
+        CensusValue
     }
 
-    fn mean(&mut self) -> Mark {
-        Mark
+    fn mean(&mut self) -> CensusValue {
+        CensusValue
     }
 
-    fn constraint(&mut self, _: Mark) {}
+    fn constraint(&mut self, _: CensusValue) {}
 
-    fn constraint_ext(&mut self, _: Mark) {}
+    fn constraint_ext(&mut self, _: CensusValue) {}
 }
 
-impl BaseValue for Mark {}
+impl BaseValue for CensusValue {}
 
-impl ExtensionValue<Self> for Mark {
+impl ExtensionValue<Self> for CensusValue {
     fn from_coordinates(_: [Self; 4]) -> Self {
         Self
     }
@@ -78,14 +78,14 @@ impl ExtensionValue<Self> for Mark {
 macro_rules! marks {
     ($($operation:ident :: $method:ident),*) => {
         $(
-            impl $operation for Mark {
+            impl $operation for CensusValue {
                 type Output = Self;
                 fn $method(self, _: Self) -> Self {
                     self
                 }
             }
 
-            impl $operation<M31> for Mark {
+            impl $operation<M31> for CensusValue {
                 type Output = Self;
                 fn $method(self, _: M31) -> Self {
                     self
@@ -97,20 +97,20 @@ macro_rules! marks {
 
 marks!(Add::add, Sub::sub, Mul::mul);
 
-impl Neg for Mark {
+impl Neg for CensusValue {
     type Output = Self;
     fn neg(self) -> Self {
         self
     }
 }
 
-impl From<M31> for Mark {
+impl From<M31> for CensusValue {
     fn from(_: M31) -> Self {
         Self
     }
 }
 
-impl From<QM31> for Mark {
+impl From<QM31> for CensusValue {
     fn from(_: QM31) -> Self {
         Self
     }

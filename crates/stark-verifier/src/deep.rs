@@ -13,10 +13,10 @@ use core_types::{
     field::{CM31, M31, QM31},
 };
 
-use crate::{VerificationError, domain::circle_point, shape::Shape};
+use crate::{VerificationError, domain::circle_point, shape::StatementShape};
 
 /// Everything that is sampled at one point.
-struct Batch {
+struct SampleBatch {
     point: CirclePoint<QM31>,
     /// Sums of the lines' coefficients: the lines' value at `y` is `slope * y + constant`.
     slope: QM31,
@@ -28,13 +28,13 @@ struct Batch {
 /// Combines the values at each query.
 pub(crate) struct Quotients {
     log_size: u32,
-    batches: Vec<Batch>,
+    batches: Vec<SampleBatch>,
 }
 
 impl Quotients {
     /// Quotients for columns sampled around `point`, combined with the powers of `gamma`.
     pub(crate) fn new(
-        shape: &Shape,
+        shape: &StatementShape,
         sampled_values: &[Vec<Vec<QM31>>],
         point: CirclePoint<QM31>,
         gamma: QM31,
@@ -85,7 +85,7 @@ impl Quotients {
             Some(place) => place,
             None => {
                 let (slope, constant) = (QM31::ZERO, QM31::ZERO);
-                self.batches.push(Batch { point, slope, constant, columns: vec![] });
+                self.batches.push(SampleBatch { point, slope, constant, columns: vec![] });
                 self.batches.len() - 1
             }
         };

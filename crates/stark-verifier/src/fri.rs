@@ -18,14 +18,14 @@ use crate::{
     digest::Hasher,
     domain::{circle_point, half_coset_point},
     merkle,
-    shape::Shape,
+    shape::StatementShape,
 };
 
 /// Log of how many values share a leaf, in layers that fold more than two to one.
 const LOG_PACKED: u32 = 2;
 
 /// The folding of a layer by its challenge.
-struct Layer<'p> {
+struct LayerFolding<'p> {
     index: usize,
     /// Log size of its domain: the circle for the first, lines for the others.
     log_size: u32,
@@ -37,7 +37,7 @@ struct Layer<'p> {
 
 /// A proof whose challenges are drawn.
 pub(crate) struct Fri<'p> {
-    layers: Vec<Layer<'p>>,
+    layers: Vec<LayerFolding<'p>>,
     last: &'p LinePoly,
     /// Log size of the last domain.
     log_last: u32,
@@ -48,7 +48,7 @@ impl<'p> Fri<'p> {
     ///
     /// It draws the challenge of each layer.
     pub(crate) fn commit(
-        shape: &Shape,
+        shape: &StatementShape,
         log_last_bound: u32,
         proof: &'p FriProof,
         channel: &mut Channel,
@@ -69,7 +69,7 @@ impl<'p> Fri<'p> {
         let proofs = core::iter::once(&proof.first_layer).chain(&proof.inner_layers);
         for (index, (proof, &fold)) in proofs.zip(&shape.folds).enumerate() {
             channel.mix_root(proof.commitment);
-            layers.push(Layer { index, log_size, fold, alpha: channel.draw_felt(), proof });
+            layers.push(LayerFolding { index, log_size, fold, alpha: channel.draw_felt(), proof });
             log_size -= fold;
         }
         channel.mix_felts(coeffs);
@@ -92,7 +92,7 @@ impl<'p> Fri<'p> {
     }
 }
 
-impl Layer<'_> {
+impl LayerFolding<'_> {
     /// Checks that `values` at `positions` are in the layer's tree, and folds them.
     ///
     /// They are folded with the proof's witness values.
@@ -194,8 +194,8 @@ mod tests {
         QM31::from_coordinates(words.map(M31::from_u32))
     }
 
-    fn layer(index: usize, log_size: u32, fold: u32, alpha: [u32; 4], proof: &FriLayerProof) -> Layer<'_> {
-        Layer { index, log_size, fold, alpha: felt(alpha), proof }
+    fn layer(index: usize, log_size: u32, fold: u32, alpha: [u32; 4], proof: &FriLayerProof) -> LayerFolding<'_> {
+        LayerFolding { index, log_size, fold, alpha: felt(alpha), proof }
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Trees<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         let (mut trees, mut left) = (Vec::new(), MAX_COLUMNS);
-        while let Some(columns) = seq.next_element_seed(Columns { left: &mut left, of: PhantomData })? {
+        while let Some(columns) = seq.next_element_seed(ColumnListVisitor { left: &mut left, of: PhantomData })? {
             if trees.len() == MAX_TREES {
                 return Err(A::Error::custom(format_args!("expected at most {MAX_TREES} trees")));
             }
@@ -43,12 +43,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Trees<T> {
     }
 }
 
-struct Columns<'l, T> {
+struct ColumnListVisitor<'l, T> {
     left: &'l mut usize,
     of: PhantomData<T>,
 }
 
-impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Columns<'_, T> {
+impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for ColumnListVisitor<'_, T> {
     type Value = Vec<Vec<T>>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -56,7 +56,7 @@ impl<'de, T: Deserialize<'de>> DeserializeSeed<'de> for Columns<'_, T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Columns<'_, T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ColumnListVisitor<'_, T> {
     type Value = Vec<Vec<T>>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -61,7 +61,7 @@ pub(crate) struct ComponentShape {
 
 /// The shape of a statement.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub(crate) struct StatementShape {
     /// All trees, the composition polynomial's last.
     pub(crate) trees: Vec<TreeShape>,
     pub(crate) components: Vec<ComponentShape>,
@@ -73,7 +73,7 @@ pub(crate) struct Shape {
     pub(crate) folds: Vec<u32>,
 }
 
-impl Shape {
+impl StatementShape {
     pub(crate) fn new(
         protocol: Protocol,
         config: &PcsConfig,

@@ -24,7 +24,7 @@ use crate::{
     merkle,
     out_of_domain::{ConstraintSum, PointRow},
     queries,
-    shape::{Shape, TreeShape},
+    shape::{StatementShape, TreeShape},
 };
 
 /// A statement, and how its proofs are checked.
@@ -34,7 +34,7 @@ pub struct Verifier<'a> {
     config: PcsConfig,
     preprocessed: Preprocessed,
     components: Vec<Component<'a>>,
-    shape: Shape,
+    shape: StatementShape,
 }
 
 /// The inputs of a component other than columns.
@@ -75,7 +75,7 @@ impl<'a> Verifier<'a> {
         preprocessed: Preprocessed,
         components: Vec<Component<'a>>,
     ) -> Result<Self, StatementError> {
-        let shape = Shape::new(protocol, &config, &preprocessed, &components)?;
+        let shape = StatementShape::new(protocol, &config, &preprocessed, &components)?;
         Ok(Self { protocol, config, preprocessed, components, shape })
     }
 
@@ -246,7 +246,7 @@ fn expect(part: Part, expected: usize, got: usize) -> Result<(), VerificationErr
     if expected == got { Ok(()) } else { Err(VerificationError::Length { part, expected, got }) }
 }
 
-fn check_inputs(shape: &Shape, inputs: &[Inputs]) -> Result<(), VerificationError> {
+fn check_inputs(shape: &StatementShape, inputs: &[Inputs]) -> Result<(), VerificationError> {
     let (expected, got) = (shape.components.len(), inputs.len());
     if expected != got {
         return Err(VerificationError::Inputs { component: None, expected, got });

@@ -107,7 +107,7 @@ enum Trace<'t> {
 }
 
 /// What makes the trace of a component.
-enum Source<'w> {
+enum TraceSource<'w> {
     /// A recorded generator and the columns that it reads.
     Rows(RecordedGenerator, Vec<&'w [M31]>),
     /// Tables, and where each column comes from.
@@ -119,7 +119,7 @@ enum Source<'w> {
 /// The generators of a witness, recorded, with their inputs.
 struct Generators<'w> {
     /// For each component.
-    sources: Vec<Source<'w>>,
+    sources: Vec<TraceSource<'w>>,
     /// The first component whose generator cannot be recorded.
     error: Option<ProveError>,
 }
@@ -136,9 +136,9 @@ impl<'w> Generators<'w> {
 
     fn generated(&self) -> Vec<Generated<'_>> {
         let generated = self.sources.iter().map(|source| match source {
-            Source::Rows(generator, inputs) => Generated::Rows { generator, inputs },
-            Source::Gathered(tables, columns) => Generated::Gathered { tables, columns },
-            Source::Counters => Generated::Counters,
+            TraceSource::Rows(generator, inputs) => Generated::Rows { generator, inputs },
+            TraceSource::Gathered(tables, columns) => Generated::Gathered { tables, columns },
+            TraceSource::Counters => Generated::Counters,
         });
         generated.collect()
     }
@@ -152,7 +152,7 @@ fn slices(columns: &[Vec<M31>]) -> Vec<&[M31]> {
 impl<'w> WitnessVisitor<'w> for Generators<'w> {
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
         match RecordedGenerator::new(generator) {
-            Ok(recorded) => self.sources.push(Source::Rows(recorded, slices(inputs))),
+            Ok(recorded) => self.sources.push(TraceSource::Rows(recorded, slices(inputs))),
             Err(source) => {
                 let component = self.sources.len();
                 self.error.get_or_insert(ProveError::Record { component, source });
@@ -161,11 +161,11 @@ impl<'w> WitnessVisitor<'w> for Generators<'w> {
     }
 
     fn gathered(&mut self, tables: &'w [Vec<M31>], columns: &'w [Gather]) {
-        self.sources.push(Source::Gathered(slices(tables), columns));
+        self.sources.push(TraceSource::Gathered(slices(tables), columns));
     }
 
     fn counters(&mut self) {
-        self.sources.push(Source::Counters);
+        self.sources.push(TraceSource::Counters);
     }
 }
 
@@ -226,12 +226,12 @@ fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
 }
 
 /// The inputs of a prover: recorded components and the values of preprocessed columns.
-struct Inputs {
+struct ProverInputs {
     components: Vec<Component>,
     preprocessed: Vec<Vec<M31>>,
 }
 
-impl Inputs {
+impl ProverInputs {
     /// Records the components of `statement` and checks its relations and preprocessed columns.
     fn of<S: Statement>(statement: &S) -> Result<Self, ProveError> {
         if let Some((expected, got)) = misplaced(statement.relations()) {
@@ -266,7 +266,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
     /// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there
     /// are no such proofs or memory is short.
     pub fn new(q: &Q, protocol: Protocol, config: PcsConfig, statement: &'s S) -> Result<Self, ProveError> {
-        let Inputs { components, preprocessed } = Inputs::of(statement)?;
+        let ProverInputs { components, preprocessed } = ProverInputs::of(statement)?;
         let prover = Prover::new(q, protocol, config, &slices(&preprocessed), components)?;
         Ok(Self { statement, prover })
     }
@@ -283,7 +283,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         statement: &'s S,
         residency: Residency,
     ) -> Result<Self, ProveError> {
-        let Inputs { components, preprocessed } = Inputs::of(statement)?;
+        let ProverInputs { components, preprocessed } = ProverInputs::of(statement)?;
         let prover = Prover::with_residency(q, protocol, config, &slices(&preprocessed), components, residency)?;
         Ok(Self { statement, prover })
     }
@@ -301,7 +301,7 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         config: PcsConfig,
         statement: &'s S,
     ) -> Result<Self, ProveError> {
-        let Inputs { components, preprocessed } = Inputs::of(statement)?;
+        let ProverInputs { components, preprocessed } = ProverInputs::of(statement)?;
         let prover = Prover::sharded(q, collective, protocol, config, &slices(&preprocessed), components)?;
         Ok(Self { statement, prover })
     }

@@ -11,8 +11,8 @@ use stwo_constraint_framework::FrameworkEval;
 use crate::{
     Challenges, FrameworkError,
     recorder::{MOST_OFFSETS, Recorder},
-    step::{Binary, Step},
-    tape::{MOST_SLOTS, Recording, Tape},
+    step::{BinaryOperation, TapeStep},
+    tape::{AirRecording, MOST_SLOTS, Tape},
     value::secure,
 };
 
@@ -25,7 +25,7 @@ use crate::{
 pub struct FrameworkAir {
     log_rows: u32,
     log_degree_bound: u32,
-    recording: Recording,
+    recording: AirRecording,
 }
 
 impl FrameworkAir {
@@ -210,7 +210,7 @@ impl Air for FrameworkAir {
     }
 
     fn eval<R: Row>(&self, row: &mut R) {
-        let mut values: Values<R> = Values(Vec::new());
+        let mut values: RowValues<R> = RowValues(Vec::new());
         for step in &self.recording.steps {
             values.step(row, step);
         }
@@ -218,20 +218,20 @@ impl Air for FrameworkAir {
 }
 
 /// A value of a row.
-enum Cell<R: Row> {
+enum FieldValue<R: Row> {
     Base(R::F),
     Secure(R::E),
 }
 
-impl<R: Row> Clone for Cell<R> {
+impl<R: Row> Clone for FieldValue<R> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<R: Row> Copy for Cell<R> {}
+impl<R: Row> Copy for FieldValue<R> {}
 
-impl<R: Row> Cell<R> {
+impl<R: Row> FieldValue<R> {
     fn secure(self) -> R::E {
         match self {
             Self::Base(value) => R::E::from(value),
@@ -239,15 +239,15 @@ impl<R: Row> Cell<R> {
         }
     }
 
-    fn binary(self, op: Binary, rhs: Self) -> Self {
+    fn binary(self, op: BinaryOperation, rhs: Self) -> Self {
         match (self, rhs) {
             (Self::Base(left), Self::Base(right)) => Self::Base(op.apply(left, right)),
             (Self::Secure(left), Self::Base(right)) => Self::Secure(op.apply(left, right)),
             (Self::Secure(left), Self::Secure(right)) => Self::Secure(op.apply(left, right)),
             (Self::Base(left), Self::Secure(right)) => Self::Secure(match op {
-                Binary::Add => right + left,
-                Binary::Sub => R::E::from(left) - right,
-                Binary::Mul => right * left,
+                BinaryOperation::Add => right + left,
+                BinaryOperation::Sub => R::E::from(left) - right,
+                BinaryOperation::Mul => right * left,
             }),
         }
     }
@@ -262,10 +262,10 @@ impl<R: Row> Cell<R> {
 }
 
 /// The values of a row, by number.
-struct Values<R: Row>(Vec<Cell<R>>);
+struct RowValues<R: Row>(Vec<FieldValue<R>>);
 
-impl<R: Row> Values<R> {
-    fn get(&self, value: u32) -> Cell<R> {
+impl<R: Row> RowValues<R> {
+    fn get(&self, value: u32) -> FieldValue<R> {
         self.0[value as usize]
     }
 
@@ -274,32 +274,34 @@ impl<R: Row> Values<R> {
         Fraction { numerator: self.get(numerator).secure(), denominator: self.get(denominator).secure() }
     }
 
-    fn step(&mut self, row: &mut R, step: &Step) {
+    fn step(&mut self, row: &mut R, step: &TapeStep) {
         let made = match *step {
-            Step::Word(value) => Cell::Base(R::F::from(value)),
-            Step::Constant(value) => Cell::Secure(R::E::from(value)),
-            Step::Challenge(slot) => Cell::Secure(row.challenge(slot)),
-            Step::Preprocessed(slot) => Cell::Base(row.preprocessed(slot)),
-            Step::Column(tree, ref offsets) => {
-                return self.0.extend(mask(row, tree, offsets).into_iter().map(Cell::Base));
+            TapeStep::Word(value) => FieldValue::Base(R::F::from(value)),
+            TapeStep::Constant(value) => FieldValue::Secure(R::E::from(value)),
+            TapeStep::Challenge(slot) => FieldValue::Secure(row.challenge(slot)),
+            TapeStep::Preprocessed(slot) => FieldValue::Base(row.preprocessed(slot)),
+            TapeStep::Column(tree, ref offsets) => {
+                return self.0.extend(mask(row, tree, offsets).into_iter().map(FieldValue::Base));
             }
-            Step::Neg(value) => match self.get(value) {
-                Cell::Base(value) => Cell::Base(-value),
-                Cell::Secure(value) => Cell::Secure(-value),
+            TapeStep::Neg(value) => match self.get(value) {
+                FieldValue::Base(value) => FieldValue::Base(-value),
+                FieldValue::Secure(value) => FieldValue::Secure(-value),
             },
-            Step::Binary(op, [left, right]) => self.get(left).binary(op, self.get(right)),
-            Step::Join(coordinates) => Cell::Secure(Cell::join(coordinates.map(|value| self.get(value)))),
-            Step::Constraint(value) => {
+            TapeStep::Binary(op, [left, right]) => self.get(left).binary(op, self.get(right)),
+            TapeStep::Join(coordinates) => {
+                FieldValue::Secure(FieldValue::join(coordinates.map(|value| self.get(value))))
+            }
+            TapeStep::Constraint(value) => {
                 return match self.get(value) {
-                    Cell::Base(value) => row.constraint(value),
-                    Cell::Secure(value) => row.constraint_ext(value),
+                    FieldValue::Base(value) => row.constraint(value),
+                    FieldValue::Secure(value) => row.constraint_ext(value),
                 };
             }
-            Step::PartialSum(previous, fraction) => {
+            TapeStep::PartialSum(previous, fraction) => {
                 let previous = previous.map(|value| self.get(value).secure());
-                Cell::Secure(row.partial_sum(previous, self.fraction(fraction)))
+                FieldValue::Secure(row.partial_sum(previous, self.fraction(fraction)))
             }
-            Step::RunningSum(previous, fraction) => {
+            TapeStep::RunningSum(previous, fraction) => {
                 let previous = previous.map(|value| self.get(value).secure());
                 return row.running_sum(previous, self.fraction(fraction));
             }

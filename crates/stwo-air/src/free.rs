@@ -8,7 +8,7 @@ use alloc::rc::Rc;
 
 use core_types::field::QM31;
 
-use crate::{FrameworkError, step::Binary};
+use crate::{FrameworkError, step::BinaryOperation};
 
 /// The most constants that one value may be computed from.
 const MOST: usize = 1 << 12;
@@ -28,7 +28,7 @@ pub(crate) struct Free {
 pub(crate) enum FreeOp {
     Constant,
     Neg(Rc<Free>),
-    Binary(Binary, [Rc<Free>; 2]),
+    Binary(BinaryOperation, [Rc<Free>; 2]),
     Refused(FrameworkError),
 }
 
@@ -47,7 +47,7 @@ impl Free {
         Self::limited(FreeOp::Neg(self), value, size)
     }
 
-    pub(crate) fn binary(op: Binary, operands: [Rc<Self>; 2]) -> Rc<Self> {
+    pub(crate) fn binary(op: BinaryOperation, operands: [Rc<Self>; 2]) -> Rc<Self> {
         let [left, right] = &operands;
         let value = op.apply(left.value, right.value);
         let size = left.size + right.size + 1;

@@ -8,7 +8,7 @@ use num_traits::One;
 use stwo::core::Fraction as StwoFraction;
 use stwo_constraint_framework::{EvalAtRow, PREPROCESSED_TRACE_IDX, preprocessed_columns::PreProcessedColumnId};
 
-use crate::{FrameworkError, step::Step, tape::Tape, value::Value};
+use crate::{FrameworkError, step::TapeStep, tape::Tape, value::TapeValue};
 
 /// The most rows that one mask may read.
 pub(crate) const MOST_OFFSETS: usize = 16;
@@ -17,7 +17,7 @@ pub(crate) const MOST_OFFSETS: usize = 16;
 #[derive(Debug)]
 pub(crate) struct Recorder<'t> {
     tape: &'t Tape,
-    fractions: Vec<StwoFraction<Value<'t>, Value<'t>>>,
+    fractions: Vec<StwoFraction<TapeValue<'t>, TapeValue<'t>>>,
     finalized: bool,
 }
 
@@ -33,13 +33,16 @@ impl<'t> Recorder<'t> {
         }
     }
 
-    fn refuse<const N: usize>(&self, error: FrameworkError) -> [Value<'t>; N] {
+    fn refuse<const N: usize>(&self, error: FrameworkError) -> [TapeValue<'t>; N] {
         self.tape.refuse(error);
-        [(); N].map(|()| Value::one())
+        [(); N].map(|()| TapeValue::one())
     }
 
     /// The fractions by column, in order, where `batches` has the column of each.
-    fn batched(&mut self, batches: &[usize]) -> Result<Vec<StwoFraction<Value<'t>, Value<'t>>>, FrameworkError> {
+    fn batched(
+        &mut self,
+        batches: &[usize],
+    ) -> Result<Vec<StwoFraction<TapeValue<'t>, TapeValue<'t>>>, FrameworkError> {
         let (fractions, got) = (self.fractions.len(), batches.len());
         if self.finalized || fractions == 0 {
             return Err(FrameworkError::Finalized);
@@ -61,14 +64,14 @@ impl<'t> Recorder<'t> {
 }
 
 impl<'t> EvalAtRow for Recorder<'t> {
-    type F = Value<'t>;
-    type EF = Value<'t>;
+    type F = TapeValue<'t>;
+    type EF = TapeValue<'t>;
 
-    fn get_preprocessed_column(&mut self, column: PreProcessedColumnId) -> Value<'t> {
-        Value::Node(self.tape, self.tape.preprocessed(column.id))
+    fn get_preprocessed_column(&mut self, column: PreProcessedColumnId) -> TapeValue<'t> {
+        TapeValue::Node(self.tape, self.tape.preprocessed(column.id))
     }
 
-    fn next_interaction_mask<const N: usize>(&mut self, interaction: usize, offsets: [isize; N]) -> [Value<'t>; N] {
+    fn next_interaction_mask<const N: usize>(&mut self, interaction: usize, offsets: [isize; N]) -> [TapeValue<'t>; N] {
         if interaction == PREPROCESSED_TRACE_IDX {
             return self.refuse(FrameworkError::PreprocessedMask);
         }
@@ -86,22 +89,22 @@ impl<'t> EvalAtRow for Recorder<'t> {
             return self.refuse(FrameworkError::Mask { tree: interaction, offset: 0 });
         };
         let first = self.tape.column(Tree(tree), rows);
-        array::from_fn(|k| Value::Node(self.tape, first + k as u32))
+        array::from_fn(|k| TapeValue::Node(self.tape, first + k as u32))
     }
 
     fn add_constraint<G>(&mut self, constraint: G)
     where
         Self::EF: Mul<G, Output = Self::EF> + From<G>,
     {
-        let value = Value::from(constraint).id(self.tape);
-        self.tape.state(Step::Constraint(value));
+        let value = TapeValue::from(constraint).id(self.tape);
+        self.tape.state(TapeStep::Constraint(value));
     }
 
-    fn combine_ef(values: [Value<'t>; 4]) -> Value<'t> {
-        Value::join(values)
+    fn combine_ef(values: [TapeValue<'t>; 4]) -> TapeValue<'t> {
+        TapeValue::join(values)
     }
 
-    fn write_logup_frac(&mut self, fraction: StwoFraction<Value<'t>, Value<'t>>) {
+    fn write_logup_frac(&mut self, fraction: StwoFraction<TapeValue<'t>, TapeValue<'t>>) {
         if self.finalized {
             self.tape.refuse(FrameworkError::Finalized);
         }
@@ -110,7 +113,7 @@ impl<'t> EvalAtRow for Recorder<'t> {
         if !self.tape.has_elements() && self.tape.is_without_challenge(denominator) {
             self.tape.refuse(FrameworkError::NoChallenge { fraction: self.fractions.len() });
         }
-        self.fractions.push(StwoFraction { numerator, denominator: Value::Node(self.tape, denominator) });
+        self.fractions.push(StwoFraction { numerator, denominator: TapeValue::Node(self.tape, denominator) });
     }
 
     fn finalize_logup_batched(&mut self, batching: &Vec<usize>) {
@@ -124,9 +127,9 @@ impl<'t> EvalAtRow for Recorder<'t> {
         for (k, StwoFraction { numerator, denominator }) in columns.into_iter().enumerate() {
             let fraction = Fraction { numerator: numerator.id(tape), denominator: denominator.id(tape) };
             if k < last {
-                previous = Some(tape.value(Step::PartialSum(previous, fraction)));
+                previous = Some(tape.value(TapeStep::PartialSum(previous, fraction)));
             } else {
-                tape.state(Step::RunningSum(previous, fraction));
+                tape.state(TapeStep::RunningSum(previous, fraction));
             }
         }
     }

@@ -10,7 +10,7 @@ use core_types::{
 
 /// A step. Values have numbers, in the order in which steps make them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum TapeStep {
     Word(M31),
     Constant(QM31),
     /// A slot.
@@ -20,7 +20,7 @@ pub(crate) enum Step {
     /// The next column of the tree: a value for each offset.
     Column(Tree, Vec<i32>),
     Neg(u32),
-    Binary(Binary, [u32; 2]),
+    Binary(BinaryOperation, [u32; 2]),
     /// A value of the secure field from its coordinates.
     Join([u32; 4]),
     /// Makes no value.
@@ -32,13 +32,13 @@ pub(crate) enum Step {
 
 /// An operation on two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Binary {
+pub(crate) enum BinaryOperation {
     Add,
     Sub,
     Mul,
 }
 
-impl Binary {
+impl BinaryOperation {
     pub(crate) fn apply<A, B, C>(self, left: A, right: B) -> C
     where
         A: Add<B, Output = C> + Sub<B, Output = C> + Mul<B, Output = C>,

@@ -11,7 +11,7 @@ use core_types::{
 use crate::{
     FrameworkError,
     free::{Free, FreeOp},
-    step::Step,
+    step::TapeStep,
 };
 
 /// Slots of challenges that there are.
@@ -22,11 +22,11 @@ const MOST_STEPS: usize = 1 << 22;
 
 /// Steps so far. Values refer to it, so that it can be added to by whoever computes with one.
 #[derive(Debug, Default)]
-pub(crate) struct Tape(RefCell<Inner>);
+pub(crate) struct Tape(RefCell<TapeContents>);
 
 #[derive(Debug, Default)]
-struct Inner {
-    steps: Vec<Step>,
+struct TapeContents {
+    steps: Vec<TapeStep>,
     values: Vec<Reads>,
     preprocessed: Vec<String>,
     /// Slots by the words of the challenges that are in them.
@@ -46,8 +46,8 @@ struct Reads {
 
 /// What an AIR does, and which preprocessed columns it reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Recording {
-    pub(crate) steps: Vec<Step>,
+pub(crate) struct AirRecording {
+    pub(crate) steps: Vec<TapeStep>,
     /// Names, by slot.
     pub(crate) preprocessed: Vec<String>,
 }
@@ -57,7 +57,7 @@ impl Tape {
     ///
     /// The first constant that occurs gets the first slot.
     pub(crate) fn with_elements() -> Self {
-        Self(RefCell::new(Inner { elements: Some(Vec::new()), ..Inner::default() }))
+        Self(RefCell::new(TapeContents { elements: Some(Vec::new()), ..TapeContents::default() }))
     }
 
     /// Returns whether constants are put in slots as they occur.
@@ -86,12 +86,12 @@ impl Tape {
     }
 
     /// Adds a step that makes no value.
-    pub(crate) fn state(&self, step: Step) {
+    pub(crate) fn state(&self, step: TapeStep) {
         self.0.borrow_mut().push(step, 0);
     }
 
     /// Adds a step that makes one value, and returns its number.
-    pub(crate) fn value(&self, step: Step) -> u32 {
+    pub(crate) fn value(&self, step: TapeStep) -> u32 {
         self.0.borrow_mut().push(step, 1)
     }
 
@@ -100,7 +100,7 @@ impl Tape {
     /// Returns the number of the first value.
     pub(crate) fn column(&self, tree: Tree, offsets: Vec<i32>) -> u32 {
         let values = offsets.len();
-        self.0.borrow_mut().push(Step::Column(tree, offsets), values)
+        self.0.borrow_mut().push(TapeStep::Column(tree, offsets), values)
     }
 
     /// Reads the preprocessed column `name`.
@@ -110,15 +110,15 @@ impl Tape {
             inner.preprocessed.push(name);
             inner.preprocessed.len() - 1
         });
-        inner.push(Step::Preprocessed(slot as u32), 1)
+        inner.push(TapeStep::Preprocessed(slot as u32), 1)
     }
 
     /// A constant, or the challenge that it stands for.
     pub(crate) fn constant(&self, value: QM31) -> u32 {
         let inner = &mut *self.0.borrow_mut();
         let step = match (inner.slots.get(&words(value)), &mut inner.elements) {
-            (Some(&slot), _) => Step::Challenge(slot),
-            (None, None) => Step::Constant(value),
+            (Some(&slot), _) => TapeStep::Challenge(slot),
+            (None, None) => TapeStep::Constant(value),
             (None, Some(elements)) => {
                 let slot = elements.len() as u32;
                 if slot == MOST_SLOTS {
@@ -128,7 +128,7 @@ impl Tape {
                     elements.push(value);
                     inner.slots.insert(words(value), slot);
                 }
-                Step::Challenge(slot)
+                TapeStep::Challenge(slot)
             }
         };
         inner.push(step, 1)
@@ -140,15 +140,15 @@ impl Tape {
             FreeOp::Constant => self.constant(free.value),
             FreeOp::Neg(operand) => {
                 let operand = self.free(operand);
-                self.value(Step::Neg(operand))
+                self.value(TapeStep::Neg(operand))
             }
             FreeOp::Binary(op, [left, right]) => {
                 let operands = [self.free(left), self.free(right)];
-                self.value(Step::Binary(*op, operands))
+                self.value(TapeStep::Binary(*op, operands))
             }
             FreeOp::Refused(error) => {
                 self.refuse(error.clone());
-                self.value(Step::Word(M31::ONE))
+                self.value(TapeStep::Word(M31::ONE))
             }
         }
     }
@@ -162,15 +162,15 @@ impl Tape {
     /// The recording and the values in slots that were found.
     ///
     /// It fails with the first error that was recorded.
-    pub(crate) fn finish(self) -> Result<(Recording, Vec<QM31>), FrameworkError> {
-        let Inner { steps, preprocessed, elements, error, .. } = self.0.into_inner();
-        error.map_or_else(|| Ok((Recording { steps, preprocessed }, elements.unwrap_or_default())), Err)
+    pub(crate) fn finish(self) -> Result<(AirRecording, Vec<QM31>), FrameworkError> {
+        let TapeContents { steps, preprocessed, elements, error, .. } = self.0.into_inner();
+        error.map_or_else(|| Ok((AirRecording { steps, preprocessed }, elements.unwrap_or_default())), Err)
     }
 }
 
-impl Inner {
+impl TapeContents {
     /// Adds a step that makes `count` values, and returns the number of the first.
-    fn push(&mut self, step: Step, count: usize) -> u32 {
+    fn push(&mut self, step: TapeStep, count: usize) -> u32 {
         if self.steps.len() == MOST_STEPS {
             // The AIR goes on with a wrong value until it returns; then it is refused.
             self.error.get_or_insert(FrameworkError::TooMany { what: "steps", most: MOST_STEPS });
@@ -184,12 +184,16 @@ impl Inner {
             })
         };
         let reads = match &step {
-            Step::Word(_) | Step::Constant(_) | Step::Constraint(_) | Step::RunningSum(..) => Reads::default(),
-            Step::Challenge(_) => Reads { column: false, challenge: true },
-            Step::Preprocessed(_) | Step::Column(..) | Step::PartialSum(..) => Reads { column: true, challenge: false },
-            Step::Neg(value) => self.reads(*value),
-            Step::Binary(_, pair) => any(pair),
-            Step::Join(coordinates) => any(coordinates),
+            TapeStep::Word(_) | TapeStep::Constant(_) | TapeStep::Constraint(_) | TapeStep::RunningSum(..) => {
+                Reads::default()
+            }
+            TapeStep::Challenge(_) => Reads { column: false, challenge: true },
+            TapeStep::Preprocessed(_) | TapeStep::Column(..) | TapeStep::PartialSum(..) => {
+                Reads { column: true, challenge: false }
+            }
+            TapeStep::Neg(value) => self.reads(*value),
+            TapeStep::Binary(_, pair) => any(pair),
+            TapeStep::Join(coordinates) => any(coordinates),
         };
         let first = self.values.len();
         self.values.resize(first + count, reads);

@@ -12,7 +12,7 @@ use stwo::core::fields::{FieldExpOps, m31::BaseField, qm31::SecureField};
 use crate::{
     FrameworkError,
     free::Free,
-    step::{Binary, Step},
+    step::{BinaryOperation, TapeStep},
     tape::Tape,
 };
 
@@ -20,7 +20,7 @@ use crate::{
 ///
 /// It is a constant of the base field, an expression of constants, or a value of the recording.
 #[derive(Clone, Debug)]
-pub(crate) enum Value<'t> {
+pub(crate) enum TapeValue<'t> {
     Word(M31),
     Free(Rc<Free>),
     Node(&'t Tape, u32),
@@ -36,7 +36,7 @@ pub(crate) fn secure(value: SecureField) -> QM31 {
     QM31::from_coordinates(value.to_m31_array().map(word))
 }
 
-impl<'t> Value<'t> {
+impl<'t> TapeValue<'t> {
     /// A value that is refused if a constraint uses it.
     fn refused(error: FrameworkError) -> Self {
         Self::Free(Free::refused(error))
@@ -45,7 +45,7 @@ impl<'t> Value<'t> {
     /// Its number on `tape`.
     pub(crate) fn id(&self, tape: &Tape) -> u32 {
         match self {
-            Self::Word(value) => tape.value(Step::Word(*value)),
+            Self::Word(value) => tape.value(TapeStep::Word(*value)),
             Self::Free(free) => tape.free(free),
             Self::Node(_, id) => *id,
         }
@@ -63,15 +63,15 @@ impl<'t> Value<'t> {
     pub(crate) fn join(coordinates: [Self; 4]) -> Self {
         if let Some(tape) = coordinates.iter().find_map(Self::tape) {
             let coordinates = coordinates.map(|coordinate| coordinate.id(tape));
-            return Self::Node(tape, tape.value(Step::Join(coordinates)));
+            return Self::Node(tape, tape.value(TapeStep::Join(coordinates)));
         }
         let [x0, x1, x2, x3] = coordinates;
         let [i, u, iu] = [QM31::I, QM31::U, QM31::I * QM31::U].map(|unit| Self::Free(Free::constant(unit)));
         x0 + x1 * i + x2 * u + x3 * iu
     }
 
-    fn binary(self, op: Binary, rhs: Self) -> Self {
-        let on = |tape: &'t Tape, operands| Self::Node(tape, tape.value(Step::Binary(op, operands)));
+    fn binary(self, op: BinaryOperation, rhs: Self) -> Self {
+        let on = |tape: &'t Tape, operands| Self::Node(tape, tape.value(TapeStep::Binary(op, operands)));
         let free = |operands| Self::Free(Free::binary(op, operands));
         match (self, rhs) {
             (Self::Word(left), Self::Word(right)) => Self::Word(op.apply(left, right)),
@@ -86,24 +86,24 @@ impl<'t> Value<'t> {
 
 macro_rules! operations {
     ($($operation:ident::$method:ident),*) => {$(
-        impl $operation for Value<'_> {
+        impl $operation for TapeValue<'_> {
             type Output = Self;
             fn $method(self, rhs: Self) -> Self {
-                self.binary(Binary::$operation, rhs)
+                self.binary(BinaryOperation::$operation, rhs)
             }
         }
 
-        impl $operation<BaseField> for Value<'_> {
+        impl $operation<BaseField> for TapeValue<'_> {
             type Output = Self;
             fn $method(self, rhs: BaseField) -> Self {
-                self.binary(Binary::$operation, rhs.into())
+                self.binary(BinaryOperation::$operation, rhs.into())
             }
         }
 
-        impl $operation<SecureField> for Value<'_> {
+        impl $operation<SecureField> for TapeValue<'_> {
             type Output = Self;
             fn $method(self, rhs: SecureField) -> Self {
-                self.binary(Binary::$operation, rhs.into())
+                self.binary(BinaryOperation::$operation, rhs.into())
             }
         }
     )*};
@@ -111,43 +111,43 @@ macro_rules! operations {
 
 operations!(Add::add, Sub::sub, Mul::mul);
 
-impl Neg for Value<'_> {
+impl Neg for TapeValue<'_> {
     type Output = Self;
 
     fn neg(self) -> Self {
         match self {
             Self::Word(value) => Self::Word(-value),
             Self::Free(free) => Self::Free(free.neg()),
-            Self::Node(tape, id) => Self::Node(tape, tape.value(Step::Neg(id))),
+            Self::Node(tape, id) => Self::Node(tape, tape.value(TapeStep::Neg(id))),
         }
     }
 }
 
-impl AddAssign for Value<'_> {
+impl AddAssign for TapeValue<'_> {
     fn add_assign(&mut self, rhs: Self) {
         *self = self.clone() + rhs;
     }
 }
 
-impl AddAssign<BaseField> for Value<'_> {
+impl AddAssign<BaseField> for TapeValue<'_> {
     fn add_assign(&mut self, rhs: BaseField) {
         *self = self.clone() + rhs;
     }
 }
 
-impl MulAssign for Value<'_> {
+impl MulAssign for TapeValue<'_> {
     fn mul_assign(&mut self, rhs: Self) {
         *self = self.clone() * rhs;
     }
 }
 
-impl From<BaseField> for Value<'_> {
+impl From<BaseField> for TapeValue<'_> {
     fn from(value: BaseField) -> Self {
         Self::Word(word(value))
     }
 }
 
-impl From<SecureField> for Value<'_> {
+impl From<SecureField> for TapeValue<'_> {
     fn from(value: SecureField) -> Self {
         let value = secure(value);
         match value.coordinates() {
@@ -157,7 +157,7 @@ impl From<SecureField> for Value<'_> {
     }
 }
 
-impl Zero for Value<'_> {
+impl Zero for TapeValue<'_> {
     fn zero() -> Self {
         Self::Word(M31::ZERO)
     }
@@ -175,13 +175,13 @@ impl Zero for Value<'_> {
     }
 }
 
-impl One for Value<'_> {
+impl One for TapeValue<'_> {
     fn one() -> Self {
         Self::Word(M31::ONE)
     }
 }
 
-impl FieldExpOps for Value<'_> {
+impl FieldExpOps for TapeValue<'_> {
     fn inverse(&self) -> Self {
         match self {
             Self::Word(value) => value.inverse().map_or_else(|| Self::refused(FrameworkError::Inverse), Self::Word),

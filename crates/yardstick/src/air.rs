@@ -32,13 +32,13 @@ fn fibonacci(log_rows: u32, columns: u32) -> WideFibonacci {
 /// A recorded AIR with its launch record and the places of its columns.
 ///
 /// The columns follow each other in one buffer.
-pub(super) struct Recording {
+pub(super) struct PlacedAir {
     pub(super) air: Recorded,
     pub(super) params: AirParams,
     pub(super) masks: Vec<MaskAt>,
 }
 
-impl Recording {
+impl PlacedAir {
     /// Wide Fibonacci at `2^log_size` positions.
     pub(super) fn new(log_rows: u32, log_size: u32, columns: u32) -> Self {
         let air = Recorded::new(&fibonacci(log_rows, columns)).expect("the AIR can be recorded");
@@ -92,7 +92,7 @@ fn powers() -> Vec<QM31> {
 fn ours(name: &str, simd: SimdLevel) -> Contender {
     let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
     let q = CpuQueue::open(config).expect("one thread needs no pool");
-    let recording = Recording::new(LOG_ROWS, LOG_SIZE, COLUMNS);
+    let recording = PlacedAir::new(LOG_ROWS, LOG_SIZE, COLUMNS);
     let (values, powers) = (values(), powers());
     let mut sums = vec![M31::ZERO; 4 << LOG_SIZE];
     Contender::new(name, move || {

@@ -131,7 +131,7 @@ fn roots(count: u32) -> Vec<Label> {
     words.chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
 }
 
-struct CmpKeys {
+struct HostCmpKeys {
     q: CpuQueue,
     params: CmpGenParams,
     alphas: Vec<u64>,
@@ -140,7 +140,7 @@ struct CmpKeys {
     leaves: Vec<u128>,
 }
 
-impl CmpKeys {
+impl HostCmpKeys {
     fn new(bits: u32, count: u32) -> Self {
         let key = PrgKeys::from_nonce([7; 16]).child;
         let row = padded(count);
@@ -177,7 +177,7 @@ impl CmpKeys {
 
 /// `count` keys, each at `points` points within 2^`window`.
 fn cmp_eval(bits: u32, count: u32, points: u32, window: u32) -> Contender {
-    let keys = CmpKeys::new(bits, count);
+    let keys = HostCmpKeys::new(bits, count);
     let CmpGenParams { key, .. } = keys.params;
     let params = CmpWindowParams { key, bits, party: 0, count, points, window, reserved: [0; 3] };
     let x_hat = words(count as usize, 3);
@@ -192,7 +192,7 @@ fn cmp_eval(bits: u32, count: u32, points: u32, window: u32) -> Contender {
 
 /// Every point of the first keys of a batch.
 fn cmp_eval_all(bits: u32) -> Contender {
-    let keys = CmpKeys::new(bits, KEYS);
+    let keys = HostCmpKeys::new(bits, KEYS);
     let CmpGenParams { key, count, .. } = keys.params;
     let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys: ALL_KEYS, reserved: [0; 3] };
     let mut units = vec![0; cmp_blocks(bits) as usize * ALL_KEYS as usize];
@@ -203,7 +203,7 @@ fn cmp_eval_all(bits: u32) -> Contender {
 }
 
 fn cmp_gen(bits: u32) -> Contender {
-    let mut keys = CmpKeys::new(bits, KEYS);
+    let mut keys = HostCmpKeys::new(bits, KEYS);
     Contender::new(format!("trefoil CMP({bits})"), move || keys.generate())
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
     let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();
     for (name, log_leaves, columns) in shapes {
         let id = format!("merkle.{name}");
-        all.push((id.clone(), Box::new(move || leaves(id, Columns { log_leaves, count: columns }))));
+        all.push((id.clone(), Box::new(move || leaves(id, TreeColumns { log_leaves, count: columns }))));
     }
     let id = "merkle.tree/2^19".to_owned();
     all.push((id.clone(), Box::new(move || tree(id, 19))));
@@ -39,12 +39,12 @@ pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
 
 /// Columns of the tree's height.
 #[derive(Clone, Copy)]
-struct Columns {
+struct TreeColumns {
     log_leaves: u32,
     count: u32,
 }
 
-impl Columns {
+impl TreeColumns {
     fn values(self) -> Vec<M31> {
         (0..self.count << self.log_leaves).map(|i| M31::from_u32(i.wrapping_mul(0x9e37_79b9))).collect()
     }
@@ -54,7 +54,7 @@ impl Columns {
     }
 }
 
-fn leaves(id: String, columns: Columns) -> Contest {
+fn leaves(id: String, columns: TreeColumns) -> Contest {
     let ours = |name, simd| {
         let (q, values, places) = (one_thread(simd), columns.values(), columns.places());
         let params = MerkleLeavesParams { log_leaves: columns.log_leaves };

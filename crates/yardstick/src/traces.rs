@@ -31,7 +31,7 @@ fn line(id: &str, contest: fn(String) -> Contest) -> (String, Box<dyn FnOnce() -
 }
 
 /// The trace generation of one component, with its memory.
-struct Component {
+struct ComponentTrace {
     generator: RecordedGenerator,
     masks: Vec<MaskAt>,
     inputs: Vec<M31>,
@@ -47,22 +47,22 @@ struct Gathered {
 
 /// The traces of a witness.
 #[derive(Default)]
-struct Making {
+struct WitnessTraces {
     /// By slot of any component.
     preprocessed: Vec<Vec<M31>>,
-    components: Vec<Component>,
+    components: Vec<ComponentTrace>,
     gathered: Vec<Gathered>,
     counters: Vec<u32>,
 }
 
-impl<'w> WitnessVisitor<'w> for Making {
+impl<'w> WitnessVisitor<'w> for WitnessTraces {
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
         let generator = RecordedGenerator::new(generator).expect("the generators that ship can be recorded");
         let rows = 1 << generator.log_rows();
         let mut inputs = inputs.concat();
         inputs.resize(inputs.len() + rows, M31::ZERO);
         let (masks, columns) = (generator.masks(), vec![M31::ZERO; generator.columns() * rows]);
-        self.components.push(Component { generator, masks, inputs, columns });
+        self.components.push(ComponentTrace { generator, masks, inputs, columns });
     }
 
     fn gathered(&mut self, tables: &'w [Vec<M31>], columns: &'w [Gather]) {
@@ -79,9 +79,9 @@ impl<'w> WitnessVisitor<'w> for Making {
     }
 }
 
-impl Making {
+impl WitnessTraces {
     fn run(&mut self, q: &CpuQueue) {
-        for Component { generator, masks, inputs, columns } in &mut self.components {
+        for ComponentTrace { generator, masks, inputs, columns } in &mut self.components {
             let (program, log_rows) = (generator.program(), generator.log_rows());
             let numbers = inputs.len() - (1 << log_rows);
             if generator.reads_numbers() {
@@ -132,7 +132,7 @@ fn contest_with<W: Witness>(
     let ours = |name: &str, simd| {
         let q = CpuQueue::open(CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() })
             .expect("one thread needs no pool");
-        let mut making = Making { preprocessed: preprocessed.clone(), ..Making::default() };
+        let mut making = WitnessTraces { preprocessed: preprocessed.clone(), ..WitnessTraces::default() };
         witness().generators(&mut making);
         Contender::new(name, move || making.run(&q))
     };

@@ -15,7 +15,7 @@ use crate::{clock, fuzz, mpi, mutants, step::cargo_test, tally::Tally, test};
 
 /// A part of the nightly tier.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct NightlyPart {
     pub(crate) name: &'static str,
     run: fn(&Shell) -> Result<Tally>,
 }
@@ -26,26 +26,26 @@ const FUZZ_SECONDS: u32 = 180;
 /// The parts in the order in which they run, the quickest first.
 ///
 /// The help of the program lists them.
-pub(crate) const PARTS: [Part; 8] = [
-    Part { name: "advisories", run: |sh| Ok(advisories::run(sh)) },
-    Part { name: "sweeps", run: |sh| test::sweeps(sh, &[]) },
-    Part { name: "soaks", run: soaks },
-    Part { name: "miri", run: |sh| Ok(miri::run(sh)) },
-    Part { name: "asan", run: sanitizers::address },
-    Part { name: "tsan", run: sanitizers::thread },
-    Part { name: "fuzz", run: |sh| fuzz::run(sh, FUZZ_SECONDS) },
-    Part { name: "mutants", run: |sh| mutants::run(sh, &mutants::Options::of_today()) },
+pub(crate) const PARTS: [NightlyPart; 8] = [
+    NightlyPart { name: "advisories", run: |sh| Ok(advisories::run(sh)) },
+    NightlyPart { name: "sweeps", run: |sh| test::sweeps(sh, &[]) },
+    NightlyPart { name: "soaks", run: soaks },
+    NightlyPart { name: "miri", run: |sh| Ok(miri::run(sh)) },
+    NightlyPart { name: "asan", run: sanitizers::address },
+    NightlyPart { name: "tsan", run: sanitizers::thread },
+    NightlyPart { name: "fuzz", run: |sh| fuzz::run(sh, FUZZ_SECONDS) },
+    NightlyPart { name: "mutants", run: |sh| mutants::run(sh, &mutants::MutantOptions::of_today()) },
 ];
 
-impl PartialEq for Part {
+impl PartialEq for NightlyPart {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Part {}
+impl Eq for NightlyPart {}
 
-impl Part {
+impl NightlyPart {
     /// The part called `name`.
     pub(crate) fn named(name: &str) -> Option<Self> {
         PARTS.into_iter().find(|part| part.name == name)
@@ -53,17 +53,17 @@ impl Part {
 }
 
 /// Runs one part or all, and prints a line for each.
-pub(crate) fn run(sh: &Shell, part: Option<Part>) -> Result<Tally> {
+pub(crate) fn run(sh: &Shell, part: Option<NightlyPart>) -> Result<Tally> {
     let parts = part.map_or_else(|| PARTS.to_vec(), |part| vec![part]);
     let (mut sum, mut lines) = (Tally::default(), Vec::new());
-    for Part { name, run } in parts {
+    for NightlyPart { name, run } in parts {
         let start = Instant::now();
         let tally = run(sh).unwrap_or_else(|error| {
             println!("FAILED: {name}: {error:#}");
             Tally::of(name, false)
         });
         let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::Kind::Tier, name, seconds);
+        clock::note(clock::WorkKind::Tier, name, seconds);
         lines.push(format!("{name:<12}{tally} in {seconds:.1} s"));
         lines.extend(tally.skipped.iter().map(|why| format!("{:<12}skipped: {why}", "")));
         sum += tally;

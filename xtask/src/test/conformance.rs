@@ -12,7 +12,7 @@ use super::{Extent, PROGRAM};
 use crate::{bundle, clock, pool::on_every_core, progress, tally::Tally, times};
 
 /// One run of the suite.
-struct Job {
+struct SuiteRun {
     title: &'static str,
     backend: &'static str,
     /// The simulated machine.
@@ -23,7 +23,7 @@ struct Job {
 }
 
 /// Every case, also between guard words.
-const ON_CPU: [Job; 2] =
+const ON_CPU: [SuiteRun; 2] =
     [cpu("conformance on cpu, plain", PLAIN), cpu("conformance on cpu, guarded", &["--condition", "guarded"])];
 
 const PLAIN: &[&str] = &["--condition", "plain"];
@@ -36,7 +36,7 @@ const SHUFFLE_1: &str = "order=seeded;seed=1;schedule=lazy;checks=sanitize";
 /// Every case under every checker.
 ///
 /// Blocks and warps run in another order, and streams run late.
-const ON_SIM: [Job; 4] = [
+const ON_SIM: [SuiteRun; 4] = [
     sim("conformance on sim, shuffle 1, late streams, checkers on, first half", SHUFFLE_1, &HALVES[0]),
     sim("conformance on sim, shuffle 1, late streams, checkers on, second half", SHUFFLE_1, &HALVES[1]),
     sim("conformance on sim, interpreted programs", "", &["air."]).interpreting(),
@@ -51,7 +51,7 @@ const ON_SIM: [Job; 4] = [
 ///
 /// - With late streams on the largest supported machine, whose multiprocessors determine the size
 ///   of launches.
-const MORE: [Job; 6] = [
+const MORE: [SuiteRun; 6] = [
     sim("conformance on sim, recorded", "", &["--condition", "recorded"]),
     cpu("conformance on cpu, forked and starved", &["--condition", "forked", "--condition", "starved"]),
     sim("conformance on sim, plain and forked", "", &["--condition", "plain", "--condition", "forked"]),
@@ -70,17 +70,17 @@ pub(super) const LEFT_OUT: &str = "the suite forked and out of memory, on the si
 
 /// The work of one process.
 #[derive(Clone, Copy)]
-enum Work {
-    Suite(&'static Job),
+enum ProcessWork {
+    Suite(&'static SuiteRun),
     Bundle,
 }
 
-const fn cpu(title: &'static str, arguments: &'static [&'static str]) -> Job {
-    Job { title, backend: "cpu", machine: "", air: "", arguments }
+const fn cpu(title: &'static str, arguments: &'static [&'static str]) -> SuiteRun {
+    SuiteRun { title, backend: "cpu", machine: "", air: "", arguments }
 }
 
-const fn sim(title: &'static str, machine: &'static str, arguments: &'static [&'static str]) -> Job {
-    Job { title, backend: "sim", machine, air: "", arguments }
+const fn sim(title: &'static str, machine: &'static str, arguments: &'static [&'static str]) -> SuiteRun {
+    SuiteRun { title, backend: "sim", machine, air: "", arguments }
 }
 
 /// The usual jobs of some backends; the program has to be built.
@@ -96,20 +96,20 @@ pub(super) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
     if !tally.failed.is_empty() {
         return Ok(tally);
     }
-    let suites = ON_SIM.iter().chain(&ON_CPU).map(Work::Suite);
+    let suites = ON_SIM.iter().chain(&ON_CPU).map(ProcessWork::Suite);
     let mut work: Vec<_> = suites.map(|work| (work, sh.clone())).collect();
     if extent == Extent::All {
-        let more = [Work::Bundle].into_iter().chain(MORE.iter().map(Work::Suite));
+        let more = [ProcessWork::Bundle].into_iter().chain(MORE.iter().map(ProcessWork::Suite));
         work.splice(0..0, more.map(|work| (work, sh.clone())));
     }
     tally += on_every_core(work, |(work, sh)| match work {
-        Work::Suite(job) => job.run(&sh),
-        Work::Bundle => bundle::try_out(&sh, PROGRAM),
+        ProcessWork::Suite(job) => job.run(&sh),
+        ProcessWork::Bundle => bundle::try_out(&sh, PROGRAM),
     })?;
     Ok(tally)
 }
 
-impl Job {
+impl SuiteRun {
     /// With programs of AIRs run step by step.
     const fn interpreting(self) -> Self {
         Self { air: "interpreted", ..self }
@@ -124,7 +124,7 @@ impl Job {
         let suite = cmd!(sh, "{program} conformance --backend {backend} {arguments...} --events {events}");
         let suite = suite.env("TREFOIL_SIM", machine).env("TREFOIL_GPU_AIR", air);
         let output = progress::during(title, || suite.quiet().ignore_status().output())?;
-        clock::note(clock::Kind::Job, title, start.elapsed().as_secs_f64());
+        clock::note(clock::WorkKind::Job, title, start.elapsed().as_secs_f64());
         // A program that dies leaves a part of its events.
         if output.status.success() {
             times::note_events(backend, &events)?;

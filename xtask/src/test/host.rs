@@ -9,12 +9,12 @@ use xshell::Shell;
 
 use super::{
     Extent,
-    programs::{Program, Weight, build},
+    programs::{TestProgram, Weight, build},
     ranks,
 };
 use crate::{
     clock, mpi,
-    pool::{Queue, while_fed},
+    pool::{JobQueue, while_fed},
     progress,
     step::cargo_test,
     tally::Tally,
@@ -41,7 +41,7 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool
     const TITLE: &str = "tests of what depends on the change";
     eprintln!("== {TITLE}");
     let root = sh.current_dir();
-    let is_wanted = |program: &Program| {
+    let is_wanted = |program: &TestProgram| {
         (with_ranks || !mpi::is_of_ranks(&program.target))
             && folders.iter().any(|folder| program.folder == root.join(folder))
     };
@@ -62,10 +62,10 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool
 ///
 /// The first programs run while others compile, since the last crates of a build keep one core
 /// busy. `None` if a program does not compile.
-fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&Program) -> bool) -> Result<Option<Tally>> {
+fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&TestProgram) -> bool) -> Result<Option<Tally>> {
     const TITLE: &str = "test programs, build";
     let mut built = 0;
-    let feed = |queue: &Queue<Program, Weight>| {
+    let feed = |queue: &JobQueue<TestProgram, Weight>| {
         let start = Instant::now();
         let compiled = progress::during(TITLE, || {
             build(sh, |program| {
@@ -77,7 +77,7 @@ fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&Program) -> boo
             })
         })?;
         let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::Kind::Check, TITLE, seconds);
+        clock::note(clock::WorkKind::Check, TITLE, seconds);
         eprintln!("== {TITLE}: {built} programs in {seconds:.1} s");
         Ok(compiled)
     };

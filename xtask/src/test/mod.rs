@@ -23,7 +23,7 @@ pub(crate) use self::{
 
 use crate::{
     build_ptx, clock, constant_time, forwarders,
-    program::Program,
+    program::BuildProfile,
     step::{cargo_test, check},
     stwo_plugin, suite,
     tally::Tally,
@@ -50,7 +50,7 @@ impl Extent {
 }
 
 /// The program that the tiers run. The release build would be a second one of every crate.
-const PROGRAM: Program = Program::Dev;
+const PROGRAM: BuildProfile = BuildProfile::Dev;
 
 /// A group of tests.
 struct Tier {
@@ -194,7 +194,7 @@ fn run_lane(sh: &Shell, extent: Extent, concurrent: bool) -> BTreeMap<&'static s
             Tally::of(tier.name, false)
         });
         let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::Kind::Tier, tier.name, seconds);
+        clock::note(clock::WorkKind::Tier, tier.name, seconds);
         (tier.name, (tally, seconds))
     };
     TIERS.iter().filter(|tier| tier.concurrent == concurrent).map(run).collect()

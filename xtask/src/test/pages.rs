@@ -34,7 +34,7 @@ const COMMANDS: [(&str, &str); 8] = [
 /// Measurements of a page.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Measured {
+struct PageMeasurements {
     texts: usize,
     wider: bool,
     small: Vec<String>,
@@ -42,7 +42,7 @@ struct Measured {
     overlapping: Vec<[String; 2]>,
 }
 
-impl Measured {
+impl PageMeasurements {
     /// Faults of the page.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
 }
 
 /// Shows a page in a frame, since windows have a least width.
-fn measured(sh: &Shell, folder: &Path, page: &str, width: u32) -> Result<Measured> {
+fn measured(sh: &Shell, folder: &Path, page: &str, width: u32) -> Result<PageMeasurements> {
     let page = escaped(page);
     let framed = format!(
         "<!DOCTYPE html><html><head><title></title></head><body><iframe style=\"border:0;width:{width}px;height:900px\" \
@@ -124,7 +124,7 @@ mod tests {
     fn what_is_wrong_with_a_page_is_named() {
         let page = |texts, wider| {
             let small = if wider { vec!["tiny".to_owned()] } else { Vec::new() };
-            Measured { texts, wider, small, outside: Vec::new(), overlapping: Vec::new() }
+            PageMeasurements { texts, wider, small, outside: Vec::new(), overlapping: Vec::new() }
         };
         assert!(page(10, false).faults().is_empty());
         assert_eq!(

@@ -53,7 +53,7 @@ pub(super) const LEFT_OUT: &str = "faults put into every kernel, which tests hav
 
 /// A compiled test program.
 #[derive(Clone)]
-pub(super) struct Program {
+pub(super) struct TestProgram {
     title: String,
     /// The name of its target.
     pub(super) target: String,
@@ -74,7 +74,7 @@ enum Tests {
 /// Compiles all test programs and passes each to `take` as it is done.
 ///
 /// If they do not compile, it shows the reason and returns `false`.
-pub(super) fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> Result<bool> {
+pub(super) fn build(sh: &Shell, mut take: impl FnMut(TestProgram) -> Result<()>) -> Result<bool> {
     let mut child = Command::new("cargo")
         .args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"])
         .args(mpi::features(sh))
@@ -95,7 +95,7 @@ pub(super) fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> 
             if !artifact.target.is_bin() {
                 continue;
             }
-            for program in held.extract_if(.., |program: &mut Program| program.folder == folder) {
+            for program in held.extract_if(.., |program: &mut TestProgram| program.folder == folder) {
                 take(program)?;
             }
             linked.insert(folder);
@@ -105,7 +105,7 @@ pub(super) fn build(sh: &Shell, mut take: impl FnMut(Program) -> Result<()>) -> 
         let target = artifact.target.name;
         let title = format!("{} {target}", folder.file_name().unwrap_or_default().display());
         let waits = starts_program && !linked.contains(&folder);
-        let program = Program { title, target, executable: executable.into(), folder, tests: Tests::All };
+        let program = TestProgram { title, target, executable: executable.into(), folder, tests: Tests::All };
         if waits { held.push(program) } else { take(program)? }
     }
     Ok(child.wait().context("cannot wait for cargo test")?.success())
@@ -135,7 +135,7 @@ pub(super) fn run_alone(sh: &Shell, title: &str, is_wanted: impl Fn(&str) -> boo
 /// What runs first: slow tests and ranks, then the largest programs.
 pub(super) type Weight = (bool, u64);
 
-impl Program {
+impl TestProgram {
     /// The program in processes.
     ///
     /// The tests of a program take turns at its one simulated device, so each module of a crate's
@@ -208,7 +208,7 @@ impl Program {
             tally += Tally::of(&format!("{}: {}", self.title, output.status), false);
         }
         let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::Kind::Program, &self.title, seconds);
+        clock::note(clock::WorkKind::Program, &self.title, seconds);
         progress::paused(|| println!("-- {}: {tally} in {seconds:.1} s\n{stdout}\n{stderr}", self.title));
         Ok(tally)
     }

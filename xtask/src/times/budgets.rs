@@ -14,9 +14,9 @@ const TOLERANCE: f64 = 1.2;
 
 /// Seconds by section (a task) and name (a tier, a check, `sum`).
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Budgets(BTreeMap<String, BTreeMap<String, f64>>);
+pub(super) struct TimeBudgets(BTreeMap<String, BTreeMap<String, f64>>);
 
-impl Budgets {
+impl TimeBudgets {
     pub(super) fn read(root: &Path) -> Result<Self> {
         let path = root.join(FILE);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {FILE}"))?;
@@ -69,19 +69,19 @@ mod tests {
 
     #[test]
     fn a_time_fails_from_a_fifth_above_its_budget() {
-        let budgets = Budgets::parse("[test]\nhost = 100\nsum = 200\n").unwrap();
+        let budgets = TimeBudgets::parse("[test]\nhost = 100\nsum = 200\n").unwrap();
         let measured = |host: f64, sum: f64| [("host".to_owned(), host), ("sum".to_owned(), sum), ("gpu".into(), 1e6)];
         assert!(budgets.exceeded("test", &measured(120.0, 240.0)).is_empty());
         assert_eq!(budgets.exceeded("test", &measured(121.0, 240.0)).len(), 1);
         assert_eq!(budgets.exceeded("test", &measured(121.0, 241.0)).len(), 2);
         assert!(budgets.exceeded("ci", &measured(1e6, 1e6)).is_empty());
-        assert!(Budgets::parse("[test]\nhost = \"long\"").is_err());
+        assert!(TimeBudgets::parse("[test]\nhost = \"long\"").is_err());
     }
 
     #[test]
     fn the_committed_file_names_every_tier_and_no_other() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let budgets = Budgets::read(root).unwrap();
+        let budgets = TimeBudgets::read(root).unwrap();
         for section in ["test", "test --all"] {
             let mut expected: Vec<&str> = crate::test::tier_names().chain(["sum"]).collect();
             expected.sort_unstable();

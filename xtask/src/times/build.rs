@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use super::{
-    budgets::Budgets,
+    budgets::TimeBudgets,
     cpu,
-    unit::{Group, Unit},
+    unit::{CompiledUnit, UnitGroup},
     wrapper,
 };
 use crate::{mpi, progress, tally::Tally};
@@ -60,26 +60,26 @@ pub(super) fn measure(sh: &Shell, build: Build) -> Result<Tally> {
     let cpu = cpu::of_children().zip(before).map(|(after, before)| after - before);
     let units = read(&log)?;
     println!("{}", show(build.section, wall, cpu, &units, &root));
-    Ok(Budgets::read(&root)?.check(build.section, &measured(wall, cpu, &units, &root)))
+    Ok(TimeBudgets::read(&root)?.check(build.section, &measured(wall, cpu, &units, &root)))
 }
 
-fn read(log: &Path) -> Result<Vec<Unit>> {
+fn read(log: &Path) -> Result<Vec<CompiledUnit>> {
     let text = fs::read_to_string(log).with_context(|| format!("cannot read {}", log.display()))?;
     let unit = |line| serde_json::from_str(line).with_context(|| format!("cannot parse `{line}`"));
     text.lines().map(unit).collect()
 }
 
 /// The numbers that have budgets.
-fn measured(wall: f64, cpu: Option<f64>, units: &[Unit], root: &Path) -> Vec<(String, f64)> {
-    let ours = units.iter().filter(|unit| unit.group(root) != Group::Others);
+fn measured(wall: f64, cpu: Option<f64>, units: &[CompiledUnit], root: &Path) -> Vec<(String, f64)> {
+    let ours = units.iter().filter(|unit| unit.group(root) != UnitGroup::Others);
     let largest = ours.filter_map(|unit| unit.cpu).fold(0.0, f64::max);
     let mut measured = vec![("wall".to_owned(), wall), ("cpu of the largest crate".to_owned(), largest)];
     measured.extend(cpu.map(|cpu| ("cpu".to_owned(), cpu)));
     measured
 }
 
-fn show(section: &str, wall: f64, cpu: Option<f64>, units: &[Unit], root: &Path) -> String {
-    let mut sorted: Vec<&Unit> = units.iter().collect();
+fn show(section: &str, wall: f64, cpu: Option<f64>, units: &[CompiledUnit], root: &Path) -> String {
+    let mut sorted: Vec<&CompiledUnit> = units.iter().collect();
     sorted.sort_by(|a, b| b.cost().total_cmp(&a.cost()));
     let seconds = |time: Option<f64>| time.map_or_else(|| "-".to_owned(), |time| format!("{time:.1}"));
     let mut lines = vec![
@@ -89,13 +89,13 @@ fn show(section: &str, wall: f64, cpu: Option<f64>, units: &[Unit], root: &Path)
     for unit in sorted.iter().take(LARGEST) {
         lines.push(format!("{:>10}{:>10.1}  {:<13}{}", seconds(unit.cpu), unit.wall, unit.kind.name(), unit.title()));
     }
-    let mut sums = BTreeMap::<Group, (usize, f64, f64)>::new();
+    let mut sums = BTreeMap::<UnitGroup, (usize, f64, f64)>::new();
     for unit in units {
         let (count, cpu, wall) = sums.entry(unit.group(root)).or_default();
         (*count, *cpu, *wall) = (*count + 1, *cpu + unit.cpu.unwrap_or_default(), *wall + unit.wall);
     }
     lines.push(format!("{:>10}{:>10}  {:<13}group", "CPU s", "wall s", "crates"));
-    for group in Group::ALL {
+    for group in UnitGroup::ALL {
         let (count, cpu, wall) = sums.get(&group).copied().unwrap_or_default();
         lines.push(format!("{cpu:>10.1}{wall:>10.1}  {count:<13}{}", group.name()));
     }
@@ -104,20 +104,20 @@ fn show(section: &str, wall: f64, cpu: Option<f64>, units: &[Unit], root: &Path)
 
 #[cfg(test)]
 mod tests {
-    use super::{super::unit::Kind, *};
+    use super::{super::unit::CrateKind, *};
 
-    fn unit(folder: &str, kind: Kind, wall: f64, cpu: f64) -> Unit {
+    fn unit(folder: &str, kind: CrateKind, wall: f64, cpu: f64) -> CompiledUnit {
         let name = folder.rsplit('/').next().unwrap().to_owned();
-        Unit { package: name.clone(), folder: folder.into(), name, kind, wall, cpu: Some(cpu) }
+        CompiledUnit { package: name.clone(), folder: folder.into(), name, kind, wall, cpu: Some(cpu) }
     }
 
     #[test]
     fn units_are_sorted_by_cpu_time_and_summed_by_group() {
         let root = Path::new("/w");
         let units = [
-            unit("/w/crates/a", Kind::Library, 2.0, 3.0),
-            unit("/w/crates/a", Kind::Test, 9.0, 5.0),
-            unit("/registry/z", Kind::Library, 1.0, 90.0),
+            unit("/w/crates/a", CrateKind::Library, 2.0, 3.0),
+            unit("/w/crates/a", CrateKind::Test, 9.0, 5.0),
+            unit("/registry/z", CrateKind::Library, 1.0, 90.0),
         ];
         let text = show("release build", 10.0, Some(100.0), &units, root);
         let rows: Vec<&str> = text.lines().collect();

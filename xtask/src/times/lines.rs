@@ -18,7 +18,7 @@ const TARGETS: [(&str, &[&str]); 6] = [
 
 /// Lines, copies and name of one function, or of all together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Row {
+struct FunctionLines {
     lines: u64,
     copies: u64,
     name: String,
@@ -44,7 +44,7 @@ pub(super) fn count(sh: &Shell) -> Result<Tally> {
         let rows = parse(&String::from_utf8_lossy(&output.stdout)).with_context(|| title.clone())?;
         let (sum, functions) = rows.split_first().context("expected a line for the total")?;
         println!("{package}: {} lines in {} copies of {} functions", sum.lines, sum.copies, functions.len());
-        for Row { lines, copies, name } in functions.iter().take(LARGEST) {
+        for FunctionLines { lines, copies, name } in functions.iter().take(LARGEST) {
             println!("{lines:>10} lines {copies:>6} copies  {name}");
         }
         tally += Tally::of(&title, true);
@@ -55,12 +55,12 @@ pub(super) fn count(sh: &Shell) -> Result<Tally> {
 /// Reads the table: the total first, then functions by falling lines.
 ///
 /// `   1395 (4.5%, 10.1%)   83 (7.5%, 12.0%)  core::ptr::drop_in_place<T>`
-fn parse(output: &str) -> Result<Vec<Row>> {
+fn parse(output: &str) -> Result<Vec<FunctionLines>> {
     let mut rows = Vec::new();
     for line in output.lines() {
         let Some((lines, rest)) = number(line) else { continue };
         let (copies, name) = number(rest).with_context(|| format!("expected the number of copies in `{line}`"))?;
-        rows.push(Row { lines, copies, name: name.trim().to_owned() });
+        rows.push(FunctionLines { lines, copies, name: name.trim().to_owned() });
     }
     Ok(rows)
 }
@@ -89,7 +89,7 @@ mod tests {
                       30737                 1107                (TOTAL)\n   \
                       1395 (4.5%,  4.5%)    83 (7.5%,  7.5%)    core::ptr::drop_in_place<T>\n    \
                       760 (2.5%,  7.0%)     2 (0.2%,  7.7%)     <(A, B) as a::Trait>::run\n";
-        let row = |lines, copies, name: &str| Row { lines, copies, name: name.to_owned() };
+        let row = |lines, copies, name: &str| FunctionLines { lines, copies, name: name.to_owned() };
         let expected = [
             row(30737, 1107, "(TOTAL)"),
             row(1395, 83, "core::ptr::drop_in_place<T>"),

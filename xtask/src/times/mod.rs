@@ -20,7 +20,7 @@ use crate::tally::Tally;
 
 /// The measurements of the task, besides the recorded times that it always prints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options {
+pub(crate) struct MeasureOptions {
     /// A fresh release build of the program.
     pub(crate) release: bool,
     /// A fresh build of all test programs.
@@ -29,7 +29,7 @@ pub(crate) struct Options {
     pub(crate) lines: bool,
 }
 
-impl Options {
+impl MeasureOptions {
     /// Reads flags; `None` for an unknown one.
     pub(crate) fn parse(flags: &[&str]) -> Option<Self> {
         let mut options = Self::default();
@@ -48,7 +48,7 @@ impl Options {
 /// Measures the builds and runs that `options` select.
 ///
 /// Then it prints the times that the last runs of `test` and `ci` recorded.
-pub(crate) fn run(sh: &Shell, options: Options) -> Result<Tally> {
+pub(crate) fn run(sh: &Shell, options: MeasureOptions) -> Result<Tally> {
     let mut tally = Tally::default();
     if options.release {
         tally += build::measure(sh, build::RELEASE)?;
@@ -69,9 +69,9 @@ mod tests {
 
     #[test]
     fn flags_select_measurements_and_unknown_ones_are_rejected() {
-        let both = Options { release: true, lines: true, ..Options::default() };
-        assert_eq!(Options::parse(&["--lines", "--release"]), Some(both));
-        assert_eq!(Options::parse(&[]), Some(Options::default()));
-        assert_eq!(Options::parse(&["--tests", "--slow"]), None);
+        let both = MeasureOptions { release: true, lines: true, ..MeasureOptions::default() };
+        assert_eq!(MeasureOptions::parse(&["--lines", "--release"]), Some(both));
+        assert_eq!(MeasureOptions::parse(&[]), Some(MeasureOptions::default()));
+        assert_eq!(MeasureOptions::parse(&["--tests", "--slow"]), None);
     }
 }

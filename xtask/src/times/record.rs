@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 use xshell::Shell;
 
 use super::{
-    budgets::Budgets,
+    budgets::TimeBudgets,
     table::{LARGEST, largest},
 };
 use crate::{
-    clock::{self, Kind, Times, note},
+    clock::{self, Times, WorkKind, note},
     tally::Tally,
 };
 
 /// A finished task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Run {
+struct TaskRun {
     seconds: f64,
     cores: usize,
     times: Times,
@@ -34,7 +34,7 @@ struct Run {
 pub(crate) fn note_events(backend: &str, file: &Path) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     for (group, seconds) in op_groups(&text)? {
-        note(Kind::OpGroup, &format!("{group} on {backend}"), seconds);
+        note(WorkKind::OpGroup, &format!("{group} on {backend}"), seconds);
     }
     Ok(())
 }
@@ -43,14 +43,15 @@ pub(crate) fn note_events(backend: &str, file: &Path) -> Result<()> {
 fn op_groups(events: &str) -> Result<BTreeMap<String, f64>> {
     /// The fields of `ends`; other events lack some of them.
     #[derive(Deserialize)]
-    struct Event {
+    struct SuiteEvent {
         event: String,
         op: Option<String>,
         seconds: Option<f64>,
     }
     let mut groups = BTreeMap::new();
     for line in events.lines() {
-        let event: Event = serde_json::from_str(line).with_context(|| format!("cannot parse the event `{line}`"))?;
+        let event: SuiteEvent =
+            serde_json::from_str(line).with_context(|| format!("cannot parse the event `{line}`"))?;
         let (Some(op), Some(seconds), "ends") = (event.op, event.seconds, event.event.as_str()) else { continue };
         let group = op.split('.').next().unwrap_or(&op);
         *groups.entry(group.to_owned()).or_default() += seconds;
@@ -71,12 +72,12 @@ pub(crate) fn recorded(
     let mut tally = task(sh)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let times = clock::take();
-    let run = Run { seconds: start.elapsed().as_secs_f64(), cores, times };
+    let run = TaskRun { seconds: start.elapsed().as_secs_f64(), cores, times };
     if shown {
         println!("{}\n", text(name, &run));
     }
     let root = sh.current_dir();
-    tally += Budgets::read(&root)?.check(name, &measured(&run));
+    tally += TimeBudgets::read(&root)?.check(name, &measured(&run));
     let mut runs = read(&root)?;
     runs.insert(name.to_owned(), run);
     let file = file(&root);
@@ -86,11 +87,11 @@ pub(crate) fn recorded(
 }
 
 /// Times that may have budgets: tiers, checks and the sum.
-fn measured(run: &Run) -> Vec<(String, f64)> {
+fn measured(run: &TaskRun) -> Vec<(String, f64)> {
     let of = |kind| run.times.get(&kind).into_iter().flatten().map(|(name, &seconds)| (name.clone(), seconds));
-    let tiers: Vec<_> = of(Kind::Tier).collect();
+    let tiers: Vec<_> = of(WorkKind::Tier).collect();
     // A task without tiers has budgets for its checks.
-    let parts = if tiers.is_empty() { of(Kind::Check).collect() } else { tiers };
+    let parts = if tiers.is_empty() { of(WorkKind::Check).collect() } else { tiers };
     parts.into_iter().chain([("sum".to_owned(), run.seconds)]).collect()
 }
 
@@ -106,7 +107,7 @@ pub(super) fn show(sh: &Shell) -> Result<Tally> {
     Ok(Tally::default())
 }
 
-fn text(name: &str, run: &Run) -> String {
+fn text(name: &str, run: &TaskRun) -> String {
     let heading = format!("{name}: {:.1} s on {} cores", run.seconds, run.cores);
     let tables = run.times.iter().map(|(kind, times)| {
         largest(kind.plural(), times.iter().map(|(name, &seconds)| (name.clone(), seconds)).collect(), LARGEST)
@@ -119,7 +120,7 @@ fn file(root: &Path) -> PathBuf {
     root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into())).join("times.json")
 }
 
-fn read(root: &Path) -> Result<BTreeMap<String, Run>> {
+fn read(root: &Path) -> Result<BTreeMap<String, TaskRun>> {
     let file = file(root);
     match fs::read_to_string(&file) {
         Ok(text) => {
@@ -149,18 +150,18 @@ mod tests {
     #[test]
     fn budgets_apply_to_tiers_or_else_to_checks() {
         let times = |kind| BTreeMap::from([(kind, BTreeMap::from([("a".to_owned(), 2.0)]))]);
-        let mut run = Run { seconds: 5.0, cores: 2, times: times(Kind::Check) };
+        let mut run = TaskRun { seconds: 5.0, cores: 2, times: times(WorkKind::Check) };
         let expected = [("a".to_owned(), 2.0), ("sum".to_owned(), 5.0)];
         assert_eq!(measured(&run), expected);
-        run.times.insert(Kind::Tier, BTreeMap::from([("b".to_owned(), 3.0)]));
+        run.times.insert(WorkKind::Tier, BTreeMap::from([("b".to_owned(), 3.0)]));
         assert_eq!(measured(&run), [("b".to_owned(), 3.0), ("sum".to_owned(), 5.0)]);
     }
 
     #[test]
     fn runs_read_back_as_written() {
-        let times = BTreeMap::from([(Kind::OpGroup, BTreeMap::from([("fss on sim".to_owned(), 1.5)]))]);
-        let runs = BTreeMap::from([("test".to_owned(), Run { seconds: 9.0, cores: 2, times })]);
+        let times = BTreeMap::from([(WorkKind::OpGroup, BTreeMap::from([("fss on sim".to_owned(), 1.5)]))]);
+        let runs = BTreeMap::from([("test".to_owned(), TaskRun { seconds: 9.0, cores: 2, times })]);
         let text = serde_json::to_string(&runs).unwrap();
-        assert_eq!(serde_json::from_str::<BTreeMap<String, Run>>(&text).unwrap(), runs);
+        assert_eq!(serde_json::from_str::<BTreeMap<String, TaskRun>>(&text).unwrap(), runs);
     }
 }

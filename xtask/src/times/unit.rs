@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The product of a call of rustc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(super) enum CrateKind {
     Library,
     ProcMacro,
     BuildScript,
@@ -15,7 +15,7 @@ pub(super) enum Kind {
     Program,
 }
 
-impl Kind {
+impl CrateKind {
     /// Column text.
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -30,12 +30,12 @@ impl Kind {
 
 /// A compiled crate, one line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Unit {
+pub(super) struct CompiledUnit {
     pub(super) package: String,
     /// Folder of the package's manifest.
     pub(super) folder: String,
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: CrateKind,
     pub(super) wall: f64,
     /// CPU seconds of rustc and its children; `None` elsewhere than Linux.
     pub(super) cpu: Option<f64>,
@@ -43,14 +43,14 @@ pub(super) struct Unit {
 
 /// Which sum a unit counts towards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Group {
+pub(super) enum UnitGroup {
     Libraries,
     Tests,
     Programs,
     Others,
 }
 
-impl Group {
+impl UnitGroup {
     pub(super) const ALL: [Self; 4] = [Self::Libraries, Self::Tests, Self::Programs, Self::Others];
 
     pub(super) const fn name(self) -> &'static str {
@@ -63,15 +63,15 @@ impl Group {
     }
 }
 
-impl Unit {
+impl CompiledUnit {
     /// The group of a unit in the workspace at `root`.
-    pub(super) fn group(&self, root: &Path) -> Group {
+    pub(super) fn group(&self, root: &Path) -> UnitGroup {
         match self.kind {
-            _ if !Path::new(&self.folder).starts_with(root) => Group::Others,
-            Kind::Library => Group::Libraries,
-            Kind::Test => Group::Tests,
-            Kind::Program => Group::Programs,
-            Kind::ProcMacro | Kind::BuildScript => Group::Others,
+            _ if !Path::new(&self.folder).starts_with(root) => UnitGroup::Others,
+            CrateKind::Library => UnitGroup::Libraries,
+            CrateKind::Test => UnitGroup::Tests,
+            CrateKind::Program => UnitGroup::Programs,
+            CrateKind::ProcMacro | CrateKind::BuildScript => UnitGroup::Others,
         }
     }
 
@@ -93,21 +93,21 @@ impl Unit {
 /// Name and kind of the crate that rustc compiles with `args`.
 ///
 /// `None` if rustc only answers questions of cargo.
-pub(super) fn describe(args: &[String]) -> Option<(String, Kind)> {
+pub(super) fn describe(args: &[String]) -> Option<(String, CrateKind)> {
     let after = |flag: &str| args.iter().position(|arg| arg == flag).and_then(|at| args.get(at + 1));
     let name = after("--crate-name").filter(|name| *name != "___")?;
     let types: Vec<&str> =
         args.windows(2).filter(|pair| pair[0] == "--crate-type").map(|pair| pair[1].as_str()).collect();
     let kind = if args.iter().any(|arg| arg == "--test") {
-        Kind::Test
+        CrateKind::Test
     } else if types.contains(&"proc-macro") {
-        Kind::ProcMacro
+        CrateKind::ProcMacro
     } else if types.contains(&"bin") && name.starts_with("build_script_") {
-        Kind::BuildScript
+        CrateKind::BuildScript
     } else if types.contains(&"bin") {
-        Kind::Program
+        CrateKind::Program
     } else {
-        Kind::Library
+        CrateKind::Library
     };
     Some((name.clone(), kind))
 }
@@ -116,26 +116,26 @@ pub(super) fn describe(args: &[String]) -> Option<(String, Kind)> {
 mod tests {
     use super::*;
 
-    fn kind(line: &str) -> Option<Kind> {
+    fn kind(line: &str) -> Option<CrateKind> {
         let args: Vec<String> = line.split(' ').map(str::to_owned).collect();
         describe(&args).map(|(_, kind)| kind)
     }
 
     #[test]
     fn arguments_of_rustc_name_the_kind() {
-        assert_eq!(kind("--crate-name a src/lib.rs --crate-type lib --emit=link"), Some(Kind::Library));
-        assert_eq!(kind("--crate-name a src/lib.rs --crate-type cdylib --crate-type rlib"), Some(Kind::Library));
-        assert_eq!(kind("--crate-name a src/lib.rs --emit=link --test"), Some(Kind::Test));
-        assert_eq!(kind("--crate-name a src/main.rs --crate-type bin"), Some(Kind::Program));
-        assert_eq!(kind("--crate-name build_script_build build.rs --crate-type bin"), Some(Kind::BuildScript));
-        assert_eq!(kind("--crate-name a src/lib.rs --crate-type proc-macro"), Some(Kind::ProcMacro));
+        assert_eq!(kind("--crate-name a src/lib.rs --crate-type lib --emit=link"), Some(CrateKind::Library));
+        assert_eq!(kind("--crate-name a src/lib.rs --crate-type cdylib --crate-type rlib"), Some(CrateKind::Library));
+        assert_eq!(kind("--crate-name a src/lib.rs --emit=link --test"), Some(CrateKind::Test));
+        assert_eq!(kind("--crate-name a src/main.rs --crate-type bin"), Some(CrateKind::Program));
+        assert_eq!(kind("--crate-name build_script_build build.rs --crate-type bin"), Some(CrateKind::BuildScript));
+        assert_eq!(kind("--crate-name a src/lib.rs --crate-type proc-macro"), Some(CrateKind::ProcMacro));
         assert_eq!(kind("- --crate-name ___ --print=file-names"), None);
         assert_eq!(kind("-vV"), None);
     }
 
     #[test]
     fn only_packages_below_the_root_are_ours() {
-        let unit = |folder: &str, kind| Unit {
+        let unit = |folder: &str, kind| CompiledUnit {
             package: "a".into(),
             folder: folder.into(),
             name: "a".into(),
@@ -144,9 +144,9 @@ mod tests {
             cpu: None,
         };
         let root = Path::new("/w");
-        assert_eq!(unit("/w/crates/a", Kind::Test).group(root), Group::Tests);
-        assert_eq!(unit("/w/crates/a", Kind::Library).group(root), Group::Libraries);
-        assert_eq!(unit("/w/crates/a", Kind::BuildScript).group(root), Group::Others);
-        assert_eq!(unit("/registry/a", Kind::Library).group(root), Group::Others);
+        assert_eq!(unit("/w/crates/a", CrateKind::Test).group(root), UnitGroup::Tests);
+        assert_eq!(unit("/w/crates/a", CrateKind::Library).group(root), UnitGroup::Libraries);
+        assert_eq!(unit("/w/crates/a", CrateKind::BuildScript).group(root), UnitGroup::Others);
+        assert_eq!(unit("/registry/a", CrateKind::Library).group(root), UnitGroup::Others);
     }
 }

@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 
 use super::{
     cpu,
-    unit::{Unit, describe},
+    unit::{CompiledUnit, describe},
 };
 
 /// Path of the log; selects this mode if it is set.
@@ -47,14 +47,14 @@ fn wrap(log: &OsStr, args: Vec<OsString>) -> Result<u8> {
         let variable = |name| env::var(name).unwrap_or_default();
         let (package, folder) = (variable("CARGO_PKG_NAME"), variable("CARGO_MANIFEST_DIR"));
         // rustc is the only child, so all time of children is its time.
-        let unit = Unit { package, folder, name, kind, wall, cpu: cpu::of_children() };
+        let unit = CompiledUnit { package, folder, name, kind, wall, cpu: cpu::of_children() };
         append(log, &unit).with_context(|| format!("cannot write {}", log.display()))?;
     }
     Ok(status.code().map_or(KILLED, |code| u8::try_from(code).unwrap_or(KILLED)))
 }
 
 /// Appends in one write, since several calls run at a time.
-fn append(log: &OsStr, unit: &Unit) -> Result<()> {
+fn append(log: &OsStr, unit: &CompiledUnit) -> Result<()> {
     let mut line = serde_json::to_vec(unit)?;
     line.push(b'\n');
     OpenOptions::new().create(true).append(true).open(log)?.write_all(&line)?;
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(call("false", &["--crate-name", "b", "--test"]), 1);
         assert_eq!(call("true", &["-vV"]), 0);
         let text = std::fs::read_to_string(&log).unwrap();
-        let units: Vec<Unit> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let units: Vec<CompiledUnit> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(units.iter().map(|unit| unit.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     }
 }

@@ -6,7 +6,7 @@ use crate::{BackendError, Queue, Real};
 ///
 /// A set comes with its trait, its supertrait, and its methods, each with its record and the value
 /// that the record's `check` returns. Wrappers of queues implement all sets this way; a backend
-/// does by `op_sets!(checked CpuQueue)`: see [`checked!`].
+/// does by `op_sets!(checked CpuQueue)`: see [`checked!`](crate::checked!).
 #[macro_export]
 macro_rules! op_sets {
     ($with:ident $($queue:ident)?) => {

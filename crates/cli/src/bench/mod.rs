@@ -15,31 +15,31 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use yardstick::{Effort, Goal, Show, Standing, contests};
 
-use crate::{args::BenchArgs, exit::Usage, output::Output, report};
+use crate::{args::BenchArgs, exit::UsageError, output::OutputFile, report};
 
 const FULL: Effort = Effort { rounds: 15, batch: Duration::from_millis(40) };
 const QUICK: Effort = Effort { rounds: 5, batch: Duration::from_millis(8) };
 
 #[derive(Serialize)]
-struct Results {
+struct BenchResults {
     version: &'static str,
     machine: String,
     path: String,
     rounds: usize,
-    lines: Vec<Line>,
+    lines: Vec<BenchLine>,
 }
 
 #[derive(Serialize)]
-struct Line {
+struct BenchLine {
     id: String,
     unit: &'static str,
     work: f64,
-    contenders: Vec<Measured>,
+    contenders: Vec<ContenderTimes>,
     goals: Vec<GoalLine>,
 }
 
 #[derive(Serialize)]
-struct Measured {
+struct ContenderTimes {
     name: String,
     median_s: f64,
     best_s: f64,
@@ -62,10 +62,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let mut chosen = contests();
     chosen.retain(|(name, _)| name.contains(&args.filter));
     if chosen.is_empty() {
-        return Err(Usage(format!("no speed line contains `{}`", args.filter)).into());
+        return Err(UsageError(format!("no speed line contains `{}`", args.filter)).into());
     }
-    let json = args.json.as_deref().map(Output::begin_public).transpose()?;
-    let html = args.html.as_deref().map(Output::begin_public).transpose()?;
+    let json = args.json.as_deref().map(OutputFile::begin_public).transpose()?;
+    let html = args.html.as_deref().map(OutputFile::begin_public).transpose()?;
     let effort = if args.quick { QUICK } else { FULL };
     let bar = ProgressBar::new(chosen.len() as u64);
     bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let results = Results {
+    let results = BenchResults {
         version: env!("CARGO_PKG_VERSION"),
         machine: report::machine(),
         path: runtime::cpu()?.caps().path.clone(),
@@ -93,12 +93,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-fn line(standing: &Standing) -> Line {
+fn line(standing: &Standing) -> BenchLine {
     let shown = |seconds: f64| match standing.show {
         Show::Rate => format!("{} {}/s", with_prefix(standing.work / seconds), standing.unit),
         Show::Nanoseconds => format!("{:.3} ns/{}", seconds / standing.work * 1e9, standing.unit),
     };
-    let contenders = standing.timings.iter().enumerate().map(|(i, timing)| Measured {
+    let contenders = standing.timings.iter().enumerate().map(|(i, timing)| ContenderTimes {
         name: timing.name.clone(),
         median_s: timing.median_s,
         best_s: timing.best_s,
@@ -121,7 +121,7 @@ fn line(standing: &Standing) -> Line {
         };
         GoalLine { text, verdict }
     });
-    Line {
+    BenchLine {
         id: standing.id.clone(),
         unit: standing.unit,
         work: standing.work,
@@ -157,7 +157,7 @@ fn with_prefix(value: f64) -> String {
 
 const HEAD: [&str; 5] = ["line", "contender", "median", "ours / this", "goal"];
 
-fn rows(results: &Results) -> Vec<Vec<String>> {
+fn rows(results: &BenchResults) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for line in &results.lines {
         for (i, contender) in line.contenders.iter().enumerate() {
@@ -174,7 +174,7 @@ fn rows(results: &Results) -> Vec<Vec<String>> {
     rows
 }
 
-fn print(results: &Results) -> io::Result<()> {
+fn print(results: &BenchResults) -> io::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(HEAD);
     for row in rows(results) {
@@ -185,10 +185,10 @@ fn print(results: &Results) -> io::Result<()> {
     writeln!(out, "{}; {}; medians of {} interleaved rounds, one thread", results.machine, results.path, results.rounds)
 }
 
-fn page(results: &Results) -> report::Page {
+fn page(results: &BenchResults) -> report::Page {
     let sections = results.lines.iter().map(|line| {
         let values: Vec<_> = line.contenders.iter().map(|c| (c.name.clone(), line.work / c.median_s / 1e6)).collect();
-        report::Section {
+        report::ReportSection {
             heading: line.id.clone(),
             facts: line.goals.iter().map(|goal| (goal.text.clone(), goal.verdict.to_owned())).collect(),
             pictures: vec![report::bars_beside_peers(&line.id, &format!("M {}/s", line.unit), &values)],
@@ -196,10 +196,10 @@ fn page(results: &Results) -> report::Page {
         }
     });
     let mut sections: Vec<_> = sections.collect();
-    sections.push(report::Section {
+    sections.push(report::ReportSection {
         heading: "All lines".into(),
-        table: Some(report::Table { head: HEAD.map(str::to_owned).into(), rows: rows(results) }),
-        ..report::Section::default()
+        table: Some(report::ReportTable { head: HEAD.map(str::to_owned).into(), rows: rows(results) }),
+        ..report::ReportSection::default()
     });
     report::Page {
         title: "Trefoil speed lines".into(),

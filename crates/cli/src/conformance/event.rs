@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What happens in a run of the suite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(crate) enum Event {
+pub(crate) enum ConformanceEvent {
     /// The backend is open.
     Opened {
         status: String,
@@ -18,11 +18,11 @@ pub(crate) enum Event {
         left_out: usize,
     },
     /// A case is about to run.
-    Begins(Run),
+    Begins(CaseRun),
     /// A case ended.
     Ends {
         #[serde(flatten)]
-        run: Run,
+        run: CaseRun,
         seconds: f64,
         verdict: Verdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,7 @@ pub(crate) enum Event {
 
 /// A case under a condition.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Run {
+pub(crate) struct CaseRun {
     /// Its number among the runs of this selection, from 0.
     pub(crate) run: usize,
     pub(crate) condition: String,

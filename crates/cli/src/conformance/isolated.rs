@@ -5,13 +5,13 @@ use std::{ffi::OsString, time::Instant};
 use anyhow::Result;
 
 use super::{
-    event::{Event, Run, Verdict},
+    event::{CaseRun, ConformanceEvent, Verdict},
     show::Show,
 };
 use crate::{
     args::ConformanceArgs,
     exit::Relayed,
-    isolate::{Child, Heard, Limits},
+    isolate::{Child, Heard, TimeLimits},
 };
 
 /// Faults of an op before the rest of the op is skipped.
@@ -45,21 +45,21 @@ pub(super) fn run(
     ops: impl Iterator<Item = (&'static str, usize)>,
     show: &mut Show,
 ) -> Result<()> {
-    let limits = Limits::new(args.case_limit, args.deadline);
+    let limits = TimeLimits::new(args.case_limit, args.deadline);
     let (mut closed, mut stopped, mut opened) = (0, None, false);
     for (op, runs) in ops {
         if limits.are_over() {
             stopped.get_or_insert_with(|| "out of time".to_owned());
         }
         if let Some(reason) = &stopped {
-            show.tell(&Event::NotRun { op: op.to_owned(), runs, reason: reason.clone() })?;
+            show.tell(&ConformanceEvent::NotRun { op: op.to_owned(), runs, reason: reason.clone() })?;
             continue;
         }
         match one(args, op, runs, &limits, &mut opened, show)? {
             None => closed = 0,
             Some(reason) => {
                 closed += 1;
-                show.tell(&Event::NotRun { op: op.to_owned(), runs, reason })?;
+                show.tell(&ConformanceEvent::NotRun { op: op.to_owned(), runs, reason })?;
                 if closed == MAX_CLOSED {
                     stopped = Some(format!("the backend did not open {MAX_CLOSED} times in a row"));
                 }
@@ -77,11 +77,11 @@ fn one(
     args: &ConformanceArgs,
     op: &str,
     runs: usize,
-    limits: &Limits,
+    limits: &TimeLimits,
     opened: &mut bool,
     show: &mut Show,
 ) -> Result<Option<String>> {
-    let not_run = |runs, reason: &str| Event::NotRun { op: op.to_owned(), runs, reason: reason.to_owned() };
+    let not_run = |runs, reason: &str| ConformanceEvent::NotRun { op: op.to_owned(), runs, reason: reason.to_owned() };
     let (mut from, mut faults, mut hangs) = (0, 0, 0);
     loop {
         match follow(args, op, from, limits, opened, show)? {
@@ -124,31 +124,31 @@ fn follow(
     args: &ConformanceArgs,
     op: &str,
     from: usize,
-    limits: &Limits,
+    limits: &TimeLimits,
     opened: &mut bool,
     show: &mut Show,
 ) -> Result<Course> {
     let mut child = Child::start(&arguments(args, op, from), &limits.variables())?;
     let (mut total, mut done) = (None, from);
-    let mut running: Option<(Run, Instant)> = None;
+    let mut running: Option<(CaseRun, Instant)> = None;
     loop {
         match child.hear(limits.wait()) {
             Heard::Event(event) => {
                 match &event {
-                    Event::Opened { cases, conditions, .. } => {
+                    ConformanceEvent::Opened { cases, conditions, .. } => {
                         *opened = true;
                         total = Some(cases * conditions);
                     }
-                    Event::Begins(run) => running = Some((run.clone(), Instant::now())),
-                    Event::Ends { run, .. } => (running, done) = (None, run.run + 1),
-                    Event::NotRun { .. } | Event::Driver { .. } => {}
-                    Event::Closed => return Ok(Course::Done),
+                    ConformanceEvent::Begins(run) => running = Some((run.clone(), Instant::now())),
+                    ConformanceEvent::Ends { run, .. } => (running, done) = (None, run.run + 1),
+                    ConformanceEvent::NotRun { .. } | ConformanceEvent::Driver { .. } => {}
+                    ConformanceEvent::Closed => return Ok(Course::Done),
                 }
                 // The opening is shown once for all processes of an op.
-                if from == 0 || !matches!(event, Event::Opened { .. }) {
+                if from == 0 || !matches!(event, ConformanceEvent::Opened { .. }) {
                     show.tell(&event)?;
                 }
-                if let Event::Ends { run, verdict: verdict @ Verdict::Lost, .. } = event {
+                if let ConformanceEvent::Ends { run, verdict: verdict @ Verdict::Lost, .. } = event {
                     return Ok(after(&run, verdict, total.unwrap_or(0)));
                 }
             }
@@ -180,19 +180,19 @@ fn follow(
 
 /// Reports the end of a case that its process did not live to report.
 fn end(
-    (run, since): (Run, Instant),
+    (run, since): (CaseRun, Instant),
     verdict: Verdict,
     reason: String,
     total: usize,
     show: &mut Show,
 ) -> Result<Course> {
     let course = after(&run, verdict, total);
-    show.tell(&Event::Ends { run, seconds: since.elapsed().as_secs_f64(), verdict, reason: Some(reason) })?;
+    show.tell(&ConformanceEvent::Ends { run, seconds: since.elapsed().as_secs_f64(), verdict, reason: Some(reason) })?;
     Ok(course)
 }
 
 /// How a process ended that a case brought down.
-fn after(run: &Run, verdict: Verdict, total: usize) -> Course {
+fn after(run: &CaseRun, verdict: Verdict, total: usize) -> Course {
     Course::Case { run: run.run, verdict, left: total.saturating_sub(run.run + 1) }
 }
 

@@ -9,9 +9,9 @@ use anyhow::{Result, bail};
 use conformance::Selection;
 
 #[cfg(feature = "cuda")]
-pub(crate) use self::event::{Event, Run, Verdict};
+pub(crate) use self::event::{CaseRun, ConformanceEvent, Verdict};
 pub(crate) use self::show::Show;
-use crate::{args::ConformanceArgs, exit::Usage};
+use crate::{args::ConformanceArgs, exit::UsageError};
 
 /// Runs the command.
 pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &ConformanceArgs) -> Result<()> {
     let ops = chosen.of(conformance::specs());
     if ops.is_empty() {
         let relation = if args.exact { "is" } else { "contains" };
-        return Err(Usage(format!("no op of the suite {relation} `{}`", args.filter)).into());
+        return Err(UsageError(format!("no op of the suite {relation} `{}`", args.filter)).into());
     }
     let mut show = Show::new(args.events.as_deref(), args.verbose)?;
     if args.isolate {

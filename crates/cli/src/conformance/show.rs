@@ -10,7 +10,7 @@ use anyhow::Result;
 use conformance::Condition;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::event::{Event, Run, Verdict};
+use super::event::{CaseRun, ConformanceEvent, Verdict};
 use crate::isolate::Events;
 
 /// What was counted under a condition.
@@ -55,24 +55,24 @@ impl Show {
     }
 
     /// Takes an event.
-    pub(crate) fn tell(&mut self, event: &Event) -> Result<()> {
+    pub(crate) fn tell(&mut self, event: &ConformanceEvent) -> Result<()> {
         if let Some(events) = &mut self.events {
             events.tell(event)?;
         }
         match event {
-            Event::Opened { status, cases, conditions, left_out, .. } => {
+            ConformanceEvent::Opened { status, cases, conditions, left_out, .. } => {
                 self.status.clone_from(status);
                 self.cases += cases;
                 self.left_out += left_out;
                 self.bar.inc_length((cases * conditions) as u64);
             }
-            Event::Begins(Run { op, case, condition, .. }) => {
+            ConformanceEvent::Begins(CaseRun { op, case, condition, .. }) => {
                 self.bar.set_message(op.clone());
                 if self.verbose {
                     self.print(|| format!("{condition:<8} {op:<28} {case:<40} "))?;
                 }
             }
-            Event::Ends { run, seconds, verdict, reason } => {
+            ConformanceEvent::Ends { run, seconds, verdict, reason } => {
                 self.bar.inc(1);
                 let count = self.counts.entry(run.condition.clone()).or_default();
                 count.seconds += seconds;
@@ -82,21 +82,21 @@ impl Show {
                 }
                 self.show_end(run, *seconds, *verdict, reason.as_deref())?;
             }
-            Event::NotRun { op, runs, reason } => {
+            ConformanceEvent::NotRun { op, runs, reason } => {
                 self.not_run += runs;
                 self.print(|| format!("{op:<28} {runs} cases not run: {reason}\n"))?;
             }
-            Event::Driver { text } => {
+            ConformanceEvent::Driver { text } => {
                 self.reports += 1;
                 self.print(|| format!("FAILED: {text}\n"))?;
             }
-            Event::Closed => {}
+            ConformanceEvent::Closed => {}
         }
         Ok(())
     }
 
-    fn show_end(&self, run: &Run, seconds: f64, verdict: Verdict, reason: Option<&str>) -> Result<()> {
-        let Run { condition, op, case, .. } = run;
+    fn show_end(&self, run: &CaseRun, seconds: f64, verdict: Verdict, reason: Option<&str>) -> Result<()> {
+        let CaseRun { condition, op, case, .. } = run;
         let told = reason.map_or_else(|| verdict.name().to_owned(), |reason| format!("{}: {reason}", verdict.name()));
         match (self.verbose, verdict) {
             (true, _) => self.print(|| format!("{seconds:>8.3} s  {told}\n")),

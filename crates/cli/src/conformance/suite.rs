@@ -5,14 +5,14 @@ use backend_api::Queue as _;
 use conformance::{Condition, OpSpec, Outcome, Progress, Selection};
 use runtime::Choice;
 
-use super::event::{Event, Run, Verdict};
+use super::event::{CaseRun, ConformanceEvent, Verdict};
 use crate::args::ConformanceArgs;
 
 /// Cases on more elements than this take minutes on the simulated device.
 const SIMULATED_ELEMENTS: u64 = 1 << 16;
 
 /// Runs the suite in this process and reports what happens.
-pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&ConformanceEvent) -> Result<()>) -> Result<()> {
     let (queue, status) =
         runtime::open_with(&runtime::Settings::from_env().map_err(runtime::OpenError::from)?, None, args.backend)?;
     let limit = if status.active == Choice::Sim { SIMULATED_ELEMENTS } else { u64::MAX };
@@ -21,7 +21,7 @@ pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result
     let count = |specs: Vec<OpSpec>| specs.iter().map(|spec| spec.cases.len()).sum::<usize>();
     let cases = count(selection.of(conformance::specs()));
     let conditions = conditions(args, Some(status.active));
-    tell(&Event::Opened {
+    tell(&ConformanceEvent::Opened {
         status: status.to_string(),
         device: queue.caps().device.clone(),
         path: queue.caps().path.clone(),
@@ -36,14 +36,14 @@ pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result
         let skip = args.from.saturating_sub(number).min(cases);
         number += skip;
         let report = condition.run(&queue, Selection { skip, ..selection }, |progress| {
-            let run = |op: &str, case: &str| Run {
+            let run = |op: &str, case: &str| CaseRun {
                 run: number,
                 condition: condition.name().to_owned(),
                 op: op.to_owned(),
                 case: case.to_owned(),
             };
             let event = match progress {
-                Progress::Begins { op, case } => Event::Begins(run(op, case)),
+                Progress::Begins { op, case } => ConformanceEvent::Begins(run(op, case)),
                 Progress::Ends(outcome) => {
                     let run = run(outcome.op, &outcome.case);
                     number += 1;
@@ -62,14 +62,14 @@ pub(super) fn run(args: &ConformanceArgs, tell: &mut dyn FnMut(&Event) -> Result
     told?;
     if let Some((op, runs @ 1..)) = lost {
         let (op, reason) = (op.to_owned(), "the device is lost".to_owned());
-        tell(&Event::NotRun { op, runs, reason })?;
+        tell(&ConformanceEvent::NotRun { op, runs, reason })?;
     }
     drop(queue);
     #[cfg(feature = "cuda")]
     for text in runtime::simulator_reports() {
-        tell(&Event::Driver { text })?;
+        tell(&ConformanceEvent::Driver { text })?;
     }
-    tell(&Event::Closed)
+    tell(&ConformanceEvent::Closed)
 }
 
 /// The selected conditions; by default all that apply to the backend, as far as it is known.
@@ -83,12 +83,12 @@ pub(super) fn conditions(args: &ConformanceArgs, active: Option<Choice>) -> Vec<
     conditions
 }
 
-fn ends(run: Run, outcome: &Outcome) -> Event {
+fn ends(run: CaseRun, outcome: &Outcome) -> ConformanceEvent {
     let verdict = match &outcome.failure {
         None => Verdict::Passed,
         Some(failure) if failure.is_lost_device() => Verdict::Lost,
         Some(_) => Verdict::Failed,
     };
     let reason = outcome.failure.as_ref().map(ToString::to_string);
-    Event::Ends { run, seconds: outcome.seconds, verdict, reason }
+    ConformanceEvent::Ends { run, seconds: outcome.seconds, verdict, reason }
 }

@@ -14,13 +14,13 @@ use std::{
 use anyhow::{Context as _, Result};
 use backend_api::Queue as _;
 
-use self::stage::{Context, Stage};
-use crate::{args::DemoArgs, output::Output, report};
+use self::stage::{DemoContext, DemoStage};
+use crate::{args::DemoArgs, output::OutputFile, report};
 
-const STAGES: &[Stage] = &[
-    Stage { name: "prove a computation", run: prove::run },
-    Stage { name: "train a network", run: train::run },
-    Stage { name: "classify privately", run: private::run },
+const STAGES: &[DemoStage] = &[
+    DemoStage { name: "prove a computation", run: prove::run },
+    DemoStage { name: "train a network", run: train::run },
+    DemoStage { name: "classify privately", run: private::run },
 ];
 
 /// Runs the command. `profile` is the file of this process's profile, if there is one.
@@ -28,8 +28,8 @@ pub(crate) fn run(args: &DemoArgs, profile: Option<&Path>) -> Result<()> {
     let scratch = tempfile::tempdir().context("making a temporary folder")?;
     let folder = args.out.as_deref().unwrap_or(scratch.path());
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    let output = Output::begin_public(&args.report)?;
-    let ctx = Context::open(args, folder, profile)?;
+    let output = OutputFile::begin_public(&args.report)?;
+    let ctx = DemoContext::open(args, folder, profile)?;
     let mut out = io::stdout().lock();
     let backends = ctx.backends.each_ref().map(|(domain, status)| format!("{domain} on {status}")).join(", ");
     writeln!(out, "backends: {backends}\n")?;

@@ -15,16 +15,16 @@ use anyhow::{Context as _, Result, bail};
 use inference::{Architecture, Model, digits, folder};
 
 use super::{
-    stage::{Context, Findings},
+    stage::{DemoContext, Findings},
     train::WEIGHTS_FILE,
 };
-use crate::{private::Report, report};
+use crate::{private::PartyReport, report};
 
 /// Images of the small demo.
 const FEW: usize = 32;
 
 /// Runs the workload.
-pub(crate) fn run(ctx: &Context) -> Result<Findings> {
+pub(crate) fn run(ctx: &DemoContext) -> Result<Findings> {
     let count = if ctx.small { FEW } else { digits::load()?.1.count() };
     let model = Model::new(Architecture::Digits, count)?;
     let mut found = Findings::new("Classify digits privately (pfss)");
@@ -67,7 +67,7 @@ pub(crate) fn run(ctx: &Context) -> Result<Findings> {
 }
 
 /// Starts both parties, waits for them, and reads their reports: client, server.
-fn run_parties(ctx: &Context, keys: &Path, weights: &Path) -> Result<[Report; 2]> {
+fn run_parties(ctx: &DemoContext, keys: &Path, weights: &Path) -> Result<[PartyReport; 2]> {
     let reports = ["client.json", "server.json"].map(|name| keys.join(name));
     let mut server = Process::start(ctx, "serve", |command| {
         command.arg("--keys").arg(keys.join("party1")).arg("--weights").arg(weights).args(["--wait", "60"]);
@@ -80,7 +80,7 @@ fn run_parties(ctx: &Context, keys: &Path, weights: &Path) -> Result<[Report; 2]
     })?;
     client.wait()?;
     server.wait()?;
-    let read = |path: &Path| -> Result<Report> {
+    let read = |path: &Path| -> Result<PartyReport> {
         let bytes = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
         serde_json::from_slice(&bytes).with_context(|| format!("parsing {}", path.display()))
     };
@@ -94,7 +94,7 @@ struct Process {
 }
 
 impl Process {
-    fn start(ctx: &Context, name: &'static str, arguments: impl FnOnce(&mut Command)) -> Result<Self> {
+    fn start(ctx: &DemoContext, name: &'static str, arguments: impl FnOnce(&mut Command)) -> Result<Self> {
         let program = env::current_exe().context("finding this program")?;
         let mut command = Command::new(program);
         command.args(["pfss", name]);

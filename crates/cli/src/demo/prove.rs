@@ -9,7 +9,7 @@ use core_types::field::{M31, QM31};
 use stark::{FriConfig, PcsConfig, Protocol, Stage, StatementProver, verify};
 use stark_airs::WideFibonacci;
 
-use super::stage::{Context, Findings};
+use super::stage::{DemoContext, Findings};
 
 /// Columns of the trace.
 const COLUMNS: u32 = 100;
@@ -22,7 +22,7 @@ const CONFIG: PcsConfig = PcsConfig {
 };
 
 /// Runs the workload.
-pub(crate) fn run(ctx: &Context) -> Result<Findings> {
+pub(crate) fn run(ctx: &DemoContext) -> Result<Findings> {
     let q = &ctx.stark;
     let log_rows = if ctx.small { 10 } else { 16 };
     let mut found = Findings::new("Prove a computation (stark)");

@@ -12,13 +12,13 @@ use runtime::{AnyQueue, BackendStatus, Choice, Domain, OpenError, Settings};
 use crate::{args::DemoArgs, report};
 
 /// A workload.
-pub(crate) struct Stage {
+pub(crate) struct DemoStage {
     pub(crate) name: &'static str,
-    pub(crate) run: fn(&Context) -> Result<Findings>,
+    pub(crate) run: fn(&DemoContext) -> Result<Findings>,
 }
 
 /// The queues, paths and options of the workloads.
-pub(crate) struct Context {
+pub(crate) struct DemoContext {
     /// Queue of the STARK workload.
     pub(crate) stark: AnyQueue,
     /// Queue of the neural-network workload.
@@ -37,7 +37,7 @@ pub(crate) struct Context {
     pub(crate) profile: Option<PathBuf>,
 }
 
-impl Context {
+impl DemoContext {
     /// Opens the queues that the arguments and the environment ask for, and the output folder.
     pub(crate) fn open(args: &DemoArgs, out: &Path, profile: Option<&Path>) -> Result<Self> {
         let settings = Settings::from_env().map_err(OpenError::from)?;
@@ -118,10 +118,10 @@ impl Findings {
     }
 
     /// The findings for the report.
-    pub(crate) fn into_section(self) -> Result<report::Section> {
+    pub(crate) fn into_section(self) -> Result<report::ReportSection> {
         let times: Vec<_> = self.times.iter().map(|(step, time)| (step.clone(), time.as_secs_f64() * 1e3)).collect();
         let mut pictures = vec![report::bars("time per step", "ms", &times)];
         pictures.extend(self.pictures);
-        Ok(report::Section { heading: self.title.to_owned(), facts: self.facts, pictures, table: None })
+        Ok(report::ReportSection { heading: self.title.to_owned(), facts: self.facts, pictures, table: None })
     }
 }

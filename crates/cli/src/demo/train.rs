@@ -11,7 +11,7 @@ use rand_chacha::{
     rand_core::{Rng as _, SeedableRng as _},
 };
 
-use super::stage::{Context, Findings};
+use super::stage::{DemoContext, Findings};
 use crate::report::{self, Series};
 
 /// The exported weights, in the demo's output folder.
@@ -25,7 +25,7 @@ const BATCH: usize = 16;
 const REQUIRED: f64 = 0.97;
 
 /// Runs the workload.
-pub(crate) fn run(ctx: &Context) -> Result<Findings> {
+pub(crate) fn run(ctx: &DemoContext) -> Result<Findings> {
     let q = &ctx.nn;
     let (train, test) = digits::load()?;
     let mut found = Findings::new("Train a network on handwritten digits (nn-ops)");

@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::args::DoctorArgs;
 
 #[derive(Serialize)]
-struct Facts {
+struct MachineFacts {
     version: &'static str,
     architecture: &'static str,
     cores: usize,
@@ -25,7 +25,7 @@ struct Facts {
     simd_levels: Vec<Feature>,
     backends: Vec<Backend>,
     #[serde(flatten)]
-    device: device::Facts,
+    device: device::DeviceFacts,
     active: Active,
     variables: Vec<VariableFact>,
     /// Set ones that nothing reads, probably misspelt.
@@ -88,9 +88,9 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
     };
     let settings = Settings::from_env().unwrap_or_default();
     let opened_queue = opened.as_ref().ok().map(|(queue, _)| queue);
-    let device = device::Facts::find(&settings, opened_queue.filter(|_| args.kernels))?;
+    let device = device::DeviceFacts::find(&settings, opened_queue.filter(|_| args.kernels))?;
     let wrong = device.wrong();
-    let facts = Facts {
+    let facts = MachineFacts {
         version: env!("CARGO_PKG_VERSION"),
         architecture: std::env::consts::ARCH,
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
     }
 }
 
-fn print(out: &mut impl io::Write, facts: &Facts) -> io::Result<()> {
+fn print(out: &mut impl io::Write, facts: &MachineFacts) -> io::Result<()> {
     let marked = |features: &[Feature]| {
         let mark = |f: &Feature| format!("{}{}", if f.present { '+' } else { '-' }, f.name);
         features.iter().map(mark).collect::<Vec<_>>().join(" ")

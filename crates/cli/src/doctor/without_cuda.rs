@@ -7,17 +7,17 @@ use backend_api::BackendError;
 use runtime::{AnyQueue, Settings};
 use serde::Serialize;
 
-use crate::exit::Usage;
+use crate::exit::UsageError;
 
 #[derive(Serialize)]
-pub(super) struct Facts {}
+pub(super) struct DeviceFacts {}
 
-impl Facts {
+impl DeviceFacts {
     pub(super) fn find(_: &Settings, compile_on: Option<&AnyQueue>) -> Result<Self> {
         match compile_on {
             None => Ok(Self {}),
             Some(_) => {
-                Err(Usage("`--kernels` needs a device, and this program was built without CUDA".to_owned()).into())
+                Err(UsageError("`--kernels` needs a device, and this program was built without CUDA".to_owned()).into())
             }
         }
     }

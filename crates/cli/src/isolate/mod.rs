@@ -18,14 +18,14 @@ pub(crate) use events::Events;
 
 /// How long a part may take.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct TimeLimits {
     /// The longest silence.
     silence: Duration,
     /// When everything ends.
     end: Option<Instant>,
 }
 
-impl Limits {
+impl TimeLimits {
     /// Limits that count from now: seconds of silence, and seconds in all.
     pub(crate) fn new(silence_s: u64, all_s: Option<u64>) -> Self {
         let end = all_s.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds)));

@@ -49,19 +49,19 @@ impl DataArgs {
     }
 
     /// The rows to train and those to test with.
-    pub(super) fn load(&self) -> Result<[Rows; 2]> {
+    pub(super) fn load(&self) -> Result<[DatasetRows; 2]> {
         let (Some(inputs), Some(labels)) = (&self.inputs, &self.labels) else {
             let (train, test) = digits::load()?;
-            return Ok([Rows::of_digits(&train), Rows::of_digits(&test)]);
+            return Ok([DatasetRows::of_digits(&train), DatasetRows::of_digits(&test)]);
         };
-        let rows = Rows::read(inputs, labels)?;
+        let rows = DatasetRows::read(inputs, labels)?;
         let (Some(inputs), Some(labels)) = (&self.test_inputs, &self.test_labels) else {
             let sets = rows.split(TEST_EVERY);
             let enough = sets.iter().all(|set| set.count() > 0);
             ensure!(enough, "too few rows to train and to test with: expected 2 or more, got {}", rows.count());
             return Ok(sets);
         };
-        let test = Rows::read(inputs, labels)?;
+        let test = DatasetRows::read(inputs, labels)?;
         for (set, what) in [(&rows, "train"), (&test, "test")] {
             ensure!(set.count() > 0, "there are no rows to {what} with");
         }
@@ -77,7 +77,7 @@ impl DataArgs {
 
 /// Labelled rows.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rows {
+pub(super) struct DatasetRows {
     /// Numbers in a row.
     pub(super) features: usize,
     /// Row by row.
@@ -85,7 +85,7 @@ pub(super) struct Rows {
     pub(super) labels: Vec<u32>,
 }
 
-impl Rows {
+impl DatasetRows {
     pub(super) fn of_digits(digits: &Digits) -> Self {
         let labels = digits.labels.iter().map(|&label| label.into()).collect();
         Self { features: PIXELS, inputs: digits.normalised(), labels }
@@ -153,10 +153,10 @@ impl Rows {
 mod tests {
     use super::*;
 
-    fn arrays(shape: &[usize], labels: &[u32]) -> Result<Rows> {
+    fn arrays(shape: &[usize], labels: &[u32]) -> Result<DatasetRows> {
         let data = (0..shape.iter().product()).map(|i: usize| i as f32).collect();
         let labels = NpyArray { shape: vec![labels.len()], data: labels.to_vec() };
-        Rows::of_arrays(NpyArray { shape: shape.to_vec(), data }, labels)
+        DatasetRows::of_arrays(NpyArray { shape: shape.to_vec(), data }, labels)
     }
 
     #[test]
@@ -185,14 +185,14 @@ mod tests {
     #[test]
     fn what_is_not_finite_is_refused_with_its_place() {
         let inputs = NpyArray { shape: vec![2, 2], data: vec![0.0, 1.0, f32::NAN, 2.0] };
-        let refused = Rows::unlabelled(inputs).unwrap_err().to_string();
+        let refused = DatasetRows::unlabelled(inputs).unwrap_err().to_string();
         assert!(refused.starts_with("feature 0 of row 1 is NaN"), "{refused}");
     }
 
     #[test]
     fn rows_without_features_are_refused_whatever_their_number() {
         let inputs = NpyArray { shape: vec![usize::MAX, 0], data: Vec::new() };
-        assert!(Rows::unlabelled(inputs).unwrap_err().to_string().contains("no features"));
+        assert!(DatasetRows::unlabelled(inputs).unwrap_err().to_string().contains("no features"));
     }
 
     #[test]

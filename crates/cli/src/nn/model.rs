@@ -10,8 +10,8 @@ use nn_ops::{
 };
 use runtime::AnyQueue;
 
-use super::data::Rows;
-use crate::{exit::Usage, files, text::shown};
+use super::data::DatasetRows;
+use crate::{exit::UsageError, files, text::shown};
 
 /// The names that the layers of a network have in files, in their order.
 pub(super) fn names(layers: usize) -> Vec<String> {
@@ -53,7 +53,7 @@ pub(super) fn read(
     let Some(layout) = layout else {
         let reason = "every layer is square, so the weight layout is ambiguous; pass --layout in-out \
                       ([inputs, outputs]) or out-in ([outputs, inputs], PyTorch)";
-        return Err(Usage(format!("{}: {reason}", shown(&path.to_string_lossy()))).into());
+        return Err(UsageError(format!("{}: {reason}", shown(&path.to_string_lossy()))).into());
     };
     let layers: Vec<&str> = layers.iter().map(String::as_str).collect();
     let network = match layout {
@@ -94,7 +94,7 @@ fn found(tensors: &Tensors) -> Result<Vec<String>> {
 }
 
 /// Classifies each row by a network with one input for each feature.
-pub(super) fn classify(q: &AnyQueue, network: &Mlp<AnyQueue>, rows: &Rows) -> Result<Vec<u32>> {
+pub(super) fn classify(q: &AnyQueue, network: &Mlp<AnyQueue>, rows: &DatasetRows) -> Result<Vec<u32>> {
     let x = Tensor::from_values(q, &[rows.count(), rows.features], &rows.inputs)?;
     Ok(network.classify(q, x.at())?)
 }
@@ -145,7 +145,7 @@ mod tests {
         let (plain, turned) = (vec![1.0, 2.0, 3.0, 4.0], vec![1.0, 3.0, 2.0, 4.0]);
         let square = foreign(&[("layers.0.weight", &[2, 2], &plain), ("layers.0.bias", &[2], &[0.0, 0.0])]);
         let refused = weights(&square, None).unwrap_err();
-        assert!(refused.is::<Usage>() && refused.to_string().contains("--layout"), "{refused}");
+        assert!(refused.is::<UsageError>() && refused.to_string().contains("--layout"), "{refused}");
         assert_eq!(weights(&square, Some(WeightLayout::InOut)).unwrap(), plain);
         assert_eq!(weights(&square, Some(WeightLayout::OutIn)).unwrap(), turned);
 

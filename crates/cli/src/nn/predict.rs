@@ -8,11 +8,11 @@ use inference::digits;
 use nn_ops::io::{NpyArray, write_npy};
 use runtime::{Choice, Domain};
 
-use super::{array, data::Rows, model};
+use super::{array, data::DatasetRows, model};
 use crate::{
     exit::note,
     files::Named,
-    output::{Output, print},
+    output::{OutputFile, print},
     queue::open,
     report,
 };
@@ -66,22 +66,22 @@ impl PredictArgs {
     }
 
     /// The rows, and whether they have labels.
-    fn rows(&self) -> Result<(Rows, bool)> {
+    fn rows(&self) -> Result<(DatasetRows, bool)> {
         let Some(inputs) = &self.inputs else {
-            return Ok((Rows::of_digits(&digits::load()?.1), true));
+            return Ok((DatasetRows::of_digits(&digits::load()?.1), true));
         };
         match &self.labels {
-            Some(labels) => Ok((Rows::read(inputs, labels)?, true)),
-            None => Ok((Rows::unlabelled(array::numbers(inputs, "inputs")?)?, false)),
+            Some(labels) => Ok((DatasetRows::read(inputs, labels)?, true)),
+            None => Ok((DatasetRows::unlabelled(array::numbers(inputs, "inputs")?)?, false)),
         }
     }
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &PredictArgs) -> Result<()> {
-    let begin = |path: &Option<PathBuf>| path.as_deref().map(Output::begin_public).transpose();
+    let begin = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::begin_public).transpose();
     let (out, html) = (begin(&args.out)?, begin(&args.html)?);
-    let tell = if [&out, &html].into_iter().flatten().any(Output::is_stdout) { note } else { print };
+    let tell = if [&out, &html].into_iter().flatten().any(OutputFile::is_stdout) { note } else { print };
     let q = open(Domain::Nn, args.backend)?;
     let (rows, labelled) = args.rows()?;
     let network = model::read(&q, &args.model, &args.layers, args.layout)?;
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
     let page = report::Page {
         title: "Trefoil: predictions of a network".to_owned(),
         lead: format!("The network in {}.", args.model.display()),
-        sections: vec![report::Section { heading: "Classes".to_owned(), facts, pictures: Vec::new(), table }],
+        sections: vec![report::ReportSection { heading: "Classes".to_owned(), facts, pictures: Vec::new(), table }],
     };
     html.finish(page.to_html().as_bytes())
 }
@@ -120,7 +120,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
 /// Counts rows by label and predicted class.
 ///
 /// Each row of the table is a label. None for more than 20 classes.
-fn confusion(predicted: &[u32], labels: &[u32]) -> Option<report::Table> {
+fn confusion(predicted: &[u32], labels: &[u32]) -> Option<report::ReportTable> {
     const MOST: u32 = 20;
     let classes = predicted.iter().chain(labels).max()?.checked_add(1).filter(|&classes| classes <= MOST)?;
     let count = |label: u32, class: u32| {
@@ -129,11 +129,11 @@ fn confusion(predicted: &[u32], labels: &[u32]) -> Option<report::Table> {
     let count = &count;
     let row = |label: u32| [label.to_string()].into_iter().chain((0..classes).map(move |class| count(label, class)));
     let head = ["label".to_owned()].into_iter().chain((0..classes).map(|class| class.to_string()));
-    Some(report::Table { head: head.collect(), rows: (0..classes).map(|label| row(label).collect()).collect() })
+    Some(report::ReportTable { head: head.collect(), rows: (0..classes).map(|label| row(label).collect()).collect() })
 }
 
 /// The table with its cells under one another.
-fn aligned(table: &report::Table) -> Result<String> {
+fn aligned(table: &report::ReportTable) -> Result<String> {
     let mut text = String::new();
     for row in [&table.head].into_iter().chain(&table.rows) {
         let cells: Vec<String> = row.iter().map(|cell| format!("{cell:>5}")).collect();

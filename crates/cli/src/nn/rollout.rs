@@ -19,9 +19,9 @@ use runtime::{AnyQueue, Choice, Domain};
 
 use super::{array, held_out::HeldOut};
 use crate::{
-    exit::{Usage, note},
+    exit::{UsageError, note},
     files::Named,
-    output::{Output, print},
+    output::{OutputFile, print},
     queue::open,
     report::{self, Fan, Series},
 };
@@ -91,12 +91,12 @@ impl RolloutArgs {
 }
 
 /// Losses and features, row by row.
-struct History {
+struct RolloutHistory {
     features: usize,
     rows: Vec<f32>,
 }
 
-impl History {
+impl RolloutHistory {
     fn of_array(array: NpyArray<f32>) -> Result<Self> {
         let [count, features] = array::matrix(&array, "the history")?;
         ensure!(features > 0, "the history has no column: its shape is {:?}", array.shape);
@@ -126,7 +126,7 @@ impl History {
 struct Ensemble<'a> {
     q: &'a AnyQueue,
     args: &'a RolloutArgs,
-    history: &'a History,
+    history: &'a RolloutHistory,
     from: usize,
     /// The last row that is learned.
     learned: usize,
@@ -140,17 +140,17 @@ const BATCH: usize = 16;
 const HELD_OUT: usize = 64;
 
 impl<'a> Ensemble<'a> {
-    fn new(q: &'a AnyQueue, args: &'a RolloutArgs, history: &'a History) -> Result<Self> {
+    fn new(q: &'a AnyQueue, args: &'a RolloutArgs, history: &'a RolloutHistory) -> Result<Self> {
         let (count, steps, window) = (history.count(), args.steps as usize, args.window as usize);
         let from = args.from.unwrap_or(count.saturating_sub(1 + steps));
         if from >= count {
             return Err(
-                Usage(format!("`--from` is {from}, expected less than {count}, the rows of the history")).into()
+                UsageError(format!("`--from` is {from}, expected less than {count}, the rows of the history")).into()
             );
         }
         // a window and the loss after it
         if from <= window {
-            return Err(Usage(format!(
+            return Err(UsageError(format!(
                 "{from} rows come before the one to predict from, expected more than a window of {window} (`--window`)"
             ))
             .into());
@@ -245,10 +245,10 @@ impl<'a> Ensemble<'a> {
 
 /// Runs the command.
 pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
-    let begin = |path: &Option<PathBuf>| path.as_deref().map(Output::begin_public).transpose();
+    let begin = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::begin_public).transpose();
     let (out, html) = (begin(&args.out)?, begin(&args.html)?);
-    let tell = if [&out, &html].into_iter().flatten().any(Output::is_stdout) { note } else { print };
-    let history = History::of_array(array::numbers(&args.history, "history")?).context("the history")?;
+    let tell = if [&out, &html].into_iter().flatten().any(OutputFile::is_stdout) { note } else { print };
+    let history = RolloutHistory::of_array(array::numbers(&args.history, "history")?).context("the history")?;
     let q = open(Domain::Nn, args.backend)?;
     let mut ensemble = Ensemble::new(&q, args, &history)?;
 
@@ -282,7 +282,7 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
     tell(&text)?;
     let Some(html) = html else { return Ok(()) };
     let pictures = vec![predicted.fan(&history, from, &trajectory)?, curve(&errors)?];
-    let section = report::Section { heading: "Prediction".to_owned(), facts, pictures, table: Some(table) };
+    let section = report::ReportSection { heading: "Prediction".to_owned(), facts, pictures, table: Some(table) };
     let page = report::Page {
         title: "Trefoil: forecast of a training loss".to_owned(),
         lead: predicted.lead().to_owned(),
@@ -330,7 +330,7 @@ impl Predicted {
         Some((squares.sum::<f64>() / count as f64).sqrt())
     }
 
-    fn table(&self, from: usize, actual: &[f64]) -> report::Table {
+    fn table(&self, from: usize, actual: &[f64]) -> report::ReportTable {
         let row = |step: usize| {
             let [low, high] = self.bounds[step];
             let was = actual.get(step).map_or_else(String::new, |loss| format!("{loss:.4}"));
@@ -338,11 +338,11 @@ impl Predicted {
             [(from + step).to_string()].into_iter().chain(said).chain([was]).collect()
         };
         let head = ["row", "predicted", "least", "most", "was"].map(str::to_owned).into();
-        report::Table { head, rows: (0..self.mean.len()).map(row).collect() }
+        report::ReportTable { head, rows: (0..self.mean.len()).map(row).collect() }
     }
 
     /// Draws the prediction, with up to `3 * steps` rows of the history before it.
-    fn fan(&self, history: &History, from: usize, trajectory: &[f32]) -> Result<String> {
+    fn fan(&self, history: &RolloutHistory, from: usize, trajectory: &[f32]) -> Result<String> {
         let steps = self.mean.len();
         let at = |step: usize| (from + step) as f64;
         let shown = from.saturating_sub(3 * steps)..history.count().min(from + steps);
@@ -416,8 +416,8 @@ fn curve(errors: &[f64]) -> Result<String> {
 mod tests {
     use super::*;
 
-    fn history(data: Vec<f32>) -> Result<History> {
-        History::of_array(NpyArray { shape: vec![data.len() / 2, 2], data })
+    fn history(data: Vec<f32>) -> Result<RolloutHistory> {
+        RolloutHistory::of_array(NpyArray { shape: vec![data.len() / 2, 2], data })
     }
 
     #[test]

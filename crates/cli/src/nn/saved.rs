@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use nn_ops::io::Checkpoint;
 
-use super::history::History;
+use super::history::TrainingHistory;
 use crate::{
     files::{self, resolved, same_file},
     output::Incomplete,
@@ -25,15 +25,15 @@ const HISTORY: &str = "trefoil.history";
 ///
 /// The file that has the name is locked, also after each write, which replaces the file.
 #[derive(Debug)]
-pub(super) struct Saved {
+pub(super) struct TrainingFile {
     path: PathBuf,
     /// The locked file that has the name, if there is one.
     file: Option<File>,
 }
 
-impl Saved {
+impl TrainingFile {
     /// Locks the file at `path` and reads its training, which must have the same arguments.
-    pub(super) fn open(path: &Path, arguments: &str) -> Result<(Self, Option<(Checkpoint, History)>)> {
+    pub(super) fn open(path: &Path, arguments: &str) -> Result<(Self, Option<(Checkpoint, TrainingHistory)>)> {
         let said = || format!("reading {}", shown(&path.to_string_lossy()));
         let at = resolved(path).with_context(said)?;
         let Some(file) = lock(&at).with_context(said)? else { return Ok((Self { path: at, file: None }, None)) };
@@ -45,8 +45,13 @@ impl Saved {
     }
 
     /// Writes a training with its arguments and history. The file is replaced as a whole.
-    pub(super) fn write(&mut self, mut checkpoint: Checkpoint, arguments: &str, history: &History) -> Result<()> {
-        let History { losses, accuracies, steps } = history;
+    pub(super) fn write(
+        &mut self,
+        mut checkpoint: Checkpoint,
+        arguments: &str,
+        history: &TrainingHistory,
+    ) -> Result<()> {
+        let TrainingHistory { losses, accuracies, steps } = history;
         checkpoint.text.insert(ARGUMENTS.to_owned(), arguments.to_owned());
         checkpoint.text.insert(HISTORY.to_owned(), serde_json::to_string(&(losses, accuracies, steps))?);
         let bytes = checkpoint.to_bytes()?;
@@ -92,7 +97,7 @@ fn lock(path: &Path) -> Result<Option<File>> {
 }
 
 /// Parses a training and compares its arguments.
-fn parse(bytes: &[u8], arguments: &str) -> Result<(Checkpoint, History)> {
+fn parse(bytes: &[u8], arguments: &str) -> Result<(Checkpoint, TrainingHistory)> {
     let checkpoint = Checkpoint::from_bytes(bytes)?;
     let text = |key: &str| checkpoint.text.get(key).with_context(|| format!("it has no `{key}`"));
     let (saved, separated) =
@@ -109,7 +114,7 @@ fn parse(bytes: &[u8], arguments: &str) -> Result<(Checkpoint, History)> {
         );
     }
     let (losses, accuracies, steps) = serde_json::from_str(text(HISTORY)?)?;
-    Ok((checkpoint, History { losses, accuracies, steps }))
+    Ok((checkpoint, TrainingHistory { losses, accuracies, steps }))
 }
 
 #[cfg(test)]
@@ -120,26 +125,26 @@ mod tests {
     fn a_training_comes_back_for_the_arguments_that_it_was_for() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state");
-        let (mut saved, found) = Saved::open(&path, "a 1; b 2; c 3").unwrap();
+        let (mut saved, found) = TrainingFile::open(&path, "a 1; b 2; c 3").unwrap();
         assert!(found.is_none() && !path.exists());
-        let history = History { losses: vec![0.1 + 0.2], accuracies: vec![1.0], steps: vec![[1.0e-7, 0.1]] };
+        let history = TrainingHistory { losses: vec![0.1 + 0.2], accuracies: vec![1.0], steps: vec![[1.0e-7, 0.1]] };
         for _ in 0..2 {
             saved.write(Checkpoint::default(), "a 1; b 2; c 3", &history).unwrap();
-            let busy = format!("{:#}", Saved::open(&path, "a 1; b 2; c 3").unwrap_err());
+            let busy = format!("{:#}", TrainingFile::open(&path, "a 1; b 2; c 3").unwrap_err());
             assert!(busy.contains("another training has locked it"), "{busy}");
         }
         drop(saved);
-        assert_eq!(Saved::open(&path, "a 1; b 2; c 3").unwrap().1.unwrap().1, history);
-        let other = format!("{:#}", Saved::open(&path, "a 1; b 7; c 3").unwrap_err());
+        assert_eq!(TrainingFile::open(&path, "a 1; b 2; c 3").unwrap().1.unwrap().1, history);
+        let other = format!("{:#}", TrainingFile::open(&path, "a 1; b 7; c 3").unwrap_err());
         assert!(other.ends_with("it was written with different arguments or rows: expected b 7, got b 2"), "{other}");
         // Two trainings that began without a file.
         let unmade = folder.path().join("unmade");
-        let [mut first, mut second] = [(); 2].map(|()| Saved::open(&unmade, "a").unwrap().0);
+        let [mut first, mut second] = [(); 2].map(|()| TrainingFile::open(&unmade, "a").unwrap().0);
         first.write(Checkpoint::default(), "a", &history).unwrap();
         let late = format!("{:#}", second.write(Checkpoint::default(), "a", &history).unwrap_err());
         assert!(late.contains("another training created it meanwhile"), "{late}");
         fs::write(&path, [0xff; 20]).unwrap();
-        let broken = format!("{:#}", Saved::open(&path, "a").unwrap_err());
+        let broken = format!("{:#}", TrainingFile::open(&path, "a").unwrap_err());
         assert!(broken.contains("state") && !broken.contains(char::is_control), "{broken}");
     }
 }

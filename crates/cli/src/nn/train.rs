@@ -18,15 +18,15 @@ use rand_chacha::{
 use runtime::{AnyQueue, Choice, Domain};
 
 use super::{
-    data::{DataArgs, Rows},
-    history::History,
+    data::{DataArgs, DatasetRows},
+    history::TrainingHistory,
     model,
-    saved::{SEPARATOR, Saved},
+    saved::{SEPARATOR, TrainingFile},
 };
 use crate::{
-    exit::{Usage, note},
+    exit::{UsageError, note},
     files::Named,
-    output::{Output, print},
+    output::{OutputFile, print},
     queue::open,
     report::{self, Series},
 };
@@ -103,14 +103,14 @@ impl TrainArgs {
     }
 
     /// The optimiser's configuration for a training of this many steps.
-    fn config(&self, steps: u64) -> Result<OptimizerConfig, Usage> {
+    fn config(&self, steps: u64) -> Result<OptimizerConfig, UsageError> {
         let (rate, plain, decay) = match self.optimizer {
             OptimizerName::Sgd => {
                 let (rate, momentum) = (self.rate.unwrap_or(0.05), self.momentum.unwrap_or(0.9));
                 (rate, OptimizerConfig::sgd(rate, momentum), 0.0)
             }
             OptimizerName::AdamW if self.momentum.is_some() => {
-                return Err(Usage("`--momentum` requires `--optimizer sgd`".to_owned()));
+                return Err(UsageError("`--momentum` requires `--optimizer sgd`".to_owned()));
             }
             OptimizerName::AdamW => {
                 let rate = self.rate.unwrap_or(0.002);
@@ -123,7 +123,7 @@ impl TrainArgs {
         };
         let schedule = Schedule { rate, warmup: 0, annealing: Annealing::Linear { steps, least: 0.0 } };
         let config = OptimizerConfig { schedule, decay, clip: self.clip, ..plain };
-        config.check().map_err(|error| Usage(error.to_string()))?;
+        config.check().map_err(|error| UsageError(error.to_string()))?;
         Ok(config)
     }
 }
@@ -138,21 +138,21 @@ enum OptimizerName {
 }
 
 /// A network in training.
-struct Training<'a> {
+struct TrainingRun<'a> {
     q: &'a AnyQueue,
     args: &'a TrainArgs,
-    train: Rows,
-    test: Rows,
+    train: DatasetRows,
+    test: DatasetRows,
     network: Mlp<AnyQueue>,
     training: MlpTraining<AnyQueue>,
-    history: History,
+    history: TrainingHistory,
     /// The parameters of the training, which a resumed training must share.
     described: String,
-    saved: Option<Saved>,
+    saved: Option<TrainingFile>,
 }
 
-impl<'a> Training<'a> {
-    fn new(q: &'a AnyQueue, args: &'a TrainArgs, [train, test]: [Rows; 2]) -> Result<Self> {
+impl<'a> TrainingRun<'a> {
+    fn new(q: &'a AnyQueue, args: &'a TrainArgs, [train, test]: [DatasetRows; 2]) -> Result<Self> {
         let classes = train.classes().max(test.classes());
         ensure!(classes <= MOST_CLASSES, "expected labels below {MOST_CLASSES}, got {}", classes - 1);
         let hidden = args.hidden.iter().map(|&units| units as usize);
@@ -160,7 +160,7 @@ impl<'a> Training<'a> {
         let batch = args.batch as usize;
         let steps = u64::from(args.epochs) * train.count().div_ceil(batch) as u64;
         let (config, rows) = (args.config(steps)?, train.count().min(batch));
-        let rows_of = [&train, &test].map(Rows::digest);
+        let rows_of = [&train, &test].map(DatasetRows::digest);
         let described = [
             format!("layers {sizes:?}"),
             format!("rows {rows_of:?}"),
@@ -172,7 +172,7 @@ impl<'a> Training<'a> {
         .join(SEPARATOR);
         let (saved, found) = match &args.checkpoint {
             Some(path) => {
-                let (saved, found) = Saved::open(path, &described)?;
+                let (saved, found) = TrainingFile::open(path, &described)?;
                 (Some(saved), found)
             }
             None => (None, None),
@@ -187,7 +187,7 @@ impl<'a> Training<'a> {
             None => {
                 let network = Mlp::new(q, &sizes, &mut ChaCha8Rng::seed_from_u64(args.seed))?;
                 let training = network.training(q, rows, config)?;
-                (network, training, History::default())
+                (network, training, TrainingHistory::default())
             }
         };
         let mut new = Self { q, args, train, test, network, training, history, described, saved };
@@ -249,16 +249,16 @@ fn shuffled(count: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
 
 /// Runs the command.
 pub(crate) fn run(args: &TrainArgs) -> Result<()> {
-    let out = Output::begin_public(&args.out)?;
-    let begin = |path: &Option<PathBuf>| path.as_deref().map(Output::begin_public).transpose();
+    let out = OutputFile::begin_public(&args.out)?;
+    let begin = |path: &Option<PathBuf>| path.as_deref().map(OutputFile::begin_public).transpose();
     let (history, html) = (begin(&args.history)?, begin(&args.html)?);
-    let tell = if [Some(&out), history.as_ref(), html.as_ref()].into_iter().flatten().any(Output::is_stdout) {
+    let tell = if [Some(&out), history.as_ref(), html.as_ref()].into_iter().flatten().any(OutputFile::is_stdout) {
         note
     } else {
         print
     };
     let q = open(Domain::Nn, args.backend)?;
-    let mut training = Training::new(&q, args, args.data.load()?).context("setting up the network")?;
+    let mut training = TrainingRun::new(&q, args, args.data.load()?).context("setting up the network")?;
 
     let style = ProgressStyle::with_template("{prefix:8} {bar:32} {pos}/{len} {msg}")?;
     let bar = ProgressBar::new(args.epochs.into()).with_style(style).with_prefix("epochs");
@@ -268,7 +268,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<()> {
         training.epoch(epoch)?;
         training.keep()?;
         bar.inc(1);
-        let History { losses, accuracies, .. } = &training.history;
+        let TrainingHistory { losses, accuracies, .. } = &training.history;
         if let (Some(loss), Some(accuracy)) = (losses.last(), accuracies.last()) {
             bar.set_message(format!("loss {loss:.4}, test accuracy {:.1} %", accuracy * 1e2));
         }
@@ -288,8 +288,8 @@ pub(crate) fn run(args: &TrainArgs) -> Result<()> {
     html.map_or(Ok(()), |html| html.finish(page(&training.history, facts)?.to_html().as_bytes()))
 }
 
-fn facts(training: &Training<'_>, time: Duration) -> Vec<(String, String)> {
-    let Training { q, args, train, test, network, history, .. } = training;
+fn facts(training: &TrainingRun<'_>, time: Duration) -> Vec<(String, String)> {
+    let TrainingRun { q, args, train, test, network, history, .. } = training;
     let caps = q.caps();
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let last = |values: &[f64]| values.last().copied().unwrap_or(f64::NAN);
@@ -304,7 +304,7 @@ fn facts(training: &Training<'_>, time: Duration) -> Vec<(String, String)> {
     ]
 }
 
-fn page(history: &History, facts: Vec<(String, String)>) -> Result<report::Page> {
+fn page(history: &TrainingHistory, facts: Vec<(String, String)>) -> Result<report::Page> {
     let series = |name: &str, values: &[f64], scale: f64| {
         let points = values.iter().enumerate().map(|(epoch, value)| (epoch as f64 + 1.0, value * scale));
         [Series { name: name.to_owned(), points: points.collect() }]
@@ -319,7 +319,7 @@ fn page(history: &History, facts: Vec<(String, String)>) -> Result<report::Page>
         title: "Trefoil: a network in training".to_owned(),
         lead: "The loss is the mean over each epoch, from before its steps; the accuracy is of rows that no step saw."
             .to_owned(),
-        sections: vec![report::Section { heading: "Training".to_owned(), facts, pictures, table: None }],
+        sections: vec![report::ReportSection { heading: "Training".to_owned(), facts, pictures, table: None }],
     })
 }
 

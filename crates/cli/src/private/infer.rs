@@ -19,13 +19,13 @@ use runtime::{Choice, Domain};
 
 use super::{
     LimitArgs,
-    kind::Kind,
-    report::{Difference, Report},
+    kind::KeyPathKind,
+    report::{Difference, PartyReport},
 };
 use crate::{
-    exit::Usage,
+    exit::UsageError,
     files::{self, Named},
-    output::Output,
+    output::OutputFile,
 };
 
 /// Run the client: hold the images, learn their classes.
@@ -79,15 +79,15 @@ impl InferArgs {
 /// Runs the command.
 pub(super) fn run(args: &InferArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    Kind::Model.expect(&args.keys)?;
+    KeyPathKind::Model.expect(&args.keys)?;
     let folder = super::open(&args.keys, Party::Zero)?;
     let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
     let (images, truth) = input(args, &model)?;
     let weights = args.compare.as_deref().map(|path| parameters(&model, path)).transpose()?;
     let (plan, role) = (model.plan()?, Role::Client(&images));
     role.check(&model)?;
-    let out = args.out.as_deref().map(Output::begin).transpose()?;
-    let json = args.json.as_deref().map(Output::begin).transpose()?;
+    let out = args.out.as_deref().map(OutputFile::begin).transpose()?;
+    let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
 
     let endpoint = folder.endpoint(args.limits.limits());
     let channel = endpoint.connect(&args.connect).map_err(InferenceError::from)?;
@@ -98,7 +98,7 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
 
     let logits = done.logits.as_deref().unwrap_or_default();
     let classes = digits::labels(logits);
-    let mut report = Report::new(&model, &plan, Party::Zero, key_bytes, &done);
+    let mut report = PartyReport::new(&model, &plan, Party::Zero, key_bytes, &done);
     if let Some(truth) = truth {
         report.correct = Some(classes.iter().zip(&truth).filter(|(a, b)| a == b).count());
     } else {
@@ -123,13 +123,13 @@ fn input(args: &InferArgs, model: &Model) -> Result<(Vec<u64>, Option<Vec<u8>>)>
     let Some(path) = &args.images else {
         let test = digits::load()?.1;
         if model.count() > test.count() {
-            return Err(Usage(format!("the shipped test set has {} images; give --images", test.count())).into());
+            return Err(UsageError(format!("the shipped test set has {} images; give --images", test.count())).into());
         }
         let test = test.take(model.count());
         return Ok((test.fixed_point(), Some(test.labels)));
     };
     let (images, count, features) = (array(path)?, model.count(), model.input_len());
-    let unusable = |path: &Path, reason: String| Usage(format!("{}: {reason}", path.display()));
+    let unusable = |path: &Path, reason: String| UsageError(format!("{}: {reason}", path.display()));
     let fits = images.shape.first() == Some(&count) && images.data.len() == count * features;
     if !fits {
         let got = &images.shape;

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use super::{
     bundle,
-    kind::{Kind, folder_of, unknown},
+    kind::{KeyPathKind, folder_of, unknown},
 };
-use crate::{files::Named, output::Output};
+use crate::{files::Named, output::OutputFile};
 
 /// Show what keys are for: model or gate, party, sizes, costs. Never a secret.
 #[derive(Args, Debug)]
@@ -40,22 +40,22 @@ impl InspectArgs {
 
 /// Runs the command.
 pub(super) fn run(args: &InspectArgs) -> Result<()> {
-    let facts = match Kind::of(&args.path).ok_or_else(|| unknown(&args.path))? {
-        Kind::File => bundle::inspect_bundle(&args.path)?,
-        Kind::Gate => bundle::inspect_folder(&args.path)?,
-        Kind::Model => model(&args.path)?,
-        kind @ (Kind::Gates | Kind::Models) => {
+    let facts = match KeyPathKind::of(&args.path).ok_or_else(|| unknown(&args.path))? {
+        KeyPathKind::File => bundle::inspect_bundle(&args.path)?,
+        KeyPathKind::Gate => bundle::inspect_folder(&args.path)?,
+        KeyPathKind::Model => model(&args.path)?,
+        kind @ (KeyPathKind::Gates | KeyPathKind::Models) => {
             let mut both = Vec::new();
             for party in Party::BOTH {
                 let folder = folder_of(&args.path, party);
                 writeln!(io::stdout(), "{}", folder.display())?;
-                both.push(if kind == Kind::Gates { bundle::inspect_folder(&folder)? } else { model(&folder)? });
+                both.push(if kind == KeyPathKind::Gates { bundle::inspect_folder(&folder)? } else { model(&folder)? });
             }
             Value::Array(both)
         }
     };
     if let Some(path) = &args.json {
-        Output::begin(path)?.finish(&serde_json::to_vec_pretty(&facts)?)?;
+        OutputFile::begin(path)?.finish(&serde_json::to_vec_pretty(&facts)?)?;
     }
     Ok(())
 }

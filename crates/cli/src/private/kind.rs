@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use pfss::Party;
 
-use crate::exit::Usage;
+use crate::exit::UsageError;
 
 /// A folder of keys, or a file of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum KeyPathKind {
     /// One party's folder, of `deal`.
     Model,
     /// One party's folder, of `gen`.
@@ -22,7 +22,7 @@ pub(super) enum Kind {
     File,
 }
 
-impl Kind {
+impl KeyPathKind {
     /// What `path` holds; `None` if it is none of these.
     pub(super) fn of(path: &Path) -> Option<Self> {
         if path.is_file() {
@@ -52,7 +52,7 @@ impl Kind {
             Self::Gates => "`trefoil pfss eval` takes it; with --listen or --connect it takes one party's".to_owned(),
             Self::File => "`trefoil pfss inspect` and `verify` take a bundle".to_owned(),
         };
-        Err(Usage(format!("{shown}: expected {}, got {}; {takes}", self.name(), got.name())).into())
+        Err(UsageError(format!("{shown}: expected {}, got {}; {takes}", self.name(), got.name())).into())
     }
 
     /// Its description, with an article.
@@ -76,9 +76,9 @@ pub(super) fn folder_of(both: &Path, party: Party) -> PathBuf {
 pub(super) fn unknown(path: &Path) -> anyhow::Error {
     let shown = path.display();
     if !path.exists() {
-        return Usage(format!("{shown} does not exist")).into();
+        return UsageError(format!("{shown} does not exist")).into();
     }
-    Usage(format!(
+    UsageError(format!(
         "{shown} is not a key folder: expected a `manifest.json` (from `deal`) or a `gate.json` (from `gen`) in it"
     ))
     .into()
@@ -99,21 +99,25 @@ mod tests {
             fs::write(at(folder).join(file), "").unwrap();
         }
         for (path, kind, takes) in [
-            ("deal", Kind::Models, "`trefoil pfss infer` takes "),
-            ("deal/party1", Kind::Model, "`trefoil pfss infer` takes the keys of party 0, `serve` the keys of party 1"),
-            ("gen", Kind::Gates, "`trefoil pfss eval` takes it; with --listen"),
-            ("gen/party0", Kind::Gate, "`trefoil pfss eval` takes it with --listen or --connect"),
-            ("other/party0/x", Kind::File, "`trefoil pfss inspect` and `verify` take a bundle"),
+            ("deal", KeyPathKind::Models, "`trefoil pfss infer` takes "),
+            (
+                "deal/party1",
+                KeyPathKind::Model,
+                "`trefoil pfss infer` takes the keys of party 0, `serve` the keys of party 1",
+            ),
+            ("gen", KeyPathKind::Gates, "`trefoil pfss eval` takes it; with --listen"),
+            ("gen/party0", KeyPathKind::Gate, "`trefoil pfss eval` takes it with --listen or --connect"),
+            ("other/party0/x", KeyPathKind::File, "`trefoil pfss inspect` and `verify` take a bundle"),
         ] {
-            assert_eq!(Kind::of(&at(path)), Some(kind), "{path}");
+            assert_eq!(KeyPathKind::of(&at(path)), Some(kind), "{path}");
             assert!(kind.expect(&at(path)).is_ok());
-            let other = if kind == Kind::Model { Kind::Gate } else { Kind::Model };
+            let other = if kind == KeyPathKind::Model { KeyPathKind::Gate } else { KeyPathKind::Model };
             let refused = other.expect(&at(path)).unwrap_err();
-            assert!(refused.is::<Usage>() && refused.to_string().contains(takes), "{refused}");
+            assert!(refused.is::<UsageError>() && refused.to_string().contains(takes), "{refused}");
         }
         for path in ["other", "other/party0", "none"] {
-            assert_eq!(Kind::of(&at(path)), None);
-            let refused = Kind::Gate.expect(&at(path)).unwrap_err().to_string();
+            assert_eq!(KeyPathKind::of(&at(path)), None);
+            let refused = KeyPathKind::Gate.expect(&at(path)).unwrap_err().to_string();
             assert!(
                 refused.contains(if path == "none" { "does not exist" } else { "is not a key folder" }),
                 "{refused}"

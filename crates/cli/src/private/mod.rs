@@ -23,7 +23,7 @@ use inference::{
 };
 use pfss::Party;
 
-pub(crate) use report::Report;
+pub(crate) use report::PartyReport;
 
 use crate::{
     exit::say,

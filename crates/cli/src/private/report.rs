@@ -10,11 +10,11 @@ use inference::{
 use pfss::Party;
 use serde::{Deserialize, Serialize};
 
-use crate::output::Output;
+use crate::output::OutputFile;
 
 /// What one party prints, and writes as JSON.
 #[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct Report {
+pub(crate) struct PartyReport {
     model: String,
     count: usize,
     party: u8,
@@ -57,7 +57,7 @@ impl Difference {
     }
 }
 
-impl Report {
+impl PartyReport {
     pub(super) fn new(model: &Model, plan: &Plan, party: Party, key_bytes: u64, done: &Inferred) -> Self {
         Self {
             model: model.architecture().name().to_owned(),
@@ -76,7 +76,7 @@ impl Report {
     }
 
     /// Prints the report, writes it if asked to, and fails if the run was not what was planned.
-    pub(super) fn print(&self, json: Option<Output>) -> Result<()> {
+    pub(super) fn print(&self, json: Option<OutputFile>) -> Result<()> {
         let mut out = io::stdout().lock();
         for step in &self.steps {
             let Measured { step, seconds, sent_bytes, rounds } = step;

@@ -16,10 +16,10 @@ use inference::{
 use pfss::Party;
 use runtime::{Choice, Domain};
 
-use super::{LimitArgs, kind::Kind, refusals, report::Report};
+use super::{LimitArgs, kind::KeyPathKind, refusals, report::PartyReport};
 use crate::{
     files::{self, Named},
-    output::Output,
+    output::OutputFile,
 };
 
 /// Run the server: hold the weights, learn nothing.
@@ -63,13 +63,13 @@ impl ServeArgs {
 /// Runs the command.
 pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    Kind::Model.expect(&args.keys)?;
+    KeyPathKind::Model.expect(&args.keys)?;
     let folder = super::open(&args.keys, Party::One)?;
     let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
     let bytes = files::read(&args.weights).with_context(|| format!("reading {}", args.weights.display()))?;
     let weights = Parameters::read(&model, &bytes)?;
     let (plan, role) = (model.plan()?, Role::Server(&weights));
-    let json = args.json.as_deref().map(Output::begin).transpose()?;
+    let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
 
     let listener = TcpListener::bind(&args.listen).with_context(|| format!("listening on {}", args.listen))?;
     {
@@ -84,5 +84,5 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let bar = super::bar(&plan, 1, "serve")?;
     let done = party::run(&q, &model, keys, channel, role, |step| super::advance(&bar, step))?;
     bar.finish_and_clear();
-    Report::new(&model, &plan, Party::One, key_bytes, &done).print(json)
+    PartyReport::new(&model, &plan, Party::One, key_bytes, &done).print(json)
 }

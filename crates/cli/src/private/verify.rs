@@ -13,10 +13,10 @@ use pfss::Party;
 
 use super::{
     bundle,
-    kind::{Kind, folder_of, unknown},
+    kind::{KeyPathKind, folder_of, unknown},
     sound::Sound,
 };
-use crate::exit::Usage;
+use crate::exit::UsageError;
 
 /// Read all of the keys and check them as a run would, without using any.
 ///
@@ -43,13 +43,13 @@ pub(crate) struct VerifyArgs {
 /// Runs the command.
 pub(super) fn run(args: &VerifyArgs) -> Result<()> {
     let path = &args.path;
-    let kind = Kind::of(path).ok_or_else(|| unknown(path))?;
-    if args.digest.is_some() && !matches!(kind, Kind::Gate | Kind::Model) {
-        return Err(Usage(format!("expected one party's folder for --digest, got {}", path.display())).into());
+    let kind = KeyPathKind::of(path).ok_or_else(|| unknown(path))?;
+    if args.digest.is_some() && !matches!(kind, KeyPathKind::Gate | KeyPathKind::Model) {
+        return Err(UsageError(format!("expected one party's folder for --digest, got {}", path.display())).into());
     }
     match kind {
-        Kind::File => say(path, &bundle::verify_bundle(path)?),
-        Kind::Gate | Kind::Model => {
+        KeyPathKind::File => say(path, &bundle::verify_bundle(path)?),
+        KeyPathKind::Gate | KeyPathKind::Model => {
             let sound = party(kind, path)?;
             match &args.digest {
                 Some(expected) if !expected.eq_ignore_ascii_case(&sound.digest) => {
@@ -59,13 +59,13 @@ pub(super) fn run(args: &VerifyArgs) -> Result<()> {
                 _ => say(path, &sound),
             }
         }
-        Kind::Gates => both(Kind::Gate, path),
-        Kind::Models => both(Kind::Model, path),
+        KeyPathKind::Gates => both(KeyPathKind::Gate, path),
+        KeyPathKind::Models => both(KeyPathKind::Model, path),
     }
 }
 
 /// Checks both parties' folders, and that they belong together.
-fn both(kind: Kind, path: &Path) -> Result<()> {
+fn both(kind: KeyPathKind, path: &Path) -> Result<()> {
     let mut sound = Vec::new();
     for expected in Party::BOTH {
         let folder = folder_of(path, expected);
@@ -88,8 +88,8 @@ fn both(kind: Kind, path: &Path) -> Result<()> {
 }
 
 /// Checks one party's folder.
-fn party(kind: Kind, path: &Path) -> Result<Sound> {
-    if kind == Kind::Gate { bundle::verify_folder(path) } else { model(path) }
+fn party(kind: KeyPathKind, path: &Path) -> Result<Sound> {
+    if kind == KeyPathKind::Gate { bundle::verify_folder(path) } else { model(path) }
 }
 
 /// Checks a party's folder of `deal`.

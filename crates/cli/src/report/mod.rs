@@ -13,20 +13,20 @@ pub(crate) use chart::{Fan, Series, bars, bars_beside_peers, fan, lines};
 pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) lead: String,
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<ReportSection>,
 }
 
 /// One section: facts, then pictures, then a table.
 #[derive(Default)]
-pub(crate) struct Section {
+pub(crate) struct ReportSection {
     pub(crate) heading: String,
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) pictures: Vec<String>,
-    pub(crate) table: Option<Table>,
+    pub(crate) table: Option<ReportTable>,
 }
 
 /// A table; every row has one cell for each column of the head.
-pub(crate) struct Table {
+pub(crate) struct ReportTable {
     pub(crate) head: Vec<String>,
     pub(crate) rows: Vec<Vec<String>>,
 }
@@ -69,7 +69,7 @@ impl Page {
                 html.push_str(&table(&[], &section.facts.iter().map(row).collect::<Vec<_>>()));
             }
             section.pictures.iter().for_each(|picture| html.push_str(picture));
-            if let Some(Table { head, rows }) = &section.table {
+            if let Some(ReportTable { head, rows }) = &section.table {
                 html.push_str(&table(head, rows));
             }
         }
@@ -134,11 +134,11 @@ mod tests {
         let page = Page {
             title: "a < b".into(),
             lead: "lead".into(),
-            sections: vec![Section {
+            sections: vec![ReportSection {
                 heading: "bars".into(),
                 facts: vec![("k".into(), "<v>".into())],
                 pictures: vec![bars("time", "ms", &[("x".into(), 1.0), ("y".into(), 2.0)])],
-                table: Some(Table { head: vec!["h".into()], rows: vec![vec!["c".into()]] }),
+                table: Some(ReportTable { head: vec!["h".into()], rows: vec![vec!["c".into()]] }),
             }],
         };
         let html = page.to_html();

@@ -7,35 +7,35 @@ use stark::{
 };
 
 use super::file::Format;
-use crate::exit::Usage;
+use crate::exit::UsageError;
 
 /// Log size of the largest domain.
 const LARGEST: u32 = 30;
 
 /// Rejects parameters without proofs of the statement, and names the option at fault.
-pub(crate) fn check(statement: &KnownStatement, config: PcsConfig) -> Result<(), Usage> {
-    let checked = statement.with(Parameters(config)).and_then(|checked| Ok(checked?));
-    checked.map_err(|error| Usage(told(&error, statement, config)))
+pub(crate) fn check(statement: &KnownStatement, config: PcsConfig) -> Result<(), UsageError> {
+    let checked = statement.with(ProofParameters(config)).and_then(|checked| Ok(checked?));
+    checked.map_err(|error| UsageError(told(&error, statement, config)))
 }
 
 /// Refuses what makes no file, or none that is read again.
-pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig, format: Format) -> Result<(), Usage> {
+pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig, format: Format) -> Result<(), UsageError> {
     let (columns, opened) = statement
         .with(FileSize(config))
         .and_then(|sized| sized)
-        .map_err(|error| Usage(told(&error, statement, config)))?;
+        .map_err(|error| UsageError(told(&error, statement, config)))?;
     let (most, queries) = (ProofFile::MOST_BYTES, config.fri_config.n_queries);
     if opened.saturating_mul(format.bytes_of_value()) <= most as u64 {
         return Ok(());
     }
-    Err(Usage(format!(
+    Err(UsageError(format!(
         "`--queries` with {columns} columns: expected a proof of at most {most} bytes; {queries} queries exceed that"
     )))
 }
 
-struct Parameters(PcsConfig);
+struct ProofParameters(PcsConfig);
 
-impl UseStatement for Parameters {
+impl UseStatement for ProofParameters {
     type Out = Result<(), VerifyError>;
 
     fn with<S: Statement>(self, statement: &S) -> Self::Out {
@@ -92,7 +92,7 @@ fn told(error: &FileError, statement: &KnownStatement, config: PcsConfig) -> Str
             StatementError::Lifting { .. } => {
                 let lifts = |log_size: &u32| {
                     let lifted = PcsConfig { lifting_log_size: Some(*log_size), ..config };
-                    let refused = statement.with(Parameters(lifted));
+                    let refused = statement.with(ProofParameters(lifted));
                     !matches!(refused, Ok(Err(VerifyError::Statement(StatementError::Lifting { .. }))))
                 };
                 let (least, got) = ((1..=LARGEST).find(lifts).unwrap_or(LARGEST), config.lifting_log_size.unwrap_or(0));
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn refusals_name_the_option_and_what_it_takes() {
-        let of = |statement: &KnownStatement, config| check(statement, config).err().map(|Usage(message)| message);
+        let of = |statement: &KnownStatement, config| check(statement, config).err().map(|UsageError(message)| message);
         let fibonacci = |log_rows| KnownStatement::WideFibonacci { log_rows, columns: 3 };
         let message = of(&fibonacci(28), config(3, 1, 0, None)).unwrap();
         assert_eq!(message, "`--log-blowup` with 2^28 rows: expected a whole number of 1..=2, got 3");

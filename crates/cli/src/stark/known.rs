@@ -8,7 +8,7 @@ use stark::{KnownStatement, M31};
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use super::{number::whole, trace::Trace};
-use crate::exit::Usage;
+use crate::exit::UsageError;
 
 /// Default number of columns of wide Fibonacci.
 const COLUMNS: u32 = 100;
@@ -66,10 +66,10 @@ impl AirArgs {
     ///
     /// # Errors
     /// Refuses an option that means nothing for the computation.
-    pub(crate) fn outline(&self) -> Result<KnownStatement, Usage> {
+    pub(crate) fn outline(&self) -> Result<KnownStatement, UsageError> {
         let log_rows = self.log_rows;
         if self.columns.is_some() && self.air != AirName::WideFibonacci {
-            return Err(Usage("`--columns` requires `--air wide-fibonacci`".to_owned()));
+            return Err(UsageError("`--columns` requires `--air wide-fibonacci`".to_owned()));
         }
         let most = KnownStatement::MOST_LOG_GATES;
         let none = M31::ZERO;
@@ -79,7 +79,7 @@ impl AirArgs {
                 KnownStatement::StateMachine { log_steps: [log_rows; 2], first: self.first_state() }
             }
             AirName::Plonk if log_rows > most => {
-                return Err(Usage(format!(
+                return Err(UsageError(format!(
                     "`--log-rows` of plonk: expected a whole number of 1..={most}, got {log_rows}"
                 )));
             }

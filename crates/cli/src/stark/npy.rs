@@ -11,9 +11,9 @@ use crate::{files, text::shown};
 
 /// A field element that is stored as an integer.
 #[derive(Clone, Copy)]
-struct Word(M31);
+struct StoredElement(M31);
 
-impl FromNpy for Word {
+impl FromNpy for StoredElement {
     const NAME: &'static str = "0..=2147483646";
     const TAKES_FLOATS: bool = false;
 
@@ -37,14 +37,15 @@ pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<TraceCo
     let said = || format!("reading {}", shown(&path.to_string_lossy()));
     let bytes = files::read(path).with_context(said)?;
     let NpyArray { shape, data } =
-        read_npy::<Word>(&bytes).map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)?;
+        read_npy::<StoredElement>(&bytes).map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)?;
     drop(bytes);
     let rows = 1usize << log_rows;
     if shape != [rows, columns] {
         let got = shown(&format!("{shape:?}"));
         return Err(anyhow!("the array has shape {got}, expected [{rows}, {columns}]")).with_context(said);
     }
-    let column = |place: usize| data.iter().skip(place).step_by(columns).map(|&Word(element)| element).collect();
+    let column =
+        |place: usize| data.iter().skip(place).step_by(columns).map(|&StoredElement(element)| element).collect();
     Ok((0..columns).map(column).collect())
 }
 

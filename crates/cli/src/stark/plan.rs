@@ -15,7 +15,7 @@ use super::{
     check::check, config::ConfigArgs, devices::DevicesArgs, known::AirArgs, machine::available_bytes,
     residency::ResidencyArgs,
 };
-use crate::{exit::Usage, output::print};
+use crate::{exit::UsageError, output::print};
 
 /// Compute the memory of a proof on each device, without making it.
 ///
@@ -119,9 +119,9 @@ pub(super) fn planned(
 ) -> Result<MemoryPlan> {
     match statement.with(Planning(config, residency.chosen().unwrap_or_default(), devices))? {
         Err(ProveError::Prover(error @ ProverError::Blocks { .. })) => {
-            Err(Usage(format!("`--blocks`: {error}")).into())
+            Err(UsageError(format!("`--blocks`: {error}")).into())
         }
-        Err(ProveError::Prover(error @ ProverError::Ranks { .. })) => Err(Usage(format!("{by}: {error}")).into()),
+        Err(ProveError::Prover(error @ ProverError::Ranks { .. })) => Err(UsageError(format!("{by}: {error}")).into()),
         planned => Ok(planned?),
     }
 }

@@ -28,15 +28,15 @@ use super::{
     known::{AirArgs, AirName, check_memory},
     npy,
     plan::{expect_room, planned},
-    ranks::{self, Place, RanksArgs},
+    ranks::{self, ProverRank, RanksArgs},
     residency::ResidencyArgs,
     stages::Stages,
     trace::Trace,
 };
 use crate::{
-    exit::{Usage, note},
+    exit::{UsageError, note},
     files::Named,
-    output::{Output, print},
+    output::{OutputFile, print},
     queue::{open_many, open_of_rank},
     report,
     text::shown,
@@ -108,25 +108,25 @@ struct Made {
 }
 
 /// Makes a proof and verifies it.
-struct Making<'a> {
+struct ProofMaker<'a> {
     /// Of each device one.
     queues: &'a [AnyQueue],
     /// Where others make the proof too.
-    place: Option<&'a Place>,
+    place: Option<&'a ProverRank>,
     config: PcsConfig,
     residency: ResidencyArgs,
     trace: &'a Trace,
     stages: Stages,
 }
 
-impl UseStatement for Making<'_> {
+impl UseStatement for ProofMaker<'_> {
     type Out = Result<Made>;
 
     fn with<S: Statement + Sync>(self, statement: &S) -> Result<Made> {
         let Self { queues, place, config, residency, trace, mut stages } = self;
         stages.begin("set up");
         let made = match (queues, place) {
-            ([q], Some(Place { group, .. })) => {
+            ([q], Some(ProverRank { group, .. })) => {
                 let watch: &mut (dyn FnMut(Stage) + Send) = &mut |stage| stages.begin(stage);
                 devices::prove_on(q, Arc::clone(group), config, statement, trace, Some(watch))?
             }
@@ -156,10 +156,10 @@ pub(crate) fn run(args: &ProveArgs) -> Result<()> {
 }
 
 /// Makes the proof and, unless another process does, writes the files.
-fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
+fn make(args: &ProveArgs, place: Option<&ProverRank>) -> Result<()> {
     if args.trace_npy.is_some() && args.air.air != AirName::WideFibonacci {
         let message = "`--trace-npy` requires `--air wide-fibonacci`: other statements fix the ends of their traces";
-        return Err(Usage(message.to_owned()).into());
+        return Err(UsageError(message.to_owned()).into());
     }
     let (outline, config) = (args.air.outline()?, args.config.config());
     check(&outline, config)?;
@@ -169,12 +169,15 @@ fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
         None => (args.devices.count(), "`--devices`"),
         Some(_) if args.devices.count() > 1 => return Err(one_process("--devices")),
         Some(_) if args.residency.chosen().is_some() => return Err(one_process("--blocks")),
-        Some(Place { launch, .. }) => (launch.ranks, "processes"),
+        Some(ProverRank { launch, .. }) => (launch.ranks, "processes"),
     };
     planned(&outline, config, args.residency, count, by)?;
     let files = match place {
         Some(place) if !place.is_first() => None,
-        _ => Some((Output::begin_public(&args.out)?, args.html.as_deref().map(Output::begin_public).transpose()?)),
+        _ => Some((
+            OutputFile::begin_public(&args.out)?,
+            args.html.as_deref().map(OutputFile::begin_public).transpose()?,
+        )),
     };
 
     let queues = match place {
@@ -188,9 +191,9 @@ fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
         Some(path) => (outline, from_file(path, &args.air, q.budget())?),
     };
     let stages = if files.is_some() { Stages::new("prove")? } else { Stages::silent() };
-    let making = Making { queues: &queues, place, config, residency: args.residency, trace: &trace, stages };
+    let making = ProofMaker { queues: &queues, place, config, residency: args.residency, trace: &trace, stages };
     let made = statement.with(making)??;
-    if let Some(Place { group, .. }) = place {
+    if let Some(ProverRank { group, .. }) = place {
         // Nothing is written before all have verified it.
         group.barrier(q)?;
     }
@@ -199,14 +202,15 @@ fn make(args: &ProveArgs, place: Option<&Place>) -> Result<()> {
     }
     match place {
         // All end well, or none does.
-        Some(Place { group, .. }) => Ok(group.barrier(q)?),
+        Some(ProverRank { group, .. }) => Ok(group.barrier(q)?),
         None => Ok(()),
     }
 }
 
 /// The error of an option that means nothing among several processes.
 fn one_process(option: &str) -> anyhow::Error {
-    Usage(format!("`{option}` requires a single process, but an MPI launcher started several for this proof")).into()
+    UsageError(format!("`{option}` requires a single process, but an MPI launcher started several for this proof"))
+        .into()
 }
 
 /// Writes the files and reports the result.
@@ -216,10 +220,11 @@ fn write(
     count: usize,
     statement: KnownStatement,
     made: Made,
-    output: Output,
-    html: Option<Output>,
+    output: OutputFile,
+    html: Option<OutputFile>,
 ) -> Result<()> {
-    let tell = if [Some(&output), html.as_ref()].into_iter().flatten().any(Output::is_stdout) { note } else { print };
+    let tell =
+        if [Some(&output), html.as_ref()].into_iter().flatten().any(OutputFile::is_stdout) { note } else { print };
     let size = format!("{} columns, {} cells", made.columns, made.cells);
     let file = ProofFile { statement, proof: made.proof };
     let bytes = file.to_bytes(args.format.encoding())?;
@@ -298,7 +303,7 @@ fn facts(
 
 fn page(times: &[(String, Duration)], facts: Vec<(String, String)>) -> report::Page {
     let times: Vec<_> = times.iter().map(|(stage, time)| (stage.clone(), time.as_secs_f64() * 1e3)).collect();
-    let section = report::Section {
+    let section = report::ReportSection {
         heading: "Stages".to_owned(),
         facts,
         pictures: vec![report::bars("time of each stage", "ms", &times)],

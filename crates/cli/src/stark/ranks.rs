@@ -10,7 +10,7 @@ use collective_mpi::Mpi;
 use runtime::{Launch, OpenError};
 
 use super::number::whole;
-use crate::exit::{Told, Usage};
+use crate::exit::{Told, UsageError};
 
 /// How processes make one proof together that `mpirun` or another launcher of MPI started.
 #[derive(Args, Clone, Copy, Debug)]
@@ -24,12 +24,12 @@ pub(crate) struct RanksArgs {
 
 /// This process among others that make the same proof.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct ProverRank {
     pub(super) launch: Launch,
     pub(super) group: Arc<Staged<Mpi>>,
 }
 
-impl Place {
+impl ProverRank {
     /// Whether this process writes the files and reports the result.
     pub(super) const fn is_first(&self) -> bool {
         self.launch.rank == 0
@@ -45,11 +45,15 @@ pub(super) fn is_shared() -> bool {
 /// Runs `make`, as a rank among others if a launcher of MPI started more processes than this.
 ///
 /// If one of them fails, all do, and each reports why. All must have the same `options`.
-pub(super) fn run(args: RanksArgs, options: &[String], make: impl FnOnce(Option<&Place>) -> Result<()>) -> Result<()> {
+pub(super) fn run(
+    args: RanksArgs,
+    options: &[String],
+    make: impl FnOnce(Option<&ProverRank>) -> Result<()>,
+) -> Result<()> {
     let Some(launch) = runtime::launch().map_err(OpenError::from)?.filter(|launch| launch.ranks > 1) else {
         if args.patience.is_some() {
             let message = "`--patience` requires several processes started by an MPI launcher";
-            return Err(Usage(message.to_owned()).into());
+            return Err(UsageError(message.to_owned()).into());
         }
         return make(None);
     };
@@ -57,7 +61,7 @@ pub(super) fn run(args: RanksArgs, options: &[String], make: impl FnOnce(Option<
     let name = || format!("rank {} of {}", launch.rank, launch.ranks);
     let mpi = join(launch, patience).with_context(name)?;
     let same = compare(&mpi, options);
-    let place = Place { launch, group: Arc::new(Staged::new(mpi)) };
+    let place = ProverRank { launch, group: Arc::new(Staged::new(mpi)) };
     let made = same.map_err(anyhow::Error::from).and_then(|()| make(Some(&place)));
     made.with_context(name).map_err(|error| {
         place.group.give_up();

@@ -12,11 +12,11 @@ use cuda_backend::{CudaQueue, ModuleText};
 use device_trials::{GUARDED, PROGRAMS, Text};
 use runtime::{Choice, Settings};
 
-use self::trial::{Failure, Trial};
+use self::trial::{Trial, TrialFailure};
 use crate::{
     args::TrialsArgs,
-    conformance::{Event, Run, Show, Verdict},
-    exit::Usage,
+    conformance::{CaseRun, ConformanceEvent, Show, Verdict},
+    exit::UsageError,
 };
 
 /// The one condition of trials, as events name it.
@@ -28,11 +28,11 @@ pub(crate) fn run(args: &TrialsArgs) -> Result<()> {
     let choice = match args.backend.or(settings.backend) {
         Some(Choice::Sim) => Choice::Sim,
         Some(Choice::Gpu) => Choice::Gpu,
-        _ => return Err(Usage("trials need a device: `--backend gpu` or `--backend sim`".to_owned()).into()),
+        _ => return Err(UsageError("trials need a device: `--backend gpu` or `--backend sim`".to_owned()).into()),
     };
     let trials = trial::chosen(&args.filter, choice);
     if trials.is_empty() {
-        return Err(Usage(format!("no kernel of the trials contains `{}`", args.filter)).into());
+        return Err(UsageError(format!("no kernel of the trials contains `{}`", args.filter)).into());
     }
     let queue = runtime::cuda_queue(&settings, choice, [PROGRAMS, GUARDED].map(module).into())?;
     let mut show = Show::new(args.events.as_deref(), true)?;
@@ -49,7 +49,7 @@ fn module(text: Text) -> ModuleText {
 
 /// Runs trials in turn, as long as there is a device, and reports what happens.
 fn follow(queue: CudaQueue, choice: Choice, trials: &[Trial], show: &mut Show) -> Result<()> {
-    show.tell(&Event::Opened {
+    show.tell(&ConformanceEvent::Opened {
         status: choice.name().to_owned(),
         device: queue.caps().device.clone(),
         path: queue.caps().path.clone(),
@@ -59,25 +59,25 @@ fn follow(queue: CudaQueue, choice: Choice, trials: &[Trial], show: &mut Show) -
     })?;
     for (number, trial) in trials.iter().enumerate() {
         let op = trial.kernel.to_owned();
-        let run = Run { run: number, condition: CONDITION.to_owned(), op: op.clone(), case: trial.case() };
-        show.tell(&Event::Begins(run.clone()))?;
+        let run = CaseRun { run: number, condition: CONDITION.to_owned(), op: op.clone(), case: trial.case() };
+        show.tell(&ConformanceEvent::Begins(run.clone()))?;
         let start = Instant::now();
         let failure = trial.run(&queue).err();
         let seconds = start.elapsed().as_secs_f64();
-        let verdict = failure.as_ref().map_or(Verdict::Passed, Failure::verdict);
+        let verdict = failure.as_ref().map_or(Verdict::Passed, TrialFailure::verdict);
         let reason = failure.map(|failure| failure.to_string());
-        show.tell(&Event::Ends { run, seconds, verdict, reason })?;
+        show.tell(&ConformanceEvent::Ends { run, seconds, verdict, reason })?;
         let runs = trials.len() - number - 1;
         if verdict == Verdict::Lost {
             if runs > 0 {
-                show.tell(&Event::NotRun { op, runs, reason: "the device is lost".to_owned() })?;
+                show.tell(&ConformanceEvent::NotRun { op, runs, reason: "the device is lost".to_owned() })?;
             }
             break;
         }
     }
     drop(queue);
     for text in runtime::simulator_reports() {
-        show.tell(&Event::Driver { text })?;
+        show.tell(&ConformanceEvent::Driver { text })?;
     }
-    show.tell(&Event::Closed)
+    show.tell(&ConformanceEvent::Closed)
 }

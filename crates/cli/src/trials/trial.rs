@@ -18,11 +18,11 @@ const SIMULATED_INPUTS: usize = 96;
 pub(super) struct Trial {
     /// Name of the kernel, or of the module.
     pub(super) kernel: &'static str,
-    task: Task,
+    task: TrialTask,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Task {
+enum TrialTask {
     /// To compile the module of this name.
     Compile,
     /// To run every program of a family on this number of inputs.
@@ -33,13 +33,13 @@ enum Task {
 
 /// What was wrong.
 #[derive(Clone, Debug)]
-pub(super) enum Failure {
+pub(super) enum TrialFailure {
     Wrong(Wrong),
     Module(ModuleError),
     Backend(BackendError),
 }
 
-impl Failure {
+impl TrialFailure {
     pub(super) fn verdict(&self) -> Verdict {
         match self {
             Self::Backend(BackendError::DeviceLost { .. })
@@ -49,7 +49,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for TrialFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wrong(wrong) => wrong.fmt(f),
@@ -59,19 +59,19 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<Wrong> for Failure {
+impl From<Wrong> for TrialFailure {
     fn from(wrong: Wrong) -> Self {
         Self::Wrong(wrong)
     }
 }
 
-impl From<ModuleError> for Failure {
+impl From<ModuleError> for TrialFailure {
     fn from(error: ModuleError) -> Self {
         Self::Module(error)
     }
 }
 
-impl From<BackendError> for Failure {
+impl From<BackendError> for TrialFailure {
     fn from(error: BackendError) -> Self {
         Self::Backend(error)
     }
@@ -81,16 +81,16 @@ impl From<BackendError> for Failure {
 pub(super) fn chosen(filter: &str, choice: Choice) -> Vec<Trial> {
     let inputs = if choice == Choice::Sim { SIMULATED_INPUTS } else { INPUTS };
     let programs = FAMILIES.into_iter().flat_map(|family| {
-        let task = move |arrangement| Task::Programs(family, arrangement, inputs);
+        let task = move |arrangement| TrialTask::Programs(family, arrangement, inputs);
         Arrangement::ALL.map(|arrangement| Trial { kernel: family.kernel, task: task(arrangement) })
     });
     let canaries = CANARIES.into_iter().flat_map(|canary| {
-        canary.lengths.map(|words| Trial { kernel: canary.kernel, task: Task::Canary(canary, words) })
+        canary.lengths.map(|words| Trial { kernel: canary.kernel, task: TrialTask::Canary(canary, words) })
     });
     let after_compiling = |module, trials: &mut dyn Iterator<Item = Trial>| -> Vec<Trial> {
         let mut chosen: Vec<_> = trials.filter(|trial| trial.kernel.contains(filter)).collect();
         if !chosen.is_empty() {
-            chosen.insert(0, Trial { kernel: module, task: Task::Compile });
+            chosen.insert(0, Trial { kernel: module, task: TrialTask::Compile });
         }
         chosen
     };
@@ -101,28 +101,33 @@ impl Trial {
     /// The trial in words.
     pub(super) fn case(&self) -> String {
         match self.task {
-            Task::Compile => "compiled by the driver".to_owned(),
-            Task::Programs(_, arrangement, inputs) => format!("{inputs} inputs, {}", arrangement.name()),
-            Task::Canary(_, words) => format!("{words} words"),
+            TrialTask::Compile => "compiled by the driver".to_owned(),
+            TrialTask::Programs(_, arrangement, inputs) => format!("{inputs} inputs, {}", arrangement.name()),
+            TrialTask::Canary(_, words) => format!("{words} words"),
         }
     }
 
     /// Runs it and compares its results with the host's.
-    pub(super) fn run(&self, queue: &CudaQueue) -> Result<(), Failure> {
+    pub(super) fn run(&self, queue: &CudaQueue) -> Result<(), TrialFailure> {
         match self.task {
-            Task::Compile => {
+            TrialTask::Compile => {
                 for module in queue.compile(self.kernel)? {
                     module.outcome?;
                 }
                 Ok(())
             }
-            Task::Programs(family, arrangement, inputs) => run_programs(queue, &family, arrangement, inputs),
-            Task::Canary(canary, words) => run_canary(queue, &canary, words),
+            TrialTask::Programs(family, arrangement, inputs) => run_programs(queue, &family, arrangement, inputs),
+            TrialTask::Canary(canary, words) => run_canary(queue, &canary, words),
         }
     }
 }
 
-fn run_programs(queue: &CudaQueue, family: &Family, arrangement: Arrangement, inputs: usize) -> Result<(), Failure> {
+fn run_programs(
+    queue: &CudaQueue,
+    family: &Family,
+    arrangement: Arrangement,
+    inputs: usize,
+) -> Result<(), TrialFailure> {
     let work = family.work(arrangement, inputs);
     let programs: Vec<_> = work.iter().map(|work| work.program).collect();
     let inputs: Vec<_> = work.iter().flat_map(|work| work.input).collect();
@@ -132,7 +137,7 @@ fn run_programs(queue: &CudaQueue, family: &Family, arrangement: Arrangement, in
     Ok(family.judge(&work, &queue.download(&results)?)?)
 }
 
-fn run_canary(queue: &CudaQueue, canary: &Canary, words: u32) -> Result<(), Failure> {
+fn run_canary(queue: &CudaQueue, canary: &Canary, words: u32) -> Result<(), TrialFailure> {
     let from = queue.upload(&Canary::input(words))?;
     let mut to = queue.zeros::<u32>(words as usize)?;
     launch_canary(queue, canary.kernel, from.view(), &to.view_mut())?;
@@ -155,10 +160,10 @@ mod tests {
     #[test]
     fn a_lost_device_is_told_apart_from_wrong_results() {
         let wrong = Wrong { wrong: 1, all: 2, first: "word 0".to_owned() };
-        assert_eq!(Failure::from(wrong).verdict(), Verdict::Failed);
+        assert_eq!(TrialFailure::from(wrong).verdict(), Verdict::Failed);
         let lost = || BackendError::DeviceLost { cause: "trap".to_owned(), in_flight: Vec::new() };
-        assert_eq!(Failure::from(lost()).verdict(), Verdict::Lost);
+        assert_eq!(TrialFailure::from(lost()).verdict(), Verdict::Lost);
         let load = ModuleError::Load { module: "m".to_owned(), reason: lost(), log: String::new() };
-        assert_eq!(Failure::from(load).verdict(), Verdict::Lost);
+        assert_eq!(TrialFailure::from(load).verdict(), Verdict::Lost);
     }
 }

@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::model::positions;
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short, spec::BATCHES};
 
 /// The element at a position of four planes of `len` words.
 fn element(planes: &[M31], len: usize, position: usize) -> QM31 {
@@ -23,7 +23,7 @@ fn write(planes: &mut [M31], len: usize, position: usize, value: QM31) {
 
 fn expect_columns(q: &Conditioned, log_rows: u32, columns: u32, zeros: &[usize]) -> Result<(), Failure> {
     let (len, width) = (1usize << log_rows, columns as usize);
-    let mut stream = Stream::new(u64::from(log_rows) << 32 | u64::from(columns));
+    let mut stream = ElementStream::new(u64::from(log_rows) << 32 | u64::from(columns));
     let mut fractions = stream.column(8 * len * width);
     for &position in zeros {
         let denominators = &mut fractions[8 * len * (position % width) + 4 * len..];
@@ -80,7 +80,7 @@ pub(super) fn logup_columns() -> OpSpec {
 }
 
 fn expect_added(q: &Conditioned, log_small: u32, log_large: u32) -> Result<(), Failure> {
-    let mut stream = Stream::new(u64::from(log_small << 8 | log_large));
+    let mut stream = ElementStream::new(u64::from(log_small << 8 | log_large));
     let (small, mut large) = (stream.column(4 << log_small), stream.column(4 << log_large));
     let mut sums = q.upload(&large)?;
     for (at, value) in large.iter_mut().enumerate() {
@@ -111,7 +111,7 @@ pub(super) fn add_lifted() -> OpSpec {
 }
 
 fn expect_powers(q: &Conditioned, count: u32) -> Result<(), Failure> {
-    let base = Stream::new(u64::from(count)).qm31();
+    let base = ElementStream::new(u64::from(count)).qm31();
     let mut expected: Vec<QM31> =
         (0..count).scan(QM31::ONE, |power, _| Some(core::mem::replace(power, *power * base))).collect();
     for descending in [0, 1] {

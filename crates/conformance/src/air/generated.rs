@@ -16,7 +16,7 @@ use stark_airs::{
 };
 
 use super::model::positions;
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, circle::model::Stream};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, circle::model::ElementStream};
 
 /// Generates the columns of one component from its inputs, both in stored order.
 fn made<G: Generator>(
@@ -72,7 +72,7 @@ fn gathered(
 }
 
 /// Makes the traces of all components.
-struct Making<'q> {
+struct TraceMaker<'q> {
     q: &'q Conditioned,
     /// By slot of any component.
     preprocessed: &'q [Vec<M31>],
@@ -81,7 +81,7 @@ struct Making<'q> {
     components: Result<Vec<Option<TraceColumns>>, Failure>,
 }
 
-impl<'w> WitnessVisitor<'w> for Making<'_> {
+impl<'w> WitnessVisitor<'w> for TraceMaker<'_> {
     fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
         let Ok(components) = &mut self.components else { return };
         match made(self.q, generator, inputs, &mut self.counters) {
@@ -117,9 +117,9 @@ fn expect_made_with(
     trace: &[TraceColumns],
 ) -> Result<(), Failure> {
     // The counters of all Blake2s lookup tables together.
-    let mut making = Making { q, preprocessed, counters: q.zeros(0x1_4500)?, components: Ok(Vec::new()) };
+    let mut making = TraceMaker { q, preprocessed, counters: q.zeros(0x1_4500)?, components: Ok(Vec::new()) };
     witness.generators(&mut making);
-    let Making { counters, components, .. } = making;
+    let TraceMaker { counters, components, .. } = making;
     let components = components?;
     Failure::unless_equal(&[trace.len() as u32], &[components.len() as u32])?;
     let mut first = 0;
@@ -144,14 +144,14 @@ fn expect_made_with(
 }
 
 fn fibonacci(q: &Conditioned, log_rows: u32, columns: u32) -> Result<(), Failure> {
-    let mut stream = Stream::new(u64::from(columns << 8 | log_rows));
+    let mut stream = ElementStream::new(u64::from(columns << 8 | log_rows));
     let seeds: Vec<[M31; 2]> = stream.column(2 << log_rows).as_chunks().0.to_vec();
     let air = WideFibonacci::new(log_rows, columns)?;
     expect_made(q, &air.seeds(&seeds)?, &air.trace(&seeds)?)
 }
 
 fn machine(q: &Conditioned, log_steps: [u32; 2]) -> Result<(), Failure> {
-    let mut stream = Stream::new(u64::from(log_steps[0] << 8 | log_steps[1]));
+    let mut stream = ElementStream::new(u64::from(log_steps[0] << 8 | log_steps[1]));
     let [x, y] = [stream.word(), stream.word()].map(M31::from_u64);
     // The first coordinate passes the end of the field as well.
     for first in [[x, y], [-M31::ONE, M31::ZERO]] {
@@ -162,7 +162,7 @@ fn machine(q: &Conditioned, log_steps: [u32; 2]) -> Result<(), Failure> {
 }
 
 fn poseidon2(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
-    let words = Stream::new(u64::from(log_rows)).column(16);
+    let words = ElementStream::new(u64::from(log_rows)).column(16);
     let first = core::array::from_fn(|k| words[k]);
     let ((chain, trace), (same, states)) =
         (Poseidon2Chain::run(log_rows, first)?, Poseidon2Chain::states(log_rows, first)?);
@@ -173,7 +173,7 @@ fn poseidon2(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
 }
 
 fn blake2s(q: &Conditioned, log_blocks: u32) -> Result<(), Failure> {
-    let mut stream = Stream::new(u64::from(log_blocks));
+    let mut stream = ElementStream::new(u64::from(log_blocks));
     let blocks: Vec<_> = (0..1 << log_blocks).map(|_| core::array::from_fn(|_| stream.word() as u32)).collect();
     let ((hash, trace), (same, states)) = (Blake2s::run(&blocks)?, Blake2s::states(&blocks)?);
     if hash != same {
@@ -183,7 +183,7 @@ fn blake2s(q: &Conditioned, log_blocks: u32) -> Result<(), Failure> {
 }
 
 fn plonk(q: &Conditioned, gates: u32) -> Result<(), Failure> {
-    let mut stream = Stream::new(u64::from(gates));
+    let mut stream = ElementStream::new(u64::from(gates));
     let plonk = Plonk::evaluate(Circuit::sample(gates)?, stream.column(2))?;
     expect_made_with(q, &plonk.preprocessed_values(), &plonk.wires(), &plonk.trace())
 }
@@ -209,7 +209,7 @@ impl Generator for Neighbours {
 
 fn neighbours(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
     let rows = 1usize << log_rows;
-    let mut stream = Stream::new(u64::from(log_rows));
+    let mut stream = ElementStream::new(u64::from(log_rows));
     let inputs = [stream.column(rows), stream.column(rows)];
     let positions = positions(log_rows);
     let mut expected = vec![vec![M31::ZERO; rows]; 4];

@@ -5,10 +5,10 @@ use core_types::{
     params::air::{AirParams, Instruction, MaskAt, Opcode},
 };
 
-use crate::circle::model::Stream;
+use crate::circle::model::ElementStream;
 
 /// A program with all of its inputs.
-pub(super) struct Job {
+pub(super) struct ProgramInputs {
     pub(super) params: AirParams,
     pub(super) instructions: Vec<Instruction>,
     pub(super) masks: Vec<MaskAt>,
@@ -19,7 +19,7 @@ pub(super) struct Job {
 
 /// The dimensions of a random program.
 #[derive(Clone, Copy)]
-pub(super) struct Size {
+pub(super) struct ProgramSize {
     pub(super) log_rows: u32,
     pub(super) log_size: u32,
     pub(super) registers: u32,
@@ -41,11 +41,11 @@ pub(super) fn positions(log_size: u32) -> Vec<usize> {
     positions
 }
 
-impl Job {
+impl ProgramInputs {
     /// Builds a random program from the first `opcodes` opcodes; all of its operands exist.
-    pub(super) fn random(size: Size, opcodes: usize, seed: u64) -> Self {
-        let Size { log_rows, log_size, registers, outputs, steps } = size;
-        let mut stream = Stream::new(seed);
+    pub(super) fn random(size: ProgramSize, opcodes: usize, seed: u64) -> Self {
+        let ProgramSize { log_rows, log_size, registers, outputs, steps } = size;
+        let mut stream = ElementStream::new(seed);
         let columns = 4;
         // Columns stand anywhere, one word after each.
         let len = 1u64 << log_size;

@@ -11,12 +11,12 @@ use core_types::{
     params::air::{AirParams, Instruction, MaskAt, Opcode},
 };
 
-use super::model::{Job, Size, positions};
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short};
+use super::model::{ProgramInputs, ProgramSize, positions};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short};
 
-fn expect_sums(q: &Conditioned, size: Size, seed: u64) -> Result<(), Failure> {
-    let job = Job::random(size, Opcode::OF_FIELDS, seed);
-    let mut stream = Stream::new(seed + 1);
+fn expect_sums(q: &Conditioned, size: ProgramSize, seed: u64) -> Result<(), Failure> {
+    let job = ProgramInputs::random(size, Opcode::OF_FIELDS, seed);
+    let mut stream = ElementStream::new(seed + 1);
     let powers: Vec<QM31> = (0..size.outputs).map(|_| stream.qm31()).collect();
     let vanishing_inverses = stream.column(1 << (size.log_size - size.log_rows));
     let len = 1usize << size.log_size;
@@ -44,11 +44,11 @@ fn expect_sums(q: &Conditioned, size: Size, seed: u64) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &q.download(&sums)?)
 }
 
-fn expect_fractions(q: &Conditioned, size: Size, seed: u64) -> Result<(), Failure> {
-    let job = Job::random(size, Opcode::OF_FIELDS, seed);
+fn expect_fractions(q: &Conditioned, size: ProgramSize, seed: u64) -> Result<(), Failure> {
+    let job = ProgramInputs::random(size, Opcode::OF_FIELDS, seed);
     let len = 1usize << size.log_size;
     let positions = positions(size.log_size);
-    let mut expected = Stream::new(seed + 1).column(4 * len * size.outputs as usize);
+    let mut expected = ElementStream::new(seed + 1).column(4 * len * size.outputs as usize);
     let (values, challenges) = (q.upload(&job.values)?, q.upload(&job.challenges)?);
     let mut fractions = q.upload(&expected)?;
     for position in 0..len {
@@ -71,18 +71,21 @@ fn expect_fractions(q: &Conditioned, size: Size, seed: u64) -> Result<(), Failur
 }
 
 /// A program of moderate size.
-pub(super) const fn moderate(log_rows: u32, log_size: u32) -> Size {
-    Size { log_rows, log_size, registers: 20, outputs: 5, steps: 60 }
+pub(super) const fn moderate(log_rows: u32, log_size: u32) -> ProgramSize {
+    ProgramSize { log_rows, log_size, registers: 20, outputs: 5, steps: 60 }
 }
 
 /// Programs of other sizes, by name.
-pub(super) const SIZES: [(&str, Size); 6] = [
-    ("a few steps on four registers", Size { log_rows: 3, log_size: 4, registers: 4, outputs: 1, steps: 9 }),
-    ("one step", Size { log_rows: 1, log_size: 1, registers: 5, outputs: 1, steps: 1 }),
-    ("more registers than shared memory has", Size { log_rows: 4, log_size: 4, registers: 130, outputs: 3, steps: 90 }),
-    ("300 steps", Size { log_rows: 5, log_size: 5, registers: 40, outputs: 50, steps: 300 }),
-    ("registers by the hundred", Size { log_rows: 8, log_size: 8, registers: 400, outputs: 9, steps: 900 }),
-    ("registers by the thousand", Size { log_rows: 4, log_size: 4, registers: 5000, outputs: 9, steps: 3000 }),
+pub(super) const SIZES: [(&str, ProgramSize); 6] = [
+    ("a few steps on four registers", ProgramSize { log_rows: 3, log_size: 4, registers: 4, outputs: 1, steps: 9 }),
+    ("one step", ProgramSize { log_rows: 1, log_size: 1, registers: 5, outputs: 1, steps: 1 }),
+    (
+        "more registers than shared memory has",
+        ProgramSize { log_rows: 4, log_size: 4, registers: 130, outputs: 3, steps: 90 },
+    ),
+    ("300 steps", ProgramSize { log_rows: 5, log_size: 5, registers: 40, outputs: 50, steps: 300 }),
+    ("registers by the hundred", ProgramSize { log_rows: 8, log_size: 8, registers: 400, outputs: 9, steps: 900 }),
+    ("registers by the thousand", ProgramSize { log_rows: 4, log_size: 4, registers: 5000, outputs: 9, steps: 3000 }),
 ];
 
 pub(super) fn evaluate() -> OpSpec {
@@ -99,7 +102,7 @@ pub(super) fn evaluate() -> OpSpec {
         cases.push(case.on_elements(size.steps as u64 * 32));
     }
     cases.push(Case::new("no steps", |q| {
-        expect_sums(q, Size { log_rows: 3, log_size: 3, registers: 4, outputs: 0, steps: 0 }, 1)
+        expect_sums(q, ProgramSize { log_rows: 3, log_size: 3, registers: 4, outputs: 0, steps: 0 }, 1)
     }));
     cases.push(Case::new("2^15 positions", |q| expect_sums(q, moderate(14, 15), 3)).on_elements(1 << 20));
     cases.push(Case::new("what is not there is refused", |q| {
@@ -120,7 +123,7 @@ pub(super) fn fractions() -> OpSpec {
         cases.push(Case::new(name, move |q| expect_fractions(q, size, u64::from(log_rows))));
     }
     for (name, size) in SIZES {
-        let size = Size { log_rows: size.log_size, ..size };
+        let size = ProgramSize { log_rows: size.log_size, ..size };
         cases.push(Case::new(name, move |q| expect_fractions(q, size, 1)).on_elements(size.steps as u64 * 32));
     }
     cases.push(Case::new("2^15 rows", |q| expect_fractions(q, moderate(15, 15), 3)).on_elements(1 << 20));

@@ -14,7 +14,7 @@ use core_types::{
 use stark_air::{HostTrace, MaskSource, Recorded, check_trace};
 
 use super::model::positions;
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream};
 
 const PAIR: Relation = Relation::new(0, 2);
 const ALONE: Relation = Relation::new(PAIR.slots(), 1);
@@ -50,7 +50,7 @@ fn expect_satisfied(q: &Conditioned, log_rows: u32, per_column: u32) -> Result<(
     let recorded = Recorded::new(&air).map_err(|error| Failure::Broken(error.to_string()))?;
     let Some(program) = recorded.fraction_program() else { return Err(Failure::Broken("no look-ups".into())) };
     let len = 1usize << log_rows;
-    let mut stream = Stream::new(u64::from(log_rows * 8 + per_column));
+    let mut stream = ElementStream::new(u64::from(log_rows * 8 + per_column));
     // Two columns of the trace and the preprocessed one, as they are stored.
     let values = stream.column(3 * len);
     let challenges: Vec<QM31> = (0..recorded.challenges()).map(|_| stream.qm31()).collect();

@@ -16,14 +16,14 @@ use core_types::{
 };
 
 use super::{
-    model::{Job, Size, positions, row},
+    model::{ProgramInputs, ProgramSize, positions, row},
     programs::{SIZES, moderate, step},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short};
 
 /// A random program without challenges, whose outputs are of the base field.
-fn job(size: Size, seed: u64) -> Job {
-    let mut job = Job::random(size, Opcode::ALL.len(), seed);
+fn job(size: ProgramSize, seed: u64) -> ProgramInputs {
+    let mut job = ProgramInputs::random(size, Opcode::ALL.len(), seed);
     for step in &mut job.instructions {
         step.opcode = match Opcode::ALL[usize::from(step.opcode)] {
             Opcode::Challenge => Opcode::Constant,
@@ -35,16 +35,16 @@ fn job(size: Size, seed: u64) -> Job {
 }
 
 /// A third of the outputs are counted.
-fn expect_columns(q: &Conditioned, size: Size, seed: u64) -> Result<(), Failure> {
+fn expect_columns(q: &Conditioned, size: ProgramSize, seed: u64) -> Result<(), Failure> {
     expect_rows(q, size, size.outputs - size.outputs / 3, seed)
 }
 
-fn expect_rows(q: &Conditioned, size: Size, columns: u32, seed: u64) -> Result<(), Failure> {
+fn expect_rows(q: &Conditioned, size: ProgramSize, columns: u32, seed: u64) -> Result<(), Failure> {
     let job = job(size, seed);
     let len = 1usize << size.log_size;
     let positions = positions(size.log_size);
     let outputs = AirColumnsParams { columns, counters: 1 << 12 };
-    let mut expected = Stream::new(seed + 1).column(len * outputs.columns as usize);
+    let mut expected = ElementStream::new(seed + 1).column(len * outputs.columns as usize);
     let mut counted: Vec<u32> = (0..outputs.counters).map(|counter| counter.wrapping_mul(0x9e37_79b9)).collect();
     let (inputs, mut columns, mut counters) = (q.upload(&job.values)?, q.upload(&expected)?, q.upload(&counted)?);
     for position in 0..len {
@@ -79,12 +79,12 @@ pub(super) fn columns() -> OpSpec {
         cases.push(Case::new(name, move |q| expect_columns(q, size, u64::from(log_rows))));
     }
     for (name, size) in SIZES {
-        let size = Size { log_rows: size.log_size, ..size };
+        let size = ProgramSize { log_rows: size.log_size, ..size };
         let case = Case::new(name, move |q| (0..3).try_for_each(|seed| expect_columns(q, size, seed)));
         cases.push(case.on_elements(size.steps as u64 * 32));
     }
     cases.push(Case::new("no steps", |q| {
-        expect_columns(q, Size { log_rows: 3, log_size: 3, registers: 4, outputs: 2, steps: 0 }, 1)
+        expect_columns(q, ProgramSize { log_rows: 3, log_size: 3, registers: 4, outputs: 2, steps: 0 }, 1)
     }));
     cases.push(Case::new("nothing but counters", |q| expect_rows(q, moderate(6, 6), 0, 2)));
     cases.push(Case::new("nothing but columns", |q| expect_rows(q, moderate(6, 6), 5, 2)));
@@ -135,7 +135,7 @@ pub(super) fn row_numbers() -> OpSpec {
 fn expect_counters(q: &Conditioned, log_rows: u32, columns: u32) -> Result<(), Failure> {
     let rows = 1usize << log_rows;
     let mut counters: Vec<u32> =
-        Stream::new(u64::from(log_rows)).column(rows * columns as usize).into_iter().map(M31::word).collect();
+        ElementStream::new(u64::from(log_rows)).column(rows * columns as usize).into_iter().map(M31::word).collect();
     // Sums beyond the field.
     counters[0] = u32::MAX;
     counters[1] = P;
@@ -183,7 +183,7 @@ pub(super) fn counter_columns() -> OpSpec {
 
 /// Keys are numbers below `bound`, all over the table and beyond it.
 fn expect_gathered(q: &Conditioned, log_rows: u32, words: u32, bound: u32) -> Result<(), Failure> {
-    let mut stream = Stream::new(u64::from(words ^ bound) << 5 | u64::from(log_rows));
+    let mut stream = ElementStream::new(u64::from(words ^ bound) << 5 | u64::from(log_rows));
     let table = stream.column(words as usize);
     let mut keys: Vec<u32> = (0..1 << log_rows).map(|_| (stream.word() % u64::from(bound)) as u32).collect();
     // The last word, and the one after it.

@@ -6,12 +6,12 @@ use backend_api::{
 };
 use core_types::params::channel::ChannelQueriesParams;
 
-use super::model::Model;
+use super::model::TranscriptModel;
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Draws challenges twice from one transcript, whose draws are counted on.
 fn expect_challenges(q: &Conditioned, seed: u32, count: usize) -> Result<(), Failure> {
-    let mut model = Model::used(seed);
+    let mut model = TranscriptModel::used(seed);
     let mut channel = q.upload(&[model.state()])?;
     for _ in 0..2 {
         let mut challenges = q.zeros(count)?;
@@ -33,7 +33,7 @@ pub(super) fn challenges() -> OpSpec {
 
 /// Draws positions twice from one transcript, whose draws are counted on.
 fn expect_positions(q: &Conditioned, log_size: u32, queries: u32) -> Result<(), Failure> {
-    let mut model = Model::used(log_size + queries);
+    let mut model = TranscriptModel::used(log_size + queries);
     let mut channel = q.upload(&[model.state()])?;
     let params = ChannelQueriesParams { log_size, queries };
     for _ in 0..2 {

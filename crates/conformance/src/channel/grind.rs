@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::channel::ChannelGrindParams;
 
-use super::model::Model;
+use super::model::TranscriptModel;
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
 /// Transcripts whose nonces are looked for with each number of bits.
@@ -15,7 +15,7 @@ const TRANSCRIPTS: u32 = 6;
 /// Finds the nonces of some transcripts, which stay as they are.
 fn expect_first_nonces(q: &Conditioned, bits: u32, transcripts: u32) -> Result<(), Failure> {
     for seed in 0..transcripts {
-        let model = Model::used(100 * bits + seed);
+        let model = TranscriptModel::used(100 * bits + seed);
         let (channel, mut nonce) = (q.upload(&[model.state()])?, q.upload(&[u32::MAX; 2])?);
         q.channel_grind(ChannelGrind {
             params: &ChannelGrindParams { bits },

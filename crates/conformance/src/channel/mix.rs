@@ -10,7 +10,7 @@ use core_types::{
     params::channel::ChannelState,
 };
 
-use super::model::{Model, random_words};
+use super::model::{TranscriptModel, random_words};
 use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Counts around the words of a block, and large ones.
@@ -106,7 +106,7 @@ impl Absorbed for u32 {
 
 /// Absorbs messages of these lengths on one transcript, drawing challenges after each.
 fn expect_absorbed<S: Absorbed>(q: &Conditioned, seed: u32, messages: &[(usize, usize)]) -> Result<(), Failure> {
-    let mut model = Model::used(seed);
+    let mut model = TranscriptModel::used(seed);
     let mut channel = q.upload(&[model.state()])?;
     let (mut expected, mut got) = (Vec::new(), Vec::new());
     for (salt, &(count, draws)) in (seed..).zip(messages) {

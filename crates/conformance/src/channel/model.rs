@@ -9,12 +9,12 @@ use core_types::{
 
 /// A transcript.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Model {
+pub(super) struct TranscriptModel {
     digest: [u8; 32],
     draws: u32,
 }
 
-impl Model {
+impl TranscriptModel {
     /// A transcript that was used before: a digest for each seed, and some draws.
     pub(super) fn used(seed: u32) -> Self {
         Self { digest: hash(&[&seed.to_le_bytes()]), draws: seed % 5 }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn draws_are_those_published() {
         // Of stwo 2.3's Blake2s channel, after it absorbed 1, 2 and 3.
-        let mut model = Model::default();
+        let mut model = TranscriptModel::default();
         model.mix(&[1, 2, 3]);
         let felt = |words: [u32; 4]| QM31::from_coordinates(words.map(M31::from_u32));
         assert_eq!(model.draw(1), [felt([807_610_791, 2_097_869_073, 376_334_573, 1_057_186_329])]);

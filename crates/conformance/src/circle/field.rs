@@ -13,7 +13,7 @@ use core_types::{
 };
 use stark_fft::{FftError, Invertible, batch_inverse as inverses_of};
 
-use super::model::{Stream, value_at};
+use super::model::{ElementStream, value_at};
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 fn evaluated(
@@ -35,7 +35,7 @@ fn evaluated(
 }
 
 fn expect_at_random_point(q: &Conditioned, log_size: u32, columns: u32) -> Result<(), Failure> {
-    let mut stream = Stream::new(u64::from(log_size) << 32 | u64::from(columns));
+    let mut stream = ElementStream::new(u64::from(log_size) << 32 | u64::from(columns));
     let (coefficients, point) = (stream.column((columns as usize) << log_size), stream.point());
     let expected: Vec<QM31> = coefficients.chunks(1 << log_size).map(|column| value_at(column, point)).collect();
     Failure::unless_equal(&expected, &evaluated(q, log_size, columns, &coefficients, point)?)
@@ -55,7 +55,7 @@ pub(super) fn eval_at_point() -> OpSpec {
     }
     cases.push(Case::new("greatest words", |q| {
         let greatest = vec![-M31::ONE; 1 << 10];
-        let point = Stream::new(3).point();
+        let point = ElementStream::new(3).point();
         Failure::unless_equal(&[value_at(&greatest, point)], &evaluated(q, 10, 1, &greatest, point)?)
     }));
     OpSpec { op: "circle.eval_at_point", cases }.refusing_short("circle_eval_at_point", short_circle_eval_at_point)
@@ -86,7 +86,7 @@ pub(super) fn batch_inverse() -> OpSpec {
     let mut cases = Vec::new();
     for len in [0, 1, 2, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097, 100_000] {
         cases.push(Case::new(format!("{len} elements"), move |q| {
-            let mut stream = Stream::new(len as u64);
+            let mut stream = ElementStream::new(len as u64);
             let base: Vec<M31> = (0..len).map(|_| M31::from_u32(1 + stream.word() as u32 % 0x7fff_fffe)).collect();
             let secure: Vec<QM31> = (0..len).map(|_| stream.qm31() + QM31::from(M31::ONE)).collect();
             let secure: Vec<QM31> = secure.into_iter().map(|x| if x == QM31::ZERO { QM31::ONE } else { x }).collect();

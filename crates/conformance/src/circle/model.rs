@@ -6,9 +6,9 @@ use core_types::{
 };
 
 /// A deterministic stream of test elements (SplitMix64).
-pub(crate) struct Stream(u64);
+pub(crate) struct ElementStream(u64);
 
-impl Stream {
+impl ElementStream {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }

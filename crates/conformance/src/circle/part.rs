@@ -12,7 +12,7 @@ use core_types::{
 };
 
 use super::{
-    model::{Stream, stored_point, value_at},
+    model::{ElementStream, stored_point, value_at},
     transform::{interpolated, tree},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
@@ -36,7 +36,7 @@ fn interpolated_part(q: &Conditioned, params: CirclePartParams, values: &[M31]) 
 /// Compares at every point of a small part; otherwise at the first, the last and random points.
 fn hold(q: &Conditioned, params: CirclePartParams) -> Result<(), Failure> {
     let CirclePartParams { log_size, log_domain, columns } = params;
-    let mut stream = Stream::new(u64::from(log_size << 8 | log_domain));
+    let mut stream = ElementStream::new(u64::from(log_size << 8 | log_domain));
     let values = stream.column((columns as usize) << log_size);
     let coefficients = interpolated_part(q, params, &values)?;
     let len = 1usize << log_size;
@@ -82,7 +82,7 @@ pub(super) fn interpolate_part() -> OpSpec {
     }
     cases.push(Case::new("a whole domain, as interpolation of it", |q| {
         for log_size in (1..=9).chain([13]) {
-            let values = Stream::new(31).column(3 << log_size);
+            let values = ElementStream::new(31).column(3 << log_size);
             let params = CirclePartParams { log_size, log_domain: log_size, columns: 3 };
             Failure::unless_equal(&interpolated(q, log_size, 3, &values)?, &interpolated_part(q, params, &values)?)?;
         }

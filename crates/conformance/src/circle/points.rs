@@ -12,7 +12,7 @@ use core_types::{
     params::{columns::ColumnAt, deep::SampleAt},
 };
 
-use super::model::{Stream, value_at};
+use super::model::{ElementStream, value_at};
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// The operands of one case.
@@ -31,7 +31,7 @@ impl Input {
             columns.push(ColumnAt::new(end, log_len));
             end += (1 << log_len) + 1;
         }
-        let mut stream = Stream::new(end << 8 | points as u64);
+        let mut stream = ElementStream::new(end << 8 | points as u64);
         let coefficients = stream.column(end as usize);
         Self { columns, samples, coefficients, points: (0..points).map(|_| stream.point()).collect() }
     }

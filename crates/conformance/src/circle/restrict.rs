@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::{
-    model::{Stream, stored_point, value_at},
+    model::{ElementStream, stored_point, value_at},
     transform::{PUBLISHED_EXTENSION, tree, words},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
@@ -39,7 +39,7 @@ fn restricted(q: &Conditioned, params: CircleRestrictParams, coefficients: &[M31
 /// All values of a small block are compared; of a big block the first, the last and some others.
 fn hold(q: &Conditioned, params: CircleRestrictParams) -> Result<(), Failure> {
     let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns } = params;
-    let mut stream = Stream::new(u64::from(log_coefficients << 16 | log_domain << 8 | log_block));
+    let mut stream = ElementStream::new(u64::from(log_coefficients << 16 | log_domain << 8 | log_block));
     let coefficients = stream.column((columns as usize) << log_coefficients);
     let values = restricted(q, params, &coefficients)?;
     let len = 1usize << log_block;

@@ -12,7 +12,7 @@ use core_types::{
     params::circle::{CircleExtendParams, CircleFftParams, CircleTwiddleParams},
 };
 
-use super::model::{Stream, stored_point, value_at};
+use super::model::{ElementStream, stored_point, value_at};
 use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
 
 /// Sizes checked on a sample of points.
@@ -44,12 +44,12 @@ pub(super) const PUBLISHED_EXTENSION: [u32; 16] = [
 ];
 
 /// The twiddles of a domain.
-pub(super) struct Tree {
+pub(super) struct DomainTwiddles {
     pub(super) forward: Buf<Twiddle>,
     pub(super) inverse: Buf<Twiddle>,
 }
 
-pub(super) fn tree(q: &Conditioned, log_size: u32) -> Result<Tree, BackendError> {
+pub(super) fn tree(q: &Conditioned, log_size: u32) -> Result<DomainTwiddles, BackendError> {
     let mut forward = q.zeros(1 << (log_size - 1))?;
     let mut inverse = q.zeros(1 << (log_size - 1))?;
     q.circle_twiddles(CircleTwiddles {
@@ -57,7 +57,7 @@ pub(super) fn tree(q: &Conditioned, log_size: u32) -> Result<Tree, BackendError>
         twiddles: forward.view_mut(),
         inverse_twiddles: inverse.view_mut(),
     })?;
-    Ok(Tree { forward, inverse })
+    Ok(DomainTwiddles { forward, inverse })
 }
 
 fn evaluated(q: &Conditioned, log_size: u32, columns: u32, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
@@ -130,7 +130,7 @@ fn expect_values(log_size: u32, log_coefficients: u32, coefficients: &[M31], val
 
 /// Compares one column's first, last and some other values with the definition.
 fn expect_samples(log_size: u32, coefficients: &[M31], values: &[M31]) -> Result<(), Failure> {
-    let mut stream = Stream::new(99);
+    let mut stream = ElementStream::new(99);
     let last = (1usize << log_size) - 1;
     let positions = [0, last].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize & last));
     for p in positions {
@@ -149,7 +149,7 @@ fn expect_samples(log_size: u32, coefficients: &[M31], values: &[M31]) -> Result
 fn patterns(log_size: u32) -> Vec<Vec<M31>> {
     let len = 1usize << log_size;
     let only = |at: usize| (0..len).map(|i| if i == at { -M31::ONE } else { M31::ZERO }).collect();
-    let random = Stream::new(u64::from(log_size)).column(len);
+    let random = ElementStream::new(u64::from(log_size)).column(len);
     vec![random, vec![M31::ZERO; len], vec![-M31::ONE; len], only(0), only(len - 1)]
 }
 
@@ -216,7 +216,7 @@ pub(super) fn evaluate() -> OpSpec {
     for columns in BATCHES {
         cases.push(Case::new(format!("{columns} columns"), move |q| {
             for log_size in [1, 3, 7] {
-                let input = Stream::new(5).column((columns as usize) << log_size);
+                let input = ElementStream::new(5).column((columns as usize) << log_size);
                 expect_values(log_size, log_size, &input, &evaluated(q, log_size, columns, &input)?)?;
             }
             Ok(())
@@ -225,7 +225,7 @@ pub(super) fn evaluate() -> OpSpec {
     for log_size in BIG {
         cases.push(
             Case::new(format!("2^{log_size} points, sampled"), move |q| {
-                let input = Stream::new(6).column(1 << log_size);
+                let input = ElementStream::new(6).column(1 << log_size);
                 expect_samples(log_size, &input, &evaluated(q, log_size, 1, &input)?)
             })
             .on_elements(1 << log_size),
@@ -250,7 +250,7 @@ pub(super) fn interpolate() -> OpSpec {
     for columns in BATCHES {
         cases.push(Case::new(format!("{columns} columns"), move |q| {
             for log_size in [1, 3, 7] {
-                let values = Stream::new(7).column((columns as usize) << log_size);
+                let values = ElementStream::new(7).column((columns as usize) << log_size);
                 expect_values(log_size, log_size, &interpolated(q, log_size, columns, &values)?, &values)?;
             }
             Ok(())
@@ -259,7 +259,7 @@ pub(super) fn interpolate() -> OpSpec {
     for log_size in BIG {
         cases.push(
             Case::new(format!("2^{log_size} points, sampled"), move |q| {
-                let values = Stream::new(8).column(1 << log_size);
+                let values = ElementStream::new(8).column(1 << log_size);
                 expect_samples(log_size, &interpolated(q, log_size, 1, &values)?, &values)
             })
             .on_elements(1 << log_size),
@@ -277,7 +277,7 @@ pub(super) fn extend() -> OpSpec {
         cases.push(Case::new(format!("all sizes to 2^{log_size} points"), move |q| {
             for log_coefficients in 0..=log_size {
                 let params = CircleExtendParams { log_coefficients, log_size, columns: 2 };
-                let coefficients = Stream::new(9).column(2 << log_coefficients);
+                let coefficients = ElementStream::new(9).column(2 << log_coefficients);
                 expect_values(log_size, log_coefficients, &coefficients, &extended(q, params, &coefficients)?)?;
             }
             Ok(())
@@ -286,7 +286,7 @@ pub(super) fn extend() -> OpSpec {
     for columns in BATCHES {
         cases.push(Case::new(format!("{columns} columns"), move |q| {
             let params = CircleExtendParams { log_coefficients: 6, log_size: 7, columns };
-            let coefficients = Stream::new(10).column((columns as usize) << 6);
+            let coefficients = ElementStream::new(10).column((columns as usize) << 6);
             expect_values(7, 6, &coefficients, &extended(q, params, &coefficients)?)
         }));
     }
@@ -294,7 +294,7 @@ pub(super) fn extend() -> OpSpec {
         cases.push(
             Case::new(format!("2^{log_coefficients} to 2^{log_size}, sampled"), move |q| {
                 let params = CircleExtendParams { log_coefficients, log_size, columns: 1 };
-                let coefficients = Stream::new(11).column(1 << log_coefficients);
+                let coefficients = ElementStream::new(11).column(1 << log_coefficients);
                 expect_samples(log_size, &coefficients, &extended(q, params, &coefficients)?)
             })
             .on_elements(1 << log_size),
@@ -308,7 +308,7 @@ pub(super) fn extend() -> OpSpec {
 /// The values come from the transform that [`evaluate`] checks.
 fn expect_lde(q: &Conditioned, params: CircleExtendParams) -> Result<(), Failure> {
     let CircleExtendParams { log_coefficients, log_size, columns } = params;
-    let coefficients = Stream::new(12).column((columns as usize) << log_coefficients);
+    let coefficients = ElementStream::new(12).column((columns as usize) << log_coefficients);
     let values = evaluated(q, log_coefficients, columns, &coefficients)?;
     let [found, extended] = interpolated_and_extended(q, params, &values)?;
     Failure::unless_equal(&coefficients, &found)?;

@@ -8,7 +8,7 @@ use core_types::params::correction::CorrectionParams;
 
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -46,7 +46,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 
 /// Predictions, and two corrections, some within the limit and some beyond it.
 fn inputs(n: usize) -> [Vec<f32>; 3] {
-    let mut random = Random::new(n as u64);
+    let mut random = InputSource::new(n as u64);
     let predictions = random.reals::<f32>(n);
     let [a, b] = [0, 1].map(|_| random.reals::<f32>(n).iter().zip(&predictions).map(|(x, p)| x * p * 0.5).collect());
     [predictions, a, b]

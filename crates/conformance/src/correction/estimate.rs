@@ -8,7 +8,7 @@ use core_types::params::correction::{EstimateParams, NO_STATE};
 
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -26,7 +26,7 @@ struct Estimate {
 
 impl Estimate {
     fn new([capacity, width, queries, count, coefficients]: [usize; 5]) -> Self {
-        let mut random = Random::new((capacity * 31 + queries) as u64);
+        let mut random = InputSource::new((capacity * 31 + queries) as u64);
         let known = (0..capacity).flat_map(|i| {
             let noise = random.reals::<f32>(2);
             [noise[0], 40.0 * i as f32, 0.6 + noise[1] / 2.0]

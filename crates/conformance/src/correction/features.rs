@@ -6,10 +6,10 @@ use backend_api::{
 };
 use core_types::params::correction::EncodeParams;
 
-use super::training::{Records, Training};
+use super::training::{Records, TrainingRecord};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -23,12 +23,12 @@ const OUTPUTS: [usize; 8] = [0, 1, 31, 33, 127, 128, 129, 300];
 pub(super) fn specs() -> Vec<OpSpec> {
     let mut features = vec![
         Case::new("every length", |q| {
-            let mut all: Vec<Training> = LENGTHS.map(|n| Training::new(n, n)).into();
-            all.extend([Training::new(40, 0), Training::new(0, 40), Training::new(257, 3)]);
+            let mut all: Vec<TrainingRecord> = LENGTHS.map(|n| TrainingRecord::new(n, n)).into();
+            all.extend([TrainingRecord::new(40, 0), TrainingRecord::new(0, 40), TrainingRecord::new(257, 3)]);
             hold(q, &all)
         }),
         Case::new("so many records that they cannot be listed", |q| {
-            let mut all = LENGTHS.map(|n| Training::new(n + 256, n + 64));
+            let mut all = LENGTHS.map(|n| TrainingRecord::new(n + 256, n + 64));
             all.iter_mut().for_each(|training| training.before = 256 << 40);
             hold(q, &all)
         }),
@@ -61,16 +61,16 @@ pub(super) fn specs() -> Vec<OpSpec> {
 }
 
 /// Trainings of many lengths.
-fn mixed(batch: usize) -> Vec<Training> {
-    (0..batch).map(|i| Training::new(i * 37 % 400, i * 23 % 90)).collect()
+fn mixed(batch: usize) -> Vec<TrainingRecord> {
+    (0..batch).map(|i| TrainingRecord::new(i * 37 % 400, i * 23 % 90)).collect()
 }
 
 /// Trainings with NaN and infinity at positions that matter.
 ///
 /// The optimiser's numbers are below and above their bounds.
-fn not_numbers() -> Vec<Training> {
-    let plain = Training::new(100, 50);
-    let with = |change: &dyn Fn(&mut Training)| {
+fn not_numbers() -> Vec<TrainingRecord> {
+    let plain = TrainingRecord::new(100, 50);
+    let with = |change: &dyn Fn(&mut TrainingRecord)| {
         let mut training = plain.clone();
         change(&mut training);
         training
@@ -98,9 +98,9 @@ fn not_numbers() -> Vec<Training> {
 }
 
 /// Trainings whose losses and norms are tiny or huge.
-fn extremes() -> Vec<Training> {
+fn extremes() -> Vec<TrainingRecord> {
     let scaled = |scale: f32| {
-        let mut training = Training::new(300, 70);
+        let mut training = TrainingRecord::new(300, 70);
         training.losses.iter_mut().chain(&mut training.norms).for_each(|x| *x *= scale);
         training
     };
@@ -108,7 +108,7 @@ fn extremes() -> Vec<Training> {
 }
 
 /// Features within an ulp or two of the definition; the difference of two means, of theirs.
-fn hold(q: &Conditioned, batch: &[Training]) -> Result<(), Failure> {
+fn hold(q: &Conditioned, batch: &[TrainingRecord]) -> Result<(), Failure> {
     let (records, mut features) = (Records::new(q, batch)?, q.alloc::<f32>(batch.len() * 64)?);
     q.training_features(TrainingFeatures {
         batch: batch.len(),
@@ -127,14 +127,14 @@ fn hold(q: &Conditioned, batch: &[Training]) -> Result<(), Failure> {
 
 /// W and b.
 fn weights(outputs: usize) -> [Vec<f32>; 2] {
-    let mut random = Random::new(outputs as u64);
+    let mut random = InputSource::new(outputs as u64);
     [random.reals(64 * outputs), random.reals(outputs)]
 }
 
 /// Returns the features, empty unless `with_features`, and the codes.
 fn encoded(
     q: &Conditioned,
-    batch: &[Training],
+    batch: &[TrainingRecord],
     outputs: usize,
     with_features: bool,
 ) -> Result<(Vec<f32>, Vec<f32>), Failure> {
@@ -160,7 +160,7 @@ fn encoded(
 /// Checks features, codes, and that a batch of one gives the same bits.
 ///
 /// Features have the same bits with and without codes. Codes are sums over the features.
-fn encode(q: &Conditioned, batch: &[Training], outputs: usize) -> Result<(), Failure> {
+fn encode(q: &Conditioned, batch: &[TrainingRecord], outputs: usize) -> Result<(), Failure> {
     let (features, codes) = encoded(q, batch, outputs, true)?;
     let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     let (records, mut alone) = (Records::new(q, batch)?, q.alloc::<f32>(batch.len() * 64)?);
@@ -186,14 +186,14 @@ fn encode(q: &Conditioned, batch: &[Training], outputs: usize) -> Result<(), Fai
 
 fn short_training_features(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
     let batch = 3;
-    let records = Records::new(q, &vec![Training::new(9, 9); batch])?;
+    let records = Records::new(q, &vec![TrainingRecord::new(9, 9); batch])?;
     let mut features = floats(q, batch * 64)?;
     let op = TrainingFeatures { batch, records: records.views(), features: features.view_mut() };
     q.training_features(op.map(short)?)
 }
 
 fn short_encode_states(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let records = Records::new(q, &vec![Training::new(9, 9); 3])?;
+    let records = Records::new(q, &vec![TrainingRecord::new(9, 9); 3])?;
     let (weights, bias) = (floats(q, 64 * 5)?, floats(q, 5)?);
     let (mut features, mut codes) = (floats(q, 3 * 64)?, floats(q, 3 * 5)?);
     let op = EncodeStates {

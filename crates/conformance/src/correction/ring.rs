@@ -12,13 +12,13 @@ use core_types::params::correction::{NO_STATE, SimilarParams, StoreParams};
 
 use crate::{
     Buf, Case, Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
     spec::BATCHES,
 };
 
 /// A ring on the device with its expected contents, the oldest state first.
-struct Ring {
+struct CorrectionRing {
     capacity: usize,
     width: usize,
     states: Buf<f32>,
@@ -29,7 +29,7 @@ struct Ring {
     count: usize,
 }
 
-impl Ring {
+impl CorrectionRing {
     fn new(q: &Conditioned, capacity: usize, width: usize) -> Result<Self, BackendError> {
         let nan = |len: usize| q.upload(&vec![f32::NAN; len]);
         let (states, norms, known) = (nan(capacity * width)?, nan(capacity)?, nan(3 * capacity)?);
@@ -146,7 +146,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 }
 
 fn stored(q: &Conditioned, capacity: usize, width: usize, counts: &[usize]) -> Result<(), Failure> {
-    let (mut ring, mut random) = (Ring::new(q, capacity, width)?, Random::new(width as u64));
+    let (mut ring, mut random) = (CorrectionRing::new(q, capacity, width)?, InputSource::new(width as u64));
     for &count in counts {
         ring.store(q, &random.reals::<f32>(count * width))?;
     }
@@ -171,7 +171,7 @@ fn stored(q: &Conditioned, capacity: usize, width: usize, counts: &[usize]) -> R
 /// Their similarities are right, no other state is more similar, and they are in order.
 fn searched(q: &Conditioned, [capacity, width, count, queries, k]: [usize; 5]) -> Result<(), Failure> {
     const BOUND: f64 = 1e-6;
-    let (mut ring, mut random) = (Ring::new(q, capacity, width.max(1))?, Random::new(capacity as u64));
+    let (mut ring, mut random) = (CorrectionRing::new(q, capacity, width.max(1))?, InputSource::new(capacity as u64));
     if width == 0 {
         ring.width = 0;
         ring.states = q.zeros(0)?;
@@ -208,7 +208,7 @@ fn searched(q: &Conditioned, [capacity, width, count, queries, k]: [usize; 5]) -
 }
 
 /// States without features are all alike.
-fn empty(q: &Conditioned, ring: &Ring, queries: usize, k: usize) -> Result<(), Failure> {
+fn empty(q: &Conditioned, ring: &CorrectionRing, queries: usize, k: usize) -> Result<(), Failure> {
     let (mut places, mut similarities) = (q.alloc::<u32>(queries * k)?, q.alloc::<f32>(queries * k)?);
     let (norms, stored) = (q.zeros::<f32>(ring.capacity)?, q.upload(&[ring.capacity as u64 + 5])?);
     let [capacity, queries, count] = [ring.capacity, queries, k].map(|len| len as u64);
@@ -231,7 +231,7 @@ fn empty(q: &Conditioned, ring: &Ring, queries: usize, k: usize) -> Result<(), F
 /// Among equal states, the oldest come first at any place in the ring. A zero vector is similar to
 /// no other.
 fn equal_states(q: &Conditioned) -> Result<(), Failure> {
-    let mut ring = Ring::new(q, 600, 3)?;
+    let mut ring = CorrectionRing::new(q, 600, 3)?;
     let rows: Vec<f32> = (0..900).flat_map(|i| if i % 90 == 5 { [0.0, 1.0, 1.0] } else { [0.0, 0.0, 1.0] }).collect();
     for rows in rows.chunks(3 * 300) {
         ring.store(q, rows)?;
@@ -248,7 +248,7 @@ fn equal_states(q: &Conditioned) -> Result<(), Failure> {
 
 /// States with NaN come after all numbers, the oldest first.
 fn not_numbers(q: &Conditioned) -> Result<(), Failure> {
-    let mut ring = Ring::new(q, 8, 2)?;
+    let mut ring = CorrectionRing::new(q, 8, 2)?;
     let nan = f32::NAN;
     ring.store(q, &[nan, 1.0, -1.0, 0.0, 1.0, 1.0, 1.0, nan, 0.0, 0.0])?;
     let (places, similarities) = ring.similar(q, &[1.0, 0.0], 7)?;
@@ -262,11 +262,11 @@ fn not_numbers(q: &Conditioned) -> Result<(), Failure> {
 }
 
 fn refusals(q: &Conditioned) -> Result<(), Failure> {
-    let mut ring = Ring::new(q, 3, 2)?;
+    let mut ring = CorrectionRing::new(q, 3, 2)?;
     Failure::unless_refused("more states than places", ring.store(q, &[0.0; 8]))?;
     Failure::unless_equal(&[0], &q.download(&ring.stored)?)?;
     Failure::unless_refused("33 similar states", ring.similar(q, &[0.0; 2], 33).map(drop))?;
-    let mut none = Ring::new(q, 0, 2)?;
+    let mut none = CorrectionRing::new(q, 0, 2)?;
     Failure::unless_refused("a ring without places", none.store(q, &[]))?;
     Failure::unless_refused("a search without places", none.similar(q, &[0.0; 2], 1).map(drop))
 }

@@ -2,14 +2,14 @@
 
 use backend_api::{BackendError, Buffer, Queue, ops::correction::TrainingRecords};
 
-use crate::{Buf, Conditioned, linalg::model::Random};
+use crate::{Buf, Conditioned, linalg::model::InputSource};
 
 const LOSSES: usize = 256;
 const NORMS: usize = 64;
 
 /// All that was recorded of a training, the oldest first.
 #[derive(Clone)]
-pub(super) struct Training {
+pub(super) struct TrainingRecord {
     pub(super) losses: Vec<f32>,
     pub(super) norms: Vec<f32>,
     pub(super) scalars: [f32; 12],
@@ -34,10 +34,10 @@ fn last(values: &[f32], n: usize) -> Vec<f64> {
     values[values.len().saturating_sub(n)..].iter().map(|&x| f64::from(x)).collect()
 }
 
-impl Training {
+impl TrainingRecord {
     /// One of `losses` and `norms` records, whose losses fall.
     pub(super) fn new(losses: usize, norms: usize) -> Self {
-        let mut random = Random::new((losses * 1009 + norms) as u64);
+        let mut random = InputSource::new((losses * 1009 + norms) as u64);
         let noise = random.reals::<f32>(losses + norms + 12);
         let loss = |i: usize| 3.0 / (1.0 + i as f32 / 64.0) + noise[i] / 4.0;
         let losses: Vec<f32> = (0..losses).map(loss).collect();
@@ -92,12 +92,13 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn new(q: &Conditioned, batch: &[Training]) -> Result<Self, BackendError> {
+    pub(super) fn new(q: &Conditioned, batch: &[TrainingRecord]) -> Result<Self, BackendError> {
         let losses: Vec<f32> = batch.iter().flat_map(|training| ring(&training.losses, LOSSES)).collect();
         let norms: Vec<f32> = batch.iter().flat_map(|training| ring(&training.norms, NORMS)).collect();
         let scalars: Vec<f32> = batch.iter().flat_map(|training| training.scalars).collect();
-        let counts =
-            |training: &Training| [training.losses.len(), training.norms.len()].map(|len| len as u64 + training.before);
+        let counts = |training: &TrainingRecord| {
+            [training.losses.len(), training.norms.len()].map(|len| len as u64 + training.before)
+        };
         Ok(Self {
             losses: q.upload(&losses)?,
             norms: q.upload(&norms)?,

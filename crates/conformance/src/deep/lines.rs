@@ -9,7 +9,7 @@ use core_types::{
     params::deep::{DeepBatch, DeepTerm},
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short, spec::BATCHES};
 
 /// Terms in batches of given sizes.
 ///
@@ -25,7 +25,7 @@ struct Claims {
 impl Claims {
     fn random(counts: &[u32]) -> Self {
         const PLACES: u32 = 7;
-        let mut stream = Stream::new(counts.len() as u64);
+        let mut stream = ElementStream::new(counts.len() as u64);
         let mut batches = Vec::new();
         let mut first = 0;
         for &count in counts {

@@ -12,10 +12,10 @@ use core_types::{
     },
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, secure, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, secure, short::Short, spec::BATCHES};
 
 /// Columns in a buffer, and batches that take terms of them.
-struct Columns {
+struct DeepColumns {
     log_size: u32,
     columns: Vec<ColumnAt>,
     terms: Vec<DeepTerm>,
@@ -24,13 +24,13 @@ struct Columns {
     factors: Vec<QM31>,
 }
 
-impl Columns {
+impl DeepColumns {
     /// Random columns of `2^log_size` words or more, out of order and with gaps between them.
     ///
     /// Terms are drawn for every entry of `counts`; every second batch is omitted, so its terms are
     /// unused.
     fn random(log_size: u32, columns: u32, counts: &[u32]) -> Self {
-        let mut stream = Stream::new(u64::from(columns) << 8 | u64::from(log_size));
+        let mut stream = ElementStream::new(u64::from(columns) << 8 | u64::from(log_size));
         let mut places = Vec::new();
         let mut end = 3;
         for i in 0..columns {
@@ -90,27 +90,28 @@ impl Columns {
 pub(super) fn numerators() -> OpSpec {
     let mut cases = Vec::new();
     for log_size in (0..=10).chain([12, 13]) {
-        let case =
-            Case::new(format!("2^{log_size} positions"), move |q| Columns::random(log_size, 9, &[5, 1, 18]).hold(q));
+        let case = Case::new(format!("2^{log_size} positions"), move |q| {
+            DeepColumns::random(log_size, 9, &[5, 1, 18]).hold(q)
+        });
         cases.push(case.on_elements(27 << log_size));
     }
     for batches in BATCHES {
         cases.push(Case::new(format!("{batches} batches"), move |q| {
             let counts: Vec<u32> = (0..2 * batches).map(|i| 1 + i % 4).collect();
-            Columns::random(4, 5, &counts).hold(q)
+            DeepColumns::random(4, 5, &counts).hold(q)
         }));
     }
     for terms in [1, 3, 4, 5, 15, 16, 17, 33, 108, 300] {
         let case = Case::new(format!("{terms} terms"), move |q| {
-            Columns::random(5, 40, &[terms]).hold(q)?;
-            Columns::random(2, 40, &[terms, 2, 1]).hold(q)
+            DeepColumns::random(5, 40, &[terms]).hold(q)?;
+            DeepColumns::random(2, 40, &[terms, 2, 1]).hold(q)
         });
         cases.push(case.on_elements(u64::from(terms) << 5));
     }
-    cases.push(Case::new("a batch of no terms", |q| Columns::random(6, 2, &[0, 1, 2]).hold(q)));
+    cases.push(Case::new("a batch of no terms", |q| DeepColumns::random(6, 2, &[0, 1, 2]).hold(q)));
     cases.push(Case::new("greatest words", |q| {
         for terms in 1..=20 {
-            let mut columns = Columns::random(5, 1, &[terms]);
+            let mut columns = DeepColumns::random(5, 1, &[terms]);
             columns.values.fill(-M31::ONE);
             columns.factors.fill(QM31::from_coordinates([-M31::ONE; 4]));
             columns.hold(q)?;
@@ -118,19 +119,19 @@ pub(super) fn numerators() -> OpSpec {
         Ok(())
     }));
     cases.push(Case::new("columns that there are not", |q| {
-        let mut columns = Columns::random(3, 4, &[2]);
+        let mut columns = DeepColumns::random(3, 4, &[2]);
         columns.terms[1].column = 4;
         Failure::unless_refused("a column beyond the last", columns.numerators(q).map(drop))?;
-        columns = Columns::random(3, 4, &[2]);
+        columns = DeepColumns::random(3, 4, &[2]);
         columns.columns[columns.terms[1].column as usize].log_len = 2;
         Failure::unless_refused("a column with fewer values than positions", columns.numerators(q).map(drop))?;
-        columns = Columns::random(3, 4, &[2]);
+        columns = DeepColumns::random(3, 4, &[2]);
         columns.columns[columns.terms[1].column as usize].first = columns.values.len() as u64 - 7;
         Failure::unless_refused("a column that leaves its buffer", columns.numerators(q).map(drop))?;
-        columns = Columns::random(3, 4, &[2]);
+        columns = DeepColumns::random(3, 4, &[2]);
         columns.batches[0].count = 3;
         Failure::unless_refused("a batch with a term beyond the last", columns.numerators(q).map(drop))?;
-        columns = Columns::random(3, 4, &[2]);
+        columns = DeepColumns::random(3, 4, &[2]);
         columns.batches[0].log_size = 2;
         Failure::unless_refused("a batch of another height", columns.numerators(q).map(drop))
     }));

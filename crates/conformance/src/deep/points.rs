@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::{circle::CirclePoint, field::QM31, params::deep::PointAt};
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short, spec::BATCHES};
 
 fn made(q: &Conditioned, points_at: &[PointAt], parameter: QM31) -> Result<Vec<QM31>, BackendError> {
     let parameter = q.upload(&[parameter])?;
@@ -52,14 +52,14 @@ fn expect_points(q: &Conditioned, points_at: &[PointAt], parameter: QM31) -> Res
 pub(super) fn points() -> OpSpec {
     let at = |index, doublings| PointAt { index, doublings };
     let mut cases = vec![
-        Case::new("the point itself", move |q| expect_points(q, &[at(0, 0)], Stream::new(1).qm31())),
+        Case::new("the point itself", move |q| expect_points(q, &[at(0, 0)], ElementStream::new(1).qm31())),
         Case::new("every number of steps that is a power of two", move |q| {
             let all: Vec<PointAt> = (0..32).map(|bit| at(1 << bit, 0)).collect();
-            expect_points(q, &all, Stream::new(2).qm31())
+            expect_points(q, &all, ElementStream::new(2).qm31())
         }),
         Case::new("every number of doublings", move |q| {
             let all: Vec<PointAt> = (0..32).map(|doublings| at(0x7654_3210, doublings)).collect();
-            expect_points(q, &all, Stream::new(3).qm31())
+            expect_points(q, &all, ElementStream::new(3).qm31())
         }),
         Case::new("steps count modulo 2^31", move |q| {
             let points = made(q, &[at(5, 1), at(5 | 1 << 31, 1), at(u32::MAX, 0), at(u32::MAX >> 1, 0)], QM31::U)?;
@@ -78,7 +78,7 @@ pub(super) fn points() -> OpSpec {
     ];
     for count in BATCHES {
         cases.push(Case::new(format!("{count} points"), move |q| {
-            let mut stream = Stream::new(count.into());
+            let mut stream = ElementStream::new(count.into());
             let all: Vec<PointAt> = (0..count).map(|_| at(stream.word() as u32, stream.word() as u32 % 4)).collect();
             expect_points(q, &all, stream.qm31())
         }));

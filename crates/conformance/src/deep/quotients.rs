@@ -15,7 +15,7 @@ use core_types::{
 
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    circle::model::{Stream, stored_point, value_at},
+    circle::model::{ElementStream, stored_point, value_at},
     secure,
     short::Short,
     spec::BATCHES,
@@ -33,7 +33,7 @@ struct Input {
 impl Input {
     /// Batches of the given points and heights, all else at random.
     fn random(params: DeepQuotientsParams, batches: &[(u32, u32)]) -> Self {
-        let mut stream = Stream::new(u64::from(params.log_size) << 32 | batches.len() as u64);
+        let mut stream = ElementStream::new(u64::from(params.log_size) << 32 | batches.len() as u64);
         let points = batches.iter().map(|&(point, _)| point + 1).max().unwrap_or(0);
         let words = batches.iter().map(|&(_, log_size)| 4 << log_size).sum();
         let batches: Vec<DeepBatch> =
@@ -86,7 +86,7 @@ impl Input {
     /// Compares some positions, for sizes where all take the oracle long.
     fn hold_samples(&self, q: &Conditioned) -> Result<(), Failure> {
         let got = secure::elements(&self.quotients(q)?);
-        let mut stream = Stream::new(7);
+        let mut stream = ElementStream::new(7);
         let positions: Vec<usize> =
             (0..40).map(|_| stream.word() as usize % got.len()).chain([0, got.len() - 1]).collect();
         let expected: Vec<QM31> = positions.iter().map(|&position| self.at(position)).collect();
@@ -100,7 +100,7 @@ impl Input {
 /// wrong by `error`.
 fn quotient_polynomial(q: &Conditioned, log_size: u32, error: QM31) -> Result<Vec<QM31>, BackendError> {
     let log_domain = log_size + 1;
-    let mut stream = Stream::new(u64::from(log_size));
+    let mut stream = ElementStream::new(u64::from(log_size));
     let (coefficients, point, power) = (stream.column(1 << log_size), stream.point(), stream.qm31());
     let values: Vec<M31> = (0..1 << log_domain).map(|p| value_at(&coefficients, stored_point(log_domain, p))).collect();
     let CirclePoint { x, y } = point;

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::factor::{ColumnPairParams, MatrixParams, ScaleParams};
 
-use super::model::{Matrix, Random, unless_orthonormal};
+use super::model::{Matrix, NumberSource, unless_orthonormal};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
@@ -67,7 +67,7 @@ fn completions() -> OpSpec {
 }
 
 fn oriented(q: &Conditioned, rows: usize, other_rows: usize, cols: usize) -> Result<(), Failure> {
-    let mut random = Random::new((rows + cols) as u64);
+    let mut random = NumberSource::new((rows + cols) as u64);
     // few values, so that the largest are there several times
     let mut some = |count| (0..count).map(|_| (random.dyadic() * 3.0).round()).collect::<Vec<f32>>();
     let (u, v) = (some(rows * cols), some(other_rows * cols));
@@ -108,7 +108,7 @@ fn orientations() -> OpSpec {
 }
 
 fn scaled(q: &Conditioned, rows: usize, cols: usize, alpha: f32) -> Result<(), Failure> {
-    let mut random = Random::new((rows + cols) as u64);
+    let mut random = NumberSource::new((rows + cols) as u64);
     let x: Vec<f32> = (0..rows * cols).map(|_| random.uniform() as f32).collect();
     let factors: Vec<f32> = (0..cols).map(|_| random.uniform() as f32).collect();
     let expected: Vec<f32> = x.iter().enumerate().map(|(i, x)| alpha * factors[i % cols] * x).collect();

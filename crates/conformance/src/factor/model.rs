@@ -21,7 +21,7 @@ impl Matrix {
 
     /// Numbers of about the size 1, from a seed.
     pub(super) fn random(rows: usize, cols: usize, seed: u64) -> Self {
-        let mut random = Random::new(seed);
+        let mut random = NumberSource::new(seed);
         // The sum of four uniform numbers is near enough to normal.
         Self::new(rows, cols, |_| (0..4).map(|_| random.uniform()).sum::<f64>())
     }
@@ -157,9 +157,9 @@ pub(super) fn unless_orthonormal(what: &str, x: &Matrix, tolerance: f64) -> Resu
 }
 
 /// A seeded source of numbers.
-pub(super) struct Random(u64);
+pub(super) struct NumberSource(u64);
 
-impl Random {
+impl NumberSource {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x2545_f491_4f6c_dd1d)
     }

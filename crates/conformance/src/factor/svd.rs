@@ -17,7 +17,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 }
 
 /// A decomposition on the host.
-struct Found {
+struct HostSvd {
     u: Matrix,
     s: Vec<f32>,
     v: Matrix,
@@ -28,16 +28,16 @@ fn options(oversample: usize, power: usize) -> SvdOptions {
     SvdOptions { oversample, power: SvdPower::Given(power), seed: 42 }
 }
 
-fn download(q: &Conditioned, factors: &SvdFactors<Conditioned>) -> Result<Found, Failure> {
+fn download(q: &Conditioned, factors: &SvdFactors<Conditioned>) -> Result<HostSvd, Failure> {
     let matrix = |x: TensorRef<'_, Conditioned, f32>| -> Result<Matrix, Failure> {
         let shape = x.layout().shape();
         Ok(Matrix::of_f32(shape[0], shape[1], &q.read(x.view())?))
     };
     let (u, v) = (matrix(factors.u())?, matrix(factors.v())?);
-    Ok(Found { u, s: q.read(factors.s().view())?, v, rank: factors.rank(q)? })
+    Ok(HostSvd { u, s: q.read(factors.s().view())?, v, rank: factors.rank(q)? })
 }
 
-fn decompose(q: &Conditioned, a: &Matrix, rank: usize, options: SvdOptions) -> Result<Found, Failure> {
+fn decompose(q: &Conditioned, a: &Matrix, rank: usize, options: SvdOptions) -> Result<HostSvd, Failure> {
     let plan = SvdPlan::new(a.rows, a.cols, rank, options)?;
     let (mut factors, mut workspace) = (plan.factors(q)?, plan.workspace(q)?);
     let da = q.upload(&a.to_f32())?;
@@ -63,7 +63,7 @@ const EXACT: Bounds = Bounds { sigma: 1e-6, excess: 1.0001 };
 /// Checks every property of a decomposition of `a`.
 ///
 /// `sigma` are the singular values of `a`.
-fn expect(a: &Matrix, found: &Found, sigma: &[f64], bounds: Bounds) -> Result<(), Failure> {
+fn expect(a: &Matrix, found: &HostSvd, sigma: &[f64], bounds: Bounds) -> Result<(), Failure> {
     let kept = found.s.len();
     unless_orthonormal("U", &found.u, 1e-5)?;
     unless_orthonormal("V", &found.v, 1e-5)?;
@@ -242,7 +242,7 @@ fn special() -> Vec<Case> {
                 let bounds = Bounds { sigma: if power < -126 { 1e-2 } else { 1e-5 }, excess: 1.01 };
                 let found = decompose(q, &a, rank, options(6, 1))?;
                 let values = a.scaled(&vec![1.0 / scale; n]).singular_values();
-                let unscaled = Found { s: found.s.iter().map(|&s| (f64::from(s) / scale) as f32).collect(), ..found };
+                let unscaled = HostSvd { s: found.s.iter().map(|&s| (f64::from(s) / scale) as f32).collect(), ..found };
                 let lost = if power < -126 { 0.02 } else { 0.0 };
                 let a = a.scaled(&vec![1.0 / scale; n]);
                 expect_within(&a, &unscaled, &values, bounds, lost)
@@ -268,7 +268,7 @@ fn special() -> Vec<Case> {
 }
 
 /// [`expect`] where elements have lost up to `lost` of the matrix.
-fn expect_within(a: &Matrix, found: &Found, sigma: &[f64], bounds: Bounds, lost: f64) -> Result<(), Failure> {
+fn expect_within(a: &Matrix, found: &HostSvd, sigma: &[f64], bounds: Bounds, lost: f64) -> Result<(), Failure> {
     if lost == 0.0 {
         return expect(a, found, sigma, bounds);
     }

@@ -11,7 +11,7 @@ use core_types::{
     philox,
 };
 
-use super::model::Random;
+use super::model::NumberSource;
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
@@ -111,7 +111,7 @@ const SHAPES: [(usize, usize); 13] = [
 ];
 
 fn gram(q: &Conditioned, rows: usize, cols: usize) -> Result<(), Failure> {
-    let mut random = Random::new((rows * 100 + cols) as u64);
+    let mut random = NumberSource::new((rows * 100 + cols) as u64);
     let x: Vec<f32> = (0..rows * cols).map(|_| random.dyadic()).collect();
     let mut expected = vec![0.0; cols * cols];
     for row in x.chunks_exact(cols.max(1)) {
@@ -147,7 +147,7 @@ fn grams() -> OpSpec {
 }
 
 fn product(q: &Conditioned, rows: usize, inner: usize, cols: usize) -> Result<(), Failure> {
-    let mut random = Random::new((rows * 100 + cols) as u64);
+    let mut random = NumberSource::new((rows * 100 + cols) as u64);
     let x: Vec<f32> = (0..rows * inner).map(|_| random.dyadic()).collect();
     // Coefficients beyond f32, whose sums cancel.
     let c: Vec<f64> = (0..inner * cols).map(|_| f64::from(random.dyadic()) + 2f64.powi(30)).collect();

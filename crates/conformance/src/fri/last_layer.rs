@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::{inverse_twiddles, line_x};
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::Stream, secure, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, secure, short::Short};
 
 /// Returns the coefficients, and the word that is nonzero if higher coefficients exist.
 fn interpolated(
@@ -49,7 +49,7 @@ fn evaluated(coefficients: &[QM31], log_size: u32) -> Vec<QM31> {
 }
 
 fn random(log_size: u32) -> Vec<QM31> {
-    let mut stream = Stream::new(13 + u64::from(log_size));
+    let mut stream = ElementStream::new(13 + u64::from(log_size));
     (0..1 << log_size).map(|_| stream.qm31()).collect()
 }
 

@@ -97,12 +97,12 @@ impl Correction {
 
 /// A party's state on its way down.
 #[derive(Clone, Copy)]
-struct State {
+struct PartyState {
     seed: Block,
     control: bool,
 }
 
-impl State {
+impl PartyState {
     fn step(self, prg: &Prg, right: bool, correction: Correction) -> Self {
         let (seed, control) = split(prg.child(self.seed, right));
         Self {
@@ -113,7 +113,7 @@ impl State {
 }
 
 /// The correction of a level where α goes to the side `a`.
-fn correction(prg: &Prg, states: [State; 2], a: bool) -> Correction {
+fn correction(prg: &Prg, states: [PartyState; 2], a: bool) -> Correction {
     let [(left_0, control_left_0), (left_1, control_left_1)] = states.map(|s| split(prg.child(s.seed, false)));
     let [(right_0, control_right_0), (right_1, control_right_1)] = states.map(|s| split(prg.child(s.seed, true)));
     Correction {
@@ -123,8 +123,8 @@ fn correction(prg: &Prg, states: [State; 2], a: bool) -> Correction {
     }
 }
 
-fn roots(seeds: [Block; 2]) -> [State; 2] {
-    [State { seed: split(seeds[0]).0, control: false }, State { seed: split(seeds[1]).0, control: true }]
+fn roots(seeds: [Block; 2]) -> [PartyState; 2] {
+    [PartyState { seed: split(seeds[0]).0, control: false }, PartyState { seed: split(seeds[1]).0, control: true }]
 }
 
 /// The common part of a pair of CMP keys with a tree: correction words and leaf words.
@@ -237,7 +237,7 @@ impl DcfKey {
     pub(super) fn evaluate(&self, prg: &Prg, (bits, width): (u32, u32), party: usize, seed: Block, y: u64) -> Vec<u64> {
         let mut state = roots([seed; 2])[party];
         let mut sums = vec![0u64; self.last.len()];
-        let add = |sums: &mut [u64], state: State, low: u8, corrections: &[u64]| {
+        let add = |sums: &mut [u64], state: PartyState, low: u8, corrections: &[u64]| {
             let words = prg.words(state.seed, low, sums.len());
             for ((sum, word), correction) in sums.iter_mut().zip(words).zip(corrections) {
                 *sum = sum.wrapping_add(word).wrapping_add(if state.control { *correction } else { 0 });

@@ -17,15 +17,15 @@ use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 ///
 /// It has `count` keys of `bits` bits at `points` points, in a window of 2^`window`.
 #[derive(Clone, Copy)]
-struct Size {
+struct WindowSize {
     bits: u32,
     window: u32,
     points: u32,
     count: u32,
 }
 
-const fn size(bits: u32, window: u32, points: u32, count: u32) -> Size {
-    Size { bits, window, points, count }
+const fn size(bits: u32, window: u32, points: u32, count: u32) -> WindowSize {
+    WindowSize { bits, window, points, count }
 }
 
 /// Masked inputs, and offsets at most 2^window past the first, both ends among them.
@@ -36,8 +36,8 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn new(size: Size) -> Self {
-        let Size { bits, window, points, count } = size;
+    fn new(size: WindowSize) -> Self {
+        let WindowSize { bits, window, points, count } = size;
         let mask = u64::MAX >> (64 - bits);
         let span = 1u64.checked_shl(window).unwrap_or(u64::MAX);
         let past = words(31, points as usize).into_iter().map(|word| word % span);
@@ -74,8 +74,8 @@ impl Cluster {
 ///
 /// They equal the model's if keys have trees, and else the shares evaluated point by point. The
 /// shares reconstruct.
-fn expect_comparisons(q: &Conditioned, size: Size) -> Result<(), Failure> {
-    let Size { bits, window, count, .. } = size;
+fn expect_comparisons(q: &Conditioned, size: WindowSize) -> Result<(), Failure> {
+    let WindowSize { bits, window, count, .. } = size;
     let cluster = Cluster::new(size);
     let (points, alphas) = (cluster.points(), cluster.alphas());
     let batch = CmpBatch::random(q, bits, &alphas)?;
@@ -108,8 +108,8 @@ fn expect_comparisons(q: &Conditioned, size: Size) -> Result<(), Failure> {
 }
 
 /// The same for payloads of `len` words modulo 2^`width`.
-fn expect_payloads(q: &Conditioned, size: Size, (len, width): (u32, u32)) -> Result<(), Failure> {
-    let Size { bits, window, count, .. } = size;
+fn expect_payloads(q: &Conditioned, size: WindowSize, (len, width): (u32, u32)) -> Result<(), Failure> {
+    let WindowSize { bits, window, count, .. } = size;
     let cluster = Cluster::new(size);
     let (points, alphas) = (cluster.points(), cluster.alphas());
     let betas = words(34, alphas.len() * len as usize);
@@ -140,7 +140,7 @@ fn expect_payloads(q: &Conditioned, size: Size, (len, width): (u32, u32)) -> Res
     Failure::unless_equal(&expected, &sums.into_iter().map(reduced).collect::<Vec<_>>())
 }
 
-impl Size {
+impl WindowSize {
     fn name(&self) -> String {
         let Self { bits, window, points, count } = self;
         format!("{count} keys of {bits} bits at {points} points within 2^{window}")
@@ -167,7 +167,7 @@ pub(super) fn cmp_specs() -> OpSpec {
         size(64, 15, 34, 3),
     ];
     let case =
-        |size: Size| Case::new(size.name(), move |q| expect_comparisons(q, size)).on_elements(size.evaluations());
+        |size: WindowSize| Case::new(size.name(), move |q| expect_comparisons(q, size)).on_elements(size.evaluations());
     OpSpec { op: "fss.cmp_window", cases: sizes.map(case).into_iter().collect() }
         .refusing_short("cmp_eval_window", short_cmp_eval_window)
 }
@@ -184,7 +184,7 @@ pub(super) fn dcf_specs() -> OpSpec {
         (size(64, 64, 1, 31), (3, 64)),
         (size(64, 15, 34, 2), (3, 64)),
     ];
-    let case = |(size, (len, width)): (Size, (u32, u32))| {
+    let case = |(size, (len, width)): (WindowSize, (u32, u32))| {
         let name = format!("{}, {len} words of {width} bits", size.name());
         Case::new(name, move |q| expect_payloads(q, size, (len, width))).on_elements(size.evaluations())
     };

@@ -8,7 +8,7 @@ use nn_ops::{
     linear_backward,
 };
 
-use super::model::{Random, activation};
+use super::model::{InputSource, activation};
 use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Half of the distance of the points that are compared.
@@ -53,7 +53,7 @@ fn near(what: &str, expected: &[f64], got: &[f32]) -> Result<(), Failure> {
 fn entropies(q: &Conditioned, by_class: bool) -> Result<(), Failure> {
     const ROWS: usize = 5;
     const CLASSES: usize = 7;
-    let mut random = Random::new(31);
+    let mut random = InputSource::new(31);
     let x: Vec<f32> = random.reals::<f32>(ROWS * CLASSES).into_iter().map(|x| 4.0 * x).collect();
     let classes = [6, 0, CLASSES as u32, 3, 3];
     let probs: Vec<f32> = random.reals::<f32>(ROWS * CLASSES).into_iter().map(f32::abs).collect();
@@ -88,7 +88,7 @@ fn norms(q: &Conditioned, centred: bool) -> Result<(), Failure> {
     const ROWS: usize = 3;
     const COLUMNS: usize = 11;
     const EPS: f32 = 1e-3;
-    let mut random = Random::new(32);
+    let mut random = InputSource::new(32);
     let [x, g] = [(); 2].map(|()| random.reals::<f32>(ROWS * COLUMNS));
     let [gamma, beta] = [(); 2].map(|()| random.reals::<f32>(COLUMNS));
     let model = |[x, gamma, beta]: &[Vec<f64>; 3]| {
@@ -129,7 +129,7 @@ fn layers(q: &Conditioned, f: Activation) -> Result<(), Failure> {
     const M: usize = 4;
     const K: usize = 5;
     const N: usize = 3;
-    let mut random = Random::new(33);
+    let mut random = InputSource::new(33);
     let [x, w, bias, g] = [M * K, K * N, N, M * N].map(|count| random.reals::<f32>(count));
     let model = |[x, w, bias]: &[Vec<f64>; 3]| {
         let of = |row: usize, column: usize| {

@@ -20,7 +20,7 @@ use nn_ops::{
 
 use super::{
     batches,
-    model::{Random, activation, rounding},
+    model::{InputSource, activation, rounding},
 };
 use crate::{
     Case, Conditioned, Failure, OpSpec,
@@ -123,7 +123,7 @@ fn wide<T: Real>(x: &[T]) -> Vec<f32> {
 
 /// Inputs over twelve octaves of both signs, zero included.
 fn spread(n: usize) -> Vec<f32> {
-    let mut random = Random::new(n as u64);
+    let mut random = InputSource::new(n as u64);
     random.reals::<f32>(n).into_iter().enumerate().map(|(i, x)| x * (1 << (i % 7)) as f32).collect()
 }
 
@@ -190,7 +190,7 @@ fn slopes<T: Real>(q: &Conditioned, f: Activation, n: usize) -> Result<(), Failu
     // Away from the kink of ReLU.
     let x: Vec<f32> = spread(n).into_iter().map(|x| if x.abs() < 1e-3 { 0.5 } else { x }).collect();
     let x: Vec<T> = narrow(&x);
-    let g = Random::new(3).reals::<T>(n);
+    let g = InputSource::new(3).reals::<T>(n);
     let saved: Vec<T> = if f.saves_output() { apply(q, f, &x)? } else { x.clone() };
     let (saved, dg) = (q.upload(&saved)?, q.upload(&g)?);
     let mut dx = q.zeros::<T>(n)?;
@@ -269,7 +269,7 @@ fn special_pairs(q: &Conditioned) -> Result<(), Failure> {
 fn broadcast<T: Real>(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], y_shape: &[usize]) -> Result<(), Failure> {
     let layout = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, ly) = (layout(a_shape)?, layout(b_shape)?, layout(y_shape)?);
-    let mut random = Random::new(5);
+    let mut random = InputSource::new(5);
     let (a, b) = (random.reals::<T>(la.numel()), random.reals::<T>(lb.numel()));
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     let (wa, wb) = (la.broadcast(y_shape)?, lb.broadcast(y_shape)?);
@@ -307,7 +307,7 @@ fn doubled<T: Real>(q: &Conditioned, x: &[T], beta: f32, y: &[T]) -> Result<Vec<
 }
 
 fn combine<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
-    let (x, y) = (Random::new(6).reals::<T>(n), Random::new(7).reals::<T>(n));
+    let (x, y) = (InputSource::new(6).reals::<T>(n), InputSource::new(7).reals::<T>(n));
     let sum = |(x, y): (f32, f32)| 2.0 * f64::from(x) - 3.0 * f64::from(y);
     let expected: Vec<f64> = wide(&x).into_iter().zip(wide(&y)).map(sum).collect();
     Failure::unless_close(&expected, &doubled(q, &x, -3.0, &y)?, 1e-6 + rounding::<T>(), 1e-6)
@@ -340,8 +340,8 @@ fn sums() -> Vec<Case> {
 }
 
 fn sum<T: Real>(q: &Conditioned, (outer, len, inner): (usize, usize, usize)) -> Result<(), Failure> {
-    let x = Random::new(len as u64).reals::<T>(outer * len * inner);
-    let start = Random::new(1).reals::<T>(outer * inner);
+    let x = InputSource::new(len as u64).reals::<T>(outer * len * inner);
+    let start = InputSource::new(1).reals::<T>(outer * inner);
     let (dx, mut dy) = (q.upload(&x)?, q.upload(&start)?);
     let mut run = || {
         let x = TensorRef::contiguous(dx.view(), &[outer, len, inner])?;
@@ -360,7 +360,7 @@ fn sum<T: Real>(q: &Conditioned, (outer, len, inner): (usize, usize, usize)) -> 
 
 fn dropout<T: Real>(q: &Conditioned, p: f64, n: usize) -> Result<(), Failure> {
     let (seed, site, step) = (0x0123_4567_89ab_cdef, 3, 9);
-    let x: Vec<T> = Random::new(2).reals(n);
+    let x: Vec<T> = InputSource::new(2).reals(n);
     let dx = q.upload(&x)?;
     let mut dy = q.zeros::<T>(n)?;
     let mut run = || {
@@ -407,7 +407,7 @@ fn row_entropy(x: &[f32], t: &[f64]) -> (f64, Vec<f64>) {
 
 /// Logits are spread over 40 around `centre`.
 fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -> Result<(), Failure> {
-    let mut random = Random::new((rows + classes) as u64);
+    let mut random = InputSource::new((rows + classes) as u64);
     let n = rows * classes;
     let x: Vec<T> = random.reals::<f32>(n).into_iter().map(|x| T::from_f32(20.0 * x + centre)).collect();
     let targets: Vec<u32> = (0..rows).map(|_| random.word() % classes as u32).collect();

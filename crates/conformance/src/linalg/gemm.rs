@@ -12,7 +12,7 @@ use nn_ops::{
 
 use super::{
     batches,
-    model::{Random, activation, rounding},
+    model::{InputSource, activation, rounding},
 };
 use crate::{
     Case, Conditioned, Failure, OpSpec,
@@ -44,15 +44,16 @@ pub(super) fn specs() -> Vec<OpSpec> {
     for (m, n, k) in SIZES {
         for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
             let name = format!("A{} B{}, {m}x{n}x{k}", mark(ta), mark(tb));
-            let shape = Shape { transposed: [ta, tb, ta && tb], ..Shape::new(1, m, n, k) };
+            let shape = GemmShape { transposed: [ta, tb, ta && tb], ..GemmShape::new(1, m, n, k) };
             products.push(Case::new(name, move |q| product::<f32>(q, shape)));
         }
-        let (nt, tn) = (Shape::new(1, m, n, k).with([false, true]), Shape::new(1, m, n, k).with([true, false]));
+        let (nt, tn) = (GemmShape::new(1, m, n, k).with([false, true]), GemmShape::new(1, m, n, k).with([true, false]));
         products.push(Case::new(format!("f16 {m}x{n}x{k}"), move |q| product::<f16>(q, nt)));
         products.push(Case::new(format!("bf16 {m}x{n}x{k}"), move |q| product::<bf16>(q, tn)));
     }
-    products
-        .extend(batches().map(|m| Case::new(format!("{m} rows"), move |q| product::<f32>(q, Shape::new(1, m, 5, 3)))));
+    products.extend(
+        batches().map(|m| Case::new(format!("{m} rows"), move |q| product::<f32>(q, GemmShape::new(1, m, 5, 3)))),
+    );
     for ta in [false, true] {
         products.extend(aligned(ta, false, &[(1, 72, 80, 104), (96, 8, 16, 104)]));
         products.extend(aligned(ta, true, &[(1, 72, 80, 104), (96, 8, 17, 104), (1, 24, 77, 104), (1, 8, 77, 512)]));
@@ -61,12 +62,12 @@ pub(super) fn specs() -> Vec<OpSpec> {
     for f in Activation::ALL {
         for (m, n, k) in [(1, 1, 1), (3, 5, 0), (32, 128, 64), (131, 257, 33)] {
             let name = format!("{}, {m}x{n}x{k}", f.name());
-            epilogues.push(Case::new(name, move |q| epilogue::<f32>(q, f, Shape::new(1, m, n, k), true)));
+            epilogues.push(Case::new(name, move |q| epilogue::<f32>(q, f, GemmShape::new(1, m, n, k), true)));
         }
     }
     for (m, n, k) in [(24, 77, 104), (12_192, 17, 8)] {
         for ta in [false, true] {
-            let shape = Shape::new(1, m, n, k).with([ta, true]);
+            let shape = GemmShape::new(1, m, n, k).with([ta, true]);
             epilogues.push(Case::new(format!("16 bits, A{} BT, {m}x{n}x{k}", mark(ta)), move |q| {
                 epilogue::<f16>(q, Activation::Relu, shape, true)?;
                 epilogue::<bf16>(q, Activation::Relu, shape, true)
@@ -76,8 +77,8 @@ pub(super) fn specs() -> Vec<OpSpec> {
     for f in [Activation::Identity, Activation::Sigmoid] {
         epilogues.push(Case::new(format!("{} without a bias", f.name()), move |q| {
             for (m, n, k) in [(5, 33, 7), (32, 128, 64), (72, 80, 104)] {
-                epilogue::<f32>(q, f, Shape::new(1, m, n, k), false)?;
-                epilogue::<bf16>(q, f, Shape::new(1, m, n, k), false)?;
+                epilogue::<f32>(q, f, GemmShape::new(1, m, n, k), false)?;
+                epilogue::<bf16>(q, f, GemmShape::new(1, m, n, k), false)?;
             }
             Ok(())
         }));
@@ -118,20 +119,20 @@ fn mark(transposed: bool) -> &'static str {
 fn aligned(ta: bool, tb: bool, sizes: &[(usize, usize, usize, usize)]) -> Vec<Case> {
     let of_size = |&(batch, m, n, k)| {
         let name = format!("A{} B{}, aligned, {batch} of {m}x{n}x{k}", mark(ta), mark(tb));
-        let shape = Shape::new(batch, m, n, k).with([ta, tb]);
+        let shape = GemmShape::new(batch, m, n, k).with([ta, tb]);
         let narrow = Case::new(format!("16 bits, {name}"), move |q| {
             product::<f16>(q, shape)?;
             product::<bf16>(q, shape)
         });
         // Tiles of f32 are half as deep.
-        [Case::new(name, move |q| product::<f32>(q, Shape { k: if batch > 1 { 40 } else { k }, ..shape })), narrow]
+        [Case::new(name, move |q| product::<f32>(q, GemmShape { k: if batch > 1 { 40 } else { k }, ..shape })), narrow]
     };
     sizes.iter().flat_map(of_size).collect()
 }
 
 /// `batch` products `C = A B` of sizes m, n and k.
 #[derive(Clone, Copy)]
-struct Shape {
+struct GemmShape {
     batch: usize,
     m: usize,
     n: usize,
@@ -140,7 +141,7 @@ struct Shape {
     transposed: [bool; 3],
 }
 
-impl Shape {
+impl GemmShape {
     /// Of row-major matrices.
     fn new(batch: usize, m: usize, n: usize, k: usize) -> Self {
         Self { batch, m, n, k, transposed: [false; 3] }
@@ -165,9 +166,9 @@ fn index(l: &Layout, at: &[usize]) -> usize {
     at.iter().zip(l.strides()).map(|(i, s)| i * s).sum()
 }
 
-fn product<T: Real>(q: &Conditioned, shape: Shape) -> Result<(), Failure> {
-    let Shape { batch, m, n, k, .. } = shape;
-    let mut random = Random::new((m * 1_000_003 + n * 1009 + k) as u64);
+fn product<T: Real>(q: &Conditioned, shape: GemmShape) -> Result<(), Failure> {
+    let GemmShape { batch, m, n, k, .. } = shape;
+    let mut random = InputSource::new((m * 1_000_003 + n * 1009 + k) as u64);
     let (a, b) = (random.reals::<T>(batch * m * k), random.reals::<T>(batch * k * n));
     let [la, lb, lc] = shape.layouts()?;
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
@@ -199,9 +200,9 @@ fn product<T: Real>(q: &Conditioned, shape: Shape) -> Result<(), Failure> {
     Ok(())
 }
 
-fn epilogue<T: Real>(q: &Conditioned, f: Activation, shape: Shape, with_bias: bool) -> Result<(), Failure> {
-    let Shape { m, n, k, transposed: [ta, tb, _], .. } = shape;
-    let mut random = Random::new((m + n + k) as u64);
+fn epilogue<T: Real>(q: &Conditioned, f: Activation, shape: GemmShape, with_bias: bool) -> Result<(), Failure> {
+    let GemmShape { m, n, k, transposed: [ta, tb, _], .. } = shape;
+    let mut random = InputSource::new((m + n + k) as u64);
     let (a, b, bias) = (random.reals::<T>(m * k), random.reals::<T>(k * n), random.reals::<T>(n));
     let (da, db, dbias) = (q.upload(&a)?, q.upload(&b)?, q.upload(&bias)?);
     let mut dc = q.zeros::<T>(m * n)?;
@@ -258,7 +259,7 @@ fn model(a: &[f32], la: &Layout, b: &[f32], lb: &Layout, c_shape: &[usize]) -> R
 }
 
 fn batched(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
-    let mut random = Random::new(7);
+    let mut random = InputSource::new(7);
     let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, lc) = (contiguous(a_shape)?, contiguous(b_shape)?, contiguous(c_shape)?);
     let (a, b) = (random.reals::<f32>(la.numel()), random.reals::<f32>(lb.numel()));
@@ -274,7 +275,7 @@ fn batched(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[usi
 ///
 /// L is linear in each operand, so the differences are exact except for rounding.
 fn gradients(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[usize]) -> Result<(), Failure> {
-    let mut random = Random::new(11);
+    let mut random = InputSource::new(11);
     let contiguous = |shape: &[usize]| Layout::contiguous(shape).map_err(Failure::from);
     let (la, lb, lc) = (contiguous(a_shape)?, contiguous(b_shape)?, contiguous(c_shape)?);
     let (a, b, g) = (random.reals(la.numel()), random.reals(lb.numel()), random.reals::<f32>(lc.numel()));

@@ -4,9 +4,9 @@ use backend_api::{DType, Real};
 use nn_ops::Activation;
 
 /// A seeded source of inputs.
-pub(crate) struct Random(u64);
+pub(crate) struct InputSource(u64);
 
-impl Random {
+impl InputSource {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
     }

@@ -13,7 +13,7 @@ use core_types::{
     },
 };
 
-use super::model::{Layout, element, hash};
+use super::model::{MerkleColumns, element, hash};
 use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
 
 /// Numbers of columns, around the sixteen words of a block.
@@ -22,7 +22,7 @@ const COUNTS: [usize; 9] = [0, 1, 4, 15, 16, 17, 32, 33, 100];
 /// The digest that fills memory before an op writes it.
 const OLD: Digest = Digest([0xdead_beef; 8]);
 
-fn leaves_of(q: &Conditioned, log_leaves: u32, layout: &Layout) -> Result<Vec<Digest>, BackendError> {
+fn leaves_of(q: &Conditioned, log_leaves: u32, layout: &MerkleColumns) -> Result<Vec<Digest>, BackendError> {
     let (values, mut leaves) = (q.upload(&layout.values)?, q.upload(&vec![OLD; 1 << log_leaves])?);
     q.merkle_leaves(MerkleLeaves {
         params: &MerkleLeavesParams { log_leaves },
@@ -33,7 +33,7 @@ fn leaves_of(q: &Conditioned, log_leaves: u32, layout: &Layout) -> Result<Vec<Di
     q.download(&leaves)
 }
 
-fn expect_leaves(q: &Conditioned, log_leaves: u32, layout: &Layout) -> Result<(), Failure> {
+fn expect_leaves(q: &Conditioned, log_leaves: u32, layout: &MerkleColumns) -> Result<(), Failure> {
     Failure::unless_equal(&layout.leaves(log_leaves), &leaves_of(q, log_leaves, layout)?)
 }
 
@@ -47,15 +47,15 @@ pub(super) fn columns() -> OpSpec {
     for log_leaves in 0..=12 {
         cases.push(Case::new(format!("2^{log_leaves} leaves, columns of every height"), move |q| {
             let log_sizes: Vec<u32> = (0..=log_leaves).flat_map(|log_size| [log_size; 3]).collect();
-            expect_leaves(q, log_leaves, &Layout::new(&log_sizes, 1))
+            expect_leaves(q, log_leaves, &MerkleColumns::new(&log_sizes, 1))
         }));
     }
     for count in COUNTS {
         cases.push(Case::new(format!("{count} columns"), move |q| {
             for below in [0, 1, 4] {
-                expect_leaves(q, 6, &Layout::new(&vec![6 - below; count], 0))?;
+                expect_leaves(q, 6, &MerkleColumns::new(&vec![6 - below; count], 0))?;
             }
-            expect_leaves(q, 9, &Layout::new(&vec![9; count], 3))
+            expect_leaves(q, 9, &MerkleColumns::new(&vec![9; count], 3))
         }));
     }
     let mixed: [(u32, &[(u32, usize)]); 8] = [
@@ -70,23 +70,24 @@ pub(super) fn columns() -> OpSpec {
     ];
     for (log_leaves, groups) in mixed {
         cases.push(Case::new(format!("2^{log_leaves} leaves, columns below {groups:?}"), move |q| {
-            let layout = Layout::new(&below(log_leaves, groups), 5);
+            let layout = MerkleColumns::new(&below(log_leaves, groups), 5);
             expect_leaves(q, log_leaves, &layout)?;
             expect_leaves(q, log_leaves, &layout.reversed())
         }));
     }
     cases.push(Case::new("one column many times", |q| {
-        let Layout { columns, values } = Layout::new(&[5], 2);
-        expect_leaves(q, 5, &Layout { columns: vec![columns[0]; 20], values })
+        let MerkleColumns { columns, values } = MerkleColumns::new(&[5], 2);
+        expect_leaves(q, 5, &MerkleColumns { columns: vec![columns[0]; 20], values })
     }));
     cases.push(Case::new("zeros and greatest elements", |q| {
         [M31::ZERO, -M31::ONE].into_iter().try_for_each(|element| {
-            let mut layout = Layout::new(&below(6, &[(3, 9), (0, 9)]), 0);
+            let mut layout = MerkleColumns::new(&below(6, &[(3, 9), (0, 9)]), 0);
             layout.values.fill(element);
             expect_leaves(q, 6, &layout)
         })
     }));
-    let large = Case::new("2^17 leaves", |q| expect_leaves(q, 17, &Layout::new(&below(17, &[(2, 3), (0, 15)]), 1)));
+    let large =
+        Case::new("2^17 leaves", |q| expect_leaves(q, 17, &MerkleColumns::new(&below(17, &[(2, 3), (0, 15)]), 1)));
     cases.push(large.on_elements(18 << 17));
     cases.push(Case::new("columns that are too long, out of order or out of their buffer", expect_refusals));
     OpSpec { op: "merkle.leaves", cases }.refusing_short("merkle_leaves", short_leaves)
@@ -157,7 +158,7 @@ pub(super) fn secure() -> OpSpec {
 }
 
 fn short_leaves(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let Layout { columns, values } = Layout::new(&[1, 3], 1);
+    let MerkleColumns { columns, values } = MerkleColumns::new(&[1, 3], 1);
     let (values, mut leaves) = (q.upload(&values)?, q.zeros(8)?);
     let (values, leaves) = (values.view(), leaves.view_mut());
     let params = MerkleLeavesParams { log_leaves: 3 };

@@ -44,14 +44,14 @@ pub(super) fn element(i: usize) -> M31 {
 
 /// Columns in a buffer.
 #[derive(Clone)]
-pub(super) struct Layout {
+pub(super) struct MerkleColumns {
     /// Where they are.
     pub(super) columns: Vec<ColumnAt>,
     /// The buffer.
     pub(super) values: Vec<M31>,
 }
 
-impl Layout {
+impl MerkleColumns {
     /// Columns of these log sizes, each `gap` words after the one before.
     ///
     /// The last column ends at the end of the buffer.

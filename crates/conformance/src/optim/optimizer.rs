@@ -10,7 +10,7 @@ use nn_ops::{
 };
 
 use super::model::{Weight, rate};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::Random};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let sgd = |momentum, nesterov, decay, clip| OptimizerConfig {
@@ -66,14 +66,14 @@ fn hundred_steps(q: &Conditioned, config: OptimizerConfig) -> Result<(), Failure
     let mut optimizer = Optimizer::new(q, config, &table)?;
     let mut model: Vec<Vec<Weight>> = Vec::new();
     for (i, id) in table.ids().enumerate() {
-        let start: Vec<f32> = Random::new(i as u64).reals(table.layout(id)?.numel());
+        let start: Vec<f32> = InputSource::new(i as u64).reals(table.layout(id)?.numel());
         values.write(q, id, &start)?;
         model.push(start.into_iter().map(|w| Weight::new(w, i > 0)).collect());
     }
     for t in 1..=100i32 {
         let mut all: Vec<Vec<f32>> = Vec::new();
         for (i, id) in table.ids().enumerate() {
-            let g: Vec<f32> = Random::new((t as u64) << 8 | i as u64).reals(table.layout(id)?.numel());
+            let g: Vec<f32> = InputSource::new((t as u64) << 8 | i as u64).reals(table.layout(id)?.numel());
             gradients.write(q, id, &g)?;
             all.push(g);
         }

@@ -9,7 +9,7 @@ use core_types::params::optim::{AdvanceParams, Anneal, PART, ScheduleParams, Ste
 use super::typed;
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -48,7 +48,7 @@ fn sums() -> OpSpec {
 }
 
 fn squares<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
-    let g: Vec<T> = Random::new(n as u64).reals(n);
+    let g: Vec<T> = InputSource::new(n as u64).reals(n);
     let (dg, mut sums) = (q.upload(&g)?, q.upload(&vec![-1.0f64; n.div_ceil(PART)])?);
     q.square_sums(SquareSums { g: dg.view(), sums: sums.view_mut() })?;
     let got = q.download(&sums)?;
@@ -148,7 +148,7 @@ fn rates(q: &Conditioned, anneal: Anneal) -> Result<(), Failure> {
 
 fn norms(q: &Conditioned, count: usize) -> Result<(), Failure> {
     let parts: Vec<f64> =
-        Random::new(count as u64).reals::<f32>(count).into_iter().map(|x| f64::from(x.abs())).collect();
+        InputSource::new(count as u64).reals::<f32>(count).into_iter().map(|x| f64::from(x.abs())).collect();
     let (sums, mut state) = (q.upload(&parts)?, q.upload(&[StepState::new(4.0)])?);
     q.advance_step(AdvanceStep { params: &PARAMS, sums: Some(sums.view()), state: state.view_mut() })?;
     let (got, norm) = (q.download(&state)?[0], parts.iter().sum::<f64>().sqrt() / 4.0);
@@ -189,7 +189,7 @@ fn losses() -> OpSpec {
 }
 
 fn scaled<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
-    let x: Vec<f32> = Random::new(5).reals(n);
+    let x: Vec<f32> = InputSource::new(5).reals(n);
     let state = StepState { gradient: 3.0, ..StepState::new(1024.0) };
     let (dx, state, mut y) = (q.upload(&x)?, q.upload(&[state])?, q.zeros::<T>(n)?);
     q.scale_loss(ScaleLoss { state: state.view(), x: dx.view(), y: y.view_mut() })?;

@@ -11,7 +11,7 @@ use nn_ops::{Rule, WeightDecay};
 use super::{model::Weight, typed};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
 };
 
@@ -23,23 +23,23 @@ pub(super) fn specs() -> Vec<OpSpec> {
     let mut adam: Vec<Case> = Vec::new();
     for n in LENGTHS {
         sgd.extend(
-            typed!(format!("{n} weights"), descends(n, 0, Gradients::OfType)).map(|case| case.on_elements(n as u64)),
+            typed!(format!("{n} weights"), descends(n, 0, GradientType::OfType)).map(|case| case.on_elements(n as u64)),
         );
         adam.extend(
-            typed!(format!("{n} weights"), adapts(n, 0, Gradients::OfType)).map(|case| case.on_elements(n as u64)),
+            typed!(format!("{n} weights"), adapts(n, 0, GradientType::OfType)).map(|case| case.on_elements(n as u64)),
         );
     }
-    sgd.extend(typed!("from the second element on".to_owned(), descends(700, 1, Gradients::OfType)));
-    adam.extend(typed!("from the second element on".to_owned(), adapts(700, 1, Gradients::OfType)));
+    sgd.extend(typed!("from the second element on".to_owned(), descends(700, 1, GradientType::OfType)));
+    adam.extend(typed!("from the second element on".to_owned(), adapts(700, 1, GradientType::OfType)));
     for (n, skip) in [(33, 0), (700, 1), (1028, 0)] {
         let name = format!("{n} weights from {skip} on, gradients in f32 and a copy");
         sgd.push(Case::new(format!("{name} in 16 bits"), move |q| {
-            descends::<f16>(q, n, skip, Gradients::Wide)?;
-            descends::<bf16>(q, n, skip, Gradients::Wide)
+            descends::<f16>(q, n, skip, GradientType::Wide)?;
+            descends::<bf16>(q, n, skip, GradientType::Wide)
         }));
         adam.push(Case::new(format!("{name} in 16 bits"), move |q| {
-            adapts::<f16>(q, n, skip, Gradients::Wide)?;
-            adapts::<bf16>(q, n, skip, Gradients::Wide)
+            adapts::<f16>(q, n, skip, GradientType::Wide)?;
+            adapts::<bf16>(q, n, skip, GradientType::Wide)
         }));
     }
     sgd.push(Case::new("momentum without running sums is refused", |q| {
@@ -57,7 +57,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 
 /// Whether gradients are of the copy's type.
 #[derive(Clone, Copy, PartialEq)]
-enum Gradients {
+enum GradientType {
     OfType,
     Wide,
 }
@@ -86,7 +86,7 @@ struct Data<T> {
 
 impl<T: Real> Data<T> {
     fn new(n: usize) -> Self {
-        let mut random = Random::new(n as u64);
+        let mut random = InputSource::new(n as u64);
         let g = random.reals::<f32>(n).into_iter().map(|g| T::from_f32(16.0 * g)).collect();
         let beside = [(); 3].map(|()| random.reals(n));
         Self { g, beside }
@@ -107,7 +107,7 @@ fn unless_copied<T: Real>(skip: usize, start: &[f32], w: &[f32], copy: Option<Ve
     Failure::unless_equal(&rounded, &copy[skip..])
 }
 
-fn descends<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradients) -> Result<(), Failure> {
+fn descends<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: GradientType) -> Result<(), Failure> {
     let data = Data::<T>::new(n + skip);
     let [start_v, start_w, _] = &data.beside;
     let (g, wide) = (q.upload(&data.g)?, q.upload(&data.wide())?);
@@ -120,8 +120,8 @@ fn descends<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradient
         q.sgd_step(SgdStep {
             params: &params,
             state: state.view(),
-            g: (gradients == Gradients::OfType).then(|| g.slice(part.clone())).transpose()?,
-            wide: (gradients == Gradients::Wide).then(|| wide.slice(part.clone())).transpose()?,
+            g: (gradients == GradientType::OfType).then(|| g.slice(part.clone())).transpose()?,
+            wide: (gradients == GradientType::Wide).then(|| wide.slice(part.clone())).transpose()?,
             v: momentum.then(|| v.slice_mut(part.clone())).transpose()?,
             w: w.slice_mut(part.clone())?,
             copy: copy.as_mut().map(|copy| copy.slice_mut(part.clone())).transpose()?,
@@ -162,7 +162,7 @@ fn descends<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradient
     Ok(())
 }
 
-fn adapts<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradients) -> Result<(), Failure> {
+fn adapts<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: GradientType) -> Result<(), Failure> {
     let mut data = Data::<T>::new(n + skip);
     data.beside[1].iter_mut().for_each(|v| *v = v.abs());
     let [start_m, start_v, start_w] = &data.beside;
@@ -175,8 +175,8 @@ fn adapts<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradients)
         q.adam_step(AdamStep {
             params: &ADAM,
             state: state.view(),
-            g: (gradients == Gradients::OfType).then(|| g.slice(part.clone())).transpose()?,
-            wide: (gradients == Gradients::Wide).then(|| wide.slice(part.clone())).transpose()?,
+            g: (gradients == GradientType::OfType).then(|| g.slice(part.clone())).transpose()?,
+            wide: (gradients == GradientType::Wide).then(|| wide.slice(part.clone())).transpose()?,
             m: m.slice_mut(part.clone())?,
             v: v.slice_mut(part.clone())?,
             w: w.slice_mut(part.clone())?,

@@ -8,7 +8,7 @@ use core_types::params::recurrent::{GruInputs, GruVariant};
 
 use super::{
     forward::{BOUNDS, SIZES, VARIANTS, named, sizes},
-    model::{Inputs, values},
+    model::{EnsembleInputs, values},
 };
 use crate::{
     Case, Conditioned, Failure, OpSpec,
@@ -18,26 +18,26 @@ use crate::{
 
 /// A forward pass, and the gradients of its results.
 #[derive(Clone)]
-pub(super) struct Backward {
-    pub(super) inputs: Inputs,
+pub(super) struct BackwardInputs {
+    pub(super) inputs: EnsembleInputs,
     pub(super) saved: Vec<f32>,
     pub(super) d_states: Option<Vec<f32>>,
     pub(super) d_h_t: Option<Vec<f32>>,
 }
 
 /// The gradients of the gates' sums, and of the first states.
-pub(super) struct Gradients<R> {
+pub(super) struct GateGradients<R> {
     pub(super) gates: Vec<R>,
     pub(super) first: Vec<R>,
 }
 
-impl Backward {
+impl BackwardInputs {
     fn new(of: [usize; 5], variant: GruVariant) -> Self {
-        Self::of(Inputs::new(sizes(of), variant, GruInputs::Sequence))
+        Self::of(EnsembleInputs::new(sizes(of), variant, GruInputs::Sequence))
     }
 
     /// The pass on `inputs`.
-    pub(super) fn of(inputs: Inputs) -> Self {
+    pub(super) fn of(inputs: EnsembleInputs) -> Self {
         let results = inputs.results();
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
         Self {
@@ -49,12 +49,12 @@ impl Backward {
     }
 
     /// By the chain rule, a row and a step at a time.
-    pub(super) fn gradients(&self) -> Gradients<f64> {
+    pub(super) fn gradients(&self) -> GateGradients<f64> {
         let p = &self.inputs.params;
         let [members, batch, steps, n] = [p.members, p.batch, p.steps, p.hidden].map(|len| len as usize);
         let plane = members * steps * batch * n;
         let wide = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
-        let mut all = Gradients { gates: vec![0.0; 3 * plane], first: Vec::new() };
+        let mut all = GateGradients { gates: vec![0.0; 3 * plane], first: Vec::new() };
         for (member, row) in (0..members).flat_map(|member| (0..batch).map(move |row| (member, row))) {
             let u = |k: usize, column: usize| f64::from(self.inputs.u[(member * n + k) * 3 * n + column]);
             let mut d = vec![0.0; n];
@@ -93,7 +93,7 @@ impl Backward {
         all
     }
 
-    fn run(&self, q: &Conditioned) -> Result<Gradients<f32>, BackendError> {
+    fn run(&self, q: &Conditioned) -> Result<GateGradients<f32>, BackendError> {
         let p = &self.inputs.params;
         let (u, saved) = (q.upload(&self.inputs.u)?, q.upload(&self.saved)?);
         let d_states = self.d_states.as_ref().map(|d| q.upload(d)).transpose()?;
@@ -109,7 +109,7 @@ impl Backward {
             d_gates: gates.view_mut(),
             d_h0: first.view_mut(),
         })?;
-        Ok(Gradients { gates: q.download(&gates)?, first: q.download(&first)? })
+        Ok(GateGradients { gates: q.download(&gates)?, first: q.download(&first)? })
     }
 
     fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
@@ -123,24 +123,24 @@ impl Backward {
 pub(super) fn backward() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| Backward::new(of, variant).hold(q)));
+        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| BackwardInputs::new(of, variant).hold(q)));
     }
     for variant in VARIANTS {
         cases.push(Case::new(format!("{variant:?}, batches"), move |q| {
-            BATCHES.into_iter().try_for_each(|batch| Backward::new([2, batch as usize, 2, 3, 5], variant).hold(q))
+            BATCHES.into_iter().try_for_each(|batch| BackwardInputs::new([2, batch as usize, 2, 3, 5], variant).hold(q))
         }));
         cases.push(Case::new(format!("{variant:?}, gradients that are left out"), move |q| {
-            let both = Backward::new([2, 3, 3, 4, 9], variant);
-            Backward { d_states: None, ..both.clone() }.hold(q)?;
-            Backward { d_h_t: None, ..both.clone() }.hold(q)?;
-            Backward { d_h_t: None, d_states: None, ..both }.hold(q)
+            let both = BackwardInputs::new([2, 3, 3, 4, 9], variant);
+            BackwardInputs { d_states: None, ..both.clone() }.hold(q)?;
+            BackwardInputs { d_h_t: None, ..both.clone() }.hold(q)?;
+            BackwardInputs { d_h_t: None, d_states: None, ..both }.hold(q)
         }));
     }
     OpSpec { op: "recurrent.gru_backward", cases }.refusing_short("gru_backward", short_gru_backward)
 }
 
 fn short_gru_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = Inputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::Sequence).params;
+    let params = EnsembleInputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::Sequence).params;
     let (u, saved, d_states, d_h_t) = (floats(q, 150)?, floats(q, 300)?, floats(q, 60)?, floats(q, 30)?);
     let (mut d_gates, mut d_h0) = (floats(q, 180)?, floats(q, 30)?);
     let op = GruBackward {

@@ -9,7 +9,7 @@ use backend_api::{
 use core_types::params::recurrent::{GruInputs, GruVariant};
 use half::{bf16, f16};
 
-use super::model::{Inputs, Results, Sizes};
+use super::model::{EnsembleInputs, ForwardResults, Sizes};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     short::{Short, floats},
@@ -47,7 +47,7 @@ pub(super) fn sizes([members, batch, steps, input, hidden]: [usize; 5]) -> Sizes
 }
 
 /// Runs the op on copies of the inputs.
-pub(super) fn run(q: &Conditioned, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
+pub(super) fn run(q: &Conditioned, inputs: &EnsembleInputs) -> Result<ForwardResults<f32>, BackendError> {
     run_of::<f32>(q, inputs)
 }
 
@@ -57,8 +57,8 @@ pub(super) fn of_type<T: Real>(values: &[f32]) -> Vec<T> {
 }
 
 /// Inputs whose weights have no more digits than `T` has.
-pub(super) fn rounded<T: Real>(mut inputs: Inputs) -> Inputs {
-    let Inputs { w, u, b, bu, .. } = &mut inputs;
+pub(super) fn rounded<T: Real>(mut inputs: EnsembleInputs) -> EnsembleInputs {
+    let EnsembleInputs { w, u, b, bu, .. } = &mut inputs;
     for weights in [w, u, b].into_iter().chain(bu) {
         weights.iter_mut().for_each(|weight| *weight = T::from_f32(*weight).to_f32());
     }
@@ -66,7 +66,7 @@ pub(super) fn rounded<T: Real>(mut inputs: Inputs) -> Inputs {
 }
 
 /// [`run`] with weights of type `T`.
-fn run_of<T: Real>(q: &Conditioned, inputs: &Inputs) -> Result<Results<f32>, BackendError> {
+fn run_of<T: Real>(q: &Conditioned, inputs: &EnsembleInputs) -> Result<ForwardResults<f32>, BackendError> {
     let p = &inputs.params;
     let upload = |values: &[f32]| q.upload(&of_type::<T>(values));
     let (w, u, b) = (upload(&inputs.w)?, upload(&inputs.u)?, upload(&inputs.b)?);
@@ -86,15 +86,15 @@ fn run_of<T: Real>(q: &Conditioned, inputs: &Inputs) -> Result<Results<f32>, Bac
         h_t: last.view_mut(),
         saved: Some(saved.view_mut()),
     })?;
-    Ok(Results { states: q.download(&states)?, last: q.download(&last)?, saved: q.download(&saved)? })
+    Ok(ForwardResults { states: q.download(&states)?, last: q.download(&last)?, saved: q.download(&saved)? })
 }
 
-fn hold(q: &Conditioned, inputs: &Inputs) -> Result<(), Failure> {
+fn hold(q: &Conditioned, inputs: &EnsembleInputs) -> Result<(), Failure> {
     hold_of::<f32>(q, inputs)
 }
 
 /// [`hold`] with weights of type `T`, which the inputs' are.
-fn hold_of<T: Real>(q: &Conditioned, inputs: &Inputs) -> Result<(), Failure> {
+fn hold_of<T: Real>(q: &Conditioned, inputs: &EnsembleInputs) -> Result<(), Failure> {
     let (expected, got) = (inputs.results(), run_of::<T>(q, inputs)?);
     let (rtol, atol) = BOUNDS;
     for (what, expected, got) in [
@@ -119,16 +119,21 @@ pub(super) fn forward() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
         cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
-            GruInputs::ALL.into_iter().try_for_each(|form| hold(q, &Inputs::new(sizes(of), variant, form)))
+            GruInputs::ALL.into_iter().try_for_each(|form| hold(q, &EnsembleInputs::new(sizes(of), variant, form)))
         }));
     }
     for variant in VARIANTS {
         cases.push(Case::new(format!("{variant:?}, batches"), move |q| {
             let of = |batch: u32| sizes([2, batch as usize, 2, 3, 5]);
-            BATCHES.into_iter().try_for_each(|batch| hold(q, &Inputs::new(of(batch), variant, GruInputs::Sequence)))
+            BATCHES
+                .into_iter()
+                .try_for_each(|batch| hold(q, &EnsembleInputs::new(of(batch), variant, GruInputs::Sequence)))
         }));
         cases.push(Case::new(format!("{variant:?}, states that begin as zeros"), move |q| {
-            let inputs = Inputs { h0: None, ..Inputs::new(sizes([2, 3, 2, 4, 9]), variant, GruInputs::Sequence) };
+            let inputs = EnsembleInputs {
+                h0: None,
+                ..EnsembleInputs::new(sizes([2, 3, 2, 4, 9]), variant, GruInputs::Sequence)
+            };
             hold(q, &inputs)?;
             hold_of::<f16>(q, &rounded::<f16>(inputs.clone()))?;
             hold_of::<bf16>(q, &rounded::<bf16>(inputs))
@@ -140,7 +145,7 @@ pub(super) fn forward() -> OpSpec {
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
         cases.push(Case::new(format!("{variant:?}, weights of 16 bits, {of:?}"), move |q| {
             GruInputs::ALL.into_iter().try_for_each(|form| {
-                let inputs = Inputs::new(sizes(of), variant, form);
+                let inputs = EnsembleInputs::new(sizes(of), variant, form);
                 hold_of::<f16>(q, &rounded::<f16>(inputs.clone()))?;
                 hold_of::<bf16>(q, &rounded::<bf16>(inputs))
             })
@@ -149,7 +154,7 @@ pub(super) fn forward() -> OpSpec {
     cases.push(Case::new("biases of the other variant", other_biases));
     for variant in VARIANTS {
         let large = Case::new(format!("{variant:?}, five members of 128 inputs and 256 states"), move |q| {
-            hold(q, &Inputs::new(sizes([5, 32, 10, 128, 256]), variant, GruInputs::Sequence))
+            hold(q, &EnsembleInputs::new(sizes([5, 32, 10, 128, 256]), variant, GruInputs::Sequence))
         });
         cases.push(large.on_elements(5 * 32 * 10 * 384));
     }
@@ -158,7 +163,7 @@ pub(super) fn forward() -> OpSpec {
 
 /// Gates at their ends: sigmoid and tanh of sums up to some hundreds.
 fn saturated(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
-    let mut inputs = Inputs::new(sizes([1, 6, 3, 4, 21]), variant, GruInputs::Sequence);
+    let mut inputs = EnsembleInputs::new(sizes([1, 6, 3, 4, 21]), variant, GruInputs::Sequence);
     inputs.x.iter_mut().for_each(|x| *x *= 400.0);
     let (expected, got) = (inputs.results(), run(q, &inputs)?);
     // An error in a sum is as large as the sum.
@@ -169,7 +174,7 @@ fn saturated(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
 fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     const BATCH: usize = 33;
     let (input, hidden) = (6, 35);
-    let whole = Inputs::new(sizes([2, BATCH, 5, input, hidden]), variant, GruInputs::Sequence);
+    let whole = EnsembleInputs::new(sizes([2, BATCH, 5, input, hidden]), variant, GruInputs::Sequence);
     let all = run(q, &whole)?;
     for row in [0, 7, 16, BATCH - 1] {
         let take = |of: &[f32], len: usize| {
@@ -200,7 +205,7 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
 /// The row with a NaN must be NaN throughout.
 fn not_numbers(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let (batch, input, hidden) = (6, 3, 18);
-    let plain = Inputs::new(sizes([1, batch, 2, input, hidden]), variant, GruInputs::Sequence);
+    let plain = EnsembleInputs::new(sizes([1, batch, 2, input, hidden]), variant, GruInputs::Sequence);
     let expected = run(q, &plain)?;
     for (row, value) in [(1, f32::NAN), (4, f32::INFINITY)] {
         let mut inputs = plain.clone();
@@ -219,16 +224,16 @@ fn not_numbers(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
 }
 
 fn other_biases(q: &Conditioned) -> Result<(), Failure> {
-    let before = Inputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetBefore, GruInputs::Sequence);
-    let after = Inputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetAfter, GruInputs::Sequence);
-    let with = Inputs { bu: after.bu.clone(), ..before };
-    let without = Inputs { bu: None, ..after };
+    let before = EnsembleInputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetBefore, GruInputs::Sequence);
+    let after = EnsembleInputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetAfter, GruInputs::Sequence);
+    let with = EnsembleInputs { bu: after.bu.clone(), ..before };
+    let without = EnsembleInputs { bu: None, ..after };
     Failure::unless_refused("biases that do not belong", run(q, &with).map(drop))?;
     Failure::unless_refused("biases that are missing", run(q, &without).map(drop))
 }
 
 fn short_gru_forward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = Inputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::MemberSequences).params;
+    let params = EnsembleInputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::MemberSequences).params;
     let (w, u, b, bu) = (floats(q, 120)?, floats(q, 150)?, floats(q, 30)?, floats(q, 10)?);
     let (x, h0) = (floats(q, 48)?, floats(q, 30)?);
     let (mut states, mut last, mut saved) = (floats(q, 60)?, floats(q, 30)?, floats(q, 300)?);

@@ -7,9 +7,9 @@ use core_types::params::recurrent::{GruInputs, GruVariant};
 use nn_ops::{GruGradientPlan, GruGradients, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Tensor};
 
 use super::{
-    backward::Backward,
+    backward::BackwardInputs,
     forward::{VARIANTS, named, sizes},
-    model::Inputs,
+    model::EnsembleInputs,
 };
 use crate::{Case, Conditioned, Failure, OpSpec};
 
@@ -28,7 +28,7 @@ pub(super) struct All<R> {
 }
 
 /// The weights of all members.
-pub(super) fn members(inputs: &Inputs) -> Result<Vec<GruMember>, Failure> {
+pub(super) fn members(inputs: &EnsembleInputs) -> Result<Vec<GruMember>, Failure> {
     let [members, input, n] =
         [inputs.params.members, inputs.params.input, inputs.params.hidden].map(|len| len as usize);
     let of = |all: &[f32], member: usize| {
@@ -43,7 +43,7 @@ pub(super) fn members(inputs: &Inputs) -> Result<Vec<GruMember>, Failure> {
 }
 
 /// Products and sums in f64, a row of a step at a time.
-pub(super) fn expected(pass: &Backward, decay: f64) -> All<f64> {
+pub(super) fn expected(pass: &BackwardInputs, decay: f64) -> All<f64> {
     let (p, of_gates) = (&pass.inputs.params, pass.gradients());
     let [members, batch, steps, input, n] = [p.members, p.batch, p.steps, p.input, p.hidden].map(|len| len as usize);
     let plane = members * steps * batch * n;
@@ -87,7 +87,7 @@ pub(super) fn expected(pass: &Backward, decay: f64) -> All<f64> {
 }
 
 /// Forward, backward, and the plan.
-fn run(q: &Conditioned, pass: &Backward, decay: f32) -> Result<All<f32>, Failure> {
+fn run(q: &Conditioned, pass: &BackwardInputs, decay: f32) -> Result<All<f32>, Failure> {
     let p = &pass.inputs.params;
     let [members_, batch, steps, n] = [p.members, p.batch, p.steps, p.hidden].map(|len| len as usize);
     let weights = GruWeights::new(q, &members(&pass.inputs)?)?;
@@ -126,7 +126,7 @@ fn run(q: &Conditioned, pass: &Backward, decay: f32) -> Result<All<f32>, Failure
     })
 }
 
-fn hold(q: &Conditioned, pass: &Backward, decay: f32) -> Result<(), Failure> {
+fn hold(q: &Conditioned, pass: &BackwardInputs, decay: f32) -> Result<(), Failure> {
     let (expected, got) = (expected(pass, f64::from(decay)), run(q, pass, decay)?);
     for (what, expected, got) in [
         ("w", &expected.w, &got.w),
@@ -147,10 +147,9 @@ pub(super) fn gradients() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
         cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
-            GruInputs::ALL
-                .into_iter()
-                .zip([1.0, 0.7, 0.7, 1.0])
-                .try_for_each(|(form, decay)| hold(q, &Backward::of(Inputs::new(sizes(of), variant, form)), decay))
+            GruInputs::ALL.into_iter().zip([1.0, 0.7, 0.7, 1.0]).try_for_each(|(form, decay)| {
+                hold(q, &BackwardInputs::of(EnsembleInputs::new(sizes(of), variant, form)), decay)
+            })
         }));
     }
     for variant in VARIANTS {
@@ -162,13 +161,13 @@ pub(super) fn gradients() -> OpSpec {
 }
 
 /// A tensor of the inputs, and its gradient.
-type Slopes = (&'static str, fn(&mut Inputs) -> &mut [f32], Vec<f32>);
+type Slopes = (&'static str, fn(&mut EnsembleInputs) -> &mut [f32], Vec<f32>);
 
 /// Compares every gradient with central differences of the model.
 ///
 /// The differentiated sum is `sum of d_states states + d_h_t last`.
 fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
-    let whole = Backward::of(Inputs::new(sizes([1, 2, 10, 3, 5]), variant, GruInputs::Sequence));
+    let whole = BackwardInputs::of(EnsembleInputs::new(sizes([1, 2, 10, 3, 5]), variant, GruInputs::Sequence));
     let got = run(q, &whole, 1.0)?;
     let slopes: [Slopes; 6] = [
         ("w", |inputs| &mut inputs.w, got.w),
@@ -178,7 +177,7 @@ fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
         ("x", |inputs| &mut inputs.x, got.x),
         ("first states", |inputs| inputs.h0.as_deref_mut().unwrap_or_default(), got.first),
     ];
-    let value = |inputs: &Inputs| {
+    let value = |inputs: &EnsembleInputs| {
         let results = inputs.results();
         let sum = |d: &Option<Vec<f32>>, of: &[f64]| {
             d.iter().flatten().zip(of).map(|(&d, value)| f64::from(d) * value).sum::<f64>()

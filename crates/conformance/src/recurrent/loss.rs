@@ -28,7 +28,7 @@ pub(super) struct Losses {
 }
 
 /// The outputs of the loss op.
-pub(super) struct Results<R> {
+pub(super) struct LossResults<R> {
     pub(super) predicted: Vec<R>,
     pub(super) errors: Vec<R>,
     pub(super) slopes: Vec<R>,
@@ -143,9 +143,9 @@ impl Losses {
     }
 
     /// By the chain rule, a row at a time.
-    pub(super) fn results(&self) -> Results<f64> {
+    pub(super) fn results(&self) -> LossResults<f64> {
         let (mut all, scale) = (
-            Results { predicted: vec![], errors: vec![], slopes: vec![], combined: vec![], d_states: vec![] },
+            LossResults { predicted: vec![], errors: vec![], slopes: vec![], combined: vec![], d_states: vec![] },
             f64::from(self.params.scale),
         );
         for row in 0..(self.params.members * self.params.rows) as usize {
@@ -177,7 +177,7 @@ impl Losses {
         all
     }
 
-    fn run(&self, q: &Conditioned) -> Result<Results<f32>, BackendError> {
+    fn run(&self, q: &Conditioned) -> Result<LossResults<f32>, BackendError> {
         let (head, states, targets) = (q.upload(&self.head)?, q.upload(&self.states)?, q.upload(&self.targets)?);
         let rows = (self.params.members * self.params.rows) as usize;
         let of = |len: usize| q.alloc::<f32>(rows * len);
@@ -194,7 +194,7 @@ impl Losses {
             combined: combined.view_mut(),
             d_states: d_states.view_mut(),
         })?;
-        Ok(Results {
+        Ok(LossResults {
             predicted: q.download(&predicted)?,
             errors: q.download(&errors)?,
             slopes: q.download(&slopes)?,

@@ -27,7 +27,7 @@ pub(super) struct Sizes {
 
 /// An ensemble, its inputs and its first states.
 #[derive(Clone)]
-pub(super) struct Inputs {
+pub(super) struct EnsembleInputs {
     pub(super) params: GruParams,
     pub(super) w: Vec<f32>,
     pub(super) u: Vec<f32>,
@@ -38,13 +38,13 @@ pub(super) struct Inputs {
 }
 
 /// The outputs of a forward pass.
-pub(super) struct Results<R> {
+pub(super) struct ForwardResults<R> {
     pub(super) states: Vec<R>,
     pub(super) last: Vec<R>,
     pub(super) saved: Vec<R>,
 }
 
-impl Inputs {
+impl EnsembleInputs {
     /// Initial weights, uniform in `+-sqrt(2 / (input + hidden))`.
     ///
     /// All other values are of order 1.
@@ -139,7 +139,7 @@ impl Inputs {
     }
 
     /// The whole pass.
-    pub(super) fn results(&self) -> Results<f64> {
+    pub(super) fn results(&self) -> ForwardResults<f64> {
         let p = &self.params;
         let [members, batch, steps, hidden] = [p.members, p.batch, p.steps, p.hidden].map(|len| len as usize);
         let plane = members * steps * batch * hidden;
@@ -159,7 +159,7 @@ impl Inputs {
             }
             last.extend(h);
         }
-        Results { states, last, saved }
+        ForwardResults { states, last, saved }
     }
 }
 

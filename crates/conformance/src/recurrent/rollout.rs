@@ -11,7 +11,7 @@ use half::{bf16, f16};
 
 use super::{
     forward::{BOUNDS, named, of_type, rounded},
-    model::{Inputs, Sizes, StateChange, values},
+    model::{EnsembleInputs, Sizes, StateChange, values},
 };
 use crate::{
     Case, Conditioned, Failure, OpSpec,
@@ -23,7 +23,7 @@ use crate::{
 #[derive(Clone)]
 struct Rollout {
     params: RolloutParams,
-    inputs: Inputs,
+    inputs: EnsembleInputs,
     head: Vec<f32>,
     /// Factors and addends of normalised states.
     norm: Option<[Vec<f32>; 2]>,
@@ -33,7 +33,7 @@ struct Rollout {
 }
 
 /// The outputs of a roll-out.
-struct Results<R> {
+struct RolloutResults<R> {
     trajectory: Vec<R>,
     last: Vec<R>,
     combined: Vec<R>,
@@ -112,7 +112,7 @@ impl Rollout {
         let Mode(part, head, feedback) = mode;
         let stochastic = if part == Stochastic::CopyHidden { hidden } else { stochastic };
         let form = if feedback == Feedback::None { GruInputs::Sequence } else { GruInputs::Constant };
-        let inputs = Inputs::new(Sizes { members, batch, steps, input, hidden }, variant, form);
+        let inputs = EnsembleInputs::new(Sizes { members, batch, steps, input, hidden }, variant, form);
         let back = || [values(18, hidden * input, 2.0 / (hidden as f32).sqrt()), values(19, input, 0.5)];
         let (gru, stochastic_len, mask) = (inputs.params, stochastic as u64, StateMask::NONE);
         let params = RolloutParams { gru, stochastic: stochastic_len, part, head, feedback, eps: 0.0, mask };
@@ -186,7 +186,7 @@ impl Rollout {
     }
 
     /// The whole rollout by its definition, all members step by step.
-    fn results(&self) -> Results<f64> {
+    fn results(&self) -> RolloutResults<f64> {
         let p = &self.params.gru;
         let [members, batch, steps] = [p.members, p.batch, p.steps].map(|len| len as usize);
         let rows = || (0..members).flat_map(move |member| (0..batch).map(move |row| (member, row)));
@@ -224,15 +224,15 @@ impl Rollout {
             }
         }
         let combined = seen.iter().flat_map(|h| [h.clone(), self.part(h).0].concat()).collect();
-        Results { trajectory: trajectory.concat(), last: h.concat(), combined, entropy, states }
+        RolloutResults { trajectory: trajectory.concat(), last: h.concat(), combined, entropy, states }
     }
 
-    fn run(&self, q: &Conditioned) -> Result<Results<f32>, BackendError> {
+    fn run(&self, q: &Conditioned) -> Result<RolloutResults<f32>, BackendError> {
         self.run_of::<f32>(q)
     }
 
     /// With weights of type `T`.
-    fn run_of<T: Real>(&self, q: &Conditioned) -> Result<Results<f32>, BackendError> {
+    fn run_of<T: Real>(&self, q: &Conditioned) -> Result<RolloutResults<f32>, BackendError> {
         let (p, inputs) = (&self.params.gru, &self.inputs);
         let upload = |values: &[f32]| q.upload(&of_type::<T>(values));
         let (w, u, b) = (upload(&inputs.w)?, upload(&inputs.u)?, upload(&inputs.b)?);
@@ -266,7 +266,7 @@ impl Rollout {
             entropy: entropy.view_mut(),
             states: Some(states.view_mut()),
         })?;
-        Ok(Results {
+        Ok(RolloutResults {
             trajectory: q.download(&trajectory)?,
             last: q.download(&last)?,
             combined: q.download(&combined)?,

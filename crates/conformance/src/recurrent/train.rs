@@ -10,11 +10,11 @@ use core_types::params::recurrent::{GruInputs, GruVariant, LossError, LossHead, 
 use nn_ops::{Dropout, GruMember, OptimizerConfig, RssmTrainer, RssmTraining, Tensor};
 
 use super::{
-    backward::Backward,
+    backward::BackwardInputs,
     forward::{VARIANTS, named, sizes},
     gradients::{self, members},
     loss::Losses,
-    model::{Inputs, StateChange, values},
+    model::{EnsembleInputs, StateChange, values},
 };
 use crate::{Case, Conditioned, Failure, OpSpec};
 
@@ -26,18 +26,18 @@ const STOCHASTIC: usize = 3;
 
 /// An ensemble, its head, a window of features and the losses that followed.
 #[derive(Clone)]
-struct Training {
-    inputs: Inputs,
+struct EnsembleTraining {
+    inputs: EnsembleInputs,
     head: Vec<f32>,
     targets: Vec<f32>,
     training: RssmTraining,
 }
 
-impl Training {
+impl EnsembleTraining {
     fn new(of: [usize; 5], variant: GruVariant, own_data: bool) -> Self {
         let [members, batch, steps, _, hidden] = of;
         let form = if own_data { GruInputs::MemberSequences } else { GruInputs::Sequence };
-        let inputs = Inputs::new(sizes(of), variant, form);
+        let inputs = EnsembleInputs::new(sizes(of), variant, form);
         let rows = if own_data { members } else { 1 } * steps * batch;
         let limit = (1.0 / (hidden + STOCHASTIC) as f32).sqrt();
         let training = RssmTraining {
@@ -112,7 +112,7 @@ fn flat(units: &[GruMember]) -> Vec<f32> {
 /// Checks gradients, their norm, and the weights after a step of gradient descent.
 ///
 /// The norm of the gradients is clipped.
-fn whole_step(q: &Conditioned, training: &Training) -> Result<(), Failure> {
+fn whole_step(q: &Conditioned, training: &EnsembleTraining) -> Result<(), Failure> {
     let (rate, clip) = (0.5, 0.05);
     let optimizer = OptimizerConfig { clip: Some(clip), ..OptimizerConfig::sgd(rate, 0.0) };
     let mut trainer = training.trainer(q, optimizer)?;
@@ -123,7 +123,7 @@ fn whole_step(q: &Conditioned, training: &Training) -> Result<(), Failure> {
     let results = training.inputs.results();
     let losses = training.losses(&results.states);
     let read = losses.results();
-    let mut pass = Backward::of(training.inputs.clone());
+    let mut pass = BackwardInputs::of(training.inputs.clone());
     (pass.d_states, pass.d_h_t) = (Some(read.d_states.iter().map(|&d| d as f32).collect()), None);
     let all = gradients::expected(&pass, f64::from(training.training.decay));
     let units = [all.w, all.u, all.b, all.bu].concat();
@@ -151,11 +151,11 @@ fn whole_step(q: &Conditioned, training: &Training) -> Result<(), Failure> {
 }
 
 /// A number of the model to be moved, and the gradient that the device has of it.
-type Slopes = (&'static str, fn(&mut (Training, StateChange)) -> &mut [f32], Vec<f32>);
+type Slopes = (&'static str, fn(&mut (EnsembleTraining, StateChange)) -> &mut [f32], Vec<f32>);
 
 /// Gradients through a norm and a dropout of the states, against central differences.
 fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
-    let mut training = Training::new([2, 2, 3, 2, 4], variant, false);
+    let mut training = EnsembleTraining::new([2, 2, 3, 2, 4], variant, false);
     let seed = 5;
     training.training.norm = Some(1e-2);
     training.training.dropout = Some(Dropout::new(0.25, seed)?);
@@ -182,7 +182,7 @@ fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let mask = StateMask { seed, threshold, site: 0, step: 0, scale, reserved: 0 };
     let change = StateChange { norm: Some([vec![1.0; 4], vec![0.0; 4]]), eps: 1e-2, mask };
     let whole = (training, change);
-    let value = |(training, change): &(Training, StateChange)| training.value(change);
+    let value = |(training, change): &(EnsembleTraining, StateChange)| training.value(change);
     for (what, tensor, slopes) in slopes {
         for (at, slope) in slopes.into_iter().enumerate() {
             let (mut above, mut below) = (whole.clone(), whole.clone());
@@ -201,7 +201,7 @@ fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
 /// Two windows that carry the states predict what one of all their steps does, bit for bit.
 fn windows(q: &Conditioned) -> Result<(), Failure> {
     let (batch, input) = (3, 4);
-    let whole = Training::new([2, batch, 4, input, 6], GruVariant::ResetBefore, false);
+    let whole = EnsembleTraining::new([2, batch, 4, input, 6], GruVariant::ResetBefore, false);
     let still = OptimizerConfig::sgd(0.0, 0.0);
     let mut trainer = whole.trainer(q, still)?;
     let [x, targets] = whole.data(q)?;
@@ -224,7 +224,7 @@ fn windows(q: &Conditioned) -> Result<(), Failure> {
 /// Errors of losses that halve at every step fall to a hundredth in sixty steps of Adam.
 fn learning(q: &Conditioned) -> Result<(), Failure> {
     let (batch, steps, hidden) = (4, 3, 6);
-    let mut training = Training::new([2, batch, steps, 1, hidden], GruVariant::ResetBefore, false);
+    let mut training = EnsembleTraining::new([2, batch, steps, 1, hidden], GruVariant::ResetBefore, false);
     let loss = |step: usize, row: usize| (1.0 + row as f32 / 2.0) * 0.5f32.powi(step as i32);
     training.inputs.x = (0..steps).flat_map(|step| (0..batch).map(move |row| loss(step, row))).collect();
     training.targets = (1..=steps).flat_map(|step| (0..batch).map(move |row| loss(step, row))).collect();
@@ -249,8 +249,8 @@ pub(super) fn train() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
         cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
-            whole_step(q, &Training::new(of, variant, false))?;
-            whole_step(q, &Training::new(of, variant, true))
+            whole_step(q, &EnsembleTraining::new(of, variant, false))?;
+            whole_step(q, &EnsembleTraining::new(of, variant, true))
         }));
     }
     for variant in VARIANTS {
@@ -258,7 +258,7 @@ pub(super) fn train() -> OpSpec {
         cases.push(Case::new(name, move |q| differences(q, variant)));
     }
     cases.push(Case::new("other heads", |q| {
-        let mut linear = Training::new([2, 3, 4, 5, 8], GruVariant::ResetBefore, false);
+        let mut linear = EnsembleTraining::new([2, 3, 4, 5, 8], GruVariant::ResetBefore, false);
         (linear.training.head, linear.training.part) = (LossHead::Linear, Stochastic::Zeros);
         whole_step(q, &linear)
     }));

@@ -11,7 +11,7 @@ use core_types::params::tensor::Beyond;
 use super::{LENGTHS, bits, typed};
 use crate::{
     Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
 };
 
@@ -26,7 +26,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 }
 
 fn widened<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
-    let x: Vec<T> = Random::new(3).reals(n);
+    let x: Vec<T> = InputSource::new(3).reals(n);
     let (dx, mut y) = (q.upload(&x)?, q.zeros(n)?);
     q.widen(Widen { x: dx.view(), y: y.view_mut() })?;
     Failure::unless_equal(&bits(&x), &bits(&q.download(&y)?))
@@ -45,7 +45,7 @@ fn narrow<T: Real>(q: &Conditioned, beyond: Beyond, x: &[f32]) -> Result<(Vec<T>
 }
 
 fn narrowed<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
-    let mut random = Random::new(4);
+    let mut random = InputSource::new(4);
     let x: Vec<f32> = (0..n).map(|_| f32::from_bits(random.word() << 1 ^ random.word() >> 3)).collect();
     let rounded: Vec<T> = x.iter().map(|&x| T::from_f32(x)).collect();
     let (y, found) = narrow::<T>(q, Beyond::Infinite, &x)?;

@@ -9,7 +9,7 @@ use core_types::params::tensor::CopyParams;
 use super::{bits, typed};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -70,7 +70,7 @@ fn copied<T: Real>(q: &Conditioned, layouts: &[&[u64]; 3]) -> Result<(), Failure
     let (from, to) = (places(layouts[0], layouts[1]), places(layouts[0], layouts[2]));
     let len = |places: &[usize]| places.iter().max().map_or(0, |last| last + 1);
     // y has three elements more, which stay, as do those in its gaps.
-    let (x, start): (Vec<T>, Vec<T>) = (Random::new(1).reals(len(&from)), Random::new(2).reals(len(&to) + 3));
+    let (x, start): (Vec<T>, Vec<T>) = (InputSource::new(1).reals(len(&from)), InputSource::new(2).reals(len(&to) + 3));
     let (dx, mut y) = (q.upload(&x)?, q.upload(&start)?);
     q.copy_strided(CopyStrided { params: &params(layouts), x: dx.view(), y: y.view_mut() })?;
     let mut expected = start;

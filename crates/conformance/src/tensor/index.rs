@@ -9,7 +9,7 @@ use core_types::params::tensor::TableParams;
 use super::{bits, typed};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::Random,
+    linalg::model::InputSource,
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -46,7 +46,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 
 /// Indices, some out of range, and their places in ascending order of index.
 fn indices([rows, _, count]: [usize; 3]) -> (Vec<u32>, Vec<u32>) {
-    let mut random = Random::new(count as u64);
+    let mut random = InputSource::new(count as u64);
     let mut index = || match random.word() % 11 {
         0 => rows as u32,
         1 => u32::MAX,
@@ -64,7 +64,7 @@ fn params([rows, width, count]: [usize; 3]) -> TableParams {
 
 fn gathered<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
     let ([rows, width, count], (indices, _)) = (size, indices(size));
-    let table: Vec<T> = Random::new(8).reals(rows * width);
+    let table: Vec<T> = InputSource::new(8).reals(rows * width);
     let (dt, di, mut y) = (q.upload(&table)?, q.upload(&indices)?, q.upload(&vec![T::from_f32(9.0); count * width])?);
     q.gather(Gather { params: &params(size), table: dt.view(), indices: di.view(), y: y.view_mut() })?;
     let row = |&index: &u32| match index as usize {
@@ -77,7 +77,8 @@ fn gathered<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
 
 fn added<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
     let ([rows, width, count], (indices, order)) = (size, indices(size));
-    let (table, g): (Vec<T>, Vec<T>) = (Random::new(8).reals(rows * width), Random::new(9).reals(count * width));
+    let (table, g): (Vec<T>, Vec<T>) =
+        (InputSource::new(8).reals(rows * width), InputSource::new(9).reals(count * width));
     let (di, places, dg) = (q.upload(&indices)?, q.upload(&order)?, q.upload(&g)?);
     let mut y = q.upload(&table)?;
     let (indices_view, order_view, g_view) = (di.view(), places.view(), dg.view());

@@ -15,7 +15,7 @@ use core_types::params::{
 use super::{LENGTHS, bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::{Random, rounding},
+    linalg::model::{InputSource, rounding},
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -92,7 +92,7 @@ fn model(f: Function, x: f64) -> f64 {
 ///
 /// They have both signs if the function has values for both, and are away from zero for quotients.
 fn inputs<T: Real>(f: Function, n: usize) -> Vec<T> {
-    let mut random = Random::new(n as u64);
+    let mut random = InputSource::new(n as u64);
     let positive = matches!(f, Function::Log | Function::Sqrt | Function::Rsqrt);
     let value = |(i, x): (usize, f32)| {
         let scale = ((i % 24) as f32 - 12.0).exp2();
@@ -187,7 +187,7 @@ fn maps_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
 }
 
 fn activations_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
-    let x: Vec<T> = Random::new(4).reals(n);
+    let x: Vec<T> = InputSource::new(4).reals(n);
     for f in Activation::ALL {
         let (dx, mut y, mut want) = (q.upload(&x)?, q.upload(&x)?, q.zeros::<T>(n)?);
         q.activate(Activate { f, x: dx.view(), y: want.view_mut() })?;
@@ -211,7 +211,7 @@ fn strided(op: Arithmetic, shape: &[u64], b_strides: &[u64]) -> BinaryParams {
 
 fn combined_in_place<T: Real>(q: &Conditioned, shape: &[u64], b_strides: &[u64]) -> Result<(), Failure> {
     let count = shape.iter().product::<u64>() as usize;
-    let (a, b): (Vec<T>, Vec<T>) = (Random::new(5).reals(count), Random::new(6).reals(count.max(8)));
+    let (a, b): (Vec<T>, Vec<T>) = (InputSource::new(5).reals(count), InputSource::new(6).reals(count.max(8)));
     let (da, db) = (q.upload(&a)?, q.upload(&b)?);
     for op in Arithmetic::ALL {
         let (params, mut y, mut want) = (strided(op, shape, b_strides), q.upload(&a)?, q.zeros::<T>(count)?);
@@ -249,7 +249,7 @@ fn refused_ranks(q: &Conditioned) -> Result<(), Failure> {
 }
 
 fn chosen<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
-    let mut random = Random::new(7);
+    let mut random = InputSource::new(7);
     let mask: Vec<bool> = (0..n).map(|_| random.word().is_multiple_of(3)).collect();
     // Elements that are not selected are NaN, and so are some selected ones.
     let pick = |keep: bool| -> Vec<T> {

@@ -12,7 +12,7 @@ use core_types::params::{
 use super::{bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
-    linalg::model::{Random, rounding},
+    linalg::model::{InputSource, rounding},
     short::{Short, floats},
     spec::BATCHES,
 };
@@ -81,7 +81,7 @@ fn columns<T: Real>([outer, len, inner]: [usize; 3], x: &[T]) -> Vec<Vec<f32>> {
 }
 
 fn reduced<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
-    let x: Vec<T> = Random::new(shape[1] as u64).reals(shape.iter().product());
+    let x: Vec<T> = InputSource::new(shape[1] as u64).reals(shape.iter().product());
     let columns = columns(shape, &x);
     let sum = |column: &Vec<f32>| column.iter().map(|&x| f64::from(x)).sum::<f64>();
     let sums: Vec<f64> = columns.iter().map(sum).collect();
@@ -139,7 +139,7 @@ fn empty(q: &Conditioned) -> Result<(), Failure> {
 }
 
 fn places<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
-    let x: Vec<T> = Random::new(shape[1] as u64).reals(shape.iter().product());
+    let x: Vec<T> = InputSource::new(shape[1] as u64).reals(shape.iter().product());
     let place = |column: Vec<f32>| {
         let greatest = column.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         column.iter().position(|&x| x == greatest).map_or(0, |i| i as u32)

@@ -12,8 +12,8 @@ use core_types::{
 };
 
 use crate::simd::{
-    Kernel,
-    words::{Norms, Words, invert_lanes, secure_product},
+    LaneKernel,
+    words::{Norms, WordVectors, invert_lanes, secure_product},
 };
 
 /// Positions whose denominators are inverted at once.
@@ -23,7 +23,7 @@ pub(super) const TILE: usize = 1 << 10;
 pub(super) const SCRATCH: usize = 4 * TILE;
 
 /// Fractions of positions that follow each other, and the columns that they make.
-pub(super) struct Sums<'a> {
+pub(super) struct LogupSums<'a> {
     /// For each column, four planes of numerators and four of denominators, a tile of each.
     pub(super) fractions: &'a [M31],
     /// Positions of a plane of fractions.
@@ -34,7 +34,7 @@ pub(super) struct Sums<'a> {
     pub(super) columns: Vec<&'a mut [M31]>,
 }
 
-impl<L: Words> Kernel<L> for Sums<'_> {
+impl<L: WordVectors> LaneKernel<L> for LogupSums<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -65,7 +65,7 @@ impl<L: Words> Kernel<L> for Sums<'_> {
 /// `notes` keeps, for each denominator, its norms and the product of all norms before it in its
 /// lane.
 #[inline(always)]
-fn divide<L: Words>(
+fn divide<L: WordVectors>(
     l: L,
     numerators: [&[M31]; 4],
     denominators: [&[M31]; 4],
@@ -123,7 +123,7 @@ fn divide<L: Words>(
 }
 
 #[inline(always)]
-fn load<L: Words>(l: L, planes: [&[M31]; 4], at: usize) -> [L::V; 4] {
+fn load<L: WordVectors>(l: L, planes: [&[M31]; 4], at: usize) -> [L::V; 4] {
     let mut v = [l.splat(0); 4];
     for c in 0..4 {
         let words = &planes[c][at..at + L::WIDTH];

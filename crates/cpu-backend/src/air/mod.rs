@@ -21,8 +21,8 @@ use core_types::{
 
 use self::{
     logup::LastColumn,
-    program::{Outputs, Source, TileProgram},
-    tiles::{Run, TILE},
+    program::{CheckedProgram, Outputs, TileProgram},
+    tiles::{ProgramRun, TILE},
 };
 use crate::checked::AirOps;
 use crate::{CpuQueue, simd::dispatch};
@@ -48,7 +48,7 @@ fn shared(counters: &mut [u32]) -> &[AtomicU32] {
 }
 
 /// Where the outputs of a program go.
-struct Target<'a> {
+struct AirOutputs<'a> {
     planes: &'a mut [M31],
     /// What sums are multiplied by.
     factors: Option<&'a [M31]>,
@@ -63,15 +63,16 @@ impl CpuQueue {
         program: &TileProgram,
         masks: &[MaskAt],
         values: &[M31],
-        target: Target<'_>,
+        target: AirOutputs<'_>,
     ) -> Result<(), BackendError> {
-        let Target { planes, factors, counters } = target;
+        let AirOutputs { planes, factors, counters } = target;
         let jobs = jobs(planes, log_size, JOB);
-        let _scratch = self.reserve_scratch::<u32>(jobs.len(), Run::scratch(program))?;
+        let _scratch = self.reserve_scratch::<u32>(jobs.len(), ProgramRun::scratch(program))?;
         self.for_jobs(jobs, |i, outputs| {
             let first = i * JOB;
             let positions = JOB.min((1 << log_size) - first);
-            let run = Run { program, masks, values, log_rows, log_size, first, positions, outputs, counters, factors };
+            let run =
+                ProgramRun { program, masks, values, log_rows, log_size, first, positions, outputs, counters, factors };
             dispatch(self.simd(), run);
         });
         Ok(())
@@ -82,28 +83,31 @@ impl AirOps for CpuQueue {
     fn air_columns(&self, op: AirColumns<'_, Self>) -> Result<(), BackendError> {
         let AirColumns { params, outputs, instructions, masks, constants, .. } = op;
         let in_place = 1usize << params.log_size >= TILE;
-        let source = Source { instructions, masks, constants, challenges: &[], registers: params.registers, in_place };
+        let source =
+            CheckedProgram { instructions, masks, constants, challenges: &[], registers: params.registers, in_place };
         let program = TileProgram::new(&source, Outputs::Table(outputs.columns as usize));
-        let target = Target { planes: op.columns, factors: None, counters: shared(op.counters) };
+        let target = AirOutputs { planes: op.columns, factors: None, counters: shared(op.counters) };
         self.run_program([params.log_rows, params.log_size], &program, masks, op.inputs, target)
     }
 
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
         let AirEvaluate { params, instructions, masks, constants, challenges, .. } = op;
         let in_place = 1usize << params.log_size >= TILE;
-        let source = Source { instructions, masks, constants, challenges, registers: params.registers, in_place };
+        let source =
+            CheckedProgram { instructions, masks, constants, challenges, registers: params.registers, in_place };
         let program = TileProgram::new(&source, Outputs::Sum(op.powers));
         let logs = [params.log_rows, params.log_size];
-        let target = Target { planes: op.sums, factors: Some(op.vanishing_inverses), counters: &[] };
+        let target = AirOutputs { planes: op.sums, factors: Some(op.vanishing_inverses), counters: &[] };
         self.run_program(logs, &program, masks, op.values, target)
     }
 
     fn air_fractions(&self, op: AirFractions<'_, Self>) -> Result<(), BackendError> {
         let AirFractions { params, instructions, masks, constants, challenges, .. } = op;
         let in_place = 1usize << params.log_size >= TILE;
-        let source = Source { instructions, masks, constants, challenges, registers: params.registers, in_place };
+        let source =
+            CheckedProgram { instructions, masks, constants, challenges, registers: params.registers, in_place };
         let program = TileProgram::new(&source, Outputs::Write);
-        let target = Target { planes: op.fractions, factors: None, counters: &[] };
+        let target = AirOutputs { planes: op.fractions, factors: None, counters: &[] };
         self.run_program([params.log_rows, params.log_size], &program, masks, op.values, target)
     }
 
@@ -114,7 +118,7 @@ impl AirOps for CpuQueue {
         let _scratch = self.reserve_scratch::<u32>(tiles.len(), logup::SCRATCH)?;
         self.for_jobs(tiles, |i, columns| {
             let (len, first) = (1 << log_rows, i * logup::TILE);
-            dispatch(self.simd(), logup::Sums { fractions, len, first, columns });
+            dispatch(self.simd(), logup::LogupSums { fractions, len, first, columns });
         });
         self.add_up(*params, LastColumn::new(*params, columns), sums);
         Ok(())

@@ -15,7 +15,7 @@ use core_types::{
 
 /// Where a plane of words is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Plane {
+pub(super) enum PlaneAt {
     /// In the tile's own memory.
     Tile(usize),
     /// The positions of the tile in the column of a mask.
@@ -24,33 +24,33 @@ pub(super) enum Plane {
 
 /// An operation on whole planes. Targets are planes of the tile other than the operands.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(super) enum PlaneStep {
     /// Reads the column of a mask at one of the offsets of the program.
     Gather { target: usize, mask: usize, offset: usize },
     /// Sums.
-    Add { target: usize, left: Plane, right: Plane },
+    Add { target: usize, left: PlaneAt, right: PlaneAt },
     /// Differences.
-    Sub { target: usize, left: Plane, right: Plane },
+    Sub { target: usize, left: PlaneAt, right: PlaneAt },
     /// Products.
-    Mul { target: usize, left: Plane, right: Plane },
+    Mul { target: usize, left: PlaneAt, right: PlaneAt },
     /// Products of the secure field, by coordinates.
-    MulSecure { target: [usize; 4], left: [Plane; 4], right: [Plane; 4] },
+    MulSecure { target: [usize; 4], left: [PlaneAt; 4], right: [PlaneAt; 4] },
     /// Bits of integers: shifted to the right, then masked.
-    Bits { target: usize, source: Plane, shift: u32, mask: u32 },
+    Bits { target: usize, source: PlaneAt, shift: u32, mask: u32 },
     /// Exclusive ors of integers.
-    Xor { target: usize, left: Plane, right: Plane },
+    Xor { target: usize, left: PlaneAt, right: PlaneAt },
     /// Adds one to the counter that each word of a plane is the number of.
-    Count(Plane),
+    Count(PlaneAt),
     /// Adds planes times factors to the sums.
     Accumulate([Term; 4]),
     /// Writes a plane to a plane of the output.
-    Write { source: Plane, output: usize },
+    Write { source: PlaneAt, output: usize },
 }
 
 /// A plane times a factor.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
-    pub(super) plane: Plane,
+    pub(super) plane: PlaneAt,
     pub(super) factor: QM31,
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Outputs<'a> {
 /// A program for tiles.
 #[derive(Debug)]
 pub(super) struct TileProgram {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<PlaneStep>,
     /// Planes of a tile.
     pub(super) planes: usize,
     /// Planes that hold one word everywhere.
@@ -79,7 +79,7 @@ pub(super) struct TileProgram {
 
 /// The checked parts of a program.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
+pub(super) struct CheckedProgram<'a> {
     pub(super) instructions: &'a [Instruction],
     pub(super) masks: &'a [MaskAt],
     pub(super) constants: &'a [M31],
@@ -93,7 +93,7 @@ pub(super) struct Source<'a> {
 
 impl TileProgram {
     /// Makes a checked program ready.
-    pub(super) fn new(source: &Source<'_>, outputs: Outputs<'_>) -> Self {
+    pub(super) fn new(source: &CheckedProgram<'_>, outputs: Outputs<'_>) -> Self {
         // Registers start as the plane of zeros.
         let mut maker = Maker {
             steps: Vec::new(),
@@ -127,12 +127,12 @@ impl TileProgram {
 
 /// A program in the making.
 struct Maker {
-    steps: Vec<Step>,
+    steps: Vec<PlaneStep>,
     /// Registers and terms that stand for each plane of the tile, plus one for a fixed plane.
     readers: Vec<usize>,
     free: Vec<usize>,
     fixed: HashMap<M31, usize>,
-    registers: Vec<Plane>,
+    registers: Vec<PlaneAt>,
     /// Terms that wait until four can be added at once.
     terms: Vec<Term>,
     offsets: Vec<i32>,
@@ -147,15 +147,15 @@ impl Maker {
         })
     }
 
-    fn constant(&mut self, word: M31) -> Plane {
+    fn constant(&mut self, word: M31) -> PlaneAt {
         if let Some(&plane) = self.fixed.get(&word) {
-            return Plane::Tile(plane);
+            return PlaneAt::Tile(plane);
         }
         // A fresh plane: it is filled before the first step, so no step may have written it before.
         let plane = self.readers.len();
         self.readers.push(1);
         self.fixed.insert(word, plane);
-        Plane::Tile(plane)
+        PlaneAt::Tile(plane)
     }
 
     /// A plane without readers.
@@ -166,14 +166,14 @@ impl Maker {
         })
     }
 
-    fn hold(&mut self, plane: Plane) {
-        if let Plane::Tile(plane) = plane {
+    fn hold(&mut self, plane: PlaneAt) {
+        if let PlaneAt::Tile(plane) = plane {
             self.readers[plane] += 1;
         }
     }
 
-    fn release(&mut self, plane: Plane) {
-        if let Plane::Tile(plane) = plane {
+    fn release(&mut self, plane: PlaneAt) {
+        if let PlaneAt::Tile(plane) = plane {
             self.readers[plane] -= 1;
             if self.readers[plane] == 0 {
                 self.free.push(plane);
@@ -182,18 +182,18 @@ impl Maker {
     }
 
     /// Lets a register stand for a plane.
-    fn assign(&mut self, register: usize, plane: Plane) {
+    fn assign(&mut self, register: usize, plane: PlaneAt) {
         self.hold(plane);
         let before = core::mem::replace(&mut self.registers[register], plane);
         self.release(before);
     }
 
     /// The planes of a value of the secure field.
-    fn secure(&self, first: usize) -> [Plane; 4] {
+    fn secure(&self, first: usize) -> [PlaneAt; 4] {
         [0, 1, 2, 3].map(|k| self.registers[first + k])
     }
 
-    fn assign_secure(&mut self, first: usize, planes: [Plane; 4]) {
+    fn assign_secure(&mut self, first: usize, planes: [PlaneAt; 4]) {
         // All are held before any is released: the old value may be among them.
         planes.into_iter().for_each(|plane| self.hold(plane));
         for (k, plane) in planes.into_iter().enumerate() {
@@ -203,44 +203,44 @@ impl Maker {
     }
 
     /// A step with a new target.
-    fn computed(&mut self, step: impl FnOnce(usize) -> Step) -> Plane {
+    fn computed(&mut self, step: impl FnOnce(usize) -> PlaneStep) -> PlaneAt {
         let target = self.plane();
         self.steps.push(step(target));
-        Plane::Tile(target)
+        PlaneAt::Tile(target)
     }
 
-    fn add(&mut self, left: Plane, right: Plane) -> Plane {
-        self.computed(|target| Step::Add { target, left, right })
+    fn add(&mut self, left: PlaneAt, right: PlaneAt) -> PlaneAt {
+        self.computed(|target| PlaneStep::Add { target, left, right })
     }
 
-    fn sub(&mut self, left: Plane, right: Plane) -> Plane {
-        self.computed(|target| Step::Sub { target, left, right })
+    fn sub(&mut self, left: PlaneAt, right: PlaneAt) -> PlaneAt {
+        self.computed(|target| PlaneStep::Sub { target, left, right })
     }
 
-    fn mul(&mut self, left: Plane, right: Plane) -> Plane {
-        self.computed(|target| Step::Mul { target, left, right })
+    fn mul(&mut self, left: PlaneAt, right: PlaneAt) -> PlaneAt {
+        self.computed(|target| PlaneStep::Mul { target, left, right })
     }
 
     fn by_coordinate(
         &mut self,
-        left: [Plane; 4],
-        right: [Plane; 4],
-        operation: fn(&mut Self, Plane, Plane) -> Plane,
-    ) -> [Plane; 4] {
+        left: [PlaneAt; 4],
+        right: [PlaneAt; 4],
+        operation: fn(&mut Self, PlaneAt, PlaneAt) -> PlaneAt,
+    ) -> [PlaneAt; 4] {
         [0, 1, 2, 3].map(|k| operation(self, left[k], right[k]))
     }
 
-    fn step(&mut self, source: &Source<'_>, outputs: Outputs<'_>, step: &Instruction) {
+    fn step(&mut self, source: &CheckedProgram<'_>, outputs: Outputs<'_>, step: &Instruction) {
         let [target, left, right] = [step.target, step.left, step.right].map(usize::from);
         let zero = self.constant(M31::ZERO);
         // Copies, constants and masks in place only rename planes; all else adds steps.
         match Opcode::ALL[usize::from(step.opcode)] {
             Opcode::Mask => {
                 let plane = if source.in_place && source.masks[left].offset == 0 {
-                    Plane::Column(left)
+                    PlaneAt::Column(left)
                 } else {
                     let offset = self.offset(source.masks[left].offset);
-                    self.computed(|target| Step::Gather { target, mask: left, offset })
+                    self.computed(|target| PlaneStep::Gather { target, mask: left, offset })
                 };
                 self.assign(target, plane);
             }
@@ -298,8 +298,8 @@ impl Maker {
             Opcode::MulExt => {
                 let (left, right) = (self.secure(left), self.secure(right));
                 let planes = [(); 4].map(|()| self.plane());
-                self.steps.push(Step::MulSecure { target: planes, left, right });
-                self.assign_secure(target, planes.map(Plane::Tile));
+                self.steps.push(PlaneStep::MulSecure { target: planes, left, right });
+                self.assign_secure(target, planes.map(PlaneAt::Tile));
             }
             Opcode::Lift => self.assign_secure(target, [self.registers[left], zero, zero, zero]),
             Opcode::Out => self.output(outputs, target, [self.registers[left], zero, zero, zero]),
@@ -307,28 +307,28 @@ impl Maker {
             Opcode::Bits => {
                 let ([shift, to], source) = (Instruction::bounds(step.right), self.registers[left]);
                 let mask = (1 << (to - shift)) - 1;
-                let plane = self.computed(|target| Step::Bits { target, source, shift, mask });
+                let plane = self.computed(|target| PlaneStep::Bits { target, source, shift, mask });
                 self.assign(target, plane);
             }
             Opcode::Xor => {
                 let (left, right) = (self.registers[left], self.registers[right]);
-                let plane = self.computed(|target| Step::Xor { target, left, right });
+                let plane = self.computed(|target| PlaneStep::Xor { target, left, right });
                 self.assign(target, plane);
             }
         }
     }
 
-    fn output(&mut self, outputs: Outputs<'_>, target: usize, planes: [Plane; 4]) {
+    fn output(&mut self, outputs: Outputs<'_>, target: usize, planes: [PlaneAt; 4]) {
         let zero = self.constant(M31::ZERO);
         let basis = [QM31::ONE, QM31::I, QM31::U, QM31::I * QM31::U];
         for ((k, plane), basis) in planes.into_iter().enumerate().zip(basis) {
             match outputs {
-                Outputs::Write => self.steps.push(Step::Write { source: plane, output: 4 * target + k }),
+                Outputs::Write => self.steps.push(PlaneStep::Write { source: plane, output: 4 * target + k }),
                 Outputs::Table(_) if k > 0 => {}
                 Outputs::Table(columns) if target < columns => {
-                    self.steps.push(Step::Write { source: plane, output: target });
+                    self.steps.push(PlaneStep::Write { source: plane, output: target });
                 }
-                Outputs::Table(_) => self.steps.push(Step::Count(plane)),
+                Outputs::Table(_) => self.steps.push(PlaneStep::Count(plane)),
                 Outputs::Sum(_) if plane == zero => {}
                 Outputs::Sum(powers) => {
                     self.hold(plane);
@@ -342,7 +342,7 @@ impl Maker {
     /// Adds four terms if four are pending.
     fn accumulate(&mut self) {
         if let &[a, b, c, d] = &self.terms[..] {
-            self.steps.push(Step::Accumulate([a, b, c, d]));
+            self.steps.push(PlaneStep::Accumulate([a, b, c, d]));
             self.terms.clear();
             [a, b, c, d].into_iter().for_each(|term| self.release(term.plane));
         }

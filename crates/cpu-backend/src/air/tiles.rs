@@ -11,17 +11,17 @@ use core_types::{
     params::air::MaskAt,
 };
 
-use super::program::{Plane, Step, Term, TileProgram};
+use super::program::{PlaneAt, PlaneStep, Term, TileProgram};
 use crate::simd::{
-    Kernel,
-    words::{StoredSums, Words, secure_product},
+    LaneKernel,
+    words::{StoredSums, WordVectors, secure_product},
 };
 
 /// Positions of a tile: planes of 2 KiB, and 16 KiB of sums.
 pub(super) const TILE: usize = 1 << 9;
 
 /// A program over positions that follow each other.
-pub(super) struct Run<'a> {
+pub(super) struct ProgramRun<'a> {
     pub(super) program: &'a TileProgram,
     pub(super) masks: &'a [MaskAt],
     /// The buffer that the columns are in.
@@ -40,7 +40,7 @@ pub(super) struct Run<'a> {
     pub(super) factors: Option<&'a [M31]>,
 }
 
-impl Run<'_> {
+impl ProgramRun<'_> {
     /// Words of memory that a run takes: planes, indices, factors and sums.
     pub(super) fn scratch(program: &TileProgram) -> usize {
         (program.planes + program.offsets.len() + 1 + 2 * 4) * TILE
@@ -59,7 +59,7 @@ macro_rules! for_vectors {
 }
 
 /// The memory of a tile.
-struct Tile<'a> {
+struct TileMemory<'a> {
     masks: &'a [MaskAt],
     values: *const u32,
     planes: *mut u32,
@@ -68,7 +68,7 @@ struct Tile<'a> {
     position: usize,
 }
 
-impl Tile<'_> {
+impl TileMemory<'_> {
     #[inline(always)]
     fn target(&self, plane: usize) -> *mut u32 {
         // SAFETY: programs name planes that the tile has.
@@ -76,16 +76,16 @@ impl Tile<'_> {
     }
 
     #[inline(always)]
-    fn source(&self, plane: Plane) -> *const u32 {
+    fn source(&self, plane: PlaneAt) -> *const u32 {
         match plane {
-            Plane::Tile(plane) => self.target(plane),
+            PlaneAt::Tile(plane) => self.target(plane),
             // SAFETY: columns lie in the buffer, and are read in place where they hold whole tiles.
-            Plane::Column(mask) => unsafe { self.values.add(self.masks[mask].first as usize + self.position) },
+            PlaneAt::Column(mask) => unsafe { self.values.add(self.masks[mask].first as usize + self.position) },
         }
     }
 }
 
-impl<L: StoredSums> Kernel<L> for Run<'_> {
+impl<L: StoredSums> LaneKernel<L> for ProgramRun<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -108,7 +108,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                 }
             }
             sums.fill(0);
-            let tile = Tile {
+            let tile = TileMemory {
                 masks: self.masks,
                 values: self.values.as_ptr().cast(),
                 planes: planes.as_mut_ptr(),
@@ -118,7 +118,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
             // Each step runs on all positions of the tile.
             for step in &self.program.steps {
                 match *step {
-                    Step::Gather { target, mask, offset } => {
+                    PlaneStep::Gather { target, mask, offset } => {
                         let target = tile.target(target);
                         for (k, &index) in indices[offset * TILE..][..count].iter().enumerate() {
                             // SAFETY: neighbours are positions, columns hold all of them, and `count` is at most a
@@ -128,22 +128,22 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                             };
                         }
                     }
-                    Step::Accumulate(terms) => accumulate(l, &tile, terms, sums.as_mut_ptr()),
-                    Step::Write { source, output } => {
+                    PlaneStep::Accumulate(terms) => accumulate(l, &tile, terms, sums.as_mut_ptr()),
+                    PlaneStep::Write { source, output } => {
                         let source = tile.source(source);
                         for (k, word) in self.outputs[output][start..start + count].iter_mut().enumerate() {
                             // SAFETY: planes have `count` words; what steps compute is canonical.
                             *word = unsafe { *source.add(k).cast::<M31>() };
                         }
                     }
-                    Step::Bits { target, source, shift, mask } => {
+                    PlaneStep::Bits { target, source, shift, mask } => {
                         let (target, source) = (tile.target(target), tile.source(source));
                         for at in 0..tile.len {
                             // SAFETY: planes have whole vectors up to `len`.
                             unsafe { *target.add(at) = *source.add(at) >> shift & mask };
                         }
                     }
-                    Step::Xor { target, left, right } => {
+                    PlaneStep::Xor { target, left, right } => {
                         let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
                         for at in 0..tile.len {
                             // SAFETY: planes have whole vectors up to `len`.
@@ -154,7 +154,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                             }
                         }
                     }
-                    Step::Count(source) => {
+                    PlaneStep::Count(source) => {
                         let source = tile.source(source);
                         for k in 0..count {
                             // SAFETY: planes have `count` words.
@@ -163,21 +163,21 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                             }
                         }
                     }
-                    Step::Add { target, left, right } => {
+                    PlaneStep::Add { target, left, right } => {
                         let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
                         for_vectors!(L, tile.len, at, {
                             // SAFETY: planes have whole vectors up to `len`.
                             unsafe { l.store(target.add(at), l.add(l.load(left.add(at)), l.load(right.add(at)))) }
                         });
                     }
-                    Step::Sub { target, left, right } => {
+                    PlaneStep::Sub { target, left, right } => {
                         let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
                         for_vectors!(L, tile.len, at, {
                             // SAFETY: planes have whole vectors up to `len`.
                             unsafe { l.store(target.add(at), l.sub(l.load(left.add(at)), l.load(right.add(at)))) }
                         });
                     }
-                    Step::Mul { target, left, right } => {
+                    PlaneStep::Mul { target, left, right } => {
                         let (target, left, right) = (tile.target(target), tile.source(left), tile.source(right));
                         for_vectors!(L, tile.len, at, {
                             // SAFETY: planes have whole vectors up to `len`.
@@ -187,7 +187,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
                             }
                         });
                     }
-                    Step::MulSecure { target, left, right } => mul_secure(l, &tile, target, left, right),
+                    PlaneStep::MulSecure { target, left, right } => mul_secure(l, &tile, target, left, right),
                 }
             }
             // Sums times the inverse of the vanishing polynomial are added to the output.
@@ -208,7 +208,7 @@ impl<L: StoredSums> Kernel<L> for Run<'_> {
 
 /// Adds the products of four planes with their factors to the sums of the four coordinates.
 #[inline(always)]
-fn accumulate<L: StoredSums>(l: L, tile: &Tile<'_>, terms: [Term; 4], sums: *mut u64) {
+fn accumulate<L: StoredSums>(l: L, tile: &TileMemory<'_>, terms: [Term; 4], sums: *mut u64) {
     let planes = [
         tile.source(terms[0].plane),
         tile.source(terms[1].plane),
@@ -242,7 +242,13 @@ fn accumulate<L: StoredSums>(l: L, tile: &Tile<'_>, terms: [Term; 4], sums: *mut
 }
 
 #[inline(always)]
-fn mul_secure<L: Words>(l: L, tile: &Tile<'_>, target: [usize; 4], left: [Plane; 4], right: [Plane; 4]) {
+fn mul_secure<L: WordVectors>(
+    l: L,
+    tile: &TileMemory<'_>,
+    target: [usize; 4],
+    left: [PlaneAt; 4],
+    right: [PlaneAt; 4],
+) {
     let (mut a, mut b) = ([core::ptr::null(); 4], [core::ptr::null(); 4]);
     for k in 0..4 {
         (a[k], b[k]) = (tile.source(left[k]), tile.source(right[k]));

@@ -6,10 +6,10 @@ use core_types::field::QM31;
 
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
-use crate::simd::{Portable, words::Words};
+use crate::simd::{Portable, words::WordVectors};
 
 /// Vectors of the coordinates over `1, i, u, iu` of elements that lie side by side.
-pub(super) trait Coordinates: Words {
+pub(super) trait Coordinates: WordVectors {
     /// `WIDTH` elements from `source`, in an order of their own.
     ///
     /// # Safety
@@ -23,7 +23,7 @@ pub(super) trait Coordinates: Words {
 }
 
 /// Words whose splits and merges are single instructions.
-trait Shuffled: Words {}
+trait Shuffled: WordVectors {}
 
 #[cfg(target_arch = "x86_64")]
 impl Shuffled for Avx2 {}

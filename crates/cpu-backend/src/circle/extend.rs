@@ -10,11 +10,11 @@ use core_types::{
 };
 
 use super::{
-    Direction, Shared, parts,
+    Direction, SharedPointer, parts,
     pass::Twiddles,
     scalar,
-    steps::{Steps as _, log_block},
-    transform::Region,
+    steps::{StepRunner as _, log_block},
+    transform::TransformRegion,
 };
 use crate::CpuQueue;
 
@@ -56,15 +56,15 @@ impl CpuQueue {
             return;
         }
         // Each copy is a region that reads the coefficients.
-        let source = Shared(coefficients.as_ptr().cast::<u32>());
-        let base = Shared(values.as_mut_ptr().cast::<u32>());
+        let source = SharedPointer(coefficients.as_ptr().cast::<u32>());
+        let base = SharedPointer(values.as_mut_ptr().cast::<u32>());
         // SAFETY: the view holds 2^(log_domain - 1) twiddles, doubled words in a transparent type.
-        let twiddles = Shared(unsafe { Twiddles::new(twiddles.as_ptr().cast(), log_domain) });
+        let twiddles = SharedPointer(unsafe { Twiddles::new(twiddles.as_ptr().cast(), log_domain) });
         let region = |i: usize| {
             let (column, copy) = (i >> log_copies, i & ((1 << log_copies) - 1));
             // SAFETY: column < columns and copy < 2^log_copies, so the words lie in the views.
             let (source, target) = unsafe { (source.get().add(column << log_len), base.get().add(i << log_len)) };
-            Region {
+            TransformRegion {
                 source,
                 target,
                 log_len,

@@ -8,8 +8,8 @@ use core_types::field::{Field, M31};
 use crate::{
     Simd,
     simd::{
-        Kernel, dispatch,
-        words::{Words, invert_lanes, invert_serially},
+        LaneKernel, dispatch,
+        words::{WordVectors, invert_lanes, invert_serially},
     },
 };
 
@@ -34,7 +34,7 @@ struct Inversion<'a> {
     inverses: &'a mut [M31],
 }
 
-impl<L: Words> Kernel<L> for Inversion<'_> {
+impl<L: WordVectors> LaneKernel<L> for Inversion<'_> {
     type Out = bool;
 
     #[inline(always)]
@@ -81,7 +81,7 @@ impl<L: Words> Kernel<L> for Inversion<'_> {
 ///
 /// `None` if a word has no inverse.
 #[inline(always)]
-fn invert_chains<L: Words>(l: L, products: [L::V; CHAINS]) -> Option<[L::V; CHAINS]> {
+fn invert_chains<L: WordVectors>(l: L, products: [L::V; CHAINS]) -> Option<[L::V; CHAINS]> {
     let mut prefixes = products;
     let mut product = l.splat(1);
     for (prefix, &factor) in prefixes.iter_mut().zip(&products) {

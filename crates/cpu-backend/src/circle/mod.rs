@@ -32,9 +32,9 @@ use core_types::{
 
 use self::{
     pass::Twiddles,
-    samples::Sample,
-    steps::{Steps, log_block},
-    transform::Region,
+    samples::ColumnSample,
+    steps::{StepRunner, log_block},
+    transform::TransformRegion,
 };
 use crate::checked::CircleOps;
 use crate::{CpuQueue, Simd};
@@ -80,7 +80,7 @@ impl CpuQueue {
     /// and `columns` a multiple of `2^log_size` elements.
     unsafe fn transform_columns(
         &self,
-        steps: impl Steps,
+        steps: impl StepRunner,
         log_size: u32,
         twiddles: &[Twiddle],
         columns: &mut [M31],
@@ -91,13 +91,21 @@ impl CpuQueue {
             Direction::Interpolate => (true, 0, (31 - log_size) % 31), // dividing by 2^n rotates by 31 - n
         };
         let count = columns.len() >> log_size;
-        let base = Shared(columns.as_mut_ptr().cast::<u32>());
+        let base = SharedPointer(columns.as_mut_ptr().cast::<u32>());
         // SAFETY: the view holds one twiddle per two points of the domain, doubled words in a transparent type.
-        let twiddles = Shared(unsafe { Twiddles::new(twiddles.as_ptr().cast(), log_domain(twiddles)) });
+        let twiddles = SharedPointer(unsafe { Twiddles::new(twiddles.as_ptr().cast(), log_domain(twiddles)) });
         let region = |column: usize| {
             // SAFETY: column < count, so its 2^log_size words lie in the view.
             let target = unsafe { base.get().add(column << log_size) };
-            Region { source: target, target, log_len: log_size, position, twiddles: twiddles.get(), inverse, scale }
+            TransformRegion {
+                source: target,
+                target,
+                log_len: log_size,
+                position,
+                twiddles: twiddles.get(),
+                inverse,
+                scale,
+            }
         };
         // SAFETY: columns are disjoint parts of one exclusive view; canonical words stay canonical.
         unsafe { self.run_regions(steps, log_size, count, region) };
@@ -154,17 +162,20 @@ impl CircleOps for CpuQueue {
 
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
         let CircleEvalAtPoint { params, coefficients, results } = op;
-        let samples: Vec<Sample<'_>> =
-            coefficients.chunks(1 << params.log_size).map(|column| Sample { column, point: 0 }).collect();
+        let samples: Vec<ColumnSample<'_>> =
+            coefficients.chunks(1 << params.log_size).map(|column| ColumnSample { column, point: 0 }).collect();
         self.evaluate_samples(&[params.point], &samples, results)
     }
 
     fn circle_eval_at_points(&self, op: CircleEvalAtPoints<'_, Self>) -> Result<(), BackendError> {
         let CircleEvalAtPoints { columns, samples, coefficients, points, sampled } = op;
         let column = |at: &ColumnAt| &coefficients[at.first as usize..][..1 << at.log_len];
-        let samples: Vec<Sample<'_>> = samples
+        let samples: Vec<ColumnSample<'_>> = samples
             .iter()
-            .map(|sample| Sample { column: column(&columns[sample.column as usize]), point: sample.point as usize })
+            .map(|sample| ColumnSample {
+                column: column(&columns[sample.column as usize]),
+                point: sample.point as usize,
+            })
             .collect();
         let points: Vec<CirclePoint<QM31>> =
             points.chunks_exact(2).map(|point| CirclePoint { x: point[0], y: point[1] }).collect();
@@ -203,15 +214,15 @@ fn log_domain(twiddles: &[Twiddle]) -> u32 {
 
 /// A pointer that the threads of one op share; they write disjoint words through it.
 #[derive(Clone, Copy)]
-struct Shared<T>(T);
+struct SharedPointer<T>(T);
 
-impl<T: Copy> Shared<T> {
+impl<T: Copy> SharedPointer<T> {
     fn get(&self) -> T {
         self.0
     }
 }
 
 // SAFETY: only `run_regions` uses the pointer, under its caller's promise of disjoint writes.
-unsafe impl<T> Send for Shared<T> {}
+unsafe impl<T> Send for SharedPointer<T> {}
 // SAFETY: as above.
-unsafe impl<T> Sync for Shared<T> {}
+unsafe impl<T> Sync for SharedPointer<T> {}

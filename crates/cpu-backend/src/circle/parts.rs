@@ -14,7 +14,7 @@ use super::scalar;
 use crate::{
     Simd,
     simd::{
-        Kernel, dispatch,
+        LaneKernel, dispatch,
         words::{Slices, Wide},
     },
 };
@@ -48,12 +48,12 @@ pub(super) fn weights(params: &CircleRestrictParams, twiddles: &[Twiddle]) -> Ve
 pub(super) fn add_up(simd: Simd, column: &[M31], stride: usize, start: usize, weights: &[M31], sums: &mut [M31]) {
     let groups = column.chunks(TOGETHER * stride).zip(weights.chunks(TOGETHER));
     for (group, (parts, weights)) in groups.enumerate() {
-        dispatch(simd, Sums { parts, stride, start, weights, is_first: group == 0, sums });
+        dispatch(simd, PartSums { parts, stride, start, weights, is_first: group == 0, sums });
     }
 }
 
 /// Sums over some of the parts.
-struct Sums<'a, 'b> {
+struct PartSums<'a, 'b> {
     parts: &'a [M31],
     stride: usize,
     start: usize,
@@ -63,7 +63,7 @@ struct Sums<'a, 'b> {
     sums: &'b mut [M31],
 }
 
-impl<L: Wide> Kernel<L> for Sums<'_, '_> {
+impl<L: Wide> LaneKernel<L> for PartSums<'_, '_> {
     type Out = ();
 
     #[inline(always)]

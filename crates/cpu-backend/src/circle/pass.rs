@@ -4,7 +4,7 @@
 //! Every `unsafe` function of this file requires pointers and twiddles that are valid for the words
 //! its arguments name.
 
-use crate::simd::words::Words;
+use crate::simd::words::WordVectors;
 
 /// The doubled twiddles of a domain of `2^log_size` points, in the layout of the op set.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ impl Twiddles {
 ///
 /// The inverse computes `(a + b, (a - b) t)`, the forward transform `(a + t b, a - t b)`.
 #[inline(always)]
-fn butterfly<L: Words, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: usize, t: L::V) {
+fn butterfly<L: WordVectors, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: usize, t: L::V) {
     let (a, b) = (v[i], v[j]);
     if INVERSE {
         v[i] = l.add(a, b);
@@ -51,7 +51,7 @@ fn butterfly<L: Words, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: u
 
 /// One butterfly per lane, each with its own twiddle.
 #[inline(always)]
-fn lane_butterfly<L: Words, const INVERSE: bool>(l: L, a: L::V, b: L::V, t: L::V) -> (L::V, L::V) {
+fn lane_butterfly<L: WordVectors, const INVERSE: bool>(l: L, a: L::V, b: L::V, t: L::V) -> (L::V, L::V) {
     if INVERSE {
         (l.add(a, b), l.mul(l.sub(a, b), t))
     } else {
@@ -65,7 +65,7 @@ fn lane_butterfly<L: Words, const INVERSE: bool>(l: L, a: L::V, b: L::V, t: L::V
 /// # Safety
 /// Every vector is readable.
 #[inline(always)]
-unsafe fn load_all<L: Words, const R: usize>(l: L, source: *const u32, step: usize) -> [L::V; R] {
+unsafe fn load_all<L: WordVectors, const R: usize>(l: L, source: *const u32, step: usize) -> [L::V; R] {
     // SAFETY: the caller's promise.
     unsafe {
         let mut v = [l.load(source); R];
@@ -83,7 +83,7 @@ unsafe fn load_all<L: Words, const R: usize>(l: L, source: *const u32, step: usi
 /// # Safety
 /// Every vector is writable.
 #[inline(always)]
-unsafe fn store_all<L: Words, const R: usize>(l: L, mut v: [L::V; R], target: *mut u32, step: usize, scale: u32) {
+unsafe fn store_all<L: WordVectors, const R: usize>(l: L, mut v: [L::V; R], target: *mut u32, step: usize, scale: u32) {
     if scale != 0 {
         let mut i = 0;
         while i < R {
@@ -101,13 +101,13 @@ unsafe fn store_all<L: Words, const R: usize>(l: L, mut v: [L::V; R], target: *m
 
 /// Splatted twiddles of up to three consecutive layers above one group of positions.
 #[derive(Clone, Copy)]
-struct Group<L: Words> {
+struct TwiddleGroup<L: WordVectors> {
     low: [L::V; 4],
     middle: [L::V; 2],
     high: [L::V; 1],
 }
 
-impl<L: Words> Group<L> {
+impl<L: WordVectors> TwiddleGroup<L> {
     /// The twiddles of layers `layer .. layer + log2(R)`.
     ///
     /// They are for the `R 2^layer` positions from `position` on.
@@ -190,7 +190,7 @@ impl<L: Words> Group<L> {
 /// `source` and `target` valid for `8 WIDTH` words; `position`, the block's first, inside a domain
 /// of at least that many points.
 #[inline(always)]
-pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
+pub(super) unsafe fn block<L: WordVectors, const INVERSE: bool>(
     l: L,
     source: *const u32,
     target: *mut u32,
@@ -202,7 +202,7 @@ pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
     unsafe {
         // Layers inside pairs of vectors, and the three layers across all eight.
         let mut v = load_all::<L, 8>(l, source, L::WIDTH);
-        let across = Group::<L>::load::<8>(l, twiddles, L::LOG, position);
+        let across = TwiddleGroup::<L>::load::<8>(l, twiddles, L::LOG, position);
         if INVERSE {
             (v[0], v[1]) = low_layers_inverse(l, v[0], v[1], twiddles, position);
             (v[2], v[3]) = low_layers_inverse(l, v[2], v[3], twiddles, position + 2 * L::WIDTH);
@@ -222,7 +222,13 @@ pub(super) unsafe fn block<L: Words, const INVERSE: bool>(
 
 /// Layers `0..LOG` of two neighbouring vectors.
 #[inline(always)]
-unsafe fn low_layers_inverse<L: Words>(l: L, a: L::V, b: L::V, twiddles: Twiddles, position: usize) -> (L::V, L::V) {
+unsafe fn low_layers_inverse<L: WordVectors>(
+    l: L,
+    a: L::V,
+    b: L::V,
+    twiddles: Twiddles,
+    position: usize,
+) -> (L::V, L::V) {
     // SAFETY: the caller vouches for two vectors of positions; each layer reads its slice of twiddles.
     unsafe {
         let (a, b) = l.split::<0>(a, b);
@@ -244,7 +250,7 @@ unsafe fn low_layers_inverse<L: Words>(l: L, a: L::V, b: L::V, twiddles: Twiddle
 
 /// Layers `LOG - 1 .. 0` of two neighbouring vectors.
 #[inline(always)]
-unsafe fn low_layers_forward<L: Words>(
+unsafe fn low_layers_forward<L: WordVectors>(
     l: L,
     mut a: L::V,
     mut b: L::V,
@@ -271,7 +277,7 @@ unsafe fn low_layers_forward<L: Words>(
 
 /// Rows of `width` words whose starts are `stride` words apart.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<Ptr> {
+pub(super) struct StridedRows<Ptr> {
     pub(super) first: Ptr,
     pub(super) stride: usize,
 }
@@ -305,11 +311,11 @@ pub(super) struct Pass {
 /// Both sets of rows valid for `2^log_rows` rows of `width` words, equal or disjoint; the positions
 /// inside the domain and `layer >= 1`.
 #[inline(always)]
-pub(super) unsafe fn radix<L: Words, const R: usize, const INVERSE: bool>(
+pub(super) unsafe fn radix<L: WordVectors, const R: usize, const INVERSE: bool>(
     l: L,
     pass: Pass,
-    source: Rows<*const u32>,
-    target: Rows<*mut u32>,
+    source: StridedRows<*const u32>,
+    target: StridedRows<*mut u32>,
 ) {
     let streams = 1usize << pass.skip;
     for group in 0..1usize << (pass.log_rows - pass.skip) >> R.ilog2() {
@@ -318,7 +324,7 @@ pub(super) unsafe fn radix<L: Words, const R: usize, const INVERSE: bool>(
         unsafe {
             // The rows of a group share their twiddles.
             let layer = pass.layer + pass.skip;
-            let t = Group::<L>::load::<R>(l, pass.twiddles, layer, pass.position + (first_row << pass.layer));
+            let t = TwiddleGroup::<L>::load::<R>(l, pass.twiddles, layer, pass.position + (first_row << pass.layer));
             for row in first_row..first_row + streams {
                 let from = source.first.add(row * source.stride);
                 let to = target.first.add(row * target.stride);

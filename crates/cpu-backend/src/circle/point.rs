@@ -15,8 +15,8 @@ use core_types::{
 use crate::{
     Simd,
     simd::{
-        Kernel, dispatch,
-        words::{Sums, secure_product},
+        LaneKernel, dispatch,
+        words::{ProductSums, secure_product},
     },
 };
 
@@ -88,7 +88,7 @@ struct RangeSum<'a> {
     coefficients: &'a [M31],
 }
 
-impl<L: Sums> Kernel<L> for RangeSum<'_> {
+impl<L: ProductSums> LaneKernel<L> for RangeSum<'_> {
     type Out = QM31;
 
     #[inline(always)]
@@ -127,7 +127,7 @@ impl<L: Sums> Kernel<L> for RangeSum<'_> {
 
 /// For each lane the sum over the rows of a block, one vector for each coordinate.
 #[inline(always)]
-fn block_sums<L: Sums>(l: L, block: &[M31], rows: &[QM31]) -> [L::V; 4] {
+fn block_sums<L: ProductSums>(l: L, block: &[M31], rows: &[QM31]) -> [L::V; 4] {
     let words = block.as_ptr().cast::<u32>();
     let count = block.len() >> L::LOG;
     let mut sums = [l.no_products(); 4];
@@ -165,7 +165,7 @@ fn block_sums<L: Sums>(l: L, block: &[M31], rows: &[QM31]) -> [L::V; 4] {
 
 /// Sums with four more rows.
 #[inline(always)]
-fn with_rows<L: Sums>(l: L, mut sums: [L::Sum; 4], vectors: [L::V; 4], basis: [QM31; 4]) -> [L::Sum; 4] {
+fn with_rows<L: ProductSums>(l: L, mut sums: [L::Sum; 4], vectors: [L::V; 4], basis: [QM31; 4]) -> [L::Sum; 4] {
     let [b0, b1, b2, b3] =
         [basis[0].coordinates(), basis[1].coordinates(), basis[2].coordinates(), basis[3].coordinates()];
     let mut k = 0;

@@ -8,7 +8,7 @@ use core_types::{
 
 use super::{
     point::{Basis, LOG_RANGE},
-    steps::Steps,
+    steps::StepRunner,
 };
 use crate::CpuQueue;
 
@@ -17,7 +17,7 @@ const GRAIN: usize = 1 << 15;
 
 /// What to evaluate where.
 #[derive(Clone, Copy)]
-pub(super) struct Sample<'a> {
+pub(super) struct ColumnSample<'a> {
     /// The coefficients.
     pub(super) column: &'a [M31],
     /// The point, by its place in the list.
@@ -27,8 +27,8 @@ pub(super) struct Sample<'a> {
 /// Neighbouring samples, and the range of their columns to evaluate.
 ///
 /// The samples are of columns of one range, or of one column with more ranges.
-struct Job<'a> {
-    samples: &'a [Sample<'a>],
+struct SampleJob<'a> {
+    samples: &'a [ColumnSample<'a>],
     range: usize,
     sums: &'a mut [QM31],
 }
@@ -38,7 +38,7 @@ impl CpuQueue {
     pub(super) fn evaluate_samples(
         &self,
         points: &[CirclePoint<QM31>],
-        samples: &[Sample<'_>],
+        samples: &[ColumnSample<'_>],
         values: &mut [QM31],
     ) -> Result<(), BackendError> {
         // Samples grouped by their columns, and the basis at each point.
@@ -55,7 +55,7 @@ impl CpuQueue {
         for group in &groups {
             for range in 0..group.ranges {
                 let (sums, left) = rest.split_at_mut(group.samples.len());
-                jobs.push(Job { samples: group.samples, range, sums });
+                jobs.push(SampleJob { samples: group.samples, range, sums });
                 rest = left;
             }
         }
@@ -68,7 +68,7 @@ impl CpuQueue {
 
         // The sums of all ranges of a column add up to its value.
         let (mut values, mut sums) = (values, &all_sums[..]);
-        for Group { samples, ranges } in groups {
+        for SampleGroup { samples, ranges } in groups {
             let (own, left) = values.split_at_mut(samples.len());
             let (own_sums, left_sums) = sums.split_at(samples.len() * ranges);
             own.fill(QM31::ZERO);
@@ -84,13 +84,13 @@ impl CpuQueue {
 /// Neighbouring samples whose columns have `ranges` ranges each.
 ///
 /// If there is more than one range, all samples are of one column.
-struct Group<'a> {
-    samples: &'a [Sample<'a>],
+struct SampleGroup<'a> {
+    samples: &'a [ColumnSample<'a>],
     ranges: usize,
 }
 
 /// Cuts a list by its columns alone.
-fn groups<'a>(samples: &'a [Sample<'a>]) -> Vec<Group<'a>> {
+fn groups<'a>(samples: &'a [ColumnSample<'a>]) -> Vec<SampleGroup<'a>> {
     let (mut groups, mut rest) = (Vec::new(), samples);
     while let Some(first) = rest.first() {
         let ranges = first.column.len().div_ceil(1 << LOG_RANGE);
@@ -106,7 +106,7 @@ fn groups<'a>(samples: &'a [Sample<'a>]) -> Vec<Group<'a>> {
             whole.count()
         };
         let (samples, left) = rest.split_at(count);
-        groups.push(Group { samples, ranges });
+        groups.push(SampleGroup { samples, ranges });
         rest = left;
     }
     groups

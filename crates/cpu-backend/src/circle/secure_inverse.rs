@@ -10,7 +10,7 @@ use super::coordinates::Coordinates;
 use crate::{
     Simd,
     simd::{
-        Kernel, dispatch,
+        LaneKernel, dispatch,
         words::{Norms, invert_lanes, invert_serially},
     },
 };
@@ -33,7 +33,7 @@ struct Inversion<'a> {
     inverses: &'a mut [QM31],
 }
 
-impl<L: Coordinates> Kernel<L> for Inversion<'_> {
+impl<L: Coordinates> LaneKernel<L> for Inversion<'_> {
     type Out = bool;
 
     #[inline(always)]

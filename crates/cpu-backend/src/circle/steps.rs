@@ -6,12 +6,12 @@
 
 use core::mem::MaybeUninit;
 
-use super::pass::{Pass, Rows, Twiddles, block, radix};
-use crate::simd::{Kernel, Simd, dispatch, words::Words};
+use super::pass::{Pass, StridedRows, Twiddles, block, radix};
+use crate::simd::{LaneKernel, Simd, dispatch, words::WordVectors};
 
 /// Consecutive positions, small enough for the first-level cache, and all their layers.
 #[derive(Clone, Copy)]
-pub(super) struct Tile {
+pub(super) struct TransformTile {
     /// The first position's word.
     pub(super) source: *const u32,
     /// Where its result goes; equal to `source` or disjoint.
@@ -28,7 +28,7 @@ pub(super) struct Tile {
 
 /// Neighbouring columns of all rows of a region, and the layers between rows.
 #[derive(Clone, Copy)]
-pub(super) struct Strip {
+pub(super) struct TransformStrip {
     /// The first column's word in row 0; the row stride is `2^pass.layer`.
     pub(super) source: *const u32,
     /// Where its result goes, with the same stride; equal to `source` or disjoint.
@@ -51,7 +51,7 @@ pub(super) const fn log_tile(log_width: u32) -> u32 {
 }
 
 /// What runs the steps: the level of a queue, or in tests a model of its lanes.
-pub(super) trait Steps: Copy + Sync {
+pub(super) trait StepRunner: Copy + Sync {
     /// Log of the words of a vector.
     fn log_width(self) -> u32;
 
@@ -60,7 +60,7 @@ pub(super) trait Steps: Copy + Sync {
     /// # Safety
     /// The tile's words are valid, no two concurrent steps sharing any that one writes, and there
     /// are at least `2^log_block` of them.
-    unsafe fn tile(self, tile: Tile, inverse: bool);
+    unsafe fn tile(self, tile: TransformTile, inverse: bool);
 
     /// Runs the layers of a strip.
     ///
@@ -68,15 +68,15 @@ pub(super) trait Steps: Copy + Sync {
     /// The strip's words are valid, no two concurrent steps sharing any that one writes. Its width
     /// is a multiple of the vector width; with more than three layers its words are at most
     /// [`STRIP_WORDS`].
-    unsafe fn strip(self, strip: Strip, inverse: bool);
+    unsafe fn strip(self, strip: TransformStrip, inverse: bool);
 }
 
-impl Steps for Simd {
+impl StepRunner for Simd {
     fn log_width(self) -> u32 {
         dispatch(self, LogWidth)
     }
 
-    unsafe fn tile(self, tile: Tile, inverse: bool) {
+    unsafe fn tile(self, tile: TransformTile, inverse: bool) {
         // SAFETY: the caller's promise.
         unsafe {
             if inverse {
@@ -87,7 +87,7 @@ impl Steps for Simd {
         }
     }
 
-    unsafe fn strip(self, strip: Strip, inverse: bool) {
+    unsafe fn strip(self, strip: TransformStrip, inverse: bool) {
         // SAFETY: the caller's promise.
         unsafe {
             if inverse {
@@ -102,7 +102,7 @@ impl Steps for Simd {
 /// Asks for the log of the words of a vector.
 struct LogWidth;
 
-impl<L: Words> Kernel<L> for LogWidth {
+impl<L: WordVectors> LaneKernel<L> for LogWidth {
     type Out = u32;
 
     #[inline(always)]
@@ -112,17 +112,17 @@ impl<L: Words> Kernel<L> for LogWidth {
 }
 
 /// All layers of a tile.
-pub(super) struct TileStep<const INVERSE: bool>(Tile);
+pub(super) struct TileStep<const INVERSE: bool>(TransformTile);
 
 impl<const INVERSE: bool> TileStep<INVERSE> {
     /// # Safety
-    /// As [`Steps::tile`].
-    pub(super) unsafe fn new(tile: Tile) -> Self {
+    /// As [`StepRunner::tile`].
+    pub(super) unsafe fn new(tile: TransformTile) -> Self {
         Self(tile)
     }
 }
 
-impl<const INVERSE: bool, L: Words> Kernel<L> for TileStep<INVERSE> {
+impl<const INVERSE: bool, L: WordVectors> LaneKernel<L> for TileStep<INVERSE> {
     type Out = ();
 
     #[inline(always)]
@@ -133,17 +133,17 @@ impl<const INVERSE: bool, L: Words> Kernel<L> for TileStep<INVERSE> {
 }
 
 /// The layers of a strip.
-pub(super) struct StripStep<const INVERSE: bool>(Strip);
+pub(super) struct StripStep<const INVERSE: bool>(TransformStrip);
 
 impl<const INVERSE: bool> StripStep<INVERSE> {
     /// # Safety
-    /// As [`Steps::strip`].
-    pub(super) unsafe fn new(strip: Strip) -> Self {
+    /// As [`StepRunner::strip`].
+    pub(super) unsafe fn new(strip: TransformStrip) -> Self {
         Self(strip)
     }
 }
 
-impl<const INVERSE: bool, L: Words> Kernel<L> for StripStep<INVERSE> {
+impl<const INVERSE: bool, L: WordVectors> LaneKernel<L> for StripStep<INVERSE> {
     type Out = ();
 
     #[inline(always)]
@@ -166,12 +166,12 @@ fn pass_depth(remaining: u32) -> u32 {
 /// # Safety
 /// As [`radix`].
 #[inline(always)]
-unsafe fn radix_of_depth<L: Words, const INVERSE: bool>(
+unsafe fn radix_of_depth<L: WordVectors, const INVERSE: bool>(
     l: L,
     depth: u32,
     pass: Pass,
-    source: Rows<*const u32>,
-    target: Rows<*mut u32>,
+    source: StridedRows<*const u32>,
+    target: StridedRows<*mut u32>,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -184,9 +184,9 @@ unsafe fn radix_of_depth<L: Words, const INVERSE: bool>(
 }
 
 /// # Safety
-/// As [`Steps::tile`].
+/// As [`StepRunner::tile`].
 #[inline(always)]
-unsafe fn tile<L: Words, const INVERSE: bool>(l: L, tile: Tile) {
+unsafe fn tile<L: WordVectors, const INVERSE: bool>(l: L, tile: TransformTile) {
     let log_rows = tile.log_len - log_block(L::LOG);
     let mut source = tile.source;
     let mut remaining = log_rows;
@@ -215,9 +215,9 @@ unsafe fn tile<L: Words, const INVERSE: bool>(l: L, tile: Tile) {
 /// The lowest layers of every block of a tile.
 ///
 /// # Safety
-/// As [`Steps::tile`].
+/// As [`StepRunner::tile`].
 #[inline(always)]
-unsafe fn blocks<L: Words, const INVERSE: bool>(l: L, tile: Tile, source: *const u32, scale: u32) {
+unsafe fn blocks<L: WordVectors, const INVERSE: bool>(l: L, tile: TransformTile, source: *const u32, scale: u32) {
     let mut offset = 0;
     while offset < 1usize << tile.log_len {
         // SAFETY: the block at `offset` lies inside the tile.
@@ -234,11 +234,11 @@ unsafe fn blocks<L: Words, const INVERSE: bool>(l: L, tile: Tile, source: *const
 /// Rows have the length of the distance within a pair.
 ///
 /// # Safety
-/// As [`Steps::tile`].
+/// As [`StepRunner::tile`].
 #[inline(always)]
-unsafe fn tile_pass<L: Words, const INVERSE: bool>(
+unsafe fn tile_pass<L: WordVectors, const INVERSE: bool>(
     l: L,
-    tile: Tile,
+    tile: TransformTile,
     source: *const u32,
     skip: u32,
     depth: u32,
@@ -255,27 +255,27 @@ unsafe fn tile_pass<L: Words, const INVERSE: bool>(
         scale,
     };
     let (source, target) =
-        (Rows { first: source, stride: 1 << layer }, Rows { first: tile.target, stride: 1 << layer });
+        (StridedRows { first: source, stride: 1 << layer }, StridedRows { first: tile.target, stride: 1 << layer });
     // SAFETY: the rows belong to the tile.
     unsafe { radix_of_depth::<L, INVERSE>(l, depth, pass, source, target) };
 }
 
 /// # Safety
-/// As [`Steps::strip`].
+/// As [`StepRunner::strip`].
 #[inline(always)]
-unsafe fn strip<L: Words, const INVERSE: bool>(l: L, strip: Strip) {
+unsafe fn strip<L: WordVectors, const INVERSE: bool>(l: L, strip: TransformStrip) {
     let Pass { width, log_rows, layer, scale, .. } = strip.pass;
-    let source = Rows { first: strip.source, stride: 1 << layer };
-    let target = Rows { first: strip.target, stride: 1 << layer };
+    let source = StridedRows { first: strip.source, stride: 1 << layer };
+    let target = StridedRows { first: strip.target, stride: 1 << layer };
     if log_rows <= 3 {
         // SAFETY: the caller's promise.
         return unsafe { radix_of_depth::<L, INVERSE>(l, log_rows, strip.pass, source, target) };
     }
     // The first pass gathers into a scratch without stride, the last scatters from it: power-of-two strides would
     // keep all rows in a few cache sets.
-    let mut scratch = Scratch(MaybeUninit::uninit());
-    let scratch = Rows { first: scratch.0.as_mut_ptr().cast::<u32>(), stride: width };
-    let scratch_source = Rows { first: scratch.first.cast_const(), stride: width };
+    let mut scratch = StripScratch(MaybeUninit::uninit());
+    let scratch = StridedRows { first: scratch.0.as_mut_ptr().cast::<u32>(), stride: width };
+    let scratch_source = StridedRows { first: scratch.first.cast_const(), stride: width };
     let mut remaining = log_rows;
     while remaining > 0 {
         let depth = pass_depth(remaining);
@@ -290,4 +290,4 @@ unsafe fn strip<L: Words, const INVERSE: bool>(l: L, strip: Strip) {
 }
 
 #[repr(align(64))]
-struct Scratch(MaybeUninit<[u32; STRIP_WORDS]>);
+struct StripScratch(MaybeUninit<[u32; STRIP_WORDS]>);

@@ -3,14 +3,14 @@
 use core_types::circle::{CirclePointIndex, bit_reversed};
 
 use super::{
-    steps::{Strip, StripStep, Tile, TileStep},
+    steps::{StripStep, TileStep, TransformStrip, TransformTile},
     *,
 };
 use crate::{
     CpuConfig,
     simd::{
-        Kernel,
-        words::{Model, Words},
+        LaneKernel,
+        words::{ArrayWords, WordVectors},
     },
 };
 
@@ -43,17 +43,17 @@ fn tree(log_size: u32) -> [Vec<Twiddle>; 2] {
     [twiddles.into_iter().map(Twiddle::new).collect(), inverses]
 }
 
-impl Steps for Model {
+impl StepRunner for ArrayWords {
     fn log_width(self) -> u32 {
         Self::LOG
     }
 
-    unsafe fn tile(self, tile: Tile, inverse: bool) {
+    unsafe fn tile(self, tile: TransformTile, inverse: bool) {
         // SAFETY: the caller's promise.
         unsafe { if inverse { TileStep::<true>::new(tile).run(self) } else { TileStep::<false>::new(tile).run(self) } }
     }
 
-    unsafe fn strip(self, strip: Strip, inverse: bool) {
+    unsafe fn strip(self, strip: TransformStrip, inverse: bool) {
         // SAFETY: the caller's promise.
         unsafe {
             if inverse { StripStep::<true>::new(strip).run(self) } else { StripStep::<false>::new(strip).run(self) }
@@ -71,10 +71,10 @@ fn the_model_of_sixteen_lanes_transforms_as_the_scalar_layers_do() {
         let (mut expected, mut got) = (input.clone(), input.clone());
         scalar::interpolate(&mut expected, log_size, &inverse, log_size);
         // SAFETY: lengths match the twiddle tree.
-        unsafe { q.transform_columns(Model, log_size, &inverse, &mut got, Direction::Interpolate) };
+        unsafe { q.transform_columns(ArrayWords, log_size, &inverse, &mut got, Direction::Interpolate) };
         assert!(expected == got, "interpolate, log size {log_size}");
         // SAFETY: as above.
-        unsafe { q.transform_columns(Model, log_size, &forward, &mut got, Direction::Evaluate { position: 0 }) };
+        unsafe { q.transform_columns(ArrayWords, log_size, &forward, &mut got, Direction::Evaluate { position: 0 }) };
         assert!(input == got, "evaluate, log size {log_size}");
     }
 }

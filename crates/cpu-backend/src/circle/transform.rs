@@ -6,7 +6,7 @@
 
 use super::{
     pass::{Pass, Twiddles},
-    steps::{STRIP_WORDS, Steps, Strip, Tile, log_tile},
+    steps::{STRIP_WORDS, StepRunner, TransformStrip, TransformTile, log_tile},
 };
 use crate::CpuQueue;
 
@@ -18,7 +18,7 @@ const WIDE: usize = 1 << 12;
 
 /// All layers of `2^log_len` consecutive positions of a domain.
 #[derive(Clone, Copy)]
-pub(super) struct Region {
+pub(super) struct TransformRegion {
     pub(super) source: *const u32,
     pub(super) target: *mut u32,
     pub(super) log_len: u32,
@@ -29,13 +29,13 @@ pub(super) struct Region {
 }
 
 // SAFETY: a region is plain numbers and pointers; `run_regions` requires that its pointers may be used from any thread.
-unsafe impl Send for Region {}
+unsafe impl Send for TransformRegion {}
 // SAFETY: as above.
-unsafe impl Sync for Region {}
+unsafe impl Sync for TransformRegion {}
 
 /// One sweep over a region.
 #[derive(Clone, Copy)]
-enum Stage {
+enum RegionSweep {
     /// Tiles of `2^log_tile` positions.
     Tiles,
     /// `depth` layers from `layer` on.
@@ -52,10 +52,10 @@ impl CpuQueue {
     /// twiddles, which has at least `log_len` layers.
     pub(super) unsafe fn run_regions(
         &self,
-        steps: impl Steps,
+        steps: impl StepRunner,
         log_len: u32,
         count: usize,
-        region: impl Fn(usize) -> Region + Sync,
+        region: impl Fn(usize) -> TransformRegion + Sync,
     ) {
         let threads = self.pool().map_or(1, rayon::ThreadPool::current_num_threads);
         if count >= threads {
@@ -87,7 +87,7 @@ impl CpuQueue {
 }
 
 /// The stages of a region in the order they run.
-fn stages(steps: impl Steps, region: &Region) -> impl Iterator<Item = Stage> {
+fn stages(steps: impl StepRunner, region: &TransformRegion) -> impl Iterator<Item = RegionSweep> {
     let tiles = log_tile(steps.log_width()).min(region.log_len);
     let above = region.log_len - tiles;
     // 2^depth rows of at least 64 columns fit a strip's scratch; shorter runs cost more cache and page misses.
@@ -95,10 +95,10 @@ fn stages(steps: impl Steps, region: &Region) -> impl Iterator<Item = Stage> {
     let depth = if levels == 0 { 0 } else { above.div_ceil(levels) };
     let inverse = region.inverse;
     (0..=levels).map(move |i| match if inverse { i } else { levels - i } {
-        0 => Stage::Tiles,
+        0 => RegionSweep::Tiles,
         level => {
             let layer = tiles + (level - 1) * depth;
-            Stage::Strips { layer, depth: depth.min(tiles + above - layer) }
+            RegionSweep::Strips { layer, depth: depth.min(tiles + above - layer) }
         }
     })
 }
@@ -110,10 +110,10 @@ fn strip_width(layer: u32, depth: u32) -> usize {
 }
 
 /// The number of independent items of a stage.
-fn items(steps: impl Steps, region: &Region, stage: Stage) -> usize {
+fn items(steps: impl StepRunner, region: &TransformRegion, stage: RegionSweep) -> usize {
     match stage {
-        Stage::Tiles => 1 << (region.log_len - log_tile(steps.log_width()).min(region.log_len)),
-        Stage::Strips { layer, depth } => (1 << (region.log_len - depth)) / strip_width(layer, depth),
+        RegionSweep::Tiles => 1 << (region.log_len - log_tile(steps.log_width()).min(region.log_len)),
+        RegionSweep::Strips { layer, depth } => (1 << (region.log_len - depth)) / strip_width(layer, depth),
     }
 }
 
@@ -121,17 +121,17 @@ fn items(steps: impl Steps, region: &Region, stage: Stage) -> usize {
 ///
 /// # Safety
 /// As [`CpuQueue::run_regions`], and no item of the same stage runs twice at once.
-unsafe fn run_item(steps: impl Steps, region: &Region, first: bool, stage: Stage, item: usize) {
+unsafe fn run_item(steps: impl StepRunner, region: &TransformRegion, first: bool, stage: RegionSweep, item: usize) {
     let source = if first { region.source } else { region.target.cast_const() };
     // The stage of the last layer of the inverse scales the values.
     let top = |end: u32| if end == region.log_len { region.scale } else { 0 };
     match stage {
-        Stage::Tiles => {
+        RegionSweep::Tiles => {
             let log_len = log_tile(steps.log_width()).min(region.log_len);
             let offset = item << log_len;
             // SAFETY: tile `item` lies inside the region.
             unsafe {
-                let tile = Tile {
+                let tile = TransformTile {
                     source: source.add(offset),
                     target: region.target.add(offset),
                     log_len,
@@ -142,7 +142,7 @@ unsafe fn run_item(steps: impl Steps, region: &Region, first: bool, stage: Stage
                 steps.tile(tile, region.inverse);
             }
         }
-        Stage::Strips { layer, depth } => {
+        RegionSweep::Strips { layer, depth } => {
             let width = strip_width(layer, depth);
             let strips = (1usize << layer) / width;
             let start = (item / strips) << (layer + depth);
@@ -158,7 +158,7 @@ unsafe fn run_item(steps: impl Steps, region: &Region, first: bool, stage: Stage
             };
             // SAFETY: strip `item` lies inside the region.
             unsafe {
-                let strip = Strip { source: source.add(offset), target: region.target.add(offset), pass };
+                let strip = TransformStrip { source: source.add(offset), target: region.target.add(offset), pass };
                 steps.strip(strip, region.inverse);
             }
         }

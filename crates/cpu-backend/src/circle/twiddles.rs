@@ -16,7 +16,7 @@ use core_types::{
 use super::inverse::{CHUNK, invert_m31};
 use crate::{
     CpuQueue, Simd,
-    simd::{Kernel, dispatch, words::Words},
+    simd::{LaneKernel, dispatch, words::WordVectors},
 };
 
 /// Bits of an entry's place that the table for all layers has.
@@ -26,7 +26,7 @@ const LOG_LOW: u32 = 10;
 const GRAIN: usize = 1 << 16;
 
 /// Partial sums of points; every entry is the sum of two of them.
-struct Points {
+struct PointSums {
     log_size: u32,
     /// The first point of each layer.
     first: Vec<CirclePoint<M31>>,
@@ -36,7 +36,7 @@ struct Points {
     high: Vec<CirclePoint<M31>>,
 }
 
-impl Points {
+impl PointSums {
     fn new(log_size: u32) -> Self {
         let log_len = log_size.saturating_sub(2);
         let unit = CirclePointIndex::subgroup_generator(log_size + 1);
@@ -102,7 +102,7 @@ struct Xs<'a> {
     xs: &'a mut [M31],
 }
 
-impl<L: Words> Kernel<L> for Xs<'_> {
+impl<L: WordVectors> LaneKernel<L> for Xs<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -132,7 +132,7 @@ struct Doubled<'a> {
     twiddles: &'a mut [Twiddle],
 }
 
-impl<L> Kernel<L> for Doubled<'_> {
+impl<L> LaneKernel<L> for Doubled<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -154,8 +154,8 @@ impl CpuQueue {
         twiddles: &mut [Twiddle],
         inverse_twiddles: &mut [Twiddle],
     ) -> Result<(), backend_api::BackendError> {
-        let _scratch = self.reserve_scratch::<CirclePoint<M31>>(1, Points::count(log_size))?;
-        let points = Points::new(log_size);
+        let _scratch = self.reserve_scratch::<CirclePoint<M31>>(1, PointSums::count(log_size))?;
+        let points = PointSums::new(log_size);
         let simd = self.simd();
         let jobs = twiddles.chunks_mut(GRAIN).zip(inverse_twiddles.chunks_mut(GRAIN)).collect();
         self.for_jobs(jobs, |job, (twiddles, inverse_twiddles)| {

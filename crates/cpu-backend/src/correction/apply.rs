@@ -8,7 +8,7 @@ use core_types::params::correction::CorrectionParams;
 use crate::{
     CpuQueue,
     par::CHUNK,
-    simd::{Kernel, dispatch},
+    simd::{LaneKernel, dispatch},
 };
 
 /// `y` corrected, from the predictions or, without them, in place. Lengths are equal.
@@ -20,7 +20,7 @@ struct Apply<'a> {
     y: &'a mut [f32],
 }
 
-impl<L> Kernel<L> for Apply<'_> {
+impl<L> LaneKernel<L> for Apply<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -13,8 +13,8 @@ use core_types::params::correction::FEATURES;
 use super::features::{Features, rows};
 use crate::{
     CpuQueue,
-    panels::{Product, Start},
-    simd::{Kernel, dispatch},
+    panels::{PanelProduct, Start},
+    simd::{LaneKernel, dispatch},
 };
 
 /// Trainings of a task.
@@ -22,9 +22,9 @@ const ROWS: usize = 64;
 const WIDTH: usize = FEATURES as usize;
 
 /// Values below zero become zero; NaN stays.
-struct Relu<'a>(&'a mut [f32]);
+struct ReluInPlace<'a>(&'a mut [f32]);
 
-impl<L> Kernel<L> for Relu<'_> {
+impl<L> LaneKernel<L> for ReluInPlace<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -74,7 +74,8 @@ fn encode(
     dispatch(q.simd(), Features { records, features: &mut *features });
     let (rows, n) = (features.len() / WIDTH, bias.len());
     let (a, b, c) = (&*features, w, &mut *codes);
-    let product = Product { rows, k: WIDTH, n, a, a_row: WIDTH, b, b_row: n, start: Start::Row(bias), c, c_row: n };
+    let product =
+        PanelProduct { rows, k: WIDTH, n, a, a_row: WIDTH, b, b_row: n, start: Start::Row(bias), c, c_row: n };
     dispatch(q.simd(), product);
-    dispatch(q.simd(), Relu(codes));
+    dispatch(q.simd(), ReluInPlace(codes));
 }

@@ -8,7 +8,7 @@ use core_types::{
 
 use crate::{
     CpuQueue,
-    simd::{Kernel, dispatch},
+    simd::{LaneKernel, dispatch},
 };
 
 /// Sums side by side: the lanes of a warp.
@@ -39,7 +39,7 @@ pub(super) fn rows<'a>(
     }
 }
 
-impl<L> Kernel<L> for Features<'_, '_> {
+impl<L> LaneKernel<L> for Features<'_, '_> {
     type Out = ();
 
     #[inline(always)]

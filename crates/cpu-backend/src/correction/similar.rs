@@ -10,7 +10,7 @@ use core_types::params::correction::{NO_STATE, Ring, SimilarParams, rank, ranked
 use super::product::product;
 use crate::{
     CpuQueue,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// States of a task.
@@ -31,7 +31,7 @@ struct Search<'a> {
     words: &'a mut [u64],
 }
 
-impl<L: Floats> Kernel<L> for Search<'_> {
+impl<L: Floats> LaneKernel<L> for Search<'_> {
     type Out = ();
 
     #[inline(always)]

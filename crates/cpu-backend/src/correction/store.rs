@@ -6,13 +6,13 @@ use core_types::params::correction::{StoreParams, place};
 use super::product::product;
 use crate::{
     CpuQueue,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// The length of a state.
 struct Norm<'a>(&'a [f32]);
 
-impl<L: Floats> Kernel<L> for Norm<'_> {
+impl<L: Floats> LaneKernel<L> for Norm<'_> {
     type Out = f32;
 
     #[inline(always)]

@@ -11,8 +11,8 @@ use core_types::{
 use crate::{
     Simd,
     simd::{
-        Kernel, dispatch,
-        words::{Slices, Words},
+        LaneKernel, dispatch,
+        words::{Slices, WordVectors},
     },
 };
 
@@ -27,7 +27,7 @@ pub(super) const LOG_TILE: u32 = 10;
 /// The lower bits of a position are the upper ones of its point's index: the point is the sum of
 /// one that the lower bits name and one that the upper bits name. Odd positions are the conjugates
 /// of the even ones before them.
-pub(super) struct Tiles {
+pub(super) struct DomainTiles {
     log_domain: u32,
     log_tile: u32,
     /// Points that pairs add to the first point of a tile, as four planes of words.
@@ -37,7 +37,7 @@ pub(super) struct Tiles {
     steps: [Vec<M31>; 4],
 }
 
-impl Tiles {
+impl DomainTiles {
     /// Words that it holds.
     pub(super) const WORDS: usize = 4 * TILE;
 
@@ -71,7 +71,7 @@ impl Tiles {
     pub(super) fn write(&self, simd: Simd, tile: usize, x: &mut [M31; TILE], y: &mut [M31; TILE]) {
         let above = bit_reversed(tile as u32, self.log_domain - self.log_tile);
         let first = unit(self.log_domain) * (1 + 4 * above);
-        dispatch(simd, Points { steps: &self.steps, first: first.to_point(), x, y });
+        dispatch(simd, TilePoints { steps: &self.steps, first: first.to_point(), x, y });
     }
 }
 
@@ -81,14 +81,14 @@ fn unit(log_domain: u32) -> CirclePointIndex {
 }
 
 /// Adds `first` to the points of a tile.
-struct Points<'a> {
+struct TilePoints<'a> {
     steps: &'a [Vec<M31>; 4],
     first: CirclePoint<M31>,
     x: &'a mut [M31; TILE],
     y: &'a mut [M31; TILE],
 }
 
-impl<L: Words> Kernel<L> for Points<'_> {
+impl<L: WordVectors> LaneKernel<L> for TilePoints<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -125,7 +125,7 @@ mod tests {
         for simd in levels() {
             for log_domain in [1, 2, 3, 9, 10, 11, 13, 30] {
                 for log_tile in 1..=log_domain.min(LOG_TILE) {
-                    let tiles = Tiles::new(log_domain, log_tile);
+                    let tiles = DomainTiles::new(log_domain, log_tile);
                     let count = 1usize << (log_domain - log_tile);
                     for tile in [0, 1, count / 2 + 1, count - 1].map(|tile| tile % count) {
                         let (mut x, mut y) = ([M31::ZERO; TILE], [M31::ZERO; TILE]);

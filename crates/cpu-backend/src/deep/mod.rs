@@ -13,10 +13,10 @@ use backend_api::{
 use core_types::{field::M31, params::deep::DeepQuotientsParams};
 
 use self::{
-    domain::{LOG_TILE, Tiles},
+    domain::{DomainTiles, LOG_TILE},
     lines::Claims,
-    numerators::Sums,
-    quotients::{Quotients, Scratch},
+    numerators::NumeratorInputs,
+    quotients::{QuotientScratch, Quotients},
 };
 use crate::checked::DeepOps;
 use crate::{CpuQueue, planes};
@@ -35,7 +35,7 @@ impl DeepOps for CpuQueue {
 
     fn deep_numerators(&self, op: DeepNumerators<'_, Self>) -> Result<(), BackendError> {
         let DeepNumerators { params, columns, terms, batches, values, factors, numerators } = op;
-        let sums = Sums { columns, terms, batches, values, factors };
+        let sums = NumeratorInputs { columns, terms, batches, values, factors };
         let tiles = planes::tiles(numerators, 1 << params.log_size, numerators::TILE);
         self.for_jobs(tiles, |i, mut tile| sums.write(self.simd(), i * numerators::TILE, &mut tile));
         Ok(())
@@ -46,9 +46,9 @@ impl DeepOps for CpuQueue {
         let DeepQuotientsParams { log_size, log_domain } = *params;
         let log_tile = log_size.clamp(1, LOG_TILE);
         let tiles = planes::tiles(quotients, 1 << log_size, 1 << log_tile);
-        let _scratch = self.reserve_scratch::<Scratch>(tiles.len(), 1)?;
-        let _steps = self.reserve_scratch::<M31>(1, Tiles::WORDS)?;
-        let sums = Quotients::new(log_size, Tiles::new(log_domain, log_tile), batches, points, lines, numerators);
+        let _scratch = self.reserve_scratch::<QuotientScratch>(tiles.len(), 1)?;
+        let _steps = self.reserve_scratch::<M31>(1, DomainTiles::WORDS)?;
+        let sums = Quotients::new(log_size, DomainTiles::new(log_domain, log_tile), batches, points, lines, numerators);
         self.for_jobs(tiles, |i, mut tile| sums.write(self.simd(), i, &mut tile));
         Ok(())
     }

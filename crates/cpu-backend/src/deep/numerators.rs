@@ -14,7 +14,7 @@ use core_types::{
 use crate::{
     Simd,
     simd::{
-        Kernel, dispatch,
+        LaneKernel, dispatch,
         words::{Slices, Wide},
     },
 };
@@ -28,7 +28,7 @@ pub(super) const TILE: usize = 1 << 12;
 const TOGETHER: usize = 16;
 
 /// The inputs of the sums.
-pub(super) struct Sums<'a> {
+pub(super) struct NumeratorInputs<'a> {
     pub(super) columns: &'a [ColumnAt],
     pub(super) terms: &'a [DeepTerm],
     pub(super) batches: &'a [DeepBatch],
@@ -36,7 +36,7 @@ pub(super) struct Sums<'a> {
     pub(super) factors: &'a [QM31],
 }
 
-impl Sums<'_> {
+impl NumeratorInputs<'_> {
     /// Writes the sums at the positions from `start` on, to four planes for each batch.
     ///
     /// Batches take turns on one tile, so a column of several batches is read from memory once.
@@ -56,21 +56,21 @@ impl Sums<'_> {
                         (&self.values[first..first + planes[0].len()], factor)
                     })
                     .collect();
-                dispatch(simd, Group { columns: &columns, is_first: group == 0, planes });
+                dispatch(simd, TermGroup { columns: &columns, is_first: group == 0, planes });
             }
         }
     }
 }
 
 /// Some terms of a batch: columns and their factors.
-struct Group<'a, 'b, 'c> {
+struct TermGroup<'a, 'b, 'c> {
     columns: &'a [(&'a [M31], QM31)],
     /// Whether there are no sums yet to add to.
     is_first: bool,
     planes: &'b mut [&'c mut [M31]; 4],
 }
 
-impl<L: Wide> Kernel<L> for Group<'_, '_, '_> {
+impl<L: Wide> LaneKernel<L> for TermGroup<'_, '_, '_> {
     type Out = ();
 
     #[inline(always)]

@@ -10,40 +10,40 @@ use core_types::{
     params::deep::DeepBatch,
 };
 
-use super::domain::{TILE, Tiles};
+use super::domain::{DomainTiles, TILE};
 use crate::{
     Simd,
     circle::inverse::invert_m31,
     simd::{
-        Kernel, dispatch,
-        words::{Slices, Words, complex_product},
+        LaneKernel, dispatch,
+        words::{Slices, WordVectors, complex_product},
     },
 };
 
 /// A batch and where its planes begin among the numerators.
-struct Part {
+struct BatchPlanes {
     log_size: u32,
     first: usize,
 }
 
 /// Everything at one point.
-struct Point {
+struct QuotientPoint {
     at: CirclePoint<QM31>,
     slope: QM31,
     constant: QM31,
-    parts: Vec<Part>,
+    parts: Vec<BatchPlanes>,
 }
 
 /// The inputs of the quotients.
 pub(super) struct Quotients<'a> {
     log_size: u32,
-    tiles: Tiles,
-    points: Vec<Point>,
+    tiles: DomainTiles,
+    points: Vec<QuotientPoint>,
     numerators: &'a [M31],
 }
 
 /// Scratch memory of a task.
-pub(super) struct Scratch {
+pub(super) struct QuotientScratch {
     x: [M31; TILE],
     y: [M31; TILE],
     /// Denominators, of CM31.
@@ -59,7 +59,7 @@ impl<'a> Quotients<'a> {
     /// Puts batches of one point together.
     pub(super) fn new(
         log_size: u32,
-        tiles: Tiles,
+        tiles: DomainTiles,
         batches: &[DeepBatch],
         points: &[QM31],
         lines: &[QM31],
@@ -75,11 +75,16 @@ impl<'a> Quotients<'a> {
                 constant += line[1];
             }
             let parts = batches.iter().map(|batch| {
-                let part = Part { log_size: batch.log_size, first };
+                let part = BatchPlanes { log_size: batch.log_size, first };
                 first += 4 << batch.log_size;
                 part
             });
-            Point { at: CirclePoint { x: points[at], y: points[at + 1] }, slope, constant, parts: parts.collect() }
+            QuotientPoint {
+                at: CirclePoint { x: points[at], y: points[at + 1] },
+                slope,
+                constant,
+                parts: parts.collect(),
+            }
         });
         let points = points.collect();
         Self { log_size, tiles, points, numerators }
@@ -87,7 +92,7 @@ impl<'a> Quotients<'a> {
 
     /// Writes the quotients of tile `tile` to four planes.
     pub(super) fn write(&self, simd: Simd, tile: usize, planes: &mut [&mut [M31]]) {
-        let mut scratch = Box::new(Scratch::new());
+        let mut scratch = Box::new(QuotientScratch::new());
         let len = planes[0].len();
         self.tiles.write(simd, tile, &mut scratch.x, &mut scratch.y);
         for point in &self.points {
@@ -108,7 +113,7 @@ impl<'a> Quotients<'a> {
     }
 
     /// Sets, or adds to, the numerators of `len` positions from `start` on.
-    fn gather(&self, part: &Part, start: usize, len: usize, is_first: bool, numerators: &mut [[M31; TILE]; 4]) {
+    fn gather(&self, part: &BatchPlanes, start: usize, len: usize, is_first: bool, numerators: &mut [[M31; TILE]; 4]) {
         let planes = self.numerators[part.first..].chunks(1 << part.log_size);
         // Pairs of positions that differ only in their lowest bits meet in one pair of a smaller height.
         let shift = self.log_size - part.log_size;
@@ -127,7 +132,7 @@ impl<'a> Quotients<'a> {
     }
 }
 
-impl Scratch {
+impl QuotientScratch {
     fn new() -> Self {
         let zeros = [M31::ZERO; TILE];
         Self {
@@ -145,16 +150,16 @@ impl Scratch {
 
 /// Sets the denominators of a point at the positions of a tile, and their norms.
 struct Denominators<'a> {
-    point: &'a Point,
-    scratch: &'a mut Scratch,
+    point: &'a QuotientPoint,
+    scratch: &'a mut QuotientScratch,
 }
 
-impl<L: Words> Kernel<L> for Denominators<'_> {
+impl<L: WordVectors> LaneKernel<L> for Denominators<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        let Scratch { x, y, real, imaginary, norms, .. } = self.scratch;
+        let QuotientScratch { x, y, real, imaginary, norms, .. } = self.scratch;
         let CirclePoint { x: of_x, y: of_y } = self.point.at;
         // (Re zx - x) Im zy - (Re zy - y) Im zx = constant - Im zy x + Im zx y
         let constant = of_x.a * of_y.b - of_y.a * of_x.b;
@@ -174,16 +179,16 @@ impl<L: Words> Kernel<L> for Denominators<'_> {
 
 /// Adds the quotients at a point.
 struct Terms<'a> {
-    point: &'a Point,
-    scratch: &'a mut Scratch,
+    point: &'a QuotientPoint,
+    scratch: &'a mut QuotientScratch,
 }
 
-impl<L: Words> Kernel<L> for Terms<'_> {
+impl<L: WordVectors> LaneKernel<L> for Terms<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        let Scratch { y, real, imaginary, inverses, numerators, quotients, .. } = self.scratch;
+        let QuotientScratch { y, real, imaginary, inverses, numerators, quotients, .. } = self.scratch;
         let slope = self.point.slope.coordinates().map(|word| l.splat(2 * word.word()));
         let constant = self.point.constant.coordinates().map(|word| l.splat(word.word()));
         for at in (0..TILE).step_by(L::WIDTH) {

@@ -11,7 +11,7 @@
 
 use core_types::params::factor::least_pivot;
 
-use crate::simd::Kernel;
+use crate::simd::LaneKernel;
 
 /// `y -= factor x`. Lengths are equal.
 #[inline(always)]
@@ -42,12 +42,12 @@ fn rows(matrix: &mut [f64], side: usize, pivot: usize, other: usize) -> (&[f64],
 /// Replaces G by the upper triangular R with `R^T R = G`.
 ///
 /// Rows of columns that are left out are zero.
-pub(super) struct Factor<'a> {
+pub(super) struct CholeskyFactor<'a> {
     pub(super) side: usize,
     pub(super) matrix: &'a mut [f64],
 }
 
-impl<L> Kernel<L> for Factor<'_> {
+impl<L> LaneKernel<L> for CholeskyFactor<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -83,7 +83,7 @@ pub(super) struct Inverse<'a> {
     pub(super) scale: f64,
 }
 
-impl<L> Kernel<L> for Inverse<'_> {
+impl<L> LaneKernel<L> for Inverse<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -9,7 +9,7 @@ use core_types::params::factor::{MatrixParams, ScaleParams};
 use crate::{
     CpuQueue,
     par::CHUNK,
-    simd::{Kernel, dispatch},
+    simd::{LaneKernel, dispatch},
 };
 
 /// Doubles that sums are spread over.
@@ -21,7 +21,7 @@ struct Largest<'a> {
     largest: &'a mut [f32],
 }
 
-impl<L> Kernel<L> for Largest<'_> {
+impl<L> LaneKernel<L> for Largest<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -41,7 +41,7 @@ struct Scale<'a> {
     y: &'a mut [f32],
 }
 
-impl<L> Kernel<L> for Scale<'_> {
+impl<L> LaneKernel<L> for Scale<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -61,7 +61,7 @@ struct Negate<'a> {
     signs: &'a [u32],
 }
 
-impl<L> Kernel<L> for Negate<'_> {
+impl<L> LaneKernel<L> for Negate<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -91,7 +91,7 @@ struct Complete<'a> {
     products: &'a mut [f64],
 }
 
-impl<L> Kernel<L> for Complete<'_> {
+impl<L> LaneKernel<L> for Complete<'_> {
     type Out = ();
 
     #[inline(always)]

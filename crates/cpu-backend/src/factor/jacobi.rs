@@ -8,10 +8,10 @@
 use backend_api::{BackendError, Buffer, Queue, ops::factor::JacobiEigen};
 use core_types::params::factor::{JacobiParams, LEAST_SIGMA, MOST_SWEEPS, ORTHOGONAL, power_of_two, scale_exponent};
 
-use super::cholesky::Factor;
+use super::cholesky::CholeskyFactor;
 use crate::{
     CpuQueue,
-    simd::{Kernel, dispatch},
+    simd::{LaneKernel, dispatch},
 };
 
 /// Lanes of partial sums; row lengths are a multiple of this.
@@ -45,7 +45,7 @@ fn products(p: &[f64], q: &[f64]) -> [f64; 3] {
     sums.map(sum)
 }
 
-impl<L> Kernel<L> for Rotate<'_> {
+impl<L> LaneKernel<L> for Rotate<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -92,7 +92,7 @@ impl CpuQueue {
         // The Cholesky factor of the Gram matrix, with rows padded to whole lanes.
         let mut factor = self.alloc::<f64>(side * side)?;
         factor.view_mut().copy_from_slice(op.gram);
-        dispatch(self.simd(), Factor { side, matrix: factor.view_mut() });
+        dispatch(self.simd(), CholeskyFactor { side, matrix: factor.view_mut() });
         let pitch = side.next_multiple_of(LANES).max(LANES);
         let mut rows = self.zeros::<f64>(side * pitch)?;
         for (wide, row) in rows.view_mut().chunks_mut(pitch).zip(factor.view().chunks(side.max(1))) {

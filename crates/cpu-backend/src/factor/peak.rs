@@ -5,13 +5,13 @@ use backend_api::{BackendError, Buffer, Queue};
 use crate::{
     CpuQueue,
     par::CHUNK,
-    simd::{Kernel, dispatch},
+    simd::{LaneKernel, dispatch},
 };
 
 /// The greatest pattern of a magnitude.
 struct Greatest<'a>(&'a [f32]);
 
-impl<L> Kernel<L> for Greatest<'_> {
+impl<L> LaneKernel<L> for Greatest<'_> {
     type Out = u32;
 
     #[inline(always)]

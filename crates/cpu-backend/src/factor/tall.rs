@@ -8,7 +8,7 @@ use core_types::params::factor::{MatrixParams, TallParams};
 use super::product::{Strides, product};
 use crate::{
     CpuQueue,
-    simd::{Kernel, dispatch},
+    simd::{LaneKernel, dispatch},
 };
 
 /// Rows of a block: with 48 columns, the block and its results stay in the L2 cache.
@@ -24,7 +24,7 @@ struct Widen<'a> {
     wide: &'a mut [f64],
 }
 
-impl<L> Kernel<L> for Widen<'_> {
+impl<L> LaneKernel<L> for Widen<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -36,12 +36,12 @@ impl<L> Kernel<L> for Widen<'_> {
 }
 
 /// `x` is `wide`, rounded. Lengths are equal.
-struct Round<'a> {
+struct RoundedCopy<'a> {
     wide: &'a [f64],
     x: &'a mut [f32],
 }
 
-impl<L> Kernel<L> for Round<'_> {
+impl<L> LaneKernel<L> for RoundedCopy<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -99,7 +99,7 @@ impl CpuQueue {
             let (mut wide, mut sums) = (vec![0.0; count * inner], vec![0.0; count * cols]);
             dispatch(self.simd(), Widen { x, wide: &mut wide });
             product([count, cols, inner], &wide, Strides { row: inner, col: 1 }, c, &mut sums);
-            dispatch(self.simd(), Round { wide: &sums, x: y });
+            dispatch(self.simd(), RoundedCopy { wide: &sums, x: y });
         });
         Ok(())
     }

@@ -14,8 +14,8 @@ use crate::{
     Simd,
     circle::scalar::twiddle,
     simd::{
-        Kernel, dispatch,
-        words::{Slices, Words, secure_product},
+        LaneKernel, dispatch,
+        words::{Slices, WordVectors, secure_product},
     },
 };
 
@@ -68,7 +68,7 @@ impl<'a> Folds<'a> {
         let mut alpha = self.challenge;
         for fold in 0..folds {
             let len = 1 << (self.log_tile - fold - 1);
-            let layer = Layer {
+            let layer = FoldPairs {
                 log_domain: self.params.log_domain(),
                 layer: fold + 1 - on_circle,
                 first: start >> (fold + 1),
@@ -94,7 +94,7 @@ impl<'a> Folds<'a> {
 }
 
 /// The pairs of a fold.
-struct Layer<'a> {
+struct FoldPairs<'a> {
     log_domain: u32,
     /// The layer of the canonic domain whose twiddles the fold takes: 0 on the circle.
     layer: u32,
@@ -106,17 +106,17 @@ struct Layer<'a> {
 
 /// A fold of four planes.
 struct Fold<'a, 'b, 'c> {
-    layer: Layer<'a>,
+    layer: FoldPairs<'a>,
     from: [&'b [M31]; 4],
     to: &'b mut [&'c mut [M31]],
 }
 
-impl<L: Words> Kernel<L> for Fold<'_, '_, '_> {
+impl<L: WordVectors> LaneKernel<L> for Fold<'_, '_, '_> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        let Self { layer: Layer { log_domain, layer, first, alpha, inverse_twiddles }, from, to } = self;
+        let Self { layer: FoldPairs { log_domain, layer, first, alpha, inverse_twiddles }, from, to } = self;
         let len = to[0].len();
         // Less than a vector of pairs is folded pair by pair.
         if len < L::WIDTH {

@@ -12,10 +12,10 @@ use super::{
     batch::CmpAllBatch,
     cipher::{Passage, RoundKeys},
     tables,
-    walk::Nodes,
+    walk::PartyNodes,
 };
 use crate::simd::{
-    Kernel,
+    LaneKernel,
     blocks::{AesBlocks, TOGETHER},
 };
 
@@ -38,8 +38,8 @@ impl EvalAll<'_, '_> {
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
         let columns = |row: usize| row * shape.row + start..row * shape.row + start + step_keys;
         // The walk starts at the roots and keeps a node for each level.
-        let mut nodes = Nodes::roots(l, &batch.roots[start..], batch.params.party);
-        let mut kept = [Nodes::idle(l); KEPT];
+        let mut nodes = PartyNodes::roots(l, &batch.roots[start..], batch.params.party);
+        let mut kept = [PartyNodes::idle(l); KEPT];
         let mut tour = CmpTour::start(shape.levels as u32, 0);
         for row in self.rows.iter_mut() {
             // Down to the node above the next block of leaves.
@@ -81,7 +81,7 @@ impl EvalAll<'_, '_> {
     }
 }
 
-impl<L: AesBlocks> Kernel<L> for EvalAll<'_, '_> {
+impl<L: AesBlocks> LaneKernel<L> for EvalAll<'_, '_> {
     type Out = ();
 
     #[inline(always)]

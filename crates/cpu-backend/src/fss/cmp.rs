@@ -14,12 +14,12 @@ use core_types::cmp::CMP_TABLE_BITS;
 use super::{
     batch::{At, CmpBatch, CmpSecrets},
     cipher::{Passage, RoundKeys},
-    dealer::{Children, Pair},
+    dealer::{Children, NodePair},
     tables,
-    walk::{Directions, Nodes, Points, group_words, select},
+    walk::{Directions, PartyNodes, PointBits, group_words, select},
 };
 use crate::simd::{
-    Kernel,
+    LaneKernel,
     blocks::{AesBlocks, Step, TOGETHER},
 };
 
@@ -52,8 +52,8 @@ pub(super) struct Eval<'a, 'b> {
 /// The walks of one step along one point.
 #[derive(Clone, Copy)]
 struct Paths<L: AesBlocks> {
-    nodes: Nodes<L>,
-    points: Points<L>,
+    nodes: PartyNodes<L>,
+    points: PointBits<L>,
     /// The control bits on the way, the last one lowest, in both halves of each block.
     controls: Step<L>,
 }
@@ -61,7 +61,7 @@ struct Paths<L: AesBlocks> {
 impl<L: AesBlocks> Paths<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
-        Self { nodes: Nodes::idle(l), points: Points::idle(l), controls: [l.splat(0); TOGETHER] }
+        Self { nodes: PartyNodes::idle(l), points: PointBits::idle(l), controls: [l.splat(0); TOGETHER] }
     }
 
     /// Takes vector `i` down along bit `place` of its points.
@@ -71,7 +71,7 @@ impl<L: AesBlocks> Paths<L> {
     fn enter(&mut self, l: L, keys: &RoundKeys<L>, i: usize, place: u32, words: &[u128], passage: &mut Passage<L>) {
         let direction = self.points.bit(l, i, place);
         let control = self.append(l, i);
-        let correction = Nodes::correction(l, control, direction, l.load(&words[i * L::N..]));
+        let correction = PartyNodes::correction(l, control, direction, l.load(&words[i * L::N..]));
         passage.enter(l, keys, i, self.nodes.input(l, i, direction), correction);
     }
 
@@ -160,8 +160,8 @@ impl<L: AesBlocks> Paths<L> {
     ///
     /// The walk continues to `points`.
     #[inline(always)]
-    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: Points<L>) -> Self {
-        let nodes = Nodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]);
+    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: PointBits<L>) -> Self {
+        let nodes = PartyNodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]);
         let mut controls = pair[0].controls;
         for (i, control) in controls.iter_mut().enumerate() {
             *control = select(l, mask[i], *control, pair[1].controls[i]);
@@ -172,17 +172,17 @@ impl<L: AesBlocks> Paths<L> {
 
 /// The clustered points of one step, and the walks to the two blocks that hold them.
 #[derive(Clone, Copy)]
-struct Blocks<L: AesBlocks> {
-    x_hat: Points<L>,
-    first: Points<L>,
+struct CmpBlocks<L: AesBlocks> {
+    x_hat: PointBits<L>,
+    first: PointBits<L>,
     walks: [Paths<L>; 2],
 }
 
-impl<L: AesBlocks> Blocks<L> {
+impl<L: AesBlocks> CmpBlocks<L> {
     /// Room for them.
     #[inline(always)]
     fn idle(l: L) -> Self {
-        Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Paths::idle(l); 2] }
+        Self { x_hat: PointBits::idle(l), first: PointBits::idle(l), walks: [Paths::idle(l); 2] }
     }
 
     /// The walk to the points `x_hat` - `offset` of `bits` bits.
@@ -238,7 +238,7 @@ impl Eval<'_, '_> {
         round_keys: &RoundKeys<L>,
         (at, keys): (usize, usize),
         (point, points): (usize, usize),
-        blocks: Option<(&[Blocks<L>], &[u64])>,
+        blocks: Option<(&[CmpBlocks<L>], &[u64])>,
     ) {
         let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.params.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
@@ -251,8 +251,8 @@ impl Eval<'_, '_> {
                 if let Some((blocks, offsets)) = blocks {
                     *walk = blocks[step].walk(l, offsets[point + j], params.bits, window);
                 } else {
-                    walk.nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
-                    walk.points = Points::new(l, &self.batch.at.group(point + j, first), params.bits);
+                    walk.nodes = PartyNodes::roots(l, &self.batch.roots[first..], params.party);
+                    walk.points = PointBits::new(l, &self.batch.at.group(point + j, first), params.bits);
                 }
             }
         }
@@ -287,7 +287,7 @@ impl Eval<'_, '_> {
         round_keys: &RoundKeys<L>,
         (at, keys): (usize, usize),
         (x_hat, offset): (&[u64], u64),
-        blocks: &mut [Blocks<L>],
+        blocks: &mut [CmpBlocks<L>],
     ) {
         let (params, window) = (self.batch.params, self.batch.params.window);
         let (bits, start, step_keys) = (params.bits, self.first + at, TOGETHER * L::N);
@@ -295,10 +295,10 @@ impl Eval<'_, '_> {
         let walks = &mut walks[..keys / step_keys * 2];
         for (step, (walks, blocks)) in walks.as_chunks_mut::<2>().0.iter_mut().zip(blocks.iter_mut()).enumerate() {
             let key = start + step * step_keys;
-            blocks.x_hat = Points::new(l, &group_words(x_hat, key), bits);
+            blocks.x_hat = PointBits::new(l, &group_words(x_hat, key), bits);
             blocks.first = blocks.x_hat.less(l, offset, bits);
             for (walk, points) in walks.iter_mut().zip([blocks.first, blocks.first.less(l, 1 << window, bits)]) {
-                walk.nodes = Nodes::roots(l, &self.batch.roots[key..], params.party);
+                walk.nodes = PartyNodes::roots(l, &self.batch.roots[key..], params.party);
                 walk.points = points;
             }
         }
@@ -328,7 +328,7 @@ impl Eval<'_, '_> {
         if self.batch.params.window < self.batch.params.bits {
             for at in (0..all_keys).step_by(WALKS / POINTS) {
                 let keys = (at, (all_keys - at).min(WALKS / POINTS));
-                let mut blocks = [Blocks::idle(l); K];
+                let mut blocks = [CmpBlocks::idle(l); K];
                 self.blocks::<L, S>(l, &round_keys, keys, (x_hat, offsets[0]), &mut blocks);
                 for points in batches.clone() {
                     self.tile::<L, S>(l, &round_keys, keys, points, Some((&blocks, offsets)));
@@ -346,7 +346,7 @@ impl Eval<'_, '_> {
     }
 }
 
-impl<L: AesBlocks> Kernel<L> for Eval<'_, '_> {
+impl<L: AesBlocks> LaneKernel<L> for Eval<'_, '_> {
     type Out = ();
 
     #[inline(always)]
@@ -383,11 +383,11 @@ impl Gen<'_, '_> {
         let step_keys = TOGETHER * L::N;
         let first = |step: usize| self.first + at + step * step_keys;
         // Both parties start at their roots.
-        let mut walks = [(Pair::idle(l), Directions::idle(l)); S];
+        let mut walks = [(NodePair::idle(l), Directions::idle(l)); S];
         let walks = &mut walks[..keys / step_keys];
         for (step, (pair, directions)) in walks.iter_mut().enumerate() {
             let first = first(step);
-            *pair = Pair::roots(l, &roots[first..], &roots[shape.row + first..]);
+            *pair = NodePair::roots(l, &roots[first..], &roots[shape.row + first..]);
             *directions = Directions::new(l, &group_words(self.secrets.alphas, first), params.bits);
         }
         // Each level gives a correction word and moves on along α.
@@ -430,7 +430,7 @@ impl Gen<'_, '_> {
     }
 }
 
-impl<L: AesBlocks> Kernel<L> for Gen<'_, '_> {
+impl<L: AesBlocks> LaneKernel<L> for Gen<'_, '_> {
     type Out = ();
 
     #[inline(always)]

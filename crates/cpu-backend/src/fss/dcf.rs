@@ -14,11 +14,11 @@ use super::{
     batch::{At, DcfBatch, DcfSecrets, DcfSections},
     cipher::{Passage, RoundKeys, hash},
     cmp::AHEAD,
-    dealer::Pair,
-    walk::{Directions, Nodes, Points, group_words, negate_if, select},
+    dealer::NodePair,
+    walk::{Directions, PartyNodes, PointBits, group_words, negate_if, select},
 };
 use crate::simd::{
-    Kernel,
+    LaneKernel,
     blocks::{AesBlocks, Step, TOGETHER},
 };
 
@@ -99,8 +99,8 @@ pub(super) struct Eval<'a, 'b> {
 /// The walks of one step along one point.
 #[derive(Clone, Copy)]
 struct Paths<L: AesBlocks> {
-    nodes: Nodes<L>,
-    points: Points<L>,
+    nodes: PartyNodes<L>,
+    points: PointBits<L>,
     sums: [Step<L>; MAX_VALUE_BLOCKS],
 }
 
@@ -108,7 +108,7 @@ impl<L: AesBlocks> Paths<L> {
     #[inline(always)]
     fn idle(l: L) -> Self {
         let sums = [[l.splat(0); TOGETHER]; MAX_VALUE_BLOCKS];
-        Self { nodes: Nodes::idle(l), points: Points::idle(l), sums }
+        Self { nodes: PartyNodes::idle(l), points: PointBits::idle(l), sums }
     }
 
     /// Adds value block `j` of the nodes, corrected where `controls` is set.
@@ -124,30 +124,30 @@ impl<L: AesBlocks> Paths<L> {
     ///
     /// The walk continues to `points`.
     #[inline(always)]
-    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: Points<L>) -> Self {
+    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: PointBits<L>) -> Self {
         let mut sums = pair[0].sums;
         for (sums, others) in sums.iter_mut().zip(&pair[1].sums) {
             for (i, sum) in sums.iter_mut().enumerate() {
                 *sum = select(l, mask[i], *sum, others[i]);
             }
         }
-        Self { nodes: Nodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]), points, sums }
+        Self { nodes: PartyNodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]), points, sums }
     }
 }
 
 /// The clustered points of one step, and the walks to the two blocks that hold them.
 #[derive(Clone, Copy)]
-struct Blocks<L: AesBlocks> {
-    x_hat: Points<L>,
-    first: Points<L>,
+struct DcfBlocks<L: AesBlocks> {
+    x_hat: PointBits<L>,
+    first: PointBits<L>,
     walks: [Paths<L>; 2],
 }
 
-impl<L: AesBlocks> Blocks<L> {
+impl<L: AesBlocks> DcfBlocks<L> {
     /// Room for them.
     #[inline(always)]
     fn idle(l: L) -> Self {
-        Self { x_hat: Points::idle(l), first: Points::idle(l), walks: [Paths::idle(l); 2] }
+        Self { x_hat: PointBits::idle(l), first: PointBits::idle(l), walks: [Paths::idle(l); 2] }
     }
 
     /// The walk to the points `x_hat` - `offset` of `bits` bits.
@@ -195,7 +195,7 @@ impl Eval<'_, '_> {
                         let direction = walk.points.bit(l, i, place);
                         inputs[i] = walk.nodes.input(l, i, direction);
                         controls[i] = walk.nodes.control(l, i);
-                        let correction = Nodes::correction(l, controls[i], direction, l.load(&words[i * L::N..]));
+                        let correction = PartyNodes::correction(l, controls[i], direction, l.load(&words[i * L::N..]));
                         passage.enter(l, &ciphers.child, i, inputs[i], correction);
                     }
                     // The values of the node join the sums of its walk.
@@ -220,7 +220,7 @@ impl Eval<'_, '_> {
         ciphers: &Ciphers<L>,
         (at, keys): (usize, usize),
         (point, points): (usize, usize),
-        blocks: Option<(&[Blocks<L>], &[u64])>,
+        blocks: Option<(&[DcfBlocks<L>], &[u64])>,
     ) {
         let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.params.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
@@ -233,8 +233,8 @@ impl Eval<'_, '_> {
                 if let Some((blocks, offsets)) = blocks {
                     *walk = blocks[step].walk(l, offsets[point + j], params.bits, window);
                 } else {
-                    walk.nodes = Nodes::roots(l, &self.batch.roots[first..], params.party);
-                    walk.points = Points::new(l, &self.batch.at.group(point + j, first), params.bits);
+                    walk.nodes = PartyNodes::roots(l, &self.batch.roots[first..], params.party);
+                    walk.points = PointBits::new(l, &self.batch.at.group(point + j, first), params.bits);
                 }
             }
         }
@@ -276,7 +276,7 @@ impl Eval<'_, '_> {
         ciphers: &Ciphers<L>,
         (at, keys): (usize, usize),
         (x_hat, offset): (&[u64], u64),
-        blocks: &mut [Blocks<L>],
+        blocks: &mut [DcfBlocks<L>],
     ) {
         let (params, window) = (self.batch.params, self.batch.params.window);
         let (bits, start, step_keys) = (params.bits, self.first + at, TOGETHER * L::N);
@@ -284,10 +284,10 @@ impl Eval<'_, '_> {
         let walks = &mut walks[..keys / step_keys * 2];
         for (step, (walks, blocks)) in walks.as_chunks_mut::<2>().0.iter_mut().zip(blocks.iter_mut()).enumerate() {
             let key = start + step * step_keys;
-            blocks.x_hat = Points::new(l, &group_words(x_hat, key), bits);
+            blocks.x_hat = PointBits::new(l, &group_words(x_hat, key), bits);
             blocks.first = blocks.x_hat.less(l, offset, bits);
             for (walk, points) in walks.iter_mut().zip([blocks.first, blocks.first.less(l, 1 << window, bits)]) {
-                walk.nodes = Nodes::roots(l, &self.batch.roots[key..], params.party);
+                walk.nodes = PartyNodes::roots(l, &self.batch.roots[key..], params.party);
                 walk.points = points;
             }
         }
@@ -310,7 +310,7 @@ impl Eval<'_, '_> {
         if self.batch.params.window < self.batch.params.bits {
             for at in (0..all_keys).step_by(WALKS / POINTS) {
                 let keys = (at, (all_keys - at).min(WALKS / POINTS));
-                let mut blocks = [Blocks::idle(l); K];
+                let mut blocks = [DcfBlocks::idle(l); K];
                 self.blocks::<L, S>(l, &ciphers, keys, (x_hat, offsets[0]), &mut blocks);
                 for points in batches.clone() {
                     self.tile::<L, S>(l, &ciphers, keys, points, Some((&blocks, offsets)));
@@ -328,7 +328,7 @@ impl Eval<'_, '_> {
     }
 }
 
-impl<L: AesBlocks> Kernel<L> for Eval<'_, '_> {
+impl<L: AesBlocks> LaneKernel<L> for Eval<'_, '_> {
     type Out = ();
 
     #[inline(always)]
@@ -363,7 +363,7 @@ impl Gen<'_, '_> {
             *betas = group_words(row, start);
         }
         // Both parties start at their roots.
-        let mut pair = Pair::roots(l, &roots[start..], &roots[shape.row + start..]);
+        let mut pair = NodePair::roots(l, &roots[start..], &roots[shape.row + start..]);
         let mut directions = Directions::new(l, &group_words(self.secrets.alphas, start), params.bits);
         let DcfSections { corrections, values, last } = &mut *self.sections;
         // Each level corrects the values, then the children.
@@ -430,7 +430,7 @@ fn store_words<L: AesBlocks>(l: L, blocks: &Step<L>, mask: L::V, rows: &mut [&mu
     }
 }
 
-impl<L: AesBlocks> Kernel<L> for Gen<'_, '_> {
+impl<L: AesBlocks> LaneKernel<L> for Gen<'_, '_> {
     type Out = ();
 
     #[inline(always)]

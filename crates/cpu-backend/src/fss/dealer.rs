@@ -8,14 +8,14 @@ use core_types::Label;
 
 use super::{
     cipher::{RoundKeys, hash},
-    walk::{Nodes, select},
+    walk::{PartyNodes, select},
 };
 use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
 
 /// Both parties' nodes on the path of α, where their control bits differ.
 #[derive(Clone, Copy)]
-pub(super) struct Pair<L: AesBlocks> {
-    pub(super) nodes: [Nodes<L>; 2],
+pub(super) struct NodePair<L: AesBlocks> {
+    pub(super) nodes: [PartyNodes<L>; 2],
 }
 
 /// The uncorrected left and right children of both parties.
@@ -24,16 +24,16 @@ pub(super) struct Children<L: AesBlocks> {
     pub(super) right: [Step<L>; 2],
 }
 
-impl<L: AesBlocks> Pair<L> {
+impl<L: AesBlocks> NodePair<L> {
     /// Room for nodes.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
-        Self { nodes: [Nodes::idle(l); 2] }
+        Self { nodes: [PartyNodes::idle(l); 2] }
     }
 
     #[inline(always)]
     pub(super) fn roots(l: L, first: &[Label], second: &[Label]) -> Self {
-        Self { nodes: [Nodes::roots(l, first, 0), Nodes::roots(l, second, 1)] }
+        Self { nodes: [PartyNodes::roots(l, first, 0), PartyNodes::roots(l, second, 1)] }
     }
 
     #[inline(always)]

@@ -42,11 +42,11 @@ pub(super) fn negate_if<L: AesBlocks>(l: L, mask: L::V, a: L::V) -> L::V {
 /// The lowest bit of a label is the control bit, the next bit is arbitrary, and the other bits are
 /// the seed.
 #[derive(Clone, Copy)]
-pub(super) struct Nodes<L: AesBlocks> {
+pub(super) struct PartyNodes<L: AesBlocks> {
     pub(super) labels: Step<L>,
 }
 
-impl<L: AesBlocks> Nodes<L> {
+impl<L: AesBlocks> PartyNodes<L> {
     /// Room for nodes.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
@@ -122,11 +122,11 @@ impl<L: AesBlocks> Nodes<L> {
 
 /// Points whose bits are read by their place.
 #[derive(Clone, Copy)]
-pub(super) struct Points<L: AesBlocks> {
+pub(super) struct PointBits<L: AesBlocks> {
     words: Step<L>,
 }
 
-impl<L: AesBlocks> Points<L> {
+impl<L: AesBlocks> PointBits<L> {
     /// Room for points.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {

@@ -9,10 +9,10 @@
 use core_types::params::elementwise::Activation;
 
 use super::vmath::{EXP_SCALE, exp, exp_scaled};
-use crate::simd::{Kernel, floats::Floats};
+use crate::simd::{LaneKernel, floats::Floats};
 
 /// A function with its derivative.
-pub(super) trait Function {
+pub(super) trait ActivationFunction {
     /// f(x).
     fn value<L: Floats>(l: L, x: L::V) -> L::V;
     /// f'(x), from the value saved by the forward pass.
@@ -24,13 +24,13 @@ pub(super) trait Function {
     }
 }
 
-pub(super) struct Identity;
-pub(super) struct Relu;
-pub(super) struct Sigmoid;
-pub(super) struct Tanh;
-pub(super) struct GeluTanh;
-pub(super) struct GeluErf;
-pub(super) struct Silu;
+pub(super) struct IdentityFunction;
+pub(super) struct ReluFunction;
+pub(super) struct SigmoidFunction;
+pub(super) struct TanhFunction;
+pub(super) struct GeluTanhFunction;
+pub(super) struct GeluErfFunction;
+pub(super) struct SiluFunction;
 
 /// `x` clamped to `-bound..=bound`; NaN stays.
 #[inline(always)]
@@ -97,7 +97,7 @@ fn gelu_sigmoid<L: Floats>(l: L, x: L::V) -> L::V {
     sigmoid(l, l.mul(x, inner))
 }
 
-impl Function for Identity {
+impl ActivationFunction for IdentityFunction {
     #[inline(always)]
     fn value<L: Floats>(_: L, x: L::V) -> L::V {
         x
@@ -109,7 +109,7 @@ impl Function for Identity {
     }
 }
 
-impl Function for Relu {
+impl ActivationFunction for ReluFunction {
     #[inline(always)]
     fn value<L: Floats>(l: L, x: L::V) -> L::V {
         l.max(l.splat(0.0), x) // the bound first: NaN stays
@@ -128,7 +128,7 @@ impl Function for Relu {
     }
 }
 
-impl Function for Sigmoid {
+impl ActivationFunction for SigmoidFunction {
     #[inline(always)]
     fn value<L: Floats>(l: L, x: L::V) -> L::V {
         sigmoid(l, x)
@@ -140,7 +140,7 @@ impl Function for Sigmoid {
     }
 }
 
-impl Function for Tanh {
+impl ActivationFunction for TanhFunction {
     #[inline(always)]
     fn value<L: Floats>(l: L, x: L::V) -> L::V {
         tanh(l, x)
@@ -152,7 +152,7 @@ impl Function for Tanh {
     }
 }
 
-impl Function for GeluTanh {
+impl ActivationFunction for GeluTanhFunction {
     #[inline(always)]
     fn value<L: Floats>(l: L, x: L::V) -> L::V {
         l.mul(x, gelu_sigmoid(l, x))
@@ -167,7 +167,7 @@ impl Function for GeluTanh {
     }
 }
 
-impl Function for GeluErf {
+impl ActivationFunction for GeluErfFunction {
     #[inline(always)]
     fn value<L: Floats>(l: L, x: L::V) -> L::V {
         l.mul(x, normal_cdf(l, x))
@@ -181,7 +181,7 @@ impl Function for GeluErf {
     }
 }
 
-impl Function for Silu {
+impl ActivationFunction for SiluFunction {
     #[inline(always)]
     fn value<L: Floats>(l: L, x: L::V) -> L::V {
         l.mul(x, sigmoid(l, x))
@@ -200,31 +200,31 @@ macro_rules! with_function {
     ($which:expr, $f:ident => $body:expr) => {
         match $which {
             core_types::params::elementwise::Activation::Identity => {
-                type $f = crate::linalg::activation::Identity;
+                type $f = crate::linalg::activation::IdentityFunction;
                 $body
             }
             core_types::params::elementwise::Activation::Relu => {
-                type $f = crate::linalg::activation::Relu;
+                type $f = crate::linalg::activation::ReluFunction;
                 $body
             }
             core_types::params::elementwise::Activation::Sigmoid => {
-                type $f = crate::linalg::activation::Sigmoid;
+                type $f = crate::linalg::activation::SigmoidFunction;
                 $body
             }
             core_types::params::elementwise::Activation::Tanh => {
-                type $f = crate::linalg::activation::Tanh;
+                type $f = crate::linalg::activation::TanhFunction;
                 $body
             }
             core_types::params::elementwise::Activation::GeluTanh => {
-                type $f = crate::linalg::activation::GeluTanh;
+                type $f = crate::linalg::activation::GeluTanhFunction;
                 $body
             }
             core_types::params::elementwise::Activation::GeluErf => {
-                type $f = crate::linalg::activation::GeluErf;
+                type $f = crate::linalg::activation::GeluErfFunction;
                 $body
             }
             core_types::params::elementwise::Activation::Silu => {
-                type $f = crate::linalg::activation::Silu;
+                type $f = crate::linalg::activation::SiluFunction;
                 $body
             }
         }
@@ -232,13 +232,13 @@ macro_rules! with_function {
 }
 
 /// `y = f(x)`; both slices have one length.
-pub(super) struct Map<'a> {
+pub(super) struct ActivationMap<'a> {
     pub(super) f: Activation,
     pub(super) x: &'a [f32],
     pub(super) y: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Map<'_> {
+impl<L: Floats> LaneKernel<L> for ActivationMap<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -248,7 +248,7 @@ impl<L: Floats> Kernel<L> for Map<'_> {
 }
 
 #[inline(always)]
-fn map<L: Floats, F: Function>(l: L, x: &[f32], y: &mut [f32]) {
+fn map<L: Floats, F: ActivationFunction>(l: L, x: &[f32], y: &mut [f32]) {
     let (mut xs, mut ys) = (x.chunks_exact(L::N), y.chunks_exact_mut(L::N));
     for (x, y) in (&mut xs).zip(&mut ys) {
         l.store(y, F::value(l, l.load(x)));
@@ -265,7 +265,7 @@ pub(crate) struct InPlace<'a> {
     pub(crate) y: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for InPlace<'_> {
+impl<L: Floats> LaneKernel<L> for InPlace<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -275,7 +275,7 @@ impl<L: Floats> Kernel<L> for InPlace<'_> {
 }
 
 #[inline(always)]
-fn in_place<L: Floats, F: Function>(l: L, y: &mut [f32]) {
+fn in_place<L: Floats, F: ActivationFunction>(l: L, y: &mut [f32]) {
     let mut ys = y.chunks_exact_mut(L::N);
     for y in &mut ys {
         l.store(y, F::value(l, l.load(y)));
@@ -296,7 +296,7 @@ pub(super) struct BiasMap<'a> {
     pub(super) stride: usize,
 }
 
-impl<L: Floats> Kernel<L> for BiasMap<'_> {
+impl<L: Floats> LaneKernel<L> for BiasMap<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -306,7 +306,7 @@ impl<L: Floats> Kernel<L> for BiasMap<'_> {
 }
 
 #[inline(always)]
-fn bias_map<L: Floats, F: Function>(l: L, bias: &[f32], rows: &mut [f32], stride: usize) {
+fn bias_map<L: Floats, F: ActivationFunction>(l: L, bias: &[f32], rows: &mut [f32], stride: usize) {
     for row in rows.chunks_mut(stride) {
         let row = &mut row[..bias.len()];
         let (mut bs, mut ys) = (bias.chunks_exact(L::N), row.chunks_exact_mut(L::N));
@@ -322,14 +322,14 @@ fn bias_map<L: Floats, F: Function>(l: L, bias: &[f32], rows: &mut [f32], stride
 }
 
 /// `dx = g f'(saved)`; all slices have one length.
-pub(super) struct Backward<'a> {
+pub(super) struct ActivationBackward<'a> {
     pub(super) f: Activation,
     pub(super) saved: &'a [f32],
     pub(super) g: &'a [f32],
     pub(super) dx: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Backward<'_> {
+impl<L: Floats> LaneKernel<L> for ActivationBackward<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -339,7 +339,7 @@ impl<L: Floats> Kernel<L> for Backward<'_> {
 }
 
 #[inline(always)]
-fn backward<L: Floats, F: Function>(l: L, saved: &[f32], g: &[f32], dx: &mut [f32]) {
+fn backward<L: Floats, F: ActivationFunction>(l: L, saved: &[f32], g: &[f32], dx: &mut [f32]) {
     let (mut xs, mut gs, mut ys) = (saved.chunks_exact(L::N), g.chunks_exact(L::N), dx.chunks_exact_mut(L::N));
     for ((x, g), y) in (&mut xs).zip(&mut gs).zip(&mut ys) {
         l.store(y, F::gradient(l, l.load(x), l.load(g)));

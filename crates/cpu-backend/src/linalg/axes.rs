@@ -38,25 +38,25 @@ impl<const K: usize> Axes<K> {
     }
 
     /// The place of element `first` in row-major order.
-    pub(crate) fn cursor(&self, first: usize) -> Cursor<'_, K> {
+    pub(crate) fn cursor(&self, first: usize) -> AxesCursor<'_, K> {
         let (mut index, mut at, mut rest) = ([0; MAX_RANK], [0; K], first);
         for axis in (0..self.rank).rev() {
             index[axis] = rest % self.shape[axis];
             rest /= self.shape[axis];
             (0..K).for_each(|k| at[k] += index[axis] * self.strides[k][axis]);
         }
-        Cursor { axes: self, index, at }
+        AxesCursor { axes: self, index, at }
     }
 }
 
 /// A place in the tensors.
-pub(crate) struct Cursor<'a, const K: usize> {
+pub(crate) struct AxesCursor<'a, const K: usize> {
     axes: &'a Axes<K>,
     index: [usize; MAX_RANK],
     at: [usize; K],
 }
 
-impl<const K: usize> Cursor<'_, K> {
+impl<const K: usize> AxesCursor<'_, K> {
     /// The element of each tensor.
     #[inline(always)]
     pub(crate) fn at(&self) -> [usize; K] {

@@ -4,14 +4,14 @@ use backend_api::Real;
 use core_types::params::elementwise::{Binary, BinaryParams};
 
 use super::{
-    axes::{Axes, Cursor},
+    axes::{Axes, AxesCursor},
     convert::{BLOCK, narrow, widen},
     reals::{Reals, RealsMut},
 };
 use crate::{
     CpuQueue,
     par::CHUNK,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// `y = f(a, b)`, or `y = f(y, b)` without `a`. The parameters fit the views.
@@ -23,21 +23,21 @@ pub(crate) fn binary<T: Real>(q: &CpuQueue, p: &BinaryParams, a: Option<&[T]>, b
     let (a, b) = (a.map(Reals::from), Reals::from(b));
     q.for_chunks(y, CHUNK, |task, y| {
         let cursor = axes.cursor(task * CHUNK);
-        dispatch(q.simd(), Task { op: p.op, steps: axes.steps(), cursor, a, b, y: y.into() });
+        dispatch(q.simd(), BinaryTask { op: p.op, steps: axes.steps(), cursor, a, b, y: y.into() });
     });
 }
 
 /// A part of the output in row-major order, and the place of its first element.
-struct Task<'a> {
+struct BinaryTask<'a> {
     op: Binary,
     steps: [usize; 2],
-    cursor: Cursor<'a, 2>,
+    cursor: AxesCursor<'a, 2>,
     a: Option<Reals<'a>>,
     b: Reals<'a>,
     y: RealsMut<'a>,
 }
 
-impl<L: Floats> Kernel<L> for Task<'_> {
+impl<L: Floats> LaneKernel<L> for BinaryTask<'_> {
     type Out = ();
 
     /// The output in pieces of one row: whole ones where the operands need no conversion.

@@ -7,7 +7,7 @@ use crate::{
     CpuQueue, Simd,
     par::CHUNK,
     simd::{
-        Kernel, dispatch,
+        LaneKernel, dispatch,
         floats::{Floats, Half},
     },
 };
@@ -80,7 +80,7 @@ struct Widened<'a> {
     dst: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Widened<'_> {
+impl<L: Floats> LaneKernel<L> for Widened<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -99,7 +99,7 @@ struct Narrowed<'a> {
     dst: RealsMut<'a>,
 }
 
-impl<L: Floats> Kernel<L> for Narrowed<'_> {
+impl<L: Floats> LaneKernel<L> for Narrowed<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -5,7 +5,7 @@
 
 use core_types::{params::elementwise::DropoutParams, philox};
 
-use crate::simd::{Kernel, floats::Floats};
+use crate::simd::{LaneKernel, floats::Floats};
 
 /// Number of counters whose words are computed ahead of use.
 ///
@@ -24,7 +24,7 @@ pub(super) struct Dropped<'a> {
     pub(super) y: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Dropped<'_> {
+impl<L: Floats> LaneKernel<L> for Dropped<'_> {
     type Out = ();
 
     /// Plain loops: the compiler may use the level's instructions.

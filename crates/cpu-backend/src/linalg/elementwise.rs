@@ -7,10 +7,10 @@ use backend_api::{
 use core_types::params::{elementwise::DropoutParams, optim::StepState};
 
 use super::{
-    activation::{Backward, Map},
+    activation::{ActivationBackward, ActivationMap},
     binary::binary,
     dropout::Dropped,
-    fold::{Sum, fold},
+    fold::{WideSum, fold},
 };
 use crate::checked::ElementwiseOps;
 use crate::{CpuQueue, simd::dispatch};
@@ -18,13 +18,15 @@ use crate::{CpuQueue, simd::dispatch};
 impl ElementwiseOps for CpuQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
         let Activate { f, x, y } = op;
-        self.for_blocks([x], y, |_, [x], y| dispatch(self.simd(), Map { f, x, y }));
+        self.for_blocks([x], y, |_, [x], y| dispatch(self.simd(), ActivationMap { f, x, y }));
         Ok(())
     }
 
     fn activate_backward<T: Real>(&self, op: ActivateBackward<'_, Self, T>) -> Result<(), BackendError> {
         let ActivateBackward { f, saved, g, dx } = op;
-        self.for_blocks([saved, g], dx, |_, [saved, g], dx| dispatch(self.simd(), Backward { f, saved, g, dx }));
+        self.for_blocks([saved, g], dx, |_, [saved, g], dx| {
+            dispatch(self.simd(), ActivationBackward { f, saved, g, dx })
+        });
         Ok(())
     }
 
@@ -47,7 +49,7 @@ impl ElementwiseOps for CpuQueue {
 
     fn sum_axis<T: Real>(&self, op: SumAxis<'_, Self, T>) -> Result<(), BackendError> {
         let SumAxis { params: p, x, y } = op;
-        fold::<Sum, T>(self, [p.len as usize, p.inner as usize], x, y, |y, sum| {
+        fold::<WideSum, T>(self, [p.len as usize, p.inner as usize], x, y, |y, sum| {
             let before = if p.accumulate == 1 { f64::from(y.to_f32()) } else { 0.0 };
             *y = T::from_f32((before + sum) as f32);
         })

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     CpuQueue,
     par::CHUNK,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// What becomes of the elements along an axis.
@@ -36,7 +36,7 @@ pub(crate) trait Fold: Sync {
 }
 
 /// The sum in f64, which leaves an error of one rounding.
-pub(crate) struct Sum;
+pub(crate) struct WideSum;
 /// The greatest element: NaN if there is one.
 pub(crate) struct Greatest;
 /// The least element: NaN if there is one.
@@ -47,7 +47,7 @@ const UNROLL: usize = 4;
 /// More lanes than those vectors have on any level.
 const MAX_LANES: usize = 16 * UNROLL;
 
-impl Fold for Sum {
+impl Fold for WideSum {
     type Kept = f64;
     type Lanes<L: Floats> = [L::W; UNROLL];
     const NONE: f64 = 0.0;
@@ -281,7 +281,7 @@ fn each_part<F: Fold, O: Send>(
             for (i, out) in out.chunks_mut(ROWS).enumerate() {
                 let mut kept = [F::NONE; ROWS];
                 let kept = &mut kept[..out.len()];
-                dispatch(q.simd(), Rows::<F> { first: task * per_task + i * ROWS, parts, x, kept });
+                dispatch(q.simd(), FoldRows::<F> { first: task * per_task + i * ROWS, parts, x, kept });
                 put_all(out, kept);
             }
         });
@@ -293,7 +293,7 @@ fn each_part<F: Fold, O: Send>(
         let x = if rows == 0 { x.range(0..0) } else { x.range(first * inner + column..(first + rows) * inner) };
         let mut kept = [F::NONE; STRIP];
         let kept = &mut kept[..out.len()];
-        dispatch(q.simd(), Strip::<F> { x, pitch: inner, kept });
+        dispatch(q.simd(), FoldStrip::<F> { x, pitch: inner, kept });
         put_all(out, kept);
     };
     // Narrow parts are one strip each, wide ones several.
@@ -312,14 +312,14 @@ fn each_part<F: Fold, O: Send>(
 }
 
 /// Parts of contiguous rows, one to a result.
-struct Rows<'a, F: Fold> {
+struct FoldRows<'a, F: Fold> {
     first: usize,
     parts: Parts,
     x: Reals<'a>,
     kept: &'a mut [F::Kept],
 }
 
-impl<L: Floats, F: Fold> Kernel<L> for Rows<'_, F> {
+impl<L: Floats, F: Fold> LaneKernel<L> for FoldRows<'_, F> {
     type Out = ();
 
     #[inline(always)]
@@ -351,13 +351,13 @@ impl<L: Floats, F: Fold> Kernel<L> for Rows<'_, F> {
 /// Neighbouring columns, one for each result.
 ///
 /// They are at the start of rows that begin every `pitch` elements of `x`.
-struct Strip<'a, F: Fold> {
+struct FoldStrip<'a, F: Fold> {
     x: Reals<'a>,
     pitch: usize,
     kept: &'a mut [F::Kept],
 }
 
-impl<L: Floats, F: Fold> Kernel<L> for Strip<'_, F> {
+impl<L: Floats, F: Fold> LaneKernel<L> for FoldStrip<'_, F> {
     type Out = ();
 
     #[inline(always)]

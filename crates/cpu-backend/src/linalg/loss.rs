@@ -21,7 +21,7 @@ use super::{
 use crate::checked::LossOps;
 use crate::{
     CpuQueue,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// Targets of the rows.
@@ -72,14 +72,14 @@ impl CpuQueue {
                 Targets::Classes(of_rows) => Targets::Classes(&of_rows[first..]),
                 Targets::Probs(of_rows) => Targets::Probs(of_rows.after(first * classes)),
             };
-            dispatch(self.simd(), Rows { classes, factor, targets, logits, losses, dlogits: dlogits.into() });
+            dispatch(self.simd(), LossRows { classes, factor, targets, logits, losses, dlogits: dlogits.into() });
         });
         Ok(())
     }
 }
 
 /// Some rows: their losses, and `factor` times the gradients of these.
-struct Rows<'a> {
+struct LossRows<'a> {
     classes: usize,
     factor: f32,
     targets: Targets<'a>,
@@ -88,7 +88,7 @@ struct Rows<'a> {
     dlogits: RealsMut<'a>,
 }
 
-impl<L: Floats> Kernel<L> for Rows<'_> {
+impl<L: Floats> LaneKernel<L> for LossRows<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Layers so small that packing their factors would cost more than it saves.
 
-use crate::simd::{Kernel, floats::Floats};
+use crate::simd::{LaneKernel, floats::Floats};
 
 /// A number of columns that is a whole number of pairs of vectors at every level.
 const COLUMN_STEP: usize = 32;
@@ -34,7 +34,7 @@ pub(super) fn is_small(m: usize, n: usize, k: usize) -> bool {
     m <= MAX_ROWS && n.is_multiple_of(COLUMN_STEP) && k <= MAX_TERMS && k.saturating_mul(n) <= MAX_B
 }
 
-impl<L: Floats> Kernel<L> for SmallLayer<'_> {
+impl<L: Floats> LaneKernel<L> for SmallLayer<'_> {
     type Out = ();
 
     #[inline(always)]

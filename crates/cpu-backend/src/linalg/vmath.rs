@@ -69,12 +69,12 @@ mod tests {
     use super::*;
     use crate::{
         SimdLevel,
-        simd::{Kernel, dispatch, levels},
+        simd::{LaneKernel, dispatch, levels},
     };
 
     struct Map<'a, const SCALED: bool>(&'a [f32], &'a mut [f32]);
 
-    impl<const SCALED: bool, L: Floats> Kernel<L> for Map<'_, SCALED> {
+    impl<const SCALED: bool, L: Floats> LaneKernel<L> for Map<'_, SCALED> {
         type Out = ();
 
         #[inline(always)]

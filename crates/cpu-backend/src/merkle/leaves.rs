@@ -12,7 +12,7 @@ use core_types::{
 
 use crate::{
     blake2s::{compress, rows_of_planes},
-    simd::{Kernel, bits::Bits},
+    simd::{LaneKernel, bits::Bits},
 };
 
 /// Most leaves of a tile.
@@ -41,7 +41,7 @@ const NOTHING: [u32; STRIP] = [0; STRIP];
 /// The chaining value of a row has one word per plane. While all columns so far are smaller than
 /// the tree, the tile has one row per value of the largest of them, and at least one vector of
 /// rows.
-pub(super) struct Tile<'a> {
+pub(super) struct LeafTile<'a> {
     /// The buffer of the columns.
     pub(super) words: &'a [u32],
     /// The columns, the smallest first.
@@ -54,7 +54,7 @@ pub(super) struct Tile<'a> {
     pub(super) leaves: &'a mut [Digest],
 }
 
-impl Tile<'_> {
+impl LeafTile<'_> {
     /// The values of a column that the leaves take.
     fn part(&self, column: &ColumnAt) -> &[u32] {
         let log_tiles = self.log_leaves - self.leaves.len().ilog2();
@@ -64,7 +64,7 @@ impl Tile<'_> {
     }
 }
 
-impl<L: Bits> Kernel<L> for Tile<'_> {
+impl<L: Bits> LaneKernel<L> for LeafTile<'_> {
     type Out = ();
 
     #[inline(always)]

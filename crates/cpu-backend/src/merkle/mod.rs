@@ -10,7 +10,7 @@ use backend_api::{
 };
 use core_types::{air::lifted, params::merkle::MerkleTreeParams};
 
-use self::{leaves::Tile, secure_leaves::SecureLeaves};
+use self::{leaves::LeafTile, secure_leaves::SecureLeaves};
 use crate::checked::MerkleOps;
 use crate::{CpuQueue, simd::dispatch};
 
@@ -28,7 +28,7 @@ impl MerkleOps for CpuQueue {
         self.for_chunks(op.leaves, leaves::TILE, |tile, leaves| {
             let first = (tile * leaves::TILE) as u32;
             let (columns, log_leaves) = (op.columns, op.params.log_leaves);
-            dispatch(self.simd(), Tile { words, columns, log_leaves, first, leaves });
+            dispatch(self.simd(), LeafTile { words, columns, log_leaves, first, leaves });
         });
         Ok(())
     }

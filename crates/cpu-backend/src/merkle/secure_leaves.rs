@@ -7,7 +7,7 @@ use core_types::blake2s::{BLOCK_WORDS, Digest};
 
 use crate::{
     blake2s::{one_block, planes_of_rows, rows_of_planes},
-    simd::{Kernel, bits::Bits},
+    simd::{LaneKernel, bits::Bits},
 };
 
 /// Most words in a vector, at any level.
@@ -23,7 +23,7 @@ pub(super) struct SecureLeaves<'a> {
     pub(super) leaves: &'a mut [Digest],
 }
 
-impl<L: Bits> Kernel<L> for SecureLeaves<'_> {
+impl<L: Bits> LaneKernel<L> for SecureLeaves<'_> {
     type Out = ();
 
     #[inline(always)]

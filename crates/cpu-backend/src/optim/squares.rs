@@ -10,7 +10,7 @@ use crate::{
         reals::Reals,
     },
     par::CHUNK,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// Sums that a part is dealt to, so that they need not wait for each other.
@@ -19,7 +19,7 @@ const LANES: usize = 32;
 /// The sum of the squares of a part.
 struct Squares<'a>(Reals<'a>);
 
-impl<L: Floats> Kernel<L> for Squares<'_> {
+impl<L: Floats> LaneKernel<L> for Squares<'_> {
     type Out = f64;
 
     #[inline(always)]

@@ -15,11 +15,11 @@ use crate::{
     CpuQueue,
     linalg::convert::{BLOCK, as_f32, narrowed, widened},
     par::CHUNK,
-    simd::{Kernel, Simd, dispatch, floats::Floats},
+    simd::{LaneKernel, Simd, dispatch, floats::Floats},
 };
 
 /// An optimiser with `N` values of state per weight.
-pub(super) trait Step<const N: usize>: Sync {
+pub(super) trait Optimiser<const N: usize>: Sync {
     /// The record that the step reads.
     fn state(&self) -> &StepState;
 
@@ -61,7 +61,7 @@ struct Slices<'a, P, const N: usize> {
 
 macro_rules! steps {
     ($($name:ident [$($beside:ident),*] $count:literal ($p:ident, $s:ident, $decays:ident, $g:ident, $old:ident) $values:expr;)*) => {$(
-        impl Step<$count> for $name<'_> {
+        impl Optimiser<$count> for $name<'_> {
             fn state(&self) -> &StepState {
                 self.state
             }
@@ -75,7 +75,7 @@ macro_rules! steps {
             }
         }
 
-        impl<L: Floats> Kernel<L> for Slices<'_, $name<'_>, $count> {
+        impl<L: Floats> LaneKernel<L> for Slices<'_, $name<'_>, $count> {
             type Out = ();
 
             /// Runs a plain loop, compiled with the level's instructions.
@@ -110,7 +110,7 @@ steps! {
 type Gradients<'a, T> = (Option<&'a [T]>, Option<&'a [f32]>);
 
 /// A part of the elements.
-struct Part<'a, T, const N: usize> {
+struct WeightPart<'a, T, const N: usize> {
     first: usize,
     g: Gradients<'a, T>,
     beside: [&'a mut [f32]; N],
@@ -118,7 +118,7 @@ struct Part<'a, T, const N: usize> {
     copy: Option<&'a mut [T]>,
 }
 
-impl<'a, T: Real, const N: usize> Part<'a, T, N> {
+impl<'a, T: Real, const N: usize> WeightPart<'a, T, N> {
     /// Takes the first `count` elements away.
     fn split_off(&mut self, count: usize) -> Self {
         let now = Self {
@@ -134,7 +134,7 @@ impl<'a, T: Real, const N: usize> Part<'a, T, N> {
     }
 
     /// Steps through the part: at once if nothing has to be converted, else in blocks.
-    fn run(mut self, simd: Simd, step: &impl Step<N>) {
+    fn run(mut self, simd: Simd, step: &impl Optimiser<N>) {
         let decayed = usize::try_from(step.decayed()).unwrap_or(usize::MAX);
         let mut wide = [0.0; BLOCK];
         while !self.w.is_empty() {
@@ -170,7 +170,7 @@ impl CpuQueue {
     /// A step of all elements, unless the record leaves it out. Views are as long as the weights.
     pub(super) fn update<T: Real, const N: usize>(
         &self,
-        step: &impl Step<N>,
+        step: &impl Optimiser<N>,
         g: Gradients<'_, T>,
         beside: [&mut [f32]; N],
         w: &mut [f32],
@@ -179,7 +179,7 @@ impl CpuQueue {
         if step.state().skip == 1 {
             return;
         }
-        let mut rest = Part { first: 0, g, beside, w, copy };
+        let mut rest = WeightPart { first: 0, g, beside, w, copy };
         let mut parts = Vec::with_capacity(rest.w.len().div_ceil(CHUNK));
         while !rest.w.is_empty() {
             let count = CHUNK.min(rest.w.len());

@@ -9,17 +9,17 @@ use backend_api::{BackendError, Buffer, Queue, ops::recurrent::GruBackward};
 use core_types::params::recurrent::{GRU_SAVED, GruParams, GruVariant};
 
 use super::{
-    blocks::Blocks,
+    blocks::RowBlocks,
     cell::{load, store},
 };
 use crate::{
     CpuQueue, Simd,
-    panels::{Product, Start},
-    simd::{Kernel, dispatch, floats::Floats},
+    panels::{PanelProduct, Start},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// Some rows of a member, through all steps from the last on.
-struct Task<'a> {
+struct GruBackwardTask<'a> {
     member: usize,
     first: usize,
     /// The gradients of the state.
@@ -30,7 +30,7 @@ struct Task<'a> {
 
 /// The five matrices of a forward pass, from the rows of a task on.
 #[derive(Clone, Copy)]
-struct Saved<'a> {
+struct SavedMatrices<'a> {
     z: &'a [f32],
     r: &'a [f32],
     c: &'a [f32],
@@ -41,7 +41,7 @@ struct Saved<'a> {
 /// The op has checked its lengths.
 pub(super) fn run(q: &CpuQueue, op: GruBackward<'_, CpuQueue>) -> Result<(), BackendError> {
     let GruBackward { params: p, u, saved, d_states, d_h_t, d_gates, d_h0 } = op;
-    let (blocks, hidden) = (Blocks::of(p), p.hidden as usize);
+    let (blocks, hidden) = (RowBlocks::of(p), p.hidden as usize);
     if d_h0.is_empty() {
         return Ok(());
     }
@@ -56,17 +56,17 @@ pub(super) fn run(q: &CpuQueue, op: GruBackward<'_, CpuQueue>) -> Result<(), Bac
     let mut of_gates = blocks.lists();
     blocks.deal(d_gates, 3 * hidden, &mut of_gates);
     let tasks = blocks.places().zip(blocks.states(d_h0, hidden)).zip(of_gates);
-    let tasks = tasks.map(|(((member, first), dh), gates)| Task { member, first, dh, gates });
+    let tasks = tasks.map(|(((member, first), dh), gates)| GruBackwardTask { member, first, dh, gates });
     let (simd, turned) = (q.simd(), turned.view());
     q.for_jobs(tasks.collect(), |_, task| {
-        let Task { member, first, dh, gates } = task;
+        let GruBackwardTask { member, first, dh, gates } = task;
         // Gradients of the last states, or zeros.
         match d_h_t {
             Some(d_h_t) => dh.copy_from_slice(&d_h_t[(member * blocks.batch + first) * hidden..][..dh.len()]),
             None => dh.fill(0.0),
         }
         let len = 3 * hidden * hidden;
-        let mut unit = Unit { simd, p, turned: &turned[member * len..][..len], reset: vec![0.0; dh.len()] };
+        let mut unit = MemberScratch { simd, p, turned: &turned[member * len..][..len], reset: vec![0.0; dh.len()] };
         let zeros = vec![0.0; hidden];
         // From the last step to the first, gradients of each state join the running ones.
         for (step, gates) in gates.into_iter().enumerate().rev() {
@@ -76,7 +76,7 @@ pub(super) fn run(q: &CpuQueue, op: GruBackward<'_, CpuQueue>) -> Result<(), Bac
             }
             let plane = saved.len() / GRU_SAVED as usize;
             let of = |i: usize| &saved[i * plane + at..][..dh.len()];
-            let saved = Saved { z: of(0), r: of(1), c: of(2), h: of(3), reset: of(4) };
+            let saved = SavedMatrices { z: of(0), r: of(1), c: of(2), h: of(3), reset: of(4) };
             unit.step(saved, &zeros, dh, gates);
         }
     });
@@ -91,7 +91,7 @@ fn transpose(u: &[f32], hidden: usize, turned: &mut [f32]) {
 }
 
 /// A member and the scratch of a task.
-struct Unit<'a> {
+struct MemberScratch<'a> {
     simd: Simd,
     p: &'a GruParams,
     /// The transpose of U.
@@ -100,24 +100,30 @@ struct Unit<'a> {
     reset: Vec<f32>,
 }
 
-impl Unit<'_> {
+impl MemberScratch<'_> {
     /// Takes the gradients `dh` of the states after a step to those before it.
-    fn step(&mut self, saved: Saved<'_>, zeros: &[f32], dh: &mut [f32], gates: &mut [f32]) {
+    fn step(&mut self, saved: SavedMatrices<'_>, zeros: &[f32], dh: &mut [f32], gates: &mut [f32]) {
         let n = self.p.hidden as usize;
         let (simd, rows, reset) = (self.simd, dh.len() / n, &mut self.reset[..]);
         let of_c = &self.turned[2 * n * n..];
         if self.p.variant == GruVariant::ResetAfter {
             dispatch(simd, Candidate::<true> { hidden: n, saved, dh, gates, reset });
             let start = Start::Result;
-            dispatch(simd, Product { rows, k: n, n, a: reset, a_row: n, b: of_c, b_row: n, start, c: dh, c_row: n });
+            dispatch(
+                simd,
+                PanelProduct { rows, k: n, n, a: reset, a_row: n, b: of_c, b_row: n, start, c: dh, c_row: n },
+            );
         } else {
             dispatch(simd, Candidate::<false> { hidden: n, saved, dh, gates, reset });
             let (a, start) = (&gates[2 * n..], Start::Row(zeros));
-            dispatch(simd, Product { rows, k: n, n, a, a_row: 3 * n, b: of_c, b_row: n, start, c: reset, c_row: n });
+            dispatch(
+                simd,
+                PanelProduct { rows, k: n, n, a, a_row: 3 * n, b: of_c, b_row: n, start, c: reset, c_row: n },
+            );
             dispatch(simd, Reset { hidden: n, saved, dh, gates, reset });
         }
         let (k, b, start) = (2 * n, self.turned, Start::Result);
-        dispatch(simd, Product { rows, k, n, a: gates, a_row: 3 * n, b, b_row: n, start, c: dh, c_row: n });
+        dispatch(simd, PanelProduct { rows, k, n, a: gates, a_row: 3 * n, b, b_row: n, start, c: dh, c_row: n });
     }
 }
 
@@ -126,18 +132,18 @@ impl Unit<'_> {
 /// If the reset comes `AFTER` the product, also the gradients of the sums of r and of the product.
 struct Candidate<'a, const AFTER: bool> {
     hidden: usize,
-    saved: Saved<'a>,
+    saved: SavedMatrices<'a>,
     dh: &'a mut [f32],
     gates: &'a mut [f32],
     reset: &'a mut [f32],
 }
 
-impl<L: Floats, const AFTER: bool> Kernel<L> for Candidate<'_, AFTER> {
+impl<L: Floats, const AFTER: bool> LaneKernel<L> for Candidate<'_, AFTER> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        let (n, Saved { z, r, c, h, reset }) = (self.hidden, self.saved);
+        let (n, SavedMatrices { z, r, c, h, reset }) = (self.hidden, self.saved);
         let one = l.splat(1.0);
         for (row, gates) in self.gates.chunks_exact_mut(3 * n).enumerate() {
             for at in (0..n).step_by(L::N) {
@@ -165,18 +171,18 @@ impl<L: Floats, const AFTER: bool> Kernel<L> for Candidate<'_, AFTER> {
 /// They are computed from the gradients of `r h`.
 struct Reset<'a> {
     hidden: usize,
-    saved: Saved<'a>,
+    saved: SavedMatrices<'a>,
     dh: &'a mut [f32],
     gates: &'a mut [f32],
     reset: &'a [f32],
 }
 
-impl<L: Floats> Kernel<L> for Reset<'_> {
+impl<L: Floats> LaneKernel<L> for Reset<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
-        let (n, Saved { r, h, .. }) = (self.hidden, self.saved);
+        let (n, SavedMatrices { r, h, .. }) = (self.hidden, self.saved);
         for (row, gates) in self.gates.chunks_exact_mut(3 * n).enumerate() {
             for at in (0..n).step_by(L::N) {
                 let place = row * n + at..(row + 1) * n;

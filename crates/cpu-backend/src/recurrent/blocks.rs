@@ -7,13 +7,13 @@ pub(super) const ROWS: usize = 16;
 
 /// How the rows of a batch are dealt to tasks: some rows of a member each, member by member.
 #[derive(Clone, Copy)]
-pub(super) struct Blocks {
+pub(super) struct RowBlocks {
     pub(super) members: usize,
     pub(super) batch: usize,
     pub(super) steps: usize,
 }
 
-impl Blocks {
+impl RowBlocks {
     pub(super) fn of(p: &GruParams) -> Self {
         let [members, batch, steps] = [p.members, p.batch, p.steps].map(|len| len as usize);
         Self { members, batch, steps }

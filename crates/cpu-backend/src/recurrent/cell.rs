@@ -11,8 +11,8 @@ use core_types::params::recurrent::{GruParams, GruVariant};
 use super::gates::{sigmoid, tanh};
 use crate::{
     Simd,
-    panels::{Product, Start},
-    simd::{Kernel, dispatch, floats::Floats},
+    panels::{PanelProduct, Start},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// The weights of one member.
@@ -39,14 +39,14 @@ impl<'a> Weights<'a> {
 }
 
 /// Results of a step other than the new state.
-pub(super) struct Cell {
+pub(super) struct CellResults {
     /// z, r and c of each row; before a step, the contribution of the input to them.
     pub(super) gates: Vec<f32>,
     /// `r h` of each row, or `h U_c + bu`.
     pub(super) reset: Vec<f32>,
 }
 
-impl Cell {
+impl CellResults {
     /// Elements of `rows` rows.
     pub(super) const fn elements(rows: usize, hidden: usize) -> usize {
         4 * rows * hidden
@@ -63,15 +63,21 @@ impl Cell {
         let (u, c_u) = (weights.u, &weights.u[2 * hidden..]);
         let (gates, reset) = (&mut self.gates[..], &mut self.reset[..]);
         let (k, a_row, start) = (hidden, hidden, Start::Result);
-        dispatch(simd, Product { rows, k, n: 2 * hidden, a: h, a_row, b: u, b_row, start, c: gates, c_row: b_row });
+        dispatch(
+            simd,
+            PanelProduct { rows, k, n: 2 * hidden, a: h, a_row, b: u, b_row, start, c: gates, c_row: b_row },
+        );
         if let Some(bu) = weights.bu {
             let start = Start::Row(bu);
-            dispatch(simd, Product { rows, k, n: hidden, a: h, a_row, b: c_u, b_row, start, c: reset, c_row: hidden });
+            dispatch(
+                simd,
+                PanelProduct { rows, k, n: hidden, a: h, a_row, b: c_u, b_row, start, c: reset, c_row: hidden },
+            );
             dispatch(simd, Gates::<true> { hidden, h, gates, reset });
         } else {
             dispatch(simd, Gates::<false> { hidden, h, gates, reset });
             let c = &mut gates[2 * hidden..];
-            dispatch(simd, Product { rows, k, n: hidden, a: reset, a_row, b: c_u, b_row, start, c, c_row: b_row });
+            dispatch(simd, PanelProduct { rows, k, n: hidden, a: reset, a_row, b: c_u, b_row, start, c, c_row: b_row });
         }
         dispatch(simd, Update { hidden, gates, h });
     }
@@ -84,7 +90,7 @@ pub(super) fn project(simd: Simd, weights: &Weights<'_>, first: usize, x: &[f32]
     let start = Start::Row(weights.b);
     dispatch(
         simd,
-        Product { rows: gates.len() / n, k, n, a, a_row: weights.input, b, b_row: n, start, c: gates, c_row: n },
+        PanelProduct { rows: gates.len() / n, k, n, a, a_row: weights.input, b, b_row: n, start, c: gates, c_row: n },
     );
 }
 
@@ -114,7 +120,7 @@ struct Gates<'a, const AFTER: bool> {
     reset: &'a mut [f32],
 }
 
-impl<L: Floats, const AFTER: bool> Kernel<L> for Gates<'_, AFTER> {
+impl<L: Floats, const AFTER: bool> LaneKernel<L> for Gates<'_, AFTER> {
     type Out = ();
 
     #[inline(always)]
@@ -148,7 +154,7 @@ struct Update<'a> {
     h: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Update<'_> {
+impl<L: Floats> LaneKernel<L> for Update<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -4,14 +4,14 @@ use backend_api::{BackendError, Real, ops::recurrent::GruForward};
 use core_types::params::recurrent::{GRU_SAVED, GruParams};
 
 use super::{
-    blocks::Blocks,
-    cell::{Cell, Weights, project},
+    blocks::RowBlocks,
+    cell::{CellResults, Weights, project},
     layer::Widened,
 };
 use crate::{CpuQueue, Simd};
 
 /// Some rows of a member, through all steps.
-struct Task<'a> {
+struct GruForwardTask<'a> {
     member: usize,
     first: usize,
     /// The state, where the last one is to be.
@@ -25,7 +25,7 @@ struct Task<'a> {
 /// The op has checked its lengths.
 pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Result<(), BackendError> {
     let GruForward { params: p, layer, x, h0, states, h_t, saved } = op;
-    let (blocks, hidden) = (Blocks::of(p), p.hidden as usize);
+    let (blocks, hidden) = (RowBlocks::of(p), p.hidden as usize);
     if h_t.is_empty() {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Res
     let (weights, bu) = widened.weights(&layer);
     let rows = blocks.most_rows();
     let kept = if p.inputs.is_constant() { 3 * rows * hidden } else { 0 };
-    let _scratch = q.reserve_scratch::<f32>(blocks.count(), Cell::elements(rows, hidden) + kept)?;
+    let _scratch = q.reserve_scratch::<f32>(blocks.count(), CellResults::elements(rows, hidden) + kept)?;
     let planes = usize::from(states.is_some()) + if saved.is_some() { GRU_SAVED as usize } else { 0 };
     let _lists = q.reserve(blocks.list_bytes(planes))?;
     // A task has some rows of a member at all steps.
@@ -48,7 +48,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Res
     }
     let lists = of_states.into_iter().zip(of_saved);
     let tasks = blocks.places().zip(blocks.states(h_t, hidden)).zip(lists);
-    let tasks = tasks.map(|(((member, first), h), (states, saved))| Task { member, first, h, states, saved });
+    let tasks = tasks.map(|(((member, first), h), (states, saved))| GruForwardTask { member, first, h, states, saved });
     let simd = q.simd();
     q.for_jobs(tasks.collect(), |_, task| {
         // States start from the given ones or from zeros.
@@ -64,7 +64,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Res
     Ok(())
 }
 
-impl Task<'_> {
+impl GruForwardTask<'_> {
     fn run(self, simd: Simd, p: &GruParams, weights: &Weights<'_>, x: &[f32]) {
         let Self { member, first, h, mut states, mut saved } = self;
         let (hidden, steps) = (weights.hidden, p.steps as usize);
@@ -73,7 +73,7 @@ impl Task<'_> {
             let row = p.input_row(member as u64, step as u64, first as u64) as usize;
             &x[row * weights.input..][..rows * weights.input]
         };
-        let mut cell = Cell::new(rows, hidden);
+        let mut cell = CellResults::new(rows, hidden);
         // Constant inputs are projected once.
         let mut constant = Vec::new();
         if p.inputs.is_constant() && steps > 0 {

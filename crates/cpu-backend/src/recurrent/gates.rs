@@ -50,12 +50,12 @@ mod tests {
     use super::*;
     use crate::{
         SimdLevel,
-        simd::{Kernel, dispatch, levels},
+        simd::{LaneKernel, dispatch, levels},
     };
 
     struct Map<'a, const TANH: bool>(&'a [f32], &'a mut [f32]);
 
-    impl<const TANH: bool, L: Floats> Kernel<L> for Map<'_, TANH> {
+    impl<const TANH: bool, L: Floats> LaneKernel<L> for Map<'_, TANH> {
         type Out = ();
 
         #[inline(always)]

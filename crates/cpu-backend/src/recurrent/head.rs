@@ -11,18 +11,18 @@ use core_types::params::recurrent::{
 use super::cell::{load, store};
 use crate::{
     linalg::vmath::exp,
-    simd::{Kernel, floats::Floats},
+    simd::{LaneKernel, floats::Floats},
 };
 
 /// The composition of a combined state.
 #[derive(Clone, Copy)]
-pub(super) struct Form {
+pub(super) struct StateComposition {
     pub(super) hidden: u64,
     pub(super) stochastic: u64,
     pub(super) part: Stochastic,
 }
 
-impl Form {
+impl StateComposition {
     /// The state that element `i` of a softmax is taken of.
     #[inline(always)]
     pub(super) fn state_of(&self, i: usize) -> usize {
@@ -67,13 +67,13 @@ pub(super) fn read<L: Floats>(l: L, head: LossHead, dot: f32) -> f32 {
 
 /// Transformations of states before they are read.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a> {
+pub(super) struct StateTransform<'a> {
     pub(super) params: &'a RolloutParams,
     /// Factors and addends of a normalised state.
     pub(super) norm: Option<[&'a [f32]; 2]>,
 }
 
-impl View<'_> {
+impl StateTransform<'_> {
     /// Changes the state in `h`, the first of whose elements has the index `first`.
     #[inline(always)]
     fn apply<L: Floats>(&self, l: L, first: u64, h: &mut [f32]) {
@@ -112,7 +112,7 @@ impl View<'_> {
 
 /// Makes the combined states of some rows, their losses, and adds to their entropies.
 pub(super) struct Head<'a> {
-    pub(super) view: View<'a>,
+    pub(super) view: StateTransform<'a>,
     /// The index of the first state of the first row.
     pub(super) first: u64,
     pub(super) weights: &'a [f32],
@@ -122,13 +122,13 @@ pub(super) struct Head<'a> {
     pub(super) entropy: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Head<'_> {
+impl<L: Floats> LaneKernel<L> for Head<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
         let &RolloutParams { gru: GruParams { hidden, .. }, stochastic, part, head, .. } = self.view.params;
-        let form = Form { hidden, stochastic, part };
+        let form = StateComposition { hidden, stochastic, part };
         let rows = self.losses.iter_mut().zip(self.entropy).zip(self.h.chunks_exact(hidden as usize));
         let rows = rows.zip(self.combined.chunks_exact_mut(self.weights.len()));
         for ((((loss, entropy), h), combined), first) in rows.zip((self.first..).step_by(hidden as usize)) {

@@ -13,11 +13,11 @@ use core_types::{
 
 use super::{
     cell::{load, store},
-    head::{Form, read},
+    head::{StateComposition, read},
 };
 use crate::{
     CpuQueue,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// Rows of a job.
@@ -30,7 +30,7 @@ pub(super) fn run(q: &CpuQueue, op: RssmLoss<'_, CpuQueue>) -> Result<(), Backen
         return Ok(());
     }
     let (hidden, jobs) = (params.hidden as usize, predicted.len().div_ceil(ROWS));
-    let _jobs = q.reserve((jobs * size_of::<Rows<'_>>()) as u64)?;
+    let _jobs = q.reserve((jobs * size_of::<RssmLossRows<'_>>()) as u64)?;
     // A job has rows of every result.
     let results = predicted
         .chunks_mut(ROWS)
@@ -39,17 +39,8 @@ pub(super) fn run(q: &CpuQueue, op: RssmLoss<'_, CpuQueue>) -> Result<(), Backen
         .zip(combined.chunks_mut(ROWS * head.len()))
         .zip(d_states.chunks_mut(ROWS * hidden))
         .zip(states.chunks(ROWS * hidden));
-    let jobs = results.enumerate().map(|(i, (((((predicted, errors), slopes), combined), d_states), states))| Rows {
-        params,
-        head,
-        first: i * ROWS,
-        states,
-        targets,
-        predicted,
-        errors,
-        slopes,
-        combined,
-        d_states,
+    let jobs = results.enumerate().map(|(i, (((((predicted, errors), slopes), combined), d_states), states))| {
+        RssmLossRows { params, head, first: i * ROWS, states, targets, predicted, errors, slopes, combined, d_states }
     });
     let simd = q.simd();
     q.for_jobs(jobs.collect(), |_, rows| dispatch(simd, rows));
@@ -57,7 +48,7 @@ pub(super) fn run(q: &CpuQueue, op: RssmLoss<'_, CpuQueue>) -> Result<(), Backen
 }
 
 /// Some of all members' rows, from `first` on.
-struct Rows<'a> {
+struct RssmLossRows<'a> {
     params: &'a RssmLossParams,
     head: &'a [f32],
     first: usize,
@@ -70,13 +61,13 @@ struct Rows<'a> {
     d_states: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Rows<'_> {
+impl<L: Floats> LaneKernel<L> for RssmLossRows<'_> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
         let &RssmLossParams { hidden, stochastic, part, head, error, scale, .. } = self.params;
-        let (form, n, both) = (Form { hidden, stochastic, part }, hidden as usize, self.head.len());
+        let (form, n, both) = (StateComposition { hidden, stochastic, part }, hidden as usize, self.head.len());
         for row in 0..self.predicted.len() {
             // The loss is read from the combined state.
             let (h, combined) = (&self.states[row * n..][..n], &mut self.combined[row * both..][..both]);

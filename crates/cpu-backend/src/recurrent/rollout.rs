@@ -6,19 +6,19 @@ use backend_api::{BackendError, Real, ops::recurrent::RssmRollout};
 use core_types::params::recurrent::{Feedback, RolloutParams};
 
 use super::{
-    blocks::{Blocks, ROWS},
-    cell::{Cell, Weights, load, project, store},
-    head::{Head, View},
+    blocks::{ROWS, RowBlocks},
+    cell::{CellResults, Weights, load, project, store},
+    head::{Head, StateTransform},
     layer::Widened,
 };
 use crate::{
     CpuQueue, Simd,
-    panels::{Product, Start},
-    simd::{Kernel, dispatch, floats::Floats},
+    panels::{PanelProduct, Start},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// Some rows of a member.
-struct Lane<'a> {
+struct RolloutLane<'a> {
     weights: Weights<'a>,
     /// The place of the rows.
     member: usize,
@@ -36,8 +36,8 @@ struct Lane<'a> {
 
 /// A lane in progress.
 struct Running<'t, 'a> {
-    lane: &'t mut Lane<'a>,
-    cell: Cell,
+    lane: &'t mut RolloutLane<'a>,
+    cell: CellResults,
     /// What biases and features but the first add to the gates.
     constant: Vec<f32>,
     /// The first feature of each row.
@@ -61,7 +61,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
     let RssmRollout { params, layer, head, gamma, beta, back, back_bias, x, h0, losses, .. } = op;
     let RssmRollout { trajectory, h_t, combined, entropy, states, .. } = op;
     let p = &params.gru;
-    let (blocks, input, hidden, steps) = (Blocks::of(p), p.input as usize, p.hidden as usize, p.steps as usize);
+    let (blocks, input, hidden, steps) = (RowBlocks::of(p), p.input as usize, p.hidden as usize, p.steps as usize);
     if entropy.is_empty() {
         return Ok(());
     }
@@ -83,7 +83,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
     let lanes =
         blocks.places().zip(results).map(|((member, first), ((((h, trajectory), combined), entropy), states))| {
             let (rows, at) = (entropy.len(), member * blocks.batch + first);
-            Lane {
+            RolloutLane {
                 weights: Weights::of(p, member, weights, bu),
                 member,
                 row: first,
@@ -97,7 +97,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
             }
         });
     // Lanes of all members share a task if their mean is fed back.
-    let mut tasks: Vec<Vec<Lane<'_>>> = Vec::new();
+    let mut tasks: Vec<Vec<RolloutLane<'_>>> = Vec::new();
     match params.feedback {
         Feedback::PerMember | Feedback::None | Feedback::State => tasks.extend(lanes.map(|lane| vec![lane])),
         Feedback::EnsembleMean => {
@@ -109,11 +109,11 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
     // Scratch of all tasks.
     let rows = blocks.most_rows();
     let mapped = if back.is_some() { rows * input } else { 0 };
-    let of_lane = Cell::elements(rows, hidden) + 3 * rows * hidden + 3 * rows + mapped;
+    let of_lane = CellResults::elements(rows, hidden) + 3 * rows * hidden + 3 * rows + mapped;
     let lanes_at_once = tasks.first().map_or(0, Vec::len);
     let _scratch = q.reserve_scratch::<f32>(tasks.len(), lanes_at_once * of_lane)?;
     let features = Features { params, given: x, back: back.zip(back_bias).map(|(weights, biases)| [weights, biases]) };
-    let (simd, view) = (q.simd(), View { params, norm: gamma.zip(beta).map(|(gamma, beta)| [gamma, beta]) });
+    let (simd, view) = (q.simd(), StateTransform { params, norm: gamma.zip(beta).map(|(gamma, beta)| [gamma, beta]) });
     q.for_jobs(tasks, |_, mut lanes| {
         let mut running: Vec<Running<'_, '_>> = lanes.iter_mut().map(Running::new).collect();
         for step in 0..steps {
@@ -122,7 +122,9 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
                 lane.see(simd, &features, step);
                 lane.step(simd);
                 let Running {
-                    lane: Lane { h, combined, entropy, trajectory, states, member, row, .. }, losses, ..
+                    lane: RolloutLane { h, combined, entropy, trajectory, states, member, row, .. },
+                    losses,
+                    ..
                 } = lane;
                 // The head reads a loss from each state.
                 let first = params.state_index(*member as u64, step as u64, *row as u64);
@@ -146,7 +148,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
         }
         // Without steps, the combined states are still results.
         if steps == 0 {
-            for Running { lane: Lane { h, combined, first, member, row, .. }, .. } in &mut running {
+            for Running { lane: RolloutLane { h, combined, first, member, row, .. }, .. } in &mut running {
                 let (rows, mut losses, mut entropy) = (first.len(), [0.0; ROWS], [0.0; ROWS]);
                 let (losses, entropy) = (&mut losses[..rows], &mut entropy[..rows]);
                 let first = params.state_index(*member as u64, 0, *row as u64);
@@ -169,7 +171,7 @@ fn share_mean(lanes: &mut [Running<'_, '_>]) {
 
 impl<'t, 'a> Running<'t, 'a> {
     /// The lane before its first step.
-    fn new(lane: &'t mut Lane<'a>) -> Self {
+    fn new(lane: &'t mut RolloutLane<'a>) -> Self {
         let (hidden, rows) = (lane.weights.hidden, lane.entropy.len());
         lane.h.copy_from_slice(lane.h0);
         lane.entropy.fill(0.0);
@@ -178,21 +180,24 @@ impl<'t, 'a> Running<'t, 'a> {
             row[0] = loss;
         }
         let (constant, fed, losses) = (vec![0.0; 3 * rows * hidden], vec![0.0; rows], vec![0.0; rows]);
-        Self { lane, cell: Cell::new(rows, hidden), constant, fed, losses, x: Vec::new() }
+        Self { lane, cell: CellResults::new(rows, hidden), constant, fed, losses, x: Vec::new() }
     }
 
     /// Reads the features of step `step`.
     ///
     /// It does nothing if they equal the previous step's apart from the value fed back.
     fn see(&mut self, simd: Simd, features: &Features<'_>, step: usize) {
-        let Lane { weights, member, row, combined, .. } = &*self.lane;
+        let RolloutLane { weights, member, row, combined, .. } = &*self.lane;
         let (p, rows, input) = (&features.params.gru, self.fed.len(), weights.input);
         let x = match features.back {
             Some([v, biases]) if step > 0 => {
                 self.x.resize(rows * input, 0.0);
                 let (a, a_row, start) = (&combined[..], combined.len() / rows, Start::Row(biases));
                 let (k, c) = (weights.hidden, &mut self.x[..]);
-                dispatch(simd, Product { rows, k, n: input, a, a_row, b: v, b_row: input, start, c, c_row: input });
+                dispatch(
+                    simd,
+                    PanelProduct { rows, k, n: input, a, a_row, b: v, b_row: input, start, c, c_row: input },
+                );
                 &self.x[..]
             }
             _ if step > 0 && p.inputs.is_constant() => return,
@@ -224,7 +229,7 @@ struct Feed<'a> {
     gates: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Feed<'_> {
+impl<L: Floats> LaneKernel<L> for Feed<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -6,7 +6,7 @@
 use backend_api::ops::{fss::GROUP, share::BitShape};
 use core_types::params::share::{BitParams, BitTerm, NO_ROW};
 
-use crate::simd::Kernel;
+use crate::simd::LaneKernel;
 
 /// The sums of the columns from word `first` on that `sums`, one row per sum, have words for.
 pub(super) struct BitSums<'a, 'b> {
@@ -19,7 +19,7 @@ pub(super) struct BitSums<'a, 'b> {
     pub(super) sums: &'a mut [&'b mut [u32]],
 }
 
-impl<L> Kernel<L> for BitSums<'_, '_> {
+impl<L> LaneKernel<L> for BitSums<'_, '_> {
     type Out = ();
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use backend_api::{
 
 use self::{
     bits::BitSums,
-    words::{Sink, WordSums},
+    words::{WordSums, WordSumsSink},
 };
 use crate::checked::ShareOps;
 use crate::{CpuQueue, fss::columns, simd::dispatch};
@@ -34,11 +34,11 @@ impl ShareOps for CpuQueue {
         let of = WordSums { params, shape, terms, x, padded, rows, opened };
         if params.interleaved == 0 {
             self.for_jobs(columns(sums, shape.count, ELEMENTS_PER_JOB), |job, mut sums| {
-                dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, Sink::Rows(&mut sums)));
+                dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, WordSumsSink::Rows(&mut sums)));
             });
         } else {
             self.for_chunks(sums, (ELEMENTS_PER_JOB * shape.sums).max(1), |job, sums| {
-                dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, Sink::Interleaved(sums)));
+                dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, WordSumsSink::Interleaved(sums)));
             });
         }
         Ok(())

@@ -9,7 +9,7 @@ use core::ops::Range;
 use backend_api::ops::share::WordShape;
 use core_types::params::share::{MAX_POWER, NO_ROW, ONE_ROW, WordParams, WordTerm};
 
-use crate::simd::Kernel;
+use crate::simd::LaneKernel;
 
 /// Elements that go through all terms together, a multiple of 32.
 ///
@@ -34,7 +34,7 @@ pub(super) struct WordSums<'a> {
 }
 
 /// Where sums go.
-pub(super) enum Sink<'a, 'b> {
+pub(super) enum WordSumsSink<'a, 'b> {
     /// A row per sum.
     Rows(&'a mut [&'b mut [u64]]),
     /// The sums of an element one after the other.
@@ -42,16 +42,16 @@ pub(super) enum Sink<'a, 'b> {
 }
 
 /// The sums of the elements from `first` on that there is room for.
-pub(super) struct Part<'a, 'b, 'c> {
+pub(super) struct WordSumsPart<'a, 'b, 'c> {
     of: WordSums<'a>,
     first: usize,
-    sink: Sink<'b, 'c>,
+    sink: WordSumsSink<'b, 'c>,
 }
 
 impl<'a> WordSums<'a> {
     /// The part from element `first` on, a multiple of 32.
-    pub(super) fn part<'b, 'c>(self, first: usize, sink: Sink<'b, 'c>) -> Part<'a, 'b, 'c> {
-        Part { of: self, first, sink }
+    pub(super) fn part<'b, 'c>(self, first: usize, sink: WordSumsSink<'b, 'c>) -> WordSumsPart<'a, 'b, 'c> {
+        WordSumsPart { of: self, first, sink }
     }
 
     /// This party's words of row `row` for a range of elements.
@@ -92,7 +92,7 @@ impl<'a> WordSums<'a> {
     }
 }
 
-impl Part<'_, '_, '_> {
+impl WordSumsPart<'_, '_, '_> {
     /// The sums of the elements `range`, at least one and at most [`TILE`].
     #[inline(always)]
     fn tile(&mut self, range: Range<usize>) {
@@ -142,10 +142,10 @@ impl Part<'_, '_, '_> {
         };
         let x = of.x[range.clone()].iter().enumerate();
         match &mut self.sink {
-            Sink::Rows(rows) => {
+            WordSumsSink::Rows(rows) => {
                 rows[sum][at..][..range.len()].iter_mut().zip(x).for_each(|(out, (i, &x))| *out = value(i, x));
             }
-            Sink::Interleaved(out) => {
+            WordSumsSink::Interleaved(out) => {
                 let elements = out[at * of.shape.sums..].chunks_mut(of.shape.sums);
                 elements.zip(x).for_each(|(out, (i, &x))| out[sum] = value(i, x));
             }
@@ -153,14 +153,14 @@ impl Part<'_, '_, '_> {
     }
 }
 
-impl<L> Kernel<L> for Part<'_, '_, '_> {
+impl<L> LaneKernel<L> for WordSumsPart<'_, '_, '_> {
     type Out = ();
 
     #[inline(always)]
     fn run(mut self, _: L) {
         let elements = match &self.sink {
-            Sink::Rows(rows) => rows.first().map_or(0, |row| row.len()),
-            Sink::Interleaved(words) => words.len() / self.of.shape.sums.max(1),
+            WordSumsSink::Rows(rows) => rows.first().map_or(0, |row| row.len()),
+            WordSumsSink::Interleaved(words) => words.len() / self.of.shape.sums.max(1),
         };
         let end = self.first + elements;
         for start in (self.first..end).step_by(TILE) {

@@ -3,7 +3,7 @@
 //! A *token* ([`Avx2`], [`AesNi`], ..) is an empty value that exists only inside a function
 //! compiled for its instructions, and so proves that they may be used. Four sets of lanes name what
 //! tokens can do: [`words`] of M31, [`bits`] of hashes, [`floats`], and [`blocks`] of AES. An
-//! algorithm is a [`Kernel`] over one of these sets, and [`dispatch`], [`dispatch_aes`] or
+//! algorithm is a [`LaneKernel`] over one of these sets, and [`dispatch`], [`dispatch_aes`] or
 //! [`dispatch_pairs`] runs it with the token of the queue's [`Simd`].
 //!
 //! Every function between a token and its operations is `#[inline(always)]`: only then do these
@@ -21,7 +21,7 @@ pub(crate) mod words;
 pub use choice::{AesPath, Simd, SimdLevel};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use tokens::{AesNi, Avx2, Avx512, Avx512Bf16, Vaes256, Vaes512};
-pub(crate) use tokens::{Kernel, Portable, dispatch, dispatch_aes, dispatch_pairs};
+pub(crate) use tokens::{LaneKernel, Portable, dispatch, dispatch_aes, dispatch_pairs};
 
 /// Every level that this processor can run.
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Proofs that instructions may be used, and the functions compiled for them.
 //!
 //! # Safety
-//! Implementations of [`Compiled::run_compiled`] require a processor with the instructions of their
-//! token.
+//! Implementations of [`CompiledKernel::run_compiled`] require a processor with the instructions of
+//! their token.
 
 use super::Simd;
 #[cfg(target_arch = "x86_64")]
@@ -10,8 +10,8 @@ use super::{AesPath, SimdLevel};
 
 /// A computation over the lanes `L`, written once for all of them.
 ///
-/// It is implemented by `impl<L: Floats> Kernel<L> for ..`.
-pub(crate) trait Kernel<L> {
+/// It is implemented by `impl<L: Floats> LaneKernel<L> for ..`.
+pub(crate) trait LaneKernel<L> {
     /// Its result.
     type Out;
     /// Runs it; implementations are `#[inline(always)]`.
@@ -27,7 +27,7 @@ pub(crate) struct Portable;
 /// This is a method of the kernel, so that rustc compiles it in the codegen unit of the kernel's
 /// module. As a function of the token all kernels would be in one unit, which is compiled on one
 /// thread.
-trait Compiled<L>: Kernel<L> {
+trait CompiledKernel<L>: LaneKernel<L> {
     /// Runs the kernel.
     ///
     /// # Safety
@@ -35,7 +35,7 @@ trait Compiled<L>: Kernel<L> {
     unsafe fn run_compiled(self) -> Self::Out;
 }
 
-impl<K: Kernel<Portable>> Compiled<Portable> for K {
+impl<K: LaneKernel<Portable>> CompiledKernel<Portable> for K {
     unsafe fn run_compiled(self) -> K::Out {
         self.run(Portable)
     }
@@ -49,7 +49,7 @@ macro_rules! tokens {
         #[derive(Clone, Copy)]
         pub(crate) struct $token(());
 
-        impl<K: Kernel<$token>> Compiled<$token> for K {
+        impl<K: LaneKernel<$token>> CompiledKernel<$token> for K {
             #[target_feature(enable = $features)]
             unsafe fn run_compiled(self) -> K::Out {
                 self.run($token(()))
@@ -87,9 +87,9 @@ impl Avx512Bf16 {
 macro_rules! kernels_of {
     ($(#[$doc:meta])* $name:ident: $first:ident $(, $token:ident)*) => {
         $(#[$doc])*
-        pub(crate) trait $name<R>: Kernel<$first, Out = R> $(+ Kernel<$token, Out = R>)* {}
+        pub(crate) trait $name<R>: LaneKernel<$first, Out = R> $(+ LaneKernel<$token, Out = R>)* {}
 
-        impl<R, K: Kernel<$first, Out = R> $(+ Kernel<$token, Out = R>)*> $name<R> for K {}
+        impl<R, K: LaneKernel<$first, Out = R> $(+ LaneKernel<$token, Out = R>)*> $name<R> for K {}
     };
 }
 
@@ -129,12 +129,12 @@ pub(crate) fn dispatch<R, K: ForEveryLevel<R>>(simd: Simd, kernel: K) -> R {
     match simd.level() {
         // SAFETY: a `Simd` of this level exists only where the processor has the features the function is compiled for.
         #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx512 => unsafe { Compiled::<Avx512>::run_compiled(kernel) },
+        SimdLevel::Avx512 => unsafe { CompiledKernel::<Avx512>::run_compiled(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        SimdLevel::Avx2 => unsafe { Compiled::<Avx2>::run_compiled(kernel) },
+        SimdLevel::Avx2 => unsafe { CompiledKernel::<Avx2>::run_compiled(kernel) },
         // SAFETY: every processor has the instructions of the baseline.
-        _ => unsafe { Compiled::<Portable>::run_compiled(kernel) },
+        _ => unsafe { CompiledKernel::<Portable>::run_compiled(kernel) },
     }
 }
 
@@ -143,10 +143,10 @@ pub(crate) fn dispatch_pairs<R, K: ForPairs<R>>(simd: Simd, kernel: K) -> R {
     #[cfg(target_arch = "x86_64")]
     if simd.bf16() {
         // SAFETY: such a `Simd` exists only where the processor has the features the function is compiled for.
-        return unsafe { Compiled::<Avx512Bf16>::run_compiled(kernel) };
+        return unsafe { CompiledKernel::<Avx512Bf16>::run_compiled(kernel) };
     }
     // SAFETY: every processor has the instructions of the baseline.
-    unsafe { Compiled::<Portable>::run_compiled(kernel) }
+    unsafe { CompiledKernel::<Portable>::run_compiled(kernel) }
 }
 
 /// Runs `kernel` on the AES path of `simd`.
@@ -154,14 +154,14 @@ pub(crate) fn dispatch_aes<R, K: ForEveryAesPath<R>>(simd: Simd, kernel: K) -> R
     match simd.aes() {
         // SAFETY: a `Simd` with this path exists only where the processor has the features the function is compiled for.
         #[cfg(target_arch = "x86_64")]
-        AesPath::AesNi => unsafe { Compiled::<AesNi>::run_compiled(kernel) },
+        AesPath::AesNi => unsafe { CompiledKernel::<AesNi>::run_compiled(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        AesPath::Vaes256 => unsafe { Compiled::<Vaes256>::run_compiled(kernel) },
+        AesPath::Vaes256 => unsafe { CompiledKernel::<Vaes256>::run_compiled(kernel) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        AesPath::Vaes512 => unsafe { Compiled::<Vaes512>::run_compiled(kernel) },
+        AesPath::Vaes512 => unsafe { CompiledKernel::<Vaes512>::run_compiled(kernel) },
         // SAFETY: every processor has the instructions of the baseline.
-        _ => unsafe { Compiled::<Portable>::run_compiled(kernel) },
+        _ => unsafe { CompiledKernel::<Portable>::run_compiled(kernel) },
     }
 }

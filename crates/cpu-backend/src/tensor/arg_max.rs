@@ -10,7 +10,7 @@ use crate::{
         reals::Reals,
     },
     par::CHUNK,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// The index of the greatest element along the axis, NaN above all: the lowest of equal ones.
@@ -19,27 +19,27 @@ pub(super) fn arg_max<T: Real>(q: &CpuQueue, p: &AxisParams, x: &[T], y: &mut [u
     if inner == 1 {
         let per_task = CHUNK.div_ceil(len.max(1));
         q.for_chunks(y, per_task, |task, y| {
-            dispatch(q.simd(), Rows { len, x: x[task * per_task * len..][..y.len() * len].into(), y });
+            dispatch(q.simd(), ArgMaxRows { len, x: x[task * per_task * len..][..y.len() * len].into(), y });
         });
     } else if inner > 0 {
         for (o, y) in y.chunks_mut(inner).enumerate() {
             let x = &x[o * len * inner..][..len * inner];
             q.for_chunks(y, BLOCK, |block, y| {
                 let x = x.get(block * BLOCK..).unwrap_or(&[]).into();
-                dispatch(q.simd(), Columns { x, pitch: inner, y });
+                dispatch(q.simd(), ArgMaxColumns { x, pitch: inner, y });
             });
         }
     }
 }
 
 /// Rows of `len` elements, one to a result.
-struct Rows<'a> {
+struct ArgMaxRows<'a> {
     len: usize,
     x: Reals<'a>,
     y: &'a mut [u32],
 }
 
-impl<L: Floats> Kernel<L> for Rows<'_> {
+impl<L: Floats> LaneKernel<L> for ArgMaxRows<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -90,13 +90,13 @@ fn greatest(row: &[f32]) -> f32 {
 /// Neighbouring columns, at most [`BLOCK`].
 ///
 /// They are at the start of rows that begin every `pitch` elements of `x`.
-struct Columns<'a> {
+struct ArgMaxColumns<'a> {
     x: Reals<'a>,
     pitch: usize,
     y: &'a mut [u32],
 }
 
-impl<L: Floats> Kernel<L> for Columns<'_> {
+impl<L: Floats> LaneKernel<L> for ArgMaxColumns<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use crate::{
     CpuQueue,
     linalg::reals::{Reals, RealsMut},
     par::CHUNK,
-    simd::{Kernel, Simd, dispatch, floats::Floats},
+    simd::{LaneKernel, Simd, dispatch, floats::Floats},
 };
 
 /// Rows and columns of the squares of a transpose.
@@ -18,7 +18,7 @@ const SQUARE: usize = 16;
 
 /// An axis: its length, and the distance between its indices in the source and in the result.
 #[derive(Clone, Copy)]
-struct Axis {
+struct CopyAxis {
     len: usize,
     x: usize,
     y: usize,
@@ -39,7 +39,7 @@ pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) 
     let used = y.len().min(outer.len.saturating_mul(outer.y).max(1));
     q.for_chunks(&mut y[..used], per_task.saturating_mul(outer.y.max(1)), |task, y| {
         let first = task * per_task;
-        let part = Axis { len: per_task.min(outer.len - first), ..outer };
+        let part = CopyAxis { len: per_task.min(outer.len - first), ..outer };
         let mut axes = axes;
         axes[0] = part;
         each_plane(q.simd(), &axes[..rank], &x[first * outer.x..], y);
@@ -49,13 +49,13 @@ pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) 
 /// The axes by falling strides of the result, merged; at least one.
 ///
 /// Axes are merged if source and result continue evenly from one to the next.
-fn ordered(p: &CopyParams) -> ([Axis; MAX_RANK], usize) {
-    let mut axes = [Axis { len: 1, x: 0, y: 0 }; MAX_RANK];
+fn ordered(p: &CopyParams) -> ([CopyAxis; MAX_RANK], usize) {
+    let mut axes = [CopyAxis { len: 1, x: 0, y: 0 }; MAX_RANK];
     for (i, axis) in axes.iter_mut().enumerate().take(p.rank as usize) {
         let (x, y) = (p.x_strides[i] as usize, p.y_strides[i] as usize);
-        *axis = Axis { len: p.shape[i] as usize, x, y };
+        *axis = CopyAxis { len: p.shape[i] as usize, x, y };
         if axis.len == 1 {
-            *axis = Axis { len: 1, x: 0, y: 0 };
+            *axis = CopyAxis { len: 1, x: 0, y: 0 };
         }
     }
     axes.sort_by_key(|axis| core::cmp::Reverse(axis.y));
@@ -70,7 +70,7 @@ fn ordered(p: &CopyParams) -> ([Axis; MAX_RANK], usize) {
             Some(before)
                 if before.x == axis.x.saturating_mul(axis.len) && before.y == axis.y.saturating_mul(axis.len) =>
             {
-                axes[rank - 1] = Axis { len: before.len * axis.len, ..axis };
+                axes[rank - 1] = CopyAxis { len: before.len * axis.len, ..axis };
             }
             _ => {
                 axes[rank] = axis;
@@ -79,16 +79,16 @@ fn ordered(p: &CopyParams) -> ([Axis; MAX_RANK], usize) {
         }
     }
     if rank == 0 {
-        axes[0] = Axis { len: 1, x: 0, y: 0 };
+        axes[0] = CopyAxis { len: 1, x: 0, y: 0 };
     }
     (axes, rank.max(1))
 }
 
 /// Copies the two innermost axes at every index of the others.
-fn each_plane<T: Real>(simd: Simd, axes: &[Axis], x: &[T], y: &mut [T]) {
+fn each_plane<T: Real>(simd: Simd, axes: &[CopyAxis], x: &[T], y: &mut [T]) {
     match *axes {
         [] => {}
-        [a] => plane(simd, Axis { len: 1, x: 0, y: 0 }, a, x, y),
+        [a] => plane(simd, CopyAxis { len: 1, x: 0, y: 0 }, a, x, y),
         [a, b] => plane(simd, a, b, x, y),
         [outer, ref rest @ ..] => {
             for i in 0..outer.len {
@@ -98,7 +98,7 @@ fn each_plane<T: Real>(simd: Simd, axes: &[Axis], x: &[T], y: &mut [T]) {
     }
 }
 
-fn plane<T: Real>(simd: Simd, a: Axis, b: Axis, x: &[T], y: &mut [T]) {
+fn plane<T: Real>(simd: Simd, a: CopyAxis, b: CopyAxis, x: &[T], y: &mut [T]) {
     if b.x == 1 && b.y == 1 {
         for i in 0..a.len {
             y[i * a.y..][..b.len].copy_from_slice(&x[i * a.x..][..b.len]);
@@ -129,7 +129,7 @@ fn plane<T: Real>(simd: Simd, a: Axis, b: Axis, x: &[T], y: &mut [T]) {
 ///
 /// A square at the end of an axis is a part of one.
 #[inline(always)]
-fn elements<T: Copy>(a: Axis, b: Axis, first: [usize; 2], x: &[T], y: &mut [T]) {
+fn elements<T: Copy>(a: CopyAxis, b: CopyAxis, first: [usize; 2], x: &[T], y: &mut [T]) {
     for i in first[0]..(first[0] + SQUARE).min(a.len) {
         for j in first[1]..(first[1] + SQUARE).min(b.len) {
             y[i * a.y + j * b.y] = x[i * a.x + j * b.x];
@@ -139,13 +139,13 @@ fn elements<T: Copy>(a: Axis, b: Axis, first: [usize; 2], x: &[T], y: &mut [T]) 
 
 /// A plane whose axis a is contiguous in the source, and b in the result.
 struct Transpose<'a> {
-    a: Axis,
-    b: Axis,
+    a: CopyAxis,
+    b: CopyAxis,
     x: &'a [f32],
     y: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Transpose<'_> {
+impl<L: Floats> LaneKernel<L> for Transpose<'_> {
     type Out = ();
 
     #[inline(always)]

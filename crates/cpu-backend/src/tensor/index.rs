@@ -10,7 +10,7 @@ use crate::{
         reals::{Reals, RealsMut},
     },
     par::CHUNK,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// Row i of y is row `indices[i]` of the table; zeros where there is none.
@@ -61,21 +61,21 @@ pub(super) fn scatter_add<T: Real>(q: &CpuQueue, op: ScatterAdd<'_, CpuQueue, T>
             }
             let run = rest.iter().take_while(|&&place| index_of(place) == index).count();
             let row = &mut table[(index - first) * width..][..width];
-            dispatch(q.simd(), Run { g: g.into(), width, places: &rest[..run], row: row.into() });
+            dispatch(q.simd(), SummedRows { g: g.into(), width, places: &rest[..run], row: row.into() });
             rest = &rest[run..];
         }
     });
 }
 
 /// Rows of g at `places`, which are summed and added to a row.
-struct Run<'a> {
+struct SummedRows<'a> {
     g: Reals<'a>,
     width: usize,
     places: &'a [u32],
     row: RealsMut<'a>,
 }
 
-impl<L: Floats> Kernel<L> for Run<'_> {
+impl<L: Floats> LaneKernel<L> for SummedRows<'_> {
     type Out = ();
 
     #[inline(always)]

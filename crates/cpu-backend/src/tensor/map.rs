@@ -7,17 +7,17 @@ use core_types::{
 
 use crate::{
     linalg::vmath::exp,
-    simd::{Kernel, floats::Floats},
+    simd::{LaneKernel, floats::Floats},
 };
 
 /// `y = f(x)`, or `y = f(y)` without `x`, which is as long.
-pub(super) struct Values<'a> {
+pub(super) struct MapValues<'a> {
     pub(super) p: &'a MapParams,
     pub(super) x: Option<&'a [f32]>,
     pub(super) y: &'a mut [f32],
 }
 
-impl<L: Floats> Kernel<L> for Values<'_> {
+impl<L: Floats> LaneKernel<L> for MapValues<'_> {
     type Out = ();
 
     #[inline(always)]

@@ -27,13 +27,13 @@ use crate::{
         activation::InPlace,
         binary::binary,
         convert::{BLOCK, narrow, narrowed, widened},
-        fold::{Greatest, Least, Sum, fold},
+        fold::{Greatest, Least, WideSum, fold},
         reals::RealsMut,
     },
     par::CHUNK,
-    simd::{Kernel, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
-use map::Values;
+use map::MapValues;
 
 impl TensorOps for CpuQueue {
     fn activate_in_place<T: Real>(&self, op: ActivateInPlace<'_, Self, T>) -> Result<(), BackendError> {
@@ -69,13 +69,13 @@ impl TensorOps for CpuQueue {
 
     fn map<T: Real>(&self, op: Map<'_, Self, T>) -> Result<(), BackendError> {
         let p = op.params;
-        self.for_blocks([op.x], op.y, |_, [x], y| dispatch(self.simd(), Values { p, x: Some(x), y }));
+        self.for_blocks([op.x], op.y, |_, [x], y| dispatch(self.simd(), MapValues { p, x: Some(x), y }));
         Ok(())
     }
 
     fn map_in_place<T: Real>(&self, op: MapInPlace<'_, Self, T>) -> Result<(), BackendError> {
         let p = op.params;
-        self.for_blocks_in_place([], op.x, |_, [], y| dispatch(self.simd(), Values { p, x: None, y }));
+        self.for_blocks_in_place([], op.x, |_, [], y| dispatch(self.simd(), MapValues { p, x: None, y }));
         Ok(())
     }
 
@@ -107,8 +107,8 @@ impl TensorOps for CpuQueue {
         let Reduce { params: p, x, y } = op;
         let (len, axis) = (p.len as f64, [p.len as usize, p.inner as usize]);
         match p.reduction {
-            Reduction::Sum => fold::<Sum, T>(self, axis, x, y, |y, sum| *y = T::from_f32(sum as f32)),
-            Reduction::Mean => fold::<Sum, T>(self, axis, x, y, |y, sum| *y = T::from_f32((sum / len) as f32)),
+            Reduction::Sum => fold::<WideSum, T>(self, axis, x, y, |y, sum| *y = T::from_f32(sum as f32)),
+            Reduction::Mean => fold::<WideSum, T>(self, axis, x, y, |y, sum| *y = T::from_f32((sum / len) as f32)),
             Reduction::Max => fold::<Greatest, T>(self, axis, x, y, |y, max| *y = T::from_f32(max)),
             Reduction::Min => fold::<Least, T>(self, axis, x, y, |y, min| *y = T::from_f32(min)),
         }
@@ -145,18 +145,18 @@ struct Narrowed<'a> {
 }
 
 /// Values beyond a range.
-struct Found {
+struct ValuesOutOfRange {
     count: u64,
     /// Index of the first, if there is one.
     first: usize,
 }
 
-impl<L: Floats> Kernel<L> for Narrowed<'_> {
-    type Out = Found;
+impl<L: Floats> LaneKernel<L> for Narrowed<'_> {
+    type Out = ValuesOutOfRange;
 
     #[inline(always)]
-    fn run(mut self, l: L) -> Found {
-        let (mut found, mut held) = (Found { count: 0, first: 0 }, [0.0; BLOCK]);
+    fn run(mut self, l: L) -> ValuesOutOfRange {
+        let (mut found, mut held) = (ValuesOutOfRange { count: 0, first: 0 }, [0.0; BLOCK]);
         for (block, x) in self.x.chunks(BLOCK).enumerate() {
             let y = self.y.range(block * BLOCK..block * BLOCK + x.len());
             let mut count = 0;
@@ -191,7 +191,7 @@ struct Choice<'a, T> {
     y: &'a mut [T],
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Choice<'_, T> {
+impl<T: Real, L: Floats> LaneKernel<L> for Choice<'_, T> {
     type Out = ();
 
     #[inline(always)]

@@ -29,7 +29,7 @@ use cust::{
 
 use super::counts::Counts;
 use crate::{
-    error::{Fault, status_of},
+    error::{DriverFault, status_of},
     sync::lock,
 };
 
@@ -64,7 +64,7 @@ pub fn abandoned() -> bool {
 ///
 /// After the first sticky code the only call made is the release of the context, which frees all it
 /// holds. After a wait that ran out of time not even that is made, since it would wait too.
-pub(crate) struct Context {
+pub(crate) struct CudaContext {
     id: u64,
     ordinal: u32,
     primary: ManuallyDrop<PrimaryContext>,
@@ -99,17 +99,17 @@ struct Launched {
     kernel: Arc<str>,
 }
 
-impl Context {
+impl CudaContext {
     /// Retains the primary context of `device`.
-    pub(crate) fn retain(ordinal: u32, device: Device, timeout: Option<Duration>) -> Result<Arc<Self>, Fault> {
-        let before = current().map_err(|status| Fault::Refused { call: "cuCtxGetCurrent", status })?;
+    pub(crate) fn retain(ordinal: u32, device: Device, timeout: Option<Duration>) -> Result<Arc<Self>, DriverFault> {
+        let before = current().map_err(|status| DriverFault::Refused { call: "cuCtxGetCurrent", status })?;
         // This makes the new context current.
         let primary = PrimaryContext::new(device)
-            .map_err(|error| Fault::Refused { call: "cuDevicePrimaryCtxRetain", status: status_of(error) })?;
+            .map_err(|error| DriverFault::Refused { call: "cuDevicePrimaryCtxRetain", status: status_of(error) })?;
         // SAFETY: the context was current before, or there was none.
         let status = leave(|| unsafe { ffi::cuCtxSetCurrent(before) });
         if status != Status::SUCCESS {
-            return Err(Fault::Refused { call: "cuCtxSetCurrent", status });
+            return Err(DriverFault::Refused { call: "cuCtxSetCurrent", status });
         }
         Ok(Arc::new(Self {
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
@@ -164,18 +164,22 @@ impl Context {
     }
 
     /// Makes a driver call with this context current, unless the device is lost.
-    pub(crate) fn call(&self, call: &'static str, function: impl FnOnce() -> Status) -> Result<(), Fault> {
+    pub(crate) fn call(&self, call: &'static str, function: impl FnOnce() -> Status) -> Result<(), DriverFault> {
         self.counts.called(call);
         let status = self.within(function)?;
         self.judge(call, status)
     }
 
     /// Makes a call through `cust`, likewise.
-    pub(crate) fn cust<T>(&self, call: &'static str, function: impl FnOnce() -> CudaResult<T>) -> Result<T, Fault> {
+    pub(crate) fn cust<T>(
+        &self,
+        call: &'static str,
+        function: impl FnOnce() -> CudaResult<T>,
+    ) -> Result<T, DriverFault> {
         self.counts.called(call);
         self.within(|| function().map_err(status_of))?.or_else(|status| {
             self.judge(call, status)?;
-            Err(Fault::Refused { call, status: Status::UNKNOWN })
+            Err(DriverFault::Refused { call, status: Status::UNKNOWN })
         })
     }
 
@@ -188,7 +192,7 @@ impl Context {
         call: &'static str,
         wait: impl FnOnce() -> Status,
         is_done: impl Fn() -> Status,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DriverFault> {
         let Some(timeout) = self.timeout else { return self.call(call, wait) };
         let start = Instant::now();
         self.counts.waits_by_asking();
@@ -220,7 +224,7 @@ impl Context {
     }
 
     /// Waits for all work of all streams.
-    pub(crate) fn synchronize(self: &Arc<Self>) -> Result<(), Fault> {
+    pub(crate) fn synchronize(self: &Arc<Self>) -> Result<(), DriverFault> {
         let wait = |context: &Self| context.cust("cuCtxSynchronize", CurrentContext::synchronize);
         let Some(timeout) = self.timeout else { return wait(self) };
         // The driver has no call that asks whether a whole context is done, so another thread waits, for ever if it must.
@@ -238,14 +242,14 @@ impl Context {
     }
 
     /// Gives the device up as lost, since work did not end in time.
-    fn give_up(&self, call: &'static str, timeout: Duration) -> Fault {
+    fn give_up(&self, call: &'static str, timeout: Duration) -> DriverFault {
         self.hung.store(true, Ordering::Relaxed);
         ABANDONED.store(true, Ordering::Relaxed);
         let lost = self.lost.get_or_init(|| BackendError::DeviceLost {
             cause: format!("{call} timed out after {} s: submitted work did not complete", timeout.as_secs_f64()),
             in_flight: self.in_flight(),
         });
-        Fault::Lost(lost.clone())
+        DriverFault::Lost(lost.clone())
     }
 
     /// Gives the device up as lost, since its memory is unreliable.
@@ -276,7 +280,7 @@ impl Context {
     /// Runs `function` with this context current, unless the device is lost.
     ///
     /// The thread's own context is restored afterwards.
-    pub(super) fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, Fault> {
+    pub(super) fn within<T>(&self, function: impl FnOnce() -> T) -> Result<T, DriverFault> {
         let is_pushed = self.enter()?;
         let outcome = function();
         if is_pushed {
@@ -289,9 +293,9 @@ impl Context {
     /// Makes this context current, unless the device is lost.
     ///
     /// Returns whether it was pushed, and so has to be popped.
-    fn enter(&self) -> Result<bool, Fault> {
+    fn enter(&self) -> Result<bool, DriverFault> {
         if let Some(error) = self.lost.get() {
-            return Err(Fault::Lost(error.clone()));
+            return Err(DriverFault::Lost(error.clone()));
         }
         let own = self.raw();
         match current() {
@@ -310,22 +314,22 @@ impl Context {
         Ok(true)
     }
 
-    fn judge(&self, call: &'static str, status: Status) -> Result<(), Fault> {
+    fn judge(&self, call: &'static str, status: Status) -> Result<(), DriverFault> {
         if status == Status::SUCCESS {
             // It may have been lost while the call waited.
-            return self.lost.get().map_or(Ok(()), |error| Err(Fault::Lost(error.clone())));
+            return self.lost.get().map_or(Ok(()), |error| Err(DriverFault::Lost(error.clone())));
         }
         if !status.is_sticky() {
             if CAPTURE_CODES.contains(&status.0) {
                 self.refused_captures.fetch_add(1, Ordering::Relaxed);
             }
-            return Err(Fault::Refused { call, status });
+            return Err(DriverFault::Refused { call, status });
         }
         let lost = self.lost.get_or_init(|| BackendError::DeviceLost {
-            cause: BackendError::from(Fault::Refused { call, status }).to_string(),
+            cause: BackendError::from(DriverFault::Refused { call, status }).to_string(),
             in_flight: self.in_flight(),
         });
-        Err(Fault::Lost(lost.clone()))
+        Err(DriverFault::Lost(lost.clone()))
     }
 }
 
@@ -349,7 +353,7 @@ fn leave(call: impl Fn() -> Status) -> Status {
     if first.is_sticky() { first } else { Status::SUCCESS }
 }
 
-impl Drop for Context {
+impl Drop for CudaContext {
     fn drop(&mut self) {
         if !*self.hung.get_mut() {
             // SAFETY: the field is not used again.
@@ -358,8 +362,11 @@ impl Drop for Context {
     }
 }
 
-impl fmt::Debug for Context {
+impl fmt::Debug for CudaContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("ordinal", &self.ordinal).field("lost", &self.lost()).finish_non_exhaustive()
+        f.debug_struct("CudaContext")
+            .field("ordinal", &self.ordinal)
+            .field("lost", &self.lost())
+            .finish_non_exhaustive()
     }
 }

@@ -9,18 +9,18 @@ use cuda_loader::{
     ffi::{self, CUevent},
 };
 
-use super::{Context, Stream};
-use crate::{error::Fault, sync::lock};
+use super::{CudaContext, CudaStream};
+use crate::{error::DriverFault, sync::lock};
 
 /// A point in the work of a stream.
 #[derive(Debug)]
-pub(crate) struct Event {
-    context: Arc<Context>,
+pub(crate) struct CudaEvent {
+    context: Arc<CudaContext>,
     raw: CUevent,
 }
 
-impl Event {
-    fn new(context: &Arc<Context>, flags: u32) -> Result<Self, Fault> {
+impl CudaEvent {
+    fn new(context: &Arc<CudaContext>, flags: u32) -> Result<Self, DriverFault> {
         let mut raw = CUevent::NULL;
         // SAFETY: the call writes one handle.
         context.call("cuEventCreate", || unsafe { ffi::cuEventCreate(&raw mut raw, flags) })?;
@@ -28,23 +28,23 @@ impl Event {
     }
 
     /// Moves the event to after all work that `stream` holds now.
-    pub(crate) fn record(&self, stream: &Stream) -> Result<(), Fault> {
+    pub(crate) fn record(&self, stream: &CudaStream) -> Result<(), DriverFault> {
         // SAFETY: event and stream are alive.
         self.context.call("cuEventRecord", || unsafe { ffi::cuEventRecord(self.raw, stream.raw()) })
     }
 
     /// Whether the work before the event is done.
-    pub(crate) fn is_complete(&self) -> Result<bool, Fault> {
+    pub(crate) fn is_complete(&self) -> Result<bool, DriverFault> {
         // SAFETY: the event is alive.
         match self.context.call("cuEventQuery", || unsafe { ffi::cuEventQuery(self.raw) }) {
             Ok(()) => Ok(true),
-            Err(Fault::Refused { status: Status::NOT_READY, .. }) => Ok(false),
+            Err(DriverFault::Refused { status: Status::NOT_READY, .. }) => Ok(false),
             Err(fault) => Err(fault),
         }
     }
 
     /// Waits for the work before the event.
-    pub(crate) fn wait(&self) -> Result<(), Fault> {
+    pub(crate) fn wait(&self) -> Result<(), DriverFault> {
         // SAFETY: the event is alive.
         let (wait, query) =
             (|| unsafe { ffi::cuEventSynchronize(self.raw) }, || unsafe { ffi::cuEventQuery(self.raw) });
@@ -59,7 +59,7 @@ impl Event {
     /// Returns the milliseconds from `earlier` to this event.
     ///
     /// Both events record their time, and the work before both is done.
-    pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32, Fault> {
+    pub(crate) fn milliseconds_since(&self, earlier: &Self) -> Result<f32, DriverFault> {
         let mut milliseconds = 0.0;
         self.context.call("cuEventElapsedTime", || {
             // SAFETY: both events are alive, and the call writes one number.
@@ -73,7 +73,7 @@ impl Event {
     }
 }
 
-impl Drop for Event {
+impl Drop for CudaEvent {
     fn drop(&mut self) {
         // SAFETY: the event is alive and not used again; the driver keeps the state it needs until
         // the event has passed. Its refusal leaks an event, which is harmless.
@@ -84,32 +84,32 @@ impl Drop for Event {
 /// Events that are made once and reused.
 #[derive(Debug)]
 pub(crate) struct Events {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     flags: u32,
-    idle: Mutex<Vec<Event>>,
+    idle: Mutex<Vec<CudaEvent>>,
 }
 
 impl Events {
     /// Without times, which makes them cheap.
-    pub(crate) fn new(context: &Arc<Context>) -> Self {
+    pub(crate) fn new(context: &Arc<CudaContext>) -> Self {
         Self { context: Arc::clone(context), flags: ffi::event::DISABLE_TIMING, idle: Mutex::default() }
     }
 
     /// Events that note their time.
-    pub(crate) fn timing(context: &Arc<Context>) -> Self {
+    pub(crate) fn timing(context: &Arc<CudaContext>) -> Self {
         Self { flags: ffi::event::DEFAULT, ..Self::new(context) }
     }
 
     /// An event after all work that `stream` holds now.
-    pub(crate) fn record(&self, stream: &Stream) -> Result<Event, Fault> {
+    pub(crate) fn record(&self, stream: &CudaStream) -> Result<CudaEvent, DriverFault> {
         let idle = lock(&self.idle).pop();
-        let event = idle.map_or_else(|| Event::new(&self.context, self.flags), Ok)?;
+        let event = idle.map_or_else(|| CudaEvent::new(&self.context, self.flags), Ok)?;
         event.record(stream)?;
         Ok(event)
     }
 
     /// Gives back an event that nothing will ask about again.
-    pub(crate) fn give_back(&self, event: Event) {
+    pub(crate) fn give_back(&self, event: CudaEvent) {
         lock(&self.idle).push(event);
     }
 }

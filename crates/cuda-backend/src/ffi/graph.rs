@@ -6,13 +6,13 @@ use std::{ptr, sync::Arc};
 
 use cuda_loader::ffi::{self, CUgraph, CUgraphExec};
 
-use super::{Context, Stream};
-use crate::error::Fault;
+use super::{CudaContext, CudaStream};
+use crate::error::DriverFault;
 
 /// A recorded graph.
 #[derive(Debug)]
 pub(crate) struct Captured {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     raw: CUgraph,
 }
 
@@ -20,7 +20,7 @@ impl Captured {
     /// Lets `stream` record instead of run.
     ///
     /// Other threads of the process are not restricted by it.
-    pub(crate) fn begin(stream: &Stream) -> Result<(), Fault> {
+    pub(crate) fn begin(stream: &CudaStream) -> Result<(), DriverFault> {
         stream.context().call("cuStreamBeginCapture_v2", || {
             // SAFETY: the stream is alive.
             unsafe { ffi::cuStreamBeginCapture_v2(stream.raw(), ffi::capture::THREAD_LOCAL) }
@@ -28,7 +28,7 @@ impl Captured {
     }
 
     /// Ends the recording of `stream`.
-    pub(crate) fn end(stream: &Stream) -> Result<Self, Fault> {
+    pub(crate) fn end(stream: &CudaStream) -> Result<Self, DriverFault> {
         let mut raw = CUgraph::NULL;
         stream.context().call("cuStreamEndCapture", || {
             // SAFETY: the stream is alive, and the call writes one handle.
@@ -38,7 +38,7 @@ impl Captured {
     }
 
     /// Makes the recording ready to run.
-    pub(crate) fn instantiate(&self) -> Result<Executable, Fault> {
+    pub(crate) fn instantiate(&self) -> Result<Executable, DriverFault> {
         let mut raw = CUgraphExec::NULL;
         self.context.call("cuGraphInstantiateWithFlags", || {
             // SAFETY: the graph is alive, and the call writes one handle.
@@ -48,7 +48,7 @@ impl Captured {
     }
 
     /// Number of launches, copies and fills, and of the joints between them.
-    pub(crate) fn nodes(&self) -> Result<usize, Fault> {
+    pub(crate) fn nodes(&self) -> Result<usize, DriverFault> {
         let mut count = 0;
         self.context.call("cuGraphGetNodes", || {
             // SAFETY: the graph is alive; given no array for the nodes, the call writes only their number.
@@ -70,7 +70,7 @@ impl Drop for Captured {
 /// A recording that runs as one submission.
 #[derive(Debug)]
 pub(crate) struct Executable {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     raw: CUgraphExec,
 }
 
@@ -78,11 +78,11 @@ impl Executable {
     /// Uploads the recording to the device, so that its first run need not.
     ///
     /// Drivers before CUDA 11.1 cannot do this; where it is refused, the first run does it.
-    pub(crate) fn upload(&self, stream: &Stream) -> Result<(), Fault> {
+    pub(crate) fn upload(&self, stream: &CudaStream) -> Result<(), DriverFault> {
         // SAFETY: graph and stream are alive.
         match self.context.call("cuGraphUpload", || unsafe { ffi::cuGraphUpload(self.raw, stream.raw()) }) {
-            Err(fault @ Fault::Lost(_)) => Err(fault),
-            Ok(()) | Err(Fault::Refused { .. }) => Ok(()),
+            Err(fault @ DriverFault::Lost(_)) => Err(fault),
+            Ok(()) | Err(DriverFault::Refused { .. }) => Ok(()),
         }
     }
 
@@ -90,7 +90,7 @@ impl Executable {
     ///
     /// # Safety
     /// Everything the recording reads and writes is alive until the stream has run it.
-    pub(crate) unsafe fn launch(&self, stream: &Stream) -> Result<(), Fault> {
+    pub(crate) unsafe fn launch(&self, stream: &CudaStream) -> Result<(), DriverFault> {
         // SAFETY: graph and stream are alive, and so is everything the graph uses, by this function's contract.
         self.context.call("cuGraphLaunch", || unsafe { ffi::cuGraphLaunch(self.raw, stream.raw()) })
     }
@@ -108,12 +108,12 @@ impl Drop for Executable {
 /// Those calls concern streams that do not record.
 #[derive(Debug)]
 pub(crate) struct Relaxed<'a> {
-    context: &'a Context,
+    context: &'a CudaContext,
     before: u32,
 }
 
 impl<'a> Relaxed<'a> {
-    pub(crate) fn enter(context: &'a Context) -> Result<Self, Fault> {
+    pub(crate) fn enter(context: &'a CudaContext) -> Result<Self, DriverFault> {
         let before = exchange(context, ffi::capture::RELAXED)?;
         Ok(Self { context, before })
     }
@@ -131,7 +131,7 @@ impl Drop for Relaxed<'_> {
     }
 }
 
-fn exchange(context: &Context, mode: u32) -> Result<u32, Fault> {
+fn exchange(context: &CudaContext, mode: u32) -> Result<u32, DriverFault> {
     let mut mode = mode;
     context.call("cuThreadExchangeStreamCaptureMode", || {
         // SAFETY: the call reads and writes one integer.

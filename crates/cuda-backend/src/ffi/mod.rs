@@ -21,16 +21,16 @@ mod process;
 mod stream;
 
 pub use context::abandoned;
-pub(crate) use context::{Context, Turn};
+pub(crate) use context::{CudaContext, Turn};
 pub(crate) use device::device_attribute;
-pub(crate) use event::{Event, Events};
+pub(crate) use event::{CudaEvent, Events};
 pub(crate) use graph::{Captured, Executable, Relaxed};
 pub(crate) use memory::{
     HostMemory, MemoryPool, copy_on_device, copy_to_device, copy_to_host, fill_bytes, free, free_ordered, memory_info,
     register, take, take_ordered, unregister,
 };
-pub(crate) use module::{Function, FunctionFacts, LoadedModule};
+pub(crate) use module::{FunctionFacts, KernelFunction, LoadedModule};
 pub(crate) use nccl::{Communicator, NCCL_ID_WORDS, NcclFault};
 pub(crate) use peer::{PeerFacts, copy_from_peer, enable_access, peer_facts};
 pub use process::exit_at_once;
-pub(crate) use stream::Stream;
+pub(crate) use stream::CudaStream;

@@ -12,28 +12,28 @@ use cuda_loader::{
     ffi::{self, CUfunction, CUmodule, CUstream},
 };
 
-use super::{Context, Stream};
-use crate::error::Fault;
+use super::{CudaContext, CudaStream};
+use crate::error::DriverFault;
 
 /// Bytes of each of the compiler's two logs.
 const LOG_BYTES: usize = 16 << 10;
 
 /// PTX that the driver compiled for the device.
 pub(crate) struct LoadedModule {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     raw: CUmodule,
 }
 
 /// A failure to load PTX, with the compiler's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoadFailure {
-    pub(crate) fault: Fault,
+    pub(crate) fault: DriverFault,
     pub(crate) log: String,
 }
 
 /// A kernel of a [`LoadedModule`], which must outlive it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Function {
+pub(crate) struct KernelFunction {
     raw: CUfunction,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct FunctionFacts {
 
 impl LoadedModule {
     /// Compiles and loads `ptx`. Returns the module with the compiler's log.
-    pub(crate) fn load(context: &Arc<Context>, ptx: &CStr) -> Result<(Self, String), LoadFailure> {
+    pub(crate) fn load(context: &Arc<CudaContext>, ptx: &CStr) -> Result<(Self, String), LoadFailure> {
         let (mut said, mut failed) = ([0u8; LOG_BYTES], [0u8; LOG_BYTES]);
         let mut options = [
             ffi::jit::INFO_LOG_BUFFER,
@@ -81,7 +81,7 @@ impl LoadedModule {
     }
 
     /// The kernel `name` and its properties; `None` if the module lacks it.
-    pub(crate) fn function(&self, name: &str) -> Result<Option<(Function, FunctionFacts)>, Fault> {
+    pub(crate) fn function(&self, name: &str) -> Result<Option<(KernelFunction, FunctionFacts)>, DriverFault> {
         let Ok(name) = CString::new(name) else { return Ok(None) };
         let mut raw = CUfunction::NULL;
         let found = self.context.call("cuModuleGetFunction", || {
@@ -90,11 +90,11 @@ impl LoadedModule {
         });
         match found {
             Ok(()) => {}
-            Err(Fault::Refused { status: Status::NOT_FOUND, .. }) => return Ok(None),
+            Err(DriverFault::Refused { status: Status::NOT_FOUND, .. }) => return Ok(None),
             Err(fault) => return Err(fault),
         }
-        let function = Function { raw };
-        let attribute = |number| Ok::<_, Fault>(u32::try_from(self.attribute(function, number)?).unwrap_or(0));
+        let function = KernelFunction { raw };
+        let attribute = |number| Ok::<_, DriverFault>(u32::try_from(self.attribute(function, number)?).unwrap_or(0));
         let facts = FunctionFacts {
             max_threads: attribute(ffi::function::MAX_THREADS_PER_BLOCK)?,
             static_shared: attribute(ffi::function::SHARED_SIZE_BYTES)?,
@@ -105,24 +105,29 @@ impl LoadedModule {
     }
 
     /// Lets launches of `function` ask for up to `bytes` of dynamic shared memory.
-    pub(crate) fn allow_dynamic_shared(&self, function: Function, bytes: u32) -> Result<(), Fault> {
+    pub(crate) fn allow_dynamic_shared(&self, function: KernelFunction, bytes: u32) -> Result<(), DriverFault> {
         self.set_attribute(function, ffi::function::MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes)
     }
 
     /// Requests `percent` percent of a multiprocessor's greatest shared memory for `function`.
     ///
     /// The driver applies the preference while a multiprocessor runs `function`.
-    pub(crate) fn prefer_shared(&self, function: Function, percent: u32) -> Result<(), Fault> {
+    pub(crate) fn prefer_shared(&self, function: KernelFunction, percent: u32) -> Result<(), DriverFault> {
         self.set_attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT, percent)
     }
 
     /// The percentage set by [`prefer_shared`](Self::prefer_shared); `-1` if none.
-    pub(crate) fn carveout(&self, function: Function) -> Result<i32, Fault> {
+    pub(crate) fn carveout(&self, function: KernelFunction) -> Result<i32, DriverFault> {
         self.attribute(function, ffi::function::PREFERRED_SHARED_MEMORY_CARVEOUT)
     }
 
     /// Blocks of `function` that a multiprocessor runs at once; `None` if the driver cannot say.
-    pub(crate) fn blocks(&self, function: Function, threads: u32, dynamic_shared: u32) -> Result<Option<u32>, Fault> {
+    pub(crate) fn blocks(
+        &self,
+        function: KernelFunction,
+        threads: u32,
+        dynamic_shared: u32,
+    ) -> Result<Option<u32>, DriverFault> {
         let mut blocks = 0;
         let threads = i32::try_from(threads).unwrap_or(i32::MAX);
         let asked = self.context.call("cuOccupancyMaxActiveBlocksPerMultiprocessor", || {
@@ -138,12 +143,12 @@ impl LoadedModule {
         });
         match asked {
             Ok(()) => Ok(u32::try_from(blocks).ok()),
-            Err(Fault::Refused { .. }) => Ok(None),
+            Err(DriverFault::Refused { .. }) => Ok(None),
             Err(fault) => Err(fault),
         }
     }
 
-    fn set_attribute(&self, function: Function, attribute: u32, value: u32) -> Result<(), Fault> {
+    fn set_attribute(&self, function: KernelFunction, attribute: u32, value: u32) -> Result<(), DriverFault> {
         let value = i32::try_from(value).unwrap_or(i32::MAX);
         self.context.call("cuFuncSetAttribute", || {
             // SAFETY: the function belongs to this module, which is loaded.
@@ -151,7 +156,7 @@ impl LoadedModule {
         })
     }
 
-    fn attribute(&self, function: Function, attribute: u32) -> Result<i32, Fault> {
+    fn attribute(&self, function: KernelFunction, attribute: u32) -> Result<i32, DriverFault> {
         let mut value = 0;
         self.context.call("cuFuncGetAttribute", || {
             // SAFETY: the function belongs to this module, which is loaded, and the call writes one number.
@@ -185,7 +190,7 @@ impl fmt::Debug for LoadedModule {
     }
 }
 
-impl Function {
+impl KernelFunction {
     /// Launches the kernel, all its blocks at once if `cooperative`.
     ///
     /// # Safety
@@ -194,12 +199,12 @@ impl Function {
     /// touch, and lives, until the stream has run it.
     pub(crate) unsafe fn launch(
         self,
-        stream: &Stream,
+        stream: &CudaStream,
         [grid, block]: [[u32; 3]; 2],
         dynamic_shared: u32,
         cooperative: bool,
         arguments: &mut [*mut c_void],
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DriverFault> {
         let (raw, [x, y, z], [width, height, depth]): (CUstream, _, _) = (stream.raw(), grid, block);
         let arguments = arguments.as_mut_ptr();
         if cooperative {

@@ -5,8 +5,8 @@ use std::{ffi::c_void, ptr, sync::Arc};
 use backend_api::{BackendError, CollectiveError};
 use cuda_loader::nccl::{Comm, Config, Functions, Library, Status, UINT32, UniqueId};
 
-use super::{Context, Stream};
-use crate::error::Fault;
+use super::{CudaContext, CudaStream};
+use crate::error::DriverFault;
 
 /// Length in words of the unique id by which the ranks of a group find each other.
 pub(crate) const NCCL_ID_WORDS: usize = size_of::<UniqueId>() / 4;
@@ -44,8 +44,8 @@ impl From<BackendError> for NcclFault {
     }
 }
 
-impl From<Fault> for NcclFault {
-    fn from(fault: Fault) -> Self {
+impl From<DriverFault> for NcclFault {
+    fn from(fault: DriverFault) -> Self {
         Self::Device(fault.into())
     }
 }
@@ -55,7 +55,7 @@ impl From<Fault> for NcclFault {
 /// One thread at a time calls: the owner keeps it behind a lock.
 #[derive(Debug)]
 pub(crate) struct Communicator {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     library: &'static Library,
     /// Null once it is given back.
     raw: Comm,
@@ -91,7 +91,7 @@ fn text_at(text: *const std::ffi::c_char) -> String {
 
 impl Communicator {
     /// A unique id, by which the ranks of a new group find each other.
-    pub(crate) fn unique_id(context: &Context, library: &Library) -> Result<[u32; NCCL_ID_WORDS], NcclFault> {
+    pub(crate) fn unique_id(context: &CudaContext, library: &Library) -> Result<[u32; NCCL_ID_WORDS], NcclFault> {
         let mut id = UniqueId::default();
         // SAFETY: the call writes one record.
         let status = context.within(|| unsafe { (library.functions().ncclGetUniqueId)(&raw mut id) })?;
@@ -108,7 +108,7 @@ impl Communicator {
     /// The communicator is made once [`is_ready`](Self::is_ready) returns true. With a library that
     /// only has the blocking call, this waits for all ranks.
     pub(crate) fn join(
-        context: &Arc<Context>,
+        context: &Arc<CudaContext>,
         library: &'static Library,
         id: &[u32; NCCL_ID_WORDS],
         [rank, ranks]: [usize; 2],
@@ -172,7 +172,13 @@ impl Communicator {
     ///
     /// # Safety
     /// `address` points to `words` words of the device, which live until the stream has run this.
-    pub(crate) unsafe fn send(&self, address: u64, words: u64, to: usize, stream: &Stream) -> Result<(), NcclFault> {
+    pub(crate) unsafe fn send(
+        &self,
+        address: u64,
+        words: u64,
+        to: usize,
+        stream: &CudaStream,
+    ) -> Result<(), NcclFault> {
         let functions = self.library.functions();
         // SAFETY: communicator and stream are alive; the rest is this function's contract.
         let status = unsafe {
@@ -190,7 +196,7 @@ impl Communicator {
         address: u64,
         words: u64,
         from: usize,
-        stream: &Stream,
+        stream: &CudaStream,
     ) -> Result<(), NcclFault> {
         let functions = self.library.functions();
         // SAFETY: communicator and stream are alive; the rest is this function's contract.
@@ -209,7 +215,7 @@ impl Communicator {
         address: u64,
         words: u64,
         root: usize,
-        stream: &Stream,
+        stream: &CudaStream,
     ) -> Result<(), NcclFault> {
         let (functions, at) = (self.library.functions(), pointer(address));
         // SAFETY: communicator and stream are alive; the rest is this function's contract.
@@ -229,7 +235,7 @@ impl Communicator {
         address: u64,
         words: u64,
         rank: usize,
-        stream: &Stream,
+        stream: &CudaStream,
     ) -> Result<(), NcclFault> {
         let functions = self.library.functions();
         let own = pointer(address + rank as u64 * words * 4);

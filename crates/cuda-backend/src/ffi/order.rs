@@ -4,17 +4,17 @@ use core::sync::atomic::Ordering;
 
 use cuda_loader::ffi;
 
-use super::{Event, Events, Stream, Turn};
-use crate::{error::Fault, sync::lock};
+use super::{CudaEvent, CudaStream, Events, Turn};
+use crate::{error::DriverFault, sync::lock};
 
 /// How many other streams a stream remembers that its work comes after.
 ///
 /// Forgetting one costs an event when it matters again.
 const REMEMBERED_STREAMS: usize = 64;
 
-impl Stream {
+impl CudaStream {
     /// Waits for all work. The caller holds no turn.
-    pub(crate) fn synchronize(&self) -> Result<(), Fault> {
+    pub(crate) fn synchronize(&self) -> Result<(), DriverFault> {
         let at = self.submitted(&self.context().turn());
         if self.context().is_limited() {
             // Waits for this point alone: others may go on submitting, so that the stream is never idle.
@@ -36,7 +36,7 @@ impl Stream {
     }
 
     /// Lets later work run after `event`, which may be of another context.
-    pub(crate) fn wait_for(&self, event: &Event) -> Result<(), Fault> {
+    pub(crate) fn wait_for(&self, event: &CudaEvent) -> Result<(), DriverFault> {
         // SAFETY: stream and event are alive.
         self.context().call("cuStreamWaitEvent", || unsafe { ffi::cuStreamWaitEvent(self.raw(), event.raw(), 0) })
     }
@@ -49,7 +49,13 @@ impl Stream {
     }
 
     /// Lets later work run after the work of `earlier` up to number `at`.
-    pub(crate) fn order_after(&self, earlier: &Self, at: u64, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
+    pub(crate) fn order_after(
+        &self,
+        earlier: &Self,
+        at: u64,
+        events: &Events,
+        turn: &Turn<'_>,
+    ) -> Result<(), DriverFault> {
         if self.is_after(earlier, at) {
             return Ok(());
         }
@@ -68,14 +74,14 @@ impl Stream {
     }
 
     /// Lets later work run after all work that `earlier` holds now.
-    pub(crate) fn order_after_all(&self, earlier: &Self, events: &Events, turn: &Turn<'_>) -> Result<(), Fault> {
+    pub(crate) fn order_after_all(&self, earlier: &Self, events: &Events, turn: &Turn<'_>) -> Result<(), DriverFault> {
         self.order_after(earlier, earlier.submitted(turn), events, turn)
     }
 }
 
 impl Events {
     /// Lets later work of `later` run after all work that `earlier` holds now.
-    pub(crate) fn order(&self, earlier: &Stream, later: &Stream) -> Result<(), Fault> {
+    pub(crate) fn order(&self, earlier: &CudaStream, later: &CudaStream) -> Result<(), DriverFault> {
         let event = self.record(earlier)?;
         let ordered = later.wait_for(&event);
         // A wait refers to the recording that it saw, so the event may be recorded anew at once.

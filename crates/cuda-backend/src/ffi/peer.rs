@@ -6,8 +6,8 @@ use cuda_loader::{
 };
 use cust::device::Device;
 
-use super::{Context, Stream};
-use crate::error::Fault;
+use super::{CudaContext, CudaStream};
+use crate::error::DriverFault;
 
 /// The driver's facts on one device's access to the memory of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) struct PeerFacts {
 }
 
 /// Queries the access of `reader`'s device to the memory of `owner`'s device.
-pub(crate) fn peer_facts(reader: &Context, owner: &Context) -> Result<PeerFacts, Fault> {
+pub(crate) fn peer_facts(reader: &CudaContext, owner: &CudaContext) -> Result<PeerFacts, DriverFault> {
     let (from, to) = (device(reader, reader.ordinal())?, device(reader, owner.ordinal())?);
     let mut can = 0;
     // SAFETY: the call writes one integer.
@@ -32,7 +32,7 @@ pub(crate) fn peer_facts(reader: &Context, owner: &Context) -> Result<PeerFacts,
             // SAFETY: the call writes one integer.
             unsafe { ffi::cuDeviceGetP2PAttribute(&raw mut value, number, from, to) }
         })?;
-        Ok::<_, Fault>(u32::try_from(value).unwrap_or(0))
+        Ok::<_, DriverFault>(u32::try_from(value).unwrap_or(0))
     };
     Ok(PeerFacts {
         can_access: can != 0 && attribute(ffi::p2p::ACCESS_SUPPORTED)? != 0,
@@ -42,15 +42,15 @@ pub(crate) fn peer_facts(reader: &Context, owner: &Context) -> Result<PeerFacts,
 }
 
 /// The driver's handle of a device.
-fn device(context: &Context, ordinal: u32) -> Result<CUdevice, Fault> {
+fn device(context: &CudaContext, ordinal: u32) -> Result<CUdevice, DriverFault> {
     Ok(context.cust("cuDeviceGet", || Device::get_device(ordinal))?.as_raw())
 }
 
 /// Lets work of `reader` touch what `owner` takes from the driver.
-pub(crate) fn enable_access(reader: &Context, owner: &Context) -> Result<(), Fault> {
+pub(crate) fn enable_access(reader: &CudaContext, owner: &CudaContext) -> Result<(), DriverFault> {
     // SAFETY: both contexts are retained.
     match reader.call("cuCtxEnablePeerAccess", || unsafe { ffi::cuCtxEnablePeerAccess(owner.raw(), 0) }) {
-        Err(Fault::Refused { status: Status::PEER_ACCESS_ALREADY_ENABLED, .. }) => Ok(()),
+        Err(DriverFault::Refused { status: Status::PEER_ACCESS_ALREADY_ENABLED, .. }) => Ok(()),
         other => other,
     }
 }
@@ -61,11 +61,11 @@ pub(crate) fn enable_access(reader: &Context, owner: &Context) -> Result<(), Fau
 /// `target` is `bytes` bytes of memory of the stream's device and `source` is `bytes` bytes of
 /// memory of `owner`'s device; both live until the stream has run this.
 pub(crate) unsafe fn copy_from_peer(
-    stream: &Stream,
+    stream: &CudaStream,
     target: u64,
-    (owner, source): (&Context, u64),
+    (owner, source): (&CudaContext, u64),
     bytes: u64,
-) -> Result<(), Fault> {
+) -> Result<(), DriverFault> {
     let own = stream.context();
     own.call("cuMemcpyPeerAsync", || {
         // SAFETY: both ranges live long enough, by this function's contract; stream and contexts are alive.

@@ -10,8 +10,8 @@ use std::{
 
 use cuda_loader::ffi::{self, CUstream};
 
-use super::{Context, Turn};
-use crate::error::Fault;
+use super::{CudaContext, Turn};
+use crate::error::DriverFault;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
@@ -20,8 +20,8 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 /// Its work is numbered. For every other stream, a stream records the highest number after which
 /// its own later work is already ordered, so that no event is spent on an order that holds anyway.
 #[derive(Debug)]
-pub(crate) struct Stream {
-    context: Arc<Context>,
+pub(crate) struct CudaStream {
+    context: Arc<CudaContext>,
     raw: CUstream,
     id: u64,
     issued: AtomicU64,
@@ -31,8 +31,8 @@ pub(crate) struct Stream {
     pub(super) after: Mutex<HashMap<u64, u64>>,
 }
 
-impl Stream {
-    pub(crate) fn new(context: &Arc<Context>) -> Result<Arc<Self>, Fault> {
+impl CudaStream {
+    pub(crate) fn new(context: &Arc<CudaContext>) -> Result<Arc<Self>, DriverFault> {
         let mut raw = CUstream::NULL;
         // SAFETY: the call writes one handle.
         context.call("cuStreamCreate", || unsafe { ffi::cuStreamCreate(&raw mut raw, ffi::stream::NON_BLOCKING) })?;
@@ -51,7 +51,7 @@ impl Stream {
         self.id
     }
 
-    pub(crate) fn context(&self) -> &Arc<Context> {
+    pub(crate) fn context(&self) -> &Arc<CudaContext> {
         &self.context
     }
 
@@ -76,7 +76,7 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for CudaStream {
     fn drop(&mut self) {
         // SAFETY: the stream is alive and not used again; the driver finishes its work. Its refusal leaks a stream.
         let _refused = self.context.call("cuStreamDestroy_v2", || unsafe { ffi::cuStreamDestroy_v2(self.raw) });

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::{
     ModuleError,
-    manifest::{DynamicShared, Entry, Parameter},
+    manifest::{DynamicShared, KernelEntry, KernelParameter},
 };
 use crate::{
     DeviceInfo,
-    error::Fault,
-    ffi::{Function, FunctionFacts, LoadedModule},
+    error::DriverFault,
+    ffi::{FunctionFacts, KernelFunction, LoadedModule},
 };
 
 /// Most shared bytes of a block, static and dynamic, without an opt-in of the kernel.
@@ -45,21 +45,21 @@ pub struct KernelFacts {
 
 /// A kernel, ready to launch.
 #[derive(Debug)]
-pub(crate) struct Kernel {
-    function: Function,
+pub(crate) struct LoadedKernel {
+    function: KernelFunction,
     facts: FunctionFacts,
-    shared: Shared,
+    shared: SharedBytes,
     name: Arc<str>,
-    entry: Entry,
+    entry: KernelEntry,
     /// Keeps the function loaded.
     module: Arc<LoadedModule>,
 }
 
-impl Kernel {
+impl LoadedKernel {
     /// Finds the kernel of the manifest's `entry`.
     ///
     /// It is allowed the shared memory that its launches need.
-    pub(super) fn find(module: &Arc<LoadedModule>, entry: &Entry, info: &DeviceInfo) -> Result<Self, Unusable> {
+    pub(super) fn find(module: &Arc<LoadedModule>, entry: &KernelEntry, info: &DeviceInfo) -> Result<Self, Unusable> {
         let (function, facts) = module.function(&entry.name)?.ok_or(Unusable::Missing)?;
         let shared = fit(entry, facts, info).map_err(Unusable::Unfit)?;
         let bytes = shared.fixed.saturating_add(shared.dynamic);
@@ -76,7 +76,7 @@ impl Kernel {
     }
 
     /// The properties of the compiled kernel.
-    pub(super) fn facts(&self) -> Result<KernelFacts, Fault> {
+    pub(super) fn facts(&self) -> Result<KernelFacts, DriverFault> {
         let threads = self.entry.block.iter().product();
         Ok(KernelFacts {
             name: self.entry.name.clone(),
@@ -90,7 +90,7 @@ impl Kernel {
         })
     }
 
-    pub(crate) fn function(&self) -> Function {
+    pub(crate) fn function(&self) -> KernelFunction {
         self.function
     }
 
@@ -99,7 +99,7 @@ impl Kernel {
     }
 
     /// What each parameter is, and where it lies among the packed ones.
-    pub(crate) fn parameters(&self) -> &[Parameter] {
+    pub(crate) fn parameters(&self) -> &[KernelParameter] {
         &self.entry.params
     }
 
@@ -143,11 +143,11 @@ pub(super) enum Unusable {
     /// The device cannot run its blocks.
     Unfit(String),
     /// The driver refused.
-    Refused(Fault),
+    Refused(DriverFault),
 }
 
-impl From<Fault> for Unusable {
-    fn from(fault: Fault) -> Self {
+impl From<DriverFault> for Unusable {
+    fn from(fault: DriverFault) -> Self {
         Self::Refused(fault)
     }
 }
@@ -179,7 +179,7 @@ fn carveout(bytes: u32, blocks: u32, available: u32) -> Option<u32> {
 
 /// Shared bytes of a block.
 #[derive(Clone, Copy, Debug)]
-struct Shared {
+struct SharedBytes {
     /// The bytes that the kernel takes whatever the launch asks for.
     fixed: u32,
     /// The most that launches ask for.
@@ -187,7 +187,7 @@ struct Shared {
 }
 
 /// The most shared bytes of a kernel's blocks, or why they do not fit the device.
-fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<Shared, String> {
+fn fit(entry: &KernelEntry, facts: FunctionFacts, info: &DeviceInfo) -> Result<SharedBytes, String> {
     let threads: u32 = entry.block.iter().product();
     let possible = facts.max_threads.min(info.max_block_threads);
     if threads > possible {
@@ -210,7 +210,7 @@ fn fit(entry: &Entry, facts: FunctionFacts, info: &DeviceInfo) -> Result<Shared,
             info.max_shared_bytes
         ));
     }
-    Ok(Shared { fixed, dynamic })
+    Ok(SharedBytes { fixed, dynamic })
 }
 
 #[cfg(test)]

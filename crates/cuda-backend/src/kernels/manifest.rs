@@ -55,14 +55,14 @@ pub(super) struct Manifest {
     pub(super) target: String,
     pub(super) ptx_version: String,
     sha256: String,
-    pub(super) kernels: Vec<Entry>,
+    pub(super) kernels: Vec<KernelEntry>,
 }
 
 /// The manifest's entry for a kernel.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct KernelEntry {
     pub(super) name: String,
-    pub(super) params: Vec<Parameter>,
+    pub(super) params: Vec<KernelParameter>,
     pub(super) block: [u32; 3],
     /// Blocks that a multiprocessor is meant to run at once, at least.
     pub(super) min_blocks: u32,
@@ -73,7 +73,7 @@ pub(super) struct Entry {
 /// A kernel's use of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum ArgumentKind {
     /// It is a value: a scalar or a record.
     Value,
     /// It leads to memory that is read.
@@ -82,7 +82,7 @@ pub(crate) enum Kind {
     Write,
 }
 
-impl Kind {
+impl ArgumentKind {
     /// The kind in words, for errors.
     const fn words(self) -> &'static str {
         match self {
@@ -95,9 +95,9 @@ impl Kind {
 
 /// A kernel parameter: its name, type and position in the packed arguments.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Parameter {
+pub(crate) struct KernelParameter {
     name: Box<str>,
-    kind: Kind,
+    kind: ArgumentKind,
     /// The type of the value, or of the elements that it leads to, without its path.
     r#type: Box<str>,
     pub(crate) offset: usize,
@@ -105,12 +105,18 @@ pub(crate) struct Parameter {
     align: usize,
 }
 
-impl Parameter {
+impl KernelParameter {
     /// Checks that the kernel takes an argument called `name` with this kind, size and type.
     ///
     /// The size is in bytes, and the argument leads to elements of the type. The error states the
     /// mismatch.
-    pub(crate) fn admit(&self, name: &str, kind: Kind, element: Option<&str>, bytes: usize) -> Result<(), String> {
+    pub(crate) fn admit(
+        &self,
+        name: &str,
+        kind: ArgumentKind,
+        element: Option<&str>,
+        bytes: usize,
+    ) -> Result<(), String> {
         if *self.name != *name {
             return Err(format!("expected an argument `{}`, got `{name}`", self.name));
         }
@@ -179,14 +185,14 @@ impl Manifest {
     }
 }
 
-impl Entry {
+impl KernelEntry {
     fn check(&self) -> Result<(), &'static str> {
         let (mut end, mut names) = (0, HashSet::new());
         for parameter in &self.params {
             if !names.insert(&parameter.name) {
                 return Err("two parameters have the same name");
             }
-            if parameter.kind != Kind::Value && parameter.size != ADDRESS_BYTES {
+            if parameter.kind != ArgumentKind::Value && parameter.size != ADDRESS_BYTES {
                 return Err("the address of a parameter is not 8 bytes long");
             }
             if parameter.size == 0 || !parameter.align.is_power_of_two() || parameter.offset % parameter.align != 0 {

@@ -12,9 +12,9 @@ mod text;
 
 pub use error::ModuleError;
 pub use info::{ModuleInfo, modules};
-pub(crate) use kernel::Kernel;
 pub use kernel::KernelFacts;
-pub(crate) use manifest::Kind;
+pub(crate) use kernel::LoadedKernel;
+pub(crate) use manifest::ArgumentKind;
 pub use manifest::ManifestError;
 pub use module::ModuleFacts;
 pub(crate) use modules::Kernels;

@@ -6,17 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Kernel, KernelFacts, ModuleError, manifest::Entry, text::CheckedText};
+use super::{KernelFacts, LoadedKernel, ModuleError, manifest::KernelEntry, text::CheckedText};
 use crate::{
     DeviceInfo,
-    error::Fault,
-    ffi::{Context, LoadedModule},
+    error::DriverFault,
+    ffi::{CudaContext, LoadedModule},
     sync::lock,
 };
 
 /// A module, compiled and loaded at the first request for one of its kernels.
 #[derive(Debug)]
-pub(super) struct Module {
+pub(super) struct LazyModule {
     text: Arc<CheckedText>,
     loaded: Mutex<Option<Loaded>>,
 }
@@ -24,12 +24,12 @@ pub(super) struct Module {
 /// The outcome for a module.
 ///
 /// A failure that comes from its text is kept, since another try would fail the same way.
-type Loaded = Result<Arc<Compiled>, ModuleError>;
+type Loaded = Result<Arc<CompiledModule>, ModuleError>;
 
 /// A module's kernels by name.
 #[derive(Debug)]
-struct Compiled {
-    kernels: HashMap<String, Arc<Kernel>>,
+struct CompiledModule {
+    kernels: HashMap<String, Arc<LoadedKernel>>,
     took: Duration,
     log: String,
 }
@@ -45,7 +45,7 @@ pub struct ModuleFacts {
     pub kernels: Vec<KernelFacts>,
 }
 
-impl Module {
+impl LazyModule {
     /// Checks a text against the device; compiles nothing.
     pub(super) fn new(text: Arc<CheckedText>, info: &DeviceInfo) -> Result<Self, ModuleError> {
         let CheckedText { name, manifest, .. } = &*text;
@@ -62,7 +62,7 @@ impl Module {
     }
 
     /// The manifest's entries, one for each kernel.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(super) fn entries(&self) -> &[KernelEntry] {
         &self.text.manifest.kernels
     }
 
@@ -79,14 +79,14 @@ impl Module {
     /// The kernel `name`; `None` if the module has no such kernel.
     pub(super) fn kernel(
         &self,
-        context: &Arc<Context>,
+        context: &Arc<CudaContext>,
         info: &DeviceInfo,
         name: &str,
-    ) -> Result<Option<Arc<Kernel>>, ModuleError> {
+    ) -> Result<Option<Arc<LoadedKernel>>, ModuleError> {
         Ok(self.load(context, info)?.kernels.get(name).cloned())
     }
 
-    fn load(&self, context: &Arc<Context>, info: &DeviceInfo) -> Loaded {
+    fn load(&self, context: &Arc<CudaContext>, info: &DeviceInfo) -> Loaded {
         let mut loaded = lock(&self.loaded);
         if let Some(outcome) = &*loaded {
             return outcome.clone();
@@ -98,7 +98,7 @@ impl Module {
         outcome
     }
 
-    fn compile(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<Compiled, ModuleError> {
+    fn compile(&self, context: &Arc<CudaContext>, info: &DeviceInfo) -> Result<CompiledModule, ModuleError> {
         let CheckedText { name, manifest, ptx } = &*self.text;
         let bytes = ptx.as_bytes().len() as u64;
         let start = Instant::now();
@@ -112,16 +112,16 @@ impl Module {
         let mut kernels = HashMap::new();
         for entry in &manifest.kernels {
             let kernel =
-                Kernel::find(&module, entry, info).map_err(|unusable| unusable.of(name, &entry.name, bytes))?;
+                LoadedKernel::find(&module, entry, info).map_err(|unusable| unusable.of(name, &entry.name, bytes))?;
             kernels.insert(entry.name.clone(), Arc::new(kernel));
         }
-        Ok(Compiled { kernels, took, log })
+        Ok(CompiledModule { kernels, took, log })
     }
 
     /// Compiles the module if necessary, and returns its properties and its kernels'.
-    pub(super) fn facts(&self, context: &Arc<Context>, info: &DeviceInfo) -> Result<ModuleFacts, ModuleError> {
+    pub(super) fn facts(&self, context: &Arc<CudaContext>, info: &DeviceInfo) -> Result<ModuleFacts, ModuleError> {
         let compiled = self.load(context, info)?;
-        let refused = |fault: Fault| ModuleError::Load {
+        let refused = |fault: DriverFault| ModuleError::Load {
             module: self.name().to_owned(),
             reason: fault.into(),
             log: String::new(),

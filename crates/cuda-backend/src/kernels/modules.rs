@@ -5,10 +5,10 @@ use std::{collections::HashMap, sync::Arc, thread};
 use backend_api::BackendError;
 
 use super::{
-    Kernel, KernelSource, ManifestError, ModuleError,
-    module::{Module, ModuleFacts},
+    KernelSource, LoadedKernel, ManifestError, ModuleError,
+    module::{LazyModule, ModuleFacts},
 };
-use crate::{DeviceInfo, ffi::Context};
+use crate::{DeviceInfo, ffi::CudaContext};
 
 /// All modules of a device.
 ///
@@ -16,7 +16,7 @@ use crate::{DeviceInfo, ffi::Context};
 /// load does not affect the others.
 #[derive(Debug)]
 pub(crate) struct Kernels {
-    modules: Vec<Module>,
+    modules: Vec<LazyModule>,
     /// Place of the module of each kernel.
     places: HashMap<String, usize>,
 }
@@ -33,7 +33,8 @@ pub struct ModuleOutcome {
 impl Kernels {
     /// Reads and checks the texts; compiles nothing.
     pub(crate) fn read(source: &KernelSource, info: &DeviceInfo) -> Result<Self, ModuleError> {
-        let modules = source.read()?.into_iter().map(|text| Module::new(text, info)).collect::<Result<Vec<_>, _>>()?;
+        let modules =
+            source.read()?.into_iter().map(|text| LazyModule::new(text, info)).collect::<Result<Vec<_>, _>>()?;
         let mut places = HashMap::new();
         for (place, module) in modules.iter().enumerate() {
             for kernel in module.entries() {
@@ -49,16 +50,16 @@ impl Kernels {
 
     /// Target architecture and PTX version of the modules, for reports.
     pub(crate) fn target(&self) -> String {
-        self.modules.first().map_or_else(|| "no kernels".to_owned(), Module::target)
+        self.modules.first().map_or_else(|| "no kernels".to_owned(), LazyModule::target)
     }
 
     /// The kernel `name`.
     pub(crate) fn kernel(
         &self,
-        context: &Arc<Context>,
+        context: &Arc<CudaContext>,
         info: &DeviceInfo,
         name: &str,
-    ) -> Result<Arc<Kernel>, BackendError> {
+    ) -> Result<Arc<LoadedKernel>, BackendError> {
         let unknown = || BackendError::Kernel {
             kernel: name.to_owned(),
             reason: "no loaded module has a kernel of this name".to_owned(),
@@ -71,10 +72,10 @@ impl Kernels {
     /// Compiles and loads the modules whose names begin with `prefix`, each on a separate thread.
     ///
     /// Returns the outcome of each.
-    pub(crate) fn load_all(&self, context: &Arc<Context>, info: &DeviceInfo, prefix: &str) -> Vec<ModuleOutcome> {
+    pub(crate) fn load_all(&self, context: &Arc<CudaContext>, info: &DeviceInfo, prefix: &str) -> Vec<ModuleOutcome> {
         let wanted = self.modules.iter().filter(|module| module.name().starts_with(prefix));
         thread::scope(|scope| {
-            let load = |module: &'_ Module| module.facts(context, info);
+            let load = |module: &'_ LazyModule| module.facts(context, info);
             let threads: Vec<_> = wanted
                 .map(|module| {
                     // Where no thread can be started, this one does it.
@@ -82,7 +83,7 @@ impl Kernels {
                     (module, spawned)
                 })
                 .collect();
-            let outcome = |(module, spawned): (&Module, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| {
+            let outcome = |(module, spawned): (&LazyModule, std::io::Result<thread::ScopedJoinHandle<'_, _>>)| {
                 let joined = spawned.ok().and_then(|thread| thread.join().ok());
                 ModuleOutcome { module: module.name().to_owned(), outcome: joined.unwrap_or_else(|| load(module)) }
             };

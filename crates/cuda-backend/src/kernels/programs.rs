@@ -7,8 +7,8 @@ use std::{
 
 use backend_api::BackendError;
 
-use super::{Kernel, ModuleError, ModuleText, module::Module, text::CheckedText};
-use crate::{DeviceInfo, ffi::Context, sync::lock};
+use super::{LoadedKernel, ModuleError, ModuleText, module::LazyModule, text::CheckedText};
+use crate::{DeviceInfo, ffi::CudaContext, sync::lock};
 
 /// The most modules that are held.
 ///
@@ -19,16 +19,16 @@ const MOST: usize = 512;
 pub(crate) type ProgramDigest = [u8; 32];
 
 /// The modules of a program's parts; none if it is too long to be compiled.
-type Modules = Arc<[Module]>;
+type Modules = Arc<[LazyModule]>;
 
 /// Programs that were compiled, or that the driver would not compile.
 #[derive(Debug, Default)]
 pub(crate) struct Programs {
-    state: Mutex<State>,
+    state: Mutex<ProgramCache>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ProgramCache {
     /// The last one that was used comes last.
     held: VecDeque<(ProgramDigest, Modules)>,
     /// Programs evicted while a recording forbade waiting for the device.
@@ -64,12 +64,12 @@ impl Programs {
     /// A passing failure of the driver.
     pub(crate) fn kernels(
         &self,
-        (context, info): (&Arc<Context>, &DeviceInfo),
+        (context, info): (&Arc<CudaContext>, &DeviceInfo),
         (digest, kernel): (&ProgramDigest, &str),
         may_wait: bool,
         texts: impl FnOnce() -> Vec<ModuleText>,
-    ) -> Result<Option<Vec<Arc<Kernel>>>, BackendError> {
-        let module = |text| Module::new(Arc::new(CheckedText::new(text)?), info);
+    ) -> Result<Option<Vec<Arc<LoadedKernel>>>, BackendError> {
+        let module = |text| LazyModule::new(Arc::new(CheckedText::new(text)?), info);
         let modules = self.modules(digest, may_wait, || texts().into_iter().map(module).collect());
         let found =
             modules.and_then(|modules| modules.iter().map(|module| module.kernel(context, info, kernel)).collect());
@@ -81,7 +81,7 @@ impl Programs {
         &self,
         digest: &ProgramDigest,
         may_wait: bool,
-        make: impl FnOnce() -> Result<Vec<Module>, ModuleError>,
+        make: impl FnOnce() -> Result<Vec<LazyModule>, ModuleError>,
     ) -> Result<Modules, ModuleError> {
         let mut state = lock(&self.state);
         let known = state.held.iter().position(|(known, _)| known == digest);
@@ -115,6 +115,6 @@ impl Programs {
         let programs: Vec<_> = state.held.iter().map(|(_, modules)| Arc::clone(modules)).collect();
         drop(state);
         let modules = programs.iter().flat_map(|modules| modules.iter());
-        ProgramFacts { held, compiled, refused: modules.filter_map(Module::refusal).collect() }
+        ProgramFacts { held, compiled, refused: modules.filter_map(LazyModule::refusal).collect() }
     }
 }

@@ -30,14 +30,14 @@ fn cover(launch: Launch<'_>, items: u64) -> Launch<'_> {
 
 /// A program in device memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Program<'a> {
+pub(crate) struct DeviceProgram<'a> {
     pub(crate) params: &'a AirParams,
     pub(crate) instructions: CudaRef<'a, Instruction>,
     pub(crate) masks: CudaRef<'a, MaskAt>,
     pub(crate) constants: CudaRef<'a, M31>,
 }
 
-impl<'a> Program<'a> {
+impl<'a> DeviceProgram<'a> {
     /// Whether blocks keep the registers in shared memory.
     pub(crate) const fn is_narrow(&self) -> bool {
         self.params.registers <= AirParams::SHARED_REGISTERS
@@ -109,7 +109,7 @@ pub(crate) fn fractions_compiled(
 pub(crate) fn evaluate(
     queue: &CudaQueue,
     op: &AirEvaluate<'_, CudaQueue>,
-    program: &Program<'_>,
+    program: &DeviceProgram<'_>,
     vanishing_inverses: CudaRef<'_, M31>,
     registers: Option<&CudaMut<'_, M31>>,
 ) -> Result<(), BackendError> {
@@ -130,7 +130,7 @@ pub(crate) fn evaluate(
 pub(crate) fn fractions(
     queue: &CudaQueue,
     op: &AirFractions<'_, CudaQueue>,
-    program: &Program<'_>,
+    program: &DeviceProgram<'_>,
     registers: Option<&CudaMut<'_, M31>>,
 ) -> Result<(), BackendError> {
     let launch = program.launch(queue, if registers.is_some() { "air_fractions_wide" } else { "air_fractions" })?;
@@ -149,7 +149,7 @@ pub(crate) fn fractions(
 pub(crate) fn columns(
     queue: &CudaQueue,
     op: &AirColumns<'_, CudaQueue>,
-    program: &Program<'_>,
+    program: &DeviceProgram<'_>,
     registers: Option<&CudaMut<'_, M31>>,
 ) -> Result<(), BackendError> {
     let launch = program.launch(queue, if registers.is_some() { "air_columns_wide" } else { "air_columns" })?;

@@ -11,8 +11,8 @@ use zeroize::Zeroizing;
 
 use crate::{
     CudaGraph, CudaMut, CudaRef,
-    kernels::{Kernel, Kind},
-    mem::{Access, Block, Region},
+    kernels::{ArgumentKind, LoadedKernel},
+    mem::{BlockAccess, BlockRegion, DeviceBlock},
     streams::track::Track,
 };
 
@@ -35,7 +35,7 @@ fn type_name<T>() -> &'static str {
 #[must_use = "nothing runs before `launch`"]
 pub struct Launch<'a> {
     track: &'a Track,
-    kernel: Arc<Kernel>,
+    kernel: Arc<LoadedKernel>,
     grid: [u64; 3],
     dynamic_shared: Option<u32>,
     cooperative: bool,
@@ -44,12 +44,12 @@ pub struct Launch<'a> {
     /// One may be a key, so they are wiped and not shown.
     packed: Zeroizing<Vec<u128>>,
     given: usize,
-    uses: Vec<(&'a Arc<Block>, Access)>,
+    uses: Vec<(&'a Arc<DeviceBlock>, BlockAccess)>,
     misfit: Option<BackendError>,
 }
 
 impl<'a> Launch<'a> {
-    pub(crate) fn new(track: &'a Track, kernel: Arc<Kernel>) -> Self {
+    pub(crate) fn new(track: &'a Track, kernel: Arc<LoadedKernel>) -> Self {
         let packed = Zeroizing::new(vec![0u128; kernel.parameter_bytes().div_ceil(size_of::<u128>())]);
         let (grid, uses) = ([1; 3], Vec::new());
         Self { track, kernel, grid, dynamic_shared: None, cooperative: false, packed, given: 0, uses, misfit: None }
@@ -97,30 +97,30 @@ impl<'a> Launch<'a> {
 
     /// A plain value for the parameter `name`: a scalar or a record.
     pub fn value<P: NoUninit>(mut self, name: &str, value: &P) -> Self {
-        self.push(name, Kind::Value, None, bytemuck::bytes_of(value));
+        self.push(name, ArgumentKind::Value, None, bytemuck::bytes_of(value));
         self
     }
 
     /// The address of a view for the parameter `name`, through which the kernel reads.
     pub fn input<T: Element>(self, name: &str, view: CudaRef<'a, T>) -> Self {
-        self.address::<T>(name, Kind::Read, view.region())
+        self.address::<T>(name, ArgumentKind::Read, view.region())
     }
 
     /// Passes the address of a view as the parameter `name`.
     ///
     /// The kernel writes through it, and may read.
     pub fn output<T: Element>(self, name: &str, view: &CudaMut<'a, T>) -> Self {
-        self.address::<T>(name, Kind::Write, view.region())
+        self.address::<T>(name, ArgumentKind::Write, view.region())
     }
 
     /// As [`input`](Self::input); a null pointer if there is no view, or no element in it.
     pub fn input_if<T: Element>(self, name: &str, view: Option<CudaRef<'a, T>>) -> Self {
-        self.address::<T>(name, Kind::Read, view.and_then(|view| view.region()))
+        self.address::<T>(name, ArgumentKind::Read, view.and_then(|view| view.region()))
     }
 
     /// As [`output`](Self::output); a null pointer if there is no view, or no element in it.
     pub fn output_if<T: Element>(self, name: &str, view: Option<&CudaMut<'a, T>>) -> Self {
-        self.address::<T>(name, Kind::Write, view.and_then(|view| view.region()))
+        self.address::<T>(name, ArgumentKind::Write, view.and_then(|view| view.region()))
     }
 
     /// Submits the launch.
@@ -156,22 +156,22 @@ impl<'a> Launch<'a> {
         Ok(())
     }
 
-    fn address<T: Element>(mut self, name: &str, kind: Kind, region: Option<Region<'a>>) -> Self {
+    fn address<T: Element>(mut self, name: &str, kind: ArgumentKind, region: Option<BlockRegion<'a>>) -> Self {
         if let Some(region) = region {
             if !Arc::ptr_eq(region.block().device(), self.track.device()) {
                 self.misfit.get_or_insert(BackendError::MixedBackend { op: LAUNCH });
             }
-            let access = if kind == Kind::Write { Access::Write } else { Access::Read };
+            let access = if kind == ArgumentKind::Write { BlockAccess::Write } else { BlockAccess::Read };
             self.uses.push((region.block(), access));
         }
-        self.push(name, kind, Some(type_name::<T>()), bytemuck::bytes_of(&region.map_or(0, Region::address)));
+        self.push(name, kind, Some(type_name::<T>()), bytemuck::bytes_of(&region.map_or(0, BlockRegion::address)));
         self
     }
 
     /// Appends the bytes of the next parameter.
     ///
     /// The parameter must be called `name`, be of this kind, and lead to elements of this type.
-    fn push(&mut self, name: &str, kind: Kind, element: Option<&str>, bytes: &[u8]) {
+    fn push(&mut self, name: &str, kind: ArgumentKind, element: Option<&str>, bytes: &[u8]) {
         let parameters = self.kernel.parameters();
         let admitted = match parameters.get(self.given) {
             None => Err(format!("expected {} arguments, got an additional `{name}`", parameters.len())),

@@ -7,14 +7,14 @@ use backend_api::{
 
 use super::{
     Launch,
-    linalg::{Family, family, over_elements},
+    linalg::{KernelFamily, family, over_elements},
 };
 use crate::{CudaQueue, CudaRef};
 
 /// The kernel family for gradients in f32; the f32 kernel is the ordinary one.
 macro_rules! wide {
     ($prefix:literal) => {
-        Family {
+        KernelFamily {
             f32: concat!($prefix, "_f32"),
             f16: concat!($prefix, "_wide_f16"),
             bf16: concat!($prefix, "_wide_bf16"),
@@ -22,13 +22,13 @@ macro_rules! wide {
     };
 }
 
-const SQUARES: Family = family!("optim_squares");
-const SCALE: Family = family!("optim_scale");
-const SGD: Family = family!("optim_sgd");
-const ADAM: Family = family!("optim_adam");
+const SQUARES: KernelFamily = family!("optim_squares");
+const SCALE: KernelFamily = family!("optim_scale");
+const SGD: KernelFamily = family!("optim_sgd");
+const ADAM: KernelFamily = family!("optim_adam");
 /// With gradients in f32 and a copy of another type.
-const SGD_WIDE: Family = wide!("optim_sgd");
-const ADAM_WIDE: Family = wide!("optim_adam");
+const SGD_WIDE: KernelFamily = wide!("optim_sgd");
+const ADAM_WIDE: KernelFamily = wide!("optim_adam");
 
 pub(crate) fn squares<T: Real>(queue: &CudaQueue, op: &SquareSums<'_, CudaQueue, T>) -> Result<(), BackendError> {
     let launch = queue.kernel(SQUARES.of::<T>())?.grid([op.sums.len() as u64, 1, 1]);

@@ -10,11 +10,11 @@ use crate::{CudaMut, CudaQueue};
 
 use super::{
     Launch,
-    linalg::{Family, family},
+    linalg::{KernelFamily, family},
 };
 
-const FORWARD: Family = family!("recurrent_gru_forward");
-const ROLLOUT: Family = family!("recurrent_rssm_rollout");
+const FORWARD: KernelFamily = family!("recurrent_gru_forward");
+const ROLLOUT: KernelFamily = family!("recurrent_rssm_rollout");
 
 /// Rows of a block.
 const ROWS: u64 = 4;
@@ -80,7 +80,7 @@ pub(crate) fn rssm_rollout<T: Real>(
     unsafe { launch.launch() }
 }
 
-const RESIDENT: Family = family!("recurrent_rssm_resident");
+const RESIDENT: KernelFamily = family!("recurrent_rssm_resident");
 
 /// A launch whose blocks keep weights for all steps.
 #[derive(Clone, Copy, Debug)]

@@ -9,24 +9,24 @@ use backend_api::{
 use core_types::params::tensor::{CopyParams, MapParams};
 
 use super::linalg::{
-    Family, Group, family, over_elements,
+    KernelFamily, RowGroup, family, over_elements,
     sum::{COLUMNS_PER_BLOCK, SumCut},
 };
 use crate::{CudaMut, CudaQueue, CudaRef};
 
-const MAP: Family = family!("tensor_map");
-const SELECT: Family = family!("tensor_select");
-const FILL: Family = family!("tensor_fill");
-const COPY: Family = family!("tensor_copy");
-const WIDEN: Family = family!("tensor_widen");
-const NARROW: Family = family!("tensor_narrow");
-const GATHER: Family = family!("tensor_gather");
-const SCATTER_ADD: Family = family!("tensor_scatter_add");
-const EXTREME_WARP: Family = family!("tensor_extreme_warp");
-const EXTREME_BLOCK: Family = family!("tensor_extreme_block");
-const EXTREME_COLUMNS: Family = family!("tensor_extreme_columns");
-const EXTREME_ELEMENTS: Family = family!("tensor_extreme_elements");
-const MEAN: Family = family!("tensor_mean");
+const MAP: KernelFamily = family!("tensor_map");
+const SELECT: KernelFamily = family!("tensor_select");
+const FILL: KernelFamily = family!("tensor_fill");
+const COPY: KernelFamily = family!("tensor_copy");
+const WIDEN: KernelFamily = family!("tensor_widen");
+const NARROW: KernelFamily = family!("tensor_narrow");
+const GATHER: KernelFamily = family!("tensor_gather");
+const SCATTER_ADD: KernelFamily = family!("tensor_scatter_add");
+const EXTREME_WARP: KernelFamily = family!("tensor_extreme_warp");
+const EXTREME_BLOCK: KernelFamily = family!("tensor_extreme_block");
+const EXTREME_COLUMNS: KernelFamily = family!("tensor_extreme_columns");
+const EXTREME_ELEMENTS: KernelFamily = family!("tensor_extreme_elements");
+const MEAN: KernelFamily = family!("tensor_mean");
 
 /// y may be x.
 pub(crate) fn map<T: Real>(
@@ -136,8 +136,8 @@ pub(crate) fn extremes<T: Real>(
     keys: &CudaMut<'_, u64>,
 ) -> Result<(), BackendError> {
     let launch = if inner == 1 {
-        let group = Group::new(cut.part_len.into(), false);
-        let family = if group == Group::Block { EXTREME_BLOCK } else { EXTREME_WARP };
+        let group = RowGroup::new(cut.part_len.into(), false);
+        let family = if group == RowGroup::Block { EXTREME_BLOCK } else { EXTREME_WARP };
         let [blocks, ..] = group.grid(outer);
         let launch = queue.kernel(family.of::<T>())?.grid([blocks, cut.parts.into(), 1]);
         launch.value("asked", &asked.number()).value("outer", &outer).value("len", &len)

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Segments of address space cut into spans. Never accesses the memory at the addresses.
 #[derive(Debug)]
-pub(super) struct Arena {
-    spans: BTreeMap<u64, Span>,
+pub(super) struct AddressArena {
+    spans: BTreeMap<u64, ArenaSpan>,
     /// Length and address of each free span, so that the first one long enough is the best fit.
     free: BTreeSet<(u64, u64)>,
     /// A remainder of at most this many bytes stays with the span that was cut.
@@ -15,20 +15,20 @@ pub(super) struct Arena {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct ArenaSpan {
     bytes: u64,
     segment: u64,
     free: bool,
 }
 
-impl Arena {
+impl AddressArena {
     pub(super) fn new(keep_rest: u64) -> Self {
         Self { spans: BTreeMap::new(), free: BTreeSet::new(), keep_rest }
     }
 
     /// Adds a free segment.
     pub(super) fn add_segment(&mut self, address: u64, bytes: u64) {
-        self.spans.insert(address, Span { bytes, segment: address, free: true });
+        self.spans.insert(address, ArenaSpan { bytes, segment: address, free: true });
         self.free.insert((bytes, address));
     }
 
@@ -41,7 +41,7 @@ impl Arena {
         let rest = found - bytes;
         if rest > self.keep_rest {
             span.bytes = bytes;
-            let rest_span = Span { bytes: rest, segment: span.segment, free: true };
+            let rest_span = ArenaSpan { bytes: rest, segment: span.segment, free: true };
             self.spans.insert(address + bytes, rest_span);
             self.free.insert((rest, address + bytes));
         }
@@ -53,9 +53,9 @@ impl Arena {
     /// `false` if none was taken there.
     pub(super) fn give_back(&mut self, address: u64) -> bool {
         let Some(&span) = self.spans.get(&address).filter(|span| !span.free) else { return false };
-        let mut joined = Span { free: true, ..span };
+        let mut joined = ArenaSpan { free: true, ..span };
         let mut start = address;
-        let joinable = |other: &Span| other.free && other.segment == span.segment;
+        let joinable = |other: &ArenaSpan| other.free && other.segment == span.segment;
         if let Some((&next, &other)) = self.spans.range(address + 1..).next().filter(|(_, other)| joinable(other)) {
             self.remove_free(next, other.bytes);
             joined.bytes += other.bytes;
@@ -74,7 +74,7 @@ impl Arena {
     /// Removes the segments that have nothing taken, and returns their addresses and lengths.
     pub(super) fn remove_free_segments(&mut self) -> Vec<(u64, u64)> {
         // Free neighbours are joined, so a free segment is one span, and a span that is a whole segment has no follower.
-        let whole = |(address, span): (&u64, &Span)| {
+        let whole = |(address, span): (&u64, &ArenaSpan)| {
             let follower = self.spans.range(address + 1..).next();
             let alone = follower.is_none_or(|(_, next)| next.segment != span.segment);
             (span.free && span.segment == *address && alone).then_some((*address, span.bytes))
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_shortest_span_that_fits_is_cut_and_joins_again() {
-        let mut arena = Arena::new(0);
+        let mut arena = AddressArena::new(0);
         arena.add_segment(0x1000, 4096);
         arena.add_segment(0x8000, 1024);
         assert_eq!(arena.take(512), Some(0x8000));
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn neighbouring_segments_do_not_join() {
-        let mut arena = Arena::new(0);
+        let mut arena = AddressArena::new(0);
         arena.add_segment(0x1000, 0x1000);
         arena.add_segment(0x2000, 0x1000);
         assert_eq!(arena.take(0x1000), Some(0x1000));
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn random_traces_never_overlap_and_come_back_whole() {
-        let mut arena = Arena::new(512);
+        let mut arena = AddressArena::new(512);
         for segment in 0..4u64 {
             arena.add_segment(segment << 32, 64 << 10);
         }

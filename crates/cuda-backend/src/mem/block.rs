@@ -7,31 +7,31 @@ use std::sync::{Arc, Mutex};
 
 use backend_api::Reservation;
 
-use super::{Access, Uses};
+use super::{BlockAccess, Uses};
 use crate::{
     device::DeviceCtx,
-    error::Fault,
-    ffi::{Stream, Turn},
+    error::DriverFault,
+    ffi::{CudaStream, Turn},
     sync::lock,
 };
 
 /// Device memory with an owner.
 ///
 /// Dropping it gives the memory back after every submission that uses it.
-pub(crate) struct Block {
+pub(crate) struct DeviceBlock {
     device: Arc<DeviceCtx>,
-    home: Arc<Stream>,
+    home: Arc<CudaStream>,
     address: u64,
     bytes: u64,
     uses: Mutex<Uses>,
     _reserved: Reservation,
 }
 
-impl Block {
+impl DeviceBlock {
     /// Owns `bytes` bytes at `address`, which `device`'s pool gave for the stream `home`.
     pub(super) fn new(
         device: Arc<DeviceCtx>,
-        home: Arc<Stream>,
+        home: Arc<CudaStream>,
         address: u64,
         bytes: u64,
         reserved: Reservation,
@@ -49,12 +49,18 @@ impl Block {
     }
 
     /// Orders number `at` of `stream` after the uses that it must not overtake, and notes it.
-    pub(crate) fn admit(&self, stream: &Arc<Stream>, at: u64, access: Access, turn: &Turn<'_>) -> Result<(), Fault> {
+    pub(crate) fn admit(
+        &self,
+        stream: &Arc<CudaStream>,
+        at: u64,
+        access: BlockAccess,
+        turn: &Turn<'_>,
+    ) -> Result<(), DriverFault> {
         lock(&self.uses).admit(stream, at, access, self.device.events(), turn)
     }
 }
 
-impl Drop for Block {
+impl Drop for DeviceBlock {
     fn drop(&mut self) {
         if lock(&self.uses).settle(&self.home, self.device.events()).is_ok() {
             // SAFETY: the pool gave this memory for `home`, whose later work now runs after every use, and the owner is
@@ -64,23 +70,23 @@ impl Drop for Block {
     }
 }
 
-impl fmt::Debug for Block {
+impl fmt::Debug for DeviceBlock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Block").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("DeviceBlock").field("bytes", &self.bytes).finish_non_exhaustive()
     }
 }
 
-/// Consecutive bytes of a [`Block`].
+/// Consecutive bytes of a [`DeviceBlock`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Region<'a> {
-    block: &'a Arc<Block>,
+pub(crate) struct BlockRegion<'a> {
+    block: &'a Arc<DeviceBlock>,
     start: u64,
     bytes: u64,
 }
 
-impl<'a> Region<'a> {
+impl<'a> BlockRegion<'a> {
     /// Bytes `start .. start + bytes` of the block, clamped to its length.
-    pub(crate) fn new(block: &'a Arc<Block>, start: u64, bytes: u64) -> Self {
+    pub(crate) fn new(block: &'a Arc<DeviceBlock>, start: u64, bytes: u64) -> Self {
         let start = start.min(block.bytes);
         Self { block, start, bytes: bytes.min(block.bytes - start) }
     }
@@ -91,7 +97,7 @@ impl<'a> Region<'a> {
         Self { block: self.block, start: self.start + start, bytes: bytes.min(self.bytes - start) }
     }
 
-    pub(crate) fn block(self) -> &'a Arc<Block> {
+    pub(crate) fn block(self) -> &'a Arc<DeviceBlock> {
         self.block
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backend_api::BackendError;
 
-use super::{Access, Block, Region};
+use super::{BlockAccess, BlockRegion, DeviceBlock};
 use crate::{
     ffi::{self, Communicator, NcclFault},
     streams::track::Track,
@@ -14,21 +14,21 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Leg<'a> {
     /// Words for another rank.
-    Send { to: usize, from: Region<'a> },
+    Send { to: usize, from: BlockRegion<'a> },
     /// Words of another rank.
-    Receive { from: usize, to: Region<'a> },
+    Receive { from: usize, to: BlockRegion<'a> },
     /// Words that all have as the root has them.
-    Broadcast { root: usize, region: Region<'a> },
+    Broadcast { root: usize, region: BlockRegion<'a> },
     /// Words of all ranks, `words` of each; this rank's own are in place.
-    AllGather { rank: usize, all: Region<'a>, words: u64 },
+    AllGather { rank: usize, all: BlockRegion<'a>, words: u64 },
     /// A copy of a rank to itself.
-    Copy { from: Region<'a>, to: Region<'a> },
+    Copy { from: BlockRegion<'a>, to: BlockRegion<'a> },
 }
 
 impl<'a> Leg<'a> {
-    fn uses(self) -> [Option<(&'a Arc<Block>, Access)>; 2] {
-        let read = |region: Region<'a>| Some((region.block(), Access::Read));
-        let write = |region: Region<'a>| Some((region.block(), Access::Write));
+    fn uses(self) -> [Option<(&'a Arc<DeviceBlock>, BlockAccess)>; 2] {
+        let read = |region: BlockRegion<'a>| Some((region.block(), BlockAccess::Read));
+        let write = |region: BlockRegion<'a>| Some((region.block(), BlockAccess::Write));
         match self {
             Self::Send { from, .. } => [read(from), None],
             Self::Receive { to, .. } => [write(to), None],

@@ -11,12 +11,12 @@ mod registered;
 mod transfer;
 mod uses;
 
-pub(crate) use block::{Block, Region};
+pub(crate) use block::{BlockRegion, DeviceBlock};
 pub(crate) use exchange::{Leg, exchange};
 pub(crate) use peer::{Courier, copy_between, copy_through_host, copy_within};
 pub use pinned::PinnedCounts;
-pub(crate) use pinned::{Content, Piece, PinnedPool};
+pub(crate) use pinned::{Content, PinnedPiece, PinnedPool};
 pub(crate) use pool::{DevicePool, GRANULE_BYTES};
 pub use registered::CudaRegistered;
 pub(crate) use transfer::{copy, download, fill_zero, upload};
-pub(crate) use uses::{Access, Uses};
+pub(crate) use uses::{BlockAccess, Uses};

@@ -8,14 +8,14 @@ use backend_api::BackendError;
 use zeroize::Zeroizing;
 
 use super::{
-    Access, Region,
-    pinned::{Content, Piece},
+    BlockAccess, BlockRegion,
+    pinned::{Content, PinnedPiece},
     transfer::{CHUNK_BYTES, acquire},
 };
 use crate::{
     device::DeviceCtx,
-    error::Fault,
-    ffi::{self, Context, Events, Stream},
+    error::DriverFault,
+    ffi::{self, CudaContext, CudaStream, Events},
     streams::track::Track,
 };
 
@@ -26,8 +26,8 @@ const OP: &str = "copy between ranks";
 /// # Safety
 /// From `source` on there are `target.bytes()` bytes of device memory, which stay alive and
 /// unwritten until the track's stream has run this.
-pub(crate) unsafe fn copy_within(track: &Track, target: Region<'_>, source: u64) -> Result<(), BackendError> {
-    let _admitted = track.admit(OP, &[(target.block(), Access::Write)])?;
+pub(crate) unsafe fn copy_within(track: &Track, target: BlockRegion<'_>, source: u64) -> Result<(), BackendError> {
+    let _admitted = track.admit(OP, &[(target.block(), BlockAccess::Write)])?;
     // SAFETY: the region is alive until the stream has passed this use of it; the rest is this function's contract.
     unsafe { ffi::copy_on_device(track.stream(), target.address(), source, target.bytes()) }?;
     Ok(())
@@ -39,11 +39,11 @@ pub(crate) unsafe fn copy_within(track: &Track, target: Region<'_>, source: u64)
 /// As of [`copy_within`].
 pub(crate) unsafe fn copy_between(
     track: &Track,
-    target: Region<'_>,
-    owner: &Context,
+    target: BlockRegion<'_>,
+    owner: &CudaContext,
     source: u64,
 ) -> Result<(), BackendError> {
-    let _admitted = track.admit(OP, &[(target.block(), Access::Write)])?;
+    let _admitted = track.admit(OP, &[(target.block(), BlockAccess::Write)])?;
     // SAFETY: the region is alive until the stream has passed this use of it; the rest is this function's contract.
     unsafe { ffi::copy_from_peer(track.stream(), target.address(), (owner, source), target.bytes()) }?;
     Ok(())
@@ -53,23 +53,23 @@ pub(crate) unsafe fn copy_between(
 #[derive(Debug)]
 pub(crate) struct Courier {
     /// Of the device that has the memory, for these copies alone.
-    stream: Arc<Stream>,
+    stream: Arc<CudaStream>,
     events: Arc<Events>,
 }
 
 impl Courier {
     /// A courier from `owner`.
-    pub(crate) fn new(owner: &DeviceCtx) -> Result<Self, Fault> {
-        Ok(Self { stream: Stream::new(owner.context())?, events: Arc::clone(owner.events()) })
+    pub(crate) fn new(owner: &DeviceCtx) -> Result<Self, DriverFault> {
+        Ok(Self { stream: CudaStream::new(owner.context())?, events: Arc::clone(owner.events()) })
     }
 
     /// Its stream.
-    pub(crate) fn stream(&self) -> &Arc<Stream> {
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
     /// Gives pinned memory back once no copy of the courier uses it, or never.
-    fn settle(&self, piece: Piece) {
+    fn settle(&self, piece: PinnedPiece) {
         if !self.stream.is_settled() {
             piece.abandon();
         }
@@ -86,7 +86,7 @@ impl Courier {
 pub(crate) unsafe fn copy_through_host(
     device: &DeviceCtx,
     track: &Track,
-    target: Region<'_>,
+    target: BlockRegion<'_>,
     courier: &Courier,
     source: u64,
 ) -> Result<(), BackendError> {
@@ -110,10 +110,10 @@ pub(crate) unsafe fn copy_through_host(
 /// As of [`copy_through_host`].
 unsafe fn pinned(
     track: &Track,
-    target: Region<'_>,
+    target: BlockRegion<'_>,
     courier: &Courier,
     source: u64,
-    piece: Piece,
+    piece: PinnedPiece,
 ) -> Result<(), BackendError> {
     let from = &courier.stream;
     let submit = || {
@@ -121,7 +121,7 @@ unsafe fn pinned(
         // is given up until the second copy is done, which comes after the first.
         unsafe { ffi::copy_to_host(from, piece.start(), source, target.bytes()) }?;
         courier.events.order(from, track.stream())?;
-        let admitted = track.admit(OP, &[(target.block(), Access::Write)])?;
+        let admitted = track.admit(OP, &[(target.block(), BlockAccess::Write)])?;
         let (address, start) = (target.address(), piece.start().cast_const());
         // SAFETY: the region is alive until the stream has passed this use of it, and the piece as above.
         unsafe { ffi::copy_to_device(track.stream(), address, start, target.bytes()) }?;
@@ -140,13 +140,13 @@ unsafe fn pinned(
 ///
 /// # Safety
 /// As of [`copy_through_host`].
-unsafe fn pageable(track: &Track, target: Region<'_>, courier: &Courier, source: u64) -> Result<(), BackendError> {
+unsafe fn pageable(track: &Track, target: BlockRegion<'_>, courier: &Courier, source: u64) -> Result<(), BackendError> {
     let bytes = target.bytes();
     let mut staged = Zeroizing::new(vec![0u128; (bytes as usize).div_ceil(size_of::<u128>())]);
     // SAFETY: the source lives by this function's contract; to pageable memory the driver has copied when the call returns.
     unsafe { ffi::copy_to_host(&courier.stream, staged.as_mut_ptr().cast(), source, bytes) }?;
     courier.stream.synchronize()?;
-    let admitted = track.admit(OP, &[(target.block(), Access::Write)])?;
+    let admitted = track.admit(OP, &[(target.block(), BlockAccess::Write)])?;
     // SAFETY: the region is alive until the stream has passed this use of it; from pageable memory the driver has copied when the
     // call returns.
     unsafe { ffi::copy_to_device(track.stream(), target.address(), staged.as_ptr().cast(), bytes) }?;

@@ -11,8 +11,8 @@ use std::{
 use backend_api::{Budget, Reservation};
 
 use crate::{
-    error::Fault,
-    ffi::{Context, Event, Events, HostMemory, Stream},
+    error::DriverFault,
+    ffi::{CudaContext, CudaEvent, CudaStream, Events, HostMemory},
     sync::lock,
 };
 
@@ -64,10 +64,10 @@ pub(crate) enum Content {
 /// secret, it is wiped before.
 #[derive(Debug)]
 pub(crate) struct PinnedPool {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     events: Arc<Events>,
     budget: Budget,
-    classes: [Mutex<Class>; CLASSES],
+    classes: [Mutex<SizeClass>; CLASSES],
     hits: AtomicU64,
     misses: AtomicU64,
     pin_calls: AtomicU64,
@@ -76,9 +76,9 @@ pub(crate) struct PinnedPool {
 }
 
 #[derive(Debug, Default)]
-struct Class {
-    idle: Vec<Memory>,
-    pending: VecDeque<(Memory, Event)>,
+struct SizeClass {
+    idle: Vec<SlabPart>,
+    pending: VecDeque<(SlabPart, CudaEvent)>,
 }
 
 #[derive(Debug)]
@@ -89,7 +89,7 @@ struct Slab {
 
 /// A part of a slab that has one owner.
 #[derive(Debug)]
-struct Memory {
+struct SlabPart {
     slab: Arc<Slab>,
     start: usize,
     class: usize,
@@ -99,7 +99,7 @@ struct Memory {
     content: Content,
 }
 
-impl Memory {
+impl SlabPart {
     fn start(&self) -> *mut u8 {
         debug_assert!(self.start + (SMALLEST_BYTES << self.class) <= self.slab.memory.bytes());
         self.slab.memory.start().wrapping_add(self.start)
@@ -133,7 +133,7 @@ impl Memory {
 
 impl PinnedPool {
     /// A pool of at most `limit_bytes`.
-    pub(crate) fn new(context: &Arc<Context>, events: &Arc<Events>, limit_bytes: u64) -> Arc<Self> {
+    pub(crate) fn new(context: &Arc<CudaContext>, events: &Arc<Events>, limit_bytes: u64) -> Arc<Self> {
         let count = AtomicU64::default;
         Arc::new(Self {
             context: Arc::clone(context),
@@ -163,7 +163,11 @@ impl PinnedPool {
     }
 
     /// A piece of at least `bytes` bytes, at most 64 MiB; `None` if the copy must do without.
-    pub(super) fn acquire(self: &Arc<Self>, bytes: usize, content: Content) -> Result<Option<Piece>, Fault> {
+    pub(super) fn acquire(
+        self: &Arc<Self>,
+        bytes: usize,
+        content: Content,
+    ) -> Result<Option<PinnedPiece>, DriverFault> {
         let class = (bytes.max(1).div_ceil(SMALLEST_BYTES)).next_power_of_two().trailing_zeros() as usize;
         let Some(shelf) = self.classes.get(class) else { return Ok(None) };
         let mut shelf = lock(shelf);
@@ -178,17 +182,19 @@ impl PinnedPool {
                 self.pin(class, &mut shelf)?
             }
         };
-        Ok(memory
-            .map(|memory| Piece { memory: Some(Memory { asked: bytes, content, ..memory }), pool: Arc::clone(self) }))
+        Ok(memory.map(|memory| PinnedPiece {
+            memory: Some(SlabPart { asked: bytes, content, ..memory }),
+            pool: Arc::clone(self),
+        }))
     }
 
     /// Wipes every piece of a secret whose copy is done.
-    pub(crate) fn settle(&self) -> Result<(), Fault> {
+    pub(crate) fn settle(&self) -> Result<(), DriverFault> {
         self.classes.iter().try_for_each(|shelf| self.collect(&mut lock(shelf)))
     }
 
     /// Moves pieces whose copies are done to the idle ones.
-    fn collect(&self, shelf: &mut Class) -> Result<(), Fault> {
+    fn collect(&self, shelf: &mut SizeClass) -> Result<(), DriverFault> {
         for _ in 0..shelf.pending.len() {
             let Some((mut memory, event)) = shelf.pending.pop_front() else { break };
             match event.is_complete() {
@@ -208,7 +214,7 @@ impl PinnedPool {
         Ok(())
     }
 
-    fn pin(&self, class: usize, shelf: &mut Class) -> Result<Option<Memory>, Fault> {
+    fn pin(&self, class: usize, shelf: &mut SizeClass) -> Result<Option<SlabPart>, DriverFault> {
         let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
         let mut reserved = self.budget.reserve(length as u64);
         if reserved.is_err() {
@@ -241,7 +247,7 @@ impl PinnedPool {
         self.pin_calls.fetch_add(1, Ordering::Relaxed);
         let slab = Arc::new(Slab { memory, _reserved: reserved });
         let pieces = (0..length).step_by(SMALLEST_BYTES << class);
-        shelf.idle.extend(pieces.map(|start| Memory {
+        shelf.idle.extend(pieces.map(|start| SlabPart {
             slab: Arc::clone(&slab),
             start,
             class,
@@ -267,7 +273,7 @@ impl PinnedPool {
     ///
     /// # Safety
     /// No copy uses it.
-    unsafe fn put_idle(&self, mut memory: Memory) {
+    unsafe fn put_idle(&self, mut memory: SlabPart) {
         // SAFETY: this function's contract.
         unsafe { memory.wipe() };
         if let Some(shelf) = self.classes.get(memory.class) {
@@ -294,15 +300,15 @@ impl Drop for PinnedPool {
 
 /// Pinned memory that no copy uses, so that the host may. Dropping it gives it back at once.
 #[derive(Debug)]
-pub(crate) struct Piece {
-    memory: Option<Memory>,
+pub(crate) struct PinnedPiece {
+    memory: Option<SlabPart>,
     pool: Arc<PinnedPool>,
 }
 
-impl Piece {
+impl PinnedPiece {
     /// Its first byte; null after it was retired.
     pub(super) fn start(&self) -> *mut u8 {
-        self.memory.as_ref().map_or(core::ptr::null_mut(), Memory::start)
+        self.memory.as_ref().map_or(core::ptr::null_mut(), SlabPart::start)
     }
 
     /// Never gives the memory out again: a copy may still use it, and its end is unknown.
@@ -312,17 +318,17 @@ impl Piece {
 
     /// Its requested bytes.
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: no copy uses the memory while it is a `Piece`.
+        // SAFETY: no copy uses the memory while it is a `PinnedPiece`.
         self.memory.as_mut().map_or(&mut [], |memory| unsafe { memory.bytes_mut() })
     }
 
     /// Gives the piece back after the work that `stream` holds now.
-    pub(crate) fn retire(self, stream: &Stream) -> Result<(), Fault> {
+    pub(crate) fn retire(self, stream: &CudaStream) -> Result<(), DriverFault> {
         self.in_flight(stream).map(drop)
     }
 
     /// Gives the piece away until `stream` has done the work it holds now.
-    pub(super) fn in_flight(mut self, stream: &Stream) -> Result<InFlight, Fault> {
+    pub(super) fn in_flight(mut self, stream: &CudaStream) -> Result<InFlight, DriverFault> {
         let recorded = self.pool.events.record(stream);
         let memory = self.memory.take();
         match recorded {
@@ -340,10 +346,10 @@ impl Piece {
     }
 }
 
-impl Drop for Piece {
+impl Drop for PinnedPiece {
     fn drop(&mut self) {
         if let Some(memory) = self.memory.take() {
-            // SAFETY: no copy used the memory while it was a `Piece`.
+            // SAFETY: no copy used the memory while it was a `PinnedPiece`.
             unsafe { self.pool.put_idle(memory) };
         }
     }
@@ -352,21 +358,21 @@ impl Drop for Piece {
 /// Pinned memory that a copy uses. Dropping it gives it back after the copy.
 #[derive(Debug)]
 pub(super) struct InFlight {
-    memory: Option<Memory>,
-    event: Option<Event>,
+    memory: Option<SlabPart>,
+    event: Option<CudaEvent>,
     pool: Arc<PinnedPool>,
 }
 
 impl InFlight {
     /// Waits for the copy.
-    pub(super) fn wait(mut self) -> Result<Piece, Fault> {
+    pub(super) fn wait(mut self) -> Result<PinnedPiece, DriverFault> {
         if let Some(event) = &self.event {
             event.wait()?;
         }
         if let Some(event) = self.event.take() {
             self.pool.events.give_back(event);
         }
-        Ok(Piece { memory: self.memory.take(), pool: Arc::clone(&self.pool) })
+        Ok(PinnedPiece { memory: self.memory.take(), pool: Arc::clone(&self.pool) })
     }
 }
 
@@ -384,8 +390,8 @@ impl Drop for InFlight {
 mod tests {
     use backend_api::{Buffer, Queue};
 
-    use super::{Content, Piece};
-    use crate::{CudaConfig, CudaQueue, KernelSource, ffi, mem::Access};
+    use super::{Content, PinnedPiece};
+    use crate::{CudaConfig, CudaQueue, KernelSource, ffi, mem::BlockAccess};
 
     /// The race that the pool prevents.
     ///
@@ -402,7 +408,7 @@ mod tests {
             let mut piece = queue.device().pinned().acquire(4096, Content::Plain).unwrap().unwrap();
             let start = piece.start();
             piece.bytes_mut().fill(1);
-            let admitted = track.admit("write", &[(region.block(), Access::Write)]).unwrap();
+            let admitted = track.admit("write", &[(region.block(), BlockAccess::Write)]).unwrap();
             // SAFETY: both ranges are alive until the download below has waited.
             unsafe { ffi::copy_to_device(track.stream(), region.address(), start, 4096) }.unwrap();
             drop(admitted);
@@ -431,7 +437,7 @@ mod tests {
                     piece.start()
                 };
                 let left = |what: &str, expected: u8| {
-                    let mut piece: Piece = pool.acquire(len, Content::Plain).unwrap().unwrap();
+                    let mut piece: PinnedPiece = pool.acquire(len, Content::Plain).unwrap().unwrap();
                     assert_eq!(piece.start(), seen, "the last idle piece is the next one");
                     assert_eq!(piece.bytes_mut().to_vec(), vec![expected; len], "{schedule}, {what}, {len}");
                 };

@@ -7,10 +7,10 @@ use std::{
     sync::{Arc, Mutex, Weak},
 };
 
-use super::arena::Arena;
+use super::arena::AddressArena;
 use crate::{
-    error::Fault,
-    ffi::{self, Context, MemoryPool, Stream},
+    error::DriverFault,
+    ffi::{self, CudaContext, CudaStream, MemoryPool},
     sync::lock,
 };
 
@@ -39,17 +39,17 @@ pub(crate) enum DevicePool {
 
 impl DevicePool {
     /// The driver's pool, keeping up to `keep_bytes` of free memory.
-    pub(crate) fn ordered(context: &Arc<Context>, keep_bytes: u64) -> Result<Self, Fault> {
+    pub(crate) fn ordered(context: &Arc<CudaContext>, keep_bytes: u64) -> Result<Self, DriverFault> {
         MemoryPool::new(context, keep_bytes).map(Self::Ordered)
     }
 
     /// A pool of our own.
-    pub(crate) fn caching(context: &Arc<Context>) -> Self {
+    pub(crate) fn caching(context: &Arc<CudaContext>) -> Self {
         Self::Caching(Caching { context: Arc::clone(context), homes: Mutex::new(HashMap::new()) })
     }
 
     /// Takes `bytes` bytes, a multiple of [`GRANULE_BYTES`], for the later work of `home`.
-    pub(super) fn take(&self, home: &Arc<Stream>, bytes: u64) -> Result<u64, Fault> {
+    pub(super) fn take(&self, home: &Arc<CudaStream>, bytes: u64) -> Result<u64, DriverFault> {
         match self {
             Self::Ordered(pool) => ffi::take_ordered(pool, home, bytes),
             Self::Caching(pool) => pool.take(home, bytes),
@@ -61,7 +61,7 @@ impl DevicePool {
     /// # Safety
     /// [`take`](Self::take) gave `address` for `home`, and every use of it is ordered before this
     /// on `home`.
-    pub(super) unsafe fn give_back(&self, home: &Arc<Stream>, address: u64) {
+    pub(super) unsafe fn give_back(&self, home: &Arc<CudaStream>, address: u64) {
         match self {
             Self::Ordered(_) => {
                 // SAFETY: this function's contract.
@@ -76,7 +76,7 @@ impl DevicePool {
     }
 
     /// Gives unused memory back to the device.
-    pub(crate) fn reclaim(&self) -> Result<(), Fault> {
+    pub(crate) fn reclaim(&self) -> Result<(), DriverFault> {
         match self {
             Self::Ordered(pool) => pool.trim(),
             Self::Caching(pool) => pool.reclaim(),
@@ -86,7 +86,7 @@ impl DevicePool {
     /// Grants device `ordinal` access to the memory of this pool.
     ///
     /// The device may access this one.
-    pub(crate) fn allow(&self, ordinal: u32) -> Result<(), Fault> {
+    pub(crate) fn allow(&self, ordinal: u32) -> Result<(), DriverFault> {
         match self {
             Self::Ordered(pool) => pool.allow(ordinal),
             // Access to the context is access to all that it takes from the driver.
@@ -95,7 +95,7 @@ impl DevicePool {
     }
 
     /// Bytes of device memory held, in use or not.
-    pub(crate) fn held_bytes(&self) -> Result<u64, Fault> {
+    pub(crate) fn held_bytes(&self) -> Result<u64, DriverFault> {
         match self {
             Self::Ordered(pool) => pool.held_bytes(),
             Self::Caching(pool) => Ok(lock(&pool.homes).values().map(|home| home.held_bytes).sum()),
@@ -108,30 +108,35 @@ impl DevicePool {
 /// Memory that a stream gives back is available to the same stream at once.
 #[derive(Debug)]
 pub(crate) struct Caching {
-    context: Arc<Context>,
+    context: Arc<CudaContext>,
     homes: Mutex<HashMap<u64, Home>>,
 }
 
 #[derive(Debug)]
 struct Home {
-    stream: Weak<Stream>,
-    small: Arena,
-    large: Arena,
+    stream: Weak<CudaStream>,
+    small: AddressArena,
+    large: AddressArena,
     held_bytes: u64,
 }
 
 impl Home {
-    fn new(stream: &Arc<Stream>) -> Self {
-        Self { stream: Arc::downgrade(stream), small: Arena::new(0), large: Arena::new(SMALL_BYTES), held_bytes: 0 }
+    fn new(stream: &Arc<CudaStream>) -> Self {
+        Self {
+            stream: Arc::downgrade(stream),
+            small: AddressArena::new(0),
+            large: AddressArena::new(SMALL_BYTES),
+            held_bytes: 0,
+        }
     }
 
-    fn arena(&mut self, bytes: u64) -> &mut Arena {
+    fn arena(&mut self, bytes: u64) -> &mut AddressArena {
         if bytes <= SMALL_BYTES { &mut self.small } else { &mut self.large }
     }
 }
 
 impl Caching {
-    fn take(&self, stream: &Arc<Stream>, bytes: u64) -> Result<u64, Fault> {
+    fn take(&self, stream: &Arc<CudaStream>, bytes: u64) -> Result<u64, DriverFault> {
         let mut homes = lock(&self.homes);
         if !homes.contains_key(&stream.id()) {
             self.release_where(&mut homes, |home| home.stream.strong_count() == 0)?;
@@ -158,17 +163,17 @@ impl Caching {
         Ok(arena.take(bytes).unwrap_or(segment))
     }
 
-    fn give_back(&self, stream: &Stream, address: u64) {
+    fn give_back(&self, stream: &CudaStream, address: u64) {
         if let Some(home) = lock(&self.homes).get_mut(&stream.id()) {
             let _taken = home.small.give_back(address) || home.large.give_back(address);
         }
     }
 
-    fn reclaim(&self) -> Result<(), Fault> {
+    fn reclaim(&self) -> Result<(), DriverFault> {
         self.release_where(&mut lock(&self.homes), |_| true)
     }
 
-    fn release_where(&self, homes: &mut HashMap<u64, Home>, which: impl Fn(&Home) -> bool) -> Result<(), Fault> {
+    fn release_where(&self, homes: &mut HashMap<u64, Home>, which: impl Fn(&Home) -> bool) -> Result<(), DriverFault> {
         let mut outcome = Ok(());
         for home in homes.values_mut().filter(|home| which(home)) {
             for arena in [&mut home.small, &mut home.large] {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use backend_api::{BackendError, BufferMut, BufferRef, Element, Register};
 use bytemuck::checked;
 
-use super::{Access, Region};
-use crate::{CudaMut, CudaQueue, CudaRef, DeviceCtx, error::Fault, ffi};
+use super::{BlockAccess, BlockRegion};
+use crate::{CudaMut, CudaQueue, CudaRef, DeviceCtx, error::DriverFault, ffi};
 
 /// Elements on the host that are registered with a device ([`Register`]).
 ///
@@ -124,7 +124,7 @@ impl Register for CudaQueue {
         let Some(region) = dst.region() else { return Ok(()) };
         self.own(OP, region)?;
         let source = host.elements.as_ptr().cast::<u8>().wrapping_add(bytes.start);
-        self.copy_and_wait(OP, region, Access::Write, || {
+        self.copy_and_wait(OP, region, BlockAccess::Write, || {
             // SAFETY: `bytes` lies in the elements, which are borrowed until the copy is done or doubted, and kept from then
             // on; the region is alive until the stream has passed this use of it.
             unsafe { ffi::copy_to_device(self.track().stream(), region.address(), source, region.bytes()) }
@@ -144,7 +144,7 @@ impl Register for CudaQueue {
         let Some(region) = src.region() else { return Ok(()) };
         self.own(OP, region)?;
         let target = host.elements.as_mut_ptr().cast::<u8>().wrapping_add(bytes.start);
-        let copied = self.copy_and_wait(OP, region, Access::Read, || {
+        let copied = self.copy_and_wait(OP, region, BlockAccess::Read, || {
             // SAFETY: `bytes` lies in the elements, which have no other user until the copy is done
             // and which are given up if that is in doubt; the region is alive until the stream has
             // passed this use of it.
@@ -177,7 +177,7 @@ enum CopyError {
     /// It was refused or is done: it does not run.
     Settled(BackendError),
     /// It may still be running.
-    InDoubt(Fault),
+    InDoubt(DriverFault),
 }
 
 impl CopyError {
@@ -200,9 +200,9 @@ impl CudaQueue {
     fn copy_and_wait(
         &self,
         op: &'static str,
-        region: Region<'_>,
-        access: Access,
-        copy: impl FnOnce() -> Result<(), Fault>,
+        region: BlockRegion<'_>,
+        access: BlockAccess,
+        copy: impl FnOnce() -> Result<(), DriverFault>,
     ) -> Result<(), CopyError> {
         self.track().permit_waiting(op).map_err(CopyError::Settled)?;
         let admitted = self.track().admit(op, &[(region.block(), access)]).map_err(CopyError::Settled)?;
@@ -210,7 +210,7 @@ impl CudaQueue {
         drop(admitted);
         match submitted {
             Ok(()) => {}
-            Err(fault @ Fault::Refused { .. }) => return Err(CopyError::Settled(fault.into())),
+            Err(fault @ DriverFault::Refused { .. }) => return Err(CopyError::Settled(fault.into())),
             Err(lost) => return Err(CopyError::InDoubt(lost)),
         }
         let stream = self.track().stream();

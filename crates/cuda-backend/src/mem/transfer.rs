@@ -8,12 +8,12 @@ use backend_api::{BackendError, Element};
 use zeroize::Zeroizing;
 
 use super::{
-    Access, Block, Region,
+    BlockAccess, BlockRegion, DeviceBlock,
     host_copy::{copy_bytes, copy_elements},
-    pinned::{Content, InFlight, Piece},
+    pinned::{Content, InFlight, PinnedPiece},
     pool::GRANULE_BYTES,
 };
-use crate::{device::DeviceCtx, error::Fault, ffi, streams::track::Track};
+use crate::{device::DeviceCtx, error::DriverFault, ffi, streams::track::Track};
 
 /// Bytes that one copy moves.
 ///
@@ -23,7 +23,7 @@ pub(super) const CHUNK_BYTES: usize = 4 << 20;
 /// Maximum number of copies to the host in flight.
 const READS_AHEAD: usize = 2;
 
-impl Block {
+impl DeviceBlock {
     /// Takes `bytes` bytes of device memory, of undefined content, for the work of `track`.
     ///
     /// Within a recording it prefers memory that the recording took before and that has no other
@@ -58,7 +58,7 @@ impl Block {
 pub(crate) fn upload(
     device: &DeviceCtx,
     track: &Track,
-    target: Region<'_>,
+    target: BlockRegion<'_>,
     parts: &[&[u8]],
     content: Content,
 ) -> Result<(), BackendError> {
@@ -89,8 +89,8 @@ pub(crate) fn upload(
 /// Copies `sources` to a region of their length through pinned memory that is as long.
 fn staged<'a>(
     track: &Track,
-    target: Region<'_>,
-    mut piece: Piece,
+    target: BlockRegion<'_>,
+    mut piece: PinnedPiece,
     sources: impl Iterator<Item = &'a [u8]>,
 ) -> Result<(), BackendError> {
     let mut free = piece.bytes_mut();
@@ -99,7 +99,7 @@ fn staged<'a>(
         copy_bytes(source, taken);
         free = left;
     }
-    let admitted = track.admit("write", &[(target.block(), Access::Write)])?;
+    let admitted = track.admit("write", &[(target.block(), BlockAccess::Write)])?;
     // SAFETY: the region is alive until the stream has passed this use of it, and pinned memory is given up until the copy is
     // done.
     unsafe { ffi::copy_to_device(track.stream(), target.address(), piece.start().cast_const(), target.bytes()) }?;
@@ -109,7 +109,7 @@ fn staged<'a>(
 /// Copies `sources` to a region of their length without pinned memory.
 fn pageable<'a>(
     track: &Track,
-    target: Region<'_>,
+    target: BlockRegion<'_>,
     sources: impl Iterator<Item = &'a [u8]>,
 ) -> Result<(), BackendError> {
     track.permit_waiting("write")?;
@@ -117,7 +117,7 @@ fn pageable<'a>(
     for source in sources {
         let part = target.part(done, source.len() as u64);
         done += part.bytes();
-        let admitted = track.admit("write", &[(part.block(), Access::Write)])?;
+        let admitted = track.admit("write", &[(part.block(), BlockAccess::Write)])?;
         // SAFETY: the region is alive until the stream has passed this use of it; from pageable memory the driver has copied
         // when the call returns.
         unsafe { ffi::copy_to_device(track.stream(), part.address(), source.as_ptr(), part.bytes()) }?;
@@ -130,7 +130,7 @@ fn pageable<'a>(
 pub(crate) fn download<T: Element>(
     device: &DeviceCtx,
     track: &Track,
-    source: Region<'_>,
+    source: BlockRegion<'_>,
     host: &mut [T],
     content: Content,
 ) -> Result<(), BackendError> {
@@ -159,8 +159,8 @@ struct Departed {
     at: u64,
 }
 
-fn depart(track: &Track, part: Region<'_>, piece: Piece) -> Result<Departed, BackendError> {
-    let admitted = track.admit("read", &[(part.block(), Access::Read)])?;
+fn depart(track: &Track, part: BlockRegion<'_>, piece: PinnedPiece) -> Result<Departed, BackendError> {
+    let admitted = track.admit("read", &[(part.block(), BlockAccess::Read)])?;
     let at = admitted.at;
     // SAFETY: the region is alive until the stream has passed this use of it, and the host does not touch the piece before
     // the event after the copy.
@@ -192,10 +192,10 @@ impl<T: Element> Arrivals<'_, T> {
     }
 
     /// Copies a part without pinned memory.
-    fn pageable(&mut self, part: Region<'_>) -> Result<(), BackendError> {
+    fn pageable(&mut self, part: BlockRegion<'_>) -> Result<(), BackendError> {
         let bytes = part.bytes() as usize;
         let mut staged = Zeroizing::new(vec![0u128; bytes.div_ceil(size_of::<u128>())]);
-        let admitted = self.track.admit("read", &[(part.block(), Access::Read)])?;
+        let admitted = self.track.admit("read", &[(part.block(), BlockAccess::Read)])?;
         // SAFETY: the region is alive; to pageable memory the driver has copied when the call returns.
         unsafe { ffi::copy_to_host(self.track.stream(), staged.as_mut_ptr().cast(), part.address(), part.bytes()) }?;
         drop(admitted);
@@ -213,8 +213,9 @@ impl<T: Element> Arrivals<'_, T> {
 }
 
 /// Copies a region of the device to another of the same length.
-pub(crate) fn copy(track: &Track, target: Region<'_>, source: Region<'_>) -> Result<(), BackendError> {
-    let _admitted = track.admit("copy", &[(source.block(), Access::Read), (target.block(), Access::Write)])?;
+pub(crate) fn copy(track: &Track, target: BlockRegion<'_>, source: BlockRegion<'_>) -> Result<(), BackendError> {
+    let _admitted =
+        track.admit("copy", &[(source.block(), BlockAccess::Read), (target.block(), BlockAccess::Write)])?;
     // SAFETY: both regions are alive until the stream has passed this use of them; a view that is written is exclusive, so
     // they do not overlap.
     unsafe { ffi::copy_on_device(track.stream(), target.address(), source.address(), target.bytes()) }?;
@@ -222,8 +223,8 @@ pub(crate) fn copy(track: &Track, target: Region<'_>, source: Region<'_>) -> Res
 }
 
 /// Fills a region with zero bytes.
-pub(crate) fn fill_zero(track: &Track, target: Region<'_>) -> Result<(), BackendError> {
-    let _admitted = track.admit("clear", &[(target.block(), Access::Write)])?;
+pub(crate) fn fill_zero(track: &Track, target: BlockRegion<'_>) -> Result<(), BackendError> {
+    let _admitted = track.admit("clear", &[(target.block(), BlockAccess::Write)])?;
     // SAFETY: the region is alive until the stream has passed this use of it.
     unsafe { ffi::fill_bytes(track.stream(), target.address(), 0, target.bytes()) }?;
     Ok(())
@@ -235,7 +236,7 @@ pub(super) fn acquire(
     track: &Track,
     bytes: usize,
     content: Content,
-) -> Result<Option<Piece>, Fault> {
+) -> Result<Option<PinnedPiece>, DriverFault> {
     let _relaxed = track.relax()?;
     device.pinned().acquire(bytes, content)
 }

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use crate::{
-    error::Fault,
-    ffi::{Events, Stream, Turn},
+    error::DriverFault,
+    ffi::{CudaStream, Events, Turn},
 };
 
 /// The access of a submission to a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum BlockAccess {
     Read,
     Write,
 }
@@ -27,13 +27,13 @@ pub(crate) struct Uses {
 
 #[derive(Debug)]
 struct Use {
-    stream: Arc<Stream>,
+    stream: Arc<CudaStream>,
     at: u64,
 }
 
 impl Uses {
     /// The uses of memory that `home` has just taken: other streams must not use it before.
-    pub(crate) fn born_on(home: &Arc<Stream>) -> Self {
+    pub(crate) fn born_on(home: &Arc<CudaStream>) -> Self {
         let at = home.issue(&home.context().turn());
         Self { write: Some(Use { stream: Arc::clone(home), at }), reads: Vec::new() }
     }
@@ -41,25 +41,25 @@ impl Uses {
     /// Orders number `at` of `stream` after the uses it must not overtake, and notes it.
     pub(crate) fn admit(
         &mut self,
-        stream: &Arc<Stream>,
+        stream: &Arc<CudaStream>,
         at: u64,
-        access: Access,
+        access: BlockAccess,
         events: &Events,
         turn: &Turn<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DriverFault> {
         if let Some(write) = &self.write {
             stream.order_after(&write.stream, write.at, events, turn)?;
         }
         let new = Use { stream: Arc::clone(stream), at };
         match access {
-            Access::Write => {
+            BlockAccess::Write => {
                 for read in &self.reads {
                     stream.order_after(&read.stream, read.at, events, turn)?;
                 }
                 self.reads.clear();
                 self.write = Some(new);
             }
-            Access::Read => {
+            BlockAccess::Read => {
                 // What comes after this read comes after those that it comes after; else every stream that ever read would be kept.
                 self.reads.retain(|read| !stream.is_after(&read.stream, read.at));
                 self.reads.push(new);
@@ -71,7 +71,7 @@ impl Uses {
     /// Orders later work of `home` after all uses.
     ///
     /// Waits on the host if that cannot be submitted. The caller holds no turn.
-    pub(crate) fn settle(&mut self, home: &Stream, events: &Events) -> Result<(), Fault> {
+    pub(crate) fn settle(&mut self, home: &CudaStream, events: &Events) -> Result<(), DriverFault> {
         for used in self.write.iter().chain(&self.reads) {
             let ordered = home.order_after(&used.stream, used.at, events, &home.context().turn());
             if ordered.is_err() {

@@ -11,8 +11,8 @@ use collective::Transport;
 
 use crate::{
     DeviceCtx,
-    error::Fault,
-    ffi::{Communicator, Event, NcclFault},
+    error::DriverFault,
+    ffi::{Communicator, CudaEvent, NcclFault},
     mem::{Leg, exchange},
     streams::track::Track,
     sync::lock,
@@ -32,23 +32,23 @@ const LOOKING: Duration = Duration::from_micros(200);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// State shared by the threads of a rank: the caller and the watcher.
-pub(super) struct Link<T> {
+pub(super) struct RankLink<T> {
     pub(super) transport: T,
     pub(super) device: Arc<DeviceCtx>,
-    state: Mutex<State>,
+    state: Mutex<LinkState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct LinkState {
     /// There until the group ends.
     comm: Option<Communicator>,
     /// After the last exchange that all ranks have submitted.
-    last: Option<Event>,
+    last: Option<CudaEvent>,
 }
 
-impl<T: Transport> Link<T> {
+impl<T: Transport> RankLink<T> {
     pub(super) fn new(transport: T, device: &Arc<DeviceCtx>, comm: Communicator) -> Self {
-        let state = Mutex::new(State { comm: Some(comm), last: None });
+        let state = Mutex::new(LinkState { comm: Some(comm), last: None });
         Self { transport, device: Arc::clone(device), state }
     }
 
@@ -71,7 +71,12 @@ impl<T: Transport> Link<T> {
     }
 
     /// Submits an exchange, and returns the event after it.
-    pub(super) fn submit(&self, track: &Track, op: &'static str, legs: &[Leg<'_>]) -> Result<Event, CollectiveError> {
+    pub(super) fn submit(
+        &self,
+        track: &Track,
+        op: &'static str,
+        legs: &[Leg<'_>],
+    ) -> Result<CudaEvent, CollectiveError> {
         let state = lock(&self.state);
         let Some(comm) = &state.comm else {
             let own = CollectiveError::GaveUp { rank: self.transport.rank() };
@@ -94,7 +99,7 @@ impl<T: Transport> Link<T> {
     }
 
     /// Notes that all ranks have submitted the exchange before `event`.
-    pub(super) fn confirm(&self, event: Event) {
+    pub(super) fn confirm(&self, event: CudaEvent) {
         if let Some(before) = lock(&self.state).last.replace(event) {
             self.device.events().give_back(before);
         }
@@ -105,7 +110,7 @@ impl<T: Transport> Link<T> {
         self.end_with(lock(&self.state), why);
     }
 
-    fn end_with(&self, mut state: MutexGuard<'_, State>, why: &CollectiveError) {
+    fn end_with(&self, mut state: MutexGuard<'_, LinkState>, why: &CollectiveError) {
         let Some(comm) = state.comm.take() else { return };
         if let Some(last) = state.last.take() {
             let runs_through = within_grace(|| last.is_complete().or_else(is_lost));
@@ -142,8 +147,8 @@ impl<T: Transport> Link<T> {
             let (Some(last), true) = (&state.last, state.comm.is_some()) else { return state.comm.is_some() };
             match last.is_complete() {
                 Ok(true) => return true,
-                Err(Fault::Lost(_)) => return false,
-                Ok(false) | Err(Fault::Refused { .. }) => {}
+                Err(DriverFault::Lost(_)) => return false,
+                Ok(false) | Err(DriverFault::Refused { .. }) => {}
             }
             drop(state);
             thread::sleep(LONGEST_SLEEP);
@@ -175,17 +180,17 @@ impl<T: Transport> Link<T> {
 }
 
 /// A device that is lost runs nothing any more.
-fn is_lost(fault: Fault) -> Result<bool, Fault> {
+fn is_lost(fault: DriverFault) -> Result<bool, DriverFault> {
     match fault {
-        Fault::Lost(_) => Ok(true),
-        Fault::Refused { .. } => Err(fault),
+        DriverFault::Lost(_) => Ok(true),
+        DriverFault::Refused { .. } => Err(fault),
     }
 }
 
 /// Asks until the answer is yes, for as long as there is grace.
 ///
 /// A question that is refused is asked again.
-fn within_grace(mut is_done: impl FnMut() -> Result<bool, Fault>) -> bool {
+fn within_grace(mut is_done: impl FnMut() -> Result<bool, DriverFault>) -> bool {
     let start = Instant::now();
     loop {
         if is_done().unwrap_or(false) {

@@ -10,7 +10,7 @@ use backend_api::{
 use collective::{Call, Local, Message, Sent, Staged, Transport};
 use cuda_loader::nccl;
 
-use super::{NcclError, link::Link, watch::Watch};
+use super::{NcclError, link::RankLink, watch::Watch};
 use crate::{
     CudaBuf, CudaMut, CudaQueue, CudaRef,
     ffi::{Communicator, NCCL_ID_WORDS},
@@ -26,7 +26,7 @@ use crate::{
 /// Calls return when all ranks have submitted their parts, but for [`barrier`](Collective::barrier)
 /// none waits for a device. Dropping it waits until its last exchange has run through.
 pub struct NcclRank<T: Transport + 'static> {
-    link: Arc<Link<T>>,
+    link: Arc<RankLink<T>>,
     /// There until it is dropped.
     watch: Option<Watch>,
     ranks: usize,
@@ -47,7 +47,7 @@ impl<T: Transport + 'static> NcclRank<T> {
         let comm = joined.inspect_err(|_| transport.fail(gave_up.clone()))?;
         let ranks = transport.ranks();
         let sent = Sent::new(transport.rank(), ranks);
-        let link = Arc::new(Link::new(transport, q.device(), comm));
+        let link = Arc::new(RankLink::new(transport, q.device(), comm));
         let watch = Watch::begin(&link).map_err(|error| {
             link.transport.fail(gave_up);
             CollectiveError::Transport(format!("the thread that watches NCCL did not start: {error}"))
@@ -59,7 +59,7 @@ impl<T: Transport + 'static> NcclRank<T> {
         let library = nccl::available()?;
         let (own, ranks) = (transport.rank(), transport.ranks());
         let context = q.device().context();
-        let made = |fault| Link::reason(transport, fault);
+        let made = |fault| RankLink::reason(transport, fault);
         let id = if own == 0 { Some(Communicator::unique_id(context, library).map_err(made)?) } else { None };
         let said = id.as_ref().map_or(&[][..], |id| &id[..]);
         let call = Call::new::<u32>("NCCL's unique id", vec![ranks]);
@@ -73,7 +73,7 @@ impl<T: Transport + 'static> NcclRank<T> {
             }
         };
         let comm = Communicator::join(context, library, &id, [own, ranks]).map_err(made)?;
-        if let Err(fault) = Link::wait(transport, &comm) {
+        if let Err(fault) = RankLink::wait(transport, &comm) {
             let why = made(fault);
             // Before the communicator is dropped: its end reaches the others through NCCL, and they look up the reason here.
             transport.fail(CollectiveError::GaveUp { rank: own });

@@ -9,7 +9,7 @@ use std::{
 
 use collective::Transport;
 
-use super::link::Link;
+use super::link::RankLink;
 use crate::sync::lock;
 
 /// How often it looks.
@@ -23,7 +23,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn begin<T: Transport + 'static>(link: &Arc<Link<T>>) -> io::Result<Self> {
+    pub(super) fn begin<T: Transport + 'static>(link: &Arc<RankLink<T>>) -> io::Result<Self> {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let (link, signal) = (Arc::clone(link), Arc::clone(&stop));
         let run = move || {

@@ -12,7 +12,7 @@ use core_types::{field::QM31, params::air::LogUpColumnsParams};
 use crate::checked::AirOps;
 use crate::{
     CudaQueue, ProgramKind, ProgramSource,
-    launch::air::{self, Program},
+    launch::air::{self, DeviceProgram},
 };
 
 /// Refuses more steps than a kernel counts.
@@ -32,7 +32,7 @@ impl AirOps for CudaQueue {
         let (instructions, masks) = (self.upload(op.instructions)?, self.upload(op.masks)?);
         let constants = self.upload(op.constants)?;
         let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
-        let program = Program { params: op.params, instructions, masks, constants };
+        let program = DeviceProgram { params: op.params, instructions, masks, constants };
         if program.is_narrow() {
             return air::columns(self, &op, &program, None);
         }
@@ -54,7 +54,7 @@ impl AirOps for CudaQueue {
         }
         let (instructions, constants) = (self.upload(instructions)?, self.upload(constants)?);
         let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
-        let program = Program { params: op.params, instructions, masks, constants };
+        let program = DeviceProgram { params: op.params, instructions, masks, constants };
         if program.is_narrow() {
             return air::evaluate(self, &op, &program, inverses.view(), None);
         }
@@ -75,7 +75,7 @@ impl AirOps for CudaQueue {
         }
         let (instructions, constants) = (self.upload(instructions)?, self.upload(constants)?);
         let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
-        let program = Program { params: op.params, instructions, masks, constants };
+        let program = DeviceProgram { params: op.params, instructions, masks, constants };
         if program.is_narrow() {
             return air::fractions(self, &op, &program, None);
         }

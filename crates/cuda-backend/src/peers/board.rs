@@ -9,9 +9,9 @@ use std::{
 };
 
 use crate::{
-    error::Fault,
-    ffi::{Event, Events, Stream},
-    mem::Block,
+    error::DriverFault,
+    ffi::{CudaEvent, CudaStream, Events},
+    mem::DeviceBlock,
     sync::lock,
 };
 
@@ -19,20 +19,20 @@ use crate::{
 ///
 /// Dropped when all that wait for it have been told to.
 #[derive(Debug)]
-pub(super) struct Point {
+pub(super) struct StreamPoint {
     /// There until the point is dropped.
-    event: Option<Event>,
+    event: Option<CudaEvent>,
     events: Arc<Events>,
 }
 
-impl Point {
+impl StreamPoint {
     /// The point after all work that `stream` holds now.
-    pub(super) fn after(stream: &Stream, events: &Arc<Events>) -> Result<Self, Fault> {
+    pub(super) fn after(stream: &CudaStream, events: &Arc<Events>) -> Result<Self, DriverFault> {
         Ok(Self { event: Some(events.record(stream)?), events: Arc::clone(events) })
     }
 
     /// Lets later work of `stream` run after this point.
-    pub(super) fn hold_back(&self, stream: &Stream) -> Result<(), Fault> {
+    pub(super) fn hold_back(&self, stream: &CudaStream) -> Result<(), DriverFault> {
         self.event.as_ref().map_or(Ok(()), |event| stream.wait_for(event))
     }
 
@@ -44,7 +44,7 @@ impl Point {
     }
 }
 
-impl Drop for Point {
+impl Drop for StreamPoint {
     fn drop(&mut self) {
         if let Some(event) = self.event.take() {
             self.events.give_back(event);
@@ -57,7 +57,7 @@ impl Drop for Point {
 /// It is `bytes` bytes at `address` of the rank's device.
 #[derive(Debug)]
 pub(super) struct Offer {
-    pub(super) ready: Point,
+    pub(super) ready: StreamPoint,
     pub(super) address: u64,
     pub(super) bytes: u64,
 }
@@ -66,17 +66,17 @@ pub(super) struct Offer {
 #[derive(Debug)]
 pub(super) struct Board {
     patience: Duration,
-    state: Mutex<State>,
+    state: Mutex<BoardState>,
     /// Signalled when a reader ends.
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct BoardState {
     /// Of each rank.
     offers: Vec<Option<Arc<Offer>>>,
     /// Behind the copies of each rank.
-    read: Vec<Option<Arc<Point>>>,
+    read: Vec<Option<Arc<StreamPoint>>>,
     /// Ranks that have offers of others in their hands.
     readers: usize,
     /// A rank failed, and whether its copies still run cannot be known.
@@ -88,12 +88,12 @@ impl Board {
     pub(super) fn new(ranks: usize, patience: Duration) -> Arc<Self> {
         let none = |_| None;
         let read = (0..ranks).map(|_| None).collect();
-        let state = State { offers: (0..ranks).map(none).collect(), read, readers: 0, in_doubt: false };
+        let state = BoardState { offers: (0..ranks).map(none).collect(), read, readers: 0, in_doubt: false };
         Arc::new(Self { patience, state: Mutex::new(state), changed: Condvar::new() })
     }
 
     /// Puts up what `rank` offers, which lies in `blocks`, until the value is dropped.
-    pub(super) fn offer(&self, rank: usize, offer: Offer, blocks: Vec<Arc<Block>>) -> Offered<'_> {
+    pub(super) fn offer(&self, rank: usize, offer: Offer, blocks: Vec<Arc<DeviceBlock>>) -> Offered<'_> {
         if let Some(own) = lock(&self.state).offers.get_mut(rank) {
             *own = Some(Arc::new(offer));
         }
@@ -101,21 +101,21 @@ impl Board {
     }
 
     /// All offers, for copies that are submitted to `streams`.
-    pub(super) fn read(&self, streams: Vec<Arc<Stream>>) -> Reading<'_> {
+    pub(super) fn read(&self, streams: Vec<Arc<CudaStream>>) -> Reading<'_> {
         let mut state = lock(&self.state);
         state.readers += 1;
         Reading { board: self, offers: state.offers.clone(), streams, is_settled: false }
     }
 
     /// Records the point after the copies of `rank`.
-    pub(super) fn has_read(&self, rank: usize, point: Point) {
+    pub(super) fn has_read(&self, rank: usize, point: StreamPoint) {
         if let Some(own) = lock(&self.state).read.get_mut(rank) {
             *own = Some(Arc::new(point));
         }
     }
 
     /// How far the ranks but `own` are with their copies.
-    pub(super) fn others_read(&self, own: usize) -> Vec<Arc<Point>> {
+    pub(super) fn others_read(&self, own: usize) -> Vec<Arc<StreamPoint>> {
         let state = lock(&self.state);
         let others = state.read.iter().enumerate().filter(|(rank, _)| *rank != own);
         others.filter_map(|(_, point)| point.clone()).collect()
@@ -150,21 +150,21 @@ impl Board {
 pub(super) struct Offered<'a> {
     board: &'a Board,
     rank: usize,
-    blocks: Vec<Arc<Block>>,
+    blocks: Vec<Arc<DeviceBlock>>,
     /// Points to wait for before the memory may be written again.
-    read: Vec<Arc<Point>>,
+    read: Vec<Arc<StreamPoint>>,
 }
 
 impl Offered<'_> {
     /// Notes how far others were when all had submitted their copies.
-    pub(super) fn is_read(&mut self, points: Vec<Arc<Point>>) {
+    pub(super) fn is_read(&mut self, points: Vec<Arc<StreamPoint>>) {
         self.read = points;
     }
 
     /// Orders later work of `stream` after the copies of others.
     ///
     /// The memory is used in the order of that stream.
-    pub(super) fn order(&mut self, stream: &Stream) -> Result<(), Fault> {
+    pub(super) fn order(&mut self, stream: &CudaStream) -> Result<(), DriverFault> {
         self.read.iter().try_for_each(|point| point.hold_back(stream))?;
         self.read.clear();
         Ok(())
@@ -186,7 +186,7 @@ pub(super) struct Reading<'a> {
     board: &'a Board,
     offers: Vec<Option<Arc<Offer>>>,
     /// Where the copies are submitted.
-    streams: Vec<Arc<Stream>>,
+    streams: Vec<Arc<CudaStream>>,
     /// All ranks know how far this one is.
     is_settled: bool,
 }

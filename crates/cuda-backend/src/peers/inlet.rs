@@ -7,15 +7,15 @@ use backend_api::BackendError;
 use super::{Link, Route, board::Offer};
 use crate::{
     CudaQueue,
-    error::Fault,
-    ffi::{Context, Stream},
-    mem::{Courier, Region, copy_between, copy_through_host, copy_within},
+    error::DriverFault,
+    ffi::{CudaContext, CudaStream},
+    mem::{BlockRegion, Courier, copy_between, copy_through_host, copy_within},
 };
 
 /// The way in from one rank to another.
 #[derive(Debug)]
 pub(super) struct Inlet {
-    owner: Arc<Context>,
+    owner: Arc<CudaContext>,
     way: Way,
 }
 
@@ -28,7 +28,7 @@ enum Way {
 
 impl Inlet {
     /// The way from `owner` along the route of `link`.
-    pub(super) fn new(owner: &CudaQueue, link: &Link) -> Result<Self, Fault> {
+    pub(super) fn new(owner: &CudaQueue, link: &Link) -> Result<Self, DriverFault> {
         let way = match link.route {
             Route::Device => Way::Device,
             Route::Peer => Way::Peer,
@@ -43,7 +43,7 @@ impl Inlet {
     }
 
     /// The courier's stream that the copies use besides the reader's, if there is one.
-    pub(super) fn stream(&self) -> Option<&Arc<Stream>> {
+    pub(super) fn stream(&self) -> Option<&Arc<CudaStream>> {
         match &self.way {
             Way::Device | Way::Peer => None,
             Way::Host(courier) => Some(courier.stream()),
@@ -62,7 +62,7 @@ impl Inlet {
         q: &CudaQueue,
         offer: &Offer,
         start: u64,
-        target: Region<'_>,
+        target: BlockRegion<'_>,
     ) -> Result<(), BackendError> {
         let (device, track, source) = (q.device(), q.track(), offer.address + start);
         let end = start.saturating_add(target.bytes());

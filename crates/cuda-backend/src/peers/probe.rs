@@ -7,12 +7,12 @@ use backend_api::{BackendError, Buffer as _, Queue as _, Timed as _};
 
 use super::{
     Detour, Link, Route,
-    board::{Offer, Point},
+    board::{Offer, StreamPoint},
     inlet::Inlet,
 };
 use crate::{
     CudaBuf, CudaQueue,
-    error::Fault,
+    error::DriverFault,
     ffi::{self, PeerFacts},
 };
 
@@ -144,14 +144,14 @@ impl Refusal {
     }
 }
 
-impl From<Fault> for Refusal {
-    fn from(fault: Fault) -> Self {
+impl From<DriverFault> for Refusal {
+    fn from(fault: DriverFault) -> Self {
         Self::of(fault.into())
     }
 }
 
 /// Gives `reader` access to memory of `owner`.
-fn reach(owner: &CudaQueue, reader: &CudaQueue, facts: Result<PeerFacts, Fault>) -> Result<(), Refusal> {
+fn reach(owner: &CudaQueue, reader: &CudaQueue, facts: Result<PeerFacts, DriverFault>) -> Result<(), Refusal> {
     if !facts?.can_access {
         return Err(Refusal::Detour(Detour::NoAccess));
     }
@@ -162,7 +162,7 @@ fn reach(owner: &CudaQueue, reader: &CudaQueue, facts: Result<PeerFacts, Fault>)
 /// Gives `reader` access to the pool of `owner`.
 ///
 /// Stored links into `owner` may be outdated, so they are dropped.
-fn open_pool(owner: &CudaQueue, reader: &CudaQueue) -> Result<(), Fault> {
+fn open_pool(owner: &CudaQueue, reader: &CudaQueue) -> Result<(), DriverFault> {
     owner.device().links().clear();
     owner.device().pool().allow(reader.device().context().ordinal())
 }
@@ -217,7 +217,7 @@ fn carry(
     owner.finish()?;
     let (from, to) = (source.view().region(), target.view_mut().region());
     let Some((from, to)) = from.zip(to) else { return Ok(0) };
-    let ready = Point::after(owner.track().stream(), owner.device().events())?;
+    let ready = StreamPoint::after(owner.track().stream(), owner.device().events())?;
     let offer = Offer { ready, address: from.address(), bytes: from.bytes() };
     let submit = || {
         let begin = reader.mark()?;

@@ -10,13 +10,13 @@ use collective::{Call, Local, Message, Sent, Staged, Transport as _};
 
 use super::{
     Link,
-    board::{Board, Offer, Point},
+    board::{Board, Offer, StreamPoint},
     inlet::Inlet,
     probe,
 };
 use crate::{
     CudaBuf, CudaMut, CudaQueue, CudaRef, DeviceCtx,
-    mem::{Access, Block, Region},
+    mem::{BlockAccess, BlockRegion, DeviceBlock},
 };
 
 /// The place of a [`CudaQueue`] in a group of ranks of this process.
@@ -37,14 +37,14 @@ pub struct PeerRank {
 }
 
 /// What one call is about for one rank.
-struct Exchange<'a> {
+struct RankExchange<'a> {
     call: Call,
     /// Its own blocks that take part.
-    blocks: Vec<(&'a Arc<Block>, Access)>,
+    blocks: Vec<(&'a Arc<DeviceBlock>, BlockAccess)>,
     /// What others may read.
-    offered: Option<Region<'a>>,
+    offered: Option<BlockRegion<'a>>,
     /// Its reads: the rank, the first byte in the rank's offer, and the target.
-    parts: Vec<(usize, u64, Region<'a>)>,
+    parts: Vec<(usize, u64, BlockRegion<'a>)>,
 }
 
 impl PeerRank {
@@ -130,14 +130,14 @@ impl PeerRank {
         q.track().permit_waiting(op)
     }
 
-    fn exchange(&self, q: &CudaQueue, exchange: &Exchange<'_>) -> Result<(), CollectiveError> {
-        let Exchange { call, blocks, offered, parts } = exchange;
+    fn exchange(&self, q: &CudaQueue, exchange: &RankExchange<'_>) -> Result<(), CollectiveError> {
+        let RankExchange { call, blocks, offered, parts } = exchange;
         let (track, own) = (q.track(), self.transport.rank());
         let (stream, events) = (track.stream(), self.device.events());
         // Behind whatever wrote what others read, and whatever used what they bring.
         let ready = || {
             let _admitted = track.admit(call.name, blocks)?;
-            Ok::<_, BackendError>(Point::after(stream, events)?)
+            Ok::<_, BackendError>(StreamPoint::after(stream, events)?)
         };
         let (address, bytes) = offered.map_or((0, 0), |region| (region.address(), region.bytes()));
         let offer = Offer { ready: self.or_end(ready())?, address, bytes };
@@ -155,7 +155,7 @@ impl PeerRank {
             };
             self.or_end_with(rank, self.inlets[rank].bring(q, offer, start, target))?;
         }
-        self.board.has_read(own, self.or_end(Point::after(stream, events))?);
+        self.board.has_read(own, self.or_end(StreamPoint::after(stream, events))?);
         self.meet(call)?;
         reading.settle();
         if bytes == 0 {
@@ -204,9 +204,9 @@ impl Collective<CudaQueue> for PeerRank {
         self.or_end(regions.iter().flatten().try_for_each(|region| q.own("all_gather", *region)))?;
         let others = regions.iter().enumerate().filter(|(rank, _)| *rank != own);
         let parts = others.filter_map(|(rank, region)| Some((rank, 0, (*region)?))).collect();
-        let exchange = Exchange {
+        let exchange = RankExchange {
             call,
-            blocks: buffer.view().region().map(|region| (region.block(), Access::Write)).into_iter().collect(),
+            blocks: buffer.view().region().map(|region| (region.block(), BlockAccess::Write)).into_iter().collect(),
             offered: regions[own],
             parts,
         };
@@ -232,9 +232,9 @@ impl Collective<CudaQueue> for PeerRank {
         let others = (0..ranks).filter(|&rank| rank != own);
         let start = |rank: usize| rank as u64 * bytes;
         let parts = others.filter_map(|rank| Some((rank, start(own), target?.part(start(rank), bytes))));
-        let read = src.region().map(|region| (region.block(), Access::Read));
-        let written = target.map(|region| (region.block(), Access::Write));
-        let exchange = Exchange {
+        let read = src.region().map(|region| (region.block(), BlockAccess::Read));
+        let written = target.map(|region| (region.block(), BlockAccess::Write));
+        let exchange = RankExchange {
             call,
             blocks: read.into_iter().chain(written).collect(),
             offered: src.region(),
@@ -258,8 +258,8 @@ impl Collective<CudaQueue> for PeerRank {
         let region = self.or_end(buffer.view().slice(range))?.region();
         self.or_end(region.map_or(Ok(()), |region| q.own("broadcast", region)))?;
         let is_root = own == root;
-        let access = if is_root { Access::Read } else { Access::Write };
-        let exchange = Exchange {
+        let access = if is_root { BlockAccess::Read } else { BlockAccess::Write };
+        let exchange = RankExchange {
             call,
             blocks: region.map(|region| (region.block(), access)).into_iter().collect(),
             offered: region.filter(|_| is_root),

@@ -4,18 +4,18 @@ use core::fmt::{self, Display, Write as _};
 
 /// A word of 32 bits: a register, or known while the text is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum PtxWord {
     /// A register.
     Register(u32),
     /// A known value.
     Known(u32),
 }
 
-impl Word {
+impl PtxWord {
     pub(super) const ZERO: Self = Self::Known(0);
 }
 
-impl Display for Word {
+impl Display for PtxWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Register(number) => write!(f, "%r{number}"),
@@ -75,9 +75,9 @@ impl Assembly {
     }
 
     /// An instruction whose result is a word.
-    pub(super) fn word(&mut self, opcode: &str, operands: &[&dyn Display]) -> Word {
+    pub(super) fn word(&mut self, opcode: &str, operands: &[&dyn Display]) -> PtxWord {
         self.words += 1;
-        let target = Word::Register(self.words);
+        let target = PtxWord::Register(self.words);
         self.instruction(opcode, &target, operands);
         target
     }
@@ -99,8 +99,8 @@ impl Assembly {
     }
 
     /// Loads four words that nothing writes, from a multiple of 16 bytes.
-    pub(super) fn load_four(&mut self, address: Address) -> [Word; 4] {
-        let words = [1, 2, 3, 4].map(|k| Word::Register(self.words + k));
+    pub(super) fn load_four(&mut self, address: Address) -> [PtxWord; 4] {
+        let words = [1, 2, 3, 4].map(|k| PtxWord::Register(self.words + k));
         self.words += 4;
         let [a, b, c, d] = words;
         self.line(format_args!("ld.global.nc.v4.b32 {{{a}, {b}, {c}, {d}}}, {address}"));

@@ -4,45 +4,45 @@ use std::collections::BTreeMap;
 
 use core_types::params::air::MaskAt;
 
-use super::assembly::{Address, Assembly, Wide, Word};
+use super::assembly::{Address, Assembly, PtxWord, Wide};
 
 /// The position of a thread in its launch, and the addresses of its neighbours.
 ///
 /// The arithmetic matches `core_types::air::neighbour`.
 #[derive(Debug)]
-pub(super) struct Columns {
+pub(super) struct ColumnReader {
     /// The position.
-    pub(super) position: Word,
+    pub(super) position: PtxWord,
     /// Positions.
-    pub(super) size: Word,
-    pub(super) log_rows: Word,
-    pub(super) log_size: Word,
+    pub(super) size: PtxWord,
+    pub(super) log_rows: PtxWord,
+    pub(super) log_size: PtxWord,
     /// Where the columns are.
     pub(super) values: Wide,
     /// Where the list of masks is.
     pub(super) masks: Wide,
     /// Values common to all neighbours, computed with the first one.
-    pub(super) row: Option<Row>,
+    pub(super) row: Option<PositionRow>,
     /// The place that an offset leads to in a column that began where the buffer does.
     pub(super) places: BTreeMap<i32, Wide>,
 }
 
 /// The row at a position.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Row {
-    row: Word,
+pub(super) struct PositionRow {
+    row: PtxWord,
     /// By how many bits words are shifted that were reversed.
-    unused_bits: Word,
+    unused_bits: PtxWord,
     /// Log of the steps from one row of the trace to the next.
-    log_step: Word,
+    log_step: PtxWord,
 }
 
 /// About how many instructions find the row at an offset.
 pub(super) const OFFSET_COST: usize = 13;
 
-impl Columns {
+impl ColumnReader {
     /// The word that mask `number` reads.
-    pub(super) fn read(&mut self, a: &mut Assembly, number: u16, offset: i32) -> Word {
+    pub(super) fn read(&mut self, a: &mut Assembly, number: u16, offset: i32) -> PtxWord {
         let place = match self.places.get(&offset) {
             Some(&place) => place,
             None => {
@@ -59,7 +59,7 @@ impl Columns {
         a.word("ld.global.nc.b32", &[&Address(place, 0)])
     }
 
-    fn row(&mut self, a: &mut Assembly) -> Row {
+    fn row(&mut self, a: &mut Assembly) -> PositionRow {
         if let Some(row) = self.row {
             return row;
         }
@@ -73,14 +73,14 @@ impl Columns {
         let odd = a.word("add.s32", &[&from_end, &-1]);
         let row = a.word("selp.b32", &[&even, &odd, &is_even]);
         let log_step = a.word("sub.s32", &[&self.log_size, &self.log_rows]);
-        let row = Row { row, unused_bits, log_step };
+        let row = PositionRow { row, unused_bits, log_step };
         self.row = Some(row);
         row
     }
 
     /// The position `offset` rows away.
-    fn neighbour(&mut self, a: &mut Assembly, offset: i32) -> Word {
-        let Row { row, unused_bits, log_step } = self.row(a);
+    fn neighbour(&mut self, a: &mut Assembly, offset: i32) -> PtxWord {
+        let PositionRow { row, unused_bits, log_step } = self.row(a);
         let offset = a.word("mov.b32", &[&offset]);
         let steps = a.word("shl.b32", &[&offset, &log_step]);
         let row = a.word("add.s32", &[&row, &steps]);
@@ -96,7 +96,7 @@ impl Columns {
 }
 
 /// The bits of a word in reverse order, without those that positions do not have.
-fn reversed(a: &mut Assembly, word: Word, unused_bits: Word) -> Word {
+fn reversed(a: &mut Assembly, word: PtxWord, unused_bits: PtxWord) -> PtxWord {
     let reversed = a.word("brev.b32", &[&word]);
     a.word("shr.u32", &[&reversed, &unused_bits])
 }

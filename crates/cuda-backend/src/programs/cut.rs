@@ -10,21 +10,21 @@ use super::{columns::OFFSET_COST, steps::cost};
 ///
 /// There is one register, or four for the secure field.
 #[derive(Clone, Copy)]
-struct Registers {
+struct RegisterRange {
     first: u16,
     count: u16,
 }
 
-const fn base(first: u16) -> Option<Registers> {
-    Some(Registers { first, count: 1 })
+const fn base(first: u16) -> Option<RegisterRange> {
+    Some(RegisterRange { first, count: 1 })
 }
 
-const fn secure(first: u16) -> Option<Registers> {
-    Some(Registers { first, count: 4 })
+const fn secure(first: u16) -> Option<RegisterRange> {
+    Some(RegisterRange { first, count: 4 })
 }
 
 /// The registers that a step writes and reads.
-fn registers(step: Instruction) -> (Option<Registers>, [Option<Registers>; 2]) {
+fn registers(step: Instruction) -> (Option<RegisterRange>, [Option<RegisterRange>; 2]) {
     let Instruction { opcode, target, left, right } = step;
     let Some(opcode) = Opcode::ALL.get(usize::from(opcode)) else { return (None, [None; 2]) };
     match opcode {
@@ -49,18 +49,18 @@ impl Wanted {
         Self(vec![false; usize::from(u16::MAX) + 1])
     }
 
-    fn each(&mut self, registers: Registers) -> &mut [bool] {
+    fn each(&mut self, registers: RegisterRange) -> &mut [bool] {
         let first = usize::from(registers.first);
         let end = (first + usize::from(registers.count)).min(self.0.len());
         &mut self.0[first..end]
     }
 
-    fn add(&mut self, registers: Registers) {
+    fn add(&mut self, registers: RegisterRange) {
         self.each(registers).fill(true);
     }
 
     /// Whether any of them was wanted; none is any more.
-    fn take(&mut self, registers: Registers) -> bool {
+    fn take(&mut self, registers: RegisterRange) -> bool {
         let wanted = self.each(registers);
         let any = wanted.contains(&true);
         wanted.fill(false);
@@ -175,7 +175,8 @@ mod tests {
     fn registers_of_each_step_are_those_that_it_is_described_by() {
         let of = |opcode: Opcode| {
             let (target, operands) = registers(step(opcode, 1, 2, 3));
-            let shown = |registers: Option<Registers>| registers.map(|Registers { first, count }| (first, count));
+            let shown =
+                |registers: Option<RegisterRange>| registers.map(|RegisterRange { first, count }| (first, count));
             (shown(target), operands.map(shown))
         };
         assert_eq!(of(Opcode::MulExtBase), (Some((1, 4)), [Some((2, 4)), Some((3, 1))]));

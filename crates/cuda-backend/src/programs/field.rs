@@ -2,7 +2,7 @@
 
 use core_types::field::{M31, P};
 
-use super::assembly::{Assembly, Wide, Word};
+use super::assembly::{Assembly, PtxWord, Wide};
 
 /// The modulus as an operand of 64 bits.
 const P_WIDE: u64 = P as u64;
@@ -23,10 +23,10 @@ fn known(word: u32) -> M31 {
 /// An element of the base field.
 impl Assembly {
     /// `left + right`.
-    pub(super) fn add(&mut self, left: Word, right: Word) -> Word {
+    pub(super) fn add(&mut self, left: PtxWord, right: PtxWord) -> PtxWord {
         match (left, right) {
-            (Word::Known(a), Word::Known(b)) => Word::Known((known(a) + known(b)).word()),
-            (Word::Known(0), other) | (other, Word::Known(0)) => other,
+            (PtxWord::Known(a), PtxWord::Known(b)) => PtxWord::Known((known(a) + known(b)).word()),
+            (PtxWord::Known(0), other) | (other, PtxWord::Known(0)) => other,
             _ => {
                 let (left, right) = register_first(left, right);
                 let sum = self.word("add.s32", &[&left, &right]);
@@ -36,10 +36,10 @@ impl Assembly {
     }
 
     /// `left - right`.
-    pub(super) fn sub(&mut self, left: Word, right: Word) -> Word {
+    pub(super) fn sub(&mut self, left: PtxWord, right: PtxWord) -> PtxWord {
         match (left, right) {
-            (Word::Known(a), Word::Known(b)) => Word::Known((known(a) - known(b)).word()),
-            (_, Word::Known(0)) => left,
+            (PtxWord::Known(a), PtxWord::Known(b)) => PtxWord::Known((known(a) - known(b)).word()),
+            (_, PtxWord::Known(0)) => left,
             _ => {
                 let difference = self.word("sub.s32", &[&left, &right]);
                 let raised = self.word("add.s32", &[&difference, &P]);
@@ -49,11 +49,11 @@ impl Assembly {
     }
 
     /// `left * right`.
-    pub(super) fn mul(&mut self, left: Word, right: Word) -> Word {
+    pub(super) fn mul(&mut self, left: PtxWord, right: PtxWord) -> PtxWord {
         match (left, right) {
-            (Word::Known(a), Word::Known(b)) => Word::Known((known(a) * known(b)).word()),
-            (Word::Known(0), _) | (_, Word::Known(0)) => Word::ZERO,
-            (Word::Known(1), other) | (other, Word::Known(1)) => other,
+            (PtxWord::Known(a), PtxWord::Known(b)) => PtxWord::Known((known(a) * known(b)).word()),
+            (PtxWord::Known(0), _) | (_, PtxWord::Known(0)) => PtxWord::ZERO,
+            (PtxWord::Known(1), other) | (other, PtxWord::Known(1)) => other,
             _ => {
                 let product = self.sum_of_products(None, &[(left, right)]);
                 let sum = self.halves(product);
@@ -63,13 +63,13 @@ impl Assembly {
     }
 
     /// A word below `2 P`, modulo `P`.
-    fn reduced_once(&mut self, word: Word) -> Word {
+    fn reduced_once(&mut self, word: PtxWord) -> PtxWord {
         let lowered = self.word("add.s32", &[&word, &-(P as i32)]);
         self.word("min.u32", &[&word, &lowered])
     }
 
     /// The sum of the lowest 31 bits and the 32 above them.
-    fn halves(&mut self, wide: Wide) -> Word {
+    fn halves(&mut self, wide: Wide) -> PtxWord {
         let low = self.word("cvt.u32.u64", &[&wide]);
         let low = self.word("and.b32", &[&low, &P]);
         let high = self.wide("shr.u64", &[&wide, &31]);
@@ -85,28 +85,28 @@ impl Assembly {
     }
 
     /// A word of at most `P + 5` that is the same modulo `P`.
-    pub(super) fn nearly_reduced(&mut self, wide: Wide) -> Word {
+    pub(super) fn nearly_reduced(&mut self, wide: Wide) -> PtxWord {
         let once = self.folded(wide);
         self.halves(once)
     }
 
     /// A number modulo `P`.
-    pub(super) fn reduced(&mut self, wide: Wide) -> Word {
+    pub(super) fn reduced(&mut self, wide: Wide) -> PtxWord {
         let word = self.nearly_reduced(wide);
         self.reduced_once(word)
     }
 
     /// `start` and the products of pairs, added up as they are. Their sum has 64 bits.
-    pub(super) fn sum_of_products(&mut self, start: Option<Wide>, pairs: &[(Word, Word)]) -> Wide {
+    pub(super) fn sum_of_products(&mut self, start: Option<Wide>, pairs: &[(PtxWord, PtxWord)]) -> Wide {
         let mut sum = start;
         for &(left, right) in pairs {
-            if left == Word::ZERO || right == Word::ZERO {
+            if left == PtxWord::ZERO || right == PtxWord::ZERO {
                 continue;
             }
             let (left, right) = register_first(left, right);
             let left = match left {
-                Word::Register(_) => left,
-                Word::Known(_) => self.word("mov.b32", &[&left]),
+                PtxWord::Register(_) => left,
+                PtxWord::Known(_) => self.word("mov.b32", &[&left]),
             };
             sum = Some(match sum {
                 None => self.wide("mul.wide.u32", &[&left, &right]),
@@ -117,17 +117,17 @@ impl Assembly {
     }
 
     /// `P - word`.
-    fn complement(&mut self, word: Word) -> Word {
+    fn complement(&mut self, word: PtxWord) -> PtxWord {
         match word {
-            Word::Known(word) => Word::Known(P - word),
-            Word::Register(_) => self.word("sub.s32", &[&P, &word]),
+            PtxWord::Known(word) => PtxWord::Known(P - word),
+            PtxWord::Register(_) => self.word("sub.s32", &[&P, &word]),
         }
     }
 }
 
 /// With a register first if there is one: an instruction has room for one number.
-fn register_first(left: Word, right: Word) -> (Word, Word) {
-    if matches!(left, Word::Known(_)) { (right, left) } else { (left, right) }
+fn register_first(left: PtxWord, right: PtxWord) -> (PtxWord, PtxWord) {
+    if matches!(left, PtxWord::Known(_)) { (right, left) } else { (left, right) }
 }
 
 /// An element of the secure field, by its coordinates.
@@ -138,8 +138,8 @@ impl Assembly {
     pub(super) fn add_secure_product(
         &mut self,
         start: [Option<Wide>; 4],
-        [x0, x1, x2, x3]: [Word; 4],
-        [y0, y1, y2, y3]: [Word; 4],
+        [x0, x1, x2, x3]: [PtxWord; 4],
+        [y0, y1, y2, y3]: [PtxWord; 4],
     ) -> [Wide; 4] {
         let (not_y1, not_y3) = (self.complement(y1), self.complement(y3));
         // The product of the u parts, p0 + p1 i, enters times 2 + i: 2 p0 - p1 and p0 + 2 p1.
@@ -148,7 +148,7 @@ impl Assembly {
         let p1 = self.sum_of_products(None, &[(x2, y3), (x3, y2)]);
         let p1 = self.nearly_reduced(p1);
         let not_p1 = self.word("sub.s32", &[&(2 * P).cast_signed(), &p1]);
-        let [one, two] = [Word::Known(1), Word::Known(2)];
+        let [one, two] = [PtxWord::Known(1), PtxWord::Known(2)];
         [
             self.sum_of_products(start[0], &[(x0, y0), (x1, not_y1), (p0, two), (not_p1, one)]),
             self.sum_of_products(start[1], &[(x0, y1), (x1, y0), (p0, one), (p1, two)]),
@@ -158,7 +158,7 @@ impl Assembly {
     }
 
     /// `x y`.
-    pub(super) fn mul_secure(&mut self, x: [Word; 4], y: [Word; 4]) -> [Word; 4] {
+    pub(super) fn mul_secure(&mut self, x: [PtxWord; 4], y: [PtxWord; 4]) -> [PtxWord; 4] {
         self.add_secure_product([None; 4], x, y).map(|wide| self.reduced(wide))
     }
 }

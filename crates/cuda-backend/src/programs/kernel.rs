@@ -10,10 +10,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     ProgramKind, ProgramSource, THREADS,
-    assembly::{Address, Assembly, Wide, Word},
-    columns::Columns,
-    outputs::{Planes, Sum},
-    steps::{Sink, Steps},
+    assembly::{Address, Assembly, PtxWord, Wide},
+    columns::ColumnReader,
+    outputs::{OutputSum, Planes},
+    steps::{OutputSink, StepTranslator},
 };
 use crate::ModuleText;
 
@@ -117,7 +117,8 @@ fn body(source: &ProgramSource<'_>) -> String {
         a.wide("cvta.to.global.u64", &[&address])
     };
     let (masks, values, challenges) = (address("masks"), address("values"), address("challenges"));
-    let columns = Columns { position, size, log_rows, log_size, values, masks, row: None, places: BTreeMap::new() };
+    let columns =
+        ColumnReader { position, size, log_rows, log_size, values, masks, row: None, places: BTreeMap::new() };
     let inverses = match source.kind {
         ProgramKind::Evaluate => Some((address("vanishing_inverses"), address("powers"))),
         ProgramKind::Fractions => None,
@@ -125,13 +126,19 @@ fn body(source: &ProgramSource<'_>) -> String {
     let first = address(if inverses.is_some() { "sums" } else { "fractions" });
     let place = a.wide("mad.wide.u32", &[&position, &4, &first]);
     let sink = match inverses {
-        Some((_, powers)) => Sink::Sum(Sum::new(powers)),
-        None => Sink::Planes(Planes { place, plane: size }),
+        Some((_, powers)) => OutputSink::Sum(OutputSum::new(powers)),
+        None => OutputSink::Planes(Planes { place, plane: size }),
     };
-    let mut steps =
-        Steps { masks: source.masks, constants: source.constants, columns, challenges, sink, registers: Vec::new() };
+    let mut steps = StepTranslator {
+        masks: source.masks,
+        constants: source.constants,
+        columns,
+        challenges,
+        sink,
+        registers: Vec::new(),
+    };
     source.instructions.iter().for_each(|&step| steps.step(&mut a, step));
-    if let (Sink::Sum(sum), Some((inverses, _))) = (steps.sink, inverses) {
+    if let (OutputSink::Sum(sum), Some((inverses, _))) = (steps.sink, inverses) {
         let factor = inverse(&mut a, inverses, position, log_rows);
         sum.finish(&mut a, place, size, factor);
     }
@@ -141,7 +148,7 @@ fn body(source: &ProgramSource<'_>) -> String {
 }
 
 /// The inverse of the vanishing polynomial at a position.
-fn inverse(a: &mut Assembly, inverses: Wide, position: Word, log_rows: Word) -> Word {
+fn inverse(a: &mut Assembly, inverses: Wide, position: PtxWord, log_rows: PtxWord) -> PtxWord {
     let number = a.word("shr.u32", &[&position, &log_rows]);
     let place = a.wide("mad.wide.u32", &[&number, &4, &inverses]);
     a.word("ld.global.nc.b32", &[&Address(place, 0)])

@@ -6,9 +6,9 @@ use core_types::{
 };
 
 use super::{
-    assembly::{Address, Assembly, Wide, Word},
-    columns::Columns,
-    outputs::{Planes, SECURE_BYTES, Sum},
+    assembly::{Address, Assembly, PtxWord, Wide},
+    columns::ColumnReader,
+    outputs::{OutputSum, Planes, SECURE_BYTES},
 };
 
 /// Estimated instructions of a step. Outputs are counted with the cost of a sum.
@@ -30,43 +30,43 @@ pub(super) fn cost(opcode: u16) -> usize {
 
 /// Where outputs go.
 #[derive(Debug)]
-pub(super) enum Sink {
+pub(super) enum OutputSink {
     /// Into a sum.
-    Sum(Sum),
+    Sum(OutputSum),
     /// Into memory.
     Planes(Planes),
 }
 
 /// What steps read, and where their results are.
 #[derive(Debug)]
-pub(super) struct Steps<'a> {
+pub(super) struct StepTranslator<'a> {
     pub(super) masks: &'a [MaskAt],
     pub(super) constants: &'a [M31],
-    pub(super) columns: Columns,
+    pub(super) columns: ColumnReader,
     pub(super) challenges: Wide,
-    pub(super) sink: Sink,
+    pub(super) sink: OutputSink,
     /// What registers of the program hold; those that no step has set hold zero.
-    pub(super) registers: Vec<Word>,
+    pub(super) registers: Vec<PtxWord>,
 }
 
-impl Steps<'_> {
-    fn get(&self, register: u16) -> Word {
-        self.registers.get(usize::from(register)).copied().unwrap_or(Word::ZERO)
+impl StepTranslator<'_> {
+    fn get(&self, register: u16) -> PtxWord {
+        self.registers.get(usize::from(register)).copied().unwrap_or(PtxWord::ZERO)
     }
 
-    fn set(&mut self, register: u16, word: Word) {
+    fn set(&mut self, register: u16, word: PtxWord) {
         let at = usize::from(register);
         if self.registers.len() <= at {
-            self.registers.resize(at + 1, Word::ZERO);
+            self.registers.resize(at + 1, PtxWord::ZERO);
         }
         self.registers[at] = word;
     }
 
-    fn secure(&self, first: u16) -> [Word; 4] {
+    fn secure(&self, first: u16) -> [PtxWord; 4] {
         [0, 1, 2, 3].map(|k| self.get(first.saturating_add(k)))
     }
 
-    fn set_secure(&mut self, first: u16, words: [Word; 4]) {
+    fn set_secure(&mut self, first: u16, words: [PtxWord; 4]) {
         (0..).zip(words).for_each(|(k, word)| self.set(first.saturating_add(k), word));
     }
 
@@ -82,7 +82,7 @@ impl Steps<'_> {
             }
             Opcode::Constant => {
                 let constant = self.constants.get(usize::from(left)).copied().unwrap_or(M31::ZERO);
-                self.set(target, Word::Known(constant.word()));
+                self.set(target, PtxWord::Known(constant.word()));
             }
             Opcode::Challenge => {
                 let words = a.load_four(Address(self.challenges, SECURE_BYTES * u32::from(left)));
@@ -98,7 +98,7 @@ impl Steps<'_> {
                 self.set(target, word);
             }
             Opcode::Neg => {
-                let word = a.sub(Word::ZERO, self.get(left));
+                let word = a.sub(PtxWord::ZERO, self.get(left));
                 self.set(target, word);
             }
             Opcode::AddExt | Opcode::SubExt => {
@@ -114,7 +114,7 @@ impl Steps<'_> {
                 self.set_secure(target, words);
             }
             Opcode::NegExt => {
-                let words = self.secure(left).map(|word| a.sub(Word::ZERO, word));
+                let words = self.secure(left).map(|word| a.sub(PtxWord::ZERO, word));
                 self.set_secure(target, words);
             }
             Opcode::AddExtBase | Opcode::SubExtBase => {
@@ -130,22 +130,24 @@ impl Steps<'_> {
                 let words = self.secure(left).map(|word| a.mul(word, right));
                 self.set_secure(target, words);
             }
-            Opcode::Lift => self.set_secure(target, [self.get(left), Word::ZERO, Word::ZERO, Word::ZERO]),
+            Opcode::Lift => self.set_secure(target, [self.get(left), PtxWord::ZERO, PtxWord::ZERO, PtxWord::ZERO]),
             Opcode::Copy => self.set(target, self.get(left)),
             // Steps of traces, which no constraint has.
             Opcode::Bits | Opcode::Xor => {}
             Opcode::Out => {
                 let word = self.get(left);
                 match &mut self.sink {
-                    Sink::Sum(sum) => sum.base(a, target, word),
-                    Sink::Planes(planes) => planes.write(a, target, [word, Word::ZERO, Word::ZERO, Word::ZERO]),
+                    OutputSink::Sum(sum) => sum.base(a, target, word),
+                    OutputSink::Planes(planes) => {
+                        planes.write(a, target, [word, PtxWord::ZERO, PtxWord::ZERO, PtxWord::ZERO])
+                    }
                 }
             }
             Opcode::OutExt => {
                 let words = self.secure(left);
                 match &mut self.sink {
-                    Sink::Sum(sum) => sum.secure(a, target, words),
-                    Sink::Planes(planes) => planes.write(a, target, words),
+                    OutputSink::Sum(sum) => sum.secure(a, target, words),
+                    OutputSink::Planes(planes) => planes.write(a, target, words),
                 }
             }
         }

@@ -4,8 +4,8 @@ use core::fmt;
 use std::sync::{Arc, Mutex};
 
 use crate::{
-    ffi::{Executable, Stream},
-    mem::Piece,
+    ffi::{CudaStream, Executable},
+    mem::PinnedPiece,
     streams::recording::Used,
     sync::lock,
 };
@@ -16,7 +16,7 @@ pub struct CudaGraph {
     used: Used,
     kernels: Vec<Arc<str>>,
     nodes: usize,
-    streams: Mutex<Vec<Arc<Stream>>>,
+    streams: Mutex<Vec<Arc<CudaStream>>>,
 }
 
 impl CudaGraph {
@@ -47,7 +47,7 @@ impl CudaGraph {
     }
 
     /// Notes that the graph runs on `stream`.
-    pub(crate) fn runs_on(&self, stream: &Arc<Stream>) {
+    pub(crate) fn runs_on(&self, stream: &Arc<CudaStream>) {
         let mut streams = lock(&self.streams);
         if streams.iter().all(|known| known.id() != stream.id()) {
             streams.push(Arc::clone(stream));
@@ -63,7 +63,7 @@ impl Drop for CudaGraph {
     fn drop(&mut self) {
         let pieces = std::mem::take(&mut self.used.pieces);
         if !pieces.is_empty() && lock(&self.streams).iter().any(|stream| stream.synchronize().is_err()) {
-            pieces.into_iter().for_each(Piece::abandon);
+            pieces.into_iter().for_each(PinnedPiece::abandon);
         }
     }
 }

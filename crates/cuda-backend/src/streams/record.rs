@@ -6,10 +6,10 @@ use backend_api::{BackendError, Fork, Record};
 
 use crate::{
     CudaGraph, CudaQueue, DeviceCtx,
-    error::Fault,
-    ffi::{Captured, Relaxed, Stream},
+    error::DriverFault,
+    ffi::{Captured, CudaStream, Relaxed},
     launch,
-    streams::recording::{Recording, Used},
+    streams::recording::{GraphRecording, Used},
     streams::track::Track,
 };
 
@@ -47,8 +47,8 @@ impl Record for CudaQueue {
 /// Its steps are not generic, so that they are compiled once and not for each body.
 struct Begun<'q> {
     device: &'q Arc<DeviceCtx>,
-    stream: Arc<Stream>,
-    recording: Arc<Recording>,
+    stream: Arc<CudaStream>,
+    recording: Arc<GraphRecording>,
     /// Captures that the driver had refused before.
     refused: u64,
 }
@@ -63,8 +63,8 @@ impl<'q> Begun<'q> {
             return Ok(None);
         }
         // A separate stream, so that no other holder of the queue gets into the recording.
-        let stream = Stream::new(device.context())?;
-        let recording = Recording::new(device, queue.track().stream());
+        let stream = CudaStream::new(device.context())?;
+        let recording = GraphRecording::new(device, queue.track().stream());
         match Captured::begin(&stream) {
             Ok(()) => Ok(Some(Self { device, stream, recording, refused: device.context().refused_captures() })),
             Err(fault) => refused(device, fault),
@@ -94,7 +94,7 @@ impl<'q> Begun<'q> {
 
 /// An ended recording.
 struct Ended {
-    captured: Result<Captured, Fault>,
+    captured: Result<Captured, DriverFault>,
     used: Used,
 }
 
@@ -116,7 +116,7 @@ impl Ended {
 /// Ends the recording of `stream`.
 ///
 /// The thread is no longer restricted by the recording, whatever the driver returns.
-fn end(stream: &Stream) -> Result<Captured, Fault> {
+fn end(stream: &CudaStream) -> Result<Captured, DriverFault> {
     let ended = Captured::end(stream).or_else(|_| Captured::end(stream));
     if ended.is_err() {
         Relaxed::enter(stream.context()).map(Relaxed::stay)?;
@@ -125,10 +125,10 @@ fn end(stream: &Stream) -> Result<Captured, Fault> {
 }
 
 /// A recording that the driver refused is no error: the ops then run one by one.
-fn refused<T>(device: &DeviceCtx, fault: Fault) -> Result<Option<T>, BackendError> {
+fn refused<T>(device: &DeviceCtx, fault: DriverFault) -> Result<Option<T>, BackendError> {
     match fault {
-        Fault::Lost(error) => Err(error),
-        refused @ Fault::Refused { .. } => Ok(no_graph(device, BackendError::from(refused).to_string())),
+        DriverFault::Lost(error) => Err(error),
+        refused @ DriverFault::Refused { .. } => Ok(no_graph(device, BackendError::from(refused).to_string())),
     }
 }
 

@@ -9,10 +9,10 @@ use backend_api::BackendError;
 
 use crate::{
     device::DeviceCtx,
-    error::Fault,
-    ffi::{Stream, Turn},
-    kernels::Kernel,
-    mem::{Access, Block, Piece, Uses},
+    error::DriverFault,
+    ffi::{CudaStream, Turn},
+    kernels::LoadedKernel,
+    mem::{BlockAccess, DeviceBlock, PinnedPiece, Uses},
     sync::lock,
 };
 
@@ -21,54 +21,54 @@ use crate::{
 /// It ends in a separate turn, so that a [`permit`](Self::permit) holds for the rest of the turn
 /// that it was given in.
 #[derive(Debug)]
-pub(crate) struct Recording {
+pub(crate) struct GraphRecording {
     device: Arc<DeviceCtx>,
-    home: Arc<Stream>,
-    state: Mutex<State>,
+    home: Arc<CudaStream>,
+    state: Mutex<RecordedWork>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    streams: Vec<Arc<Stream>>,
+struct RecordedWork {
+    streams: Vec<Arc<CudaStream>>,
     /// By the address of the kept block.
-    blocks: HashMap<usize, Kept>,
+    blocks: HashMap<usize, KeptBlock>,
     /// The blocks that were taken for this recording, by their addresses.
     ///
     /// A weak handle prevents them from being given to others.
-    taken: HashMap<usize, Weak<Block>>,
-    pieces: Vec<Piece>,
-    kernels: Vec<Arc<Kernel>>,
+    taken: HashMap<usize, Weak<DeviceBlock>>,
+    pieces: Vec<PinnedPiece>,
+    kernels: Vec<Arc<LoadedKernel>>,
     refused: bool,
     ended: bool,
 }
 
 #[derive(Debug)]
-struct Kept {
-    block: Arc<Block>,
+struct KeptBlock {
+    block: Arc<DeviceBlock>,
     uses: Uses,
-    access: Access,
+    access: BlockAccess,
 }
 
 /// The memory and kernels of a recording, to be kept while it can run.
 #[derive(Debug)]
 pub(crate) struct Used {
     /// Each block, and whether the recording writes it.
-    pub(crate) blocks: Vec<(Arc<Block>, Access)>,
+    pub(crate) blocks: Vec<(Arc<DeviceBlock>, BlockAccess)>,
     /// Pinned memory that recorded copies read.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<PinnedPiece>,
     /// The kernels, in the order of their launches.
-    pub(crate) kernels: Vec<Arc<Kernel>>,
+    pub(crate) kernels: Vec<Arc<LoadedKernel>>,
     /// Whether a call was made that no recording supports.
     pub(crate) refused: bool,
 }
 
-impl Recording {
+impl GraphRecording {
     /// A recording whose memory comes from `home`.
-    pub(crate) fn new(device: &Arc<DeviceCtx>, home: &Arc<Stream>) -> Arc<Self> {
+    pub(crate) fn new(device: &Arc<DeviceCtx>, home: &Arc<CudaStream>) -> Arc<Self> {
         Arc::new(Self { device: Arc::clone(device), home: Arc::clone(home), state: Mutex::default() })
     }
 
-    pub(crate) fn home(&self) -> &Arc<Stream> {
+    pub(crate) fn home(&self) -> &Arc<CudaStream> {
         &self.home
     }
 
@@ -87,8 +87,8 @@ impl Recording {
     /// It takes part from its first wait on, even if there is nothing to wait for.
     pub(crate) fn add_stream(
         &self,
-        parent: &Stream,
-        stream: &Arc<Stream>,
+        parent: &CudaStream,
+        stream: &Arc<CudaStream>,
         turn: &Turn<'_>,
     ) -> Result<(), BackendError> {
         self.permit("fork", turn)?;
@@ -102,20 +102,20 @@ impl Recording {
     /// Keeps the block.
     pub(crate) fn admit(
         &self,
-        block: &Arc<Block>,
-        stream: &Arc<Stream>,
+        block: &Arc<DeviceBlock>,
+        stream: &Arc<CudaStream>,
         at: u64,
-        access: Access,
+        access: BlockAccess,
         turn: &Turn<'_>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DriverFault> {
         let mut state = lock(&self.state);
-        let kept = state.blocks.entry(Arc::as_ptr(block).addr()).or_insert_with(|| Kept {
+        let kept = state.blocks.entry(Arc::as_ptr(block).addr()).or_insert_with(|| KeptBlock {
             block: Arc::clone(block),
             uses: Uses::default(),
-            access: Access::Read,
+            access: BlockAccess::Read,
         });
-        if access == Access::Write {
-            kept.access = Access::Write;
+        if access == BlockAccess::Write {
+            kept.access = BlockAccess::Write;
         }
         kept.uses.admit(stream, at, access, self.device.events(), turn)
     }
@@ -123,7 +123,7 @@ impl Recording {
     /// Notes that `block` was taken for this recording.
     ///
     /// Each replay may read the initial content of any other block.
-    pub(crate) fn took(&self, block: &Arc<Block>) {
+    pub(crate) fn took(&self, block: &Arc<DeviceBlock>) {
         lock(&self.state).taken.insert(Arc::as_ptr(block).addr(), Arc::downgrade(block));
     }
 
@@ -131,7 +131,7 @@ impl Recording {
     ///
     /// It has between `bytes` and `2 * bytes` bytes. The work that used it comes before any work
     /// that will.
-    pub(crate) fn reuse(&self, bytes: u64) -> Option<Arc<Block>> {
+    pub(crate) fn reuse(&self, bytes: u64) -> Option<Arc<DeviceBlock>> {
         let state = lock(&self.state);
         let taken = state.blocks.iter().filter(|(address, _)| state.taken.contains_key(address));
         let free = taken.map(|(_, kept)| &kept.block).filter(|block| Arc::strong_count(block) == 1);
@@ -139,12 +139,12 @@ impl Recording {
         fitting.min_by_key(|block| (block.bytes(), Arc::as_ptr(block).addr())).map(Arc::clone)
     }
 
-    pub(crate) fn launched(&self, kernel: &Arc<Kernel>) {
+    pub(crate) fn launched(&self, kernel: &Arc<LoadedKernel>) {
         lock(&self.state).kernels.push(Arc::clone(kernel));
     }
 
     /// Keeps pinned memory that work of this turn reads.
-    pub(crate) fn keep(&self, piece: Piece, _turn: &Turn<'_>) {
+    pub(crate) fn keep(&self, piece: PinnedPiece, _turn: &Turn<'_>) {
         lock(&self.state).pieces.push(piece);
     }
 
@@ -155,7 +155,7 @@ impl Recording {
     /// Admits no further work, and joins every forked stream to `first`.
     ///
     /// The recording then ends on the stream where it began.
-    pub(crate) fn end(&self, first: &Stream, _turn: &Turn<'_>) -> Result<(), Fault> {
+    pub(crate) fn end(&self, first: &CudaStream, _turn: &Turn<'_>) -> Result<(), DriverFault> {
         let mut state = lock(&self.state);
         state.ended = true;
         let streams = state.streams.clone();
@@ -168,8 +168,8 @@ impl Recording {
 
     /// Hands over the memory and kernels of the work, once the recording has ended.
     pub(crate) fn hand_over(&self) -> Used {
-        let ended = State { ended: true, ..State::default() };
-        let State { blocks, pieces, kernels, refused, .. } = std::mem::replace(&mut *lock(&self.state), ended);
+        let ended = RecordedWork { ended: true, ..RecordedWork::default() };
+        let RecordedWork { blocks, pieces, kernels, refused, .. } = std::mem::replace(&mut *lock(&self.state), ended);
         let blocks = blocks.into_values().map(|kept| (kept.block, kept.access)).collect();
         Used { blocks, pieces, kernels, refused }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backend_api::{BackendError, Timed};
 
-use crate::{CudaQueue, DeviceCtx, ffi::Event};
+use crate::{CudaQueue, DeviceCtx, ffi::CudaEvent};
 
 /// A point in the work of a [`CudaQueue`].
 ///
@@ -13,11 +13,11 @@ use crate::{CudaQueue, DeviceCtx, ffi::Event};
 pub struct CudaMark {
     device: Arc<DeviceCtx>,
     /// There until the mark is dropped.
-    event: Option<Event>,
+    event: Option<CudaEvent>,
 }
 
 impl CudaMark {
-    fn event<'a>(&'a self, q: &CudaQueue) -> Result<&'a Event, BackendError> {
+    fn event<'a>(&'a self, q: &CudaQueue) -> Result<&'a CudaEvent, BackendError> {
         let own = self.event.as_ref().filter(|_| Arc::ptr_eq(&self.device, q.device()));
         own.ok_or(BackendError::MixedBackend { op: "elapsed_ns" })
     }

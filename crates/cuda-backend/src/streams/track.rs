@@ -8,19 +8,19 @@ use backend_api::BackendError;
 
 use crate::{
     device::DeviceCtx,
-    error::Fault,
-    ffi::{Relaxed, Stream, Turn},
-    kernels::Kernel,
-    mem::{Access, Block, Piece},
-    streams::recording::Recording,
+    error::DriverFault,
+    ffi::{CudaStream, Relaxed, Turn},
+    kernels::LoadedKernel,
+    mem::{BlockAccess, DeviceBlock, PinnedPiece},
+    streams::recording::GraphRecording,
 };
 
 /// A stream, and the recording that it serves, if it serves one.
 #[derive(Debug)]
 pub(crate) struct Track {
     device: Arc<DeviceCtx>,
-    stream: Arc<Stream>,
-    recording: Option<Arc<Recording>>,
+    stream: Arc<CudaStream>,
+    recording: Option<Arc<GraphRecording>>,
 }
 
 /// A numbered submission, ordered after the uses it must not overtake.
@@ -36,12 +36,12 @@ pub(crate) struct Admitted<'a> {
 
 impl Track {
     /// A track that runs submitted work at once, without recording.
-    pub(crate) fn new(device: &Arc<DeviceCtx>) -> Result<Self, Fault> {
-        Ok(Self { device: Arc::clone(device), stream: Stream::new(device.context())?, recording: None })
+    pub(crate) fn new(device: &Arc<DeviceCtx>) -> Result<Self, DriverFault> {
+        Ok(Self { device: Arc::clone(device), stream: CudaStream::new(device.context())?, recording: None })
     }
 
     /// The first track of `recording`, whose stream has begun to record.
-    pub(crate) fn of(recording: &Arc<Recording>, device: &Arc<DeviceCtx>, stream: Arc<Stream>) -> Self {
+    pub(crate) fn of(recording: &Arc<GraphRecording>, device: &Arc<DeviceCtx>, stream: Arc<CudaStream>) -> Self {
         Self { device: Arc::clone(device), stream, recording: Some(Arc::clone(recording)) }
     }
 
@@ -49,31 +49,31 @@ impl Track {
         &self.device
     }
 
-    pub(crate) fn stream(&self) -> &Arc<Stream> {
+    pub(crate) fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }
 
-    pub(crate) fn recording(&self) -> Option<&Arc<Recording>> {
+    pub(crate) fn recording(&self) -> Option<&Arc<GraphRecording>> {
         self.recording.as_ref()
     }
 
     /// Gives unused memory back to the device.
     ///
     /// An allocation that failed may then be tried once more.
-    pub(crate) fn reclaim(&self) -> Result<(), Fault> {
+    pub(crate) fn reclaim(&self) -> Result<(), DriverFault> {
         self.device.reclaim(self.recording.as_ref().map(|recording| &**recording.home()))
     }
 
     /// The stream in whose order memory comes and goes.
     ///
     /// A stream that records runs nothing, so it lends none.
-    pub(crate) fn home(&self) -> &Arc<Stream> {
+    pub(crate) fn home(&self) -> &Arc<CudaStream> {
         self.recording.as_ref().map_or(&self.stream, |recording| recording.home())
     }
 
     /// A second track after all work that this one holds now.
     pub(crate) fn fork(&self) -> Result<Self, BackendError> {
-        let stream = Stream::new(self.device.context())?;
+        let stream = CudaStream::new(self.device.context())?;
         let turn = self.device.context().turn();
         match &self.recording {
             None => stream.order_after_all(&self.stream, self.device.events(), &turn)?,
@@ -102,7 +102,11 @@ impl Track {
     /// # Errors
     /// [`BackendError::Unsupported`] if the track records for a recording that has ended, and the
     /// driver's errors.
-    pub(crate) fn admit(&self, op: &'static str, uses: &[(&Arc<Block>, Access)]) -> Result<Admitted<'_>, BackendError> {
+    pub(crate) fn admit(
+        &self,
+        op: &'static str,
+        uses: &[(&Arc<DeviceBlock>, BlockAccess)],
+    ) -> Result<Admitted<'_>, BackendError> {
         let turn = self.device.context().turn();
         if let Some(recording) = &self.recording {
             recording.permit(op, &turn)?;
@@ -118,7 +122,7 @@ impl Track {
     }
 
     /// Notes a launch, for the report of a lost device.
-    pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &Arc<Kernel>) {
+    pub(crate) fn launched(&self, admitted: &Admitted<'_>, kernel: &Arc<LoadedKernel>) {
         match &self.recording {
             None => self.device.context().launched(self.stream.id(), admitted.at, kernel.name()),
             Some(recording) => recording.launched(kernel),
@@ -128,7 +132,7 @@ impl Track {
     /// Gives pinned memory away until the work that was `admitted` and submitted is done.
     ///
     /// If that work is recorded, it is given away for good.
-    pub(crate) fn retire(&self, piece: Piece, admitted: Admitted<'_>) -> Result<(), Fault> {
+    pub(crate) fn retire(&self, piece: PinnedPiece, admitted: Admitted<'_>) -> Result<(), DriverFault> {
         match &self.recording {
             None => {
                 drop(admitted);
@@ -153,7 +157,7 @@ impl Track {
     }
 
     /// Lets this thread make calls that a running recording must not see.
-    pub(crate) fn relax(&self) -> Result<Option<Relaxed<'_>>, Fault> {
+    pub(crate) fn relax(&self) -> Result<Option<Relaxed<'_>>, DriverFault> {
         self.recording.as_ref().map(|_| Relaxed::enter(self.device.context())).transpose()
     }
 }
@@ -167,7 +171,7 @@ mod tests {
 
     use backend_api::{Buffer, Fork, Queue};
 
-    use crate::{CudaConfig, CudaQueue, KernelSource, mem::Access};
+    use crate::{CudaConfig, CudaQueue, KernelSource, mem::BlockAccess};
 
     /// A number that was issued but not yet submitted counts neither as done nor as ordered.
     ///
@@ -185,7 +189,7 @@ mod tests {
             let (region, track) = (buf.view().region().unwrap(), queue.track());
             let (sender, waited) = channel();
             test_process::scope(|scope| {
-                let admitted = track.admit("clear", &[(region.block(), Access::Write)]).unwrap();
+                let admitted = track.admit("clear", &[(region.block(), BlockAccess::Write)]).unwrap();
                 scope.spawn(|| sender.send(wait(&queue, &other)).unwrap());
                 assert_eq!(waited.recv_timeout(Duration::from_millis(50)), Err(RecvTimeoutError::Timeout));
                 drop(admitted);

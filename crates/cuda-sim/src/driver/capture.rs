@@ -5,13 +5,13 @@ use std::{cell::Cell, collections::BTreeMap, thread};
 use cuda_loader::{Status, ffi::capture as mode};
 
 use super::{
-    entry::Entry,
+    entry::DriverCall,
     handle::Id,
     state::{
         Driver,
         capture::{Capture, CaptureId},
         graph::{Action, Graph},
-        work::Work,
+        work::WorkUnit,
     },
 };
 
@@ -25,7 +25,7 @@ pub(super) fn exchange_thread_mode(new: u32) -> u32 {
     THREAD_MODE.replace(new)
 }
 
-impl Entry {
+impl DriverCall {
     /// Rejects a call that waits for or changes work that captures cannot record.
     ///
     /// It invalidates the captures that the call would harm.
@@ -109,7 +109,7 @@ impl Driver {
     }
 
     /// Adds work to the capture of a stream.
-    pub(super) fn capture_work(&mut self, stream: Id, work: Work) -> Result<(), Status> {
+    pub(super) fn capture_work(&mut self, stream: Id, work: WorkUnit) -> Result<(), Status> {
         self.capture_action(stream, Action::Work(work)).map(drop)
     }
 

@@ -8,7 +8,7 @@ use cuda_loader::Status;
 use ptx::ast::{Address, AddressBase, Function, Linkage, Module, Operand, Space, Symbol, Variable};
 
 use super::{
-    isa::{self, Target, Version},
+    isa::{self, PtxTarget, Version},
     limits,
 };
 
@@ -35,7 +35,7 @@ pub(super) fn refuse_head(ptx: &str, capability: (u32, u32), release: i32) -> Op
         return Some((Status::UNSUPPORTED_PTX_VERSION, reason));
     }
     let Some(name) = directive(ptx, ".target") else { return invalid("no .target directive".into()) };
-    let Some(target) = Target::named(name) else { return invalid(format!("unknown target `{name}`")) };
+    let Some(target) = PtxTarget::named(name) else { return invalid(format!("unknown target `{name}`")) };
     if version < target.since {
         return invalid(format!("PTX .version {} does not support .target {name}", dotted(version)));
     }

@@ -9,8 +9,8 @@ use super::{
         Driver,
         accesses::Accesses,
         outcome::{Did, Failure},
-        queue::{Task, TaskId, Who},
-        work::Work,
+        queue::{QueuedTask, TaskId, Who},
+        work::WorkUnit,
     },
 };
 
@@ -41,7 +41,7 @@ impl Driver {
                 self.report(Report::Failed { work: task.work.to_string(), code: code.0, reason });
             }
         }
-        if let Work::Record(event) = task.work
+        if let WorkUnit::Record(event) = task.work
             && let Some(event) = self.events.get_mut(&event)
             && event.recorded.as_ref().is_some_and(|recorded| recorded.task == id)
         {
@@ -50,12 +50,12 @@ impl Driver {
     }
 
     /// Checks the accesses of a task against the work before it, and records them.
-    fn remember(&mut self, task: &Task, accesses: Accesses) {
+    fn remember(&mut self, task: &QueuedTask, accesses: Accesses) {
         let work: Arc<str> = task.work.to_string().into();
         let (line, number) = task.who;
         let parts = match task.work {
             // Its allocation is gone by now.
-            Work::Free(base) => BTreeMap::from([(base, accesses)]),
+            WorkUnit::Free(base) => BTreeMap::from([(base, accesses)]),
             _ => accesses.by_allocation(&self.memory),
         };
         for (base, accesses) in parts {
@@ -68,7 +68,7 @@ impl Driver {
                 self.report(Report::Unordered { work, earlier: earlier.to_string(), address });
             }
         }
-        if let Work::Free(base) = task.work {
+        if let WorkUnit::Free(base) = task.work {
             self.histories.remove(&base);
         }
     }
@@ -76,7 +76,7 @@ impl Driver {
     /// Reports a use of stream-ordered memory that nothing orders after its allocation.
     ///
     /// The address may have come to the work in any way.
-    fn check_birth(&mut self, task: &Task, base: u64) {
+    fn check_birth(&mut self, task: &QueuedTask, base: u64) {
         let Some(life) = self.blocks.get(&base).and_then(|block| block.ordered.as_ref()) else { return };
         let born = life.born.is_some_and(|(line, number)| task.clock.knows(line, number));
         if !born {
@@ -89,8 +89,8 @@ impl Driver {
     ///
     /// `done` tasks had been done by then. A change is not reported if other work may have written
     /// there meanwhile.
-    pub(super) fn check_source(&mut self, work: &Work, digest: u64, done: u64) {
-        let Work::Copy(copy) = work else { return };
+    pub(super) fn check_source(&mut self, work: &WorkUnit, digest: u64, done: u64) {
+        let WorkUnit::Copy(copy) = work else { return };
         let Some(source) = copy.host_source().filter(|_| copy.source_digest() != Some(digest)) else { return };
         let history = self.memory.find(source.start).and_then(|found| self.histories.get(&found.base));
         if !history.is_some_and(|past| past.written_since(done, &source)) {
@@ -100,8 +100,8 @@ impl Driver {
 
     /// The pending copies whose pinned sources have not changed since they were enqueued.
     pub(super) fn unchanged_sources(&self) -> Vec<TaskId> {
-        let is_unchanged = |task: &Task| match (&task.work, task.source) {
-            (Work::Copy(copy), Some((digest, _))) => copy.source_digest() == Some(digest),
+        let is_unchanged = |task: &QueuedTask| match (&task.work, task.source) {
+            (WorkUnit::Copy(copy), Some((digest, _))) => copy.source_digest() == Some(digest),
             _ => false,
         };
         self.queue
@@ -118,7 +118,7 @@ impl Driver {
     pub(super) fn renew_sources(&mut self, (line, number): Who, text: &str, unchanged: &[TaskId]) {
         for &id in unchanged {
             let Some(task) = self.queue.get_mut(id) else { continue };
-            let (Work::Copy(copy), Some((digest, done))) = (&task.work, task.source) else { continue };
+            let (WorkUnit::Copy(copy), Some((digest, done))) = (&task.work, task.source) else { continue };
             let Some(now) = copy.source_digest().filter(|&now| now != digest) else { continue };
             if task.clock.knows(line, number) {
                 task.source = Some((now, done));

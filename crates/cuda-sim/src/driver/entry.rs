@@ -16,8 +16,8 @@ use super::{
     state::{
         Driver, PROGRESS, lock,
         outcome::Did,
-        queue::{Goal, Next, TaskId},
-        work::Work,
+        queue::{Next, TaskId, WaitGoal},
+        work::WorkUnit,
     },
 };
 
@@ -51,7 +51,7 @@ pub(super) enum Needs {
 }
 
 /// A call in progress: the driver's state, unlocked while work runs.
-pub(super) struct Entry {
+pub(super) struct DriverCall {
     guard: Option<MutexGuard<'static, Option<Driver>>>,
     /// The function.
     pub(super) name: &'static str,
@@ -61,11 +61,15 @@ pub(super) struct Entry {
 }
 
 /// Runs `body` as the call of function `name`.
-pub(super) fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut Entry) -> Result<(), Status>) -> Status {
+pub(super) fn call(
+    name: &'static str,
+    needs: Needs,
+    body: impl FnOnce(&mut DriverCall) -> Result<(), Status>,
+) -> Status {
     if IN_HOST_FUNCTION.get() {
         return Status::NOT_PERMITTED;
     }
-    let mut entry = Entry { guard: Some(lock()), name, effect: None, context: current() };
+    let mut entry = DriverCall { guard: Some(lock()), name, effect: None, context: current() };
     let lost_before = if needs == Needs::Release { entry.check() } else { Ok(()) };
     let outcome = entry.admit(needs).and_then(|()| body(&mut entry));
     match lost_before.and(outcome) {
@@ -93,7 +97,7 @@ pub(super) fn with_contexts<T>(change: impl FnOnce(&mut Vec<Id>) -> T) -> T {
     })
 }
 
-impl Entry {
+impl DriverCall {
     /// Records that the error that lost the context was returned to the host.
     ///
     /// If the context was not lost, this error loses it.
@@ -161,7 +165,7 @@ impl Entry {
     ///
     /// # Errors
     /// The code that lost the current context.
-    pub(super) fn wait(&mut self, goal: &Goal) -> Result<(), Status> {
+    pub(super) fn wait(&mut self, goal: &WaitGoal) -> Result<(), Status> {
         loop {
             match self.step(goal) {
                 Next::Reached => break,
@@ -204,7 +208,7 @@ impl Entry {
     ///
     /// Devices make progress while the host polls: every query but the first does one task that the
     /// goal needs, before the answer, so that the work of a goal that is not reached is not done.
-    pub(super) fn poll(&mut self, goal: &Goal, last: Option<TaskId>) -> bool {
+    pub(super) fn poll(&mut self, goal: &WaitGoal, last: Option<TaskId>) -> bool {
         if self.driver().queue.is_reached(goal) {
             return true;
         }
@@ -218,7 +222,7 @@ impl Entry {
     }
 
     /// Does one task that `goal` needs, if one is ready.
-    fn advance(&mut self, goal: &Goal) {
+    fn advance(&mut self, goal: &WaitGoal) {
         if let Next::Run(id) = self.step(goal) {
             self.run(id);
         }
@@ -230,11 +234,11 @@ impl Entry {
             StreamSchedule::Lazy => {}
             StreamSchedule::Random => {
                 for _ in 0..self.driver().draw() % 3 {
-                    self.advance(&Goal::All);
+                    self.advance(&WaitGoal::All);
                 }
             }
             StreamSchedule::Eager => {
-                while let Next::Run(id) = self.step(&Goal::All) {
+                while let Next::Run(id) = self.step(&WaitGoal::All) {
                     self.run(id);
                 }
             }
@@ -250,7 +254,7 @@ impl Entry {
         }
     }
 
-    fn step(&mut self, goal: &Goal) -> Next {
+    fn step(&mut self, goal: &WaitGoal) -> Next {
         let driver = self.driver();
         let schedule = driver.spec.schedule;
         let draw = driver.draw();
@@ -266,7 +270,7 @@ impl Entry {
         // Work after a failure is not done, but memory still comes back.
         let is_lost = |driver: &Driver, context| driver.contexts.get(&context).is_none_or(|it| it.lost.is_some());
         let lost = is_lost(driver, context);
-        if let Work::Carry(carry) = &work
+        if let WorkUnit::Carry(carry) = &work
             && !lost
             && is_lost(driver, carry.source_context)
         {
@@ -280,13 +284,13 @@ impl Entry {
             PROGRESS.notify_all();
             return;
         }
-        let outcome = if lost && !matches!(work, Work::Free(_)) {
+        let outcome = if lost && !matches!(work, WorkUnit::Free(_)) {
             Ok(Did::default())
         } else {
             if let Some((digest, done)) = source {
                 driver.check_source(&work, digest, done);
             }
-            let is_host_function = matches!(work, Work::Host(_));
+            let is_host_function = matches!(work, WorkUnit::Host(_));
             let unchanged = if is_host_function { driver.unchanged_sources() } else { Vec::new() };
             self.guard = None;
             IN_HOST_FUNCTION.set(is_host_function);

@@ -18,14 +18,14 @@ use super::spec_error::SpecError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
     what: Effect,
-    place: Place,
+    place: CallSelector,
     nth: Option<u64>,
     seen: u64,
 }
 
 /// The calls that a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum CallSelector {
     Class(&'static str),
     Function(String),
 }
@@ -104,8 +104,8 @@ impl Rule {
     /// Counts a call of `name`; the effect, if it happens in this one.
     pub(super) fn meet(&mut self, name: &str) -> Option<Effect> {
         let is_here = match &self.place {
-            Place::Class(place) => *place == class(name),
-            Place::Function(place) => place == name,
+            CallSelector::Class(place) => *place == class(name),
+            CallSelector::Function(place) => place == name,
         };
         if !is_here {
             return None;
@@ -138,8 +138,8 @@ impl FromStr for Rule {
             _ => return Err(refuse("oom, fail=CODE, late=CODE, slow or hang before `@`")),
         };
         let place = match CLASSES.iter().find(|class| **class == place) {
-            Some(class) => Place::Class(class),
-            None if place.starts_with("cu") || place.starts_with("nccl") => Place::Function(place.to_owned()),
+            Some(class) => CallSelector::Class(class),
+            None if place.starts_with("cu") || place.starts_with("nccl") => CallSelector::Function(place.to_owned()),
             None => return Err(refuse("a class of calls or the name of a function after `@`")),
         };
         Ok(Self { what, place, nth, seen: 0 })

@@ -11,20 +11,20 @@ use super::{
         Driver, Ordered,
         graph::{Action, Graph},
         queue::{Clock, Recorded, TaskId, Who},
-        work::Work,
+        work::WorkUnit,
     },
 };
 
 /// Where a graph's work goes on: after a task, which is the last of its line.
 #[derive(Clone, Debug)]
-struct Point {
+struct BranchTip {
     task: TaskId,
     line: Id,
     clock: Clock,
 }
 
 /// A launch of a graph that is being enqueued.
-struct Launch {
+struct GraphLaunch {
     stream: Id,
     effect: Option<Effect>,
     /// Lines for branches that no node of this launch has continued yet.
@@ -49,17 +49,17 @@ impl Driver {
             stream.waits.push(last.task);
             stream.clock.join(&last.clock);
         }
-        let head = self.submit(stream, Work::Nothing, None);
+        let head = self.submit(stream, WorkUnit::Nothing, None);
         let clock = self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
-        let mut launch = Launch { stream, effect, spare, taken: Vec::new() };
-        let ends = self.expand(&graph, &mut launch, Point { task: head, line: stream, clock })?;
+        let mut launch = GraphLaunch { stream, effect, spare, taken: Vec::new() };
+        let ends = self.expand(&graph, &mut launch, BranchTip { task: head, line: stream, clock })?;
         if let Some(stream) = self.streams.get_mut(&stream) {
             for end in ends {
                 stream.waits.push(end.task);
                 stream.clock.join(&end.clock);
             }
         }
-        let tail = self.submit(stream, Work::Nothing, None);
+        let tail = self.submit(stream, WorkUnit::Nothing, None);
         let clock = self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
         if let Some(exec) = self.execs.get_mut(&id) {
             exec.last = Some(Recorded { task: tail, clock });
@@ -73,8 +73,8 @@ impl Driver {
     /// Enqueues the nodes of a graph after `head`.
     ///
     /// Returns the points of the graph that no other point of it follows.
-    fn expand(&mut self, graph: &Graph, launch: &mut Launch, head: Point) -> Result<Vec<Point>, Status> {
-        let mut points: BTreeMap<Id, Point> = BTreeMap::new();
+    fn expand(&mut self, graph: &Graph, launch: &mut GraphLaunch, head: BranchTip) -> Result<Vec<BranchTip>, Status> {
+        let mut points: BTreeMap<Id, BranchTip> = BTreeMap::new();
         // The last nodes of lines that no node has continued yet; none stands for the head.
         let mut open: BTreeSet<Option<Id>> = BTreeSet::from([None]);
         for id in graph.sorted().ok_or(Status::INVALID_VALUE)? {
@@ -92,8 +92,8 @@ impl Driver {
             let number = clock.tick(line);
             let mut end = match &node.action {
                 Action::Child(child) => {
-                    let task = self.push(launch.stream, Work::Nothing, after, &clock, (line, number), None);
-                    let ends = self.expand(child, launch, Point { task, line, clock })?;
+                    let task = self.push(launch.stream, WorkUnit::Nothing, after, &clock, (line, number), None);
+                    let ends = self.expand(child, launch, BranchTip { task, line, clock })?;
                     self.join(launch, line, &ends)
                 }
                 action => {
@@ -106,7 +106,7 @@ impl Driver {
                     let work = self.node_work(action, &clock, (line, number));
                     self.count(&work, false);
                     let task = self.push(launch.stream, work, after, &clock, (line, number), launch.effect);
-                    Point { task, line, clock }
+                    BranchTip { task, line, clock }
                 }
             };
             if let Action::Record(event) = &node.action
@@ -124,22 +124,22 @@ impl Driver {
     }
 
     /// A joint on `line` after all of `ends`; one of them is the last point of that line.
-    fn join(&mut self, launch: &Launch, line: Id, ends: &[Point]) -> Point {
+    fn join(&mut self, launch: &GraphLaunch, line: Id, ends: &[BranchTip]) -> BranchTip {
         let mut clock = Clock::default();
         ends.iter().for_each(|end| clock.join(&end.clock));
         let number = clock.tick(line);
         let after = ends.iter().map(|end| end.task).collect();
-        let task = self.push(launch.stream, Work::Nothing, after, &clock, (line, number), None);
-        Point { task, line, clock }
+        let task = self.push(launch.stream, WorkUnit::Nothing, after, &clock, (line, number), None);
+        BranchTip { task, line, clock }
     }
 
     /// The work of a node that is not a graph.
     ///
     /// Records when memory of the graph is allocated and freed.
-    fn node_work(&mut self, action: &Action, clock: &Clock, who: Who) -> Work {
+    fn node_work(&mut self, action: &Action, clock: &Clock, who: Who) -> WorkUnit {
         match action {
             Action::Work(work) => return work.clone(),
-            Action::Record(event) => return Work::Record(*event),
+            Action::Record(event) => return WorkUnit::Record(*event),
             Action::Wait(_) | Action::Child(_) => {}
             Action::Alloc(owned) => {
                 // What an earlier launch allocated and nothing freed goes first.
@@ -150,15 +150,15 @@ impl Driver {
             }
             Action::Free(base) => {
                 let absent =
-                    || Work::Fail(Status::ILLEGAL_ADDRESS, format!("release of {base:#x}, which is not allocated"));
+                    || WorkUnit::Fail(Status::ILLEGAL_ADDRESS, format!("release of {base:#x}, which is not allocated"));
                 return self.release(*base, clock).unwrap_or_else(|_| absent());
             }
         }
-        Work::Nothing
+        WorkUnit::Nothing
     }
 }
 
-impl Launch {
+impl GraphLaunch {
     /// A line for a branch that continues none.
     fn branch(&mut self) -> Id {
         let line = self.spare.pop().unwrap_or_else(fresh);

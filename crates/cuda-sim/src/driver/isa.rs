@@ -22,7 +22,7 @@ pub(super) fn newest(release: i32) -> Option<Version> {
 
 /// The device that a text is made for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct PtxTarget {
     number: u32,
     portability: Portability,
     /// The oldest PTX that has it.
@@ -40,7 +40,7 @@ enum Portability {
     Exact,
 }
 
-impl Target {
+impl PtxTarget {
     /// The target of a name such as `sm_90a`.
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = ptx::typing::architecture(name)?;
@@ -90,13 +90,13 @@ mod tests {
 
     #[test]
     fn targets_run_on_the_devices_of_their_kind() {
-        let runs = |name: &str, capability| Target::named(name).unwrap().runs_on(capability);
+        let runs = |name: &str, capability| PtxTarget::named(name).unwrap().runs_on(capability);
         assert!(runs("sm_80", (8, 0)) && runs("sm_80", (12, 0)) && !runs("sm_86", (8, 0)));
         assert!(runs("sm_30", (8, 0)) && runs("compute_80", (8, 6)) && !runs("compute_86", (8, 0)));
         assert!(runs("sm_90a", (9, 0)) && !runs("sm_90a", (10, 0)));
         assert!(runs("sm_100f", (10, 3)) && !runs("sm_100f", (12, 0)) && !runs("sm_103f", (10, 0)));
         for unknown in ["sm_81", "sm_", "sm_80b", "sm_20", "compute_", "80", "sm_8", "sm_99999999999"] {
-            assert!(Target::named(unknown).is_none(), "{unknown}");
+            assert!(PtxTarget::named(unknown).is_none(), "{unknown}");
         }
     }
 }

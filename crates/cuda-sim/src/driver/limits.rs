@@ -19,7 +19,7 @@ pub(super) const LOCAL: u64 = 512 << 10;
 
 /// What devices of a compute capability have.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(super) struct CapabilityLimits {
     /// Major and minor.
     pub(super) capability: (u32, u32),
     /// Shared memory of a multiprocessor.
@@ -47,7 +47,7 @@ const fn since(major: i32, minor: i32, name: &'static str) -> Release {
 
 /// By the tables of the CUDA programming guide and the notes of its releases.
 #[rustfmt::skip]
-const KNOWN: &[Limits] = &[
+const KNOWN: &[CapabilityLimits] = &[
     known((7, 0), 96, 2048, 32, 6, since(9, 0, "9.0 or newer")),
     known((7, 5), 64, 1024, 16, 4, since(10, 0, "10.0 or newer")),
     known((8, 0), 164, 2048, 32, 40, since(11, 0, "11.0 or newer")),
@@ -62,19 +62,26 @@ const KNOWN: &[Limits] = &[
 ];
 
 /// `shared` in KiB, `cache` in MiB.
-const fn known(capability: (u32, u32), shared: u32, threads: u32, blocks: u32, cache: i32, since: Release) -> Limits {
-    Limits { capability, shared: shared << 10, threads, blocks, cache: cache << 20, since }
+const fn known(
+    capability: (u32, u32),
+    shared: u32,
+    threads: u32,
+    blocks: u32,
+    cache: i32,
+    since: Release,
+) -> CapabilityLimits {
+    CapabilityLimits { capability, shared: shared << 10, threads, blocks, cache: cache << 20, since }
 }
 
 /// Names of the capabilities that can be simulated.
 pub(super) const CAPABILITIES: &str = "7.0, 7.5, 8.0, 8.6, 8.7, 8.9, 9.0, 10.0, 10.3, 12.0 or 12.1";
 
 /// What devices of a capability have; `None` if it is not simulated.
-pub(super) fn of(capability: (u32, u32)) -> Option<&'static Limits> {
+pub(super) fn of(capability: (u32, u32)) -> Option<&'static CapabilityLimits> {
     KNOWN.iter().find(|limits| limits.capability == capability)
 }
 
-impl Limits {
+impl CapabilityLimits {
     /// Shared memory of each block that the system keeps.
     fn shared_reserved(&self) -> u32 {
         if self.capability >= (8, 0) { 1 << 10 } else { 0 }
@@ -99,7 +106,7 @@ impl Limits {
 /// A device attribute that does not depend on the device's place.
 ///
 /// `None` if it is not simulated.
-pub(super) fn attribute(number: u32, limits: &Limits, multiprocessors: u32) -> Option<i32> {
+pub(super) fn attribute(number: u32, limits: &CapabilityLimits, multiprocessors: u32) -> Option<i32> {
     Some(match number {
         attribute::MAX_THREADS_PER_BLOCK => MAX_THREADS as i32,
         attribute::MAX_BLOCK_DIM_X => MAX_BLOCK[0] as i32,

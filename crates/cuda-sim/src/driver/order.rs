@@ -6,14 +6,14 @@ use cuda_loader::{Status, ffi::CUstream};
 
 use super::{
     counters::Report,
-    entry::Entry,
+    entry::DriverCall,
     faults::Effect,
     handle::{Handle, Id},
     spec::StreamSchedule,
     state::{
         Driver, Ordered,
-        queue::{Clock, Task, TaskId, Who},
-        work::Work,
+        queue::{Clock, QueuedTask, TaskId, Who},
+        work::WorkUnit,
     },
 };
 
@@ -23,7 +23,7 @@ pub(super) const BEFORE_BIRTH: &str = "without an order after its allocation";
 /// The handle value that names the legacy stream besides null.
 const LEGACY: usize = 1;
 
-impl Entry {
+impl DriverCall {
     /// The stream of a handle in the current context.
     pub(super) fn stream(&mut self, handle: CUstream) -> Result<Id, Status> {
         let context = self.context()?;
@@ -34,7 +34,7 @@ impl Entry {
         if driver.streams.contains_key(&handle.id()) { Ok(handle.id()) } else { Err(Status::INVALID_HANDLE) }
     }
 
-    /// As [`Entry::stream`], and refuses a stream of another context.
+    /// As [`DriverCall::stream`], and refuses a stream of another context.
     pub(super) fn own_stream(&mut self, handle: CUstream) -> Result<Id, Status> {
         let context = self.context()?;
         let stream = self.stream(handle)?;
@@ -46,7 +46,7 @@ impl Entry {
     /// # Errors
     /// The capture's code, if the work cannot become part of it. None if the stream captured; the
     /// task otherwise.
-    pub(super) fn enqueue(&mut self, stream: Id, work: Work) -> Result<Option<TaskId>, Status> {
+    pub(super) fn enqueue(&mut self, stream: Id, work: WorkUnit) -> Result<Option<TaskId>, Status> {
         let effect = self.effect;
         let driver = self.driver();
         if driver.streams[&stream].capture.is_some() {
@@ -65,7 +65,7 @@ impl Entry {
 
 impl Driver {
     /// Puts work at the end of a stream.
-    pub(super) fn submit(&mut self, stream: Id, work: Work, effect: Option<Effect>) -> TaskId {
+    pub(super) fn submit(&mut self, stream: Id, work: WorkUnit, effect: Option<Effect>) -> TaskId {
         let (after, mut clock) = self.predecessors(stream);
         clock.join(&self.host);
         let number = clock.tick(stream);
@@ -82,7 +82,7 @@ impl Driver {
     pub(super) fn push(
         &mut self,
         stream: Id,
-        work: Work,
+        work: WorkUnit,
         after: Vec<TaskId>,
         clock: &Clock,
         who: Who,
@@ -90,7 +90,7 @@ impl Driver {
     ) -> TaskId {
         let work = self.check_life(work, clock, who);
         let work = match effect {
-            Some(Effect::Late(code)) => Work::Fail(code, format!("injected into {work}")),
+            Some(Effect::Late(code)) => WorkUnit::Fail(code, format!("injected into {work}")),
             _ => work,
         };
         let context = self.streams.get(&stream).map_or(0, |stream| stream.context);
@@ -98,15 +98,27 @@ impl Driver {
         let hung = effect == Some(Effect::Hang);
         let source = self.watch_host(&work);
         let clock = clock.clone();
-        self.queue.push(Task { context, stream, work, who, clock, source, after, slow, hung, unmet: 0, running: false })
+        self.queue.push(QueuedTask {
+            context,
+            stream,
+            work,
+            who,
+            clock,
+            source,
+            after,
+            slow,
+            hung,
+            unmet: 0,
+            running: false,
+        })
     }
 
     /// Exposes host accesses to pinned memory before a deferred copy is done.
     ///
     /// It keeps a digest of a source, and overwrites a target unless other work may still need its
     /// contents.
-    fn watch_host(&mut self, work: &Work) -> Option<(u64, u64)> {
-        let Work::Copy(copy) = work else { return None };
+    fn watch_host(&mut self, work: &WorkUnit) -> Option<(u64, u64)> {
+        let WorkUnit::Copy(copy) = work else { return None };
         if !self.options.checks.streams || self.spec.schedule == StreamSchedule::Eager {
             return None;
         }
@@ -153,7 +165,7 @@ impl Driver {
     ///
     /// Work that may run before the memory's allocation or after its release fails instead of
     /// running.
-    fn check_life(&mut self, work: Work, clock: &Clock, (line, number): Who) -> Work {
+    fn check_life(&mut self, work: WorkUnit, clock: &Clock, (line, number): Who) -> WorkUnit {
         for address in work.addresses() {
             let Some((_, block)) = self.block_of(address) else { continue };
             let Some(life) = block.ordered.as_mut() else { continue };
@@ -169,7 +181,7 @@ impl Driver {
             let text = work.to_string();
             let reason = format!("{text} uses stream-ordered memory {relation}");
             self.report(Report::StreamOrder { work: text, address, relation });
-            return Work::Fail(Status::ILLEGAL_ADDRESS, reason);
+            return WorkUnit::Fail(Status::ILLEGAL_ADDRESS, reason);
         }
         work
     }
@@ -180,13 +192,13 @@ impl Driver {
     ///
     /// # Errors
     /// `INVALID_VALUE` if no memory that is allocated starts there.
-    pub(super) fn release(&mut self, base: u64, clock: &Clock) -> Result<Work, Status> {
+    pub(super) fn release(&mut self, base: u64, clock: &Clock) -> Result<WorkUnit, Status> {
         let block = self.blocks.get_mut(&base).ok_or(Status::INVALID_VALUE)?;
         let bytes = block.bytes;
         let Some(life) = block.ordered.as_mut() else {
             // Memory that no stream orders is released in stream order from here on.
             self.blocks.remove(&base);
-            return Ok(Work::Free(base));
+            return Ok(WorkUnit::Free(base));
         };
         if life.released || life.born.is_none() {
             return Err(Status::INVALID_VALUE);
@@ -194,7 +206,7 @@ impl Driver {
         life.released = true;
         let (pool, in_time) = (life.pool, Self::released_after_uses(life, clock));
         // A graph keeps the place of its memory for the next launch.
-        let work = if pool.is_some() { Work::Free(base) } else { Work::Nothing };
+        let work = if pool.is_some() { WorkUnit::Free(base) } else { WorkUnit::Nothing };
         if let Some(pool) = pool {
             self.give_to_pool(pool, bytes);
         }
@@ -202,9 +214,9 @@ impl Driver {
             return Ok(work);
         }
         let relation = "while work of another stream may still use it";
-        let work = Work::Free(base).to_string();
+        let work = WorkUnit::Free(base).to_string();
         self.report(Report::StreamOrder { work, address: base, relation });
-        Ok(Work::Fail(Status::ILLEGAL_ADDRESS, format!("release of {base:#x} {relation}")))
+        Ok(WorkUnit::Fail(Status::ILLEGAL_ADDRESS, format!("release of {base:#x} {relation}")))
     }
 
     /// Whether a release ordered like `clock` comes after all uses of the block.
@@ -226,10 +238,10 @@ impl Driver {
 /// Whether pending work may still access a range of the pinned memory `block`.
 ///
 /// Reads and writes both count.
-fn needs_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
+fn needs_host(work: &WorkUnit, range: &Range<u64>, block: &Range<u64>) -> bool {
     match work {
-        Work::Host(_) => true,
-        Work::Copy(copy) if copy.host_source().is_some_and(|source| meet(&source, range)) => true,
+        WorkUnit::Host(_) => true,
+        WorkUnit::Copy(copy) if copy.host_source().is_some_and(|source| meet(&source, range)) => true,
         _ => writes_host(work, range, block),
     }
 }
@@ -237,9 +249,9 @@ fn needs_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
 /// Whether work may write to a range of the pinned memory `block`.
 ///
 /// Host functions do not count.
-fn writes_host(work: &Work, range: &Range<u64>, block: &Range<u64>) -> bool {
+fn writes_host(work: &WorkUnit, range: &Range<u64>, block: &Range<u64>) -> bool {
     match work {
-        Work::Copy(copy) if copy.host_target().is_some_and(|target| meet(&target, range)) => true,
+        WorkUnit::Copy(copy) if copy.host_target().is_some_and(|target| meet(&target, range)) => true,
         _ => work.addresses().iter().any(|address| block.contains(address)),
     }
 }

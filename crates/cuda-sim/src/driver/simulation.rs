@@ -11,7 +11,7 @@ use super::{
     nccl as simulated_nccl,
     spec::Spec,
     spec_error::SpecError,
-    state::{Driver, lock, queue::Goal},
+    state::{Driver, lock, queue::WaitGoal},
 };
 use crate::exec::Usage;
 
@@ -109,7 +109,7 @@ impl Simulation {
 
     /// Whether work is enqueued that has not been done.
     pub fn is_busy(&self) -> bool {
-        with(|driver| !driver.queue.is_reached(&Goal::All))
+        with(|driver| !driver.queue.is_reached(&WaitGoal::All))
     }
 }
 

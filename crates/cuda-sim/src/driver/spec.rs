@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, str::FromStr};
 use super::{
     faults::Rule,
     isa,
-    limits::{self, Limits},
+    limits::{self, CapabilityLimits},
     spec_error::SpecError,
 };
 use crate::exec::{Checks, Options, Schedule};
@@ -131,7 +131,7 @@ impl Spec {
     /// # Errors
     /// [`SpecError`] if no device has the capability, there is no such release, or the release does
     /// not know the capability.
-    pub(super) fn limits(&self) -> Result<&'static Limits, SpecError> {
+    pub(super) fn limits(&self) -> Result<&'static CapabilityLimits, SpecError> {
         let (major, minor) = self.capability;
         let refuse = |item, expected| Err(SpecError { item, expected });
         let Some(limits) = limits::of(self.capability) else {

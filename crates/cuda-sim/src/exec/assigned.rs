@@ -5,7 +5,7 @@
 use super::code::{Code, NO_GUARD};
 use super::flow::Flow;
 use super::operands::{Use, operands};
-use super::register::{R, Register};
+use super::register::{FileRegister, R};
 
 /// A set of registers of all files.
 #[derive(Clone, PartialEq, Eq)]
@@ -23,11 +23,11 @@ impl Set {
 
 impl Code {
     /// The number of a register, counted over all files.
-    pub(super) fn number_of(&self, register: Register) -> usize {
+    pub(super) fn number_of(&self, register: FileRegister) -> usize {
         match register {
-            Register::W32(reg) => reg.into(),
-            Register::W64(reg) => self.words32 + usize::from(reg),
-            Register::Predicate(reg) => self.words32 + self.words64 + usize::from(reg),
+            FileRegister::W32(reg) => reg.into(),
+            FileRegister::W64(reg) => self.words32 + usize::from(reg),
+            FileRegister::Predicate(reg) => self.words32 + self.words64 + usize::from(reg),
         }
     }
 
@@ -37,12 +37,12 @@ impl Code {
     }
 
     /// Registers that a thread may read before writing them.
-    pub(super) fn unassigned(&self) -> &[Register] {
+    pub(super) fn unassigned(&self) -> &[FileRegister] {
         self.unassigned.get_or_init(|| find(self))
     }
 }
 
-fn find(code: &Code) -> Vec<Register> {
+fn find(code: &Code) -> Vec<FileRegister> {
     let flow = Flow::new(code);
     let (mut before, written): (Vec<Set>, Vec<Set>) =
         flow.blocks.iter().map(|block| summary(code, block.steps.clone())).unzip();
@@ -59,17 +59,17 @@ fn find(code: &Code) -> Vec<Register> {
         }
     }
     let mut preset = Set(vec![0; code.registers().div_ceil(64)]);
-    let words = code.presets32.iter().map(|&(reg, _)| Register::W32(reg));
-    let words = words.chain(code.presets64.iter().map(|&(reg, _)| Register::W64(reg)));
-    let always = code.true_predicate.map(Register::Predicate);
+    let words = code.presets32.iter().map(|&(reg, _)| FileRegister::W32(reg));
+    let words = words.chain(code.presets64.iter().map(|&(reg, _)| FileRegister::W64(reg)));
+    let always = code.true_predicate.map(FileRegister::Predicate);
     words.chain(always).for_each(|register| preset.insert(code.number_of(register)));
-    let unassigned = |&register: &Register| {
+    let unassigned = |&register: &FileRegister| {
         let number = code.number_of(register);
         !preset.contains(number) && flow.roots.iter().any(|&root| before[root].contains(number))
     };
-    let registers = (0..code.words32).map(|reg| Register::W32(reg as R));
-    let registers = registers.chain((0..code.words64).map(|reg| Register::W64(reg as R)));
-    registers.chain((0..code.predicates).map(|reg| Register::Predicate(reg as R))).filter(unassigned).collect()
+    let registers = (0..code.words32).map(|reg| FileRegister::W32(reg as R));
+    let registers = registers.chain((0..code.words64).map(|reg| FileRegister::W64(reg as R)));
+    registers.chain((0..code.predicates).map(|reg| FileRegister::Predicate(reg as R))).filter(unassigned).collect()
 }
 
 /// What steps read before they write it, and what they write in every thread.
@@ -81,7 +81,7 @@ fn summary(code: &Code, steps: std::ops::Range<usize>) -> (Set, Set) {
     for step in &code.steps[steps] {
         let guard = (step.guard, step.negated);
         if step.guard != NO_GUARD {
-            let number = code.number_of(Register::Predicate(step.guard));
+            let number = code.number_of(FileRegister::Predicate(step.guard));
             if !written.contains(number) {
                 read.insert(number);
             }
@@ -95,7 +95,7 @@ fn summary(code: &Code, steps: std::ops::Range<usize>) -> (Set, Set) {
                     }
                 }
                 Use::Write => {
-                    if let Register::Predicate(reg) = register {
+                    if let FileRegister::Predicate(reg) = register {
                         under.retain(|&(_, guard, _)| guard != reg);
                     }
                     if guard.0 == NO_GUARD {

@@ -10,21 +10,21 @@ use std::sync::OnceLock;
 
 use ptx::ast::Special;
 
-use super::collective::Collective;
+use super::collective::CollectiveOp;
 use super::fault::Space;
-use super::register::{HalfKind, R, Register, Slot, Target};
+use super::register::{AddressOperand, FileRegister, HalfKind, R, Slot};
 
 /// Calls are followed to this depth; one deeper is a fault when it is made.
 pub(super) const MAX_DEPTH: u32 = 24;
 
 /// One step: an operation and the predicate it runs under.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct CodeStep {
     /// Predicate register, or [`NO_GUARD`].
     pub(super) guard: R,
     /// Whether the step runs where the predicate is false.
     pub(super) negated: bool,
-    pub(super) op: Op,
+    pub(super) op: StepOp,
 }
 
 /// The guard of a step that always runs.
@@ -32,7 +32,7 @@ pub(super) const NO_GUARD: R = R::MAX;
 
 /// Operations. `d` is the destination, `a`, `b`, `c` the sources, in the files the names say.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
+pub(super) enum StepOp {
     Mov32(R, R),
     Mov64(R, R),
     /// `d = (hi << 32) | lo`.
@@ -113,8 +113,8 @@ pub(super) enum Op {
     SetpF32(Cmp, R, R, R),
     SetpF64(Cmp, R, R, R),
     SetpHalf(HalfKind, Cmp, R, R, R),
-    Testp32(Class, R, R),
-    Testp64(Class, R, R),
+    Testp32(FloatClass, R, R),
+    Testp64(FloatClass, R, R),
     Sel32(R, R, R, R),
     Sel64(R, R, R, R),
     /// Predicate arithmetic on lane masks.
@@ -358,7 +358,7 @@ pub(super) enum Cmp {
 
 /// Float classes of `testp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum FloatClass {
     Finite,
     Infinite,
     Number,
@@ -388,7 +388,7 @@ pub(super) enum Window {
 
 /// How an access takes part in the order between threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Order {
+pub(super) struct MemoryOrder {
     /// Relaxed, volatile or stronger: races with no other such access within the scopes of both.
     pub(super) strong: bool,
     pub(super) volatile: bool,
@@ -402,16 +402,16 @@ pub(super) struct Order {
 
 /// A load or store of up to four elements.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Access {
+pub(super) struct VectorAccess {
     pub(super) window: Window,
-    pub(super) target: Target,
+    pub(super) target: AddressOperand,
     /// Bytes of one element: 1, 2, 4 or 8.
     pub(super) width: u8,
     pub(super) count: u8,
     /// Whether loads extend the sign.
     pub(super) signed: bool,
     pub(super) regs: [Slot; 4],
-    pub(super) order: Order,
+    pub(super) order: MemoryOrder,
 }
 
 /// The operation of a read-modify-write.
@@ -439,21 +439,21 @@ pub(super) enum AtomicOp {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Atomic {
     pub(super) window: Window,
-    pub(super) target: Target,
+    pub(super) target: AddressOperand,
     pub(super) op: AtomicOp,
     /// Bytes: 2, 4 or 8.
     pub(super) width: u8,
     pub(super) old: Slot,
     pub(super) b: Slot,
     pub(super) c: Slot,
-    pub(super) order: Order,
+    pub(super) order: MemoryOrder,
 }
 
 /// `cp.async`: global to shared memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AsyncCopy {
-    pub(super) target: Target,
-    pub(super) source: Target,
+    pub(super) target: AddressOperand,
+    pub(super) source: AddressOperand,
     /// Bytes written: 4, 8 or 16.
     pub(super) bytes: u8,
     /// Bytes read, the rest is zero; absent for all.
@@ -480,13 +480,13 @@ pub(super) enum Preset {
 /// A decoded kernel.
 #[derive(Debug, Default)]
 pub(super) struct Code {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CodeStep>,
     /// For each step, the index of its instruction in [`Code::origins`].
     pub(super) origin: Vec<u32>,
-    pub(super) origins: Vec<Origin>,
+    pub(super) origins: Vec<StepOrigin>,
     /// First step.
     pub(super) start: u32,
-    pub(super) accesses: Vec<Access>,
+    pub(super) accesses: Vec<VectorAccess>,
     pub(super) atomics: Vec<Atomic>,
     pub(super) copies: Vec<AsyncCopy>,
     pub(super) moves: Vec<LocalMove>,
@@ -494,7 +494,7 @@ pub(super) struct Code {
     pub(super) tables: Vec<Vec<u32>>,
     /// Callees of each indirect call: handle, first step, register for the way back.
     pub(super) calls: Vec<Vec<(u64, u32, R)>>,
-    pub(super) collectives: Vec<Collective>,
+    pub(super) collectives: Vec<CollectiveOp>,
     /// The barriers of [`Code::barriers`] that a thread passes, by each side of a fork.
     ///
     /// The first set is for a thread that takes the fork, the second for a thread that does not.
@@ -528,12 +528,12 @@ pub(super) struct Code {
     /// Whether some access is volatile.
     pub(super) volatile: bool,
     /// Registers that a thread may read before writing them; computed on first use.
-    pub(super) unassigned: OnceLock<Vec<Register>>,
+    pub(super) unassigned: OnceLock<Vec<FileRegister>>,
 }
 
 /// Where a step comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct StepOrigin {
     /// Line of the PTX text.
     pub(super) line: u32,
     /// `.loc`: index into the module's files, and line.

@@ -1,6 +1,6 @@
 //! Operations of several lanes at once, as data; `run::collective` carries them out.
 
-use super::register::{HalfKind, R, Target};
+use super::register::{AddressOperand, HalfKind, R};
 
 /// Which lanes take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) enum Members {
 
 /// A collective and its operands.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Collective {
+pub(super) struct CollectiveOp {
     pub(super) members: Members,
     pub(super) kind: CollectiveKind,
 }
@@ -26,7 +26,7 @@ pub(super) enum CollectiveKind {
     Barrier {
         id: R,
         threads: Option<R>,
-        role: Role,
+        role: BarrierRole,
     },
     WarpBarrier,
     Shuffle {
@@ -64,7 +64,7 @@ pub(super) enum CollectiveKind {
         transposed: bool,
         count: u8,
         d: [R; 4],
-        target: Target,
+        target: AddressOperand,
     },
     Mma {
         shape: Mma,
@@ -77,7 +77,7 @@ pub(super) enum CollectiveKind {
 
 /// The role of a thread at a block barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum BarrierRole {
     Sync,
     Arrive,
     /// `d` is a predicate, but for the population count; `a` is a predicate.

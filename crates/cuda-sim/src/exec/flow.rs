@@ -5,18 +5,18 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::code::{Code, NO_GUARD, Op};
+use super::code::{Code, NO_GUARD, StepOp};
 
 /// The blocks of a kernel and its functions.
 pub(super) struct Flow {
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<BasicBlock>,
     block_of: Vec<usize>,
     /// Blocks at which the kernel and its functions begin.
     pub(super) roots: Vec<usize>,
 }
 
 /// Steps that run one after the other.
-pub(super) struct Block {
+pub(super) struct BasicBlock {
     pub(super) steps: Range<usize>,
     pub(super) successors: Vec<usize>,
     /// Whether a thread may end or return at its last step. A `trap` ends the launch.
@@ -29,9 +29,9 @@ pub(super) struct Block {
 fn targets(code: &Code, pc: usize) -> Option<Vec<usize>> {
     let step = &code.steps[pc];
     let mut targets: Vec<usize> = match step.op {
-        Op::Bra(target) | Op::Fork { target, .. } => vec![target as usize],
-        Op::BraTable(_, table) => code.tables[table as usize].iter().map(|&target| target as usize).collect(),
-        Op::Return(_) | Op::Exit | Op::Trap | Op::TooDeep => Vec::new(),
+        StepOp::Bra(target) | StepOp::Fork { target, .. } => vec![target as usize],
+        StepOp::BraTable(_, table) => code.tables[table as usize].iter().map(|&target| target as usize).collect(),
+        StepOp::Return(_) | StepOp::Exit | StepOp::Trap | StepOp::TooDeep => Vec::new(),
         _ => return None,
     };
     if step.guard != NO_GUARD {
@@ -47,8 +47,8 @@ impl Flow {
         let mut leader = vec![false; count + 1];
         for (pc, step) in code.steps.iter().enumerate() {
             match step.op {
-                Op::Call { target, .. } => starts.push(target as usize),
-                Op::CallTable { table, .. } => {
+                StepOp::Call { target, .. } => starts.push(target as usize),
+                StepOp::CallTable { table, .. } => {
                     starts.extend(code.calls[table as usize].iter().map(|&(_, target, _)| target as usize));
                 }
                 _ => {}
@@ -65,8 +65,8 @@ impl Flow {
         for (index, &start) in first.iter().enumerate() {
             let end = first.get(index + 1).copied().unwrap_or(count);
             block_of[start..end].fill(index);
-            let leaves = matches!(code.steps[end - 1].op, Op::Exit | Op::Return(_));
-            blocks.push(Block { steps: start..end, successors: Vec::new(), leaves });
+            let leaves = matches!(code.steps[end - 1].op, StepOp::Exit | StepOp::Return(_));
+            blocks.push(BasicBlock { steps: start..end, successors: Vec::new(), leaves });
         }
         for block in &mut blocks {
             let next = targets(code, block.steps.end - 1).unwrap_or_else(|| vec![block.steps.end]);
@@ -152,7 +152,7 @@ impl Flow {
         while changed {
             changed = false;
             for &block in order.iter().rev().filter(|&&block| block != end) {
-                let Block { successors, leaves, .. } = &self.blocks[block];
+                let BasicBlock { successors, leaves, .. } = &self.blocks[block];
                 let after = successors.iter().copied().chain(leaves.then_some(end));
                 let known = after.filter(|&next| join[next].is_some());
                 let meet = known.reduce(|mut a, mut b| {

@@ -1,13 +1,13 @@
 //! Barriers in branches: where a thread decides to go past a barrier that others may come to.
 
-use super::code::{Code, NO_GUARD, Op};
+use super::code::{Code, NO_GUARD, StepOp};
 use super::collective::{CollectiveKind, Members};
-use super::flow::{Block, Flow};
+use super::flow::{BasicBlock, Flow};
 
 /// Barriers of a kernel that are told apart.
 const MOST: usize = 64;
 
-impl Op {
+impl StepOp {
     /// Whether a thread does more than to end or to compute in registers.
     fn has_effect(self) -> bool {
         matches!(
@@ -23,14 +23,14 @@ impl Op {
     }
 }
 
-/// Turns each branch that can skip a barrier into an [`Op::Fork`].
+/// Turns each branch that can skip a barrier into a [`StepOp::Fork`].
 ///
 /// Such a branch has a side from which a thread goes past a barrier of the whole block to a place
 /// that it would have reached from the barrier too, and still does something there. A thread that
 /// only ends leaves the barrier to the others, which is allowed.
 pub(super) fn mark(code: &mut Code) {
-    let is_barrier = |op: Op| match op {
-        Op::Collective(index) => {
+    let is_barrier = |op: StepOp| match op {
+        StepOp::Collective(index) => {
             let collective = &code.collectives[index as usize];
             collective.members == Members::Live
                 && matches!(collective.kind, CollectiveKind::Barrier { threads: None, .. })
@@ -43,7 +43,7 @@ pub(super) fn mark(code: &mut Code) {
     }
     let flow = Flow::new(code);
     let joins = flow.joins();
-    let effect = |block: &Block| code.steps[block.steps.clone()].iter().any(|step| step.op.has_effect());
+    let effect = |block: &BasicBlock| code.steps[block.steps.clone()].iter().any(|step| step.op.has_effect());
     let matters = flow.leads_to(|block| effect(&flow.blocks[block]));
     let of_barriers: Vec<usize> = barriers.iter().map(|&pc| flow.block_of(pc)).collect();
     let near = flow.leads_to(|block| of_barriers.contains(&block));
@@ -51,7 +51,7 @@ pub(super) fn mark(code: &mut Code) {
     for (index, block) in flow.blocks.iter().enumerate() {
         let pc = block.steps.end - 1;
         let step = &code.steps[pc];
-        let (Op::Bra(target), Some(join)) = (step.op, joins[index]) else { continue };
+        let (StepOp::Bra(target), Some(join)) = (step.op, joins[index]) else { continue };
         if step.guard == NO_GUARD || pc + 1 >= code.steps.len() || !matters[join] || !near[index] {
             continue;
         }
@@ -72,7 +72,7 @@ pub(super) fn mark(code: &mut Code) {
         }
     }
     for (pc, target, skips) in forks {
-        code.steps[pc].op = Op::Fork { target, fork: code.forks.len() as u32 };
+        code.steps[pc].op = StepOp::Fork { target, fork: code.forks.len() as u32 };
         code.forks.push(skips);
     }
     code.barriers = barriers.into_iter().map(|pc| pc as u32).collect();

@@ -10,9 +10,9 @@ use super::code::Code;
 use super::counters::Counters;
 use super::decode::{FUNCTION_HANDLES, MAX_LOCAL, Undecoded, decode, functions, global_variables};
 use super::fault::{Fault, FaultKind, Party, Place};
-use super::memory::{Memory, MemoryFault, OutOfMemory, View};
+use super::memory::{Memory, MemoryFault, MemoryView, OutOfMemory};
 use super::options::{Grid, Options};
-use super::run::{Failure, Parts, run};
+use super::run::{LocatedFault, Parts, run};
 
 /// Most threads of a block.
 const MAX_THREADS: u64 = 1024;
@@ -339,11 +339,11 @@ pub fn launch(
     let foreign = all.regions.iter().any(|region| owner(&region.info) != device);
     let reachable = foreign.then(|| {
         let regions = all.regions.iter().filter(|region| memory.may_access(device, &region.info));
-        View { regions: regions.cloned().collect() }
+        MemoryView { regions: regions.cloned().collect() }
     });
     let view = reachable.as_ref().unwrap_or(&all);
     let parts = Parts { code, params, grid, options, memory, device, view, globals };
-    run(parts).map_err(|Failure { mut kind, pc, block, thread, earlier }| {
+    run(parts).map_err(|LocatedFault { mut kind, pc, block, thread, earlier }| {
         if let (FaultKind::Race { earlier: party, .. }, Some(pc)) = (&mut kind, earlier) {
             party.place = program.place(code, pc);
         }

@@ -16,7 +16,7 @@ pub(super) enum Slot {
 
 /// Where an access goes: a register of the 32- or 64-bit file plus bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(super) struct AddressOperand {
     pub(super) base: Slot,
     pub(super) offset: i64,
 }
@@ -32,13 +32,13 @@ pub(super) enum HalfKind {
 
 /// A register of one of the three files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Register {
+pub(super) enum FileRegister {
     W32(R),
     W64(R),
     Predicate(R),
 }
 
-impl Register {
+impl FileRegister {
     /// The register that a slot stands for.
     pub(super) fn of(slot: Slot) -> Option<Self> {
         match slot {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Deal, InferenceError, Key, Limits, Model,
-    keys::Keys,
+    keys::KeyQueue,
     party::Role,
     tls::{Endpoint, Fingerprint, Identity},
 };
@@ -75,7 +75,7 @@ impl KeyFolder {
             read_key(path, index, deal, file)
         };
         let keys = plan.deals().zip(&manifest.keys).enumerate().map(read).collect::<Result<Vec<_>, _>>()?;
-        Keys::check(&plan, party, &keys)?;
+        KeyQueue::check(&plan, party, &keys)?;
         let fingerprint = |text: &str| text.parse::<Fingerprint>().map_err(|e| refused(e.to_string()));
         let identity = read_identity(path, fingerprint(&manifest.certificate)?)?;
         let peer = fingerprint(&manifest.peer)?;

@@ -55,7 +55,7 @@ pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, Inferen
         return Err(InferenceError::Exists { path: out.to_owned() });
     }
     let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let scratch = Scratch::new(parent).map_err(while_doing("writing to", parent))?;
+    let scratch = UnfinishedFolder::new(parent).map_err(while_doing("writing to", parent))?;
     let filled = fill(scratch.folder.path())?;
     sync_folder(scratch.folder.path())?;
     fs::rename(scratch.folder.path(), out).map_err(while_doing("renaming the finished deal to", out))?;
@@ -65,7 +65,7 @@ pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, Inferen
 }
 
 /// An unfinished folder, removed when it is dropped.
-struct Scratch {
+struct UnfinishedFolder {
     folder: TempDir,
     /// The lock that marks the folder as being filled, for other processes.
     ///
@@ -73,7 +73,7 @@ struct Scratch {
     _lock: Option<File>,
 }
 
-impl Scratch {
+impl UnfinishedFolder {
     fn new(parent: &Path) -> io::Result<Self> {
         for _ in 0..ATTEMPTS {
             let mut builder = tempfile::Builder::new();
@@ -92,7 +92,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for UnfinishedFolder {
     fn drop(&mut self) {
         // Removed before it is forgotten, so that a signal in between leaves nothing. A finished folder is elsewhere by now.
         let path = self.folder.path();

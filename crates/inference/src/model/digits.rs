@@ -3,7 +3,7 @@
 use crate::{
     Engine, InferenceError, Parameter, Tensor,
     digits::{CLASSES, PIXELS},
-    layers::Layers,
+    layers::LayerBuilder,
 };
 
 pub(super) const WEIGHT_LIMIT: u32 = 4;
@@ -16,7 +16,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
     hidden.into_iter().chain(Parameter::dense("output", HIDDEN as usize, CLASSES)).collect()
 }
 
-pub(super) fn run<E: Engine>(layers: &mut Layers<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
+pub(super) fn run<E: Engine>(layers: &mut LayerBuilder<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
     let linear = layers.dense("hidden", images, [INPUTS, HIDDEN])?;
     let truncated = layers.rescale("hidden.rescale", &linear)?;
     let activated = layers.relu("relu", &truncated)?;

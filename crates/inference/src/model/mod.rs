@@ -8,7 +8,9 @@ use core::str::FromStr;
 
 use pfss::SignedRange;
 
-use crate::{Architecture, Engine, InferenceError, Parameter, Tensor, digits::PIXELS, layers::Layers, tensor::ONE};
+use crate::{
+    Architecture, Engine, InferenceError, Parameter, Tensor, digits::PIXELS, layers::LayerBuilder, tensor::ONE,
+};
 
 /// An architecture and the size of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +113,7 @@ impl Model {
 
     /// Runs the model; the logits have twice [`FRACTION_BITS`](crate::FRACTION_BITS).
     pub(crate) fn run<E: Engine>(&self, engine: &mut E, input: Tensor) -> Result<Tensor, InferenceError> {
-        let mut layers = Layers { engine, weight_limit: self.weight_limit() };
+        let mut layers = LayerBuilder { engine, weight_limit: self.weight_limit() };
         match self.architecture {
             Architecture::Digits => digits::run(&mut layers, &input),
             Architecture::Transformer => transformer::run(&mut layers, &input),

@@ -7,7 +7,7 @@ use pfss::{
 
 use crate::{
     Engine, InferenceError, Tensor,
-    layers::Layers,
+    layers::LayerBuilder,
     tensor::{FRACTION_BITS, ONE},
 };
 
@@ -21,7 +21,7 @@ pub(super) const EPSILON: i64 = ONE / 16;
 /// `v >= sum c^2 / (width 2^12)`, and `y` the integer root, at most one off `2^12 sqrt(2^12 / v)`.
 /// Then `|c y| / 2^12 <= |c| sqrt(2^12 / v) + |c| / 2^12 <= sqrt(width) 2^12 + |c| / 2^12`.
 pub(super) fn layer_norm<E: Engine>(
-    layers: &mut Layers<'_, E>,
+    layers: &mut LayerBuilder<'_, E>,
     name: &str,
     x: &Tensor,
     width: u32,

@@ -12,7 +12,7 @@ use super::norm::layer_norm;
 use crate::{
     Engine, InferenceError, Parameter, Tensor,
     digits::{CLASSES, PIXELS},
-    layers::Layers,
+    layers::LayerBuilder,
     tensor::{FRACTION_BITS, ONE},
 };
 
@@ -43,7 +43,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
     .collect()
 }
 
-pub(super) fn run<E: Engine>(layers: &mut Layers<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
+pub(super) fn run<E: Engine>(layers: &mut LayerBuilder<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
     let embedded = layers.dense_at("embed", images, [PATCH, WIDTH], POSITIONS)?;
     let mut x = layers.rescale("embed.rescale", &embedded)?;
     let normed = layer_norm(layers, "attention.norm", &x, WIDTH)?;
@@ -59,7 +59,7 @@ pub(super) fn run<E: Engine>(layers: &mut Layers<'_, E>, images: &Tensor) -> Res
 /// Attention of every position to every position of the same image.
 ///
 /// Source: Vaswani et al., arXiv 1706.03762.
-fn attention<E: Engine>(layers: &mut Layers<'_, E>, x: &Tensor) -> Result<Tensor, InferenceError> {
+fn attention<E: Engine>(layers: &mut LayerBuilder<'_, E>, x: &Tensor) -> Result<Tensor, InferenceError> {
     let projected = layers.dense("attention.qkv", x, [WIDTH, 3 * WIDTH])?;
     let projected = layers.rescale("attention.qkv.rescale", &projected)?;
     let count = x.words.len() / (POSITIONS * WIDTH as usize);
@@ -87,7 +87,7 @@ fn attention<E: Engine>(layers: &mut Layers<'_, E>, x: &Tensor) -> Result<Tensor
 }
 
 /// Dense layer, GeLU, dense layer.
-fn feed_forward<E: Engine>(layers: &mut Layers<'_, E>, x: &Tensor) -> Result<Tensor, InferenceError> {
+fn feed_forward<E: Engine>(layers: &mut LayerBuilder<'_, E>, x: &Tensor) -> Result<Tensor, InferenceError> {
     let hidden = layers.dense("feed.hidden", x, [WIDTH, HIDDEN])?;
     let hidden = layers.rescale("feed.hidden.rescale", &hidden)?;
     let activated = layers.function("feed.gelu", &gelu(Accuracy::CUBIC_16)?, &hidden)?;

@@ -7,7 +7,7 @@ use rustls::ServerConfig;
 use super::{
     Endpoint, TlsError,
     endpoint::Refusals,
-    pending::{Pending, lost},
+    pending::{PendingConnection, lost},
 };
 use crate::Limits;
 
@@ -16,7 +16,7 @@ const MOST: usize = 512;
 
 /// Handshakes that go on at once, in the order of their beginning.
 pub(super) struct Crowd {
-    pending: Vec<Pending>,
+    pending: Vec<PendingConnection>,
     config: Arc<ServerConfig>,
     refusals: Refusals,
     limits: Limits,
@@ -37,16 +37,16 @@ impl Crowd {
     /// Takes in a connection. [`step`](Self::step) has to follow before too many more come.
     ///
     /// # Errors
-    /// As [`Pending::new`].
+    /// As [`PendingConnection::new`].
     pub(super) fn admit(&mut self, stream: TcpStream) -> Result<(), TlsError> {
-        self.pending.push(Pending::new(stream, Arc::clone(&self.config))?);
+        self.pending.push(PendingConnection::new(stream, Arc::clone(&self.config))?);
         Ok(())
     }
 
     /// Advances every handshake without waiting, and returns the first proven peer.
     ///
     /// Failed handshakes are dropped, then any excess.
-    pub(super) fn step(&mut self, refused: &mut dyn FnMut(TlsError)) -> Option<Pending> {
+    pub(super) fn step(&mut self, refused: &mut dyn FnMut(TlsError)) -> Option<PendingConnection> {
         let now = Instant::now();
         self.pending.retain_mut(|pending| match pending.step(now, &self.limits) {
             Ok(()) => true,
@@ -55,7 +55,7 @@ impl Crowd {
                 false
             }
         });
-        let ready = self.pending.iter().position(Pending::is_ready).map(|ready| self.pending.remove(ready));
+        let ready = self.pending.iter().position(PendingConnection::is_ready).map(|ready| self.pending.remove(ready));
         self.give_way(self.pending.len().saturating_sub(MOST), refused);
         ready
     }

@@ -11,7 +11,7 @@ use rustls::{ClientConnection, StreamOwned, pki_types::ServerName};
 use super::{
     Endpoint, TlsError, connect,
     endpoint::{Refusals, of_identity},
-    pending::Pending,
+    pending::PendingConnection,
 };
 use crate::Limits;
 
@@ -19,7 +19,7 @@ use crate::Limits;
 ///
 /// The stream returns `WouldBlock` while nothing has arrived.
 pub struct Acceptor<S> {
-    pending: Pending<S>,
+    pending: PendingConnection<S>,
     refusals: Refusals,
     limits: Limits,
 }
@@ -31,7 +31,7 @@ impl<S: Read + Write> Acceptor<S> {
     /// [`TlsError::Identity`] if the endpoint's identity cannot be used.
     pub fn new(endpoint: &Endpoint<'_>, stream: S) -> Result<Self, TlsError> {
         let (config, refusals) = endpoint.server()?;
-        Ok(Self { pending: Pending::over(stream, config)?, refusals, limits: endpoint.limits })
+        Ok(Self { pending: PendingConnection::over(stream, config)?, refusals, limits: endpoint.limits })
     }
 
     /// Reads what has arrived and answers it.

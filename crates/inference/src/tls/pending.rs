@@ -19,7 +19,7 @@ pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
 const HELLO: Duration = Duration::from_secs(2);
 
 /// A connection whose peer has not proven itself yet. Nothing here waits.
-pub(super) struct Pending<S = TcpStream> {
+pub(super) struct PendingConnection<S = TcpStream> {
     tls: ServerConnection,
     stream: S,
     start: Instant,
@@ -27,7 +27,7 @@ pub(super) struct Pending<S = TcpStream> {
     ready: bool,
 }
 
-impl Pending<TcpStream> {
+impl PendingConnection<TcpStream> {
     /// A pending connection over an accepted TCP stream, set to non-blocking.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Pending<TcpStream> {
     }
 }
 
-impl<S: Read + Write> Pending<S> {
+impl<S: Read + Write> PendingConnection<S> {
     /// A connection over a stream that never waits.
     ///
     /// # Errors

@@ -62,23 +62,23 @@ impl Checkpoint {
     }
 
     /// The words under a key.
-    pub(crate) fn words(&self, key: &'static str, expected: &'static str) -> Result<Words<'_>, NnError> {
+    pub(crate) fn words(&self, key: &'static str, expected: &'static str) -> Result<CheckpointWords<'_>, NnError> {
         let Some(text) = self.text.get(key) else {
             return Err(NnError::Checkpoint { key: key.to_owned(), expected, got: None });
         };
-        Ok(Words { key, expected, text, rest: text.split(' ') })
+        Ok(CheckpointWords { key, expected, text, rest: text.split(' ') })
     }
 }
 
 /// Words under a key, taken one by one.
-pub(crate) struct Words<'a> {
+pub(crate) struct CheckpointWords<'a> {
     key: &'static str,
     expected: &'static str,
     text: &'a str,
     rest: core::str::Split<'a, char>,
 }
 
-impl<'a> Words<'a> {
+impl<'a> CheckpointWords<'a> {
     /// The next word.
     pub(crate) fn word(&mut self) -> Result<&'a str, NnError> {
         let refused = self.refusal();

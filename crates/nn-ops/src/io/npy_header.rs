@@ -45,7 +45,7 @@ impl Header {
         };
         let data_start = text_start.checked_add(text_len).ok_or(truncated(usize::MAX))?;
         let text = bytes.get(text_start..data_start).ok_or(truncated(data_start))?;
-        let mut cursor = Cursor { text, at: 0, base: text_start };
+        let mut cursor = HeaderCursor { text, at: 0, base: text_start };
         let (mut descr, mut order, mut shape) = (None, None, None);
         cursor.expect(b'{')?;
         while !cursor.accept(b'}') {
@@ -78,13 +78,13 @@ impl Header {
     }
 }
 
-struct Cursor<'a> {
+struct HeaderCursor<'a> {
     text: &'a [u8],
     at: usize,
     base: usize,
 }
 
-impl Cursor<'_> {
+impl HeaderCursor<'_> {
     fn offset(&self) -> usize {
         self.base + self.at
     }

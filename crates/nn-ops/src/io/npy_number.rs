@@ -80,12 +80,12 @@ impl FromNpy for f64 {
 /// A type of numbers in a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Number {
-    kind: Kind,
+    kind: NumberKind,
     big_endian: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum NumberKind {
     Bool,
     I8,
     I16,
@@ -105,18 +105,18 @@ impl Number {
     pub(super) fn parse(descr: &str) -> Option<Self> {
         let (order, kind) = descr.split_at_checked(1)?;
         let kind = match kind {
-            "b1" => Kind::Bool,
-            "i1" => Kind::I8,
-            "i2" => Kind::I16,
-            "i4" => Kind::I32,
-            "i8" => Kind::I64,
-            "u1" => Kind::U8,
-            "u2" => Kind::U16,
-            "u4" => Kind::U32,
-            "u8" => Kind::U64,
-            "f2" => Kind::F16,
-            "f4" => Kind::F32,
-            "f8" => Kind::F64,
+            "b1" => NumberKind::Bool,
+            "i1" => NumberKind::I8,
+            "i2" => NumberKind::I16,
+            "i4" => NumberKind::I32,
+            "i8" => NumberKind::I64,
+            "u1" => NumberKind::U8,
+            "u2" => NumberKind::U16,
+            "u4" => NumberKind::U32,
+            "u8" => NumberKind::U64,
+            "f2" => NumberKind::F16,
+            "f4" => NumberKind::F32,
+            "f8" => NumberKind::F64,
             _ => return None,
         };
         let number = Self { kind, big_endian: order == ">" };
@@ -126,40 +126,40 @@ impl Number {
 
     pub(super) const fn bytes(self) -> usize {
         match self.kind {
-            Kind::Bool | Kind::I8 | Kind::U8 => 1,
-            Kind::I16 | Kind::U16 | Kind::F16 => 2,
-            Kind::I32 | Kind::U32 | Kind::F32 => 4,
-            Kind::I64 | Kind::U64 | Kind::F64 => 8,
+            NumberKind::Bool | NumberKind::I8 | NumberKind::U8 => 1,
+            NumberKind::I16 | NumberKind::U16 | NumberKind::F16 => 2,
+            NumberKind::I32 | NumberKind::U32 | NumberKind::F32 => 4,
+            NumberKind::I64 | NumberKind::U64 | NumberKind::F64 => 8,
         }
     }
 
     pub(super) const fn is_float(self) -> bool {
-        matches!(self.kind, Kind::F16 | Kind::F32 | Kind::F64)
+        matches!(self.kind, NumberKind::F16 | NumberKind::F32 | NumberKind::F64)
     }
 
     /// All numbers in `bytes`, converted.
     pub(super) fn read<T: FromNpy>(self, bytes: &[u8]) -> Result<Vec<T>, NpyError> {
         match self.kind {
-            Kind::Bool => self.each(bytes, "bool", |[byte]: [u8; 1]| {
+            NumberKind::Bool => self.each(bytes, "bool", |[byte]: [u8; 1]| {
                 T::from_integer(byte.into()).filter(|_| byte < 2).ok_or_else(|| byte.to_string())
             }),
-            Kind::I8 => self.integers(bytes, i8::from_le_bytes),
-            Kind::I16 => self.integers(bytes, i16::from_le_bytes),
-            Kind::I32 => self.integers(bytes, i32::from_le_bytes),
-            Kind::I64 => self.integers(bytes, i64::from_le_bytes),
-            Kind::U8 => self.integers(bytes, u8::from_le_bytes),
-            Kind::U16 => self.integers(bytes, u16::from_le_bytes),
-            Kind::U32 => self.integers(bytes, u32::from_le_bytes),
-            Kind::U64 => self.integers(bytes, u64::from_le_bytes),
-            Kind::F16 => self.each(bytes, T::NAME, |word| {
+            NumberKind::I8 => self.integers(bytes, i8::from_le_bytes),
+            NumberKind::I16 => self.integers(bytes, i16::from_le_bytes),
+            NumberKind::I32 => self.integers(bytes, i32::from_le_bytes),
+            NumberKind::I64 => self.integers(bytes, i64::from_le_bytes),
+            NumberKind::U8 => self.integers(bytes, u8::from_le_bytes),
+            NumberKind::U16 => self.integers(bytes, u16::from_le_bytes),
+            NumberKind::U32 => self.integers(bytes, u32::from_le_bytes),
+            NumberKind::U64 => self.integers(bytes, u64::from_le_bytes),
+            NumberKind::F16 => self.each(bytes, T::NAME, |word| {
                 let value = f16::from_le_bytes(word).to_f32();
                 T::from_f32(value).ok_or_else(|| value.to_string())
             }),
-            Kind::F32 => self.each(bytes, T::NAME, |word| {
+            NumberKind::F32 => self.each(bytes, T::NAME, |word| {
                 let value = f32::from_le_bytes(word);
                 T::from_f32(value).ok_or_else(|| value.to_string())
             }),
-            Kind::F64 => self.each(bytes, T::NAME, |word| {
+            NumberKind::F64 => self.each(bytes, T::NAME, |word| {
                 let value = f64::from_le_bytes(word);
                 T::from_f64(value).ok_or_else(|| format!("{value:e}"))
             }),

@@ -8,14 +8,14 @@ use backend_api::{
     },
 };
 
-use super::layers::Layers;
+use super::layers::DenseLayers;
 use crate::{NnError, ParameterArena, TensorMut, TensorRef};
 
 /// The weights of an [`Mlp`](super::Mlp) rounded to `T`, for inference.
 ///
 /// With 16 bits, they take half the bytes.
 pub struct MlpInference<Q: Queue, T: Real> {
-    pub(super) layers: Layers,
+    pub(super) layers: DenseLayers,
     pub(super) values: ParameterArena<Q, T>,
 }
 

@@ -18,7 +18,7 @@ use crate::{
 
 /// Layers one after the other, an activation between them.
 #[derive(Clone, Debug)]
-pub(super) struct Layers {
+pub(super) struct DenseLayers {
     pub(super) table: Arc<ParameterTable>,
     /// At least one.
     pub(super) layers: Vec<Dense>,
@@ -28,7 +28,7 @@ pub(super) struct Layers {
     pub(super) dropout: Option<Dropout>,
 }
 
-impl Layers {
+impl DenseLayers {
     /// Layers with `sizes[0]` inputs and `sizes[i]` units in layer `i`, ReLU between them.
     pub(super) fn new(sizes: &[usize]) -> Result<Self, NnError> {
         if sizes.len() < 2 {
@@ -139,7 +139,7 @@ pub(super) fn needs_argument(f: Activation) -> bool {
 }
 
 /// The plans of passes over batches of one size.
-pub(super) struct Plans {
+pub(super) struct MlpPlans {
     pub(super) rows: Layout,
     pub(super) layers: Vec<LayerPlans>,
 }
@@ -152,7 +152,7 @@ pub(super) struct LayerPlans {
     pub(super) output: ElementwisePlan,
 }
 
-impl Plans {
+impl MlpPlans {
     /// Plans for `rows` rows of layers of these sizes, two or more.
     pub(super) fn new(sizes: &[usize], hidden: Activation, rows: usize) -> Result<Self, NnError> {
         let last = sizes.len() - 2;

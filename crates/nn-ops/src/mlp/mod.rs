@@ -14,7 +14,7 @@ use core_types::params::elementwise::Activation;
 use rand_core::Rng;
 
 pub use self::{inference::MlpInference, training::MlpTraining};
-use self::{layers::Layers, training::narrowed};
+use self::{layers::DenseLayers, training::narrowed};
 use crate::{
     Dense, Dropout, Layout, NnError, OptimizerConfig, Overflow, ParameterArena, TensorMut, TensorRef,
     io::{Tensor, Tensors},
@@ -50,7 +50,7 @@ const TRAIN: &str = "mlp.train_step";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Mlp<Q: Queue> {
-    layers: Layers,
+    layers: DenseLayers,
     values: ParameterArena<Q, f32>,
 }
 
@@ -65,7 +65,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// 0, [`NnError::NamedTensor`] or [`NnError::Overflow`] if no memory holds a layer,
     /// [`NnError::Backend`].
     pub fn new(q: &Q, sizes: &[usize], rng: &mut impl Rng) -> Result<Self, NnError> {
-        let layers = Layers::new(sizes)?;
+        let layers = DenseLayers::new(sizes)?;
         let mut values = ParameterArena::zeros(q, &layers.table)?; // what does not fit the device is refused before it is drawn
         let uniform = |word: u32| (word >> 8) as f32 / (1 << 24) as f32; // in [0, 1)
         for layer in &layers.layers {
@@ -138,7 +138,7 @@ impl<Q: LinalgOps> Mlp<Q> {
             }
             sizes.push(outputs);
         }
-        let layers = Layers::new(&sizes)?;
+        let layers = DenseLayers::new(&sizes)?;
         let mut values = ParameterArena::zeros(q, &layers.table)?;
         for (name, layer) in names.iter().zip(&layers.layers) {
             let mut write = |part: &str, id, data: &[f32]| {
@@ -158,7 +158,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// The same network with `f` between its layers.
     #[must_use]
     pub fn with_activation(self, f: Activation) -> Self {
-        Self { layers: Layers { hidden: f, ..self.layers }, ..self }
+        Self { layers: DenseLayers { hidden: f, ..self.layers }, ..self }
     }
 
     /// The same network with dropout after each activation while it is trained.
@@ -167,7 +167,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// step t, in replays as well.
     #[must_use]
     pub fn with_dropout(self, dropout: Dropout) -> Self {
-        Self { layers: Layers { dropout: Some(dropout), ..self.layers }, ..self }
+        Self { layers: DenseLayers { dropout: Some(dropout), ..self.layers }, ..self }
     }
 
     /// Inputs, then the units of each layer.

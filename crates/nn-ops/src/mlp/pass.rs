@@ -5,15 +5,15 @@ use backend_api::{
     ops::linalg::{ElementwiseOps, GemmOps},
 };
 
-use super::layers::{LayerPlans, Layers, Plans, needs_argument};
+use super::layers::{DenseLayers, LayerPlans, MlpPlans, needs_argument};
 use crate::{NnError, Optimizer, ParameterArena, TensorMut, TensorRef};
 
 /// Memory for passes over batches of up to `capacity` rows, of elements of type `T`.
 pub(super) struct Pass<Q: Queue, T: Real> {
     /// The layers that it is for.
-    layers: Layers,
+    layers: DenseLayers,
     capacity: usize,
-    pub(super) plans: Plans,
+    pub(super) plans: MlpPlans,
     hidden: Vec<Hidden<Q, T>>,
     logits: Q::Buf<T>,
     /// The gradient of each layer's output before its activation.
@@ -35,8 +35,8 @@ struct Hidden<Q: Queue, T: Real> {
 }
 
 impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
-    pub(super) fn new(q: &Q, layers: &Layers, rows: usize) -> Result<Self, NnError> {
-        let plans = Plans::new(&layers.sizes(), layers.hidden, rows)?;
+    pub(super) fn new(q: &Q, layers: &DenseLayers, rows: usize) -> Result<Self, NnError> {
+        let plans = MlpPlans::new(&layers.sizes(), layers.hidden, rows)?;
         let only = |needed: bool, count: usize| q.alloc::<T>(if needed { count } else { 0 });
         let (last, hidden) =
             plans.layers.split_last().map_or((0, &[][..]), |(last, hidden)| (last.dense.output().numel(), hidden));
@@ -62,7 +62,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
     }
 
     /// Prepares a pass of `op` over `rows` rows.
-    pub(super) fn begin(&mut self, op: &'static str, layers: &Layers, rows: usize) -> Result<(), NnError> {
+    pub(super) fn begin(&mut self, op: &'static str, layers: &DenseLayers, rows: usize) -> Result<(), NnError> {
         let sizes = layers.sizes();
         let of_training = self.layers.sizes();
         if sizes != of_training {
@@ -77,7 +77,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
             return Err(NnError::ShapeMismatch { op, tensor: "x", expected, got });
         }
         if rows != self.plans.rows.numel() {
-            self.plans = Plans::new(&sizes, layers.hidden, rows)?;
+            self.plans = MlpPlans::new(&sizes, layers.hidden, rows)?;
         }
         Ok(())
     }
@@ -88,7 +88,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
     pub(super) fn forward(
         &mut self,
         q: &Q,
-        layers: &Layers,
+        layers: &DenseLayers,
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
         optimizer: &Optimizer<Q>,
@@ -131,7 +131,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
     pub(super) fn backward(
         &mut self,
         q: &Q,
-        layers: &Layers,
+        layers: &DenseLayers,
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
         optimizer: &Optimizer<Q>,
@@ -165,7 +165,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
 
 impl<Q: Queue, T: Real> Hidden<Q, T> {
     /// The input of the next layer.
-    fn result(&self, layers: &Layers) -> Ref<'_, Q, T> {
+    fn result(&self, layers: &DenseLayers) -> Ref<'_, Q, T> {
         if layers.dropout.is_some() { self.dropped.view() } else { self.output.view() }
     }
 }

@@ -5,7 +5,7 @@ use backend_api::{
     ops::{linalg::LinalgOps, tensor::TensorOps},
 };
 
-use super::{layers::Layers, pass::Pass};
+use super::{layers::DenseLayers, pass::Pass};
 use crate::{
     CrossEntropyPlan, NnError, Optimizer, OptimizerConfig, Overflow, ParameterArena, TensorMut, TensorRef, narrow,
     widen,
@@ -57,7 +57,7 @@ impl<Q: Queue, T: Real> MlpTraining<Q, T> {
 impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
     pub(super) fn new(
         q: &Q,
-        layers: &Layers,
+        layers: &DenseLayers,
         rows: usize,
         config: OptimizerConfig,
         copy: Option<ParameterArena<Q, T>>,
@@ -83,7 +83,7 @@ impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
     }
 
     /// Starts a step of `op` on `rows` rows. Until it has [ended](Self::end), there is no loss.
-    pub(super) fn begin(&mut self, op: &'static str, layers: &Layers, rows: usize) -> Result<(), NnError> {
+    pub(super) fn begin(&mut self, op: &'static str, layers: &DenseLayers, rows: usize) -> Result<(), NnError> {
         self.pass.begin(op, layers, rows)?;
         if self.loss.logits().shape() != [rows, layers.classes()] {
             self.loss = CrossEntropyPlan::new(rows, layers.classes())?;

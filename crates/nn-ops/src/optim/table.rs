@@ -44,14 +44,14 @@ pub struct ParameterId(usize);
 /// Elements between tensors belong to none; they begin as zeros and stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterTable {
-    entries: Vec<Entry>,
+    entries: Vec<ParameterEntry>,
     by_name: BTreeMap<String, usize>,
     decayed: usize,
     len: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct ParameterEntry {
     name: String,
     layout: Layout,
     range: Range<usize>,
@@ -72,7 +72,7 @@ impl ParameterTable {
             }
             let named = |reason| NnError::NamedTensor { name: spec.name.clone(), reason: Box::new(reason) };
             let layout = Layout::contiguous(&spec.shape).map_err(named)?;
-            entries.push(Entry { name: spec.name.clone(), layout, range: 0..0 });
+            entries.push(ParameterEntry { name: spec.name.clone(), layout, range: 0..0 });
         }
         let (mut len, mut decayed) = (0usize, 0);
         for decays in [true, false] {
@@ -142,7 +142,7 @@ impl ParameterTable {
         self.decayed
     }
 
-    fn entry(&self, id: ParameterId) -> Result<&Entry, NnError> {
+    fn entry(&self, id: ParameterId) -> Result<&ParameterEntry, NnError> {
         let missing = NnError::Axis { op: OP, rank: self.entries.len(), axis: id.0 };
         self.entries.get(id.0).ok_or(missing)
     }

@@ -129,7 +129,7 @@ impl Default for RssmTraining {
 /// ```
 pub struct RssmTrainer<Q: Queue> {
     training: RssmTraining,
-    plans: Plans,
+    plans: RssmPlans,
     /// The units, and the head behind them.
     weights: GruWeights<Q>,
     gradients: GruWeights<Q>,
@@ -147,7 +147,7 @@ struct HeadIds {
 }
 
 /// The plans of a step.
-struct Plans {
+struct RssmPlans {
     gru: GruPlan,
     gradients: GruGradientPlan,
     loss: RssmLossParams,
@@ -221,7 +221,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         if let Some([gamma, _]) = ids.norm {
             weights.arena_mut().write(q, gamma, &vec![1.0; hidden])?;
         }
-        let plans = Plans::new(&weights, training)?;
+        let plans = RssmPlans::new(&weights, training)?;
         Ok(Self {
             optimizer: Optimizer::new(q, optimizer, &table)?,
             gradients: weights.like(q)?,
@@ -402,7 +402,7 @@ impl HeadIds {
     }
 }
 
-impl Plans {
+impl RssmPlans {
     fn new<Q: Queue>(weights: &GruWeights<Q>, training: RssmTraining) -> Result<Self, NnError> {
         let RssmTraining { batch, steps, stochastic, part, head, error, decay, own_data, .. } = training;
         let (members, hidden) = (weights.count(), weights.hidden());
@@ -459,7 +459,7 @@ impl Plans {
 }
 
 impl<Q: Queue> Workspace<Q> {
-    fn new(q: &Q, plans: &Plans, training: RssmTraining) -> Result<Self, NnError> {
+    fn new(q: &Q, plans: &RssmPlans, training: RssmTraining) -> Result<Self, NnError> {
         let of = |layout: &Layout| Tensor::alloc(q, layout.shape());
         let [state, states] = [plans.gru.state(), plans.gru.states()];
         let losses = &states.shape()[..3];

@@ -3,21 +3,21 @@
 use core::fmt;
 use std::collections::VecDeque;
 
-use super::{Class, Job, Need, PhaseTask, Port, Ticket, job::Kind};
+use super::{Class, Job, Need, PhaseTask, Port, Ticket, job::JobKind};
 use crate::{GateKind, KeyBundle, MaskedKeys, PfssError, Task};
 
 /// Gates one after the other, each on the output words of the one before.
 pub struct GateChain<'a> {
-    gates: VecDeque<(Class, Kind<'a>, KeyBundle)>,
+    gates: VecDeque<(Class, JobKind<'a>, KeyBundle)>,
     /// Whether the last gate so far masks its outputs.
     masked: bool,
-    state: State<'a>,
+    state: ChainState<'a>,
 }
 
 /// The class of a gate, its computation, and its keys.
-type Gate<'a> = (Class, Kind<'a>, MaskedKeys);
+type Gate<'a> = (Class, JobKind<'a>, MaskedKeys);
 
-enum State<'a> {
+enum ChainState<'a> {
     /// The words so far.
     Idle(Vec<u64>),
     /// The input of a gate, which these keys evaluate, is being opened.
@@ -30,7 +30,7 @@ impl<'a> GateChain<'a> {
     /// No gates yet, on this party's shares of the inputs.
     #[must_use]
     pub fn on(x: Vec<u64>) -> Self {
-        Self { gates: VecDeque::new(), masked: false, state: State::Idle(x) }
+        Self { gates: VecDeque::new(), masked: false, state: ChainState::Idle(x) }
     }
 
     /// A further gate.
@@ -45,7 +45,7 @@ impl<'a> GateChain<'a> {
     pub fn then(self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
         task.check_keys(&bundle, bundle.count())?;
         task.plan(bundle.gate())?;
-        self.with(class, Kind::Task(task), bundle)
+        self.with(class, JobKind::Task(task), bundle)
     }
 
     /// A further gate, given by the descriptor of its keys.
@@ -54,10 +54,10 @@ impl<'a> GateChain<'a> {
     /// As [`then`](Self::then).
     pub fn then_suf(self, class: Class, bundle: KeyBundle) -> Result<Self, PfssError> {
         bundle.check_use(GateKind::Suf, bundle.count())?;
-        self.with(class, Kind::Suf, bundle)
+        self.with(class, JobKind::Suf, bundle)
     }
 
-    fn with(mut self, class: Class, kind: Kind<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
+    fn with(mut self, class: Class, kind: JobKind<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
         if self.masked {
             return Err(PfssError::MaskedOutputs);
         }
@@ -71,7 +71,7 @@ impl<'a> GateChain<'a> {
     #[must_use]
     pub fn into_words(self) -> Option<Vec<u64>> {
         match self.state {
-            State::Idle(words) if self.gates.is_empty() => Some(words),
+            ChainState::Idle(words) if self.gates.is_empty() => Some(words),
             _ => None,
         }
     }
@@ -80,26 +80,26 @@ impl<'a> GateChain<'a> {
 impl<'a> PhaseTask<'a> for GateChain<'a> {
     fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
         loop {
-            let state = core::mem::replace(&mut self.state, State::Idle(Vec::new()));
+            let state = core::mem::replace(&mut self.state, ChainState::Idle(Vec::new()));
             let (next, need) = match state {
-                State::Idle(x) => match self.gates.pop_front() {
-                    None => (State::Idle(x), Some(Need::None)),
+                ChainState::Idle(x) => match self.gates.pop_front() {
+                    None => (ChainState::Idle(x), Some(Need::None)),
                     Some((class, kind, bundle)) => {
                         let (ticket, keys) = port.open_input(bundle, &x)?;
-                        (State::Opening(ticket, Box::new((class, kind, keys))), None)
+                        (ChainState::Opening(ticket, Box::new((class, kind, keys))), None)
                     }
                 },
-                State::Opening(ticket, gate) => match port.opened(ticket)? {
-                    None => (State::Opening(ticket, gate), Some(Need::Open)),
+                ChainState::Opening(ticket, gate) => match port.opened(ticket)? {
+                    None => (ChainState::Opening(ticket, gate), Some(Need::Open)),
                     Some(x_hat) => {
                         let (class, kind, keys) = *gate;
                         let job = Job::new(kind, keys, x_hat);
-                        (State::Running(port.submit(class, job)?, class), None)
+                        (ChainState::Running(port.submit(class, job)?, class), None)
                     }
                 },
-                State::Running(ticket, class) => match port.shares(ticket)? {
-                    None => (State::Running(ticket, class), Some(Need::of(class))),
-                    Some(shares) => (State::Idle(shares.into_words()), None),
+                ChainState::Running(ticket, class) => match port.shares(ticket)? {
+                    None => (ChainState::Running(ticket, class), Some(Need::of(class))),
+                    Some(shares) => (ChainState::Idle(shares.into_words()), None),
                 },
             };
             self.state = next;
@@ -110,7 +110,7 @@ impl<'a> PhaseTask<'a> for GateChain<'a> {
     }
 
     fn is_done(&self) -> bool {
-        self.gates.is_empty() && matches!(self.state, State::Idle(_))
+        self.gates.is_empty() && matches!(self.state, ChainState::Idle(_))
     }
 }
 

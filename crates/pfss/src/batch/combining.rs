@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Gate,
-    gates::{BitSums, Comparison, Plan, most_word_terms, summed_at_once},
+    gates::{BitSums, Comparison, TaskPlan, most_word_terms, summed_at_once},
     lanes::LANES,
 };
 
@@ -39,8 +39,8 @@ impl Combining {
         let most = |(terms, rows): (u64, u64), (more, also): (u64, u64)| (terms.max(more), rows.max(also));
         let (bit_terms, bit_rows) = match plan {
             JobPlan::Task(plan) => match &**plan {
-                Plan::Compare(plan) => plan.comparisons().iter().map(Comparison::over).map(of).fold((0, 0), most),
-                Plan::Look(_) => return Self::default(),
+                TaskPlan::Compare(plan) => plan.comparisons().iter().map(Comparison::over).map(of).fold((0, 0), most),
+                TaskPlan::Look(_) => return Self::default(),
             },
             JobPlan::Suf(plan) => plan.bit_sums().map(of).fold((0, 0), most),
         };

@@ -6,9 +6,9 @@ use core_types::{Ring, cmp::cmp_blocks};
 
 use crate::{
     Gate,
-    cluster::Points,
-    gate::Tree,
-    gates::{Comparison, Plan, elements_at_once},
+    cluster::TreePoints,
+    gate::KeyTree,
+    gates::{Comparison, TaskPlan, elements_at_once},
     lanes::LANES,
     wire::PACKED_AT_ONCE,
 };
@@ -22,7 +22,7 @@ use super::{
 /// The trees of a gate, each with the points at which it is evaluated.
 #[derive(Debug)]
 pub(super) struct Footprint {
-    trees: Vec<(Tree, Asked)>,
+    trees: Vec<(KeyTree, Asked)>,
     /// What turns the shares of each tree into what leaves the device.
     walking: Combining,
     /// What turns opened bits into shares.
@@ -45,10 +45,12 @@ impl Footprint {
     pub(super) fn of(gate: &Gate, plan: &JobPlan, count: usize) -> Self {
         let (asked, aes, packing): (Vec<Asked>, _, _) = match plan {
             JobPlan::Task(plan) => match &**plan {
-                Plan::Look(_) => (vec![Asked::All(gate.n())], gate.cost().aes, packing_bytes(gate.out_ring(), count)),
-                Plan::Compare(plan) => {
+                TaskPlan::Look(_) => {
+                    (vec![Asked::All(gate.n())], gate.cost().aes, packing_bytes(gate.out_ring(), count))
+                }
+                TaskPlan::Compare(plan) => {
                     let points = plan.comparisons().iter().map(Comparison::points);
-                    let aes = points.clone().map(Points::aes).sum();
+                    let aes = points.clone().map(TreePoints::aes).sum();
                     (points.map(|points| Asked::Points(points.offsets().len() as u64)).collect(), aes, 0)
                 }
             },
@@ -66,7 +68,7 @@ impl Footprint {
     /// Bytes of the keys of `count` elements, rounded up buffer by buffer.
     pub(super) fn keys(&self, count: usize) -> u64 {
         let padded = padded(count);
-        let tree = |(tree, _): &(Tree, Asked)| {
+        let tree = |(tree, _): &(KeyTree, Asked)| {
             let rows = tree.rows();
             let blocks = [rows.root.max(1), rows.cw, rows.leaf].map(|rows| granules(16 * rows * padded));
             let words = [rows.vcw, rows.last].map(|rows| granules(8 * rows * padded));
@@ -80,7 +82,7 @@ impl Footprint {
     /// Trees are walked one after the other, so the largest tree counts.
     pub(super) fn scratch(&self, count: usize) -> u64 {
         let combined = self.walking.bytes(count);
-        let tree = |&(tree, asked): &(Tree, Asked)| match asked {
+        let tree = |&(tree, asked): &(KeyTree, Asked)| match asked {
             Asked::Points(points) => {
                 let placed = granules(8 * count as u64) + granules(8 * points);
                 granules(asked.result_bytes(tree, count)) + placed.max(combined)
@@ -126,11 +128,11 @@ impl Footprint {
 
 impl Asked {
     /// Bytes of the results for `count` elements: bits of comparison keys, words of payload keys.
-    fn result_bytes(self, tree: Tree, count: usize) -> u64 {
+    fn result_bytes(self, tree: KeyTree, count: usize) -> u64 {
         match (self, tree) {
             (Self::All(bits), _) => 16 * cmp_blocks(bits) * count as u64,
-            (Self::Points(points), Tree::Cmp { .. }) => 4 * points * padded(count) / LANES,
-            (Self::Points(points), Tree::Dcf { words, .. }) => 8 * points * u64::from(words) * count as u64,
+            (Self::Points(points), KeyTree::Cmp { .. }) => 4 * points * padded(count) / LANES,
+            (Self::Points(points), KeyTree::Dcf { words, .. }) => 8 * points * u64::from(words) * count as u64,
         }
     }
 }

@@ -8,16 +8,16 @@ use thiserror::Error;
 use super::BatchError;
 use crate::{
     Evaluator, GateKind, MaskedKeys, Operation, Pending, PfssError, SufShares, SufStep, Task,
-    gates::{AllPlans, Join, Plan, SufPlan, join_pending},
+    gates::{AllPlans, Join, SufPlan, TaskPlan, join_pending},
     wire,
 };
 
 /// The computation of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Work<'a>(pub(super) Kind<'a>);
+pub struct Work<'a>(pub(super) JobKind<'a>);
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind<'a> {
+pub(super) enum JobKind<'a> {
     Task(Task<'a>),
     Suf,
     Operation(Arc<Operation>),
@@ -40,22 +40,22 @@ impl<'a> Job<'a> {
     /// A gate with additive shares as its result.
     #[must_use]
     pub fn task(task: Task<'a>, keys: MaskedKeys, x_hat: Vec<u64>) -> Self {
-        Self::new(Kind::Task(task), keys, x_hat)
+        Self::new(JobKind::Task(task), keys, x_hat)
     }
 
     /// The descriptor of the keys.
     #[must_use]
     pub fn suf(keys: MaskedKeys, x_hat: Vec<u64>) -> Job<'static> {
-        Job::new(Kind::Suf, keys, x_hat)
+        Job::new(JobKind::Suf, keys, x_hat)
     }
 
     /// An operation, which the job shares.
     #[must_use]
     pub fn operation(operation: Arc<Operation>, keys: MaskedKeys, x_hat: Vec<u64>) -> Job<'static> {
-        Job::new(Kind::Operation(operation), keys, x_hat)
+        Job::new(JobKind::Operation(operation), keys, x_hat)
     }
 
-    pub(super) fn new(kind: Kind<'a>, keys: MaskedKeys, x_hat: Vec<u64>) -> Self {
+    pub(super) fn new(kind: JobKind<'a>, keys: MaskedKeys, x_hat: Vec<u64>) -> Self {
         let rows = vec![x_hat.len()];
         Self { work: Work(kind), keys, x_hat, rows }
     }
@@ -96,7 +96,7 @@ impl<'a> Job<'a> {
             }
         };
         match &self.work.0 {
-            Kind::Operation(operation) if operation.gate() != self.keys.gate() => Err(PfssError::Program),
+            JobKind::Operation(operation) if operation.gate() != self.keys.gate() => Err(PfssError::Program),
             _ => Ok(plan),
         }
     }
@@ -127,9 +127,9 @@ impl Work<'_> {
     /// The task; `None` for a descriptor.
     pub(super) fn task(&self) -> Option<Task<'_>> {
         match &self.0 {
-            Kind::Task(task) => Some(*task),
-            Kind::Suf => None,
-            Kind::Operation(operation) => operation.task(),
+            JobKind::Task(task) => Some(*task),
+            JobKind::Suf => None,
+            JobKind::Operation(operation) => operation.task(),
         }
     }
 
@@ -142,7 +142,7 @@ impl Work<'_> {
 /// How a job is evaluated.
 #[derive(Clone, Debug)]
 pub(super) enum JobPlan {
-    Task(Arc<Plan>),
+    Task(Arc<TaskPlan>),
     Suf(Arc<SufPlan>),
 }
 
@@ -153,17 +153,17 @@ impl JobPlan {
         evaluator: &W,
         keys: MaskedKeys,
         x_hat: Vec<u64>,
-    ) -> Result<Progress, PfssError> {
+    ) -> Result<JobProgress, PfssError> {
         Ok(match self {
-            Self::Task(plan) => Progress::Words(plan.eval(evaluator, keys, x_hat)?),
-            Self::Suf(plan) => Progress::Suf(plan.eval(evaluator, keys, x_hat)?),
+            Self::Task(plan) => JobProgress::Words(plan.eval(evaluator, keys, x_hat)?),
+            Self::Suf(plan) => JobProgress::Suf(plan.eval(evaluator, keys, x_hat)?),
         })
     }
 }
 
 /// A job between two rounds.
 #[derive(Debug)]
-pub(super) enum Progress {
+pub(super) enum JobProgress {
     Words(Pending),
     Suf(SufStep),
     Done(Shares),
@@ -200,7 +200,7 @@ impl Shares {
     }
 }
 
-impl Progress {
+impl JobProgress {
     /// The whole of a job, joined from its parts; there is at least one.
     pub(super) fn join(parts: Vec<(usize, Self)>) -> Self {
         let (mut words, mut suf) = (Vec::new(), Vec::new());

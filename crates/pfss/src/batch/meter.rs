@@ -90,16 +90,16 @@ trait Marking<Q> {
 struct Spans<M> {
     /// Where the flush began; times are counted from there.
     origin: Option<M>,
-    pending: Vec<Span<M>>,
+    pending: Vec<StageSpan<M>>,
     next: u64,
     failed: Option<BackendError>,
-    flush: Sums,
+    flush: FlushSums,
     /// Of the flushes before.
     done: DeviceTimes,
 }
 
 /// A stage of a part, between two marks of its queue.
-struct Span<M> {
+struct StageSpan<M> {
     number: u64,
     part: u64,
     stage: Activity,
@@ -109,7 +109,7 @@ struct Span<M> {
 
 impl<M> Default for Spans<M> {
     fn default() -> Self {
-        let (flush, done) = (Sums::default(), DeviceTimes::default());
+        let (flush, done) = (FlushSums::default(), DeviceTimes::default());
         Self { origin: None, pending: Vec::new(), next: 0, failed: None, flush, done }
     }
 }
@@ -133,7 +133,7 @@ impl<Q: Timed> Marking<Q> for Mutex<Spans<Q::Mark>> {
             Ok(from) => {
                 let number = spans.next;
                 spans.next += 1;
-                spans.pending.push(Span { number, part, stage, from, to: None });
+                spans.pending.push(StageSpan { number, part, stage, from, to: None });
                 Some(number)
             }
             Err(error) => {
@@ -163,7 +163,7 @@ impl<Q: Timed> Marking<Q> for Mutex<Spans<Q::Mark>> {
         let of_part: Vec<_> = spans.pending.extract_if(.., |span| span.part == part).collect();
         let Some(origin) = &spans.origin else { return Ok(()) };
         let mut stages = Vec::with_capacity(of_part.len());
-        for Span { stage, from, to, .. } in &of_part {
+        for StageSpan { stage, from, to, .. } in &of_part {
             if let Some(to) = to {
                 stages.push((*stage, [q.elapsed_ns(origin, from)?, q.elapsed_ns(origin, to)?]));
             }
@@ -175,7 +175,7 @@ impl<Q: Timed> Marking<Q> for Mutex<Spans<Q::Mark>> {
     fn end(&self) {
         let mut spans = locked(self);
         spans.done = spans.flush.of_device(spans.done);
-        (spans.origin, spans.flush) = (None, Sums::default());
+        (spans.origin, spans.flush) = (None, FlushSums::default());
     }
 }
 
@@ -185,7 +185,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Sums over the parts of one flush, in nanoseconds since it began.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct FlushSums {
     copy_in: u64,
     walk: u64,
     copy_out: u64,
@@ -193,7 +193,7 @@ struct Sums {
     wall: Option<[i64; 2]>,
 }
 
-impl Sums {
+impl FlushSums {
     /// Adds the stages of one part, in the order in which the host began them.
     ///
     /// The mark before a stage may be reached while its queue still waits for the preceding stage
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn stages_that_wait_for_others_start_when_these_are_done() {
-        let mut sums = Sums::default();
+        let mut sums = FlushSums::default();
         // Keys arrive by 50 while the points are there at 12; the walk waits, and the copy of its results for it.
         sums.add(&[
             (Activity::CopyIn, [0, 50]),
@@ -253,6 +253,6 @@ mod tests {
         let before = DeviceTimes { walk: nanos(1000), wall: nanos(2000), ..DeviceTimes::default() };
         let expected = DeviceTimes { copy_in: nanos(97), walk: nanos(1085), copy_out: nanos(11), wall: nanos(2141) };
         assert_eq!(sums.of_device(before), expected);
-        assert_eq!(Sums::default().of_device(before), before);
+        assert_eq!(FlushSums::default().of_device(before), before);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use backend_api::ops::fss::FssOps;
 
 use super::{
-    job::{JobPlan, Progress},
+    job::{JobPlan, JobProgress},
     meter::Meter,
     stager::Queues,
 };
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Consecutive elements of a job.
-pub(super) struct Part {
+pub(super) struct JobPart {
     /// Position of the job.
     pub(super) job: usize,
     pub(super) plan: JobPlan,
@@ -27,9 +27,9 @@ pub(super) struct Part {
 }
 
 /// A part whose keys are on the device, or on their way.
-struct Staged<'q, Q: FssOps> {
+struct StagedPart<'q, Q: FssOps> {
     number: u64,
-    part: Part,
+    part: JobPart,
     trees: Vec<DeviceTree<'q, Q>>,
 }
 
@@ -43,8 +43,8 @@ pub(super) fn run<'q, Q: FssOps>(
     queues: &'q Queues<'q, Q>,
     meter: &Meter<'_, Q>,
     slots: usize,
-    parts: impl Iterator<Item = Part>,
-    mut done: impl FnMut(usize, usize, Progress),
+    parts: impl Iterator<Item = JobPart>,
+    mut done: impl FnMut(usize, usize, JobProgress),
 ) -> Result<(), PfssError> {
     let (source, ahead, staged) = (RefCell::new(parts), RefCell::new(VecDeque::new()), Cell::new(0));
     let stage = || -> Result<bool, PfssError> {
@@ -52,7 +52,7 @@ pub(super) fn run<'q, Q: FssOps>(
         let (q, number) = (queues.upload(), staged.replace(staged.get() + 1));
         let trees = (0..part.keys.gate().trees().len()).map(|index| DeviceTree::upload(q, &part.keys.0, index));
         let trees = meter.during(Activity::CopyIn, number, q, || trees.collect::<Result<_, _>>())?;
-        ahead.borrow_mut().push_back(Staged { number, part, trees });
+        ahead.borrow_mut().push_back(StagedPart { number, part, trees });
         Ok(true)
     };
     // One slot is taken by the part being walked.
@@ -64,7 +64,7 @@ pub(super) fn run<'q, Q: FssOps>(
         if ahead.borrow().is_empty() && !stage()? {
             return Ok(());
         }
-        let Some(Staged { number, part, trees }) = ahead.borrow_mut().pop_front() else { return Ok(()) };
+        let Some(StagedPart { number, part, trees }) = ahead.borrow_mut().pop_front() else { return Ok(()) };
         let resident = Resident { queues, meter, number, trees: &trees, meanwhile: &fill };
         let count = part.x_hat.len();
         let step = part.plan.eval(&resident, part.keys, part.x_hat)?;

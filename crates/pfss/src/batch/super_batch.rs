@@ -9,12 +9,12 @@ use super::{
     BatchConfig, BatchError, Counters, Fit, Job, Limit, Refused, Shares, Stager, State,
     footprint::Footprint,
     group::groups,
-    job::{JobPlan, Progress},
+    job::{JobPlan, JobProgress},
     limits::grow,
     meter::Meter,
     ref_or_arc::RefOrArc,
     stager::Queues,
-    stream::{self, Part},
+    stream::{self, JobPart},
     times::Stopwatch,
 };
 use crate::{
@@ -41,7 +41,7 @@ pub struct SuperBatch<'a, Q: FssOps> {
     queues: Queues<'a, Q>,
     config: BatchConfig,
     budget: Budget,
-    stage: Stage<'a>,
+    stage: BatchStage<'a>,
     generation: u64,
     taken: Taken,
     reserved: Vec<Reservation>,
@@ -63,10 +63,10 @@ struct Admitted<'a> {
     footprint: Footprint,
 }
 
-enum Stage<'a> {
+enum BatchStage<'a> {
     Pending(Vec<Admitted<'a>>),
     /// Each job's step and, while a round is open, each job's message in it.
-    Flushed(Vec<Progress>, Option<Vec<Option<Vec<u8>>>>),
+    Flushed(Vec<JobProgress>, Option<Vec<Option<Vec<u8>>>>),
     Finalized(Vec<Option<Shares>>),
     Poisoned,
 }
@@ -122,7 +122,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             queues,
             config,
             budget: Budget::new(limit),
-            stage: Stage::Pending(Vec::new()),
+            stage: BatchStage::Pending(Vec::new()),
             generation: 0,
             taken: Taken::default(),
             reserved: Vec::new(),
@@ -162,10 +162,10 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// [`BatchError::Poisoned`] after a failure.
     pub fn state(&self) -> Result<State, BatchError> {
         match &self.stage {
-            Stage::Pending(_) => Ok(State::Pending),
-            Stage::Flushed(..) => Ok(State::Flushed),
-            Stage::Finalized(_) => Ok(State::Finalized),
-            Stage::Poisoned => Err(BatchError::Poisoned),
+            BatchStage::Pending(_) => Ok(State::Pending),
+            BatchStage::Flushed(..) => Ok(State::Flushed),
+            BatchStage::Finalized(_) => Ok(State::Finalized),
+            BatchStage::Poisoned => Err(BatchError::Poisoned),
         }
     }
 
@@ -226,7 +226,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         job.record(&mut self.transcript);
         self.rows.push(job.rows.clone());
         let handle = Handle { generation: self.generation, index: self.rows.len() - 1 };
-        if let Stage::Pending(jobs) = &mut self.stage {
+        if let BatchStage::Pending(jobs) = &mut self.stage {
             jobs.push(Admitted { job, plan, footprint });
         }
         Ok(handle)
@@ -299,17 +299,19 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         self.expect(State::Pending)?;
         self.counters.flushes = grow(Limit::Flushes, self.config.limits.flushes, self.counters.flushes, 1)?;
         // Whatever fails from here on, the keys are spent.
-        let Stage::Pending(jobs) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(()) };
+        let BatchStage::Pending(jobs) = core::mem::replace(&mut self.stage, BatchStage::Poisoned) else {
+            return Ok(());
+        };
         self.meter.watch.enter(Activity::Idle);
         let walked = self.walk(&jobs);
         self.meter.watch.enter(Activity::Outside);
         let steps = self.unless_failed(walked)?;
-        self.stage = Stage::Flushed(steps, None);
+        self.stage = BatchStage::Flushed(steps, None);
         Ok(())
     }
 
     /// The steps of all jobs, in their order, from their parts.
-    fn walk(&mut self, jobs: &[Admitted<'a>]) -> Result<Vec<Progress>, PfssError> {
+    fn walk(&mut self, jobs: &[Admitted<'a>]) -> Result<Vec<JobProgress>, PfssError> {
         let mut pieces = Vec::new();
         let groups = groups(jobs.iter().map(|admitted| &admitted.job));
         self.counters.groups += groups.len() as u64;
@@ -333,16 +335,16 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let cut = pieces.into_iter().map(|(at, range)| {
             let Admitted { job, plan, .. } = &jobs[at];
             let x_hat = job.x_hat[range.clone()].to_vec();
-            Part { job: at, plan: plan.clone(), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
+            JobPart { job: at, plan: plan.clone(), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
         });
-        let mut parts: Vec<Vec<(usize, Progress)>> = jobs.iter().map(|_| Vec::new()).collect();
+        let mut parts: Vec<Vec<(usize, JobProgress)>> = jobs.iter().map(|_| Vec::new()).collect();
         self.meter.begin(self.queues.upload())?;
         stream::run(&self.queues, &self.meter, self.config.slots, cut, |job, count, step| {
             parts[job].push((count, step))
         })?;
         self.queues.upload().finish()?;
         self.meter.end();
-        Ok(parts.into_iter().map(Progress::join).collect())
+        Ok(parts.into_iter().map(JobProgress::join).collect())
     }
 
     /// This party's message of the next round, for all jobs at once.
@@ -355,30 +357,32 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// [`BatchError::State`] unless the batch is flushed; a failure of the device poisons it.
     pub fn round(&mut self) -> Result<Option<Vec<u8>>, PfssError> {
         self.expect(State::Flushed)?;
-        if let Stage::Flushed(_, Some(begun)) = &self.stage {
+        if let BatchStage::Flushed(_, Some(begun)) = &self.stage {
             return Ok(Some(begun.iter().flatten().flatten().copied().collect()));
         }
-        let Stage::Flushed(steps, _) = core::mem::replace(&mut self.stage, Stage::Poisoned) else { return Ok(None) };
+        let BatchStage::Flushed(steps, _) = core::mem::replace(&mut self.stage, BatchStage::Poisoned) else {
+            return Ok(None);
+        };
         let messages = steps.iter().map(|step| step.message(self.queues.compute())).collect::<Result<Vec<_>, _>>();
         let messages = self.unless_failed(messages)?;
         if messages.iter().all(Option::is_none) {
-            let done = |step| if let Progress::Done(shares) = step { Some(shares) } else { None };
-            self.stage = Stage::Finalized(steps.into_iter().map(done).collect());
+            let done = |step| if let JobProgress::Done(shares) = step { Some(shares) } else { None };
+            self.stage = BatchStage::Finalized(steps.into_iter().map(done).collect());
             self.release();
             return Ok(None);
         }
         let message = messages.iter().flatten().flatten().copied().collect::<Vec<u8>>();
         self.counters.rounds += 1;
         self.counters.opened_bytes += message.len() as u64;
-        self.stage = Stage::Flushed(steps, Some(messages));
+        self.stage = BatchStage::Flushed(steps, Some(messages));
         self.meter.watch.enter(Activity::Exchange);
         Ok(Some(message))
     }
 
     /// Shows the masked bits and words that this round's message holds, job after job.
     pub(super) fn masked(&self, mut see: impl FnMut(&[u32], &[u64])) {
-        if let Stage::Flushed(steps, _) = &self.stage {
-            steps.iter().filter_map(Progress::masked).for_each(|(bits, words)| see(bits, words));
+        if let BatchStage::Flushed(steps, _) = &self.stage {
+            steps.iter().filter_map(JobProgress::masked).for_each(|(bits, words)| see(bits, words));
         }
     }
 
@@ -390,24 +394,24 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// belong, as [`PfssError::Channel`], poisons the batch, as does a failure of the device.
     pub fn absorb(&mut self, theirs: &[u8]) -> Result<(), PfssError> {
         self.expect(State::Flushed)?;
-        let stage = core::mem::replace(&mut self.stage, Stage::Poisoned);
-        let Stage::Flushed(steps, Some(mine)) = stage else {
+        let stage = core::mem::replace(&mut self.stage, BatchStage::Poisoned);
+        let BatchStage::Flushed(steps, Some(mine)) = stage else {
             self.stage = stage;
             return Err(BatchError::NoRound.into());
         };
         self.meter.watch.enter(Activity::Outside);
         let advanced = self.advance(steps, &mine, theirs);
-        self.stage = Stage::Flushed(self.unless_failed(advanced)?, None);
+        self.stage = BatchStage::Flushed(self.unless_failed(advanced)?, None);
         Ok(())
     }
 
     /// The steps after the round with these messages.
     fn advance(
         &self,
-        steps: Vec<Progress>,
+        steps: Vec<JobProgress>,
         mine: &[Option<Vec<u8>>],
         theirs: &[u8],
-    ) -> Result<Vec<Progress>, PfssError> {
+    ) -> Result<Vec<JobProgress>, PfssError> {
         let expected: usize = mine.iter().flatten().map(Vec::len).sum();
         if theirs.len() != expected {
             return Err(ChannelError::Length { expected, got: theirs.len() as u64 }.into());
@@ -435,7 +439,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let taken = BatchError::Ticket { got: handle.index as u64 };
         self.find(handle)?;
         match &self.stage {
-            Stage::Finalized(shares) => shares.get(handle.index).and_then(Option::as_ref).ok_or(taken),
+            BatchStage::Finalized(shares) => shares.get(handle.index).and_then(Option::as_ref).ok_or(taken),
             _ => Err(taken),
         }
     }
@@ -448,7 +452,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let taken = BatchError::Ticket { got: handle.index as u64 };
         self.find(handle)?;
         match &mut self.stage {
-            Stage::Finalized(shares) => shares.get_mut(handle.index).and_then(Option::take).ok_or(taken),
+            BatchStage::Finalized(shares) => shares.get_mut(handle.index).and_then(Option::take).ok_or(taken),
             _ => Err(taken),
         }
     }
@@ -477,7 +481,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// [`BatchError::Poisoned`].
     pub fn clear(&mut self) -> Result<(), BatchError> {
         self.state()?;
-        self.stage = Stage::Pending(Vec::new());
+        self.stage = BatchStage::Pending(Vec::new());
         self.generation += 1;
         self.taken = Taken::default();
         self.rows.clear();
@@ -493,7 +497,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
 
     /// From here on the batch gives nothing.
     pub(super) fn poison(&mut self) {
-        self.stage = Stage::Poisoned;
+        self.stage = BatchStage::Poisoned;
         self.meter.watch.enter(Activity::Outside);
         self.release();
     }

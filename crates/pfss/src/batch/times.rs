@@ -49,13 +49,13 @@ impl StageTimes {
 /// A clock, if there is one, and the activity that its time counts for.
 pub(super) struct Stopwatch<'a> {
     now: Option<Box<Clock<'a>>>,
-    state: Mutex<State>,
+    state: Mutex<StopwatchState>,
 }
 
 type Clock<'a> = dyn Fn() -> Duration + Send + Sync + 'a;
 
 #[derive(Clone, Copy)]
-struct State {
+struct StopwatchState {
     current: Activity,
     since: Duration,
     times: StageTimes,
@@ -63,7 +63,8 @@ struct State {
 
 impl<'a> Stopwatch<'a> {
     pub(super) fn new(now: Option<Box<Clock<'a>>>) -> Self {
-        let outside = State { current: Activity::Outside, since: Duration::ZERO, times: StageTimes::default() };
+        let outside =
+            StopwatchState { current: Activity::Outside, since: Duration::ZERO, times: StageTimes::default() };
         Self { now, state: Mutex::new(outside) }
     }
 
@@ -75,7 +76,7 @@ impl<'a> Stopwatch<'a> {
     pub(super) fn enter(&self, next: Activity) -> Activity {
         let Some(now) = self.now.as_ref().map(|now| now()) else { return next };
         let mut state = self.state();
-        let State { current, since, .. } = *state;
+        let StopwatchState { current, since, .. } = *state;
         if let Some(time) = state.times.of(current) {
             *time += now.saturating_sub(since);
         }
@@ -93,7 +94,7 @@ impl<'a> Stopwatch<'a> {
         done
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, StopwatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,9 +4,9 @@ use core_types::Label;
 use zeroize::Zeroizing;
 
 use super::{
-    BundleError, KeyBundle, Keys,
+    BundleError, BundleKeys, KeyBundle,
     header::{DIGEST_AT, Header, array, content_digest},
-    layout::{ENTRY_BYTES, HEADER_BYTES, Layout, Section, SectionId},
+    layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES, SectionEntry, SectionId},
 };
 
 impl KeyBundle {
@@ -26,7 +26,7 @@ impl KeyBundle {
         if computed != claimed {
             return Err(BundleError::Digest { what: "content", expected: computed, got: claimed });
         }
-        let mut keys = Keys::default();
+        let mut keys = BundleKeys::default();
         for section in &layout.sections {
             let start = section.offset as usize; // the whole layout fits `bytes`
             let body = &bytes[start..start + section.length as usize];
@@ -81,7 +81,7 @@ impl KeyBundle {
     }
 }
 
-fn write_entry(section: &Section, out: &mut Vec<u8>) {
+fn write_entry(section: &SectionEntry, out: &mut Vec<u8>) {
     out.extend_from_slice(&section.id.number().to_le_bytes());
     out.extend_from_slice(&section.elem_bytes.to_le_bytes());
     for value in section.dims.into_iter().chain([section.offset, section.length]) {
@@ -90,7 +90,7 @@ fn write_entry(section: &Section, out: &mut Vec<u8>) {
 }
 
 /// Checks that the table and the gaps have the only layout that the header allows.
-fn check_table(bytes: &[u8], layout: &Layout) -> Result<(), BundleError> {
+fn check_table(bytes: &[u8], layout: &BundleLayout) -> Result<(), BundleError> {
     let mut end = HEADER_BYTES + ENTRY_BYTES * layout.sections.len();
     for (index, section) in layout.sections.iter().enumerate() {
         let entry = &bytes[HEADER_BYTES + ENTRY_BYTES * index..][..ENTRY_BYTES];

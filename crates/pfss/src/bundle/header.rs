@@ -2,9 +2,9 @@
 
 use super::{
     BundleError,
-    layout::{ENTRY_BYTES, HEADER_BYTES, Layout},
+    layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES},
 };
-use crate::{Gate, GateKind, Party, PfssError, gate::Parameters, suf::SufProgram};
+use crate::{Gate, GateKind, Party, PfssError, gate::HeaderParameters, suf::SufProgram};
 
 pub(super) const MAGIC: [u8; 4] = *b"PFK1";
 pub(super) const VERSION: u16 = 1;
@@ -51,7 +51,7 @@ impl Header {
 /// Fields in the order of the bytes; both directions walk the same list of widths.
 impl Header {
     /// Writes the header with the given content digest.
-    pub(super) fn write(&self, layout: &Layout, digest: &[u8; 32], out: &mut Vec<u8>) {
+    pub(super) fn write(&self, layout: &BundleLayout, digest: &[u8; 32], out: &mut Vec<u8>) {
         let gate = &self.gate;
         out.extend_from_slice(&MAGIC);
         out.extend_from_slice(&VERSION.to_le_bytes());
@@ -75,7 +75,7 @@ impl Header {
     }
 
     /// Reads a header and the layout it implies, and returns the content digest it claims.
-    pub(super) fn read(bytes: &[u8]) -> Result<(Self, Layout, [u8; 32]), BundleError> {
+    pub(super) fn read(bytes: &[u8]) -> Result<(Self, BundleLayout, [u8; 32]), BundleError> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(BundleError::Truncated { expected: HEADER_BYTES, got: bytes.len() });
         };
@@ -94,7 +94,8 @@ impl Header {
         let gate = match kind {
             GateKind::Suf => Gate::suf(program(bytes)?),
             _ => {
-                let parameters = Parameters { f: header[9].into(), degree: small(16) as u32, masks: small(14) as u32 };
+                let parameters =
+                    HeaderParameters { f: header[9].into(), degree: small(16) as u32, masks: small(14) as u32 };
                 Gate::checked(kind, header[8].into(), parameters).map_err(refused)?
             }
         };
@@ -116,7 +117,7 @@ impl Header {
 
         let large = |at: usize| u64::from_le_bytes(array(header, at));
         let count = large(24);
-        let layout = Layout::new(&gate, count)?;
+        let layout = BundleLayout::new(&gate, count)?;
         expect("sections", layout.sections.len() as u64, u32::from_le_bytes(array(header, 20)).into())?;
         expect("padded count", layout.count_padded, large(32))?;
         expect("total length", layout.total_len as u64, large(40))?;

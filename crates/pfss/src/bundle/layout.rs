@@ -53,7 +53,7 @@ impl SectionId {
 
 /// One section: `rows` x `columns` elements, row-major.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Section {
+pub(super) struct SectionEntry {
     pub(super) id: SectionId,
     pub(super) elem_bytes: u32,
     pub(super) dims: [u64; 3],
@@ -78,22 +78,22 @@ pub struct BundleSection {
     pub bytes: u64,
 }
 
-impl From<&Section> for BundleSection {
-    fn from(section: &Section) -> Self {
-        let &Section { id, elem_bytes, dims, offset, length } = section;
+impl From<&SectionEntry> for BundleSection {
+    fn from(section: &SectionEntry) -> Self {
+        let &SectionEntry { id, elem_bytes, dims, offset, length } = section;
         Self { name: id.name(), element_bytes: elem_bytes, dims, offset, bytes: length }
     }
 }
 
 /// Where everything lies in a bundle: a function of the gate and the count, never of secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Layout {
+pub(super) struct BundleLayout {
     pub(super) count_padded: u64,
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Vec<SectionEntry>,
     pub(super) total_len: usize,
 }
 
-impl Layout {
+impl BundleLayout {
     pub(super) fn new(gate: &Gate, count: u64) -> Result<Self, BundleError> {
         let overflow = BundleError::Overflow { count };
         Self::place(gate, count).ok_or(overflow)
@@ -118,8 +118,8 @@ impl Layout {
         ];
         // A section that the gate does not have is left out; an empty batch keeps the sections, with length zero.
         let present = all.into_iter().filter(|(_, _, dims)| dims[0] > 0 && dims[1] > 0);
-        let mut sections: Vec<Section> =
-            present.map(|(id, elem_bytes, dims)| Section { id, elem_bytes, dims, offset: 0, length: 0 }).collect();
+        let mut sections: Vec<SectionEntry> =
+            present.map(|(id, elem_bytes, dims)| SectionEntry { id, elem_bytes, dims, offset: 0, length: 0 }).collect();
         let mut end = (HEADER_BYTES + ENTRY_BYTES * sections.len()) as u64;
         for section in &mut sections {
             let elements = section.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))?;

@@ -13,13 +13,13 @@ use zeroize::{Zeroize, Zeroizing};
 
 pub use error::BundleError;
 pub(crate) use header::Header;
+use layout::BundleLayout;
 pub use layout::BundleSection;
-use layout::Layout;
 pub use masked::MaskedKeys;
 
 use crate::{
     Gate, GateKind, Party, PfssError,
-    gate::{Tree, TreeRows},
+    gate::{KeyTree, TreeRows},
     lanes::LANES,
 };
 
@@ -32,7 +32,7 @@ use crate::{
 /// `Debug` shows only the public header; the keys are wiped when dropped.
 pub struct KeyBundle {
     pub(crate) header: Header,
-    pub(crate) keys: Keys,
+    pub(crate) keys: BundleKeys,
     /// Whether the process accepts the bundle even when its keys are spent.
     pub(crate) reusable: bool,
 }
@@ -41,7 +41,7 @@ pub struct KeyBundle {
 ///
 /// They are row-major with the element index innermost, `padded` elements per row.
 #[derive(Default)]
-pub(crate) struct Keys {
+pub(crate) struct BundleKeys {
     pub(crate) roots: Zeroizing<Vec<Label>>,
     pub(crate) cw: Zeroizing<Vec<u128>>,
     pub(crate) leaf: Zeroizing<Vec<u128>>,
@@ -53,7 +53,7 @@ pub(crate) struct Keys {
 
 /// One tree's part of the sections.
 pub(crate) struct TreeKeys<'a> {
-    pub(crate) shape: Tree,
+    pub(crate) shape: KeyTree,
     pub(crate) roots: &'a [Label],
     pub(crate) cw: &'a [u128],
     pub(crate) leaf: &'a [u128],
@@ -131,8 +131,8 @@ impl KeyBundle {
 
     /// The bundle without its trees, for when they have been walked.
     pub(crate) fn walked(self) -> Self {
-        let Keys { words, bits, .. } = self.keys;
-        Self { keys: Keys { words, bits, ..Keys::default() }, ..self }
+        let BundleKeys { words, bits, .. } = self.keys;
+        Self { keys: BundleKeys { words, bits, ..BundleKeys::default() }, ..self }
     }
 
     /// Row `row` of the XOR shares, 32 elements a word, with padding.
@@ -169,7 +169,7 @@ impl KeyBundle {
         let keys = &self.keys;
         Self {
             header: Header { count: range.len(), ..self.header.clone() },
-            keys: Keys {
+            keys: BundleKeys {
                 roots: columns_of(&keys.roots, padded, &columns),
                 cw: columns_of(&keys.cw, padded, &columns),
                 leaf: columns_of(&keys.leaf, padded, &columns),
@@ -187,9 +187,9 @@ impl KeyBundle {
         TreeRows::of(&self.gate().trees()).bytes() * self.padded() as u64
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> BundleLayout {
         // The dealer and the reader have both built this layout before.
-        Layout::new(&self.header.gate, self.header.count as u64)
+        BundleLayout::new(&self.header.gate, self.header.count as u64)
             .unwrap_or_else(|_| unreachable!("a bundle that exists has a layout"))
     }
 }
@@ -203,10 +203,10 @@ fn columns_of<T: Copy + Zeroize>(rows: &[T], width: usize, columns: &Range<usize
 
 /// Whether a bundle of this size can exist.
 pub(crate) fn check_size(gate: &Gate, count: u64) -> Result<(), BundleError> {
-    Layout::new(gate, count).map(|_| ())
+    BundleLayout::new(gate, count).map(|_| ())
 }
 
-impl Keys {
+impl BundleKeys {
     /// The conditions on values that lengths do not show.
     fn check(&self, header: &Header) -> Result<(), BundleError> {
         let gate = &header.gate;

@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 use crate::{
     Gate, KeyBundle, Party, PfssError,
     bundle::{Header, check_size},
-    gate::Tree,
+    gate::KeyTree,
     lanes::LANES,
 };
 pub(crate) use draw::Draw;
@@ -177,7 +177,7 @@ impl Dealer {
     /// Roots of both parties, one row each.
     ///
     /// Truth tables take all bits as randomness, trees reserve two.
-    fn roots(&mut self, tree: Tree, padded: usize) -> Zeroizing<Vec<Label>> {
+    fn roots(&mut self, tree: KeyTree, padded: usize) -> Zeroizing<Vec<Label>> {
         let block = |rng: &mut ChaCha20Rng| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
         let label = |bits| if tree.rows().root > 0 { Label::new(bits).seed() } else { Label::new(bits) };
         Zeroizing::new((0..2 * padded).map(|_| label(block(&mut self.rng))).collect())

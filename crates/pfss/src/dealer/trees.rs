@@ -13,10 +13,10 @@ use zeroize::Zeroizing;
 use super::secrets::TreeSecret;
 use crate::{
     Gate, PfssError,
-    bundle::Keys,
-    gate::{Tree, TreeRows},
+    bundle::BundleKeys,
+    gate::{KeyTree, TreeRows},
     lanes::LANES,
-    staging::Staged,
+    staging::StagedSecret,
 };
 
 /// Makes the tree sections of both parties, tree after tree.
@@ -31,10 +31,10 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
     /// Empty sections with their full capacity.
     ///
     /// Growing would leave copies in memory.
-    pub(super) fn empty(&self) -> [Keys; 2] {
+    pub(super) fn empty(&self) -> [BundleKeys; 2] {
         let (rows, padded) = (TreeRows::of(&self.gate.trees()), self.padded());
         let of = |rows: u64| rows as usize * padded; // checked with the layout
-        [(); 2].map(|()| Keys {
+        [(); 2].map(|()| BundleKeys {
             roots: Zeroizing::new(Vec::with_capacity(of(rows.root))),
             cw: Zeroizing::new(Vec::with_capacity(of(rows.cw))),
             leaf: Zeroizing::new(Vec::with_capacity(of(rows.leaf))),
@@ -54,22 +54,22 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
     /// `roots` holds the padded roots of party 0, then the padded roots of party 1.
     pub(super) fn add(
         &self,
-        tree: Tree,
+        tree: KeyTree,
         secret: &TreeSecret,
         roots: &[Label],
-        keys: &mut [Keys; 2],
+        keys: &mut [BundleKeys; 2],
     ) -> Result<(), PfssError> {
         let (q, padded, rows) = (self.q, self.padded(), tree.rows());
         let count = self.count as u32; // a bundle holds less than 2^32 elements
         // Roots and thresholds go to the device.
-        let device_roots = Staged::upload(q, roots)?;
-        let alphas = Staged::upload(q, &secret.alphas)?;
+        let device_roots = StagedSecret::upload(q, roots)?;
+        let alphas = StagedSecret::upload(q, &secret.alphas)?;
         let mut cw = q.alloc::<u128>(rows.cw as usize * padded)?;
         // The sections of the tree.
         match tree {
-            Tree::Cmp { bits } => {
+            KeyTree::Cmp { bits } => {
                 let params = CmpGenParams { key: self.prg.child, bits, count, reserved: [0; 2] };
-                let mut leaf = Staged::<_, u128>::alloc(q, 2 * padded)?;
+                let mut leaf = StagedSecret::<_, u128>::alloc(q, 2 * padded)?;
                 q.cmp_gen(CmpGen {
                     params: &params,
                     alphas: alphas.view(),
@@ -84,10 +84,10 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
                     keys.leaf.extend_from_slice(&leaf[own]);
                 }
             }
-            Tree::Dcf { bits, words } => {
+            KeyTree::Dcf { bits, words } => {
                 let width = self.gate.n();
                 let params = DcfGenParams { keys: self.prg, bits, count, words, width };
-                let betas = Staged::upload(q, &secret.betas)?;
+                let betas = StagedSecret::upload(q, &secret.betas)?;
                 let mut vcw = q.alloc::<u64>(rows.vcw as usize * padded)?;
                 let mut last = q.alloc::<u64>(rows.last as usize * padded)?;
                 q.dcf_gen(DcfGen {

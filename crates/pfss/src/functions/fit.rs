@@ -10,7 +10,7 @@ use super::minimax::minimax;
 use crate::{PfssError, RangeError, SignedRange};
 
 /// A polynomial with integer coefficients in the distance from the start of its piece.
-pub(super) struct Piece {
+pub(super) struct FittedPiece {
     start: i64,
     /// The least distance, at most 0, and the greatest, at least 0.
     distances: (i64, i64),
@@ -18,7 +18,7 @@ pub(super) struct Piece {
     coefficients: Vec<i64>,
 }
 
-impl Piece {
+impl FittedPiece {
     /// A polynomial of degree `degree` close to `function` on the integers `start..end`.
     ///
     /// Its coefficients are integers. The leading coefficient is the rounded leading coefficient of
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_range_has_the_whole_constant_term_and_others_down_to_distance_zero() {
         let range = |coefficients: &[i64]| {
-            let piece = Piece { start: 0, distances: (2, 5), coefficients: coefficients.to_vec() };
+            let piece = FittedPiece { start: 0, distances: (2, 5), coefficients: coefficients.to_vec() };
             let range = piece.range().unwrap();
             (range.min(), range.max())
         };
@@ -108,7 +108,7 @@ mod tests {
     fn a_polynomial_is_fitted_exactly_and_expands_to_itself() {
         let plain = |x: i64| 3 * x * x * x - 5 * x * x + 7 * x - 11;
         for (start, end) in [(0, 64), (-64, 0), (100, 228), (-1000, -744)] {
-            let piece = Piece::new(start, end, 3, |x| 3.0 * x * x * x - 5.0 * x * x + 7.0 * x - 11.0);
+            let piece = FittedPiece::new(start, end, 3, |x| 3.0 * x * x * x - 5.0 * x * x + 7.0 * x - 11.0);
             let range = piece.range().unwrap();
             let ring = Ring::new(40).unwrap();
             let expanded = piece.expand(ring);

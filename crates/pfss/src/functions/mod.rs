@@ -177,7 +177,7 @@ impl Spline<'_> {
         let mut fitted = Vec::new();
         let mut outputs = SignedRange::new(0, 0)?;
         for cut in self.cuts.windows(2) {
-            let piece = fit::Piece::new(cut[0], cut[1], self.degree, |x| {
+            let piece = fit::FittedPiece::new(cut[0], cut[1], self.degree, |x| {
                 (self.function)(x / 2f64.powi(self.input_bits as i32)) * 2f64.powi(scale as i32)
             });
             let below = if fitted.is_empty() { self.margins.0 } else { 0 };

@@ -12,9 +12,9 @@ use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 pub use cost::Cost;
 pub use kind::GateKind;
-pub(crate) use rule::{Bounds, BoundsOfF, Parameters, Rule};
+pub(crate) use rule::{Bounds, BoundsOfF, GateRule, HeaderParameters};
 use rules::AnyRule;
-pub(crate) use tree::{Tree, TreeRows, aes_of_all_points};
+pub(crate) use tree::{KeyTree, TreeRows, aes_of_all_points};
 
 use crate::{PfssError, gates::suf::Suf, suf::SufProgram};
 
@@ -70,7 +70,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `1..=64`.
     pub fn full_predicates(n: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::FullPredicates, n, Parameters::default())
+        Self::checked(GateKind::FullPredicates, n, HeaderParameters::default())
     }
 
     /// Keys for sign predicates of an `n`-bit `x`, in particular DReLU.
@@ -78,7 +78,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`.
     pub fn sign_predicates(n: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::SignPredicates, n, Parameters::default())
+        Self::checked(GateKind::SignPredicates, n, HeaderParameters::default())
     }
 
     /// Keys for predicates of the low `f` bits of an `n`-bit `x`.
@@ -86,7 +86,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn low_predicates(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::LowPredicates, n, Parameters { f, ..Parameters::default() })
+        Self::checked(GateKind::LowPredicates, n, HeaderParameters { f, ..HeaderParameters::default() })
     }
 
     /// The same predicate keys with `masks` masked bits per element.
@@ -102,7 +102,7 @@ impl Gate {
             return Err(PfssError::Cap { kind, what: "masked bits", max, got: masks });
         }
         // a descriptor is more than its parameters, and has no masks to change
-        let rule = kind.with(Parameters { masks, ..self.rule().parameters() });
+        let rule = kind.with(HeaderParameters { masks, ..self.rule().parameters() });
         Ok(Self { rule: rule.unwrap_or(self.rule), ..self })
     }
 
@@ -111,7 +111,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`.
     pub fn relu(n: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Relu, n, Parameters::default())
+        Self::checked(GateKind::Relu, n, HeaderParameters::default())
     }
 
     /// `max(x, 0)` for an `n`-bit `x` that is proven to be a signed integer of `bits` bits.
@@ -125,7 +125,7 @@ impl Gate {
         match bits {
             0 | 1 => Err(PfssError::Shift { kind: GateKind::Relu, max: n, got: bits }),
             _ if bits == n => Ok(all),
-            _ => Self::checked(GateKind::Relu, n, Parameters { f: bits, ..Parameters::default() }),
+            _ => Self::checked(GateKind::Relu, n, HeaderParameters { f: bits, ..HeaderParameters::default() }),
         }
     }
 
@@ -134,7 +134,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn truncate_reduce(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::TruncateReduce, n, Parameters { f, ..Parameters::default() })
+        Self::checked(GateKind::TruncateReduce, n, HeaderParameters { f, ..HeaderParameters::default() })
     }
 
     /// `floor(x / 2^f)` for an `n`-bit `x` read as signed, within a proven range.
@@ -144,7 +144,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `3..=64`, [`PfssError::Shift`] unless `1 <= f <= n - 2`.
     pub fn gap_ars(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::GapArs, n, Parameters { f, ..Parameters::default() })
+        Self::checked(GateKind::GapArs, n, HeaderParameters { f, ..HeaderParameters::default() })
     }
 
     /// `floor(x / 2^f)` for an `n`-bit `x` read as unsigned.
@@ -155,7 +155,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn lrs(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Lrs, n, Parameters { f, ..Parameters::default() })
+        Self::checked(GateKind::Lrs, n, HeaderParameters { f, ..HeaderParameters::default() })
     }
 
     /// `floor(x / 2^f)` for an `n`-bit `x` read as signed. Exact for every `x`.
@@ -163,7 +163,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn ars(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Ars, n, Parameters { f, ..Parameters::default() })
+        Self::checked(GateKind::Ars, n, HeaderParameters { f, ..HeaderParameters::default() })
     }
 
     /// `floor(max(x, 0) / 2^f)` for an `n`-bit `x` read as signed.
@@ -173,7 +173,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `2..=64`, [`PfssError::Shift`] unless `1 <= f < n`.
     pub fn relu_ars(n: u32, f: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::ReluArs, n, Parameters { f, ..Parameters::default() })
+        Self::checked(GateKind::ReluArs, n, HeaderParameters { f, ..HeaderParameters::default() })
     }
 
     /// `table[x]` for an `n`-bit `x` and a public table of `2^n` words of `out` bits.
@@ -183,7 +183,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] unless `1 <= n <= MAX_LUT_BITS` and `1 <= out <= 64`.
     pub fn lut(n: u32, out: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Lut, n, Parameters { f: out, ..Parameters::default() })
+        Self::checked(GateKind::Lut, n, HeaderParameters { f: out, ..HeaderParameters::default() })
     }
 
     /// `x y` for two secrets of `n` bits, from one triple (Beaver, CRYPTO 1991).
@@ -193,7 +193,7 @@ impl Gate {
     /// # Errors
     /// [`PfssError::RingWidth`] outside `1..=64`.
     pub fn product(n: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::Product, n, Parameters::default())
+        Self::checked(GateKind::Product, n, HeaderParameters::default())
     }
 
     /// Additive shares of `1[x in I] * (-r)^j` for public intervals `I`.
@@ -205,7 +205,7 @@ impl Gate {
     /// [`PfssError::RingWidth`] outside `1..=64`, [`PfssError::Cap`] above
     /// [`MAX_DEGREE`](Self::MAX_DEGREE).
     pub fn interval_powers(n: u32, degree: u32) -> Result<Self, PfssError> {
-        Self::checked(GateKind::IntervalPowers, n, Parameters { degree, ..Parameters::default() })
+        Self::checked(GateKind::IntervalPowers, n, HeaderParameters { degree, ..HeaderParameters::default() })
     }
 
     /// The function of a descriptor. One bundle serves all its output words and bits.
@@ -218,14 +218,14 @@ impl Gate {
     /// The one place that accepts parameters, from callers and from bundle headers alike.
     ///
     /// Descriptors come with their programs instead.
-    pub(crate) fn checked(kind: GateKind, n: u32, parameters: Parameters) -> Result<Self, PfssError> {
+    pub(crate) fn checked(kind: GateKind, n: u32, parameters: HeaderParameters) -> Result<Self, PfssError> {
         let bounds = kind.bounds();
         let (min, max) = (*bounds.ring.start(), *bounds.ring.end());
         let ring = match Ring::new(n) {
             Some(ring) if bounds.ring.contains(&n) => ring,
             _ => return Err(PfssError::RingWidth { kind, min, max, got: n }),
         };
-        let Parameters { f, degree, masks } = parameters;
+        let HeaderParameters { f, degree, masks } = parameters;
         let shift = |max: u32, allowed: bool| {
             if allowed { Ok(()) } else { Err(PfssError::Shift { kind, max, got: f }) }
         };
@@ -248,7 +248,7 @@ impl Gate {
     }
 
     /// The definition of the gate.
-    pub(crate) fn rule(&self) -> &dyn Rule {
+    pub(crate) fn rule(&self) -> &dyn GateRule {
         self.rule.rule()
     }
 
@@ -343,7 +343,7 @@ impl Gate {
     }
 
     /// The key trees, in the order of the sections.
-    pub(crate) fn trees(&self) -> Vec<Tree> {
+    pub(crate) fn trees(&self) -> Vec<KeyTree> {
         self.rule().trees(self.ring)
     }
 
@@ -373,7 +373,7 @@ impl Gate {
         let mut hasher = blake3::Hasher::new();
         hasher.update(if self.masked_outputs { b"pfss gate v1 masked outputs" } else { &b"pfss gate v1"[..] });
         hasher.update(&[self.kind().number()]);
-        let Parameters { f, degree, masks } = self.rule().parameters();
+        let HeaderParameters { f, degree, masks } = self.rule().parameters();
         for parameter in [self.n(), f, degree, masks] {
             hasher.update(&parameter.to_le_bytes());
         }

@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use core_types::Ring;
 
-use super::{Cost, Gate, Tree};
+use super::{Cost, Gate, KeyTree};
 use crate::{
     PfssError, Task,
     dealer::{Draw, Secrets},
-    gates::Plan,
+    gates::TaskPlan,
     suf::SufProgram,
 };
 
 /// Parameters of a gate in a bundle header, besides kind and ring; 0 if unused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parameters {
+pub(crate) struct HeaderParameters {
     /// Low bits compared or shifted off, bits of the input of a ReLU, or bits of a table's words.
     pub(crate) f: u32,
     pub(crate) degree: u32,
@@ -61,9 +61,9 @@ impl Bounds {
 }
 
 /// A gate of one kind, with its parameters. `ring` is the ring of its input, of `n` bits.
-pub(crate) trait Rule {
-    fn parameters(&self) -> Parameters {
-        Parameters::default()
+pub(crate) trait GateRule {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters::default()
     }
 
     /// The program of a descriptor.
@@ -89,7 +89,7 @@ pub(crate) trait Rule {
     }
 
     /// The key trees, in the order of the sections.
-    fn trees(&self, ring: Ring) -> Vec<Tree>;
+    fn trees(&self, ring: Ring) -> Vec<KeyTree>;
 
     /// Rows of additive shares after the input mask `[r]` and before the masks of outputs.
     fn word_rows(&self) -> u64;
@@ -111,7 +111,7 @@ pub(crate) trait Rule {
 
     /// AES blocks of one element.
     fn aes(&self, ring: Ring) -> u64 {
-        self.trees(ring).into_iter().map(Tree::aes_per_point).sum()
+        self.trees(ring).into_iter().map(KeyTree::aes_per_point).sum()
     }
 
     /// What one element costs each party besides keys.
@@ -135,7 +135,7 @@ pub(crate) trait Rule {
     fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets);
 
     /// How `task` is evaluated, checked against `gate`, which this is the rule of.
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         Err(task.not_for(gate))
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     GateKind,
-    rule::{Bounds, Parameters, Rule},
+    rule::{Bounds, GateRule, HeaderParameters},
 };
 use crate::gates::{intervals, lut, predicates, product, relu, shift, suf, truncate};
 
@@ -18,7 +18,7 @@ macro_rules! rules {
             }
 
             /// The gate with parameters within the bounds; `None` if they do not define it.
-            pub(super) fn with(self, parameters: Parameters) -> Option<AnyRule> {
+            pub(super) fn with(self, parameters: HeaderParameters) -> Option<AnyRule> {
                 match self {
                     $(Self::$name => <$rule>::of(parameters).map(AnyRule::$name),)*
                 }
@@ -39,7 +39,7 @@ macro_rules! rules {
             }
 
             /// The definition of the gate.
-            pub(super) fn rule(&self) -> &dyn Rule {
+            pub(super) fn rule(&self) -> &dyn GateRule {
                 match self {
                     $(Self::$name(rule) => rule,)*
                 }
@@ -52,7 +52,7 @@ rules! {
     FullPredicates(predicates::Full),
     SignPredicates(predicates::Sign),
     LowPredicates(predicates::Low),
-    Relu(relu::Relu),
+    Relu(relu::ReluRule),
     TruncateReduce(truncate::TruncateReduce),
     GapArs(truncate::GapArs),
     IntervalPowers(intervals::IntervalPowers),
@@ -61,5 +61,5 @@ rules! {
     ReluArs(shift::ReluArs),
     Suf(suf::Suf),
     Lut(lut::Lut),
-    Product(product::Product),
+    Product(product::ProductRule),
 }

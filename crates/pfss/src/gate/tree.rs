@@ -4,7 +4,7 @@ use core_types::cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_leaves, cmp_levels};
 
 /// A key tree of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tree {
+pub(crate) enum KeyTree {
     /// A comparison key over a domain of `bits` bits.
     Cmp { bits: u32 },
     /// A comparison key with a payload of `words` 64-bit words.
@@ -21,7 +21,7 @@ pub(crate) struct TreeRows {
     pub(crate) last: u64,
 }
 
-impl Tree {
+impl KeyTree {
     pub(crate) const fn rows(self) -> TreeRows {
         match self {
             Self::Cmp { bits } => TreeRows {
@@ -74,7 +74,7 @@ pub(crate) const fn aes_of_all_points(bits: u32) -> u64 {
 
 impl TreeRows {
     /// The rows of all `trees`.
-    pub(crate) fn of(trees: &[Tree]) -> Self {
+    pub(crate) fn of(trees: &[KeyTree]) -> Self {
         trees.iter().fold(Self::default(), |sum, tree| {
             let rows = tree.rows();
             Self {
@@ -124,7 +124,7 @@ mod tests {
             let mask = u64::MAX >> (64 - bits);
             let spread = |step: u64| (0..9).map(|i: u64| (i * step).wrapping_sub(4 * step) & mask).collect::<Vec<_>>();
             for offsets in [vec![0], vec![5, 0, 1 << (bits - 1)], spread(1), spread(100), spread(1 << 20)] {
-                let tree = Tree::Cmp { bits };
+                let tree = KeyTree::Cmp { bits };
                 let plan = Clusters::new(tree, &offsets);
                 assert!(offsets.len() > 1 || plan.aes() == tree.aes_per_point(), "{bits} bits");
                 let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
@@ -135,7 +135,7 @@ mod tests {
                 }
                 assert_eq!(aes.1.get(), plan.aes(), "{bits} bits, {offsets:?}");
                 for words in 1..=8u32 {
-                    let plan = Clusters::new(Tree::Dcf { bits, words }, &offsets);
+                    let plan = Clusters::new(KeyTree::Dcf { bits, words }, &offsets);
                     let aes = Counting(AesKey::new([7; 16]), Cell::new(0));
                     let ciphers = DcfCiphers { child: &&aes, value: &[&aes; 4] };
                     for Cluster { window, points } in &plan.clusters {

@@ -17,12 +17,12 @@ use super::{
     evaluator::{Activity, Evaluator},
     tree::Trees,
 };
-use crate::{PfssError, answers::Program, cluster::Points, gate::Tree, staging::Staged};
+use crate::{PfssError, answers::ComparisonProgram, cluster::TreePoints, gate::KeyTree, staging::StagedSecret};
 
 /// The evaluation of one comparison tree: its points, and the sums of their bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
-    points: Points,
+    points: TreePoints,
     sums: BitSums,
     /// Whether each answer also takes the top bit of the mask.
     ///
@@ -32,14 +32,14 @@ pub(crate) struct Comparison {
 
 impl Comparison {
     /// Plans the evaluation of `program`.
-    pub(crate) fn new(program: &Program) -> Self {
-        let points = Points::new(Tree::Cmp { bits: program.domain().bits() }, program.offsets());
+    pub(crate) fn new(program: &ComparisonProgram) -> Self {
+        let points = TreePoints::new(KeyTree::Cmp { bits: program.domain().bits() }, program.offsets());
         let sums = BitSums::new(program.sums(points.rows()));
         Self { points, sums, with_msb: program.with_msb().collect() }
     }
 
     /// Where the tree is walked.
-    pub(crate) fn points(&self) -> &Points {
+    pub(crate) fn points(&self) -> &TreePoints {
         &self.points
     }
 
@@ -100,13 +100,13 @@ impl BitSums {
     pub(super) fn combine<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,
-        rows: &Staged<'_, W::Queue, u32>,
+        rows: &StagedSecret<'_, W::Queue, u32>,
     ) -> Result<Zeroizing<Vec<u32>>, PfssError> {
         let (evaluator, q, bundle) = (trees.evaluator(), trees.evaluator().queue(), trees.bundle());
         // a bundle holds less than 2^32 elements
         let params = BitParams { count: bundle.count() as u32, party: bundle.party().number().into() };
         let sums = evaluator.during(Activity::Walk, || {
-            let mut sums = Staged::<_, u32>::alloc(q, self.sums * bundle.count().div_ceil(32))?;
+            let mut sums = StagedSecret::<_, u32>::alloc(q, self.sums * bundle.count().div_ceil(32))?;
             q.combine_bits(CombineBits {
                 params: &params,
                 terms: &self.terms,

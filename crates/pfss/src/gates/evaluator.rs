@@ -8,7 +8,7 @@ use backend_api::{
 };
 use core_types::Label;
 
-use crate::{KeyBundle, PfssError, gate::Tree, staging::Staged};
+use crate::{KeyBundle, PfssError, gate::KeyTree, staging::StagedSecret};
 
 /// The host's current activity for a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +92,10 @@ impl<'a, Q: FssOps> Deref for TreeRef<'a, Q> {
 
 /// One tree's sections in device memory; those that it does not have are empty.
 pub struct DeviceTree<'q, Q: FssOps> {
-    pub(super) shape: Tree,
-    pub(super) roots: Staged<'q, Q, Label>,
+    pub(super) shape: KeyTree,
+    pub(super) roots: StagedSecret<'q, Q, Label>,
     pub(super) cw: Q::Buf<u128>,
-    pub(super) leaf: Staged<'q, Q, u128>,
+    pub(super) leaf: StagedSecret<'q, Q, u128>,
     pub(super) vcw: Q::Buf<u64>,
     pub(super) last: Q::Buf<u64>,
 }
@@ -106,14 +106,14 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
         let tree = bundle.tree(index);
         // Correction words are common to both parties; roots, and leaves that are truth tables, are not.
         let roots = match tree.roots {
-            [] => Staged::alloc(q, bundle.padded())?, // not read for truth tables
-            roots => Staged::upload(q, roots)?,
+            [] => StagedSecret::alloc(q, bundle.padded())?, // not read for truth tables
+            roots => StagedSecret::upload(q, roots)?,
         };
         Ok(Self {
             shape: tree.shape,
             roots,
             cw: q.upload_secret(tree.cw)?,
-            leaf: Staged::upload(q, tree.leaf)?,
+            leaf: StagedSecret::upload(q, tree.leaf)?,
             vcw: q.upload_secret(tree.vcw)?,
             last: q.upload_secret(tree.last)?,
         })

@@ -9,12 +9,12 @@ use core_types::{
     params::share::{Threshold, WordTerm},
 };
 
-use super::{inputs::reduced, sums::Sums, tree::Trees};
+use super::{inputs::reduced, sums::BundleSums, tree::Trees};
 use crate::{
     Evaluator, Gate, GateKind, Interval, KeyBundle, MaskedKeys, PfssError,
-    cluster::Points,
+    cluster::TreePoints,
     dealer::{Draw, Row, Secrets, TreeSecret, map, power_of_negative, powers},
-    gate::{Bounds, Parameters, Rule, Tree},
+    gate::{Bounds, GateRule, HeaderParameters, KeyTree},
 };
 
 /// Powers of `-r` up to `degree`.
@@ -26,22 +26,22 @@ pub(crate) struct IntervalPowers {
 impl IntervalPowers {
     pub(crate) const BOUNDS: Bounds = Bounds { degree: Gate::MAX_DEGREE, ..Bounds::of_ring(1, 64) };
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { degree: parameters.degree })
     }
 }
 
-impl Rule for IntervalPowers {
-    fn parameters(&self) -> Parameters {
-        Parameters { degree: self.degree, ..Parameters::default() }
+impl GateRule for IntervalPowers {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { degree: self.degree, ..HeaderParameters::default() }
     }
 
     fn output_words(&self) -> usize {
         0
     }
 
-    fn trees(&self, ring: Ring) -> Vec<Tree> {
-        vec![Tree::Dcf { bits: ring.bits(), words: self.degree + 1 }]
+    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Dcf { bits: ring.bits(), words: self.degree + 1 }]
     }
 
     /// `(-r)^0` is public and `(-r)^1` is the input mask.
@@ -63,14 +63,14 @@ impl Rule for IntervalPowers {
 /// The evaluation of [`IntervalPowers`] for given intervals.
 #[derive(Clone, Debug)]
 pub(crate) struct PowersPlan {
-    points: Points,
-    sums: Sums,
+    points: TreePoints,
+    sums: BundleSums,
 }
 
 impl PowersPlan {
     /// Plans `intervals`, checked against `gate`.
     pub(crate) fn new(gate: &Gate, intervals: &[Interval]) -> Result<Self, PfssError> {
-        let [tree @ Tree::Dcf { words, .. }] = gate.trees()[..] else {
+        let [tree @ KeyTree::Dcf { words, .. }] = gate.trees()[..] else {
             return Err(PfssError::Kind { expected: GateKind::IntervalPowers, got: gate.kind() });
         };
         let (ring, words) = (gate.ring(), words as usize);
@@ -88,11 +88,11 @@ impl PowersPlan {
             ends.push([point(interval.start), point(interval.end.unwrap_or(0))]);
         }
         // The difference of the shares at both ends, plus the power if the ends wrap.
-        let points = Points::new(tree, &offsets);
+        let points = TreePoints::new(tree, &offsets);
         let word_rows = gate.word_rows() as usize;
         let share = |point: usize, j: usize| WordTerm::word((word_rows + points.rows()[point] * words + j) as u32);
         let powers = ends.iter().flat_map(|ends| (0..words).map(move |j| (ends, j)));
-        let sums = powers.fold(Sums::new(ring, ring), |sums, (&[start, end], j)| {
+        let sums = powers.fold(BundleSums::new(ring, ring), |sums, (&[start, end], j)| {
             // equal ends are the whole ring, whose two values cancel
             let inside = if start == end {
                 mask_power(j)

@@ -12,14 +12,14 @@ use core_types::{
 };
 
 use super::{
-    Pending, Plan,
-    sums::Sums,
-    table::{RHO_ROW, Table},
+    Pending, TaskPlan,
+    sums::BundleSums,
+    table::{RHO_ROW, TablePlan},
 };
 use crate::{
     Evaluator, Gate, MaskedKeys, PfssError, Task,
     dealer::{Draw, Secrets, map, map2},
-    gate::{Bounds, BoundsOfF, Parameters, Rule, Tree, aes_of_all_points},
+    gate::{Bounds, BoundsOfF, GateRule, HeaderParameters, KeyTree, aes_of_all_points},
 };
 
 /// Rows of the words section around `[ρ]`: `[e]` and `[ρ e]` with `e = 1 - 2c`.
@@ -35,22 +35,22 @@ pub(crate) struct Lut {
 impl Lut {
     pub(crate) const BOUNDS: Bounds = Bounds { f: BoundsOfF::Words, ..Bounds::of_ring(1, Gate::MAX_LUT_BITS) };
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { out: parameters.f })
     }
 }
 
-impl Rule for Lut {
-    fn parameters(&self) -> Parameters {
-        Parameters { f: self.out, ..Parameters::default() }
+impl GateRule for Lut {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { f: self.out, ..HeaderParameters::default() }
     }
 
     fn out_ring(&self, ring: Ring) -> Ring {
         Ring::new(self.out).unwrap_or(ring) // checked with the parameters
     }
 
-    fn trees(&self, ring: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: ring.bits() }]
+    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: ring.bits() }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -83,14 +83,14 @@ impl Rule for Lut {
         secrets.bits.push(c);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::Lut(table) = task else { return Err(task.not_for(gate)) };
         let ring = gate.out_ring();
         check_table(gate.ring(), ring, table)?;
         // (1 - 2w) (y_hat e - ρ e), over the opened words
         let flipped = |row| WordTerm::selected(0, NO_ROW, row);
-        let sums = Sums::new(ring, ring).sum([flipped(E_ROW).power(1), flipped(RHO_E_ROW).minus()]);
-        Ok(Plan::Look(Table::new([gate.ring(), ring], table, sums.under_output_masks(gate))))
+        let sums = BundleSums::new(ring, ring).sum([flipped(E_ROW).power(1), flipped(RHO_E_ROW).minus()]);
+        Ok(TaskPlan::Look(TablePlan::new([gate.ring(), ring], table, sums.under_output_masks(gate))))
     }
 
     fn plain(&self, _: Ring, task: Option<&Task<'_>>, x: u64) -> Vec<u64> {

@@ -5,7 +5,7 @@
 //! between them.
 //!
 //! Each gate has a file with its complete definition, from its keys to its result in the clear, in
-//! its [`Rule`](crate::gate::Rule); `gate/kind.rs` lists them.
+//! its [`GateRule`](crate::gate::GateRule); `gate/kind.rs` lists them.
 
 mod bits;
 mod comparison;
@@ -37,7 +37,7 @@ pub(crate) use evaluator::{Activity, DeviceTree, TreeRef};
 pub(crate) use intervals::PowersPlan;
 pub(crate) use join::{Join, join_pending};
 pub use pending::Pending;
-pub(crate) use plan::Plan;
+pub(crate) use plan::TaskPlan;
 pub(crate) use plans::AllPlans;
 pub use suf::{SufBools, SufShares, SufStep};
 pub(crate) use suf::{SufPlan, most_word_terms};

@@ -10,7 +10,7 @@ use core_types::Ring;
 use crate::Party;
 
 /// What both parties know after an exchange.
-pub(super) struct Opened {
+pub(super) struct OpenedValues {
     pub(super) party: Party,
     /// Elements per row.
     pub(super) count: usize,
@@ -18,7 +18,7 @@ pub(super) struct Opened {
     words: Vec<u64>,
 }
 
-impl Opened {
+impl OpenedValues {
     /// Combines the parts of both parties: bits by XOR, words by sums in `ring`.
     pub(super) fn join((party, count): (Party, usize), bits: [&[u32]; 2], (ring, words): (Ring, [&[u64]; 2])) -> Self {
         let ([mine, theirs], [my_words, their_words]) = (bits, words);

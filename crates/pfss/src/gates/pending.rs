@@ -12,9 +12,9 @@ use core_types::Ring;
 
 use super::{
     BitShares,
-    opened::Opened,
+    opened::OpenedValues,
     second_step::{SecondStep, Summed},
-    sums::Sums,
+    sums::BundleSums,
 };
 use crate::{KeyBundle, Party, PfssError};
 
@@ -105,7 +105,7 @@ impl<T> Pending<T> {
     }
 
     /// The gate's output from what was opened.
-    fn finish_opened<Q: FssOps>(self, q: &Q, opened: &Opened) -> Result<T, PfssError> {
+    fn finish_opened<Q: FssOps>(self, q: &Q, opened: &OpenedValues) -> Result<T, PfssError> {
         match self.remaining {
             Remaining::SecondStep(second) => {
                 let (bundle, x) = (second.bundle(), second.x(opened));
@@ -152,7 +152,7 @@ impl<T> Pending<T> {
                 return Err(PfssError::Length { what, expected, got });
             }
         }
-        let opened = Opened::join((self.party, self.count), [&self.masked, bits], (*ring, [mine, words]));
+        let opened = OpenedValues::join((self.party, self.count), [&self.masked, bits], (*ring, [mine, words]));
         self.finish_opened(q, &opened)
     }
 }
@@ -167,7 +167,7 @@ impl Pending {
         bits: &BitShares,
         first_mask: usize,
         x: Option<Vec<u64>>,
-        sums: Arc<Sums>,
+        sums: Arc<BundleSums>,
     ) -> Self {
         let masked = Self::mask(&bundle, bits, first_mask);
         let (party, count) = (bits.party(), bits.count());

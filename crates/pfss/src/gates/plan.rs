@@ -7,18 +7,18 @@ use std::sync::Arc;
 use zeroize::Zeroizing;
 
 use super::{
-    BitShares, Pending, comparison::Comparison, evaluator::Evaluator, inputs::reduced, sums::Sums, table::Table,
-    tree::Trees,
+    BitShares, Pending, comparison::Comparison, evaluator::Evaluator, inputs::reduced, sums::BundleSums,
+    table::TablePlan, tree::Trees,
 };
 use crate::{Gate, KeyBundle, MaskedKeys, PfssError, Task};
 
 /// The evaluation of a gate with additive results.
 #[derive(Clone, Debug)]
-pub(crate) enum Plan {
+pub(crate) enum TaskPlan {
     /// Bits of comparisons are opened under masks, and the result is sums of words.
     Compare(Compare),
     /// Every entry of a table is read.
-    Look(Table),
+    Look(TablePlan),
 }
 
 /// One comparison for each tree; their bits are opened, one row after the other.
@@ -27,15 +27,15 @@ pub(crate) struct Compare {
     comparisons: Vec<Comparison>,
     /// The row of XOR shares with the mask of the first bit.
     first_mask: usize,
-    sums: Arc<Sums>,
+    sums: Arc<BundleSums>,
 }
 
-impl Plan {
+impl TaskPlan {
     /// Opens the bits of `comparisons` under the dealer's bits from the first on.
     ///
     /// The result is `sums` over the masked inputs and the opened bits, under the output masks of
     /// `gate` if it has any.
-    pub(super) fn compare(gate: &Gate, comparisons: Vec<Comparison>, sums: Sums) -> Self {
+    pub(super) fn compare(gate: &Gate, comparisons: Vec<Comparison>, sums: BundleSums) -> Self {
         Self::Compare(Compare::new(gate, comparisons, sums))
     }
 
@@ -58,8 +58,8 @@ impl Plan {
 }
 
 impl Compare {
-    /// As [`Plan::compare`].
-    pub(super) fn new(gate: &Gate, comparisons: Vec<Comparison>, sums: Sums) -> Self {
+    /// As [`TaskPlan::compare`].
+    pub(super) fn new(gate: &Gate, comparisons: Vec<Comparison>, sums: BundleSums) -> Self {
         Self { comparisons, first_mask: 0, sums: Arc::new(sums.under_output_masks(gate)) }
     }
 

@@ -3,15 +3,15 @@
 use core::fmt;
 use std::sync::Arc;
 
-use super::{Plan, comparison::Comparison, intervals::PowersPlan, suf::SufPlan};
+use super::{TaskPlan, comparison::Comparison, intervals::PowersPlan, suf::SufPlan};
 use crate::{Gate, PfssError, Task};
 
 /// A cache of the last plans made, by gate and by public facts.
 ///
 /// A program evaluates the same shapes again and again.
-pub(crate) struct Plans<P>(Vec<(Gate, Vec<u64>, Arc<P>)>);
+pub(crate) struct PlanCache<P>(Vec<(Gate, Vec<u64>, Arc<P>)>);
 
-impl<P> Plans<P> {
+impl<P> PlanCache<P> {
     /// More shapes than a layer has; the oldest makes room for a new one.
     const MOST: usize = 64;
 
@@ -34,31 +34,31 @@ impl<P> Plans<P> {
     }
 }
 
-impl<P> Default for Plans<P> {
+impl<P> Default for PlanCache<P> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<P> fmt::Debug for Plans<P> {
+impl<P> fmt::Debug for PlanCache<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Plans").field(&self.0.len()).finish()
+        f.debug_tuple("PlanCache").field(&self.0.len()).finish()
     }
 }
 
 /// The plans of one evaluator: for tasks, descriptors, and gates without their own results.
 #[derive(Debug, Default)]
 pub(crate) struct AllPlans {
-    tasks: Plans<Plan>,
-    sufs: Plans<SufPlan>,
+    tasks: PlanCache<TaskPlan>,
+    sufs: PlanCache<SufPlan>,
     /// XOR shares of predicates.
-    pub(crate) bits: Plans<Comparison>,
-    pub(crate) powers: Plans<PowersPlan>,
+    pub(crate) bits: PlanCache<Comparison>,
+    pub(crate) powers: PlanCache<PowersPlan>,
 }
 
 impl AllPlans {
     /// The plan of `task`, which has these [facts](Task::facts), for keys of `gate`.
-    pub(crate) fn task(&mut self, gate: &Gate, task: Task<'_>, facts: &[u64]) -> Result<Arc<Plan>, PfssError> {
+    pub(crate) fn task(&mut self, gate: &Gate, task: Task<'_>, facts: &[u64]) -> Result<Arc<TaskPlan>, PfssError> {
         self.tasks.get(gate, facts, || task.plan(gate))
     }
 
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_shape_is_planned_once_until_many_others_were() {
         let gates = [Gate::relu(64).unwrap(), Gate::relu(64).unwrap().with_masked_outputs().unwrap()];
-        let (mut plans, mut made) = (Plans::default(), Vec::new());
+        let (mut plans, mut made) = (PlanCache::default(), Vec::new());
         let mut get = |gate: usize, fact: u64| {
             let plan = plans.get(&gates[gate], &[fact], || {
                 made.push((gate, fact));
@@ -88,16 +88,16 @@ mod tests {
             get(1, fact);
         }
         // one more than there is room for, so that the first has to be planned again
-        (3..Plans::<()>::MOST as u64).for_each(|fact| get(0, fact));
+        (3..PlanCache::<()>::MOST as u64).for_each(|fact| get(0, fact));
         get(0, 1);
         let expected = [(0, 1), (1, 1), (0, 2), (1, 2)].into_iter();
-        let others = (3..Plans::<()>::MOST as u64).map(|fact| (0, fact));
+        let others = (3..PlanCache::<()>::MOST as u64).map(|fact| (0, fact));
         assert_eq!(made, expected.chain(others).chain([(0, 1)]).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_plan_that_is_refused_is_not_kept() {
-        let (gate, mut plans) = (Gate::relu(64).unwrap(), Plans::default());
+        let (gate, mut plans) = (Gate::relu(64).unwrap(), PlanCache::default());
         assert!(plans.get(&gate, &[], || Err(PfssError::Program)).is_err());
         assert_eq!(*plans.get(&gate, &[], || Ok(7)).unwrap(), 7);
     }

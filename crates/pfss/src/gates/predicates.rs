@@ -11,13 +11,13 @@
 use core_types::{Ring, params::share::WordTerm};
 
 use super::{
-    BitShares, Pending, Plan, comparison::Comparison, inputs::reduced, plan::Compare, sums::Sums, tree::Trees,
+    BitShares, Pending, TaskPlan, comparison::Comparison, inputs::reduced, plan::Compare, sums::BundleSums, tree::Trees,
 };
 use crate::{
     Evaluator, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task,
-    answers::Program,
+    answers::ComparisonProgram,
     dealer::{Draw, Secrets, map},
-    gate::{Bounds, BoundsOfF, Parameters, Rule, Tree},
+    gate::{Bounds, BoundsOfF, GateRule, HeaderParameters, KeyTree},
 };
 
 /// Comparisons of the whole of `x`.
@@ -29,22 +29,22 @@ pub(crate) struct Full {
 impl Full {
     pub(crate) const BOUNDS: Bounds = Bounds { masks: Gate::MAX_MASKS, ..Bounds::of_ring(1, 64) };
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { masks: parameters.masks })
     }
 }
 
-impl Rule for Full {
-    fn parameters(&self) -> Parameters {
-        Parameters { masks: self.masks, ..Parameters::default() }
+impl GateRule for Full {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { masks: self.masks, ..HeaderParameters::default() }
     }
 
     fn output_words(&self) -> usize {
         0
     }
 
-    fn trees(&self, ring: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: ring.bits() }]
+    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: ring.bits() }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -63,7 +63,7 @@ impl Rule for Full {
         mask_bits(self.masks, draw, secrets);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         additive(gate, task, 0)
     }
 }
@@ -77,22 +77,22 @@ pub(crate) struct Sign {
 impl Sign {
     pub(crate) const BOUNDS: Bounds = Bounds { masks: Gate::MAX_MASKS, ..Bounds::of_ring(2, 64) };
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { masks: parameters.masks })
     }
 }
 
-impl Rule for Sign {
-    fn parameters(&self) -> Parameters {
-        Parameters { masks: self.masks, ..Parameters::default() }
+impl GateRule for Sign {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { masks: self.masks, ..HeaderParameters::default() }
     }
 
     fn output_words(&self) -> usize {
         0
     }
 
-    fn trees(&self, ring: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: ring.bits() - 1 }]
+    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: ring.bits() - 1 }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -112,7 +112,7 @@ impl Rule for Sign {
         mask_bits(self.masks, draw, secrets);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         additive(gate, task, 1)
     }
 }
@@ -128,22 +128,22 @@ impl Low {
     pub(crate) const BOUNDS: Bounds =
         Bounds { f: BoundsOfF::LowBits { left: 1 }, masks: Gate::MAX_MASKS, ..Bounds::of_ring(2, 64) };
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { bits: parameters.f, masks: parameters.masks })
     }
 }
 
-impl Rule for Low {
-    fn parameters(&self) -> Parameters {
-        Parameters { f: self.bits, masks: self.masks, ..Parameters::default() }
+impl GateRule for Low {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { f: self.bits, masks: self.masks, ..HeaderParameters::default() }
     }
 
     fn output_words(&self) -> usize {
         0
     }
 
-    fn trees(&self, _: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: self.bits }]
+    fn trees(&self, _: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: self.bits }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -162,7 +162,7 @@ impl Rule for Low {
         mask_bits(self.masks, draw, secrets);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         additive(gate, task, 0)
     }
 }
@@ -180,25 +180,25 @@ fn mask_bits(masks: u32, draw: &mut Draw<'_>, secrets: &mut Secrets) {
 ///
 /// Each predicate is opened under a bit of the dealer, from row `first_mask` on, and shared again
 /// as a word.
-fn additive(gate: &Gate, task: &Task<'_>, first_mask: usize) -> Result<Plan, PfssError> {
+fn additive(gate: &Gate, task: &Task<'_>, first_mask: usize) -> Result<TaskPlan, PfssError> {
     let Task::Predicates(predicates) = task else { return Err(task.not_for(gate)) };
     let (expected, got) = (gate.masks() as usize, predicates.len());
     if expected != got {
         return Err(PfssError::Length { what: "predicates", expected, got });
     }
-    let comparison = Comparison::new(&Program::new(gate, predicates)?);
+    let comparison = Comparison::new(&ComparisonProgram::new(gate, predicates)?);
     let (ring, bit) = (gate.ring(), |at: u32| [WordTerm::bit(at, 1 + at)]);
-    let sums = (0..predicates.len() as u32).fold(Sums::new(ring, ring), |sums, at| sums.sum(bit(at)));
-    Ok(Plan::Compare(Compare::new(gate, vec![comparison], sums).with_first_mask(first_mask)))
+    let sums = (0..predicates.len() as u32).fold(BundleSums::new(ring, ring), |sums, at| sums.sum(bit(at)));
+    Ok(TaskPlan::Compare(Compare::new(gate, vec![comparison], sums).with_first_mask(first_mask)))
 }
 
-impl Program {
+impl ComparisonProgram {
     /// Checks `predicates` against `gate` and plans their evaluation.
     pub(crate) fn new(gate: &Gate, predicates: &[Predicate]) -> Result<Self, PfssError> {
         let ring = gate.ring();
         let domain = match gate.trees()[..] {
-            [Tree::Cmp { bits }] => Ring::new(bits).unwrap_or(ring), // 1 <= bits <= n for every gate
-            _ => ring,                                               // a gate without predicates
+            [KeyTree::Cmp { bits }] => Ring::new(bits).unwrap_or(ring), // 1 <= bits <= n for every gate
+            _ => ring,                                                  // a gate without predicates
         };
         let mut program = Self::empty(domain, ring);
         for (index, &predicate) in predicates.iter().enumerate() {
@@ -215,7 +215,7 @@ impl Program {
 impl Comparison {
     /// Plans the XOR shares of `predicates`, checked against `gate`.
     pub(crate) fn of_predicates(gate: &Gate, predicates: &[Predicate]) -> Result<Self, PfssError> {
-        Program::new(gate, predicates).map(|program| Self::new(&program))
+        ComparisonProgram::new(gate, predicates).map(|program| Self::new(&program))
     }
 
     /// XOR shares of the planned predicates, from the masked input of each element.

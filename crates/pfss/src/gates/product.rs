@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::{
     GateKind, KeyBundle, MaskedKeys, PfssError,
     dealer::{Draw, Secrets, map2},
-    gate::{Bounds, Parameters, Rule, Tree},
+    gate::{Bounds, GateRule, HeaderParameters, KeyTree},
 };
 
 /// Rows of the words section after the mask `[a]` of the first factor: `[b]`, `[a b]`.
@@ -18,22 +18,22 @@ const A_B_ROW: usize = 2;
 
 /// A triple `a`, `b`, `a b` for each element.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Product;
+pub(crate) struct ProductRule;
 
-impl Product {
+impl ProductRule {
     pub(crate) const BOUNDS: Bounds = Bounds::of_ring(1, 64);
 
-    pub(crate) fn of(_: Parameters) -> Option<Self> {
+    pub(crate) fn of(_: HeaderParameters) -> Option<Self> {
         Some(Self)
     }
 }
 
-impl Rule for Product {
+impl GateRule for ProductRule {
     fn inputs(&self) -> usize {
         2
     }
 
-    fn trees(&self, _: Ring) -> Vec<Tree> {
+    fn trees(&self, _: Ring) -> Vec<KeyTree> {
         Vec::new()
     }
 

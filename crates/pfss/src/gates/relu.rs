@@ -7,12 +7,12 @@
 
 use core_types::{Ring, params::share::WordTerm};
 
-use super::{Pending, Plan, comparison::Comparison, sums::Sums};
+use super::{Pending, TaskPlan, comparison::Comparison, sums::BundleSums};
 use crate::{
     Evaluator, Gate, MaskedKeys, PfssError, SignedRange, Task,
-    answers::Program,
+    answers::ComparisonProgram,
     dealer::{Draw, Secrets, map2},
-    gate::{Bounds, BoundsOfF, Parameters, Rule, Tree},
+    gate::{Bounds, BoundsOfF, GateRule, HeaderParameters, KeyTree},
 };
 
 /// Rows of the words section: the input mask `[r]`, the sign's mask `[c]`, and `[c r]`.
@@ -22,14 +22,14 @@ const C_R_ROW: u32 = 2;
 
 /// ReLU of an integer that this many low bits hold, or all bits of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Relu {
+pub(crate) struct ReluRule {
     bits: Option<u32>,
 }
 
-impl Relu {
+impl ReluRule {
     pub(crate) const BOUNDS: Bounds = Bounds { f: BoundsOfF::Narrow, ..Bounds::of_ring(2, 64) };
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { bits: Some(parameters.f).filter(|&bits| bits > 0) })
     }
 
@@ -39,13 +39,13 @@ impl Relu {
     }
 }
 
-impl Rule for Relu {
-    fn parameters(&self) -> Parameters {
-        Parameters { f: self.bits.unwrap_or(0), ..Parameters::default() }
+impl GateRule for ReluRule {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { f: self.bits.unwrap_or(0), ..HeaderParameters::default() }
     }
 
-    fn trees(&self, ring: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: self.sign_ring(ring).bits() - 1 }]
+    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: self.sign_ring(ring).bits() - 1 }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -70,7 +70,7 @@ impl Rule for Relu {
     /// The plan of `b x` for the sign `b` and the opened bit `w = b ^ c`.
     ///
     /// `b x = w (x_hat - [r]) + (1 - 2w) (x_hat [c] - [c r])`.
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let ring = gate.ring();
         let product = [WordTerm::bit(0, C_ROW).power(1), WordTerm::selected(0, R_ROW, C_R_ROW).minus()];
         let (range, terms) = match task {
@@ -84,7 +84,7 @@ impl Rule for Relu {
         };
         let sign_ring = self.sign_ring(ring);
         range.fits(sign_ring.bits())?;
-        Ok(Plan::compare(gate, vec![sign(sign_ring)], Sums::new(ring, ring).sum(terms)))
+        Ok(TaskPlan::compare(gate, vec![sign(sign_ring)], BundleSums::new(ring, ring).sum(terms)))
     }
 
     fn plain(&self, ring: Ring, task: Option<&Task<'_>>, x: u64) -> Vec<u64> {
@@ -99,7 +99,7 @@ impl Rule for Relu {
 /// They come from the comparison key of the bits below the sign.
 pub(super) fn sign(ring: Ring) -> Comparison {
     let domain = Ring::new(ring.bits() - 1).unwrap_or(ring); // at least 2 bits for gates with such a tree
-    Comparison::new(&Program::non_negative(domain, ring))
+    Comparison::new(&ComparisonProgram::non_negative(domain, ring))
 }
 
 impl MaskedKeys {

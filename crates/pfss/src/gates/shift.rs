@@ -13,15 +13,15 @@ use core_types::{
 };
 
 use super::{
-    Pending, Plan,
+    Pending, TaskPlan,
     relu::sign,
-    sums::Sums,
+    sums::BundleSums,
     truncate::{CARRY, SHIFTED, carry, lower_half, minus_shifted},
 };
 use crate::{
     Evaluator, Gate, MaskedKeys, PfssError, Task,
     dealer::{Draw, Row, Secrets, map, map2},
-    gate::{Bounds, Parameters, Rule, Tree},
+    gate::{Bounds, GateRule, HeaderParameters, KeyTree},
 };
 
 /// The row of opened bits after the carry: the wrap, borrow or sign.
@@ -44,18 +44,18 @@ pub(crate) struct Lrs {
 impl Lrs {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { shift: parameters.f })
     }
 }
 
-impl Rule for Lrs {
-    fn parameters(&self) -> Parameters {
-        Parameters { f: self.shift, ..Parameters::default() }
+impl GateRule for Lrs {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }
 
-    fn trees(&self, ring: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: self.shift }, Tree::Cmp { bits: ring.bits() }]
+    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -76,12 +76,12 @@ impl Rule for Lrs {
         secrets.bits.extend([c, c_wrap]);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::Lrs = task else { return Err(task.not_for(gate)) };
         let ring = gate.ring();
         let wrap = WordTerm::bit(SECOND, C_SECOND_ROW).times(top(ring, self.shift));
-        let sums = Sums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain([wrap]));
-        Ok(Plan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits())], sums))
+        let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain([wrap]));
+        Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits())], sums))
     }
 
     fn plain(&self, _: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
@@ -98,18 +98,18 @@ pub(crate) struct Ars {
 impl Ars {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { shift: parameters.f })
     }
 }
 
-impl Rule for Ars {
-    fn parameters(&self) -> Parameters {
-        Parameters { f: self.shift, ..Parameters::default() }
+impl GateRule for Ars {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }
 
-    fn trees(&self, ring: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: self.shift }, Tree::Cmp { bits: ring.bits() - 1 }]
+    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() - 1 }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -132,7 +132,7 @@ impl Rule for Ars {
         secrets.bits.extend([c, c_borrow]);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::Ars = task else { return Err(task.not_for(gate)) };
         let ring = gate.ring();
         let (borrow, g) = (WordTerm::bit(SECOND, C_SECOND_ROW), WordTerm::word(G_ROW));
@@ -148,8 +148,8 @@ impl Rule for Ars {
             WordTerm::ONE.minus().when(high),
         ];
         let delta = delta.map(|term| term.times(top(ring, self.shift)));
-        let sums = Sums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain(delta));
-        Ok(Plan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits() - 1)], sums))
+        let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain(delta));
+        Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits() - 1)], sums))
     }
 
     fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
@@ -166,18 +166,18 @@ pub(crate) struct ReluArs {
 impl ReluArs {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { shift: parameters.f })
     }
 }
 
-impl Rule for ReluArs {
-    fn parameters(&self) -> Parameters {
-        Parameters { f: self.shift, ..Parameters::default() }
+impl GateRule for ReluArs {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }
 
-    fn trees(&self, ring: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: self.shift }, Tree::Cmp { bits: ring.bits() - 1 }]
+    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() - 1 }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -202,12 +202,12 @@ impl Rule for ReluArs {
         secrets.words.extend(products);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::ReluArs = task else { return Err(task.not_for(gate)) };
         let ring = gate.ring();
-        let sums = Sums::new(ring, ring).of_shifted(0, self.shift);
+        let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift);
         let sums = sums.sum(relu_shift(lower_half(ring), top(ring, self.shift)));
-        Ok(Plan::compare(gate, vec![carry(ring, self.shift), sign(ring)], sums))
+        Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), sign(ring)], sums))
     }
 
     fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {

@@ -20,10 +20,10 @@ use zeroize::Zeroizing;
 
 use super::{
     evaluator::{Activity, Evaluator},
-    opened::Opened,
+    opened::OpenedValues,
     tree::Trees,
 };
-use crate::{Gate, KeyBundle, PfssError, lanes::LANES, staging::Staged};
+use crate::{Gate, KeyBundle, PfssError, lanes::LANES, staging::StagedSecret};
 
 /// Bytes of words sent to the device at once after an exchange.
 ///
@@ -39,7 +39,7 @@ pub(crate) fn summed_at_once(rows: usize) -> usize {
 
 /// Sums over the words of a bundle.
 #[derive(Clone, Debug)]
-pub(crate) struct Sums {
+pub(crate) struct BundleSums {
     bits: Ring,
     width: Ring,
     offset: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Sums {
     terms: Vec<WordTerm>,
 }
 
-impl Sums {
+impl BundleSums {
     /// No sums yet.
     ///
     /// The variable of terms is the public word x, read modulo 2^bits; results have `width`.
@@ -101,7 +101,7 @@ impl Sums {
         q: &Q,
         bundle: &KeyBundle,
         x: &[u64],
-        opened: &Opened,
+        opened: &OpenedValues,
     ) -> Result<Vec<u64>, PfssError> {
         let (count, sums) = (x.len(), self.count());
         let at_once = summed_at_once(bundle.word_rows());
@@ -137,7 +137,7 @@ impl Sums {
         let sums = evaluator.during(Activity::Walk, || {
             let nothing = q.alloc(0)?; // a walk opens nothing
             let over =
-                Operands { x: trees.x_hat(), opened: nothing.view(), words: words.view(), rows: q.shorten(rows) };
+                SumOperands { x: trees.x_hat(), opened: nothing.view(), words: words.view(), rows: q.shorten(rows) };
             self.combine(q, bundle, over)
         })?;
         evaluator.meanwhile()?;
@@ -152,11 +152,11 @@ impl Sums {
         bundle: &KeyBundle,
         x: &[u64],
         range: Range<usize>,
-        opened: &Opened,
-    ) -> Result<Staged<'q, Q, u64>, PfssError> {
+        opened: &OpenedValues,
+    ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
         let (x, opened, words) = (q.upload(x)?, q.upload(opened.bits())?, stage_words(q, bundle, range)?);
         let rows = q.alloc(0)?;
-        let over = Operands { x: x.view(), opened: opened.view(), words: words.view(), rows: rows.view() };
+        let over = SumOperands { x: x.view(), opened: opened.view(), words: words.view(), rows: rows.view() };
         self.combine(q, bundle, over)
     }
 
@@ -165,12 +165,12 @@ impl Sums {
         &self,
         q: &'q Q,
         bundle: &KeyBundle,
-        over: Operands<'a, Q>,
-    ) -> Result<Staged<'q, Q, u64>, PfssError> {
-        let Operands { x, opened, words, rows } = over;
+        over: SumOperands<'a, Q>,
+    ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+        let SumOperands { x, opened, words, rows } = over;
         let count = x.len();
         if count == 0 {
-            return Ok(Staged::alloc(q, 0)?); // rows without elements do not say how many they are
+            return Ok(StagedSecret::alloc(q, 0)?); // rows without elements do not say how many they are
         }
         // Row counts follow from the lengths of the operands.
         let params = WordParams {
@@ -187,7 +187,7 @@ impl Sums {
             reserved: 0,
         };
         // One launch forms all sums.
-        let mut out = Staged::alloc(q, self.count() * count)?;
+        let mut out = StagedSecret::alloc(q, self.count() * count)?;
         q.combine_words(CombineWords {
             params: &params,
             terms: &self.terms,
@@ -207,7 +207,7 @@ impl Sums {
 }
 
 /// What sums of some elements are over, in device memory.
-struct Operands<'a, Q: FssOps + 'a> {
+struct SumOperands<'a, Q: FssOps + 'a> {
     /// The public words.
     x: Ref<'a, Q, u64>,
     opened: Ref<'a, Q, u32>,
@@ -222,12 +222,12 @@ fn stage_words<'q, Q: FssOps>(
     q: &'q Q,
     bundle: &KeyBundle,
     range: Range<usize>,
-) -> Result<Staged<'q, Q, u64>, PfssError> {
+) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
     if range.len() == bundle.count() {
-        return Ok(Staged::upload(q, &bundle.keys.words)?);
+        return Ok(StagedSecret::upload(q, &bundle.keys.words)?);
     }
     let (padded, width) = (bundle.padded(), range.len().next_multiple_of(LANES as usize));
-    let mut staged = Staged::alloc(q, bundle.word_rows() * width)?;
+    let mut staged = StagedSecret::alloc(q, bundle.word_rows() * width)?;
     for (row, words) in bundle.keys.words.chunks_exact(padded).enumerate() {
         let place = staged.view_mut().slice(row * width..(row + 1) * width)?;
         q.write_secret(&words[range.start..][..width], place)?;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use core_types::{Ring, block_words, cmp::cmp_blocks};
 use zeroize::Zeroizing;
 
-use super::{BitShares, Pending, sums::Sums, tree::WholeTree};
+use super::{BitShares, Pending, sums::BundleSums, tree::WholeTree};
 use crate::{Evaluator, KeyBundle, PfssError};
 
 /// The row of the words section with the masks `[ρ]` of the words.
@@ -29,18 +29,18 @@ pub(crate) const fn elements_at_once(bits: u32) -> usize {
 
 /// The evaluation of a given table.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct TablePlan {
     entries: Entries,
     /// The ring of the words.
     ring: Ring,
-    sums: Arc<Sums>,
+    sums: Arc<BundleSums>,
 }
 
-impl Table {
+impl TablePlan {
     /// Plans `table`, with a word of the second ring for each element of the first.
     ///
     /// The result is `sums` over the opened words.
-    pub(super) fn new([domain, ring]: [Ring; 2], table: &[u64], sums: Sums) -> Self {
+    pub(super) fn new([domain, ring]: [Ring; 2], table: &[u64], sums: BundleSums) -> Self {
         Self { entries: Entries::new(domain, table), ring, sums: Arc::new(sums) }
     }
 

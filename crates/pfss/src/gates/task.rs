@@ -1,6 +1,6 @@
 //! Whether keys are those that a task needs, and how it is evaluated with them.
 
-use super::Plan;
+use super::TaskPlan;
 use crate::{Gate, KeyBundle, PfssError, Task};
 
 impl Task<'_> {
@@ -25,7 +25,7 @@ impl Task<'_> {
     /// The evaluation plan of the task with keys of `gate`.
     ///
     /// The keys [fit](Self::check_keys). Every other mismatch is refused.
-    pub(crate) fn plan(&self, gate: &Gate) -> Result<Plan, PfssError> {
+    pub(crate) fn plan(&self, gate: &Gate) -> Result<TaskPlan, PfssError> {
         gate.rule().plan(gate, self)
     }
 

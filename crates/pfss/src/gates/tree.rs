@@ -16,7 +16,7 @@ use core_types::{
 use zeroize::Zeroizing;
 
 use super::evaluator::{Activity, Evaluator};
-use crate::{KeyBundle, PfssError, cluster::Points, gate::Tree, staging::Staged};
+use crate::{KeyBundle, PfssError, cluster::TreePoints, gate::KeyTree, staging::StagedSecret};
 
 /// The trees of a bundle during an evaluation, with the public masked inputs.
 ///
@@ -54,14 +54,14 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     /// XOR shares of `1[α <= y]` at the points of comparison tree `index`.
     ///
     /// They are `[points][padded / 32]` in the order of evaluation.
-    pub(super) fn bits(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u32>, PfssError> {
+    pub(super) fn bits(&self, index: usize, points: &TreePoints) -> Result<StagedSecret<'w, W::Queue, u32>, PfssError> {
         let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape, points.tree());
         let (key, bits) = (PrgKeys::from_nonce(bundle.nonce()).child, points.tree().bits());
         let (party, count) = (bundle.party().number().into(), bundle.count() as u32); // a bundle holds less than 2^32
         let (offsets, row) = (self.offsets(points)?, bundle.count().div_ceil(32));
         Ok(self.evaluator.during(Activity::Walk, || {
-            let mut shares = Staged::<_, u32>::alloc(q, points.offsets().len() * row)?;
+            let mut shares = StagedSecret::<_, u32>::alloc(q, points.offsets().len() * row)?;
             for (window, at) in points.calls() {
                 let (window, points) = (*window, at.len() as u32);
                 let params = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
@@ -78,7 +78,7 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     }
 
     /// [`bits`](Self::bits) in host memory, in the order in which the points were given.
-    pub(super) fn download_bits(&self, index: usize, points: &Points) -> Result<Zeroizing<Vec<u32>>, PfssError> {
+    pub(super) fn download_bits(&self, index: usize, points: &TreePoints) -> Result<Zeroizing<Vec<u32>>, PfssError> {
         let shares = self.bits(index, points)?;
         self.evaluator.meanwhile()?;
         let shares = Zeroizing::new(
@@ -97,15 +97,19 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     /// Additive shares of `β 1[y < α]` at the points of payload tree `index`.
     ///
     /// They are `[points][payload words][count]` in the order of their evaluation.
-    pub(super) fn words(&self, index: usize, points: &Points) -> Result<Staged<'w, W::Queue, u64>, PfssError> {
+    pub(super) fn words(
+        &self,
+        index: usize,
+        points: &TreePoints,
+    ) -> Result<StagedSecret<'w, W::Queue, u64>, PfssError> {
         let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape, points.tree());
-        let Tree::Dcf { bits, words } = points.tree() else { unreachable!("a payload tree") };
+        let KeyTree::Dcf { bits, words } = points.tree() else { unreachable!("a payload tree") };
         let (keys, width) = (PrgKeys::from_nonce(bundle.nonce()), bundle.gate().ring().bits());
         let (party, count) = (bundle.party().number().into(), bundle.count() as u32); // a bundle holds less than 2^32
         let (offsets, row) = (self.offsets(points)?, words as usize * bundle.count());
         Ok(self.evaluator.during(Activity::Walk, || {
-            let mut shares = Staged::<_, u64>::alloc(q, points.offsets().len() * row)?;
+            let mut shares = StagedSecret::<_, u64>::alloc(q, points.offsets().len() * row)?;
             for (window, at) in points.calls() {
                 let (window, points) = (*window, at.len() as u32);
                 let params = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
@@ -122,7 +126,7 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     }
 
     #[expect(clippy::disallowed_methods, reason = "offsets are public")]
-    fn offsets(&self, points: &Points) -> Result<<W::Queue as Queue>::Buf<u64>, BackendError> {
+    fn offsets(&self, points: &TreePoints) -> Result<<W::Queue as Queue>::Buf<u64>, BackendError> {
         self.evaluator.during(Activity::CopyIn, || self.evaluator.queue().upload(points.offsets()))
     }
 }
@@ -139,7 +143,7 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
     /// The first tree of `bundle`.
     pub(super) fn of(evaluator: &'w W, bundle: &'w KeyBundle, bits: u32) -> Result<Self, PfssError> {
         let tree = evaluator.tree(bundle, 0)?;
-        debug_assert_eq!(tree.shape, Tree::Cmp { bits });
+        debug_assert_eq!(tree.shape, KeyTree::Cmp { bits });
         Ok(Self { evaluator, bundle, bits, tree })
     }
 
@@ -159,7 +163,7 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
             reserved: [0; 3],
         };
         let units = self.evaluator.during(Activity::Walk, || {
-            let mut units = Staged::<_, u128>::alloc(q, cmp_blocks(bits) as usize * elements.len())?;
+            let mut units = StagedSecret::<_, u128>::alloc(q, cmp_blocks(bits) as usize * elements.len())?;
             q.cmp_eval_all(CmpEvalAll { params: &params, keys: self.tree.cmp_keys(), units: units.view_mut() })?;
             Ok::<_, BackendError>(units)
         })?;

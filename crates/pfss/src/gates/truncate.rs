@@ -10,12 +10,12 @@ use core_types::{
     params::share::{Threshold, WordTerm},
 };
 
-use super::{Pending, Plan, comparison::Comparison, sums::Sums};
+use super::{Pending, TaskPlan, comparison::Comparison, sums::BundleSums};
 use crate::{
     Evaluator, GapCert, Gate, MaskedKeys, PfssError, Task,
-    answers::Program,
+    answers::ComparisonProgram,
     dealer::{Draw, Row, Secrets, map},
-    gate::{Bounds, Parameters, Rule, Tree},
+    gate::{Bounds, GateRule, HeaderParameters, KeyTree},
 };
 
 /// First row of the words section after the input mask: `[-(r >> f)]`.
@@ -37,22 +37,22 @@ pub(crate) struct TruncateReduce {
 impl TruncateReduce {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { shift: parameters.f })
     }
 }
 
-impl Rule for TruncateReduce {
-    fn parameters(&self) -> Parameters {
-        Parameters { f: self.shift, ..Parameters::default() }
+impl GateRule for TruncateReduce {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }
 
     fn out_ring(&self, ring: Ring) -> Ring {
         Ring::new(ring.bits() - self.shift).unwrap_or(ring) // 1 <= shift < n
     }
 
-    fn trees(&self, _: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: self.shift }]
+    fn trees(&self, _: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: self.shift }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -73,10 +73,10 @@ impl Rule for TruncateReduce {
         secrets.bits.push(c);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::TruncateReduce = task else { return Err(task.not_for(gate)) };
-        let sums = Sums::new(gate.ring(), gate.out_ring()).of_shifted(0, self.shift).sum(SHIFTED);
-        Ok(Plan::compare(gate, vec![carry(gate.ring(), self.shift)], sums))
+        let sums = BundleSums::new(gate.ring(), gate.out_ring()).of_shifted(0, self.shift).sum(SHIFTED);
+        Ok(TaskPlan::compare(gate, vec![carry(gate.ring(), self.shift)], sums))
     }
 
     fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
@@ -93,18 +93,18 @@ pub(crate) struct GapArs {
 impl GapArs {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(2);
 
-    pub(crate) fn of(parameters: Parameters) -> Option<Self> {
+    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
         Some(Self { shift: parameters.f })
     }
 }
 
-impl Rule for GapArs {
-    fn parameters(&self) -> Parameters {
-        Parameters { f: self.shift, ..Parameters::default() }
+impl GateRule for GapArs {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }
 
-    fn trees(&self, _: Ring) -> Vec<Tree> {
-        vec![Tree::Cmp { bits: self.shift }]
+    fn trees(&self, _: Ring) -> Vec<KeyTree> {
+        vec![KeyTree::Cmp { bits: self.shift }]
     }
 
     fn word_rows(&self) -> u64 {
@@ -127,16 +127,16 @@ impl Rule for GapArs {
         secrets.bits.push(c);
     }
 
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<Plan, PfssError> {
+    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::GapArs(_) = task else { return Err(task.not_for(gate)) };
         let (ring, offset) = (gate.ring(), 1u64 << (gate.n() - 2)); // 3 <= n <= 64 for this gate
         let wrap = WordTerm::word(WRAP_ROW).when(Threshold { shift: offset, ..lower_half(ring) });
         // shift <= n - 2, so the shifted offset is whole
         let back = WordTerm::ONE.times(offset >> self.shift).minus();
-        let sums = Sums::new(ring, ring).of_shifted(offset, self.shift);
+        let sums = BundleSums::new(ring, ring).of_shifted(offset, self.shift);
         let sums = sums.sum(SHIFTED.into_iter().chain([wrap, back]));
         // The carry is computed on x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
-        Ok(Plan::compare(gate, vec![carry(ring, self.shift)], sums))
+        Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift)], sums))
     }
 
     fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
@@ -180,7 +180,7 @@ impl MaskedKeys {
 /// bits, the borrow of the low `n - 1`, or the wrap of all `n`.
 pub(super) fn carry(ring: Ring, k: u32) -> Comparison {
     let domain = Ring::new(k).unwrap_or(ring); // 1 <= k <= n for gates with such a tree
-    Comparison::new(&Program::carry(domain, ring))
+    Comparison::new(&ComparisonProgram::carry(domain, ring))
 }
 
 /// `-(r >> shift)`.

@@ -56,7 +56,7 @@ impl<C: Channel> Session<C> {
             }
             bundle.check_use(gate.kind(), *count)?;
         }
-        let mut keys = Keys(bundles.into_iter());
+        let mut keys = RemainingBundles(bundles.into_iter());
         let ring = plan.product.ring();
 
         // Distances from the maxima are at least 0.
@@ -87,7 +87,7 @@ impl<C: Channel> Session<C> {
         &mut self,
         q: &Q,
         plan: &SecureSoftmaxPlan,
-        keys: &mut Keys,
+        keys: &mut RemainingBundles,
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         let mut rows: Vec<Vec<u64>> = plan.layout.ranges().map(|range| x[range].to_vec()).collect();
@@ -107,9 +107,9 @@ impl<C: Channel> Session<C> {
 }
 
 /// The bundles that are left, already checked against the plan.
-struct Keys(std::vec::IntoIter<KeyBundle>);
+struct RemainingBundles(std::vec::IntoIter<KeyBundle>);
 
-impl Keys {
+impl RemainingBundles {
     fn next(&mut self) -> Result<KeyBundle, PfssError> {
         self.0.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 })
     }

@@ -59,7 +59,7 @@ impl StepFunction {
 
 /// A node of the computation on shares.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Value {
+pub(crate) enum BooleanNode {
     /// The step function of this position.
     Step(usize),
     /// The sum of earlier values, and 1 if `flip`.
@@ -72,7 +72,7 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct BoolPlan {
     pub(crate) steps: Vec<StepFunction>,
-    pub(crate) values: Vec<Value>,
+    pub(crate) values: Vec<BooleanNode>,
     /// The value of each output bit.
     pub(crate) outputs: Vec<usize>,
     /// The conjunctions of each round.
@@ -99,7 +99,7 @@ impl BoolPlan {
     /// The step function that each output bit is, if it is one.
     pub(crate) fn output_steps(&self) -> impl Iterator<Item = Option<&StepFunction>> {
         self.outputs.iter().map(|&output| match self.values[output] {
-            Value::Step(step) => Some(&self.steps[step]),
+            BooleanNode::Step(step) => Some(&self.steps[step]),
             _ => None,
         })
     }
@@ -125,7 +125,7 @@ struct Builder<'a> {
     /// Round after which a value is known.
     known: Vec<usize>,
     steps: HashMap<StepFunction, usize>,
-    values: HashMap<Value, usize>,
+    values: HashMap<BooleanNode, usize>,
 }
 
 impl Builder<'_> {
@@ -196,7 +196,7 @@ impl Builder<'_> {
             steps.push(step.clone());
             steps.len() - 1
         });
-        self.add(Value::Step(at), 0)
+        self.add(BooleanNode::Step(at), 0)
     }
 
     fn xor(&mut self, terms: Vec<usize>, flip: bool) -> usize {
@@ -204,14 +204,14 @@ impl Builder<'_> {
             [only] if !flip => only,
             _ => {
                 let known = terms.iter().map(|&term| self.known[term]).max().unwrap_or(0);
-                self.add(Value::Xor { terms, flip }, known)
+                self.add(BooleanNode::Xor { terms, flip }, known)
             }
         }
     }
 
     fn and(&mut self, left: usize, right: usize) -> usize {
         let round = self.known[left].max(self.known[right]);
-        let (before, value) = (self.known.len(), self.add(Value::And { left, right }, round + 1));
+        let (before, value) = (self.known.len(), self.add(BooleanNode::And { left, right }, round + 1));
         if value == before {
             if self.plan.rounds.len() == round {
                 self.plan.rounds.push(Vec::new());
@@ -222,7 +222,7 @@ impl Builder<'_> {
     }
 
     /// The position of a value; `known` is the round after which it is known.
-    fn add(&mut self, value: Value, known: usize) -> usize {
+    fn add(&mut self, value: BooleanNode, known: usize) -> usize {
         let (values, rounds) = (&mut self.plan.values, &mut self.known);
         *self.values.entry(value).or_insert_with_key(|value| {
             values.push(value.clone());

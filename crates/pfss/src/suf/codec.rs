@@ -60,7 +60,7 @@ impl SufDesc {
     /// [`SufError::Truncated`], [`SufError::Tag`] or [`SufError::Trailing`] for bytes that are not
     /// an encoding, and as [`new`](Self::new).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SufError> {
-        let mut reader = Reader { left: bytes };
+        let mut reader = SufReader { left: bytes };
         let n = reader.small("ring width", 64)?;
         let degree = reader.small("degree", Self::MAX_DEGREE.into())?;
         let words = reader.count("word ports", Self::MAX_PORTS)?;
@@ -99,7 +99,7 @@ impl SufProgram {
     /// # Errors
     /// As [`SufDesc::from_bytes`] and [`new`](Self::new).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SufError> {
-        let mut reader = Reader { left: bytes };
+        let mut reader = SufReader { left: bytes };
         let modes = SufModes {
             preds: reader.mode("mode of predicates", &[PredProgram::SharedAlpha, PredProgram::StepDcf])?,
             coeffs: reader
@@ -130,11 +130,11 @@ fn put_formula(out: &mut Vec<u8>, formula: &BoolExpr) {
     formula.operands().into_iter().flatten().for_each(|operand| put_formula(out, operand));
 }
 
-struct Reader<'a> {
+struct SufReader<'a> {
     left: &'a [u8],
 }
 
-impl Reader<'_> {
+impl SufReader<'_> {
     fn number(&mut self, what: &'static str) -> Result<u64, SufError> {
         let Some((bytes, left)) = self.left.split_first_chunk::<8>() else {
             return Err(SufError::Truncated { what, expected: 8, got: self.left.len() });

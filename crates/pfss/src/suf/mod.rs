@@ -36,11 +36,11 @@ mod poly;
 mod pred;
 mod program;
 
-pub(crate) use boolean::Value;
+pub(crate) use boolean::BooleanNode;
 pub use desc::{Piece, SufDesc, SufSpec, SufValue};
 pub use error::SufError;
 pub use formula::BoolExpr;
 pub(crate) use poly::Shifted;
 pub use pred::Pred;
 pub use program::{BoolMode, CoeffMode, PredProgram, SufModes, SufProgram};
-pub(crate) use program::{Class, Selection};
+pub(crate) use program::{CoefficientSelection, StepClass};

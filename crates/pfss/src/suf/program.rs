@@ -6,7 +6,7 @@ use super::{
     SufDesc, SufError,
     boolean::{BoolPlan, StepFunction, narrow},
 };
-use crate::{Cost, SignedRange, answers::Program, cluster::Clusters, gate::Tree};
+use crate::{Cost, SignedRange, answers::ComparisonProgram, cluster::Clusters, gate::KeyTree};
 
 /// How comparisons are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -79,12 +79,12 @@ pub struct SufProgram {
     selectors: Vec<usize>,
     /// Whether output bits come from the payload key.
     local_bools: bool,
-    classes: Vec<Class>,
+    classes: Vec<StepClass>,
 }
 
 /// The step functions of one number of low bits, and the thresholds they need.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Class {
+pub(crate) struct StepClass {
     pub(crate) bits: u32,
     /// Positions of the step functions.
     pub(crate) steps: Vec<usize>,
@@ -94,7 +94,7 @@ pub(crate) struct Class {
 
 /// How the coefficients of a program are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Selection {
+pub(crate) enum CoefficientSelection {
     /// There is no output word, or one piece: nothing to select.
     None,
     /// By the given mode, among two or more pieces.
@@ -139,7 +139,7 @@ impl SufProgram {
             && bools.output_steps().all(|step| step.is_some_and(|step| step.bits == bits || step.toggles.is_empty()));
         let mut program =
             Self { desc, modes, domain, bools: BoolPlan::default(), selectors: vec![], local_bools, classes: vec![] };
-        if program.selection() == Selection::By(CoeffMode::MaskedSelect) {
+        if program.selection() == CoefficientSelection::By(CoeffMode::MaskedSelect) {
             let starts = program.starts();
             program.selectors = starts[1..].iter().map(|&start| bools.step(StepFunction::from(bits, start))).collect();
         }
@@ -203,7 +203,7 @@ impl SufProgram {
         rounds
     }
 
-    fn compile_classes(&self) -> Vec<Class> {
+    fn compile_classes(&self) -> Vec<StepClass> {
         let mut widths: Vec<u32> = Vec::new();
         let used = |step: &StepFunction| !step.toggles.is_empty() && !self.local_bools;
         for step in self.bools.steps.iter().filter(|step| used(step)) {
@@ -214,7 +214,7 @@ impl SufProgram {
         let class = |bits: u32| {
             let of_class = |&at: &usize| self.bools.steps[at].bits == bits && used(&self.bools.steps[at]);
             let steps: Vec<usize> = (0..self.bools.steps.len()).filter(of_class).collect();
-            let mut class = Class { bits, steps, thresholds: Vec::new() };
+            let mut class = StepClass { bits, steps, thresholds: Vec::new() };
             let program = self.class_program(&class);
             class.thresholds = program.offsets().to_vec();
             class
@@ -223,18 +223,18 @@ impl SufProgram {
     }
 
     /// The points of a class and how its step functions combine them.
-    pub(crate) fn class_program(&self, class: &Class) -> Program {
+    pub(crate) fn class_program(&self, class: &StepClass) -> ComparisonProgram {
         let ring = self.desc.ring();
         let domain = Ring::new(class.bits).unwrap_or(ring); // 1 <= bits <= n by the check of predicates
         let steps = class.steps.iter().map(|&at| &self.bools.steps[at]).map(|step| (step.initial, &step.toggles[..]));
-        Program::steps(domain, ring, steps, self.modes.preds == PredProgram::SharedAlpha)
+        ComparisonProgram::steps(domain, ring, steps, self.modes.preds == PredProgram::SharedAlpha)
     }
 
     pub(crate) fn bools(&self) -> &BoolPlan {
         &self.bools
     }
 
-    pub(crate) fn classes(&self) -> &[Class] {
+    pub(crate) fn classes(&self) -> &[StepClass] {
         &self.classes
     }
 
@@ -251,11 +251,11 @@ impl SufProgram {
         self.bools.output_steps().flatten()
     }
 
-    pub(crate) fn selection(&self) -> Selection {
+    pub(crate) fn selection(&self) -> CoefficientSelection {
         if self.desc.words().is_empty() || self.desc.pieces().len() == 1 {
-            Selection::None
+            CoefficientSelection::None
         } else {
-            Selection::By(self.modes.coeffs)
+            CoefficientSelection::By(self.modes.coeffs)
         }
     }
 
@@ -263,32 +263,32 @@ impl SufProgram {
     pub(crate) fn payload_words(&self) -> u32 {
         let powers = self.desc.degree() + 1;
         match self.selection() {
-            Selection::By(CoeffMode::StepDcf) => powers * self.desc.words().len() as u32, // at most 8 times 16
-            Selection::By(CoeffMode::IntervalLut) => powers,
+            CoefficientSelection::By(CoeffMode::StepDcf) => powers * self.desc.words().len() as u32, // at most 8 times 16
+            CoefficientSelection::By(CoeffMode::IntervalLut) => powers,
             _ if self.local_bools && self.bools.steps.iter().any(|step| !step.toggles.is_empty()) => 1,
             _ => 0,
         }
     }
 
     /// The key trees: first for the classes, then for the coefficients.
-    pub(crate) fn trees(&self) -> Vec<Tree> {
+    pub(crate) fn trees(&self) -> Vec<KeyTree> {
         let mut trees = Vec::new();
         for class in &self.classes {
             let keys = match self.modes.preds {
                 PredProgram::SharedAlpha => 1,
                 PredProgram::StepDcf => class.thresholds.len(),
             };
-            trees.extend(vec![Tree::Cmp { bits: class.bits }; keys]);
+            trees.extend(vec![KeyTree::Cmp { bits: class.bits }; keys]);
         }
         let words = self.payload_words();
-        trees.extend(vec![Tree::Dcf { bits: self.domain.bits(), words }; self.payload_keys()]);
+        trees.extend(vec![KeyTree::Dcf { bits: self.domain.bits(), words }; self.payload_keys()]);
         trees
     }
 
     /// Coefficient trees.
     pub(crate) fn payload_keys(&self) -> usize {
         match self.selection() {
-            Selection::By(CoeffMode::StepDcf) => self.desc.pieces().len(),
+            CoefficientSelection::By(CoeffMode::StepDcf) => self.desc.pieces().len(),
             _ => usize::from(self.payload_words() > 0),
         }
     }
@@ -298,7 +298,7 @@ impl SufProgram {
     /// The key is evaluated at `x_hat` less each of these.
     pub(crate) fn payload_offsets(&self) -> Vec<u64> {
         let mut offsets = vec![0];
-        if self.selection() == Selection::By(CoeffMode::IntervalLut) {
+        if self.selection() == CoefficientSelection::By(CoeffMode::IntervalLut) {
             offsets.extend(&self.starts()[1..]);
         }
         if self.local_bools {
@@ -314,8 +314,8 @@ impl SufProgram {
         let degree = self.desc.degree() as usize;
         let by = self.selection();
         let has_words = !self.desc.words().is_empty();
-        let hidden = by == Selection::By(CoeffMode::StepDcf);
-        let wraps = |class: &Class| class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
+        let hidden = by == CoefficientSelection::By(CoeffMode::StepDcf);
+        let wraps = |class: &StepClass| class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
         SufRows {
             powers: if has_words && !hidden { degree.saturating_sub(1) } else { 0 },
             products: self.selectors.len() * (degree + 1),
@@ -333,17 +333,19 @@ impl SufProgram {
     /// What one element costs each party besides keys.
     pub(crate) fn work(&self) -> Cost {
         let rounds = self.rounds();
-        let cmp = |class: &Class| {
-            let tree = Tree::Cmp { bits: class.bits };
+        let cmp = |class: &StepClass| {
+            let tree = KeyTree::Cmp { bits: class.bits };
             match self.modes.preds {
                 PredProgram::SharedAlpha => Clusters::new(tree, &class.thresholds).aes(),
                 PredProgram::StepDcf => class.thresholds.len() as u64 * tree.aes_per_point(),
             }
         };
-        let payload = Tree::Dcf { bits: self.domain.bits(), words: self.payload_words() };
+        let payload = KeyTree::Dcf { bits: self.domain.bits(), words: self.payload_words() };
         let payload_aes = match (self.payload_words(), self.selection()) {
             (0, _) => 0,
-            (_, Selection::By(CoeffMode::StepDcf)) => self.desc.pieces().len() as u64 * payload.aes_per_point(),
+            (_, CoefficientSelection::By(CoeffMode::StepDcf)) => {
+                self.desc.pieces().len() as u64 * payload.aes_per_point()
+            }
             _ => Clusters::new(payload, &self.payload_offsets()).aes(),
         };
         Cost {

@@ -13,12 +13,12 @@ use super::relations::XORS;
 ///
 /// That they have no more is shown by what follows from them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Word<F> {
+pub(super) struct SplitWord<F> {
     pub(super) low: F,
     pub(super) high: F,
 }
 
-impl<F: BaseValue> Word<F> {
+impl<F: BaseValue> SplitWord<F> {
     /// A word that is the same on each row.
     pub(super) fn constant(word: u32) -> Self {
         Self { low: F::from(M31::from_u32(word & 0xffff)), high: F::from(M31::from_u32(word >> 16)) }
@@ -48,7 +48,7 @@ type Parts<F> = [F; 3];
 /// The sum of `terms`, two or three words, modulo 2^32.
 ///
 /// Its halves have to be shown to have 16 bits each.
-pub(super) fn add<C: Cells, const K: usize>(cells: &mut C, terms: [Word<C::F>; K]) -> Word<C::F> {
+pub(super) fn add<C: Cells, const K: usize>(cells: &mut C, terms: [SplitWord<C::F>; K]) -> SplitWord<C::F> {
     let mut half = |halves: [C::F; K], carry: Option<C::F>| {
         let terms = halves.into_iter().chain(carry);
         let sum = terms.reduce(|sum, term| sum + term).unwrap_or_else(|| M31::ZERO.into());
@@ -61,22 +61,27 @@ pub(super) fn add<C: Cells, const K: usize>(cells: &mut C, terms: [Word<C::F>; K
     };
     let (low, carry) = half(terms.map(|term| term.low), None);
     let (high, _) = half(terms.map(|term| term.high), Some(carry));
-    Word { low, high }
+    SplitWord { low, high }
 }
 
 /// The exclusive or of two words, turned right by 16, 12, 8 or 7 bits.
 ///
 /// Shows that all halves have 16 bits.
-pub(super) fn xor_turned<C: Cells>(cells: &mut C, a: Word<C::F>, b: Word<C::F>, turn: u32) -> Word<C::F> {
+pub(super) fn xor_turned<C: Cells>(
+    cells: &mut C,
+    a: SplitWord<C::F>,
+    b: SplitWord<C::F>,
+    turn: u32,
+) -> SplitWord<C::F> {
     let widths = widths(turn);
     let [a_low, a_high, b_low, b_high] = [a.low, a.high, b.low, b.high].map(|half| split(cells, half, widths));
     let low = xor_parts(cells, widths, a_low, b_low);
     let high = xor_parts(cells, widths, a_high, b_high);
-    Word { low: turned(widths, low, high, turn), high: turned(widths, high, low, turn) }
+    SplitWord { low: turned(widths, low, high, turn), high: turned(widths, high, low, turn) }
 }
 
 /// The exclusive or of three words, and its look-ups.
-pub(super) fn xor_three<C: Cells>(cells: &mut C, words: [Word<C::F>; 3]) -> Word<C::F> {
+pub(super) fn xor_three<C: Cells>(cells: &mut C, words: [SplitWord<C::F>; 3]) -> SplitWord<C::F> {
     let widths = widths(16);
     let mut half = |halves: [C::F; 3]| {
         let [a, b, c] = halves.map(|half| split(cells, half, widths));
@@ -84,7 +89,7 @@ pub(super) fn xor_three<C: Cells>(cells: &mut C, words: [Word<C::F>; 3]) -> Word
         let all = xor_parts(cells, widths, ab, c);
         turned(widths, all, all, 16)
     };
-    Word { low: half(words.map(|word| word.low)), high: half(words.map(|word| word.high)) }
+    SplitWord { low: half(words.map(|word| word.low)), high: half(words.map(|word| word.high)) }
 }
 
 /// Bits of the parts of a half, so that no part lies on both sides of where it is turned.
@@ -189,12 +194,12 @@ impl<R: Row, const N: usize> Cells for RowCells<'_, R, N> {
 }
 
 /// The next two columns of a row as a word.
-pub(super) fn word<R: Row>(row: &mut R) -> Word<R::F> {
-    Word { low: row.column(), high: row.column() }
+pub(super) fn word<R: Row>(row: &mut R) -> SplitWord<R::F> {
+    SplitWord { low: row.column(), high: row.column() }
 }
 
 /// A key and 16 words, as one tuple.
-pub(super) fn keyed<F: BaseValue>(key: F, words: &[Word<F>; 16]) -> [F; 33] {
+pub(super) fn keyed<F: BaseValue>(key: F, words: &[SplitWord<F>; 16]) -> [F; 33] {
     core::array::from_fn(|k| match k.checked_sub(1) {
         None => key,
         Some(half) if half % 2 == 0 => words[half / 2].low,

@@ -7,7 +7,7 @@ use core_types::{
 };
 
 use super::{
-    cells::{Cells, RowCells, Word, keyed, word, xor_three},
+    cells::{Cells, RowCells, SplitWord, keyed, word, xor_three},
     relations::{CHAIN, KEYS, MESSAGES, STATES},
 };
 
@@ -22,13 +22,13 @@ pub(super) const COLUMNS: usize = 2 * (8 + 16 + 16) + 8 * 14;
 
 /// The position of a compression, in columns that belong to the statement.
 #[derive(Clone, Copy)]
-pub(super) struct Place<F> {
+pub(super) struct CompressionPosition<F> {
     /// The index of the block.
     pub(super) index: F,
     /// Word 12 of the first state.
     ///
     /// It is the exclusive or of a constant and the number of bytes up to the end of the block.
-    pub(super) bytes: Word<F>,
+    pub(super) bytes: SplitWord<F>,
     /// One for the last block, zero elsewhere.
     pub(super) last: F,
 }
@@ -61,7 +61,7 @@ impl Air for Compressions {
         let chain = [(); 8].map(|()| word(row));
         let message = [(); 16].map(|()| word(row));
         let state = [(); 16].map(|()| word(row));
-        let place = Place { index, bytes: Word { low, high }, last };
+        let place = CompressionPosition { index, bytes: SplitWord { low, high }, last };
 
         let mut cells = RowCells::<R, XORS>::new(row);
         let after = finished(&mut cells, &chain, &state);
@@ -82,7 +82,7 @@ impl Air for Compressions {
 }
 
 /// The index of a block and the chaining value before it, as one tuple.
-pub(super) fn link<F: BaseValue>(index: F, chain: &[Word<F>; 8]) -> [F; 17] {
+pub(super) fn link<F: BaseValue>(index: F, chain: &[SplitWord<F>; 8]) -> [F; 17] {
     core::array::from_fn(|k| match k.checked_sub(1) {
         None => index,
         Some(half) if half % 2 == 0 => chain[half / 2].low,
@@ -91,11 +91,14 @@ pub(super) fn link<F: BaseValue>(index: F, chain: &[Word<F>; 8]) -> [F; 17] {
 }
 
 /// The state before the first round.
-pub(super) fn first_state<F: BaseValue>(chain: &[Word<F>; 8], place: Place<F>) -> [Word<F>; 16] {
-    let constant = |k: usize| Word::constant(IV[k]);
+pub(super) fn first_state<F: BaseValue>(
+    chain: &[SplitWord<F>; 8],
+    place: CompressionPosition<F>,
+) -> [SplitWord<F>; 16] {
+    let constant = |k: usize| SplitWord::constant(IV[k]);
     // All bits of a half are flipped by taking it from 2^16 - 1.
     let flipped = |half: u32| place.last * (M31::from_u32(0xffff) - M31::from_u32(2 * half)) + M31::from_u32(half);
-    let last = Word { low: flipped(IV[6] & 0xffff), high: flipped(IV[6] >> 16) };
+    let last = SplitWord { low: flipped(IV[6] & 0xffff), high: flipped(IV[6] >> 16) };
     core::array::from_fn(|k| match k {
         0..8 => chain[k],
         12 => place.bytes,
@@ -107,7 +110,11 @@ pub(super) fn first_state<F: BaseValue>(chain: &[Word<F>; 8], place: Place<F>) -
 /// The chaining value after a block.
 ///
 /// It is computed from the chaining value before the block and the state after the last round.
-pub(super) fn finished<C: Cells>(cells: &mut C, chain: &[Word<C::F>; 8], state: &[Word<C::F>; 16]) -> [Word<C::F>; 8] {
+pub(super) fn finished<C: Cells>(
+    cells: &mut C,
+    chain: &[SplitWord<C::F>; 8],
+    state: &[SplitWord<C::F>; 16],
+) -> [SplitWord<C::F>; 8] {
     let mut after = *chain;
     for (k, word) in after.iter_mut().enumerate() {
         *word = xor_three(cells, [chain[k], state[k], state[k + 8]]);

@@ -31,8 +31,8 @@ pub use states::Blake2sStates;
 pub use xors::XorTable;
 
 use self::{
-    cells::Word,
-    compressions::{Place, link},
+    cells::SplitWord,
+    compressions::{CompressionPosition, link},
     relations::CHAIN,
 };
 use crate::{
@@ -122,10 +122,10 @@ impl Blake2s {
 }
 
 /// What belongs to the statement on the row of a block.
-fn place(log_blocks: u32, index: u32) -> Place<M31> {
+fn place(log_blocks: u32, index: u32) -> CompressionPosition<M31> {
     let bytes = BLOCK_BYTES as u32 * (index + 1);
     let last = if index + 1 == 1 << log_blocks { M31::ONE } else { M31::ZERO };
-    Place { index: M31::from_u32(index), bytes: Word::constant(IV[4] ^ bytes), last }
+    CompressionPosition { index: M31::from_u32(index), bytes: SplitWord::constant(IV[4] ^ bytes), last }
 }
 
 impl Statement for Blake2s {
@@ -155,7 +155,9 @@ impl Statement for Blake2s {
     }
 
     fn preprocessed_values(&self) -> Vec<Vec<M31>> {
-        let of = |value: fn(Place<M31>) -> M31| column(self.log_blocks, |row| value(place(self.log_blocks, row)));
+        let of = |value: fn(CompressionPosition<M31>) -> M31| {
+            column(self.log_blocks, |row| value(place(self.log_blocks, row)))
+        };
         let places = [of(|at| at.index), of(|at| at.bytes.low), of(|at| at.bytes.high), of(|at| at.last)];
         places.into_iter().chain(xors::slots(5)).chain(xors::slots(4)).collect()
     }
@@ -171,7 +173,7 @@ impl Statement for Blake2s {
 
     fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
         let fraction = |index: u32, chain: [u32; 8]| {
-            let link = link(M31::from_u32(index), &chain.map(Word::constant));
+            let link = link(M31::from_u32(index), &chain.map(SplitWord::constant));
             public_fraction(CHAIN, challenges, M31::ONE, link)
         };
         Some(fraction(0, START)? - fraction(1 << self.log_blocks, self.digest.0)?)

@@ -6,7 +6,7 @@ use core_types::{
 };
 
 use super::{
-    cells::{Cells, RowCells, Word, add, keyed, word, xor_turned},
+    cells::{Cells, RowCells, SplitWord, add, keyed, word, xor_turned},
     relations::{MESSAGES, STATES},
 };
 
@@ -69,16 +69,22 @@ impl Air for Rounds {
 /// The state after a round with the message in its order.
 pub(super) fn round<C: Cells>(
     cells: &mut C,
-    mut state: [Word<C::F>; 16],
-    message: &[Word<C::F>; 16],
-) -> [Word<C::F>; 16] {
+    mut state: [SplitWord<C::F>; 16],
+    message: &[SplitWord<C::F>; 16],
+) -> [SplitWord<C::F>; 16] {
     for (at, [x, y]) in MIXES.into_iter().zip(message.as_chunks::<2>().0) {
         mix(cells, &mut state, at, *x, *y);
     }
     state
 }
 
-fn mix<C: Cells>(cells: &mut C, state: &mut [Word<C::F>; 16], [a, b, c, d]: [usize; 4], x: Word<C::F>, y: Word<C::F>) {
+fn mix<C: Cells>(
+    cells: &mut C,
+    state: &mut [SplitWord<C::F>; 16],
+    [a, b, c, d]: [usize; 4],
+    x: SplitWord<C::F>,
+    y: SplitWord<C::F>,
+) {
     state[a] = add(cells, [state[a], state[b], x]);
     state[d] = xor_turned(cells, state[d], state[a], 16);
     state[c] = add(cells, [state[c], state[d]]);

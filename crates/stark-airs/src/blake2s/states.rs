@@ -8,14 +8,14 @@ use core_types::{
 
 use super::{
     Blake2s,
-    cells::{Cells, Word},
+    cells::{Cells, SplitWord},
     compressions::finished,
     relations::KEYS,
     rounds::round,
     words,
     xors::XorTable,
 };
-use crate::{TraceColumns, Witness, WitnessVisitor, columns::Table};
+use crate::{TraceColumns, Witness, WitnessVisitor, columns::TraceTable};
 
 /// Halves of a state or of a message.
 const HALVES: usize = 32;
@@ -42,9 +42,9 @@ impl Blake2sStates {
     /// The message has `2^log_blocks` blocks.
     pub(super) fn new(statement: Blake2s, blocks: &[[u32; 16]]) -> (Self, [u32; 8]) {
         let log_blocks = statement.log_blocks;
-        let mut compressions = Table::new(log_blocks, 16 + 2 * HALVES);
+        let mut compressions = TraceTable::new(log_blocks, 16 + 2 * HALVES);
         let mut parts =
-            [(3, 0..8), (1, 8..10)].map(|(log, rounds)| (Table::new(log_blocks + log, 2 * HALVES), log, rounds));
+            [(3, 0..8), (1, 8..10)].map(|(log, rounds)| (TraceTable::new(log_blocks + log, 2 * HALVES), log, rounds));
         let mut chain = START;
         for (index, block) in (0..).zip(blocks) {
             let mut state =
@@ -88,13 +88,13 @@ impl<'r, R: NewRow> NewCells<'r, R> {
     }
 
     /// The next `K` words of inputs, which are columns as well.
-    fn words<const K: usize>(&mut self) -> [Word<R::F>; K] {
+    fn words<const K: usize>(&mut self) -> [SplitWord<R::F>; K] {
         [(); K].map(|()| {
             let [low, high] = [(); 2].map(|()| {
                 let half = self.row.input();
                 self.write(half)
             });
-            Word { low, high }
+            SplitWord { low, high }
         })
     }
 }
@@ -135,7 +135,7 @@ impl Generator for NewCompressions<'_> {
     fn generate<R: NewRow>(&self, row: &mut R) {
         let mut cells = NewCells::new(row, self.0);
         let chain = cells.words();
-        let _message: [Word<R::F>; 16] = cells.words();
+        let _message: [SplitWord<R::F>; 16] = cells.words();
         let state = cells.words();
         finished(&mut cells, &chain, &state);
     }

@@ -9,14 +9,14 @@ use core_types::{
 
 use super::{
     Blake2s,
-    cells::{Cells, Word},
-    compressions::{self, Place, finished, first_state},
+    cells::{Cells, SplitWord},
+    compressions::{self, CompressionPosition, finished, first_state},
     place,
     relations::KEYS,
     rounds::{self, round},
     xors::Counts,
 };
-use crate::columns::{Table, TraceColumns};
+use crate::columns::{TraceColumns, TraceTable};
 
 /// The columns of a row, computed one after the other.
 struct FilledCells<'c> {
@@ -31,7 +31,7 @@ impl FilledCells<'_> {
         value
     }
 
-    fn push_words(&mut self, words: &[Word<M31>]) {
+    fn push_words(&mut self, words: &[SplitWord<M31>]) {
         self.values.extend(words.iter().flat_map(|word| [word.low, word.high]));
     }
 }
@@ -62,16 +62,16 @@ impl Cells for FilledCells<'_> {
 pub(super) fn trace(statement: &Blake2s, blocks: &[[u32; 16]]) -> (Vec<TraceColumns>, [u32; 8]) {
     let log_blocks = statement.log_blocks;
     let mut counts: Vec<_> = statement.tables.map(Counts::new).into();
-    let mut compressed = Table::new(log_blocks, compressions::COLUMNS);
+    let mut compressed = TraceTable::new(log_blocks, compressions::COLUMNS);
     // Eight rounds of each block, then two.
     let mut parts =
-        [(3, 0..8), (1, 8..10)].map(|(log, rounds)| (Table::new(log_blocks + log, rounds::COLUMNS), log, rounds));
-    let mut chain = START.map(Word::constant);
+        [(3, 0..8), (1, 8..10)].map(|(log, rounds)| (TraceTable::new(log_blocks + log, rounds::COLUMNS), log, rounds));
+    let mut chain = START.map(SplitWord::constant);
     for (index, block) in (0..).zip(blocks) {
-        let message = block.map(Word::constant);
+        let message = block.map(SplitWord::constant);
         let key = index * KEYS;
-        let Place { index: element, bytes, last } = place(log_blocks, index);
-        let mut state = first_state(&chain, Place { index: element, bytes, last });
+        let CompressionPosition { index: element, bytes, last } = place(log_blocks, index);
+        let mut state = first_state(&chain, CompressionPosition { index: element, bytes, last });
         for (table, log, rounds) in &mut parts {
             for number in rounds.clone() {
                 let values = Vec::with_capacity(rounds::COLUMNS);

@@ -16,7 +16,7 @@ use core_types::{
 
 use crate::{
     AirError, Statement, TraceColumns, Visitor,
-    columns::{Table, checked_rows},
+    columns::{TraceTable, checked_rows},
     statement::public_fraction,
 };
 
@@ -108,7 +108,7 @@ impl Poseidon2Chain {
     ///
     /// Refuses a log outside `1..=29`.
     pub fn run(log_rows: u32, first: [M31; WIDTH]) -> Result<(Self, Vec<TraceColumns>), AirError> {
-        let mut table = Table::new(checked_rows(log_rows)?, COLUMNS);
+        let mut table = TraceTable::new(checked_rows(log_rows)?, COLUMNS);
         let mut state = first;
         for row in 0..1 << log_rows {
             let mut values = Vec::with_capacity(COLUMNS);

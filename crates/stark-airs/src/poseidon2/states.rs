@@ -6,7 +6,7 @@ use core_types::{
 };
 
 use super::{Poseidon2, WIDTH, permutation};
-use crate::{TraceColumns, Witness, WitnessVisitor, columns::Table};
+use crate::{TraceColumns, Witness, WitnessVisitor, columns::TraceTable};
 
 /// The state that each permutation of a chain takes, 16 columns.
 ///
@@ -22,7 +22,7 @@ impl Poseidon2States {
     ///
     /// The state that the last permutation makes is returned with them.
     pub(super) fn new(log_rows: u32, first: [M31; WIDTH]) -> (Self, [M31; WIDTH]) {
-        let mut table = Table::new(log_rows, WIDTH);
+        let mut table = TraceTable::new(log_rows, WIDTH);
         let mut state = first;
         for row in 0..1 << log_rows {
             table.set(row, state);

@@ -23,8 +23,8 @@ use stark_fft::CanonicDomain;
 
 use crate::{
     Prover, ProverError, StarkOps,
-    plan::neighbours::Gather,
-    storage::memory::{BlockMemory, Memory},
+    plan::neighbours::NeighbourGather,
+    storage::memory::{BlockMemory, ProverMemory},
 };
 
 /// Keys that are uploaded at once.
@@ -109,7 +109,7 @@ impl<Q: StarkOps> Prover<Q> {
             }
         }
         // Ranks exchange their blocks of the sums of each height.
-        let Memory { sums, coefficients, .. } = &mut self.memory;
+        let ProverMemory { sums, coefficients, .. } = &mut self.memory;
         let heights = sums.iter_mut().map(|(log_rows, sums)| (*log_rows, sums, 0));
         let composition = (self.shape.log_rows, &mut coefficients.resident, self.shape.composition_on_device().start);
         for (log_rows, sums, start) in heights.chain([composition]) {
@@ -157,7 +157,7 @@ impl<Q: StarkOps> Prover<Q> {
         let Some(blocks) = &self.memory.blocks else { return Ok(()) };
         let log_block = self.shape.log_block(self.components[index].air.log_rows());
         let mut first = self.shape.slot(number).start + self.shape.values_in_block();
-        for &Gather { plane, step } in &self.neighbours.gathers[index] {
+        for &NeighbourGather { plane, step } in &self.neighbours.gathers[index] {
             let plane = &self.neighbours.planes[plane];
             let words = 2 << plane.coefficients.log_len;
             q.gather_column(GatherColumn {

@@ -10,9 +10,9 @@ use core::ops::Range;
 use core_types::params::{columns::ColumnAt, deep::SampleAt};
 
 use crate::{
-    plan::ranks::Place,
+    plan::ranks::RankPlace,
     plan::samples::Samples,
-    plan::shape::{Run, Shape},
+    plan::shape::{ColumnRun, StatementShape},
 };
 
 /// Words that a rank sends to all others at once, unless a column has more.
@@ -22,14 +22,14 @@ const SENT: usize = 1 << 20;
 ///
 /// The columns are ordered rank by rank, `width` per rank, so that they arrive in their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Round {
+pub(crate) struct ExchangeRound {
     /// The first of them.
     pub(crate) first: usize,
     /// Columns of each rank; the last ranks may have fewer.
     pub(crate) width: usize,
 }
 
-impl Round {
+impl ExchangeRound {
     /// The columns of `rank`, in a run of `columns` columns.
     pub(crate) fn of_rank(self, rank: usize, columns: usize) -> Range<usize> {
         let start = self.first + rank * self.width;
@@ -51,17 +51,17 @@ impl Partition {
         self.most * self.ranks
     }
 
-    fn rounds(self) -> impl Iterator<Item = Round> {
+    fn rounds(self) -> impl Iterator<Item = ExchangeRound> {
         (0..self.columns).step_by(self.at_once()).map(move |first| self.round(first))
     }
 
-    fn round(self, first: usize) -> Round {
-        Round { first, width: self.most.min((self.columns - first).div_ceil(self.ranks)) }
+    fn round(self, first: usize) -> ExchangeRound {
+        ExchangeRound { first, width: self.most.min((self.columns - first).div_ceil(self.ranks)) }
     }
 
     /// Returns the rank that owns a column, and the index of the column within that rank.
     fn owner(self, column: usize) -> (usize, usize) {
-        let Round { first, width } = self.round(column / self.at_once() * self.at_once());
+        let ExchangeRound { first, width } = self.round(column / self.at_once() * self.at_once());
         let among = column - first;
         (among / width, first / self.ranks + among % width)
     }
@@ -82,7 +82,7 @@ pub(crate) struct PartitionedSamples {
     pub(crate) moves: Vec<(usize, Range<usize>)>,
 }
 
-impl Shape {
+impl StatementShape {
     /// Partitions the columns among the ranks, if possible.
     ///
     /// There have to be at least `blowup` ranks, and one block of each copy per rank.
@@ -100,13 +100,13 @@ impl Shape {
     }
 
     /// The rounds in which the columns of a run are exchanged.
-    pub(crate) fn rounds(&self, run: &Run) -> impl Iterator<Item = Round> + use<> {
+    pub(crate) fn rounds(&self, run: &ColumnRun) -> impl Iterator<Item = ExchangeRound> + use<> {
         self.place.partition(run).rounds()
     }
 
     /// This rank's columns of a run, round by round, and where their coefficients are.
-    pub(crate) fn own_columns(&self, run: &Run) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
-        let (columns, log_rows, Place { rank, .. }) = (run.columns as usize, run.log_rows, self.place);
+    pub(crate) fn own_columns(&self, run: &ColumnRun) -> impl Iterator<Item = (Range<usize>, Range<usize>)> + use<> {
+        let (columns, log_rows, RankPlace { rank, .. }) = (run.columns as usize, run.log_rows, self.place);
         let mut first = run.own_coefficients.start;
         self.rounds(run).map(move |round| {
             let own = round.of_rank(rank, columns);
@@ -145,7 +145,7 @@ impl Shape {
     /// The padding is received if a rank has fewer columns than others. The result is 0 if columns
     /// are gathered.
     pub(crate) fn values_with_rounds(&self) -> usize {
-        let end = |(run, round): (&Run, Round)| {
+        let end = |(run, round): (&ColumnRun, ExchangeRound)| {
             let columns = round.first + (round.width << self.place.log_ranks);
             self.run_in_block(run).start + (columns << self.log_block(run.log_rows))
         };
@@ -153,7 +153,7 @@ impl Shape {
     }
 
     /// All rounds of a proof, with their runs.
-    fn all_rounds(&self) -> impl Iterator<Item = (&Run, Round)> {
+    fn all_rounds(&self) -> impl Iterator<Item = (&ColumnRun, ExchangeRound)> {
         let runs = self.trees[..self.trace_trees()].iter().flat_map(|tree| &tree.runs);
         runs.filter(|_| self.place.partitioned).flat_map(|run| self.rounds(run).map(move |round| (run, round)))
     }
@@ -215,8 +215,8 @@ impl Shape {
     }
 }
 
-impl Place {
-    fn partition(self, run: &Run) -> Partition {
+impl RankPlace {
+    fn partition(self, run: &ColumnRun) -> Partition {
         Partition { columns: run.columns as usize, ranks: self.ranks(), most: (SENT >> run.log_rows).max(1) }
     }
 }

@@ -16,10 +16,10 @@ use crate::{
     Prover, ProverError, StarkOps,
     placement::column_partition::PartitionedSamples,
     placement::rows::interpolate,
-    plan::shape::Shape,
+    plan::shape::StatementShape,
     storage::answers::Answers,
-    storage::coefficients::Coefficients,
-    storage::memory::{BlockMemory, Memory},
+    storage::coefficients::DeviceCoefficients,
+    storage::memory::{BlockMemory, ProverMemory},
 };
 
 /// Columns of a tree that follow each other and are all on this rank.
@@ -33,9 +33,9 @@ pub(crate) struct Whole<'a, Q: StarkOps> {
     pub(crate) first: usize,
 }
 
-impl<Q: StarkOps> Coefficients<Q> {
+impl<Q: StarkOps> DeviceCoefficients<Q> {
     /// Copies this rank's columns to the place of their coefficients.
-    pub(crate) fn keep_own(&mut self, q: &Q, shape: &Shape, whole: &Whole<'_, Q>) -> Result<(), BackendError> {
+    pub(crate) fn keep_own(&mut self, q: &Q, shape: &StatementShape, whole: &Whole<'_, Q>) -> Result<(), BackendError> {
         for (among, own) in shape.own_among(whole.tree, &whole.words) {
             let from = whole.first + among.start..whole.first + among.end;
             q.copy(whole.columns.slice(from)?, self.resident.slice_mut(own)?)?;
@@ -68,7 +68,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// Then receives the values of all columns on this rank's blocks.
     pub(crate) fn exchange(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let words = self.shape.trees[tree].coefficients();
-        let Memory { look_ups, coefficients, .. } = &mut self.memory;
+        let ProverMemory { look_ups, coefficients, .. } = &mut self.memory;
         if let Some(look_ups) = look_ups.as_ref().filter(|_| tree < 2) {
             let first = words.start;
             coefficients.keep_own(q, &self.shape, &Whole { tree, words, columns: &look_ups.rows, first })?;
@@ -81,7 +81,7 @@ impl<Q: StarkOps> Prover<Q> {
 
     fn exchange_run(&mut self, q: &Q, tree: usize, run: usize) -> Result<(), ProverError> {
         let (shape, run) = (&self.shape, &self.shape.trees[tree].runs[run]);
-        let Memory { coefficients, values, blocks: Some(BlockMemory { sent, .. }), .. } = &mut self.memory else {
+        let ProverMemory { coefficients, values, blocks: Some(BlockMemory { sent, .. }), .. } = &mut self.memory else {
             return Ok(());
         };
         let (log_rows, log_domain) = (run.log_rows, run.log_rows + shape.log_blowup);
@@ -126,7 +126,9 @@ impl<Q: StarkOps> Prover<Q> {
     /// They are gathered at every position at which constraints are evaluated.
     pub(crate) fn gather_planes(&mut self, q: &Q) -> Result<(), ProverError> {
         let (shape, place) = (&self.shape, self.shape.place);
-        let Memory { values, blocks: Some(BlockMemory { planes, .. }), .. } = &mut self.memory else { return Ok(()) };
+        let ProverMemory { values, blocks: Some(BlockMemory { planes, .. }), .. } = &mut self.memory else {
+            return Ok(());
+        };
         let blocks = 2 * place.ranks();
         for plane in &self.neighbours.planes {
             let log_block = shape.log_block(plane.coefficients.log_len);
@@ -148,7 +150,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// Samples this rank's columns and gathers the samples of the other ranks.
     pub(crate) fn sample_own(&mut self, q: &Q) -> Result<(), ProverError> {
         let PartitionedSamples { columns, samples, shares, moves } = self.shape.partitioned_samples(&self.samples);
-        let Memory { coefficients, points, answers, blocks: Some(BlockMemory { sampled, .. }), .. } = &mut self.memory
+        let ProverMemory { coefficients, points, answers, blocks: Some(BlockMemory { sampled, .. }), .. } =
+            &mut self.memory
         else {
             return Ok(());
         };

@@ -15,9 +15,9 @@ use core_types::{
 use stark_air::{MaskSource, Program};
 use stark_fft::{CanonicDomain, TwiddleTree};
 
-use crate::{Component, ProverError, StarkOps, plan::shape::Shape, storage::host::HostColumns};
+use crate::{Component, ProverError, StarkOps, plan::shape::StatementShape, storage::host::HostColumns};
 
-impl Shape {
+impl StatementShape {
     /// Words of the rows that look-ups of a component read.
     ///
     /// If the interaction columns that replace them have more words, it is the words of these

@@ -14,7 +14,7 @@ use crate::{
     Prover, ProverError, StarkOps,
     placement::rows::interpolate,
     plan::samples::Samples,
-    plan::shape::{Column, Shape},
+    plan::shape::{ColumnShape, StatementShape},
     storage::answers::Answers,
 };
 
@@ -61,7 +61,7 @@ impl<Q: StarkOps> Prover<Q> {
             // A piece is brought to the device, and its columns are numbered from zero.
             memory.coefficients.bring(self.host.as_ref(), &words)?;
             let all = self.shape.trees.iter().flat_map(|tree| &tree.columns);
-            let at = |column: &Column| {
+            let at = |column: &ColumnShape| {
                 let ColumnAt { first, log_len, .. } = column.coefficients;
                 ColumnAt::new(first - words.start as u64, log_len)
             };
@@ -98,8 +98,8 @@ struct Sampled {
 }
 
 /// All samples, in their order.
-fn sampled(shape: &Shape, samples: &Samples) -> Vec<Sampled> {
-    let columns: Vec<&Column> = shape.trees.iter().flat_map(|tree| &tree.columns).collect();
+fn sampled(shape: &StatementShape, samples: &Samples) -> Vec<Sampled> {
+    let columns: Vec<&ColumnShape> = shape.trees.iter().flat_map(|tree| &tree.columns).collect();
     let (most, on_host) = (shape.piece_words(), shape.coefficients_on_host());
     let mut pieces: Vec<Sampled> = Vec::new();
     for (index, sample) in samples.samples.iter().enumerate() {

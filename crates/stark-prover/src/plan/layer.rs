@@ -1,6 +1,6 @@
 //! How the layers of FRI are cut.
 
-use crate::plan::shape::Shape;
+use crate::plan::shape::StatementShape;
 
 /// Log of how many values share a leaf, in layers that fold more than two to one.
 const LOG_PACKED: u32 = 2;
@@ -21,7 +21,7 @@ pub(crate) struct LayerForm {
 
 impl LayerForm {
     /// Returns the forms of all layers.
-    pub(crate) fn all(shape: &Shape) -> Vec<Self> {
+    pub(crate) fn all(shape: &StatementShape) -> Vec<Self> {
         let of = |(log_size, &fold): (u32, &u32)| {
             let log_packed = if fold > 1 && log_size >= LOG_PACKED { LOG_PACKED } else { 0 };
             let log_leaves = log_size - log_packed;

@@ -12,12 +12,12 @@ use core_types::{
 
 use crate::{
     Component,
-    plan::shape::{Column, Shape},
+    plan::shape::{ColumnShape, StatementShape},
 };
 
 /// A column that is read at neighbouring rows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Plane {
+pub(crate) struct NeighbourPlane {
     pub(crate) coefficients: ColumnAt,
     pub(crate) values: ColumnAt,
     /// The first word of its values where constraints are evaluated, within the planes.
@@ -26,14 +26,14 @@ pub(crate) struct Plane {
 
 /// Rows from the row at hand to another, in traces of one height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct RowOffset {
     pub(crate) log_rows: u32,
     pub(crate) offset: i32,
 }
 
 /// A gather: a plane, and the step whose keys it takes, by their numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Gather {
+pub(crate) struct NeighbourGather {
     pub(crate) plane: usize,
     pub(crate) step: usize,
 }
@@ -41,10 +41,10 @@ pub(crate) struct Gather {
 /// The masks of components at neighbouring rows. Empty if all values are in memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Neighbours {
-    pub(crate) planes: Vec<Plane>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) planes: Vec<NeighbourPlane>,
+    pub(crate) steps: Vec<RowOffset>,
     /// For each component, its masks at other rows, in their order.
-    pub(crate) gathers: Vec<Vec<Gather>>,
+    pub(crate) gathers: Vec<Vec<NeighbourGather>>,
     /// Words of all planes.
     pub(crate) words: usize,
     /// Words that the gathers of one component write for a block, at most.
@@ -52,7 +52,7 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
-    pub(crate) fn new(shape: &Shape, components: &[Component]) -> Self {
+    pub(crate) fn new(shape: &StatementShape, components: &[Component]) -> Self {
         let mut neighbours = Self::default();
         if shape.log_blocks == 0 {
             return neighbours;
@@ -60,10 +60,10 @@ impl Neighbours {
         for (index, component) in components.iter().enumerate() {
             let masks = component.air.constraint_program().masks().iter().filter(|mask| mask.offset != 0);
             let log_rows = component.air.log_rows();
-            let gathers: Vec<Gather> = masks
-                .map(|mask| Gather {
+            let gathers: Vec<NeighbourGather> = masks
+                .map(|mask| NeighbourGather {
                     plane: neighbours.plane(shape.column(index, component, &mask.source)),
-                    step: neighbours.step(Step { log_rows, offset: mask.offset }),
+                    step: neighbours.step(RowOffset { log_rows, offset: mask.offset }),
                 })
                 .collect();
             neighbours.gathered = neighbours.gathered.max(gathers.len() << shape.log_block(log_rows));
@@ -72,17 +72,17 @@ impl Neighbours {
         neighbours
     }
 
-    fn plane(&mut self, column: &Column) -> usize {
-        let Column { coefficients, values, .. } = *column;
+    fn plane(&mut self, column: &ColumnShape) -> usize {
+        let ColumnShape { coefficients, values, .. } = *column;
         let known = self.planes.iter().position(|plane| plane.coefficients.first == coefficients.first);
         known.unwrap_or_else(|| {
-            self.planes.push(Plane { coefficients, values, first: self.words });
+            self.planes.push(NeighbourPlane { coefficients, values, first: self.words });
             self.words += 2 << coefficients.log_len;
             self.planes.len() - 1
         })
     }
 
-    fn step(&mut self, step: Step) -> usize {
+    fn step(&mut self, step: RowOffset) -> usize {
         self.steps.iter().position(|known| *known == step).unwrap_or_else(|| {
             self.steps.push(step);
             self.steps.len() - 1
@@ -93,7 +93,7 @@ impl Neighbours {
 /// Returns the masks of a component in a block.
 ///
 /// The gathered neighbours lie behind the values of the block.
-pub(crate) fn masks_in_block(shape: &Shape, index: usize, component: &Component) -> Vec<MaskAt> {
+pub(crate) fn masks_in_block(shape: &StatementShape, index: usize, component: &Component) -> Vec<MaskAt> {
     let mut gathered = shape.values_in_block() as u64;
     let size = 1 << shape.log_block(component.air.log_rows());
     let masks = component.air.constraint_program().masks().iter().map(|mask| {
@@ -108,7 +108,7 @@ pub(crate) fn masks_in_block(shape: &Shape, index: usize, component: &Component)
     masks.collect()
 }
 
-impl Step {
+impl RowOffset {
     /// Where constraints are evaluated: log of the number of positions.
     pub(crate) const fn log_positions(self) -> u32 {
         self.log_rows + 1

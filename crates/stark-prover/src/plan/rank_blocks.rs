@@ -7,11 +7,11 @@
 use core::ops::Range;
 
 use crate::{
-    plan::ranks::Place,
-    plan::shape::{Shape, TreeShape},
+    plan::ranks::RankPlace,
+    plan::shape::{StatementShape, TreeShape},
 };
 
-impl Place {
+impl RankPlace {
     /// The blocks of this rank among the first `blocks`, each with its number among them.
     pub(crate) fn own_blocks(self, blocks: usize) -> impl Iterator<Item = (usize, usize)> {
         let own = if self.partitioned { 0..blocks >> self.log_ranks } else { self.share(blocks) };
@@ -33,7 +33,7 @@ impl Place {
     }
 }
 
-impl Shape {
+impl StatementShape {
     /// The parts of a tree that this rank hashes, each with its number among them.
     pub(crate) fn own_parts(&self, tree: &TreeShape) -> Vec<(usize, usize)> {
         match self.log_parts(tree) {
@@ -64,10 +64,10 @@ mod tests {
     fn every_block_is_that_of_one_rank() {
         for (log_ranks, partitioned) in [(0, false), (2, false), (2, true), (3, true)] {
             for blocks in [1, 2, 4].map(|copies| copies << log_ranks) {
-                let lists = Place { rank: 0, log_ranks, partitioned }.shared_blocks(blocks);
+                let lists = RankPlace { rank: 0, log_ranks, partitioned }.shared_blocks(blocks);
                 let mut seen = vec![0; blocks];
                 for rank in 0..1 << log_ranks {
-                    let own: Vec<_> = Place { rank, log_ranks, partitioned }.own_blocks(blocks).collect();
+                    let own: Vec<_> = RankPlace { rank, log_ranks, partitioned }.own_blocks(blocks).collect();
                     let listed = lists.iter().flat_map(|list| list[rank].clone());
                     assert_eq!(own, listed.enumerate().collect::<Vec<_>>());
                     assert_eq!(own.len(), blocks >> log_ranks);

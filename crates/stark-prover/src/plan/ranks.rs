@@ -19,14 +19,14 @@ use crate::ProverError;
 
 /// The place of a prover among those that make a proof together.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct RankPlace {
     pub(crate) rank: usize,
     pub(crate) log_ranks: u32,
     /// Whether columns are partitioned: each rank then has only its own columns' coefficients.
     pub(crate) partitioned: bool,
 }
 
-impl Place {
+impl RankPlace {
     pub(crate) const fn is_alone(self) -> bool {
         self.log_ranks == 0
     }
@@ -52,11 +52,11 @@ const fn share(count: usize, rank: usize, log_ranks: u32) -> Range<usize> {
 }
 
 /// [`Collective::all_gather`] of one type.
-pub(crate) trait Gather<Q: Queue, T: Element> {
+pub(crate) trait GatherElements<Q: Queue, T: Element> {
     fn gather(&self, q: &Q, buffer: &mut Q::Buf<T>, shares: &[Range<usize>]) -> Result<(), CollectiveError>;
 }
 
-impl<Q: Queue, T: Element, C: Collective<Q>> Gather<Q, T> for C {
+impl<Q: Queue, T: Element, C: Collective<Q>> GatherElements<Q, T> for C {
     fn gather(&self, q: &Q, buffer: &mut Q::Buf<T>, shares: &[Range<usize>]) -> Result<(), CollectiveError> {
         self.all_gather(q, buffer, shares)
     }
@@ -74,17 +74,17 @@ impl<Q: Queue, C: Collective<Q>> Bring<Q> for C {
 }
 
 /// The operations of a [`Collective`] that a proof uses.
-pub(crate) trait Exchange<Q: Queue>:
-    Ranks + Gather<Q, M31> + Gather<Q, QM31> + Gather<Q, Digest> + Gather<Q, u32> + Bring<Q>
+pub(crate) trait ProofExchange<Q: Queue>:
+    Ranks + GatherElements<Q, M31> + GatherElements<Q, QM31> + GatherElements<Q, Digest> + GatherElements<Q, u32> + Bring<Q>
 {
 }
 
-impl<Q: Queue, C: Collective<Q>> Exchange<Q> for C {}
+impl<Q: Queue, C: Collective<Q>> ProofExchange<Q> for C {}
 
 /// The ranks that make a proof together; none if a prover is alone.
-pub(crate) struct Group<Q>(Option<Arc<dyn Exchange<Q>>>);
+pub(crate) struct RankGroup<Q>(Option<Arc<dyn ProofExchange<Q>>>);
 
-impl<Q: Queue> Group<Q> {
+impl<Q: Queue> RankGroup<Q> {
     pub(crate) const ALONE: Self = Self(None);
 
     pub(crate) fn new(collective: impl Collective<Q> + 'static) -> Self {
@@ -99,7 +99,7 @@ impl<Q: Queue> Group<Q> {
         shares: impl Iterator<Item = Range<usize>>,
     ) -> Result<(), CollectiveError>
     where
-        dyn Exchange<Q>: Gather<Q, T>,
+        dyn ProofExchange<Q>: GatherElements<Q, T>,
     {
         match &self.0 {
             Some(exchange) => exchange.gather(q, buffer, &shares.collect::<Vec<_>>()),
@@ -118,7 +118,7 @@ impl<Q: Queue> Group<Q> {
     }
 
     /// Returns the maximum of `number` over the ranks, if their `facts` are equal.
-    pub(crate) fn agree(&self, q: &Q, place: Place, facts: &[u32], number: u32) -> Result<u32, ProverError> {
+    pub(crate) fn agree(&self, q: &Q, place: RankPlace, facts: &[u32], number: u32) -> Result<u32, ProverError> {
         let len = facts.len() + 1;
         let of = |rank: usize| rank * len..(rank + 1) * len;
         let mut all = q.alloc::<u32>(len * place.ranks())?;
@@ -144,23 +144,23 @@ impl<Q: Queue> Group<Q> {
     }
 
     /// Work of all ranks: a rank that does not complete it ends the group.
-    pub(crate) fn begin(&self) -> Work<Q> {
-        Work(self.0.clone())
+    pub(crate) fn begin(&self) -> CollectiveWork<Q> {
+        CollectiveWork(self.0.clone())
     }
 }
 
 /// Work of all ranks.
 ///
 /// If it is dropped before it is complete, the other ranks do not wait for this one.
-pub(crate) struct Work<Q>(Option<Arc<dyn Exchange<Q>>>);
+pub(crate) struct CollectiveWork<Q>(Option<Arc<dyn ProofExchange<Q>>>);
 
-impl<Q> Work<Q> {
+impl<Q> CollectiveWork<Q> {
     pub(crate) fn complete(mut self) {
         self.0 = None;
     }
 }
 
-impl<Q> Drop for Work<Q> {
+impl<Q> Drop for CollectiveWork<Q> {
     fn drop(&mut self) {
         if let Some(exchange) = &self.0 {
             exchange.give_up();
@@ -175,13 +175,13 @@ mod tests {
     #[test]
     fn shares_cover_everything_once_and_differ_by_one_at_most() {
         for (count, log_ranks) in (0..40).flat_map(|count| (0..=3).map(move |log_ranks| (count, log_ranks))) {
-            let shares: Vec<_> = Place { rank: 0, log_ranks, partitioned: false }.shares(count).collect();
+            let shares: Vec<_> = RankPlace { rank: 0, log_ranks, partitioned: false }.shares(count).collect();
             let all: Vec<usize> = shares.iter().cloned().flatten().collect();
             assert_eq!(all, (0..count).collect::<Vec<_>>());
             let lens = || shares.iter().map(ExactSizeIterator::len);
             assert!(lens().max() <= lens().min().map(|len| len + 1));
             for (rank, share) in shares.iter().enumerate() {
-                assert_eq!(Place { rank, log_ranks, partitioned: false }.share(count), *share);
+                assert_eq!(RankPlace { rank, log_ranks, partitioned: false }.share(count), *share);
             }
         }
     }

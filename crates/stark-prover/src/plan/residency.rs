@@ -2,7 +2,7 @@
 
 use backend_api::BackendKind;
 
-use crate::{ProverError, plan::shape::Shape, plan::truncation::Truncation};
+use crate::{ProverError, plan::shape::StatementShape, plan::truncation::Truncation};
 
 /// Where the committed values of all columns are while a proof is made.
 ///
@@ -36,7 +36,7 @@ pub enum Residency {
 
 impl Residency {
     /// Log of the number of blocks; 0 if all values are in memory.
-    pub(crate) fn log_blocks(self, shape: &Shape) -> Result<u32, ProverError> {
+    pub(crate) fn log_blocks(self, shape: &StatementShape) -> Result<u32, ProverError> {
         let (Self::Blocks(got) | Self::Host(got)) = self else { return Ok(0) };
         let (least, most) = bounds(shape);
         if got.is_power_of_two() && (least..=most).contains(&got.ilog2()) {
@@ -58,7 +58,7 @@ impl Residency {
     ///
     /// The largest device memory comes first. A processor has no memory apart from host memory. On
     /// a GPU, rehashing the subtrees one after another would take more launches.
-    pub(crate) fn all(shape: &Shape, kind: BackendKind) -> impl Iterator<Item = Self> {
+    pub(crate) fn all(shape: &StatementShape, kind: BackendKind) -> impl Iterator<Item = Self> {
         let (least, most) = bounds(shape);
         let blocks = (least..=most).map(|log_blocks| Self::Blocks(1 << log_blocks));
         let host = (least..=most).map(|log_blocks| Self::Host(1 << log_blocks));
@@ -71,7 +71,7 @@ impl Residency {
 ///
 /// One lies among the positions where the vanishing polynomial has one value, and has two values of
 /// each column at least. Each rank has one at least.
-pub(crate) fn bounds(shape: &Shape) -> (u32, u32) {
+pub(crate) fn bounds(shape: &StatementShape) -> (u32, u32) {
     let columns = shape.trees.iter().flat_map(|tree| &tree.columns);
     let smallest = columns.map(|column| column.values.log_len).min();
     // There is the composition polynomial's column at least, of two rows or more.

@@ -7,7 +7,7 @@ use core_types::{
     params::deep::{DeepBatch, DeepTerm, PointAt, SampleAt},
 };
 
-use crate::plan::shape::Shape;
+use crate::plan::shape::StatementShape;
 
 /// The lists that the ops of sampling and of quotients take.
 #[derive(Clone, Debug, Default)]
@@ -23,12 +23,12 @@ pub(crate) struct Samples {
 
 /// Points, deduplicated by index and doublings.
 #[derive(Default)]
-struct Points {
+struct DistinctPoints {
     list: Vec<PointAt>,
     places: HashMap<(u32, u32), u32>,
 }
 
-impl Points {
+impl DistinctPoints {
     fn place(&mut self, index: CirclePointIndex, doublings: u32) -> u32 {
         let next = self.list.len() as u32;
         *self.places.entry((index.get(), doublings)).or_insert_with(|| {
@@ -39,9 +39,9 @@ impl Points {
 }
 
 impl Samples {
-    pub(crate) fn new(shape: &Shape) -> Self {
+    pub(crate) fn new(shape: &StatementShape) -> Self {
         let row_step = CirclePointIndex::subgroup_generator(shape.log_degree);
-        let (mut points, mut samples) = (Points::default(), Vec::new());
+        let (mut points, mut samples) = (DistinctPoints::default(), Vec::new());
         // Terms in the order of their powers, by point and height.
         let mut by_batch: BTreeMap<(u32, u32), Vec<DeepTerm>> = BTreeMap::new();
         let mut power = 0;

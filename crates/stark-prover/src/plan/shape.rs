@@ -6,7 +6,7 @@ use core_types::{air::Tree, params::columns::ColumnAt};
 use stark_air::MaskSource;
 use stark_verifier::{FriConfig, MAX_LOG_SIZE, PcsConfig, StatementError};
 
-use crate::{Component, plan::ranks::Place, plan::truncation::Truncation};
+use crate::{Component, plan::ranks::RankPlace, plan::truncation::Truncation};
 
 /// The tree of the trace.
 pub(crate) const TRACE: usize = Tree::TRACE.0 as usize;
@@ -22,7 +22,7 @@ const COMPOSITION_COLUMNS: usize = 4 << LOG_COMPOSITION_PARTS;
 
 /// A column of a tree.
 #[derive(Clone, Debug)]
-pub(crate) struct Column {
+pub(crate) struct ColumnShape {
     /// Log of the number of its rows, and of its coefficients.
     pub(crate) log_rows: u32,
     /// Rows around the out-of-domain point at which it is sampled.
@@ -35,7 +35,7 @@ pub(crate) struct Column {
 
 /// Columns of one size that follow each other in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct ColumnRun {
     pub(crate) log_rows: u32,
     pub(crate) columns: u32,
     pub(crate) coefficients: Range<usize>,
@@ -44,7 +44,7 @@ pub(crate) struct Run {
     pub(crate) own_coefficients: Range<usize>,
 }
 
-impl Run {
+impl ColumnRun {
     /// Words of the coefficients of some of its columns.
     pub(crate) const fn words(&self, columns: Range<usize>) -> Range<usize> {
         let first = self.coefficients.start;
@@ -55,9 +55,9 @@ impl Run {
 /// A tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TreeShape {
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<ColumnShape>,
     /// Its columns in memory, from the smallest to the largest.
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<ColumnRun>,
     /// Log of the number of leaves; 0 without columns.
     pub(crate) height: u32,
     /// Its lowest levels that are not kept.
@@ -92,7 +92,7 @@ pub(crate) struct ComponentShape {
 
 /// The shape of a statement.
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct StatementShape {
     /// All trees, the composition polynomial's last.
     pub(crate) trees: Vec<TreeShape>,
     pub(crate) components: Vec<ComponentShape>,
@@ -124,10 +124,10 @@ pub(crate) struct Shape {
     /// Whether coefficients are on the host.
     pub(crate) on_host: bool,
     /// Which of the provers that make a proof together it is for.
-    pub(crate) place: Place,
+    pub(crate) place: RankPlace,
 }
 
-impl Shape {
+impl StatementShape {
     pub(crate) fn new(
         config: &PcsConfig,
         preprocessed: &[u32],
@@ -180,7 +180,7 @@ impl Shape {
             truncation: None,
             slot_words: values,
             on_host: false,
-            place: Place::default(),
+            place: RankPlace::default(),
         })
     }
 
@@ -218,7 +218,7 @@ impl Shape {
     }
 
     /// Where the values of a run are that lie in a block in memory.
-    pub(crate) const fn run_in_block(&self, run: &Run) -> Range<usize> {
+    pub(crate) const fn run_in_block(&self, run: &ColumnRun) -> Range<usize> {
         run.values.start >> self.log_blocks..run.values.end >> self.log_blocks
     }
 
@@ -228,7 +228,7 @@ impl Shape {
     }
 
     /// The column that component `index` names.
-    pub(crate) fn column(&self, index: usize, component: &Component, source: &MaskSource) -> &Column {
+    pub(crate) fn column(&self, index: usize, component: &Component, source: &MaskSource) -> &ColumnShape {
         match *source {
             MaskSource::Preprocessed { slot } => &self.trees[0].columns[component.preprocessed[slot as usize]],
             MaskSource::Column { tree, column } => {
@@ -283,7 +283,7 @@ pub(crate) const fn nodes(log_leaves: u32) -> usize {
 fn tree(columns: impl Iterator<Item = (u32, Vec<i32>)>) -> TreeShape {
     let nowhere = ColumnAt::new(0, 0);
     let columns =
-        columns.map(|(log_rows, offsets)| Column { log_rows, offsets, coefficients: nowhere, values: nowhere });
+        columns.map(|(log_rows, offsets)| ColumnShape { log_rows, offsets, coefficients: nowhere, values: nowhere });
     TreeShape { columns: columns.collect(), ..TreeShape::default() }
 }
 
@@ -357,7 +357,7 @@ fn place(trees: &mut [TreeShape], log_blowup: u32) -> (usize, usize) {
                     run.columns += 1;
                     (run.coefficients.end, run.values.end) = (coefficients, values);
                 }
-                _ => tree.runs.push(Run {
+                _ => tree.runs.push(ColumnRun {
                     log_rows,
                     columns: 1,
                     coefficients: start.0..coefficients,

@@ -12,12 +12,12 @@ use core::ops::Range;
 
 use core_types::params::columns::ColumnAt;
 
-use crate::plan::shape::{Run, Shape, TreeShape, nodes};
+use crate::plan::shape::{ColumnRun, StatementShape, TreeShape, nodes};
 
 /// Columns that are gathered at once.
 const PLANES: usize = 4;
 
-impl Run {
+impl ColumnRun {
     /// How often columns are gathered, four at a time.
     pub(crate) const fn chunks(&self) -> usize {
         (self.columns as usize).div_ceil(PLANES)
@@ -38,7 +38,7 @@ impl Run {
     }
 }
 
-impl Shape {
+impl StatementShape {
     /// Chooses the number of bottom levels of each tree that are not stored.
     ///
     /// It minimizes the memory of the stored levels plus the openings.
@@ -83,13 +83,13 @@ impl Shape {
     /// Log of the number of rows of a run that are gathered for a query.
     ///
     /// They are the leaves around it, at least a pair.
-    pub(crate) fn log_group(&self, tree: &TreeShape, run: &Run) -> u32 {
+    pub(crate) fn log_group(&self, tree: &TreeShape, run: &ColumnRun) -> u32 {
         let doublings = tree.height - (run.log_rows + self.log_blowup);
         tree.truncated.saturating_sub(doublings).max(1)
     }
 
     /// Where the values in memory are that are gathered in a turn.
-    pub(crate) fn chunk_in_block(&self, run: &Run, chunk: usize) -> Range<usize> {
+    pub(crate) fn chunk_in_block(&self, run: &ColumnRun, chunk: usize) -> Range<usize> {
         let log_block = self.log_block(run.log_rows);
         let first = self.run_in_block(run).start + (run.chunk_start(chunk) << log_block);
         first..first + (PLANES << log_block)

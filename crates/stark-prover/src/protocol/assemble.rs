@@ -19,7 +19,7 @@ use stark_verifier::{Decommitment, FriLayerProof, FriProof, LinePoly, Proof};
 use crate::{
     Prover, ProverError, StarkOps,
     plan::layer::LayerForm,
-    protocol::opened::Opened,
+    protocol::opened::OpenedColumns,
     protocol::out_of_domain,
     prover::digest,
     storage::answers::{Read, level as nodes_of},
@@ -117,7 +117,7 @@ impl<Q: StarkOps> Prover<Q> {
         let (kept, truncated) = (self.shape.log_kept(shape) as usize, shape.truncated as usize);
         let (elements, groups) = (places.opened[tree].clone(), places.opened_groups[tree].clone());
         // Values of each column at the queries.
-        let opened = Opened::new(&self.shape, shape, &read.elements[elements], &read.secure[groups]);
+        let opened = OpenedColumns::new(&self.shape, shape, &read.elements[elements], &read.secure[groups]);
         let values = |column| queries.iter().map(|&(position, query)| opened.value(column, position, query)).collect();
         let columns = (0..shape.columns.len()).map(values).collect();
         let (paths, top) =

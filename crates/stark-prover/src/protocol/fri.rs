@@ -23,7 +23,7 @@ use stark_fft::CanonicDomain;
 use crate::{
     Prover, ProverError, StarkOps,
     storage::answers::{Answers, level, root},
-    storage::memory::{Layer, Memory},
+    storage::memory::{FriLayerMemory, ProverMemory},
 };
 
 impl<Q: StarkOps> Prover<Q> {
@@ -81,8 +81,8 @@ impl<Q: StarkOps> Prover<Q> {
     /// If not all of its levels are stored, it is built from parts of the values one after the
     /// other.
     fn hash_layer(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
-        let Memory { layers, blocks, .. } = &mut self.memory;
-        let Layer { form, values, nodes, .. } = &mut layers[index];
+        let ProverMemory { layers, blocks, .. } = &mut self.memory;
+        let FriLayerMemory { form, values, nodes, .. } = &mut layers[index];
         let (log_leaves, log_kept, log_part) = (form.log_leaves(), form.log_kept(), form.log_part);
         // A layer that is not hashed in parts takes two ops.
         let Some(blocks) = blocks.as_mut().filter(|_| form.is_hashed_in_parts()) else {

@@ -26,7 +26,7 @@ use crate::{
     Prover, ProverError, StarkOps,
     protocol::commit::in_part,
     storage::answers::{Answers, root},
-    storage::memory::Layer,
+    storage::memory::FriLayerMemory,
 };
 
 impl<Q: StarkOps> Prover<Q> {
@@ -94,7 +94,7 @@ impl<Q: StarkOps> Prover<Q> {
             q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.tree_roots[tree].clone())?)?;
         }
         // Groups of values, authentication paths and roots of the layers of FRI.
-        for (index, Layer { form, values, nodes, .. }) in memory.layers.iter().enumerate() {
+        for (index, FriLayerMemory { form, values, nodes, .. }) in memory.layers.iter().enumerate() {
             q.open_groups(OpenGroups {
                 params: &OpenGroupsParams {
                     log_size: form.log_size,

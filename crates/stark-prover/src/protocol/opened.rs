@@ -10,10 +10,10 @@ use core_types::{
     field::{M31, QM31},
 };
 
-use crate::plan::shape::{Shape, TreeShape};
+use crate::plan::shape::{StatementShape, TreeShape};
 
 /// Where a column is among what was gathered.
-struct Place {
+struct GatheredColumn {
     /// Log of its committed values.
     log_len: u32,
     /// Its first value within a block, or the first group of its four gathered columns.
@@ -25,22 +25,22 @@ struct Place {
 }
 
 /// The values of a tree's columns around the queries.
-pub(crate) struct Opened<'a> {
-    shape: &'a Shape,
+pub(crate) struct OpenedColumns<'a> {
+    shape: &'a StatementShape,
     tree: &'a TreeShape,
     elements: &'a [M31],
     groups: &'a [QM31],
-    columns: Vec<Place>,
+    columns: Vec<GatheredColumn>,
     /// The columns, the smallest first, as the leaves take them.
     in_leaves: Vec<usize>,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> OpenedColumns<'a> {
     /// Of `elements` where all levels of the tree are kept, and else of `groups`.
-    pub(crate) fn new(shape: &'a Shape, tree: &'a TreeShape, elements: &'a [M31], groups: &'a [QM31]) -> Self {
+    pub(crate) fn new(shape: &'a StatementShape, tree: &'a TreeShape, elements: &'a [M31], groups: &'a [QM31]) -> Self {
         let columns = tree.columns.iter().enumerate().map(|(index, column)| {
             let log_len = column.values.log_len;
-            let mut place = Place { log_len, first: index * shape.queries, plane: 0, log_group: 0 };
+            let mut place = GatheredColumn { log_len, first: index * shape.queries, plane: 0, log_group: 0 };
             if tree.truncated > 0 {
                 place.first = 0;
                 for run in &tree.runs {
@@ -74,7 +74,7 @@ impl<'a> Opened<'a> {
 
     /// The value of a column at a leaf around a query.
     fn value_at(&self, column: usize, leaf: u32, position: u32, query: usize) -> M31 {
-        let Place { log_len, first, plane, log_group } = self.columns[column];
+        let GatheredColumn { log_len, first, plane, log_group } = self.columns[column];
         let (shape, tree) = (self.shape, self.tree);
         let block = (position >> (shape.log_size - shape.log_blocks)) as usize;
         if tree.truncated == 0 {

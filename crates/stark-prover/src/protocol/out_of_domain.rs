@@ -12,13 +12,13 @@ use core_types::{
 };
 use stark_air::{MaskSource, Program};
 
-use crate::{Component, plan::shape::Shape};
+use crate::{Component, plan::shape::StatementShape};
 
 /// Returns whether the constraints match the composition polynomial out of domain.
 ///
 /// The constraints are combined with the powers of `challenge`.
 pub(crate) fn holds(
-    shape: &Shape,
+    shape: &StatementShape,
     components: &[Component],
     sampled: &[Vec<Vec<QM31>>],
     inputs: &[&[QM31]],
@@ -64,9 +64,9 @@ fn composition(sampled: &[Vec<QM31>], split: QM31) -> QM31 {
 ///
 /// A value `v` of the secure field takes the registers `v, 0, 0, 0`, unless a program joined it
 /// from four coordinates.
-struct Registers(Vec<QM31>);
+struct OutOfDomainRegisters(Vec<QM31>);
 
-impl Registers {
+impl OutOfDomainRegisters {
     fn base(&self, register: usize) -> QM31 {
         self.0[register]
     }
@@ -82,7 +82,7 @@ impl Registers {
 
 /// Runs a program outside the domain.
 fn run(program: &Program, masks: &[QM31], challenges: &[QM31]) -> Vec<QM31> {
-    let mut registers = Registers(vec![QM31::ZERO; program.registers() as usize]);
+    let mut registers = OutOfDomainRegisters(vec![QM31::ZERO; program.registers() as usize]);
     let mut outputs = vec![QM31::ZERO; program.outputs() as usize];
     // Instructions in order, on registers that start from zero.
     for step in program.instructions() {

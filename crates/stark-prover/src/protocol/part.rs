@@ -7,14 +7,14 @@ use backend_api::{BackendError, Record};
 use core_types::air::Gather;
 use stark_air::RecordedGenerator;
 
-use crate::{Generated, Prover, ProverError, StarkOps, plan::shape::TRACE, trace::inputs::Inputs};
+use crate::{Generated, Prover, ProverError, StarkOps, plan::shape::TRACE, trace::inputs::TraceInputs};
 
 /// Work that is recorded at its second submission and replayed from then on.
 ///
 /// The first time it is submitted op by op.
-pub(crate) struct Part<Q: Record> {
+pub(crate) struct RecordedSubmission<Q: Record> {
     of: Option<Subject>,
-    state: State<Q>,
+    state: RecordingState<Q>,
 }
 
 /// The identity of a recording: the memory, the key and the way the trace is generated.
@@ -34,15 +34,15 @@ enum Maker {
 
 /// The work of a part.
 ///
-/// It is no type parameter, so that `Part` is compiled once for each queue and not for each
-/// statement.
+/// It is no type parameter, so that `RecordedSubmission` is compiled once for each queue and not
+/// for each statement.
 type Make<'m, Q> = &'m dyn Fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>;
 
-enum State<Q: Record> {
+enum RecordingState<Q: Record> {
     /// Nothing is recorded yet.
     New,
     /// The graph and the source data of the trace, if the trace is generated within the graph.
-    Recorded(Q::Graph, Vec<Inputs<Q>>),
+    Recorded(Q::Graph, Vec<TraceInputs<Q>>),
     /// The device does not record it, or memory is short for it.
     Refused,
 }
@@ -65,15 +65,15 @@ impl Maker {
     }
 }
 
-impl<Q: Record> Default for Part<Q> {
+impl<Q: Record> Default for RecordedSubmission<Q> {
     fn default() -> Self {
-        Self { of: None, state: State::New }
+        Self { of: None, state: RecordingState::New }
     }
 }
 
-impl<Q: StarkOps + Record> Part<Q> {
+impl<Q: StarkOps + Record> RecordedSubmission<Q> {
     pub(crate) const fn is_recorded(&self) -> bool {
-        matches!(self.state, State::Recorded(..))
+        matches!(self.state, RecordingState::Recorded(..))
     }
 
     /// Submits the work of `make`.
@@ -94,32 +94,32 @@ impl<Q: StarkOps + Record> Part<Q> {
         let subject = Subject { memory: memory(prover), key, trace };
         let known = self.of.take().is_some_and(|known| known == subject);
         // What fails below leaves nothing.
-        let state = core::mem::replace(&mut self.state, State::New);
+        let state = core::mem::replace(&mut self.state, RecordingState::New);
         // The second submission of the same work records it.
         let state = match state {
-            State::New if known && prover.can_be_recorded() => Self::record(prover, q, components, make)?,
+            RecordingState::New if known && prover.can_be_recorded() => Self::record(prover, q, components, make)?,
             state if known => state,
-            _ => State::New,
+            _ => RecordingState::New,
         };
         // A recording is replayed with new inputs; if memory is short, it is dropped.
         let state = match state {
-            State::Recorded(graph, mut inputs) => {
+            RecordingState::Recorded(graph, mut inputs) => {
                 for (generated, inputs) in components.into_iter().flatten().zip(&mut inputs) {
                     inputs.write(q, generated)?;
                 }
                 match q.replay(&graph) {
-                    Err(error) if is_shortage(&error) => State::Refused,
+                    Err(error) if is_shortage(&error) => RecordingState::Refused,
                     replayed => {
                         replayed?;
                         prover.loaded = None;
-                        State::Recorded(graph, inputs)
+                        RecordingState::Recorded(graph, inputs)
                     }
                 }
             }
             state => state,
         };
         // Without a recording, ops are submitted one by one.
-        if !matches!(state, State::Recorded(..)) {
+        if !matches!(state, RecordingState::Recorded(..)) {
             if let Some(components) = components {
                 prover.load_generated(q, components)?;
             }
@@ -134,7 +134,7 @@ impl<Q: StarkOps + Record> Part<Q> {
     ///
     /// A finished recording keeps its memory.
     pub(crate) fn follow(&mut self, prover: &Prover<Q>) {
-        if let (State::New, Some(of)) = (&self.state, &mut self.of) {
+        if let (RecordingState::New, Some(of)) = (&self.state, &mut self.of) {
             of.memory = Arc::clone(&prover.memory.identity);
         }
     }
@@ -144,11 +144,11 @@ impl<Q: StarkOps + Record> Part<Q> {
         q: &Q,
         components: Option<&[Generated<'_>]>,
         make: Make<'_, Q>,
-    ) -> Result<State<Q>, ProverError> {
+    ) -> Result<RecordingState<Q>, ProverError> {
         // The graph has the generation of the trace, if any, and the work.
         let loaded = prover.loaded;
         let mut record = || {
-            let inputs = components.into_iter().flatten().map(|generated| Inputs::new(q, generated));
+            let inputs = components.into_iter().flatten().map(|generated| TraceInputs::new(q, generated));
             let mut inputs = inputs.collect::<Result<Vec<_>, _>>()?;
             let graph = q.record(|q| {
                 if let Some(components) = components {
@@ -164,9 +164,9 @@ impl<Q: StarkOps + Record> Part<Q> {
         prover.loaded = loaded;
         // If the device cannot record it or memory is short, it is not tried again.
         match recorded {
-            Ok(Some((graph, inputs))) => Ok(State::Recorded(graph, inputs)),
-            Ok(None) => Ok(State::Refused),
-            Err(ProverError::Backend(error)) if is_shortage(&error) => Ok(State::Refused),
+            Ok(Some((graph, inputs))) => Ok(RecordingState::Recorded(graph, inputs)),
+            Ok(None) => Ok(RecordingState::Refused),
+            Err(ProverError::Backend(error)) if is_shortage(&error) => Ok(RecordingState::Refused),
             Err(error) => Err(error),
         }
     }
@@ -184,12 +184,12 @@ const fn is_shortage(error: &BackendError) -> bool {
     matches!(error, BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. })
 }
 
-impl<Q: Record> fmt::Debug for Part<Q> {
+impl<Q: Record> fmt::Debug for RecordedSubmission<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.state {
-            State::New => "new",
-            State::Recorded(..) => "recorded",
-            State::Refused => "refused",
+            RecordingState::New => "new",
+            RecordingState::Recorded(..) => "recorded",
+            RecordingState::Refused => "refused",
         })
     }
 }

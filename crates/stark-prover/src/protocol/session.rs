@@ -27,7 +27,7 @@ use crate::{
     Generated, Interaction, Prover, ProverError, Stage, StarkOps, Submitted,
     placement::exchange::Whole,
     placement::rows::interpolate,
-    plan::ranks::Work,
+    plan::ranks::CollectiveWork,
     plan::shape::{INTERACTION, TRACE},
     storage::answers::{Answers, root},
 };
@@ -52,7 +52,7 @@ pub struct ProofSession<'p, Q: StarkOps> {
     /// Whether its work may be replayed for other traces: host columns belong to one trace.
     is_for_graph: bool,
     /// What all ranks do together.
-    work: Work<Q>,
+    work: CollectiveWork<Q>,
 }
 
 impl<'p, Q: StarkOps> ProofSession<'p, Q> {
@@ -332,7 +332,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         Ok(Submitted { prover, q })
     }
 
-    fn complete(self) -> Result<(&'p mut Prover<Q>, &'p Q, Work<Q>), ProverError> {
+    fn complete(self) -> Result<(&'p mut Prover<Q>, &'p Q, CollectiveWork<Q>), ProverError> {
         let Self { prover, q, committed, work, .. } = self;
         let expected = prover.shape.trace_trees();
         if committed == expected {

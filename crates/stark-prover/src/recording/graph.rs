@@ -5,7 +5,8 @@ use core::fmt;
 use backend_api::Record;
 
 use crate::{
-    Generated, ProofSession, Prover, ProverError, StarkOps, Submitted, plan::shape::TRACE, protocol::part::Part,
+    Generated, ProofSession, Prover, ProverError, StarkOps, Submitted, plan::shape::TRACE,
+    protocol::part::RecordedSubmission,
 };
 
 /// The work of a proof from its trace on, as one submission.
@@ -22,12 +23,12 @@ use crate::{
 /// A proof whose interaction columns the host makes has a [`ProofGraphPair`](crate::ProofGraphPair)
 /// instead.
 pub struct ProofGraph<Q: Record> {
-    part: Part<Q>,
+    part: RecordedSubmission<Q>,
 }
 
 impl<Q: Record> Default for ProofGraph<Q> {
     fn default() -> Self {
-        Self { part: Part::default() }
+        Self { part: RecordedSubmission::default() }
     }
 }
 

@@ -6,7 +6,8 @@ use backend_api::Record;
 use core_types::field::QM31;
 
 use crate::{
-    Interaction, ProofSession, Prover, ProverError, StarkOps, Submitted, plan::shape::INTERACTION, protocol::part::Part,
+    Interaction, ProofSession, Prover, ProverError, StarkOps, Submitted, plan::shape::INTERACTION,
+    protocol::part::RecordedSubmission,
 };
 
 /// The work of a proof whose interaction columns the host computes, as two submissions.
@@ -77,13 +78,13 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ProofGraphPair<Q: Record> {
-    begun: Part<Q>,
-    finished: Part<Q>,
+    begun: RecordedSubmission<Q>,
+    finished: RecordedSubmission<Q>,
 }
 
 impl<Q: Record> Default for ProofGraphPair<Q> {
     fn default() -> Self {
-        Self { begun: Part::default(), finished: Part::default() }
+        Self { begun: RecordedSubmission::default(), finished: RecordedSubmission::default() }
     }
 }
 

@@ -12,7 +12,7 @@ use core_types::{
     params::channel::ChannelState,
 };
 
-use crate::{plan::layer::LayerForm, plan::shape::Shape};
+use crate::{plan::layer::LayerForm, plan::shape::StatementShape};
 
 /// The location of each answer within the buffer of its type.
 pub(crate) struct Places {
@@ -77,9 +77,9 @@ pub(crate) struct Read {
 }
 
 /// Gives out places one after the other.
-struct Row(usize);
+struct RangeAllocator(usize);
 
-impl Row {
+impl RangeAllocator {
     fn place(&mut self, len: usize) -> Range<usize> {
         let start = self.0;
         self.0 += len;
@@ -93,12 +93,12 @@ impl<Q: Queue> Answers<Q> {
     /// The inputs of components are zeros.
     pub(crate) fn new(
         q: &Q,
-        shape: &Shape,
+        shape: &StatementShape,
         [samples, coefficients]: [usize; 2],
         claimed_sums: usize,
     ) -> Result<Self, BackendError> {
         let (layers, queries) = (LayerForm::all(shape), shape.queries);
-        let [mut elements, mut secure, mut digests, mut words] = [const { Row(0) }; 4];
+        let [mut elements, mut secure, mut digests, mut words] = [const { RangeAllocator(0) }; 4];
         let inputs = shape.components.iter();
         let states = if shape.place.is_alone() { 0 } else { shape.place.ranks() * words_of::<ChannelState>() };
         let places = Places {

@@ -10,7 +10,7 @@ use core_types::field::M31;
 
 use crate::{
     StarkOps,
-    plan::shape::{Run, Shape},
+    plan::shape::{ColumnRun, StatementShape},
     storage::host::HostColumns,
 };
 
@@ -25,27 +25,27 @@ const PIECES: usize = 8;
 /// Either all of them, or only the composition polynomial's plus room for pieces of the others
 /// (offloaded to the host), or the composition polynomial's plus the columns of this rank
 /// (column-partitioned).
-pub(crate) struct Coefficients<Q: Queue> {
+pub(crate) struct DeviceCoefficients<Q: Queue> {
     /// The coefficients that stay on the device, the composition polynomial's last.
     pub(crate) resident: Q::Buf<M31>,
     /// The number of coefficients before the composition polynomial's that are elsewhere.
     first: usize,
     /// Two pieces: one is copied while the device works on the other.
-    pieces: Option<[Piece<Q>; 2]>,
+    pieces: Option<[CoefficientPiece<Q>; 2]>,
     /// The index of the piece that was copied most recently.
     last: usize,
 }
 
 /// Words that were brought to the device.
-struct Piece<Q: Queue> {
+struct CoefficientPiece<Q: Queue> {
     room: Q::Buf<M31>,
     /// Where they are among all.
     held: Range<usize>,
 }
 
-impl<Q: Queue> Coefficients<Q> {
-    pub(crate) fn new(q: &Q, shape: &Shape) -> Result<Self, BackendError> {
-        let piece = || Ok::<_, BackendError>(Piece { room: q.alloc(shape.piece_words())?, held: 0..0 });
+impl<Q: Queue> DeviceCoefficients<Q> {
+    pub(crate) fn new(q: &Q, shape: &StatementShape) -> Result<Self, BackendError> {
+        let piece = || Ok::<_, BackendError>(CoefficientPiece { room: q.alloc(shape.piece_words())?, held: 0..0 });
         let first = shape.coefficients_elsewhere();
         Ok(Self {
             resident: q.alloc(shape.coefficients - first)?,
@@ -67,7 +67,7 @@ impl<Q: Queue> Coefficients<Q> {
     pub(crate) fn slice(&self, words: Range<usize>) -> Result<Ref<'_, Q, M31>, BackendError> {
         match &self.pieces {
             Some(pieces) if words.start < self.first => {
-                let Piece { room, held } =
+                let CoefficientPiece { room, held } =
                     &pieces[here(pieces.each_ref().map(|piece| &piece.held), self.last, &words)?];
                 room.slice(words.start - held.start..words.end - held.start)
             }
@@ -80,7 +80,7 @@ impl<Q: Queue> Coefficients<Q> {
         match &mut self.pieces {
             Some(pieces) if words.start < self.first => {
                 let number = here(pieces.each_ref().map(|piece| &piece.held), self.last, &words)?;
-                let Piece { room, held } = &mut pieces[number];
+                let CoefficientPiece { room, held } = &mut pieces[number];
                 room.slice_mut(words.start - held.start..words.end - held.start)
             }
             _ => self.resident.slice_mut(words.start - self.first..words.end - self.first),
@@ -93,13 +93,13 @@ impl<Q: Queue> Coefficients<Q> {
     pub(crate) fn next(&mut self, words: &Range<usize>) -> Result<Option<Mut<'_, Q, M31>>, BackendError> {
         let Some(pieces) = self.pieces.as_mut().filter(|_| words.start < self.first) else { return Ok(None) };
         self.last ^= 1;
-        let Piece { room, held } = &mut pieces[self.last];
+        let CoefficientPiece { room, held } = &mut pieces[self.last];
         *held = words.clone();
         Ok(Some(room.slice_mut(0..words.len())?))
     }
 }
 
-impl<Q: StarkOps> Coefficients<Q> {
+impl<Q: StarkOps> DeviceCoefficients<Q> {
     /// Copies words to the device if they are on the host.
     pub(crate) fn bring(&mut self, host: Option<&HostColumns<Q>>, words: &Range<usize>) -> Result<(), BackendError> {
         match (host, self.next(words)?) {
@@ -118,7 +118,7 @@ fn here(held: [&Range<usize>; 2], last: usize, words: &Range<usize>) -> Result<u
     [last, last ^ 1].into_iter().find(has).ok_or(absent)
 }
 
-impl Shape {
+impl StatementShape {
     /// The number of coefficient words on the host.
     ///
     /// Zero, or all columns except the composition polynomial's, which come last.
@@ -146,7 +146,7 @@ impl Shape {
     }
 
     /// Columns of a run that come to the device at once: all, if they are there.
-    pub(crate) fn pieces(&self, run: &Run) -> impl Iterator<Item = Range<usize>> + use<> {
+    pub(crate) fn pieces(&self, run: &ColumnRun) -> impl Iterator<Item = Range<usize>> + use<> {
         let columns = run.columns as usize;
         let at_once = if self.on_host { at_once(run) } else { columns };
         (0..columns).step_by(at_once).map(move |first| first..columns.min(first + at_once))
@@ -160,7 +160,7 @@ impl Shape {
 }
 
 /// Columns of a run in a piece.
-fn at_once(run: &Run) -> usize {
+fn at_once(run: &ColumnRun) -> usize {
     (run.columns as usize).div_ceil(PIECES).min(PIECE >> run.log_rows).max(1)
 }
 

@@ -7,7 +7,7 @@ use crate::StarkOps;
 
 /// The coefficients of all columns but the composition polynomial's, in host memory.
 pub(crate) struct HostColumns<Q: StarkOps> {
-    words: Words<Q>,
+    words: HostWords<Q>,
     /// A second queue of the device, which copies while the first one works.
     branch: Q,
     /// Why the words are gone, if they are.
@@ -15,7 +15,7 @@ pub(crate) struct HostColumns<Q: StarkOps> {
 }
 
 /// Words in host memory.
-enum Words<Q: Register> {
+enum HostWords<Q: Register> {
     /// The device copies them itself.
     Shown(Q::Registered<M31>),
     /// The host cannot pin this much memory.
@@ -26,8 +26,8 @@ impl<Q: StarkOps> HostColumns<Q> {
     /// Allocates `words` words.
     pub(crate) fn new(q: &Q, words: usize) -> Result<Self, BackendError> {
         let words = match q.register(zeros(words)?) {
-            Ok(shown) => Words::Shown(shown),
-            Err(BackendError::OutOfMemory { .. }) => Words::Plain(zeros(words)?),
+            Ok(shown) => HostWords::Shown(shown),
+            Err(BackendError::OutOfMemory { .. }) => HostWords::Plain(zeros(words)?),
             Err(error) => return Err(error),
         };
         Ok(Self { words, branch: q.fork()?, lost: None })
@@ -39,15 +39,15 @@ impl<Q: StarkOps> HostColumns<Q> {
             return Err(error.clone());
         }
         match &self.words {
-            Words::Shown(words) => self.branch.write_registered(words, first, to),
-            Words::Plain(words) => self.branch.write(&words[first..first + to.len()], to),
+            HostWords::Shown(words) => self.branch.write_registered(words, first, to),
+            HostWords::Plain(words) => self.branch.write(&words[first..first + to.len()], to),
         }
     }
 
     /// Waits, and copies words of the device to the place from `first` on.
     pub(crate) fn keep(&mut self, from: Ref<'_, Q, M31>, first: usize) -> Result<(), BackendError> {
         match &mut self.words {
-            Words::Shown(words) => {
+            HostWords::Shown(words) => {
                 let at = words.as_ptr();
                 let copied = self.branch.read_registered(from, words, first);
                 if words.as_ptr() != at {
@@ -56,7 +56,7 @@ impl<Q: StarkOps> HostColumns<Q> {
                 }
                 copied
             }
-            Words::Plain(words) => {
+            HostWords::Plain(words) => {
                 let place = first..first + from.len();
                 words[place].copy_from_slice(&self.branch.read(from)?);
                 Ok(())

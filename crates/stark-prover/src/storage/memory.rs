@@ -18,13 +18,13 @@ use crate::{
     plan::layer::LayerForm,
     plan::neighbours::Neighbours,
     plan::samples::Samples,
-    plan::shape::{Shape, nodes},
+    plan::shape::{StatementShape, nodes},
     storage::answers::{Answers, root},
-    storage::coefficients::Coefficients,
+    storage::coefficients::DeviceCoefficients,
 };
 
 /// A layer of FRI.
-pub(crate) struct Layer<Q: Queue> {
+pub(crate) struct FriLayerMemory<Q: Queue> {
     pub(crate) form: LayerForm,
     /// Four planes.
     pub(crate) values: Q::Buf<M31>,
@@ -68,10 +68,10 @@ pub(crate) struct BlockMemory<Q: Queue> {
 }
 
 /// All memory of a prover.
-pub(crate) struct Memory<Q: Queue> {
+pub(crate) struct ProverMemory<Q: Queue> {
     /// Another one since any of it was replaced.
     pub(crate) identity: Arc<()>,
-    pub(crate) coefficients: Coefficients<Q>,
+    pub(crate) coefficients: DeviceCoefficients<Q>,
     /// Committed values: of all positions, of one block, or of several.
     ///
     /// Gathered neighbours follow each block.
@@ -112,16 +112,16 @@ pub(crate) struct Memory<Q: Queue> {
     pub(crate) numerators: Q::Buf<M31>,
     /// Four planes of quotients on the first positions, then their coefficients.
     pub(crate) quotients: Q::Buf<M31>,
-    pub(crate) layers: Vec<Layer<Q>>,
+    pub(crate) layers: Vec<FriLayerMemory<Q>>,
     pub(crate) last_values: Q::Buf<M31>,
     pub(crate) answers: Answers<Q>,
 }
 
-impl<Q: Queue> Memory<Q> {
+impl<Q: Queue> ProverMemory<Q> {
     pub(crate) fn new(
         q: &Q,
         config: &PcsConfig,
-        shape: &Shape,
+        shape: &StatementShape,
         samples: &Samples,
         neighbours: &Neighbours,
         components: &[Component],
@@ -131,7 +131,7 @@ impl<Q: Queue> Memory<Q> {
         let tops = with_tops.map(|tree| q.alloc(nodes(shape.log_parts(tree))));
         let layers = LayerForm::all(shape).into_iter().map(|form| {
             let (values, nodes) = (q.alloc(4 << form.log_size)?, q.alloc(nodes(form.log_kept()))?);
-            Ok(Layer { form, values, nodes, challenge: q.alloc(1)? })
+            Ok(FriLayerMemory { form, values, nodes, challenge: q.alloc(1)? })
         });
         let mut heights: Vec<u32> = components.iter().map(|component| component.air.log_rows()).collect();
         heights.sort_unstable();
@@ -146,7 +146,7 @@ impl<Q: Queue> Memory<Q> {
         let claimed_sums = look_ups.as_ref().map_or(0, |look_ups| look_ups.sums.len());
         Ok(Self {
             identity: Arc::default(),
-            coefficients: Coefficients::new(q, shape)?,
+            coefficients: DeviceCoefficients::new(q, shape)?,
             // Values gathered along with a run of fewer than four columns may not have been written yet.
             values: q.zeros(shape.slots() * shape.slot_words)?,
             blocks: BlockMemory::new(q, shape, samples, neighbours)?,
@@ -175,7 +175,7 @@ impl<Q: Queue> Memory<Q> {
     }
 }
 
-impl<Q: Queue> Memory<Q> {
+impl<Q: Queue> ProverMemory<Q> {
     /// The root of a tree.
     pub(crate) fn root(&self, tree: usize) -> Result<Ref<'_, Q, Digest>, BackendError> {
         let nodes = self.tops.get(tree).unwrap_or(&self.trees[tree]);
@@ -214,7 +214,7 @@ impl<Q: Queue> Memory<Q> {
 
 impl<Q: Queue> LookUps<Q> {
     /// The memory of look-ups, if a component has any.
-    fn new(q: &Q, shape: &Shape, components: &[Component]) -> Result<Option<Self>, BackendError> {
+    fn new(q: &Q, shape: &StatementShape, components: &[Component]) -> Result<Option<Self>, BackendError> {
         let fractions = components.iter().filter_map(|component| {
             let program = component.air.fraction_program()?;
             Some((program.outputs() as usize * 4) << component.air.log_rows())
@@ -237,7 +237,12 @@ impl<Q: Queue> LookUps<Q> {
 
 impl<Q: Queue> BlockMemory<Q> {
     /// The memory of blocks and parts, unless all values and all nodes are in memory.
-    fn new(q: &Q, shape: &Shape, samples: &Samples, neighbours: &Neighbours) -> Result<Option<Self>, BackendError> {
+    fn new(
+        q: &Q,
+        shape: &StatementShape,
+        samples: &Samples,
+        neighbours: &Neighbours,
+    ) -> Result<Option<Self>, BackendError> {
         if shape.truncation.is_none() {
             return Ok(None);
         }

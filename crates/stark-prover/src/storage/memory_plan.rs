@@ -7,10 +7,10 @@ use stark_verifier::PcsConfig;
 use crate::{
     Component, ProverError, Residency,
     plan::outline::Outline,
-    plan::ranks::Place,
+    plan::ranks::RankPlace,
     plan::residency::bounds,
-    plan::shape::Shape,
-    storage::memory::Memory,
+    plan::shape::StatementShape,
+    storage::memory::ProverMemory,
     storage::planned::{Nowhere, Planned},
 };
 
@@ -70,7 +70,7 @@ impl MemoryPlan {
         components: &[Component],
         residency: Residency,
     ) -> Result<Self, ProverError> {
-        let shape = Shape::new(config, preprocessed, components)?;
+        let shape = StatementShape::new(config, preprocessed, components)?;
         Ok(Self::of(config, &Outline::new(shape, components, residency)?, components)?)
     }
 
@@ -90,7 +90,7 @@ impl MemoryPlan {
         if ranks == 1 {
             return Self::new(config, preprocessed, components, Residency::Full);
         }
-        let shape = Shape::new(config, preprocessed, components)?;
+        let shape = StatementShape::new(config, preprocessed, components)?;
         // All ranks take as much.
         Ok(Self::outlined(shape, config, components, [0, ranks], |_| true)?.1)
     }
@@ -110,7 +110,7 @@ impl MemoryPlan {
         components: &[Component],
         ranks: usize,
     ) -> Result<Self, ProverError> {
-        let shape = Shape::new(config, preprocessed, components)?;
+        let shape = StatementShape::new(config, preprocessed, components)?;
         let (_, plan) = if ranks == 1 {
             Self::alone(q, shape, config, components)?
         } else {
@@ -125,7 +125,7 @@ impl MemoryPlan {
     /// takes least.
     pub(crate) fn alone<Q: Queue>(
         q: &Q,
-        shape: Shape,
+        shape: StatementShape,
         config: &PcsConfig,
         components: &[Component],
     ) -> Result<(Outline, Self), ProverError> {
@@ -158,7 +158,7 @@ impl MemoryPlan {
     /// Chooses the fewest blocks, an equal number for all ranks, whose memory `fits`; if none fits,
     /// the number that takes the least memory. `shape` is the shape of a prover alone.
     pub(crate) fn outlined(
-        mut shape: Shape,
+        mut shape: StatementShape,
         config: &PcsConfig,
         components: &[Component],
         [rank, ranks]: [usize; 2],
@@ -168,7 +168,7 @@ impl MemoryPlan {
         if !ranks.is_power_of_two() || ranks > 1 << most {
             return Err(ProverError::Ranks { most: 1 << most, got: ranks });
         }
-        shape.place = Place { rank, log_ranks: ranks.ilog2(), partitioned: false };
+        shape.place = RankPlace { rank, log_ranks: ranks.ilog2(), partitioned: false };
         let planned = |log_blocks: u32| {
             let outline = Outline::new(shape.clone(), components, Residency::Blocks(1 << log_blocks))?;
             let plan = Self::of(config, &outline, components)?;
@@ -191,7 +191,7 @@ impl MemoryPlan {
     pub(crate) fn of(config: &PcsConfig, outline: &Outline, components: &[Component]) -> Result<Self, BackendError> {
         let Outline { shape, samples, neighbours, .. } = outline;
         let planned = Planned::new();
-        let memory = Memory::new(&planned, config, shape, samples, neighbours, components)?;
+        let memory = ProverMemory::new(&planned, config, shape, samples, neighbours, components)?;
         let twiddles = (1 << shape.largest_domain()) / 2;
         let [forward, inverse] = [planned.alloc::<Twiddle>(twiddles)?, planned.alloc::<Twiddle>(twiddles)?];
         let trees = memory.trees.iter().chain(&memory.tops).map(bytes).sum();

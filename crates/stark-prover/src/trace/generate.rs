@@ -17,7 +17,7 @@ use crate::{
     Component, Generated, Prover, ProverError, StarkOps,
     placement::exchange::Whole,
     placement::rows::{evaluate, interpolate},
-    trace::inputs::Inputs,
+    trace::inputs::TraceInputs,
 };
 
 impl<Q: StarkOps> Prover<Q> {
@@ -26,7 +26,7 @@ impl<Q: StarkOps> Prover<Q> {
         self.check_generated(components)?;
         let mut counted = self.begin_counting(q, components)?;
         for (component, generated) in components.iter().enumerate() {
-            let mut inputs = Inputs::new(q, generated)?;
+            let mut inputs = TraceInputs::new(q, generated)?;
             inputs.write(q, generated)?;
             self.make(q, component, generated, &mut inputs, &mut counted)?;
         }
@@ -40,7 +40,7 @@ impl<Q: StarkOps> Prover<Q> {
         &mut self,
         q: &Q,
         components: &[Generated<'_>],
-        inputs: &mut [Inputs<Q>],
+        inputs: &mut [TraceInputs<Q>],
     ) -> Result<(), ProverError> {
         let mut counted = self.begin_counting(q, components)?;
         for (component, (generated, inputs)) in components.iter().zip(inputs).enumerate() {
@@ -154,7 +154,7 @@ impl<Q: StarkOps> Prover<Q> {
         q: &Q,
         component: usize,
         generated: &Generated<'_>,
-        inputs: &mut Inputs<Q>,
+        inputs: &mut TraceInputs<Q>,
         counted: &mut Q::Buf<u32>,
     ) -> Result<(), ProverError> {
         match *generated {
@@ -224,7 +224,13 @@ impl<Q: StarkOps> Prover<Q> {
     }
 
     /// Gathers the columns of a component, which were checked.
-    fn gather(&mut self, q: &Q, component: usize, inputs: &Inputs<Q>, columns: &[Gather]) -> Result<(), ProverError> {
+    fn gather(
+        &mut self,
+        q: &Q,
+        component: usize,
+        inputs: &TraceInputs<Q>,
+        columns: &[Gather],
+    ) -> Result<(), ProverError> {
         let Some(look_ups) = &self.memory.look_ups else {
             return Err(ProverError::Keys { component });
         };
@@ -266,7 +272,7 @@ impl<Q: StarkOps> Prover<Q> {
         q: &Q,
         component: usize,
         generator: &RecordedGenerator,
-        inputs: &mut Inputs<Q>,
+        inputs: &mut TraceInputs<Q>,
         counted: &mut Q::Buf<u32>,
     ) -> Result<(), ProverError> {
         let log_rows = generator.log_rows();

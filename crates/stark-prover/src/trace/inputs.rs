@@ -10,13 +10,13 @@ use crate::Generated;
 /// The source data of a component's trace, on the device.
 ///
 /// Its inputs or tables come one after the other, then the row numbers if its generator reads them.
-pub(crate) struct Inputs<Q: Queue> {
+pub(crate) struct TraceInputs<Q: Queue> {
     words: Q::Buf<M31>,
     /// Where each input or table is.
     parts: Vec<Range<usize>>,
 }
 
-impl<Q: Queue> Inputs<Q> {
+impl<Q: Queue> TraceInputs<Q> {
     /// Allocates room for the source data of a component.
     pub(crate) fn new(q: &Q, generated: &Generated<'_>) -> Result<Self, BackendError> {
         let mut end = 0;

@@ -9,8 +9,8 @@ use core_types::{
     params::air::LogUpColumnsParams,
 };
 
-use super::{DeviceLine, Extent, Size, words};
-use crate::air::Recording;
+use super::{DeviceLine, Extent, RunSize, words};
+use crate::air::PlacedAir;
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (log_size, columns, log_rows) = match extent {
@@ -29,9 +29,9 @@ fn evaluate(log_size: u32, columns: u32) -> DeviceLine {
     let len = 1usize << log_size;
     let work = f64::from(columns - 2) * len as f64;
     let bytes = 4.0 * (f64::from(columns) + 8.0) * len as f64;
-    let size = Size { unit: "constraint-point", work, bytes, resident: bytes };
+    let size = RunSize { unit: "constraint-point", work, bytes, resident: bytes };
     DeviceLine::new(format!("air.evaluate/{columns}x2^{log_size}"), size, move |q| {
-        let recording = Recording::new(log_size - 1, log_size, columns);
+        let recording = PlacedAir::new(log_size - 1, log_size, columns);
         let values = q.upload(&column(columns as usize * len))?;
         let (challenges, powers) = (q.zeros(0)?, q.zeros::<QM31>(columns as usize - 2)?);
         let mut sums = q.zeros(4 * len)?;
@@ -57,7 +57,7 @@ fn logup_columns(log_rows: u32, columns: u32) -> DeviceLine {
     let elements = f64::from(columns) * f64::from(1u32 << log_rows);
     let len = (columns as usize) << (log_rows + 2);
     let bytes = 16.0 * 3.0 * elements;
-    let size = Size { unit: "fraction", work: elements, bytes, resident: bytes };
+    let size = RunSize { unit: "fraction", work: elements, bytes, resident: bytes };
     DeviceLine::new(format!("air.logup_columns/{columns}x2^{log_rows}"), size, move |q| {
         let fractions = q.upload(&column(2 * len))?;
         let (mut made, mut sums) = (q.zeros::<M31>(len)?, q.zeros::<QM31>(2)?);

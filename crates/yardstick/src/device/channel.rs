@@ -10,7 +10,7 @@ use core_types::{
     params::channel::{ChannelGrindParams, ChannelQueriesParams, ChannelState},
 };
 
-use super::{DeviceLine, Extent, Size};
+use super::{DeviceLine, Extent, RunSize};
 use crate::channel::{FEW_BITS, MANY_BITS, SearchSize};
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
@@ -22,8 +22,8 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
 }
 
 /// The size of a line that is dominated by sequential compressions.
-fn hashing(compressions: usize) -> Size {
-    Size { unit: "compression", work: compressions as f64, bytes: 0.0, resident: 0.0 }
+fn hashing(compressions: usize) -> RunSize {
+    RunSize { unit: "compression", work: compressions as f64, bytes: 0.0, resident: 0.0 }
 }
 
 /// Absorbs a root and draws a challenge, as between layers of FRI.
@@ -72,7 +72,7 @@ fn queries(queries: u32) -> DeviceLine {
 }
 
 fn grind(SearchSize { bits, nonces }: SearchSize) -> DeviceLine {
-    let size = Size { unit: "nonce", work: nonces as f64, bytes: 0.0, resident: 0.0 };
+    let size = RunSize { unit: "nonce", work: nonces as f64, bytes: 0.0, resident: 0.0 };
     DeviceLine::new(format!("channel.grind/{bits} bits"), size, move |q| {
         let (channel, mut nonce) = (q.upload(&[ChannelState::default()])?, q.zeros(2)?);
         let params = ChannelGrindParams { bits };

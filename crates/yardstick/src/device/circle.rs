@@ -18,7 +18,7 @@ use core_types::{
 };
 use runtime::{AnyBuf, AnyQueue};
 
-use super::{DeviceError, DeviceLine, Extent, Size, words};
+use super::{DeviceError, DeviceLine, Extent, RunSize, words};
 
 /// Bytes of an element of a column.
 const M31_BYTES: f64 = 4.0;
@@ -71,7 +71,7 @@ fn transform(interpolate: bool, log_size: u32, columns: u32) -> DeviceLine {
     let count = elements(log_size, columns);
     let work = count as f64 * f64::from(log_size);
     let bytes = M31_BYTES * count as f64;
-    let size = Size { unit: "element-layer", work, bytes: 2.0 * bytes, resident: bytes };
+    let size = RunSize { unit: "element-layer", work, bytes: 2.0 * bytes, resident: bytes };
     DeviceLine::new(format!("circle.{name}/{columns}x2^{log_size}"), size, move |q| {
         let [forward, inverse] = twiddles(q, log_size)?;
         let mut values = column(q, count)?;
@@ -101,7 +101,7 @@ fn extend(log_coefficients: u32, columns: u32) -> DeviceLine {
     let count = elements(log_coefficients, columns);
     let work = 2.0 * count as f64 * f64::from(log_coefficients);
     let bytes = 3.0 * M31_BYTES * count as f64;
-    let size = Size { unit: "element-layer", work, bytes, resident: bytes };
+    let size = RunSize { unit: "element-layer", work, bytes, resident: bytes };
     DeviceLine::new(format!("circle.extend/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_size)?;
         let coefficients = column(q, count)?;
@@ -124,7 +124,7 @@ fn lde(log_coefficients: u32, columns: u32) -> DeviceLine {
     let count = elements(log_coefficients, columns);
     let work = 3.0 * count as f64 * f64::from(log_coefficients);
     let bytes = M31_BYTES * count as f64;
-    let size = Size { unit: "element-layer", work, bytes: 4.0 * bytes, resident: 3.0 * bytes };
+    let size = RunSize { unit: "element-layer", work, bytes: 4.0 * bytes, resident: 3.0 * bytes };
     DeviceLine::new(format!("circle.lde/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_size)?;
         let [_, inverse] = twiddles(q, log_coefficients)?;
@@ -150,7 +150,7 @@ fn restrict(log_coefficients: u32, columns: u32) -> DeviceLine {
     // A sum of four parts counts as a layer for each.
     let work = values_len as f64 * f64::from(log_block + 4);
     let bytes = M31_BYTES * (count + values_len) as f64;
-    let size = Size { unit: "element-layer", work, bytes, resident: bytes };
+    let size = RunSize { unit: "element-layer", work, bytes, resident: bytes };
     DeviceLine::new(format!("circle.restrict/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_domain)?;
         let coefficients = column(q, count)?;
@@ -170,7 +170,7 @@ fn restrict(log_coefficients: u32, columns: u32) -> DeviceLine {
 fn at_point(log_size: u32, columns: u32) -> DeviceLine {
     let count = elements(log_size, columns);
     let bytes = M31_BYTES * count as f64;
-    let size = Size { unit: "element", work: count as f64, bytes, resident: bytes };
+    let size = RunSize { unit: "element", work: count as f64, bytes, resident: bytes };
     DeviceLine::new(format!("circle.eval_at_point/{columns}x2^{log_size}"), size, move |q| {
         let coefficients = column(q, count)?;
         let mut results = q.zeros(columns as usize)?;
@@ -191,7 +191,7 @@ fn at_point(log_size: u32, columns: u32) -> DeviceLine {
 fn at_points(log_size: u32, columns: u32) -> DeviceLine {
     let count = elements(log_size, columns);
     let bytes = M31_BYTES * count as f64;
-    let size = Size { unit: "element and point", work: 2.0 * count as f64, bytes, resident: bytes };
+    let size = RunSize { unit: "element and point", work: 2.0 * count as f64, bytes, resident: bytes };
     DeviceLine::new(format!("circle.eval_at_points/{columns}x2^{log_size}"), size, move |q| {
         let coefficients = column(q, count)?;
         let mut sampled = q.zeros(2 * columns as usize)?;
@@ -217,7 +217,7 @@ fn at_points(log_size: u32, columns: u32) -> DeviceLine {
 fn inverse(log_size: u32) -> DeviceLine {
     let count = elements(log_size, 1);
     let bytes = 2.0 * M31_BYTES * count as f64;
-    let size = Size { unit: "element", work: count as f64, bytes, resident: bytes };
+    let size = RunSize { unit: "element", work: count as f64, bytes, resident: bytes };
     DeviceLine::new(format!("circle.batch_inverse_m31/2^{log_size}"), size, move |q| {
         let values = column(q, count)?;
         let (mut inverses, mut first_zero) = (q.zeros(count)?, q.upload(&[u64::MAX])?);

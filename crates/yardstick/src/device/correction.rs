@@ -6,7 +6,7 @@ use nn_ops::{
     apply_correction,
 };
 
-use super::{DeviceLine, Extent, Size};
+use super::{DeviceLine, Extent, RunSize};
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     match extent {
@@ -23,7 +23,7 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
 /// Codes of trainings, with their features.
 fn encode(batch: usize, outputs: usize) -> DeviceLine {
     let bytes = (4 * batch * (256 + 64 + 12 + 4 + outputs)) as f64;
-    let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
+    let size = RunSize { unit: "byte", work: bytes, bytes, resident: bytes };
     DeviceLine::new(format!("nn.encode_state/{batch}x{outputs}"), size, move |q| {
         let mut training = TrainingState::new();
         (0..300).for_each(|i| training.record_step(i as f32, 1.0));
@@ -43,7 +43,7 @@ fn encode(batch: usize, outputs: usize) -> DeviceLine {
 /// The ten most similar of a full store of states.
 fn similar(states: usize, width: usize) -> DeviceLine {
     let bytes = (4 * states * (width + 1)) as f64;
-    let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
+    let size = RunSize { unit: "byte", work: bytes, bytes, resident: bytes };
     DeviceLine::new(format!("nn.similar_states/{states}x{width}"), size, move |q| {
         let mut store = ResidualStore::new(q, states, width)?;
         let features: Vec<f32> = (0..states * width).map(|i| (i * 7919 % 1000) as f32 - 500.0).collect();
@@ -58,7 +58,7 @@ fn similar(states: usize, width: usize) -> DeviceLine {
 /// Corrections of `count` predictions.
 fn correct(count: usize) -> DeviceLine {
     let bytes = (16 * count) as f64;
-    let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
+    let size = RunSize { unit: "byte", work: bytes, bytes, resident: bytes };
     DeviceLine::new(format!("nn.correction/{count}"), size, move |q| {
         let upload = |x: f32| q.upload(&vec![x; count]);
         let (predictions, a, b, mut y) = (upload(2.0)?, upload(0.1)?, upload(0.2)?, upload(0.0)?);

@@ -16,7 +16,7 @@ use core_types::{
     },
 };
 
-use super::{DeviceLine, Extent, Size, words};
+use super::{DeviceLine, Extent, RunSize, words};
 
 /// Bytes of four planes for each position.
 const SECURE_BYTES: f64 = 16.0;
@@ -41,7 +41,7 @@ fn secure(count: usize) -> Vec<QM31> {
 fn numerators(log_size: u32, columns: u32) -> DeviceLine {
     let count = (columns as usize) << log_size;
     let bytes = 4.0 * count as f64 + SECURE_BYTES * f64::from(1u32 << log_size);
-    let size = Size { unit: "element", work: count as f64, bytes, resident: bytes };
+    let size = RunSize { unit: "element", work: count as f64, bytes, resident: bytes };
     DeviceLine::new(format!("deep.numerators/{columns}x2^{log_size}"), size, move |q| {
         let places: Vec<_> = (0..columns).map(|i| ColumnAt::new(u64::from(i) << log_size, log_size)).collect();
         let terms: Vec<_> = (0..columns).map(|column| DeepTerm { column, value: 0, power: 0, reserved: 0 }).collect();
@@ -66,7 +66,7 @@ fn numerators(log_size: u32, columns: u32) -> DeviceLine {
 fn quotients(log_size: u32) -> DeviceLine {
     let positions = f64::from(1u32 << log_size);
     let bytes = 3.0 * SECURE_BYTES * positions;
-    let size = Size { unit: "position", work: positions, bytes, resident: bytes };
+    let size = RunSize { unit: "position", work: positions, bytes, resident: bytes };
     DeviceLine::new(format!("deep.quotients/2x2^{log_size}"), size, move |q| {
         let batches = [0, 1].map(|point| DeepBatch { first: point, count: 1, point, log_size });
         let (points, lines) = (q.upload(&secure(4))?, q.upload(&secure(4))?);
@@ -87,7 +87,7 @@ fn quotients(log_size: u32) -> DeviceLine {
 fn fold(log_size: u32, folds: u32) -> DeviceLine {
     let positions = f64::from(1u32 << log_size);
     let bytes = (SECURE_BYTES + 2.0) * positions + SECURE_BYTES * positions / f64::from(1u32 << folds);
-    let size = Size { unit: "element", work: positions, bytes, resident: bytes };
+    let size = RunSize { unit: "element", work: positions, bytes, resident: bytes };
     DeviceLine::new(format!("fri.fold/{folds}x2^{log_size}"), size, move |q| {
         let (inverse_twiddles, challenge) = (q.zeros::<Twiddle>(1 << (log_size - 1))?, q.upload(&secure(1))?);
         let (values, mut folded) = (q.upload(&elements(4 << log_size))?, q.zeros(4 << (log_size - folds))?);
@@ -105,7 +105,7 @@ fn fold(log_size: u32, folds: u32) -> DeviceLine {
 
 fn last_layer(log_size: u32) -> DeviceLine {
     let positions = f64::from(1u32 << log_size);
-    let size = Size { unit: "element", work: positions, bytes: 0.0, resident: 2.0 * SECURE_BYTES * positions };
+    let size = RunSize { unit: "element", work: positions, bytes: 0.0, resident: 2.0 * SECURE_BYTES * positions };
     DeviceLine::new(format!("fri.last_layer/2^{log_size}"), size, move |q| {
         let inverse_twiddles = q.zeros::<Twiddle>(1 << log_size)?;
         let values = q.upload(&elements(4 << log_size))?;

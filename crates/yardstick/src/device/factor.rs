@@ -4,7 +4,7 @@
 
 use nn_ops::{SvdOptions, SvdPlan, SvdPower, Tensor};
 
-use super::{DeviceLine, Extent, Size};
+use super::{DeviceLine, Extent, RunSize};
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     match extent {
@@ -17,7 +17,7 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
 fn truncated([m, n]: [usize; 2], rank: usize) -> DeviceLine {
     let options = SvdOptions { power: SvdPower::Given(1), ..SvdOptions::default() };
     let flops = 8.0 * (m * n * (rank + options.oversample)) as f64;
-    let size = Size { unit: "flop", work: flops, bytes: 0.0, resident: (4 * m * n) as f64 };
+    let size = RunSize { unit: "flop", work: flops, bytes: 0.0, resident: (4 * m * n) as f64 };
     DeviceLine::new(format!("nn.svd/{m}x{n}"), size, move |q| {
         let plan = SvdPlan::new(m, n, rank, options)?;
         let values: Vec<f32> = (0..m * n).map(|i| (i * 7919 % 1009) as f32 / 1009.0 - 0.5).collect();

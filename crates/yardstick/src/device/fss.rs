@@ -11,7 +11,7 @@ use core_types::{
 };
 use runtime::{AnyBuf, AnyQueue};
 
-use super::{DeviceError, DeviceLine, Extent, Size, words};
+use super::{DeviceError, DeviceLine, Extent, RunSize, words};
 
 const NONCE: [u8; 16] = [7; 16];
 
@@ -20,9 +20,9 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
         Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 15),
         Extent::Small => (64, 64, 64, 64, 64),
     };
-    let single = Points { points: 1, within: 0 };
+    let single = KeyPoints { points: 1, within: 0 };
     // the number of points at which a function of 32 pieces compares its input
-    let pieces = Points { points: 32, within: 15 };
+    let pieces = KeyPoints { points: 32, within: 15 };
     let comparisons = [cmp_eval(64, wide, single), cmp_eval(12, narrow, single), cmp_eval(64, all, pieces)];
     let all_points = [cmp_eval_all(8, wide), cmp_eval_all(13, all)];
     let payloads = [dcf_eval(64, dcf, single), dcf_eval(64, few, pieces)];
@@ -33,12 +33,12 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
 ///
 /// The window of 2^`within` points contains them.
 #[derive(Clone, Copy)]
-struct Points {
+struct KeyPoints {
     points: u32,
     within: u32,
 }
 
-impl Points {
+impl KeyPoints {
     /// Offsets over the whole window.
     fn offsets(self) -> Vec<u64> {
         let step = (1u64 << self.within) / u64::from(self.points);
@@ -70,7 +70,7 @@ fn roots(q: &AnyQueue, count: u32) -> Result<AnyBuf<Label>, DeviceError> {
 }
 
 /// CMP keys made on the device.
-struct CmpKeys {
+struct DeviceCmpKeys {
     params: CmpGenParams,
     alphas: AnyBuf<u64>,
     roots: AnyBuf<Label>,
@@ -78,7 +78,7 @@ struct CmpKeys {
     leaves: AnyBuf<u128>,
 }
 
-impl CmpKeys {
+impl DeviceCmpKeys {
     fn new(q: &AnyQueue, bits: u32, count: u32) -> Result<Self, DeviceError> {
         let key = PrgKeys::from_nonce(NONCE).child;
         let mut keys = Self {
@@ -119,12 +119,12 @@ fn cmp_bytes(bits: u32, count: u32) -> f64 {
     f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
 }
 
-fn cmp_eval(bits: u32, count: u32, at: Points) -> DeviceLine {
+fn cmp_eval(bits: u32, count: u32, at: KeyPoints) -> DeviceLine {
     let bytes = cmp_bytes(bits, count);
     let work = f64::from(count) * f64::from(at.points);
-    let size = Size { unit: "evaluation", work, bytes, resident: bytes };
+    let size = RunSize { unit: "evaluation", work, bytes, resident: bytes };
     DeviceLine::new(at.line("cmp_eval_window", bits, count), size, move |q| {
-        let keys = CmpKeys::new(q, bits, count)?;
+        let keys = DeviceCmpKeys::new(q, bits, count)?;
         let CmpGenParams { key, .. } = keys.params;
         let (points, window) = (at.points, at.window(bits, CMP_TABLE_BITS));
         let params = CmpWindowParams { key, bits, party: 0, count, points, window, reserved: [0; 3] };
@@ -141,9 +141,9 @@ fn cmp_eval(bits: u32, count: u32, at: Points) -> DeviceLine {
 fn cmp_eval_all(bits: u32, count: u32) -> DeviceLine {
     let blocks = cmp_blocks(bits);
     let bytes = f64::from(count) * 16.0 * f64::from(1 + cmp_levels(bits) + 2 + blocks as u32);
-    let size = Size { unit: "key", work: f64::from(count), bytes, resident: bytes };
+    let size = RunSize { unit: "key", work: f64::from(count), bytes, resident: bytes };
     DeviceLine::new(format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q| {
-        let keys = CmpKeys::new(q, bits, count)?;
+        let keys = DeviceCmpKeys::new(q, bits, count)?;
         let CmpGenParams { key, .. } = keys.params;
         let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys: count, reserved: [0; 3] };
         let mut units = q.zeros(blocks as usize * count as usize)?;
@@ -154,18 +154,18 @@ fn cmp_eval_all(bits: u32, count: u32) -> DeviceLine {
 }
 
 fn cmp_gen(bits: u32, count: u32) -> DeviceLine {
-    let size = Size { unit: "key pair", work: f64::from(count), bytes: 0.0, resident: cmp_bytes(bits, count) };
+    let size = RunSize { unit: "key pair", work: f64::from(count), bytes: 0.0, resident: cmp_bytes(bits, count) };
     DeviceLine::new(format!("pfss.cmp_gen({bits})/{count}"), size, move |q| {
-        let mut keys = CmpKeys::new(q, bits, count)?;
+        let mut keys = DeviceCmpKeys::new(q, bits, count)?;
         Ok(Box::new(move |q| keys.generate(q)))
     })
 }
 
-fn dcf_eval(bits: u32, count: u32, at: Points) -> DeviceLine {
+fn dcf_eval(bits: u32, count: u32, at: KeyPoints) -> DeviceLine {
     // a root, a correction and its word for each level, the last word and a masked input; and the results
     let resident = f64::from(count) * (16.0 + 24.0 * f64::from(bits) + 16.0 + 8.0 * f64::from(at.points));
     let work = f64::from(count) * f64::from(at.points);
-    let size = Size { unit: "evaluation", work, bytes: 0.0, resident };
+    let size = RunSize { unit: "evaluation", work, bytes: 0.0, resident };
     DeviceLine::new(at.line("dcf_eval_window", bits, count), size, move |q| {
         let row = padded(count);
         let keys = PrgKeys::from_nonce(NONCE);

@@ -12,7 +12,7 @@ use nn_ops::{
 };
 use runtime::{AnyBuf, AnyQueue};
 
-use super::{COPY, DeviceError, DeviceLine, Extent, Size, words};
+use super::{COPY, DeviceError, DeviceLine, Extent, RunSize, words};
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let (elements, rows, columns, squares): (usize, usize, usize, &[usize]) = match extent {
@@ -44,9 +44,9 @@ fn input<T: Real>(q: &AnyQueue, count: usize) -> Result<AnyBuf<T>, DeviceError> 
 }
 
 /// The size of a line that reads and writes floats, in separate buffers.
-fn traffic(count: usize) -> Size {
+fn traffic(count: usize) -> RunSize {
     let bytes = 8.0 * count as f64;
-    Size { unit: "byte", work: bytes, bytes, resident: bytes }
+    RunSize { unit: "byte", work: bytes, bytes, resident: bytes }
 }
 
 fn copy(count: usize) -> DeviceLine {
@@ -68,7 +68,7 @@ fn map(id: &str, f: Activation, count: usize) -> DeviceLine {
 /// Reads a gradient, and reads and writes a weight and its two moments.
 fn adam_w(count: usize) -> DeviceLine {
     let bytes = 28.0 * count as f64;
-    let size = Size { unit: "weight", work: count as f64, bytes, resident: 16.0 * count as f64 };
+    let size = RunSize { unit: "weight", work: count as f64, bytes, resident: 16.0 * count as f64 };
     DeviceLine::new(format!("nn.adam_w/{count}"), size, move |q| {
         let table = ParameterTable::new(&[ParameterSpec::new("w", &[count])])?;
         let (mut w, g) = (ParameterArena::zeros(q, &table)?, input::<f32>(q, table.len())?);
@@ -108,7 +108,7 @@ fn layer_norm(rows: usize, columns: usize) -> DeviceLine {
 /// Reads two tensors and writes their sum and its norm.
 fn add_layer_norm(rows: usize, columns: usize) -> DeviceLine {
     let bytes = 16.0 * (rows * columns) as f64;
-    let size = Size { unit: "byte", work: bytes, bytes, resident: bytes };
+    let size = RunSize { unit: "byte", work: bytes, bytes, resident: bytes };
     DeviceLine::new(format!("nn.add_layer_norm/{rows}x{columns}"), size, move |q| {
         let (shape, plan) = ([rows, columns], NormPlan::new(&[rows, columns], 1e-5)?);
         let (x, r) = (input::<f32>(q, rows * columns)?, input::<f32>(q, rows * columns)?);
@@ -144,7 +144,7 @@ fn rms_norm(rows: usize, columns: usize) -> DeviceLine {
 fn square<T: Real>(n: usize) -> DeviceLine {
     let name = T::DTYPE.name();
     let resident = 3.0 * (size_of::<T>() * n * n) as f64;
-    let size = Size { unit: "flop", work: 2.0 * (n as f64).powi(3), bytes: 0.0, resident };
+    let size = RunSize { unit: "flop", work: 2.0 * (n as f64).powi(3), bytes: 0.0, resident };
     DeviceLine::new(format!("nn.matmul.{name}/{n}"), size, move |q| {
         let layout = Layout::contiguous(&[n, n])?;
         let plan = GemmPlan::new(&layout, &layout, &layout)?;

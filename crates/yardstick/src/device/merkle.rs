@@ -13,7 +13,7 @@ use core_types::{
     },
 };
 
-use super::{DeviceLine, Extent, Size, words};
+use super::{DeviceLine, Extent, RunSize, words};
 
 const M31_BYTES: f64 = 4.0;
 const DIGEST_BYTES: f64 = 32.0;
@@ -31,8 +31,8 @@ fn elements(len: usize) -> Vec<M31> {
 }
 
 /// Work in blocks of 64 bytes that are hashed; arithmetic is the limit.
-fn size(compressions: f64, resident: f64) -> Size {
-    Size { unit: "compression", work: compressions, bytes: 0.0, resident }
+fn size(compressions: f64, resident: f64) -> RunSize {
+    RunSize { unit: "compression", work: compressions, bytes: 0.0, resident }
 }
 
 fn leaves(log_leaves: u32, columns: u32) -> DeviceLine {

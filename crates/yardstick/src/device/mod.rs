@@ -51,7 +51,7 @@ pub const COPY: &str = "copy";
 
 /// How much one run does.
 #[derive(Clone, Copy, Debug)]
-struct Size {
+struct RunSize {
     unit: &'static str,
     work: f64,
     /// Least bytes that are read and written; 0 where arithmetic is the limit.
@@ -86,7 +86,7 @@ impl fmt::Debug for DeviceLine {
 impl DeviceLine {
     fn new(
         id: impl Into<String>,
-        Size { unit, work, bytes, resident }: Size,
+        RunSize { unit, work, bytes, resident }: RunSize,
         prepare: impl FnOnce(&AnyQueue) -> Result<Run, DeviceError> + 'static,
     ) -> Self {
         Self { id: id.into(), unit, work, bytes, resident, prepare: Box::new(prepare) }

@@ -12,7 +12,7 @@ use core_types::{
     },
 };
 
-use super::{DeviceLine, Extent, Size, words};
+use super::{DeviceLine, Extent, RunSize, words};
 
 /// Queries of a proof.
 const QUERIES: u32 = 70;
@@ -26,8 +26,8 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
 }
 
 /// Random words, from buffers of these many words.
-fn gathered(words: usize, from: usize) -> Size {
-    Size { unit: "word", work: words as f64, bytes: 0.0, resident: 4.0 * from as f64 }
+fn gathered(words: usize, from: usize) -> RunSize {
+    RunSize { unit: "word", work: words as f64, bytes: 0.0, resident: 4.0 * from as f64 }
 }
 
 fn positions() -> Vec<u32> {

@@ -6,7 +6,7 @@ use nn_ops::{
     RssmTensors, RssmTrainer, RssmTraining, Tensor, TensorMut, TensorRef,
 };
 
-use super::{DeviceLine, Extent, Size};
+use super::{DeviceLine, Extent, RunSize};
 
 /// Members of the ensemble.
 const MEMBERS: usize = 5;
@@ -37,7 +37,7 @@ fn forward(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLin
     let flops = 2.0 * (MEMBERS * steps * batch) as f64 * ((input + hidden) * 3 * hidden) as f64;
     let weights = MEMBERS * (input + hidden + 1) * 3 * hidden;
     let floats = weights + steps * batch * input + MEMBERS * batch * hidden;
-    let size = Size { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
+    let size = RunSize { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
     DeviceLine::new(format!("nn.gru/{batch}x{steps}x{input}x{hidden}"), size, move |q| {
         let weights = GruWeights::new(q, &vec![member(input, hidden)?; MEMBERS])?;
         let plan = GruPlan::new(&weights, batch, steps, GruInputs::Sequence)?;
@@ -56,7 +56,7 @@ fn rollout(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLin
     let flops = 2.0 * (MEMBERS * batch) as f64 * ((input + steps * hidden) * 3 * hidden) as f64;
     let weights = MEMBERS * (input + hidden + 1) * 3 * hidden;
     let floats = weights + batch * input + 2 * MEMBERS * batch * hidden;
-    let size = Size { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
+    let size = RunSize { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
     DeviceLine::new(format!("nn.rssm_rollout/{batch}x{steps}x{input}x{hidden}"), size, move |q| {
         let weights = GruWeights::new(q, &vec![member(input, hidden)?; MEMBERS])?;
         let spec = RssmSpec { batch, steps, stochastic: STOCHASTIC, ..RssmSpec::default() };
@@ -79,7 +79,7 @@ fn train(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLine 
     let flops = 2.0 * (MEMBERS * steps * batch) as f64 * ((2 * input + 3 * hidden) * 3 * hidden) as f64;
     let weights = 4 * MEMBERS * (input + hidden + 1) * 3 * hidden;
     let floats = weights + 10 * MEMBERS * steps * batch * hidden;
-    let size = Size { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
+    let size = RunSize { unit: "flop", work: flops, bytes: 0.0, resident: 4.0 * floats as f64 };
     DeviceLine::new(format!("nn.bptt_step/{batch}x{steps}x{input}x{hidden}"), size, move |q| {
         let training = RssmTraining { batch, steps, stochastic: STOCHASTIC, ..RssmTraining::default() };
         let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::adam(1e-3) };

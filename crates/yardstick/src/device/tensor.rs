@@ -5,7 +5,7 @@
 use nn_ops::{Binary, Indices, Reduction, Tensor, binary, copy, reduce};
 use runtime::AnyQueue;
 
-use super::{DeviceError, DeviceLine, Extent, Size, words};
+use super::{DeviceError, DeviceLine, Extent, RunSize, words};
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let shape = match extent {
@@ -23,9 +23,9 @@ fn input(q: &AnyQueue, shape: &[usize]) -> Result<Tensor<AnyQueue, f32>, DeviceE
 }
 
 /// The size of a line that moves `floats` floats for each element of a tensor.
-fn traffic(floats: f64, [rows, columns]: [usize; 2]) -> Size {
+fn traffic(floats: f64, [rows, columns]: [usize; 2]) -> RunSize {
     let bytes = 4.0 * floats * (rows * columns) as f64;
-    Size { unit: "byte", work: bytes, bytes, resident: bytes }
+    RunSize { unit: "byte", work: bytes, bytes, resident: bytes }
 }
 
 fn id(name: &str, [rows, columns]: [usize; 2]) -> String {

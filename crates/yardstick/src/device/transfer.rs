@@ -2,7 +2,7 @@
 
 use backend_api::{Buffer, Queue, Register};
 
-use super::{DeviceLine, Extent, Size, words};
+use super::{DeviceLine, Extent, RunSize, words};
 
 pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
     let count = match extent {
@@ -13,9 +13,9 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
 }
 
 /// Words that are moved once.
-fn moved(count: usize) -> Size {
+fn moved(count: usize) -> RunSize {
     let bytes = (count * size_of::<u64>()) as f64;
-    Size { unit: "byte", work: bytes, bytes: 0.0, resident: bytes }
+    RunSize { unit: "byte", work: bytes, bytes: 0.0, resident: bytes }
 }
 
 fn upload(count: usize) -> DeviceLine {

@@ -18,16 +18,16 @@ pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
         let id = id.to_owned();
         all.push((id.clone(), Box::new(move || against_peak(id, shape, ours))));
     };
-    beside_peak("nn.matmul/1x512x256", [1, 512, 256], |shape| product::<f32>(shape, Operands::Plain));
-    beside_peak("nn.matmul/32x256x512", [32, 256, 512], |shape| product::<f32>(shape, Operands::Plain));
-    beside_peak("nn.matmul_nt/512", [512; 3], |shape| product::<f32>(shape, Operands::RightTransposed));
-    beside_peak("nn.matmul_tn/512", [512; 3], |shape| product::<f32>(shape, Operands::LeftTransposed));
-    beside_peak("nn.matmul_bf16/128", [128; 3], |shape| product::<bf16>(shape, Operands::Plain));
-    beside_peak("nn.matmul_bf16/256", [256; 3], |shape| product::<bf16>(shape, Operands::Plain));
-    beside_peak("nn.matmul_bf16/512", [512; 3], |shape| product::<bf16>(shape, Operands::Plain));
-    beside_peak("nn.matmul_bf16/1024", [1024; 3], |shape| product::<bf16>(shape, Operands::Plain));
-    beside_peak("nn.matmul_nt_bf16/256", [256; 3], |shape| product::<bf16>(shape, Operands::RightTransposed));
-    beside_peak("nn.matmul_f16/512", [512; 3], |shape| product::<f16>(shape, Operands::Plain));
+    beside_peak("nn.matmul/1x512x256", [1, 512, 256], |shape| product::<f32>(shape, TransposedOperand::Plain));
+    beside_peak("nn.matmul/32x256x512", [32, 256, 512], |shape| product::<f32>(shape, TransposedOperand::Plain));
+    beside_peak("nn.matmul_nt/512", [512; 3], |shape| product::<f32>(shape, TransposedOperand::RightTransposed));
+    beside_peak("nn.matmul_tn/512", [512; 3], |shape| product::<f32>(shape, TransposedOperand::LeftTransposed));
+    beside_peak("nn.matmul_bf16/128", [128; 3], |shape| product::<bf16>(shape, TransposedOperand::Plain));
+    beside_peak("nn.matmul_bf16/256", [256; 3], |shape| product::<bf16>(shape, TransposedOperand::Plain));
+    beside_peak("nn.matmul_bf16/512", [512; 3], |shape| product::<bf16>(shape, TransposedOperand::Plain));
+    beside_peak("nn.matmul_bf16/1024", [1024; 3], |shape| product::<bf16>(shape, TransposedOperand::Plain));
+    beside_peak("nn.matmul_nt_bf16/256", [256; 3], |shape| product::<bf16>(shape, TransposedOperand::RightTransposed));
+    beside_peak("nn.matmul_f16/512", [512; 3], |shape| product::<f16>(shape, TransposedOperand::Plain));
     for (id, rows) in [("nn.encode_state", 32), ("nn.encode_state/4096", 4096)] {
         all.push((id.to_owned(), Box::new(move || encode(id, rows))));
     }
@@ -36,25 +36,25 @@ pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
 
 /// Which operands are read along the other axis.
 #[derive(Clone, Copy)]
-enum Operands {
+enum TransposedOperand {
     Plain,
     LeftTransposed,
     RightTransposed,
 }
 
 /// A product of `[m, k]` and `[k, n]`.
-fn product<T: Real>([m, k, n]: [usize; 3], operands: Operands) -> Contender {
+fn product<T: Real>([m, k, n]: [usize; 3], operands: TransposedOperand) -> Contender {
     host::ours(move |q| {
         let (left, right) = match operands {
-            Operands::Plain => ([m, k], [k, n]),
-            Operands::LeftTransposed => ([k, m], [k, n]),
-            Operands::RightTransposed => ([m, k], [n, k]),
+            TransposedOperand::Plain => ([m, k], [k, n]),
+            TransposedOperand::LeftTransposed => ([k, m], [k, n]),
+            TransposedOperand::RightTransposed => ([m, k], [n, k]),
         };
         let (a, b) = (host::tensor::<T>(&q, &left, 1.0)?, host::tensor::<T>(&q, &right, 1.0)?);
         let mut c = host::tensor::<T>(&q, &[m, n], 1.0)?;
         let turned = |layout: &Layout, turn: bool| if turn { layout.transposed() } else { Ok(*layout) };
-        let left = turned(a.layout(), matches!(operands, Operands::LeftTransposed))?;
-        let right = turned(b.layout(), matches!(operands, Operands::RightTransposed))?;
+        let left = turned(a.layout(), matches!(operands, TransposedOperand::LeftTransposed))?;
+        let right = turned(b.layout(), matches!(operands, TransposedOperand::RightTransposed))?;
         let plan = GemmPlan::new(&left, &right, c.layout())?;
         Ok(Box::new(move || {
             let a = if left == *a.layout() { a.at() } else { a.at().transposed()? };
@@ -71,7 +71,7 @@ fn square(n: usize) -> Contest {
         unit: "flop",
         work: work as f64,
         show: Show::Rate,
-        contenders: vec![product::<f32>([n; 3], Operands::Plain), peer(n), peak(work)],
+        contenders: vec![product::<f32>([n; 3], TransposedOperand::Plain), peer(n), peak(work)],
         goals: vec![(Goal::Ratio { peer: 1, ratio: 0.95 }, "")],
     }
 }

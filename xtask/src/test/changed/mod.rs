@@ -13,7 +13,7 @@ use xshell::Shell;
 use self::{
     diff::Diff,
     packages::{Impact, Packages},
-    suite::Selection,
+    suite::SuiteSelection,
 };
 use super::{host, reference, row};
 use crate::{build_ptx, clock, forwarders, suite as rules, tally::Tally};
@@ -64,11 +64,11 @@ pub(crate) fn run(sh: &Shell, revision: Option<&str>) -> Result<Tally> {
     let diff = Diff::read(sh, revision)?;
     let packages = Packages::read(&sh.current_dir())?;
     let reach = packages.reach(&diff.files);
-    let selection = Selection::of(&reach, &diff.files);
+    let selection = SuiteSelection::of(&reach, &diff.files);
     println!("{} files changed since {:.12}", diff.files.len(), diff.since);
     println!("changed: {}\ntested: {}", list(&reach.changed), list(&reach.tested));
 
-    let mut report = Report::default();
+    let mut report = TierReport::default();
     report.add("rules", || rules::tidy(sh));
     for tier in TIERS {
         if diff.files.iter().any(|file| tier.paths.iter().any(|path| file.starts_with(path))) {
@@ -87,7 +87,7 @@ pub(crate) fn run(sh: &Shell, revision: Option<&str>) -> Result<Tally> {
 }
 
 /// Test programs, examples and the conformance suite.
-fn tests(sh: &Shell, packages: &Packages, reach: &Impact, selection: &Selection, report: &mut Report) {
+fn tests(sh: &Shell, packages: &Packages, reach: &Impact, selection: &SuiteSelection, report: &mut TierReport) {
     let folders: BTreeSet<&str> = reach.tested.iter().filter_map(|name| packages.folder(name)).collect();
     let with_ranks = RANKS.iter().any(|name| reach.affected.contains(*name));
     report.add("host", || host::run_folders(sh, &folders, with_ranks));
@@ -108,20 +108,20 @@ fn list(names: &BTreeSet<String>) -> String {
 }
 
 /// The table of tiers, and what did not run.
-struct Report {
+struct TierReport {
     sum: Tally,
     rows: Vec<String>,
     left_out: Vec<String>,
     start: Instant,
 }
 
-impl Default for Report {
+impl Default for TierReport {
     fn default() -> Self {
         Self { sum: Tally::default(), rows: Vec::new(), left_out: Vec::new(), start: Instant::now() }
     }
 }
 
-impl Report {
+impl TierReport {
     fn add(&mut self, name: &str, run: impl FnOnce() -> Result<Tally>) {
         let start = Instant::now();
         let tally = run().unwrap_or_else(|error| {
@@ -129,7 +129,7 @@ impl Report {
             Tally::of(name, false)
         });
         let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::Kind::Tier, name, seconds);
+        clock::note(clock::WorkKind::Tier, name, seconds);
         self.rows.push(row(name, &tally, seconds));
         self.sum += tally;
     }

@@ -2,7 +2,7 @@
 
 /// The packages that read the files below a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Reader {
+pub(super) struct PathReader {
     /// A file, or a folder with `/` at its end.
     path: &'static str,
     pub(super) packages: &'static [&'static str],
@@ -11,7 +11,7 @@ pub(super) struct Reader {
 }
 
 /// Who reads what. A test compares the table with the sources.
-const READERS: [Reader; 13] = [
+const READERS: [PathReader; 13] = [
     compiled("kernels-ptx/ptx/", &["cuda-backend", "device-trials"]),
     compiled("kernels-ptx/src/differential/", &["device-trials"]),
     tests("kernels-ptx/ptx/", &["conformance", "cuda-sim", "trefoil-cli"]),
@@ -30,16 +30,16 @@ const READERS: [Reader; 13] = [
 /// Files that every package is built with.
 const EVERYTHING: [&str; 4] = ["Cargo.toml", "Cargo.lock", "rust-toolchain.toml", ".cargo/config.toml"];
 
-const fn compiled(path: &'static str, packages: &'static [&'static str]) -> Reader {
-    Reader { path, packages, compiled: true }
+const fn compiled(path: &'static str, packages: &'static [&'static str]) -> PathReader {
+    PathReader { path, packages, compiled: true }
 }
 
-const fn tests(path: &'static str, packages: &'static [&'static str]) -> Reader {
-    Reader { path, packages, compiled: false }
+const fn tests(path: &'static str, packages: &'static [&'static str]) -> PathReader {
+    PathReader { path, packages, compiled: false }
 }
 
 /// The readers of a file.
-pub(super) fn of(file: &str) -> impl Iterator<Item = &'static Reader> {
+pub(super) fn of(file: &str) -> impl Iterator<Item = &'static PathReader> {
     READERS.iter().filter(
         move |reader| {
             if reader.path.ends_with('/') { file.starts_with(reader.path) } else { file == reader.path }

@@ -37,14 +37,14 @@ const DOMAINS: [(&str, &[&str]); 5] = [
 
 /// The selected part of the suite.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Selection {
+pub(super) struct SuiteSelection {
     /// Backends whose jobs all run.
     backends: BTreeSet<&'static str>,
     /// Op groups that run on the other backends.
     groups: BTreeSet<&'static str>,
 }
 
-impl Selection {
+impl SuiteSelection {
     pub(super) fn of(reach: &Impact, files: &BTreeSet<String>) -> Self {
         let changed = |names: &[&str]| names.iter().any(|name| reach.changed.contains(*name));
         let shipped = files.iter().any(|file| file.starts_with(SHIPPED));
@@ -106,10 +106,10 @@ mod tests {
 
     use super::*;
 
-    fn selection(changed: &[&str], affected: &[&str], files: &[&str]) -> Selection {
+    fn selection(changed: &[&str], affected: &[&str], files: &[&str]) -> SuiteSelection {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
         let reach = Impact { changed: set(changed), affected: set(affected), tested: BTreeSet::new() };
-        Selection::of(&reach, &set(files))
+        SuiteSelection::of(&reach, &set(files))
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
     fn a_domain_runs_its_op_groups_on_both_backends() {
         let stark = selection(&["stark-prover"], &["stark-prover", "trefoil-stark"], &[]);
         assert_eq!(stark.rest().collect::<Vec<_>>(), [("cpu", "stark"), ("sim", "stark")]);
-        assert_eq!(selection(&["pfss"], &["pfss", "conformance"], &[]), Selection::default());
+        assert_eq!(selection(&["pfss"], &["pfss", "conformance"], &[]), SuiteSelection::default());
     }
 
     #[test]

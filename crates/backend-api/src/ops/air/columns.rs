@@ -5,7 +5,7 @@ use core_types::{
     params::air::{AirColumnsParams, AirParams, Instruction, MaskAt, Opcode},
 };
 
-use super::program::Program;
+use super::program::UncheckedProgram;
 use crate::{
     BufferRef,
     ops::{lengths::pow2, op},
@@ -40,7 +40,7 @@ op! {
     sizes(self) {
         let (words, opcodes) = (self.inputs.len(), Opcode::ALL.len());
         let Self { params, instructions, masks, constants, .. } = *self;
-        Program { op: OP, params, instructions, masks, constants, challenges: 0, words, opcodes }.check()?;
+        UncheckedProgram { op: OP, params, instructions, masks, constants, challenges: 0, words, opcodes }.check()?;
         let AirParams { log_rows, log_size, outputs, .. } = *params;
         let AirColumnsParams { columns, counters } = *self.outputs;
     }

@@ -5,7 +5,7 @@ use core_types::{
     params::air::{AirParams, Instruction, MaskAt, Opcode},
 };
 
-use super::program::Program;
+use super::program::UncheckedProgram;
 use crate::{
     BufferRef,
     ops::{lengths::pow2, op},
@@ -46,7 +46,7 @@ op! {
     sizes(self) {
         let (words, challenges, opcodes) = (self.values.len(), self.challenges.len(), Opcode::OF_FIELDS);
         let Self { params, instructions, masks, constants, .. } = *self;
-        Program { op: OP, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
+        UncheckedProgram { op: OP, params, instructions, masks, constants, challenges, words, opcodes }.check()?;
         let AirParams { log_rows, log_size, outputs, .. } = *params;
     }
     valid(self) {

@@ -10,7 +10,7 @@ use core_types::{
 use crate::{BackendError, ops::columns::check_log};
 
 /// A program, and the limits that its steps are checked against.
-pub(super) struct Program<'a> {
+pub(super) struct UncheckedProgram<'a> {
     pub(super) op: &'static str,
     pub(super) params: &'a AirParams,
     pub(super) instructions: &'a [Instruction],
@@ -22,7 +22,7 @@ pub(super) struct Program<'a> {
     pub(super) opcodes: usize,
 }
 
-impl Program<'_> {
+impl UncheckedProgram<'_> {
     /// Rejects a program with a step that refers to a missing opcode or operand.
     pub(super) fn check(&self) -> Result<(), BackendError> {
         let refused = |why| Err(BackendError::Unsupported { op: self.op, why });

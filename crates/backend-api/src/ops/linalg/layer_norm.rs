@@ -13,9 +13,9 @@ op! {
     /// costs no accuracy, and rows whose squares would leave the range of f32 are scaled, so every
     /// finite row has a result.
     ///
-    /// [`BackendError::Undefined`] with the first row where variance and eps are both zero; outputs
-    /// are then unspecified. With an eps of zero the op waits to check for this, so it cannot be
-    /// recorded.
+    /// [`Undefined`](crate::BackendError::Undefined) with the first row where variance and eps are
+    /// both zero; outputs are then unspecified. With an eps of zero the op waits to check for this,
+    /// so it cannot be recorded.
     pub struct LayerNorm<'a, Q, T: Real> as "layer_norm" {
         /// The shape, and eps.
         params: plain &'a NormParams,

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The clocks at a moment.
 #[derive(Clone, Copy, Debug)]
-struct Sample {
+struct ClockSample {
     at: Instant,
     sm_mhz: u32,
     memory_mhz: u32,
@@ -26,7 +26,7 @@ struct Sample {
 
 /// The clocks while something ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Clocks {
+pub(super) struct ClockSummary {
     /// Of the multiprocessors: least and median.
     pub(super) sm_mhz: [u32; 2],
     /// Of the memory: least and median.
@@ -36,7 +36,7 @@ pub(super) struct Clocks {
 /// A running `nvidia-smi`, which reports the clocks of one device repeatedly.
 pub(super) struct Sampler {
     process: Child,
-    samples: Arc<Mutex<Vec<Sample>>>,
+    samples: Arc<Mutex<Vec<ClockSample>>>,
 }
 
 impl Sampler {
@@ -50,7 +50,7 @@ impl Sampler {
             .stderr(Stdio::null())
             .spawn()
             .ok()?;
-        let samples = Arc::<Mutex<Vec<Sample>>>::default();
+        let samples = Arc::<Mutex<Vec<ClockSample>>>::default();
         if let Some(out) = process.stdout.take() {
             let samples = Arc::clone(&samples);
             thread::spawn(move || {
@@ -63,16 +63,16 @@ impl Sampler {
     }
 
     /// The clocks of the last `seconds`, if a sample fell into them.
-    pub(super) fn of_last(&self, seconds: f64) -> Option<Clocks> {
+    pub(super) fn of_last(&self, seconds: f64) -> Option<ClockSummary> {
         let since = Instant::now().checked_sub(Duration::try_from_secs_f64(seconds).ok()?)?;
         let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         let recent: Vec<_> = samples.iter().rev().take_while(|sample| sample.at >= since).collect();
-        let of = |clock: fn(&Sample) -> u32| {
+        let of = |clock: fn(&ClockSample) -> u32| {
             let mut values: Vec<_> = recent.iter().map(|sample| clock(sample)).collect();
             values.sort_unstable();
             Some([*values.first()?, values[values.len() / 2]])
         };
-        Some(Clocks { sm_mhz: of(|sample| sample.sm_mhz)?, memory_mhz: of(|sample| sample.memory_mhz)? })
+        Some(ClockSummary { sm_mhz: of(|sample| sample.sm_mhz)?, memory_mhz: of(|sample| sample.memory_mhz)? })
     }
 }
 
@@ -89,9 +89,9 @@ impl Drop for Sampler {
 }
 
 /// Reads `1755, 2619`.
-fn parse(line: &str) -> Option<Sample> {
+fn parse(line: &str) -> Option<ClockSample> {
     let (sm, memory) = line.split_once(',')?;
-    Some(Sample { at: Instant::now(), sm_mhz: sm.trim().parse().ok()?, memory_mhz: memory.trim().parse().ok()? })
+    Some(ClockSample { at: Instant::now(), sm_mhz: sm.trim().parse().ok()?, memory_mhz: memory.trim().parse().ok()? })
 }
 
 #[cfg(test)]

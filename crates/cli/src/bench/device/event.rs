@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 /// What happens while ops of a backend are measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub(super) enum Event {
+pub(super) enum BenchEvent {
     /// The backend is open.
     Opened(Machine),
     /// A line is about to be measured.
     Begins { id: String },
     /// A line was measured.
-    Measured(Measured),
+    Measured(MeasuredLine),
     /// A line could not be measured.
     Failed { id: String, reason: String },
     /// The queue is gone, and nothing follows.
@@ -33,7 +33,7 @@ pub(super) struct Machine {
 
 /// One line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Measured {
+pub(super) struct MeasuredLine {
     pub(super) id: String,
     pub(super) unit: String,
     pub(super) work: f64,

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use anyhow::Result;
 use runtime::Choice;
 
-use super::event::Event;
+use super::event::BenchEvent;
 use crate::{
     args::BenchArgs,
     exit::Relayed,
-    isolate::{Child, Heard, Limits},
+    isolate::{Child, Heard, TimeLimits},
 };
 
 /// Measures every line in a separate process and reports its events.
@@ -17,16 +17,16 @@ pub(super) fn run(
     args: &BenchArgs,
     choice: Choice,
     ids: impl Iterator<Item = String>,
-    tell: &mut dyn FnMut(&Event) -> Result<()>,
+    tell: &mut dyn FnMut(&BenchEvent) -> Result<()>,
 ) -> Result<()> {
-    let limits = Limits::new(args.line_limit, args.deadline);
+    let limits = TimeLimits::new(args.line_limit, args.deadline);
     let mut opened = false;
     for id in ids {
         if let Some(reason) = one(args, choice, &id, &mut opened, &limits, tell)? {
-            tell(&Event::Failed { id, reason })?;
+            tell(&BenchEvent::Failed { id, reason })?;
         }
     }
-    tell(&Event::Closed)
+    tell(&BenchEvent::Closed)
 }
 
 /// Measures a line. Returns the reason if it was not measured and its process reported none.
@@ -38,8 +38,8 @@ fn one(
     choice: Choice,
     id: &str,
     opened: &mut bool,
-    limits: &Limits,
-    tell: &mut dyn FnMut(&Event) -> Result<()>,
+    limits: &TimeLimits,
+    tell: &mut dyn FnMut(&BenchEvent) -> Result<()>,
 ) -> Result<Option<String>> {
     if limits.are_over() {
         return Ok(Some("out of time".to_owned()));
@@ -53,15 +53,15 @@ fn one(
     let mut settled = false;
     loop {
         match child.hear(limits.wait()) {
-            Heard::Event(Event::Closed) => return Ok(None),
+            Heard::Event(BenchEvent::Closed) => return Ok(None),
             Heard::Event(event) => {
-                let opens = matches!(event, Event::Opened(_));
+                let opens = matches!(event, BenchEvent::Opened(_));
                 // The opening is reported once for all processes.
                 if !(opens && *opened) {
                     tell(&event)?;
                 }
                 *opened |= opens;
-                settled |= matches!(event, Event::Measured(_) | Event::Failed { .. });
+                settled |= matches!(event, BenchEvent::Measured(_) | BenchEvent::Failed { .. });
             }
             Heard::Silence if limits.are_over() => return Ok((!settled).then(|| "out of time".to_owned())),
             Heard::Silence => {

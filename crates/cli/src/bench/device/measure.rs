@@ -8,11 +8,11 @@ use yardstick::{
     device::{COPY, DeviceLine, Extent, lines},
 };
 
-use super::event::{Event, Machine, Measured};
+use super::event::{BenchEvent, Machine, MeasuredLine};
 use crate::{
     args::BenchArgs,
     bench::{FULL, QUICK},
-    exit::Usage,
+    exit::UsageError,
 };
 
 /// The lines of these arguments.
@@ -21,7 +21,7 @@ pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<DeviceLine>> {
     let asked = |id: &str| if args.exact { id == args.filter } else { id.contains(&args.filter) };
     if !chosen.iter().any(|line| asked(&line.id)) {
         let relation = if args.exact { "is" } else { "contains" };
-        return Err(Usage(format!("no speed line {relation} `{}`", args.filter)).into());
+        return Err(UsageError(format!("no speed line {relation} `{}`", args.filter)).into());
     }
     // The copy stays: other lines are related to it. A single line is for somebody who has measured it.
     chosen.retain(|line| asked(&line.id) || (!args.exact && line.id == COPY));
@@ -31,12 +31,12 @@ pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<DeviceLine>> {
 /// Measures the lines in this process and reports what happens.
 ///
 /// A line that fails does not keep the others from being measured.
-pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
+pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&BenchEvent) -> Result<()>) -> Result<()> {
     let settings = runtime::Settings::from_env().map_err(runtime::OpenError::from)?;
     let (queue, status) = runtime::open_with(&settings, None, Some(choice))?;
     let effort = if args.quick { QUICK } else { FULL };
     let caps = queue.caps();
-    tell(&Event::Opened(Machine {
+    tell(&BenchEvent::Opened(Machine {
         status: status.to_string(),
         device: caps.device.clone(),
         path: caps.path.clone(),
@@ -51,16 +51,16 @@ pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&Event)
     for line in chosen(args)? {
         let DeviceLine { id, unit, work, bytes, resident, .. } = &line;
         let (id, unit, work, bytes, resident) = (id.clone(), (*unit).to_owned(), *work, *bytes, *resident);
-        tell(&Event::Begins { id: id.clone() })?;
+        tell(&BenchEvent::Begins { id: id.clone() })?;
         tell(&match line.measure(&queue, effort) {
             Ok(Timing { median_s, best_s, rounds_s, .. }) => {
-                Event::Measured(Measured { id, unit, work, bytes, resident, median_s, best_s, rounds_s })
+                BenchEvent::Measured(MeasuredLine { id, unit, work, bytes, resident, median_s, best_s, rounds_s })
             }
-            Err(error) => Event::Failed { id, reason: error.to_string() },
+            Err(error) => BenchEvent::Failed { id, reason: error.to_string() },
         })?;
     }
     drop(queue);
-    tell(&Event::Closed)
+    tell(&BenchEvent::Closed)
 }
 
 #[cfg(not(feature = "cuda"))]

@@ -19,8 +19,8 @@ use runtime::Choice;
 
 use self::{
     clocks::Sampler,
-    event::Event,
-    results::{Failed, Peer, Results},
+    event::BenchEvent,
+    results::{DeviceResults, Failed, Peer},
 };
 use crate::{args::BenchArgs, isolate::Events};
 
@@ -44,7 +44,7 @@ pub(super) fn run(args: &BenchArgs, choice: Choice) -> Result<()> {
 struct Watch<'a> {
     args: &'a BenchArgs,
     events: Option<Events>,
-    results: Results,
+    results: DeviceResults,
     sampler: Option<Sampler>,
     bar: ProgressBar,
 }
@@ -59,32 +59,32 @@ impl<'a> Watch<'a> {
         Ok(Self {
             args,
             events: args.events.as_deref().map(Events::begin).transpose()?,
-            results: Results::new(args.note.clone(), peer),
+            results: DeviceResults::new(args.note.clone(), peer),
             sampler: if choice == Choice::Gpu && !quiet { Sampler::start(device) } else { None },
             bar,
         })
     }
 
-    fn tell(&mut self, event: &Event) -> Result<()> {
+    fn tell(&mut self, event: &BenchEvent) -> Result<()> {
         if let Some(events) = &mut self.events {
             events.tell(event)?;
         }
         match event {
-            Event::Opened(machine) => self.results.machine = Some(machine.clone()),
-            Event::Begins { id } => {
+            BenchEvent::Opened(machine) => self.results.machine = Some(machine.clone()),
+            BenchEvent::Begins { id } => {
                 self.bar.set_message(id.clone());
                 return Ok(());
             }
-            Event::Measured(measured) => {
+            BenchEvent::Measured(measured) => {
                 let clocks = self.sampler.as_ref().and_then(|sampler| sampler.of_last(measured.rounds_s));
                 self.results.add(measured.clone(), clocks);
                 self.bar.inc(1);
             }
-            Event::Failed { id, reason } => {
+            BenchEvent::Failed { id, reason } => {
                 self.results.failed.push(Failed { id: id.clone(), reason: reason.clone() });
                 self.bar.inc(1);
             }
-            Event::Closed => self.results.complete = true,
+            BenchEvent::Closed => self.results.complete = true,
         }
         self.write()
     }

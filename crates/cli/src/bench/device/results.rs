@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use yardstick::device::COPY;
 
 use super::{
-    clocks::Clocks,
-    event::{Machine, Measured},
+    clocks::ClockSummary,
+    event::{Machine, MeasuredLine},
 };
 
 /// What another program measured.
@@ -20,7 +20,7 @@ pub(super) struct Peer {
 
 /// What was measured so far; consistent at every moment.
 #[derive(Serialize)]
-pub(super) struct Results {
+pub(super) struct DeviceResults {
     version: &'static str,
     #[serde(flatten)]
     pub(super) machine: Option<Machine>,
@@ -31,7 +31,7 @@ pub(super) struct Results {
     #[serde(rename = "peer")]
     peer_name: Option<String>,
     pub(super) copy_bytes_per_s: Option<f64>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ResultLine>,
     pub(super) failed: Vec<Failed>,
     /// Seconds of the peer's lines that have no counterpart among ours.
     pub(super) peer_only: BTreeMap<String, f64>,
@@ -41,15 +41,15 @@ pub(super) struct Results {
 
 /// A line that was measured.
 #[derive(Serialize)]
-pub(super) struct Line {
+pub(super) struct ResultLine {
     #[serde(flatten)]
-    pub(super) measured: Measured,
+    pub(super) measured: MeasuredLine,
     /// Rate of memory traffic divided by the copy's, where memory is the limit.
     pub(super) of_copy: Option<f64>,
     /// Whether its buffers fit the device's cache, so that runs find them there.
     pub(super) in_cache: bool,
     pub(super) peer_s: Option<f64>,
-    pub(super) clocks: Option<Clocks>,
+    pub(super) clocks: Option<ClockSummary>,
 }
 
 /// A line that could not be measured.
@@ -59,14 +59,14 @@ pub(super) struct Failed {
     pub(super) reason: String,
 }
 
-impl Line {
+impl ResultLine {
     /// Our rate divided by the peer's.
     pub(super) fn of_peer(&self) -> Option<f64> {
         self.peer_s.map(|peer_s| peer_s / self.measured.median_s)
     }
 }
 
-impl Results {
+impl DeviceResults {
     pub(super) fn new(note: Option<String>, peer: Option<Peer>) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
@@ -83,7 +83,7 @@ impl Results {
     }
 
     /// Takes a line.
-    pub(super) fn add(&mut self, measured: Measured, clocks: Option<Clocks>) {
+    pub(super) fn add(&mut self, measured: MeasuredLine, clocks: Option<ClockSummary>) {
         let rate = measured.bytes / measured.median_s;
         if measured.id == COPY {
             self.copy_bytes_per_s = Some(rate);
@@ -93,6 +93,6 @@ impl Results {
         let in_cache = cache_bytes.is_some_and(|bytes| measured.resident <= bytes as f64);
         let peer_s = self.peer.as_ref().and_then(|peer| peer.lines.get(&measured.id).copied());
         self.peer_only.remove(&measured.id);
-        self.lines.push(Line { measured, of_copy, in_cache, peer_s, clocks });
+        self.lines.push(ResultLine { measured, of_copy, in_cache, peer_s, clocks });
     }
 }

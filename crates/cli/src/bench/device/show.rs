@@ -8,17 +8,17 @@ use std::{
 use anyhow::Result;
 use comfy_table::{Table, presets};
 
-use super::results::{Line, Results};
-use crate::{bench::with_prefix, output::Output, report};
+use super::results::{DeviceResults, ResultLine};
+use crate::{bench::with_prefix, output::OutputFile, report};
 
-fn head(results: &Results) -> Vec<String> {
+fn head(results: &DeviceResults) -> Vec<String> {
     let peer = results.peer.as_ref().map_or("peer", |peer| &peer.name);
     ["line", "median", "rate", "of copy", &format!("ours / {peer}"), "from", "SM clock"].map(str::to_owned).into()
 }
 
-fn rows(results: &Results) -> Vec<Vec<String>> {
+fn rows(results: &DeviceResults) -> Vec<Vec<String>> {
     let percent = |share: Option<f64>| share.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share));
-    let row = |line: &Line| {
+    let row = |line: &ResultLine| {
         let measured = &line.measured;
         vec![
             measured.id.clone(),
@@ -40,7 +40,7 @@ fn rows(results: &Results) -> Vec<Vec<String>> {
     rows
 }
 
-fn lead(results: &Results) -> String {
+fn lead(results: &DeviceResults) -> String {
     let note = results.note.as_deref().map_or_else(String::new, |note| format!("; {note}"));
     let Some(machine) = &results.machine else { return format!("the backend did not open{note}") };
     let driver = machine.driver.as_deref().map_or_else(String::new, |driver| format!("{driver}; "));
@@ -52,7 +52,7 @@ fn lead(results: &Results) -> String {
 }
 
 /// Prints the table.
-pub(super) fn print(results: &Results) -> io::Result<()> {
+pub(super) fn print(results: &DeviceResults) -> io::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(head(results));
     for row in rows(results) {
@@ -68,13 +68,13 @@ pub(super) fn print(results: &Results) -> io::Result<()> {
 }
 
 /// Writes the results as JSON, whole or not at all.
-pub(super) fn write_json(results: &Results, path: &Path) -> Result<()> {
-    Output::begin(path)?.finish(&serde_json::to_vec_pretty(results)?)
+pub(super) fn write_json(results: &DeviceResults, path: &Path) -> Result<()> {
+    OutputFile::begin(path)?.finish(&serde_json::to_vec_pretty(results)?)
 }
 
 /// Writes the results as a page, whole or not at all.
-pub(super) fn write_html(results: &Results, path: &Path) -> Result<()> {
-    let shares = |of: fn(&Line) -> Option<f64>| -> Vec<_> {
+pub(super) fn write_html(results: &DeviceResults, path: &Path) -> Result<()> {
+    let shares = |of: fn(&ResultLine) -> Option<f64>| -> Vec<_> {
         results.lines.iter().filter_map(|line| Some((line.measured.id.clone(), 100.0 * of(line)?))).collect()
     };
     let mut pictures = Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn write_html(results: &Results, path: &Path) -> Result<()> {
     if !of_copy.is_empty() {
         pictures.push(report::bars("Memory traffic as a share of the copy's", "%", &of_copy));
     }
-    let beside = shares(Line::of_peer);
+    let beside = shares(ResultLine::of_peer);
     if let Some(peer) = results.peer.as_ref().filter(|_| !beside.is_empty()) {
         pictures.push(report::bars(&format!("Our speed as a share of that of {}", peer.name), "%", &beside));
     }
@@ -94,12 +94,12 @@ pub(super) fn write_html(results: &Results, path: &Path) -> Result<()> {
     let page = report::Page {
         title: format!("Trefoil ops on {}", results.machine.as_ref().map_or("no device", |machine| &machine.device)),
         lead: lead(results),
-        sections: vec![report::Section {
+        sections: vec![report::ReportSection {
             heading: "Every line".into(),
             facts,
             pictures,
-            table: Some(report::Table { head: head(results), rows: rows(results) }),
+            table: Some(report::ReportTable { head: head(results), rows: rows(results) }),
         }],
     };
-    Output::begin(path)?.finish(page.to_html().as_bytes())
+    OutputFile::begin(path)?.finish(page.to_html().as_bytes())
 }

@@ -9,39 +9,39 @@ use anyhow::{Context as _, Result};
 use runtime::{AnyQueue, KernelFacts, ModuleFacts, ModuleOutcome};
 use serde::{Deserialize, Serialize};
 
-use crate::exit::Usage;
+use crate::exit::UsageError;
 
 /// The budgets of the build.
 const BUDGETS: &str = include_str!("../../../../../ci/budgets.toml");
 
 #[derive(Deserialize)]
-struct Budgets {
+struct RegisterBudgets {
     registers: BTreeMap<String, u32>,
 }
 
 /// Every module, compiled on the device.
 #[derive(Serialize)]
-pub(super) struct Compiled {
+pub(super) struct CompiledModules {
     /// Whether the simulator counted registers and blocks.
     ///
     /// It counts them from the text; a driver's assembler finds different numbers.
     simulated: bool,
-    modules: Vec<Module>,
+    modules: Vec<ModuleReport>,
 }
 
 #[derive(Serialize)]
-struct Module {
+struct ModuleReport {
     name: String,
     /// Why the module cannot be used.
     reason: Option<String>,
     milliseconds: f64,
     /// The log of the driver's compiler.
     log: String,
-    kernels: Vec<Kernel>,
+    kernels: Vec<KernelReport>,
 }
 
 #[derive(Serialize)]
-struct Kernel {
+struct KernelReport {
     name: String,
     threads: u32,
     registers: u32,
@@ -56,27 +56,27 @@ struct Kernel {
 }
 
 /// Compiles every module on the device of `queue`.
-pub(super) fn compile(queue: &AnyQueue, simulated: bool) -> Result<Compiled> {
+pub(super) fn compile(queue: &AnyQueue, simulated: bool) -> Result<CompiledModules> {
     let AnyQueue::Cuda(queue) = queue else {
-        return Err(Usage("`--kernels` needs a device: set TREFOIL_BACKEND to `gpu` or `sim`".to_owned()).into());
+        return Err(UsageError("`--kernels` needs a device: set TREFOIL_BACKEND to `gpu` or `sim`".to_owned()).into());
     };
-    let budgets: Budgets = toml::from_str(BUDGETS).context("ci/budgets.toml")?;
+    let budgets: RegisterBudgets = toml::from_str(BUDGETS).context("ci/budgets.toml")?;
     let module = |ModuleOutcome { module: name, outcome }| match outcome {
         Err(error) => {
             let (reason, log, kernels) = (Some(error.to_string()), String::new(), Vec::new());
-            Module { name, reason, milliseconds: 0.0, log, kernels }
+            ModuleReport { name, reason, milliseconds: 0.0, log, kernels }
         }
         Ok(ModuleFacts { took, log, kernels }) => {
-            let kernel = |facts| Kernel::judged(facts, &budgets, simulated);
+            let kernel = |facts| KernelReport::judged(facts, &budgets, simulated);
             let kernels = kernels.into_iter().map(kernel).collect();
-            Module { name, reason: None, milliseconds: took.as_secs_f64() * 1e3, log, kernels }
+            ModuleReport { name, reason: None, milliseconds: took.as_secs_f64() * 1e3, log, kernels }
         }
     };
-    Ok(Compiled { simulated, modules: queue.compile("")?.into_iter().map(module).collect() })
+    Ok(CompiledModules { simulated, modules: queue.compile("")?.into_iter().map(module).collect() })
 }
 
-impl Kernel {
-    fn judged(facts: KernelFacts, budgets: &Budgets, simulated: bool) -> Self {
+impl KernelReport {
+    fn judged(facts: KernelFacts, budgets: &RegisterBudgets, simulated: bool) -> Self {
         let KernelFacts { name, threads, registers, local_bytes, shared_bytes, blocks, min_blocks, carveout } = facts;
         let budget = budgets.registers.get(&name).copied();
         let mut findings = Vec::new();
@@ -93,7 +93,7 @@ impl Kernel {
     }
 }
 
-impl Compiled {
+impl CompiledModules {
     /// Summarises the findings in a line; `None` without any.
     pub(super) fn wrong(&self) -> Option<String> {
         let unusable = self.modules.iter().filter(|module| module.reason.is_some()).count();
@@ -127,7 +127,7 @@ impl Compiled {
     }
 }
 
-impl Kernel {
+impl KernelReport {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let or_unknown = |value: Option<u32>| value.map_or_else(|| "?".to_owned(), |value| value.to_string());
         let carveout = if self.carveout < 0 { "driver's".to_owned() } else { format!("{} %", self.carveout) };
@@ -163,8 +163,8 @@ mod tests {
             min_blocks: 3,
             carveout: -1,
         };
-        let budgets: Budgets = toml::from_str("[registers]\nk = 40").unwrap();
-        Kernel::judged(facts, &budgets, simulated).findings.len()
+        let budgets: RegisterBudgets = toml::from_str("[registers]\nk = 40").unwrap();
+        KernelReport::judged(facts, &budgets, simulated).findings.len()
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(judged(48, 0, false), 1);
         assert_eq!(judged(48, 8, false), 2);
         assert_eq!(judged(48, 8, true), 1);
-        let budgets: Budgets = toml::from_str(BUDGETS).unwrap();
+        let budgets: RegisterBudgets = toml::from_str(BUDGETS).unwrap();
         assert!(budgets.registers.len() > 140);
     }
 }

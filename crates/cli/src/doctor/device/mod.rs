@@ -13,13 +13,13 @@ use serde::Serialize;
 
 /// Facts about CUDA on this machine.
 #[derive(Serialize)]
-pub(super) struct Facts {
+pub(super) struct DeviceFacts {
     cuda: Cuda,
     links: links::Links,
     nccl: nccl::Nccl,
     kernels: Modules,
     #[serde(skip_serializing_if = "Option::is_none")]
-    compiled: Option<kernels::Compiled>,
+    compiled: Option<kernels::CompiledModules>,
 }
 
 /// The CUDA driver and its devices, or the reason why there is no driver.
@@ -58,7 +58,7 @@ struct GpuFact {
     usable: bool,
 }
 
-impl Facts {
+impl DeviceFacts {
     /// Collects the facts, and compiles every kernel on the device of `compile_on`.
     pub(super) fn find(settings: &Settings, compile_on: Option<&AnyQueue>) -> Result<Self> {
         let cuda = cuda(settings);
@@ -69,7 +69,7 @@ impl Facts {
 
     /// The faults of compiled kernels, in a line; `None` without faults.
     pub(super) fn wrong(&self) -> Option<String> {
-        self.compiled.as_ref().and_then(kernels::Compiled::wrong)
+        self.compiled.as_ref().and_then(kernels::CompiledModules::wrong)
     }
 
     pub(super) fn print(&self, out: &mut impl io::Write) -> io::Result<()> {

@@ -7,7 +7,7 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-use super::{function::Function, gate_file::GateFile};
+use super::{function::NamedFunction, gate_file::GateFile};
 
 /// The computation of a folder's keys.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub(super) enum Computation {
     /// One gate, by its name.
     Gate(String, Operation),
     /// A function, of one gate or two.
-    Function(Box<Function>),
+    Function(Box<NamedFunction>),
 }
 
 impl Computation {
@@ -60,7 +60,7 @@ impl Computation {
     pub(super) fn fractions(&self) -> [u32; 2] {
         match self {
             Self::Gate(..) => [0, 0],
-            Self::Function(function) => [Function::FRACTION, function.fraction],
+            Self::Function(function) => [NamedFunction::FRACTION, function.fraction],
         }
     }
 
@@ -142,10 +142,10 @@ impl GateFile {
             return Ok(Computation::Gate(gate.clone(), Operation::suf(descriptor.clone().program()?)));
         }
         let range = range.map(|[min, max]| SignedRange::new(min, max)).transpose()?;
-        if let Some(function) = Function::named(self, range)? {
+        if let Some(function) = NamedFunction::named(self, range)? {
             return Ok(Computation::Function(Box::new(function)));
         }
-        let names = || Operation::NAMES.into_iter().chain(Function::NAMES).chain([Self::SUF]).collect::<Vec<_>>();
+        let names = || Operation::NAMES.into_iter().chain(NamedFunction::NAMES).chain([Self::SUF]).collect::<Vec<_>>();
         ensure!(
             gate != "softmax",
             "softmax is not a gate: it takes many, with element counts that depend on the lengths of rows; `trefoil \

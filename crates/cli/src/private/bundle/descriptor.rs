@@ -24,7 +24,7 @@ pub(super) struct Descriptor {
     bools: Vec<String>,
     #[serde(default)]
     predicates: Vec<Predicate>,
-    pieces: Vec<Piece>,
+    pieces: Vec<DescriptorPiece>,
     /// Bits that hold every input as a signed number; all of them if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input_bits: Option<u32>,
@@ -43,7 +43,7 @@ enum Predicate {
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Piece {
+struct DescriptorPiece {
     start: u64,
     /// For each word, its coefficients, constant term first.
     #[serde(default)]
@@ -69,7 +69,7 @@ enum Formula {
 #[serde(default, deny_unknown_fields)]
 struct Modes {
     predicates: Predicates,
-    coefficients: Coefficients,
+    coefficients: CoefficientChoice,
     bools: Bools,
 }
 
@@ -85,7 +85,7 @@ enum Predicates {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
-pub(super) enum Coefficients {
+pub(super) enum CoefficientChoice {
     StepDcf,
     IntervalLut,
     #[default]
@@ -132,12 +132,12 @@ impl Descriptor {
     }
 }
 
-impl From<Coefficients> for CoeffMode {
-    fn from(coefficients: Coefficients) -> Self {
+impl From<CoefficientChoice> for CoeffMode {
+    fn from(coefficients: CoefficientChoice) -> Self {
         match coefficients {
-            Coefficients::StepDcf => Self::StepDcf,
-            Coefficients::IntervalLut => Self::IntervalLut,
-            Coefficients::MaskedSelect => Self::MaskedSelect,
+            CoefficientChoice::StepDcf => Self::StepDcf,
+            CoefficientChoice::IntervalLut => Self::IntervalLut,
+            CoefficientChoice::MaskedSelect => Self::MaskedSelect,
         }
     }
 }
@@ -153,8 +153,8 @@ impl From<Predicate> for suf::Pred {
     }
 }
 
-impl From<Piece> for suf::Piece {
-    fn from(piece: Piece) -> Self {
+impl From<DescriptorPiece> for suf::Piece {
+    fn from(piece: DescriptorPiece) -> Self {
         Self { start: piece.start, polys: piece.polys, bools: piece.bools.into_iter().map(Into::into).collect() }
     }
 }

@@ -18,16 +18,16 @@ use runtime::{AnyQueue, Choice, Domain};
 use super::{
     computation::Computation,
     folder::PartyFolder,
-    report::Report,
+    report::EvaluationReport,
     rows,
-    table::{self, Values},
+    table::{self, ResultValues},
     values,
 };
 use crate::{
-    exit::Usage,
+    exit::UsageError,
     files::Named,
-    output::Output,
-    private::{LimitArgs, advance, kind::Kind, refusals, steps_bar},
+    output::OutputFile,
+    private::{LimitArgs, advance, kind::KeyPathKind, refusals, steps_bar},
 };
 
 /// The longest that a party waits for the other when both run in this process.
@@ -84,9 +84,9 @@ impl EvalArgs {
 /// Runs the command.
 pub(crate) fn run(args: &EvalArgs) -> Result<()> {
     let alone = args.listen.is_some() || args.connect.is_some();
-    if alone { Kind::Gate } else { Kind::Gates }.expect(&args.keys)?;
-    let out = args.out.as_deref().map(Output::begin).transpose()?;
-    let json = args.json.as_deref().map(Output::begin).transpose()?;
+    if alone { KeyPathKind::Gate } else { KeyPathKind::Gates }.expect(&args.keys)?;
+    let out = args.out.as_deref().map(OutputFile::begin).transpose()?;
+    let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
     let done = if alone { one_party(args)? } else { both_parties(args)? };
     if let Some(out) = out {
         out.finish(&rows::npy(&done.rows)?)?;
@@ -98,9 +98,9 @@ pub(crate) fn run(args: &EvalArgs) -> Result<()> {
 /// An evaluation.
 struct Done {
     computation: Computation,
-    values: Values,
+    values: ResultValues,
     rows: Vec<Vec<u64>>,
-    report: Report,
+    report: EvaluationReport,
 }
 
 fn both_parties(args: &EvalArgs) -> Result<Done> {
@@ -125,10 +125,10 @@ fn both_parties(args: &EvalArgs) -> Result<Done> {
     advance(&bar, "compare");
     let [zero, one] = [zero, one].map(|shares| rows::of_party(x.len(), &shares));
     let rows = rows::open(&computation, [&zero, &one]);
-    let mut report = Report::new(&computation, x.len(), key_bytes, traffic, seconds);
+    let mut report = EvaluationReport::new(&computation, x.len(), key_bytes, traffic, seconds);
     report.different = Some(x.iter().zip(&rows).filter(|&(&x, opened)| *opened != computation.eval(x)).count());
     bar.finish_and_clear();
-    Ok(Done { computation, values: Values::Opened(x), rows, report })
+    Ok(Done { computation, values: ResultValues::Opened(x), rows, report })
 }
 
 fn one_party(args: &EvalArgs) -> Result<Done> {
@@ -158,8 +158,8 @@ fn one_party(args: &EvalArgs) -> Result<Done> {
     let shares = computation.run(&mut session, &q, bundles, &x).map_err(InferenceError::from)?;
     let seconds = start.elapsed().as_secs_f64();
     bar.finish_and_clear();
-    let report = Report::new(&computation, x.len(), key_bytes, session.traffic(), seconds);
-    Ok(Done { computation, values: Values::Shares(party), rows: rows::of_party(x.len(), &shares), report })
+    let report = EvaluationReport::new(&computation, x.len(), key_bytes, session.traffic(), seconds);
+    Ok(Done { computation, values: ResultValues::Shares(party), rows: rows::of_party(x.len(), &shares), report })
 }
 
 /// The inputs as elements of the gate's ring, one for each element.
@@ -168,7 +168,7 @@ fn inputs(args: &EvalArgs, computation: &Computation, count: usize) -> Result<Ve
     if x.len() == count {
         return Ok(x);
     }
-    Err(Usage(format!("expected {count} inputs (from the keys), got {}", x.len())).into())
+    Err(UsageError(format!("expected {count} inputs (from the keys), got {}", x.len())).into())
 }
 
 /// Refuses inputs for which the gate's result is meaningless.
@@ -178,7 +178,7 @@ fn check_range(computation: &Computation, x: &[u64]) -> Result<()> {
         None => Ok(()),
         Some((at, _)) => {
             let (min, max) = (range.min(), range.max());
-            Err(Usage(format!("expected inputs in {min}..={max}, input {at} is out of range")).into())
+            Err(UsageError(format!("expected inputs in {min}..={max}, input {at} is out of range")).into())
         }
     }
 }

@@ -11,7 +11,7 @@ use super::gate_file::GateFile;
 
 /// A function of one fixed-point number by name: a descriptor, and the shift after it.
 #[derive(Debug)]
-pub(super) struct Function {
+pub(super) struct NamedFunction {
     pub(super) name: &'static str,
     pub(super) gates: FixedGates,
     /// The inputs that the keys are for.
@@ -21,7 +21,7 @@ pub(super) struct Function {
     function: FixedFn,
 }
 
-impl Function {
+impl NamedFunction {
     pub(super) const NAMES: [&'static str; 5] = ["gelu", "silu", "neg_exp", "reciprocal", "rsqrt"];
     /// Fraction bits of every input, and of results unless stated otherwise.
     pub(super) const FRACTION: u32 = 12;

@@ -3,7 +3,7 @@
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::descriptor::{Coefficients, Descriptor};
+use super::descriptor::{CoefficientChoice, Descriptor};
 
 /// What keys compute, as stated in `gate.json`: public, and the same for both parties.
 ///
@@ -15,7 +15,7 @@ pub(super) struct GateFile {
     /// The name of an operation or function, or `suf`.
     ///
     /// One of [`Operation::NAMES`](pfss::Operation::NAMES) or
-    /// [`Function::NAMES`](super::function::Function::NAMES), or `suf`.
+    /// [`NamedFunction::NAMES`](super::function::NamedFunction::NAMES), or `suf`.
     pub(super) gate: String,
     /// Ring width; 64 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub(super) struct GateFile {
     pub(super) octaves: Option<u32>,
     /// How the coefficients of a function's piece are selected.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) coefficients: Option<Coefficients>,
+    pub(super) coefficients: Option<CoefficientChoice>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) descriptor: Option<Descriptor>,
 }

@@ -11,9 +11,9 @@ use inference::InferenceError;
 use pfss::{Party, Ring};
 use runtime::{Choice, Domain};
 
-use super::{computation::Computation, descriptor::Coefficients, folder, gate_file::GateFile, values};
+use super::{computation::Computation, descriptor::CoefficientChoice, folder, gate_file::GateFile, values};
 use crate::{
-    exit::Usage,
+    exit::UsageError,
     files,
     private::{advance, before_dealing, kind::folder_of, steps_bar},
 };
@@ -68,7 +68,7 @@ pub(crate) struct GenArgs {
     octaves: Option<u32>,
     /// How the coefficients of a function's piece are selected; masked_select if not given.
     #[arg(long, value_name = "MODE", value_enum)]
-    coefficients: Option<Coefficients>,
+    coefficients: Option<CoefficientChoice>,
     /// A gate as JSON, such as the `gate.json` of other keys.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["gate", "bits", "shift", "range", "word_bits", "table",
         "fraction", "degree", "pieces", "octaves", "coefficients"])]
@@ -110,7 +110,8 @@ fn gate(args: &GenArgs) -> Result<(GateFile, Computation)> {
         return Ok((file, computation));
     }
     let table = args.table.as_ref().zip(args.word_bits).map(|(path, bits)| {
-        let ring = Ring::new(bits).ok_or_else(|| Usage(format!("expected 1 to 64 for --word-bits, got {bits}")))?;
+        let ring =
+            Ring::new(bits).ok_or_else(|| UsageError(format!("expected 1 to 64 for --word-bits, got {bits}")))?;
         values::read(path, ring)
     });
     let file = GateFile {
@@ -127,6 +128,6 @@ fn gate(args: &GenArgs) -> Result<(GateFile, Computation)> {
         coefficients: args.coefficients,
         descriptor: None,
     };
-    let computation = file.computation().map_err(|error| Usage(format!("{error:#}")))?;
+    let computation = file.computation().map_err(|error| UsageError(format!("{error:#}")))?;
     Ok((file, computation))
 }

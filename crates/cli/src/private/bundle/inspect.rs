@@ -15,20 +15,20 @@ use super::folder::{is_used, read_bundle, read_bundles, read_gate, read_peer};
 
 /// The public facts about a bundle; none of them depends on the keys.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct BundleFacts {
     party: u8,
-    gate: Gate,
+    gate: GateFacts,
     count: usize,
     nonce: String,
     gate_digest: String,
     bytes: usize,
-    sections: Vec<Section>,
+    sections: Vec<SectionFacts>,
     element: Element,
     total: Total,
 }
 
 #[derive(Debug, Serialize)]
-struct Gate {
+struct GateFacts {
     kind: String,
     bits: u32,
     output_bits: u32,
@@ -50,7 +50,7 @@ struct Descriptor {
 }
 
 #[derive(Debug, Serialize)]
-struct Section {
+struct SectionFacts {
     name: &'static str,
     element_bytes: u32,
     dims: [u64; 3],
@@ -78,7 +78,7 @@ struct Total {
 
 /// Shows the purpose of a bundle.
 pub(crate) fn bundle(path: &Path) -> Result<Value> {
-    let facts = Facts::of(&read_bundle(path)?);
+    let facts = BundleFacts::of(&read_bundle(path)?);
     facts.print()?;
     Ok(serde_json::to_value(facts)?)
 }
@@ -94,7 +94,7 @@ pub(crate) fn folder(path: &Path) -> Result<Value> {
     writeln!(io::stdout(), "peer     {peer}")?;
     if !used {
         for bundle in read_bundles(path, &computation)? {
-            let bundle = Facts::of(&bundle);
+            let bundle = BundleFacts::of(&bundle);
             bundle.print()?;
             facts.push(bundle);
         }
@@ -102,11 +102,11 @@ pub(crate) fn folder(path: &Path) -> Result<Value> {
     Ok(json!({"keys": name, "used": used, "peer": peer, "bundles": facts}))
 }
 
-impl Facts {
+impl BundleFacts {
     fn of(bundle: &KeyBundle) -> Self {
         let (gate, count) = (bundle.gate(), bundle.count());
         let cost = gate.cost();
-        let sections = bundle.sections().into_iter().map(|section| Section {
+        let sections = bundle.sections().into_iter().map(|section| SectionFacts {
             name: section.name,
             element_bytes: section.element_bytes,
             dims: section.dims,
@@ -115,7 +115,7 @@ impl Facts {
         });
         Self {
             party: bundle.party().number(),
-            gate: Gate::of(gate),
+            gate: GateFacts::of(gate),
             count,
             nonce: hex(&bundle.nonce()),
             gate_digest: hex(&gate.digest()),
@@ -138,7 +138,7 @@ impl Facts {
 
     fn print(&self) -> Result<()> {
         let mut out = io::stdout().lock();
-        let Gate { kind, bits, output_bits, f, degree, masks, descriptor } = &self.gate;
+        let GateFacts { kind, bits, output_bits, f, degree, masks, descriptor } = &self.gate;
         writeln!(out, "gate     {kind}, {bits} bits to {output_bits}, f {f}, degree {degree}, masks {masks}")?;
         if let Some(Descriptor { words, bools, predicates, pieces, input_bits, modes }) = descriptor {
             writeln!(out, "outputs  words {words:?}, bits {bools:?}")?;
@@ -149,7 +149,7 @@ impl Facts {
         writeln!(out, "count    {}", self.count)?;
         writeln!(out, "nonce    {}", self.nonce)?;
         writeln!(out, "digest   {} of the gate", self.gate_digest)?;
-        for Section { name, element_bytes, dims: [a, b, c], offset, bytes } in &self.sections {
+        for SectionFacts { name, element_bytes, dims: [a, b, c], offset, bytes } in &self.sections {
             writeln!(out, "section  {name:20} {bytes:>10} bytes at {offset}: {a} x {b} x {c} of {element_bytes}")?;
         }
         let Element { key_bits, aes_blocks, input_bits, masked_bits, rounds } = &self.element;
@@ -168,7 +168,7 @@ impl Facts {
     }
 }
 
-impl Gate {
+impl GateFacts {
     fn of(gate: &pfss::Gate) -> Self {
         let descriptor = gate.program().map(|program| {
             let (desc, modes) = (program.desc(), program.modes());

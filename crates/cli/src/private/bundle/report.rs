@@ -7,11 +7,11 @@ use pfss::Traffic;
 use serde::Serialize;
 
 use super::computation::Computation;
-use crate::output::Output;
+use crate::output::OutputFile;
 
 /// The cost of an evaluation. Bytes, rounds and AES blocks are counted for each party.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(super) struct EvaluationReport {
     gate: String,
     bits: u32,
     count: usize,
@@ -29,7 +29,7 @@ pub(super) struct Report {
     pub(super) different: Option<usize>,
 }
 
-impl Report {
+impl EvaluationReport {
     pub(super) fn new(
         computation: &Computation,
         count: usize,
@@ -56,7 +56,7 @@ impl Report {
     /// Prints the report, and writes it to `json` if given.
     ///
     /// Fails if the bytes sent or the results are not the expected ones.
-    pub(super) fn print(&self, json: Option<Output>) -> Result<()> {
+    pub(super) fn print(&self, json: Option<OutputFile>) -> Result<()> {
         let mut out = io::stdout().lock();
         let Self { gate, bits, count, rounds, sent_bytes, predicted_bytes, .. } = self;
         writeln!(out, "{gate} of {bits} bits on {count} elements")?;

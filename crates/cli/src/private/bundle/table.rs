@@ -17,7 +17,7 @@ const ROWS: usize = 10;
 const COLUMNS: usize = 8;
 
 /// What rows of results are.
-pub(super) enum Values {
+pub(super) enum ResultValues {
     /// The results of these inputs.
     Opened(Vec<u64>),
     /// A party's shares of the results.
@@ -27,7 +27,7 @@ pub(super) enum Values {
 /// Prints the first results, and where the rest is.
 pub(super) fn print(
     computation: &Computation,
-    values: &Values,
+    values: &ResultValues,
     rows: &[Vec<u64>],
     written: Option<&Path>,
 ) -> Result<()> {
@@ -38,7 +38,7 @@ pub(super) fn print(
     let names = words.iter().chain(&bits).take(COLUMNS);
     let mut out = io::stdout().lock();
     match values {
-        Values::Opened(x) => {
+        ResultValues::Opened(x) => {
             writeln!(out, "results, opened:")?;
             table.set_header(["element", "x"].map(str::to_owned).into_iter().chain(names.cloned()));
             for (at, (&x, row)) in x.iter().zip(rows).enumerate().take(ROWS) {
@@ -49,7 +49,7 @@ pub(super) fn print(
                 table.add_row(head.into_iter().chain(row.iter().enumerate().map(cell).take(COLUMNS)));
             }
         }
-        Values::Shares(party) => {
+        ResultValues::Shares(party) => {
             let bits = if computation.xor_bits() { ", bits by exclusive or" } else { "" };
             let how = format!("the results are the sums of both parties' shares modulo 2^{}{bits}", ring.bits());
             writeln!(out, "shares of {party}, not results; {how}:")?;

@@ -14,13 +14,13 @@ use runtime::{Choice, Domain};
 
 use self::{
     measure::Measuring,
-    model::{Link, Model},
+    model::{DeviceLink, ScalingModel},
 };
 use super::{check::check, config::ConfigArgs, known::AirArgs, number::whole, plan::planned, residency::ResidencyArgs};
 use crate::{
-    exit::{Usage, note},
+    exit::{UsageError, note},
     files::Named,
-    output::{Output, print},
+    output::{OutputFile, print},
     queue::open,
 };
 
@@ -46,7 +46,7 @@ pub(crate) struct ScaleArgs {
     /// The speed is the rate at which each device sends on it, to all others together, while it
     /// receives the same.
     #[arg(long = "link", value_name = "NAME=GB/S", default_values = ["NVLink=450", "PCIe 5=55"], value_parser = link)]
-    links: Vec<Link>,
+    links: Vec<DeviceLink>,
     /// Measure 2^LOG rows and scale the time up [default: --log-rows].
     ///
     /// For a proof that is too large for this machine.
@@ -89,9 +89,10 @@ fn not_negative(text: &str) -> Result<f64, String> {
 }
 
 /// Reads a link: its name and its rate.
-fn link(text: &str) -> Result<Link, String> {
+fn link(text: &str) -> Result<DeviceLink, String> {
     let named = text.rsplit_once('=').filter(|(name, _)| !name.trim().is_empty());
-    let read = named.and_then(|(name, rate)| Some(Link { name: name.to_owned(), rate: positive(rate).ok()? * 1e9 }));
+    let read =
+        named.and_then(|(name, rate)| Some(DeviceLink { name: name.to_owned(), rate: positive(rate).ok()? * 1e9 }));
     read.ok_or_else(|| "expected a name and a number of GB/s above 0, as in `NVLink=450`".to_owned())
 }
 
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<()> {
     let mut measured = args.air.clone();
     measured.log_rows = args.measured_log_rows.unwrap_or(measured.log_rows);
     let Some(log_more_rows) = args.air.log_rows.checked_sub(measured.log_rows) else {
-        return Err(Usage("expected `--measured-log-rows` of at most `--log-rows`".to_owned()).into());
+        return Err(UsageError("expected `--measured-log-rows` of at most `--log-rows`".to_owned()).into());
     };
     let measured_outline = measured.outline()?;
     check(&measured_outline, config)?;
@@ -113,14 +114,14 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<()> {
     for &ranks in &ranks {
         planned(&measured_outline, config, ResidencyArgs::default(), ranks as usize, "`--devices`")?;
     }
-    let html = args.html.as_deref().map(Output::begin_public).transpose()?;
-    let tell = if html.as_ref().is_some_and(Output::is_stdout) { note } else { print };
+    let html = args.html.as_deref().map(OutputFile::begin_public).transpose()?;
+    let tell = if html.as_ref().is_some_and(OutputFile::is_stdout) { note } else { print };
 
     let q = open(Domain::Stark, args.backend)?;
     let (statement, trace) = measured.make(q.budget()).context("making the trace")?;
     let measuring = Measuring { q: &q, config, trace: &trace, ranks: &ranks, rounds: args.rounds, log_more_rows };
     let works = statement.with(measuring)??;
-    let model = Model { faster: args.faster, latency: args.latency_us / 1e6 };
+    let model = ScalingModel { faster: args.faster, latency: args.latency_us / 1e6 };
     let shown = show::Shown { works: &works, links: &args.links, model };
     let caps = q.caps();
     let device = format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads);
@@ -138,8 +139,8 @@ mod tests {
 
     #[test]
     fn links_are_a_name_and_a_rate() {
-        assert_eq!(link("PCIe 5=55"), Ok(Link { name: "PCIe 5".to_owned(), rate: 55e9 }));
-        assert_eq!(link("a=b=0.5"), Ok(Link { name: "a=b".to_owned(), rate: 0.5e9 }));
+        assert_eq!(link("PCIe 5=55"), Ok(DeviceLink { name: "PCIe 5".to_owned(), rate: 55e9 }));
+        assert_eq!(link("a=b=0.5"), Ok(DeviceLink { name: "a=b".to_owned(), rate: 0.5e9 }));
         for text in ["", "NVLink", "=4", " =4", "a=", "a=0", "a=-1", "a=inf", "a=NaN", "a=x"] {
             assert!(link(text).unwrap_err().contains("NVLink=450"), "{text}");
         }

@@ -22,7 +22,7 @@ pub(super) struct RankWork {
 
 /// What carries bytes between devices.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Link {
+pub(super) struct DeviceLink {
     pub(super) name: String,
     /// Bytes per second sent to all others together, while receiving at the same rate.
     pub(super) rate: f64,
@@ -34,7 +34,7 @@ pub(super) struct Link {
 /// as long as the bytes that a rank sends to all others take on its link, and as long as every
 /// exchange does, whatever it carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Model {
+pub(super) struct ScalingModel {
     /// How many times as fast as the measured one a device computes.
     pub(super) faster: f64,
     /// Seconds that every exchange takes.
@@ -58,15 +58,15 @@ impl RankWork {
     }
 }
 
-impl Model {
+impl ScalingModel {
     /// Seconds of a proof on links of one kind.
-    pub(super) fn time(&self, work: &RankWork, link: &Link) -> f64 {
+    pub(super) fn time(&self, work: &RankWork, link: &DeviceLink) -> f64 {
         let others = f64::from(work.ranks - 1);
         work.compute() / self.faster + work.bytes_to_each() * others / link.rate + work.calls() * self.latency
     }
 
     /// How many times as fast a proof is made as by `one` device.
-    pub(super) fn speed_up(&self, one: &RankWork, work: &RankWork, link: &Link) -> f64 {
+    pub(super) fn speed_up(&self, one: &RankWork, work: &RankWork, link: &DeviceLink) -> f64 {
         self.time(one, link) / self.time(work, link)
     }
 }
@@ -93,13 +93,13 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "sums and quotients of small whole numbers")]
     fn times_are_those_computed_by_hand() {
         let [one, four] = works();
-        let link = Link { name: "nine".to_owned(), rate: 9e9 };
-        let plain = Model { faster: 1.0, latency: 0.0 };
+        let link = DeviceLink { name: "nine".to_owned(), rate: 9e9 };
+        let plain = ScalingModel { faster: 1.0, latency: 0.0 };
         // 4 s of work, and 3 x 3e9 bytes at 9e9 a second.
         assert_eq!((plain.time(&one, &link), plain.time(&four, &link)), (10.0, 5.0));
         assert_eq!(plain.speed_up(&one, &four, &link), 2.0);
         // A device twice as fast: 2 s of work, the same second on the links, and half a second for each exchange.
-        let other = Model { faster: 2.0, latency: 0.5 };
+        let other = ScalingModel { faster: 2.0, latency: 0.5 };
         assert_eq!((other.time(&one, &link), other.time(&four, &link)), (5.0, 8.0));
         assert_eq!(other.speed_up(&one, &four, &link), 0.625);
         assert_eq!((four.compute(), four.bytes_to_each(), four.calls()), (4.0, 3e9, 10.0));
@@ -108,8 +108,8 @@ mod tests {
     #[test]
     fn what_is_not_shared_bounds_the_speed_up_on_any_link() {
         let [one, four] = works();
-        let infinite = Link { name: "ideal".to_owned(), rate: f64::INFINITY };
-        let model = Model { faster: 1.0, latency: 0.0 };
+        let infinite = DeviceLink { name: "ideal".to_owned(), rate: f64::INFINITY };
+        let model = ScalingModel { faster: 1.0, latency: 0.0 };
         assert!((model.speed_up(&one, &four, &infinite) - 2.5).abs() < 1e-12, "10 s of 8 / 4 + 2");
     }
 }

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::model::{Link, Model, RankWork};
-use crate::report::{self, Page, Section, Series, lines};
+use super::model::{DeviceLink, RankWork, ScalingModel};
+use crate::report::{self, Page, ReportSection, Series, lines};
 
 /// Measured work and the model of its times; the first entry is one device's.
 pub(super) struct Shown<'a> {
     pub(super) works: &'a [RankWork],
-    pub(super) links: &'a [Link],
-    pub(super) model: Model,
+    pub(super) links: &'a [DeviceLink],
+    pub(super) model: ScalingModel,
 }
 
 /// Facts that describe the numbers.
@@ -21,7 +21,7 @@ pub(super) fn facts(
     device: String,
     measured_log_rows: u32,
     log_more_rows: u32,
-    model: &Model,
+    model: &ScalingModel,
 ) -> Vec<(&'static str, String)> {
     let compute = match log_more_rows {
         0 => "measured on one device, with mirrors of it as the other ranks".to_owned(),
@@ -53,7 +53,7 @@ impl Shown<'_> {
     /// Head and rows of the modelled times.
     fn times(&self) -> (Vec<String>, Vec<Vec<String>>) {
         let mut head = ["devices", "compute, ms", "sends each other, MB", "exchanges"].map(str::to_owned).to_vec();
-        for Link { name, rate } in self.links {
+        for DeviceLink { name, rate } in self.links {
             head.push(format!("on {name} ({} GB/s), ms", rate / 1e9));
             head.push("speed-up".to_owned());
         }
@@ -123,14 +123,15 @@ impl Shown<'_> {
         for link in self.links {
             speed_ups.push(series(&link.name, &|work| self.model.speed_up(one, work, link)));
         }
-        let section = |heading: &str, (head, rows)| Section {
+        let section = |heading: &str, (head, rows)| ReportSection {
             heading: heading.to_owned(),
-            table: Some(report::Table { head, rows }),
-            ..Section::default()
+            table: Some(report::ReportTable { head, rows }),
+            ..ReportSection::default()
         };
         let facts = facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         let picture = lines("modelled speed-up", "devices", "times as fast as one", &speed_ups)?;
-        let times = Section { facts, pictures: vec![picture], ..section("Modelled time of a proof", self.times()) };
+        let times =
+            ReportSection { facts, pictures: vec![picture], ..section("Modelled time of a proof", self.times()) };
         Ok(Page {
             title: "Trefoil: a proof on several devices, modelled".to_owned(),
             lead:
@@ -158,8 +159,8 @@ mod tests {
         let stage = |compute, bytes_to_each, calls| StageWork { name: "FRI".to_owned(), compute, bytes_to_each, calls };
         let works = [(1, stage(0.4, 0.0, 0.0)), (2, stage(0.2, 5.5e6, 3.0))]
             .map(|(ranks, stage)| RankWork { ranks, stages: vec![stage] });
-        let links = [Link { name: "slow".to_owned(), rate: 55e6 }];
-        let model = Model { faster: 2.0, latency: 0.0 };
+        let links = [DeviceLink { name: "slow".to_owned(), rate: 55e6 }];
+        let model = ScalingModel { faster: 2.0, latency: 0.0 };
         let shown = Shown { works: &works, links: &links, model };
         let facts = facts("a statement".to_owned(), "a device".to_owned(), 8, 2, &model);
         let text = shown.text(&facts);

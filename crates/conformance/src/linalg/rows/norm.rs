@@ -18,12 +18,12 @@ use crate::{
 
 /// Layer norm (`centred`) or RMS norm.
 #[derive(Clone, Copy)]
-struct Op {
+struct NormOp {
     centred: bool,
 }
 
 /// Inputs of one case; `beta` is all zero for RMS norm.
-struct Inputs {
+struct NormInputs {
     rows: usize,
     n: usize,
     eps: f32,
@@ -35,14 +35,14 @@ struct Inputs {
 }
 
 /// The gradients with respect to x, gamma and beta.
-struct Gradients<R> {
+struct NormGradients<R> {
     dx: Vec<R>,
     dgamma: Vec<R>,
     dbeta: Vec<R>,
 }
 
 pub(super) fn specs() -> Vec<OpSpec> {
-    let (layer, rms) = (Op { centred: true }, Op { centred: false });
+    let (layer, rms) = (NormOp { centred: true }, NormOp { centred: false });
     vec![
         OpSpec { op: "linalg.layer_norm", cases: forward(layer) }.refusing_short("layer_norm", short_layer_norm),
         OpSpec { op: "linalg.add_layer_norm", cases: sums() }.refusing_short("add_layer_norm", short_add_layer_norm),
@@ -64,30 +64,30 @@ const EXTREMES: [(i32, f32); 9] =
 /// Rows that a GPU's warp streams, that it holds, and that a block takes, aligned and not.
 const EXTREME_LENGTHS: [usize; 5] = [17, 64, 1024, 1100, 1101];
 
-impl Op {
+impl NormOp {
     /// `rows` rows of `n` values around `offset`.
-    fn inputs(self, rows: usize, n: usize, offset: f32) -> Inputs {
+    fn inputs(self, rows: usize, n: usize, offset: f32) -> NormInputs {
         let x = values(n as u64, rows * n).iter().map(|v| v + offset).collect();
         let beta = if self.centred { values(42, n) } else { vec![0.0; n] };
-        Inputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta, affine: true }
+        NormInputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta, affine: true }
     }
 
     /// `rows` rows of `n` values with standard deviations of about `2^log`.
     ///
     /// Their means have the same size.
-    fn scaled(self, rows: usize, n: usize, log: i32, eps: f32) -> Inputs {
+    fn scaled(self, rows: usize, n: usize, log: i32, eps: f32) -> NormInputs {
         let mut inputs = self.inputs(rows, n, 1.0);
         // In two steps, for a power that is below the normal numbers.
         inputs.x.iter_mut().for_each(|x| *x *= 2f32.powi(log / 2) * 2f32.powi(log - log / 2));
-        Inputs { eps, ..inputs }
+        NormInputs { eps, ..inputs }
     }
 
     /// The same without gamma and beta.
-    fn plain(self, inputs: Inputs) -> Inputs {
-        Inputs { gamma: vec![1.0; inputs.n], beta: vec![0.0; inputs.n], affine: false, ..inputs }
+    fn plain(self, inputs: NormInputs) -> NormInputs {
+        NormInputs { gamma: vec![1.0; inputs.n], beta: vec![0.0; inputs.n], affine: false, ..inputs }
     }
 
-    fn model(self, input: &Inputs, x: &[f64]) -> Vec<f64> {
+    fn model(self, input: &NormInputs, x: &[f64]) -> Vec<f64> {
         let (gamma, eps) = (wide(&input.gamma), f64::from(input.eps));
         if self.centred {
             model::layer_norm(x, &gamma, &wide(&input.beta), eps)
@@ -100,9 +100,9 @@ impl Op {
     fn run<T: Real>(
         self,
         q: &Conditioned,
-        input: &Inputs,
+        input: &NormInputs,
         g: Option<&[f32]>,
-    ) -> Result<(Vec<f32>, Option<Gradients<f32>>), NnError> {
+    ) -> Result<(Vec<f32>, Option<NormGradients<f32>>), NnError> {
         let shape = [input.rows, input.n];
         let plan = NormPlan::new(&shape, input.eps)?;
         let buf = |v: &[f32]| q.upload(&v.iter().map(|&v| T::from_f32(v)).collect::<Vec<T>>());
@@ -138,13 +138,13 @@ impl Op {
             }
             false => plan.rms_norm_backward(q, saved, g, into, of_gamma)?,
         }
-        Ok((host(&y)?, Some(Gradients { dx: host(&dx)?, dgamma: host(&dgamma)?, dbeta: host(&dbeta)? })))
+        Ok((host(&y)?, Some(NormGradients { dx: host(&dx)?, dgamma: host(&dgamma)?, dbeta: host(&dbeta)? })))
     }
 
     /// The analytic gradients in f64.
-    fn model_gradients(self, input: &Inputs, g: &[f32]) -> Gradients<f64> {
+    fn model_gradients(self, input: &NormInputs, g: &[f32]) -> NormGradients<f64> {
         let n = input.n;
-        let mut all = Gradients { dx: Vec::new(), dgamma: vec![0.0; n], dbeta: vec![0.0; n] };
+        let mut all = NormGradients { dx: Vec::new(), dgamma: vec![0.0; n], dbeta: vec![0.0; n] };
         for (x, g) in wide(&input.x).chunks(n).zip(wide(g).chunks(n)) {
             let mean_of = |v: &[f64]| v.iter().sum::<f64>() / n as f64;
             let mean = if self.centred { mean_of(x) } else { 0.0 };
@@ -165,7 +165,7 @@ impl Op {
     }
 }
 
-fn forward(op: Op) -> Vec<Case> {
+fn forward(op: NormOp) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     for n in LENGTHS {
         for offset in [0.0, 2e2, 2e4] {
@@ -244,7 +244,7 @@ fn forward(op: Op) -> Vec<Case> {
         Ok(())
     }));
     for (name, lengths) in [("typical", &TYPED_LENGTHS[..]), ("held", &HELD_LENGTHS)] {
-        let of_lengths = move |hold: &dyn Fn(&Inputs) -> Result<(), Failure>| {
+        let of_lengths = move |hold: &dyn Fn(&NormInputs) -> Result<(), Failure>| {
             lengths.iter().try_for_each(|&n| hold(&op.inputs(3, n, 0.0)))
         };
         cases.extend([
@@ -263,7 +263,7 @@ fn forward(op: Op) -> Vec<Case> {
 }
 
 /// Holds the op to its model within `atol`; gamma is up to 4.
-fn close<T: Real>(q: &Conditioned, op: Op, input: &Inputs, atol: f64) -> Result<(), Failure> {
+fn close<T: Real>(q: &Conditioned, op: NormOp, input: &NormInputs, atol: f64) -> Result<(), Failure> {
     let (y, _) = op.run::<T>(q, input, None)?;
     let want = model::along(&wide(&input.x), input.n, 1, |x| op.model(input, x));
     Failure::unless_close(&want, &y, 0.0, atol)
@@ -284,7 +284,7 @@ fn extreme_case(
 /// Checks that rows of a single value give beta.
 ///
 /// Rows are zero if they are not centred. Rounding may leave any error relative to eps.
-fn constant_rows<T: Real>(q: &Conditioned, op: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
+fn constant_rows<T: Real>(q: &Conditioned, op: NormOp, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = op.inputs(2, n, 0.0);
         input.eps = eps;
@@ -297,7 +297,7 @@ fn constant_rows<T: Real>(q: &Conditioned, op: Op, (value, eps): (f32, f32), ato
 
 /// Layer norm of `x + r`, where r is of the size of x.
 fn sums() -> Vec<Case> {
-    let layer = Op { centred: true };
+    let layer = NormOp { centred: true };
     let mut cases: Vec<Case> = Vec::new();
     for n in LENGTHS {
         for offset in [0.0, 2e2, 2e4] {
@@ -363,7 +363,7 @@ fn sums() -> Vec<Case> {
         }
     }));
     for (name, lengths) in [("typical", &TYPED_LENGTHS[..]), ("held", &HELD_LENGTHS)] {
-        let of_lengths = move |hold: &dyn Fn(&Inputs) -> Result<(), Failure>| {
+        let of_lengths = move |hold: &dyn Fn(&NormInputs) -> Result<(), Failure>| {
             lengths.iter().try_for_each(|&n| hold(&layer.inputs(3, n, 0.0)))
         };
         cases.extend([
@@ -384,7 +384,7 @@ fn sums() -> Vec<Case> {
 /// Checks that constant rows with an equal constant added give beta.
 ///
 /// Rounding may leave any error relative to eps.
-fn constant_sums<T: Real>(q: &Conditioned, layer: Op, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
+fn constant_sums<T: Real>(q: &Conditioned, layer: NormOp, (value, eps): (f32, f32), atol: f64) -> Result<(), Failure> {
     for n in EXTREME_LENGTHS {
         let mut input = layer.inputs(2, n, 0.0);
         input.eps = eps;
@@ -398,7 +398,7 @@ fn constant_sums<T: Real>(q: &Conditioned, layer: Op, (value, eps): (f32, f32), 
 /// Checks that the sum is rounded correctly and its norm is within `atol` of the model.
 ///
 /// The views start at element `skip`.
-fn close_sum<T: Real>(q: &Conditioned, input: &Inputs, skip: usize, atol: f64) -> Result<(), Failure> {
+fn close_sum<T: Real>(q: &Conditioned, input: &NormInputs, skip: usize, atol: f64) -> Result<(), Failure> {
     // Thirds, so that sums are rounded; a power of two as large as x.
     let greatest = input.x.iter().fold(1.0, |greatest: f32, x| greatest.max(x.abs()));
     let r: Vec<f32> = values(53, input.x.len()).iter().map(|r| r / 12.0 * greatest).collect();
@@ -406,12 +406,17 @@ fn close_sum<T: Real>(q: &Conditioned, input: &Inputs, skip: usize, atol: f64) -
     let exact = |x: &f32| f64::from(T::from_f32(*x).to_f32());
     let rounded = |(x, r)| T::from_f32((exact(x) + exact(r)) as f32).to_f32();
     Failure::unless_equal(&input.x.iter().zip(&r).map(rounded).collect::<Vec<f32>>(), &sum)?;
-    let want = model::along(&wide(&sum), input.n, 1, |x| Op { centred: true }.model(input, x));
+    let want = model::along(&wide(&sum), input.n, 1, |x| NormOp { centred: true }.model(input, x));
     Failure::unless_close(&want, &y, 0.0, atol)
 }
 
 /// The sum and its norm, on views from element `skip` on.
-fn run_sum<T: Real>(q: &Conditioned, input: &Inputs, r: &[f32], skip: usize) -> Result<(Vec<f32>, Vec<f32>), NnError> {
+fn run_sum<T: Real>(
+    q: &Conditioned,
+    input: &NormInputs,
+    r: &[f32],
+    skip: usize,
+) -> Result<(Vec<f32>, Vec<f32>), NnError> {
     let shape = [input.rows, input.n];
     let plan = NormPlan::new(&shape, input.eps)?;
     let buf = |v: &[f32]| {
@@ -435,7 +440,7 @@ fn run_sum<T: Real>(q: &Conditioned, input: &Inputs, r: &[f32], skip: usize) -> 
     Ok((host(&sum)?, host(&y)?))
 }
 
-fn backward(op: Op) -> Vec<Case> {
+fn backward(op: NormOp) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let shapes = [(3, 1), (3, 15), (3, 16), (3, 17), (63, 33), (64, 8), (65, 8), (200, 100), (2, 1000), (2, 20_000)];
     // No rows at all have a case of their own.
@@ -474,7 +479,7 @@ fn backward(op: Op) -> Vec<Case> {
         ("typical lengths", 3, &TYPED_LENGTHS),
         ("held lengths", 3, &HELD_LENGTHS),
     ] {
-        let of_lengths = move |hold: &dyn Fn(&Inputs) -> Result<(), Failure>| {
+        let of_lengths = move |hold: &dyn Fn(&NormInputs) -> Result<(), Failure>| {
             lengths.iter().try_for_each(|&n| hold(&op.inputs(rows, n, 0.0)))
         };
         cases.extend([
@@ -493,12 +498,12 @@ fn backward(op: Op) -> Vec<Case> {
 }
 
 /// Compares the gradients with their model, within a relative error in the Euclidean norm.
-fn near<T: Real>(q: &Conditioned, op: Op, input: &Inputs, bound: f64) -> Result<(), Failure> {
+fn near<T: Real>(q: &Conditioned, op: NormOp, input: &NormInputs, bound: f64) -> Result<(), Failure> {
     near_for::<T>(q, op, input, &values(51, input.x.len()), bound)
 }
 
 /// The same for the gradient g of the result.
-fn near_for<T: Real>(q: &Conditioned, op: Op, input: &Inputs, g: &[f32], bound: f64) -> Result<(), Failure> {
+fn near_for<T: Real>(q: &Conditioned, op: NormOp, input: &NormInputs, g: &[f32], bound: f64) -> Result<(), Failure> {
     let (_, got) = op.run::<T>(q, input, Some(g))?;
     let Some(got) = got else { return Err(Failure::Broken("no gradients".to_owned())) };
     let want = op.model_gradients(input, g);

@@ -18,12 +18,13 @@ use crate::{
 
 /// Softmax or its logarithm, with its model.
 #[derive(Clone, Copy)]
-struct Op {
+struct SoftmaxOp {
     log: bool,
     model: fn(&[f64]) -> Vec<f64>,
 }
 
-const OPS: [Op; 2] = [Op { log: false, model: model::softmax }, Op { log: true, model: model::log_softmax }];
+const OPS: [SoftmaxOp; 2] =
+    [SoftmaxOp { log: false, model: model::softmax }, SoftmaxOp { log: true, model: model::log_softmax }];
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let [softmax, log_softmax] = OPS;
@@ -38,7 +39,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
     ]
 }
 
-impl Op {
+impl SoftmaxOp {
     /// The op on host values; inputs and outputs pass through `T`.
     fn run<T: Real>(
         self,
@@ -105,7 +106,7 @@ fn axis_lengths(shape: &[usize], axis: usize) -> (usize, usize) {
     (shape[axis], shape[axis + 1..].iter().product())
 }
 
-fn forward(op: Op) -> Vec<Case> {
+fn forward(op: SoftmaxOp) -> Vec<Case> {
     let mut cases: Vec<Case> = LENGTHS.map(|n| rows_case(op, 3, n)).into();
     cases.extend(batches().map(|rows| rows_case(op, rows, 17)));
     cases.extend(SHAPES.map(|(shape, axis)| shape_case(op, shape, axis)));
@@ -195,7 +196,7 @@ fn forward(op: Op) -> Vec<Case> {
     cases
 }
 
-fn rows_case(op: Op, rows: usize, n: usize) -> Case {
+fn rows_case(op: SoftmaxOp, rows: usize, n: usize) -> Case {
     Case::new(format!("{rows} rows of {n}"), move |q| {
         let x = values(n as u64, rows * n);
         let y = op.run::<f32>(q, &[rows, n], 1, &x, Mask::None)?;
@@ -208,7 +209,7 @@ fn rows_case(op: Op, rows: usize, n: usize) -> Case {
     })
 }
 
-fn shape_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
+fn shape_case(op: SoftmaxOp, shape: &'static [usize], axis: usize) -> Case {
     Case::new(format!("axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let x = values(axis as u64, shape.iter().product());
@@ -220,7 +221,7 @@ fn shape_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
 /// A case in which rounding errors of equal terms add up.
 ///
 /// The first element along the axis is 0 and all others are -1.
-fn repeated_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
+fn repeated_case(op: SoftmaxOp, shape: &'static [usize], axis: usize) -> Case {
     Case::new(format!("equal terms along axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let at = |i: usize| if (i / inner).is_multiple_of(len) { 0.0 } else { -1.0 };
@@ -231,7 +232,7 @@ fn repeated_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
 }
 
 /// Equal gradients g for elements that each count fully: dx is g less n times g.
-fn repeated_gradient_case(op: Op, shape: &'static [usize], axis: usize) -> Case {
+fn repeated_gradient_case(op: SoftmaxOp, shape: &'static [usize], axis: usize) -> Case {
     Case::new(format!("equal terms along axis {axis} of {shape:?}"), move |q| {
         let (len, _) = axis_lengths(shape, axis);
         let count: usize = shape.iter().product();
@@ -242,7 +243,7 @@ fn repeated_gradient_case(op: Op, shape: &'static [usize], axis: usize) -> Case 
     })
 }
 
-fn typed<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failure> {
+fn typed<T: Real>(q: &Conditioned, op: SoftmaxOp, rtol: f64) -> Result<(), Failure> {
     for (shape, axis) in typed_shapes() {
         let (len, inner) = axis_lengths(&shape, axis);
         let x = values(3, shape.iter().product());
@@ -253,7 +254,7 @@ fn typed<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failure> {
 }
 
 /// Runs a row that is summed in parts; the first part contains only -inf.
-fn empty_parts<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failure> {
+fn empty_parts<T: Real>(q: &Conditioned, op: SoftmaxOp, rtol: f64) -> Result<(), Failure> {
     const LEN: usize = 16_600;
     let mut x = values(14, LEN);
     x[..16_400].fill(f32::NEG_INFINITY);
@@ -265,7 +266,7 @@ fn empty_parts<T: Real>(q: &Conditioned, op: Op, rtol: f64) -> Result<(), Failur
 ///
 /// The least number has the least finite logarithm, and its gradient passes through; the gradient
 /// of -inf is 0.
-fn finite<T: Real>(q: &Conditioned, op: Op, most: f32, rtol: f64) -> Result<(), Failure> {
+fn finite<T: Real>(q: &Conditioned, op: SoftmaxOp, most: f32, rtol: f64) -> Result<(), Failure> {
     let rows = [4, 20, 33, 1101].map(|n| ([2, n], 1));
     for (shape, axis) in rows.into_iter().chain([([20, 7], 0), ([300, 70], 0)]) {
         let (len, inner) = axis_lengths(&shape, axis);
@@ -302,7 +303,7 @@ fn finite<T: Real>(q: &Conditioned, op: Op, most: f32, rtol: f64) -> Result<(), 
 /// The model with the elements outside `keep` left out.
 ///
 /// A row with no element left gives zeros, or -inf for the logarithm.
-fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> Vec<f64> {
+fn masked_model(op: SoftmaxOp, x: &[f32], keep: &[bool], len: usize, inner: usize) -> Vec<f64> {
     let x: Vec<f64> = x.iter().zip(keep).map(|(&x, &k)| if k { f64::from(x) } else { f64::NEG_INFINITY }).collect();
     model::along(&x, len, inner, |row| {
         if row.iter().all(|&x| x == f64::NEG_INFINITY) {
@@ -315,7 +316,7 @@ fn masked_model(op: Op, x: &[f32], keep: &[bool], len: usize, inner: usize) -> V
 /// A case with a random mask that leaves out one row entirely.
 ///
 /// The mask is given as addends, and as flags with NaN in the elements that they leave out.
-fn masked_case<T: Real>(op: Op, name: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
+fn masked_case<T: Real>(op: SoftmaxOp, name: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
     Case::new(name, move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let count: usize = shape.iter().product();
@@ -334,7 +335,7 @@ fn masked_case<T: Real>(op: Op, name: &str, shape: &'static [usize], axis: usize
     })
 }
 
-fn causal_case<T: Real>(op: Op, width: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
+fn causal_case<T: Real>(op: SoftmaxOp, width: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
     Case::new(format!("{width}causal mask, axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let queries = shape[axis - 1];
@@ -353,7 +354,7 @@ fn causal_case<T: Real>(op: Op, width: &str, shape: &'static [usize], axis: usiz
     })
 }
 
-fn backward(op: Op) -> Vec<Case> {
+fn backward(op: SoftmaxOp) -> Vec<Case> {
     let mut cases: Vec<Case> = LENGTHS.map(|n| gradient_case(op, &[3, n], 1)).into();
     cases.extend(batches().map(|rows| gradient_case(op, &[rows, 17], 1)));
     cases.extend(SHAPES.map(|(shape, axis)| gradient_case(op, shape, axis)));
@@ -412,7 +413,7 @@ fn backward(op: Op) -> Vec<Case> {
 ///
 /// It is an element that counts, in the first row or column. The gradients of other rows or columns
 /// stay as they were.
-fn no_gradient(q: &Conditioned, op: Op) -> Result<(), Failure> {
+fn no_gradient(q: &Conditioned, op: SoftmaxOp) -> Result<(), Failure> {
     let out = if op.log { f32::NEG_INFINITY } else { 0.0 };
     for (shape, axis, inner) in [([4, 40], 1, 1), ([4, 1101], 1, 1), ([60, 2], 0, 2), ([60, 70], 0, 70)] {
         let (len, count) = (shape[axis], shape[0] * shape[1]);
@@ -435,17 +436,17 @@ fn no_gradient(q: &Conditioned, op: Op) -> Result<(), Failure> {
     Ok(())
 }
 
-fn gradient_case(op: Op, shape: &'_ [usize], axis: usize) -> Case {
+fn gradient_case(op: SoftmaxOp, shape: &'_ [usize], axis: usize) -> Case {
     let shape = shape.to_vec();
     Case::new(format!("axis {axis} of {shape:?}"), move |q| gradient::<f32>(q, op, &shape, axis, 1e-5))
 }
 
-fn typed_gradients<T: Real>(q: &Conditioned, op: Op, bound: f64) -> Result<(), Failure> {
+fn typed_gradients<T: Real>(q: &Conditioned, op: SoftmaxOp, bound: f64) -> Result<(), Failure> {
     typed_shapes().try_for_each(|(shape, axis)| gradient::<T>(q, op, &shape, axis, bound))
 }
 
 /// The analytic gradient in f64 at the model's own output.
-fn gradient<T: Real>(q: &Conditioned, op: Op, shape: &[usize], axis: usize, bound: f64) -> Result<(), Failure> {
+fn gradient<T: Real>(q: &Conditioned, op: SoftmaxOp, shape: &[usize], axis: usize, bound: f64) -> Result<(), Failure> {
     let (len, inner) = axis_lengths(shape, axis);
     let count: usize = shape.iter().product();
     let (x, g) = (wide(&values(31, count)), values(32, count));

@@ -15,9 +15,9 @@ use core_types::params::{
 };
 
 use self::{
-    pack::{Factor, PIECE, Slot},
+    pack::{FactorLines, PIECE, Slot},
     slot::LINES,
-    tiles::Tiles,
+    tiles::GemmTiles,
 };
 use super::{
     activation::{BiasMap, InPlace},
@@ -28,7 +28,7 @@ use crate::checked::GemmOps;
 use crate::{
     CpuQueue,
     panels::{self, Start},
-    simd::{dispatch, floats::Pair},
+    simd::{dispatch, floats::TermPair},
 };
 
 /// Below this many multiply-adds, a second thread costs more than it gains.
@@ -59,7 +59,7 @@ impl From<MatrixStrides> for Strides {
 
 /// One product of the batch.
 #[derive(Clone, Copy)]
-struct Product {
+struct BatchProduct {
     m: usize,
     n: usize,
     k: usize,
@@ -69,7 +69,7 @@ struct Product {
     accumulate: bool,
 }
 
-impl Product {
+impl BatchProduct {
     fn of(p: &GemmParams) -> Self {
         Self {
             m: p.m as usize,
@@ -155,7 +155,7 @@ impl GemmOps for CpuQueue {
             let (a, b) = (&a[at(&p.a).min(a.len())..], &b[at(&p.b).min(b.len())..]);
             let c = &mut c[at(&p.c)..];
             if T::DTYPE == DType::Bf16 && self.simd().bf16() {
-                self.batch::<T, Pair>(p, a, b, epilogue, c)?;
+                self.batch::<T, TermPair>(p, a, b, epilogue, c)?;
             } else {
                 self.batch::<T, f32>(p, a, b, epilogue, c)?;
             }
@@ -174,7 +174,7 @@ impl CpuQueue {
         epilogue: Option<Epilogue<'_>>,
         c: &mut [T],
     ) -> Result<(), BackendError> {
-        let (batch, product) = (inner(p.batch), Product::of(p));
+        let (batch, product) = (inner(p.batch), BatchProduct::of(p));
         let [a_batch, b_batch, c_batch] = [p.a, p.b, p.c].map(|s| inner(s.batch));
         let (m, n, size) = (product.m, product.n, product.multiply_adds());
         let factors = |i: usize| (&a[(i * a_batch).min(a.len())..], &b[(i * b_batch).min(b.len())..]);
@@ -183,7 +183,7 @@ impl CpuQueue {
             let mut sums = self.zeros::<f32>(m * n)?;
             let _scratch = self.reserve_products::<f32, S>(&product, 1)?;
             gather(self, product, c, sums.view_mut());
-            let into_sums = Product { c: Strides { row: n, col: 1 }, ..product };
+            let into_sums = BatchProduct { c: Strides { row: n, col: 1 }, ..product };
             for i in 0..batch {
                 let (a, b) = factors(i);
                 self.product::<T, f32, S>(into_sums, a, b, None, sums.view_mut(), true);
@@ -218,7 +218,7 @@ impl CpuQueue {
     /// Counts what `products` at once allocate, each with results of `O`.
     fn reserve_products<O: Real, S: Slot>(
         &self,
-        p: &Product,
+        p: &BatchProduct,
         products: usize,
     ) -> Result<[Reservation; 2], BackendError> {
         let slots = p.k.div_ceil(S::TERMS);
@@ -237,7 +237,7 @@ impl CpuQueue {
     /// `m` and `n` are at least 1, and every element lies in its slice.
     fn product<T: Real, O: Real, S: Slot>(
         &self,
-        p: Product,
+        p: BatchProduct,
         a: &[T],
         b: &[T],
         epilogue: Option<Epilogue<'_>>,
@@ -253,7 +253,7 @@ impl CpuQueue {
         let slots = p.k.div_ceil(S::TERMS);
         let parallel = parallel && p.multiply_adds() > SERIAL_MULTIPLY_ADDS;
         // Panels of B, piece after piece.
-        let columns = Factor { x: b, line: p.b.col, term: p.b.row, lines: p.n, terms: p.k };
+        let columns = FactorLines { x: b, line: p.b.col, term: p.b.row, lines: p.n, terms: p.k };
         let mut packed = vec![[S::ZERO; LINES]; p.panels() * slots];
         for first in (0..slots).step_by(PIECE) {
             let (part, slots) = piece::<T, S>(columns, first);
@@ -272,8 +272,9 @@ impl CpuQueue {
         let rows = p.task_rows(holds_results::<O>(&p));
         let body = |task: usize, c: &mut [O]| {
             let first = task * rows;
-            let lines = Factor { x: a, line: p.a.row, term: p.a.col, lines: p.m, terms: p.k }.lines_from(first, rows);
-            self.rows(Product { m: lines.lines, ..p }, lines, &packed, epilogue, c);
+            let lines =
+                FactorLines { x: a, line: p.a.row, term: p.a.col, lines: p.m, terms: p.k }.lines_from(first, rows);
+            self.rows(BatchProduct { m: lines.lines, ..p }, lines, &packed, epilogue, c);
         };
         if p.has_rows() {
             let used = (p.m - 1) * p.c_row() + p.n;
@@ -289,8 +290,8 @@ impl CpuQueue {
     }
 
     /// A product of f32 that stays in place.
-    fn in_place(&self, p: Product, a: &[f32], b: &[f32], epilogue: Option<Epilogue<'_>>, c: &mut [f32]) {
-        let Product { m, n, k, .. } = p;
+    fn in_place(&self, p: BatchProduct, a: &[f32], b: &[f32], epilogue: Option<Epilogue<'_>>, c: &mut [f32]) {
+        let BatchProduct { m, n, k, .. } = p;
         let (simd, c_row, a_row, b_row) = (self.simd(), p.c_row(), p.a.row, p.b.row);
         if let Some(Epilogue { bias, f }) = epilogue
             && is_small(m, n, k)
@@ -305,7 +306,7 @@ impl CpuQueue {
         for first in (0..k).step_by(PIECE) {
             let (terms, a, b) = (PIECE.min(k - first), &a[first..], &b[first * b_row..]);
             let start = if first == 0 && !p.accumulate { Start::Zero } else { Start::Last };
-            dispatch(simd, panels::Product { rows: m, k: terms, n, a, a_row, b, b_row, start, c: &mut *c, c_row });
+            dispatch(simd, panels::PanelProduct { rows: m, k: terms, n, a, a_row, b, b_row, start, c: &mut *c, c_row });
         }
         self.finish(p, epilogue, c, c_row);
     }
@@ -313,8 +314,8 @@ impl CpuQueue {
     /// Some rows of a product, from all columns of B in panels.
     fn rows<T: Real, O: Real, S: Slot>(
         &self,
-        p: Product,
-        lines: Factor<'_, T>,
+        p: BatchProduct,
+        lines: FactorLines<'_, T>,
         packed: &[[S; LINES]],
         epilogue: Option<Epilogue<'_>>,
         c: &mut [O],
@@ -344,7 +345,7 @@ impl CpuQueue {
             S::pack(self.simd(), part, &mut a[..panels * slots]);
             S::multiply(
                 self.simd(),
-                Tiles {
+                GemmTiles {
                     slots,
                     a: &a,
                     b: &packed[p.panels() * first..][..p.panels() * slots],
@@ -364,7 +365,7 @@ impl CpuQueue {
     }
 
     /// Bias and activation of rows that lie `c_row` apart.
-    fn finish(&self, p: Product, epilogue: Option<Epilogue<'_>>, c: &mut [f32], c_row: usize) {
+    fn finish(&self, p: BatchProduct, epilogue: Option<Epilogue<'_>>, c: &mut [f32], c_row: usize) {
         if let Some(Epilogue { bias, f }) = epilogue {
             let rows = &mut c[..(p.m - 1) * c_row + p.n];
             dispatch(self.simd(), BiasMap { f, bias, rows, stride: c_row });
@@ -373,20 +374,20 @@ impl CpuQueue {
 }
 
 /// Whether results of `O` are held in f32 before they go to their places.
-fn holds_results<O: Real>(p: &Product) -> bool {
+fn holds_results<O: Real>(p: &BatchProduct) -> bool {
     O::DTYPE != DType::F32 || !p.has_rows()
 }
 
 /// The terms of the piece that starts at slot `first`, and the number of its slots.
 ///
 /// They are multiplied together.
-fn piece<T: Real, S: Slot>(factor: Factor<'_, T>, first: usize) -> (Factor<'_, T>, usize) {
+fn piece<T: Real, S: Slot>(factor: FactorLines<'_, T>, first: usize) -> (FactorLines<'_, T>, usize) {
     let terms = (factor.terms - first * S::TERMS).min(PIECE * S::TERMS);
     (factor.part(first * S::TERMS, terms), terms.div_ceil(S::TERMS))
 }
 
 /// C as rows of f32 one after the other.
-fn gather<O: Real>(q: &CpuQueue, p: Product, c: &[O], rows: &mut [f32]) {
+fn gather<O: Real>(q: &CpuQueue, p: BatchProduct, c: &[O], rows: &mut [f32]) {
     for (r, row) in rows.chunks_exact_mut(p.n).enumerate() {
         let from = &c[r * p.c.row..];
         if p.c.col == 1 {
@@ -398,7 +399,7 @@ fn gather<O: Real>(q: &CpuQueue, p: Product, c: &[O], rows: &mut [f32]) {
 }
 
 /// Rows of f32, rounded, to their places in C.
-fn scatter<O: Real>(q: &CpuQueue, p: Product, rows: &[f32], c: &mut [O]) {
+fn scatter<O: Real>(q: &CpuQueue, p: BatchProduct, rows: &[f32], c: &mut [O]) {
     for (r, row) in rows.chunks_exact(p.n).enumerate() {
         let to = &mut c[r * p.c.row..];
         if p.c.col == 1 {

@@ -8,14 +8,14 @@ use half::bf16;
 
 use super::{
     slot::{Empty, LINES},
-    tiles::Tiles,
+    tiles::GemmTiles,
 };
 use crate::{
     Simd,
     linalg::convert::widen,
     simd::{
-        Kernel, dispatch, dispatch_pairs,
-        floats::{Floats, Pair, Pairs},
+        LaneKernel, dispatch, dispatch_pairs,
+        floats::{Floats, Pairs, TermPair},
     },
 };
 
@@ -34,14 +34,14 @@ pub(super) trait Slot: Empty + Send + Sync + 'static {
     /// Terms of a line in a slot.
     const TERMS: usize;
     /// Packs a factor.
-    fn pack<T: Real>(simd: Simd, factor: Factor<'_, T>, to: &mut [[Self; LINES]]);
+    fn pack<T: Real>(simd: Simd, factor: FactorLines<'_, T>, to: &mut [[Self; LINES]]);
     /// Multiplies panels.
-    fn multiply(simd: Simd, tiles: Tiles<'_, Self>);
+    fn multiply(simd: Simd, tiles: GemmTiles<'_, Self>);
 }
 
 /// Lines to pack, at least one: element `t` of line `i` is `x[i line + t term]`.
 #[derive(Clone, Copy)]
-pub(super) struct Factor<'a, T> {
+pub(super) struct FactorLines<'a, T> {
     pub(super) x: &'a [T],
     pub(super) line: usize,
     pub(super) term: usize,
@@ -49,7 +49,7 @@ pub(super) struct Factor<'a, T> {
     pub(super) terms: usize,
 }
 
-impl<'a, T> Factor<'a, T> {
+impl<'a, T> FactorLines<'a, T> {
     /// Some of its terms.
     pub(super) fn part(self, first: usize, terms: usize) -> Self {
         Self { x: &self.x[first * self.term..], terms, ..self }
@@ -76,37 +76,37 @@ impl<'a, T> Factor<'a, T> {
 impl Slot for f32 {
     const TERMS: usize = 1;
 
-    fn pack<T: Real>(simd: Simd, factor: Factor<'_, T>, to: &mut [[Self; LINES]]) {
+    fn pack<T: Real>(simd: Simd, factor: FactorLines<'_, T>, to: &mut [[Self; LINES]]) {
         dispatch(simd, Pack { factor, to });
     }
 
-    fn multiply(simd: Simd, tiles: Tiles<'_, Self>) {
+    fn multiply(simd: Simd, tiles: GemmTiles<'_, Self>) {
         dispatch(simd, tiles);
     }
 }
 
-impl Slot for Pair {
+impl Slot for TermPair {
     const TERMS: usize = 2;
 
-    fn pack<T: Real>(simd: Simd, factor: Factor<'_, T>, to: &mut [[Self; LINES]]) {
+    fn pack<T: Real>(simd: Simd, factor: FactorLines<'_, T>, to: &mut [[Self; LINES]]) {
         assert!(T::DTYPE == DType::Bf16, "pairs are of bf16");
-        let Factor { x, line, term, lines, terms } = factor;
-        let factor = Factor::<bf16> { x: bytemuck::cast_slice(x), line, term, lines, terms };
+        let FactorLines { x, line, term, lines, terms } = factor;
+        let factor = FactorLines::<bf16> { x: bytemuck::cast_slice(x), line, term, lines, terms };
         dispatch_pairs(simd, Pack { factor, to });
     }
 
-    fn multiply(simd: Simd, tiles: Tiles<'_, Self>) {
+    fn multiply(simd: Simd, tiles: GemmTiles<'_, Self>) {
         dispatch_pairs(simd, tiles);
     }
 }
 
 /// Writes the panels of a factor one after the other.
 struct Pack<'a, T, S> {
-    factor: Factor<'a, T>,
+    factor: FactorLines<'a, T>,
     to: &'a mut [[S; LINES]],
 }
 
-impl<T: Real, L: Floats> Kernel<L> for Pack<'_, T, f32> {
+impl<T: Real, L: Floats> LaneKernel<L> for Pack<'_, T, f32> {
     type Out = ();
 
     #[inline(always)]
@@ -153,13 +153,13 @@ impl<T: Real, L: Floats> Kernel<L> for Pack<'_, T, f32> {
 
 /// A term of each line.
 #[inline(always)]
-fn one<T: Real>(factor: &Factor<'_, T>, term: usize, to: &mut [f32; LINES]) {
+fn one<T: Real>(factor: &FactorLines<'_, T>, term: usize, to: &mut [f32; LINES]) {
     for (line, to) in to.iter_mut().enumerate() {
         *to = factor.x[factor.at(line, term)].to_f32();
     }
 }
 
-impl<P: Pairs> Kernel<P> for Pack<'_, bf16, Pair> {
+impl<P: Pairs> LaneKernel<P> for Pack<'_, bf16, TermPair> {
     type Out = ();
 
     #[inline(always)]
@@ -204,7 +204,7 @@ impl<P: Pairs> Kernel<P> for Pack<'_, bf16, Pair> {
                     let term = 2 * (whole * LINES + slot);
                     let first = factor.x[factor.at(line, term)];
                     let second = if term + 1 < factor.terms { factor.x[factor.at(line, term + 1)] } else { bf16::ZERO };
-                    *to = Pair::new(first, second);
+                    *to = TermPair::new(first, second);
                 }
             }
         }

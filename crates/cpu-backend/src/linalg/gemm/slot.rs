@@ -1,6 +1,6 @@
 //! Slots of panels.
 
-use crate::simd::floats::Pair;
+use crate::simd::floats::TermPair;
 
 /// Lines of a panel.
 pub(super) const LINES: usize = 16;
@@ -15,6 +15,6 @@ impl Empty for f32 {
     const ZERO: Self = 0.0;
 }
 
-impl Empty for Pair {
+impl Empty for TermPair {
     const ZERO: Self = Self::ZERO;
 }

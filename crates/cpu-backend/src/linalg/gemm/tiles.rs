@@ -7,14 +7,14 @@
 
 use super::slot::{Empty, LINES};
 use crate::simd::{
-    Kernel,
-    floats::{Floats, Pair, Pairs, Terms},
+    LaneKernel,
+    floats::{Floats, Pairs, TermPair, Terms},
 };
 
 /// `C = A B`, or `C += A B` unless it is the `first` piece.
 ///
 /// Panels have `slots` slots each. C has `rows` rows that start every `c_row` elements.
-pub(super) struct Tiles<'a, S> {
+pub(super) struct GemmTiles<'a, S> {
     pub(super) slots: usize,
     pub(super) a: &'a [[S; LINES]],
     pub(super) b: &'a [[S; LINES]],
@@ -25,7 +25,7 @@ pub(super) struct Tiles<'a, S> {
     pub(super) c_row: usize,
 }
 
-impl<L: Floats> Kernel<L> for Tiles<'_, f32> {
+impl<L: Floats> LaneKernel<L> for GemmTiles<'_, f32> {
     type Out = ();
 
     #[inline(always)]
@@ -34,7 +34,7 @@ impl<L: Floats> Kernel<L> for Tiles<'_, f32> {
     }
 }
 
-impl<P: Pairs> Kernel<P> for Tiles<'_, Pair> {
+impl<P: Pairs> LaneKernel<P> for GemmTiles<'_, TermPair> {
     type Out = ();
 
     #[inline(always)]
@@ -43,7 +43,7 @@ impl<P: Pairs> Kernel<P> for Tiles<'_, Pair> {
     }
 }
 
-impl<S: Empty> Tiles<'_, S> {
+impl<S: Empty> GemmTiles<'_, S> {
     #[inline(always)]
     fn all<L: Terms<S>>(&mut self, l: L) {
         let n = <L::Floats as Floats>::N;

@@ -8,7 +8,7 @@ use backend_api::Real;
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use super::{
-    Kind, MaskSlice, PART_STEPS,
+    MaskSlice, PART_STEPS, SoftmaxVariant,
     softmax::{log_of_finite, log_of_parts, log_sum_step},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         reals::{Reals, RealsMut},
         vmath::exp_scaled,
     },
-    simd::{Kernel, floats::Floats},
+    simd::{LaneKernel, floats::Floats},
 };
 
 /// Columns worked on at once, 256 bytes: a multiple of every vector length.
@@ -35,19 +35,19 @@ fn vectors<L: Floats>() -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Neighbouring columns of one or more outer indices, and where their results go.
-pub(super) struct Strip<'a> {
+pub(super) struct SoftmaxStrip<'a> {
     first_outer: usize,
     outers: usize,
     first_inner: usize,
     /// Columns of each outer index; `outers * width <= STRIP`.
     width: usize,
-    results: Results<'a>,
+    results: SoftmaxStripResults<'a>,
 }
 
 /// The results of a strip.
 ///
 /// For each outer index and each index along the axis, there are `width` neighbours.
-enum Results<'a> {
+enum SoftmaxStripResults<'a> {
     /// One after the other.
     Block(RealsMut<'a>),
     /// Each piece in a separate row.
@@ -70,18 +70,18 @@ pub(super) fn strip_scratch(len: usize) -> usize {
 }
 
 /// Cuts a row-major output into strips. The cut depends only on the shape.
-pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Strip<'a>> {
+pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<SoftmaxStrip<'a>> {
     let (len, inner) = (axis.len as usize, axis.inner as usize);
     // Short rows: a strip has the columns of several outer indices.
     if inner <= STRIP {
         let outers = STRIP / inner;
         let blocks = y.chunks_mut(outers * len * inner).enumerate();
-        let strip = |(group, block): (usize, &'a mut [T])| Strip {
+        let strip = |(group, block): (usize, &'a mut [T])| SoftmaxStrip {
             first_outer: group * outers,
             outers: block.len() / (len * inner),
             first_inner: 0,
             width: inner,
-            results: Results::Block(block.into()),
+            results: SoftmaxStripResults::Block(block.into()),
         };
         return blocks.map(strip).collect();
     }
@@ -92,18 +92,18 @@ pub(super) fn strips<'a, T: Real>(axis: &AxisParams, y: &'a mut [T]) -> Vec<Stri
         for row in block.chunks_mut(inner) {
             pieces.iter_mut().zip(row.chunks_mut(STRIP)).for_each(|(pieces, piece)| pieces.push(piece.into()));
         }
-        strips.extend(pieces.into_iter().zip((0..inner).step_by(STRIP)).map(|(pieces, first_inner)| Strip {
+        strips.extend(pieces.into_iter().zip((0..inner).step_by(STRIP)).map(|(pieces, first_inner)| SoftmaxStrip {
             first_outer,
             outers: 1,
             first_inner,
             width: STRIP.min(inner - first_inner),
-            results: Results::Pieces(pieces),
+            results: SoftmaxStripResults::Pieces(pieces),
         }));
     }
     strips
 }
 
-impl Strip<'_> {
+impl SoftmaxStrip<'_> {
     /// Copies the strip's columns of `x` into `to`, `len x STRIP`.
     ///
     /// Columns past the strip stay as they are.
@@ -126,13 +126,13 @@ impl Strip<'_> {
     fn scatter<L: Floats>(self, l: L, from: &[Row]) {
         let width = self.width;
         match self.results {
-            Results::Block(mut block) => {
+            SoftmaxStripResults::Block(mut block) => {
                 for k in 0..block.len() / width {
                     let values = &from[k % from.len()][k / from.len() * width..][..width];
                     convert::narrow(l, values, block.range(k * width..(k + 1) * width));
                 }
             }
-            Results::Pieces(pieces) => {
+            SoftmaxStripResults::Pieces(pieces) => {
                 for (row, piece) in from.iter().zip(pieces) {
                     match piece {
                         RealsMut::F32(y) if y.len() == STRIP => y.copy_from_slice(row),
@@ -153,15 +153,15 @@ fn join(sums: &mut [f64; STRIP], part: &Row) {
 }
 
 /// A softmax of one strip.
-pub(super) struct Forward<'a> {
-    pub(super) kind: Kind,
+pub(super) struct SoftmaxStripForward<'a> {
+    pub(super) kind: SoftmaxVariant,
     pub(super) p: &'a SoftmaxParams,
     pub(super) mask: MaskSlice<'a>,
     pub(super) x: Reals<'a>,
-    pub(super) strip: Strip<'a>,
+    pub(super) strip: SoftmaxStrip<'a>,
 }
 
-impl Forward<'_> {
+impl SoftmaxStripForward<'_> {
     /// Applies the mask to the gathered logits.
     ///
     /// Returns which columns have an element that is not left out.
@@ -201,7 +201,7 @@ fn keep(z: &mut f32, any: &mut bool, keep: bool) {
     }
 }
 
-impl<L: Floats> Kernel<L> for Forward<'_> {
+impl<L: Floats> LaneKernel<L> for SoftmaxStripForward<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -218,8 +218,8 @@ impl<L: Floats> Kernel<L> for Forward<'_> {
             }
         }
         match self.kind {
-            Kind::Softmax => softmax(l, z, &greatest),
-            Kind::Log => log_softmax(l, z, &greatest, self.x.lowest()),
+            SoftmaxVariant::Softmax => softmax(l, z, &greatest),
+            SoftmaxVariant::Log => log_softmax(l, z, &greatest, self.x.lowest()),
         }
         for (column, (&m, any)) in greatest.iter().zip(any).enumerate() {
             if m == f32::NEG_INFINITY {
@@ -288,15 +288,15 @@ fn log_softmax<L: Floats>(l: L, z: &mut [Row], greatest: &Row, lowest: f32) {
 }
 
 /// A backward pass of one strip.
-pub(super) struct Backward<'a> {
-    pub(super) kind: Kind,
+pub(super) struct SoftmaxStripBackward<'a> {
+    pub(super) kind: SoftmaxVariant,
     pub(super) axis: &'a AxisParams,
     pub(super) y: Reals<'a>,
     pub(super) g: Reals<'a>,
-    pub(super) strip: Strip<'a>,
+    pub(super) strip: SoftmaxStrip<'a>,
 }
 
-impl<L: Floats> Kernel<L> for Backward<'_> {
+impl<L: Floats> LaneKernel<L> for SoftmaxStripBackward<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -335,7 +335,7 @@ impl<L: Floats> Kernel<L> for Backward<'_> {
 
 /// The sum that the gradients of each column share.
 #[inline(always)]
-fn column_sums<L: Floats>(l: L, kind: Kind, y: &[Row], g: &[Row]) -> Row {
+fn column_sums<L: Floats>(l: L, kind: SoftmaxVariant, y: &[Row], g: &[Row]) -> Row {
     let mut sums = [0.0f64; STRIP];
     for (y, g) in y.chunks(PART_STEPS).zip(g.chunks(PART_STEPS)) {
         let mut of_part = [0.0; STRIP];

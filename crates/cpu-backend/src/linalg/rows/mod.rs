@@ -17,7 +17,7 @@ use backend_api::{
 };
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
 
-use self::{norm::Rows, norm_backward::NormBackward};
+use self::{norm::NormRows, norm_backward::NormBackward};
 use super::reals::Reals;
 use crate::checked::RowOps;
 use crate::{CpuQueue, simd::dispatch};
@@ -39,12 +39,12 @@ pub(super) fn ends_part(step: usize) -> bool {
 
 /// Softmax or its logarithm.
 #[derive(Clone, Copy)]
-enum Kind {
+enum SoftmaxVariant {
     Softmax,
     Log,
 }
 
-impl Kind {
+impl SoftmaxVariant {
     /// The result of an element that the mask leaves out.
     #[inline(always)]
     fn excluded(self) -> f32 {
@@ -73,7 +73,7 @@ impl CpuQueue {
     /// The op has checked lengths and period.
     fn softmax_forward<T: Real>(
         &self,
-        kind: Kind,
+        kind: SoftmaxVariant,
         p: &SoftmaxParams,
         x: &[T],
         mask: RowMask<'_, Self>,
@@ -93,7 +93,7 @@ impl CpuQueue {
         if p.axis.inner > 1 {
             let _scratch = self.reserve_strips(&p.axis, 1)?;
             self.for_jobs(columns::strips(&p.axis, y), |_, strip| {
-                dispatch(simd, columns::Forward { kind, p, mask, x: x.into(), strip });
+                dispatch(simd, columns::SoftmaxStripForward { kind, p, mask, x: x.into(), strip });
             });
             return Ok(());
         }
@@ -104,7 +104,7 @@ impl CpuQueue {
         let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2, usize::from(masked))?;
         self.for_chunks(y, rows * len, |i, y| {
             let x = x[i * rows * len..][..y.len()].into();
-            dispatch(simd, softmax::Forward { kind, p, mask, first_row: i * rows, x, y: y.into() });
+            dispatch(simd, softmax::SoftmaxRowsForward { kind, p, mask, first_row: i * rows, x, y: y.into() });
         });
         Ok(())
     }
@@ -112,7 +112,7 @@ impl CpuQueue {
     /// The op has checked the lengths.
     fn softmax_gradient<T: Real>(
         &self,
-        kind: Kind,
+        kind: SoftmaxVariant,
         axis: &AxisParams,
         y: &[T],
         g: &[T],
@@ -125,7 +125,7 @@ impl CpuQueue {
         if axis.inner > 1 {
             let _scratch = self.reserve_strips(axis, 2)?;
             self.for_jobs(columns::strips(axis, dx), |_, strip| {
-                dispatch(simd, columns::Backward { kind, axis, y: y.into(), g: g.into(), strip });
+                dispatch(simd, columns::SoftmaxStripBackward { kind, axis, y: y.into(), g: g.into(), strip });
             });
             return Ok(());
         }
@@ -135,7 +135,7 @@ impl CpuQueue {
         self.for_chunks(dx, chunk, |i, dx| {
             let range = i * chunk..i * chunk + dx.len();
             let (y, g) = (y[range.clone()].into(), g[range].into());
-            dispatch(simd, softmax::Backward { kind, len, y, g, dx: dx.into() });
+            dispatch(simd, softmax::SoftmaxRowsBackward { kind, len, y, g, dx: dx.into() });
         });
         Ok(())
     }
@@ -171,7 +171,7 @@ impl CpuQueue {
         &self,
         op: &'static str,
         p: &NormParams,
-        mut x: Rows<'_, T>,
+        mut x: NormRows<'_, T>,
         [gamma, beta]: [Option<&[T]>; 2],
         y: &mut [T],
         [mean, rstd]: [&mut [f32]; 2],
@@ -193,8 +193,16 @@ impl CpuQueue {
         let tasks = tasks.map(|(y, rstd)| (x.take(y.len()), y, means.next().unwrap_or_default(), rstd)).collect();
         self.for_jobs(tasks, |i, (x, y, mean, rstd)| {
             let x = x.values(simd).into();
-            let kernel =
-                norm::Forward::<CENTRED> { p, fetches: simd.fetches_rows(), x, gamma, beta, y: y.into(), mean, rstd };
+            let kernel = norm::NormRowsForward::<CENTRED> {
+                p,
+                fetches: simd.fetches_rows(),
+                x,
+                gamma,
+                beta,
+                y: y.into(),
+                mean,
+                rstd,
+            };
             if let Some(row) = dispatch(simd, kernel) {
                 undefined.fetch_min(i * rows + row, Ordering::Relaxed);
             }
@@ -261,34 +269,34 @@ fn add_blocks<T: Real>(blocks: &[f32], width: usize, out: &mut [T]) {
 impl RowOps for CpuQueue {
     fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
         let Softmax { params, x, mask, y } = op;
-        self.softmax_forward(Kind::Softmax, params, x, mask, y)
+        self.softmax_forward(SoftmaxVariant::Softmax, params, x, mask, y)
     }
 
     fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
         let LogSoftmax { params, x, mask, y } = op;
-        self.softmax_forward(Kind::Log, params, x, mask, y)
+        self.softmax_forward(SoftmaxVariant::Log, params, x, mask, y)
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
         let SoftmaxBackward { params, y, g, dx } = op;
-        self.softmax_gradient(Kind::Softmax, params, y, g, dx)
+        self.softmax_gradient(SoftmaxVariant::Softmax, params, y, g, dx)
     }
 
     fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
         let LogSoftmaxBackward { params, y, g, dx } = op;
-        self.softmax_gradient(Kind::Log, params, y, g, dx)
+        self.softmax_gradient(SoftmaxVariant::Log, params, y, g, dx)
     }
 
     fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
-        self.norm_forward::<T, true>("layer_norm", params, Rows::Given(x), [gamma, beta], y, [mean, rstd])
+        self.norm_forward::<T, true>("layer_norm", params, NormRows::Given(x), [gamma, beta], y, [mean, rstd])
     }
 
     fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
         let AddLayerNorm { params, x, r, gamma, beta, sum, y, stats } = op;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
-        let x = Rows::Sum { x, r, sum };
+        let x = NormRows::Sum { x, r, sum };
         self.norm_forward::<T, true>("add_layer_norm", params, x, [gamma, beta], y, [mean, rstd])
     }
 
@@ -300,7 +308,7 @@ impl RowOps for CpuQueue {
 
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
         let RmsNorm { params, x, gamma, y, rstd } = op;
-        self.norm_forward::<T, false>("rms_norm", params, Rows::Given(x), [gamma, None], y, [&mut [], rstd])
+        self.norm_forward::<T, false>("rms_norm", params, NormRows::Given(x), [gamma, None], y, [&mut [], rstd])
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {

@@ -15,7 +15,7 @@ use crate::{
         convert::in_f32,
         reals::{Reals, RealsMut},
     },
-    simd::{Kernel, Simd, dispatch, floats::Floats},
+    simd::{LaneKernel, Simd, dispatch, floats::Floats},
 };
 
 /// Vectors worked on at once, to hide the latency of sums.
@@ -25,14 +25,14 @@ const UNROLL: usize = 4;
 const BLOCK: usize = 512;
 
 /// Consecutive rows to normalise.
-pub(super) enum Rows<'a, T> {
+pub(super) enum NormRows<'a, T> {
     /// These.
     Given(&'a [T]),
     /// Their sum, which is to be written.
     Sum { x: &'a [T], r: &'a [T], sum: &'a mut [T] },
 }
 
-impl<'a, T: Real> Rows<'a, T> {
+impl<'a, T: Real> NormRows<'a, T> {
     /// Splits off the first `len` elements of at least `len`.
     pub(super) fn take(&mut self, len: usize) -> Self {
         match self {
@@ -69,7 +69,7 @@ struct Add<'a> {
     sum: RealsMut<'a>,
 }
 
-impl<L: Floats> Kernel<L> for Add<'_> {
+impl<L: Floats> LaneKernel<L> for Add<'_> {
     type Out = ();
 
     /// Plain loops: the compiler has the instructions of the level.
@@ -90,7 +90,7 @@ impl<L: Floats> Kernel<L> for Add<'_> {
 /// Consecutive rows of a normalisation.
 ///
 /// `CENTRED` subtracts the mean and adds beta (layer norm).
-pub(super) struct Forward<'a, const CENTRED: bool> {
+pub(super) struct NormRowsForward<'a, const CENTRED: bool> {
     pub(super) p: &'a NormParams,
     /// Whether the next row and the output are fetched before they are needed.
     pub(super) fetches: bool,
@@ -102,7 +102,7 @@ pub(super) struct Forward<'a, const CENTRED: bool> {
     pub(super) rstd: &'a mut [f32],
 }
 
-impl<const CENTRED: bool, L: Floats> Kernel<L> for Forward<'_, CENTRED> {
+impl<const CENTRED: bool, L: Floats> LaneKernel<L> for NormRowsForward<'_, CENTRED> {
     /// The first row whose result is undefined.
     type Out = Option<usize>;
 
@@ -148,7 +148,7 @@ fn is_lost(rstd: f32) -> bool {
     !kept
 }
 
-impl<const CENTRED: bool> Forward<'_, CENTRED> {
+impl<const CENTRED: bool> NormRowsForward<'_, CENTRED> {
     /// Recomputes the rows that f32 has lost; returns the first row whose result is undefined.
     #[cold]
     fn repair(mut self, gamma: &[f32], beta: &[f32]) -> Option<usize> {

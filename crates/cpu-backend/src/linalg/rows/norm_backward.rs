@@ -15,7 +15,7 @@ use crate::{
         convert::in_f32,
         reals::{Reals, RealsMut},
     },
-    simd::{Kernel, floats::Floats},
+    simd::{LaneKernel, floats::Floats},
 };
 
 /// One block of rows of a backward pass.
@@ -31,7 +31,7 @@ pub(super) struct NormBackward<'a, const CENTRED: bool> {
     pub(super) sums: &'a mut [f32],
 }
 
-impl<const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, CENTRED> {
+impl<const CENTRED: bool, L: Floats> LaneKernel<L> for NormBackward<'_, CENTRED> {
     type Out = ();
 
     #[inline(always)]
@@ -46,7 +46,7 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, CENTRED> {
             let mut out = OutRow::new(self.dx.range(i * n..(i + 1) * n), &mut wide_dx);
             let (mean, rstd) = (if CENTRED { self.mean[i] } else { 0.0 }, self.rstd[i]);
             let (scale, inverse) = norm_scale(mean, rstd);
-            let (line, unit) = (Line { mean, scale }, rstd * inverse);
+            let (line, unit) = (MeanDistance { mean, scale }, rstd * inverse);
             let [d, a, ad] = shared_sums(l, x, line, g, gamma).map(|sum| sum / n as f64);
             // The saved mean is rounded: the mean of the residuals corrects it, as in the forward pass.
             let (residual, a) = if CENTRED { (d, a) } else { (0.0, 0.0) };
@@ -68,12 +68,12 @@ impl<const CENTRED: bool, L: Floats> Kernel<L> for NormBackward<'_, CENTRED> {
 ///
 /// The scale is a power of two that makes the distances close to 1.
 #[derive(Clone, Copy)]
-struct Line {
+struct MeanDistance {
     mean: f32,
     scale: f32,
 }
 
-impl Line {
+impl MeanDistance {
     #[inline(always)]
     fn distance<L: Floats>(self, l: L, x: L::V) -> L::V {
         l.mul_add(x, l.splat(self.scale), l.splat(-self.mean * self.scale))
@@ -82,7 +82,7 @@ impl Line {
 
 /// With `a = g gamma`: the sums of d, a and a d.
 #[inline(always)]
-fn shared_sums<L: Floats>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) -> [f64; 3] {
+fn shared_sums<L: Floats>(l: L, x: &[f32], line: MeanDistance, g: &[f32], gamma: &[f32]) -> [f64; 3] {
     let [mut d, mut a, mut ad] = [l.splat(0.0); 3];
     let part = PART_STEPS * 2 * L::N;
     for ((x, g), gamma) in x.chunks(part).zip(g.chunks(part)).zip(gamma.chunks(part)) {
@@ -93,7 +93,7 @@ fn shared_sums<L: Floats>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32])
 }
 
 #[inline(always)]
-fn part_sums<L: Floats>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) -> [L::V; 3] {
+fn part_sums<L: Floats>(l: L, x: &[f32], line: MeanDistance, g: &[f32], gamma: &[f32]) -> [L::V; 3] {
     let mut acc = [[l.splat(0.0); 3]; 2];
     let (mut xs, mut gs) = (x.chunks_exact(2 * L::N), g.chunks_exact(2 * L::N));
     let mut gammas = gamma.chunks_exact(2 * L::N);
@@ -115,7 +115,7 @@ fn part_sums<L: Floats>(l: L, x: &[f32], line: Line, g: &[f32], gamma: &[f32]) -
 }
 
 #[inline(always)]
-fn shared_step<L: Floats>(l: L, [d, a, ad]: [L::V; 3], line: Line, x: L::V, g: L::V, gamma: L::V) -> [L::V; 3] {
+fn shared_step<L: Floats>(l: L, [d, a, ad]: [L::V; 3], line: MeanDistance, x: L::V, g: L::V, gamma: L::V) -> [L::V; 3] {
     let (new_d, new_a) = (line.distance(l, x), l.mul(g, gamma));
     [l.add(d, new_d), l.add(a, new_a), l.mul_add(new_d, new_a, ad)]
 }
@@ -124,7 +124,7 @@ fn shared_step<L: Floats>(l: L, [d, a, ad]: [L::V; 3], line: Line, x: L::V, g: L
 ///
 /// `h = d unit + offset`, and the means of a and of `a h`.
 struct RowGradient {
-    line: Line,
+    line: MeanDistance,
     unit: f32,
     offset: f32,
     rstd: f32,

@@ -7,7 +7,7 @@
 use core_types::params::rows::SoftmaxParams;
 
 use super::{
-    Kind, MaskSlice,
+    MaskSlice, SoftmaxVariant,
     convert::{OutRow, next_row, prefetch, scratch},
     ends_part,
 };
@@ -17,15 +17,15 @@ use crate::{
         reals::{Reals, RealsMut},
         vmath::{EXP_SCALE, exp_scaled},
     },
-    simd::{Kernel, floats::Floats},
+    simd::{LaneKernel, floats::Floats},
 };
 
 /// Vectors worked on at once, to hide the latency of the exponential.
 const UNROLL: usize = 4;
 
 /// Consecutive rows of a softmax with `inner = 1`.
-pub(super) struct Forward<'a> {
-    pub(super) kind: Kind,
+pub(super) struct SoftmaxRowsForward<'a> {
+    pub(super) kind: SoftmaxVariant,
     pub(super) p: &'a SoftmaxParams,
     pub(super) mask: MaskSlice<'a>,
     pub(super) first_row: usize,
@@ -33,7 +33,7 @@ pub(super) struct Forward<'a> {
     pub(super) y: RealsMut<'a>,
 }
 
-impl<L: Floats> Kernel<L> for Forward<'_> {
+impl<L: Floats> LaneKernel<L> for SoftmaxRowsForward<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -82,7 +82,7 @@ impl<L: Floats> Kernel<L> for Forward<'_> {
     }
 }
 
-impl Kind {
+impl SoftmaxVariant {
     /// One row, followed by the row `next` if that is not empty.
     ///
     /// A row whose elements are all -inf is NaN if it has `any` element that the mask does not
@@ -272,15 +272,15 @@ pub(super) fn log_of_finite<L: Floats>(l: L, x: L::V, y: L::V, lowest: L::V) -> 
 const HARMLESS_SUM: f32 = 5e30;
 
 /// Consecutive rows of a backward pass with `inner = 1`.
-pub(super) struct Backward<'a> {
-    pub(super) kind: Kind,
+pub(super) struct SoftmaxRowsBackward<'a> {
+    pub(super) kind: SoftmaxVariant,
     pub(super) len: usize,
     pub(super) y: Reals<'a>,
     pub(super) g: Reals<'a>,
     pub(super) dx: RealsMut<'a>,
 }
 
-impl<L: Floats> Kernel<L> for Backward<'_> {
+impl<L: Floats> LaneKernel<L> for SoftmaxRowsBackward<'_> {
     type Out = ();
 
     #[inline(always)]
@@ -309,7 +309,7 @@ impl<L: Floats> Kernel<L> for Backward<'_> {
     }
 }
 
-impl Backward<'_> {
+impl SoftmaxRowsBackward<'_> {
     /// Corrects the softmax rows in which a non-finite gradient or sum met an element of 0.
     #[cold]
     fn repair(mut self) {
@@ -334,7 +334,7 @@ impl Backward<'_> {
     }
 }
 
-impl Kind {
+impl SoftmaxVariant {
     /// What one element adds to the sum that its row shares.
     #[inline(always)]
     pub(super) fn contribution<L: Floats>(self, l: L, y: L::V, g: L::V, sum: L::V) -> L::V {
@@ -373,7 +373,7 @@ fn live<L: Floats>(l: L, y: L::V, v: L::V) -> L::V {
 
 /// The sum that the gradients of a row share.
 #[inline(always)]
-fn weighted_sum<L: Floats>(l: L, kind: Kind, y: &[f32], g: &[f32]) -> f32 {
+fn weighted_sum<L: Floats>(l: L, kind: SoftmaxVariant, y: &[f32], g: &[f32]) -> f32 {
     let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
     let (mut ys, mut gs) = (y.chunks_exact(UNROLL * L::N), g.chunks_exact(UNROLL * L::N));
     for (step, (y, g)) in (&mut ys).zip(&mut gs).enumerate() {

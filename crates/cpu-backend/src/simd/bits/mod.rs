@@ -53,11 +53,11 @@ pub(crate) trait Bits: Copy {
 #[cfg(test)]
 mod tests {
     use super::Bits;
-    use crate::simd::{Kernel, dispatch, levels};
+    use crate::simd::{LaneKernel, dispatch, levels};
 
     struct Laws;
 
-    impl<L: Bits> Kernel<L> for Laws {
+    impl<L: Bits> LaneKernel<L> for Laws {
         type Out = ();
 
         #[inline(always)]

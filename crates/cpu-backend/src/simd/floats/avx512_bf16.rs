@@ -7,12 +7,12 @@ use core::{arch::x86_64::*, mem::transmute};
 
 use half::bf16;
 
-use super::{Floats, Pair, Pairs, Terms};
+use super::{Floats, Pairs, TermPair, Terms};
 use crate::simd::{Avx512, Avx512Bf16};
 
 const N: usize = 16;
 
-impl Terms<Pair> for Avx512Bf16 {
+impl Terms<TermPair> for Avx512Bf16 {
     type Floats = Avx512;
     type Slots = __m512i;
 
@@ -22,16 +22,16 @@ impl Terms<Pair> for Avx512Bf16 {
     }
 
     #[inline(always)]
-    fn slots(self, s: &[Pair]) -> __m512i {
+    fn slots(self, s: &[TermPair]) -> __m512i {
         let s = &s[..N];
         // SAFETY: `self` proves AVX-512; `s` holds 64 bytes, and no alignment is needed.
         unsafe { _mm512_loadu_si512(s.as_ptr().cast()) }
     }
 
     #[inline(always)]
-    fn slot(self, s: Pair) -> __m512i {
+    fn slot(self, s: TermPair) -> __m512i {
         // SAFETY: `self` proves AVX-512; a pair is two numbers of 16 bits without padding, and any bits are an i32.
-        unsafe { _mm512_set1_epi32(transmute::<Pair, i32>(s)) }
+        unsafe { _mm512_set1_epi32(transmute::<TermPair, i32>(s)) }
     }
 
     #[inline(always)]
@@ -43,7 +43,7 @@ impl Terms<Pair> for Avx512Bf16 {
 
 impl Pairs for Avx512Bf16 {
     #[inline(always)]
-    fn join(self, first: &[bf16; 16], second: &[bf16; 16], to: &mut [Pair; 16]) {
+    fn join(self, first: &[bf16; 16], second: &[bf16; 16], to: &mut [TermPair; 16]) {
         // SAFETY: `self` proves AVX-512; each row holds 32 bytes and `to` 64, and no alignment is needed.
         unsafe {
             let low = _mm512_cvtepu16_epi32(_mm256_loadu_si256(first.as_ptr().cast()));
@@ -53,7 +53,7 @@ impl Pairs for Avx512Bf16 {
     }
 
     #[inline(always)]
-    fn transpose_pairs(self, rows: &[&[bf16]; 16], to: &mut [[Pair; 16]; 16]) {
+    fn transpose_pairs(self, rows: &[&[bf16]; 16], to: &mut [[TermPair; 16]; 16]) {
         let l = self.avx512();
         let mut vectors = [l.splat(0.0); N];
         for (vector, row) in vectors.iter_mut().zip(rows) {

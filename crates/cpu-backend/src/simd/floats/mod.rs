@@ -14,7 +14,7 @@ use ::half::{bf16, f16};
 
 pub(crate) use self::{
     half::Half,
-    terms::{Pair, Pairs, Terms},
+    terms::{Pairs, TermPair, Terms},
 };
 
 /// Operations on one vector of f32.
@@ -96,12 +96,12 @@ pub(crate) trait Floats: Copy {
 mod tests {
     use ::half::{bf16, f16};
 
-    use super::{Floats, Half, Pair, Pairs};
-    use crate::simd::{Kernel, dispatch, dispatch_pairs, levels};
+    use super::{Floats, Half, Pairs, TermPair};
+    use crate::simd::{LaneKernel, dispatch, dispatch_pairs, levels};
 
     struct Laws;
 
-    impl<L: Floats> Kernel<L> for Laws {
+    impl<L: Floats> LaneKernel<L> for Laws {
         type Out = ();
 
         #[inline(always)]
@@ -158,7 +158,7 @@ mod tests {
     /// These are ties, carries into the exponent, and numbers below and beyond the normal ones.
     struct Halves;
 
-    impl<L: Floats> Kernel<L> for Halves {
+    impl<L: Floats> LaneKernel<L> for Halves {
         type Out = ();
 
         #[inline(always)]
@@ -203,22 +203,22 @@ mod tests {
     /// Pairs of small integers, whose products are exact.
     struct OfPairs;
 
-    impl<P: Pairs> Kernel<P> for OfPairs {
+    impl<P: Pairs> LaneKernel<P> for OfPairs {
         type Out = ();
 
         #[inline(always)]
         fn run(self, l: P) {
             let number = |i: usize| bf16::from_f32(i as f32 % 64.0);
             let (first, second) = (core::array::from_fn(number), core::array::from_fn(|i| number(i + 16)));
-            let mut pairs = [Pair::ZERO; 16];
+            let mut pairs = [TermPair::ZERO; 16];
             l.join(&first, &second, &mut pairs);
-            assert!((0..16).all(|i| pairs[i] == Pair::new(first[i], second[i])));
+            assert!((0..16).all(|i| pairs[i] == TermPair::new(first[i], second[i])));
             let data: Vec<bf16> = (0..16 * 33).map(number).collect();
             let rows: [&[bf16]; 16] = core::array::from_fn(|r| &data[33 * r..33 * r + 32]);
-            let mut turned = [[Pair::ZERO; 16]; 16];
+            let mut turned = [[TermPair::ZERO; 16]; 16];
             l.transpose_pairs(&rows, &mut turned);
             for (i, row) in turned.iter().enumerate() {
-                assert!((0..16).all(|r| row[r] == Pair::new(rows[r][2 * i], rows[r][2 * i + 1])));
+                assert!((0..16).all(|r| row[r] == TermPair::new(rows[r][2 * i], rows[r][2 * i + 1])));
             }
             let f = l.floats();
             let sum = l.multiply_add(l.slot(pairs[3]), l.slots(&turned[0]), f.splat(0.5));

@@ -4,7 +4,7 @@
 
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
-use super::{Floats, Pair, Pairs, Terms};
+use super::{Floats, Pairs, TermPair, Terms};
 use crate::simd::Portable;
 
 const N: usize = 8;
@@ -163,9 +163,9 @@ impl Floats for Portable {
 }
 
 /// What processors without instructions for pairs would do; products take f32 there.
-impl Terms<Pair> for Portable {
+impl Terms<TermPair> for Portable {
     type Floats = Self;
-    type Slots = [Pair; N];
+    type Slots = [TermPair; N];
 
     #[inline(always)]
     fn floats(self) -> Self {
@@ -173,17 +173,17 @@ impl Terms<Pair> for Portable {
     }
 
     #[inline(always)]
-    fn slots(self, s: &[Pair]) -> [Pair; N] {
+    fn slots(self, s: &[TermPair]) -> [TermPair; N] {
         core::array::from_fn(|i| s[i])
     }
 
     #[inline(always)]
-    fn slot(self, s: Pair) -> [Pair; N] {
+    fn slot(self, s: TermPair) -> [TermPair; N] {
         [s; N]
     }
 
     #[inline(always)]
-    fn multiply_add(self, a: [Pair; N], b: [Pair; N], sum: [f32; N]) -> [f32; N] {
+    fn multiply_add(self, a: [TermPair; N], b: [TermPair; N], sum: [f32; N]) -> [f32; N] {
         core::array::from_fn(|i| {
             let ([a, c], [b, d]) = (a[i].terms(), b[i].terms());
             sum[i] + c * d + a * b
@@ -193,17 +193,17 @@ impl Terms<Pair> for Portable {
 
 impl Pairs for Portable {
     #[inline(always)]
-    fn join(self, first: &[bf16; 16], second: &[bf16; 16], to: &mut [Pair; 16]) {
+    fn join(self, first: &[bf16; 16], second: &[bf16; 16], to: &mut [TermPair; 16]) {
         for (to, (&first, &second)) in to.iter_mut().zip(first.iter().zip(second)) {
-            *to = Pair::new(first, second);
+            *to = TermPair::new(first, second);
         }
     }
 
     #[inline(always)]
-    fn transpose_pairs(self, rows: &[&[bf16]; 16], to: &mut [[Pair; 16]; 16]) {
+    fn transpose_pairs(self, rows: &[&[bf16]; 16], to: &mut [[TermPair; 16]; 16]) {
         for (i, to) in to.iter_mut().enumerate() {
             for (to, row) in to.iter_mut().zip(rows) {
-                *to = Pair::new(row[2 * i], row[2 * i + 1]);
+                *to = TermPair::new(row[2 * i], row[2 * i + 1]);
             }
         }
     }

@@ -54,9 +54,9 @@ impl<L: Floats> Terms<f32> for L {
 /// Two neighbouring terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(4))]
-pub(crate) struct Pair([bf16; 2]);
+pub(crate) struct TermPair([bf16; 2]);
 
-impl Pair {
+impl TermPair {
     /// No terms.
     pub(crate) const ZERO: Self = Self([bf16::ZERO; 2]);
 
@@ -72,9 +72,9 @@ impl Pair {
 }
 
 /// Products of pairs, and how pairs are made.
-pub(crate) trait Pairs: Terms<Pair> {
+pub(crate) trait Pairs: Terms<TermPair> {
     /// Element i of `first` and element i of `second` make pair i.
-    fn join(self, first: &[bf16; 16], second: &[bf16; 16], to: &mut [Pair; 16]);
+    fn join(self, first: &[bf16; 16], second: &[bf16; 16], to: &mut [TermPair; 16]);
     /// Pair i of row r becomes pair r of `to[i]`; rows hold at least 16 pairs of neighbours.
-    fn transpose_pairs(self, rows: &[&[bf16]; 16], to: &mut [[Pair; 16]; 16]);
+    fn transpose_pairs(self, rows: &[&[bf16]; 16], to: &mut [[TermPair; 16]; 16]);
 }

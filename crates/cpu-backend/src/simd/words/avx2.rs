@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use core_types::field::P;
 
-use super::{NEGATE, Words};
+use super::{NEGATE, WordVectors};
 use crate::simd::Avx2;
 
 impl Avx2 {
@@ -56,7 +56,7 @@ impl Avx2 {
     }
 }
 
-impl Words for Avx2 {
+impl WordVectors for Avx2 {
     const LOG: u32 = 3;
     type V = __m256i;
 

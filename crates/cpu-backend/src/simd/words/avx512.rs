@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use core_types::field::P;
 
-use super::{NEGATE, Words};
+use super::{NEGATE, WordVectors};
 use crate::simd::Avx512;
 
 /// Picks from two vectors: word `i` of the result is word `table[i]` of their concatenation.
@@ -54,7 +54,7 @@ impl Avx512 {
     }
 }
 
-impl Words for Avx512 {
+impl WordVectors for Avx512 {
     const LOG: u32 = 4;
     type V = __m512i;
 
@@ -200,7 +200,7 @@ pub(super) mod model {
 
     /// Sixteen words in an array.
     #[derive(Clone, Copy)]
-    pub(crate) struct Model;
+    pub(crate) struct ArrayWords;
 
     type Array = [u32; 16];
 
@@ -212,7 +212,7 @@ pub(super) mod model {
         M31::from_canonical(word).expect("lanes are canonical")
     }
 
-    impl Words for Model {
+    impl WordVectors for ArrayWords {
         const LOG: u32 = 4;
         type V = Array;
 

@@ -2,14 +2,14 @@
 
 use core_types::field::{Field, M31};
 
-use super::{Words, complex_product};
+use super::{WordVectors, complex_product};
 
 /// Most words in a vector, at any level.
 const WIDEST: usize = 16;
 
 /// The inverses of all words of a vector, with one inversion; `None` if one of them is zero.
 #[inline(always)]
-pub(crate) fn invert_lanes<L: Words>(l: L, words: L::V) -> Option<L::V> {
+pub(crate) fn invert_lanes<L: WordVectors>(l: L, words: L::V) -> Option<L::V> {
     let mut lanes = [M31::ONE; WIDEST];
     // SAFETY: no vector has more than WIDEST words, an element is a word, and words are canonical.
     unsafe { l.store(lanes.as_mut_ptr().cast(), words) };
@@ -54,7 +54,7 @@ impl<V: Copy> Norms<V> {
     /// Over CM31, the norm is `a^2 - u^2 b^2`, where `u^2 = 2 + i`. Over M31, it is the sum of the
     /// squares of the coordinates of the first norm.
     #[inline(always)]
-    pub(crate) fn of<L: Words<V = V>>(l: L, [a0, a1, b0, b1]: [V; 4]) -> Self {
+    pub(crate) fn of<L: WordVectors<V = V>>(l: L, [a0, a1, b0, b1]: [V; 4]) -> Self {
         let ([x, y], [z, w]) = (complex_square(l, [a0, a1]), complex_square(l, [b0, b1]));
         // (2 + i) (z + w i) = 2 z - w + (z + 2 w) i
         let real = l.sub(x, l.sub(l.add(z, z), w));
@@ -65,7 +65,7 @@ impl<V: Copy> Norms<V> {
 
     /// Inverts the elements that have these norms, given the inverses of the norms over M31.
     #[inline(always)]
-    pub(crate) fn inverses<L: Words<V = V>>(&self, l: L, [a0, a1, b0, b1]: [V; 4], inverse: V) -> [V; 4] {
+    pub(crate) fn inverses<L: WordVectors<V = V>>(&self, l: L, [a0, a1, b0, b1]: [V; 4], inverse: V) -> [V; 4] {
         let [real, imaginary] = self.complex;
         let factor = l.doubled(inverse);
         // The inverse of a norm over CM31 is its conjugate divided by its own norm; the inverse of a + b u is a - b u
@@ -79,7 +79,7 @@ impl<V: Copy> Norms<V> {
 
 /// Squares in CM31: two products of words.
 #[inline(always)]
-fn complex_square<L: Words>(l: L, [a, b]: [L::V; 2]) -> [L::V; 2] {
+fn complex_square<L: WordVectors>(l: L, [a, b]: [L::V; 2]) -> [L::V; 2] {
     let product = l.mul(a, l.doubled(b));
     [l.mul(l.add(a, b), l.doubled(l.sub(a, b))), l.add(product, product)]
 }

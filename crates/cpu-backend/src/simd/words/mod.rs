@@ -13,11 +13,11 @@ mod tower;
 mod wide;
 
 #[cfg(all(test, target_arch = "x86_64"))]
-pub(crate) use avx512::model::Model;
+pub(crate) use avx512::model::ArrayWords;
 pub(crate) use inverse::{Norms, invert_lanes, invert_serially};
 pub(crate) use slices::Slices;
 pub(crate) use stored::StoredSums;
-pub(crate) use sums::Sums;
+pub(crate) use sums::ProductSums;
 pub(crate) use tower::{complex_product, secure_product};
 pub(crate) use wide::Wide;
 
@@ -30,7 +30,7 @@ pub(crate) use wide::Wide;
 /// moves data bit `k` to the vector bit, so that the butterfly of layer `k` is between whole
 /// vectors. After step `LOG` every word is back at its place. [`merge`](Self::merge) step `k`
 /// undoes split step `k`.
-pub(crate) trait Words: Copy {
+pub(crate) trait WordVectors: Copy {
     /// Log of the number of words.
     const LOG: u32;
     /// Number of words.

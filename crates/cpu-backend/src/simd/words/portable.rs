@@ -6,7 +6,7 @@ use core::array;
 
 use core_types::field::P;
 
-use super::{NEGATE, Words};
+use super::{NEGATE, WordVectors};
 use crate::simd::Portable;
 
 /// `words < 2 P` modulo P.
@@ -15,7 +15,7 @@ fn reduced(words: [u32; 4]) -> [u32; 4] {
     words.map(|word| word.min(word.wrapping_sub(P)))
 }
 
-impl Words for Portable {
+impl WordVectors for Portable {
     const LOG: u32 = 2;
     type V = [u32; 4];
 

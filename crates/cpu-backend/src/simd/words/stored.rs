@@ -77,12 +77,12 @@ mod tests {
     use core_types::field::{M31, P};
 
     use super::*;
-    use crate::simd::{Kernel, dispatch, levels};
+    use crate::simd::{LaneKernel, dispatch, levels};
 
     /// Four products on top of a folded sum, again and again, at the largest words there are.
     struct Law;
 
-    impl<L: StoredSums> Kernel<L> for Law {
+    impl<L: StoredSums> LaneKernel<L> for Law {
         type Out = ();
 
         #[inline(always)]

@@ -6,7 +6,7 @@ use core::array;
 
 use core_types::field::{M31, P};
 
-use super::Words;
+use super::WordVectors;
 use crate::simd::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
@@ -16,7 +16,7 @@ use crate::simd::{Avx2, Avx512};
 /// Four products fit 64 bits. What they come to is added twice: to a sum modulo 2^64, and its high
 /// word to a sum of high words. The sum of low words is the difference of both, and 2^32 is 2 in
 /// the field.
-pub(crate) trait Sums: Words {
+pub(crate) trait ProductSums: WordVectors {
     /// One sum for each lane.
     type Sum: Copy;
 
@@ -28,7 +28,7 @@ pub(crate) trait Sums: Words {
     fn total(self, sum: Self::Sum) -> Self::V;
 }
 
-impl Sums for Portable {
+impl ProductSums for Portable {
     type Sum = [[u64; 4]; 2];
 
     #[inline(always)]
@@ -62,7 +62,7 @@ pub(crate) struct Halves<V> {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Sums for Avx2 {
+impl ProductSums for Avx2 {
     type Sum = Halves<__m256i>;
 
     #[inline(always)]
@@ -109,7 +109,7 @@ impl Sums for Avx2 {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Sums for Avx512 {
+impl ProductSums for Avx512 {
     type Sum = Halves<__m512i>;
 
     #[inline(always)]
@@ -159,8 +159,8 @@ impl Sums for Avx512 {
 mod tests {
     use core_types::field::{M31, P};
 
-    use super::Sums;
-    use crate::simd::{Kernel, dispatch, levels};
+    use super::ProductSums;
+    use crate::simd::{LaneKernel, dispatch, levels};
 
     /// Compares sums of `quads` times four products with the field's own.
     struct Law {
@@ -168,7 +168,7 @@ mod tests {
         greatest: bool,
     }
 
-    impl<L: Sums> Kernel<L> for Law {
+    impl<L: ProductSums> LaneKernel<L> for Law {
         type Out = ();
 
         #[inline(always)]

@@ -1,10 +1,10 @@
 //! Products in the extensions of M31, by vectors of coordinates.
 
-use super::Words;
+use super::WordVectors;
 
 /// Products of CM31 by three of words.
 #[inline(always)]
-pub(crate) fn complex_product<L: Words>(l: L, [a, b]: [L::V; 2], [c, d]: [L::V; 2]) -> [L::V; 2] {
+pub(crate) fn complex_product<L: WordVectors>(l: L, [a, b]: [L::V; 2], [c, d]: [L::V; 2]) -> [L::V; 2] {
     let (ac, bd) = (l.mul(a, l.doubled(c)), l.mul(b, l.doubled(d)));
     let both = l.mul(l.add(a, b), l.doubled(l.add(c, d)));
     [l.sub(ac, bd), l.sub(l.sub(both, ac), bd)]
@@ -12,7 +12,7 @@ pub(crate) fn complex_product<L: Words>(l: L, [a, b]: [L::V; 2], [c, d]: [L::V; 
 
 /// Products of QM31 by Karatsuba over CM31: nine products of words.
 #[inline(always)]
-pub(crate) fn secure_product<L: Words>(l: L, a: [L::V; 4], b: [L::V; 4]) -> [L::V; 4] {
+pub(crate) fn secure_product<L: WordVectors>(l: L, a: [L::V; 4], b: [L::V; 4]) -> [L::V; 4] {
     let ([a0, a1, a2, a3], [b0, b1, b2, b3]) = (a, b);
     let (low, high) = (complex_product(l, [a0, a1], [b0, b1]), complex_product(l, [a2, a3], [b2, b3]));
     let both = complex_product(l, [l.add(a0, a2), l.add(a1, a3)], [l.add(b0, b2), l.add(b1, b3)]);

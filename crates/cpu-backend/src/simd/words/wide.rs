@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 
 use core_types::field::{M31, P};
 
-use super::Words;
+use super::WordVectors;
 use crate::simd::Portable;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
@@ -13,7 +13,7 @@ use crate::simd::{Avx2, Avx512};
 /// Lanes that add up products of canonical words as numbers of 64 bits.
 ///
 /// A sum of nothing, and one that was just [`folded`](Self::folded), have room for four products.
-pub(crate) trait Wide: Words {
+pub(crate) trait Wide: WordVectors {
     /// A sum for each lane.
     type Sums: Copy;
 
@@ -143,7 +143,7 @@ impl Wide for Avx512 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Kernel, dispatch, levels, words::Slices};
+    use crate::simd::{LaneKernel, dispatch, levels, words::Slices};
 
     /// The sum of `rows` times their factors, a vector at a time, folded after each four.
     struct Sum<'a> {
@@ -151,7 +151,7 @@ mod tests {
         sums: &'a mut [M31],
     }
 
-    impl<L: Wide> Kernel<L> for Sum<'_> {
+    impl<L: Wide> LaneKernel<L> for Sum<'_> {
         type Out = ();
 
         #[inline(always)]

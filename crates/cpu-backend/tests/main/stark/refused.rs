@@ -234,8 +234,14 @@ fn terms_and_batches_are_accepted_up_to_the_last_entry() {
         accepts(numerators.check())
     };
     let columns = [column(0), column(5)];
-    assert!(numerators(&columns, term(1, 0, 0), batch(1, 2, 0, 2)) && !numerators(&columns, term(2, 0, 0), batch(1, 2, 0, 2)));
-    assert!(!numerators(&columns, term(0, 0, 0), batch(2, 2, 0, 2)) && !numerators(&columns, term(0, 0, 0), batch(4, 0, 0, 2)));
+    assert!(
+        numerators(&columns, term(1, 0, 0), batch(1, 2, 0, 2))
+            && !numerators(&columns, term(2, 0, 0), batch(1, 2, 0, 2))
+    );
+    assert!(
+        !numerators(&columns, term(0, 0, 0), batch(2, 2, 0, 2))
+            && !numerators(&columns, term(0, 0, 0), batch(4, 0, 0, 2))
+    );
     assert!(!numerators(&columns, term(0, 0, 0), batch(1, 2, 0, 1)), "a batch of another height");
     assert!(!numerators(&[ColumnAt::new(0, 1)], term(0, 0, 0), batch(0, 1, 0, 2)), "a shorter column");
     assert!(!numerators(&[column(6)], term(0, 0, 0), batch(0, 1, 0, 2)), "past the buffer");

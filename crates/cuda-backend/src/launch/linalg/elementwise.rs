@@ -6,15 +6,15 @@ use core_types::params::{
     optim::StepState,
 };
 
-use super::{Family, family, over_elements};
+use super::{KernelFamily, family, over_elements};
 use crate::{CudaMut, CudaQueue, CudaRef};
 
-const ACTIVATE: Family = family!("linalg_activate");
-const ACTIVATE_BACKWARD: Family = family!("linalg_activate_backward");
-const BINARY: Family = family!("linalg_binary");
-const BINARY_STRIDED: Family = family!("linalg_binary_strided");
-const AXPBY: Family = family!("linalg_axpby");
-const DROPOUT: Family = family!("linalg_dropout");
+const ACTIVATE: KernelFamily = family!("linalg_activate");
+const ACTIVATE_BACKWARD: KernelFamily = family!("linalg_activate_backward");
+const BINARY: KernelFamily = family!("linalg_binary");
+const BINARY_STRIDED: KernelFamily = family!("linalg_binary_strided");
+const AXPBY: KernelFamily = family!("linalg_axpby");
+const DROPOUT: KernelFamily = family!("linalg_dropout");
 
 pub(crate) fn activate<T: Real>(
     queue: &CudaQueue,

@@ -3,11 +3,11 @@
 use backend_api::{BackendError, Real};
 use core_types::params::gemm::{GemmParams, GemmShare};
 
-use super::{Family, family};
+use super::{KernelFamily, family};
 use crate::{CudaMut, CudaQueue, CudaRef};
 
-const GENERAL: Family = family!("linalg_gemm_general");
-const JOIN: Family = family!("linalg_gemm_join");
+const GENERAL: KernelFamily = family!("linalg_gemm_general");
+const JOIN: KernelFamily = family!("linalg_gemm_join");
 
 /// Most results in one launch.
 const MOST_RESULTS: u64 = 65_535;
@@ -29,7 +29,7 @@ pub(crate) enum Tiling {
 }
 
 /// The kernels of one tile size by layout: neither factor transposed, B, A, both.
-struct Layouts([Family; 4]);
+struct Layouts([KernelFamily; 4]);
 
 macro_rules! layouts {
     ($small:literal) => {
@@ -41,7 +41,7 @@ macro_rules! layouts {
         ])
     };
     (@ $size:literal, $layout:literal) => {
-        Family {
+        KernelFamily {
             f32: concat!("linalg_gemm_simt", $size, "_", $layout),
             f16: concat!("linalg_gemm_mma", $size, "_", $layout, "_f16"),
             bf16: concat!("linalg_gemm_mma", $size, "_", $layout, "_bf16"),
@@ -62,7 +62,7 @@ impl Tiling {
         }
     }
 
-    fn family(self) -> Family {
+    fn family(self) -> KernelFamily {
         match self {
             Self::General => GENERAL,
             Self::Aligned { large, a_transposed, b_transposed } => {

@@ -2,13 +2,13 @@
 
 use backend_api::{BackendError, BufferMut, BufferRef, Real};
 
-use super::{Family, Group, family};
+use super::{KernelFamily, RowGroup, family};
 use crate::{CudaMut, CudaQueue, CudaRef};
 
-const WARP: Family = family!("linalg_entropy_warp");
-const BLOCK: Family = family!("linalg_entropy_block");
-const PROBS_WARP: Family = family!("linalg_entropy_probs_warp");
-const PROBS_BLOCK: Family = family!("linalg_entropy_probs_block");
+const WARP: KernelFamily = family!("linalg_entropy_warp");
+const BLOCK: KernelFamily = family!("linalg_entropy_block");
+const PROBS_WARP: KernelFamily = family!("linalg_entropy_probs_warp");
+const PROBS_BLOCK: KernelFamily = family!("linalg_entropy_probs_block");
 
 pub(crate) fn entropy<T: Real>(
     queue: &CudaQueue,
@@ -19,8 +19,8 @@ pub(crate) fn entropy<T: Real>(
     losses: &CudaMut<'_, f32>,
     dlogits: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let (rows, group) = (targets.len() as u64, Group::new(classes.into(), false));
-    let family = if group == Group::Block { BLOCK } else { WARP };
+    let (rows, group) = (targets.len() as u64, RowGroup::new(classes.into(), false));
+    let family = if group == RowGroup::Block { BLOCK } else { WARP };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows));
     let launch = launch.value("rows", &rows).value("classes", &classes).value("scale", &scale);
     let launch = launch.input("logits", logits).input("targets", targets);
@@ -39,8 +39,8 @@ pub(crate) fn entropy_probs<T: Real>(
     losses: &CudaMut<'_, f32>,
     dlogits: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let (rows, group) = (losses.len() as u64, Group::new(classes.into(), false));
-    let family = if group == Group::Block { PROBS_BLOCK } else { PROBS_WARP };
+    let (rows, group) = (losses.len() as u64, RowGroup::new(classes.into(), false));
+    let family = if group == RowGroup::Block { PROBS_BLOCK } else { PROBS_WARP };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(rows));
     let launch = launch.value("rows", &rows).value("classes", &classes).value("scale", &scale);
     let launch = launch.input("logits", logits).input("targets", probs);

@@ -23,13 +23,13 @@ pub(super) const MOST_BLOCKS: u64 = 1 << 16;
 
 /// The kernels of one family, by element type.
 #[derive(Clone, Copy)]
-pub(super) struct Family {
+pub(super) struct KernelFamily {
     pub(super) f32: &'static str,
     pub(super) f16: &'static str,
     pub(super) bf16: &'static str,
 }
 
-impl Family {
+impl KernelFamily {
     /// The kernel for `T`.
     pub(super) fn of<T: Real>(self) -> &'static str {
         match T::DTYPE {
@@ -43,7 +43,7 @@ impl Family {
 /// The family whose kernels begin with `$prefix`.
 macro_rules! family {
     ($prefix:literal) => {
-        $crate::launch::linalg::Family {
+        $crate::launch::linalg::KernelFamily {
             f32: concat!($prefix, "_f32"),
             f16: concat!($prefix, "_f16"),
             bf16: concat!($prefix, "_bf16"),
@@ -55,7 +55,7 @@ pub(super) use family;
 
 /// How the rows of a launch are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
+pub(super) enum RowGroup {
     /// Aligned rows, which a warp keeps in registers.
     Held,
     /// Rows that a warp streams.
@@ -64,7 +64,7 @@ pub(super) enum Group {
     Block,
 }
 
-impl Group {
+impl RowGroup {
     /// The group for rows of `len` elements.
     ///
     /// If `aligned`, rows begin at multiples of four elements.

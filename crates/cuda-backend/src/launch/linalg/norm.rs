@@ -3,19 +3,19 @@
 use backend_api::{BackendError, Real};
 use core_types::params::rows::{NORM_BLOCK_ROWS, NormParams};
 
-use super::{Family, Group, aligned, family};
+use super::{KernelFamily, RowGroup, aligned, family};
 use crate::{CudaMut, CudaQueue, CudaRef};
 
-const HELD: Family = family!("linalg_norm_held");
-const WARP: Family = family!("linalg_norm_warp");
-const BLOCK: Family = family!("linalg_norm_block");
-const SUM_HELD: Family = family!("linalg_norm_sum_held");
-const SUM_WARP: Family = family!("linalg_norm_sum_warp");
-const SUM_BLOCK: Family = family!("linalg_norm_sum_block");
-const BACKWARD_HELD: Family = family!("linalg_norm_backward_held");
-const BACKWARD_WARP: Family = family!("linalg_norm_backward_warp");
-const BACKWARD_BLOCK: Family = family!("linalg_norm_backward_block");
-const PARAMETERS: Family = family!("linalg_norm_parameters");
+const HELD: KernelFamily = family!("linalg_norm_held");
+const WARP: KernelFamily = family!("linalg_norm_warp");
+const BLOCK: KernelFamily = family!("linalg_norm_block");
+const SUM_HELD: KernelFamily = family!("linalg_norm_sum_held");
+const SUM_WARP: KernelFamily = family!("linalg_norm_sum_warp");
+const SUM_BLOCK: KernelFamily = family!("linalg_norm_sum_block");
+const BACKWARD_HELD: KernelFamily = family!("linalg_norm_backward_held");
+const BACKWARD_WARP: KernelFamily = family!("linalg_norm_backward_warp");
+const BACKWARD_BLOCK: KernelFamily = family!("linalg_norm_backward_block");
+const PARAMETERS: KernelFamily = family!("linalg_norm_parameters");
 
 /// Columns of a block that sums the gradients of parameters.
 const COLUMNS_PER_BLOCK: u64 = 256;
@@ -62,14 +62,14 @@ pub(crate) fn forward<'a, T: Real>(
     let NormForward { x, added, gamma, beta, y, mean, rstd } = views;
     let columns_aligned = [gamma, beta].into_iter().flatten().all(|values| aligned(*values));
     let sums_aligned = added.as_ref().is_none_or(|(r, sum)| aligned(*r) && aligned(sum.as_ref()));
-    let group = Group::new(p.len, aligned(*x) && columns_aligned && sums_aligned && aligned(y.as_ref()));
+    let group = RowGroup::new(p.len, aligned(*x) && columns_aligned && sums_aligned && aligned(y.as_ref()));
     let family = match (group, added) {
-        (Group::Held, None) => HELD,
-        (Group::Warp, None) => WARP,
-        (Group::Block, None) => BLOCK,
-        (Group::Held, Some(_)) => SUM_HELD,
-        (Group::Warp, Some(_)) => SUM_WARP,
-        (Group::Block, Some(_)) => SUM_BLOCK,
+        (RowGroup::Held, None) => HELD,
+        (RowGroup::Warp, None) => WARP,
+        (RowGroup::Block, None) => BLOCK,
+        (RowGroup::Held, Some(_)) => SUM_HELD,
+        (RowGroup::Warp, Some(_)) => SUM_WARP,
+        (RowGroup::Block, Some(_)) => SUM_BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
     let launch = launch.value("p", &words(p)).input("x", *x);
@@ -94,11 +94,11 @@ pub(crate) fn backward<'a, T: Real>(
 ) -> Result<(), BackendError> {
     let NormBackward { x, gamma, mean, rstd, g, offsets } = views;
     let gamma_aligned = gamma.is_none_or(|gamma| aligned(gamma));
-    let group = Group::new(p.len, aligned(*x) && gamma_aligned && aligned(*g) && aligned(dx.as_ref()));
+    let group = RowGroup::new(p.len, aligned(*x) && gamma_aligned && aligned(*g) && aligned(dx.as_ref()));
     let family = match group {
-        Group::Held => BACKWARD_HELD,
-        Group::Warp => BACKWARD_WARP,
-        Group::Block => BACKWARD_BLOCK,
+        RowGroup::Held => BACKWARD_HELD,
+        RowGroup::Warp => BACKWARD_WARP,
+        RowGroup::Block => BACKWARD_BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.rows));
     let launch = launch.value("p", &words(p)).input("x", *x).input_if("gamma", *gamma).input_if("mean", *mean);

@@ -4,17 +4,17 @@ use backend_api::{BackendError, Real};
 use bytemuck::NoUninit;
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
-use super::{Family, Group, aligned, family};
+use super::{KernelFamily, RowGroup, aligned, family};
 use crate::{CudaMut, CudaQueue, CudaRef, launch::Launch};
 
-const HELD: Family = family!("linalg_softmax_held");
-const WARP: Family = family!("linalg_softmax_warp");
-const BLOCK: Family = family!("linalg_softmax_block");
-const COLUMNS: Family = family!("linalg_softmax_columns");
-const BACKWARD_HELD: Family = family!("linalg_softmax_backward_held");
-const BACKWARD_WARP: Family = family!("linalg_softmax_backward_warp");
-const BACKWARD_BLOCK: Family = family!("linalg_softmax_backward_block");
-const BACKWARD_COLUMNS: Family = family!("linalg_softmax_backward_columns");
+const HELD: KernelFamily = family!("linalg_softmax_held");
+const WARP: KernelFamily = family!("linalg_softmax_warp");
+const BLOCK: KernelFamily = family!("linalg_softmax_block");
+const COLUMNS: KernelFamily = family!("linalg_softmax_columns");
+const BACKWARD_HELD: KernelFamily = family!("linalg_softmax_backward_held");
+const BACKWARD_WARP: KernelFamily = family!("linalg_softmax_backward_warp");
+const BACKWARD_BLOCK: KernelFamily = family!("linalg_softmax_backward_block");
+const BACKWARD_COLUMNS: KernelFamily = family!("linalg_softmax_backward_columns");
 
 /// Columns of a block.
 const COLUMNS_PER_BLOCK: u64 = 32;
@@ -22,7 +22,7 @@ const COLUMNS_PER_BLOCK: u64 = 32;
 /// Softmax or its logarithm, as the kernels number them.
 #[derive(Clone, Copy, Debug, NoUninit)]
 #[repr(u32)]
-pub(crate) enum Kind {
+pub(crate) enum SoftmaxKind {
     /// Softmax.
     Softmax,
     /// Log-softmax.
@@ -43,7 +43,7 @@ impl<'a> MaskViews<'a> {
         &self,
         launch: Launch<'a>,
         p: &SoftmaxParams,
-        kind: Kind,
+        kind: SoftmaxKind,
         x: CudaRef<'a, T>,
         y: &CudaMut<'a, T>,
     ) -> Launch<'a> {
@@ -56,17 +56,17 @@ impl<'a> MaskViews<'a> {
 pub(crate) fn forward<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &SoftmaxParams,
-    kind: Kind,
+    kind: SoftmaxKind,
     x: CudaRef<'a, T>,
     mask: &MaskViews<'a>,
     y: &CudaMut<'a, T>,
 ) -> Result<(), BackendError> {
     let plain = mask.keep.is_none() && mask.addend.is_none();
-    let group = Group::new(p.axis.len, plain && aligned(x) && aligned(y.as_ref()));
+    let group = RowGroup::new(p.axis.len, plain && aligned(x) && aligned(y.as_ref()));
     let family = match group {
-        Group::Held => HELD,
-        Group::Warp => WARP,
-        Group::Block => BLOCK,
+        RowGroup::Held => HELD,
+        RowGroup::Warp => WARP,
+        RowGroup::Block => BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.axis.outer));
     let launch = mask.arguments(launch, p, kind, x, y);
@@ -79,7 +79,7 @@ pub(crate) fn forward<'a, T: Real>(
 pub(crate) fn columns<'a, T: Real>(
     queue: &'a CudaQueue,
     p: &SoftmaxParams,
-    kind: Kind,
+    kind: SoftmaxKind,
     x: CudaRef<'a, T>,
     mask: &MaskViews<'a>,
     y: &CudaMut<'a, T>,
@@ -96,16 +96,16 @@ pub(crate) fn columns<'a, T: Real>(
 pub(crate) fn backward<T: Real>(
     queue: &CudaQueue,
     p: &AxisParams,
-    kind: Kind,
+    kind: SoftmaxKind,
     y: CudaRef<'_, T>,
     g: CudaRef<'_, T>,
     dx: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let group = Group::new(p.len, aligned(y) && aligned(g) && aligned(dx.as_ref()));
+    let group = RowGroup::new(p.len, aligned(y) && aligned(g) && aligned(dx.as_ref()));
     let family = match group {
-        Group::Held => BACKWARD_HELD,
-        Group::Warp => BACKWARD_WARP,
-        Group::Block => BACKWARD_BLOCK,
+        RowGroup::Held => BACKWARD_HELD,
+        RowGroup::Warp => BACKWARD_WARP,
+        RowGroup::Block => BACKWARD_BLOCK,
     };
     let launch = queue.kernel(family.of::<T>())?.grid(group.grid(p.outer));
     let launch = launch.value("p", p).value("kind", &kind).input("y", y).input("g", g).output("dx", dx);
@@ -118,7 +118,7 @@ pub(crate) fn backward<T: Real>(
 pub(crate) fn backward_columns<T: Real>(
     queue: &CudaQueue,
     p: &AxisParams,
-    kind: Kind,
+    kind: SoftmaxKind,
     y: CudaRef<'_, T>,
     g: CudaRef<'_, T>,
     dx: &CudaMut<'_, T>,

@@ -3,16 +3,16 @@
 use backend_api::{BackendError, DType, Real};
 use core_types::params::elementwise::SumParams;
 
-use super::{Family, Group, family, over_elements};
+use super::{KernelFamily, RowGroup, family, over_elements};
 use crate::{CudaMut, CudaQueue, CudaRef};
 
-const WARP: Family = family!("linalg_sum_rows_warp");
-const BLOCK: Family = family!("linalg_sum_rows_block");
-const JOIN: Family = family!("linalg_sum_join");
-const COLUMNS: Family = family!("linalg_sum_columns");
+const WARP: KernelFamily = family!("linalg_sum_rows_warp");
+const BLOCK: KernelFamily = family!("linalg_sum_rows_block");
+const JOIN: KernelFamily = family!("linalg_sum_join");
+const COLUMNS: KernelFamily = family!("linalg_sum_columns");
 /// Sums of f32 columns that go to another type.
-const WIDE_COLUMNS: Family =
-    Family { f32: COLUMNS.f32, f16: "linalg_sum_columns_f32_f16", bf16: "linalg_sum_columns_f32_bf16" };
+const WIDE_COLUMNS: KernelFamily =
+    KernelFamily { f32: COLUMNS.f32, f16: "linalg_sum_columns_f32_f16", bf16: "linalg_sum_columns_f32_bf16" };
 
 /// Columns of a block.
 pub(crate) const COLUMNS_PER_BLOCK: u64 = 32;
@@ -35,8 +35,8 @@ pub(crate) fn rows<T: Real>(
     y: &CudaMut<'_, T>,
     parts: Option<&CudaMut<'_, f64>>,
 ) -> Result<(), BackendError> {
-    let group = Group::new(cut.part_len.into(), false);
-    let family = if group == Group::Block { BLOCK } else { WARP };
+    let group = RowGroup::new(cut.part_len.into(), false);
+    let family = if group == RowGroup::Block { BLOCK } else { WARP };
     let [blocks, ..] = group.grid(p.outer);
     let launch = queue.kernel(family.of::<T>())?.grid([blocks, cut.parts.into(), 1]);
     let launch = launch.value("p", &words(p)).value("part_len", &cut.part_len);

@@ -17,8 +17,8 @@ use core_types::{
 };
 
 use self::{
-    restrict::Source,
-    schedule::{Schedule, Span},
+    restrict::CoefficientSource,
+    schedule::{DomainSpan, LayerSchedule},
 };
 use crate::checked::CircleOps;
 use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
@@ -51,7 +51,7 @@ impl CudaQueue {
             let params = CircleSmallParams { log_domain, log_size, log_source: log_size, columns: count, position: 0 };
             return circle::small_interpolate(self, &params, columns, inverse_twiddles);
         }
-        let (schedule, span) = (Schedule::new(log_size), Span::first(log_size, log_domain));
+        let (schedule, span) = (LayerSchedule::new(log_size), DomainSpan::first(log_size, log_domain));
         let scale = |last: bool| if last { division(log_size) } else { 0 };
         let lowest = span.tiles(log_size, schedule.tiles, scale(schedule.strips.is_empty()), count);
         circle::tile_interpolate(self, &lowest, columns, inverse_twiddles)?;
@@ -81,7 +81,7 @@ impl CircleOps for CudaQueue {
         if count == 0 {
             return Ok(());
         }
-        self.circle_layers(Span::whole(log_size), log_size, count, twiddles, Source::InPlace, &columns)
+        self.circle_layers(DomainSpan::whole(log_size), log_size, count, twiddles, CoefficientSource::InPlace, &columns)
     }
 
     fn circle_extend(&self, op: CircleExtend<'_, Self>) -> Result<(), BackendError> {
@@ -90,14 +90,14 @@ impl CircleOps for CudaQueue {
         if count == 0 {
             return Ok(());
         }
-        let source = Source::Columns(coefficients);
-        self.circle_layers(Span::whole(log_size), log_coefficients, count, twiddles, source, &values)
+        let source = CoefficientSource::Columns(coefficients);
+        self.circle_layers(DomainSpan::whole(log_size), log_coefficients, count, twiddles, source, &values)
     }
 
     fn circle_lde(&self, op: CircleLde<'_, Self>) -> Result<(), BackendError> {
         let CircleLde { params, inverse_twiddles, twiddles, mut columns, values } = op;
         let CircleExtendParams { log_coefficients: log_len, log_size, columns: count } = *params;
-        let schedule = Schedule::new(log_len);
+        let schedule = LayerSchedule::new(log_len);
         let [strips] = schedule.strips[..] else {
             let domain = CircleFftParams { log_size: log_len, columns: count };
             let lower = CircleInterpolate { params: &domain, inverse_twiddles, columns: columns.reborrow() };
@@ -107,7 +107,7 @@ impl CircleOps for CudaQueue {
         if count == 0 {
             return Ok(());
         }
-        let [small, large] = [log_len, log_size].map(Span::whole);
+        let [small, large] = [log_len, log_size].map(DomainSpan::whole);
         circle::tile_interpolate(self, &small.tiles(log_len, schedule.tiles, 0, count), &columns, inverse_twiddles)?;
         let down = small.strips(strips, log_len, log_len, division(log_len));
         let up = large.strips(strips, log_len, log_len, 0);

@@ -8,13 +8,13 @@ use core_types::{
 
 use super::{
     LOG_SMALL,
-    schedule::{Schedule, Span},
+    schedule::{DomainSpan, LayerSchedule},
 };
 use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
 
 /// The input of the first launch of a transform from coefficients.
 #[derive(Clone, Copy)]
-pub(super) enum Source<'a> {
+pub(super) enum CoefficientSource<'a> {
     /// The columns that it writes.
     InPlace,
     /// Columns of one polynomial's coefficients each, read for every copy.
@@ -30,14 +30,14 @@ impl CudaQueue {
         if columns == 0 {
             return Ok(());
         }
-        let span = Span { log_domain, log_size: log_block, position: params.position() };
+        let span = DomainSpan { log_domain, log_size: log_block, position: params.position() };
         if params.log_parts() == 0 {
-            let source = Source::Columns(coefficients);
+            let source = CoefficientSource::Columns(coefficients);
             return self.circle_layers(span, log_coefficients, columns, twiddles, source, &values);
         }
         let mut weights = self.alloc::<Twiddle>(1 << params.log_parts())?;
         circle::restrict_weights(self, params, twiddles, &weights.view_mut())?;
-        let source = Source::Parts { coefficients, weights: weights.view(), log_coefficients };
+        let source = CoefficientSource::Parts { coefficients, weights: weights.view(), log_coefficients };
         self.circle_layers(span, log_block, columns, twiddles, source, &values)
     }
 
@@ -46,51 +46,53 @@ impl CudaQueue {
     /// The first launch reads from `source`.
     pub(super) fn circle_layers(
         &self,
-        span: Span,
+        span: DomainSpan,
         log_len: u32,
         count: u32,
         twiddles: CudaRef<'_, Twiddle>,
-        source: Source<'_>,
+        source: CoefficientSource<'_>,
         columns: &CudaMut<'_, M31>,
     ) -> Result<(), BackendError> {
-        let Span { log_domain, log_size, position } = span;
+        let DomainSpan { log_domain, log_size, position } = span;
         let log_source = |source| match source {
-            Source::InPlace => log_size,
-            Source::Columns(_) => log_len,
-            Source::Parts { log_coefficients, .. } => log_coefficients,
+            CoefficientSource::InPlace => log_size,
+            CoefficientSource::Columns(_) => log_len,
+            CoefficientSource::Parts { log_coefficients, .. } => log_coefficients,
         };
         if log_size <= LOG_SMALL {
             let log_source = log_source(source);
             let params = CircleSmallParams { log_domain, log_size, log_source, columns: count, position };
             return match source {
-                Source::InPlace => circle::small_evaluate(self, &params, columns.as_ref(), columns, twiddles),
-                Source::Columns(source) => circle::small_evaluate(self, &params, source, columns, twiddles),
-                Source::Parts { coefficients, weights, .. } => {
+                CoefficientSource::InPlace => {
+                    circle::small_evaluate(self, &params, columns.as_ref(), columns, twiddles)
+                }
+                CoefficientSource::Columns(source) => circle::small_evaluate(self, &params, source, columns, twiddles),
+                CoefficientSource::Parts { coefficients, weights, .. } => {
                     circle::small_restrict(self, &params, coefficients, columns, [twiddles, weights])
                 }
             };
         }
-        let (schedule, mut source) = (Schedule::new(log_len), source);
+        let (schedule, mut source) = (LayerSchedule::new(log_len), source);
         for &strips in schedule.strips.iter().rev() {
             let params = span.strips(strips, log_source(source), log_len, 0);
             match source {
-                Source::InPlace => {
+                CoefficientSource::InPlace => {
                     circle::strip_evaluate(self, &params, count, columns.as_ref(), columns, twiddles)?;
                 }
-                Source::Columns(source) => {
+                CoefficientSource::Columns(source) => {
                     circle::strip_evaluate(self, &params, count, source, columns, twiddles)?;
                 }
-                Source::Parts { coefficients, weights, .. } => {
+                CoefficientSource::Parts { coefficients, weights, .. } => {
                     circle::strip_restrict(self, &params, count, coefficients, columns, [twiddles, weights])?;
                 }
             }
-            source = Source::InPlace;
+            source = CoefficientSource::InPlace;
         }
         let params = span.tiles(log_source(source), schedule.tiles, 0, count);
         match source {
-            Source::InPlace => circle::tile_evaluate(self, &params, columns, twiddles),
-            Source::Columns(source) => circle::tile_extend(self, &params, source, columns, twiddles),
-            Source::Parts { coefficients, weights, .. } => {
+            CoefficientSource::InPlace => circle::tile_evaluate(self, &params, columns, twiddles),
+            CoefficientSource::Columns(source) => circle::tile_extend(self, &params, source, columns, twiddles),
+            CoefficientSource::Parts { coefficients, weights, .. } => {
                 circle::tile_restrict(self, &params, coefficients, columns, [twiddles, weights])
             }
         }

@@ -28,7 +28,7 @@ const BUSY_BLOCKS: u64 = 8192;
 
 /// Where the words of columns stand in a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(super) struct DomainSpan {
     /// Log of the number of points of the domain.
     pub(super) log_domain: u32,
     /// Log of the words of a column.
@@ -37,7 +37,7 @@ pub(super) struct Span {
     pub(super) position: u32,
 }
 
-impl Span {
+impl DomainSpan {
     /// All positions of a domain of `2^log_size` points.
     pub(super) fn whole(log_size: u32) -> Self {
         Self::first(log_size, log_size)
@@ -95,13 +95,13 @@ pub(super) struct Strips {
 ///
 /// The lowest layers run in tiles, the others in strips from the lowest up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Schedule {
+pub(super) struct LayerSchedule {
     /// Layers of the tiles; one more than a tile's where pairs of tiles save a launch.
     pub(super) tiles: u32,
     pub(super) strips: Vec<Strips>,
 }
 
-impl Schedule {
+impl LayerSchedule {
     pub(super) fn new(log_len: u32) -> Self {
         if log_len <= LOG_TILE {
             return Self { tiles: log_len, strips: Vec::new() };
@@ -131,13 +131,13 @@ mod tests {
     #[test]
     fn every_layer_runs_once_and_every_strip_fits() {
         for log_len in 3..=30 {
-            let schedule = Schedule::new(log_len);
+            let schedule = LayerSchedule::new(log_len);
             let mut next = schedule.tiles;
             assert!(next <= LOG_PAIR);
             for strips in &schedule.strips {
                 assert_eq!(strips.layer, next);
                 assert!((LEAST_ROWS..=MOST_ROWS).contains(&strips.log_rows), "{schedule:?}");
-                let params = Span::whole(log_len).strips(*strips, log_len, log_len, 0);
+                let params = DomainSpan::whole(log_len).strips(*strips, log_len, log_len, 0);
                 assert!(params.log_width <= strips.layer);
                 assert!(params.log_rows + params.log_width <= CircleStripParams::LOG_WIDE_STRIP, "{schedule:?}");
                 next += strips.log_rows;
@@ -149,9 +149,9 @@ mod tests {
     #[test]
     fn rows_have_all_that_memory_reads_at_once_and_no_launch_more_than_needed() {
         for log_len in 12..=30 {
-            let schedule = Schedule::new(log_len);
+            let schedule = LayerSchedule::new(log_len);
             for strips in &schedule.strips {
-                let params = Span::whole(log_len).strips(*strips, log_len, log_len, 0);
+                let params = DomainSpan::whole(log_len).strips(*strips, log_len, log_len, 0);
                 assert!(params.log_width >= 3, "rows of 32 bytes: {schedule:?}");
             }
             let launches = match log_len {
@@ -168,7 +168,7 @@ mod tests {
     fn tiles_cover_all_columns() {
         for log_size in 3..=30 {
             for columns in [1, 2, 3, 100, 65_537] {
-                let p = Span::whole(log_size).tiles(log_size, 3, 0, columns);
+                let p = DomainSpan::whole(log_size).tiles(log_size, 3, 0, columns);
                 let groups = p.columns.div_ceil(p.columns_per_block);
                 assert!(p.columns_per_block >= 1 && groups <= 65_535, "{p:?}");
                 assert!(u64::from(groups) << log_size.saturating_sub(LOG_TILE) <= BUSY_BLOCKS.max(1 << 18));

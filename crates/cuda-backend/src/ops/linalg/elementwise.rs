@@ -96,23 +96,23 @@ pub(super) fn sum_columns<X: Real, Y: Real>(
 
 /// How many blocks would take a whole axis, and the least part of it that is worth one.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::ops) struct Blocks {
+pub(in crate::ops) struct AxisBlocks {
     blocks: u64,
     least: u64,
 }
 
 /// The blocks of contiguous rows.
-pub(in crate::ops) fn rows(outer: u64) -> Blocks {
-    Blocks { blocks: outer, least: 64 * LEAST_PART }
+pub(in crate::ops) fn rows(outer: u64) -> AxisBlocks {
+    AxisBlocks { blocks: outer, least: 64 * LEAST_PART }
 }
 
 /// The blocks of columns.
-pub(in crate::ops) fn columns(outer: u64, inner: u64) -> Blocks {
-    Blocks { blocks: outer * inner.div_ceil(sum::COLUMNS_PER_BLOCK), least: LEAST_PART }
+pub(in crate::ops) fn columns(outer: u64, inner: u64) -> AxisBlocks {
+    AxisBlocks { blocks: outer * inner.div_ceil(sum::COLUMNS_PER_BLOCK), least: LEAST_PART }
 }
 
 /// Cuts an axis into parts.
-pub(in crate::ops) fn cut(op: &'static str, len: u64, of: Blocks) -> Result<SumCut, BackendError> {
+pub(in crate::ops) fn cut(op: &'static str, len: u64, of: AxisBlocks) -> Result<SumCut, BackendError> {
     let parts = (BUSY_BLOCKS / of.blocks).min(len / of.least).max(1);
     let part_len = len.div_ceil(parts).next_multiple_of(4).max(4);
     let part_len = super::index_bound(op, part_len)?;

@@ -19,25 +19,25 @@ use crate::{
     CudaBuf, CudaMut, CudaQueue, CudaRef,
     launch::linalg::{
         norm::{self, NormBackward, NormForward},
-        softmax::{self, Kind, MaskViews},
+        softmax::{self, MaskViews, SoftmaxKind},
     },
 };
 
 impl RowOps for CudaQueue {
     fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
-        softmax(self, Kind::Softmax, op.params, op.x, op.mask, &op.y)
+        softmax(self, SoftmaxKind::Softmax, op.params, op.x, op.mask, &op.y)
     }
 
     fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
-        softmax(self, Kind::Log, op.params, op.x, op.mask, &op.y)
+        softmax(self, SoftmaxKind::Log, op.params, op.x, op.mask, &op.y)
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        softmax_gradient(self, Kind::Softmax, op.params, op.y, op.g, &op.dx)
+        softmax_gradient(self, SoftmaxKind::Softmax, op.params, op.y, op.g, &op.dx)
     }
 
     fn log_softmax_backward<T: Real>(&self, op: LogSoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
-        softmax_gradient(self, Kind::Log, op.params, op.y, op.g, &op.dx)
+        softmax_gradient(self, SoftmaxKind::Log, op.params, op.y, op.g, &op.dx)
     }
 
     fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
@@ -76,7 +76,7 @@ impl RowOps for CudaQueue {
 /// The op has checked lengths and period.
 fn softmax<T: Real>(
     queue: &CudaQueue,
-    kind: Kind,
+    kind: SoftmaxKind,
     p: &SoftmaxParams,
     x: CudaRef<'_, T>,
     mask: RowMask<'_, CudaQueue>,
@@ -103,7 +103,7 @@ fn softmax<T: Real>(
 /// The op has checked the lengths.
 fn softmax_gradient<T: Real>(
     queue: &CudaQueue,
-    kind: Kind,
+    kind: SoftmaxKind,
     p: &AxisParams,
     y: CudaRef<'_, T>,
     g: CudaRef<'_, T>,

@@ -10,9 +10,9 @@ use cuda_loader::{
 
 use super::{device::device, put, register};
 use crate::driver::{
-    entry::{Entry, Needs, call, current, with_contexts},
+    entry::{DriverCall, Needs, call, current, with_contexts},
     handle::{Handle, Id},
-    state::queue::Goal,
+    state::queue::WaitGoal,
 };
 
 register! {
@@ -28,15 +28,15 @@ const API_VERSION: u32 = 3020;
 /// Stream priorities, least first.
 pub(super) const PRIORITIES: [i32; 2] = [0, -5];
 
-fn known(entry: &mut Entry, context: CUcontext) -> Result<Id, Status> {
+fn known(entry: &mut DriverCall, context: CUcontext) -> Result<Id, Status> {
     let id = context.id();
     if entry.driver().contexts.contains_key(&id) { Ok(id) } else { Err(Status::INVALID_CONTEXT) }
 }
 
 /// Ends all work of a context and forgets the context.
-fn destroy(entry: &mut Entry, context: Id) {
+fn destroy(entry: &mut DriverCall, context: Id) {
     // The work's own failure is no failure of this call; it has been reported.
-    let _lost = entry.wait(&Goal::Context(context));
+    let _lost = entry.wait(&WaitGoal::Context(context));
     entry.driver().destroy_context(context);
 }
 
@@ -174,7 +174,7 @@ unsafe extern "C" fn cuCtxSynchronize() -> Status {
         entry.refuse_while_capturing()?;
         let context = entry.context()?;
         entry.driver().counters.synchronisations += 1;
-        entry.wait(&Goal::Context(context))
+        entry.wait(&WaitGoal::Context(context))
     })
 }
 

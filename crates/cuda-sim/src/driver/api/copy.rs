@@ -13,13 +13,13 @@ use cuda_loader::{
 use super::{array, get, register};
 use crate::driver::{
     counters::Report,
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::{Handle, Id},
     spec::Link,
     state::{
-        queue::Goal,
-        transfer::{Copy, End, Place},
-        work::Work,
+        queue::WaitGoal,
+        transfer::{Copy, CopyLocation, End},
+        work::WorkUnit,
     },
 };
 
@@ -38,21 +38,21 @@ enum Said {
 }
 
 /// The place of an address: device memory, or host memory of either kind.
-fn place(entry: &mut Entry, address: u64, said: Said) -> Place {
+fn place(entry: &mut DriverCall, address: u64, said: Said) -> CopyLocation {
     let on_device = entry.driver().memory.find(address).is_some_and(|found| found.device.is_some());
     if said == Said::Device || said == Said::Either && on_device {
-        Place::Device(address)
+        CopyLocation::Device(address)
     } else {
-        Place::Host(address as usize)
+        CopyLocation::Host(address as usize)
     }
 }
 
 /// The bytes that host memory holds now.
-fn staged(source: usize, bytes: u64) -> Result<Place, Status> {
-    Ok(Place::Staged(Arc::from(array!(std::ptr::with_exposed_provenance::<u8>(source), bytes as usize)?)))
+fn staged(source: usize, bytes: u64) -> Result<CopyLocation, Status> {
+    Ok(CopyLocation::Staged(Arc::from(array!(std::ptr::with_exposed_provenance::<u8>(source), bytes as usize)?)))
 }
 
-impl Entry {
+impl DriverCall {
     /// Refuses a copy whose ends are not in live memory, and marks one that a bad link drops.
     pub(super) fn check_copy(&mut self, copy: &mut Copy) -> Result<(), Status> {
         let name = self.name;
@@ -93,17 +93,17 @@ impl Entry {
         self.check_copy(&mut copy)?;
         let driver = self.driver();
         let capturing = driver.streams[&stream].capture.is_some();
-        let work = Work::Copy(copy.clone());
+        let work = WorkUnit::Copy(copy.clone());
         if capturing {
             return self.enqueue(stream, work).map(drop);
         }
         let mut finish = false;
-        if let Place::Host(target) = copy.target.place
+        if let CopyLocation::Host(target) = copy.target.place
             && !self.is_pinned(target, copy.width)
         {
             finish = true;
         }
-        if let Place::Host(source) = copy.source.place
+        if let CopyLocation::Host(source) = copy.source.place
             && !self.is_pinned(source, copy.width)
         {
             if copy.is_flat() {
@@ -129,14 +129,15 @@ impl Entry {
         self.refuse_while_capturing()?;
         self.check_copy(&mut copy)?;
         let stream = self.stream(CUstream::NULL)?;
-        let between_devices = matches!((&copy.target.place, &copy.source.place), (Place::Device(_), Place::Device(_)));
+        let between_devices =
+            matches!((&copy.target.place, &copy.source.place), (CopyLocation::Device(_), CopyLocation::Device(_)));
         let mut finish = !between_devices;
-        if let (Place::Host(source), Place::Device(_)) = (&copy.source.place, &copy.target.place)
+        if let (CopyLocation::Host(source), CopyLocation::Device(_)) = (&copy.source.place, &copy.target.place)
             && let source = *source
             && copy.is_flat()
             && !self.is_pinned(source, copy.width)
         {
-            self.wait(&Goal::Stream(stream))?;
+            self.wait(&WaitGoal::Stream(stream))?;
             copy.source.place = staged(source, copy.width)?;
             finish = false;
         }
@@ -144,13 +145,13 @@ impl Entry {
     }
 
     fn copy_on(&mut self, copy: Copy, stream: Id, finish: bool) -> Result<(), Status> {
-        let work = Work::Copy(copy);
+        let work = WorkUnit::Copy(copy);
         self.driver().count(&work, true);
         let task = self.enqueue(stream, work)?;
         match task {
             Some(task) if finish => {
                 let clock = self.driver().streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
-                self.wait(&Goal::Tasks(vec![task]))?;
+                self.wait(&WaitGoal::Tasks(vec![task]))?;
                 self.driver().host.join(&clock);
                 Ok(())
             }
@@ -182,7 +183,7 @@ unsafe extern "C" fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, byte_coun
 /// Rejects a peer copy unless both contexts live.
 ///
 /// Each address must be in memory of its context's device.
-fn check_peers(entry: &mut Entry, ends: [(CUdeviceptr, CUcontext); 2]) -> Result<(), Status> {
+fn check_peers(entry: &mut DriverCall, ends: [(CUdeviceptr, CUcontext); 2]) -> Result<(), Status> {
     let driver = entry.driver();
     for (address, context) in ends {
         let device = driver.contexts.get(&context.id()).ok_or(Status::INVALID_CONTEXT)?.device;
@@ -290,7 +291,7 @@ unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
 
 /// One end of a copy of rows, as its record specifies.
 fn end(
-    entry: &mut Entry,
+    entry: &mut DriverCall,
     kind: u32,
     (host_address, device_address): (u64, u64),
     [x, y, z]: [usize; 3],
@@ -311,7 +312,7 @@ fn end(
     Ok(End { place, pitch: pitch as u64, plane: (pitch * rows.max(1)) as u64 })
 }
 
-fn rows_2d(entry: &mut Entry, from: *const Memcpy2D) -> Result<Copy, Status> {
+fn rows_2d(entry: &mut DriverCall, from: *const Memcpy2D) -> Result<Copy, Status> {
     let copy = get!(from)?;
     let width = copy.width_in_bytes;
     let source = (copy.src_host.expose_provenance() as u64, copy.src_device);
@@ -328,7 +329,7 @@ fn rows_2d(entry: &mut Entry, from: *const Memcpy2D) -> Result<Copy, Status> {
 }
 
 /// The copy that a record describes.
-pub(super) fn rows_3d(entry: &mut Entry, from: *const Memcpy3D) -> Result<Copy, Status> {
+pub(super) fn rows_3d(entry: &mut DriverCall, from: *const Memcpy3D) -> Result<Copy, Status> {
     let copy = get!(from)?;
     let width = copy.width_in_bytes;
     let source = (copy.src_host.expose_provenance() as u64, copy.src_device);

@@ -12,7 +12,7 @@ use cuda_loader::{
 
 use super::{put, register, text, write_text};
 use crate::driver::{
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     limits,
 };
 
@@ -22,7 +22,7 @@ register! {
 }
 
 /// The device of an ordinal.
-pub(super) fn device(entry: &mut Entry, ordinal: CUdevice) -> Result<u32, Status> {
+pub(super) fn device(entry: &mut DriverCall, ordinal: CUdevice) -> Result<u32, Status> {
     let count = entry.driver().devices.len();
     u32::try_from(ordinal).ok().filter(|&at| (at as usize) < count).ok_or(Status::INVALID_DEVICE)
 }

@@ -10,9 +10,9 @@ use cuda_loader::{
 
 use super::{put, register};
 use crate::driver::{
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::{Handle, fresh},
-    state::{Event, graph::Action, queue::Goal, queue::Recorded, work::Work},
+    state::{EventState, graph::Action, queue::Recorded, queue::WaitGoal, work::WorkUnit},
 };
 
 register! {
@@ -20,7 +20,7 @@ register! {
     cuEventElapsedTime
 }
 
-fn event(entry: &mut Entry, handle: CUevent) -> Result<&mut Event, Status> {
+fn event(entry: &mut DriverCall, handle: CUevent) -> Result<&mut EventState, Status> {
     entry.driver().events.get_mut(&handle.id()).ok_or(Status::INVALID_HANDLE)
 }
 
@@ -32,12 +32,12 @@ unsafe extern "C" fn cuEventCreate(out: *mut CUevent, flags: u32) -> Status {
         }
         let context = entry.context()?;
         let id = fresh();
-        entry.driver().events.insert(id, Event { context, flags, ..Event::default() });
+        entry.driver().events.insert(id, EventState { context, flags, ..EventState::default() });
         put!(out, CUevent::of(id))
     })
 }
 
-fn record(entry: &mut Entry, handle: CUevent, stream: CUstream, external: bool) -> Result<(), Status> {
+fn record(entry: &mut DriverCall, handle: CUevent, stream: CUstream, external: bool) -> Result<(), Status> {
     let stream = entry.stream(stream)?;
     let context = event(entry, handle)?.context;
     let driver = entry.driver();
@@ -59,7 +59,7 @@ fn record(entry: &mut Entry, handle: CUevent, stream: CUstream, external: bool) 
     }
     let effect = entry.effect;
     let driver = entry.driver();
-    let task = driver.submit(stream, Work::Record(handle.id()), effect);
+    let task = driver.submit(stream, WorkUnit::Record(handle.id()), effect);
     let clock = driver.streams[&stream].clock.clone();
     let event = event(entry, handle)?;
     event.captured = None;
@@ -80,7 +80,7 @@ unsafe extern "C" fn cuEventRecordWithFlags(event: CUevent, stream: CUstream, fl
 }
 
 /// The last record of an event that may be asked about.
-fn recorded(entry: &mut Entry, handle: CUevent) -> Result<Option<Recorded>, Status> {
+fn recorded(entry: &mut DriverCall, handle: CUevent) -> Result<Option<Recorded>, Status> {
     let state = event(entry, handle)?;
     let (captured, recorded) = (state.captured.as_ref().map(|(id, _)| *id), state.recorded.clone());
     if let Some(id) = captured {
@@ -94,7 +94,7 @@ unsafe extern "C" fn cuEventQuery(handle: CUevent) -> Status {
     call("cuEventQuery", Needs::Context, |entry| {
         let Some(recorded) = recorded(entry, handle)? else { return Ok(()) };
         entry.refuse_while_capturing()?;
-        if !entry.poll(&Goal::Tasks(vec![recorded.task]), Some(recorded.task)) {
+        if !entry.poll(&WaitGoal::Tasks(vec![recorded.task]), Some(recorded.task)) {
             return Err(Status::NOT_READY);
         }
         entry.driver().host.join(&recorded.clock);
@@ -107,7 +107,7 @@ unsafe extern "C" fn cuEventSynchronize(handle: CUevent) -> Status {
         let Some(recorded) = recorded(entry, handle)? else { return Ok(()) };
         entry.refuse_while_capturing()?;
         entry.driver().counters.synchronisations += 1;
-        entry.wait(&Goal::Tasks(vec![recorded.task]))?;
+        entry.wait(&WaitGoal::Tasks(vec![recorded.task]))?;
         entry.driver().host.join(&recorded.clock);
         Ok(())
     })

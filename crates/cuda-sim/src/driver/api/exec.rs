@@ -15,12 +15,12 @@ use cuda_loader::{
 
 use super::{graph::graph, node, put, register, write_text};
 use crate::driver::{
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::{Handle, fresh},
     state::{
         graph::{Action, Exec},
-        queue::Goal,
-        work::Work,
+        queue::WaitGoal,
+        work::WorkUnit,
     },
 };
 
@@ -30,7 +30,7 @@ register! {
     cuGraphExecUpdate
 }
 
-fn instantiate(entry: &mut Entry, handle: CUgraph, frees_on_launch: bool) -> Result<CUgraphExec, Status> {
+fn instantiate(entry: &mut DriverCall, handle: CUgraph, frees_on_launch: bool) -> Result<CUgraphExec, Status> {
     let context = entry.context()?;
     let instance = graph(entry, handle)?.clone();
     // A graph with a cycle cannot run.
@@ -75,7 +75,7 @@ unsafe extern "C" fn cuGraphInstantiateWithFlags(out: *mut CUgraphExec, graph: C
 }
 
 /// Gives a node of an instantiated graph new work of its kind.
-fn set_work(entry: &mut Entry, exec: CUgraphExec, node: CUgraphNode, work: Work) -> Result<(), Status> {
+fn set_work(entry: &mut DriverCall, exec: CUgraphExec, node: CUgraphNode, work: WorkUnit) -> Result<(), Status> {
     let driver = entry.driver();
     let instance = driver.execs.get_mut(&exec.id()).ok_or(Status::INVALID_HANDLE)?;
     let node = instance.graph.nodes.get_mut(&node.id()).ok_or(Status::INVALID_VALUE)?;
@@ -139,7 +139,7 @@ unsafe extern "C" fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) -> Statu
     call("cuGraphUpload", Needs::Context, |entry| {
         let stream = entry.stream(stream)?;
         let known = entry.driver().execs.contains_key(&exec.id());
-        if known { entry.enqueue(stream, Work::Nothing).map(drop) } else { Err(Status::INVALID_HANDLE) }
+        if known { entry.enqueue(stream, WorkUnit::Nothing).map(drop) } else { Err(Status::INVALID_HANDLE) }
     })
 }
 
@@ -172,7 +172,7 @@ unsafe extern "C" fn cuGraphExecDestroy(exec: CUgraphExec) -> Status {
             && let Some(last) = instance.last
         {
             // The launch's own failure is no failure of this call; it has been reported.
-            let _lost = entry.wait(&Goal::Tasks(vec![last.task]));
+            let _lost = entry.wait(&WaitGoal::Tasks(vec![last.task]));
         }
         Ok(())
     })

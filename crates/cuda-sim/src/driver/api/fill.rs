@@ -11,8 +11,8 @@ use cuda_loader::{
 use super::register;
 use crate::driver::{
     counters::Report,
-    entry::{Entry, Needs, call},
-    state::{transfer::Fill, work::Work},
+    entry::{DriverCall, Needs, call},
+    state::{transfer::Fill, work::WorkUnit},
 };
 
 register! {
@@ -20,7 +20,7 @@ register! {
     cuMemsetD16Async cuMemsetD32Async cuMemsetD2D8Async cuMemsetD2D16Async cuMemsetD2D32Async
 }
 
-impl Entry {
+impl DriverCall {
     /// Refuses a fill outside live memory or off its elements' alignment.
     pub(super) fn check_fill(&mut self, fill: &Fill) -> Result<(), Status> {
         let name = self.name;
@@ -46,7 +46,7 @@ impl Entry {
         }
         self.check_fill(&fill)?;
         let stream = self.stream(stream.unwrap_or_default())?;
-        self.enqueue(stream, Work::Fill(fill)).map(drop)
+        self.enqueue(stream, WorkUnit::Fill(fill)).map(drop)
     }
 }
 

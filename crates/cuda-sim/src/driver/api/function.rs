@@ -11,10 +11,10 @@ use cuda_loader::{
 use super::{put, register};
 use crate::{
     driver::{
-        entry::{Entry, Needs, call},
+        entry::{DriverCall, Needs, call},
         handle::Handle,
         limits,
-        state::Function,
+        state::FunctionState,
     },
     exec::Kernel,
 };
@@ -26,12 +26,12 @@ register! {
 }
 
 /// The function of a handle.
-pub(super) fn function(entry: &mut Entry, func: CUfunction) -> Result<&mut Function, Status> {
+pub(super) fn function(entry: &mut DriverCall, func: CUfunction) -> Result<&mut FunctionState, Status> {
     entry.driver().functions.get_mut(&func.id()).ok_or(Status::INVALID_HANDLE)
 }
 
 /// The executor's kernel of a handle.
-pub(super) fn kernel(entry: &mut Entry, func: CUfunction) -> Result<Kernel, Status> {
+pub(super) fn kernel(entry: &mut DriverCall, func: CUfunction) -> Result<Kernel, Status> {
     let function = function(entry, func)?;
     function.program.kernel(&function.name).cloned().ok_or(Status::NOT_FOUND)
 }
@@ -96,7 +96,7 @@ unsafe extern "C" fn cuFuncGetModule(module: *mut CUmodule, func: CUfunction) ->
 }
 
 /// Blocks of a kernel that a multiprocessor holds at once.
-pub(super) fn blocks(entry: &mut Entry, func: CUfunction, threads: u32, shared: usize) -> Result<u32, Status> {
+pub(super) fn blocks(entry: &mut DriverCall, func: CUfunction, threads: u32, shared: usize) -> Result<u32, Status> {
     let kernel = kernel(entry, func)?;
     if threads == 0 || threads > kernel.max_threads.min(limits::MAX_THREADS) {
         return Ok(0);

@@ -12,11 +12,11 @@ use cuda_loader::{
 
 use super::{array, list, put, register, text};
 use crate::driver::{
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::{Handle, Id, fresh},
     state::{
         Driver,
-        graph::{Graph, Node},
+        graph::{Graph, GraphNode},
     },
 };
 
@@ -27,12 +27,12 @@ register! {
 }
 
 /// The graph of a handle.
-pub(super) fn graph(entry: &mut Entry, handle: CUgraph) -> Result<&mut Graph, Status> {
+pub(super) fn graph(entry: &mut DriverCall, handle: CUgraph) -> Result<&mut Graph, Status> {
     entry.driver().graphs.get_mut(&handle.id()).ok_or(Status::INVALID_HANDLE)
 }
 
 /// The node of a handle, in whichever graph it is.
-pub(super) fn node(entry: &mut Entry, handle: CUgraphNode) -> Result<&mut Node, Status> {
+pub(super) fn node(entry: &mut DriverCall, handle: CUgraphNode) -> Result<&mut GraphNode, Status> {
     let graphs = entry.driver().graphs.values_mut();
     graphs.filter_map(|graph| graph.nodes.get_mut(&handle.id())).next().ok_or(Status::INVALID_HANDLE)
 }
@@ -145,7 +145,7 @@ unsafe extern "C" fn cuGraphNodeGetDependentNodes(
 
 /// Pairs of nodes that a caller gave as two arrays, all of one graph.
 fn edges(
-    entry: &mut Entry,
+    entry: &mut DriverCall,
     handle: CUgraph,
     from: *const CUgraphNode,
     to: *const CUgraphNode,

@@ -15,8 +15,8 @@ use cuda_loader::{
 
 use super::{put, register};
 use crate::driver::{
-    entry::{Entry, Needs, call},
-    state::{Pinned, queue::Goal},
+    entry::{DriverCall, Needs, call},
+    state::{Pinned, queue::WaitGoal},
 };
 
 register! {
@@ -31,7 +31,7 @@ const PAGE: usize = 4096;
 ///
 /// # Safety
 /// The range is valid until it is unpinned.
-unsafe fn pin(entry: &mut Entry, pointer: *mut u8, pinned: Pinned) -> Result<(), Status> {
+unsafe fn pin(entry: &mut DriverCall, pointer: *mut u8, pinned: Pinned) -> Result<(), Status> {
     let driver = entry.driver();
     // SAFETY: by this function's contract; the host keeps off memory that work is using, as the driver API demands.
     let mapped = unsafe { driver.memory.map_host(pointer, pinned.bytes as u64) };
@@ -41,7 +41,7 @@ unsafe fn pin(entry: &mut Entry, pointer: *mut u8, pinned: Pinned) -> Result<(),
     Ok(())
 }
 
-fn allocate(entry: &mut Entry, bytes: usize, flags: u32) -> Result<*mut c_void, Status> {
+fn allocate(entry: &mut DriverCall, bytes: usize, flags: u32) -> Result<*mut c_void, Status> {
     entry.refuse_while_capturing()?;
     let context = entry.context()?;
     let layout = Layout::from_size_align(bytes, PAGE).ok().filter(|_| bytes > 0).ok_or(Status::INVALID_VALUE)?;
@@ -73,13 +73,13 @@ unsafe extern "C" fn cuMemHostAlloc(out: *mut *mut c_void, bytesize: usize, flag
 /// Unpins pinned memory once no work can use it.
 ///
 /// `allocated` states which call pinned it.
-fn unpin(entry: &mut Entry, pointer: *mut c_void, allocated: bool, absent: Status) -> Result<Pinned, Status> {
+fn unpin(entry: &mut DriverCall, pointer: *mut c_void, allocated: bool, absent: Status) -> Result<Pinned, Status> {
     entry.context()?;
     entry.refuse_while_capturing()?;
     let address = pointer.addr();
     let driver = entry.driver();
     let pinned = driver.pinned.get(&address).filter(|pinned| pinned.layout.is_some() == allocated).ok_or(absent)?;
-    let goal = Goal::Context(pinned.context);
+    let goal = WaitGoal::Context(pinned.context);
     // The call waits for the device; a loss by that work has been reported.
     let _lost = entry.wait(&goal);
     entry.driver().unpin(address).ok_or(absent)

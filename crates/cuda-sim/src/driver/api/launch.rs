@@ -15,12 +15,12 @@ use ptx::ast::Directive;
 use super::{array, function, get, register};
 use crate::{
     driver::{
-        entry::{Entry, Needs, call},
+        entry::{DriverCall, Needs, call},
         handle::Handle,
         limits,
         state::{
-            Function,
-            work::{HostCall, KernelCall, Work},
+            FunctionState,
+            work::{HostCall, KernelCall, WorkUnit},
         },
     },
     exec::{Grid, Kernel},
@@ -85,7 +85,7 @@ unsafe fn parameters(kernel: &Kernel, request: &Request) -> Result<Vec<u8>, Stat
 }
 
 /// The only block shape that the kernel can be launched with, if it declares one.
-fn required_block(function: &Function) -> Option<[u32; 3]> {
+fn required_block(function: &FunctionState) -> Option<[u32; 3]> {
     let directives = &function.program.module().function(&function.name)?.directives;
     directives.iter().find_map(|directive| match directive {
         Directive::RequiredThreads(block) => Some(block.map(|side| side.max(1))),
@@ -97,7 +97,7 @@ fn required_block(function: &Function) -> Option<[u32; 3]> {
 ///
 /// # Safety
 /// The pointers of `request` are as the driver API requires of a launch.
-pub(super) unsafe fn kernel_call(entry: &mut Entry, request: &Request) -> Result<KernelCall, Status> {
+pub(super) unsafe fn kernel_call(entry: &mut DriverCall, request: &Request) -> Result<KernelCall, Status> {
     let kernel = function::kernel(entry, request.func)?;
     let device = entry.device()?;
     let Grid { grid, block, dynamic_shared } = request.grid;
@@ -141,10 +141,10 @@ pub(super) unsafe fn kernel_call(entry: &mut Entry, request: &Request) -> Result
 ///
 /// # Safety
 /// The pointers of `request` are as the driver API requires of a launch.
-unsafe fn launch(entry: &mut Entry, request: &Request, stream: CUstream) -> Result<(), Status> {
+unsafe fn launch(entry: &mut DriverCall, request: &Request, stream: CUstream) -> Result<(), Status> {
     let stream = entry.own_stream(stream)?;
     // SAFETY: by this function's contract.
-    let work = Work::Kernel(unsafe { kernel_call(entry, request) }?);
+    let work = WorkUnit::Kernel(unsafe { kernel_call(entry, request) }?);
     if entry.driver().streams[&stream].capture.is_none() {
         entry.driver().count(&work, true);
     }
@@ -204,7 +204,7 @@ unsafe extern "C" fn cuLaunchHostFunc(stream: CUstream, function: HostFn, user_d
         if function.is_none() {
             return Err(Status::INVALID_VALUE);
         }
-        entry.enqueue(stream, Work::Host(HostCall::Function(function, user_data.expose_provenance()))).map(drop)
+        entry.enqueue(stream, WorkUnit::Host(HostCall::Function(function, user_data.expose_provenance()))).map(drop)
     })
 }
 
@@ -221,6 +221,6 @@ unsafe extern "C" fn cuStreamAddCallback(
         }
         entry.refuse_capturing_stream(stream)?;
         let work = HostCall::Callback(callback, handle.id(), user_data.expose_provenance());
-        entry.enqueue(stream, Work::Host(work)).map(drop)
+        entry.enqueue(stream, WorkUnit::Host(work)).map(drop)
     })
 }

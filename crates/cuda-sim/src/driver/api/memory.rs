@@ -11,13 +11,13 @@ use cuda_loader::{
 use super::{put, register};
 use crate::driver::{
     counters::Report,
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::{Handle, Id},
     state::{
-        Block, Driver, Ordered,
+        Driver, MemoryBlock, Ordered,
         graph::{Action, Owned},
-        queue::Goal,
-        work::Work,
+        queue::WaitGoal,
+        work::WorkUnit,
     },
 };
 
@@ -32,7 +32,7 @@ const PITCH: usize = 512;
 /// Reserves memory on the current device.
 ///
 /// If necessary, work that still uses memory is done first.
-pub(super) fn reserve(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
+pub(super) fn reserve(entry: &mut DriverCall, bytes: usize) -> Result<u64, Status> {
     if bytes == 0 {
         return Err(Status::INVALID_VALUE);
     }
@@ -42,33 +42,33 @@ pub(super) fn reserve(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
         return Ok(base);
     }
     let context = entry.context()?;
-    entry.wait(&Goal::Context(context))?;
+    entry.wait(&WaitGoal::Context(context))?;
     attempt(entry.driver()).map_err(|_| Status::OUT_OF_MEMORY)
 }
 
 /// Reserves memory for a graph to allocate. It cannot be used before a launch of the graph.
-pub(super) fn reserve_for_graph(entry: &mut Entry, bytes: usize) -> Result<Owned, Status> {
+pub(super) fn reserve_for_graph(entry: &mut DriverCall, bytes: usize) -> Result<Owned, Status> {
     let context = entry.context()?;
     let base = reserve(entry, bytes)?;
     let (driver, bytes) = (entry.driver(), bytes as u64);
     let life = Ordered { pool: None, born: None, uses: Default::default(), released: false };
-    driver.blocks.insert(base, Block { context, bytes, ordered: Some(life) });
+    driver.blocks.insert(base, MemoryBlock { context, bytes, ordered: Some(life) });
     Ok(Owned { memory: driver.memory.clone(), base, bytes })
 }
 
 /// Refuses an address that no graph allocates.
-pub(super) fn check_graph_memory(entry: &mut Entry, address: CUdeviceptr) -> Result<(), Status> {
+pub(super) fn check_graph_memory(entry: &mut DriverCall, address: CUdeviceptr) -> Result<(), Status> {
     let life = entry.driver().blocks.get(&address).and_then(|block| block.ordered.as_ref());
     if life.is_some_and(|life| life.pool.is_none()) { Ok(()) } else { Err(Status::INVALID_VALUE) }
 }
 
 /// Reserves memory that is not stream-ordered.
-fn allocate(entry: &mut Entry, bytes: usize) -> Result<u64, Status> {
+fn allocate(entry: &mut DriverCall, bytes: usize) -> Result<u64, Status> {
     entry.refuse_while_capturing()?;
     let context = entry.context()?;
     let base = reserve(entry, bytes)?;
     let driver = entry.driver();
-    driver.blocks.insert(base, Block { context, bytes: bytes as u64, ordered: None });
+    driver.blocks.insert(base, MemoryBlock { context, bytes: bytes as u64, ordered: None });
     driver.counters.allocations += 1;
     Ok(base)
 }
@@ -111,7 +111,8 @@ unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> Status {
             return Ok(());
         }
         entry.refuse_while_capturing()?;
-        let live = |block: &Block| block.ordered.as_ref().is_none_or(|life| !life.released && life.born.is_some());
+        let live =
+            |block: &MemoryBlock| block.ordered.as_ref().is_none_or(|life| !life.released && life.born.is_some());
         let Some(context) = entry.driver().blocks.get(&dptr).filter(|block| live(block)).map(|block| block.context)
         else {
             let reason = format!("{dptr:#x} is not the start of a live allocation");
@@ -119,14 +120,14 @@ unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> Status {
             return Err(Status::INVALID_VALUE);
         };
         // The call waits for the device; a loss by that work has been reported.
-        let lost = entry.wait(&Goal::Context(context));
+        let lost = entry.wait(&WaitGoal::Context(context));
         let driver = entry.driver();
         driver.counters.frees += 1;
         match driver.blocks.get_mut(&dptr).and_then(|block| block.ordered.as_mut()) {
             // A graph keeps the place of its memory for the next launch.
             Some(life) if life.pool.is_none() => life.released = true,
             _ => {
-                if let Some(Block { ordered: Some(Ordered { pool: Some(pool), .. }), bytes, .. }) =
+                if let Some(MemoryBlock { ordered: Some(Ordered { pool: Some(pool), .. }), bytes, .. }) =
                     driver.blocks.remove(&dptr)
                 {
                     driver.give_to_pool(pool, bytes);
@@ -149,7 +150,7 @@ unsafe extern "C" fn cuMemGetAddressRange_v2(base: *mut CUdeviceptr, size: *mut 
 }
 
 /// Allocates from a pool in stream order.
-fn allocate_ordered(entry: &mut Entry, bytes: usize, pool: Id, stream: CUstream) -> Result<u64, Status> {
+fn allocate_ordered(entry: &mut DriverCall, bytes: usize, pool: Id, stream: CUstream) -> Result<u64, Status> {
     let stream = entry.stream(stream)?;
     let context = entry.context()?;
     let device = entry.driver().pools.get(&pool).ok_or(Status::INVALID_HANDLE)?.device;
@@ -164,12 +165,12 @@ fn allocate_ordered(entry: &mut Entry, bytes: usize, pool: Id, stream: CUstream)
     }
     let base = reserve(entry, bytes)?;
     // The allocation is a task, so that work ordered after the allocation comes after the task.
-    entry.enqueue(stream, Work::Nothing)?;
+    entry.enqueue(stream, WorkUnit::Nothing)?;
     let driver = entry.driver();
     let number = driver.streams[&stream].clock.count(stream);
     driver.memory.assign_pool(base, pool);
     let life = Ordered { pool: Some(pool), born: Some((stream, number)), uses: Default::default(), released: false };
-    driver.blocks.insert(base, Block { context, bytes: bytes as u64, ordered: Some(life) });
+    driver.blocks.insert(base, MemoryBlock { context, bytes: bytes as u64, ordered: Some(life) });
     driver.counters.allocations += 1;
     driver.take_from_pool(pool, bytes as u64);
     Ok(base)

@@ -19,11 +19,11 @@ use crate::{
     driver::{
         compile::{refuse_head, refuse_sizes},
         counters::Report,
-        entry::{Entry, Needs, call},
+        entry::{DriverCall, Needs, call},
         handle::{Handle, fresh},
         limits,
         spec::Spec,
-        state::{Function, Module, queue::Goal},
+        state::{FunctionState, ModuleState, queue::WaitGoal},
     },
     exec::Program,
 };
@@ -68,7 +68,7 @@ fn compile(image: &str, machine: &Spec) -> Result<Program, (Status, String)> {
 }
 
 /// Loads a text into the current context.
-fn load(entry: &mut Entry, image: &str) -> Result<CUmodule, (Status, String)> {
+fn load(entry: &mut DriverCall, image: &str) -> Result<CUmodule, (Status, String)> {
     let refuse = |code: Status| (code, code.to_string());
     entry.refuse_while_capturing().map_err(refuse)?;
     let context = entry.context().map_err(refuse)?;
@@ -77,7 +77,7 @@ fn load(entry: &mut Entry, image: &str) -> Result<CUmodule, (Status, String)> {
         compile(image, &driver.spec).inspect_err(|(_, reason)| driver.report(Report::Module(reason.clone())))?;
     driver.counters.modules += 1;
     let module = fresh();
-    driver.modules.insert(module, Module { context, program: Arc::new(program), functions: BTreeMap::new() });
+    driver.modules.insert(module, ModuleState { context, program: Arc::new(program), functions: BTreeMap::new() });
     Ok(CUmodule::of(module))
 }
 
@@ -185,7 +185,7 @@ unsafe extern "C" fn cuModuleUnload(module: CUmodule) -> Status {
         let owner = entry.driver().modules.get(&module.id()).map(|module| module.context);
         let context = owner.filter(|&owner| owner == current).ok_or(Status::INVALID_HANDLE)?;
         // The work's own failure is no failure of this call; it has been reported.
-        let _lost = entry.wait(&Goal::Context(context));
+        let _lost = entry.wait(&WaitGoal::Context(context));
         entry.driver().forget_module(module.id());
         Ok(())
     })
@@ -201,7 +201,7 @@ unsafe extern "C" fn cuModuleGetFunction(func: *mut CUfunction, module: CUmodule
         }
         let kernel = owner.program.kernel(&name).ok_or(Status::NOT_FOUND)?;
         let free_shared = u64::from(limits::SHARED_DEFAULT).saturating_sub(kernel.static_shared);
-        let function = Function {
+        let function = FunctionState {
             module: module.id(),
             program: owner.program.clone(),
             name: name.as_str().into(),

@@ -22,12 +22,12 @@ use super::{
 };
 use crate::{
     driver::{
-        entry::{Entry, Needs, call},
+        entry::{DriverCall, Needs, call},
         handle::{Handle, fresh},
         state::{
             graph::Action,
             transfer::Fill,
-            work::{HostCall, Work},
+            work::{HostCall, WorkUnit},
         },
     },
     exec::Grid,
@@ -50,7 +50,7 @@ struct Spot {
 }
 
 impl Spot {
-    fn add(&self, entry: &mut Entry, action: Action) -> Result<(), Status> {
+    fn add(&self, entry: &mut DriverCall, action: Action) -> Result<(), Status> {
         let after: Vec<_> = array!(self.dependencies, self.num_dependencies)?.into_iter().map(Handle::id).collect();
         let node = graph(entry, self.graph)?.add(action, &after)?;
         put!(self.out, CUgraphNode::of(node))
@@ -58,7 +58,7 @@ impl Spot {
 }
 
 /// The work of a kernel node.
-pub(super) fn kernel_work(entry: &mut Entry, params: *const KernelNodeParams) -> Result<Work, Status> {
+pub(super) fn kernel_work(entry: &mut DriverCall, params: *const KernelNodeParams) -> Result<WorkUnit, Status> {
     let params = get!(params)?;
     let request = Request {
         func: params.func,
@@ -68,18 +68,18 @@ pub(super) fn kernel_work(entry: &mut Entry, params: *const KernelNodeParams) ->
         cooperative: false,
     };
     // SAFETY: the pointers are the call's.
-    Ok(Work::Kernel(unsafe { kernel_call(entry, &request) }?))
+    Ok(WorkUnit::Kernel(unsafe { kernel_call(entry, &request) }?))
 }
 
 /// The work of a copy node.
-pub(super) fn copy_work(entry: &mut Entry, params: *const Memcpy3D) -> Result<Work, Status> {
+pub(super) fn copy_work(entry: &mut DriverCall, params: *const Memcpy3D) -> Result<WorkUnit, Status> {
     let mut copy = copy::rows_3d(entry, params)?;
     entry.check_copy(&mut copy)?;
-    Ok(Work::Copy(copy))
+    Ok(WorkUnit::Copy(copy))
 }
 
 /// The work of a fill node.
-pub(super) fn fill_work(entry: &mut Entry, params: *const MemsetNodeParams) -> Result<Work, Status> {
+pub(super) fn fill_work(entry: &mut DriverCall, params: *const MemsetNodeParams) -> Result<WorkUnit, Status> {
     let params = get!(params)?;
     if ![1, 2, 4].contains(&params.element_size) {
         return Err(Status::INVALID_VALUE);
@@ -93,16 +93,16 @@ pub(super) fn fill_work(entry: &mut Entry, params: *const MemsetNodeParams) -> R
         height: params.height as u64,
     };
     entry.check_fill(&fill)?;
-    Ok(Work::Fill(fill))
+    Ok(WorkUnit::Fill(fill))
 }
 
 /// The work of a host node.
-pub(super) fn host_work(params: *const HostNodeParams) -> Result<Work, Status> {
+pub(super) fn host_work(params: *const HostNodeParams) -> Result<WorkUnit, Status> {
     let params = get!(params)?;
     if params.function.is_none() {
         return Err(Status::INVALID_VALUE);
     }
-    Ok(Work::Host(HostCall::Function(params.function, params.user_data.expose_provenance())))
+    Ok(WorkUnit::Host(HostCall::Function(params.function, params.user_data.expose_provenance())))
 }
 
 unsafe extern "C" fn cuGraphAddKernelNode(
@@ -120,7 +120,7 @@ unsafe extern "C" fn cuGraphAddKernelNode(
 
 unsafe extern "C" fn cuGraphKernelNodeGetParams(handle: CUgraphNode, params: *mut KernelNodeParams) -> Status {
     call("cuGraphKernelNodeGetParams", Needs::Driver, |entry| {
-        let Action::Work(Work::Kernel(kernel)) = &node(entry, handle)?.action else {
+        let Action::Work(WorkUnit::Kernel(kernel)) = &node(entry, handle)?.action else {
             return Err(Status::INVALID_VALUE);
         };
         let (function, grid, buffer) = (kernel.function, kernel.grid, kernel.params.as_ptr());
@@ -147,7 +147,7 @@ unsafe extern "C" fn cuGraphKernelNodeSetParams(handle: CUgraphNode, params: *co
     call("cuGraphKernelNodeSetParams", Needs::Context, |entry| {
         let work = kernel_work(entry, params)?;
         let node = node(entry, handle)?;
-        if !matches!(node.action, Action::Work(Work::Kernel(_))) {
+        if !matches!(node.action, Action::Work(WorkUnit::Kernel(_))) {
             return Err(Status::INVALID_VALUE);
         }
         node.action = Action::Work(work);
@@ -185,7 +185,9 @@ unsafe extern "C" fn cuGraphAddMemsetNode(
 
 unsafe extern "C" fn cuGraphMemsetNodeGetParams(handle: CUgraphNode, params: *mut MemsetNodeParams) -> Status {
     call("cuGraphMemsetNodeGetParams", Needs::Driver, |entry| {
-        let Action::Work(Work::Fill(fill)) = &node(entry, handle)?.action else { return Err(Status::INVALID_VALUE) };
+        let Action::Work(WorkUnit::Fill(fill)) = &node(entry, handle)?.action else {
+            return Err(Status::INVALID_VALUE);
+        };
         put!(
             params,
             MemsetNodeParams {
@@ -215,7 +217,7 @@ unsafe extern "C" fn cuGraphAddHostNode(
 
 unsafe extern "C" fn cuGraphHostNodeGetParams(handle: CUgraphNode, params: *mut HostNodeParams) -> Status {
     call("cuGraphHostNodeGetParams", Needs::Driver, |entry| match node(entry, handle)?.action {
-        Action::Work(Work::Host(HostCall::Function(function, data))) => {
+        Action::Work(WorkUnit::Host(HostCall::Function(function, data))) => {
             put!(params, HostNodeParams { function, user_data: with_exposed_provenance_mut(data) })
         }
         _ => Err(Status::INVALID_VALUE),
@@ -252,12 +254,12 @@ unsafe extern "C" fn cuGraphAddEmptyNode(
     num_dependencies: usize,
 ) -> Status {
     call("cuGraphAddEmptyNode", Needs::Driver, |entry| {
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(Work::Nothing))
+        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(WorkUnit::Nothing))
     })
 }
 
 /// Refuses a handle that is not an event.
-fn known_event(entry: &mut Entry, event: CUevent) -> Result<usize, Status> {
+fn known_event(entry: &mut DriverCall, event: CUevent) -> Result<usize, Status> {
     if entry.driver().events.contains_key(&event.id()) { Ok(event.id()) } else { Err(Status::INVALID_HANDLE) }
 }
 

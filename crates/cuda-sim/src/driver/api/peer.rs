@@ -10,7 +10,7 @@ use cuda_loader::{
 
 use super::{device::device, put, register};
 use crate::driver::{
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::Handle,
     spec::Link,
 };
@@ -18,7 +18,7 @@ use crate::driver::{
 register! { cuDeviceCanAccessPeer cuDeviceGetP2PAttribute cuCtxEnablePeerAccess cuCtxDisablePeerAccess }
 
 /// The link between two devices by their ordinals.
-fn link(entry: &mut Entry, a: CUdevice, b: CUdevice) -> Result<Link, Status> {
+fn link(entry: &mut DriverCall, a: CUdevice, b: CUdevice) -> Result<Link, Status> {
     let (a, b) = (device(entry, a)?, device(entry, b)?);
     Ok(if a == b { Link::None } else { entry.driver().spec.link(a, b) })
 }
@@ -47,7 +47,7 @@ unsafe extern "C" fn cuDeviceGetP2PAttribute(value: *mut i32, attrib: u32, src: 
 }
 
 /// The current device and the device of a peer context.
-fn pair(entry: &mut Entry, peer: CUcontext) -> Result<(u32, u32), Status> {
+fn pair(entry: &mut DriverCall, peer: CUcontext) -> Result<(u32, u32), Status> {
     let own = entry.device()?;
     let peer = entry.driver().contexts.get(&peer.id()).ok_or(Status::INVALID_CONTEXT)?.device;
     if own == peer { Err(Status::INVALID_DEVICE) } else { Ok((own, peer)) }

@@ -12,7 +12,7 @@ use cuda_loader::{
 
 use super::{array, put, register};
 use crate::driver::{
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::Handle,
 };
 
@@ -22,7 +22,12 @@ register! { cuPointerGetAttribute cuPointerGetAttributes }
 ///
 /// # Safety
 /// `data` is null or valid for a value of the attribute's type.
-unsafe fn write_attribute(entry: &mut Entry, data: *mut c_void, which: u32, ptr: CUdeviceptr) -> Result<(), Status> {
+unsafe fn write_attribute(
+    entry: &mut DriverCall,
+    data: *mut c_void,
+    which: u32,
+    ptr: CUdeviceptr,
+) -> Result<(), Status> {
     let driver = entry.driver();
     let found = driver.memory.find(ptr).ok_or(Status::INVALID_VALUE)?;
     let block = driver.blocks.get(&found.base);

@@ -17,7 +17,7 @@ use cuda_loader::{
 
 use super::{array, device::device, get, put, register};
 use crate::driver::{
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::{Handle, fresh},
     spec::Link,
     state::Pool,
@@ -28,7 +28,7 @@ register! {
     cuMemPoolSetAttribute cuMemPoolGetAttribute cuMemPoolSetAccess cuMemPoolGetAccess
 }
 
-fn pool(entry: &mut Entry, pool: CUmemoryPool) -> Result<&mut Pool, Status> {
+fn pool(entry: &mut DriverCall, pool: CUmemoryPool) -> Result<&mut Pool, Status> {
     entry.driver().pools.get_mut(&pool.id()).ok_or(Status::INVALID_HANDLE)
 }
 

@@ -10,12 +10,12 @@ use cuda_loader::{
 
 use super::{context::PRIORITIES, put, register};
 use crate::driver::{
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::{Handle, fresh},
     state::{
-        Stream,
+        StreamState,
         graph::Action,
-        queue::{Clock, Goal},
+        queue::{Clock, WaitGoal},
     },
 };
 
@@ -24,14 +24,14 @@ register! {
     cuStreamWaitEvent cuStreamQuery cuStreamSynchronize
 }
 
-fn create(entry: &mut Entry, flags: u32, priority: i32) -> Result<CUstream, Status> {
+fn create(entry: &mut DriverCall, flags: u32, priority: i32) -> Result<CUstream, Status> {
     if flags > flag::NON_BLOCKING {
         return Err(Status::INVALID_VALUE);
     }
     let context = entry.context()?;
     let id = fresh();
     let [least, greatest] = PRIORITIES;
-    let stream = Stream {
+    let stream = StreamState {
         context,
         flags,
         priority: priority.clamp(greatest, least),
@@ -126,7 +126,7 @@ unsafe extern "C" fn cuStreamQuery(stream: CUstream) -> Status {
     call("cuStreamQuery", Needs::Context, |entry| {
         let stream = entry.stream(stream)?;
         entry.refuse_capturing_stream(stream)?;
-        let (goal, last) = (Goal::Stream(stream), entry.driver().streams[&stream].tail);
+        let (goal, last) = (WaitGoal::Stream(stream), entry.driver().streams[&stream].tail);
         if !entry.poll(&goal, last) {
             return Err(Status::NOT_READY);
         }
@@ -144,6 +144,6 @@ unsafe extern "C" fn cuStreamSynchronize(stream: CUstream) -> Status {
             entry.driver().refuse_implicit_capture(stream)?;
         }
         entry.driver().counters.synchronisations += 1;
-        entry.wait(&Goal::Stream(stream))
+        entry.wait(&WaitGoal::Stream(stream))
     })
 }

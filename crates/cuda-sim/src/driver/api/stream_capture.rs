@@ -11,7 +11,7 @@ use cuda_loader::{
 use super::{array, get, put, register};
 use crate::driver::{
     capture::exchange_thread_mode,
-    entry::{Entry, Needs, call},
+    entry::{DriverCall, Needs, call},
     handle::{Handle, fresh},
     state::capture::CaptureId,
 };
@@ -45,7 +45,7 @@ unsafe extern "C" fn cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph) -
 }
 
 /// State of a stream's capture, and its number.
-fn state(entry: &mut Entry, stream: CUstream) -> Result<(u32, CaptureId), Status> {
+fn state(entry: &mut DriverCall, stream: CUstream) -> Result<(u32, CaptureId), Status> {
     let stream = entry.stream(stream)?;
     let driver = entry.driver();
     Ok(match driver.streams[&stream].capture {

@@ -17,15 +17,15 @@ use cuda_loader::{
 };
 
 use super::{
-    clique::{Place, complete, join},
+    clique::{JoinArguments, complete, join},
     group,
     meet::launch,
-    operation::{Call, Kind},
+    operation::{NcclCall, OperationKind},
 };
 use crate::driver::{
-    entry::{self, Entry, Needs},
+    entry::{self, DriverCall, Needs},
     handle::{Handle, Id},
-    state::queue::Goal,
+    state::queue::WaitGoal,
 };
 
 /// The release that is simulated.
@@ -59,7 +59,7 @@ pub(in crate::driver) fn table() -> Table {
 }
 
 /// Runs `body` as the call of function `name`; a failure within a group is the group's too.
-fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut Entry) -> Result<(), Status>) -> Status {
+fn call(name: &'static str, needs: Needs, body: impl FnOnce(&mut DriverCall) -> Result<(), Status>) -> Status {
     let outcome = entry::call(name, needs, |entry| body(entry).map_err(|status| Driver(status.0)));
     // Driver codes, such as the one for a lost context, are not NCCL codes.
     let status = if Status(outcome.0).name().is_some() { Status(outcome.0) } else { Status::UNHANDLED_CUDA_ERROR };
@@ -123,7 +123,7 @@ unsafe extern "C" fn ncclGetUniqueId(unique_id: *mut UniqueId) -> Status {
 
 unsafe extern "C" fn ncclCommInitRank(comm: *mut Comm, ranks: i32, id: UniqueId, rank: i32) -> Status {
     call("ncclCommInitRank", Needs::Driver, |entry| {
-        let made = join(entry, &Place { id, ranks, rank, non_blocking: false })?;
+        let made = join(entry, &JoinArguments { id, ranks, rank, non_blocking: false })?;
         put(comm, Comm::of(made))?;
         if group::is_open() {
             group::with(|group| group.joining.push(made));
@@ -150,7 +150,7 @@ unsafe extern "C" fn ncclCommInitRankConfig(
         if !config.is_some_and(Config::is_initialised) {
             return Err(Status::INVALID_ARGUMENT);
         }
-        let made = join(entry, &Place { id, ranks, rank, non_blocking: true })?;
+        let made = join(entry, &JoinArguments { id, ranks, rank, non_blocking: true })?;
         put(comm, Comm::of(made))?;
         Err(Status::IN_PROGRESS)
     })
@@ -170,9 +170,9 @@ unsafe extern "C" fn ncclCommFinalize(comm: Comm) -> Status {
 }
 
 /// Waits for the operations of a communicator.
-fn flush(entry: &mut Entry, comm: Id) -> Result<(), Status> {
+fn flush(entry: &mut DriverCall, comm: Id) -> Result<(), Status> {
     let leaves = entry.driver().comms.get(&comm).map(|state| state.leaves.clone()).unwrap_or_default();
-    entry.wait(&Goal::Tasks(leaves)).map_err(|_| Status::UNHANDLED_CUDA_ERROR)
+    entry.wait(&WaitGoal::Tasks(leaves)).map_err(|_| Status::UNHANDLED_CUDA_ERROR)
 }
 
 unsafe extern "C" fn ncclCommDestroy(comm: Comm) -> Status {
@@ -229,14 +229,14 @@ unsafe extern "C" fn ncclGroupEnd() -> Status {
 }
 
 /// Launches operations; communicators that do not block are busy then.
-fn submit(entry: &mut Entry, operations: Vec<super::operation::Operation>) -> Result<(), Status> {
+fn submit(entry: &mut DriverCall, operations: Vec<super::operation::Operation>) -> Result<(), Status> {
     let comms: Vec<Id> = operations.iter().map(|operation| operation.comm).collect();
     launch(entry, operations)?;
     let is_busy = |comm: &Id| entry.driver().comms.get(comm).is_some_and(|comm| comm.busy > 0);
     if comms.iter().any(is_busy) { Err(Status::IN_PROGRESS) } else { Ok(()) }
 }
 
-fn operate(name: &'static str, asked: Call) -> Status {
+fn operate(name: &'static str, asked: NcclCall) -> Status {
     call(name, Needs::Driver, |entry| {
         let operation = asked.operation(entry)?;
         if group::is_open() {
@@ -255,8 +255,8 @@ unsafe extern "C" fn ncclSend(
     comm: Comm,
     stream: CUstream,
 ) -> Status {
-    let (kind, from) = (Kind::Send { peer }, from.addr() as u64);
-    operate("ncclSend", Call { kind, from, to: 0, count, data_type, comm: comm.id(), stream })
+    let (kind, from) = (OperationKind::Send { peer }, from.addr() as u64);
+    operate("ncclSend", NcclCall { kind, from, to: 0, count, data_type, comm: comm.id(), stream })
 }
 
 unsafe extern "C" fn ncclRecv(
@@ -267,8 +267,8 @@ unsafe extern "C" fn ncclRecv(
     comm: Comm,
     stream: CUstream,
 ) -> Status {
-    let (kind, to) = (Kind::Receive { peer }, to.addr() as u64);
-    operate("ncclRecv", Call { kind, from: 0, to, count, data_type, comm: comm.id(), stream })
+    let (kind, to) = (OperationKind::Receive { peer }, to.addr() as u64);
+    operate("ncclRecv", NcclCall { kind, from: 0, to, count, data_type, comm: comm.id(), stream })
 }
 
 unsafe extern "C" fn ncclBroadcast(
@@ -280,8 +280,8 @@ unsafe extern "C" fn ncclBroadcast(
     comm: Comm,
     stream: CUstream,
 ) -> Status {
-    let (kind, from, to) = (Kind::Broadcast { root }, from.addr() as u64, to.addr() as u64);
-    operate("ncclBroadcast", Call { kind, from, to, count, data_type, comm: comm.id(), stream })
+    let (kind, from, to) = (OperationKind::Broadcast { root }, from.addr() as u64, to.addr() as u64);
+    operate("ncclBroadcast", NcclCall { kind, from, to, count, data_type, comm: comm.id(), stream })
 }
 
 unsafe extern "C" fn ncclAllGather(
@@ -293,5 +293,8 @@ unsafe extern "C" fn ncclAllGather(
     stream: CUstream,
 ) -> Status {
     let (from, to) = (from.addr() as u64, to.addr() as u64);
-    operate("ncclAllGather", Call { kind: Kind::AllGather, from, to, count, data_type, comm: comm.id(), stream })
+    operate(
+        "ncclAllGather",
+        NcclCall { kind: OperationKind::AllGather, from, to, count, data_type, comm: comm.id(), stream },
+    )
 }

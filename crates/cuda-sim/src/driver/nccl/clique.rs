@@ -4,13 +4,13 @@ use cuda_loader::nccl::{Status, UniqueId};
 
 use crate::driver::{
     counters::Report,
-    entry::Entry,
+    entry::DriverCall,
     handle::{Id, fresh},
     state::{Clique, Communicator, Driver, PROGRESS},
 };
 
 /// The arguments of a rank that joins.
-pub(super) struct Place {
+pub(super) struct JoinArguments {
     pub(super) id: UniqueId,
     pub(super) ranks: i32,
     pub(super) rank: i32,
@@ -89,8 +89,8 @@ impl Driver {
 }
 
 /// Makes the communicator of a rank in the current context.
-pub(super) fn join(entry: &mut Entry, place: &Place) -> Result<Id, Status> {
-    let &Place { id, ranks, rank, non_blocking } = place;
+pub(super) fn join(entry: &mut DriverCall, place: &JoinArguments) -> Result<Id, Status> {
+    let &JoinArguments { id, ranks, rank, non_blocking } = place;
     let lost = |_| Status::UNHANDLED_CUDA_ERROR;
     entry.check().map_err(lost)?;
     let (context, device) = (entry.context().map_err(lost)?, entry.device().map_err(lost)?);
@@ -130,7 +130,7 @@ pub(super) fn join(entry: &mut Entry, place: &Place) -> Result<Id, Status> {
 }
 
 /// Waits until all ranks have come to each of these communicators.
-pub(super) fn complete(entry: &mut Entry, comms: &[Id]) -> Result<(), Status> {
+pub(super) fn complete(entry: &mut DriverCall, comms: &[Id]) -> Result<(), Status> {
     let outcome =
         |driver: &Driver| comms.iter().map(|&comm| driver.standing(comm)).find(Result::is_err).unwrap_or(Ok(()));
     let came = entry.await_others(|driver| outcome(driver) != Err(Status::IN_PROGRESS));

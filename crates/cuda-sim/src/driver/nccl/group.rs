@@ -9,7 +9,7 @@ use crate::driver::handle::Id;
 
 /// The calls of a thread since it began a group.
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(super) struct CallGroup {
     depth: u32,
     pub(super) operations: Vec<Operation>,
     /// Communicators that block and are being made.
@@ -19,7 +19,7 @@ pub(super) struct Group {
 }
 
 thread_local! {
-    static GROUP: RefCell<Group> = RefCell::default();
+    static GROUP: RefCell<CallGroup> = RefCell::default();
 }
 
 /// Begins a group, or one within it.
@@ -31,7 +31,7 @@ pub(super) fn begin() {
 ///
 /// # Errors
 /// `INVALID_USAGE` if none was begun.
-pub(super) fn end() -> Result<Option<Group>, Status> {
+pub(super) fn end() -> Result<Option<CallGroup>, Status> {
     GROUP.with_borrow_mut(|group| match group.depth {
         0 => Err(Status::INVALID_USAGE),
         1 => Ok(Some(std::mem::take(group))),
@@ -48,7 +48,7 @@ pub(super) fn is_open() -> bool {
 }
 
 /// Changes the group that this thread is within.
-pub(super) fn with(change: impl FnOnce(&mut Group)) {
+pub(super) fn with(change: impl FnOnce(&mut CallGroup)) {
     GROUP.with_borrow_mut(change);
 }
 

@@ -7,14 +7,14 @@ use cuda_loader::nccl::Status;
 use super::operation::{Leg, Operation};
 use crate::driver::{
     counters::Report,
-    entry::Entry,
+    entry::DriverCall,
     handle::Id,
     spec::Link,
     state::{
         Driver, Half, PROGRESS,
-        queue::{Clock, Task},
-        transfer::{Copy, Place},
-        work::{Carry, Exchange, Work},
+        queue::{Clock, QueuedTask},
+        transfer::{Copy, CopyLocation},
+        work::{Carry, ExchangeRanges, WorkUnit},
     },
 };
 
@@ -24,7 +24,7 @@ use crate::driver::{
 ///
 /// # Errors
 /// Why a communicator cannot be used; then none is put anywhere.
-pub(super) fn launch(entry: &mut Entry, operations: Vec<Operation>) -> Result<(), Status> {
+pub(super) fn launch(entry: &mut DriverCall, operations: Vec<Operation>) -> Result<(), Status> {
     let mut pieces: Vec<Operation> = Vec::new();
     for operation in operations {
         check(entry.driver(), &operation)?;
@@ -69,7 +69,7 @@ fn check(driver: &Driver, operation: &Operation) -> Result<(), Status> {
 /// Enqueues the beginning and the end of an operation on its stream.
 ///
 /// The transfers between them are stored for other ranks to find.
-fn place(entry: &mut Entry, piece: Operation) {
+fn place(entry: &mut DriverCall, piece: Operation) {
     let effect = entry.effect;
     let driver = entry.driver();
     let Operation { comm, stream, legs } = piece;
@@ -80,8 +80,8 @@ fn place(entry: &mut Entry, piece: Operation) {
         ranges.dedup();
         ranges
     };
-    let exchange = Work::Exchange(Arc::new(Exchange { reads: ranges(true), writes: ranges(false) }));
-    let arrive = driver.submit(stream, Work::Nothing, None);
+    let exchange = WorkUnit::Exchange(Arc::new(ExchangeRanges { reads: ranges(true), writes: ranges(false) }));
+    let arrive = driver.submit(stream, WorkUnit::Nothing, None);
     let clock = driver.clock_of(stream);
     let leave = driver.submit(stream, exchange, effect);
     let number = driver.clock_of(stream).count(stream);
@@ -137,7 +137,7 @@ impl Driver {
             return;
         }
         let bytes = sent.what.bytes;
-        let mut copy = Copy::flat(Place::Device(awaited.address), Place::Device(sent.address), bytes);
+        let mut copy = Copy::flat(CopyLocation::Device(awaited.address), CopyLocation::Device(sent.address), bytes);
         if sent.device != awaited.device {
             copy.dropped = self.spec.link(awaited.device, sent.device) == Link::Dropped;
             *self.counters.nccl_bytes.entry((sent.device, awaited.device)).or_default() += bytes;
@@ -145,10 +145,10 @@ impl Driver {
         let mut clock = awaited.clock.clone();
         clock.join(&sent.clock);
         let carry = Carry { copy, comm: awaited.comm, source_context: sent.context, leave: awaited.leave };
-        let task = self.queue.push(Task {
+        let task = self.queue.push(QueuedTask {
             context: awaited.context,
             stream: awaited.stream,
-            work: Work::Carry(Arc::new(carry)),
+            work: WorkUnit::Carry(Arc::new(carry)),
             who: awaited.who,
             clock,
             source: None,
@@ -174,7 +174,7 @@ impl Driver {
         if let Some(stream) = self.streams.get_mut(&half.stream) {
             stream.clock.join(clock);
         }
-        let later = |task: &Task| task.who.0 == half.who.0 && task.who.1 >= half.who.1;
+        let later = |task: &QueuedTask| task.who.0 == half.who.0 && task.who.1 >= half.who.1;
         for task in self.queue.pending_mut().filter(|task| later(task)) {
             task.clock.join(clock);
         }

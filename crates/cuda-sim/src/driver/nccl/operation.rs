@@ -4,14 +4,14 @@ use cuda_loader::{ffi::CUstream, nccl::Status};
 
 use crate::driver::{
     counters::Report,
-    entry::Entry,
+    entry::DriverCall,
     handle::{Handle, Id},
     state::What,
 };
 
 /// The operation that a call requests.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(super) enum OperationKind {
     Send { peer: i32 },
     Receive { peer: i32 },
     Broadcast { root: i32 },
@@ -20,8 +20,8 @@ pub(super) enum Kind {
 
 /// A call: elements at `from` to be sent, at `to` to be received.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call {
-    pub(super) kind: Kind,
+pub(super) struct NcclCall {
+    pub(super) kind: OperationKind,
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) count: usize,
@@ -60,13 +60,13 @@ fn element_bytes(data_type: i32) -> Result<u64, Status> {
     }
 }
 
-impl Call {
+impl NcclCall {
     /// Takes the call apart.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` for a communicator, rank, type or address that is none;
     /// `UNHANDLED_CUDA_ERROR` for a stream that is not of the communicator's device.
-    pub(super) fn operation(&self, entry: &mut Entry) -> Result<Operation, Status> {
+    pub(super) fn operation(&self, entry: &mut DriverCall) -> Result<Operation, Status> {
         let driver = entry.driver();
         let comm = driver.comms.get(&self.comm).ok_or(Status::INVALID_ARGUMENT)?;
         let (own, context, device) = (comm.rank, comm.context, comm.device);
@@ -100,15 +100,15 @@ impl Call {
         let leg = |sends: bool, peer: usize, address: u64, name: &'static str, root: i32| Leg {
             sends,
             peer,
-            is_collective: !matches!(self.kind, Kind::Send { .. } | Kind::Receive { .. }),
+            is_collective: !matches!(self.kind, OperationKind::Send { .. } | OperationKind::Receive { .. }),
             address,
             what: What { name, root, bytes },
         };
         let others = (0..ranks).filter(|&rank| rank != own);
         Ok(match self.kind {
-            Kind::Send { peer } => vec![leg(true, rank(peer)?, self.from, "ncclSend", 0)],
-            Kind::Receive { peer } => vec![leg(false, rank(peer)?, self.to, "ncclSend", 0)],
-            Kind::Broadcast { root } if rank(root)? == own => {
+            OperationKind::Send { peer } => vec![leg(true, rank(peer)?, self.from, "ncclSend", 0)],
+            OperationKind::Receive { peer } => vec![leg(false, rank(peer)?, self.to, "ncclSend", 0)],
+            OperationKind::Broadcast { root } if rank(root)? == own => {
                 let mut legs: Vec<Leg> = others.map(|peer| leg(true, peer, self.from, "ncclBroadcast", root)).collect();
                 if self.from != self.to {
                     legs.push(leg(true, own, self.from, "ncclBroadcast", root));
@@ -116,8 +116,8 @@ impl Call {
                 }
                 legs
             }
-            Kind::Broadcast { root } => vec![leg(false, rank(root)?, self.to, "ncclBroadcast", root)],
-            Kind::AllGather => {
+            OperationKind::Broadcast { root } => vec![leg(false, rank(root)?, self.to, "ncclBroadcast", root)],
+            OperationKind::AllGather => {
                 let place = |rank: usize| self.to.wrapping_add(rank as u64 * bytes);
                 let is_in_place = self.from == place(own);
                 let both = (0..ranks).filter(|&peer| peer != own || !is_in_place).flat_map(|peer| {

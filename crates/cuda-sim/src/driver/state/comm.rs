@@ -18,12 +18,12 @@ pub(in crate::driver) struct Clique {
     ///
     /// The key is the rank that sends, the rank that receives, and whether the transfers belong to
     /// collectives.
-    pub(in crate::driver) lanes: BTreeMap<(usize, usize, bool), Lane>,
+    pub(in crate::driver) lanes: BTreeMap<(usize, usize, bool), TransferLane>,
 }
 
 /// What one rank has for another, in order. One of the two is empty.
 #[derive(Debug, Default)]
-pub(in crate::driver) struct Lane {
+pub(in crate::driver) struct TransferLane {
     pub(in crate::driver) sent: VecDeque<Half>,
     pub(in crate::driver) awaited: VecDeque<Half>,
 }

@@ -9,7 +9,7 @@ use cuda_loader::{Status, ffi::graph as code};
 
 use super::{
     queue::Recorded,
-    work::{HostCall, Work},
+    work::{HostCall, WorkUnit},
 };
 use crate::{
     driver::handle::{Id, fresh},
@@ -20,14 +20,14 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Graph {
     /// Nodes by handle; handles ascend in the order of making.
-    pub(in crate::driver) nodes: BTreeMap<Id, Node>,
+    pub(in crate::driver) nodes: BTreeMap<Id, GraphNode>,
     /// For a clone: the node of the original that each node was made from.
     pub(in crate::driver) origin: BTreeMap<Id, Id>,
 }
 
 /// A node.
 #[derive(Clone, Debug)]
-pub(in crate::driver) struct Node {
+pub(in crate::driver) struct GraphNode {
     pub(in crate::driver) action: Action,
     pub(in crate::driver) after: BTreeSet<Id>,
     /// Addresses of the kernel's arguments, for queries.
@@ -38,7 +38,7 @@ pub(in crate::driver) struct Node {
 #[derive(Clone, Debug)]
 pub(in crate::driver) enum Action {
     /// Runs work.
-    Work(Work),
+    Work(WorkUnit),
     /// Records an event.
     Record(Id),
     /// Waits for an event.
@@ -79,7 +79,7 @@ pub(in crate::driver) struct Exec {
     pub(in crate::driver) last: Option<Recorded>,
 }
 
-impl Node {
+impl GraphNode {
     /// A node that comes after the nodes `after`.
     pub(in crate::driver) fn new(action: Action, after: impl IntoIterator<Item = Id>) -> Self {
         Self { action, after: after.into_iter().collect(), arguments: Vec::new() }
@@ -88,10 +88,10 @@ impl Node {
     /// Its kind, as the driver API numbers them.
     pub(in crate::driver) fn kind(&self) -> u32 {
         match &self.action {
-            Action::Work(Work::Kernel(_)) => code::KERNEL,
-            Action::Work(Work::Copy(_)) => code::MEMCPY,
-            Action::Work(Work::Fill(_)) => code::MEMSET,
-            Action::Work(Work::Host(HostCall::Function(..) | HostCall::Callback(..))) => code::HOST,
+            Action::Work(WorkUnit::Kernel(_)) => code::KERNEL,
+            Action::Work(WorkUnit::Copy(_)) => code::MEMCPY,
+            Action::Work(WorkUnit::Fill(_)) => code::MEMSET,
+            Action::Work(WorkUnit::Host(HostCall::Function(..) | HostCall::Callback(..))) => code::HOST,
             Action::Work(_) => code::EMPTY,
             Action::Record(_) => code::EVENT_RECORD,
             Action::Wait(_) => code::WAIT_EVENT,
@@ -112,7 +112,7 @@ impl Graph {
             return Err(Status::INVALID_VALUE);
         }
         let id = fresh();
-        self.nodes.insert(id, Node::new(action, after.iter().copied()));
+        self.nodes.insert(id, GraphNode::new(action, after.iter().copied()));
         Ok(id)
     }
 
@@ -168,7 +168,7 @@ impl Graph {
         let renamed: BTreeMap<Id, Id> = self.nodes.keys().map(|&id| (id, fresh())).collect();
         let nodes = self.nodes.iter().map(|(id, node)| {
             let after = node.after.iter().filter_map(|before| renamed.get(before).copied());
-            (renamed[id], Node::new(node.action.clone(), after))
+            (renamed[id], GraphNode::new(node.action.clone(), after))
         });
         let nodes = nodes.collect();
         Self { nodes, origin: renamed.into_iter().map(|(original, clone)| (clone, original)).collect() }
@@ -184,7 +184,7 @@ impl Graph {
         }
         let place = |graph: &Self, id: &Id| graph.nodes.keys().position(|node| node == id);
         for ((_, mine), (id, theirs)) in self.nodes.iter().zip(&other.nodes) {
-            let places = |graph: &Self, node: &Node| -> BTreeSet<Option<usize>> {
+            let places = |graph: &Self, node: &GraphNode| -> BTreeSet<Option<usize>> {
                 node.after.iter().map(|before| place(graph, before)).collect()
             };
             if places(self, mine) != places(other, theirs) {
@@ -222,7 +222,7 @@ impl Graph {
 
     /// Bases of the memory that it allocates.
     pub(in crate::driver) fn allocations(&self) -> Vec<u64> {
-        let of = |node: &Node| match &node.action {
+        let of = |node: &GraphNode| match &node.action {
             Action::Alloc(owned) => vec![owned.base],
             Action::Child(child) => child.allocations(),
             _ => Vec::new(),
@@ -232,7 +232,7 @@ impl Graph {
 
     /// Number of nodes, with child graphs replaced by their nodes.
     pub(in crate::driver) fn size(&self) -> u64 {
-        let size = |node: &Node| if let Action::Child(child) = &node.action { child.size() } else { 1 };
+        let size = |node: &GraphNode| if let Action::Child(child) = &node.action { child.size() } else { 1 };
         self.nodes.values().map(size).sum()
     }
 }

@@ -23,7 +23,7 @@ const REMEMBERED: usize = 256;
 
 /// Past accesses of an allocation: the last tasks of each line of work, oldest first.
 #[derive(Debug, Default)]
-pub(in crate::driver) struct History(BTreeMap<Id, VecDeque<Past>>);
+pub(in crate::driver) struct AllocationHistory(BTreeMap<Id, VecDeque<Past>>);
 
 /// A task that has been done.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct Past {
     done: u64,
 }
 
-impl History {
+impl AllocationHistory {
     /// Remembers a task of `line`, which was done after `done` others.
     pub(in crate::driver) fn add(&mut self, line: Id, number: u64, work: Arc<str>, accesses: Accesses, done: u64) {
         let tasks = self.0.entry(line).or_default();

@@ -17,20 +17,22 @@ use std::{
 };
 
 pub(super) use comm::{Clique, Communicator, Half, What};
-pub(super) use object::{Block, Context, Device, Event, Function, Module, Ordered, Pinned, Pool, Stream};
+pub(super) use object::{
+    ContextState, Device, EventState, FunctionState, MemoryBlock, ModuleState, Ordered, Pinned, Pool, StreamState,
+};
 
 use self::{
     capture::{Capture, CaptureId},
     graph::{Exec, Graph},
-    history::History,
-    queue::{Clock, Goal, Queue, TaskId},
-    transfer::{Copy, Place},
-    work::Work,
+    history::AllocationHistory,
+    queue::{Clock, TaskId, TaskQueue, WaitGoal},
+    transfer::{Copy, CopyLocation},
+    work::WorkUnit,
 };
 use super::{
     counters::{Counters, Leak, Report},
     handle::{Id, fresh},
-    limits::Limits,
+    limits::CapabilityLimits,
     spec::Spec,
     spec_error::SpecError,
 };
@@ -51,15 +53,15 @@ pub(super) fn lock() -> MutexGuard<'static, Option<Driver>> {
 #[derive(Debug)]
 pub(super) struct Driver {
     pub(super) spec: Spec,
-    pub(super) limits: &'static Limits,
+    pub(super) limits: &'static CapabilityLimits,
     pub(super) memory: Arc<Memory>,
     pub(super) options: Arc<Options>,
     pub(super) devices: Vec<Device>,
-    pub(super) contexts: BTreeMap<Id, Context>,
-    pub(super) streams: BTreeMap<Id, Stream>,
-    pub(super) events: BTreeMap<Id, Event>,
-    pub(super) modules: BTreeMap<Id, Module>,
-    pub(super) functions: BTreeMap<Id, Function>,
+    pub(super) contexts: BTreeMap<Id, ContextState>,
+    pub(super) streams: BTreeMap<Id, StreamState>,
+    pub(super) events: BTreeMap<Id, EventState>,
+    pub(super) modules: BTreeMap<Id, ModuleState>,
+    pub(super) functions: BTreeMap<Id, FunctionState>,
     pub(super) pools: BTreeMap<Id, Pool>,
     pub(super) graphs: BTreeMap<Id, Graph>,
     pub(super) execs: BTreeMap<Id, Exec>,
@@ -70,16 +72,16 @@ pub(super) struct Driver {
     /// Device memory by base.
     ///
     /// Released stream-ordered blocks are kept, so that later uses are recognised.
-    pub(super) blocks: BTreeMap<u64, Block>,
+    pub(super) blocks: BTreeMap<u64, MemoryBlock>,
     /// Pinned host memory by address.
     pub(super) pinned: BTreeMap<usize, Pinned>,
-    pub(super) queue: Queue,
+    pub(super) queue: TaskQueue,
     /// Last tasks of queries that were answered with "not ready".
     pub(super) polled: BTreeSet<TaskId>,
     /// The access history of each allocation, by its base.
     ///
     /// Present if streams are checked against each other.
-    pub(super) histories: BTreeMap<u64, History>,
+    pub(super) histories: BTreeMap<u64, AllocationHistory>,
     /// Tasks done so far.
     pub(super) done: u64,
     /// The work that the host has waited for.
@@ -133,7 +135,7 @@ impl Driver {
             comms: BTreeMap::new(),
             blocks: BTreeMap::new(),
             pinned: BTreeMap::new(),
-            queue: Queue::default(),
+            queue: TaskQueue::default(),
             polled: BTreeSet::new(),
             histories: BTreeMap::new(),
             done: 0,
@@ -164,7 +166,7 @@ impl Driver {
     pub(super) fn create_context(&mut self, device: u32, flags: u32) -> Id {
         let context = fresh();
         let legacy = fresh();
-        let stream = Stream {
+        let stream = StreamState {
             context,
             flags: 0,
             priority: 0,
@@ -175,7 +177,7 @@ impl Driver {
             capture: None,
         };
         self.streams.insert(legacy, stream);
-        let context_state = Context {
+        let context_state = ContextState {
             device,
             flags,
             legacy,
@@ -195,7 +197,7 @@ impl Driver {
         let Some(context) = self.contexts.remove(&id) else { return };
         let mut leak = Leak { device: context.device, ..Leak::default() };
         let ours = |life: &Ordered| !life.released && life.pool.is_some();
-        let live = |block: &Block| block.context == id && block.ordered.as_ref().is_none_or(ours);
+        let live = |block: &MemoryBlock| block.context == id && block.ordered.as_ref().is_none_or(ours);
         for (&base, block) in self.blocks.iter().filter(|(_, block)| live(block)) {
             leak.allocations.push((base, block.bytes));
             leak.bytes += block.bytes;
@@ -267,26 +269,26 @@ impl Driver {
     }
 
     /// The block that holds `address`, and its base.
-    pub(super) fn block_of(&mut self, address: u64) -> Option<(u64, &mut Block)> {
+    pub(super) fn block_of(&mut self, address: u64) -> Option<(u64, &mut MemoryBlock)> {
         let (&base, block) = self.blocks.range_mut(..=address).next_back()?;
         (address < base + block.bytes).then_some((base, block))
     }
 
     /// Records that the host has waited for `goal`.
-    pub(super) fn learn(&mut self, goal: &Goal) {
+    pub(super) fn learn(&mut self, goal: &WaitGoal) {
         let streams = self.streams.iter().filter(|(id, stream)| match goal {
-            Goal::Stream(wanted) => *id == wanted,
-            Goal::Context(wanted) => stream.context == *wanted,
-            Goal::All => true,
-            Goal::Tasks(_) => false,
+            WaitGoal::Stream(wanted) => *id == wanted,
+            WaitGoal::Context(wanted) => stream.context == *wanted,
+            WaitGoal::All => true,
+            WaitGoal::Tasks(_) => false,
         });
         for (_, stream) in streams {
             self.host.join(&stream.clock);
         }
         let contexts = self.contexts.iter().filter(|(id, _)| match goal {
-            Goal::Context(wanted) => *id == wanted,
-            Goal::All => true,
-            Goal::Stream(_) | Goal::Tasks(_) => false,
+            WaitGoal::Context(wanted) => *id == wanted,
+            WaitGoal::All => true,
+            WaitGoal::Stream(_) | WaitGoal::Tasks(_) => false,
         });
         for (_, context) in contexts {
             self.host.join(&context.ended);
@@ -313,21 +315,21 @@ impl Driver {
     }
 
     /// Counts work that is about to be enqueued.
-    pub(super) fn count(&mut self, work: &Work, by_call: bool) {
+    pub(super) fn count(&mut self, work: &WorkUnit, by_call: bool) {
         match work {
-            Work::Kernel(call) if by_call => {
+            WorkUnit::Kernel(call) if by_call => {
                 self.counters.launches += 1;
                 *self.counters.launches_of.entry(call.name.to_string()).or_default() += 1;
             }
-            Work::Copy(copy) => self.count_copy(copy),
+            WorkUnit::Copy(copy) => self.count_copy(copy),
             _ => {}
         }
     }
 
     fn count_copy(&mut self, copy: &Copy) {
-        let device = |place: &Place| match place {
-            Place::Device(address) => Some(self.memory.find(*address).and_then(|found| found.device)),
-            Place::Host(_) | Place::Staged(_) => None,
+        let device = |place: &CopyLocation| match place {
+            CopyLocation::Device(address) => Some(self.memory.find(*address).and_then(|found| found.device)),
+            CopyLocation::Host(_) | CopyLocation::Staged(_) => None,
         };
         let (target, source) = (device(&copy.target.place), device(&copy.source.place));
         let bytes = copy.bytes();

@@ -24,7 +24,7 @@ pub(in crate::driver) struct Device {
 
 /// A context.
 #[derive(Debug)]
-pub(in crate::driver) struct Context {
+pub(in crate::driver) struct ContextState {
     pub(in crate::driver) device: u32,
     pub(in crate::driver) flags: u32,
     /// The legacy default stream.
@@ -42,7 +42,7 @@ pub(in crate::driver) struct Context {
 
 /// A stream.
 #[derive(Debug)]
-pub(in crate::driver) struct Stream {
+pub(in crate::driver) struct StreamState {
     pub(in crate::driver) context: Id,
     pub(in crate::driver) flags: u32,
     pub(in crate::driver) priority: i32,
@@ -55,7 +55,7 @@ pub(in crate::driver) struct Stream {
     pub(in crate::driver) capture: Option<CaptureId>,
 }
 
-impl Stream {
+impl StreamState {
     /// Whether it and the legacy stream wait for each other.
     pub(in crate::driver) fn blocking(&self) -> bool {
         self.flags & cuda_loader::ffi::stream::NON_BLOCKING == 0
@@ -64,7 +64,7 @@ impl Stream {
 
 /// An event.
 #[derive(Debug, Default)]
-pub(in crate::driver) struct Event {
+pub(in crate::driver) struct EventState {
     pub(in crate::driver) context: Id,
     pub(in crate::driver) flags: u32,
     pub(in crate::driver) recorded: Option<Recorded>,
@@ -76,7 +76,7 @@ pub(in crate::driver) struct Event {
 
 /// A loaded module.
 #[derive(Debug)]
-pub(in crate::driver) struct Module {
+pub(in crate::driver) struct ModuleState {
     pub(in crate::driver) context: Id,
     pub(in crate::driver) program: Arc<Program>,
     pub(in crate::driver) functions: BTreeMap<String, Id>,
@@ -84,7 +84,7 @@ pub(in crate::driver) struct Module {
 
 /// A kernel of a module.
 #[derive(Debug)]
-pub(in crate::driver) struct Function {
+pub(in crate::driver) struct FunctionState {
     pub(in crate::driver) module: Id,
     pub(in crate::driver) program: Arc<Program>,
     pub(in crate::driver) name: Arc<str>,
@@ -110,7 +110,7 @@ pub(in crate::driver) struct Pool {
 
 /// A block of device memory.
 #[derive(Debug)]
-pub(in crate::driver) struct Block {
+pub(in crate::driver) struct MemoryBlock {
     pub(in crate::driver) context: Id,
     pub(in crate::driver) bytes: u64,
     /// Of stream-ordered memory only.

@@ -10,7 +10,7 @@ use std::{
 
 use cuda_loader::Status;
 
-use super::work::Work;
+use super::work::WorkUnit;
 use crate::driver::{handle::Id, spec::StreamSchedule};
 
 /// Number of a task; larger ones were enqueued later.
@@ -68,12 +68,12 @@ pub(in crate::driver) struct Recorded {
 
 /// A task that has not been done yet.
 #[derive(Debug)]
-pub(in crate::driver) struct Task {
+pub(in crate::driver) struct QueuedTask {
     /// The context that a failure is lost in.
     pub(in crate::driver) context: Id,
     /// The stream, for waiting on it.
     pub(in crate::driver) stream: Id,
-    pub(in crate::driver) work: Work,
+    pub(in crate::driver) work: WorkUnit,
     pub(in crate::driver) who: Who,
     /// The tasks that it comes after, and itself.
     pub(in crate::driver) clock: Clock,
@@ -95,7 +95,7 @@ pub(in crate::driver) struct Task {
 
 /// What to wait for.
 #[derive(Clone, Debug)]
-pub(in crate::driver) enum Goal {
+pub(in crate::driver) enum WaitGoal {
     /// These tasks.
     Tasks(Vec<TaskId>),
     /// Every task of a stream.
@@ -108,8 +108,8 @@ pub(in crate::driver) enum Goal {
 
 /// All tasks that have not been done.
 #[derive(Debug, Default)]
-pub(in crate::driver) struct Queue {
-    pending: BTreeMap<TaskId, Task>,
+pub(in crate::driver) struct TaskQueue {
+    pending: BTreeMap<TaskId, QueuedTask>,
 }
 
 /// The next action of a waiting thread.
@@ -123,9 +123,9 @@ pub(in crate::driver) enum Next {
     Wait,
 }
 
-impl Queue {
+impl TaskQueue {
     /// Enqueues a task.
-    pub(in crate::driver) fn push(&mut self, mut task: Task) -> TaskId {
+    pub(in crate::driver) fn push(&mut self, mut task: QueuedTask) -> TaskId {
         task.after.retain(|id| self.pending.contains_key(id));
         task.after.sort_unstable();
         task.after.dedup();
@@ -140,27 +140,27 @@ impl Queue {
     }
 
     /// The task, unless it has been done.
-    pub(in crate::driver) fn get_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+    pub(in crate::driver) fn get_mut(&mut self, id: TaskId) -> Option<&mut QueuedTask> {
         self.pending.get_mut(&id)
     }
 
     /// Takes a task that has been done out of the order.
-    pub(in crate::driver) fn finish(&mut self, id: TaskId) -> Option<Task> {
+    pub(in crate::driver) fn finish(&mut self, id: TaskId) -> Option<QueuedTask> {
         self.pending.remove(&id)
     }
 
     /// Tasks that have not been done.
-    pub(in crate::driver) fn pending(&self) -> impl Iterator<Item = &Task> {
+    pub(in crate::driver) fn pending(&self) -> impl Iterator<Item = &QueuedTask> {
         self.pending.values()
     }
 
     /// The same with their numbers.
-    pub(in crate::driver) fn pending_with_ids(&self) -> impl Iterator<Item = (TaskId, &Task)> {
+    pub(in crate::driver) fn pending_with_ids(&self) -> impl Iterator<Item = (TaskId, &QueuedTask)> {
         self.pending.iter().map(|(&id, task)| (id, task))
     }
 
     /// The same, to be changed.
-    pub(in crate::driver) fn pending_mut(&mut self) -> impl Iterator<Item = &mut Task> {
+    pub(in crate::driver) fn pending_mut(&mut self) -> impl Iterator<Item = &mut QueuedTask> {
         self.pending.values_mut()
     }
 
@@ -173,7 +173,7 @@ impl Queue {
     pub(in crate::driver) fn give_up_unmet(&mut self) {
         for task in self.pending.values_mut().filter(|task| task.unmet > 0) {
             task.unmet = 0;
-            task.work = Work::Fail(Status::LAUNCH_TIMEOUT, format!("{}: other ranks did not arrive", task.work));
+            task.work = WorkUnit::Fail(Status::LAUNCH_TIMEOUT, format!("{}: other ranks did not arrive", task.work));
         }
     }
 
@@ -188,20 +188,20 @@ impl Queue {
         for task in self.pending.values_mut().filter(|task| task.hung) {
             any = true;
             task.hung = false;
-            task.work = Work::Fail(Status::LAUNCH_TIMEOUT, format!("{} never ends", task.work));
+            task.work = WorkUnit::Fail(Status::LAUNCH_TIMEOUT, format!("{} never ends", task.work));
         }
         any
     }
 
     /// Whether a goal is reached.
-    pub(in crate::driver) fn is_reached(&self, goal: &Goal) -> bool {
+    pub(in crate::driver) fn is_reached(&self, goal: &WaitGoal) -> bool {
         !self.pending.iter().any(|(id, task)| goal.names(*id, task))
     }
 
     /// What to do next for `goal`. `pick` chooses among the ready tasks, given their number.
     pub(in crate::driver) fn step(
         &self,
-        goal: &Goal,
+        goal: &WaitGoal,
         schedule: StreamSchedule,
         mut pick: impl FnMut(usize) -> usize,
     ) -> Next {
@@ -248,8 +248,8 @@ impl Queue {
     }
 }
 
-impl Goal {
-    fn names(&self, id: TaskId, task: &Task) -> bool {
+impl WaitGoal {
+    fn names(&self, id: TaskId, task: &QueuedTask) -> bool {
         match self {
             Self::Tasks(ids) => ids.contains(&id),
             Self::Stream(stream) => task.stream == *stream,
@@ -263,11 +263,11 @@ impl Goal {
 mod tests {
     use super::*;
 
-    fn task(stream: Id, after: &[TaskId]) -> Task {
-        Task {
+    fn task(stream: Id, after: &[TaskId]) -> QueuedTask {
+        QueuedTask {
             context: 1,
             stream,
-            work: Work::Nothing,
+            work: WorkUnit::Nothing,
             who: (stream, 1),
             clock: Clock::default(),
             source: None,
@@ -279,7 +279,7 @@ mod tests {
         }
     }
 
-    fn order(queue: &mut Queue, goal: &Goal, schedule: StreamSchedule) -> Vec<TaskId> {
+    fn order(queue: &mut TaskQueue, goal: &WaitGoal, schedule: StreamSchedule) -> Vec<TaskId> {
         let mut order = Vec::new();
         while let Next::Run(id) = queue.step(goal, schedule, |count| count - 1) {
             queue.finish(id);
@@ -290,42 +290,42 @@ mod tests {
 
     #[test]
     fn a_lazy_queue_runs_what_the_goal_comes_after_and_nothing_else() {
-        let mut queue = Queue::default();
+        let mut queue = TaskQueue::default();
         let a = queue.push(task(10, &[]));
         let b = queue.push(task(20, &[]));
         let c = queue.push(task(20, &[a, b]));
         let d = queue.push(task(30, &[]));
-        assert_eq!(order(&mut queue, &Goal::Tasks(vec![c]), StreamSchedule::Lazy), [a, b, c]);
-        assert!(!queue.done(d) && queue.is_reached(&Goal::Stream(20)) && !queue.is_reached(&Goal::All));
+        assert_eq!(order(&mut queue, &WaitGoal::Tasks(vec![c]), StreamSchedule::Lazy), [a, b, c]);
+        assert!(!queue.done(d) && queue.is_reached(&WaitGoal::Stream(20)) && !queue.is_reached(&WaitGoal::All));
     }
 
     #[test]
     fn slow_work_is_overtaken_by_what_need_not_wait_for_it() {
-        let mut queue = Queue::default();
-        let a = queue.push(Task { slow: true, ..task(10, &[]) });
+        let mut queue = TaskQueue::default();
+        let a = queue.push(QueuedTask { slow: true, ..task(10, &[]) });
         let b = queue.push(task(10, &[a]));
         let c = queue.push(task(20, &[]));
-        assert_eq!(order(&mut queue, &Goal::All, StreamSchedule::Eager), [c, a, b]);
+        assert_eq!(order(&mut queue, &WaitGoal::All, StreamSchedule::Eager), [c, a, b]);
     }
 
     #[test]
     fn work_that_hangs_is_never_ready_and_fails_whoever_waits_for_it() {
-        let mut queue = Queue::default();
-        let a = queue.push(Task { hung: true, ..task(10, &[]) });
+        let mut queue = TaskQueue::default();
+        let a = queue.push(QueuedTask { hung: true, ..task(10, &[]) });
         let b = queue.push(task(20, &[]));
-        assert_eq!(order(&mut queue, &Goal::All, StreamSchedule::Eager), [b]);
-        assert!(!queue.is_reached(&Goal::Stream(10)));
+        assert_eq!(order(&mut queue, &WaitGoal::All, StreamSchedule::Eager), [b]);
+        assert!(!queue.is_reached(&WaitGoal::Stream(10)));
         assert!(queue.give_up() && !queue.give_up());
-        assert!(matches!(queue.get_mut(a).unwrap().work, Work::Fail(Status::LAUNCH_TIMEOUT, _)));
-        assert_eq!(order(&mut queue, &Goal::All, StreamSchedule::Eager), [a]);
+        assert!(matches!(queue.get_mut(a).unwrap().work, WorkUnit::Fail(Status::LAUNCH_TIMEOUT, _)));
+        assert_eq!(order(&mut queue, &WaitGoal::All, StreamSchedule::Eager), [a]);
     }
 
     #[test]
     fn a_random_queue_keeps_the_order_that_is_asked_for() {
-        let mut queue = Queue::default();
+        let mut queue = TaskQueue::default();
         let a = queue.push(task(10, &[]));
         let b = queue.push(task(10, &[a]));
         let c = queue.push(task(20, &[]));
-        assert_eq!(order(&mut queue, &Goal::Stream(10), StreamSchedule::Random), [c, a, b]);
+        assert_eq!(order(&mut queue, &WaitGoal::Stream(10), StreamSchedule::Random), [c, a, b]);
     }
 }

@@ -23,7 +23,7 @@ const POISON: u8 = 0xff;
 
 /// One end of a copy.
 #[derive(Clone, Debug)]
-pub(in crate::driver) enum Place {
+pub(in crate::driver) enum CopyLocation {
     /// Device or mapped memory.
     Device(u64),
     /// Host memory, read or written when the copy runs.
@@ -35,7 +35,7 @@ pub(in crate::driver) enum Place {
 /// One end of a copy of planes of rows.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct End {
-    pub(in crate::driver) place: Place,
+    pub(in crate::driver) place: CopyLocation,
     /// Bytes from one row to the next.
     pub(in crate::driver) pitch: u64,
     /// Bytes from one plane to the next.
@@ -68,7 +68,7 @@ pub(in crate::driver) struct Fill {
 
 impl Copy {
     /// A copy of consecutive bytes.
-    pub(in crate::driver) fn flat(target: Place, source: Place, bytes: u64) -> Self {
+    pub(in crate::driver) fn flat(target: CopyLocation, source: CopyLocation, bytes: u64) -> Self {
         let end = |place| End { place, pitch: bytes, plane: bytes };
         Self { target: end(target), source: end(source), width: bytes, height: 1, depth: 1, dropped: false }
     }
@@ -112,9 +112,9 @@ impl Copy {
     pub(in crate::driver) fn accesses(&self) -> Accesses {
         let (targets, sources): (Vec<u64>, Vec<u64>) = self.rows().unzip();
         let range = |end: &End, at: u64| match end.place {
-            Place::Device(base) => Some(base + at..base + at + self.width),
-            Place::Host(base) => Some(base as u64 + at..base as u64 + at + self.width),
-            Place::Staged(_) => None,
+            CopyLocation::Device(base) => Some(base + at..base + at + self.width),
+            CopyLocation::Host(base) => Some(base as u64 + at..base as u64 + at + self.width),
+            CopyLocation::Staged(_) => None,
         };
         Accesses {
             reads: joined(sources.into_iter().filter_map(|at| range(&self.source, at))),
@@ -135,7 +135,7 @@ impl Copy {
 
     /// A digest of its source in host memory as that is now.
     pub(in crate::driver) fn source_digest(&self) -> Option<u64> {
-        let Place::Host(source) = self.source.place else { return None };
+        let CopyLocation::Host(source) = self.source.place else { return None };
         let mut digest = DefaultHasher::new();
         for (_, at) in self.rows() {
             let row = host_row(source + at as usize, self.width);
@@ -146,7 +146,7 @@ impl Copy {
 
     /// Writes a pattern where it will write into host memory.
     pub(in crate::driver) fn poison_target(&self) {
-        let Place::Host(target) = self.target.place else { return };
+        let CopyLocation::Host(target) = self.target.place else { return };
         for (at, _) in self.rows() {
             let row = with_exposed_provenance_mut::<u8>(target + at as usize);
             // SAFETY: the caller of the driver keeps the target valid and untouched until the copy is known to be done.
@@ -184,14 +184,14 @@ impl End {
     ///
     /// `None` if the copy's end is not in device memory.
     pub(in crate::driver) fn device_range(&self, width: u64, height: u64, depth: u64) -> Option<(u64, u64)> {
-        let Place::Device(base) = self.place else { return None };
+        let CopyLocation::Device(base) = self.place else { return None };
         let last = (depth.max(1) - 1) * self.plane + (height.max(1) - 1) * self.pitch + width;
         Some((base, base.saturating_add(last)))
     }
 
     /// The same in host memory.
     fn host_range(&self, width: u64, height: u64, depth: u64) -> Option<Range<u64>> {
-        let Place::Host(base) = self.place else { return None };
+        let CopyLocation::Host(base) = self.place else { return None };
         let last = (depth.max(1) - 1) * self.plane + (height.max(1) - 1) * self.pitch + width;
         Some(base as u64..base as u64 + last)
     }
@@ -199,9 +199,9 @@ impl End {
 
 fn copy_row(
     memory: &Memory,
-    to: &Place,
+    to: &CopyLocation,
     to_at: u64,
-    from: &Place,
+    from: &CopyLocation,
     from_at: u64,
     bytes: u64,
     checked: bool,
@@ -209,11 +209,11 @@ fn copy_row(
     let failed = |fault: exec::MemoryFault| (Status::ILLEGAL_ADDRESS, fault.to_string());
     let len = bytes as usize;
     let mut unwritten = None;
-    if let (Place::Device(target), Place::Device(source)) = (to, from) {
+    if let (CopyLocation::Device(target), CopyLocation::Device(source)) = (to, from) {
         return memory.copy(target + to_at, source + from_at, bytes).map(|()| None).map_err(failed);
     }
     let row = match from {
-        Place::Device(source) => {
+        CopyLocation::Device(source) => {
             let (start, mut row) = (source + from_at, vec![0; len]);
             memory.read(start, &mut row).map_err(failed)?;
             if checked {
@@ -221,13 +221,13 @@ fn copy_row(
             }
             row
         }
-        Place::Staged(bytes) => bytes[from_at as usize..][..len].to_vec(),
-        Place::Host(source) => host_row(source + from_at as usize, bytes),
+        CopyLocation::Staged(bytes) => bytes[from_at as usize..][..len].to_vec(),
+        CopyLocation::Host(source) => host_row(source + from_at as usize, bytes),
     };
     match to {
-        Place::Device(target) => memory.write(target + to_at, &row).map_err(failed)?,
-        Place::Staged(_) => return Err((Status::INVALID_VALUE, "a copy into its own staged source".into())),
-        Place::Host(target) => {
+        CopyLocation::Device(target) => memory.write(target + to_at, &row).map_err(failed)?,
+        CopyLocation::Staged(_) => return Err((Status::INVALID_VALUE, "a copy into its own staged source".into())),
+        CopyLocation::Host(target) => {
             let target = with_exposed_provenance_mut::<u8>(target + to_at as usize);
             // SAFETY: the caller of the driver keeps the target valid and untouched until the copy is known to be done.
             unsafe { target.copy_from_nonoverlapping(row.as_ptr(), len) };

@@ -13,7 +13,7 @@ use cuda_loader::{
 use super::{
     accesses::Accesses,
     outcome::{Did, Failure},
-    transfer::{Copy, End, Fill, Place},
+    transfer::{Copy, CopyLocation, End, Fill},
 };
 use crate::{
     driver::handle::Handle,
@@ -22,7 +22,7 @@ use crate::{
 
 /// One unit of work.
 #[derive(Clone, Debug)]
-pub(in crate::driver) enum Work {
+pub(in crate::driver) enum WorkUnit {
     /// A joint in the order of work.
     Nothing,
     /// A kernel.
@@ -36,7 +36,7 @@ pub(in crate::driver) enum Work {
     /// The release of stream-ordered memory.
     Free(u64),
     /// The end of an operation of NCCL.
-    Exchange(Arc<Exchange>),
+    Exchange(Arc<ExchangeRanges>),
     /// A transfer of an NCCL operation from another rank.
     Carry(Arc<Carry>),
     /// The time stamp of an event.
@@ -60,7 +60,7 @@ pub(in crate::driver) struct KernelCall {
 
 /// What an operation of NCCL reads and writes on its own device, in ascending order.
 #[derive(Debug)]
-pub(in crate::driver) struct Exchange {
+pub(in crate::driver) struct ExchangeRanges {
     pub(in crate::driver) reads: Vec<Range<u64>>,
     pub(in crate::driver) writes: Vec<Range<u64>>,
 }
@@ -102,7 +102,7 @@ impl HostCall {
     }
 }
 
-impl Work {
+impl WorkUnit {
     /// Does the work.
     pub(in crate::driver) fn run(&self, memory: &Memory, options: &Options) -> Result<Did, Failure> {
         let mut did = Did::default();
@@ -161,7 +161,7 @@ impl Work {
             }
             Self::Copy(copy) => {
                 let device = |end: &End| match end.place {
-                    Place::Device(address) => Some(address),
+                    CopyLocation::Device(address) => Some(address),
                     _ => None,
                 };
                 device(&copy.target).into_iter().chain(device(&copy.source)).collect()
@@ -192,7 +192,7 @@ impl Work {
     }
 }
 
-impl fmt::Display for Work {
+impl fmt::Display for WorkUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing => f.write_str("empty node"),

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use ptx::ast::{self, AddressBase, Operand, Special, Symbol, Type};
 
-use super::super::code::{NO_GUARD, Op, PredOp, Preset, Step};
-use super::super::register::{R, Slot, Target};
+use super::super::code::{CodeStep, NO_GUARD, PredOp, Preset, StepOp};
+use super::super::register::{AddressOperand, R, Slot};
 use super::build::{Build, Decoded, Finish, Refusal, Temps, low_register, refuse};
-use super::layout::{Layout, Place};
+use super::layout::{ModuleLayout, SymbolLocation};
 
 /// A register of the source function.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(super) enum Home {
 /// One function being decoded at one call depth.
 pub(super) struct Body<'a> {
     pub(super) build: &'a mut Build,
-    pub(super) layout: &'a Layout<'a>,
+    pub(super) layout: &'a ModuleLayout<'a>,
     pub(super) function: &'a ast::Function,
     pub(super) body: &'a ast::Body,
     /// Kernels end at `ret` and read their parameters from the launch.
@@ -36,7 +36,7 @@ pub(super) struct Body<'a> {
     guard: (R, bool),
     /// Index of the instruction.
     pub(super) at: usize,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<CodeStep>,
     pub(super) origin: Vec<u32>,
     /// Functions called, each with the table entry or step that jumps to it.
     pub(super) calls: HashMap<usize, ()>,
@@ -47,7 +47,7 @@ pub(super) struct Body<'a> {
 impl<'a> Body<'a> {
     pub(super) fn new(
         build: &'a mut Build,
-        layout: &'a Layout<'a>,
+        layout: &'a ModuleLayout<'a>,
         function: &'a ast::Function,
         body: &'a ast::Body,
         frame: super::layout::Frame,
@@ -86,7 +86,7 @@ impl<'a> Body<'a> {
             // An instruction of several steps must not see its own result as its guard.
             if instruction.operands.iter().any(|operand| operand.registers().any(|used| used == guard.register)) {
                 let copy = self.temp_predicate()?;
-                self.emit(Op::Pred(PredOp::Move, copy, reg, reg));
+                self.emit(StepOp::Pred(PredOp::Move, copy, reg, reg));
                 reg = copy;
             }
             self.guard = (reg, guard.negated);
@@ -94,16 +94,16 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    pub(super) fn emit(&mut self, op: Op) {
+    pub(super) fn emit(&mut self, op: StepOp) {
         let (guard, negated) = self.guard;
-        self.steps.push(Step { guard, negated, op });
+        self.steps.push(CodeStep { guard, negated, op });
     }
 
     /// Turns the guard of the instruction into a branch around it.
     pub(super) fn branch_around(&mut self) {
         let (guard, negated) = self.guard;
         if guard != NO_GUARD {
-            self.steps.push(Step { guard, negated: !negated, op: Op::Bra(self.at as u32 + 1) });
+            self.steps.push(CodeStep { guard, negated: !negated, op: StepOp::Bra(self.at as u32 + 1) });
             self.guard = (NO_GUARD, false);
         }
     }
@@ -183,7 +183,7 @@ impl<'a> Body<'a> {
                 let slot = self.slot(operand)?;
                 if let Slot::W64(wide) = slot {
                     let temp = self.temp32()?;
-                    self.emit(Op::Trunc32(temp, wide));
+                    self.emit(StepOp::Trunc32(temp, wide));
                     return Ok(temp);
                 }
                 low_register(slot).ok_or(Refusal("expected a value".to_owned()))
@@ -195,7 +195,7 @@ impl<'a> Body<'a> {
             Operand::Symbol { .. } => {
                 let wide = self.src64(operand)?;
                 let temp = self.temp32()?;
-                self.emit(Op::Trunc32(temp, wide));
+                self.emit(StepOp::Trunc32(temp, wide));
                 Ok(temp)
             }
             _ => refuse("expected a 32-bit value"),
@@ -210,19 +210,19 @@ impl<'a> Body<'a> {
                 slot => {
                     let narrow = low_register(slot).ok_or(Refusal("expected a value".to_owned()))?;
                     let temp = self.temp64()?;
-                    self.emit(Op::Zext64(temp, narrow));
+                    self.emit(StepOp::Zext64(temp, narrow));
                     Ok(temp)
                 }
             },
             Operand::Special(Special::Clock64 | Special::Globaltimer) => {
                 let temp = self.temp64()?;
-                self.emit(Op::Clock64(temp));
+                self.emit(StepOp::Clock64(temp));
                 Ok(temp)
             }
             Operand::Special(special) => {
                 let narrow = self.special(*special)?;
                 let temp = self.temp64()?;
-                self.emit(Op::Zext64(temp, narrow));
+                self.emit(StepOp::Zext64(temp, narrow));
                 Ok(temp)
             }
             Operand::Int(value) => self.build.const64(value.cast_unsigned()),
@@ -248,7 +248,7 @@ impl<'a> Body<'a> {
     /// The low `bits` of a register, extended into a temporary.
     pub(super) fn extended(&mut self, reg: R, bits: u8, signed: bool) -> Decoded<R> {
         let temp = self.temp32()?;
-        self.emit(Op::Ext32 { signed, bits, d: temp, a: reg });
+        self.emit(StepOp::Ext32 { signed, bits, d: temp, a: reg });
         Ok(temp)
     }
 
@@ -265,7 +265,7 @@ impl<'a> Body<'a> {
             Operand::NotReg(reg) => {
                 let reg = self.predicate_home(*reg)?;
                 let temp = self.temp_predicate()?;
-                self.emit(Op::Pred(PredOp::Not, temp, reg, reg));
+                self.emit(StepOp::Pred(PredOp::Not, temp, reg, reg));
                 Ok(temp)
             }
             Operand::Int(value) => {
@@ -274,7 +274,7 @@ impl<'a> Body<'a> {
                     return Ok(always);
                 }
                 let temp = self.temp_predicate()?;
-                self.emit(Op::Pred(PredOp::Not, temp, always, always));
+                self.emit(StepOp::Pred(PredOp::Not, temp, always, always));
                 Ok(temp)
             }
             _ => refuse("expected a predicate"),
@@ -299,18 +299,18 @@ impl<'a> Body<'a> {
             (Slot::W64(reg), 64) => (reg, Finish::Nothing),
             (Slot::W64(reg), _) => {
                 let temp = self.temp32()?;
-                (temp, Finish::Do(Op::Zext64(reg, temp)))
+                (temp, Finish::Do(StepOp::Zext64(reg, temp)))
             }
             (Slot::None, 64) => (self.temp64()?, Finish::Nothing),
             (Slot::None, _) => (self.temp32()?, Finish::Nothing),
             (Slot::W32(reg) | Slot::Narrow(reg, _), 64) => {
                 let temp = self.temp64()?;
-                (temp, Finish::Do(Op::Trunc32(reg, temp)))
+                (temp, Finish::Do(StepOp::Trunc32(reg, temp)))
             }
             (Slot::W32(reg), 32) => (reg, Finish::Nothing),
-            (Slot::W32(reg), _) => (reg, Finish::Do(Op::Ext32 { signed: false, bits, d: reg, a: reg })),
+            (Slot::W32(reg), _) => (reg, Finish::Do(StepOp::Ext32 { signed: false, bits, d: reg, a: reg })),
             (Slot::Narrow(reg, kept), _) => {
-                (reg, Finish::Do(Op::Ext32 { signed: false, bits: kept.min(bits), d: reg, a: reg }))
+                (reg, Finish::Do(StepOp::Ext32 { signed: false, bits: kept.min(bits), d: reg, a: reg }))
             }
         })
     }
@@ -319,18 +319,18 @@ impl<'a> Body<'a> {
         match special {
             Special::Clock | Special::GlobaltimerLo => {
                 let temp = self.temp32()?;
-                self.emit(Op::Clock(false, temp));
+                self.emit(StepOp::Clock(false, temp));
                 Ok(temp)
             }
             Special::ClockHi | Special::GlobaltimerHi => {
                 let temp = self.temp32()?;
-                self.emit(Op::Clock(true, temp));
+                self.emit(StepOp::Clock(true, temp));
                 Ok(temp)
             }
             Special::Clock64 | Special::Globaltimer => {
                 let (wide, temp) = (self.temp64()?, self.temp32()?);
-                self.emit(Op::Clock64(wide));
-                self.emit(Op::Trunc32(temp, wide));
+                self.emit(StepOp::Clock64(wide));
+                self.emit(StepOp::Trunc32(temp, wide));
                 Ok(temp)
             }
             other => self.build.special(other),
@@ -338,7 +338,7 @@ impl<'a> Body<'a> {
     }
 
     /// Where a symbol lies, and in which space.
-    pub(super) fn place(&self, symbol: &Symbol) -> Decoded<Place> {
+    pub(super) fn place(&self, symbol: &Symbol) -> Decoded<SymbolLocation> {
         match symbol {
             Symbol::Local(index) => match &self.body.variables[*index as usize] {
                 variable if variable.space == ast::Space::Shared => {
@@ -347,11 +347,11 @@ impl<'a> Body<'a> {
                 variable if matches!(variable.space, ast::Space::Global | ast::Space::Const) => {
                     self.layout.module_symbol(&variable.name)
                 }
-                _ => Ok(Place::Local(self.frame.variables[*index as usize])),
+                _ => Ok(SymbolLocation::Local(self.frame.variables[*index as usize])),
             },
-            Symbol::Param(index) if self.is_entry => Ok(Place::Param(self.frame.params[*index as usize])),
-            Symbol::Param(index) => Ok(Place::Local(self.frame.params[*index as usize])),
-            Symbol::Return(index) => Ok(Place::Local(self.frame.returns[*index as usize])),
+            Symbol::Param(index) if self.is_entry => Ok(SymbolLocation::Param(self.frame.params[*index as usize])),
+            Symbol::Param(index) => Ok(SymbolLocation::Local(self.frame.params[*index as usize])),
+            Symbol::Return(index) => Ok(SymbolLocation::Local(self.frame.returns[*index as usize])),
             Symbol::Module(name) => self.layout.module_symbol(name),
         }
     }
@@ -359,34 +359,37 @@ impl<'a> Body<'a> {
     /// A register with the address of a symbol within its space.
     pub(super) fn address_of(&mut self, symbol: &Symbol, offset: i64) -> Decoded<R> {
         match self.place(symbol)? {
-            Place::Global(index) => self.build.preset64(Preset::Global(index, offset)),
-            Place::Shared(at) | Place::Local(at) | Place::Param(at) => {
+            SymbolLocation::Global(index) => self.build.preset64(Preset::Global(index, offset)),
+            SymbolLocation::Shared(at) | SymbolLocation::Local(at) | SymbolLocation::Param(at) => {
                 self.build.const64(at.wrapping_add_signed(offset))
             }
-            Place::Function(handle) => self.build.const64(handle),
+            SymbolLocation::Function(handle) => self.build.const64(handle),
         }
     }
 
     /// The target of an access, and the place of the symbol it is based on.
-    pub(super) fn target(&mut self, operand: &Operand) -> Decoded<(Target, Option<Place>)> {
+    pub(super) fn target(&mut self, operand: &Operand) -> Decoded<(AddressOperand, Option<SymbolLocation>)> {
         let Operand::Address(address) = operand else { return refuse("expected an address") };
         match &address.base {
             AddressBase::Reg(reg) => {
                 let base = self.slot(&Operand::Reg(*reg))?;
-                Ok((Target { base, offset: address.offset }, None))
+                Ok((AddressOperand { base, offset: address.offset }, None))
             }
-            AddressBase::Absolute => Ok((Target { base: Slot::None, offset: address.offset }, None)),
+            AddressBase::Absolute => Ok((AddressOperand { base: Slot::None, offset: address.offset }, None)),
             AddressBase::Symbol(symbol) => {
                 let place = self.place(symbol)?;
                 let target = match place {
-                    Place::Global(index) => {
+                    SymbolLocation::Global(index) => {
                         let base = self.build.preset64(Preset::Global(index, 0))?;
-                        Target { base: Slot::W64(base), offset: address.offset }
+                        AddressOperand { base: Slot::W64(base), offset: address.offset }
                     }
-                    Place::Shared(at) | Place::Local(at) | Place::Param(at) => {
-                        Target { base: Slot::None, offset: at.wrapping_add_signed(address.offset).cast_signed() }
+                    SymbolLocation::Shared(at) | SymbolLocation::Local(at) | SymbolLocation::Param(at) => {
+                        AddressOperand {
+                            base: Slot::None,
+                            offset: at.wrapping_add_signed(address.offset).cast_signed(),
+                        }
                     }
-                    Place::Function(_) => return refuse("a function is not an address in memory"),
+                    SymbolLocation::Function(_) => return refuse("a function is not an address in memory"),
                 };
                 Ok((target, Some(place)))
             }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ptx::ast::{Name, Opcode, Special};
 
-use super::super::code::{Code, Op, Preset};
+use super::super::code::{Code, Preset, StepOp};
 use super::super::register::{R, Slot};
 
 /// Why an instruction was not decoded.
@@ -109,7 +109,7 @@ impl Build {
 #[derive(Clone, Copy)]
 pub(super) enum Finish {
     Nothing,
-    Do(Op),
+    Do(StepOp),
 }
 
 /// Temporaries of one instruction, used again by the next.

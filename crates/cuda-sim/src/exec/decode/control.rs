@@ -2,11 +2,11 @@
 
 use ptx::ast::{Instruction, Operand, Symbol, Type};
 
-use super::super::code::{Approx, Bin, FBin, FUn, HalfOp, LocalMove, Op, PredOp, Tri, Un};
+use super::super::code::{Approx, Bin, FBin, FUn, HalfOp, LocalMove, PredOp, StepOp, Tri, Un};
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, refuse};
 use super::float::is_float;
-use super::layout::{Place, call_frame};
+use super::layout::{SymbolLocation, call_frame};
 
 impl Body<'_> {
     /// Decodes one instruction; its guard has been set.
@@ -77,19 +77,19 @@ impl Body<'_> {
             "brx" => self.branch_table(ins),
             "call" => self.call(ins),
             "ret" => {
-                self.emit(if self.is_entry { Op::Exit } else { Op::Return(self.back) });
+                self.emit(if self.is_entry { StepOp::Exit } else { StepOp::Return(self.back) });
                 Ok(())
             }
             "exit" => {
-                self.emit(Op::Exit);
+                self.emit(StepOp::Exit);
                 Ok(())
             }
             "trap" => {
-                self.emit(Op::Trap);
+                self.emit(StepOp::Trap);
                 Ok(())
             }
             "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "pmevent" => {
-                self.emit(Op::Nop);
+                self.emit(StepOp::Nop);
                 Ok(())
             }
             "bar" | "barrier" => self.barrier(ins),
@@ -108,7 +108,7 @@ impl Body<'_> {
     /// Branch targets are instruction numbers until the body is complete.
     fn branch(&mut self, ins: &Instruction) -> Decoded<()> {
         let Operand::Label(label) = operand(ins, 0)? else { return refuse("expected a label") };
-        self.emit(Op::Bra(self.body.target(*label) as u32));
+        self.emit(StepOp::Bra(self.body.target(*label) as u32));
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl Body<'_> {
         let table = table.collect::<Decoded<Vec<_>>>()?;
         let number = self.build.code.tables.len() as u32;
         self.build.code.tables.push(table);
-        self.emit(Op::BraTable(index, number));
+        self.emit(StepOp::BraTable(index, number));
         Ok(())
     }
 
@@ -164,12 +164,12 @@ impl Body<'_> {
         match direct {
             Some(index) => {
                 self.calls.insert(index, ());
-                self.emit(Op::Call { target: index as u32, back: 0 });
+                self.emit(StepOp::Call { target: index as u32, back: 0 });
             }
             None => {
                 let handle = self.src64(callee)?;
                 self.indirect = true;
-                self.emit(Op::CallTable { handle, table: 0 });
+                self.emit(StepOp::CallTable { handle, table: 0 });
             }
         }
         for ((result, param), from) in results.iter().zip(returns).zip(from) {
@@ -183,7 +183,7 @@ impl Body<'_> {
     fn call_variable(&self, item: &Operand) -> Decoded<u64> {
         match item {
             Operand::Symbol { symbol, offset: 0 } => match self.place(symbol)? {
-                Place::Local(at) => Ok(at),
+                SymbolLocation::Local(at) => Ok(at),
                 _ => refuse("call arguments are variables in .param space"),
             },
             _ => refuse("call arguments are variables in .param space"),
@@ -193,6 +193,6 @@ impl Body<'_> {
     fn move_local(&mut self, bytes: LocalMove) {
         let index = self.build.code.moves.len() as u32;
         self.build.code.moves.push(bytes);
-        self.emit(Op::MoveLocal(index));
+        self.emit(StepOp::MoveLocal(index));
     }
 }

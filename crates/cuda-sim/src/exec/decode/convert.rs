@@ -2,7 +2,7 @@
 
 use ptx::ast::{Instruction, Type};
 
-use super::super::code::{Cvt, FUn, Op};
+use super::super::code::{Cvt, FUn, StepOp};
 use super::super::register::{HalfKind, R};
 use super::body::{Body, operand};
 use super::build::{Decoded, Refusal, refuse};
@@ -43,7 +43,7 @@ impl Body<'_> {
             return Ok(reg);
         }
         let temp = self.temp64()?;
-        self.emit(if shape(from)?.1 { Op::Sext64(temp, reg) } else { Op::Zext64(temp, reg) });
+        self.emit(if shape(from)?.1 { StepOp::Sext64(temp, reg) } else { StepOp::Zext64(temp, reg) });
         Ok(temp)
     }
 
@@ -55,7 +55,7 @@ impl Body<'_> {
             let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
             self.convert(Cvt::Narrow(from_signed, to_bits, to_signed), d, a);
             if to_signed && to_bits < 32 {
-                self.emit(Op::Ext32 { signed: true, bits: to_bits, d, a: d });
+                self.emit(StepOp::Ext32 { signed: true, bits: to_bits, d, a: d });
             }
             self.finish(finish);
             return Ok(());
@@ -63,16 +63,16 @@ impl Body<'_> {
         if to_bits == 64 {
             let a = self.wide_source(ins, from)?;
             let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(Op::Mov64(d, a));
+            self.emit(StepOp::Mov64(d, a));
             self.finish(finish);
             return Ok(());
         }
         let (a, wide) = self.extended_source(ins, from)?;
         // A destination wider than its type is filled by the signedness of that type.
         let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(if wide { Op::Trunc32(d, a) } else { Op::Mov32(d, a) });
+        self.emit(if wide { StepOp::Trunc32(d, a) } else { StepOp::Mov32(d, a) });
         if to_bits < 32 {
-            self.emit(Op::Ext32 { signed: to_signed, bits: to_bits, d, a: d });
+            self.emit(StepOp::Ext32 { signed: to_signed, bits: to_bits, d, a: d });
         }
         self.finish(finish);
         Ok(())
@@ -114,7 +114,7 @@ impl Body<'_> {
         let round = round.ok_or(Refusal("no rounding to an integer".to_owned()))?;
         let (a, wide) = self.float_source(ins, from)?;
         let rounded = if wide { self.temp64()? } else { self.temp32()? };
-        self.emit(if wide { Op::FUn64(round, rounded, a) } else { Op::FUn32(round, rounded, a) });
+        self.emit(if wide { StepOp::FUn64(round, rounded, a) } else { StepOp::FUn32(round, rounded, a) });
         let op = match (wide, bits) {
             (false, 64) => Cvt::F32Int64(signed),
             (true, 64) => Cvt::F64Int64(signed),
@@ -124,7 +124,7 @@ impl Body<'_> {
         let (d, finish) = self.dest(operand(ins, 0)?, if bits == 64 { 64 } else { 32 })?;
         self.convert(op, d, rounded);
         if bits < 32 && signed {
-            self.emit(Op::Ext32 { signed: true, bits, d, a: d });
+            self.emit(StepOp::Ext32 { signed: true, bits, d, a: d });
         }
         self.finish(finish);
         Ok(())
@@ -138,15 +138,15 @@ impl Body<'_> {
         }
         let reg = self.src32(source)?;
         let op = match half_kind(from) {
-            Some(HalfKind::F16) => Op::Cvt(Cvt::F16F32, self.temp32()?, reg),
-            Some(HalfKind::Bf16) => Op::Cvt(Cvt::Bf16F32, self.temp32()?, reg),
+            Some(HalfKind::F16) => StepOp::Cvt(Cvt::F16F32, self.temp32()?, reg),
+            Some(HalfKind::Bf16) => StepOp::Cvt(Cvt::Bf16F32, self.temp32()?, reg),
             Some(_) => return refuse("packed source"),
-            None if ins.opcode.has("ftz") => Op::FUn32(FUn::Flush, self.temp32()?, reg),
+            None if ins.opcode.has("ftz") => StepOp::FUn32(FUn::Flush, self.temp32()?, reg),
             None => return Ok((reg, false)),
         };
         self.emit(op);
         match op {
-            Op::Cvt(_, temp, _) | Op::FUn32(_, temp, _) => Ok((temp, false)),
+            StepOp::Cvt(_, temp, _) | StepOp::FUn32(_, temp, _) => Ok((temp, false)),
             _ => Ok((reg, false)),
         }
     }
@@ -158,7 +158,7 @@ impl Body<'_> {
             let (a, b) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?);
             let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
             let (toward_zero, relu) = (ins.opcode.has("rz"), ins.opcode.has("relu"));
-            self.emit(Op::CvtPack { kind: pair, toward_zero, relu, d, a, b });
+            self.emit(StepOp::CvtPack { kind: pair, toward_zero, relu, d, a, b });
             self.finish(finish);
             return Ok(());
         }
@@ -177,19 +177,19 @@ impl Body<'_> {
                 self.convert(Cvt::F64F32, d, a);
             }
             (false, None, _) => match ins.opcode.modifiers().find_map(rounding_to_integer) {
-                Some(round) => self.emit(Op::FUn32(round, d, a)),
-                None => self.emit(Op::Mov32(d, a)),
+                Some(round) => self.emit(StepOp::FUn32(round, d, a)),
+                None => self.emit(StepOp::Mov32(d, a)),
             },
             (true, None, _) => match ins.opcode.modifiers().find_map(rounding_to_integer) {
-                Some(round) => self.emit(Op::FUn64(round, d, a)),
-                None => self.emit(Op::Mov64(d, a)),
+                Some(round) => self.emit(StepOp::FUn64(round, d, a)),
+                None => self.emit(StepOp::Mov64(d, a)),
             },
         }
         if to == Type::F32 && ins.opcode.has("ftz") {
-            self.emit(Op::FUn32(FUn::Flush, d, d));
+            self.emit(StepOp::FUn32(FUn::Flush, d, d));
         }
         if to == Type::F32 && ins.opcode.has("sat") {
-            self.emit(Op::FUn32(FUn::Saturate, d, d));
+            self.emit(StepOp::FUn32(FUn::Saturate, d, d));
         }
         self.finish(finish);
         Ok(())

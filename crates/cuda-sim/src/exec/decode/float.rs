@@ -2,7 +2,7 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::{Approx, Class, Cmp, Cvt, FBin, FUn, HalfOp, Op, PredOp};
+use super::super::code::{Approx, Cmp, Cvt, FBin, FUn, FloatClass, HalfOp, PredOp, StepOp};
 use super::super::register::{HalfKind, R};
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, Finish, refuse};
@@ -32,17 +32,17 @@ impl Body<'_> {
             return Ok(reg);
         }
         let temp = self.temp32()?;
-        self.emit(Op::FUn32(FUn::Flush, temp, reg));
+        self.emit(StepOp::FUn32(FUn::Flush, temp, reg));
         Ok(temp)
     }
 
     /// Finishes an `f32` result: flush, saturate, move.
     fn finish32(&mut self, ins: &Instruction, d: R, finish: Finish) {
         if ins.opcode.has("ftz") {
-            self.emit(Op::FUn32(FUn::Flush, d, d));
+            self.emit(StepOp::FUn32(FUn::Flush, d, d));
         }
         if ins.opcode.has("sat") {
-            self.emit(Op::FUn32(FUn::Saturate, d, d));
+            self.emit(StepOp::FUn32(FUn::Saturate, d, d));
         }
         self.finish(finish);
     }
@@ -68,9 +68,9 @@ impl Body<'_> {
                 let (a, b) = (self.float32(ins, 1)?, self.float32(ins, 2)?);
                 let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
                 if op == FBin::Div && (ins.opcode.has("approx") || ins.opcode.has("full")) {
-                    self.emit(Op::DivApprox(d, a, b));
+                    self.emit(StepOp::DivApprox(d, a, b));
                 } else {
-                    self.emit(Op::F32(op, d, a, b));
+                    self.emit(StepOp::F32(op, d, a, b));
                 }
                 self.finish32(ins, d, finish);
                 Ok(())
@@ -78,7 +78,7 @@ impl Body<'_> {
             Type::F64 => {
                 let (a, b) = (self.src64(operand(ins, 1)?)?, self.src64(operand(ins, 2)?)?);
                 let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-                self.emit(Op::F64(op, d, a, b));
+                self.emit(StepOp::F64(op, d, a, b));
                 self.finish(finish);
                 Ok(())
             }
@@ -101,7 +101,7 @@ impl Body<'_> {
         }
         let (d, finish) = self.dest(operand(ins, 0)?, if single { 16 } else { 32 })?;
         let [a, b, c] = regs;
-        self.emit(Op::Half { op, kind, d, a, b, c });
+        self.emit(StepOp::Half { op, kind, d, a, b, c });
         self.finish(finish);
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Body<'_> {
             Type::F32 => {
                 let (a, b, c) = (self.float32(ins, 1)?, self.float32(ins, 2)?, self.float32(ins, 3)?);
                 let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-                self.emit(Op::Fma32(d, a, b, c));
+                self.emit(StepOp::Fma32(d, a, b, c));
                 self.finish32(ins, d, finish);
                 Ok(())
             }
@@ -121,7 +121,7 @@ impl Body<'_> {
                 let [a, b, c] =
                     [self.src64(operand(ins, 1)?)?, self.src64(operand(ins, 2)?)?, self.src64(operand(ins, 3)?)?];
                 let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-                self.emit(Op::Fma64(d, a, b, c));
+                self.emit(StepOp::Fma64(d, a, b, c));
                 self.finish(finish);
                 Ok(())
             }
@@ -144,8 +144,8 @@ impl Body<'_> {
                 let a = self.float32(ins, 1)?;
                 let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
                 match (approx.filter(|_| ins.opcode.has("approx")), exact) {
-                    (Some(approx), _) => self.emit(Op::Approx(approx, d, a)),
-                    (None, Some(exact)) => self.emit(Op::FUn32(exact, d, a)),
+                    (Some(approx), _) => self.emit(StepOp::Approx(approx, d, a)),
+                    (None, Some(exact)) => self.emit(StepOp::FUn32(exact, d, a)),
                     (None, None) => return refuse("no exact form"),
                 }
                 self.finish32(ins, d, finish);
@@ -154,7 +154,7 @@ impl Body<'_> {
             (Type::F64, Some(exact)) if !ins.opcode.has("approx") => {
                 let a = self.src64(operand(ins, 1)?)?;
                 let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-                self.emit(Op::FUn64(exact, d, a));
+                self.emit(StepOp::FUn64(exact, d, a));
                 self.finish(finish);
                 Ok(())
             }
@@ -168,21 +168,21 @@ impl Body<'_> {
 
     pub(super) fn testp(&mut self, ins: &Instruction) -> Decoded<()> {
         let class = match ins.opcode.modifiers().next() {
-            Some("finite") => Class::Finite,
-            Some("infinite") => Class::Infinite,
-            Some("number") => Class::Number,
-            Some("notanumber") => Class::NotANumber,
-            Some("normal") => Class::Normal,
-            Some("subnormal") => Class::Subnormal,
+            Some("finite") => FloatClass::Finite,
+            Some("infinite") => FloatClass::Infinite,
+            Some("number") => FloatClass::Number,
+            Some("notanumber") => FloatClass::NotANumber,
+            Some("normal") => FloatClass::Normal,
+            Some("subnormal") => FloatClass::Subnormal,
             _ => return refuse("unknown class"),
         };
         let d = self.destp(operand(ins, 0)?)?;
         if type_of(ins)? == Type::F64 {
             let a = self.src64(operand(ins, 1)?)?;
-            self.emit(Op::Testp64(class, d, a));
+            self.emit(StepOp::Testp64(class, d, a));
         } else {
             let a = self.src32(operand(ins, 1)?)?;
-            self.emit(Op::Testp32(class, d, a));
+            self.emit(StepOp::Testp32(class, d, a));
         }
         Ok(())
     }
@@ -211,15 +211,15 @@ impl Body<'_> {
             match ty {
                 Type::F32 => {
                     let (a, b) = (self.float32(ins, 1)?, self.float32(ins, 2)?);
-                    self.emit(Op::SetpF32(op, d, a, b));
+                    self.emit(StepOp::SetpF32(op, d, a, b));
                 }
                 Type::F64 => {
                     let (a, b) = (self.src64(x)?, self.src64(y)?);
-                    self.emit(Op::SetpF64(op, d, a, b));
+                    self.emit(StepOp::SetpF64(op, d, a, b));
                 }
                 Type::F16 | Type::Bf16 => {
                     let (a, b) = (self.src16(x)?, self.src16(y)?);
-                    self.emit(Op::SetpHalf(half_kind(ty).unwrap_or(HalfKind::F16), op, d, a, b));
+                    self.emit(StepOp::SetpHalf(half_kind(ty).unwrap_or(HalfKind::F16), op, d, a, b));
                 }
                 _ => return refuse("type"),
             }
@@ -241,14 +241,14 @@ impl Body<'_> {
         };
         if bits == 64 {
             let (a, b) = (self.src64(x)?, self.src64(y)?);
-            self.emit(Op::Setp64(op, d, a, b));
+            self.emit(StepOp::Setp64(op, d, a, b));
         } else {
             let (a, b) = if bits == 16 {
                 (self.src16_as32(x, signed)?, self.src16_as32(y, signed)?)
             } else {
                 (self.src32(x)?, self.src32(y)?)
             };
-            self.emit(Op::Setp32(op, d, a, b));
+            self.emit(StepOp::Setp32(op, d, a, b));
         }
         Ok(())
     }
@@ -284,14 +284,14 @@ impl Body<'_> {
             None => None,
         };
         let complement = self.temp_predicate()?;
-        self.emit(Op::Pred(PredOp::Not, complement, result, result));
+        self.emit(StepOp::Pred(PredOp::Not, complement, result, result));
         if let (Some(op), Some(with)) = (combine, with) {
-            self.emit(Op::Pred(op, result, result, with));
-            self.emit(Op::Pred(op, complement, complement, with));
+            self.emit(StepOp::Pred(op, result, result, with));
+            self.emit(StepOp::Pred(op, complement, complement, with));
         }
         let (p, q) = (target(self, first)?, target(self, second)?);
-        self.emit(Op::Pred(PredOp::Move, p, result, result));
-        self.emit(Op::Pred(PredOp::Move, q, complement, complement));
+        self.emit(StepOp::Pred(PredOp::Move, p, result, result));
+        self.emit(StepOp::Pred(PredOp::Move, q, complement, complement));
         Ok(())
     }
 
@@ -311,13 +311,13 @@ impl Body<'_> {
         self.compare(ins, parts.first().unwrap_or(&""), type_of(ins)?, p)?;
         let (one, zero) = (self.build.const32(yes)?, self.build.const32(0)?);
         let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(Op::Sel32(d, one, zero, p));
+        self.emit(StepOp::Sel32(d, one, zero, p));
         self.finish(finish);
         Ok(())
     }
 
     /// Emits a conversion between canonical registers.
     pub(super) fn convert(&mut self, op: Cvt, d: R, a: R) {
-        self.emit(Op::Cvt(op, d, a));
+        self.emit(StepOp::Cvt(op, d, a));
     }
 }

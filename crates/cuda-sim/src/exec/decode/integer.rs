@@ -2,7 +2,7 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::{Bin, Op, PredOp, Tri, Un, Window};
+use super::super::code::{Bin, PredOp, StepOp, Tri, Un, Window};
 use super::super::fault::Space;
 use super::super::register::Slot;
 use super::super::window::window_base;
@@ -32,7 +32,7 @@ impl Body<'_> {
         if bits == 64 {
             let (a, b) = (self.src64(x)?, self.src64(y)?);
             let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(Op::Bin64(op, d, a, b));
+            self.emit(StepOp::Bin64(op, d, a, b));
             self.finish(finish);
             return Ok(());
         }
@@ -42,7 +42,7 @@ impl Body<'_> {
             (self.src32(x)?, self.src32(y)?)
         };
         let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        self.emit(Op::Bin32(op, d, a, b));
+        self.emit(StepOp::Bin32(op, d, a, b));
         self.finish(finish);
         Ok(())
     }
@@ -57,15 +57,15 @@ impl Body<'_> {
             let cc = self.carry()?;
             let keep = self.temp_predicate()?;
             if !ins.opcode.has("cc") {
-                self.emit(Op::Pred(PredOp::Move, keep, cc, cc));
+                self.emit(StepOp::Pred(PredOp::Move, keep, cc, cc));
             }
             let (x, y) = (operand(ins, 1)?, operand(ins, 2)?);
             let (a, b) = if wide { (self.src64(x)?, self.src64(y)?) } else { (self.src32(x)?, self.src32(y)?) };
             let (d, finish) = self.dest(operand(ins, 0)?, if wide { 64 } else { 32 })?;
-            self.emit(Op::Carry { wide, subtract, carry_in, cc, d, a, b });
+            self.emit(StepOp::Carry { wide, subtract, carry_in, cc, d, a, b });
             self.finish(finish);
             if !ins.opcode.has("cc") {
-                self.emit(Op::Pred(PredOp::Move, cc, keep, keep));
+                self.emit(StepOp::Pred(PredOp::Move, cc, keep, keep));
             }
             return Ok(());
         }
@@ -86,13 +86,13 @@ impl Body<'_> {
             if bits == 16 {
                 let (a, b) = (self.src16_as32(x, signed)?, self.src16_as32(y, signed)?);
                 let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-                self.emit(Op::Bin32(Bin::MulLo, d, a, b));
+                self.emit(StepOp::Bin32(Bin::MulLo, d, a, b));
                 self.finish(finish);
                 return Ok(());
             }
             let (a, b) = (self.src32(x)?, self.src32(y)?);
             let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(Op::MulWide(signed, d, a, b));
+            self.emit(StepOp::MulWide(signed, d, a, b));
             self.finish(finish);
             return Ok(());
         }
@@ -101,8 +101,8 @@ impl Body<'_> {
             let (a, b) = (self.src16_as32(x, signed)?, self.src16_as32(y, signed)?);
             let (d, finish) = self.dest(operand(ins, 0)?, 16)?;
             let (product, sixteen) = (self.temp32()?, self.build.const32(16)?);
-            self.emit(Op::Bin32(Bin::MulLo, product, a, b));
-            self.emit(Op::Bin32(Bin::ShrU, d, product, sixteen));
+            self.emit(StepOp::Bin32(Bin::MulLo, product, a, b));
+            self.emit(StepOp::Bin32(Bin::ShrU, d, product, sixteen));
             self.finish(finish);
             return Ok(());
         }
@@ -121,8 +121,8 @@ impl Body<'_> {
             let (a, b, c) = (self.src32(x)?, self.src32(y)?, self.src64(z)?);
             let product = self.temp64()?;
             let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(Op::MulWide(signed, product, a, b));
-            self.emit(Op::Bin64(Bin::Add, d, product, c));
+            self.emit(StepOp::MulWide(signed, product, a, b));
+            self.emit(StepOp::Bin64(Bin::Add, d, product, c));
             self.finish(finish);
             return Ok(());
         }
@@ -131,10 +131,10 @@ impl Body<'_> {
             let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
             if ins.opcode.has("hi") {
                 let product = self.temp64()?;
-                self.emit(Op::Bin64(if signed { Bin::MulHiS } else { Bin::MulHiU }, product, a, b));
-                self.emit(Op::Bin64(Bin::Add, d, product, c));
+                self.emit(StepOp::Bin64(if signed { Bin::MulHiS } else { Bin::MulHiU }, product, a, b));
+                self.emit(StepOp::Bin64(Bin::Add, d, product, c));
             } else {
-                self.emit(Op::Mad64(d, a, b, c));
+                self.emit(StepOp::Mad64(d, a, b, c));
             }
             self.finish(finish);
             return Ok(());
@@ -153,7 +153,7 @@ impl Body<'_> {
             (true, false) => Tri::MadHiU,
             (true, true) => Tri::MadHiS,
         };
-        self.emit(Op::Tri32(op, d, a, b, c));
+        self.emit(StepOp::Tri32(op, d, a, b, c));
         self.finish(finish);
         Ok(())
     }
@@ -171,7 +171,7 @@ impl Body<'_> {
         if ty == Type::Pred {
             let (a, b) = (self.srcp(operand(ins, 1)?)?, self.srcp(operand(ins, 2)?)?);
             let d = self.destp(operand(ins, 0)?)?;
-            self.emit(Op::Pred(predicate, d, a, b));
+            self.emit(StepOp::Pred(predicate, d, a, b));
             return Ok(());
         }
         self.binary(ins, op, ty)
@@ -189,15 +189,15 @@ impl Body<'_> {
         if bits == 64 {
             let a = self.src64(value)?;
             let wide = self.temp64()?;
-            self.emit(Op::Zext64(wide, count));
+            self.emit(StepOp::Zext64(wide, count));
             let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(Op::Bin64(op, d, a, wide));
+            self.emit(StepOp::Bin64(op, d, a, wide));
             self.finish(finish);
             return Ok(());
         }
         let a = if bits == 16 { self.src16_as32(value, signed)? } else { self.src32(value)? };
         let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        self.emit(Op::Bin32(op, d, a, count));
+        self.emit(StepOp::Bin32(op, d, a, count));
         self.finish(finish);
         Ok(())
     }
@@ -208,20 +208,20 @@ impl Body<'_> {
         if ty == Type::Pred {
             let a = self.srcp(operand(ins, 1)?)?;
             let d = self.destp(operand(ins, 0)?)?;
-            self.emit(Op::Pred(PredOp::Not, d, a, a));
+            self.emit(StepOp::Pred(PredOp::Not, d, a, a));
             return Ok(());
         }
         let (bits, signed) = shape(ty)?;
         if bits == 64 {
             let a = self.src64(operand(ins, 1)?)?;
             let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(Op::Un64(op, d, a));
+            self.emit(StepOp::Un64(op, d, a));
             self.finish(finish);
             return Ok(());
         }
         let a = if bits == 16 { self.src16_as32(operand(ins, 1)?, signed)? } else { self.src32(operand(ins, 1)?)? };
         let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        self.emit(Op::Un32(op, d, a));
+        self.emit(StepOp::Un32(op, d, a));
         self.finish(finish);
         Ok(())
     }
@@ -236,10 +236,10 @@ impl Body<'_> {
         let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
         if bits == 64 {
             let a = self.src64(operand(ins, 1)?)?;
-            self.emit(Op::Count64(op, d, a));
+            self.emit(StepOp::Count64(op, d, a));
         } else {
             let a = self.src32(operand(ins, 1)?)?;
-            self.emit(Op::Un32(op, d, a));
+            self.emit(StepOp::Un32(op, d, a));
         }
         self.finish(finish);
         Ok(())
@@ -249,7 +249,7 @@ impl Body<'_> {
     pub(super) fn ternary(&mut self, ins: &Instruction, op: Tri) -> Decoded<()> {
         let (a, b, c) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?);
         let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(Op::Tri32(op, d, a, b, c));
+        self.emit(StepOp::Tri32(op, d, a, b, c));
         self.finish(finish);
         Ok(())
     }
@@ -261,7 +261,7 @@ impl Body<'_> {
         }
         let (a, b, c) = (self.src64(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?);
         let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-        self.emit(Op::Bfe64(signed, d, a, b, c));
+        self.emit(StepOp::Bfe64(signed, d, a, b, c));
         self.finish(finish);
         Ok(())
     }
@@ -275,9 +275,9 @@ impl Body<'_> {
                 self.src16(operand(ins, 4)?)?
             }];
         let packed = self.temp32()?;
-        self.emit(Op::Pack32(packed, pos, len));
+        self.emit(StepOp::Pack32(packed, pos, len));
         let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(Op::Tri32(Tri::Bfi, d, a, b, packed));
+        self.emit(StepOp::Tri32(Tri::Bfi, d, a, b, packed));
         self.finish(finish);
         Ok(())
     }
@@ -311,7 +311,7 @@ impl Body<'_> {
         // Of a longer number the low 8 bits count, as in what ptxas 13.5 makes of it.
         let Operand::Int(lut) = operand(ins, 4)? else { return refuse("expected a table of 8 bits") };
         let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(Op::Lop3 { lut: *lut as u8, d, a, b, c });
+        self.emit(StepOp::Lop3 { lut: *lut as u8, d, a, b, c });
         self.finish(finish);
         Ok(())
     }
@@ -323,14 +323,14 @@ impl Body<'_> {
             8 => {
                 let (a, b) = (self.src64(x)?, self.src64(y)?);
                 let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-                self.emit(Op::Sel64(d, a, b, p));
+                self.emit(StepOp::Sel64(d, a, b, p));
                 self.finish(finish);
             }
             width => {
                 let (a, b) =
                     if width == 2 { (self.src16(x)?, self.src16(y)?) } else { (self.src32(x)?, self.src32(y)?) };
                 let (d, finish) = self.dest(operand(ins, 0)?, 8 * width as u8)?;
-                self.emit(Op::Sel32(d, a, b, p));
+                self.emit(StepOp::Sel32(d, a, b, p));
                 self.finish(finish);
             }
         }
@@ -345,21 +345,21 @@ impl Body<'_> {
             _ if self.is_predicate(to) => {
                 let a = self.srcp(from)?;
                 let d = self.destp(to)?;
-                self.emit(Op::Pred(PredOp::Move, d, a, a));
+                self.emit(StepOp::Pred(PredOp::Move, d, a, a));
                 Ok(())
             }
             _ => match self.slot(to)? {
                 Slot::W64(_) => {
                     let a = self.src64(from)?;
                     let (d, finish) = self.dest(to, 64)?;
-                    self.emit(Op::Mov64(d, a));
+                    self.emit(StepOp::Mov64(d, a));
                     self.finish(finish);
                     Ok(())
                 }
                 _ => {
                     let a = self.src32(from)?;
                     let (d, finish) = self.dest(to, 32)?;
-                    self.emit(Op::Mov32(d, a));
+                    self.emit(StepOp::Mov32(d, a));
                     self.finish(finish);
                     Ok(())
                 }
@@ -374,7 +374,7 @@ impl Body<'_> {
                 let a = self.src64(from)?;
                 let (low, after_low) = self.dest(lo, 32)?;
                 let (high, after_high) = self.dest(hi, 32)?;
-                self.emit(Op::Unpack64(low, high, a));
+                self.emit(StepOp::Unpack64(low, high, a));
                 self.finish(after_low);
                 self.finish(after_high);
                 Ok(())
@@ -386,7 +386,7 @@ impl Body<'_> {
             ([p, q, r, s], true) => {
                 let a = self.src64(from)?;
                 let (low, high) = (self.temp32()?, self.temp32()?);
-                self.emit(Op::Unpack64(low, high, a));
+                self.emit(StepOp::Unpack64(low, high, a));
                 self.halves(p, q, low)?;
                 self.halves(r, s, high)
             }
@@ -397,12 +397,12 @@ impl Body<'_> {
     /// Splits a word into two 16-bit registers.
     fn halves(&mut self, lo: &Operand, hi: &Operand, word: u16) -> Decoded<()> {
         let (copy, sixteen) = (self.temp32()?, self.build.const32(16)?);
-        self.emit(Op::Mov32(copy, word));
+        self.emit(StepOp::Mov32(copy, word));
         let (low, after_low) = self.dest(lo, 16)?;
-        self.emit(Op::Mov32(low, copy));
+        self.emit(StepOp::Mov32(low, copy));
         self.finish(after_low);
         let (high, after_high) = self.dest(hi, 16)?;
-        self.emit(Op::Bin32(Bin::ShrU, high, copy, sixteen));
+        self.emit(StepOp::Bin32(Bin::ShrU, high, copy, sixteen));
         self.finish(after_high);
         Ok(())
     }
@@ -413,24 +413,24 @@ impl Body<'_> {
             ([lo, hi], true) => {
                 let (low, high) = (self.src32(lo)?, self.src32(hi)?);
                 let (d, finish) = self.dest(to, 64)?;
-                self.emit(Op::Pack64(d, low, high));
+                self.emit(StepOp::Pack64(d, low, high));
                 self.finish(finish);
                 Ok(())
             }
             ([lo, hi], false) => {
                 let (low, high) = (self.src16(lo)?, self.src16(hi)?);
                 let (d, finish) = self.dest(to, 32)?;
-                self.emit(Op::Pack32(d, low, high));
+                self.emit(StepOp::Pack32(d, low, high));
                 self.finish(finish);
                 Ok(())
             }
             ([p, q, r, s], true) => {
                 let [p, q, r, s] = [self.src16(p)?, self.src16(q)?, self.src16(r)?, self.src16(s)?];
                 let (low, high) = (self.temp32()?, self.temp32()?);
-                self.emit(Op::Pack32(low, p, q));
-                self.emit(Op::Pack32(high, r, s));
+                self.emit(StepOp::Pack32(low, p, q));
+                self.emit(StepOp::Pack32(high, r, s));
                 let (d, finish) = self.dest(to, 64)?;
-                self.emit(Op::Pack64(d, low, high));
+                self.emit(StepOp::Pack64(d, low, high));
                 self.finish(finish);
                 Ok(())
             }
@@ -447,7 +447,7 @@ impl Body<'_> {
         let Window::Fixed(space) = window(ins)? else { return refuse("no state space") };
         let base = self.build.const64(window_base(space))?;
         let op = if ins.opcode.has("to") { Bin::Sub } else { Bin::Add };
-        self.emit(Op::Bin64(op, d, a, base));
+        self.emit(StepOp::Bin64(op, d, a, base));
         self.finish(finish);
         Ok(())
     }
@@ -456,7 +456,7 @@ impl Body<'_> {
         let a = self.src64(operand(ins, 1)?)?;
         let d = self.destp(operand(ins, 0)?)?;
         let Window::Fixed(space) = window(ins)? else { return refuse("no state space") };
-        self.emit(Op::IsSpace(space, d, a));
+        self.emit(StepOp::IsSpace(space, d, a));
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ pub(in crate::exec) const FUNCTION_HANDLES: u64 = 0x00fc_0000_0000_0000;
 
 /// Where a symbol lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec) enum Place {
+pub(in crate::exec) enum SymbolLocation {
     /// Index of a module variable in global or constant memory.
     Global(u32),
     /// Offset in the shared memory of a block.
@@ -37,7 +37,7 @@ pub(in crate::exec) struct Frame {
 }
 
 /// Module-wide places.
-pub(in crate::exec) struct Layout<'a> {
+pub(in crate::exec) struct ModuleLayout<'a> {
     pub(in crate::exec) module: &'a Module,
     globals: HashMap<&'a str, u32>,
     functions: HashMap<&'a str, usize>,
@@ -77,7 +77,7 @@ pub(in crate::exec) fn functions(module: &Module) -> HashMap<&str, usize> {
     indices
 }
 
-impl<'a> Layout<'a> {
+impl<'a> ModuleLayout<'a> {
     /// Lays out the module for kernel `entry`.
     ///
     /// The layout covers the kernel's shared variables and those in functions and the module.
@@ -134,24 +134,25 @@ impl<'a> Layout<'a> {
     }
 
     /// A name of module scope.
-    pub(in crate::exec) fn module_symbol(&self, name: &str) -> Decoded<Place> {
+    pub(in crate::exec) fn module_symbol(&self, name: &str) -> Decoded<SymbolLocation> {
         if let Some(&index) = self.globals.get(name) {
-            return Ok(Place::Global(index));
+            return Ok(SymbolLocation::Global(index));
         }
         if let Some(&at) = self.shared.get(&("", name)) {
-            return Ok(Place::Shared(at));
+            return Ok(SymbolLocation::Shared(at));
         }
         if let Some(&index) = self.functions.get(name) {
-            return Ok(Place::Function(FUNCTION_HANDLES + index as u64));
+            return Ok(SymbolLocation::Function(FUNCTION_HANDLES + index as u64));
         }
         Err(Refusal(format!("`{name}` is not defined in the module")))
     }
 
     /// A shared variable of a function body.
-    pub(in crate::exec) fn shared_variable(&self, function: &Function, index: usize) -> Decoded<Place> {
+    pub(in crate::exec) fn shared_variable(&self, function: &Function, index: usize) -> Decoded<SymbolLocation> {
         let name = function.body.as_ref().map_or("", |body| &body.variables[index].name);
         let at = self.shared.get(&(&*function.name, name));
-        at.map(|&at| Place::Shared(at)).ok_or_else(|| Refusal(format!("`{name}` has no place in shared memory")))
+        at.map(|&at| SymbolLocation::Shared(at))
+            .ok_or_else(|| Refusal(format!("`{name}` has no place in shared memory")))
     }
 
     /// Index of the function named `name`.

@@ -2,18 +2,18 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::{Access, AsyncCopy, Atomic, AtomicOp, Op, Order, Window};
+use super::super::code::{AsyncCopy, Atomic, AtomicOp, MemoryOrder, StepOp, VectorAccess, Window};
 use super::super::fault::Space;
-use super::super::register::{R, Slot, Target};
+use super::super::register::{AddressOperand, R, Slot};
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, Finish, Refusal, low_register, refuse};
 use super::float::half_kind;
 use super::integer::{shape, window};
-use super::layout::Place;
+use super::layout::SymbolLocation;
 
 /// The memory order of an opcode.
-fn order(ins: &Instruction) -> Order {
-    let mut order = Order::default();
+fn order(ins: &Instruction) -> MemoryOrder {
+    let mut order = MemoryOrder::default();
     for part in ins.opcode.modifiers() {
         match part {
             "relaxed" | "mmio" => order.strong = true,
@@ -33,13 +33,13 @@ impl Body<'_> {
     /// The target of an access and its window.
     ///
     /// Call parameters are local memory, kernel parameters are not.
-    fn access_target(&mut self, ins: &Instruction, index: usize) -> Decoded<(Target, Window)> {
+    fn access_target(&mut self, ins: &Instruction, index: usize) -> Decoded<(AddressOperand, Window)> {
         let (target, place) = self.target(operand(ins, index)?)?;
         let named = match (window(ins)?, place) {
-            (_, Some(Place::Local(_))) => Window::Fixed(Space::Local),
+            (_, Some(SymbolLocation::Local(_))) => Window::Fixed(Space::Local),
             (Window::Fixed(Space::Param), None) if !self.is_entry => Window::Fixed(Space::Local),
-            (Window::Generic, Some(Place::Shared(_))) => Window::Fixed(Space::Shared),
-            (Window::Generic, Some(Place::Param(_))) => Window::Fixed(Space::Param),
+            (Window::Generic, Some(SymbolLocation::Shared(_))) => Window::Fixed(Space::Shared),
+            (Window::Generic, Some(SymbolLocation::Param(_))) => Window::Fixed(Space::Param),
             (window, _) => window,
         };
         Ok((target, named))
@@ -65,7 +65,7 @@ impl Body<'_> {
             *reg = self.slot(element)?;
         }
         let count = elements.len() as u8;
-        self.access(Access { window, target, width, count, signed, regs, order: order(ins) }, Op::Load);
+        self.access(VectorAccess { window, target, width, count, signed, regs, order: order(ins) }, StepOp::Load);
         Ok(())
     }
 
@@ -85,11 +85,14 @@ impl Body<'_> {
         if matches!(window, Window::Generic | Window::Fixed(Space::Global)) {
             code.global_granule = code.global_granule.min(width.into());
         }
-        self.access(Access { window, target, width, count, signed: false, regs, order: order(ins) }, Op::Store);
+        self.access(
+            VectorAccess { window, target, width, count, signed: false, regs, order: order(ins) },
+            StepOp::Store,
+        );
         Ok(())
     }
 
-    fn access(&mut self, access: Access, op: fn(u32) -> Op) {
+    fn access(&mut self, access: VectorAccess, op: fn(u32) -> StepOp) {
         self.build.code.volatile |= access.order.volatile;
         let index = self.build.code.accesses.len() as u32;
         self.build.code.accesses.push(access);
@@ -164,10 +167,10 @@ impl Body<'_> {
         let b = self.stored(operand(ins, first + 1)?, width)?;
         let c = if op == AtomicOp::Cas { self.stored(operand(ins, first + 2)?, width)? } else { Slot::None };
         let old = if returns { self.slot(operand(ins, 0)?)? } else { Slot::None };
-        let order = Order { strong: true, ..order(ins) };
+        let order = MemoryOrder { strong: true, ..order(ins) };
         let index = self.build.code.atomics.len() as u32;
         self.build.code.atomics.push(Atomic { window, target, op, width, old, b, c, order });
-        self.emit(Op::Atomic(index));
+        self.emit(StepOp::Atomic(index));
         Ok(())
     }
 
@@ -176,7 +179,7 @@ impl Body<'_> {
             return refuse("proxy and mbarrier fences");
         }
         let sequential = ins.opcode.base() == "membar" || ins.opcode.has("sc");
-        self.emit(Op::Fence { wide: !ins.opcode.has("cta"), sequential });
+        self.emit(StepOp::Fence { wide: !ins.opcode.has("cta"), sequential });
         Ok(())
     }
 
@@ -184,12 +187,12 @@ impl Body<'_> {
     pub(super) fn async_copy(&mut self, ins: &Instruction) -> Decoded<()> {
         let parts: Vec<&str> = ins.opcode.modifiers().collect();
         match parts[..] {
-            ["async", "commit_group"] => self.emit(Op::CommitGroup),
-            ["async", "wait_all"] => self.emit(Op::WaitAll),
+            ["async", "commit_group"] => self.emit(StepOp::CommitGroup),
+            ["async", "wait_all"] => self.emit(StepOp::WaitAll),
             ["async", "wait_group"] => {
                 let Operand::Int(left) = operand(ins, 0)? else { return refuse("expected a constant") };
                 // Of unsigned numbers too large ones wait for nothing, as in what ptxas 13.5 makes of -1.
-                self.emit(Op::WaitGroup(u32::try_from(*left).unwrap_or(u32::MAX)));
+                self.emit(StepOp::WaitGroup(u32::try_from(*left).unwrap_or(u32::MAX)));
             }
             ["async", "ca" | "cg", "shared" | "shared::cta", "global", ..] => {
                 let (target, _) = self.target(operand(ins, 0)?)?;
@@ -205,7 +208,7 @@ impl Body<'_> {
                 };
                 let index = self.build.code.copies.len() as u32;
                 self.build.code.copies.push(AsyncCopy { target, source, bytes: *bytes as u8, read });
-                self.emit(Op::CopyAsync(index));
+                self.emit(StepOp::CopyAsync(index));
             }
             _ => return refuse("this copy"),
         }

@@ -22,8 +22,8 @@ use ptx::ast::{Instruction, Module, Operand, Symbol};
 use self::body::Body;
 use self::build::{Build, Refusal};
 pub(super) use self::layout::{FUNCTION_HANDLES, functions, global_variables};
-use self::layout::{Layout, frame};
-use super::code::{Code, MAX_DEPTH, NO_GUARD, Op, Origin, Step};
+use self::layout::{ModuleLayout, frame};
+use super::code::{Code, CodeStep, MAX_DEPTH, NO_GUARD, StepOp, StepOrigin};
 use super::forks;
 use super::register::R;
 
@@ -41,14 +41,14 @@ struct Chunk {
     function: usize,
     depth: u32,
     back: R,
-    steps: Vec<Step>,
+    steps: Vec<CodeStep>,
     origin: Vec<u32>,
 }
 
 /// Decodes kernel `entry`, the function of that index in the module.
 pub(super) fn decode(module: &Module, entry: usize) -> Result<Code, Undecoded> {
     let kernel = &module.functions[entry];
-    let layout = Layout::new(module, kernel);
+    let layout = ModuleLayout::new(module, kernel);
     let mut build = Build::default();
     (build.code.shared_granule, build.code.global_granule) = (4, 4);
     let taken = address_taken(module);
@@ -110,14 +110,14 @@ fn decode_function(body: &mut Body<'_>, function: usize, depth: u32) -> Result<C
         body.origin.resize(body.steps.len(), origin);
     }
     starts.push(body.steps.len() as u32);
-    let end = if body.is_entry { Op::Exit } else { Op::Return(body.back) };
-    body.steps.push(Step { guard: NO_GUARD, negated: false, op: end });
+    let end = if body.is_entry { StepOp::Exit } else { StepOp::Return(body.back) };
+    body.steps.push(CodeStep { guard: NO_GUARD, negated: false, op: end });
     let last = body.build.code.origins.len().saturating_sub(1) as u32;
     body.origin.push(last);
     for step in &mut body.steps {
         match &mut step.op {
-            Op::Bra(target) => *target = starts[*target as usize],
-            Op::BraTable(_, table) => {
+            StepOp::Bra(target) => *target = starts[*target as usize],
+            StepOp::BraTable(_, table) => {
                 let table = &mut body.build.code.tables[*table as usize];
                 table.iter_mut().for_each(|target| *target = starts[*target as usize]);
             }
@@ -128,9 +128,9 @@ fn decode_function(body: &mut Body<'_>, function: usize, depth: u32) -> Result<C
     Ok(Chunk { function, depth, back: body.back, steps, origin })
 }
 
-fn origin_of(instruction: &Instruction) -> Origin {
+fn origin_of(instruction: &Instruction) -> StepOrigin {
     let source = instruction.source.map(|source| (source.file, source.line));
-    Origin { line: instruction.line, source }
+    StepOrigin { line: instruction.line, source }
 }
 
 /// Functions whose address some instruction or initialiser takes.
@@ -170,23 +170,23 @@ fn link(mut code: Code, mut chunks: Vec<Chunk>, taken: &BTreeSet<usize>) -> Code
         let deeper = chunk.depth + 1;
         for mut step in chunk.steps {
             match step.op {
-                Op::Bra(target) => step.op = Op::Bra(target + base),
-                Op::BraTable(_, table) => {
+                StepOp::Bra(target) => step.op = StepOp::Bra(target + base),
+                StepOp::BraTable(_, table) => {
                     code.tables[table as usize].iter_mut().for_each(|target| *target += base);
                 }
-                Op::Call { target, .. } => {
+                StepOp::Call { target, .. } => {
                     step.op = match places.get(&(target as usize, deeper)) {
-                        Some(&(target, back)) => Op::Call { target, back },
-                        None => Op::TooDeep,
+                        Some(&(target, back)) => StepOp::Call { target, back },
+                        None => StepOp::TooDeep,
                     };
                 }
-                Op::CallTable { handle, .. } => {
+                StepOp::CallTable { handle, .. } => {
                     let reachable = taken.iter().filter_map(|&index| {
                         let &(target, back) = places.get(&(index, deeper))?;
                         Some((FUNCTION_HANDLES + index as u64, target, back))
                     });
                     let reachable: Vec<_> = reachable.collect();
-                    step.op = Op::CallTable { handle, table: code.calls.len() as u32 };
+                    step.op = StepOp::CallTable { handle, table: code.calls.len() as u32 };
                     code.calls.push(reachable);
                 }
                 _ => {}

@@ -2,8 +2,8 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::Op;
-use super::super::collective::{BarRed, Collective, CollectiveKind, Members, Mma, Redux, Role, Shuffle, Vote};
+use super::super::code::StepOp;
+use super::super::collective::{BarRed, BarrierRole, CollectiveKind, CollectiveOp, Members, Mma, Redux, Shuffle, Vote};
 use super::super::register::{HalfKind, R};
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, refuse};
@@ -11,8 +11,8 @@ use super::build::{Decoded, refuse};
 impl Body<'_> {
     fn collective(&mut self, members: Members, kind: CollectiveKind) {
         let index = self.build.code.collectives.len() as u32;
-        self.build.code.collectives.push(Collective { members, kind });
-        self.emit(Op::Collective(index));
+        self.build.code.collectives.push(CollectiveOp { members, kind });
+        self.emit(StepOp::Collective(index));
     }
 
     fn mask(&mut self, ins: &Instruction, index: usize) -> Decoded<Members> {
@@ -43,17 +43,17 @@ impl Body<'_> {
             let id = self.src32(operand(ins, 1)?)?;
             let threads = if ins.operands.len() > 3 { Some(self.src32(operand(ins, 2)?)?) } else { None };
             let a = self.srcp(operand(ins, ins.operands.len() - 1)?)?;
-            self.collective(members, CollectiveKind::Barrier { id, threads, role: Role::Reduce { op, d, a } });
+            self.collective(members, CollectiveKind::Barrier { id, threads, role: BarrierRole::Reduce { op, d, a } });
             if let Some(finish) = finish {
                 self.finish(finish);
             }
             return Ok(());
         }
-        let role = if has("arrive") { Role::Arrive } else { Role::Sync };
+        let role = if has("arrive") { BarrierRole::Arrive } else { BarrierRole::Sync };
         let id = self.src32(operand(ins, 0)?)?;
         let threads = match ins.operands.get(1) {
             Some(threads) => Some(self.src32(threads)?),
-            None if role == Role::Arrive => return refuse("arrive needs a thread count"),
+            None if role == BarrierRole::Arrive => return refuse("arrive needs a thread count"),
             None => None,
         };
         self.collective(members, CollectiveKind::Barrier { id, threads, role });
@@ -178,7 +178,7 @@ impl Body<'_> {
     pub(super) fn activemask(&mut self, ins: &Instruction) -> Decoded<()> {
         let (d, finish) = self.plain32(operand(ins, 0)?)?;
         self.build.code.active_mask = true;
-        self.emit(Op::ActiveMask(d));
+        self.emit(StepOp::ActiveMask(d));
         self.finish(finish);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Round-to-nearest forms are the host's, which are exact; every `f32` NaN comes out as the one PTX
 //! produces.
 
-use super::super::code::{Approx, Class, Cmp, FBin, FUn};
+use super::super::code::{Approx, Cmp, FBin, FUn, FloatClass};
 use super::{PerLane, map1, map2};
 
 /// The NaN of every `f32` result.
@@ -208,13 +208,13 @@ pub(in crate::exec) fn compare<F: PartialOrd + Copy>(op: Cmp, a: F, b: F) -> boo
 }
 
 /// `testp`.
-pub(in crate::exec) fn class_of(class: Class, value: f64, normal: bool) -> bool {
+pub(in crate::exec) fn class_of(class: FloatClass, value: f64, normal: bool) -> bool {
     match class {
-        Class::Finite => value.is_finite(),
-        Class::Infinite => value.is_infinite(),
-        Class::Number => !value.is_nan(),
-        Class::NotANumber => value.is_nan(),
-        Class::Normal => normal,
-        Class::Subnormal => value.is_finite() && value != 0.0 && !normal,
+        FloatClass::Finite => value.is_finite(),
+        FloatClass::Infinite => value.is_infinite(),
+        FloatClass::Number => !value.is_nan(),
+        FloatClass::NotANumber => value.is_nan(),
+        FloatClass::Normal => normal,
+        FloatClass::Subnormal => value.is_finite() && value != 0.0 && !normal,
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use fault::{Allocation, MemoryFault, MemoryProblem, OutOfMemory};
 pub(super) use storage::Storage;
-pub(super) use view::{Region, View};
+pub(super) use view::{MemoryRegion, MemoryView};
 
 /// Least distance between two allocations of a device, in bytes.
 pub const GUARD: u64 = 4096;
@@ -52,13 +52,13 @@ pub struct Usage {
 /// All methods take `&self`, so copies and launches of several streams may share it.
 #[derive(Debug)]
 pub struct Memory {
-    state: Mutex<State>,
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Default)]
-struct State {
+struct MemoryState {
     devices: Vec<Device>,
-    live: BTreeMap<u64, Region>,
+    live: BTreeMap<u64, MemoryRegion>,
     freed: BTreeMap<u64, Allocation>,
     /// Bases of `freed`, oldest first.
     freed_order: std::collections::VecDeque<u64>,
@@ -73,7 +73,7 @@ struct State {
     made: u64,
     /// Variables of modules: `(program, device)` to the address of each.
     modules: HashMap<(u64, u32), Arc<[u64]>>,
-    view: Option<Arc<View>>,
+    view: Option<Arc<MemoryView>>,
 }
 
 struct Device {
@@ -81,10 +81,10 @@ struct Device {
     next: u64,
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for MemoryState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let live: Vec<String> = self.live.values().map(|region| region.info.to_string()).collect();
-        f.debug_struct("State").field("live", &live).field("peers", &self.peers).finish_non_exhaustive()
+        f.debug_struct("MemoryState").field("live", &live).field("peers", &self.peers).finish_non_exhaustive()
     }
 }
 
@@ -96,7 +96,7 @@ impl Memory {
             next: HEAP_BASE + index as u64 * HEAP_SPAN,
         };
         let devices = capacities.iter().enumerate().map(device).collect();
-        Self { state: Mutex::new(State { devices, ..State::default() }) }
+        Self { state: Mutex::new(MemoryState { devices, ..MemoryState::default() }) }
     }
 
     /// As [`new`](Self::new), but kernels reach no memory of other devices.
@@ -108,7 +108,7 @@ impl Memory {
         memory
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,7 +134,7 @@ impl Memory {
         owner.usage.allocations += 1;
         state.made += 1;
         let info = Allocation { id: state.made, device: Some(device), base, bytes, freed_after: None };
-        state.live.insert(base, Region { info, storage: Arc::new(Storage::fresh(bytes)) });
+        state.live.insert(base, MemoryRegion { info, storage: Arc::new(Storage::fresh(bytes)) });
         state.view = None;
         Ok(base)
     }
@@ -183,7 +183,7 @@ impl Memory {
         let info = Allocation { id: state.made, device: None, base, bytes, freed_after: None };
         // SAFETY: the caller keeps the range valid and unreferenced.
         let storage = unsafe { Storage::mapped(pointer, bytes) };
-        state.live.insert(base, Region { info, storage: Arc::new(storage) });
+        state.live.insert(base, MemoryRegion { info, storage: Arc::new(storage) });
         state.view = None;
         Ok(())
     }
@@ -335,7 +335,7 @@ impl Memory {
     /// The live region that holds the whole range.
     ///
     /// An empty range only needs its start inside or at the end of one.
-    fn region(&self, address: u64, bytes: u64) -> Result<Region, MemoryFault> {
+    fn region(&self, address: u64, bytes: u64) -> Result<MemoryRegion, MemoryFault> {
         self.state().region(address, bytes)
     }
 
@@ -351,10 +351,10 @@ impl Memory {
     }
 
     /// The live allocations as of now.
-    pub(super) fn view(&self) -> Arc<View> {
+    pub(super) fn view(&self) -> Arc<MemoryView> {
         let state = &mut *self.state();
         let live = &state.live;
-        state.view.get_or_insert_with(|| Arc::new(View { regions: live.values().cloned().collect() })).clone()
+        state.view.get_or_insert_with(|| Arc::new(MemoryView { regions: live.values().cloned().collect() })).clone()
     }
 
     /// The variables of a module on a device, if they were placed before.
@@ -375,7 +375,7 @@ impl Memory {
     }
 }
 
-impl State {
+impl MemoryState {
     fn retire(&mut self, info: Allocation) {
         if let Some(owner) = info.device.and_then(|device| self.devices.get_mut(device as usize)) {
             owner.usage.used -= info.bytes;
@@ -391,7 +391,7 @@ impl State {
         }
     }
 
-    fn region(&self, address: u64, bytes: u64) -> Result<Region, MemoryFault> {
+    fn region(&self, address: u64, bytes: u64) -> Result<MemoryRegion, MemoryFault> {
         let below = self.live.range(..=address).next_back().map(|(_, region)| region);
         match below {
             Some(region) if region.contains(address, bytes.max(1)) => Ok(region.clone()),
@@ -400,7 +400,7 @@ impl State {
         }
     }
 
-    fn problem(&self, address: u64, bytes: u64, below: Option<&Region>) -> MemoryProblem {
+    fn problem(&self, address: u64, bytes: u64, below: Option<&MemoryRegion>) -> MemoryProblem {
         let end = address.saturating_add(bytes.max(1));
         if address < GUARD {
             return MemoryProblem::Null;
@@ -411,7 +411,7 @@ impl State {
             return MemoryProblem::Freed { allocation, offset: address - allocation.base };
         }
         let above = self.live.range(address..).next().map(|(_, region)| region);
-        let reach = |region: &Region| if region.info.device.is_some() { GAP } else { GUARD };
+        let reach = |region: &MemoryRegion| if region.info.device.is_some() { GAP } else { GUARD };
         let past = below.map(|region| (region, end - (region.info.base + region.info.bytes)));
         let past = past.filter(|(region, past)| *past <= reach(region));
         let before = above.map(|region| (region, region.info.base - address));

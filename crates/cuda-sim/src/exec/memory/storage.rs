@@ -38,7 +38,7 @@ unsafe impl Send for Storage {}
 unsafe impl Sync for Storage {}
 
 /// An unsigned machine word that memory is accessed in.
-pub(in crate::exec) trait Word: Copy {
+pub(in crate::exec) trait MachineWord: Copy {
     /// The word at `at`.
     ///
     /// # Safety
@@ -48,13 +48,13 @@ pub(in crate::exec) trait Word: Copy {
     /// Stores `value` at `at`.
     ///
     /// # Safety
-    /// As [`Word::load`].
+    /// As [`MachineWord::load`].
     unsafe fn store(at: *mut u8, value: Self);
 }
 
 macro_rules! word {
     ($($word:ty, $atomic:ty);*) => {$(
-        impl Word for $word {
+        impl MachineWord for $word {
             #[inline(always)]
             unsafe fn load(at: *mut u8) -> Self {
                 // SAFETY: valid and aligned by the caller's contract; accessed by atomics only.
@@ -118,7 +118,7 @@ impl Storage {
     /// # Safety
     /// The word lies in the storage and `offset` is a multiple of its width.
     #[inline(always)]
-    pub(in crate::exec) unsafe fn load<W: Word>(&self, offset: u64) -> W {
+    pub(in crate::exec) unsafe fn load<W: MachineWord>(&self, offset: u64) -> W {
         debug_assert!(offset + size_of::<W>() as u64 <= self.len && offset.is_multiple_of(size_of::<W>() as u64));
         // SAFETY: in bounds by the caller's contract; simulated and host addresses agree modulo 8, so alignment carries
         // over.
@@ -130,7 +130,7 @@ impl Storage {
     /// # Safety
     /// As [`Storage::load`].
     #[inline(always)]
-    pub(in crate::exec) unsafe fn store<W: Word>(&self, offset: u64, value: W) {
+    pub(in crate::exec) unsafe fn store<W: MachineWord>(&self, offset: u64, value: W) {
         debug_assert!(offset + size_of::<W>() as u64 <= self.len && offset.is_multiple_of(size_of::<W>() as u64));
         // SAFETY: as in `load`.
         unsafe { W::store(self.base.add(offset as usize), value) }

@@ -7,12 +7,12 @@ use super::storage::Storage;
 
 /// A live range and its bytes.
 #[derive(Clone)]
-pub(in crate::exec) struct Region {
+pub(in crate::exec) struct MemoryRegion {
     pub(in crate::exec) info: Allocation,
     pub(in crate::exec) storage: Arc<Storage>,
 }
 
-impl Region {
+impl MemoryRegion {
     /// Whether `bytes` bytes at `address` lie in the region.
     #[inline(always)]
     pub(in crate::exec) fn contains(&self, address: u64, bytes: u64) -> bool {
@@ -24,11 +24,11 @@ impl Region {
 /// Live regions in address order.
 ///
 /// A launch holds one, so memory freed meanwhile stays valid storage.
-pub(in crate::exec) struct View {
-    pub(in crate::exec) regions: Vec<Region>,
+pub(in crate::exec) struct MemoryView {
+    pub(in crate::exec) regions: Vec<MemoryRegion>,
 }
 
-impl View {
+impl MemoryView {
     /// Index of the region that holds `address`.
     pub(in crate::exec) fn find(&self, address: u64) -> Option<usize> {
         let after = self.regions.partition_point(|region| region.info.base <= address);

@@ -3,12 +3,12 @@
 use super::barrier::BARRIERS;
 use super::check::BlockWatch;
 use super::executor::Executor;
-use super::job::{Failure, Job};
+use super::job::{LaunchJob, LocatedFault};
 use super::step::{self, Stop, awaited, release, settle};
 use super::trouble::Outcome;
 use super::turn::{Core, Turn};
-use super::warp::{Fragment, State, Warp};
-use crate::exec::code::Op;
+use super::warp::{Fragment, FragmentState, Warp};
+use crate::exec::code::StepOp;
 use crate::exec::collective::CollectiveKind;
 use crate::exec::counters::Counters;
 use crate::exec::fault::FaultKind;
@@ -25,14 +25,14 @@ const ROUNDS: u32 = 64;
 const SEEDED_TURN: u64 = 256;
 
 /// A running block.
-pub(super) struct Block {
+pub(super) struct ThreadBlock {
     pub(super) core: Core,
     pub(super) warps: Vec<Warp>,
 }
 
 /// How a block's round ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Round {
+pub(super) enum RoundEnd {
     Done,
     /// It can go on, but others should have a turn.
     Yield,
@@ -49,9 +49,9 @@ enum Ended {
     Fuel,
 }
 
-impl Block {
+impl ThreadBlock {
     /// A block with room for one of `job`'s blocks.
-    pub(super) fn new(job: &Job<'_>) -> Self {
+    pub(super) fn new(job: &LaunchJob<'_>) -> Self {
         let threads = job.grid.threads() as u32;
         let warps =
             (0..threads.div_ceil(WARP as u32)).map(|index| Warp::new(index, threads - index * WARP as u32, job.code));
@@ -61,7 +61,7 @@ impl Block {
     }
 
     /// Readies it for block number `linear`.
-    pub(super) fn start(&mut self, job: &Job<'_>, linear: u64) {
+    pub(super) fn start(&mut self, job: &LaunchJob<'_>, linear: u64) {
         self.core.index = job.block_at(linear);
         self.core.shared.fill(0xa5);
         self.core.live_threads = job.grid.threads() as u32;
@@ -73,7 +73,7 @@ impl Block {
     }
 
     /// Gives every warp that can run its turns, until all wait or one has looped for long.
-    pub(super) fn round(&mut self, executor: &mut Executor<'_, '_>) -> Result<Round, Failure> {
+    pub(super) fn round(&mut self, executor: &mut Executor<'_, '_>) -> Result<RoundEnd, LocatedFault> {
         loop {
             let mut progress = false;
             let mut tired = false;
@@ -95,20 +95,20 @@ impl Block {
                 }
             }
             if self.warps.iter().all(Warp::is_done) {
-                return Ok(Round::Done);
+                return Ok(RoundEnd::Done);
             }
-            let runnable = self.warps.iter().any(|warp| warp.fragments.iter().any(|f| f.state == State::Ready));
+            let runnable = self.warps.iter().any(|warp| warp.fragments.iter().any(|f| f.state == FragmentState::Ready));
             if !progress && !runnable {
                 return Err(self.stuck(executor));
             }
             if tired || matches!(executor.job.options.schedule, Schedule::Seeded(_)) {
-                return Ok(Round::Yield);
+                return Ok(RoundEnd::Yield);
             }
         }
     }
 
     /// One turn of one warp; also how many steps it made.
-    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<(Ended, u64), Failure> {
+    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<(Ended, u64), LocatedFault> {
         let job = executor.job;
         let fuel = match job.options.schedule {
             Schedule::Seeded(_) => 1 + executor.random(SEEDED_TURN),
@@ -136,16 +136,16 @@ impl Block {
                 let warp = &self.warps[index];
                 let thread = warp.thread(fault.lane, job.grid.block);
                 let failure = executor.failure(fault.kind, warp.pc, self.core.index, thread);
-                Err(Failure { earlier: fault.earlier, ..failure })
+                Err(LocatedFault { earlier: fault.earlier, ..failure })
             }
         }
     }
 
     /// Releases the warps at barriers that are complete. True if there was one.
-    fn complete_barriers(&mut self, executor: &mut Executor<'_, '_>) -> Result<bool, Failure> {
+    fn complete_barriers(&mut self, executor: &mut Executor<'_, '_>) -> Result<bool, LocatedFault> {
         let code = executor.job.code;
         let role = |pc: u32| match code.steps[pc as usize].op {
-            Op::Collective(index) => match code.collectives[index as usize].kind {
+            StepOp::Collective(index) => match code.collectives[index as usize].kind {
                 CollectiveKind::Barrier { role, .. } => Some(role),
                 _ => None,
             },
@@ -178,10 +178,10 @@ impl Block {
     }
 
     /// Whether a thread that has ended went past the barrier `id` that the others wait at.
-    fn all_came(&self, executor: &Executor<'_, '_>, id: u8) -> Result<(), Failure> {
+    fn all_came(&self, executor: &Executor<'_, '_>, id: u8) -> Result<(), LocatedFault> {
         let job = executor.job;
         for warp in &self.warps {
-            for fragment in warp.fragments.iter().filter(|fragment| fragment.state == State::AtBarrier(id)) {
+            for fragment in warp.fragments.iter().filter(|fragment| fragment.state == FragmentState::AtBarrier(id)) {
                 let Some(barrier) = job.code.barriers.iter().position(|&pc| pc == fragment.pc) else { continue };
                 let lane = fragment.mask.trailing_zeros() as usize;
                 let absentee = |other: &Warp| {
@@ -199,13 +199,13 @@ impl Block {
     }
 
     /// Why no warp can run: a collective that waits in vain, or a barrier.
-    fn stuck(&mut self, executor: &mut Executor<'_, '_>) -> Failure {
+    fn stuck(&mut self, executor: &mut Executor<'_, '_>) -> LocatedFault {
         let job = executor.job;
         let place = |pc: u32| format!("PTX line {}", job.line(pc));
         let block = job.grid.block;
         for index in 0..self.warps.len() {
             let warp = &self.warps[index];
-            let Some(&parked) = warp.fragments.iter().find(|f| f.state == State::Parked) else { continue };
+            let Some(&parked) = warp.fragments.iter().find(|f| f.state == FragmentState::Parked) else { continue };
             let others = warp.fragments.iter().filter(|other| other.pc != parked.pc);
             let others = others.map(|other| format!("{:08x} at {}", other.mask, place(other.pc)));
             let others: Vec<String> = others.collect();
@@ -220,7 +220,7 @@ impl Block {
         let mut first = None;
         for warp in &self.warps {
             for fragment in &warp.fragments {
-                let State::AtBarrier(id) = fragment.state else { continue };
+                let FragmentState::AtBarrier(id) = fragment.state else { continue };
                 first.get_or_insert((fragment.pc, warp.thread(fragment.mask.trailing_zeros() as usize, block)));
                 let barrier = self.core.barriers[id as usize].describe(self.core.live_threads);
                 waiting.push(format!(
@@ -236,7 +236,7 @@ impl Block {
     }
 
     /// The launch has come to its limit, or hangs.
-    pub(super) fn timed_out(&self, executor: &Executor<'_, '_>, index: usize) -> Failure {
+    pub(super) fn timed_out(&self, executor: &Executor<'_, '_>, index: usize) -> LocatedFault {
         let code = executor.job.code;
         let mut fragments = Vec::new();
         for warp in &self.warps {
@@ -247,7 +247,7 @@ impl Block {
             }
         }
         let warp = &self.warps[index];
-        let first = warp.fragments.iter().find(|fragment| fragment.state == State::Ready);
+        let first = warp.fragments.iter().find(|fragment| fragment.state == FragmentState::Ready);
         let (pc, mask) = first.or(warp.fragments.first()).map_or((code.start, 1), |f| (f.pc, f.mask));
         let thread = warp.thread(mask.trailing_zeros() as usize, executor.job.grid.block);
         executor.failure(FaultKind::Timeout { fragments: fragments.join("; ") }, pc, self.core.index, thread)
@@ -259,7 +259,7 @@ fn run_warp(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> Outcome<Ended> {
     loop {
         merge(warp);
         let others = warp.fragments.len() > 1;
-        let ready = warp.fragments.iter().enumerate().filter(|(_, f)| f.state == State::Ready);
+        let ready = warp.fragments.iter().enumerate().filter(|(_, f)| f.state == FragmentState::Ready);
         let Some((index, fragment)) = ready.min_by_key(|(_, f)| (f.is_tired(others), f.pc)) else {
             if settle(turn, warp)? {
                 continue;
@@ -286,8 +286,9 @@ fn merge(warp: &mut Warp) {
     let mut index = 0;
     while index < warp.fragments.len() {
         let fragment = warp.fragments[index];
-        let twin =
-            |other: &Fragment| other.state == State::Ready && fragment.state == State::Ready && other.pc == fragment.pc;
+        let twin = |other: &Fragment| {
+            other.state == FragmentState::Ready && fragment.state == FragmentState::Ready && other.pc == fragment.pc
+        };
         if let Some(first) = warp.fragments[..index].iter().position(twin) {
             warp.fragments[first].mask |= fragment.mask;
             warp.fragments[first].loops = warp.fragments[first].loops.max(fragment.loops);

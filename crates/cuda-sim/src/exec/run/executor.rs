@@ -1,18 +1,18 @@
 //! A host thread of a launch.
 
 use super::check::GlobalShadow;
-use super::job::{Failure, Job};
-use super::progress::Progress;
+use super::job::{LaunchJob, LocatedFault};
+use super::progress::HostProgress;
 use crate::exec::counters::Counters;
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::float::mix;
 
 /// What one host thread carries from block to block.
 pub(super) struct Executor<'e, 'j> {
-    pub(super) job: &'e Job<'j>,
+    pub(super) job: &'e LaunchJob<'j>,
     pub(super) counters: Counters,
     pub(super) shadow: Option<GlobalShadow>,
-    pub(super) progress: Progress<'e>,
+    pub(super) progress: HostProgress<'e>,
     /// Of the random numbers.
     pub(super) state: u64,
 }
@@ -30,8 +30,8 @@ impl Executor<'_, '_> {
         self.progress.spend(steps) <= watchdog && self.progress.quiet() <= quiet_limit(watchdog)
     }
 
-    pub(super) fn failure(&self, kind: FaultKind, pc: u32, block: [u32; 3], thread: [u32; 3]) -> Failure {
-        Failure { kind, pc, block, thread, earlier: None }
+    pub(super) fn failure(&self, kind: FaultKind, pc: u32, block: [u32; 3], thread: [u32; 3]) -> LocatedFault {
+        LocatedFault { kind, pc, block, thread, earlier: None }
     }
 }
 

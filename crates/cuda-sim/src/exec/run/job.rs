@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use crate::exec::code::Code;
 use crate::exec::fault::FaultKind;
-use crate::exec::memory::{Memory, View};
+use crate::exec::memory::{Memory, MemoryView};
 use crate::exec::options::{Grid, Options};
 
 /// What every block of a launch needs to know.
-pub(in crate::exec) struct Job<'j> {
+pub(in crate::exec) struct LaunchJob<'j> {
     pub(in crate::exec) code: &'j Code,
     pub(in crate::exec) params: &'j [u8],
     pub(in crate::exec) grid: Grid,
@@ -16,7 +16,7 @@ pub(in crate::exec) struct Job<'j> {
     pub(in crate::exec) memory: &'j Memory,
     pub(in crate::exec) device: u32,
     /// Memory that the device may touch.
-    pub(in crate::exec) view: &'j View,
+    pub(in crate::exec) view: &'j MemoryView,
     /// Addresses of the module's variables.
     pub(in crate::exec) globals: Arc<[u64]>,
     /// Whether accesses are shown to the checkers.
@@ -33,13 +33,13 @@ pub(in crate::exec) struct Parts<'j> {
     pub(in crate::exec) options: &'j Options,
     pub(in crate::exec) memory: &'j Memory,
     pub(in crate::exec) device: u32,
-    pub(in crate::exec) view: &'j View,
+    pub(in crate::exec) view: &'j MemoryView,
     pub(in crate::exec) globals: Arc<[u64]>,
 }
 
 /// A fault with its place in the code and the grid.
 #[derive(Debug)]
-pub(in crate::exec) struct Failure {
+pub(in crate::exec) struct LocatedFault {
     pub(in crate::exec) kind: FaultKind,
     pub(in crate::exec) pc: u32,
     pub(in crate::exec) block: [u32; 3],
@@ -48,7 +48,7 @@ pub(in crate::exec) struct Failure {
     pub(in crate::exec) earlier: Option<u32>,
 }
 
-impl<'j> Job<'j> {
+impl<'j> LaunchJob<'j> {
     /// The launch of `parts`; `wide_vectors` is true in the build of the loop for wide vectors.
     pub(super) fn new(parts: Parts<'j>, wide_vectors: bool) -> Self {
         let Parts { code, params, grid, options, memory, device, view, globals } = parts;

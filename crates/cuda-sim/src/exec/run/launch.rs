@@ -4,20 +4,20 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use super::block::{Block, Round};
+use super::block::{RoundEnd, ThreadBlock};
 use super::check::GlobalShadow;
 use super::executor::Executor;
-use super::job::{Failure, Job, Parts};
-use super::progress::{Common, Progress};
+use super::job::{LaunchJob, LocatedFault, Parts};
+use super::progress::{Common, HostProgress};
 use super::step::has_wide_vectors;
-use super::warp::{State, Warp};
+use super::warp::{FragmentState, Warp};
 use crate::exec::counters::Counters;
 use crate::exec::lanes::float::mix;
 use crate::exec::options::Schedule;
 
 /// Runs all blocks of a launch.
-pub(in crate::exec) fn run(parts: Parts<'_>) -> Result<Counters, Failure> {
-    let job = &Job::new(parts, has_wide_vectors());
+pub(in crate::exec) fn run(parts: Parts<'_>) -> Result<Counters, LocatedFault> {
+    let job = &LaunchJob::new(parts, has_wide_vectors());
     let threads = host_threads(job);
     let common = &Common::new(threads);
     let blocks = job.grid.blocks();
@@ -33,7 +33,7 @@ pub(in crate::exec) fn run(parts: Parts<'_>) -> Result<Counters, Failure> {
         return run_some(job, common, 0, &mut (0..blocks));
     }
     let next = AtomicU64::new(0);
-    let outcome = Mutex::new((Counters::default(), None::<(u64, Failure)>));
+    let outcome = Mutex::new((Counters::default(), None::<(u64, LocatedFault)>));
     rayon::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|_| {
@@ -66,7 +66,7 @@ pub(in crate::exec) fn run(parts: Parts<'_>) -> Result<Counters, Failure> {
 }
 
 /// How many host threads share the blocks.
-fn host_threads(job: &Job<'_>) -> usize {
+fn host_threads(job: &LaunchJob<'_>) -> usize {
     let options = job.options;
     let alone = job.checked || options.cooperative || options.schedule != Schedule::Natural;
     if alone { 1 } else { (options.threads as u64).clamp(1, job.grid.blocks().max(1)) as usize }
@@ -83,20 +83,20 @@ fn shuffled(count: u64, seed: u64) -> Vec<u64> {
 ///
 /// At most the resident number of them run at a time.
 fn run_some(
-    job: &Job<'_>,
+    job: &LaunchJob<'_>,
     common: &Common,
     seed: u64,
     queue: &mut dyn Iterator<Item = u64>,
-) -> Result<Counters, Failure> {
+) -> Result<Counters, LocatedFault> {
     let shadow = job.options.checks.global_races.then(|| GlobalShadow::new(job.code.global_granule));
-    let (counters, progress) = (Counters::default(), Progress::new(common));
+    let (counters, progress) = (Counters::default(), HostProgress::new(common));
     let mut executor = Executor { job, counters, shadow, progress, state: mix(seed) };
     let seeded = matches!(job.options.schedule, Schedule::Seeded(_));
     let most = if job.options.cooperative { usize::MAX } else { job.options.resident_blocks.max(1) as usize };
-    let (mut resident, mut spare) = (VecDeque::new(), Vec::<Box<Block>>::new());
-    let mut admit = |spare: &mut Vec<Box<Block>>| {
+    let (mut resident, mut spare) = (VecDeque::new(), Vec::<Box<ThreadBlock>>::new());
+    let mut admit = |spare: &mut Vec<Box<ThreadBlock>>| {
         let linear = queue.next()?;
-        let mut block = spare.pop().unwrap_or_else(|| Box::new(Block::new(job)));
+        let mut block = spare.pop().unwrap_or_else(|| Box::new(ThreadBlock::new(job)));
         block.start(job, linear);
         Some(block)
     };
@@ -119,8 +119,8 @@ fn run_some(
             }
             let Some(mut block) = resident.pop_front() else { break };
             match block.round(&mut executor)? {
-                Round::Done => spare.push(block),
-                Round::Yield => resident.push_back(block),
+                RoundEnd::Done => spare.push(block),
+                RoundEnd::Yield => resident.push_back(block),
             }
             if common.is_cancelled() {
                 return Ok(executor.counters);
@@ -133,7 +133,7 @@ fn run_some(
             resident.push_back(block);
             executor.progress.note(0, true);
         } else if executor.progress.is_over(resident.iter().flat_map(|block| &block.warps)) {
-            let ready = |warp: &Warp| warp.fragments.iter().any(|fragment| fragment.state == State::Ready);
+            let ready = |warp: &Warp| warp.fragments.iter().any(|fragment| fragment.state == FragmentState::Ready);
             let block = resident.iter().find(|block| block.warps.iter().any(ready));
             if let Some(block) = block {
                 let index = block.warps.iter().position(ready).unwrap_or(0);

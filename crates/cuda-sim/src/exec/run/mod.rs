@@ -23,5 +23,5 @@ mod executor;
 mod launch;
 mod progress;
 
-pub(super) use job::{Failure, Parts};
+pub(super) use job::{LocatedFault, Parts};
 pub(super) use launch::run;

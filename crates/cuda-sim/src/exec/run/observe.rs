@@ -1,11 +1,11 @@
 //! Shows the accesses of a turn to the checkers, one after the other.
 
-use super::check::{Conflict, Mark, Race, initial, traffic};
-use super::seen::{Memory, Seen};
+use super::check::{AccessMark, Conflict, Race, initial, traffic};
+use super::seen::{AccessedMemory, Seen};
 use super::trouble::{Outcome, Trouble};
 use super::turn::Turn;
 use super::warp::{Warp, thread_at};
-use crate::exec::code::Order;
+use crate::exec::code::MemoryOrder;
 use crate::exec::fault::{Access, FaultKind, Party, Space};
 use crate::exec::lanes::{Bits, WARP};
 
@@ -89,11 +89,11 @@ impl Turn<'_, '_> {
             access: Access::AsyncWrite,
             reads: false,
             writes: true,
-            order: Order::default(),
+            order: MemoryOrder::default(),
             active: 1 << lane,
             addresses: &addresses,
             bytes,
-            memory: &Memory::Window,
+            memory: &AccessedMemory::Window,
             regs: &[],
         };
         self.order(warp, &seen)
@@ -102,7 +102,7 @@ impl Turn<'_, '_> {
     /// A race is a fault of the running step.
     fn refuse(&self, conflict: Option<Conflict>) -> Outcome {
         let Some(Conflict { space, address, access, race }) = conflict else { return Ok(()) };
-        let Race { earlier: Mark { block, pc, access: earlier_access, .. }, other, lane } = race;
+        let Race { earlier: AccessMark { block, pc, access: earlier_access, .. }, other, lane } = race;
         let thread = thread_at((other.0 * WARP + other.1) as u32, self.job.grid.block);
         let earlier = Box::new(Party { block: self.job.block_at(block.into()), thread, ..Party::default() });
         let kind = FaultKind::Race { space, address, access, earlier_access, earlier };

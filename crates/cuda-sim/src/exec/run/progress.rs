@@ -10,7 +10,7 @@ use std::sync::atomic::{
     Ordering::{Relaxed, SeqCst},
 };
 
-use super::warp::{State, Warp};
+use super::warp::{FragmentState, Warp};
 
 /// Steps without progress after which warps are looked at.
 const PATIENCE: u64 = 1 << 16;
@@ -31,7 +31,7 @@ pub(super) struct Common {
 }
 
 /// Progress of one host thread.
-pub(super) struct Progress<'c> {
+pub(super) struct HostProgress<'c> {
     common: &'c Common,
     /// Steps since something last happened here.
     quiet: u64,
@@ -41,7 +41,7 @@ pub(super) struct Progress<'c> {
 }
 
 impl Common {
-    /// For `threads` host threads, each with one [`Progress`].
+    /// For `threads` host threads, each with one [`HostProgress`].
     pub(super) fn new(threads: usize) -> Self {
         Self { active: AtomicUsize::new(threads), ..Self::default() }
     }
@@ -57,7 +57,7 @@ impl Common {
     }
 }
 
-impl<'c> Progress<'c> {
+impl<'c> HostProgress<'c> {
     pub(super) fn new(common: &'c Common) -> Self {
         Self { common, quiet: 0, epoch: common.changes.load(SeqCst), stuck: false }
     }
@@ -99,7 +99,7 @@ impl<'c> Progress<'c> {
             return false;
         }
         self.catch_up();
-        let waits = |warp: &Warp| warp.fragments.iter().all(|fragment| fragment.state != State::Ready);
+        let waits = |warp: &Warp| warp.fragments.iter().all(|fragment| fragment.state != FragmentState::Ready);
         if !warps.all(|warp| waits(warp) || warp.circle.is_closed(self.epoch)) {
             return false;
         }
@@ -120,7 +120,7 @@ impl<'c> Progress<'c> {
     }
 }
 
-impl Drop for Progress<'_> {
+impl Drop for HostProgress<'_> {
     fn drop(&mut self) {
         if self.stuck {
             self.common.stuck.fetch_sub(1, SeqCst);

@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use crate::exec::code::Order;
+use crate::exec::code::MemoryOrder;
 use crate::exec::fault::{Access, Space};
 use crate::exec::lanes::{Bits, FULL, WARP};
-use crate::exec::memory::Region;
+use crate::exec::memory::MemoryRegion;
 use crate::exec::register::Slot;
 
 /// The memory an access goes to, with bounds and alignment checked for every active lane.
-pub(super) enum Memory<'a> {
+pub(super) enum AccessedMemory<'a> {
     /// One region holds all of it.
-    Region(&'a Region),
+    Region(&'a MemoryRegion),
     /// Each lane's region by itself.
     Regions([u32; WARP]),
     /// Bytes of shared, local or parameter memory, in bounds.
@@ -25,12 +25,12 @@ pub(super) struct Seen<'a> {
     pub(super) access: Access,
     pub(super) reads: bool,
     pub(super) writes: bool,
-    pub(super) order: Order,
+    pub(super) order: MemoryOrder,
     pub(super) active: u32,
     pub(super) addresses: &'a [u64; WARP],
     /// Bytes at each address.
     pub(super) bytes: u64,
-    pub(super) memory: &'a Memory<'a>,
+    pub(super) memory: &'a AccessedMemory<'a>,
     /// The registers that a load or store moves.
     ///
     /// Equal values at one place in one store are no race.
@@ -40,7 +40,7 @@ pub(super) struct Seen<'a> {
 impl Seen<'_> {
     /// A load, a store or a read-modify-write with this order.
     #[inline]
-    pub(super) fn access(order: Order, writes: bool) -> Access {
+    pub(super) fn access(order: MemoryOrder, writes: bool) -> Access {
         match (order.strong, writes) {
             (true, _) if order.volatile => Access::Volatile,
             (true, _) if order.narrow => Access::BlockAtomic,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use super::barrier::{BARRIERS, Barrier};
 use super::check::{BlockWatch, GlobalShadow, Strength};
-use super::job::Job;
+use super::job::LaunchJob;
 use super::warp::Warp;
 use crate::exec::counters::Traffic;
 use crate::exec::fault::Space;
@@ -23,7 +23,7 @@ pub(super) struct Core {
 
 /// State that a warp's turn may touch besides the warp.
 pub(super) struct Turn<'a, 'j> {
-    pub(super) job: &'a Job<'j>,
+    pub(super) job: &'a LaunchJob<'j>,
     pub(super) core: &'a mut Core,
     /// Steps left.
     pub(super) fuel: u64,

@@ -9,11 +9,11 @@ use core_types::params::share::{NO_ROW, ONE_ROW, Threshold, WordTerm};
 
 use super::super::{
     intervals::{mask_power, mask_row},
-    sums::Sums,
+    sums::BundleSums,
 };
 use crate::{
     Gate,
-    cluster::Points,
+    cluster::TreePoints,
     suf::{Shifted, SufProgram},
 };
 
@@ -22,10 +22,10 @@ use crate::{
 /// `reached(i, j)` returns terms for `1[x >= a_i] (-r)^j`; `i` counts the pieces after the first,
 /// from 0 on. A piece adds its change of the polynomial: a public polynomial of `x_hat` for each
 /// `j`.
-pub(super) fn words(gate: &Gate, program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<WordTerm>) -> Sums {
+pub(super) fn words(gate: &Gate, program: &SufProgram, reached: impl Fn(usize, usize) -> Vec<WordTerm>) -> BundleSums {
     let desc = program.desc();
     let (ring, powers) = (desc.ring(), desc.degree() as usize + 1);
-    let sums = Sums::new(ring, ring).interleaved();
+    let sums = BundleSums::new(ring, ring).interleaved();
     let sums = (0..desc.words().len()).fold(sums, |sums, word| {
         let polys: Vec<Shifted> =
             desc.pieces().iter().map(|piece| Shifted::new(ring, desc.degree(), &piece.polys[word])).collect();
@@ -81,7 +81,7 @@ pub(super) struct Reached<'a> {
     /// In ascending order, the first of them 0.
     pub(super) offsets: &'a [u64],
     /// Where the key is evaluated: at these offsets.
-    pub(super) points: &'a Points,
+    pub(super) points: &'a TreePoints,
 }
 
 impl Reached<'_> {
@@ -97,15 +97,15 @@ impl Reached<'_> {
     }
 
     /// The words, `[elements][words]`.
-    pub(super) fn words(&self) -> Sums {
+    pub(super) fn words(&self) -> BundleSums {
         let starts = self.program.starts();
         words(self.gate, self.program, |i, j| self.terms(starts[i + 1], j))
     }
 
     /// Additive shares of the output bits, which are step functions, `[elements][steps]`.
-    pub(super) fn steps(&self) -> Sums {
+    pub(super) fn steps(&self) -> BundleSums {
         let ring = self.gate.ring();
-        self.program.output_steps().fold(Sums::new(ring, ring).interleaved(), |sums, step| {
+        self.program.output_steps().fold(BundleSums::new(ring, ring).interleaved(), |sums, step| {
             let mut terms = vec![WordTerm::ONE.times(step.initial.into())];
             let mut value = step.initial;
             for &at in &step.toggles {
@@ -124,11 +124,11 @@ impl Reached<'_> {
 /// They are over shares of a key that hides the start of the piece. The coefficients at `x_hat` are
 /// the ones active at the greatest `x_hat` (the words from row `base_row` on), less every change
 /// that is still to come.
-pub(super) fn hidden_pieces(gate: &Gate, program: &SufProgram, base_row: usize) -> Vec<Sums> {
+pub(super) fn hidden_pieces(gate: &Gate, program: &SufProgram, base_row: usize) -> Vec<BundleSums> {
     let (desc, ring) = (program.desc(), gate.ring());
     let (coefficients, words, word_rows) = (desc.degree() as usize + 1, desc.words().len(), gate.word_rows() as usize);
     let of_piece = |piece: usize| {
-        let sums = (0..words).fold(Sums::new(ring, ring).interleaved(), |sums, word| {
+        let sums = (0..words).fold(BundleSums::new(ring, ring).interleaved(), |sums, word| {
             let terms = (0..coefficients).flat_map(|k| {
                 let at = word * coefficients + k;
                 let active = (piece == 0).then(|| WordTerm::word((base_row + at) as u32));

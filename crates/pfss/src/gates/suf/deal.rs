@@ -8,7 +8,7 @@
 
 use crate::{
     dealer::{Draw, Row, Secrets, TreeSecret, map, map2, power_of_negative, powers},
-    suf::{Class, CoeffMode, PredProgram, Selection, Shifted, SufProgram},
+    suf::{CoeffMode, CoefficientSelection, PredProgram, Shifted, StepClass, SufProgram},
 };
 
 impl Secrets {
@@ -30,7 +30,7 @@ impl Secrets {
         }
         // Keys with payloads: one for each piece, or one for all.
         match program.selection() {
-            Selection::By(CoeffMode::StepDcf) => self.hidden_pieces(program, r),
+            CoefficientSelection::By(CoeffMode::StepDcf) => self.hidden_pieces(program, r),
             _ if program.payload_words() > 0 => {
                 let betas = powers(ring, r, program.payload_words());
                 self.trees.push(TreeSecret { alphas: map(r, |r| r), betas });
@@ -108,7 +108,7 @@ impl Secrets {
 /// The secrets of the comparison keys of all classes.
 fn comparisons(program: &SufProgram, r: &[u64]) -> Vec<TreeSecret> {
     let compare = |threshold: u64| TreeSecret { alphas: map(r, |r| r.wrapping_add(threshold)), betas: Row::default() };
-    let class = |class: &Class| match program.modes().preds {
+    let class = |class: &StepClass| match program.modes().preds {
         PredProgram::SharedAlpha => vec![compare(0)],
         PredProgram::StepDcf => class.thresholds.iter().map(|&threshold| compare(threshold)).collect(),
     };

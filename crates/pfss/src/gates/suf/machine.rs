@@ -11,16 +11,17 @@ use zeroize::Zeroizing;
 
 use super::{
     super::{
-        BitShares, Pending, evaluator::Activity, opened::Opened, second_step::SecondStep, sums::Sums, tree::Trees,
+        BitShares, Pending, evaluator::Activity, opened::OpenedValues, second_step::SecondStep, sums::BundleSums,
+        tree::Trees,
     },
     SufBools, SufShares, SufStep,
     plan::{ClassPlan, SufPlan, WordsPlan},
 };
 use crate::{
     Evaluator, KeyBundle, Party, PfssError,
-    cluster::Points,
-    staging::Staged,
-    suf::{BoolMode, Class, SufProgram, Value},
+    cluster::TreePoints,
+    staging::StagedSecret,
+    suf::{BoolMode, BooleanNode, StepClass, SufProgram},
 };
 
 /// XOR shares, 32 elements a word, bits past the last element zero.
@@ -84,7 +85,7 @@ impl Machine {
                     wrap += class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
                     let rows = self.hidden_thresholds(trees, class, at_input, first_tree, first_wrap)?;
                     let evaluator = trees.evaluator();
-                    let rows = evaluator.during(Activity::CopyIn, || Staged::upload(evaluator.queue(), &rows))?;
+                    let rows = evaluator.during(Activity::CopyIn, || StagedSecret::upload(evaluator.queue(), &rows))?;
                     sums.combine(trees, &rows)?
                 }
             };
@@ -103,8 +104,8 @@ impl Machine {
     fn hidden_thresholds<W: Evaluator>(
         &self,
         trees: &Trees<'_, W>,
-        class: &Class,
-        at_input: &Points,
+        class: &StepClass,
+        at_input: &TreePoints,
         tree: usize,
         first_wrap: usize,
     ) -> Result<Bits, PfssError> {
@@ -173,12 +174,12 @@ impl Machine {
                 continue;
             }
             self.values[at] = match &self.program().bools().values[at] {
-                Value::Step(step) => Some(self.steps[*step].clone()),
-                Value::Xor { terms, flip } => {
+                BooleanNode::Step(step) => Some(self.steps[*step].clone()),
+                BooleanNode::Xor { terms, flip } => {
                     let known: Option<Vec<&Bits>> = terms.iter().map(|&term| self.values[term].as_ref()).collect();
                     known.map(|terms| terms.into_iter().fold(self.public(*flip), |sum, term| xor(&sum, term)))
                 }
-                Value::And { .. } => None, // when opened
+                BooleanNode::And { .. } => None, // when opened
             };
         }
     }
@@ -215,14 +216,14 @@ impl Machine {
         let before: usize = bools.rounds[..self.round].iter().map(Vec::len).sum();
         let first = self.program().rows().selectors + 3 * before;
         let operands = |(at, &value): (usize, &usize)| match bools.values[value] {
-            Value::And { left, right } => Some((first + 3 * at, left, right)),
+            BooleanNode::And { left, right } => Some((first + 3 * at, left, right)),
             _ => None,
         };
         round.iter().enumerate().filter_map(operands).collect()
     }
 
     /// Takes in what [`openings`](Self::openings) opened.
-    fn absorb(&mut self, opened: &Opened, sums: Vec<Vec<u64>>) {
+    fn absorb(&mut self, opened: &OpenedValues, sums: Vec<Vec<u64>>) {
         let (plan, mut sums) = (Arc::clone(&self.plan), sums.into_iter());
         let program = &plan.program;
         let mut row = self.opened_selectors();
@@ -290,17 +291,17 @@ impl SecondStep<SufStep> for Machine {
         &self.bundle
     }
 
-    fn x<'a>(&'a self, _: &'a Opened) -> &'a [u64] {
+    fn x<'a>(&'a self, _: &'a OpenedValues) -> &'a [u64] {
         &self.x_hat
     }
 
-    fn sums(&self) -> Vec<&Sums> {
+    fn sums(&self) -> Vec<&BundleSums> {
         let selected = self.plan.selected.as_ref().filter(|_| self.opened_selectors() > 0);
         let bits = self.opens_outputs().then_some(&self.plan.opened_bits);
         selected.into_iter().chain(bits).collect()
     }
 
-    fn finish(self: Box<Self>, opened: &Opened, sums: Vec<Vec<u64>>) -> SufStep {
+    fn finish(self: Box<Self>, opened: &OpenedValues, sums: Vec<Vec<u64>>) -> SufStep {
         let mut machine = *self;
         machine.absorb(opened, sums);
         machine.round += 1;

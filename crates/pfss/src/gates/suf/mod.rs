@@ -14,7 +14,7 @@ use super::{BitShares, Pending, inputs::reduced};
 use crate::{
     Evaluator, GateKind, MaskedKeys, PfssError, Task,
     dealer::{Draw, Secrets},
-    gate::{Bounds, Cost, Parameters, Rule, Tree},
+    gate::{Bounds, Cost, GateRule, HeaderParameters, KeyTree},
     suf::SufProgram,
 };
 pub(crate) use coeffs::most_word_terms;
@@ -36,14 +36,14 @@ impl Suf {
     }
 
     /// `None`: parameters alone do not define the program.
-    pub(crate) const fn of(_: Parameters) -> Option<Self> {
+    pub(crate) const fn of(_: HeaderParameters) -> Option<Self> {
         None
     }
 }
 
-impl Rule for Suf {
-    fn parameters(&self) -> Parameters {
-        Parameters { degree: self.program.desc().degree(), ..Parameters::default() }
+impl GateRule for Suf {
+    fn parameters(&self) -> HeaderParameters {
+        HeaderParameters { degree: self.program.desc().degree(), ..HeaderParameters::default() }
     }
 
     fn program(&self) -> Option<&Arc<SufProgram>> {
@@ -54,7 +54,7 @@ impl Rule for Suf {
         self.program.desc().words().len()
     }
 
-    fn trees(&self, _: Ring) -> Vec<Tree> {
+    fn trees(&self, _: Ring) -> Vec<KeyTree> {
         self.program.trees()
     }
 

@@ -9,16 +9,16 @@ use core_types::params::share::WordTerm;
 use super::{
     super::{
         comparison::{BitSums, Comparison},
-        sums::Sums,
+        sums::BundleSums,
     },
     coeffs::{self, Reached},
 };
 use crate::{
     Gate, GateKind, PfssError, Ring,
-    answers::Program,
-    cluster::Points,
-    gate::Tree,
-    suf::{Class, CoeffMode, PredProgram, Selection, SufProgram},
+    answers::ComparisonProgram,
+    cluster::TreePoints,
+    gate::KeyTree,
+    suf::{CoeffMode, CoefficientSelection, PredProgram, StepClass, SufProgram},
 };
 
 /// The plan of a descriptor's evaluation.
@@ -28,14 +28,14 @@ pub(crate) struct SufPlan {
     /// The classes of the program, in their order.
     pub(super) classes: Vec<ClassPlan>,
     /// Where the payload key is evaluated.
-    pub(super) payload: Option<Points>,
+    pub(super) payload: Option<TreePoints>,
     pub(super) words: WordsPlan,
     /// Output bits from the payload key.
-    pub(super) steps: Option<Sums>,
+    pub(super) steps: Option<BundleSums>,
     /// Words from opened selectors.
-    pub(super) selected: Option<Sums>,
+    pub(super) selected: Option<BundleSums>,
     /// Output bits from opened bits.
-    pub(super) opened_bits: Sums,
+    pub(super) opened_bits: BundleSums,
 }
 
 /// How the step functions of a class are evaluated.
@@ -44,7 +44,7 @@ pub(super) enum ClassPlan {
     /// From one key of the mask.
     Shared(Comparison),
     /// From a key for each hidden threshold, at the masked input.
-    Hidden { at_input: Points, sums: BitSums },
+    Hidden { at_input: TreePoints, sums: BitSums },
 }
 
 /// Output words before the first exchange.
@@ -53,11 +53,11 @@ pub(super) enum WordsPlan {
     /// There are none, or they come after it.
     Nothing,
     /// Public polynomials of shared powers.
-    OnePiece(Sums),
+    OnePiece(BundleSums),
     /// Sums over the payload key's shares.
-    Payload(Sums),
+    Payload(BundleSums),
     /// The sums of each piece, over the shares of its key at the masked input.
-    Hidden(Points, Vec<Sums>),
+    Hidden(TreePoints, Vec<BundleSums>),
 }
 
 impl SufPlan {
@@ -68,20 +68,20 @@ impl SufPlan {
         };
         let (ring, rows) = (program.desc().ring(), program.rows());
         // Where the payload key is evaluated.
-        let tree = Tree::Dcf { bits: program.domain().bits(), words: program.payload_words() };
-        let hidden = program.selection() == Selection::By(CoeffMode::StepDcf);
+        let tree = KeyTree::Dcf { bits: program.domain().bits(), words: program.payload_words() };
+        let hidden = program.selection() == CoefficientSelection::By(CoeffMode::StepDcf);
         let offsets = program.payload_offsets();
-        let payload = (!hidden && program.payload_words() > 0).then(|| Points::new(tree, &offsets));
+        let payload = (!hidden && program.payload_words() > 0).then(|| TreePoints::new(tree, &offsets));
         let reached = payload.as_ref().map(|points| Reached { gate, program: &program, offsets: &offsets, points });
         // Output words before the first exchange, by the way of selecting pieces.
         let words = match (program.selection(), &reached) {
-            (Selection::By(CoeffMode::MaskedSelect), _) => WordsPlan::Nothing, // after the first exchange
-            (Selection::By(CoeffMode::StepDcf), _) => {
+            (CoefficientSelection::By(CoeffMode::MaskedSelect), _) => WordsPlan::Nothing, // after the first exchange
+            (CoefficientSelection::By(CoeffMode::StepDcf), _) => {
                 let base_row = 1 + rows.powers + rows.products;
-                WordsPlan::Hidden(Points::new(tree, &[0]), coeffs::hidden_pieces(gate, &program, base_row))
+                WordsPlan::Hidden(TreePoints::new(tree, &[0]), coeffs::hidden_pieces(gate, &program, base_row))
             }
-            (Selection::By(CoeffMode::IntervalLut), Some(reached)) => WordsPlan::Payload(reached.words()),
-            (Selection::None, _) if program.desc().words().is_empty() => WordsPlan::Nothing,
+            (CoefficientSelection::By(CoeffMode::IntervalLut), Some(reached)) => WordsPlan::Payload(reached.words()),
+            (CoefficientSelection::None, _) if program.desc().words().is_empty() => WordsPlan::Nothing,
             // one piece
             _ => WordsPlan::OnePiece(coeffs::words(gate, &program, |_, _| Vec::new())),
         };
@@ -129,15 +129,15 @@ impl SufPlan {
 }
 
 impl ClassPlan {
-    fn new(program: &SufProgram, class: &Class) -> Self {
+    fn new(program: &SufProgram, class: &StepClass) -> Self {
         let plan = program.class_program(class);
         match program.modes().preds {
             PredProgram::SharedAlpha => Self::Shared(Comparison::new(&plan)),
             PredProgram::StepDcf => {
-                let at_input = Program::carry(plan.domain(), program.desc().ring());
+                let at_input = ComparisonProgram::carry(plan.domain(), program.desc().ring());
                 let order: Vec<usize> = (0..plan.offsets().len()).collect();
                 Self::Hidden {
-                    at_input: Points::new(Tree::Cmp { bits: class.bits }, at_input.offsets()),
+                    at_input: TreePoints::new(KeyTree::Cmp { bits: class.bits }, at_input.offsets()),
                     sums: BitSums::new(plan.sums(&order)),
                 }
             }
@@ -148,10 +148,10 @@ impl ClassPlan {
 /// Sums of additive shares of output bits from the last opened rows, `[elements][bits]`.
 ///
 /// Selectors of the same round come before these rows.
-fn opened_bits(program: &SufProgram, ring: Ring) -> Sums {
+fn opened_bits(program: &SufProgram, ring: Ring) -> BundleSums {
     let rows = program.rows();
     let first = if program.bools().rounds.is_empty() { rows.selectors } else { 0 };
     let mask = 1 + rows.powers + rows.products + rows.base;
     let bit = |bit: usize| [WordTerm::bit((first + bit) as u32, (mask + bit) as u32)];
-    (0..rows.bools).fold(Sums::new(ring, ring).interleaved(), |sums, at| sums.sum(bit(at)))
+    (0..rows.bools).fold(BundleSums::new(ring, ring).interleaved(), |sums, at| sums.sum(bit(at)))
 }

@@ -8,7 +8,7 @@
 
 use std::rc::Rc;
 
-use super::known::{Known, Times, join};
+use super::known::{GridKnowledge, Times, join};
 use super::places::Released;
 use crate::exec::lanes::{Bits, WARP};
 use crate::exec::run::barrier::BARRIERS;
@@ -19,18 +19,18 @@ struct Knowledge {
     /// Of every lane, about the own block.
     own: Rc<Times>,
     /// Of every lane, about other blocks.
-    others: Rc<Known>,
+    others: Rc<GridKnowledge>,
     /// Single lanes beyond that, of any block.
-    apart: Option<Rc<[Option<Rc<Known>>; WARP]>>,
+    apart: Option<Rc<[Option<Rc<GridKnowledge>>; WARP]>>,
 }
 
 impl Knowledge {
-    fn of_lane(&self, lane: usize) -> Option<&Rc<Known>> {
+    fn of_lane(&self, lane: usize) -> Option<&Rc<GridKnowledge>> {
         self.apart.as_ref().and_then(|apart| apart[lane].as_ref())
     }
 
     /// Adds to `target` what `lanes` of `warp` know, and what they did up to `time`.
-    fn publish(&self, (block, warp, lanes): (u32, usize, u32), time: u32, target: &mut Rc<Known>) {
+    fn publish(&self, (block, warp, lanes): (u32, usize, u32), time: u32, target: &mut Rc<GridKnowledge>) {
         let mut own = (*self.own).clone();
         Bits(lanes).for_each(|lane| own.learn_lane(warp, lane, time));
         let target = Rc::make_mut(target);
@@ -40,7 +40,7 @@ impl Knowledge {
     }
 
     /// The lanes of `mask` learn `known`.
-    fn learn(&mut self, block: u32, mask: u32, live: u32, known: &Rc<Known>) {
+    fn learn(&mut self, block: u32, mask: u32, live: u32, known: &Rc<GridKnowledge>) {
         if known.is_empty() {
             return;
         }
@@ -84,11 +84,11 @@ pub(in crate::exec::run) struct Strength {
 }
 
 /// What lanes have read from a strong access and acquire at their next fence.
-struct Pending {
+struct PendingAcquire {
     lanes: u32,
-    wide: Rc<Known>,
-    narrow: Rc<Known>,
-    sequential: Rc<Known>,
+    wide: Rc<GridKnowledge>,
+    narrow: Rc<GridKnowledge>,
+    sequential: Rc<GridKnowledge>,
 }
 
 /// Pending reads of a warp that are told apart.
@@ -101,10 +101,10 @@ pub(super) struct WarpClock {
     knowledge: Knowledge,
     fences: Vec<Fence>,
     /// What lanes know to be before wide sequential fences of others.
-    fenced: Vec<(u32, Rc<Known>)>,
-    pending: Vec<Pending>,
+    fenced: Vec<(u32, Rc<GridKnowledge>)>,
+    pending: Vec<PendingAcquire>,
     /// What lanes have acquired last, so that a lane that waits for a lock learns nothing twice.
-    acquired: (u32, Rc<Known>),
+    acquired: (u32, Rc<GridKnowledge>),
 }
 
 impl WarpClock {
@@ -136,13 +136,13 @@ impl WarpClock {
 
     /// The latest clock of another block that `lane` is ordered after.
     pub(super) fn latest_of(&self, lane: usize, block: u32) -> u32 {
-        let of = |known: &Known| known.of_block(block).map_or(0, |times| times.latest());
+        let of = |known: &GridKnowledge| known.of_block(block).map_or(0, |times| times.latest());
         of(&self.knowledge.others).max(self.knowledge.of_lane(lane).map_or(0, |apart| of(apart)))
     }
 }
 
 /// Adds to `known` everything before the wide sequential fences of the lanes.
-fn collect_fenced(clock: &WarpClock, block: u32, warp: usize, mask: u32, known: &mut Rc<Known>) {
+fn collect_fenced(clock: &WarpClock, block: u32, warp: usize, mask: u32, known: &mut Rc<GridKnowledge>) {
     for fence in &clock.fences {
         let lanes = fence.lanes & mask;
         if lanes != 0 && fence.strength.wide && fence.strength.sequential {
@@ -153,7 +153,7 @@ fn collect_fenced(clock: &WarpClock, block: u32, warp: usize, mask: u32, known: 
 }
 
 /// Orders the lanes after everything before wide sequential fences of others.
-fn learn_fenced(clock: &mut WarpClock, mask: u32, known: &Rc<Known>) {
+fn learn_fenced(clock: &mut WarpClock, mask: u32, known: &Rc<GridKnowledge>) {
     if known.is_empty() {
         return;
     }
@@ -166,18 +166,18 @@ fn learn_fenced(clock: &mut WarpClock, mask: u32, known: &Rc<Known>) {
 #[derive(Default)]
 struct Gathered {
     own: Times,
-    others: Rc<Known>,
-    fenced: Rc<Known>,
+    others: Rc<GridKnowledge>,
+    fenced: Rc<GridKnowledge>,
 }
 
 /// The clocks of a block.
-pub(in crate::exec::run) struct Clocks {
+pub(in crate::exec::run) struct BlockClocks {
     block: u32,
     warps: Vec<WarpClock>,
     barriers: [Gathered; BARRIERS],
 }
 
-impl Clocks {
+impl BlockClocks {
     pub(in crate::exec::run) fn new(block: u32, warps: usize) -> Self {
         let warps = (0..warps).map(|_| WarpClock { now: 1, ..WarpClock::default() }).collect();
         Self { block, warps, barriers: Default::default() }
@@ -263,7 +263,7 @@ impl Clocks {
                 // All of its lanes have arrived, so what they knew is among it.
                 *knowledge = Knowledge { own: own.clone(), others: others.clone(), apart: None };
             } else {
-                let mut known = Known::clone(&others);
+                let mut known = GridKnowledge::clone(&others);
                 known.join_block(self.block, &own);
                 knowledge.learn(self.block, mask, live, &Rc::new(known));
             }
@@ -320,8 +320,8 @@ impl Clocks {
         }
         let (wide, narrow) = (from.in_grid().clone(), narrow.cloned().unwrap_or_default());
         let sequential = from.before_fences().clone();
-        let same = |a: &Rc<Known>, b: &Rc<Known>| Rc::ptr_eq(a, b) || a.is_empty() && b.is_empty();
-        let known = |read: &&mut Pending| {
+        let same = |a: &Rc<GridKnowledge>, b: &Rc<GridKnowledge>| Rc::ptr_eq(a, b) || a.is_empty() && b.is_empty();
+        let known = |read: &&mut PendingAcquire| {
             same(&read.wide, &wide) && same(&read.narrow, &narrow) && same(&read.sequential, &sequential)
         };
         if let Some(read) = clock.pending.iter_mut().find(known) {
@@ -337,7 +337,7 @@ impl Clocks {
             join(&mut next.narrow, &oldest.narrow);
             join(&mut next.sequential, &oldest.sequential);
         }
-        clock.pending.push(Pending { lanes: bit, wide, narrow, sequential });
+        clock.pending.push(PendingAcquire { lanes: bit, wide, narrow, sequential });
     }
 
     /// Releases the actions before the last fences of a lane that makes a strong write.
@@ -365,11 +365,11 @@ impl Clocks {
 /// The part of a grid-wide release that an acquire gains.
 ///
 /// It is all of it, or only the part about its block.
-fn gained(released: &Rc<Known>, block: u32, wide: bool) -> Rc<Known> {
+fn gained(released: &Rc<GridKnowledge>, block: u32, wide: bool) -> Rc<GridKnowledge> {
     if wide || released.is_empty() {
         return released.clone();
     }
-    let mut own = Known::default();
+    let mut own = GridKnowledge::default();
     if let Some(times) = released.of_block(block) {
         own.join_block(block, times);
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::granule::Granule;
-use super::history::{Cell, SpilledCells};
+use super::history::{ShadowCell, SpilledCells};
 use super::races::Shadow;
 
 /// Granules of one page.
@@ -14,7 +14,7 @@ pub(in crate::exec::run) struct GlobalShadow {
     granule: Granule,
     /// Index of each page in `cells`.
     pages: HashMap<u64, usize>,
-    cells: Vec<Box<[Cell]>>,
+    cells: Vec<Box<[ShadowCell]>>,
     /// The page that was used last, and its index.
     hot: (u64, usize),
     rest: SpilledCells,
@@ -39,13 +39,13 @@ impl Shadow for GlobalShadow {
     }
 
     #[inline(always)]
-    fn cell(&mut self, place: u64) -> (&mut Cell, &mut SpilledCells) {
+    fn cell(&mut self, place: u64) -> (&mut ShadowCell, &mut SpilledCells) {
         let page = place / PAGE;
         if self.hot.0 != page {
             let fresh = self.cells.len();
             let index = *self.pages.entry(page).or_insert(fresh);
             if index == fresh {
-                self.cells.push(vec![Cell::NEW; PAGE as usize].into());
+                self.cells.push(vec![ShadowCell::NEW; PAGE as usize].into());
             }
             self.hot = (page, index);
         }

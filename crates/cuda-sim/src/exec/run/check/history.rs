@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 
 use super::clocks::WarpClock;
-use super::mark::{Mark, Race};
+use super::mark::{AccessMark, Race};
 use super::past::{Past, Set};
 use super::places::Released;
 use crate::exec::fault::Access;
@@ -16,28 +16,29 @@ use crate::exec::lanes::Bits;
 
 /// The access history of a granule.
 #[derive(Clone)]
-pub(super) struct Cell {
+pub(super) struct ShadowCell {
     /// The last plain write; of several lanes if they wrote the same value in one instruction.
-    write: Mark,
+    write: AccessMark,
     /// The warp-wide access that it was part of.
     serial: u32,
     /// The latest plain read since.
-    read: Mark,
+    read: AccessMark,
     /// Index of the rest plus 1, or 0.
     more: u32,
     /// Whether there may be strong accesses among the rest.
     strong: bool,
 }
 
-impl Cell {
-    pub(super) const NEW: Self = Self { write: Mark::NONE, serial: 0, read: Mark::NONE, more: 0, strong: false };
+impl ShadowCell {
+    pub(super) const NEW: Self =
+        Self { write: AccessMark::NONE, serial: 0, read: AccessMark::NONE, more: 0, strong: false };
 }
 
 /// What most places have none of.
 #[derive(Default)]
 struct More {
     /// Plain reads of the block that read last, besides the latest one.
-    reads: Vec<Mark>,
+    reads: Vec<AccessMark>,
     /// Plain reads of blocks before that.
     past: Set,
     strong: Option<Box<Strong>>,
@@ -47,15 +48,15 @@ struct More {
 #[derive(Default)]
 struct Strong {
     /// By block.
-    reads: HashMap<u32, Vec<Mark>>,
+    reads: HashMap<u32, Vec<AccessMark>>,
     /// Stores that others have replaced, by block.
-    writes: HashMap<u32, Vec<Mark>>,
+    writes: HashMap<u32, Vec<AccessMark>>,
     /// The latest store, or the latest read-modify-write.
     ///
     /// It is ordered after every access that it has read from.
-    latest: Option<Mark>,
+    latest: Option<AccessMark>,
     /// What has read from the latest write: who comes after one of these, comes after the write.
-    observed: Vec<Mark>,
+    observed: Vec<AccessMark>,
     /// Whether one of them was of block scope.
     narrow: bool,
     released: Released,
@@ -69,7 +70,7 @@ pub(super) struct SpilledCells {
 }
 
 impl SpilledCells {
-    fn of<'r>(&'r mut self, cell: &mut Cell) -> &'r mut More {
+    fn of<'r>(&'r mut self, cell: &mut ShadowCell) -> &'r mut More {
         if cell.more == 0 {
             self.more.push(More::default());
             cell.more = self.more.len() as u32;
@@ -77,17 +78,17 @@ impl SpilledCells {
         &mut self.more[cell.more as usize - 1]
     }
 
-    fn strong<'r>(&'r mut self, cell: &mut Cell) -> &'r mut Strong {
+    fn strong<'r>(&'r mut self, cell: &mut ShadowCell) -> &'r mut Strong {
         cell.strong = true;
         self.of(cell).strong.get_or_insert_default()
     }
 
-    fn known(&self, cell: &Cell) -> Option<&More> {
+    fn known(&self, cell: &ShadowCell) -> Option<&More> {
         (cell.more as usize).checked_sub(1).map(|index| &self.more[index])
     }
 
     /// What strong writes have released at a place, for the one that is next.
-    pub(super) fn released(&mut self, cell: &mut Cell) -> &mut Released {
+    pub(super) fn released(&mut self, cell: &mut ShadowCell) -> &mut Released {
         &mut self.strong(cell).released
     }
 }
@@ -96,7 +97,7 @@ impl SpilledCells {
 pub(super) struct Present<'a> {
     pub(super) clock: &'a WarpClock,
     /// What will be remembered of it, but for the lanes.
-    pub(super) mark: Mark,
+    pub(super) mark: AccessMark,
     /// Which warp-wide access it is part of, modulo 2^32.
     pub(super) serial: u32,
 }
@@ -104,7 +105,7 @@ pub(super) struct Present<'a> {
 impl Present<'_> {
     /// A thread of `earlier`, and one of `lanes`, with no order between them.
     #[inline(always)]
-    fn unordered(&self, earlier: &Mark, lanes: u32) -> Option<Race> {
+    fn unordered(&self, earlier: &AccessMark, lanes: u32) -> Option<Race> {
         if earlier.block == self.mark.block {
             if earlier.warps.is_power_of_two() {
                 if self.clock.of_warp(earlier.warps.trailing_zeros() as usize) >= earlier.time {
@@ -121,7 +122,7 @@ impl Present<'_> {
     }
 
     #[inline(never)]
-    fn unordered_lanes(&self, earlier: &Mark, lanes: u32) -> Option<Race> {
+    fn unordered_lanes(&self, earlier: &AccessMark, lanes: u32) -> Option<Race> {
         let own = self.mark.block;
         let block = (earlier.block != own).then_some(earlier.block);
         let is_self = |lane: usize, (warp, other)| block.is_none() && 1_u32 << warp == self.mark.warps && lane == other;
@@ -134,8 +135,8 @@ impl Present<'_> {
     }
 
     /// Whether no scope keeps the present access and a strong one apart.
-    fn in_scope(&self, earlier: &Mark) -> bool {
-        let narrow = |mark: &Mark| mark.access == Access::BlockAtomic;
+    fn in_scope(&self, earlier: &AccessMark) -> bool {
+        let narrow = |mark: &AccessMark| mark.access == Access::BlockAtomic;
         earlier.block == self.mark.block || !narrow(earlier) && !narrow(&self.mark)
     }
 
@@ -143,7 +144,7 @@ impl Present<'_> {
     ///
     /// Lanes that wrote the same there themselves have none.
     #[inline(always)]
-    fn after_write(&self, write: &Mark, lanes: u32) -> Option<Race> {
+    fn after_write(&self, write: &AccessMark, lanes: u32) -> Option<Race> {
         if write.is_none() {
             return None;
         }
@@ -152,7 +153,7 @@ impl Present<'_> {
     }
 
     /// The race of a write with the plain reads of a place.
-    fn after_reads(&self, cell: &Cell, rest: &SpilledCells, lanes: u32) -> Option<Race> {
+    fn after_reads(&self, cell: &ShadowCell, rest: &SpilledCells, lanes: u32) -> Option<Race> {
         if !cell.read.is_none() {
             let constant = cell.read.access == Access::ConstantRead;
             let race = if constant { Some(self.any(&cell.read, lanes)) } else { self.unordered(&cell.read, lanes) };
@@ -173,36 +174,36 @@ impl Present<'_> {
     /// The race with the strong accesses of a place.
     ///
     /// Accesses to strong places are allowed within their scopes.
-    fn after_strong(&self, cell: &Cell, rest: &SpilledCells, lanes: u32, writes: bool) -> Option<Race> {
+    fn after_strong(&self, cell: &ShadowCell, rest: &SpilledCells, lanes: u32, writes: bool) -> Option<Race> {
         let strong = if cell.strong { rest.known(cell)?.strong.as_deref()? } else { return None };
         let atomic = self.mark.is_strong();
         if atomic && !strong.narrow && self.mark.access != Access::BlockAtomic {
             return None;
         }
-        let race = |earlier: &Mark| {
+        let race = |earlier: &AccessMark| {
             if atomic && self.in_scope(earlier) { None } else { self.unordered(earlier, lanes) }
         };
-        let unseen = |_: &&Mark| strong.observed.iter().all(|read| self.unordered(read, lanes).is_some());
+        let unseen = |_: &&AccessMark| strong.observed.iter().all(|read| self.unordered(read, lanes).is_some());
         let after_latest = strong.latest.as_ref().filter(unseen).and_then(race);
         let after_write = after_latest.or_else(|| strong.writes.values().flatten().find_map(race));
         after_write.or_else(|| strong.reads.values().flatten().filter(|_| writes).find_map(race))
     }
 
     /// The race of a pair of lanes, whatever orders them.
-    fn any(&self, earlier: &Mark, lanes: u32) -> Race {
+    fn any(&self, earlier: &AccessMark, lanes: u32) -> Race {
         let first = |mask: u32| mask.trailing_zeros() as usize;
         Race { earlier: *earlier, other: (first(earlier.warps), first(earlier.lanes)), lane: first(lanes) }
     }
 
     /// A plain read by `lanes`.
     #[inline(always)]
-    pub(super) fn read(&self, cell: &mut Cell, rest: &mut SpilledCells, lanes: u32) -> Option<Race> {
+    pub(super) fn read(&self, cell: &mut ShadowCell, rest: &mut SpilledCells, lanes: u32) -> Option<Race> {
         let race = self.after_write(&cell.write, lanes);
         if race.is_some() {
             return race;
         }
         if !cell.strong && self.mark.access != Access::ConstantRead {
-            let mark = Mark { lanes, ..self.mark };
+            let mark = AccessMark { lanes, ..self.mark };
             if cell.read.is_none() {
                 cell.read = mark;
                 return None;
@@ -215,7 +216,7 @@ impl Present<'_> {
     }
 
     #[inline(never)]
-    fn read_slowly(&self, cell: &mut Cell, rest: &mut SpilledCells, lanes: u32) -> Option<Race> {
+    fn read_slowly(&self, cell: &mut ShadowCell, rest: &mut SpilledCells, lanes: u32) -> Option<Race> {
         let race = self.after_strong(cell, rest, lanes, false);
         if race.is_some() {
             return race;
@@ -236,8 +237,8 @@ impl Present<'_> {
     }
 
     /// Adds a plain read. Those that are ordered before it need not be remembered.
-    fn remember_read(&self, cell: &mut Cell, rest: &mut SpilledCells, lanes: u32) {
-        let mark = Mark { lanes, ..self.mark };
+    fn remember_read(&self, cell: &mut ShadowCell, rest: &mut SpilledCells, lanes: u32) {
+        let mark = AccessMark { lanes, ..self.mark };
         if cell.read.is_none() {
             cell.read = mark;
             return;
@@ -267,7 +268,7 @@ impl Present<'_> {
     /// Moves the reads of another block, `old` and others, into the past.
     ///
     /// They stay if they are ordered before the present read.
-    fn leave_behind(&self, cell: &mut Cell, rest: &mut SpilledCells, old: &Mark, lanes: u32) {
+    fn leave_behind(&self, cell: &mut ShadowCell, rest: &mut SpilledCells, old: &AccessMark, lanes: u32) {
         let others = rest.known(cell).map_or(&[][..], |more| &more.reads[..]);
         let all_known = others.iter().chain([old]).all(|read| self.unordered(read, lanes).is_none());
         if cell.more == 0 && all_known {
@@ -283,7 +284,7 @@ impl Present<'_> {
     }
 
     /// Drops marks from a list that the present access makes superfluous.
-    fn thin(&self, list: &mut Vec<Mark>, mark: &Mark) {
+    fn thin(&self, list: &mut Vec<AccessMark>, mark: &AccessMark) {
         list.retain_mut(|old| {
             old.remove(mark);
             !old.is_empty() && self.unordered(old, mark.lanes).is_some()
@@ -296,7 +297,7 @@ impl Present<'_> {
     #[inline(always)]
     pub(super) fn write(
         &self,
-        cell: &mut Cell,
+        cell: &mut ShadowCell,
         rest: &mut SpilledCells,
         lane: usize,
         same: impl Fn(usize) -> bool,
@@ -321,7 +322,8 @@ impl Present<'_> {
             }
         }
         if race.is_none() {
-            (cell.write, cell.serial, cell.read) = (Mark { lanes: bit, ..self.mark }, self.serial, Mark::NONE);
+            (cell.write, cell.serial, cell.read) =
+                (AccessMark { lanes: bit, ..self.mark }, self.serial, AccessMark::NONE);
         }
         race
     }
@@ -329,7 +331,7 @@ impl Present<'_> {
     /// A strong access by one lane.
     pub(super) fn strong(
         &self,
-        cell: &mut Cell,
+        cell: &mut ShadowCell,
         rest: &mut SpilledCells,
         lane: usize,
         (reads, writes): (bool, bool),
@@ -347,7 +349,7 @@ impl Present<'_> {
         }
         let strong = rest.strong(cell);
         strong.narrow |= self.mark.access == Access::BlockAtomic;
-        let mark = Mark { lanes: bit, ..self.mark };
+        let mark = AccessMark { lanes: bit, ..self.mark };
         if writes {
             let replaced = strong.latest.replace(mark).filter(|_| !reads);
             strong.observed.clear();
@@ -358,7 +360,7 @@ impl Present<'_> {
             }
             return None;
         }
-        let has = |old: &Mark| old.block == mark.block && old.warps & mark.warps != 0 && old.lanes & bit != 0;
+        let has = |old: &AccessMark| old.block == mark.block && old.warps & mark.warps != 0 && old.lanes & bit != 0;
         if !strong.observed.iter().any(has) && !strong.observed.iter_mut().any(|old| old.add(&mark)) {
             strong.observed.push(mark);
         }
@@ -375,7 +377,7 @@ impl Present<'_> {
     /// It is the latest write, or a read if this is a write. Lanes in `excused` are ignored.
     pub(super) fn volatile(
         &self,
-        cell: &Cell,
+        cell: &ShadowCell,
         rest: &SpilledCells,
         lane: usize,
         writes: bool,
@@ -387,12 +389,12 @@ impl Present<'_> {
         let near = others.filter(|old| {
             old.block == self.mark.block && old.warps & self.mark.warps != 0 && old.access == Access::Volatile
         });
-        let mut unexcused = near.map(|old| Mark { warps: self.mark.warps, lanes: old.lanes & !excused, ..*old });
+        let mut unexcused = near.map(|old| AccessMark { warps: self.mark.warps, lanes: old.lanes & !excused, ..*old });
         unexcused.find_map(|old| if old.is_empty() { None } else { self.unordered(&old, 1 << lane) })
     }
 }
 
-fn cell_index(rest: &mut SpilledCells, cell: &mut Cell) -> usize {
+fn cell_index(rest: &mut SpilledCells, cell: &mut ShadowCell) -> usize {
     rest.of(cell);
     cell.more as usize - 1
 }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::exec::fault::{FaultKind, Space};
 use crate::exec::lanes::Bits;
-use crate::exec::register::Register;
-use crate::exec::run::job::Job;
-use crate::exec::run::seen::{Memory, Seen};
+use crate::exec::register::FileRegister;
+use crate::exec::run::job::LaunchJob;
+use crate::exec::run::seen::{AccessedMemory, Seen};
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::warp::Warp;
 use crate::exec::run::written::{Byte, WrittenBytes, first_gap};
@@ -16,7 +16,7 @@ use crate::exec::run::written::{Byte, WrittenBytes, first_gap};
 /// `shared` is the state of the block's shared memory.
 #[inline]
 pub(in crate::exec::run) fn check(
-    job: &Job<'_>,
+    job: &LaunchJob<'_>,
     mut shared: Option<&mut WrittenBytes>,
     warp: &mut Warp,
     seen: &Seen<'_>,
@@ -64,7 +64,7 @@ pub(in crate::exec::run) fn check(
                 if seen.regs.is_empty() {
                     return trouble(lane, FaultKind::Undefined { used_as: "read where it is relied upon" });
                 }
-                let (loaded, lanes) = (seen.regs.iter().filter_map(|&slot| Register::of(slot)), 1 << lane);
+                let (loaded, lanes) = (seen.regs.iter().filter_map(|&slot| FileRegister::of(slot)), 1 << lane);
                 let undefined = warp.undefined_registers(code);
                 loaded.for_each(|register| undefined.set_register(code, register, lanes, lanes));
             }
@@ -78,11 +78,11 @@ pub(in crate::exec::run) fn check(
 /// Checks and marks the access of a lane to global memory.
 ///
 /// Returns the first byte that was not written, if the lane reads one.
-fn check_global(job: &Job<'_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
+fn check_global(job: &LaunchJob<'_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
     let region = match seen.memory {
-        Memory::Region(region) => *region,
-        Memory::Regions(each) => &job.view.regions[each[lane] as usize],
-        Memory::Window => return None,
+        AccessedMemory::Region(region) => *region,
+        AccessedMemory::Regions(each) => &job.view.regions[each[lane] as usize],
+        AccessedMemory::Window => return None,
     };
     let (base, address) = (region.info.base, seen.addresses[lane]);
     let gap = if seen.reads { region.storage.first_unwritten(address - base, seen.bytes) } else { None };
@@ -97,7 +97,7 @@ fn check_global(job: &Job<'_>, lane: usize, seen: &Seen<'_>) -> Option<u64> {
 /// False if it was not, or some byte is not simply written.
 fn check_range(shared: Option<&mut WrittenBytes>, seen: &Seen<'_>, range: &Range<u64>) -> bool {
     match seen.memory {
-        Memory::Region(region) => {
+        AccessedMemory::Region(region) => {
             let (start, bytes) = (range.start - region.info.base, range.end - range.start);
             if seen.reads && region.storage.first_unwritten(start, bytes).is_some() {
                 return false;
@@ -106,7 +106,7 @@ fn check_range(shared: Option<&mut WrittenBytes>, seen: &Seen<'_>, range: &Range
                 region.storage.mark(start, bytes, true);
             }
         }
-        Memory::Window => {
+        AccessedMemory::Window => {
             let range = range.start as usize..range.end as usize;
             let Some(written) = shared else { return true };
             if seen.reads && !written.is_written(range.clone()) {
@@ -116,7 +116,7 @@ fn check_range(shared: Option<&mut WrittenBytes>, seen: &Seen<'_>, range: &Range
                 written.mark(range);
             }
         }
-        Memory::Regions(_) => return false,
+        AccessedMemory::Regions(_) => return false,
     }
     true
 }

@@ -78,9 +78,9 @@ impl Times {
 
 /// Knowledge of the blocks of the grid.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known(HashMap<u32, Rc<Times>>);
+pub(super) struct GridKnowledge(HashMap<u32, Rc<Times>>);
 
-impl Known {
+impl GridKnowledge {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -115,7 +115,7 @@ impl Known {
 }
 
 /// Joins `from` into `into`, which may be the same value.
-pub(super) fn join(into: &mut Rc<Known>, from: &Rc<Known>) {
+pub(super) fn join(into: &mut Rc<GridKnowledge>, from: &Rc<GridKnowledge>) {
     if from.is_empty() || Rc::ptr_eq(into, from) {
         return;
     }

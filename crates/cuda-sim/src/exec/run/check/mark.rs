@@ -4,7 +4,7 @@ use crate::exec::fault::Access;
 
 /// A remembered access of threads of one block, in one instruction or several.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::exec::run) struct Mark {
+pub(in crate::exec::run) struct AccessMark {
     /// Number of the block.
     ///
     /// Grids of more blocks than fit are not run under this checker in any sensible time.
@@ -18,7 +18,7 @@ pub(in crate::exec::run) struct Mark {
     pub(in crate::exec::run) access: Access,
 }
 
-impl Mark {
+impl AccessMark {
     /// No access.
     pub(super) const NONE: Self = Self { block: 0, time: 0, warps: 0, lanes: 0, pc: 0, access: Access::Read };
 
@@ -72,7 +72,7 @@ impl Mark {
 /// Two accesses that conflict without an order between them.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::exec::run) struct Race {
-    pub(in crate::exec::run) earlier: Mark,
+    pub(in crate::exec::run) earlier: AccessMark,
     /// Warp and lane of the earlier access.
     pub(in crate::exec::run) other: (usize, usize),
     /// The lane of the later access.

@@ -18,6 +18,6 @@ mod watch;
 
 pub(super) use clocks::Strength;
 pub(super) use global::GlobalShadow;
-pub(super) use mark::{Mark, Race};
-pub(super) use sources::Source;
+pub(super) use mark::{AccessMark, Race};
+pub(super) use sources::InFlightSource;
 pub(super) use watch::{BlockWatch, Conflict};

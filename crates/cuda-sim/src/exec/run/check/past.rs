@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::mark::Mark;
+use super::mark::AccessMark;
 
 /// A list of blocks with the clock of their latest read; 0 is the empty one.
 pub(super) type Set = u32;
@@ -15,16 +15,16 @@ pub(super) type Set = u32;
 const RESIDENT: usize = 32;
 
 /// A list: its latest block, and the list before that.
-struct Node {
+struct ReaderNode {
     before: Set,
     /// Its threads are not known; the first of a warp stands for them.
-    read: Mark,
+    read: AccessMark,
 }
 
 /// All lists.
 #[derive(Default)]
 pub(super) struct Past {
-    nodes: Vec<Node>,
+    nodes: Vec<ReaderNode>,
     /// The list that follows from another with a block and a clock.
     next: HashMap<(Set, u32, u32), Set>,
     latest: ((Set, u32, u32), Set),
@@ -32,7 +32,7 @@ pub(super) struct Past {
 
 impl Past {
     /// The list with another read.
-    pub(super) fn with(&mut self, set: Set, read: Mark) -> Set {
+    pub(super) fn with(&mut self, set: Set, read: AccessMark) -> Set {
         let key = (set, read.block, read.time);
         if self.latest.0 == key && self.latest.1 != 0 {
             return self.latest.1;
@@ -47,7 +47,7 @@ impl Past {
         made
     }
 
-    fn make(&mut self, set: Set, read: Mark) -> Set {
+    fn make(&mut self, set: Set, read: AccessMark) -> Set {
         let mut above = Vec::new();
         let mut at = set;
         while at != 0 && above.len() < RESIDENT {
@@ -67,13 +67,13 @@ impl Past {
         self.push(set, read)
     }
 
-    fn push(&mut self, before: Set, read: Mark) -> Set {
-        self.nodes.push(Node { before, read: Mark { lanes: 1, ..read } });
+    fn push(&mut self, before: Set, read: AccessMark) -> Set {
+        self.nodes.push(ReaderNode { before, read: AccessMark { lanes: 1, ..read } });
         self.nodes.len() as u32
     }
 
     /// The reads of a list, latest first.
-    pub(super) fn members(&self, mut set: Set) -> impl Iterator<Item = Mark> {
+    pub(super) fn members(&self, mut set: Set) -> impl Iterator<Item = AccessMark> {
         std::iter::from_fn(move || {
             let node = &self.nodes[(set as usize).checked_sub(1)?];
             set = node.before;

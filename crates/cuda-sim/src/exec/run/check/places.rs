@@ -2,17 +2,17 @@
 
 use std::rc::Rc;
 
-use super::known::{Known, join};
+use super::known::{GridKnowledge, join};
 
 /// What was released at a place, and not overwritten since.
 #[derive(Clone, Default)]
 pub(super) struct Released {
     /// To the whole grid.
-    grid: Rc<Known>,
+    grid: Rc<GridKnowledge>,
     /// To the threads of one block.
-    blocks: Vec<(u32, Rc<Known>)>,
+    blocks: Vec<(u32, Rc<GridKnowledge>)>,
     /// To the whole grid, at the next sequential fence.
-    before_fences: Rc<Known>,
+    before_fences: Rc<GridKnowledge>,
     /// Block and thread of the last write that was not a read-modify-write.
     by: Option<(u32, u16)>,
 }
@@ -22,24 +22,24 @@ impl Released {
         self.grid.is_empty() && self.blocks.is_empty() && self.before_fences.is_empty()
     }
 
-    pub(super) fn in_grid(&self) -> &Rc<Known> {
+    pub(super) fn in_grid(&self) -> &Rc<GridKnowledge> {
         &self.grid
     }
 
-    pub(super) fn in_block(&self, block: u32) -> Option<&Rc<Known>> {
+    pub(super) fn in_block(&self, block: u32) -> Option<&Rc<GridKnowledge>> {
         self.blocks.iter().find(|(of, _)| *of == block).map(|(_, known)| known)
     }
 
-    pub(super) fn before_fences(&self) -> &Rc<Known> {
+    pub(super) fn before_fences(&self) -> &Rc<GridKnowledge> {
         &self.before_fences
     }
 
-    pub(super) fn add_before_fences(&mut self, known: &Rc<Known>) {
+    pub(super) fn add_before_fences(&mut self, known: &Rc<GridKnowledge>) {
         join(&mut self.before_fences, known);
     }
 
     /// Where a release to the grid, or to `block` only, goes.
-    pub(super) fn target(&mut self, block: u32, wide: bool) -> &mut Rc<Known> {
+    pub(super) fn target(&mut self, block: u32, wide: bool) -> &mut Rc<GridKnowledge> {
         if wide {
             return &mut self.grid;
         }

@@ -2,10 +2,10 @@
 //!
 //! The accesses of a warp are compared with the history of their places.
 
-use super::clocks::Clocks;
+use super::clocks::BlockClocks;
 use super::granule::Granule;
-use super::history::{Cell, Present, SpilledCells};
-use super::mark::{Mark, Race};
+use super::history::{Present, ShadowCell, SpilledCells};
+use super::mark::{AccessMark, Race};
 use super::volatile::Volatile;
 use crate::exec::fault::Access;
 use crate::exec::lanes::{Bits, WARP};
@@ -21,13 +21,13 @@ pub(super) trait Shadow {
     fn serial(&mut self) -> u32;
 
     /// The history of granule `place`.
-    fn cell(&mut self, place: u64) -> (&mut Cell, &mut SpilledCells);
+    fn cell(&mut self, place: u64) -> (&mut ShadowCell, &mut SpilledCells);
 }
 
 /// The race of an access, if there is one, and its address; the access is remembered.
 pub(super) fn check(
     shadow: &mut impl Shadow,
-    clocks: &mut Clocks,
+    clocks: &mut BlockClocks,
     volatile: &mut Volatile,
     warp: &Warp,
     seen: &Seen<'_>,
@@ -73,7 +73,7 @@ pub(super) fn check(
 /// `None` if there is no race. The read is recorded.
 pub(super) fn check_words(
     shadow: &mut impl Shadow,
-    clocks: &Clocks,
+    clocks: &BlockClocks,
     warp: &Warp,
     seen: &Seen<'_>,
     words: impl Iterator<Item = (u64, u32)>,
@@ -91,10 +91,10 @@ pub(super) fn check_words(
     None
 }
 
-fn present<'a>(clocks: &'a Clocks, warp: &Warp, seen: &Seen<'_>, serial: u32) -> Present<'a> {
+fn present<'a>(clocks: &'a BlockClocks, warp: &Warp, seen: &Seen<'_>, serial: u32) -> Present<'a> {
     let clock = clocks.warp(warp.index as usize);
     let (block, time, warps, pc) = (clocks.block(), clock.now(), 1 << warp.index, warp.pc);
-    Present { clock, mark: Mark { block, time, warps, lanes: 0, pc, access: seen.access }, serial }
+    Present { clock, mark: AccessMark { block, time, warps, lanes: 0, pc, access: seen.access }, serial }
 }
 
 /// Whether two lanes of one store write the same value to the same place, which does no harm.
@@ -109,7 +109,7 @@ fn is_same(warp: &Warp, seen: &Seen<'_>, lane: usize, other: usize) -> bool {
 #[inline(never)]
 fn strong(
     shadow: &mut impl Shadow,
-    clocks: &mut Clocks,
+    clocks: &mut BlockClocks,
     volatile: &mut Volatile,
     warp: &Warp,
     seen: &Seen<'_>,

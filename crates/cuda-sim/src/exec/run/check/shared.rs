@@ -1,20 +1,20 @@
 //! Access history of a block's shared memory, for races among its threads.
 
 use super::granule::Granule;
-use super::history::{Cell, SpilledCells};
+use super::history::{ShadowCell, SpilledCells};
 use super::races::Shadow;
 
 /// A cell per granule: the width of the kernel's narrowest store, at most a word.
 pub(in crate::exec::run) struct SharedShadow {
     granule: Granule,
-    cells: Vec<Cell>,
+    cells: Vec<ShadowCell>,
     rest: SpilledCells,
     serial: u32,
 }
 
 impl SharedShadow {
     pub(in crate::exec::run) fn new(bytes: u64, granule: u64) -> Self {
-        let cells = vec![Cell::NEW; bytes.div_ceil(granule) as usize];
+        let cells = vec![ShadowCell::NEW; bytes.div_ceil(granule) as usize];
         Self { granule: Granule::new(granule), cells, rest: SpilledCells::default(), serial: 0 }
     }
 }
@@ -30,7 +30,7 @@ impl Shadow for SharedShadow {
     }
 
     #[inline(always)]
-    fn cell(&mut self, place: u64) -> (&mut Cell, &mut SpilledCells) {
+    fn cell(&mut self, place: u64) -> (&mut ShadowCell, &mut SpilledCells) {
         (&mut self.cells[place as usize], &mut self.rest)
     }
 }

@@ -4,13 +4,13 @@
 
 use std::ops::Range;
 
-use super::mark::{Mark, Race};
+use super::mark::{AccessMark, Race};
 use crate::exec::fault::Access;
 use crate::exec::lanes::{Bits, WARP};
 use crate::exec::run::seen::Seen;
 
 /// The source of a copy in flight.
-pub(in crate::exec::run) struct Source {
+pub(in crate::exec::run) struct InFlightSource {
     pub(in crate::exec::run) lane: usize,
     /// Number of the group within its lane.
     pub(in crate::exec::run) group: u32,
@@ -21,7 +21,7 @@ pub(in crate::exec::run) struct Source {
 
 /// The sources of a block's copies, by warp.
 pub(in crate::exec::run) struct Sources {
-    warps: Vec<Vec<Source>>,
+    warps: Vec<Vec<InFlightSource>>,
     /// The least start and the greatest end of all of them.
     bounds: (u64, u64),
 }
@@ -34,13 +34,13 @@ impl Sources {
     }
 
     /// A copy has begun.
-    pub(in crate::exec::run) fn add(&mut self, warp: u32, source: Source) {
+    pub(in crate::exec::run) fn add(&mut self, warp: u32, source: InFlightSource) {
         self.bounds = (self.bounds.0.min(source.range.start), self.bounds.1.max(source.range.end));
         self.warps[warp as usize].push(source);
     }
 
     /// Forgets the copies of a warp that have landed.
-    pub(in crate::exec::run) fn land(&mut self, warp: u32, over: impl Fn(&Source) -> bool) {
+    pub(in crate::exec::run) fn land(&mut self, warp: u32, over: impl Fn(&InFlightSource) -> bool) {
         self.warps[warp as usize].retain(|source| !over(source));
         if self.warps.iter().all(Vec::is_empty) {
             self.bounds = NO_BOUNDS;
@@ -59,9 +59,9 @@ impl Sources {
             let sources = self.warps.iter().zip(0..).flat_map(|(sources, warp)| sources.iter().map(move |s| (warp, s)));
             let mut hit = sources.filter(|(_, source)| start < source.range.end && source.range.start < end);
             let (warp, source) = hit.next()?;
-            let &Source { lane: other, pc, ref range, .. } = source;
+            let &InFlightSource { lane: other, pc, ref range, .. } = source;
             let (warps, lanes) = (1 << warp, 1 << (other % WARP));
-            let earlier = Mark { block, time: 0, warps, lanes, pc, access: Access::AsyncRead };
+            let earlier = AccessMark { block, time: 0, warps, lanes, pc, access: Access::AsyncRead };
             Some((Race { earlier, other: (warp, other), lane }, start.max(range.start)))
         })
     }

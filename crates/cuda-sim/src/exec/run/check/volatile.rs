@@ -7,7 +7,7 @@
 //! lane that has read what another lane wrote, and goes on without a fence, is reported, and so is
 //! a write to what another lane has read and is done with.
 
-use super::history::{Cell, Present, SpilledCells};
+use super::history::{Present, ShadowCell, SpilledCells};
 use super::mark::Race;
 use crate::exec::fault::{Access, Space};
 use crate::exec::lanes::{Bits, WARP};
@@ -67,7 +67,7 @@ impl Volatile {
     pub(super) fn meet(
         &mut self,
         present: &Present<'_>,
-        (cell, rest): (&Cell, &SpilledCells),
+        (cell, rest): (&ShadowCell, &SpilledCells),
         lane: usize,
         seen: &Seen<'_>,
     ) -> Option<Race> {

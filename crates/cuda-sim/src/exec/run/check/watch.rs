@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::clocks::Clocks;
+use super::clocks::BlockClocks;
 use super::global::GlobalShadow;
 use super::mark::Race;
 use super::races;
@@ -11,7 +11,7 @@ use super::sources::Sources;
 use super::volatile::Volatile;
 use crate::exec::fault::{Access, FaultKind, Space};
 use crate::exec::lanes::{Bits, WARP};
-use crate::exec::run::job::Job;
+use crate::exec::run::job::LaunchJob;
 use crate::exec::run::seen::Seen;
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::warp::Warp;
@@ -19,7 +19,7 @@ use crate::exec::run::written::WrittenBytes;
 
 /// The state of a block's checkers.
 pub(in crate::exec::run) struct BlockWatch {
-    pub(in crate::exec::run) clocks: Clocks,
+    pub(in crate::exec::run) clocks: BlockClocks,
     pub(in crate::exec::run) shared: Option<SharedShadow>,
     pub(in crate::exec::run) written: Option<WrittenBytes>,
     /// Bytes of shared memory that a `cp.async` in flight will write.
@@ -41,11 +41,11 @@ pub(in crate::exec::run) struct Conflict {
 
 impl BlockWatch {
     /// For block number `linear`, which is about to start.
-    pub(in crate::exec::run) fn new(job: &Job<'_>, linear: u64) -> Self {
+    pub(in crate::exec::run) fn new(job: &LaunchJob<'_>, linear: u64) -> Self {
         let (bytes, checks) = (job.shared_span(), job.options.checks);
         let warps = job.grid.threads().div_ceil(WARP as u64) as usize;
         Self {
-            clocks: Clocks::new(linear as u32, warps),
+            clocks: BlockClocks::new(linear as u32, warps),
             shared: checks.shared_races.then(|| SharedShadow::new(bytes, job.code.shared_granule)),
             written: checks.uninitialised.then(|| WrittenBytes::new(bytes as usize)),
             unfinished: vec![false; bytes as usize],

@@ -2,27 +2,27 @@
 
 use std::ops::Range;
 
-use crate::exec::code::{Access, LocalMove, Window};
+use crate::exec::code::{LocalMove, VectorAccess, Window};
 use crate::exec::fault::{FaultKind, Space};
 use crate::exec::lanes::{Bits, FULL, WARP};
-use crate::exec::memory::{MemoryFault, MemoryProblem, Region};
+use crate::exec::memory::{MemoryFault, MemoryProblem, MemoryRegion};
 use crate::exec::register::Slot;
-use crate::exec::run::seen::{Memory, Seen};
+use crate::exec::run::seen::{AccessedMemory, Seen};
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
 use crate::exec::run::warp::{Regs, Warp};
 use crate::exec::window::resolve;
 
 /// Smallest and largest active address, and all of their bits.
-struct Span {
+struct AddressSpan {
     low: u64,
     high: u64,
     bits: u64,
 }
 
 #[inline(always)]
-fn span(addresses: &[u64; WARP], active: u32) -> Span {
-    let mut span = Span { low: u64::MAX, high: 0, bits: 0 };
+fn span(addresses: &[u64; WARP], active: u32) -> AddressSpan {
+    let mut span = AddressSpan { low: u64::MAX, high: 0, bits: 0 };
     let mut add = |address: u64| {
         span.low = span.low.min(address);
         span.high = span.high.max(address);
@@ -74,7 +74,7 @@ pub(super) fn check<'j>(
     addresses: &[u64; WARP],
     active: u32,
     bytes: u64,
-) -> Outcome<Memory<'j>> {
+) -> Outcome<AccessedMemory<'j>> {
     check_aligned(turn, warp, space, addresses, active, (bytes, bytes))
 }
 
@@ -87,7 +87,7 @@ pub(super) fn check_aligned<'j>(
     addresses: &[u64; WARP],
     active: u32,
     (bytes, align): (u64, u64),
-) -> Outcome<Memory<'j>> {
+) -> Outcome<AccessedMemory<'j>> {
     let span = span(addresses, active);
     if span.bits & (align - 1) != 0 {
         return misaligned(space, addresses, active, align);
@@ -104,18 +104,18 @@ pub(super) fn check_aligned<'j>(
                 within_arrays(warp, arrays, addresses, active, bytes)?;
             }
         }
-        return Ok(Memory::Window);
+        return Ok(AccessedMemory::Window);
     }
     let regions = &turn.job.view.regions;
     let length = span.high - span.low + bytes;
     if let Some(region) = regions.get(warp.hot).filter(|region| region.contains(span.low, length)) {
-        return Ok(Memory::Region(region));
+        return Ok(AccessedMemory::Region(region));
     }
     if let Some(index) = turn.job.view.find(span.low)
         && regions[index].contains(span.low, length)
     {
         warp.hot = index;
-        return Ok(Memory::Region(&regions[index]));
+        return Ok(AccessedMemory::Region(&regions[index]));
     }
     let mut each = [0; WARP];
     for lane in Bits(active) {
@@ -124,7 +124,7 @@ pub(super) fn check_aligned<'j>(
             _ => return stray(turn, lane, addresses[lane], bytes),
         }
     }
-    Ok(Memory::Regions(each))
+    Ok(AccessedMemory::Regions(each))
 }
 
 /// Checks that the bytes at each active address lie within one array in shared memory.
@@ -199,7 +199,7 @@ fn word_at(bytes: &[u8], at: usize, width: u8) -> u64 {
 /// # Safety
 /// [`check`] has found the word aligned and inside the region.
 #[inline(always)]
-unsafe fn region_word(region: &Region, address: u64, width: u8) -> u64 {
+unsafe fn region_word(region: &MemoryRegion, address: u64, width: u8) -> u64 {
     let at = address - region.info.base;
     // SAFETY: the caller's contract; regions start at a multiple of 8 in either address space.
     unsafe {
@@ -217,7 +217,7 @@ unsafe fn region_word(region: &Region, address: u64, width: u8) -> u64 {
 /// # Safety
 /// As [`region_word`].
 #[inline(always)]
-unsafe fn set_region_word(region: &Region, address: u64, width: u8, value: u64) {
+unsafe fn set_region_word(region: &MemoryRegion, address: u64, width: u8, value: u64) {
     let at = address - region.info.base;
     // SAFETY: as in `region_word`.
     unsafe {
@@ -246,12 +246,18 @@ struct Places<'a> {
     space: Space,
     active: u32,
     addresses: &'a [u64; WARP],
-    memory: Memory<'a>,
+    memory: AccessedMemory<'a>,
 }
 
 /// Shows a load or a store to the checkers, where there are any.
 #[inline(always)]
-fn observe(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>, writes: bool) -> Outcome {
+fn observe(
+    turn: &mut Turn<'_, '_>,
+    warp: &mut Warp,
+    access: &VectorAccess,
+    places: &Places<'_>,
+    writes: bool,
+) -> Outcome {
     if !turn.job.checked {
         return Ok(());
     }
@@ -277,7 +283,7 @@ macro_rules! by_width {
 
 /// `ld`.
 #[inline(always)]
-pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, active: u32) -> Outcome {
+pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> Outcome {
     let mut addresses = warp.regs.addresses(access.target);
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
         let bytes = u64::from(access.width) * u64::from(access.count);
@@ -295,27 +301,27 @@ pub(super) fn load(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, ac
 }
 
 /// Loads of elements that need not be words.
-fn load_other(turn: &Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>) {
+fn load_other(turn: &Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &Places<'_>) {
     by_width!(load_width(turn, warp, access, places));
 }
 
 #[inline(always)]
-fn load_width<const WIDTH: u8>(turn: &Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>) {
+fn load_width<const WIDTH: u8>(turn: &Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &Places<'_>) {
     let &Places { space, active, addresses, ref memory } = places;
     let signed = access.signed;
     for (index, &slot) in access.regs.iter().enumerate().take(access.count.into()) {
         let at = index as u64 * u64::from(WIDTH);
         match memory {
-            Memory::Region(region) => scatter(&mut warp.regs, slot, active, |lane| {
+            AccessedMemory::Region(region) => scatter(&mut warp.regs, slot, active, |lane| {
                 // SAFETY: `memory` is what `check` said of these addresses.
                 extend(unsafe { region_word(region, addresses[lane] + at, WIDTH) }, WIDTH, signed)
             }),
-            Memory::Regions(each) => scatter(&mut warp.regs, slot, active, |lane| {
+            AccessedMemory::Regions(each) => scatter(&mut warp.regs, slot, active, |lane| {
                 let region = &turn.job.view.regions[each[lane] as usize];
                 // SAFETY: as above, for the region of this lane.
                 extend(unsafe { region_word(region, addresses[lane] + at, WIDTH) }, WIDTH, signed)
             }),
-            Memory::Window => {
+            AccessedMemory::Window => {
                 let Warp { regs, local, .. } = &mut *warp;
                 let (bytes, stride): (&[u8], usize) = match space {
                     Space::Shared => (&turn.core.shared, 0),
@@ -332,7 +338,7 @@ fn load_width<const WIDTH: u8>(turn: &Turn<'_, '_>, warp: &mut Warp, access: &Ac
 
 /// `st`.
 #[inline(always)]
-pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, active: u32) -> Outcome {
+pub(super) fn store(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, active: u32) -> Outcome {
     let mut addresses = warp.regs.addresses(access.target);
     by_space(access.window, &mut addresses, active, |space, active, addresses| {
         let bytes = u64::from(access.width) * u64::from(access.count);
@@ -369,17 +375,17 @@ fn gather(regs: &Regs, slot: Slot, active: u32, mut f: impl FnMut(usize, u64)) {
 }
 
 /// Stores of elements that need not be words.
-fn store_other(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>) {
+fn store_other(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &Places<'_>) {
     by_width!(store_width(turn, warp, access, places));
 }
 
 #[inline(always)]
-fn store_width<const WIDTH: u8>(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &Access, places: &Places<'_>) {
+fn store_width<const WIDTH: u8>(turn: &mut Turn<'_, '_>, warp: &mut Warp, access: &VectorAccess, places: &Places<'_>) {
     let &Places { space, active, addresses, ref memory } = places;
     for (index, &slot) in access.regs.iter().enumerate().take(access.count.into()) {
         let at = index as u64 * u64::from(WIDTH);
         match memory {
-            Memory::Region(region) => {
+            AccessedMemory::Region(region) => {
                 if index == 0 && !turn.job.options.checks.uninitialised {
                     region.storage.forget_tracking();
                 }
@@ -388,7 +394,7 @@ fn store_width<const WIDTH: u8>(turn: &mut Turn<'_, '_>, warp: &mut Warp, access
                     unsafe { set_region_word(region, addresses[lane] + at, WIDTH, value) };
                 });
             }
-            Memory::Regions(each) => gather(&warp.regs, slot, active, |lane, value| {
+            AccessedMemory::Regions(each) => gather(&warp.regs, slot, active, |lane, value| {
                 let region = &turn.job.view.regions[each[lane] as usize];
                 if !turn.job.options.checks.uninitialised {
                     region.storage.forget_tracking();
@@ -396,7 +402,7 @@ fn store_width<const WIDTH: u8>(turn: &mut Turn<'_, '_>, warp: &mut Warp, access
                 // SAFETY: as above, for the region of this lane.
                 unsafe { set_region_word(region, addresses[lane] + at, WIDTH, value) };
             }),
-            Memory::Window => {
+            AccessedMemory::Window => {
                 let Warp { regs, local, .. } = &mut *warp;
                 let (bytes, stride): (&mut [u8], usize) = match space {
                     Space::Local => (local, turn.job.code.local as usize),

@@ -4,27 +4,27 @@
 //! destination holds a pattern, so a missing wait fails always and not rarely.
 
 use super::access::{check, check_aligned};
-use crate::exec::code::{AsyncCopy, Op, Order};
+use crate::exec::code::{AsyncCopy, MemoryOrder, StepOp};
 use crate::exec::fault::{Access, Space};
 use crate::exec::lanes::{Bits, WARP};
-use crate::exec::run::check::Source;
-use crate::exec::run::seen::{Memory, Seen};
+use crate::exec::run::check::InFlightSource;
+use crate::exec::run::seen::{AccessedMemory, Seen};
 use crate::exec::run::trouble::Outcome;
 use crate::exec::run::turn::Turn;
-use crate::exec::run::warp::{Pending, Warp};
+use crate::exec::run::warp::{PendingCopy, Warp};
 
 /// Fill byte of the destination of an unfinished copy: NaN in every float format.
 const POISON: u8 = 0xff;
 
 /// One step of the asynchronous machinery.
-pub(super) fn step(turn: &mut Turn<'_, '_>, warp: &mut Warp, op: Op, active: u32) -> Outcome {
+pub(super) fn step(turn: &mut Turn<'_, '_>, warp: &mut Warp, op: StepOp, active: u32) -> Outcome {
     match op {
-        Op::CopyAsync(index) => begin(turn, warp, &turn.job.code.copies[index as usize], active),
-        Op::CommitGroup => {
+        StepOp::CopyAsync(index) => begin(turn, warp, &turn.job.code.copies[index as usize], active),
+        StepOp::CommitGroup => {
             Bits(active).for_each(|lane| warp.copies.committed[lane] += 1);
             Ok(())
         }
-        Op::WaitGroup(left) => land(turn, warp, active, |committed, group| committed - group > left),
+        StepOp::WaitGroup(left) => land(turn, warp, active, |committed, group| committed - group > left),
         _ => land(turn, warp, active, |_, _| true),
     }
 }
@@ -51,7 +51,7 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
             let (start, bytes) = (sources[lane], length(warp, lane));
             let (group, range) = (warp.copies.committed[lane], start..start + bytes);
             if bytes > 0 {
-                turn.watch().sources.add(warp.index, Source { lane, group, range, pc: warp.pc });
+                turn.watch().sources.add(warp.index, InFlightSource { lane, group, range, pc: warp.pc });
             }
         }
         let write = Seen {
@@ -59,11 +59,11 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
             access: Access::AsyncWrite,
             reads: false,
             writes: true,
-            order: Order::default(),
+            order: MemoryOrder::default(),
             active,
             addresses: &targets,
             bytes,
-            memory: &Memory::Window,
+            memory: &AccessedMemory::Window,
             regs: &[],
         };
         turn.observe_begun(warp, write)?;
@@ -71,7 +71,7 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
     turn.changed = true;
     for lane in Bits(active) {
         let (group, data) = (warp.copies.committed[lane], data[lane]);
-        warp.copies.pending.push(Pending { lane, group, target: targets[lane], bytes: copy.bytes, data });
+        warp.copies.pending.push(PendingCopy { lane, group, target: targets[lane], bytes: copy.bytes, data });
         turn.core.shared[targets[lane] as usize..][..bytes as usize].fill(POISON);
     }
     Ok(())
@@ -95,7 +95,7 @@ fn fetch(
             access: Access::AsyncRead,
             reads: true,
             writes: false,
-            order: Order::default(),
+            order: MemoryOrder::default(),
             active: group,
             addresses: sources,
             bytes: length,
@@ -106,9 +106,9 @@ fn fetch(
     }
     for lane in Bits(group) {
         let region = match &memory {
-            Memory::Region(region) => region,
-            Memory::Regions(each) => &turn.job.view.regions[each[lane] as usize],
-            Memory::Window => continue,
+            AccessedMemory::Region(region) => region,
+            AccessedMemory::Regions(each) => &turn.job.view.regions[each[lane] as usize],
+            AccessedMemory::Window => continue,
         };
         let at = sources[lane] - region.info.base;
         for (index, byte) in data[lane].iter_mut().enumerate().take(length as usize) {
@@ -124,7 +124,8 @@ fn land(turn: &mut Turn<'_, '_>, warp: &mut Warp, active: u32, done: impl Fn(u32
     let mut result = Ok(());
     let committed = copies.committed;
     if turn.job.checked {
-        let over = |source: &Source| active >> source.lane & 1 == 1 && done(committed[source.lane], source.group);
+        let over =
+            |source: &InFlightSource| active >> source.lane & 1 == 1 && done(committed[source.lane], source.group);
         turn.watch().sources.land(warp.index, over);
     }
     copies.pending.retain(|copy| {

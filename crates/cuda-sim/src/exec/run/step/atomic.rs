@@ -8,8 +8,8 @@ use super::access::{by_space, check};
 use crate::exec::code::{Atomic, AtomicOp, HalfOp};
 use crate::exec::fault::{FaultKind, Space};
 use crate::exec::lanes::{Bits, float::canon, half};
-use crate::exec::memory::Region;
-use crate::exec::run::seen::{Memory, Seen};
+use crate::exec::memory::MemoryRegion;
+use crate::exec::run::seen::{AccessedMemory, Seen};
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
 use crate::exec::run::warp::Warp;
@@ -83,11 +83,11 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
             let update = |old: u64| truncate(apply(atomic.op, atomic.width == 8, old, b, c), atomic.width);
             let address = addresses[lane];
             let old = match (&memory, space) {
-                (Memory::Region(region), _) => on_region(turn, region, address, atomic.width, update),
-                (Memory::Regions(each), _) => {
+                (AccessedMemory::Region(region), _) => on_region(turn, region, address, atomic.width, update),
+                (AccessedMemory::Regions(each), _) => {
                     on_region(turn, &turn.job.view.regions[each[lane] as usize], address, atomic.width, update)
                 }
-                (Memory::Window, Space::Shared) => {
+                (AccessedMemory::Window, Space::Shared) => {
                     let place = &mut turn.core.shared[address as usize..][..bytes as usize];
                     let mut word = [0; 8];
                     word[..bytes as usize].copy_from_slice(place);
@@ -95,7 +95,7 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
                     place.copy_from_slice(&update(old).to_le_bytes()[..bytes as usize]);
                     old
                 }
-                (Memory::Window, _) => {
+                (AccessedMemory::Window, _) => {
                     let size = turn.window_size(space);
                     return trouble(lane, FaultKind::Window { space, address, bytes, size });
                 }
@@ -107,7 +107,7 @@ pub(super) fn atomic(turn: &mut Turn<'_, '_>, warp: &mut Warp, atomic: &Atomic, 
     })
 }
 
-fn on_region(turn: &Turn<'_, '_>, region: &Region, address: u64, width: u8, update: impl Fn(u64) -> u64) -> u64 {
+fn on_region(turn: &Turn<'_, '_>, region: &MemoryRegion, address: u64, width: u8, update: impl Fn(u64) -> u64) -> u64 {
     if !turn.job.options.checks.uninitialised {
         region.storage.forget_tracking();
     }

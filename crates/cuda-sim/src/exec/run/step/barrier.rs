@@ -1,19 +1,19 @@
 //! Block barriers: how lanes arrive at them, and go on.
 
-use crate::exec::collective::{BarRed, Role};
+use crate::exec::collective::{BarRed, BarrierRole};
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::{Bits, WARP};
 use crate::exec::register::R;
 use crate::exec::run::barrier::{BARRIERS, Barrier};
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
-use crate::exec::run::warp::{Fragment, State, Warp};
+use crate::exec::run::warp::{Fragment, FragmentState, Warp};
 
 /// Lanes `mask` of `warp` arrive at a barrier at step `pc`.
 pub(super) fn arrive(
     turn: &mut Turn<'_, '_>,
     warp: &mut Warp,
-    (id, threads, role): (R, Option<R>, Role),
+    (id, threads, role): (R, Option<R>, BarrierRole),
     pc: u32,
     mask: u32,
 ) -> Outcome {
@@ -47,7 +47,7 @@ pub(super) fn arrive(
             },
         );
     }
-    if let Role::Reduce { a, .. } = role {
+    if let BarrierRole::Reduce { a, .. } = role {
         let yes = warp.regs.p[a as usize] & mask;
         barrier.votes.0 += yes.count_ones();
         barrier.votes.1 += (mask & !yes).count_ones();
@@ -57,8 +57,8 @@ pub(super) fn arrive(
         warp.arrive(mask);
     }
     let (pc, state) = match role {
-        Role::Arrive => (pc + 1, State::Ready),
-        Role::Sync | Role::Reduce { .. } => (pc, State::AtBarrier(id as u8)),
+        BarrierRole::Arrive => (pc + 1, FragmentState::Ready),
+        BarrierRole::Sync | BarrierRole::Reduce { .. } => (pc, FragmentState::AtBarrier(id as u8)),
     };
     warp.fragments.push(Fragment { pc, mask, state, loops: 0 });
     Ok(())
@@ -71,14 +71,14 @@ pub(in crate::exec::run) fn release(
     warp: &mut Warp,
     id: u8,
     barrier: &Barrier,
-    role: impl Fn(u32) -> Option<Role>,
+    role: impl Fn(u32) -> Option<BarrierRole>,
 ) -> u32 {
     let mut released = 0;
     for fragment in &mut warp.fragments {
-        if fragment.state != State::AtBarrier(id) {
+        if fragment.state != FragmentState::AtBarrier(id) {
             continue;
         }
-        if let Some(Role::Reduce { op, d, .. }) = role(fragment.pc) {
+        if let Some(BarrierRole::Reduce { op, d, .. }) = role(fragment.pc) {
             let value = barrier.reduced(op);
             if op == BarRed::Popc {
                 Bits(fragment.mask).for_each(|lane| warp.regs.w32[d as usize].0[lane] = value);
@@ -87,7 +87,7 @@ pub(in crate::exec::run) fn release(
             }
         }
         fragment.pc += 1;
-        fragment.state = State::Ready;
+        fragment.state = FragmentState::Ready;
         released |= fragment.mask;
     }
     released

@@ -3,20 +3,25 @@
 //! Lanes park until every member has arrived at the same step.
 
 use super::{barrier, matrix};
-use crate::exec::code::{Code, Op};
-use crate::exec::collective::{Collective, CollectiveKind, Members, Redux, Shuffle, Vote};
+use crate::exec::code::{Code, StepOp};
+use crate::exec::collective::{CollectiveKind, CollectiveOp, Members, Redux, Shuffle, Vote};
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::{Bits, FULL, WARP};
 use crate::exec::register::R;
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
-use crate::exec::run::warp::{Fragment, State, UNWRITTEN, Warp};
+use crate::exec::run::warp::{Fragment, FragmentState, UNWRITTEN, Warp};
 
 /// Carries out a collective that every live lane has arrived at together.
 ///
 /// False if it has to wait after all.
 #[inline(always)]
-pub(super) fn at_once(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, lanes: u32) -> Outcome<bool> {
+pub(super) fn at_once(
+    turn: &mut Turn<'_, '_>,
+    warp: &mut Warp,
+    collective: &CollectiveOp,
+    lanes: u32,
+) -> Outcome<bool> {
     if matches!(collective.kind, CollectiveKind::Barrier { .. }) {
         return Ok(false);
     }
@@ -54,15 +59,15 @@ fn shuffle_full(warp: &mut Warp, mode: Shuffle, [d, a, lane, clamp]: [R; 4]) {
 }
 
 /// Parks lanes at a collective, and carries it out if they were the last to arrive.
-pub(super) fn park(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, arriving: Fragment) -> Outcome {
+pub(super) fn park(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &CollectiveOp, arriving: Fragment) -> Outcome {
     let Fragment { pc, mask: lanes, loops, .. } = arriving;
     if let (Members::Arriving, CollectiveKind::Barrier { id, threads, role }) = (collective.members, collective.kind) {
         return barrier::arrive(turn, warp, (id, threads, role), pc, lanes);
     }
-    let together = warp.fragments.iter_mut().find(|other| other.pc == pc && other.state == State::Parked);
+    let together = warp.fragments.iter_mut().find(|other| other.pc == pc && other.state == FragmentState::Parked);
     match together {
         Some(other) => (other.mask, other.loops) = (other.mask | lanes, other.loops.max(loops)),
-        None => warp.fragments.push(Fragment { state: State::Parked, ..arriving }),
+        None => warp.fragments.push(Fragment { state: FragmentState::Parked, ..arriving }),
     }
     settle(turn, warp).map(|_| ())
 }
@@ -73,7 +78,7 @@ pub(in crate::exec::run) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> 
     let mut index = 0;
     while index < warp.fragments.len() {
         let fragment = warp.fragments[index];
-        let complete = if fragment.state == State::Parked { members(turn, warp, fragment)? } else { 0 };
+        let complete = if fragment.state == FragmentState::Parked { members(turn, warp, fragment)? } else { 0 };
         if complete == 0 {
             index += 1;
             continue;
@@ -93,16 +98,16 @@ pub(in crate::exec::run) fn settle(turn: &mut Turn<'_, '_>, warp: &mut Warp) -> 
         } else {
             perform(turn, warp, &collective, complete)?;
             let (pc, mask) = (fragment.pc + 1, complete);
-            warp.fragments.push(Fragment { pc, mask, state: State::Ready, ..fragment });
+            warp.fragments.push(Fragment { pc, mask, state: FragmentState::Ready, ..fragment });
         }
     }
     Ok(progress)
 }
 
 /// The collective of a step.
-fn collective_at(code: &Code, pc: u32) -> Option<Collective> {
+fn collective_at(code: &Code, pc: u32) -> Option<CollectiveOp> {
     match code.steps[pc as usize].op {
-        Op::Collective(index) => Some(code.collectives[index as usize]),
+        StepOp::Collective(index) => Some(code.collectives[index as usize]),
         _ => None,
     }
 }
@@ -140,7 +145,7 @@ pub(in crate::exec::run) fn awaited(code: &Code, warp: &Warp, fragment: Fragment
 }
 
 /// Carries out a collective for the lanes of one group.
-fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &Collective, lanes: u32) -> Outcome {
+fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &CollectiveOp, lanes: u32) -> Outcome {
     warp.meet(lanes);
     let mut from_lane = [0; WARP];
     let regs = &mut warp.regs;

@@ -3,14 +3,14 @@
 //! It runs one fragment of a warp until it ends, waits, meets another or has used its fuel.
 
 use super::{access, asynchronous, atomic, collective};
-use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, Op, PredOp};
+use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, PredOp, StepOp};
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::{Bits, PerLane, convert, float, half, integer, map1, map2, map3, test2};
 use crate::exec::register::HalfKind;
 use crate::exec::run::check::Strength;
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
-use crate::exec::run::warp::{Fragment, State, Warp};
+use crate::exec::run::warp::{Fragment, FragmentState, Warp};
 use crate::exec::window::resolve;
 
 /// Why a fragment stopped.
@@ -59,7 +59,7 @@ unsafe fn run_v3(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outc
 
 /// First step after `pc` of another fragment that can run: where to stop and merge.
 fn meeting_point(warp: &Warp, pc: u32) -> u32 {
-    let ahead = warp.fragments.iter().filter(|other| other.state == State::Ready && other.pc > pc);
+    let ahead = warp.fragments.iter().filter(|other| other.state == FragmentState::Ready && other.pc > pc);
     ahead.map(|other| other.pc).min().unwrap_or(u32::MAX)
 }
 
@@ -70,7 +70,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
     let mut limit = meeting_point(warp, pc);
     loop {
         // Parts of a fragment have looped for as long as the whole.
-        let ready = |pc, mask| Fragment { pc, mask, state: State::Ready, loops };
+        let ready = |pc, mask| Fragment { pc, mask, state: FragmentState::Ready, loops };
         if pc >= limit || turn.fuel == 0 {
             let stop = if turn.fuel == 0 { Stop::Fuel } else { Stop::Switch };
             warp.fragments.push(ready(pc, mask));
@@ -89,19 +89,19 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
         turn.fuel -= 1;
         turn.lanes += u64::from(active.count_ones());
         if active == 0 {
-            if let Op::Fork { fork, .. } = step.op {
+            if let StepOp::Fork { fork, .. } = step.op {
                 warp.skip(code, fork, 0, mask);
             }
             pc += 1;
             continue;
         }
         let target = match step.op {
-            Op::Bra(target) => target,
-            Op::Fork { target, fork } => {
+            StepOp::Bra(target) => target,
+            StepOp::Fork { target, fork } => {
                 warp.skip(code, fork, active, mask);
                 target
             }
-            Op::Exit => {
+            StepOp::Exit => {
                 warp.live &= !active;
                 turn.core.live_threads -= active.count_ones();
                 turn.changed = true;
@@ -112,12 +112,12 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                 pc += 1;
                 continue;
             }
-            Op::Call { target, back } => {
+            StepOp::Call { target, back } => {
                 let back = &mut warp.regs.w32[back as usize].0;
                 Bits(active).for_each(|lane| back[lane] = pc + 1);
                 target
             }
-            Op::BraTable(reg, table) => {
+            StepOp::BraTable(reg, table) => {
                 let table = &code.tables[table as usize];
                 let lane = active.trailing_zeros() as usize;
                 let choice = warp.regs.w32[reg as usize].0[lane];
@@ -140,12 +140,12 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                 }
                 target
             }
-            Op::Return(_) | Op::CallTable { .. } => {
+            StepOp::Return(_) | StepOp::CallTable { .. } => {
                 warp.pc = pc;
                 leave(code, warp, ready(pc, mask), active, step.op)?;
                 return Ok(Stop::Switch);
             }
-            Op::Collective(index) => {
+            StepOp::Collective(index) => {
                 warp.pc = pc;
                 let collective = &code.collectives[index as usize];
                 if active == warp.live && collective::at_once(turn, warp, collective, active)? {
@@ -184,7 +184,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
         if backward {
             loops += 1;
             limit = meeting_point(warp, pc);
-            let looping = Fragment { pc, mask, state: State::Ready, loops };
+            let looping = Fragment { pc, mask, state: FragmentState::Ready, loops };
             if looping.is_tired(!warp.fragments.is_empty()) {
                 warp.fragments.push(looping);
                 return Ok(Stop::Switch);
@@ -194,13 +194,13 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
 }
 
 /// Sends lanes to where each has to go: back from a call, or into the function it names.
-fn leave(code: &Code, warp: &mut Warp, fragment: Fragment, active: u32, op: Op) -> Outcome {
+fn leave(code: &Code, warp: &mut Warp, fragment: Fragment, active: u32, op: StepOp) -> Outcome {
     let Fragment { pc, mask, .. } = fragment;
     let mut left = active;
     while left != 0 {
         let lane = left.trailing_zeros() as usize;
         let (together, target) = match op {
-            Op::CallTable { handle, table } => {
+            StepOp::CallTable { handle, table } => {
                 let handles = warp.regs.w64[handle as usize].0;
                 let found = code.calls[table as usize].iter().find(|(handle, ..)| *handle == handles[lane]);
                 let Some(&(_, target, back)) = found else {
@@ -211,7 +211,7 @@ fn leave(code: &Code, warp: &mut Warp, fragment: Fragment, active: u32, op: Op) 
                 Bits(together).for_each(|lane| warp.regs.w32[back as usize].0[lane] = pc + 1);
                 (together, target)
             }
-            Op::Return(back) => {
+            StepOp::Return(back) => {
                 let backs = warp.regs.w32[back as usize].0;
                 let together = Bits(left).filter(|&other| backs[other] == backs[lane]);
                 (together.fold(0, |mask, lane| mask | 1 << lane), backs[lane])
@@ -230,7 +230,7 @@ fn leave(code: &Code, warp: &mut Warp, fragment: Fragment, active: u32, op: Op) 
 
 /// Everything that neither branches nor waits.
 #[inline(always)]
-fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active: u32) -> Outcome {
+fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, active: u32) -> Outcome {
     let regs = &mut warp.regs;
     macro_rules! w32 {
         ($r:expr) => {
@@ -243,129 +243,129 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
         };
     }
     match op {
-        Op::Mov32(d, a) => {
+        StepOp::Mov32(d, a) => {
             let a = w32!(a);
             map1(active, &mut w32!(d), a, |a| a);
         }
-        Op::Mov64(d, a) => {
+        StepOp::Mov64(d, a) => {
             let a = w64!(a);
             map1(active, &mut w64!(d), a, |a| a);
         }
-        Op::Pack64(d, lo, hi) => {
+        StepOp::Pack64(d, lo, hi) => {
             let (lo, hi) = (w32!(lo), w32!(hi));
             map2(active, &mut w64!(d), lo, hi, |lo, hi| u64::from(hi) << 32 | u64::from(lo));
         }
-        Op::Unpack64(lo, hi, a) => {
+        StepOp::Unpack64(lo, hi, a) => {
             let a = w64!(a);
             map1(active, &mut w32!(lo), a, |a| a as u32);
             map1(active, &mut w32!(hi), a, |a| (a >> 32) as u32);
         }
-        Op::Pack32(d, lo, hi) => {
+        StepOp::Pack32(d, lo, hi) => {
             let (lo, hi) = (w32!(lo), w32!(hi));
             map2(active, &mut w32!(d), lo, hi, |lo, hi| hi << 16 | lo & 0xffff);
         }
-        Op::Zext64(d, a) => {
+        StepOp::Zext64(d, a) => {
             let a = w32!(a);
             map1(active, &mut w64!(d), a, u64::from);
         }
-        Op::Sext64(d, a) => {
+        StepOp::Sext64(d, a) => {
             let a = w32!(a);
             map1(active, &mut w64!(d), a, |a| i64::from(a as i32) as u64);
         }
-        Op::Trunc32(d, a) => {
+        StepOp::Trunc32(d, a) => {
             let a = w64!(a);
             map1(active, &mut w32!(d), a, |a| a as u32);
         }
-        Op::Ext32 { signed, bits, d, a } => {
+        StepOp::Ext32 { signed, bits, d, a } => {
             let a = w32!(a);
             map1(active, &mut w32!(d), a, |a| integer::extend(a, bits, signed));
         }
-        Op::Bin32(op, d, a, b) => {
+        StepOp::Bin32(op, d, a, b) => {
             let (a, b) = (w32!(a), w32!(b));
             integer::binary32(op, active, &mut w32!(d), a, b);
         }
-        Op::Bin64(op, d, a, b) => {
+        StepOp::Bin64(op, d, a, b) => {
             let (a, b) = (w64!(a), w64!(b));
             integer::binary64(op, active, &mut w64!(d), a, b);
         }
-        Op::Un32(op, d, a) => {
+        StepOp::Un32(op, d, a) => {
             let a = w32!(a);
             integer::unary32(op, active, &mut w32!(d), a);
         }
-        Op::Un64(op, d, a) => {
+        StepOp::Un64(op, d, a) => {
             let a = w64!(a);
             integer::unary64(op, active, &mut w64!(d), a);
         }
-        Op::Count64(op, d, a) => {
+        StepOp::Count64(op, d, a) => {
             let a = w64!(a);
             map1(active, &mut w32!(d), a, |a| integer::count64(op, a));
         }
-        Op::Tri32(op, d, a, b, c) => {
+        StepOp::Tri32(op, d, a, b, c) => {
             let (a, b, c) = (w32!(a), w32!(b), w32!(c));
             integer::ternary32(op, active, &mut w32!(d), a, b, c);
         }
-        Op::Mad64(d, a, b, c) => {
+        StepOp::Mad64(d, a, b, c) => {
             let (a, b, c) = (w64!(a), w64!(b), w64!(c));
             map3(active, &mut w64!(d), a, b, c, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
         }
-        Op::MulWide(false, d, a, b) => {
+        StepOp::MulWide(false, d, a, b) => {
             let (a, b) = (w32!(a), w32!(b));
             map2(active, &mut w64!(d), a, b, |a, b| u64::from(a) * u64::from(b));
         }
-        Op::MulWide(true, d, a, b) => {
+        StepOp::MulWide(true, d, a, b) => {
             let (a, b) = (w32!(a), w32!(b));
             map2(active, &mut w64!(d), a, b, |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
         }
-        Op::Bfe64(signed, d, a, b, c) => {
+        StepOp::Bfe64(signed, d, a, b, c) => {
             let (a, b, c) = (w64!(a), w32!(b), w32!(c));
             map3(active, &mut w64!(d), a, b, c, |a, b, c| integer::bfe(a, b, c, 64, signed));
         }
-        Op::Carry { .. } => carry(warp, op, active),
-        Op::Lop3 { lut, d, a, b, c } => {
+        StepOp::Carry { .. } => carry(warp, op, active),
+        StepOp::Lop3 { lut, d, a, b, c } => {
             let (a, b, c) = (w32!(a), w32!(b), w32!(c));
             map3(active, &mut w32!(d), a, b, c, |a, b, c| integer::lop3(lut, a, b, c));
         }
-        Op::F32(op, d, a, b) => {
+        StepOp::F32(op, d, a, b) => {
             let (a, b) = (w32!(a), w32!(b));
             float::binary32(op, active, &mut w32!(d), a, b);
         }
-        Op::F64(op, d, a, b) => {
+        StepOp::F64(op, d, a, b) => {
             let (a, b) = (w64!(a), w64!(b));
             float::binary64(op, active, &mut w64!(d), a, b);
         }
-        Op::Fma32(d, a, b, c) => {
+        StepOp::Fma32(d, a, b, c) => {
             let (a, b, c) = (w32!(a), w32!(b), w32!(c));
             map3(active, &mut w32!(d), a, b, c, |a, b, c| {
                 float::canon(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
             });
         }
-        Op::Fma64(d, a, b, c) => {
+        StepOp::Fma64(d, a, b, c) => {
             let (a, b, c) = (w64!(a), w64!(b), w64!(c));
             map3(active, &mut w64!(d), a, b, c, |a, b, c| {
                 f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits()
             });
         }
-        Op::FUn32(op, d, a) => {
+        StepOp::FUn32(op, d, a) => {
             let a = w32!(a);
             float::unary32(op, active, &mut w32!(d), a);
         }
-        Op::FUn64(op, d, a) => {
+        StepOp::FUn64(op, d, a) => {
             let a = w64!(a);
             float::unary64(op, active, &mut w64!(d), a);
         }
-        Op::Approx(op, d, a) => {
+        StepOp::Approx(op, d, a) => {
             let (a, noise) = (w32!(a), turn.job.options.perturb_approximations);
             map1(active, &mut w32!(d), a, |a| float::approx(op, a, noise));
         }
-        Op::DivApprox(d, a, b) => {
+        StepOp::DivApprox(d, a, b) => {
             let (a, b, noise) = (w32!(a), w32!(b), turn.job.options.perturb_approximations);
             map2(active, &mut w32!(d), a, b, |a, b| float::div_approx(a, b, noise));
         }
-        Op::Half { op, kind, d, a, b, c } => {
+        StepOp::Half { op, kind, d, a, b, c } => {
             let (a, b, c) = (w32!(a), w32!(b), w32!(c));
             map3(active, &mut w32!(d), a, b, c, |a, b, c| half::arithmetic(op, kind, a, b, c));
         }
-        Op::Cvt(op, d, a) => match convert::widths(op) {
+        StepOp::Cvt(op, d, a) => match convert::widths(op) {
             (false, false) => {
                 let a = w32!(a);
                 map1(active, &mut w32!(d), a, |a| convert::from32_to32(op, a));
@@ -383,53 +383,53 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
                 map1(active, &mut w64!(d), a, |a| convert::from64_to64(op, a));
             }
         },
-        Op::CvtPack { kind, toward_zero, relu, d, a, b } => {
+        StepOp::CvtPack { kind, toward_zero, relu, d, a, b } => {
             let (a, b) = (w32!(a), w32!(b));
             map2(active, &mut w32!(d), a, b, |a, b| pack_halves(kind, toward_zero, relu, a, b));
         }
-        Op::Setp32(op, d, a, b) => {
+        StepOp::Setp32(op, d, a, b) => {
             let mask = compare_words(op, &w32!(a), &w32!(b), |a| a as i32);
             regs.set_predicate(d, active, mask);
         }
-        Op::Setp64(op, d, a, b) => {
+        StepOp::Setp64(op, d, a, b) => {
             let mask = compare_words(op, &w64!(a), &w64!(b), |a| a as i64);
             regs.set_predicate(d, active, mask);
         }
-        Op::SetpF32(op, d, a, b) => {
+        StepOp::SetpF32(op, d, a, b) => {
             let mask = test2(&w32!(a), &w32!(b), |a, b| float::compare(op, f32::from_bits(a), f32::from_bits(b)));
             regs.set_predicate(d, active, mask);
         }
-        Op::SetpF64(op, d, a, b) => {
+        StepOp::SetpF64(op, d, a, b) => {
             let mask = test2(&w64!(a), &w64!(b), |a, b| float::compare(op, f64::from_bits(a), f64::from_bits(b)));
             regs.set_predicate(d, active, mask);
         }
-        Op::SetpHalf(kind, op, d, a, b) => {
+        StepOp::SetpHalf(kind, op, d, a, b) => {
             let mask = test2(&w32!(a), &w32!(b), |a, b| half::compare_half(kind, op, a, b));
             regs.set_predicate(d, active, mask);
         }
-        Op::Testp32(class, d, a) => {
+        StepOp::Testp32(class, d, a) => {
             let mask = test2(&w32!(a), &w32!(a), |a, _| {
                 let value = f32::from_bits(a);
                 float::class_of(class, value.into(), value.is_normal())
             });
             regs.set_predicate(d, active, mask);
         }
-        Op::Testp64(class, d, a) => {
+        StepOp::Testp64(class, d, a) => {
             let mask = test2(&w64!(a), &w64!(a), |a, _| {
                 let value = f64::from_bits(a);
                 float::class_of(class, value, value.is_normal())
             });
             regs.set_predicate(d, active, mask);
         }
-        Op::Sel32(d, a, b, p) => {
+        StepOp::Sel32(d, a, b, p) => {
             let (a, b, p) = (w32!(a), w32!(b), regs.p[p as usize]);
             select(active, p, &mut w32!(d), a, b);
         }
-        Op::Sel64(d, a, b, p) => {
+        StepOp::Sel64(d, a, b, p) => {
             let (a, b, p) = (w64!(a), w64!(b), regs.p[p as usize]);
             select(active, p, &mut w64!(d), a, b);
         }
-        Op::Pred(op, d, a, b) => {
+        StepOp::Pred(op, d, a, b) => {
             let (a, b) = (regs.p[a as usize], regs.p[b as usize]);
             let value = match op {
                 PredOp::And => a & b,
@@ -440,40 +440,45 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: Op, active:
             };
             regs.set_predicate(d, active, value);
         }
-        Op::IsSpace(space, d, a) => {
+        StepOp::IsSpace(space, d, a) => {
             let mask = test2(&w64!(a), &w64!(a), |a, _| resolve(a).0 == space);
             regs.set_predicate(d, active, mask);
         }
-        Op::Clock(high, d) => {
+        StepOp::Clock(high, d) => {
             let now = turn.clock();
             let word = if high { (now >> 32) as u32 } else { now as u32 };
             map1(active, &mut w32!(d), PerLane([word; 32]), |word| word);
         }
-        Op::Clock64(d) => {
+        StepOp::Clock64(d) => {
             let now = turn.clock();
             map1(active, &mut w64!(d), PerLane([now; 32]), |word| word);
         }
-        Op::ActiveMask(d) => {
+        StepOp::ActiveMask(d) => {
             let groups = PerLane(warp.groups());
             map1(active, &mut warp.regs.w32[d as usize], groups, |group| group & active);
         }
-        Op::Load(index) => return access::load(turn, warp, &code.accesses[index as usize], active),
-        Op::Store(index) => return access::store(turn, warp, &code.accesses[index as usize], active),
-        Op::Atomic(index) => return atomic::atomic(turn, warp, &code.atomics[index as usize], active),
-        Op::CopyAsync(_) | Op::CommitGroup | Op::WaitGroup(_) | Op::WaitAll => {
+        StepOp::Load(index) => return access::load(turn, warp, &code.accesses[index as usize], active),
+        StepOp::Store(index) => return access::store(turn, warp, &code.accesses[index as usize], active),
+        StepOp::Atomic(index) => return atomic::atomic(turn, warp, &code.atomics[index as usize], active),
+        StepOp::CopyAsync(_) | StepOp::CommitGroup | StepOp::WaitGroup(_) | StepOp::WaitAll => {
             return asynchronous::step(turn, warp, op, active);
         }
-        Op::Fence { wide, sequential } => turn.fence(warp, active, Strength { wide, sequential }),
-        Op::MoveLocal(index) => {
+        StepOp::Fence { wide, sequential } => turn.fence(warp, active, Strength { wide, sequential }),
+        StepOp::MoveLocal(index) => {
             turn.changed = true;
             access::move_local(warp, &code.moves[index as usize], active);
         }
-        Op::Trap => return trouble(active.trailing_zeros() as usize, FaultKind::Trap),
-        Op::TooDeep => {
+        StepOp::Trap => return trouble(active.trailing_zeros() as usize, FaultKind::Trap),
+        StepOp::TooDeep => {
             return trouble(active.trailing_zeros() as usize, FaultKind::CallDepth(MAX_DEPTH));
         }
-        Op::Nop | Op::Bra(_) | Op::Fork { .. } | Op::BraTable(..) | Op::Call { .. } | Op::CallTable { .. } => {}
-        Op::Return(_) | Op::Exit | Op::Collective(_) => {}
+        StepOp::Nop
+        | StepOp::Bra(_)
+        | StepOp::Fork { .. }
+        | StepOp::BraTable(..)
+        | StepOp::Call { .. }
+        | StepOp::CallTable { .. } => {}
+        StepOp::Return(_) | StepOp::Exit | StepOp::Collective(_) => {}
     }
     Ok(())
 }
@@ -516,8 +521,8 @@ fn pack_halves(kind: HalfKind, toward_zero: bool, relu: bool, a: u32, b: u32) ->
     one(a) << 16 | one(b)
 }
 
-fn carry(warp: &mut Warp, op: Op, active: u32) {
-    let Op::Carry { wide, subtract, carry_in, cc, d, a, b } = op else { return };
+fn carry(warp: &mut Warp, op: StepOp, active: u32) {
+    let StepOp::Carry { wide, subtract, carry_in, cc, d, a, b } = op else { return };
     let regs = &mut warp.regs;
     let before = if carry_in { regs.p[cc as usize] } else { 0 };
     let mut after = 0;

@@ -3,11 +3,11 @@
 //! Sums run over k in order, one rounding per step; hardware orders them as it likes.
 
 use super::access::check;
-use crate::exec::code::Order;
+use crate::exec::code::MemoryOrder;
 use crate::exec::collective::Mma;
 use crate::exec::fault::{Access, FaultKind, Space};
 use crate::exec::lanes::{Bits, FULL, WARP, float::canon, half};
-use crate::exec::register::{HalfKind, R, Target};
+use crate::exec::register::{AddressOperand, HalfKind, R};
 use crate::exec::run::seen::Seen;
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
@@ -31,7 +31,7 @@ pub(super) fn load(
     warp: &mut Warp,
     (transposed, count): (bool, u8),
     d: [R; 4],
-    target: Target,
+    target: AddressOperand,
     lanes: u32,
 ) -> Outcome {
     need_full_warp(warp, lanes)?;
@@ -48,7 +48,7 @@ pub(super) fn load(
             access: Access::Read,
             reads: true,
             writes: false,
-            order: Order::default(),
+            order: MemoryOrder::default(),
             active: giving,
             addresses: &addresses,
             bytes: ROW,
@@ -118,7 +118,7 @@ fn accumulator(r: usize, lane: usize) -> (usize, usize) {
 }
 
 /// Operands unpacked from the registers of a warp: `a` by rows, `b` by rows of k.
-struct Operands<T, const K: usize> {
+struct MatrixOperands<T, const K: usize> {
     a: [[T; K]; 16],
     b: [[T; 8]; K],
 }
@@ -128,8 +128,8 @@ fn unpack<T: Copy + Default, const K: usize>(
     b: impl Fn(usize, usize) -> u32,
     per_word: usize,
     pick: impl Fn(u32, usize, bool) -> T,
-) -> Operands<T, K> {
-    let mut operands = Operands { a: [[T::default(); K]; 16], b: [[T::default(); 8]; K] };
+) -> MatrixOperands<T, K> {
+    let mut operands = MatrixOperands { a: [[T::default(); K]; 16], b: [[T::default(); 8]; K] };
     let half_depth = 4 * per_word;
     for lane in 0..WARP {
         let (group, first) = (lane / 4, per_word * (lane % 4));
@@ -147,7 +147,7 @@ fn unpack<T: Copy + Default, const K: usize>(
 }
 
 fn accumulate<const K: usize>(
-    operands: &Operands<f32, K>,
+    operands: &MatrixOperands<f32, K>,
     c: &[R; 4],
     word: impl Fn(R, usize) -> u32,
 ) -> [[u32; 8]; 16] {
@@ -204,7 +204,7 @@ fn bytes(
     // Sixteen bytes deep, the second half of the registers is not there.
     let a = |r: usize, lane| if r / 2 < depth / 16 { a(r, lane) } else { 0 };
     let b = |r: usize, lane| if r < depth / 16 { b(r, lane) } else { 0 };
-    let operands: Operands<i64, 32> = unpack(a, b, 4, pick);
+    let operands: MatrixOperands<i64, 32> = unpack(a, b, 4, pick);
     let mut result = [[0; 8]; 16];
     for lane in 0..WARP {
         for (r, &c) in c.iter().enumerate() {

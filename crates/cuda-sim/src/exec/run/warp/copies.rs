@@ -3,7 +3,7 @@
 use crate::exec::lanes::WARP;
 
 /// A copy on its way.
-pub(in crate::exec::run) struct Pending {
+pub(in crate::exec::run) struct PendingCopy {
     pub(in crate::exec::run) lane: usize,
     /// Number of the group within its lane.
     pub(in crate::exec::run) group: u32,
@@ -15,7 +15,7 @@ pub(in crate::exec::run) struct Pending {
 /// Unfinished copies of a warp.
 #[derive(Default)]
 pub(in crate::exec::run) struct AsyncCopies {
-    pub(in crate::exec::run) pending: Vec<Pending>,
+    pub(in crate::exec::run) pending: Vec<PendingCopy>,
     /// Groups committed so far, per lane.
     pub(in crate::exec::run) committed: [u32; WARP],
 }

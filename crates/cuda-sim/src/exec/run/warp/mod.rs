@@ -10,20 +10,20 @@ use self::circle::Circle;
 use self::copies::AsyncCopies;
 use self::preset::{differs_by_lane, preset_value};
 use self::undefined::Undefined;
-use super::job::Job;
+use super::job::LaunchJob;
 use super::trouble::Outcome;
 use super::written::Byte;
-use crate::exec::code::{Code, Preset, Step};
-use crate::exec::collective::Collective;
+use crate::exec::code::{Code, CodeStep, Preset};
+use crate::exec::collective::CollectiveOp;
 use crate::exec::lanes::{Bits, FULL, WARP};
 
-pub(super) use self::copies::Pending;
+pub(super) use self::copies::PendingCopy;
 pub(super) use self::preset::thread_at;
 pub(super) use self::regs::{Regs, UNWRITTEN};
 
 /// Whether a fragment can run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::exec::run) enum State {
+pub(in crate::exec::run) enum FragmentState {
     Ready,
     /// At a collective, waiting for other lanes of the warp.
     Parked,
@@ -36,7 +36,7 @@ pub(in crate::exec::run) enum State {
 pub(in crate::exec::run) struct Fragment {
     pub(in crate::exec::run) pc: u32,
     pub(in crate::exec::run) mask: u32,
-    pub(in crate::exec::run) state: State,
+    pub(in crate::exec::run) state: FragmentState,
     /// Backward branches since others had their turn.
     pub(in crate::exec::run) loops: u32,
 }
@@ -112,12 +112,12 @@ impl Warp {
     }
 
     /// Readies the warp for block `block` of `job`.
-    pub(in crate::exec::run) fn start(&mut self, job: &Job<'_>, block: [u32; 3]) {
+    pub(in crate::exec::run) fn start(&mut self, job: &LaunchJob<'_>, block: [u32; 3]) {
         let code = job.code;
         self.live = self.exists;
         self.fragments.clear();
         self.rounds = 0;
-        self.fragments.push(Fragment { pc: code.start, mask: self.exists, state: State::Ready, loops: 0 });
+        self.fragments.push(Fragment { pc: code.start, mask: self.exists, state: FragmentState::Ready, loops: 0 });
         self.copies = AsyncCopies::default();
         self.circle = Circle::default();
         self.local.fill(UNWRITTEN as u8);
@@ -221,7 +221,7 @@ impl Warp {
 
     /// Checks a step that lanes of `mask` are about to make, and tracks its results.
     #[inline(never)]
-    pub(in crate::exec::run) fn follow(&mut self, code: &Code, step: &Step, mask: u32, pc: u32) -> Outcome {
+    pub(in crate::exec::run) fn follow(&mut self, code: &Code, step: &CodeStep, mask: u32, pc: u32) -> Outcome {
         let Some(mut undefined) = self.undefined.take() else { return Ok(()) };
         self.pc = pc;
         let outcome = undefined.step(&self.regs, code, step, mask);
@@ -235,7 +235,7 @@ impl Warp {
     pub(in crate::exec::run) fn collect(
         &mut self,
         code: &Code,
-        collective: &Collective,
+        collective: &CollectiveOp,
         lanes: u32,
         from: &[u8; WARP],
     ) {

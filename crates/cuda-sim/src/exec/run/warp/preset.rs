@@ -6,7 +6,7 @@ use ptx::ast::{Axis, Special};
 
 use crate::exec::code::Preset;
 use crate::exec::lanes::WARP;
-use crate::exec::run::job::Job;
+use crate::exec::run::job::LaunchJob;
 
 /// Coordinates of thread number `linear` of a block.
 pub(in crate::exec::run) fn thread_at(linear: u32, block: [u32; 3]) -> [u32; 3] {
@@ -16,7 +16,7 @@ pub(in crate::exec::run) fn thread_at(linear: u32, block: [u32; 3]) -> [u32; 3] 
 
 pub(in crate::exec::run) fn preset_value(
     preset: Preset,
-    job: &Job<'_>,
+    job: &LaunchJob<'_>,
     block: [u32; 3],
     warp: u32,
     lane: usize,
@@ -42,7 +42,7 @@ fn component(axis: Axis, vector: [u32; 3]) -> u32 {
     }
 }
 
-fn special_value(special: Special, job: &Job<'_>, block: [u32; 3], warp: u32, lane: u32) -> u32 {
+fn special_value(special: Special, job: &LaunchJob<'_>, block: [u32; 3], warp: u32, lane: u32) -> u32 {
     let grid = &job.grid;
     let bit = 1_u32 << lane;
     match special {

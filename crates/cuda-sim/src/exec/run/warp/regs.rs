@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::exec::code::Code;
 use crate::exec::lanes::{PerLane, WARP};
-use crate::exec::register::{R, Register, Slot, Target};
+use crate::exec::register::{AddressOperand, FileRegister, R, Slot};
 
 /// Value of registers before they are written.
 ///
@@ -49,9 +49,9 @@ impl Regs {
     pub(in crate::exec::run) fn forget(&mut self, code: &Code) {
         for &register in code.unassigned() {
             match register {
-                Register::W32(reg) => self.w32[reg as usize] = PerLane([UNWRITTEN as u32; WARP]),
-                Register::W64(reg) => self.w64[reg as usize] = PerLane([UNWRITTEN; WARP]),
-                Register::Predicate(reg) => self.p[reg as usize] = 0,
+                FileRegister::W32(reg) => self.w32[reg as usize] = PerLane([UNWRITTEN as u32; WARP]),
+                FileRegister::W64(reg) => self.w64[reg as usize] = PerLane([UNWRITTEN; WARP]),
+                FileRegister::Predicate(reg) => self.p[reg as usize] = 0,
             }
         }
     }
@@ -79,7 +79,7 @@ impl Regs {
 
     /// Address of an access in every lane.
     #[inline(always)]
-    pub(in crate::exec::run) fn addresses(&self, target: Target) -> [u64; WARP] {
+    pub(in crate::exec::run) fn addresses(&self, target: AddressOperand) -> [u64; WARP] {
         let mut addresses = [target.offset.cast_unsigned(); WARP];
         match target.base {
             Slot::W64(reg) => {

@@ -7,12 +7,12 @@
 //! values only as long as it has one.
 
 use super::regs::Regs;
-use crate::exec::code::{Bin, Code, NO_GUARD, Op, PredOp, Step};
-use crate::exec::collective::{BarRed, Collective, CollectiveKind, Members, Mma, Role};
+use crate::exec::code::{Bin, Code, CodeStep, NO_GUARD, PredOp, StepOp};
+use crate::exec::collective::{BarRed, BarrierRole, CollectiveKind, CollectiveOp, Members, Mma};
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::{Bits, FULL, WARP};
 use crate::exec::operands::{Use, operands};
-use crate::exec::register::{R, Register, Slot, Target};
+use crate::exec::register::{AddressOperand, FileRegister, R, Slot};
 use crate::exec::run::trouble::{Outcome, trouble};
 
 /// The lanes in which registers are undefined.
@@ -35,13 +35,13 @@ impl Undefined {
     }
 
     /// The lanes in which a register is undefined.
-    fn of(&self, code: &Code, register: Register) -> u32 {
+    fn of(&self, code: &Code, register: FileRegister) -> u32 {
         self.lanes[code.number_of(register)]
     }
 
     /// The lanes in which one of some slots is undefined.
     pub(in crate::exec::run) fn of_slots(&self, code: &Code, slots: &[Slot]) -> u32 {
-        let registers = slots.iter().filter_map(|&slot| Register::of(slot));
+        let registers = slots.iter().filter_map(|&slot| FileRegister::of(slot));
         registers.fold(0, |lanes, register| lanes | self.of(code, register))
     }
 
@@ -53,7 +53,7 @@ impl Undefined {
         self.some = self.some + usize::from(new != 0) - usize::from(old != 0);
     }
 
-    pub(in crate::exec::run) fn set_register(&mut self, code: &Code, register: Register, active: u32, lanes: u32) {
+    pub(in crate::exec::run) fn set_register(&mut self, code: &Code, register: FileRegister, active: u32, lanes: u32) {
         self.set(code.number_of(register), active, lanes);
     }
 }
@@ -65,37 +65,39 @@ fn rely(lanes: u32, used_as: &'static str) -> Outcome {
 
 impl Undefined {
     /// Checks a step that lanes of `mask` are about to make, and tracks its results.
-    pub(super) fn step(&mut self, regs: &Regs, code: &Code, step: &Step, mask: u32) -> Outcome {
+    pub(super) fn step(&mut self, regs: &Regs, code: &Code, step: &CodeStep, mask: u32) -> Outcome {
         let mut active = mask;
         if step.guard != NO_GUARD {
-            rely(self.of(code, Register::Predicate(step.guard)) & mask, "the condition of an instruction")?;
+            rely(self.of(code, FileRegister::Predicate(step.guard)) & mask, "the condition of an instruction")?;
             let p = regs.p[step.guard as usize];
             active &= if step.negated { !p } else { p };
         }
         if active == 0 {
             return Ok(());
         }
-        let base = |target: Target| self.of_slots(code, &[target.base]) & active;
+        let base = |target: AddressOperand| self.of_slots(code, &[target.base]) & active;
         match step.op {
-            Op::Load(index) => rely(base(code.accesses[index as usize].target), "an address")?,
+            StepOp::Load(index) => rely(base(code.accesses[index as usize].target), "an address")?,
             // Whether the stored value matters depends on where it goes.
-            Op::Store(index) => return rely(base(code.accesses[index as usize].target), "an address"),
-            Op::Atomic(index) => {
+            StepOp::Store(index) => return rely(base(code.accesses[index as usize].target), "an address"),
+            StepOp::Atomic(index) => {
                 let atomic = &code.atomics[index as usize];
                 rely(base(atomic.target), "an address")?;
                 rely(self.of_slots(code, &[atomic.b, atomic.c]) & active, "the operand of an atomic")?;
             }
-            Op::CopyAsync(index) => {
+            StepOp::CopyAsync(index) => {
                 let copy = &code.copies[index as usize];
                 rely(base(copy.target) | base(copy.source), "an address")?;
-                let length = copy.read.map_or(0, |reg| self.of(code, Register::W32(reg)));
+                let length = copy.read.map_or(0, |reg| self.of(code, FileRegister::W32(reg)));
                 rely(length & active, "the length of a copy")?;
             }
-            Op::BraTable(index, _) => rely(self.of(code, Register::W32(index)) & active, "the index of a branch")?,
-            Op::CallTable { handle, .. } => {
-                rely(self.of(code, Register::W64(handle)) & active, "the target of a call")?
+            StepOp::BraTable(index, _) => {
+                rely(self.of(code, FileRegister::W32(index)) & active, "the index of a branch")?
             }
-            Op::Collective(index) => return self.arrive(code, &code.collectives[index as usize], active),
+            StepOp::CallTable { handle, .. } => {
+                rely(self.of(code, FileRegister::W64(handle)) & active, "the target of a call")?
+            }
+            StepOp::Collective(index) => return self.arrive(code, &code.collectives[index as usize], active),
             _ => {}
         }
         let mut lanes = 0;
@@ -107,7 +109,7 @@ impl Undefined {
         if lanes & active != 0 {
             lanes = self.result(regs, code, step.op, lanes & active);
         }
-        if matches!(step.op, Op::Load(_) | Op::Atomic(_)) {
+        if matches!(step.op, StepOp::Load(_) | StepOp::Atomic(_)) {
             lanes = 0;
         }
         let mut results = [None; 4];
@@ -123,15 +125,16 @@ impl Undefined {
     }
 
     /// Of the lanes that read something undefined, those whose result is so too.
-    fn result(&self, regs: &Regs, code: &Code, op: Op, lanes: u32) -> u32 {
-        let predicate = |reg: R| (regs.p[reg as usize], self.of(code, Register::Predicate(reg)));
+    fn result(&self, regs: &Regs, code: &Code, op: StepOp, lanes: u32) -> u32 {
+        let predicate = |reg: R| (regs.p[reg as usize], self.of(code, FileRegister::Predicate(reg)));
         match op {
-            Op::Sel32(_, a, b, p) | Op::Sel64(_, a, b, p) => {
-                let word = |reg| if matches!(op, Op::Sel64(..)) { Register::W64(reg) } else { Register::W32(reg) };
+            StepOp::Sel32(_, a, b, p) | StepOp::Sel64(_, a, b, p) => {
+                let word =
+                    |reg| if matches!(op, StepOp::Sel64(..)) { FileRegister::W64(reg) } else { FileRegister::W32(reg) };
                 let (chosen, unsure) = predicate(p);
                 lanes & (unsure | chosen & self.of(code, word(a)) | !chosen & self.of(code, word(b)))
             }
-            Op::Pred(op @ (PredOp::And | PredOp::Or), _, a, b) => {
+            StepOp::Pred(op @ (PredOp::And | PredOp::Or), _, a, b) => {
                 // One operand alone may decide.
                 let decides = |reg| {
                     let (value, unsure) = predicate(reg);
@@ -139,16 +142,16 @@ impl Undefined {
                 };
                 lanes & !(decides(a) | decides(b))
             }
-            Op::Bin32(op @ (Bin::And | Bin::Or | Bin::MulLo), _, a, b) => {
+            StepOp::Bin32(op @ (Bin::And | Bin::Or | Bin::MulLo), _, a, b) => {
                 let decides = |reg: R| {
-                    let unsure = self.of(code, Register::W32(reg));
+                    let unsure = self.of(code, FileRegister::W32(reg));
                     lanes_where(lanes & !unsure, |lane| regs.w32[reg as usize].0[lane] == deciding(op) as u32)
                 };
                 lanes & !(decides(a) | decides(b))
             }
-            Op::Bin64(op @ (Bin::And | Bin::Or | Bin::MulLo), _, a, b) => {
+            StepOp::Bin64(op @ (Bin::And | Bin::Or | Bin::MulLo), _, a, b) => {
                 let decides = |reg: R| {
-                    let unsure = self.of(code, Register::W64(reg));
+                    let unsure = self.of(code, FileRegister::W64(reg));
                     lanes_where(lanes & !unsure, |lane| regs.w64[reg as usize].0[lane] == deciding(op))
                 };
                 lanes & !(decides(a) | decides(b))
@@ -158,17 +161,17 @@ impl Undefined {
     }
 
     /// Lanes come to a collective, whose operands other than data must be defined.
-    fn arrive(&mut self, code: &Code, collective: &Collective, active: u32) -> Outcome {
-        let word = |reg| self.of(code, Register::W32(reg)) & active;
+    fn arrive(&mut self, code: &Code, collective: &CollectiveOp, active: u32) -> Outcome {
+        let word = |reg| self.of(code, FileRegister::W32(reg)) & active;
         if let Members::Mask(mask) = collective.members {
             rely(word(mask), "the mask of a collective")?;
         }
         match collective.kind {
             CollectiveKind::Barrier { id, threads, role } => {
                 rely(word(id) | threads.map_or(0, word), "the operand of a barrier")?;
-                if let Role::Reduce { op, d, a } = role {
-                    rely(self.of(code, Register::Predicate(a)) & active, "the operand of a barrier")?;
-                    let d = if op == BarRed::Popc { Register::W32(d) } else { Register::Predicate(d) };
+                if let BarrierRole::Reduce { op, d, a } = role {
+                    rely(self.of(code, FileRegister::Predicate(a)) & active, "the operand of a barrier")?;
+                    let d = if op == BarRed::Popc { FileRegister::W32(d) } else { FileRegister::Predicate(d) };
                     self.set_register(code, d, active, 0);
                 }
                 Ok(())
@@ -183,15 +186,16 @@ impl Undefined {
     /// Tracks the results of a collective of `lanes`.
     ///
     /// `from` holds the source of each lane of a shuffle.
-    pub(super) fn collect(&mut self, code: &Code, collective: &Collective, lanes: u32, from: &[u8; WARP]) {
+    pub(super) fn collect(&mut self, code: &Code, collective: &CollectiveOp, lanes: u32, from: &[u8; WARP]) {
         match collective.kind {
             CollectiveKind::Shuffle { d, valid, a, lane, clamp, .. } => {
-                let [value, by] = [Register::W32(a), Register::W32(lane)].map(|register| self.of(code, register));
-                let by = by | self.of(code, Register::W32(clamp));
+                let [value, by] =
+                    [FileRegister::W32(a), FileRegister::W32(lane)].map(|register| self.of(code, register));
+                let by = by | self.of(code, FileRegister::W32(clamp));
                 let unsure = |lane: usize| by >> lane & 1 == 1 || (value | !lanes) >> from[lane] & 1 == 1;
-                self.set_register(code, Register::W32(d), lanes, lanes_where(lanes, unsure));
+                self.set_register(code, FileRegister::W32(d), lanes, lanes_where(lanes, unsure));
                 if let Some(valid) = valid {
-                    self.set_register(code, Register::Predicate(valid), lanes, by);
+                    self.set_register(code, FileRegister::Predicate(valid), lanes, by);
                 }
             }
             CollectiveKind::Mma { shape, d, a, b, c } => self.multiply(code, shape, d, a, b, c),
@@ -216,7 +220,7 @@ impl Undefined {
     ///
     /// An element is undefined if one of its row, of its column or its own summand is.
     fn multiply(&mut self, code: &Code, shape: Mma, d: [R; 4], a: [R; 4], b: [R; 2], c: [R; 4]) {
-        let word = |reg| self.of(code, Register::W32(reg));
+        let word = |reg| self.of(code, FileRegister::W32(reg));
         let (a_words, b_words) = shape.words();
         let column = b[..b_words].iter().fold(0, |lanes, &reg| lanes | word(reg));
         let spread = |lanes: u32| Bits(lanes).fold(0_u32, |groups, lane| groups | 1 << (lane / 4));
@@ -231,7 +235,7 @@ impl Undefined {
             word(c[r]) | lanes_where(FULL, unsure)
         });
         for (&d, lanes) in d.iter().zip(undefined) {
-            self.set_register(code, Register::W32(d), FULL, lanes);
+            self.set_register(code, FileRegister::W32(d), FULL, lanes);
         }
     }
 }
