@@ -209,3 +209,21 @@ fn has_bf16() -> bool {
         false
     }
 }
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aes_paths_need_their_instructions_and_their_vector_level() {
+        let aes = is_x86_feature_detected!("aes") && is_x86_feature_detected!("sse4.1");
+        let vaes = aes && is_x86_feature_detected!("vaes");
+        let available = |path: AesPath, simd| path.is_available(simd);
+        for simd in [SimdLevel::Portable, SimdLevel::Avx2, SimdLevel::Avx512] {
+            assert!(available(AesPath::Portable, simd));
+            assert_eq!(available(AesPath::AesNi, simd), aes);
+            assert_eq!(available(AesPath::Vaes256, simd), vaes && simd != SimdLevel::Portable);
+            assert_eq!(available(AesPath::Vaes512, simd), vaes && simd == SimdLevel::Avx512);
+        }
+    }
+}

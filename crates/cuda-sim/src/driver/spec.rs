@@ -294,6 +294,12 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_accepted_up_to_their_bound() {
+        assert_eq!((number("7", 7), number("8", 7), number("-1", 7), number("", 7)), (Some(7), None, None, None));
+        assert_eq!((pair("99.99"), pair("100.1"), pair("1.100")), (Some((99, 99)), None, None));
+    }
+
+    #[test]
     fn a_bad_item_is_named() {
         for bad in [
             "devices=65",

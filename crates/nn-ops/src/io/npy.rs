@@ -294,6 +294,24 @@ mod tests {
     }
 
     #[test]
+    fn data_start_at_the_first_multiple_of_64_bytes_behind_the_header() {
+        for rank in 0..40 {
+            let bytes = write_npy(&NpyArray { shape: vec![1; rank], data: vec![1.0f32] }).unwrap();
+            let end = bytes.iter().rposition(|&byte| byte == b'}').unwrap() + 1;
+            assert_eq!(bytes.len() - 4, (end + 1).next_multiple_of(64), "rank {rank}");
+        }
+    }
+
+    #[test]
+    fn headers_of_version_2_have_lengths_of_four_bytes() {
+        let mut text = "{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }".to_owned();
+        text.extend(std::iter::repeat_n(' ', 0x1_0304 - text.len()));
+        let length = 0x1_0304u32.to_le_bytes();
+        let bytes = [b"\x93NUMPY\x02\x00", &length[..], text.as_bytes(), &[7, 0]].concat();
+        assert_eq!(read_npy::<u32>(&bytes).unwrap(), NpyArray { shape: vec![1], data: vec![7] });
+    }
+
+    #[test]
     fn lengths_of_python_2_are_read() {
         let bytes =
             [with_header("{'descr': '<u2', 'fortran_order': False, 'shape': (1L, 2L)}"), vec![1, 0, 2, 0]].concat();

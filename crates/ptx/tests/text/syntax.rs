@@ -189,3 +189,43 @@ fn lines_and_sources_are_kept() {
     assert_eq!(FEATURES.lines().nth(moved.line as usize - 1).unwrap().trim(), "mov.u32 %r1, %tid.x;");
     assert_eq!(moved.source, Some(SourceLine { file: 1, line: 11, column: 9 }));
 }
+
+/// The value of an expression that is an address, if the expression is valid.
+fn value_of(expression: &str) -> Option<i64> {
+    let body = format!(".reg .b32 %r<2>; ld.global.u32 %r1, [0 + {expression}]; ret;");
+    let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {{ {body} }}\n");
+    match &instruction(&parse(&text).ok()?, "ld.global.u32").operands[1] {
+        Operand::Address(Address { base: AddressBase::Absolute, offset }) => Some(*offset),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn expressions_have_the_operators_and_precedences_of_c() {
+    let expressions: [(&str, i64); 14] = [
+        ("6 | 3", 7),
+        ("6 ^ 3", 5),
+        ("6 & 3", 2),
+        ("3 << 4", 48),
+        ("48 >> 4", 3),
+        ("7 - 2 - 1", 4),
+        ("1 + 2 * 3", 7),
+        ("(1 + 2) * 3", 9),
+        ("17 / 5", 3),
+        ("-3 + 5", 2),
+        ("~5 & 15", 10),
+        ("1 | 2 ^ 2 & 6", 1),
+        ("1 << 2 + 1", 8),
+        ("- - 4", 4),
+    ];
+    for (expression, value) in expressions {
+        assert_eq!(value_of(expression), Some(value), "{expression}");
+    }
+    assert!(["1 / 0", "1 << 64", "1 << -1", "(1", "1 +"].iter().all(|expression| value_of(expression).is_none()));
+}
+
+#[test]
+fn expressions_have_at_most_64_parentheses_and_signs() {
+    let nested = |depth: usize| value_of(&format!("{}7{}", "(".repeat(depth), ")".repeat(depth)));
+    assert_eq!((nested(63), nested(64)), (Some(7), None));
+}

@@ -54,6 +54,7 @@ fn ensemble(g: &Goldens, size: &str, variant: &str) {
     let gradients = GruGradients { gates: gates.at_mut(), first: of_first.at_mut() };
     plan.backward(q, &weights, saved.at(), upstream, gradients).unwrap();
 
+    assert!([-0.1, 1.1, f32::NAN].iter().all(|&decay| GruGradientPlan::new(&plan, decay).is_err()));
     let gradient = GruGradientPlan::new(&plan, 1.0).unwrap();
     let (mut workspace, mut of_weights) = (gradient.workspace(q).unwrap(), weights.like(q).unwrap());
     gradient.weights(q, &mut workspace, x.at(), saved.at(), gates.at(), &mut of_weights).unwrap();
