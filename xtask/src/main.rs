@@ -3,12 +3,12 @@
 #![allow(clippy::print_stdout, reason = "a task reports on standard output")]
 
 mod build_ptx;
-mod bundle;
 mod clock;
 mod constant_time;
 mod docs;
 mod forwarders;
 mod fuzz;
+mod gpu;
 mod mpi;
 mod mutants;
 mod nightly;
@@ -21,7 +21,6 @@ mod stwo_plugin;
 mod suite;
 mod tally;
 mod test;
-mod test_gpu;
 mod tidy;
 mod times;
 
@@ -146,9 +145,9 @@ fn main() -> ExitCode {
         CommandLineTask::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
         CommandLineTask::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
         CommandLineTask::TestGpu { sanitize, allow_none } => {
-            with_shell(|sh| test_gpu::run(sh, BuildProfile::Release, sanitize, allow_none))
+            with_shell(|sh| gpu::test::run(sh, BuildProfile::Release, sanitize, allow_none))
         }
-        CommandLineTask::BundleGpu => with_shell(bundle::run),
+        CommandLineTask::BundleGpu => with_shell(gpu::bundle::run),
         CommandLineTask::Ci => with_shell(|sh| times::recorded(sh, "ci", true, suite::ci)),
         CommandLineTask::Sass(name) => with_shell(|sh| build_ptx::sass(sh, name)),
         CommandLineTask::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),

@@ -9,7 +9,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use super::{Extent, PROGRAM};
-use crate::{bundle, clock, pool::on_every_core, progress, tally::Tally, times};
+use crate::{clock, gpu::bundle, pool::on_every_core, progress, tally::Tally, times};
 
 /// One run of the suite.
 struct SuiteRun {

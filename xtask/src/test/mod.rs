@@ -22,12 +22,11 @@ pub(crate) use self::{
 };
 
 use crate::{
-    build_ptx, clock, constant_time, forwarders,
+    build_ptx, clock, constant_time, forwarders, gpu,
     program::BuildProfile,
     step::{cargo_test, check},
     stwo_plugin, suite,
     tally::Tally,
-    test_gpu,
 };
 
 /// How much is run.
@@ -138,7 +137,7 @@ const TIERS: [Tier; 12] = [
         },
         "Cairo's production constraints, recorded and proven",
     ),
-    whole("gpu", |sh, _| test_gpu::run(sh, PROGRAM, false, true)),
+    whole("gpu", |sh, _| gpu::test::run(sh, PROGRAM, false, true)),
 ];
 
 /// The sweep over inverses, which takes ten times as long as the others.

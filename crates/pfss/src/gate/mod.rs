@@ -16,7 +16,7 @@ pub(crate) use rule::{Bounds, BoundsOfF, GateRule, HeaderParameters};
 use rules::AnyRule;
 pub(crate) use tree::{KeyTree, TreeRows, aes_of_all_points};
 
-use crate::{PfssError, gates::suf::Suf, suf::SufProgram};
+use crate::{PfssError, gates::suf::SufRule, suf::SufProgram};
 
 /// A gate with its public parameters.
 ///
@@ -212,7 +212,7 @@ impl Gate {
     #[must_use]
     pub fn suf(program: SufProgram) -> Self {
         let ring = program.desc().ring();
-        Self { rule: AnyRule::Suf(Suf::new(program)), ring, masked_outputs: false }
+        Self { rule: AnyRule::Suf(SufRule::new(program)), ring, masked_outputs: false }
     }
 
     /// The one place that accepts parameters, from callers and from bundle headers alike.

@@ -49,17 +49,17 @@ macro_rules! rules {
 }
 
 rules! {
-    FullPredicates(predicates::Full),
-    SignPredicates(predicates::Sign),
-    LowPredicates(predicates::Low),
+    FullPredicates(predicates::FullRule),
+    SignPredicates(predicates::SignRule),
+    LowPredicates(predicates::LowRule),
     Relu(relu::ReluRule),
-    TruncateReduce(truncate::TruncateReduce),
-    GapArs(truncate::GapArs),
-    IntervalPowers(intervals::IntervalPowers),
-    Lrs(shift::Lrs),
-    Ars(shift::Ars),
-    ReluArs(shift::ReluArs),
-    Suf(suf::Suf),
-    Lut(lut::Lut),
+    TruncateReduce(truncate::TruncateReduceRule),
+    GapArs(truncate::GapArsRule),
+    IntervalPowers(intervals::IntervalPowersRule),
+    Lrs(shift::LrsRule),
+    Ars(shift::ArsRule),
+    ReluArs(shift::ReluArsRule),
+    Suf(suf::SufRule),
+    Lut(lut::LutRule),
     Product(product::ProductRule),
 }

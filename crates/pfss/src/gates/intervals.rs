@@ -19,11 +19,11 @@ use crate::{
 
 /// Powers of `-r` up to `degree`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct IntervalPowers {
+pub(crate) struct IntervalPowersRule {
     degree: u32,
 }
 
-impl IntervalPowers {
+impl IntervalPowersRule {
     pub(crate) const BOUNDS: Bounds = Bounds { degree: Gate::MAX_DEGREE, ..Bounds::of_ring(1, 64) };
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -31,7 +31,7 @@ impl IntervalPowers {
     }
 }
 
-impl GateRule for IntervalPowers {
+impl GateRule for IntervalPowersRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { degree: self.degree, ..HeaderParameters::default() }
     }
@@ -60,7 +60,7 @@ impl GateRule for IntervalPowers {
     }
 }
 
-/// The evaluation of [`IntervalPowers`] for given intervals.
+/// The evaluation of [`IntervalPowersRule`] for given intervals.
 #[derive(Clone, Debug)]
 pub(crate) struct PowersPlan {
     points: TreePoints,

@@ -28,11 +28,11 @@ const RHO_E_ROW: u32 = RHO_ROW as u32 + 1;
 
 /// A table of words of `out` bits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Lut {
+pub(crate) struct LutRule {
     out: u32,
 }
 
-impl Lut {
+impl LutRule {
     pub(crate) const BOUNDS: Bounds = Bounds { f: BoundsOfF::Words, ..Bounds::of_ring(1, Gate::MAX_LUT_BITS) };
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -40,7 +40,7 @@ impl Lut {
     }
 }
 
-impl GateRule for Lut {
+impl GateRule for LutRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { f: self.out, ..HeaderParameters::default() }
     }

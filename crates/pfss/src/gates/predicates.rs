@@ -22,11 +22,11 @@ use crate::{
 
 /// Comparisons of the whole of `x`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Full {
+pub(crate) struct FullRule {
     masks: u32,
 }
 
-impl Full {
+impl FullRule {
     pub(crate) const BOUNDS: Bounds = Bounds { masks: Gate::MAX_MASKS, ..Bounds::of_ring(1, 64) };
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -34,7 +34,7 @@ impl Full {
     }
 }
 
-impl GateRule for Full {
+impl GateRule for FullRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { masks: self.masks, ..HeaderParameters::default() }
     }
@@ -70,11 +70,11 @@ impl GateRule for Full {
 
 /// The sign of `x + c`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Sign {
+pub(crate) struct SignRule {
     masks: u32,
 }
 
-impl Sign {
+impl SignRule {
     pub(crate) const BOUNDS: Bounds = Bounds { masks: Gate::MAX_MASKS, ..Bounds::of_ring(2, 64) };
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -82,7 +82,7 @@ impl Sign {
     }
 }
 
-impl GateRule for Sign {
+impl GateRule for SignRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { masks: self.masks, ..HeaderParameters::default() }
     }
@@ -119,12 +119,12 @@ impl GateRule for Sign {
 
 /// Comparisons of the low `bits` bits of `x`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Low {
+pub(crate) struct LowRule {
     bits: u32,
     masks: u32,
 }
 
-impl Low {
+impl LowRule {
     pub(crate) const BOUNDS: Bounds =
         Bounds { f: BoundsOfF::LowBits { left: 1 }, masks: Gate::MAX_MASKS, ..Bounds::of_ring(2, 64) };
 
@@ -133,7 +133,7 @@ impl Low {
     }
 }
 
-impl GateRule for Low {
+impl GateRule for LowRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { f: self.bits, masks: self.masks, ..HeaderParameters::default() }
     }

@@ -37,11 +37,11 @@ const G_C_ROW: u32 = 5;
 
 /// `floor(x / 2^shift)` for unsigned `x`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Lrs {
+pub(crate) struct LrsRule {
     shift: u32,
 }
 
-impl Lrs {
+impl LrsRule {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -49,7 +49,7 @@ impl Lrs {
     }
 }
 
-impl GateRule for Lrs {
+impl GateRule for LrsRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }
@@ -91,11 +91,11 @@ impl GateRule for Lrs {
 
 /// `floor(x / 2^shift)` for signed `x`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Ars {
+pub(crate) struct ArsRule {
     shift: u32,
 }
 
-impl Ars {
+impl ArsRule {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -103,7 +103,7 @@ impl Ars {
     }
 }
 
-impl GateRule for Ars {
+impl GateRule for ArsRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }
@@ -159,11 +159,11 @@ impl GateRule for Ars {
 
 /// `floor(max(x, 0) / 2^shift)` for signed `x`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ReluArs {
+pub(crate) struct ReluArsRule {
     shift: u32,
 }
 
-impl ReluArs {
+impl ReluArsRule {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -171,7 +171,7 @@ impl ReluArs {
     }
 }
 
-impl GateRule for ReluArs {
+impl GateRule for ReluArsRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }

@@ -30,11 +30,11 @@ pub(super) const CARRY: u32 = 0;
 
 /// `floor(x / 2^shift)` in the ring of the bits that are left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct TruncateReduce {
+pub(crate) struct TruncateReduceRule {
     shift: u32,
 }
 
-impl TruncateReduce {
+impl TruncateReduceRule {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -42,7 +42,7 @@ impl TruncateReduce {
     }
 }
 
-impl GateRule for TruncateReduce {
+impl GateRule for TruncateReduceRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }
@@ -86,11 +86,11 @@ impl GateRule for TruncateReduce {
 
 /// Signed `floor(x / 2^shift)` of an `x` whose magnitude is at most a quarter of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct GapArs {
+pub(crate) struct GapArsRule {
     shift: u32,
 }
 
-impl GapArs {
+impl GapArsRule {
     pub(crate) const BOUNDS: Bounds = Bounds::of_shift(2);
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
@@ -98,7 +98,7 @@ impl GapArs {
     }
 }
 
-impl GateRule for GapArs {
+impl GateRule for GapArsRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { f: self.shift, ..HeaderParameters::default() }
     }

@@ -23,11 +23,11 @@ pub(crate) use plan::SufPlan;
 
 /// A descriptor with its program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Suf {
+pub(crate) struct SufRule {
     program: Arc<SufProgram>,
 }
 
-impl Suf {
+impl SufRule {
     /// No bound on the degree here: the program has its own.
     pub(crate) const BOUNDS: Bounds = Bounds { degree: u32::MAX, ..Bounds::of_ring(1, 64) };
 
@@ -41,7 +41,7 @@ impl Suf {
     }
 }
 
-impl GateRule for Suf {
+impl GateRule for SufRule {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters { degree: self.program.desc().degree(), ..HeaderParameters::default() }
     }
