@@ -163,14 +163,13 @@ mod tests {
 
     #[test]
     fn random_traces_never_exceed_the_limit() {
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
+        let mut rng = fastrand::Rng::with_seed(1);
         for _ in 0..10_000 {
             let budget = Budget::new(1 << 10);
             let mut held = Vec::new();
             for _ in 0..16 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                if state >> 63 == 0 {
-                    held.extend(budget.reserve((state >> 32) & 0x1ff));
+                if rng.bool() {
+                    held.extend(budget.reserve(rng.u64(..0x200)));
                 } else {
                     held.pop();
                 }

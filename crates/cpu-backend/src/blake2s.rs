@@ -143,8 +143,8 @@ mod tests {
 
         #[inline(always)]
         fn run(self, l: L) {
-            let word = |i: usize| (i as u32 + 7).wrapping_mul(0x9e37_79b9);
-            let rows: Vec<u32> = (0..L::N * 24).map(word).collect();
+            let mut rng = fastrand::Rng::with_seed(7);
+            let rows: Vec<u32> = core::iter::repeat_with(|| rng.u32(..)).take(L::N * 24).collect();
             let (blocks, chains) = rows.split_at(L::N * 16);
             let (mut block, mut chain) = ([l.splat(0); 16], [l.splat(0); 8]);
             for (i, v) in block.iter_mut().enumerate() {

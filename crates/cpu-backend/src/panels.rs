@@ -146,13 +146,9 @@ mod tests {
     use super::*;
     use crate::simd::{dispatch, levels};
 
-    fn values(seed: u32, count: usize) -> Vec<f32> {
-        let mut state = seed | 1;
-        let mut next = || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-        };
-        (0..count).map(|_| next()).collect()
+    fn values(seed: u64, count: usize) -> Vec<f32> {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        core::iter::repeat_with(|| 2.0 * rng.f32() - 1.0).take(count).collect()
     }
 
     /// Columns around every number of vectors, rows around every tile, strides longer than rows.

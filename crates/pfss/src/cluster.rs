@@ -199,19 +199,15 @@ mod tests {
 
     #[test]
     fn points_stay_in_their_window_and_each_is_evaluated_once() {
-        let mut state = 1u64;
-        let mut word = move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            state ^ state >> 29
-        };
+        let mut rng = fastrand::Rng::with_seed(1);
         for bits in [1, 5, 7, 8, 9, 13, 25, 63, 64] {
             let mask = u64::MAX >> (64 - bits);
             for _ in 0..50 {
-                let spread = u32::try_from(word() % u64::from(bits)).unwrap();
-                let base = [0, mask, word()][word() as usize % 3];
+                let spread = rng.u32(..bits);
+                let base = [0, mask, rng.u64(..)][rng.usize(..3)];
                 let mut offsets: Vec<u64> =
-                    (0..word() % 40).map(|_| base.wrapping_add(word() % ((1 << spread) + 1)) & mask).collect();
-                offsets.extend((0..word() % 4).map(|_| word() & mask));
+                    (0..rng.u32(..40)).map(|_| base.wrapping_add(rng.u64(..=1 << spread)) & mask).collect();
+                offsets.extend((0..rng.u32(..4)).map(|_| rng.u64(..=mask)));
                 for tree in [KeyTree::Cmp { bits }, KeyTree::Dcf { bits, words: 3 }] {
                     let plan = Clusters::new(tree, &offsets);
                     assert!(plan.aes() <= offsets.len() as u64 * tree.aes_per_point(), "{tree:?} {offsets:?}");

@@ -157,8 +157,8 @@ mod tests {
         let q = runtime::cpu().unwrap();
         for (bits, count) in [(3, 5), (9, 3), (63, 7), (64, 4)] {
             let ring = Ring::new(bits).unwrap();
-            let words: Vec<u64> =
-                (1..=count as u64).map(|i| ring.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+            let mut rng = fastrand::Rng::with_seed(bits.into());
+            let words: Vec<u64> = (0..count).map(|_| ring.reduce(rng.u64(..))).collect();
             let bytes = words_to_bytes(&q, ring, &words).unwrap();
             assert_eq!(words_from_bytes(&q, ring, &bytes, count).unwrap(), words);
             let used = (count * bits as usize) % 8;

@@ -6,6 +6,7 @@ use std::{
     hash::{BuildHasher, Hasher, RandomState},
 };
 
+use fastrand::Rng;
 use pfss::{
     Dealer, Gate, MaskedKeys, SignedRange, SufBools, SufShares, SufStep,
     batch::{BatchConfig, Fit, Job, Shares, SuperBatch, finalize_lockstep},
@@ -17,49 +18,24 @@ const PROGRAMS: usize = 2_000;
 /// The seed of a run that failed, to repeat it; `None` draws one.
 const REPEAT: Option<u64> = None;
 
-/// `SplitMix64`.
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len() as u64) as usize]
-    }
-
-    /// A number of `bits` bits, often one near a corner.
-    fn word(&mut self, bits: u32) -> u64 {
-        let mask = u64::MAX >> (64 - bits);
-        let half = 1u64 << (bits - 1);
-        let corner = self.one_of(&[0, 1, half.wrapping_sub(1), half, half + 1, mask, mask.wrapping_sub(1)]);
-        let free = self.next();
-        self.one_of(&[corner, free, free]) & mask
-    }
+/// A number of `bits` bits, often one near a corner.
+fn word(rng: &mut Rng, bits: u32) -> u64 {
+    let mask = u64::MAX >> (64 - bits);
+    let half = 1u64 << (bits - 1);
+    let corner = rng.choice([0, 1, half.wrapping_sub(1), half, half + 1, mask, mask.wrapping_sub(1)]).unwrap();
+    let free = rng.u64(..);
+    rng.choice([corner, free, free]).unwrap() & mask
 }
 
-fn formula(numbers: &mut Numbers, preds: usize, depth: u32) -> BoolExpr {
-    let leaf = depth == 0 || numbers.below(3) == 0;
+fn formula(rng: &mut Rng, preds: usize, depth: u32) -> BoolExpr {
+    let leaf = depth == 0 || rng.u32(..3) == 0;
     if leaf {
-        let constant = preds == 0 || numbers.below(4) == 0;
-        return if constant {
-            BoolExpr::Const(numbers.below(2) == 1)
-        } else {
-            BoolExpr::Var(numbers.below(preds as u64) as usize)
-        };
+        let constant = preds == 0 || rng.u32(..4) == 0;
+        return if constant { BoolExpr::Const(rng.bool()) } else { BoolExpr::Var(rng.usize(..preds)) };
     }
-    let mut operand = || formula(numbers, preds, depth - 1);
+    let mut operand = || formula(rng, preds, depth - 1);
     let (a, b) = (operand(), operand());
-    match numbers.below(4) {
+    match rng.u32(..4) {
         0 => !a,
         1 => a ^ b,
         2 => a & b,
@@ -68,30 +44,26 @@ fn formula(numbers: &mut Numbers, preds: usize, depth: u32) -> BoolExpr {
 }
 
 /// A random descriptor of `n` bits.
-fn spec(numbers: &mut Numbers, n: u32) -> SufSpec {
-    let degree = numbers.one_of(&[0, 0, 1, 1, 2, 3, 7]);
-    let (words, bools) = (numbers.below(4) as usize, numbers.below(4) as usize);
-    let preds: Vec<Pred> = (0..numbers.below(5))
-        .map(|_| match numbers.below(4) {
-            0 => Pred::Lt { beta: numbers.word(n) },
+fn spec(rng: &mut Rng, n: u32) -> SufSpec {
+    let degree = rng.choice([0, 0, 1, 1, 2, 3, 7]).unwrap();
+    let (words, bools) = (rng.usize(..4), rng.usize(..4));
+    let preds: Vec<Pred> = (0..rng.u32(..5))
+        .map(|_| match rng.u32(..4) {
+            0 => Pred::Lt { beta: word(rng, n) },
             1 => {
-                let f = 1 + numbers.below(n.into()) as u32;
-                Pred::LtLow { f, gamma: numbers.word(f) }
+                let f = rng.u32(1..=n);
+                Pred::LtLow { f, gamma: word(rng, f) }
             }
             2 => Pred::Msb,
-            _ => Pred::MsbAdd { c: numbers.word(n) },
+            _ => Pred::MsbAdd { c: word(rng, n) },
         })
         .collect();
-    let more = numbers.below(6);
-    let starts: BTreeSet<u64> = (0..more).map(|_| numbers.word(n)).chain([0]).collect();
-    let same =
-        (numbers.below(2) == 0).then(|| (0..bools).map(|_| formula(numbers, preds.len(), 3)).collect::<Vec<_>>());
+    let starts: BTreeSet<u64> = (0..rng.u32(..6)).map(|_| word(rng, n)).chain([0]).collect();
+    let same = rng.bool().then(|| (0..bools).map(|_| formula(rng, preds.len(), 3)).collect::<Vec<_>>());
     let pieces = starts.into_iter().map(|start| Piece {
         start,
-        polys: (0..words)
-            .map(|_| (0..numbers.below(u64::from(degree) + 2)).map(|_| numbers.word(n)).collect())
-            .collect(),
-        bools: same.clone().unwrap_or_else(|| (0..bools).map(|_| formula(numbers, preds.len(), 3)).collect()),
+        polys: (0..words).map(|_| (0..rng.u32(..degree + 2)).map(|_| word(rng, n)).collect()).collect(),
+        bools: same.clone().unwrap_or_else(|| (0..bools).map(|_| formula(rng, preds.len(), 3)).collect()),
     });
     let pieces = pieces.collect();
     let names = |letter: char, count: usize| (0..count).map(|i| format!("{letter}{i}")).collect();
@@ -138,7 +110,7 @@ fn plain(spec: &SufSpec, x: u64) -> (Vec<u64>, Vec<bool>) {
 }
 
 /// Signed integers of `k` bits, as elements of a ring of `n`: corners, neighbours of all constants, others.
-fn inputs(numbers: &mut Numbers, spec: &SufSpec, k: u32) -> Vec<u64> {
+fn inputs(rng: &mut Rng, spec: &SufSpec, k: u32) -> Vec<u64> {
     let (n, half) = (spec.n, 1u64 << (k - 1));
     let mask = u64::MAX >> (64 - n);
     let mut all = vec![0, 1, half - 1, half.wrapping_neg() & mask, mask];
@@ -149,7 +121,7 @@ fn inputs(numbers: &mut Numbers, spec: &SufSpec, k: u32) -> Vec<u64> {
         let (Pred::Lt { beta: at } | Pred::LtLow { gamma: at, .. } | Pred::MsbAdd { c: at }) = pred else { continue };
         all.extend([at.wrapping_sub(1) & mask, at, at.wrapping_neg() & mask]);
     }
-    all.extend((0..4).map(|_| numbers.word(n)));
+    all.extend((0..4).map(|_| word(rng, n)));
     // the sign of the low k bits, extended
     all.iter_mut().for_each(|x| *x = (((*x << (64 - k)).cast_signed()) >> (64 - k)).cast_unsigned() & mask);
     all
@@ -213,30 +185,29 @@ fn opened(n: u32, shares: &[SufShares; 2], count: usize, bits: usize) -> (Vec<u6
 
 /// One program, compared at many inputs; `false` if the caps refuse it.
 fn compare(seed: u64) -> bool {
-    let mut numbers = Numbers(seed);
-    let widths = [1, 2, 3, 5, 8, 8, 13, 16, 31, 32, 33, 63, 64, 64];
-    let n = numbers.one_of(&widths);
-    let spec = spec(&mut numbers, n);
+    let mut rng = Rng::with_seed(seed);
+    let n = rng.choice([1, 2, 3, 5, 8, 8, 13, 16, 31, 32, 33, 63, 64, 64]).unwrap();
+    let spec = spec(&mut rng, n);
     let modes = SufModes {
-        preds: numbers.one_of(&[PredProgram::SharedAlpha, PredProgram::SharedAlpha, PredProgram::StepDcf]),
-        coeffs: numbers.one_of(&[CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect]),
-        bools: numbers.one_of(&[BoolMode::XorPacked, BoolMode::Additive]),
+        preds: rng.choice([PredProgram::SharedAlpha, PredProgram::SharedAlpha, PredProgram::StepDcf]).unwrap(),
+        coeffs: rng.choice([CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect]).unwrap(),
+        bools: rng.choice([BoolMode::XorPacked, BoolMode::Additive]).unwrap(),
     };
     let desc = SufDesc::new(spec.clone()).unwrap();
-    let k = if numbers.below(2) == 0 { n } else { 1 + numbers.below(n.into()) as u32 };
+    let k = if rng.bool() { n } else { rng.u32(1..=n) };
     let program = match SufProgram::within(desc, modes, SignedRange::of_bits(k)) {
         Ok(program) => program,
         Err(SufError::Cap { .. }) => return false,
         Err(error) => panic!("seed {seed:#x}: {error}"),
     };
-    let x = inputs(&mut numbers, &spec, k);
-    let masks: Vec<u64> = x.iter().map(|_| numbers.word(n)).collect();
+    let x = inputs(&mut rng, &spec, k);
+    let masks: Vec<u64> = x.iter().map(|_| word(&mut rng, n)).collect();
     let mask = u64::MAX >> (64 - n);
     let x_hat: Vec<u64> = x.iter().zip(&masks).map(|(x, r)| x.wrapping_add(*r) & mask).collect();
     let q = runtime::cpu().unwrap();
     let bundles = Dealer::insecure_from_seed(seed).insecure_deal_for_masks(&q, &Gate::suf(program), &masks).unwrap();
     let keys = bundles.map(|bundle| bundle.with_open_inputs().unwrap());
-    let shares = if numbers.below(4) == 0 { in_parts(keys, &x_hat) } else { step_by_step(keys, &x_hat) };
+    let shares = if rng.u32(..4) == 0 { in_parts(keys, &x_hat) } else { step_by_step(keys, &x_hat) };
     let (words, bools) = (spec.words.len(), spec.bools.len());
     let got = opened(n, &shares, x.len(), bools);
     assert_eq!((got.0.len(), got.1.len()), (words * x.len(), bools * x.len()), "seed {seed:#x}: {modes:?}, {spec:?}");
@@ -254,7 +225,7 @@ fn compare(seed: u64) -> bool {
 fn random_descriptors_agree_with_a_plain_model() {
     let seed = REPEAT.unwrap_or_else(|| RandomState::new().build_hasher().finish());
     println!("seed {seed:#x}");
-    let mut seeds = Numbers(seed);
-    let compared = (0..).map(|_| compare(seeds.next())).filter(|&within_caps| within_caps).take(PROGRAMS).count();
+    let mut seeds = Rng::with_seed(seed);
+    let compared = (0..).map(|_| compare(seeds.u64(..))).filter(|&within_caps| within_caps).take(PROGRAMS).count();
     assert_eq!(compared, PROGRAMS);
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::common::words;
 use pfss::{
     Dealer, PfssError, RangeError, Session, SignedRange,
     functions::{Accuracy, FixedFn, gelu, neg_exp, reciprocal, rsqrt, run_function_lockstep, silu},
@@ -10,7 +11,7 @@ use pfss::{
 };
 
 fn share(values: &[i64]) -> [Vec<u64>; 2] {
-    let zero: Vec<u64> = (0..values.len() as u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let zero = words(values.len(), 1);
     let one = values.iter().zip(&zero).map(|(&v, &share)| (v as u64).wrapping_sub(share)).collect();
     [zero, one]
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::Batch;
+use crate::common::{Batch, words};
 use pfss::{
     BundleError, Dealer, Gate, GateKind, Interval, MatrixShape, MatrixTriple, Party, PfssError, RangeError, Ring,
     Session, SignedRange, memory_pair,
@@ -105,8 +105,7 @@ fn tables_are_read_at_every_input_under_every_mask() {
     let q = runtime::cpu().unwrap();
     for (n, out) in [(1, 1), (3, 64), (7, 5), (8, 64), (8, 13)] {
         let ring = Ring::new(out).unwrap();
-        let words = (0..1u64 << n).map(|i| ring.reduce((i + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        let table: Vec<u64> = words.collect();
+        let table: Vec<u64> = words(1 << n, 7).into_iter().map(|word| ring.reduce(word)).collect();
         let batch = Batch::exhaustive(n);
         let gate = Gate::lut(n, out).unwrap();
         let got = batch.run(&q, &gate, out, |keys, q, x| keys.eval_lut(q, &table, x));
@@ -125,9 +124,8 @@ fn bits_of_an_input_above_the_ring_change_no_result() {
     for n in [9, 63] {
         let mut batch = Batch::boundary(n, &[300]);
         let ring = batch.ring;
-        for (e, x_hat) in batch.x_hat.iter_mut().enumerate() {
-            *x_hat |= (e as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) << n;
-        }
+        let above = words(batch.x_hat.len(), n.into());
+        batch.x_hat.iter_mut().zip(above).for_each(|(x_hat, word)| *x_hat |= word << n);
         let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_relu(q, x));
         expect(&batch, &got, |x| ring.signed(x).max(0) as u64, "relu");
         let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_abs(q, x));
@@ -232,8 +230,7 @@ fn products_are_exact_for_every_pair_of_factors() {
         }
     };
     let check = |n: u32, x: &[u64], y: &[u64]| {
-        let masks: Vec<u64> = (1..=x.len() as u64).map(|e| e.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 7).collect();
-        check_under(n, x, y, &masks);
+        check_under(n, x, y, &words(x.len(), n.into()));
     };
     let (x, y): (Vec<u64>, Vec<u64>) = (0..1u64 << 16).map(|at| (at & 255, at >> 8)).unzip();
     check(8, &x, &y);
@@ -272,9 +269,8 @@ fn the_gap_shift_is_wrong_outside_its_range() {
 #[test]
 fn batches_of_every_ragged_size_are_exact() {
     let q = runtime::cpu().unwrap();
-    for count in [0u64, 1, 31, 32, 33, 255, 256, 257] {
-        let masks = [0x9e37_79b9_7f4a_7c15];
-        let batch = Batch::product(64, (0..count).map(|i| i.wrapping_mul(0xd134_2543_de82_ef95)), &masks);
+    for count in [0, 1, 31, 32, 33, 255, 256, 257] {
+        let batch = Batch::product(64, words(count, 1), &words(1, 2));
         let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |keys, q, x| keys.eval_relu(q, x));
         expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
     }
@@ -339,9 +335,6 @@ fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
     {
         let shape = MatrixShape { batch, rows, inner, cols };
         let [left, right, _] = shape.lens();
-        let words = |len: usize, seed: u64| -> Vec<u64> {
-            (0..len as u64).map(|i| (i + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
-        };
         let shares = [[words(left, 1), words(right, 2)], [words(left, 3), vec![0; right]]];
         let [x, y] = [0, 1].map(|factor| -> Vec<u64> {
             shares[0][factor].iter().zip(&shares[1][factor]).map(|(a, b)| a.wrapping_add(*b)).collect()

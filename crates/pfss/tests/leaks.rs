@@ -1,5 +1,6 @@
 //! Statistics that a leak in keys or shares would show, and proof that they would: a published crate fails the first.
 
+use crate::common::words;
 use fss_rs::{
     PointFn,
     dpf::{Dpf, DpfImpl},
@@ -12,16 +13,6 @@ use pfss::{
 };
 
 const COUNT: usize = 256;
-
-/// Uniform words of a fixed sequence.
-fn words(mut state: u64) -> impl Iterator<Item = u64> {
-    std::iter::repeat_with(move || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    })
-}
 
 /// What one party sees of one tree level, and the secret bit of α that must not show in it.
 struct Level {
@@ -91,7 +82,7 @@ fn our_levels(bundle: &KeyBundle, alphas: &[u64]) -> Vec<Level> {
 #[test]
 fn correction_bits_are_independent_of_each_other_and_of_the_secret() {
     let q = runtime::cpu().unwrap();
-    let alphas: Vec<u64> = words(1).take(COUNT).collect();
+    let alphas = words(COUNT, 1);
     for gate in [Gate::full_predicates(64).unwrap(), Gate::interval_powers(64, 0).unwrap()] {
         let [bundle, _] = Dealer::insecure_from_seed(3).insecure_deal_for_masks(&q, &gate, &alphas).unwrap();
         let levels = our_levels(&bundle, &alphas);
@@ -102,8 +93,8 @@ fn correction_bits_are_independent_of_each_other_and_of_the_secret() {
 
 #[test]
 fn the_same_statistic_convicts_a_crate_that_leaves_the_control_bit_in_the_seed() {
-    let mut random = words(2);
-    let mut block = || u128::from(random.next().unwrap()) << 64 | u128::from(random.next().unwrap());
+    let mut rng = fastrand::Rng::with_seed(2);
+    let mut block = || rng.u128(..);
     let keys = [block().to_le_bytes(), block().to_le_bytes()];
     let prg = Aes128MatyasMeyerOseasPrg::<16, 1, 2>::new(&[&keys[0], &keys[1]]);
     let dpf = DpfImpl::<8, 16, _>::new(prg);
@@ -220,7 +211,7 @@ fn bundle_lengths_depend_on_gate_and_count_only() {
 #[test]
 fn no_window_of_a_bundle_holds_a_mask_a_threshold_or_a_payload() {
     let q = runtime::cpu().unwrap();
-    let masks: Vec<u64> = words(5).take(32).collect();
+    let masks = words(32, 5);
     let gates = [
         Gate::full_predicates(64).unwrap(),
         Gate::relu(64).unwrap(),

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use crate::common::words;
 use backend_api::ops::fss::FssOps;
 use pfss::{
     AutoTrunc, Channel, ChannelError, Dealer, Gate, Interval, KeyBundle, Party, PfssError, Predicate, RangeClaim,
@@ -20,7 +21,7 @@ fn options() -> TcpOptions {
 
 /// Additive shares of `values`.
 fn share(ring: Ring, values: &[i64]) -> [Vec<u64>; 2] {
-    let zero: Vec<u64> = (0..values.len() as u64).map(|i| ring.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let zero: Vec<u64> = words(values.len(), 1).into_iter().map(|word| ring.reduce(word)).collect();
     let one = values.iter().zip(&zero).map(|(&v, &share)| ring.sub(v as u64, share)).collect();
     [zero, one]
 }

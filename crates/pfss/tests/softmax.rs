@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::common::words;
 use pfss::{
     Dealer, PfssError, RangeError, Session, SignedRange, Traffic, memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
@@ -14,19 +15,16 @@ fn plan(layout: RowLayout, modes: SufModes) -> SecureSoftmaxPlan {
     SecureSoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20).unwrap(), modes).unwrap()
 }
 
-/// Logits between -8 and 8 of a fixed sequence.
-fn logits(count: usize, mut state: u64) -> Vec<i64> {
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 33) % (16 * 4096)) as i64 - 8 * 4096
-    };
-    (0..count).map(|_| next()).collect()
+/// Logits between -8 and 8.
+fn logits(count: usize, seed: u64) -> Vec<i64> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    (0..count).map(|_| rng.i64(-8 * 4096..8 * 4096)).collect()
 }
 
 /// Runs both parties on shares of packed logits.
 fn run(plan: &SecureSoftmaxPlan, x: &[i64]) -> ([Vec<u64>; 2], Traffic) {
     let q = runtime::cpu().unwrap();
-    let zero: Vec<u64> = (0..x.len() as u64).map(|i| (i + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+    let zero = words(x.len(), 7);
     let one: Vec<u64> = x.iter().zip(&zero).map(|(&x, &share)| (x as u64).wrapping_sub(share)).collect();
     let [first, second] = Dealer::insecure_from_seed(6).deal_all(&q, &plan.deals()).unwrap();
     let (channel_zero, channel_one) = memory_pair(Duration::from_secs(60));

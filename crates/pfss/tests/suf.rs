@@ -76,32 +76,24 @@ fn check_program(batch: &Batch, program: &SufProgram) {
     }
 }
 
-/// Numbers of a fixed sequence.
-fn numbers(mut state: u64) -> impl FnMut(u64) -> u64 {
-    move |below| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) % below
-    }
-}
-
-/// A random partition of a ring of `n <= 31` bits with `pieces` pieces.
+/// A random partition of a ring of `n < 64` bits with `pieces` pieces.
 fn random(seed: u64, n: u32, pieces: usize, degree: u32, words: usize) -> SufDesc {
-    let mut next = numbers(seed);
+    let mut rng = fastrand::Rng::with_seed(seed);
     let mut starts = std::collections::BTreeSet::from([0]);
     while starts.len() < pieces {
-        starts.insert(next(1 << n));
+        starts.insert(rng.u64(..1 << n));
     }
     let preds = vec![
-        Pred::Lt { beta: next(1 << n) },
+        Pred::Lt { beta: rng.u64(..1 << n) },
         Pred::Lt { beta: 0 },
         Pred::Msb,
-        Pred::MsbAdd { c: next(1 << n) },
+        Pred::MsbAdd { c: rng.u64(..1 << n) },
         Pred::Lt { beta: (1 << n) - 1 },
     ];
     let formula = (var(0) & !var(2)) | (var(3) ^ var(4)) | var(1);
     let piece = |start| Piece {
         start,
-        polys: (0..words).map(|_| (0..=degree).map(|_| next(1 << n)).collect()).collect(),
+        polys: (0..words).map(|_| (0..=degree).map(|_| rng.u64(..1 << n)).collect()).collect(),
         bools: vec![formula.clone()],
     };
     let pieces = starts.into_iter().map(piece).collect();

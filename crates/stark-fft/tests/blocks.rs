@@ -1,20 +1,15 @@
 //! Blocks of an extension compared with the whole extension, and refusals.
 
 use backend_api::{Buffer, Queue, Record};
-use stark_fft::{Coefficients, Columns, FftError, HostColumns, LdeBlockPlan, LdePlan, M31, TwiddleTree};
+use stark_fft::{Coefficients, Columns, FftError, LdeBlockPlan, LdePlan, M31, TwiddleTree};
 
-use crate::common::{domain, simulated};
-
-fn polynomials(log_size: u32, count: u32) -> HostColumns<Coefficients> {
-    let word = |i: u32| M31::from_u32((i ^ count).wrapping_mul(0x9e37_79b9).rotate_left(9).wrapping_mul(0x85eb_ca6b));
-    HostColumns::new(domain(log_size), (0..count << log_size).map(word).collect()).unwrap()
-}
+use crate::common::{columns, domain, simulated};
 
 #[test]
 fn all_blocks_together_are_the_extension() {
     let q = runtime::cpu().unwrap();
     for (log_size, count) in [(4, 3), (7, 2), (11, 3), (13, 2)] {
-        let coefficients = Columns::upload(&q, &polynomials(log_size, count)).unwrap();
+        let coefficients = Columns::upload(&q, &columns::<Coefficients>(log_size, count)).unwrap();
         for log_blowup in 1..=3 {
             let (small, large) = (domain(log_size), domain(log_size + log_blowup));
             let tree = TwiddleTree::new(&q, large).unwrap();
@@ -46,12 +41,12 @@ fn blocks_are_recorded_and_replayed() {
     let whole = LdePlan::new(small, large, 2).unwrap();
     let plan = LdeBlockPlan::new(small, large, 2, 3).unwrap();
     for block in [0, 5, 7] {
-        let mut coefficients = Columns::<runtime::AnyQueue, Coefficients>::upload(&q, &polynomials(6, 2)).unwrap();
+        let mut coefficients = Columns::<runtime::AnyQueue, Coefficients>::upload(&q, &columns(6, 2)).unwrap();
         let mut values = q.alloc::<M31>(plan.values_len()).unwrap();
         let recorded: Result<_, FftError> =
             q.record(|q| plan.extend_into(q, &tree, coefficients.view(), block, values.view_mut()));
         let graph = recorded.unwrap().expect("a block waits for nothing");
-        q.write(&polynomials(6, 4).as_slice()[..128], coefficients.view_mut().into_view()).unwrap();
+        q.write(&columns::<Coefficients>(6, 4).as_slice()[..128], coefficients.view_mut().into_view()).unwrap();
         q.replay(&graph).unwrap();
         let expected = whole.extend(&q, &tree, &coefficients).unwrap().download(&q).unwrap();
         let expected: Vec<M31> =
@@ -81,7 +76,7 @@ fn what_is_no_block_of_the_plan_is_refused_with_the_numbers() {
 
     let plan = LdeBlockPlan::new(domain(3), domain(5), 2, 2).unwrap();
     assert_eq!((plan.blocks(), plan.values_len(), plan.positions(3)), (4, 16, 24..32));
-    let [two, three] = [2, 3].map(|count| Columns::upload(&q, &polynomials(3, count)).unwrap());
+    let [two, three] = [2, 3].map(|count| Columns::upload(&q, &columns::<Coefficients>(3, count)).unwrap());
     let [mut right, mut short] = [16, 15].map(|len| q.zeros::<M31>(len).unwrap());
     assert_eq!(
         plan.extend_into(&q, &tree, two.view(), 4, right.view_mut()),

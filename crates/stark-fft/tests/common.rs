@@ -1,13 +1,20 @@
-//! Domains, and the simulated machine.
+//! Domains, columns, and the simulated machine.
 
 use std::sync::OnceLock;
 
 use cuda_sim::driver::{self, Simulation};
 use runtime::{AnyQueue, Choice, Settings};
-use stark_fft::CanonicDomain;
+use stark_fft::{CanonicDomain, HostColumns, M31, Representation};
 
 pub(crate) fn domain(log_size: u32) -> CanonicDomain {
     CanonicDomain::new(log_size).unwrap()
+}
+
+/// Random words; another count gives others.
+pub(crate) fn columns<R: Representation>(log_size: u32, count: u32) -> HostColumns<R> {
+    let mut rng = fastrand::Rng::with_seed(count.into());
+    let words = (0..count << log_size).map(|_| M31::from_u32(rng.u32(..))).collect();
+    HostColumns::new(domain(log_size), words).unwrap()
 }
 
 /// Takes the turn at the simulated driver, with a new machine.

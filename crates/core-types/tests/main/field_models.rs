@@ -1,28 +1,16 @@
 //! Binary operations of the field tower against wide-integer models, on edge values and random ones.
 
 use core_types::field::{CM31, Field, M31, P, QM31, Twiddle};
+use fastrand::Rng;
 
 const EDGES: [u32; 12] = [0, 1, 2, 3, 0xffff, 0x1_0000, 0x3fff_ffff, 0x4000_0000, 0x4000_0001, P - 3, P - 2, P - 1];
 
-/// SplitMix64.
-struct Random(u64);
+fn m31(rng: &mut Rng) -> M31 {
+    M31::from_u64(rng.u64(..))
+}
 
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn m31(&mut self) -> M31 {
-        M31::from_u64(self.next())
-    }
-
-    fn qm31(&mut self) -> QM31 {
-        QM31::from_coordinates([self.m31(), self.m31(), self.m31(), self.m31()])
-    }
+fn qm31(rng: &mut Rng) -> QM31 {
+    QM31::from_coordinates([0; 4].map(|_| m31(rng)))
 }
 
 fn m(word: u32) -> M31 {
@@ -55,9 +43,9 @@ fn m31_operations_match_u64_remainders_on_edges_and_ten_million_pairs() {
             }
         }
     }
-    let mut random = Random(1);
+    let mut rng = Rng::with_seed(1);
     for _ in 0..10_000_000 {
-        let word = random.next();
+        let word = rng.u64(..);
         let (a, b) = (M31::from_u32(word as u32), M31::from_u32((word >> 32) as u32));
         check_pair(a, b, a + b);
     }
@@ -69,19 +57,19 @@ fn u64_words_reduce_to_their_remainder() {
     for word in [0, p, p * p, (p - 1) * (p - 1) * 4, u64::MAX, u64::MAX - 1, 1 << 62, 1 << 63, (1 << 62) - 1] {
         assert_eq!(u64::from(M31::from_u64(word).word()), word % p);
     }
-    let mut random = Random(2);
+    let mut rng = Rng::with_seed(2);
     for _ in 0..1_000_000 {
-        let word = random.next();
+        let word = rng.u64(..);
         assert_eq!(u64::from(M31::from_u64(word).word()), word % p);
     }
 }
 
 #[test]
 fn rotations_are_products_with_powers_of_two() {
-    let mut random = Random(3);
+    let mut rng = Rng::with_seed(3);
     for k in 0..93 {
         let power = m(2).pow(k);
-        for x in EDGES.map(m).into_iter().chain((0..100).map(|_| random.m31())) {
+        for x in EDGES.map(m).into_iter().chain((0..100).map(|_| m31(&mut rng))) {
             assert_eq!(x.times_power_of_two(k), x * power);
             assert_eq!(x.div_power_of_two(k) * power, x);
         }
@@ -143,9 +131,9 @@ fn qm31_products_match_the_definition() {
         let y = QM31::from_coordinates([pick(8), pick(10), pick(12), pick(14)]);
         assert_eq!(x * y, product_model(x, y));
     }
-    let mut random = Random(4);
+    let mut rng = Rng::with_seed(4);
     for _ in 0..200_000 {
-        let (x, y) = (random.qm31(), random.qm31());
+        let (x, y) = (qm31(&mut rng), qm31(&mut rng));
         assert_eq!(x * y, product_model(x, y));
         assert_eq!(x.a * y.a, product_model(QM31::new(x.a, CM31::ZERO), QM31::new(y.a, CM31::ZERO)).a);
     }
@@ -166,10 +154,10 @@ fn check_laws<F: Field + core::fmt::Debug>(x: F, y: F, z: F) {
 
 #[test]
 fn field_laws_hold_in_every_field_of_the_tower() {
-    let mut random = Random(5);
+    let mut rng = Rng::with_seed(5);
     let zero_or = |k: u64, x: QM31| if k.is_multiple_of(7) { QM31::ZERO } else { x };
     for k in 0..50_000 {
-        let (x, y, z) = (zero_or(k, random.qm31()), random.qm31(), random.qm31());
+        let (x, y, z) = (zero_or(k, qm31(&mut rng)), qm31(&mut rng), qm31(&mut rng));
         check_laws(x, y, z);
         check_laws(x.a, y.a, z.a);
         check_laws(x.a.a, y.a.a, z.a.a);
@@ -198,9 +186,9 @@ fn words_outside_the_field_never_become_elements() {
 fn sums_of_scaled_elements_match_separate_products_on_edges_and_random_ones() {
     let largest = QM31::from_coordinates([m(P - 1); 4]);
     assert_eq!(QM31::sum_of_scaled([m(P - 1); 4], [largest; 4]), QM31::from_coordinates([m(4); 4]));
-    let mut random = Random(6);
+    let mut rng = Rng::with_seed(6);
     for _ in 0..100_000 {
-        let (factors, values) = ([0; 4].map(|_| random.m31()), [0; 4].map(|_| random.qm31()));
+        let (factors, values) = ([0; 4].map(|_| m31(&mut rng)), [0; 4].map(|_| qm31(&mut rng)));
         let expected = (0..4).fold(QM31::ZERO, |sum, i| sum + values[i].scale(factors[i]));
         assert_eq!(QM31::sum_of_scaled(factors, values), expected);
     }

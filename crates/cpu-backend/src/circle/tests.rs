@@ -16,18 +16,13 @@ use crate::{
 
 /// Random elements with many zeros and minus ones among them.
 fn elements(len: usize, seed: u64) -> Vec<M31> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        match state >> 60 {
-            0 => M31::ZERO,
-            1 => -M31::ONE,
-            _ => M31::from_u64(state),
-        }
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let element = || match rng.u8(..16) {
+        0 => M31::ZERO,
+        1 => -M31::ONE,
+        _ => M31::from_u32(rng.u32(..)),
     };
-    (0..len).map(|_| next()).collect()
+    core::iter::repeat_with(element).take(len).collect()
 }
 
 /// Forward and inverse twiddles of a domain, layer by layer, from the points of each layer.

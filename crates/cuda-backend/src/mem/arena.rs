@@ -129,23 +129,17 @@ mod tests {
         for segment in 0..4u64 {
             arena.add_segment(segment << 32, 64 << 10);
         }
-        let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        let mut next = |below: u64| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state % below
-        };
+        let mut rng = fastrand::Rng::with_seed(1);
         let mut taken: Vec<(u64, u64)> = Vec::new();
         for _ in 0..10_000 {
-            if next(2) == 0 {
-                let bytes = 512 * (1 + next(16));
+            if rng.bool() {
+                let bytes = 512 * rng.u64(1..=16);
                 if let Some(address) = arena.take(bytes) {
                     assert!(taken.iter().all(|&(start, len)| address + bytes <= start || start + len <= address));
                     taken.push((address, bytes));
                 }
             } else if !taken.is_empty() {
-                let (address, _) = taken.swap_remove(next(taken.len() as u64) as usize);
+                let (address, _) = taken.swap_remove(rng.usize(..taken.len()));
                 assert!(arena.give_back(address));
             }
         }

@@ -215,20 +215,16 @@ mod tests {
 
     #[test]
     fn parts_of_any_programs_make_the_outputs_of_the_whole_in_order() {
-        let mut state = 1u64;
-        let mut next = |below: usize| {
-            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-            (state >> 33) as usize % below
-        };
+        let mut rng = fastrand::Rng::with_seed(1);
         let (mut cuts, mut uncut) = (0, 0);
         for _ in 0..2000 {
-            let len = 1 + next(60);
+            let len = rng.usize(1..=60);
             let steps: Vec<Instruction> = (0..len)
-                .map(|_| step(Opcode::ALL[next(Opcode::ALL.len())], next(24) as u16, next(24) as u16, next(24) as u16))
+                .map(|_| step(rng.choice(Opcode::ALL).unwrap(), rng.u16(..24), rng.u16(..24), rng.u16(..24)))
                 .collect();
             let masks: Vec<MaskAt> =
                 (0..24).map(|mask| MaskAt { first: 0, offset: mask % 5 - 2, reserved: 0 }).collect();
-            let most = 20 + next(300);
+            let most = rng.usize(20..320);
             let Some(parts) = cut(&steps, &masks, most, usize::MAX) else {
                 uncut += 1;
                 continue;

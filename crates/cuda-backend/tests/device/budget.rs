@@ -4,15 +4,6 @@ use crate::device::support::{Machine, config};
 use backend_api::{BackendError, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        (self.0 >> 33) % bound
-    }
-}
-
 fn open(allocator: Allocator, budget: u64) -> CudaQueue {
     CudaQueue::open(CudaConfig { budget_bytes: Some(budget), ..config(allocator) }).unwrap()
 }
@@ -23,12 +14,12 @@ fn random_traces_stay_within_the_budget_and_return_to_nothing() {
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
         let machine = Machine::new("mem=64M;schedule=random");
         let queue = open(allocator, LIMIT);
-        let mut random = Random(1);
+        let mut rng = fastrand::Rng::with_seed(1);
         let (mut held, mut live, mut refused) = (Vec::new(), 0u64, 0);
         for _ in 0..10_000 {
-            if random.below(3) < 2 {
-                let exponent = random.below(21);
-                let bytes = 1 + random.below(1 << exponent);
+            if rng.u8(..3) < 2 {
+                let exponent = rng.u32(..21);
+                let bytes = rng.u64(1..=1 << exponent);
                 let rounded = bytes.next_multiple_of(512);
                 match queue.alloc::<u8>(bytes as usize) {
                     Ok(buf) => {
@@ -42,7 +33,7 @@ fn random_traces_stay_within_the_budget_and_return_to_nothing() {
                     Err(error) => panic!("{error}"),
                 }
             } else if !held.is_empty() {
-                let (_, rounded) = held.swap_remove(random.below(held.len() as u64) as usize);
+                let (_, rounded) = held.swap_remove(rng.usize(..held.len()));
                 live -= rounded;
             }
             assert_eq!(queue.budget().live_bytes(), live);

@@ -35,12 +35,11 @@ fn transfers_of_mixed_sizes_mostly_find_pinned_memory() {
     for schedule in SCHEDULES {
         let machine = Machine::new(schedule);
         let queue = open(Allocator::Caching).unwrap();
-        let mut state = 7u32;
+        let mut rng = fastrand::Rng::with_seed(7);
         for round in 0..400 {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             // Words of 4 bytes to 8 MiB, as likely in each octave: the longest go in two pieces.
-            let octave = 1usize << ((state >> 24) % 21);
-            let host = vec![state; octave + (state as usize >> 4) % octave];
+            let octave = 1usize << rng.u32(..21);
+            let host = vec![rng.u32(..); octave + rng.usize(..octave)];
             let buf = queue.upload(&host).unwrap();
             if round % 4 == 0 {
                 assert!(queue.download(&buf).unwrap() == host, "{schedule}");

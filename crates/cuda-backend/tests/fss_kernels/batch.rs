@@ -18,9 +18,9 @@ use crate::fss_kernels::device::{Call, Done};
 /// The processor's queue, the model that kernels must equal bit for bit.
 pub(crate) static CPU: LazyLock<CpuQueue> = LazyLock::new(|| CpuQueue::open(CpuConfig::default()).unwrap());
 
-/// `len` words that look random.
-pub(crate) fn words(len: usize, salt: u64) -> Vec<u64> {
-    (0..len as u64).map(|i| (i + 1 + (salt << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i).collect()
+pub(crate) fn words(len: usize, seed: u64) -> Vec<u64> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    std::iter::repeat_with(|| rng.u64(..)).take(len).collect()
 }
 
 fn with_cmp_keys(call: Call, keys: &CmpKeys<'_, CpuQueue>) -> Call {
@@ -39,8 +39,8 @@ fn offsets(points: usize, window: u32, bits: u32) -> Vec<u64> {
     (0..points as u64).map(|j| 1_000_000 + (j << window) / (points as u64 - 1).max(1)).collect()
 }
 
-fn labels(len: usize, salt: u64) -> Vec<Label> {
-    words(2 * len, salt).chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
+fn labels(len: usize, seed: u64) -> Vec<Label> {
+    words(2 * len, seed).chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
 }
 
 /// A grid that covers `threads` threads of 256 in blocks along x, and `points` along y.

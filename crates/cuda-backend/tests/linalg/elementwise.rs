@@ -13,7 +13,7 @@ use half::{bf16, f16};
 
 use crate::linalg::{
     model::activation,
-    rig::{Random, after_lead, assert_close, on_every_order, rounding, wide},
+    rig::{after_lead, assert_close, on_every_order, reals, rounding, wide},
 };
 
 /// Lengths around vectors, blocks and warps, with the misalignment of the views.
@@ -21,7 +21,7 @@ const LENGTHS: [(usize, usize); 8] = [(0, 0), (1, 0), (7, 1), (8, 0), (32, 2), (
 
 fn activations<T: Real>(q: &CudaQueue) {
     for (f, (n, lead)) in Activation::ALL.into_iter().flat_map(|f| LENGTHS.map(|length| (f, length))) {
-        let x: Vec<T> = Random::new(n).reals(n, 20.0);
+        let x: Vec<T> = reals(4, n, 20.0);
         let want: Vec<f64> = wide(&x).into_iter().map(|x| activation(f, x)).collect();
         let (dx, mut y) = (after_lead(q, lead, &x), q.zeros::<T>(lead + n).unwrap());
         let (x, out) = (dx.slice(lead..lead + n).unwrap(), y.slice_mut(lead..lead + n).unwrap());
@@ -46,9 +46,9 @@ fn slopes_are_those_of_central_differences() {
     on_every_order(|q| {
         for f in Activation::ALL {
             // Away from the kink of ReLU.
-            let x: Vec<f32> = Random::new(5).reals::<f32>(531, 10.0);
+            let x: Vec<f32> = reals::<f32>(5, 531, 10.0);
             let x: Vec<f32> = x.into_iter().map(|x| if x.abs() < 1e-3 { 0.5 } else { x }).collect();
-            let g: Vec<f32> = Random::new(6).reals(x.len(), 1.0);
+            let g: Vec<f32> = reals(6, x.len(), 1.0);
             let saved: Vec<f32> = match f.saves_output() {
                 true => x.iter().map(|&x| activation(f, x.into()) as f32).collect(),
                 false => x.clone(),
@@ -77,7 +77,7 @@ fn binary_maps_broadcast_by_strides() {
             (strides([1, 0, 0]), strides([0, 0, 0])),
             (strides([1, 3, 15]), flat),
         ] {
-            let (a, b) = (Random::new(1).reals::<f32>(105, 1.0), Random::new(2).reals::<f32>(105, 1.0));
+            let (a, b) = (reals::<f32>(1, 105, 1.0), reals::<f32>(2, 105, 1.0));
             let (da, db) = (q.upload(&a).unwrap(), q.upload(&b).unwrap());
             for (op, f) in [
                 (Binary::Add, (|a, b| a + b) as fn(f32, f32) -> f32),
@@ -109,7 +109,7 @@ fn binary_maps_broadcast_by_strides() {
 #[test]
 fn axpby_reads_y_only_where_it_counts() {
     on_every_order(|q| {
-        let x: Vec<f32> = Random::new(3).reals(1030, 1.0);
+        let x: Vec<f32> = reals(3, 1030, 1.0);
         let dx = q.upload(&x).unwrap();
         for (beta, start) in [(3.0, 10.0), (0.0, f32::NAN)] {
             let mut y = q.upload(&vec![start; x.len()]).unwrap();
@@ -124,7 +124,7 @@ fn axpby_reads_y_only_where_it_counts() {
 fn dropped<T: Real>(q: &CudaQueue) {
     for (n, first, threshold) in [(1000, 0, 1 << 31), (70, 5, 1 << 30), (33, 8, 0), (33, 0, 1 << 32), (0, 0, 7)] {
         let p = DropoutParams { seed: 0x0123_4567_89ab_cdef, site: 3, step: 9, first, threshold, scale: 1.25 };
-        let x: Vec<T> = Random::new(7).reals(n, 1.0);
+        let x: Vec<T> = reals(7, n, 1.0);
         let (dx, mut y) = (q.upload(&x).unwrap(), q.zeros::<T>(n).unwrap());
         q.dropout(Dropout { params: &p, state: None, x: dx.view(), y: y.view_mut() }).unwrap();
         let want: Vec<T> = x
@@ -162,8 +162,8 @@ fn sums<T: Real>(q: &CudaQueue, accumulate: u32) {
         (3, 5, 70),
     ] {
         let params = SumParams { outer: outer as u64, len: len as u64, inner: inner as u64, accumulate };
-        let x: Vec<T> = Random::new(len).reals(outer * len * inner, 1.0);
-        let start: Vec<T> = Random::new(1).reals(outer * inner, 1.0);
+        let x: Vec<T> = reals(8, outer * len * inner, 1.0);
+        let start: Vec<T> = reals(1, outer * inner, 1.0);
         let (dx, mut y) = (q.upload(&x).unwrap(), q.upload(&start).unwrap());
         q.sum_axis(SumAxis { params: &params, x: dx.view(), y: y.view_mut() }).unwrap();
         let want: Vec<f64> = (0..outer * inner)

@@ -13,7 +13,7 @@ use half::{bf16, f16};
 
 use crate::linalg::{
     model::activation,
-    rig::{Random, assert_close, on_every_order, rounding},
+    rig::{assert_close, on_every_order, reals, rounding},
 };
 
 /// One product with its inputs, and the expected result.
@@ -61,11 +61,10 @@ impl<T: Real> Product<T> {
 
     /// Inputs for the layouts of `p`.
     pub(crate) fn with(p: GemmParams) -> Self {
-        let mut random = Random::new((p.m * 1_000_003 + p.n * 1009 + p.k) as usize);
         let span = |s: &MatrixStrides, rows, cols| s.span(p.batch, rows, cols).unwrap() as usize;
-        let (a, b) = (random.reals(span(&p.a, p.m, p.k), 1.0), random.reals(span(&p.b, p.k, p.n), 1.0));
+        let (a, b) = (reals(1, span(&p.a, p.m, p.k), 1.0), reals(2, span(&p.b, p.k, p.n), 1.0));
         let c = if p.accumulate == 1 {
-            random.reals(span(&p.c, p.m, p.n), 1.0)
+            reals(3, span(&p.c, p.m, p.n), 1.0)
         } else {
             vec![T::from_f32(f32::NAN); span(&p.c, p.m, p.n)]
         };
@@ -158,11 +157,11 @@ fn epilogues_follow_the_sum() {
                 let mut product = Product::<f32>::new(size, 1, [false; 3]);
                 product.p.activation = f;
                 product.check(q);
-                product.bias = Some(Random::new(9).reals(size[1], 1.0));
+                product.bias = Some(reals(9, size[1], 1.0));
                 product.check(q);
             }
             let mut product = Product::<bf16>::new([40, 32, 16], 1, [false, true, false]);
-            (product.p.activation, product.bias) = (f, Some(Random::new(9).reals(32, 1.0)));
+            (product.p.activation, product.bias) = (f, Some(reals(9, 32, 1.0)));
             product.check(q);
         }
     });

@@ -8,7 +8,7 @@ use core_types::params::rows::NormParams;
 use cuda_backend::CudaQueue;
 use half::{bf16, f16};
 
-use crate::linalg::rig::{Random, assert_close, assert_near, on_every_order, wide};
+use crate::linalg::rig::{assert_close, assert_near, on_every_order, reals, wide};
 
 /// Rows and lengths for registers, warps, blocks and several blocks of rows.
 const SHAPES: [(usize, usize); 8] = [(1, 1), (3, 7), (5, 64), (130, 12), (2, 1000), (3, 1024), (2, 1028), (1, 3001)];
@@ -23,11 +23,10 @@ struct Case<T> {
 
 impl<T: Real> Case<T> {
     fn new(rows: usize, len: usize, offset: f32) -> Self {
-        let mut random = Random::new(rows + len);
-        let x: Vec<T> = random.reals::<f32>(rows * len, 4.0).into_iter().map(|x| T::from_f32(x + offset)).collect();
+        let x: Vec<T> = reals::<f32>(1, rows * len, 4.0).into_iter().map(|x| T::from_f32(x + offset)).collect();
         let p = NormParams { rows: rows as u64, len: len as u64, eps: 1e-5 };
-        let (gamma, beta) = (random.reals(len, 4.0), random.reals(len, 4.0));
-        Self { p, x, gamma, beta, g: random.reals(rows * len, 4.0) }
+        let (gamma, beta) = (reals(2, len, 4.0), reals(3, len, 4.0));
+        Self { p, x, gamma, beta, g: reals(4, rows * len, 4.0) }
     }
 
     /// y, dx, dgamma and dbeta.

@@ -27,23 +27,11 @@ pub(crate) fn on_device(order: &str, body: impl Fn(&CudaQueue)) {
     outcome.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// A seeded source of inputs.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: usize) -> Self {
-        Self(seed as u64 ^ 0x9e37_79b9_7f4a_7c15)
-    }
-
-    pub(crate) fn word(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as u32
-    }
-
-    /// Multiples of 2^-12 below `bound` in magnitude, rounded to `T`.
-    pub(crate) fn reals<T: Real>(&mut self, count: usize, bound: f32) -> Vec<T> {
-        (0..count).map(|_| T::from_f32(((self.word() % 8192) as f32 / 4096.0 - 1.0) * bound)).collect()
-    }
+/// Multiples of 2^-12 times `bound`, up to `bound` in magnitude, rounded to `T`.
+pub(crate) fn reals<T: Real>(seed: u64, count: usize, bound: f32) -> Vec<T> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let real = || T::from_f32(f32::from(rng.i16(-4096..4096)) / 4096.0 * bound);
+    std::iter::repeat_with(real).take(count).collect()
 }
 
 /// The exact values.

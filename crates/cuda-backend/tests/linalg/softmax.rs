@@ -10,7 +10,7 @@ use half::{bf16, f16};
 
 use crate::linalg::{
     model,
-    rig::{Random, after_lead, assert_close, assert_near, on_every_order, rounding, wide},
+    rig::{after_lead, assert_close, assert_near, on_every_order, reals, rounding, wide},
 };
 
 /// Shapes with rows for registers, warps and blocks, and with columns.
@@ -54,7 +54,7 @@ fn run<T: Real>(
 }
 
 fn plain<T: Real>(q: &CudaQueue, log: bool, shape: [usize; 3], lead: usize) {
-    let x: Vec<T> = Random::new(shape[1]).reals(shape.iter().product(), 4.0);
+    let x: Vec<T> = reals(10, shape.iter().product(), 4.0);
     let y = run(q, log, params(shape, 1, 0), lead, &x, RowMask::None);
     let some: Vec<Option<f64>> = wide(&x).into_iter().map(Some).collect();
     let want = model::along(&some, shape, |_, _, row| model::softmax(log, row));
@@ -113,9 +113,9 @@ fn masks_leave_out_what_they_say() {
     on_every_order(|q| {
         for (shape, period) in [([6, 16, 1], 3), ([4, 33, 1], 4), ([2, 1028, 1], 1), ([4, 5, 7], 2)] {
             let [_, len, inner] = shape;
-            let mut random = Random::new(11);
-            let x: Vec<f32> = random.reals(shape.iter().product(), 4.0);
-            let mut keep: Vec<bool> = (0..period * len * inner).map(|_| !random.word().is_multiple_of(4)).collect();
+            let x: Vec<f32> = reals(11, shape.iter().product(), 4.0);
+            let mut rng = fastrand::Rng::with_seed(12);
+            let mut keep: Vec<bool> = (0..period * len * inner).map(|_| rng.u8(..4) != 0).collect();
             // One row is left out wholly.
             keep.iter_mut().step_by(inner).take(len).for_each(|keep| *keep = false);
             let kept = |i: usize| keep[i % keep.len()];
@@ -150,10 +150,10 @@ fn model_causal(x: &[f32], [_, len, inner]: [usize; 3], period: usize, offset: i
 
 fn backward<T: Real>(q: &CudaQueue, log: bool, shape: [usize; 3], lead: usize, bound: f64) {
     let count = shape.iter().product();
-    let x: Vec<Option<f64>> = wide(&Random::new(21).reals::<f32>(count, 4.0)).into_iter().map(Some).collect();
+    let x: Vec<Option<f64>> = wide(&reals::<f32>(21, count, 4.0)).into_iter().map(Some).collect();
     let y = model::along(&x, shape, |_, _, row| model::softmax(log, row));
     let y: Vec<T> = y.into_iter().map(|y| T::from_f32(y as f32)).collect();
-    let g: Vec<T> = Random::new(22).reals(count, 1.0);
+    let g: Vec<T> = reals(22, count, 1.0);
     let pairs: Vec<(f64, f64)> = wide(&y).into_iter().zip(wide(&g)).collect();
     let want = model::along(&pairs, shape, |_, _, row| {
         let sum: f64 = row.iter().map(|(y, g)| if log { *g } else { y * g }).sum();
@@ -193,7 +193,7 @@ fn elements_left_out_have_no_gradient() {
     on_every_order(|q| {
         let (out, live) = (f32::NEG_INFINITY, 0.5f32.ln());
         let y = q.upload(&[out, out, out, out, live, out, live, out]).unwrap();
-        let g = q.upload(&Random::new(23).reals::<f32>(8, 1.0)).unwrap();
+        let g = q.upload(&reals::<f32>(23, 8, 1.0)).unwrap();
         let mut dx = q.zeros::<f32>(8).unwrap();
         let params = AxisParams { outer: 2, len: 4, inner: 1 };
         q.log_softmax_backward(LogSoftmaxBackward { params: &params, y: y.view(), g: g.view(), dx: dx.view_mut() })

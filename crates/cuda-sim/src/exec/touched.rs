@@ -149,10 +149,9 @@ mod tests {
 
     #[test]
     fn ranges_are_those_of_a_plain_set() {
-        let (mut touched, mut set, mut state) = (Touched::default(), vec![false; 20_000], 1_u64);
+        let (mut touched, mut set, mut rng) = (Touched::default(), vec![false; 20_000], fastrand::Rng::with_seed(1));
         for _ in 0..2000 {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let (start, length) = (state >> 33 & 0x3fff, 1 + (state >> 50) % 70);
+            let (start, length) = (rng.u64(..0x4000), rng.u64(1..=70));
             touched.note(Access::Atomic, true, start..start + length);
             set[start as usize..(start + length) as usize].fill(true);
         }

@@ -33,24 +33,17 @@ const EDGES: [u64; 22] = [
     u64::MAX,
 ];
 
-/// The finaliser of SplitMix64, as a source of test words.
-pub(crate) fn word(seed: u64) -> u64 {
-    let mut x = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
-
 /// Three operands per lane: every pair of edges comes up over the rounds, the rest is random.
 fn operands(round: u64) -> Vec<[u64; 3]> {
+    let mut rng = fastrand::Rng::with_seed(round);
     (0..LANES as u64)
         .map(|lane| {
             let index = round * LANES as u64 + lane;
             let edge = |by: u64| EDGES[(by % EDGES.len() as u64) as usize];
             match index % 4 {
                 0 | 1 => [edge(index / 4), edge(index / 4 / EDGES.len() as u64), edge(index / 7)],
-                2 => [word(index), edge(index / 4), word(index ^ 1 << 40)],
-                _ => [word(3 * index), word(3 * index + 1), word(3 * index + 2)],
+                2 => [rng.u64(..), edge(index / 4), rng.u64(..)],
+                _ => [rng.u64(..), rng.u64(..), rng.u64(..)],
             }
         })
         .collect()

@@ -5,7 +5,6 @@ use half::bf16;
 
 use crate::exec::programs::all_modes;
 use crate::exec::rig::{download, memory, module, run, upload};
-use crate::exec::vectors::word;
 
 /// Runs one warp: `%r1` holds the lane's input word, `%r0` the lane; `%r4` and `%r5` are stored.
 fn warp(body: &str, input: &[u32], options: &Options) -> (Vec<u32>, Vec<u32>) {
@@ -34,7 +33,8 @@ fn warp(body: &str, input: &[u32], options: &Options) -> (Vec<u32>, Vec<u32>) {
 }
 
 fn inputs() -> Vec<u32> {
-    (0..32).map(|lane| word(lane) as u32).collect()
+    let mut rng = fastrand::Rng::with_seed(1);
+    (0..32).map(|_| rng.u32(..)).collect()
 }
 
 #[test]
@@ -206,9 +206,10 @@ fn calls_and_tables_take_lanes_apart_and_together() {
 /// Fills shared memory with 8 x 8 matrices of halves, loads them as fragments, multiplies.
 #[test]
 fn a_tile_product_through_ldmatrix_equals_a_scalar_loop() {
-    let value = |seed: u64| bf16::from_f64(((word(seed) % 64) as f64 - 32.0) / 8.0);
-    let a: Vec<bf16> = (0..256).map(|i| value(i as u64)).collect();
-    let b: Vec<bf16> = (0..128).map(|i| value(1000 + i as u64)).collect();
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut value = |_: i32| bf16::from_f64(f64::from(rng.i8(-32..32)) / 8.0);
+    let a: Vec<bf16> = (0..256).map(&mut value).collect();
+    let b: Vec<bf16> = (0..128).map(value).collect();
     let pack = |halves: &[bf16]| -> Vec<u32> {
         halves.chunks(2).map(|pair| u32::from(pair[1].to_bits()) << 16 | u32::from(pair[0].to_bits())).collect()
     };
@@ -274,13 +275,12 @@ fn a_tile_product_through_ldmatrix_equals_a_scalar_loop() {
 
 #[test]
 fn products_of_bytes_and_tf32_equal_scalar_loops() {
-    // Every lane hands over words made from its number; the fragments are read back by the layout of the tables.
-    let register = |operand: u64, r: u64, lane: usize| word(operand << 32 | r << 8 | lane as u64) as u32;
-    let constants = |operand: u64, count: u64, first: u32, mask: u32| -> (Vec<u32>, String) {
-        let words: Vec<u32> =
-            (0..count).flat_map(|r| (0..32).map(move |lane| register(operand, r, lane) & mask)).collect();
+    // Every lane hands over words of its own; the fragments are read back by the layout of the tables.
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut constants = |count: u32, first: u32| -> (Vec<u32>, String) {
+        let words = (0..32 * count).map(|_| rng.u32(..)).collect();
         let loads: Vec<String> =
-            (0..count).map(|r| format!("ld.global.b32 %r{}, [%d3+{}];", first + r as u32, 128 * r)).collect();
+            (0..count).map(|r| format!("ld.global.b32 %r{}, [%d3+{}];", first + r, 128 * r)).collect();
         (words, loads.concat())
     };
     let program = |instruction: &str, loads: [String; 3]| {
@@ -306,9 +306,9 @@ fn products_of_bytes_and_tf32_equal_scalar_loops() {
         run(text, Grid::linear(1, 32), &[a, b, c, out], &memory, &Options::sanitize()).unwrap();
         download(&memory, out, 128)
     };
-    let (a, load_a) = constants(1, 4, 1, u32::MAX);
-    let (b, load_b) = constants(2, 2, 5, u32::MAX);
-    let (c, load_c) = constants(3, 4, 7, u32::MAX);
+    let (a, load_a) = constants(4, 1);
+    let (b, load_b) = constants(2, 5);
+    let (c, load_c) = constants(4, 7);
     let loads = [load_a, load_b, load_c];
     let text = program("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", loads.clone());
     let got = execute(&text, [&a, &b, &c]);

@@ -14,17 +14,14 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// Weights of every size within the limit of the architecture, the extremes among them.
 pub(crate) fn weights(model: &Model) -> Parameters {
     let limit = model.weight_limit() as f32;
-    let mut state = 1u32;
-    let mut next = |scale: f32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        match state >> 26 {
-            0 => limit,
-            1 => -limit,
-            _ => scale * ((state >> 8) as f32 / (1 << 23) as f32 - 1.0),
-        }
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut weight = || match rng.u8(..64) {
+        0 => limit,
+        1 => -limit,
+        _ => 0.3 * (2.0 * rng.f32() - 1.0),
     };
     let tensor = |parameter: inference::Parameter| {
-        let data = (0..parameter.len()).map(|_| next(0.3)).collect();
+        let data = (0..parameter.len()).map(|_| weight()).collect();
         (parameter.name, Tensor { shape: parameter.shape, data })
     };
     let tensors: Tensors = model.parameters().into_iter().map(tensor).collect();

@@ -11,7 +11,10 @@ use pfss::{
 use play::Questions;
 use runtime::AnyQueue;
 
-use crate::common::queues::{Sim, cpu};
+use crate::common::{
+    queues::{Sim, cpu},
+    words,
+};
 
 /// Two pieces, a bit over all bits of `x` and one over two classes of them.
 fn suf(preds: PredProgram, coeffs: CoeffMode, bools: BoolMode) -> Gate {
@@ -83,8 +86,7 @@ fn assert_equal(gates: &[Gate], counts: &[usize]) {
     for gate in gates {
         for &count in counts {
             let ring = gate.ring();
-            let x_hat: Vec<u64> =
-                (1..=count as u64).map(|i| ring.reduce(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+            let x_hat: Vec<u64> = words(count, 1).into_iter().map(|word| ring.reduce(word)).collect();
             let deal = |q: &AnyQueue| Dealer::insecure_from_seed(8).deal(q, gate, count).unwrap();
             for (mine, theirs) in deal(&cpu).into_iter().zip(deal(&sim)) {
                 assert_eq!(mine.to_bytes(), theirs.to_bytes(), "keys of {}", gate.kind());

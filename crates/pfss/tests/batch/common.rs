@@ -8,15 +8,7 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-/// Uniform enough.
-pub(crate) fn noise(seed: u64, count: usize) -> Vec<u64> {
-    let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state ^ (state >> 29)
-    };
-    (0..count).map(|_| next()).collect()
-}
+use crate::common::words;
 
 /// A gate on both parties' shares of inputs under known masks.
 pub(crate) struct Case {
@@ -30,7 +22,7 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn new(gate: Gate, task: Option<Task<'static>>, count: usize, seed: u64) -> Self {
-        let of = |part: u64| noise(seed.wrapping_mul(8) + part, count).iter().map(|&x| gate.ring().reduce(x)).collect();
+        let of = |part: u64| words(count, seed.wrapping_mul(8) + part).iter().map(|&x| gate.ring().reduce(x)).collect();
         Self { x: [of(0), of(1)], masks: of(2), gate, task, seed }
     }
 

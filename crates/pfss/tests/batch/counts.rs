@@ -10,7 +10,7 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-use crate::{batch::common::noise, common::queues::Sim};
+use crate::common::{queues::Sim, words};
 
 /// What one evaluation asks of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ fn a_gate_calls_the_driver_so_often_and_no_more() {
         ("gelu by masked selection", gelu(select), suf, calls(4, 10, 2, 180)),
         ("gelu by payloads", gelu(lookup), suf, calls(4, 9, 1, 144)),
     ];
-    let x = noise(5, COUNT);
+    let x = words(COUNT, 5);
     let got: Vec<(&str, Calls)> = table
         .iter()
         .map(|(name, gate, run, _)| {

@@ -14,8 +14,8 @@ use pfss::{
 use runtime::AnyQueue;
 
 use crate::{
-    batch::common::{Case, noise, relu},
-    common::queues::cpu,
+    batch::common::{Case, relu},
+    common::{queues::cpu, words},
 };
 
 const LAZY: Pace = Pace::Lazy { open_words: 1 << 22, jobs: 1 << 14 };
@@ -28,8 +28,8 @@ struct Layer {
 
 impl Layer {
     fn new(count: usize, seed: u64) -> Self {
-        let zero = noise(seed, count);
-        let values = noise(seed + 1, count).into_iter().map(|value| (value >> 30).wrapping_sub(1 << 33));
+        let zero = words(count, seed);
+        let values = words(count, seed + 1).into_iter().map(|value| (value >> 30).wrapping_sub(1 << 33));
         let one = values.zip(&zero).map(|(value, share)| value.wrapping_sub(*share)).collect();
         Self { x: [zero, one], seed }
     }
@@ -210,7 +210,7 @@ fn products_open_their_factors_beside_other_gates() {
     let q = cpu(None);
     let (gate, layer) = (Gate::product(40).unwrap(), Layer::new(12, 3));
     let ring = gate.ring();
-    let share = |seed| noise(seed, 9).into_iter().map(|word| ring.reduce(word)).collect::<Vec<_>>();
+    let share = |seed| words(9, seed).into_iter().map(|word| ring.reduce(word)).collect::<Vec<_>>();
     let factors = [[share(1), share(2)], [share(3), share(4)]];
     let results = both(|mut session, party| {
         let mut executor = executor(&q, BatchConfig::default(), LAZY);

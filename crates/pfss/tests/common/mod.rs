@@ -1,9 +1,15 @@
-//! Batches of inputs and masks, both parties played on public masked inputs, and queues.
+//! Uniform words, batches of inputs and masks, both parties played on public masked inputs, and queues.
 
 pub(crate) mod queues;
 
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Gate, MaskedKeys, Pending, PfssError, Ring};
+
+/// Uniform words of 64 bits.
+pub(crate) fn words(len: usize, seed: u64) -> Vec<u64> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    std::iter::repeat_with(|| rng.u64(..)).take(len).collect()
+}
 
 /// Inputs, one mask for each, and the public values.
 pub(crate) struct Batch {

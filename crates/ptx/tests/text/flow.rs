@@ -1,6 +1,7 @@
 //! Blocks and dominance against their definitions, on random control flow.
 
 use crate::text::samples::{COMPILED, kernel};
+use fastrand::Rng;
 use ptx::{
     ast::Module,
     flow::{Dominance, Graph},
@@ -37,16 +38,12 @@ fn a_label_at_the_end_is_a_return() {
 }
 
 /// A kernel of `count` blocks, each ending in a branch, an indexed branch, a return, a trap or nothing.
-fn random_kernel(count: u64, state: &mut u64) -> String {
-    let mut random = |limit: u64| {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 33) % limit
-    };
+fn random_kernel(count: u64, rng: &mut Rng) -> String {
     let mut code = String::new();
     for block in 0..count {
         code.push_str(&format!("B{block}:\nmov.b32 %r1, {block};\n"));
-        let (first, second) = (random(count), random(count));
-        match random(8) {
+        let (first, second) = (rng.u64(..count), rng.u64(..count));
+        match rng.u32(..8) {
             0..4 => code.push_str(&format!("@%p1 bra B{first};\n")),
             4 => code.push_str(&format!("bra B{first};\n")),
             5 => code.push_str(&format!("T{block}: .branchtargets B{first}, B{second};\nbrx.idx %r1, T{block};\n")),
@@ -71,9 +68,9 @@ fn reach(successors: &[Vec<usize>], from: usize, without: usize) -> Vec<bool> {
 
 #[test]
 fn dominators_by_definition() {
-    let mut state = 1;
+    let mut rng = Rng::with_seed(1);
     for round in 0..200 {
-        let graph = graph(&kernel(&random_kernel(2 + round % 12, &mut state)));
+        let graph = graph(&kernel(&random_kernel(2 + round % 12, &mut rng)));
         let tree = Dominance::dominators(&graph);
         let successors: Vec<_> = graph.blocks.iter().map(|block| block.successors.clone()).collect();
         let reachable = graph.reachable();
@@ -88,10 +85,10 @@ fn dominators_by_definition() {
 
 #[test]
 fn post_dominators_by_definition() {
-    let mut state = 2;
+    let mut rng = Rng::with_seed(2);
     let mut checked = 0;
     for round in 0..400 {
-        let graph = graph(&kernel(&random_kernel(2 + round % 12, &mut state)));
+        let graph = graph(&kernel(&random_kernel(2 + round % 12, &mut rng)));
         let tree = Dominance::post_dominators(&graph);
         let end = graph.blocks.len();
         let mut successors: Vec<_> = graph.blocks.iter().map(|block| block.successors.clone()).collect();

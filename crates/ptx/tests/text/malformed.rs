@@ -44,27 +44,21 @@ fn truncated_anywhere() {
 
 #[test]
 fn bytes_changed_at_random() {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move |limit: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 16) as usize % limit
-    };
+    let mut rng = fastrand::Rng::with_seed(1);
     let alphabet = b" \n\t;,{}[]()<>:+-!|@=._%$\"/*0123456789abcdefxXrpUE";
     for round in 0..3000 {
         let mut bytes = [FEATURES, COMPILED, WITHOUT_FLAGS][round % 3].as_bytes().to_vec();
-        for _ in 0..=random(4) {
-            let at = random(bytes.len());
-            match random(4) {
-                0 => bytes[at] ^= 1 << random(7),
-                1 => bytes[at] = alphabet[random(alphabet.len())],
+        for _ in 0..=rng.u32(..4) {
+            let at = rng.usize(..bytes.len());
+            match rng.u32(..4) {
+                0 => bytes[at] ^= 1 << rng.u32(..7),
+                1 => bytes[at] = alphabet[rng.usize(..alphabet.len())],
                 2 => drop(bytes.remove(at)),
                 _ => {
                     // A run of lines moves elsewhere.
-                    let end = (at + random(200)).min(bytes.len());
+                    let end = (at + rng.usize(..200)).min(bytes.len());
                     let run: Vec<u8> = bytes.drain(at..end).collect();
-                    let to = random(bytes.len());
+                    let to = rng.usize(..bytes.len());
                     bytes.splice(to..to, run);
                 }
             }

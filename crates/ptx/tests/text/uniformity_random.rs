@@ -2,6 +2,7 @@
 //! barriers in the same order.
 
 use crate::text::samples::kernel;
+use fastrand::Rng;
 use ptx::{
     ast::{Body, Instruction, Operand, Special},
     uniform::{Spread, Uniformity, divergent_collectives},
@@ -65,36 +66,32 @@ fn run(body: &Body, tid: i64) -> Option<Trace> {
 }
 
 /// A kernel of random blocks over few registers, so that most are defined several times.
-fn random_code(state: &mut u64) -> String {
-    let mut random = |limit: u64| {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (*state >> 33) % limit
-    };
-    let blocks = 2 + random(6);
+fn random_code(rng: &mut Rng) -> String {
+    let blocks = rng.u32(2..8);
     // Everything is defined, since undefined values are nobody's promise.
     let mut code = String::from("mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\n");
     code.push_str("mov.u32 %r3, 0;\nmov.u32 %r4, 1;\nmov.u32 %r5, 2;\n");
     code.push_str("setp.lt.u32 %p1, %r1, 16;\nsetp.eq.u32 %p2, %r2, 0;\n");
     for block in 0..blocks {
         code.push_str(&format!("B{block}:\n"));
-        for _ in 0..random(4) {
-            let (result, first, second) = (2 + random(4), 1 + random(5), 2 + random(4));
-            let number = random(8);
-            let guard = if random(6) == 0 { format!("@%p{} ", 1 + random(2)) } else { String::new() };
-            code.push_str(&match random(10) {
+        for _ in 0..rng.u32(..4) {
+            let (result, first, second) = (rng.u32(2..6), rng.u32(1..6), rng.u32(2..6));
+            let number = rng.u32(..8);
+            let guard = if rng.u32(..6) == 0 { format!("@%p{} ", rng.u32(1..3)) } else { String::new() };
+            code.push_str(&match rng.u32(..10) {
                 0 => "bar.sync 0;\n".to_owned(),
                 1 => format!("{guard}mov.u32 %r{result}, %r{second};\n"),
                 2 | 3 => format!("{guard}mov.u32 %r{result}, {number};\n"),
                 4 => format!("{guard}and.b32 %r{result}, %r{first}, {number};\n"),
                 5 | 6 => format!("{guard}add.s32 %r{result}, %r{second}, {number};\n"),
-                7 => format!("setp.eq.u32 %p{}, %r{second}, {number};\n", 1 + random(2)),
-                8 => format!("setp.lt.u32 %p{}, %r{second}, {};\n", 1 + random(2), 8 * number),
-                _ => format!("setp.lt.u32 %p{}, %r{first}, {};\n", 1 + random(2), 4 * number),
+                7 => format!("setp.eq.u32 %p{}, %r{second}, {number};\n", rng.u32(1..3)),
+                8 => format!("setp.lt.u32 %p{}, %r{second}, {};\n", rng.u32(1..3), 8 * number),
+                _ => format!("setp.lt.u32 %p{}, %r{first}, {};\n", rng.u32(1..3), 4 * number),
             });
         }
-        match random(6) {
-            0..4 => code.push_str(&format!("@%p{} bra B{};\n", 1 + random(2), random(blocks))),
-            4 => code.push_str(&format!("@%p{} ret;\n", 1 + random(2))),
+        match rng.u32(..6) {
+            0..4 => code.push_str(&format!("@%p{} bra B{};\n", rng.u32(1..3), rng.u32(..blocks))),
+            4 => code.push_str(&format!("@%p{} ret;\n", rng.u32(1..3))),
             _ => {}
         }
     }
@@ -104,10 +101,10 @@ fn random_code(state: &mut u64) -> String {
 
 #[test]
 fn what_passes_keeps_the_lanes_together() {
-    let mut state = 7;
+    let mut rng = Rng::with_seed(7);
     let (mut sound, mut divergent, mut caught) = (0, 0, 0);
     for _ in 0..6000 {
-        let code = random_code(&mut state);
+        let code = random_code(&mut rng);
         let module = kernel(&code);
         let (function, body) = module.entries().next().unwrap();
         let found = divergent_collectives(function, body);
@@ -126,10 +123,10 @@ fn what_passes_keeps_the_lanes_together() {
 
 #[test]
 fn uniform_registers_hold_the_same_in_all_lanes() {
-    let mut state = 11;
+    let mut rng = Rng::with_seed(11);
     let mut compared = 0;
     for _ in 0..6000 {
-        let code = random_code(&mut state);
+        let code = random_code(&mut rng);
         let module = kernel(&code);
         let (function, body) = module.entries().next().unwrap();
         if !divergent_collectives(function, body).is_empty() {

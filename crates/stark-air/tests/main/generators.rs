@@ -4,9 +4,10 @@ use core_types::{
     air::{BaseValue, Generator, NewRow},
     field::M31,
 };
+use fastrand::Rng;
 use stark_air::{RecordError, RecordedGenerator};
 
-use crate::{interpreter::run, random::Numbers};
+use crate::{interpreter::run, random::word};
 
 /// Expressions that follow from a seed, over three inputs and the number of the row.
 struct Random {
@@ -21,29 +22,29 @@ impl Generator for Random {
     }
 
     fn generate<R: NewRow>(&self, row: &mut R) {
-        let numbers = &mut Numbers(self.seed);
+        let rng = &mut Rng::with_seed(self.seed);
         let [before, after] = row.mask([-1, 2]);
         let mut pool = vec![before, after, row.input(), row.input()];
         if self.seed.is_multiple_of(2) {
             pool.push(row.number());
         }
         for _ in 0..self.columns {
-            let (a, b) = (pool[numbers.below(pool.len())], pool[numbers.below(pool.len())]);
-            let value = match numbers.below(7) {
+            let (a, b) = (pool[rng.usize(..pool.len())], pool[rng.usize(..pool.len())]);
+            let value = match rng.u8(..7) {
                 0 => a + b,
                 1 => a - b,
                 2 => a * b,
-                3 => a.square() + numbers.word(),
+                3 => a.square() + word(rng),
                 4 => {
-                    let to = 1 + numbers.below(31);
-                    row.bits(a, numbers.below(to) as u32, to as u32)
+                    let to = rng.u32(1..32);
+                    row.bits(a, rng.u32(..to), to)
                 }
                 5 => row.xor(a, b),
-                _ => -a * numbers.word(),
+                _ => -a * word(rng),
             };
             pool.push(value);
             row.write(value);
-            if numbers.below(4) == 0 {
+            if rng.u8(..4) == 0 {
                 row.count(a);
             }
         }
@@ -97,8 +98,8 @@ fn programs_make_the_rows_of_their_generators() {
         assert_eq!(recorded.log_rows(), generator.log_rows);
         assert_eq!((recorded.inputs(), recorded.columns()), (3, generator.columns));
         let rows = 1 << generator.log_rows;
-        let mut words = Numbers(seed + 1000);
-        let inputs: Vec<Vec<M31>> = (0..3).map(|_| (0..rows).map(|_| words.word()).collect()).collect();
+        let mut rng = Rng::with_seed(seed + 1000);
+        let inputs: Vec<Vec<M31>> = (0..3).map(|_| (0..rows).map(|_| word(&mut rng)).collect()).collect();
         let reads_numbers = recorded.masks().iter().any(|mask| mask.first == 3 * rows as u64 && mask.offset == 0);
         assert_eq!(recorded.reads_numbers(), reads_numbers);
         for number in 0..rows {

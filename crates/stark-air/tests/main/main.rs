@@ -11,11 +11,12 @@ use core_types::{
     field::{M31, QM31},
     params::air::Opcode,
 };
+use fastrand::Rng;
 use stark_air::{HostTrace, MaskSource, Program, Recorded, ScalarRow};
 
 use crate::{
     interpreter::run,
-    random::{Numbers, RandomAir},
+    random::{RandomAir, element, word},
 };
 
 /// Columns, challenges and a claimed sum at random, of the shape that `recorded` reads.
@@ -27,13 +28,13 @@ struct Trace {
 }
 
 impl Trace {
-    fn random(recorded: &Recorded, numbers: &mut Numbers) -> Self {
+    fn random(recorded: &Recorded, rng: &mut Rng) -> Self {
         let rows = 1 << recorded.log_rows();
-        let mut column = || (0..rows).map(|_| numbers.word()).collect::<Vec<_>>();
+        let mut column = || (0..rows).map(|_| word(rng)).collect::<Vec<_>>();
         let columns = recorded.columns().iter().map(|tree| tree.iter().map(|_| column()).collect()).collect();
         let preprocessed = (0..recorded.preprocessed_slots()).map(|_| column()).collect();
-        let challenges = (0..recorded.challenges()).map(|_| numbers.secure()).collect();
-        Self { columns, preprocessed, challenges, claimed_sum: numbers.secure() }
+        let challenges = (0..recorded.challenges()).map(|_| element(rng)).collect();
+        Self { columns, preprocessed, challenges, claimed_sum: element(rng) }
     }
 
     fn view(&self) -> HostTrace<'_> {
@@ -62,9 +63,9 @@ impl Trace {
 }
 
 /// Compares the constraint program of an AIR with the AIR on every row of a random trace.
-fn compare(air: &impl Air, numbers: &mut Numbers) -> Recorded {
+fn compare(air: &impl Air, rng: &mut Rng) -> Recorded {
     let recorded = Recorded::new(air).expect("the AIR can be recorded");
-    let trace = Trace::random(&recorded, numbers);
+    let trace = Trace::random(&recorded, rng);
     for at in 0..1 << recorded.log_rows() {
         let mut row = ScalarRow::new(trace.view(), recorded.log_rows(), at);
         air.eval(&mut row);
@@ -77,7 +78,7 @@ fn compare(air: &impl Air, numbers: &mut Numbers) -> Recorded {
 #[test]
 fn random_airs_are_recorded_as_they_are() {
     for seed in 0..300 {
-        compare(&RandomAir { log_rows: 1 + (seed % 3) as u32, seed }, &mut Numbers(seed + 1));
+        compare(&RandomAir { log_rows: 1 + (seed % 3) as u32, seed }, &mut Rng::with_seed(seed + 1));
     }
 }
 
@@ -101,7 +102,7 @@ impl Air for WideFibonacci {
 
 #[test]
 fn squares_are_computed_once_and_registers_are_few() {
-    let recorded = compare(&WideFibonacci(100), &mut Numbers(5));
+    let recorded = compare(&WideFibonacci(100), &mut Rng::with_seed(5));
     let program = recorded.constraint_program();
     let count = |opcode| program.instructions().iter().filter(|step| step.opcode == opcode as u16).count();
     assert_eq!([Opcode::Mul, Opcode::Sub, Opcode::Out].map(count), [99, 2 * 98, 98]);
@@ -136,12 +137,12 @@ impl Air for LookUps {
 
 #[test]
 fn fractions_are_those_of_the_columns() {
-    let mut numbers = Numbers(9);
-    let recorded = compare(&LookUps, &mut numbers);
+    let rng = &mut Rng::with_seed(9);
+    let recorded = compare(&LookUps, rng);
     assert_eq!(recorded.columns()[2], [vec![vec![0]; 4], vec![vec![-1, 0]; 4]].concat());
     assert_eq!((recorded.challenges(), recorded.preprocessed_slots(), recorded.constraints()), (3, 1, 3));
     let program = recorded.fraction_program().expect("there are look-ups");
-    let trace = Trace::random(&recorded, &mut numbers);
+    let trace = Trace::random(&recorded, rng);
     let [z, alpha, z2] = trace.challenges[..] else { panic!("three challenges") };
     for at in 0..8 {
         let (x, y) = (trace.columns[1][0][at], trace.columns[1][1][at]);

@@ -92,13 +92,8 @@ impl<'s> Visitor<'s> for Checker<'_> {
 
 /// Challenges that look random, in the slots of the statement's relations.
 pub(crate) fn challenges(statement: &impl Statement) -> Vec<QM31> {
-    let mut state = 0x1234_5678_9abc_def0u64;
-    let mut felt = || {
-        QM31::from_coordinates([(); 4].map(|()| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            M31::from_u64(state >> 30)
-        }))
-    };
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut felt = || QM31::from_coordinates([(); 4].map(|()| M31::from_u64(rng.u64(..))));
     let mut challenges = Vec::new();
     for relation in statement.relations() {
         assert_eq!(relation.first() as usize, challenges.len(), "slots follow each other");

@@ -9,8 +9,8 @@ use runtime::{AnyQueue, Choice};
 use stark_fft::{BitReversed, FftError, ShardTwiddles, ShardedCfftPlan, ShardedColumns, ShardedLdePlan};
 
 use crate::{
-    common::domain,
-    sharded::{Rank, columns, devices, on_ranks, open, shard},
+    common::{columns, domain},
+    sharded::{Rank, devices, on_ranks, open, shard},
 };
 
 const LOG_SIZE: u32 = 8;

@@ -9,14 +9,9 @@ use backend_api::{Queue as _, Ranks as _};
 use collective::{Local, Staged};
 use cuda_sim::driver::Simulation;
 use runtime::{AnyQueue, Choice, Settings};
-use stark_fft::{HostColumns, M31, Representation, Shard};
+use stark_fft::Shard;
 
 use crate::common::{domain, simulate};
-
-fn columns<R: Representation>(log_size: u32, count: u32) -> HostColumns<R> {
-    let word = |i: u32| M31::from_u32((i ^ count).wrapping_mul(0x9e37_79b9).rotate_left(9).wrapping_mul(0x85eb_ca6b));
-    HostColumns::new(domain(log_size), (0..count << log_size).map(word).collect()).unwrap()
-}
 
 fn open(choice: Choice, cuda_device: u32, mem_limit_bytes: Option<u64>) -> AnyQueue {
     let settings = Settings { cuda_device, mem_limit_bytes, threads: NonZeroUsize::new(1), ..Settings::default() };

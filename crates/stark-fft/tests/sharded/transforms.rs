@@ -9,8 +9,8 @@ use stark_fft::{
 };
 
 use crate::{
-    common::domain,
-    sharded::{Rank, columns, devices, most_ranks, on_ranks, shard},
+    common::{columns, domain},
+    sharded::{Rank, devices, most_ranks, on_ranks, shard},
 };
 
 /// One device's coefficients of columns, and their values on a domain `2^log_blowup` times as big.

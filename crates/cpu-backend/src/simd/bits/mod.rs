@@ -62,9 +62,8 @@ mod tests {
 
         #[inline(always)]
         fn run(self, l: L) {
-            let word = |i: usize| (i as u32 + 1).wrapping_mul(0x9e37_79b9);
-            let first: Vec<u32> = (0..L::N).map(word).collect();
-            let second: Vec<u32> = (L::N..2 * L::N).map(word).collect();
+            let mut rng = fastrand::Rng::with_seed(1);
+            let [first, second]: [Vec<u32>; 2] = [(); 2].map(|()| (0..L::N).map(|_| rng.u32(..)).collect());
             let get = |v| {
                 let mut out = vec![0; L::N + 1];
                 l.store(&mut out[1..], v);
@@ -75,7 +74,7 @@ mod tests {
                 |f: fn(u32, u32) -> u32| -> Vec<u32> { first.iter().zip(&second).map(|(&a, &b)| f(a, b)).collect() };
             let (a, b) = (l.load(&first), l.load(&second));
             assert_eq!(get(a), first);
-            assert_eq!(get(l.splat(word(3))), vec![word(3); L::N]);
+            assert_eq!(get(l.splat(first[0])), vec![first[0]; L::N]);
             assert_eq!(get(l.add(a, b)), each(u32::wrapping_add));
             assert_eq!(get(l.xor(a, b)), each(|a, b| a ^ b));
             assert_eq!(get(l.rotate_7(a)), each(|a, _| a.rotate_right(7)));

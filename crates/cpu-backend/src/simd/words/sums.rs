@@ -173,26 +173,22 @@ mod tests {
 
         #[inline(always)]
         fn run(self, l: L) {
-            let word = |seed: u64| {
-                if self.greatest {
-                    return P - 1;
-                }
-                M31::from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ seed).word()
-            };
+            let mut rng = fastrand::Rng::with_seed(1);
+            let mut word = || if self.greatest { P - 1 } else { rng.u32(..P) };
             let mut sum = l.no_products();
             let mut expected = [M31::ZERO; 16];
-            for quad in 0..self.quads {
-                let factor = |i: u64| word(quad << 8 | i | 0x80);
+            for _ in 0..self.quads {
+                let factors: [u32; 4] = core::array::from_fn(|_| word());
                 let mut words = [l.splat(0); 4];
-                for (i, vector) in words.iter_mut().enumerate() {
-                    let lanes: [u32; 16] = core::array::from_fn(|lane| word(quad << 8 | (i * 16 + lane) as u64));
+                for (vector, &factor) in words.iter_mut().zip(&factors) {
+                    let lanes: [u32; 16] = core::array::from_fn(|_| word());
                     for (expected, &lane) in expected.iter_mut().zip(&lanes) {
-                        *expected += M31::from_u32(lane) * M31::from_u32(factor(i as u64));
+                        *expected += M31::from_u32(lane) * M31::from_u32(factor);
                     }
                     // SAFETY: no vector has more than sixteen words.
                     *vector = unsafe { l.load(lanes.as_ptr()) };
                 }
-                sum = l.add_products(sum, words, [0, 1, 2, 3].map(|i| l.splat(factor(i))));
+                sum = l.add_products(sum, words, factors.map(|factor| l.splat(factor)));
             }
             let mut total = [0; 16];
             // SAFETY: as above.

@@ -18,13 +18,9 @@ fn paths() -> impl Iterator<Item = Simd> {
     levels().flat_map(|simd| [Some(simd), simd.bf16().then(|| simd.without_bf16())]).flatten()
 }
 
-fn values<T: Real>(seed: u32, count: usize) -> Vec<T> {
-    let mut state = seed | 1;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        T::from_f32((state >> 8) as f32 / (1 << 23) as f32 - 1.0)
-    };
-    (0..count).map(|_| next()).collect()
+fn values<T: Real>(seed: u64, count: usize) -> Vec<T> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    core::iter::repeat_with(|| T::from_f32(2.0 * rng.f32() - 1.0)).take(count).collect()
 }
 
 /// A matrix of `rows` rows by rows, by columns, or with gaps everywhere.

@@ -16,13 +16,9 @@ use half::bf16;
 use crate::levels::{levels, queue};
 
 /// Reproducible values in -4..4.
-fn values(seed: u32, count: usize) -> Vec<f32> {
-    let mut state = seed | 1;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 21) as f32 - 4.0
-    };
-    (0..count).map(|_| next()).collect()
+fn values(seed: u64, count: usize) -> Vec<f32> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    core::iter::repeat_with(|| rng.u32(..1 << 24) as f32 / (1 << 21) as f32 - 4.0).take(count).collect()
 }
 
 fn softmax_params(outer: usize, len: usize, inner: usize) -> SoftmaxParams {

@@ -14,12 +14,12 @@ use core_types::{
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
+use super::words;
 use crate::levels::queue;
 
-fn labels(count: usize, salt: u128) -> Vec<Label> {
-    (0..count as u128)
-        .map(|i| Label::new((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) ^ salt))
-        .collect()
+fn labels(count: usize, seed: u64) -> Vec<Label> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    core::iter::repeat_with(|| Label::new(rng.u128(..))).take(count).collect()
 }
 
 fn cmp_keys<'a>(roots: &'a [Label], corrections: &'a [u128], leaves: &'a [u128]) -> CmpKeys<'a, CpuQueue> {
@@ -114,7 +114,7 @@ fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         let size = 1usize << bits;
         let alphas: Vec<u64> = (0..size as u64).collect();
         let (x_hat, offsets) = (vec![0; size], every_point(size));
-        let betas: Vec<u64> = (0..(words * size) as u64).map(|i| (i + 3).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let betas = super::words(words * size, 3);
         let (count, row) = (size as u32, padded(size as u32));
         let keys = PrgKeys::from_nonce([3; 16]);
         let (points, payload, window) = (count, words as u32, bits);
@@ -154,8 +154,7 @@ fn packing_round_trips_at_every_width() {
     for bits in 1..=64u32 {
         for count in [0u32, 1, 2, 31, 63, 64, 65, 130] {
             let params = PackParams { count, bits };
-            let elements: Vec<u64> =
-                (0..u64::from(count)).map(|i| (i + 9).wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+            let elements = words(count as usize, 9);
             let mut words = vec![u64::MAX; (count as usize * bits as usize).div_ceil(64)];
             q.pack_bits(PackBits { params: &params, elements: &elements, words: &mut words }).unwrap();
             let mut back = vec![0; count as usize];
@@ -176,8 +175,6 @@ struct Outputs {
 
 fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
     let row = padded(count);
-    let word = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ i;
-    let words = |len: usize, salt: u64| (0..len as u64).map(|i| word(i ^ salt << 40)).collect::<Vec<u64>>();
     let alphas = words(count as usize, 1);
     let (x_hat, offsets) = (&words(count as usize, 2)[..], &words(points as usize, 4)[..]);
     let roots = labels(2 * row, 77);
@@ -257,10 +254,8 @@ fn every_path_and_thread_count_makes_the_same_words() {
 fn keys_of_several_jobs_are_those_of_the_scalar_formulas() {
     let (count, bits, points, len, width) = (2100u32, 9, 2, 3usize, 50);
     let row = padded(count);
-    let word = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-    let words = |len: u32, salt: u64| (0..u64::from(len)).map(|i| word(i ^ salt << 40)).collect::<Vec<u64>>();
-    let (alphas, betas) = (words(count, 1), words(len as u32 * count, 2));
-    let (x_hat, offsets, roots) = (words(count, 3), words(points, 4), labels(2 * row, 5));
+    let (alphas, betas) = (words(count as usize, 1), words(len * count as usize, 2));
+    let (x_hat, offsets, roots) = (words(count as usize, 3), words(points as usize, 4), labels(2 * row, 5));
     let prg = PrgKeys::from_nonce([8; 16]);
     let (key, ring) = (prg.child, Ring::new(width).unwrap());
     let of_key = |e: usize| [roots[e], roots[row + e]];
@@ -341,14 +336,15 @@ fn keys_of_several_jobs_are_those_of_the_scalar_formulas() {
 /// Offsets within 2^`window` of the first, its ends among them.
 fn offsets(bits: u32, window: u32, points: u32) -> Vec<u64> {
     let span = if window == 64 { u64::MAX } else { 1 << window };
-    let word = |j: u64| (j + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut rng = fastrand::Rng::with_seed(bits.into());
+    let first = rng.u64(..);
     let past = |j: u32| match j {
         0 => 0,
         1 => span,
-        j => word(j.into()) % span,
+        _ => rng.u64(..span),
     };
     let mask = u64::MAX >> (64 - bits);
-    (0..points).map(|j| word(bits.into()).wrapping_add(past(j)) & mask).collect()
+    (0..points).map(past).map(|past| first.wrapping_add(past) & mask).collect()
 }
 
 /// The shares of new payload keys for α and β at `x_hat` less each of `offsets`: each point from the root, and by windows.
@@ -390,12 +386,11 @@ fn shares_at_clustered_points_are_those_at_single_points() {
         (0, 12, 8, 3),
     ] {
         let row = padded(count);
-        let word = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        let mut x_hat: Vec<u64> = (0..u64::from(count)).map(|e| word(e ^ 5 << 40)).collect();
+        let mut x_hat = words(count as usize, 5);
         let (offsets, roots) = (offsets(bits, window, points), labels(2 * row, 7));
         // masked inputs that place a cluster around the start of the ring
         x_hat.iter_mut().take(3).zip([0, 1, 1 << (bits / 2)]).for_each(|(x, y)| *x = offsets.first().unwrap_or(&0) + y);
-        let (alphas, prg) = (x_hat.iter().map(|&x| word(x)).collect::<Vec<_>>(), PrgKeys::from_nonce([9; 16]));
+        let (alphas, prg) = (words(count as usize, 1), PrgKeys::from_nonce([9; 16]));
         for q in queues() {
             let name = format!("{count} keys of {bits} bits at {points} points, window {window}, {:?}", q.caps());
             let clustered = CmpWindowParams { key: prg.child, bits, party: 1, count, points, window, reserved: [0; 3] };
@@ -414,7 +409,7 @@ fn shares_at_clustered_points_are_those_at_single_points() {
                 let party = (len % 2) as u32;
                 let (keys, words) = (prg, len as u32);
                 let clustered = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
-                let betas: Vec<u64> = (0..(len * count as usize) as u64).map(word).collect();
+                let betas = super::words(len * count as usize, 2);
                 let [single, at_once] = both_dcf(&q, clustered, [&alphas, &betas], &roots, &x_hat, &offsets);
                 assert!(single == at_once, "{name}, {len} words");
             }

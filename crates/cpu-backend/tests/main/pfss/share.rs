@@ -3,24 +3,16 @@
 use backend_api::ops::share::{CombineBits, CombineWords, ShareOps};
 use core_types::params::share::{BitParams, BitTerm, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm};
 
+use super::words;
 use crate::levels::queues;
-
-fn words(seed: u64, len: usize) -> Vec<u64> {
-    let mut state = seed;
-    let next = || {
-        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
-        state ^ state >> 29
-    };
-    core::iter::repeat_with(next).take(len).collect()
-}
 
 /// Enough elements for two jobs, and a word that is not full.
 const COUNT: usize = (1 << 13) + 77;
 
 #[test]
 fn bits_are_the_scalar_sums_at_every_level() {
-    let (x, per_row) = (words(1, COUNT), COUNT.div_ceil(32));
-    let rows: Vec<u32> = words(2, 2 * per_row).into_iter().map(|word| word as u32).collect();
+    let (x, per_row) = (words(COUNT, 1), COUNT.div_ceil(32));
+    let rows: Vec<u32> = words(2 * per_row, 2).into_iter().map(|word| word as u32).collect();
     let public = Threshold { shift: 5, bound: 1 << 40, bits: 41, wanted: 0 };
     let none = Threshold::default();
     let terms = [
@@ -46,9 +38,9 @@ fn bits_are_the_scalar_sums_at_every_level() {
 
 #[test]
 fn words_are_the_scalar_sums_at_every_level() {
-    let (x, padded, row) = (words(3, COUNT), COUNT.next_multiple_of(32), COUNT.div_ceil(32));
-    let (held, more) = (words(4, 2 * padded), words(5, COUNT));
-    let opened: Vec<u32> = words(6, 2 * row).into_iter().map(|word| word as u32).collect();
+    let (x, padded, row) = (words(COUNT, 3), COUNT.next_multiple_of(32), COUNT.div_ceil(32));
+    let (held, more) = (words(2 * padded, 4), words(COUNT, 5));
+    let opened: Vec<u32> = words(2 * row, 6).into_iter().map(|word| word as u32).collect();
     let when = Threshold { shift: 9, bound: 1 << 62, bits: 63, wanted: 1 };
     let select = WordTerm { value: 0, product: 1, opened: 1, constant: 0x1234_5678_9abc_def1, ..WordTerm::NONE };
     let terms = [

@@ -18,8 +18,9 @@ fn queues() -> Vec<CpuQueue> {
     levels().map(|simd| queue(simd, 1)).chain([queue(strongest, 3)]).collect()
 }
 
-fn words(len: usize) -> Vec<M31> {
-    (1..=len as u64).map(|i| M31::from_u64(i.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
+fn words(len: usize, seed: u64) -> Vec<M31> {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    core::iter::repeat_with(|| M31::from_u32(rng.u32(..))).take(len).collect()
 }
 
 /// Runs `run` on every queue, and expects equal results.
@@ -47,16 +48,16 @@ fn every_level_and_thread_count_evaluates_the_same() {
     ];
     let challenge = QM31::from_coordinates([3, 5, 7, 11].map(M31::from_u32));
     for (log_rows, log_size) in [(1, 1), (3, 4), (8, 9), (14, 15)] {
-        let values = words(2 << log_size);
+        let values = words(2 << log_size, 1);
         let masks = [0, 1].map(|k| MaskAt { first: k << log_size, offset: -(k as i32), reserved: 0 });
         expect_equal(|q| {
-            let mut sums = words(4 << log_size);
+            let mut sums = words(4 << log_size, 2);
             q.air_evaluate(AirEvaluate {
                 params: &AirParams { log_rows, log_size, registers: 12, outputs: 2 },
                 instructions: &instructions,
                 masks: &masks,
                 constants: &[],
-                vanishing_inverses: &words(1 << (log_size - log_rows)),
+                vanishing_inverses: &words(1 << (log_size - log_rows), 3),
                 values: &values,
                 challenges: &[challenge],
                 powers: &[challenge, challenge * challenge],
@@ -89,10 +90,10 @@ fn every_level_and_thread_count_makes_the_same_trace() {
         step(Opcode::Out, 5, 1, 0),
     ];
     for log_rows in [1, 4, 9, 15] {
-        let inputs = words(1 << log_rows);
+        let inputs = words(1 << log_rows, 1);
         let masks = [0, 1].map(|k| MaskAt { first: k << log_rows, offset: -(k as i32), reserved: 0 });
         expect_equal(|q| {
-            let (mut all, mut columns, mut counters) = (inputs.clone(), words(4 << log_rows), vec![7; 1000]);
+            let (mut all, mut columns, mut counters) = (inputs.clone(), words(4 << log_rows, 2), vec![7; 1000]);
             all.resize(2 << log_rows, M31::ZERO);
             q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: &mut all[1 << log_rows..] })
                 .expect("lengths match");
@@ -107,7 +108,7 @@ fn every_level_and_thread_count_makes_the_same_trace() {
                 counters: &mut counters,
             })
             .expect("lengths match");
-            let mut counted = words(1024);
+            let mut counted = words(1024, 3);
             let params = &CounterColumnsParams { log_rows: 9, columns: 2 };
             counters.resize(1024, u32::MAX);
             q.counter_columns(CounterColumns { params, counters: &counters, columns: &mut counted })
@@ -121,12 +122,12 @@ fn every_level_and_thread_count_makes_the_same_trace() {
 #[test]
 fn every_level_and_thread_count_makes_the_same_columns() {
     for log_rows in [1, 4, 11, 17] {
-        let mut fractions = words(16 << log_rows);
+        let mut fractions = words(16 << log_rows, 1);
         for plane in 4..8 {
             fractions[plane << log_rows] = M31::ZERO;
         }
         expect_equal(|q| {
-            let (mut columns, mut sums) = (words(8 << log_rows), vec![QM31::ZERO; 2]);
+            let (mut columns, mut sums) = (words(8 << log_rows, 2), vec![QM31::ZERO; 2]);
             let params = &LogUpColumnsParams { log_rows, columns: 2 };
             q.logup_columns(LogUpColumns { params, fractions: &fractions, columns: &mut columns, sums: &mut sums })
                 .expect("lengths match");

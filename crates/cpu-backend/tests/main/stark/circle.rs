@@ -18,27 +18,12 @@ use core_types::{
 };
 use cpu_backend::CpuQueue;
 
+use super::{elements, secure};
 use crate::levels::queues;
 
 // The definition, which the library runs on columns below one block.
 #[path = "../../../src/circle/scalar.rs"]
 mod scalar;
-
-/// Random elements with many zeros and minus ones among them.
-fn elements(len: usize, seed: u64) -> Vec<M31> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut next = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        match state >> 60 {
-            0 => M31::ZERO,
-            1 => -M31::ONE,
-            _ => M31::from_u64(state),
-        }
-    };
-    (0..len).map(|_| next()).collect()
-}
 
 fn tree(q: &CpuQueue, log_size: u32) -> (Vec<Twiddle>, Vec<Twiddle>) {
     let mut pair = (vec![Twiddle::default(); 1 << (log_size - 1)], vec![Twiddle::default(); 1 << (log_size - 1)]);
@@ -137,10 +122,8 @@ fn value_at(coefficients: &[M31], point: CirclePoint<QM31>) -> QM31 {
 
 #[test]
 fn every_level_evaluates_at_points_as_the_folds_do() {
-    let secure: Vec<QM31> =
-        elements(12, 17).chunks(4).map(|w| QM31::from_coordinates([w[0], w[1], w[2], w[3]])).collect();
     let points: Vec<CirclePoint<QM31>> =
-        secure.into_iter().map(|t| CirclePoint::from_parameter(t).expect("no root of minus one")).collect();
+        secure(3, 17).into_iter().map(|t| CirclePoint::from_parameter(t).expect("no root of minus one")).collect();
     let flat: Vec<QM31> = points.iter().flat_map(|point| [point.x, point.y]).collect();
     let logs: Vec<u32> = (0..=14).chain([16, 17, 18, 3, 0]).collect();
     let (mut columns, mut first) = (Vec::new(), 1);

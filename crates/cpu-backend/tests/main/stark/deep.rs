@@ -11,26 +11,19 @@ use core_types::{
 };
 use cpu_backend::CpuQueue;
 
+use super::{elements, secure};
 use crate::levels::queues;
-
-fn word(i: u32) -> M31 {
-    if i % 7 == 3 { -M31::ONE } else { M31::from_u32(i.wrapping_mul(0x9e37_79b9).rotate_left(9)) }
-}
-
-fn secure(i: u32) -> QM31 {
-    QM31::from_coordinates([4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3].map(word))
-}
 
 /// Two batches at one point and one at another, of three heights, and their numerators.
 fn quotients(q: &CpuQueue, log_size: u32) -> [Vec<M31>; 2] {
     const TERMS: u32 = 23;
-    let values: Vec<M31> = (0..TERMS << log_size).map(word).collect();
+    let values = elements((TERMS as usize) << log_size, 1);
     let terms: Vec<DeepTerm> =
         (0..TERMS).map(|i| DeepTerm { column: i * 5 % TERMS, value: 0, power: 0, reserved: 0 }).collect();
     let columns: Vec<ColumnAt> = (0..TERMS).map(|i| ColumnAt::new(u64::from(i) << log_size, log_size)).collect();
     let batch = |first, count, point, log_size| DeepBatch { first, count, point, log_size };
     let batches = [batch(0, 5, 0, 1.min(log_size)), batch(5, 1, 0, log_size), batch(6, 17, 1, log_size.div_ceil(2))];
-    let factors: Vec<QM31> = (0..TERMS).map(secure).collect();
+    let factors = secure(TERMS as usize, 2);
     let mut numerators = Vec::new();
     for batch in &batches {
         let start = numerators.len();
@@ -46,8 +39,7 @@ fn quotients(q: &CpuQueue, log_size: u32) -> [Vec<M31>; 2] {
         })
         .unwrap();
     }
-    let points: Vec<QM31> = (100..104).map(secure).collect();
-    let lines: Vec<QM31> = (200..206).map(secure).collect();
+    let (points, lines) = (secure(4, 3), secure(6, 4));
     let mut quotients = vec![M31::ZERO; 4 << log_size];
     q.deep_quotients(DeepQuotients {
         params: &DeepQuotientsParams { log_size, log_domain: log_size + 2 },

@@ -10,6 +10,7 @@ use core_types::{
 };
 use cpu_backend::CpuQueue;
 
+use super::elements;
 use crate::levels::queues;
 
 fn folded(q: &CpuQueue, params: FriFoldParams, challenge: QM31, values: &[M31]) -> Vec<M31> {
@@ -37,9 +38,7 @@ fn folded(q: &CpuQueue, params: FriFoldParams, challenge: QM31, values: &[M31]) 
 fn every_level_folds_many_times_as_once_after_the_other() {
     let queues = queues();
     for (log_size, on_circle) in (1..=7).chain([12, 14]).flat_map(|log_size| [(log_size, 0), (log_size, 1)]) {
-        let values: Vec<M31> = (0..4u32 << log_size)
-            .map(|i| if i % 5 == 2 { -M31::ONE } else { M31::from_u32(i.wrapping_mul(0x9e37_79b9)) })
-            .collect();
+        let values = elements(4 << log_size, 1);
         let mut alpha = QM31::from_coordinates([3, 1, 4, 15].map(M31::from_u32));
         let challenge = alpha;
         let mut expected = values.clone();

@@ -4,24 +4,14 @@ use backend_api::ops::merkle::{MerkleLeaves, MerkleOps, MerkleSecureLeaves, Merk
 use core_types::{
     air::lifted,
     blake2s::{BLOCK_WORDS, Digest, START, compress, node},
-    field::M31,
     params::{
         columns::ColumnAt,
         merkle::{MerkleLeavesParams, MerkleSecureLeavesParams, MerkleTreeParams},
     },
 };
 
+use super::elements;
 use crate::levels::queues;
-
-/// Elements that look random, with zeros and minus ones among them.
-fn elements(len: usize) -> Vec<M31> {
-    let element = |i: usize| match i % 13 {
-        0 => M31::ZERO,
-        1 => -M31::ONE,
-        _ => M31::from_u32((i as u32).wrapping_mul(0x9e37_79b9)),
-    };
-    (0..len).map(element).collect()
-}
 
 /// The digest of some words, block by block.
 fn digest(words: &[u32]) -> Digest {
@@ -61,7 +51,7 @@ fn leaves_are_the_digests_of_their_rows() {
     shapes.extend([heights(12, &[(12, 17), (11, 1), (6, 30), (1, 15), (0, 3)]), heights(11, &[(9, 16), (0, 1)])]);
     for (log_leaves, logs) in shapes {
         let (columns, len) = columns(&logs);
-        let values = elements(len);
+        let values = elements(len, 1);
         let leaf = |leaf: u32| {
             let at = |column: &ColumnAt| {
                 let at = lifted(leaf, log_leaves, column.log_len) & ((1 << column.log_len) - 1);
@@ -85,7 +75,7 @@ fn secure_leaves_are_the_digests_of_their_coordinates() {
     let queues = queues();
     for (log_packed, log_size) in (0..=13).map(|log| (0, log)).chain((2..=15).map(|log| (2, log))) {
         let params = MerkleSecureLeavesParams { log_size, log_packed };
-        let values = elements(4 << log_size);
+        let values = elements(4 << log_size, 1);
         let leaf = |leaf: usize| {
             let rows = leaf << log_packed..(leaf + 1) << log_packed;
             digest(&rows.flat_map(|row| [0, 1, 2, 3].map(|i| values[(i << log_size) + row].word())).collect::<Vec<_>>())
