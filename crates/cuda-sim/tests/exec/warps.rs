@@ -275,7 +275,7 @@ fn a_tile_product_through_ldmatrix_equals_a_scalar_loop() {
 
 #[test]
 fn products_of_bytes_and_tf32_equal_scalar_loops() {
-    // Every lane hands over words of its own; the fragments are read back by the layout of the tables.
+    // Every lane passes other words; the fragments are read back by the layout of the tables.
     let mut rng = fastrand::Rng::with_seed(1);
     let mut constants = |count: u32, first: u32| -> (Vec<u32>, String) {
         let words = (0..32 * count).map(|_| rng.u32(..)).collect();
