@@ -104,7 +104,7 @@ fn a_crate_without_an_entry_in_the_table_is_reported() {
 #[test]
 fn a_library_without_metadata_and_another_oldest_compiler_are_reported() {
     let copy = copy_of_workspace();
-    let manifest = "crates/nn-ops/Cargo.toml";
+    let manifest = "crates/pfss-ffi/Cargo.toml";
     let full = copy.path().join(manifest);
     let text = fs::read_to_string(&full).unwrap();
     fs::write(&full, text.replace("readme.workspace = true\n", "").replace("rust-version.workspace = true\n", ""))

@@ -23,18 +23,18 @@ pub(crate) struct Job {
 }
 
 /// Elements that include both ends of the range.
-pub(crate) fn elements(len: usize, seed: u64) -> Vec<M31> {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let element = |i: usize| match i % 31 {
+pub(crate) fn elements(len: usize, salt: u64) -> Vec<M31> {
+    let word = |i: u64| (i + 1 + (salt << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23) ^ i;
+    let element = |i: u64| match i % 31 {
         13 => M31::ZERO,
         14 => -M31::ONE,
-        _ => M31::from_u32(rng.u32(..)),
+        _ => M31::from_u64(word(i)),
     };
-    (0..len).map(element).collect()
+    (0..len as u64).map(element).collect()
 }
 
-fn secure(len: usize, seed: u64) -> Vec<QM31> {
-    elements(4 * len, seed).chunks_exact(4).map(|w| QM31::from_coordinates([w[0], w[1], w[2], w[3]])).collect()
+fn secure(len: usize, salt: u64) -> Vec<QM31> {
+    elements(4 * len, salt).chunks_exact(4).map(|w| QM31::from_coordinates([w[0], w[1], w[2], w[3]])).collect()
 }
 
 /// Columns, and words before the first of them.
