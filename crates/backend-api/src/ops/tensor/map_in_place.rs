@@ -2,7 +2,7 @@
 
 use core_types::params::tensor::MapParams;
 
-use super::shape::map_is_defined;
+use super::shape::map_fault;
 use crate::{Real, ops::op};
 
 op! {
@@ -17,6 +17,9 @@ op! {
     }
     sizes(self) {
         let len = self.len;
-        map_is_defined(OP, self.params)?;
+        let fault = map_fault(self.params);
+    }
+    valid(self) {
+        fault.is_none(), fault.unwrap_or_default();
     }
 }
