@@ -119,6 +119,24 @@ fn shapes_that_the_device_cannot_run_are_refused() {
 }
 
 #[test]
+fn a_cooperative_grid_has_at_most_the_blocks_that_the_device_holds_at_once() {
+    let bench = Bench::new("sms=3");
+    let (kernel, mut data) = (bench.kernel("scale"), bench.upload(&[0; 4]));
+    let mut resident = 0;
+    ok!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut resident, kernel, 64, 0));
+    assert!(resident > 3, "a sum and a product differ");
+    let mut launch = |blocks: u32| {
+        let (mut factor, mut n) = (1u32, 4u32);
+        let mut arguments = [(&raw mut data).cast::<c_void>(), (&raw mut factor).cast(), (&raw mut n).cast()];
+        let stream = CUstream::NULL;
+        status!(cuLaunchCooperativeKernel(kernel, blocks, 1, 1, 64, 1, 1, 0, stream, arguments.as_mut_ptr()))
+    };
+    let most = 3 * resident as u32;
+    assert_eq!(launch(most), Status::SUCCESS);
+    assert_eq!(launch(most + 1), Status::COOPERATIVE_LAUNCH_TOO_LARGE);
+}
+
+#[test]
 fn packed_arguments_are_those_given_one_by_one() {
     let bench = Bench::new("");
     let (kernel, data) = (bench.kernel("scale"), bench.upload(&[5; 4]));
