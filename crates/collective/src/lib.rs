@@ -1,4 +1,4 @@
-//! Queues of several devices that exchange what they have.
+//! Exchanges of data between the queues of several devices.
 //!
 //! [`Staged`] makes a [`Collective`](backend_api::Collective) of any [`Transport`] that carries
 //! messages between hosts or threads: sent data is read from the queue, and received data is

@@ -1,6 +1,6 @@
 //! Data types and formulas shared by host and kernels.
 //!
-//! They are fields, rings, labels, cipher rounds and launch-parameter records.
+//! These are fields, circle points, rings, labels, cipher rounds, AIRs and launch parameters.
 //!
 //! `no_std`, no allocation, no I/O: the crate also builds for `nvptx64`. Every scalar formula that
 //! a kernel uses lives here, is inlined into host and device alike, and cannot panic.

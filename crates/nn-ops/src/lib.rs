@@ -7,8 +7,8 @@
 //! f32, f16 or bf16; sums and functions are computed in f32.
 //!
 //! An operator overwrites its results, so that what they held does not matter. The exceptions say
-//! so: those named `_in_place` read what they write, those with `add` or `accumulat` in their name
-//! and the gradients of matrix products and of linear layers add to the previous contents (start
+//! so: those named `_in_place` read what they write, those named `add_inputs`, `scatter_add` or
+//! `accumulating` and the gradients of matrix products and of linear layers add to the previous contents (start
 //! them with zeros, or [`fill`] them), and [`axpby`] does as its factors define.
 //!
 //! ```

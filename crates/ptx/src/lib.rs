@@ -1,6 +1,6 @@
 //! PTX text: lexer, parser, control flow, uniformity, printer and lints.
 //!
-//! The lints are for the kernel build.
+//! It is the front end of the simulated driver, and checks the kernels that are built.
 //!
 //! The dialect is what LLVM's NVPTX backend and the inline assembly of the kernels emit. Opcodes
 //! are not interpreted here: any dotted word with well-formed operands parses.

@@ -1,4 +1,4 @@
-//! Proofs of [`Statement`]s, by prover and verifier sessions that follow all its steps.
+//! Proofs of [`Statement`]s: provers and verifiers that run all steps of the protocol.
 //!
 //! ```
 //! use core_types::field::M31;

@@ -2,16 +2,25 @@
 
 use std::{fmt::Write as _, fs, path::Path};
 
-use backend_api::ops::{Access, Described, Op};
+use backend_api::ops::{Access, Described, Op, fss::GROUP};
+use core_types::params::{
+    correction::{FEATURES, LOSSES, NORMS, SCALARS},
+    recurrent::GRU_SAVED,
+};
 use cpu_backend::CpuQueue;
 
 const HEAD: &str = "\
 # Ops
 
 Every op that a backend runs: its result, its parameters, and its views with the lengths that are checked before it runs.
-Names in brackets are fields of the parameters or lengths of views; `T` is f32, f16 or bf16, a question mark follows views that may
-be left out, and a view without brackets may have any length. The test `the_page_of_ops_is_up_to_date` writes this page from the
-descriptions in [backend-api](../crates/backend-api/src/ops); [adding an op](adding-an-op.md) explains their form.
+Brackets hold the factors of a length. A name is a field of the parameters, the length of the view or list of that name, or a size
+that the op's `sizes` block computes from them; `>= n` is the number of elements that strides reach, at least. `T` is f32, f16 or
+bf16, and a question mark follows views that may be left out. A view without brackets may have any length that holds the entries
+which the parameters refer to. A view that is read and then written is listed with those that are written.
+
+The test `the_page_of_ops_is_up_to_date` compares this page with the descriptions in
+[backend-api](../crates/backend-api/src/ops), one file for each op, and writes `target/ops.md` if they differ;
+[adding an op](adding-an-op.md) explains their form.
 ";
 
 /// The first paragraph of a documentation comment, without the targets of its links.
@@ -71,6 +80,16 @@ fn row<O: Op>(page: &mut String) {
 
 fn page() -> String {
     let mut page = HEAD.to_owned();
+    let constants = [
+        ("GROUP", GROUP as u64),
+        ("LOSSES", LOSSES),
+        ("NORMS", NORMS),
+        ("SCALARS", SCALARS),
+        ("FEATURES", FEATURES),
+        ("GRU_SAVED", GRU_SAVED),
+    ];
+    let constants = constants.map(|(name, value)| format!("{name} is {value}"));
+    write!(page, "\nConstants: {}.\n", constants.join(", ")).unwrap();
     macro_rules! element {
         ($t:ident) => {
             f32

@@ -16,9 +16,9 @@ op! {
         /// Function, shape and strides.
         params: plain &'a BinaryParams,
         /// Every element that its strides reach.
-        a: read T [>= reached(p.rank, &p.shape, &p.a_strides)],
+        a: read T [>= reached_by_a],
         /// Every element that its strides reach.
-        b: read T [>= reached(p.rank, &p.shape, &p.b_strides)],
+        b: read T [>= reached_by_b],
         /// The elements of the shape.
         y: write T [count],
     }
@@ -26,5 +26,7 @@ op! {
         let p = self.params;
         check_rank(OP, p.rank)?;
         let count = product(p.rank, &p.shape);
+        let reached_by_a = reached(p.rank, &p.shape, &p.a_strides);
+        let reached_by_b = reached(p.rank, &p.shape, &p.b_strides);
     }
 }

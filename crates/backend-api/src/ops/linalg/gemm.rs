@@ -16,17 +16,19 @@ op! {
         /// Shapes, strides and epilogue.
         params: plain &'a GemmParams,
         /// Every element that its strides reach.
-        a: read T [>= reached(&p.a, p.m, p.k)],
+        a: read T [>= reached_by_a],
         /// Every element that its strides reach.
-        b: read T [>= reached(&p.b, p.k, p.n)],
+        b: read T [>= reached_by_b],
         /// Added to every row.
-        bias: read_if T [p.n],
+        bias: read_if T [n],
         /// Every element that its strides reach.
-        c: write T [>= reached(&p.c, p.m, p.n)],
+        c: write T [>= reached_by_c],
     }
     sizes(self) {
         let p = self.params;
         let reached = |strides: &MatrixStrides, rows, cols| strides.span(p.batch, rows, cols).unwrap_or(u64::MAX);
+        let (reached_by_a, reached_by_b) = (reached(&p.a, p.m, p.k), reached(&p.b, p.k, p.n));
+        let (reached_by_c, n) = (reached(&p.c, p.m, p.n), p.n);
         let accumulates = p.accumulate == 1;
     }
     valid(self) {

@@ -15,12 +15,13 @@ op! {
         /// The elements of the shape, in row-major order.
         a: write T [count],
         /// Every element that its strides reach.
-        b: read T [>= reached(p.rank, &p.shape, &p.b_strides)],
+        b: read T [>= reached_by_b],
     }
     sizes(self) {
         let p = self.params;
         check_rank(OP, p.rank)?;
         let count = product(p.rank, &p.shape);
+        let reached_by_b = reached(p.rank, &p.shape, &p.b_strides);
     }
     valid(self) {
         is_row_major(p.rank, &p.shape, &p.a_strides), "the strides of a are not row-major";

@@ -14,13 +14,15 @@ op! {
         /// Shape and strides.
         params: plain &'a CopyParams,
         /// Every element that its strides reach.
-        x: read T [>= reached(p.rank, &p.shape, &p.x_strides)],
+        x: read T [>= reached_by_x],
         /// Every element that its strides reach.
-        y: write T [>= reached(p.rank, &p.shape, &p.y_strides)],
+        y: write T [>= reached_by_y],
     }
     sizes(self) {
         let p = self.params;
         check_rank(OP, p.rank)?;
+        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
+        let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
     }
     valid(self) {
         product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";

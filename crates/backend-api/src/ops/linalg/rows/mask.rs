@@ -77,7 +77,7 @@ impl<'a, Q: Queue> RowMask<'a, Q> {
 
     pub(crate) fn describe(see: &mut impl FnMut(Described)) {
         let (name, access, length) = ("mask", Access::ReadIfGiven, "period, len, inner");
-        see(Described { name, access, element: "bool or f32", length });
+        see(Described { name, access, element: "(bool or f32)", length });
     }
 
     #[inline(always)]
