@@ -193,6 +193,9 @@ mod tests {
         assert_eq!(cmp(64, &[0]).aes(), 57);
         assert_eq!(cmp(64, &[0, 1 << 40]).aes(), 2 * 57, "far points gain nothing");
         assert_eq!(cmp(12, &[0, 1, 2, 3]).aes(), 2 * 5, "neighbours share all but the leaves");
+        let far = [0, 1 << 12, 1 << 18, (1 << 12) + 1, (1 << 18) + 1, 1];
+        let sorted = [0, 1, 1 << 12, (1 << 12) + 1, 1 << 18, (1 << 18) + 1];
+        assert_eq!(cmp(20, &far).aes(), cmp(20, &sorted).aes(), "in any order");
         assert_eq!(cmp(7, &[0, 1, 2, 3]).aes(), 0);
         assert_eq!(cmp(64, &[]).aes(), 0);
     }

@@ -137,6 +137,21 @@ fn calls_that_a_capture_cannot_hold_invalidate_it() {
 }
 
 #[test]
+fn a_relaxed_capture_holds_what_others_do_not() {
+    let bench = Bench::new("");
+    let stream = bench.stream();
+    for (mode, expected) in [
+        (RELAXED, Status::SUCCESS),
+        (THREAD_LOCAL, Status::STREAM_CAPTURE_UNSUPPORTED),
+        (GLOBAL, Status::STREAM_CAPTURE_UNSUPPORTED),
+    ] {
+        ok!(cuStreamBeginCapture_v2(stream, mode));
+        assert_eq!(status!(cuMemAlloc_v2(&mut 0, 16)), expected, "{mode}");
+        assert_eq!(end(stream).0 == Status::SUCCESS, mode == RELAXED, "{mode}");
+    }
+}
+
+#[test]
 fn legacy_work_harms_captures_of_blocking_streams() {
     let bench = Bench::new("");
     let data = bench.upload(&[1; 8]);

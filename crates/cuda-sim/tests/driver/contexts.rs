@@ -167,5 +167,7 @@ fn limits_keep_what_was_set() {
     ok!(cuCtxSetLimit(ffi::limit::STACK_SIZE, 4096));
     ok!(cuCtxGetLimit(&raw mut value, ffi::limit::STACK_SIZE));
     assert_eq!(value, 4096);
+    ok!(cuCtxGetLimit(&raw mut value, ffi::limit::PRINTF_FIFO_SIZE));
+    assert_eq!(value, 1 << 20, "the default");
     assert_eq!(status!(cuCtxSetLimit(99, 1)), Status::UNSUPPORTED_LIMIT);
 }

@@ -87,6 +87,10 @@ fn a_cycle_is_refused() {
     assert_eq!(status!(cuGraphInstantiateWithFlags(&raw mut exec, whole, 0)), Status::INVALID_VALUE);
     ok!(cuGraphRemoveDependencies(whole, &raw const second, &raw const first, 1));
     ok!(cuGraphInstantiateWithFlags(&raw mut exec, whole, 0));
+    // No node is at fault in a graph that can be instantiated.
+    let mut fault = first;
+    ok!(cuGraphInstantiate_v2(&raw mut exec, whole, &raw mut fault, std::ptr::null_mut(), 0));
+    assert!(fault.is_null());
 }
 
 #[test]

@@ -32,6 +32,20 @@ fn single_precision_rounds_once() {
 }
 
 #[test]
+fn tf32_rounds_to_ten_bits_and_ties_away_from_zero() {
+    check32("cvt.rna.tf32.f32 %r4, %r1;", |a, _, _| {
+        let x = f(a);
+        if !x.is_finite() {
+            return bits(x);
+        }
+        let exponent = (a >> 23 & 0xff).max(1) as i32 - 127;
+        let unit = 2f64.powi(exponent - 10);
+        let rounded = (f64::from(x).abs() / unit + 0.5).floor() * unit;
+        a & 0x8000_0000 | bits(rounded as f32)
+    });
+}
+
+#[test]
 fn subnormals_flush_only_where_asked() {
     let flush = |word: u32| if word & 0x7f80_0000 == 0 { word & 0x8000_0000 } else { word };
     check32("add.ftz.f32 %r4, %r1, %r2;", |a, b, _| flush(bits(f(flush(a)) + f(flush(b)))));

@@ -67,9 +67,13 @@ fn instructions_outside_the_table_are_refused_even_where_no_thread_comes() {
         assert_eq!((line, text.as_str()), (11, instruction), "{reason}");
         assert!(!reason.is_empty());
     }
-    for instruction in
-        ["add.f128 %d0, %d1, %d2;", "shfl.sync.spin.b32 %r0, %r1, %r2, 31, -1;", "ld.nowhere.b32 %r0, [%d0];"]
-    {
+    for instruction in [
+        "add.f128 %d0, %d1, %d2;",
+        "shfl.sync.spin.b32 %r0, %r1, %r2, 31, -1;",
+        "ld.nowhere.b32 %r0, [%d0];",
+        "min.NaN.f16 %h0, %h1, %h2;",
+        "min.xorsign.abs.f16 %h0, %h1, %h2;",
+    ] {
         assert!(!unsupported(&module(0, &format!("{instruction}\nret;"))).2.is_empty(), "{instruction}");
     }
 }
