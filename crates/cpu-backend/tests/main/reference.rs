@@ -46,7 +46,11 @@ fn cell(text: &str) -> String {
 
 /// A length as a formula: `2^(n - 1)` for `pow2(n - 1)`, `a + b` for `a.saturating_add(b)`.
 fn formula(length: &str) -> String {
-    let mut text = length.replace(".saturating_add(1)", " + 1").replace(".saturating_add(stochastic)", " + stochastic");
+    let mut text = length.to_owned();
+    while let Some((sum, rest)) = text.split_once(".saturating_add(") {
+        let (addend, rest) = rest.split_once(')').expect("a closing parenthesis");
+        text = format!("{sum} + {addend}{rest}");
+    }
     while let Some(start) = text.find("pow2(") {
         let end = start + text[start..].find(')').expect("a closing parenthesis");
         let exponent = &text[start + "pow2(".len()..end];
