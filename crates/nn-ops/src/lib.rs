@@ -6,10 +6,10 @@
 //! of those shapes; a free function such as [`matmul`] makes the plan for one call. Elements are
 //! f32, f16 or bf16; sums and functions are computed in f32.
 //!
-//! An operator overwrites its results, so that what they held does not matter. The exceptions say
-//! so: those named `_in_place` read what they write, those named `add_inputs`, `scatter_add` or
-//! `accumulating` and the gradients of matrix products and of linear layers add to the previous contents (start
-//! them with zeros, or [`fill`] them), and [`axpby`] does as its factors define.
+//! An operator overwrites its results, whose previous contents do not matter. Exceptions: operators
+//! named `_in_place` read the tensor that they write; those named `add_inputs`, `scatter_add` or
+//! `accumulating` and the gradients of matrix products and of linear layers add to the previous
+//! contents (start them with zeros, or [`fill`] them); [`axpby`] does as its factors define.
 //!
 //! ```
 //! use nn_ops::{Tensor, matmul};

@@ -46,7 +46,7 @@
 //!
 //! # Threat model
 //!
-//! - The model is two parties that follow the protocol and do not pool what they see (semi-honest,
+//! - The model is two parties that follow the protocol and do not share their views (semi-honest,
 //!   non-colluding), and a trusted dealer that goes offline afterwards and sends each bundle only
 //!   to its own party. A party that deviates can make results wrong, and nothing detects that.
 //!   Channels neither encrypt nor authenticate.

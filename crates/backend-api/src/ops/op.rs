@@ -206,7 +206,8 @@ macro_rules! access {
 ///   which takes the op's name from `OP`. With `-> name: Type`, `check` returns that value.
 /// - `valid(self) { condition, "why not"; .. }` is compared after the lengths.
 ///
-/// The method `check` that this makes is the only check of an op; every backend calls it first.
+/// The method `check` that this makes is the only check of an op. [`checked!`](crate::checked!)
+/// calls it before the method of a backend.
 macro_rules! op {
     (
         $(#[doc = $doc:literal])*
