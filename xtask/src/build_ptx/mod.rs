@@ -33,7 +33,10 @@ use self::{
 };
 use crate::{step::skip, tally::Tally};
 
-pub(crate) use self::sass::run as sass;
+pub(crate) use self::{
+    sass::run as sass,
+    sources::{FILE as SOURCES, are_as_built},
+};
 
 /// Builds every module and writes the files, or with `check` compares them.
 ///

@@ -14,7 +14,7 @@ use toml::{Table, Value};
 use walkdir::WalkDir;
 
 /// The file with the digest.
-pub(super) const FILE: &str = "kernels-ptx/ptx/sources.txt";
+pub(crate) const FILE: &str = "kernels-ptx/ptx/sources.txt";
 
 /// The paths that determine the text.
 ///
@@ -32,7 +32,7 @@ const SOURCES: [&str; 8] = [
 ];
 
 /// Whether the sources are those that the committed PTX was made of.
-pub(super) fn are_as_built(root: &Path) -> Result<bool> {
+pub(crate) fn are_as_built(root: &Path) -> Result<bool> {
     let committed = fs::read_to_string(root.join(FILE)).unwrap_or_default();
     Ok(committed == digest(root)?)
 }

@@ -23,6 +23,8 @@ use std::{fmt, path::Path};
 
 use anyhow::Result;
 
+use crate::build_ptx;
+
 /// One broken rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
@@ -55,6 +57,10 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>> {
     book::check(&files, &mut findings);
     rustdoc::check(&files, &mut findings);
     commits::check(root, &mut findings)?;
+    if !build_ptx::are_as_built(root)? {
+        let message = "not of these sources: run `cargo xtask build-ptx`";
+        findings.push(Finding::new(build_ptx::SOURCES, 1, message));
+    }
     findings.sort();
     Ok(findings)
 }
