@@ -104,19 +104,17 @@ mod gate;
 mod gates;
 mod hex;
 mod lanes;
-mod lockstep;
 mod matrix;
 mod operation;
 mod party;
 mod predicate;
+mod protocol;
 mod range;
-mod session;
 pub mod softmax;
 mod spent;
 mod staging;
 pub mod suf;
 mod task;
-mod wire;
 
 pub use auto_trunc::{AutoTrunc, RangeClaim};
 pub use bundle::{BundleError, BundleSection, KeyBundle, MaskedKeys};
@@ -125,13 +123,15 @@ pub use dealer::{Dealer, Inputs, Wire};
 pub use error::PfssError;
 pub use gate::{Cost, Gate, GateKind};
 pub use gates::{BitShares, Evaluator, Pending, SufBools, SufShares, SufStep};
-pub use lockstep::{run_lockstep, run_lockstep_watched, run_suf_lockstep, run_suf_lockstep_watched};
 pub use matrix::{MatrixShape, MatrixTriple};
 pub use operation::{Operation, OperationError, Parameters};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};
+pub use protocol::{
+    lockstep::{run_lockstep, run_lockstep_watched, run_suf_lockstep, run_suf_lockstep_watched},
+    session::{Session, Traffic},
+};
 pub use range::{GapCert, RangeError, SignedRange};
-pub use session::{Session, Traffic};
 pub use task::Task;
 
 pub use core_types::Ring;

@@ -1,6 +1,6 @@
 //! How a super-batch uses its device: whole jobs or streamed parts, slots and limits.
 
-use super::BatchLimits;
+use super::limits::BatchLimits;
 
 /// What to do with a job that does not fit the device at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

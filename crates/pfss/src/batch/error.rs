@@ -5,7 +5,7 @@ use core::fmt;
 use backend_api::BackendKind;
 use thiserror::Error;
 
-use super::{Class, State};
+use super::{class::Class, state::State};
 
 /// The quantity that a limit bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,8 +3,8 @@
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
-use super::SuperBatch;
-use crate::{Channel, ChannelError, KeyBundle, MaskedKeys, PfssError, Session, bundle::Header, wire};
+use super::super_batch::SuperBatch;
+use crate::{Channel, ChannelError, KeyBundle, MaskedKeys, PfssError, Session, bundle::Header, protocol::wire};
 
 /// Words to open under the masks of a bundle.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Which jobs are walked together.
 
-use super::Job;
+use super::job::Job;
 
 /// The digest of a gate, and what else its evaluation is told.
 type Program = ([u8; 32], Vec<u64>);

@@ -5,11 +5,16 @@ use std::sync::Arc;
 use backend_api::ops::fss::FssOps;
 use thiserror::Error;
 
-use super::BatchError;
+use super::error::BatchError;
 use crate::{
     Evaluator, GateKind, MaskedKeys, Operation, Pending, PfssError, SufShares, SufStep, Task,
-    gates::{AllPlans, Join, SufPlan, TaskPlan, join_pending},
-    wire,
+    gates::{
+        join::{Join, join_pending},
+        plans::AllPlans,
+        suf::SufPlan,
+        tasks::plan::TaskPlan,
+    },
+    protocol::wire,
 };
 
 /// The computation of a job.

@@ -46,45 +46,34 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod bytes;
-mod chain;
 mod class;
-mod combining;
 mod config;
-mod counters;
-mod device_times;
+mod device_memory;
 mod error;
 mod exchange;
-mod executor;
-mod footprint;
 mod group;
 mod job;
-mod layer;
 mod limits;
-mod meter;
-mod phase;
-mod port;
-mod ref_or_arc;
-mod stager;
+mod schedule;
 mod state;
-mod stream;
+mod streaming;
 mod super_batch;
-mod times;
+mod timing;
 
-pub use chain::GateChain;
 pub use class::Class;
 pub use config::{BatchConfig, Fit};
-pub use counters::Counters;
-pub use device_times::DeviceTimes;
 pub use error::{BatchError, Limit};
 pub use exchange::{finalize_lockstep, finalize_lockstep_watched};
-pub use executor::{Need, Pace, PhaseExecutor, PhaseTask};
 pub use job::{Job, Refused, Shares, Work};
-pub use layer::{BarrierPolicy, LayerPlanner, LayerTotals};
 pub use limits::{BatchLimits, LayerLimits};
-pub use phase::PhasePlanner;
-pub use port::{Port, Ticket};
-pub use stager::{Stager, Streams};
+pub use schedule::{
+    chain::GateChain,
+    executor::{Need, Pace, PhaseExecutor, PhaseTask},
+    layer::{BarrierPolicy, LayerPlanner, LayerTotals},
+    phase::PhasePlanner,
+    port::{Port, Ticket},
+};
 pub use state::State;
+pub use streaming::stager::{Stager, Streams};
 pub use super_batch::{Handle, SuperBatch};
-pub use times::StageTimes;
+pub use timing::{counters::Counters, device_times::DeviceTimes, times::StageTimes};

@@ -6,20 +6,23 @@ use std::sync::Arc;
 use backend_api::{BackendError, Budget, Reservation, Timed, ops::fss::FssOps};
 
 use super::{
-    BatchConfig, BatchError, Counters, Fit, Job, Limit, Refused, Shares, Stager, State,
-    footprint::Footprint,
+    config::{BatchConfig, Fit},
+    device_memory::footprint::Footprint,
+    error::{BatchError, Limit},
     group::groups,
-    job::{JobPlan, JobProgress},
+    job::{Job, JobPlan, JobProgress, Refused, Shares},
     limits::grow,
-    meter::Meter,
-    ref_or_arc::RefOrArc,
-    stager::Queues,
-    stream::{self, JobPart},
-    times::Stopwatch,
+    state::State,
+    streaming::{
+        ref_or_arc::RefOrArc,
+        stager::{Queues, Stager},
+        stream::{self, JobPart},
+    },
+    timing::{counters::Counters, meter::Meter, times::Stopwatch},
 };
 use crate::{
     ChannelError, MaskedKeys, Party, PfssError,
-    gates::{Activity, AllPlans},
+    gates::{plans::AllPlans, walk::evaluator::Activity},
 };
 
 /// A job of a [`SuperBatch`], until the batch is cleared.

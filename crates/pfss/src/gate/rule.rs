@@ -12,7 +12,7 @@ use super::{Cost, Gate, KeyTree};
 use crate::{
     PfssError, Task,
     dealer::{Draw, Secrets},
-    gates::TaskPlan,
+    gates::tasks::plan::TaskPlan,
     suf::SufProgram,
 };
 

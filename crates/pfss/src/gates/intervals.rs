@@ -9,7 +9,10 @@ use core_types::{
     params::share::{Threshold, WordTerm},
 };
 
-use super::{inputs::reduced, sums::BundleSums, tree::Trees};
+use super::{
+    shares::sums::BundleSums,
+    walk::{inputs::reduced, tree::Trees},
+};
 use crate::{
     Evaluator, Gate, GateKind, Interval, KeyBundle, MaskedKeys, PfssError,
     cluster::TreePoints,

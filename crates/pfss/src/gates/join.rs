@@ -2,7 +2,10 @@
 
 use zeroize::Zeroizing;
 
-use super::{BitShares, Pending, SufBools, SufShares, SufStep};
+use super::{
+    shares::{bits::BitShares, pending::Pending},
+    suf::{SufBools, SufShares, SufStep},
+};
 
 /// Results of consecutive elements that can be joined.
 ///

@@ -12,9 +12,11 @@ use core_types::{
 };
 
 use super::{
-    Pending, TaskPlan,
-    sums::BundleSums,
-    table::{RHO_ROW, TablePlan},
+    shares::{pending::Pending, sums::BundleSums},
+    tasks::{
+        plan::TaskPlan,
+        table::{RHO_ROW, TablePlan},
+    },
 };
 use crate::{
     Evaluator, Gate, MaskedKeys, PfssError, Task,

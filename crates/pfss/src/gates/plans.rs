@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use super::{TaskPlan, comparison::Comparison, intervals::PowersPlan, suf::SufPlan};
+use super::{intervals::PowersPlan, suf::SufPlan, tasks::plan::TaskPlan, walk::comparison::Comparison};
 use crate::{Gate, PfssError, Task};
 
 /// A cache of the last plans made, by gate and by public facts.

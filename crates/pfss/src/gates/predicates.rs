@@ -11,7 +11,9 @@
 use core_types::{Ring, params::share::WordTerm};
 
 use super::{
-    BitShares, Pending, TaskPlan, comparison::Comparison, inputs::reduced, plan::Compare, sums::BundleSums, tree::Trees,
+    shares::{bits::BitShares, pending::Pending, sums::BundleSums},
+    tasks::plan::{Compare, TaskPlan},
+    walk::{comparison::Comparison, inputs::reduced, tree::Trees},
 };
 use crate::{
     Evaluator, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task,

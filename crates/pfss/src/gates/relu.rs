@@ -7,7 +7,11 @@
 
 use core_types::{Ring, params::share::WordTerm};
 
-use super::{Pending, TaskPlan, comparison::Comparison, sums::BundleSums};
+use super::{
+    shares::{pending::Pending, sums::BundleSums},
+    tasks::plan::TaskPlan,
+    walk::comparison::Comparison,
+};
 use crate::{
     Evaluator, Gate, MaskedKeys, PfssError, SignedRange, Task,
     answers::ComparisonProgram,

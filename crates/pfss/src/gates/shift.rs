@@ -13,9 +13,9 @@ use core_types::{
 };
 
 use super::{
-    Pending, TaskPlan,
     relu::sign,
-    sums::BundleSums,
+    shares::{pending::Pending, sums::BundleSums},
+    tasks::plan::TaskPlan,
     truncate::{CARRY, SHIFTED, carry, lower_half, minus_shifted},
 };
 use crate::{

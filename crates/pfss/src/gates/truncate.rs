@@ -10,7 +10,11 @@ use core_types::{
     params::share::{Threshold, WordTerm},
 };
 
-use super::{Pending, TaskPlan, comparison::Comparison, sums::BundleSums};
+use super::{
+    shares::{pending::Pending, sums::BundleSums},
+    tasks::plan::TaskPlan,
+    walk::comparison::Comparison,
+};
 use crate::{
     Evaluator, GapCert, Gate, MaskedKeys, PfssError, Task,
     answers::ComparisonProgram,

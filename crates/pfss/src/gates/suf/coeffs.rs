@@ -9,7 +9,7 @@ use core_types::params::share::{NO_ROW, ONE_ROW, Threshold, WordTerm};
 
 use super::super::{
     intervals::{mask_power, mask_row},
-    sums::BundleSums,
+    shares::sums::BundleSums,
 };
 use crate::{
     Gate,

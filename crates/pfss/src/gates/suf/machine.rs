@@ -11,8 +11,8 @@ use zeroize::Zeroizing;
 
 use super::{
     super::{
-        BitShares, Pending, evaluator::Activity, opened::OpenedValues, second_step::SecondStep, sums::BundleSums,
-        tree::Trees,
+        shares::{bits::BitShares, opened::OpenedValues, pending::Pending, second_step::SecondStep, sums::BundleSums},
+        walk::{evaluator::Activity, tree::Trees},
     },
     SufBools, SufShares, SufStep,
     plan::{ClassPlan, SufPlan, WordsPlan},

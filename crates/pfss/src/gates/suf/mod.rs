@@ -10,7 +10,10 @@ use std::sync::Arc;
 
 use core_types::Ring;
 
-use super::{BitShares, Pending, inputs::reduced};
+use super::{
+    shares::{bits::BitShares, pending::Pending},
+    walk::inputs::reduced,
+};
 use crate::{
     Evaluator, GateKind, MaskedKeys, PfssError, Task,
     dealer::{Draw, Secrets},

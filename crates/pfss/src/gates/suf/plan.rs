@@ -8,8 +8,8 @@ use core_types::params::share::WordTerm;
 
 use super::{
     super::{
-        comparison::{BitSums, Comparison},
-        sums::BundleSums,
+        shares::sums::BundleSums,
+        walk::comparison::{BitSums, Comparison},
     },
     coeffs::{self, Reached},
 };

@@ -1,0 +1,93 @@
+//! The device memory that arithmetic on shares takes, besides the shares it starts from.
+
+use core_types::params::share::{BitTerm, WordTerm};
+
+use super::bytes::{granules, padded};
+use crate::{
+    Gate,
+    batch::job::JobPlan,
+    gates::{
+        shares::sums::summed_at_once,
+        suf::most_word_terms,
+        tasks::plan::TaskPlan,
+        walk::comparison::{BitSums, Comparison},
+    },
+    lanes::LANES,
+};
+
+/// Greatest number of terms of a sum of a gate without a descriptor.
+///
+/// Its sums of bits have fewer.
+const TERMS: u64 = 16;
+
+/// The sums of one step of a gate.
+///
+/// The step that takes the most of each kind of row stands for all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Combining {
+    term_bytes: u64,
+    /// Rows of bits, read or written.
+    bit_rows: u64,
+    /// Rows of the bundle's words.
+    held_rows: u64,
+    /// Sums of words.
+    sums: u64,
+}
+
+impl Combining {
+    /// Between the walk of a tree and the end of its step.
+    pub(super) fn walking(gate: &Gate, plan: &JobPlan) -> Self {
+        // where thresholds are hidden, the rows of all points are combined in the end
+        let of = |(sums, rows): (&BitSums, usize)| (sums.terms() as u64, (sums.len() + rows) as u64);
+        let most = |(terms, rows): (u64, u64), (more, also): (u64, u64)| (terms.max(more), rows.max(also));
+        let (bit_terms, bit_rows) = match plan {
+            JobPlan::Task(plan) => match &**plan {
+                TaskPlan::Compare(plan) => plan.comparisons().iter().map(Comparison::over).map(of).fold((0, 0), most),
+                TaskPlan::Look(_) => return Self::default(),
+            },
+            JobPlan::Suf(plan) => plan.bit_sums().map(of).fold((0, 0), most),
+        };
+        let bits = Self { term_bytes: size_of::<BitTerm>() as u64 * bit_terms, bit_rows, ..Self::default() };
+        match plan {
+            JobPlan::Suf(plan) if plan.sums_words() => bits.and(Self { bit_rows: 0, ..Self::closing(gate) }),
+            _ => bits,
+        }
+    }
+
+    /// After an exchange.
+    pub(super) fn closing(gate: &Gate) -> Self {
+        let (terms, sums) = match gate.program() {
+            Some(program) => {
+                let (words, bools) = (program.desc().words().len(), program.desc().bools().len());
+                (most_word_terms(program), words.max(bools) as u64)
+            }
+            None => (TERMS * u64::from(gate.masks().max(1)), gate.masks().max(1).into()),
+        };
+        let term_bytes = size_of::<WordTerm>() as u64 * terms;
+        Self { term_bytes, bit_rows: gate.bit_rows(), held_rows: gate.word_rows(), sums }
+    }
+
+    /// Enough for either.
+    fn and(self, other: Self) -> Self {
+        Self {
+            term_bytes: self.term_bytes.max(other.term_bytes),
+            bit_rows: self.bit_rows.max(other.bit_rows),
+            held_rows: self.held_rows.max(other.held_rows),
+            sums: self.sums.max(other.sums),
+        }
+    }
+
+    /// Elements that are combined at once after an exchange.
+    pub(super) fn at_once(&self) -> usize {
+        summed_at_once(self.held_rows as usize)
+    }
+
+    /// Bytes for `count` elements at once, rounded up buffer by buffer.
+    pub(super) fn bytes(&self, count: usize) -> u64 {
+        let (padded, count) = (padded(count), count as u64);
+        let bits = 4 * self.bit_rows * padded / LANES;
+        let words = [8 * count, 8 * self.held_rows * padded, 8 * self.sums * count];
+        // rows of bits are in two buffers, and one of rows is empty
+        [self.term_bytes, bits, 0, 0].into_iter().chain(words).map(granules).sum()
+    }
+}

@@ -1,0 +1,147 @@
+//! The device memory of a job.
+//!
+//! It is a function of the gate, its public points and its number of elements.
+
+use core_types::{Ring, cmp::cmp_blocks};
+
+use super::{
+    bytes::{granules, padded},
+    combining::Combining,
+};
+use crate::{
+    Gate,
+    batch::job::JobPlan,
+    cluster::TreePoints,
+    gate::KeyTree,
+    gates::{
+        tasks::{plan::TaskPlan, table::elements_at_once},
+        walk::comparison::Comparison,
+    },
+    lanes::LANES,
+    protocol::wire::PACKED_AT_ONCE,
+};
+
+/// The trees of a gate, each with the points at which it is evaluated.
+#[derive(Debug)]
+pub(in crate::batch) struct Footprint {
+    trees: Vec<(KeyTree, Asked)>,
+    /// What turns the shares of each tree into what leaves the device.
+    walking: Combining,
+    /// What turns opened bits into shares.
+    closing: Combining,
+    /// Bytes for packing the words that the whole job opens.
+    packing: u64,
+    aes: u64,
+}
+
+/// Where a tree is evaluated.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    /// At this number of public points.
+    Points(u64),
+    /// At every point of a domain of this many bits, for a few elements at a time.
+    All(u32),
+}
+
+impl Footprint {
+    pub(in crate::batch) fn of(gate: &Gate, plan: &JobPlan, count: usize) -> Self {
+        let (asked, aes, packing): (Vec<Asked>, _, _) = match plan {
+            JobPlan::Task(plan) => match &**plan {
+                TaskPlan::Look(_) => {
+                    (vec![Asked::All(gate.n())], gate.cost().aes, packing_bytes(gate.out_ring(), count))
+                }
+                TaskPlan::Compare(plan) => {
+                    let points = plan.comparisons().iter().map(Comparison::points);
+                    let aes = points.clone().map(TreePoints::aes).sum();
+                    (points.map(|points| Asked::Points(points.offsets().len() as u64)).collect(), aes, 0)
+                }
+            },
+            JobPlan::Suf(plan) => (plan.points().into_iter().map(Asked::Points).collect(), gate.cost().aes, 0),
+        };
+        let trees = gate.trees().into_iter().zip(asked).collect();
+        Self { trees, walking: Combining::walking(gate, plan), closing: Combining::closing(gate), packing, aes }
+    }
+
+    /// AES blocks for one element: analytic, not counted.
+    pub(in crate::batch) fn aes(&self) -> u64 {
+        self.aes
+    }
+
+    /// Bytes of the keys of `count` elements, rounded up buffer by buffer.
+    pub(in crate::batch) fn keys(&self, count: usize) -> u64 {
+        let padded = padded(count);
+        let tree = |(tree, _): &(KeyTree, Asked)| {
+            let rows = tree.rows();
+            let blocks = [rows.root.max(1), rows.cw, rows.leaf].map(|rows| granules(16 * rows * padded));
+            let words = [rows.vcw, rows.last].map(|rows| granules(8 * rows * padded));
+            blocks.iter().chain(&words).sum::<u64>()
+        };
+        self.trees.iter().map(tree).sum()
+    }
+
+    /// Bytes of masked inputs, offsets, results and intermediates for `count` elements.
+    ///
+    /// Trees are walked one after the other, so the largest tree counts.
+    pub(super) fn scratch(&self, count: usize) -> u64 {
+        let combined = self.walking.bytes(count);
+        let tree = |&(tree, asked): &(KeyTree, Asked)| match asked {
+            Asked::Points(points) => {
+                let placed = granules(8 * count as u64) + granules(8 * points);
+                granules(asked.result_bytes(tree, count)) + placed.max(combined)
+            }
+            Asked::All(bits) => granules(asked.result_bytes(tree, count.min(elements_at_once(bits)))),
+        };
+        self.trees.iter().map(tree).max().unwrap_or(combined)
+    }
+
+    /// Bytes of the points of `count` elements: masked inputs, and offsets for each tree.
+    pub(in crate::batch) fn points(&self, count: usize) -> u64 {
+        let points = self.trees.iter().filter_map(|(_, asked)| match asked {
+            Asked::Points(points) => Some(points),
+            Asked::All(_) => None, // whole-tree evaluation needs no points
+        });
+        if points.clone().next().is_none() { 0 } else { 8 * (count as u64 + points.sum::<u64>()) }
+    }
+
+    /// Bytes of all results of `count` elements.
+    pub(in crate::batch) fn results(&self, count: usize) -> u64 {
+        self.trees.iter().map(|&(tree, asked)| asked.result_bytes(tree, count)).sum()
+    }
+
+    /// Bytes for `count` elements at once.
+    ///
+    /// They are the maximum of the walk of the trees and of the later steps, without keys.
+    pub(in crate::batch) fn total(&self, count: usize) -> u64 {
+        let walked = self.keys(count) + self.scratch(count);
+        walked.max(self.closing.bytes(count.min(self.closing.at_once()))).max(self.packing)
+    }
+
+    /// The most elements, a multiple of 32, that take at most `bytes`; `None` if 32 take more.
+    pub(in crate::batch) fn fitting(&self, bytes: u64, most: usize) -> Option<usize> {
+        let lanes = LANES as usize;
+        let (mut fits, mut fails) = (0, most.div_ceil(lanes) + 1);
+        while fits + 1 < fails {
+            let middle = fits.midpoint(fails);
+            if self.total(middle * lanes) <= bytes { fits = middle } else { fails = middle }
+        }
+        if fits == 0 { None } else { Some(fits * lanes) }
+    }
+}
+
+impl Asked {
+    /// Bytes of the results for `count` elements: bits of comparison keys, words of payload keys.
+    fn result_bytes(self, tree: KeyTree, count: usize) -> u64 {
+        match (self, tree) {
+            (Self::All(bits), _) => 16 * cmp_blocks(bits) * count as u64,
+            (Self::Points(points), KeyTree::Cmp { .. }) => 4 * points * padded(count) / LANES,
+            (Self::Points(points), KeyTree::Dcf { words, .. }) => 8 * points * u64::from(words) * count as u64,
+        }
+    }
+}
+
+/// Bytes for packing a word of each of `count` elements, some at a time.
+fn packing_bytes(ring: Ring, count: usize) -> u64 {
+    let words = count.min(PACKED_AT_ONCE) as u64;
+    // words of all 64 bits are sent as they are
+    if ring.bits() == 64 { 0 } else { granules(8 * words) + granules((words * u64::from(ring.bits())).div_ceil(8)) }
+}

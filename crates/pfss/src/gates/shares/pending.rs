@@ -1,0 +1,200 @@
+//! A gate that waits for an exchange.
+//!
+//! Parties send their shares of `w = b ^ c` for a secret bit `b` and a uniform bit `c` of the
+//! dealer. Then `[b] = w + (1 - 2w) [c]`, and for a word `v` of the dealer
+//! `[b v] = w [v] + (1 - 2w) [c v]`.
+
+use core::fmt;
+use std::sync::Arc;
+
+use backend_api::ops::fss::FssOps;
+use core_types::Ring;
+
+use super::{
+    bits::BitShares,
+    opened::OpenedValues,
+    second_step::{SecondStep, Summed},
+    sums::BundleSums,
+};
+use crate::{KeyBundle, Party, PfssError};
+
+/// A gate between its two steps: masked bits to exchange, and the remaining work.
+///
+/// It is used once: [`finish`](Self::finish) takes it by value. `T` is the result: most gates give
+/// one additive share per element.
+pub struct Pending<T = Vec<u64>> {
+    party: Party,
+    count: usize,
+    masked: Vec<u32>,
+    /// Additive shares of masked words, one per element or none, and their ring.
+    words: (Ring, Vec<u64>),
+    remaining: Remaining<T>,
+}
+
+/// The remaining work.
+enum Remaining<T> {
+    /// The second step of one gate.
+    SecondStep(Box<dyn SecondStep<T>>),
+    /// The second steps of consecutive parts of a batch, and the function joining their results.
+    ///
+    /// Every part but the last has a multiple of 32 elements.
+    Parts(Vec<Pending<T>>, fn(Vec<(usize, T)>) -> T),
+}
+
+/// The ring of no words.
+const NO_WORDS: Ring = match Ring::new(1) {
+    Some(ring) => ring,
+    None => unreachable!(),
+};
+
+impl<T> Pending<T> {
+    /// Opens rows that are already masked.
+    pub(in crate::gates) fn masked(
+        party: Party,
+        count: usize,
+        masked: Vec<u32>,
+        second: impl SecondStep<T> + 'static,
+    ) -> Self {
+        Self { party, count, masked, words: (NO_WORDS, Vec::new()), remaining: Remaining::SecondStep(Box::new(second)) }
+    }
+
+    /// The whole of a batch from its parts: what they open, and how their results are joined.
+    pub(in crate::gates) fn parts(
+        party: Party,
+        masked: Vec<u32>,
+        words: (Ring, Vec<u64>),
+        parts: Vec<Self>,
+        join: fn(Vec<(usize, T)>) -> T,
+    ) -> Self {
+        let count = parts.iter().map(Self::count).sum();
+        Self { party, count, masked, words, remaining: Remaining::Parts(parts, join) }
+    }
+
+    /// Opens a word of each element as well.
+    pub(in crate::gates) fn with_words(self, ring: Ring, words: Vec<u64>) -> Self {
+        Self { words: (ring, words), ..self }
+    }
+
+    /// This party's share of the masked bits.
+    ///
+    /// Public: send them to the peer. Rows of `count.div_ceil(32)` words, bits past the last
+    /// element zero.
+    #[must_use]
+    pub fn masked_bits(&self) -> &[u32] {
+        &self.masked
+    }
+
+    /// This party's additive shares of masked words, one per element, for gates that open words.
+    ///
+    /// Public, like [`masked_bits`](Self::masked_bits), and sent with them.
+    #[must_use]
+    pub fn masked_words(&self) -> &[u64] {
+        &self.words.1
+    }
+
+    /// The ring of [`masked_words`](Self::masked_words).
+    #[must_use]
+    pub fn word_ring(&self) -> Ring {
+        self.words.0
+    }
+
+    /// Elements per row.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The party whose gate this is.
+    pub(in crate::gates) fn party(&self) -> Party {
+        self.party
+    }
+
+    /// The gate's output from what was opened.
+    fn finish_opened<Q: FssOps>(self, q: &Q, opened: &OpenedValues) -> Result<T, PfssError> {
+        match self.remaining {
+            Remaining::SecondStep(second) => {
+                let (bundle, x) = (second.bundle(), second.x(opened));
+                let sums = second.sums().iter().map(|sums| sums.run(q, bundle, x, opened)).collect::<Result<_, _>>()?;
+                Ok(second.finish(opened, sums))
+            }
+            Remaining::Parts(parts, join) => {
+                let mut first = 0;
+                let finish = |part: Self| {
+                    let (count, start) = (part.count, first);
+                    first += count;
+                    Ok((count, part.finish_opened(q, &opened.part(start..start + count))?))
+                };
+                Ok(join(parts.into_iter().map(finish).collect::<Result<_, PfssError>>()?))
+            }
+        }
+    }
+
+    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits).
+    ///
+    /// This is for gates that open no words.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] unless the peer has sent as much as this party, or if words have to be
+    /// opened as well; [`PfssError::Backend`].
+    pub fn finish<Q: FssOps>(self, q: &Q, peer: &[u32]) -> Result<T, PfssError> {
+        self.finish_with(q, peer, &[])
+    }
+
+    /// The gate's output, given the peer's masked bits and words.
+    ///
+    /// They are the peer's [`masked_bits`](Self::masked_bits) and
+    /// [`masked_words`](Self::masked_words).
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] if the peer's bits or words differ in number from this party's;
+    /// [`PfssError::Backend`].
+    pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<T, PfssError> {
+        let (ring, mine) = &self.words;
+        for (what, expected, got) in
+            [("words of masked bits", self.masked.len(), bits.len()), ("masked words", mine.len(), words.len())]
+        {
+            if expected != got {
+                return Err(PfssError::Length { what, expected, got });
+            }
+        }
+        let opened = OpenedValues::join((self.party, self.count), [&self.masked, bits], (*ring, [mine, words]));
+        self.finish_opened(q, &opened)
+    }
+}
+
+impl Pending {
+    /// Masks `bits` with the dealer's bits from the first on.
+    ///
+    /// The result is `sums` over the bundle's words and the public words `x` or, without `x`, the
+    /// words that are opened.
+    pub(in crate::gates) fn summed(
+        bundle: KeyBundle,
+        bits: &BitShares,
+        first_mask: usize,
+        x: Option<Vec<u64>>,
+        sums: Arc<BundleSums>,
+    ) -> Self {
+        let masked = Self::mask(&bundle, bits, first_mask);
+        let (party, count) = (bits.party(), bits.count());
+        Self::masked(party, count, masked, Summed { bundle: bundle.walked(), x, sums })
+    }
+
+    /// `bits` under the dealer's bits, rows from `first_mask` on.
+    fn mask(bundle: &KeyBundle, bits: &BitShares, first_mask: usize) -> Vec<u32> {
+        let per_row = bits.count().div_ceil(32);
+        let mut masked = Vec::with_capacity(bits.words().len());
+        for (row, words) in bits.words().chunks(per_row.max(1)).enumerate() {
+            for (word, (&bit, &mask)) in words.iter().zip(bundle.bit_row(first_mask + row)).enumerate() {
+                let live = u32::MAX >> (32 - (bits.count() - 32 * word).min(32)); // at least one element per word
+                masked.push(bit ^ (mask & live));
+            }
+        }
+        masked
+    }
+}
+
+impl<T> fmt::Debug for Pending<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("party", &self.party).field("count", &self.count).finish_non_exhaustive()
+    }
+}

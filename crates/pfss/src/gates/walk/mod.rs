@@ -1,0 +1,6 @@
+//! Walks of key trees on the masked inputs.
+
+pub(crate) mod comparison;
+pub(crate) mod evaluator;
+pub(super) mod inputs;
+pub(super) mod tree;
