@@ -13,8 +13,8 @@ pub use crate::{
         capture, context, device, event, function, graph, host, jit, limit, mem_access, mem_location, mem_type, p2p,
         pointer, pool, stream,
     },
-    status::Status,
-    table::Table,
+    driver::table::Table,
+    results::status::Status,
     types::{
         BlockToSharedFn, CUarray, CUcontext, CUdevice, CUdeviceptr, CUevent, CUfunction, CUgraph, CUgraphExec,
         CUgraphNode, CUlinkState, CUmemoryPool, CUmodule, CUstream, HostFn, HostNodeParams, KernelNodeParams,

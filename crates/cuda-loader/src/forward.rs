@@ -41,7 +41,7 @@ macro_rules! callers {
         #[allow(non_snake_case, clippy::too_many_arguments, reason = "the driver API's own names and signatures")]
         #[inline]
         pub unsafe fn $name($( $arg: $ty ),*) -> Status {
-            let driver = $crate::state::chosen();
+            let driver = $crate::driver::state::chosen();
             match driver.table.$name {
                 // SAFETY: the table holds the driver's function of this name; the caller keeps its contract.
                 Some(function) => unsafe { function($( $arg ),*) },
@@ -59,7 +59,7 @@ macro_rules! stubs {
         #[unsafe(no_mangle)]
         #[allow(non_snake_case, reason = "the driver API's own name")]
         extern "C" fn $name() -> i32 {
-            $crate::state::chosen().lacks(stringify!($name)).closed()
+            $crate::driver::state::chosen().lacks(stringify!($name)).closed()
         }
     )*};
 }

@@ -20,29 +20,21 @@
 //! A crate that uses `cust` but names nothing of this crate must say `use cuda_loader as _;`, or
 //! the linker never sees the symbols.
 
-mod codes;
 mod consts;
-mod elf;
+mod driver;
 pub mod ffi;
 mod forward;
 mod functions;
-mod library;
-mod meaning;
-mod missing;
 pub mod nccl;
-mod state;
-mod status;
+mod results;
 mod stubs;
-mod table;
 mod types;
-mod unavailable;
-mod version;
 
-pub use library::{ParseSourceError, Source};
-pub use meaning::{last_failure, last_raw_code};
-pub use missing::MissingFunction;
-pub use state::{AlreadyChosen, Driver, Origin, available, install, open};
-pub use status::Status;
-pub use table::Table;
-pub use unavailable::Unavailable;
-pub use version::DriverVersion;
+pub use driver::library::{ParseSourceError, Source};
+pub use driver::missing::MissingFunction;
+pub use driver::state::{AlreadyChosen, Driver, Origin, available, install, open};
+pub use driver::table::Table;
+pub use driver::unavailable::Unavailable;
+pub use driver::version::DriverVersion;
+pub use results::meaning::{last_failure, last_raw_code};
+pub use results::status::Status;

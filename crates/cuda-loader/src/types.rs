@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use crate::Status;
+use crate::results::status::Status;
 
 /// Ordinal of a device.
 pub type CUdevice = i32;

@@ -15,21 +15,12 @@
 //! }
 //! ```
 
-pub(crate) mod air;
 mod builder;
-pub(crate) mod channel;
-pub(crate) mod circle;
-pub(crate) mod correction;
-pub(crate) mod deep;
-pub(crate) mod factor;
 pub(crate) mod fss;
 pub(crate) mod linalg;
-pub(crate) mod merkle;
-pub(crate) mod open;
-pub(crate) mod optim;
-pub(crate) mod recurrent;
+pub(crate) mod nn;
 pub(crate) mod share;
-pub(crate) mod tensor;
+pub(crate) mod stark;
 mod trials;
 
 pub use builder::Launch;

@@ -12,7 +12,7 @@ use core_types::{field::QM31, params::air::LogUpColumnsParams};
 use crate::checked::AirOps;
 use crate::{
     CudaQueue, ProgramKind, ProgramSource,
-    launch::air::{self, DeviceProgram},
+    launch::stark::air::{self, DeviceProgram},
 };
 
 /// Refuses more steps than a kernel counts.

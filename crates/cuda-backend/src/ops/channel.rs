@@ -6,7 +6,7 @@ use backend_api::{
 };
 
 use crate::checked::ChannelOps;
-use crate::{CudaQueue, launch::channel};
+use crate::{CudaQueue, launch::stark::channel};
 
 impl ChannelOps for CudaQueue {
     fn channel_mix_digests(&self, op: ChannelMixDigests<'_, Self>) -> Result<(), BackendError> {

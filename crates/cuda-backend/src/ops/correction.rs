@@ -12,7 +12,7 @@ use backend_api::{
 use core_types::params::correction::SimilarParams;
 
 use crate::checked::CorrectionOps;
-use crate::{CudaQueue, launch::correction};
+use crate::{CudaQueue, launch::nn::correction};
 
 /// Minimum states that a block goes through, and the granularity of parts.
 ///

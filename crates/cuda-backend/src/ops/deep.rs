@@ -6,7 +6,7 @@ use backend_api::{
 };
 
 use crate::checked::DeepOps;
-use crate::{CudaQueue, launch::deep};
+use crate::{CudaQueue, launch::stark::deep};
 
 /// Refuses more of something than a kernel counts.
 fn check_count(op: &'static str, count: usize) -> Result<(), BackendError> {

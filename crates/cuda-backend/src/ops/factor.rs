@@ -10,7 +10,7 @@ use backend_api::{
 use core_types::params::factor::SHARED_SIDE;
 
 use crate::checked::FactorOps;
-use crate::{CudaQueue, launch::factor};
+use crate::{CudaQueue, launch::nn::factor};
 
 /// Most partial sums of a Gram matrix in shared memory.
 ///

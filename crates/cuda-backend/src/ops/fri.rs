@@ -13,7 +13,7 @@ use core_types::{
 use crate::checked::FriOps;
 use crate::{
     CudaQueue,
-    launch::{deep, open},
+    launch::stark::{deep, open},
 };
 
 /// Most folds of a launch.

@@ -13,7 +13,7 @@ use core_types::{
 use crate::checked::MerkleOps;
 use crate::{
     CudaBuf, CudaQueue,
-    launch::merkle::{self, TREE_LEVELS},
+    launch::stark::merkle::{self, TREE_LEVELS},
 };
 
 /// Log of the least leaves that are made in stages.

@@ -6,7 +6,7 @@ use backend_api::{
 };
 
 use crate::checked::OptimOps;
-use crate::{CudaQueue, launch::optim};
+use crate::{CudaQueue, launch::nn::optim};
 
 impl OptimOps for CudaQueue {
     fn adam_step<T: Real>(&self, op: AdamStep<'_, Self, T>) -> Result<(), BackendError> {

@@ -14,7 +14,7 @@ use core_types::params::recurrent::{Feedback, GruParams};
 
 use crate::{
     CudaBuf, CudaQueue,
-    launch::recurrent::{self, MOST_STATES, Resident},
+    launch::nn::recurrent::{self, MOST_STATES, Resident},
 };
 
 impl RecurrentOps for CudaQueue {

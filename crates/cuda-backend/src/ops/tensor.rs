@@ -31,7 +31,7 @@ use crate::{
             elementwise,
             sum::{self, SumCut},
         },
-        tensor::{self, Asked},
+        nn::tensor::{self, Asked},
     },
 };
 

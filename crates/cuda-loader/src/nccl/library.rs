@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::{Functions, Table, Unavailable, Version};
-use crate::{Origin, Source, library};
+use crate::driver::{
+    library::{self, Source},
+    state::Origin,
+};
 
 /// Names of NCCL for the platform's loader, in the order they are tried.
 const PLATFORM_NAMES: &[&str] = &["libnccl.so.2", "libnccl.so"];

@@ -3,16 +3,11 @@
 //! Each test takes its turn with the driver of the process by a separate session.
 
 mod bench;
-mod capture;
-mod contexts;
 mod copies;
+mod devices;
 mod faults;
-mod graphs;
-mod hazards;
 mod memory;
 mod modules;
-mod nccl;
-mod peers;
 mod refusals;
-mod streams;
+mod submission;
 mod unmodified_cust;

@@ -2,21 +2,11 @@
 //! checker.
 #![allow(clippy::precedence, reason = "shifts and masks stand as in the definitions they are taken from")]
 
-mod copies;
-mod floats;
-mod hazards;
-mod integers;
+mod checkers;
+mod instructions;
 mod loading;
-mod members;
-mod memory_faults;
-mod order;
 mod orders;
 mod programs;
-mod races;
 mod rig;
 mod scrambled;
 mod shipped;
-mod stuck;
-mod undefined;
-mod vectors;
-mod warps;

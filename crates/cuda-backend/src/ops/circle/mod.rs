@@ -21,7 +21,7 @@ use self::{
     schedule::{DomainSpan, LayerSchedule},
 };
 use crate::checked::CircleOps;
-use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
+use crate::{CudaMut, CudaQueue, CudaRef, launch::stark::circle};
 
 /// Log of the largest domain whose layers have twiddles of their own kind.
 const LOG_SMALL: u32 = 2;

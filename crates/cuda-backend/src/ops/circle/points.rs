@@ -17,7 +17,7 @@ use core_types::{
 };
 
 use super::schedule::log_range;
-use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
+use crate::{CudaMut, CudaQueue, CudaRef, launch::stark::circle};
 
 impl CudaQueue {
     pub(super) fn evaluate_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {

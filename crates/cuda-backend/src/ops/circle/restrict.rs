@@ -10,7 +10,7 @@ use super::{
     LOG_SMALL,
     schedule::{DomainSpan, LayerSchedule},
 };
-use crate::{CudaMut, CudaQueue, CudaRef, launch::circle};
+use crate::{CudaMut, CudaQueue, CudaRef, launch::stark::circle};
 
 /// The input of the first launch of a transform from coefficients.
 #[derive(Clone, Copy)]

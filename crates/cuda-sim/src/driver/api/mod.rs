@@ -7,25 +7,11 @@
 #![allow(non_snake_case, reason = "the functions carry the names of the driver API")]
 #![allow(clippy::too_many_arguments, reason = "signatures are those of the driver API")]
 
-mod context;
-mod copy;
-mod device;
-mod event;
-mod exec;
-mod fill;
-mod function;
-mod graph;
-mod host;
-mod init;
-mod launch;
+mod devices;
+mod graphs;
+mod kernels;
 mod memory;
-mod module;
-mod node;
-mod peer;
-mod pointer;
-mod pool;
-mod stream;
-mod stream_capture;
+mod streams;
 
 use cuda_loader::{Status, Table};
 
@@ -33,25 +19,25 @@ use cuda_loader::{Status, Table};
 pub(super) fn table() -> Table {
     let mut table = Table::default();
     for register in [
-        init::register,
-        device::register,
-        context::register,
-        module::register,
-        function::register,
-        launch::register,
-        memory::register,
-        host::register,
-        copy::register,
-        fill::register,
-        pool::register,
-        pointer::register,
-        stream::register,
-        stream_capture::register,
-        event::register,
-        graph::register,
-        node::register,
-        exec::register,
-        peer::register,
+        devices::init::register,
+        devices::device::register,
+        devices::context::register,
+        kernels::module::register,
+        kernels::function::register,
+        kernels::launch::register,
+        memory::allocation::register,
+        memory::host::register,
+        memory::copy::register,
+        memory::fill::register,
+        memory::pool::register,
+        memory::pointer::register,
+        streams::stream::register,
+        streams::stream_capture::register,
+        streams::event::register,
+        graphs::graph::register,
+        graphs::node::register,
+        graphs::exec::register,
+        devices::peer::register,
     ] {
         register(&mut table);
     }
@@ -126,7 +112,7 @@ macro_rules! array {
 macro_rules! register {
     ($($name:ident)*) => {
         /// Adds this module's functions.
-        pub(super) fn register(table: &mut cuda_loader::Table) {
+        pub(in crate::driver::api) fn register(table: &mut cuda_loader::Table) {
             $(table.$name = Some($name);)*
         }
     };

@@ -1,7 +1,7 @@
 //! One block: its warps, its shared memory, and whose turn it is.
 
 use super::barrier::BARRIERS;
-use super::check::BlockWatch;
+use super::check::watch::BlockWatch;
 use super::executor::Executor;
 use super::job::{LaunchJob, LocatedFault};
 use super::step::{self, Stop, awaited, release, settle};

@@ -1,6 +1,6 @@
 //! A host thread of a launch.
 
-use super::check::GlobalShadow;
+use super::check::shadow::global::GlobalShadow;
 use super::job::{LaunchJob, LocatedFault};
 use super::progress::HostProgress;
 use crate::exec::counters::Counters;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use super::block::{RoundEnd, ThreadBlock};
-use super::check::GlobalShadow;
+use super::check::shadow::global::GlobalShadow;
 use super::executor::Executor;
 use super::job::{LaunchJob, LocatedFault, Parts};
 use super::progress::{Common, HostProgress};

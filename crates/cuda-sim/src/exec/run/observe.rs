@@ -1,6 +1,8 @@
 //! Shows the accesses of a turn to the checkers, one after the other.
 
-use super::check::{AccessMark, Conflict, Race, initial, traffic};
+use super::check::shadow::mark::{AccessMark, Race};
+use super::check::watch::Conflict;
+use super::check::{initial, traffic};
 use super::seen::{AccessedMemory, Seen};
 use super::trouble::{Outcome, Trouble};
 use super::turn::Turn;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::SeqCst;
 
 use super::barrier::{BARRIERS, Barrier};
-use super::check::{BlockWatch, GlobalShadow, Strength};
+use super::check::happens_before::clocks::Strength;
+use super::check::shadow::global::GlobalShadow;
+use super::check::watch::BlockWatch;
 use super::job::LaunchJob;
 use super::warp::Warp;
 use crate::exec::counters::Traffic;

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::mark::{AccessMark, Race};
+use super::shadow::mark::{AccessMark, Race};
 use crate::exec::fault::Access;
 use crate::exec::lanes::{Bits, WARP};
 use crate::exec::run::seen::Seen;

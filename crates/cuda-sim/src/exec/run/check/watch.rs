@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::clocks::BlockClocks;
-use super::global::GlobalShadow;
-use super::mark::Race;
-use super::races;
-use super::shared::SharedShadow;
+use super::happens_before::clocks::BlockClocks;
+use super::shadow::global::GlobalShadow;
+use super::shadow::mark::Race;
+use super::shadow::races;
+use super::shadow::shared::SharedShadow;
+use super::shadow::volatile::Volatile;
 use super::sources::Sources;
-use super::volatile::Volatile;
 use crate::exec::fault::{Access, FaultKind, Space};
 use crate::exec::lanes::{Bits, WARP};
 use crate::exec::run::job::LaunchJob;

@@ -7,7 +7,7 @@ use super::access::{check, check_aligned};
 use crate::exec::code::{AsyncCopy, MemoryOrder, StepOp};
 use crate::exec::fault::{Access, Space};
 use crate::exec::lanes::{Bits, WARP};
-use crate::exec::run::check::InFlightSource;
+use crate::exec::run::check::sources::InFlightSource;
 use crate::exec::run::seen::{AccessedMemory, Seen};
 use crate::exec::run::trouble::Outcome;
 use crate::exec::run::turn::Turn;

@@ -7,7 +7,7 @@ use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, PredOp, StepOp};
 use crate::exec::fault::FaultKind;
 use crate::exec::lanes::{Bits, PerLane, convert, float, half, integer, map1, map2, map3, test2};
 use crate::exec::register::HalfKind;
-use crate::exec::run::check::Strength;
+use crate::exec::run::check::happens_before::clocks::Strength;
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
 use crate::exec::run::warp::{Fragment, FragmentState, Warp};

@@ -1,0 +1,216 @@
+//! Whole graphs: making, copying, listing.
+//!
+//! # Safety
+//! As of the driver API; see `driver::api`.
+
+use std::ffi::c_char;
+
+use cuda_loader::{
+    Status,
+    ffi::{CUgraph, CUgraphNode},
+};
+
+use crate::driver::{
+    api::{array, list, put, register, text},
+    entry::{DriverCall, Needs, call},
+    handle::{Handle, Id, fresh},
+    state::{
+        Driver,
+        graph::{Graph, GraphNode},
+    },
+};
+
+register! {
+    cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphGetNodes cuGraphGetRootNodes
+    cuGraphGetEdges cuGraphNodeGetDependencies cuGraphNodeGetDependentNodes cuGraphAddDependencies
+    cuGraphRemoveDependencies cuGraphDestroyNode cuGraphNodeGetType cuGraphDebugDotPrint
+}
+
+/// The graph of a handle.
+pub(super) fn graph(entry: &mut DriverCall, handle: CUgraph) -> Result<&mut Graph, Status> {
+    entry.driver().graphs.get_mut(&handle.id()).ok_or(Status::INVALID_HANDLE)
+}
+
+/// The node of a handle, in whichever graph it is.
+pub(super) fn node(entry: &mut DriverCall, handle: CUgraphNode) -> Result<&mut GraphNode, Status> {
+    let graphs = entry.driver().graphs.values_mut();
+    graphs.filter_map(|graph| graph.nodes.get_mut(&handle.id())).next().ok_or(Status::INVALID_HANDLE)
+}
+
+fn owner(driver: &mut Driver, node: Id) -> Result<&mut Graph, Status> {
+    driver.graphs.values_mut().find(|graph| graph.nodes.contains_key(&node)).ok_or(Status::INVALID_HANDLE)
+}
+
+fn handles(nodes: impl IntoIterator<Item = Id>) -> Vec<CUgraphNode> {
+    nodes.into_iter().map(CUgraphNode::of).collect()
+}
+
+unsafe extern "C" fn cuGraphCreate(out: *mut CUgraph, flags: u32) -> Status {
+    call("cuGraphCreate", Needs::Driver, |entry| {
+        if flags != 0 {
+            return Err(Status::INVALID_VALUE);
+        }
+        let id = fresh();
+        entry.driver().graphs.insert(id, Graph::default());
+        put!(out, CUgraph::of(id))
+    })
+}
+
+unsafe extern "C" fn cuGraphDestroy(handle: CUgraph) -> Status {
+    call("cuGraphDestroy", Needs::Release, |entry| {
+        entry.driver().graphs.remove(&handle.id()).map(drop).ok_or(Status::INVALID_HANDLE)
+    })
+}
+
+unsafe extern "C" fn cuGraphClone(out: *mut CUgraph, original: CUgraph) -> Status {
+    call("cuGraphClone", Needs::Driver, |entry| {
+        let clone = graph(entry, original)?.duplicate();
+        let id = fresh();
+        entry.driver().graphs.insert(id, clone);
+        put!(out, CUgraph::of(id))
+    })
+}
+
+unsafe extern "C" fn cuGraphNodeFindInClone(out: *mut CUgraphNode, original: CUgraphNode, clone: CUgraph) -> Status {
+    call("cuGraphNodeFindInClone", Needs::Driver, |entry| {
+        let origin = &graph(entry, clone)?.origin;
+        let found = origin.iter().find(|(_, from)| **from == original.id()).map(|(&node, _)| node);
+        put!(out, CUgraphNode::of(found.ok_or(Status::INVALID_VALUE)?))
+    })
+}
+
+unsafe extern "C" fn cuGraphGetNodes(handle: CUgraph, nodes: *mut CUgraphNode, num_nodes: *mut usize) -> Status {
+    call("cuGraphGetNodes", Needs::Driver, |entry| {
+        let all = handles(graph(entry, handle)?.nodes.keys().copied());
+        // SAFETY: the pointers are the call's.
+        unsafe { list(&all, nodes, num_nodes) }
+    })
+}
+
+unsafe extern "C" fn cuGraphGetRootNodes(handle: CUgraph, roots: *mut CUgraphNode, num_roots: *mut usize) -> Status {
+    call("cuGraphGetRootNodes", Needs::Driver, |entry| {
+        let nodes = graph(entry, handle)?.nodes.iter();
+        let all = handles(nodes.filter(|(_, node)| node.after.is_empty()).map(|(id, _)| *id));
+        // SAFETY: the pointers are the call's.
+        unsafe { list(&all, roots, num_roots) }
+    })
+}
+
+unsafe extern "C" fn cuGraphGetEdges(
+    handle: CUgraph,
+    from: *mut CUgraphNode,
+    to: *mut CUgraphNode,
+    num_edges: *mut usize,
+) -> Status {
+    call("cuGraphGetEdges", Needs::Driver, |entry| {
+        let (starts, ends): (Vec<Id>, Vec<Id>) = graph(entry, handle)?.edges().into_iter().unzip();
+        if from.is_null() != to.is_null() {
+            return Err(Status::INVALID_VALUE);
+        }
+        // SAFETY: the pointers are the call's.
+        unsafe {
+            let mut room = if from.is_null() { 0 } else { num_edges.read_unaligned() };
+            if !from.is_null() {
+                list(&handles(starts), from, &raw mut room)?;
+            }
+            list(&handles(ends), to, num_edges)
+        }
+    })
+}
+
+unsafe extern "C" fn cuGraphNodeGetDependencies(
+    handle: CUgraphNode,
+    dependencies: *mut CUgraphNode,
+    num_dependencies: *mut usize,
+) -> Status {
+    call("cuGraphNodeGetDependencies", Needs::Driver, |entry| {
+        let all = handles(node(entry, handle)?.after.iter().copied());
+        // SAFETY: the pointers are the call's.
+        unsafe { list(&all, dependencies, num_dependencies) }
+    })
+}
+
+unsafe extern "C" fn cuGraphNodeGetDependentNodes(
+    handle: CUgraphNode,
+    dependent_nodes: *mut CUgraphNode,
+    num_dependent_nodes: *mut usize,
+) -> Status {
+    call("cuGraphNodeGetDependentNodes", Needs::Driver, |entry| {
+        let nodes = owner(entry.driver(), handle.id())?.nodes.iter();
+        let all = handles(nodes.filter(|(_, node)| node.after.contains(&handle.id())).map(|(id, _)| *id));
+        // SAFETY: the pointers are the call's.
+        unsafe { list(&all, dependent_nodes, num_dependent_nodes) }
+    })
+}
+
+/// Pairs of nodes that a caller gave as two arrays, all of one graph.
+fn edges(
+    entry: &mut DriverCall,
+    handle: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    count: usize,
+) -> Result<Vec<(Id, Id)>, Status> {
+    let pairs = array!(from, count)?.into_iter().map(Handle::id).zip(array!(to, count)?.into_iter().map(Handle::id));
+    let pairs: Vec<(Id, Id)> = pairs.collect();
+    let nodes = &graph(entry, handle)?.nodes;
+    let known = |(from, to): &(Id, Id)| from != to && nodes.contains_key(from) && nodes.contains_key(to);
+    if pairs.iter().all(known) { Ok(pairs) } else { Err(Status::INVALID_VALUE) }
+}
+
+unsafe extern "C" fn cuGraphAddDependencies(
+    handle: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    num_dependencies: usize,
+) -> Status {
+    call("cuGraphAddDependencies", Needs::Driver, |entry| {
+        for (from, to) in edges(entry, handle, from, to, num_dependencies)? {
+            let node = graph(entry, handle)?.nodes.get_mut(&to);
+            if !node.is_some_and(|node| node.after.insert(from)) {
+                return Err(Status::INVALID_VALUE);
+            }
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn cuGraphRemoveDependencies(
+    handle: CUgraph,
+    from: *const CUgraphNode,
+    to: *const CUgraphNode,
+    num_dependencies: usize,
+) -> Status {
+    call("cuGraphRemoveDependencies", Needs::Driver, |entry| {
+        for (from, to) in edges(entry, handle, from, to, num_dependencies)? {
+            let node = graph(entry, handle)?.nodes.get_mut(&to);
+            if !node.is_some_and(|node| node.after.remove(&from)) {
+                return Err(Status::INVALID_VALUE);
+            }
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn cuGraphDestroyNode(handle: CUgraphNode) -> Status {
+    call("cuGraphDestroyNode", Needs::Release, |entry| {
+        let graph = owner(entry.driver(), handle.id())?;
+        graph.nodes.remove(&handle.id());
+        for node in graph.nodes.values_mut() {
+            node.after.remove(&handle.id());
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn cuGraphNodeGetType(handle: CUgraphNode, kind: *mut u32) -> Status {
+    call("cuGraphNodeGetType", Needs::Driver, |entry| put!(kind, node(entry, handle)?.kind()))
+}
+
+unsafe extern "C" fn cuGraphDebugDotPrint(handle: CUgraph, path: *const c_char, _flags: u32) -> Status {
+    call("cuGraphDebugDotPrint", Needs::Driver, |entry| {
+        let path = text!(path)?;
+        let dot = graph(entry, handle)?.dot();
+        std::fs::write(path, dot).map_err(|_| Status::OPERATING_SYSTEM)
+    })
+}

@@ -1,0 +1,5 @@
+//! Modules, their functions, and launches.
+
+pub(super) mod function;
+pub(super) mod launch;
+pub(super) mod module;

@@ -1,0 +1,5 @@
+//! Devices, contexts, access of devices to each other, and NCCL.
+
+mod contexts;
+mod nccl;
+mod peers;

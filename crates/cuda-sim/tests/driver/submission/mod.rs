@@ -1,0 +1,6 @@
+//! Submitted work: streams, captures, graphs, and host sequences that go wrong.
+
+mod capture;
+mod graphs;
+mod hazards;
+mod streams;

@@ -1,0 +1,6 @@
+//! Single instructions against scalar references.
+
+mod floats;
+mod integers;
+mod vectors;
+mod warps;
