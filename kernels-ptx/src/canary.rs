@@ -10,7 +10,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::AcqRel};
 
-use crate::dev::{atomic, idx, smem, sync, warp};
+use crate::dev::{atomic, idx, memory::smem, sync, warp};
 
 /// Copies words around a barrier that every thread reaches.
 #[unsafe(no_mangle)]

@@ -35,13 +35,7 @@ pub mod differential;
 pub mod factor;
 #[cfg(feature = "fss")]
 pub mod fss;
-#[cfg(any(
-    feature = "correction",
-    feature = "linalg",
-    feature = "optim",
-    feature = "recurrent",
-    feature = "tensor"
-))]
+#[cfg(any(feature = "correction", feature = "linalg", feature = "optim", feature = "recurrent", feature = "tensor"))]
 pub mod linalg;
 #[cfg(feature = "merkle")]
 pub mod merkle;

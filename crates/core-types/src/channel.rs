@@ -6,7 +6,7 @@
 use crate::{
     blake2s::{BLOCK_WORDS, Digest, START, compress, one_block},
     field::{M31, P, QM31},
-    params::channel::ChannelState,
+    params::stark::channel::ChannelState,
 };
 
 /// Words of a digest.

@@ -1,6 +1,6 @@
 //! Features of a training, computed from its record as in hybrid-predict-trainer-rs.
 
-use crate::{float::ln, params::correction::Scalar};
+use crate::{float::ln, params::nn::correction::Scalar};
 
 /// Features that are not always zero.
 pub const USED: usize = 26;

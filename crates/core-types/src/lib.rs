@@ -17,31 +17,26 @@
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, core_intrinsics, const_eval_select))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
-mod aes;
 pub mod air;
-pub mod bitsliced;
 pub mod blake2s;
-mod block;
 pub mod channel;
+mod cipher;
 pub mod circle;
-pub mod cmp;
-pub mod dcf;
 pub mod features;
 pub mod field;
 pub mod float;
-mod label;
+mod keys;
 pub mod pack;
 pub mod params;
 pub mod philox;
-mod prg;
 mod ring;
 pub mod share;
-pub mod tree;
-mod window;
 
-pub use aes::{AES_TABLE, AesKey, Encrypt};
-pub use block::block_words;
-pub use label::Label;
-pub use prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, PrgKeys, hash};
+pub use cipher::{
+    aes::{AES_TABLE, AesKey, Encrypt},
+    bitsliced,
+    block::block_words,
+    prg::{MAX_PAYLOAD_WORDS, MAX_VALUE_BLOCKS, PrgKeys, hash},
+};
+pub use keys::{cmp, dcf, label::Label, tree, window::Window};
 pub use ring::Ring;
-pub use window::Window;

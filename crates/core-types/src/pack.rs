@@ -2,7 +2,7 @@
 //!
 //! Element i occupies the bits i·k .. (i+1)·k.
 
-use crate::Ring;
+use crate::ring::Ring;
 
 /// Number of 64-bit words filled by `count` elements of `width`.
 ///

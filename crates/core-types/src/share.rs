@@ -95,7 +95,7 @@ impl WordTerm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ring;
+    use crate::ring::Ring;
 
     #[test]
     fn thresholds_are_comparisons_in_their_ring() {

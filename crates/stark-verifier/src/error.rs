@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::Digest;
+use crate::transcript::digest::Digest;
 
 /// The check that failed.
 ///

@@ -40,30 +40,21 @@
 
 extern crate alloc;
 
-mod census;
-mod channel;
-mod component;
-mod config;
-mod deep;
-mod digest;
-mod domain;
+mod commitment;
 mod error;
-mod fri;
 mod lists;
-mod merkle;
-mod out_of_domain;
 mod proof;
-mod protocol;
-mod queries;
-mod shape;
+mod statement;
+mod transcript;
 mod verifier;
 
-pub use channel::Channel;
-pub use component::Component;
-pub use config::{ConfigError, FriConfig, MAX_LOG_SIZE, MAX_QUERIES, PcsConfig};
-pub use digest::Digest;
 pub use error::{FriError, MerkleError, Part, VerificationError};
 pub use proof::{Decommitment, FriLayerProof, FriProof, LinePoly, Proof};
-pub use protocol::Protocol;
-pub use shape::{Preprocessed, StatementError};
+pub use statement::{
+    component::Component,
+    config::{ConfigError, FriConfig, MAX_LOG_SIZE, MAX_QUERIES, PcsConfig},
+    protocol::Protocol,
+    shape::{Preprocessed, StatementError},
+};
+pub use transcript::{channel::Channel, digest::Digest};
 pub use verifier::{Inputs, Verifier, VerifierSession};

@@ -6,8 +6,9 @@ use core_types::field::{M31, QM31};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Digest, PcsConfig,
     lists::{by_column, by_tree},
+    statement::config::PcsConfig,
+    transcript::digest::Digest,
 };
 
 /// A proof.

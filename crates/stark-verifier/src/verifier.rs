@@ -16,15 +16,21 @@ use core_types::{
 };
 
 use crate::{
-    Channel, Component, Digest, MerkleError, Part, PcsConfig, Preprocessed, Proof, Protocol, StatementError,
-    VerificationError,
-    deep::Quotients,
-    digest::Hasher,
-    fri::Fri,
-    merkle,
-    out_of_domain::{ConstraintSum, PointRow},
-    queries,
-    shape::{StatementShape, TreeShape},
+    commitment::{deep::Quotients, fri::Fri, merkle},
+    error::{MerkleError, Part, VerificationError},
+    proof::Proof,
+    statement::{
+        component::Component,
+        config::PcsConfig,
+        out_of_domain::{ConstraintSum, PointRow},
+        protocol::Protocol,
+        shape::{Preprocessed, StatementError, StatementShape, TreeShape},
+    },
+    transcript::{
+        channel::Channel,
+        digest::{Digest, Hasher},
+        queries,
+    },
 };
 
 /// A statement, and how its proofs are checked.
@@ -304,7 +310,7 @@ mod tests {
     use alloc::vec;
 
     use super::*;
-    use crate::shape::ColumnShape;
+    use crate::statement::shape::ColumnShape;
 
     #[test]
     fn queries_that_meet_in_a_lower_tree_are_opened_once_and_in_its_order() {

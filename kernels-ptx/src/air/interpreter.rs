@@ -12,7 +12,7 @@ use core_types::{
 
 use crate::dev::{
     idx::{bdim_x, tid_x},
-    smem::{SharedAddr, SharedSlice},
+    memory::smem::{SharedAddr, SharedSlice},
 };
 
 /// The registers of a thread.

@@ -18,7 +18,7 @@ use core_types::{
 
 use crate::dev::{
     idx::{bid_x, grid_stride, lane, tid_x, warp},
-    smem::{Layout, Region},
+    memory::smem::{Layout, Region},
     sync::block_sync,
     unroll::unroll,
     warp::{FULL, reduce, shfl_idx, shfl_up},

@@ -15,7 +15,7 @@ use core_types::{
 
 use crate::dev::{
     idx::{bid_x, bid_y, block_stride, grid_stride, lane, tid_x, warp as warp_index},
-    smem::{Layout, Region, SharedSlice},
+    memory::smem::{Layout, Region, SharedSlice},
     sync::block_sync,
     unroll::unroll,
     warp,
@@ -100,7 +100,8 @@ pub unsafe extern "ptx-kernel" fn circle_point_ranges(
     let sum = block_sum(sum, SUMS.slice());
     if tid_x() == 0 {
         let log_ranges = log_size - log_range;
-        let place = if log_ranges == 0 { sample.value as usize } else { ((bid_x() as usize) << log_ranges) + bid_y() as usize };
+        let place =
+            if log_ranges == 0 { sample.value as usize } else { ((bid_x() as usize) << log_ranges) + bid_y() as usize };
         *sums.add(place) = sum * product(factors, log_range, log_ranges, bid_y());
     }
 }

@@ -16,8 +16,8 @@ use core_types::{
 use super::round::{Round, Words};
 use crate::dev::{
     idx::{bid_x, bid_y, tid_x},
+    memory::smem::{Layout, Region, SharedSlice},
     opaque::{opaque, opaque_word},
-    smem::{Layout, Region, SharedSlice},
     sync::block_sync,
     unroll::unroll,
 };

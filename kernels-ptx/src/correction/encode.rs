@@ -13,10 +13,12 @@ use core_types::params::correction::{EncodeParams, FEATURES};
 
 use super::features::{Records, WARPS};
 use crate::dev::{
-    gmem::F4,
     idx,
-    math::fma,
-    smem::{Layout, Region},
+    memory::{
+        gmem::F4,
+        smem::{Layout, Region},
+    },
+    numeric::math::fma,
     sync::block_sync,
     unroll::unroll,
 };

@@ -12,7 +12,7 @@ use core_types::{
     params::correction::{DECAY_STEPS, EstimateParams},
 };
 
-use crate::dev::{functions::exp, idx};
+use crate::dev::{idx, numeric::functions::exp};
 
 /// Both estimates.
 #[unsafe(no_mangle)]

@@ -13,7 +13,7 @@ use core_types::{
 
 use crate::dev::{
     idx,
-    math::sqrt_f64,
+    numeric::math::sqrt_f64,
     warp::{FULL, reduce, shfl_idx, shfl_xor},
 };
 

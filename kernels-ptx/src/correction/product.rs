@@ -1,6 +1,6 @@
 //! Scalar products by a warp: lane i takes each 32nd term from term i on.
 
-use crate::dev::{idx, math::fma, warp::reduce};
+use crate::dev::{idx, numeric::math::fma, warp::reduce};
 
 /// The scalar product of two vectors of `len`; every lane gets it.
 ///

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::dev::{
     idx,
-    math::{fma, sqrt},
-    smem::{Layout, Region},
+    memory::smem::{Layout, Region},
+    numeric::math::{fma, sqrt},
     sync::block_sync,
     unroll::unroll,
     warp::{FULL, shfl_idx},

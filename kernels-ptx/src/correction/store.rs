@@ -8,7 +8,7 @@
 use core_types::params::correction::{StoreParams, place};
 
 use super::product::product;
-use crate::dev::{idx, math::sqrt, sync::block_sync};
+use crate::dev::{idx, numeric::math::sqrt, sync::block_sync};
 
 /// Warps of the block.
 const WARPS: u32 = 8;

@@ -15,9 +15,11 @@ use core_types::{
 };
 
 use crate::dev::{
-    gmem::U4,
     idx::{bid_x, tid_x},
-    smem::{Layout, Region},
+    memory::{
+        gmem::U4,
+        smem::{Layout, Region},
+    },
     sync::block_sync,
     unroll::unroll,
 };

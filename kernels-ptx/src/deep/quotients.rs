@@ -18,7 +18,7 @@ use core_types::{
 
 use crate::dev::{
     idx::{bid_x, tid_x},
-    smem::{Layout, Region, SharedSlice},
+    memory::smem::{Layout, Region, SharedSlice},
     sync::block_sync,
     unroll::unroll,
     warp::{self, Lanes},

@@ -5,7 +5,7 @@
 
 use core::arch::asm;
 
-use super::smem::SharedAddr;
+use super::memory::smem::SharedAddr;
 
 macro_rules! mma {
     ($($(#[$doc:meta])* $name:ident = $kind:literal;)*) => {$(

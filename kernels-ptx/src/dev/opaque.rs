@@ -11,7 +11,7 @@ pub fn opaque<T>(pointer: *const T) -> *const T {
     // SAFETY: copies a register.
     unsafe { asm!("mov.b64 {}, {};", out(reg64) same, in(reg64) pointer, options(nomem, nostack, preserves_flags)) };
     // SAFETY: it is the pointer of a kernel's parameter, which is global.
-    unsafe { super::gmem::as_global(same) }
+    unsafe { super::memory::gmem::as_global(same) }
 }
 
 /// [`opaque`] for a word.

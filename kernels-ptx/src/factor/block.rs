@@ -2,7 +2,7 @@
 
 use crate::dev::{
     idx,
-    smem::{Region, SharedSlice},
+    memory::smem::{Region, SharedSlice},
     sync::block_sync,
     warp::reduce,
 };

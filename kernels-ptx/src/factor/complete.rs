@@ -12,8 +12,8 @@ use core_types::params::factor::MatrixParams;
 use super::block::{add, reduce_block, sum_block};
 use crate::dev::{
     idx::{block_stride, lane, warp},
-    math::sqrt_f64,
-    smem::{Layout, Region},
+    memory::smem::{Layout, Region},
+    numeric::math::sqrt_f64,
     sync::{block_any, block_sync},
     warp::reduce,
 };

@@ -18,8 +18,8 @@ use core_types::params::factor::{MAX_SIDE, SHARED_SIDE, least_pivot, power_of_tw
 use super::square::Square;
 use crate::dev::{
     idx::{block_stride, tid_x},
-    math::sqrt_f64,
-    smem::{Layout, Region, SharedSlice},
+    memory::smem::{Layout, Region, SharedSlice},
+    numeric::math::sqrt_f64,
     sync::block_sync,
 };
 

@@ -14,14 +14,15 @@
 use core::hint::assert_unchecked;
 
 use core_types::params::factor::{
-    JacobiParams, LEAST_SIGMA, MAX_SIDE, MOST_SWEEPS, ORTHOGONAL, SHARED_SIDE, least_pivot, power_of_two, scale_exponent,
+    JacobiParams, LEAST_SIGMA, MAX_SIDE, MOST_SWEEPS, ORTHOGONAL, SHARED_SIDE, least_pivot, power_of_two,
+    scale_exponent,
 };
 
 use super::{block::add, square::Square};
 use crate::dev::{
     idx::{block_stride, lane, tid_x, warp},
-    math::sqrt_f64,
-    smem::{Layout, Region, SharedSlice},
+    memory::smem::{Layout, Region, SharedSlice},
+    numeric::math::sqrt_f64,
     sync::{block_any, block_sync, warp_sync},
     unroll::unroll,
     warp::{FULL, reduce},

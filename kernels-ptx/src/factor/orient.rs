@@ -9,7 +9,7 @@ use core_types::params::factor::ColumnPairParams;
 use super::block::reduce_block;
 use crate::dev::{
     idx,
-    smem::{Layout, Region},
+    memory::smem::{Layout, Region},
     sync::block_sync,
 };
 

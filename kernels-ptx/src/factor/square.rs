@@ -1,6 +1,6 @@
 //! Square matrices that one block works on, in shared or in global memory.
 
-use crate::dev::smem::SharedSlice;
+use crate::dev::memory::smem::SharedSlice;
 
 /// The memory of a row-major matrix of f64.
 pub trait Square: Copy {

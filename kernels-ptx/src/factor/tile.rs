@@ -2,7 +2,7 @@
 
 use crate::dev::{
     idx,
-    smem::{Layout, Region, SharedSlice},
+    memory::smem::{Layout, Region, SharedSlice},
     unroll::unroll,
 };
 

@@ -15,8 +15,11 @@ use core::arch::asm;
 use core_types::{AES_TABLE, AesKey, Encrypt};
 
 use crate::dev::{
-    gmem, idx,
-    smem::{Layout, Region, SharedAddr},
+    idx,
+    memory::{
+        gmem,
+        smem::{Layout, Region, SharedAddr},
+    },
     sync::block_sync,
 };
 

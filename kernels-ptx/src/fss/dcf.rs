@@ -20,7 +20,7 @@ use super::{
     quad::{Exchange, KEYS, Lane, QUAD},
     row,
 };
-use crate::dev::{idx, smem::Region};
+use crate::dev::{idx, memory::smem::Region};
 
 /// Round keys of the children's cipher, then of the value blocks' ciphers.
 const CIPHERS: Region<AesKey> = SharedKeys::region(1 + MAX_VALUE_BLOCKS as u32);

@@ -2,7 +2,7 @@
 
 use core_types::params::elementwise::Activation;
 
-use crate::dev::{
+use crate::dev::numeric::{
     functions::{exp, normal_cdf, sigmoid, tanh},
     math::fma,
 };

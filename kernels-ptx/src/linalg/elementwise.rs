@@ -20,10 +20,7 @@ use super::{
     index::{THREADS, divide, for_elements},
     real::{Bf16, F16, Real, aligned4},
 };
-use crate::dev::{
-    idx,
-    math::fma,
-};
+use crate::dev::{idx, numeric::math::fma};
 
 /// `y = f(x)`.
 #[inline(always)]

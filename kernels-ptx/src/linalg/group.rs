@@ -5,8 +5,8 @@
 use super::real::{Real, aligned4};
 use crate::dev::{
     idx,
+    memory::smem::{Layout, Region},
     opaque::opaque_word,
-    smem::{Layout, Region},
     sync::{block_any, block_sync},
     unroll::unroll,
     warp::{FULL, any, reduce},

@@ -7,8 +7,8 @@
 //! moves four.
 
 use crate::dev::{
-    gmem::{F4, U2},
-    half::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16, pack_bf16, pack_f16},
+    memory::gmem::{F4, U2},
+    numeric::half::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16, pack_bf16, pack_f16},
 };
 
 /// An element of a tensor.

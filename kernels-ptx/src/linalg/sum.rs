@@ -15,7 +15,7 @@ use super::{
 };
 use crate::dev::{
     idx,
-    smem::{Layout, Region},
+    memory::smem::{Layout, Region},
     sync::block_sync,
 };
 

@@ -2,7 +2,7 @@
 
 use core_types::blake2s::{BLOCK_WORDS, Digest};
 
-use crate::dev::{gmem::U4, unroll::unroll};
+use crate::dev::{memory::gmem::U4, unroll::unroll};
 
 /// Whether 16 bytes at a time can be read and written from `pointer` on.
 #[inline(always)]

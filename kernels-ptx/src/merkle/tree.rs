@@ -15,7 +15,7 @@ use core_types::{
 use super::digest;
 use crate::dev::{
     idx::{bid_x, tid_x},
-    smem::{Layout, Region},
+    memory::smem::{Layout, Region},
     sync::block_sync,
     unroll::unroll,
 };

@@ -6,7 +6,7 @@
 use core_types::params::optim::{AdvanceParams, StepState};
 
 use crate::{
-    dev::{idx, math::sqrt_f64},
+    dev::{idx, numeric::math::sqrt_f64},
     linalg::{
         group::{Block, Group, REDUCE_BYTES},
         index::THREADS,

@@ -10,7 +10,7 @@
 use core_types::params::optim::{AdamParams, SgdParams, StepState};
 
 use crate::{
-    dev::math::sqrt,
+    dev::numeric::math::sqrt,
     linalg::{
         index::{THREADS, for_elements},
         real::{Bf16, F16, Real, aligned4},

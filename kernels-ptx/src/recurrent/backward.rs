@@ -13,8 +13,8 @@ use core_types::params::recurrent::{GruParams, GruVariant};
 use super::rows::{MOST_BYTES, ROWS, Rows, THREADS, add};
 use crate::dev::{
     idx,
-    math::fma,
-    smem::{Layout, Region},
+    memory::smem::{Layout, Region},
+    numeric::math::fma,
     sync::block_sync,
     unroll::unroll,
 };

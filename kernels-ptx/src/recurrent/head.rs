@@ -9,9 +9,11 @@ use core::hint::assert_unchecked;
 use core_types::params::recurrent::{LOG_LOSS_LIMIT, LossHead, NEGLIGIBLE_PROBABILITY, Stochastic};
 
 use crate::dev::{
-    functions::{exp, log},
     idx,
-    math::fma,
+    numeric::{
+        functions::{exp, log},
+        math::fma,
+    },
     warp::reduce,
 };
 

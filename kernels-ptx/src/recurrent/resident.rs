@@ -25,12 +25,16 @@ use super::{
 };
 use crate::{
     dev::{
-        cp_async::{commit, cp16_zfill, wait_group},
-        functions::{sigmoid, tanh},
         grid::GridBarrier,
         idx,
-        math::fma,
-        smem::{SharedAddr, SharedSlice},
+        memory::{
+            cp_async::{commit, cp16_zfill, wait_group},
+            smem::{SharedAddr, SharedSlice},
+        },
+        numeric::{
+            functions::{sigmoid, tanh},
+            math::fma,
+        },
         sync::block_sync,
         unroll::unroll,
     },
@@ -407,7 +411,10 @@ macro_rules! of_type {
             exchanged: *mut f32,
             arrived: *mut u32,
         ) {
-            rssm_resident(p, w, u, b, bu, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states, exchanged, arrived);
+            rssm_resident(
+                p, w, u, b, bu, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states,
+                exchanged, arrived,
+            );
         }
     };
 }

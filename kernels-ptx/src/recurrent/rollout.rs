@@ -14,9 +14,9 @@ use core_types::params::recurrent::{Feedback, RolloutParams};
 
 use super::{
     head::{Form, of_lane},
-    view::View,
     rows::{MOST_BYTES, ROWS, THREADS},
     unit::{Added, Outputs, Unit},
+    view::View,
 };
 use crate::{
     dev::{idx, sync::block_sync},
@@ -114,7 +114,12 @@ unsafe fn rssm_rollout<T: Real>(
         }
         let seen = if changes {
             // The update gates, which no step needs any more, make room.
-            view.apply([unit.row(row), unit.spare_row(row)], unit.rows.hidden, idx::warp() < unit.rows.live, index(step))
+            view.apply(
+                [unit.row(row), unit.spare_row(row)],
+                unit.rows.hidden,
+                idx::warp() < unit.rows.live,
+                index(step),
+            )
         } else {
             unit.row(row)
         };
@@ -183,8 +188,8 @@ macro_rules! of_type {
             features: *mut f32,
         ) {
             rssm_rollout(
-                p, from, to, w, u, b, bu, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states, projected, back,
-                back_bias, features,
+                p, from, to, w, u, b, bu, head, gamma, beta, x, h0, losses, trajectory, h_t, combined, entropy, states,
+                projected, back, back_bias, features,
             );
         }
     };

@@ -14,10 +14,12 @@ use core_types::params::recurrent::GruParams;
 
 use crate::{
     dev::{
-        gmem::F4,
         idx,
-        math::fma,
-        smem::{SharedAddr, SharedSlice},
+        memory::{
+            gmem::F4,
+            smem::{SharedAddr, SharedSlice},
+        },
+        numeric::math::fma,
         unroll::unroll,
     },
     linalg::real::Real,

@@ -13,10 +13,12 @@ use core_types::params::recurrent::{GruParams, GruVariant};
 use super::rows::{ROWS, Rows, Sums, THREADS, add};
 use crate::{
     dev::{
-        functions::{sigmoid, tanh},
         idx,
-        math::fma,
-        smem::SharedSlice,
+        memory::smem::SharedSlice,
+        numeric::{
+            functions::{sigmoid, tanh},
+            math::fma,
+        },
         sync::block_sync,
         unroll::unroll,
     },
@@ -224,7 +226,15 @@ impl<T: Real> Unit<T> {
         while feature < self.input {
             let mut sums = [*biases.add(feature as usize); ROWS as usize];
             let pitches = [self.input as usize, 0];
-            add::<false, f32>(v, self.rows.stride, self.rows.hidden, weights.add(feature as usize), pitches, &mut sums, none);
+            add::<false, f32>(
+                v,
+                self.rows.stride,
+                self.rows.hidden,
+                weights.add(feature as usize),
+                pitches,
+                &mut sums,
+                none,
+            );
             unroll!(ROW in 0..4 => {
                 if ROW < self.rows.live {
                     *into.add((ROW * self.input + feature) as usize) = sums[ROW as usize];

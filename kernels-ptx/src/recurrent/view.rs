@@ -8,8 +8,8 @@ use core_types::params::recurrent::StateMask;
 
 use super::head::{add, of_lane};
 use crate::dev::{
-    math::{fma, sqrt},
-    smem::SharedSlice,
+    memory::smem::SharedSlice,
+    numeric::math::{fma, sqrt},
     sync::block_sync,
     warp::reduce,
 };

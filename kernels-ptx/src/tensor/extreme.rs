@@ -11,7 +11,7 @@
 use crate::{
     dev::{
         idx,
-        smem::{Layout, Region},
+        memory::smem::{Layout, Region},
         sync::block_sync,
     },
     linalg::{
@@ -80,15 +80,7 @@ unsafe fn rows<G: Group, T: Real>(asked: u32, outer: u64, len: u64, part_len: u3
 ///
 /// A block takes 32 neighbouring columns of one outer index.
 #[inline(always)]
-unsafe fn columns<T: Real>(
-    asked: u32,
-    outer: u64,
-    len: u64,
-    inner: u64,
-    part_len: u32,
-    x: *const T,
-    keys: *mut u64,
-) {
+unsafe fn columns<T: Real>(asked: u32, outer: u64, len: u64, inner: u64, part_len: u32, x: *const T, keys: *mut u64) {
     let (strip, o) = divide(idx::bid_x(), inner.div_ceil(u64::from(COLUMNS)) as u32);
     let (lane, group) = (idx::tid_x() % COLUMNS, idx::tid_x() / COLUMNS);
     let column = u64::from(strip) * u64::from(COLUMNS) + u64::from(lane);

@@ -11,7 +11,10 @@ use core_types::{
 };
 
 use crate::{
-    dev::{functions::exp, idx, math::sqrt},
+    dev::{
+        idx,
+        numeric::{functions::exp, math::sqrt},
+    },
     linalg::{
         index::{THREADS, for_elements},
         real::{Bf16, F16, Real, aligned4},

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::sizes::sizes;
-use crate::{AesKey, PrgKeys};
+use crate::cipher::{aes::AesKey, prg::PrgKeys};
 
 /// Generation of a batch of comparison keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]

@@ -2,23 +2,12 @@
 //!
 //! An op gets a record in addition to its buffers.
 
-pub mod air;
-pub mod channel;
-pub mod circle;
-pub mod columns;
-pub mod correction;
-pub mod deep;
-pub mod elementwise;
-pub mod factor;
-pub mod fri;
 pub mod fss;
-pub mod gemm;
-pub mod merkle;
-pub mod optim;
-pub mod recurrent;
-pub mod rows;
+pub(crate) mod nn;
 pub mod share;
 mod sizes;
-pub mod tensor;
+pub(crate) mod stark;
 
+pub use nn::{correction, elementwise, factor, gemm, optim, recurrent, rows, tensor};
 pub use sizes::Sizes;
+pub use stark::{air, channel, circle, columns, deep, fri, merkle};

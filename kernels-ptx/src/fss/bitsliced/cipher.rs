@@ -14,7 +14,7 @@ use super::sub_bytes::sub_bytes;
 use crate::{
     dev::{
         idx,
-        smem::{Layout, Region, SharedAddr},
+        memory::smem::{Layout, Region, SharedAddr},
         warp::{FULL, shfl_idx},
     },
     fss::aes::{columns, store},

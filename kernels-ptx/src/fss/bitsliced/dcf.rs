@@ -15,7 +15,7 @@ use super::{
     seat::Seat,
 };
 use crate::{
-    dev::{idx, smem::Region, sync::block_sync, unroll::unroll},
+    dev::{idx, memory::smem::Region, sync::block_sync, unroll::unroll},
     fss::row,
 };
 

@@ -25,7 +25,7 @@ mod sub_bytes;
 
 use self::cipher::RoundKeys;
 use super::GROUP;
-use crate::dev::smem::Region;
+use crate::dev::memory::smem::Region;
 
 /// Threads of a block, which takes two keys per thread at a time.
 pub(super) const THREADS: u32 = 128;

@@ -9,9 +9,11 @@
 //! lies in the block's shared memory.
 
 use crate::dev::{
-    cp_async::{commit, cp16_zfill},
     idx,
-    smem::SharedAddr,
+    memory::{
+        cp_async::{commit, cp16_zfill},
+        smem::SharedAddr,
+    },
     unroll::unroll,
 };
 

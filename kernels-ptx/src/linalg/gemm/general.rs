@@ -15,8 +15,8 @@ use super::{
 };
 use crate::dev::{
     idx,
-    math::fma,
-    smem::{Layout, Region, SharedSlice},
+    memory::smem::{Layout, Region, SharedSlice},
+    numeric::math::fma,
     sync::block_sync,
     unroll::unroll,
 };

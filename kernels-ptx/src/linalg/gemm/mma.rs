@@ -19,10 +19,9 @@ use super::{
     shared::{load2, store2},
 };
 use crate::dev::{
-    cp_async::wait_group,
     idx,
+    memory::{cp_async::wait_group, smem::SharedAddr},
     mma::{ldmatrix_x4, ldmatrix_x4_trans, mma_m16n8k16_bf16, mma_m16n8k16_f16},
-    smem::SharedAddr,
     sync::{block_sync, warp_sync},
     unroll::unroll,
     warp::FULL,

@@ -5,7 +5,7 @@
 
 use core::arch::asm;
 
-use crate::dev::smem::SharedAddr;
+use crate::dev::memory::smem::SharedAddr;
 
 /// Reads a float.
 #[inline(always)]

@@ -19,11 +19,10 @@ use super::{
     shared::{load, load4, store4},
 };
 use crate::dev::{
-    cp_async::wait_group,
     idx,
-    math::fma,
+    memory::{cp_async::wait_group, smem::SharedAddr},
+    numeric::math::fma,
     opaque::opaque_word,
-    smem::SharedAddr,
     sync::{block_sync, warp_sync},
     unroll::unroll,
     warp::FULL,

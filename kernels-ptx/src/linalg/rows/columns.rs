@@ -18,9 +18,11 @@ use super::{
     state::{Kind, State},
 };
 use crate::dev::{
-    gmem::F4,
     idx,
-    smem::{Layout, Region},
+    memory::{
+        gmem::F4,
+        smem::{Layout, Region},
+    },
     sync::block_sync,
 };
 

@@ -14,7 +14,7 @@ use super::{
     },
     state::PartState,
 };
-use crate::dev::functions::{exp_nonpositive, log_of_parts};
+use crate::dev::numeric::functions::{exp_nonpositive, log_of_parts};
 
 /// The sum of a row of logits, and what both passes share.
 struct Totals {

@@ -18,7 +18,7 @@ use super::super::{
 };
 use crate::dev::{
     atomic,
-    math::{abs, fma, sqrt},
+    numeric::math::{abs, fma, sqrt},
 };
 
 /// One row, with its place in the outputs.

@@ -15,7 +15,7 @@ use super::super::{
     index::divide,
     real::{Bf16, F16, Real},
 };
-use crate::dev::{idx, math::fma, unroll::unroll};
+use crate::dev::{idx, numeric::math::fma, unroll::unroll};
 
 /// Threads of a block of the second kernel.
 pub const COLUMN_THREADS: u32 = 256;

@@ -20,7 +20,7 @@ use super::{
     },
     state::{Kind, PartState, State},
 };
-use crate::dev::functions::exp_nonpositive;
+use crate::dev::numeric::functions::exp_nonpositive;
 
 /// The elements that are left out.
 ///

@@ -4,7 +4,7 @@ use super::super::{
     group::{Chunk, Group, Warp},
     real::Real,
 };
-use crate::dev::functions::{exp_nonpositive, log_of_parts};
+use crate::dev::numeric::functions::{exp_nonpositive, log_of_parts};
 
 /// Softmax or its logarithm.
 #[derive(Clone, Copy, PartialEq, Eq)]

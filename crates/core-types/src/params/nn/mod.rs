@@ -1,0 +1,10 @@
+//! Launch records of neural networks.
+
+pub mod correction;
+pub mod elementwise;
+pub mod factor;
+pub mod gemm;
+pub mod optim;
+pub mod recurrent;
+pub mod rows;
+pub mod tensor;
