@@ -12,8 +12,8 @@ use stwo::prover::backend::{Column, ColumnOps};
 
 use crate::{
     TrefoilBackend, Value,
-    arena::{ArenaContents, DeviceArena, Slice},
     device::{done, queue},
+    memory::arena::{ArenaContents, DeviceArena, Slice},
 };
 
 /// A column of values on a device.

@@ -9,9 +9,11 @@ use stwo::prover::secure_column::SecureColumnByCoords;
 
 use crate::{
     DeviceColumn, TrefoilBackend,
-    arena::{ArenaContents, DeviceArena, Slice},
     device::{done, queue},
-    folds::Folds,
+    memory::{
+        arena::{ArenaContents, DeviceArena, Slice},
+        folds::Folds,
+    },
 };
 
 /// The four planes of a column of the secure field, one after the other.

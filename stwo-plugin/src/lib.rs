@@ -50,34 +50,21 @@
 //! the error's message.
 #![deny(unsafe_code)]
 
-mod accumulate;
-mod ahead;
-mod arena;
 mod backend;
 mod column;
-mod component;
-mod counts;
 mod device;
-mod folds;
-mod fri;
-mod gkr;
-mod grind;
-mod known;
 mod layer;
-mod merkle;
-mod poly;
-mod queries;
-mod quotients;
-mod read;
-mod samples;
+mod memory;
+mod ops;
+mod reads;
 mod simd;
 mod twiddles;
 mod value;
 
 pub use backend::TrefoilBackend;
 pub use column::DeviceColumn;
-pub use counts::ReadCounts;
 pub use device::{install, open};
+pub use reads::counts::ReadCounts;
 /// Queues, for [`install`], and the errors of [`open`].
 pub use runtime;
 pub use twiddles::Twiddles;

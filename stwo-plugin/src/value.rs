@@ -12,7 +12,7 @@ use stwo::core::{
     vcs::blake2_hash::Blake2sHash,
 };
 
-use crate::ahead::ReadAhead;
+use crate::reads::ahead::ReadAhead;
 
 /// A value of a column.
 ///

@@ -9,7 +9,11 @@ use pfss::{
     softmax::SecureSoftmaxPlan,
 };
 
-use crate::{Deal, InferenceError, keys::KeyQueue, tensor::RING_BITS};
+use crate::{
+    InferenceError,
+    keys::{deal::Deal, queue::KeyQueue},
+    tensor::RING_BITS,
+};
 
 /// A step of a model that needs keys and the other party, with its operands.
 ///

@@ -33,32 +33,31 @@
 
 mod architecture;
 mod call;
-mod deal;
 pub mod digits;
 mod engine;
 mod error;
 pub mod folder;
 mod keys;
-mod layers;
 mod limits;
 mod model;
 mod parameter;
 mod parameters;
 pub mod party;
 pub mod plain;
-mod plan;
 mod planner;
 mod tensor;
 pub mod tls;
 
 pub use architecture::Architecture;
 pub use call::Call;
-pub use deal::{Deal, Key};
 pub use engine::Engine;
 pub use error::{InferenceError, Outcome};
+pub use keys::{
+    deal::{Deal, Key},
+    plan::{Plan, Step},
+};
 pub use limits::Limits;
 pub use model::Model;
 pub use parameter::Parameter;
 pub use parameters::Parameters;
-pub use plan::{Plan, Step};
 pub use tensor::{FRACTION_BITS, Tensor};

@@ -6,7 +6,10 @@ use backend_api::ops::fss::FssOps;
 use pfss::{Channel, Party, Session, Traffic};
 use serde::{Deserialize, Serialize};
 
-use crate::{Call, Engine, InferenceError, Key, Model, Parameters, keys::KeyQueue};
+use crate::{
+    Call, Engine, InferenceError, Model, Parameters,
+    keys::{deal::Key, queue::KeyQueue},
+};
 
 /// A party's role and inputs.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,9 @@
 //! The plan of a model: a run on zeros that records its steps.
 
-use crate::{Call, Engine, InferenceError, Model, Plan, Step};
+use crate::{
+    Call, Engine, InferenceError, Model,
+    keys::plan::{Plan, Step},
+};
 
 impl Model {
     /// Its keys, bytes and rounds.

@@ -14,11 +14,8 @@ use stark::{PcsConfig, ProofGraph, Protocol, ProveError, Statement, StatementPro
 
 use super::{
     check::check,
-    config::ConfigArgs,
-    known::AirArgs,
-    number::whole,
+    options::{config::ConfigArgs, known::AirArgs, number::whole, residency::ResidencyArgs},
     plan::{expect_room, planned},
-    residency::ResidencyArgs,
     stages::Stages,
     trace::Trace,
 };

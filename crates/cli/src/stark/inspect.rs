@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 use stark::ProofFile;
 
-use super::{config::security, file};
+use super::{file, options::config::security};
 use crate::{files::Named, output::print, text::cut};
 
 /// The most characters that are shown of a statement: no true one has more.

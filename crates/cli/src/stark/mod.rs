@@ -2,18 +2,13 @@
 
 mod bench;
 mod check;
-mod config;
-mod devices;
 mod file;
 mod inspect;
-mod known;
 mod machine;
 mod npy;
-mod number;
+mod options;
 mod plan;
 mod prove;
-mod ranks;
-mod residency;
 mod scale;
 mod stages;
 mod trace;
@@ -60,7 +55,7 @@ impl StarkCommand {
 
     /// Whether this process makes a proof together with others.
     pub(crate) fn is_shared(&self) -> bool {
-        matches!(self, Self::Prove(_)) && ranks::is_shared()
+        matches!(self, Self::Prove(_)) && options::ranks::is_shared()
     }
 
     /// Whether it runs no op on a backend.

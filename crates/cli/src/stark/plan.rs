@@ -12,8 +12,9 @@ use stark::{
 };
 
 use super::{
-    check::check, config::ConfigArgs, devices::DevicesArgs, known::AirArgs, machine::available_bytes,
-    residency::ResidencyArgs,
+    check::check,
+    machine::available_bytes,
+    options::{config::ConfigArgs, devices::DevicesArgs, known::AirArgs, residency::ResidencyArgs},
 };
 use crate::{exit::UsageError, output::print};
 

@@ -22,14 +22,15 @@ use stark_airs::WideFibonacci;
 
 use super::{
     check::{check, check_file},
-    config::{ConfigArgs, security},
-    devices::{self, DevicesArgs, MadeOn},
-    file,
-    known::{AirArgs, AirName, check_memory},
-    npy,
+    file, npy,
+    options::{
+        config::{ConfigArgs, security},
+        devices::{self, DevicesArgs, MadeOn},
+        known::{AirArgs, AirName, check_memory},
+        ranks::{self, ProverRank, RanksArgs},
+        residency::ResidencyArgs,
+    },
     plan::{expect_room, planned},
-    ranks::{self, ProverRank, RanksArgs},
-    residency::ResidencyArgs,
     stages::Stages,
     trace::Trace,
 };

@@ -7,9 +7,11 @@ use clap::Args;
 use stark::MIN_SECURITY_BITS;
 
 use super::{
-    config::{MOST_SECURITY, security},
     file,
-    number::whole,
+    options::{
+        config::{MOST_SECURITY, security},
+        number::whole,
+    },
 };
 use crate::{files::Named, output::print, text::shown};
 

@@ -3,9 +3,10 @@
 use backend_api::{Buffer as _, BufferRef as _, Queue, Ref, ops::linalg::LinalgOps};
 use inference::digits::CLASSES;
 use nn_ops::{
-    Activation, Binary, Dense, Layout, Mask, NnError, NormPlan, NormSaved, Optimizer, OptimizerConfig, ParameterArena,
-    ParameterId, ParameterSpec, ParameterTable, SoftmaxPlan, TensorMut, TensorRef, activate, activate_backward, axpby,
-    binary, cross_entropy, io::Tensors, matmul, matmul_backward_lhs, matmul_backward_rhs, sum_axis,
+    Activation, Binary, CrossEntropyResults, Dense, DenseGradients, Layout, Mask, NnError, NormAffine, NormGradients,
+    NormPlan, NormResults, NormSaved, Optimizer, OptimizerConfig, ParameterArena, ParameterId, ParameterSpec,
+    ParameterTable, SoftmaxPlan, TensorMut, TensorRef, activate, activate_backward, axpby, binary, cross_entropy,
+    io::Tensors, matmul, matmul_backward_lhs, matmul_backward_rhs, sum_axis,
 };
 use rand_chacha::rand_core::Rng;
 
@@ -122,10 +123,12 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let count = trace.count;
         let (mut losses, mut gradient) = (q.zeros::<f32>(count)?, q.zeros::<f32>(count * CLASSES)?);
         let logits = tensor::<Q>(&trace.logits, &[count, CLASSES])?;
-        let into = TensorMut::contiguous(gradient.view_mut(), &[count, CLASSES])?;
-        let (targets, of_rows) =
-            (TensorRef::contiguous(targets, &[count])?, TensorMut::contiguous(losses.view_mut(), &[count])?);
-        cross_entropy(q, 1.0 / count as f32, logits, targets, of_rows, into)?;
+        let targets = TensorRef::contiguous(targets, &[count])?;
+        let results = CrossEntropyResults {
+            losses: TensorMut::contiguous(losses.view_mut(), &[count])?,
+            dlogits: TensorMut::contiguous(gradient.view_mut(), &[count, CLASSES])?,
+        };
+        cross_entropy(q, 1.0 / count as f32, logits, targets, results)?;
         self.backward(q, images, &trace, &gradient)?;
         self.optimizer.step(q, self.gradients.view(), self.values.view_mut(), None)?;
         Ok(q.download(&losses)?.iter().sum::<f32>() / count as f32)
@@ -249,16 +252,19 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let mut dx = q.alloc::<f32>(plan.input().numel())?;
         let into = TensorMut::new(dx.view_mut(), *plan.input())?;
         let (x, g) = (TensorRef::new(x.view(), *plan.input())?, TensorRef::new(g.view(), *plan.output())?);
-        plan.backward(q, &layer, &self.values, &mut self.gradients, x, g, Some(into))?;
+        let gradients = DenseGradients { output: g, parameters: &mut self.gradients, input: Some(into) };
+        plan.backward(q, &layer, &self.values, x, gradients)?;
         Ok(dx)
     }
 
     fn norm(&self, q: &Q, x: &Q::Buf<f32>, rows: usize) -> Result<Normed<Q>, NnError> {
         let (shape, plan) = ([rows, WIDTH], NormPlan::new(&[rows, WIDTH], EPSILON)?);
         let (mut y, mut stats) = (q.zeros::<f32>(rows * WIDTH)?, plan.layer_stats(q)?);
-        let into = TensorMut::contiguous(y.view_mut(), &shape)?;
-        let of_rows = TensorMut::contiguous(stats.view_mut(), &[2, rows])?;
-        plan.layer_norm(q, tensor::<Q>(x, &shape)?, None, None, into, of_rows)?;
+        let results = NormResults {
+            y: TensorMut::contiguous(y.view_mut(), &shape)?,
+            stats: TensorMut::contiguous(stats.view_mut(), &[2, rows])?,
+        };
+        plan.layer_norm(q, tensor::<Q>(x, &shape)?, NormAffine::default(), results)?;
         Ok(Normed { y, stats })
     }
 
@@ -274,8 +280,9 @@ impl<Q: LinalgOps + 'static> Network<Q> {
         let stats = tensor::<Q>(&normed.stats, &[2, rows])?;
         let saved = NormSaved { x: tensor::<Q>(x, &shape)?, gamma: None, stats };
         let mut dx = q.zeros::<f32>(rows * WIDTH)?;
-        let into = TensorMut::contiguous(dx.view_mut(), &shape)?;
-        plan.layer_norm_backward(q, saved, tensor::<Q>(g, &shape)?, into, None, None)?;
+        let of_x = TensorMut::contiguous(dx.view_mut(), &shape)?;
+        let gradients = NormGradients { x: of_x, gamma: None, beta: None };
+        plan.layer_norm_backward(q, saved, tensor::<Q>(g, &shape)?, gradients)?;
         Ok(dx)
     }
 }

@@ -14,8 +14,11 @@ use super::{
     manifest::{KeyFile, hex},
 };
 use crate::{
-    Deal, InferenceError, Key, Limits, Model,
-    keys::KeyQueue,
+    InferenceError, Limits, Model,
+    keys::{
+        deal::{Deal, Key},
+        queue::KeyQueue,
+    },
     party::Role,
     tls::{Endpoint, Fingerprint, Identity},
 };

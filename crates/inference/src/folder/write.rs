@@ -12,7 +12,7 @@ use super::{
     manifest::{KeyFile, hex},
     scratch::whole_folder,
 };
-use crate::{InferenceError, Key, Model, tls::Identity};
+use crate::{InferenceError, Model, keys::deal::Key, tls::Identity};
 
 /// Deals keys for one batch, and writes them to folders.
 ///

@@ -1,9 +1,9 @@
 //! Dense layer, ReLU, dense layer.
 
+use super::layers::LayerBuilder;
 use crate::{
     Engine, InferenceError, Parameter, Tensor,
     digits::{CLASSES, PIXELS},
-    layers::LayerBuilder,
 };
 
 pub(super) const WEIGHT_LIMIT: u32 = 4;

@@ -1,6 +1,7 @@
 //! The available networks, written once for every engine.
 
 mod digits;
+mod layers;
 mod norm;
 mod transformer;
 
@@ -8,9 +9,8 @@ use core::str::FromStr;
 
 use pfss::SignedRange;
 
-use crate::{
-    Architecture, Engine, InferenceError, Parameter, Tensor, digits::PIXELS, layers::LayerBuilder, tensor::ONE,
-};
+use self::layers::LayerBuilder;
+use crate::{Architecture, Engine, InferenceError, Parameter, Tensor, digits::PIXELS, tensor::ONE};
 
 /// An architecture and the size of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]

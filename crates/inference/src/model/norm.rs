@@ -5,9 +5,9 @@ use pfss::{
     functions::{Accuracy, rsqrt_octaves},
 };
 
+use super::layers::LayerBuilder;
 use crate::{
     Engine, InferenceError, Tensor,
-    layers::LayerBuilder,
     tensor::{FRACTION_BITS, ONE},
 };
 

@@ -8,11 +8,10 @@ use pfss::{
     functions::{Accuracy, gelu},
 };
 
-use super::norm::layer_norm;
+use super::{layers::LayerBuilder, norm::layer_norm};
 use crate::{
     Engine, InferenceError, Parameter, Tensor,
     digits::{CLASSES, PIXELS},
-    layers::LayerBuilder,
     tensor::{FRACTION_BITS, ONE},
 };
 

@@ -16,7 +16,11 @@ use self::{
     measure::Measuring,
     model::{DeviceLink, ScalingModel},
 };
-use super::{check::check, config::ConfigArgs, known::AirArgs, number::whole, plan::planned, residency::ResidencyArgs};
+use super::{
+    check::check,
+    options::{config::ConfigArgs, known::AirArgs, number::whole, residency::ResidencyArgs},
+    plan::planned,
+};
 use crate::{
     exit::{UsageError, note},
     files::Named,

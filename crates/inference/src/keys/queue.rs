@@ -4,7 +4,8 @@ use std::{collections::HashSet, vec};
 
 use pfss::{KeyBundle, MatrixTriple, Party, PfssError};
 
-use crate::{InferenceError, Key, Plan};
+use super::{deal::Key, plan::Plan};
+use crate::InferenceError;
 
 /// Keys in the order of their use.
 pub(crate) struct KeyQueue(vec::IntoIter<Key>);

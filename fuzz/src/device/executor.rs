@@ -2,7 +2,7 @@
 //!
 //! Kernels that its checkers accept do not depend on the order of warps.
 
-#[path = "../../crates/cuda-sim/tests/exec/scrambled.rs"]
+#[path = "../../../crates/cuda-sim/tests/exec/scrambled.rs"]
 mod scrambled;
 
 /// Checks one input.

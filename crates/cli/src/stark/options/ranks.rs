@@ -24,20 +24,20 @@ pub(crate) struct RanksArgs {
 
 /// This process among others that make the same proof.
 #[derive(Clone, Debug)]
-pub(super) struct ProverRank {
-    pub(super) launch: Launch,
-    pub(super) group: Arc<Staged<Mpi>>,
+pub(in crate::stark) struct ProverRank {
+    pub(in crate::stark) launch: Launch,
+    pub(in crate::stark) group: Arc<Staged<Mpi>>,
 }
 
 impl ProverRank {
     /// Whether this process writes the files and reports the result.
-    pub(super) const fn is_first(&self) -> bool {
+    pub(in crate::stark) const fn is_first(&self) -> bool {
         self.launch.rank == 0
     }
 }
 
 /// Whether this process is one of several that a launcher of MPI started.
-pub(super) fn is_shared() -> bool {
+pub(in crate::stark) fn is_shared() -> bool {
     // An invalid launcher variable is an error where it is used.
     runtime::launch().is_ok_and(|launch| launch.is_some_and(|launch| launch.ranks > 1))
 }
@@ -45,7 +45,7 @@ pub(super) fn is_shared() -> bool {
 /// Runs `make`, as a rank among others if a launcher of MPI started more processes than this.
 ///
 /// If one of them fails, all do, and each reports why. All must have the same `options`.
-pub(super) fn run(
+pub(in crate::stark) fn run(
     args: RanksArgs,
     options: &[String],
     make: impl FnOnce(Option<&ProverRank>) -> Result<()>,

@@ -3,7 +3,7 @@
 //! An accepted file has every byte that its headers name, and is rejected one byte shorter.
 
 // The reader alone: its crate opens each library it accepts.
-#[path = "../../crates/cuda-loader/src/elf.rs"]
+#[path = "../../../crates/cuda-loader/src/driver/elf.rs"]
 mod reader;
 
 const HEADER_BYTES: usize = 64;

@@ -13,7 +13,7 @@ use stwo::core::{
 use crate::{
     TrefoilBackend,
     device::{done, queue},
-    queries,
+    reads::queries,
     value::digest,
 };
 

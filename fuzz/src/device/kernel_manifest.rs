@@ -3,7 +3,7 @@
 //! It names its PTX, a target, and the parameters of each kernel.
 
 // The reader alone: its crate would bring the whole CUDA backend into this build.
-#[path = "../../crates/cuda-backend/src/kernels/manifest.rs"]
+#[path = "../../../crates/cuda-backend/src/kernels/manifest.rs"]
 #[allow(dead_code, reason = "launches use the rest")]
 mod reader;
 

@@ -20,12 +20,12 @@ pub(crate) struct ResidencyArgs {
 
 impl ResidencyArgs {
     /// The residency given on the command line.
-    pub(super) fn chosen(self) -> Option<Residency> {
+    pub(in crate::stark) fn chosen(self) -> Option<Residency> {
         self.blocks.map(if self.host { Residency::Host } else { Residency::Blocks })
     }
 
     /// A prover with the chosen residency, or with the fewest blocks that fit.
-    pub(super) fn prover<'s, Q: StarkOps, S: Statement>(
+    pub(in crate::stark) fn prover<'s, Q: StarkOps, S: Statement>(
         self,
         q: &Q,
         config: PcsConfig,

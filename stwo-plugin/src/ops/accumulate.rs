@@ -12,10 +12,9 @@ use stwo::{
 
 use crate::{
     TrefoilBackend,
-    arena::Slice,
     device::{done, queue},
-    folds::Folds,
     layer::{column_of, into_buf, into_planes, planes},
+    memory::{arena::Slice, folds::Folds},
 };
 
 type Secure = SecureColumnByCoords<TrefoilBackend>;

@@ -38,13 +38,15 @@ use stwo::{
     },
 };
 
+use super::poly::extend;
 use crate::{
     TrefoilBackend,
-    arena::{ArenaContents, DeviceArena, Slice},
     device::{done, queue},
-    folds::Folds,
     layer::{column, column_of, into_planes},
-    poly::extend,
+    memory::{
+        arena::{ArenaContents, DeviceArena, Slice},
+        folds::Folds,
+    },
     value::secure,
 };
 

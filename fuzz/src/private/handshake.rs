@@ -20,7 +20,7 @@ use inference::{
 };
 use pfss::Party;
 
-use crate::script::Script;
+use super::script::Script;
 
 /// Steps of a handshake; four are enough where nothing is changed.
 const MAX_STEPS: usize = 16;

@@ -29,11 +29,13 @@ use stwo::{
 
 use crate::{
     DeviceColumn, TrefoilBackend,
-    arena::{ArenaContents, DeviceArena, Slice},
     column::together,
     device::{done, queue},
-    folds::Folds,
-    queries,
+    memory::{
+        arena::{ArenaContents, DeviceArena, Slice},
+        folds::Folds,
+    },
+    reads::queries,
 };
 
 /// Log of the values that are packed in a leaf.

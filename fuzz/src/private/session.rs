@@ -18,7 +18,8 @@ use pfss::{
     suf::{BoolExpr, CoeffMode, Piece, Pred, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
-use crate::{queue::QUEUE, script::Script};
+use super::script::Script;
+use crate::queue::QUEUE;
 
 const PROTOCOL: [u8; 32] = [7; 32];
 /// Longer messages are rejected before anything is allocated.

@@ -11,7 +11,8 @@ use stark::{
     StatementProver,
 };
 
-use super::{number::whole, trace::Trace};
+use super::number::whole;
+use crate::stark::trace::Trace;
 
 /// How many devices make one proof together. Proofs do not depend on it.
 #[derive(Args, Clone, Copy, Debug)]
@@ -24,21 +25,21 @@ pub(crate) struct DevicesArgs {
 }
 
 /// A proof, with facts from where it was made.
-pub(super) struct MadeOn {
-    pub(super) proof: StatementProof,
-    pub(super) root: Digest,
+pub(in crate::stark) struct MadeOn {
+    pub(in crate::stark) proof: StatementProof,
+    pub(in crate::stark) root: Digest,
     /// Columns and log of the number of rows of each component.
-    pub(super) airs: Vec<(usize, u32)>,
-    pub(super) residency: Residency,
+    pub(in crate::stark) airs: Vec<(usize, u32)>,
+    pub(in crate::stark) residency: Residency,
     /// The most bytes that one rank sent to another, with what its prover was made by.
-    pub(super) most_sent: u64,
+    pub(in crate::stark) most_sent: u64,
     /// The ways between devices, in words, if there are several.
-    pub(super) routes: Option<String>,
+    pub(in crate::stark) routes: Option<String>,
 }
 
 impl MadeOn {
     /// A proof with the facts that its prover has.
-    pub(super) fn new<S: Statement>(
+    pub(in crate::stark) fn new<S: Statement>(
         proof: StatementProof,
         prover: &StatementProver<'_, AnyQueue, S>,
         q: &AnyQueue,
@@ -59,13 +60,13 @@ impl MadeOn {
 
 impl DevicesArgs {
     /// How many.
-    pub(super) const fn count(self) -> usize {
+    pub(in crate::stark) const fn count(self) -> usize {
         self.devices as usize
     }
 }
 
 /// Makes a proof on all queues together, a thread each; `watch` gets the stages of the first.
-pub(super) fn prove<S: Statement + Sync>(
+pub(in crate::stark) fn prove<S: Statement + Sync>(
     queues: &[AnyQueue],
     config: PcsConfig,
     statement: &S,
@@ -141,7 +142,7 @@ fn routes(rank: &AnyRank) -> String {
 }
 
 /// What one rank does.
-pub(super) fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static>(
+pub(in crate::stark) fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static>(
     q: &AnyQueue,
     rank: C,
     config: PcsConfig,

@@ -23,14 +23,13 @@ use stwo::{
 use stwo_air::FrameworkAir;
 use stwo_constraint_framework::{FrameworkComponent, FrameworkEval, InfoEvaluator, PREPROCESSED_TRACE_IDX};
 
+use super::poly::evaluate_all;
 use crate::{
     TrefoilBackend,
-    arena::Slice,
     column::together,
     device::{done, queue},
-    folds::Folds,
     layer::{column_of, into_buf, into_planes},
-    poly::evaluate_all,
+    memory::{arena::Slice, folds::Folds},
     twiddles::twiddles,
     value::secure,
 };

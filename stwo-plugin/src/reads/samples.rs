@@ -15,11 +15,13 @@ use core_types::{
     params::circle::CirclePointParams,
 };
 
+use super::counts::ReadCounts;
 use crate::{
-    arena::{ArenaContents, Slice},
-    counts::ReadCounts,
     device::{done, queue, reads_wait},
-    known::{Point, Samples},
+    memory::{
+        arena::{ArenaContents, Slice},
+        known::{Point, Samples},
+    },
 };
 
 /// Columns that are sampled at once at first.

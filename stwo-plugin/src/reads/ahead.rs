@@ -24,12 +24,13 @@ use core_types::{
     },
 };
 
+use super::{counts::ReadCounts, queries};
 use crate::{
-    arena::{ArenaContents, DeviceArena},
-    counts::ReadCounts,
     device::{done, queue},
-    known::KnownElements,
-    queries,
+    memory::{
+        arena::{ArenaContents, DeviceArena},
+        known::KnownElements,
+    },
 };
 
 /// Elements that can be read ahead.

@@ -9,11 +9,11 @@ use backend_api::{Buffer, BufferRef as _, Element};
 use core_types::{field::M31, params::columns::ColumnAt};
 use runtime::{AnyBuf, AnyRef};
 
-use crate::{
-    device::done,
+use super::{
     folds::Folds,
     known::{KnownElements, Samples},
 };
+use crate::device::done;
 
 /// The contents of an arena, as far as they help to predict reads.
 #[derive(Debug)]

@@ -36,9 +36,9 @@ use stwo::{
 
 use crate::{
     DeviceColumn, TrefoilBackend, Twiddles, Value,
-    arena::{ArenaContents, DeviceArena, Slice},
     device::{done, queue},
-    samples::sample,
+    memory::arena::{ArenaContents, DeviceArena, Slice},
+    reads::samples::sample,
     twiddles::{is_canonic, twiddles},
     value::secure,
 };

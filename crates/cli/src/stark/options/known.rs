@@ -7,8 +7,8 @@ use core_types::{blake2s::BLOCK_WORDS, field::P};
 use stark::{KnownStatement, M31};
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use super::{number::whole, trace::Trace};
-use crate::exit::UsageError;
+use super::number::whole;
+use crate::{exit::UsageError, stark::trace::Trace};
 
 /// Default number of columns of wide Fibonacci.
 const COLUMNS: u32 = 100;

@@ -19,11 +19,10 @@ use stwo::{
 
 use crate::{
     TrefoilBackend,
-    arena::ArenaContents,
     device::{done, queue},
-    folds::Folds,
     layer::{column_of, planes},
-    queries,
+    memory::{arena::ArenaContents, folds::Folds},
+    reads::queries,
     value::secure,
 };
 

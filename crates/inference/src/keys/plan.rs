@@ -4,7 +4,7 @@ use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Party, PfssError, Traffic};
 use sha2::{Digest as _, Sha256};
 
-use crate::{Deal, Key};
+use super::deal::{Deal, Key};
 
 /// A step of a model that needs keys.
 #[derive(Clone, Debug, PartialEq, Eq)]

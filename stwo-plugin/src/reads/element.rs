@@ -4,12 +4,16 @@ use std::sync::PoisonError;
 
 use backend_api::{Buffer as _, BufferRef as _, Queue};
 
-use crate::{
+use super::{
     ahead::{ReadAhead, read_ahead},
-    arena::{DeviceArena, Slice},
     counts::ReadCounts,
+};
+use crate::{
     device::{done, queue, reads_wait},
-    known::KnownElements,
+    memory::{
+        arena::{DeviceArena, Slice},
+        known::KnownElements,
+    },
 };
 
 /// The most elements that are copied to the host as a whole when one of them is read.

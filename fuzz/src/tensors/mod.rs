@@ -1,0 +1,5 @@
+//! Readers of files of tensors.
+
+pub mod checkpoint;
+pub mod npy;
+pub mod safetensors;
