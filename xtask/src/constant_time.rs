@@ -14,7 +14,7 @@ use crate::{
 /// carries.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     if cmd!(sh, "valgrind --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
-        return Ok(missing_tool("constant time", "valgrind is not installed (ci/install-valgrind)"));
+        return Ok(missing_tool("constant time", "valgrind is not installed (ci/install/valgrind)"));
     }
     let build = check("constant time, build", cmd!(sh, "cargo build --release --quiet --package constant-time"));
     if !build.failed.is_empty() {

@@ -67,17 +67,17 @@ TASKS
     build-ptx [--check]    Compiles kernels-ptx and writes kernels-ptx/ptx, or compares with --check; then
                            lints and assembles what is there, holds its manifests to the parameters that the PTX
                            declares, and writes or compares the budgets of new kernels and the tables of
-                           docs/kernels.md. Needs ci/install-kernel-compiler, ci/install-ptxas.
+                           docs/kernels.md. Needs ci/install/kernel-compiler, ci/install/ptxas.
     sass [NAME]            Machine code of each kernel whose name contains NAME, or of all, on sm_90: registers, spills, and
-                           clocks by pipe for the body and each innermost loop. Needs ci/install-ptxas.
+                           clocks by pipe for the body and each innermost loop. Needs ci/install/ptxas.
     constant-time          Runs every entry point of pfss that takes a secret under valgrind, which reports branches
                            and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.
-                           Needs cargo-fuzz (ci/install-tools); no nightly toolchain.
+                           Needs cargo-fuzz (ci/install/tools); no nightly toolchain.
     mpi                    Ranks that are processes: the transport and proofs by 1, 2 and 4 processes of `mpirun` on this
-                           machine. Needs ci/install-mpi.
+                           machine. Needs ci/install/mpi.
     pages                  Every page that the program writes, measured in a browser at 360 and 1280 pixels. Needs
-                           ci/install-chromium, and the program as the tests build it.
+                           ci/install/chromium, and the program as the tests build it.
     outside                Packages every library, and builds crates on the packages in an empty folder, without CUDA and
                            with it: one on `trefoil` alone with the README's examples, and one on all.
     reference              Has the reference in Python and PyTorch write the golden files again, and compares them with the

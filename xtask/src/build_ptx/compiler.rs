@@ -21,7 +21,7 @@ pub(super) struct Compiler {
 
 /// Message on a machine without a compiler.
 pub(super) const NONE_FOUND: &str = "no compiler for nvptx64: set TREFOIL_PTX_CARGO and TREFOIL_PTX_RUSTC, or install rustup's nightly \
-     with rust-src, or run ci/install-kernel-compiler";
+     with rust-src, or run ci/install/kernel-compiler";
 
 /// The flags that work around defects of today's compilers.
 ///

@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 pub(super) const ARCHITECTURES: [&str; 4] = ["sm_80", "sm_86", "sm_89", "sm_90"];
 
 /// Message on a machine without the assembler.
-pub(super) const NONE_FOUND: &str = "ptxas is neither below target/ptxas (ci/install-ptxas fetches it) nor on the path: kernels were not assembled, \
+pub(super) const NONE_FOUND: &str = "ptxas is neither below target/ptxas (ci/install/ptxas fetches it) nor on the path: kernels were not assembled, \
      registers and spills not checked";
 
 /// The assembler's resource usage of one kernel.
@@ -30,7 +30,7 @@ pub(super) struct Usage {
     pub(super) stack_bytes: u32,
 }
 
-/// A tool of NVIDIA's: the one that `ci/install-ptxas` fetched, else one on the path.
+/// A tool of NVIDIA's: the one that `ci/install/ptxas` fetched, else one on the path.
 pub(super) fn find(root: &Path, tool: &str) -> Option<PathBuf> {
     let fetched = WalkDir::new(root.join("target/ptxas")).sort_by_file_name().into_iter().filter_map(Result::ok);
     let fetched = fetched.map(walkdir::DirEntry::into_path).find(|path| path.ends_with(Path::new("bin").join(tool)));

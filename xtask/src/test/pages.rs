@@ -62,7 +62,7 @@ impl PageMeasurements {
 /// Writes every page and measures it.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     if cmd!(sh, "chromium --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
-        return Ok(missing_tool(TITLE, "chromium is not installed (ci/install-chromium)"));
+        return Ok(missing_tool(TITLE, "chromium is not installed (ci/install/chromium)"));
     }
     let (program, scratch) = (sh.current_dir().join(PROGRAM.path()), sh.create_temp_dir()?);
     let _in = sh.push_dir(scratch.path());

@@ -13,7 +13,7 @@ pub(super) fn skipped(sh: &Shell) -> Tally {
     if mpi::is_there(sh) {
         return Tally::default();
     }
-    missing_tool(TITLE, "no MPI with its headers is installed (ci/install-mpi)")
+    missing_tool(TITLE, "no MPI with its headers is installed (ci/install/mpi)")
 }
 
 /// Runs the tests of `collective-mpi` and `trefoil-cli` that `mpirun` starts.

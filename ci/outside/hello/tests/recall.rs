@@ -4,8 +4,8 @@ use std::error::Error;
 
 use trefoil::CpuQueue;
 use trefoil::nn_ops::{
-    GruInputs, GruPlan, GruVariant, GruWeights, Init, LinearBackwardPlan, LinearGradients, Tensor, axpby, cross_entropy,
-    matmul,
+    CrossEntropyResults, GruInputs, GruPlan, GruVariant, GruWeights, Init, LinearBackwardPlan, LinearGradients, Tensor,
+    axpby, cross_entropy, matmul,
 };
 
 /// Sequences `[10, 64, 8]` and their classes: a one among the first four features of the first step, noise in the others.
@@ -33,7 +33,8 @@ fn train(count: usize) -> Result<f32, Box<dyn Error>> {
         pass.forward(&q, &unit, x.at(), None)?;
         let last = pass.last().at().reshaped(&[64, 32])?;
         matmul(&q, last, head.at(), logits.at_mut())?;
-        cross_entropy(&q, 1.0 / 64.0, logits.at(), y.at(), losses.at_mut(), of_logits.at_mut())?;
+        let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: of_logits.at_mut() };
+        cross_entropy(&q, 1.0 / 64.0, logits.at(), y.at(), results)?;
         let gradients = LinearGradients { x: Some(of_last.at_mut()), w: of_head.at_mut(), bias: None };
         LinearBackwardPlan::new(last.layout(), head.layout())?.run(&q, last, head.at(), of_logits.at(), gradients)?;
         pass.backward(&q, &unit, x.at(), of_last.at().reshaped(&[1, 64, 32])?)?;

@@ -31,8 +31,8 @@ pub(super) use self::budget::check;
 /// The architecture whose pipes are modelled.
 pub(super) const ARCHITECTURE: &str = "sm_90";
 
-const NO_ASSEMBLER: &str = "expected ptxas below target/ptxas or on the path; ci/install-ptxas fetches it";
-const NO_DISASSEMBLER: &str = "nvdisasm is neither below target/ptxas (ci/install-ptxas fetches it) nor on the path";
+const NO_ASSEMBLER: &str = "expected ptxas below target/ptxas or on the path; ci/install/ptxas fetches it";
+const NO_DISASSEMBLER: &str = "nvdisasm is neither below target/ptxas (ci/install/ptxas fetches it) nor on the path";
 
 /// Turns machine code into text.
 #[derive(Clone, Debug)]
