@@ -24,39 +24,20 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod binary;
-mod cast;
-mod copy;
 mod correction;
-mod dense;
-mod dropout;
 mod elementwise;
 mod error;
 mod gru;
-mod index;
-mod init;
 pub mod io;
-mod layout;
-mod linear;
-mod loss;
-mod map;
-mod mask;
-mod matmul;
 mod mlp;
-mod norm;
+mod movement;
 mod optim;
-mod owned;
-mod reduce;
-mod residual;
+mod products;
+mod rows;
 mod rssm;
-mod softmax;
-mod sum;
 mod svd;
 mod tensor;
 
-pub use binary::{BinaryPlan, binary, binary_in_place};
-pub use cast::{Overflow, narrow, widen};
-pub use copy::{concat, copy};
 pub use core_types::params::{
     correction::CorrectionParams,
     elementwise::{Activation, Binary},
@@ -64,39 +45,36 @@ pub use core_types::params::{
     tensor::Reduction,
 };
 pub use correction::{
-    CorrectionOptions, CorrectionPlan, CorrectionWorkspace, EncoderPlan, OptimizerSummary, ResidualStore,
-    SimilarStates, TrainingPhase, TrainingState, TrainingStates, apply_correction, apply_correction_in_place,
+    CorrectionEstimates, CorrectionOperands, CorrectionOptions, CorrectionPlan, CorrectionWorkspace, EncoderPlan,
+    EncoderResults, OptimizerSummary, ResidualStore, SimilarStates, TrainingPhase, TrainingState, TrainingStates,
+    apply_correction, apply_correction_in_place,
 };
-pub use dense::{Dense, DensePlan};
-pub use dropout::Dropout;
-pub use elementwise::{ElementwisePlan, activate, activate_backward, axpby};
+pub use elementwise::{
+    BinaryPlan, Dropout, DropoutSite, ElementwisePlan, Map, activate, activate_backward, activate_in_place, axpby,
+    binary, binary_in_place, fill, map, map_in_place, select,
+};
 pub use error::{NnError, Shape};
 pub use gru::{
-    GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPass, GruPlan, GruResults, GruRows,
-    GruUpstream, GruWeights, TorchUnit,
+    GruColumns, GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPass, GruPassValues,
+    GruPlan, GruResults, GruRows, GruUpstream, GruWeights, TorchUnit,
 };
-pub use index::Indices;
-pub use init::Init;
-pub use layout::Layout;
-pub use linear::{LinearBackwardPlan, LinearGradients, LinearPlan, linear, linear_backward};
-pub use loss::{CrossEntropyPlan, cross_entropy, cross_entropy_probs};
-pub use map::{Map, activate_in_place, fill, map, map_in_place, select};
-pub use mask::Mask;
-pub use matmul::{GemmPlan, matmul, matmul_backward_lhs, matmul_backward_rhs};
 pub use mlp::{Mlp, MlpInference, MlpTraining};
-pub use norm::{NormPlan, NormSaved};
+pub use movement::{Indices, Overflow, concat, copy, narrow, widen};
 pub use optim::{
     Annealing, LossScale, Optimizer, OptimizerConfig, ParameterArena, ParameterId, ParameterSpec, ParameterTable, Rule,
     Schedule, StepState, WeightDecay,
 };
-pub use owned::Tensor;
-pub use reduce::{ReducePlan, arg_max, reduce};
-pub use residual::{CompressedResidual, ResidualPlan};
-pub use rssm::{
-    RssmDropout, RssmHead, RssmPlan, RssmResults, RssmSpec, RssmSummary, RssmTensors, RssmTrainer, RssmTraining,
-    TrajectoryMetrics,
+pub use products::{
+    Dense, DenseGradients, DensePlan, GemmPlan, LinearBackwardPlan, LinearGradients, LinearOperands, LinearPlan,
+    LinearSaved, linear, linear_backward, matmul, matmul_backward_lhs, matmul_backward_rhs,
 };
-pub use softmax::SoftmaxPlan;
-pub use sum::{SumPlan, sum_axis};
-pub use svd::{SvdFactors, SvdOptions, SvdPlan, SvdPower, SvdWorkspace};
-pub use tensor::{TensorMut, TensorRef};
+pub use rows::{
+    CrossEntropyPlan, CrossEntropyResults, Mask, NormAffine, NormGradients, NormPlan, NormResults, NormSaved,
+    ReducePlan, SoftmaxPlan, SumPlan, arg_max, cross_entropy, cross_entropy_probs, reduce, sum_axis,
+};
+pub use rssm::{
+    RssmDropout, RssmHead, RssmOperands, RssmPlan, RssmResults, RssmSpec, RssmSummary, RssmTensors, RssmTrainer,
+    RssmTraining, TrajectoryMetrics,
+};
+pub use svd::{CompressedResidual, ResidualPlan, SvdFactors, SvdOptions, SvdPlan, SvdPower, SvdWorkspace};
+pub use tensor::{Init, Layout, Tensor, TensorMut, TensorRef};

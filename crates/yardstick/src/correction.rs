@@ -5,8 +5,8 @@ use std::{hint::black_box, num::NonZeroUsize};
 use backend_api::{Buffer, Queue};
 use cpu_backend::{CpuConfig, CpuQueue};
 use nn_ops::{
-    CorrectionParams, EncoderPlan, ResidualStore, SimilarStates, TensorMut, TensorRef, TrainingState, TrainingStates,
-    apply_correction,
+    CorrectionEstimates, CorrectionParams, EncoderPlan, EncoderResults, ResidualStore, SimilarStates, TensorMut,
+    TensorRef, TrainingState, TrainingStates, apply_correction,
 };
 
 use super::{Contender, Contest, Goal, Show};
@@ -120,7 +120,8 @@ fn encode() -> Contest {
     let mut run = move || {
         let weights = TensorRef::contiguous(weights.view(), &[WIDTH, OUTPUTS])?;
         let bias = TensorRef::contiguous(bias.view(), &[OUTPUTS])?;
-        plan.run(&q, &states, weights, bias, None, TensorMut::contiguous(codes.view_mut(), &[COUNT, OUTPUTS])?)
+        let codes = TensorMut::contiguous(codes.view_mut(), &[COUNT, OUTPUTS])?;
+        plan.run(&q, &states, weights, bias, EncoderResults { features: None, codes })
     };
     Contest {
         id: "nn.encode_state/features".to_owned(),
@@ -162,9 +163,9 @@ fn correct() -> Contest {
     let (predictions, a, b, mut y) = (upload(), upload(), upload(), upload());
     let mut run = move || {
         let at = |x| TensorRef::contiguous(x, &[COUNT]);
-        let (predictions, a, b) = (at(predictions.view())?, at(a.view())?, at(b.view())?);
-        let y = TensorMut::contiguous(y.view_mut(), &[COUNT])?;
-        apply_correction(&q, CorrectionParams::default(), predictions, a, b, y)
+        let estimates = CorrectionEstimates { history: at(a.view())?, model: at(b.view())? };
+        let (predictions, y) = (at(predictions.view())?, TensorMut::contiguous(y.view_mut(), &[COUNT])?);
+        apply_correction(&q, CorrectionParams::default(), predictions, estimates, y)
     };
     let (from, mut to) = (input(2 * COUNT), input(2 * COUNT));
     let copy = Contender::new("copy_from_slice", move || black_box(&mut to).copy_from_slice(black_box(&from)));

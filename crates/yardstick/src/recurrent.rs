@@ -8,8 +8,8 @@ use crate::peers::fma_peak;
 use cpu_backend::CpuQueue;
 use half::f16;
 use nn_ops::{
-    GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, Overflow, RssmHead, RssmPlan,
-    RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Tensor,
+    GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, Overflow, RssmHead,
+    RssmOperands, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Tensor,
 };
 
 use super::{Contender, Contest, Goal, Show, host};
@@ -35,7 +35,8 @@ pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
 fn ensemble(q: &CpuQueue, input: usize) -> Result<GruWeights<CpuQueue>, NnError> {
     let limit = (2.0 / (input + HIDDEN) as f32).sqrt();
     let of = |rows: usize| host::values(rows * 3 * HIDDEN, limit);
-    let unit = GruMember::new(input, HIDDEN, of(input), of(HIDDEN), vec![0.0; 3 * HIDDEN], None)?;
+    let columns = GruColumns { w: of(input), u: of(HIDDEN), b: vec![0.0; 3 * HIDDEN], bu: None };
+    let unit = GruMember::new(input, HIDDEN, columns)?;
     GruWeights::new(q, &vec![unit; MEMBERS])
 }
 
@@ -120,8 +121,8 @@ fn rollout() -> Contest {
         let (first, losses) = (host::tensor(&q, &STATE, 0.1)?, host::tensor(&q, &[MEMBERS, BATCH], 0.1)?);
         let mut results = RssmTensors::new(&q, &plan)?;
         Ok(Box::new(move || {
-            let head = RssmHead::new(head.at());
-            plan.run(&q, &weights, head, x.at(), first.at(), losses.at(), results.at_mut())
+            let operands = RssmOperands { features: x.at(), first: first.at(), losses: losses.at() };
+            plan.run(&q, &weights, RssmHead::new(head.at()), operands, results.at_mut())
         }))
     });
     contest("nn.rssm_rollout/64x256", MEMBERS * BATCH * 2 * (INPUT + STEPS * HIDDEN) * 3 * HIDDEN, ours)

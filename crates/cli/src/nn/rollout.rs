@@ -7,8 +7,8 @@ use backend_api::Queue as _;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nn_ops::{
-    Annealing, GruInputs, GruMember, GruPlan, GruResults, Init, LossError, OptimizerConfig, RssmPlan, RssmSpec,
-    RssmSummary, RssmTensors, RssmTrainer, RssmTraining, Schedule, Tensor,
+    Annealing, GruColumns, GruInputs, GruMember, GruPlan, GruResults, Init, LossError, OptimizerConfig, RssmOperands,
+    RssmPlan, RssmSpec, RssmSummary, RssmTensors, RssmTrainer, RssmTraining, Schedule, Tensor,
     io::{NpyArray, write_npy},
 };
 use rand_chacha::{
@@ -161,7 +161,7 @@ impl<'a> Ensemble<'a> {
         let member = |member: u32| {
             let drawn = |shape: [usize; 2], site: u32| Init::Glorot.values(&shape, args.seed, 3 * member + site);
             let (w, u) = (drawn([input, 3 * hidden], 0)?, drawn([hidden, 3 * hidden], 1)?);
-            Ok(GruMember::new(input, hidden, w, u, vec![0.0; 3 * hidden], None)?)
+            Ok(GruMember::new(input, hidden, GruColumns { w, u, b: vec![0.0; 3 * hidden], bu: None })?)
         };
         let members = (0..args.members).map(member).collect::<Result<Vec<_>>>()?;
         let head = Init::Glorot.values(&[hidden + STOCHASTIC, 1], args.seed, 2)?;
@@ -224,7 +224,8 @@ impl<'a> Ensemble<'a> {
         let plan = RssmPlan::new(weights, spec)?;
         let mut results = RssmTensors::new(q, &plan)?;
         let head = self.trainer.head()?;
-        plan.run(q, weights, head, now.at(), states.at(), loss.at(), results.at_mut())?;
+        let operands = RssmOperands { features: now.at(), first: states.at(), losses: loss.at() };
+        plan.run(q, weights, head, operands, results.at_mut())?;
         let (trajectory, entropy) = (results.trajectory.values(q)?, results.entropy.values(q)?);
         let summaries = RssmSummary::of_rows(members, steps, &trajectory, &entropy)?;
         Ok((trajectory, summaries))

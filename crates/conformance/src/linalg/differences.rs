@@ -4,8 +4,8 @@
 //! of norms, and dense layers with an activation.
 
 use nn_ops::{
-    Activation, LinearGradients, NormPlan, NormSaved, Tensor, cross_entropy, cross_entropy_probs, linear,
-    linear_backward,
+    Activation, CrossEntropyResults, LinearGradients, LinearOperands, LinearSaved, NormAffine, NormGradients, NormPlan,
+    NormResults, NormSaved, Tensor, cross_entropy, cross_entropy_probs, linear, linear_backward,
 };
 
 use super::model::{InputSource, activation};
@@ -76,10 +76,11 @@ fn entropies(q: &Conditioned, by_class: bool) -> Result<(), Failure> {
     let targets = Tensor::from_values(q, &[ROWS], &classes)?;
     let mut losses = Tensor::alloc(q, &[ROWS])?;
     let scale = scale as f32;
+    let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: gradient.at_mut() };
     if by_class {
-        cross_entropy(q, scale, logits.at(), targets.at(), losses.at_mut(), gradient.at_mut())?;
+        cross_entropy(q, scale, logits.at(), targets.at(), results)?;
     } else {
-        cross_entropy_probs(q, scale, logits.at(), weights.at(), losses.at_mut(), gradient.at_mut())?;
+        cross_entropy_probs(q, scale, logits.at(), weights.at(), results)?;
     }
     near("logits", &expected, &gradient.values(q)?)
 }
@@ -110,14 +111,16 @@ fn norms(q: &Conditioned, centred: bool) -> Result<(), Failure> {
     let plan = NormPlan::new(&[ROWS, COLUMNS], EPS)?;
     if centred {
         let mut stats = Tensor::alloc(q, &[2, ROWS])?;
-        plan.layer_norm(q, dx_in.at(), Some(of_gamma.at()), Some(of_beta.at()), y.at_mut(), stats.at_mut())?;
+        let affine = NormAffine { gamma: Some(of_gamma.at()), beta: Some(of_beta.at()) };
+        plan.layer_norm(q, dx_in.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })?;
         let saved = NormSaved { x: dx_in.at(), gamma: Some(of_gamma.at()), stats: stats.at() };
-        let (of_x, of_gamma, of_beta) = (dx.at_mut(), Some(dgamma.at_mut()), Some(dbeta.at_mut()));
-        plan.layer_norm_backward(q, saved, upstream.at(), of_x, of_gamma, of_beta)?;
+        let gradients = NormGradients { x: dx.at_mut(), gamma: Some(dgamma.at_mut()), beta: Some(dbeta.at_mut()) };
+        plan.layer_norm_backward(q, saved, upstream.at(), gradients)?;
         near("beta", &expected[2], &dbeta.values(q)?)?;
     } else {
         let mut stats = Tensor::alloc(q, &[ROWS])?;
-        plan.rms_norm(q, dx_in.at(), Some(of_gamma.at()), y.at_mut(), stats.at_mut())?;
+        let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
+        plan.rms_norm(q, dx_in.at(), Some(of_gamma.at()), results)?;
         let saved = NormSaved { x: dx_in.at(), gamma: Some(of_gamma.at()), stats: stats.at() };
         plan.rms_norm_backward(q, saved, upstream.at(), dx.at_mut(), Some(dgamma.at_mut()))?;
     }
@@ -142,14 +145,15 @@ fn layers(q: &Conditioned, f: Activation) -> Result<(), Failure> {
     let of = |shape: &[usize], values: &[f32]| Tensor::<Conditioned, f32>::from_values(q, shape, values);
     let (dx, dw, db) = (of(&[M, K], &x)?, of(&[K, N], &w)?, of(&[N], &bias)?);
     let (upstream, mut p, mut y) = (of(&[M, N], &g)?, Tensor::alloc(q, &[M, N])?, Tensor::alloc(q, &[M, N])?);
-    linear(q, dx.at(), dw.at(), Some(db.at()), Activation::Identity, p.at_mut())?;
-    linear(q, dx.at(), dw.at(), Some(db.at()), f, y.at_mut())?;
+    let operands = || LinearOperands { x: dx.at(), w: dw.at(), bias: Some(db.at()) };
+    linear(q, operands(), Activation::Identity, p.at_mut())?;
+    linear(q, operands(), f, y.at_mut())?;
     // gradients are accumulated, so they start from zero
     let zeros = |shape: &[usize]| of(shape, &vec![0.0; shape.iter().product()]);
     let (mut of_x, mut of_w, mut of_bias) = (zeros(&[M, K])?, zeros(&[K, N])?, zeros(&[N])?);
     let gradients = LinearGradients { x: Some(of_x.at_mut()), w: of_w.at_mut(), bias: Some(of_bias.at_mut()) };
     let saved = if f.saves_output() { y.at() } else { p.at() };
-    linear_backward(q, dx.at(), dw.at(), f, saved, upstream.at(), gradients)?;
+    linear_backward(q, LinearSaved { x: dx.at(), w: dw.at(), f, saved }, upstream.at(), gradients)?;
     near("x", &expected[0], &of_x.values(q)?)?;
     near("w", &expected[1], &of_w.values(q)?)?;
     near("bias", &expected[2], &of_bias.values(q)?)

@@ -14,8 +14,8 @@ use core_types::params::{
 };
 use half::{bf16, f16};
 use nn_ops::{
-    Activation, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
-    cross_entropy, cross_entropy_probs, sum_axis,
+    Activation, Binary, CrossEntropyResults, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby,
+    binary, cross_entropy, cross_entropy_probs, sum_axis,
 };
 
 use super::{
@@ -419,13 +419,15 @@ fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -
         let (mut losses, mut grad) = (q.zeros::<f32>(rows)?, q.zeros::<T>(n)?);
         let mut run = || {
             let logits = TensorRef::contiguous(dx.view(), &[rows, classes])?;
-            let losses = TensorMut::contiguous(losses.view_mut(), &[rows])?;
-            let out = TensorMut::contiguous(grad.view_mut(), &[rows, classes])?;
+            let results = CrossEntropyResults {
+                losses: TensorMut::contiguous(losses.view_mut(), &[rows])?,
+                dlogits: TensorMut::contiguous(grad.view_mut(), &[rows, classes])?,
+            };
             if by_class {
-                cross_entropy(q, scale, logits, TensorRef::contiguous(dt.view(), &[rows])?, losses, out)
+                cross_entropy(q, scale, logits, TensorRef::contiguous(dt.view(), &[rows])?, results)
             } else {
                 let probs = TensorRef::contiguous(dp.view(), &[rows, classes])?;
-                cross_entropy_probs(q, scale, logits, probs, losses, out)
+                cross_entropy_probs(q, scale, logits, probs, results)
             }
         };
         run()?;
@@ -475,8 +477,11 @@ fn ignored(q: &Conditioned) -> Result<(), Failure> {
     let (mut losses, mut grad) = (q.zeros::<f32>(2)?, q.upload(&[9.0f32; 4])?);
     let mut run = || {
         let (logits, targets) = (TensorRef::contiguous(x.view(), &[2, 2])?, TensorRef::contiguous(t.view(), &[2])?);
-        let losses = TensorMut::contiguous(losses.view_mut(), &[2])?;
-        cross_entropy(q, 1.0, logits, targets, losses, TensorMut::contiguous(grad.view_mut(), &[2, 2])?)
+        let results = CrossEntropyResults {
+            losses: TensorMut::contiguous(losses.view_mut(), &[2])?,
+            dlogits: TensorMut::contiguous(grad.view_mut(), &[2, 2])?,
+        };
+        cross_entropy(q, 1.0, logits, targets, results)
     };
     run()?;
     let (losses, grad) = (q.download(&losses)?, q.download(&grad)?);

@@ -7,7 +7,8 @@ use backend_api::{
 use core_types::params::gemm::{GemmParams, MatrixStrides};
 use half::{bf16, f16};
 use nn_ops::{
-    Activation, GemmPlan, Layout, NnError, TensorMut, TensorRef, linear, matmul_backward_lhs, matmul_backward_rhs,
+    Activation, GemmPlan, Layout, LinearOperands, NnError, TensorMut, TensorRef, linear, matmul_backward_lhs,
+    matmul_backward_rhs,
 };
 
 use super::{
@@ -214,7 +215,7 @@ fn epilogue<T: Real>(q: &Conditioned, f: Activation, shape: GemmShape, with_bias
     let mut run = || {
         let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
         let bias = with_bias.then(|| TensorRef::contiguous(dbias.view(), &[n])).transpose()?;
-        linear(q, a, b, bias, f, TensorMut::contiguous(dc.view_mut(), &[m, n])?)
+        linear(q, LinearOperands { x: a, w: b, bias }, f, TensorMut::contiguous(dc.view_mut(), &[m, n])?)
     };
     run()?;
     let mut expected = Vec::with_capacity(m * n);

@@ -4,7 +4,10 @@
 
 use backend_api::Queue;
 use core_types::params::recurrent::{GruInputs, GruVariant};
-use nn_ops::{GruGradientPlan, GruGradients, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Tensor};
+use nn_ops::{
+    GruColumns, GruGradientPlan, GruGradients, GruMember, GruPassValues, GruPlan, GruResults, GruUpstream, GruWeights,
+    Tensor,
+};
 
 use super::{
     backward::BackwardInputs,
@@ -37,7 +40,7 @@ pub(super) fn members(inputs: &EnsembleInputs) -> Result<Vec<GruMember>, Failure
     };
     let unit = |i| {
         let bu = inputs.bu.as_ref().map(|bu| of(bu, i));
-        GruMember::new(input, n, of(&inputs.w, i), of(&inputs.u, i), of(&inputs.b, i), bu)
+        GruMember::new(input, n, GruColumns { w: of(&inputs.w, i), u: of(&inputs.u, i), b: of(&inputs.b, i), bu })
     };
     Ok((0..members).map(unit).collect::<Result<_, _>>()?)
 }
@@ -111,7 +114,8 @@ fn run(q: &Conditioned, pass: &BackwardInputs, decay: f32) -> Result<All<f32>, F
 
     let gradients = GruGradientPlan::new(&plan, decay)?;
     let (mut workspace, mut of_weights) = (gradients.workspace(q)?, weights.like(q)?);
-    gradients.weights(q, &mut workspace, x.at(), saved.at(), gates.at(), &mut of_weights)?;
+    let values = GruPassValues { x: x.at(), saved: saved.at(), gates: gates.at() };
+    gradients.weights(q, &mut workspace, values, &mut of_weights)?;
     let mut of_x = Tensor::from_values(q, plan.inputs().shape(), &vec![0.0; pass.inputs.x.len()])?;
     gradients.add_inputs(q, &mut workspace, &weights, gates.at(), of_x.at_mut())?;
     let units = of_weights.members(q)?;

@@ -9,8 +9,8 @@ use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{CudaConfig, CudaQueue};
 use cuda_sim::driver::simulate;
 use nn_ops::{
-    GruMember, GruWeights, NnError, ResidualPlan, RssmHead, RssmPlan, RssmSpec, RssmTensors, SvdOptions, SvdPower,
-    TensorMut, TensorRef,
+    GruColumns, GruMember, GruWeights, NnError, ResidualPlan, RssmHead, RssmOperands, RssmPlan, RssmSpec, RssmTensors,
+    SvdOptions, SvdPower, TensorMut, TensorRef,
 };
 
 const BATCH: usize = 3;
@@ -39,7 +39,7 @@ fn ensemble<Q: RecurrentOps>(q: &Q) -> Result<GruWeights<Q>, NnError> {
     let values = |len: usize, seed: usize| residual(len, seed).iter().map(|x| 0.4 * x).collect::<Vec<f32>>();
     let unit = |seed: usize| {
         let (w, u) = (values(INPUT * 3 * HIDDEN, seed), values(HIDDEN * 3 * HIDDEN, seed + 1));
-        GruMember::new(INPUT, HIDDEN, w, u, values(3 * HIDDEN, seed + 2), None)
+        GruMember::new(INPUT, HIDDEN, GruColumns { w, u, b: values(3 * HIDDEN, seed + 2), bu: None })
     };
     GruWeights::new(q, &[unit(1)?, unit(5)?])
 }
@@ -76,15 +76,13 @@ impl Stream {
             if turn > 0 {
                 plan.apply(q, 0.5, before, TensorMut::contiguous(w.view_mut(), &shape)?)?;
             }
-            rollout.run(
-                q,
-                &weights,
-                RssmHead::new(TensorRef::contiguous(head.view(), &[HIDDEN + 2])?),
-                TensorRef::contiguous(w.view(), &[BATCH, INPUT])?,
-                TensorRef::contiguous(first.view(), &[2, BATCH, HIDDEN])?,
-                TensorRef::contiguous(losses.view(), &[2, BATCH])?,
-                results.at_mut(),
-            )?;
+            let head = RssmHead::new(TensorRef::contiguous(head.view(), &[HIDDEN + 2])?);
+            let operands = RssmOperands {
+                features: TensorRef::contiguous(w.view(), &[BATCH, INPUT])?,
+                first: TensorRef::contiguous(first.view(), &[2, BATCH, HIDDEN])?,
+                losses: TensorRef::contiguous(losses.view(), &[2, BATCH])?,
+            };
+            rollout.run(q, &weights, head, operands, results.at_mut())?;
             if let Some(branch) = &branch {
                 q.join(branch)?; // before the residual is applied
             }

@@ -2,7 +2,9 @@
 
 use cuda_backend::{CudaConfig, CudaQueue};
 use cuda_sim::driver::simulate;
-use nn_ops::{Feedback, GruMember, GruWeights, Init, RssmHead, RssmPlan, RssmSpec, RssmTensors, Tensor};
+use nn_ops::{
+    Feedback, GruColumns, GruMember, GruWeights, Init, RssmHead, RssmOperands, RssmPlan, RssmSpec, RssmTensors, Tensor,
+};
 
 const MEMBERS: usize = 2;
 const BATCH: usize = 5;
@@ -19,7 +21,7 @@ fn rolled_out(machine: &str, hidden: usize, feedback: Feedback) -> (Vec<Vec<u32>
     let drawn = |shape: &[usize], site: u32| Init::Glorot.values(shape, 3, site).unwrap();
     let member = |number: u32| {
         let (w, u) = (drawn(&[INPUT, 3 * hidden], 2 * number), drawn(&[hidden, 3 * hidden], 2 * number + 1));
-        GruMember::new(INPUT, hidden, w, u, drawn(&[3 * hidden], 9), None).unwrap()
+        GruMember::new(INPUT, hidden, GruColumns { w, u, b: drawn(&[3 * hidden], 9), bu: None }).unwrap()
     };
     let weights = GruWeights::new(&q, &[member(0), member(1)]).unwrap();
     let spec = RssmSpec { batch: BATCH, steps: STEPS, stochastic: STOCHASTIC, feedback, ..RssmSpec::default() };
@@ -33,7 +35,8 @@ fn rolled_out(machine: &str, hidden: usize, feedback: Feedback) -> (Vec<Vec<u32>
         tensor(&[MEMBERS, BATCH], 13),
     );
     let mut results = RssmTensors::with_states(&q, &plan).unwrap();
-    plan.run(&q, &weights, RssmHead::new(head.at()), x.at(), first.at(), losses.at(), results.at_mut()).unwrap();
+    let operands = RssmOperands { features: x.at(), first: first.at(), losses: losses.at() };
+    plan.run(&q, &weights, RssmHead::new(head.at()), operands, results.at_mut()).unwrap();
     let RssmTensors { trajectory, last, combined, entropy, states } = results;
     let bits = [trajectory, last, combined, entropy, states.unwrap()]
         .map(|tensor| tensor.values(&q).unwrap().into_iter().map(f32::to_bits).collect());

@@ -8,8 +8,8 @@ mod state;
 mod states;
 mod store;
 
-pub use apply::{apply_correction, apply_correction_in_place};
-pub use plan::{CorrectionOptions, CorrectionPlan, CorrectionWorkspace};
+pub use apply::{CorrectionEstimates, apply_correction, apply_correction_in_place};
+pub use plan::{CorrectionOperands, CorrectionOptions, CorrectionPlan, CorrectionWorkspace};
 pub use state::{OptimizerSummary, TrainingPhase, TrainingState};
-pub use states::{EncoderPlan, TrainingStates};
+pub use states::{EncoderPlan, EncoderResults, TrainingStates};
 pub use store::{ResidualStore, SimilarStates};

@@ -6,8 +6,14 @@ use backend_api::{
 };
 use core_types::params::correction::{CorrectionParams, EstimateParams, MOST_SIMILAR};
 
-use super::{ResidualStore, SimilarStates};
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use super::store::{ResidualStore, SimilarStates};
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "correction";
 
@@ -32,6 +38,17 @@ impl Default for CorrectionOptions {
     }
 }
 
+/// The states at which predictions are made, and the linear model that they are corrected by.
+#[derive(Clone, Copy, Debug)]
+pub struct CorrectionOperands<'a, Q: Queue + 'a> {
+    /// Features of the states, `[queries, width]`.
+    pub features: TensorRef<'a, Q, f32>,
+    /// Steps of the states, `[queries]`.
+    pub steps: TensorRef<'a, Q, f32>,
+    /// Coefficients of the linear model, then its bias, `[coefficients + 1]`.
+    pub model: TensorRef<'a, Q, f32>,
+}
+
 /// A checked correction of predictions by residuals of similar states and a linear model.
 ///
 /// The linear model is a model of the features.
@@ -40,7 +57,7 @@ impl Default for CorrectionOptions {
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{CorrectionOptions, CorrectionPlan, ResidualStore, TensorMut, TensorRef};
+/// use nn_ops::{CorrectionOperands, CorrectionOptions, CorrectionPlan, ResidualStore, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
 /// let mut store = ResidualStore::new(&q, 100, 2)?;
@@ -54,15 +71,12 @@ impl Default for CorrectionOptions {
 /// let mut workspace = plan.workspace(&q)?;
 /// let (state, step, model) = (q.upload(&[0.9f32, 0.1])?, q.upload(&[30.0f32])?, q.zeros::<f32>(3)?);
 /// let mut predictions = q.upload(&[4.0f32])?;
-/// plan.correct(
-///     &q,
-///     &store,
-///     TensorRef::contiguous(state.view(), &[1, 2])?,
-///     TensorRef::contiguous(step.view(), &[1])?,
-///     TensorRef::contiguous(model.view(), &[3])?,
-///     TensorMut::contiguous(predictions.view_mut(), &[1])?,
-///     &mut workspace,
-/// )?;
+/// let operands = CorrectionOperands {
+///     features: TensorRef::contiguous(state.view(), &[1, 2])?,
+///     steps: TensorRef::contiguous(step.view(), &[1])?,
+///     model: TensorRef::contiguous(model.view(), &[3])?,
+/// };
+/// plan.correct(&q, &store, operands, TensorMut::contiguous(predictions.view_mut(), &[1])?, &mut workspace)?;
 /// assert!((q.download(&predictions)?[0] - 4.35).abs() < 1e-6); // 4 + 0.7 * 0.5
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -159,22 +173,17 @@ impl CorrectionPlan {
 
     /// Corrects `predictions [queries]`.
     ///
-    /// They are made at states of `features [queries, width]` and steps `[queries]`. `model` has
-    /// the linear model's coefficients and then its bias, `[coefficients + 1]`. Without a stored
-    /// state, predictions stay as they are.
+    /// Without a stored state, predictions stay as they are.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout
     /// than the plan's, for a store of states of another width, and for the workspace of another
     /// plan; [`NnError::Backend`] from the device.
-    #[expect(clippy::too_many_arguments, reason = "each is a tensor of its own")]
     pub fn correct<Q: CorrectionOps>(
         &self,
         q: &Q,
         store: &ResidualStore<Q>,
-        features: TensorRef<'_, Q, f32>,
-        steps: TensorRef<'_, Q, f32>,
-        model: TensorRef<'_, Q, f32>,
+        operands: CorrectionOperands<'_, Q>,
         predictions: TensorMut<'_, Q, f32>,
         workspace: &mut CorrectionWorkspace<Q>,
     ) -> Result<(), NnError> {
@@ -183,6 +192,7 @@ impl CorrectionPlan {
         let CorrectionWorkspace { similar, history, modelled } = workspace;
         let places = Layout::contiguous(&[*queries, options.similar])?;
         places.admit(OP, "the workspace", &Layout::contiguous(&similar.shape())?)?;
+        let CorrectionOperands { features, steps, model } = operands;
         let of_features = features.planned(OP, "features", layout)?;
         let steps = steps.planned(OP, "steps", per_query)?;
         let model = model.planned(OP, "model", of_model)?;
@@ -239,9 +249,13 @@ mod tests {
             let (features, steps, model) = (q.zeros::<f32>(10)?, q.zeros::<f32>(2)?, q.zeros::<f32>(5)?);
             let mut predictions = q.upload(&[1.0f32, 2.0])?;
             let at = |x, shape: &[usize]| TensorRef::contiguous(x, shape);
-            let (features, steps) = (at(features.view(), &[2, 5])?, at(steps.view(), &[2])?);
+            let operands = CorrectionOperands {
+                features: at(features.view(), &[2, 5])?,
+                steps: at(steps.view(), &[2])?,
+                model: at(model.view(), &[5])?,
+            };
             let into = TensorMut::contiguous(predictions.view_mut(), &[2])?;
-            plan.correct(&q, &store, features, steps, at(model.view(), &[5])?, into, &mut workspace)?;
+            plan.correct(&q, &store, operands, into, &mut workspace)?;
             Ok::<_, NnError>(q.download(&predictions)?)
         };
         assert_eq!(correct(5, plain), Ok(vec![1.0, 2.0])); // nothing is stored

@@ -6,8 +6,14 @@ use backend_api::{
 };
 use core_types::params::correction::{EncodeParams, FEATURES, LOSSES, NORMS, SCALARS};
 
-use super::TrainingState;
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use super::state::TrainingState;
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const WIDTH: usize = FEATURES as usize;
 
@@ -15,7 +21,7 @@ const WIDTH: usize = FEATURES as usize;
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{EncoderPlan, TensorMut, TensorRef, TrainingState, TrainingStates};
+/// use nn_ops::{EncoderPlan, EncoderResults, TensorMut, TensorRef, TrainingState, TrainingStates};
 ///
 /// let mut training = TrainingState::new();
 /// training.record_step(2.5, 1.2);
@@ -25,14 +31,12 @@ const WIDTH: usize = FEATURES as usize;
 /// let states = TrainingStates::new(&q, &[training])?;
 /// let (weights, bias) = (q.upload(&[0.5f32; 64 * 2])?, q.upload(&[0.0f32, -1e6])?);
 /// let (mut features, mut codes) = (q.alloc::<f32>(64)?, q.alloc::<f32>(2)?);
-/// EncoderPlan::new(1, 2)?.run(
-///     &q,
-///     &states,
-///     TensorRef::contiguous(weights.view(), &[64, 2])?,
-///     TensorRef::contiguous(bias.view(), &[2])?,
-///     Some(TensorMut::contiguous(features.view_mut(), &[1, 64])?),
-///     TensorMut::contiguous(codes.view_mut(), &[1, 2])?,
-/// )?;
+/// let results = EncoderResults {
+///     features: Some(TensorMut::contiguous(features.view_mut(), &[1, 64])?),
+///     codes: TensorMut::contiguous(codes.view_mut(), &[1, 2])?,
+/// };
+/// let (weights, bias) = (TensorRef::contiguous(weights.view(), &[64, 2])?, TensorRef::contiguous(bias.view(), &[2])?);
+/// EncoderPlan::new(1, 2)?.run(&q, &states, weights, bias, results)?;
 ///
 /// let features = q.download(&features)?;
 /// assert_eq!(features[..5], [1.5, 2.0, 0.5, 1.5, 2.5]); // the loss; mean, deviation, least and greatest of all
@@ -117,6 +121,15 @@ impl<Q: Queue> core::fmt::Debug for TrainingStates<Q> {
     }
 }
 
+/// Where the results of an encoder go.
+#[derive(Debug)]
+pub struct EncoderResults<'a, Q: Queue + 'a> {
+    /// The features, `[batch, 64]`, if they are wanted.
+    pub features: Option<TensorMut<'a, Q, f32>>,
+    /// The codes, `[batch, outputs]`.
+    pub codes: TensorMut<'a, Q, f32>,
+}
+
 /// A checked encoder of trainings: features f become codes `relu(f W + b)`, in one launch.
 ///
 /// [`TrainingStates`] has an example. For features computed before, a
@@ -145,7 +158,7 @@ impl EncoderPlan {
         })
     }
 
-    /// Writes the codes, `[batch, outputs]`, and optionally the features, `[batch, 64]`.
+    /// Writes the codes, and optionally the features.
     ///
     /// `weights` are `[64, outputs]`, `bias` is `[outputs]`. Codes do not depend on the other
     /// trainings; features with NaN give codes of NaN.
@@ -159,13 +172,13 @@ impl EncoderPlan {
         states: &TrainingStates<Q>,
         weights: TensorRef<'_, Q, f32>,
         bias: TensorRef<'_, Q, f32>,
-        features: Option<TensorMut<'_, Q, f32>>,
-        codes: TensorMut<'_, Q, f32>,
+        results: EncoderResults<'_, Q>,
     ) -> Result<(), NnError> {
         const OP: &str = "encode_states";
         self.features.admit(OP, "the features of the batch", &Layout::contiguous(&[states.batch, WIDTH])?)?;
         let weights = q.shorten(weights.planned(OP, "weights", &self.weights)?);
         let bias = q.shorten(bias.planned(OP, "bias", &self.bias)?);
+        let EncoderResults { features, codes } = results;
         let features = features.map(|features| features.planned(OP, "features", &self.features)).transpose()?;
         let features = features.map(|features| q.shorten_mut(features));
         let codes = q.shorten_mut(codes.planned(OP, "codes", &self.codes)?);
@@ -189,7 +202,7 @@ mod tests {
             let weights = TensorRef::contiguous(w.view(), &[64, 3])?;
             let bias = TensorRef::contiguous(b.view(), &[3])?;
             let codes = TensorMut::contiguous(codes.view_mut(), &[batch, outputs])?;
-            EncoderPlan::new(batch, outputs)?.run(&q, &states, weights, bias, None, codes)
+            EncoderPlan::new(batch, outputs)?.run(&q, &states, weights, bias, EncoderResults { features: None, codes })
         };
         assert_eq!(run(2, 3), Ok(()));
         for (batch, outputs, of) in [(3, 3, "the features of the batch"), (2, 2, "weights")] {

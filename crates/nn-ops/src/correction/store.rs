@@ -6,7 +6,10 @@ use backend_api::{
 };
 use core_types::params::correction::{MOST_SIMILAR, SimilarParams, StoreParams};
 
-use crate::{Layout, NnError, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{layout::Layout, views::TensorRef},
+};
 
 const OP: &str = "residual_store";
 

@@ -5,8 +5,11 @@ use backend_api::{
     ops::recurrent::{GruBackward, RecurrentOps},
 };
 
-use super::{GruPlan, GruWeights};
-use crate::{NnError, TensorMut, TensorRef};
+use super::{plan::GruPlan, weights::GruWeights};
+use crate::{
+    error::NnError,
+    tensor::views::{TensorMut, TensorRef},
+};
 
 const OP: &str = "gru_backward";
 
@@ -58,15 +61,20 @@ impl GruPlan {
 #[cfg(test)]
 mod tests {
     use backend_api::{Buffer, Queue};
+    use core_types::params::recurrent::GruInputs;
 
     use super::*;
-    use crate::{GruInputs, GruMember, GruResults};
+    use crate::gru::{
+        member::{GruColumns, GruMember},
+        plan::GruResults,
+    };
 
     /// Gates of 1/2 and a candidate of 0: a step halves the state.
     #[test]
     fn a_step_that_halves_the_state_halves_its_gradient() {
         let q = runtime::cpu().unwrap();
-        let unit = GruMember::new(1, 1, vec![0.0; 3], vec![0.0; 3], vec![0.0; 3], None).unwrap();
+        let columns = GruColumns { w: vec![0.0; 3], u: vec![0.0; 3], b: vec![0.0; 3], bu: None };
+        let unit = GruMember::new(1, 1, columns).unwrap();
         let weights = GruWeights::new(&q, &[unit]).unwrap();
         let plan = GruPlan::new(&weights, 1, 2, GruInputs::Sequence).unwrap();
         let (state, states, gates, all) = ([1, 1, 1], [1, 2, 1, 1], [1, 2, 1, 3], [5, 1, 2, 1, 1]);

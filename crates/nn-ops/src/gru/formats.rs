@@ -1,7 +1,7 @@
 //! Weights as other programs keep them, a matrix for each gate.
 
-use super::member::{GruMember, expect, size};
-use crate::NnError;
+use super::member::{GruColumns, GruMember, expect, size};
+use crate::error::NnError;
 
 /// A matrix of `hidden` rows for each gate: z, r and c.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +45,8 @@ impl GruMember {
             }
             all
         };
-        Self::new(input, hidden, side_by_side(&rows.w, input), side_by_side(&rows.u, hidden), rows.b.concat(), None)
+        let (w, u) = (side_by_side(&rows.w, input), side_by_side(&rows.u, hidden));
+        Self::new(input, hidden, GruColumns { w, u, b: rows.b.concat(), bu: None })
     }
 
     /// A matrix of `hidden` rows for each gate.
@@ -89,7 +90,7 @@ impl GruMember {
                 .collect::<Vec<_>>()
         };
         let (w, u) = (side_by_side(0..input), side_by_side(input..input + hidden));
-        Self::new(input, hidden, w, u, gates.biases.concat(), None)
+        Self::new(input, hidden, GruColumns { w, u, b: gates.biases.concat(), bu: None })
     }
 
     /// A matrix for each gate that takes input and state side by side.
@@ -155,7 +156,7 @@ mod tests {
     #[test]
     fn units_without_states_have_no_weights_whatever_the_number_of_inputs() {
         for input in [0, 3, usize::MAX] {
-            let unit = GruMember::new(input, 0, Vec::new(), Vec::new(), Vec::new(), None).unwrap();
+            let unit = GruMember::new(input, 0, GruColumns::default()).unwrap();
             assert_eq!(GruMember::from_rows(input, 0, &unit.to_rows().unwrap()), Ok(unit.clone()));
             assert_eq!(GruMember::from_concat(input, 0, &unit.to_concat().unwrap()), Ok(unit));
         }
@@ -174,7 +175,9 @@ mod tests {
             Err(NnError::Length { tensor: "biases", expected: 2, got: 3, .. })
         ));
         assert!(matches!(GruMember::from_rows(usize::MAX, 2, &rows()), Err(NnError::Overflow { .. })));
-        let after = GruMember::new(1, 1, vec![0.0; 3], vec![0.0; 3], vec![0.0; 3], Some(vec![0.0])).unwrap();
+        let zeros = vec![0.0; 3];
+        let columns = GruColumns { w: zeros.clone(), u: zeros.clone(), b: zeros, bu: Some(vec![0.0]) };
+        let after = GruMember::new(1, 1, columns).unwrap();
         assert!(matches!(after.to_rows(), Err(NnError::Parameter { op: "gru_to_rows", .. })));
         assert!(matches!(after.to_concat(), Err(NnError::Parameter { op: "gru_to_concat", .. })));
     }

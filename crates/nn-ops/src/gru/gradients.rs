@@ -15,8 +15,17 @@ use core_types::params::{
     recurrent::{GRU_SAVED, GruVariant},
 };
 
-use super::{GruPlan, GruWeights};
-use crate::{BinaryPlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, TensorRef};
+use super::{plan::GruPlan, weights::GruWeights};
+use crate::{
+    elementwise::binary::BinaryPlan,
+    error::NnError,
+    products::matmul::GemmPlan,
+    rows::sum::SumPlan,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "gru_gradients";
 
@@ -24,6 +33,19 @@ const OP: &str = "gru_gradients";
 const R: usize = 1;
 const H: usize = 3;
 const RESET: usize = 4;
+
+/// Values of a forward and a backward pass that the gradients of weights are computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct GruPassValues<'a, Q: Queue + 'a> {
+    /// The inputs, with the axes of their form.
+    pub x: TensorRef<'a, Q, f32>,
+    /// The values that [`GruPlan::forward`] saved, `[5, members, steps, batch, hidden]`.
+    pub saved: TensorRef<'a, Q, f32>,
+    /// The gradients of the gates' sums, `[members, steps, batch, 3 hidden]`.
+    ///
+    /// [`GruPlan::backward`] writes them.
+    pub gates: TensorRef<'a, Q, f32>,
+}
 
 /// A checked computation of the gradients of weights, biases and inputs.
 ///
@@ -38,10 +60,15 @@ const RESET: usize = 4;
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{GruGradientPlan, GruGradients, GruInputs, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Tensor};
+/// use nn_ops::{
+///     GruColumns, GruGradientPlan, GruGradients, GruInputs, GruMember, GruPassValues, GruPlan, GruResults,
+///     GruUpstream, GruWeights, Tensor,
+/// };
 ///
 /// let q = runtime::cpu()?;
-/// let unit = GruMember::new(1, 1, vec![0.0, 0.0, 1.0], vec![0.0; 3], vec![0.0; 3], None)?; // z = r = 1/2, c = tanh(x)
+/// // z = r = 1/2, c = tanh(x)
+/// let columns = GruColumns { w: vec![0.0, 0.0, 1.0], u: vec![0.0; 3], b: vec![0.0; 3], bu: None };
+/// let unit = GruMember::new(1, 1, columns)?;
 /// let weights = GruWeights::new(&q, &[unit])?;
 /// let plan = GruPlan::new(&weights, 1, 1, GruInputs::Sequence)?;
 /// let x = Tensor::from_values(&q, &[1, 1, 1], &[0.5])?;
@@ -55,7 +82,8 @@ const RESET: usize = 4;
 ///
 /// let gradients = GruGradientPlan::new(&plan, 1.0)?;
 /// let (mut workspace, mut of_weights) = (gradients.workspace(&q)?, weights.like(&q)?);
-/// gradients.weights(&q, &mut workspace, x.at(), saved.at(), gates.at(), &mut of_weights)?;
+/// let values = GruPassValues { x: x.at(), saved: saved.at(), gates: gates.at() };
+/// gradients.weights(&q, &mut workspace, values, &mut of_weights)?;
 /// // the last state is tanh(w x) / 2
 /// let slope = 0.5 * (1.0 - 0.5f32.tanh().powi(2));
 /// assert!((of_weights.members(&q)?[0].w()[2] - slope * 0.5).abs() < 1e-6);
@@ -202,9 +230,6 @@ impl GruGradientPlan {
 
     /// Writes the gradients of W, U, b and bu, which take the form of [`GruWeights`].
     ///
-    /// It needs the inputs of the pass, its saved values, and the gradients of the gates' sums,
-    /// `[members, steps, batch, 3 hidden]`.
-    ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout
     /// than the plan's, and for gradients of another ensemble than it was made for;
@@ -214,12 +239,11 @@ impl GruGradientPlan {
         &self,
         q: &Q,
         workspace: &mut GruGradientWorkspace<Q>,
-        x: TensorRef<'_, Q, f32>,
-        saved: TensorRef<'_, Q, f32>,
-        gates: TensorRef<'_, Q, f32>,
+        values: GruPassValues<'_, Q>,
         gradients: &mut GruWeights<Q>,
     ) -> Result<(), NnError> {
         self.admit(workspace, gradients)?;
+        let GruPassValues { x, saved, gates } = values;
         let x = x.planned(OP, "x", self.gru.inputs())?;
         let saved = saved.planned(OP, "saved", self.gru.saved())?;
         let gates = gates.planned(OP, "gates", self.gru.gates())?;

@@ -2,7 +2,22 @@
 
 use core_types::params::recurrent::GruVariant;
 
-use crate::NnError;
+use crate::error::NnError;
+
+/// The matrices of one gated recurrent unit, with columns of z, r and c in this order.
+///
+/// The default is a unit without states.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GruColumns {
+    /// Weights of the inputs, row-major `[input, 3 hidden]`.
+    pub w: Vec<f32>,
+    /// Weights of the state, row-major `[hidden, 3 hidden]`.
+    pub u: Vec<f32>,
+    /// Biases, `[3 hidden]`.
+    pub b: Vec<f32>,
+    /// Biases within the reset, `[hidden]`, if it comes after the product.
+    pub bu: Option<Vec<f32>>,
+}
 
 /// The weights of one gated recurrent unit.
 ///
@@ -23,36 +38,24 @@ use crate::NnError;
 pub struct GruMember {
     input: usize,
     hidden: usize,
-    w: Vec<f32>,
-    u: Vec<f32>,
-    b: Vec<f32>,
-    bu: Option<Vec<f32>>,
+    columns: GruColumns,
 }
 
 impl GruMember {
     /// Creates a unit of `input` features and `hidden` states from its weights.
     ///
-    /// w is `[input, 3 hidden]`, u `[hidden, 3 hidden]` and b `[3 hidden]`, with columns of z, r
-    /// and c in this order. With `bu`, `[hidden]`, the reset comes after the product.
-    ///
     /// # Errors
     /// [`NnError::Length`] for another number of values; [`NnError::Overflow`] if the expected
     /// number does not fit.
-    pub fn new(
-        input: usize,
-        hidden: usize,
-        w: Vec<f32>,
-        u: Vec<f32>,
-        b: Vec<f32>,
-        bu: Option<Vec<f32>>,
-    ) -> Result<Self, NnError> {
+    pub fn new(input: usize, hidden: usize, columns: GruColumns) -> Result<Self, NnError> {
         const OP: &str = "gru_member";
-        let columns = size(OP, hidden, 3)?;
-        expect(OP, "w", &w, size(OP, input, columns)?)?;
-        expect(OP, "u", &u, size(OP, hidden, columns)?)?;
-        expect(OP, "b", &b, columns)?;
+        let GruColumns { w, u, b, bu } = &columns;
+        let width = size(OP, hidden, 3)?;
+        expect(OP, "w", w, size(OP, input, width)?)?;
+        expect(OP, "u", u, size(OP, hidden, width)?)?;
+        expect(OP, "b", b, width)?;
         bu.iter().try_for_each(|bu| expect(OP, "bu", bu, hidden))?;
-        Ok(Self { input, hidden, w, u, b, bu })
+        Ok(Self { input, hidden, columns })
     }
 
     /// Features of an input.
@@ -70,31 +73,31 @@ impl GruMember {
     /// Where the state is reset.
     #[must_use]
     pub fn variant(&self) -> GruVariant {
-        if self.bu.is_some() { GruVariant::ResetAfter } else { GruVariant::ResetBefore }
+        if self.columns.bu.is_some() { GruVariant::ResetAfter } else { GruVariant::ResetBefore }
     }
 
     /// Weights of the inputs, row-major `[input, 3 hidden]`.
     #[must_use]
     pub fn w(&self) -> &[f32] {
-        &self.w
+        &self.columns.w
     }
 
     /// Weights of the state, row-major `[hidden, 3 hidden]`.
     #[must_use]
     pub fn u(&self) -> &[f32] {
-        &self.u
+        &self.columns.u
     }
 
     /// Biases, `[3 hidden]`.
     #[must_use]
     pub fn b(&self) -> &[f32] {
-        &self.b
+        &self.columns.b
     }
 
     /// Biases within the reset, `[hidden]`, if it comes after the product.
     #[must_use]
     pub fn bu(&self) -> Option<&[f32]> {
-        self.bu.as_deref()
+        self.columns.bu.as_deref()
     }
 }
 

@@ -1,18 +1,18 @@
 //! Ensembles of gated recurrent units.
 
-mod backward;
+pub(crate) mod backward;
 mod formats;
-mod gradients;
-mod member;
+pub(crate) mod gradients;
+pub(crate) mod member;
 mod pass;
-mod plan;
+pub(crate) mod plan;
 mod torch;
-mod weights;
+pub(crate) mod weights;
 
 pub use backward::{GruGradients, GruUpstream};
 pub use formats::{GruConcat, GruRows};
-pub use gradients::{GruGradientPlan, GruGradientWorkspace};
-pub use member::GruMember;
+pub use gradients::{GruGradientPlan, GruGradientWorkspace, GruPassValues};
+pub use member::{GruColumns, GruMember};
 pub use pass::GruPass;
 pub use plan::{GruPlan, GruResults};
 pub use torch::TorchUnit;

@@ -8,8 +8,16 @@ use backend_api::{
     },
 };
 
-use super::{GruGradientPlan, GruGradientWorkspace, GruGradients, GruPlan, GruResults, GruUpstream, GruWeights};
-use crate::{NnError, Tensor, TensorRef};
+use super::{
+    backward::{GruGradients, GruUpstream},
+    gradients::{GruGradientPlan, GruGradientWorkspace, GruPassValues},
+    plan::{GruPlan, GruResults},
+    weights::GruWeights,
+};
+use crate::{
+    error::NnError,
+    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
+};
 
 /// Reusable memory for passes of a [`GruPlan`]: states, saved values, and gradients.
 ///
@@ -52,7 +60,7 @@ impl GruPlan {
     pub fn pass<Q: Queue>(&self, q: &Q, weights: &GruWeights<Q>) -> Result<GruPass<Q>, NnError> {
         self.admit("gru_pass", weights)?;
         let gradients = GruGradientPlan::new(self, 1.0)?;
-        let room = |layout: &crate::Layout| Tensor::alloc(q, layout.shape());
+        let room = |layout: &Layout| Tensor::alloc(q, layout.shape());
         Ok(GruPass {
             workspace: gradients.workspace(q)?,
             last: room(self.state())?,
@@ -114,7 +122,8 @@ impl<Q: Queue> GruPass<Q> {
         let upstream = GruUpstream { states: None, last: Some(of_last) };
         let of_sums = GruGradients { gates: of_gates.at_mut(), first: of_first.at_mut() };
         plan.backward(q, weights, saved.at(), upstream, of_sums)?;
-        gradients.weights(q, workspace, x, saved.at(), of_gates.at(), of_weights)
+        let values = GruPassValues { x: x.shorten(), saved: saved.at(), gates: of_gates.at() };
+        gradients.weights(q, workspace, values, of_weights)
     }
 
     /// The gradients of the weights, in their form.

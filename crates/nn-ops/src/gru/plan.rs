@@ -9,8 +9,14 @@ use backend_api::{
 };
 use core_types::params::recurrent::{GRU_SAVED, GruInputs, GruParams, GruVariant};
 
-use super::GruWeights;
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use super::weights::GruWeights;
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "gru_forward";
 
@@ -35,11 +41,12 @@ pub struct GruResults<'a, Q: Queue + 'a> {
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{GruInputs, GruMember, GruPlan, GruResults, GruWeights, TensorMut, TensorRef};
+/// use nn_ops::{GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
 /// // z and r are 1/2 throughout; c = tanh(x)
-/// let unit = GruMember::new(1, 1, vec![0.0, 0.0, 1.0], vec![0.0; 3], vec![0.0; 3], None)?;
+/// let columns = GruColumns { w: vec![0.0, 0.0, 1.0], u: vec![0.0; 3], b: vec![0.0; 3], bu: None };
+/// let unit = GruMember::new(1, 1, columns)?;
 /// let weights = GruWeights::new(&q, &[unit])?;
 /// let plan = GruPlan::new(&weights, 1, 2, GruInputs::Sequence)?; // one row, two steps
 /// let (x, mut last) = (q.upload(&[0.0f32, 0.5])?, q.zeros::<f32>(1)?);
@@ -184,10 +191,11 @@ mod tests {
     use backend_api::Buffer;
 
     use super::*;
-    use crate::GruMember;
+    use crate::gru::member::{GruColumns, GruMember};
 
     fn weights<Q: Queue>(q: &Q, members: usize, input: usize) -> GruWeights<Q> {
-        let unit = GruMember::new(input, 2, vec![0.1; 6 * input], vec![0.1; 12], vec![0.0; 6], None).unwrap();
+        let columns = GruColumns { w: vec![0.1; 6 * input], u: vec![0.1; 12], b: vec![0.0; 6], bu: None };
+        let unit = GruMember::new(input, 2, columns).unwrap();
         GruWeights::new(q, &vec![unit; members]).unwrap()
     }
 

@@ -5,10 +5,10 @@
 
 use core::iter::repeat_n;
 
-use super::member::{GruMember, size};
+use super::member::{GruColumns, GruMember, size};
 use crate::{
-    NnError,
-    io::{Tensor, Tensors},
+    error::NnError,
+    io::weights::{Tensor, Tensors},
 };
 
 const OP: &str = "gru_from_torch";
@@ -128,7 +128,7 @@ impl GruMember {
         }
         // Rows become columns in the order of this crate.
         let (w, u) = (turned(&of_inputs.data, hidden, input), turned(&of_states.data, hidden, hidden));
-        Self::new(input, hidden, w, u, b, Some(bu))
+        Self::new(input, hidden, GruColumns { w, u, b, bu: Some(bu) })
     }
 
     /// Adds the tensors that [`from_torch`](Self::from_torch) reads.
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_unit_without_states_goes_and_comes_back() {
-        let unit = GruMember::new(1 << 60, 0, Vec::new(), Vec::new(), Vec::new(), Some(Vec::new())).unwrap();
+        let unit = GruMember::new(1 << 60, 0, GruColumns { bu: Some(Vec::new()), ..GruColumns::default() }).unwrap();
         let mut exported = Tensors::new();
         unit.to_torch("", 0, &mut exported).unwrap();
         assert_eq!(exported["weight_ih_l0"].shape, [0, 1 << 60]);
@@ -253,7 +253,8 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        let before = GruMember::new(1, 1, vec![0.0; 3], vec![0.0; 3], vec![0.0; 3], None).unwrap();
+        let columns = GruColumns { w: vec![0.0; 3], u: vec![0.0; 3], b: vec![0.0; 3], bu: None };
+        let before = GruMember::new(1, 1, columns).unwrap();
         assert!(matches!(before.to_torch("", 0, &mut Tensors::new()), Err(NnError::Parameter { .. })));
     }
 }

@@ -6,9 +6,18 @@ use backend_api::{
 };
 use core_types::params::recurrent::GruVariant;
 
-use super::{GruMember, member::size};
+use super::member::{GruColumns, GruMember, size};
 use crate::{
-    Init, NnError, Overflow, ParameterArena, ParameterId, ParameterSpec, ParameterTable, TensorMut, TensorRef, narrow,
+    error::NnError,
+    movement::cast::{Overflow, narrow},
+    optim::{
+        arena::ParameterArena,
+        table::{ParameterId, ParameterSpec, ParameterTable},
+    },
+    tensor::{
+        init::Init,
+        views::{TensorMut, TensorRef},
+    },
 };
 
 const OP: &str = "gru_weights";
@@ -18,10 +27,11 @@ const OP: &str = "gru_weights";
 /// All units have one size and variant.
 ///
 /// ```
-/// use nn_ops::{GruMember, GruWeights};
+/// use nn_ops::{GruColumns, GruMember, GruWeights};
 ///
 /// let q = runtime::cpu()?;
-/// let unit = GruMember::new(1, 1, vec![0.5, -0.5, 2.0], vec![1.0; 3], vec![0.0; 3], None)?;
+/// let columns = GruColumns { w: vec![0.5, -0.5, 2.0], u: vec![1.0; 3], b: vec![0.0; 3], bu: None };
+/// let unit = GruMember::new(1, 1, columns)?;
 /// let pair = GruWeights::new(&q, &[unit.clone(), unit.clone()])?;
 /// assert_eq!(pair.members(&q)?, [unit.clone(), unit]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -125,7 +135,7 @@ impl<Q: Queue> GruWeights<Q> {
         let unit = |first: u32| {
             let [w, u, b] = [(input, 0), (hidden, 1), (1, 2)].map(|(rows, at)| part(&[rows, columns], first + at));
             let bu = (variant == GruVariant::ResetAfter).then(|| part(&[hidden], first + 3)).transpose()?;
-            GruMember::new(input, hidden, w?, u?, b?, bu)
+            GruMember::new(input, hidden, GruColumns { w: w?, u: u?, b: b?, bu })
         };
         let count =
             u32::try_from(members).ok().filter(|count| *count <= u32::MAX / 4).ok_or(NnError::Overflow { op: OP })?;
@@ -191,7 +201,10 @@ impl<Q: Queue> GruWeights<Q> {
             let len = all.len() / members;
             all[member * len..][..len].to_vec()
         };
-        let unit = |i| GruMember::new(input, hidden, of(&w, i), of(&u, i), of(&b, i), bu.as_ref().map(|bu| of(bu, i)));
+        let unit = |i| {
+            let bu = bu.as_ref().map(|bu| of(bu, i));
+            GruMember::new(input, hidden, GruColumns { w: of(&w, i), u: of(&u, i), b: of(&b, i), bu })
+        };
         (0..members).map(unit).collect()
     }
 }
@@ -264,7 +277,8 @@ mod tests {
     fn an_ensemble_is_of_one_size_and_variant() {
         let q = runtime::cpu().unwrap();
         let unit = |input: usize, bu: Option<Vec<f32>>| {
-            GruMember::new(input, 1, vec![0.0; 3 * input], vec![0.0; 3], vec![0.0; 3], bu).unwrap()
+            let columns = GruColumns { w: vec![0.0; 3 * input], u: vec![0.0; 3], b: vec![0.0; 3], bu };
+            GruMember::new(input, 1, columns).unwrap()
         };
         let made = |members: &[GruMember]| GruWeights::new(&q, members).map(drop);
         assert!(matches!(made(&[]), Err(NnError::Parameter { op: "gru_weights", .. })));
@@ -296,7 +310,7 @@ mod tests {
     #[test]
     fn units_without_states_have_no_weights_whatever_the_number_of_inputs() {
         let q = runtime::cpu().unwrap();
-        let unit = GruMember::new(usize::MAX, 0, Vec::new(), Vec::new(), Vec::new(), None).unwrap();
+        let unit = GruMember::new(usize::MAX, 0, GruColumns::default()).unwrap();
         let weights = GruWeights::new(&q, std::slice::from_ref(&unit)).unwrap();
         assert_eq!(weights.members(&q).unwrap(), [unit]);
     }

@@ -4,8 +4,8 @@ use core::str::FromStr;
 
 use backend_api::DType;
 
-use super::{SavedTensors, Tensors, TextByKey, WeightsError, write_safetensors_as};
-use crate::NnError;
+use super::weights::{SavedTensors, Tensors, TextByKey, WeightsError, write_safetensors_as};
+use crate::error::NnError;
 
 /// A checkpoint of a training: tensors in f32 and text, by key.
 ///

@@ -6,12 +6,12 @@
 //! Readers are total: malformed or hostile bytes give a typed error, never a panic, and nothing is
 //! allocated beyond a small multiple of the input's length.
 
-mod checkpoint;
+pub(crate) mod checkpoint;
 mod npy;
 mod npy_error;
 mod npy_header;
 mod npy_number;
-mod weights;
+pub(crate) mod weights;
 
 pub use checkpoint::Checkpoint;
 pub use npy::{NpyArray, NpyElement, read_npy, write_npy};

@@ -9,7 +9,11 @@ use backend_api::{
 };
 
 use super::layers::DenseLayers;
-use crate::{NnError, ParameterArena, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    optim::arena::ParameterArena,
+    tensor::views::{TensorMut, TensorRef},
+};
 
 /// The weights of an [`Mlp`](super::Mlp) rounded to `T`, for inference.
 ///

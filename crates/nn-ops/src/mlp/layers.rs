@@ -13,7 +13,15 @@ use core_types::params::elementwise::Activation;
 
 use super::OP;
 use crate::{
-    Dense, Dropout, ElementwisePlan, Layout, NnError, ParameterArena, ParameterTable, TensorMut, TensorRef, arg_max,
+    elementwise::{activation::ElementwisePlan, dropout::Dropout},
+    error::NnError,
+    optim::{arena::ParameterArena, table::ParameterTable},
+    products::dense::{Dense, DensePlan},
+    rows::reduce::arg_max,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
 };
 
 /// Layers one after the other, an activation between them.
@@ -145,7 +153,7 @@ pub(super) struct MlpPlans {
 }
 
 pub(super) struct LayerPlans {
-    pub(super) dense: crate::DensePlan,
+    pub(super) dense: DensePlan,
     /// The plan of maps over the layer's input.
     pub(super) input: ElementwisePlan,
     /// The plan of maps over its output.
@@ -159,7 +167,7 @@ impl MlpPlans {
         let layer = |(i, pair): (usize, &[usize])| {
             let f = if i < last && !needs_argument(hidden) { hidden } else { Activation::Identity };
             Ok(LayerPlans {
-                dense: crate::DensePlan::new(rows, [pair[0], pair[1]], f)?,
+                dense: DensePlan::new(rows, [pair[0], pair[1]], f)?,
                 input: ElementwisePlan::new(&[rows, pair[0]])?,
                 output: ElementwisePlan::new(&[rows, pair[1]])?,
             })

@@ -16,8 +16,16 @@ use rand_core::Rng;
 pub use self::{inference::MlpInference, training::MlpTraining};
 use self::{layers::DenseLayers, training::narrowed};
 use crate::{
-    Dense, Dropout, Layout, NnError, OptimizerConfig, Overflow, ParameterArena, TensorMut, TensorRef,
-    io::{Tensor, Tensors},
+    elementwise::dropout::Dropout,
+    error::NnError,
+    io::weights::{Tensor, Tensors},
+    movement::cast::Overflow,
+    optim::{arena::ParameterArena, config::OptimizerConfig},
+    products::dense::Dense,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
 };
 
 const OP: &str = "mlp";

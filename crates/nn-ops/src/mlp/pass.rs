@@ -6,7 +6,12 @@ use backend_api::{
 };
 
 use super::layers::{DenseLayers, LayerPlans, MlpPlans, needs_argument};
-use crate::{NnError, Optimizer, ParameterArena, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    optim::{arena::ParameterArena, optimizer::Optimizer},
+    products::dense::DenseGradients,
+    tensor::views::{TensorMut, TensorRef},
+};
 
 /// Memory for passes over batches of up to `capacity` rows, of elements of type `T`.
 pub(super) struct Pass<Q: Queue, T: Real> {
@@ -115,7 +120,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
             if let Some(dropout) = &layers.dropout {
                 let output = TensorRef::new(own.output.view(), *dense.output())?;
                 let dropped = TensorMut::new(own.dropped.view_mut(), *dense.output())?;
-                map.training_dropout(q, dropout, i as u32, optimizer, output, dropped)?;
+                map.training_dropout(q, dropout.at(i as u32), optimizer, output, dropped)?;
             }
         }
         Ok(())
@@ -141,17 +146,19 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
             let (below, own) = self.d.split_at_mut(i);
             let d = TensorRef::new(own[0].view(), *dense.output())?;
             let (Some(below), Some(hidden)) = (below.last_mut(), i.checked_sub(1).map(|i| &self.hidden[i])) else {
-                dense.backward(q, layer, values, &mut self.gradients, x, d, None)?;
+                let of = DenseGradients { output: d, parameters: &mut self.gradients, input: None };
+                dense.backward(q, layer, values, x, of)?;
                 continue;
             };
             let input = TensorRef::new(hidden.result(layers), *dense.input())?;
             let [product, undropped] = &mut self.products;
             let into = TensorMut::new(product.view_mut(), *dense.input())?;
-            dense.backward(q, layer, values, &mut self.gradients, input, d, Some(into))?;
+            let of = DenseGradients { output: d, parameters: &mut self.gradients, input: Some(into) };
+            dense.backward(q, layer, values, input, of)?;
             let mut product = TensorRef::new(product.view(), *dense.input())?;
             if let Some(dropout) = &layers.dropout {
                 let into = TensorMut::new(undropped.view_mut(), *dense.input())?;
-                map.training_dropout(q, dropout, (i - 1) as u32, optimizer, product, into)?;
+                map.training_dropout(q, dropout.at((i - 1) as u32), optimizer, product, into)?;
                 product = TensorRef::new(undropped.view(), *dense.input())?;
             }
             let saved = if needs_argument(layers.hidden) { &hidden.argument } else { &hidden.output };

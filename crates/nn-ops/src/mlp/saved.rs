@@ -6,8 +6,8 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 
-use super::{Mlp, MlpTraining, layers::name};
-use crate::{Dropout, NnError, Optimizer, io::Checkpoint};
+use super::{Mlp, layers::name, training::MlpTraining};
+use crate::{elementwise::dropout::Dropout, error::NnError, io::checkpoint::Checkpoint, optim::optimizer::Optimizer};
 
 const LAYERS: &str = "mlp.layers";
 const ACTIVATION: &str = "mlp.activation";

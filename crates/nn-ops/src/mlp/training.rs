@@ -7,8 +7,11 @@ use backend_api::{
 
 use super::{layers::DenseLayers, pass::Pass};
 use crate::{
-    CrossEntropyPlan, NnError, Optimizer, OptimizerConfig, Overflow, ParameterArena, TensorMut, TensorRef, narrow,
-    widen,
+    error::NnError,
+    movement::cast::{Overflow, narrow, widen},
+    optim::{arena::ParameterArena, config::OptimizerConfig, optimizer::Optimizer},
+    rows::loss::{CrossEntropyPlan, CrossEntropyResults},
+    tensor::views::{TensorMut, TensorRef},
 };
 
 /// The optimiser of an [`Mlp`](super::Mlp), and the workspace of its steps.
@@ -104,13 +107,17 @@ impl<Q: LinalgOps> MlpTraining<Q, f32> {
         let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
         let layout = *self.loss.logits();
         let (logits, gradient) = self.pass.loss();
-        let (logits, losses) = (TensorRef::new(logits, layout)?, TensorMut::new(self.losses.view_mut(), rows)?);
+        let logits = TensorRef::new(logits, layout)?;
         if self.optimizer.config().loss_scale.is_none() {
-            let gradient = TensorMut::new(gradient, layout)?;
-            return self.loss.cross_entropy(q, share, logits, targets, losses, gradient);
+            let losses = TensorMut::new(self.losses.view_mut(), rows)?;
+            let results = CrossEntropyResults { losses, dlogits: TensorMut::new(gradient, layout)? };
+            return self.loss.cross_entropy(q, share, logits, targets, results);
         }
-        let unscaled = TensorMut::new(self.unscaled.view_mut(), layout)?;
-        self.loss.cross_entropy(q, share, logits, targets, losses, unscaled)?;
+        let results = CrossEntropyResults {
+            losses: TensorMut::new(self.losses.view_mut(), rows)?,
+            dlogits: TensorMut::new(self.unscaled.view_mut(), layout)?,
+        };
+        self.loss.cross_entropy(q, share, logits, targets, results)?;
         let part = 0..layout.numel();
         let (x, y) = (self.unscaled.slice(part.clone())?, backend_api::BufferMut::slice(gradient, part)?);
         self.optimizer.scale_loss(q, x, y)
@@ -126,10 +133,11 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
         let layout = *self.loss.logits();
         let (logits, gradient) = self.pass.loss();
         widen(q, TensorRef::new(logits, layout)?, TensorMut::new(self.logits.view_mut(), layout)?)?;
-        let (logits, losses) =
-            (TensorRef::new(self.logits.view(), layout)?, TensorMut::new(self.losses.view_mut(), rows)?);
-        let unscaled = TensorMut::new(self.unscaled.view_mut(), layout)?;
-        self.loss.cross_entropy(q, share, logits, targets, losses, unscaled)?;
+        let results = CrossEntropyResults {
+            losses: TensorMut::new(self.losses.view_mut(), rows)?,
+            dlogits: TensorMut::new(self.unscaled.view_mut(), layout)?,
+        };
+        self.loss.cross_entropy(q, share, TensorRef::new(self.logits.view(), layout)?, targets, results)?;
         let part = 0..layout.numel();
         let (x, y) = (self.unscaled.slice(part.clone())?, backend_api::BufferMut::slice(gradient, part)?);
         self.optimizer.scale_loss(q, x, y)

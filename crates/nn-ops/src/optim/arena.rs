@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use backend_api::{Buffer, BufferMut, Element, Mut, Queue, Ref};
 
-use super::{ParameterId, ParameterTable};
-use crate::{NnError, TensorMut, TensorRef};
+use super::table::{ParameterId, ParameterTable};
+use crate::{
+    error::NnError,
+    tensor::views::{TensorMut, TensorRef},
+};
 
 const OP: &str = "parameter_arena";
 
@@ -148,7 +151,7 @@ impl<Q: Queue, T: Element> core::fmt::Debug for ParameterArena<Q, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ParameterSpec;
+    use crate::optim::table::ParameterSpec;
 
     #[test]
     fn tensors_are_written_and_read_by_place() {

@@ -2,7 +2,7 @@
 
 use core_types::params::optim::{AdamParams, AdvanceParams, Anneal, ScheduleParams, SgdParams};
 
-use crate::NnError;
+use crate::error::NnError;
 
 const OP: &str = "optimizer";
 /// What numbers have to be, as errors say it.

@@ -8,8 +8,12 @@ use backend_api::{
 };
 use core_types::params::optim::{AdvanceParams, PART, StepState};
 
-use super::{OptimizerConfig, ParameterArena, ParameterTable, Rule, config::StepParams};
-use crate::NnError;
+use super::{
+    arena::ParameterArena,
+    config::{OptimizerConfig, Rule, StepParams},
+    table::ParameterTable,
+};
+use crate::error::NnError;
 
 const OP: &str = "optimizer";
 

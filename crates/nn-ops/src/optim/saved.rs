@@ -3,14 +3,20 @@
 use std::sync::Arc;
 
 use backend_api::{Buffer as _, Queue, Real};
+use core_types::params::optim::StepState;
 
 use super::{
-    Annealing, LossScale, Optimizer, OptimizerConfig, ParameterArena, ParameterId, ParameterTable, Rule, Schedule,
-    StepState, WeightDecay,
+    arena::ParameterArena,
+    config::{Annealing, LossScale, OptimizerConfig, Rule, Schedule, WeightDecay},
+    optimizer::Optimizer,
+    table::{ParameterId, ParameterTable},
 };
 use crate::{
-    NnError,
-    io::{Checkpoint, Tensor, Tensors},
+    error::NnError,
+    io::{
+        checkpoint::Checkpoint,
+        weights::{Tensor, Tensors},
+    },
 };
 
 const RULE: &str = "optimizer.rule";
@@ -205,6 +211,7 @@ fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig, NnError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::optim::table::ParameterSpec;
 
     #[test]
     fn numbers_come_back_with_their_bits() {
@@ -231,7 +238,7 @@ mod tests {
     #[test]
     fn text_that_is_broken_is_refused_by_its_key() {
         let q = runtime::cpu().unwrap();
-        let table = ParameterTable::new(&[crate::ParameterSpec::new("w", &[2])]).unwrap();
+        let table = ParameterTable::new(&[ParameterSpec::new("w", &[2])]).unwrap();
         let mut whole = Checkpoint::default();
         Optimizer::new(&q, OptimizerConfig::adam(0.1), &table).unwrap().save(&q, &mut whole).unwrap();
         let refused = |change: &dyn Fn(&mut Checkpoint)| {

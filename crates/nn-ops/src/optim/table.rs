@@ -3,7 +3,7 @@
 use core::ops::Range;
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Layout, NnError};
+use crate::{error::NnError, tensor::layout::Layout};
 
 const OP: &str = "parameter_table";
 

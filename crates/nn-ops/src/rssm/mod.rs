@@ -5,7 +5,7 @@ mod summary;
 mod tensors;
 mod train;
 
-pub use plan::{RssmDropout, RssmHead, RssmPlan, RssmResults, RssmSpec};
+pub use plan::{RssmDropout, RssmHead, RssmOperands, RssmPlan, RssmResults, RssmSpec};
 pub use summary::{RssmSummary, TrajectoryMetrics};
 pub use tensors::RssmTensors;
 pub use train::{RssmTrainer, RssmTraining};

@@ -6,7 +6,15 @@ use backend_api::{
 };
 use core_types::params::recurrent::{Feedback, GruInputs, LossHead, RolloutParams, StateMask, Stochastic};
 
-use crate::{Dropout, GruPlan, GruWeights, Layout, NnError, TensorMut, TensorRef};
+use crate::{
+    elementwise::dropout::Dropout,
+    error::NnError,
+    gru::{plan::GruPlan, weights::GruWeights},
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "rssm_rollout";
 
@@ -96,6 +104,19 @@ impl<'a, Q: Queue> RssmHead<'a, Q> {
     }
 }
 
+/// Features, states and losses at the start of a rollout.
+#[derive(Clone, Copy, Debug)]
+pub struct RssmOperands<'a, Q: Queue + 'a> {
+    /// The features, with the axes of their form ([`RssmPlan::features`]).
+    ///
+    /// The features of the first step come from here, whatever the losses are.
+    pub features: TensorRef<'a, Q, f32>,
+    /// The states before the first step, `[members, batch, hidden]`.
+    pub first: TensorRef<'a, Q, f32>,
+    /// The losses before the first step, `[members, batch]`.
+    pub losses: TensorRef<'a, Q, f32>,
+}
+
 /// Destinations of the results of a rollout.
 ///
 /// [`RssmTensors`](crate::RssmTensors) are memory for them.
@@ -120,11 +141,15 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
 /// A row's results do not depend on the other rows, down to their bits.
 ///
 /// ```
-/// use nn_ops::{GruMember, GruWeights, RssmHead, RssmPlan, RssmSpec, RssmTensors, Tensor};
+/// use nn_ops::{
+///     GruColumns, GruMember, GruWeights, RssmHead, RssmOperands, RssmPlan, RssmSpec, RssmTensors, Tensor,
+/// };
 ///
 /// let q = runtime::cpu()?;
 /// // z is 1/2 throughout; c = tanh(f w), where f is the loss of the step before
-/// let unit = |w: f32| GruMember::new(1, 1, vec![0.0, 0.0, w], vec![0.0; 3], vec![0.0; 3], None);
+/// let unit = |w: f32| {
+///     GruMember::new(1, 1, GruColumns { w: vec![0.0, 0.0, w], u: vec![0.0; 3], b: vec![0.0; 3], bu: None })
+/// };
 /// let weights = GruWeights::new(&q, &[unit(1.0)?, unit(0.5)?])?;
 /// let plan = RssmPlan::new(&weights, RssmSpec { batch: 1, steps: 2, stochastic: 0, ..RssmSpec::default() })?;
 ///
@@ -132,7 +157,8 @@ pub struct RssmResults<'a, Q: Queue + 'a> {
 /// let first = Tensor::from_values(&q, &[2, 1, 1], &[0.0; 2])?;
 /// let losses = Tensor::from_values(&q, &[2, 1], &[3.0; 2])?;
 /// let mut results = RssmTensors::new(&q, &plan)?;
-/// plan.run(&q, &weights, RssmHead::new(head.at()), features.at(), first.at(), losses.at(), results.at_mut())?;
+/// let operands = RssmOperands { features: features.at(), first: first.at(), losses: losses.at() };
+/// plan.run(&q, &weights, RssmHead::new(head.at()), operands, results.at_mut())?;
 ///
 /// let trajectory = results.trajectory.values(&q)?;
 /// let loss = (-0.5 * 3.0f32.tanh()).exp();
@@ -214,27 +240,20 @@ impl RssmPlan {
 
     /// Runs all steps.
     ///
-    /// `features` have the axes of their form ([`features`](Self::features)), and the states
-    /// `first` are `[members, batch, hidden]`. `losses` are the losses before the first step,
-    /// `[members, batch]`. The features of the first step come from `features`, whatever `losses`
-    /// are.
-    ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout
     /// than the plan's, and for weights of another ensemble than it was made for;
     /// [`NnError::Backend`] from the device.
-    #[expect(clippy::too_many_arguments, reason = "each is a tensor of its own, and results are gathered")]
     pub fn run<Q: RecurrentOps, T: Real>(
         &self,
         q: &Q,
         weights: &GruWeights<Q, T>,
         head: RssmHead<'_, Q>,
-        features: TensorRef<'_, Q, f32>,
-        first: TensorRef<'_, Q, f32>,
-        losses: TensorRef<'_, Q, f32>,
+        operands: RssmOperands<'_, Q>,
         results: RssmResults<'_, Q>,
     ) -> Result<(), NnError> {
         self.gru.admit(OP, weights)?;
+        let RssmOperands { features, first, losses } = operands;
         let RssmResults { trajectory, last, combined, entropy, states } = results;
         // The norm and all tensors are checked against the plan.
         if head.norm.is_some() != (self.params.eps > 0.0) {
@@ -281,13 +300,14 @@ impl RssmPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::GruMember;
+    use crate::gru::member::{GruColumns, GruMember};
 
     #[test]
     fn rollouts_without_features_or_with_another_copy_are_refused() {
         let q = runtime::cpu().unwrap();
         let planned = |input: usize, part, stochastic| {
-            let unit = GruMember::new(input, 2, vec![0.0; 6 * input], vec![0.0; 12], vec![0.0; 6], None)?;
+            let columns = GruColumns { w: vec![0.0; 6 * input], u: vec![0.0; 12], b: vec![0.0; 6], bu: None };
+            let unit = GruMember::new(input, 2, columns)?;
             let spec = RssmSpec { batch: 1, steps: 1, part, stochastic, ..RssmSpec::default() };
             RssmPlan::new(&GruWeights::new(&q, &[unit])?, spec).map(drop)
         };

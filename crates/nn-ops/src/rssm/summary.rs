@@ -3,7 +3,7 @@
 //! With the standard deviation `d` of the members' losses after `t` steps, the uncertainty is
 //! `d (1 + sqrt(t) / 10)` and the confidence `1 / (1 + uncertainty)`.
 
-use crate::NnError;
+use crate::error::NnError;
 
 /// How the losses of one member go.
 #[derive(Clone, Debug, PartialEq)]

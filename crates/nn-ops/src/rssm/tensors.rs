@@ -2,8 +2,14 @@
 
 use backend_api::Queue;
 
-use super::{RssmPlan, RssmResults, RssmSummary};
-use crate::{Layout, NnError, Tensor};
+use super::{
+    plan::{RssmPlan, RssmResults},
+    summary::RssmSummary,
+};
+use crate::{
+    error::NnError,
+    tensor::{layout::Layout, owned::Tensor},
+};
 
 /// Tensors for the results of a rollout, overwritten by each run.
 ///

@@ -16,11 +16,25 @@ use core_types::params::{
     recurrent::{GruInputs, LossError, LossHead, RssmLossParams, Stochastic},
 };
 
-use super::RssmHead;
+use super::plan::RssmHead;
 use crate::{
-    Dropout, ElementwisePlan, GemmPlan, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPlan,
-    GruResults, GruUpstream, GruWeights, Layout, NnError, NormPlan, NormSaved, Optimizer, OptimizerConfig, ParameterId,
-    ParameterSpec, Tensor, TensorRef,
+    elementwise::{activation::ElementwisePlan, dropout::Dropout},
+    error::NnError,
+    gru::{
+        backward::{GruGradients, GruUpstream},
+        gradients::{GruGradientPlan, GruGradientWorkspace, GruPassValues},
+        member::GruMember,
+        plan::{GruPlan, GruResults},
+        weights::GruWeights,
+    },
+    optim::{
+        config::OptimizerConfig,
+        optimizer::Optimizer,
+        table::{ParameterId, ParameterSpec},
+    },
+    products::matmul::GemmPlan,
+    rows::norm::{NormAffine, NormGradients, NormPlan, NormResults, NormSaved},
+    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
 };
 
 const OP: &str = "rssm_train";
@@ -103,12 +117,15 @@ impl Default for RssmTraining {
 /// carried states are on the device.
 ///
 /// ```
-/// use nn_ops::{GruMember, OptimizerConfig, RssmTrainer, RssmTraining, Stochastic, Tensor};
+/// use nn_ops::{GruColumns, GruMember, OptimizerConfig, RssmTrainer, RssmTraining, Stochastic, Tensor};
 ///
 /// let q = runtime::cpu()?;
 /// // two members that begin with different weights
 /// let weights = |seed: u32, len: u32| (0..len).map(|i| ((seed + i * 37) % 19) as f32 / 19.0 - 0.5).collect::<Vec<_>>();
-/// let unit = |seed| GruMember::new(1, 8, weights(seed, 24), weights(seed + 1, 192), vec![0.0; 24], None);
+/// let unit = |seed| {
+///     let (w, u) = (weights(seed, 24), weights(seed + 1, 192));
+///     GruMember::new(1, 8, GruColumns { w, u, b: vec![0.0; 24], bu: None })
+/// };
 /// let training = RssmTraining { batch: 2, steps: 4, stochastic: 0, part: Stochastic::Zeros, ..RssmTraining::default() };
 /// let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::adam(0.02) };
 /// let mut trainer = RssmTrainer::new(&q, &[unit(1)?, unit(9)?], &[0.1; 8], training, optimizer)?;
@@ -346,11 +363,12 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
         // The states as the head reads them: normalised, then dropped.
         let mut read = work.states.at();
         if let (Some(plan), Some([gamma, beta]), Some([y, stats])) = (&plans.norm, head.norm, &mut work.normalised) {
-            plan.layer_norm(q, read, Some(gamma), Some(beta), y.at_mut(), stats.at_mut())?;
+            let affine = NormAffine { gamma: Some(gamma), beta: Some(beta) };
+            plan.layer_norm(q, read, affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })?;
             read = y.at();
         }
         if let (Some(dropout), Some(y)) = (&self.training.dropout, &mut work.dropped) {
-            plans.dropout.training_dropout(q, dropout, SITE, &self.optimizer, read, y.at_mut())?;
+            plans.dropout.training_dropout(q, dropout.at(SITE), &self.optimizer, read, y.at_mut())?;
             read = y.at();
         }
         // Losses, errors, and the gradients of the states that were read.
@@ -369,7 +387,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
         // Back through the same dropout mask, then through the norm.
         let mut d = work.d_read.at();
         if let (Some(dropout), Some(y)) = (&self.training.dropout, &mut work.d_normalised) {
-            plans.dropout.training_dropout(q, dropout, SITE, &self.optimizer, d, y.at_mut())?;
+            plans.dropout.training_dropout(q, dropout.at(SITE), &self.optimizer, d, y.at_mut())?;
             d = y.at();
         }
         let ids = self.head.norm.into_iter().flatten().collect::<Vec<_>>();
@@ -378,7 +396,8 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
         {
             let saved = NormSaved { x: work.states.at(), gamma: Some(gamma), stats: stats.at() };
             let [of_gamma, of_beta] = self.gradients.arena_mut().at_mut_each([of_gamma, of_beta])?;
-            plan.layer_norm_backward(q, saved, d, dx.at_mut(), Some(of_gamma), Some(of_beta))?;
+            let of = NormGradients { x: dx.at_mut(), gamma: Some(of_gamma), beta: Some(of_beta) };
+            plan.layer_norm_backward(q, saved, d, of)?;
             d = dx.at();
         }
         // The gradient of the head is the sum of slopes times combined states.
@@ -388,8 +407,8 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
         let upstream = GruUpstream { states: Some(d), last: None };
         let into = GruGradients { gates: work.d_gates.at_mut(), first: work.d_first.at_mut() };
         plans.gru.backward(q, &self.weights, work.saved.at(), upstream, into)?;
-        let (saved, gates) = (work.saved.at(), work.d_gates.at());
-        plans.gradients.weights(q, &mut work.gradients, features, saved, gates, &mut self.gradients)
+        let values = GruPassValues { x: features.shorten(), saved: work.saved.at(), gates: work.d_gates.at() };
+        plans.gradients.weights(q, &mut work.gradients, values, &mut self.gradients)
     }
 }
 

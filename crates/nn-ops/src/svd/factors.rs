@@ -3,7 +3,10 @@
 use backend_api::{Buffer, Queue};
 use core_types::params::factor::is_finite;
 
-use crate::{Layout, NnError, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{layout::Layout, views::TensorRef},
+};
 
 /// The factors of `A ~ U diag(S) V^T`, on the queue's device.
 pub struct SvdFactors<Q: Queue> {

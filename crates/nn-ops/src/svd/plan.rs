@@ -21,8 +21,16 @@ use core_types::params::factor::{
     ColumnPairParams, JacobiParams, MAX_SIDE, MatrixParams, SHARED_SIDE, SketchParams, TallParams,
 };
 
-use super::{SvdFactors, SvdOptions, SvdWorkspace, workspace::Lengths};
-use crate::{GemmPlan, Layout, NnError, Shape, TensorRef};
+use super::{
+    factors::SvdFactors,
+    options::SvdOptions,
+    workspace::{Lengths, SvdWorkspace},
+};
+use crate::{
+    error::{NnError, Shape},
+    products::matmul::GemmPlan,
+    tensor::{layout::Layout, views::TensorRef},
+};
 
 const OP: &str = "svd";
 /// Most columns of a sketch, and the longest side that is decomposed directly.
@@ -441,7 +449,7 @@ impl Sketched<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SvdPower;
+    use crate::svd::options::SvdPower;
 
     fn plan(m: usize, n: usize, rank: usize) -> Result<SvdPlan, NnError> {
         SvdPlan::new(m, n, rank, SvdOptions::default())

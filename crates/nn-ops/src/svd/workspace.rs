@@ -2,7 +2,7 @@
 
 use backend_api::{Buffer, Queue};
 
-use crate::NnError;
+use crate::error::NnError;
 
 /// Elements of the buffers, in the order of the fields; pairs of equal length have one entry.
 pub(super) type Lengths = [usize; 6];

@@ -3,8 +3,9 @@
 
 use backend_api::Queue as _;
 use nn_ops::{
-    Activation, CorrectionOptions, CorrectionPlan, EncoderPlan, GruMember, GruWeights, Init, ResidualStore, RssmHead,
-    RssmPlan, RssmSpec, RssmTensors, Tensor, TrainingState, TrainingStates, linear,
+    Activation, CorrectionOperands, CorrectionOptions, CorrectionPlan, EncoderPlan, EncoderResults, GruColumns,
+    GruMember, GruWeights, Init, LinearOperands, ResidualStore, RssmHead, RssmOperands, RssmPlan, RssmSpec,
+    RssmTensors, Tensor, TrainingState, TrainingStates, linear,
 };
 use runtime::{AnyQueue, Choice, Settings};
 
@@ -52,13 +53,14 @@ fn cycle(q: &AnyQueue) -> Results {
     let (weights, bias) = (drawn(&[FEATURES, CODE], 0), zeros(&[CODE]));
     let mut features = Tensor::alloc(q, &[TRAININGS, FEATURES]).unwrap();
     let mut codes = Tensor::alloc(q, &[TRAININGS, CODE]).unwrap();
-    encoder.run(q, &records, weights.at(), bias.at(), Some(features.at_mut()), codes.at_mut()).unwrap();
+    let into = EncoderResults { features: Some(features.at_mut()), codes: codes.at_mut() };
+    encoder.run(q, &records, weights.at(), bias.at(), into).unwrap();
 
     // the roll-out, whose states predict more than losses
     let member = |number: u32| {
         let (w, u) = (drawn(&[CODE, 3 * HIDDEN], 1 + 2 * number), drawn(&[HIDDEN, 3 * HIDDEN], 2 + 2 * number));
         let (w, u) = (w.values(q).unwrap(), u.values(q).unwrap());
-        GruMember::new(CODE, HIDDEN, w, u, vec![0.0; 3 * HIDDEN], None).unwrap()
+        GruMember::new(CODE, HIDDEN, GruColumns { w, u, b: vec![0.0; 3 * HIDDEN], bu: None }).unwrap()
     };
     let members = GruWeights::new(q, &(0..MEMBERS as u32).map(member).collect::<Vec<_>>()).unwrap();
     let spec = RssmSpec { batch: TRAININGS, steps: STEPS, stochastic: STOCHASTIC, ..RssmSpec::default() };
@@ -69,11 +71,12 @@ fn cycle(q: &AnyQueue) -> Results {
     let losses = Tensor::from_values(q, &[MEMBERS, TRAININGS], &now.repeat(MEMBERS)).unwrap();
     let room = |shape: &[usize]| Tensor::<AnyQueue, f32>::alloc(q, shape).unwrap();
     let mut results = RssmTensors::with_states(q, &plan).unwrap();
-    let read = RssmHead::new(head.at());
-    plan.run(q, &members, read, codes.at(), first.at(), losses.at(), results.at_mut()).unwrap();
+    let operands = RssmOperands { features: codes.at(), first: first.at(), losses: losses.at() };
+    plan.run(q, &members, RssmHead::new(head.at()), operands, results.at_mut()).unwrap();
     let (trajectory, states) = (results.trajectory, results.states.unwrap());
     let (of_states, mut predicted) = (drawn(&[HIDDEN, STATES], 11), room(&[MEMBERS, STEPS, TRAININGS, STATES]));
-    linear(q, states.at(), of_states.at(), None, Activation::Identity, predicted.at_mut()).unwrap();
+    let operands = LinearOperands { x: states.at(), w: of_states.at(), bias: None };
+    linear(q, operands, Activation::Identity, predicted.at_mut()).unwrap();
 
     // what came out of states like these: the first two by 0.25 more than was predicted, the others by 0.5 less
     let mut store = ResidualStore::new(q, 8, FEATURES).unwrap();
@@ -88,8 +91,8 @@ fn cycle(q: &AnyQueue) -> Results {
     let trajectory = trajectory.values(q).unwrap();
     let of_first: Vec<f32> = trajectory.chunks(STEPS + 1).take(TRAININGS).map(|losses| losses[STEPS]).collect();
     let mut corrected = Tensor::from_values(q, &[TRAININGS], &of_first).unwrap();
-    let (features, steps, model) = (features.at(), steps.at(), model.at());
-    correction.correct(q, &store, features, steps, model, corrected.at_mut(), &mut workspace).unwrap();
+    let operands = CorrectionOperands { features: features.at(), steps: steps.at(), model: model.at() };
+    correction.correct(q, &store, operands, corrected.at_mut(), &mut workspace).unwrap();
     Results { trajectory, states: predicted.values(q).unwrap(), corrected: corrected.values(q).unwrap() }
 }
 

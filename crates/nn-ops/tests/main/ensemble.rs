@@ -2,8 +2,8 @@
 
 use backend_api::{Queue, Record};
 use nn_ops::{
-    Dropout, GruMember, Init, OptimizerConfig, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Stochastic,
-    Tensor,
+    Dropout, GruColumns, GruMember, Init, OptimizerConfig, RssmOperands, RssmPlan, RssmSpec, RssmTensors, RssmTrainer,
+    RssmTraining, Stochastic, Tensor,
 };
 use runtime::{AnyQueue, Choice, Settings};
 
@@ -41,7 +41,7 @@ fn trainer<Q: backend_api::ops::linalg::LinalgOps + backend_api::ops::optim::Opt
     };
     let unit = |member: u32| {
         let (w, u) = (random(2 * member, 2), random(2 * member + 1, HIDDEN));
-        GruMember::new(2, HIDDEN, w, u, vec![0.0; 3 * HIDDEN], None).unwrap()
+        GruMember::new(2, HIDDEN, GruColumns { w, u, b: vec![0.0; 3 * HIDDEN], bu: None }).unwrap()
     };
     let units: Vec<_> = (0..MEMBERS as u32).map(unit).collect();
     let part = Stochastic::Zeros;
@@ -72,7 +72,8 @@ fn an_ensemble_learns_losses_that_fall_by_factors_it_is_told() {
     let before = Tensor::from_values(&q, &[MEMBERS, BATCH], &losses()[..BATCH].repeat(MEMBERS)).unwrap();
     let mut results = RssmTensors::new(&q, &plan).unwrap();
     let head = trainer.head().unwrap();
-    plan.run(&q, trainer.weights(), head, start.at(), first.at(), before.at(), results.at_mut()).unwrap();
+    let operands = RssmOperands { features: start.at(), first: first.at(), losses: before.at() };
+    plan.run(&q, trainer.weights(), head, operands, results.at_mut()).unwrap();
     for (at, loss) in results.trajectory.values(&q).unwrap().into_iter().enumerate() {
         let (row, step) = (at / (STEPS + 1) % BATCH, at % (STEPS + 1));
         let seen = losses()[step * BATCH + row];

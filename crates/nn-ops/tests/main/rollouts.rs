@@ -2,8 +2,8 @@
 
 use backend_api::BackendError;
 use nn_ops::{
-    Activation, Feedback, GruInputs, GruMember, GruPlan, GruResults, GruWeights, Init, NnError, RssmHead, RssmPlan,
-    RssmSpec, RssmTensors, Stochastic, Tensor, linear,
+    Activation, Feedback, GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, Init, LinearOperands,
+    NnError, RssmHead, RssmOperands, RssmPlan, RssmSpec, RssmTensors, Stochastic, Tensor, linear,
 };
 use runtime::{AnyQueue, Choice, Settings};
 
@@ -25,7 +25,8 @@ fn drawn(q: &AnyQueue, shape: &[usize], site: u32) -> Tensor<AnyQueue, f32> {
 fn ensemble(q: &AnyQueue) -> GruWeights<AnyQueue> {
     let member = |number: u32| {
         let of = |rows: usize, site: u32| drawn(q, &[rows, 3 * HIDDEN], 10 * number + site).values(q).unwrap();
-        GruMember::new(FEATURES, HIDDEN, of(FEATURES, 1), of(HIDDEN, 2), of(1, 3), None).unwrap()
+        let (w, u, b) = (of(FEATURES, 1), of(HIDDEN, 2), of(1, 3));
+        GruMember::new(FEATURES, HIDDEN, GruColumns { w, u, b, bu: None }).unwrap()
     };
     GruWeights::new(q, &[member(1), member(2)]).unwrap()
 }
@@ -54,7 +55,8 @@ fn sequence(q: &AnyQueue) {
     let plan = RssmPlan::new(&weights, spec(STEPS, Feedback::None, GruInputs::Sequence)).unwrap();
     assert_eq!(plan.features(), x.layout());
     let mut results = RssmTensors::with_states(q, &plan).unwrap();
-    plan.run(q, &weights, RssmHead::new(head.at()), x.at(), first.at(), losses.at(), results.at_mut()).unwrap();
+    let operands = RssmOperands { features: x.at(), first: first.at(), losses: losses.at() };
+    plan.run(q, &weights, RssmHead::new(head.at()), operands, results.at_mut()).unwrap();
 
     let pass = GruPlan::new(&weights, BATCH, STEPS, GruInputs::Sequence).unwrap();
     let mut states = Tensor::alloc(q, &[MEMBERS, STEPS, BATCH, HIDDEN]).unwrap();
@@ -79,7 +81,8 @@ fn states(q: &AnyQueue) {
     let with_map = || RssmHead { back: Some([v.at(), biases.at()]), ..RssmHead::new(head.at()) };
     let plan = RssmPlan::new(&weights, spec(STEPS, Feedback::State, GruInputs::Constant)).unwrap();
     let mut results = RssmTensors::new(q, &plan).unwrap();
-    plan.run(q, &weights, with_map(), x.at(), first.at(), losses.at(), results.at_mut()).unwrap();
+    let operands = RssmOperands { features: x.at(), first: first.at(), losses: losses.at() };
+    plan.run(q, &weights, with_map(), operands, results.at_mut()).unwrap();
 
     // one step at a time
     let step = RssmPlan::new(&weights, spec(1, Feedback::None, GruInputs::MemberConstants)).unwrap();
@@ -88,16 +91,19 @@ fn states(q: &AnyQueue) {
     let mut h = first;
     for _ in 0..STEPS {
         let mut of_step = RssmTensors::new(q, &step).unwrap();
-        step.run(q, &weights, RssmHead::new(head.at()), x.at(), h.at(), losses.at(), of_step.at_mut()).unwrap();
+        let operands = RssmOperands { features: x.at(), first: h.at(), losses: losses.at() };
+        step.run(q, &weights, RssmHead::new(head.at()), operands, of_step.at_mut()).unwrap();
         h = of_step.last;
-        linear(q, h.at(), v.at(), Some(biases.at()), Activation::Identity, x.at_mut()).unwrap();
+        let operands = LinearOperands { x: h.at(), w: v.at(), bias: Some(biases.at()) };
+        linear(q, operands, Activation::Identity, x.at_mut()).unwrap();
     }
     assert!(difference(q, &results.last, &h) < 1e-5);
 
     let refused = |plan: &RssmPlan, head| {
         let mut results = RssmTensors::new(q, plan).unwrap();
         let x = Tensor::from_values(q, plan.features().shape(), &vec![0.5; plan.features().numel()]).unwrap();
-        plan.run(q, &weights, head, x.at(), h.at(), losses.at(), results.at_mut()).unwrap_err()
+        let operands = RssmOperands { features: x.at(), first: h.at(), losses: losses.at() };
+        plan.run(q, &weights, head, operands, results.at_mut()).unwrap_err()
     };
     let why = "expected `back` with state feedback and with no other feedback";
     let expected = NnError::Backend(BackendError::Unsupported { op: "rssm_rollout", why });

@@ -4,12 +4,13 @@
 use backend_api::{Fork as _, Queue as _};
 use half::bf16;
 use nn_ops::{
-    Activation, CorrectionOptions, CorrectionPlan, Dropout, EncoderPlan, GruGradients, GruInputs, GruMember, GruPlan,
-    GruResults, GruUpstream, GruWeights, Indices, Map, Mask, Mlp, NormPlan, NormSaved, OptimizerConfig, Overflow,
-    Reduction, ResidualPlan, ResidualStore, RssmHead, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining,
-    SoftmaxPlan, SvdOptions, SvdPower, Tensor, TrainingState, TrainingStates, WeightDecay, activate, activate_backward,
-    arg_max, binary_in_place, concat, copy, fill, linear, map, matmul, matmul_backward_lhs, matmul_backward_rhs,
-    narrow, reduce, select, widen,
+    Activation, CorrectionOperands, CorrectionOptions, CorrectionPlan, Dropout, EncoderPlan, EncoderResults,
+    GruColumns, GruGradients, GruInputs, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Indices,
+    LinearOperands, Map, Mask, Mlp, NormAffine, NormGradients, NormPlan, NormResults, NormSaved, OptimizerConfig,
+    Overflow, Reduction, ResidualPlan, ResidualStore, RssmHead, RssmOperands, RssmPlan, RssmSpec, RssmTensors,
+    RssmTrainer, RssmTraining, SoftmaxPlan, SvdOptions, SvdPower, Tensor, TrainingState, TrainingStates, WeightDecay,
+    activate, activate_backward, arg_max, binary_in_place, concat, copy, fill, linear, map, matmul,
+    matmul_backward_lhs, matmul_backward_rhs, narrow, reduce, select, widen,
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use runtime::{AnyQueue, Choice, Settings};
@@ -108,15 +109,18 @@ fn attention(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
         let (mut sum, mut normed, mut stats) = (room(&[1, 3, 4]), room(&[1, 3, 4]), room(&[2, 3]));
         let norm = NormPlan::new(&[1, 3, 4], 1e-5).unwrap();
         let (gamma, both) = (Some(columns.at()), [x.at(), mixed.at()]);
-        norm.add_layer_norm(q, both, gamma, gamma, sum.at_mut(), normed.at_mut(), stats.at_mut()).unwrap();
+        let results = NormResults { y: normed.at_mut(), stats: stats.at_mut() };
+        norm.add_layer_norm(q, both, NormAffine { gamma, beta: gamma }, sum.at_mut(), results).unwrap();
         let (mut dropped, mut y) = (room(&[1, 3, 4]), room(&[1, 3, 4]));
         Dropout::new(0.25, 3).unwrap().apply(q, 0, 1, normed.at(), dropped.at_mut()).unwrap();
-        linear(q, dropped.at(), w.at(), Some(columns.at()), Activation::GeluErf, y.at_mut()).unwrap();
+        let operands = LinearOperands { x: dropped.at(), w: w.at(), bias: Some(columns.at()) };
+        linear(q, operands, Activation::GeluErf, y.at_mut()).unwrap();
 
         let (mut dx, mut dy) = (room(&[1, 3, 4]), room(&[1, 3, 4]));
         activate_backward(q, Activation::GeluErf, y.at(), x.at(), dy.at_mut()).unwrap();
         let saved = NormSaved { x: sum.at(), gamma, stats: stats.at() };
-        norm.layer_norm_backward(q, saved, dy.at(), dx.at_mut(), None, None).unwrap();
+        let gradients = NormGradients { x: dx.at_mut(), gamma: None, beta: None };
+        norm.layer_norm_backward(q, saved, dy.at(), gradients).unwrap();
         let (mut of_shares, mut of_scores, mut of_rows) = (room(&[1, 3, 3]), room(&[1, 3, 3]), room(&[1, 3, 4]));
         fill(q, 0.0, of_shares.at_mut()).unwrap();
         fill(q, 0.0, of_rows.at_mut()).unwrap();
@@ -129,7 +133,7 @@ fn attention(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
 /// Weights of two units of one size.
 fn units(q: &AnyQueue, input: usize, hidden: usize) -> GruWeights<AnyQueue> {
     let [w, u, b] = [input, hidden, 1].map(|rows| values(rows * 3 * hidden));
-    let unit = GruMember::new(input, hidden, w, u, b, None).unwrap();
+    let unit = GruMember::new(input, hidden, GruColumns { w, u, b, bu: None }).unwrap();
     GruWeights::new(q, &[unit.clone(), unit]).unwrap()
 }
 
@@ -155,8 +159,8 @@ fn rollout(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
     let [head, features, first, losses] = [&[6][..], &[2, 3], &[2, 2, 4], &[2, 2]].map(|shape| tensor(q, shape));
     let mut results = RssmTensors::new(q, &plan).unwrap();
     Box::new(move |q| {
-        let head = RssmHead::new(head.at());
-        plan.run(q, &weights, head, features.at(), first.at(), losses.at(), results.at_mut()).unwrap();
+        let operands = RssmOperands { features: features.at(), first: first.at(), losses: losses.at() };
+        plan.run(q, &weights, RssmHead::new(head.at()), operands, results.at_mut()).unwrap();
     })
 }
 
@@ -186,10 +190,11 @@ fn corrections(q: &AnyQueue) -> Box<dyn FnMut(&AnyQueue)> {
     Box::new(move |q| {
         training.record_step(1.0, 0.5);
         records.write(q, &[training.clone(), training.clone()]).unwrap();
-        encoder.run(q, &records, weights.at(), bias.at(), Some(features.at_mut()), codes.at_mut()).unwrap();
+        let results = EncoderResults { features: Some(features.at_mut()), codes: codes.at_mut() };
+        encoder.run(q, &records, weights.at(), bias.at(), results).unwrap();
         store.store(q, features.at(), outcomes.at()).unwrap();
-        let into = predictions.at_mut();
-        plan.correct(q, &store, features.at(), steps.at(), model.at(), into, &mut workspace).unwrap();
+        let operands = CorrectionOperands { features: features.at(), steps: steps.at(), model: model.at() };
+        plan.correct(q, &store, operands, predictions.at_mut(), &mut workspace).unwrap();
     })
 }
 

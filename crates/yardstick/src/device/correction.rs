@@ -2,8 +2,8 @@
 
 use backend_api::{Buffer, Queue};
 use nn_ops::{
-    CorrectionParams, EncoderPlan, ResidualStore, SimilarStates, TensorMut, TensorRef, TrainingState, TrainingStates,
-    apply_correction,
+    CorrectionEstimates, CorrectionParams, EncoderPlan, EncoderResults, ResidualStore, SimilarStates, TensorMut,
+    TensorRef, TrainingState, TrainingStates, apply_correction,
 };
 
 use super::{DeviceLine, Extent, RunSize};
@@ -35,7 +35,7 @@ fn encode(batch: usize, outputs: usize) -> DeviceLine {
             let weights = TensorRef::contiguous(weights.view(), &[64, outputs])?;
             let bias = TensorRef::contiguous(bias.view(), &[outputs])?;
             let codes = TensorMut::contiguous(codes.view_mut(), &[batch, outputs])?;
-            Ok(plan.run(q, &states, weights, bias, None, codes)?)
+            Ok(plan.run(q, &states, weights, bias, EncoderResults { features: None, codes })?)
         }))
     })
 }
@@ -64,9 +64,9 @@ fn correct(count: usize) -> DeviceLine {
         let (predictions, a, b, mut y) = (upload(2.0)?, upload(0.1)?, upload(0.2)?, upload(0.0)?);
         Ok(Box::new(move |q| {
             let at = |x| TensorRef::contiguous(x, &[count]);
-            let (predictions, a, b) = (at(predictions.view())?, at(a.view())?, at(b.view())?);
-            let y = TensorMut::contiguous(y.view_mut(), &[count])?;
-            Ok(apply_correction(q, CorrectionParams::default(), predictions, a, b, y)?)
+            let estimates = CorrectionEstimates { history: at(a.view())?, model: at(b.view())? };
+            let (predictions, y) = (at(predictions.view())?, TensorMut::contiguous(y.view_mut(), &[count])?);
+            Ok(apply_correction(q, CorrectionParams::default(), predictions, estimates, y)?)
         }))
     })
 }

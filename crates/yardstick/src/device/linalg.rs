@@ -7,8 +7,8 @@ use backend_api::{
 use core_types::params::elementwise::Activation;
 use half::bf16;
 use nn_ops::{
-    GemmPlan, Layout, Mask, NormPlan, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable,
-    SoftmaxPlan, TensorMut, TensorRef,
+    GemmPlan, Layout, Mask, NormAffine, NormPlan, NormResults, Optimizer, OptimizerConfig, ParameterArena,
+    ParameterSpec, ParameterTable, SoftmaxPlan, TensorMut, TensorRef,
 };
 use runtime::{AnyBuf, AnyQueue};
 
@@ -100,7 +100,8 @@ fn layer_norm(rows: usize, columns: usize) -> DeviceLine {
             let gamma = TensorRef::contiguous(gamma.view(), &[columns])?;
             let beta = TensorRef::contiguous(beta.view(), &[columns])?;
             let stats = TensorMut::contiguous(stats.view_mut(), &[2, rows])?;
-            Ok(plan.layer_norm(q, x, Some(gamma), Some(beta), y, stats)?)
+            let affine = NormAffine { gamma: Some(gamma), beta: Some(beta) };
+            Ok(plan.layer_norm(q, x, affine, NormResults { y, stats })?)
         }))
     })
 }
@@ -122,7 +123,8 @@ fn add_layer_norm(rows: usize, columns: usize) -> DeviceLine {
             let sum = TensorMut::contiguous(sum.view_mut(), &shape)?;
             let (y, stats) =
                 (TensorMut::contiguous(y.view_mut(), &shape)?, TensorMut::contiguous(stats.view_mut(), &[2, rows])?);
-            Ok(plan.add_layer_norm(q, addends, Some(gamma), Some(beta), sum, y, stats)?)
+            let affine = NormAffine { gamma: Some(gamma), beta: Some(beta) };
+            Ok(plan.add_layer_norm(q, addends, affine, sum, NormResults { y, stats })?)
         }))
     })
 }
@@ -136,7 +138,8 @@ fn rms_norm(rows: usize, columns: usize) -> DeviceLine {
         Ok(Box::new(move |q| {
             let (x, y) = (TensorRef::contiguous(x.view(), &shape)?, TensorMut::contiguous(y.view_mut(), &shape)?);
             let gamma = TensorRef::contiguous(gamma.view(), &[columns])?;
-            Ok(plan.rms_norm(q, x, Some(gamma), y, TensorMut::contiguous(rstd.view_mut(), &[rows])?)?)
+            let stats = TensorMut::contiguous(rstd.view_mut(), &[rows])?;
+            Ok(plan.rms_norm(q, x, Some(gamma), NormResults { y, stats })?)
         }))
     })
 }

@@ -2,8 +2,8 @@
 
 use backend_api::{Buffer, Queue};
 use nn_ops::{
-    GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, RssmHead, RssmPlan, RssmSpec,
-    RssmTensors, RssmTrainer, RssmTraining, Tensor, TensorMut, TensorRef,
+    GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, RssmHead,
+    RssmOperands, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Tensor, TensorMut, TensorRef,
 };
 
 use super::{DeviceLine, Extent, RunSize};
@@ -29,7 +29,7 @@ pub(super) fn lines(extent: Extent) -> Vec<DeviceLine> {
 /// A member whose weights are all the same.
 fn member(input: usize, hidden: usize) -> Result<GruMember, NnError> {
     let of = |rows: usize| vec![1.0 / (input + hidden) as f32; rows * 3 * hidden];
-    GruMember::new(input, hidden, of(input), of(hidden), vec![0.0; 3 * hidden], None)
+    GruMember::new(input, hidden, GruColumns { w: of(input), u: of(hidden), b: vec![0.0; 3 * hidden], bu: None })
 }
 
 /// Passes over a sequence, from states of zero.
@@ -66,8 +66,8 @@ fn rollout(batch: usize, steps: usize, input: usize, hidden: usize) -> DeviceLin
         let (head, x, first, losses) = (of(&[both])?, of(&[batch, input])?, of(&[MEMBERS, batch, hidden])?, of(&rows)?);
         let mut results = RssmTensors::new(q, &plan)?;
         Ok(Box::new(move |q| {
-            let head = RssmHead::new(head.at());
-            Ok(plan.run(q, &weights, head, x.at(), first.at(), losses.at(), results.at_mut())?)
+            let operands = RssmOperands { features: x.at(), first: first.at(), losses: losses.at() };
+            Ok(plan.run(q, &weights, RssmHead::new(head.at()), operands, results.at_mut())?)
         }))
     })
 }

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use crate::peers::{fma_peak, plain_gemm};
 use backend_api::Real;
 use half::{bf16, f16};
-use nn_ops::{Activation, GemmPlan, Layout, linear};
+use nn_ops::{Activation, GemmPlan, Layout, LinearOperands, linear};
 
 use crate::{Contender, Contest, Goal, Show, host};
 
@@ -104,7 +104,10 @@ fn encode(id: &str, rows: usize) -> Contest {
     let ours = host::ours(|q| {
         let (x, w) = (host::tensor::<f32>(&q, &[rows, INPUTS], 1.0)?, host::tensor(&q, &[INPUTS, OUTPUTS], 1.0)?);
         let (bias, mut y) = (host::tensor(&q, &[OUTPUTS], 1.0)?, host::tensor(&q, &[rows, OUTPUTS], 1.0)?);
-        Ok(Box::new(move || linear(&q, x.at(), w.at(), Some(bias.at()), Activation::Relu, y.at_mut())))
+        Ok(Box::new(move || {
+            let operands = LinearOperands { x: x.at(), w: w.at(), bias: Some(bias.at()) };
+            linear(&q, operands, Activation::Relu, y.at_mut())
+        }))
     });
     let flops = 2 * rows * INPUTS * OUTPUTS;
     Contest {

@@ -1,6 +1,6 @@
 //! Softmax cross-entropy of 4096 rows of 1024 f32 with its gradient, one thread.
 
-use nn_ops::{Tensor, cross_entropy};
+use nn_ops::{CrossEntropyResults, Tensor, cross_entropy};
 
 use crate::{Contender, Contest, Show, host};
 
@@ -31,6 +31,9 @@ fn ours() -> Contender {
         let (x, mut dx) = (host::tensor::<f32>(&q, &[ROWS, CLASSES], 4.0)?, host::tensor(&q, &[ROWS, CLASSES], 1.0)?);
         let mut losses = host::tensor(&q, &[ROWS], 1.0)?;
         let scale = 1.0 / ROWS as f32;
-        Ok(Box::new(move || cross_entropy(&q, scale, x.at(), targets.at(), losses.at_mut(), dx.at_mut())))
+        Ok(Box::new(move || {
+            let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: dx.at_mut() };
+            cross_entropy(&q, scale, x.at(), targets.at(), results)
+        }))
     })
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use backend_api::Real;
 use half::bf16;
-use nn_ops::{Mask, NormPlan, NormSaved, SoftmaxPlan, Tensor};
+use nn_ops::{Mask, NormAffine, NormGradients, NormPlan, NormResults, NormSaved, SoftmaxPlan, Tensor};
 
 use crate::{Contender, Contest, Goal, Show, host};
 
@@ -77,7 +77,10 @@ fn layer_norm<T: Real>() -> Contender {
         let (x, mut y) = (host::tensor::<T>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
         let (gamma, beta) = (host::tensor(&q, &[COLUMNS], 1.0)?, host::tensor(&q, &[COLUMNS], 1.0)?);
         let mut stats = Tensor::from_buffer(plan.layer_stats(&q)?, &[2, ROWS])?;
-        Ok(Box::new(move || plan.layer_norm(&q, x.at(), Some(gamma.at()), Some(beta.at()), y.at_mut(), stats.at_mut())))
+        Ok(Box::new(move || {
+            let affine = NormAffine { gamma: Some(gamma.at()), beta: Some(beta.at()) };
+            plan.layer_norm(&q, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })
+        }))
     })
 }
 
@@ -89,10 +92,12 @@ fn layer_norm_backward() -> Contender {
         let gamma = host::tensor(&q, &[COLUMNS], 1.0)?;
         let (mut dgamma, mut dbeta) = (host::tensor(&q, &[COLUMNS], 1.0)?, host::tensor(&q, &[COLUMNS], 1.0)?);
         let mut stats = Tensor::from_buffer(plan.layer_stats(&q)?, &[2, ROWS])?;
-        plan.layer_norm(&q, x.at(), Some(gamma.at()), None, y.at_mut(), stats.at_mut())?;
+        let affine = NormAffine { gamma: Some(gamma.at()), beta: None };
+        plan.layer_norm(&q, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })?;
         Ok(Box::new(move || {
             let saved = NormSaved { x: x.at(), gamma: Some(gamma.at()), stats: stats.at() };
-            plan.layer_norm_backward(&q, saved, g.at(), dx.at_mut(), Some(dgamma.at_mut()), Some(dbeta.at_mut()))
+            let (gamma, beta) = (Some(dgamma.at_mut()), Some(dbeta.at_mut()));
+            plan.layer_norm_backward(&q, saved, g.at(), NormGradients { x: dx.at_mut(), gamma, beta })
         }))
     })
 }
@@ -103,7 +108,10 @@ fn rms_norm() -> Contender {
         let (x, mut y) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
         let gamma = host::tensor(&q, &[COLUMNS], 1.0)?;
         let mut stats = Tensor::from_buffer(plan.rms_stats(&q)?, &[ROWS])?;
-        Ok(Box::new(move || plan.rms_norm(&q, x.at(), Some(gamma.at()), y.at_mut(), stats.at_mut())))
+        Ok(Box::new(move || {
+            let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
+            plan.rms_norm(&q, x.at(), Some(gamma.at()), results)
+        }))
     })
 }
 

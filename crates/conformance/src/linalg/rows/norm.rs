@@ -8,7 +8,7 @@ use backend_api::{
 };
 use core_types::params::rows::NormParams;
 use half::{bf16, f16};
-use nn_ops::{Layout, NnError, NormPlan, NormSaved, TensorMut, TensorRef};
+use nn_ops::{Layout, NnError, NormAffine, NormPlan, NormResults, NormSaved, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, unless_near, values, wide};
 use crate::{
@@ -114,11 +114,13 @@ impl NormOp {
         let x = TensorRef::contiguous(x.view(), &shape)?;
         let column = |values| input.affine.then(|| TensorRef::contiguous(values, &[input.n])).transpose();
         let (factors, addends) = (column(gamma.view())?, column(beta.view())?);
-        let (into, stats_into) =
-            (TensorMut::contiguous(y.view_mut(), &shape)?, TensorMut::new(stats.view_mut(), of_rows)?);
+        let results = NormResults {
+            y: TensorMut::contiguous(y.view_mut(), &shape)?,
+            stats: TensorMut::new(stats.view_mut(), of_rows)?,
+        };
         match self.centred {
-            true => plan.layer_norm(q, x, factors, addends, into, stats_into)?,
-            false => plan.rms_norm(q, x, factors, into, stats_into)?,
+            true => plan.layer_norm(q, x, NormAffine { gamma: factors, beta: addends }, results)?,
+            false => plan.rms_norm(q, x, factors, results)?,
         }
         let host = |buf: &Buf<T>| -> Result<Vec<f32>, NnError> {
             Ok(q.download(buf)?.into_iter().map(Real::to_f32).collect())
@@ -133,8 +135,8 @@ impl NormOp {
         let of_gamma = Some(TensorMut::contiguous(dgamma.view_mut(), &[input.n])?);
         match self.centred {
             true => {
-                let of_beta = Some(TensorMut::contiguous(dbeta.view_mut(), &[input.n])?);
-                plan.layer_norm_backward(q, saved, g, into, of_gamma, of_beta)?;
+                let beta = Some(TensorMut::contiguous(dbeta.view_mut(), &[input.n])?);
+                plan.layer_norm_backward(q, saved, g, nn_ops::NormGradients { x: into, gamma: of_gamma, beta })?;
             }
             false => plan.rms_norm_backward(q, saved, g, into, of_gamma)?,
         }
@@ -431,9 +433,11 @@ fn run_sum<T: Real>(
     let of_columns = |values| input.affine.then(|| TensorRef::contiguous(values, &[input.n])).transpose();
     let (gamma, beta) = (of_columns(gamma.slice(column.clone())?)?, of_columns(beta.slice(column)?)?);
     let sum_into = TensorMut::contiguous(sum.slice_mut(all.clone())?, &shape)?;
-    let into = TensorMut::contiguous(y.slice_mut(all)?, &shape)?;
-    let stats_into = TensorMut::contiguous(stats.view_mut(), &[2, input.rows])?;
-    plan.add_layer_norm(q, addends, gamma, beta, sum_into, into, stats_into)?;
+    let results = NormResults {
+        y: TensorMut::contiguous(y.slice_mut(all)?, &shape)?,
+        stats: TensorMut::contiguous(stats.view_mut(), &[2, input.rows])?,
+    };
+    plan.add_layer_norm(q, addends, NormAffine { gamma, beta }, sum_into, results)?;
     let host = |buf: &Buf<T>| -> Result<Vec<f32>, NnError> {
         Ok(q.download(buf)?.into_iter().skip(skip).map(Real::to_f32).collect())
     };

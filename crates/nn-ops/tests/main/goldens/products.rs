@@ -1,8 +1,8 @@
 //! Matrix products, dense layers and singular values.
 
 use nn_ops::{
-    Activation, LinearGradients, SvdOptions, SvdPlan, TensorRef, fill, linear, linear_backward, matmul,
-    matmul_backward_lhs, matmul_backward_rhs,
+    Activation, LinearGradients, LinearOperands, LinearSaved, SvdOptions, SvdPlan, TensorRef, fill, linear,
+    linear_backward, matmul, matmul_backward_lhs, matmul_backward_rhs,
 };
 use runtime::AnyQueue;
 
@@ -41,12 +41,13 @@ fn layers(g: &Goldens) {
     for f in [Activation::Identity, Activation::GeluErf, Activation::Tanh] {
         let of = |part: &str| format!("linear.{}/{part}", f.name());
         let (mut p, mut y) = (g.room(&[9, 6]), g.room(&[9, 6]));
-        linear(q, x.at(), w.at(), Some(bias.at()), Activation::Identity, p.at_mut()).unwrap();
-        linear(q, x.at(), w.at(), Some(bias.at()), f, y.at_mut()).unwrap();
+        let operands = || LinearOperands { x: x.at(), w: w.at(), bias: Some(bias.at()) };
+        linear(q, operands(), Activation::Identity, p.at_mut()).unwrap();
+        linear(q, operands(), f, y.at_mut()).unwrap();
         let (mut dx, mut dw, mut db) = (zeros(g, &[9, 13]), zeros(g, &[13, 6]), zeros(g, &[6]));
         let gradients = LinearGradients { x: Some(dx.at_mut()), w: dw.at_mut(), bias: Some(db.at_mut()) };
         let (saved, upstream) = (if f.saves_output() { y.at() } else { p.at() }, g.input(&of("g")));
-        linear_backward(q, x.at(), w.at(), f, saved, upstream.at(), gradients).unwrap();
+        linear_backward(q, LinearSaved { x: x.at(), w: w.at(), f, saved }, upstream.at(), gradients).unwrap();
         for (name, got) in [("p", &p), ("y", &y), ("d_x", &dx), ("d_w", &dw), ("d_bias", &db)] {
             g.hold(&of(name), got, SUMS);
         }

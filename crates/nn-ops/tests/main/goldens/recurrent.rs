@@ -1,8 +1,8 @@
 //! Gated recurrent units of both variants, two to an ensemble.
 
 use nn_ops::{
-    GruGradientPlan, GruGradients, GruInputs, GruMember, GruPlan, GruResults, GruUpstream, GruWeights, Tensor,
-    TensorRef,
+    GruColumns, GruGradientPlan, GruGradients, GruInputs, GruMember, GruPassValues, GruPlan, GruResults, GruUpstream,
+    GruWeights, Tensor, TensorRef,
     io::{Tensor as HostTensor, Tensors},
 };
 
@@ -25,7 +25,7 @@ pub(super) fn hold(g: &Goldens) {
 fn member(g: &Goldens, prefix: &str, input: usize, hidden: usize) -> GruMember {
     if prefix.contains("before") {
         let [w, u, b] = ["w", "u", "b"].map(|part| g.values(&format!("{prefix}/{part}")).to_vec());
-        return GruMember::new(input, hidden, w, u, b, None).unwrap();
+        return GruMember::new(input, hidden, GruColumns { w, u, b, bu: None }).unwrap();
     }
     let tensor = |name: &str| {
         let (shape, data) = g.inputs[&format!("{prefix}/{name}")].clone();
@@ -57,7 +57,8 @@ fn ensemble(g: &Goldens, size: &str, variant: &str) {
     assert!([-0.1, 1.1, f32::NAN].iter().all(|&decay| GruGradientPlan::new(&plan, decay).is_err()));
     let gradient = GruGradientPlan::new(&plan, 1.0).unwrap();
     let (mut workspace, mut of_weights) = (gradient.workspace(q).unwrap(), weights.like(q).unwrap());
-    gradient.weights(q, &mut workspace, x.at(), saved.at(), gates.at(), &mut of_weights).unwrap();
+    let values = GruPassValues { x: x.at(), saved: saved.at(), gates: gates.at() };
+    gradient.weights(q, &mut workspace, values, &mut of_weights).unwrap();
     let mut of_x = Tensor::from_values(q, x.layout().shape(), &vec![0.0; x.layout().numel()]).unwrap();
     gradient.add_inputs(q, &mut workspace, &weights, gates.at(), of_x.at_mut()).unwrap();
     g.hold(&format!("gru.{size}.{variant}/d_x"), &of_x, BOUNDS);

@@ -1,7 +1,8 @@
 //! Softmax, norms, losses, reductions and rows by index.
 
 use nn_ops::{
-    CrossEntropyPlan, Indices, Mask, NormPlan, NormSaved, ReducePlan, Reduction, SoftmaxPlan, Tensor, arg_max, fill,
+    CrossEntropyPlan, CrossEntropyResults, Indices, Mask, NormAffine, NormGradients, NormPlan, NormResults, NormSaved,
+    ReducePlan, Reduction, SoftmaxPlan, Tensor, arg_max, fill,
 };
 
 use super::{CLOSE, Goldens};
@@ -46,20 +47,23 @@ fn norms(g: &Goldens) {
     let (mut y, mut dx, mut dgamma, mut dbeta) = (g.room(shape), g.room(shape), g.room(&[33]), g.room(&[33]));
     let plan = NormPlan::new(shape, 1e-3).unwrap();
     let mut stats = g.room(&[2, 4]);
-    plan.layer_norm(q, x.at(), Some(gamma.at()), Some(beta.at()), y.at_mut(), stats.at_mut()).unwrap();
+    let affine = NormAffine { gamma: Some(gamma.at()), beta: Some(beta.at()) };
+    plan.layer_norm(q, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() }).unwrap();
     let saved = NormSaved { x: x.at(), gamma: Some(gamma.at()), stats: stats.at() };
     let upstream = g.input("layer_norm/g");
-    let of_columns = (Some(dgamma.at_mut()), Some(dbeta.at_mut()));
-    plan.layer_norm_backward(q, saved, upstream.at(), dx.at_mut(), of_columns.0, of_columns.1).unwrap();
+    let gradients = NormGradients { x: dx.at_mut(), gamma: Some(dgamma.at_mut()), beta: Some(dbeta.at_mut()) };
+    plan.layer_norm_backward(q, saved, upstream.at(), gradients).unwrap();
     for (name, got) in [("y", &y), ("d_x", &dx), ("d_gamma", &dgamma), ("d_beta", &dbeta)] {
         g.hold(&format!("layer_norm/{name}"), got, CLOSE);
     }
     let plain = NormPlan::new(shape, 1e-5).unwrap();
-    plain.layer_norm(q, x.at(), None, None, y.at_mut(), stats.at_mut()).unwrap();
+    let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
+    plain.layer_norm(q, x.at(), NormAffine::default(), results).unwrap();
     g.hold("layer_norm.plain/y", &y, CLOSE);
 
     let mut stats = g.room(&[4]);
-    plan.rms_norm(q, x.at(), Some(gamma.at()), y.at_mut(), stats.at_mut()).unwrap();
+    let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
+    plan.rms_norm(q, x.at(), Some(gamma.at()), results).unwrap();
     let saved = NormSaved { x: x.at(), gamma: Some(gamma.at()), stats: stats.at() };
     let upstream = g.input("rms_norm/g");
     plan.rms_norm_backward(q, saved, upstream.at(), dx.at_mut(), Some(dgamma.at_mut())).unwrap();
@@ -73,11 +77,13 @@ fn losses(g: &Goldens) {
     let targets = Tensor::from_values(q, &[6], &g.indices("cross_entropy/targets")).unwrap();
     let (mut losses, mut d) = (g.room(&[6]), g.room(&[6, 10]));
     let (plan, scale) = (CrossEntropyPlan::new(6, 10).unwrap(), 1.0 / 6.0);
-    plan.cross_entropy(q, scale, logits.at(), targets.at(), losses.at_mut(), d.at_mut()).unwrap();
+    let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: d.at_mut() };
+    plan.cross_entropy(q, scale, logits.at(), targets.at(), results).unwrap();
     g.hold("cross_entropy/losses", &losses, CLOSE);
     g.hold("cross_entropy/d_logits", &d, CLOSE);
     let probs = g.input("cross_entropy/probs");
-    plan.cross_entropy_probs(q, scale, logits.at(), probs.at(), losses.at_mut(), d.at_mut()).unwrap();
+    let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: d.at_mut() };
+    plan.cross_entropy_probs(q, scale, logits.at(), probs.at(), results).unwrap();
     g.hold("cross_entropy.probs/losses", &losses, CLOSE);
     g.hold("cross_entropy.probs/d_logits", &d, CLOSE);
 }

@@ -6,7 +6,13 @@ use backend_api::{
 };
 use core_types::params::tensor::TableParams;
 
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 /// Indices of rows of a table, on a queue's device.
 ///

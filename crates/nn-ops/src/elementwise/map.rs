@@ -9,7 +9,11 @@ use core_types::params::{
     tensor::{Function, MapParams},
 };
 
-use crate::{ElementwisePlan, NnError, TensorMut, TensorRef};
+use super::activation::ElementwisePlan;
+use crate::{
+    error::NnError,
+    tensor::views::{TensorMut, TensorRef},
+};
 
 /// A function of every element. NaN stays NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,10 +6,30 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 
-use crate::{ElementwisePlan, GemmPlan, Layout, NnError, SumPlan, TensorMut, TensorRef, matmul::Named};
+use super::matmul::{GemmPlan, Named};
+use crate::{
+    elementwise::activation::ElementwisePlan,
+    error::NnError,
+    rows::sum::SumPlan,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "linear";
 const BACKWARD: &str = "linear_backward";
+
+/// The operands of a dense layer `f(X W + b)`.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearOperands<'a, Q: GemmOps + 'a, T: Real> {
+    /// X, `[.., m, k]`.
+    pub x: TensorRef<'a, Q, T>,
+    /// W, `[k, n]`.
+    pub w: TensorRef<'a, Q, T>,
+    /// b, `[n]` and contiguous, if there is a bias.
+    pub bias: Option<TensorRef<'a, Q, T>>,
+}
 
 /// A checked dense layer `Y = f(X W + b)` in one pass.
 ///
@@ -17,7 +37,7 @@ const BACKWARD: &str = "linear_backward";
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Activation, LinearPlan, TensorMut, TensorRef};
+/// use nn_ops::{Activation, LinearOperands, LinearPlan, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
 /// let (x, w, b) = (q.upload(&[1.0f32, 2.0])?, q.upload(&[1.0f32, -1.0, 0.5, -0.5])?, q.upload(&[0.0f32, 1.0])?);
@@ -25,7 +45,7 @@ const BACKWARD: &str = "linear_backward";
 /// let b = TensorRef::contiguous(b.view(), &[2])?;
 /// let mut y = q.zeros::<f32>(2)?;
 /// let plan = LinearPlan::new(x.layout(), w.layout(), Activation::Relu, x.layout())?; // Y has the shape of X here
-/// plan.run(&q, x, w, Some(b), TensorMut::contiguous(y.view_mut(), &[1, 2])?)?;
+/// plan.run(&q, LinearOperands { x, w, bias: Some(b) }, TensorMut::contiguous(y.view_mut(), &[1, 2])?)?;
 /// assert_eq!(q.download(&y)?, [2.0, 0.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -57,11 +77,10 @@ impl LinearPlan {
     pub fn run<Q: GemmOps, T: Real>(
         &self,
         q: &Q,
-        x: TensorRef<'_, Q, T>,
-        w: TensorRef<'_, Q, T>,
-        bias: Option<TensorRef<'_, Q, T>>,
+        operands: LinearOperands<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
+        let LinearOperands { x, w, bias } = operands;
         let (x, w) = (x.planned(OP, "x", &self.x)?, w.planned(OP, "w", &self.w)?);
         let bias = bias.map(|bias| bias.planned(OP, "bias", &self.bias)).transpose()?;
         self.launch(q, x, w, bias, y.planned(OP, "y", &self.y)?)
@@ -213,13 +232,26 @@ fn matrix<'a>(tensor: &'static str, layout: &'a Layout) -> Result<&'a [usize; 2]
 /// As [`LinearPlan::new`] and [`LinearPlan::run`].
 pub fn linear<Q: GemmOps, T: Real>(
     q: &Q,
-    x: TensorRef<'_, Q, T>,
-    w: TensorRef<'_, Q, T>,
-    bias: Option<TensorRef<'_, Q, T>>,
+    operands: LinearOperands<'_, Q, T>,
     f: Activation,
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    LinearPlan::new(x.layout(), w.layout(), f, y.layout())?.run(q, x, w, bias, y)
+    LinearPlan::new(operands.x.layout(), operands.w.layout(), f, y.layout())?.run(q, operands, y)
+}
+
+/// Values of a forward pass by [`linear`] that [`linear_backward`] needs.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearSaved<'a, Q: GemmOps + 'a, T: Real> {
+    /// X, `[m, k]`.
+    pub x: TensorRef<'a, Q, T>,
+    /// W, `[k, n]`.
+    pub w: TensorRef<'a, Q, T>,
+    /// The activation.
+    pub f: Activation,
+    /// Y for functions with [`Activation::saves_output`], `P = X W + b` for the others.
+    ///
+    /// Row-major `[m, n]`. For ReLU, Y works as well as P; the identity does not use it.
+    pub saved: TensorRef<'a, Q, T>,
 }
 
 /// Adds the gradients of [`linear`] for `G = dL/dY`.
@@ -227,23 +259,19 @@ pub fn linear<Q: GemmOps, T: Real>(
 /// With `P = X W + b` and `D = G f'(P)`, these are `dX += D W^T`, `dW += X^T D`, and `db +=` column
 /// sums of D.
 ///
-/// `saved` is Y for functions with [`Activation::saves_output`], P for the others, and unused for
-/// the identity; for ReLU, Y works as well as P. X is a matrix; `g` and `saved` are contiguous. A
-/// function other than the identity needs memory for D; with [`LinearBackwardPlan`] the caller
-/// supplies D.
+/// `g` is row-major `[m, n]`. A function other than the identity needs memory for D; with
+/// [`LinearBackwardPlan`] the caller supplies D.
 ///
 /// # Errors
 /// As [`LinearBackwardPlan::new`], [`LinearBackwardPlan::run`] and
 /// [`activate_backward`](crate::activate_backward).
 pub fn linear_backward<Q: GemmOps + ElementwiseOps, T: Real>(
     q: &Q,
-    x: TensorRef<'_, Q, T>,
-    w: TensorRef<'_, Q, T>,
-    f: Activation,
-    saved: TensorRef<'_, Q, T>,
+    pass: LinearSaved<'_, Q, T>,
     g: TensorRef<'_, Q, T>,
     gradients: LinearGradients<'_, Q, T>,
 ) -> Result<(), NnError> {
+    let LinearSaved { x, w, f, saved } = pass;
     let plan = LinearBackwardPlan::accumulating(x.layout(), w.layout())?;
     plan.d.admit(BACKWARD, "saved", saved.layout())?;
     plan.d.admit(BACKWARD, "g", g.layout())?;

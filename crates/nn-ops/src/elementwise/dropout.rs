@@ -6,7 +6,12 @@ use backend_api::{
 };
 use core_types::params::{elementwise::DropoutParams, recurrent::StateMask};
 
-use crate::{ElementwisePlan, NnError, Optimizer, TensorMut, TensorRef};
+use super::activation::ElementwisePlan;
+use crate::{
+    error::NnError,
+    optim::optimizer::Optimizer,
+    tensor::views::{TensorMut, TensorRef},
+};
 
 const OP: &str = "dropout";
 
@@ -37,6 +42,15 @@ pub struct Dropout {
     seed: u64,
 }
 
+/// A [`Dropout`] at one place in a network, as [`Dropout::at`] makes it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DropoutSite {
+    /// Probability and seed.
+    pub dropout: Dropout,
+    /// The place: each site of a network drops other elements.
+    pub site: u32,
+}
+
 impl Dropout {
     /// Dropout with drop probability `p`.
     ///
@@ -61,6 +75,12 @@ impl Dropout {
         self.seed
     }
 
+    /// This dropout at the place `site` of a network.
+    #[must_use]
+    pub fn at(&self, site: u32) -> DropoutSite {
+        DropoutSite { dropout: *self, site }
+    }
+
     /// Drops elements of x; see [`ElementwisePlan::dropout`].
     ///
     /// `site` names the place in the network, `step` the training step; the same call on the
@@ -76,7 +96,7 @@ impl Dropout {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        ElementwisePlan::new(x.layout().shape())?.dropout(q, self, site, step, x, y)
+        ElementwisePlan::new(x.layout().shape())?.dropout(q, self.at(site), step, x, y)
     }
 
     /// The mask of states of a site and a step.
@@ -108,14 +128,13 @@ impl ElementwisePlan {
     pub fn dropout<Q: ElementwiseOps, T: Real>(
         &self,
         q: &Q,
-        dropout: &Dropout,
-        site: u32,
+        at: DropoutSite,
         step: u32,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
-        Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, step), state: None, x, y })?)
+        Ok(q.dropout(linalg::Dropout { params: &at.dropout.params(at.site, step), state: None, x, y })?)
     }
 
     /// Drops elements of x by the mask of a site and of an optimiser's current step.
@@ -130,13 +149,13 @@ impl ElementwisePlan {
     pub fn training_dropout<Q: ElementwiseOps, T: Real>(
         &self,
         q: &Q,
-        dropout: &Dropout,
-        site: u32,
+        at: DropoutSite,
         optimizer: &Optimizer<Q>,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
-        Ok(q.dropout(linalg::Dropout { params: &dropout.params(site, 0), state: Some(optimizer.record()), x, y })?)
+        let params = at.dropout.params(at.site, 0);
+        Ok(q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), x, y })?)
     }
 }

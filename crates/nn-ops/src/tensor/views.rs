@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use backend_api::{Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref};
 
-use crate::{Layout, NnError};
+use super::layout::Layout;
+use crate::error::NnError;
 
 /// A shared view of a queue's buffer with a layout: a tensor operand.
 pub struct TensorRef<'a, Q: Queue + 'a, T: Element> {

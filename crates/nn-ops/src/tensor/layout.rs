@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use core_types::params::elementwise::MAX_RANK;
 
-use crate::{NnError, Shape};
+use crate::error::{NnError, Shape};
 
 /// Shape and strides of a tensor.
 ///
@@ -298,7 +298,13 @@ impl core::fmt::Debug for Layout {
 
 #[cfg(test)]
 mod tests {
+    use core_types::params::tensor::Reduction;
+
     use super::*;
+    use crate::{
+        rows::{loss::CrossEntropyPlan, reduce::ReducePlan, softmax::SoftmaxPlan},
+        tensor::owned::Tensor,
+    };
 
     #[test]
     fn overlapping_layouts_are_recognised() {
@@ -339,11 +345,11 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(op(Layout::contiguous(&far).err()), "layout");
-        assert_eq!(op(crate::SoftmaxPlan::new(&far, 0).err()), "softmax");
-        assert_eq!(op(crate::ReducePlan::new(&far, &[0], crate::Reduction::Sum).err()), "reduce");
-        assert_eq!(op(crate::CrossEntropyPlan::for_probs(usize::MAX, 2).err()), "cross_entropy_probs");
+        assert_eq!(op(SoftmaxPlan::new(&far, 0).err()), "softmax");
+        assert_eq!(op(ReducePlan::new(&far, &[0], Reduction::Sum).err()), "reduce");
+        assert_eq!(op(CrossEntropyPlan::for_probs(usize::MAX, 2).err()), "cross_entropy_probs");
         let q = runtime::cpu().unwrap();
-        assert_eq!(op(crate::Tensor::<_, f32>::alloc(&q, &far).err()), "tensor");
+        assert_eq!(op(Tensor::<_, f32>::alloc(&q, &far).err()), "tensor");
     }
 
     #[test]

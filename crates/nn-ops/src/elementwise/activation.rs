@@ -6,7 +6,13 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 /// Functions of single elements on row-major tensors of one shape.
 ///

@@ -6,7 +6,13 @@ use backend_api::{
 };
 use core_types::params::{elementwise::MAX_RANK, tensor::CopyParams};
 
-use crate::{Layout, NnError, Shape, TensorMut, TensorRef};
+use crate::{
+    error::{NnError, Shape},
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 /// `y = x` for tensors of any layout.
 ///

@@ -9,7 +9,13 @@ use backend_api::{
 };
 use core_types::params::elementwise::{Binary, BinaryParams, MAX_RANK};
 
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "binary";
 

@@ -6,7 +6,13 @@ use backend_api::{
 };
 use core_types::params::tensor::Beyond;
 
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 /// Treatment of values beyond the range of a narrower type.
 ///

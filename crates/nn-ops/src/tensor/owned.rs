@@ -4,7 +4,12 @@ use core::fmt;
 
 use backend_api::{Buffer, Element, Queue, Real};
 
-use crate::{Init, Layout, NnError, TensorMut, TensorRef};
+use super::{
+    init::Init,
+    layout::Layout,
+    views::{TensorMut, TensorRef},
+};
+use crate::error::NnError;
 
 /// A row-major tensor on a queue's device that owns its elements.
 ///

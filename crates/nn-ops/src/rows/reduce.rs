@@ -9,7 +9,14 @@ use core_types::params::{
     tensor::{ReduceParams, Reduction},
 };
 
-use crate::{Layout, NnError, TensorMut, TensorRef, copy};
+use crate::{
+    error::NnError,
+    movement::copy::copy,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "reduce";
 

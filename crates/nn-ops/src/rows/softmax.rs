@@ -6,7 +6,14 @@ use backend_api::{
 };
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
-use crate::{Layout, Mask, NnError, TensorMut, TensorRef};
+use super::mask::Mask;
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 /// Softmax and log-softmax along one axis, forward and backward.
 ///

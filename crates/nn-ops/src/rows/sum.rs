@@ -6,7 +6,13 @@ use backend_api::{
 };
 use core_types::params::elementwise::SumParams;
 
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "sum_axis";
 

@@ -5,10 +5,25 @@ use backend_api::{
     ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
 };
 
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "cross_entropy";
 const PROBS: &str = "cross_entropy_probs";
+
+/// Where the results of a cross-entropy go.
+#[derive(Debug)]
+pub struct CrossEntropyResults<'a, Q: LossOps + 'a, T: Real> {
+    /// The loss of each row, `[rows]`.
+    pub losses: TensorMut<'a, Q, f32>,
+    /// The gradient of the logits, row-major `[rows, classes]`.
+    pub dlogits: TensorMut<'a, Q, T>,
+}
 
 /// Softmax cross-entropy with its gradient in the same pass.
 ///
@@ -16,15 +31,17 @@ const PROBS: &str = "cross_entropy_probs";
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{CrossEntropyPlan, TensorMut, TensorRef};
+/// use nn_ops::{CrossEntropyPlan, CrossEntropyResults, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
 /// let (logits, targets) = (q.upload(&[0.0f32, 0.0, 3.0, 3.0])?, q.upload(&[0u32, 1])?);
 /// let (mut losses, mut dlogits) = (q.zeros::<f32>(2)?, q.zeros::<f32>(4)?);
 /// let (logits, targets) = (TensorRef::contiguous(logits.view(), &[2, 2])?, TensorRef::contiguous(targets.view(), &[2])?);
-/// let (into, gradient) =
-///     (TensorMut::contiguous(losses.view_mut(), &[2])?, TensorMut::contiguous(dlogits.view_mut(), &[2, 2])?);
-/// CrossEntropyPlan::new(2, 2)?.cross_entropy(&q, 1.0, logits, targets, into, gradient)?;
+/// let results = CrossEntropyResults {
+///     losses: TensorMut::contiguous(losses.view_mut(), &[2])?,
+///     dlogits: TensorMut::contiguous(dlogits.view_mut(), &[2, 2])?,
+/// };
+/// CrossEntropyPlan::new(2, 2)?.cross_entropy(&q, 1.0, logits, targets, results)?;
 /// assert!(q.download(&losses)?.iter().all(|loss| (loss - 2f32.ln()).abs() < 1e-6));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -73,7 +90,7 @@ impl CrossEntropyPlan {
     /// `losses[r] = ln(sum_j exp(x_rj)) - x_rc` for class `c = targets[r]`, and
     /// `dlogits = scale (softmax(x) - onehot(c))`. Pass `scale = 1 / rows` for the gradient of the
     /// mean. Rows whose target is not below `classes` are ignored (zero loss and gradient). Targets
-    /// and losses are `[rows]`.
+    /// are `[rows]`.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
@@ -84,9 +101,9 @@ impl CrossEntropyPlan {
         scale: f32,
         logits: TensorRef<'_, Q, T>,
         targets: TensorRef<'_, Q, u32>,
-        losses: TensorMut<'_, Q, f32>,
-        dlogits: TensorMut<'_, Q, T>,
+        results: CrossEntropyResults<'_, Q, T>,
     ) -> Result<(), NnError> {
+        let CrossEntropyResults { losses, dlogits } = results;
         let (logits, dlogits) =
             (logits.planned(OP, "logits", &self.logits)?, dlogits.planned(OP, "dlogits", &self.logits)?);
         let (targets, losses) =
@@ -110,9 +127,9 @@ impl CrossEntropyPlan {
         scale: f32,
         logits: TensorRef<'_, Q, T>,
         probs: TensorRef<'_, Q, T>,
-        losses: TensorMut<'_, Q, f32>,
-        dlogits: TensorMut<'_, Q, T>,
+        results: CrossEntropyResults<'_, Q, T>,
     ) -> Result<(), NnError> {
+        let CrossEntropyResults { losses, dlogits } = results;
         let (logits, dlogits) =
             (logits.planned(PROBS, "logits", &self.logits)?, dlogits.planned(PROBS, "dlogits", &self.logits)?);
         let (probs, losses) =
@@ -134,10 +151,9 @@ pub fn cross_entropy<Q: LossOps, T: Real>(
     scale: f32,
     logits: TensorRef<'_, Q, T>,
     targets: TensorRef<'_, Q, u32>,
-    losses: TensorMut<'_, Q, f32>,
-    dlogits: TensorMut<'_, Q, T>,
+    results: CrossEntropyResults<'_, Q, T>,
 ) -> Result<(), NnError> {
-    plan(OP, logits.layout())?.cross_entropy(q, scale, logits, targets, losses, dlogits)
+    plan(OP, logits.layout())?.cross_entropy(q, scale, logits, targets, results)
 }
 
 /// Softmax cross-entropy against target probabilities.
@@ -151,10 +167,9 @@ pub fn cross_entropy_probs<Q: LossOps, T: Real>(
     scale: f32,
     logits: TensorRef<'_, Q, T>,
     probs: TensorRef<'_, Q, T>,
-    losses: TensorMut<'_, Q, f32>,
-    dlogits: TensorMut<'_, Q, T>,
+    results: CrossEntropyResults<'_, Q, T>,
 ) -> Result<(), NnError> {
-    plan(PROBS, logits.layout())?.cross_entropy_probs(q, scale, logits, probs, losses, dlogits)
+    plan(PROBS, logits.layout())?.cross_entropy_probs(q, scale, logits, probs, results)
 }
 
 fn plan(op: &'static str, logits: &Layout) -> Result<CrossEntropyPlan, NnError> {

@@ -1,14 +1,22 @@
 //! A dense layer of a model, and the plan of its passes over batches of one size.
 
 use backend_api::{
-    Real,
+    Queue, Real,
     ops::linalg::{ElementwiseOps, GemmOps},
 };
 use core_types::params::elementwise::Activation;
 
+use super::linear::{GradientViews, LinearBackwardPlan, LinearPlan};
 use crate::{
-    Layout, LinearBackwardPlan, LinearPlan, NnError, ParameterArena, ParameterId, ParameterSpec, ParameterTable,
-    TensorMut, TensorRef, linear::GradientViews,
+    error::NnError,
+    optim::{
+        arena::ParameterArena,
+        table::{ParameterId, ParameterSpec, ParameterTable},
+    },
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
 };
 
 const OP: &str = "dense";
@@ -22,7 +30,8 @@ const BIAS: &str = "bias";
 /// ```
 /// use backend_api::{Buffer, Queue};
 /// use nn_ops::{
-///     Activation, Dense, Optimizer, OptimizerConfig, ParameterArena, ParameterTable, TensorMut, TensorRef,
+///     Activation, Dense, DenseGradients, Optimizer, OptimizerConfig, ParameterArena, ParameterTable, TensorMut,
+///     TensorRef,
 /// };
 ///
 /// let q = runtime::cpu()?;
@@ -36,7 +45,8 @@ const BIAS: &str = "bias";
 /// let x = TensorRef::contiguous(x.view(), &[4, 2])?;
 /// plan.forward(&q, &layer, &values, x, TensorMut::contiguous(y.view_mut(), &[4, 3])?)?;
 /// let d = TensorRef::contiguous(d.view(), &[4, 3])?; // the gradient of the output before its activation
-/// plan.backward(&q, &layer, &values, &mut gradients, x, d, None)?;
+/// let of = DenseGradients { output: d, parameters: &mut gradients, input: None };
+/// plan.backward(&q, &layer, &values, x, of)?;
 /// let mut optimizer = Optimizer::new(&q, OptimizerConfig::sgd(1.0, 0.0), &table)?;
 /// optimizer.step(&q, gradients.view(), values.view_mut(), None)?;
 /// assert_eq!(values.values(&q, layer.bias())?, [-0.4f32; 3]);
@@ -114,6 +124,17 @@ impl Dense {
     }
 }
 
+/// The gradient of a [`Dense`] layer's output, and where the other gradients go.
+#[derive(Debug)]
+pub struct DenseGradients<'a, Q: Queue + 'a, T: Real> {
+    /// The gradient of the output before its activation, row-major `[rows, outputs]`.
+    pub output: TensorRef<'a, Q, T>,
+    /// Where the gradients of weights and biases go: an arena of the table of the values.
+    pub parameters: &'a mut ParameterArena<Q, T>,
+    /// Where the gradient of the input goes, row-major `[rows, inputs]`, if it is needed.
+    pub input: Option<TensorMut<'a, Q, T>>,
+}
+
 /// The passes of a [`Dense`] layer over batches of one size, checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DensePlan {
@@ -168,29 +189,24 @@ impl DensePlan {
         self.forward.launch(q, x, weight, Some(bias), y)
     }
 
-    /// Overwrites the layer's gradients.
-    ///
-    /// `d` is the gradient of the output before its activation; `dx`, if given, receives the
-    /// gradient of the input.
+    /// Overwrites the layer's gradients, from the input and the gradient of the output.
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
-    #[expect(clippy::too_many_arguments, reason = "the tensors of a layer, with the arenas that hold them")]
     pub fn backward<Q: GemmOps + ElementwiseOps, T: Real>(
         &self,
         q: &Q,
         layer: &Dense,
         values: &ParameterArena<Q, T>,
-        gradients: &mut ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
-        d: TensorRef<'_, Q, T>,
-        dx: Option<TensorMut<'_, Q, T>>,
+        gradients: DenseGradients<'_, Q, T>,
     ) -> Result<(), NnError> {
         const BACKWARD: &str = "dense_backward";
-        let (x, d) = (x.planned(BACKWARD, "x", &self.input)?, d.planned(BACKWARD, "d", &self.output)?);
-        let dx = dx.map(|dx| dx.planned(BACKWARD, "dx", &self.input)).transpose()?;
+        let DenseGradients { output, parameters, input } = gradients;
+        let (x, d) = (x.planned(BACKWARD, "x", &self.input)?, output.planned(BACKWARD, "d", &self.output)?);
+        let dx = input.map(|dx| dx.planned(BACKWARD, "dx", &self.input)).transpose()?;
         let weight = values.at(layer.weight)?.planned(BACKWARD, "layer", &self.weight)?;
-        let [of_weight, of_bias] = gradients.at_mut_each([layer.weight, layer.bias])?;
+        let [of_weight, of_bias] = parameters.at_mut_each([layer.weight, layer.bias])?;
         let of_weight = of_weight.planned(BACKWARD, "layer", &self.weight)?;
         let of_bias = of_bias.planned(BACKWARD, "layer", &self.bias)?;
         self.backward.launch(q, x, weight, d, GradientViews { x: dx, w: of_weight, bias: Some(of_bias) })

@@ -9,7 +9,13 @@ use core_types::params::{
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},
 };
 
-use crate::{Layout, NnError, Shape, TensorMut, TensorRef};
+use crate::{
+    error::{NnError, Shape},
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "matmul";
 

@@ -3,7 +3,8 @@
 use backend_api::BackendError;
 use core_types::philox;
 
-use crate::{Layout, NnError};
+use super::layout::Layout;
+use crate::error::NnError;
 
 /// Where the values of a new tensor come from.
 ///

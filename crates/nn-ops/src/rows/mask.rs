@@ -2,7 +2,10 @@
 
 use backend_api::{Element, Queue, Ref, ops::linalg::RowMask};
 
-use crate::{Layout, NnError, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{layout::Layout, views::TensorRef},
+};
 
 /// Which elements a softmax leaves out.
 ///

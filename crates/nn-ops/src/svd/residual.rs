@@ -9,7 +9,15 @@ use backend_api::{
 };
 use core_types::params::factor::{MatrixParams, ScaleParams};
 
-use crate::{GemmPlan, Layout, NnError, SvdFactors, SvdOptions, SvdPlan, SvdWorkspace, TensorMut, TensorRef};
+use super::{factors::SvdFactors, options::SvdOptions, plan::SvdPlan, workspace::SvdWorkspace};
+use crate::{
+    error::NnError,
+    products::matmul::GemmPlan,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
 
 const OP: &str = "residual";
 

@@ -6,7 +6,63 @@ use backend_api::{
 };
 use core_types::params::rows::NormParams;
 
-use crate::{Layout, NnError, TensorMut, TensorRef};
+use crate::{
+    error::NnError,
+    tensor::{
+        layout::Layout,
+        views::{TensorMut, TensorRef},
+    },
+};
+
+/// Factors and addends of the columns of a layer norm, `[columns]` each.
+///
+/// Missing factors are ones, and missing addends zeros. The default has neither.
+pub struct NormAffine<'a, Q: RowOps + 'a, T: Real> {
+    /// The factors, if any.
+    pub gamma: Option<TensorRef<'a, Q, T>>,
+    /// The addends, if any.
+    pub beta: Option<TensorRef<'a, Q, T>>,
+}
+
+impl<'a, Q: RowOps + 'a, T: Real> Clone for NormAffine<'a, Q, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<'a, Q: RowOps + 'a, T: Real> Copy for NormAffine<'a, Q, T> {}
+
+impl<'a, Q: RowOps + 'a, T: Real> Default for NormAffine<'a, Q, T> {
+    fn default() -> Self {
+        Self { gamma: None, beta: None }
+    }
+}
+
+impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormAffine<'a, Q, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("NormAffine").field("gamma", &self.gamma).field("beta", &self.beta).finish()
+    }
+}
+
+/// Where the results of a normalisation go.
+#[derive(Debug)]
+pub struct NormResults<'a, Q: RowOps + 'a, T: Real> {
+    /// The normalised rows, of the shape of the input.
+    pub y: TensorMut<'a, Q, T>,
+    /// The statistics of the rows: `[2, rows]` for a layer norm, `[rows]` for an RMS norm.
+    pub stats: TensorMut<'a, Q, f32>,
+}
+
+/// Where the gradients of a layer norm go.
+#[derive(Debug)]
+pub struct NormGradients<'a, Q: RowOps + 'a, T: Real> {
+    /// Gradient of x, of its shape.
+    pub x: TensorMut<'a, Q, T>,
+    /// Gradient of gamma, `[columns]`; `None` if it is not needed.
+    pub gamma: Option<TensorMut<'a, Q, T>>,
+    /// Gradient of beta, `[columns]`; `None` if it is not needed.
+    pub beta: Option<TensorMut<'a, Q, T>>,
+}
 
 /// Values saved by the forward pass of a normalisation for its backward pass.
 pub struct NormSaved<'a, Q: RowOps + 'a, T: Real> {
@@ -37,7 +93,7 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
 ///
 /// ```
 /// use backend_api::{Buffer, Queue};
-/// use nn_ops::{NormPlan, NormSaved, TensorMut, TensorRef};
+/// use nn_ops::{NormAffine, NormGradients, NormPlan, NormResults, NormSaved, TensorMut, TensorRef};
 ///
 /// let q = runtime::cpu()?;
 /// let plan = NormPlan::new(&[2, 4], 1e-5)?;
@@ -47,9 +103,12 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
 ///
 /// let x = TensorRef::contiguous(x.view(), &[2, 4])?;
 /// let (gamma, beta) = (TensorRef::contiguous(gamma.view(), &[4])?, TensorRef::contiguous(beta.view(), &[4])?);
-/// let (into, stats_into) =
-///     (TensorMut::contiguous(y.view_mut(), &[2, 4])?, TensorMut::contiguous(stats.view_mut(), &[2, 2])?);
-/// plan.layer_norm(&q, x, Some(gamma), Some(beta), into, stats_into)?;
+/// let affine = NormAffine { gamma: Some(gamma), beta: Some(beta) };
+/// let results = NormResults {
+///     y: TensorMut::contiguous(y.view_mut(), &[2, 4])?,
+///     stats: TensorMut::contiguous(stats.view_mut(), &[2, 2])?,
+/// };
+/// plan.layer_norm(&q, x, affine, results)?;
 /// let h = q.download(&y)?;
 /// assert!((h[0] + 1.341_635).abs() < 1e-5 && (h[4] + 1.341_640).abs() < 1e-5);
 ///
@@ -57,8 +116,12 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
 /// let (mut dx, mut dbeta) = (q.zeros::<f32>(8)?, q.zeros::<f32>(4)?);
 /// let saved = NormSaved { x, gamma: Some(gamma), stats: TensorRef::contiguous(stats.view(), &[2, 2])? };
 /// let g = TensorRef::contiguous(g.view(), &[2, 4])?;
-/// let (dx, of_beta) = (TensorMut::contiguous(dx.view_mut(), &[2, 4])?, TensorMut::contiguous(dbeta.view_mut(), &[4])?);
-/// plan.layer_norm_backward(&q, saved, g, dx, None, Some(of_beta))?;
+/// let gradients = NormGradients {
+///     x: TensorMut::contiguous(dx.view_mut(), &[2, 4])?,
+///     gamma: None,
+///     beta: Some(TensorMut::contiguous(dbeta.view_mut(), &[4])?),
+/// };
+/// plan.layer_norm_backward(&q, saved, g, gradients)?;
 /// assert_eq!(q.download(&dbeta)?, [2.0; 4]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -132,15 +195,13 @@ impl NormPlan {
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
-        gamma: Option<TensorRef<'_, Q, T>>,
-        beta: Option<TensorRef<'_, Q, T>>,
-        y: TensorMut<'_, Q, T>,
-        stats: TensorMut<'_, Q, f32>,
+        affine: NormAffine<'_, Q, T>,
+        results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm";
-        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
-        let (gamma, beta) = (self.column(OP, "gamma", gamma)?, self.column(OP, "beta", beta)?);
-        let stats = stats.planned(OP, "stats", &self.layer_stats)?;
+        let (x, y) = (x.planned(OP, "x", &self.layout)?, results.y.planned(OP, "y", &self.layout)?);
+        let (gamma, beta) = (self.column(OP, "gamma", affine.gamma)?, self.column(OP, "beta", affine.beta)?);
+        let stats = results.stats.planned(OP, "stats", &self.layer_stats)?;
         Ok(q.layer_norm(LayerNorm { params: &self.params, x, gamma, beta, y, stats })?)
     }
 
@@ -153,29 +214,25 @@ impl NormPlan {
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm).
-    #[expect(clippy::too_many_arguments, reason = "the operands of one formula")]
     pub fn add_layer_norm<Q: RowOps, T: Real>(
         &self,
         q: &Q,
         [x, r]: [TensorRef<'_, Q, T>; 2],
-        gamma: Option<TensorRef<'_, Q, T>>,
-        beta: Option<TensorRef<'_, Q, T>>,
+        affine: NormAffine<'_, Q, T>,
         sum: TensorMut<'_, Q, T>,
-        y: TensorMut<'_, Q, T>,
-        stats: TensorMut<'_, Q, f32>,
+        results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "add_layer_norm";
         let (x, r) = (x.planned(OP, "x", &self.layout)?, r.planned(OP, "r", &self.layout)?);
-        let (sum, y) = (sum.planned(OP, "sum", &self.layout)?, y.planned(OP, "y", &self.layout)?);
-        let (gamma, beta) = (self.column(OP, "gamma", gamma)?, self.column(OP, "beta", beta)?);
-        let stats = stats.planned(OP, "stats", &self.layer_stats)?;
+        let (sum, y) = (sum.planned(OP, "sum", &self.layout)?, results.y.planned(OP, "y", &self.layout)?);
+        let (gamma, beta) = (self.column(OP, "gamma", affine.gamma)?, self.column(OP, "beta", affine.beta)?);
+        let stats = results.stats.planned(OP, "stats", &self.layer_stats)?;
         Ok(q.add_layer_norm(AddLayerNorm { params: &self.params, x, r, gamma, beta, sum, y, stats })?)
     }
 
     /// The gradients of [`layer_norm`](Self::layer_norm) with respect to x, gamma and beta.
     ///
-    /// `g` is the gradient of the loss with respect to y; the gradients of gamma and beta are
-    /// optional.
+    /// `g` is the gradient of the loss with respect to y.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout;
@@ -185,11 +242,10 @@ impl NormPlan {
         q: &Q,
         saved: NormSaved<'_, Q, T>,
         g: TensorRef<'_, Q, T>,
-        dx: TensorMut<'_, Q, T>,
-        dgamma: Option<TensorMut<'_, Q, T>>,
-        dbeta: Option<TensorMut<'_, Q, T>>,
+        gradients: NormGradients<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm_backward";
+        let NormGradients { x: dx, gamma: dgamma, beta: dbeta } = gradients;
         let (x, gamma) = (saved.x.planned(OP, "x", &self.layout)?, self.column(OP, "gamma", saved.gamma)?);
         let stats = saved.stats.planned(OP, "stats", &self.layer_stats)?;
         let (g, dx) = (g.planned(OP, "g", &self.layout)?, dx.planned(OP, "dx", &self.layout)?);
@@ -206,13 +262,12 @@ impl NormPlan {
         q: &Q,
         x: TensorRef<'_, Q, T>,
         gamma: Option<TensorRef<'_, Q, T>>,
-        y: TensorMut<'_, Q, T>,
-        stats: TensorMut<'_, Q, f32>,
+        results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "rms_norm";
-        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
+        let (x, y) = (x.planned(OP, "x", &self.layout)?, results.y.planned(OP, "y", &self.layout)?);
         let gamma = self.column(OP, "gamma", gamma)?;
-        let rstd = stats.planned(OP, "stats", &self.rms_stats)?;
+        let rstd = results.stats.planned(OP, "stats", &self.rms_stats)?;
         Ok(q.rms_norm(RmsNorm { params: &self.params, x, gamma, y, rstd })?)
     }
 
@@ -286,7 +341,8 @@ mod tests {
             let sum = TensorMut::contiguous(sum.view_mut(), &sums)?;
             let y = TensorMut::contiguous(y.view_mut(), &[2, 3])?;
             let stats = TensorMut::contiguous(stats.view_mut(), &[2, 2])?;
-            plan.add_layer_norm(&q, [tensor(&[2, 3])?, tensor(&r)?], None, None, sum, y, stats)
+            let addends = [tensor(&[2, 3])?, tensor(&r)?];
+            plan.add_layer_norm(&q, addends, NormAffine::default(), sum, NormResults { y, stats })
         };
         let is_of = |outcome, tensor| match outcome {
             Err(NnError::ShapeMismatch { op, tensor: named, .. }) => (op, named) == ("add_layer_norm", tensor),
@@ -311,9 +367,13 @@ mod tests {
             match centred {
                 true => {
                     let stats = TensorMut::contiguous(stats.view_mut(), &[2, 3])?;
-                    plan.layer_norm(&q, x, Some(one), Some(one), y, stats)
+                    let affine = NormAffine { gamma: Some(one), beta: Some(one) };
+                    plan.layer_norm(&q, x, affine, NormResults { y, stats })
                 }
-                false => plan.rms_norm(&q, x, Some(one), y, TensorMut::contiguous(stats.view_mut(), &[3])?),
+                false => {
+                    let stats = TensorMut::contiguous(stats.view_mut(), &[3])?;
+                    plan.rms_norm(&q, x, Some(one), NormResults { y, stats })
+                }
             }
         };
         assert!(matches!(run(true, 0.0), Err(NnError::Backend(BackendError::Undefined { index: 1, .. }))));

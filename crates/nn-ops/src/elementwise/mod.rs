@@ -1,0 +1,11 @@
+//! Functions of each element of a tensor.
+
+pub(crate) mod activation;
+pub(crate) mod binary;
+pub(crate) mod dropout;
+mod map;
+
+pub use activation::{ElementwisePlan, activate, activate_backward, axpby};
+pub use binary::{BinaryPlan, binary, binary_in_place};
+pub use dropout::{Dropout, DropoutSite};
+pub use map::{Map, activate_in_place, fill, map, map_in_place, select};
