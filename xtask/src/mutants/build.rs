@@ -40,6 +40,8 @@ pub(super) struct TestExecutable {
     pub(super) variables: &'static [(&'static str, &'static str)],
     /// Where cargo would start it.
     pub(super) folder: PathBuf,
+    /// Whether it runs the conformance suite.
+    pub(super) is_suite: bool,
 }
 
 /// A place that an error of the compiler names.
@@ -88,6 +90,7 @@ pub(super) fn build(tree: &WorkingCopy, packages: &BTreeSet<String>) -> Result<B
                     arguments,
                     variables,
                     folder: folder.into(),
+                    is_suite,
                 };
                 if is_suite {
                     programs.extend(SUITE.iter().map(|(target, arguments)| program(target, &arguments[..], &CHECKED)));

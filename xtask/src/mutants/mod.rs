@@ -36,7 +36,7 @@ use self::{
     plan::MutantPlan,
     report::{Verdict, is_enough, score, table},
     tree::WorkingCopy,
-    trial::{Ending, Tester},
+    trial::{DEPENDENT_LIMIT, Ending, OWN_LIMIT, Tester},
 };
 use crate::{pool::on_every_core, progress, tally::Tally};
 
@@ -140,7 +140,7 @@ fn try_all(
 ) -> Result<Vec<report::Result>> {
     let programs = compile(plan, tree)?;
     println!("{} mutants did not compile and were replaced", plan.dropped);
-    let testers = baseline(programs)?;
+    let testers = baseline(programs, OWN_LIMIT)?;
     let trial = |testers: &[Tester], ids: Vec<u32>| -> Result<Vec<(u32, Verdict)>> {
         let run = |id| Ok(All(vec![(id, try_one(plan, testers, id)?)]));
         Ok(progress::during("mutants", || on_every_core(ids, run))?.0)
@@ -155,7 +155,7 @@ fn try_all(
             Built::Programs(programs) => programs,
             Built::Faults(_, error) => bail!("the test programs of dependents do not compile\n{error}"),
         };
-        for (id, later) in trial(&baseline(programs)?, survivors)? {
+        for (id, later) in trial(&baseline(programs, DEPENDENT_LIMIT)?, survivors)? {
             // A place that a dependent does not reach may be one that own tests reach.
             if later != Verdict::NotReached {
                 trials.insert(id, later);
@@ -182,26 +182,29 @@ fn compile(plan: &mut MutantPlan, tree: &WorkingCopy) -> Result<Vec<TestExecutab
 
 /// Runs every program without mutants.
 ///
-/// One that does not pass is left out: it would kill every mutant.
-fn baseline(programs: Vec<TestExecutable>) -> Result<Vec<Tester>> {
+/// One that does not pass is left out: it would kill every mutant. So is one that takes longer
+/// than `limit`, unless it is the suite, which comes first.
+fn baseline(programs: Vec<TestExecutable>, limit: Duration) -> Result<Vec<Tester>> {
     let scratch = tempfile::tempdir()?;
     let testers = on_every_core(programs, |program| {
         let title = program.title.clone();
-        let tester = Tester::new(program, scratch.path())?;
+        let limit = if program.is_suite { OWN_LIMIT } else { limit };
+        let tester = Tester::new(program, scratch.path(), limit)?;
         if tester.is_none() {
-            progress::paused(|| println!("left out: {title} fails without mutants"));
+            let seconds = limit.as_secs();
+            progress::paused(|| println!("left out: {title} fails without mutants, or takes over {seconds} s"));
         }
         Ok(All(tester.into_iter().collect()))
     })?;
     let mut testers = testers.0;
     ensure!(!testers.is_empty(), "no test program passes without mutants");
-    testers.sort_by_key(|tester| tester.time);
+    testers.sort_by_key(|tester| (!tester.program.is_suite, tester.time));
     let time: Duration = testers.iter().map(|tester| tester.time).sum();
     println!("{} test programs pass without mutants, in {:.1} s together", testers.len(), time.as_secs_f64());
     Ok(testers)
 }
 
-/// Runs the programs that reach a mutant, quick ones first, until one fails.
+/// Runs the programs that reach a mutant, in their order, until one fails.
 fn try_one(plan: &MutantPlan, testers: &[Tester], id: u32) -> Result<Verdict> {
     let mut verdict = Verdict::NotReached;
     for tester in testers.iter().filter(|tester| tester.reached.contains(&id)) {

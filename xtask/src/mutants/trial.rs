@@ -21,8 +21,11 @@ const MEMORY: u32 = 8 << 20;
 const SLOWER: u32 = 10;
 const SLACK: Duration = Duration::from_secs(20);
 
-/// The limit of the unmutated run.
-const LONGEST: Duration = Duration::from_secs(1200);
+/// The limit of an unmutated run of tests of the same crate, and of the suite.
+pub(super) const OWN_LIMIT: Duration = Duration::from_secs(1200);
+
+/// The limit of an unmutated run of a dependent's tests, which are many: a survivor runs all.
+pub(super) const DEPENDENT_LIMIT: Duration = Duration::from_secs(30);
 
 /// How often a running program is looked at.
 const TICK: Duration = Duration::from_millis(10);
@@ -45,11 +48,11 @@ pub(super) struct Tester {
 }
 
 impl Tester {
-    /// Runs the program without mutants; `None` if it does not pass.
-    pub(super) fn new(program: TestExecutable, scratch: &Path) -> Result<Option<Self>> {
+    /// Runs the program without mutants; `None` if it does not pass within `limit`.
+    pub(super) fn new(program: TestExecutable, scratch: &Path, limit: Duration) -> Result<Option<Self>> {
         let seen = scratch.join(program.title.replace(['/', ' '], "_"));
         let start = Instant::now();
-        let ending = run(&program, &[("MUTANT_SEEN", &seen.to_string_lossy())], LONGEST)?;
+        let ending = run(&program, &[("MUTANT_SEEN", &seen.to_string_lossy())], limit)?;
         let time = start.elapsed();
         // A program that reaches no mutant writes no file.
         let text = fs::read_to_string(&seen).unwrap_or_default();
@@ -112,18 +115,27 @@ mod tests {
         let executable = folder.join("script");
         fs::write(&executable, format!("#!/bin/sh\n{script}\n")).unwrap();
         fs::set_permissions(&executable, fs::Permissions::from_mode(0o755)).unwrap();
-        TestExecutable { title: "a b".into(), executable, arguments: &[], variables: &[], folder: folder.into() }
+        TestExecutable {
+            title: "a b".into(),
+            executable,
+            arguments: &[],
+            variables: &[],
+            folder: folder.into(),
+            is_suite: false,
+        }
     }
 
     #[test]
     fn a_program_passes_alone_and_fails_with_the_mutant_it_reaches() {
         let folder = tempfile::tempdir().unwrap();
         let script = "[ -n \"$MUTANT_SEEN\" ] && printf '3\\n5\\n' > \"$MUTANT_SEEN\"\n[ \"$MUTANT\" != 5 ]";
-        let tester = Tester::new(program(folder.path(), script), folder.path()).unwrap().unwrap();
+        let tester = Tester::new(program(folder.path(), script), folder.path(), OWN_LIMIT).unwrap().unwrap();
         assert_eq!(tester.reached, BTreeSet::from([3, 5]));
         assert_eq!(tester.try_mutant(3).unwrap(), Ending::Passed);
         assert_eq!(tester.try_mutant(5).unwrap(), Ending::Failed);
-        assert!(Tester::new(program(folder.path(), "false"), folder.path()).unwrap().is_none());
+        assert!(Tester::new(program(folder.path(), "false"), folder.path(), OWN_LIMIT).unwrap().is_none());
+        let slow = program(folder.path(), "sleep 600");
+        assert!(Tester::new(slow, folder.path(), Duration::from_millis(100)).unwrap().is_none());
     }
 
     #[test]
