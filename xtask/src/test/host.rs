@@ -9,7 +9,7 @@ use xshell::Shell;
 
 use super::{
     Extent,
-    programs::{TestProgram, Weight, build},
+    programs::{TestProgram, Weight, build, expect_slow_programs},
     ranks,
 };
 use crate::{
@@ -64,12 +64,12 @@ pub(super) fn run_folders(sh: &Shell, folders: &BTreeSet<&str>, with_ranks: bool
 /// busy. `None` if a program does not compile.
 fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&TestProgram) -> bool) -> Result<Option<Tally>> {
     const TITLE: &str = "test programs, build";
-    let mut built = 0;
+    let mut titles = BTreeSet::new();
     let feed = |queue: &JobQueue<TestProgram, Weight>| {
         let start = Instant::now();
         let compiled = progress::during(TITLE, || {
             build(sh, |program| {
-                built += 1;
+                titles.insert(program.title.clone());
                 if is_wanted(&program) {
                     program.processes(extent)?.into_iter().for_each(|(weight, process)| queue.push(weight, process));
                 }
@@ -78,7 +78,10 @@ fn build_and_run(sh: &Shell, extent: Extent, is_wanted: impl Fn(&TestProgram) ->
         })?;
         let seconds = start.elapsed().as_secs_f64();
         clock::note(clock::WorkKind::Check, TITLE, seconds);
-        eprintln!("== {TITLE}: {built} programs in {seconds:.1} s");
+        eprintln!("== {TITLE}: {} programs in {seconds:.1} s", titles.len());
+        if compiled {
+            expect_slow_programs(&titles)?;
+        }
         Ok(compiled)
     };
     let (compiled, tally) = while_fed(feed, |program| program.run())?;

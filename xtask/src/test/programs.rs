@@ -29,7 +29,7 @@ const APART: [(&str, &[&str]); 5] = [
     ("cuda-backend main", &["transforms_of_sixteen_million_points", "air_programs::mutants"]),
     ("nn-ops main", &["soak::"]),
     (
-        "trefoil-stark main",
+        "stark main",
         &[
             "whatever_call_is_refused",
             "whatever_call_of_nccl_is_refused",
@@ -54,7 +54,8 @@ pub(super) const LEFT_OUT: &str = "faults put into every kernel, which tests hav
 /// A compiled test program.
 #[derive(Clone)]
 pub(super) struct TestProgram {
-    title: String,
+    /// The folder of its package, and its target.
+    pub(super) title: String,
     /// The name of its target.
     pub(super) target: String,
     executable: PathBuf,
@@ -130,6 +131,17 @@ pub(super) fn run_alone(sh: &Shell, title: &str, is_wanted: impl Fn(&str) -> boo
     }
     eprintln!("== {title}: {tally} in {:.1} s", start.elapsed().as_secs_f64());
     Ok(tally)
+}
+
+/// Checks that every program of [`APART`] is among the `titles` of a build.
+pub(super) fn expect_slow_programs(titles: &BTreeSet<String>) -> Result<()> {
+    for (title, _) in APART {
+        ensure!(
+            titles.contains(title),
+            "no test program is `{title}`, which has slow tests (xtask/src/test/programs.rs)"
+        );
+    }
+    Ok(())
 }
 
 /// What runs first: slow tests and ranks, then the largest programs.
