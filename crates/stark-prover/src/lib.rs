@@ -6,6 +6,7 @@
 //! same way as the verifier's session.
 #![forbid(unsafe_code)]
 
+mod assembly;
 mod error;
 mod placement;
 mod plan;
@@ -15,6 +16,7 @@ mod recording;
 mod storage;
 mod trace;
 
+pub use assembly::submitted::{Found, Submitted};
 pub use backend_api::{Collective, CollectiveError, Record, ops::StarkOps};
 pub use error::ProverError;
 pub use plan::component::Component;
@@ -24,7 +26,6 @@ pub use plan::residency::Residency;
 pub use protocol::preprocessed::preprocessed_root;
 pub use protocol::session::ProofSession;
 pub use protocol::stage::Stage;
-pub use protocol::submitted::{Found, Submitted};
 pub use prover::Prover;
 pub use recording::graph::ProofGraph;
 pub use recording::graph_pair::ProofGraphPair;

@@ -10,7 +10,6 @@ use backend_api::{
     Buffer as _,
     ops::{
         air::{AirEvaluate, SecureAddLifted, SecurePowers},
-        channel::{ChannelDraw, ChannelMixDigests},
         circle::{CircleExtend, CircleInterpolatePart},
     },
 };
@@ -20,35 +19,28 @@ use core_types::params::{
 };
 use stark_fft::CanonicDomain;
 
-use crate::{Prover, ProverError, StarkOps, storage::answers::root};
+use crate::{Prover, ProverError, StarkOps, storage::answers::Answers};
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Commits to the composition polynomial.
+    /// Adds up the constraints with the powers of their challenge.
     ///
-    /// It draws the challenge of the constraints, adds them up on the first positions of the
-    /// committed columns, interpolates the sum, commits to its two parts, and draws the
-    /// out-of-domain point.
-    pub(crate) fn commit_composition(&mut self, q: &Q) -> Result<(), ProverError> {
-        // Challenge of the constraints and its powers, the highest first.
+    /// The sums stand on the first positions of the committed columns, over the vanishing
+    /// polynomial.
+    pub(crate) fn evaluate_composition(&mut self, q: &Q) -> Result<(), ProverError> {
+        // Powers of the challenge, the highest first.
         let memory = &mut self.memory;
-        let answers = &mut memory.answers;
-        let challenge = answers.places.composition_challenge.clone();
-        q.channel_draw(ChannelDraw {
-            channel: memory.channel.view_mut(),
-            challenges: answers.secure.slice_mut(challenge.clone())?,
-        })?;
+        let Answers { secure, places, .. } = &memory.answers;
         let params = SecurePowersParams { count: self.shape.constraints as u32, descending: 1 };
         if self.shape.constraints > 0 {
-            let powers = memory.composition_powers.view_mut();
-            q.secure_powers(SecurePowers { params: &params, base: answers.secure.slice(challenge)?, powers })?;
+            let base = secure.slice(places.composition_challenge.clone())?;
+            q.secure_powers(SecurePowers { params: &params, base, powers: memory.composition_powers.view_mut() })?;
         }
 
         // Sums start from zero, and each component reads its challenges.
-        let whole = self.shape.composition().coefficients();
         for (_, sums) in &mut memory.sums {
             q.clear(sums.view_mut())?;
         }
-        q.clear(memory.coefficients.slice_mut(whole.clone())?)?;
+        q.clear(memory.coefficients.slice_mut(self.shape.composition().coefficients())?)?;
         for index in 0..self.components.len() {
             self.read_challenges(q, index)?;
         }
@@ -60,11 +52,15 @@ impl<Q: StarkOps> Prover<Q> {
         } else {
             self.add_constraints_by_blocks(q)?;
         }
-        self.lift_sums(q)?;
+        self.lift_sums(q)
+    }
 
+    /// Interpolates the composition polynomial and extends its two parts.
+    pub(crate) fn extend_composition(&mut self, q: &Q) -> Result<(), ProverError> {
         // Coefficients of the four coordinates; each is two columns, left and right.
         let (log_rows, log_blowup) = (self.shape.log_rows, self.shape.log_blowup);
         let domain = CanonicDomain::new(log_rows + log_blowup)?;
+        let whole = self.shape.composition().coefficients();
         let memory = &mut self.memory;
         q.circle_interpolate_part(CircleInterpolatePart {
             params: &CirclePartParams { log_size: log_rows + 1, log_domain: domain.log_size(), columns: 4 },
@@ -82,17 +78,6 @@ impl<Q: StarkOps> Prover<Q> {
                 values: memory.values.slice_mut(values)?,
             })?;
         }
-        // Tree and root, then the parameter of the out-of-domain point.
-        let tree = self.shape.trace_trees();
-        self.hash(q, tree)?;
-        let memory = &mut self.memory;
-        let nodes = memory.tops.get(tree).unwrap_or(&memory.trees[tree]);
-        let answers = &mut memory.answers;
-        q.channel_mix_digests(ChannelMixDigests {
-            absorbed: nodes.slice(root(nodes.len()))?,
-            channel: memory.channel.view_mut(),
-            challenges: answers.secure.slice_mut(answers.places.parameter.clone())?,
-        })?;
         Ok(())
     }
 

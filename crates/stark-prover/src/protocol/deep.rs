@@ -13,7 +13,6 @@ use backend_api::{
     Buffer as _,
     ops::{
         air::SecurePowers,
-        channel::ChannelMixFelts,
         circle::{CircleEvalAtPoints, CircleExtend, CircleInterpolatePart},
         deep::{DeepLines, DeepNumerators, DeepPoints, DeepQuotients},
     },
@@ -29,8 +28,6 @@ use crate::{Prover, ProverError, StarkOps, storage::answers::Answers};
 
 impl<Q: StarkOps> Prover<Q> {
     /// Samples all columns around the out-of-domain point.
-    ///
-    /// Then absorbs the values and draws the quotient challenge.
     pub(crate) fn sample(&mut self, q: &Q) -> Result<(), ProverError> {
         // All sample points follow from the drawn parameter.
         let (memory, samples) = (&mut self.memory, &self.samples);
@@ -57,17 +54,11 @@ impl<Q: StarkOps> Prover<Q> {
                 sampled: secure.slice_mut(of(own))?,
             })?;
         }
-        // All samples are gathered and absorbed, then the challenge is drawn.
-        let (memory, samples) = (&mut self.memory, &self.samples);
-        let Answers { secure, places, .. } = &mut memory.answers;
+        // All ranks gather all samples.
         if !place.partitioned {
-            self.group.all_gather(q, secure, place.shares(samples.samples.len()).map(of))?;
+            let secure = &mut self.memory.answers.secure;
+            self.group.all_gather(q, secure, place.shares(self.samples.samples.len()).map(of))?;
         }
-        q.channel_mix_felts(ChannelMixFelts {
-            absorbed: secure.slice(places.sampled.clone())?,
-            channel: memory.channel.view_mut(),
-            challenges: memory.quotient_challenge.view_mut(),
-        })?;
         Ok(())
     }
 

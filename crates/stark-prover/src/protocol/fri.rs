@@ -9,7 +9,6 @@
 use backend_api::{
     Buffer as _,
     ops::{
-        channel::{ChannelMixDigests, ChannelMixFelts},
         fri::{FriFold, FriLastLayer},
         merkle::{MerkleSecureLeaves, MerkleTree},
     },
@@ -22,39 +21,31 @@ use stark_fft::CanonicDomain;
 
 use crate::{
     Prover, ProverError, StarkOps,
-    storage::answers::{Answers, level, root},
+    storage::answers::{Answers, level},
     storage::memory::{FriLayerMemory, ProverMemory},
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Commits to each layer, draws its challenge and folds it to the next.
-    ///
-    /// Then absorbs the last-layer polynomial.
-    pub(crate) fn commit_layers(&mut self, q: &Q) -> Result<(), ProverError> {
-        // Per layer: tree and root, challenge, folds to the next layer.
-        for index in 0..self.memory.layers.len() {
-            self.hash_layer(q, index)?;
-            let memory = &mut self.memory;
-            let (layers, rest) = memory.layers.split_at_mut(index + 1);
-            let layer = &mut layers[index];
-            let form = layer.form;
-            q.channel_mix_digests(ChannelMixDigests {
-                absorbed: layer.nodes.slice(root(layer.nodes.len()))?,
-                channel: memory.channel.view_mut(),
-                challenges: layer.challenge.view_mut(),
-            })?;
-            let params = FriFoldParams { log_size: form.log_size, folds: form.fold, on_circle: u32::from(index == 0) };
-            let domain = CanonicDomain::new(params.log_domain())?;
-            let folded = rest.first_mut().map_or(&mut memory.last_values, |next| &mut next.values);
-            q.fri_fold(FriFold {
-                params: &params,
-                inverse_twiddles: self.twiddles.inverse(domain)?,
-                challenge: layer.challenge.view(),
-                values: layer.values.view(),
-                folded: folded.view_mut(),
-            })?;
-        }
-        // Coefficients of the last layer, and whether any is above the bound.
+    /// Folds a layer with its challenge to the next.
+    pub(crate) fn fold_layer(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        let ProverMemory { layers, last_values, .. } = &mut self.memory;
+        let (layers, rest) = layers.split_at_mut(index + 1);
+        let FriLayerMemory { form, values, challenge, .. } = &layers[index];
+        let params = FriFoldParams { log_size: form.log_size, folds: form.fold, on_circle: u32::from(index == 0) };
+        let domain = CanonicDomain::new(params.log_domain())?;
+        let folded = rest.first_mut().map_or(last_values, |next| &mut next.values);
+        q.fri_fold(FriFold {
+            params: &params,
+            inverse_twiddles: self.twiddles.inverse(domain)?,
+            challenge: challenge.view(),
+            values: values.view(),
+            folded: folded.view_mut(),
+        })?;
+        Ok(())
+    }
+
+    /// Computes the coefficients of the last layer, and whether any is above the bound.
+    pub(crate) fn interpolate_last_layer(&mut self, q: &Q) -> Result<(), ProverError> {
         let memory = &mut self.memory;
         let Answers { secure, words, places, .. } = &mut memory.answers;
         let log_size = (memory.last_values.len() / 4).ilog2();
@@ -66,13 +57,6 @@ impl<Q: StarkOps> Prover<Q> {
             coefficients: secure.slice_mut(places.last_coefficients.clone())?,
             excess: words.slice_mut(places.excess.clone())?,
         })?;
-        // The last layer is absorbed, and no challenge is drawn.
-        let challenges = memory.relation_challenges.slice_mut(0..0)?;
-        q.channel_mix_felts(ChannelMixFelts {
-            absorbed: secure.slice(places.last_coefficients.clone())?,
-            channel: memory.channel.view_mut(),
-            challenges,
-        })?;
         Ok(())
     }
 
@@ -80,7 +64,7 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// If not all of its levels are stored, it is built from parts of the values one after the
     /// other.
-    fn hash_layer(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+    pub(crate) fn hash_layer(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
         let ProverMemory { layers, blocks, .. } = &mut self.memory;
         let FriLayerMemory { form, values, nodes, .. } = &mut layers[index];
         let (log_leaves, log_kept, log_part) = (form.log_leaves(), form.log_kept(), form.log_part);

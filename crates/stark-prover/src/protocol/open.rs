@@ -1,4 +1,4 @@
-//! Proof of work, queries, and the openings of all trees at the queries.
+//! Openings of all trees and layers at the queries.
 //!
 //! A nonce shows work if `Blake2s(prefix || nonce)` has `pow_bits` trailing zeros as a
 //! little-endian number; `prefix` hashes the transcript and `pow_bits`. The nonce is absorbed, and
@@ -8,15 +8,13 @@
 use core::ops::Range;
 
 use backend_api::{
-    Buffer as _, BufferRef as _,
+    Buffer as _,
     ops::{
-        channel::{ChannelGrind, ChannelMixWords, ChannelQueries},
         fri::{OpenColumns, OpenGroups},
         merkle::MerklePaths,
     },
 };
 use core_types::params::{
-    channel::{ChannelGrindParams, ChannelQueriesParams},
     columns::ColumnAt,
     fri::{OpenColumnsParams, OpenGroupsParams},
     merkle::MerklePathsParams,
@@ -26,110 +24,80 @@ use crate::{
     Prover, ProverError, StarkOps,
     protocol::commit::in_part,
     storage::answers::{Answers, root},
-    storage::memory::FriLayerMemory,
+    storage::memory::{FriLayerMemory, ProverMemory},
 };
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Does the proof of work, draws the queries, and opens each tree.
+    /// Gathers the values of a tree's columns at the queries.
     ///
-    /// It gathers the openings of each query, including equal ones, and the roots, and packs all
-    /// answers.
-    pub(crate) fn open(&mut self, q: &Q) -> Result<(), ProverError> {
-        // The nonce is absorbed before the queries are drawn.
-        let (memory, log_from) = (&mut self.memory, self.shape.log_size);
-        let Answers { words, places, .. } = &mut memory.answers;
-        let (nonce, drawn_positions) = (places.nonce.clone(), places.positions.clone());
-        let queries = self.config.fri_config.n_queries as u32; // a valid number of queries fits a word
-        q.channel_grind(ChannelGrind {
-            params: &ChannelGrindParams { bits: self.config.pow_bits },
-            channel: memory.channel.view(),
-            nonce: words.slice_mut(nonce.clone())?,
-        })?;
-        q.channel_mix_words(ChannelMixWords {
-            absorbed: words.slice(nonce)?,
-            channel: memory.channel.view_mut(),
-            challenges: memory.relation_challenges.slice_mut(0..0)?,
-        })?;
-        q.channel_queries(ChannelQueries {
-            params: &ChannelQueriesParams { log_size: log_from, queries },
-            channel: memory.channel.view_mut(),
-            positions: words.slice_mut(drawn_positions.clone())?,
-        })?;
-        // Values at the queries, tree by tree.
-        for tree in 0..self.shape.trees.len() {
-            match self.shape.trees[tree].truncated {
-                0 => self.open_values(q, tree)?,
-                _ => self.open_groups(q, tree)?,
-            }
+    /// Of a truncated tree, it gathers the values of all leaves that open each query.
+    pub(crate) fn open_values(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        match self.shape.trees[tree].truncated {
+            0 => self.open_columns(q, tree),
+            _ => self.open_groups(q, tree),
         }
-        // Authentication paths and roots of the trees.
-        let memory = &mut self.memory;
-        let Answers { secure, digests, words, places, .. } = &mut memory.answers;
-        for (tree, (shape, nodes)) in self.shape.trees.iter().zip(&memory.trees).enumerate() {
-            let (log_parts, all) = (self.shape.log_parts(shape), places.tree_paths[tree].clone());
-            let len = all.len() >> log_parts;
-            // Empty where each rank keeps the roots of its parts alone.
-            let of = |parts: Range<usize>| all.start + parts.start * len..all.start + parts.end * len;
-            // Positions count modulo the part: for a query in another part, the gathered digests are not read.
-            let (log_leaves, log_from) = (self.shape.log_kept(shape), log_from - log_parts);
-            // The nodes of a level above the leaves are shifted positions.
-            let folded = u32::from(shape.truncated > 0);
-            for (number, part) in self.shape.own_parts(shape) {
-                q.merkle_paths(MerklePaths {
-                    params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded },
-                    nodes: nodes.slice(in_part(log_leaves, number))?,
-                    positions: words.slice(drawn_positions.clone())?,
-                    paths: digests.slice_mut(of(part..part + 1))?,
-                })?;
-            }
-            if log_parts > 0 {
-                for shares in self.shape.place.shared_blocks(1 << log_parts) {
-                    self.group.all_gather(q, digests, shares.into_iter().map(of))?;
-                }
-            }
-            if let Some(top) = memory.tops.get(tree) {
-                q.copy(top.view(), digests.slice_mut(places.tree_tops[tree].clone())?)?;
-            }
-            let nodes = memory.tops.get(tree).unwrap_or(nodes);
-            q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.tree_roots[tree].clone())?)?;
-        }
-        // Groups of values, authentication paths and roots of the layers of FRI.
-        for (index, FriLayerMemory { form, values, nodes, .. }) in memory.layers.iter().enumerate() {
-            q.open_groups(OpenGroups {
-                params: &OpenGroupsParams {
-                    log_size: form.log_size,
-                    log_from,
-                    log_group: form.log_gathered(),
-                    queries,
-                },
-                values: values.view(),
-                positions: words.slice(drawn_positions.clone())?,
-                opened: secure.slice_mut(places.groups[index].clone())?,
-            })?;
-            let (log_leaves, first_level) = (form.log_kept(), form.first_kept());
+    }
+
+    /// Gathers the authentication paths of each query, including equal ones, and the root of a tree.
+    pub(crate) fn open_paths(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        let ProverMemory { trees, tops, answers: Answers { digests, words, places, .. }, .. } = &mut self.memory;
+        let (shape, nodes) = (&self.shape.trees[tree], &trees[tree]);
+        let (log_parts, all) = (self.shape.log_parts(shape), places.tree_paths[tree].clone());
+        let len = all.len() >> log_parts;
+        // Empty where each rank keeps the roots of its parts alone.
+        let of = |parts: Range<usize>| all.start + parts.start * len..all.start + parts.end * len;
+        // Positions count modulo the part: for a query in another part, the gathered digests are not read.
+        let (log_leaves, log_from) = (self.shape.log_kept(shape), self.shape.log_size - log_parts);
+        // The nodes of a level above the leaves are shifted positions.
+        let folded = u32::from(shape.truncated > 0);
+        let queries = self.shape.queries as u32; // a valid number of queries fits a word
+        for (number, part) in self.shape.own_parts(shape) {
             q.merkle_paths(MerklePaths {
-                params: &MerklePathsParams { log_leaves, log_from, first_level, queries, folded: 1 },
-                nodes: nodes.view(),
-                positions: words.slice(drawn_positions.clone())?,
-                paths: digests.slice_mut(places.layer_paths[index].clone())?,
+                params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded },
+                nodes: nodes.slice(in_part(log_leaves, number))?,
+                positions: words.slice(places.positions.clone())?,
+                paths: digests.slice_mut(of(part..part + 1))?,
             })?;
-            q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.layer_roots[index].clone())?)?;
         }
-        // The host compares the transcripts of all ranks.
-        if !self.shape.place.is_alone() {
-            let state = q.words(memory.channel.view());
-            let (len, first) = (state.len(), places.states.start);
-            let of = |rank: usize| first + rank * len..first + (rank + 1) * len;
-            q.copy(state, words.slice_mut(of(self.shape.place.rank))?)?;
-            self.group.all_gather(q, words, (0..self.shape.place.ranks()).map(of))?;
+        // Ranks gather the paths in the parts of others.
+        if log_parts > 0 {
+            for shares in self.shape.place.shared_blocks(1 << log_parts) {
+                self.group.all_gather(q, digests, shares.into_iter().map(of))?;
+            }
         }
-        Ok(memory.answers.pack(q, memory.challenges.view())?)
+        // The nodes above the parts, and the root.
+        if let Some(top) = tops.get(tree) {
+            q.copy(top.view(), digests.slice_mut(places.tree_tops[tree].clone())?)?;
+        }
+        let nodes = tops.get(tree).unwrap_or(nodes);
+        Ok(q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.tree_roots[tree].clone())?)?)
+    }
+
+    /// Gathers the groups of values, the authentication paths and the root of a layer of FRI.
+    pub(crate) fn open_layer(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
+        let ProverMemory { layers, answers: Answers { secure, digests, words, places, .. }, .. } = &mut self.memory;
+        let FriLayerMemory { form, values, nodes, .. } = &layers[index];
+        let (log_from, queries) = (self.shape.log_size, self.shape.queries as u32);
+        q.open_groups(OpenGroups {
+            params: &OpenGroupsParams { log_size: form.log_size, log_from, log_group: form.log_gathered(), queries },
+            values: values.view(),
+            positions: words.slice(places.positions.clone())?,
+            opened: secure.slice_mut(places.groups[index].clone())?,
+        })?;
+        let (log_leaves, first_level) = (form.log_kept(), form.first_kept());
+        q.merkle_paths(MerklePaths {
+            params: &MerklePathsParams { log_leaves, log_from, first_level, queries, folded: 1 },
+            nodes: nodes.view(),
+            positions: words.slice(places.positions.clone())?,
+            paths: digests.slice_mut(places.layer_paths[index].clone())?,
+        })?;
+        Ok(q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.layer_roots[index].clone())?)?)
     }
 
     /// Gathers the values of a tree's columns at the queries.
     ///
     /// It does so block by block if the values are not in memory.
-    fn open_values(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+    fn open_columns(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let shape = &self.shape.trees[tree];
         if shape.columns.is_empty() {
             return Ok(());

@@ -9,24 +9,16 @@
 
 use core::fmt;
 
-use backend_api::{
-    Buffer as _,
-    ops::{
-        air::{AirFractions, LogUpColumns, SecurePowers},
-        channel::{ChannelDraw, ChannelMixDigests, ChannelMixFelts, ChannelMixWords},
-    },
-};
+use backend_api::{Buffer as _, ops::air::SecurePowers};
 use core_types::{
     air::Relation,
     field::{M31, QM31},
-    params::air::{AirParams, LogUpColumnsParams, SecurePowersParams},
+    params::air::SecurePowersParams,
 };
 use stark_verifier::{FriConfig, PcsConfig, Proof, Protocol};
 
 use crate::{
     Generated, Interaction, Prover, ProverError, Stage, StarkOps, Submitted,
-    placement::exchange::Whole,
-    placement::rows::interpolate,
     plan::ranks::CollectiveWork,
     plan::shape::{INTERACTION, TRACE},
     storage::answers::{Answers, root},
@@ -60,7 +52,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         let work = prover.group.begin();
         // Interaction columns are of one proof.
         prover.loaded.take_if(|tree| *tree != TRACE);
-        q.clear(prover.memory.channel.view_mut())?;
+        prover.memory.transcript.reset(q)?;
         let words = match prover.protocol {
             Protocol::V2_3 => {
                 let PcsConfig { pow_bits, fri_config, lifting_log_size } = prover.config;
@@ -88,9 +80,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// Any error that the device reports.
     pub fn mix_u32s(&mut self, words: &[u32]) -> Result<(), ProverError> {
         let absorbed = self.q.upload(words)?;
-        let (absorbed, memory) = (absorbed.view(), &mut self.prover.memory);
-        let challenges = memory.relation_challenges.slice_mut(0..0)?;
-        Ok(self.q.channel_mix_words(ChannelMixWords { absorbed, channel: memory.channel.view_mut(), challenges })?)
+        Ok(self.prover.memory.transcript.absorb_words(self.q, absorbed.view())?)
     }
 
     /// Absorbs elements of the secure field.
@@ -99,9 +89,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// Any error that the device reports.
     pub fn mix_felts(&mut self, elements: &[QM31]) -> Result<(), ProverError> {
         let absorbed = self.q.upload(elements)?;
-        let (absorbed, memory) = (absorbed.view(), &mut self.prover.memory);
-        let challenges = memory.relation_challenges.slice_mut(0..0)?;
-        Ok(self.q.channel_mix_felts(ChannelMixFelts { absorbed, channel: memory.channel.view_mut(), challenges })?)
+        Ok(self.prover.memory.transcript.absorb_elements(self.q, absorbed.view())?)
     }
 
     /// Absorbs the root of the preprocessed columns' tree.
@@ -155,9 +143,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         self.expect_loaded()?;
         let memory = &mut self.prover.memory;
         if tree == INTERACTION && memory.absorbed_len > 0 {
-            let absorbed = memory.absorbed.slice(0..memory.absorbed_len)?;
-            let challenges = memory.relation_challenges.slice_mut(0..0)?;
-            self.q.channel_mix_felts(ChannelMixFelts { absorbed, channel: memory.channel.view_mut(), challenges })?;
+            memory.transcript.absorb_elements(self.q, memory.absorbed.slice(0..memory.absorbed_len)?)?;
         }
         self.commit_rows(tree)
     }
@@ -227,10 +213,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
             return Err(ProverError::Slot { most: MOST_SLOTS, got: end - 1 });
         }
         memory.fit_relation(q, end, size)?;
-        q.channel_draw(ChannelDraw {
-            channel: memory.channel.view_mut(),
-            challenges: memory.relation_challenges.view_mut(),
-        })?;
+        memory.transcript.draw(q, memory.relation_challenges.view_mut())?;
         let params = SecurePowersParams { count, descending: 0 };
         let powers = memory.relation_powers.slice_mut(0..size)?;
         q.secure_powers(SecurePowers { params: &params, base: memory.relation_challenges.slice(1..2)?, powers })?;
@@ -264,9 +247,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
             for (place, sums) in places.claimed_sums.clone().zip(&look_ups.sums) {
                 self.q.copy(sums.slice(0..1)?, secure.slice_mut(place..place + 1)?)?;
             }
-            let (absorbed, channel) = (secure.slice(places.claimed_sums.clone())?, memory.channel.view_mut());
-            let challenges = memory.relation_challenges.slice_mut(0..0)?;
-            self.q.channel_mix_felts(ChannelMixFelts { absorbed, channel, challenges })?;
+            memory.transcript.absorb_elements(self.q, secure.slice(places.claimed_sums.clone())?)?;
         }
         self.prover.commit(self.q, tree)?;
         self.mix_root()
@@ -307,10 +288,8 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// # Errors
     /// [`ProverError::Unfinished`] if a tree is missing, and any error that the device reports.
     pub fn submit(self) -> Result<Submitted<'p, Q>, ProverError> {
-        let (prover, q, work) = self.complete()?;
-        for (_, step) in Prover::STEPS {
-            step(prover, q)?;
-        }
+        let (prover, q, work) = self.checked()?;
+        prover.complete(q, |_| Ok(()))?;
         work.complete();
         Ok(Submitted { prover, q })
     }
@@ -322,17 +301,18 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// # Errors
     /// As [`submit`](Self::submit).
     pub fn submit_watched(self, mut watch: impl FnMut(Stage)) -> Result<Submitted<'p, Q>, ProverError> {
-        let (prover, q, work) = self.complete()?;
-        for (stage, step) in Prover::STEPS {
+        let (prover, q, work) = self.checked()?;
+        prover.complete(q, |stage| {
             q.finish()?;
             watch(stage);
-            step(prover, q)?;
-        }
+            Ok(())
+        })?;
         work.complete();
         Ok(Submitted { prover, q })
     }
 
-    fn complete(self) -> Result<(&'p mut Prover<Q>, &'p Q, CollectiveWork<Q>), ProverError> {
+    /// Its parts, if all trees of the trace are committed to.
+    fn checked(self) -> Result<(&'p mut Prover<Q>, &'p Q, CollectiveWork<Q>), ProverError> {
         let Self { prover, q, committed, work, .. } = self;
         let expected = prover.shape.trace_trees();
         if committed == expected {
@@ -364,16 +344,11 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     fn mix_root(&mut self) -> Result<(), ProverError> {
         let memory = &mut self.prover.memory;
         let nodes = memory.tops.get(self.committed).unwrap_or(&memory.trees[self.committed]);
-        let absorbed = nodes.slice(root(nodes.len()))?;
-        let challenges = memory.relation_challenges.slice_mut(0..0)?;
-        self.q.channel_mix_digests(ChannelMixDigests { absorbed, channel: memory.channel.view_mut(), challenges })?;
+        memory.transcript.absorb_root(self.q, nodes.slice(root(nodes.len()))?)?;
         self.committed += 1;
         Ok(())
     }
 }
-
-/// A step of a proof after its last tree of the trace.
-type Step<Q> = fn(&mut Prover<Q>, &Q) -> Result<(), ProverError>;
 
 impl<Q: StarkOps> Prover<Q> {
     /// Begins a proof: a fresh transcript that holds the parameters.
@@ -395,80 +370,6 @@ impl<Q: StarkOps> Prover<Q> {
         session.commit_preprocessed()?;
         session.commit(trace)?;
         session.finish()
-    }
-}
-
-impl<Q: StarkOps> Prover<Q> {
-    const STEPS: [(Stage, Step<Q>); 5] = [
-        (Stage::Composition, Self::commit_composition),
-        (Stage::Sampling, Self::sample),
-        (Stage::Quotients, Self::make_quotients),
-        (Stage::Fri, Self::commit_layers),
-        (Stage::Opening, Self::open),
-    ];
-
-    /// Makes the interaction columns of a component, its claimed sum and its mean.
-    ///
-    /// The columns are written in the place of their coefficients.
-    fn make_look_ups(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
-        // Each lookup column is four interaction columns.
-        let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
-        let columns = self.shape.components[index].columns.get(INTERACTION).cloned().unwrap_or(0..0);
-        let made = air.fraction_program().map_or(0, |program| program.outputs() as usize / 2);
-        if columns.len() != 4 * made {
-            return Err(ProverError::Interaction { component: index, expected: 4 * made, got: columns.len() });
-        }
-        let (Some(program), Some(look_ups)) = (air.fraction_program(), &mut self.memory.look_ups) else {
-            return Ok(());
-        };
-        // A component's columns are of one size, so they follow each other.
-        let first = self.shape.trees[INTERACTION].columns[columns.start].coefficients.first as usize;
-        let log_rows = air.log_rows();
-        let words = first..first + ((4 * made) << log_rows);
-        if let Some(host) = &self.host {
-            self.shape.bring_rows(q, host, &self.twiddles, index, &self.components[index], &mut look_ups.rows)?;
-        }
-        let params =
-            AirParams { log_rows, log_size: log_rows, registers: program.registers(), outputs: program.outputs() };
-        // The program reads the drawn challenges among the component's inputs.
-        let read = 0..self.shape.challenges;
-        let answers = &mut self.memory.answers;
-        let challenges = answers.places.inputs[index].clone();
-        let own = challenges.start..challenges.start + read.end;
-        q.copy(self.memory.challenges.slice(read)?, answers.secure.slice_mut(own)?)?;
-        // Numerators and denominators of all fractions; from them columns, claimed sum and mean.
-        q.air_fractions(AirFractions {
-            params: &params,
-            instructions: program.instructions(),
-            masks: &inputs.fraction_masks,
-            constants: program.constants(),
-            values: look_ups.rows.view(),
-            challenges: answers.secure.slice(challenges.clone())?,
-            fractions: look_ups.fractions.slice_mut(0..(8 * made) << log_rows)?,
-        })?;
-        q.logup_columns(LogUpColumns {
-            params: &LogUpColumnsParams { log_rows, columns: made as u32 },
-            fractions: look_ups.fractions.slice(0..(8 * made) << log_rows)?,
-            // With coefficients on the host, the rows have been read, and the columns take their place.
-            columns: match &self.host {
-                Some(_) => look_ups.rows.slice_mut(0..words.len())?,
-                None if self.shape.place.partitioned => look_ups.made.slice_mut(0..words.len())?,
-                None => self.memory.coefficients.slice_mut(words.clone())?,
-            },
-            sums: look_ups.sums[index].view_mut(),
-        })?;
-        // Columns that are not yet in the place of their coefficients are moved there.
-        if let Some(host) = &mut self.host {
-            interpolate(q, &self.twiddles, log_rows, look_ups.rows.slice_mut(0..words.len())?)?;
-            host.keep(look_ups.rows.slice(0..words.len())?, words.start)?;
-        } else if self.shape.place.partitioned {
-            let whole = Whole { tree: INTERACTION, words, columns: &look_ups.made, first: 0 };
-            self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
-        }
-        // Constraints read the mean after the component's challenges.
-        let mean = challenges.start + air.challenges() as usize;
-        q.copy(look_ups.sums[index].slice(1..2)?, answers.secure.slice_mut(mean..mean + 1)?)?;
-        Ok(())
     }
 }
 

@@ -6,7 +6,7 @@ use backend_api::Record;
 
 use crate::{
     Generated, ProofSession, Prover, ProverError, StarkOps, Submitted, plan::shape::TRACE,
-    protocol::part::RecordedSubmission,
+    recording::submission::RecordedSubmission,
 };
 
 /// The work of a proof from its trace on, as one submission.

@@ -7,7 +7,7 @@ use core_types::field::QM31;
 
 use crate::{
     Interaction, ProofSession, Prover, ProverError, StarkOps, Submitted, plan::shape::INTERACTION,
-    protocol::part::RecordedSubmission,
+    recording::submission::RecordedSubmission,
 };
 
 /// The work of a proof whose interaction columns the host computes, as two submissions.

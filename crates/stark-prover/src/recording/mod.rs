@@ -2,3 +2,4 @@
 
 pub(crate) mod graph;
 pub(crate) mod graph_pair;
+pub(crate) mod submission;

@@ -9,7 +9,6 @@ use backend_api::{BackendError, Buffer as _, Queue, Ref};
 use core_types::{
     blake2s::Digest,
     field::{M31, QM31},
-    params::channel::ChannelState,
 };
 use stark_verifier::PcsConfig;
 
@@ -19,6 +18,7 @@ use crate::{
     plan::neighbours::Neighbours,
     plan::samples::Samples,
     plan::shape::{StatementShape, nodes},
+    protocol::transcript::Transcript,
     storage::answers::{Answers, root},
     storage::coefficients::DeviceCoefficients,
 };
@@ -84,7 +84,7 @@ pub(crate) struct ProverMemory<Q: Queue> {
     /// The nodes above the parts of each tree; nothing without other ranks.
     pub(crate) tops: Vec<Q::Buf<Digest>>,
     pub(crate) look_ups: Option<LookUps<Q>>,
-    pub(crate) channel: Q::Buf<ChannelState>,
+    pub(crate) transcript: Transcript<Q>,
     /// Challenges of relations, by slot.
     ///
     /// The slots that components read come first, then further slots of the relations.
@@ -153,7 +153,7 @@ impl<Q: Queue> ProverMemory<Q> {
             trees: trees.collect::<Result<_, BackendError>>()?,
             tops: tops.collect::<Result<_, BackendError>>()?,
             look_ups,
-            channel: q.alloc(1)?,
+            transcript: Transcript::new(q)?,
             challenges: q.zeros(shape.challenges)?,
             absorbed: q.alloc(0)?,
             absorbed_len: 0,

@@ -18,9 +18,9 @@ use stark_verifier::{Decommitment, FriLayerProof, FriProof, LinePoly, Proof};
 
 use crate::{
     Prover, ProverError, StarkOps,
+    assembly::opened::OpenedColumns,
+    assembly::out_of_domain,
     plan::layer::LayerForm,
-    protocol::opened::OpenedColumns,
-    protocol::out_of_domain,
     prover::digest,
     storage::answers::{Read, level as nodes_of},
 };
@@ -84,8 +84,8 @@ impl<Q: StarkOps> Prover<Q> {
         let trees = (0..self.shape.trees.len()).map(|tree| self.open_tree(read, tree, &queries));
         let (queried_values, decommitments) = trees.unzip();
         let root = |place: &Range<usize>| digest(read.digests[place.start]);
-        let first_layer = self.open_layer(read, 0, &queries);
-        let inner_layers = (1..self.memory.layers.len()).map(|layer| self.open_layer(read, layer, &queries)).collect();
+        let first_layer = self.layer_proof(read, 0, &queries);
+        let inner_layers = (1..self.memory.layers.len()).map(|layer| self.layer_proof(read, layer, &queries)).collect();
         // The last layer and the nonce complete the proof.
         let coeffs = secure(&places.last_coefficients).to_vec();
         let log_size = self.config.fri_config.log_last_layer_degree_bound;
@@ -144,7 +144,7 @@ impl<Q: StarkOps> Prover<Q> {
     }
 
     /// What proves a layer of FRI at the queries.
-    fn open_layer(&self, read: &Read, layer: usize, queries: &[(u32, usize)]) -> FriLayerProof {
+    fn layer_proof(&self, read: &Read, layer: usize, queries: &[(u32, usize)]) -> FriLayerProof {
         let (places, form) = (&self.memory.answers.places, self.memory.layers[layer].form);
         let groups = &read.secure[places.groups[layer].clone()];
         let (shift, log_gathered) = (self.shape.log_size - form.log_size, form.log_gathered());
