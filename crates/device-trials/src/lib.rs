@@ -7,7 +7,8 @@
 //! - [`CANARIES`], kernels that a compiler without the flags of `kernels-ptx/README.md` breaks,
 //!   built with all of them into [`GUARDED`].
 //!
-//! `cargo xtask build-ptx` writes the programs, the PTX and the manifests. A test of `cuda-sim`
+//! A build script writes the programs (`generator/`), `cargo xtask build-ptx` the PTX and the
+//! manifests. A test of `cuda-sim`
 //! runs both on the executor, and `trefoil trials` on a device.
 #![forbid(unsafe_code)]
 
@@ -15,9 +16,9 @@ mod canary;
 mod float;
 mod outcome;
 #[allow(unused, clippy::all, reason = "random programs are not written for readers")]
-#[rustfmt::skip]
-#[path = "../../../kernels-ptx/src/differential/programs/mod.rs"]
-mod programs;
+mod programs {
+    include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+}
 mod random;
 mod text;
 

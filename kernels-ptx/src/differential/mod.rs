@@ -1,16 +1,17 @@
 //! Random programs that test the simulator and devices.
 //!
-//! No op uses them: `cargo xtask build-ptx` writes them and compiles them for the device, crate
-//! `device-trials` compiles the same text for the host, and both must compute the same.
+//! No op uses them. A build script writes them, crate `device-trials` compiles the same text for
+//! the host, and both must compute the same.
 //!
 //! # Safety
 //! `programs` is `len` numbers of programs, `inputs` three words for each, `results` a word for
 //! each. Grid and block: one thread for each.
 
 mod float;
-#[rustfmt::skip]
 #[allow(unused_assignments, reason = "random programs are not written for readers")]
-mod programs;
+mod programs {
+    include!(concat!(env!("OUT_DIR"), "/programs.rs"));
+}
 
 use crate::dev::idx;
 

@@ -20,13 +20,15 @@ pub(crate) const FILE: &str = "kernels-ptx/ptx/sources.txt";
 ///
 /// They are the kernels, the formulas they share with the host, and the code that builds and
 /// rewrites them.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 10] = [
     ".cargo/config.toml",
     "crates/core-types/Cargo.toml",
     "crates/core-types/src",
+    "crates/device-trials/generator",
     "crates/ptx/src",
     "kernels-ptx/Cargo.lock",
     "kernels-ptx/Cargo.toml",
+    "kernels-ptx/build.rs",
     "kernels-ptx/src",
     "xtask/src/build_ptx",
 ];

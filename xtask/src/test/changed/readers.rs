@@ -11,9 +11,8 @@ pub(super) struct PathReader {
 }
 
 /// Who reads what. A test compares the table with the sources.
-const READERS: [PathReader; 13] = [
+const READERS: [PathReader; 12] = [
     compiled("kernels-ptx/ptx/", &["cuda-backend", "device-trials"]),
-    compiled("kernels-ptx/src/differential/", &["device-trials"]),
     tests("kernels-ptx/ptx/", &["conformance", "cuda-sim", "trefoil-cli"]),
     tests("kernels-ptx/", &["xtask"]),
     tests("data/stark/", &["trefoil-stark", "stark-prover", "stark-verifier", "stwo-air"]),

@@ -1,11 +1,4 @@
-//! The random programs that hold the simulator and devices to the host: their Rust source, the PTX
-//! the compiler makes of it, and its manifest.
-
-mod families;
-mod program;
-mod random;
-mod source;
-mod types;
+//! The random programs that test the simulator and devices: their PTX and its manifest.
 
 use std::path::Path;
 
@@ -20,15 +13,9 @@ use super::{
 };
 use crate::tally::Tally;
 
-/// Folder of the source below `kernels-ptx`.
-const FOLDER: &str = "src/differential/programs";
-
-/// Writes the source, its PTX and the manifest, or with `check` compares them.
+/// Writes their PTX and the manifest, or with `check` compares them.
 pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
-    for (name, text) in source::files() {
-        tally += keep(root, &format!("kernels-ptx/{FOLDER}/{name}"), &text, check)?;
-    }
     let mut tree = ptx::parse(&compiler.build(root, "differential", &FLAGS, &[])?).context("the compiler's PTX")?;
     ptx::rewrite::drop_unreachable(&mut tree);
     ptx::rewrite::normalise_names(&mut tree);
