@@ -7,8 +7,6 @@ mod program;
 mod random;
 mod types;
 
-use std::{env, fs, io, path::PathBuf};
-
 use self::{
     families::{FAMILIES, Family},
     random::Random,
@@ -17,18 +15,8 @@ use self::{
 /// The choices begin here. Another seed gives other programs of the same kinds.
 const SEED: u64 = 0x7472_6566_6f69_6c00;
 
-/// Writes `programs.rs` into the folder of the build, anew when a file in `sources` changes.
-///
-/// # Errors
-/// Outside a build script, or if the file cannot be written.
-pub(crate) fn write(sources: &str) -> io::Result<()> {
-    println!("cargo::rerun-if-changed={sources}");
-    let folder = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;
-    fs::write(PathBuf::from(folder).join("programs.rs"), text())
-}
-
-/// A module for each family, and the function that they share.
-fn text() -> String {
+/// The text of all programs: a module for each family, and the function that they share.
+pub(crate) fn programs() -> String {
     let modules = FAMILIES.iter().enumerate().map(|(index, family)| module(family, Random::new(SEED + index as u64)));
     let fold = "/// Takes one more word into a result.\n\
         fn fold(end: u64, word: u64) -> u64 {\n    (end ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)\n}\n";

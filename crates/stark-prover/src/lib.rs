@@ -15,6 +15,7 @@ mod prover;
 mod recording;
 mod storage;
 mod trace;
+mod transcript;
 
 pub use assembly::submitted::{Found, Submitted};
 pub use backend_api::{Collective, CollectiveError, Record, ops::StarkOps};

@@ -48,8 +48,9 @@ macro_rules! functions {
                 x.max(y) + 0.0
             }
 
-            /// The magnitude of `x` with the sign of `y`, which counts as positive if it is no
-            /// number: signs of NaNs differ between machines.
+            /// The magnitude of `x` with the sign of `y`.
+            ///
+            /// A `y` that is no number counts as positive: signs of NaNs differ between machines.
             pub(in super::super) fn copysign(x: $float, y: $float) -> $float {
                 x.copysign(if y.is_nan() { 1.0 } else { y })
             }

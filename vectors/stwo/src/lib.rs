@@ -2,17 +2,13 @@
 
 pub mod airs;
 pub mod blake2s;
-pub mod blake2s_trace;
 pub mod components;
 pub mod config;
-pub mod fibonacci;
 pub mod fingerprint;
-pub mod interaction;
-pub mod permutations;
 pub mod prove;
-pub mod rows;
 pub mod shipped;
 pub mod statement;
-pub mod trace;
+pub mod timed;
 pub mod truths;
 pub mod verify;
+pub mod witness;

@@ -15,9 +15,9 @@ use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
 
 use crate::{
     components::{Collect, Elements, components, public_sum},
-    interaction::{Interaction, interaction},
+    witness::interaction::{Interaction, interaction},
     statement::Statement,
-    trace::{column, rows},
+    witness::trace::{column, rows},
     verify::verify_statement,
 };
 

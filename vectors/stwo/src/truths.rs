@@ -1,9 +1,9 @@
 //! Statements that say what comes out, made true.
 
 use crate::{
-    blake2s_trace::hash,
+    witness::blake2s_trace::hash,
     statement::{Statement, outputs},
-    trace::{permutations, wires},
+    witness::trace::{permutations, wires},
 };
 
 /// The circuit of `gates` gates.

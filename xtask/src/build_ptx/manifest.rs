@@ -214,7 +214,7 @@ impl From<Param> for Parameter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build_ptx::{canary, differential};
+    use crate::build_ptx::trials::{canary, differential};
 
     #[test]
     fn a_manifest_with_other_parameters_than_the_ptx_is_found() {

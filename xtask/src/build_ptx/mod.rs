@@ -4,9 +4,7 @@
 
 mod assemble;
 mod budgets;
-mod canary;
 mod compiler;
-mod differential;
 mod finish;
 mod listing;
 mod manifest;
@@ -17,6 +15,7 @@ mod sass;
 mod signature;
 mod sources;
 mod table;
+mod trials;
 mod typing;
 
 use std::path::Path;
@@ -94,8 +93,8 @@ fn rebuild(root: &Path, check: bool) -> Result<Tally> {
             }
         }
     }
-    tally += canary::run(compiler, root, check)?;
-    tally += differential::run(compiler, root, check)?;
+    tally += trials::canary::run(compiler, root, check)?;
+    tally += trials::differential::run(compiler, root, check)?;
     // Text that is older than its sources must not pass for theirs.
     if check || tally.failed.is_empty() {
         tally += keep(root, sources::FILE, &sources::digest(root)?, check)?;

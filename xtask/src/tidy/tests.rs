@@ -235,7 +235,11 @@ fn bad_habits_and_dead_links_are_reported() {
     fs::write(copy.path().join(path), format!("{text}{}", "//\n".repeat(600))).unwrap();
     let link = append(&copy, "README.md", "\n[nowhere](docs/nowhere.md)\n");
     fs::remove_file(copy.path().join("CHANGELOG.md")).unwrap();
+    let folder = copy.path().join("crates/nn-ops/src/many");
+    fs::create_dir(&folder).unwrap();
+    (0..16).for_each(|file| fs::write(folder.join(format!("file{file}.rs")), "").unwrap());
     let found = check_files(copy.path()).unwrap();
+    assert_finds(&found, "crates/nn-ops/src/many", 1, "16 Rust files");
     assert_finds(&found, path, 1, "glob re-export");
     assert_finds(&found, path, 2, "`todo!`");
     assert_finds(&found, path, 4, "`#[ignore]`");

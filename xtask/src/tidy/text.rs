@@ -1,21 +1,33 @@
 //! Rules on text: length, required files, links.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use super::{Finding, source::File};
 
 /// Most lines of one Rust file; above it, two concepts share a file.
 const MAX_LINES: usize = 600;
 
+/// Most Rust files of one folder; above it, a reader finds nothing.
+const MAX_FILES: usize = 15;
+
 /// Files that every checkout has.
 const REQUIRED: &[&str] = &["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md", "SECURITY.md"];
 
-/// Rules on text: file length, required files, and links between documents.
+/// Rules on text: sizes of files and folders, required files, and links between documents.
 pub(super) fn check(root: &Path, files: &[File], findings: &mut Vec<Finding>) {
     for name in REQUIRED {
         if !root.join(name).is_file() {
             findings.push(Finding::new(*name, 1, "is missing"));
         }
+    }
+    let mut folders = BTreeMap::<&str, usize>::new();
+    for file in files.iter().filter(|file| file.ast.is_some()) {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        *folders.entry(folder).or_default() += 1;
+    }
+    for (folder, count) in folders.into_iter().filter(|(_, count)| *count > MAX_FILES) {
+        let message = format!("{count} Rust files in one folder, at most {MAX_FILES}; group them by role");
+        findings.push(Finding::new(folder, 1, message));
     }
     for file in files {
         let lines = file.text.lines().count();

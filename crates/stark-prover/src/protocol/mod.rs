@@ -10,4 +10,3 @@ pub(crate) mod open;
 pub(crate) mod preprocessed;
 pub(crate) mod session;
 pub(crate) mod stage;
-pub(crate) mod transcript;

@@ -38,7 +38,9 @@ impl<Q: StarkOps> Prover<Q> {
         }
     }
 
-    /// Gathers the authentication paths of each query, including equal ones, and the root of a tree.
+    /// Gathers the authentication paths of each query, and the root of a tree.
+    ///
+    /// Equal queries have a path each.
     pub(crate) fn open_paths(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
         let ProverMemory { trees, tops, answers: Answers { digests, words, places, .. }, .. } = &mut self.memory;
         let (shape, nodes) = (&self.shape.trees[tree], &trees[tree]);

@@ -18,9 +18,9 @@ use crate::{
     plan::neighbours::Neighbours,
     plan::samples::Samples,
     plan::shape::{StatementShape, nodes},
-    protocol::transcript::Transcript,
     storage::answers::{Answers, root},
     storage::coefficients::DeviceCoefficients,
+    transcript::Transcript,
 };
 
 /// A layer of FRI.

@@ -30,7 +30,7 @@ use stwo::prover::{
     secure_column::SecureColumnByCoords,
     vcs_lifted::ops::MerkleOpsLifted,
 };
-use stwo_vectors::{fibonacci::Fibonacci, permutations::Permutations};
+use stwo_vectors::timed::{fibonacci::Fibonacci, permutations::Permutations};
 
 /// Lanes of a packed value.
 const LANES: usize = 16;

@@ -16,8 +16,8 @@ use std::{
 };
 
 use stwo_vectors::{
-    fibonacci::{Fibonacci, Trace},
-    permutations::Permutations,
+    timed::fibonacci::{Fibonacci, Trace},
+    timed::permutations::Permutations,
 };
 use tracing::{
     Event, Metadata, Subscriber,

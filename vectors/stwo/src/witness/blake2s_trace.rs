@@ -4,7 +4,7 @@ use stwo::core::fields::m31::BaseField;
 
 use crate::{
     blake2s::{IV, MIXES, ORDERS, TABLES, cuts},
-    rows::Rows,
+    witness::rows::Rows,
     statement::message_word,
 };
 

@@ -11,8 +11,8 @@ use stwo::prover::{
 };
 
 use crate::{
-    blake2s_trace::hash,
-    rows::Rows,
+    witness::blake2s_trace::hash,
+    witness::rows::Rows,
     shipped::poseidon2,
     statement::{Statement, gate, outputs},
 };

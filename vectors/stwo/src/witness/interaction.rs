@@ -17,9 +17,9 @@ use stwo_constraint_framework::{
 
 use crate::{
     components::{Collect, Elements, components},
-    rows::Rows,
+    witness::rows::Rows,
     statement::Statement,
-    trace::Column,
+    witness::trace::Column,
 };
 
 /// Interaction columns of all components, and their claimed sums.

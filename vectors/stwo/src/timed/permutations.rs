@@ -19,10 +19,10 @@ use stwo::prover::{
 use stwo_constraint_framework::{FrameworkComponent, LogupTraceGenerator, Relation, TraceLocationAllocator};
 
 use crate::{
-    fibonacci::Trace,
+    timed::fibonacci::Trace,
     shipped::{Poseidon2, Sixteen},
     statement::Statement,
-    trace::{Column, column, permutations},
+    witness::trace::{Column, column, permutations},
 };
 
 /// What all proofs of one chain share.

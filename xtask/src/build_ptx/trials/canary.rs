@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{
+use super::super::{
     compiler::{Compiler, FLAGS},
     keep,
     manifest::Manifest,
@@ -41,7 +41,7 @@ const WITH_BARRIER: [&str; 2] = ["canary_barrier", "canary_shared"];
 /// Builds the texts in `kernels-ptx/ptx/canary`, or with `check` compares them.
 ///
 /// It does the same for the manifest of the text that a device can run.
-pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
+pub(in super::super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     for (name, without) in TEXTS {
         let (flag, setting) = match without {
@@ -64,7 +64,7 @@ pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally
 }
 
 /// How a canary is launched.
-pub(super) fn record(name: &str) -> Record {
+pub(in super::super) fn record(name: &str) -> Record {
     Record {
         name: name.to_owned(),
         block: [64, 1, 1],

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{
+use super::super::{
     compiler::{Compiler, FLAGS},
     keep,
     manifest::Manifest,
@@ -14,7 +14,7 @@ use super::{
 use crate::tally::Tally;
 
 /// Writes their PTX and the manifest, or with `check` compares them.
-pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
+pub(in super::super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally> {
     let mut tally = Tally::default();
     let mut tree = ptx::parse(&compiler.build(root, "differential", &FLAGS, &[])?).context("the compiler's PTX")?;
     ptx::rewrite::drop_unreachable(&mut tree);
@@ -28,6 +28,6 @@ pub(super) fn run(compiler: &Compiler, root: &Path, check: bool) -> Result<Tally
 }
 
 /// How the programs of a family are launched.
-pub(super) fn record(name: &str) -> Record {
+pub(in super::super) fn record(name: &str) -> Record {
     Record { name: name.to_owned(), block: [128, 1, 1], min_blocks: 1, shared: None, barriers: 0 }
 }
