@@ -16,6 +16,7 @@ mod outside;
 mod pool;
 mod program;
 mod progress;
+mod release;
 mod step;
 mod stwo_plugin;
 mod suite;
@@ -50,6 +51,7 @@ TASKS
                            the program and of all test programs by crate in target/times; --lines counts
                            instantiated lines of LLVM code (`cargo install --locked cargo-llvm-lines`).
     nightly [PART]         The nightly tier (hours), all parts or one:
+                               book        the documents as a book, without warnings (needs mdbook)
                                advisories  known faults of dependencies (needs cargo-deny and the network)
                                sweeps      laws of the field on all 2^31 elements, inverses too
                                soaks       a thousand proofs and training steps without growth
@@ -91,6 +93,8 @@ TASKS
                            --sanitize repeats it under the checkers of compute-sanitizer.
     bundle-gpu             Puts target/gpu-bundle together: the program, run.sh and a page of commands for a GPU
                            machine without Rust and network.
+    release VERSION        Cuts a release: checks the tree and the packages, gives the changelog a section, commits and
+                           tags, and prints the commands that publish. Nothing leaves the machine.
     ci                     What CI checks before the tests: format, clippy, docs, licences, outside crates.
     help                   This text.
 
@@ -148,6 +152,7 @@ fn main() -> ExitCode {
             with_shell(|sh| gpu::test::run(sh, BuildProfile::Release, sanitize, allow_none))
         }
         CommandLineTask::BundleGpu => with_shell(gpu::bundle::run),
+        CommandLineTask::Release { version } => with_shell(|sh| release::run(sh, version)),
         CommandLineTask::Ci => with_shell(|sh| times::recorded(sh, "ci", true, suite::ci)),
         CommandLineTask::Sass(name) => with_shell(|sh| build_ptx::sass(sh, name)),
         CommandLineTask::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),
@@ -197,6 +202,9 @@ enum CommandLineTask<'a> {
         allow_none: bool,
     },
     BundleGpu,
+    Release {
+        version: &'a str,
+    },
     Ci,
     /// Cost of the kernels' machine code; the named kernel, or all.
     Sass(Option<&'a str>),
@@ -250,6 +258,7 @@ impl<'a> CommandLineTask<'a> {
                 Self::TestGpu { sanitize: has(TEST_GPU_FLAGS[0]), allow_none: has(TEST_GPU_FLAGS[1]) }
             }
             ["bundle-gpu"] => Self::BundleGpu,
+            ["release", version] if !version.starts_with('-') => Self::Release { version },
             ["ci"] => Self::Ci,
             ["sass"] => Self::Sass(None),
             ["sass", name] if !name.starts_with('-') => Self::Sass(Some(name)),
@@ -289,6 +298,8 @@ mod tests {
         assert_eq!(CommandLineTask::parse(&["times", "--release"]).unwrap(), CommandLineTask::Times(times));
         assert_eq!(CommandLineTask::parse(&["constant-time"]).unwrap(), CommandLineTask::ConstantTime);
         assert_eq!(CommandLineTask::parse(&["mpi"]).unwrap(), CommandLineTask::Mpi);
+        let release = CommandLineTask::Release { version: "0.1.0" };
+        assert_eq!(CommandLineTask::parse(&["release", "0.1.0"]).unwrap(), release);
         assert_eq!(CommandLineTask::parse(&["pages"]).unwrap(), CommandLineTask::Pages);
         let test_gpu = CommandLineTask::TestGpu { sanitize: false, allow_none: true };
         assert_eq!(CommandLineTask::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);

@@ -58,7 +58,7 @@ pub use gru::{
     GruColumns, GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPass, GruPassValues,
     GruPlan, GruResults, GruRows, GruUpstream, GruWeights, TorchUnit,
 };
-pub use mlp::{Mlp, MlpInference, MlpTraining};
+pub use mlp::{Mlp, MlpInference, MlpTraining, Precision};
 pub use movement::{Indices, Overflow, concat, copy, narrow, widen};
 pub use optim::{
     Annealing, LossScale, Optimizer, OptimizerConfig, ParameterArena, ParameterId, ParameterSpec, ParameterTable, Rule,

@@ -1,4 +1,4 @@
-//! Proofs of [`Statement`]s: provers and verifiers that run all steps of the protocol.
+//! Circle-STARK proofs of [`Statement`]s on any backend, byte-identical to stwo 2.3.
 //!
 //! ```
 //! use core_types::field::M31;
@@ -15,29 +15,52 @@
 //! verify(Protocol::V2_3, config, &machine, prover.preprocessed_root(&q)?, &proof)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A [`StatementProver`] and [`verify`] run all steps of the protocol. A caller that drives the
+//! transcript itself, for example to draw challenges between commitments, has a [`Prover`] and its
+//! [`ProofSession`]s, whose steps are those of the verifier's session. A prover holds the device
+//! memory of a proof and makes any number of proofs.
 #![forbid(unsafe_code)]
 
+mod assembly;
+mod error;
 mod file;
-mod in_turn;
-mod jobs;
-mod many;
-mod proof;
+mod placement;
+mod plan;
+mod protocol;
 mod prover;
-mod relations;
-mod verify;
+mod recording;
+mod statement;
+mod storage;
+mod trace;
+mod transcript;
 
+pub use assembly::submitted::{Found, Submitted};
+pub use backend_api::{Collective, CollectiveError, Record, ops::StarkOps};
 pub use core_types::field::{M31, QM31};
+pub use error::ProverError;
 pub use file::{FileEncoding, FileError, KnownStatement, MIN_SECURITY_BITS, ProofFile, UseStatement};
-pub use in_turn::{InTurn, Ticket, in_turn};
-pub use jobs::Jobs;
-pub use many::ManyProofs;
-pub use proof::StatementProof;
-pub use prover::{ProveError, StatementProver, memory_plan, memory_plan_of_rank, memory_plan_on};
+pub use plan::component::Component;
+pub use plan::generated::Generated;
+pub use plan::interaction::Interaction;
+pub use plan::residency::Residency;
+pub use protocol::preprocessed::preprocessed_root;
+pub use protocol::session::ProofSession;
+pub use protocol::stage::Stage;
+pub use prover::Prover;
+pub use recording::graph::ProofGraph;
+pub use recording::graph_pair::ProofGraphPair;
 pub use stark_air::RecordedGenerator;
 pub use stark_airs::{AirError, PreprocessedColumn, Statement, TraceColumns, Visitor, Witness, WitnessVisitor};
-pub use stark_prover::{
-    Collective, CollectiveError, Component, Found, Generated, Interaction, MemoryParts, MemoryPlan, ProofGraph,
-    ProofGraphPair, ProofSession, Prover, ProverError, Residency, Stage, StarkOps, Submitted, preprocessed_root,
-};
 pub use stark_verifier::{Digest, FriConfig, PcsConfig, Proof, Protocol, StatementError, VerificationError};
-pub use verify::{VerifyError, check_parameters, verify};
+pub use statement::error::ProveError;
+pub use statement::in_turn::{InTurn, Ticket, in_turn};
+pub use statement::jobs::Jobs;
+pub use statement::many::ManyProofs;
+pub use statement::memory::{memory_plan, memory_plan_of_rank, memory_plan_on};
+pub use statement::options::ProveOptions;
+pub use statement::proof::StatementProof;
+pub use statement::prover::StatementProver;
+pub use statement::trace_source::TraceSource;
+pub use statement::verify::{VerifyError, check_parameters, verify};
+pub use storage::memory_plan::{MemoryParts, MemoryPlan};

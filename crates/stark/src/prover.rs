@@ -1,274 +1,124 @@
-//! The prover of a statement.
+//! The prover of a statement: what follows from it, its memory, and its preprocessed columns.
 
 use core::fmt;
 
-use core_types::{
-    air::{Air, Gather, Generator},
-    field::M31,
-};
-use stark_air::{RecordError, RecordedGenerator};
-use stark_airs::{PreprocessedColumn, Statement, TraceColumns, Visitor, Witness, WitnessVisitor};
-use stark_prover::{
-    Collective, Component, Generated, MemoryPlan, ProofGraph, ProofSession, Prover, ProverError, Record, Residency,
-    Stage, StarkOps, Submitted,
-};
+use backend_api::Collective;
+use core_types::{blake2s::Digest as Words, circle::double_x, field::M31, params::air::MaskAt};
+use stark_air::{MaskRead, Program};
+use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
-use thiserror::Error;
 
-use crate::{StatementProof, relations::misplaced};
+use crate::{
+    Component, MemoryPlan, ProverError, Residency, StarkOps,
+    plan::neighbours::{Neighbours, masks_in_block},
+    plan::outline::Outline,
+    plan::ranks::RankGroup,
+    plan::samples::Samples,
+    plan::shape::{ColumnShape, StatementShape},
+    storage::host::HostColumns,
+    storage::memory::ProverMemory,
+};
 
-/// Why there is no proof of a statement.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ProveError {
-    /// An AIR of the statement, or the generator of its trace, cannot be recorded.
-    #[error("component {component} cannot be recorded")]
-    Record {
-        /// The component.
-        component: usize,
-        /// Why.
-        source: RecordError,
-    },
-    /// The trace has another number of components.
-    #[error("expected columns of {expected} components, got {got}")]
-    Components {
-        /// Components of the statement.
-        expected: usize,
-        /// Components of the trace.
-        got: usize,
-    },
-    /// The statement names another number of preprocessed columns than it has values of.
-    #[error(
-        "expected values of {expected} preprocessed columns (from `preprocessed`), got {got} in `preprocessed_values`"
-    )]
-    PreprocessedColumns {
-        /// Columns that are named.
-        expected: usize,
-        /// Columns with values.
-        got: usize,
-    },
-    /// A preprocessed column does not have the height that the statement declares.
-    #[error("preprocessed column `{name}`: expected 2^{log_rows} values, got {got}")]
-    PreprocessedRows {
-        /// Its name.
-        name: &'static str,
-        /// Log of the number of its rows.
-        log_rows: u32,
-        /// Its values.
-        got: usize,
-    },
-    /// The slots of a relation do not follow the slots of the relation before it.
-    #[error("expected a relation whose slots begin at {expected}, got {got}")]
-    Relations {
-        /// The slot after the slots of the relations before it.
-        expected: u32,
-        /// Its first slot.
-        got: u32,
-    },
-    /// The claimed sums do not add up to the statement's public sum.
+/// The most bits of work that a prover does.
+const MOST_WORK: u32 = 40;
+
+/// The prover of a statement.
+///
+/// It proves the constraints of its components on traces of their heights. It holds all device
+/// memory of a proof. One prover makes any number of proofs, one after the other; the preprocessed
+/// columns are committed to once.
+pub struct Prover<Q: StarkOps> {
+    pub(crate) protocol: Protocol,
+    pub(crate) config: PcsConfig,
+    pub(crate) components: Vec<Component>,
+    pub(crate) inputs: Vec<ComponentInputs>,
+    pub(crate) residency: Residency,
+    pub(crate) shape: StatementShape,
+    pub(crate) samples: Samples,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) twiddles: TwiddleTree<Q>,
+    pub(crate) memory: ProverMemory<Q>,
+    pub(crate) group: RankGroup<Q>,
+    /// Coefficients that are kept on the host.
+    pub(crate) host: Option<HostColumns<Q>>,
+    /// The tree whose columns lie in place of its coefficients, for the next commitment.
+    pub(crate) loaded: Option<usize>,
+}
+
+/// The inputs of a component's programs, by their place in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct ComponentInputs {
+    /// Committed values that the constraints read.
+    pub(crate) constraint_masks: Vec<MaskAt>,
+    /// Rows that the fractions of look-ups read.
+    pub(crate) fraction_masks: Vec<MaskAt>,
+    /// The inverse of the polynomial that vanishes on the rows, on each of their two copies.
+    pub(crate) vanishing_inverses: Vec<M31>,
+}
+
+impl<Q: StarkOps> Prover<Q> {
+    /// The prover of `components`, in this order, with parameters `config`.
     ///
-    /// The tuples used differ from the tuples yielded.
-    #[error("LogUp sums do not balance: the tuples used differ from those yielded")]
-    Sums,
-    /// The prover refused, or the device failed.
-    #[error(transparent)]
-    Prover(#[from] ProverError),
-}
-
-/// The prover of a statement, on a queue.
-///
-/// It holds all device memory of a proof, and makes any number of them.
-pub struct StatementProver<'s, Q: StarkOps, S> {
-    statement: &'s S,
-    prover: Prover<Q>,
-}
-
-/// Records the AIRs of a statement.
-struct Components(Result<Vec<Component>, ProveError>);
-
-impl<'s> Visitor<'s> for Components {
-    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
-        let Ok(components) = &mut self.0 else { return };
-        let component = components.len();
-        match Component::new(air, preprocessed) {
-            Ok(recorded) => components.push(recorded),
-            Err(source) => self.0 = Err(ProveError::Record { component, source }),
-        }
-    }
-}
-
-/// The trace of a proof.
-#[derive(Clone, Copy)]
-enum Trace<'t> {
-    /// The columns of each component.
-    Columns(&'t [TraceColumns]),
-    /// What makes them.
-    Generated(&'t [Generated<'t>]),
-}
-
-/// What makes the trace of a component.
-enum TraceSource<'w> {
-    /// A recorded generator and the columns that it reads.
-    Rows(RecordedGenerator, Vec<&'w [M31]>),
-    /// Tables, and where each column comes from.
-    Gathered(Vec<&'w [M31]>, &'w [Gather]),
-    /// Multiplicities, counted by the generators of other components.
-    Counters,
-}
-
-/// The generators of a witness, recorded, with their inputs.
-struct Generators<'w> {
-    /// For each component.
-    sources: Vec<TraceSource<'w>>,
-    /// The first component whose generator cannot be recorded.
-    error: Option<ProveError>,
-}
-
-impl<'w> Generators<'w> {
-    fn record<W: Witness>(witness: &'w W) -> Result<Self, ProveError> {
-        let mut generators = Self { sources: Vec::new(), error: None };
-        witness.generators(&mut generators);
-        match generators.error {
-            Some(error) => Err(error),
-            None => Ok(generators),
-        }
-    }
-
-    fn generated(&self) -> Vec<Generated<'_>> {
-        let generated = self.sources.iter().map(|source| match source {
-            TraceSource::Rows(generator, inputs) => Generated::Rows { generator, inputs },
-            TraceSource::Gathered(tables, columns) => Generated::Gathered { tables, columns },
-            TraceSource::Counters => Generated::Counters,
-        });
-        generated.collect()
-    }
-}
-
-/// Columns as slices.
-fn slices(columns: &[Vec<M31>]) -> Vec<&[M31]> {
-    columns.iter().map(|column| &column[..]).collect()
-}
-
-impl<'w> WitnessVisitor<'w> for Generators<'w> {
-    fn component<G: Generator>(&mut self, generator: &G, inputs: &'w [Vec<M31>]) {
-        match RecordedGenerator::new(generator) {
-            Ok(recorded) => self.sources.push(TraceSource::Rows(recorded, slices(inputs))),
-            Err(source) => {
-                let component = self.sources.len();
-                self.error.get_or_insert(ProveError::Record { component, source });
-            }
-        }
-    }
-
-    fn gathered(&mut self, tables: &'w [Vec<M31>], columns: &'w [Gather]) {
-        self.sources.push(TraceSource::Gathered(slices(tables), columns));
-    }
-
-    fn counters(&mut self) {
-        self.sources.push(TraceSource::Counters);
-    }
-}
-
-/// Plans the device memory of a [`StatementProver`] of `statement`. Allocates nothing.
-///
-/// # Errors
-/// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there are
-/// no such proofs or the statement cannot be cut into this number of blocks.
-pub fn memory_plan<S: Statement>(
-    config: &PcsConfig,
-    statement: &S,
-    residency: Residency,
-) -> Result<MemoryPlan, ProveError> {
-    let preprocessed: Vec<u32> = statement.preprocessed().iter().map(|column| column.log_rows).collect();
-    Ok(MemoryPlan::new(config, &preprocessed, &recorded(statement)?, residency)?)
-}
-
-/// Plans the device memory of each of `ranks` provers that make proofs together.
-///
-/// Allocates nothing. The plan has the fewest blocks possible for this number of ranks: see
-/// [`StatementProver::sharded`].
-///
-/// # Errors
-/// [`ProverError::Ranks`] if the statement cannot be shared among `ranks` ranks, and as
-/// [`memory_plan`].
-pub fn memory_plan_of_rank<S: Statement>(
-    config: &PcsConfig,
-    statement: &S,
-    ranks: usize,
-) -> Result<MemoryPlan, ProveError> {
-    let preprocessed: Vec<u32> = statement.preprocessed().iter().map(|column| column.log_rows).collect();
-    Ok(MemoryPlan::of_rank(config, &preprocessed, &recorded(statement)?, ranks)?)
-}
-
-/// Plans the device memory of a prover that would be made on `q` now. Allocates nothing.
-///
-/// The prover is the result of [`StatementProver::new`], or each of the `ranks` results of
-/// [`StatementProver::sharded`] if all ranks have equal room. If no plan fits the budget, returns
-/// the smallest one.
-///
-/// # Errors
-/// As [`memory_plan_of_rank`].
-pub fn memory_plan_on<Q: StarkOps, S: Statement>(
-    q: &Q,
-    config: &PcsConfig,
-    statement: &S,
-    ranks: usize,
-) -> Result<MemoryPlan, ProveError> {
-    let preprocessed: Vec<u32> = statement.preprocessed().iter().map(|column| column.log_rows).collect();
-    Ok(MemoryPlan::on(q, config, &preprocessed, &recorded(statement)?, ranks)?)
-}
-
-/// The components of a statement, recorded.
-fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, ProveError> {
-    let mut components = Components(Ok(Vec::new()));
-    statement.visit(&mut components);
-    components.0
-}
-
-/// The inputs of a prover: recorded components and the values of preprocessed columns.
-struct ProverInputs {
-    components: Vec<Component>,
-    preprocessed: Vec<Vec<M31>>,
-}
-
-impl ProverInputs {
-    /// Records the components of `statement` and checks its relations and preprocessed columns.
-    fn of<S: Statement>(statement: &S) -> Result<Self, ProveError> {
-        if let Some((expected, got)) = misplaced(statement.relations()) {
-            return Err(ProveError::Relations { expected, got });
-        }
-        let components = recorded(statement)?;
-        let preprocessed = statement.preprocessed_values();
-        let columns = statement.preprocessed();
-        if columns.len() != preprocessed.len() {
-            return Err(ProveError::PreprocessedColumns { expected: columns.len(), got: preprocessed.len() });
-        }
-        let wrong = columns
-            .into_iter()
-            .zip(&preprocessed)
-            .find(|(column, values)| 1usize.checked_shl(column.log_rows) != Some(values.len()));
-        if let Some((PreprocessedColumn { name, log_rows }, values)) = wrong {
-            return Err(ProveError::PreprocessedRows { name, log_rows, got: values.len() });
-        }
-        Ok(Self { components, preprocessed })
-    }
-}
-
-impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
-    /// Creates the prover of `statement` with these parameters.
-    ///
-    /// All committed values are kept in memory if the budget of `q` has room for them. Otherwise
-    /// they are cut into the fewest blocks that fit. On a device with separate memory that has room
-    /// for no number of blocks, coefficients are kept on the host.
+    /// `preprocessed` are the rows of the columns that belong to the statement, in stored order.
+    /// All committed values are kept in memory if the budget of `q` has room for them, and else as
+    /// few blocks are made of them as it has room for. If it has room for no number of blocks,
+    /// coefficients are kept on the host, unless the device is the host.
     ///
     /// # Errors
-    /// [`ProveError::Relations`] for relations whose slots do not follow each other,
-    /// [`ProveError::Record`] for an AIR that cannot be recorded, [`ProveError::Prover`] if there
-    /// are no such proofs or memory is short.
-    pub fn new(q: &Q, protocol: Protocol, config: PcsConfig, statement: &'s S) -> Result<Self, ProveError> {
-        let ProverInputs { components, preprocessed } = ProverInputs::of(statement)?;
-        let prover = Prover::new(q, protocol, config, &slices(&preprocessed), components)?;
-        Ok(Self { statement, prover })
+    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Work`] if they ask
+    /// for too much work, [`ProverError::Backend`] if memory is short; nothing is left allocated
+    /// then.
+    pub fn new(
+        q: &Q,
+        protocol: Protocol,
+        config: PcsConfig,
+        preprocessed: &[&[M31]],
+        components: Vec<Component>,
+    ) -> Result<Self, ProverError> {
+        let shape = shape(&config, preprocessed, &components)?;
+        let (outline, _) = MemoryPlan::alone(q, shape, &config, &components)?;
+        Self::outlined(q, protocol, config, preprocessed, components, outline, RankGroup::ALONE)
+    }
+
+    /// Creates one of the provers that make each proof together, as ranks of `collective`.
+    ///
+    /// All ranks are given the same arguments and end up with the same proof. A rank interpolates
+    /// its share of the columns, and computes, hashes and opens its share of the blocks of their
+    /// values: the fewest blocks that every rank has room for. With at least `blowup` ranks, a rank
+    /// keeps only its own columns' coefficients, if all ranks have room for their blocks and for
+    /// trace generation.
+    ///
+    /// Ranks make the same calls. One whose call fails, or that drops a session before the end of
+    /// its proof, ends the others; another group and other provers are needed then. Without
+    /// look-ups, a rank uploads only the columns of a trace that it interpolates.
+    ///
+    /// # Errors
+    /// [`ProverError::Ranks`] if the statement cannot be shared among the ranks,
+    /// [`ProverError::Disagreement`] if other ranks were given other arguments,
+    /// [`ProverError::Collective`] if they stop, and as [`new`](Self::new).
+    pub fn sharded(
+        q: &Q,
+        collective: impl Collective<Q> + 'static,
+        protocol: Protocol,
+        config: PcsConfig,
+        preprocessed: &[&[M31]],
+        components: Vec<Component>,
+    ) -> Result<Self, ProverError> {
+        if collective.ranks() == 1 {
+            return Self::new(q, protocol, config, preprocessed, components);
+        }
+        let (rank, ranks) = (collective.rank(), collective.ranks());
+        let group = RankGroup::new(collective);
+        let work = group.begin();
+        let shape = shape(&config, preprocessed, &components)?;
+        let fits = |plan: &MemoryPlan| plan.fits_with_trace(q);
+        let (outline, _) = MemoryPlan::outlined(shape, &config, &components, [rank, ranks], fits)?;
+        let Outline { shape, .. } = outline;
+        let log_blocks = group.agree(q, shape.place, &shape.facts(&config), shape.log_blocks)?;
+        let outline = Outline::new(shape, &components, Residency::Blocks(1 << log_blocks))?;
+        let prover = Self::outlined(q, protocol, config, preprocessed, components, outline, group)?;
+        work.complete();
+        Ok(prover)
     }
 
     /// As [`new`](Self::new), with the residency that the caller chooses.
@@ -280,246 +130,149 @@ impl<'s, Q: StarkOps, S: Statement> StatementProver<'s, Q, S> {
         q: &Q,
         protocol: Protocol,
         config: PcsConfig,
-        statement: &'s S,
+        preprocessed: &[&[M31]],
+        components: Vec<Component>,
         residency: Residency,
-    ) -> Result<Self, ProveError> {
-        let ProverInputs { components, preprocessed } = ProverInputs::of(statement)?;
-        let prover = Prover::with_residency(q, protocol, config, &slices(&preprocessed), components, residency)?;
-        Ok(Self { statement, prover })
+    ) -> Result<Self, ProverError> {
+        let shape = shape(&config, preprocessed, &components)?;
+        let outline = Outline::new(shape, &components, residency)?;
+        Self::outlined(q, protocol, config, preprocessed, components, outline, RankGroup::ALONE)
     }
 
-    /// Creates one of the provers that make each proof together, as ranks of `collective`.
-    ///
-    /// All ranks are given the same arguments: see [`Prover::sharded`].
-    ///
-    /// # Errors
-    /// As [`Prover::sharded`] and [`new`](Self::new).
-    pub fn sharded(
+    fn outlined(
         q: &Q,
-        collective: impl Collective<Q> + 'static,
         protocol: Protocol,
         config: PcsConfig,
-        statement: &'s S,
-    ) -> Result<Self, ProveError> {
-        let ProverInputs { components, preprocessed } = ProverInputs::of(statement)?;
-        let prover = Prover::sharded(q, collective, protocol, config, &slices(&preprocessed), components)?;
-        Ok(Self { statement, prover })
+        preprocessed: &[&[M31]],
+        components: Vec<Component>,
+        outline: Outline,
+        group: RankGroup<Q>,
+    ) -> Result<Self, ProverError> {
+        // Without room for the prover, nothing is begun.
+        let plan = MemoryPlan::of(&config, &outline, &components)?;
+        drop(q.budget().reserve(plan.bytes_on(q))?);
+        let Outline { residency, shape, samples, neighbours, .. } = outline;
+        let inputs = components
+            .iter()
+            .enumerate()
+            .map(|(index, component)| ComponentInputs::new(&shape, index, component))
+            .collect::<Result<_, _>>()?;
+        let twiddles = TwiddleTree::new(q, CanonicDomain::new(shape.largest_domain())?)?;
+        let memory = ProverMemory::new(q, &config, &shape, &samples, &neighbours, &components)?;
+        let host = shape.on_host.then(|| HostColumns::new(q, shape.coefficients_on_host())).transpose()?;
+        let mut prover = Self {
+            protocol,
+            config,
+            components,
+            inputs,
+            residency,
+            shape,
+            samples,
+            neighbours,
+            twiddles,
+            memory,
+            group,
+            host,
+            loaded: None,
+        };
+        prover.upload_keys(q)?;
+        prover.upload(q, 0, preprocessed)?;
+        prover.commit(q, 0)?;
+        Ok(prover)
     }
 
-    /// Where committed values and coefficients are.
+    /// Where committed values are.
     #[must_use]
     pub const fn residency(&self) -> Residency {
-        self.prover.residency()
+        self.residency
     }
 
-    /// The components of the statement, recorded.
+    /// The parameters.
+    #[must_use]
+    pub const fn config(&self) -> &PcsConfig {
+        &self.config
+    }
+
+    /// The components.
     #[must_use]
     pub fn components(&self) -> &[Component] {
-        self.prover.components()
+        &self.components
     }
 
-    /// Waits for the root of the preprocessed columns, which the verifier needs.
+    /// Waits, and reads the root of the preprocessed columns' tree, which the verifier needs.
     ///
     /// # Errors
     /// Any error that the device reports.
-    pub fn preprocessed_root(&self, q: &Q) -> Result<Digest, ProveError> {
-        Ok(self.prover.preprocessed_root(q)?)
+    pub fn preprocessed_root(&self, q: &Q) -> Result<Digest, ProverError> {
+        self.root(q, 0)
     }
 
-    /// Proves the statement with a trace, the columns of each component in stored order.
-    ///
-    /// Waits once, for the proof, unless coefficients are on the host.
-    ///
-    /// # Errors
-    /// [`ProveError::Sums`] or [`ProverError::Constraints`] if the trace does not satisfy the
-    /// statement, and any error of the prover or the device.
-    pub fn prove(&mut self, q: &Q, trace: &[TraceColumns]) -> Result<StatementProof, ProveError> {
-        self.prove_trace(q, Trace::Columns(trace))
+    pub(crate) fn root(&self, q: &Q, tree: usize) -> Result<Digest, ProverError> {
+        let root = q.read(self.memory.root(tree)?)?;
+        Ok(digest(root[0]))
     }
+}
 
-    /// [`prove`](Self::prove), calling `watch` as each stage begins.
-    ///
-    /// The device has completed the earlier stages by then.
-    ///
-    /// # Errors
-    /// As [`prove`](Self::prove).
-    pub fn prove_watched(
-        &mut self,
-        q: &Q,
-        trace: &[TraceColumns],
-        watch: impl FnMut(Stage),
-    ) -> Result<StatementProof, ProveError> {
-        self.watched(q, Trace::Columns(trace), watch)
-    }
-
-    /// Proves the statement with the trace of `witness`, generated on the device of the queue.
-    ///
-    /// Only the inputs of its generators and tables are uploaded. The proof is the same as for the
-    /// uploaded trace, and so is the waiting: see [`prove`](Self::prove).
-    ///
-    /// # Errors
-    /// [`ProveError::Record`] if a generator cannot be recorded, and as [`prove`](Self::prove).
-    pub fn prove_from<W: Witness>(&mut self, q: &Q, witness: &W) -> Result<StatementProof, ProveError> {
-        let generators = Generators::record(witness)?;
-        self.prove_trace(q, Trace::Generated(&generators.generated()))
-    }
-
-    /// [`prove_from`](Self::prove_from), calling `watch` as each stage begins.
-    ///
-    /// The device has completed the earlier stages by then.
-    ///
-    /// # Errors
-    /// As [`prove_from`](Self::prove_from).
-    pub fn prove_from_watched<W: Witness>(
-        &mut self,
-        q: &Q,
-        witness: &W,
-        watch: impl FnMut(Stage),
-    ) -> Result<StatementProof, ProveError> {
-        let generators = Generators::record(witness)?;
-        self.watched(q, Trace::Generated(&generators.generated()), watch)
-    }
-
-    fn prove_trace(&mut self, q: &Q, trace: Trace<'_>) -> Result<StatementProof, ProveError> {
-        self.load(q, trace)?;
-        let made = make(self.statement, self.prover.begin(q)?)?;
-        checked(self.statement, made)
-    }
-
-    fn watched(&mut self, q: &Q, trace: Trace<'_>, mut watch: impl FnMut(Stage)) -> Result<StatementProof, ProveError> {
-        self.prover.wait(q)?;
-        watch(Stage::Trace);
-        self.load(q, trace)?;
-        let mut session = committed(self.statement, self.prover.begin(q)?)?;
-        if !self.statement.relations().is_empty() {
-            q.finish().map_err(ProverError::from)?;
-            watch(Stage::LookUps);
-            session = look_ups(self.statement, session)?;
+/// Returns the shape of a statement, if it is valid and its work does not exceed the limit.
+fn shape(config: &PcsConfig, preprocessed: &[&[M31]], components: &[Component]) -> Result<StatementShape, ProverError> {
+    let log_rows = preprocessed.iter().enumerate().map(|(column, rows)| {
+        let got = rows.len();
+        if got.is_power_of_two() {
+            return Ok(got.ilog2());
         }
-        checked(self.statement, session.submit_watched(watch)?)
+        Err(ProverError::Rows { tree: 0, column, expected: got.next_power_of_two(), got })
+    });
+    if config.pow_bits > MOST_WORK {
+        return Err(ProverError::Work { got: config.pow_bits, most: MOST_WORK });
     }
+    Ok(StatementShape::new(config, &log_rows.collect::<Result<Vec<_>, _>>()?, components)?)
+}
 
-    fn expect_components(&self, got: usize) -> Result<(), ProveError> {
-        let expected = self.prover.components().len();
-        if expected == got { Ok(()) } else { Err(ProveError::Components { expected, got }) }
+/// A digest as a verifier has it.
+pub(crate) fn digest(words: Words) -> Digest {
+    let mut bytes = [0; 32];
+    for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words.0) {
+        *bytes = word.to_le_bytes();
     }
+    Digest(bytes)
+}
 
-    /// Uploads or generates the trace of the next proof on the device.
-    fn load(&mut self, q: &Q, trace: Trace<'_>) -> Result<(), ProveError> {
-        let got = match trace {
-            Trace::Columns(trace) => trace.len(),
-            Trace::Generated(components) => components.len(),
+impl ComponentInputs {
+    fn new(shape: &StatementShape, index: usize, component: &Component) -> Result<Self, ProverError> {
+        let air = &component.air;
+        let masks = |program: &Program, first: fn(&ColumnShape) -> u64| -> Vec<MaskAt> {
+            let mask = |read: &MaskRead| MaskAt {
+                first: first(shape.column(index, component, &read.source)),
+                offset: read.offset,
+                reserved: 0,
+            };
+            program.masks().iter().map(mask).collect()
         };
-        self.expect_components(got)?;
-        match trace {
-            Trace::Columns(trace) => {
-                let columns: Vec<&[M31]> = trace.iter().flatten().map(|column| &column[..]).collect();
-                self.prover.load(q, &columns)?;
+        let constraint_masks = if shape.log_blocks == 0 {
+            masks(air.constraint_program(), |column| column.values.first)
+        } else {
+            masks_in_block(shape, index, component)
+        };
+        let log_rows = air.log_rows();
+        let domain = CanonicDomain::new(log_rows + shape.log_blowup)?;
+        let vanishing_inverses = (0..2).map(|copy| {
+            let x = domain.stored_point(copy << log_rows).x;
+            // Only the rows themselves have a zero there.
+            (1..log_rows).fold(x, |x, _| double_x(x)).inverse().unwrap_or(M31::ZERO)
+        });
+        let fraction_masks = air.fraction_program().map_or_else(Vec::new, |program| {
+            if shape.on_host {
+                shape.masks_in_rows(index, component, program)
+            } else {
+                masks(program, |column| column.coefficients.first)
             }
-            Trace::Generated(components) => self.prover.load_generated(q, components)?,
-        }
-        Ok(())
+        });
+        Ok(Self { constraint_masks, fraction_masks, vanishing_inverses: vanishing_inverses.collect() })
     }
 }
 
-impl<Q: StarkOps + Record, S: Statement> StatementProver<'_, Q, S> {
-    /// [`prove`](Self::prove) with all work after the upload as one submission.
-    ///
-    /// `graph` stores the submission. It is recorded at the second proof, if the device can record.
-    ///
-    /// # Errors
-    /// As [`prove`](Self::prove).
-    pub fn prove_replayed(
-        &mut self,
-        q: &Q,
-        graph: &mut ProofGraph<Q>,
-        trace: &[TraceColumns],
-    ) -> Result<StatementProof, ProveError> {
-        self.load(q, Trace::Columns(trace))?;
-        let statement = self.statement;
-        let words = statement.words();
-        let made = graph.submit(&mut self.prover, q, &words, |session| make(statement, session))?;
-        checked(statement, made)
-    }
-
-    /// [`prove_from`](Self::prove_from) with all work after the upload as one submission.
-    ///
-    /// Trace generation is part of the submission. It is recorded as
-    /// [`prove_replayed`](Self::prove_replayed) does.
-    ///
-    /// # Errors
-    /// As [`prove_from`](Self::prove_from).
-    pub fn prove_from_replayed<W: Witness>(
-        &mut self,
-        q: &Q,
-        graph: &mut ProofGraph<Q>,
-        witness: &W,
-    ) -> Result<StatementProof, ProveError> {
-        let generators = Generators::record(witness)?;
-        self.prove_generated_replayed(q, graph, &generators.generated())
-    }
-
-    fn prove_generated_replayed(
-        &mut self,
-        q: &Q,
-        graph: &mut ProofGraph<Q>,
-        components: &[Generated<'_>],
-    ) -> Result<StatementProof, ProveError> {
-        self.expect_components(components.len())?;
-        let statement = self.statement;
-        let words = statement.words();
-        let made =
-            graph.submit_generated(&mut self.prover, q, &words, components, |session| make(statement, session))?;
-        checked(statement, made)
-    }
-}
-
-/// A proof of the trace that was loaded, all of it submitted.
-fn make<'p, Q: StarkOps, S: Statement>(
-    statement: &S,
-    session: ProofSession<'p, Q>,
-) -> Result<Submitted<'p, Q>, ProverError> {
-    let session = committed(statement, session)?;
-    if statement.relations().is_empty() { session.submit() } else { look_ups(statement, session)?.submit() }
-}
-
-/// Commits to the preprocessed columns, absorbs the statement's words, commits to the trace.
-///
-/// The trace has to be loaded.
-fn committed<'p, Q: StarkOps, S: Statement>(
-    statement: &S,
-    mut session: ProofSession<'p, Q>,
-) -> Result<ProofSession<'p, Q>, ProverError> {
-    session.commit_preprocessed()?;
-    session.mix_u32s(&statement.words())?;
-    session.commit_loaded()?;
-    Ok(session)
-}
-
-/// Draws the challenges of all relations, and commits to the look-ups.
-fn look_ups<'p, Q: StarkOps, S: Statement>(
-    statement: &S,
-    mut session: ProofSession<'p, Q>,
-) -> Result<ProofSession<'p, Q>, ProverError> {
-    for &relation in statement.relations() {
-        session.draw_relation(relation)?;
-    }
-    session.commit_look_ups()?;
-    Ok(session)
-}
-
-/// Waits for a proof and checks the trace: first that look-ups balance.
-fn checked<Q: StarkOps, S: Statement>(statement: &S, made: Submitted<'_, Q>) -> Result<StatementProof, ProveError> {
-    let found = made.wait()?;
-    let claimed_sums = if statement.relations().is_empty() { Vec::new() } else { found.claimed_sums().to_vec() };
-    if !statement.relations().is_empty() && !statement.sums_add_up(found.challenges(), &claimed_sums) {
-        return Err(ProveError::Sums);
-    }
-    Ok(StatementProof { claimed_sums, proof: found.proof()? })
-}
-
-impl<Q: StarkOps, S: fmt::Debug> fmt::Debug for StatementProver<'_, Q, S> {
+impl<Q: StarkOps> fmt::Debug for Prover<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StatementProver").field("statement", &self.statement).finish_non_exhaustive()
+        f.debug_struct("Prover").field("config", &self.config).field("shape", &self.shape).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! Proofs of statements: their bytes, their files, their memory, their graphs, on one device and on several, whatever fails.
+//! Proofs of statements and by sessions: bytes, files, memory, graphs, several devices, and failures.
 //!
 //! A process has one simulated driver, and tests take turns at it.
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
@@ -8,9 +8,11 @@ mod devices;
 mod faults;
 mod files;
 mod grid;
+mod host_columns;
 mod many;
 mod memory;
 mod replays;
+mod session;
 mod soak;
 #[path = "../../../vectors/stwo/src/statement.rs"]
 #[allow(

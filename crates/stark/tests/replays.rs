@@ -3,12 +3,12 @@
 use backend_api::{Counted as _, Queue as _, Submissions};
 use runtime::AnyQueue;
 use stark::{
-    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, TraceColumns,
-    Witness,
+    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProveOptions, ProverError, Residency, Stage, Statement,
+    StatementProver, TraceColumns, TraceSource, Witness,
 };
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use crate::common::{simulated, simulated_queue, words};
+use crate::common::{processor, prove_from_replayed, prove_replayed, simulated, simulated_queue, words};
 
 fn fibonacci(air: &WideFibonacci, rows: u32, seed: u32) -> (Vec<TraceColumns>, impl Witness) {
     let seeds: Vec<_> = (0..rows).map(|row| words([seed + row, seed * row + 1])).collect();
@@ -58,10 +58,11 @@ fn hold_with<S: Statement, W: Witness>(
         let (from, eager_from) = counted(q, || prover.prove_from(q, witness).unwrap());
         assert_eq!(from, expected);
         prover.prove(q, &broken).unwrap_err();
-        let (proof, replayed) = counted(q, || prover.prove_replayed(q, &mut graph, trace).unwrap());
+        let (proof, replayed) = counted(q, || prove_replayed(&mut prover, q, &mut graph, trace).unwrap());
         assert_eq!(proof, expected, "{round}");
         prover.prove(q, &broken).unwrap_err();
-        let (proof, replayed_from) = counted(q, || prover.prove_from_replayed(q, &mut graph_from, witness).unwrap());
+        let (proof, replayed_from) =
+            counted(q, || prove_from_replayed(&mut prover, q, &mut graph_from, witness).unwrap());
         assert_eq!(proof, expected, "{round}");
         for counts in [eager, eager_from, replayed, replayed_from] {
             assert_eq!(counts.waits, 1, "{round}: {counts:?}");
@@ -110,7 +111,7 @@ fn hold_states<S: Statement, W: Witness>(q: &AnyQueue, statement: &S, states: &W
     let (mut prover, mut graph) = (prover(q, statement), ProofGraph::new());
     for round in 0..3 {
         prover.prove_from(q, others).unwrap_err();
-        let (proof, counts) = counted(q, || prover.prove_from_replayed(q, &mut graph, states).unwrap());
+        let (proof, counts) = counted(q, || prove_from_replayed(&mut prover, q, &mut graph, states).unwrap());
         assert!(proof == expected, "{round}");
         assert_eq!((counts.waits, counts.replays), (1, u64::from(round > 0)), "{round}: {counts:?}");
     }
@@ -127,26 +128,26 @@ fn a_graph_is_made_anew_for_another_prover_and_kept_after_a_refused_trace() {
     for _ in 0..2 {
         // The shape is the same, but memory and public words are not.
         for _ in 0..3 {
-            assert_eq!(first.prove_replayed(&q, &mut graph, &machine.trace()).as_ref(), Ok(&expected[0]));
+            assert_eq!(prove_replayed(&mut first, &q, &mut graph, &machine.trace()).as_ref(), Ok(&expected[0]));
         }
         for _ in 0..3 {
-            assert_eq!(second.prove_replayed(&q, &mut graph, &other.trace()).as_ref(), Ok(&expected[1]));
+            assert_eq!(prove_replayed(&mut second, &q, &mut graph, &other.trace()).as_ref(), Ok(&expected[1]));
         }
     }
     assert!(graph.is_recorded());
     let trace = other.trace();
-    let refused = second.prove_replayed(&q, &mut graph, &trace[1..]);
+    let refused = prove_replayed(&mut second, &q, &mut graph, &trace[1..]);
     assert_eq!(refused, Err(ProveError::Components { expected: 2, got: 1 }));
-    assert_eq!(second.prove_replayed(&q, &mut graph, &machine.trace()), Err(ProveError::Sums));
+    assert_eq!(prove_replayed(&mut second, &q, &mut graph, &machine.trace()), Err(ProveError::Sums));
     let mut broken = trace.clone();
     broken[1][0][3] += M31::ONE;
-    let refused = second.prove_replayed(&q, &mut graph, &broken);
+    let refused = prove_replayed(&mut second, &q, &mut graph, &broken);
     assert!(
         matches!(refused, Err(ProveError::Sums | ProveError::Prover(ProverError::Constraints))),
         "a trace that breaks constraints: {refused:?}"
     );
     assert!(graph.is_recorded());
-    let (proof, counts) = counted(&q, || second.prove_replayed(&q, &mut graph, &trace).unwrap());
+    let (proof, counts) = counted(&q, || prove_replayed(&mut second, &q, &mut graph, &trace).unwrap());
     assert_eq!((&proof, counts.replays), (&expected[1], 1));
 }
 
@@ -161,17 +162,17 @@ fn a_graph_is_made_anew_where_the_trace_is_made_in_another_way() {
         for is_recorded in [false, true, true] {
             // A replay finds the answers of another proof.
             assert!(prover.prove(&q, &other).unwrap() != *expected.as_ref().unwrap());
-            assert_eq!(prover.prove_replayed(&q, &mut graph, &trace), expected);
+            assert_eq!(prove_replayed(&mut prover, &q, &mut graph, &trace), expected);
             assert_eq!(graph.is_recorded(), is_recorded);
         }
         for is_recorded in [false, true, true] {
             prover.prove(&q, &other).unwrap();
-            assert_eq!(prover.prove_from_replayed(&q, &mut graph, &witness), expected);
+            assert_eq!(prove_from_replayed(&mut prover, &q, &mut graph, &witness), expected);
             assert_eq!(graph.is_recorded(), is_recorded);
         }
     }
     let machine = StateMachine::new([4, 5], words([1, 2])).unwrap();
-    let got = prover.prove_from_replayed(&q, &mut graph, &machine);
+    let got = prove_from_replayed(&mut prover, &q, &mut graph, &machine);
     assert_eq!(got, Err(ProveError::Components { expected: 1, got: 2 }));
 }
 
@@ -184,7 +185,7 @@ fn a_graph_takes_hardly_more_memory_than_single_ops_and_without_it_proofs_are_ma
     let expected = single.prove(&q, &trace).unwrap();
     let (needed, mut graph) = (q.budget().peak_bytes(), ProofGraph::new());
     for _ in 0..3 {
-        assert_eq!(single.prove_replayed(&q, &mut graph, &trace).as_ref(), Ok(&expected));
+        assert_eq!(prove_replayed(&mut single, &q, &mut graph, &trace).as_ref(), Ok(&expected));
     }
     let with_graph = q.budget().peak_bytes();
     assert!(graph.is_recorded() && needed < with_graph && with_graph < needed + needed / 100, "{needed}, {with_graph}");
@@ -192,7 +193,7 @@ fn a_graph_takes_hardly_more_memory_than_single_ops_and_without_it_proofs_are_ma
     let q = simulated_queue(Some(needed));
     let (mut prover, mut graph) = (prover(&q, &machine), ProofGraph::new());
     for round in 0..4 {
-        let (proof, counts) = counted(&q, || prover.prove_replayed(&q, &mut graph, &trace).unwrap());
+        let (proof, counts) = counted(&q, || prove_replayed(&mut prover, &q, &mut graph, &trace).unwrap());
         assert_eq!((&proof, counts.replays), (&expected, 0), "{round}: {counts:?}");
     }
     assert!(!graph.is_recorded());
@@ -205,21 +206,48 @@ fn what_waits_for_coefficients_is_never_a_replay() {
     let expected = prover(&q, &machine).prove(&q, &machine.trace()).unwrap();
     let (mut prover, mut graph) = (prover_with(&q, &machine, Residency::Host(4)), ProofGraph::new());
     for _ in 0..3 {
-        assert_eq!(prover.prove_replayed(&q, &mut graph, &machine.trace()).as_ref(), Ok(&expected));
-        assert_eq!(prover.prove_from_replayed(&q, &mut graph, &machine).as_ref(), Ok(&expected));
+        assert_eq!(prove_replayed(&mut prover, &q, &mut graph, &machine.trace()).as_ref(), Ok(&expected));
+        assert_eq!(prove_from_replayed(&mut prover, &q, &mut graph, &machine).as_ref(), Ok(&expected));
     }
     assert!(!graph.is_recorded());
 }
 
 #[test]
 fn what_the_host_does_itself_is_never_a_replay() {
-    let (q, air) = (AnyQueue::Cpu(runtime::cpu().unwrap()), WideFibonacci::new(6, 20).unwrap());
+    let (q, air) = (processor(), WideFibonacci::new(6, 20).unwrap());
     let (mut prover, mut graph) = (prover(&q, &air), ProofGraph::new());
     for seed in 1..4 {
         let (trace, witness) = fibonacci(&air, 64, seed);
         let expected = prover.prove(&q, &trace);
-        assert_eq!(prover.prove_replayed(&q, &mut graph, &trace), expected);
-        assert_eq!(prover.prove_from_replayed(&q, &mut graph, &witness), expected);
+        assert_eq!(prove_replayed(&mut prover, &q, &mut graph, &trace), expected);
+        assert_eq!(prove_from_replayed(&mut prover, &q, &mut graph, &witness), expected);
     }
     assert!(!graph.is_recorded());
+}
+
+#[test]
+fn a_watched_proof_is_neither_recorded_nor_replayed() {
+    let ((_machine, q), air) = (simulated(), WideFibonacci::new(6, 20).unwrap());
+    let (mut prover, mut graph) = (prover(&q, &air), ProofGraph::new());
+    let (trace, witness) = fibonacci(&air, 64, 1);
+    let expected = prover.prove(&q, &trace);
+    for source in [TraceSource::columns(&trace), TraceSource::witness(&witness).unwrap()] {
+        for _ in 0..3 {
+            let mut stages = Vec::new();
+            let watch = &mut |stage| stages.push(stage);
+            let options = ProveOptions::new().watching(watch).replayed(&mut graph);
+            let (proof, counts) = counted(&q, || prover.prove_with(&q, &source, options));
+            assert_eq!(proof, expected);
+            // Without look-ups there is one stage less.
+            assert_eq!(stages.len(), Stage::ALL.len() - 1);
+            assert!(counts.replays == 0 && !graph.is_recorded(), "{counts:?}");
+        }
+    }
+    // Without a watcher, the same source is replayed.
+    let source = TraceSource::witness(&witness).unwrap();
+    for is_recorded in [false, true, true] {
+        let options = ProveOptions::new().replayed(&mut graph);
+        assert_eq!(prover.prove_with(&q, &source, options), expected);
+        assert_eq!(graph.is_recorded(), is_recorded);
+    }
 }

@@ -5,7 +5,7 @@ use runtime::{AnyQueue, Choice, Domain, Settings};
 use stark::{M31, PcsConfig, ProofGraph, Protocol, Residency, StatementProver, verify};
 use stark_airs::WideFibonacci;
 
-use crate::common::simulate;
+use crate::common::{prove_from_replayed, prove_replayed, simulate};
 
 const PROOFS: u32 = 1000;
 const WARM: u32 = 10;
@@ -39,8 +39,8 @@ fn soak(choice: Choice, residency: Residency, proofs: u32) {
         let proof = match index % 4 {
             0 => prover.prove(&q, &trace),
             1 => prover.prove_from(&q, &witness),
-            2 => prover.prove_replayed(&q, &mut graph, &trace),
-            _ => prover.prove_from_replayed(&q, &mut graph_from, &witness),
+            2 => prove_replayed(&mut prover, &q, &mut graph, &trace),
+            _ => prove_from_replayed(&mut prover, &q, &mut graph_from, &witness),
         };
         verify(Protocol::V2_3, config, &air, root, &proof.unwrap()).unwrap();
         if index + 1 == WARM {

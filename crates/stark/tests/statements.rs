@@ -1,7 +1,5 @@
 //! Statements about AIRs that ship: proofs byte-identical to stwo's, and changed ones refused.
 
-use std::{fs, path::PathBuf};
-
 use core_types::air::{Gather, Relation};
 use stark::{
     M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
@@ -10,20 +8,10 @@ use stark::{
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
 use crate::{
-    common::{simulated, words},
+    common::{Vector, file, simulated, slices, vectors, words},
     grid::stated::{Stated, blocks},
-    statement::{Statement, Vector as Line},
+    statement::Statement,
 };
-
-type Vector = Line<PcsConfig>;
-
-fn file(name: &str) -> Vec<u8> {
-    fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
-}
-
-fn vectors() -> Vec<Vector> {
-    serde_json::from_slice(&file("vectors.json")).unwrap()
-}
 
 /// Proves a statement; checks that the verifier accepts the proof and computes the same preprocessed root.
 fn proven<Q: StarkOps, S: stark::Statement>(
@@ -35,8 +23,7 @@ fn proven<Q: StarkOps, S: stark::Statement>(
     let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement).unwrap();
     let proof = prover.prove(q, trace).unwrap();
     let values = statement.preprocessed_values();
-    let values: Vec<&[M31]> = values.iter().map(|column| &column[..]).collect();
-    let root = preprocessed_root(q, &config, &values).unwrap();
+    let root = preprocessed_root(q, &config, &slices(&values)).unwrap();
     assert_eq!(prover.preprocessed_root(q).unwrap(), root);
     verify(Protocol::V2_3, config, statement, root, &proof).unwrap();
     assert_eq!(prover.prove(q, trace).unwrap(), proof, "a prover makes the same proof again");

@@ -7,8 +7,7 @@ use core_types::{
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng as _};
 use serde::{Serialize, de::DeserializeOwned};
-use stark::{Component, PcsConfig, Protocol, StarkOps, StatementProof};
-use stark_prover::{Prover, ProverError};
+use stark::{Component, PcsConfig, Protocol, Prover, ProverError, StarkOps, StatementProof};
 use stwo::core::{
     air::Component as _,
     channel::{Blake2sChannel, Channel as _},

@@ -8,8 +8,7 @@ use core_types::{
     field::{M31, QM31},
 };
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::PcsConfig;
-use stark_prover::ProverError;
+use stark::{PcsConfig, ProverError};
 use stwo_constraint_framework::FrameworkEval;
 
 /// The components that are recorded and not proven.

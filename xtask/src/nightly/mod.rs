@@ -3,6 +3,7 @@
 //! Each part can be run by hand.
 
 mod advisories;
+mod book;
 mod miri;
 mod sanitizers;
 
@@ -26,7 +27,8 @@ const FUZZ_SECONDS: u32 = 180;
 /// The parts in the order in which they run, the quickest first.
 ///
 /// The help of the program lists them.
-pub(crate) const PARTS: [NightlyPart; 8] = [
+pub(crate) const PARTS: [NightlyPart; 9] = [
+    NightlyPart { name: "book", run: |sh| Ok(book::run(sh)) },
     NightlyPart { name: "advisories", run: |sh| Ok(advisories::run(sh)) },
     NightlyPart { name: "sweeps", run: |sh| test::sweeps(sh, &[]) },
     NightlyPart { name: "soaks", run: soaks },

@@ -21,7 +21,6 @@ const PROGRAM: &[&str] = &[
     "core-types",
     "backend-api",
     "trefoil-collective",
-    "trefoil-collective-mpi",
     "cpu-backend",
     "cuda-backend",
     "pfss",
@@ -95,11 +94,6 @@ const ARROWS: &[Arrow] = &[
         normal: &["backend-api"],
         dev: &["core-types", "cpu-backend", "test-process"],
     },
-    Arrow {
-        package: "trefoil-collective-mpi",
-        normal: &["backend-api", "trefoil-collective"],
-        dev: &["core-types", "trefoil-runtime", "test-process"],
-    },
     Arrow { package: "trefoil-ptx", normal: &[], dev: &[] },
     Arrow { package: "cuda-loader", normal: &[], dev: &["test-process"] },
     Arrow { package: "device-trials", normal: &[], dev: &[] },
@@ -121,8 +115,8 @@ const ARROWS: &[Arrow] = &[
     },
     Arrow {
         package: "trefoil-stark",
-        normal: &["core-types", "stark-air", "stark-airs", "stark-prover", "stark-verifier"],
-        dev: &["backend-api", "trefoil-collective", "cuda-sim", "trefoil-runtime", "test-process"],
+        normal: &["core-types", "backend-api", "stark-air", "stark-airs", "stark-fft", "stark-verifier"],
+        dev: &["trefoil-collective", "cpu-backend", "cuda-sim", "trefoil-runtime", "test-process"],
     },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
     Arrow {
@@ -130,17 +124,12 @@ const ARROWS: &[Arrow] = &[
         normal: &["core-types", "backend-api"],
         dev: &["trefoil-collective", "cuda-sim", "trefoil-runtime", "test-process"],
     },
-    Arrow {
-        package: "stark-prover",
-        normal: &["core-types", "backend-api", "stark-air", "stark-fft", "stark-verifier"],
-        dev: &["cpu-backend", "trefoil-runtime"],
-    },
     Arrow { package: "stark-airs", normal: &["core-types"], dev: &[] },
     Arrow { package: "stark-verifier", normal: &["core-types"], dev: &["stark-airs"] },
     Arrow {
         package: "stwo-air",
         normal: &["core-types"],
-        dev: &["trefoil-runtime", "trefoil-stark", "stark-air", "stark-airs", "stark-fft", "stark-prover"],
+        dev: &["trefoil-runtime", "trefoil-stark", "stark-air", "stark-airs", "stark-fft"],
     },
     Arrow { package: "nn-ops", normal: &["core-types", "backend-api"], dev: &["trefoil-runtime"] },
     Arrow {

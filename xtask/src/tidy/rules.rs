@@ -13,12 +13,10 @@ use super::{
 const SAFE_ROOTS: &[&str] = &[
     "crates/backend-api/src/lib.rs",
     "crates/collective/src/lib.rs",
-    "crates/collective-mpi/src/lib.rs",
     "crates/pfss/src/lib.rs",
     "crates/stark/src/lib.rs",
     "crates/stark-air/src/lib.rs",
     "crates/stark-fft/src/lib.rs",
-    "crates/stark-prover/src/lib.rs",
     "crates/stark-airs/src/lib.rs",
     "crates/stark-verifier/src/lib.rs",
     "crates/stwo-air/src/lib.rs",
@@ -46,7 +44,6 @@ const DOMAINS: &[&str] = &[
     "crates/stark-air/",
     "crates/stark-airs/",
     "crates/stark-fft/",
-    "crates/stark-prover/",
     "crates/stark-verifier/",
     "crates/stwo-air/",
     "crates/nn-ops/",
@@ -124,11 +121,8 @@ const IMPURE_PATHS: &[(&str, &str)] = &[
 /// Where a domain allocates memory that has to begin as zeros.
 ///
 /// Elsewhere an op overwrites its memory, and `alloc` does.
-const ZEROS_HOMES: &[&str] = &[
-    "crates/nn-ops/src/optim/arena.rs",
-    "crates/stark-prover/src/storage/answers.rs",
-    "crates/stark-prover/src/storage/memory.rs",
-];
+const ZEROS_HOMES: &[&str] =
+    &["crates/nn-ops/src/optim/arena.rs", "crates/stark/src/storage/answers.rs", "crates/stark/src/storage/memory.rs"];
 
 const PRINTING: &[&str] = &["print", "println", "eprint", "eprintln"];
 

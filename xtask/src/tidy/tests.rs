@@ -236,7 +236,7 @@ fn bad_habits_and_dead_links_are_reported() {
     let link = append(&copy, "README.md", "\n[nowhere](docs/nowhere.md)\n");
     fs::remove_file(copy.path().join("CHANGELOG.md")).unwrap();
     let folder = copy.path().join("crates/nn-ops/src/many");
-    fs::create_dir(&folder).unwrap();
+    fs::create_dir_all(&folder).unwrap();
     (0..16).for_each(|file| fs::write(folder.join(format!("file{file}.rs")), "").unwrap());
     let found = check_files(copy.path()).unwrap();
     assert_finds(&found, "crates/nn-ops/src/many", 1, "16 Rust files");

@@ -61,6 +61,9 @@ pub trait Op {
 
     /// Its documentation.
     const DOC: &'static str;
+
+    /// The reasons for which its check refuses parameters, as its description writes them.
+    const REFUSALS: &'static [&'static str];
 }
 
 /// Turns views of one queue into views of another.
@@ -226,6 +229,7 @@ macro_rules! op {
         impl<$a, $q: $crate::Queue $(, $t: $bound)?> $crate::ops::Op for $name<$a, $q $(, $t)?> {
             const NAME: &'static str = $op;
             const DOC: &'static str = concat!($($doc, "\n"),*);
+            const REFUSALS: &'static [&'static str] = $crate::ops::op::refusals! { $($rules)* };
 
             #[inline(always)]
             fn each_view(&self, see: &mut impl FnMut($crate::ops::View)) {
@@ -257,6 +261,19 @@ macro_rules! op {
 
             $crate::ops::op::check! { [$op] [$($field: $kind [$($($len)*)?],)*] $($rules)* }
         }
+    };
+}
+
+/// The reasons in the rules of an op.
+macro_rules! refusals {
+    (
+        $(sizes($this:ident) $(-> $out:ident: $out_type:ty)? { $($sizes:tt)* })?
+        valid($that:ident) { $($valid:expr, $why:expr;)* }
+    ) => {
+        &[$(stringify!($why)),*]
+    };
+    ($(sizes($this:ident) $(-> $out:ident: $out_type:ty)? { $($sizes:tt)* })?) => {
+        &[]
     };
 }
 
@@ -438,6 +455,6 @@ macro_rules! record {
 }
 
 pub(crate) use {
-    access, check, compare, describe, field_type, len_doc, map_field, op, out, out_type, record, show_field, show_size,
-    view_len, views,
+    access, check, compare, describe, field_type, len_doc, map_field, op, out, out_type, record, refusals, show_field,
+    show_size, view_len, views,
 };

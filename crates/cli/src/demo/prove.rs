@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use core_types::field::{M31, QM31};
-use stark::{FriConfig, PcsConfig, Protocol, Stage, StatementProver, verify};
+use stark::{FriConfig, PcsConfig, Protocol, ProveOptions, Stage, StatementProver, TraceSource, verify};
 use stark_airs::WideFibonacci;
 
 use super::stage::{DemoContext, Findings};
@@ -36,10 +36,11 @@ pub(crate) fn run(ctx: &DemoContext) -> Result<Findings> {
     bar.inc(1);
     let mut prover = StatementProver::new(q, Protocol::V2_3, CONFIG, &air)?;
     let mut begun: Vec<(Stage, Instant)> = Vec::new();
-    let proof = prover.prove_watched(q, &trace, |stage| {
+    let watch = &mut |stage| {
         begun.push((stage, Instant::now()));
         bar.inc(1);
-    })?;
+    };
+    let proof = prover.prove_with(q, &TraceSource::columns(&trace), ProveOptions::new().watching(watch))?;
     let ends = begun.iter().skip(1).map(|(_, start)| *start).chain([Instant::now()]);
     for ((stage, start), end) in begun.iter().zip(ends) {
         found.took(&stage.to_string(), end - *start);

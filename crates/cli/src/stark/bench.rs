@@ -10,7 +10,9 @@ use anyhow::{Context as _, Result};
 use backend_api::{Counted as _, Queue as _, Submissions};
 use clap::Args;
 use runtime::{AnyQueue, Choice, Domain};
-use stark::{PcsConfig, ProofGraph, Protocol, ProveError, Statement, StatementProof, UseStatement, verify};
+use stark::{
+    PcsConfig, ProofGraph, Protocol, ProveError, ProveOptions, Statement, StatementProof, UseStatement, verify,
+};
 
 use super::{
     check::check,
@@ -98,7 +100,8 @@ impl UseStatement for Timing<'_> {
         for round in 0..=rounds {
             q.finish()?;
             let mut stages = Stages::silent();
-            let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
+            let options = ProveOptions::new();
+            let proof = trace.prove(&mut prover, q, options.watching(&mut |stage| stages.begin(stage)))?;
             if round > 0 {
                 watched.push(stages.end());
             }
@@ -106,12 +109,13 @@ impl UseStatement for Timing<'_> {
         }
         let mut graph = ProofGraph::new();
         for _ in 0..2 {
-            let proof = trace.prove_replayed(&mut prover, q, &mut graph)?;
+            let proof = trace.prove(&mut prover, q, ProveOptions::new().replayed(&mut graph))?;
             verify(Protocol::V2_3, config, statement, root, &proof)?;
         }
-        let mut unwatched = vec![Unwatched::time("op by op", q, rounds, || trace.prove(&mut prover, q, None))?];
+        let prove = || trace.prove(&mut prover, q, ProveOptions::new());
+        let mut unwatched = vec![Unwatched::time("op by op", q, rounds, prove)?];
         if graph.is_recorded() {
-            let prove = || trace.prove_replayed(&mut prover, q, &mut graph);
+            let prove = || trace.prove(&mut prover, q, ProveOptions::new().replayed(&mut graph));
             unwatched.push(Unwatched::time("one graph", q, rounds, prove)?);
         }
         let not_recorded = match q {

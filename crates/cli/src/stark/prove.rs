@@ -14,8 +14,8 @@ use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain};
 use stark::{
-    KnownStatement, M31, PcsConfig, ProofFile, Protocol, QM31, Residency, Stage, Statement, StatementProof,
-    UseStatement, verify,
+    KnownStatement, M31, PcsConfig, ProofFile, Protocol, ProveOptions, QM31, Residency, Stage, Statement,
+    StatementProof, UseStatement, verify,
 };
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
@@ -134,7 +134,8 @@ impl UseStatement for ProofMaker<'_> {
             ([q], None) => {
                 let mut prover = residency.prover(q, config, statement)?;
                 q.finish()?;
-                let proof = trace.prove(&mut prover, q, Some(&mut |stage| stages.begin(stage)))?;
+                let options = ProveOptions::new();
+                let proof = trace.prove(&mut prover, q, options.watching(&mut |stage| stages.begin(stage)))?;
                 MadeOn::new(proof, &prover, q, 0)?
             }
             (queues, _) => devices::prove(queues, config, statement, trace, &mut |stage| stages.begin(stage))?,

@@ -1,7 +1,7 @@
 //! Traces of proofs, and the inputs of their generation.
 
 use runtime::AnyQueue;
-use stark::{ProofGraph, ProveError, Stage, Statement, StatementProof, StatementProver, TraceColumns, Witness};
+use stark::{ProveError, ProveOptions, Statement, StatementProof, StatementProver, TraceColumns, TraceSource};
 use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
 /// A trace, or the inputs from which a prover generates it.
@@ -21,55 +21,24 @@ pub(crate) enum Trace {
 }
 
 impl Trace {
-    /// Proves the statement of the trace, calling `watch` as each stage begins.
-    ///
-    /// The device has then finished the stages before it.
+    /// Proves the statement of the trace.
     pub(crate) fn prove<S: Statement>(
         &self,
         prover: &mut StatementProver<'_, AnyQueue, S>,
         q: &AnyQueue,
-        watch: Option<&mut dyn FnMut(Stage)>,
+        options: ProveOptions<'_, AnyQueue>,
     ) -> Result<StatementProof, ProveError> {
-        match self {
-            Self::Columns(columns) => match watch {
-                Some(watch) => prover.prove_watched(q, columns, watch),
-                None => prover.prove(q, columns),
-            },
-            Self::Fibonacci(seeds) => from(prover, q, seeds, watch),
-            Self::StateMachine(machine) => from(prover, q, machine, watch),
-            Self::Plonk(wires) => from(prover, q, wires, watch),
-            Self::Poseidon2(states) => from(prover, q, states, watch),
-            Self::Blake2s(states) => from(prover, q, states, watch),
-        }
+        prover.prove_with(q, &self.source()?, options)
     }
 
-    /// [`prove`](Self::prove) with the work of the device as one submission, once it is recorded.
-    pub(crate) fn prove_replayed<S: Statement>(
-        &self,
-        prover: &mut StatementProver<'_, AnyQueue, S>,
-        q: &AnyQueue,
-        graph: &mut ProofGraph<AnyQueue>,
-    ) -> Result<StatementProof, ProveError> {
+    fn source(&self) -> Result<TraceSource<'_>, ProveError> {
         match self {
-            Self::Columns(columns) => prover.prove_replayed(q, graph, columns),
-            Self::Fibonacci(seeds) => prover.prove_from_replayed(q, graph, seeds),
-            Self::StateMachine(machine) => prover.prove_from_replayed(q, graph, machine),
-            Self::Plonk(wires) => prover.prove_from_replayed(q, graph, wires),
-            Self::Poseidon2(states) => prover.prove_from_replayed(q, graph, states),
-            Self::Blake2s(states) => prover.prove_from_replayed(q, graph, states),
+            Self::Columns(columns) => Ok(TraceSource::columns(columns)),
+            Self::Fibonacci(seeds) => TraceSource::witness(seeds),
+            Self::StateMachine(machine) => TraceSource::witness(machine),
+            Self::Plonk(wires) => TraceSource::witness(wires),
+            Self::Poseidon2(states) => TraceSource::witness(states),
+            Self::Blake2s(states) => TraceSource::witness(states),
         }
-    }
-}
-
-/// Proves the statement of a witness.
-fn from<S: Statement, W: Witness>(
-    prover: &mut StatementProver<'_, AnyQueue, S>,
-    q: &AnyQueue,
-    witness: &W,
-    watch: Option<&mut dyn FnMut(Stage)>,
-) -> Result<StatementProof, ProveError> {
-    match watch {
-        Some(watch) => prover.prove_from_watched(q, witness, watch),
-        None => prover.prove_from(q, witness),
     }
 }

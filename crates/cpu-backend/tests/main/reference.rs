@@ -1,6 +1,6 @@
 //! The page `docs/ops.md`, generated from the descriptions of the ops.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
 use backend_api::ops::{Access, Described, Op, fss::GROUP};
 use core_types::params::{
@@ -16,7 +16,8 @@ Every op that a backend runs: its result, its parameters, and its views with the
 Brackets hold the factors of a length. A name is a field of the parameters, the length of the view or list of that name, or a size
 that the op's `sizes` block computes from them; `>= n` is the number of elements that strides reach, at least. `T` is f32, f16 or
 bf16, and a question mark follows views that may be left out. A view without brackets may have any length that holds the entries
-which the parameters refer to. A view that is read and then written is listed with those that are written.
+which the parameters refer to. A view that is read and then written is listed with those that are written. The last column has the
+reasons for which parameters are refused, beside wrong lengths and sizes that overflow.
 
 The test `the_page_of_ops_is_up_to_date` compares this page with the descriptions in
 [backend-api](../crates/backend-api/src/ops), one file for each op, and writes `target/ops.md` if they differ;
@@ -60,6 +61,33 @@ fn formula(length: &str) -> String {
     text
 }
 
+/// The file of each public struct of `core-types`, from the folder of the page.
+fn parameter_files(folder: &Path, files: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            parameter_files(&path, files);
+            continue;
+        }
+        let file = path.to_string_lossy().split_once("/../core-types/").unwrap().1.to_owned();
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            let Some(rest) = line.strip_prefix("pub struct ") else { continue };
+            let name = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            files.insert(name.to_owned(), format!("../crates/core-types/{file}"));
+        }
+    }
+}
+
+/// A parameter, whose type is a link if it has a file.
+fn parameter(described: &Described, files: &BTreeMap<String, String>) -> String {
+    let ty = described.element.replace("&'a ", "");
+    let name = ty.trim_start_matches('[').trim_end_matches(']');
+    match files.get(name) {
+        Some(file) => format!("`{}:` [`{ty}`]({file})", described.name),
+        None => field(described),
+    }
+}
+
 /// A field, such as `` `x: T[rows, len]` ``.
 fn field(field: &Described) -> String {
     let optional = matches!(field.access, Access::ReadIfGiven | Access::WriteIfGiven);
@@ -73,13 +101,18 @@ fn fields(all: &[Described], of: &[Access]) -> String {
     cell(&chosen.join("<br>"))
 }
 
-fn row<O: Op>(page: &mut String) {
+fn row<O: Op>(page: &mut String, files: &BTreeMap<String, String>) {
     let mut all = Vec::new();
     O::describe(&mut |field| all.push(field));
-    let [parameters, read, written] =
-        [&[Access::Parameter][..], &[Access::Read, Access::ReadIfGiven], &[Access::Write, Access::WriteIfGiven]]
-            .map(|of| fields(&all, of));
-    writeln!(page, "| `{}` | {} | {parameters} | {read} | {written} |", O::NAME, cell(&summary(O::DOC))).unwrap();
+    let parameters = all.iter().filter(|field| field.access == Access::Parameter);
+    let parameters = cell(&parameters.map(|field| parameter(field, files)).collect::<Vec<_>>().join("<br>"));
+    let [read, written] =
+        [[Access::Read, Access::ReadIfGiven], [Access::Write, Access::WriteIfGiven]].map(|of| fields(&all, &of));
+    // A reason that is computed stands in the check of the op alone.
+    let refusals = O::REFUSALS.iter().filter_map(|why| why.strip_prefix('"')?.strip_suffix('"'));
+    let refusals = cell(&refusals.collect::<Vec<_>>().join("; "));
+    let result = cell(&summary(O::DOC));
+    writeln!(page, "| `{}` | {result} | {parameters} | {read} | {written} | {refusals} |", O::NAME).unwrap();
 }
 
 fn page() -> String {
@@ -94,6 +127,8 @@ fn page() -> String {
     ];
     let constants = constants.map(|(name, value)| format!("{name} is {value}"));
     write!(page, "\nConstants: {}.\n", constants.join(", ")).unwrap();
+    let mut files = BTreeMap::new();
+    parameter_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../core-types/src"), &mut files);
     macro_rules! element {
         ($t:ident) => {
             f32
@@ -105,8 +140,8 @@ fn page() -> String {
         }) => {
             let text = summary(concat!($($doc, "\n"),*));
             write!(page, "\n## `{}::{}`\n\n{text}\n", stringify!($module), stringify!($set)).unwrap();
-            page.push_str("\n| op | result | parameters | reads | writes |\n| --- | --- | --- | --- | --- |\n");
-            $(row::<backend_api::ops::$module::$record<'static, CpuQueue $(, element!($t))?>>(&mut page);)*
+            page.push_str("\n| op | result | parameters | reads | writes | refuses |\n| --- | --- | --- | --- | --- | --- |\n");
+            $(row::<backend_api::ops::$module::$record<'static, CpuQueue $(, element!($t))?>>(&mut page, &files);)*
         };
     }
     backend_api::op_sets!(describe);

@@ -3,17 +3,18 @@
 mod inference;
 mod layers;
 mod pass;
+mod precision;
 mod saved;
 mod training;
 
 use backend_api::{
-    BackendError, DType, Queue, Real,
+    Queue, Real,
     ops::{linalg::LinalgOps, tensor::TensorOps},
 };
 use core_types::params::elementwise::Activation;
 use rand_core::Rng;
 
-pub use self::{inference::MlpInference, training::MlpTraining};
+pub use self::{inference::MlpInference, precision::Precision, training::MlpTraining};
 use self::{layers::DenseLayers, training::narrowed};
 use crate::{
     elementwise::dropout::Dropout,
@@ -207,50 +208,6 @@ impl<Q: LinalgOps> Mlp<Q> {
         self.layers.forward(q, &self.values, x, logits)
     }
 
-    /// Starts a training, by steps on batches of up to `rows` rows.
-    ///
-    /// It uses the network's current activation and dropout.
-    ///
-    /// # Errors
-    /// [`NnError::Overflow`] if no memory holds that many rows; otherwise as
-    /// [`Optimizer::new`](crate::Optimizer::new).
-    pub fn training(&self, q: &Q, rows: usize, config: OptimizerConfig) -> Result<MlpTraining<Q>, NnError> {
-        MlpTraining::new(q, &self.layers, rows, config, None)
-    }
-
-    /// Takes one step on the mean cross-entropy of a batch.
-    ///
-    /// Inputs are `[rows, features]` and targets `[rows]`. [`loss`](MlpTraining::loss) then returns
-    /// that cross-entropy, from before the step.
-    ///
-    /// It takes no memory of the queue beyond what single ops need, and waits for nothing, so it
-    /// can be recorded: [`Record`](backend_api::Record). A recording keeps the buffers that it was
-    /// given.
-    ///
-    /// # Errors
-    /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and
-    /// targets do not fit the network or each other, or the training is for fewer rows or for a
-    /// network of other sizes; [`NnError::OtherPlan`] for the training of another network, or of
-    /// this one with another activation or dropout; [`NnError::EmptyReduction`] for an empty batch;
-    /// [`NnError::Backend`]. Unless the device failed or a view is of another one, nothing has
-    /// changed.
-    pub fn train_step(
-        &mut self,
-        q: &Q,
-        training: &mut MlpTraining<Q>,
-        x: TensorRef<'_, Q, f32>,
-        targets: TensorRef<'_, Q, u32>,
-    ) -> Result<(), NnError> {
-        self.begin(training, &x, &targets)?;
-        let layers = &self.layers;
-        training.pass.forward(q, layers, &self.values, x, &training.optimizer)?;
-        training.differentiate_loss(q, targets)?;
-        training.pass.backward(q, layers, &self.values, x, &training.optimizer)?;
-        training.optimizer.step(q, training.pass.gradients.view(), self.values.view_mut(), None)?;
-        training.end();
-        Ok(())
-    }
-
     /// Checks a batch, and begins a step on it.
     fn begin<T: Real>(
         &self,
@@ -300,35 +257,40 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         self.layers.classify(q, &self.values, x)
     }
 
-    /// A training whose passes are in f16 or bf16: see [`MlpTraining`].
+    /// Starts a training in `T`, by steps on batches of up to `rows` rows.
     ///
-    /// In f16 small gradients need a [`loss_scale`](OptimizerConfig::loss_scale).
+    /// It uses the network's current activation and dropout. In f16 small gradients need a
+    /// [`loss_scale`](OptimizerConfig::loss_scale).
     ///
     /// # Errors
-    /// As [`training`](Self::training); [`NnError::Range`] for weights beyond the range of `T`;
-    /// [`NnError::Backend`] if `T` is f32.
-    pub fn mixed_training<T: Real>(
+    /// [`NnError::Overflow`] if no memory holds that many rows; [`NnError::Range`] for weights
+    /// beyond the range of `T`; otherwise as [`Optimizer::new`](crate::Optimizer::new).
+    pub fn training<T: Precision>(
         &self,
         q: &Q,
         rows: usize,
         config: OptimizerConfig,
     ) -> Result<MlpTraining<Q, T>, NnError> {
-        if T::DTYPE == DType::F32 {
-            return Err(BackendError::Unsupported {
-                op: OP,
-                why: "mixed precision requires weights of 16 bits, got f32",
-            }
-            .into());
-        }
-        let copy = narrowed(q, &self.values, Overflow::Refuse)?;
-        MlpTraining::new(q, &self.layers, rows, config, Some(copy))
+        MlpTraining::new(q, &self.layers, rows, config, T::copied(q, &self.values)?)
     }
 
-    /// [`train_step`](Self::train_step) with passes in `T`; the loss is computed in f32.
+    /// Takes one step on the mean cross-entropy of a batch.
+    ///
+    /// Inputs are `[rows, features]` and targets `[rows]`. [`loss`](MlpTraining::loss) then returns
+    /// that cross-entropy, from before the step.
+    ///
+    /// It takes no memory of the queue beyond what single ops need, and waits for nothing, so it
+    /// can be recorded: [`Record`](backend_api::Record). A recording keeps the buffers that it was
+    /// given.
     ///
     /// # Errors
-    /// As [`train_step`](Self::train_step).
-    pub fn mixed_train_step<T: Real>(
+    /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if inputs and
+    /// targets do not fit the network or each other, or the training is for fewer rows or for a
+    /// network of other sizes; [`NnError::OtherPlan`] for the training of another network, or of
+    /// this one with another activation or dropout; [`NnError::EmptyReduction`] for an empty batch;
+    /// [`NnError::Backend`]. Unless the device failed or a view is of another one, nothing has
+    /// changed.
+    pub fn train_step<T: Precision>(
         &mut self,
         q: &Q,
         training: &mut MlpTraining<Q, T>,
@@ -337,18 +299,13 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
     ) -> Result<(), NnError> {
         self.begin(training, &x, &targets)?;
         let layers = &self.layers;
-        let Some(mut copy) = training.copy.take() else {
-            return Err(NnError::Length { op: TRAIN, tensor: "copy", expected: layers.table.len(), got: 0 });
-        };
-        let pass = (|| {
-            training.pass.forward(q, layers, &copy, x, &training.optimizer)?;
-            training.differentiate_wide_loss(q, targets)?;
-            training.pass.backward(q, layers, &copy, x, &training.optimizer)?;
-            let (gradients, copy) = (training.pass.gradients.view(), Some(copy.view_mut()));
-            training.optimizer.step(q, gradients, self.values.view_mut(), copy)
-        })();
-        training.copy = Some(copy);
-        pass?;
+        let passed = T::passed(&self.values, training.copy.as_ref())?;
+        training.pass.forward(q, layers, passed, x, &training.optimizer)?;
+        T::differentiate_loss(q, training, targets)?;
+        let passed = T::passed(&self.values, training.copy.as_ref())?;
+        training.pass.backward(q, layers, passed, x, &training.optimizer)?;
+        let copy = training.copy.as_mut().map(ParameterArena::view_mut);
+        training.optimizer.step(q, training.pass.gradients.view(), self.values.view_mut(), copy)?;
         training.end();
         Ok(())
     }

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 
-use super::{Mlp, layers::name, training::MlpTraining};
+use super::{Mlp, layers::name, precision::Precision, training::MlpTraining};
 use crate::{elementwise::dropout::Dropout, error::NnError, io::checkpoint::Checkpoint, optim::optimizer::Optimizer};
 
 const LAYERS: &str = "mlp.layers";
@@ -60,29 +60,20 @@ impl<Q: LinalgOps> Mlp<Q> {
         words.end()?;
         Ok(network.with_dropout(dropout))
     }
-
-    /// The training of a checkpoint, by steps on batches of up to `rows` rows.
-    ///
-    /// # Errors
-    /// As [`Optimizer::resume`] and [`training`](Self::training).
-    pub fn resume_training(&self, q: &Q, rows: usize, checkpoint: &Checkpoint) -> Result<MlpTraining<Q>, NnError> {
-        let optimizer = Optimizer::resume(q, &self.layers.table, checkpoint)?;
-        Ok(self.training(q, rows, *optimizer.config())?.with_optimizer(optimizer))
-    }
 }
 
 impl<Q: LinalgOps + TensorOps> Mlp<Q> {
-    /// [`resume_training`](Self::resume_training) with passes in f16 or bf16.
+    /// The training of a checkpoint in `T`, by steps on batches of up to `rows` rows.
     ///
     /// # Errors
-    /// As [`Optimizer::resume`] and [`mixed_training`](Self::mixed_training).
-    pub fn resume_mixed_training<T: Real>(
+    /// As [`Optimizer::resume`] and [`training`](Self::training).
+    pub fn resume_training<T: Precision>(
         &self,
         q: &Q,
         rows: usize,
         checkpoint: &Checkpoint,
     ) -> Result<MlpTraining<Q, T>, NnError> {
         let optimizer = Optimizer::resume(q, &self.layers.table, checkpoint)?;
-        Ok(self.mixed_training(q, rows, *optimizer.config())?.with_optimizer(optimizer))
+        Ok(self.training(q, rows, *optimizer.config())?.with_optimizer(optimizer))
     }
 }

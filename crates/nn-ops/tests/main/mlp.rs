@@ -1,6 +1,9 @@
 //! The perceptron against an f64 model written from the definition.
 
-use backend_api::{Buffer, Queue, Record, Ref, ops::linalg::LinalgOps};
+use backend_api::{
+    Buffer, Queue, Record, Ref,
+    ops::{linalg::LinalgOps, tensor::TensorOps},
+};
 use nn_ops::{
     Activation, Annealing, Dropout, Mlp, MlpTraining, NnError, OptimizerConfig, Rule, Schedule, TensorRef, io::Tensors,
 };
@@ -34,7 +37,7 @@ fn batch(rows: usize) -> (Vec<f32>, Vec<u32>) {
 }
 
 /// A step on the first `rows` rows of x and y.
-fn step<'a, Q: LinalgOps + 'a>(
+fn step<'a, Q: LinalgOps + TensorOps + 'a>(
     q: &Q,
     network: &mut Mlp<Q>,
     training: &mut MlpTraining<Q>,
@@ -121,10 +124,10 @@ fn shapes_that_do_not_fit_are_typed() {
     let wrong = OptimizerConfig { rule: Rule::Sgd { momentum: 1.0, nesterov: false }, ..SGD };
     let wrong = [(wrong, "momentum"), (OptimizerConfig { schedule: Schedule::constant(f64::NAN), ..SGD }, "rate")];
     for (config, wrong) in wrong {
-        let refused = network.training(&q, 1, config).map(drop);
+        let refused = network.training::<f32>(&q, 1, config).map(drop);
         assert!(matches!(refused, Err(NnError::Parameter { op: "optimizer", name, .. }) if name == wrong), "{wrong}");
     }
-    assert!(matches!(network.training(&q, usize::MAX, SGD), Err(NnError::Overflow { .. })));
+    assert!(matches!(network.training::<f32>(&q, usize::MAX, SGD), Err(NnError::Overflow { .. })));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Trainings that stop and are taken up again.
 
-use backend_api::{Buffer, Queue, Real};
+use backend_api::{Buffer, Queue};
 use half::f16;
 use nn_ops::{
-    Activation, Annealing, Dropout, LossScale, Mlp, MlpTraining, NnError, OptimizerConfig, Rule, Schedule, TensorRef,
+    Activation, Annealing, Dropout, LossScale, Mlp, NnError, OptimizerConfig, Precision, Rule, Schedule, TensorRef,
     WeightDecay,
     io::{Checkpoint, Tensors},
 };
@@ -39,77 +39,24 @@ fn configurations() -> [OptimizerConfig; 2] {
     ]
 }
 
-/// A training step, in f32 or mixed.
-trait Passes: Real {
-    fn begin(q: &AnyQueue, network: &Mlp<AnyQueue>, config: OptimizerConfig) -> MlpTraining<AnyQueue, Self>;
-    fn resume(q: &AnyQueue, network: &Mlp<AnyQueue>, checkpoint: &Checkpoint) -> MlpTraining<AnyQueue, Self>;
-    fn step(
-        q: &AnyQueue,
-        network: &mut Mlp<AnyQueue>,
-        training: &mut MlpTraining<AnyQueue, Self>,
-        x: TensorRef<'_, AnyQueue, Self>,
-        y: TensorRef<'_, AnyQueue, u32>,
-    );
-}
-
-impl Passes for f32 {
-    fn begin(q: &AnyQueue, network: &Mlp<AnyQueue>, config: OptimizerConfig) -> MlpTraining<AnyQueue> {
-        network.training(q, ROWS, config).unwrap()
-    }
-
-    fn resume(q: &AnyQueue, network: &Mlp<AnyQueue>, checkpoint: &Checkpoint) -> MlpTraining<AnyQueue> {
-        network.resume_training(q, ROWS, checkpoint).unwrap()
-    }
-
-    fn step(
-        q: &AnyQueue,
-        network: &mut Mlp<AnyQueue>,
-        training: &mut MlpTraining<AnyQueue>,
-        x: TensorRef<'_, AnyQueue, f32>,
-        y: TensorRef<'_, AnyQueue, u32>,
-    ) {
-        network.train_step(q, training, x, y).unwrap();
-    }
-}
-
-impl Passes for f16 {
-    fn begin(q: &AnyQueue, network: &Mlp<AnyQueue>, config: OptimizerConfig) -> MlpTraining<AnyQueue, f16> {
-        network.mixed_training(q, ROWS, config).unwrap()
-    }
-
-    fn resume(q: &AnyQueue, network: &Mlp<AnyQueue>, checkpoint: &Checkpoint) -> MlpTraining<AnyQueue, f16> {
-        network.resume_mixed_training(q, ROWS, checkpoint).unwrap()
-    }
-
-    fn step(
-        q: &AnyQueue,
-        network: &mut Mlp<AnyQueue>,
-        training: &mut MlpTraining<AnyQueue, f16>,
-        x: TensorRef<'_, AnyQueue, f16>,
-        y: TensorRef<'_, AnyQueue, u32>,
-    ) {
-        network.mixed_train_step(q, training, x, y).unwrap();
-    }
-}
-
 /// What 20 steps leave, with a stop after each of `stops`, from which nothing survives but bytes.
-fn trained<T: Passes>(config: OptimizerConfig, stops: &[usize]) -> (Checkpoint, Tensors, u32) {
+fn trained<T: Precision>(config: OptimizerConfig, stops: &[usize]) -> (Checkpoint, Tensors, u32) {
     let q = queue();
     let x: Vec<T> = (0..ROWS * SIZES[0]).map(|i| T::from_f32(((i * 37 % 23) as f32 - 11.0) / 8.0)).collect();
     let y: Vec<u32> = (0..ROWS as u32).map(|r| r * 5 % 3).collect();
     let (x, y) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
     let mut network = network(&q);
-    let mut training = T::begin(&q, &network, config);
+    let mut training = network.training(&q, ROWS, config).unwrap();
     for step in 0..20 {
         if stops.contains(&step) {
             let bytes = network.save(&q, &training).unwrap().to_bytes().unwrap();
             let checkpoint = Checkpoint::from_bytes(&bytes).unwrap();
             network = Mlp::resume(&q, &checkpoint).unwrap();
-            training = T::resume(&q, &network, &checkpoint);
+            training = network.resume_training(&q, ROWS, &checkpoint).unwrap();
         }
         let x = TensorRef::contiguous(x.view(), &[ROWS, SIZES[0]]).unwrap();
         let y = TensorRef::contiguous(y.view(), &[ROWS]).unwrap();
-        T::step(&q, &mut network, &mut training, x, y);
+        network.train_step(&q, &mut training, x, y).unwrap();
     }
     let loss = training.loss(&q).unwrap().to_bits();
     let tensors = network.tensors(&q, &["a", "b", "c"]).unwrap();
@@ -133,7 +80,7 @@ fn a_training_that_was_stopped_ends_with_the_same_bits() {
 fn networks_of_broken_checkpoints_are_refused() {
     let q = queue();
     let network = network(&q);
-    let whole = network.save(&q, &network.training(&q, 1, configurations()[0]).unwrap()).unwrap();
+    let whole = network.save(&q, &network.training::<f32>(&q, 1, configurations()[0]).unwrap()).unwrap();
     let refused = |change: &dyn Fn(&mut Checkpoint)| {
         let mut checkpoint = whole.clone();
         change(&mut checkpoint);
@@ -141,7 +88,7 @@ fn networks_of_broken_checkpoints_are_refused() {
             Err(error) => return error.to_string(),
             Ok(network) => network,
         };
-        network.resume_training(&q, 1, &checkpoint).map(drop).unwrap_err().to_string()
+        network.resume_training::<f32>(&q, 1, &checkpoint).map(drop).unwrap_err().to_string()
     };
     let text = |key: &'static str, text: &'static str| {
         refused(&|checkpoint| drop(checkpoint.text.insert(key.to_owned(), text.to_owned())))

@@ -1,11 +1,10 @@
 //! Why a file of a proof is refused.
 
 use stark_airs::AirError;
-use stark_prover::ProverError;
 use stark_verifier::Digest;
 use thiserror::Error;
 
-use crate::VerifyError;
+use crate::{error::ProverError, statement::verify::VerifyError};
 
 /// Why a file of a proof is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -9,13 +9,17 @@ pub use encoding::FileEncoding;
 pub use error::FileError;
 pub use known::{KnownStatement, UseStatement};
 
+use backend_api::ops::StarkOps;
 use core_types::field::M31;
 use serde::{Deserialize, Serialize};
-use stark_prover::{StarkOps, preprocessed_root};
+use stark_airs::Statement;
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use self::written::Written;
-use crate::{Statement, StatementProof, verify};
+use crate::{
+    protocol::preprocessed::preprocessed_root,
+    statement::{proof::StatementProof, verify::verify},
+};
 
 /// Log of the most leaves of a tree of preprocessed columns that a reader makes.
 ///

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use stark_verifier::Proof;
 
 use super::{FileError, KnownStatement, ProofFile};
-use crate::StatementProof;
+use crate::statement::proof::StatementProof;
 
 /// The file format's name, readable by anyone who finds a file.
 const FORMAT: &str = "trefoil-stark-proof";

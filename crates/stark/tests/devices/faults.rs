@@ -10,7 +10,10 @@ use backend_api::{BackendError, Queue as _, Ranks as _};
 use collective::Local;
 use cuda_sim::driver::{Report, Rule};
 use runtime::Choice;
-use stark::{CollectiveError, M31, PcsConfig, Protocol, ProveError, ProverError, StatementProof, StatementProver};
+use stark::{
+    CollectiveError, M31, PcsConfig, Protocol, ProveError, ProveOptions, ProverError, StatementProof, StatementProver,
+    TraceSource,
+};
 use stark_airs::StateMachine;
 
 use crate::{
@@ -204,9 +207,8 @@ fn a_rank_whose_device_is_lost_before_a_watched_proof_ends_all() {
             has_failed.lock().unwrap().recv_timeout(Duration::from_mins(1)).unwrap();
         }
         let mut stages = Vec::new();
-        let proven = prover.prove_watched(q, &trace, |stage| {
-            stages.push(stage);
-        });
+        let watch = &mut |stage| stages.push(stage);
+        let proven = prover.prove_with(q, &TraceSource::columns(&trace), ProveOptions::new().watching(watch));
         if is_first {
             failed.send(()).unwrap();
         }

@@ -2,35 +2,19 @@
 
 use backend_api::{Queue as _, Ranks as _};
 use collective::Local;
-use core_types::air::{Air, LogUp, Relation, Row, Tree, stored_position};
+use core_types::air::{Air, Row, Tree};
 use runtime::{AnyQueue, Choice};
-use stark::{CollectiveError, M31, PcsConfig, Protocol, ProverError, QM31};
-use stark_prover::{Component, Interaction, Proof, ProofGraphPair, Prover};
+use stark::{
+    CollectiveError, Component, Interaction, M31, PcsConfig, Proof, ProofGraphPair, Protocol, Prover, ProverError, QM31,
+};
 
 use crate::{
     common::configs,
     devices::{Rank, devices, on_ranks, open},
+    host_columns::{Used, VALUES, begin, coordinates, finish, running_sum, scaled},
 };
 
 const LOG_ROWS: u32 = 6;
-const VALUES: Relation = Relation::new(0, 1);
-
-/// Uses its value on each row.
-struct Used;
-
-impl Air for Used {
-    fn log_rows(&self) -> u32 {
-        LOG_ROWS
-    }
-
-    fn eval<R: Row>(&self, row: &mut R) {
-        let x = row.column();
-        let one = R::E::from(R::F::from(M31::ONE));
-        let mut entries = LogUp::new(1);
-        entries.entry(row, VALUES, one, &[x]);
-        entries.finish(row);
-    }
-}
 
 /// Columns, and an interaction column that holds the rows of the first times a challenge.
 struct Scaled;
@@ -53,29 +37,9 @@ fn rows(seed: u32) -> Vec<M31> {
     (0..64).map(|row| M31::from_u32(row * row + seed)).collect()
 }
 
-/// Returns the sum of 1 / (x - z) over all rows, and its mean-shifted running sum.
-///
-/// Row `k` of the running sum is the sum up to it, minus the mean for each row summed.
-fn running_sum(rows: &[M31], z: QM31) -> (QM31, Vec<QM31>) {
-    let place = |row: u32| stored_position(row, LOG_ROWS) as usize;
-    let fraction = |row: u32| (QM31::from(rows[place(row)]) - z).inverse().unwrap();
-    let sum = (0..1 << LOG_ROWS).map(fraction).fold(QM31::ZERO, |sum, fraction| sum + fraction);
-    let mean = sum * QM31::from(M31::from_u32(1 << LOG_ROWS).inverse().unwrap());
-    let (mut running, mut values) = (QM31::ZERO, vec![QM31::ZERO; rows.len()]);
-    for row in 0..1 << LOG_ROWS {
-        running = running + fraction(row) - mean;
-        values[place(row)] = running;
-    }
-    (sum, values)
-}
-
 fn interact(rows: &[M31], challenges: &[QM31]) -> Interaction {
     let (sum, used) = running_sum(rows, challenges[0]);
-    let scaled: Vec<_> = rows.iter().map(|&x| challenges[0] * QM31::from(x)).collect();
-    let columns = |values: Vec<QM31>| {
-        [0, 1, 2, 3].map(|k| values.iter().map(|value| value.coordinates()[k]).collect::<Vec<M31>>())
-    };
-    let columns = [used, scaled].map(columns).concat();
+    let columns = [coordinates(&used), scaled(rows, challenges[0])].concat();
     Interaction { claimed_sums: vec![sum, QM31::ZERO], absorbed: vec![sum, challenges[0]], columns }
 }
 
@@ -89,20 +53,12 @@ fn prove(q: &AnyQueue, prover: &mut Prover<AnyQueue>, refused: Option<u32>) -> R
             prover,
             q,
             &[],
-            |mut session| {
-                session.commit_preprocessed()?;
-                session.commit_loaded()?;
-                session.draw_relation(VALUES)?;
-                Ok(session)
-            },
+            |session| begin(session, VALUES),
             |challenges| match refused == Some(seed) {
                 true => Err(ProverError::NotLoaded),
                 false => Ok(interact(&rows, challenges)),
             },
-            |mut session| {
-                session.commit_loaded()?;
-                session.submit()
-            },
+            finish,
         )?;
         submitted.wait()?.proof()
     });
@@ -110,7 +66,7 @@ fn prove(q: &AnyQueue, prover: &mut Prover<AnyQueue>, refused: Option<u32>) -> R
 }
 
 fn components() -> Vec<Component> {
-    vec![Component::new(&Used, &[]).unwrap(), Component::new(&Scaled, &[]).unwrap()]
+    vec![Component::new(&Used { log_rows: LOG_ROWS }, &[]).unwrap(), Component::new(&Scaled, &[]).unwrap()]
 }
 
 fn sharded(q: &AnyQueue, rank: Rank, config: PcsConfig) -> Result<Prover<AnyQueue>, ProverError> {

@@ -12,7 +12,7 @@ use stark::{
 };
 use stark_airs::StateMachine;
 
-use crate::common::simulate;
+use crate::common::{prove_from_replayed, prove_replayed, simulate};
 
 type Prover<'s> = StatementProver<'s, AnyQueue, StateMachine>;
 type Proven = Result<StatementProof, ProveError>;
@@ -108,8 +108,8 @@ impl<'a> Proving<'a> {
         match way {
             Way::OpByOp => self.prover.prove(&self.device.q, &self.machine.trace()),
             Way::Witness => self.prover.prove_from(&self.device.q, self.machine),
-            Way::Graph(_) => self.prover.prove_replayed(&self.device.q, graph, &self.machine.trace()),
-            Way::WitnessGraph(_) => self.prover.prove_from_replayed(&self.device.q, graph, self.machine),
+            Way::Graph(_) => prove_replayed(&mut self.prover, &self.device.q, graph, &self.machine.trace()),
+            Way::WitnessGraph(_) => prove_from_replayed(&mut self.prover, &self.device.q, graph, self.machine),
         }
     }
 

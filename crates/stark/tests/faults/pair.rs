@@ -3,34 +3,19 @@
 use std::collections::BTreeMap;
 
 use backend_api::{BackendError, Queue as _};
-use core_types::air::{Air, Relation, Row, Tree};
 use cuda_sim::driver::Rule;
 use runtime::{AnyQueue, Choice};
-use stark::{M31, PcsConfig, Protocol, ProverError, QM31};
-use stark_prover::{Component, Interaction, Proof, ProofGraphPair, ProofSession, Prover, Submitted};
+use stark::{
+    Component, Interaction, M31, PcsConfig, Proof, ProofGraphPair, ProofSession, Protocol, Prover, ProverError, QM31,
+};
 
 use crate::{
     common::simulate,
     faults::{Device, is_refusal, made, open, refusal, turns_but_of_contexts},
+    host_columns::{self, CHALLENGE, Scaled, finish, scaled},
 };
 
-const CHALLENGE: Relation = Relation::new(0, 0);
-
-/// A column, and an interaction column that holds its rows times a challenge.
-struct Scaled;
-
-impl Air for Scaled {
-    fn log_rows(&self) -> u32 {
-        3
-    }
-
-    fn eval<R: Row>(&self, row: &mut R) {
-        let x = row.column();
-        let [scaled] = row.mask_ext(Tree::INTERACTION, [0]);
-        let challenge = row.challenge(0);
-        row.constraint_ext(scaled - challenge * R::E::from(x));
-    }
-}
+const SCALED: Scaled = Scaled { log_rows: 3 };
 
 /// Traces, each with its number of absorbed elements: a different one per proof, so that no answers are
 /// confused.
@@ -51,27 +36,18 @@ impl Trace {
     }
 
     fn interact(self, challenges: &[QM31]) -> Result<Interaction, ProverError> {
-        let scaled: Vec<_> = self.rows().iter().map(|&x| (challenges[0] * QM31::from(x)).coordinates()).collect();
-        let column = |coordinate: usize| scaled.iter().map(|value| value[coordinate]).collect();
+        let columns = scaled(&self.rows(), challenges[0]);
         let absorbed = vec![challenges[0] * QM31::from(M31::from_u32(self.seed)); self.absorbed];
-        Ok(Interaction { absorbed, columns: (0..4).map(column).collect(), ..Interaction::default() })
+        Ok(Interaction { absorbed, columns, ..Interaction::default() })
     }
 }
 
-fn begin<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
-    session.commit_preprocessed()?;
-    session.commit_loaded()?;
-    session.draw_relation(CHALLENGE)?;
-    Ok(session)
-}
-
-fn finish<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
-    session.commit_loaded()?;
-    session.submit()
+fn begin<'p>(session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
+    host_columns::begin(session, CHALLENGE)
 }
 
 fn prover(q: &AnyQueue) -> Prover<AnyQueue> {
-    let component = Component::new(&Scaled, &[]).unwrap();
+    let component = Component::new(&SCALED, &[]).unwrap();
     Prover::new(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component]).unwrap()
 }
 

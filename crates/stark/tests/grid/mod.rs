@@ -6,7 +6,7 @@ mod fingerprint;
 mod shipped;
 pub(crate) mod stated;
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::collections::BTreeSet;
 
 use cuda_sim::driver::Simulation;
 use runtime::AnyQueue;
@@ -17,7 +17,7 @@ use stark::{
 };
 
 use crate::{
-    common::simulated,
+    common::{file, processor, prove_replayed, simulated},
     grid::{
         fingerprint::Fingerprint,
         shipped::{Use, with},
@@ -30,8 +30,7 @@ type Line = Fingerprint<PcsConfig>;
 
 /// The grid, which stwo's prover made.
 fn grid() -> Vec<Line> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark/grid.json");
-    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+    serde_json::from_slice(&file("grid.json")).unwrap()
 }
 
 /// Log of the greatest number of rows of a component.
@@ -104,7 +103,7 @@ fn replay<S: stark::Statement>(
     broken[0][0][0] += M31::ONE;
     let [first, recorded, replayed] = [(); 3].map(|()| {
         prover.prove(q, &broken).unwrap_err();
-        prover.prove_replayed(q, &mut graph, trace).unwrap()
+        prove_replayed(prover, q, &mut graph, trace).unwrap()
     });
     assert!(graph.is_recorded() && first == recorded && recorded == replayed);
     replayed
@@ -117,10 +116,6 @@ fn hold(q: &AnyQueue, lines: &[Line], way: impl Fn(u32) -> Way) {
         let (bytes, sha256) = with(&line.statement, line.seed, Proven { q, config: line.config, way });
         assert_eq!((bytes, &sha256), (line.bytes, &line.sha256), "{line:?}, {way:?}");
     }
-}
-
-fn processor() -> AnyQueue {
-    AnyQueue::Cpu(runtime::cpu().unwrap())
 }
 
 /// A simulated device, and the lines of at most `2^log_rows` rows that it proves in about a second each.

@@ -26,5 +26,5 @@ pub(crate) mod shipped;
 pub(crate) mod stated;
 #[path = "../../../../vectors/stwo/src/statement.rs"]
 pub(crate) mod statement;
-#[path = "../../../stark-prover/tests/main/traces.rs"]
+#[path = "../../../stark/tests/session/traces.rs"]
 pub(crate) mod traces;

@@ -6,10 +6,9 @@ use core_types::{
 };
 use runtime::{Choice, Domain, Settings};
 use stark::{
-    Component, PcsConfig, PreprocessedColumn, Proof, Protocol, StarkOps, StatementProof, StatementProver, TraceColumns,
-    Visitor, verify,
+    Component, PcsConfig, PreprocessedColumn, Proof, Protocol, Prover, StarkOps, StatementProof, StatementProver,
+    TraceColumns, Visitor, verify,
 };
-use stark_prover::Prover;
 use std::{fs, path::PathBuf};
 
 use crate::{

@@ -15,7 +15,7 @@ const READERS: [PathReader; 12] = [
     compiled("kernels-ptx/ptx/", &["cuda-backend", "device-trials"]),
     tests("kernels-ptx/ptx/", &["conformance", "cuda-sim", "trefoil-cli"]),
     tests("kernels-ptx/", &["xtask"]),
-    tests("data/stark/", &["trefoil-stark", "stark-prover", "stark-verifier", "stwo-air"]),
+    tests("data/stark/", &["trefoil-stark", "stark-verifier", "stwo-air"]),
     tests("data/models/", &["trefoil-inference", "trefoil-cli"]),
     tests("data/digits/", &["trefoil-cli"]),
     tests("docs/pfss.md", &["pfss"]),

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_domain_runs_its_op_groups_on_both_backends() {
-        let stark = selection(&["stark-prover"], &["stark-prover", "trefoil-stark"], &[]);
+        let stark = selection(&["trefoil-stark"], &["trefoil-stark"], &[]);
         assert_eq!(stark.rest().collect::<Vec<_>>(), [("cpu", "stark"), ("sim", "stark")]);
         assert_eq!(selection(&["pfss"], &["pfss", "conformance"], &[]), SuiteSelection::default());
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn the_table_lists_the_domains_that_specifications_call() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let domains = ["pfss", "nn-ops", "trefoil-stark", "stark-air", "stark-airs", "stark-fft", "stark-prover"];
+        let domains = ["pfss", "nn-ops", "trefoil-stark", "stark-air", "stark-airs", "stark-fft"];
         let mut found = BTreeSet::new();
         for entry in walkdir::WalkDir::new(root.join("crates/conformance/src")).into_iter().map(Result::unwrap) {
             let path = entry.path().strip_prefix(root.join("crates/conformance/src")).unwrap();

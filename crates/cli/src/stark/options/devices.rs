@@ -7,8 +7,8 @@ use backend_api::Ranks;
 use clap::Args;
 use runtime::{AnyQueue, AnyRank, CollectiveKind};
 use stark::{
-    Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, Residency, Stage, Statement, StatementProof,
-    StatementProver,
+    Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, ProveOptions, Residency, Stage, Statement,
+    StatementProof, StatementProver,
 };
 
 use super::number::whole;
@@ -152,10 +152,11 @@ pub(in crate::stark) fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static
 ) -> Result<MadeOn> {
     let rank = Arc::new(rank);
     let mut prover = StatementProver::sharded(q, Arc::clone(&rank), Protocol::V2_3, config, statement)?;
-    let proof = match watch {
-        Some(watch) => trace.prove(&mut prover, q, Some(&mut |stage| watch(stage)))?,
-        None => trace.prove(&mut prover, q, None)?,
-    };
+    let mut options = ProveOptions::new();
+    if let Some(watch) = watch {
+        options = options.watching(watch);
+    }
+    let proof = trace.prove(&mut prover, q, options)?;
     let most_sent = rank.sent_bytes().into_iter().max().unwrap_or(0);
     MadeOn::new(proof, &prover, q, most_sent)
 }

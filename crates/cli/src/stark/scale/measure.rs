@@ -8,7 +8,9 @@ use std::{
 use anyhow::Result;
 use backend_api::{Queue as _, Ranks as _};
 use runtime::AnyQueue;
-use stark::{PcsConfig, Protocol, ProveError, ProverError, Stage, Statement, StatementProver, UseStatement};
+use stark::{
+    PcsConfig, Protocol, ProveError, ProveOptions, ProverError, Stage, Statement, StatementProver, UseStatement,
+};
 
 use super::{
     super::trace::Trace,
@@ -87,7 +89,7 @@ impl Measuring<'_> {
             mark = next.map(|stage| (stage, now, exchanged));
         };
         q.finish()?;
-        let made = self.trace.prove(prover, q, Some(&mut |stage| pass(Some(stage))));
+        let made = self.trace.prove(prover, q, ProveOptions::new().watching(&mut |stage| pass(Some(stage))));
         pass(None);
         match made {
             // Data from mirrors makes no proof, which is found when the proof is put together.
@@ -153,7 +155,7 @@ mod tests {
                         let made =
                             StatementProver::sharded(&q, Arc::clone(&rank), Protocol::V2_3, PcsConfig::default(), &air);
                         let (mut prover, before) = (made.unwrap(), rank.sent_bytes());
-                        trace.prove(&mut prover, &q, None).unwrap();
+                        trace.prove(&mut prover, &q, ProveOptions::new()).unwrap();
                         rank.sent_bytes().iter().zip(before).map(|(after, before)| after - before).max().unwrap()
                     })
                 });

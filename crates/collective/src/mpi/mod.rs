@@ -1,0 +1,40 @@
+//! Ranks that are processes, on one machine or on many, as MPI starts and connects them.
+//!
+//! [`Mpi`] is a [`Transport`](crate::Transport): [`Staged`](crate::Staged) makes a
+//! [`Collective`](backend_api::Collective) of it. Each process that `mpirun` started joins once.
+//!
+//! ```no_run
+//! use backend_api::{Buffer, Collective, Queue, Ranks};
+//! use collective::{Mpi, PATIENCE, Staged};
+//! use cpu_backend::{CpuConfig, CpuQueue};
+//!
+//! let (q, ranks) = (CpuQueue::open(CpuConfig::default())?, Staged::new(Mpi::join(PATIENCE)?));
+//! let mut sums = q.zeros::<u32>(ranks.ranks())?;
+//! let own = ranks.rank();
+//! q.write(&[7 + own as u32], sums.slice_mut(own..own + 1)?)?;
+//! let shares: Vec<_> = (0..ranks.ranks()).map(|rank| rank..rank + 1).collect();
+//! ranks.all_gather(&q, &mut sums, &shares)?; // 7, 8, 9, ... on every rank
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#[cfg(not(feature = "mpi"))]
+mod absent;
+#[cfg(feature = "mpi")]
+mod agent;
+mod error;
+#[cfg(feature = "mpi")]
+mod exchange;
+#[cfg(feature = "mpi")]
+mod flight;
+#[cfg(any(feature = "mpi", test))]
+mod group;
+#[cfg(feature = "mpi")]
+mod process;
+#[cfg(any(feature = "mpi", test))]
+mod wire;
+
+#[cfg(not(feature = "mpi"))]
+pub use absent::Mpi;
+pub use error::JoinError;
+#[cfg(feature = "mpi")]
+pub use process::Mpi;

@@ -1,0 +1,95 @@
+//! The precision in which a network is trained.
+
+use backend_api::{
+    Queue, Real,
+    ops::{linalg::LinalgOps, tensor::TensorOps},
+};
+use half::{bf16, f16};
+
+use super::training::{MlpTraining, narrowed};
+use crate::{error::NnError, movement::cast::Overflow, optim::arena::ParameterArena, tensor::views::TensorRef};
+
+/// A type in which a network is trained: f32, f16 or bf16.
+///
+/// Weights are in f32 always. With a type of 16 bits a rounded copy of them goes through the
+/// layers, and the loss is computed in f32.
+pub trait Precision: sealed::Passes {}
+
+impl<T: sealed::Passes> Precision for T {}
+
+mod sealed {
+    use super::*;
+
+    /// The differences between passes in f32 and in 16 bits.
+    pub trait Passes: Real {
+        /// The copy of the weights that goes through the layers, unless they do themselves.
+        fn copied<Q: TensorOps>(
+            q: &Q,
+            weights: &ParameterArena<Q, f32>,
+        ) -> Result<Option<ParameterArena<Q, Self>>, NnError>;
+
+        /// What goes through the layers.
+        fn passed<'a, Q: Queue>(
+            weights: &'a ParameterArena<Q, f32>,
+            copy: Option<&'a ParameterArena<Q, Self>>,
+        ) -> Result<&'a ParameterArena<Q, Self>, NnError>;
+
+        /// Computes the losses of a batch, and the gradient of the logits.
+        fn differentiate_loss<Q: LinalgOps + TensorOps>(
+            q: &Q,
+            training: &mut MlpTraining<Q, Self>,
+            targets: TensorRef<'_, Q, u32>,
+        ) -> Result<(), NnError>;
+    }
+}
+
+impl sealed::Passes for f32 {
+    fn copied<Q: TensorOps>(_: &Q, _: &ParameterArena<Q, f32>) -> Result<Option<ParameterArena<Q, Self>>, NnError> {
+        Ok(None)
+    }
+
+    fn passed<'a, Q: Queue>(
+        weights: &'a ParameterArena<Q, f32>,
+        _: Option<&'a ParameterArena<Q, Self>>,
+    ) -> Result<&'a ParameterArena<Q, Self>, NnError> {
+        Ok(weights)
+    }
+
+    fn differentiate_loss<Q: LinalgOps + TensorOps>(
+        q: &Q,
+        training: &mut MlpTraining<Q, Self>,
+        targets: TensorRef<'_, Q, u32>,
+    ) -> Result<(), NnError> {
+        training.differentiate_loss(q, targets)
+    }
+}
+
+macro_rules! impl_passes {
+    ($($narrow:ty),*) => {$(
+        impl sealed::Passes for $narrow {
+            fn copied<Q: TensorOps>(
+                q: &Q,
+                weights: &ParameterArena<Q, f32>,
+            ) -> Result<Option<ParameterArena<Q, Self>>, NnError> {
+                narrowed(q, weights, Overflow::Refuse).map(Some)
+            }
+
+            fn passed<'a, Q: Queue>(
+                weights: &'a ParameterArena<Q, f32>,
+                copy: Option<&'a ParameterArena<Q, Self>>,
+            ) -> Result<&'a ParameterArena<Q, Self>, NnError> {
+                let expected = weights.table().len();
+                copy.ok_or(NnError::Length { op: super::TRAIN, tensor: "copy", expected, got: 0 })
+            }
+
+            fn differentiate_loss<Q: LinalgOps + TensorOps>(
+                q: &Q,
+                training: &mut MlpTraining<Q, Self>,
+                targets: TensorRef<'_, Q, u32>,
+            ) -> Result<(), NnError> {
+                training.differentiate_wide_loss(q, targets)
+            }
+        }
+    )*};
+}
+impl_passes!(f16, bf16);

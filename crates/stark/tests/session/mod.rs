@@ -1,0 +1,14 @@
+//! Proofs by sessions, held to those that stwo's prover made of the same traces.
+
+#[path = "../../../stark-verifier/tests/main/common/airs.rs"]
+mod airs;
+mod claimed_sums;
+mod graphs;
+mod interaction;
+mod prove;
+mod refused;
+mod relations;
+mod rows;
+mod traces;
+mod vectors;
+mod waits;

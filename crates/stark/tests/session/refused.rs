@@ -1,0 +1,200 @@
+//! Refused inputs, by error, and that a prover can prove after a refusal.
+
+use backend_api::{BackendError, Budget, Queue as _};
+use core_types::{
+    air::{BaseValue as _, Generator, NewRow},
+    field::M31,
+};
+use cpu_backend::{CpuConfig, CpuQueue};
+use stark::{Generated, PcsConfig, Protocol, Prover, ProverError, preprocessed_root};
+use stark_air::RecordedGenerator;
+use stark_verifier::{ConfigError, StatementError};
+
+use crate::{
+    common::{processor, slices},
+    session::{
+        prove::{components, finish, prover},
+        traces::traces,
+    },
+    statement::Statement,
+};
+
+const FIBONACCI: fn() -> Statement = || Statement::WideFibonacci { log_rows: vec![4], columns: vec![5] };
+
+#[test]
+fn a_trace_that_breaks_a_constraint_is_refused_and_the_next_is_proven() {
+    let q = runtime::cpu().unwrap();
+    for statement in [
+        FIBONACCI(),
+        Statement::Neighbours { log_rows: 4 },
+        Statement::StateMachine { log_rows: 4, in_pairs: true },
+        Statement::Selected { log_rows: [5, 4], unused: None },
+    ] {
+        let right = traces(&statement, 7);
+        let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+        let proof = finish(&q, &mut prover, &statement, &right).unwrap();
+        for column in 0..right.trace.len() {
+            let mut wrong = traces(&statement, 7);
+            let row = 3 % wrong.trace[column].len();
+            wrong.trace[column][row] += M31::ONE;
+            let refused = finish(&q, &mut prover, &statement, &wrong).map(|_| ());
+            // Any state may be followed by the next one: look-ups alone would not add up.
+            let look_ups_only = matches!(statement, Statement::StateMachine { .. });
+            assert_eq!(refused, if look_ups_only { Ok(()) } else { Err(ProverError::Constraints) }, "{statement:?}");
+        }
+        assert_eq!(finish(&q, &mut prover, &statement, &right).unwrap(), proof);
+    }
+}
+
+#[test]
+fn groups_that_a_statement_cannot_be_shared_among_are_refused() {
+    let (q, statement) = (processor(), FIBONACCI());
+    for ranks in [3, 6, 64] {
+        let rank = runtime::ranks(&vec![q.clone(); ranks]).unwrap().remove(0);
+        let made = Prover::sharded(&q, rank, Protocol::V2_3, PcsConfig::default(), &[], components(&statement));
+        let refused = made.map(|_| ());
+        assert!(matches!(refused, Err(ProverError::Ranks { got, .. }) if got == ranks), "{refused:?}");
+    }
+}
+
+#[test]
+fn columns_of_other_numbers_and_lengths_are_named() {
+    let q = runtime::cpu().unwrap();
+    let statement = FIBONACCI();
+    let right = traces(&statement, 1);
+    let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+    let columns = slices(&right.trace);
+    assert_eq!(prover.prove(&q, &columns[1..]), Err(ProverError::Columns { tree: 1, expected: 5, got: 4 }));
+    let mut short = columns.clone();
+    short[2] = &short[2][1..];
+    assert_eq!(prover.prove(&q, &short), Err(ProverError::Rows { tree: 1, column: 2, expected: 16, got: 15 }));
+    assert!(prover.prove(&q, &columns).is_ok());
+}
+
+/// The trace of [`FIBONACCI`] in a number of columns, from its first two.
+struct Squares {
+    log_rows: u32,
+    columns: usize,
+}
+
+impl Generator for Squares {
+    fn log_rows(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn generate<R: NewRow>(&self, row: &mut R) {
+        let (mut a, mut b) = (row.input(), row.input());
+        row.write(a);
+        row.write(b);
+        for _ in 2..self.columns {
+            (a, b) = (b, a.square() + b.square());
+            row.write(b);
+        }
+    }
+}
+
+#[test]
+fn generators_and_inputs_of_other_traces_are_named() {
+    let q = runtime::cpu().unwrap();
+    let statement = FIBONACCI();
+    let right = traces(&statement, 1);
+    let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+    let (expected, _) = finish(&q, &mut prover, &statement, &right).unwrap();
+    let inputs = &slices(&right.trace)[..2];
+    let [generator, wide, high] = [(4, 5), (4, 6), (5, 5)]
+        .map(|(log_rows, columns)| RecordedGenerator::new(&Squares { log_rows, columns }).unwrap());
+    let generated = Generated::Rows { generator: &generator, inputs };
+    let mut prove = |components: &[Generated<'_>]| {
+        let mut session = prover.begin(&q).unwrap();
+        session.commit_preprocessed().unwrap();
+        session.mix_u32s(&statement.heights()).unwrap();
+        session.commit_generated(components)?;
+        session.finish()
+    };
+    assert_eq!(prove(&[]), Err(ProverError::Generators { expected: 1, got: 0 }));
+    assert_eq!(prove(&[generated; 2]), Err(ProverError::Generators { expected: 1, got: 2 }));
+    let refused = |what, expected, got| Err(ProverError::Generator { component: 0, what, expected, got });
+    assert_eq!(prove(&[Generated::Rows { generator: &wide, inputs }]), refused("columns", 5, 6));
+    assert_eq!(prove(&[Generated::Rows { generator: &high, inputs }]), refused("rows", 16, 32));
+    assert_eq!(prove(&[Generated::Rows { generator: &generator, inputs: &inputs[..1] }]), refused("inputs", 2, 1));
+    let short = [inputs[0], &inputs[1][1..]];
+    assert_eq!(
+        prove(&[Generated::Rows { generator: &generator, inputs: &short }]),
+        refused("rows of each input", 16, 15)
+    );
+    assert_eq!(prove(&[generated]), Ok(expected));
+    let mut session = prover.begin(&q).unwrap();
+    assert_eq!(session.commit_generated(&[generated]), Err(ProverError::Tree { expected: 0, got: 1 }));
+}
+
+#[test]
+fn trees_out_of_order_are_named() {
+    let q = runtime::cpu().unwrap();
+    let statement = FIBONACCI();
+    let right = traces(&statement, 1);
+    let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+    let columns = slices(&right.trace);
+    let mut session = prover.begin(&q).unwrap();
+    assert_eq!(session.commit(&columns), Err(ProverError::Tree { expected: 0, got: 1 }));
+    session.commit_preprocessed().unwrap();
+    assert_eq!(session.commit_preprocessed(), Err(ProverError::Tree { expected: 1, got: 0 }));
+    assert_eq!(session.commit_look_ups(), Err(ProverError::Tree { expected: 1, got: 2 }));
+    assert_eq!(session.finish(), Err(ProverError::Unfinished { expected: 2, got: 1 }));
+    let mut session = prover.begin(&q).unwrap();
+    session.commit_preprocessed().unwrap();
+    session.commit(&columns).unwrap();
+    assert_eq!(session.commit(&columns), Err(ProverError::NoTree { trees: 2, got: 2 }));
+    assert_eq!(session.commit_look_ups(), Err(ProverError::NoTree { trees: 2, got: 2 }));
+}
+
+#[test]
+fn statements_without_proofs_are_named() {
+    let q = runtime::cpu().unwrap();
+    let make = |config, preprocessed: &[&[M31]], statement: &Statement| {
+        Prover::new(&q, Protocol::V2_3, config, preprocessed, components(statement)).map(|_| ()).unwrap_err()
+    };
+    let mut config = PcsConfig::default();
+    config.fri_config.fold_step = 5;
+    assert_eq!(make(config, &[], &FIBONACCI()), ProverError::Statement(StatementError::Folds { log_degree: 4 }));
+    let two = Statement::WideFibonacci { log_rows: vec![4, 5], columns: vec![3, 3] };
+    let config = PcsConfig { lifting_log_size: Some(5), ..PcsConfig::default() };
+    assert_eq!(make(config, &[], &two), ProverError::Statement(StatementError::Lifting { log_size: 6 }));
+    let work = PcsConfig { pow_bits: 41, ..PcsConfig::default() };
+    assert_eq!(make(work, &[], &FIBONACCI()), ProverError::Work { got: 41, most: 40 });
+    let rows = vec![M31::ONE; 16];
+    let lifted = |lifting| PcsConfig { lifting_log_size: Some(lifting), ..PcsConfig::default() };
+    for (config, expected) in [
+        (lifted(4), StatementError::Lifting { log_size: 5 }),
+        (lifted(64), StatementError::Config(ConfigError::Lifting { got: 64 })),
+    ] {
+        assert_eq!(preprocessed_root(&q, &config, &[&rows]), Err(ProverError::Statement(expected)));
+    }
+    let three = vec![M31::ONE; 3];
+    assert_eq!(
+        make(PcsConfig::default(), &[&three], &FIBONACCI()),
+        ProverError::Rows { tree: 0, column: 0, expected: 4, got: 3 }
+    );
+    let empty = Prover::new(&q, Protocol::V2_3, PcsConfig::default(), &[], vec![]).map(|_| ()).unwrap_err();
+    assert_eq!(empty, ProverError::Statement(StatementError::NoComponent));
+}
+
+#[test]
+fn memory_beyond_the_budget_is_refused_and_given_back() {
+    let statement = FIBONACCI();
+    let right = traces(&statement, 1);
+    let open = |budget| CpuQueue::open(CpuConfig { budget, ..CpuConfig::default() }).unwrap();
+    let whole = open(Budget::unlimited());
+    drop(prover(&whole, &statement, PcsConfig::default(), &right).unwrap());
+    let peak = whole.budget().peak_bytes();
+    for part in 1..8 {
+        let q = open(Budget::new(peak * part / 8));
+        let refused = prover(&q, &statement, PcsConfig::default(), &right).map(|_| ()).unwrap_err();
+        let typed = matches!(
+            refused,
+            ProverError::Backend(BackendError::BudgetExceeded { .. })
+                | ProverError::Fft(stark_fft::FftError::Backend(BackendError::BudgetExceeded { .. }))
+        );
+        assert!(typed, "{refused:?}");
+        assert_eq!(q.budget().live_bytes(), 0);
+    }
+}

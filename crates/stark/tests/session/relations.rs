@@ -1,0 +1,101 @@
+//! Relations of any width are drawn as a verifier draws them.
+
+use core_types::{
+    air::{Air, LogUp, Relation, Row},
+    field::M31,
+};
+use stark::{Component, PcsConfig, Proof, Protocol, Prover, ProverError};
+use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
+
+/// An AIR that uses and yields a pair on each row, in a relation between up to `size` values.
+///
+/// In another relation, between no values, it uses and yields nothing.
+struct Entries {
+    size: u32,
+}
+
+impl Entries {
+    const NONE: Relation = Relation::new(0, 0);
+
+    const fn pairs(&self) -> Relation {
+        Relation::new(1, self.size)
+    }
+}
+
+impl Air for Entries {
+    fn log_rows(&self) -> u32 {
+        4
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let (x, y) = (row.column(), row.column());
+        let one = R::E::from(R::F::from(M31::ONE));
+        let mut entries = LogUp::new(2);
+        for times in [one, -one] {
+            entries.entry(row, self.pairs(), times, &[x, y]);
+            entries.entry(row, Self::NONE, times, &[]);
+        }
+        entries.finish(row);
+    }
+}
+
+/// Returns the proof with relations of these widths, which the verifier accepts.
+///
+/// The proof is the same for every width.
+fn proof(size: u32) -> Proof {
+    let q = runtime::cpu().unwrap();
+    let (air, config) = (Entries { size }, PcsConfig::default());
+    let rows: Vec<M31> = (0..16).map(M31::from_u32).collect();
+    let component = Component::new(&air, &[]).unwrap();
+    let mut prover = Prover::new(&q, Protocol::V2_3, config, &[], vec![component]).unwrap();
+    let mut made = Vec::new();
+    for _ in 0..2 {
+        let mut session = prover.begin(&q).unwrap();
+        session.commit_preprocessed().unwrap();
+        session.commit(&[&rows, &rows]).unwrap();
+        for relation in [Entries::NONE, air.pairs()] {
+            session.draw_relation(relation).unwrap();
+        }
+        session.commit_look_ups().unwrap();
+        let (challenges, sums) = (session.challenges().unwrap(), session.claimed_sums().unwrap());
+        let proof = session.finish().unwrap();
+
+        let verifier =
+            Verifier::new(Protocol::V2_3, config, Preprocessed::default(), vec![Checked::new(&air, &[])]).unwrap();
+        let mut session = verifier.begin(&proof).unwrap();
+        session.commit();
+        session.commit();
+        let relations = [Entries::NONE, air.pairs()];
+        let expected: Vec<_> =
+            relations.iter().flat_map(|&relation| session.channel().draw_relation(relation)).collect();
+        assert_eq!(challenges, expected);
+        assert_eq!(challenges.len(), 1 + size as usize);
+        session.channel().mix_felts(&sums);
+        session.commit();
+        session.finish(&[Inputs { challenges, claimed_sum: sums[0] }]).unwrap();
+        made.push(proof);
+    }
+    assert_eq!(made[0], made[1]);
+    made.remove(0)
+}
+
+#[test]
+fn relations_wider_than_their_entries_are_drawn_whole() {
+    let narrow = proof(2);
+    for size in [3, 5, 33, 1000] {
+        assert_eq!(proof(size), narrow, "{size}");
+    }
+}
+
+#[test]
+fn slots_that_no_air_can_read_are_refused() {
+    let q = runtime::cpu().unwrap();
+    let component = Component::new(&Entries { size: 2 }, &[]).unwrap();
+    let mut prover = Prover::new(&q, Protocol::V2_3, PcsConfig::default(), &[], vec![component]).unwrap();
+    let mut session = prover.begin(&q).unwrap();
+    let slot = |got| Err(ProverError::Slot { most: 1 << 16, got });
+    assert_eq!(session.draw_relation(Relation::new(0, u32::MAX)), slot(u32::MAX as usize - 1));
+    assert_eq!(session.draw_relation(Relation::new(u32::MAX, 0)), slot(u32::MAX as usize));
+    assert_eq!(session.draw_relation(Relation::new(1 << 15, (1 << 15) + 1)), slot(1 << 16));
+    assert_eq!(session.draw_relation(Relation::new(1 << 15, 1 << 15)), Ok(()));
+}
