@@ -5,7 +5,7 @@
 use core::fmt;
 use std::io::{self, Write as _};
 
-use collective::JoinError;
+use collective_mpi::JoinError;
 use inference::{InferenceError, Outcome};
 use pfss::PfssError;
 use runtime::OpenError;

@@ -2,8 +2,7 @@
 //!
 //! [`Staged`] makes a [`Collective`](backend_api::Collective) of any [`Transport`] that carries
 //! messages between hosts or threads: sent data is read from the queue, and received data is
-//! written to it. [`Local`] is the transport between threads of one process, [`Mpi`] the one
-//! between processes that `mpirun` started.
+//! written to it. [`Local`] is the transport between threads of one process.
 //!
 //! ```
 //! use std::thread;
@@ -25,22 +24,14 @@
 //!     }
 //! });
 //! ```
-//!
-//! # Features
-//!
-//! `mpi`, off by default, adds MPI by crate `mpi`. Without it, [`Mpi::join`] fails with
-//! [`JoinError::NotBuilt`], and nothing else is different.
 #![forbid(unsafe_code)]
 
 mod call;
 mod local;
-mod mpi;
 mod sent;
 mod staged;
 mod transport;
 
-// Without `self`, `mpi` could also be the crate.
-pub use self::mpi::{JoinError, Mpi};
 pub use call::Call;
 pub use local::{Local, PATIENCE};
 pub use sent::Sent;

@@ -14,8 +14,10 @@ use crate::tidy::source::{File, read};
 
 /// Libraries without mutants.
 ///
-/// They are the suite that tests others, its comparison program, fuzz targets and generated code.
-const EXCLUDED: [&str; 6] = ["conformance", "yardstick", "device-trials", "trefoil-fuzz", "cuda-loader", "trefoil"];
+/// They are the suite that tests others, its comparison program, fuzz targets, generated code, and
+/// MPI, which few machines have.
+const EXCLUDED: [&str; 7] =
+    ["conformance", "yardstick", "device-trials", "trefoil-fuzz", "cuda-loader", "trefoil-collective-mpi", "trefoil"];
 
 /// A source file with its sites.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ pub(super) fn skipped(sh: &Shell) -> Tally {
     missing_tool(TITLE, "no MPI with its headers is installed (ci/install/mpi)")
 }
 
-/// Runs the tests of `collective` and `trefoil-cli` that `mpirun` starts.
+/// Runs the tests of `collective-mpi` and `trefoil-cli` that `mpirun` starts.
 ///
 /// It runs nothing else.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {

@@ -13,6 +13,7 @@ use super::{
 const SAFE_ROOTS: &[&str] = &[
     "crates/backend-api/src/lib.rs",
     "crates/collective/src/lib.rs",
+    "crates/collective-mpi/src/lib.rs",
     "crates/pfss/src/lib.rs",
     "crates/stark/src/lib.rs",
     "crates/stark-air/src/lib.rs",

@@ -47,8 +47,8 @@ const TIERS: [Tier; 3] = [
     },
 ];
 
-/// The package whose change runs the tests with processes of `mpirun`.
-const RANKS: &str = "trefoil-collective";
+/// Packages whose change runs the tests with processes of `mpirun`.
+const RANKS: [&str; 2] = ["trefoil-collective", "trefoil-collective-mpi"];
 
 /// What only other commands run.
 const ONLY_BY_OTHERS: [&str; 5] = [
@@ -89,7 +89,7 @@ pub(crate) fn run(sh: &Shell, revision: Option<&str>) -> Result<Tally> {
 /// Test programs, examples and the conformance suite.
 fn tests(sh: &Shell, packages: &Packages, reach: &Impact, selection: &SuiteSelection, report: &mut TierReport) {
     let folders: BTreeSet<&str> = reach.tested.iter().filter_map(|name| packages.folder(name)).collect();
-    let with_ranks = reach.affected.contains(RANKS);
+    let with_ranks = RANKS.iter().any(|name| reach.affected.contains(*name));
     report.add("host", || host::run_folders(sh, &folders, with_ranks));
     let untested: BTreeSet<String> = packages.names().map(str::to_owned).collect();
     let untested: BTreeSet<String> = untested.difference(&reach.tested).cloned().collect();
@@ -97,7 +97,7 @@ fn tests(sh: &Shell, packages: &Packages, reach: &Impact, selection: &SuiteSelec
         report.left_out.push(format!("tests of {}: no dependency changed", list(&untested)));
     }
     if !with_ranks {
-        report.left_out.push(format!("mpi: {RANKS} does not depend on the change"));
+        report.left_out.push(format!("mpi: none of {} depends on the change", RANKS.join(", ")));
     }
     report.add("conformance", || selection.run(sh));
     report.left_out.extend(selection.left_out());

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Duration};
 use anyhow::{Context as _, Result, bail};
 use backend_api::{CollectiveError, Ranks as _};
 use clap::Args;
-use collective::{Call, Message, Mpi, PATIENCE, Staged, Transport as _};
+use collective::{Call, Message, PATIENCE, Staged, Transport as _};
+use collective_mpi::Mpi;
 use runtime::{Launch, OpenError};
 
 use super::number::whole;

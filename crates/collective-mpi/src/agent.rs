@@ -11,6 +11,7 @@ use std::{
 };
 
 use backend_api::CollectiveError;
+use collective::Call;
 use mpi::{
     Tag, Threading,
     environment::Universe,
@@ -20,8 +21,7 @@ use mpi::{
     traits::{Communicator as _, Destination as _, Source as _},
 };
 
-use super::{error::JoinError, flight::Flight, group::SharedFailure, wire::Notice};
-use crate::call::Call;
+use crate::{JoinError, flight::Flight, group::SharedFailure, wire::Notice};
 
 /// Time limit for the other ranks to end when a rank ends.
 ///

@@ -7,16 +7,18 @@ use std::{
 };
 
 use backend_api::{BackendError, Collective as _, CollectiveError, Queue as _, Ranks as _};
-use collective::{Call, Message, Mpi, Staged, Transport as _};
+use collective::{Call, Message, Staged, Transport as _};
+use collective_mpi::Mpi;
+use runtime::cpu;
 
-use crate::start::{LONG, cpu, joined, mpirun, on_ranks, tell, text, told};
+use crate::start::{LONG, joined, mpirun, on_ranks, tell, text, told};
 
 /// The rank that does something else than the others.
 const ODD: usize = 2;
 
 /// The error of the next call of a rank, and of the one after it.
 fn failure(rank: &Staged<Mpi>) -> CollectiveError {
-    let q = cpu();
+    let q = cpu().unwrap();
     let first = rank.barrier(&q).unwrap_err();
     assert_eq!(rank.barrier(&q), Err(first.clone()), "a group that has failed stays so");
     first
@@ -39,7 +41,7 @@ fn signal(name: &str) {
 fn a_rank_that_ends_is_named() {
     on_ranks("ended::a_rank_that_ends_is_named", &[4], LONG, |mpi| {
         let rank = Staged::new(mpi);
-        rank.barrier(&cpu()).unwrap();
+        rank.barrier(&cpu().unwrap()).unwrap();
         if rank.rank() != ODD {
             assert_eq!(failure(&rank), CollectiveError::Gone { rank: ODD });
         }
@@ -50,7 +52,7 @@ fn a_rank_that_ends_is_named() {
 fn a_rank_that_gives_up_is_named_to_those_who_wait() {
     on_ranks("ended::a_rank_that_gives_up_is_named_to_those_who_wait", &[4], LONG, |mpi| {
         let rank = Staged::new(mpi);
-        rank.barrier(&cpu()).unwrap();
+        rank.barrier(&cpu().unwrap()).unwrap();
         if rank.rank() == ODD {
             thread::sleep(Duration::from_millis(200));
             rank.give_up();
@@ -85,7 +87,7 @@ fn a_rank_that_comes_late_is_named_and_told() {
     // Processes also wait for each other as they join, so patience is long enough for a busy machine.
     on_ranks("ended::a_rank_that_comes_late_is_named_and_told", &[4], Duration::from_secs(10), |mpi| {
         let rank = Staged::new(mpi);
-        rank.barrier(&cpu()).unwrap();
+        rank.barrier(&cpu().unwrap()).unwrap();
         if rank.rank() == ODD {
             // Later than their patience, and sooner than the ranks that gave up stop waiting to leave together.
             thread::sleep(Duration::from_secs(13));
@@ -98,7 +100,7 @@ fn a_rank_that_comes_late_is_named_and_told() {
 #[test]
 fn a_rank_that_makes_another_call_is_named() {
     on_ranks("ended::a_rank_that_makes_another_call_is_named", &[4], LONG, |mpi| {
-        let (rank, q) = (Staged::new(mpi), cpu());
+        let (rank, q) = (Staged::new(mpi), cpu().unwrap());
         let mut buffer = q.zeros::<u32>(8).unwrap();
         let shares = if rank.rank() == ODD { [0..1, 1..3, 3..6, 6..8] } else { [0..2, 2..4, 4..6, 6..8] };
         let refused = rank.all_gather(&q, &mut buffer, &shares).unwrap_err();
@@ -111,7 +113,7 @@ fn a_rank_that_makes_another_call_is_named() {
 #[test]
 fn a_device_that_fails_ends_all() {
     on_ranks("ended::a_device_that_fails_ends_all", &[2], LONG, |mpi| {
-        let (rank, q) = (Staged::new(mpi), cpu());
+        let (rank, q) = (Staged::new(mpi), cpu().unwrap());
         let mut buffer = q.zeros::<u32>(2).unwrap();
         let end = 2 + rank.rank();
         let failed = rank.all_gather(&q, &mut buffer, &[0..1, 1..end]).unwrap_err();

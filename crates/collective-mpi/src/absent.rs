@@ -3,12 +3,9 @@
 use core::time::Duration;
 
 use backend_api::CollectiveError;
+use collective::{Call, Message, Transport};
 
-use super::error::JoinError;
-use crate::{
-    call::Call,
-    transport::{Message, Transport},
-};
+use crate::JoinError;
 
 /// A rank that is a process. There is none in a program without the feature `mpi`.
 #[derive(Debug)]
@@ -52,6 +49,6 @@ mod tests {
     fn who_joins_without_mpi_is_told_what_to_build() {
         let refused = Mpi::join(Duration::ZERO).unwrap_err();
         assert_eq!(refused, JoinError::NotBuilt);
-        assert!(refused.to_string().contains("feature `mpi` of crate `collective`"), "{refused}");
+        assert!(refused.to_string().contains("feature `mpi` of crate `collective-mpi`"), "{refused}");
     }
 }

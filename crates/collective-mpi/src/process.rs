@@ -10,15 +10,12 @@ use std::{
 };
 
 use backend_api::CollectiveError;
+use collective::{Call, Message, Transport};
 
-use super::{
-    agent::{self, ExchangeOrder, ExchangeWords, FAREWELL, OwnRank},
-    error::JoinError,
-    group::SharedFailure,
-};
 use crate::{
-    call::Call,
-    transport::{Message, Transport},
+    JoinError,
+    agent::{self, ExchangeOrder, ExchangeWords, FAREWELL, OwnRank},
+    group::SharedFailure,
 };
 
 /// A rank that is a process.

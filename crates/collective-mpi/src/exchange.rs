@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::{sync::mpsc::RecvTimeoutError, time::Instant};
 
 use backend_api::CollectiveError;
+use collective::Call;
 use mpi::{
     Tag,
     point_to_point::MatchedReceiveVec as _,
@@ -11,12 +12,11 @@ use mpi::{
     traits::{Communicator as _, Source as _},
 };
 
-use super::{
+use crate::{
     agent::{Agent, ExchangeOrder, IDLE, OwnRank, unreadable},
     flight::{Flight, Pause},
     wire::Arrival,
 };
-use crate::call::Call;
 
 /// Extra time that a rank waits if it waits for several ranks.
 ///

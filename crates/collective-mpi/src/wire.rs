@@ -4,8 +4,7 @@
 //! bytes.
 
 use backend_api::CollectiveError;
-
-use crate::call::Call;
+use collective::Call;
 
 /// The arrival of a rank at a call, sent to each other rank before any words.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use backend_api::{Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
-use collective::{Call, JoinError, Message, Mpi, Staged, Transport as _};
+use collective::{Call, Message, Staged, Transport as _};
+use collective_mpi::{JoinError, Mpi};
 use core_types::field::{M31, QM31};
+use runtime::cpu;
 
-use crate::start::{LONG, cpu, on_ranks};
+use crate::start::{LONG, on_ranks};
 
 /// Shares of these lengths, one after the other.
 fn shares(lens: &[usize]) -> Vec<Range<usize>> {
@@ -22,7 +24,7 @@ fn all_gather_brings_every_share_to_every_rank_and_counts_what_it_sends() {
     const NAME: &str = "brought::all_gather_brings_every_share_to_every_rank_and_counts_what_it_sends";
     on_ranks(NAME, &[1, 2, 4], LONG, |mpi| {
         let rank = Staged::new(mpi);
-        let (q, own, ranks) = (cpu(), rank.rank(), rank.ranks());
+        let (q, own, ranks) = (cpu().unwrap(), rank.rank(), rank.ranks());
         let mut sent = vec![0; ranks];
         for lens in [[3, 3, 3, 3], [0, 5, 1, 1000], [1, 0, 70_001, 0], [0; 4]] {
             let shares = shares(&lens[..ranks]);
@@ -45,7 +47,7 @@ fn all_gather_brings_every_share_to_every_rank_and_counts_what_it_sends() {
 fn all_to_all_transposes_parts() {
     on_ranks("brought::all_to_all_transposes_parts", &[1, 2, 4], LONG, |mpi| {
         let rank = Staged::new(mpi);
-        let (q, own, ranks, part) = (cpu(), rank.rank(), rank.ranks(), 37);
+        let (q, own, ranks, part) = (cpu().unwrap(), rank.rank(), rank.ranks(), 37);
         let value = |from: usize, to: usize, index: usize| (10_000 * from + 1000 * to + index) as u32;
         // Each rank runs at full speed: words of one round are never taken for words of another.
         for round in 0..50 {
@@ -65,7 +67,7 @@ fn all_to_all_transposes_parts() {
 fn broadcast_brings_what_each_root_has() {
     on_ranks("brought::broadcast_brings_what_each_root_has", &[1, 4], LONG, |mpi| {
         let rank = Staged::new(mpi);
-        let q = cpu();
+        let q = cpu().unwrap();
         let of = |rank: usize| QM31::from_coordinates([1, 2, 3, rank as u32].map(M31::from_u32));
         let own = of(rank.rank());
         for root in 0..rank.ranks() {
@@ -81,7 +83,7 @@ fn broadcast_brings_what_each_root_has() {
 fn wrong_arguments_are_named_and_the_group_goes_on() {
     on_ranks("brought::wrong_arguments_are_named_and_the_group_goes_on", &[2], LONG, |mpi| {
         let rank = Staged::new(mpi);
-        let q = cpu();
+        let q = cpu().unwrap();
         let mut four = q.zeros::<u32>(4).unwrap();
         let refused = rank.broadcast(&q, 2, &mut four, 0..4);
         assert_eq!(refused, Err(CollectiveError::Root { ranks: 2, got: 2 }));
@@ -115,7 +117,7 @@ fn messages_of_any_length_come_whole() {
 fn a_process_joins_once() {
     on_ranks("brought::a_process_joins_once", &[1, 2], LONG, |mpi| {
         let rank = Staged::new(mpi);
-        rank.barrier(&cpu()).unwrap();
+        rank.barrier(&cpu().unwrap()).unwrap();
         assert_eq!(Mpi::join(LONG).unwrap_err(), JoinError::Joined);
         drop(rank);
         assert_eq!(Mpi::join(LONG).unwrap_err(), JoinError::Joined, "MPI has ended");

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum JoinError {
     /// This program was built without the feature `mpi` of this crate.
-    #[error("this program was built without MPI (feature `mpi` of crate `collective`)")]
+    #[error("this program was built without MPI (feature `mpi` of crate `collective-mpi`)")]
     NotBuilt,
     /// A process joins once: MPI cannot begin again where it has ended.
     #[error("this process has already joined the ranks of MPI")]

@@ -8,22 +8,13 @@ use std::{
     time::Duration,
 };
 
-use collective::{Mpi, Transport as _};
-use cpu_backend::{CpuConfig, CpuQueue};
+use collective_mpi::Mpi;
 
 /// The limit of `mpirun`.
 const MOST: Duration = Duration::from_mins(10);
 
 /// Longer than any test takes.
 pub(crate) const LONG: Duration = Duration::from_mins(2);
-
-/// Argument of a rank, before the number of ranks. The test harness takes it for one more name of a test.
-const RANKS: &str = "ranks=";
-
-/// A queue on the processor.
-pub(crate) fn cpu() -> CpuQueue {
-    CpuQueue::open(CpuConfig::default()).unwrap()
-}
 
 /// What each rank of the test with this name does, and then ends well, in groups of each of these sizes.
 pub(crate) fn on_ranks(name: &str, groups: &[usize], patience: Duration, run: impl FnOnce(Mpi)) {
@@ -36,11 +27,11 @@ pub(crate) fn on_ranks(name: &str, groups: &[usize], patience: Duration, run: im
     }
 }
 
-/// This process as a rank, if [`mpirun`] started it.
+/// This process as a rank, if it was started as one.
 pub(crate) fn joined(patience: Duration) -> Option<Mpi> {
-    let ranks: usize = env::args().find_map(|argument| argument.strip_prefix(RANKS)?.parse().ok())?;
+    let launch = runtime::launch().unwrap()?;
     let mpi = Mpi::join(patience).unwrap();
-    assert_eq!(format!("{mpi:?}"), format!("Mpi {{ rank: {}, ranks: {ranks}, .. }}", mpi.rank()));
+    assert_eq!(format!("{mpi:?}"), format!("Mpi {{ rank: {}, ranks: {}, .. }}", launch.rank, launch.ranks));
     Some(mpi)
 }
 
@@ -74,7 +65,7 @@ pub(crate) fn mpirun(name: &str, ranks: usize) -> Output {
     let mut mpirun = Command::new("mpirun");
     mpirun.args(["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "btl", "self,vader"]);
     mpirun.args(["-n", &ranks.to_string()]).arg(env::current_exe().unwrap());
-    mpirun.args(["--exact", name, &format!("{RANKS}{ranks}"), "--nocapture"]);
+    mpirun.args(["--exact", name, "--nocapture"]);
     test_process::output(&mut mpirun, MOST)
 }
 
