@@ -182,7 +182,7 @@ impl Operation {
     #[must_use]
     pub fn eval(&self, x: u64) -> Vec<u64> {
         let ring = self.gate.ring();
-        self.gate.rule().plain(ring, self.task().as_ref(), ring.reduce(x))
+        self.gate.shape().plain(ring, self.task().as_ref(), ring.reduce(x))
     }
 }
 

@@ -24,26 +24,6 @@ const CHAIN: usize = 8;
 ///
 /// They are defined by each other, so that none is below the others.
 const TOGETHER: &[(&str, &[&str])] = &[
-    // A gate holds its rule, and a rule plans gates and evaluates them with the keys of one: all that is to be said of a gate
-    // stands in one file.
-    (
-        "crates/pfss",
-        &[
-            "bundle",
-            "bundle::masked",
-            "gate",
-            "gate::rule",
-            "gates::shares::pending",
-            "gates::shares::second_step",
-            "gates::shares::sums",
-            "gates::suf",
-            "gates::tasks::plan",
-            "gates::tasks::table",
-            "gates::walk::comparison",
-            "gates::walk::evaluator",
-            "gates::walk::tree",
-        ],
-    ),
     // Errors name the shapes and shards that do not fit each other, and constructors of domains, shapes and shards
     // return them.
     ("crates/stark-fft", &["domain", "error", "shape", "shard"]),
@@ -55,9 +35,6 @@ const TOGETHER: &[(&str, &[&str])] = &[
 const FILES_ALONE: &[&str] = &[
     // `mem` holds both the pools that a device is made with and the blocks that are taken from a device.
     "crates/cuda-backend",
-    // The error of the crate names the error of `batch`, which stands on all others; `gates` holds rules and their
-    // users.
-    "crates/pfss",
 ];
 
 /// A module in a separate file.

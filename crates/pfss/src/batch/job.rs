@@ -5,9 +5,9 @@ use std::sync::Arc;
 use backend_api::ops::fss::FssOps;
 use thiserror::Error;
 
-use super::error::BatchError;
 use crate::{
     Evaluator, GateKind, MaskedKeys, Operation, Pending, PfssError, SufShares, SufStep, Task,
+    error::BatchError,
     gates::{
         join::{Join, join_pending},
         plans::AllPlans,

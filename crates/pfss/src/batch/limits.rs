@@ -1,6 +1,6 @@
 //! The limits of batches and layers, and counting that respects them.
 
-use super::error::{BatchError, Limit};
+use crate::error::{BatchError, Limit};
 
 /// The most that a super-batch takes in.
 ///

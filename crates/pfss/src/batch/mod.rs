@@ -46,23 +46,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod class;
 mod config;
 mod device_memory;
-mod error;
 mod exchange;
 mod group;
 mod job;
 mod limits;
 mod schedule;
-mod state;
 mod streaming;
 mod super_batch;
 mod timing;
 
-pub use class::Class;
+pub use crate::error::{BatchError, Class, Limit, State};
 pub use config::{BatchConfig, Fit};
-pub use error::{BatchError, Limit};
 pub use exchange::{finalize_lockstep, finalize_lockstep_watched};
 pub use job::{Job, Refused, Shares, Work};
 pub use limits::{BatchLimits, LayerLimits};
@@ -73,7 +69,6 @@ pub use schedule::{
     phase::PhasePlanner,
     port::{Port, Ticket},
 };
-pub use state::State;
 pub use streaming::stager::{Stager, Streams};
 pub use super_batch::{Handle, SuperBatch};
 pub use timing::{counters::Counters, device_times::DeviceTimes, times::StageTimes};

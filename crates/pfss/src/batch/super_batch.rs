@@ -8,11 +8,9 @@ use backend_api::{BackendError, Budget, Reservation, Timed, ops::fss::FssOps};
 use super::{
     config::{BatchConfig, Fit},
     device_memory::footprint::Footprint,
-    error::{BatchError, Limit},
     group::groups,
     job::{Job, JobPlan, JobProgress, Refused, Shares},
     limits::grow,
-    state::State,
     streaming::{
         ref_or_arc::RefOrArc,
         stager::{Queues, Stager},
@@ -22,6 +20,7 @@ use super::{
 };
 use crate::{
     ChannelError, MaskedKeys, Party, PfssError,
+    error::{BatchError, Limit, State},
     gates::{plans::AllPlans, walk::evaluator::Activity},
 };
 

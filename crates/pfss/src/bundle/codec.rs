@@ -4,10 +4,11 @@ use core_types::Label;
 use zeroize::Zeroizing;
 
 use super::{
-    BundleError, BundleKeys, KeyBundle,
+    BundleKeys, KeyBundle,
     header::{DIGEST_AT, Header, array, content_digest},
     layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES, SectionEntry, SectionId},
 };
+use crate::BundleError;
 
 impl KeyBundle {
     /// Reads a bundle from bytes.

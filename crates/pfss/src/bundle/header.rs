@@ -1,10 +1,7 @@
 //! The fixed header of a bundle: its fields, their bytes, and how they are checked.
 
-use super::{
-    BundleError,
-    layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES},
-};
-use crate::{Gate, GateKind, Party, PfssError, gate::HeaderParameters, suf::SufProgram};
+use super::layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES};
+use crate::{BundleError, Gate, GateKind, Party, PfssError, gate::HeaderParameters, suf::SufProgram};
 
 pub(super) const MAGIC: [u8; 4] = *b"PFK1";
 pub(super) const VERSION: u16 = 1;

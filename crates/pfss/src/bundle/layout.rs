@@ -1,7 +1,6 @@
 //! Where each section of a bundle lies, computed from its gate and its count alone.
 
-use super::BundleError;
-use crate::{Gate, gate::TreeRows, lanes::LANES};
+use crate::{BundleError, Gate, lanes::LANES, tree::TreeRows};
 
 /// Bytes of the fixed header.
 pub(super) const HEADER_BYTES: usize = 128;

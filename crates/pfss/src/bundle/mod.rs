@@ -1,7 +1,6 @@
 //! One party's keys for a batch of one gate.
 
 mod codec;
-mod error;
 mod header;
 mod layout;
 mod masked;
@@ -11,16 +10,15 @@ use core::{fmt, ops::Range};
 use core_types::Label;
 use zeroize::{Zeroize, Zeroizing};
 
-pub use error::BundleError;
 pub(crate) use header::Header;
 use layout::BundleLayout;
 pub use layout::BundleSection;
 pub use masked::MaskedKeys;
 
 use crate::{
-    Gate, GateKind, Party, PfssError,
-    gate::{KeyTree, TreeRows},
+    BundleError, Gate, GateKind, Party, PfssError,
     lanes::LANES,
+    tree::{KeyTree, TreeRows},
 };
 
 /// One party's keys for `count` evaluations of one gate.

@@ -1,8 +1,12 @@
-//! The secrets of a gate, drawn by its own rule.
+//! The secrets of a deal: the draws of the gate, and the masks of its outputs.
 
 use chacha20::ChaCha20Rng;
 
-use super::{Draw, Row, Secrets, TreeSecret};
+use super::{
+    dealing::dealing,
+    draw::Draw,
+    secrets::{Row, Secrets, TreeSecret},
+};
 use crate::Gate;
 
 impl Secrets {
@@ -16,7 +20,7 @@ impl Secrets {
         // every tree compares with the mask, unless the gate overrides this
         let trees = gate.trees().iter().map(|_| TreeSecret { alphas: r(), betas: Row::default() }).collect();
         let mut secrets = Self { trees, words: vec![r()], bits: Vec::new() };
-        gate.rule().draw(gate.ring(), &mut draw, &mut secrets);
+        dealing(gate).draw(gate.ring(), &mut draw, &mut secrets);
         if gate.masks_outputs() {
             secrets.words.extend((0..gate.output_words()).map(|_| draw.fresh_words(gate.out_ring())));
         }

@@ -3,6 +3,7 @@
 //! With a uniform `u`, a secret word `v` has the shares `[v]_0 = u` and `[v]_1 = v - u`, and a
 //! secret bit `b` the shares `<b>_0 = u` and `<b>_1 = b ^ u`.
 
+mod dealing;
 mod draw;
 mod hide;
 mod secrets;
@@ -22,11 +23,10 @@ use zeroize::Zeroizing;
 use crate::{
     Gate, KeyBundle, Party, PfssError,
     bundle::{Header, check_size},
-    gate::KeyTree,
     lanes::LANES,
+    tree::KeyTree,
 };
-pub(crate) use draw::Draw;
-pub(crate) use secrets::{Row, Secrets, TreeSecret, map, map2, power_of_negative, powers};
+use secrets::{Row, Secrets};
 use trees::TreeDealer;
 pub use wire::{Inputs, Wire};
 

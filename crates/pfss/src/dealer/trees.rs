@@ -14,9 +14,9 @@ use super::secrets::TreeSecret;
 use crate::{
     Gate, PfssError,
     bundle::BundleKeys,
-    gate::{KeyTree, TreeRows},
     lanes::LANES,
     staging::StagedSecret,
+    tree::{KeyTree, TreeRows},
 };
 
 /// Makes the tree sections of both parties, tree after tree.

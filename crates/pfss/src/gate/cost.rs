@@ -1,39 +1,7 @@
 //! The cost of a gate for each party, computed by formula.
 
-use super::{Gate, TreeRows};
-
-/// The cost of one element of a gate for each party.
-///
-/// Exact, and a function of public parameters only.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
-    /// Bits of keys, without header and padding.
-    pub key_bits: u64,
-    /// AES blocks of the evaluation, where clustered points share their prefixes.
-    ///
-    /// For gates whose questions come later, the blocks of one public point.
-    pub aes: u64,
-    /// Bits sent to open the masked input.
-    pub input_bits: u64,
-    /// Bits sent in the rounds after it.
-    pub masked_bits: u64,
-    /// Rounds, including the opening of the masked input.
-    pub rounds: u64,
-}
-
-impl Cost {
-    /// The cost of one gate after another.
-    #[must_use]
-    pub const fn then(self, next: Self) -> Self {
-        Self {
-            key_bits: self.key_bits + next.key_bits,
-            aes: self.aes + next.aes,
-            input_bits: self.input_bits + next.input_bits,
-            masked_bits: self.masked_bits + next.masked_bits,
-            rounds: self.rounds + next.rounds,
-        }
-    }
-}
+use super::Gate;
+use crate::{Cost, tree::TreeRows};
 
 impl Gate {
     /// What one element costs each party.
@@ -48,7 +16,7 @@ impl Gate {
     /// ```
     #[must_use]
     pub fn cost(&self) -> Cost {
-        Cost { key_bits: self.key_bits_per_element(), ..self.rule().work(self.ring()) }
+        Cost { key_bits: self.key_bits_per_element(), ..self.shape().work(self.ring()) }
     }
 
     /// Bytes that each party sends for `count` elements, step digests included, and rounds.
@@ -57,7 +25,7 @@ impl Gate {
     #[must_use]
     pub fn traffic(&self, count: usize) -> (u64, u64) {
         let (Cost { input_bits, masked_bits, rounds, .. }, count) = (self.cost(), count as u64);
-        let (_, word_bits) = self.rule().opened();
+        let (_, word_bits) = self.shape().opened();
         let masked = (count * word_bits).div_ceil(8) + (masked_bits - word_bits) * count.div_ceil(8);
         ((count * input_bits).div_ceil(8) + masked + 16 * rounds, rounds)
     }

@@ -1,22 +1,19 @@
 //! Gates with their public parameters, and the one place that accepts parameters.
 
 mod cost;
-mod kind;
-mod rule;
-mod rules;
-mod tree;
+pub(crate) mod kinds;
+mod shape;
 
 use std::sync::Arc;
 
 use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
-pub use cost::Cost;
-pub use kind::GateKind;
-pub(crate) use rule::{Bounds, BoundsOfF, GateRule, HeaderParameters};
-use rules::AnyRule;
-pub(crate) use tree::{KeyTree, TreeRows, aes_of_all_points};
+use kinds::suf::Suf;
+pub(crate) use kinds::{AnyGate, each_gate};
+use shape::BoundsOfF;
+pub(crate) use shape::{GateShape, HeaderParameters};
 
-use crate::{PfssError, gates::suf::SufRule, suf::SufProgram};
+use crate::{GateKind, PfssError, suf::SufProgram, tree::KeyTree};
 
 /// A gate with its public parameters.
 ///
@@ -32,7 +29,7 @@ use crate::{PfssError, gates::suf::SufRule, suf::SufProgram};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gate {
-    rule: AnyRule,
+    definition: AnyGate,
     ring: Ring,
     masked_outputs: bool,
 }
@@ -102,8 +99,8 @@ impl Gate {
             return Err(PfssError::Cap { kind, what: "masked bits", max, got: masks });
         }
         // a descriptor is more than its parameters, and has no masks to change
-        let rule = kind.with(HeaderParameters { masks, ..self.rule().parameters() });
-        Ok(Self { rule: rule.unwrap_or(self.rule), ..self })
+        let definition = kind.with(HeaderParameters { masks, ..self.shape().parameters() });
+        Ok(Self { definition: definition.unwrap_or(self.definition), ..self })
     }
 
     /// `max(x, 0)` for an `n`-bit `x` read as signed. Exact for every `x`.
@@ -212,7 +209,7 @@ impl Gate {
     #[must_use]
     pub fn suf(program: SufProgram) -> Self {
         let ring = program.desc().ring();
-        Self { rule: AnyRule::Suf(SufRule::new(program)), ring, masked_outputs: false }
+        Self { definition: AnyGate::Suf(Suf::new(program)), ring, masked_outputs: false }
     }
 
     /// The one place that accepts parameters, from callers and from bundle headers alike.
@@ -243,25 +240,30 @@ impl Gate {
                 return Err(PfssError::Cap { kind, what, max, got });
             }
         }
-        let rule = kind.with(parameters).ok_or(PfssError::Program)?;
-        Ok(Self { rule, ring, masked_outputs: false })
+        let definition = kind.with(parameters).ok_or(PfssError::Program)?;
+        Ok(Self { definition, ring, masked_outputs: false })
     }
 
-    /// The definition of the gate.
-    pub(crate) fn rule(&self) -> &dyn GateRule {
-        self.rule.rule()
+    /// The kind of the gate, with its parameters.
+    pub(crate) const fn definition(&self) -> &AnyGate {
+        &self.definition
+    }
+
+    /// The shape of the gate.
+    pub(crate) fn shape(&self) -> &dyn GateShape {
+        self.definition.shape()
     }
 
     /// The program of [`suf`](Self::suf); none for other gates.
     #[must_use]
     pub fn program(&self) -> Option<&Arc<SufProgram>> {
-        self.rule().program()
+        self.shape().program()
     }
 
     /// The kind of the gate.
     #[must_use]
     pub const fn kind(&self) -> GateKind {
-        self.rule.kind()
+        self.definition.kind()
     }
 
     /// The ring of the input.
@@ -279,7 +281,7 @@ impl Gate {
     /// The ring of the output, or of each of several outputs.
     #[must_use]
     pub fn out_ring(&self) -> Ring {
-        self.rule().out_ring(self.ring)
+        self.shape().out_ring(self.ring)
     }
 
     /// Whether output words are hidden by masks known to the dealer only.
@@ -294,14 +296,14 @@ impl Gate {
     /// predicates or intervals evaluated.
     #[must_use]
     pub fn output_words(&self) -> usize {
-        self.rule().output_words()
+        self.shape().output_words()
     }
 
     /// Number of secrets of an element, each with its own mask.
     ///
     /// Their rows of masks come before all other rows.
     pub(crate) fn inputs(&self) -> usize {
-        self.rule().inputs()
+        self.shape().inputs()
     }
 
     /// The row of additive shares that holds the mask of the first output word.
@@ -314,7 +316,7 @@ impl Gate {
     /// The ring of row `row` of the additive shares.
     pub(crate) fn word_ring(&self, row: usize) -> Ring {
         let output = self.output_mask_row().is_some_and(|first| row >= first as usize);
-        if output { self.out_ring() } else { self.rule().word_ring(self.ring, row) }
+        if output { self.out_ring() } else { self.shape().word_ring(self.ring, row) }
     }
 
     /// The byte `f` of the bundle header.
@@ -325,7 +327,7 @@ impl Gate {
     /// words](Self::lut). 0 for gates that have none of these.
     #[must_use]
     pub fn f(&self) -> u32 {
-        self.rule().parameters().f
+        self.shape().parameters().f
     }
 
     /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor.
@@ -333,18 +335,18 @@ impl Gate {
     /// It is 0 for other gates.
     #[must_use]
     pub fn degree(&self) -> u32 {
-        self.rule().parameters().degree
+        self.shape().parameters().degree
     }
 
     /// Masked bits per element for predicates with additive results; 0 for other gates.
     #[must_use]
     pub fn masks(&self) -> u32 {
-        self.rule().parameters().masks
+        self.shape().parameters().masks
     }
 
     /// The key trees, in the order of the sections.
     pub(crate) fn trees(&self) -> Vec<KeyTree> {
-        self.rule().trees(self.ring)
+        self.shape().trees(self.ring)
     }
 
     /// Words of a tree's payload; 0 if no tree has one.
@@ -359,12 +361,12 @@ impl Gate {
 
     /// Rows of additive shares before the masks of outputs.
     fn own_word_rows(&self) -> u64 {
-        1 + self.rule().word_rows()
+        1 + self.shape().word_rows()
     }
 
     /// Rows of XOR shares.
     pub(crate) fn bit_rows(&self) -> u64 {
-        self.rule().bit_rows()
+        self.shape().bit_rows()
     }
 
     /// A digest of all public parameters, in the bundle header and in every message of a session.
@@ -373,7 +375,7 @@ impl Gate {
         let mut hasher = blake3::Hasher::new();
         hasher.update(if self.masked_outputs { b"pfss gate v1 masked outputs" } else { &b"pfss gate v1"[..] });
         hasher.update(&[self.kind().number()]);
-        let HeaderParameters { f, degree, masks } = self.rule().parameters();
+        let HeaderParameters { f, degree, masks } = self.shape().parameters();
         for parameter in [self.n(), f, degree, masks] {
             hasher.update(&parameter.to_le_bytes());
         }

@@ -11,59 +11,19 @@ use core_types::{
 
 use super::{
     shares::sums::BundleSums,
+    tasks::evaluation::GateEvaluation,
     walk::{inputs::reduced, tree::Trees},
 };
 use crate::{
     Evaluator, Gate, GateKind, Interval, KeyBundle, MaskedKeys, PfssError,
-    cluster::TreePoints,
-    dealer::{Draw, Row, Secrets, TreeSecret, map, power_of_negative, powers},
-    gate::{Bounds, GateRule, HeaderParameters, KeyTree},
+    gate::kinds::intervals::{IntervalPowers, mask_row},
+    tree::{KeyTree, cluster::TreePoints},
 };
 
-/// Powers of `-r` up to `degree`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct IntervalPowersRule {
-    degree: u32,
-}
+/// Powers have no task: a [`PowersPlan`] evaluates them.
+impl GateEvaluation for IntervalPowers {}
 
-impl IntervalPowersRule {
-    pub(crate) const BOUNDS: Bounds = Bounds { degree: Gate::MAX_DEGREE, ..Bounds::of_ring(1, 64) };
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { degree: parameters.degree })
-    }
-}
-
-impl GateRule for IntervalPowersRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { degree: self.degree, ..HeaderParameters::default() }
-    }
-
-    fn output_words(&self) -> usize {
-        0
-    }
-
-    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Dcf { bits: ring.bits(), words: self.degree + 1 }]
-    }
-
-    /// `(-r)^0` is public and `(-r)^1` is the input mask.
-    fn word_rows(&self) -> u64 {
-        self.degree.saturating_sub(1).into()
-    }
-
-    fn bit_rows(&self) -> u64 {
-        0
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let r = draw.r();
-        secrets.words.extend((2..=self.degree).map(|j| map(r, |r| power_of_negative(ring, r, j))));
-        secrets.trees = vec![TreeSecret { alphas: Row::new(r.to_vec()), betas: powers(ring, r, self.degree + 1) }];
-    }
-}
-
-/// The evaluation of [`IntervalPowersRule`] for given intervals.
+/// The evaluation of [`IntervalPowers`] for given intervals.
 #[derive(Clone, Debug)]
 pub(crate) struct PowersPlan {
     points: TreePoints,
@@ -147,11 +107,6 @@ impl MaskedKeys {
 /// This holds if `x_hat - end` is at least the size of the ring outside the interval.
 fn wraps(ring: Ring, start: u64, end: u64) -> Threshold {
     Threshold { shift: ring.neg(end), bound: ring.sub(start, end), bits: ring.bits(), wanted: 0 }
-}
-
-/// The row of the power `j >= 1` of `-r` in the words section; `[r]` for `j = 1`.
-pub(super) const fn mask_row(j: usize) -> u32 {
-    if j <= 1 { 0 } else { j as u32 - 1 }
 }
 
 /// `(-r)^j`.

@@ -13,78 +13,14 @@ use core_types::{
 
 use super::{
     shares::{pending::Pending, sums::BundleSums},
-    tasks::{
-        plan::TaskPlan,
-        table::{RHO_ROW, TablePlan},
-    },
+    tasks::{evaluation::GateEvaluation, plan::TaskPlan, table::TablePlan},
 };
 use crate::{
     Evaluator, Gate, MaskedKeys, PfssError, Task,
-    dealer::{Draw, Secrets, map, map2},
-    gate::{Bounds, BoundsOfF, GateRule, HeaderParameters, KeyTree, aes_of_all_points},
+    gate::kinds::lut::{E_ROW, Lut, RHO_E_ROW},
 };
 
-/// Rows of the words section around `[ρ]`: `[e]` and `[ρ e]` with `e = 1 - 2c`.
-const E_ROW: u32 = RHO_ROW as u32 - 1;
-const RHO_E_ROW: u32 = RHO_ROW as u32 + 1;
-
-/// A table of words of `out` bits.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LutRule {
-    out: u32,
-}
-
-impl LutRule {
-    pub(crate) const BOUNDS: Bounds = Bounds { f: BoundsOfF::Words, ..Bounds::of_ring(1, Gate::MAX_LUT_BITS) };
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { out: parameters.f })
-    }
-}
-
-impl GateRule for LutRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.out, ..HeaderParameters::default() }
-    }
-
-    fn out_ring(&self, ring: Ring) -> Ring {
-        Ring::new(self.out).unwrap_or(ring) // checked with the parameters
-    }
-
-    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: ring.bits() }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        3
-    }
-
-    fn word_ring(&self, ring: Ring, row: usize) -> Ring {
-        if row > 0 { self.out_ring(ring) } else { ring }
-    }
-
-    fn bit_rows(&self) -> u64 {
-        1
-    }
-
-    /// The sign and the masked word.
-    fn opened(&self) -> (u64, u64) {
-        (1, self.out.into())
-    }
-
-    fn aes(&self, ring: Ring) -> u64 {
-        aes_of_all_points(ring.bits())
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (c, out) = (draw.fresh_bits(), self.out_ring(ring));
-        let rho = draw.fresh_words(out);
-        let e = map(&c, |c| out.sub(1, c << 1));
-        let rho_e = map2(&rho, &e, |rho, e| out.mul(rho, e));
-        secrets.words.extend([e, rho, rho_e]);
-        secrets.bits.push(c);
-    }
-
+impl GateEvaluation for Lut {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::Lut(table) = task else { return Err(task.not_for(gate)) };
         let ring = gate.out_ring();
@@ -93,13 +29,6 @@ impl GateRule for LutRule {
         let flipped = |row| WordTerm::selected(0, NO_ROW, row);
         let sums = BundleSums::new(ring, ring).sum([flipped(E_ROW).power(1), flipped(RHO_E_ROW).minus()]);
         Ok(TaskPlan::Look(TablePlan::new([gate.ring(), ring], table, sums.under_output_masks(gate))))
-    }
-
-    fn plain(&self, _: Ring, task: Option<&Task<'_>>, x: u64) -> Vec<u64> {
-        match task {
-            Some(Task::Lut(table)) => vec![table[x as usize]], // a word for every element of a ring of at most 13 bits
-            _ => Vec::new(),
-        }
     }
 }
 

@@ -4,8 +4,8 @@
 //! bit with a dealer bit, and [`Pending::finish`] turns the opened bits into shares. One round lies
 //! between them.
 //!
-//! Each gate has a file with its complete definition, from its keys to its result in the clear, in
-//! its [`GateRule`](crate::gate::GateRule); `gate/kind.rs` lists them.
+//! Each family of gates has a file with its evaluation, which implements `GateEvaluation`. Its keys
+//! and its result in the clear are in `gate/kinds`, the dealer's secrets in `dealer/dealing`.
 
 pub(crate) mod intervals;
 pub(crate) mod join;

@@ -12,169 +12,34 @@ use core_types::{Ring, params::share::WordTerm};
 
 use super::{
     shares::{bits::BitShares, pending::Pending, sums::BundleSums},
-    tasks::plan::{Compare, TaskPlan},
+    tasks::{
+        evaluation::GateEvaluation,
+        plan::{Compare, TaskPlan},
+    },
     walk::{comparison::Comparison, inputs::reduced, tree::Trees},
 };
 use crate::{
     Evaluator, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task,
     answers::ComparisonProgram,
-    dealer::{Draw, Secrets, map},
-    gate::{Bounds, BoundsOfF, GateRule, HeaderParameters, KeyTree},
+    gate::kinds::predicates::{FullPredicates, LowPredicates, SignPredicates},
+    tree::KeyTree,
 };
 
-/// Comparisons of the whole of `x`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FullRule {
-    masks: u32,
-}
-
-impl FullRule {
-    pub(crate) const BOUNDS: Bounds = Bounds { masks: Gate::MAX_MASKS, ..Bounds::of_ring(1, 64) };
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { masks: parameters.masks })
-    }
-}
-
-impl GateRule for FullRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { masks: self.masks, ..HeaderParameters::default() }
-    }
-
-    fn output_words(&self) -> usize {
-        0
-    }
-
-    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: ring.bits() }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        self.masks.into()
-    }
-
-    fn bit_rows(&self) -> u64 {
-        self.masks.into()
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (self.masks.into(), 0)
-    }
-
-    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        mask_bits(self.masks, draw, secrets);
-    }
-
+impl GateEvaluation for FullPredicates {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         additive(gate, task, 0)
     }
 }
 
-/// The sign of `x + c`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SignRule {
-    masks: u32,
-}
-
-impl SignRule {
-    pub(crate) const BOUNDS: Bounds = Bounds { masks: Gate::MAX_MASKS, ..Bounds::of_ring(2, 64) };
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { masks: parameters.masks })
-    }
-}
-
-impl GateRule for SignRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { masks: self.masks, ..HeaderParameters::default() }
-    }
-
-    fn output_words(&self) -> usize {
-        0
-    }
-
-    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: ring.bits() - 1 }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        self.masks.into()
-    }
-
-    fn bit_rows(&self) -> u64 {
-        1 + u64::from(self.masks)
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (self.masks.into(), 0)
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        secrets.bits.push(map(draw.r(), |r| ring.msb(r)));
-        mask_bits(self.masks, draw, secrets);
-    }
-
+impl GateEvaluation for SignPredicates {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        additive(gate, task, 1)
+        additive(gate, task, 1) // the first row of bits is the top bit of the mask
     }
 }
 
-/// Comparisons of the low `bits` bits of `x`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LowRule {
-    bits: u32,
-    masks: u32,
-}
-
-impl LowRule {
-    pub(crate) const BOUNDS: Bounds =
-        Bounds { f: BoundsOfF::LowBits { left: 1 }, masks: Gate::MAX_MASKS, ..Bounds::of_ring(2, 64) };
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { bits: parameters.f, masks: parameters.masks })
-    }
-}
-
-impl GateRule for LowRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.bits, masks: self.masks, ..HeaderParameters::default() }
-    }
-
-    fn output_words(&self) -> usize {
-        0
-    }
-
-    fn trees(&self, _: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: self.bits }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        self.masks.into()
-    }
-
-    fn bit_rows(&self) -> u64 {
-        self.masks.into()
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (self.masks.into(), 0)
-    }
-
-    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        mask_bits(self.masks, draw, secrets);
-    }
-
+impl GateEvaluation for LowPredicates {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         additive(gate, task, 0)
-    }
-}
-
-/// A random bit for each mask, shared in both ways.
-fn mask_bits(masks: u32, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-    for _ in 0..masks {
-        let c = draw.fresh_bits();
-        secrets.words.push(c.clone());
-        secrets.bits.push(c);
     }
 }
 

@@ -3,54 +3,16 @@
 //! `[x y] = x_hat y_hat - x_hat [b] - y_hat [a] + [a b]` with the opened `x_hat = x + a` and
 //! `y_hat = y + b` (Beaver, CRYPTO 1991).
 
-use core_types::Ring;
 use zeroize::Zeroizing;
 
+use super::tasks::evaluation::GateEvaluation;
 use crate::{
     GateKind, KeyBundle, MaskedKeys, PfssError,
-    dealer::{Draw, Secrets, map2},
-    gate::{Bounds, GateRule, HeaderParameters, KeyTree},
+    gate::kinds::product::{A_ROW, B_ROW, PRODUCT_ROW, Product},
 };
 
-/// Rows of the words section after the mask `[a]` of the first factor: `[b]`, `[a b]`.
-const B_ROW: usize = 1;
-const A_B_ROW: usize = 2;
-
-/// A triple `a`, `b`, `a b` for each element.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ProductRule;
-
-impl ProductRule {
-    pub(crate) const BOUNDS: Bounds = Bounds::of_ring(1, 64);
-
-    pub(crate) fn of(_: HeaderParameters) -> Option<Self> {
-        Some(Self)
-    }
-}
-
-impl GateRule for ProductRule {
-    fn inputs(&self) -> usize {
-        2
-    }
-
-    fn trees(&self, _: Ring) -> Vec<KeyTree> {
-        Vec::new()
-    }
-
-    fn word_rows(&self) -> u64 {
-        2
-    }
-
-    fn bit_rows(&self) -> u64 {
-        0
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (a, b) = (draw.r(), draw.second(ring));
-        let product = map2(a, &b, |a, b| ring.mul(a, b));
-        secrets.words.extend([b, product]);
-    }
-}
+/// Products have no task: [`eval_product`](MaskedKeys::eval_product) evaluates them.
+impl GateEvaluation for Product {}
 
 impl KeyBundle {
     /// [`mask`](Self::mask) for the two factors of a product.
@@ -92,9 +54,10 @@ impl MaskedKeys {
         let (ring, output) = (bundle.gate().ring(), bundle.gate().output_mask_row());
         let share = |e: usize| {
             let (x, y) = (x_hat[e], y_hat[e]);
-            let masks = x.wrapping_mul(bundle.word_row(B_ROW)[e]).wrapping_add(y.wrapping_mul(bundle.word_row(0)[e]));
+            let [a, b, a_b] = [A_ROW, B_ROW, PRODUCT_ROW].map(|row| bundle.word_row(row)[e]);
+            let masks = x.wrapping_mul(b).wrapping_add(y.wrapping_mul(a));
             let public = bundle.party().public(x.wrapping_mul(y));
-            let product = public.wrapping_sub(masks).wrapping_add(bundle.word_row(A_B_ROW)[e]);
+            let product = public.wrapping_sub(masks).wrapping_add(a_b);
             ring.reduce(product.wrapping_add(output.map_or(0, |row| bundle.word_row(row as usize)[e])))
         };
         Ok((0..bundle.count()).map(share).collect())

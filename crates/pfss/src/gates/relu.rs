@@ -9,74 +9,22 @@ use core_types::{Ring, params::share::WordTerm};
 
 use super::{
     shares::{pending::Pending, sums::BundleSums},
-    tasks::plan::TaskPlan,
+    tasks::{evaluation::GateEvaluation, plan::TaskPlan},
     walk::comparison::Comparison,
 };
 use crate::{
     Evaluator, Gate, MaskedKeys, PfssError, SignedRange, Task,
     answers::ComparisonProgram,
-    dealer::{Draw, Secrets, map2},
-    gate::{Bounds, BoundsOfF, GateRule, HeaderParameters, KeyTree},
+    gate::kinds::relu::{C_ROW, PRODUCT_ROW, R_ROW, Relu},
 };
 
-/// Rows of the words section: the input mask `[r]`, the sign's mask `[c]`, and `[c r]`.
-const R_ROW: u32 = 0;
-const C_ROW: u32 = 1;
-const C_R_ROW: u32 = 2;
-
-/// ReLU of an integer that this many low bits hold, or all bits of the ring.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ReluRule {
-    bits: Option<u32>,
-}
-
-impl ReluRule {
-    pub(crate) const BOUNDS: Bounds = Bounds { f: BoundsOfF::Narrow, ..Bounds::of_ring(2, 64) };
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { bits: Some(parameters.f).filter(|&bits| bits > 0) })
-    }
-
-    /// The ring of the bits that hold the input, whose top bit is its sign.
-    fn sign_ring(&self, ring: Ring) -> Ring {
-        self.bits.and_then(Ring::new).unwrap_or(ring)
-    }
-}
-
-impl GateRule for ReluRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.bits.unwrap_or(0), ..HeaderParameters::default() }
-    }
-
-    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: self.sign_ring(ring).bits() - 1 }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        2
-    }
-
-    fn bit_rows(&self) -> u64 {
-        1
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (1, 0)
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (r, c, sign_ring) = (draw.r(), draw.fresh_bits(), self.sign_ring(ring));
-        secrets.bits.push(map2(r, &c, |r, c| sign_ring.msb(r) ^ c));
-        secrets.words.push(c.clone());
-        secrets.words.push(map2(r, &c, |r, c| c * r));
-    }
-
+impl GateEvaluation for Relu {
     /// The plan of `b x` for the sign `b` and the opened bit `w = b ^ c`.
     ///
     /// `b x = w (x_hat - [r]) + (1 - 2w) (x_hat [c] - [c r])`.
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let ring = gate.ring();
-        let product = [WordTerm::bit(0, C_ROW).power(1), WordTerm::selected(0, R_ROW, C_R_ROW).minus()];
+        let product = [WordTerm::bit(0, C_ROW).power(1), WordTerm::selected(0, R_ROW, PRODUCT_ROW).minus()];
         let (range, terms) = match task {
             Task::Relu => (SignedRange::of_bits(gate.n()), product.to_vec()),
             Task::ReluWithin(range) => (*range, product.to_vec()),
@@ -89,12 +37,6 @@ impl GateRule for ReluRule {
         let sign_ring = self.sign_ring(ring);
         range.fits(sign_ring.bits())?;
         Ok(TaskPlan::compare(gate, vec![sign(sign_ring)], BundleSums::new(ring, ring).sum(terms)))
-    }
-
-    fn plain(&self, ring: Ring, task: Option<&Task<'_>>, x: u64) -> Vec<u64> {
-        let x = ring.signed(x);
-        let y = if let Some(Task::Abs) = task { x.unsigned_abs() } else { x.max(0).cast_unsigned() };
-        vec![ring.reduce(y)]
     }
 }
 

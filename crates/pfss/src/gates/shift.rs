@@ -15,67 +15,18 @@ use core_types::{
 use super::{
     relu::sign,
     shares::{pending::Pending, sums::BundleSums},
-    tasks::plan::TaskPlan,
-    truncate::{CARRY, SHIFTED, carry, lower_half, minus_shifted},
+    tasks::{evaluation::GateEvaluation, plan::TaskPlan},
+    truncate::{CARRY, SHIFTED, carry, lower_half},
 };
 use crate::{
     Evaluator, Gate, MaskedKeys, PfssError, Task,
-    dealer::{Draw, Row, Secrets, map, map2},
-    gate::{Bounds, GateRule, HeaderParameters, KeyTree},
+    gate::kinds::shift::{Ars, C_SECOND_ROW, G_C_ROW, G_ROW, Lrs, ReluArs},
 };
 
 /// The row of opened bits after the carry: the wrap, borrow or sign.
 const SECOND: u32 = 1;
 
-/// First row of the words section after `[-(r >> f)]` and the mask `[c]` of the carry.
-///
-/// It is the mask `[c']` of the second bit. For the signed shift, `[g]` and `[g c']` follow, with
-/// `g = msb(r)`.
-const C_SECOND_ROW: u32 = 3;
-const G_ROW: u32 = 4;
-const G_C_ROW: u32 = 5;
-
-/// `floor(x / 2^shift)` for unsigned `x`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LrsRule {
-    shift: u32,
-}
-
-impl LrsRule {
-    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { shift: parameters.f })
-    }
-}
-
-impl GateRule for LrsRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
-    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        3
-    }
-
-    fn bit_rows(&self) -> u64 {
-        2
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (2, 0)
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (c, c_wrap) = (draw.fresh_bits(), draw.fresh_bits());
-        secrets.words.extend([minus_shifted(ring, self.shift, draw.r()), c.clone(), c_wrap.clone()]);
-        secrets.bits.extend([c, c_wrap]);
-    }
-
+impl GateEvaluation for Lrs {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::Lrs = task else { return Err(task.not_for(gate)) };
         let ring = gate.ring();
@@ -83,55 +34,9 @@ impl GateRule for LrsRule {
         let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain([wrap]));
         Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits())], sums))
     }
-
-    fn plain(&self, _: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
-        vec![x >> self.shift]
-    }
 }
 
-/// `floor(x / 2^shift)` for signed `x`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ArsRule {
-    shift: u32,
-}
-
-impl ArsRule {
-    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { shift: parameters.f })
-    }
-}
-
-impl GateRule for ArsRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
-    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() - 1 }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        5
-    }
-
-    fn bit_rows(&self) -> u64 {
-        2
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (2, 0)
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (r, c, c_borrow) = (draw.r(), draw.fresh_bits(), draw.fresh_bits());
-        let g = map(r, |r| ring.msb(r));
-        let g_c = map2(&g, &c_borrow, |g, c| g * c);
-        secrets.words.extend([minus_shifted(ring, self.shift, r), c.clone(), c_borrow.clone(), g, g_c]);
-        secrets.bits.extend([c, c_borrow]);
-    }
-
+impl GateEvaluation for Ars {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::Ars = task else { return Err(task.not_for(gate)) };
         let ring = gate.ring();
@@ -151,67 +56,15 @@ impl GateRule for ArsRule {
         let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain(delta));
         Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits() - 1)], sums))
     }
-
-    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
-        vec![ring.reduce((ring.signed(x) >> self.shift).cast_unsigned())]
-    }
 }
 
-/// `floor(max(x, 0) / 2^shift)` for signed `x`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ReluArsRule {
-    shift: u32,
-}
-
-impl ReluArsRule {
-    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { shift: parameters.f })
-    }
-}
-
-impl GateRule for ReluArsRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
-    fn trees(&self, ring: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() - 1 }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        7
-    }
-
-    fn bit_rows(&self) -> u64 {
-        2
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (2, 0)
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (r, c, c_sign) = (draw.r(), draw.fresh_bits(), draw.fresh_bits());
-        let (g, rho) = (map(r, |r| ring.msb(r)), map(r, |r| r >> self.shift));
-        let times_c = |row: &Row| map2(row, &c_sign, |value, c| value * c);
-        let products = [times_c(&c), times_c(&rho), times_c(&g)];
-        secrets.bits.extend([c.clone(), map2(&g, &c_sign, |g, c| g ^ c)]);
-        secrets.words.extend([c, c_sign.clone(), rho, g]);
-        secrets.words.extend(products);
-    }
-
+impl GateEvaluation for ReluArs {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::ReluArs = task else { return Err(task.not_for(gate)) };
         let ring = gate.ring();
         let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift);
         let sums = sums.sum(relu_shift(lower_half(ring), top(ring, self.shift)));
         Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), sign(ring)], sums))
-    }
-
-    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
-        vec![ring.signed(x).max(0).cast_unsigned() >> self.shift]
     }
 }
 

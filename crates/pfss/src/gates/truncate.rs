@@ -12,125 +12,27 @@ use core_types::{
 
 use super::{
     shares::{pending::Pending, sums::BundleSums},
-    tasks::plan::TaskPlan,
+    tasks::{evaluation::GateEvaluation, plan::TaskPlan},
     walk::comparison::Comparison,
 };
 use crate::{
     Evaluator, GapCert, Gate, MaskedKeys, PfssError, Task,
     answers::ComparisonProgram,
-    dealer::{Draw, Row, Secrets, map},
-    gate::{Bounds, GateRule, HeaderParameters, KeyTree},
+    gate::kinds::truncate::{BASE_ROW, C_ROW, GapArs, TruncateReduce, WRAP_ROW},
 };
-
-/// First row of the words section after the input mask: `[-(r >> f)]`.
-///
-/// `[c]` follows, and for the signed shift `[2^(n-f) msb(r)]`.
-const BASE_ROW: u32 = 1;
-pub(super) const C_ROW: u32 = 2;
-const WRAP_ROW: u32 = 3;
 
 /// The row of the opened carry.
 pub(super) const CARRY: u32 = 0;
 
-/// `floor(x / 2^shift)` in the ring of the bits that are left.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct TruncateReduceRule {
-    shift: u32,
-}
-
-impl TruncateReduceRule {
-    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(1);
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { shift: parameters.f })
-    }
-}
-
-impl GateRule for TruncateReduceRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
-    fn out_ring(&self, ring: Ring) -> Ring {
-        Ring::new(ring.bits() - self.shift).unwrap_or(ring) // 1 <= shift < n
-    }
-
-    fn trees(&self, _: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: self.shift }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        2
-    }
-
-    fn bit_rows(&self) -> u64 {
-        1
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (1, 0)
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let c = draw.fresh_bits();
-        secrets.words.extend([minus_shifted(ring, self.shift, draw.r()), c.clone()]);
-        secrets.bits.push(c);
-    }
-
+impl GateEvaluation for TruncateReduce {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::TruncateReduce = task else { return Err(task.not_for(gate)) };
         let sums = BundleSums::new(gate.ring(), gate.out_ring()).of_shifted(0, self.shift).sum(SHIFTED);
         Ok(TaskPlan::compare(gate, vec![carry(gate.ring(), self.shift)], sums))
     }
-
-    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
-        vec![self.out_ring(ring).reduce(x >> self.shift)]
-    }
 }
 
-/// Signed `floor(x / 2^shift)` of an `x` whose magnitude is at most a quarter of the ring.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct GapArsRule {
-    shift: u32,
-}
-
-impl GapArsRule {
-    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(2);
-
-    pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { shift: parameters.f })
-    }
-}
-
-impl GateRule for GapArsRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
-    fn trees(&self, _: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: self.shift }]
-    }
-
-    fn word_rows(&self) -> u64 {
-        3
-    }
-
-    fn bit_rows(&self) -> u64 {
-        1
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (1, 0)
-    }
-
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (r, c) = (draw.r(), draw.fresh_bits());
-        // shift >= 1, so n - shift is at most 63
-        let wrap = map(r, |r| ring.msb(r) << (ring.bits() - self.shift));
-        secrets.words.extend([minus_shifted(ring, self.shift, r), c.clone(), wrap]);
-        secrets.bits.push(c);
-    }
-
+impl GateEvaluation for GapArs {
     fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
         let Task::GapArs(_) = task else { return Err(task.not_for(gate)) };
         let (ring, offset) = (gate.ring(), 1u64 << (gate.n() - 2)); // 3 <= n <= 64 for this gate
@@ -141,10 +43,6 @@ impl GateRule for GapArsRule {
         let sums = sums.sum(SHIFTED.into_iter().chain([wrap, back]));
         // The carry is computed on x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
         Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift)], sums))
-    }
-
-    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
-        vec![ring.reduce((ring.signed(x) >> self.shift).cast_unsigned())]
     }
 }
 
@@ -185,11 +83,6 @@ impl MaskedKeys {
 pub(super) fn carry(ring: Ring, k: u32) -> Comparison {
     let domain = Ring::new(k).unwrap_or(ring); // 1 <= k <= n for gates with such a tree
     Comparison::new(&ComparisonProgram::carry(domain, ring))
-}
-
-/// `-(r >> shift)`.
-pub(super) fn minus_shifted(ring: Ring, shift: u32, r: &[u64]) -> Row {
-    map(r, |r| ring.neg(r >> shift))
 }
 
 /// `(x_hat >> f) - (r >> f) - carry`, where the shifted input is the variable of the sums.

@@ -30,15 +30,14 @@
 mod boolean;
 mod codec;
 mod desc;
-mod error;
 mod formula;
 mod poly;
 mod pred;
 mod program;
 
+pub use crate::error::SufError;
 pub(crate) use boolean::BooleanNode;
 pub use desc::{Piece, SufDesc, SufSpec, SufValue};
-pub use error::SufError;
 pub use formula::BoolExpr;
 pub(crate) use poly::Shifted;
 pub use pred::Pred;

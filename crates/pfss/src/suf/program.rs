@@ -6,7 +6,11 @@ use super::{
     SufDesc, SufError,
     boolean::{BoolPlan, StepFunction, narrow},
 };
-use crate::{Cost, SignedRange, answers::ComparisonProgram, cluster::Clusters, gate::KeyTree};
+use crate::{
+    Cost, SignedRange,
+    answers::ComparisonProgram,
+    tree::{KeyTree, cluster::Clusters},
+};
 
 /// How comparisons are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -11,14 +11,13 @@ use super::{
 use crate::{
     Gate,
     batch::job::JobPlan,
-    cluster::TreePoints,
-    gate::KeyTree,
     gates::{
         tasks::{plan::TaskPlan, table::elements_at_once},
         walk::comparison::Comparison,
     },
     lanes::LANES,
     protocol::wire::PACKED_AT_ONCE,
+    tree::{KeyTree, cluster::TreePoints},
 };
 
 /// The trees of a gate, each with the points at which it is evaluated.

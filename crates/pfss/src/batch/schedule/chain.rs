@@ -9,10 +9,8 @@ use super::{
 };
 use crate::{
     GateKind, KeyBundle, MaskedKeys, PfssError, Task,
-    batch::{
-        class::Class,
-        job::{Job, JobKind},
-    },
+    batch::job::{Job, JobKind},
+    error::Class,
 };
 
 /// Gates one after the other, each on the output words of the one before.

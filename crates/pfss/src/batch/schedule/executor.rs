@@ -11,14 +11,12 @@ use super::{
 use crate::{
     Channel, PfssError, Session,
     batch::{
-        class::Class,
         config::BatchConfig,
-        error::BatchError,
         limits::LayerLimits,
-        state::State,
         streaming::stager::Stager,
         super_batch::{Handle, SuperBatch},
     },
+    error::{BatchError, Class, State},
 };
 
 /// The event that a task waits for.

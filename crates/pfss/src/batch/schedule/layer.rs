@@ -1,10 +1,9 @@
 //! Totals of a layer of gates, kept within their limits.
 
 use super::phase::PhasePlanner;
-use crate::batch::{
-    class::Class,
-    error::{BatchError, Limit},
-    limits::{LayerLimits, grow},
+use crate::{
+    batch::limits::{LayerLimits, grow},
+    error::{BatchError, Class, Limit},
 };
 
 /// Totals of a network layer.

@@ -1,6 +1,6 @@
 //! Each class is flushed at most once in a phase.
 
-use crate::batch::{class::Class, error::BatchError};
+use crate::error::{BatchError, Class};
 
 /// Limits each phase to one grouped flush of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,11 +7,10 @@ use super::layer::LayerPlanner;
 use crate::{
     KeyBundle, MaskedKeys, PfssError,
     batch::{
-        class::Class,
-        error::BatchError,
         exchange::Opening,
         job::{Job, Shares},
     },
+    error::{BatchError, Class},
 };
 
 /// Something submitted to a [`Port`], whose result comes later.

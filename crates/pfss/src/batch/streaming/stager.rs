@@ -3,7 +3,7 @@
 use backend_api::{BackendError, BackendKind, Fork, Queue};
 
 use super::ref_or_arc::RefOrArc;
-use crate::batch::error::BatchError;
+use crate::error::BatchError;
 
 /// The copy queues of a device, for keys to it and results from it.
 ///

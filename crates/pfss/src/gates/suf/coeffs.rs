@@ -7,14 +7,12 @@
 
 use core_types::params::share::{NO_ROW, ONE_ROW, Threshold, WordTerm};
 
-use super::super::{
-    intervals::{mask_power, mask_row},
-    shares::sums::BundleSums,
-};
+use super::super::{intervals::mask_power, shares::sums::BundleSums};
 use crate::{
     Gate,
-    cluster::TreePoints,
+    gate::kinds::intervals::mask_row,
     suf::{Shifted, SufProgram},
+    tree::cluster::TreePoints,
 };
 
 /// The sums of all words, `[elements][words]`.

@@ -19,9 +19,9 @@ use super::{
 };
 use crate::{
     Evaluator, KeyBundle, Party, PfssError,
-    cluster::TreePoints,
     staging::StagedSecret,
     suf::{BoolMode, BooleanNode, StepClass, SufProgram},
+    tree::cluster::TreePoints,
 };
 
 /// XOR shares, 32 elements a word, bits past the last element zero.

@@ -1,87 +1,24 @@
 //! Functions given by descriptors, evaluated in steps; some steps wait for opened bits.
 
 mod coeffs;
-mod deal;
 mod machine;
 mod plan;
 
 use core::fmt;
 use std::sync::Arc;
 
-use core_types::Ring;
-
 use super::{
     shares::{bits::BitShares, pending::Pending},
+    tasks::evaluation::GateEvaluation,
     walk::inputs::reduced,
 };
-use crate::{
-    Evaluator, GateKind, MaskedKeys, PfssError, Task,
-    dealer::{Draw, Secrets},
-    gate::{Bounds, Cost, GateRule, HeaderParameters, KeyTree},
-    suf::SufProgram,
-};
+use crate::{Evaluator, GateKind, MaskedKeys, PfssError, gate::kinds::suf::Suf};
 pub(crate) use coeffs::most_word_terms;
 use machine::Machine;
 pub(crate) use plan::SufPlan;
 
-/// A descriptor with its program.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SufRule {
-    program: Arc<SufProgram>,
-}
-
-impl SufRule {
-    /// No bound on the degree here: the program has its own.
-    pub(crate) const BOUNDS: Bounds = Bounds { degree: u32::MAX, ..Bounds::of_ring(1, 64) };
-
-    pub(crate) fn new(program: SufProgram) -> Self {
-        Self { program: Arc::new(program) }
-    }
-
-    /// `None`: parameters alone do not define the program.
-    pub(crate) const fn of(_: HeaderParameters) -> Option<Self> {
-        None
-    }
-}
-
-impl GateRule for SufRule {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { degree: self.program.desc().degree(), ..HeaderParameters::default() }
-    }
-
-    fn program(&self) -> Option<&Arc<SufProgram>> {
-        Some(&self.program)
-    }
-
-    fn output_words(&self) -> usize {
-        self.program.desc().words().len()
-    }
-
-    fn trees(&self, _: Ring) -> Vec<KeyTree> {
-        self.program.trees()
-    }
-
-    fn word_rows(&self) -> u64 {
-        self.program.rows().words() - 1 // without the input mask
-    }
-
-    fn bit_rows(&self) -> u64 {
-        self.program.rows().bits()
-    }
-
-    fn work(&self, _: Ring) -> Cost {
-        self.program.work()
-    }
-
-    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        secrets.suf(&self.program, draw);
-    }
-
-    fn plain(&self, _: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
-        let value = self.program.desc().eval(x);
-        value.words.into_iter().chain(value.bools.into_iter().map(u64::from)).collect()
-    }
-}
+/// Descriptors have no task: a [`SufPlan`] evaluates them.
+impl GateEvaluation for Suf {}
 
 impl SufPlan {
     /// The first step of the descriptor that this plan is for: all work on key trees.

@@ -16,9 +16,8 @@ use super::{
 use crate::{
     Gate, GateKind, PfssError, Ring,
     answers::ComparisonProgram,
-    cluster::TreePoints,
-    gate::KeyTree,
     suf::{CoeffMode, CoefficientSelection, PredProgram, StepClass, SufProgram},
+    tree::{KeyTree, cluster::TreePoints},
 };
 
 /// The plan of a descriptor's evaluation.

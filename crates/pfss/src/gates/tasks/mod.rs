@@ -1,5 +1,6 @@
 //! The plans of tasks with additive results.
 
+pub(super) mod evaluation;
 pub(crate) mod plan;
 pub(crate) mod table;
 mod task;

@@ -13,14 +13,12 @@ use zeroize::Zeroizing;
 
 use crate::{
     Evaluator, KeyBundle, PfssError,
+    gate::kinds::lut::RHO_ROW,
     gates::{
         shares::{bits::BitShares, pending::Pending, sums::BundleSums},
         walk::tree::WholeTree,
     },
 };
-
-/// The row of the words section with the masks `[ρ]` of the words.
-pub(in crate::gates) const RHO_ROW: usize = 2;
 
 /// Number of words of 128 points evaluated at once.
 ///
@@ -130,7 +128,7 @@ impl TableSums {
     /// their second bits add up without a carry.
     fn finish(&self, bundle: &KeyBundle, ring: Ring) -> (Vec<u64>, Vec<u32>) {
         let negate = |value: u64| bundle.party().public(value).wrapping_sub(bundle.party().peer().public(value));
-        let rho = bundle.word_row(RHO_ROW);
+        let rho = bundle.word_row(RHO_ROW as usize);
         let words = self.words.iter().zip(rho).map(|(&word, &rho)| ring.add(negate(word), rho)).collect();
         let signs = self.bits.chunks(32).map(|lanes| {
             lanes.iter().enumerate().fold(0, |word, (lane, &bits)| word | ((negate(bits) >> 1) as u32 & 1) << lane)

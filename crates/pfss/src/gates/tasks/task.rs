@@ -1,6 +1,6 @@
 //! Whether keys are those that a task needs, and how it is evaluated with them.
 
-use super::plan::TaskPlan;
+use super::{evaluation::evaluation, plan::TaskPlan};
 use crate::{Gate, KeyBundle, PfssError, Task};
 
 impl Task<'_> {
@@ -26,7 +26,7 @@ impl Task<'_> {
     ///
     /// The keys [fit](Self::check_keys). Every other mismatch is refused.
     pub(crate) fn plan(&self, gate: &Gate) -> Result<TaskPlan, PfssError> {
-        gate.rule().plan(gate, self)
+        evaluation(gate).plan(gate, self)
     }
 
     /// The task is not for keys of `gate`.

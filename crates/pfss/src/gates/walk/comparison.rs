@@ -17,7 +17,12 @@ use super::{
     evaluator::{Activity, Evaluator},
     tree::Trees,
 };
-use crate::{PfssError, answers::ComparisonProgram, cluster::TreePoints, gate::KeyTree, staging::StagedSecret};
+use crate::{
+    PfssError,
+    answers::ComparisonProgram,
+    staging::StagedSecret,
+    tree::{KeyTree, cluster::TreePoints},
+};
 
 /// The evaluation of one comparison tree: its points, and the sums of their bits.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use backend_api::{
 };
 use core_types::Label;
 
-use crate::{KeyBundle, PfssError, gate::KeyTree, staging::StagedSecret};
+use crate::{KeyBundle, PfssError, staging::StagedSecret, tree::KeyTree};
 
 /// The host's current activity for a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,11 @@ use core_types::{
 use zeroize::Zeroizing;
 
 use super::evaluator::{Activity, Evaluator};
-use crate::{KeyBundle, PfssError, cluster::TreePoints, gate::KeyTree, staging::StagedSecret};
+use crate::{
+    KeyBundle, PfssError,
+    staging::StagedSecret,
+    tree::{KeyTree, cluster::TreePoints},
+};
 
 /// The trees of a bundle during an evaluation, with the public masked inputs.
 ///

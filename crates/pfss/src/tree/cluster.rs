@@ -8,7 +8,7 @@
 
 use core::ops::Range;
 
-use crate::gate::KeyTree;
+use super::KeyTree;
 
 /// Points of one tree that are evaluated in one call.
 #[derive(Clone, Debug, PartialEq, Eq)]

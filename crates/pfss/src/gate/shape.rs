@@ -1,20 +1,14 @@
-//! The definition of a gate.
+//! The shape of a gate: its keys, its cost, and its result in the clear.
 //!
-//! It has the gate's keys, the secrets that the dealer hides in them, its evaluation, and its
-//! result in the clear.
+//! It follows from the parameters alone. The traits `GateDealing` in `dealer` and `GateEvaluation`
+//! in `gates` stand on it.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
 
 use core_types::Ring;
 
-use super::{Cost, Gate, KeyTree};
-use crate::{
-    PfssError, Task,
-    dealer::{Draw, Secrets},
-    gates::tasks::plan::TaskPlan,
-    suf::SufProgram,
-};
+use crate::{Cost, Task, suf::SufProgram, tree::KeyTree};
 
 /// Parameters of a gate in a bundle header, besides kind and ring; 0 if unused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,8 +54,8 @@ impl Bounds {
     }
 }
 
-/// A gate of one kind, with its parameters. `ring` is the ring of its input, of `n` bits.
-pub(crate) trait GateRule {
+/// The shape of a gate with its parameters. `ring` is the ring of its input, of `n` bits.
+pub(crate) trait GateShape {
     fn parameters(&self) -> HeaderParameters {
         HeaderParameters::default()
     }
@@ -126,17 +120,6 @@ pub(crate) trait GateRule {
             masked_bits,
             rounds: 1 + u64::from(masked_bits > 0),
         }
-    }
-
-    /// Draws the dealer's secrets.
-    ///
-    /// The input mask, which is already the first row of words, and the threshold of every tree are
-    /// given. The order of the draws decides the bytes of bundles.
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets);
-
-    /// How `task` is evaluated, checked against `gate`, which this is the rule of.
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        Err(task.not_for(gate))
     }
 
     /// The result for an element `x` of the ring in the clear.

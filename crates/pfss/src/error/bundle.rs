@@ -2,7 +2,8 @@
 
 use thiserror::Error;
 
-use crate::{GateKind, hex::hex, suf::SufError};
+use super::SufError;
+use crate::{GateKind, hex::hex};
 
 /// Why bytes are not a key bundle.
 ///

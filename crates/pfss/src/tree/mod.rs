@@ -1,5 +1,7 @@
 //! The shapes of key trees, and the rows and AES blocks that follow from them.
 
+pub(crate) mod cluster;
+
 use core_types::cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_leaves, cmp_levels};
 
 /// A key tree of a gate.
@@ -103,8 +105,10 @@ mod tests {
         dcf::{DcfCiphers, dcf_eval_window},
     };
 
-    use super::*;
-    use crate::cluster::{Cluster, Clusters};
+    use super::{
+        cluster::{Cluster, Clusters},
+        *,
+    };
 
     /// AES that counts its blocks.
     struct Counting(AesKey, Cell<u64>);

@@ -1,11 +1,59 @@
 //! Why a batch, an executor or a planner refuses or stops.
+//!
+//! The states, classes and limits that the errors name are defined here as well.
 
 use core::fmt;
 
 use backend_api::BackendKind;
 use thiserror::Error;
 
-use super::{class::Class, state::State};
+/// Where a super-batch stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// It takes in jobs.
+    Pending,
+    /// All key trees are walked, and bits wait to be opened.
+    Flushed,
+    /// Results are there.
+    Finalized,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pending => "pending",
+            Self::Flushed => "flushed",
+            Self::Finalized => "finalized",
+        })
+    }
+}
+
+/// The two classes of gates that a phase flushes separately.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Coefficients, comparisons and everything else.
+    Coeff,
+    /// Truncations.
+    Trunc,
+}
+
+impl Class {
+    /// Both, in the order of their flushes.
+    pub const ALL: [Self; 2] = [Self::Coeff, Self::Trunc];
+
+    pub(crate) const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Coeff => "coeff",
+            Self::Trunc => "trunc",
+        })
+    }
+}
 
 /// The quantity that a limit bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,9 +1,17 @@
 //! Everything that a gate, a dealer or a session can fail with.
 
+mod batch;
+mod bundle;
+mod suf;
+
 use backend_api::BackendError;
 use thiserror::Error;
 
-use crate::{BundleError, ChannelError, GateKind, Party, RangeError, batch::BatchError, hex::hex, suf::SufError};
+pub use batch::{BatchError, Class, Limit, State};
+pub use bundle::BundleError;
+pub use suf::SufError;
+
+use crate::{ChannelError, GateKind, Party, RangeError, hex::hex};
 
 /// Any failure of a gate, a dealer or a session.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

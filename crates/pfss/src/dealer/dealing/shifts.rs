@@ -1,0 +1,68 @@
+//! Secrets of truncations and shifts: the shifted mask, its top bit, masks of opened bits.
+
+use core_types::Ring;
+
+use super::GateDealing;
+use crate::{
+    dealer::{
+        draw::Draw,
+        secrets::{Row, Secrets, map, map2},
+    },
+    gate::kinds::{
+        shift::{Ars, Lrs, ReluArs},
+        truncate::{GapArs, TruncateReduce},
+    },
+};
+
+impl GateDealing for TruncateReduce {
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let c = draw.fresh_bits();
+        secrets.words.extend([minus_shifted(ring, self.shift, draw.r()), c.clone()]);
+        secrets.bits.push(c);
+    }
+}
+
+impl GateDealing for GapArs {
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (r, c) = (draw.r(), draw.fresh_bits());
+        // shift >= 1, so n - shift is at most 63
+        let wrap = map(r, |r| ring.msb(r) << (ring.bits() - self.shift));
+        secrets.words.extend([minus_shifted(ring, self.shift, r), c.clone(), wrap]);
+        secrets.bits.push(c);
+    }
+}
+
+impl GateDealing for Lrs {
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (c, c_wrap) = (draw.fresh_bits(), draw.fresh_bits());
+        secrets.words.extend([minus_shifted(ring, self.shift, draw.r()), c.clone(), c_wrap.clone()]);
+        secrets.bits.extend([c, c_wrap]);
+    }
+}
+
+impl GateDealing for Ars {
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (r, c, c_borrow) = (draw.r(), draw.fresh_bits(), draw.fresh_bits());
+        let g = map(r, |r| ring.msb(r));
+        let g_c = map2(&g, &c_borrow, |g, c| g * c);
+        secrets.words.extend([minus_shifted(ring, self.shift, r), c.clone(), c_borrow.clone(), g, g_c]);
+        secrets.bits.extend([c, c_borrow]);
+    }
+}
+
+impl GateDealing for ReluArs {
+    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+        let (r, c, c_sign) = (draw.r(), draw.fresh_bits(), draw.fresh_bits());
+        let (g, rho) = (map(r, |r| ring.msb(r)), map(r, |r| r >> self.shift));
+        let times_c = |row: &Row| map2(row, &c_sign, |value, c| value * c);
+        let products = [times_c(&c), times_c(&rho), times_c(&g)];
+        secrets.bits.extend([c.clone(), map2(&g, &c_sign, |g, c| g ^ c)]);
+        secrets.words.extend([c, c_sign.clone(), rho, g]);
+        secrets.words.extend(products);
+    }
+}
+
+/// `-(r >> shift)`.
+fn minus_shifted(ring: Ring, shift: u32, r: &[u64]) -> Row {
+    map(r, |r| ring.neg(r >> shift))
+}
