@@ -12,15 +12,14 @@ fn contests(c: &mut Criterion) {
     // contest is the value of one of criterion's own options.
     let words: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let all = yardstick::contests();
-    let named = |name: &str| words.iter().any(|word| name.contains(word.as_str()));
-    let some_named = all.iter().any(|(name, _)| named(name));
-    for (name, build) in all {
-        if some_named && !named(&name) {
+    let named = |id: &str| words.iter().any(|word| id.contains(word.as_str()));
+    let some_named = all.iter().any(|line| named(&line.id));
+    for line in all {
+        if some_named && !named(&line.id) {
             continue;
         }
-        let mut contest = build();
-        let mut group = c.benchmark_group(name);
-        for contender in &mut contest.contenders {
+        let mut group = c.benchmark_group(line.id.as_str());
+        for contender in &mut line.contenders() {
             let label = contender.name().to_owned();
             group.bench_function(label, |b| b.iter_custom(|runs| (0..runs).map(|_| contender.time()).sum()));
         }

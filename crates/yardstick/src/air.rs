@@ -1,27 +1,32 @@
-//! Speed lines of the `air` op set.
+//! Speed lines of the `air` op set: constraints, and columns of look-ups.
 //!
-//! The AIR is wide Fibonacci of 100 columns. One unit is a constraint at a point.
+//! The AIR is wide Fibonacci. One unit is a constraint at a point.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::air::{AirEvaluate, AirOps};
+use backend_api::{
+    Buffer,
+    ops::air::{AirEvaluate, LogUpColumns},
+};
 use core_types::{
     air::{Air, Row, Tree},
     field::{M31, QM31},
-    params::air::{AirParams, MaskAt},
+    params::air::{AirParams, LogUpColumnsParams, MaskAt},
 };
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
-use stark_air::{MaskSource, Recorded};
+use cpu_backend::{CpuQueue, SimdLevel};
+use runtime::AnyQueue;
+use stark_air::{MaskRead, MaskSource, Recorded};
 use stark_airs::WideFibonacci;
 
-use super::{Contender, Contest, Goal, Show};
+use crate::{
+    Contender, Extent, Goal, Line,
+    host::{elements, nonzero_elements},
+    line::{AllOps, RunSize},
+};
 
 /// Constraints at points per second.
 ///
 /// At this rate, work that takes stwo's vector backend 85 ms on a machine with AVX-512 takes 60 ms.
 const GOAL_RATE: f64 = 98.0 * (1 << 19) as f64 / 60e-3;
 
-const LOG_ROWS: u32 = 18;
 const LOG_SIZE: u32 = 19;
 const COLUMNS: u32 = 100;
 
@@ -29,86 +34,73 @@ fn fibonacci(log_rows: u32, columns: u32) -> WideFibonacci {
     WideFibonacci::new(log_rows, columns).expect("an AIR of this size")
 }
 
-/// A recorded AIR with its launch record and the places of its columns.
+/// Every line of the op set on the processor.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    let line = evaluate(LOG_SIZE, COLUMNS).in_nanoseconds().peer(compiled).level("trefoil, avx2 path", SimdLevel::Avx2);
+    vec![line.portable().goal(Goal::Rate(GOAL_RATE), "avx-512")]
+}
+
+/// Every line of the op set on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let (log_size, columns, log_rows) = match extent {
+        Extent::Full => (LOG_SIZE, COLUMNS, 20),
+        Extent::Small => (8, 6, 7),
+    };
+    vec![evaluate(log_size, columns), logup_columns(log_rows, 8)]
+}
+
+fn powers(columns: u32) -> Vec<QM31> {
+    (0..columns - 2).map(|i| QM31::from_coordinates([1, 2, 3, 4].map(|k| M31::from_u32(i * 7919 + k)))).collect()
+}
+
+/// The recorded program at `2^log_size` positions.
 ///
 /// The columns follow each other in one buffer.
-pub(super) struct PlacedAir {
-    pub(super) air: Recorded,
-    pub(super) params: AirParams,
-    pub(super) masks: Vec<MaskAt>,
-}
-
-impl PlacedAir {
-    /// Wide Fibonacci at `2^log_size` positions.
-    pub(super) fn new(log_rows: u32, log_size: u32, columns: u32) -> Self {
-        let air = Recorded::new(&fibonacci(log_rows, columns)).expect("the AIR can be recorded");
+fn evaluate<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
+    let len = 1usize << log_size;
+    let work = f64::from(columns - 2) * len as f64;
+    let size = RunSize::streaming("constraint-point", work, 4.0 * (f64::from(columns) + 8.0) * len as f64);
+    Line::new(format!("air.evaluate/{columns}x2^{log_size}"), size, move |q: &Q| {
+        let air = Recorded::new(&fibonacci(log_size - 1, columns))?;
         let program = air.constraint_program();
-        let place = |source| match source {
-            MaskSource::Preprocessed { slot } => slot,
-            MaskSource::Column { column, .. } => column,
+        let place = |read: &MaskRead| {
+            let (MaskSource::Preprocessed { slot: column } | MaskSource::Column { column, .. }) = read.source;
+            MaskAt { first: u64::from(column) << log_size, offset: read.offset, reserved: 0 }
         };
-        let masks = program
-            .masks()
-            .iter()
-            .map(|mask| MaskAt { first: u64::from(place(mask.source)) << log_size, offset: mask.offset, reserved: 0 })
-            .collect();
-        let params = AirParams { log_rows, log_size, registers: program.registers(), outputs: program.outputs() };
-        Self { air, params, masks }
-    }
+        let masks: Vec<_> = program.masks().iter().map(place).collect();
+        let (registers, outputs) = (program.registers(), program.outputs());
+        let params = AirParams { log_rows: log_size - 1, log_size, registers, outputs };
+        let (values, powers) = (q.upload(&elements(columns as usize * len))?, q.upload(&powers(columns))?);
+        let (challenges, mut sums) = (q.zeros::<QM31>(0)?, q.zeros::<M31>(4 * len)?);
+        Ok(Box::new(move |q| {
+            let program = air.constraint_program();
+            Ok(q.air_evaluate(AirEvaluate {
+                params: &params,
+                instructions: program.instructions(),
+                masks: &masks,
+                constants: program.constants(),
+                vanishing_inverses: &[M31::ONE; 2],
+                values: values.view(),
+                challenges: challenges.view(),
+                powers: powers.view(),
+                sums: sums.view_mut(),
+            })?)
+        }))
+    })
 }
 
-/// Every contest of the op set, by name; each is built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    let id = format!("air.evaluate/{COLUMNS}x2^{LOG_SIZE}");
-    vec![(id.clone(), Box::new(move || evaluate(id)))]
-}
-
-fn evaluate(id: String) -> Contest {
-    Contest {
-        id,
-        unit: "constraint-point",
-        work: f64::from(COLUMNS - 2) * f64::from(1u32 << LOG_SIZE),
-        show: Show::Nanoseconds,
-        contenders: vec![
-            ours("trefoil", SimdLevel::Avx512),
-            compiled(),
-            ours("trefoil, avx2 path", SimdLevel::Avx2),
-            ours("trefoil, portable path", SimdLevel::Portable),
-        ],
-        goals: vec![(Goal::Rate(GOAL_RATE), "avx-512")],
-    }
-}
-
-fn values() -> Vec<M31> {
-    (0..COLUMNS << LOG_SIZE).map(|i| M31::from_u32(i.wrapping_mul(0x9e37_79b9))).collect()
-}
-
-fn powers() -> Vec<QM31> {
-    (0..COLUMNS - 2).map(|i| QM31::from_coordinates([1, 2, 3, 4].map(|k| M31::from_u32(i * 7919 + k)))).collect()
-}
-
-/// The recorded program on one thread.
-fn ours(name: &str, simd: SimdLevel) -> Contender {
-    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-    let q = CpuQueue::open(config).expect("one thread needs no pool");
-    let recording = PlacedAir::new(LOG_ROWS, LOG_SIZE, COLUMNS);
-    let (values, powers) = (values(), powers());
-    let mut sums = vec![M31::ZERO; 4 << LOG_SIZE];
-    Contender::new(name, move || {
-        let program = recording.air.constraint_program();
-        q.air_evaluate(AirEvaluate {
-            params: &recording.params,
-            instructions: program.instructions(),
-            masks: &recording.masks,
-            constants: program.constants(),
-            vanishing_inverses: &[M31::ONE; 2],
-            values: &values,
-            challenges: &[],
-            powers: &powers,
-            sums: &mut sums,
-        })
-        .expect("lengths match");
+fn logup_columns<Q: AllOps>(log_rows: u32, columns: u32) -> Line<Q> {
+    let work = f64::from(columns) * f64::from(1u32 << log_rows);
+    let len = (columns as usize) << (log_rows + 2);
+    let size = RunSize::streaming("fraction", work, 16.0 * 3.0 * work);
+    Line::new(format!("air.logup_columns/{columns}x2^{log_rows}"), size, move |q: &Q| {
+        let fractions = q.upload(&nonzero_elements(2 * len))?;
+        let (mut made, mut sums) = (q.zeros::<M31>(len)?, q.zeros::<QM31>(2)?);
+        let params = LogUpColumnsParams { log_rows, columns };
+        Ok(Box::new(move |q| {
+            let (fractions, columns, sums) = (fractions.view(), made.view_mut(), sums.view_mut());
+            Ok(q.logup_columns(LogUpColumns { params: &params, fractions, columns, sums })?)
+        }))
     })
 }
 
@@ -156,8 +148,8 @@ impl Row for Position<'_> {
 
 /// The AIR compiled for one position at a time.
 fn compiled() -> Contender {
-    let air = fibonacci(LOG_ROWS, COLUMNS);
-    let (values, powers) = (values(), powers());
+    let air = fibonacci(LOG_SIZE - 1, COLUMNS);
+    let (values, powers) = (elements((COLUMNS as usize) << LOG_SIZE), powers(COLUMNS));
     let mut sums = vec![M31::ZERO; 4 << LOG_SIZE];
     Contender::new("the AIR compiled, a position at a time", move || {
         for at in 0..1 << LOG_SIZE {

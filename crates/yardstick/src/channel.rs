@@ -1,86 +1,132 @@
-//! Benchmarks of the `channel` op set, compared with crate `blake2`.
+//! Speed lines of the `channel` op set: transcripts and proof of work.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::channel::{ChannelGrind, ChannelMixWords, ChannelOps};
+use backend_api::{
+    Buffer, Queue as _,
+    ops::channel::{
+        ChannelGrind, ChannelMixDigests, ChannelMixFelts, ChannelMixWords, ChannelOps as _, ChannelQueries,
+    },
+};
 use blake2::{Blake2s256, Digest as _};
-use core_types::params::channel::{ChannelGrindParams, ChannelState};
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use core_types::{
+    blake2s::Digest,
+    field::QM31,
+    params::channel::{ChannelGrindParams, ChannelQueriesParams, ChannelState},
+};
+use cpu_backend::CpuQueue;
+use runtime::AnyQueue;
 
-use super::{Contender, Contest, Goal, Show};
+use crate::{
+    Contender, Extent, Goal, Line,
+    line::{AllOps, RunSize},
+};
 
 /// A search from a fresh transcript, and how many nonces it takes.
 #[derive(Clone, Copy)]
-pub(super) struct SearchSize {
-    pub(super) bits: u32,
-    pub(super) nonces: u64,
+struct SearchSize {
+    bits: u32,
+    nonces: u64,
 }
 
-pub(super) const FEW_BITS: SearchSize = SearchSize { bits: 8, nonces: 246 };
-pub(super) const SOME_BITS: SearchSize = SearchSize { bits: 16, nonces: 55_973 };
-pub(super) const MANY_BITS: SearchSize = SearchSize { bits: 24, nonces: 11_818_333 };
+const FEW_BITS: SearchSize = SearchSize { bits: 8, nonces: 246 };
+const SOME_BITS: SearchSize = SearchSize { bits: 16, nonces: 55_973 };
+const MANY_BITS: SearchSize = SearchSize { bits: 24, nonces: 11_818_333 };
 
 /// Words of the long message.
 const WORDS: usize = 16_000;
 
-/// Every contest of the op set, by name; each is built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    vec![("channel.mix_words".to_owned(), Box::new(mix_words)), ("channel.grind".to_owned(), Box::new(grind))]
+/// Every line of the op set on the processor.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    let grind = grind(SOME_BITS).called("channel.grind").in_nanoseconds().peer(plain_grind).portable();
+    vec![mix_words(), grind.goal(Goal::Ratio { peer: 1, ratio: 8.0 }, "avx-512")]
 }
 
-/// Our queue, on one thread.
-fn queue(simd: SimdLevel) -> CpuQueue {
-    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-    CpuQueue::open(config).expect("one thread needs no pool")
+/// Every line of the op set on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let (felts, search) = match extent {
+        Extent::Full => (4000, MANY_BITS),
+        Extent::Small => (40, FEW_BITS),
+    };
+    vec![root(), felts_absorbed(felts), queries(70), grind(search)]
 }
 
-fn mix_words() -> Contest {
-    let (q, absorbed, mut channel) = (queue(SimdLevel::Avx512), vec![7; WORDS], [ChannelState::default()]);
-    let ours = Contender::new("trefoil", move || {
-        q.channel_mix_words(ChannelMixWords { absorbed: &absorbed, channel: &mut channel, challenges: &mut [] })
-            .expect("lengths match");
+fn mix_words() -> Line<CpuQueue> {
+    let line = Line::new("channel.mix_words", RunSize::of_bytes(4 * WORDS), |q: &CpuQueue| {
+        let (absorbed, mut channel) = (q.upload(&vec![7u32; WORDS])?, q.zeros::<ChannelState>(1)?);
+        Ok(Box::new(move |q| {
+            let (absorbed, channel) = (absorbed.view(), channel.view_mut());
+            Ok(q.channel_mix_words(ChannelMixWords { absorbed, channel, challenges: &mut [] })?)
+        }))
     });
-    let (bytes, mut digest) = (vec![7u8; 4 * WORDS], [0u8; 32]);
-    let peer = Contender::new("crate blake2", move || {
-        digest = Blake2s256::new().chain_update(digest).chain_update(&bytes).finalize().into();
-    });
-    Contest {
-        id: "channel.mix_words".to_owned(),
-        unit: "byte",
-        work: 4.0 * WORDS as f64,
-        show: Show::Rate,
-        contenders: vec![ours, peer],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 0.9 }, "")],
-    }
-}
-
-fn grind() -> Contest {
-    let ours = |name: &str, simd| {
-        let (q, mut nonce) = (queue(simd), [0; 2]);
-        Contender::new(name, move || {
-            let params = ChannelGrindParams { bits: SOME_BITS.bits };
-            let channel = [ChannelState::default()];
-            q.channel_grind(ChannelGrind { params: &params, channel: &channel, nonce: &mut nonce })
-                .expect("lengths match");
+    let peer = || {
+        let (bytes, mut digest) = (vec![7u8; 4 * WORDS], [0u8; 32]);
+        Contender::new("crate blake2", move || {
+            digest = Blake2s256::new().chain_update(digest).chain_update(&bytes).finalize().into();
         })
     };
+    line.peer(peer).goal(Goal::Ratio { peer: 1, ratio: 0.9 }, "")
+}
+
+/// The size of a line that is dominated by sequential compressions.
+fn hashing(compressions: usize) -> RunSize {
+    RunSize::computing("compression", compressions as f64, 0.0)
+}
+
+/// Absorbs a root and draws a challenge, as between layers of FRI.
+fn root<Q: AllOps>() -> Line<Q> {
+    Line::new("channel.mix_digests/1+1", hashing(2), |q: &Q| {
+        let absorbed = q.upload(&[Digest([7; 8])])?;
+        let (mut channel, mut challenges) = (q.zeros::<ChannelState>(1)?, q.zeros::<QM31>(1)?);
+        Ok(Box::new(move |q| {
+            let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
+            Ok(q.channel_mix_digests(ChannelMixDigests { absorbed, channel, challenges })?)
+        }))
+    })
+}
+
+fn felts_absorbed<Q: AllOps>(count: usize) -> Line<Q> {
+    let size = hashing((8 + 4 * count).div_ceil(16));
+    Line::new(format!("channel.mix_felts/{count}"), size, move |q: &Q| {
+        let absorbed = q.upload(&vec![QM31::U; count])?;
+        let (mut channel, mut challenges) = (q.zeros::<ChannelState>(1)?, q.zeros::<QM31>(0)?);
+        Ok(Box::new(move |q| {
+            let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
+            Ok(q.channel_mix_felts(ChannelMixFelts { absorbed, channel, challenges })?)
+        }))
+    })
+}
+
+fn queries<Q: AllOps>(queries: u32) -> Line<Q> {
+    let size = hashing(queries.div_ceil(8) as usize);
+    Line::new(format!("channel.queries/{queries}"), size, move |q: &Q| {
+        let (mut channel, mut positions) = (q.zeros::<ChannelState>(1)?, q.zeros::<u32>(queries as usize)?);
+        let params = ChannelQueriesParams { log_size: 20, queries };
+        Ok(Box::new(move |q| {
+            let (channel, positions) = (channel.view_mut(), positions.view_mut());
+            Ok(q.channel_queries(ChannelQueries { params: &params, channel, positions })?)
+        }))
+    })
+}
+
+fn grind<Q: AllOps>(SearchSize { bits, nonces }: SearchSize) -> Line<Q> {
+    let size = RunSize::computing("nonce", nonces as f64, 0.0);
+    Line::new(format!("channel.grind/{bits} bits"), size, move |q: &Q| {
+        let (channel, mut nonce) = (q.zeros::<ChannelState>(1)?, q.zeros::<u32>(2)?);
+        let params = ChannelGrindParams { bits };
+        Ok(Box::new(move |q| {
+            Ok(q.channel_grind(ChannelGrind { params: &params, channel: channel.view(), nonce: nonce.view_mut() })?)
+        }))
+    })
+}
+
+fn plain_grind() -> Contender {
     let prefix = [7u8; 32];
-    let peer = Contender::new("crate blake2, one nonce after the other", move || {
+    Contender::new("crate blake2, one nonce after the other", move || {
         for nonce in 0..SOME_BITS.nonces {
             let digest: [u8; 32] =
                 Blake2s256::new().chain_update(prefix).chain_update(nonce.to_le_bytes()).finalize().into();
             core::hint::black_box(digest);
         }
-    });
-    Contest {
-        id: "channel.grind".to_owned(),
-        unit: "nonce",
-        work: SOME_BITS.nonces as f64,
-        show: Show::Nanoseconds,
-        contenders: vec![ours("trefoil", SimdLevel::Avx512), peer, ours("trefoil, portable path", SimdLevel::Portable)],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 8.0 }, "avx-512")],
-    }
+    })
 }
 
 #[cfg(test)]

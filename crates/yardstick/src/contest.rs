@@ -1,9 +1,9 @@
-//! A contest: the same work by our code and by its peers, interleaved in one process.
+//! Implementations of the same work, interleaved in one process, and their times.
 
 use core::fmt;
 use std::time::{Duration, Instant};
 
-/// One implementation in a contest.
+/// One implementation of a line's work.
 pub struct Contender {
     name: String,
     elsewhere: bool,
@@ -11,7 +11,7 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// An implementation whose `run` does the contest's work once.
+    /// An implementation whose `run` does the work once.
     pub fn new(name: impl Into<String>, mut run: impl FnMut() + 'static) -> Self {
         Self::fed(name, || (), move |()| run())
     }
@@ -40,7 +40,7 @@ impl Contender {
 
     /// An implementation in another process.
     ///
-    /// It does the contest's work once and returns its duration.
+    /// It does the work once and returns its duration.
     pub fn timed(name: impl Into<String>, time: impl FnMut() -> Duration + 'static) -> Self {
         Self { name: name.into(), elsewhere: false, time: Box::new(time) }
     }
@@ -51,7 +51,7 @@ impl Contender {
         &self.name
     }
 
-    /// Does the contest's work once, and returns how long it took.
+    /// Does the work once, and returns how long it took.
     pub fn time(&mut self) -> Duration {
         (self.time)()
     }
@@ -72,7 +72,7 @@ pub enum Show {
     Nanoseconds,
 }
 
-/// The goal of a contest.
+/// The goal of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Goal {
     /// At least this many work units per second.
@@ -84,23 +84,6 @@ pub enum Goal {
         /// Least rate of ours divided by the peer's.
         ratio: f64,
     },
-}
-
-/// One speed line: the same work by our code (first) and by its peers.
-#[derive(Debug)]
-pub struct Contest {
-    /// Short unique name: `circle.interpolate/20`.
-    pub id: String,
-    /// The unit of work: `element-layer`, `evaluation`, `flop`, `byte`.
-    pub unit: &'static str,
-    /// Units of work that one run does.
-    pub work: f64,
-    /// How times are shown.
-    pub show: Show,
-    /// Ours first, then the peers.
-    pub contenders: Vec<Contender>,
-    /// Goals, each with the condition it assumes, such as `avx-512`; empty for none.
-    pub goals: Vec<(Goal, &'static str)>,
 }
 
 /// How long to measure.
@@ -127,10 +110,18 @@ pub struct Timing {
     pub elsewhere: bool,
 }
 
-/// The outcome of a contest.
+impl Timing {
+    /// The times of `samples`, the seconds of one run in each round.
+    pub(crate) fn of(name: String, mut samples: Vec<f64>, rounds_s: f64) -> Self {
+        samples.sort_by(f64::total_cmp);
+        Self { name, median_s: samples[samples.len() / 2], best_s: samples[0], rounds_s, elsewhere: false }
+    }
+}
+
+/// The times of a line and of its peers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Name of the contest.
+    /// Name of the line.
     pub id: String,
     /// The unit of work.
     pub unit: &'static str,
@@ -156,47 +147,36 @@ impl Standing {
     pub fn ratio(&self, i: usize) -> Option<f64> {
         (!self.timings[i].elsewhere).then(|| self.timings[i].median_s / self.timings[0].median_s)
     }
+
+    /// Whether the medians meet a goal.
+    pub(crate) fn meets(&self, goal: Goal) -> bool {
+        match goal {
+            Goal::Rate(rate) => self.rate(0) >= rate,
+            Goal::Ratio { peer, ratio } => self.ratio(peer).is_some_and(|got| got >= ratio),
+        }
+    }
 }
 
-impl Contest {
-    /// Measures all contenders, interleaved round by round.
-    #[must_use]
-    pub fn measure(mut self, effort: Effort) -> Standing {
-        let mut samples = vec![(Vec::with_capacity(effort.rounds), 0.0); self.contenders.len()];
-        for contender in &mut self.contenders {
-            contender.time();
-        }
-        for _ in 0..effort.rounds {
-            for (contender, (samples, rounds_s)) in self.contenders.iter_mut().zip(&mut samples) {
-                let (mut runs, mut spent) = (0u32, Duration::ZERO);
-                while runs == 0 || spent < effort.batch {
-                    spent += contender.time();
-                    runs += 1;
-                }
-                samples.push(spent.as_secs_f64() / f64::from(runs));
-                *rounds_s += spent.as_secs_f64();
-            }
-        }
-        let timings = self.contenders.iter().zip(samples).map(|(contender, (mut samples, rounds_s))| {
-            samples.sort_by(f64::total_cmp);
-            let (median_s, best_s) = (samples[samples.len() / 2], samples[0]);
-            Timing { name: contender.name.clone(), median_s, best_s, rounds_s, elsewhere: contender.elsewhere }
-        });
-        let mut standing = Standing {
-            id: self.id,
-            unit: self.unit,
-            work: self.work,
-            show: self.show,
-            timings: timings.collect(),
-            goals: Vec::new(),
-        };
-        for (goal, condition) in self.goals {
-            let met = match goal {
-                Goal::Rate(rate) => standing.rate(0) >= rate,
-                Goal::Ratio { peer, ratio } => standing.ratio(peer).is_some_and(|got| got >= ratio),
-            };
-            standing.goals.push((goal, condition, met));
-        }
-        standing
+/// Measures all contenders, interleaved round by round.
+pub(crate) fn interleaved(mut contenders: Vec<Contender>, effort: Effort) -> Vec<Timing> {
+    let mut samples = vec![(Vec::with_capacity(effort.rounds), 0.0); contenders.len()];
+    for contender in &mut contenders {
+        contender.time();
     }
+    for _ in 0..effort.rounds {
+        for (contender, (samples, rounds_s)) in contenders.iter_mut().zip(&mut samples) {
+            let (mut runs, mut spent) = (0u32, Duration::ZERO);
+            while runs == 0 || spent < effort.batch {
+                spent += contender.time();
+                runs += 1;
+            }
+            samples.push(spent.as_secs_f64() / f64::from(runs));
+            *rounds_s += spent.as_secs_f64();
+        }
+    }
+    let timing = |(Contender { name, elsewhere, .. }, (samples, rounds_s))| {
+        let timing = Timing::of(name, samples, rounds_s);
+        Timing { elsewhere, ..timing }
+    };
+    contenders.into_iter().zip(samples).map(timing).collect()
 }

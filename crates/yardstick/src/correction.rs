@@ -1,51 +1,61 @@
-//! Speed lines of the `correction` op set, on one thread.
+//! Speed lines of the `correction` op set.
 
-use std::{hint::black_box, num::NonZeroUsize};
+use std::hint::black_box;
 
-use backend_api::{Buffer, Queue};
-use cpu_backend::{CpuConfig, CpuQueue};
+use cpu_backend::CpuQueue;
 use nn_ops::{
-    CorrectionEstimates, CorrectionParams, EncoderPlan, EncoderResults, ResidualStore, SimilarStates, TensorMut,
-    TensorRef, TrainingState, TrainingStates, apply_correction,
+    CorrectionEstimates, CorrectionParams, EncoderPlan, EncoderResults, ResidualStore, SimilarStates, Tensor,
+    TrainingState, TrainingStates, apply_correction,
 };
+use runtime::AnyQueue;
 
-use super::{Contender, Contest, Goal, Show};
+use crate::{
+    Contender, Extent, Goal, Line,
+    host::{against_copy, against_reading, tensor, values},
+    line::{AllOps, RunSize},
+};
 
 /// Features of a state.
 const WIDTH: usize = 64;
-/// Elements of a code.
-const OUTPUTS: usize = 128;
 
-/// Every contest of the op set, by name, each built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+/// Every line of the op set on the processor.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    const STATES: usize = 1 << 16;
+    let encode = encode(32, 128).called("nn.encode_state/features").counting("state", 32.0).in_nanoseconds();
+    let similar = similar(STATES, WIDTH, [noise; 2]).called("nn.similar_states");
+    let correct = correct(1 << 20).called("nn.correction");
+    let at_least = |ratio| Goal::Ratio { peer: 1, ratio };
     vec![
-        ("nn.features".to_owned(), Box::new(features)),
-        ("nn.encode_state/features".to_owned(), Box::new(encode)),
-        ("nn.similar_states".to_owned(), Box::new(similar)),
-        ("nn.correction".to_owned(), Box::new(correct)),
+        features().in_nanoseconds().peer(|| plain(1024)).goal(at_least(2.0), ""),
+        encode.peer(|| plain(32)).goal(at_least(1.0), ""),
+        against_reading(similar.counting("byte", (4 * STATES * WIDTH) as f64)).goal(at_least(0.9), ""),
+        against_copy(correct).goal(at_least(0.9), ""),
     ]
 }
 
-/// One thread on the strongest path.
-#[expect(clippy::expect_used, reason = "a bench without its queue cannot go on")]
-fn queue() -> CpuQueue {
-    CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(1), ..CpuConfig::default() }).expect("one thread is enough")
+/// Every line of the op set on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let stored: [fn(usize) -> Vec<f32>; 2] =
+        [|count| (0..count).map(|i| (i * 7919 % 1000) as f32 - 500.0).collect(), |count| vec![1.0; count]];
+    match extent {
+        Extent::Full => {
+            let mut all: Vec<_> = [1, 32, 256, 4096, 65_536].map(|batch| encode(batch, 128)).into();
+            all.extend([1 << 10, 1 << 20].map(|states| similar(states, WIDTH, stored)));
+            all.extend([32 * 128, 1 << 20, 1 << 26].map(correct));
+            all
+        }
+        Extent::Small => vec![encode(5, 3), similar(9, 4, stored), correct(33)],
+    }
 }
 
 /// Values in -1..1.
-fn input(count: usize) -> Vec<f32> {
-    let mut state = 1u32;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
+fn noise(count: usize) -> Vec<f32> {
+    values(count, 1.0)
 }
 
 /// Trainings whose rings are full.
 fn trainings(count: usize) -> Vec<TrainingState> {
-    let noise = input(300);
+    let noise = noise(300);
     let training = |i: usize| {
         let mut training = TrainingState::new();
         noise.iter().for_each(|x| training.record_step(2.0 + x / (i + 1) as f32, 1.5 + x));
@@ -67,7 +77,7 @@ fn plain_statistics(rings: &[f32], len: usize, results: &mut [f64]) {
 
 /// The statistics alone of `count` trainings.
 fn plain(count: usize) -> Contender {
-    let (losses, norms, mut results) = (input(count * 256), input(count * 64), vec![0.0; count * 4]);
+    let (losses, norms, mut results) = (noise(count * 256), noise(count * 64), vec![0.0; count * 4]);
     Contender::new("statistics in plain loops", move || {
         plain_statistics(black_box(&losses), 256, &mut results);
         plain_statistics(black_box(&norms), 64, &mut results);
@@ -75,106 +85,51 @@ fn plain(count: usize) -> Contender {
     })
 }
 
-/// The bound of implementations that read the input once.
-///
-/// It reads sixteen words of each 64 bytes, so that nothing but reading takes time.
-fn read(count: usize) -> Contender {
-    let x = input(count);
-    Contender::new("reading", move || {
-        let mut words = [0u32; 64];
-        for chunk in black_box(&x).chunks_exact(64) {
-            for (word, x) in words.iter_mut().zip(chunk) {
-                *word |= x.to_bits();
-            }
-        }
-        black_box(words);
+fn features<Q: AllOps>() -> Line<Q> {
+    const COUNT: usize = 1024;
+    Line::new("nn.features", RunSize::computing("state", COUNT as f64, 0.0), |q: &Q| {
+        let states = TrainingStates::new(q, &trainings(COUNT))?;
+        let mut results = Tensor::alloc(q, &[COUNT, WIDTH])?;
+        Ok(Box::new(move |q| Ok(states.features(q, results.at_mut())?)))
     })
 }
 
-#[expect(clippy::expect_used, reason = "a bench without its memory cannot go on")]
-fn features() -> Contest {
-    const COUNT: usize = 1024;
-    let q = queue();
-    let states = TrainingStates::new(&q, &trainings(COUNT)).expect("1 MiB is free");
-    let mut results = q.zeros::<f32>(COUNT * WIDTH).expect("256 KiB are free");
-    let mut run = move || states.features(&q, TensorMut::contiguous(results.view_mut(), &[COUNT, WIDTH])?);
-    Contest {
-        id: "nn.features".to_owned(),
-        unit: "state",
-        work: COUNT as f64,
-        show: Show::Nanoseconds,
-        contenders: vec![Contender::new("trefoil", move || run().expect("the shapes fit")), plain(COUNT)],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 2.0 }, "")],
-    }
+/// Codes of trainings, with their features.
+fn encode<Q: AllOps>(batch: usize, outputs: usize) -> Line<Q> {
+    let size = RunSize::of_bytes(4 * batch * (256 + 64 + 12 + 4 + outputs));
+    Line::new(format!("nn.encode_state/{batch}x{outputs}"), size, move |q: &Q| {
+        let (states, plan) = (TrainingStates::new(q, &trainings(batch))?, EncoderPlan::new(batch, outputs)?);
+        let (weights, bias) = (tensor(q, &[WIDTH, outputs], 1.0)?, tensor(q, &[outputs], 1.0)?);
+        let mut codes = Tensor::alloc(q, &[batch, outputs])?;
+        Ok(Box::new(move |q| {
+            let results = EncoderResults { features: None, codes: codes.at_mut() };
+            Ok(plan.run(q, &states, weights.at(), bias.at(), results)?)
+        }))
+    })
 }
 
-#[expect(clippy::expect_used, reason = "a bench without its memory cannot go on")]
-fn encode() -> Contest {
-    const COUNT: usize = 32;
-    let q = queue();
-    let states = TrainingStates::new(&q, &trainings(COUNT)).expect("64 KiB are free");
-    let plan = EncoderPlan::new(COUNT, OUTPUTS).expect("the sizes are valid");
-    let weights = q.upload(&input(WIDTH * OUTPUTS)).expect("32 KiB are free");
-    let bias = q.upload(&input(OUTPUTS)).expect("512 bytes are free");
-    let mut codes = q.zeros::<f32>(COUNT * OUTPUTS).expect("16 KiB are free");
-    let mut run = move || {
-        let weights = TensorRef::contiguous(weights.view(), &[WIDTH, OUTPUTS])?;
-        let bias = TensorRef::contiguous(bias.view(), &[OUTPUTS])?;
-        let codes = TensorMut::contiguous(codes.view_mut(), &[COUNT, OUTPUTS])?;
-        plan.run(&q, &states, weights, bias, EncoderResults { features: None, codes })
-    };
-    Contest {
-        id: "nn.encode_state/features".to_owned(),
-        unit: "state",
-        work: COUNT as f64,
-        show: Show::Nanoseconds,
-        contenders: vec![Contender::new("trefoil", move || run().expect("the shapes fit")), plain(COUNT)],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 1.0 }, "")],
-    }
+/// The ten most similar of a full store of states, which `features` and `query` make.
+fn similar<Q: AllOps>(states: usize, width: usize, [features, query]: [fn(usize) -> Vec<f32>; 2]) -> Line<Q> {
+    let size = RunSize::of_bytes(4 * states * (width + 1));
+    Line::new(format!("nn.similar_states/{states}x{width}"), size, move |q: &Q| {
+        let mut store = ResidualStore::new(q, states, width)?;
+        let features = Tensor::from_values(q, &[states, width], &features(states * width))?;
+        let outcomes = Tensor::from_values(q, &[states, 3], &vec![0.0; 3 * states])?;
+        store.store(q, features.at(), outcomes.at())?;
+        let query = Tensor::from_values(q, &[1, width], &query(width))?;
+        let mut similar = SimilarStates::new(q, 1, 10)?;
+        Ok(Box::new(move |q| Ok(store.similar(q, query.at(), &mut similar)?)))
+    })
 }
 
-#[expect(clippy::expect_used, reason = "a bench without its memory cannot go on")]
-fn similar() -> Contest {
-    const STATES: usize = 1 << 16;
-    let q = queue();
-    let mut store = ResidualStore::new(&q, STATES, WIDTH).expect("17 MiB are free");
-    let states = q.upload(&input(STATES * WIDTH)).expect("16 MiB are free");
-    let outcomes = q.zeros::<f32>(3 * STATES).expect("1 MiB is free");
-    let states = TensorRef::contiguous(states.view(), &[STATES, WIDTH]).expect("the shape fits");
-    store.store(&q, states, TensorRef::contiguous(outcomes.view(), &[STATES, 3]).expect("it fits")).expect("room");
-    let query = q.upload(&input(WIDTH)).expect("256 bytes are free");
-    let mut similar = SimilarStates::new(&q, 1, 10).expect("80 bytes are free");
-    let mut run = move || store.similar(&q, TensorRef::contiguous(query.view(), &[1, WIDTH])?, &mut similar);
-    Contest {
-        id: "nn.similar_states".to_owned(),
-        unit: "byte",
-        work: (4 * STATES * WIDTH) as f64,
-        show: Show::Rate,
-        contenders: vec![Contender::new("trefoil", move || run().expect("the shapes fit")), read(STATES * WIDTH)],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 0.9 }, "")],
-    }
-}
-
-#[expect(clippy::expect_used, reason = "a bench without its memory cannot go on")]
-fn correct() -> Contest {
-    const COUNT: usize = 1 << 20;
-    let q = queue();
-    let upload = || q.upload(&input(COUNT)).expect("4 MiB are free");
-    let (predictions, a, b, mut y) = (upload(), upload(), upload(), upload());
-    let mut run = move || {
-        let at = |x| TensorRef::contiguous(x, &[COUNT]);
-        let estimates = CorrectionEstimates { history: at(a.view())?, model: at(b.view())? };
-        let (predictions, y) = (at(predictions.view())?, TensorMut::contiguous(y.view_mut(), &[COUNT])?);
-        apply_correction(&q, CorrectionParams::default(), predictions, estimates, y)
-    };
-    let (from, mut to) = (input(2 * COUNT), input(2 * COUNT));
-    let copy = Contender::new("copy_from_slice", move || black_box(&mut to).copy_from_slice(black_box(&from)));
-    Contest {
-        id: "nn.correction".to_owned(),
-        unit: "byte",
-        work: (16 * COUNT) as f64,
-        show: Show::Rate,
-        contenders: vec![Contender::new("trefoil", move || run().expect("the shapes fit")), copy],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 0.9 }, "")],
-    }
+/// Corrections of `count` predictions.
+fn correct<Q: AllOps>(count: usize) -> Line<Q> {
+    Line::new(format!("nn.correction/{count}"), RunSize::of_bytes(16 * count), move |q: &Q| {
+        let upload = || tensor(q, &[count], 1.0);
+        let (predictions, a, b, mut y) = (upload()?, upload()?, upload()?, upload()?);
+        Ok(Box::new(move |q| {
+            let estimates = CorrectionEstimates { history: a.at(), model: b.at() };
+            Ok(apply_correction(q, CorrectionParams::default(), predictions.at(), estimates, y.at_mut())?)
+        }))
+    })
 }

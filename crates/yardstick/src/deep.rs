@@ -1,27 +1,33 @@
-//! Speed lines of the op sets `deep` and `fri`, on one thread.
+//! Speed lines of the op sets `deep` and `fri`: quotients, folds, and gathers at the queries.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::{
-    deep::{DeepNumerators, DeepOps as _, DeepQuotients},
-    fri::{FriFold, FriOps as _},
+use backend_api::{
+    Buffer,
+    ops::{
+        deep::{DeepNumerators, DeepQuotients},
+        fri::{FriFold, FriLastLayer, OpenColumns, OpenGroups},
+    },
 };
 use core_types::{
     field::{M31, QM31, Twiddle},
     params::{
         columns::ColumnAt,
         deep::{DeepBatch, DeepNumeratorsParams, DeepQuotientsParams, DeepTerm},
-        fri::FriFoldParams,
+        fri::{FriFoldParams, FriLastLayerParams, OpenColumnsParams, OpenGroupsParams},
     },
 };
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use cpu_backend::CpuQueue;
+use runtime::AnyQueue;
 
-use super::{Contender, Contest, Goal, Show};
+use crate::{
+    Contender, Extent, Goal, Line, LineError,
+    host::{elements, places, secure_elements, words},
+    line::{AllOps, RunSize},
+};
 
 /// Columns of the quotients: a trace of 100 and a composition polynomial of 8.
 const COLUMNS: u32 = 108;
 
-/// Log of the positions.
+/// Log of the positions on the processor.
 const LOG_SIZE: u32 = 18;
 
 /// Columns times positions per second.
@@ -29,77 +35,201 @@ const LOG_SIZE: u32 = 18;
 /// All take 28 ms at this rate. stwo's vector backend took 40 ms on one core of an EPYC (Zen 4).
 const GOAL_RATE: f64 = 108.0 * 262_144.0 / 28e-3;
 
-/// Every contest of the op sets, by name; each is built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    let quotients: Box<dyn FnOnce() -> Contest> = Box::new(quotients);
-    let fold: Box<dyn FnOnce() -> Contest> = Box::new(fold);
-    vec![("deep.quotients/108x18".to_owned(), quotients), ("fri.fold/20".to_owned(), fold)]
+/// Bytes of four planes for each position.
+const SECURE_BYTES: f64 = 16.0;
+
+/// Queries of a proof.
+const QUERIES: u32 = 70;
+
+/// Every line of the op sets on the processor.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    let quotients = numerators_and_quotients().in_nanoseconds().peer(plain_numerators).portable();
+    let fold_once = fold(20, 1).called("fri.fold/20").in_nanoseconds();
+    vec![quotients.goal(Goal::Rate(GOAL_RATE), "avx-512"), fold_once.variant("trefoil, three folds", fold(20, 3))]
 }
 
-fn open(simd: SimdLevel) -> CpuQueue {
-    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-    CpuQueue::open(config).expect("one thread needs no pool")
+/// Every line of the op sets on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let (opened, from, log_size, columns, last) = match extent {
+        Extent::Full => (20, 100, 20, COLUMNS, 11),
+        Extent::Small => (8, 4, 6, 5, 4),
+    };
+    vec![
+        open_columns(opened, from),
+        open_groups(opened),
+        numerators(log_size, columns),
+        quotients(log_size),
+        fold(log_size, 1),
+        fold(log_size, 3),
+        last_layer(last),
+    ]
 }
 
-fn elements(count: u32) -> Vec<M31> {
-    (0..count).map(|i| M31::from_u32(i.wrapping_mul(0x9e37_79b9))).collect()
+/// Random words, from buffers of these many words.
+fn gathered(words: usize, from: usize) -> RunSize {
+    RunSize::computing("word", words as f64, 4.0 * from as f64)
 }
 
-fn secure(count: u32) -> Vec<QM31> {
-    elements(4 * count).chunks(4).map(|x| QM31::from_coordinates([x[0], x[1], x[2], x[3]])).collect()
+fn positions() -> Vec<u32> {
+    words(QUERIES as usize, 3).into_iter().map(|word| (word >> 32) as u32).collect()
 }
 
-fn quotients() -> Contest {
-    Contest {
-        id: "deep.quotients/108x18".to_owned(),
-        unit: "element",
-        work: f64::from(COLUMNS) * f64::from(1u32 << LOG_SIZE),
-        show: Show::Nanoseconds,
-        contenders: vec![
-            our_quotients("trefoil", SimdLevel::Avx512),
-            plain_numerators(),
-            our_quotients("trefoil, portable path", SimdLevel::Portable),
-        ],
-        goals: vec![(Goal::Rate(GOAL_RATE), "avx-512")],
+fn open_columns<Q: AllOps>(log_size: u32, count: u32) -> Line<Q> {
+    let (words, from) = ((count * QUERIES) as usize, (count as usize) << log_size);
+    let id = format!("fri.open_columns/{QUERIES} of {count}x2^{log_size}");
+    Line::new(id, gathered(words, from), move |q: &Q| {
+        let (columns, positions) = (places(log_size, count), q.upload(&positions())?);
+        let (values, mut opened) = (q.zeros::<M31>(from)?, q.zeros::<M31>(words)?);
+        let params = OpenColumnsParams { log_from: log_size, log_leaves: log_size, queries: QUERIES };
+        Ok(Box::new(move |q| {
+            let (values, positions, opened) = (values.view(), positions.view(), opened.view_mut());
+            Ok(q.open_columns(OpenColumns { params: &params, columns: &columns, values, positions, opened })?)
+        }))
+    })
+}
+
+fn open_groups<Q: AllOps>(log_size: u32) -> Line<Q> {
+    let log_group = 2;
+    let count = (QUERIES as usize) << log_group;
+    let size = gathered(4 * count, 4 << log_size);
+    Line::new(format!("fri.open_groups/{QUERIES} of 2^{log_size}"), size, move |q: &Q| {
+        let (values, positions) = (q.zeros::<M31>(4 << log_size)?, q.upload(&positions())?);
+        let mut opened = q.zeros::<QM31>(count)?;
+        let params = OpenGroupsParams { log_size, log_from: log_size, log_group, queries: QUERIES };
+        Ok(Box::new(move |q| {
+            let (values, positions, opened) = (values.view(), positions.view(), opened.view_mut());
+            Ok(q.open_groups(OpenGroups { params: &params, values, positions, opened })?)
+        }))
+    })
+}
+
+/// All columns at one point, with the numerators of their quotients.
+struct Numerators<Q: AllOps> {
+    params: DeepNumeratorsParams,
+    columns: Vec<ColumnAt>,
+    terms: Vec<DeepTerm>,
+    batches: [DeepBatch; 1],
+    values: Q::Buf<M31>,
+    factors: Q::Buf<QM31>,
+    numerators: Q::Buf<M31>,
+}
+
+impl<Q: AllOps> Numerators<Q> {
+    fn new(q: &Q, log_size: u32, columns: u32) -> Result<Self, LineError> {
+        Ok(Self {
+            params: DeepNumeratorsParams { log_size },
+            columns: places(log_size, columns),
+            terms: (0..columns).map(|column| DeepTerm { column, value: 0, power: 0, reserved: 0 }).collect(),
+            batches: [DeepBatch { first: 0, count: columns, point: 0, log_size }],
+            values: q.upload(&elements((columns as usize) << log_size))?,
+            factors: q.upload(&secure_elements(columns as usize))?,
+            numerators: q.zeros(4 << log_size)?,
+        })
+    }
+
+    fn run(&mut self, q: &Q) -> Result<(), LineError> {
+        Ok(q.deep_numerators(DeepNumerators {
+            params: &self.params,
+            columns: &self.columns,
+            terms: &self.terms,
+            batches: &self.batches,
+            values: self.values.view(),
+            factors: self.factors.view(),
+            numerators: self.numerators.view_mut(),
+        })?)
     }
 }
 
+fn numerators<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
+    let count = (columns as usize) << log_size;
+    let bytes = 4.0 * count as f64 + SECURE_BYTES * f64::from(1u32 << log_size);
+    let size = RunSize::streaming("element", count as f64, bytes);
+    Line::new(format!("deep.numerators/{columns}x2^{log_size}"), size, move |q: &Q| {
+        let mut numerators = Numerators::new(q, log_size, columns)?;
+        Ok(Box::new(move |q| numerators.run(q)))
+    })
+}
+
+/// Quotients of the numerators of `batches`.
+fn divide<Q: AllOps>(
+    q: &Q,
+    log_size: u32,
+    batches: &[DeepBatch],
+    [points, lines]: [&Q::Buf<QM31>; 2],
+    numerators: &Q::Buf<M31>,
+    quotients: &mut Q::Buf<M31>,
+) -> Result<(), LineError> {
+    Ok(q.deep_quotients(DeepQuotients {
+        params: &DeepQuotientsParams { log_size, log_domain: log_size + 1 },
+        batches,
+        points: points.view(),
+        lines: lines.view(),
+        numerators: numerators.view(),
+        quotients: quotients.view_mut(),
+    })?)
+}
+
+/// Two points of one batch each.
+fn quotients<Q: AllOps>(log_size: u32) -> Line<Q> {
+    let positions = f64::from(1u32 << log_size);
+    let size = RunSize::streaming("position", positions, 3.0 * SECURE_BYTES * positions);
+    Line::new(format!("deep.quotients/2x2^{log_size}"), size, move |q: &Q| {
+        let batches = [0, 1].map(|point| DeepBatch { first: point, count: 1, point, log_size });
+        let (points, lines) = (q.upload(&secure_elements(4))?, q.upload(&secure_elements(4))?);
+        let (numerators, mut quotients) = (q.upload(&elements(8 << log_size))?, q.zeros::<M31>(4 << log_size)?);
+        Ok(Box::new(move |q| divide(q, log_size, &batches, [&points, &lines], &numerators, &mut quotients)))
+    })
+}
+
 /// Numerators of all columns at one point, and the quotients.
-fn our_quotients(name: &str, simd: SimdLevel) -> Contender {
-    let q = open(simd);
-    let columns: Vec<_> = (0..COLUMNS).map(|i| ColumnAt::new(u64::from(i) << LOG_SIZE, LOG_SIZE)).collect();
-    let terms: Vec<_> = (0..COLUMNS).map(|column| DeepTerm { column, value: 0, power: 0, reserved: 0 }).collect();
-    let batches = [DeepBatch { first: 0, count: COLUMNS, point: 0, log_size: LOG_SIZE }];
-    let (values, factors) = (elements(COLUMNS << LOG_SIZE), secure(COLUMNS));
-    let (points, lines) = (secure(2), secure(2));
-    let [mut numerators, mut quotients] = [(); 2].map(|()| vec![M31::ZERO; 4 << LOG_SIZE]);
-    Contender::new(name, move || {
-        q.deep_numerators(DeepNumerators {
-            params: &DeepNumeratorsParams { log_size: LOG_SIZE },
-            columns: &columns,
-            terms: &terms,
-            batches: &batches,
-            values: &values,
-            factors: &factors,
-            numerators: &mut numerators,
-        })
-        .expect("lengths match");
-        q.deep_quotients(DeepQuotients {
-            params: &DeepQuotientsParams { log_size: LOG_SIZE, log_domain: LOG_SIZE + 1 },
-            batches: &batches,
-            points: &points,
-            lines: &lines,
-            numerators: &numerators,
-            quotients: &mut quotients,
-        })
-        .expect("lengths match");
+fn numerators_and_quotients<Q: AllOps>() -> Line<Q> {
+    let size = RunSize::computing("element", f64::from(COLUMNS) * f64::from(1u32 << LOG_SIZE), 0.0);
+    Line::new("deep.quotients/108x18", size, |q: &Q| {
+        let mut all = Numerators::new(q, LOG_SIZE, COLUMNS)?;
+        let (points, lines) = (q.upload(&secure_elements(2))?, q.upload(&secure_elements(2))?);
+        let mut quotients = q.zeros::<M31>(4 << LOG_SIZE)?;
+        Ok(Box::new(move |q| {
+            all.run(q)?;
+            divide(q, LOG_SIZE, &all.batches, [&points, &lines], &all.numerators, &mut quotients)
+        }))
+    })
+}
+
+fn fold<Q: AllOps>(log_size: u32, folds: u32) -> Line<Q> {
+    let positions = f64::from(1u32 << log_size);
+    let bytes = (SECURE_BYTES + 2.0) * positions + SECURE_BYTES * positions / f64::from(1u32 << folds);
+    let size = RunSize::streaming("element", positions, bytes);
+    Line::new(format!("fri.fold/{folds}x2^{log_size}"), size, move |q: &Q| {
+        let inverse_twiddles: Vec<_> = elements(1 << (log_size - 1)).into_iter().map(Twiddle::new).collect();
+        let (inverse_twiddles, challenge) = (q.upload(&inverse_twiddles)?, q.upload(&secure_elements(1))?);
+        let (values, mut folded) = (q.upload(&elements(4 << log_size))?, q.zeros::<M31>(4 << (log_size - folds))?);
+        let params = FriFoldParams { log_size, folds, on_circle: 1 };
+        Ok(Box::new(move |q| {
+            let (params, inverse_twiddles, challenge) = (&params, inverse_twiddles.view(), challenge.view());
+            let (values, folded) = (values.view(), folded.view_mut());
+            Ok(q.fri_fold(FriFold { params, inverse_twiddles, challenge, values, folded })?)
+        }))
+    })
+}
+
+fn last_layer<Q: AllOps>(log_size: u32) -> Line<Q> {
+    let positions = f64::from(1u32 << log_size);
+    let size = RunSize::computing("element", positions, 2.0 * SECURE_BYTES * positions);
+    Line::new(format!("fri.last_layer/2^{log_size}"), size, move |q: &Q| {
+        let (inverse_twiddles, values) = (q.zeros::<Twiddle>(1 << log_size)?, q.upload(&elements(4 << log_size))?);
+        let (mut coefficients, mut excess) = (q.zeros::<QM31>(1 << (log_size - 1))?, q.zeros::<u32>(1)?);
+        let params = FriLastLayerParams { log_size, log_bound: log_size - 1 };
+        Ok(Box::new(move |q| {
+            let (params, inverse_twiddles, values) = (&params, inverse_twiddles.view(), values.view());
+            let (coefficients, excess) = (coefficients.view_mut(), excess.view_mut());
+            Ok(q.fri_last_layer(FriLastLayer { params, inverse_twiddles, values, coefficients, excess })?)
+        }))
     })
 }
 
 /// The numerators alone, column after column, vectorised by the compiler.
 fn plain_numerators() -> Contender {
-    let (values, factors) = (elements(COLUMNS << LOG_SIZE), secure(COLUMNS));
+    let (values, factors) = (elements((COLUMNS as usize) << LOG_SIZE), secure_elements(COLUMNS as usize));
     let mut sums = vec![[0u64; 4]; 1 << LOG_SIZE];
     Contender::new("plain loops over columns, autovectorised", move || {
         sums.fill([0; 4]);
@@ -112,37 +242,5 @@ fn plain_numerators() -> Contender {
                 }
             }
         }
-    })
-}
-
-fn fold() -> Contest {
-    Contest {
-        id: "fri.fold/20".to_owned(),
-        unit: "element",
-        work: f64::from(1u32 << 20),
-        show: Show::Nanoseconds,
-        contenders: vec![
-            our_fold("trefoil", SimdLevel::Avx512, 1),
-            our_fold("trefoil, three folds", SimdLevel::Avx512, 3),
-        ],
-        goals: vec![],
-    }
-}
-
-fn our_fold(name: &str, simd: SimdLevel, folds: u32) -> Contender {
-    let q = open(simd);
-    let params = FriFoldParams { log_size: 20, folds, on_circle: 1 };
-    let inverse_twiddles: Vec<Twiddle> = elements(1 << 19).into_iter().map(Twiddle::new).collect();
-    let (challenge, values) = (secure(2), elements(4 << 20));
-    let mut folded = vec![M31::ZERO; 4 << (20 - folds)];
-    Contender::new(name, move || {
-        q.fri_fold(FriFold {
-            params: &params,
-            inverse_twiddles: &inverse_twiddles,
-            challenge: &challenge[1..],
-            values: &values,
-            folded: &mut folded,
-        })
-        .expect("lengths match");
     })
 }

@@ -1,16 +1,17 @@
-//! Speed lines of the `fss` op set.
+//! Speed lines of the `fss` op set, with a public point or several for each key.
 //!
-//! They run on one thread, with one public point for each key. Every key of a batch is different.
+//! Every key of a batch is different.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys, FssOps};
+use backend_api::{
+    BackendError, Buffer, Queue,
+    ops::fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys},
+};
 use core_types::{
     Label, PrgKeys,
-    cmp::{cmp_blocks, cmp_levels},
+    cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_levels},
     params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
-use cpu_backend::{CpuConfig, CpuQueue};
+use cpu_backend::{CpuQueue, SimdLevel};
 use fss_rs::{
     PointFn, Share,
     dcf::{BoundState, CmpFn, Dcf, DcfImpl},
@@ -18,14 +19,20 @@ use fss_rs::{
     group::{Group, byte::ByteGroup, int::U64Group},
     prg::Aes128MatyasMeyerOseasPrg,
 };
-
 use pfss::{
     AutoTrunc, Dealer, KeyBundle, SufStep,
     functions::{Accuracy, FixedBundles, gelu},
     suf::SufModes,
 };
+use runtime::AnyQueue;
 
-use super::{Contender, Contest, Goal, Show};
+use crate::{
+    Contender, Extent, Goal, Line, LineError,
+    host::words,
+    line::{AllOps, RunSize, one_thread},
+};
+
+const NONCE: [u8; 16] = [7; 16];
 
 /// Keys in our batches: 60 MB of CMP(64) keys, so that they come from memory.
 const KEYS: u32 = 1 << 16;
@@ -51,78 +58,83 @@ type PeerDpf = DpfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 1, 2
 type PeerSmallDpf = DpfImpl<2, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 1, 2>>;
 type PeerDcf = DcfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 2, 4>>;
 
-/// Every contest of the op set, by name, each built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+/// Every line of the op set on the processor.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    let ours = |id: &str, name: &str, line: Line<CpuQueue>| line.called(id).ours(name, SimdLevel::Avx512);
+    let at_least = |line: Line<CpuQueue>, rate: f64| line.goal(Goal::Rate(rate), "vaes");
+    let cmp64 = ours("pfss.cmp64", "trefoil CMP(64)", cmp_eval(64, KEYS, ONE_POINT)).peer(|| peer_dpf_eval(1));
+    let cmp32 = ours("pfss.cmp32", "trefoil CMP(32)", cmp_eval(32, KEYS, ONE_POINT));
+    let cmp12 = ours("pfss.cmp12", "trefoil CMP(12)", cmp_eval(12, KEYS, ONE_POINT));
+    let pieces = ours("pfss.cmp64-pieces", "trefoil CMP(64)", cmp_eval(64, KEYS / PIECES, PIECE_POINTS));
+    let all = ours("pfss.cmp10-all", "trefoil CMP(10), all points", cmp_eval_all(10, KEYS, ALL_KEYS));
+    let dcf64 = ours("pfss.dcf64", "trefoil DCF(64, 1 word)", dcf_eval(64, KEYS, ONE_POINT));
+    let keygen = ours("pfss.cmp64-keygen", "trefoil CMP(64)", cmp_gen(64, KEYS));
+    let gelu = Line::of_peers("pfss.gelu", RunSize::computing("element", f64::from(ELEMENTS), 0.0));
     vec![
-        ("pfss.cmp64".to_owned(), Box::new(cmp64)),
-        ("pfss.cmp32".to_owned(), Box::new(cmp32)),
-        ("pfss.cmp12".to_owned(), Box::new(cmp12)),
-        ("pfss.cmp64-pieces".to_owned(), Box::new(cmp64_pieces)),
-        ("pfss.cmp10-all".to_owned(), Box::new(cmp10_all)),
-        ("pfss.dcf64".to_owned(), Box::new(dcf64)),
-        ("pfss.cmp64-keygen".to_owned(), Box::new(cmp64_keygen)),
-        ("pfss.gelu".to_owned(), Box::new(gelu_elements)),
+        at_least(cmp64.peer(peer_dcf_eval), 10e6).goal(Goal::Ratio { peer: 1, ratio: 12.0 }, "vaes"),
+        at_least(cmp32, 23e6),
+        at_least(cmp12, 80e6),
+        pieces.peer(|| peer_dpf_eval(PIECES)),
+        all.peer(|| peer_dpf_full_eval(10)),
+        at_least(dcf64.peer(peer_dcf_eval), 4e6),
+        at_least(keygen.peer(peer_dpf_gen), 3e6),
+        at_least(gelu.peer(|| gelu_by(Accuracy::CUBIC_16)).peer(|| gelu_by(Accuracy::QUADRATIC_32)), 1e6),
     ]
 }
 
-fn contest(id: &str, unit: &'static str, contenders: Vec<Contender>, goals: Vec<(Goal, &'static str)>) -> Contest {
-    Contest { id: id.to_owned(), unit, work: f64::from(KEYS), show: Show::Rate, contenders, goals }
-}
-
-fn cmp64() -> Contest {
-    let goals = vec![(Goal::Rate(10e6), "vaes"), (Goal::Ratio { peer: 1, ratio: 12.0 }, "vaes")];
-    contest("pfss.cmp64", "evaluation", vec![cmp_eval(64, KEYS, 1, 64), peer_dpf_eval(1), peer_dcf_eval()], goals)
-}
-
-fn cmp32() -> Contest {
-    contest("pfss.cmp32", "evaluation", vec![cmp_eval(32, KEYS, 1, 32)], vec![(Goal::Rate(23e6), "vaes")])
-}
-
-fn cmp12() -> Contest {
-    contest("pfss.cmp12", "evaluation", vec![cmp_eval(12, KEYS, 1, 12)], vec![(Goal::Rate(80e6), "vaes")])
-}
-
-/// Each key at the points between the pieces of a function.
-fn cmp64_pieces() -> Contest {
-    let contenders = vec![cmp_eval(64, KEYS / PIECES, PIECES, 15), peer_dpf_eval(PIECES)];
-    let work = f64::from(KEYS / PIECES * PIECES);
-    Contest { work, ..contest("pfss.cmp64-pieces", "evaluation", contenders, Vec::new()) }
-}
-
-fn cmp10_all() -> Contest {
-    let contenders = vec![cmp_eval_all(10), peer_dpf_full_eval(10)];
-    Contest { work: f64::from(ALL_KEYS), ..contest("pfss.cmp10-all", "key", contenders, Vec::new()) }
-}
-
-fn dcf64() -> Contest {
-    contest("pfss.dcf64", "evaluation", vec![dcf_eval(64, 1), peer_dcf_eval()], vec![(Goal::Rate(4e6), "vaes")])
-}
-
-fn cmp64_keygen() -> Contest {
-    contest("pfss.cmp64-keygen", "key pair", vec![cmp_gen(64), peer_dpf_gen()], vec![(Goal::Rate(3e6), "vaes")])
-}
-
-/// GeLU by `MaskedSelect` with its shift, as one party evaluates it.
-fn gelu_elements() -> Contest {
-    let contenders = vec![gelu_by(Accuracy::CUBIC_16), gelu_by(Accuracy::QUADRATIC_32)];
-    let goals = vec![(Goal::Rate(1e6), "vaes")];
-    Contest { work: f64::from(ELEMENTS), ..contest("pfss.gelu", "element", contenders, goals) }
-}
-
-fn queue() -> CpuQueue {
-    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), ..CpuConfig::default() };
-    CpuQueue::open(config).expect("one thread needs no pool")
-}
-
-/// Words that look random, different for each `salt`.
-fn words(len: usize, salt: u64) -> Vec<u64> {
-    let mut state = salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let step = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state ^ state >> 29
+/// Every line of the op set on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let (wide, narrow, all, dcf, few) = match extent {
+        Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 15),
+        Extent::Small => (64, 64, 64, 64, 64),
     };
-    core::iter::repeat_with(step).take(len).collect()
+    vec![
+        cmp_eval(64, wide, ONE_POINT),
+        cmp_eval(12, narrow, ONE_POINT),
+        cmp_eval(64, all, PIECE_POINTS),
+        cmp_eval_all(8, wide, wide),
+        cmp_eval_all(13, all, all),
+        cmp_gen(64, wide),
+        dcf_eval(64, dcf, ONE_POINT),
+        dcf_eval(64, few, PIECE_POINTS),
+    ]
+}
+
+/// The number of points at which each key is evaluated, and their window.
+///
+/// The window of 2^`within` points contains them.
+#[derive(Clone, Copy)]
+struct KeyPoints {
+    points: u32,
+    within: u32,
+}
+
+const ONE_POINT: KeyPoints = KeyPoints { points: 1, within: 0 };
+
+/// The points between the pieces of a function, at which it compares its input.
+const PIECE_POINTS: KeyPoints = KeyPoints { points: PIECES, within: 15 };
+
+impl KeyPoints {
+    /// Offsets over the whole window.
+    fn offsets(self) -> Vec<u64> {
+        let step = (1u64 << self.within) / u64::from(self.points);
+        (0..u64::from(self.points)).map(|j| j * step).collect()
+    }
+
+    /// The width of the window for trees of `bits` bits that end `leaf` levels early.
+    ///
+    /// For a single point, the window has all points.
+    fn window(self, bits: u32, leaf: u32) -> u32 {
+        if self.points == 1 { bits } else { self.within.max(leaf) }
+    }
+
+    /// The name of a line of `op`.
+    fn line(self, op: &str, bits: u32, count: u32) -> String {
+        match self.points {
+            1 => format!("pfss.{op}({bits})/{count}"),
+            points => format!("pfss.{op}({bits}), {points} points within 2^{}/{count}", self.within),
+        }
+    }
 }
 
 /// Roots of both parties.
@@ -131,115 +143,126 @@ fn roots(count: u32) -> Vec<Label> {
     words.chunks(2).map(|pair| Label::new(u128::from(pair[0]) << 64 | u128::from(pair[1]))).collect()
 }
 
-struct HostCmpKeys {
-    q: CpuQueue,
+/// CMP keys of both parties, made on the queue.
+struct CmpBatch<Q: Queue> {
     params: CmpGenParams,
-    alphas: Vec<u64>,
-    roots: Vec<Label>,
-    corrections: Vec<u128>,
-    leaves: Vec<u128>,
+    alphas: Q::Buf<u64>,
+    roots: Q::Buf<Label>,
+    corrections: Q::Buf<u128>,
+    leaves: Q::Buf<u128>,
 }
 
-impl HostCmpKeys {
-    fn new(bits: u32, count: u32) -> Self {
-        let key = PrgKeys::from_nonce([7; 16]).child;
-        let row = padded(count);
+impl<Q: AllOps> CmpBatch<Q> {
+    fn new(q: &Q, bits: u32, count: u32) -> Result<Self, LineError> {
+        let key = PrgKeys::from_nonce(NONCE).child;
         let mut keys = Self {
-            q: queue(),
             params: CmpGenParams { key, bits, count, reserved: [0; 2] },
-            alphas: words(count as usize, 2),
-            roots: roots(count),
-            corrections: vec![0; cmp_levels(bits) as usize * row],
-            leaves: vec![0; 2 * row],
+            alphas: q.upload(&words(count as usize, 2))?,
+            roots: q.upload(&roots(count))?,
+            corrections: q.zeros(cmp_levels(bits) as usize * padded(count))?,
+            leaves: q.zeros(2 * padded(count))?,
         };
-        keys.generate();
-        keys
+        keys.generate(q)?;
+        Ok(keys)
     }
 
-    fn generate(&mut self) {
-        self.q
-            .cmp_gen(CmpGen {
-                params: &self.params,
-                alphas: &self.alphas,
-                roots: &self.roots,
-                corrections: &mut self.corrections,
-                leaves: &mut self.leaves,
-            })
-            .expect("views that fit");
+    fn generate(&mut self, q: &Q) -> Result<(), LineError> {
+        Ok(q.cmp_gen(CmpGen {
+            params: &self.params,
+            alphas: self.alphas.view(),
+            roots: self.roots.view(),
+            corrections: self.corrections.view_mut(),
+            leaves: self.leaves.view_mut(),
+        })?)
     }
 
     /// The keys of party 0.
-    fn view(&self) -> fss::CmpKeys<'_, CpuQueue> {
-        let roots = &self.roots[..padded(self.params.count)];
-        fss::CmpKeys { roots, corrections: &self.corrections, leaves: &self.leaves }
+    fn view(&self) -> Result<fss::CmpKeys<'_, Q>, BackendError> {
+        Ok(fss::CmpKeys {
+            roots: self.roots.slice(0..padded(self.params.count))?,
+            corrections: self.corrections.view(),
+            leaves: self.leaves.view(),
+        })
     }
 }
 
-/// `count` keys, each at `points` points within 2^`window`.
-fn cmp_eval(bits: u32, count: u32, points: u32, window: u32) -> Contender {
-    let keys = HostCmpKeys::new(bits, count);
-    let CmpGenParams { key, .. } = keys.params;
-    let params = CmpWindowParams { key, bits, party: 0, count, points, window, reserved: [0; 3] };
-    let x_hat = words(count as usize, 3);
-    let offsets: Vec<u64> = (0..u64::from(points)).map(|j| j * PIECE).collect();
-    let mut shares = vec![0; points as usize * padded(count) / 32];
-    Contender::new(format!("trefoil CMP({bits})"), move || {
-        let (q, keys, shares) = (&keys.q, keys.view(), &mut shares);
-        q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat: &x_hat, offsets: &offsets, shares })
-            .expect("views that fit");
+/// Bytes that the evaluation of a key reads.
+///
+/// They are a root, its corrections, two leaves and a masked input.
+fn cmp_bytes(bits: u32, count: u32) -> f64 {
+    f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
+}
+
+fn cmp_eval<Q: AllOps>(bits: u32, count: u32, at: KeyPoints) -> Line<Q> {
+    let size = RunSize::streaming("evaluation", f64::from(count) * f64::from(at.points), cmp_bytes(bits, count));
+    Line::new(at.line("cmp_eval_window", bits, count), size, move |q: &Q| {
+        let keys = CmpBatch::new(q, bits, count)?;
+        let CmpGenParams { key, .. } = keys.params;
+        let (points, window) = (at.points, at.window(bits, CMP_TABLE_BITS));
+        let params = CmpWindowParams { key, bits, party: 0, count, points, window, reserved: [0; 3] };
+        let (x_hat, offsets) = (q.upload(&words(count as usize, 3))?, q.upload(&at.offsets())?);
+        let mut shares = q.zeros::<u32>(points as usize * padded(count) / 32)?;
+        Ok(Box::new(move |q| {
+            let (keys, x_hat, offsets) = (keys.view()?, x_hat.view(), offsets.view());
+            Ok(q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares: shares.view_mut() })?)
+        }))
     })
 }
 
-/// Every point of the first keys of a batch.
-fn cmp_eval_all(bits: u32) -> Contender {
-    let keys = HostCmpKeys::new(bits, KEYS);
-    let CmpGenParams { key, count, .. } = keys.params;
-    let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys: ALL_KEYS, reserved: [0; 3] };
-    let mut units = vec![0; cmp_blocks(bits) as usize * ALL_KEYS as usize];
-    Contender::new(format!("trefoil CMP({bits}), all points"), move || {
-        let (q, keys) = (&keys.q, keys.view());
-        q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: &mut units }).expect("views that fit");
+/// The first `keys` of a batch, evaluated at every point; each writes a bit for each point.
+fn cmp_eval_all<Q: AllOps>(bits: u32, count: u32, keys: u32) -> Line<Q> {
+    let blocks = cmp_blocks(bits);
+    let bytes = f64::from(keys) * 16.0 * f64::from(1 + cmp_levels(bits) + 2 + blocks as u32);
+    let size = RunSize::streaming("key", f64::from(keys), bytes);
+    Line::new(format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q: &Q| {
+        let batch = CmpBatch::new(q, bits, count)?;
+        let CmpGenParams { key, .. } = batch.params;
+        let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys, reserved: [0; 3] };
+        let mut units = q.zeros::<u128>(blocks as usize * keys as usize)?;
+        Ok(Box::new(move |q| {
+            Ok(q.cmp_eval_all(CmpEvalAll { params: &params, keys: batch.view()?, units: units.view_mut() })?)
+        }))
     })
 }
 
-fn cmp_gen(bits: u32) -> Contender {
-    let mut keys = HostCmpKeys::new(bits, KEYS);
-    Contender::new(format!("trefoil CMP({bits})"), move || keys.generate())
+fn cmp_gen<Q: AllOps>(bits: u32, count: u32) -> Line<Q> {
+    let size = RunSize::computing("key pair", f64::from(count), cmp_bytes(bits, count));
+    Line::new(format!("pfss.cmp_gen({bits})/{count}"), size, move |q: &Q| {
+        let mut keys = CmpBatch::new(q, bits, count)?;
+        Ok(Box::new(move |q| keys.generate(q)))
+    })
 }
 
-fn dcf_eval(bits: u32, len: u32) -> Contender {
-    let q = queue();
-    let row = padded(KEYS);
-    let keys = PrgKeys::from_nonce([7; 16]);
-    let (party, count, points, width, window) = (0, KEYS, 1, 64, bits);
-    let params = DcfWindowParams { keys, bits, party, count, points, words: len, width, window, reserved: 0 };
-    let rows = (bits * len) as usize;
-    let (mut corrections, mut values) = (vec![0; bits as usize * row], vec![0; rows * row]);
-    let mut last = vec![0; len as usize * row];
-    let mut roots = roots(KEYS);
-    let (alphas, betas) = (words(KEYS as usize, 2), words((len * KEYS) as usize, 4));
-    q.dcf_gen(DcfGen {
-        params: &DcfGenParams { keys, bits, count, words: len, width },
-        alphas: &alphas,
-        betas: &betas,
-        roots: &roots,
-        corrections: &mut corrections,
-        values: &mut values,
-        last: &mut last,
-    })
-    .expect("views that fit");
-    roots.truncate(row);
-    let x_hat = words(KEYS as usize, 3);
-    let mut shares = vec![0; (len * KEYS) as usize];
-    Contender::new(format!("trefoil DCF({bits}, {len} word)"), move || {
-        q.dcf_eval_window(DcfEvalWindow {
-            params: &params,
-            keys: DcfKeys { roots: &roots, corrections: &corrections, values: &values, last: &last },
-            x_hat: &x_hat,
-            offsets: &[0],
-            shares: &mut shares,
-        })
-        .expect("views that fit");
+fn dcf_eval<Q: AllOps>(bits: u32, count: u32, at: KeyPoints) -> Line<Q> {
+    // a root, a correction and its word for each level, the last word and a masked input; and the results
+    let resident = f64::from(count) * (16.0 + 24.0 * f64::from(bits) + 16.0 + 8.0 * f64::from(at.points));
+    let size = RunSize::computing("evaluation", f64::from(count) * f64::from(at.points), resident);
+    Line::new(at.line("dcf_eval_window", bits, count), size, move |q: &Q| {
+        let row = padded(count);
+        let keys = PrgKeys::from_nonce(NONCE);
+        let (party, points, len, width, window) = (0, at.points, 1, 64, at.window(bits, 0));
+        let params = DcfWindowParams { keys, bits, party, count, points, words: len, width, window, reserved: 0 };
+        let (alphas, betas) = (q.upload(&words(count as usize, 2))?, q.upload(&words(count as usize, 4))?);
+        let (both_roots, mut corrections) = (roots(count), q.zeros::<u128>(bits as usize * row)?);
+        let (mut values, mut last) = (q.zeros::<u64>(bits as usize * row)?, q.zeros::<u64>(row)?);
+        q.dcf_gen(DcfGen {
+            params: &DcfGenParams { keys, bits, count, words: len, width },
+            alphas: alphas.view(),
+            betas: betas.view(),
+            roots: q.upload(&both_roots)?.view(),
+            corrections: corrections.view_mut(),
+            values: values.view_mut(),
+            last: last.view_mut(),
+        })?;
+        let roots = q.upload(&both_roots[..row])?;
+        let (x_hat, offsets) = (q.upload(&words(count as usize, 3))?, q.upload(&at.offsets())?);
+        let mut shares = q.zeros::<u64>(points as usize * count as usize)?;
+        Ok(Box::new(move |q| {
+            let (roots, corrections) = (roots.view(), corrections.view());
+            let keys = DcfKeys { roots, corrections, values: values.view(), last: last.view() };
+            let (x_hat, offsets, shares) = (x_hat.view(), offsets.view(), shares.view_mut());
+            Ok(q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares })?)
+        }))
     })
 }
 
@@ -247,7 +270,7 @@ fn dcf_eval(bits: u32, len: u32) -> Contender {
 ///
 /// Its own message stands in for the peer's.
 fn gelu_by(accuracy: Accuracy) -> Contender {
-    let (q, dealer_q) = (queue(), queue());
+    let [q, dealer_q] = [(); 2].map(|()| one_thread(SimdLevel::Avx512));
     let gates = gelu(accuracy).and_then(|function| function.gates(SufModes::default())).expect("a known function");
     let AutoTrunc::Gap { cert, .. } = gates.shift else { unreachable!("values are proven to lie within the gap") };
     let mut dealer = Dealer::insecure_from_seed(5);

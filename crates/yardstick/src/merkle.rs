@@ -1,126 +1,123 @@
-//! Speed lines of the `merkle` op set.
+//! Speed lines of the `merkle` op set: leaves of columns, leaves of one secure column, nodes.
 //!
 //! One unit is a compression: a block of 64 bytes that goes into a digest.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::merkle::{MerkleLeaves, MerkleOps as _, MerkleTree};
+use backend_api::{
+    Buffer,
+    ops::merkle::{MerkleLeaves, MerkleSecureLeaves, MerkleTree},
+};
 use blake2::{Blake2s256, Digest as _};
 use core_types::{
     blake2s::Digest,
-    field::M31,
-    params::{
-        columns::ColumnAt,
-        merkle::{MerkleLeavesParams, MerkleTreeParams},
-    },
+    params::merkle::{MerkleLeavesParams, MerkleSecureLeavesParams, MerkleTreeParams},
 };
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use cpu_backend::{CpuQueue, SimdLevel};
+use runtime::AnyQueue;
 
-use super::{Contender, Contest, Goal, Show};
+use crate::{
+    Contender, Extent, Goal, Line,
+    host::{elements, places},
+    line::{AllOps, RunSize},
+};
 
 /// Compressions per second.
 ///
 /// One takes about twelve nanoseconds of instructions in sixteen lanes; the rest is memory.
 const GOAL_RATE: f64 = 1.0 / 15e-9;
 
-/// Every contest of the op set, by name; each is built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    let shapes = [("leaves/100x2^19", 19, 100), ("leaves/4x2^19", 19, 4)];
-    let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();
-    for (name, log_leaves, columns) in shapes {
-        let id = format!("merkle.{name}");
-        all.push((id.clone(), Box::new(move || leaves(id, TreeColumns { log_leaves, count: columns }))));
-    }
-    let id = "merkle.tree/2^19".to_owned();
-    all.push((id.clone(), Box::new(move || tree(id, 19))));
-    all
-}
+/// Log of the leaves on the processor.
+const LOG_LEAVES: u32 = 19;
 
-/// Columns of the tree's height.
-#[derive(Clone, Copy)]
-struct TreeColumns {
-    log_leaves: u32,
-    count: u32,
-}
+const M31_BYTES: f64 = 4.0;
+const DIGEST_BYTES: f64 = 32.0;
 
-impl TreeColumns {
-    fn values(self) -> Vec<M31> {
-        (0..self.count << self.log_leaves).map(|i| M31::from_u32(i.wrapping_mul(0x9e37_79b9))).collect()
-    }
-
-    fn places(self) -> Vec<ColumnAt> {
-        (0..self.count).map(|i| ColumnAt::new(u64::from(i) << self.log_leaves, self.log_leaves)).collect()
-    }
-}
-
-fn leaves(id: String, columns: TreeColumns) -> Contest {
-    let ours = |name, simd| {
-        let (q, values, places) = (one_thread(simd), columns.values(), columns.places());
-        let params = MerkleLeavesParams { log_leaves: columns.log_leaves };
-        let mut leaves = vec![Digest::default(); 1 << columns.log_leaves];
-        Contender::new(name, move || {
-            q.merkle_leaves(MerkleLeaves { params: &params, columns: &places, values: &values, leaves: &mut leaves })
-                .expect("lengths match");
-        })
+/// Every line of the op set on the processor.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    let compared = |line: Line<CpuQueue>, peer: Box<dyn FnOnce() -> Contender>| {
+        line.in_nanoseconds().peer(peer).level("trefoil, AVX2", SimdLevel::Avx2).portable()
     };
-    let (values, len) = (columns.values(), 1 << columns.log_leaves);
+    let [wide, narrow] =
+        [100, 4].map(|columns| compared(leaves(LOG_LEAVES, columns), Box::new(move || plain_leaves(columns))));
+    let tree = compared(tree(LOG_LEAVES), Box::new(plain_tree));
+    vec![wide.goal(Goal::Rate(GOAL_RATE), "avx-512"), narrow, tree]
+}
+
+/// Every line of the op set on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let (log_leaves, columns) = match extent {
+        Extent::Full => (19, 100),
+        Extent::Small => (8, 20),
+    };
+    vec![leaves(log_leaves, columns), secure_leaves(log_leaves, 0), secure_leaves(log_leaves, 2), tree(log_leaves + 1)]
+}
+
+/// Work in blocks of 64 bytes that are hashed; arithmetic is the limit.
+fn size(compressions: f64, resident: f64) -> RunSize {
+    RunSize::computing("compression", compressions, resident)
+}
+
+fn leaves<Q: AllOps>(log_leaves: u32, columns: u32) -> Line<Q> {
+    let count = f64::from(1u32 << log_leaves);
+    let resident = (M31_BYTES * f64::from(columns) + DIGEST_BYTES) * count;
+    let size = size(f64::from(columns.div_ceil(16)) * count, resident);
+    Line::new(format!("merkle.leaves/{columns}x2^{log_leaves}"), size, move |q: &Q| {
+        let values = q.upload(&elements((columns as usize) << log_leaves))?;
+        let mut leaves = q.zeros::<Digest>(1 << log_leaves)?;
+        let (params, columns) = (MerkleLeavesParams { log_leaves }, places(log_leaves, columns));
+        Ok(Box::new(move |q| {
+            let (values, leaves) = (values.view(), leaves.view_mut());
+            Ok(q.merkle_leaves(MerkleLeaves { params: &params, columns: &columns, values, leaves })?)
+        }))
+    })
+}
+
+fn secure_leaves<Q: AllOps>(log_size: u32, log_packed: u32) -> Line<Q> {
+    let (values, leaves) = (f64::from(1u32 << log_size), f64::from(1u32 << (log_size - log_packed)));
+    let size = size(leaves, 4.0 * M31_BYTES * values + DIGEST_BYTES * leaves);
+    let id = format!("merkle.secure_leaves/2^{log_size}, {} in a leaf", 1 << log_packed);
+    Line::new(id, size, move |q: &Q| {
+        let values = q.upload(&elements(4 << log_size))?;
+        let mut leaves = q.zeros::<Digest>(1 << (log_size - log_packed))?;
+        let params = MerkleSecureLeavesParams { log_size, log_packed };
+        Ok(Box::new(move |q| {
+            let (values, leaves) = (values.view(), leaves.view_mut());
+            Ok(q.merkle_secure_leaves(MerkleSecureLeaves { params: &params, values, leaves })?)
+        }))
+    })
+}
+
+fn tree<Q: AllOps>(log_leaves: u32) -> Line<Q> {
+    let leaves = f64::from(1u32 << log_leaves);
+    let size = size(leaves - 1.0, 2.0 * DIGEST_BYTES * leaves);
+    Line::new(format!("merkle.tree/2^{log_leaves}"), size, move |q: &Q| {
+        // Uploaded: zeros that were never written are one page of memory, which stays in the cache.
+        let mut nodes = q.upload(&vec![Digest::default(); (2 << log_leaves) - 1])?;
+        let params = MerkleTreeParams { log_leaves };
+        Ok(Box::new(move |q| Ok(q.merkle_tree(MerkleTree { params: &params, nodes: nodes.view_mut() })?)))
+    })
+}
+
+fn plain_leaves(columns: u32) -> Contender {
+    let (values, len) = (elements((columns as usize) << LOG_LEAVES), 1 << LOG_LEAVES);
     let mut leaves = vec![[0; 32]; len];
-    let peer = Contender::new("crate blake2, leaf by leaf", move || {
+    Contender::new("crate blake2, leaf by leaf", move || {
         for (i, leaf) in leaves.iter_mut().enumerate() {
             let mut hasher = Blake2s256::new();
             values.iter().skip(i).step_by(len).for_each(|value| hasher.update(value.word().to_le_bytes()));
             *leaf = hasher.finalize().into();
         }
-    });
-    Contest {
-        id,
-        unit: "compression",
-        work: f64::from(columns.count.div_ceil(16)) * len as f64,
-        show: Show::Nanoseconds,
-        contenders: vec![
-            ours("trefoil", SimdLevel::Avx512),
-            peer,
-            ours("trefoil, AVX2", SimdLevel::Avx2),
-            ours("trefoil, portable path", SimdLevel::Portable),
-        ],
-        goals: if columns.count < 16 { Vec::new() } else { vec![(Goal::Rate(GOAL_RATE), "avx-512")] },
-    }
+    })
 }
 
-fn tree(id: String, log_leaves: u32) -> Contest {
-    let len = (2usize << log_leaves) - 1;
-    let ours = |name, simd| {
-        let (q, params, mut nodes) = (one_thread(simd), MerkleTreeParams { log_leaves }, vec![Digest::default(); len]);
-        Contender::new(name, move || {
-            q.merkle_tree(MerkleTree { params: &params, nodes: &mut nodes }).expect("lengths match");
-        })
-    };
+fn plain_tree() -> Contender {
+    let len = (2usize << LOG_LEAVES) - 1;
     let mut nodes = vec![[0; 32]; len];
-    let peer = Contender::new("crate blake2, node by node", move || {
+    Contender::new("crate blake2, node by node", move || {
         for i in 0..len / 2 {
             let mut hasher = Blake2s256::new();
             hasher.update(nodes[2 * i]);
             hasher.update(nodes[2 * i + 1]);
-            nodes[(1 << log_leaves) + i] = hasher.finalize().into();
+            nodes[(1 << LOG_LEAVES) + i] = hasher.finalize().into();
         }
-    });
-    Contest {
-        id,
-        unit: "compression",
-        work: (len / 2) as f64,
-        show: Show::Nanoseconds,
-        contenders: vec![
-            ours("trefoil", SimdLevel::Avx512),
-            peer,
-            ours("trefoil, AVX2", SimdLevel::Avx2),
-            ours("trefoil, portable path", SimdLevel::Portable),
-        ],
-        goals: Vec::new(),
-    }
-}
-
-fn one_thread(simd: SimdLevel) -> CpuQueue {
-    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-    CpuQueue::open(config).expect("one thread needs no pool")
+    })
 }

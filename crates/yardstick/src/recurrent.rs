@@ -1,129 +1,145 @@
-//! Speed lines of the `recurrent` op set, on one thread.
-//!
-//! They have five members of 256 states, 32 rows and ten steps.
+//! Speed lines of the `recurrent` op set: ensembles of gated recurrent units.
 
-use std::hint::black_box;
-
-use crate::peers::fma_peak;
+use backend_api::Real;
 use cpu_backend::CpuQueue;
 use half::f16;
 use nn_ops::{
     GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, Overflow, RssmHead,
     RssmOperands, RssmPlan, RssmSpec, RssmTensors, RssmTrainer, RssmTraining, Tensor,
 };
+use runtime::AnyQueue;
 
-use super::{Contender, Contest, Goal, Show, host};
+use crate::{
+    Extent, Goal, Line,
+    host::{against_peak, tensor, values},
+    line::{AllOps, RunSize},
+};
 
+/// Members of the ensemble.
 const MEMBERS: usize = 5;
-const BATCH: usize = 32;
-const STEPS: usize = 10;
-const HIDDEN: usize = 256;
-const STATE: [usize; 3] = [MEMBERS, BATCH, HIDDEN];
 
-/// Every contest of the op set, by name, each built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    vec![
-        ("nn.bptt_step".to_owned(), Box::new(train)),
-        ("nn.gru/128x256".to_owned(), Box::new(forward)),
-        ("nn.gru_f16/128x256".to_owned(), Box::new(forward_f16)),
-        ("nn.rssm_rollout/64x256".to_owned(), Box::new(rollout)),
-    ]
+/// Elements of the second part of the combined state.
+const STOCHASTIC: usize = 32;
+
+/// The sizes of a pass of all members.
+#[derive(Clone, Copy)]
+struct Sizes {
+    batch: usize,
+    steps: usize,
+    input: usize,
+    hidden: usize,
 }
 
-/// An ensemble that takes `input` features.
-fn ensemble(q: &CpuQueue, input: usize) -> Result<GruWeights<CpuQueue>, NnError> {
-    let limit = (2.0 / (input + HIDDEN) as f32).sqrt();
-    let of = |rows: usize| host::values(rows * 3 * HIDDEN, limit);
-    let columns = GruColumns { w: of(input), u: of(HIDDEN), b: vec![0.0; 3 * HIDDEN], bu: None };
-    let unit = GruMember::new(input, HIDDEN, columns)?;
-    GruWeights::new(q, &vec![unit; MEMBERS])
+/// Every line of the op set on the processor: 32 rows, ten steps and 256 states.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    let of = |input| Sizes { batch: 32, steps: 10, input, hidden: 256 };
+    let train = train(of(128), OptimizerConfig::sgd(1e-3, 0.0)).called("nn.bptt_step");
+    let time = Goal::Rate(train.size.work / 25e-3);
+    let passes = [
+        forward(of(128), ensemble).called("nn.gru/128x256"),
+        forward(of(128), narrowed).called("nn.gru_f16/128x256"),
+        rollout(of(64)).called("nn.rssm_rollout/64x256"),
+    ];
+    let mut all = vec![against_peak(train).goal(time, "")];
+    all.extend(passes.map(|line| against_peak(line).goal(Goal::Ratio { peer: 1, ratio: 0.88 }, "")));
+    all
 }
 
-/// A contest of products (`flops` operations) and uncounted gates against the peak rate.
-fn contest(id: &str, flops: usize, ours: Contender) -> Contest {
-    let peak = Contender::new("multiply-adds at peak", move || {
-        black_box(fma_peak(flops as u64));
-    });
-    Contest {
-        id: id.to_owned(),
-        unit: "flop",
-        work: flops as f64,
-        show: Show::Rate,
-        contenders: vec![ours, peak],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 0.88 }, "")],
+/// Every line of the op set on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let of = |batch, input| match extent {
+        Extent::Full => Sizes { batch, steps: 10, input, hidden: 256 },
+        Extent::Small => Sizes { batch: 5, steps: 2, input: 8, hidden: 16 },
+    };
+    let batches: &[usize] = match extent {
+        Extent::Full => &[1, 32, 256, 4096],
+        Extent::Small => &[5],
+    };
+    let mut all: Vec<_> = batches.iter().map(|&batch| forward(of(batch, 128), ensemble)).collect();
+    all.extend(batches.iter().map(|&batch| rollout(of(batch, 64))));
+    all.push(train(of(32, 64), OptimizerConfig::adam(1e-3)));
+    all
+}
+
+/// Random weights of all members.
+fn ensemble<Q: AllOps>(q: &Q, Sizes { input, hidden, .. }: Sizes) -> Result<GruWeights<Q>, NnError> {
+    let limit = (2.0 / (input + hidden) as f32).sqrt();
+    let of = |rows: usize| values(rows * 3 * hidden, limit);
+    let columns = GruColumns { w: of(input), u: of(hidden), b: vec![0.0; 3 * hidden], bu: None };
+    GruWeights::new(q, &vec![GruMember::new(input, hidden, columns)?; MEMBERS])
+}
+
+/// The same weights in 16 bits.
+fn narrowed<Q: AllOps>(q: &Q, sizes: Sizes) -> Result<GruWeights<Q, f16>, NnError> {
+    ensemble(q, sizes)?.narrowed(q, Overflow::Refuse)
+}
+
+/// The size of a line whose weights have rows in `products` products for each row of a batch.
+fn size(products: usize, sizes: Sizes, floats: usize) -> RunSize {
+    let flops = 2.0 * (MEMBERS * sizes.batch) as f64 * (products * 3 * sizes.hidden) as f64;
+    RunSize::computing("flop", flops, 4.0 * floats as f64)
+}
+
+impl Sizes {
+    /// Weights of all members.
+    fn weights(self) -> usize {
+        MEMBERS * (self.input + self.hidden + 1) * 3 * self.hidden
+    }
+
+    fn id(self, op: &str) -> String {
+        let Self { batch, steps, input, hidden } = self;
+        format!("nn.{op}/{batch}x{steps}x{input}x{hidden}")
     }
 }
 
-fn forward() -> Contest {
-    const INPUT: usize = 128;
-    let ours = host::ours(|q| {
-        let weights = ensemble(&q, INPUT)?;
-        let plan = GruPlan::new(&weights, BATCH, STEPS, GruInputs::Sequence)?;
-        let x = host::tensor(&q, plan.inputs().shape(), 1.0)?;
-        let mut last = Tensor::alloc(&q, &STATE)?;
-        Ok(Box::new(move || {
+/// Passes over a sequence, from states of zero.
+fn forward<Q: AllOps, T: Real>(sizes: Sizes, weights: fn(&Q, Sizes) -> Result<GruWeights<Q, T>, NnError>) -> Line<Q> {
+    let Sizes { batch, steps, input, hidden } = sizes;
+    let floats = sizes.weights() + steps * batch * input + MEMBERS * batch * hidden;
+    Line::new(sizes.id("gru"), size(steps * (input + hidden), sizes, floats), move |q: &Q| {
+        let weights = weights(q, sizes)?;
+        let plan = GruPlan::new(&weights, batch, steps, GruInputs::Sequence)?;
+        let (x, mut last) = (tensor(q, plan.inputs().shape(), 1.0)?, Tensor::alloc(q, &[MEMBERS, batch, hidden])?);
+        Ok(Box::new(move |q| {
             let results = GruResults { states: None, last: last.at_mut(), saved: None };
-            plan.forward(&q, &weights, x.at(), None, results)
+            Ok(plan.forward(q, &weights, x.at(), None, results)?)
         }))
-    });
-    contest("nn.gru/128x256", MEMBERS * STEPS * BATCH * 2 * (INPUT + HIDDEN) * 3 * HIDDEN, ours)
+    })
 }
 
-fn forward_f16() -> Contest {
-    const INPUT: usize = 128;
-    let ours = host::ours(|q| {
-        let weights = ensemble(&q, INPUT)?.narrowed::<f16>(&q, Overflow::Refuse)?;
-        let plan = GruPlan::new(&weights, BATCH, STEPS, GruInputs::Sequence)?;
-        let x = host::tensor(&q, plan.inputs().shape(), 1.0)?;
-        let mut last = Tensor::alloc(&q, &STATE)?;
-        Ok(Box::new(move || {
-            let results = GruResults { states: None, last: last.at_mut(), saved: None };
-            plan.forward(&q, &weights, x.at(), None, results)
-        }))
-    });
-    contest("nn.gru_f16/128x256", MEMBERS * STEPS * BATCH * 2 * (INPUT + HIDDEN) * 3 * HIDDEN, ours)
-}
-
-/// A whole step of training.
-///
-/// It consists of forward, the head and its errors, backward through time, the gradients of all
-/// weights, one norm, and gradient descent.
-fn train() -> Contest {
-    const INPUT: usize = 128;
-    const STOCHASTIC: usize = 32;
-    let ours = host::ours(|q| {
-        let units = ensemble(&q, INPUT)?.members(&q)?;
-        let training = RssmTraining { batch: BATCH, steps: STEPS, stochastic: STOCHASTIC, ..RssmTraining::default() };
-        let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::sgd(1e-3, 0.0) };
-        let mut trainer = RssmTrainer::new(&q, &units, &host::values(HIDDEN + STOCHASTIC, 0.1), training, optimizer)?;
-        let x = host::tensor(&q, &[STEPS, BATCH, INPUT], 1.0)?;
-        let targets = Tensor::from_values(&q, &[STEPS, BATCH], &[1.0; STEPS * BATCH])?;
-        Ok(Box::new(move || trainer.step(&q, x.at(), targets.at())))
-    });
-    // Products with W and U forward, with U backward, and for the gradients of both.
-    let of_row = 2 * (INPUT + HIDDEN) * 3 * HIDDEN;
-    let flops = MEMBERS * STEPS * BATCH * (2 * of_row + 2 * HIDDEN * 3 * HIDDEN);
-    let mut contest = contest("nn.bptt_step", flops, ours);
-    contest.goals = vec![(Goal::Rate(flops as f64 / 25e-3), "")];
-    contest
-}
-
-fn rollout() -> Contest {
-    const INPUT: usize = 64;
-    const STOCHASTIC: usize = 32;
-    const BOTH: usize = HIDDEN + STOCHASTIC;
-    let ours = host::ours(|q| {
-        let weights = ensemble(&q, INPUT)?;
-        let spec = RssmSpec { batch: BATCH, steps: STEPS, stochastic: STOCHASTIC, ..RssmSpec::default() };
+/// Roll-outs whose losses are fed back to each member.
+fn rollout<Q: AllOps>(sizes: Sizes) -> Line<Q> {
+    let Sizes { batch, steps, input, hidden } = sizes;
+    let floats = sizes.weights() + batch * input + 2 * MEMBERS * batch * hidden;
+    Line::new(sizes.id("rssm_rollout"), size(input + steps * hidden, sizes, floats), move |q: &Q| {
+        let weights = ensemble(q, sizes)?;
+        let spec = RssmSpec { batch, steps, stochastic: STOCHASTIC, ..RssmSpec::default() };
         let plan = RssmPlan::new(&weights, spec)?;
-        let (head, x) = (host::tensor(&q, &[BOTH], 0.1)?, host::tensor(&q, &[BATCH, INPUT], 0.1)?);
-        let (first, losses) = (host::tensor(&q, &STATE, 0.1)?, host::tensor(&q, &[MEMBERS, BATCH], 0.1)?);
-        let mut results = RssmTensors::new(&q, &plan)?;
-        Ok(Box::new(move || {
+        let (head, x) = (tensor(q, &[hidden + STOCHASTIC], 0.1)?, tensor(q, &[batch, input], 0.1)?);
+        let (first, losses) = (tensor(q, &[MEMBERS, batch, hidden], 0.1)?, tensor(q, &[MEMBERS, batch], 0.1)?);
+        let mut results = RssmTensors::new(q, &plan)?;
+        Ok(Box::new(move |q| {
             let operands = RssmOperands { features: x.at(), first: first.at(), losses: losses.at() };
-            plan.run(&q, &weights, RssmHead::new(head.at()), operands, results.at_mut())
+            Ok(plan.run(q, &weights, RssmHead::new(head.at()), operands, results.at_mut())?)
         }))
-    });
-    contest("nn.rssm_rollout/64x256", MEMBERS * BATCH * 2 * (INPUT + STEPS * HIDDEN) * 3 * HIDDEN, ours)
+    })
+}
+
+/// Whole steps of training through time.
+///
+/// A step consists of forward, the head and its errors, backward through time, the gradients of all
+/// weights, one norm, and a step of the optimizer. Each weight has three products: forward and for
+/// both gradients.
+fn train<Q: AllOps>(sizes: Sizes, optimizer: OptimizerConfig) -> Line<Q> {
+    let Sizes { batch, steps, input, hidden } = sizes;
+    let floats = 4 * sizes.weights() + 10 * MEMBERS * steps * batch * hidden;
+    Line::new(sizes.id("bptt_step"), size(steps * (2 * input + 3 * hidden), sizes, floats), move |q: &Q| {
+        let members = ensemble(q, sizes)?.members(q)?;
+        let training = RssmTraining { batch, steps, stochastic: STOCHASTIC, ..RssmTraining::default() };
+        let optimizer = OptimizerConfig { clip: Some(5.0), ..optimizer };
+        let mut trainer = RssmTrainer::new(q, &members, &values(hidden + STOCHASTIC, 0.1), training, optimizer)?;
+        let x = tensor(q, &[steps, batch, input], 1.0)?;
+        let targets = Tensor::from_values(q, &[steps, batch], &vec![1.0f32; steps * batch])?;
+        Ok(Box::new(move |q| Ok(trainer.step(q, x.at(), targets.at())?)))
+    })
 }

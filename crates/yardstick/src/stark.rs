@@ -2,56 +2,45 @@
 //!
 //! The unit is a cell of the trace that is given.
 
-use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use cpu_backend::{CpuQueue, SimdLevel};
 use stark::{M31, PcsConfig, Protocol, Statement, StatementProver, TraceColumns};
 use stark_airs::{Poseidon2Chain, WideFibonacci};
 
-use super::{Contender, Contest, Show};
+use crate::{Line, RunSize};
 
-/// Every contest, by name; each is built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    let [fibonacci, poseidon2] = ["stark.prove/fibonacci-100x2^18", "stark.prove/poseidon2-2^16"].map(str::to_owned);
-    vec![
-        (fibonacci.clone(), Box::new(|| wide_fibonacci(fibonacci))),
-        (poseidon2.clone(), Box::new(|| permutations(poseidon2))),
-    ]
-}
+/// A statement and its trace, which provers borrow.
+type Given<S> = LazyLock<(S, Vec<TraceColumns>)>;
 
-fn wide_fibonacci(id: String) -> Contest {
+static FIBONACCI: Given<WideFibonacci> = LazyLock::new(|| {
     let air = WideFibonacci::new(18, 100).expect("an AIR of this size");
     let seeds: Vec<[M31; 2]> = (0..1 << 18).map(|row| [M31::ONE, M31::from_u32(row)]).collect();
     let trace = air.trace(&seeds).expect("two seeds for each row");
-    contest(id, air, trace)
-}
+    (air, trace)
+});
 
-fn permutations(id: String) -> Contest {
+static POSEIDON2: Given<Poseidon2Chain> = LazyLock::new(|| {
     let first = core::array::from_fn(|k| M31::from_u32(k as u32));
-    let (chain, trace) = Poseidon2Chain::run(16, first).expect("a chain of this length");
-    contest(id, chain, trace)
+    Poseidon2Chain::run(16, first).expect("a chain of this length")
+});
+
+/// Every line of proofs.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    vec![
+        line("stark.prove/fibonacci-100x2^18", 100 << 18, &FIBONACCI),
+        line("stark.prove/poseidon2-2^16", 300 << 16, &POSEIDON2),
+    ]
 }
 
-fn contest<S: Statement + 'static>(id: String, statement: S, trace: Vec<TraceColumns>) -> Contest {
-    let cells: usize = trace.iter().flatten().map(Vec::len).sum();
-    // A line is measured once; its provers borrow the statement for as long as it lasts.
-    let (statement, trace): (&'static S, &'static [TraceColumns]) = (Box::leak(Box::new(statement)), trace.leak());
-    let ours = |name, simd| {
-        let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-        let q = CpuQueue::open(config).expect("one thread needs no pool");
-        let mut prover =
-            StatementProver::new(&q, Protocol::V2_3, PcsConfig::default(), statement).expect("there are such proofs");
-        Contender::new(name, move || {
-            prover.prove(&q, trace).expect("the trace satisfies the constraints");
-        })
-    };
-    Contest {
-        id,
-        unit: "cell",
-        work: cells as f64,
-        show: Show::Nanoseconds,
-        contenders: vec![ours("trefoil", SimdLevel::Avx512), ours("trefoil, AVX2", SimdLevel::Avx2)],
-        goals: Vec::new(),
-    }
+fn line<S: Statement + 'static>(id: &str, cells: u32, given: &'static Given<S>) -> Line<CpuQueue> {
+    let line = Line::new(id, RunSize::computing("cell", f64::from(cells), 0.0), move |q: &CpuQueue| {
+        let (statement, trace) = &**given;
+        let mut prover = StatementProver::new(q, Protocol::V2_3, PcsConfig::default(), statement)?;
+        Ok(Box::new(move |q| {
+            prover.prove(q, trace)?;
+            Ok(())
+        }))
+    });
+    line.in_nanoseconds().level("trefoil, AVX2", SimdLevel::Avx2)
 }

@@ -1,52 +1,78 @@
-//! A row added to every row, and sums over either axis, of 4096 rows of 1024 f32, one thread.
+//! Speed lines of ops on rows.
+//!
+//! They are a row added to rows, a transpose, sums over either axis, and rows by index.
 
-use nn_ops::{Binary, Reduction, Tensor, binary, reduce};
+use cpu_backend::CpuQueue;
+use nn_ops::{Binary, Indices, NnError, Reduction, binary, copy, reduce};
+use runtime::AnyQueue;
 
-use super::{Contender, Contest, Goal, Show, host};
+use crate::{
+    Extent, Goal, Line,
+    host::{against_copy, against_reading, matrix_id, tensor, traffic, words},
+    line::AllOps,
+};
 
-const ROWS: usize = 4096;
-const COLUMNS: usize = 1024;
-const SHAPE: [usize; 2] = [ROWS, COLUMNS];
-/// Of the tensor.
-const BYTES: usize = 4 * ROWS * COLUMNS;
-
-/// Every contest of the op set, by name, each built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = vec![(
-        "nn.add_row".to_owned(),
-        Box::new(|| contest("nn.add_row", 2 * BYTES, add_row(), host::copy(2 * BYTES))),
-    )];
-    for (axis, name) in ["nn.sum_columns", "nn.sum_rows"].into_iter().enumerate() {
-        all.push((name.to_owned(), Box::new(move || contest(name, BYTES, sum(axis), host::read(BYTES)))));
-    }
-    all
+/// Every line of the op set on the processor.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    let shape = [4096, 1024];
+    let bounded = [
+        against_copy(add_row(shape).called("nn.add_row")),
+        against_reading(sum(shape, 0).called("nn.sum_columns")),
+        against_reading(sum(shape, 1).called("nn.sum_rows")),
+    ];
+    bounded.map(|line| line.goal(Goal::Ratio { peer: 1, ratio: 0.9 }, "")).into()
 }
 
-/// A contest with its bound, which passes over the same bytes.
-fn contest(id: &str, bytes: usize, ours: Contender, bound: Contender) -> Contest {
-    Contest {
-        id: id.to_owned(),
-        unit: "byte",
-        work: bytes as f64,
-        show: Show::Rate,
-        contenders: vec![ours, bound],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: 0.9 }, "")],
-    }
+/// Every line of the op set on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let shape = match extent {
+        Extent::Full => [65_536, 1024],
+        Extent::Small => [8, 64],
+    };
+    vec![add_row(shape), transpose(shape), sum(shape, 0), sum(shape, 1), gather(shape), scatter_add(shape)]
 }
 
-fn add_row() -> Contender {
-    host::ours(|q| {
-        let (x, row) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &[COLUMNS], 1.0)?);
-        let mut y = host::tensor(&q, &SHAPE, 4.0)?;
-        Ok(Box::new(move || binary(&q, Binary::Add, x.at(), row.at(), y.at_mut())))
+fn add_row<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("add_row", shape), traffic::<f32>(2, shape), move |q: &Q| {
+        let (x, row, mut y) =
+            (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape[1..], 4.0)?, tensor(q, &shape, 4.0)?);
+        Ok(Box::new(move |q| Ok(binary(q, Binary::Add, x.at(), row.at(), y.at_mut())?)))
     })
 }
 
-fn sum(axis: usize) -> Contender {
-    host::ours(move |q| {
-        let x = host::tensor::<f32>(&q, &SHAPE, 4.0)?;
-        let mut y = Tensor::alloc(&q, &[SHAPE[1 - axis]])?;
-        Ok(Box::new(move || reduce(&q, Reduction::Sum, x.at(), &[axis], y.at_mut())))
+fn transpose<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("transpose", shape), traffic::<f32>(2, shape), move |q: &Q| {
+        let (x, mut y) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &[shape[1], shape[0]], 4.0)?);
+        Ok(Box::new(move |q| Ok(copy(q, x.at().transposed()?, y.at_mut())?)))
+    })
+}
+
+fn sum<Q: AllOps>(shape: [usize; 2], axis: usize) -> Line<Q> {
+    let name = ["sum_columns", "sum_rows"][axis];
+    Line::new(matrix_id(name, shape), traffic::<f32>(1, shape), move |q: &Q| {
+        let (x, mut y) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &[shape[1 - axis]], 4.0)?);
+        Ok(Box::new(move |q| Ok(reduce(q, Reduction::Sum, x.at(), &[axis], y.at_mut())?)))
+    })
+}
+
+/// Random indices, one for each row of the table.
+fn indices<Q: AllOps>(q: &Q, rows: usize) -> Result<Indices<Q>, NnError> {
+    let named: Vec<u32> = words(rows, 2).into_iter().map(|word| (word >> 33) as u32 % rows as u32).collect();
+    Indices::new(q, rows, &named)
+}
+
+fn gather<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("gather", shape), traffic::<f32>(2, shape), move |q: &Q| {
+        let (indices, table, mut y) =
+            (indices(q, shape[0])?, tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        Ok(Box::new(move |q| Ok(indices.gather(q, table.at(), y.at_mut())?)))
+    })
+}
+
+fn scatter_add<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("scatter_add", shape), traffic::<f32>(3, shape), move |q: &Q| {
+        let (indices, g, mut table) =
+            (indices(q, shape[0])?, tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        Ok(Box::new(move |q| Ok(indices.scatter_add(q, g.at(), table.at_mut())?)))
     })
 }

@@ -1,6 +1,6 @@
 //! Speed of trace generation, by recorded generators and by the host, in trace cells.
 
-use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 use backend_api::ops::air::{AirColumns, AirOps, GatherColumn, RowNumbers};
 use core_types::{
@@ -8,26 +8,24 @@ use core_types::{
     field::M31,
     params::air::{AirColumnsParams, AirParams, GatherColumnParams, MaskAt, RowNumbersParams},
 };
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use cpu_backend::{CpuQueue, SimdLevel};
 use stark_air::RecordedGenerator;
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, Statement as _, WideFibonacci, Witness, WitnessVisitor};
 
-use super::{Contender, Contest, Show};
+use crate::{
+    Contender, Line, LineError,
+    line::{Run, RunSize},
+};
 
-/// Every contest of traces, by name; each is built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    vec![
-        line("air.columns/fibonacci-100x2^18", fibonacci),
-        line("air.columns/poseidon2-300x2^16", poseidon2),
-        line("air.columns/blake2s-2^10", blake2s),
-        line("air.columns/plonk-4x2^18", plonk),
-    ]
-}
+/// The circuit of the line of Plonk, which its contenders share.
+static PLONK: LazyLock<Plonk> = LazyLock::new(|| {
+    let circuit = Circuit::sample(1 << 18).expect("a circuit of 2^18 gates");
+    Plonk::evaluate(circuit, vec![M31::ONE; 2]).expect("two inputs")
+});
 
-fn line(id: &str, contest: fn(String) -> Contest) -> (String, Box<dyn FnOnce() -> Contest>) {
-    let name = id.to_owned();
-    (id.to_owned(), Box::new(move || contest(name)))
+/// Every line of trace generation.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+    vec![fibonacci(), poseidon2(), blake2s(), plonk()]
 }
 
 /// The trace generation of one component, with its memory.
@@ -80,13 +78,12 @@ impl<'w> WitnessVisitor<'w> for WitnessTraces {
 }
 
 impl WitnessTraces {
-    fn run(&mut self, q: &CpuQueue) {
+    fn run(&mut self, q: &CpuQueue) -> Result<(), LineError> {
         for ComponentTrace { generator, masks, inputs, columns } in &mut self.components {
             let (program, log_rows) = (generator.program(), generator.log_rows());
             let numbers = inputs.len() - (1 << log_rows);
             if generator.reads_numbers() {
-                q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: &mut inputs[numbers..] })
-                    .expect("lengths match");
+                q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: &mut inputs[numbers..] })?;
             }
             let (registers, outputs) = (program.registers(), program.outputs());
             q.air_columns(AirColumns {
@@ -101,82 +98,59 @@ impl WitnessTraces {
                 inputs,
                 columns,
                 counters: &mut self.counters,
-            })
-            .expect("lengths match");
+            })?;
         }
         for Gathered { keys, table, column } in &mut self.gathered {
             let params = &GatherColumnParams { log_rows: keys.len().ilog2(), words: table.len() as u32 };
-            q.gather_column(GatherColumn { params, keys, table, column }).expect("lengths match");
+            q.gather_column(GatherColumn { params, keys, table, column })?;
         }
+        Ok(())
     }
 }
 
 /// Compares recorded generators of `witness` with `host`, which generates the whole trace.
-fn contest<W: Witness>(
-    id: String,
+fn line<W: Witness>(
+    id: &str,
     cells: usize,
+    preprocessed: fn() -> Vec<Vec<M31>>,
     witness: impl Fn() -> W + Copy + 'static,
     host: impl FnMut() + 'static,
-) -> Contest {
-    contest_with(id, cells, Vec::new(), witness, host)
-}
-
-/// [`contest`], with preprocessed columns, by slot of any component.
-fn contest_with<W: Witness>(
-    id: String,
-    cells: usize,
-    preprocessed: Vec<Vec<M31>>,
-    witness: impl Fn() -> W + Copy + 'static,
-    host: impl FnMut() + 'static,
-) -> Contest {
-    let ours = |name: &str, simd| {
-        let q = CpuQueue::open(CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() })
-            .expect("one thread needs no pool");
-        let mut making = WitnessTraces { preprocessed: preprocessed.clone(), ..WitnessTraces::default() };
+) -> Line<CpuQueue> {
+    let ours = move |_: &CpuQueue| -> Result<Run<CpuQueue>, LineError> {
+        let mut making = WitnessTraces { preprocessed: preprocessed(), ..WitnessTraces::default() };
         witness().generators(&mut making);
-        Contender::new(name, move || making.run(&q))
+        Ok(Box::new(move |q| making.run(q)))
     };
-    Contest {
-        id,
-        unit: "cell",
-        work: cells as f64,
-        show: Show::Nanoseconds,
-        contenders: vec![
-            ours("trefoil", SimdLevel::Avx512),
-            Contender::new("the host, row by row", host),
-            Contender::new("what is left to the host", move || drop(core::hint::black_box(witness()))),
-            ours("trefoil, avx2 path", SimdLevel::Avx2),
-            ours("trefoil, portable path", SimdLevel::Portable),
-        ],
-        goals: vec![],
-    }
+    let line = Line::new(id, RunSize::computing("cell", cells as f64, 0.0), ours).in_nanoseconds();
+    let line = line
+        .peer(|| Contender::new("the host, row by row", host))
+        .peer(move || Contender::new("what is left to the host", move || drop(core::hint::black_box(witness()))));
+    line.level("trefoil, avx2 path", SimdLevel::Avx2).portable()
 }
 
-fn fibonacci(id: String) -> Contest {
+fn fibonacci() -> Line<CpuQueue> {
     let air = || WideFibonacci::new(18, 100).expect("an AIR of this size");
     let seeds = || (0..1 << 18).map(|row| [M31::ONE, M31::from_u32(row)]).collect::<Vec<_>>();
     let host = move || drop(core::hint::black_box(air().trace(&seeds()).expect("a seed for each row")));
-    contest(id, 100 << 18, move || air().seeds(&seeds()).expect("a seed for each row"), host)
+    let witness = move || air().seeds(&seeds()).expect("a seed for each row");
+    line("air.columns/fibonacci-100x2^18", 100 << 18, Vec::new, witness, host)
 }
 
-fn poseidon2(id: String) -> Contest {
+fn poseidon2() -> Line<CpuQueue> {
     let first = [M31::ONE; 16];
     let host = move || drop(core::hint::black_box(Poseidon2Chain::run(16, first).expect("a chain of this length")));
-    contest(id, 300 << 16, move || Poseidon2Chain::states(16, first).expect("a chain of this length").1, host)
+    let witness = move || Poseidon2Chain::states(16, first).expect("a chain of this length").1;
+    line("air.columns/poseidon2-300x2^16", 300 << 16, Vec::new, witness, host)
 }
 
-fn blake2s(id: String) -> Contest {
+fn blake2s() -> Line<CpuQueue> {
     let blocks = || (0..1 << 10).map(|k: u32| core::array::from_fn(|word| k * 16 + word as u32)).collect::<Vec<_>>();
     let host = move || drop(core::hint::black_box(Blake2s::run(&blocks()).expect("whole blocks")));
-    let cells = (192 + 10 * 481) << 10;
-    contest(id, cells, move || Blake2s::states(&blocks()).expect("whole blocks").1, host)
+    let witness = move || Blake2s::states(&blocks()).expect("whole blocks").1;
+    line("air.columns/blake2s-2^10", (192 + 10 * 481) << 10, Vec::new, witness, host)
 }
 
-fn plonk(id: String) -> Contest {
-    let circuit = Circuit::sample(1 << 18).expect("a circuit of 2^18 gates");
-    let plonk = Plonk::evaluate(circuit, vec![M31::ONE; 2]).expect("two inputs");
-    // A line is measured once; its contenders borrow the statement for as long as it lasts.
-    let statement: &'static Plonk = Box::leak(Box::new(plonk));
-    let host = move || drop(core::hint::black_box(statement.trace()));
-    contest_with(id, 4 << 18, statement.preprocessed_values(), move || statement.wires(), host)
+fn plonk() -> Line<CpuQueue> {
+    let host = || drop(core::hint::black_box(PLONK.trace()));
+    line("air.columns/plonk-4x2^18", 4 << 18, || PLONK.preprocessed_values(), || PLONK.wires(), host)
 }

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         return device::run(args, choice);
     }
     let mut chosen = contests();
-    chosen.retain(|(name, _)| name.contains(&args.filter));
+    chosen.retain(|line| line.id.contains(&args.filter));
     if chosen.is_empty() {
         return Err(UsageError(format!("no speed line contains `{}`", args.filter)).into());
     }
@@ -70,9 +70,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let bar = ProgressBar::new(chosen.len() as u64);
     bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
     let mut lines = Vec::new();
-    for (name, build) in chosen {
-        bar.set_message(name);
-        lines.push(line(&build().measure(effort)));
+    for contest in chosen {
+        bar.set_message(contest.id.clone());
+        lines.push(line(&contest.compare(effort)));
         bar.inc(1);
     }
     bar.finish_and_clear();

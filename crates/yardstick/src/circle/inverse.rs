@@ -1,58 +1,70 @@
 //! Batch inversion, compared with running products in plain loops.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::circle::{BatchInverseM31, BatchInverseQm31, CircleOps as _};
+use backend_api::{
+    Buffer,
+    ops::circle::{BatchInverseM31, BatchInverseQm31},
+};
 use core_types::field::{Field, M31, QM31};
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use cpu_backend::CpuQueue;
 
-use super::input;
-use crate::{Contender, Contest, Goal, Show};
+use super::M31_BYTES;
+use crate::{
+    Contender, Goal, Line,
+    host::{elements, nonzero_elements},
+    line::{AllOps, RunSize},
+};
 
 /// The speed-up over plain loops, whose products form a dependency chain.
 const RATIO: f64 = 4.0;
 
+/// Elements on the processor.
+const COUNT: usize = 1 << 20;
+
+pub(super) fn contests() -> [Line<CpuQueue>; 2] {
+    let m31 = of_m31(COUNT.ilog2()).called("circle.batch_inverse_m31/20");
+    [compared(m31, || nonzero_elements(COUNT)), compared(of_qm31(), secure)]
+}
+
 /// `2^log_len` elements of Mersenne-31.
-pub(super) fn of_m31(id: String, log_len: u32) -> Contest {
-    let elements: Vec<M31> = input(log_len).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
-    contest(id, elements, |q, elements, inverses| {
-        let mut first_zero = [u64::MAX];
-        q.batch_inverse_m31(BatchInverseM31 { elements, inverses, first_zero: &mut first_zero })
-            .expect("lengths match");
+pub(super) fn of_m31<Q: AllOps>(log_len: u32) -> Line<Q> {
+    let count = 1usize << log_len;
+    let size = RunSize::streaming("element", count as f64, 2.0 * M31_BYTES * count as f64);
+    Line::new(format!("circle.batch_inverse_m31/2^{log_len}"), size, move |q: &Q| {
+        let (elements, mut inverses) = (q.upload(&nonzero_elements(count))?, q.zeros::<M31>(count)?);
+        let mut first_zero = q.upload(&[u64::MAX])?;
+        Ok(Box::new(move |q| {
+            let (elements, inverses, first_zero) = (elements.view(), inverses.view_mut(), first_zero.view_mut());
+            Ok(q.batch_inverse_m31(BatchInverseM31 { elements, inverses, first_zero })?)
+        }))
     })
 }
 
-/// `2^log_len` elements of the secure field.
-pub(super) fn of_qm31(id: String, log_len: u32) -> Contest {
-    let secure = |x: M31| QM31::from_coordinates([x, M31::ONE, x + M31::ONE, M31::from_u32(7)]);
-    contest(id, input(log_len).into_iter().map(secure).collect(), |q, elements, inverses| {
-        let mut first_zero = [u64::MAX];
-        q.batch_inverse_qm31(BatchInverseQm31 { elements, inverses, first_zero: &mut first_zero })
-            .expect("lengths match");
+/// Elements of the secure field.
+fn of_qm31<Q: AllOps>() -> Line<Q> {
+    let size = RunSize::computing("element", COUNT as f64, 0.0);
+    Line::new("circle.batch_inverse_qm31/20", size, |q: &Q| {
+        let (elements, mut inverses) = (q.upload(&secure())?, q.zeros::<QM31>(COUNT)?);
+        let mut first_zero = q.upload(&[u64::MAX])?;
+        Ok(Box::new(move |q| {
+            let (elements, inverses, first_zero) = (elements.view(), inverses.view_mut(), first_zero.view_mut());
+            Ok(q.batch_inverse_qm31(BatchInverseQm31 { elements, inverses, first_zero })?)
+        }))
     })
 }
 
-fn contest<F: Field + 'static>(id: String, elements: Vec<F>, invert: fn(&CpuQueue, &[F], &mut [F])) -> Contest {
-    let ours = |name: &str, simd| {
-        let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-        let q = CpuQueue::open(config).expect("one thread needs no pool");
-        let (elements, mut inverses) = (elements.clone(), elements.clone());
-        Contender::new(name, move || invert(&q, &elements, &mut inverses))
+fn secure() -> Vec<QM31> {
+    let of = |x: M31| QM31::from_coordinates([x, M31::ONE, x + M31::ONE, M31::from_u32(7)]);
+    elements(COUNT).into_iter().map(of).collect()
+}
+
+/// The line with plain loops over `elements`.
+fn compared<F: Field + 'static>(line: Line<CpuQueue>, elements: fn() -> Vec<F>) -> Line<CpuQueue> {
+    let plain = move || {
+        let elements = elements();
+        let mut inverses = elements.clone();
+        Contender::new("plain loops", move || plain_inverses(&elements, &mut inverses))
     };
-    let (own, mut inverses) = (elements.clone(), elements.clone());
-    let plain = Contender::new("plain loops", move || plain_inverses(&own, &mut inverses));
-    Contest {
-        id,
-        unit: "element",
-        work: elements.len() as f64,
-        show: Show::Nanoseconds,
-        contenders: vec![
-            ours("trefoil", SimdLevel::Avx512),
-            plain,
-            ours("trefoil, portable path", SimdLevel::Portable),
-        ],
-        goals: vec![(Goal::Ratio { peer: 1, ratio: RATIO }, "avx-512")],
-    }
+    line.in_nanoseconds().peer(plain).portable().goal(Goal::Ratio { peer: 1, ratio: RATIO }, "avx-512")
 }
 
 /// One running product over all elements, and one inversion.

@@ -1,17 +1,22 @@
-//! Evaluation of a column of coefficients at a point, compared with plain loops.
+//! Evaluation of columns of coefficients at points, compared with plain loops.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::circle::{CircleEvalAtPoint, CircleOps};
+use backend_api::{
+    Buffer,
+    ops::circle::{CircleEvalAtPoint, CircleEvalAtPoints},
+};
 use core_types::{
     circle::{CirclePoint, double_x},
     field::{M31, QM31},
-    params::circle::CirclePointParams,
+    params::{circle::CirclePointParams, deep::SampleAt},
 };
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use cpu_backend::CpuQueue;
 
-use super::input;
-use crate::{Contender, Contest, Goal, Show};
+use super::M31_BYTES;
+use crate::{
+    Contender, Goal, Line,
+    host::{elements, places},
+    line::{AllOps, RunSize},
+};
 
 /// Coefficients per second of stwo's vector backend on a machine with AVX-512 (0.81 ns each).
 const GOAL_RATE: f64 = 1.0 / 0.81e-9;
@@ -20,19 +25,10 @@ const GOAL_RATE: f64 = 1.0 / 0.81e-9;
 const LOG_BLOCK: u32 = 8;
 
 /// The work at one point of `2^log_size` coefficients.
-pub(super) fn contest(id: String, log_size: u32) -> Contest {
-    Contest {
-        id,
-        unit: "coefficient",
-        work: f64::from(1u32 << log_size),
-        show: Show::Nanoseconds,
-        contenders: vec![
-            ours("trefoil", SimdLevel::Avx512, log_size),
-            plain(log_size),
-            ours("trefoil, portable path", SimdLevel::Portable, log_size),
-        ],
-        goals: vec![(Goal::Rate(GOAL_RATE), "avx-512")],
-    }
+pub(super) fn contest(log_size: u32) -> Line<CpuQueue> {
+    let line = at_point(log_size, 1).called(format!("circle.eval_at_point/{log_size}")).in_nanoseconds();
+    let line = line.counting("coefficient", f64::from(1u32 << log_size)).peer(move || plain(log_size));
+    line.portable().goal(Goal::Rate(GOAL_RATE), "avx-512")
 }
 
 fn point() -> CirclePoint<QM31> {
@@ -40,25 +36,39 @@ fn point() -> CirclePoint<QM31> {
     CirclePoint::from_parameter(parameter).expect("the parameter names a point")
 }
 
-fn evaluated(q: &CpuQueue, coefficients: &[M31]) -> QM31 {
-    let params = CirclePointParams { log_size: coefficients.len().ilog2(), columns: 1, point: point() };
-    let mut results = [QM31::ZERO];
-    q.circle_eval_at_point(CircleEvalAtPoint { params: &params, coefficients, results: &mut results })
-        .expect("lengths match");
-    results[0]
+pub(super) fn at_point<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
+    let count = (columns as usize) << log_size;
+    let size = RunSize::streaming("element", count as f64, M31_BYTES * count as f64);
+    Line::new(format!("circle.eval_at_point/{columns}x2^{log_size}"), size, move |q: &Q| {
+        let (coefficients, mut results) = (q.upload(&elements(count))?, q.zeros::<QM31>(columns as usize)?);
+        let params = CirclePointParams { log_size, columns, point: point() };
+        Ok(Box::new(move |q| {
+            let (coefficients, results) = (coefficients.view(), results.view_mut());
+            Ok(q.circle_eval_at_point(CircleEvalAtPoint { params: &params, coefficients, results })?)
+        }))
+    })
 }
 
-fn ours(name: &str, simd: SimdLevel, log_size: u32) -> Contender {
-    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-    let q = CpuQueue::open(config).expect("one thread needs no pool");
-    let coefficients = input(log_size);
-    Contender::new(name, move || {
-        core::hint::black_box(evaluated(&q, &coefficients));
+/// The same at two points, which are on the device.
+pub(super) fn at_points<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
+    let count = (columns as usize) << log_size;
+    let size = RunSize::streaming("element and point", 2.0 * count as f64, M31_BYTES * count as f64);
+    Line::new(format!("circle.eval_at_points/{columns}x2^{log_size}"), size, move |q: &Q| {
+        let (coefficients, mut sampled) = (q.upload(&elements(count))?, q.zeros::<QM31>(2 * columns as usize)?);
+        let (point, other) = (point(), point().double());
+        let points = q.upload(&[point.x, point.y, other.x, other.y])?;
+        let samples: Vec<_> = (0..2 * columns).map(|i| SampleAt { column: i / 2, point: i % 2 }).collect();
+        let columns = places(log_size, columns);
+        Ok(Box::new(move |q| {
+            let (columns, samples, coefficients) = (&columns[..], &samples[..], coefficients.view());
+            let (points, sampled) = (points.view(), sampled.view_mut());
+            Ok(q.circle_eval_at_points(CircleEvalAtPoints { columns, samples, coefficients, points, sampled })?)
+        }))
     })
 }
 
 fn plain(log_size: u32) -> Contender {
-    let coefficients = input(log_size);
+    let coefficients = elements(1 << log_size);
     Contender::new("plain loops, autovectorised", move || {
         core::hint::black_box(plain_evaluation(&coefficients));
     })
@@ -100,13 +110,19 @@ fn plain_sum(words: &[M31], plane: &[M31]) -> M31 {
 
 #[cfg(test)]
 mod tests {
+    use backend_api::ops::circle::CircleOps as _;
+
     use super::*;
 
     #[test]
     fn the_plain_loops_compute_what_we_compute() {
         let q = runtime::cpu().unwrap();
         for log_size in [0, 1, 5, 8, 9, 13, 17] {
-            assert_eq!(plain_evaluation(&input(log_size)), evaluated(&q, &input(log_size)), "2^{log_size}");
+            let params = CirclePointParams { log_size, columns: 1, point: point() };
+            let (coefficients, mut results) = (elements(1 << log_size), [QM31::ZERO]);
+            let op = CircleEvalAtPoint { params: &params, coefficients: &coefficients[..], results: &mut results[..] };
+            q.circle_eval_at_point(op).unwrap();
+            assert_eq!(plain_evaluation(&coefficients), results[0], "2^{log_size}");
         }
     }
 }

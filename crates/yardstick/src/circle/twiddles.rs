@@ -1,16 +1,17 @@
 //! Twiddles of a domain, compared with plain loops.
 
-use std::num::NonZeroUsize;
-
-use backend_api::ops::circle::{CircleOps, CircleTwiddles};
+use backend_api::{Buffer, ops::circle::CircleTwiddles};
 use core_types::{
     circle::{CirclePoint, CirclePointIndex, double_x},
     field::{M31, Twiddle},
     params::circle::CircleTwiddleParams,
 };
-use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use cpu_backend::CpuQueue;
 
-use crate::{Contender, Contest, Goal, Show};
+use crate::{
+    Contender, Goal, Line, LineError,
+    line::{AllOps, RunSize},
+};
 
 /// Factors with their inverses per second of stwo's vector backend.
 ///
@@ -18,39 +19,29 @@ use crate::{Contender, Contest, Goal, Show};
 const GOAL_RATE: f64 = 1.0 / 7.4e-9;
 
 /// The factors of `2^log_size` points, and their inverses.
-pub(super) fn contest(id: String, log_size: u32) -> Contest {
-    Contest {
-        id,
-        unit: "factor with its inverse",
-        work: f64::from(1u32 << (log_size - 1)),
-        show: Show::Nanoseconds,
-        contenders: vec![
-            ours("trefoil", SimdLevel::Avx512, log_size),
-            plain(log_size),
-            ours("trefoil, portable path", SimdLevel::Portable, log_size),
-        ],
-        goals: vec![(Goal::Rate(GOAL_RATE), "avx-512")],
-    }
+pub(super) fn contest(log_size: u32) -> Line<CpuQueue> {
+    let size = RunSize::computing("factor with its inverse", f64::from(1u32 << (log_size - 1)), 0.0);
+    let line = Line::new(format!("circle.twiddles/{log_size}"), size, move |q: &CpuQueue| {
+        let mut written = twiddles(q, log_size)?;
+        Ok(Box::new(move |q| write(q, log_size, &mut written)))
+    });
+    line.in_nanoseconds().peer(move || plain(log_size)).portable().goal(Goal::Rate(GOAL_RATE), "avx-512")
 }
 
-fn write(q: &CpuQueue, log_size: u32, [twiddles, inverse_twiddles]: &mut [Vec<Twiddle>; 2]) {
-    let params = CircleTwiddleParams { log_size };
-    q.circle_twiddles(CircleTwiddles { params: &params, twiddles, inverse_twiddles }).expect("lengths match");
+/// Twiddles of a domain, and their inverses.
+pub(super) fn twiddles<Q: AllOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], LineError> {
+    let mut both = [q.zeros::<Twiddle>(1 << (log_size - 1))?, q.zeros::<Twiddle>(1 << (log_size - 1))?];
+    write(q, log_size, &mut both)?;
+    Ok(both)
 }
 
-fn both(log_size: u32) -> [Vec<Twiddle>; 2] {
-    [0, 1].map(|_| vec![Twiddle::default(); 1 << (log_size - 1)])
-}
-
-fn ours(name: &str, simd: SimdLevel, log_size: u32) -> Contender {
-    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-    let q = CpuQueue::open(config).expect("one thread needs no pool");
-    let mut written = both(log_size);
-    Contender::new(name, move || write(&q, log_size, &mut written))
+fn write<Q: AllOps>(q: &Q, log_size: u32, [forward, inverse]: &mut [Q::Buf<Twiddle>; 2]) -> Result<(), LineError> {
+    let (twiddles, inverse_twiddles) = (forward.view_mut(), inverse.view_mut());
+    Ok(q.circle_twiddles(CircleTwiddles { params: &CircleTwiddleParams { log_size }, twiddles, inverse_twiddles })?)
 }
 
 fn plain(log_size: u32) -> Contender {
-    let mut written = both(log_size);
+    let mut written = [0, 1].map(|_| vec![Twiddle::default(); 1 << (log_size - 1)]);
     Contender::new("plain loops", move || plain_twiddles(log_size, &mut written))
 }
 
@@ -93,10 +84,10 @@ mod tests {
     fn the_plain_loops_compute_what_we_compute() {
         let q = runtime::cpu().unwrap();
         for log_size in [2, 3, 4, 9, 13, 16] {
-            let (mut plain, mut ours) = (both(log_size), both(log_size));
+            let ours = twiddles(&q, log_size).unwrap();
+            let mut plain = ours.each_ref().map(|ours| vec![Twiddle::default(); ours.len()]);
             plain_twiddles(log_size, &mut plain);
-            write(&q, log_size, &mut ours);
-            assert!(plain == ours, "2^{log_size} points");
+            assert!(plain.iter().zip(&ours).all(|(plain, ours)| plain == ours.view()), "2^{log_size} points");
         }
     }
 }

@@ -1,20 +1,48 @@
-//! Speed lines of the `linalg` op set.
+//! Speed lines of the op sets `linalg`, `optim` and `factor`.
 
 mod elements;
 mod gemm;
 mod loss;
+mod optim;
 mod rows;
 mod svd;
 
-use super::Contest;
+use cpu_backend::CpuQueue;
+use half::bf16;
+use nn_ops::Activation;
+use runtime::AnyQueue;
 
-/// Every contest of the op set, by name, each built only when its turn comes.
-#[must_use]
-pub(crate) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
+use crate::{Extent, Line};
+
+/// Every line of the op sets on the processor.
+pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
     let mut all = gemm::contests();
     all.extend(rows::contests());
     all.extend(elements::contests());
-    all.extend(loss::contests());
+    all.extend([loss::contest()]);
     all.extend(svd::contests());
+    all.extend(optim::contests());
+    all
+}
+
+/// Every line of the op sets on a device.
+pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+    let (elements, shape, squares): (usize, [usize; 2], &[usize]) = match extent {
+        Extent::Full => (1 << 28, [65_536, 1024], &[128, 256, 512, 1024, 2048, 4096, 8192]),
+        Extent::Small => (1 << 12, [8, 64], &[64]),
+    };
+    let mut all = vec![
+        elements::map("identity", Activation::Identity, elements),
+        elements::map("gelu", Activation::GeluTanh, elements),
+        optim::adam_w(elements),
+        rows::softmax::<_, f32>(shape, 1, false),
+        rows::layer_norm::<_, f32>(shape),
+        rows::add_layer_norm(shape),
+        rows::rms_norm(shape),
+    ];
+    for &n in squares {
+        all.extend([gemm::square::<_, f32>(n), gemm::square::<_, bf16>(n)]);
+    }
+    all.extend(svd::lines(extent));
     all
 }

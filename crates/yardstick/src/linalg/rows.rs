@@ -1,122 +1,130 @@
-//! Softmax and norms of 4096 rows of 1024, one thread.
+//! Softmax and norms of rows: on the processor 4096 rows of 1024.
 
 use std::hint::black_box;
 
 use backend_api::Real;
+use cpu_backend::CpuQueue;
 use half::bf16;
 use nn_ops::{Mask, NormAffine, NormGradients, NormPlan, NormResults, NormSaved, SoftmaxPlan, Tensor};
 
-use crate::{Contender, Contest, Goal, Show, host};
+use crate::{
+    Contender, Goal, Line,
+    host::{against_copy, matrix_id, tensor, traffic, values},
+    line::AllOps,
+};
 
-const ROWS: usize = 4096;
 const COLUMNS: usize = 1024;
-const SHAPE: [usize; 2] = [ROWS, COLUMNS];
-const COUNT: usize = ROWS * COLUMNS;
+const SHAPE: [usize; 2] = [4096, COLUMNS];
+const COUNT: usize = 4096 * COLUMNS;
 
-pub(super) fn contests() -> Vec<(String, Box<dyn FnOnce() -> Contest>)> {
-    let mut all: Vec<(String, Box<dyn FnOnce() -> Contest>)> = Vec::new();
-    let mut add = |id: &'static str, bytes: usize, ours: fn() -> Contender, plain: Option<fn() -> Contender>| {
-        all.push((id.to_owned(), Box::new(move || contest(id, bytes, ours(), plain.map(|plain| plain())))));
-    };
-    add("nn.softmax", 8, || softmax::<f32>(1, false), Some(plain_softmax));
-    add("nn.softmax_bf16", 4, || softmax::<bf16>(1, false), None);
-    add("nn.softmax_columns", 8, || softmax::<f32>(0, false), None);
-    add("nn.softmax_causal", 8, || softmax::<f32>(1, true), None);
-    add("nn.log_softmax", 8, log_softmax, None);
-    add("nn.softmax_backward", 12, softmax_backward, None);
-    add("nn.layer_norm", 8, layer_norm::<f32>, Some(plain_layer_norm));
-    add("nn.layer_norm_bf16", 4, layer_norm::<bf16>, None);
-    add("nn.layer_norm_backward", 12, layer_norm_backward, None);
-    add("nn.rms_norm", 8, rms_norm, None);
-    all
+pub(super) fn contests() -> Vec<Line<CpuQueue>> {
+    let line = |id: &str, line: Line<CpuQueue>| against_copy(line.called(id));
+    let goal = Goal::Ratio { peer: 1, ratio: 0.85 };
+    vec![
+        line("nn.softmax", softmax::<_, f32>(SHAPE, 1, false)).peer(plain_softmax).goal(goal, ""),
+        line("nn.softmax_bf16", softmax::<_, bf16>(SHAPE, 1, false)),
+        line("nn.softmax_columns", softmax::<_, f32>(SHAPE, 0, false)),
+        line("nn.softmax_causal", softmax::<_, f32>(SHAPE, 1, true)),
+        line("nn.log_softmax", log_softmax(SHAPE)),
+        line("nn.softmax_backward", softmax_backward(SHAPE)),
+        line("nn.layer_norm", layer_norm::<_, f32>(SHAPE)).peer(plain_layer_norm).goal(goal, ""),
+        line("nn.layer_norm_bf16", layer_norm::<_, bf16>(SHAPE)),
+        line("nn.layer_norm_backward", layer_norm_backward(SHAPE)),
+        line("nn.rms_norm", rms_norm(SHAPE)),
+    ]
 }
 
-/// A line that moves `bytes` for each element, compared with a copy of the same size.
-fn contest(id: &str, bytes: usize, ours: Contender, plain: Option<Contender>) -> Contest {
-    let mut contenders = vec![ours, host::copy(bytes * COUNT)];
-    contenders.extend(plain);
-    let goals = match id {
-        "nn.softmax" | "nn.layer_norm" => vec![(Goal::Ratio { peer: 1, ratio: 0.85 }, "")],
-        _ => Vec::new(),
-    };
-    Contest { id: id.to_owned(), unit: "byte", work: (bytes * COUNT) as f64, show: Show::Rate, contenders, goals }
-}
-
-fn softmax<T: Real>(axis: usize, causal: bool) -> Contender {
-    host::ours(move |q| {
-        let plan = SoftmaxPlan::new(&SHAPE, axis)?;
-        let (x, mut y) = (host::tensor::<T>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
-        Ok(Box::new(move || {
+pub(super) fn softmax<Q: AllOps, T: Real>(shape: [usize; 2], axis: usize, causal: bool) -> Line<Q> {
+    Line::new(matrix_id("softmax", shape), traffic::<T>(2, shape), move |q: &Q| {
+        let plan = SoftmaxPlan::new(&shape, axis)?;
+        let (x, mut y) = (tensor::<_, T>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        Ok(Box::new(move |q| {
             let mask = if causal { Mask::Causal { offset: 0 } } else { Mask::None };
-            plan.softmax(&q, x.at(), mask, y.at_mut())
+            Ok(plan.softmax(q, x.at(), mask, y.at_mut())?)
         }))
     })
 }
 
-fn log_softmax() -> Contender {
-    host::ours(|q| {
-        let plan = SoftmaxPlan::new(&SHAPE, 1)?;
-        let (x, mut y) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
-        Ok(Box::new(move || plan.log_softmax(&q, x.at(), Mask::None, y.at_mut())))
+fn log_softmax<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("log_softmax", shape), traffic::<f32>(2, shape), move |q: &Q| {
+        let plan = SoftmaxPlan::new(&shape, 1)?;
+        let (x, mut y) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        Ok(Box::new(move |q| Ok(plan.log_softmax(q, x.at(), Mask::None, y.at_mut())?)))
     })
 }
 
-fn softmax_backward() -> Contender {
-    host::ours(|q| {
-        let plan = SoftmaxPlan::new(&SHAPE, 1)?;
-        let (x, g) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 1.0)?);
-        let (mut y, mut dx) = (host::tensor(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
-        plan.softmax(&q, x.at(), Mask::None, y.at_mut())?;
-        Ok(Box::new(move || plan.softmax_backward(&q, y.at(), g.at(), dx.at_mut())))
+fn softmax_backward<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("softmax_backward", shape), traffic::<f32>(3, shape), move |q: &Q| {
+        let plan = SoftmaxPlan::new(&shape, 1)?;
+        let (x, g) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 1.0)?);
+        let (mut y, mut dx) = (tensor(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        plan.softmax(q, x.at(), Mask::None, y.at_mut())?;
+        Ok(Box::new(move |q| Ok(plan.softmax_backward(q, y.at(), g.at(), dx.at_mut())?)))
     })
 }
 
-fn layer_norm<T: Real>() -> Contender {
-    host::ours(|q| {
-        let plan = NormPlan::new(&SHAPE, 1e-5)?;
-        let (x, mut y) = (host::tensor::<T>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
-        let (gamma, beta) = (host::tensor(&q, &[COLUMNS], 1.0)?, host::tensor(&q, &[COLUMNS], 1.0)?);
-        let mut stats = Tensor::from_buffer(plan.layer_stats(&q)?, &[2, ROWS])?;
-        Ok(Box::new(move || {
+pub(super) fn layer_norm<Q: AllOps, T: Real>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("layer_norm", shape), traffic::<T>(2, shape), move |q: &Q| {
+        let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
+        let (x, mut y) = (tensor::<_, T>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let (gamma, beta) = (tensor(q, &[columns], 1.0)?, tensor(q, &[columns], 1.0)?);
+        let mut stats = Tensor::from_buffer(plan.layer_stats(q)?, &[2, rows])?;
+        Ok(Box::new(move |q| {
             let affine = NormAffine { gamma: Some(gamma.at()), beta: Some(beta.at()) };
-            plan.layer_norm(&q, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })
+            Ok(plan.layer_norm(q, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })?)
         }))
     })
 }
 
-fn layer_norm_backward() -> Contender {
-    host::ours(|q| {
-        let plan = NormPlan::new(&SHAPE, 1e-5)?;
-        let (x, g) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 1.0)?);
-        let (mut y, mut dx) = (host::tensor(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
-        let gamma = host::tensor(&q, &[COLUMNS], 1.0)?;
-        let (mut dgamma, mut dbeta) = (host::tensor(&q, &[COLUMNS], 1.0)?, host::tensor(&q, &[COLUMNS], 1.0)?);
-        let mut stats = Tensor::from_buffer(plan.layer_stats(&q)?, &[2, ROWS])?;
+/// Reads two tensors and writes their sum and its norm.
+pub(super) fn add_layer_norm<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("add_layer_norm", shape), traffic::<f32>(4, shape), move |q: &Q| {
+        let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
+        let (x, r) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let (gamma, beta) = (tensor(q, &[columns], 1.0)?, tensor(q, &[columns], 1.0)?);
+        let (mut sum, mut y) = (tensor(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let mut stats = Tensor::from_buffer(plan.layer_stats(q)?, &[2, rows])?;
+        Ok(Box::new(move |q| {
+            let affine = NormAffine { gamma: Some(gamma.at()), beta: Some(beta.at()) };
+            let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
+            Ok(plan.add_layer_norm(q, [x.at(), r.at()], affine, sum.at_mut(), results)?)
+        }))
+    })
+}
+
+fn layer_norm_backward<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("layer_norm_backward", shape), traffic::<f32>(3, shape), move |q: &Q| {
+        let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
+        let (x, g) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 1.0)?);
+        let (mut y, mut dx) = (tensor(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let gamma = tensor(q, &[columns], 1.0)?;
+        let (mut dgamma, mut dbeta) = (tensor(q, &[columns], 1.0)?, tensor(q, &[columns], 1.0)?);
+        let mut stats = Tensor::from_buffer(plan.layer_stats(q)?, &[2, rows])?;
         let affine = NormAffine { gamma: Some(gamma.at()), beta: None };
-        plan.layer_norm(&q, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })?;
-        Ok(Box::new(move || {
+        plan.layer_norm(q, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })?;
+        Ok(Box::new(move |q| {
             let saved = NormSaved { x: x.at(), gamma: Some(gamma.at()), stats: stats.at() };
             let (gamma, beta) = (Some(dgamma.at_mut()), Some(dbeta.at_mut()));
-            plan.layer_norm_backward(&q, saved, g.at(), NormGradients { x: dx.at_mut(), gamma, beta })
+            Ok(plan.layer_norm_backward(q, saved, g.at(), NormGradients { x: dx.at_mut(), gamma, beta })?)
         }))
     })
 }
 
-fn rms_norm() -> Contender {
-    host::ours(|q| {
-        let plan = NormPlan::new(&SHAPE, 1e-5)?;
-        let (x, mut y) = (host::tensor::<f32>(&q, &SHAPE, 4.0)?, host::tensor(&q, &SHAPE, 4.0)?);
-        let gamma = host::tensor(&q, &[COLUMNS], 1.0)?;
-        let mut stats = Tensor::from_buffer(plan.rms_stats(&q)?, &[ROWS])?;
-        Ok(Box::new(move || {
+pub(super) fn rms_norm<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    Line::new(matrix_id("rms_norm", shape), traffic::<f32>(2, shape), move |q: &Q| {
+        let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
+        let (x, mut y) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let gamma = tensor(q, &[columns], 1.0)?;
+        let mut stats = Tensor::from_buffer(plan.rms_stats(q)?, &[rows])?;
+        Ok(Box::new(move |q| {
             let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
-            plan.rms_norm(&q, x.at(), Some(gamma.at()), results)
+            Ok(plan.rms_norm(q, x.at(), Some(gamma.at()), results)?)
         }))
     })
 }
 
 fn plain_softmax() -> Contender {
-    let (x, mut y) = (host::values::<f32>(COUNT, 4.0), host::values::<f32>(COUNT, 4.0));
+    let (x, mut y) = (values::<f32>(COUNT, 4.0), values::<f32>(COUNT, 4.0));
     Contender::new("plain loops", move || {
         for (x, y) in black_box(&x).chunks_exact(COLUMNS).zip(black_box(&mut y).chunks_exact_mut(COLUMNS)) {
             let greatest = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -131,7 +139,7 @@ fn plain_softmax() -> Contender {
 }
 
 fn plain_layer_norm() -> Contender {
-    let (x, mut y) = (host::values::<f32>(COUNT, 4.0), host::values::<f32>(COUNT, 4.0));
+    let (x, mut y) = (values::<f32>(COUNT, 4.0), values::<f32>(COUNT, 4.0));
     Contender::new("plain loops", move || {
         for (x, y) in black_box(&x).chunks_exact(COLUMNS).zip(black_box(&mut y).chunks_exact_mut(COLUMNS)) {
             let mean = x.iter().sum::<f32>() / COLUMNS as f32;

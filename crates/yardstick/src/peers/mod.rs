@@ -7,4 +7,4 @@ mod product;
 mod stwo;
 mod torch;
 
-pub(crate) use self::{peak::fma_peak, product::plain_gemm, stwo::beside_stwo, torch::beside_torch};
+pub(crate) use self::{peak::fma_peak, product::plain_gemm, stwo::stwo_times, torch::pytorch};

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::{Contender, Contest};
+use crate::Contender;
 
 /// The processor of the recorded times.
 const PROCESSOR: &str = "Xeon, family 6 model 167";
@@ -37,14 +37,12 @@ const RATES: [(&str, f64, f64); 21] = [
     ("stark.prove/poseidon2-2^16", 24.003, 32.794),
 ];
 
-/// The contest, with stwo's times among its contenders.
-pub(crate) fn beside_stwo(mut contest: Contest) -> Contest {
-    let rates = RATES.iter().filter(|(id, ..)| *id == contest.id);
-    for &(_, avx512, avx2) in rates {
-        for (vectors, nanoseconds) in [("AVX-512", avx512), ("AVX2", avx2)] {
-            let time = Duration::from_secs_f64(nanoseconds * 1e-9 * contest.work);
-            contest.contenders.push(Contender::recorded(format!("stwo, {vectors}, recorded on {PROCESSOR}"), time));
-        }
-    }
-    contest
+/// The times of stwo for the `work` of a line, if they were recorded.
+pub(crate) fn stwo_times(id: &str, work: f64) -> Vec<Contender> {
+    let rates = RATES.iter().filter(|(line, ..)| *line == id);
+    let of = |(vectors, nanoseconds): (&str, f64)| {
+        let time = Duration::from_secs_f64(nanoseconds * 1e-9 * work);
+        Contender::recorded(format!("stwo, {vectors}, recorded on {PROCESSOR}"), time)
+    };
+    rates.flat_map(|&(_, avx512, avx2)| [("AVX-512", avx512), ("AVX2", avx2)]).map(of).collect()
 }

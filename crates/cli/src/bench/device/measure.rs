@@ -3,10 +3,7 @@
 use anyhow::Result;
 use backend_api::Queue as _;
 use runtime::{AnyQueue, Choice};
-use yardstick::{
-    Timing,
-    device::{COPY, DeviceLine, Extent, lines},
-};
+use yardstick::{COPY, Extent, Line, RunSize, Timing, lines};
 
 use super::event::{BenchEvent, Machine, MeasuredLine};
 use crate::{
@@ -16,7 +13,7 @@ use crate::{
 };
 
 /// The lines of these arguments.
-pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<DeviceLine>> {
+pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<Line<AnyQueue>>> {
     let mut chosen = lines(if args.quick { Extent::Small } else { Extent::Full });
     let asked = |id: &str| if args.exact { id == args.filter } else { id.contains(&args.filter) };
     if !chosen.iter().any(|line| asked(&line.id)) {
@@ -49,8 +46,8 @@ pub(super) fn run(args: &BenchArgs, choice: Choice, tell: &mut dyn FnMut(&BenchE
         rounds: effort.rounds,
     }))?;
     for line in chosen(args)? {
-        let DeviceLine { id, unit, work, bytes, resident, .. } = &line;
-        let (id, unit, work, bytes, resident) = (id.clone(), (*unit).to_owned(), *work, *bytes, *resident);
+        let (id, RunSize { unit, work, bytes, resident }) = (line.id.clone(), line.size);
+        let unit = unit.to_owned();
         tell(&BenchEvent::Begins { id: id.clone() })?;
         tell(&match line.measure(&queue, effort) {
             Ok(Timing { median_s, best_s, rounds_s, .. }) => {

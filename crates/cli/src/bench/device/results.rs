@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use yardstick::device::COPY;
+use yardstick::COPY;
 
 use super::{
     clocks::ClockSummary,

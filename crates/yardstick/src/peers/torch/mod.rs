@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Contender, Contest, Goal};
+use crate::Contender;
 
 /// The program that times PyTorch, line by line.
 const WORKER: &str = include_str!("worker.py");
@@ -69,22 +69,21 @@ impl Drop for Worker {
     }
 }
 
-/// The contest, with PyTorch among its contenders and as a goal, if PyTorch has the line.
-pub(crate) fn beside_torch(mut contest: Contest) -> Contest {
-    if !contest.id.starts_with("nn.") {
-        return contest;
+/// PyTorch at the `work` of a line, if PyTorch has the line.
+///
+/// It comes with the least rate of ours relative to it, unless its time is a recorded one.
+pub(crate) fn pytorch(id: &str, work: f64) -> Option<(Contender, Option<f64>)> {
+    if !id.starts_with("nn.") {
+        return None;
     }
     let Some(worker) = PYTORCH.with(Clone::clone) else {
-        contest.contenders.extend(recorded::contender(&contest.id, contest.work));
-        return contest;
+        return Some((recorded::contender(id, work)?, None));
     };
-    if !prepare(&mut worker.borrow_mut(), &contest.id) {
-        return contest;
+    if !prepare(&mut worker.borrow_mut(), id) {
+        return None;
     }
     let name = format!("PyTorch {}", worker.borrow().version);
-    contest.goals.push((Goal::Ratio { peer: contest.contenders.len(), ratio: GOAL }, ""));
-    contest.contenders.push(Contender::timed(name, move || time(&mut worker.borrow_mut())));
-    contest
+    Some((Contender::timed(name, move || time(&mut worker.borrow_mut())), Some(GOAL)))
 }
 
 /// Has the line's inputs made, if PyTorch has the line.

@@ -1,0 +1,253 @@
+//! A benchmark line: one op at one size, on any queue.
+//!
+//! A processor runs it on one thread, interleaved with its peers. A device runs it alone, with its
+//! inputs resident.
+
+use core::{error::Error, fmt, num::NonZeroUsize};
+use std::{rc::Rc, time::Instant};
+
+use backend_api::{
+    Queue,
+    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, recurrent::RecurrentOps, tensor::TensorOps},
+};
+use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+
+use crate::{
+    contest::{Contender, Effort, Goal, Show, Standing, Timing, interleaved},
+    peers::{pytorch, stwo_times},
+};
+
+/// A queue with every op set.
+pub(crate) trait AllOps: StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + 'static {}
+
+impl<Q: StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + 'static> AllOps for Q {}
+
+/// Why a line is not measured: the backend refuses, or a plan does.
+pub type LineError = Box<dyn Error + Send + Sync>;
+
+/// Does a line's work once, or enqueues it.
+pub(crate) type Run<Q> = Box<dyn FnMut(&Q) -> Result<(), LineError>>;
+
+/// Puts a line's inputs in the memory of a queue.
+type Prepare<Q> = Rc<dyn Fn(&Q) -> Result<Run<Q>, LineError>>;
+
+/// How much one run does.
+#[derive(Clone, Copy, Debug)]
+pub struct RunSize {
+    /// The unit of work: `element-layer`, `evaluation`, `flop`, `byte`, `element`.
+    pub unit: &'static str,
+    /// Units of work.
+    pub work: f64,
+    /// Least bytes that are read and written; 0 if memory is not the limit.
+    pub bytes: f64,
+    /// Bytes of all buffers.
+    ///
+    /// If they fit a cache of the device, runs of the line find them there.
+    pub resident: f64,
+}
+
+impl RunSize {
+    /// Work on `resident` bytes that memory does not limit.
+    pub(crate) const fn computing(unit: &'static str, work: f64, resident: f64) -> Self {
+        Self { unit, work, bytes: 0.0, resident }
+    }
+
+    /// Work that reads or writes each of `bytes` bytes once.
+    pub(crate) const fn streaming(unit: &'static str, work: f64, bytes: f64) -> Self {
+        Self { unit, work, bytes, resident: bytes }
+    }
+
+    /// The same with bytes as the unit.
+    pub(crate) const fn of_bytes(bytes: usize) -> Self {
+        Self::streaming("byte", bytes as f64, bytes as f64)
+    }
+}
+
+/// One implementation of a line's work.
+enum Entrant<Q> {
+    /// An op, at a vector level of the processor.
+    Ours { name: String, simd: SimdLevel, prepare: Prepare<Q> },
+    /// Anything that the processor runs, built when its line is measured.
+    Peer(Box<dyn FnOnce() -> Contender>),
+}
+
+/// One op at one size, on queues `Q`, with its peers on the processor.
+pub struct Line<Q> {
+    /// Short unique name: `circle.interpolate/20`, `nn.softmax/65536x1024`.
+    pub id: String,
+    /// How much one run does.
+    pub size: RunSize,
+    show: Show,
+    /// Ours first, then the peers.
+    entrants: Vec<Entrant<Q>>,
+    /// Goals, each with the condition it assumes, such as `avx-512`; empty for none.
+    goals: Vec<(Goal, &'static str)>,
+}
+
+impl<Q> fmt::Debug for Line<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Line").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl<Q> Line<Q> {
+    /// The op whose inputs `prepare` makes.
+    pub(crate) fn new(
+        id: impl Into<String>,
+        size: RunSize,
+        prepare: impl Fn(&Q) -> Result<Run<Q>, LineError> + 'static,
+    ) -> Self {
+        let ours = Entrant::Ours { name: "trefoil".to_owned(), simd: SimdLevel::Avx512, prepare: Rc::new(prepare) };
+        Self { entrants: vec![ours], ..Self::of_peers(id, size) }
+    }
+
+    /// A line without an op, for [`peer`](Self::peer)s alone.
+    pub(crate) fn of_peers(id: impl Into<String>, size: RunSize) -> Self {
+        Self { id: id.into(), size, show: Show::Rate, entrants: Vec::new(), goals: Vec::new() }
+    }
+
+    /// The line under another id.
+    pub(crate) fn called(self, id: impl Into<String>) -> Self {
+        Self { id: id.into(), ..self }
+    }
+
+    /// The line with its work in another unit.
+    pub(crate) fn counting(self, unit: &'static str, work: f64) -> Self {
+        Self { size: RunSize { unit, work, ..self.size }, ..self }
+    }
+
+    /// The line with its times shown in nanoseconds for each unit.
+    pub(crate) fn in_nanoseconds(self) -> Self {
+        Self { show: Show::Nanoseconds, ..self }
+    }
+
+    /// The line with its op under another name, at this vector level.
+    pub(crate) fn ours(mut self, ours: &str, level: SimdLevel) -> Self {
+        if let Some(Entrant::Ours { name, simd, .. }) = self.entrants.first_mut() {
+            (*name, *simd) = (ours.to_owned(), level);
+        }
+        self
+    }
+
+    /// Adds the same op at another vector level.
+    pub(crate) fn level(mut self, name: &str, simd: SimdLevel) -> Self {
+        let prepare = self.prepare().cloned();
+        self.entrants.extend(prepare.map(|prepare| Entrant::Ours { name: name.to_owned(), simd, prepare }));
+        self
+    }
+
+    /// Adds the same op without vector instructions.
+    pub(crate) fn portable(self) -> Self {
+        self.level("trefoil, portable path", SimdLevel::Portable)
+    }
+
+    /// Adds another op of ours that does the same work.
+    pub(crate) fn variant(mut self, name: &str, line: Self) -> Self {
+        self.entrants.extend(line.ours(name, SimdLevel::Avx512).entrants);
+        self
+    }
+
+    /// Adds a peer.
+    pub(crate) fn peer(mut self, build: impl FnOnce() -> Contender + 'static) -> Self {
+        self.entrants.push(Entrant::Peer(Box::new(build)));
+        self
+    }
+
+    /// Adds a goal, with the condition it assumes.
+    pub(crate) fn goal(mut self, goal: Goal, condition: &'static str) -> Self {
+        self.goals.push((goal, condition));
+        self
+    }
+
+    fn prepare(&self) -> Option<&Prepare<Q>> {
+        match self.entrants.first() {
+            Some(Entrant::Ours { prepare, .. }) => Some(prepare),
+            _ => None,
+        }
+    }
+}
+
+impl<Q: Queue> Line<Q> {
+    /// Uploads the inputs, runs once to warm up, and measures rounds, without the peers.
+    ///
+    /// In each round, it starts the number of runs that fits the batch time before it waits.
+    ///
+    /// # Errors
+    /// Any error of the backend or of a plan, and a line that has peers alone.
+    pub fn measure(self, q: &Q, effort: Effort) -> Result<Timing, LineError> {
+        let mut run = self.prepare().ok_or("the line has no op for a queue")?(q)?;
+        run(q)?;
+        q.finish()?;
+        let mut repeats = 1u32;
+        let mut once = |repeats: u32| -> Result<f64, LineError> {
+            let start = Instant::now();
+            for _ in 0..repeats {
+                run(q)?;
+            }
+            q.finish()?;
+            Ok(start.elapsed().as_secs_f64())
+        };
+        while once(repeats)? < effort.batch.as_secs_f64() && repeats < MAX_REPEATS {
+            repeats *= 2;
+        }
+        let mut samples = Vec::with_capacity(effort.rounds);
+        let start = Instant::now();
+        for _ in 0..effort.rounds {
+            samples.push(once(repeats)? / f64::from(repeats));
+        }
+        let rounds_s = start.elapsed().as_secs_f64();
+        Ok(Timing::of(self.id, samples, rounds_s))
+    }
+}
+
+/// The limit of repeats: enough to make one wait negligible next to microsecond launches.
+const MAX_REPEATS: u32 = 1 << 12;
+
+impl Line<CpuQueue> {
+    /// Builds every contender with its inputs: ours first, then the peers.
+    #[must_use]
+    pub fn contenders(self) -> Vec<Contender> {
+        self.build().0
+    }
+
+    /// Measures all contenders, interleaved round by round.
+    #[must_use]
+    pub fn compare(self, effort: Effort) -> Standing {
+        let (id, RunSize { unit, work, .. }, show) = (self.id.clone(), self.size, self.show);
+        let (contenders, goals) = self.build();
+        let timings = interleaved(contenders, effort);
+        let mut standing = Standing { id, unit, work, show, timings, goals: Vec::new() };
+        standing.goals = goals.into_iter().map(|(goal, given)| (goal, given, standing.meets(goal))).collect();
+        standing
+    }
+
+    fn build(self) -> (Vec<Contender>, Vec<(Goal, &'static str)>) {
+        let Self { id, size: RunSize { work, .. }, entrants, mut goals, .. } = self;
+        let mut contenders: Vec<_> = entrants.into_iter().map(Entrant::build).collect();
+        contenders.extend(stwo_times(&id, work));
+        if let Some((contender, goal)) = pytorch(&id, work) {
+            goals.extend(goal.map(|ratio| (Goal::Ratio { peer: contenders.len(), ratio }, "")));
+            contenders.push(contender);
+        }
+        (contenders, goals)
+    }
+}
+
+impl Entrant<CpuQueue> {
+    fn build(self) -> Contender {
+        match self {
+            Self::Ours { name, simd, prepare } => {
+                let q = one_thread(simd);
+                let mut run = prepare(&q).expect("inputs that fit the memory");
+                Contender::new(name, move || run(&q).expect("the sizes match"))
+            }
+            Self::Peer(build) => build(),
+        }
+    }
+}
+
+/// A queue of one thread.
+pub(crate) fn one_thread(simd: SimdLevel) -> CpuQueue {
+    let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
+    CpuQueue::open(config).expect("one thread needs no pool")
+}
