@@ -9,6 +9,5 @@ mod device;
 mod fss_kernels;
 mod fss_ops;
 mod lacking_driver;
-mod linalg;
 mod no_driver;
 mod old_driver;

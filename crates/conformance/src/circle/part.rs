@@ -65,8 +65,11 @@ pub(super) fn interpolate_part() -> OpSpec {
             (1..=log_domain).try_for_each(|log_size| hold(q, CirclePartParams { log_size, log_domain, columns: 2 }))
         }));
     }
-    for (log_size, log_domain) in [(3, 17), (12, 17), (13, 14), (14, 17), (15, 16), (17, 18), (18, 20), (20, 21)] {
-        let params = CirclePartParams { log_size, log_domain, columns: 1 };
+    for (log_size, log_domain) in
+        [(3, 17), (12, 16), (12, 17), (13, 14), (13, 16), (14, 17), (15, 16), (17, 18), (18, 20), (20, 21)]
+    {
+        let columns = if log_domain < 15 { 2 } else { 1 };
+        let params = CirclePartParams { log_size, log_domain, columns };
         cases.push(
             Case::new(format!("2^{log_size} of 2^{log_domain} points, sampled"), move |q| hold(q, params))
                 .on_elements(1 << log_domain),

@@ -71,12 +71,15 @@ fn some_blocks(log_domain: u32, log_block: u32) -> Vec<u32> {
 
 /// Coefficients, domain and block sizes that cover all launches.
 ///
-/// They reach every first and every later launch: copies in a block; parts summed in tiles, in
-/// strips and in wide strips; the maximum number of parts in one run, and several runs.
-const LARGE: [(u32, u32, u32); 12] = [
+/// They reach every first and every later launch: copies in a block, of tiles and of strips; parts
+/// summed in tiles, in strips and in wide strips; the maximum number of parts in one run, and
+/// several runs.
+const LARGE: [(u32, u32, u32); 14] = [
     (9, 14, 11),
     (10, 15, 13),
     (13, 14, 12),
+    (13, 16, 14),
+    (14, 15, 13),
     (14, 16, 14),
     (15, 15, 2),
     (15, 16, 1),

@@ -128,19 +128,27 @@ fn expect_values(log_size: u32, log_coefficients: u32, coefficients: &[M31], val
     Failure::unless_equal(&expected, values)
 }
 
-/// Compares one column's first, last and some other values with the definition.
-fn expect_samples(log_size: u32, coefficients: &[M31], values: &[M31]) -> Result<(), Failure> {
-    let mut stream = ElementStream::new(99);
-    let last = (1usize << log_size) - 1;
-    let positions = [0, last].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize & last));
-    for p in positions {
-        let expected = value_at(coefficients, stored_point(log_size, p));
-        if values.get(p) != Some(&expected) {
-            let got = format!("{:?}", values.get(p));
-            return Err(Failure::Differs { index: p, expected: expected.to_string(), got });
+/// Compares each column's first, last and some other values with the definition.
+fn expect_samples(log_size: u32, log_coefficients: u32, coefficients: &[M31], values: &[M31]) -> Result<(), Failure> {
+    let len = 1usize << log_size;
+    let columns = coefficients.chunks(1 << log_coefficients).zip(values.chunks(len));
+    for (column, (coefficients, values)) in columns.enumerate() {
+        let mut stream = ElementStream::new(99);
+        let positions = [0, len - 1].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize & (len - 1)));
+        for p in positions {
+            let expected = value_at(coefficients, stored_point(log_size, p));
+            if values[p] != expected {
+                let (expected, got) = (expected.to_string(), values[p].to_string());
+                return Err(Failure::Differs { index: column * len + p, expected, got });
+            }
         }
     }
     Ok(())
+}
+
+/// Columns of a large case: more than one where they are small enough.
+fn some_columns(log_size: u32) -> u32 {
+    if log_size < 15 { 2 } else { 1 }
 }
 
 /// Inputs of one column that expose missing reductions.
@@ -205,6 +213,7 @@ pub(super) fn evaluate() -> OpSpec {
         ]);
         Failure::unless_equal(&expected, &evaluated(q, 3, 1, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
     })];
+    cases.push(Case::new("sizes that no domain has, and a view that is too long", refusals));
     for log_size in 1..=10 {
         cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q| {
             for column in patterns(log_size) {
@@ -225,13 +234,34 @@ pub(super) fn evaluate() -> OpSpec {
     for log_size in BIG {
         cases.push(
             Case::new(format!("2^{log_size} points, sampled"), move |q| {
-                let input = ElementStream::new(6).column(1 << log_size);
-                expect_samples(log_size, &input, &evaluated(q, log_size, 1, &input)?)
+                let columns = some_columns(log_size);
+                let input = ElementStream::new(6).column((columns as usize) << log_size);
+                expect_samples(log_size, log_size, &input, &evaluated(q, log_size, columns, &input)?)
             })
             .on_elements(1 << log_size),
         );
     }
     OpSpec { op: "circle.evaluate", cases }.refusing_short("circle_evaluate", short_circle_evaluate)
+}
+
+fn refusals(q: &Conditioned) -> Result<(), Failure> {
+    let twiddles = q.zeros::<Twiddle>(8)?;
+    let mut columns = q.zeros::<M31>(33)?;
+    for (log_size, len) in [(0, 2), (31, 32), (4, 33)] {
+        let params = CircleFftParams { log_size, columns: 2 };
+        let what = format!("2^{log_size} points in a view of {len}");
+        let view = columns.slice_mut(0..len)?;
+        let op = CircleEvaluate { params: &params, twiddles: twiddles.view(), columns: view };
+        Failure::unless_refused(&what, q.circle_evaluate(op))?;
+        let (inverse_twiddles, columns) = (twiddles.view(), columns.slice_mut(0..len)?);
+        let op = CircleInterpolate { params: &params, inverse_twiddles, columns };
+        Failure::unless_refused(&what, q.circle_interpolate(op))?;
+    }
+    let (coefficients, values) = (q.zeros::<M31>(32)?, columns.slice_mut(0..16)?);
+    let params = CircleExtendParams { log_coefficients: 5, log_size: 4, columns: 1 };
+    let (twiddles, coefficients) = (twiddles.view(), coefficients.view());
+    let op = CircleExtend { params: &params, twiddles, coefficients, values };
+    Failure::unless_refused("2^5 coefficients on 2^4 points", q.circle_extend(op))
 }
 
 pub(super) fn interpolate() -> OpSpec {
@@ -259,8 +289,9 @@ pub(super) fn interpolate() -> OpSpec {
     for log_size in BIG {
         cases.push(
             Case::new(format!("2^{log_size} points, sampled"), move |q| {
-                let values = ElementStream::new(8).column(1 << log_size);
-                expect_samples(log_size, &interpolated(q, log_size, 1, &values)?, &values)
+                let columns = some_columns(log_size);
+                let values = ElementStream::new(8).column((columns as usize) << log_size);
+                expect_samples(log_size, log_size, &interpolated(q, log_size, columns, &values)?, &values)
             })
             .on_elements(1 << log_size),
         );
@@ -293,9 +324,10 @@ pub(super) fn extend() -> OpSpec {
     for (log_coefficients, log_size) in [(10, 13), (11, 12), (12, 16), (13, 14), (16, 18), (20, 21)] {
         cases.push(
             Case::new(format!("2^{log_coefficients} to 2^{log_size}, sampled"), move |q| {
-                let params = CircleExtendParams { log_coefficients, log_size, columns: 1 };
-                let coefficients = ElementStream::new(11).column(1 << log_coefficients);
-                expect_samples(log_size, &coefficients, &extended(q, params, &coefficients)?)
+                let columns = some_columns(log_size);
+                let params = CircleExtendParams { log_coefficients, log_size, columns };
+                let coefficients = ElementStream::new(11).column((columns as usize) << log_coefficients);
+                expect_samples(log_size, log_coefficients, &coefficients, &extended(q, params, &coefficients)?)
             })
             .on_elements(1 << log_size),
         );
@@ -315,8 +347,7 @@ fn expect_lde(q: &Conditioned, params: CircleExtendParams) -> Result<(), Failure
     if log_size < 8 {
         return expect_values(log_size, log_coefficients, &coefficients, &extended);
     }
-    let columns = coefficients.chunks(1 << log_coefficients).zip(extended.chunks(1 << log_size));
-    columns.into_iter().try_for_each(|(coefficients, values)| expect_samples(log_size, coefficients, values))
+    expect_samples(log_size, log_coefficients, &coefficients, &extended)
 }
 
 pub(super) fn lde() -> OpSpec {

@@ -44,9 +44,10 @@ fn points_for(bits: u32, alphas: &[u64]) -> Vec<u64> {
 }
 
 /// Sections and each party's shares equal the model's, bit for bit.
+///
+/// Bits of secrets above the width do not matter.
 fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
-    let mask = u64::MAX >> (64 - bits);
-    let alphas: Vec<u64> = words(u64::from(count) + 100, count as usize).into_iter().map(|a| a & mask).collect();
+    let alphas = words(u64::from(count) + 100, count as usize);
     let batch = CmpBatch::random(q, bits, &alphas)?;
     let row = padded(count);
     let prg = Prg::from_nonce(NONCE);
@@ -82,6 +83,38 @@ fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Both parties' truth tables and their shares are the model's, bit for bit.
+///
+/// The first table has the bits of the first root; the second has the comparison added. A share of
+/// the unit vector of α is where neighbouring bits of a table differ.
+fn expect_tables(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
+    let (size, row) = (1u64 << bits, padded(count));
+    let used = u128::MAX >> (128 - size);
+    let alphas = words(u64::from(count) + 100, count as usize);
+    let batch = CmpBatch::random(q, bits, &alphas)?;
+    let compared = |e: usize| {
+        let alpha = alphas.get(e).copied().unwrap_or(0) % size;
+        (alpha..size).fold(0, |table, y| table | 1u128 << y)
+    };
+    let first: Vec<u128> = batch.roots[..row].iter().map(|root| root.bits() & used).collect();
+    let second: Vec<u128> = first.iter().enumerate().map(|(e, table)| table ^ compared(e)).collect();
+    let [corrections, leaves] = batch.sections(q)?;
+    Failure::unless_equal(&[], &corrections)?;
+    Failure::unless_equal(&[&first[..], &second].concat(), &leaves)?;
+    let points = points_for(bits, &alphas);
+    for (party, tables) in [first, second].into_iter().enumerate() {
+        let tables = &tables[..alphas.len()];
+        let shares = batch.evaluate(q, party, &points)?;
+        let at = |i: usize| (i / tables.len(), i % tables.len());
+        let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| tables[at(i).1] >> y & 1 == 1).collect();
+        let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, at(i).0, at(i).1)).collect();
+        Failure::unless_equal(&expected, &got)?;
+        let units: Vec<u128> = tables.iter().map(|table| (table ^ table << 1) & used).collect();
+        Failure::unless_equal(&units, &batch.evaluate_all(q, party, 0..count)?)?;
+    }
+    Ok(())
+}
+
 fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let mask = u64::MAX >> (64 - bits);
     let mut alphas: Vec<u64> = words(7, count as usize).into_iter().map(|a| a & mask).collect();
@@ -104,7 +137,7 @@ fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), F
 /// A key of 10 bits with α = 0x155, AES key 00 01 ..
 ///
 /// 0f and roots 10 11 .. 1f and 20 21 .. 2f, once for each lane of a warp: each evaluates it at
-/// other points.
+/// other points. The shares of both parties are the comparison.
 fn expect_known_key(q: &Conditioned) -> Result<(), Failure> {
     const LANES: u32 = 32;
     let run = |from: u8| core::array::from_fn(|i| from + i as u8);
@@ -125,11 +158,16 @@ fn expect_known_key(q: &Conditioned) -> Result<(), Failure> {
     Failure::unless_equal(&expected, &got)?;
     let points = 1024 / u64::from(LANES);
     let firsts: Vec<u64> = (0..u64::from(LANES)).map(|lane| lane * points).collect();
-    let shares = batch.evaluate_window(q, 0, 10, &firsts, &every_point(points))?;
+    let [first, second] = [0, 1].map(|party| batch.evaluate_window(q, party, 10, &firsts, &every_point(points)));
+    let (first, second) = (first?, second?);
     let mut bytes = [0u8; 128];
     for y in 0..1024 {
         let (lane, point) = (y / points as usize, y % points as usize);
-        bytes[y / 8] |= u8::from(bit(&shares, LANES, point, lane)) << (y % 8);
+        let [share, other] = [&first, &second].map(|shares| bit(shares, LANES, point, lane));
+        bytes[y / 8] |= u8::from(share) << (y % 8);
+        if (share ^ other) != (y >= 0x155) {
+            return Err(Failure::Broken(format!("the shares at {y} reconstruct to {}", share ^ other)));
+        }
     }
     Failure::unless_equal(&0xa5f4_f3ff_d957_c6f8_u64.to_be_bytes(), &bytes[..8])?;
     let digest = hex(&Sha256::digest(bytes));
@@ -149,6 +187,11 @@ pub(super) fn specs() -> OpSpec {
     for bits in [1, 7, 8, 12, 32, 63, 64] {
         cases.push(Case::new(format!("edges and random secrets of {bits} bits"), move |q| {
             expect_reconstruction(q, bits, 66)
+        }));
+    }
+    for bits in [1, 5, 7] {
+        cases.extend([0, 1, 33, 257].map(|count| {
+            Case::new(format!("{count} tables of {bits} bits are the model's"), move |q| expect_tables(q, bits, count))
         }));
     }
     for bits in [8, 9, 12, 64] {

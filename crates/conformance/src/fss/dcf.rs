@@ -33,11 +33,12 @@ fn expect_every_pair(q: &Conditioned, bits: u32, len: u32, width: u32) -> Result
 
 /// Compares sections and shares with the model, word for word.
 ///
-/// The parties' shares add up to the function.
+/// The parties' shares add up to the function. Bits of secrets above the width do not matter.
 fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32) -> Result<(), Failure> {
-    let alphas: Vec<u64> = words(21, count as usize).into_iter().map(|a| reduced(bits, a)).collect();
-    let betas = words(22, alphas.len() * len as usize);
-    let batch = DcfBatch::random(q, (bits, width), len, &alphas, &betas)?;
+    let secrets = words(21, count as usize);
+    let betas = words(22, secrets.len() * len as usize);
+    let batch = DcfBatch::random(q, (bits, width), len, &secrets, &betas)?;
+    let alphas: Vec<u64> = secrets.into_iter().map(|a| reduced(bits, a)).collect();
     let (row, len) = (padded(count), len as usize);
     let prg = Prg::from_nonce(NONCE);
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();

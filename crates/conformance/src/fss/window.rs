@@ -163,6 +163,10 @@ pub(super) fn cmp_specs() -> OpSpec {
         size(64, 63, 3, 4),
         size(64, 64, 1, 33),
         size(16, 9, 1, 257),
+        // with points enough for every part of a GPU's grid to walk to its window
+        size(10, 7, 20, 31),
+        size(8, 7, 12, 33),
+        size(10, 8, 24, 257),
         size(25, 14, 34, 33),
         size(64, 15, 34, 3),
     ];
@@ -182,6 +186,9 @@ pub(super) fn dcf_specs() -> OpSpec {
         (size(10, 7, 1, 257), (1, 37)),
         (size(64, 63, 3, 3), (3, 64)),
         (size(64, 64, 1, 31), (3, 64)),
+        // with points enough for every part of a GPU's grid to walk to its window
+        (size(5, 0, 12, 1), (1, 64)),
+        (size(9, 4, 24, 33), (3, 50)),
         (size(64, 15, 34, 2), (3, 64)),
     ];
     let case = |(size, (len, width)): (WindowSize, (u32, u32))| {

@@ -3,11 +3,27 @@
 mod differences;
 mod elementwise;
 mod gemm;
+mod loss;
 pub(crate) mod model;
 mod refuse;
 mod rows;
+mod strides;
 
 use crate::{OpSpec, spec::BATCHES};
+
+/// A case for each element type: `$check::<T>(q, ..)`.
+macro_rules! typed {
+    ($name:expr, $check:ident($($argument:expr),*)) => {{
+        let name = $name;
+        [
+            $crate::Case::new(format!("f32, {name}"), move |q| $check::<f32>(q $(, $argument)*)),
+            $crate::Case::new(format!("f16, {name}"), move |q| $check::<half::f16>(q $(, $argument)*)),
+            $crate::Case::new(format!("bf16, {name}"), move |q| $check::<half::bf16>(q $(, $argument)*)),
+        ]
+    }};
+}
+
+use typed;
 
 fn batches() -> [usize; 8] {
     BATCHES.map(|n| n as usize)
@@ -18,6 +34,7 @@ fn batches() -> [usize; 8] {
 pub fn specs() -> Vec<OpSpec> {
     let mut all = gemm::specs();
     all.extend(elementwise::specs());
+    all.push(loss::specs());
     all.extend(rows::specs());
     all.extend(differences::specs());
     all.extend(refuse::specs());

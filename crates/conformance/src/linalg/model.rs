@@ -33,6 +33,11 @@ pub(crate) fn rounding<T: Real>() -> f64 {
     }
 }
 
+/// The exact values.
+pub(super) fn wide<T: Real>(x: &[T]) -> Vec<f32> {
+    x.iter().map(|x| x.to_f32()).collect()
+}
+
 /// f(x) by its definition.
 pub(super) fn activation(f: Activation, x: f64) -> f64 {
     let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());

@@ -5,7 +5,7 @@
 
 use backend_api::BackendError;
 use conformance::{Condition, Conditioned, Failure, OpSpec, Outcome, Selection};
-use cuda_backend::{AirKernel, CudaConfig, CudaQueue};
+use cuda_backend::{AesKernel, AirKernel, CudaConfig, CudaQueue};
 use cuda_sim::driver::simulate;
 use runtime::AnyQueue;
 
@@ -112,8 +112,20 @@ fn maps_copies_and_reductions_hold_under_every_checker() {
 }
 
 #[test]
+fn linear_algebra_holds_under_every_checker() {
+    hold_on("checks=sanitize", conformance::linalg::specs());
+}
+
+#[test]
+fn keys_hold_under_every_checker_with_either_aes() {
+    let bitsliced = CudaConfig { aes: AesKernel::Bitsliced, ..CudaConfig::default() };
+    hold_on("checks=sanitize", conformance::fss::specs());
+    hold_with(bitsliced, "checks=sanitize;order=reverse;schedule=lazy", conformance::fss::specs());
+}
+
+#[test]
 fn random_streams_change_nothing() {
-    hold_on("schedule=random;seed=4", conformance::linalg::specs());
+    hold_on("schedule=random;seed=4;order=reverse;checks=sanitize", conformance::linalg::specs());
     hold_on("schedule=random;seed=4", conformance::tensor::specs());
 }
 

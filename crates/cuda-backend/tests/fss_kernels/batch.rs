@@ -16,7 +16,7 @@ use cuda_sim::exec::Options;
 use crate::fss_kernels::device::{Call, Done};
 
 /// The processor's queue, the model that kernels must equal bit for bit.
-pub(crate) static CPU: LazyLock<CpuQueue> = LazyLock::new(|| CpuQueue::open(CpuConfig::default()).unwrap());
+static CPU: LazyLock<CpuQueue> = LazyLock::new(|| CpuQueue::open(CpuConfig::default()).unwrap());
 
 pub(crate) fn words(len: usize, seed: u64) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);

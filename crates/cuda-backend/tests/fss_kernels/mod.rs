@@ -1,60 +1,21 @@
-//! The function-secret-sharing kernels, as they ship, on the executor: bit for bit the CPU's
-//! results, under every order of turns and with every checker on.
+//! The function-secret-sharing kernels on the executor: grids, work, and where secrets go.
+//!
+//! Grids are those that no op launches, under every order of turns and with every checker on. The
+//! conformance suite checks the ops.
 
 mod batch;
 mod bitsliced;
 mod device;
-mod known;
 mod secrets;
 mod work;
 
-use backend_api::ops::fss::{FssOps, PackBits, UnpackBits};
-use core_types::{cmp::cmp_blocks, params::fss::PackParams};
+use core_types::cmp::cmp_blocks;
 use cuda_sim::exec::Options;
 
 pub(crate) use batch::words;
 
-use batch::{CPU, CmpBatch, DcfBatch};
-use device::{Call, schedules};
-
-/// Keys, bits and points around the edges of warps, blocks, truth tables and trees without levels.
-const BATCHES: [(usize, u32, usize); 11] = [
-    (1, 64, 2),
-    (1, 7, 1),
-    (31, 8, 1),
-    (32, 9, 5),
-    (33, 12, 4),
-    (33, 5, 3),
-    (255, 64, 1),
-    (256, 1, 2),
-    (256, 10, 1),
-    (257, 16, 2),
-    (257, 9, 3),
-];
-
-#[test]
-fn comparison_keys_are_those_of_the_processor() {
-    for (count, bits, points) in BATCHES {
-        let batch = CmpBatch::new(count, bits, points);
-        for options in schedules() {
-            let done = batch.generate(batch.tiles(), &options);
-            assert_eq!(done.output::<u128>(0), batch.corrections, "{count} keys of {bits} bits");
-            assert_eq!(done.output::<u128>(1), batch.leaves, "{count} keys of {bits} bits");
-        }
-    }
-}
-
-#[test]
-fn comparison_shares_are_those_of_the_processor() {
-    for (count, bits, points) in BATCHES {
-        let batch = CmpBatch::new(count, bits, points);
-        for (party, options) in schedules().into_iter().enumerate() {
-            let party = party % 2;
-            let shares = batch.evaluate(party, batch.grid(), &options).output::<u32>(0);
-            assert_eq!(shares, batch.expected(party), "{count} keys of {bits} bits, party {party}");
-        }
-    }
-}
+use batch::{CmpBatch, DcfBatch};
+use device::schedules;
 
 #[test]
 fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
@@ -88,39 +49,6 @@ fn shares_at_clustered_points_are_those_of_the_processor_in_any_parts() {
     }
 }
 
-/// Payload words and their widths, for batches in turn.
-const PAYLOADS: [(u32, u32); 5] = [(1, 64), (2, 13), (3, 64), (8, 40), (5, 1)];
-
-fn payload_batches() -> impl Iterator<Item = DcfBatch> {
-    let small = BATCHES.into_iter().filter(|&(count, bits, points)| count * bits as usize * points <= 5000);
-    small
-        .zip(PAYLOADS.into_iter().cycle())
-        .map(|((count, bits, points), payload)| DcfBatch::new(count, bits, points, payload))
-}
-
-#[test]
-fn payload_keys_are_those_of_the_processor() {
-    for batch in payload_batches() {
-        for options in schedules() {
-            let done = batch.generate(batch.tiles(), &options);
-            assert_eq!(done.output::<u128>(0), batch.corrections, "{:?}", batch.shape);
-            assert_eq!(done.output::<u64>(1), batch.values, "{:?}", batch.shape);
-            assert_eq!(done.output::<u64>(2), batch.last, "{:?}", batch.shape);
-        }
-    }
-}
-
-#[test]
-fn payload_shares_are_those_of_the_processor() {
-    for batch in payload_batches() {
-        for (party, options) in schedules().into_iter().enumerate() {
-            let party = party % 2;
-            let shares = batch.evaluate(party, batch.grid(), &options).output::<u64>(0);
-            assert_eq!(shares, batch.expected(party), "party {party} of {:?}", batch.shape);
-        }
-    }
-}
-
 #[test]
 fn a_grid_of_any_size_computes_the_same() {
     let cmp = CmpBatch::new(257, 9, 3);
@@ -150,25 +78,5 @@ fn a_batch_without_keys_touches_nothing() {
         dcf.evaluate_window(0, 9, [1, 3, 1], &options);
         dcf.generate(1, &options);
         dcf.evaluate(0, [1, 3, 1], &options);
-    }
-}
-
-#[test]
-fn packed_streams_are_those_of_the_processor_at_every_width() {
-    for bits in 1..=64 {
-        for count in [0u32, 1, 31, 32, 33, 64, 257] {
-            let params = PackParams { count, bits };
-            let len = (count * bits).div_ceil(64) as usize;
-            let elements = words(count as usize, u64::from(bits));
-            let (mut stream, mut back) = (vec![0; len], vec![0; count as usize]);
-            CPU.pack_bits(PackBits { params: &params, elements: &elements, words: &mut stream }).unwrap();
-            CPU.unpack_bits(UnpackBits { params: &params, words: &stream, elements: &mut back }).unwrap();
-            let options = &schedules()[bits as usize % 4];
-            let call = Call::new("fss_pack_bits").value(&params).input(&elements);
-            let done = call.output::<u64>(len).value(&(len as u32)).run([2, 1, 1], options);
-            assert_eq!(done.output::<u64>(0), stream, "{count} elements of {bits} bits");
-            let call = Call::new("fss_unpack_bits").value(&params).input(&stream).output::<u64>(count as usize);
-            assert_eq!(call.run([2, 1, 1], options).output::<u64>(0), back, "{count} elements of {bits} bits");
-        }
     }
 }

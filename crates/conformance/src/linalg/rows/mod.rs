@@ -15,8 +15,8 @@ pub(super) fn specs() -> Vec<OpSpec> {
     all
 }
 
-/// Lengths of rows around every vector length, and long ones.
-const LENGTHS: [usize; 10] = [1, 7, 8, 15, 16, 17, 33, 63, 1000, 20_000];
+/// Lengths of rows around every vector length and the most that a GPU's warp takes.
+const LENGTHS: [usize; 12] = [1, 7, 8, 15, 16, 17, 33, 63, 1000, 1023, 1024, 20_000];
 
 /// Lengths of rows that are compared with the model in every element type.
 ///

@@ -64,6 +64,9 @@ const EXTREMES: [(i32, f32); 9] =
 /// Rows that a GPU's warp streams, that it holds, and that a block takes, aligned and not.
 const EXTREME_LENGTHS: [usize; 5] = [17, 64, 1024, 1100, 1101];
 
+/// Lengths of rows without spread: held by a GPU's warp, streamed by it, taken by a block.
+const UNDEFINED_LENGTHS: [usize; 3] = [8, 9, 1028];
+
 impl NormOp {
     /// `rows` rows of `n` values around `offset`.
     fn inputs(self, rows: usize, n: usize, offset: f32) -> NormInputs {
@@ -80,6 +83,13 @@ impl NormOp {
         // In two steps, for a power that is below the normal numbers.
         inputs.x.iter_mut().for_each(|x| *x *= 2f32.powi(log / 2) * 2f32.powi(log - log / 2));
         NormInputs { eps, ..inputs }
+    }
+
+    /// Seven rows without eps; rows 3 and 5 have no spread.
+    fn undefined(self, n: usize) -> NormInputs {
+        let mut inputs = NormInputs { eps: 0.0, ..self.inputs(7, n, 0.0) };
+        [3, 5].into_iter().for_each(|row| inputs.x[row * n..][..n].fill(0.0));
+        inputs
     }
 
     /// The same without gamma and beta.
@@ -189,14 +199,11 @@ fn forward(op: NormOp) -> Vec<Case> {
         Failure::unless_equal(&input.beta, &y)
     }));
     let undefined = Case::new("a constant row without eps is an error with its number", move |q| {
-        let mut input = op.inputs(3, 17, 0.0);
-        input.eps = 0.0;
-        input.x[17..].fill(0.0);
-        match op.run::<f32>(q, &input, None) {
-            Err(NnError::Backend(BackendError::Undefined { index: 1, .. })) => Ok(()),
+        UNDEFINED_LENGTHS.into_iter().try_for_each(|n| match op.run::<f32>(q, &op.undefined(n), None) {
+            Err(NnError::Backend(BackendError::Undefined { index: 3, .. })) => Ok(()),
             Ok((y, _)) => Err(Failure::Broken(format!("got {y:?}"))),
             Err(error) => Err(error.into()),
-        }
+        })
     });
     cases.push(undefined.that_waits());
     cases.push(Case::new("NaN and infinity stay in their row", move |q| {
@@ -345,14 +352,14 @@ fn sums() -> Vec<Case> {
         EXTREME_LENGTHS.iter().try_for_each(|&n| close_sum::<f32>(q, &plain(n), 0, 4e-5))
     }));
     let undefined = Case::new("a constant sum without eps is an error with its number", move |q| {
-        let mut input = layer.inputs(3, 17, 0.0);
-        input.eps = 0.0;
-        input.x[17..].fill(0.0);
-        match run_sum::<f32>(q, &input, &input.x, 0) {
-            Err(NnError::Backend(BackendError::Undefined { op: "add_layer_norm", index: 1, .. })) => Ok(()),
-            Ok(got) => Err(Failure::Broken(format!("got {got:?}"))),
-            Err(error) => Err(error.into()),
-        }
+        UNDEFINED_LENGTHS.into_iter().try_for_each(|n| {
+            let input = layer.undefined(n);
+            match run_sum::<f32>(q, &input, &input.x, 0) {
+                Err(NnError::Backend(BackendError::Undefined { op: "add_layer_norm", index: 3, .. })) => Ok(()),
+                Ok(got) => Err(Failure::Broken(format!("got {got:?}"))),
+                Err(error) => Err(error.into()),
+            }
+        })
     });
     cases.push(undefined.that_waits());
     cases.push(Case::new("NaN and infinity stay in their row", move |q| {
@@ -454,6 +461,11 @@ fn backward(op: NormOp) -> Vec<Case> {
         }));
     }
     cases.push(Case::new("mean of 10^4 deviations", move |q| near::<f32>(q, op, &op.inputs(70, 100, 2e4), 1e-5)));
+    cases.push(Case::new("mean of 10^4 deviations, rows of 1028", move |q| {
+        let (input, g) = (op.inputs(5, 1028, 2e4), values(51, 5 * 1028));
+        let (_, got) = op.run::<f32>(q, &input, Some(&g))?;
+        unless_near("dx", &op.model_gradients(&input, &g).dx, &got.map(|got| got.dx).unwrap_or_default(), 1e-5)
+    }));
     cases.push(Case::new("central differences", move |q| {
         let (input, g) = (op.inputs(1, 19, 0.0), values(52, 19));
         let (_, got) = op.run::<f32>(q, &input, Some(&g))?;

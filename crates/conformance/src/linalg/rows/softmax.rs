@@ -131,6 +131,7 @@ fn forward(op: SoftmaxOp) -> Vec<Case> {
         }
         Ok(())
     }));
+    cases.push(Case::new("special values in rows of every kind", move |q| special_rows(q, op)));
     cases.extend([
         Case::new("a row that begins with parts of -inf, f32", move |q| empty_parts::<f32>(q, op, 5e-6)),
         Case::new("a row that begins with parts of -inf, f16", move |q| empty_parts::<f16>(q, op, 1.0 / 1024.0)),
@@ -147,11 +148,15 @@ fn forward(op: SoftmaxOp) -> Vec<Case> {
             }),
         ]);
     }
-    cases.push(masked_case::<f32>(op, "keep mask, last axis", &[6, 5, 17], 2, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask, last axis, aligned", &[6, 5, 20], 2, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask, last axis, long", &[2, 1, 1101], 2, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask, first axis", &[9, 5, 3], 0, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask, last axis", [&[6, 5, 17]; 2], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask, last axis, aligned", [&[6, 5, 20]; 2], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask, last axis, long", [&[2, 1, 1101]; 2], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask, first axis", [&[9, 5, 3]; 2], 0, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask that repeats, last axis", [&[2, 3, 16], &[3, 16]], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask that repeats, long", [&[2, 2, 1028], &[2, 1028]], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask that repeats, middle axis", [&[2, 2, 5, 7], &[2, 5, 7]], 2, 5e-6));
     cases.push(causal_case::<f32>(op, "", &[3, 4, 6], 2, 5e-6));
+    cases.push(causal_case::<f32>(op, "", &[2, 3, 16], 2, 5e-6));
     cases.push(causal_case::<f32>(op, "", &[5, 7, 2], 1, 5e-6));
     cases.push(causal_case::<f32>(op, "", &[1, 3, 1100], 2, 5e-6));
     cases.push(Case::new("a mask of -1e9 leaves out as -inf does", move |q| {
@@ -174,22 +179,11 @@ fn forward(op: SoftmaxOp) -> Vec<Case> {
         Case::new("typed shapes, bf16", move |q| typed::<bf16>(q, op, 1.0 / 128.0)),
     ]);
     for (shape, axis) in [(&[3, 2, 20], 2), (&[2, 1, 1101], 2), (&[9, 5, 3], 0)] {
-        cases.push(masked_case::<f16>(
-            op,
-            &format!("f16, keep mask, axis {axis} of {shape:?}"),
-            shape,
-            axis,
-            1.0 / 1024.0,
-        ));
-        cases.push(masked_case::<bf16>(
-            op,
-            &format!("bf16, keep mask, axis {axis} of {shape:?}"),
-            shape,
-            axis,
-            1.0 / 128.0,
-        ));
+        let name = format!("keep mask, axis {axis} of {shape:?}");
+        cases.push(masked_case::<f16>(op, &format!("f16, {name}"), [shape; 2], axis, 1.0 / 1024.0));
+        cases.push(masked_case::<bf16>(op, &format!("bf16, {name}"), [shape; 2], axis, 1.0 / 128.0));
     }
-    for (shape, axis) in [(&[3, 4, 6], 2), (&[5, 7, 2], 1), (&[1, 3, 1100], 2)] {
+    for (shape, axis) in [(&[3, 4, 6], 2), (&[2, 3, 16], 2), (&[5, 7, 2], 1), (&[1, 3, 1100], 2)] {
         cases.push(causal_case::<f16>(op, "f16, ", shape, axis, 1.0 / 1024.0));
         cases.push(causal_case::<bf16>(op, "bf16, ", shape, axis, 1.0 / 128.0));
     }
@@ -262,6 +256,26 @@ fn empty_parts<T: Real>(q: &Conditioned, op: SoftmaxOp, rtol: f64) -> Result<(),
     Failure::unless_close(&want, &op.run::<T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
 }
 
+/// Runs rows without a result, and rows in which one element dominates.
+///
+/// A GPU's warp holds the shortest rows and streams the next, and a block takes the longest.
+fn special_rows(q: &Conditioned, op: SoftmaxOp) -> Result<(), Failure> {
+    let (nan, inf) = (f32::NAN, f32::INFINITY);
+    for len in [4, 6, 1028] {
+        let row = |head: [f32; 3], rest: f32| [&head[..], &vec![rest; len - 3]].concat();
+        let lost = [row([1.0, nan, 2.0], 0.0), row([1.0, inf, 2.0], 0.0), row([-inf; 3], -inf)].concat();
+        let [low, wide_apart] = [row([0.0, 30.0, 0.5], -inf), row([-1e38, 1e38, 0.0], -80.0)];
+        let dominated = [low, wide_apart, row([1e4, 10_001.0, 9998.0], -inf)].concat();
+        let y = op.run::<f32>(q, &[6, len], 1, &[&lost[..], &dominated].concat(), Mask::None)?;
+        if !y[..3 * len].iter().all(|y| y.is_nan()) {
+            return Err(Failure::Broken(format!("rows of {len}: got {:?}", &y[..3 * len])));
+        }
+        let want = model::along(&wide(&dominated), len, 1, op.model);
+        Failure::unless_close(&want, &y[3 * len..], 5e-6, 1e-9)?;
+    }
+    Ok(())
+}
+
 /// Runs rows with the greatest and the least number of the type, and an element of -inf.
 ///
 /// The least number has the least finite logarithm, and its gradient passes through; the gradient
@@ -315,23 +329,34 @@ fn masked_model(op: SoftmaxOp, x: &[f32], keep: &[bool], len: usize, inner: usiz
 
 /// A case with a random mask that leaves out one row entirely.
 ///
-/// The mask is given as addends, and as flags with NaN in the elements that they leave out.
-fn masked_case<T: Real>(op: SoftmaxOp, name: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
+/// Shapes of logits and mask. The mask is given as addends, and as flags
+/// with NaN in the elements that they leave out.
+fn masked_case<T: Real>(
+    op: SoftmaxOp,
+    name: &str,
+    [shape, mask]: [&'static [usize]; 2],
+    axis: usize,
+    rtol: f64,
+) -> Case {
     Case::new(name, move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let count: usize = shape.iter().product();
         let mut x = values(11, count);
-        let mut keep: Vec<bool> = values(12, count).iter().map(|&v| v > -1.0).collect();
+        let mut keep: Vec<bool> = values(12, mask.iter().product()).iter().map(|&v| v > -1.0).collect();
         keep.iter_mut().step_by(inner).take(len).for_each(|keep| *keep = false);
-        let want = masked_model(op, &x, &keep, len, inner);
-        let addend: Vec<f32> = keep.iter().map(|&keep| if keep { 0.0 } else { f32::NEG_INFINITY }).collect();
+        let kept: Vec<bool> = keep.iter().copied().cycle().take(count).collect();
+        let addend = values(17, keep.len()).into_iter().zip(&keep);
+        let addend: Vec<f32> = addend.map(|(a, &keep)| if keep { a } else { f32::NEG_INFINITY }).collect();
+        let sums: Vec<f32> = x.iter().zip(addend.iter().cycle()).map(|(x, a)| x + a).collect();
+        let want = masked_model(op, &sums, &kept, len, inner);
         let addend = q.upload(&addend)?;
-        let mask = Mask::Additive(TensorRef::contiguous(addend.view(), shape)?);
-        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, mask)?, rtol, 1e-7)?;
-        x.iter_mut().zip(&keep).filter(|(_, keep)| !**keep).for_each(|(x, _)| *x = f32::NAN);
+        let additive = Mask::Additive(TensorRef::contiguous(addend.view(), mask)?);
+        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, additive)?, rtol, 1e-7)?;
+        x.iter_mut().zip(&kept).filter(|(_, kept)| !**kept).for_each(|(x, _)| *x = f32::NAN);
+        let want = masked_model(op, &x, &kept, len, inner);
         let keep = q.upload(&keep)?;
-        let mask = Mask::Keep(TensorRef::contiguous(keep.view(), shape)?);
-        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, mask)?, rtol, 1e-7)
+        let flags = Mask::Keep(TensorRef::contiguous(keep.view(), mask)?);
+        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, flags)?, rtol, 1e-7)
     })
 }
 

@@ -1,0 +1,170 @@
+//! Cross-entropy and its gradient, checked against its formula.
+
+use backend_api::{
+    BackendError, Buffer, Queue, Real,
+    ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
+};
+use nn_ops::{CrossEntropyResults, TensorMut, TensorRef, cross_entropy, cross_entropy_probs};
+
+use super::{
+    batches,
+    model::{InputSource, rounding, wide},
+    typed,
+};
+use crate::{
+    Case, Conditioned, Failure, OpSpec,
+    short::{Short, floats},
+};
+
+pub(super) fn specs() -> OpSpec {
+    let sizes = [(1, 1), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
+    let mut cases: Vec<_> = sizes
+        .map(|(rows, classes)| Case::new(format!("{rows} x {classes}"), move |q| entropy::<f32>(q, rows, classes, 0.0)))
+        .collect();
+    cases.push(Case::new("1 x 65536, equal terms", long_entropy).on_elements(65_536));
+    // Rows of a GPU's warps and blocks, aligned and not, so far below zero that a zero that slips in shows.
+    let rows = [(3, 10), (3, 12), (3, 300), (2, 1100), (2, 1101)].into_iter();
+    cases.extend(
+        rows.flat_map(|(rows, classes)| typed!(format!("{rows} x {classes}, low"), entropy(rows, classes, -40.0))),
+    );
+    cases.push(Case::new("a row with infinity has no loss", infinite));
+    cases.push(Case::new("ignored rows have no loss and no gradient", ignored));
+    OpSpec { op: "linalg.cross_entropy", cases }
+        .refusing_short("cross_entropy", short_cross_entropy)
+        .refusing_short("cross_entropy_probs", short_cross_entropy_probs)
+}
+
+/// Loss and gradient of one row of logits for target probabilities t.
+fn row_entropy(x: &[f32], t: &[f64]) -> (f64, Vec<f64>) {
+    let max = x.iter().fold(f64::NEG_INFINITY, |max, &x| max.max(f64::from(x)));
+    let e: Vec<f64> = x.iter().map(|&x| (f64::from(x) - max).exp()).collect();
+    let sum: f64 = e.iter().sum();
+    let total: f64 = t.iter().sum();
+    let loss = x.iter().zip(t).map(|(&x, t)| -t * (f64::from(x) - max - sum.ln())).sum();
+    (loss, e.iter().zip(t).map(|(e, t)| e / sum * total - t).collect())
+}
+
+/// Logits are spread over 40 around `centre`.
+fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -> Result<(), Failure> {
+    let mut random = InputSource::new((rows + classes) as u64);
+    let n = rows * classes;
+    let x: Vec<T> = random.reals::<f32>(n).into_iter().map(|x| T::from_f32(20.0 * x + centre)).collect();
+    // The second of each four rows has no class.
+    let class = |r: usize, word: u32| if r % 4 == 1 { u32::MAX } else { word % classes as u32 };
+    let targets: Vec<u32> = (0..rows).map(|r| class(r, random.word())).collect();
+    let probs: Vec<T> = random.reals::<f32>(n).into_iter().map(|p| T::from_f32(p.abs())).collect();
+    let scale = 1.0 / rows.max(1) as f32;
+    let (dx, dt, dp) = (q.upload(&x)?, q.upload(&targets)?, q.upload(&probs)?);
+    let (x, probs) = (wide(&x), wide(&probs));
+    for by_class in [true, false] {
+        let (mut losses, mut grad) = (q.zeros::<f32>(rows)?, q.upload(&vec![T::from_f32(f32::NAN); n])?);
+        let mut run = || {
+            let logits = TensorRef::contiguous(dx.view(), &[rows, classes])?;
+            let results = CrossEntropyResults {
+                losses: TensorMut::contiguous(losses.view_mut(), &[rows])?,
+                dlogits: TensorMut::contiguous(grad.view_mut(), &[rows, classes])?,
+            };
+            if by_class {
+                cross_entropy(q, scale, logits, TensorRef::contiguous(dt.view(), &[rows])?, results)
+            } else {
+                let probs = TensorRef::contiguous(dp.view(), &[rows, classes])?;
+                cross_entropy_probs(q, scale, logits, probs, results)
+            }
+        };
+        run()?;
+        let (mut want_losses, mut want_grad) = (Vec::new(), Vec::new());
+        for r in 0..rows {
+            let t: Vec<f64> = (0..classes)
+                .map(|j| match by_class {
+                    true => f64::from(u8::from(targets[r] as usize == j)),
+                    false => f64::from(probs[r * classes + j]),
+                })
+                .collect();
+            let (loss, grad) = row_entropy(&x[r * classes..][..classes], &t);
+            want_losses.push(loss);
+            want_grad.extend(grad.into_iter().map(|g| g * f64::from(scale)));
+        }
+        Failure::unless_close(&want_losses, &q.download(&losses)?, 1e-6, 2e-6)?;
+        let grad = wide(&q.download(&grad)?);
+        Failure::unless_close(&want_grad, &grad, 1e-5 + rounding::<T>(), 1e-5 * f64::from(scale))?;
+    }
+    Ok(())
+}
+
+/// The logit of class 0 is 0 and all others are -1: rounding errors of equal terms add up.
+fn long_entropy(q: &Conditioned) -> Result<(), Failure> {
+    const CLASSES: usize = 65_536;
+    let mut x = vec![-1.0f32; CLASSES];
+    x[0] = 0.0;
+    let mut t = vec![0.0; CLASSES];
+    t[1] = 1.0;
+    let (loss, grad) = row_entropy(&x, &t);
+    let (logits, targets) = (q.upload(&x)?, q.upload(&[1u32])?);
+    let (mut losses, mut gradient) = (q.zeros::<f32>(1)?, q.zeros::<f32>(CLASSES)?);
+    q.cross_entropy(CrossEntropy {
+        classes: CLASSES,
+        scale: 1.0,
+        logits: logits.view(),
+        targets: targets.view(),
+        losses: losses.view_mut(),
+        dlogits: gradient.view_mut(),
+    })?;
+    Failure::unless_close(&[loss], &q.download(&losses)?, 1e-6, 0.0)?;
+    Failure::unless_close(&grad, &q.download(&gradient)?, 5e-6, 0.0)
+}
+
+fn ignored(q: &Conditioned) -> Result<(), Failure> {
+    let (x, t) = (q.upload(&[1.0f32, 2.0, 3.0, 4.0])?, q.upload(&[2u32, 0])?);
+    let (mut losses, mut grad) = (q.zeros::<f32>(2)?, q.upload(&[9.0f32; 4])?);
+    let mut run = || {
+        let (logits, targets) = (TensorRef::contiguous(x.view(), &[2, 2])?, TensorRef::contiguous(t.view(), &[2])?);
+        let results = CrossEntropyResults {
+            losses: TensorMut::contiguous(losses.view_mut(), &[2])?,
+            dlogits: TensorMut::contiguous(grad.view_mut(), &[2, 2])?,
+        };
+        cross_entropy(q, 1.0, logits, targets, results)
+    };
+    run()?;
+    let (losses, grad) = (q.download(&losses)?, q.download(&grad)?);
+    Failure::unless_equal(&[0.0, 0.0, 0.0], &[losses[0], grad[0], grad[1]])?;
+    Failure::unless_close(&[core::f64::consts::E.ln_1p()], &losses[1..], 1e-6, 0.0)
+}
+
+/// Loss and gradient are NaN, in rows of a GPU's warp and block.
+fn infinite(q: &Conditioned) -> Result<(), Failure> {
+    for classes in [4, 1028] {
+        let mut x = vec![0.0f32; classes];
+        x[1] = f32::INFINITY;
+        let (logits, targets) = (q.upload(&x)?, q.upload(&[0u32])?);
+        let (mut losses, mut gradient) = (q.zeros::<f32>(1)?, q.zeros::<f32>(classes)?);
+        q.cross_entropy(CrossEntropy {
+            classes,
+            scale: 1.0,
+            logits: logits.view(),
+            targets: targets.view(),
+            losses: losses.view_mut(),
+            dlogits: gradient.view_mut(),
+        })?;
+        let got = [q.download(&losses)?, q.download(&gradient)?].concat();
+        if !got.iter().all(|x| x.is_nan()) {
+            return Err(Failure::Broken(format!("{classes} classes: got {got:?}")));
+        }
+    }
+    Ok(())
+}
+
+fn short_cross_entropy(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
+    let (logits, targets) = (floats(q, 6)?, q.zeros(2)?);
+    let (mut losses, mut dlogits) = (floats(q, 2)?, floats(q, 6)?);
+    let (logits, targets) = (logits.view(), targets.view());
+    let (losses, dlogits) = (losses.view_mut(), dlogits.view_mut());
+    q.cross_entropy(CrossEntropy { classes: 3, scale: 1.0, logits, targets, losses, dlogits }.map(short)?)
+}
+
+fn short_cross_entropy_probs(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
+    let (logits, probs) = (floats(q, 6)?, floats(q, 6)?);
+    let (mut losses, mut dlogits) = (floats(q, 2)?, floats(q, 6)?);
+    let (logits, probs) = (logits.view(), probs.view());
+    let (losses, dlogits) = (losses.view_mut(), dlogits.view_mut());
+    q.cross_entropy_probs(CrossEntropyProbs { classes: 3, scale: 1.0, logits, probs, losses, dlogits }.map(short)?)
+}
