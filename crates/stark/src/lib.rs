@@ -18,7 +18,7 @@
 //!
 //! A [`StatementProver`] and [`verify`] run all steps of the protocol. A caller that drives the
 //! transcript itself, for example to draw challenges between commitments, has a [`Prover`] and its
-//! [`ProofSession`]s, whose steps are those of the verifier's session. A prover holds the device
+//! [`ProofSession`]s, which take the steps of the verifier's session. A prover holds the device
 //! memory of a proof and makes any number of proofs.
 #![forbid(unsafe_code)]
 

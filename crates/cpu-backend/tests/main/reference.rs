@@ -17,7 +17,7 @@ Brackets hold the factors of a length. A name is a field of the parameters, the 
 that the op's `sizes` block computes from them; `>= n` is the number of elements that strides reach, at least. `T` is f32, f16 or
 bf16, and a question mark follows views that may be left out. A view without brackets may have any length that holds the entries
 which the parameters refer to. A view that is read and then written is listed with those that are written. The last column has the
-reasons for which parameters are refused, beside wrong lengths and sizes that overflow.
+reasons for which parameters are refused, apart from wrong lengths and sizes that overflow.
 
 The test `the_page_of_ops_is_up_to_date` compares this page with the descriptions in
 [backend-api](../crates/backend-api/src/ops), one file for each op, and writes `target/ops.md` if they differ;
