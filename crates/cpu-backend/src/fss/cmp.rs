@@ -390,9 +390,15 @@ impl Gen<'_, '_> {
             *pair = NodePair::roots(l, &roots[first..], &roots[shape.row + first..]);
             *directions = Directions::new(l, &group_words(self.secrets.alphas, first), params.bits);
         }
-        // Each level gives a correction word and moves on along α.
-        for row in self.corrections.iter_mut() {
-            for ((pair, directions), out) in walks.iter_mut().zip(row[at..].chunks_exact_mut(step_keys)) {
+        // Each level gives a correction word and moves on along α. The row of the next level is fetched
+        // meanwhile: writing whole lines that are in no cache takes twice as long.
+        for level in 0..self.corrections.len() {
+            let (rows, later) = self.corrections.split_at_mut(level + 1);
+            let next = later.first().map_or(&[][..], |row| &row[at..]);
+            let outs = rows[level][at..].chunks_exact_mut(step_keys);
+            for (step, ((pair, directions), out)) in walks.iter_mut().zip(outs).enumerate() {
+                let fetched = next.get(step * step_keys..(step + 1) * step_keys).unwrap_or_default();
+                fetched.chunks_exact(L::N).for_each(|blocks| l.prefetch_write(blocks));
                 let direction = directions.next(l);
                 let words = pair.descend(l, round_keys, &direction);
                 for (i, word) in words.iter().enumerate() {

@@ -34,6 +34,10 @@ pub(crate) trait AesBlocks: Copy {
     fn load(self, s: &[u128]) -> Self::V;
     /// Writes the first `N` blocks of `s`.
     fn store(self, s: &mut [u128], v: Self::V);
+
+    /// Hints that the first [`N`](Self::N) blocks of `s` are written soon.
+    #[inline(always)]
+    fn prefetch_write(self, _s: &[u128]) {}
     /// The same block everywhere.
     fn splat(self, block: u128) -> Self::V;
     /// Block `i` has `lo[i]` and `hi[i]` as its halves; both hold at least `N` words.

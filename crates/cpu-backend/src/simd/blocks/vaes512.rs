@@ -28,6 +28,12 @@ impl AesBlocks for Vaes512 {
     }
 
     #[inline(always)]
+    fn prefetch_write(self, s: &[u128]) {
+        // SAFETY: a hint reads and writes nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(s.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
     fn splat(self, block: u128) -> __m512i {
         // SAFETY: `self` proves VAES, AVX-512 F and BW.
         unsafe { _mm512_broadcast_i32x4(_mm_set_epi64x((block >> 64) as i64, block as i64)) }
