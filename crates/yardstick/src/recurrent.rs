@@ -92,8 +92,11 @@ impl Sizes {
     }
 }
 
+/// Makes the weights of an ensemble.
+type MakeWeights<Q, T> = fn(&Q, Sizes) -> Result<GruWeights<Q, T>, NnError>;
+
 /// Passes over a sequence, from states of zero.
-fn forward<Q: AllOps, T: Real>(sizes: Sizes, weights: fn(&Q, Sizes) -> Result<GruWeights<Q, T>, NnError>) -> Line<Q> {
+fn forward<Q: AllOps, T: Real>(sizes: Sizes, weights: MakeWeights<Q, T>) -> Line<Q> {
     let Sizes { batch, steps, input, hidden } = sizes;
     let floats = sizes.weights() + steps * batch * input + MEMBERS * batch * hidden;
     Line::new(sizes.id("gru"), size(steps * (input + hidden), sizes, floats), move |q: &Q| {
