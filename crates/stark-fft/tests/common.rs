@@ -11,8 +11,8 @@ pub(crate) fn domain(log_size: u32) -> CanonicDomain {
 }
 
 /// Random words; another count gives others.
-pub(crate) fn columns<R: Representation>(log_size: u32, count: u32) -> HostColumns<R> {
-    let mut rng = fastrand::Rng::with_seed(count.into());
+pub(crate) fn columns<R: Representation>(log_size: u32, count: usize) -> HostColumns<R> {
+    let mut rng = fastrand::Rng::with_seed(count as u64);
     let words = (0..count << log_size).map(|_| M31::from_u32(rng.u32(..))).collect();
     HostColumns::new(domain(log_size), words).unwrap()
 }
@@ -25,6 +25,10 @@ pub(crate) fn simulate(machine: &str) -> Simulation {
     INSTALLED.get_or_init(|| drop(open()));
     drop(first);
     driver::simulate(machine).unwrap()
+}
+
+pub(crate) fn processor() -> AnyQueue {
+    AnyQueue::Cpu(runtime::cpu().unwrap())
 }
 
 /// A machine of one device, and a queue on it.

@@ -1,16 +1,17 @@
-//! Published values of stwo 2.3, and refusals.
+//! Published values of stwo 2.3, every size of a domain, and refusals.
 
 use backend_api::{
-    Buffer, BufferMut, Queue, Record,
-    ops::circle::{CircleEvaluate, CircleInterpolate, CircleOps},
+    BackendError, Buffer, Queue, Record,
+    ops::circle::{CircleEvaluate, CircleOps},
 };
 use core_types::field::{M31, QM31, Twiddle};
+use runtime::{AnyQueue, Choice, Settings};
 use stark_fft::{
-    BitReversed, CanonicDomain, CfftPlan, Coefficients, Columns, ColumnsMut, FftError, HostColumns, LdePlan, Natural,
+    BitReversed, CfftPlan, Coefficients, Columns, FftError, HostColumns, LdeBlockPlan, LdePlan, MAX_LOG_SIZE, Natural,
     RowOrder, TwiddleTree, ZeroFlag, batch_inverse, batch_inverse_into,
 };
 
-use crate::common::{domain, simulated};
+use crate::common::{domain, simulate, simulated};
 
 fn words(elements: &[M31]) -> Vec<u32> {
     elements.iter().map(|x| x.word()).collect()
@@ -87,17 +88,6 @@ fn transforms_of_one_to_eight_are_the_published_ones() {
     let (found, again) = extension.interpolate_and_extend(&q, &tree, values).unwrap();
     assert_eq!(found.download(&q).unwrap().as_slice(), coefficients.as_slice());
     assert_eq!(again.download(&q).unwrap().as_slice(), extended.download(&q).unwrap().as_slice());
-}
-
-#[test]
-fn an_extension_onto_the_same_domain_is_an_evaluation() {
-    let q = runtime::cpu().unwrap();
-    let tree = TwiddleTree::new(&q, domain(3)).unwrap();
-    let host = HostColumns::<Coefficients>::new(domain(3), one_to_eight()).unwrap();
-    let polynomial = Columns::upload(&q, &host).unwrap();
-    let extended = LdePlan::new(domain(3), domain(3), 1).unwrap().extend(&q, &tree, &polynomial).unwrap();
-    let values = CfftPlan::new(domain(3), 1).unwrap().evaluate(&q, &tree, polynomial).unwrap();
-    assert_eq!(extended.download(&q).unwrap().as_slice(), values.download(&q).unwrap().as_slice());
 }
 
 #[test]
@@ -178,67 +168,52 @@ fn inverses_are_recorded_and_a_zero_is_reported_when_the_flag_is_asked() {
 }
 
 #[test]
-fn an_op_called_with_wrong_lengths_reports_them() {
-    let q = runtime::cpu().unwrap();
-    let params = core_types::params::circle::CircleFftParams { log_size: 3, columns: 2 };
-    let twiddles = vec![Twiddle::default(); 4];
-    let length = |op, view, expected, got| Err(backend_api::BackendError::Length { op, view, expected, got });
-    assert_eq!(
-        q.circle_interpolate(CircleInterpolate {
-            params: &params,
-            inverse_twiddles: &twiddles,
-            columns: &mut [M31::ONE; 15]
-        }),
-        length("circle_interpolate", "columns", 16, 15)
-    );
-    assert_eq!(
-        q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &twiddles[..3], columns: &mut [M31::ONE; 16] }),
-        length("circle_evaluate", "twiddles", 4, 3)
-    );
+fn an_op_on_a_domain_that_does_not_exist_is_refused() {
+    let (q, twiddles) = (runtime::cpu().unwrap(), [Twiddle::default(); 4]);
     for log_size in [0, 31, 32, 64, u32::MAX] {
         let params = core_types::params::circle::CircleFftParams { log_size, columns: 1 };
         assert!(q.circle_evaluate(CircleEvaluate { params: &params, twiddles: &twiddles, columns: &mut [] }).is_err());
     }
 }
 
-/// Columns of two sizes in one buffer, extended in place of another one's, as a recording that is replayed on other values.
+/// Opens queues with memory for the twiddles of 2^20 points, but not of 2^21.
+fn small_queues() -> [AnyQueue; 2] {
+    let settings = Settings { mem_limit_bytes: Some(6 << 20), ..Settings::default() };
+    [Choice::Cpu, Choice::Sim].map(|choice| runtime::open_with(&settings, None, Some(choice)).unwrap().0)
+}
+
+fn is_for_memory(error: &FftError) -> bool {
+    matches!(error, FftError::Backend(BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. }))
+}
+
 #[test]
-fn transforms_of_the_callers_buffers_are_recorded_and_replayed() {
-    let (_machine, q) = simulated();
-    let domains = [3, 4, 5].map(|log_size| CanonicDomain::new(log_size).unwrap());
-    let tree = TwiddleTree::new(&q, domains[2]).unwrap();
-    let plans =
-        [(0, 3), (1, 2)].map(|(small, columns)| LdePlan::new(domains[small], domains[small + 1], columns).unwrap());
-    let input = |salt: u32| -> Vec<M31> { (0..24 + 32).map(|i| M31::from_u32(i * 77 + salt)).collect() };
-    let (mut columns, mut values) = (q.upload(&input(1)).unwrap(), q.alloc::<M31>(48 + 64).unwrap());
-    let recorded: Result<_, FftError> = q.record(|q| {
-        let (small, large) = columns.view_mut().split_at(24)?;
-        let (small_values, large_values) = values.view_mut().split_at(48)?;
-        let (small, small_values) = (ColumnsMut::new(domains[0], small)?, ColumnsMut::new(domains[1], small_values)?);
-        let (large, large_values) = (ColumnsMut::new(domains[1], large)?, ColumnsMut::new(domains[2], large_values)?);
-        plans[0].interpolate_and_extend_into(q, &tree, small, small_values)?;
-        plans[1].interpolate_and_extend_into(q, &tree, large, large_values)
-    });
-    let graph = recorded.unwrap().expect("a transform waits for nothing");
-    for salt in [1, 2] {
-        let host = input(salt);
-        q.write(&host, columns.view_mut()).unwrap();
-        q.replay(&graph).unwrap();
-        let (got, got_values) = (q.download(&columns).unwrap(), q.download(&values).unwrap());
-        for (plan, small, range, extended) in [(0, 0, 0..24, 0..48), (1, 1, 24..56, 48..112)] {
-            let trace = Columns::<runtime::AnyQueue, BitReversed>::from_buf(
-                domains[small],
-                q.upload(&host[range.clone()]).unwrap(),
-            )
-            .unwrap();
-            let (coefficients, expected) = plans[plan].interpolate_and_extend(&q, &tree, trace).unwrap();
-            assert_eq!(q.download(&coefficients.into_buf()).unwrap(), got[range]);
-            let middle = expected.slice(1..2).unwrap().view();
-            let len = expected.domain().len();
-            assert_eq!(q.read(middle).unwrap(), got_values[extended.start + len..extended.start + 2 * len]);
-            assert_eq!(expected.download(&q).unwrap().as_slice(), &got_values[extended]);
+fn every_size_is_planned_and_refused_for_memory_alone() {
+    let _machine = simulate("");
+    for q in small_queues() {
+        let host = HostColumns::<Coefficients>::new(domain(1), vec![M31::ONE; 2]).unwrap();
+        let line = Columns::upload(&q, &host).unwrap();
+        let small_tree = TwiddleTree::new(&q, domain(4)).unwrap();
+        for log_size in 1..=MAX_LOG_SIZE {
+            let large = domain(log_size);
+            CfftPlan::new(large, 1).unwrap();
+            let plan = LdePlan::new(domain(1), large, 1).unwrap();
+            let blocks = LdeBlockPlan::new(domain(1), large, 1, log_size - 1).unwrap();
+            assert_eq!((blocks.blocks(), blocks.values_len()), (large.len() / 2, 2));
+            if log_size > 4 {
+                let refused = plan.extend(&q, &small_tree, &line).unwrap_err();
+                let too_small = FftError::TwiddlesTooSmall { expected: log_size, got: 4 };
+                assert!(refused == too_small || log_size > 20 && is_for_memory(&refused), "2^{log_size}: {refused}");
+            }
+            match TwiddleTree::new(&q, large) {
+                Ok(tree) => {
+                    assert!(log_size <= 20, "2^{log_size} twiddles and their inverses in 6 MiB");
+                    let mut last = q.alloc::<M31>(2).unwrap();
+                    blocks.extend_into(&q, &tree, line.view(), blocks.blocks() - 1, last.view_mut()).unwrap();
+                    let sums = large.stored_point(large.len() - 1);
+                    assert_eq!(q.download(&last).unwrap()[1], M31::ONE + sums.y, "1 + y, 2^{log_size}");
+                }
+                Err(refused) => assert!(log_size > 20 && is_for_memory(&refused), "2^{log_size}: {refused}"),
+            }
         }
     }
-    let partial = Columns::<runtime::AnyQueue, BitReversed>::from_buf(domains[0], q.upload(&input(1)[..9]).unwrap());
-    assert_eq!(partial.unwrap_err(), FftError::PartialColumn { column_len: 8, got: 9 });
 }

@@ -1,4 +1,4 @@
-//! Transforms: published values, sets, blocks, sizes, and columns that ranks share.
+//! Transforms: published values and every size, sets, blocks, and columns that ranks share.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod blocks;
@@ -6,4 +6,3 @@ mod common;
 mod known_answers;
 mod sets;
 mod sharded;
-mod sizes;

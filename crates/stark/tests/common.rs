@@ -1,27 +1,39 @@
-//! Queues, parameters, words, the committed proofs, and proofs with a graph.
+//! Queues, faults, parameters, words, and the committed proofs.
 
-use std::{fs, path::PathBuf, sync::OnceLock};
+use std::{collections::BTreeMap, sync::OnceLock};
 
-use cuda_sim::driver::{self, Simulation};
+use backend_api::{BackendError, Queue as _};
+use cuda_sim::driver::{self, Rule, Simulation};
 use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{
-    FriConfig, M31, PcsConfig, ProofGraph, ProveError, ProveOptions, Statement, StatementProof, StatementProver,
-    TraceColumns, TraceSource, Witness,
-};
+use stark::{CollectiveError, FriConfig, M31, PcsConfig, Proof, ProveError, ProverError, QM31, StatementProof};
 
-use crate::statement;
+use crate::{committed::file, statement};
 
 /// A committed proof, with its statement and its parameters.
 pub(crate) type Vector = statement::Vector<PcsConfig>;
 
-/// The bytes of a file that stwo's prover made.
-pub(crate) fn file(name: &str) -> Vec<u8> {
-    fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
+/// A proof of a statement, or why there is none.
+pub(crate) type Proven = Result<StatementProof, ProveError>;
+
+/// Asserts that the claimed sums and the bytes of a proof equal stwo's.
+pub(crate) fn assert_are(vector: &Vector, sums: &[QM31], proof: &Proof) {
+    let sums: Vec<[u32; 4]> = sums.iter().map(|sum| sum.coordinates().map(M31::word)).collect();
+    assert_eq!(sums, vector.claimed_sums, "{}", vector.name);
+    let expected = file(&format!("{}.bin", vector.name));
+    let theirs: Proof = postcard::from_bytes(&expected).unwrap();
+    // The first difference is a shorter message than all bytes.
+    assert_eq!(proof.commitments, theirs.commitments, "{}", vector.name);
+    assert_eq!(postcard::to_allocvec(proof).unwrap(), expected, "{}", vector.name);
 }
 
-/// The list of the committed proofs.
-pub(crate) fn vectors() -> Vec<Vector> {
-    serde_json::from_slice(&file("vectors.json")).unwrap()
+/// Opens a queue with these settings.
+pub(crate) fn open_with(choice: Choice, settings: &Settings) -> AnyQueue {
+    runtime::open_with(settings, Some(Domain::Stark), Some(choice)).unwrap().0
+}
+
+/// Opens a queue whose memory may be limited.
+pub(crate) fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
+    open_with(choice, &Settings { mem_limit_bytes, ..Settings::default() })
 }
 
 pub(crate) fn processor() -> AnyQueue {
@@ -33,20 +45,76 @@ pub(crate) fn simulate(machine: &str) -> Simulation {
     // `runtime` installs a separate machine at the first queue; a later machine replaces it.
     static INSTALLED: OnceLock<()> = OnceLock::new();
     let first = driver::simulate("").unwrap();
-    INSTALLED.get_or_init(|| drop(simulated_queue(None)));
+    INSTALLED.get_or_init(|| drop(open(Choice::Sim, None)));
     drop(first);
     driver::simulate(machine).unwrap()
 }
 
 /// A machine of one device, and a queue on it.
 pub(crate) fn simulated() -> (Simulation, AnyQueue) {
-    (simulate(""), simulated_queue(None))
+    (simulate(""), open(Choice::Sim, None))
 }
 
-/// A queue on the machine whose turn it is.
-pub(crate) fn simulated_queue(mem_limit_bytes: Option<u64>) -> AnyQueue {
-    let settings = Settings { mem_limit_bytes, ..Settings::default() };
-    runtime::open_with(&settings, Some(Domain::Stark), Some(Choice::Sim)).unwrap().0
+/// Runs each item on a thread with its queue, and returns the results.
+pub(crate) fn on_queues<T: Send, V: Send>(
+    queues: &[AnyQueue],
+    items: impl IntoIterator<Item = T>,
+    run: impl Fn(&AnyQueue, T) -> V + Sync,
+) -> Vec<V> {
+    let (run, items) = (&run, queues.iter().zip(items));
+    let made: Vec<V> = test_process::scope(|scope| {
+        let threads: Vec<_> = items.map(|(q, item)| scope.spawn(move || run(q, item))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
+    made
+}
+
+/// Puts faults into the simulated driver.
+pub(crate) fn inject<'r>(session: &Simulation, rules: impl IntoIterator<Item = &'r str>) {
+    rules.into_iter().for_each(|rule| session.inject(rule.parse::<Rule>().unwrap()));
+}
+
+/// What `run` returns, and the calls of the driver that it makes, each with how often.
+pub(crate) fn calls_of<V>(session: &Simulation, run: impl FnOnce() -> V) -> (V, BTreeMap<&'static str, u64>) {
+    let before = session.counters().calls;
+    let made = run();
+    let calls = session.counters().calls.into_iter();
+    let calls = calls.map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0)));
+    (made, calls.filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError")).collect())
+}
+
+/// The error of the device, if it is one.
+pub(crate) const fn device_error(error: &ProveError) -> Option<&BackendError> {
+    match error {
+        ProveError::Prover(ProverError::Backend(error) | ProverError::Collective(CollectiveError::Backend(error))) => {
+            Some(error)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a device answered a call with `code`.
+pub(crate) fn is_refusal(error: &ProveError, code: i32) -> bool {
+    match device_error(error) {
+        Some(BackendError::DeviceLost { .. }) => code == 700,
+        Some(BackendError::OutOfMemory { .. }) => code == 2,
+        Some(BackendError::Driver { code: reported, .. }) => *reported == code,
+        // Modules are loaded when they are needed.
+        Some(BackendError::Kernel { reason, .. }) => reason.contains(&format!("({code})")),
+        _ => false,
+    }
+}
+
+/// Whether a device is lost.
+pub(crate) const fn is_loss(error: &ProveError) -> bool {
+    matches!(device_error(error), Some(BackendError::DeviceLost { .. }))
+}
+
+/// The refusal of `need_bytes` where one byte less is free.
+pub(crate) const fn refused_by_one_byte(need_bytes: u64, limit_bytes: u64) -> ProveError {
+    let free_bytes = need_bytes - 1;
+    ProveError::Prover(ProverError::Backend(BackendError::BudgetExceeded { need_bytes, free_bytes, limit_bytes }))
 }
 
 /// The default parameters, and others with another fold step, blow-up and number of queries.
@@ -63,24 +131,4 @@ pub(crate) fn words<const N: usize>(words: [u32; N]) -> [M31; N] {
 /// Columns as slices.
 pub(crate) fn slices(columns: &[Vec<M31>]) -> Vec<&[M31]> {
     columns.iter().map(|column| &column[..]).collect()
-}
-
-/// Proves with `graph`, from the columns of a trace.
-pub(crate) fn prove_replayed<S: Statement>(
-    prover: &mut StatementProver<'_, AnyQueue, S>,
-    q: &AnyQueue,
-    graph: &mut ProofGraph<AnyQueue>,
-    trace: &[TraceColumns],
-) -> Result<StatementProof, ProveError> {
-    prover.prove_with(q, &TraceSource::columns(trace), ProveOptions::new().replayed(graph))
-}
-
-/// Proves with `graph`, from a witness.
-pub(crate) fn prove_from_replayed<S: Statement, W: Witness>(
-    prover: &mut StatementProver<'_, AnyQueue, S>,
-    q: &AnyQueue,
-    graph: &mut ProofGraph<AnyQueue>,
-    witness: &W,
-) -> Result<StatementProof, ProveError> {
-    prover.prove_with(q, &TraceSource::witness(witness)?, ProveOptions::new().replayed(graph))
 }

@@ -1,23 +1,20 @@
 //! Proof files: the reader accepts exactly the files that were written.
 
-use runtime::{Choice, Settings};
+use runtime::Choice;
 use serde_json::{Value, json};
-use stark::{
-    FileEncoding, FileError, KnownStatement, M31, PcsConfig, ProofFile, Protocol, Statement, StatementProver,
-    TraceColumns,
-};
-use stark_airs::{AirError, Circuit, Gate, Op, Plonk, StateMachine};
+use stark::{FileEncoding, FileError, KnownStatement, M31, PcsConfig, ProofFile};
+use stark_airs::{AirError, Circuit, Gate, Op, Plonk};
 
-fn proven<S: Statement>(config: PcsConfig, statement: &S, trace: &[TraceColumns], known: KnownStatement) -> ProofFile {
-    let q = runtime::cpu().unwrap();
-    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, statement).unwrap();
-    ProofFile { statement: known, proof: prover.prove(&q, trace).unwrap() }
-}
+use crate::{
+    committed::objects,
+    common::{open, words},
+    samples::{Sample, Source},
+    stated::Stated,
+};
 
 fn machine() -> ProofFile {
-    let (log_steps, first) = ([4, 4], [5, 7].map(M31::from_u32));
-    let machine = StateMachine::new(log_steps, first).unwrap();
-    proven(PcsConfig::default(), &machine, &machine.trace(), KnownStatement::StateMachine { log_steps, first })
+    let statement = KnownStatement::StateMachine { log_steps: [4, 4], first: words([5, 7]) };
+    ProofFile { statement, proof: Sample::steps([4, 4], [5, 7]).proven(PcsConfig::default()).unwrap() }
 }
 
 /// The proof of a circuit of sixteen gates, in a file that claims the sample circuit.
@@ -29,35 +26,30 @@ fn circuit(multiplies: bool) -> ProofFile {
         Gate { op, inputs: [k + 1, (5 * k + 3) % (k + 2)] }
     };
     let circuit = Circuit::new(2, (0..16).map(gate).collect(), vec![17, 8]).unwrap();
-    let inputs = [2, 3].map(M31::from_u32);
+    let inputs = words([2, 3]);
     let plonk = Plonk::evaluate(circuit, inputs.to_vec()).unwrap();
-    let known = KnownStatement::Plonk { gates: 16, inputs, outputs: plonk.outputs().to_vec() };
-    proven(PcsConfig::default(), &plonk, &plonk.trace(), known)
-}
-
-/// Every object within a value, by its pointer.
-fn objects(value: &Value, at: String, found: &mut Vec<String>) {
-    match value {
-        Value::Object(fields) => {
-            fields.iter().for_each(|(name, field)| objects(field, format!("{at}/{name}"), found));
-            found.push(at);
-        }
-        Value::Array(list) => {
-            (0..).zip(list).for_each(|(k, item): (usize, _)| objects(item, format!("{at}/{k}"), found));
-        }
-        _ => {}
-    }
+    let statement = KnownStatement::Plonk { gates: 16, inputs, outputs: plonk.outputs().to_vec() };
+    let (trace, source) = (plonk.trace(), Source::Plonk(plonk.wires()));
+    let sample = Sample { statement: Stated::Plonk(plonk), trace, source };
+    ProofFile { statement, proof: sample.proven(PcsConfig::default()).unwrap() }
 }
 
 #[test]
 fn binary_files_are_told_by_their_first_bytes_and_read_whole_or_not_at_all() {
-    let file = machine();
-    let [json, binary] = [FileEncoding::Json, FileEncoding::Binary].map(|encoding| file.to_bytes(encoding).unwrap());
-    assert_eq!(json, [serde_json::to_vec(&file).unwrap(), b"\n".to_vec()].concat());
-    assert!(2 * binary.len() < json.len(), "{} of {}", binary.len(), json.len());
-    for bytes in [&json, &binary] {
-        assert_eq!(ProofFile::from_bytes(bytes).as_ref(), Ok(&file));
-    }
+    let all = [circuit(false), machine()];
+    let encoded = all.each_ref().map(|file| {
+        assert_eq!(file.verify_with_security(&runtime::cpu().unwrap(), 13), Ok(()));
+        let made = [FileEncoding::Json, FileEncoding::Binary].map(|encoding| file.to_bytes(encoding).unwrap());
+        let [json, binary] = &made;
+        assert_eq!(*json, [serde_json::to_vec(file).unwrap(), b"\n".to_vec()].concat());
+        assert!(json.starts_with(br#"{"format":"trefoil-stark-proof","version":1,"stwo":"2.3","statement":{"#));
+        assert!(2 * binary.len() < json.len(), "{} of {}", binary.len(), json.len());
+        for bytes in &made {
+            assert_eq!(ProofFile::from_bytes(bytes).as_ref(), Ok(file));
+        }
+        made
+    });
+    let ([_, [_, binary]], [_, file]) = (encoded, all);
     let statements = [
         KnownStatement::WideFibonacci { log_rows: 9, columns: 3 },
         KnownStatement::Plonk { gates: 16, inputs: [M31::ONE; 2], outputs: vec![M31::from_u32(7); 3] },
@@ -85,21 +77,6 @@ fn binary_files_are_told_by_their_first_bytes_and_read_whole_or_not_at_all() {
     assert!(refused.contains("expected a proof file"), "{refused}");
     let (most, got) = (ProofFile::MOST_BYTES, ProofFile::MOST_BYTES + 1);
     assert_eq!(ProofFile::from_bytes(&vec![b' '; got]), Err(FileError::Size { most, got }));
-}
-
-#[test]
-fn files_are_read_as_they_were_written() {
-    let q = runtime::cpu().unwrap();
-    for file in [machine(), circuit(false)] {
-        assert_eq!(file.verify_with_security(&q, 13), Ok(()));
-        let json = serde_json::to_string(&file).unwrap();
-        assert!(
-            json.starts_with(r#"{"format":"trefoil-stark-proof","version":1,"stwo":"2.3","statement":{"#),
-            "{json}"
-        );
-        let read: ProofFile = serde_json::from_str(&json).unwrap();
-        assert_eq!(read, file);
-    }
 }
 
 #[test]
@@ -186,8 +163,7 @@ fn preprocessed_columns_of_another_statement_are_refused() {
 #[test]
 fn what_takes_long_is_refused_before_it_is_done() {
     // Memory for nothing but small things.
-    let settings = Settings { mem_limit_bytes: Some(1 << 20), ..Settings::default() };
-    let q = runtime::open_with(&settings, None, Some(Choice::Cpu)).unwrap().0;
+    let q = open(Choice::Cpu, Some(1 << 20));
     let file = circuit(false);
     assert_eq!(file.verify_with_security(&q, 13), Ok(()));
     let with = |gates: u32, blowup, lifting| {

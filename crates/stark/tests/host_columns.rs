@@ -1,17 +1,18 @@
-//! AIRs whose interaction columns the host computes, and the steps of their sessions.
+//! AIRs whose interaction columns the host computes, the steps of their sessions, and their verifier.
 
 use core_types::{
     air::{Air, LogUp, Relation, Row, Tree, stored_position},
     field::{M31, QM31},
 };
 use runtime::AnyQueue;
-use stark::{ProofSession, ProverError, Submitted};
+use stark::{
+    Component, Interaction, PcsConfig, Proof, ProofGraphPair, ProofSession, Protocol, Prover, ProverError, Residency,
+    Submitted,
+};
+use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
 
-/// The relation of [`Used`].
+/// The relation of [`Used`], whose challenge [`Scaled`] reads too.
 pub(crate) const VALUES: Relation = Relation::new(0, 1);
-
-/// The challenge of [`Scaled`].
-pub(crate) const CHALLENGE: Relation = Relation::new(0, 0);
 
 /// Uses its value on each row.
 pub(crate) struct Used {
@@ -32,9 +33,10 @@ impl Air for Used {
     }
 }
 
-/// A column, and an interaction column that holds its rows times a challenge.
+/// A column with copies, and an interaction column that holds its rows times a challenge.
 pub(crate) struct Scaled {
     pub(crate) log_rows: u32,
+    pub(crate) copies: u32,
 }
 
 impl Air for Scaled {
@@ -47,6 +49,10 @@ impl Air for Scaled {
         let [scaled] = row.mask_ext(Tree::INTERACTION, [0]);
         let challenge = row.challenge(0);
         row.constraint_ext(scaled - challenge * R::E::from(x));
+        for _ in 0..self.copies {
+            let copy = row.column();
+            row.constraint(copy - x);
+        }
     }
 }
 
@@ -78,14 +84,17 @@ pub(crate) fn running_sum(rows: &[M31], z: QM31) -> (QM31, Vec<QM31>) {
     (sum, values)
 }
 
-/// Commits to the loaded trace and draws a relation.
-pub(crate) fn begin<'p>(
-    mut session: ProofSession<'p, AnyQueue>,
-    relation: Relation,
-) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
+/// The prover of an AIR alone.
+pub(crate) fn prover<A: Air>(q: &AnyQueue, air: &A, residency: Residency) -> Prover<AnyQueue> {
+    let component = Component::new(air, &[]).unwrap();
+    Prover::with_residency(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component], residency).unwrap()
+}
+
+/// Commits to the loaded trace and draws the challenge.
+pub(crate) fn begin<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
     session.commit_preprocessed()?;
     session.commit_loaded()?;
-    session.draw_relation(relation)?;
+    session.draw_relation(VALUES)?;
     Ok(session)
 }
 
@@ -93,4 +102,40 @@ pub(crate) fn begin<'p>(
 pub(crate) fn finish<'p>(mut session: ProofSession<'p, AnyQueue>) -> Result<Submitted<'p, AnyQueue>, ProverError> {
     session.commit_loaded()?;
     session.submit()
+}
+
+/// A proof of `trace` with a pair of graphs, and its claimed sums.
+pub(crate) fn paired(
+    q: &AnyQueue,
+    prover: &mut Prover<AnyQueue>,
+    pair: &mut ProofGraphPair<AnyQueue>,
+    trace: &[&[M31]],
+    interact: impl FnOnce(&[QM31]) -> Result<Interaction, ProverError>,
+) -> Result<(Proof, Vec<QM31>), ProverError> {
+    prover.load(q, trace)?;
+    let found = pair.submit(prover, q, &[], begin, interact, finish)?.wait()?;
+    let sums = found.claimed_sums().to_vec();
+    Ok((found.proof()?, sums))
+}
+
+/// Verifies a proof with these absorbed elements and claimed sums, and returns the challenges.
+pub(crate) fn verify(
+    checked: Vec<Checked<'_>>,
+    proof: &Proof,
+    relations: &[Relation],
+    absorbed: &[QM31],
+    sums: &[QM31],
+) -> Vec<QM31> {
+    let verifier = Verifier::new(Protocol::V2_3, PcsConfig::default(), Preprocessed::default(), checked).unwrap();
+    let mut session = verifier.begin(proof).unwrap();
+    session.commit();
+    session.commit();
+    let challenges: Vec<_> = relations.iter().flat_map(|&relation| session.channel().draw_relation(relation)).collect();
+    if !absorbed.is_empty() {
+        session.channel().mix_felts(absorbed);
+    }
+    session.commit();
+    let inputs = |&claimed_sum: &QM31| Inputs { challenges: challenges.clone(), claimed_sum };
+    session.finish(&sums.iter().map(inputs).collect::<Vec<_>>()).unwrap();
+    challenges
 }

@@ -2,32 +2,33 @@
 
 use core::num::NonZeroUsize;
 
-use backend_api::{BackendError, Counted as _, Queue as _};
-use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{
-    M31, PcsConfig, Protocol, ProveError, ProverError, Residency, Statement, StatementProver, TraceColumns, Witness,
-    memory_plan, verify,
-};
-use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+use backend_api::{Counted as _, Queue as _};
+use runtime::{AnyQueue, Choice, Settings};
+use stark::{PcsConfig, Protocol, ProveError, ProverError, Residency, StatementProver, memory_plan, verify};
 
-use crate::common::{configs, simulate};
+use crate::{
+    common::{configs, open_with, refused_by_one_byte, simulate},
+    samples::Sample,
+};
 
 const LIMIT: u64 = 1 << 30;
 
 fn open(choice: Choice) -> AnyQueue {
-    let settings = Settings { mem_limit_bytes: Some(LIMIT), threads: NonZeroUsize::new(2), ..Settings::default() };
-    runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
+    let threads = NonZeroUsize::new(2);
+    open_with(choice, &Settings { mem_limit_bytes: Some(LIMIT), threads, ..Settings::default() })
 }
 
 /// Provers hold what was planned, and none is made where a byte less is free.
-fn hold<S: Statement>(statement: &S, residency: Residency) {
+fn hold(sample: &Sample, residency: Residency) {
+    let statement = &sample.statement;
     for (config, choice) in configs().into_iter().flat_map(|config| [(config, Choice::Cpu), (config, Choice::Sim)]) {
         let plan = memory_plan(&config, statement, residency).unwrap();
         let q = open(choice);
         let planned = plan.bytes_on(&q);
-        let made = StatementProver::with_residency(&q, Protocol::V2_3, config, statement, residency).unwrap();
+        let made = || StatementProver::with_residency(&q, Protocol::V2_3, config, statement, residency);
+        let prover = made().unwrap();
         assert_eq!(q.budget().live_bytes(), planned, "{choice:?}, {config:?}");
-        drop(made);
+        drop(prover);
         let parts = plan.parts();
         let all = parts.bytes();
         assert!(all <= planned && parts.rest < all && parts.trees > 0 && parts.values > 0, "{parts:?}");
@@ -35,9 +36,7 @@ fn hold<S: Statement>(statement: &S, residency: Residency) {
         let free_bytes = planned - 1;
         let _held = q.budget().reserve(LIMIT - free_bytes).unwrap();
         let before = q.submissions();
-        let refused = BackendError::BudgetExceeded { need_bytes: planned, free_bytes, limit_bytes: LIMIT };
-        let prover = StatementProver::with_residency(&q, Protocol::V2_3, config, statement, residency);
-        assert_eq!(prover.err(), Some(ProveError::Prover(ProverError::Backend(refused))));
+        assert_eq!(made().err(), Some(refused_by_one_byte(planned, LIMIT)));
         assert_eq!((q.submissions() - before).calls, 0, "{choice:?}, {config:?}");
         assert_eq!(q.budget().live_bytes(), LIMIT - free_bytes);
     }
@@ -48,26 +47,14 @@ fn provers_take_what_was_planned_and_are_refused_before_any_work_with_a_byte_les
     let _machine = simulate("");
     let residencies =
         [Residency::Full, Residency::Truncated, Residency::Blocks(4), Residency::Blocks(8), Residency::Host(4)];
-    for residency in residencies {
-        for (log_rows, columns) in [(3, 3), (5, 40), (8, 7)] {
-            hold(&WideFibonacci::new(log_rows, columns).unwrap(), residency);
-        }
-        for log_rows in [[3, 4], [4, 4], [7, 3]] {
-            hold(&StateMachine::new(log_rows, [1, 2].map(M31::from_u32)).unwrap(), residency);
-        }
-        hold(&Plonk::evaluate(Circuit::sample(60).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap(), residency);
-        hold(&Poseidon2Chain::run(4, [0; 16].map(M31::from_u32)).unwrap().0, residency);
+    let samples = Sample::small();
+    for (sample, residency) in samples.iter().flat_map(|sample| residencies.map(|residency| (sample, residency))) {
+        hold(sample, residency);
     }
 }
 
 /// The peak of proofs is at most 2 % above the plan plus the workspace of trace generation.
-fn hold_peak<S: Statement, W: Witness>(
-    choice: Choice,
-    residency: Residency,
-    statement: &S,
-    trace: &[TraceColumns],
-    witness: &W,
-) {
+fn hold_peak(choice: Choice, residency: Residency, Sample { statement, trace, source }: &Sample) {
     let config = PcsConfig::default();
     let q = open(choice);
     let plan = memory_plan(&config, statement, residency).unwrap();
@@ -83,7 +70,7 @@ fn hold_peak<S: Statement, W: Witness>(
     );
     // The source data of the trace belongs to the caller, and is at most the size of the trace.
     let inputs: u64 = trace.iter().flatten().map(|column| 4 * column.len() as u64).sum();
-    prover.prove_from(&q, witness).unwrap();
+    prover.prove_from(&q, source).unwrap();
     let (peak, most) = (q.budget().peak_bytes(), planned + planned / 50 + plan.making_bytes() + inputs);
     assert!(peak <= most, "{choice:?}, {residency:?}: {peak} instead of {most}");
 }
@@ -92,45 +79,31 @@ fn hold_peak<S: Statement, W: Witness>(
 fn proofs_take_at_most_two_percent_more_than_was_planned() {
     let _machine = simulate("");
     let residencies = [Residency::Full, Residency::Truncated, Residency::Blocks(8), Residency::Host(8)];
-    let runs = [(Choice::Sim, 10), (Choice::Cpu, 16)];
-    for ((choice, log_rows), residency) in
-        runs.into_iter().flat_map(|run| residencies.map(|residency| (run, residency)))
-    {
-        let air = WideFibonacci::new(log_rows, 8).unwrap();
-        let seeds: Vec<_> = (0..1 << log_rows).map(|row| [row, 7 * row + 1].map(M31::from_u32)).collect();
-        hold_peak(choice, residency, &air, &air.trace(&seeds).unwrap(), &air.seeds(&seeds).unwrap());
-        let machine = StateMachine::new([log_rows, log_rows - 2], [1, 2].map(M31::from_u32)).unwrap();
-        hold_peak(choice, residency, &machine, &machine.trace(), &machine);
-    }
-    for residency in residencies {
-        let plonk = Plonk::evaluate(Circuit::sample(1 << 16).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
-        hold_peak(Choice::Cpu, residency, &plonk, &plonk.trace(), &plonk.wires());
-        let first = [5; 16].map(M31::from_u32);
-        let ((chain, trace), (_, states)) =
-            (Poseidon2Chain::run(14, first).unwrap(), Poseidon2Chain::states(14, first).unwrap());
-        hold_peak(Choice::Cpu, residency, &chain, &trace, &states);
-        let blocks: Vec<[u32; 16]> = (0..1 << 11).map(|block| [block; 16]).collect();
-        let ((blake2s, trace), (_, states)) = (Blake2s::run(&blocks).unwrap(), Blake2s::states(&blocks).unwrap());
-        hold_peak(Choice::Cpu, residency, &blake2s, &trace, &states);
+    let heights = |log_rows| [Sample::wide(log_rows, 8, 0), Sample::steps([log_rows, log_rows - 2], [1, 2])];
+    let blocks: Vec<[u32; 16]> = (0..1 << 11).map(|block| [block; 16]).collect();
+    let others = [Sample::plonk(1 << 16, [3, 9]), Sample::poseidon2(14, [5; 16]), Sample::blake2s(&blocks)];
+    let on_processor: Vec<_> = heights(16).into_iter().chain(others).collect();
+    for (choice, samples) in [(Choice::Sim, &heights(10)[..]), (Choice::Cpu, &on_processor[..])] {
+        for (sample, residency) in samples.iter().flat_map(|sample| residencies.map(|residency| (sample, residency))) {
+            hold_peak(choice, residency, sample);
+        }
     }
 }
 
 #[test]
 fn a_budget_without_room_for_all_values_gets_as_few_blocks_as_fit() {
     const LOG_ROWS: u32 = 14;
-    let config = PcsConfig::default();
-    let air = WideFibonacci::new(LOG_ROWS, 40).unwrap();
-    let seeds: Vec<_> = (0..1 << LOG_ROWS).map(|row| [row, 3 * row + 1].map(M31::from_u32)).collect();
-    let trace = air.trace(&seeds).unwrap();
+    let (config, sample) = (PcsConfig::default(), Sample::wide(LOG_ROWS, 40, 0));
     let proof = |free_bytes: u64| {
         let q = open(Choice::Cpu);
         let _held = q.budget().reserve(LIMIT - free_bytes).unwrap();
-        let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &air)?;
-        Ok::<_, ProveError>((prover.residency(), prover.prove(&q, &trace)?))
+        let mut prover = sample.prover(&q, config)?;
+        Ok::<_, ProveError>((prover.residency(), prover.prove(&q, &sample.trace)?))
     };
     let (residency, expected) = proof(LIMIT).unwrap();
     assert_eq!(residency, Residency::Truncated);
-    let needs = |residency| memory_plan(&config, &air, residency).unwrap().bytes_on(&open(Choice::Cpu));
+    let plan = |residency| memory_plan(&config, &sample.statement, residency);
+    let needs = |residency| plan(residency).unwrap().bytes_on(&open(Choice::Cpu));
     let residencies = [Residency::Truncated, Residency::Blocks(2), Residency::Blocks(4)];
     for pair in residencies.windows(2) {
         let (residency, proof) = proof(needs(pair[0]) - 1).unwrap();
@@ -139,89 +112,72 @@ fn a_budget_without_room_for_all_values_gets_as_few_blocks_as_fit() {
     }
     // With very many blocks, the openings of all blocks take more than is gained.
     let least = (1..=LOG_ROWS).map(|log_blocks| needs(Residency::Blocks(1 << log_blocks))).min().unwrap();
-    let refused = BackendError::BudgetExceeded { need_bytes: least, free_bytes: least - 1, limit_bytes: LIMIT };
-    assert_eq!(proof(least - 1).err().unwrap(), ProveError::Prover(ProverError::Backend(refused)));
+    assert_eq!(proof(least - 1).err(), Some(refused_by_one_byte(least, LIMIT)));
     for got in [0, 1, 3, 2 << LOG_ROWS, u32::MAX] {
         let refused = ProverError::Blocks { least: 2, most: 1 << LOG_ROWS, got };
-        let plan = memory_plan(&config, &air, Residency::Blocks(got));
-        assert_eq!(plan.unwrap_err(), ProveError::Prover(refused));
+        assert_eq!(plan(Residency::Blocks(got)).unwrap_err(), ProveError::Prover(refused));
     }
-}
-
-/// The coefficients on the host are exactly the ones missing on the device, and the proof is the same, also
-/// from the witness.
-fn hold_on_host<S: Statement, W: Witness>(choice: Choice, statement: &S, trace: &[TraceColumns], witness: &W) {
-    let (q, config) = (open(choice), PcsConfig::default());
-    let with = |residency| StatementProver::with_residency(&q, Protocol::V2_3, config, statement, residency).unwrap();
-    let expected = with(Residency::Blocks(4)).prove(&q, trace).unwrap();
-    let mut prover = with(Residency::Host(4));
-    for _ in 0..2 {
-        assert!(prover.prove(&q, trace).unwrap() == expected, "{choice:?}");
-        assert!(prover.prove_from(&q, witness).unwrap() == expected, "{choice:?}");
-    }
-    let plan = |residency| memory_plan(&config, statement, residency).unwrap();
-    let [blocks, host] = [Residency::Blocks(4), Residency::Host(4)].map(plan);
-    assert_eq!(blocks.host_bytes(), 0);
-    // The composition polynomial has eight columns of the greatest height.
-    let rows = trace.iter().map(|columns| columns[0].len() as u64).max().unwrap();
-    assert_eq!(host.host_bytes(), blocks.parts().coefficients - 32 * rows);
-    assert_eq!(host.parts().values, blocks.parts().values);
 }
 
 #[test]
 fn coefficients_on_the_host_make_the_same_proofs() {
     let _machine = simulate("");
-    for choice in [Choice::Cpu, Choice::Sim] {
-        let air = WideFibonacci::new(5, 9).unwrap();
-        let seeds: Vec<_> = (0..32).map(|row| [row, 3 * row + 1].map(M31::from_u32)).collect();
-        hold_on_host(choice, &air, &air.trace(&seeds).unwrap(), &air.seeds(&seeds).unwrap());
-        let machine = StateMachine::new([5, 3], [1, 2].map(M31::from_u32)).unwrap();
-        hold_on_host(choice, &machine, &machine.trace(), &machine);
-        let plonk = Plonk::evaluate(Circuit::sample(60).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
-        hold_on_host(choice, &plonk, &plonk.trace(), &plonk.wires());
+    let samples = [Sample::wide(5, 9, 0), Sample::steps([5, 3], [1, 2]), Sample::plonk(60, [3, 9])];
+    for (choice, sample) in
+        [Choice::Cpu, Choice::Sim].into_iter().flat_map(|choice| samples.each_ref().map(|sample| (choice, sample)))
+    {
+        let q = open(choice);
+        let with = |residency| sample.prover_with(&q, residency).unwrap();
+        let expected = with(Residency::Blocks(4)).prove(&q, &sample.trace).unwrap();
+        let mut prover = with(Residency::Host(4));
+        for _ in 0..2 {
+            assert!(prover.prove(&q, &sample.trace).unwrap() == expected, "{choice:?}");
+            assert!(prover.prove_from(&q, &sample.source).unwrap() == expected, "{choice:?}");
+        }
+        let plan = |residency| memory_plan(&PcsConfig::default(), &sample.statement, residency).unwrap();
+        let [blocks, host] = [Residency::Blocks(4), Residency::Host(4)].map(plan);
+        assert_eq!(blocks.host_bytes(), 0);
+        // The coefficients on the host are those missing on the device, but for the eight columns of the composition
+        // polynomial, which have the greatest height.
+        let rows = sample.trace.iter().map(|columns| columns[0].len() as u64).max().unwrap();
+        assert_eq!(host.host_bytes(), blocks.parts().coefficients - 32 * rows);
+        assert_eq!(host.parts().values, blocks.parts().values);
     }
 }
 
 #[test]
 fn a_device_without_room_for_coefficients_leaves_them_on_the_host() {
     let _machine = simulate("");
-    let config = PcsConfig::default();
-    let air = WideFibonacci::new(8, 200).unwrap();
-    let seeds: Vec<_> = (0..256).map(|row| [row, 3 * row + 1].map(M31::from_u32)).collect();
-    let trace = air.trace(&seeds).unwrap();
-    let q = open(Choice::Sim);
-    let needs = |residency| memory_plan(&config, &air, residency).unwrap().bytes_on(&q);
+    let (config, sample, q) = (PcsConfig::default(), Sample::wide(8, 200, 0), open(Choice::Sim));
+    let needs = |residency| memory_plan(&config, &sample.statement, residency).unwrap().bytes_on(&q);
     let all = (1..=8).map(|log_blocks| 1 << log_blocks);
     let in_blocks = all.clone().map(|blocks| needs(Residency::Blocks(blocks))).min().unwrap();
     let fits = |blocks: &u32| needs(Residency::Host(*blocks)) < in_blocks;
     let expected = all.clone().find(fits).unwrap();
     let made = |free_bytes: u64| {
         let _held = q.budget().reserve(LIMIT - free_bytes).unwrap();
-        StatementProver::new(&q, Protocol::V2_3, config, &air)
+        sample.prover(&q, config)
     };
     assert!(matches!(made(in_blocks).unwrap().residency(), Residency::Blocks(_)));
     let mut prover = made(in_blocks - 1).unwrap();
     assert_eq!(prover.residency(), Residency::Host(expected));
-    let proof = prover.prove(&q, &trace).unwrap();
+    let proof = prover.prove(&q, &sample.trace).unwrap();
     drop(prover);
-    let in_memory = made(LIMIT).unwrap().prove(&q, &trace).unwrap();
+    let in_memory = made(LIMIT).unwrap().prove(&q, &sample.trace).unwrap();
     assert!(proof == in_memory);
     let least = all.map(|blocks| needs(Residency::Host(blocks))).min().unwrap();
-    let refused = BackendError::BudgetExceeded { need_bytes: least, free_bytes: least - 1, limit_bytes: LIMIT };
-    assert_eq!(made(least - 1).err(), Some(ProveError::Prover(ProverError::Backend(refused))));
+    assert_eq!(made(least - 1).err(), Some(refused_by_one_byte(least, LIMIT)));
 }
 
 #[test]
 fn blocks_of_several_parts_and_columns_in_several_pieces_are_proven() {
     // Blocks of 2^21 leaves are hashed in parts of 2^20; columns come to the device one by one.
-    let (air, config) = (WideFibonacci::new(21, 3).unwrap(), PcsConfig::default());
-    let seeds: Vec<_> = (0..1 << 21).map(|row| [row, 5 * row % 1000].map(M31::from_u32)).collect();
-    let trace = air.trace(&seeds).unwrap();
-    let q = runtime::cpu().unwrap();
+    let (q, sample) = (runtime::cpu().unwrap(), Sample::wide(21, 3, 0));
     let proofs = [Residency::Blocks(2), Residency::Host(2)].map(|residency| {
-        let mut prover = StatementProver::with_residency(&q, Protocol::V2_3, config, &air, residency).unwrap();
-        let proof = prover.prove(&q, &trace).unwrap();
-        verify(Protocol::V2_3, config, &air, prover.preprocessed_root(&q).unwrap(), &proof).unwrap();
+        let mut prover = sample.prover_with(&q, residency).unwrap();
+        let proof = prover.prove(&q, &sample.trace).unwrap();
+        let root = prover.preprocessed_root(&q).unwrap();
+        verify(Protocol::V2_3, PcsConfig::default(), &sample.statement, root, &proof).unwrap();
         proof
     });
     assert!(proofs[0] == proofs[1]);

@@ -1,11 +1,13 @@
 //! A thousand proofs of changing traces by one prover keep the bytes in use as they were after the first ten.
 
 use backend_api::Queue as _;
-use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{M31, PcsConfig, ProofGraph, Protocol, Residency, StatementProver, verify};
-use stark_airs::WideFibonacci;
+use runtime::{AnyQueue, Choice};
+use stark::{PcsConfig, ProofGraph, Protocol, Residency, verify};
 
-use crate::common::{prove_from_replayed, prove_replayed, simulate};
+use crate::{
+    common::{open, simulate},
+    samples::{Sample, prove_from_replayed, prove_replayed},
+};
 
 const PROOFS: u32 = 1000;
 const WARM: u32 = 10;
@@ -27,22 +29,20 @@ fn usage(q: &AnyQueue) -> [u64; 5] {
 /// Proves in each way in turn, and verifies all of it.
 fn soak(choice: Choice, residency: Residency, proofs: u32) {
     let _machine = (choice == Choice::Sim).then(|| simulate(""));
-    let (q, _) = runtime::open_with(&Settings::default(), Some(Domain::Stark), Some(choice)).unwrap();
-    let (air, config) = (WideFibonacci::new(2, 4).unwrap(), PcsConfig::default());
-    let mut prover = StatementProver::with_residency(&q, Protocol::V2_3, config, &air, residency).unwrap();
+    let (q, first) = (open(choice, None), Sample::wide(2, 4, 0));
+    let mut prover = first.prover_with(&q, residency).unwrap();
     let root = prover.preprocessed_root(&q).unwrap();
     // A graph is of one way to bring the trace.
     let ([mut graph, mut graph_from], mut before) = ([(); 2].map(|()| ProofGraph::new()), [0; 5]);
     for index in 0..proofs {
-        let seeds: Vec<_> = (0..4).map(|row| [index, 7 * row + 1].map(M31::from_u32)).collect();
-        let (trace, witness) = (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap());
+        let Sample { statement, trace, source } = Sample::wide(2, 4, index);
         let proof = match index % 4 {
             0 => prover.prove(&q, &trace),
-            1 => prover.prove_from(&q, &witness),
+            1 => prover.prove_from(&q, &source),
             2 => prove_replayed(&mut prover, &q, &mut graph, &trace),
-            _ => prove_from_replayed(&mut prover, &q, &mut graph_from, &witness),
+            _ => prove_from_replayed(&mut prover, &q, &mut graph_from, &source),
         };
-        verify(Protocol::V2_3, config, &air, root, &proof.unwrap()).unwrap();
+        verify(Protocol::V2_3, PcsConfig::default(), &statement, root, &proof.unwrap()).unwrap();
         if index + 1 == WARM {
             before = usage(&q);
         }

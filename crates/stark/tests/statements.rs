@@ -3,88 +3,46 @@
 use core_types::air::{Gather, Relation};
 use stark::{
     M31, PcsConfig, Proof, Protocol, ProveError, ProverError, QM31, StarkOps, Statement as _, StatementProof,
-    StatementProver, TraceColumns, VerifyError, Witness, WitnessVisitor, preprocessed_root, verify,
+    StatementProver, VerifyError, Witness, WitnessVisitor, preprocessed_root, verify,
 };
-use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
+use stark_airs::{AirError, Circuit, Plonk, StateMachine, WideFibonacci};
 
 use crate::{
-    common::{Vector, file, simulated, slices, vectors, words},
-    grid::stated::{Stated, blocks},
-    statement::Statement,
+    committed::vectors,
+    common::{Vector, assert_are, simulated, slices, words},
+    samples::Sample,
+    stated::Stated,
 };
 
 /// Proves a statement; checks that the verifier accepts the proof and computes the same preprocessed root.
-fn proven<Q: StarkOps, S: stark::Statement>(
-    q: &Q,
-    config: PcsConfig,
-    statement: &S,
-    trace: &[TraceColumns],
-) -> StatementProof {
-    let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement).unwrap();
-    let proof = prover.prove(q, trace).unwrap();
-    let values = statement.preprocessed_values();
+///
+/// A prover makes the same proof again, and from the source of the trace.
+fn proven<Q: StarkOps>(q: &Q, config: PcsConfig, sample: &Sample) -> StatementProof {
+    let mut prover = sample.prover(q, config).unwrap();
+    let proof = prover.prove(q, &sample.trace).unwrap();
+    let values = sample.statement.preprocessed_values();
     let root = preprocessed_root(q, &config, &slices(&values)).unwrap();
     assert_eq!(prover.preprocessed_root(q).unwrap(), root);
-    verify(Protocol::V2_3, config, statement, root, &proof).unwrap();
-    assert_eq!(prover.prove(q, trace).unwrap(), proof, "a prover makes the same proof again");
-    proof
-}
-
-/// As [`proven`], and from the witness as well.
-fn proven_from<Q: StarkOps, S: stark::Statement>(
-    q: &Q,
-    config: PcsConfig,
-    statement: &S,
-    trace: &[TraceColumns],
-    witness: &impl Witness,
-) -> StatementProof {
-    let proof = proven(q, config, statement, trace);
-    let mut prover = StatementProver::new(q, Protocol::V2_3, config, statement).unwrap();
+    verify(Protocol::V2_3, config, &sample.statement, root, &proof).unwrap();
+    assert_eq!(prover.prove(q, &sample.trace).unwrap(), proof);
     for _ in 0..2 {
-        assert_eq!(prover.prove_from(q, witness).unwrap(), proof);
+        assert_eq!(prover.prove_from(q, &sample.source).unwrap(), proof);
     }
     proof
-}
-
-/// The proof of a vector's statement, if its AIRs ship.
-fn of_vector<Q: StarkOps>(q: &Q, vector: &Vector) -> Option<StatementProof> {
-    let config = vector.config;
-    Some(match (Stated::of(&vector.statement)?, &vector.statement) {
-        (Stated::Steps(machine, trace), _) => {
-            assert_eq!(machine.words(), vector.statement.words());
-            proven_from(q, config, &machine, &trace, &machine)
-        }
-        (Stated::Plonk(plonk, trace), _) => proven_from(q, config, &plonk, &trace, &plonk.wires()),
-        (Stated::Poseidon2(chain, trace), &Statement::Poseidon2 { log_rows, first, .. }) => {
-            let (same, states) = Poseidon2Chain::states(log_rows, words(first)).unwrap();
-            assert_eq!(same, chain);
-            proven_from(q, config, &chain, &trace, &states)
-        }
-        (Stated::Blake2s(hash, trace), &Statement::Blake2s { log_blocks, .. }) => {
-            let (same, states) = Blake2s::states(&blocks(log_blocks)).unwrap();
-            assert_eq!(same, hash);
-            proven_from(q, config, &hash, &trace, &states)
-        }
-        _ => panic!("{} is stated as something else", vector.name),
-    })
 }
 
 #[test]
 fn proofs_are_those_of_stwo() {
     let q = runtime::cpu().unwrap();
     let mut count = 0;
-    for vector in vectors() {
-        let Some(ours) = of_vector(&q, &vector) else { continue };
+    let all: Vec<Vector> = vectors();
+    for vector in &all {
+        let Some(sample) = Sample::of(&vector.statement) else { continue };
+        assert_eq!(sample.statement.words(), vector.statement.words(), "{}", vector.name);
+        let ours = proven(&q, vector.config, &sample);
         let read: Proof = serde_json::from_slice(&serde_json::to_vec(&ours.proof).unwrap()).unwrap();
         assert_eq!(read, ours.proof);
-        let sums: Vec<[u32; 4]> = ours.claimed_sums.iter().map(|sum| sum.coordinates().map(M31::word)).collect();
-        assert_eq!(sums, vector.claimed_sums, "{}", vector.name);
-        assert_eq!(
-            postcard::to_allocvec(&ours.proof).unwrap(),
-            file(&format!("{}.bin", vector.name)),
-            "{}",
-            vector.name
-        );
+        assert_are(vector, &ours.claimed_sums, &ours.proof);
         count += 1;
     }
     assert!(count == 14, "{count} vectors of AIRs that ship");
@@ -92,76 +50,52 @@ fn proofs_are_those_of_stwo() {
 
 #[test]
 fn false_statements_and_changed_proofs_are_refused() {
-    let q = runtime::cpu().unwrap();
-    let config = PcsConfig::default();
-    let machine = StateMachine::new([4, 4], words([1, 2])).unwrap();
-    let proof = proven(&q, config, &machine, &machine.trace());
-    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap();
+    let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
+    let [machine, other] = [[1, 2], [1, 3]].map(|first| Sample::steps([4, 4], first));
+    let proof = proven(&q, config, &machine);
+    let mut prover = machine.prover(&q, config).unwrap();
     let root = prover.preprocessed_root(&q).unwrap();
-    let check =
-        |statement: &StateMachine, proof: &StatementProof| verify(Protocol::V2_3, config, statement, root, proof);
-    assert_eq!(check(&machine, &proof), Ok(()));
-    let other = StateMachine::new([4, 4], words([1, 3])).unwrap();
-    assert!(check(&other, &proof).is_err());
+    let check = |statement: &Stated, proof: &StatementProof| verify(Protocol::V2_3, config, statement, root, proof);
+    assert_eq!(check(&machine.statement, &proof), Ok(()));
+    assert!(check(&other.statement, &proof).is_err());
     let mut changed = proof.clone();
     changed.claimed_sums[0] += QM31::ONE;
-    assert_eq!(check(&machine, &changed), Err(VerifyError::Sums));
+    assert_eq!(check(&machine.statement, &changed), Err(VerifyError::Sums));
     changed.claimed_sums[1] -= QM31::ONE;
-    assert!(matches!(check(&machine, &changed), Err(VerifyError::Proof(_))));
+    assert!(matches!(check(&machine.statement, &changed), Err(VerifyError::Proof(_))));
     changed.claimed_sums.pop();
-    assert_eq!(check(&machine, &changed), Err(VerifyError::Claimed { expected: 2, got: 1 }));
+    assert_eq!(check(&machine.statement, &changed), Err(VerifyError::Claimed { expected: 2, got: 1 }));
 
     // A trace of other steps satisfies every row, but not the public values.
-    assert_eq!(prover.prove(&q, &other.trace()), Err(ProveError::Sums));
-    let trace = machine.trace();
-    assert_eq!(prover.prove(&q, &trace[1..]), Err(ProveError::Components { expected: 2, got: 1 }));
-    assert_eq!(prover.prove(&q, &trace), Ok(proof));
+    assert_eq!(prover.prove(&q, &other.trace), Err(ProveError::Sums));
+    assert_eq!(prover.prove(&q, &machine.trace[1..]), Err(ProveError::Components { expected: 2, got: 1 }));
+    assert_eq!(prover.prove(&q, &machine.trace), Ok(proof));
 }
 
 #[test]
 fn traces_that_are_made_on_the_device_prove_the_same() {
-    let (_machine, simulated) = simulated();
-    let config = PcsConfig::default();
-    let fibonacci = |log_rows: u32, columns| {
-        let air = WideFibonacci::new(log_rows, columns).unwrap();
-        let seeds: Vec<_> = (0..1 << log_rows).map(|row| words([columns * row, row * row + 1])).collect();
-        let (trace, witness) = (air.trace(&seeds).unwrap(), air.seeds(&seeds).unwrap());
-        let expected = 1 << log_rows;
-        let refused = AirError::Length { what: "seeds", expected, got: expected - 1 };
-        assert_eq!(air.seeds(&seeds[1..]), Err(refused));
-        let proof = proven_from(&runtime::cpu().unwrap(), config, &air, &trace, &witness);
-        (air, witness, proof)
-    };
-    for (log_rows, columns) in [(3, 3), (5, 40), (8, 7)] {
-        let (air, witness, proof) = fibonacci(log_rows, columns);
-        let mut prover = StatementProver::new(&simulated, Protocol::V2_3, config, &air).unwrap();
-        assert_eq!(prover.prove_from(&simulated, &witness).unwrap(), proof);
+    let ((_machine, simulated), processor, config) = (simulated(), runtime::cpu().unwrap(), PcsConfig::default());
+    let sizes = [[1, 4], [2, 4], [3, 3], [5, 40], [8, 7]];
+    let wide = sizes.map(|[log_rows, columns]| Sample::wide(log_rows, columns, 9));
+    let others = [Sample::steps([4, 4], [9, 1 << 30]), Sample::plonk(200, [3, 1 << 30])];
+    for sample in wide.iter().chain(&others) {
+        let proof = proven(&processor, config, sample);
+        assert_eq!(sample.prover(&simulated, config).unwrap().prove_from(&simulated, &sample.source), Ok(proof));
     }
-    let machine = StateMachine::new([4, 4], words([9, 1 << 30])).unwrap();
-    let mut prover = StatementProver::new(&simulated, Protocol::V2_3, config, &machine).unwrap();
-    let proof = proven(&runtime::cpu().unwrap(), config, &machine, &machine.trace());
-    assert_eq!(prover.prove_from(&simulated, &machine).unwrap(), proof);
-    let plonk = Plonk::evaluate(Circuit::sample(200).unwrap(), words([3, 1 << 30]).to_vec()).unwrap();
-    let mut prover = StatementProver::new(&simulated, Protocol::V2_3, config, &plonk).unwrap();
-    let proof = proven(&runtime::cpu().unwrap(), config, &plonk, &plonk.trace());
-    assert_eq!(prover.prove_from(&simulated, &plonk.wires()).unwrap(), proof);
+    let refused = WideFibonacci::new(3, 3).unwrap().seeds(&[[M31::ONE; 2]; 7]);
+    assert_eq!(refused, Err(AirError::Length { what: "seeds", expected: 8, got: 7 }));
 }
 
 #[test]
 fn witnesses_of_other_statements_are_refused() {
-    let q = runtime::cpu().unwrap();
-    let config = PcsConfig::default();
-    let machine = StateMachine::new([4, 4], words([1, 2])).unwrap();
-    let mut prover = StatementProver::new(&q, Protocol::V2_3, config, &machine).unwrap();
-    let other = StateMachine::new([4, 4], words([1, 3])).unwrap();
-    assert_eq!(prover.prove_from(&q, &other), Err(ProveError::Sums));
-    let (component, what) = (1, "rows");
-    let refused = ProverError::Generator { component, what, expected: 16, got: 32 };
-    let higher = StateMachine::new([4, 5], words([1, 2])).unwrap();
-    assert_eq!(prover.prove_from(&q, &higher), Err(ProveError::Prover(refused)));
-    let (_, states) = Poseidon2Chain::states(4, words([0; 16])).unwrap();
-    assert_eq!(prover.prove_from(&q, &states), Err(ProveError::Components { expected: 2, got: 1 }));
-    assert!(prover.prove_from(&q, &machine).is_ok());
+    let (q, machine) = (runtime::cpu().unwrap(), Sample::steps([4, 4], [1, 2]));
+    let mut prover = machine.prover(&q, PcsConfig::default()).unwrap();
+    let mut prove_from = |sample: &Sample| prover.prove_from(&q, &sample.source);
+    assert_eq!(prove_from(&Sample::steps([4, 4], [1, 3])), Err(ProveError::Sums));
+    let refused = ProverError::Generator { component: 1, what: "rows", expected: 16, got: 32 };
+    assert_eq!(prove_from(&Sample::steps([4, 5], [1, 2])), Err(ProveError::Prover(refused)));
+    assert_eq!(prove_from(&Sample::poseidon2(4, [0; 16])), Err(ProveError::Components { expected: 2, got: 1 }));
+    assert!(prove_from(&machine).is_ok());
 }
 
 /// Tables, and where the columns of a trace come from.
@@ -215,9 +149,8 @@ impl stark::Statement for Misplaced {
 #[test]
 fn relations_whose_slots_do_not_follow_each_other_are_refused_by_both_sides() {
     let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
-    let machine = StateMachine::new([4, 4], words([1, 2])).unwrap();
-    let proof = proven(&q, config, &machine, &machine.trace());
-    let statement = Misplaced(machine);
+    let proof = proven(&q, config, &Sample::steps([4, 4], [1, 2]));
+    let statement = Misplaced(StateMachine::new([4, 4], words([1, 2])).unwrap());
     let refused = StatementProver::new(&q, Protocol::V2_3, config, &statement).err();
     assert_eq!(refused, Some(ProveError::Relations { expected: 2, got: 3 }));
     let root = stark::Digest::default();
@@ -251,11 +184,9 @@ impl stark::Statement for Disagreeing {
 #[test]
 fn preprocessed_columns_that_a_statement_does_not_name_are_refused() {
     let (q, config) = (runtime::cpu().unwrap(), PcsConfig::default());
-    let refused = |change| {
-        let plonk = Plonk::evaluate(Circuit::sample(16).unwrap(), words([2, 3]).to_vec()).unwrap();
-        StatementProver::new(&q, Protocol::V2_3, config, &Disagreeing(plonk, change)).err()
-    };
-    let columns = Plonk::evaluate(Circuit::sample(16).unwrap(), words([2, 3]).to_vec()).unwrap().preprocessed();
+    let plonk = || Plonk::evaluate(Circuit::sample(16).unwrap(), words([2, 3]).to_vec()).unwrap();
+    let refused = |change| StatementProver::new(&q, Protocol::V2_3, config, &Disagreeing(plonk(), change)).err();
+    let columns = plonk().preprocessed();
     assert_eq!(refused(|_| ()), None);
     let expected = columns.len();
     let got = expected - 1;

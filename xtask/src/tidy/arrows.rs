@@ -122,7 +122,7 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         package: "trefoil-stark",
         normal: &["core-types", "backend-api", "stark-air", "stark-airs", "stark-fft", "stark-verifier"],
-        dev: &["trefoil-collective", "cpu-backend", "cuda-sim", "trefoil-runtime", "test-process"],
+        dev: &["trefoil-collective", "cuda-sim", "trefoil-runtime", "test-process"],
     },
     Arrow { package: "stark-air", normal: &["core-types"], dev: &[] },
     Arrow {
@@ -130,7 +130,7 @@ const ARROWS: &[Arrow] = &[
         normal: &["core-types", "backend-api"],
         dev: &["trefoil-collective", "cuda-sim", "trefoil-runtime", "test-process"],
     },
-    Arrow { package: "stark-airs", normal: &["core-types"], dev: &[] },
+    Arrow { package: "stark-airs", normal: &["core-types"], dev: &["stark-air"] },
     Arrow { package: "stark-verifier", normal: &["core-types"], dev: &["stark-airs"] },
     Arrow {
         package: "stwo-air",

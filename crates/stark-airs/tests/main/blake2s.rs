@@ -3,7 +3,7 @@
 use core_types::blake2s::{Digest, START, compress};
 use stark_airs::{AirError, Blake2s, Statement};
 
-use crate::check::{assert_every_cell_matters, assert_holds, challenges, verdict};
+use crate::check::{assert_does_not_add_up, assert_every_cell_matters, assert_holds};
 
 /// A message of `2^log_blocks` blocks.
 fn message(log_blocks: u32) -> Vec<[u32; 16]> {
@@ -47,10 +47,7 @@ fn other_digests_do_not_add_up() {
     for k in 0..8 {
         let mut digest = statement.digest();
         digest.0[k] ^= 1 << (4 * k);
-        let wrong = Blake2s::new(2, digest).unwrap();
-        let found = verdict(&wrong, &trace);
-        assert_eq!(found.broken, 0);
-        assert!(!wrong.sums_add_up(&challenges(&wrong), &found.claimed_sums));
+        assert_does_not_add_up(&Blake2s::new(2, digest).unwrap(), &trace);
     }
 }
 

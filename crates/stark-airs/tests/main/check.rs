@@ -4,21 +4,20 @@ use core_types::{
     air::Air,
     field::{M31, QM31},
 };
+use stark_air::{HostTrace, Recorded, ScalarRow};
 use stark_airs::{Statement, TraceColumns, Visitor};
 
-use crate::rows::{CheckedRow, DegreeRow, FractionRow, Table};
+use crate::look_ups::{by_row, interaction};
 
 /// The result of checking a trace against a statement.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
+struct Verdict {
     /// Constraints of all components on all rows.
-    pub(crate) constraints: usize,
+    constraints: usize,
     /// Those that do not vanish.
-    pub(crate) broken: usize,
-    /// The highest degree of a constraint.
-    pub(crate) degree: u32,
+    broken: usize,
     /// One for each component.
-    pub(crate) claimed_sums: Vec<QM31>,
+    claimed_sums: Vec<QM31>,
 }
 
 struct Checker<'c> {
@@ -36,62 +35,34 @@ impl<'s> Visitor<'s> for Checker<'_> {
         if self.only.is_some_and(|only| only != self.verdict.claimed_sums.len()) {
             return self.verdict.claimed_sums.push(QM31::ZERO);
         }
-        assert!(trace.iter().all(|column| column.len() == 1 << log_rows));
-        let preprocessed = slots.iter().map(|&slot| &*self.preprocessed[slot]).collect();
-        let table = &Table { log_rows, preprocessed, trace, challenges: self.challenges };
-        let rows = 0..1u32 << log_rows;
-
-        // Columns of partial sums by row, and what each row adds up to.
-        let fractions: Vec<Vec<QM31>> = rows
-            .clone()
-            .map(|row| {
-                let mut fractions = FractionRow { table, row, next: 0, fractions: Vec::new() };
-                air.eval(&mut fractions);
-                assert_eq!(fractions.next, trace.len(), "every column is read");
-                fractions.fractions
-            })
-            .collect();
-        let width = fractions[0].len();
-        let sums = |row: &Vec<QM31>| -> Vec<QM31> {
-            row.iter()
-                .scan(QM31::ZERO, |sum, &fraction| {
-                    *sum += fraction;
-                    Some(*sum)
-                })
-                .collect()
-        };
-        let mut interaction = vec![Vec::new(); width];
-        for row in &fractions {
-            interaction.iter_mut().zip(sums(row)).for_each(|(column, sum)| column.push(sum));
-        }
-        let claimed = fractions.iter().flatten().fold(QM31::ZERO, |sum, &fraction| sum + fraction);
-        let mean = claimed.scale(M31::from_u32(1 << log_rows).inverse().unwrap());
-        if let Some(last) = interaction.last_mut() {
-            let mut running = QM31::ZERO;
-            for sum in last {
-                running = running + *sum - mean;
-                *sum = running;
-            }
-        }
-
-        for row in rows {
-            let interaction = &interaction;
-            let mut checked = CheckedRow { table, interaction, mean, row, next: [0; 2], constraints: 0, broken: 0 };
+        let (challenges, rows) = (self.challenges, 1 << log_rows);
+        assert!(trace.iter().all(|column| column.len() == rows));
+        let slots: Vec<_> = slots.iter().map(|&slot| self.preprocessed[slot].clone()).collect();
+        let (slots, mut columns) = (by_row(&slots), vec![vec![], by_row(trace)]);
+        let preprocessed = &slots[..];
+        let trace = HostTrace { columns: &columns, preprocessed, challenges, claimed_sum: QM31::ZERO };
+        let (interaction, claimed_sum) = interaction(air, trace);
+        columns.push(interaction);
+        let trace = HostTrace { columns: &columns, preprocessed, challenges, claimed_sum };
+        for row in 0..rows {
+            let mut checked = ScalarRow::new(trace, log_rows, row);
             air.eval(&mut checked);
-            assert_eq!(checked.next, [trace.len(), 4 * width]);
-            self.verdict.constraints += checked.constraints;
-            self.verdict.broken += checked.broken;
+            self.verdict.constraints += checked.constraints().len();
+            self.verdict.broken += checked.constraints().iter().filter(|value| **value != QM31::ZERO).count();
         }
-        let mut degree = DegreeRow::default();
-        air.eval(&mut degree);
-        self.verdict.degree = self.verdict.degree.max(degree.highest);
-        assert_eq!(air.log_degree_bound(), log_rows + 1);
-        self.verdict.claimed_sums.push(claimed);
+        if self.only.is_none() {
+            // The degree of constraints is three at most, and every column is read.
+            assert_eq!(air.log_degree_bound(), log_rows + 1);
+            let recorded = Recorded::new(air).unwrap();
+            let read = recorded.columns().iter().map(Vec::len);
+            assert!(read.clone().eq(columns.iter().map(Vec::len).take(read.len())));
+        }
+        self.verdict.claimed_sums.push(claimed_sum);
     }
 }
 
 /// Challenges that look random, in the slots of the statement's relations.
-pub(crate) fn challenges(statement: &impl Statement) -> Vec<QM31> {
+fn challenges(statement: &impl Statement) -> Vec<QM31> {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut felt = || QM31::from_coordinates([(); 4].map(|()| M31::from_u64(rng.u64(..))));
     let mut challenges = Vec::new();
@@ -107,7 +78,7 @@ pub(crate) fn challenges(statement: &impl Statement) -> Vec<QM31> {
 }
 
 /// Checks `trace` against the statement.
-pub(crate) fn verdict(statement: &impl Statement, trace: &[TraceColumns]) -> Verdict {
+fn verdict(statement: &impl Statement, trace: &[TraceColumns]) -> Verdict {
     partial_verdict(statement, trace, None)
 }
 
@@ -138,8 +109,14 @@ pub(crate) fn assert_holds(statement: &impl Statement, trace: &[TraceColumns], c
     let verdict = verdict(statement, trace);
     let expected: usize = statement.heights().iter().zip(constraints).map(|(&height, &count)| count << height).sum();
     assert_eq!((verdict.constraints, verdict.broken), (expected, 0));
-    assert!((2..=3).contains(&verdict.degree), "degree {}", verdict.degree);
     assert!(statement.sums_add_up(&challenges(statement), &verdict.claimed_sums));
+}
+
+/// Asserts that the trace satisfies the constraints, and that its claimed sums do not add up.
+pub(crate) fn assert_does_not_add_up(statement: &impl Statement, trace: &[TraceColumns]) {
+    let verdict = verdict(statement, trace);
+    assert_eq!(verdict.broken, 0);
+    assert!(!statement.sums_add_up(&challenges(statement), &verdict.claimed_sums));
 }
 
 /// Asserts that each `steps[k]`-th cell of component `k` matters.

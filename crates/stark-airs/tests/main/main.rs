@@ -5,7 +5,7 @@
 mod blake2s;
 mod check;
 mod fibonacci;
+mod look_ups;
 mod plonk;
 mod poseidon2;
-mod rows;
 mod state_machine;

@@ -1,7 +1,5 @@
 //! Ranks that fail end all, and what does not fit is refused before that.
 
-use std::{sync::Barrier, time::Duration};
-
 use backend_api::{BackendError, CollectiveError, Queue as _, Ranks as _};
 use collective::Local;
 use cuda_sim::driver::Rule;
@@ -10,7 +8,7 @@ use stark_fft::{BitReversed, FftError, ShardTwiddles, ShardedCfftPlan, ShardedCo
 
 use crate::{
     common::{columns, domain},
-    sharded::{Rank, devices, on_ranks, open, shard},
+    sharded::{Rank, devices, on_queues, on_ranks, open, queues, shard},
 };
 
 const LOG_SIZE: u32 = 8;
@@ -28,21 +26,13 @@ fn transform(q: &AnyQueue, rank: &Rank) -> Result<(), FftError> {
 #[test]
 fn a_rank_without_memory_ends_all() {
     let log_size = 12;
-    let transform = |q: &AnyQueue, rank: &Rank, twiddles: &ShardTwiddles<AnyQueue>| {
-        let own = shard(log_size, rank);
-        let values = ShardedColumns::upload(q, own, &columns::<BitReversed>(log_size, 2))?;
-        ShardedCfftPlan::new(own, 2)?.interpolate(q, twiddles, rank, values).map(drop)
-    };
-    let run = |rank: Rank| {
+    let made = on_ranks(Local::group(4), Choice::Cpu, |_, rank| {
         // Enough for twiddles and columns on rank 2, and not for a column that comes.
         let limit = (rank.rank() == 2).then_some(4 * (2 << log_size) + 4 * (1 << (log_size - 3)));
-        let q = open(Choice::Cpu, 0, limit);
-        let twiddles = ShardTwiddles::new(&q, shard(log_size, &rank))?;
-        transform(&q, &rank, &twiddles)
-    };
-    let made: Vec<_> = test_process::scope(|scope| {
-        let ranks: Vec<_> = Local::group(4).into_iter().map(|rank| scope.spawn(|| run(rank))).collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+        let (q, own) = (open(Choice::Cpu, 0, limit), shard(log_size, &rank));
+        let twiddles = ShardTwiddles::new(&q, own)?;
+        let values = ShardedColumns::upload(&q, own, &columns::<BitReversed>(log_size, 2))?;
+        ShardedCfftPlan::new(own, 2)?.interpolate(&q, &twiddles, &rank, values).map(drop)
     });
     for (rank, made) in made.iter().enumerate() {
         if rank == 2 {
@@ -57,19 +47,14 @@ fn a_rank_without_memory_ends_all() {
 fn whatever_launch_a_device_refuses_both_ranks_end() {
     let prove = |rule: Option<&str>| {
         let session = devices("none");
-        let queues = [0, 1].map(|device| open(Choice::Sim, device, None));
-        let before = session.counters().calls;
+        let queues = queues(Choice::Sim, 2);
+        let launches = || session.counters().calls_of("cuLaunchKernel");
+        let before = launches();
         if let Some(rule) = rule {
             session.inject(rule.parse::<Rule>().unwrap());
         }
-        let made: Vec<_> = test_process::scope(|scope| {
-            let ranks = Local::group(2).into_iter().zip(&queues);
-            let ranks: Vec<_> = ranks.map(|(rank, q)| scope.spawn(move || transform(q, &rank))).collect();
-            ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-        });
-        let call = "cuLaunchKernel";
-        let count = |calls: &std::collections::BTreeMap<&'static str, u64>| calls.get(call).copied().unwrap_or(0);
-        (made, count(&session.counters().calls) - count(&before))
+        let made = on_queues(&queues, Local::group(2), |q, rank| transform(q, &rank));
+        (made, launches() - before)
     };
     let (made, launches) = prove(None);
     assert_eq!(made, [Ok(()), Ok(())]);
@@ -90,27 +75,6 @@ fn whatever_launch_a_device_refuses_both_ranks_end() {
 }
 
 #[test]
-fn a_rank_that_does_not_come_is_named() {
-    // Rank 1 comes after rank 0 gave it up, so no delay changes the result.
-    let has_failed = Barrier::new(2);
-    let made = on_ranks(Local::patient_group(2, Duration::from_secs(1)), Choice::Cpu, |q, rank| {
-        if rank.rank() == 1 {
-            has_failed.wait();
-            return transform(q, &rank);
-        }
-        let failed = transform(q, &rank);
-        has_failed.wait();
-        failed
-    });
-    for made in made {
-        let Err(FftError::Collective(CollectiveError::Stalled { rank: 1, seconds: 1, call })) = made else {
-            panic!("{made:?}")
-        };
-        assert!(call.starts_with("all-to-all of M31"), "{call}");
-    }
-}
-
-#[test]
 fn ranks_with_other_batches_disagree_by_name() {
     let made = on_ranks(Local::group(2), Choice::Cpu, |q, rank| {
         let log_size = if rank.rank() == 1 { 9 } else { 8 };
@@ -126,42 +90,33 @@ fn ranks_with_other_batches_disagree_by_name() {
 
 #[test]
 fn what_does_not_fit_the_plan_is_refused_with_the_numbers() {
-    let q = runtime::cpu().unwrap();
+    let q = open(Choice::Cpu, 0, None);
     let group = Local::group(2);
     let [first, second] = [0, 1].map(|rank| shard(LOG_SIZE, &group[rank]));
     let values =
         |shard, count| ShardedColumns::upload(&q, shard, &columns::<BitReversed>(shard.domain().log_size(), count));
     let (plan, twiddles) = (ShardedCfftPlan::new(first, 2).unwrap(), ShardTwiddles::new(&q, first).unwrap());
-    let interpolate = |twiddles, rank, values| plan.interpolate(&q, twiddles, rank, values).map(drop);
-
-    assert_eq!(
-        interpolate(&twiddles, &group[0], values(first, 3).unwrap()),
-        Err(FftError::Shape { expected_log: 8, expected_columns: 2, got_log: 8, got_columns: 3 })
-    );
-    let other = Err(FftError::Shard { expected: first, got: second });
-    assert_eq!(interpolate(&twiddles, &group[0], values(second, 2).unwrap()), other);
-    let others = ShardTwiddles::new(&q, second).unwrap();
-    assert_eq!(interpolate(&others, &group[0], values(first, 2).unwrap()), other);
+    let [others, small] = [second, first.on(domain(7)).unwrap()].map(|own| ShardTwiddles::new(&q, own).unwrap());
     let group_error = FftError::Group { expected: first, rank: 1, ranks: 2 };
-    assert_eq!(interpolate(&twiddles, &group[1], values(first, 2).unwrap()), Err(group_error.clone()));
     assert_eq!(group_error.to_string(), "expected the process group of rank 0 of 2 on 2^8 points, got rank 1 of 2");
-    let small = ShardTwiddles::new(&q, first.on(domain(7)).unwrap()).unwrap();
-    assert_eq!(
-        interpolate(&small, &group[0], values(first, 2).unwrap()),
-        Err(FftError::TwiddlesTooSmall { expected: 8, got: 7 })
-    );
-    assert_eq!(
-        ShardedColumns::upload(&q, first, &columns::<BitReversed>(7, 2)).map(drop),
-        Err(FftError::Shape { expected_log: 8, expected_columns: 2, got_log: 7, got_columns: 2 })
-    );
+    let shape = |got_log, got_columns| FftError::Shape { expected_log: 8, expected_columns: 2, got_log, got_columns };
+    let other = FftError::Shard { expected: first, got: second };
+    for (twiddles, rank, own, count, error) in [
+        (&twiddles, 0, first, 3, shape(8, 3)),
+        (&twiddles, 0, second, 2, other.clone()),
+        (&others, 0, first, 2, other),
+        (&twiddles, 1, first, 2, group_error),
+        (&small, 0, first, 2, FftError::TwiddlesTooSmall { expected: 8, got: 7 }),
+    ] {
+        let made = plan.interpolate(&q, twiddles, &group[rank], values(own, count).unwrap()).map(drop);
+        assert_eq!(made, Err(error));
+    }
+    let made = ShardedColumns::upload(&q, first, &columns::<BitReversed>(7, 2)).map(drop);
+    assert_eq!(made, Err(shape(7, 2)));
     assert_eq!(ShardedLdePlan::new(first, domain(7), 2), Err(FftError::DomainTooSmall { coefficients: 8, domain: 7 }));
-    let q = open(Choice::Cpu, 0, None);
     let buf = q.alloc(130).unwrap();
-    assert_eq!(
-        ShardedColumns::<_, BitReversed>::from_buf(first, buf)
-            .map(|columns: ShardedColumns<AnyQueue, _>| drop(columns)),
-        Err(FftError::PartialColumn { column_len: 128, got: 130 })
-    );
+    let made = ShardedColumns::<AnyQueue, BitReversed>::from_buf(first, buf).map(drop);
+    assert_eq!(made, Err(FftError::PartialColumn { column_len: 128, got: 130 }));
     let got = usize::MAX / 2;
     assert_eq!(ShardedCfftPlan::new(first, got), Err(FftError::TooManyColumns { got, log_size: 8 }));
     // No call was made that others would wait for.

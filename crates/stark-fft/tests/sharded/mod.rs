@@ -25,21 +25,24 @@ fn devices(checks: &str) -> Simulation {
 
 type Rank = Staged<Local>;
 
-/// Runs each rank of a group on a thread with a separate device, and returns the results.
+/// A queue for each rank: on a separate device, or on the processor.
+fn queues(choice: Choice, ranks: usize) -> Vec<AnyQueue> {
+    (0..ranks as u32).map(|rank| open(choice, if choice == Choice::Sim { rank } else { 0 }, None)).collect()
+}
+
+/// Runs each rank of a group on a thread with its queue, and returns the results.
+fn on_queues<V: Send>(queues: &[AnyQueue], group: Vec<Rank>, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {
+    let (run, ranks) = (&run, queues.iter().zip(group));
+    let made: Vec<V> = test_process::scope(|scope| {
+        let threads: Vec<_> = ranks.map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
+    made
+}
+
 fn on_ranks<V: Send>(group: Vec<Rank>, choice: Choice, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {
-    let run = &run;
-    test_process::scope(|scope| {
-        let ranks = group.into_iter().map(|rank| {
-            scope.spawn(move || {
-                let q = open(choice, if choice == Choice::Sim { rank.rank() as u32 } else { 0 }, None);
-                let made = run(&q, rank);
-                assert_eq!(q.budget().live_bytes(), 0);
-                made
-            })
-        });
-        let ranks: Vec<_> = ranks.collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    })
+    on_queues(&queues(choice, group.len()), group, run)
 }
 
 fn shard(log_size: u32, rank: &Rank) -> Shard {

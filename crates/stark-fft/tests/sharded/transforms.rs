@@ -32,12 +32,12 @@ fn part<R: Sharded>(shard: &Shard, host: &HostColumns<R>) -> Vec<M31> {
 }
 
 /// Bytes that a rank sends each other one for a transform of columns, or for their extension if there are less copies than ranks.
-fn exchanged(log_size: u32, count: u32, ranks: usize, copies: u64) -> u64 {
-    if ranks == 1 { 0 } else { 4 * copies * u64::from(count) * (1 << log_size) / (ranks * ranks) as u64 }
+fn exchanged(log_size: u32, count: usize, ranks: usize, copies: u64) -> u64 {
+    if ranks == 1 { 0 } else { 4 * copies * (count << log_size) as u64 / (ranks * ranks) as u64 }
 }
 
 /// Interpolates, extends and evaluates on ranks, and compares every part and the bytes with the whole.
-fn hold(choice: Choice, log_size: u32, count: u32, log_ranks: u32, log_blowups: &[u32]) {
+fn hold(choice: Choice, log_size: u32, count: usize, log_ranks: u32, log_blowups: &[u32]) {
     let ranks = 1 << log_ranks;
     let values = columns::<BitReversed>(log_size, count);
     let whole: Vec<_> = log_blowups.iter().map(|&log_blowup| whole(&values, log_blowup)).collect();
@@ -54,13 +54,13 @@ fn hold(choice: Choice, log_size: u32, count: u32, log_ranks: u32, log_blowups: 
         };
         let own = shard(log_size, &rank);
         let twiddles = ShardTwiddles::new(q, own.on(domain(log_size + most)).unwrap()).unwrap();
-        let plan = ShardedCfftPlan::new(own, count as usize).unwrap();
+        let plan = ShardedCfftPlan::new(own, count).unwrap();
         let part_of_values = ShardedColumns::upload(q, own, &values).unwrap();
         let coefficients = plan.interpolate(q, &twiddles, &rank, part_of_values).unwrap();
         link(exchanged(log_size, count, ranks, 1), plan.bytes_to_each());
         assert_eq!(coefficients.download(q).unwrap(), part(&own, &whole[0].0), "{what}, {own}");
         for (&log_blowup, (_, expected)) in log_blowups.iter().zip(&whole) {
-            let plan = ShardedLdePlan::new(own, domain(log_size + log_blowup), count as usize).unwrap();
+            let plan = ShardedLdePlan::new(own, domain(log_size + log_blowup), count).unwrap();
             let extended = plan.extend(q, &twiddles, &rank, &coefficients).unwrap();
             let copies = 1 << log_blowup;
             let gathered = exchanged(log_size, count, ranks, ranks as u64);
@@ -78,7 +78,7 @@ fn hold(choice: Choice, log_size: u32, count: u32, log_ranks: u32, log_blowups: 
 fn every_rank_has_its_part_of_the_whole_transform() {
     for log_size in 1..=14 {
         for log_ranks in 0..=most_ranks(log_size) {
-            hold(Choice::Cpu, log_size, 1 + log_size % 3, log_ranks, &[log_size % 4]);
+            hold(Choice::Cpu, log_size, 1 + log_size as usize % 3, log_ranks, &[log_size % 4]);
         }
     }
 }

@@ -1,33 +1,32 @@
 //! Constraints, look-ups and neighbouring rows match stwo's constraint framework, at random values.
 
 use core_types::{
-    air::{Air, LogUp, Relation, Row, Tree, lifted, neighbour},
+    air::{Air, LogUp, Relation, Row, lifted, neighbour},
     field::{M31, QM31},
 };
-use stark_airs::Visitor;
+use stark_airs::{Statement as _, Visitor};
 use stwo::core::{
-    ColumnVec,
-    air::{Component, accumulation::PointEvaluationAccumulator},
+    air::Component,
     channel::{Blake2sChannel, Channel},
-    circle::CirclePoint,
-    constraints::coset_vanishing,
     fields::{m31::M31 as StwoM31, qm31::QM31 as StwoQm31},
-    pcs::{TreeVec, utils::prepare_preprocessed_query_positions},
-    poly::circle::CanonicCoset,
+    pcs::utils::prepare_preprocessed_query_positions,
     utils::offset_bit_reversed_circle_domain_index,
 };
 use stwo_constraint_framework::{
     EvalAtRow, FrameworkComponent, FrameworkEval, RelationEntry, TraceLocationAllocator, logup::LookupElements,
 };
 
-use crate::common::{
-    airs,
-    shipped::Shipped,
-    stwo_side::{
-        airs::Pair,
-        components::{Collect, Elements, components, public_sum},
-        statement::Statement,
+use crate::{
+    common::{
+        airs::{PAIR, airs, relations},
+        random_point::{PointRow, RandomPoint, challenges, ours},
+        stated::Stated,
+        stwo_side::{
+            airs::Pair,
+            components::{Collect, Elements, components, public_sum},
+        },
     },
+    statement::Statement,
 };
 
 #[test]
@@ -56,130 +55,45 @@ fn lifted_positions_are_those_of_stwo() {
     }
 }
 
-/// A row with values for any mask, in the order of the columns, and the constraints' sum.
-struct PointRow<'v> {
-    masks: &'v [Vec<Vec<QM31>>],
-    next: [usize; 3],
-    challenges: Vec<QM31>,
-    mean: QM31,
-    alpha: QM31,
-    sum: QM31,
+/// An AIR on the rows of this test, with the preprocessed columns that it reads.
+struct PointAir<'a> {
+    log_rows: u32,
+    log_degree_bound: u32,
+    preprocessed: Vec<usize>,
+    eval: Box<dyn Fn(&mut PointRow<'_>) + 'a>,
 }
 
-impl Row for PointRow<'_> {
-    type F = QM31;
-    type E = QM31;
+/// The AIRs of a statement.
+#[derive(Default)]
+struct Airs<'a>(Vec<PointAir<'a>>);
 
-    fn mask<const K: usize>(&mut self, tree: Tree, _: [i32; K]) -> [QM31; K] {
-        let tree = tree.0 as usize;
-        self.next[tree] += 1;
-        self.masks[tree][self.next[tree] - 1].clone().try_into().expect("a value for each offset")
-    }
-
-    fn preprocessed(&mut self, slot: u32) -> QM31 {
-        self.masks[0][slot as usize][0]
-    }
-
-    fn challenge(&mut self, slot: u32) -> QM31 {
-        self.challenges[slot as usize]
-    }
-
-    fn mean(&mut self) -> QM31 {
-        self.mean
-    }
-
-    fn constraint(&mut self, value: QM31) {
-        self.sum = self.sum * self.alpha + value;
-    }
-
-    fn constraint_ext(&mut self, value: QM31) {
-        self.constraint(value);
+impl<'a> Visitor<'a> for Airs<'a> {
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'a A, preprocessed: &[usize]) {
+        let (log_rows, log_degree_bound, preprocessed) =
+            (air.log_rows(), air.log_degree_bound(), preprocessed.to_vec());
+        let eval = Box::new(move |row: &mut PointRow<'_>| air.eval(row));
+        self.0.push(PointAir { log_rows, log_degree_bound, preprocessed, eval });
     }
 }
 
-/// An AIR on the rows of this test.
-trait PointAir {
-    fn log_rows(&self) -> u32;
-    fn log_degree_bound(&self) -> u32;
-    fn eval(&self, row: &mut PointRow<'_>);
-}
-
-impl<A: Air> PointAir for A {
-    fn log_rows(&self) -> u32 {
-        Air::log_rows(self)
-    }
-
-    fn log_degree_bound(&self) -> u32 {
-        Air::log_degree_bound(self)
-    }
-
-    fn eval(&self, row: &mut PointRow<'_>) {
-        Air::eval(self, row);
-    }
-}
-
-/// The components of a statement, with the preprocessed columns of each.
-type Airs<'a> = Vec<(&'a dyn PointAir, Vec<usize>)>;
-
-/// Evaluates a stwo component and an AIR on the same random values, and compares.
+/// Evaluates stwo's components and AIRs on the same random values, and compares.
 struct Compare<'a> {
-    airs: Airs<'a>,
+    airs: std::slice::Iter<'a, PointAir<'a>>,
     channel: Blake2sChannel,
     sum: StwoQm31,
     challenges: Vec<QM31>,
 }
 
-fn ours(value: StwoQm31) -> QM31 {
-    QM31::from_coordinates(value.to_m31_array().map(|word| M31::from_u32(word.0)))
-}
-
 impl Collect for Compare<'_> {
     fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
-        let (air, slots) = self.airs.remove(0);
-        let log_rows = air.log_rows();
-        assert_eq!(log_rows, component.log_size());
-        assert_eq!(air.log_degree_bound(), Component::max_constraint_log_degree_bound(&component));
-        let point = CirclePoint::get_random_point(&mut self.channel);
-        let points = component.mask_points(point, log_rows);
-        let random = |channel: &mut Blake2sChannel, len| channel.draw_secure_felts(len);
-        // Columns of other components stand before this one's.
-        let (before, width) = (component.trace_locations(), 10);
-        let mut mask: Vec<ColumnVec<Vec<StwoQm31>>> =
-            vec![(0..width).map(|_| random(&mut self.channel, 1)).collect(), vec![], vec![]];
-        let mut masks: Vec<Vec<Vec<QM31>>> = vec![vec![]; 3];
-        masks[0] = slots.iter().map(|&slot| mask[0][slot].iter().copied().map(ours).collect()).collect();
-        for (tree, columns) in points.iter().enumerate().skip(1) {
-            mask[tree] = vec![vec![]; before[tree].col_start];
-            for points in columns {
-                let values = random(&mut self.channel, points.len());
-                masks[tree].push(values.iter().copied().map(ours).collect());
-                mask[tree].push(values);
-            }
-        }
-        let alpha = self.channel.draw_secure_felt();
-        let mut theirs = PointEvaluationAccumulator::new(alpha);
-        component.evaluate_constraint_quotients_at_point(point, &TreeVec(mask), &mut theirs, log_rows);
-        let vanishing = coset_vanishing(CanonicCoset::new(log_rows).coset, point);
-
-        let mean = ours(self.sum * StwoM31::from_u32_unchecked(1 << log_rows).inverse());
-        let (challenges, next) = (self.challenges.clone(), [0; 3]);
-        let mut row = PointRow { masks: &masks, next, challenges, mean, alpha: ours(alpha), sum: QM31::ZERO };
-        air.eval(&mut row);
-        assert_eq!(ours(theirs.finalize() * vanishing), row.sum);
-        assert_eq!(row.next[1..], [1, 2].map(|tree| masks[tree].len()));
+        let air = self.airs.next().expect("an AIR for each component");
+        assert_eq!(air.log_rows, component.log_size());
+        assert_eq!(air.log_degree_bound, Component::max_constraint_log_degree_bound(&component));
+        // No statement has more than ten preprocessed columns.
+        let point = RandomPoint::draw(&component, (&air.preprocessed, 10), false, self.sum, &mut self.channel);
+        assert_eq!(point.evaluate(&self.challenges, |row| (air.eval)(row)), point.theirs);
         assert!(component.n_constraints() > 0);
     }
-}
-
-/// The challenges of the relations whose elements the channel draws next.
-fn challenges(mut channel: Blake2sChannel, relations: &[Relation]) -> Vec<QM31> {
-    let mut challenges = Vec::new();
-    for relation in relations {
-        let [z, alpha] = channel.draw_secure_felts(2).try_into().expect("two challenges");
-        let powers = std::iter::successors(Some(alpha), |power| Some(*power * alpha));
-        challenges.extend(std::iter::once(z).chain(powers).take(relation.slots() as usize).map(ours));
-    }
-    challenges
 }
 
 /// Compares the components of a statement, at several points.
@@ -190,42 +104,26 @@ fn compare(statement: &Statement, relations: &[Relation], airs: &Airs<'_>) {
         let challenges = challenges(channel.clone(), relations);
         let elements = Elements::draw(statement, &mut channel);
         let sum = channel.draw_secure_felt();
-        let mut compare = Compare { airs: airs.clone(), channel, sum, challenges };
+        let mut compare = Compare { airs: airs.0.iter(), channel, sum, challenges };
         components(statement, &elements, &vec![sum; statement.heights().len()], &mut compare);
-        assert!(compare.airs.is_empty());
+        assert_eq!(compare.airs.len(), 0);
     }
 }
 
 #[test]
-fn constraints_are_those_of_the_framework() {
-    let fibonacci = Statement::WideFibonacci { log_rows: vec![5, 7], columns: vec![3, 20] };
-    let airs = [(5, 3), (7, 20)].map(|(log_rows, columns)| airs::WideFibonacci { log_rows, columns });
-    compare(&fibonacci, &[], &vec![(&airs[0], vec![]), (&airs[1], vec![])]);
-    let log_rows = 6;
-    compare(&Statement::Neighbours { log_rows }, &[], &vec![(&airs::Neighbours { log_rows }, vec![])]);
-    compare(&Statement::Cubes { log_rows }, &[], &vec![(&airs::Cubes { log_rows }, vec![0])]);
-    let selected = Statement::Selected { log_rows: [5, 6], unused: None };
-    let airs = [5, 6].map(|log_rows| airs::Selected { log_rows });
-    compare(&selected, &[], &vec![(&airs[0], vec![0, 1]), (&airs[1], vec![2, 3])]);
-}
-
-#[test]
-fn look_ups_are_those_of_the_framework() {
-    let log_rows = 6;
-    for in_pairs in [false, true] {
-        let air = airs::StateMachine { log_rows, in_pairs };
-        compare(&Statement::StateMachine { log_rows, in_pairs }, &[airs::PAIR], &vec![(&air, vec![])]);
-    }
-    let (uses, table) = (airs::XorUse { log_rows }, airs::XorTable { log_rows: 4 });
-    compare(&Statement::Xor { log_rows, bits: 2 }, &[airs::TRIPLE], &vec![(&uses, vec![]), (&table, vec![0, 1, 2])]);
-}
-
-/// Collects the components of a statement that ships.
-struct Collected<'s>(Airs<'s>);
-
-impl<'s> Visitor<'s> for Collected<'s> {
-    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
-        self.0.push((air, preprocessed.to_vec()));
+fn airs_of_the_vectors_are_those_of_the_framework() {
+    for statement in [
+        Statement::WideFibonacci { log_rows: vec![5, 7], columns: vec![3, 20] },
+        Statement::Neighbours { log_rows: 6 },
+        Statement::Cubes { log_rows: 6 },
+        Statement::Selected { log_rows: [5, 6], unused: None },
+        Statement::StateMachine { log_rows: 6, in_pairs: false },
+        Statement::StateMachine { log_rows: 6, in_pairs: true },
+        Statement::Xor { log_rows: 6, bits: 2 },
+    ] {
+        let (airs, mut all) = (airs(&statement), Airs::default());
+        airs.iter().for_each(|(air, preprocessed)| all.component(air, preprocessed));
+        compare(&statement, relations(&statement), &all);
     }
 }
 
@@ -238,16 +136,15 @@ fn airs_that_ship_are_those_written_for_the_framework() {
         Statement::Poseidon2 { log_rows: 5, first: [1; 16], last: [2; 16] },
         Statement::Blake2s { log_blocks: 5, digest: [3; 8] },
     ] {
-        let shipped = Shipped::of(&statement).expect("it ships");
-        let mut collected = Collected(Vec::new());
-        shipped.visit(&mut collected);
-        compare(&statement, shipped.relations(), &collected.0);
+        let (stated, mut airs) = (Stated::of(&statement).expect("it ships"), Airs::default());
+        stated.visit(&mut airs);
+        compare(&statement, stated.relations(), &airs);
 
         let mut channel = Blake2sChannel::default();
-        let challenges = challenges(channel.clone(), shipped.relations());
+        let challenges = challenges(channel.clone(), stated.relations());
         let sum = public_sum(&statement, &Elements::draw(&statement, &mut channel)).map_or(QM31::ZERO, ours);
-        assert!(shipped.sums_add_up(&challenges, &[sum]));
-        assert!(!shipped.sums_add_up(&challenges, &[sum, QM31::U]));
+        assert!(stated.sums_add_up(&challenges, &[sum]));
+        assert!(!stated.sums_add_up(&challenges, &[sum, QM31::U]));
     }
 }
 
@@ -263,7 +160,7 @@ impl Air for Groups {
         let values = [(); 6].map(|()| row.column());
         let mut groups = LogUp::new(3);
         for (k, &value) in values.iter().enumerate() {
-            groups.entry(row, airs::PAIR, R::E::from(values[0]), &[value]);
+            groups.entry(row, PAIR, R::E::from(values[0]), &[value]);
             if k == 4 {
                 groups.end_column();
             }
@@ -296,10 +193,12 @@ impl FrameworkEval for StwoGroups {
 #[test]
 fn look_ups_in_groups_are_those_of_the_framework() {
     let mut channel = Blake2sChannel::default();
-    let challenges = challenges(channel.clone(), &[airs::PAIR]);
+    let challenges = challenges(channel.clone(), &[PAIR]);
     let pair = Pair::draw(&mut channel);
     let sum = channel.draw_secure_felt();
-    let mut compare = Compare { airs: vec![(&Groups, vec![])], channel, sum, challenges };
+    let mut groups = Airs::default();
+    groups.component(&Groups, &[]);
+    let mut compare = Compare { airs: groups.0.iter(), channel, sum, challenges };
     let places = &mut TraceLocationAllocator::default();
     compare.collect(FrameworkComponent::new(places, StwoGroups(pair), sum));
 }

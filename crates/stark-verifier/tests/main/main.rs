@@ -6,3 +6,5 @@ mod common;
 mod framework;
 mod refused;
 mod vectors;
+
+use common::stwo_side::statement;

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{
-    Verdict, airs,
-    check::{check, with_verifier},
+    Verdict,
+    airs::{Constraints, VectorAir},
+    check::{check, check_with, with_verifier},
+    committed::objects,
     proof, stwo_verdict, tampers, vector, vectors,
 };
 use core_types::{
@@ -17,20 +19,19 @@ use stark_verifier::{
 };
 use stwo::core::{proof::StarkProof, vcs_lifted::blake2_merkle::Blake2sMerkleHasher};
 
-/// One of each kind, with few columns.
-const TAMPERED: &[&str] = &[
-    "wide-fibonacci-0",
-    "wide-fibonacci-12",
-    "heights-2",
-    "neighbours-2",
-    "selected-5",
-    "xor-1",
-    "steps-1",
-    "plonk-1",
+/// One of each kind, and the step between tested changes: more than one where there are many columns.
+const TAMPERED: [(&str, usize); 10] = [
+    ("wide-fibonacci-0", 1),
+    ("wide-fibonacci-12", 1),
+    ("heights-2", 1),
+    ("neighbours-2", 1),
+    ("selected-5", 1),
+    ("xor-1", 1),
+    ("steps-1", 1),
+    ("plonk-1", 1),
+    ("poseidon2-0", 7),
+    ("blake2s-0", 197),
 ];
-
-/// Vectors with too many columns to test every change, and the step between tested changes.
-const TAMPERED_IN_PARTS: &[(&str, usize)] = &[("poseidon2-0", 7), ("blake2s-0", 197)];
 
 /// Changes that stwo's verifier does not notice: it takes the first roots and the last, and does not look at what opens a tree
 /// without columns.
@@ -40,8 +41,7 @@ const UNNOTICED: &[&str] = &["commitments with the last twice", "tree 0, witness
 fn changed_proofs_are_refused() {
     let (mut count, mut verdicts, mut unnoticed) = (0, BTreeMap::new(), BTreeSet::new());
     let mut refused_by_both = BTreeSet::new();
-    let whole = TAMPERED.iter().map(|name| (name, 1));
-    for (name, step) in whole.chain(TAMPERED_IN_PARTS.iter().map(|(name, step)| (name, *step))) {
+    for (name, step) in TAMPERED {
         let vector = vector(name);
         for (place, proof) in tampers::every(step, &proof(&vector)) {
             assert!(check(&vector, &proof).is_err(), "{name}: {place}");
@@ -49,7 +49,7 @@ fn changed_proofs_are_refused() {
             if verdict == Verdict::Accepted {
                 unnoticed.insert(place);
             } else {
-                refused_by_both.insert((name.to_string(), postcard::to_allocvec(&proof).unwrap()));
+                refused_by_both.insert((name, postcard::to_allocvec(&proof).unwrap()));
             }
             *verdicts.entry(format!("{verdict:?}")).or_insert(0) += 1;
             count += 1;
@@ -105,20 +105,6 @@ fn words_that_are_not_canonical_are_refused() {
     }
 }
 
-/// Every object within a value, by its pointer.
-fn objects(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
-    match value {
-        serde_json::Value::Object(fields) => {
-            fields.iter().for_each(|(name, field)| objects(field, format!("{at}/{name}"), found));
-            found.push(at);
-        }
-        serde_json::Value::Array(list) => {
-            (0..).zip(list).for_each(|(k, item): (usize, _)| objects(item, format!("{at}/{k}"), found));
-        }
-        _ => {}
-    }
-}
-
 #[test]
 fn fields_that_stwo_does_not_write_are_refused() {
     let whole = serde_json::to_value(proof(&vector("wide-fibonacci-0"))).unwrap();
@@ -152,52 +138,46 @@ fn claimed_lengths_allocate_nothing() {
         (config.fri_config.fold_step, config.fri_config.log_last_layer_degree_bound) = (fold_step, log_last);
         proof.config = config;
         with_verifier(&vector, config, |verifier| {
-            assert!(crate::common::check::check_with(&vector, &verifier.unwrap(), &proof).is_err());
+            assert!(check_with(&vector, &verifier.unwrap(), &proof).is_err());
         });
     }
 }
 
-/// Returns the error that a change leads to.
-fn refusal(name: &str, change: impl FnOnce(&mut Proof)) -> VerificationError {
-    let vector = vector(name);
-    let mut proof = proof(&vector);
-    change(&mut proof);
-    check(&vector, &proof).expect_err("a changed proof")
-}
-
 #[test]
 fn errors_name_the_check() {
-    let fibonacci = "wide-fibonacci-0";
-    let error = refusal(fibonacci, |proof| proof.config.pow_bits = 0);
-    assert_eq!(error, VerificationError::Config);
-    let error = refusal(fibonacci, |proof| proof.commitments.truncate(2));
-    assert_eq!(error, VerificationError::Length { part: Part::Commitments, expected: 3, got: 2 });
-    let error = refusal(fibonacci, |proof| proof.sampled_values[1][2].clear());
-    let part = Part::SampledValues { tree: 1, column: 2 };
-    assert_eq!(error, VerificationError::Length { part, expected: 1, got: 0 });
-    let error = refusal(fibonacci, |proof| proof.commitments[0].0[0] ^= 1);
-    assert!(matches!(error, VerificationError::Root { tree: 0, .. }));
-    let error = refusal(fibonacci, |proof| proof.sampled_values[1][0][0] += QM31::ONE);
-    assert_eq!(error, VerificationError::Constraints);
-    let error = refusal(fibonacci, |proof| proof.fri_proof.inner_layers.truncate(1));
-    assert_eq!(error, VerificationError::Fri(FriError::Layers { expected: 3, got: 1 }));
-    let error = refusal(fibonacci, |proof| proof.fri_proof.last_layer_poly.log_size = 64);
-    assert_eq!(error, VerificationError::Fri(FriError::LastLayerLength { bound: 1, got: 1 }));
-    let error = refusal(fibonacci, |proof| proof.proof_of_work ^= 1 << 40);
-    assert_eq!(error, VerificationError::ProofOfWork);
-    let error = refusal(fibonacci, |proof| proof.queried_values[2][5].truncate(1));
+    let vector = vector("wide-fibonacci-0");
+    let right = proof(&vector);
+    let refusal = |change: fn(&mut Proof)| {
+        let mut proof = right.clone();
+        change(&mut proof);
+        check(&vector, &proof).expect_err("a changed proof")
+    };
+    let expect = |change: fn(&mut Proof), expected: VerificationError| assert_eq!(refusal(change), expected);
+    let length = |part, expected, got| VerificationError::Length { part, expected, got };
+    let tree = |tree, error| VerificationError::Tree { tree, error };
+    let fri = VerificationError::Fri;
+    expect(|proof| proof.config.pow_bits = 0, VerificationError::Config);
+    expect(|proof| proof.commitments.truncate(2), length(Part::Commitments, 3, 2));
+    expect(|proof| proof.sampled_values[1][2].clear(), length(Part::SampledValues { tree: 1, column: 2 }, 1, 0));
+    expect(|proof| proof.sampled_values[1][0][0] += QM31::ONE, VerificationError::Constraints);
+    expect(|proof| proof.fri_proof.inner_layers.truncate(1), fri(FriError::Layers { expected: 3, got: 1 }));
+    let last = FriError::LastLayerLength { bound: 1, got: 1 };
+    expect(|proof| proof.fri_proof.last_layer_poly.log_size = 64, fri(last));
+    expect(|proof| proof.proof_of_work ^= 1 << 40, VerificationError::ProofOfWork);
+    expect(|proof| proof.queried_values[1][0].reverse(), tree(1, MerkleError::Root));
+    expect(|proof| proof.decommitments[2].hash_witness.clear(), tree(2, MerkleError::WitnessTooShort));
+    let longer: fn(&mut Proof) = |proof| proof.decommitments[0].hash_witness.push(Default::default());
+    expect(longer, tree(0, MerkleError::WitnessTooLong));
+    let first = FriError::Tree { layer: 0, error: MerkleError::Root };
+    expect(|proof| proof.fri_proof.first_layer.fri_witness[0] += QM31::U, fri(first));
+
+    let error = refusal(|proof| proof.commitments[0].0[0] ^= 1);
+    assert!(matches!(error, VerificationError::Root { tree: 0, .. }), "{error}");
+    let error = refusal(|proof| proof.queried_values[2][5].truncate(1));
     let part = Part::QueriedValues { tree: 2, column: 5 };
     assert!(matches!(error, VerificationError::Length { part: found, .. } if found == part), "{error}");
-    let error = refusal(fibonacci, |proof| proof.queried_values[1][0].reverse());
-    assert_eq!(error, VerificationError::Tree { tree: 1, error: MerkleError::Root });
-    let error = refusal(fibonacci, |proof| proof.decommitments[2].hash_witness.clear());
-    assert_eq!(error, VerificationError::Tree { tree: 2, error: MerkleError::WitnessTooShort });
-    let error = refusal(fibonacci, |proof| proof.decommitments[0].hash_witness.push(Default::default()));
-    assert_eq!(error, VerificationError::Tree { tree: 0, error: MerkleError::WitnessTooLong });
-    let error = refusal(fibonacci, |proof| proof.fri_proof.inner_layers[1].fri_witness.clear());
+    let error = refusal(|proof| proof.fri_proof.inner_layers[1].fri_witness.clear());
     assert!(matches!(error, VerificationError::Fri(FriError::Witness { layer: 2, got: 0, .. })), "{error}");
-    let error = refusal(fibonacci, |proof| proof.fri_proof.first_layer.fri_witness[0] += QM31::U);
-    assert_eq!(error, VerificationError::Fri(FriError::Tree { layer: 0, error: MerkleError::Root }));
 }
 
 #[test]
@@ -207,9 +187,8 @@ fn other_statements_are_refused() {
         let proof = proof(&vector);
         let mut config = vector.config;
         config.pow_bits += 1;
-        let error = with_verifier(&vector, config, |verifier| {
-            crate::common::check::check_with(&vector, &verifier.unwrap(), &proof).unwrap_err()
-        });
+        let error =
+            with_verifier(&vector, config, |verifier| check_with(&vector, &verifier.unwrap(), &proof).unwrap_err());
         assert_eq!(error, VerificationError::Config);
         let mut other = vector.clone();
         other.preprocessed_root[3] ^= 1;
@@ -262,35 +241,24 @@ fn parameters_without_proofs_are_refused() {
     assert_eq!(refused(&|c| c.fri_config.fold_step = 8), StatementError::Folds { log_degree: 7 });
 }
 
-/// Two columns, with a degree bound that implies twice the necessary quotient.
-struct HighDegree;
+/// Two equal columns: the second in a tree of any number, and with any bound of the degree.
+struct Equal {
+    log_degree_bound: u32,
+    tree: u32,
+}
 
-impl Air for HighDegree {
+impl Air for Equal {
     fn log_rows(&self) -> u32 {
         5
     }
 
     fn log_degree_bound(&self) -> u32 {
-        7
-    }
-
-    fn eval<R: Row>(&self, row: &mut R) {
-        let (x, y) = (row.column(), row.column());
-        row.constraint(x - y);
-    }
-}
-
-/// A column of a tree far beyond the trees of a proof.
-struct FarTree(u32);
-
-impl Air for FarTree {
-    fn log_rows(&self) -> u32 {
-        5
+        self.log_degree_bound
     }
 
     fn eval<R: Row>(&self, row: &mut R) {
         let x = row.column();
-        let [y] = row.mask(Tree(self.0), [0]);
+        let [y] = row.mask(Tree(self.tree), [0]);
         row.constraint(x - y);
     }
 }
@@ -302,7 +270,7 @@ fn statements_without_proofs_are_refused() {
         let preprocessed = Preprocessed { log_rows: log_rows.to_vec(), ..Preprocessed::default() };
         Verifier::new(Protocol::V2_3, config, preprocessed, components).map(drop)
     }
-    let cubes = airs::Cubes { log_rows: 4 };
+    let cubes = VectorAir { log_rows: 4, constraints: Constraints::Cubes };
     let of_cubes = |columns: &[usize]| vec![Component::new(&cubes, columns)];
     assert_eq!(verifier(None, &[], vec![]), Err(StatementError::NoComponent));
     let slots = |got| Err(StatementError::Slots { component: 0, expected: 1, got });
@@ -314,21 +282,23 @@ fn statements_without_proofs_are_refused() {
     assert_eq!(verifier(None, &[5, 4, 8], of_cubes(&[1])), Ok(()));
     assert_eq!(verifier(None, &[4, 30], of_cubes(&[0])), Err(StatementError::Rows { log_rows: 30 }));
     assert_eq!(verifier(Some(8), &[4, 8], of_cubes(&[0])), Err(StatementError::Lifting { log_size: 9 }));
-    let bound = StatementError::Degree { component: 0, log_rows: 5, bound: 7 };
-    assert_eq!(verifier(None, &[], vec![Component::new(&HighDegree, &[])]), Err(bound));
+    let equal =
+        |log_degree_bound, tree| verifier(None, &[], vec![Component::new(&Equal { log_degree_bound, tree }, &[])]);
+    // A bound that implies twice the necessary quotient.
+    assert_eq!(equal(7, Tree::TRACE.0), Err(StatementError::Degree { component: 0, log_rows: 5, bound: 7 }));
     for tree in [256, 1 << 20, u32::MAX] {
-        let refused = verifier(None, &[], vec![Component::new(&FarTree(tree), &[])]);
-        assert_eq!(refused, Err(StatementError::Tree { component: 0, tree }));
+        assert_eq!(equal(6, tree), Err(StatementError::Tree { component: 0, tree }));
     }
-    assert_eq!(verifier(None, &[], vec![Component::new(&FarTree(255), &[])]), Ok(()));
+    assert_eq!(equal(6, 255), Ok(()));
+    let fibonacci = |log_rows| VectorAir { log_rows, constraints: Constraints::WideFibonacci { columns: 3 } };
     for log_rows in [0, 30, u32::MAX] {
-        let air = airs::WideFibonacci { log_rows, columns: 3 };
+        let air = fibonacci(log_rows);
         let refused = verifier(None, &[], vec![Component::new(&air, &[])]);
         assert_eq!(refused, Err(StatementError::Rows { log_rows }));
     }
     // Only the lower component has look-ups, so that their tree is lower too.
     let (high, low) =
-        (airs::WideFibonacci { log_rows: 7, columns: 3 }, airs::StateMachine { log_rows: 4, in_pairs: true });
+        (fibonacci(7), VectorAir { log_rows: 4, constraints: Constraints::StateMachine { in_pairs: true } });
     let both = || vec![Component::new(&high, &[]), Component::new(&low, &[])];
     assert_eq!(verifier(None, &[], both()), Err(StatementError::Height { tree: 2, got: 5, expected: 8 }));
     assert_eq!(verifier(Some(8), &[], both()), Ok(()));

@@ -1,14 +1,21 @@
 //! The bytes that ranks send each other match the sizes of a proof.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex},
+};
 
-use backend_api::Ranks as _;
+use backend_api::Collective;
 use collective::Local;
-use runtime::Choice;
-use stark::{M31, PcsConfig, Protocol, Statement, StatementProver, TraceColumns};
-use stark_airs::{Circuit, Plonk, Poseidon2Chain, StateMachine};
+use cuda_sim::driver::Counters;
+use runtime::{AnyQueue, Choice, CollectiveKind};
+use stark::{PcsConfig, Statement as _};
 
-use crate::devices::{on_ranks, wide};
+use crate::{
+    common::{on_queues, simulate},
+    devices::{group, on_ranks, queues},
+    samples::{Prover, Sample},
+};
 
 /// The share of a rank in `count` items; shares need not be equal.
 const fn share(count: usize, [rank, ranks]: [usize; 2]) -> usize {
@@ -53,7 +60,7 @@ type Tree = Vec<Run>;
 
 /// The sizes of a statement.
 #[derive(Debug)]
-pub(crate) struct Sizes {
+struct Sizes {
     /// The preprocessed tree, which is exchanged as provers are made.
     preprocessed: Tree,
     /// The trees of the trace.
@@ -69,8 +76,8 @@ impl Sizes {
     }
 
     /// The sizes of a wide Fibonacci trace of `columns` columns.
-    pub(crate) fn wide(columns: usize) -> Self {
-        Self::of_one_height(&[], &[&vec![1; columns]])
+    fn wide(columns: u32) -> Self {
+        Self::of_one_height(&[], &[&vec![1; columns as usize]])
     }
 
     /// The sizes of a state machine: two columns for each of two components, and the four of one running sum.
@@ -94,7 +101,7 @@ impl Sizes {
     }
 
     /// Bytes from a rank to each other one for a proof whose greatest height is `2^log_rows`.
-    pub(crate) fn bytes(&self, config: &PcsConfig, log_rows: u32, ranks: [usize; 2]) -> u64 {
+    fn bytes(&self, config: &PcsConfig, log_rows: u32, ranks: [usize; 2]) -> u64 {
         let composition = vec![Run { halvings: 0, reads: vec![1; 8] }];
         let committed = || self.trace.iter().chain([&composition]);
         let all: Vec<&Run> = [&self.preprocessed].into_iter().chain(committed()).flatten().collect();
@@ -240,32 +247,66 @@ impl Cut {
     }
 }
 
-/// Returns the bytes that each rank sends to each other for a proof, without the setup of the provers.
-fn sent<S: Statement + Sync>(config: PcsConfig, statement: &S, trace: &[TraceColumns], ranks: usize) -> Vec<Vec<u64>> {
-    on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
-        let rank = Arc::new(rank);
-        let mut prover = StatementProver::sharded(q, Arc::clone(&rank), Protocol::V2_3, config, statement).unwrap();
-        let made = rank.sent_bytes();
-        prover.prove(q, trace).unwrap();
-        let all = rank.sent_bytes();
-        all.iter().zip(made).map(|(all, made)| all - made).collect()
-    })
+/// Returns the bytes that a rank sends to each other for a proof, without the setup of its prover.
+fn sent(
+    q: &AnyQueue,
+    rank: &impl Collective<AnyQueue>,
+    prover: &mut Prover<'_, AnyQueue>,
+    sample: &Sample,
+) -> Vec<u64> {
+    let made = rank.sent_bytes();
+    prover.prove(q, &sample.trace).unwrap();
+    rank.sent_bytes().iter().zip(made).map(|(all, made)| all - made).collect()
 }
 
-/// Holds what ranks send to `sizes`.
-fn hold(sizes: &Sizes, config: &PcsConfig, log_rows: u32, sent: &[Vec<u64>]) {
-    let ranks = sent.len();
-    for (rank, sent) in sent.iter().enumerate() {
-        let bytes = sizes.bytes(config, log_rows, [rank, ranks]);
+/// Holds what ranks send to each other for a proof to `sizes`.
+fn hold(sizes: &Sizes, log_blowup: u32, sample: &Sample, ranks: usize) {
+    let config = config(log_blowup);
+    let log_rows = sample.statement.heights().into_iter().max().unwrap();
+    let sent = on_ranks(Local::group(ranks), Choice::Cpu, |q, rank| {
+        let rank = Arc::new(rank);
+        sent(q, &rank, &mut sample.sharded(q, Arc::clone(&rank), config).unwrap(), sample)
+    });
+    for (rank, sent) in sent.into_iter().enumerate() {
+        let bytes = sizes.bytes(&config, log_rows, [rank, ranks]);
         let expected: Vec<u64> = (0..ranks).map(|to| if to == rank { 0 } else { bytes }).collect();
-        let blowup = config.fri_config.log_blowup_factor;
-        assert_eq!(*sent, expected, "2^{log_rows} rows, {sizes:?}, blow-up 2^{blowup}, rank {rank} of {ranks}");
+        assert_eq!(sent, expected, "2^{log_rows} rows, {sizes:?}, blow-up 2^{log_blowup}, rank {rank} of {ranks}");
+    }
+}
+
+/// Holds the bytes of a proof that links carry, as `carried` counts them, and those that ranks count to its sizes.
+pub(crate) fn hold_links(
+    kind: CollectiveKind,
+    carried: fn(Counters) -> BTreeMap<(u32, u32), u64>,
+    (log_blowup, log_rows, columns, devices): (u32, u32, u32, u32),
+) {
+    let session = simulate("devices=4;peer=copies");
+    let (config, sample) = (config(log_blowup), Sample::wide(log_rows, columns, 0));
+    let queues = queues(Choice::Sim, devices as usize);
+    let carried = || carried(session.counters());
+    let before = Mutex::new(None);
+    let sent = on_queues(&queues, group(kind, &queues), |q, rank| {
+        let rank = Arc::new(rank);
+        let mut prover = sample.sharded(q, Arc::clone(&rank), config).unwrap();
+        // All have made their provers, and none begins to prove.
+        rank.barrier(q).unwrap();
+        before.lock().unwrap().get_or_insert_with(carried);
+        rank.barrier(q).unwrap();
+        sent(q, &rank, &mut prover, &sample)
+    });
+    let (before, after) = (before.into_inner().unwrap().unwrap(), carried());
+    for (from, to) in (0..devices).flat_map(|from| (0..devices).map(move |to| (from, to))) {
+        let bytes = Sizes::wide(columns).bytes(&config, log_rows, [from as usize, devices as usize]);
+        let of = |counted: &BTreeMap<(u32, u32), u64>| counted.get(&(from, to)).copied().unwrap_or(0);
+        let expected = if from == to { 0 } else { bytes };
+        let found = (of(&after) - of(&before), sent[from as usize][to as usize]);
+        assert_eq!(found, (expected, expected), "from {from} to {to}");
     }
 }
 
 #[test]
 fn links_carry_what_the_sizes_of_a_proof_say() {
-    let cases = [
+    for (log_blowup, log_rows, columns, ranks) in [
         (1, 6, 8, 2),
         (1, 6, 24, 4),
         (1, 9, 16, 8),
@@ -276,52 +317,39 @@ fn links_carry_what_the_sizes_of_a_proof_say() {
         (1, 9, 37, 4),
         (1, 7, 5, 2),
         (3, 7, 37, 2),
-    ];
-    for (log_blowup, log_rows, columns, ranks) in cases {
-        let config = config(log_blowup);
-        let (air, trace) = wide(log_rows, columns as u32);
-        hold(&Sizes::wide(columns), &config, log_rows, &sent(config, &air, &trace, ranks));
+        // In several rounds of exchange: a rank sends 64 columns of 2^14 rows at once. The last round has one
+        // column of each rank, of some, or more of some than of others.
+        (1, 14, 4 * 64 + 4, 4),
+        (1, 14, 4 * 64 + 2, 4),
+        (2, 14, 4 * 64 + 5, 4),
+    ] {
+        hold(&Sizes::wide(columns), log_blowup, &Sample::wide(log_rows, columns, 0), ranks);
     }
-}
-
-#[test]
-fn links_carry_what_several_rounds_of_exchange_say() {
-    // A rank sends 64 columns of 2^14 rows at once. The last round has one column of each rank, of some, or more of some than of others.
-    for (log_blowup, columns) in [(1, 4 * 64 + 4), (1, 4 * 64 + 2), (2, 4 * 64 + 5)] {
-        let config = config(log_blowup);
-        let (air, trace) = wide(14, columns as u32);
-        hold(&Sizes::wide(columns), &config, 14, &sent(config, &air, &trace, 4));
-    }
-    let (chain, trace) = Poseidon2Chain::run(14, [0; 16].map(M31::from_u32)).unwrap();
-    hold(&Sizes::poseidon2(), &config(1), 14, &sent(config(1), &chain, &trace, 4));
+    hold(&Sizes::poseidon2(), 1, &Sample::poseidon2(14, [0; 16]), 4);
 }
 
 #[test]
 fn links_carry_what_look_ups_and_columns_that_are_read_at_other_rows_say() {
     for (log_blowup, log_rows, ranks) in [(1, 6, 2), (1, 6, 4), (1, 9, 8), (2, 7, 2), (2, 6, 4), (3, 7, 4), (3, 9, 8)] {
-        let config = config(log_blowup);
-        let machine = StateMachine::new([log_rows, log_rows], [1, 2].map(M31::from_u32)).unwrap();
-        hold(&Sizes::state_machine([log_rows; 2]), &config, log_rows, &sent(config, &machine, &machine.trace(), ranks));
-        let (chain, trace) = Poseidon2Chain::run(log_rows, [0; 16].map(M31::from_u32)).unwrap();
-        hold(&Sizes::poseidon2(), &config, log_rows, &sent(config, &chain, &trace, ranks));
+        let heights = [log_rows; 2];
+        hold(&Sizes::state_machine(heights), log_blowup, &Sample::steps(heights, [1, 2]), ranks);
+        hold(&Sizes::poseidon2(), log_blowup, &Sample::poseidon2(log_rows, [0; 16]), ranks);
     }
 }
 
 #[test]
 fn links_carry_what_preprocessed_columns_say() {
-    for (log_blowup, gates, log_rows, ranks) in
-        [(1, 60, 6, 2), (1, 60, 6, 4), (1, 500, 9, 8), (2, 60, 6, 2), (2, 1000, 10, 4), (3, 100, 7, 4), (3, 500, 9, 8)]
+    for (log_blowup, gates, ranks) in
+        [(1, 60, 2), (1, 60, 4), (1, 500, 8), (2, 60, 2), (2, 1000, 4), (3, 100, 4), (3, 500, 8)]
     {
-        let config = config(log_blowup);
-        let plonk = Plonk::evaluate(Circuit::sample(gates).unwrap(), [3, 9].map(M31::from_u32).to_vec()).unwrap();
-        hold(&Sizes::plonk(), &config, log_rows, &sent(config, &plonk, &plonk.trace(), ranks));
+        hold(&Sizes::plonk(), log_blowup, &Sample::plonk(gates, [3, 9]), ranks);
     }
 }
 
 #[test]
 fn links_carry_what_components_of_two_heights_say() {
     // In the last three, one component has too few rows for a block of each rank in each copy.
-    for (log_blowup, log_rows, ranks) in [
+    for (log_blowup, heights, ranks) in [
         (1, [6, 5], 2),
         (1, [5, 9], 4),
         (1, [12, 8], 8),
@@ -333,8 +361,6 @@ fn links_carry_what_components_of_two_heights_say() {
         (2, [2, 9], 4),
         (1, [8, 1], 2),
     ] {
-        let (config, most) = (config(log_blowup), log_rows[0].max(log_rows[1]));
-        let machine = StateMachine::new(log_rows, [1, 2].map(M31::from_u32)).unwrap();
-        hold(&Sizes::state_machine(log_rows), &config, most, &sent(config, &machine, &machine.trace(), ranks));
+        hold(&Sizes::state_machine(heights), log_blowup, &Sample::steps(heights, [1, 2]), ranks);
     }
 }

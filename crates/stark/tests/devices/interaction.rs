@@ -2,36 +2,19 @@
 
 use backend_api::{Queue as _, Ranks as _};
 use collective::Local;
-use core_types::air::{Air, Row, Tree};
 use runtime::{AnyQueue, Choice};
 use stark::{
     CollectiveError, Component, Interaction, M31, PcsConfig, Proof, ProofGraphPair, Protocol, Prover, ProverError, QM31,
 };
 
 use crate::{
-    common::configs,
-    devices::{Rank, devices, on_ranks, open},
-    host_columns::{Used, VALUES, begin, coordinates, finish, running_sum, scaled},
+    common::{configs, processor},
+    devices::{Rank, devices, on_ranks},
+    host_columns::{Scaled, Used, coordinates, paired, running_sum, scaled},
 };
 
-const LOG_ROWS: u32 = 6;
-
-/// Columns, and an interaction column that holds the rows of the first times a challenge.
-struct Scaled;
-
-impl Air for Scaled {
-    fn log_rows(&self) -> u32 {
-        LOG_ROWS
-    }
-
-    fn eval<R: Row>(&self, row: &mut R) {
-        let (x, y) = (row.column(), row.column());
-        let [scaled] = row.mask_ext(Tree::INTERACTION, [0]);
-        let challenge = row.challenge(0);
-        row.constraint_ext(scaled - challenge * R::E::from(x));
-        row.constraint(y - x);
-    }
-}
+const USED: Used = Used { log_rows: 6 };
+const SCALED: Scaled = Scaled { log_rows: 6, copies: 1 };
 
 fn rows(seed: u32) -> Vec<M31> {
     (0..64).map(|row| M31::from_u32(row * row + seed)).collect()
@@ -48,25 +31,17 @@ fn prove(q: &AnyQueue, prover: &mut Prover<AnyQueue>, refused: Option<u32>) -> R
     let mut pair = ProofGraphPair::new();
     let proofs = (0..3).map(|seed| {
         let rows = rows(seed);
-        prover.load(q, &[&rows, &rows, &rows])?;
-        let submitted = pair.submit(
-            prover,
-            q,
-            &[],
-            |session| begin(session, VALUES),
-            |challenges| match refused == Some(seed) {
-                true => Err(ProverError::NotLoaded),
-                false => Ok(interact(&rows, challenges)),
-            },
-            finish,
-        )?;
-        submitted.wait()?.proof()
+        let proven = paired(q, prover, &mut pair, &[&rows, &rows, &rows], |challenges| match refused == Some(seed) {
+            true => Err(ProverError::NotLoaded),
+            false => Ok(interact(&rows, challenges)),
+        });
+        proven.map(|(proof, _)| proof)
     });
     proofs.collect()
 }
 
 fn components() -> Vec<Component> {
-    vec![Component::new(&Used { log_rows: LOG_ROWS }, &[]).unwrap(), Component::new(&Scaled, &[]).unwrap()]
+    vec![Component::new(&USED, &[]).unwrap(), Component::new(&SCALED, &[]).unwrap()]
 }
 
 fn sharded(q: &AnyQueue, rank: Rank, config: PcsConfig) -> Result<Prover<AnyQueue>, ProverError> {
@@ -77,7 +52,7 @@ fn sharded(q: &AnyQueue, rank: Rank, config: PcsConfig) -> Result<Prover<AnyQueu
 fn ranks_make_the_proof_of_one_device_with_interaction_columns_of_the_host() {
     let _devices = devices();
     for config in configs() {
-        let q = open(Choice::Cpu, 0);
+        let q = processor();
         let mut alone = Prover::new(&q, Protocol::V2_3, config, &[], components()).unwrap();
         let expected = prove(&q, &mut alone, None).unwrap();
         for (ranks, choice) in [(2, Choice::Cpu), (4, Choice::Cpu), (2, Choice::Sim), (4, Choice::Sim)] {

@@ -9,50 +9,74 @@ mod proofs;
 mod watched;
 
 use core::num::NonZeroUsize;
+use std::collections::BTreeMap;
 
-use backend_api::{Queue as _, Ranks as _};
 use collective::{Local, Staged};
 use cuda_sim::driver::Simulation;
-use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{M31, TraceColumns};
-use stark_airs::WideFibonacci;
+use runtime::{AnyQueue, AnyRank, Choice, CollectiveKind, Route, Settings, ranks_with};
+use stark::{CollectiveError, ProveError, ProverError};
 
-use crate::common::simulate;
-
-fn open(choice: Choice, cuda_device: u32) -> AnyQueue {
-    let settings = Settings { cuda_device, threads: NonZeroUsize::new(1), ..Settings::default() };
-    runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
-}
+use crate::{
+    common::{configs, on_queues, open_with, simulate},
+    devices::watched::Watched,
+    samples::Sample,
+};
 
 /// Eight devices.
 fn devices() -> Simulation {
     simulate("devices=8")
 }
 
-fn wide(log_rows: u32, columns: u32) -> (WideFibonacci, Vec<TraceColumns>) {
-    let air = WideFibonacci::new(log_rows, columns).unwrap();
-    let seeds: Vec<_> = (0..1 << log_rows).map(|row| [row, 7 * row + 1].map(M31::from_u32)).collect();
-    let trace = air.trace(&seeds).unwrap();
-    (air, trace)
+/// A queue for each rank: on a separate device, or on the processor.
+fn queues(choice: Choice, ranks: usize) -> Vec<AnyQueue> {
+    let open = |rank| {
+        let cuda_device = if choice == Choice::Sim { rank } else { 0 };
+        open_with(choice, &Settings { cuda_device, threads: NonZeroUsize::new(1), ..Settings::default() })
+    };
+    (0..ranks as u32).map(open).collect()
 }
 
 type Rank = Staged<Local>;
 
-/// Runs each rank of a group on a thread with a separate device, and returns the results.
+/// Runs each rank of a group on a thread with its queue, and returns the results.
 fn on_ranks<V: Send>(group: Vec<Rank>, choice: Choice, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {
-    let run = &run;
-    test_process::scope(|scope| {
-        let ranks: Vec<_> = group
-            .into_iter()
-            .map(|rank| {
-                scope.spawn(move || {
-                    let q = open(choice, if choice == Choice::Sim { rank.rank() as u32 } else { 0 });
-                    let made = run(&q, rank);
-                    assert_eq!(q.budget().live_bytes(), 0);
-                    made
-                })
-            })
-            .collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    })
+    on_queues(&queues(choice, group.len()), group, run)
+}
+
+/// The ranks of devices that reach each other in this way.
+fn group(kind: CollectiveKind, queues: &[AnyQueue]) -> Vec<AnyRank> {
+    let group = ranks_with(&Settings { collective: Some(kind), ..Settings::default() }, queues).unwrap();
+    assert!(group.iter().all(|rank| rank.kind() == kind));
+    group
+}
+
+/// The error of a rank that others gave up.
+fn gave_up(rank: usize) -> ProveError {
+    ProveError::Prover(ProverError::Collective(CollectiveError::GaveUp { rank }))
+}
+
+/// Compares proofs by the devices of each machine with the processor's, some with look-ups as well.
+fn hold_machines(kind: CollectiveKind, columns: u32, machines: &[(usize, &str, bool)]) {
+    let [config, other] = configs();
+    let (wide, steps) = (Sample::wide(5, columns, 0), Sample::steps([4, 4], [1, 2]));
+    let (expected, look_ups) = (wide.proven(config), steps.proven(other));
+    for &(devices, machine, has_look_ups) in machines {
+        // A kernel that touches memory of another device loses its own.
+        let session = simulate(&format!("peer=copies;{machine}"));
+        let queues = queues(Choice::Sim, devices);
+        let ranks = group(kind, &queues);
+        assert!(ranks.iter().all(|rank| rank.links().iter().all(|link| link.route == Route::Peer)));
+        let made = on_queues(&queues, ranks, |q, rank| wide.prove_sharded(q, Watched::new(rank), config));
+        assert!(made.iter().all(|proof| *proof == expected), "{machine}");
+        if has_look_ups {
+            let ranks = group(kind, &queues);
+            let made = on_queues(&queues, ranks, |q, rank| steps.prove_sharded(q, Watched::new(rank), other));
+            assert!(made.iter().all(|proof| *proof == look_ups), "{machine}");
+        }
+        if kind == CollectiveKind::Nccl {
+            assert_eq!(session.counters().bytes_between_devices, BTreeMap::new(), "all went by NCCL");
+        }
+        drop(queues);
+        assert_eq!(session.reports(), [], "{machine}");
+    }
 }

@@ -1,4 +1,4 @@
-//! Collectives that do more than a collective does.
+//! A collective that does more than a collective does.
 
 use core::{
     ops::Range,
@@ -11,78 +11,33 @@ use backend_api::{
 };
 
 /// Fills what other ranks have to bring with words that are in no proof, before they bring it.
-pub(crate) struct Poisoned<C>(pub(crate) C);
-
-/// Fails at a call, counted from 0, and counts them all.
-pub(crate) struct Failing<C> {
-    pub(crate) inner: C,
-    pub(crate) calls: Arc<AtomicU64>,
-    pub(crate) at: u64,
+///
+/// It counts the calls, and fails at one of them, counted from 0.
+pub(crate) struct Watched<C> {
+    inner: C,
+    calls: Arc<AtomicU64>,
+    fails_at: u64,
 }
 
-impl<C: Ranks> Ranks for Poisoned<C> {
-    fn rank(&self) -> usize {
-        self.0.rank()
+impl<C> Watched<C> {
+    /// A collective that does not fail.
+    pub(crate) fn new(inner: C) -> Self {
+        Self::failing(inner, Arc::default(), u64::MAX)
     }
 
-    fn ranks(&self) -> usize {
-        self.0.ranks()
+    pub(crate) const fn failing(inner: C, calls: Arc<AtomicU64>, fails_at: u64) -> Self {
+        Self { inner, calls, fails_at }
     }
 
-    fn give_up(&self) {
-        self.0.give_up();
-    }
-
-    fn sent_bytes(&self) -> Vec<u64> {
-        self.0.sent_bytes()
-    }
-}
-
-impl<Q: Queue, C: Collective<Q>> Collective<Q> for Poisoned<C> {
-    fn all_gather<T: Element>(
-        &self,
-        q: &Q,
-        buffer: &mut Q::Buf<T>,
-        shares: &[Range<usize>],
-    ) -> Result<(), CollectiveError> {
-        for (_, share) in shares.iter().enumerate().filter(|(rank, _)| *rank != self.0.rank()) {
-            let poison = from_words::<T>(&vec![0x2bad_f00d; share.len() * words_of::<T>()])?;
-            q.write(&poison, buffer.slice_mut(share.clone())?)?;
-        }
-        self.0.all_gather(q, buffer, shares)
-    }
-
-    fn all_to_all<T: Element>(&self, q: &Q, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), CollectiveError> {
-        let mut brought = q.upload(&from_words::<T>(&vec![0x2bad_f00d; dst.len() * words_of::<T>()])?)?;
-        self.0.all_to_all(q, src, brought.view_mut())?;
-        Ok(q.copy(brought.view(), q.shorten_mut(dst))?)
-    }
-
-    fn broadcast<T: Element>(
-        &self,
-        q: &Q,
-        root: usize,
-        buffer: &mut Q::Buf<T>,
-        range: Range<usize>,
-    ) -> Result<(), CollectiveError> {
-        self.0.broadcast(q, root, buffer, range)
-    }
-
-    fn barrier(&self, q: &Q) -> Result<(), CollectiveError> {
-        self.0.barrier(q)
-    }
-}
-
-impl<C> Failing<C> {
     fn call(&self) -> Result<(), CollectiveError> {
-        if self.calls.fetch_add(1, Ordering::Relaxed) == self.at {
+        if self.calls.fetch_add(1, Ordering::Relaxed) == self.fails_at {
             return Err(CollectiveError::Transport("refused".to_owned()));
         }
         Ok(())
     }
 }
 
-impl<C: Ranks> Ranks for Failing<C> {
+impl<C: Ranks> Ranks for Watched<C> {
     fn rank(&self) -> usize {
         self.inner.rank()
     }
@@ -100,7 +55,7 @@ impl<C: Ranks> Ranks for Failing<C> {
     }
 }
 
-impl<Q: Queue, C: Collective<Q>> Collective<Q> for Failing<C> {
+impl<Q: Queue, C: Collective<Q>> Collective<Q> for Watched<C> {
     fn all_gather<T: Element>(
         &self,
         q: &Q,
@@ -108,12 +63,18 @@ impl<Q: Queue, C: Collective<Q>> Collective<Q> for Failing<C> {
         shares: &[Range<usize>],
     ) -> Result<(), CollectiveError> {
         self.call()?;
+        for (_, share) in shares.iter().enumerate().filter(|(rank, _)| *rank != self.inner.rank()) {
+            let poison = from_words::<T>(&vec![0x2bad_f00d; share.len() * words_of::<T>()])?;
+            q.write(&poison, buffer.slice_mut(share.clone())?)?;
+        }
         self.inner.all_gather(q, buffer, shares)
     }
 
     fn all_to_all<T: Element>(&self, q: &Q, src: Ref<'_, Q, T>, dst: Mut<'_, Q, T>) -> Result<(), CollectiveError> {
         self.call()?;
-        self.inner.all_to_all(q, src, dst)
+        let mut brought = q.upload(&from_words::<T>(&vec![0x2bad_f00d; dst.len() * words_of::<T>()])?)?;
+        self.inner.all_to_all(q, src, brought.view_mut())?;
+        Ok(q.copy(brought.view(), q.shorten_mut(dst))?)
     }
 
     fn broadcast<T: Element>(

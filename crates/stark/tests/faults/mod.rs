@@ -5,41 +5,17 @@ mod pair;
 use std::collections::BTreeMap;
 
 use backend_api::{BackendError, Queue as _};
-use cuda_sim::driver::{Leak, Report, Rule, Simulation};
-use runtime::{AnyQueue, Choice, Domain, Settings};
-use stark::{
-    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
+use cuda_sim::driver::{Leak, Report, Simulation};
+use runtime::{AnyQueue, Choice};
+use stark::{PcsConfig, ProofGraph, ProveError, Residency};
+
+use crate::{
+    common::{Proven, calls_of, device_error, inject, is_loss, is_refusal, open, simulate},
+    samples::{Prover, Sample, prove_from_replayed, prove_replayed},
 };
-use stark_airs::StateMachine;
 
-use crate::common::{prove_from_replayed, prove_replayed, simulate};
-
-type Prover<'s> = StatementProver<'s, AnyQueue, StateMachine>;
-type Proven = Result<StatementProof, ProveError>;
-
-fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
-    let settings = Settings { mem_limit_bytes, ..Settings::default() };
-    runtime::open_with(&settings, Some(Domain::Stark), Some(choice)).unwrap().0
-}
-
-fn machine() -> StateMachine {
-    StateMachine::new([2, 3], [1, 2].map(M31::from_u32)).unwrap()
-}
-
-fn new<'s>(q: &AnyQueue, machine: &'s StateMachine) -> Result<Prover<'s>, ProveError> {
-    with_residency(q, machine, Residency::Full)
-}
-
-fn with_residency<'s>(q: &AnyQueue, machine: &'s StateMachine, residency: Residency) -> Result<Prover<'s>, ProveError> {
-    StatementProver::with_residency(q, Protocol::V2_3, PcsConfig::default(), machine, residency)
-}
-
-/// The error of the device.
-fn refusal(error: &ProveError) -> &BackendError {
-    match error {
-        ProveError::Prover(ProverError::Backend(refusal)) => refusal,
-        other => panic!("{other:?} is not the device's"),
-    }
+fn machine() -> Sample {
+    Sample::steps([2, 3], [1, 2])
 }
 
 /// Codes to answer, with the calls to answer with them: each call is refused, and memory is short for some.
@@ -79,15 +55,15 @@ const WAYS: [Way; 7] = [
 
 /// A proof in the making, again and again.
 struct Proving<'a> {
-    prover: Prover<'a>,
+    prover: Prover<'a, AnyQueue>,
     device: Device<'a>,
-    machine: &'a StateMachine,
+    machine: &'a Sample,
 }
 
 impl<'a> Proving<'a> {
-    fn new(session: &'a Simulation, machine: &'a StateMachine, residency: Residency) -> Self {
+    fn new(session: &'a Simulation, machine: &'a Sample, residency: Residency) -> Self {
         let device = Device::open(session);
-        let prover = with_residency(&device.q, machine, residency).unwrap();
+        let prover = machine.prover_with(&device.q, residency).unwrap();
         Self { prover, device, machine }
     }
 
@@ -105,11 +81,12 @@ impl<'a> Proving<'a> {
     }
 
     fn prove(&mut self, way: Way, graph: &mut ProofGraph<AnyQueue>) -> Proven {
+        let (prover, q, Sample { trace, source, .. }) = (&mut self.prover, &self.device.q, self.machine);
         match way {
-            Way::OpByOp => self.prover.prove(&self.device.q, &self.machine.trace()),
-            Way::Witness => self.prover.prove_from(&self.device.q, self.machine),
-            Way::Graph(_) => prove_replayed(&mut self.prover, &self.device.q, graph, &self.machine.trace()),
-            Way::WitnessGraph(_) => prove_from_replayed(&mut self.prover, &self.device.q, graph, self.machine),
+            Way::OpByOp => prover.prove(q, trace),
+            Way::Witness => prover.prove_from(q, source),
+            Way::Graph(_) => prove_replayed(prover, q, graph, trace),
+            Way::WitnessGraph(_) => prove_from_replayed(prover, q, graph, source),
         }
     }
 
@@ -119,9 +96,9 @@ impl<'a> Proving<'a> {
     }
 
     /// The calls of the driver that a proof makes, each with how often.
-    fn calls(&mut self, way: Way) -> Vec<(&'static str, u64)> {
+    fn calls(&mut self, way: Way) -> BTreeMap<&'static str, u64> {
         let mut graph = self.graph_after(way);
-        made(self.device.session, || drop(self.prove(way, &mut graph).unwrap()))
+        calls_of(self.device.session, || self.prove(way, &mut graph).unwrap()).1
     }
 
     /// A proof while `rule` is in force, and the graph that it was made with.
@@ -129,23 +106,14 @@ impl<'a> Proving<'a> {
         let mut graph = self.graph_after(way);
         // Another trace has no proof, and leaves other answers, so that answers of an earlier proof cannot
         // pass.
-        let other = StateMachine::new([2, 3], [1, 3].map(M31::from_u32)).unwrap();
-        assert_eq!(self.prover.prove(&self.device.q, &other.trace()), Err(ProveError::Sums));
+        let other = Sample::steps([2, 3], [1, 3]);
+        assert_eq!(self.prover.prove(&self.device.q, &other.trace), Err(ProveError::Sums));
         self.q().finish().unwrap();
-        self.device.session.inject(rule.parse::<Rule>().unwrap());
+        inject(self.device.session, [rule]);
         let proven = self.prove(way, &mut graph);
         self.device.session.clear_faults();
         (proven, graph)
     }
-}
-
-/// The calls of the driver that `run` makes, each with how often.
-fn made(session: &Simulation, run: impl FnOnce()) -> Vec<(&'static str, u64)> {
-    let before = session.counters().calls;
-    run();
-    let after = session.counters().calls;
-    let made = after.into_iter().map(|(call, count)| (call, count - before.get(call).copied().unwrap_or(0)));
-    made.filter(|(call, count)| *count > 0 && !call.starts_with("cuGetError")).collect()
 }
 
 /// A device that is opened for a test, and has to be left as it was found.
@@ -184,56 +152,37 @@ impl<'a> Device<'a> {
     }
 }
 
-/// Whether `error` matches a driver's `code`.
-fn is_refusal(error: &ProveError, code: i32) -> bool {
-    match refusal(error) {
-        BackendError::OutOfMemory { .. } => code == 2,
-        BackendError::Driver { code: reported, .. } => *reported == code,
-        // Modules are loaded when they are needed.
-        BackendError::Kernel { reason, .. } => reason.contains(&format!("({code})")),
-        _ => false,
-    }
-}
-
 #[test]
 fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
     let (session, machine) = (simulate(""), machine());
-    let q = open(Choice::Cpu, None);
-    let expected = new(&q, &machine).unwrap().prove(&q, &machine.trace());
+    let expected = machine.proven(PcsConfig::default());
     for residency in [Residency::Full, Residency::Blocks(2)] {
         // The first one has the device compile programs, and fill its pools.
         let q = open(Choice::Sim, None);
-        drop(with_residency(&q, &machine, residency).unwrap());
-        let calls = made(&session, || drop(with_residency(&q, &machine, residency).unwrap()));
+        drop(machine.prover_with(&q, residency).unwrap());
+        let (_, calls) = calls_of(&session, || drop(machine.prover_with(&q, residency).unwrap()));
         drop(q);
         let mut refused = 0;
         for (call, count) in calls {
             let device = Device::open(&session);
             let q = &device.q;
-            drop(with_residency(q, &machine, residency).unwrap());
+            drop(machine.prover_with(q, residency).unwrap());
             for (code, turn) in turns(count) {
-                session.inject(format!("fail={code}@{call}:{turn}").parse::<Rule>().unwrap());
-                let made = with_residency(q, &machine, residency);
+                let rule = format!("fail={code}@{call}:{turn}");
+                inject(&session, [&*rule]);
+                let made = machine.prover_with(q, residency);
                 session.clear_faults();
                 match made {
                     Err(error) => {
-                        assert!(is_refusal(&error, code), "{residency:?}, {code} at {call} {turn}: {error:?}");
+                        assert!(is_refusal(&error, code), "{residency:?}, {rule}: {error:?}");
                         refused += 1;
                     }
-                    Ok(mut prover) => {
-                        assert_eq!(
-                            prover.prove(q, &machine.trace()),
-                            expected,
-                            "{residency:?}, {code} at {call} {turn}"
-                        );
-                    }
+                    Ok(mut prover) => assert_eq!(prover.prove(q, &machine.trace), expected, "{residency:?}, {rule}"),
                 }
                 q.finish().unwrap();
-                assert_eq!(q.budget().live_bytes(), 0, "{residency:?}, {code} at {call} {turn}");
+                assert_eq!(q.budget().live_bytes(), 0, "{residency:?}, {rule}");
             }
-            let mut prover = with_residency(q, &machine, residency).unwrap();
-            assert_eq!(prover.prove(q, &machine.trace()), expected);
-            drop(prover);
+            assert_eq!(machine.prover_with(q, residency).unwrap().prove(q, &machine.trace), expected);
             device.end(call, count);
         }
         assert!(refused > 10, "{refused}");
@@ -259,17 +208,17 @@ fn whatever_call_is_refused_coefficients_on_the_host_make_the_right_proof_or_a_t
 fn coefficients_that_cannot_be_pinned_are_copied_through_memory_that_is() {
     let (session, machine) = (simulate(""), machine());
     let q = open(Choice::Sim, None);
-    let expected = new(&q, &machine).unwrap().prove(&q, &machine.trace()).unwrap();
+    let expected = machine.prover_with(&q, Residency::Full).unwrap().prove(&q, &machine.trace).unwrap();
     let live = q.budget().live_bytes();
-    session.inject("fail=2@cuMemHostRegister_v2:1".parse::<Rule>().unwrap());
-    let mut prover = with_residency(&q, &machine, Residency::Host(2)).unwrap();
+    inject(&session, ["fail=2@cuMemHostRegister_v2:1"]);
+    let mut prover = machine.prover_with(&q, Residency::Host(2)).unwrap();
     for _ in 0..2 {
-        assert_eq!(prover.prove(&q, &machine.trace()).as_ref(), Ok(&expected));
+        assert_eq!(prover.prove(&q, &machine.trace).as_ref(), Ok(&expected));
     }
     drop(prover);
-    session.inject("fail=1@cuMemHostRegister_v2:1".parse::<Rule>().unwrap());
-    let refused = with_residency(&q, &machine, Residency::Host(2)).err().unwrap();
-    assert!(matches!(refusal(&refused), BackendError::Driver { code: 1, .. }), "{refused:?}");
+    inject(&session, ["fail=1@cuMemHostRegister_v2:1"]);
+    let refused = machine.prover_with(&q, Residency::Host(2)).err().unwrap();
+    assert!(is_refusal(&refused, 1), "{refused:?}");
     session.clear_faults();
     assert_eq!(q.budget().live_bytes(), live);
 }
@@ -279,12 +228,12 @@ fn refuse_each_call(residency: Residency, ways: &[Way]) {
     let mut refused = BTreeMap::new();
     for &way in ways {
         let mut proving = Proving::new(&session, &machine, residency);
-        proving.prover.prove(&proving.device.q, &machine.trace()).unwrap();
+        proving.prover.prove(&proving.device.q, &machine.trace).unwrap();
         let calls = proving.calls(way);
         drop(proving);
         for (call, count) in calls {
             let mut proving = Proving::new(&session, &machine, residency);
-            let expected = proving.prover.prove(&proving.device.q, &machine.trace()).unwrap();
+            let expected = proving.prover.prove(&proving.device.q, &machine.trace).unwrap();
             let live = proving.q().budget().live_bytes();
             let turns: Vec<_> = match (residency, way) {
                 (Residency::Full, Way::OpByOp) => turns(count).collect(),
@@ -345,7 +294,7 @@ fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
         let (proven, mut graph) = proving.prove_under(way, rule);
         for proven in [proven, proving.replayed(way, &mut graph), proving.prove(Way::OpByOp, &mut graph)] {
             let error = proven.unwrap_err();
-            assert!(matches!(refusal(&error), BackendError::DeviceLost { .. }), "{way:?}, {rule}: {error:?}");
+            assert!(is_loss(&error), "{way:?}, {rule}: {error:?}");
         }
         let Proving { device, prover, .. } = proving;
         drop((prover, graph));
@@ -357,14 +306,17 @@ fn a_device_that_is_lost_during_a_proof_makes_none_and_keeps_nothing() {
 fn the_processor_refuses_what_a_budget_does_not_hold_and_goes_on_when_it_does() {
     let machine = machine();
     let unlimited = open(Choice::Cpu, None);
-    let expected = new(&unlimited, &machine).unwrap().prove(&unlimited, &machine.trace()).unwrap();
+    let made = |q: &AnyQueue| -> Result<_, ProveError> {
+        let mut prover = machine.prover_with(q, Residency::Full)?;
+        Ok((prover.prove(q, &machine.trace)?, prover))
+    };
+    let (expected, _) = made(&unlimited).unwrap();
     let needed = unlimited.budget().peak_bytes();
     // Each limit is the least that the refusal before it asks for, so whatever takes more than all before it is refused in turn.
     let (mut limit, mut refusals) = (0, 0);
     let (q, mut prover) = loop {
         let q = open(Choice::Cpu, Some(limit));
-        let made = new(&q, &machine).and_then(|mut prover| Ok((prover.prove(&q, &machine.trace())?, prover)));
-        match made {
+        match made(&q) {
             Ok((proof, prover)) => {
                 assert_eq!(proof, expected);
                 break (q, prover);
@@ -380,9 +332,9 @@ fn the_processor_refuses_what_a_budget_does_not_hold_and_goes_on_when_it_does() 
     let mut held = free;
     while held > 0 {
         let reserved = q.budget().reserve(held).unwrap();
-        let error = prover.prove(&q, &machine.trace()).unwrap_err();
+        let error = prover.prove(&q, &machine.trace).unwrap_err();
         drop(reserved);
-        assert_eq!(prover.prove(&q, &machine.trace()).as_ref(), Ok(&expected), "{held} of {free}");
+        assert_eq!(prover.prove(&q, &machine.trace).as_ref(), Ok(&expected), "{held} of {free}");
         held -= missing(&error);
         refusals += 1;
     }
@@ -391,8 +343,8 @@ fn the_processor_refuses_what_a_budget_does_not_hold_and_goes_on_when_it_does() 
 
 /// The bytes that the budget lacks for the refused allocation.
 fn missing(error: &ProveError) -> u64 {
-    match refusal(error) {
-        BackendError::BudgetExceeded { need_bytes, free_bytes, .. } => need_bytes - free_bytes,
-        other => panic!("{other:?} is not the budget's"),
+    match device_error(error) {
+        Some(BackendError::BudgetExceeded { need_bytes, free_bytes, .. }) => need_bytes - free_bytes,
+        _ => panic!("{error:?} is not the budget's"),
     }
 }

@@ -2,20 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use backend_api::{BackendError, Queue as _};
-use cuda_sim::driver::Rule;
+use backend_api::Queue as _;
 use runtime::{AnyQueue, Choice};
-use stark::{
-    Component, Interaction, M31, PcsConfig, Proof, ProofGraphPair, ProofSession, Protocol, Prover, ProverError, QM31,
-};
+use stark::{Component, Interaction, M31, PcsConfig, Proof, ProofGraphPair, Protocol, Prover, ProverError, QM31};
 
 use crate::{
-    common::simulate,
-    faults::{Device, is_refusal, made, open, refusal, turns_but_of_contexts},
-    host_columns::{self, CHALLENGE, Scaled, finish, scaled},
+    common::{calls_of, inject, is_loss, is_refusal, open, processor, simulate},
+    faults::{Device, turns_but_of_contexts},
+    host_columns::{Scaled, paired, scaled},
 };
 
-const SCALED: Scaled = Scaled { log_rows: 3 };
+const SCALED: Scaled = Scaled { log_rows: 3, copies: 0 };
 
 /// Traces, each with its number of absorbed elements: a different one per proof, so that no answers are
 /// confused.
@@ -42,10 +39,6 @@ impl Trace {
     }
 }
 
-fn begin<'p>(session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
-    host_columns::begin(session, CHALLENGE)
-}
-
 fn prover(q: &AnyQueue) -> Prover<AnyQueue> {
     let component = Component::new(&SCALED, &[]).unwrap();
     Prover::new(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component]).unwrap()
@@ -57,13 +50,12 @@ fn prove(
     pair: &mut ProofGraphPair<AnyQueue>,
     trace: Trace,
 ) -> Result<Proof, ProverError> {
-    prover.load(q, &[&trace.rows()])?;
-    pair.submit(prover, q, &[], begin, |challenges| trace.interact(challenges), finish)?.wait()?.proof()
+    paired(q, prover, pair, &[&trace.rows()], |challenges| trace.interact(challenges)).map(|(proof, _)| proof)
 }
 
 /// The proof of the processor.
 fn expected(trace: Trace) -> Proof {
-    let q = open(Choice::Cpu, None);
+    let q = processor();
     prove(&q, &mut prover(&q), &mut ProofGraphPair::new(), trace).unwrap()
 }
 
@@ -95,7 +87,7 @@ fn refuse_each_call(trace: Trace, least: [u64; 3]) {
         };
         let q = open(Choice::Sim, None);
         let (mut prover, mut pair) = made_after(&q);
-        let calls = made(&session, || drop(prove(&q, &mut prover, &mut pair, trace).unwrap()));
+        let (_, calls) = calls_of(&session, || prove(&q, &mut prover, &mut pair, trace).unwrap());
         drop((prover, pair, q));
         let mut refused = BTreeMap::new();
         for (call, count) in calls {
@@ -103,7 +95,7 @@ fn refuse_each_call(trace: Trace, least: [u64; 3]) {
             let q = &device.q;
             for (code, turn) in turns_but_of_contexts(call, count) {
                 let (rule, (mut prover, mut pair)) = (format!("fail={code}@{call}:{turn}"), made_after(q));
-                session.inject(rule.parse::<Rule>().unwrap());
+                inject(&session, [&*rule]);
                 let proven = prove(q, &mut prover, &mut pair, trace);
                 session.clear_faults();
                 match proven {
@@ -147,11 +139,11 @@ fn a_device_that_is_lost_during_a_proof_of_a_pair_makes_none_and_keeps_nothing()
         for _ in 0..proofs_before {
             assert_eq!(prove(&q, &mut prover, &mut pair, BEFORE).as_ref(), Ok(&before));
         }
-        session.inject(rule.parse::<Rule>().unwrap());
+        inject(&session, [rule]);
         for trace in [REFUSED, AFTER] {
             let proven = prove(&q, &mut prover, &mut pair, trace);
             let Err(error) = proven.map_err(Into::into) else { panic!("{rule}: there is a proof") };
-            assert!(matches!(refusal(&error), BackendError::DeviceLost { .. }), "{rule}: {error:?}");
+            assert!(is_loss(&error), "{rule}: {error:?}");
         }
         drop((prover, pair));
         assert_eq!(q.budget().live_bytes(), 0, "{proofs_before}, {rule}");

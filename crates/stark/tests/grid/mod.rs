@@ -3,8 +3,6 @@
 #[path = "../../../../vectors/stwo/src/fingerprint.rs"]
 #[allow(missing_docs, unreachable_pub, reason = "written for a program of its own")]
 mod fingerprint;
-mod shipped;
-pub(crate) mod stated;
 
 use std::collections::BTreeSet;
 
@@ -12,16 +10,17 @@ use cuda_sim::driver::Simulation;
 use runtime::AnyQueue;
 use sha2::{Digest as _, Sha256};
 use stark::{
-    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, StatementProof, StatementProver,
-    TraceColumns, memory_plan,
+    M31, PcsConfig, ProofGraph, Protocol, ProveError, ProverError, Residency, Statement as _, StatementProof,
+    StatementProver, TraceColumns, memory_plan,
 };
 
 use crate::{
-    common::{file, processor, prove_replayed, simulated},
-    grid::{
-        fingerprint::Fingerprint,
-        shipped::{Use, with},
-    },
+    committed::file,
+    common::{processor, simulated},
+    grid::fingerprint::Fingerprint,
+    samples::{Prover, Sample, prove_replayed},
+    session::traces::traces,
+    stated::Stated,
     // `fingerprint` imports the module from here.
     statement::{self, Statement},
 };
@@ -50,54 +49,57 @@ enum Way {
     Replayed(u32),
 }
 
-/// The bytes of a proof and their SHA-256.
-struct Proven<'a> {
-    q: &'a AnyQueue,
-    config: PcsConfig,
-    way: Way,
+/// The statement of a line and its trace, which the seed determines if the statement does not.
+fn stated(line: &Line) -> (Stated, Vec<TraceColumns>) {
+    let made = match &line.statement {
+        wide @ Statement::WideFibonacci { columns, .. } => {
+            let mut trace = traces(wide, line.seed).trace.into_iter();
+            let component = |&count: &u32| -> TraceColumns { trace.by_ref().take(count as usize).collect() };
+            (Stated::of(wide).unwrap(), columns.iter().map(component).collect())
+        }
+        other => {
+            let Sample { statement, trace, .. } = Sample::of(other).unwrap();
+            (statement, trace)
+        }
+    };
+    assert_eq!(made.0.words(), line.statement.words());
+    made
 }
 
 /// Of the residencies by blocks that a statement may have, that with this number, counted around: of the first seven, which
 /// are all for small statements.
-fn in_blocks<S: stark::Statement>(config: &PcsConfig, statement: &S, number: u32) -> Residency {
+fn in_blocks(config: &PcsConfig, statement: &Stated, number: u32) -> Residency {
     let none = memory_plan(config, statement, Residency::Blocks(0)).unwrap_err();
     let ProveError::Prover(ProverError::Blocks { least, most, got: 0 }) = none else { panic!("{none:?}") };
     let blocks = least << (number % ((most / least).ilog2().min(6) + 1));
     if number.is_multiple_of(3) { Residency::Host(blocks) } else { Residency::Blocks(blocks) }
 }
 
-impl Use for Proven<'_> {
-    type Out = (usize, String);
-
-    fn with<S: stark::Statement>(self, statement: &S, trace: &[TraceColumns]) -> (usize, String) {
-        let Self { q, config, way } = self;
-        let residency = match way {
-            Way::Full => Residency::Full,
-            Way::Blocks(number) if number % 5 == 4 => Residency::Truncated,
-            Way::Blocks(number) => in_blocks(&config, statement, number),
-            // Coefficients on the host are never replayed.
-            Way::Replayed(number) => match in_blocks(&config, statement, number) {
-                Residency::Blocks(blocks) if number % 2 == 1 => Residency::Blocks(blocks),
-                _ => Residency::Full,
-            },
-        };
-        let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency).unwrap();
-        assert_eq!(prover.residency(), residency);
-        let proof =
-            if let Way::Replayed(_) = way { replay(q, &mut prover, trace) } else { prover.prove(q, trace).unwrap() };
-        let proof = postcard::to_allocvec(&proof.proof).unwrap();
-        (proof.len(), Sha256::digest(&proof).iter().map(|byte| format!("{byte:02x}")).collect())
-    }
+/// The bytes of a proof and their SHA-256.
+fn proven(q: &AnyQueue, line: &Line, way: Way) -> (usize, String) {
+    let (config, (statement, trace)) = (line.config, stated(line));
+    let residency = match way {
+        Way::Full => Residency::Full,
+        Way::Blocks(number) if number % 5 == 4 => Residency::Truncated,
+        Way::Blocks(number) => in_blocks(&config, &statement, number),
+        // Coefficients on the host are never replayed.
+        Way::Replayed(number) => match in_blocks(&config, &statement, number) {
+            Residency::Blocks(blocks) if number % 2 == 1 => Residency::Blocks(blocks),
+            _ => Residency::Full,
+        },
+    };
+    let mut prover = StatementProver::with_residency(q, Protocol::V2_3, config, &statement, residency).unwrap();
+    assert_eq!(prover.residency(), residency);
+    let proof =
+        if let Way::Replayed(_) = way { replay(q, &mut prover, &trace) } else { prover.prove(q, &trace).unwrap() };
+    let proof = postcard::to_allocvec(&proof.proof).unwrap();
+    (proof.len(), Sha256::digest(&proof).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Makes three proofs with one graph, the last by replay, and checks that they are equal.
 ///
 /// Another trace, which has no proof, comes before each and leaves other answers.
-fn replay<S: stark::Statement>(
-    q: &AnyQueue,
-    prover: &mut StatementProver<'_, AnyQueue, S>,
-    trace: &[TraceColumns],
-) -> StatementProof {
+fn replay(q: &AnyQueue, prover: &mut Prover<'_, AnyQueue>, trace: &[TraceColumns]) -> StatementProof {
     let mut graph = ProofGraph::new();
     let mut broken = trace.to_vec();
     broken[0][0][0] += M31::ONE;
@@ -113,8 +115,7 @@ fn replay<S: stark::Statement>(
 fn hold(q: &AnyQueue, lines: &[Line], way: impl Fn(u32) -> Way) {
     for (number, line) in (0..).zip(lines) {
         let way = way(number);
-        let (bytes, sha256) = with(&line.statement, line.seed, Proven { q, config: line.config, way });
-        assert_eq!((bytes, &sha256), (line.bytes, &line.sha256), "{line:?}, {way:?}");
+        assert_eq!(proven(q, line, way), (line.bytes, line.sha256.clone()), "{line:?}, {way:?}");
     }
 }
 

@@ -1,21 +1,22 @@
 //! Interaction columns that the host makes of a statement with look-ups, with their claimed sums.
 
+use backend_api::Counted as _;
 use core_types::field::{M31, QM31};
-use runtime::AnyQueue;
+use runtime::{AnyQueue, Choice};
 use stark::{
     Component, Interaction, PcsConfig, Proof, ProofGraph, ProofGraphPair, ProofSession, Protocol, Prover, ProverError,
     Residency,
 };
-use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
+use stark_verifier::Component as Checked;
 
 use crate::{
-    common::{processor, simulate, simulated, simulated_queue, slices},
-    host_columns::{self, Scaled, Used, VALUES, coordinates, finish, running_sum, scaled},
+    common::{open, processor, simulate, simulated, slices},
+    host_columns::{self, Scaled, Used, VALUES, begin, coordinates, finish, paired, running_sum, scaled, verify},
 };
 
 const LOG_ROWS: u32 = 4;
 const USED: Used = Used { log_rows: LOG_ROWS };
-const SCALED: Scaled = Scaled { log_rows: LOG_ROWS };
+const SCALED: Scaled = Scaled { log_rows: LOG_ROWS, copies: 0 };
 
 fn column(seed: u32) -> Vec<M31> {
     (0..1 << LOG_ROWS).map(|row| M31::from_u32(row * row + 11 * seed + 1)).collect()
@@ -28,27 +29,28 @@ fn used(xs: &[M31], challenges: &[QM31]) -> Interaction {
 }
 
 fn prover(q: &AnyQueue, residency: Residency) -> Prover<AnyQueue> {
-    let component = Component::new(&USED, &[]).unwrap();
-    Prover::with_residency(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component], residency).unwrap()
+    host_columns::prover(q, &USED, residency)
 }
 
-fn begin<'p>(session: ProofSession<'p, AnyQueue>) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
-    host_columns::begin(session, VALUES)
+/// A session that has committed to `columns` and drawn its challenge.
+fn begun<'p>(q: &'p AnyQueue, prover: &'p mut Prover<AnyQueue>, columns: &[&[M31]]) -> ProofSession<'p, AnyQueue> {
+    prover.load(q, columns).unwrap();
+    begin(prover.begin(q).unwrap()).unwrap()
 }
 
-/// A proof whose look-ups the device makes, and its claimed sum.
-fn by_device(q: &AnyQueue, prover: &mut Prover<AnyQueue>, xs: &[M31]) -> (Proof, QM31) {
-    prover.load(q, &[xs]).unwrap();
-    let mut session = begin(prover.begin(q).unwrap()).unwrap();
+/// A proof whose look-ups the device makes, and its claimed sums.
+fn by_device(q: &AnyQueue, prover: &mut Prover<AnyQueue>, xs: &[M31]) -> (Proof, Vec<QM31>) {
+    let mut session = begun(q, prover, &[xs]);
     session.commit_look_ups().unwrap();
     let found = session.submit().unwrap().wait().unwrap();
-    (found.proof().unwrap(), found.claimed_sums()[0])
+    let sums = found.claimed_sums().to_vec();
+    (found.proof().unwrap(), sums)
 }
 
 #[test]
 fn look_ups_of_the_host_are_those_of_the_device() {
     let _machine = simulate("");
-    let device = || simulated_queue(None);
+    let device = || open(Choice::Sim, None);
     for (q, residency) in [
         (device(), Residency::Full),
         (device(), Residency::Blocks(2)),
@@ -61,65 +63,62 @@ fn look_ups_of_the_host_are_those_of_the_device() {
             let expected = by_device(&q, &mut self::prover(&q, Residency::Full), &xs);
             // The claims of a proof of other rows do not leak into the next proof.
             assert_ne!(by_device(&q, &mut prover, &others).1, expected.1);
-            prover.load(&q, &[&xs]).unwrap();
-            let interact = |challenges: &[QM31]| Ok::<_, ProverError>(used(&xs, challenges));
-            let found = pair.submit(&mut prover, &q, &[], begin, interact, finish).unwrap().wait().unwrap();
-            let sums = found.claimed_sums().to_vec();
-            assert_eq!((found.proof().unwrap(), sums), (expected.0.clone(), vec![expected.1]), "{residency:?}, {seed}");
+            let found = paired(&q, &mut prover, &mut pair, &[&xs], |challenges| Ok(used(&xs, challenges)));
+            assert_eq!(found.as_ref(), Ok(&expected), "{residency:?}, {seed}");
 
-            prover.load(&q, &[&xs]).unwrap();
-            let mut session = begin(prover.begin(&q).unwrap()).unwrap();
+            let mut session = begun(&q, &mut prover, &[&xs]);
             let challenges = session.challenges().unwrap();
             session.load_interaction(&used(&xs, &challenges)).unwrap();
             let found = finish(session).unwrap().wait().unwrap();
-            assert_eq!((found.claimed_sums(), found.proof().unwrap()), (&[expected.1][..], expected.0));
+            assert_eq!((found.claimed_sums(), found.proof().unwrap()), (&expected.1[..], expected.0));
         }
         assert_eq!(pair.is_recorded(), matches!(q, AnyQueue::Cuda(_)) && residency != Residency::Host(2));
         // Another sum has another mean.
         let xs = column(0);
-        prover.load(&q, &[&xs]).unwrap();
-        let interact = |challenges: &[QM31]| {
-            let right = used(&xs, challenges);
-            Ok::<_, ProverError>(Interaction { claimed_sums: vec![QM31::ONE], ..right })
-        };
-        let found = pair.submit(&mut prover, &q, &[], begin, interact, finish).unwrap().wait().unwrap();
-        assert_eq!(found.proof().map(drop), Err(ProverError::Constraints));
+        let interact = |challenges: &[QM31]| Ok(Interaction { claimed_sums: vec![QM31::ONE], ..used(&xs, challenges) });
+        assert_eq!(paired(&q, &mut prover, &mut pair, &[&xs], interact), Err(ProverError::Constraints));
+    }
+}
+
+#[test]
+fn the_host_waits_once_for_a_proof_and_once_for_claimed_sums_that_are_asked_for() {
+    let ((_machine, q), xs) = (simulated(), column(1));
+    let mut prover = prover(&q, Residency::Full);
+    let expected = by_device(&q, &mut prover, &xs);
+    for is_asked in [false, true] {
+        let before = q.submissions();
+        let mut session = begun(&q, &mut prover, &[&xs]);
+        session.commit_look_ups().unwrap();
+        if is_asked {
+            assert_eq!(session.claimed_sums().unwrap(), expected.1);
+        }
+        assert_eq!(session.finish().unwrap(), expected.0);
+        let made = q.submissions() - before;
+        assert_eq!((made.waits, made.replays), (1 + u64::from(is_asked), 0), "{made:?}");
+        assert!(made.launches > 0 && made.copies > 0, "{made:?}");
     }
 }
 
 #[test]
 fn a_component_with_look_ups_may_stand_beside_one_with_columns_of_its_own() {
-    let ((_machine, q), config) = (simulated(), PcsConfig::default());
-    let components = || vec![Component::new(&USED, &[]).unwrap(), Component::new(&SCALED, &[]).unwrap()];
-    let mut prover = Prover::new(&q, Protocol::V2_3, config, &[], components()).unwrap();
+    let (_machine, q) = simulated();
+    let components = vec![Component::new(&USED, &[]).unwrap(), Component::new(&SCALED, &[]).unwrap()];
+    let mut prover = Prover::new(&q, Protocol::V2_3, PcsConfig::default(), &[], components).unwrap();
     let mut pair = ProofGraphPair::new();
     for seed in 0..4 {
         let (xs, ys) = (column(seed), column(seed + 9));
-        prover.load(&q, &[&xs, &ys]).unwrap();
-        let mut session = begin(prover.begin(&q).unwrap()).unwrap();
         let refused = Err(ProverError::Interaction { component: 1, expected: 0, got: 4 });
-        assert_eq!(session.commit_look_ups(), refused);
+        assert_eq!(begun(&q, &mut prover, &[&xs, &ys]).commit_look_ups(), refused);
         let interact = |challenges: &[QM31]| {
             let Interaction { mut claimed_sums, absorbed, mut columns } = used(&xs, challenges);
             columns.extend(scaled(&ys, challenges[0]));
             claimed_sums.push(QM31::ZERO);
-            Ok::<_, ProverError>(Interaction { claimed_sums, absorbed, columns })
+            Ok(Interaction { claimed_sums, absorbed, columns })
         };
-        prover.load(&q, &[&xs, &ys]).unwrap();
-        let found = pair.submit(&mut prover, &q, &[], begin, interact, finish).unwrap().wait().unwrap();
-        let (sums, proof) = (found.claimed_sums().to_vec(), found.proof().unwrap());
-
+        let (proof, sums) = paired(&q, &mut prover, &mut pair, &[&xs, &ys], interact).unwrap();
         let checked = vec![Checked::new(&USED, &[]), Checked::new(&SCALED, &[])];
-        let verifier = Verifier::new(Protocol::V2_3, config, Preprocessed::default(), checked).unwrap();
-        let mut session = verifier.begin(&proof).unwrap();
-        session.commit();
-        session.commit();
-        let challenges = session.channel().draw_relation(VALUES);
+        let challenges = verify(checked, &proof, &[VALUES], &sums[..1], &[sums[0], QM31::ZERO]);
         assert_eq!(running_sum(&xs, challenges[0]).0, sums[0]);
-        session.channel().mix_felts(&sums[..1]);
-        session.commit();
-        let inputs = [sums[0], QM31::ZERO].map(|claimed_sum| Inputs { challenges: challenges.clone(), claimed_sum });
-        session.finish(&inputs).unwrap();
     }
     assert!(pair.is_recorded());
 }
@@ -127,19 +126,12 @@ fn a_component_with_look_ups_may_stand_beside_one_with_columns_of_its_own() {
 #[test]
 fn columns_without_claimed_sums_and_columns_in_a_graph_are_refused() {
     let (_machine, q) = simulated();
-    let (xs, mut prover) = (column(1), prover(&q, Residency::Full));
-    let expected = by_device(&q, &mut prover, &xs).0;
-    let mut pair = ProofGraphPair::new();
+    let (xs, mut prover, mut pair) = (column(1), prover(&q, Residency::Full), ProofGraphPair::new());
+    let expected = by_device(&q, &mut prover, &xs);
     let right = |challenges: &[QM31]| Ok::<_, ProverError>(used(&xs, challenges));
-    let prove = |prover: &mut Prover<AnyQueue>, pair: &mut ProofGraphPair<AnyQueue>| {
-        prover.load(&q, &[&xs])?;
-        pair.submit(prover, &q, &[], begin, right, finish)?.wait()?.proof()
-    };
     for round in 0..3 {
-        prover.load(&q, &[&xs]).unwrap();
-        let mut session = begin(prover.begin(&q).unwrap()).unwrap();
-        let challenges = session.challenges().unwrap();
-        let interaction = used(&xs, &challenges);
+        let mut session = begun(&q, &mut prover, &[&xs]);
+        let interaction = right(&session.challenges().unwrap()).unwrap();
         let columns = slices(&interaction.columns);
         assert_eq!(session.commit(&columns), Err(ProverError::ClaimedSums { expected: 1, got: 0 }));
         for got in [0, 2] {
@@ -193,7 +185,8 @@ fn columns_without_claimed_sums_and_columns_in_a_graph_are_refused() {
         assert_eq!(more.map(drop), Err(ProverError::Tree { expected: 3, got: 2 }), "{round}");
         // What was recorded for this key is left as it was, or made anew.
         for _ in 0..round {
-            assert_eq!(prove(&mut prover, &mut pair).as_ref(), Ok(&expected), "{round}");
+            let proven = paired(&q, &mut prover, &mut pair, &[&xs], right);
+            assert_eq!(proven.as_ref(), Ok(&expected), "{round}");
         }
     }
 }

@@ -23,6 +23,8 @@ struct Way {
     relation: Relation,
 }
 
+const WAY: Way = Way { words: [1, 2], relation: PAIR };
+
 fn make<'p>(mut session: ProofSession<'p, AnyQueue>, way: Way) -> Result<Submitted<'p, AnyQueue>, ProverError> {
     session.commit_preprocessed()?;
     session.mix_u32s(&way.words)?;
@@ -41,26 +43,20 @@ fn single(q: &AnyQueue, prover: &mut Prover<AnyQueue>, traces: &Traces, way: Way
     make(prover.begin(q).unwrap(), way).unwrap().wait().unwrap().proof().unwrap()
 }
 
-/// Leaves the answers of another trace in the memory of a prover.
-fn leave_others(q: &AnyQueue, prover: &mut Prover<AnyQueue>, others: &Traces, way: Way) {
-    load(q, prover, others);
-    make(prover.begin(q).unwrap(), way).unwrap().wait().unwrap();
-}
-
 #[test]
 fn other_words_and_wider_relations_make_another_graph() {
     let (_machine, q) = simulated();
     let [traces, others] = [1, 2].map(|seed| traces(&STATEMENT, seed));
     let [mut first, mut second] = [(), ()].map(|()| prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap());
-    let way = Way { words: [1, 2], relation: PAIR };
     let wider = Relation::new(PAIR.first(), PAIR.slots() + 3);
-    let ways = [way, Way { words: [1, 3], ..way }, Way { relation: wider, ..way }, way];
+    let ways = [WAY, Way { words: [1, 3], ..WAY }, Way { relation: wider, ..WAY }, WAY];
     let mut graph = ProofGraph::new();
     let mut proofs = Vec::new();
     for (index, way) in ways.into_iter().enumerate() {
         let expected = single(&q, &mut first, &traces, way);
         for round in 0..4 {
-            leave_others(&q, &mut second, &others, way);
+            // Another proof leaves its answers.
+            single(&q, &mut second, &others, way);
             load(&q, &mut second, &traces);
             // A caller that draws another relation passes another key.
             let key = [&way.words[..], &[way.relation.slots()]].concat();
@@ -77,11 +73,11 @@ fn other_words_and_wider_relations_make_another_graph() {
     let mut graph = ProofGraph::new();
     for round in 0..5 {
         if round == 3 {
-            single(&q, &mut third, &traces, Way { relation: wider, ..way });
+            single(&q, &mut third, &traces, Way { relation: wider, ..WAY });
         }
-        leave_others(&q, &mut third, &others, way);
+        single(&q, &mut third, &others, WAY);
         load(&q, &mut third, &traces);
-        let proof = graph.submit(&mut third, &q, &way.words, |session| make(session, way)).unwrap();
+        let proof = graph.submit(&mut third, &q, &WAY.words, |session| make(session, WAY)).unwrap();
         let found = proof.wait().unwrap();
         let relation = if round < 3 { PAIR } else { wider };
         assert_eq!(found.challenges().len(), relation.slots() as usize);
@@ -95,11 +91,10 @@ fn a_trace_is_committed_to_once() {
     let (_machine, q) = simulated();
     let traces = traces(&STATEMENT, 1);
     let mut prover = prover(&q, &STATEMENT, PcsConfig::default(), &traces).unwrap();
-    let way = Way { words: [1, 2], relation: PAIR };
     let mut graph = ProofGraph::new();
     let mut submit = |prover: &mut Prover<AnyQueue>| {
         graph
-            .submit(prover, &q, &way.words, |session| make(session, way))
+            .submit(prover, &q, &WAY.words, |session| make(session, WAY))
             .map(|submitted| drop(submitted.wait().unwrap()))
     };
     for _ in 0..3 {
@@ -107,7 +102,7 @@ fn a_trace_is_committed_to_once() {
         load(&q, &mut prover, &traces);
         assert_eq!(submit(&mut prover), Ok(()));
         assert_eq!(submit(&mut prover), Err(ProverError::NotLoaded));
-        let refused = make(prover.begin(&q).unwrap(), way).map(drop);
+        let refused = make(prover.begin(&q).unwrap(), WAY).map(drop);
         assert_eq!(refused, Err(ProverError::NotLoaded));
     }
     // A trace of another shape leaves none.
@@ -135,6 +130,5 @@ fn columns_of_the_host_are_no_part_of_a_graph() {
     let mut session = prover.begin(&q).unwrap();
     session.commit_preprocessed().unwrap();
     assert!(session.commit(&trace[1..]).is_err());
-    let way = Way { words: [1, 2], relation: PAIR };
-    assert_eq!(make(prover.begin(&q).unwrap(), way).map(drop), Err(ProverError::NotLoaded));
+    assert_eq!(make(prover.begin(&q).unwrap(), WAY).map(drop), Err(ProverError::NotLoaded));
 }

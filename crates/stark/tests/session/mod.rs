@@ -8,7 +8,5 @@ mod interaction;
 mod prove;
 mod refused;
 mod relations;
-mod rows;
-mod traces;
+pub(crate) mod traces;
 mod vectors;
-mod waits;

@@ -1,18 +1,15 @@
 //! Refused inputs, by error, and that a prover can prove after a refusal.
 
-use backend_api::{BackendError, Budget, Queue as _};
-use core_types::{
-    air::{BaseValue as _, Generator, NewRow},
-    field::M31,
-};
-use cpu_backend::{CpuConfig, CpuQueue};
-use stark::{Generated, PcsConfig, Protocol, Prover, ProverError, preprocessed_root};
-use stark_air::RecordedGenerator;
+use core_types::field::M31;
+use stark::{Component, Generated, PcsConfig, Protocol, Prover, ProverError, RecordedGenerator, preprocessed_root};
+use stark_air::RecordError;
+use stark_airs::WideFibonacci;
 use stark_verifier::{ConfigError, StatementError};
 
 use crate::{
-    common::{processor, slices},
+    common::slices,
     session::{
+        airs::{Constraints, VectorAir},
         prove::{components, finish, prover},
         traces::traces,
     },
@@ -47,17 +44,6 @@ fn a_trace_that_breaks_a_constraint_is_refused_and_the_next_is_proven() {
 }
 
 #[test]
-fn groups_that_a_statement_cannot_be_shared_among_are_refused() {
-    let (q, statement) = (processor(), FIBONACCI());
-    for ranks in [3, 6, 64] {
-        let rank = runtime::ranks(&vec![q.clone(); ranks]).unwrap().remove(0);
-        let made = Prover::sharded(&q, rank, Protocol::V2_3, PcsConfig::default(), &[], components(&statement));
-        let refused = made.map(|_| ());
-        assert!(matches!(refused, Err(ProverError::Ranks { got, .. }) if got == ranks), "{refused:?}");
-    }
-}
-
-#[test]
 fn columns_of_other_numbers_and_lengths_are_named() {
     let q = runtime::cpu().unwrap();
     let statement = FIBONACCI();
@@ -71,28 +57,6 @@ fn columns_of_other_numbers_and_lengths_are_named() {
     assert!(prover.prove(&q, &columns).is_ok());
 }
 
-/// The trace of [`FIBONACCI`] in a number of columns, from its first two.
-struct Squares {
-    log_rows: u32,
-    columns: usize,
-}
-
-impl Generator for Squares {
-    fn log_rows(&self) -> u32 {
-        self.log_rows
-    }
-
-    fn generate<R: NewRow>(&self, row: &mut R) {
-        let (mut a, mut b) = (row.input(), row.input());
-        row.write(a);
-        row.write(b);
-        for _ in 2..self.columns {
-            (a, b) = (b, a.square() + b.square());
-            row.write(b);
-        }
-    }
-}
-
 #[test]
 fn generators_and_inputs_of_other_traces_are_named() {
     let q = runtime::cpu().unwrap();
@@ -101,8 +65,11 @@ fn generators_and_inputs_of_other_traces_are_named() {
     let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
     let (expected, _) = finish(&q, &mut prover, &statement, &right).unwrap();
     let inputs = &slices(&right.trace)[..2];
-    let [generator, wide, high] = [(4, 5), (4, 6), (5, 5)]
-        .map(|(log_rows, columns)| RecordedGenerator::new(&Squares { log_rows, columns }).unwrap());
+    let [generator, wide, high] = [[4, 5], [4, 6], [5, 5]].map(|[log_rows, columns]| {
+        let seeds = vec![[M31::ONE; 2]; 1 << log_rows];
+        let generator = WideFibonacci::new(log_rows, columns).unwrap().seeds(&seeds).unwrap();
+        RecordedGenerator::new(&generator).unwrap()
+    });
     let generated = Generated::Rows { generator: &generator, inputs };
     let mut prove = |components: &[Generated<'_>]| {
         let mut session = prover.begin(&q).unwrap();
@@ -179,22 +146,38 @@ fn statements_without_proofs_are_named() {
 }
 
 #[test]
-fn memory_beyond_the_budget_is_refused_and_given_back() {
-    let statement = FIBONACCI();
+fn columns_of_no_rows_and_of_a_few_are_named() {
+    let q = runtime::cpu().unwrap();
+    let statement = Statement::WideFibonacci { log_rows: vec![4], columns: vec![3] };
     let right = traces(&statement, 1);
-    let open = |budget| CpuQueue::open(CpuConfig { budget, ..CpuConfig::default() }).unwrap();
-    let whole = open(Budget::unlimited());
-    drop(prover(&whole, &statement, PcsConfig::default(), &right).unwrap());
-    let peak = whole.budget().peak_bytes();
-    for part in 1..8 {
-        let q = open(Budget::new(peak * part / 8));
-        let refused = prover(&q, &statement, PcsConfig::default(), &right).map(|_| ()).unwrap_err();
-        let typed = matches!(
-            refused,
-            ProverError::Backend(BackendError::BudgetExceeded { .. })
-                | ProverError::Fft(stark_fft::FftError::Backend(BackendError::BudgetExceeded { .. }))
-        );
-        assert!(typed, "{refused:?}");
-        assert_eq!(q.budget().live_bytes(), 0);
+    let mut prover = prover(&q, &statement, PcsConfig::default(), &right).unwrap();
+    let columns = slices(&right.trace);
+    for got in (0..16).chain([17, 32]) {
+        let rows = vec![M31::ONE; got];
+        let changed = [columns[0], &rows, columns[2]];
+        let refused = ProverError::Rows { tree: 1, column: 1, expected: 16, got };
+        assert_eq!(prover.prove(&q, &changed), Err(refused), "{got} rows");
+    }
+    assert!(prover.prove(&q, &columns).is_ok());
+    for got in (0..16).filter(|got: &usize| !got.is_power_of_two()) {
+        let refused = ProverError::Rows { tree: 0, column: 0, expected: got.next_power_of_two(), got };
+        assert_eq!(preprocessed_root(&q, &PcsConfig::default(), &[&vec![M31::ONE; got]]), Err(refused));
+    }
+}
+
+#[test]
+fn heights_without_a_domain_are_named() {
+    let q = runtime::cpu().unwrap();
+    let constraints = Constraints::WideFibonacci { columns: 3 };
+    let of = |log_rows| Component::new(&VectorAir { log_rows, constraints }, &[]);
+    for got in [0, 31, u32::MAX] {
+        assert_eq!(of(got).map(|_| ()), Err(RecordError::LogRows { got }));
+    }
+    let rows = |log_rows| Err(ProverError::Statement(StatementError::Rows { log_rows }));
+    for (log_rows, log_blowup_factor) in [(29, 2), (28, 3), (15, 16)] {
+        let mut config = PcsConfig::default();
+        config.fri_config.log_blowup_factor = log_blowup_factor;
+        let made = Prover::new(&q, Protocol::V2_3, config, &[], vec![of(log_rows).unwrap()]);
+        assert_eq!(made.map(|_| ()), rows(log_rows));
     }
 }

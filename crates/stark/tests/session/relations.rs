@@ -4,8 +4,13 @@ use core_types::{
     air::{Air, LogUp, Relation, Row},
     field::M31,
 };
-use stark::{Component, PcsConfig, Proof, Protocol, Prover, ProverError};
-use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
+use stark::{Proof, ProverError, Residency};
+use stark_verifier::Component as Checked;
+
+use crate::{
+    common::processor,
+    host_columns::{prover, verify},
+};
 
 /// An AIR that uses and yields a pair on each row, in a relation between up to `size` values.
 ///
@@ -43,40 +48,24 @@ impl Air for Entries {
 ///
 /// The proof is the same for every width.
 fn proof(size: u32) -> Proof {
-    let q = runtime::cpu().unwrap();
-    let (air, config) = (Entries { size }, PcsConfig::default());
+    let (q, air) = (processor(), Entries { size });
     let rows: Vec<M31> = (0..16).map(M31::from_u32).collect();
-    let component = Component::new(&air, &[]).unwrap();
-    let mut prover = Prover::new(&q, Protocol::V2_3, config, &[], vec![component]).unwrap();
-    let mut made = Vec::new();
-    for _ in 0..2 {
+    let mut prover = prover(&q, &air, Residency::Full);
+    let [first, again] = [(); 2].map(|()| {
+        let relations = [Entries::NONE, air.pairs()];
         let mut session = prover.begin(&q).unwrap();
         session.commit_preprocessed().unwrap();
         session.commit(&[&rows, &rows]).unwrap();
-        for relation in [Entries::NONE, air.pairs()] {
-            session.draw_relation(relation).unwrap();
-        }
+        relations.into_iter().for_each(|relation| session.draw_relation(relation).unwrap());
         session.commit_look_ups().unwrap();
         let (challenges, sums) = (session.challenges().unwrap(), session.claimed_sums().unwrap());
         let proof = session.finish().unwrap();
-
-        let verifier =
-            Verifier::new(Protocol::V2_3, config, Preprocessed::default(), vec![Checked::new(&air, &[])]).unwrap();
-        let mut session = verifier.begin(&proof).unwrap();
-        session.commit();
-        session.commit();
-        let relations = [Entries::NONE, air.pairs()];
-        let expected: Vec<_> =
-            relations.iter().flat_map(|&relation| session.channel().draw_relation(relation)).collect();
-        assert_eq!(challenges, expected);
+        assert_eq!(challenges, verify(vec![Checked::new(&air, &[])], &proof, &relations, &sums, &sums));
         assert_eq!(challenges.len(), 1 + size as usize);
-        session.channel().mix_felts(&sums);
-        session.commit();
-        session.finish(&[Inputs { challenges, claimed_sum: sums[0] }]).unwrap();
-        made.push(proof);
-    }
-    assert_eq!(made[0], made[1]);
-    made.remove(0)
+        proof
+    });
+    assert_eq!(first, again);
+    first
 }
 
 #[test]
@@ -89,9 +78,8 @@ fn relations_wider_than_their_entries_are_drawn_whole() {
 
 #[test]
 fn slots_that_no_air_can_read_are_refused() {
-    let q = runtime::cpu().unwrap();
-    let component = Component::new(&Entries { size: 2 }, &[]).unwrap();
-    let mut prover = Prover::new(&q, Protocol::V2_3, PcsConfig::default(), &[], vec![component]).unwrap();
+    let q = processor();
+    let mut prover = prover(&q, &Entries { size: 2 }, Residency::Full);
     let mut session = prover.begin(&q).unwrap();
     let slot = |got| Err(ProverError::Slot { most: 1 << 16, got });
     assert_eq!(session.draw_relation(Relation::new(0, u32::MAX)), slot(u32::MAX as usize - 1));

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use stark::{Proof, ProverError, Residency, StarkOps};
 
 use crate::{
-    common::{self, Vector, file, simulated},
+    committed::{self, file},
+    common::{Vector, assert_are, simulated},
     session::prove::prove,
     statement::Statement,
 };
@@ -20,7 +21,7 @@ fn vectors() -> Vec<(u64, Vector)> {
             Statement::Steps { .. } | Statement::Plonk { .. } | Statement::Poseidon2 { .. } | Statement::Blake2s { .. }
         )
     };
-    let own: Vec<_> = (0..).zip(common::vectors()).filter(own).collect();
+    let own: Vec<_> = (0..).zip(committed::vectors()).filter(own).collect();
     assert_eq!(own.len(), 121);
     own
 }
@@ -40,13 +41,7 @@ fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector, residency: Residency) -
         if ours.commitments[1] != theirs.commitments[1] && attempt < 999 {
             continue;
         }
-        let sums: Vec<[u32; 4]> = sums.iter().map(|sum| sum.coordinates().map(|word| word.word())).collect();
-        assert_eq!(sums, vector.claimed_sums, "{}", vector.name);
-        assert_eq!(ours.commitments, theirs.commitments, "{}", vector.name);
-        assert_eq!(ours.sampled_values, theirs.sampled_values, "{}", vector.name);
-        assert_eq!(ours.fri_proof, theirs.fri_proof, "{}", vector.name);
-        assert_eq!(ours.proof_of_work, theirs.proof_of_work, "{}", vector.name);
-        assert_eq!(postcard::to_allocvec(&ours).unwrap(), expected, "{}", vector.name);
+        assert_are(vector, &sums, &ours);
         return true;
     }
     false

@@ -1,4 +1,4 @@
-//! AIRs of stwo's framework, recorded: held to stwo's evaluator, to the AIRs that ship, and to proofs of stwo's prover.
+//! AIRs of stwo's framework, recorded: held to stwo's evaluator and to proofs of stwo's prover.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
@@ -9,7 +9,8 @@ mod operations;
 mod proofs;
 mod recorded;
 mod refused;
-mod same;
 mod unconstrained;
 
-use borrowed::{airs, blake2s, check, components, interpreter, rows, shipped, stated, statement, traces};
+use borrowed::{
+    airs, blake2s, committed, components, interpreter, look_ups, random_point, shipped, stated, statement, traces,
+};

@@ -16,7 +16,8 @@ use stwo_constraint_framework::{
 use crate::{
     airs::{Pair, preprocessed},
     components::Collect as _,
-    framework::{Compare, challenges},
+    framework::Compare,
+    random_point::challenges,
 };
 
 /// Each operation that values have.

@@ -6,12 +6,12 @@ use core_types::{
 };
 use runtime::{Choice, Domain, Settings};
 use stark::{
-    Component, PcsConfig, PreprocessedColumn, Proof, Protocol, Prover, StarkOps, StatementProof, StatementProver,
-    TraceColumns, Visitor, verify,
+    Component, PcsConfig, PreprocessedColumn, Proof, Protocol, Prover, StarkOps, Statement as _, StatementProof,
+    StatementProver, TraceColumns, Visitor, verify,
 };
-use std::{fs, path::PathBuf};
 
 use crate::{
+    committed::{self, file},
     recorded::{Airs, airs, relations},
     stated::Stated,
     statement::Vector as Line,
@@ -20,23 +20,18 @@ use crate::{
 
 type Vector = Line<PcsConfig>;
 
-fn file(name: &str) -> Vec<u8> {
-    fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
-}
-
 /// The vectors, each with its place in the list.
 fn vectors() -> Vec<(u64, Vector)> {
-    let all: Vec<Vector> = serde_json::from_slice(&file("vectors.json")).unwrap();
-    (0..).zip(all).collect()
+    (0..).zip(committed::vectors()).collect()
 }
 
 /// A statement, about AIRs of stwo's framework.
-pub(crate) struct Says<S> {
-    pub(crate) statement: S,
-    pub(crate) airs: Airs,
+struct Says {
+    statement: Stated,
+    airs: Airs,
 }
 
-impl<S: stark::Statement> stark::Statement for Says<S> {
+impl stark::Statement for Says {
     fn visit<'s>(&'s self, visitor: &mut impl Visitor<'s>) {
         for (air, places) in &self.airs {
             visitor.component(air, places);
@@ -65,12 +60,7 @@ impl<S: stark::Statement> stark::Statement for Says<S> {
 }
 
 /// Proves and verifies a statement.
-fn proven<Q: StarkOps, S: stark::Statement>(
-    q: &Q,
-    vector: &Vector,
-    statement: S,
-    trace: &[TraceColumns],
-) -> StatementProof {
+fn proven<Q: StarkOps>(q: &Q, vector: &Vector, statement: Stated, trace: &[TraceColumns]) -> StatementProof {
     assert_eq!(statement.relations(), relations(&vector.statement));
     let says = Says { statement, airs: airs(&vector.statement) };
     let mut prover = StatementProver::new(q, Protocol::V2_3, vector.config, &says).unwrap();
@@ -104,11 +94,8 @@ fn driven<Q: StarkOps>(q: &Q, vector: &Vector, seed: u64) -> StatementProof {
 fn check<Q: StarkOps>(q: &Q, seed: u64, vector: &Vector) {
     let expected = file(&format!("{}.bin", vector.name));
     let theirs: Proof = postcard::from_bytes(&expected).unwrap();
-    let ours = match Stated::of(&vector.statement) {
-        Some(Stated::Steps(statement, trace)) => proven(q, vector, statement, &trace),
-        Some(Stated::Plonk(statement, trace)) => proven(q, vector, statement, &trace),
-        Some(Stated::Poseidon2(statement, trace)) => proven(q, vector, statement, &trace),
-        Some(Stated::Blake2s(statement, trace)) => proven(q, vector, statement, &trace),
+    let ours = match Stated::of(&vector.statement).and_then(|stated| stated.evaluated()) {
+        Some((statement, trace)) => proven(q, vector, statement, &trace),
         None => {
             let mut attempts = (0..1000).map(|attempt| driven(q, vector, seed + 1000 * attempt));
             attempts.find(|ours| ours.proof.commitments[1] == theirs.commitments[1]).unwrap()

@@ -16,7 +16,7 @@ use stwo_constraint_framework::{
 
 use crate::{
     airs::{Pair, preprocessed},
-    framework::ours,
+    random_point::ours,
 };
 
 const PAIR: Relation = Relation::new(0, 2);
@@ -183,30 +183,29 @@ impl FrameworkEval for Uses {
 
 #[test]
 fn challenges_that_cannot_be_slots_are_refused() {
-    let uses = FrameworkAir::with_relations(&[PAIR], |channel| Uses(Pair::draw(channel)));
-    assert_eq!(Recorded::new(&uses.unwrap()).unwrap().challenges(), 2);
+    let uses = |relations: &[Relation]| FrameworkAir::with_relations(relations, |channel| Uses(Pair::draw(channel)));
+    assert_eq!(Recorded::new(&uses(&[PAIR]).unwrap()).unwrap().challenges(), 2);
     assert_eq!(FrameworkAir::new(&Uses(Pair::dummy())), Err(FrameworkError::NoChallenge { fraction: 0 }));
     let elsewhere = FrameworkAir::with_relations(&[PAIR], |channel| {
         let _ = channel.draw_secure_felts(2);
         Uses(Pair::draw(&mut Blake2sChannel::default()))
     });
     assert_eq!(elsewhere, Err(FrameworkError::NoChallenge { fraction: 0 }));
-    for (other, most) in [(Relation::new(1, 2), 1 << 16), (Relation::new(2, u32::MAX), 1 << 16)] {
-        let shared = FrameworkAir::with_relations(&[PAIR, other], |channel| Uses(Pair::draw(channel)));
-        assert_eq!(shared, Err(FrameworkError::Slots { relation: 1, most }));
+    for (relations, refused) in [
+        (&[PAIR, Relation::new(1, 2)][..], FrameworkError::Slots { relation: 1, most: 1 << 16 }),
+        (&[PAIR, Relation::new(2, u32::MAX)], FrameworkError::Slots { relation: 1, most: 1 << 16 }),
+        (&[], FrameworkError::Draws { expected: 0, got: 2 }),
+        (&[PAIR, Relation::new(2, 2)], FrameworkError::Draws { expected: 4, got: 2 }),
+        // The slots end before the power that the look-up uses.
+        (&[Relation::new(0, 1)], FrameworkError::Baked),
+    ] {
+        assert_eq!(uses(relations), Err(refused));
     }
-    let too_many = FrameworkAir::with_relations(&[], |channel| Uses(Pair::draw(channel)));
-    assert_eq!(too_many, Err(FrameworkError::Draws { expected: 0, got: 2 }));
-    let too_few = FrameworkAir::with_relations(&[PAIR, Relation::new(2, 2)], |channel| Uses(Pair::draw(channel)));
-    assert_eq!(too_few, Err(FrameworkError::Draws { expected: 4, got: 2 }));
     let as_words = FrameworkAir::with_relations(&[PAIR], |channel| {
         channel.draw_u32s();
         Uses(Pair::draw(channel))
     });
     assert_eq!(as_words, Err(FrameworkError::Words));
-    // The slots end before the power that the look-up uses.
-    let small = FrameworkAir::with_relations(&[Relation::new(0, 1)], |channel| Uses(Pair::draw(channel)));
-    assert_eq!(small, Err(FrameworkError::Baked));
 }
 
 /// Reads a preprocessed column.

@@ -1,15 +1,18 @@
 //! This verifier's side of the statements.
 
-use core_types::field::{M31, QM31};
+use core_types::{
+    air::Air,
+    field::{M31, QM31},
+};
+use stark_airs::{Statement as _, Visitor};
 use stark_verifier::{
     Component, Digest, Inputs, PcsConfig, Preprocessed, Proof, Protocol, StatementError, VerificationError, Verifier,
 };
 
 use super::{
     Vector,
-    airs::{Cubes, Neighbours, PAIR, Selected, StateMachine, TRIPLE, WideFibonacci, XorTable, XorUse},
-    shipped::Shipped,
-    stwo_side::statement::Statement,
+    airs::{airs, relations},
+    stated::Stated,
 };
 
 /// Verifies a proof with this verifier.
@@ -25,12 +28,8 @@ pub(crate) fn check_with(vector: &Vector, verifier: &Verifier<'_>, proof: &Proof
     session.commit();
     let sums: Vec<_> =
         vector.claimed_sums.iter().map(|&words| QM31::from_coordinates(words.map(M31::from_u32))).collect();
-    let shipped = Shipped::of(&vector.statement);
-    let relations = match vector.statement {
-        Statement::StateMachine { .. } => &[PAIR],
-        Statement::Xor { .. } => &[TRIPLE],
-        _ => shipped.as_ref().map_or(&[] as &[_], Shipped::relations),
-    };
+    let stated = Stated::of(&vector.statement);
+    let relations = stated.as_ref().map_or_else(|| relations(&vector.statement), |stated| stated.relations());
     if relations.is_empty() {
         return session.finish(&vec![Inputs::default(); vector.statement.heights().len()]);
     }
@@ -39,7 +38,7 @@ pub(crate) fn check_with(vector: &Vector, verifier: &Verifier<'_>, proof: &Proof
     session.commit();
     let inputs = |&claimed_sum: &QM31| Inputs { challenges: challenges.clone(), claimed_sum };
     session.finish(&sums.iter().map(inputs).collect::<Vec<_>>())?;
-    assert!(shipped.is_none_or(|shipped| shipped.sums_add_up(&challenges, &sums)), "{vector:?}");
+    assert!(stated.is_none_or(|stated| stated.sums_add_up(&challenges, &sums)), "{vector:?}");
     Ok(())
 }
 
@@ -49,41 +48,25 @@ pub(crate) fn with_verifier<T>(
     config: PcsConfig,
     with: impl FnOnce(Result<Verifier<'_>, StatementError>) -> T,
 ) -> T {
-    let log_rows = vector.statement.preprocessed().into_iter().map(|(_, log_rows)| log_rows).collect();
+    let columns = vector.statement.preprocessed();
+    let log_rows = columns.iter().map(|(_, log_rows)| *log_rows).collect();
     let preprocessed = Preprocessed { root: Digest(vector.preprocessed_root), log_rows };
-    let place =
-        |name: &str| vector.statement.preprocessed().iter().position(|(id, _)| *id == name).expect("a column's name");
     let verify = |components| with(Verifier::new(Protocol::V2_3, config, preprocessed, components));
-    if let Some(shipped) = Shipped::of(&vector.statement) {
-        assert_eq!(shipped.words(), vector.statement.words());
-        assert_eq!(shipped.preprocessed(), vector.statement.preprocessed());
-        return verify(shipped.components());
+    if let Some(stated) = Stated::of(&vector.statement) {
+        assert_eq!(stated.words(), vector.statement.words());
+        assert!(stated.preprocessed().iter().map(|column| (column.name, column.log_rows)).eq(columns));
+        let mut components = Components(Vec::new());
+        stated.visit(&mut components);
+        return verify(components.0);
     }
-    match &vector.statement {
-        Statement::WideFibonacci { log_rows, columns } => {
-            let airs: Vec<_> =
-                log_rows.iter().zip(columns).map(|(&log_rows, &columns)| WideFibonacci { log_rows, columns }).collect();
-            verify(airs.iter().map(|air| Component::new(air, &[])).collect())
-        }
-        &Statement::Neighbours { log_rows } => verify(vec![Component::new(&Neighbours { log_rows }, &[])]),
-        &Statement::Cubes { log_rows } => verify(vec![Component::new(&Cubes { log_rows }, &[place("constant")])]),
-        Statement::Selected { log_rows, .. } => {
-            let airs = log_rows.map(|log_rows| Selected { log_rows });
-            let selectors = ["selector-1", vector.statement.second_selector()];
-            let components = airs.iter().zip(selectors).zip(["offset-1", "offset-2"]);
-            verify(
-                components
-                    .map(|((air, selector), offset)| Component::new(air, &[place(selector), place(offset)]))
-                    .collect(),
-            )
-        }
-        &Statement::StateMachine { log_rows, in_pairs } => {
-            verify(vec![Component::new(&StateMachine { log_rows, in_pairs }, &[])])
-        }
-        &Statement::Xor { log_rows, bits } => verify(vec![
-            Component::new(&XorUse { log_rows }, &[]),
-            Component::new(&XorTable { log_rows: 2 * bits }, &["a", "b", "c"].map(place)),
-        ]),
-        other => panic!("{other:?} ships"),
+    let airs = airs(&vector.statement);
+    verify(airs.iter().map(|(air, places)| Component::new(air, places)).collect())
+}
+
+struct Components<'s>(Vec<Component<'s>>);
+
+impl<'s> Visitor<'s> for Components<'s> {
+    fn component<A: Air + Sync + 'static>(&mut self, air: &'s A, preprocessed: &[usize]) {
+        self.0.push(Component::new(air, preprocessed));
     }
 }

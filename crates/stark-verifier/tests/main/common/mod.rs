@@ -2,27 +2,24 @@
 
 pub(crate) mod airs;
 pub(crate) mod check;
-pub(crate) mod shipped;
+pub(crate) mod committed;
+pub(crate) mod random_point;
+pub(crate) mod stated;
 pub(crate) mod stwo_side;
 pub(crate) mod tampers;
 
-use std::{fs, panic, path::PathBuf, sync::Once};
+use std::{panic, sync::Once};
 
-use self::stwo_side::statement::Vector as Line;
+use self::{committed::file, stwo_side::statement::Vector as Line};
 use stark_verifier::{PcsConfig, Proof};
 use stwo::core::{fields::qm31::QM31 as StwoQm31, proof::StarkProof, vcs_lifted::blake2_merkle::Blake2sMerkleHasher};
 
 /// A committed proof and its statement.
 pub(crate) type Vector = Line<PcsConfig>;
 
-/// A file of the vectors.
-pub(crate) fn file(name: &str) -> Vec<u8> {
-    fs::read(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../data/stark").join(name)).unwrap()
-}
-
 /// All vectors.
 pub(crate) fn vectors() -> Vec<Vector> {
-    serde_json::from_slice(&file("vectors.json")).unwrap()
+    committed::vectors()
 }
 
 /// The vector with this name.
