@@ -12,7 +12,7 @@ pub(super) struct Family {
     pub(super) name: &'static str,
     /// Description of the programs, for the head of the file.
     pub(super) about: &'static str,
-    /// How many programs there are.
+    /// The number of programs.
     pub(super) count: usize,
     /// Writes one of them, under this number.
     write: fn(&mut Random, usize) -> String,
@@ -266,7 +266,7 @@ fn helper(random: &mut Random, name: &str, parameters: &[Type], result: Type) ->
     program.finish(&head, &value)
 }
 
-/// Functions of a table of functions.
+/// The number of functions in a table.
 const ENTRIES: usize = 3;
 
 fn calls(random: &mut Random, index: usize) -> String {

@@ -1,4 +1,4 @@
-//! The generator of random programs, for the build scripts of this crate and of `kernels-ptx`.
+//! The generator of random programs, for build scripts of this crate and of `kernels-ptx`.
 //!
 //! The same text is compiled for the host and for the device; both must compute the same.
 

@@ -14,8 +14,9 @@ struct Variable {
     mutable: bool,
 }
 
-/// A function of three words under construction: straight lines and blocks over variables that are
-/// all visible to the end.
+/// A function under construction, of three words or of given parameters.
+///
+/// It consists of straight lines and blocks. Its variables are all visible to the end.
 pub(super) struct Program<'r> {
     pub(super) random: &'r mut Random,
     lines: Vec<String>,
@@ -114,7 +115,7 @@ impl<'r> Program<'r> {
         self.random.of(&types)
     }
 
-    /// A variable of the type. There must be one.
+    /// A variable of the type; the first input if there is none.
     pub(super) fn variable(&mut self, ty: Type) -> String {
         self.variable_but(ty, &[]).unwrap_or_else(|| "a".to_owned())
     }
@@ -134,8 +135,7 @@ impl<'r> Program<'r> {
         Some(choices[index].name.clone())
     }
 
-    /// A variable of some integer type below 128 bits, and its type; the first input where there is
-    /// none.
+    /// A variable of some integer type, and its type; the first input if there is none.
     pub(super) fn integer(&mut self) -> (String, Type) {
         let types: Vec<Type> = self.types().into_iter().filter(|ty| !ty.is_float()).collect();
         if types.is_empty() {

@@ -25,11 +25,15 @@ impl fmt::Display for Type {
 /// The integer types that every operation takes.
 pub(super) const NARROW: [Type; 4] = [Type::Unsigned(8), Type::Signed(8), Type::Unsigned(16), Type::Signed(16)];
 pub(super) const WORDS: [Type; 4] = [Type::Unsigned(32), Type::Signed(32), Type::Unsigned(64), Type::Signed(64)];
-/// Those that need several registers; they are not divided, and their products are not checked.
+/// The integer types that need several registers.
+///
+/// They are not divided, and their products are not checked.
 pub(super) const WIDE: [Type; 2] = [Type::Unsigned(128), Type::Signed(128)];
 
-/// Operations of every integer type: `{x}` is a variable of the type, `{y}` a variable or a
-/// constant, `{n}` a count of any size, `{t}` the type.
+/// Operations of every integer type.
+///
+/// `{x}` is a variable of the type, `{y}` a variable or a constant, `{n}` a count of any size,
+/// `{t}` the type.
 const INTEGER: [&str; 38] = [
     "{x}.wrapping_add({y})",
     "{x}.wrapping_add({y})",

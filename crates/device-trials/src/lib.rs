@@ -8,8 +8,7 @@
 //!   built with all of them into [`GUARDED`].
 //!
 //! A build script writes the programs (`generator/`), `cargo xtask build-ptx` the PTX and the
-//! manifests. A test of `cuda-sim`
-//! runs both on the executor, and `trefoil trials` on a device.
+//! manifests. A test of `cuda-sim` runs both on the executor, and `trefoil trials` on a device.
 #![forbid(unsafe_code)]
 
 mod canary;

@@ -15,7 +15,7 @@ use core_types::{
 /// The state that absorbs data and yields challenges.
 pub(crate) struct Transcript<Q: Queue> {
     state: Q::Buf<ChannelState>,
-    /// No challenges.
+    /// An empty buffer, for ops that draw no challenges.
     none: Q::Buf<QM31>,
 }
 
@@ -24,12 +24,12 @@ impl<Q: Queue> Transcript<Q> {
         Ok(Self { state: q.alloc(1)?, none: q.alloc(0)? })
     }
 
-    /// The state after all that was absorbed.
+    /// The state after everything absorbed so far.
     pub(crate) fn state(&self) -> Ref<'_, Q, ChannelState> {
         self.state.view()
     }
 
-    /// Makes it the transcript that has absorbed nothing.
+    /// Resets the state to one that has absorbed nothing.
     pub(crate) fn reset(&mut self, q: &Q) -> Result<(), BackendError> {
         q.clear(self.state.view_mut())
     }

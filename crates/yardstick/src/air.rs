@@ -1,6 +1,6 @@
 //! Speed lines of the `air` op set: constraints, and columns of look-ups.
 //!
-//! The AIR is wide Fibonacci. One unit is a constraint at a point.
+//! The AIR is wide Fibonacci. A unit of work is a constraint at a point, or a fraction.
 
 use backend_api::{
     Buffer,

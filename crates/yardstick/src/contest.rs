@@ -98,7 +98,7 @@ pub struct Effort {
 /// The measured times of one contender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// The contender.
+    /// The name of the contender, or the id of a line that is measured alone.
     pub name: String,
     /// Median seconds of one run.
     pub median_s: f64,

@@ -37,8 +37,10 @@ const NONCE: [u8; 16] = [7; 16];
 /// Keys in our batches: 60 MB of CMP(64) keys, so that they come from memory.
 const KEYS: u32 = 1 << 16;
 
-/// Points of a key whose function has pieces, and the distance from one to the next.
+/// Points of a key whose function has pieces.
 const PIECES: u32 = 32;
+
+/// The distance from one of these points to the next.
 const PIECE: u64 = 1 << 10;
 
 /// Keys that are evaluated at every point.
@@ -186,9 +188,9 @@ impl<Q: AllOps> CmpBatch<Q> {
     }
 }
 
-/// Bytes that the evaluation of a key reads.
+/// Bytes that the evaluation of `count` keys reads.
 ///
-/// They are a root, its corrections, two leaves and a masked input.
+/// For each key they are a root, its corrections, two leaves and a masked input.
 fn cmp_bytes(bits: u32, count: u32) -> f64 {
     f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
 }

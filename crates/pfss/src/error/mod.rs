@@ -1,4 +1,4 @@
-//! Everything that a gate, a dealer or a session can fail with.
+//! Errors of gates, dealers and sessions.
 
 mod batch;
 mod bundle;

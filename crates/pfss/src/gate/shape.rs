@@ -1,7 +1,7 @@
 //! The shape of a gate: its keys, its cost, and its result in the clear.
 //!
 //! It follows from the parameters alone. The traits `GateDealing` in `dealer` and `GateEvaluation`
-//! in `gates` stand on it.
+//! in `gates` build on it.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;

@@ -47,7 +47,7 @@ impl KeyTree {
         }
     }
 
-    /// How many levels early the tree ends, in blocks of leaves.
+    /// The number of levels that the tree lacks: it ends in blocks of leaves.
     pub(crate) const fn leaf(self) -> u32 {
         match self {
             Self::Cmp { .. } => CMP_TABLE_BITS,

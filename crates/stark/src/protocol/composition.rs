@@ -24,8 +24,8 @@ use crate::{Prover, ProverError, StarkOps, storage::answers::Answers};
 impl<Q: StarkOps> Prover<Q> {
     /// Adds up the constraints with the powers of their challenge.
     ///
-    /// The sums stand on the first positions of the committed columns, over the vanishing
-    /// polynomial.
+    /// The sums are divided by the vanishing polynomial. They are computed on the first positions
+    /// of the committed columns.
     pub(crate) fn evaluate_composition(&mut self, q: &Q) -> Result<(), ProverError> {
         // Powers of the challenge, the highest first.
         let memory = &mut self.memory;

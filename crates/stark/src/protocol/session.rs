@@ -43,7 +43,7 @@ pub struct ProofSession<'p, Q: StarkOps> {
     committed: usize,
     /// Whether its work may be replayed for other traces: host columns belong to one trace.
     is_for_graph: bool,
-    /// What all ranks do together.
+    /// The collective work of the proof, which all ranks do together.
     work: CollectiveWork<Q>,
 }
 
@@ -68,7 +68,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         Ok(session)
     }
 
-    /// Goes on for a graph after the trace was committed to, with a prover that is alone.
+    /// Resumes after the trace commitment, for graph capture on a single device.
     pub(crate) fn resumed(prover: &'p mut Prover<Q>, q: &'p Q) -> Self {
         let work = prover.group.begin();
         Self { prover, q, committed: INTERACTION, is_for_graph: true, work }
@@ -189,7 +189,9 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         self.commit_rows(TRACE)
     }
 
-    /// Commits to the rows that are in place of a tree's coefficients, which take their place.
+    /// Commits to the rows of a tree, which are stored in the place of its coefficients.
+    ///
+    /// The coefficients overwrite them.
     fn commit_rows(&mut self, tree: usize) -> Result<(), ProverError> {
         self.prover.loaded.take_if(|loaded| *loaded == tree);
         self.prover.commit(self.q, tree)?;
@@ -340,7 +342,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         if tree == expected { Ok(()) } else { Err(ProverError::Tree { expected, got: tree }) }
     }
 
-    /// Reads the root of the tree that was just committed to into the transcript.
+    /// Absorbs the root of the next tree, and counts the tree as committed.
     fn mix_root(&mut self) -> Result<(), ProverError> {
         let memory = &mut self.prover.memory;
         let nodes = memory.tops.get(self.committed).unwrap_or(&memory.trees[self.committed]);

@@ -17,7 +17,7 @@ pub enum ProveError {
         /// Why.
         source: RecordError,
     },
-    /// The trace has another number of components.
+    /// The trace has a wrong number of components.
     #[error("expected columns of {expected} components, got {got}")]
     Components {
         /// Components of the statement.
@@ -25,7 +25,7 @@ pub enum ProveError {
         /// Components of the trace.
         got: usize,
     },
-    /// The statement names another number of preprocessed columns than it has values of.
+    /// The statement has values for a wrong number of preprocessed columns.
     #[error(
         "expected values of {expected} preprocessed columns (from `preprocessed`), got {got} in `preprocessed_values`"
     )]

@@ -1,4 +1,4 @@
-//! Jobs that are dealt out to several devices.
+//! Jobs distributed to several devices.
 
 use core::{fmt, iter::Fuse};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

@@ -32,8 +32,8 @@ impl<'o, Q: Record> ProveOptions<'o, Q> {
 
     /// Submits all work after the upload as one submission, which `graph` stores.
     ///
-    /// Trace generation is part of it. It is recorded at the second proof, if the device can
-    /// record.
+    /// The submission includes trace generation. It is recorded at the second proof, if the device
+    /// can record.
     #[must_use]
     pub fn replayed(self, graph: &'o mut ProofGraph<Q>) -> Self {
         Self { graph: Some(graph), ..self }

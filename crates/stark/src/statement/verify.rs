@@ -31,7 +31,7 @@ pub enum VerifyError {
     /// A statement with look-ups has one for each component, another statement none.
     #[error("expected {expected} claimed sums, got {got}")]
     Claimed {
-        /// Components with look-ups.
+        /// All components of a statement with look-ups, 0 of another one.
         expected: usize,
         /// Sums of the proof.
         got: usize,
@@ -55,7 +55,7 @@ impl<'s> Visitor<'s> for Components<'s> {
 
 /// Checks that there are proofs of `statement` with these parameters.
 ///
-/// A prover and [`verify`] check it too, but a prover when it takes its memory.
+/// [`verify`] checks it too, and a prover as it is created.
 ///
 /// # Errors
 /// [`VerifyError::Relations`] or [`VerifyError::Statement`] if there are none.

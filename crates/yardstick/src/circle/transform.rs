@@ -73,7 +73,7 @@ fn factors(direction: Direction, log_size: u32) -> Vec<Twiddle> {
     }
 }
 
-/// Factors of layer 0 for the eight positions that two factors of layer 1 serve.
+/// Twiddles of layer 0 for eight positions, from the two twiddles of layer 1 for them.
 fn circle_factors(pair: &[Twiddle]) -> [Twiddle; 4] {
     [pair[1], pair[1].negated(), pair[0].negated(), pair[0]]
 }

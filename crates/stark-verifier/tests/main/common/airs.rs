@@ -1,4 +1,6 @@
-//! The AIRs of the vectors that do not ship, in this project's form. Shared with the tests of the prover.
+//! The AIRs of the vectors that do not ship, in this project's form.
+//!
+//! The tests of the prover share them.
 
 use core_types::{
     air::{Air, BaseValue, LogUp, Relation, Row, Tree},

@@ -1,4 +1,6 @@
-//! Components of stwo's framework and AIRs on the same random values. Shared with the tests of `stwo-air`.
+//! Components of stwo's framework and AIRs on the same random values.
+//!
+//! The tests of `stwo-air` share them.
 
 use core_types::{
     air::{Relation, Row, Tree},

@@ -1,4 +1,6 @@
-//! Statements about AIRs that ship, as the vectors have them. Shared with other tests of proofs.
+//! Statements of the vectors about AIRs that ship.
+//!
+//! Other tests of proofs share them.
 
 use core_types::{
     air::Relation,
