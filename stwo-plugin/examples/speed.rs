@@ -35,7 +35,7 @@ use stwo::{
     },
 };
 use stwo_constraint_framework::{FrameworkComponent, TraceLocationAllocator};
-use stwo_vectors::{airs::WideFibonacci, fibonacci::Fibonacci};
+use stwo_vectors::{airs::WideFibonacci, timed::fibonacci::Fibonacci};
 use trefoil_stwo::TrefoilBackend;
 
 type Trace<B> = Vec<CircleEvaluation<B, BaseField, BitReversedOrder>>;

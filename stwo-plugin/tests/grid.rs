@@ -8,7 +8,7 @@ use std::fs;
 use common::{Choices, prove_rows};
 use sha2::{Digest as _, Sha256};
 use stwo::core::pcs::PcsConfig;
-use stwo_vectors::{fingerprint::Fingerprint, trace::rows};
+use stwo_vectors::{fingerprint::Fingerprint, witness::trace::rows};
 
 #[test]
 fn proofs_of_the_grid_have_the_digests_of_stwo() {

@@ -12,7 +12,7 @@ use stwo::{
     core::poly::circle::CanonicCoset,
     prover::{mempool::BaseColumnPool, poly::circle::PolyOps as _},
 };
-use stwo_vectors::{config::config, statement::Statement, trace::rows};
+use stwo_vectors::{config::config, statement::Statement, witness::trace::rows};
 use trefoil_stwo::{TrefoilBackend, install, open};
 
 /// Bytes that the queue may take.

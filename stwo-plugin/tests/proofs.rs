@@ -8,9 +8,9 @@ use stwo::prover::ProvingError;
 use stwo_vectors::{
     config::config,
     statement::Statement,
-    trace::rows,
     truths::{plonk, poseidon2},
     verify::verify_statement,
+    witness::trace::rows,
 };
 
 /// Each blow-up, fold step and last layer at every other height, with work of 0 to 10 bits.

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use backend_api::{BackendKind, Counted as _, Queue as _, Submissions};
 use common::{Choices, check, check_with, fibonacci, trace_tree};
 use runtime::{AnyQueue, Choice, Settings, open_with};
-use stwo_vectors::{config::config, statement::Statement, trace::rows};
+use stwo_vectors::{config::config, statement::Statement, witness::trace::rows};
 use trefoil_stwo::{ReadCounts, install, open};
 
 /// Held by the test that uses the device, which counts for all.

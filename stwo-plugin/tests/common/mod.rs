@@ -20,11 +20,13 @@ use stwo::{
 use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
 use stwo_vectors::{
     components::{Collect, Elements, components},
-    interaction::{Interaction, interaction},
     prove::prove_statement,
-    rows::Rows,
     statement::Statement,
-    trace::{column, rows},
+    witness::{
+        interaction::{Interaction, interaction},
+        rows::Rows,
+        trace::{column, rows},
+    },
 };
 use trefoil_stwo::TrefoilBackend;
 

@@ -15,10 +15,10 @@ use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
 
 use crate::{
     components::{Collect, Elements, components, public_sum},
-    witness::interaction::{Interaction, interaction},
     statement::Statement,
-    witness::trace::{column, rows},
     verify::verify_statement,
+    witness::interaction::{Interaction, interaction},
+    witness::trace::{column, rows},
 };
 
 struct Provers(Vec<Box<dyn ComponentProver<SimdBackend>>>);

@@ -1,8 +1,8 @@
 //! Statements that say what comes out, made true.
 
 use crate::{
-    witness::blake2s_trace::hash,
     statement::{Statement, outputs},
+    witness::blake2s_trace::hash,
     witness::trace::{permutations, wires},
 };
 

@@ -19,9 +19,9 @@ use stwo::prover::{
 use stwo_constraint_framework::{FrameworkComponent, LogupTraceGenerator, Relation, TraceLocationAllocator};
 
 use crate::{
-    timed::fibonacci::Trace,
     shipped::{Poseidon2, Sixteen},
     statement::Statement,
+    timed::fibonacci::Trace,
     witness::trace::{Column, column, permutations},
 };
 

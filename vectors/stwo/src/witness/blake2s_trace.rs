@@ -4,8 +4,8 @@ use stwo::core::fields::m31::BaseField;
 
 use crate::{
     blake2s::{IV, MIXES, ORDERS, TABLES, cuts},
-    witness::rows::Rows,
     statement::message_word,
+    witness::rows::Rows,
 };
 
 /// Rows of numbers, by column.

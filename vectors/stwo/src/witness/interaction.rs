@@ -17,8 +17,8 @@ use stwo_constraint_framework::{
 
 use crate::{
     components::{Collect, Elements, components},
-    witness::rows::Rows,
     statement::Statement,
+    witness::rows::Rows,
     witness::trace::Column,
 };
 

@@ -11,10 +11,10 @@ use stwo::prover::{
 };
 
 use crate::{
-    witness::blake2s_trace::hash,
-    witness::rows::Rows,
     shipped::poseidon2,
     statement::{Statement, gate, outputs},
+    witness::blake2s_trace::hash,
+    witness::rows::Rows,
 };
 
 pub type Column = CircleEvaluation<SimdBackend, BaseField, BitReversedOrder>;
