@@ -100,9 +100,21 @@ pub(super) fn batch_inverse() -> OpSpec {
             expect_zero_found::<QM31>(q, len, index)
         }));
     }
+    cases.push(Case::new("views that are too long", long_batch_inverse));
     OpSpec { op: "circle.batch_inverse", cases }
         .refusing_short("batch_inverse_m31", short_batch_inverse_m31)
         .refusing_short("batch_inverse_qm31", short_batch_inverse_qm31)
+}
+
+fn long_batch_inverse(q: &Conditioned) -> Result<(), Failure> {
+    let elements = q.upload(&[M31::ONE; 16])?;
+    for (len, flags) in [(17, 1), (16, 2)] {
+        let (mut inverses, mut first_zero) = (q.zeros::<M31>(len)?, q.zeros::<u64>(flags)?);
+        let (elements, inverses, first_zero) = (elements.view(), inverses.view_mut(), first_zero.view_mut());
+        let refused = q.batch_inverse_m31(BatchInverseM31 { elements, inverses, first_zero });
+        Failure::unless_refused(&format!("{len} inverses, {flags} flags"), refused)?;
+    }
+    Ok(())
 }
 
 fn short_circle_eval_at_point(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {

@@ -20,15 +20,18 @@ const TERMS: u64 = 5;
 const SIZES: [[u64; 3]; 3] = [[5, 4, 7], [16, 8, 32], [8, 16, 520]];
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut cases = vec![Case::new("gaps between the rows of C", |q| hold::<f32>(q, &with_gaps()))];
+    let mut cases = vec![Case::new("gaps between the rows of C", |q| {
+        hold::<f32>(q, &with_gaps(), f32::NAN)?;
+        hold::<f32>(q, &with_gaps(), -7.0)
+    })];
     for [m, n, k] in SIZES {
         for [ta, tb] in [[false, false], [true, false], [false, true]] {
             let name = format!("{TERMS} products in one sum, {m}x{n}x{k}, A transposed: {ta}, B transposed: {tb}");
             cases.push(Case::new(name, move |q| {
                 let p = summed([m, n, k], [ta, tb]);
-                hold::<f32>(q, &p)?;
-                hold::<f16>(q, &p)?;
-                hold::<bf16>(q, &p)
+                hold::<f32>(q, &p, 0.0)?;
+                hold::<f16>(q, &p, 0.0)?;
+                hold::<bf16>(q, &p, 0.0)
             }));
         }
     }
@@ -75,13 +78,15 @@ fn place(s: &MatrixStrides, at: [u64; BATCH_AXES], row: u64, col: u64) -> usize 
     (matrix + row * s.row + col * s.col) as usize
 }
 
-/// Compares with f64 sums; what no result covers keeps its value.
-fn hold<T: Real>(q: &Conditioned, p: &GemmParams) -> Result<(), Failure> {
+/// Compares with f64 sums. Elements that no result covers keep their value.
+///
+/// That is `before`, unless results are added to random ones.
+fn hold<T: Real>(q: &Conditioned, p: &GemmParams, before: f32) -> Result<(), Failure> {
     let span = |s: &MatrixStrides, rows, cols| s.span(p.batch, rows, cols).unwrap_or(0) as usize;
     let mut random = InputSource::new(p.m * 1009 + p.k);
     let (a, b) = (random.reals::<T>(span(&p.a, p.m, p.k)), random.reals::<T>(span(&p.b, p.k, p.n)));
     let start = match p.accumulate {
-        0 => vec![T::from_f32(f32::NAN); span(&p.c, p.m, p.n)],
+        0 => vec![T::from_f32(before); span(&p.c, p.m, p.n)],
         _ => random.reals::<T>(span(&p.c, p.m, p.n)),
     };
     let (da, db, mut dc) = (q.upload(&a)?, q.upload(&b)?, q.upload(&start)?);
