@@ -19,8 +19,8 @@ const UNRELEASED: &str = "## [Unreleased]\n";
 /// Cuts `version`.
 ///
 /// # Errors
-/// If the workspace has another version, the tree has changes, the tag exists, or the changelog has
-/// no unreleased changes.
+/// If the workspace has another version, the tree has changes, the tag exists, the changelog has no
+/// unreleased changes or already has the version, or a command fails.
 pub(crate) fn run(sh: &Shell, version: &str) -> Result<Tally> {
     let root = sh.current_dir();
     let metadata = MetadataCommand::new().current_dir(&root).no_deps().exec().context("cannot read the workspace")?;
@@ -36,7 +36,7 @@ pub(crate) fn run(sh: &Shell, version: &str) -> Result<Tally> {
     ensure!(cmd!(sh, "git tag --list {tag}").read()?.is_empty(), "the tag {tag} exists");
     let changes = cmd!(sh, "git status --porcelain").read()?;
     ensure!(changes.is_empty(), "expected no uncommitted changes, got\n{changes}");
-    let date = cmd!(sh, "git log -1 --format=%cs").read()?;
+    let date = cmd!(sh, "date -u +%F").read()?;
     let changelog = fs::read_to_string(root.join(CHANGELOG)).context("cannot read the changelog")?;
     let changelog = with_section(&changelog, version, &date)?;
 
@@ -65,7 +65,7 @@ fn with_section(changelog: &str, version: &str, date: &str) -> Result<String> {
     Ok(format!("{head}{UNRELEASED}\n{heading} - {date}\n{rest}"))
 }
 
-/// The names of the published packages, each after those it depends on.
+/// The names of the published packages, each after its dependencies.
 fn in_order(packages: &[Package]) -> Vec<&str> {
     let published = packages.iter().filter(|package| package.publish.is_none());
     let mut left: Vec<&Package> = published.collect();

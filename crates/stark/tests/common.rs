@@ -56,6 +56,8 @@ pub(crate) fn simulated() -> (Simulation, AnyQueue) {
 }
 
 /// Runs each item on a thread with its queue, and returns the results.
+///
+/// Afterwards, no memory of the queues is in use.
 pub(crate) fn on_queues<T: Send, V: Send>(
     queues: &[AnyQueue],
     items: impl IntoIterator<Item = T>,
@@ -75,7 +77,7 @@ pub(crate) fn inject<'r>(session: &Simulation, rules: impl IntoIterator<Item = &
     rules.into_iter().for_each(|rule| session.inject(rule.parse::<Rule>().unwrap()));
 }
 
-/// What `run` returns, and the calls of the driver that it makes, each with how often.
+/// The result of `run`, and the number of its calls of each function of the driver.
 pub(crate) fn calls_of<V>(session: &Simulation, run: impl FnOnce() -> V) -> (V, BTreeMap<&'static str, u64>) {
     let before = session.counters().calls;
     let made = run();

@@ -1,4 +1,4 @@
-//! AIRs whose interaction columns the host computes, the steps of their sessions, and their verifier.
+//! AIRs whose interaction columns the host computes, with their sessions and verifier.
 
 use core_types::{
     air::{Air, LogUp, Relation, Row, Tree, stored_position},
@@ -118,7 +118,7 @@ pub(crate) fn paired(
     Ok((found.proof()?, sums))
 }
 
-/// Verifies a proof with these absorbed elements and claimed sums, and returns the challenges.
+/// Verifies a proof with these elements and claimed sums, and returns the challenges.
 pub(crate) fn verify(
     checked: Vec<Checked<'_>>,
     proof: &Proof,

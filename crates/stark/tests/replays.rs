@@ -171,11 +171,11 @@ fn a_graph_takes_hardly_more_memory_than_single_ops_and_without_it_proofs_are_ma
 #[test]
 fn what_waits_for_coefficients_or_runs_on_the_host_is_never_a_replay() {
     let (_machine, device) = simulated();
-    let (steps, wide) = (Sample::steps([4, 5], [9, 1 << 30]), wide(1));
-    for (q, sample, residency) in [(device, steps, Residency::Host(4)), (processor(), wide, Residency::Full)] {
-        let expected = sample.proven(PcsConfig::default());
-        let (mut prover, mut graph) = (sample.prover_with(&q, residency).unwrap(), ProofGraph::new());
-        for _ in 0..3 {
+    let (steps, wide) = (vec![Sample::steps([4, 5], [9, 1 << 30])], vec![wide(1), wide(2), wide(3)]);
+    for (q, samples, residency) in [(device, steps, Residency::Host(4)), (processor(), wide, Residency::Full)] {
+        let (mut prover, mut graph) = (samples[0].prover_with(&q, residency).unwrap(), ProofGraph::new());
+        for sample in samples.iter().cycle().take(3) {
+            let expected = sample.proven(PcsConfig::default());
             assert_eq!(prove_replayed(&mut prover, &q, &mut graph, &sample.trace), expected);
             assert_eq!(prove_from_replayed(&mut prover, &q, &mut graph, &sample.source), expected);
         }

@@ -93,7 +93,7 @@ impl Sample {
         })
     }
 
-    /// Small ones: of few rows and many, and with components of other heights.
+    /// Small samples: few rows and many, and components of different heights.
     pub(crate) fn small() -> Vec<Self> {
         let wide = [[3, 3], [5, 40], [8, 7]].map(|[log_rows, columns]| Self::wide(log_rows, columns, 0));
         let steps = [[3, 4], [4, 4], [7, 3]].map(|log_steps| Self::steps(log_steps, [1, 2]));
@@ -129,7 +129,7 @@ impl Sample {
         self.sharded(q, rank, config)?.prove(q, &self.trace)
     }
 
-    /// The proof of the processor, as what others have to make.
+    /// The proof that the processor makes, which all others have to equal.
     pub(crate) fn proven(&self, config: PcsConfig) -> Proven {
         let q = runtime::cpu().unwrap();
         Ok(self.prover(&q, config).unwrap().prove(&q, &self.trace).unwrap())

@@ -47,7 +47,7 @@ pub struct RunSize {
 }
 
 impl RunSize {
-    /// Work on `resident` bytes that memory does not limit.
+    /// Work that memory does not limit, with buffers of `resident` bytes.
     pub(crate) const fn computing(unit: &'static str, work: f64, resident: f64) -> Self {
         Self { unit, work, bytes: 0.0, resident }
     }
@@ -57,7 +57,7 @@ impl RunSize {
         Self { unit, work, bytes, resident: bytes }
     }
 
-    /// The same with bytes as the unit.
+    /// Work that reads or writes each of `bytes` bytes once, with the byte as the unit.
     pub(crate) const fn of_bytes(bytes: usize) -> Self {
         Self::streaming("byte", bytes as f64, bytes as f64)
     }
@@ -250,4 +250,26 @@ impl Entrant<CpuQueue> {
 pub(crate) fn one_thread(simd: SimdLevel) -> CpuQueue {
     let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
     CpuQueue::open(config).expect("one thread needs no pool")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::contests;
+
+    #[test]
+    fn lines_have_names_apart_and_goals_name_their_peers() {
+        let lines = contests();
+        let ids: BTreeSet<&str> = lines.iter().map(|line| line.id.as_str()).collect();
+        assert_eq!(ids.len(), lines.len());
+        for line in &lines {
+            for (goal, _) in &line.goals {
+                if let Goal::Ratio { peer, .. } = goal {
+                    assert!((1..line.entrants.len()).contains(peer), "{}", line.id);
+                }
+            }
+        }
+    }
 }

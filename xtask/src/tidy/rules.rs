@@ -27,6 +27,8 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/conformance/src/lib.rs",
     "crates/cli/src/main.rs",
     "crates/device-trials/src/lib.rs",
+    "crates/inference/src/lib.rs",
+    "crates/test-process/src/lib.rs",
     "crates/ptx/src/lib.rs",
     "xtask/src/main.rs",
 ];
