@@ -18,17 +18,17 @@ pub trait Precision: sealed::Passes {}
 impl<T: sealed::Passes> Precision for T {}
 
 mod sealed {
-    use super::*;
+    use super::{LinalgOps, MlpTraining, NnError, ParameterArena, Queue, Real, TensorOps, TensorRef};
 
     /// The differences between passes in f32 and in 16 bits.
     pub trait Passes: Real {
-        /// The copy of the weights that goes through the layers, unless they do themselves.
+        /// A copy of the weights for the layers; `None` if the layers read the weights themselves.
         fn copied<Q: TensorOps>(
             q: &Q,
             weights: &ParameterArena<Q, f32>,
         ) -> Result<Option<ParameterArena<Q, Self>>, NnError>;
 
-        /// What goes through the layers.
+        /// The weights that the layers read: `copy`, or `weights` if no copy is needed.
         fn passed<'a, Q: Queue>(
             weights: &'a ParameterArena<Q, f32>,
             copy: Option<&'a ParameterArena<Q, Self>>,
