@@ -37,7 +37,7 @@ fn module(family: &Family, mut random: Random) -> String {
         text.push_str("use super::fold;\n");
     }
     text.push_str(&format!(
-        "\n/// How many programs there are.\npub(crate) const COUNT: u32 = {};\n\n\
+        "\n/// Number of programs.\npub(crate) const COUNT: u32 = {};\n\n\
          /// What program `program` makes of three words; 0 if there is no such program.\n\
          #[inline(always)]\n\
          pub(crate) fn run(program: u32, a: u64, b: u64, c: u64) -> u64 {{\n    match program {{\n",

@@ -65,7 +65,7 @@ impl<Q: StarkOps> Prover<Q> {
     /// coefficients are kept on the host, unless the device is the host.
     ///
     /// # Errors
-    /// [`ProverError::Statement`] if there are no such proofs, [`ProverError::Work`] if they ask
+    /// [`ProverError::Statement`] for an invalid statement, [`ProverError::Work`] if `config` asks
     /// for too much work, [`ProverError::Backend`] if memory is short; nothing is left allocated
     /// then.
     pub fn new(

@@ -32,7 +32,7 @@ pub(crate) fn interaction<A: Air>(air: &A, trace: HostTrace<'_>) -> (Vec<Vec<M31
     let width = fractions[0].len();
     let (mut columns, mut running) = (vec![vec![]; 4 * width], QM31::ZERO);
     for row in &fractions {
-        // A row's sums of its fractions so far, but for the last column, which goes on from row to row.
+        // Partial sums of a row's fractions; the last column adds up over the rows.
         let mut sum = QM31::ZERO;
         for (k, &fraction) in row.iter().enumerate() {
             sum += fraction;

@@ -19,7 +19,7 @@ use stark_verifier::{
 };
 use stwo::core::{proof::StarkProof, vcs_lifted::blake2_merkle::Blake2sMerkleHasher};
 
-/// One of each kind, and the step between tested changes: more than one where there are many columns.
+/// A statement of each kind, and the step between tested changes: above one if it has many columns.
 const TAMPERED: [(&str, usize); 10] = [
     ("wide-fibonacci-0", 1),
     ("wide-fibonacci-12", 1),

@@ -20,7 +20,7 @@ use crate::{
     line::{AllOps, RunSize},
 };
 
-/// Log of the coefficients of a column on the processor, and how many columns there are.
+/// Log of the coefficients of a column on the processor, and the number of columns.
 const LOG_COEFFICIENTS: u32 = 16;
 const COLUMNS: u32 = 100;
 

@@ -10,7 +10,7 @@ use core_types::Ring;
 use super::{draw::Draw, secrets::Secrets};
 use crate::{Gate, gate::each_gate};
 
-/// The secrets behind the keys of a gate, in the rows that the gate's shape states.
+/// Draws the secrets of a gate's keys, in the rows of its shape.
 pub(super) trait GateDealing {
     /// Draws the dealer's secrets. `ring` is the ring of the gate's input.
     ///
