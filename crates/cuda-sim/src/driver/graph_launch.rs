@@ -50,7 +50,7 @@ impl Driver {
             stream.clock.join(&last.clock);
         }
         let head = self.submit(stream, WorkUnit::Nothing, None);
-        let clock = self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
+        let clock = self.clock_of(stream);
         let mut launch = GraphLaunch { stream, effect, spare, taken: Vec::new() };
         let ends = self.expand(&graph, &mut launch, BranchTip { task: head, line: stream, clock })?;
         if let Some(stream) = self.streams.get_mut(&stream) {
@@ -60,7 +60,7 @@ impl Driver {
             }
         }
         let tail = self.submit(stream, WorkUnit::Nothing, None);
-        let clock = self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
+        let clock = self.clock_of(stream);
         if let Some(exec) = self.execs.get_mut(&id) {
             exec.last = Some(Recorded { task: tail, clock });
             exec.lines = launch.spare.into_iter().chain(launch.taken).collect();

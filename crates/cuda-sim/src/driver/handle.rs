@@ -8,8 +8,9 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use cuda_loader::ffi::{
-    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmemoryPool, CUmodule, CUstream,
+use cuda_loader::{
+    ffi::{CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUmemoryPool, CUmodule, CUstream},
+    nccl::Comm,
 };
 
 /// The objects that handles name, by number.
@@ -23,7 +24,7 @@ pub(super) fn fresh() -> Id {
     NEXT.fetch_add(16, Relaxed)
 }
 
-/// A handle type of the driver API.
+/// A handle type of the driver API, or of NCCL.
 pub(super) trait Handle: Copy {
     /// Its number.
     fn id(self) -> Id;
@@ -45,4 +46,4 @@ macro_rules! handles {
     )*};
 }
 
-handles! { CUcontext CUevent CUfunction CUgraph CUgraphExec CUgraphNode CUmemoryPool CUmodule CUstream }
+handles! { CUcontext CUevent CUfunction CUgraph CUgraphExec CUgraphNode CUmemoryPool CUmodule CUstream Comm }

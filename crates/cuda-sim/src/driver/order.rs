@@ -94,23 +94,10 @@ impl Driver {
             _ => work,
         };
         let context = self.streams.get(&stream).map_or(0, |stream| stream.context);
-        let slow = effect == Some(Effect::Slow);
-        let hung = effect == Some(Effect::Hang);
+        let (slow, hung) = (effect == Some(Effect::Slow), effect == Some(Effect::Hang));
         let source = self.watch_host(&work);
-        let clock = clock.clone();
-        self.queue.push(QueuedTask {
-            context,
-            stream,
-            work,
-            who,
-            clock,
-            source,
-            after,
-            slow,
-            hung,
-            unmet: 0,
-            running: false,
-        })
+        let task = QueuedTask::new(context, stream, work, after, clock.clone(), who);
+        self.queue.push(QueuedTask { source, slow, hung, ..task })
     }
 
     /// Exposes host accesses to pinned memory before a deferred copy is done.

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use ptx::ast::Special;
 
-use super::collective::CollectiveOp;
+use super::collective::{CollectiveOp, Reduction};
 use super::fault::Space;
 use super::register::{AddressOperand, FileRegister, HalfKind, R, Slot};
 
@@ -417,14 +417,7 @@ pub(super) struct VectorAccess {
 /// The operation of a read-modify-write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtomicOp {
-    Add,
-    MinU,
-    MinS,
-    MaxU,
-    MaxS,
-    And,
-    Or,
-    Xor,
+    Reduce(Reduction),
     Exch,
     Cas,
     /// Wrapping increment and decrement by a bound.

@@ -52,7 +52,7 @@ pub(super) enum CollectiveKind {
         a: R,
     },
     Redux {
-        op: Redux,
+        op: Reduction,
         d: R,
         a: R,
     },
@@ -114,9 +114,9 @@ pub(super) enum Vote {
     Ballot,
 }
 
-/// Reductions of `redux.sync`.
+/// Operations of `redux.sync`, and of atomics that have no special rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Redux {
+pub(super) enum Reduction {
     Add,
     MinU,
     MinS,
@@ -125,6 +125,39 @@ pub(super) enum Redux {
     And,
     Or,
     Xor,
+}
+
+impl Reduction {
+    /// The operation of a modifier, for signed or unsigned numbers.
+    pub(super) fn named(modifier: &str, signed: bool) -> Option<Self> {
+        Some(match (modifier, signed) {
+            ("add", _) => Self::Add,
+            ("min", false) => Self::MinU,
+            ("min", true) => Self::MinS,
+            ("max", false) => Self::MaxU,
+            ("max", true) => Self::MaxS,
+            ("and", _) => Self::And,
+            ("or", _) => Self::Or,
+            ("xor", _) => Self::Xor,
+            _ => return None,
+        })
+    }
+
+    /// `a op b` of words of 64 bits if `wide`, else of 32 bits, whose sum may carry beyond them.
+    pub(super) fn apply(self, wide: bool, a: u64, b: u64) -> u64 {
+        let signed = |word: u64| if wide { word.cast_signed() } else { i64::from(word as i32) };
+        let pick = |first: bool| if first { a } else { b };
+        match self {
+            Self::Add => a.wrapping_add(b),
+            Self::MinU => a.min(b),
+            Self::MaxU => a.max(b),
+            Self::MinS => pick(signed(a) < signed(b)),
+            Self::MaxS => pick(signed(a) > signed(b)),
+            Self::And => a & b,
+            Self::Or => a | b,
+            Self::Xor => a ^ b,
+        }
+    }
 }
 
 /// Shapes and types of `mma.sync`.

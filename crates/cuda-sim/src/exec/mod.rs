@@ -56,7 +56,7 @@ mod window;
 
 pub use counters::{Counters, Traffic};
 pub use fault::{Access, Fault, FaultKind, Party, Place, Space};
-pub use memory::{ALIGNMENT, Allocation, GAP, GUARD, Memory, MemoryFault, MemoryProblem, OutOfMemory, Usage};
+pub use memory::{Allocation, GAP, GUARD, Memory, MemoryFault, MemoryProblem, OutOfMemory, Usage};
 pub use options::{Checks, Grid, Options, Schedule};
 pub use program::{Kernel, LoadError, Parameter, Program, launch};
 pub use touched::Touched;

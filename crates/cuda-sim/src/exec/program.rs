@@ -12,7 +12,7 @@ use super::decode::{FUNCTION_HANDLES, MAX_LOCAL, Undecoded, decode, functions, g
 use super::fault::{Fault, FaultKind, Party, Place};
 use super::memory::{Memory, MemoryFault, MemoryView, OutOfMemory};
 use super::options::{Grid, Options};
-use super::run::{LocatedFault, Parts, run};
+use super::run::{LaunchJob, LocatedFault, has_wide_vectors, run};
 
 /// Most threads of a block.
 const MAX_THREADS: u64 = 1024;
@@ -342,8 +342,9 @@ pub fn launch(
         MemoryView { regions: regions.cloned().collect() }
     });
     let view = reachable.as_ref().unwrap_or(&all);
-    let parts = Parts { code, params, grid, options, memory, device, view, globals };
-    run(parts).map_err(|LocatedFault { mut kind, pc, block, thread, earlier }| {
+    let (checked, wide_vectors) = (options.checks.any(), has_wide_vectors());
+    let job = LaunchJob { code, params, grid, options, memory, device, view, globals, checked, wide_vectors };
+    run(&job).map_err(|LocatedFault { mut kind, pc, block, thread, earlier }| {
         if let (FaultKind::Race { earlier: party, .. }, Some(pc)) = (&mut kind, earlier) {
             party.place = program.place(code, pc);
         }

@@ -3,7 +3,7 @@
 use cuda_sim::exec::{FaultKind, Grid, LoadError, Options, Program};
 use ptx::ParseErrorKind;
 
-use crate::exec::rig::{download, memory, module, run, upload};
+use crate::exec::rig::{in_place, memory, module, run};
 
 const HEAD: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 
@@ -92,11 +92,9 @@ fn an_instruction_of_a_called_function_is_refused_too() {
 fn texts_of_old_and_virtual_targets_run() {
     let text = module(1, "ld.param.u64 %d0, [p0];\nst.global.u32 [%d0+(1+1)*2], 7;\nret;");
     for target in ["sm_30", "compute_52", "compute_80"] {
-        let memory = memory();
-        let words = upload(&memory, &[0; 2]);
         let text = text.replace("sm_80", target);
-        run(&text, Grid::linear(1, 1), &[words], &memory, &Options::default()).unwrap();
-        assert_eq!(download(&memory, words, 2), [0, 7], "{target}");
+        let words = in_place(&text, Grid::linear(1, 1), &[0; 2], &Options::default()).unwrap();
+        assert_eq!(words, [0, 7], "{target}");
     }
     let old = module(0, "lop3.b32 %r0, %r1, %r2, %r3, 150;\nret;").replace("sm_80", "compute_37");
     assert!(refused(&old).to_string().contains("`lop3` needs target sm_50, the module has sm_37"));

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{Checks, Grid, Options, Schedule};
 
-use crate::exec::rig::{download, memory, module, run, upload};
+use crate::exec::rig::{download, memory, module, results, run, upload};
 
 /// `out[i] = a[i] + b[i]` for `i < n`, one thread each.
 pub(crate) const ADD: &str = "
@@ -112,9 +112,7 @@ fn block_reduction_agrees_in_every_mode() {
     let expected: Vec<u32> =
         words.chunks(256).map(|block| block.iter().fold(0, |s: u32, w| s.wrapping_add(*w))).collect();
     for options in all_modes() {
-        let memory = memory();
-        let (input, out) = (upload(&memory, &words), memory.alloc(0, 80).unwrap());
-        run(&module(2, REDUCE), Grid::linear(20, 256), &[input, out], &memory, &options).unwrap();
-        assert_eq!(download(&memory, out, 20), expected, "{options:?}");
+        let sums = results(&module(2, REDUCE), Grid::linear(20, 256), &[&words], 20, &options).unwrap();
+        assert_eq!(sums, expected, "{options:?}");
     }
 }

@@ -49,6 +49,30 @@ pub(crate) fn run(
     launch(&program, "k", grid, &params, memory, 0, options)
 }
 
+/// The words that a launch leaves in a buffer of `len` words, after buffers with `inputs` the last parameter.
+pub(crate) fn results(
+    text: &str,
+    grid: Grid,
+    inputs: &[&[u32]],
+    len: usize,
+    options: &Options,
+) -> Result<Vec<u32>, Box<Fault>> {
+    let memory = memory();
+    let mut params: Vec<u64> = inputs.iter().map(|words| upload(&memory, words)).collect();
+    let out = memory.alloc(0, 4 * len as u64).unwrap();
+    params.push(out);
+    run(text, grid, &params, &memory, options)?;
+    Ok(download(&memory, out, len))
+}
+
+/// The words that a launch leaves of these, which its only parameter points to.
+pub(crate) fn in_place(text: &str, grid: Grid, words: &[u32], options: &Options) -> Result<Vec<u32>, Box<Fault>> {
+    let memory = memory();
+    let data = upload(&memory, words);
+    run(text, grid, &[data], &memory, options)?;
+    Ok(download(&memory, data, words.len()))
+}
+
 /// Every checker, with warps and blocks in several orders.
 pub(crate) fn checked_orders() -> Vec<Options> {
     let seeded = (1..5).map(Schedule::Seeded);
@@ -56,10 +80,9 @@ pub(crate) fn checked_orders() -> Vec<Options> {
     orders.map(|schedule| Options { schedule, cooperative: true, ..Options::sanitize() }).collect()
 }
 
-/// The checkers' verdict on kernel `body` in one order. `p0` points to a buffer with these words; `%r0` is the index of
-/// the thread in its block, `%r1` the index of the block, `%r2` the index of the thread in the grid, and `%d1` points
-/// to the word of the thread in the grid.
-pub(crate) fn verdict(body: &str, grid: Grid, words: &[u32], options: &Options) -> Option<FaultKind> {
+/// As [`module`] with one parameter. `%d0` points to the buffer; `%r0` is the index of the thread in its block, `%r1` the
+/// index of the block, `%r2` the index of the thread in the grid, and `%d1` points to the word of the thread in the grid.
+pub(crate) fn indexed(body: &str) -> String {
     let start = "ld.param.u64 %d0, [p0];
         mov.u32 %r0, %tid.x;
         mov.u32 %r1, %ctaid.x;
@@ -67,9 +90,12 @@ pub(crate) fn verdict(body: &str, grid: Grid, words: &[u32], options: &Options) 
         mad.lo.u32 %r2, %r1, %r2, %r0;
         mul.wide.u32 %d1, %r2, 4;
         add.s64 %d1, %d1, %d0;";
-    let memory = memory();
-    let data = upload(&memory, words);
-    run(&module(1, &format!("{start}{body}")), grid, &[data], &memory, options).err().map(|fault| fault.kind)
+    module(1, &format!("{start}{body}"))
+}
+
+/// The checkers' verdict on kernel `body`, completed by [`indexed`], in one order, on a buffer with these words.
+pub(crate) fn verdict(body: &str, grid: Grid, words: &[u32], options: &Options) -> Option<FaultKind> {
+    in_place(&indexed(body), grid, words, options).err().map(|fault| fault.kind)
 }
 
 /// The kernel holds in every order.

@@ -66,6 +66,14 @@ macro_rules! put {
     }};
 }
 
+/// As `put!`, but writes nothing through a null pointer.
+macro_rules! offer {
+    ($out:expr, $value:expr) => {{
+        let out = $out;
+        if out.is_null() { Ok(()) } else { $crate::driver::api::put!(out, $value) }
+    }};
+}
+
 /// Reads a value through a pointer that the caller of the driver gave.
 macro_rules! get {
     ($from:expr) => {{
@@ -118,7 +126,7 @@ macro_rules! register {
     };
 }
 
-use {array, get, put, register, text};
+use {array, get, offer, put, register, text};
 
 /// Writes `values` and their number in the driver API's convention for lists.
 ///

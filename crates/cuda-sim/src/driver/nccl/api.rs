@@ -79,16 +79,6 @@ fn put<T>(out: *mut T, value: T) -> Result<(), Status> {
     Ok(())
 }
 
-impl Handle for Comm {
-    fn id(self) -> Id {
-        self.0.addr()
-    }
-
-    fn of(id: Id) -> Self {
-        Self(std::ptr::without_provenance_mut::<c_void>(id))
-    }
-}
-
 unsafe extern "C" fn ncclGetVersion(version: *mut i32) -> Status {
     // The loader asks before a machine is there.
     match put(version, VERSION) {

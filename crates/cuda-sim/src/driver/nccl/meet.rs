@@ -8,7 +8,6 @@ use super::operation::{Leg, Operation};
 use crate::driver::{
     counters::Report,
     entry::DriverCall,
-    handle::Id,
     spec::Link,
     state::{
         Driver, Half, PROGRESS,
@@ -110,10 +109,6 @@ fn place(entry: &mut DriverCall, piece: Operation) {
 }
 
 impl Driver {
-    fn clock_of(&self, stream: Id) -> Clock {
-        self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default()
-    }
-
     /// Copies data from a sending rank to its receiver.
     ///
     /// Both have reached the operation on their streams.
@@ -145,19 +140,9 @@ impl Driver {
         let mut clock = awaited.clock.clone();
         clock.join(&sent.clock);
         let carry = Carry { copy, comm: awaited.comm, source_context: sent.context, leave: awaited.leave };
-        let task = self.queue.push(QueuedTask {
-            context: awaited.context,
-            stream: awaited.stream,
-            work: WorkUnit::Carry(Arc::new(carry)),
-            who: awaited.who,
-            clock,
-            source: None,
-            after: vec![sent.arrive, awaited.arrive],
-            slow: false,
-            hung: false,
-            unmet: 0,
-            running: false,
-        });
+        let work = WorkUnit::Carry(Arc::new(carry));
+        let after = vec![sent.arrive, awaited.arrive];
+        let task = self.queue.push(QueuedTask::new(awaited.context, awaited.stream, work, after, clock, awaited.who));
         for (half, other) in [(sent, awaited), (awaited, sent)] {
             if let Some(leave) = self.queue.get_mut(half.leave) {
                 leave.after.push(task);

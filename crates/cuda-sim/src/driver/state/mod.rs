@@ -166,17 +166,7 @@ impl Driver {
     pub(super) fn create_context(&mut self, device: u32, flags: u32) -> Id {
         let context = fresh();
         let legacy = fresh();
-        let stream = StreamState {
-            context,
-            flags: 0,
-            priority: 0,
-            legacy: true,
-            tail: None,
-            waits: Vec::new(),
-            clock: Clock::default(),
-            capture: None,
-        };
-        self.streams.insert(legacy, stream);
+        self.streams.insert(legacy, StreamState::new(context, 0, 0, true));
         let context_state = ContextState {
             device,
             flags,
@@ -272,6 +262,11 @@ impl Driver {
     pub(super) fn block_of(&mut self, address: u64) -> Option<(u64, &mut MemoryBlock)> {
         let (&base, block) = self.blocks.range_mut(..=address).next_back()?;
         (address < base + block.bytes).then_some((base, block))
+    }
+
+    /// The clock of a stream.
+    pub(super) fn clock_of(&self, stream: Id) -> Clock {
+        self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default()
     }
 
     /// Records that the host has waited for `goal`.

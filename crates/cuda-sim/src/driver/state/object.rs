@@ -56,6 +56,12 @@ pub(in crate::driver) struct StreamState {
 }
 
 impl StreamState {
+    /// A stream without work.
+    pub(in crate::driver) fn new(context: Id, flags: u32, priority: i32, legacy: bool) -> Self {
+        let clock = Clock::default();
+        Self { context, flags, priority, legacy, tail: None, waits: Vec::new(), clock, capture: None }
+    }
+
     /// Whether it and the legacy stream wait for each other.
     pub(in crate::driver) fn blocking(&self) -> bool {
         self.flags & cuda_loader::ffi::stream::NON_BLOCKING == 0

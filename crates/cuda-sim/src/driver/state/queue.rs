@@ -93,6 +93,21 @@ pub(in crate::driver) struct QueuedTask {
     pub(in crate::driver) running: bool,
 }
 
+impl QueuedTask {
+    /// A task that does not run yet, ends by itself and has no source to watch.
+    pub(in crate::driver) fn new(
+        context: Id,
+        stream: Id,
+        work: WorkUnit,
+        after: Vec<TaskId>,
+        clock: Clock,
+        who: Who,
+    ) -> Self {
+        let (source, slow, hung, unmet, running) = (None, false, false, 0, false);
+        Self { context, stream, work, who, clock, source, after, slow, hung, unmet, running }
+    }
+}
+
 /// What to wait for.
 #[derive(Clone, Debug)]
 pub(in crate::driver) enum WaitGoal {
@@ -264,19 +279,7 @@ mod tests {
     use super::*;
 
     fn task(stream: Id, after: &[TaskId]) -> QueuedTask {
-        QueuedTask {
-            context: 1,
-            stream,
-            work: WorkUnit::Nothing,
-            who: (stream, 1),
-            clock: Clock::default(),
-            source: None,
-            after: after.to_vec(),
-            slow: false,
-            hung: false,
-            unmet: 0,
-            running: false,
-        }
+        QueuedTask::new(1, stream, WorkUnit::Nothing, after.to_vec(), Clock::default(), (stream, 1))
     }
 
     fn order(queue: &mut TaskQueue, goal: &WaitGoal, schedule: StreamSchedule) -> Vec<TaskId> {

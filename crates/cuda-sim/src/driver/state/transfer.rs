@@ -185,15 +185,18 @@ impl End {
     /// `None` if the copy's end is not in device memory.
     pub(in crate::driver) fn device_range(&self, width: u64, height: u64, depth: u64) -> Option<(u64, u64)> {
         let CopyLocation::Device(base) = self.place else { return None };
-        let last = (depth.max(1) - 1) * self.plane + (height.max(1) - 1) * self.pitch + width;
-        Some((base, base.saturating_add(last)))
+        Some((base, base.saturating_add(self.span(width, height, depth))))
     }
 
     /// The same in host memory.
     fn host_range(&self, width: u64, height: u64, depth: u64) -> Option<Range<u64>> {
         let CopyLocation::Host(base) = self.place else { return None };
-        let last = (depth.max(1) - 1) * self.plane + (height.max(1) - 1) * self.pitch + width;
-        Some(base as u64..base as u64 + last)
+        Some(base as u64..base as u64 + self.span(width, height, depth))
+    }
+
+    /// Bytes from the first to past the last.
+    fn span(&self, width: u64, height: u64, depth: u64) -> u64 {
+        (depth.max(1) - 1) * self.plane + (height.max(1) - 1) * self.pitch + width
     }
 }
 

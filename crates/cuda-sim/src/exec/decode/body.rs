@@ -1,12 +1,12 @@
 //! Decoding of one function: registers, operands, guards.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 
 use ptx::ast::{self, AddressBase, Operand, Special, Symbol, Type};
 
 use super::super::code::{CodeStep, NO_GUARD, PredOp, Preset, StepOp};
 use super::super::register::{AddressOperand, R, Slot};
-use super::build::{Build, Decoded, Finish, Refusal, Temps, low_register, refuse};
+use super::build::{Build, Decoded, Refusal, Temps, low_register, refuse};
 use super::layout::{ModuleLayout, SymbolLocation};
 
 /// A register of the source function.
@@ -29,7 +29,9 @@ pub(super) struct Body<'a> {
     /// Where the frames of the next call depth begin.
     pub(super) callee_base: u64,
     homes: Vec<Option<Home>>,
-    temps: Temps,
+    temps32: Temps,
+    temps64: Temps,
+    temp_predicates: Temps,
     carry: Option<R>,
     /// Holds the step after the call, per lane.
     pub(super) back: R,
@@ -38,8 +40,8 @@ pub(super) struct Body<'a> {
     pub(super) at: usize,
     pub(super) steps: Vec<CodeStep>,
     pub(super) origin: Vec<u32>,
-    /// Functions called, each with the table entry or step that jumps to it.
-    pub(super) calls: HashMap<usize, ()>,
+    /// Functions called.
+    pub(super) calls: BTreeSet<usize>,
     /// Whether some call goes through a register.
     pub(super) indirect: bool,
 }
@@ -64,14 +66,16 @@ impl<'a> Body<'a> {
             is_entry,
             frame,
             callee_base,
-            temps: Temps::default(),
+            temps32: Temps::default(),
+            temps64: Temps::default(),
+            temp_predicates: Temps::default(),
             carry: None,
             back,
             guard: (NO_GUARD, false),
             at: 0,
             steps: Vec::new(),
             origin: Vec::new(),
-            calls: HashMap::new(),
+            calls: BTreeSet::new(),
             indirect: false,
         })
     }
@@ -79,15 +83,13 @@ impl<'a> Body<'a> {
     /// Starts an instruction: fresh temporaries, its guard.
     pub(super) fn begin(&mut self, instruction: &ast::Instruction) -> Decoded<()> {
         self.build.admit(&instruction.opcode)?;
-        self.temps.reset();
+        [&mut self.temps32, &mut self.temps64, &mut self.temp_predicates].into_iter().for_each(Temps::reset);
         self.guard = (NO_GUARD, false);
         if let Some(guard) = instruction.guard {
             let mut reg = self.predicate_home(guard.register)?;
             // An instruction of several steps must not see its own result as its guard.
             if instruction.operands.iter().any(|operand| operand.registers().any(|used| used == guard.register)) {
-                let copy = self.temp_predicate()?;
-                self.emit(StepOp::Pred(PredOp::Move, copy, reg, reg));
-                reg = copy;
+                reg = self.computed_predicate(|copy| StepOp::Pred(PredOp::Move, copy, reg, reg))?;
             }
             self.guard = (reg, guard.negated);
         }
@@ -108,23 +110,70 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// Emits an operation that is all of an instruction.
+    pub(super) fn step(&mut self, op: StepOp) -> Decoded<()> {
+        self.emit(op);
+        Ok(())
+    }
+
     /// Emits what [`Body::dest`] left to do.
-    pub(super) fn finish(&mut self, finish: Finish) {
-        if let Finish::Do(op) = finish {
+    pub(super) fn finish(&mut self, finish: Option<StepOp>) {
+        if let Some(op) = finish {
             self.emit(op);
         }
     }
 
+    /// Emits the operation that leaves a result of `bits` bits in operand `to`.
+    ///
+    /// `op` gets the register to write.
+    pub(super) fn write(&mut self, to: &Operand, bits: u8, op: impl FnOnce(R) -> StepOp) -> Decoded<()> {
+        let (d, finish) = self.dest(to, bits)?;
+        self.emit(op(d));
+        self.finish(finish);
+        Ok(())
+    }
+
+    /// As [`Body::write`], to the first operand.
+    pub(super) fn result(
+        &mut self,
+        instruction: &ast::Instruction,
+        bits: u8,
+        op: impl FnOnce(R) -> StepOp,
+    ) -> Decoded<()> {
+        self.write(operand(instruction, 0)?, bits, op)
+    }
+
     pub(super) fn temp32(&mut self) -> Decoded<R> {
-        self.temps.word32(self.build)
+        self.temps32.next(|| self.build.new32())
     }
 
     pub(super) fn temp64(&mut self) -> Decoded<R> {
-        self.temps.word64(self.build)
+        self.temps64.next(|| self.build.new64())
     }
 
     pub(super) fn temp_predicate(&mut self) -> Decoded<R> {
-        self.temps.predicate(self.build)
+        self.temp_predicates.next(|| self.build.new_predicate())
+    }
+
+    /// A 32-bit temporary that holds the result of `op`, which gets it as its destination.
+    pub(super) fn computed32(&mut self, op: impl FnOnce(R) -> StepOp) -> Decoded<R> {
+        let temp = self.temp32()?;
+        self.emit(op(temp));
+        Ok(temp)
+    }
+
+    /// As [`Body::computed32`], of 64 bits.
+    pub(super) fn computed64(&mut self, op: impl FnOnce(R) -> StepOp) -> Decoded<R> {
+        let temp = self.temp64()?;
+        self.emit(op(temp));
+        Ok(temp)
+    }
+
+    /// As [`Body::computed32`], of a predicate.
+    pub(super) fn computed_predicate(&mut self, op: impl FnOnce(R) -> StepOp) -> Decoded<R> {
+        let temp = self.temp_predicate()?;
+        self.emit(op(temp));
+        Ok(temp)
     }
 
     /// The carry flag of extended-precision arithmetic.
@@ -179,24 +228,17 @@ impl<'a> Body<'a> {
     /// A 32-bit source: a register, a number, or the low half of something wider.
     pub(super) fn src32(&mut self, operand: &Operand) -> Decoded<R> {
         match operand {
-            Operand::Reg(_) => {
-                let slot = self.slot(operand)?;
-                if let Slot::W64(wide) = slot {
-                    let temp = self.temp32()?;
-                    self.emit(StepOp::Trunc32(temp, wide));
-                    return Ok(temp);
-                }
-                low_register(slot).ok_or(Refusal("expected a value".to_owned()))
-            }
+            Operand::Reg(_) => match self.slot(operand)? {
+                Slot::W64(wide) => self.computed32(|temp| StepOp::Trunc32(temp, wide)),
+                slot => low_register(slot).ok_or(Refusal("expected a value".to_owned())),
+            },
             Operand::Special(special) => self.special(*special),
             Operand::Int(value) => self.build.const32(*value as u32),
             Operand::F32(bits) => self.build.const32(*bits),
             Operand::F64(bits) => self.build.const32((f64::from_bits(*bits) as f32).to_bits()),
             Operand::Symbol { .. } => {
                 let wide = self.src64(operand)?;
-                let temp = self.temp32()?;
-                self.emit(StepOp::Trunc32(temp, wide));
-                Ok(temp)
+                self.computed32(|temp| StepOp::Trunc32(temp, wide))
             }
             _ => refuse("expected a 32-bit value"),
         }
@@ -209,21 +251,13 @@ impl<'a> Body<'a> {
                 Slot::W64(reg) => Ok(reg),
                 slot => {
                     let narrow = low_register(slot).ok_or(Refusal("expected a value".to_owned()))?;
-                    let temp = self.temp64()?;
-                    self.emit(StepOp::Zext64(temp, narrow));
-                    Ok(temp)
+                    self.computed64(|temp| StepOp::Zext64(temp, narrow))
                 }
             },
-            Operand::Special(Special::Clock64 | Special::Globaltimer) => {
-                let temp = self.temp64()?;
-                self.emit(StepOp::Clock64(temp));
-                Ok(temp)
-            }
+            Operand::Special(Special::Clock64 | Special::Globaltimer) => self.computed64(StepOp::Clock64),
             Operand::Special(special) => {
                 let narrow = self.special(*special)?;
-                let temp = self.temp64()?;
-                self.emit(StepOp::Zext64(temp, narrow));
-                Ok(temp)
+                self.computed64(|temp| StepOp::Zext64(temp, narrow))
             }
             Operand::Int(value) => self.build.const64(value.cast_unsigned()),
             Operand::F64(bits) => self.build.const64(*bits),
@@ -247,9 +281,7 @@ impl<'a> Body<'a> {
 
     /// The low `bits` of a register, extended into a temporary.
     pub(super) fn extended(&mut self, reg: R, bits: u8, signed: bool) -> Decoded<R> {
-        let temp = self.temp32()?;
-        self.emit(StepOp::Ext32 { signed, bits, d: temp, a: reg });
-        Ok(temp)
+        self.computed32(|d| StepOp::Ext32 { signed, bits, d, a: reg })
     }
 
     /// A 16-bit integer source as 32 bits, by its signedness.
@@ -264,18 +296,14 @@ impl<'a> Body<'a> {
             Operand::Reg(reg) => self.predicate_home(*reg),
             Operand::NotReg(reg) => {
                 let reg = self.predicate_home(*reg)?;
-                let temp = self.temp_predicate()?;
-                self.emit(StepOp::Pred(PredOp::Not, temp, reg, reg));
-                Ok(temp)
+                self.computed_predicate(|temp| StepOp::Pred(PredOp::Not, temp, reg, reg))
             }
             Operand::Int(value) => {
                 let always = self.build.always()?;
                 if *value != 0 {
                     return Ok(always);
                 }
-                let temp = self.temp_predicate()?;
-                self.emit(StepOp::Pred(PredOp::Not, temp, always, always));
-                Ok(temp)
+                self.computed_predicate(|temp| StepOp::Pred(PredOp::Not, temp, always, always))
             }
             _ => refuse("expected a predicate"),
         }
@@ -293,45 +321,35 @@ impl<'a> Body<'a> {
     /// A register for a result of `bits` bits, and the finishing step after it is written.
     ///
     /// The finishing step makes `operand` hold the result.
-    pub(super) fn dest(&mut self, operand: &Operand, bits: u8) -> Decoded<(R, Finish)> {
+    pub(super) fn dest(&mut self, operand: &Operand, bits: u8) -> Decoded<(R, Option<StepOp>)> {
         let slot = self.slot(operand)?;
         Ok(match (slot, bits) {
-            (Slot::W64(reg), 64) => (reg, Finish::Nothing),
+            (Slot::W64(reg), 64) => (reg, None),
             (Slot::W64(reg), _) => {
                 let temp = self.temp32()?;
-                (temp, Finish::Do(StepOp::Zext64(reg, temp)))
+                (temp, Some(StepOp::Zext64(reg, temp)))
             }
-            (Slot::None, 64) => (self.temp64()?, Finish::Nothing),
-            (Slot::None, _) => (self.temp32()?, Finish::Nothing),
+            (Slot::None, 64) => (self.temp64()?, None),
+            (Slot::None, _) => (self.temp32()?, None),
             (Slot::W32(reg) | Slot::Narrow(reg, _), 64) => {
                 let temp = self.temp64()?;
-                (temp, Finish::Do(StepOp::Trunc32(reg, temp)))
+                (temp, Some(StepOp::Trunc32(reg, temp)))
             }
-            (Slot::W32(reg), 32) => (reg, Finish::Nothing),
-            (Slot::W32(reg), _) => (reg, Finish::Do(StepOp::Ext32 { signed: false, bits, d: reg, a: reg })),
+            (Slot::W32(reg), 32) => (reg, None),
+            (Slot::W32(reg), _) => (reg, Some(StepOp::Ext32 { signed: false, bits, d: reg, a: reg })),
             (Slot::Narrow(reg, kept), _) => {
-                (reg, Finish::Do(StepOp::Ext32 { signed: false, bits: kept.min(bits), d: reg, a: reg }))
+                (reg, Some(StepOp::Ext32 { signed: false, bits: kept.min(bits), d: reg, a: reg }))
             }
         })
     }
 
     fn special(&mut self, special: Special) -> Decoded<R> {
         match special {
-            Special::Clock | Special::GlobaltimerLo => {
-                let temp = self.temp32()?;
-                self.emit(StepOp::Clock(false, temp));
-                Ok(temp)
-            }
-            Special::ClockHi | Special::GlobaltimerHi => {
-                let temp = self.temp32()?;
-                self.emit(StepOp::Clock(true, temp));
-                Ok(temp)
-            }
+            Special::Clock | Special::GlobaltimerLo => self.computed32(|temp| StepOp::Clock(false, temp)),
+            Special::ClockHi | Special::GlobaltimerHi => self.computed32(|temp| StepOp::Clock(true, temp)),
             Special::Clock64 | Special::Globaltimer => {
-                let (wide, temp) = (self.temp64()?, self.temp32()?);
-                self.emit(StepOp::Clock64(wide));
-                self.emit(StepOp::Trunc32(temp, wide));
-                Ok(temp)
+                let wide = self.computed64(StepOp::Clock64)?;
+                self.computed32(|temp| StepOp::Trunc32(temp, wide))
             }
             other => self.build.special(other),
         }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use ptx::ast::{Name, Opcode, Special};
 
-use super::super::code::{Code, Preset, StepOp};
+use super::super::code::{Code, Preset};
 use super::super::register::{R, Slot};
 
 /// Why an instruction was not decoded.
@@ -31,6 +31,28 @@ fn next(count: &mut usize) -> Decoded<R> {
     let index = R::try_from(*count).ok().filter(|&index| index != R::MAX);
     *count += 1;
     index.ok_or(Refusal("more than 65534 registers".to_owned()))
+}
+
+/// The register that holds `preset` from the start, a new one at its first use.
+fn placed(
+    known: &mut HashMap<Preset, R>,
+    list: &mut Vec<(R, Preset)>,
+    count: &mut usize,
+    preset: Preset,
+) -> Decoded<R> {
+    if let Some(&reg) = known.get(&preset) {
+        return Ok(reg);
+    }
+    let reg = next(count)?;
+    known.insert(preset, reg);
+    list.push((reg, preset));
+    Ok(reg)
+}
+
+/// Adds an entry to a table of the code; its index.
+pub(super) fn push<T>(table: &mut Vec<T>, entry: T) -> u32 {
+    table.push(entry);
+    table.len() as u32 - 1
 }
 
 impl Build {
@@ -60,24 +82,14 @@ impl Build {
 
     /// The 32-bit register that holds `preset` from the start.
     pub(super) fn preset32(&mut self, preset: Preset) -> Decoded<R> {
-        if let Some(&known) = self.presets32.get(&preset) {
-            return Ok(known);
-        }
-        let reg = self.new32()?;
-        self.presets32.insert(preset, reg);
-        self.code.presets32.push((reg, preset));
-        Ok(reg)
+        let Code { words32, presets32, .. } = &mut self.code;
+        placed(&mut self.presets32, presets32, words32, preset)
     }
 
     /// The 64-bit register that holds `preset` from the start.
     pub(super) fn preset64(&mut self, preset: Preset) -> Decoded<R> {
-        if let Some(&known) = self.presets64.get(&preset) {
-            return Ok(known);
-        }
-        let reg = self.new64()?;
-        self.presets64.insert(preset, reg);
-        self.code.presets64.push((reg, preset));
-        Ok(reg)
+        let Code { words64, presets64, .. } = &mut self.code;
+        placed(&mut self.presets64, presets64, words64, preset)
     }
 
     pub(super) fn const32(&mut self, value: u32) -> Decoded<R> {
@@ -103,51 +115,25 @@ impl Build {
     }
 }
 
-/// Finishing step after an operation has written its register.
-///
-/// [`super::body::Body::dest`] returned that register.
-#[derive(Clone, Copy)]
-pub(super) enum Finish {
-    Nothing,
-    Do(StepOp),
-}
-
-/// Temporaries of one instruction, used again by the next.
+/// Temporaries of one instruction in one register file, used again by the next.
 #[derive(Default)]
 pub(super) struct Temps {
-    words32: Vec<R>,
-    words64: Vec<R>,
-    predicates: Vec<R>,
-    used: (usize, usize, usize),
+    regs: Vec<R>,
+    used: usize,
 }
 
 impl Temps {
     pub(super) fn reset(&mut self) {
-        self.used = (0, 0, 0);
+        self.used = 0;
     }
 
-    pub(super) fn word32(&mut self, build: &mut Build) -> Decoded<R> {
-        if self.used.0 == self.words32.len() {
-            self.words32.push(build.new32()?);
+    /// The next one; `make` gives a new register once the list is used up.
+    pub(super) fn next(&mut self, make: impl FnOnce() -> Decoded<R>) -> Decoded<R> {
+        if self.used == self.regs.len() {
+            self.regs.push(make()?);
         }
-        self.used.0 += 1;
-        Ok(self.words32[self.used.0 - 1])
-    }
-
-    pub(super) fn word64(&mut self, build: &mut Build) -> Decoded<R> {
-        if self.used.1 == self.words64.len() {
-            self.words64.push(build.new64()?);
-        }
-        self.used.1 += 1;
-        Ok(self.words64[self.used.1 - 1])
-    }
-
-    pub(super) fn predicate(&mut self, build: &mut Build) -> Decoded<R> {
-        if self.used.2 == self.predicates.len() {
-            self.predicates.push(build.new_predicate()?);
-        }
-        self.used.2 += 1;
-        Ok(self.predicates[self.used.2 - 1])
+        self.used += 1;
+        Ok(self.regs[self.used - 1])
     }
 }
 

@@ -4,7 +4,7 @@ use ptx::ast::{Instruction, Operand, Symbol, Type};
 
 use super::super::code::{Approx, Bin, FBin, FUn, HalfOp, LocalMove, PredOp, StepOp, Tri, Un};
 use super::body::{Body, operand, type_of};
-use super::build::{Decoded, refuse};
+use super::build::{Decoded, push, refuse};
 use super::float::is_float;
 use super::layout::{SymbolLocation, call_frame};
 
@@ -76,22 +76,10 @@ impl Body<'_> {
             "bra" => self.branch(ins),
             "brx" => self.branch_table(ins),
             "call" => self.call(ins),
-            "ret" => {
-                self.emit(if self.is_entry { StepOp::Exit } else { StepOp::Return(self.back) });
-                Ok(())
-            }
-            "exit" => {
-                self.emit(StepOp::Exit);
-                Ok(())
-            }
-            "trap" => {
-                self.emit(StepOp::Trap);
-                Ok(())
-            }
-            "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "pmevent" => {
-                self.emit(StepOp::Nop);
-                Ok(())
-            }
+            "ret" => self.step(if self.is_entry { StepOp::Exit } else { StepOp::Return(self.back) }),
+            "exit" => self.step(StepOp::Exit),
+            "trap" => self.step(StepOp::Trap),
+            "prefetch" | "prefetchu" | "nanosleep" | "griddepcontrol" | "pmevent" => self.step(StepOp::Nop),
             "bar" | "barrier" => self.barrier(ins),
             "shfl" => self.shuffle(ins),
             "vote" => self.vote(ins),
@@ -108,8 +96,7 @@ impl Body<'_> {
     /// Branch targets are instruction numbers until the body is complete.
     fn branch(&mut self, ins: &Instruction) -> Decoded<()> {
         let Operand::Label(label) = operand(ins, 0)? else { return refuse("expected a label") };
-        self.emit(StepOp::Bra(self.body.target(*label) as u32));
-        Ok(())
+        self.step(StepOp::Bra(self.body.target(*label) as u32))
     }
 
     fn branch_table(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -121,10 +108,8 @@ impl Body<'_> {
             _ => refuse("expected labels"),
         });
         let table = table.collect::<Decoded<Vec<_>>>()?;
-        let number = self.build.code.tables.len() as u32;
-        self.build.code.tables.push(table);
-        self.emit(StepOp::BraTable(index, number));
-        Ok(())
+        let number = push(&mut self.build.code.tables, table);
+        self.step(StepOp::BraTable(index, number))
     }
 
     fn call(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -163,7 +148,7 @@ impl Body<'_> {
         }
         match direct {
             Some(index) => {
-                self.calls.insert(index, ());
+                self.calls.insert(index);
                 self.emit(StepOp::Call { target: index as u32, back: 0 });
             }
             None => {
@@ -191,8 +176,7 @@ impl Body<'_> {
     }
 
     fn move_local(&mut self, bytes: LocalMove) {
-        let index = self.build.code.moves.len() as u32;
-        self.build.code.moves.push(bytes);
+        let index = push(&mut self.build.code.moves, bytes);
         self.emit(StepOp::MoveLocal(index));
     }
 }

@@ -42,9 +42,8 @@ impl Body<'_> {
         if wide {
             return Ok(reg);
         }
-        let temp = self.temp64()?;
-        self.emit(if shape(from)?.1 { StepOp::Sext64(temp, reg) } else { StepOp::Zext64(temp, reg) });
-        Ok(temp)
+        let signed = shape(from)?.1;
+        self.computed64(|temp| if signed { StepOp::Sext64(temp, reg) } else { StepOp::Zext64(temp, reg) })
     }
 
     fn int_to_int(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
@@ -53,7 +52,7 @@ impl Body<'_> {
         if ins.opcode.has("sat") && to_bits <= 32 {
             let a = self.wide_source(ins, from)?;
             let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-            self.convert(Cvt::Narrow(from_signed, to_bits, to_signed), d, a);
+            self.emit(StepOp::Cvt(Cvt::Narrow(from_signed, to_bits, to_signed), d, a));
             if to_signed && to_bits < 32 {
                 self.emit(StepOp::Ext32 { signed: true, bits: to_bits, d, a: d });
             }
@@ -62,10 +61,7 @@ impl Body<'_> {
         }
         if to_bits == 64 {
             let a = self.wide_source(ins, from)?;
-            let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(StepOp::Mov64(d, a));
-            self.finish(finish);
-            return Ok(());
+            return self.result(ins, 64, |d| StepOp::Mov64(d, a));
         }
         let (a, wide) = self.extended_source(ins, from)?;
         // A destination wider than its type is filled by the signedness of that type.
@@ -86,10 +82,7 @@ impl Body<'_> {
                 return refuse("integer to this type");
             }
             let a = self.wide_source(ins, from)?;
-            let (d, finish) = self.dest(operand(ins, 0)?, 16)?;
-            self.convert(if signed { Cvt::S64F16 } else { Cvt::U64F16 }, d, a);
-            self.finish(finish);
-            return Ok(());
+            return self.result(ins, 16, |d| StepOp::Cvt(if signed { Cvt::S64F16 } else { Cvt::U64F16 }, d, a));
         }
         let (a, wide) = self.extended_source(ins, from)?;
         let (op, bits) = match (wide, signed, to) {
@@ -102,10 +95,7 @@ impl Body<'_> {
             (true, false, _) => (Cvt::U64F64, 64),
             (true, true, _) => (Cvt::S64F64, 64),
         };
-        let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        self.convert(op, d, a);
-        self.finish(finish);
-        Ok(())
+        self.result(ins, bits, |d| StepOp::Cvt(op, d, a))
     }
 
     fn float_to_int(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
@@ -113,8 +103,11 @@ impl Body<'_> {
         let round = ins.opcode.modifiers().find_map(rounding_to_integer);
         let round = round.ok_or(Refusal("no rounding to an integer".to_owned()))?;
         let (a, wide) = self.float_source(ins, from)?;
-        let rounded = if wide { self.temp64()? } else { self.temp32()? };
-        self.emit(if wide { StepOp::FUn64(round, rounded, a) } else { StepOp::FUn32(round, rounded, a) });
+        let rounded = if wide {
+            self.computed64(|rounded| StepOp::FUn64(round, rounded, a))?
+        } else {
+            self.computed32(|rounded| StepOp::FUn32(round, rounded, a))?
+        };
         let op = match (wide, bits) {
             (false, 64) => Cvt::F32Int64(signed),
             (true, 64) => Cvt::F64Int64(signed),
@@ -122,7 +115,7 @@ impl Body<'_> {
             (true, _) => Cvt::F64Int(bits, signed),
         };
         let (d, finish) = self.dest(operand(ins, 0)?, if bits == 64 { 64 } else { 32 })?;
-        self.convert(op, d, rounded);
+        self.emit(StepOp::Cvt(op, d, rounded));
         if bits < 32 && signed {
             self.emit(StepOp::Ext32 { signed: true, bits, d, a: d });
         }
@@ -137,18 +130,14 @@ impl Body<'_> {
             return Ok((self.src64(source)?, true));
         }
         let reg = self.src32(source)?;
-        let op = match half_kind(from) {
-            Some(HalfKind::F16) => StepOp::Cvt(Cvt::F16F32, self.temp32()?, reg),
-            Some(HalfKind::Bf16) => StepOp::Cvt(Cvt::Bf16F32, self.temp32()?, reg),
+        let single = match half_kind(from) {
+            Some(HalfKind::F16) => self.computed32(|temp| StepOp::Cvt(Cvt::F16F32, temp, reg))?,
+            Some(HalfKind::Bf16) => self.computed32(|temp| StepOp::Cvt(Cvt::Bf16F32, temp, reg))?,
             Some(_) => return refuse("packed source"),
-            None if ins.opcode.has("ftz") => StepOp::FUn32(FUn::Flush, self.temp32()?, reg),
-            None => return Ok((reg, false)),
+            None if ins.opcode.has("ftz") => self.computed32(|temp| StepOp::FUn32(FUn::Flush, temp, reg))?,
+            None => reg,
         };
-        self.emit(op);
-        match op {
-            StepOp::Cvt(_, temp, _) | StepOp::FUn32(_, temp, _) => Ok((temp, false)),
-            _ => Ok((reg, false)),
-        }
+        Ok((single, false))
     }
 
     fn float_to_float(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
@@ -156,52 +145,34 @@ impl Body<'_> {
         if let Some(pair @ (HalfKind::F16x2 | HalfKind::Bf16x2)) = kind {
             Self::rounding(ins, &["rn", "rz"])?;
             let (a, b) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?);
-            let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
             let (toward_zero, relu) = (ins.opcode.has("rz"), ins.opcode.has("relu"));
-            self.emit(StepOp::CvtPack { kind: pair, toward_zero, relu, d, a, b });
-            self.finish(finish);
-            return Ok(());
+            return self.result(ins, 32, |d| StepOp::CvtPack { kind: pair, toward_zero, relu, d, a, b });
         }
         let (a, wide) = self.float_source(ins, from)?;
         let (bits, rz) = (if to == Type::F64 { 64 } else { 8 * to.bytes() as u8 }, ins.opcode.has("rz"));
         let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        match (wide, kind, to) {
-            (false, Some(HalfKind::F16), _) => self.convert(if rz { Cvt::F32F16Rz } else { Cvt::F32F16 }, d, a),
-            (false, Some(_), _) if ins.opcode.has("relu") => self.convert(Cvt::F32Bf16Relu, d, a),
-            (false, Some(_), _) => self.convert(if rz { Cvt::F32Bf16Rz } else { Cvt::F32Bf16 }, d, a),
+        let round = ins.opcode.modifiers().find_map(rounding_to_integer);
+        let cvt = |op| StepOp::Cvt(op, d, a);
+        let op = match (wide, kind, to) {
+            (false, Some(HalfKind::F16), _) => cvt(if rz { Cvt::F32F16Rz } else { Cvt::F32F16 }),
+            (false, Some(_), _) if ins.opcode.has("relu") => cvt(Cvt::F32Bf16Relu),
+            (false, Some(_), _) => cvt(if rz { Cvt::F32Bf16Rz } else { Cvt::F32Bf16 }),
             (true, Some(_), _) => return refuse("f64 to a 16-bit float"),
-            (false, None, Type::Tf32) => self.convert(Cvt::F32Tf32, d, a),
-            (false, None, Type::F64) => self.convert(Cvt::F32F64, d, a),
+            (false, None, Type::Tf32) => cvt(Cvt::F32Tf32),
+            (false, None, Type::F64) => cvt(Cvt::F32F64),
             (true, None, Type::F32) => {
                 Self::rounding(ins, &["rn"])?;
-                self.convert(Cvt::F64F32, d, a);
+                cvt(Cvt::F64F32)
             }
-            (false, None, _) => match ins.opcode.modifiers().find_map(rounding_to_integer) {
-                Some(round) => self.emit(StepOp::FUn32(round, d, a)),
-                None => self.emit(StepOp::Mov32(d, a)),
-            },
-            (true, None, _) => match ins.opcode.modifiers().find_map(rounding_to_integer) {
-                Some(round) => self.emit(StepOp::FUn64(round, d, a)),
-                None => self.emit(StepOp::Mov64(d, a)),
-            },
-        }
-        if to == Type::F32 && ins.opcode.has("ftz") {
-            self.emit(StepOp::FUn32(FUn::Flush, d, d));
-        }
-        if to == Type::F32 && ins.opcode.has("sat") {
-            self.emit(StepOp::FUn32(FUn::Saturate, d, d));
+            (false, None, _) => round.map_or(StepOp::Mov32(d, a), |round| StepOp::FUn32(round, d, a)),
+            (true, None, _) => round.map_or(StepOp::Mov64(d, a), |round| StepOp::FUn64(round, d, a)),
+        };
+        self.emit(op);
+        if to == Type::F32 {
+            self.flush_and_saturate(ins, d);
         }
         self.finish(finish);
         Ok(())
-    }
-
-    /// Refuses every float rounding mode but those named.
-    fn rounding(ins: &Instruction, allowed: &[&str]) -> Decoded<()> {
-        let mut modes = ins.opcode.modifiers().filter(|part| matches!(*part, "rn" | "rz" | "rm" | "rp" | "rna" | "rs"));
-        match modes.find(|mode| !allowed.contains(mode)) {
-            Some(mode) => refuse(format!("rounding mode {mode}")),
-            None => Ok(()),
-        }
     }
 }
 

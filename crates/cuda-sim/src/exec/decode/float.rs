@@ -2,10 +2,10 @@
 
 use ptx::ast::{Instruction, Operand, Type};
 
-use super::super::code::{Approx, Cmp, Cvt, FBin, FUn, FloatClass, HalfOp, PredOp, StepOp};
+use super::super::code::{Approx, Cmp, FBin, FUn, FloatClass, HalfOp, PredOp, StepOp};
 use super::super::register::{HalfKind, R};
 use super::body::{Body, operand, type_of};
-use super::build::{Decoded, Finish, refuse};
+use super::build::{Decoded, refuse};
 use super::integer::shape;
 
 /// The 16-bit float format of a type.
@@ -28,35 +28,41 @@ impl Body<'_> {
     /// An `f32` source, subnormals flushed under `.ftz`.
     fn float32(&mut self, ins: &Instruction, index: usize) -> Decoded<R> {
         let reg = self.src32(operand(ins, index)?)?;
-        if !ins.opcode.has("ftz") {
-            return Ok(reg);
-        }
-        let temp = self.temp32()?;
-        self.emit(StepOp::FUn32(FUn::Flush, temp, reg));
-        Ok(temp)
+        if ins.opcode.has("ftz") { self.computed32(|temp| StepOp::FUn32(FUn::Flush, temp, reg)) } else { Ok(reg) }
     }
 
-    /// Finishes an `f32` result: flush, saturate, move.
-    fn finish32(&mut self, ins: &Instruction, d: R, finish: Finish) {
+    /// Emits an operation with an `f32` result, flushed and saturated as the opcode demands.
+    fn result_f32(&mut self, ins: &Instruction, op: impl FnOnce(R) -> StepOp) -> Decoded<()> {
+        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+        self.emit(op(d));
+        self.flush_and_saturate(ins, d);
+        self.finish(finish);
+        Ok(())
+    }
+
+    /// Applies `.ftz` and `.sat` to an `f32`.
+    pub(super) fn flush_and_saturate(&mut self, ins: &Instruction, d: R) {
         if ins.opcode.has("ftz") {
             self.emit(StepOp::FUn32(FUn::Flush, d, d));
         }
         if ins.opcode.has("sat") {
             self.emit(StepOp::FUn32(FUn::Saturate, d, d));
         }
-        self.finish(finish);
     }
 
-    /// Only rounding to nearest is exact on the host.
-    fn nearest_only(ins: &Instruction) -> Decoded<()> {
-        match ins.opcode.modifiers().find(|part| matches!(*part, "rz" | "rm" | "rp" | "rna")) {
+    /// Refuses every rounding mode of floats but those named.
+    ///
+    /// Arithmetic is exact on the host only if it rounds to nearest.
+    pub(super) fn rounding(ins: &Instruction, allowed: &[&str]) -> Decoded<()> {
+        let mut modes = ins.opcode.modifiers().filter(|part| matches!(*part, "rn" | "rz" | "rm" | "rp" | "rna" | "rs"));
+        match modes.find(|mode| !allowed.contains(mode)) {
             Some(mode) => refuse(format!("rounding mode {mode}")),
             None => Ok(()),
         }
     }
 
     pub(super) fn float_binary(&mut self, ins: &Instruction, op: FBin, half: Option<HalfOp>) -> Decoded<()> {
-        Self::nearest_only(ins)?;
+        Self::rounding(ins, &["rn"])?;
         let ty = type_of(ins)?;
         let op = match op {
             FBin::Min if ins.opcode.has("NaN") => FBin::MinNan,
@@ -66,21 +72,13 @@ impl Body<'_> {
         match ty {
             Type::F32 => {
                 let (a, b) = (self.float32(ins, 1)?, self.float32(ins, 2)?);
-                let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-                if op == FBin::Div && (ins.opcode.has("approx") || ins.opcode.has("full")) {
-                    self.emit(StepOp::DivApprox(d, a, b));
-                } else {
-                    self.emit(StepOp::F32(op, d, a, b));
-                }
-                self.finish32(ins, d, finish);
-                Ok(())
+                let approximate = op == FBin::Div && (ins.opcode.has("approx") || ins.opcode.has("full"));
+                let op = |d| if approximate { StepOp::DivApprox(d, a, b) } else { StepOp::F32(op, d, a, b) };
+                self.result_f32(ins, op)
             }
             Type::F64 => {
                 let (a, b) = (self.src64(operand(ins, 1)?)?, self.src64(operand(ins, 2)?)?);
-                let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-                self.emit(StepOp::F64(op, d, a, b));
-                self.finish(finish);
-                Ok(())
+                self.result(ins, 64, |d| StepOp::F64(op, d, a, b))
             }
             _ => match (half_kind(ty), half) {
                 (Some(kind), Some(half)) => self.half(ins, half, kind, 2),
@@ -99,31 +97,22 @@ impl Body<'_> {
             let source = operand(ins, index + 1)?;
             *reg = if single { self.src16(source)? } else { self.src32(source)? };
         }
-        let (d, finish) = self.dest(operand(ins, 0)?, if single { 16 } else { 32 })?;
         let [a, b, c] = regs;
-        self.emit(StepOp::Half { op, kind, d, a, b, c });
-        self.finish(finish);
-        Ok(())
+        self.result(ins, if single { 16 } else { 32 }, |d| StepOp::Half { op, kind, d, a, b, c })
     }
 
     pub(super) fn fma(&mut self, ins: &Instruction) -> Decoded<()> {
-        Self::nearest_only(ins)?;
+        Self::rounding(ins, &["rn"])?;
         let ty = type_of(ins)?;
         match ty {
             Type::F32 => {
                 let (a, b, c) = (self.float32(ins, 1)?, self.float32(ins, 2)?, self.float32(ins, 3)?);
-                let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-                self.emit(StepOp::Fma32(d, a, b, c));
-                self.finish32(ins, d, finish);
-                Ok(())
+                self.result_f32(ins, |d| StepOp::Fma32(d, a, b, c))
             }
             Type::F64 => {
                 let [a, b, c] =
                     [self.src64(operand(ins, 1)?)?, self.src64(operand(ins, 2)?)?, self.src64(operand(ins, 3)?)?];
-                let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-                self.emit(StepOp::Fma64(d, a, b, c));
-                self.finish(finish);
-                Ok(())
+                self.result(ins, 64, |d| StepOp::Fma64(d, a, b, c))
             }
             _ => match half_kind(ty) {
                 Some(kind) => {
@@ -137,26 +126,20 @@ impl Body<'_> {
 
     /// `neg` and `abs` of floats, `sqrt`, `rcp` and the approximate functions.
     pub(super) fn float_unary(&mut self, ins: &Instruction, exact: Option<FUn>, approx: Option<Approx>) -> Decoded<()> {
-        Self::nearest_only(ins)?;
+        Self::rounding(ins, &["rn"])?;
         let ty = type_of(ins)?;
         match (ty, exact) {
             (Type::F32, _) => {
                 let a = self.float32(ins, 1)?;
-                let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
                 match (approx.filter(|_| ins.opcode.has("approx")), exact) {
-                    (Some(approx), _) => self.emit(StepOp::Approx(approx, d, a)),
-                    (None, Some(exact)) => self.emit(StepOp::FUn32(exact, d, a)),
-                    (None, None) => return refuse("no exact form"),
+                    (Some(approx), _) => self.result_f32(ins, |d| StepOp::Approx(approx, d, a)),
+                    (None, Some(exact)) => self.result_f32(ins, |d| StepOp::FUn32(exact, d, a)),
+                    (None, None) => refuse("no exact form"),
                 }
-                self.finish32(ins, d, finish);
-                Ok(())
             }
             (Type::F64, Some(exact)) if !ins.opcode.has("approx") => {
                 let a = self.src64(operand(ins, 1)?)?;
-                let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-                self.emit(StepOp::FUn64(exact, d, a));
-                self.finish(finish);
-                Ok(())
+                self.result(ins, 64, |d| StepOp::FUn64(exact, d, a))
             }
             (_, Some(FUn::Neg | FUn::Abs)) if half_kind(ty).is_some() => {
                 let op = if exact == Some(FUn::Neg) { HalfOp::Neg } else { HalfOp::Abs };
@@ -179,12 +162,10 @@ impl Body<'_> {
         let d = self.destp(operand(ins, 0)?)?;
         if type_of(ins)? == Type::F64 {
             let a = self.src64(operand(ins, 1)?)?;
-            self.emit(StepOp::Testp64(class, d, a));
-        } else {
-            let a = self.src32(operand(ins, 1)?)?;
-            self.emit(StepOp::Testp32(class, d, a));
+            return self.step(StepOp::Testp64(class, d, a));
         }
-        Ok(())
+        let a = self.src32(operand(ins, 1)?)?;
+        self.step(StepOp::Testp32(class, d, a))
     }
 
     /// The predicate `a op b` into a temporary or `d`.
@@ -208,22 +189,21 @@ impl Body<'_> {
                 "nan" => Cmp::Nan,
                 _ => return refuse("unknown comparison"),
             };
-            match ty {
+            return match ty {
                 Type::F32 => {
                     let (a, b) = (self.float32(ins, 1)?, self.float32(ins, 2)?);
-                    self.emit(StepOp::SetpF32(op, d, a, b));
+                    self.step(StepOp::SetpF32(op, d, a, b))
                 }
                 Type::F64 => {
                     let (a, b) = (self.src64(x)?, self.src64(y)?);
-                    self.emit(StepOp::SetpF64(op, d, a, b));
+                    self.step(StepOp::SetpF64(op, d, a, b))
                 }
                 Type::F16 | Type::Bf16 => {
                     let (a, b) = (self.src16(x)?, self.src16(y)?);
-                    self.emit(StepOp::SetpHalf(half_kind(ty).unwrap_or(HalfKind::F16), op, d, a, b));
+                    self.step(StepOp::SetpHalf(half_kind(ty).unwrap_or(HalfKind::F16), op, d, a, b))
                 }
-                _ => return refuse("type"),
-            }
-            return Ok(());
+                _ => refuse("type"),
+            };
         }
         let (bits, signed) = shape(ty)?;
         let op = match (name, signed) {
@@ -239,18 +219,8 @@ impl Body<'_> {
             ("ge", false) | ("hs", _) => Cmp::GeU,
             _ => return refuse("unknown comparison"),
         };
-        if bits == 64 {
-            let (a, b) = (self.src64(x)?, self.src64(y)?);
-            self.emit(StepOp::Setp64(op, d, a, b));
-        } else {
-            let (a, b) = if bits == 16 {
-                (self.src16_as32(x, signed)?, self.src16_as32(y, signed)?)
-            } else {
-                (self.src32(x)?, self.src32(y)?)
-            };
-            self.emit(StepOp::Setp32(op, d, a, b));
-        }
-        Ok(())
+        let (a, b) = (self.source(ins, 1, (bits, signed))?, self.source(ins, 2, (bits, signed))?);
+        self.step(if bits == 64 { StepOp::Setp64(op, d, a, b) } else { StepOp::Setp32(op, d, a, b) })
     }
 
     /// `setp`, with a second destination for the complement and a predicate to combine with.
@@ -283,16 +253,14 @@ impl Body<'_> {
             Some(_) => Some(self.srcp(operand(ins, 3)?)?),
             None => None,
         };
-        let complement = self.temp_predicate()?;
-        self.emit(StepOp::Pred(PredOp::Not, complement, result, result));
+        let complement = self.computed_predicate(|complement| StepOp::Pred(PredOp::Not, complement, result, result))?;
         if let (Some(op), Some(with)) = (combine, with) {
             self.emit(StepOp::Pred(op, result, result, with));
             self.emit(StepOp::Pred(op, complement, complement, with));
         }
         let (p, q) = (target(self, first)?, target(self, second)?);
         self.emit(StepOp::Pred(PredOp::Move, p, result, result));
-        self.emit(StepOp::Pred(PredOp::Move, q, complement, complement));
-        Ok(())
+        self.step(StepOp::Pred(PredOp::Move, q, complement, complement))
     }
 
     /// `set`: all ones or `1.0` where the comparison holds.
@@ -310,14 +278,6 @@ impl Body<'_> {
         let p = self.temp_predicate()?;
         self.compare(ins, parts.first().unwrap_or(&""), type_of(ins)?, p)?;
         let (one, zero) = (self.build.const32(yes)?, self.build.const32(0)?);
-        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(StepOp::Sel32(d, one, zero, p));
-        self.finish(finish);
-        Ok(())
-    }
-
-    /// Emits a conversion between canonical registers.
-    pub(super) fn convert(&mut self, op: Cvt, d: R, a: R) {
-        self.emit(StepOp::Cvt(op, d, a));
+        self.result(ins, 32, |d| StepOp::Sel32(d, one, zero, p))
     }
 }

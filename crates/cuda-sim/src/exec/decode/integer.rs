@@ -4,7 +4,7 @@ use ptx::ast::{Instruction, Operand, Type};
 
 use super::super::code::{Bin, PredOp, StepOp, Tri, Un, Window};
 use super::super::fault::Space;
-use super::super::register::Slot;
+use super::super::register::{R, Slot};
 use super::super::window::window_base;
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, refuse};
@@ -25,26 +25,21 @@ pub(super) fn shape(ty: Type) -> Decoded<(u8, bool)> {
 }
 
 impl Body<'_> {
+    /// Operand `index` as an integer of a width and signedness; 16 bits are extended to 32.
+    pub(super) fn source(&mut self, ins: &Instruction, index: usize, (bits, signed): (u8, bool)) -> Decoded<R> {
+        let operand = operand(ins, index)?;
+        match bits {
+            64 => self.src64(operand),
+            16 => self.src16_as32(operand, signed),
+            _ => self.src32(operand),
+        }
+    }
+
     /// A two-operand instruction; 16-bit operands are computed in 32 bits.
     fn binary(&mut self, ins: &Instruction, op: Bin, ty: Type) -> Decoded<()> {
         let (bits, signed) = shape(ty)?;
-        let (x, y) = (operand(ins, 1)?, operand(ins, 2)?);
-        if bits == 64 {
-            let (a, b) = (self.src64(x)?, self.src64(y)?);
-            let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(StepOp::Bin64(op, d, a, b));
-            self.finish(finish);
-            return Ok(());
-        }
-        let (a, b) = if bits == 16 {
-            (self.src16_as32(x, signed)?, self.src16_as32(y, signed)?)
-        } else {
-            (self.src32(x)?, self.src32(y)?)
-        };
-        let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        self.emit(StepOp::Bin32(op, d, a, b));
-        self.finish(finish);
-        Ok(())
+        let (a, b) = (self.source(ins, 1, (bits, signed))?, self.source(ins, 2, (bits, signed))?);
+        self.result(ins, bits, |d| if bits == 64 { StepOp::Bin64(op, d, a, b) } else { StepOp::Bin32(op, d, a, b) })
     }
 
     pub(super) fn add_sub(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -52,18 +47,15 @@ impl Body<'_> {
         let carry_in = ins.opcode.base().ends_with('c');
         let ty = type_of(ins)?;
         if carry_in || ins.opcode.has("cc") {
-            let wide = shape(ty)?.0 == 64;
+            let bits = if shape(ty)?.0 == 64 { 64 } else { 32 };
             // Without `.cc` the carry that comes out goes nowhere.
             let cc = self.carry()?;
             let keep = self.temp_predicate()?;
             if !ins.opcode.has("cc") {
                 self.emit(StepOp::Pred(PredOp::Move, keep, cc, cc));
             }
-            let (x, y) = (operand(ins, 1)?, operand(ins, 2)?);
-            let (a, b) = if wide { (self.src64(x)?, self.src64(y)?) } else { (self.src32(x)?, self.src32(y)?) };
-            let (d, finish) = self.dest(operand(ins, 0)?, if wide { 64 } else { 32 })?;
-            self.emit(StepOp::Carry { wide, subtract, carry_in, cc, d, a, b });
-            self.finish(finish);
+            let (a, b) = (self.source(ins, 1, (bits, false))?, self.source(ins, 2, (bits, false))?);
+            self.result(ins, bits, |d| StepOp::Carry { wide: bits == 64, subtract, carry_in, cc, d, a, b })?;
             if !ins.opcode.has("cc") {
                 self.emit(StepOp::Pred(PredOp::Move, cc, keep, keep));
             }
@@ -82,29 +74,17 @@ impl Body<'_> {
         let ty = type_of(ins)?;
         let (bits, signed) = shape(ty)?;
         if ins.opcode.has("wide") {
-            let (x, y) = (operand(ins, 1)?, operand(ins, 2)?);
-            if bits == 16 {
-                let (a, b) = (self.src16_as32(x, signed)?, self.src16_as32(y, signed)?);
-                let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-                self.emit(StepOp::Bin32(Bin::MulLo, d, a, b));
-                self.finish(finish);
-                return Ok(());
-            }
-            let (a, b) = (self.src32(x)?, self.src32(y)?);
-            let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(StepOp::MulWide(signed, d, a, b));
-            self.finish(finish);
-            return Ok(());
+            let (a, b) = (self.source(ins, 1, (bits, signed))?, self.source(ins, 2, (bits, signed))?);
+            return match bits {
+                16 => self.result(ins, 32, |d| StepOp::Bin32(Bin::MulLo, d, a, b)),
+                _ => self.result(ins, 64, |d| StepOp::MulWide(signed, d, a, b)),
+            };
         }
         if ins.opcode.has("hi") && bits == 16 {
-            let (x, y) = (operand(ins, 1)?, operand(ins, 2)?);
-            let (a, b) = (self.src16_as32(x, signed)?, self.src16_as32(y, signed)?);
-            let (d, finish) = self.dest(operand(ins, 0)?, 16)?;
-            let (product, sixteen) = (self.temp32()?, self.build.const32(16)?);
-            self.emit(StepOp::Bin32(Bin::MulLo, product, a, b));
-            self.emit(StepOp::Bin32(Bin::ShrU, d, product, sixteen));
-            self.finish(finish);
-            return Ok(());
+            let (a, b) = (self.source(ins, 1, (bits, signed))?, self.source(ins, 2, (bits, signed))?);
+            let product = self.computed32(|product| StepOp::Bin32(Bin::MulLo, product, a, b))?;
+            let sixteen = self.build.const32(16)?;
+            return self.result(ins, 16, |d| StepOp::Bin32(Bin::ShrU, d, product, sixteen));
         }
         let op = match (ins.opcode.has("hi"), signed) {
             (false, _) => Bin::MulLo,
@@ -116,46 +96,28 @@ impl Body<'_> {
 
     pub(super) fn mad(&mut self, ins: &Instruction) -> Decoded<()> {
         let (bits, signed) = shape(type_of(ins)?)?;
-        let [x, y, z] = [operand(ins, 1)?, operand(ins, 2)?, operand(ins, 3)?];
-        if ins.opcode.has("wide") && bits == 32 {
-            let (a, b, c) = (self.src32(x)?, self.src32(y)?, self.src64(z)?);
-            let product = self.temp64()?;
-            let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(StepOp::MulWide(signed, product, a, b));
-            self.emit(StepOp::Bin64(Bin::Add, d, product, c));
-            self.finish(finish);
-            return Ok(());
-        }
-        if bits == 64 {
-            let (a, b, c) = (self.src64(x)?, self.src64(y)?, self.src64(z)?);
-            let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            if ins.opcode.has("hi") {
-                let product = self.temp64()?;
-                self.emit(StepOp::Bin64(if signed { Bin::MulHiS } else { Bin::MulHiU }, product, a, b));
-                self.emit(StepOp::Bin64(Bin::Add, d, product, c));
-            } else {
-                self.emit(StepOp::Mad64(d, a, b, c));
+        let (wide, high) = (ins.opcode.has("wide"), ins.opcode.has("hi"));
+        let (a, b) = (self.source(ins, 1, (bits, signed))?, self.source(ins, 2, (bits, signed))?);
+        let third = operand(ins, 3)?;
+        let c = if bits == 64 || bits == 32 && wide { self.src64(third)? } else { self.src32(third)? };
+        let product = match bits {
+            32 if wide => self.computed64(|product| StepOp::MulWide(signed, product, a, b))?,
+            64 if high => {
+                let op = if signed { Bin::MulHiS } else { Bin::MulHiU };
+                self.computed64(|product| StepOp::Bin64(op, product, a, b))?
             }
-            self.finish(finish);
-            return Ok(());
-        }
-        let (a, b) = if bits == 16 {
-            (self.src16_as32(x, signed)?, self.src16_as32(y, signed)?)
-        } else {
-            (self.src32(x)?, self.src32(y)?)
+            64 => return self.result(ins, 64, |d| StepOp::Mad64(d, a, b, c)),
+            _ => {
+                let op = match (high, signed) {
+                    (true, _) if bits == 16 => return refuse("high half of a 16-bit product"),
+                    (false, _) => Tri::Mad,
+                    (true, false) => Tri::MadHiU,
+                    (true, true) => Tri::MadHiS,
+                };
+                return self.result(ins, if wide { 32 } else { bits }, |d| StepOp::Tri32(op, d, a, b, c));
+            }
         };
-        let c = self.src32(z)?;
-        let result = if ins.opcode.has("wide") { 32 } else { bits };
-        let (d, finish) = self.dest(operand(ins, 0)?, result)?;
-        let op = match (ins.opcode.has("hi"), signed) {
-            (true, _) if bits == 16 => return refuse("high half of a 16-bit product"),
-            (false, _) => Tri::Mad,
-            (true, false) => Tri::MadHiU,
-            (true, true) => Tri::MadHiS,
-        };
-        self.emit(StepOp::Tri32(op, d, a, b, c));
-        self.finish(finish);
-        Ok(())
+        self.result(ins, 64, |d| StepOp::Bin64(Bin::Add, d, product, c))
     }
 
     /// `div`, `rem`, `min`, `max` by signedness.
@@ -171,8 +133,7 @@ impl Body<'_> {
         if ty == Type::Pred {
             let (a, b) = (self.srcp(operand(ins, 1)?)?, self.srcp(operand(ins, 2)?)?);
             let d = self.destp(operand(ins, 0)?)?;
-            self.emit(StepOp::Pred(predicate, d, a, b));
-            return Ok(());
+            return self.step(StepOp::Pred(predicate, d, a, b));
         }
         self.binary(ins, op, ty)
     }
@@ -184,22 +145,13 @@ impl Body<'_> {
             (_, false) => Bin::ShrU,
             (_, true) => Bin::ShrS,
         };
-        let (value, count) = (operand(ins, 1)?, operand(ins, 2)?);
-        let count = self.src32(count)?;
+        let count = self.src32(operand(ins, 2)?)?;
+        let a = self.source(ins, 1, (bits, signed))?;
         if bits == 64 {
-            let a = self.src64(value)?;
-            let wide = self.temp64()?;
-            self.emit(StepOp::Zext64(wide, count));
-            let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(StepOp::Bin64(op, d, a, wide));
-            self.finish(finish);
-            return Ok(());
+            let count = self.computed64(|wide| StepOp::Zext64(wide, count))?;
+            return self.result(ins, 64, |d| StepOp::Bin64(op, d, a, count));
         }
-        let a = if bits == 16 { self.src16_as32(value, signed)? } else { self.src32(value)? };
-        let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        self.emit(StepOp::Bin32(op, d, a, count));
-        self.finish(finish);
-        Ok(())
+        self.result(ins, bits, |d| StepOp::Bin32(op, d, a, count))
     }
 
     /// One operand, same width out.
@@ -208,22 +160,11 @@ impl Body<'_> {
         if ty == Type::Pred {
             let a = self.srcp(operand(ins, 1)?)?;
             let d = self.destp(operand(ins, 0)?)?;
-            self.emit(StepOp::Pred(PredOp::Not, d, a, a));
-            return Ok(());
+            return self.step(StepOp::Pred(PredOp::Not, d, a, a));
         }
         let (bits, signed) = shape(ty)?;
-        if bits == 64 {
-            let a = self.src64(operand(ins, 1)?)?;
-            let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-            self.emit(StepOp::Un64(op, d, a));
-            self.finish(finish);
-            return Ok(());
-        }
-        let a = if bits == 16 { self.src16_as32(operand(ins, 1)?, signed)? } else { self.src32(operand(ins, 1)?)? };
-        let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        self.emit(StepOp::Un32(op, d, a));
-        self.finish(finish);
-        Ok(())
+        let a = self.source(ins, 1, (bits, signed))?;
+        self.result(ins, bits, |d| if bits == 64 { StepOp::Un64(op, d, a) } else { StepOp::Un32(op, d, a) })
     }
 
     /// `popc`, `clz`, `bfind`: a 32-bit count of either width.
@@ -233,25 +174,19 @@ impl Body<'_> {
         if ins.opcode.has("shiftamt") {
             return refuse("shift amount form");
         }
-        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+        let source = operand(ins, 1)?;
         if bits == 64 {
-            let a = self.src64(operand(ins, 1)?)?;
-            self.emit(StepOp::Count64(op, d, a));
-        } else {
-            let a = self.src32(operand(ins, 1)?)?;
-            self.emit(StepOp::Un32(op, d, a));
+            let a = self.src64(source)?;
+            return self.result(ins, 32, |d| StepOp::Count64(op, d, a));
         }
-        self.finish(finish);
-        Ok(())
+        let a = self.src32(source)?;
+        self.result(ins, 32, |d| StepOp::Un32(op, d, a))
     }
 
     /// Three 32-bit operands.
     pub(super) fn ternary(&mut self, ins: &Instruction, op: Tri) -> Decoded<()> {
         let (a, b, c) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?);
-        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(StepOp::Tri32(op, d, a, b, c));
-        self.finish(finish);
-        Ok(())
+        self.result(ins, 32, |d| StepOp::Tri32(op, d, a, b, c))
     }
 
     pub(super) fn bfe(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -260,26 +195,17 @@ impl Body<'_> {
             return self.ternary(ins, if signed { Tri::BfeS } else { Tri::BfeU });
         }
         let (a, b, c) = (self.src64(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?);
-        let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-        self.emit(StepOp::Bfe64(signed, d, a, b, c));
-        self.finish(finish);
-        Ok(())
+        self.result(ins, 64, |d| StepOp::Bfe64(signed, d, a, b, c))
     }
 
     pub(super) fn bfi(&mut self, ins: &Instruction) -> Decoded<()> {
         if shape(type_of(ins)?)?.0 != 32 {
             return refuse("only 32-bit fields");
         }
-        let [a, b, pos, len] =
-            [self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src16(operand(ins, 3)?)?, {
-                self.src16(operand(ins, 4)?)?
-            }];
-        let packed = self.temp32()?;
-        self.emit(StepOp::Pack32(packed, pos, len));
-        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(StepOp::Tri32(Tri::Bfi, d, a, b, packed));
-        self.finish(finish);
-        Ok(())
+        let (a, b) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?);
+        let (pos, len) = (self.src16(operand(ins, 3)?)?, self.src16(operand(ins, 4)?)?);
+        let packed = self.computed32(|packed| StepOp::Pack32(packed, pos, len))?;
+        self.result(ins, 32, |d| StepOp::Tri32(Tri::Bfi, d, a, b, packed))
     }
 
     pub(super) fn prmt(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -310,10 +236,7 @@ impl Body<'_> {
         let (a, b, c) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?);
         // Of a longer number the low 8 bits count, as in what ptxas 13.5 makes of it.
         let Operand::Int(lut) = operand(ins, 4)? else { return refuse("expected a table of 8 bits") };
-        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.emit(StepOp::Lop3 { lut: *lut as u8, d, a, b, c });
-        self.finish(finish);
-        Ok(())
+        self.result(ins, 32, |d| StepOp::Lop3 { lut: *lut as u8, d, a, b, c })
     }
 
     pub(super) fn selp(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -322,19 +245,14 @@ impl Body<'_> {
         match type_of(ins)?.bytes() {
             8 => {
                 let (a, b) = (self.src64(x)?, self.src64(y)?);
-                let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
-                self.emit(StepOp::Sel64(d, a, b, p));
-                self.finish(finish);
+                self.result(ins, 64, |d| StepOp::Sel64(d, a, b, p))
             }
             width => {
                 let (a, b) =
                     if width == 2 { (self.src16(x)?, self.src16(y)?) } else { (self.src32(x)?, self.src32(y)?) };
-                let (d, finish) = self.dest(operand(ins, 0)?, 8 * width as u8)?;
-                self.emit(StepOp::Sel32(d, a, b, p));
-                self.finish(finish);
+                self.result(ins, 8 * width as u8, |d| StepOp::Sel32(d, a, b, p))
             }
         }
-        Ok(())
     }
 
     pub(super) fn mov(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -345,23 +263,16 @@ impl Body<'_> {
             _ if self.is_predicate(to) => {
                 let a = self.srcp(from)?;
                 let d = self.destp(to)?;
-                self.emit(StepOp::Pred(PredOp::Move, d, a, a));
-                Ok(())
+                self.step(StepOp::Pred(PredOp::Move, d, a, a))
             }
             _ => match self.slot(to)? {
                 Slot::W64(_) => {
                     let a = self.src64(from)?;
-                    let (d, finish) = self.dest(to, 64)?;
-                    self.emit(StepOp::Mov64(d, a));
-                    self.finish(finish);
-                    Ok(())
+                    self.write(to, 64, |d| StepOp::Mov64(d, a))
                 }
                 _ => {
                     let a = self.src32(from)?;
-                    let (d, finish) = self.dest(to, 32)?;
-                    self.emit(StepOp::Mov32(d, a));
-                    self.finish(finish);
-                    Ok(())
+                    self.write(to, 32, |d| StepOp::Mov32(d, a))
                 }
             },
         }
@@ -395,16 +306,11 @@ impl Body<'_> {
     }
 
     /// Splits a word into two 16-bit registers.
-    fn halves(&mut self, lo: &Operand, hi: &Operand, word: u16) -> Decoded<()> {
-        let (copy, sixteen) = (self.temp32()?, self.build.const32(16)?);
-        self.emit(StepOp::Mov32(copy, word));
-        let (low, after_low) = self.dest(lo, 16)?;
-        self.emit(StepOp::Mov32(low, copy));
-        self.finish(after_low);
-        let (high, after_high) = self.dest(hi, 16)?;
-        self.emit(StepOp::Bin32(Bin::ShrU, high, copy, sixteen));
-        self.finish(after_high);
-        Ok(())
+    fn halves(&mut self, lo: &Operand, hi: &Operand, word: R) -> Decoded<()> {
+        let copy = self.computed32(|copy| StepOp::Mov32(copy, word))?;
+        let sixteen = self.build.const32(16)?;
+        self.write(lo, 16, |d| StepOp::Mov32(d, copy))?;
+        self.write(hi, 16, |d| StepOp::Bin32(Bin::ShrU, d, copy, sixteen))
     }
 
     fn pack(&mut self, to: &Operand, parts: &[Operand]) -> Decoded<()> {
@@ -412,27 +318,17 @@ impl Body<'_> {
         match (parts, wide) {
             ([lo, hi], true) => {
                 let (low, high) = (self.src32(lo)?, self.src32(hi)?);
-                let (d, finish) = self.dest(to, 64)?;
-                self.emit(StepOp::Pack64(d, low, high));
-                self.finish(finish);
-                Ok(())
+                self.write(to, 64, |d| StepOp::Pack64(d, low, high))
             }
             ([lo, hi], false) => {
                 let (low, high) = (self.src16(lo)?, self.src16(hi)?);
-                let (d, finish) = self.dest(to, 32)?;
-                self.emit(StepOp::Pack32(d, low, high));
-                self.finish(finish);
-                Ok(())
+                self.write(to, 32, |d| StepOp::Pack32(d, low, high))
             }
             ([p, q, r, s], true) => {
                 let [p, q, r, s] = [self.src16(p)?, self.src16(q)?, self.src16(r)?, self.src16(s)?];
-                let (low, high) = (self.temp32()?, self.temp32()?);
-                self.emit(StepOp::Pack32(low, p, q));
-                self.emit(StepOp::Pack32(high, r, s));
-                let (d, finish) = self.dest(to, 64)?;
-                self.emit(StepOp::Pack64(d, low, high));
-                self.finish(finish);
-                Ok(())
+                let low = self.computed32(|low| StepOp::Pack32(low, p, q))?;
+                let high = self.computed32(|high| StepOp::Pack32(high, r, s))?;
+                self.write(to, 64, |d| StepOp::Pack64(d, low, high))
             }
             _ => refuse("packing so many parts"),
         }
@@ -443,21 +339,17 @@ impl Body<'_> {
     /// The windows of the generic space are a constant apart from their spaces.
     pub(super) fn cvta(&mut self, ins: &Instruction) -> Decoded<()> {
         let a = self.src64(operand(ins, 1)?)?;
-        let (d, finish) = self.dest(operand(ins, 0)?, 64)?;
         let Window::Fixed(space) = window(ins)? else { return refuse("no state space") };
         let base = self.build.const64(window_base(space))?;
         let op = if ins.opcode.has("to") { Bin::Sub } else { Bin::Add };
-        self.emit(StepOp::Bin64(op, d, a, base));
-        self.finish(finish);
-        Ok(())
+        self.result(ins, 64, |d| StepOp::Bin64(op, d, a, base))
     }
 
     pub(super) fn isspacep(&mut self, ins: &Instruction) -> Decoded<()> {
         let a = self.src64(operand(ins, 1)?)?;
         let d = self.destp(operand(ins, 0)?)?;
         let Window::Fixed(space) = window(ins)? else { return refuse("no state space") };
-        self.emit(StepOp::IsSpace(space, d, a));
-        Ok(())
+        self.step(StepOp::IsSpace(space, d, a))
     }
 }
 

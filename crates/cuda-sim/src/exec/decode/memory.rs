@@ -3,12 +3,13 @@
 use ptx::ast::{Instruction, Operand, Type};
 
 use super::super::code::{AsyncCopy, Atomic, AtomicOp, MemoryOrder, StepOp, VectorAccess, Window};
+use super::super::collective::Reduction;
 use super::super::fault::Space;
 use super::super::register::{AddressOperand, R, Slot};
 use super::body::{Body, operand, type_of};
-use super::build::{Decoded, Finish, Refusal, low_register, refuse};
+use super::build::{Decoded, Refusal, low_register, push, refuse};
 use super::float::half_kind;
-use super::integer::{shape, window};
+use super::integer::window;
 use super::layout::SymbolLocation;
 
 /// The memory order of an opcode.
@@ -47,10 +48,7 @@ impl Body<'_> {
 
     /// The elements of a vector operand, or the one element.
     fn elements(operand: &Operand) -> Decoded<&[Operand]> {
-        let elements = match operand {
-            Operand::Vector(elements) => elements.as_slice(),
-            single => std::slice::from_ref(single),
-        };
+        let elements = Self::fragment_elements(operand);
         if matches!(elements.len(), 1 | 2 | 4) { Ok(elements) } else { refuse("number of elements") }
     }
 
@@ -94,8 +92,7 @@ impl Body<'_> {
 
     fn access(&mut self, access: VectorAccess, op: fn(u32) -> StepOp) {
         self.build.code.volatile |= access.order.volatile;
-        let index = self.build.code.accesses.len() as u32;
-        self.build.code.accesses.push(access);
+        let index = push(&mut self.build.code.accesses, access);
         self.emit(op(index));
     }
 
@@ -127,29 +124,15 @@ impl Body<'_> {
         let op = match (name.unwrap_or_default(), ty) {
             ("add", Type::F32) => AtomicOp::AddF32,
             ("add", Type::F64) => AtomicOp::AddF64,
-            ("add", _) => half_kind(ty).map_or(AtomicOp::Add, AtomicOp::AddHalf),
-            ("min", _) => {
-                if signed {
-                    AtomicOp::MinS
-                } else {
-                    AtomicOp::MinU
-                }
-            }
-            ("max", _) => {
-                if signed {
-                    AtomicOp::MaxS
-                } else {
-                    AtomicOp::MaxU
-                }
-            }
-            ("and", _) => AtomicOp::And,
-            ("or", _) => AtomicOp::Or,
-            ("xor", _) => AtomicOp::Xor,
+            ("add", _) => half_kind(ty).map_or(AtomicOp::Reduce(Reduction::Add), AtomicOp::AddHalf),
             ("exch", _) => AtomicOp::Exch,
             ("cas", _) => AtomicOp::Cas,
             ("inc", Type::U32) => AtomicOp::Inc,
             ("dec", Type::U32) => AtomicOp::Dec,
-            _ => return refuse("unknown atomic operation"),
+            (name, _) => match Reduction::named(name, signed) {
+                Some(op) => AtomicOp::Reduce(op),
+                None => return refuse("unknown atomic operation"),
+            },
         };
         if matches!(op, AtomicOp::AddHalf(_)) && !ins.opcode.has("noftz") {
             return refuse("expected .noftz");
@@ -168,10 +151,8 @@ impl Body<'_> {
         let c = if op == AtomicOp::Cas { self.stored(operand(ins, first + 2)?, width)? } else { Slot::None };
         let old = if returns { self.slot(operand(ins, 0)?)? } else { Slot::None };
         let order = MemoryOrder { strong: true, ..order(ins) };
-        let index = self.build.code.atomics.len() as u32;
-        self.build.code.atomics.push(Atomic { window, target, op, width, old, b, c, order });
-        self.emit(StepOp::Atomic(index));
-        Ok(())
+        let index = push(&mut self.build.code.atomics, Atomic { window, target, op, width, old, b, c, order });
+        self.step(StepOp::Atomic(index))
     }
 
     pub(super) fn fence(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -179,8 +160,7 @@ impl Body<'_> {
             return refuse("proxy and mbarrier fences");
         }
         let sequential = ins.opcode.base() == "membar" || ins.opcode.has("sc");
-        self.emit(StepOp::Fence { wide: !ins.opcode.has("cta"), sequential });
-        Ok(())
+        self.step(StepOp::Fence { wide: !ins.opcode.has("cta"), sequential })
     }
 
     /// `cp.async` and its groups.
@@ -206,18 +186,13 @@ impl Body<'_> {
                     Some(source) => Some(self.src32(source)?),
                     None => None,
                 };
-                let index = self.build.code.copies.len() as u32;
-                self.build.code.copies.push(AsyncCopy { target, source, bytes: *bytes as u8, read });
+                let copy = AsyncCopy { target, source, bytes: *bytes as u8, read };
+                let index = push(&mut self.build.code.copies, copy);
                 self.emit(StepOp::CopyAsync(index));
             }
             _ => return refuse("this copy"),
         }
         Ok(())
-    }
-
-    /// A 32-bit register that a result goes to as it is.
-    pub(super) fn plain32(&mut self, operand: &Operand) -> Decoded<(R, Finish)> {
-        self.dest(operand, 32)
     }
 
     /// Registers of the elements of a vector operand, all of the 32-bit file.
@@ -246,10 +221,5 @@ impl Body<'_> {
     /// How many elements a vector operand has.
     pub(super) fn fragment_len(operand: &Operand) -> usize {
         Self::fragment_elements(operand).len()
-    }
-
-    /// Width of an integer type in bits.
-    pub(super) fn bits_of(ty: Type) -> Decoded<u8> {
-        Ok(shape(ty)?.0)
     }
 }

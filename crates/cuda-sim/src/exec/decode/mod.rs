@@ -76,7 +76,7 @@ pub(super) fn decode(module: &Module, entry: usize) -> Result<Code, Undecoded> {
             let body = Body::new(&mut build, &layout, function, source, frame, callee_base);
             let mut body = body.map_err(|refusal| refuse(function.line, refusal))?;
             let chunk = decode_function(&mut body, index, depth)?;
-            called.extend(body.calls.keys().copied());
+            called.append(&mut body.calls);
             if body.indirect {
                 called.extend(taken.iter().copied().filter(|&index| module.functions[index].body.is_some()));
             }

@@ -3,16 +3,35 @@
 use ptx::ast::{Instruction, Operand, Type};
 
 use super::super::code::StepOp;
-use super::super::collective::{BarRed, BarrierRole, CollectiveKind, CollectiveOp, Members, Mma, Redux, Shuffle, Vote};
+use super::super::collective::{
+    BarRed, BarrierRole, CollectiveKind, CollectiveOp, Members, Mma, Reduction, Shuffle, Vote,
+};
 use super::super::register::{HalfKind, R};
 use super::body::{Body, operand, type_of};
-use super::build::{Decoded, refuse};
+use super::build::{Decoded, push, refuse};
+use super::integer::shape;
 
 impl Body<'_> {
     fn collective(&mut self, members: Members, kind: CollectiveKind) {
-        let index = self.build.code.collectives.len() as u32;
-        self.build.code.collectives.push(CollectiveOp { members, kind });
+        let index = push(&mut self.build.code.collectives, CollectiveOp { members, kind });
         self.emit(StepOp::Collective(index));
+    }
+
+    /// A collective that leaves 32 bits in operand `to`; `kind` gets the register to write.
+    fn collective_to(&mut self, to: &Operand, members: Members, kind: impl FnOnce(R) -> CollectiveKind) -> Decoded<()> {
+        let (d, finish) = self.dest(to, 32)?;
+        self.collective(members, kind(d));
+        self.finish(finish);
+        Ok(())
+    }
+
+    /// Where a result goes, and the second destination, a predicate, if there is one.
+    fn destinations(&mut self, ins: &Instruction) -> Decoded<(Operand, Option<R>)> {
+        let (to, predicate) = match operand(ins, 0)? {
+            Operand::Pair(d, p) => (d.map_or(Operand::Sink, Operand::Reg), *p),
+            other => (other.clone(), None),
+        };
+        Ok((to, predicate.map(|reg| self.predicate_home(reg)).transpose()?))
     }
 
     fn mask(&mut self, ins: &Instruction, index: usize) -> Decoded<Members> {
@@ -36,7 +55,7 @@ impl Body<'_> {
         if has("red") {
             let (op, d, finish) = if has("popc") {
                 let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-                (BarRed::Popc, d, Some(finish))
+                (BarRed::Popc, d, finish)
             } else {
                 (if has("and") { BarRed::And } else { BarRed::Or }, self.destp(operand(ins, 0)?)?, None)
             };
@@ -44,9 +63,7 @@ impl Body<'_> {
             let threads = if ins.operands.len() > 3 { Some(self.src32(operand(ins, 2)?)?) } else { None };
             let a = self.srcp(operand(ins, ins.operands.len() - 1)?)?;
             self.collective(members, CollectiveKind::Barrier { id, threads, role: BarrierRole::Reduce { op, d, a } });
-            if let Some(finish) = finish {
-                self.finish(finish);
-            }
+            self.finish(finish);
             return Ok(());
         }
         let role = if has("arrive") { BarrierRole::Arrive } else { BarrierRole::Sync };
@@ -68,21 +85,11 @@ impl Body<'_> {
             Some("idx") => Shuffle::Index,
             _ => return refuse("expected .sync and a mode"),
         };
-        let (to, valid) = match operand(ins, 0)? {
-            Operand::Pair(d, p) => (d.map_or(Operand::Sink, Operand::Reg), *p),
-            other => (other.clone(), None),
-        };
-        let valid = match valid {
-            Some(reg) => Some(self.predicate_home(reg)?),
-            None => None,
-        };
+        let (to, valid) = self.destinations(ins)?;
         let [a, lane, clamp] =
             [self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?, self.src32(operand(ins, 3)?)?];
         let members = self.mask(ins, 4)?;
-        let (d, finish) = self.dest(&to, 32)?;
-        self.collective(members, CollectiveKind::Shuffle { mode, d, valid, a, lane, clamp });
-        self.finish(finish);
-        Ok(())
+        self.collective_to(&to, members, |d| CollectiveKind::Shuffle { mode, d, valid, a, lane, clamp })
     }
 
     pub(super) fn vote(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -95,35 +102,23 @@ impl Body<'_> {
         };
         let a = self.srcp(operand(ins, 1)?)?;
         let members = self.mask(ins, 2)?;
+        let to = operand(ins, 0)?;
         if vote == Vote::Ballot {
-            let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-            self.collective(members, CollectiveKind::Vote { vote, d, a });
-            self.finish(finish);
-        } else {
-            let d = self.destp(operand(ins, 0)?)?;
-            self.collective(members, CollectiveKind::Vote { vote, d, a });
+            return self.collective_to(to, members, |d| CollectiveKind::Vote { vote, d, a });
         }
+        let d = self.destp(to)?;
+        self.collective(members, CollectiveKind::Vote { vote, d, a });
         Ok(())
     }
 
     pub(super) fn match_sync(&mut self, ins: &Instruction) -> Decoded<()> {
         let all = ins.opcode.has("all");
-        let wide = Self::bits_of(type_of(ins)?)? == 64;
-        let (to, valid) = match operand(ins, 0)? {
-            Operand::Pair(d, p) => (d.map_or(Operand::Sink, Operand::Reg), *p),
-            other => (other.clone(), None),
-        };
-        let valid = match valid {
-            Some(reg) => Some(self.predicate_home(reg)?),
-            None => None,
-        };
+        let wide = shape(type_of(ins)?)?.0 == 64;
+        let (to, valid) = self.destinations(ins)?;
         let source = operand(ins, 1)?;
         let a = if wide { self.src64(source)? } else { self.src32(source)? };
         let members = self.mask(ins, 2)?;
-        let (d, finish) = self.dest(&to, 32)?;
-        self.collective(members, CollectiveKind::Match { all, wide, d, valid, a });
-        self.finish(finish);
-        Ok(())
+        self.collective_to(&to, members, |d| CollectiveKind::Match { all, wide, d, valid, a })
     }
 
     pub(super) fn redux(&mut self, ins: &Instruction) -> Decoded<()> {
@@ -132,55 +127,27 @@ impl Body<'_> {
             Type::U32 | Type::B32 => false,
             _ => return refuse("type"),
         };
-        let op = match ins.opcode.modifiers().nth(1) {
-            Some("add") => Redux::Add,
-            Some("min") => {
-                if signed {
-                    Redux::MinS
-                } else {
-                    Redux::MinU
-                }
-            }
-            Some("max") => {
-                if signed {
-                    Redux::MaxS
-                } else {
-                    Redux::MaxU
-                }
-            }
-            Some("and") => Redux::And,
-            Some("or") => Redux::Or,
-            Some("xor") => Redux::Xor,
-            _ => return refuse("expected .sync and an operation"),
+        let Some(op) = ins.opcode.modifiers().nth(1).and_then(|name| Reduction::named(name, signed)) else {
+            return refuse("expected .sync and an operation");
         };
         let a = self.src32(operand(ins, 1)?)?;
         let members = self.mask(ins, 2)?;
-        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
-        self.collective(members, CollectiveKind::Redux { op, d, a });
-        self.finish(finish);
-        Ok(())
+        self.collective_to(operand(ins, 0)?, members, |d| CollectiveKind::Redux { op, d, a })
     }
 
     pub(super) fn elect(&mut self, ins: &Instruction) -> Decoded<()> {
-        let Operand::Pair(d, p) = operand(ins, 0)? else { return refuse("expected a pair of destinations") };
-        let to = d.map_or(Operand::Sink, Operand::Reg);
-        let chosen = match p {
-            Some(reg) => self.predicate_home(*reg)?,
-            None => self.temp_predicate()?,
-        };
+        if !matches!(operand(ins, 0)?, Operand::Pair(..)) {
+            return refuse("expected a pair of destinations");
+        }
+        let (to, chosen) = self.destinations(ins)?;
+        let chosen = chosen.map_or_else(|| self.temp_predicate(), Ok)?;
         let members = self.mask(ins, 1)?;
-        let (d, finish) = self.dest(&to, 32)?;
-        self.collective(members, CollectiveKind::Elect { d, chosen });
-        self.finish(finish);
-        Ok(())
+        self.collective_to(&to, members, |d| CollectiveKind::Elect { d, chosen })
     }
 
     pub(super) fn activemask(&mut self, ins: &Instruction) -> Decoded<()> {
-        let (d, finish) = self.plain32(operand(ins, 0)?)?;
         self.build.code.active_mask = true;
-        self.emit(StepOp::ActiveMask(d));
-        self.finish(finish);
-        Ok(())
+        self.result(ins, 32, StepOp::ActiveMask)
     }
 
     pub(super) fn load_matrix(&mut self, ins: &Instruction) -> Decoded<()> {

@@ -41,13 +41,8 @@ pub(in crate::exec) fn from32_to32(op: Cvt, a: u32) -> u32 {
         Cvt::F32Bf16Relu => u32::from(narrow(HalfKind::Bf16, if x <= 0.0 { 0.0 } else { x })),
         Cvt::F16F32 => canon(widen(HalfKind::F16, a as u16)),
         Cvt::Bf16F32 => canon(widen(HalfKind::Bf16, a as u16)),
-        Cvt::F32Tf32 => {
-            if x.is_nan() {
-                canon(x)
-            } else {
-                a.wrapping_add(1 << 12) & !0x1fff
-            }
-        }
+        Cvt::F32Tf32 if x.is_nan() => canon(x),
+        Cvt::F32Tf32 => a.wrapping_add(1 << 12) & !0x1fff,
         _ => a,
     }
 }

@@ -42,10 +42,10 @@ extremum!(extremum64, f64);
 
 /// Two-operand arithmetic on `f32`.
 #[inline(always)]
-pub(in crate::exec) fn binary32(op: FBin, mask: u32, d: &mut PerLane<u32>, a: PerLane<u32>, b: PerLane<u32>) {
+pub(in crate::exec) fn binary32(op: FBin, mask: u32, a: PerLane<u32>, b: PerLane<u32>, d: &mut PerLane<u32>) {
     macro_rules! go {
         ($f:expr) => {
-            map2(mask, d, a, b, |a, b| {
+            map2(mask, a, b, d, |a, b| {
                 let f: fn(f32, f32) -> f32 = $f;
                 canon(f(f32::from_bits(a), f32::from_bits(b)))
             })
@@ -60,14 +60,14 @@ pub(in crate::exec) fn binary32(op: FBin, mask: u32, d: &mut PerLane<u32>, a: Pe
         FBin::Max => go!(|a, b| extremum32(a, b, true, false)),
         FBin::MinNan => go!(|a, b| extremum32(a, b, false, true)),
         FBin::MaxNan => go!(|a, b| extremum32(a, b, true, true)),
-        FBin::CopySign => map2(mask, d, a, b, |a, b| a & 0x8000_0000 | b & 0x7fff_ffff),
+        FBin::CopySign => map2(mask, a, b, d, |a, b| a & 0x8000_0000 | b & 0x7fff_ffff),
     }
 }
 
 /// Two-operand arithmetic on `f64`.
 #[inline(always)]
-pub(in crate::exec) fn binary64(op: FBin, mask: u32, d: &mut PerLane<u64>, a: PerLane<u64>, b: PerLane<u64>) {
-    map2(mask, d, a, b, |a, b| {
+pub(in crate::exec) fn binary64(op: FBin, mask: u32, a: PerLane<u64>, b: PerLane<u64>, d: &mut PerLane<u64>) {
+    map2(mask, a, b, d, |a, b| {
         let (x, y) = (f64::from_bits(a), f64::from_bits(b));
         match op {
             FBin::Add => x + y,
@@ -92,19 +92,19 @@ pub(in crate::exec) fn flush(value: u32) -> u32 {
 
 /// One-operand arithmetic on `f32`.
 #[inline(always)]
-pub(in crate::exec) fn unary32(op: FUn, mask: u32, d: &mut PerLane<u32>, a: PerLane<u32>) {
+pub(in crate::exec) fn unary32(op: FUn, mask: u32, a: PerLane<u32>, d: &mut PerLane<u32>) {
     macro_rules! go {
         ($f:expr) => {
-            map1(mask, d, a, |a| {
+            map1(mask, a, d, |a| {
                 let f: fn(f32) -> f32 = $f;
                 canon(f(f32::from_bits(a)))
             })
         };
     }
     match op {
-        FUn::Neg => map1(mask, d, a, |a| a ^ 0x8000_0000),
-        FUn::Abs => map1(mask, d, a, |a| a & 0x7fff_ffff),
-        FUn::Flush => map1(mask, d, a, flush),
+        FUn::Neg => map1(mask, a, d, |a| a ^ 0x8000_0000),
+        FUn::Abs => map1(mask, a, d, |a| a & 0x7fff_ffff),
+        FUn::Flush => map1(mask, a, d, flush),
         FUn::Sqrt => go!(f32::sqrt),
         FUn::Rcp => go!(|a| 1.0 / a),
         FUn::Saturate => go!(|a| if a > 0.0 { a.min(1.0) } else { 0.0 }),
@@ -117,8 +117,8 @@ pub(in crate::exec) fn unary32(op: FUn, mask: u32, d: &mut PerLane<u32>, a: PerL
 
 /// One-operand arithmetic on `f64`.
 #[inline(always)]
-pub(in crate::exec) fn unary64(op: FUn, mask: u32, d: &mut PerLane<u64>, a: PerLane<u64>) {
-    map1(mask, d, a, |a| {
+pub(in crate::exec) fn unary64(op: FUn, mask: u32, a: PerLane<u64>, d: &mut PerLane<u64>) {
+    map1(mask, a, d, |a| {
         let x = f64::from_bits(a);
         match op {
             FUn::Neg => return a ^ 1 << 63,
@@ -126,13 +126,8 @@ pub(in crate::exec) fn unary64(op: FUn, mask: u32, d: &mut PerLane<u64>, a: PerL
             FUn::Flush => x,
             FUn::Sqrt => x.sqrt(),
             FUn::Rcp => 1.0 / x,
-            FUn::Saturate => {
-                if x > 0.0 {
-                    x.min(1.0)
-                } else {
-                    0.0
-                }
-            }
+            FUn::Saturate if x > 0.0 => x.min(1.0),
+            FUn::Saturate => 0.0,
             FUn::Floor => x.floor(),
             FUn::Ceil => x.ceil(),
             FUn::Nearest => x.round_ties_even(),

@@ -84,13 +84,8 @@ fn one(op: HalfOp, kind: HalfKind, a: u16, b: u16, c: u16) -> u16 {
             (true, true) => 0x7fff,
             (true, false) => b,
             (false, true) => a,
-            _ if x == y => {
-                if op == HalfOp::Max {
-                    a & b
-                } else {
-                    a | b
-                }
-            }
+            _ if x == y && op == HalfOp::Max => a & b,
+            _ if x == y => a | b,
             _ => pick((x < y) == (op == HalfOp::Min)),
         },
     }

@@ -10,11 +10,11 @@ macro_rules! binary {
     ($name:ident, $word:ty, $signed:ty, $wide:ty, $wide_signed:ty) => {
         /// `d = a op b` on whole words; shifts go through the functions of their own.
         #[inline(always)]
-        pub(in crate::exec) fn $name(op: Bin, mask: u32, d: &mut PerLane<$word>, a: PerLane<$word>, b: PerLane<$word>) {
+        pub(in crate::exec) fn $name(op: Bin, mask: u32, a: PerLane<$word>, b: PerLane<$word>, d: &mut PerLane<$word>) {
             const BITS: u32 = <$word>::BITS;
             macro_rules! go {
                 ($f:expr) => {
-                    map2(mask, d, a, b, $f)
+                    map2(mask, a, b, d, $f)
                 };
             }
             match op {
@@ -54,24 +54,24 @@ binary!(binary64, u64, i64, u128, i128);
 
 /// One-operand operations on 32-bit words.
 #[inline(always)]
-pub(in crate::exec) fn unary32(op: Un, mask: u32, d: &mut PerLane<u32>, a: PerLane<u32>) {
+pub(in crate::exec) fn unary32(op: Un, mask: u32, a: PerLane<u32>, d: &mut PerLane<u32>) {
     match op {
-        Un::Not => map1(mask, d, a, |a| !a),
-        Un::LogicalNot => map1(mask, d, a, |a| u32::from(a == 0)),
-        Un::Neg => map1(mask, d, a, u32::wrapping_neg),
-        Un::AbsS => map1(mask, d, a, |a| (a as i32).wrapping_abs() as u32),
-        Un::Brev => map1(mask, d, a, u32::reverse_bits),
-        Un::Popc => map1(mask, d, a, u32::count_ones),
-        Un::Clz => map1(mask, d, a, u32::leading_zeros),
-        Un::BfindU => map1(mask, d, a, |a| 31_u32.wrapping_sub(a.leading_zeros())),
-        Un::BfindS => map1(mask, d, a, |a| 31_u32.wrapping_sub(((a as i32 >> 31) as u32 ^ a).leading_zeros())),
+        Un::Not => map1(mask, a, d, |a| !a),
+        Un::LogicalNot => map1(mask, a, d, |a| u32::from(a == 0)),
+        Un::Neg => map1(mask, a, d, u32::wrapping_neg),
+        Un::AbsS => map1(mask, a, d, |a| (a as i32).wrapping_abs() as u32),
+        Un::Brev => map1(mask, a, d, u32::reverse_bits),
+        Un::Popc => map1(mask, a, d, u32::count_ones),
+        Un::Clz => map1(mask, a, d, u32::leading_zeros),
+        Un::BfindU => map1(mask, a, d, |a| 31_u32.wrapping_sub(a.leading_zeros())),
+        Un::BfindS => map1(mask, a, d, |a| 31_u32.wrapping_sub(((a as i32 >> 31) as u32 ^ a).leading_zeros())),
     }
 }
 
 /// One-operand operations on 64-bit words.
 #[inline(always)]
-pub(in crate::exec) fn unary64(op: Un, mask: u32, d: &mut PerLane<u64>, a: PerLane<u64>) {
-    map1(mask, d, a, |a| match op {
+pub(in crate::exec) fn unary64(op: Un, mask: u32, a: PerLane<u64>, d: &mut PerLane<u64>) {
+    map1(mask, a, d, |a| match op {
         Un::Not => !a,
         Un::LogicalNot => u64::from(a == 0),
         Un::Neg => a.wrapping_neg(),
@@ -96,14 +96,14 @@ pub(in crate::exec) fn count64(op: Un, a: u64) -> u32 {
 pub(in crate::exec) fn ternary32(
     op: Tri,
     mask: u32,
-    d: &mut PerLane<u32>,
     a: PerLane<u32>,
     b: PerLane<u32>,
     c: PerLane<u32>,
+    d: &mut PerLane<u32>,
 ) {
     macro_rules! go {
         ($f:expr) => {
-            map3(mask, d, a, b, c, $f)
+            map3(mask, a, b, c, d, $f)
         };
     }
     match op {

@@ -32,9 +32,17 @@ impl Iterator for Bits {
     }
 }
 
-/// `d = f(a)` in the lanes of `mask`. A full mask is a plain loop, which vectorises.
+/// The lanes of `mask` for which `holds`.
 #[inline(always)]
-pub(super) fn map1<A: Copy, D>(mask: u32, d: &mut PerLane<D>, a: PerLane<A>, f: impl Fn(A) -> D) {
+pub(super) fn lanes_where(mask: u32, holds: impl Fn(usize) -> bool) -> u32 {
+    Bits(mask).filter(|&lane| holds(lane)).fold(0, |lanes, lane| lanes | 1 << lane)
+}
+
+/// `d = f(a)` in the lanes of `mask`. A full mask is a plain loop, which vectorises.
+///
+/// Sources are copied before the destination is borrowed, so both may be of one register file.
+#[inline(always)]
+pub(super) fn map1<A: Copy, D>(mask: u32, a: PerLane<A>, d: &mut PerLane<D>, f: impl Fn(A) -> D) {
     if mask == FULL {
         for i in 0..WARP {
             d.0[i] = f(a.0[i]);
@@ -48,9 +56,9 @@ pub(super) fn map1<A: Copy, D>(mask: u32, d: &mut PerLane<D>, a: PerLane<A>, f: 
 #[inline(always)]
 pub(super) fn map2<A: Copy, B: Copy, D>(
     mask: u32,
-    d: &mut PerLane<D>,
     a: PerLane<A>,
     b: PerLane<B>,
+    d: &mut PerLane<D>,
     f: impl Fn(A, B) -> D,
 ) {
     if mask == FULL {
@@ -66,10 +74,10 @@ pub(super) fn map2<A: Copy, B: Copy, D>(
 #[inline(always)]
 pub(super) fn map3<A: Copy, B: Copy, C: Copy, D>(
     mask: u32,
-    d: &mut PerLane<D>,
     a: PerLane<A>,
     b: PerLane<B>,
     c: PerLane<C>,
+    d: &mut PerLane<D>,
     f: impl Fn(A, B, C) -> D,
 ) {
     if mask == FULL {

@@ -22,7 +22,7 @@ pub const GUARD: u64 = 4096;
 /// No 32-bit offset leads from one to another.
 pub const GAP: u64 = 1 << 32;
 /// Allocations start at a multiple of this.
-pub const ALIGNMENT: u64 = 512;
+const ALIGNMENT: u64 = 512;
 /// Where the heap of device 0 starts: above every address of the host process.
 ///
 /// The upper half is no round number, so that two counts side by side do not look like an address.
@@ -283,12 +283,6 @@ impl Memory {
     /// The live allocation that holds `address`.
     pub fn find(&self, address: u64) -> Option<Allocation> {
         self.region(address, 1).ok().map(|region| region.info)
-    }
-
-    /// Live allocations of one device, in address order.
-    pub fn live(&self, device: u32) -> Vec<Allocation> {
-        let state = self.state();
-        state.live.values().map(|region| region.info).filter(|info| info.device == Some(device)).collect()
     }
 
     /// Use of one device; all zero if it does not exist.

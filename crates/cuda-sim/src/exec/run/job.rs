@@ -20,21 +20,9 @@ pub(in crate::exec) struct LaunchJob<'j> {
     /// Addresses of the module's variables.
     pub(in crate::exec) globals: Arc<[u64]>,
     /// Whether accesses are shown to the checkers.
-    pub(super) checked: bool,
+    pub(in crate::exec) checked: bool,
     /// Whether the build of the loop for wide vectors runs here.
-    pub(super) wide_vectors: bool,
-}
-
-/// The parts of a launch, before it runs.
-pub(in crate::exec) struct Parts<'j> {
-    pub(in crate::exec) code: &'j Code,
-    pub(in crate::exec) params: &'j [u8],
-    pub(in crate::exec) grid: Grid,
-    pub(in crate::exec) options: &'j Options,
-    pub(in crate::exec) memory: &'j Memory,
-    pub(in crate::exec) device: u32,
-    pub(in crate::exec) view: &'j MemoryView,
-    pub(in crate::exec) globals: Arc<[u64]>,
+    pub(in crate::exec) wide_vectors: bool,
 }
 
 /// A fault with its place in the code and the grid.
@@ -48,14 +36,7 @@ pub(in crate::exec) struct LocatedFault {
     pub(in crate::exec) earlier: Option<u32>,
 }
 
-impl<'j> LaunchJob<'j> {
-    /// The launch of `parts`; `wide_vectors` is true in the build of the loop for wide vectors.
-    pub(super) fn new(parts: Parts<'j>, wide_vectors: bool) -> Self {
-        let Parts { code, params, grid, options, memory, device, view, globals } = parts;
-        let checked = options.checks.any();
-        Self { code, params, grid, options, memory, device, view, globals, checked, wide_vectors }
-    }
-
+impl LaunchJob<'_> {
     /// Coordinates of block number `linear`.
     pub(super) fn block_at(&self, linear: u64) -> [u32; 3] {
         let [x, y, _] = self.grid.grid.map(u64::from);

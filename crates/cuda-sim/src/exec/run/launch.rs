@@ -7,30 +7,23 @@ use std::sync::{Mutex, PoisonError};
 use super::block::{RoundEnd, ThreadBlock};
 use super::check::shadow::global::GlobalShadow;
 use super::executor::Executor;
-use super::job::{LaunchJob, LocatedFault, Parts};
+use super::job::{LaunchJob, LocatedFault};
 use super::progress::{Common, HostProgress};
-use super::step::has_wide_vectors;
 use super::warp::{FragmentState, Warp};
 use crate::exec::counters::Counters;
 use crate::exec::lanes::float::mix;
 use crate::exec::options::Schedule;
 
 /// Runs all blocks of a launch.
-pub(in crate::exec) fn run(parts: Parts<'_>) -> Result<Counters, LocatedFault> {
-    let job = &LaunchJob::new(parts, has_wide_vectors());
+pub(in crate::exec) fn run(job: &LaunchJob<'_>) -> Result<Counters, LocatedFault> {
     let threads = host_threads(job);
     let common = &Common::new(threads);
     let blocks = job.grid.blocks();
-    let seed = match job.options.schedule {
-        Schedule::Natural => None,
+    match job.options.schedule {
         Schedule::Reverse => return run_some(job, common, 0, &mut (0..blocks).rev()),
-        Schedule::Seeded(seed) => Some(seed),
-    };
-    if let Some(seed) = seed {
-        return run_some(job, common, seed, &mut shuffled(blocks, seed).into_iter());
-    }
-    if threads == 1 {
-        return run_some(job, common, 0, &mut (0..blocks));
+        Schedule::Seeded(seed) => return run_some(job, common, seed, &mut shuffled(blocks, seed).into_iter()),
+        Schedule::Natural if threads == 1 => return run_some(job, common, 0, &mut (0..blocks)),
+        Schedule::Natural => {}
     }
     let next = AtomicU64::new(0);
     let outcome = Mutex::new((Counters::default(), None::<(u64, LocatedFault)>));

@@ -23,5 +23,6 @@ mod executor;
 mod launch;
 mod progress;
 
-pub(super) use job::{LocatedFault, Parts};
+pub(super) use job::{LaunchJob, LocatedFault};
 pub(super) use launch::run;
+pub(super) use step::has_wide_vectors;

@@ -7,7 +7,6 @@ use super::seen::{AccessedMemory, Seen};
 use super::trouble::{Outcome, Trouble};
 use super::turn::Turn;
 use super::warp::{Warp, thread_at};
-use crate::exec::code::MemoryOrder;
 use crate::exec::fault::{Access, FaultKind, Party, Space};
 use crate::exec::lanes::{Bits, WARP};
 
@@ -86,18 +85,8 @@ impl Turn<'_, '_> {
         self.watch().land(address as usize..(address + bytes) as usize);
         let mut addresses = [0; WARP];
         addresses[lane] = address;
-        let seen = Seen {
-            space: Space::Shared,
-            access: Access::AsyncWrite,
-            reads: false,
-            writes: true,
-            order: MemoryOrder::default(),
-            active: 1 << lane,
-            addresses: &addresses,
-            bytes,
-            memory: &AccessedMemory::Window,
-            regs: &[],
-        };
+        let memory = AccessedMemory::Window;
+        let seen = Seen::plain(Space::Shared, Access::AsyncWrite, 1 << lane, &addresses, bytes, &memory);
         self.order(warp, &seen)
     }
 

@@ -37,7 +37,22 @@ pub(super) struct Seen<'a> {
     pub(super) regs: &'a [Slot],
 }
 
-impl Seen<'_> {
+impl<'a> Seen<'a> {
+    /// An access without a memory order, whose values are in no register.
+    ///
+    /// It writes if `access` is the write of an asynchronous copy, and else reads.
+    pub(super) fn plain(
+        space: Space,
+        access: Access,
+        active: u32,
+        addresses: &'a [u64; WARP],
+        bytes: u64,
+        memory: &'a AccessedMemory<'a>,
+    ) -> Self {
+        let (writes, order) = (access == Access::AsyncWrite, MemoryOrder::default());
+        Self { space, access, reads: !writes, writes, order, active, addresses, bytes, memory, regs: &[] }
+    }
+
     /// A load, a store or a read-modify-write with this order.
     #[inline]
     pub(super) fn access(order: MemoryOrder, writes: bool) -> Access {

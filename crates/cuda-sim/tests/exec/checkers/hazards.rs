@@ -3,42 +3,33 @@
 use cuda_sim::exec::{FaultKind, Grid, Memory, Options, Space};
 
 use crate::exec::programs::all_modes;
-use crate::exec::rig::{download, memory, module, run, upload};
+use crate::exec::rig::{download, in_place, indexed, memory, module, results, run, upload};
 
 /// A load under a condition, then a shuffle among all lanes: duplicated into both arms of the branch, or after it.
 fn guarded_shuffle(duplicated: bool) -> String {
     let shuffle = "shfl.sync.bfly.b32 %r3, %r2, 1, 31, -1;";
     let (inside, after) = if duplicated { (shuffle, "") } else { ("", shuffle) };
-    module(
-        1,
-        &format!(
-            "ld.param.u64 %d0, [p0];
-             mov.u32 %r0, %tid.x;
-             mov.b32 %r2, 7;
-             and.b32 %r4, %r0, 3;
-             setp.eq.u32 %p0, %r4, 0;
-             @%p0 bra $other;
-             add.u32 %r2, %r0, 100;
-             {inside}
-             bra.uni $join;
-             $other:
-             {inside}
-             $join:
-             {after}
-             mul.wide.u32 %d1, %r0, 4;
-             add.s64 %d1, %d1, %d0;
-             st.global.b32 [%d1], %r3;
-             ret;"
-        ),
-    )
+    indexed(&format!(
+        "mov.b32 %r2, 7;
+         and.b32 %r4, %r0, 3;
+         setp.eq.u32 %p0, %r4, 0;
+         @%p0 bra $other;
+         add.u32 %r2, %r0, 100;
+         {inside}
+         bra.uni $join;
+         $other:
+         {inside}
+         $join:
+         {after}
+         st.global.b32 [%d1], %r3;
+         ret;"
+    ))
 }
 
 #[test]
 fn a_shuffle_duplicated_into_divergent_arms_is_reported() {
     for options in all_modes() {
-        let memory = memory();
-        let out = memory.alloc(0, 128).unwrap();
-        let fault = run(&guarded_shuffle(true), Grid::linear(1, 32), &[out], &memory, &options).unwrap_err();
+        let fault = results(&guarded_shuffle(true), Grid::linear(1, 32), &[], 32, &options).unwrap_err();
         let FaultKind::DivergentCollective { members, present, .. } = fault.kind else { panic!("{fault}") };
         assert_eq!(members, u32::MAX);
         assert!(present == 0x1111_1111 || present == 0xeeee_eeee, "{present:08x}");
@@ -49,51 +40,38 @@ fn a_shuffle_duplicated_into_divergent_arms_is_reported() {
 #[test]
 fn one_shuffle_after_the_join_is_right() {
     for options in all_modes() {
-        let memory = memory();
-        let out = memory.alloc(0, 128).unwrap();
-        run(&guarded_shuffle(false), Grid::linear(1, 32), &[out], &memory, &options).unwrap();
+        let got = results(&guarded_shuffle(false), Grid::linear(1, 32), &[], 32, &options).unwrap();
         let value = |lane: u32| if lane.is_multiple_of(4) { 7 } else { lane + 100 };
         let expected: Vec<u32> = (0..32).map(|lane| value(lane ^ 1)).collect();
-        assert_eq!(download(&memory, out, 32), expected);
+        assert_eq!(got, expected);
     }
 }
 
 /// Load under a bound, barrier, store under the bound: the barrier duplicated into both arms, or shared.
 fn guarded_barrier(duplicated: bool) -> String {
     let (inside, after) = if duplicated { ("bar.sync 0;", "") } else { ("", "bar.sync 0;") };
-    module(
-        1,
-        &format!(
-            "ld.param.u64 %d0, [p0];
-             mov.u32 %r0, %tid.x;
-             mul.wide.u32 %d1, %r0, 4;
-             add.s64 %d1, %d1, %d0;
-             setp.ge.u32 %p0, %r0, 40;
-             @%p0 bra $outside;
-             ld.global.b32 %r1, [%d1];
-             {inside}
-             bra.uni $join;
-             $outside:
-             {inside}
-             $join:
-             {after}
-             @!%p0 st.global.b32 [%d1], %r1;
-             ret;"
-        ),
-    )
+    indexed(&format!(
+        "setp.ge.u32 %p0, %r0, 40;
+         @%p0 bra $outside;
+         ld.global.b32 %r1, [%d1];
+         {inside}
+         bra.uni $join;
+         $outside:
+         {inside}
+         $join:
+         {after}
+         @!%p0 st.global.b32 [%d1], %r1;
+         ret;"
+    ))
 }
 
 #[test]
 fn a_barrier_duplicated_into_divergent_arms_is_reported() {
     for options in all_modes() {
-        let memory = memory();
-        let data = upload(&memory, &[1; 64]);
-        let fault = run(&guarded_barrier(true), Grid::linear(1, 64), &[data], &memory, &options).unwrap_err();
+        let fault = in_place(&guarded_barrier(true), Grid::linear(1, 64), &[1; 64], &options).unwrap_err();
         assert!(matches!(fault.kind, FaultKind::DivergentCollective { members: u32::MAX, .. }), "{fault}");
         assert!(fault.to_string().contains("bar.sync"), "{fault}");
-        let memory = self::memory();
-        let data = upload(&memory, &[1; 64]);
-        run(&guarded_barrier(false), Grid::linear(1, 64), &[data], &memory, &options).unwrap();
+        in_place(&guarded_barrier(false), Grid::linear(1, 64), &[1; 64], &options).unwrap();
     }
 }
 

@@ -4,29 +4,16 @@
 use cuda_sim::exec::{FaultKind, Grid, Options, Space};
 
 use crate::exec::programs::all_modes;
-use crate::exec::rig::{download, memory, module, races, reported, run, silent, upload};
+use crate::exec::rig::{in_place, indexed, module, races, reported, silent};
 
 const ZEROS: &[u32] = &[0; 256];
 
-/// The words that `body` leaves at `p0`, from 64 zeros, in every mode.
+/// The words that `body`, completed by [`indexed`], leaves of 64 zeros in every mode.
 fn agree(body: &str, threads: u32) -> Vec<u32> {
-    let text = module(
-        1,
-        &format!(
-            "ld.param.u64 %d0, [p0];
-             mov.u32 %r0, %tid.x;
-             mul.wide.u32 %d1, %r0, 4;
-             add.s64 %d1, %d1, %d0;
-             {body}
-             ret;"
-        ),
-    );
+    let text = indexed(&format!("{body} ret;"));
     let results = all_modes().into_iter().map(|options| {
-        let memory = memory();
-        let out = upload(&memory, &[0; 64]);
-        run(&text, Grid::linear(1, threads), &[out], &memory, &options)
-            .unwrap_or_else(|fault| panic!("{fault}\n{body}"));
-        download(&memory, out, 64)
+        let left = in_place(&text, Grid::linear(1, threads), &[0; 64], &options);
+        left.unwrap_or_else(|fault| panic!("{fault}\n{body}"))
     });
     let mut results: Vec<Vec<u32>> = results.collect();
     results.dedup();
@@ -262,9 +249,7 @@ fn without_checks_a_barrier_in_a_branch_is_reported_too() {
         "ld.param.u64 %d0, [p0]; mov.u32 %r0, %tid.x; setp.gt.u32 %p0, %r0, 5; @%p0 bra $join; bar.sync 0;
          $join: st.global.b32 [%d0], 1; ret;",
     );
-    let memory = memory();
-    let out = upload(&memory, ZEROS);
-    let fault = run(&text, Grid::linear(1, 32), &[out], &memory, &Options::default()).unwrap_err();
+    let fault = in_place(&text, Grid::linear(1, 32), ZEROS, &Options::default()).unwrap_err();
     assert_eq!(fault.kind, FaultKind::SkippedBarrier { thread: [6, 0, 0] });
     assert_eq!((fault.party.thread, fault.kind.cu_result()), ([0, 0, 0], 715));
     assert!(fault.party.place.text.contains("bar.sync"), "{fault}");

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{Grid, Options, Space};
 
-use crate::exec::rig::{download, memory, module, races, run, silent, upload};
+use crate::exec::rig::{in_place, module, races, silent};
 
 const ZEROS: &[u32] = &[0; 256];
 
@@ -88,13 +88,11 @@ fn bounded_counters_wrap_at_their_bound() {
         (u32::MAX, u32::MAX, [0, u32::MAX - 1]),
     ] {
         for (op, expected) in [("inc", inc), ("dec", dec)] {
-            let memory = memory();
-            let address = upload(&memory, &[old, 0]);
             let body = format!(
                 "ld.param.u64 %d0, [p0]; atom.global.{op}.u32 %r4, [%d0], {bound}; st.global.b32 [%d0+4], %r4; ret;"
             );
-            run(&module(1, &body), Grid::linear(1, 1), &[address], &memory, &Options::sanitize()).unwrap();
-            assert_eq!(download(&memory, address, 2), [expected, old], "{op} {old} {bound}");
+            let left = in_place(&module(1, &body), Grid::linear(1, 1), &[old, 0], &Options::sanitize()).unwrap();
+            assert_eq!(left, [expected, old], "{op} {old} {bound}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use cuda_sim::exec::{Checks, FaultKind, Grid, Options, Space};
 
 use crate::exec::programs::{REDUCE, all_modes};
-use crate::exec::rig::{download, memory, module, run, upload};
+use crate::exec::rig::{indexed, memory, module, results, run, upload};
 
 #[test]
 fn every_barrier_of_the_reduction_is_needed() {
@@ -12,9 +12,7 @@ fn every_barrier_of_the_reduction_is_needed() {
     for (at, _) in whole.match_indices("bar.sync 0;") {
         let mut text = whole.clone();
         text.replace_range(at..at + "bar.sync 0;".len(), "");
-        let memory = memory();
-        let (input, out) = (upload(&memory, &words), memory.alloc(0, 4).unwrap());
-        let outcome = run(&text, Grid::linear(1, 256), &[input, out], &memory, &Options::sanitize());
+        let outcome = results(&text, Grid::linear(1, 256), &[&words], 1, &Options::sanitize());
         let fault = outcome.expect_err("a missing barrier");
         // A read before the write shows as a byte that nothing wrote.
         assert!(
@@ -29,42 +27,31 @@ fn every_barrier_of_the_reduction_is_needed() {
 
 /// Lane `i` writes a word and reads the word of lane `i + 1`.
 fn neighbours(between: &str) -> String {
-    module(
-        1,
-        &format!(
-            ".shared .align 4 .b8 s[128];
-             ld.param.u64 %d0, [p0];
-             mov.u32 %r0, %tid.x;
-             shl.b32 %r1, %r0, 2;
-             mov.u32 %r2, s;
-             add.u32 %r3, %r2, %r1;
-             st.shared.b32 [%r3], %r0;
-             {between}
-             add.u32 %r4, %r1, 4;
-             and.b32 %r4, %r4, 127;
-             add.u32 %r4, %r4, %r2;
-             ld.shared.b32 %r5, [%r4];
-             mul.wide.u32 %d1, %r0, 4;
-             add.s64 %d1, %d1, %d0;
-             st.global.b32 [%d1], %r5;
-             ret;"
-        ),
-    )
+    indexed(&format!(
+        ".shared .align 4 .b8 s[128];
+         shl.b32 %r1, %r0, 2;
+         mov.u32 %r2, s;
+         add.u32 %r3, %r2, %r1;
+         st.shared.b32 [%r3], %r0;
+         {between}
+         add.u32 %r4, %r1, 4;
+         and.b32 %r4, %r4, 127;
+         add.u32 %r4, %r4, %r2;
+         ld.shared.b32 %r5, [%r4];
+         st.global.b32 [%d1], %r5;
+         ret;"
+    ))
 }
 
 #[test]
 fn lanes_of_one_warp_need_a_barrier_too() {
     for options in all_modes().into_iter().filter(|options| options.checks.shared_races) {
         for barrier in ["bar.warp.sync -1;", "bar.sync 0;", "barrier.sync 0;", "bar.sync 3, 32;"] {
-            let memory = memory();
-            let out = memory.alloc(0, 128).unwrap();
-            run(&neighbours(barrier), Grid::linear(1, 32), &[out], &memory, &options).unwrap();
-            assert_eq!(download(&memory, out, 2), [1, 2]);
+            let words = results(&neighbours(barrier), Grid::linear(1, 32), &[], 32, &options).unwrap();
+            assert_eq!(words[..2], [1, 2]);
         }
         for barrier in ["", "membar.cta;", "activemask.b32 %r9;"] {
-            let memory = memory();
-            let out = memory.alloc(0, 128).unwrap();
-            let fault = run(&neighbours(barrier), Grid::linear(1, 32), &[out], &memory, &options).unwrap_err();
+            let fault = results(&neighbours(barrier), Grid::linear(1, 32), &[], 32, &options).unwrap_err();
             let FaultKind::Race { space: Space::Shared, earlier, .. } = &fault.kind else { panic!("{fault}") };
             assert!(earlier.place.text.starts_with("st.shared"), "{fault}");
         }
@@ -103,11 +90,7 @@ fn staged(wait: &str, barrier: &str) -> String {
 fn asynchronous_copies_need_their_wait_and_a_barrier() {
     let words: Vec<u32> = (0..256).collect();
     let attempt = |wait: &str, barrier: &str, options: &Options| {
-        let memory = memory();
-        let (input, out) = (upload(&memory, &words), memory.alloc(0, 1024).unwrap());
-        run(&staged(wait, barrier), Grid::linear(1, 64), &[input, out], &memory, options)
-            .map(|_| download(&memory, out, 256))
-            .map_err(|fault| fault.kind)
+        results(&staged(wait, barrier), Grid::linear(1, 64), &[&words], 256, options).map_err(|fault| fault.kind)
     };
     let swapped: Vec<u32> = (0..256).map(|i| i ^ 4).collect();
     for options in all_modes() {
@@ -141,12 +124,10 @@ fn a_copy_reads_no_more_than_it_is_told_and_fills_with_zeros() {
     );
     let words: Vec<u32> = (1..=255).collect();
     for options in all_modes() {
-        let memory = memory();
-        let (input, out) = (upload(&memory, &words), memory.alloc(0, 1024).unwrap());
-        run(&text, Grid::linear(1, 64), &[input, out], &memory, &options).unwrap();
+        let got = results(&text, Grid::linear(1, 64), &[&words], 256, &options).unwrap();
         let expected: Vec<u32> =
             (0..256_u32).map(|at| at ^ 4).map(|at| if at % 4 < at / 4 % 4 { at + 1 } else { 0 }).collect();
-        assert_eq!(download(&memory, out, 256), expected);
+        assert_eq!(got, expected);
     }
 }
 
@@ -180,23 +161,18 @@ fn blocks_that_write_one_place_race() {
 
 /// Stores a word per lane at `stride` words in shared memory and loads it at that stride from global memory.
 fn strided(stride: u32) -> String {
-    module(
-        1,
-        &format!(
-            ".shared .align 4 .b8 s[4096];
-             ld.param.u64 %d0, [p0];
-             mov.u32 %r0, %tid.x;
-             mul.lo.u32 %r1, %r0, {};
-             mov.u32 %r2, s;
-             add.u32 %r2, %r2, %r1;
-             cvt.u64.u32 %d1, %r1;
-             add.s64 %d1, %d1, %d0;
-             ld.global.b32 %r3, [%d1];
-             st.shared.b32 [%r2], %r3;
-             ret;",
-            4 * stride
-        ),
-    )
+    indexed(&format!(
+        ".shared .align 4 .b8 s[4096];
+         mul.lo.u32 %r1, %r0, {};
+         mov.u32 %r2, s;
+         add.u32 %r2, %r2, %r1;
+         cvt.u64.u32 %d1, %r1;
+         add.s64 %d1, %d1, %d0;
+         ld.global.b32 %r3, [%d1];
+         st.shared.b32 [%r2], %r3;
+         ret;",
+        4 * stride
+    ))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use cuda_sim::exec::{FaultKind, Grid, Options};
 
 use crate::exec::programs::all_modes;
-use crate::exec::rig::{download, memory, module, run, upload};
+use crate::exec::rig::{download, in_place, indexed, memory, module, results, run, upload};
 
 fn kind(body: &str, threads: u32, options: &Options) -> FaultKind {
     let text = module(0, body);
@@ -54,10 +54,8 @@ fn threads_that_wait_for_what_never_comes_are_found_out_at_once() {
     let lanes = "mov.u32 %r6, %laneid; and.b32 %r6, %r6, 1; setp.eq.u32 %p2, %r6, 0; @%p2 bra $wait;";
     for wait in ["", exchange, places, lanes] {
         for options in all_modes() {
-            let memory = memory();
-            let flag = upload(&memory, &[0]);
             let text = waiting(1, wait).replace("FLAG", "0");
-            let fault = run(&text, Grid::linear(2, 64), &[flag], &memory, &options).unwrap_err();
+            let fault = in_place(&text, Grid::linear(2, 64), &[0], &options).unwrap_err();
             assert!(matches!(fault.kind, FaultKind::Timeout { .. }), "{fault}");
             assert_eq!(fault.party.block, [0, 0, 0], "{fault}");
         }
@@ -67,11 +65,8 @@ fn threads_that_wait_for_what_never_comes_are_found_out_at_once() {
 #[test]
 fn threads_that_wait_for_long_work_are_left_alone() {
     for options in all_modes() {
-        let memory = memory();
-        let flag = upload(&memory, &[0]);
         let text = waiting(1 << 18, "").replace("FLAG", "1");
-        run(&text, Grid::linear(2, 32), &[flag], &memory, &options)
-            .unwrap_or_else(|fault| panic!("{fault}, {options:?}"));
+        in_place(&text, Grid::linear(2, 32), &[0], &options).unwrap_or_else(|fault| panic!("{fault}, {options:?}"));
     }
 }
 
@@ -91,10 +86,8 @@ fn lanes_that_part_and_meet_in_a_loop_let_other_warps_go_on() {
             for (text, grid) in
                 [(text.replace("%ctaid.x", "%warpid"), Grid::linear(1, 64)), (text.clone(), Grid::linear(2, 32))]
             {
-                let memory = memory();
-                let flag = upload(&memory, &[0]);
                 let options = Options { watchdog: 1 << 21, ..options.clone() };
-                run(&text, grid, &[flag], &memory, &options).unwrap_or_else(|fault| panic!("{fault}, {options:?}"));
+                in_place(&text, grid, &[0], &options).unwrap_or_else(|fault| panic!("{fault}, {options:?}"));
             }
         }
     }
@@ -141,13 +134,9 @@ fn threads_that_exited_count_as_arrived() {
 #[test]
 fn an_exit_block_laid_out_before_the_loop_is_no_error() {
     // Lanes leave the loop at different times to a block that comes first; the others still vote among themselves.
-    let body = "ld.param.u64 %d0, [p0];
-        mov.u32 %r0, %tid.x;
-        mov.b32 %r1, 0;
+    let body = "mov.b32 %r1, 0;
         bra.uni $loop;
         $out:
-        mul.wide.u32 %d1, %r0, 4;
-        add.s64 %d1, %d1, %d0;
         st.global.b32 [%d1], %r1;
         bar.warp.sync -1;
         ret;
@@ -157,10 +146,8 @@ fn an_exit_block_laid_out_before_the_loop_is_no_error() {
         @%p0 bra $out;
         bra.uni $loop;";
     for options in all_modes() {
-        let memory = memory();
-        let out = memory.alloc(0, 128).unwrap();
-        run(&module(1, body), Grid::linear(1, 32), &[out], &memory, &options).unwrap();
-        assert_eq!(download(&memory, out, 32), (1..=32).collect::<Vec<u32>>());
+        let rounds = results(&indexed(body), Grid::linear(1, 32), &[], 32, &options).unwrap();
+        assert_eq!(rounds, (1..=32).collect::<Vec<u32>>());
     }
 }
 
@@ -208,10 +195,8 @@ fn resident_blocks_take_turns() {
         $done:
         ret;";
     for options in all_modes() {
-        let memory = memory();
-        let flag = upload(&memory, &[0]);
         let options = Options { cooperative: true, ..options };
-        run(&module(1, body), Grid::linear(9, 32), &[flag], &memory, &options).unwrap();
+        in_place(&module(1, body), Grid::linear(9, 32), &[0], &options).unwrap();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{FaultKind, Grid, Options};
 
-use crate::exec::rig::{memory, module, reported, run, silent};
+use crate::exec::rig::{module, reported, results, silent};
 
 const WORDS: &[u32] = &[1; 256];
 
@@ -102,9 +102,8 @@ fn a_value_that_is_only_moved_about_is_no_fault() {
             ret;
         }";
     let attempt = |a: &str, b: &str| {
-        let (memory, text) = (memory(), text.replace("%rA", a).replace("%rB", b));
-        let out = memory.alloc(0, 4).unwrap();
-        run(&text, Grid::linear(1, 1), &[out], &memory, &Options::sanitize()).err().map(|fault| fault.kind)
+        let text = text.replace("%rA", a).replace("%rB", b);
+        results(&text, Grid::linear(1, 1), &[], 1, &Options::sanitize()).err().map(|fault| fault.kind)
     };
     assert_eq!(attempt("%r3", "5"), None);
     assert!(attempt("5", "%r3").is_some_and(|kind| undefined(&kind)));
@@ -151,7 +150,5 @@ fn fragments_of_a_product_are_written_in_every_word() {
 #[test]
 fn without_checks_nothing_is_said_of_values() {
     let text = module(1, "ld.param.u64 %d0, [p0]; st.global.b32 [%d0], %r4; ret;");
-    let memory = memory();
-    let out = memory.alloc(0, 4).unwrap();
-    run(&text, Grid::linear(1, 1), &[out], &memory, &Options::default()).unwrap();
+    results(&text, Grid::linear(1, 1), &[], 1, &Options::default()).unwrap();
 }

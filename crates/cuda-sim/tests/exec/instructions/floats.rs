@@ -4,7 +4,7 @@ use cuda_sim::exec::{Grid, Options};
 use half::{bf16, f16};
 
 use super::vectors::{check, check_by, check_predicate, check16, check32, check64};
-use crate::exec::rig::{download, memory, module, run};
+use crate::exec::rig::{module, results};
 
 /// The bits of an `f32` result; PTX has a single NaN.
 fn bits(value: f32) -> u32 {
@@ -61,26 +61,11 @@ fn extrema_prefer_numbers_and_order_zeros() {
     let max = |a: f32, b: f32| match (a.is_nan(), b.is_nan()) {
         (true, _) => b,
         (_, true) => a,
-        _ if a == 0.0 && b == 0.0 => {
-            if a.is_sign_positive() {
-                a
-            } else {
-                b
-            }
-        }
-        _ => {
-            if a > b {
-                a
-            } else {
-                b
-            }
-        }
+        _ if a == 0.0 && b == 0.0 && a.is_sign_positive() || a > b => a,
+        _ => b,
     };
     check32("max.f32 %r4, %r1, %r2;", |a, b, _| bits(max(f(a), f(b))));
-    check32("min.f32 %r4, %r1, %r2;", |a, b, _| {
-        let value = -max(-f(a), -f(b));
-        bits(value)
-    });
+    check32("min.f32 %r4, %r1, %r2;", |a, b, _| bits(-max(-f(a), -f(b))));
     check32("max.NaN.f32 %r4, %r1, %r2;", |a, b, _| {
         if f(a).is_nan() || f(b).is_nan() { 0x7fff_ffff } else { bits(max(f(a), f(b))) }
     });
@@ -238,10 +223,8 @@ fn noise_moves_approximations_by_at_most_two_units_and_nothing_else() {
         rsqrt.approx.f32 %r2, %r1; sqrt.rn.f32 %r3, %r1; mul.wide.u32 %d1, %r0, 8; add.s64 %d1, %d1, %d0;
         st.global.v2.b32 [%d1], {%r2, %r3}; ret;";
     let words = |noise| {
-        let (memory, options) = (memory(), Options { perturb_approximations: noise, ..Options::default() });
-        let out = memory.alloc(0, 2048).unwrap();
-        run(&module(1, body), Grid::linear(1, 256), &[out], &memory, &options).unwrap();
-        download(&memory, out, 512)
+        let options = Options { perturb_approximations: noise, ..Options::default() };
+        results(&module(1, body), Grid::linear(1, 256), &[], 512, &options).unwrap()
     };
     let (plain, noisy) = (words(None), words(Some(5)));
     assert_eq!(noisy, words(Some(5)), "the noise hangs on the seed alone");

@@ -4,7 +4,7 @@ use cuda_sim::exec::{Grid, Options};
 use half::bf16;
 
 use crate::exec::programs::all_modes;
-use crate::exec::rig::{download, memory, module, run, upload};
+use crate::exec::rig::{module, results};
 
 /// Runs one warp: `%r1` holds the lane's input word, `%r0` the lane; `%r4` and `%r5` are stored.
 fn warp(body: &str, input: &[u32], options: &Options) -> (Vec<u32>, Vec<u32>) {
@@ -25,10 +25,7 @@ fn warp(body: &str, input: &[u32], options: &Options) -> (Vec<u32>, Vec<u32>) {
              ret;"
         ),
     );
-    let memory = memory();
-    let (input, out) = (upload(&memory, input), memory.alloc(0, 256).unwrap());
-    run(&text, Grid::linear(1, 32), &[input, out], &memory, options).unwrap();
-    let words = download(&memory, out, 64);
+    let words = results(&text, Grid::linear(1, 32), &[input], 64, options).unwrap();
     (words[..32].to_vec(), words[32..].to_vec())
 }
 
@@ -186,9 +183,7 @@ fn calls_and_tables_take_lanes_apart_and_together() {
             ret;
         }";
     for options in all_modes() {
-        let memory = memory();
-        let out = memory.alloc(0, 128).unwrap();
-        run(text, Grid::linear(1, 32), &[out], &memory, &options).unwrap();
+        let got = results(text, Grid::linear(1, 32), &[], 32, &options).unwrap();
         let expected = (0..32).map(|i: u32| {
             let first = if i.is_multiple_of(2) {
                 2 * i
@@ -199,7 +194,7 @@ fn calls_and_tables_take_lanes_apart_and_together() {
             };
             2 * first + i % 3 + 1
         });
-        assert_eq!(download(&memory, out, 32), expected.collect::<Vec<_>>());
+        assert_eq!(got, expected.collect::<Vec<_>>());
     }
 }
 
@@ -257,11 +252,7 @@ fn a_tile_product_through_ldmatrix_equals_a_scalar_loop() {
          ret;",
     );
     for options in all_modes() {
-        let memory = memory();
-        let (pa, pb) = (upload(&memory, &pack(&a)), upload(&memory, &pack(&b)));
-        let out = memory.alloc(0, 512).unwrap();
-        run(&text, Grid::linear(1, 32), &[pa, pb, out], &memory, &options).unwrap();
-        let got = download(&memory, out, 128);
+        let got = results(&text, Grid::linear(1, 32), &[&pack(&a), &pack(&b)], 128, &options).unwrap();
         for lane in 0..32 {
             for r in 0..4 {
                 let (row, column) = (lane / 4 + 8 * (r / 2), 2 * (lane % 4) + r % 2);
@@ -300,11 +291,7 @@ fn products_of_bytes_and_tf32_equal_scalar_loops() {
         )
     };
     let execute = |text: &str, inputs: [&[u32]; 3]| {
-        let memory = memory();
-        let [a, b, c] = inputs.map(|words| upload(&memory, words));
-        let out = memory.alloc(0, 512).unwrap();
-        run(text, Grid::linear(1, 32), &[a, b, c, out], &memory, &Options::sanitize()).unwrap();
-        download(&memory, out, 128)
+        results(text, Grid::linear(1, 32), &inputs, 128, &Options::sanitize()).unwrap()
     };
     let (a, load_a) = constants(4, 1);
     let (b, load_b) = constants(2, 5);

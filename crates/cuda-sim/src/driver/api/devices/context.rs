@@ -10,10 +10,10 @@ use cuda_loader::{
 
 use super::device::device;
 use crate::driver::{
-    api::{put, register},
+    api::{offer, put, register},
     entry::{DriverCall, Needs, call, current, with_contexts},
     handle::{Handle, Id},
-    state::queue::WaitGoal,
+    state::{ContextState, queue::WaitGoal},
 };
 
 register! {
@@ -32,6 +32,25 @@ pub(in crate::driver::api) const PRIORITIES: [i32; 2] = [0, -5];
 fn known(entry: &mut DriverCall, context: CUcontext) -> Result<Id, Status> {
     let id = context.id();
     if entry.driver().contexts.contains_key(&id) { Ok(id) } else { Err(Status::INVALID_CONTEXT) }
+}
+
+/// Writes something about the current context.
+fn read<T>(name: &'static str, out: *mut T, value: impl FnOnce(&ContextState) -> T) -> Status {
+    call(name, Needs::Context, |entry| {
+        let context = entry.context()?;
+        put!(out, value(&entry.driver().contexts[&context]))
+    })
+}
+
+/// Changes something of the current context.
+fn change(name: &'static str, change: impl FnOnce(&mut ContextState)) -> Status {
+    call(name, Needs::Context, |entry| {
+        let context = entry.context()?;
+        if let Some(context) = entry.driver().contexts.get_mut(&context) {
+            change(context);
+        }
+        Ok(())
+    })
 }
 
 /// Ends all work of a context and forgets the context.
@@ -140,7 +159,7 @@ unsafe extern "C" fn cuCtxPushCurrent_v2(ctx: CUcontext) -> Status {
 unsafe extern "C" fn cuCtxPopCurrent_v2(ctx: *mut CUcontext) -> Status {
     call("cuCtxPopCurrent_v2", Needs::Contexts, |_| {
         let context = with_contexts(Vec::pop).ok_or(Status::INVALID_CONTEXT)?;
-        if ctx.is_null() { Ok(()) } else { put!(ctx, CUcontext::of(context)) }
+        offer!(ctx, CUcontext::of(context))
     })
 }
 
@@ -164,10 +183,7 @@ unsafe extern "C" fn cuCtxGetDevice(out: *mut CUdevice) -> Status {
 }
 
 unsafe extern "C" fn cuCtxGetFlags(flags: *mut u32) -> Status {
-    call("cuCtxGetFlags", Needs::Context, |entry| {
-        let context = entry.context()?;
-        put!(flags, entry.driver().contexts[&context].flags)
-    })
+    read("cuCtxGetFlags", flags, |context| context.flags)
 }
 
 unsafe extern "C" fn cuCtxSynchronize() -> Status {
@@ -210,37 +226,19 @@ unsafe extern "C" fn cuCtxGetLimit(value: *mut usize, which: u32) -> Status {
 }
 
 unsafe extern "C" fn cuCtxGetCacheConfig(config: *mut u32) -> Status {
-    call("cuCtxGetCacheConfig", Needs::Context, |entry| {
-        let context = entry.context()?;
-        put!(config, entry.driver().contexts[&context].cache_config)
-    })
+    read("cuCtxGetCacheConfig", config, |context| context.cache_config)
 }
 
 unsafe extern "C" fn cuCtxSetCacheConfig(config: u32) -> Status {
-    call("cuCtxSetCacheConfig", Needs::Context, |entry| {
-        let context = entry.context()?;
-        if let Some(context) = entry.driver().contexts.get_mut(&context) {
-            context.cache_config = config;
-        }
-        Ok(())
-    })
+    change("cuCtxSetCacheConfig", |context| context.cache_config = config)
 }
 
 unsafe extern "C" fn cuCtxGetSharedMemConfig(config: *mut u32) -> Status {
-    call("cuCtxGetSharedMemConfig", Needs::Context, |entry| {
-        let context = entry.context()?;
-        put!(config, entry.driver().contexts[&context].shared_config)
-    })
+    read("cuCtxGetSharedMemConfig", config, |context| context.shared_config)
 }
 
 unsafe extern "C" fn cuCtxSetSharedMemConfig(config: u32) -> Status {
-    call("cuCtxSetSharedMemConfig", Needs::Context, |entry| {
-        let context = entry.context()?;
-        if let Some(context) = entry.driver().contexts.get_mut(&context) {
-            context.shared_config = config;
-        }
-        Ok(())
-    })
+    change("cuCtxSetSharedMemConfig", |context| context.shared_config = config)
 }
 
 unsafe extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut u32) -> Status {
@@ -253,14 +251,8 @@ unsafe extern "C" fn cuCtxGetApiVersion(ctx: CUcontext, version: *mut u32) -> St
 }
 
 unsafe extern "C" fn cuCtxGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) -> Status {
-    call("cuCtxGetStreamPriorityRange", Needs::Context, |_| {
-        for (out, priority) in [least, greatest].into_iter().zip(PRIORITIES) {
-            if !out.is_null() {
-                put!(out, priority)?;
-            }
-        }
-        Ok(())
-    })
+    let [lowest, highest] = PRIORITIES;
+    call("cuCtxGetStreamPriorityRange", Needs::Context, |_| offer!(least, lowest).and(offer!(greatest, highest)))
 }
 
 unsafe extern "C" fn cuCtxGetId(ctx: CUcontext, id: *mut u64) -> Status {

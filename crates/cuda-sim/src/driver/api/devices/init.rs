@@ -30,18 +30,20 @@ unsafe extern "C" fn cuDriverGetVersion(version: *mut i32) -> Status {
     call("cuDriverGetVersion", Needs::Driver, |entry| put!(version, entry.driver().spec.driver_version))
 }
 
-unsafe extern "C" fn cuGetErrorName(error: i32, text: *mut *const c_char) -> Status {
-    call("cuGetErrorName", Needs::Driver, |_| match Status(error).name().and_then(c_text) {
-        Some(name) => put!(text, name),
-        None => put!(text, std::ptr::null()).and(Err(Status::INVALID_VALUE)),
+/// Writes the text of a code, or null.
+fn describe(name: &'static str, known: Option<&'static str>, out: *mut *const c_char) -> Status {
+    call(name, Needs::Driver, |_| match known.and_then(c_text) {
+        Some(text) => put!(out, text),
+        None => put!(out, std::ptr::null()).and(Err(Status::INVALID_VALUE)),
     })
 }
 
+unsafe extern "C" fn cuGetErrorName(error: i32, text: *mut *const c_char) -> Status {
+    describe("cuGetErrorName", Status(error).name(), text)
+}
+
 unsafe extern "C" fn cuGetErrorString(error: i32, text: *mut *const c_char) -> Status {
-    call("cuGetErrorString", Needs::Driver, |_| match Status(error).text().and_then(c_text) {
-        Some(name) => put!(text, name),
-        None => put!(text, std::ptr::null()).and(Err(Status::INVALID_VALUE)),
-    })
+    describe("cuGetErrorString", Status(error).text(), text)
 }
 
 unsafe extern "C" fn cuProfilerStart() -> Status {

@@ -15,7 +15,7 @@ use cuda_loader::{
 
 use super::{graph::graph, node};
 use crate::driver::{
-    api::{put, register, write_text},
+    api::{offer, put, register, write_text},
     entry::{DriverCall, Needs, call},
     handle::{Handle, fresh},
     state::{
@@ -52,9 +52,7 @@ unsafe extern "C" fn cuGraphInstantiate_v2(
 ) -> Status {
     call("cuGraphInstantiate_v2", Needs::Context, |entry| {
         let made = instantiate(entry, graph, false);
-        if !error_node.is_null() {
-            put!(error_node, CUgraphNode::NULL)?;
-        }
+        offer!(error_node, CUgraphNode::NULL)?;
         if !log_buffer.is_null() && buffer_size > 0 {
             let text = if made.is_ok() { "" } else { "the graph has a cycle" };
             // SAFETY: the buffer is the caller's, of the size it passes.
@@ -75,19 +73,27 @@ unsafe extern "C" fn cuGraphInstantiateWithFlags(out: *mut CUgraphExec, graph: C
     })
 }
 
-/// Gives a node of an instantiated graph new work of its kind.
-fn set_work(entry: &mut DriverCall, exec: CUgraphExec, node: CUgraphNode, work: WorkUnit) -> Result<(), Status> {
-    let driver = entry.driver();
-    let instance = driver.execs.get_mut(&exec.id()).ok_or(Status::INVALID_HANDLE)?;
-    let node = instance.graph.nodes.get_mut(&node.id()).ok_or(Status::INVALID_VALUE)?;
-    let former = node.kind();
-    let replaced = std::mem::replace(&mut node.action, Action::Work(work));
-    if node.kind() != former {
-        node.action = replaced;
-        return Err(Status::INVALID_VALUE);
-    }
-    driver.counters.graph_updates += 1;
-    Ok(())
+/// Runs a call that gives a node of an instantiated graph new work of its kind.
+fn set_work(
+    name: &'static str,
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    work: impl FnOnce(&mut DriverCall) -> Result<WorkUnit, Status>,
+) -> Status {
+    call(name, Needs::Context, |entry| {
+        let work = work(entry)?;
+        let driver = entry.driver();
+        let instance = driver.execs.get_mut(&exec.id()).ok_or(Status::INVALID_HANDLE)?;
+        let node = instance.graph.nodes.get_mut(&node.id()).ok_or(Status::INVALID_VALUE)?;
+        let former = node.kind();
+        let replaced = std::mem::replace(&mut node.action, Action::Work(work));
+        if node.kind() != former {
+            node.action = replaced;
+            return Err(Status::INVALID_VALUE);
+        }
+        driver.counters.graph_updates += 1;
+        Ok(())
+    })
 }
 
 unsafe extern "C" fn cuGraphExecKernelNodeSetParams(
@@ -95,10 +101,7 @@ unsafe extern "C" fn cuGraphExecKernelNodeSetParams(
     handle: CUgraphNode,
     node_params: *const KernelNodeParams,
 ) -> Status {
-    call("cuGraphExecKernelNodeSetParams", Needs::Context, |entry| {
-        let work = node::kernel_work(entry, node_params)?;
-        set_work(entry, exec, handle, work)
-    })
+    set_work("cuGraphExecKernelNodeSetParams", exec, handle, |entry| node::kernel_work(entry, node_params))
 }
 
 unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
@@ -107,10 +110,7 @@ unsafe extern "C" fn cuGraphExecMemcpyNodeSetParams(
     copy_params: *const Memcpy3D,
     _ctx: CUcontext,
 ) -> Status {
-    call("cuGraphExecMemcpyNodeSetParams", Needs::Context, |entry| {
-        let work = node::copy_work(entry, copy_params)?;
-        set_work(entry, exec, handle, work)
-    })
+    set_work("cuGraphExecMemcpyNodeSetParams", exec, handle, |entry| node::copy_work(entry, copy_params))
 }
 
 unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
@@ -119,10 +119,7 @@ unsafe extern "C" fn cuGraphExecMemsetNodeSetParams(
     memset_params: *const MemsetNodeParams,
     _ctx: CUcontext,
 ) -> Status {
-    call("cuGraphExecMemsetNodeSetParams", Needs::Context, |entry| {
-        let work = node::fill_work(entry, memset_params)?;
-        set_work(entry, exec, handle, work)
-    })
+    set_work("cuGraphExecMemsetNodeSetParams", exec, handle, |entry| node::fill_work(entry, memset_params))
 }
 
 unsafe extern "C" fn cuGraphExecHostNodeSetParams(
@@ -130,10 +127,7 @@ unsafe extern "C" fn cuGraphExecHostNodeSetParams(
     handle: CUgraphNode,
     node_params: *const HostNodeParams,
 ) -> Status {
-    call("cuGraphExecHostNodeSetParams", Needs::Context, |entry| {
-        let work = node::host_work(node_params)?;
-        set_work(entry, exec, handle, work)
-    })
+    set_work("cuGraphExecHostNodeSetParams", exec, handle, |_| node::host_work(node_params))
 }
 
 unsafe extern "C" fn cuGraphUpload(exec: CUgraphExec, stream: CUstream) -> Status {
@@ -191,9 +185,7 @@ unsafe extern "C" fn cuGraphExecUpdate(
         let instance = driver.execs.get_mut(&exec.id()).ok_or(Status::INVALID_HANDLE)?;
         let (result, node) = instance.graph.update(&wanted).err().unwrap_or((outcome::UPDATE_SUCCESS, None));
         put!(update_result_out, result)?;
-        if !error_node_out.is_null() {
-            put!(error_node_out, node.map_or(CUgraphNode::NULL, CUgraphNode::of))?;
-        }
+        offer!(error_node_out, node.map_or(CUgraphNode::NULL, CUgraphNode::of))?;
         if result != outcome::UPDATE_SUCCESS {
             return Err(Status::GRAPH_EXEC_UPDATE_FAILURE);
         }

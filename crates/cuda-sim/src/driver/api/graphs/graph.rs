@@ -31,6 +31,13 @@ pub(super) fn graph(entry: &mut DriverCall, handle: CUgraph) -> Result<&mut Grap
     entry.driver().graphs.get_mut(&handle.id()).ok_or(Status::INVALID_HANDLE)
 }
 
+/// Makes a graph known to the driver; its handle.
+pub(in crate::driver::api) fn keep(entry: &mut DriverCall, graph: Graph) -> CUgraph {
+    let id = fresh();
+    entry.driver().graphs.insert(id, graph);
+    CUgraph::of(id)
+}
+
 /// The node of a handle, in whichever graph it is.
 pub(super) fn node(entry: &mut DriverCall, handle: CUgraphNode) -> Result<&mut GraphNode, Status> {
     let graphs = entry.driver().graphs.values_mut();
@@ -45,14 +52,17 @@ fn handles(nodes: impl IntoIterator<Item = Id>) -> Vec<CUgraphNode> {
     nodes.into_iter().map(CUgraphNode::of).collect()
 }
 
+/// The nodes of a graph that `is_listed` picks.
+fn picked(graph: &Graph, is_listed: impl Fn(&GraphNode) -> bool) -> Vec<CUgraphNode> {
+    handles(graph.nodes.iter().filter(|(_, node)| is_listed(node)).map(|(id, _)| *id))
+}
+
 unsafe extern "C" fn cuGraphCreate(out: *mut CUgraph, flags: u32) -> Status {
     call("cuGraphCreate", Needs::Driver, |entry| {
         if flags != 0 {
             return Err(Status::INVALID_VALUE);
         }
-        let id = fresh();
-        entry.driver().graphs.insert(id, Graph::default());
-        put!(out, CUgraph::of(id))
+        put!(out, keep(entry, Graph::default()))
     })
 }
 
@@ -65,9 +75,7 @@ unsafe extern "C" fn cuGraphDestroy(handle: CUgraph) -> Status {
 unsafe extern "C" fn cuGraphClone(out: *mut CUgraph, original: CUgraph) -> Status {
     call("cuGraphClone", Needs::Driver, |entry| {
         let clone = graph(entry, original)?.duplicate();
-        let id = fresh();
-        entry.driver().graphs.insert(id, clone);
-        put!(out, CUgraph::of(id))
+        put!(out, keep(entry, clone))
     })
 }
 
@@ -81,7 +89,7 @@ unsafe extern "C" fn cuGraphNodeFindInClone(out: *mut CUgraphNode, original: CUg
 
 unsafe extern "C" fn cuGraphGetNodes(handle: CUgraph, nodes: *mut CUgraphNode, num_nodes: *mut usize) -> Status {
     call("cuGraphGetNodes", Needs::Driver, |entry| {
-        let all = handles(graph(entry, handle)?.nodes.keys().copied());
+        let all = picked(graph(entry, handle)?, |_| true);
         // SAFETY: the pointers are the call's.
         unsafe { list(&all, nodes, num_nodes) }
     })
@@ -89,8 +97,7 @@ unsafe extern "C" fn cuGraphGetNodes(handle: CUgraph, nodes: *mut CUgraphNode, n
 
 unsafe extern "C" fn cuGraphGetRootNodes(handle: CUgraph, roots: *mut CUgraphNode, num_roots: *mut usize) -> Status {
     call("cuGraphGetRootNodes", Needs::Driver, |entry| {
-        let nodes = graph(entry, handle)?.nodes.iter();
-        let all = handles(nodes.filter(|(_, node)| node.after.is_empty()).map(|(id, _)| *id));
+        let all = picked(graph(entry, handle)?, |node| node.after.is_empty());
         // SAFETY: the pointers are the call's.
         unsafe { list(&all, roots, num_roots) }
     })
@@ -136,26 +143,37 @@ unsafe extern "C" fn cuGraphNodeGetDependentNodes(
     num_dependent_nodes: *mut usize,
 ) -> Status {
     call("cuGraphNodeGetDependentNodes", Needs::Driver, |entry| {
-        let nodes = owner(entry.driver(), handle.id())?.nodes.iter();
-        let all = handles(nodes.filter(|(_, node)| node.after.contains(&handle.id())).map(|(id, _)| *id));
+        let all = picked(owner(entry.driver(), handle.id())?, |node| node.after.contains(&handle.id()));
         // SAFETY: the pointers are the call's.
         unsafe { list(&all, dependent_nodes, num_dependent_nodes) }
     })
 }
 
-/// Pairs of nodes that a caller gave as two arrays, all of one graph.
-fn edges(
-    entry: &mut DriverCall,
+/// Runs a call that changes dependencies between nodes of one graph, given as two arrays.
+///
+/// `change` adds or removes a dependency of a node, and is false if there is nothing to change.
+fn change_edges(
+    name: &'static str,
     handle: CUgraph,
-    from: *const CUgraphNode,
-    to: *const CUgraphNode,
+    (from, to): (*const CUgraphNode, *const CUgraphNode),
     count: usize,
-) -> Result<Vec<(Id, Id)>, Status> {
-    let pairs = array!(from, count)?.into_iter().map(Handle::id).zip(array!(to, count)?.into_iter().map(Handle::id));
-    let pairs: Vec<(Id, Id)> = pairs.collect();
-    let nodes = &graph(entry, handle)?.nodes;
-    let known = |(from, to): &(Id, Id)| from != to && nodes.contains_key(from) && nodes.contains_key(to);
-    if pairs.iter().all(known) { Ok(pairs) } else { Err(Status::INVALID_VALUE) }
+    change: impl Fn(&mut GraphNode, Id) -> bool,
+) -> Status {
+    call(name, Needs::Driver, |entry| {
+        let (from, to) = (array!(from, count)?, array!(to, count)?);
+        let pairs: Vec<(Id, Id)> = from.into_iter().map(Handle::id).zip(to.into_iter().map(Handle::id)).collect();
+        let nodes = &mut graph(entry, handle)?.nodes;
+        let known = |(from, to): &(Id, Id)| from != to && nodes.contains_key(from) && nodes.contains_key(to);
+        if !pairs.iter().all(known) {
+            return Err(Status::INVALID_VALUE);
+        }
+        for (from, to) in pairs {
+            if !nodes.get_mut(&to).is_some_and(|node| change(node, from)) {
+                return Err(Status::INVALID_VALUE);
+            }
+        }
+        Ok(())
+    })
 }
 
 unsafe extern "C" fn cuGraphAddDependencies(
@@ -164,15 +182,7 @@ unsafe extern "C" fn cuGraphAddDependencies(
     to: *const CUgraphNode,
     num_dependencies: usize,
 ) -> Status {
-    call("cuGraphAddDependencies", Needs::Driver, |entry| {
-        for (from, to) in edges(entry, handle, from, to, num_dependencies)? {
-            let node = graph(entry, handle)?.nodes.get_mut(&to);
-            if !node.is_some_and(|node| node.after.insert(from)) {
-                return Err(Status::INVALID_VALUE);
-            }
-        }
-        Ok(())
-    })
+    change_edges("cuGraphAddDependencies", handle, (from, to), num_dependencies, |node, from| node.after.insert(from))
 }
 
 unsafe extern "C" fn cuGraphRemoveDependencies(
@@ -181,14 +191,8 @@ unsafe extern "C" fn cuGraphRemoveDependencies(
     to: *const CUgraphNode,
     num_dependencies: usize,
 ) -> Status {
-    call("cuGraphRemoveDependencies", Needs::Driver, |entry| {
-        for (from, to) in edges(entry, handle, from, to, num_dependencies)? {
-            let node = graph(entry, handle)?.nodes.get_mut(&to);
-            if !node.is_some_and(|node| node.after.remove(&from)) {
-                return Err(Status::INVALID_VALUE);
-            }
-        }
-        Ok(())
+    change_edges("cuGraphRemoveDependencies", handle, (from, to), num_dependencies, |node, from| {
+        node.after.remove(&from)
     })
 }
 

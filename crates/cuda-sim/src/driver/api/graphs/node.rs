@@ -13,7 +13,7 @@ use cuda_loader::{
     },
 };
 
-use super::graph::{graph, node};
+use super::graph::{graph, keep, node};
 use crate::{
     driver::{
         api::{
@@ -26,7 +26,7 @@ use crate::{
             put, register,
         },
         entry::{DriverCall, Needs, call},
-        handle::{Handle, fresh},
+        handle::Handle,
         state::{
             graph::Action,
             transfer::Fill,
@@ -53,7 +53,20 @@ struct Spot {
 }
 
 impl Spot {
-    fn add(&self, entry: &mut DriverCall, action: Action) -> Result<(), Status> {
+    /// Runs a call that adds a node with the action that `made` returns.
+    fn add(
+        &self,
+        name: &'static str,
+        needs: Needs,
+        made: impl FnOnce(&mut DriverCall) -> Result<Action, Status>,
+    ) -> Status {
+        call(name, needs, |entry| {
+            let action = made(entry)?;
+            self.place(entry, action)
+        })
+    }
+
+    fn place(&self, entry: &mut DriverCall, action: Action) -> Result<(), Status> {
         let after: Vec<_> = array!(self.dependencies, self.num_dependencies)?.into_iter().map(Handle::id).collect();
         let node = graph(entry, self.graph)?.add(action, &after)?;
         put!(self.out, CUgraphNode::of(node))
@@ -115,10 +128,8 @@ unsafe extern "C" fn cuGraphAddKernelNode(
     num_dependencies: usize,
     node_params: *const KernelNodeParams,
 ) -> Status {
-    call("cuGraphAddKernelNode", Needs::Context, |entry| {
-        let work = kernel_work(entry, node_params)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(work))
-    })
+    let spot = Spot { out, graph, dependencies, num_dependencies };
+    spot.add("cuGraphAddKernelNode", Needs::Context, |entry| kernel_work(entry, node_params).map(Action::Work))
 }
 
 unsafe extern "C" fn cuGraphKernelNodeGetParams(handle: CUgraphNode, params: *mut KernelNodeParams) -> Status {
@@ -166,10 +177,8 @@ unsafe extern "C" fn cuGraphAddMemcpyNode(
     copy_params: *const Memcpy3D,
     _ctx: CUcontext,
 ) -> Status {
-    call("cuGraphAddMemcpyNode", Needs::Context, |entry| {
-        let work = copy_work(entry, copy_params)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(work))
-    })
+    let spot = Spot { out, graph, dependencies, num_dependencies };
+    spot.add("cuGraphAddMemcpyNode", Needs::Context, |entry| copy_work(entry, copy_params).map(Action::Work))
 }
 
 unsafe extern "C" fn cuGraphAddMemsetNode(
@@ -180,10 +189,8 @@ unsafe extern "C" fn cuGraphAddMemsetNode(
     memset_params: *const MemsetNodeParams,
     _ctx: CUcontext,
 ) -> Status {
-    call("cuGraphAddMemsetNode", Needs::Context, |entry| {
-        let work = fill_work(entry, memset_params)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(work))
-    })
+    let spot = Spot { out, graph, dependencies, num_dependencies };
+    spot.add("cuGraphAddMemsetNode", Needs::Context, |entry| fill_work(entry, memset_params).map(Action::Work))
 }
 
 unsafe extern "C" fn cuGraphMemsetNodeGetParams(handle: CUgraphNode, params: *mut MemsetNodeParams) -> Status {
@@ -212,10 +219,8 @@ unsafe extern "C" fn cuGraphAddHostNode(
     num_dependencies: usize,
     node_params: *const HostNodeParams,
 ) -> Status {
-    call("cuGraphAddHostNode", Needs::Driver, |entry| {
-        let work = host_work(node_params)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(work))
-    })
+    let spot = Spot { out, graph, dependencies, num_dependencies };
+    spot.add("cuGraphAddHostNode", Needs::Driver, |_| host_work(node_params).map(Action::Work))
 }
 
 unsafe extern "C" fn cuGraphHostNodeGetParams(handle: CUgraphNode, params: *mut HostNodeParams) -> Status {
@@ -234,9 +239,9 @@ unsafe extern "C" fn cuGraphAddChildGraphNode(
     num_dependencies: usize,
     child_graph: CUgraph,
 ) -> Status {
-    call("cuGraphAddChildGraphNode", Needs::Driver, |entry| {
-        let child = graph(entry, child_graph)?.duplicate();
-        Spot { out, graph: parent, dependencies, num_dependencies }.add(entry, Action::Child(child.into()))
+    let spot = Spot { out, graph: parent, dependencies, num_dependencies };
+    spot.add("cuGraphAddChildGraphNode", Needs::Driver, |entry| {
+        Ok(Action::Child(graph(entry, child_graph)?.duplicate().into()))
     })
 }
 
@@ -244,9 +249,7 @@ unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(handle: CUgraphNode, out: *mu
     call("cuGraphChildGraphNodeGetGraph", Needs::Driver, |entry| {
         let Action::Child(child) = &node(entry, handle)?.action else { return Err(Status::INVALID_VALUE) };
         let child = child.as_ref().clone();
-        let id = fresh();
-        entry.driver().graphs.insert(id, child);
-        put!(out, CUgraph::of(id))
+        put!(out, keep(entry, child))
     })
 }
 
@@ -256,9 +259,8 @@ unsafe extern "C" fn cuGraphAddEmptyNode(
     dependencies: *const CUgraphNode,
     num_dependencies: usize,
 ) -> Status {
-    call("cuGraphAddEmptyNode", Needs::Driver, |entry| {
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Work(WorkUnit::Nothing))
-    })
+    let spot = Spot { out, graph, dependencies, num_dependencies };
+    spot.add("cuGraphAddEmptyNode", Needs::Driver, |_| Ok(Action::Work(WorkUnit::Nothing)))
 }
 
 /// Refuses a handle that is not an event.
@@ -273,10 +275,8 @@ unsafe extern "C" fn cuGraphAddEventRecordNode(
     num_dependencies: usize,
     event: CUevent,
 ) -> Status {
-    call("cuGraphAddEventRecordNode", Needs::Driver, |entry| {
-        let action = Action::Record(known_event(entry, event)?);
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, action)
-    })
+    let spot = Spot { out, graph, dependencies, num_dependencies };
+    spot.add("cuGraphAddEventRecordNode", Needs::Driver, |entry| known_event(entry, event).map(Action::Record))
 }
 
 unsafe extern "C" fn cuGraphEventRecordNodeGetEvent(handle: CUgraphNode, event: *mut CUevent) -> Status {
@@ -293,10 +293,8 @@ unsafe extern "C" fn cuGraphAddEventWaitNode(
     num_dependencies: usize,
     event: CUevent,
 ) -> Status {
-    call("cuGraphAddEventWaitNode", Needs::Driver, |entry| {
-        let action = Action::Wait(known_event(entry, event)?);
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, action)
-    })
+    let spot = Spot { out, graph, dependencies, num_dependencies };
+    spot.add("cuGraphAddEventWaitNode", Needs::Driver, |entry| known_event(entry, event).map(Action::Wait))
 }
 
 unsafe extern "C" fn cuGraphEventWaitNodeGetEvent(handle: CUgraphNode, event: *mut CUevent) -> Status {
@@ -321,7 +319,7 @@ unsafe extern "C" fn cuGraphAddMemAllocNode(
         }
         let owned = reserve_for_graph(entry, params.bytesize)?;
         params.dptr = owned.base;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Alloc(owned.into()))?;
+        Spot { out, graph, dependencies, num_dependencies }.place(entry, Action::Alloc(owned.into()))?;
         put!(node_params, params)
     })
 }
@@ -333,9 +331,9 @@ unsafe extern "C" fn cuGraphAddMemFreeNode(
     num_dependencies: usize,
     dptr: CUdeviceptr,
 ) -> Status {
-    call("cuGraphAddMemFreeNode", Needs::Driver, |entry| {
-        check_graph_memory(entry, dptr)?;
-        Spot { out, graph, dependencies, num_dependencies }.add(entry, Action::Free(dptr))
+    let spot = Spot { out, graph, dependencies, num_dependencies };
+    spot.add("cuGraphAddMemFreeNode", Needs::Driver, |entry| {
+        check_graph_memory(entry, dptr).map(|()| Action::Free(dptr))
     })
 }
 

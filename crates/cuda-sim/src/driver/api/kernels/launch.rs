@@ -141,18 +141,20 @@ pub(in crate::driver::api) unsafe fn kernel_call(
     Ok(KernelCall { program, name, function, grid, params, device, cooperative })
 }
 
-/// Launches a kernel on a stream.
+/// Runs a call that launches a kernel on a stream.
 ///
 /// # Safety
 /// The pointers of `request` are as the driver API requires of a launch.
-unsafe fn launch(entry: &mut DriverCall, request: &Request, stream: CUstream) -> Result<(), Status> {
-    let stream = entry.own_stream(stream)?;
-    // SAFETY: by this function's contract.
-    let work = WorkUnit::Kernel(unsafe { kernel_call(entry, request) }?);
-    if entry.driver().streams[&stream].capture.is_none() {
-        entry.driver().count(&work, true);
-    }
-    entry.enqueue(stream, work).map(drop)
+unsafe fn launch(name: &'static str, request: &Request, stream: CUstream) -> Status {
+    call(name, Needs::Context, |entry| {
+        let stream = entry.own_stream(stream)?;
+        // SAFETY: by this function's contract.
+        let work = WorkUnit::Kernel(unsafe { kernel_call(entry, request) }?);
+        if entry.driver().streams[&stream].capture.is_none() {
+            entry.driver().count(&work, true);
+        }
+        entry.enqueue(stream, work).map(drop)
+    })
 }
 
 unsafe extern "C" fn cuLaunchKernel(
@@ -173,10 +175,9 @@ unsafe extern "C" fn cuLaunchKernel(
         block: [block_dim_x, block_dim_y, block_dim_z],
         dynamic_shared: shared_mem_bytes,
     };
+    let request = Request { func, grid, params, extra, cooperative: false };
     // SAFETY: the pointers are the call's.
-    call("cuLaunchKernel", Needs::Context, |entry| unsafe {
-        launch(entry, &Request { func, grid, params, extra, cooperative: false }, stream)
-    })
+    unsafe { launch("cuLaunchKernel", &request, stream) }
 }
 
 unsafe extern "C" fn cuLaunchCooperativeKernel(
@@ -196,10 +197,9 @@ unsafe extern "C" fn cuLaunchCooperativeKernel(
         block: [block_dim_x, block_dim_y, block_dim_z],
         dynamic_shared: shared_mem_bytes,
     };
+    let request = Request { func, grid, params, extra: std::ptr::null_mut(), cooperative: true };
     // SAFETY: the pointers are the call's.
-    call("cuLaunchCooperativeKernel", Needs::Context, |entry| unsafe {
-        launch(entry, &Request { func, grid, params, extra: std::ptr::null_mut(), cooperative: true }, stream)
-    })
+    unsafe { launch("cuLaunchCooperativeKernel", &request, stream) }
 }
 
 unsafe extern "C" fn cuLaunchHostFunc(stream: CUstream, function: HostFn, user_data: *mut c_void) -> Status {

@@ -16,7 +16,7 @@ use cuda_loader::{
 
 use crate::{
     driver::{
-        api::{array, put, register, text, write_text},
+        api::{array, offer, put, register, text, write_text},
         compile::{refuse_head, refuse_sizes},
         counters::Report,
         entry::{DriverCall, Needs, call},
@@ -228,10 +228,8 @@ unsafe extern "C" fn cuModuleGetGlobal_v2(
         let program = driver.modules.get(&module.id()).ok_or(Status::INVALID_HANDLE)?.program.clone();
         let found = program.global(&driver.memory, device, &name).map_err(|_| Status::OUT_OF_MEMORY)?;
         let (address, size) = found.ok_or(Status::NOT_FOUND)?;
-        if !dptr.is_null() {
-            put!(dptr, address)?;
-        }
-        if bytes.is_null() { Ok(()) } else { put!(bytes, size as usize) }
+        offer!(dptr, address)?;
+        offer!(bytes, size as usize)
     })
 }
 

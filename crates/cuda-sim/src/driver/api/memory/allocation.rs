@@ -9,7 +9,7 @@ use cuda_loader::{
 };
 
 use crate::driver::{
-    api::{put, register},
+    api::{offer, put, register},
     counters::Report,
     entry::{DriverCall, Needs, call},
     handle::{Handle, Id},
@@ -142,10 +142,8 @@ unsafe extern "C" fn cuMemFree_v2(dptr: CUdeviceptr) -> Status {
 unsafe extern "C" fn cuMemGetAddressRange_v2(base: *mut CUdeviceptr, size: *mut usize, dptr: CUdeviceptr) -> Status {
     call("cuMemGetAddressRange_v2", Needs::Context, |entry| {
         let found = entry.driver().memory.find(dptr).ok_or(Status::NOT_FOUND)?;
-        if !base.is_null() {
-            put!(base, found.base)?;
-        }
-        if size.is_null() { Ok(()) } else { put!(size, found.bytes as usize) }
+        offer!(base, found.base)?;
+        offer!(size, found.bytes as usize)
     })
 }
 

@@ -29,22 +29,30 @@ register! {
     cuMemcpy2DAsync_v2 cuMemcpy3D_v2 cuMemcpy3DAsync_v2
 }
 
-/// The kind of memory that one end of a copy was declared to be in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One end of a flat copy: an address, by the kind of memory that it was declared to be in.
+#[derive(Clone, Copy, Debug)]
 enum Said {
-    Host,
-    Device,
-    Either,
+    Host(*const c_void),
+    Device(CUdeviceptr),
+    Either(CUdeviceptr),
+}
+
+impl Said {
+    fn place(self, entry: &mut DriverCall) -> Result<CopyLocation, Status> {
+        match self {
+            Self::Host(pointer) if pointer.is_null() => Err(Status::INVALID_VALUE),
+            // Its memory is reached through the exposed address when the copy runs.
+            Self::Host(pointer) => Ok(CopyLocation::Host(pointer.expose_provenance())),
+            Self::Device(address) => Ok(CopyLocation::Device(address)),
+            Self::Either(address) => Ok(either(entry, address)),
+        }
+    }
 }
 
 /// The place of an address: device memory, or host memory of either kind.
-fn place(entry: &mut DriverCall, address: u64, said: Said) -> CopyLocation {
+fn either(entry: &mut DriverCall, address: u64) -> CopyLocation {
     let on_device = entry.driver().memory.find(address).is_some_and(|found| found.device.is_some());
-    if said == Said::Device || said == Said::Either && on_device {
-        CopyLocation::Device(address)
-    } else {
-        CopyLocation::Host(address as usize)
-    }
+    if on_device { CopyLocation::Device(address) } else { CopyLocation::Host(address as usize) }
 }
 
 /// The bytes that host memory holds now.
@@ -147,43 +155,54 @@ impl DriverCall {
     fn copy_on(&mut self, copy: Copy, stream: Id, finish: bool) -> Result<(), Status> {
         let work = WorkUnit::Copy(copy);
         self.driver().count(&work, true);
-        let task = self.enqueue(stream, work)?;
-        match task {
-            Some(task) if finish => {
-                let clock = self.driver().streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default();
-                self.wait(&WaitGoal::Tasks(vec![task]))?;
-                self.driver().host.join(&clock);
-                Ok(())
-            }
-            _ => Ok(()),
+        if let Some(task) = self.enqueue(stream, work)?
+            && finish
+        {
+            let clock = self.driver().clock_of(stream);
+            self.wait(&WaitGoal::Tasks(vec![task]))?;
+            self.driver().host.join(&clock);
         }
+        Ok(())
     }
+}
 
-    fn flat(&mut self, to: (u64, Said), from: (u64, Said), bytes: usize) -> Copy {
-        let (target, source) = (place(self, to.0, to.1), place(self, from.0, from.1));
-        Copy::flat(target, source, bytes as u64)
-    }
+/// Runs a call that copies: on a stream, or on the legacy one, which it waits for.
+fn transfer(
+    name: &'static str,
+    stream: Option<CUstream>,
+    copy: impl FnOnce(&mut DriverCall) -> Result<Copy, Status>,
+) -> Status {
+    call(name, Needs::Context, |entry| {
+        let stream = stream.map(|stream| entry.stream(stream)).transpose()?;
+        let copy = copy(entry)?;
+        match stream {
+            Some(stream) => entry.copy_async(copy, stream),
+            None => entry.copy_now(copy),
+        }
+    })
+}
+
+/// As [`transfer`], of consecutive bytes.
+fn flat(name: &'static str, to: Said, from: Said, bytes: usize, stream: Option<CUstream>) -> Status {
+    transfer(name, stream, |entry| Ok(Copy::flat(to.place(entry)?, from.place(entry)?, bytes as u64)))
 }
 
 unsafe extern "C" fn cuMemcpy(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize) -> Status {
-    call("cuMemcpy", Needs::Context, |entry| {
-        let copy = entry.flat((dst, Said::Either), (src, Said::Either), byte_count);
-        entry.copy_now(copy)
-    })
+    flat("cuMemcpy", Said::Either(dst), Said::Either(src), byte_count, None)
 }
 
 unsafe extern "C" fn cuMemcpyAsync(dst: CUdeviceptr, src: CUdeviceptr, byte_count: usize, stream: CUstream) -> Status {
-    call("cuMemcpyAsync", Needs::Context, |entry| {
-        let stream = entry.stream(stream)?;
-        let copy = entry.flat((dst, Said::Either), (src, Said::Either), byte_count);
-        entry.copy_async(copy, stream)
-    })
+    flat("cuMemcpyAsync", Said::Either(dst), Said::Either(src), byte_count, Some(stream))
 }
 
-/// Rejects a peer copy unless both contexts live.
+/// A copy between peers, whose contexts must both live.
 ///
 /// Each address must be in memory of its context's device.
-fn check_peers(entry: &mut DriverCall, ends: [(CUdeviceptr, CUcontext); 2]) -> Result<(), Status> {
+fn between_peers(
+    entry: &mut DriverCall,
+    ends: [(CUdeviceptr, CUcontext); 2],
+    byte_count: usize,
+) -> Result<Copy, Status> {
     let driver = entry.driver();
     for (address, context) in ends {
         let device = driver.contexts.get(&context.id()).ok_or(Status::INVALID_CONTEXT)?.device;
@@ -191,7 +210,8 @@ fn check_peers(entry: &mut DriverCall, ends: [(CUdeviceptr, CUcontext); 2]) -> R
             return Err(Status::INVALID_VALUE);
         }
     }
-    Ok(())
+    let [target, source] = ends.map(|(address, _)| CopyLocation::Device(address));
+    Ok(Copy::flat(target, source, byte_count as u64))
 }
 
 unsafe extern "C" fn cuMemcpyPeer(
@@ -201,10 +221,8 @@ unsafe extern "C" fn cuMemcpyPeer(
     src_context: CUcontext,
     byte_count: usize,
 ) -> Status {
-    call("cuMemcpyPeer", Needs::Context, |entry| {
-        check_peers(entry, [(dst_device, dst_context), (src_device, src_context)])?;
-        let copy = entry.flat((dst_device, Said::Device), (src_device, Said::Device), byte_count);
-        entry.copy_now(copy)
+    transfer("cuMemcpyPeer", None, |entry| {
+        between_peers(entry, [(dst_device, dst_context), (src_device, src_context)], byte_count)
     })
 }
 
@@ -217,23 +235,15 @@ unsafe extern "C" fn cuMemcpyPeerAsync(
     stream: CUstream,
 ) -> Status {
     call("cuMemcpyPeerAsync", Needs::Context, |entry| {
-        check_peers(entry, [(dst_device, dst_context), (src_device, src_context)])?;
+        // Unlike other copies it refuses its ends before the stream.
+        let copy = between_peers(entry, [(dst_device, dst_context), (src_device, src_context)], byte_count)?;
         let stream = entry.stream(stream)?;
-        let copy = entry.flat((dst_device, Said::Device), (src_device, Said::Device), byte_count);
         entry.copy_async(copy, stream)
     })
 }
 
-/// The number of a host address; its memory is reached through it when the copy runs.
-fn host(pointer: *const c_void) -> Result<u64, Status> {
-    if pointer.is_null() { Err(Status::INVALID_VALUE) } else { Ok(pointer.expose_provenance() as u64) }
-}
-
 unsafe extern "C" fn cuMemcpyHtoD_v2(dst_device: CUdeviceptr, src_host: *const c_void, byte_count: usize) -> Status {
-    call("cuMemcpyHtoD_v2", Needs::Context, |entry| {
-        let copy = entry.flat((dst_device, Said::Device), (host(src_host)?, Said::Host), byte_count);
-        entry.copy_now(copy)
-    })
+    flat("cuMemcpyHtoD_v2", Said::Device(dst_device), Said::Host(src_host), byte_count, None)
 }
 
 unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
@@ -242,18 +252,11 @@ unsafe extern "C" fn cuMemcpyHtoDAsync_v2(
     byte_count: usize,
     stream: CUstream,
 ) -> Status {
-    call("cuMemcpyHtoDAsync_v2", Needs::Context, |entry| {
-        let stream = entry.stream(stream)?;
-        let copy = entry.flat((dst_device, Said::Device), (host(src_host)?, Said::Host), byte_count);
-        entry.copy_async(copy, stream)
-    })
+    flat("cuMemcpyHtoDAsync_v2", Said::Device(dst_device), Said::Host(src_host), byte_count, Some(stream))
 }
 
 unsafe extern "C" fn cuMemcpyDtoH_v2(dst_host: *mut c_void, src_device: CUdeviceptr, byte_count: usize) -> Status {
-    call("cuMemcpyDtoH_v2", Needs::Context, |entry| {
-        let copy = entry.flat((host(dst_host)?, Said::Host), (src_device, Said::Device), byte_count);
-        entry.copy_now(copy)
-    })
+    flat("cuMemcpyDtoH_v2", Said::Host(dst_host), Said::Device(src_device), byte_count, None)
 }
 
 unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
@@ -262,18 +265,11 @@ unsafe extern "C" fn cuMemcpyDtoHAsync_v2(
     byte_count: usize,
     stream: CUstream,
 ) -> Status {
-    call("cuMemcpyDtoHAsync_v2", Needs::Context, |entry| {
-        let stream = entry.stream(stream)?;
-        let copy = entry.flat((host(dst_host)?, Said::Host), (src_device, Said::Device), byte_count);
-        entry.copy_async(copy, stream)
-    })
+    flat("cuMemcpyDtoHAsync_v2", Said::Host(dst_host), Said::Device(src_device), byte_count, Some(stream))
 }
 
 unsafe extern "C" fn cuMemcpyDtoD_v2(dst_device: CUdeviceptr, src_device: CUdeviceptr, byte_count: usize) -> Status {
-    call("cuMemcpyDtoD_v2", Needs::Context, |entry| {
-        let copy = entry.flat((dst_device, Said::Device), (src_device, Said::Device), byte_count);
-        entry.copy_now(copy)
-    })
+    flat("cuMemcpyDtoD_v2", Said::Device(dst_device), Said::Device(src_device), byte_count, None)
 }
 
 unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
@@ -282,11 +278,7 @@ unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
     byte_count: usize,
     stream: CUstream,
 ) -> Status {
-    call("cuMemcpyDtoDAsync_v2", Needs::Context, |entry| {
-        let stream = entry.stream(stream)?;
-        let copy = entry.flat((dst_device, Said::Device), (src_device, Said::Device), byte_count);
-        entry.copy_async(copy, stream)
-    })
+    flat("cuMemcpyDtoDAsync_v2", Said::Device(dst_device), Said::Device(src_device), byte_count, Some(stream))
 }
 
 /// One end of a copy of rows, as its record specifies.
@@ -304,9 +296,9 @@ fn end(
     }
     let offset = ((z * rows + y) * pitch + x) as u64;
     let place = match kind {
-        mem_type::HOST => place(entry, host_address + offset, Said::Host),
-        mem_type::DEVICE => place(entry, device_address + offset, Said::Device),
-        mem_type::UNIFIED => place(entry, device_address + offset, Said::Either),
+        mem_type::HOST => CopyLocation::Host((host_address + offset) as usize),
+        mem_type::DEVICE => CopyLocation::Device(device_address + offset),
+        mem_type::UNIFIED => either(entry, device_address + offset),
         _ => return Err(Status::NOT_SUPPORTED),
     };
     Ok(End { place, pitch: pitch as u64, plane: (pitch * rows.max(1)) as u64 })
@@ -349,10 +341,7 @@ pub(in crate::driver::api) fn rows_3d(entry: &mut DriverCall, from: *const Memcp
 }
 
 unsafe extern "C" fn cuMemcpy2D_v2(copy: *const Memcpy2D) -> Status {
-    call("cuMemcpy2D_v2", Needs::Context, |entry| {
-        let copy = rows_2d(entry, copy)?;
-        entry.copy_now(copy)
-    })
+    transfer("cuMemcpy2D_v2", None, |entry| rows_2d(entry, copy))
 }
 
 unsafe extern "C" fn cuMemcpy2DUnaligned_v2(copy: *const Memcpy2D) -> Status {
@@ -361,24 +350,13 @@ unsafe extern "C" fn cuMemcpy2DUnaligned_v2(copy: *const Memcpy2D) -> Status {
 }
 
 unsafe extern "C" fn cuMemcpy2DAsync_v2(copy: *const Memcpy2D, stream: CUstream) -> Status {
-    call("cuMemcpy2DAsync_v2", Needs::Context, |entry| {
-        let stream = entry.stream(stream)?;
-        let copy = rows_2d(entry, copy)?;
-        entry.copy_async(copy, stream)
-    })
+    transfer("cuMemcpy2DAsync_v2", Some(stream), |entry| rows_2d(entry, copy))
 }
 
 unsafe extern "C" fn cuMemcpy3D_v2(copy: *const Memcpy3D) -> Status {
-    call("cuMemcpy3D_v2", Needs::Context, |entry| {
-        let copy = rows_3d(entry, copy)?;
-        entry.copy_now(copy)
-    })
+    transfer("cuMemcpy3D_v2", None, |entry| rows_3d(entry, copy))
 }
 
 unsafe extern "C" fn cuMemcpy3DAsync_v2(copy: *const Memcpy3D, stream: CUstream) -> Status {
-    call("cuMemcpy3DAsync_v2", Needs::Context, |entry| {
-        let stream = entry.stream(stream)?;
-        let copy = rows_3d(entry, copy)?;
-        entry.copy_async(copy, stream)
-    })
+    transfer("cuMemcpy3DAsync_v2", Some(stream), |entry| rows_3d(entry, copy))
 }

@@ -50,106 +50,51 @@ impl DriverCall {
     }
 }
 
-/// A fill of consecutive elements.
-fn flat(target: CUdeviceptr, value: u32, element: u32, count: usize) -> Fill {
-    Fill { target, pitch: 0, value, element, width: count as u64, height: 1 }
+/// A fill of rows of elements of type `T`.
+fn rows<T: Into<u32>>(target: CUdeviceptr, pitch: usize, value: T, width: usize, height: usize) -> Fill {
+    let (pitch, width, height) = (pitch as u64, width as u64, height as u64);
+    Fill { target, pitch, value: value.into(), element: size_of::<T>() as u32, width, height }
 }
 
-unsafe extern "C" fn cuMemsetD8_v2(dst: CUdeviceptr, value: u8, n: usize) -> Status {
-    call("cuMemsetD8_v2", Needs::Context, |entry| entry.fill(flat(dst, value.into(), 1, n), None))
+/// Runs a call that fills.
+fn fill(name: &'static str, fill: Fill, stream: Option<CUstream>) -> Status {
+    call(name, Needs::Context, |entry| entry.fill(fill, stream))
 }
 
-unsafe extern "C" fn cuMemsetD8Async(dst: CUdeviceptr, value: u8, n: usize, stream: CUstream) -> Status {
-    call("cuMemsetD8Async", Needs::Context, |entry| entry.fill(flat(dst, value.into(), 1, n), Some(stream)))
+/// The fills by one type of elements: of one row or several, on the legacy stream or another.
+macro_rules! fills {
+    ($value:ty: $row:ident $row_async:ident $rows:ident $rows_async:ident) => {
+        unsafe extern "C" fn $row(dst: CUdeviceptr, value: $value, n: usize) -> Status {
+            fill(stringify!($row), rows(dst, 0, value, n, 1), None)
+        }
+
+        unsafe extern "C" fn $row_async(dst: CUdeviceptr, value: $value, n: usize, stream: CUstream) -> Status {
+            fill(stringify!($row_async), rows(dst, 0, value, n, 1), Some(stream))
+        }
+
+        unsafe extern "C" fn $rows(
+            dst: CUdeviceptr,
+            pitch: usize,
+            value: $value,
+            width: usize,
+            height: usize,
+        ) -> Status {
+            fill(stringify!($rows), rows(dst, pitch, value, width, height), None)
+        }
+
+        unsafe extern "C" fn $rows_async(
+            dst: CUdeviceptr,
+            pitch: usize,
+            value: $value,
+            width: usize,
+            height: usize,
+            stream: CUstream,
+        ) -> Status {
+            fill(stringify!($rows_async), rows(dst, pitch, value, width, height), Some(stream))
+        }
+    };
 }
 
-unsafe extern "C" fn cuMemsetD2D8_v2(dst: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize) -> Status {
-    call("cuMemsetD2D8_v2", Needs::Context, |entry| {
-        let rows = Fill { pitch: pitch as u64, height: height as u64, ..flat(dst, value.into(), 1, width) };
-        entry.fill(rows, None)
-    })
-}
-
-unsafe extern "C" fn cuMemsetD2D8Async(
-    dst: CUdeviceptr,
-    pitch: usize,
-    value: u8,
-    width: usize,
-    height: usize,
-    stream: CUstream,
-) -> Status {
-    call("cuMemsetD2D8Async", Needs::Context, |entry| {
-        let rows = Fill { pitch: pitch as u64, height: height as u64, ..flat(dst, value.into(), 1, width) };
-        entry.fill(rows, Some(stream))
-    })
-}
-
-unsafe extern "C" fn cuMemsetD16_v2(dst: CUdeviceptr, value: u16, n: usize) -> Status {
-    call("cuMemsetD16_v2", Needs::Context, |entry| entry.fill(flat(dst, value.into(), 2, n), None))
-}
-
-unsafe extern "C" fn cuMemsetD16Async(dst: CUdeviceptr, value: u16, n: usize, stream: CUstream) -> Status {
-    call("cuMemsetD16Async", Needs::Context, |entry| entry.fill(flat(dst, value.into(), 2, n), Some(stream)))
-}
-
-unsafe extern "C" fn cuMemsetD2D16_v2(
-    dst: CUdeviceptr,
-    pitch: usize,
-    value: u16,
-    width: usize,
-    height: usize,
-) -> Status {
-    call("cuMemsetD2D16_v2", Needs::Context, |entry| {
-        let rows = Fill { pitch: pitch as u64, height: height as u64, ..flat(dst, value.into(), 2, width) };
-        entry.fill(rows, None)
-    })
-}
-
-unsafe extern "C" fn cuMemsetD2D16Async(
-    dst: CUdeviceptr,
-    pitch: usize,
-    value: u16,
-    width: usize,
-    height: usize,
-    stream: CUstream,
-) -> Status {
-    call("cuMemsetD2D16Async", Needs::Context, |entry| {
-        let rows = Fill { pitch: pitch as u64, height: height as u64, ..flat(dst, value.into(), 2, width) };
-        entry.fill(rows, Some(stream))
-    })
-}
-
-unsafe extern "C" fn cuMemsetD32_v2(dst: CUdeviceptr, value: u32, n: usize) -> Status {
-    call("cuMemsetD32_v2", Needs::Context, |entry| entry.fill(flat(dst, value, 4, n), None))
-}
-
-unsafe extern "C" fn cuMemsetD32Async(dst: CUdeviceptr, value: u32, n: usize, stream: CUstream) -> Status {
-    call("cuMemsetD32Async", Needs::Context, |entry| entry.fill(flat(dst, value, 4, n), Some(stream)))
-}
-
-unsafe extern "C" fn cuMemsetD2D32_v2(
-    dst: CUdeviceptr,
-    pitch: usize,
-    value: u32,
-    width: usize,
-    height: usize,
-) -> Status {
-    call("cuMemsetD2D32_v2", Needs::Context, |entry| {
-        let rows = Fill { pitch: pitch as u64, height: height as u64, ..flat(dst, value, 4, width) };
-        entry.fill(rows, None)
-    })
-}
-
-unsafe extern "C" fn cuMemsetD2D32Async(
-    dst: CUdeviceptr,
-    pitch: usize,
-    value: u32,
-    width: usize,
-    height: usize,
-    stream: CUstream,
-) -> Status {
-    call("cuMemsetD2D32Async", Needs::Context, |entry| {
-        let rows = Fill { pitch: pitch as u64, height: height as u64, ..flat(dst, value, 4, width) };
-        entry.fill(rows, Some(stream))
-    })
-}
+fills! { u8: cuMemsetD8_v2 cuMemsetD8Async cuMemsetD2D8_v2 cuMemsetD2D8Async }
+fills! { u16: cuMemsetD16_v2 cuMemsetD16Async cuMemsetD2D16_v2 cuMemsetD2D16Async }
+fills! { u32: cuMemsetD32_v2 cuMemsetD32Async cuMemsetD2D32_v2 cuMemsetD2D32Async }

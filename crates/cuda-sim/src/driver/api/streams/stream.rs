@@ -12,11 +12,7 @@ use crate::driver::{
     api::{devices::context::PRIORITIES, put, register},
     entry::{DriverCall, Needs, call},
     handle::{Handle, fresh},
-    state::{
-        StreamState,
-        graph::Action,
-        queue::{Clock, WaitGoal},
-    },
+    state::{StreamState, graph::Action, queue::WaitGoal},
 };
 
 register! {
@@ -31,16 +27,7 @@ fn create(entry: &mut DriverCall, flags: u32, priority: i32) -> Result<CUstream,
     let context = entry.context()?;
     let id = fresh();
     let [least, greatest] = PRIORITIES;
-    let stream = StreamState {
-        context,
-        flags,
-        priority: priority.clamp(greatest, least),
-        legacy: false,
-        tail: None,
-        waits: Vec::new(),
-        clock: Clock::default(),
-        capture: None,
-    };
+    let stream = StreamState::new(context, flags, priority.clamp(greatest, least), false);
     entry.driver().streams.insert(id, stream);
     Ok(CUstream::of(id))
 }
@@ -71,25 +58,24 @@ unsafe extern "C" fn cuStreamDestroy_v2(stream: CUstream) -> Status {
     })
 }
 
-unsafe extern "C" fn cuStreamGetPriority(stream: CUstream, priority: *mut i32) -> Status {
-    call("cuStreamGetPriority", Needs::Context, |entry| {
+/// Writes something about a stream.
+fn read<T>(name: &'static str, stream: CUstream, out: *mut T, value: impl FnOnce(&StreamState) -> T) -> Status {
+    call(name, Needs::Context, |entry| {
         let stream = entry.stream(stream)?;
-        put!(priority, entry.driver().streams[&stream].priority)
+        put!(out, value(&entry.driver().streams[&stream]))
     })
+}
+
+unsafe extern "C" fn cuStreamGetPriority(stream: CUstream, priority: *mut i32) -> Status {
+    read("cuStreamGetPriority", stream, priority, |stream| stream.priority)
 }
 
 unsafe extern "C" fn cuStreamGetFlags(stream: CUstream, flags: *mut u32) -> Status {
-    call("cuStreamGetFlags", Needs::Context, |entry| {
-        let stream = entry.stream(stream)?;
-        put!(flags, entry.driver().streams[&stream].flags)
-    })
+    read("cuStreamGetFlags", stream, flags, |stream| stream.flags)
 }
 
 unsafe extern "C" fn cuStreamGetCtx(stream: CUstream, ctx: *mut CUcontext) -> Status {
-    call("cuStreamGetCtx", Needs::Context, |entry| {
-        let stream = entry.stream(stream)?;
-        put!(ctx, CUcontext::of(entry.driver().streams[&stream].context))
-    })
+    read("cuStreamGetCtx", stream, ctx, |stream| CUcontext::of(stream.context))
 }
 
 unsafe extern "C" fn cuStreamWaitEvent(stream: CUstream, event: CUevent, flags: u32) -> Status {

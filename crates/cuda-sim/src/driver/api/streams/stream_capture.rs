@@ -9,10 +9,10 @@ use cuda_loader::{
 };
 
 use crate::driver::{
-    api::{array, get, put, register},
+    api::{array, get, graphs::graph::keep, offer, put, register},
     capture::exchange_thread_mode,
     entry::{DriverCall, Needs, call},
-    handle::{Handle, fresh},
+    handle::Handle,
     state::capture::CaptureId,
 };
 
@@ -38,9 +38,7 @@ unsafe extern "C" fn cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph) -
             Ok(captured) => captured,
             Err(code) => return put!(graph, CUgraph::NULL).and(Err(code)),
         };
-        let id = fresh();
-        entry.driver().graphs.insert(id, captured);
-        put!(graph, CUgraph::of(id))
+        put!(graph, keep(entry, captured))
     })
 }
 
@@ -68,7 +66,7 @@ unsafe extern "C" fn cuStreamGetCaptureInfo(stream: CUstream, status_out: *mut u
     call("cuStreamGetCaptureInfo", Needs::Context, |entry| {
         let (status, id) = state(entry, stream)?;
         put!(status_out, status)?;
-        if id_out.is_null() { Ok(()) } else { put!(id_out, id) }
+        offer!(id_out, id)
     })
 }
 

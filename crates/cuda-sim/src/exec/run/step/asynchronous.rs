@@ -4,9 +4,9 @@
 //! destination holds a pattern, so a missing wait fails always and not rarely.
 
 use super::access::{check, check_aligned};
-use crate::exec::code::{AsyncCopy, MemoryOrder, StepOp};
+use crate::exec::code::{AsyncCopy, StepOp};
 use crate::exec::fault::{Access, Space};
-use crate::exec::lanes::{Bits, WARP};
+use crate::exec::lanes::{Bits, WARP, lanes_where};
 use crate::exec::run::check::sources::InFlightSource;
 use crate::exec::run::seen::{AccessedMemory, Seen};
 use crate::exec::run::trouble::Outcome;
@@ -39,10 +39,10 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
         copy.read.map_or(bytes, |reg| u64::from(warp.regs.w32[reg as usize].0[lane]).min(bytes))
     };
     // Lanes that read nothing may carry any source address.
-    let mut left = Bits(active).filter(|&lane| length(warp, lane) > 0).fold(0_u32, |mask, lane| mask | 1 << lane);
+    let mut left = lanes_where(active, |lane| length(warp, lane) > 0);
     while left != 0 {
         let read = length(warp, left.trailing_zeros() as usize);
-        let group = Bits(left).filter(|&lane| length(warp, lane) == read).fold(0, |mask, lane| mask | 1 << lane);
+        let group = lanes_where(left, |lane| length(warp, lane) == read);
         fetch(turn, warp, group, &sources, (read, bytes), &mut data)?;
         left &= !group;
     }
@@ -54,18 +54,8 @@ fn begin(turn: &mut Turn<'_, '_>, warp: &mut Warp, copy: &AsyncCopy, active: u32
                 turn.watch().sources.add(warp.index, InFlightSource { lane, group, range, pc: warp.pc });
             }
         }
-        let write = Seen {
-            space: Space::Shared,
-            access: Access::AsyncWrite,
-            reads: false,
-            writes: true,
-            order: MemoryOrder::default(),
-            active,
-            addresses: &targets,
-            bytes,
-            memory: &AccessedMemory::Window,
-            regs: &[],
-        };
+        let memory = AccessedMemory::Window;
+        let write = Seen::plain(Space::Shared, Access::AsyncWrite, active, &targets, bytes, &memory);
         turn.observe_begun(warp, write)?;
     }
     turn.changed = true;
@@ -90,18 +80,7 @@ fn fetch(
 ) -> Outcome {
     let memory = check_aligned(turn, warp, Space::Global, sources, group, (length, align))?;
     if turn.job.checked {
-        let seen = Seen {
-            space: Space::Global,
-            access: Access::AsyncRead,
-            reads: true,
-            writes: false,
-            order: MemoryOrder::default(),
-            active: group,
-            addresses: sources,
-            bytes: length,
-            memory: &memory,
-            regs: &[],
-        };
+        let seen = Seen::plain(Space::Global, Access::AsyncRead, group, sources, length, &memory);
         turn.observe(warp, seen)?;
     }
     for lane in Bits(group) {

@@ -16,39 +16,15 @@ use crate::exec::run::warp::Warp;
 
 /// What replaces `old`; `wide` for 64 bits.
 fn apply(op: AtomicOp, wide: bool, old: u64, b: u64, c: u64) -> u64 {
-    let signed = |word: u64| if wide { word.cast_signed() } else { i64::from(word as i32) };
-    let pick = |first: bool| if first { old } else { b };
     match op {
-        AtomicOp::Add => old.wrapping_add(b),
-        AtomicOp::MinU => old.min(b),
-        AtomicOp::MaxU => old.max(b),
-        AtomicOp::MinS => pick(signed(old) < signed(b)),
-        AtomicOp::MaxS => pick(signed(old) > signed(b)),
-        AtomicOp::And => old & b,
-        AtomicOp::Or => old | b,
-        AtomicOp::Xor => old ^ b,
+        AtomicOp::Reduce(op) => op.apply(wide, old, b),
         AtomicOp::Exch => b,
-        AtomicOp::Cas => {
-            if old == b {
-                c
-            } else {
-                old
-            }
-        }
-        AtomicOp::Inc => {
-            if old >= b {
-                0
-            } else {
-                old + 1
-            }
-        }
-        AtomicOp::Dec => {
-            if old == 0 || old > b {
-                b
-            } else {
-                old - 1
-            }
-        }
+        AtomicOp::Cas if old == b => c,
+        AtomicOp::Cas => old,
+        AtomicOp::Inc if old >= b => 0,
+        AtomicOp::Inc => old + 1,
+        AtomicOp::Dec if old == 0 || old > b => b,
+        AtomicOp::Dec => old - 1,
         AtomicOp::AddF32 => canon(f32::from_bits(old as u32) + f32::from_bits(b as u32)).into(),
         AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
         AtomicOp::AddHalf(kind) => half::arithmetic(HalfOp::Add, kind, old as u32, b as u32, 0).into(),

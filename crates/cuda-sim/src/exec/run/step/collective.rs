@@ -4,9 +4,9 @@
 
 use super::{barrier, matrix};
 use crate::exec::code::{Code, StepOp};
-use crate::exec::collective::{CollectiveKind, CollectiveOp, Members, Redux, Shuffle, Vote};
+use crate::exec::collective::{CollectiveKind, CollectiveOp, Members, Shuffle, Vote};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{Bits, FULL, WARP};
+use crate::exec::lanes::{Bits, FULL, WARP, lanes_where};
 use crate::exec::register::R;
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
@@ -186,11 +186,8 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &CollectiveOp, 
             let value = |lane: usize| {
                 if wide { regs.w64[a as usize].0[lane] } else { regs.w32[a as usize].0[lane].into() }
             };
-            let same = |lane: usize| {
-                Bits(lanes).filter(|&other| value(other) == value(lane)).fold(0, |mask, other| mask | 1 << other)
-            };
             let mut masks = [0_u32; 32];
-            Bits(lanes).for_each(|lane| masks[lane] = same(lane));
+            Bits(lanes).for_each(|lane| masks[lane] = lanes_where(lanes, |other| value(other) == value(lane)));
             let agree = Bits(lanes).all(|lane| masks[lane] == lanes);
             for lane in Bits(lanes) {
                 let mask = if all && !agree { 0 } else { masks[lane] };
@@ -202,17 +199,9 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &CollectiveOp, 
         }
         CollectiveKind::Redux { op, d, a } => {
             let values = regs.w32[a as usize].0;
-            let result = Bits(lanes).map(|lane| values[lane]).reduce(|x, y| match op {
-                Redux::Add => x.wrapping_add(y),
-                Redux::MinU => x.min(y),
-                Redux::MinS => (x as i32).min(y as i32) as u32,
-                Redux::MaxU => x.max(y),
-                Redux::MaxS => (x as i32).max(y as i32) as u32,
-                Redux::And => x & y,
-                Redux::Or => x | y,
-                Redux::Xor => x ^ y,
-            });
-            Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = result.unwrap_or(0));
+            let words = Bits(lanes).map(|lane| u64::from(values[lane]));
+            let result = words.reduce(|x, y| op.apply(false, x, y)).unwrap_or(0) as u32;
+            Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = result);
         }
         CollectiveKind::Elect { d, chosen } => {
             let leader = lanes.trailing_zeros();

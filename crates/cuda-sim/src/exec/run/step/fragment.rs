@@ -5,7 +5,7 @@
 use super::{access, asynchronous, atomic, collective};
 use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, PredOp, StepOp};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{Bits, PerLane, convert, float, half, integer, map1, map2, map3, test2};
+use crate::exec::lanes::{Bits, PerLane, convert, float, half, integer, lanes_where, map1, map2, map3, test2};
 use crate::exec::register::HalfKind;
 use crate::exec::run::check::happens_before::clocks::Strength;
 use crate::exec::run::trouble::{Outcome, trouble};
@@ -33,7 +33,7 @@ pub(in crate::exec::run) fn run(turn: &mut Turn<'_, '_>, warp: &mut Warp, index:
 }
 
 /// Whether the processor runs the wide build of the loop.
-pub(in crate::exec::run) fn has_wide_vectors() -> bool {
+pub(in crate::exec) fn has_wide_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         is_x86_feature_detected!("avx2")
@@ -121,8 +121,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                 let table = &code.tables[table as usize];
                 let lane = active.trailing_zeros() as usize;
                 let choice = warp.regs.w32[reg as usize].0[lane];
-                let same = Bits(active).filter(|&other| warp.regs.w32[reg as usize].0[other] == choice);
-                let together = same.fold(0, |mask, lane| mask | 1 << lane);
+                let together = lanes_where(active, |other| warp.regs.w32[reg as usize].0[other] == choice);
                 warp.pc = pc;
                 let Some(&target) = table.get(choice as usize) else {
                     return trouble(lane, FaultKind::IllegalTarget(choice.into()));
@@ -206,15 +205,13 @@ fn leave(code: &Code, warp: &mut Warp, fragment: Fragment, active: u32, op: Step
                 let Some(&(_, target, back)) = found else {
                     return trouble(lane, FaultKind::IllegalTarget(handles[lane]));
                 };
-                let together = Bits(left).filter(|&other| handles[other] == handles[lane]);
-                let together = together.fold(0, |mask, lane| mask | 1 << lane);
+                let together = lanes_where(left, |other| handles[other] == handles[lane]);
                 Bits(together).for_each(|lane| warp.regs.w32[back as usize].0[lane] = pc + 1);
                 (together, target)
             }
             StepOp::Return(back) => {
                 let backs = warp.regs.w32[back as usize].0;
-                let together = Bits(left).filter(|&other| backs[other] == backs[lane]);
-                (together.fold(0, |mask, lane| mask | 1 << lane), backs[lane])
+                (lanes_where(left, |other| backs[other] == backs[lane]), backs[lane])
             }
             _ => (left, pc + 1),
         };
@@ -243,149 +240,76 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, act
         };
     }
     match op {
-        StepOp::Mov32(d, a) => {
-            let a = w32!(a);
-            map1(active, &mut w32!(d), a, |a| a);
-        }
-        StepOp::Mov64(d, a) => {
-            let a = w64!(a);
-            map1(active, &mut w64!(d), a, |a| a);
-        }
+        StepOp::Mov32(d, a) => map1(active, w32!(a), &mut w32!(d), |a| a),
+        StepOp::Mov64(d, a) => map1(active, w64!(a), &mut w64!(d), |a| a),
         StepOp::Pack64(d, lo, hi) => {
-            let (lo, hi) = (w32!(lo), w32!(hi));
-            map2(active, &mut w64!(d), lo, hi, |lo, hi| u64::from(hi) << 32 | u64::from(lo));
+            map2(active, w32!(lo), w32!(hi), &mut w64!(d), |lo, hi| u64::from(hi) << 32 | u64::from(lo));
         }
         StepOp::Unpack64(lo, hi, a) => {
             let a = w64!(a);
-            map1(active, &mut w32!(lo), a, |a| a as u32);
-            map1(active, &mut w32!(hi), a, |a| (a >> 32) as u32);
+            map1(active, a, &mut w32!(lo), |a| a as u32);
+            map1(active, a, &mut w32!(hi), |a| (a >> 32) as u32);
         }
         StepOp::Pack32(d, lo, hi) => {
-            let (lo, hi) = (w32!(lo), w32!(hi));
-            map2(active, &mut w32!(d), lo, hi, |lo, hi| hi << 16 | lo & 0xffff);
+            map2(active, w32!(lo), w32!(hi), &mut w32!(d), |lo, hi| hi << 16 | lo & 0xffff);
         }
-        StepOp::Zext64(d, a) => {
-            let a = w32!(a);
-            map1(active, &mut w64!(d), a, u64::from);
-        }
-        StepOp::Sext64(d, a) => {
-            let a = w32!(a);
-            map1(active, &mut w64!(d), a, |a| i64::from(a as i32) as u64);
-        }
-        StepOp::Trunc32(d, a) => {
-            let a = w64!(a);
-            map1(active, &mut w32!(d), a, |a| a as u32);
-        }
+        StepOp::Zext64(d, a) => map1(active, w32!(a), &mut w64!(d), u64::from),
+        StepOp::Sext64(d, a) => map1(active, w32!(a), &mut w64!(d), |a| i64::from(a as i32) as u64),
+        StepOp::Trunc32(d, a) => map1(active, w64!(a), &mut w32!(d), |a| a as u32),
         StepOp::Ext32 { signed, bits, d, a } => {
-            let a = w32!(a);
-            map1(active, &mut w32!(d), a, |a| integer::extend(a, bits, signed));
+            map1(active, w32!(a), &mut w32!(d), |a| integer::extend(a, bits, signed));
         }
-        StepOp::Bin32(op, d, a, b) => {
-            let (a, b) = (w32!(a), w32!(b));
-            integer::binary32(op, active, &mut w32!(d), a, b);
-        }
-        StepOp::Bin64(op, d, a, b) => {
-            let (a, b) = (w64!(a), w64!(b));
-            integer::binary64(op, active, &mut w64!(d), a, b);
-        }
-        StepOp::Un32(op, d, a) => {
-            let a = w32!(a);
-            integer::unary32(op, active, &mut w32!(d), a);
-        }
-        StepOp::Un64(op, d, a) => {
-            let a = w64!(a);
-            integer::unary64(op, active, &mut w64!(d), a);
-        }
-        StepOp::Count64(op, d, a) => {
-            let a = w64!(a);
-            map1(active, &mut w32!(d), a, |a| integer::count64(op, a));
-        }
-        StepOp::Tri32(op, d, a, b, c) => {
-            let (a, b, c) = (w32!(a), w32!(b), w32!(c));
-            integer::ternary32(op, active, &mut w32!(d), a, b, c);
-        }
+        StepOp::Bin32(op, d, a, b) => integer::binary32(op, active, w32!(a), w32!(b), &mut w32!(d)),
+        StepOp::Bin64(op, d, a, b) => integer::binary64(op, active, w64!(a), w64!(b), &mut w64!(d)),
+        StepOp::Un32(op, d, a) => integer::unary32(op, active, w32!(a), &mut w32!(d)),
+        StepOp::Un64(op, d, a) => integer::unary64(op, active, w64!(a), &mut w64!(d)),
+        StepOp::Count64(op, d, a) => map1(active, w64!(a), &mut w32!(d), |a| integer::count64(op, a)),
+        StepOp::Tri32(op, d, a, b, c) => integer::ternary32(op, active, w32!(a), w32!(b), w32!(c), &mut w32!(d)),
         StepOp::Mad64(d, a, b, c) => {
-            let (a, b, c) = (w64!(a), w64!(b), w64!(c));
-            map3(active, &mut w64!(d), a, b, c, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
+            map3(active, w64!(a), w64!(b), w64!(c), &mut w64!(d), |a, b, c| a.wrapping_mul(b).wrapping_add(c));
         }
         StepOp::MulWide(false, d, a, b) => {
-            let (a, b) = (w32!(a), w32!(b));
-            map2(active, &mut w64!(d), a, b, |a, b| u64::from(a) * u64::from(b));
+            map2(active, w32!(a), w32!(b), &mut w64!(d), |a, b| u64::from(a) * u64::from(b));
         }
         StepOp::MulWide(true, d, a, b) => {
-            let (a, b) = (w32!(a), w32!(b));
-            map2(active, &mut w64!(d), a, b, |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
+            map2(active, w32!(a), w32!(b), &mut w64!(d), |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64);
         }
         StepOp::Bfe64(signed, d, a, b, c) => {
-            let (a, b, c) = (w64!(a), w32!(b), w32!(c));
-            map3(active, &mut w64!(d), a, b, c, |a, b, c| integer::bfe(a, b, c, 64, signed));
+            map3(active, w64!(a), w32!(b), w32!(c), &mut w64!(d), |a, b, c| integer::bfe(a, b, c, 64, signed));
         }
         StepOp::Carry { .. } => carry(warp, op, active),
         StepOp::Lop3 { lut, d, a, b, c } => {
-            let (a, b, c) = (w32!(a), w32!(b), w32!(c));
-            map3(active, &mut w32!(d), a, b, c, |a, b, c| integer::lop3(lut, a, b, c));
+            map3(active, w32!(a), w32!(b), w32!(c), &mut w32!(d), |a, b, c| integer::lop3(lut, a, b, c));
         }
-        StepOp::F32(op, d, a, b) => {
-            let (a, b) = (w32!(a), w32!(b));
-            float::binary32(op, active, &mut w32!(d), a, b);
-        }
-        StepOp::F64(op, d, a, b) => {
-            let (a, b) = (w64!(a), w64!(b));
-            float::binary64(op, active, &mut w64!(d), a, b);
-        }
-        StepOp::Fma32(d, a, b, c) => {
-            let (a, b, c) = (w32!(a), w32!(b), w32!(c));
-            map3(active, &mut w32!(d), a, b, c, |a, b, c| {
-                float::canon(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
-            });
-        }
-        StepOp::Fma64(d, a, b, c) => {
-            let (a, b, c) = (w64!(a), w64!(b), w64!(c));
-            map3(active, &mut w64!(d), a, b, c, |a, b, c| {
-                f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits()
-            });
-        }
-        StepOp::FUn32(op, d, a) => {
-            let a = w32!(a);
-            float::unary32(op, active, &mut w32!(d), a);
-        }
-        StepOp::FUn64(op, d, a) => {
-            let a = w64!(a);
-            float::unary64(op, active, &mut w64!(d), a);
-        }
+        StepOp::F32(op, d, a, b) => float::binary32(op, active, w32!(a), w32!(b), &mut w32!(d)),
+        StepOp::F64(op, d, a, b) => float::binary64(op, active, w64!(a), w64!(b), &mut w64!(d)),
+        StepOp::Fma32(d, a, b, c) => map3(active, w32!(a), w32!(b), w32!(c), &mut w32!(d), |a, b, c| {
+            float::canon(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
+        }),
+        StepOp::Fma64(d, a, b, c) => map3(active, w64!(a), w64!(b), w64!(c), &mut w64!(d), |a, b, c| {
+            f64::from_bits(a).mul_add(f64::from_bits(b), f64::from_bits(c)).to_bits()
+        }),
+        StepOp::FUn32(op, d, a) => float::unary32(op, active, w32!(a), &mut w32!(d)),
+        StepOp::FUn64(op, d, a) => float::unary64(op, active, w64!(a), &mut w64!(d)),
         StepOp::Approx(op, d, a) => {
-            let (a, noise) = (w32!(a), turn.job.options.perturb_approximations);
-            map1(active, &mut w32!(d), a, |a| float::approx(op, a, noise));
+            let noise = turn.job.options.perturb_approximations;
+            map1(active, w32!(a), &mut w32!(d), |a| float::approx(op, a, noise));
         }
         StepOp::DivApprox(d, a, b) => {
-            let (a, b, noise) = (w32!(a), w32!(b), turn.job.options.perturb_approximations);
-            map2(active, &mut w32!(d), a, b, |a, b| float::div_approx(a, b, noise));
+            let noise = turn.job.options.perturb_approximations;
+            map2(active, w32!(a), w32!(b), &mut w32!(d), |a, b| float::div_approx(a, b, noise));
         }
         StepOp::Half { op, kind, d, a, b, c } => {
-            let (a, b, c) = (w32!(a), w32!(b), w32!(c));
-            map3(active, &mut w32!(d), a, b, c, |a, b, c| half::arithmetic(op, kind, a, b, c));
+            map3(active, w32!(a), w32!(b), w32!(c), &mut w32!(d), |a, b, c| half::arithmetic(op, kind, a, b, c));
         }
         StepOp::Cvt(op, d, a) => match convert::widths(op) {
-            (false, false) => {
-                let a = w32!(a);
-                map1(active, &mut w32!(d), a, |a| convert::from32_to32(op, a));
-            }
-            (false, true) => {
-                let a = w32!(a);
-                map1(active, &mut w64!(d), a, |a| convert::from32_to64(op, a));
-            }
-            (true, false) => {
-                let a = w64!(a);
-                map1(active, &mut w32!(d), a, |a| convert::from64_to32(op, a));
-            }
-            (true, true) => {
-                let a = w64!(a);
-                map1(active, &mut w64!(d), a, |a| convert::from64_to64(op, a));
-            }
+            (false, false) => map1(active, w32!(a), &mut w32!(d), |a| convert::from32_to32(op, a)),
+            (false, true) => map1(active, w32!(a), &mut w64!(d), |a| convert::from32_to64(op, a)),
+            (true, false) => map1(active, w64!(a), &mut w32!(d), |a| convert::from64_to32(op, a)),
+            (true, true) => map1(active, w64!(a), &mut w64!(d), |a| convert::from64_to64(op, a)),
         },
         StepOp::CvtPack { kind, toward_zero, relu, d, a, b } => {
-            let (a, b) = (w32!(a), w32!(b));
-            map2(active, &mut w32!(d), a, b, |a, b| pack_halves(kind, toward_zero, relu, a, b));
+            map2(active, w32!(a), w32!(b), &mut w32!(d), |a, b| pack_halves(kind, toward_zero, relu, a, b));
         }
         StepOp::Setp32(op, d, a, b) => {
             let mask = compare_words(op, &w32!(a), &w32!(b), |a| a as i32);
@@ -421,14 +345,8 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, act
             });
             regs.set_predicate(d, active, mask);
         }
-        StepOp::Sel32(d, a, b, p) => {
-            let (a, b, p) = (w32!(a), w32!(b), regs.p[p as usize]);
-            select(active, p, &mut w32!(d), a, b);
-        }
-        StepOp::Sel64(d, a, b, p) => {
-            let (a, b, p) = (w64!(a), w64!(b), regs.p[p as usize]);
-            select(active, p, &mut w64!(d), a, b);
-        }
+        StepOp::Sel32(d, a, b, p) => select(active, regs.p[p as usize], w32!(a), w32!(b), &mut w32!(d)),
+        StepOp::Sel64(d, a, b, p) => select(active, regs.p[p as usize], w64!(a), w64!(b), &mut w64!(d)),
         StepOp::Pred(op, d, a, b) => {
             let (a, b) = (regs.p[a as usize], regs.p[b as usize]);
             let value = match op {
@@ -447,15 +365,15 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, act
         StepOp::Clock(high, d) => {
             let now = turn.clock();
             let word = if high { (now >> 32) as u32 } else { now as u32 };
-            map1(active, &mut w32!(d), PerLane([word; 32]), |word| word);
+            map1(active, PerLane([word; 32]), &mut w32!(d), |word| word);
         }
         StepOp::Clock64(d) => {
             let now = turn.clock();
-            map1(active, &mut w64!(d), PerLane([now; 32]), |word| word);
+            map1(active, PerLane([now; 32]), &mut w64!(d), |word| word);
         }
         StepOp::ActiveMask(d) => {
             let groups = PerLane(warp.groups());
-            map1(active, &mut warp.regs.w32[d as usize], groups, |group| group & active);
+            map1(active, groups, &mut warp.regs.w32[d as usize], |group| group & active);
         }
         StepOp::Load(index) => return access::load(turn, warp, &code.accesses[index as usize], active),
         StepOp::Store(index) => return access::store(turn, warp, &code.accesses[index as usize], active),
@@ -484,7 +402,7 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, act
 }
 
 #[inline(always)]
-fn select<T: Copy>(active: u32, p: u32, d: &mut PerLane<T>, a: PerLane<T>, b: PerLane<T>) {
+fn select<T: Copy>(active: u32, p: u32, a: PerLane<T>, b: PerLane<T>, d: &mut PerLane<T>) {
     for i in 0..32 {
         let value = if p >> i & 1 == 1 { a.0[i] } else { b.0[i] };
         if active >> i & 1 == 1 {

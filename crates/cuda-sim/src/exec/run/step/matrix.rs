@@ -3,10 +3,9 @@
 //! Sums run over k in order, one rounding per step; hardware orders them as it likes.
 
 use super::access::check;
-use crate::exec::code::MemoryOrder;
 use crate::exec::collective::Mma;
 use crate::exec::fault::{Access, FaultKind, Space};
-use crate::exec::lanes::{Bits, FULL, WARP, float::canon, half};
+use crate::exec::lanes::{FULL, WARP, float::canon, half};
 use crate::exec::register::{AddressOperand, HalfKind, R};
 use crate::exec::run::seen::Seen;
 use crate::exec::run::trouble::{Outcome, trouble};
@@ -43,18 +42,7 @@ pub(super) fn load(
     }
     let memory = check(turn, warp, Space::Shared, &addresses, giving, ROW)?;
     if turn.job.checked {
-        let row = Seen {
-            space: Space::Shared,
-            access: Access::Read,
-            reads: true,
-            writes: false,
-            order: MemoryOrder::default(),
-            active: giving,
-            addresses: &addresses,
-            bytes: ROW,
-            memory: &memory,
-            regs: &[],
-        };
+        let row = Seen::plain(Space::Shared, Access::Read, giving, &addresses, ROW, &memory);
         turn.observe_unordered(warp, &row)?;
         turn.order_words(
             warp,
@@ -92,21 +80,40 @@ pub(super) fn load(
 pub(super) fn multiply(warp: &mut Warp, shape: Mma, d: [R; 4], a: [R; 4], b: [R; 2], c: [R; 4], lanes: u32) -> Outcome {
     need_full_warp(warp, lanes)?;
     let word = |reg: R, lane: usize| warp.regs.w32[reg as usize].0[lane];
-    let result = match shape {
-        Mma::M16N8K16(kind) => float::<16>(|r, lane| word(a[r], lane), |r, lane| word(b[r], lane), &c, word, kind),
-        Mma::M16N8K8(kind) => float::<8>(|r, lane| word(a[r], lane), |r, lane| word(b[r], lane), &c, word, kind),
-        Mma::M16N8K8Tf32 => tf32::<8>(|r, lane| word(a[r], lane), |r, lane| word(b[r], lane), &c, word),
-        Mma::M16N8K4Tf32 => tf32::<4>(|r, lane| word(a[r], lane), |r, lane| word(b[r], lane), &c, word),
-        Mma::Bytes { depth, a_signed, b_signed, saturate } => {
-            let a = |r: usize, lane| word(a[r], lane);
-            let b = |r: usize, lane| word(b[r], lane);
-            bytes(a, b, &c, word, depth.into(), (a_signed, b_signed, saturate))
+    let a = |r: usize, lane: usize| word(a[r], lane);
+    let b = |r: usize, lane: usize| word(b[r], lane);
+    let mut sums = [[0; 8]; 16];
+    for lane in 0..WARP {
+        for (r, &c) in c.iter().enumerate() {
+            let (row, column) = accumulator(r, lane);
+            sums[row][column] = word(c, lane);
         }
-    };
-    for lane in Bits(lanes) {
+    }
+    let halves =
+        |kind: HalfKind| move |word: u32, item: usize, _: bool| half::widen(kind, (word >> (16 * item)) as u16);
+    // The low 13 bits of a register do not belong to its tf32 value.
+    let tf32 = |word: u32, _: usize, _: bool| f32::from_bits(word & !0x1fff);
+    match shape {
+        Mma::M16N8K16(kind) => add_floats::<16>(&mut sums, &unpack(a, b, 2, halves(kind))),
+        Mma::M16N8K8(kind) => add_floats::<8>(&mut sums, &unpack(a, b, 2, halves(kind))),
+        Mma::M16N8K8Tf32 => add_floats::<8>(&mut sums, &unpack(a, b, 1, tf32)),
+        Mma::M16N8K4Tf32 => add_floats::<4>(&mut sums, &unpack(a, b, 1, tf32)),
+        Mma::Bytes { depth, a_signed, b_signed, saturate } => {
+            let pick = |word: u32, item: usize, is_a: bool| {
+                let byte = (word >> (8 * item)) as u8;
+                if if is_a { a_signed } else { b_signed } { i64::from(byte as i8) } else { i64::from(byte) }
+            };
+            // Sixteen bytes deep, the second half of the registers is not there.
+            let parts = usize::from(depth) / 16;
+            let a = |r: usize, lane| if r / 2 < parts { a(r, lane) } else { 0 };
+            let b = |r: usize, lane| if r < parts { b(r, lane) } else { 0 };
+            add_bytes(&mut sums, &unpack(a, b, 4, pick), saturate);
+        }
+    }
+    for lane in 0..WARP {
         for (r, &d) in d.iter().enumerate() {
             let (row, column) = accumulator(r, lane);
-            warp.regs.w32[d as usize].0[lane] = result[row][column];
+            warp.regs.w32[d as usize].0[lane] = sums[row][column];
         }
     }
     Ok(())
@@ -146,74 +153,25 @@ fn unpack<T: Copy + Default, const K: usize>(
     operands
 }
 
-fn accumulate<const K: usize>(
-    operands: &MatrixOperands<f32, K>,
-    c: &[R; 4],
-    word: impl Fn(R, usize) -> u32,
-) -> [[u32; 8]; 16] {
-    let mut sums = [[0.0_f32; 8]; 16];
-    for lane in 0..WARP {
-        for (r, &c) in c.iter().enumerate() {
-            let (row, column) = accumulator(r, lane);
-            sums[row][column] = f32::from_bits(word(c, lane));
-        }
-    }
+/// Adds a product of floats to sums that are the bits of `f32`.
+fn add_floats<const K: usize>(sums: &mut [[u32; 8]; 16], operands: &MatrixOperands<f32, K>) {
     for (sums, a) in sums.iter_mut().zip(&operands.a) {
+        let mut row = sums.map(f32::from_bits);
         for (&a, b) in a.iter().zip(&operands.b) {
             // The product of two 11-bit significands is exact.
-            sums.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+            row.iter_mut().zip(b).for_each(|(sum, b)| *sum += a * b);
+        }
+        *sums = row.map(canon);
+    }
+}
+
+/// Adds a product of bytes to sums of 32 bits.
+fn add_bytes(sums: &mut [[u32; 8]; 16], operands: &MatrixOperands<i64, 32>, saturate: bool) {
+    for (sums, a) in sums.iter_mut().zip(&operands.a) {
+        for (column, word) in sums.iter_mut().enumerate() {
+            let dot: i64 = a.iter().zip(&operands.b).map(|(&a, b)| a * b[column]).sum();
+            let sum = i64::from(*word as i32) + dot;
+            *word = if saturate { sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { sum as u32 };
         }
     }
-    sums.map(|row| row.map(canon))
-}
-
-fn float<const K: usize>(
-    a: impl Fn(usize, usize) -> u32,
-    b: impl Fn(usize, usize) -> u32,
-    c: &[R; 4],
-    word: impl Fn(R, usize) -> u32,
-    kind: HalfKind,
-) -> [[u32; 8]; 16] {
-    let pick = |word: u32, item: usize, _| half::widen(kind, (word >> (16 * item)) as u16);
-    accumulate::<K>(&unpack(a, b, 2, pick), c, word)
-}
-
-fn tf32<const K: usize>(
-    a: impl Fn(usize, usize) -> u32,
-    b: impl Fn(usize, usize) -> u32,
-    c: &[R; 4],
-    word: impl Fn(R, usize) -> u32,
-) -> [[u32; 8]; 16] {
-    // The low 13 bits of a register do not belong to its tf32 value.
-    let pick = |word: u32, _, _| f32::from_bits(word & !0x1fff);
-    accumulate::<K>(&unpack(a, b, 1, pick), c, word)
-}
-
-fn bytes(
-    a: impl Fn(usize, usize) -> u32,
-    b: impl Fn(usize, usize) -> u32,
-    c: &[R; 4],
-    word: impl Fn(R, usize) -> u32,
-    depth: usize,
-    (a_signed, b_signed, saturate): (bool, bool, bool),
-) -> [[u32; 8]; 16] {
-    let pick = |word: u32, item: usize, is_a: bool| {
-        let byte = (word >> (8 * item)) as u8;
-        if if is_a { a_signed } else { b_signed } { i64::from(byte as i8) } else { i64::from(byte) }
-    };
-    // Sixteen bytes deep, the second half of the registers is not there.
-    let a = |r: usize, lane| if r / 2 < depth / 16 { a(r, lane) } else { 0 };
-    let b = |r: usize, lane| if r < depth / 16 { b(r, lane) } else { 0 };
-    let operands: MatrixOperands<i64, 32> = unpack(a, b, 4, pick);
-    let mut result = [[0; 8]; 16];
-    for lane in 0..WARP {
-        for (r, &c) in c.iter().enumerate() {
-            let (row, column) = accumulator(r, lane);
-            let dot: i64 = operands.a[row].iter().zip(&operands.b).map(|(&a, b)| a * b[column]).sum();
-            let sum = i64::from(word(c, lane) as i32) + dot;
-            result[row][column] =
-                if saturate { sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32 } else { sum as u32 };
-        }
-    }
-    result
 }

@@ -10,4 +10,5 @@ mod matrix;
 
 pub(super) use barrier::release;
 pub(super) use collective::{awaited, settle};
-pub(super) use fragment::{Stop, has_wide_vectors, run};
+pub(in crate::exec) use fragment::has_wide_vectors;
+pub(super) use fragment::{Stop, run};

@@ -10,7 +10,7 @@ use super::regs::Regs;
 use crate::exec::code::{Bin, Code, CodeStep, NO_GUARD, PredOp, StepOp};
 use crate::exec::collective::{BarRed, BarrierRole, CollectiveKind, CollectiveOp, Members, Mma};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{Bits, FULL, WARP};
+use crate::exec::lanes::{Bits, FULL, WARP, lanes_where};
 use crate::exec::operands::{Use, operands};
 use crate::exec::register::{AddressOperand, FileRegister, R, Slot};
 use crate::exec::run::trouble::{Outcome, trouble};
@@ -243,8 +243,4 @@ impl Undefined {
 /// The operand that decides the result of an operation by itself.
 fn deciding(op: Bin) -> u64 {
     if op == Bin::Or { u64::MAX } else { 0 }
-}
-
-fn lanes_where(lanes: u32, holds: impl Fn(usize) -> bool) -> u32 {
-    Bits(lanes).filter(|&lane| holds(lane)).fold(0, |mask, lane| mask | 1 << lane)
 }

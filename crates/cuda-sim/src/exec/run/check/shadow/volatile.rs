@@ -10,7 +10,7 @@
 use super::history::{Present, ShadowCell, SpilledCells};
 use super::mark::Race;
 use crate::exec::fault::{Access, Space};
-use crate::exec::lanes::{Bits, WARP};
+use crate::exec::lanes::{Bits, FULL, WARP, lanes_where};
 use crate::exec::run::seen::Seen;
 
 /// Where a lane is with its volatile reads.
@@ -74,8 +74,7 @@ impl Volatile {
         let place = (seen.space, seen.addresses[lane]);
         let lanes = self.0.get_mut(present.mark.warps.trailing_zeros() as usize)?;
         if seen.writes {
-            let polling = |lane: &usize| lanes[*lane].polls && lanes[*lane].polled == place;
-            let excused = (0..WARP).filter(polling).fold(0, |mask, lane| mask | 1 << lane);
+            let excused = lanes_where(FULL, |lane| lanes[lane].polls && lanes[lane].polled == place);
             return present.volatile(cell, rest, lane, true, excused);
         }
         let race = present.volatile(cell, rest, lane, false, 0);
