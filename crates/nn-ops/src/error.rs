@@ -210,12 +210,40 @@ pub enum NnError {
     Backend(#[from] BackendError),
 }
 
+impl NnError {
+    /// A tensor whose shape the operator does not take.
+    pub(crate) fn shape(
+        op: &'static str,
+        tensor: &'static str,
+        expected: impl Into<Shape>,
+        got: impl Into<Shape>,
+    ) -> Self {
+        Self::ShapeMismatch { op, tensor, expected: expected.into(), got: got.into() }
+    }
+
+    /// A scalar argument outside its domain.
+    pub(crate) fn parameter(op: &'static str, name: &'static str, domain: &'static str, value: impl Into<f64>) -> Self {
+        Self::Parameter { op, name, domain, value: value.into() }
+    }
+
+    /// A named tensor that does not fit its use.
+    pub(crate) fn named(name: impl Into<String>, reason: Self) -> Self {
+        Self::NamedTensor { name: name.into(), reason: Box::new(reason) }
+    }
+}
+
 /// The lengths of a tensor's axes in an error message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape(Vec<usize>);
 
 impl From<&[usize]> for Shape {
     fn from(shape: &[usize]) -> Self {
+        Self(shape.to_vec())
+    }
+}
+
+impl<const RANK: usize> From<[usize; RANK]> for Shape {
+    fn from(shape: [usize; RANK]) -> Self {
         Self(shape.to_vec())
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -31,17 +31,15 @@ pub struct CorrectionEstimates<'a, Q: Queue + 'a> {
 /// stays. All tensors are row-major and of one shape.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{CorrectionEstimates, CorrectionParams, TensorMut, TensorRef, apply_correction};
+/// use nn_ops::{CorrectionEstimates, CorrectionParams, Tensor, apply_correction};
 ///
 /// let q = runtime::cpu()?;
-/// let (p, a, b) = (q.upload(&[2.0f32, 2.0])?, q.upload(&[0.1f32, 9.0])?, q.upload(&[0.1f32, 9.0])?);
-/// let mut y = q.alloc::<f32>(2)?;
-/// let at = |x| TensorRef::contiguous(x, &[2]);
+/// let of = |values: [f32; 2]| Tensor::from_values(&q, &[2], &values);
+/// let (p, a, b, mut y) = (of([2.0, 2.0])?, of([0.1, 9.0])?, of([0.1, 9.0])?, Tensor::alloc(&q, &[2])?);
 /// let factors = CorrectionParams::default(); // 0.7 a + 0.3 b, at most a fifth
-/// let estimates = CorrectionEstimates { history: at(a.view())?, model: at(b.view())? };
-/// apply_correction(&q, factors, at(p.view())?, estimates, TensorMut::contiguous(y.view_mut(), &[2])?)?;
-/// let y = q.download(&y)?;
+/// let estimates = CorrectionEstimates { history: a.at(), model: b.at() };
+/// apply_correction(&q, factors, p.at(), estimates, y.at_mut())?;
+/// let y = y.values(&q)?;
 /// assert!((y[0] - 2.1).abs() < 1e-6 && (y[1] - 2.4).abs() < 1e-6);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -58,10 +56,9 @@ pub fn apply_correction<Q: CorrectionOps>(
     y: TensorMut<'_, Q, f32>,
 ) -> Result<(), NnError> {
     let layout = Layout::contiguous(predictions.layout().shape())?;
-    let predictions = q.shorten(predictions.planned(OP, "predictions", &layout)?);
-    let a = q.shorten(estimates.history.planned(OP, "history", &layout)?);
-    let b = q.shorten(estimates.model.planned(OP, "model", &layout)?);
-    let y = q.shorten_mut(y.planned(OP, "y", &layout)?);
+    let predictions = predictions.planned(OP, "predictions", &layout)?;
+    let (a, b) = (estimates.history.planned(OP, "history", &layout)?, estimates.model.planned(OP, "model", &layout)?);
+    let y = y.planned(OP, "y", &layout)?;
     Ok(q.apply_correction(ApplyCorrection { params: &factors, predictions, a, b, y })?)
 }
 
@@ -76,8 +73,7 @@ pub fn apply_correction_in_place<Q: CorrectionOps>(
     predictions: TensorMut<'_, Q, f32>,
 ) -> Result<(), NnError> {
     let layout = Layout::contiguous(predictions.layout().shape())?;
-    let a = q.shorten(estimates.history.planned(OP, "history", &layout)?);
-    let b = q.shorten(estimates.model.planned(OP, "model", &layout)?);
-    let predictions = q.shorten_mut(predictions.planned(OP, "predictions", &layout)?);
+    let (a, b) = (estimates.history.planned(OP, "history", &layout)?, estimates.model.planned(OP, "model", &layout)?);
+    let predictions = predictions.planned(OP, "predictions", &layout)?;
     Ok(q.apply_correction_in_place(ApplyCorrectionInPlace { params: &factors, a, b, predictions })?)
 }

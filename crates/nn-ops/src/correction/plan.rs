@@ -11,7 +11,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -56,28 +56,24 @@ pub struct CorrectionOperands<'a, Q: Queue + 'a> {
 /// Nothing waits, and the step can be recorded as a graph.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{CorrectionOperands, CorrectionOptions, CorrectionPlan, ResidualStore, TensorMut, TensorRef};
+/// use nn_ops::{CorrectionOperands, CorrectionOptions, CorrectionPlan, ResidualStore, Tensor};
 ///
 /// let q = runtime::cpu()?;
 /// let mut store = ResidualStore::new(&q, 100, 2)?;
 /// // the loss came out 0.5 above the prediction in a state like (1, 0), and 0.3 below it in one like (0, 1)
-/// let (features, outcomes) = (q.upload(&[1.0f32, 0.0, 0.0, 1.0])?, q.upload(&[0.5f32, 10.0, 1.0, -0.3, 20.0, 1.0])?);
-/// let features = TensorRef::contiguous(features.view(), &[2, 2])?;
-/// store.store(&q, features, TensorRef::contiguous(outcomes.view(), &[2, 3])?)?;
+/// let features = Tensor::from_values(&q, &[2, 2], &[1.0f32, 0.0, 0.0, 1.0])?;
+/// let outcomes = Tensor::from_values(&q, &[2, 3], &[0.5f32, 10.0, 1.0, -0.3, 20.0, 1.0])?;
+/// store.store(&q, features.at(), outcomes.at())?;
 ///
 /// let options = CorrectionOptions { similar: 1, coefficients: 2, ..CorrectionOptions::default() };
 /// let plan = CorrectionPlan::new(1, 2, options)?;
 /// let mut workspace = plan.workspace(&q)?;
-/// let (state, step, model) = (q.upload(&[0.9f32, 0.1])?, q.upload(&[30.0f32])?, q.zeros::<f32>(3)?);
-/// let mut predictions = q.upload(&[4.0f32])?;
-/// let operands = CorrectionOperands {
-///     features: TensorRef::contiguous(state.view(), &[1, 2])?,
-///     steps: TensorRef::contiguous(step.view(), &[1])?,
-///     model: TensorRef::contiguous(model.view(), &[3])?,
-/// };
-/// plan.correct(&q, &store, operands, TensorMut::contiguous(predictions.view_mut(), &[1])?, &mut workspace)?;
-/// assert!((q.download(&predictions)?[0] - 4.35).abs() < 1e-6); // 4 + 0.7 * 0.5
+/// let (state, step) = (Tensor::from_values(&q, &[1, 2], &[0.9f32, 0.1])?, Tensor::from_values(&q, &[1], &[30.0f32])?);
+/// let model = Tensor::from_values(&q, &[3], &[0.0f32; 3])?;
+/// let mut predictions = Tensor::from_values(&q, &[1], &[4.0f32])?;
+/// let operands = CorrectionOperands { features: state.at(), steps: step.at(), model: model.at() };
+/// plan.correct(&q, &store, operands, predictions.at_mut(), &mut workspace)?;
+/// assert!((predictions.values(&q)?[0] - 4.35).abs() < 1e-6); // 4 + 0.7 * 0.5
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -130,7 +126,7 @@ impl CorrectionPlan {
     /// and more coefficients than features; [`NnError::Overflow`] if the elements of a tensor
     /// cannot be counted.
     pub fn new(queries: usize, width: usize, options: CorrectionOptions) -> Result<Self, NnError> {
-        let refuse = |name, domain, value| Err(NnError::Parameter { op: OP, name, domain, value });
+        let refuse = |name, domain, value: f64| Err(NnError::parameter(OP, name, domain, value));
         let CorrectionOptions { similar, decay, coefficients, factors } = options;
         if similar as u64 > MOST_SIMILAR {
             return refuse("the number of similar states", "at most 32", similar as f64);
@@ -205,9 +201,9 @@ impl CorrectionPlan {
             params: &EstimateParams { capacity, width, queries, count, coefficients, decay, reserved: 0 },
             known: store.known().view(),
             places: similar.places().view(),
-            features: q.shorten(of_features),
-            steps: q.shorten(steps),
-            model: q.shorten(model),
+            features: of_features,
+            steps,
+            model,
             history: history.view_mut(),
             modelled: modelled.view_mut(),
         })?;
@@ -215,7 +211,7 @@ impl CorrectionPlan {
             params: &options.factors,
             a: history.view(),
             b: modelled.view(),
-            predictions: q.shorten_mut(predictions),
+            predictions,
         })?)
     }
 }
@@ -223,6 +219,7 @@ impl CorrectionPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tensor::owned::Tensor;
 
     #[test]
     fn options_out_of_range_and_stores_of_other_states_are_refused() {
@@ -246,17 +243,12 @@ mod tests {
         let correct = |width: usize, other: CorrectionOptions| {
             let store = ResidualStore::new(&q, 7, width)?;
             let mut workspace = CorrectionPlan::new(2, 5, other)?.workspace(&q)?;
-            let (features, steps, model) = (q.zeros::<f32>(10)?, q.zeros::<f32>(2)?, q.zeros::<f32>(5)?);
-            let mut predictions = q.upload(&[1.0f32, 2.0])?;
-            let at = |x, shape: &[usize]| TensorRef::contiguous(x, shape);
-            let operands = CorrectionOperands {
-                features: at(features.view(), &[2, 5])?,
-                steps: at(steps.view(), &[2])?,
-                model: at(model.view(), &[5])?,
-            };
-            let into = TensorMut::contiguous(predictions.view_mut(), &[2])?;
-            plan.correct(&q, &store, operands, into, &mut workspace)?;
-            Ok::<_, NnError>(q.download(&predictions)?)
+            let zeros = |shape: &[usize]| Tensor::from_values(&q, shape, &vec![0.0f32; shape.iter().product()]);
+            let (features, steps, model) = (zeros(&[2, 5])?, zeros(&[2])?, zeros(&[5])?);
+            let mut predictions = Tensor::from_values(&q, &[2], &[1.0f32, 2.0])?;
+            let operands = CorrectionOperands { features: features.at(), steps: steps.at(), model: model.at() };
+            plan.correct(&q, &store, operands, predictions.at_mut(), &mut workspace)?;
+            predictions.values(&q)
         };
         assert_eq!(correct(5, plain), Ok(vec![1.0, 2.0])); // nothing is stored
         for (width, options, of) in

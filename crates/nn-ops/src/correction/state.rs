@@ -132,3 +132,19 @@ impl TrainingState {
         all
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_counts_its_own_steps() {
+        let mut training = TrainingState::new();
+        training.record_step(2.0, 1.0);
+        training.enter_phase(TrainingPhase::Predict);
+        training.record_step(1.0, 0.5);
+        let scalars = training.scalars();
+        let found = [Scalar::Step, Scalar::Phase, Scalar::PhaseStep].map(|scalar| scalars[scalar as usize]);
+        assert_eq!(found, [2.0, 2.0, 1.0]);
+    }
+}

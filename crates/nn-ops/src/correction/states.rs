@@ -11,7 +11,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -20,8 +20,7 @@ const WIDTH: usize = FEATURES as usize;
 /// The records of a batch of trainings, on a queue's device.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{EncoderPlan, EncoderResults, TensorMut, TensorRef, TrainingState, TrainingStates};
+/// use nn_ops::{EncoderPlan, EncoderResults, Tensor, TrainingState, TrainingStates};
 ///
 /// let mut training = TrainingState::new();
 /// training.record_step(2.5, 1.2);
@@ -29,19 +28,16 @@ const WIDTH: usize = FEATURES as usize;
 ///
 /// let q = runtime::cpu()?;
 /// let states = TrainingStates::new(&q, &[training])?;
-/// let (weights, bias) = (q.upload(&[0.5f32; 64 * 2])?, q.upload(&[0.0f32, -1e6])?);
-/// let (mut features, mut codes) = (q.alloc::<f32>(64)?, q.alloc::<f32>(2)?);
-/// let results = EncoderResults {
-///     features: Some(TensorMut::contiguous(features.view_mut(), &[1, 64])?),
-///     codes: TensorMut::contiguous(codes.view_mut(), &[1, 2])?,
-/// };
-/// let (weights, bias) = (TensorRef::contiguous(weights.view(), &[64, 2])?, TensorRef::contiguous(bias.view(), &[2])?);
-/// EncoderPlan::new(1, 2)?.run(&q, &states, weights, bias, results)?;
+/// let weights = Tensor::from_values(&q, &[64, 2], &[0.5f32; 64 * 2])?;
+/// let bias = Tensor::from_values(&q, &[2], &[0.0f32, -1e6])?;
+/// let (mut features, mut codes) = (Tensor::alloc(&q, &[1, 64])?, Tensor::alloc(&q, &[1, 2])?);
+/// let results = EncoderResults { features: Some(features.at_mut()), codes: codes.at_mut() };
+/// EncoderPlan::new(1, 2)?.run(&q, &states, weights.at(), bias.at(), results)?;
 ///
-/// let features = q.download(&features)?;
+/// let features = features.values(&q)?;
 /// assert_eq!(features[..5], [1.5, 2.0, 0.5, 1.5, 2.5]); // the loss; mean, deviation, least and greatest of all
 /// let sum: f32 = features.iter().map(|x| 0.5 * x).sum();
-/// let codes = q.download(&codes)?;
+/// let codes = codes.values(&q)?;
 /// assert!(((codes[0] - sum.max(0.0)).abs() < 1e-4) && codes[1] == 0.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -101,7 +97,6 @@ impl<Q: Queue> TrainingStates<Q> {
         Q: CorrectionOps,
     {
         let features = features.planned("features", "features", &Layout::contiguous(&[self.batch, WIDTH])?)?;
-        let features = q.shorten_mut(features);
         Ok(q.training_features(TrainingFeatures { batch: self.batch, records: self.records(), features })?)
     }
 
@@ -176,12 +171,9 @@ impl EncoderPlan {
     ) -> Result<(), NnError> {
         const OP: &str = "encode_states";
         self.features.admit(OP, "the features of the batch", &Layout::contiguous(&[states.batch, WIDTH])?)?;
-        let weights = q.shorten(weights.planned(OP, "weights", &self.weights)?);
-        let bias = q.shorten(bias.planned(OP, "bias", &self.bias)?);
-        let EncoderResults { features, codes } = results;
-        let features = features.map(|features| features.planned(OP, "features", &self.features)).transpose()?;
-        let features = features.map(|features| q.shorten_mut(features));
-        let codes = q.shorten_mut(codes.planned(OP, "codes", &self.codes)?);
+        let (weights, bias) = (weights.planned(OP, "weights", &self.weights)?, bias.planned(OP, "bias", &self.bias)?);
+        let features = results.features.planned(OP, "features", &self.features)?;
+        let codes = results.codes.planned(OP, "codes", &self.codes)?;
         let (params, records) = (&self.params, states.records());
         Ok(q.encode_states(EncodeStates { params, records, weights, bias, features, codes })?)
     }

@@ -8,7 +8,10 @@ use core_types::params::correction::{MOST_SIMILAR, SimilarParams, StoreParams};
 
 use crate::{
     error::NnError,
-    tensor::{layout::Layout, views::TensorRef},
+    tensor::{
+        layout::Layout,
+        views::{Planned, TensorRef},
+    },
 };
 
 const OP: &str = "residual_store";
@@ -22,18 +25,18 @@ const OP: &str = "residual_store";
 /// each stored state.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{ResidualStore, SimilarStates, TensorMut, TensorRef};
+/// use backend_api::Queue;
+/// use nn_ops::{ResidualStore, SimilarStates, Tensor};
 ///
 /// let q = runtime::cpu()?;
 /// let mut store = ResidualStore::new(&q, 100, 2)?;
-/// let (features, outcomes) = (q.upload(&[1.0f32, 0.0, 3.0, 3.0, 0.0, 2.0])?, q.zeros::<f32>(9)?);
-/// let features = TensorRef::contiguous(features.view(), &[3, 2])?;
-/// store.store(&q, features, TensorRef::contiguous(outcomes.view(), &[3, 3])?)?;
+/// let features = Tensor::from_values(&q, &[3, 2], &[1.0f32, 0.0, 3.0, 3.0, 0.0, 2.0])?;
+/// let outcomes = Tensor::from_values(&q, &[3, 3], &[0.0f32; 9])?;
+/// store.store(&q, features.at(), outcomes.at())?;
 ///
 /// let mut similar = SimilarStates::new(&q, 1, 2)?;
-/// let query = q.upload(&[0.1f32, 5.0])?;
-/// store.similar(&q, TensorRef::contiguous(query.view(), &[1, 2])?, &mut similar)?;
+/// let query = Tensor::from_values(&q, &[1, 2], &[0.1f32, 5.0])?;
+/// store.similar(&q, query.at(), &mut similar)?;
 /// assert_eq!(q.download(similar.places())?, [2, 1]); // along the second axis, and between both
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -54,8 +57,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
     /// the features cannot be counted, [`NnError::Backend`] if memory is short.
     pub fn new(q: &Q, capacity: usize, width: usize) -> Result<Self, NnError> {
         if capacity == 0 || capacity as u64 >= u64::from(u32::MAX) {
-            let (name, domain, value) = ("the capacity", "1 or more and below 2^32 - 1", capacity as f64);
-            return Err(NnError::Parameter { op: OP, name, domain, value });
+            return Err(NnError::parameter(OP, "the capacity", "1 or more and below 2^32 - 1", capacity as f64));
         }
         let of = |len: usize| capacity.checked_mul(len).ok_or(NnError::Overflow { op: OP });
         let (states, known) = (of(width)?, of(3)?);
@@ -117,16 +119,16 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         const OP: &str = "store_states";
         let count = rows(OP, "features", features.layout())?;
         if count > self.capacity {
-            let (expected, got) = ([self.capacity, self.width][..].into(), [count, self.width][..].into());
-            return Err(NnError::ShapeMismatch { op: OP, tensor: "features within the capacity,", expected, got });
+            let (expected, got) = ([self.capacity, self.width], [count, self.width]);
+            return Err(NnError::shape(OP, "features within the capacity,", expected, got));
         }
         let features = features.planned(OP, "features", &Layout::contiguous(&[count, self.width])?)?;
         let outcomes = outcomes.planned(OP, "outcomes", &Layout::contiguous(&[count, 3])?)?;
         let [capacity, width, count] = [self.capacity, self.width, count].map(|len| len as u64);
         Ok(q.store_states(StoreStates {
             params: &StoreParams { capacity, width, count },
-            features: q.shorten(features),
-            outcomes: q.shorten(outcomes),
+            features,
+            outcomes,
             states: self.states.view_mut(),
             norms: self.norms.view_mut(),
             known: self.known.view_mut(),
@@ -155,7 +157,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
             states: self.states.view(),
             norms: self.norms.view(),
             stored: self.stored.view(),
-            queries: q.shorten(queries),
+            queries,
             places: places.view_mut(),
             similarities: similarities.view_mut(),
         })?)
@@ -199,8 +201,7 @@ impl<Q: Queue> SimilarStates<Q> {
     pub fn new(q: &Q, queries: usize, count: usize) -> Result<Self, NnError> {
         const OP: &str = "similar_states";
         if count as u64 > MOST_SIMILAR {
-            let (name, domain, value) = ("the number of similar states", "at most 32", count as f64);
-            return Err(NnError::Parameter { op: OP, name, domain, value });
+            return Err(NnError::parameter(OP, "the number of similar states", "at most 32", count as f64));
         }
         let all = queries.checked_mul(count).ok_or(NnError::Overflow { op: OP })?;
         Ok(Self { queries, count, places: q.alloc(all)?, similarities: q.alloc(all)? })

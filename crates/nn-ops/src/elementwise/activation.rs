@@ -10,23 +10,21 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
 /// Functions of single elements on row-major tensors of one shape.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Activation, ElementwisePlan, TensorMut, TensorRef};
+/// use nn_ops::{Activation, ElementwisePlan, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let (x, mut y) = (q.upload(&[-1.0f32, 2.0, -3.0, 4.0])?, q.zeros::<f32>(4)?);
-/// let x = TensorRef::contiguous(x.view(), &[2, 2])?;
+/// let (x, mut y) = (Tensor::from_values(&q, &[2, 2], &[-1.0f32, 2.0, -3.0, 4.0])?, Tensor::alloc(&q, &[2, 2])?);
 /// let plan = ElementwisePlan::new(&[2, 2])?;
-/// plan.activate(&q, Activation::Relu, x, TensorMut::contiguous(y.view_mut(), &[2, 2])?)?;
-/// plan.axpby(&q, 10.0, x, 1.0, TensorMut::contiguous(y.view_mut(), &[2, 2])?)?;
-/// assert_eq!(q.download(&y)?, [-10.0, 22.0, -30.0, 44.0]);
+/// plan.activate(&q, Activation::Relu, x.at(), y.at_mut())?;
+/// plan.axpby(&q, 10.0, x.at(), 1.0, y.at_mut())?;
+/// assert_eq!(y.values(&q)?, [-10.0, 22.0, -30.0, 44.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,13 +7,13 @@ use backend_api::{
         tensor::{BinaryInPlace, TensorOps},
     },
 };
-use core_types::params::elementwise::{Binary, BinaryParams, MAX_RANK};
+use core_types::params::elementwise::{Binary, BinaryParams};
 
 use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -24,16 +24,14 @@ const OP: &str = "binary";
 /// Operands are broadcast to the shape of y, which is contiguous.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Binary, BinaryPlan, Layout, TensorMut, TensorRef};
+/// use nn_ops::{Binary, BinaryPlan, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let (a, b) = (q.upload(&[1.0f32, 2.0])?, q.upload(&[10.0f32, 20.0, 30.0])?);
-/// let mut y = q.zeros::<f32>(6)?;
-/// let (a, b) = (TensorRef::contiguous(a.view(), &[2, 1])?, TensorRef::contiguous(b.view(), &[3])?);
-/// let plan = BinaryPlan::new(a.layout(), b.layout(), &Layout::contiguous(&[2, 3])?)?;
-/// plan.run(&q, Binary::Add, a, b, TensorMut::contiguous(y.view_mut(), &[2, 3])?)?;
-/// assert_eq!(q.download(&y)?, [11.0, 21.0, 31.0, 12.0, 22.0, 32.0]);
+/// let a = Tensor::from_values(&q, &[2, 1], &[1.0f32, 2.0])?;
+/// let b = Tensor::from_values(&q, &[3], &[10.0f32, 20.0, 30.0])?;
+/// let mut y = Tensor::alloc(&q, &[2, 3])?;
+/// BinaryPlan::new(a.layout(), b.layout(), y.layout())?.run(&q, Binary::Add, a.at(), b.at(), y.at_mut())?;
+/// assert_eq!(y.values(&q)?, [11.0, 21.0, 31.0, 12.0, 22.0, 32.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +72,7 @@ impl BinaryPlan {
         let (a, b) = (a.planned(OP, "a", &self.a)?, b.planned(OP, "b", &self.b)?);
         Ok(q.binary(linalg::Binary { params: &params, a, b, y: y.planned(OP, "y", &self.y)? })?)
     }
-}
 
-impl BinaryPlan {
     /// Applies `op` in place of its first operand: `y = y op b`.
     ///
     /// The result has the bits of [`run`](Self::run).
@@ -101,17 +97,12 @@ impl BinaryPlan {
 
     /// The launch record, for an operand a that lies like this.
     fn params(&self, op: Binary, a: &Layout) -> BinaryParams {
-        let six = |values: &[usize], fill: u64| {
-            let mut all = [fill; MAX_RANK];
-            all.iter_mut().zip(values).for_each(|(slot, &v)| *slot = v as u64);
-            all
-        };
         BinaryParams {
             op,
             rank: self.y.rank() as u32,
-            shape: six(self.y.shape(), 1),
-            a_strides: six(a.strides(), 0),
-            b_strides: six(self.wide_b.strides(), 0),
+            shape: self.y.six_lengths(),
+            a_strides: a.six_strides(),
+            b_strides: self.wide_b.six_strides(),
         }
     }
 }
@@ -133,14 +124,13 @@ pub fn binary<Q: ElementwiseOps, T: Real>(
 /// `y = y op b`; see [`BinaryPlan::run_in_place`].
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Binary, TensorMut, TensorRef, binary_in_place};
+/// use nn_ops::{Binary, Tensor, binary_in_place};
 ///
 /// let q = runtime::cpu()?;
-/// let (mut y, b) = (q.upload(&[1.0f32, 5.0, 3.0, 4.0])?, q.upload(&[2.0f32, 4.0])?);
-/// let y_view = TensorMut::contiguous(y.view_mut(), &[2, 2])?;
-/// binary_in_place(&q, Binary::Max, y_view, TensorRef::contiguous(b.view(), &[2])?)?;
-/// assert_eq!(q.download(&y)?, [2.0, 5.0, 3.0, 4.0]);
+/// let mut y = Tensor::from_values(&q, &[2, 2], &[1.0f32, 5.0, 3.0, 4.0])?;
+/// let b = Tensor::from_values(&q, &[2], &[2.0f32, 4.0])?;
+/// binary_in_place(&q, Binary::Max, y.at_mut(), b.at())?;
+/// assert_eq!(y.values(&q)?, [2.0, 5.0, 3.0, 4.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

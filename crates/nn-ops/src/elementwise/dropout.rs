@@ -10,7 +10,7 @@ use super::activation::ElementwisePlan;
 use crate::{
     error::NnError,
     optim::optimizer::Optimizer,
-    tensor::views::{TensorMut, TensorRef},
+    tensor::views::{Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "dropout";
@@ -25,15 +25,12 @@ const OP: &str = "dropout";
 /// are all the state there is to save.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Dropout, TensorMut, TensorRef};
+/// use nn_ops::{Dropout, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let dropout = Dropout::new(0.5, 42)?;
-/// let x = q.upload(&[1.0f32; 64])?;
-/// let mut y = q.zeros::<f32>(64)?;
-/// dropout.apply(&q, 0, 7, TensorRef::contiguous(x.view(), &[64])?, TensorMut::contiguous(y.view_mut(), &[64])?)?;
-/// assert!(q.download(&y)?.iter().all(|&y| y == 0.0 || y == 2.0));
+/// let (x, mut y) = (Tensor::from_values(&q, &[64], &[1.0f32; 64])?, Tensor::alloc(&q, &[64])?);
+/// Dropout::new(0.5, 42)?.apply(&q, 0, 7, x.at(), y.at_mut())?;
+/// assert!(y.values(&q)?.iter().all(|&y| y == 0.0 || y == 2.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +55,7 @@ impl Dropout {
     /// [`NnError::Parameter`] unless `0 <= p <= 1`.
     pub fn new(p: f64, seed: u64) -> Result<Self, NnError> {
         if !(0.0..=1.0).contains(&p) {
-            return Err(NnError::Parameter { op: OP, name: "p", domain: "in 0..=1", value: p });
+            return Err(NnError::parameter(OP, "p", "in 0..=1", p));
         }
         Ok(Self { p, seed })
     }

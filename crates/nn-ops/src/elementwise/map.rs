@@ -12,7 +12,7 @@ use core_types::params::{
 use super::activation::ElementwisePlan;
 use crate::{
     error::NnError,
-    tensor::views::{TensorMut, TensorRef},
+    tensor::views::{Planned, TensorMut, TensorRef},
 };
 
 /// A function of every element. NaN stays NaN.
@@ -52,7 +52,7 @@ pub enum Map {
 impl Map {
     /// The launch record.
     fn params(self, op: &'static str) -> Result<MapParams, NnError> {
-        let refused = |name, domain, value: f32| Err(NnError::Parameter { op, name, domain, value: value.into() });
+        let refused = |name, domain, value: f32| Err(NnError::parameter(op, name, domain, value));
         let (f, low, high) = match self {
             Self::Neg => (Function::Neg, 0.0, 0.0),
             Self::Abs => (Function::Abs, 0.0, 0.0),
@@ -145,14 +145,13 @@ impl ElementwisePlan {
 /// `y = f(x)`; see [`ElementwisePlan::map`].
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Map, TensorMut, TensorRef, map, map_in_place};
+/// use nn_ops::{Map, Tensor, map, map_in_place};
 ///
 /// let q = runtime::cpu()?;
-/// let (x, mut y) = (q.upload(&[-4.0f32, 1.0, 9.0])?, q.zeros::<f32>(3)?);
-/// map(&q, Map::Abs, TensorRef::contiguous(x.view(), &[3])?, TensorMut::contiguous(y.view_mut(), &[3])?)?;
-/// map_in_place(&q, Map::Sqrt, TensorMut::contiguous(y.view_mut(), &[3])?)?;
-/// assert_eq!(q.download(&y)?, [2.0, 1.0, 3.0]);
+/// let (x, mut y) = (Tensor::from_values(&q, &[3], &[-4.0f32, 1.0, 9.0])?, Tensor::alloc(&q, &[3])?);
+/// map(&q, Map::Abs, x.at(), y.at_mut())?;
+/// map_in_place(&q, Map::Sqrt, y.at_mut())?;
+/// assert_eq!(y.values(&q)?, [2.0, 1.0, 3.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -8,7 +8,7 @@ use backend_api::{
 use super::{plan::GruPlan, weights::GruWeights};
 use crate::{
     error::NnError,
-    tensor::views::{TensorMut, TensorRef},
+    tensor::views::{Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "gru_backward";
@@ -48,25 +48,27 @@ impl GruPlan {
         gradients: GruGradients<'_, Q>,
     ) -> Result<(), NnError> {
         self.admit(OP, weights)?;
-        let saved = saved.planned(OP, "saved", self.saved())?;
-        let d_states = upstream.states.map(|states| states.planned(OP, "states", self.states())).transpose()?;
-        let d_h_t = upstream.last.map(|last| last.planned(OP, "last", self.state())).transpose()?;
-        let d_gates = gradients.gates.planned(OP, "gates", self.gates())?;
-        let d_h0 = gradients.first.planned(OP, "first", self.state())?;
-        let (params, u) = (self.params(), q.shorten(weights.layer()?.u));
-        Ok(q.gru_backward(GruBackward { params: &params, u, saved, d_states, d_h_t, d_gates, d_h0 })?)
+        let saved = saved.planned(OP, "saved", &self.saved)?;
+        let d_states = upstream.states.planned(OP, "states", &self.states)?;
+        let d_h_t = upstream.last.planned(OP, "last", &self.state)?;
+        let d_gates = gradients.gates.planned(OP, "gates", &self.gates)?;
+        let d_h0 = gradients.first.planned(OP, "first", &self.state)?;
+        let (params, u) = (&self.params, weights.layer()?.u);
+        Ok(q.gru_backward(GruBackward { params, u, saved, d_states, d_h_t, d_gates, d_h0 })?)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use backend_api::{Buffer, Queue};
     use core_types::params::recurrent::GruInputs;
 
     use super::*;
-    use crate::gru::{
-        member::{GruColumns, GruMember},
-        plan::GruResults,
+    use crate::{
+        gru::{
+            member::{GruColumns, GruMember},
+            plan::GruResults,
+        },
+        tensor::owned::Tensor,
     };
 
     /// Gates of 1/2 and a candidate of 0: a step halves the state.
@@ -78,33 +80,22 @@ mod tests {
         let weights = GruWeights::new(&q, &[unit]).unwrap();
         let plan = GruPlan::new(&weights, 1, 2, GruInputs::Sequence).unwrap();
         let (state, states, gates, all) = ([1, 1, 1], [1, 2, 1, 1], [1, 2, 1, 3], [5, 1, 2, 1, 1]);
-        let (x, first) = (q.zeros::<f32>(2).unwrap(), q.upload(&[0.8f32]).unwrap());
-        let (mut last, mut saved) = (q.zeros::<f32>(1).unwrap(), q.zeros::<f32>(10).unwrap());
-        let results = GruResults {
-            states: None,
-            last: TensorMut::contiguous(last.view_mut(), &state).unwrap(),
-            saved: Some(TensorMut::contiguous(saved.view_mut(), &all).unwrap()),
-        };
-        let (x, first) = (TensorRef::new(x.view(), *plan.inputs()), TensorRef::contiguous(first.view(), &state));
-        plan.forward(&q, &weights, x.unwrap(), Some(first.unwrap()), results).unwrap();
-        assert_eq!(q.download(&last).unwrap(), [0.2]);
+        let tensor = |shape: &[usize], values: &[f32]| Tensor::from_values(&q, shape, values).unwrap();
+        let (x, first) = (tensor(plan.inputs().shape(), &[0.0; 2]), tensor(&state, &[0.8]));
+        let (mut last, mut saved) = (tensor(&state, &[0.0]), tensor(&all, &[0.0; 10]));
+        let results = GruResults { states: None, last: last.at_mut(), saved: Some(saved.at_mut()) };
+        plan.forward(&q, &weights, x.at(), Some(first.at()), results).unwrap();
+        assert_eq!(last.values(&q).unwrap(), [0.2]);
 
-        let (of_states, of_last) = (q.upload(&[1.0f32, 0.0]).unwrap(), q.upload(&[4.0f32]).unwrap());
-        let (mut of_gates, mut of_first) = (q.zeros::<f32>(6).unwrap(), q.zeros::<f32>(1).unwrap());
-        let upstream = GruUpstream {
-            states: Some(TensorRef::contiguous(of_states.view(), &states).unwrap()),
-            last: Some(TensorRef::contiguous(of_last.view(), &state).unwrap()),
-        };
-        let gradients = GruGradients {
-            gates: TensorMut::contiguous(of_gates.view_mut(), &gates).unwrap(),
-            first: TensorMut::contiguous(of_first.view_mut(), &state).unwrap(),
-        };
-        let saved = TensorRef::contiguous(saved.view(), &all).unwrap();
-        plan.backward(&q, &weights, saved, upstream, gradients).unwrap();
+        let (of_states, of_last) = (tensor(&states, &[1.0, 0.0]), tensor(&state, &[4.0]));
+        let (mut of_gates, mut of_first) = (tensor(&gates, &[0.0; 6]), tensor(&state, &[0.0]));
+        let upstream = GruUpstream { states: Some(of_states.at()), last: Some(of_last.at()) };
+        let gradients = GruGradients { gates: of_gates.at_mut(), first: of_first.at_mut() };
+        plan.backward(&q, &weights, saved.at(), upstream, gradients).unwrap();
         // 4 at the end, 4 / 2 + 1 between the steps
-        assert_eq!(q.download(&of_first).unwrap(), [1.5]);
+        assert_eq!(of_first.values(&q).unwrap(), [1.5]);
         let expected = [3.0 * -0.8 / 4.0, 0.0, 3.0 / 2.0, 4.0 * -0.4 / 4.0, 0.0, 4.0 / 2.0];
-        for (got, expected) in q.download(&of_gates).unwrap().into_iter().zip(expected) {
+        for (got, expected) in of_gates.values(&q).unwrap().into_iter().zip(expected) {
             assert!((got - expected).abs() < 1e-6f32, "{got} instead of {expected}");
         }
     }

@@ -112,8 +112,8 @@ impl GruMember {
     }
 
     fn refuse_reset_after(&self, op: &'static str) -> Result<(), NnError> {
-        let (name, domain) = ("biases within the reset", "none");
-        self.bu().map_or(Ok(()), |bu| Err(NnError::Parameter { op, name, domain, value: bu.len() as f64 }))
+        let refusal = |bu: &[f32]| Err(NnError::parameter(op, "biases within the reset", "none", bu.len() as f64));
+        self.bu().map_or(Ok(()), refusal)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::{
     rows::sum::SumPlan,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -151,10 +151,10 @@ impl GruGradientPlan {
     /// of a tensor cannot be counted.
     pub fn new(gru: &GruPlan, decay: f32) -> Result<Self, NnError> {
         if !(0.0..=1.0).contains(&decay) {
-            return Err(NnError::Parameter { op: OP, name: "decay", domain: "in 0..=1", value: f64::from(decay) });
+            return Err(NnError::parameter(OP, "decay", "in 0..=1", decay));
         }
         // Sizes; constant inputs see the sum of the gates over the steps.
-        let p = gru.params();
+        let p = gru.params;
         let [members, batch, steps, input, n] =
             [p.members, p.batch, p.steps, p.input, p.hidden].map(|len| len as usize);
         let (rows, after) = (steps * batch, p.variant == GruVariant::ResetAfter);
@@ -245,13 +245,13 @@ impl GruGradientPlan {
         self.admit(workspace, gradients)?;
         let GruPassValues { x, saved, gates } = values;
         let x = x.planned(OP, "x", self.gru.inputs())?;
-        let saved = saved.planned(OP, "saved", self.gru.saved())?;
-        let gates = gates.planned(OP, "gates", self.gru.gates())?;
+        let saved = saved.planned(OP, "saved", &self.gru.saved)?;
+        let gates = gates.planned(OP, "gates", &self.gru.gates)?;
         let of = |plane: usize| {
             let len = saved.len() / GRU_SAVED as usize;
             saved.slice(plane * len..(plane + 1) * len)
         };
-        let n = self.gru.params().hidden as usize;
+        let n = self.gru.params.hidden as usize;
         let GruGradientWorkspace { decay: decayed, over_steps, of_reset, .. } = workspace;
         // Gradients of the gates, with old steps decayed.
         let d = if let (Some(decay), Some((powers, decayed))) = (&self.decay, decayed) {
@@ -296,7 +296,7 @@ impl GruGradientPlan {
         x: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         self.admit(workspace, weights)?;
-        let gates = gates.planned(OP, "gates", self.gru.gates())?;
+        let gates = gates.planned(OP, "gates", &self.gru.gates)?;
         let x = x.planned(OP, "x", self.gru.inputs())?;
         let d = self.summed(q, &mut workspace.over_steps, gates)?;
         self.inputs.launch(q, d, weights.layer()?.w, None, x)

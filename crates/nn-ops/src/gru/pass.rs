@@ -63,10 +63,10 @@ impl GruPlan {
         let room = |layout: &Layout| Tensor::alloc(q, layout.shape());
         Ok(GruPass {
             workspace: gradients.workspace(q)?,
-            last: room(self.state())?,
-            saved: room(self.saved())?,
-            of_gates: room(self.gates())?,
-            of_first: room(self.state())?,
+            last: room(&self.state)?,
+            saved: room(&self.saved)?,
+            of_gates: room(&self.gates)?,
+            of_first: room(&self.state)?,
             of_weights: weights.like(q)?,
             gradients,
             plan: *self,

@@ -5,7 +5,7 @@
 
 use backend_api::{
     Queue, Real,
-    ops::recurrent::{GruForward, GruLayer, RecurrentOps},
+    ops::recurrent::{GruForward, RecurrentOps},
 };
 use core_types::params::recurrent::{GRU_SAVED, GruInputs, GruParams, GruVariant};
 
@@ -14,7 +14,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -40,8 +40,7 @@ pub struct GruResults<'a, Q: Queue + 'a> {
 /// their bits. Two passes give the same results as one pass of all their steps.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, TensorMut, TensorRef};
+/// use nn_ops::{GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, Tensor};
 ///
 /// let q = runtime::cpu()?;
 /// // z and r are 1/2 throughout; c = tanh(x)
@@ -49,20 +48,24 @@ pub struct GruResults<'a, Q: Queue + 'a> {
 /// let unit = GruMember::new(1, 1, columns)?;
 /// let weights = GruWeights::new(&q, &[unit])?;
 /// let plan = GruPlan::new(&weights, 1, 2, GruInputs::Sequence)?; // one row, two steps
-/// let (x, mut last) = (q.upload(&[0.0f32, 0.5])?, q.zeros::<f32>(1)?);
-/// let results = GruResults { states: None, last: TensorMut::contiguous(last.view_mut(), &[1, 1, 1])?, saved: None };
-/// plan.forward(&q, &weights, TensorRef::contiguous(x.view(), &[2, 1, 1])?, None, results)?;
-/// assert!((q.download(&last)?[0] - 0.5 * 0.5f32.tanh()).abs() < 1e-7);
+/// let (x, mut last) = (Tensor::from_values(&q, &[2, 1, 1], &[0.0f32, 0.5])?, Tensor::alloc(&q, &[1, 1, 1])?);
+/// plan.forward(&q, &weights, x.at(), None, GruResults { states: None, last: last.at_mut(), saved: None })?;
+/// assert!((last.values(&q)?[0] - 0.5 * 0.5f32.tanh()).abs() < 1e-7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GruPlan {
-    params: GruParams,
+    /// The parameters of the op.
+    pub(crate) params: GruParams,
     x: Layout,
-    state: Layout,
-    states: Layout,
-    saved: Layout,
-    gates: Layout,
+    /// The layout of a state of all members.
+    pub(crate) state: Layout,
+    /// The layout of the states after every step.
+    pub(crate) states: Layout,
+    /// The layout of the saved values.
+    pub(crate) saved: Layout,
+    /// The layout of the gates' sums.
+    pub(crate) gates: Layout,
 }
 
 impl GruPlan {
@@ -112,31 +115,6 @@ impl GruPlan {
         })
     }
 
-    /// The parameters of the op.
-    pub(crate) fn params(&self) -> GruParams {
-        self.params
-    }
-
-    /// The layout of a state of all members.
-    pub(crate) fn state(&self) -> &Layout {
-        &self.state
-    }
-
-    /// The layout of the states after every step.
-    pub(crate) fn states(&self) -> &Layout {
-        &self.states
-    }
-
-    /// The layout of the saved values.
-    pub(crate) fn saved(&self) -> &Layout {
-        &self.saved
-    }
-
-    /// The layout of the gates' sums.
-    pub(crate) fn gates(&self) -> &Layout {
-        &self.gates
-    }
-
     /// The layout of the inputs.
     #[must_use]
     pub fn inputs(&self) -> &Layout {
@@ -161,15 +139,12 @@ impl GruPlan {
         results: GruResults<'_, Q>,
     ) -> Result<(), NnError> {
         self.admit(OP, weights)?;
-        let GruResults { states, last, saved } = results;
-        let x = x.planned(OP, "x", &self.x)?;
-        let h0 = first.map(|first| first.planned(OP, "first", &self.state)).transpose()?;
-        let states = states.map(|states| states.planned(OP, "states", &self.states)).transpose()?;
-        let h_t = last.planned(OP, "last", &self.state)?;
-        let saved = saved.map(|saved| saved.planned(OP, "saved", &self.saved)).transpose()?;
-        let GruLayer { w, u, b, bu } = weights.layer()?;
-        let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
-        Ok(q.gru_forward(GruForward { params: &self.params, layer, x, h0, states, h_t, saved })?)
+        let (x, h0) = (x.planned(OP, "x", &self.x)?, first.planned(OP, "first", &self.state)?);
+        let states = results.states.planned(OP, "states", &self.states)?;
+        let h_t = results.last.planned(OP, "last", &self.state)?;
+        let saved = results.saved.planned(OP, "saved", &self.saved)?;
+        let (params, layer) = (&self.params, weights.layer()?);
+        Ok(q.gru_forward(GruForward { params, layer, x, h0, states, h_t, saved })?)
     }
 
     /// Refuses weights of another ensemble.
@@ -178,11 +153,7 @@ impl GruPlan {
         let after = |variant| usize::from(variant == GruVariant::ResetAfter);
         let expected = [p.members as usize, p.input as usize, p.hidden as usize, after(p.variant)];
         let got = [weights.count(), weights.input(), weights.hidden(), after(weights.variant())];
-        if expected == got {
-            return Ok(());
-        }
-        let (expected, got) = (expected[..].into(), got[..].into());
-        Err(NnError::ShapeMismatch { op, tensor: "weights", expected, got })
+        if expected == got { Ok(()) } else { Err(NnError::shape(op, "weights", expected, got)) }
     }
 }
 

@@ -101,7 +101,7 @@ impl GruMember {
             let tensor = tensors.get(&name).ok_or_else(|| NnError::MissingTensor { name: name.clone() })?;
             let &[rows, columns] = &tensor.shape[..] else {
                 let reason = NnError::Rank { op: OP, tensor: "weight", expected: 2, got: tensor.shape.len() };
-                return Err(NnError::NamedTensor { name, reason: Box::new(reason) });
+                return Err(NnError::named(name, reason));
             };
             Ok((name, tensor, rows, columns))
         };
@@ -141,8 +141,7 @@ impl GruMember {
     pub fn to_torch(&self, prefix: &str, unit: impl Into<TorchUnit>, tensors: &mut Tensors) -> Result<(), NnError> {
         let unit = unit.into();
         let Some(bu) = self.bu() else {
-            let (name, domain) = ("biases within the reset", "there");
-            return Err(NnError::Parameter { op: "gru_to_torch", name, domain, value: 0.0 });
+            return Err(NnError::parameter("gru_to_torch", "biases within the reset", "there", 0.0));
         };
         let (input, hidden) = (self.input(), self.hidden());
         let mut insert = |part: &str, shape: &[usize], data: Vec<f32>| {
@@ -160,14 +159,13 @@ impl GruMember {
 fn admit(name: &str, tensor: &Tensor, expected: &[usize]) -> Result<(), NnError> {
     let elements = expected.iter().try_fold(1usize, |all, &len| all.checked_mul(len)).unwrap_or(usize::MAX);
     let reason = if tensor.shape != expected {
-        let (expected, got) = (expected.into(), tensor.shape[..].into());
-        NnError::ShapeMismatch { op: OP, tensor: "a parameter", expected, got }
+        NnError::shape(OP, "a parameter", expected, &tensor.shape[..])
     } else if tensor.data.len() != elements {
         NnError::Length { op: OP, tensor: "a parameter", expected: elements, got: tensor.data.len() }
     } else {
         return Ok(());
     };
-    Err(NnError::NamedTensor { name: name.to_owned(), reason: Box::new(reason) })
+    Err(NnError::named(name, reason))
 }
 
 #[cfg(test)]

@@ -77,12 +77,10 @@ impl<Q: Queue> GruWeights<Q> {
         // All members have the sizes of the first.
         let shape = |unit: &GruMember| [unit.input(), unit.hidden(), unit.bu().map_or(0, <[f32]>::len)];
         let Some(first) = members.first() else {
-            let (name, domain) = ("number of members", "1 or more");
-            return Err(NnError::Parameter { op: OP, name, domain, value: 0.0 });
+            return Err(NnError::parameter(OP, "number of members", "1 or more", 0.0));
         };
         if let Some(other) = members.iter().find(|unit| shape(unit) != shape(first)) {
-            let (expected, got) = (shape(first)[..].into(), shape(other)[..].into());
-            return Err(NnError::ShapeMismatch { op: OP, tensor: "a member", expected, got });
+            return Err(NnError::shape(OP, "a member", shape(first), shape(other)));
         }
         let (count, input, hidden, variant) = (members.len(), first.input(), first.hidden(), first.variant());
         let columns = hidden.checked_mul(3).ok_or(NnError::Overflow { op: OP })?;

@@ -40,8 +40,7 @@ impl DenseLayers {
     /// Layers with `sizes[0]` inputs and `sizes[i]` units in layer `i`, ReLU between them.
     pub(super) fn new(sizes: &[usize]) -> Result<Self, NnError> {
         if sizes.len() < 2 {
-            let (name, domain) = ("number of sizes", "2 or more");
-            return Err(NnError::Parameter { op: OP, name, domain, value: sizes.len() as f64 });
+            return Err(NnError::parameter(OP, "number of sizes", "2 or more", sizes.len() as f64));
         }
         if sizes.contains(&0) {
             return Err(NnError::EmptyReduction { op: OP });

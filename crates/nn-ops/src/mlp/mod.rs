@@ -41,21 +41,19 @@ const TRAIN: &str = "mlp.train_step";
 /// `[inputs, outputs]`. Biases do not decay.
 ///
 /// ```
-/// use nn_ops::{Mlp, OptimizerConfig, TensorRef};
+/// use nn_ops::{Mlp, OptimizerConfig, Tensor};
 /// use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 ///
 /// let q = runtime::cpu()?;
 /// let mut network = Mlp::new(&q, &[2, 16, 2], &mut ChaCha8Rng::seed_from_u64(2))?;
-/// let x = q.upload(&[0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0f32])?; // the four inputs of XOR
-/// let y = q.upload(&[0, 1, 1, 0u32])?;
-/// let (x, y) = (TensorRef::contiguous(x.view(), &[4, 2])?, TensorRef::contiguous(y.view(), &[4])?);
+/// let x = Tensor::from_values(&q, &[4, 2], &[0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0f32])?; // the four inputs of XOR
+/// let y = Tensor::from_values(&q, &[4], &[0, 1, 1, 0u32])?;
 /// let mut training = network.training(&q, 4, OptimizerConfig::adam_w(0.05))?;
 /// for _ in 0..200 {
-///     network.train_step(&q, &mut training, x, y)?;
+///     network.train_step(&q, &mut training, x.at(), y.at())?;
 /// }
 /// assert!(training.loss(&q)? < 0.1);
-/// assert_eq!(network.classify(&q, x)?, [0, 1, 1, 0]);
-/// # use backend_api::{Buffer, Queue};
+/// assert_eq!(network.classify(&q, x.at())?, [0, 1, 1, 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Mlp<Q: Queue> {
@@ -118,15 +116,14 @@ impl<Q: LinalgOps> Mlp<Q> {
             tensors.get(&name).ok_or(NnError::MissingTensor { name })
         };
         if names.is_empty() {
-            let (name, domain) = ("number of layers", "1 or more");
-            return Err(NnError::Parameter { op: OP, name, domain, value: 0.0 });
+            return Err(NnError::parameter(OP, "number of layers", "1 or more", 0.0));
         }
         // Inputs and outputs as the shape that a file has, and the other way round.
         let ordered = |inputs, outputs| if outputs_first { [outputs, inputs] } else { [inputs, outputs] };
         let mut sizes = Vec::new();
         for name in names {
             let (weight, bias) = (find(name, "weight")?, find(name, "bias")?);
-            let of_weight = |reason| NnError::NamedTensor { name: format!("{name}.weight"), reason: Box::new(reason) };
+            let of_weight = |reason| NnError::named(format!("{name}.weight"), reason);
             let &[first, second] = &weight.shape[..] else {
                 let got = weight.shape.len();
                 return Err(of_weight(NnError::Rank { op: OP, tensor: "weight", expected: 2, got }));
@@ -134,13 +131,11 @@ impl<Q: LinalgOps> Mlp<Q> {
             let [inputs, outputs] = ordered(first, second);
             let expected = *sizes.last().unwrap_or(&inputs);
             if inputs != expected {
-                let (expected, got) = (ordered(expected, outputs)[..].into(), [first, second][..].into());
-                return Err(of_weight(NnError::ShapeMismatch { op: OP, tensor: "weight", expected, got }));
+                return Err(of_weight(NnError::shape(OP, "weight", ordered(expected, outputs), [first, second])));
             }
             if bias.shape != [outputs] {
-                let (expected, got) = ([outputs][..].into(), bias.shape[..].into());
-                let reason = NnError::ShapeMismatch { op: OP, tensor: "bias", expected, got };
-                return Err(NnError::NamedTensor { name: format!("{name}.bias"), reason: Box::new(reason) });
+                let reason = NnError::shape(OP, "bias", [outputs], &bias.shape[..]);
+                return Err(NnError::named(format!("{name}.bias"), reason));
             }
             if sizes.is_empty() {
                 sizes.push(inputs);
@@ -232,8 +227,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     pub fn tensors(&self, q: &Q, names: &[&str]) -> Result<Tensors, NnError> {
         let layers = &self.layers.layers;
         if names.len() != layers.len() {
-            let (expected, got) = ([layers.len()].as_slice().into(), [names.len()].as_slice().into());
-            return Err(NnError::ShapeMismatch { op: "mlp.tensors", tensor: "names", expected, got });
+            return Err(NnError::shape("mlp.tensors", "names", [layers.len()], [names.len()]));
         }
         let mut tensors = Tensors::new();
         for (layer, name) in layers.iter().zip(names) {

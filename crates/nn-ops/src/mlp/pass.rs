@@ -71,15 +71,13 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
         let sizes = layers.sizes();
         let of_training = self.layers.sizes();
         if sizes != of_training {
-            let (expected, got) = (sizes[..].into(), of_training[..].into());
-            return Err(NnError::ShapeMismatch { op, tensor: "training", expected, got });
+            return Err(NnError::shape(op, "training", &sizes[..], &of_training[..]));
         }
         if !self.layers.are(layers) {
             return Err(NnError::OtherPlan { op, what: "training" });
         }
         if rows > self.capacity {
-            let (expected, got) = ([self.capacity, sizes[0]][..].into(), [rows, sizes[0]][..].into());
-            return Err(NnError::ShapeMismatch { op, tensor: "x", expected, got });
+            return Err(NnError::shape(op, "x", [self.capacity, sizes[0]], [rows, sizes[0]]));
         }
         if rows != self.plans.rows.numel() {
             self.plans = MlpPlans::new(&sizes, layers.hidden, rows)?;

@@ -6,7 +6,10 @@ use backend_api::{
 };
 use half::{bf16, f16};
 
-use super::training::{MlpTraining, narrowed};
+use super::{
+    TRAIN,
+    training::{MlpTraining, narrowed},
+};
 use crate::{error::NnError, movement::cast::Overflow, optim::arena::ParameterArena, tensor::views::TensorRef};
 
 /// A type in which a network is trained: f32, f16 or bf16.
@@ -18,30 +21,43 @@ pub trait Precision: sealed::Passes {}
 impl<T: sealed::Passes> Precision for T {}
 
 mod sealed {
-    use super::{LinalgOps, MlpTraining, NnError, ParameterArena, Queue, Real, TensorOps, TensorRef};
+    use super::{
+        LinalgOps, MlpTraining, NnError, Overflow, ParameterArena, Queue, Real, TRAIN, TensorOps, TensorRef, narrowed,
+    };
 
-    /// The differences between passes in f32 and in 16 bits.
+    /// The differences between passes in f32 and in 16 bits. The defaults are for 16 bits.
     pub trait Passes: Real {
         /// A copy of the weights for the layers; `None` if the layers read the weights themselves.
         fn copied<Q: TensorOps>(
             q: &Q,
             weights: &ParameterArena<Q, f32>,
-        ) -> Result<Option<ParameterArena<Q, Self>>, NnError>;
+        ) -> Result<Option<ParameterArena<Q, Self>>, NnError> {
+            narrowed(q, weights, Overflow::Refuse).map(Some)
+        }
 
         /// The weights that the layers read: `copy`, or `weights` if no copy is needed.
         fn passed<'a, Q: Queue>(
             weights: &'a ParameterArena<Q, f32>,
             copy: Option<&'a ParameterArena<Q, Self>>,
-        ) -> Result<&'a ParameterArena<Q, Self>, NnError>;
+        ) -> Result<&'a ParameterArena<Q, Self>, NnError> {
+            let expected = weights.table().len();
+            copy.ok_or(NnError::Length { op: TRAIN, tensor: "copy", expected, got: 0 })
+        }
 
         /// Computes the losses of a batch, and the gradient of the logits.
         fn differentiate_loss<Q: LinalgOps + TensorOps>(
             q: &Q,
             training: &mut MlpTraining<Q, Self>,
             targets: TensorRef<'_, Q, u32>,
-        ) -> Result<(), NnError>;
+        ) -> Result<(), NnError> {
+            training.differentiate_wide_loss(q, targets)
+        }
     }
 }
+
+impl sealed::Passes for f16 {}
+
+impl sealed::Passes for bf16 {}
 
 impl sealed::Passes for f32 {
     fn copied<Q: TensorOps>(_: &Q, _: &ParameterArena<Q, f32>) -> Result<Option<ParameterArena<Q, Self>>, NnError> {
@@ -63,33 +79,3 @@ impl sealed::Passes for f32 {
         training.differentiate_loss(q, targets)
     }
 }
-
-macro_rules! impl_passes {
-    ($($narrow:ty),*) => {$(
-        impl sealed::Passes for $narrow {
-            fn copied<Q: TensorOps>(
-                q: &Q,
-                weights: &ParameterArena<Q, f32>,
-            ) -> Result<Option<ParameterArena<Q, Self>>, NnError> {
-                narrowed(q, weights, Overflow::Refuse).map(Some)
-            }
-
-            fn passed<'a, Q: Queue>(
-                weights: &'a ParameterArena<Q, f32>,
-                copy: Option<&'a ParameterArena<Q, Self>>,
-            ) -> Result<&'a ParameterArena<Q, Self>, NnError> {
-                let expected = weights.table().len();
-                copy.ok_or(NnError::Length { op: super::TRAIN, tensor: "copy", expected, got: 0 })
-            }
-
-            fn differentiate_loss<Q: LinalgOps + TensorOps>(
-                q: &Q,
-                training: &mut MlpTraining<Q, Self>,
-                targets: TensorRef<'_, Q, u32>,
-            ) -> Result<(), NnError> {
-                training.differentiate_wide_loss(q, targets)
-            }
-        }
-    )*};
-}
-impl_passes!(f16, bf16);

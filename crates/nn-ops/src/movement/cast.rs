@@ -10,7 +10,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -45,16 +45,14 @@ pub fn widen<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<
 /// Both are row-major tensors of one shape.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
 /// use half::f16;
-/// use nn_ops::{NnError, Overflow, TensorMut, TensorRef, narrow};
+/// use nn_ops::{NnError, Overflow, Tensor, narrow};
 ///
 /// let q = runtime::cpu()?;
-/// let (x, mut y) = (q.upload(&[1.0f32, 1e5, -1e6])?, q.zeros::<f16>(3)?);
-/// let x = TensorRef::contiguous(x.view(), &[3])?;
-/// narrow(&q, Overflow::Saturate, x, TensorMut::contiguous(y.view_mut(), &[3])?)?;
-/// assert_eq!(q.download(&y)?, [f16::ONE, f16::MAX, f16::MIN]);
-/// let refused = narrow(&q, Overflow::Refuse, x, TensorMut::contiguous(y.view_mut(), &[3])?);
+/// let (x, mut y) = (Tensor::from_values(&q, &[3], &[1.0f32, 1e5, -1e6])?, Tensor::<_, f16>::alloc(&q, &[3])?);
+/// narrow(&q, Overflow::Saturate, x.at(), y.at_mut())?;
+/// assert_eq!(y.values(&q)?, [f16::ONE, f16::MAX, f16::MIN]);
+/// let refused = narrow(&q, Overflow::Refuse, x.at(), y.at_mut());
 /// assert_eq!(refused, Err(NnError::Range { op: "narrow", count: 2, first: 1 }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

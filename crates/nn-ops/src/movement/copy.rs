@@ -4,10 +4,10 @@ use backend_api::{
     Buffer, Real,
     ops::tensor::{CopyStrided, TensorOps},
 };
-use core_types::params::{elementwise::MAX_RANK, tensor::CopyParams};
+use core_types::params::tensor::CopyParams;
 
 use crate::{
-    error::{NnError, Shape},
+    error::NnError,
     tensor::{
         layout::Layout,
         views::{TensorMut, TensorRef},
@@ -19,14 +19,13 @@ use crate::{
 /// x is broadcast to the shape of y by the rules of NumPy.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{TensorMut, TensorRef, copy};
+/// use nn_ops::{Tensor, copy};
 ///
 /// let q = runtime::cpu()?;
-/// let (x, mut y) = (q.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?, q.zeros::<f32>(6)?);
-/// let x = TensorRef::contiguous(x.view(), &[2, 3])?;
-/// copy(&q, x.transposed()?, TensorMut::contiguous(y.view_mut(), &[3, 2])?)?;
-/// assert_eq!(q.download(&y)?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+/// let x = Tensor::from_values(&q, &[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let mut y = Tensor::alloc(&q, &[3, 2])?;
+/// copy(&q, x.at().transposed()?, y.at_mut())?;
+/// assert_eq!(y.values(&q)?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -35,17 +34,12 @@ use crate::{
 pub fn copy<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
     let to = *y.layout();
     let from = x.layout().broadcast_by("copy", to.shape())?;
-    let six = |values: &[usize], fill: u64| {
-        let mut all = [fill; MAX_RANK];
-        all.iter_mut().zip(values).for_each(|(slot, &v)| *slot = v as u64);
-        all
-    };
     let params = CopyParams {
         rank: to.rank() as u32,
         reserved: 0,
-        shape: six(to.shape(), 1),
-        x_strides: six(from.strides(), 0),
-        y_strides: six(to.strides(), 0),
+        shape: to.six_lengths(),
+        x_strides: from.six_strides(),
+        y_strides: to.six_strides(),
     };
     Ok(q.copy_strided(CopyStrided { params: &params, x: q.shorten(x.view()), y: q.shorten_mut(y.into_view()) })?)
 }
@@ -55,14 +49,13 @@ pub fn copy<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'
 /// The parts fill all of y, with a copy for each.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{TensorRef, concat};
+/// use nn_ops::{Tensor, concat};
 ///
 /// let q = runtime::cpu()?;
-/// let (a, b, mut y) = (q.upload(&[1.0f32, 2.0])?, q.upload(&[3.0f32; 4])?, q.zeros::<f32>(6)?);
-/// let parts = [TensorRef::contiguous(a.view(), &[2, 1])?, TensorRef::contiguous(b.view(), &[2, 2])?];
-/// concat(&q, 1, &parts, &mut y)?;
-/// assert_eq!(q.download(&y)?, [1.0, 3.0, 3.0, 2.0, 3.0, 3.0]);
+/// let (a, b) = (Tensor::from_values(&q, &[2, 1], &[1.0f32, 2.0])?, Tensor::from_values(&q, &[2, 2], &[3.0f32; 4])?);
+/// let mut y = Tensor::alloc(&q, &[2, 3])?;
+/// concat(&q, 1, &[a.at(), b.at()], y.buffer_mut())?;
+/// assert_eq!(y.values(&q)?, [1.0, 3.0, 3.0, 2.0, 3.0, 3.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -85,8 +78,7 @@ pub fn concat<Q: TensorOps, T: Real>(
     for part in parts {
         whole[axis] = part.layout().shape().get(axis).copied().unwrap_or_default();
         if part.layout().shape() != whole {
-            let (expected, got) = (Shape::from(&whole[..]), part.layout().into());
-            return Err(NnError::ShapeMismatch { op: OP, tensor: "a part", expected, got });
+            return Err(NnError::shape(OP, "a part", &whole[..], part.layout()));
         }
         len = len.saturating_add(whole[axis]);
     }

@@ -10,7 +10,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -20,20 +20,18 @@ use crate::{
 /// one, and sums are taken in one order on every device.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Indices, TensorMut, TensorRef};
+/// use nn_ops::{Indices, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let table = q.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?; // three rows of two
+/// let table = Tensor::from_values(&q, &[3, 2], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?; // three rows of two
 /// let indices = Indices::new(&q, 3, &[2, 0, 2])?;
-/// let mut rows = q.zeros::<f32>(6)?;
-/// let shape = [3, 2];
-/// indices.gather(&q, TensorRef::contiguous(table.view(), &shape)?, TensorMut::contiguous(rows.view_mut(), &shape)?)?;
-/// assert_eq!(q.download(&rows)?, [5.0, 6.0, 1.0, 2.0, 5.0, 6.0]);
+/// let mut rows = Tensor::alloc(&q, &[3, 2])?;
+/// indices.gather(&q, table.at(), rows.at_mut())?;
+/// assert_eq!(rows.values(&q)?, [5.0, 6.0, 1.0, 2.0, 5.0, 6.0]);
 ///
-/// let mut sums = q.zeros::<f32>(6)?;
-/// indices.scatter_add(&q, TensorRef::contiguous(rows.view(), &shape)?, TensorMut::contiguous(sums.view_mut(), &shape)?)?;
-/// assert_eq!(q.download(&sums)?, [1.0, 2.0, 0.0, 0.0, 10.0, 12.0]);
+/// let mut sums = Tensor::from_values(&q, &[3, 2], &[0.0f32; 6])?;
+/// indices.scatter_add(&q, rows.at(), sums.at_mut())?;
+/// assert_eq!(sums.values(&q)?, [1.0, 2.0, 0.0, 0.0, 10.0, 12.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Indices<Q: Queue> {
@@ -80,7 +78,6 @@ impl<Q: TensorOps> Indices<Q> {
         const OP: &str = "gather";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
         let (table, y) = (table.planned(OP, "table", &of_table)?, y.planned(OP, "y", &of_rows)?);
-        let (table, y) = (q.shorten(table), q.shorten_mut(y));
         Ok(q.gather(tensor::Gather { params: &params, table, indices: self.indices.view(), y })?)
     }
 
@@ -101,7 +98,6 @@ impl<Q: TensorOps> Indices<Q> {
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
         let (g, table) = (g.planned(OP, "g", &of_rows)?, table.planned(OP, "table", &of_table)?);
         let (indices, order) = (self.indices.view(), self.order.view());
-        let (g, table) = (q.shorten(g), q.shorten_mut(table));
         Ok(q.scatter_add(tensor::ScatterAdd { params: &params, indices, order, g, table })?)
     }
 

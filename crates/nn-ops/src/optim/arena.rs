@@ -83,8 +83,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
         let mut order: [usize; N] = core::array::from_fn(|i| i);
         order.sort_unstable_by_key(|&i| ids[i]);
         if let Some(pair) = order.windows(2).find(|pair| ids[pair[0]] == ids[pair[1]]) {
-            let (name, domain) = ("index of a tensor", "different from the others");
-            return Err(NnError::Parameter { op: OP, name, domain, value: pair[1] as f64 });
+            return Err(NnError::parameter(OP, "index of a tensor", "different from the others", pair[1] as f64));
         }
         let mut ranges = Vec::with_capacity(N);
         for &id in &ids {
@@ -113,7 +112,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
         let expected = self.table.layout(id)?.numel();
         if values.len() != expected {
             let reason = NnError::Length { op: OP, tensor: "a tensor", expected, got: values.len() };
-            return Err(NnError::NamedTensor { name: self.table.name(id)?.to_owned(), reason: Box::new(reason) });
+            return Err(NnError::named(self.table.name(id)?, reason));
         }
         Ok(q.write(values, self.buffer.slice_mut(self.table.range(id)?)?)?)
     }

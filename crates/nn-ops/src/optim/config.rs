@@ -268,7 +268,7 @@ impl OptimizerConfig {
         // The first number outside its domain is reported.
         match rules.iter().find(|(.., holds)| !holds) {
             None => Ok(()),
-            Some(&(name, domain, value, _)) => Err(NnError::Parameter { op: OP, name, domain, value }),
+            Some(&(name, domain, value, _)) => Err(NnError::parameter(OP, name, domain, value)),
         }
     }
 

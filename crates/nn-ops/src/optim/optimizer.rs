@@ -102,24 +102,28 @@ impl<Q: OptimOps> Optimizer<Q> {
         copy: Option<Mut<'_, Q, T>>,
     ) -> Result<(), NnError> {
         self.admit(gradients.len(), weights.len(), copy.as_ref())?;
-        self.begin(q, gradients)?;
-        self.update(q, Some(gradients), None, weights, copy)
-    }
-
-    /// [`step`](Self::step) along gradients in f32, with a copy of the weights in 16 bits.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step).
-    pub fn step_mixed<T: Real>(
-        &mut self,
-        q: &Q,
-        gradients: Ref<'_, Q, f32>,
-        weights: Mut<'_, Q, f32>,
-        copy: Mut<'_, Q, T>,
-    ) -> Result<(), NnError> {
-        self.admit(gradients.len(), weights.len(), Some(&copy))?;
-        self.begin(q, gradients)?;
-        self.update(q, None, Some(gradients), weights, Some(copy))
+        // The record goes to the next step, by the norm of the gradients if it is measured.
+        if let Some(sums) = &mut self.sums {
+            q.square_sums(SquareSums { g: q.shorten(gradients), sums: sums.view_mut() })?;
+        }
+        let sums = self.sums.as_ref().map(Buffer::view);
+        q.advance_step(AdvanceStep { params: &self.advance, sums, state: self.state.view_mut() })?;
+        // The weights are updated by the record.
+        let (state, g, wide) = (self.state.view(), Some(q.shorten(gradients)), None);
+        let (w, copy) = (q.shorten_mut(weights), copy.map(|copy| q.shorten_mut(copy)));
+        match (&self.step, &mut self.moments[..]) {
+            (StepParams::Sgd(params), moments) => {
+                let v = moments.first_mut().map(ParameterArena::view_mut);
+                Ok(q.sgd_step(SgdStep { params, state, g, wide, v, w, copy })?)
+            }
+            (StepParams::Adam(params), [m, v]) => {
+                let (m, v) = (m.view_mut(), v.view_mut());
+                Ok(q.adam_step(AdamStep { params, state, g, wide, m, v, w, copy })?)
+            }
+            (StepParams::Adam(_), moments) => {
+                Err(NnError::Length { op: OP, tensor: "moments", expected: 2, got: moments.len() })
+            }
+        }
     }
 
     /// `y = scale x` with the loss scale, rounded to `T`.
@@ -147,43 +151,6 @@ impl<Q: OptimOps> Optimizer<Q> {
                 why: "f32 weights have neither wide gradients nor a rounded copy",
             }
             .into());
-        }
-        Ok(())
-    }
-
-    /// Takes the record to the next step.
-    fn begin<T: Real>(&mut self, q: &Q, gradients: Ref<'_, Q, T>) -> Result<(), NnError> {
-        if let Some(sums) = &mut self.sums {
-            q.square_sums(SquareSums { g: q.shorten(gradients), sums: sums.view_mut() })?;
-        }
-        let sums = self.sums.as_ref().map(Buffer::view);
-        Ok(q.advance_step(AdvanceStep { params: &self.advance, sums, state: self.state.view_mut() })?)
-    }
-
-    /// Updates the weights by the record.
-    fn update<T: Real>(
-        &mut self,
-        q: &Q,
-        g: Option<Ref<'_, Q, T>>,
-        wide: Option<Ref<'_, Q, f32>>,
-        weights: Mut<'_, Q, f32>,
-        copy: Option<Mut<'_, Q, T>>,
-    ) -> Result<(), NnError> {
-        let (g, wide) = (g.map(|g| q.shorten(g)), wide.map(|wide| q.shorten(wide)));
-        let (w, copy) = (q.shorten_mut(weights), copy.map(|copy| q.shorten_mut(copy)));
-        let state = self.state.view();
-        match (&self.step, &mut self.moments[..]) {
-            (StepParams::Sgd(params), moments) => {
-                let v = moments.first_mut().map(ParameterArena::view_mut);
-                q.sgd_step(SgdStep { params, state, g, wide, v, w, copy })?;
-            }
-            (StepParams::Adam(params), [m, v]) => {
-                let (m, v) = (m.view_mut(), v.view_mut());
-                q.adam_step(AdamStep { params, state, g, wide, m, v, w, copy })?;
-            }
-            (StepParams::Adam(_), moments) => {
-                return Err(NnError::Length { op: OP, tensor: "moments", expected: 2, got: moments.len() });
-            }
         }
         Ok(())
     }

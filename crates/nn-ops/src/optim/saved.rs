@@ -62,9 +62,7 @@ impl<Q: Queue, T: Real> ParameterArena<Q, T> {
                 return Err(NnError::MissingTensor { name });
             };
             if tensor.shape != layout.shape() {
-                let (expected, got) = ((&layout).into(), tensor.shape[..].into());
-                let reason = NnError::ShapeMismatch { op: "import", tensor: "a tensor", expected, got };
-                return Err(NnError::NamedTensor { name, reason: Box::new(reason) });
+                return Err(NnError::named(name, NnError::shape("import", "a tensor", &layout, &tensor.shape[..])));
             }
             let values: Vec<T> = tensor.data.iter().map(|&x| T::from_f32(x)).collect();
             self.write(q, id, &values)?;

@@ -70,8 +70,7 @@ impl ParameterTable {
             if by_name.insert(spec.name.clone(), id).is_some() {
                 return Err(NnError::DuplicateTensor { name: spec.name.clone() });
             }
-            let named = |reason| NnError::NamedTensor { name: spec.name.clone(), reason: Box::new(reason) };
-            let layout = Layout::contiguous(&spec.shape).map_err(named)?;
+            let layout = Layout::contiguous(&spec.shape).map_err(|reason| NnError::named(&*spec.name, reason))?;
             entries.push(ParameterEntry { name: spec.name.clone(), layout, range: 0..0 });
         }
         let (mut len, mut decayed) = (0usize, 0);

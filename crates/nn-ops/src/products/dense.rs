@@ -6,7 +6,10 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 
-use super::linear::{GradientViews, LinearBackwardPlan, LinearPlan};
+use super::{
+    linear::{GradientViews, LinearBackwardPlan},
+    matmul::GemmPlan,
+};
 use crate::{
     error::NnError,
     optim::{
@@ -15,7 +18,7 @@ use crate::{
     },
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -28,25 +31,19 @@ const BIAS: &str = "bias";
 /// Weights are `[inputs, outputs]`, and biases `[outputs]`.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{
-///     Activation, Dense, DenseGradients, Optimizer, OptimizerConfig, ParameterArena, ParameterTable, TensorMut,
-///     TensorRef,
-/// };
+/// use nn_ops::{Activation, Dense, DenseGradients, Optimizer, OptimizerConfig, ParameterArena, ParameterTable, Tensor};
 ///
 /// let q = runtime::cpu()?;
 /// let table = ParameterTable::new(&Dense::specs("first", [2, 3]))?;
 /// let layer = Dense::find(&table, "first")?;
 /// let (mut values, mut gradients) = (ParameterArena::zeros(&q, &table)?, ParameterArena::zeros(&q, &table)?);
-/// let (x, d) = (q.upload(&[1.0f32; 8])?, q.upload(&[0.1f32; 12])?);
-/// let mut y = q.zeros::<f32>(12)?;
+/// let (x, mut y) = (Tensor::from_values(&q, &[4, 2], &[1.0f32; 8])?, Tensor::alloc(&q, &[4, 3])?);
+/// let d = Tensor::from_values(&q, &[4, 3], &[0.1f32; 12])?; // the gradient of the output before its activation
 ///
 /// let plan = layer.plan(4, Activation::Relu)?; // for batches of four rows
-/// let x = TensorRef::contiguous(x.view(), &[4, 2])?;
-/// plan.forward(&q, &layer, &values, x, TensorMut::contiguous(y.view_mut(), &[4, 3])?)?;
-/// let d = TensorRef::contiguous(d.view(), &[4, 3])?; // the gradient of the output before its activation
-/// let of = DenseGradients { output: d, parameters: &mut gradients, input: None };
-/// plan.backward(&q, &layer, &values, x, of)?;
+/// plan.forward(&q, &layer, &values, x.at(), y.at_mut())?;
+/// let of = DenseGradients { output: d.at(), parameters: &mut gradients, input: None };
+/// plan.backward(&q, &layer, &values, x.at(), of)?;
 /// let mut optimizer = Optimizer::new(&q, OptimizerConfig::sgd(1.0, 0.0), &table)?;
 /// optimizer.step(&q, gradients.view(), values.view_mut(), None)?;
 /// assert_eq!(values.values(&q, layer.bias())?, [-0.4f32; 3]);
@@ -78,15 +75,13 @@ impl Dense {
     pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
         let (weight_name, bias_name) = (format!("{name}.{WEIGHT}"), format!("{name}.{BIAS}"));
         let (weight, bias) = (table.id(&weight_name)?, table.id(&bias_name)?);
-        let of_tensor = |name, reason| Err(NnError::NamedTensor { name, reason: Box::new(reason) });
         let &[inputs, outputs] = table.layout(weight)?.shape() else {
             let got = table.layout(weight)?.rank();
-            return of_tensor(weight_name, NnError::Rank { op: OP, tensor: WEIGHT, expected: 2, got });
+            return Err(NnError::named(weight_name, NnError::Rank { op: OP, tensor: WEIGHT, expected: 2, got }));
         };
         let got = table.layout(bias)?.shape();
         if got != [outputs] {
-            let (expected, got) = ([outputs][..].into(), got.into());
-            return of_tensor(bias_name, NnError::ShapeMismatch { op: OP, tensor: BIAS, expected, got });
+            return Err(NnError::named(bias_name, NnError::shape(OP, BIAS, [outputs], got)));
         }
         Ok(Self { weight, bias, inputs, outputs })
     }
@@ -142,7 +137,7 @@ pub struct DensePlan {
     output: Layout,
     weight: Layout,
     bias: Layout,
-    forward: LinearPlan,
+    forward: GemmPlan,
     backward: LinearBackwardPlan,
 }
 
@@ -154,7 +149,7 @@ impl DensePlan {
     pub fn new(rows: usize, [inputs, outputs]: [usize; 2], f: Activation) -> Result<Self, NnError> {
         let (input, output) = (Layout::of(OP, &[rows, inputs])?, Layout::of(OP, &[rows, outputs])?);
         let (weight, bias) = (Layout::of(OP, &[inputs, outputs])?, Layout::of(OP, &[outputs])?);
-        let forward = LinearPlan::new(&input, &weight, f, &output)?;
+        let forward = GemmPlan::of(OP, [("x", &input), ("layer", &weight), ("y", &output)], f)?;
         Ok(Self { input, output, weight, bias, forward, backward: LinearBackwardPlan::new(&input, &weight)? })
     }
 
@@ -204,7 +199,7 @@ impl DensePlan {
         const BACKWARD: &str = "dense_backward";
         let DenseGradients { output, parameters, input } = gradients;
         let (x, d) = (x.planned(BACKWARD, "x", &self.input)?, output.planned(BACKWARD, "d", &self.output)?);
-        let dx = input.map(|dx| dx.planned(BACKWARD, "dx", &self.input)).transpose()?;
+        let dx = input.planned(BACKWARD, "dx", &self.input)?;
         let weight = values.at(layer.weight)?.planned(BACKWARD, "layer", &self.weight)?;
         let [of_weight, of_bias] = parameters.at_mut_each([layer.weight, layer.bias])?;
         let of_weight = of_weight.planned(BACKWARD, "layer", &self.weight)?;

@@ -13,7 +13,7 @@ use crate::{
     rows::sum::SumPlan,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -36,26 +36,21 @@ pub struct LinearOperands<'a, Q: GemmOps + 'a, T: Real> {
 /// X is `[.., m, k]`, W is `[k, n]` and Y is `[.., m, n]`. b is `[n]` and contiguous, or left out.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Activation, LinearOperands, LinearPlan, TensorMut, TensorRef};
+/// use nn_ops::{Activation, LinearOperands, LinearPlan, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let (x, w, b) = (q.upload(&[1.0f32, 2.0])?, q.upload(&[1.0f32, -1.0, 0.5, -0.5])?, q.upload(&[0.0f32, 1.0])?);
-/// let (x, w) = (TensorRef::contiguous(x.view(), &[1, 2])?, TensorRef::contiguous(w.view(), &[2, 2])?);
-/// let b = TensorRef::contiguous(b.view(), &[2])?;
-/// let mut y = q.zeros::<f32>(2)?;
-/// let plan = LinearPlan::new(x.layout(), w.layout(), Activation::Relu, x.layout())?; // Y has the shape of X here
-/// plan.run(&q, LinearOperands { x, w, bias: Some(b) }, TensorMut::contiguous(y.view_mut(), &[1, 2])?)?;
-/// assert_eq!(q.download(&y)?, [2.0, 0.0]);
+/// let x = Tensor::from_values(&q, &[1, 2], &[1.0f32, 2.0])?;
+/// let w = Tensor::from_values(&q, &[2, 2], &[1.0f32, -1.0, 0.5, -0.5])?;
+/// let (b, mut y) = (Tensor::from_values(&q, &[2], &[0.0f32, 1.0])?, Tensor::alloc(&q, &[1, 2])?);
+/// let plan = LinearPlan::new(x.layout(), w.layout(), Activation::Relu, y.layout())?;
+/// plan.run(&q, LinearOperands { x: x.at(), w: w.at(), bias: Some(b.at()) }, y.at_mut())?;
+/// assert_eq!(y.values(&q)?, [2.0, 0.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearPlan {
     product: GemmPlan,
-    x: Layout,
-    w: Layout,
     bias: Layout,
-    y: Layout,
 }
 
 impl LinearPlan {
@@ -66,7 +61,7 @@ impl LinearPlan {
     pub fn new(x: &Layout, w: &Layout, f: Activation, y: &Layout) -> Result<Self, NnError> {
         let product = GemmPlan::of(OP, [("x", x), ("w", w), ("y", y)], f)?;
         let columns = w.shape().last().copied().unwrap_or(0);
-        Ok(Self { product, x: *x, w: *w, bias: Layout::of(OP, &[columns])?, y: *y })
+        Ok(Self { product, bias: Layout::of(OP, &[columns])? })
     }
 
     /// Runs the layer on tensors with the layouts of the plan.
@@ -80,22 +75,10 @@ impl LinearPlan {
         operands: LinearOperands<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let LinearOperands { x, w, bias } = operands;
-        let (x, w) = (x.planned(OP, "x", &self.x)?, w.planned(OP, "w", &self.w)?);
-        let bias = bias.map(|bias| bias.planned(OP, "bias", &self.bias)).transpose()?;
-        self.launch(q, x, w, bias, y.planned(OP, "y", &self.y)?)
-    }
-
-    /// Runs the layer on views of the plan's elements.
-    pub(crate) fn launch<Q: GemmOps, T: Real>(
-        &self,
-        q: &Q,
-        x: Ref<'_, Q, T>,
-        w: Ref<'_, Q, T>,
-        bias: Option<Ref<'_, Q, T>>,
-        y: Mut<'_, Q, T>,
-    ) -> Result<(), NnError> {
-        self.product.launch(q, x, w, bias, y)
+        let (LinearOperands { x, w, bias }, product) = (operands, &self.product);
+        let (x, w) = (x.planned(OP, "x", &product.a)?, w.planned(OP, "w", &product.b)?);
+        let bias = bias.planned(OP, "bias", &self.bias)?;
+        product.launch(q, x, w, bias, y.planned(OP, "y", &product.c)?)
     }
 }
 
@@ -131,9 +114,6 @@ pub struct LinearBackwardPlan {
     x: Layout,
     w: Layout,
     d: Layout,
-    dx: Layout,
-    dw: Layout,
-    db: Layout,
 }
 
 impl LinearBackwardPlan {
@@ -143,7 +123,7 @@ impl LinearBackwardPlan {
     /// [`NnError::Rank`] unless X and W are matrices, [`NnError::ShapeMismatch`] if they do not
     /// fit, [`NnError::InvalidStride`] if one has no stride of 1.
     pub fn new(x: &Layout, w: &Layout) -> Result<Self, NnError> {
-        Self::build(x, w, |layouts| GemmPlan::of(BACKWARD, layouts, Activation::Identity), SumPlan::new)
+        Self::build(x, w, false)
     }
 
     /// A plan that adds to the gradients.
@@ -151,32 +131,24 @@ impl LinearBackwardPlan {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn accumulating(x: &Layout, w: &Layout) -> Result<Self, NnError> {
-        Self::build(x, w, |layouts| GemmPlan::adding(BACKWARD, layouts), SumPlan::accumulating)
+        Self::build(x, w, true)
     }
 
-    fn build(
-        x: &Layout,
-        w: &Layout,
-        product: impl Fn([Named<'_>; 3]) -> Result<GemmPlan, NnError>,
-        sum: impl Fn(&[usize], usize) -> Result<SumPlan, NnError>,
-    ) -> Result<Self, NnError> {
+    fn build(x: &Layout, w: &Layout, accumulate: bool) -> Result<Self, NnError> {
         let (&[m, k], &[rows, n]) = (matrix("x", x)?, matrix("w", w)?);
         if rows != k {
-            let (expected, got) = ([k, n].as_slice().into(), w.into());
-            return Err(NnError::ShapeMismatch { op: BACKWARD, tensor: "w", expected, got });
+            return Err(NnError::shape(BACKWARD, "w", [k, n], w));
         }
         let (d, dx, dw) =
             (Layout::of(BACKWARD, &[m, n])?, Layout::of(BACKWARD, &[m, k])?, Layout::of(BACKWARD, &[k, n])?);
+        let product = |layouts: [Named<'_>; 3]| GemmPlan::build(BACKWARD, layouts, Activation::Identity, accumulate);
         Ok(Self {
             of_x: product([("d", &d), ("w transposed", &w.transposed()?), ("dx", &dx)])?,
             of_w: product([("x transposed", &x.transposed()?), ("d", &d), ("dw", &dw)])?,
-            of_bias: sum(&[m, n], 0)?,
+            of_bias: SumPlan::build(&[m, n], 0, accumulate)?,
             x: *x,
             w: *w,
             d,
-            dx,
-            dw,
-            db: Layout::of(BACKWARD, &[n])?,
         })
     }
 
@@ -196,9 +168,9 @@ impl LinearBackwardPlan {
         let (x, w) = (x.planned(BACKWARD, "x", &self.x)?, w.planned(BACKWARD, "w", &self.w)?);
         let d = d.planned(BACKWARD, "d", &self.d)?;
         let gradients = GradientViews {
-            x: gradients.x.map(|dx| dx.planned(BACKWARD, "dx", &self.dx)).transpose()?,
-            w: gradients.w.planned(BACKWARD, "dw", &self.dw)?,
-            bias: gradients.bias.map(|db| db.planned(BACKWARD, "db", &self.db)).transpose()?,
+            x: gradients.x.planned(BACKWARD, "dx", &self.of_x.c)?,
+            w: gradients.w.planned(BACKWARD, "dw", &self.of_w.c)?,
+            bias: gradients.bias.planned(BACKWARD, "db", &self.of_bias.y)?,
         };
         self.launch(q, x, w, d, gradients)
     }

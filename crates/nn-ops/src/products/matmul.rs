@@ -10,10 +10,10 @@ use core_types::params::{
 };
 
 use crate::{
-    error::{NnError, Shape},
+    error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -27,25 +27,23 @@ const OP: &str = "matmul";
 /// alone.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{GemmPlan, Layout, TensorMut, TensorRef};
+/// use nn_ops::{GemmPlan, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let a = q.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
-/// let mut c = q.zeros::<f32>(4)?;
-/// let a = TensorRef::contiguous(a.view(), &[2, 3])?;
-/// let plan = GemmPlan::new(a.layout(), a.transposed()?.layout(), &Layout::contiguous(&[2, 2])?)?; // A A^T
-/// plan.run(&q, a, a.transposed()?, TensorMut::contiguous(c.view_mut(), &[2, 2])?)?;
-/// assert_eq!(q.download(&c)?, [14.0, 32.0, 32.0, 77.0]);
+/// let a = Tensor::from_values(&q, &[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let mut c = Tensor::alloc(&q, &[2, 2])?;
+/// let plan = GemmPlan::new(a.layout(), &a.layout().transposed()?, c.layout())?; // A A^T
+/// plan.run(&q, a.at(), a.at().transposed()?, c.at_mut())?;
+/// assert_eq!(c.values(&q)?, [14.0, 32.0, 32.0, 77.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct GemmPlan {
     op: &'static str,
     params: GemmParams,
-    a: Layout,
-    b: Layout,
-    c: Layout,
+    pub(super) a: Layout,
+    pub(super) b: Layout,
+    pub(super) c: Layout,
 }
 
 /// A layout with the name of the tensor that has it, for errors.
@@ -83,7 +81,8 @@ impl GemmPlan {
         Self::build(op, layouts, Activation::Identity, true)
     }
 
-    fn build(
+    /// A plan for `C = f(A B)` or `C += f(A B)` on behalf of an operator.
+    pub(super) fn build(
         op: &'static str,
         [(a_name, a), (b_name, b), (c_name, c)]: [Named<'_>; 3],
         activation: Activation,
@@ -97,14 +96,12 @@ impl GemmPlan {
         let [(a_lead, m, k), (b_lead, b_k, n), (c_lead, c_m, c_n)] = [a, b, c].map(split);
         let shape = |lead: &[usize], rows: usize, cols: usize| [lead, &[rows, cols]].concat();
         if k != b_k {
-            let expected = Shape::from(&shape(b_lead, k, n)[..]);
-            return Err(NnError::ShapeMismatch { op, tensor: b_name, expected, got: b.into() });
+            return Err(NnError::shape(op, b_name, &shape(b_lead, k, n)[..], b));
         }
         let apart = || NnError::Broadcast { op, lhs: a.into(), rhs: b.into() };
         let lead = broadcast_shape(a_lead, b_lead).ok_or_else(apart)?;
         if (c_m, c_n) != (m, n) || (!accumulate && c_lead != lead) {
-            let expected = Shape::from(&shape(&lead, m, n)[..]);
-            return Err(NnError::ShapeMismatch { op, tensor: c_name, expected, got: c.into() });
+            return Err(NnError::shape(op, c_name, &shape(&lead, m, n)[..], c));
         }
         let stretched = |layout: &Layout| {
             let (own, rows, cols) = split(layout);

@@ -9,7 +9,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -30,19 +30,15 @@ pub struct CrossEntropyResults<'a, Q: LossOps + 'a, T: Real> {
 /// The logits are row-major, `[rows, classes]`.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{CrossEntropyPlan, CrossEntropyResults, TensorMut, TensorRef};
+/// use nn_ops::{CrossEntropyPlan, CrossEntropyResults, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let (logits, targets) = (q.upload(&[0.0f32, 0.0, 3.0, 3.0])?, q.upload(&[0u32, 1])?);
-/// let (mut losses, mut dlogits) = (q.zeros::<f32>(2)?, q.zeros::<f32>(4)?);
-/// let (logits, targets) = (TensorRef::contiguous(logits.view(), &[2, 2])?, TensorRef::contiguous(targets.view(), &[2])?);
-/// let results = CrossEntropyResults {
-///     losses: TensorMut::contiguous(losses.view_mut(), &[2])?,
-///     dlogits: TensorMut::contiguous(dlogits.view_mut(), &[2, 2])?,
-/// };
-/// CrossEntropyPlan::new(2, 2)?.cross_entropy(&q, 1.0, logits, targets, results)?;
-/// assert!(q.download(&losses)?.iter().all(|loss| (loss - 2f32.ln()).abs() < 1e-6));
+/// let logits = Tensor::from_values(&q, &[2, 2], &[0.0f32, 0.0, 3.0, 3.0])?;
+/// let targets = Tensor::from_values(&q, &[2], &[0u32, 1])?;
+/// let (mut losses, mut dlogits) = (Tensor::alloc(&q, &[2])?, Tensor::alloc(&q, &[2, 2])?);
+/// let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: dlogits.at_mut() };
+/// CrossEntropyPlan::new(2, 2)?.cross_entropy(&q, 1.0, logits.at(), targets.at(), results)?;
+/// assert!(losses.values(&q)?.iter().all(|loss| (loss - 2f32.ln()).abs() < 1e-6));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,10 @@ use backend_api::{Element, Queue, Ref, ops::linalg::RowMask};
 
 use crate::{
     error::NnError,
-    tensor::{layout::Layout, views::TensorRef},
+    tensor::{
+        layout::Layout,
+        views::{Planned, TensorRef},
+    },
 };
 
 /// Which elements a softmax leaves out.
@@ -78,8 +81,7 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
                 (period, 0, RowMask::Additive(addend))
             }
             Self::Causal { offset } => {
-                let name = "softmax axis under a causal mask";
-                let first = NnError::Parameter { op, name, domain: "1 or more", value: 0.0 };
+                let first = NnError::parameter(op, "softmax axis under a causal mask", "1 or more", 0.0);
                 (shape[axis.checked_sub(1).ok_or(first)?], offset, RowMask::Causal)
             }
         };
@@ -103,7 +105,7 @@ fn repeated<'s, 'l: 's, Q: Queue, T: Element>(
     let own = mask.layout().shape();
     let missing = shape.len().checked_sub(own.len()).filter(|&missing| missing <= axis && own == &shape[missing..]);
     let Some(missing) = missing else {
-        return Err(NnError::ShapeMismatch { op, tensor: "mask", expected: shape.into(), got: own.into() });
+        return Err(NnError::shape(op, "mask", shape, own));
     };
     // At most the product of `shape` with empty axes counted as 1, which has been checked.
     let period = shape[missing..axis].iter().product();

@@ -14,7 +14,7 @@ use crate::{
     movement::copy::copy,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -29,14 +29,13 @@ const OP: &str = "reduce";
 /// neighbours take a copy of x on the device, in which they are.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{ReducePlan, Reduction, TensorMut, TensorRef};
+/// use nn_ops::{ReducePlan, Reduction, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let (x, mut y) = (q.upload(&[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?, q.zeros::<f32>(2)?);
-/// let plan = ReducePlan::new(&[2, 3], &[1], Reduction::Mean)?;
-/// plan.run(&q, TensorRef::contiguous(x.view(), &[2, 3])?, TensorMut::contiguous(y.view_mut(), &[2])?)?;
-/// assert_eq!(q.download(&y)?, [2.0, 5.0]);
+/// let x = Tensor::from_values(&q, &[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let mut y = Tensor::alloc(&q, &[2])?;
+/// ReducePlan::new(&[2, 3], &[1], Reduction::Mean)?.run(&q, x.at(), y.at_mut())?;
+/// assert_eq!(y.values(&q)?, [2.0, 5.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -24,26 +24,22 @@ use crate::{
 /// so does a row that is all -inf.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};
+/// use nn_ops::{Mask, SoftmaxPlan, Tensor};
 ///
 /// let q = runtime::cpu()?;
 /// let shape = [2, 3];
 /// let plan = SoftmaxPlan::new(&shape, 1)?;
-/// let x = q.upload(&[0.0f32, 0.0, 0.0, 1.0, 2.0, 3.0])?;
-/// let mut y = q.zeros::<f32>(6)?;
-///
-/// let x = TensorRef::contiguous(x.view(), &shape)?;
-/// plan.softmax(&q, x, Mask::Causal { offset: 0 }, TensorMut::contiguous(y.view_mut(), &shape)?)?;
-/// let p = q.download(&y)?;
+/// let x = Tensor::from_values(&q, &shape, &[0.0f32, 0.0, 0.0, 1.0, 2.0, 3.0])?;
+/// let mut y = Tensor::alloc(&q, &shape)?;
+/// plan.softmax(&q, x.at(), Mask::Causal { offset: 0 }, y.at_mut())?;
+/// let p = y.values(&q)?;
 /// assert_eq!(p[..3], [1.0, 0.0, 0.0]);
 /// assert!((p[4] / p[3] - 1f32.exp()).abs() < 1e-6 && p[5] == 0.0);
 ///
-/// let g = q.upload(&[1.0f32; 6])?;
-/// let mut dx = q.zeros::<f32>(6)?;
-/// let (y, g) = (TensorRef::contiguous(y.view(), &shape)?, TensorRef::contiguous(g.view(), &shape)?);
-/// plan.softmax_backward(&q, y, g, TensorMut::contiguous(dx.view_mut(), &shape)?)?; // a constant gradient changes nothing
-/// assert!(q.download(&dx)?.iter().all(|d| d.abs() < 1e-6));
+/// let g = Tensor::from_values(&q, &shape, &[1.0f32; 6])?;
+/// let mut dx = Tensor::alloc(&q, &shape)?;
+/// plan.softmax_backward(&q, y.at(), g.at(), dx.at_mut())?; // a constant gradient changes nothing
+/// assert!(dx.values(&q)?.iter().all(|d| d.abs() < 1e-6));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -25,7 +25,7 @@ const OP: &str = "sum_axis";
 pub struct SumPlan {
     params: SumParams,
     x: Layout,
-    y: Layout,
+    pub(crate) y: Layout,
 }
 
 impl SumPlan {
@@ -35,7 +35,7 @@ impl SumPlan {
     /// [`NnError::Axis`] if there is no such axis, [`NnError::TooManyAxes`] or
     /// [`NnError::Overflow`] if no tensor has the shape.
     pub fn new(shape: &[usize], axis: usize) -> Result<Self, NnError> {
-        Self::build(shape, axis, 0)
+        Self::build(shape, axis, false)
     }
 
     /// A plan for `y += sum of x over axis`.
@@ -43,17 +43,19 @@ impl SumPlan {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn accumulating(shape: &[usize], axis: usize) -> Result<Self, NnError> {
-        Self::build(shape, axis, 1)
+        Self::build(shape, axis, true)
     }
 
-    fn build(shape: &[usize], axis: usize, accumulate: u32) -> Result<Self, NnError> {
+    /// A plan that adds to the result or overwrites it.
+    pub(crate) fn build(shape: &[usize], axis: usize, accumulate: bool) -> Result<Self, NnError> {
         let x = Layout::of(OP, shape)?;
         let Some(&len) = shape.get(axis) else {
             return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
         };
         let (outer, inner) = (&shape[..axis], &shape[axis + 1..]);
         let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
-        let params = SumParams { outer: size(outer), len: len as u64, inner: size(inner), accumulate };
+        let (outer_len, inner_len, accumulate) = (size(outer), size(inner), u32::from(accumulate));
+        let params = SumParams { outer: outer_len, len: len as u64, inner: inner_len, accumulate };
         Ok(Self { params, x, y: Layout::of(OP, &[outer, inner].concat())? })
     }
 
@@ -93,5 +95,5 @@ pub fn sum_axis<Q: ElementwiseOps, T: Real>(
     accumulate: bool,
     y: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
-    SumPlan::build(x.layout().shape(), axis, u32::from(accumulate))?.run(q, x, y)
+    SumPlan::build(x.layout().shape(), axis, accumulate)?.run(q, x, y)
 }

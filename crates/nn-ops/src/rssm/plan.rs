@@ -2,7 +2,7 @@
 
 use backend_api::{
     BackendError, Queue, Real,
-    ops::recurrent::{GruLayer, RecurrentOps, RssmRollout},
+    ops::recurrent::{RecurrentOps, RssmRollout},
 };
 use core_types::params::recurrent::{Feedback, GruInputs, LossHead, RolloutParams, StateMask, Stochastic};
 
@@ -12,7 +12,7 @@ use crate::{
     gru::{plan::GruPlan, weights::GruWeights},
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -196,18 +196,8 @@ impl RssmPlan {
         if weights.input() == 0 || hidden == 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
-        if part == Stochastic::CopyHidden && stochastic != hidden {
-            let (expected, got) = ([hidden][..].into(), [stochastic][..].into());
-            return Err(NnError::ShapeMismatch { op: OP, tensor: "the copy", expected, got });
-        }
-        if let Some(eps) = norm.filter(|eps| !(*eps > 0.0 && eps.is_finite())) {
-            return Err(NnError::Parameter {
-                op: OP,
-                name: "eps",
-                domain: "positive and finite",
-                value: f64::from(eps),
-            });
-        }
+        check_copy(OP, part, hidden, stochastic)?;
+        check_norm(OP, norm)?;
         if !features.is_constant() && feedback != Feedback::None {
             let why = "feedback requires constant features, got a sequence";
             return Err(BackendError::Unsupported { op: OP, why }.into());
@@ -219,7 +209,7 @@ impl RssmPlan {
         let all = hidden.checked_add(stochastic).ok_or(overflow.clone())?;
         let losses = steps.checked_add(1).ok_or(overflow)?;
         let (stochastic, eps) = (stochastic as u64, norm.unwrap_or(0.0));
-        let params = RolloutParams { gru: gru.params(), stochastic, part, head, feedback, eps, mask };
+        let params = RolloutParams { gru: gru.params, stochastic, part, head, feedback, eps, mask };
         Ok(Self {
             params,
             gru,
@@ -259,24 +249,22 @@ impl RssmPlan {
         if head.norm.is_some() != (self.params.eps > 0.0) {
             return Err(NnError::OtherPlan { op: OP, what: "norm" });
         }
-        let back = |tensor, which: usize| head.back.map(|back| back[which].planned(OP, tensor, &self.back[which]));
-        let (back, back_bias) = (back("back", 0).transpose()?, back("biases of back", 1).transpose()?);
-        let column =
-            |tensor, which: usize| head.norm.map(|norm| norm[which].planned(OP, tensor, &self.column)).transpose();
-        let (gamma, beta) = (column("gamma", 0)?, column("beta", 1)?);
+        let [back, back_bias] = [0, 1].map(|i| head.back.map(|back| back[i]));
+        let back = back.planned(OP, "back", &self.back[0])?;
+        let back_bias = back_bias.planned(OP, "biases of back", &self.back[1])?;
+        let [gamma, beta] = [0, 1].map(|i| head.norm.map(|norm| norm[i]));
+        let (gamma, beta) = (gamma.planned(OP, "gamma", &self.column)?, beta.planned(OP, "beta", &self.column)?);
         let head = head.weights.planned(OP, "head", &self.head)?;
         let x = features.planned(OP, "features", self.gru.inputs())?;
-        let h0 = first.planned(OP, "first", self.gru.state())?;
+        let h0 = first.planned(OP, "first", &self.gru.state)?;
         let losses = losses.planned(OP, "losses", &self.losses)?;
         let trajectory = trajectory.planned(OP, "trajectory", &self.trajectory)?;
-        let h_t = last.planned(OP, "last", self.gru.state())?;
+        let h_t = last.planned(OP, "last", &self.gru.state)?;
         let combined = combined.planned(OP, "combined", &self.combined)?;
         let entropy = entropy.planned(OP, "entropy", &self.losses)?;
-        let states = states.map(|states| states.planned(OP, "states", self.gru.states())).transpose()?;
+        let states = states.planned(OP, "states", &self.gru.states)?;
         // One launch runs all steps.
-        let GruLayer { w, u, b, bu } = weights.layer()?;
-        let layer = GruLayer { w: q.shorten(w), u: q.shorten(u), b: q.shorten(b), bu: bu.map(|bu| q.shorten(bu)) };
-        let params = &self.params;
+        let (params, layer) = (&self.params, weights.layer()?);
         Ok(q.rssm_rollout(RssmRollout {
             params,
             layer,
@@ -294,6 +282,22 @@ impl RssmPlan {
             entropy,
             states,
         })?)
+    }
+}
+
+/// Refuses a copy of the state of another length.
+pub(super) fn check_copy(op: &'static str, part: Stochastic, hidden: usize, stochastic: usize) -> Result<(), NnError> {
+    if part == Stochastic::CopyHidden && stochastic != hidden {
+        return Err(NnError::shape(op, "the copy", [hidden], [stochastic]));
+    }
+    Ok(())
+}
+
+/// Refuses a norm whose epsilon is not positive and finite.
+pub(super) fn check_norm(op: &'static str, norm: Option<f32>) -> Result<(), NnError> {
+    match norm.filter(|eps| !(*eps > 0.0 && eps.is_finite())) {
+        Some(eps) => Err(NnError::parameter(op, "eps", "positive and finite", eps)),
+        None => Ok(()),
     }
 }
 

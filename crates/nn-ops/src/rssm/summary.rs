@@ -71,8 +71,7 @@ impl RssmSummary {
     pub fn of_rows(members: usize, steps: usize, trajectory: &[f32], entropy: &[f32]) -> Result<Vec<Self>, NnError> {
         const OP: &str = "rssm_summary";
         if members == 0 {
-            let (name, domain) = ("number of members", "1 or more");
-            return Err(NnError::Parameter { op: OP, name, domain, value: 0.0 });
+            return Err(NnError::parameter(OP, "number of members", "1 or more", 0.0));
         }
         let batch = entropy.len() / members;
         let refuse = |tensor, expected, got| Err(NnError::Length { op: OP, tensor, expected, got });

@@ -37,7 +37,7 @@ impl<Q: Queue> RssmTensors<Q> {
         let of = |layout: &Layout| Tensor::alloc(q, layout.shape());
         Ok(Self {
             trajectory: of(&plan.trajectory)?,
-            last: of(plan.gru.state())?,
+            last: of(&plan.gru.state)?,
             combined: of(&plan.combined)?,
             entropy: of(&plan.losses)?,
             states: None,
@@ -49,7 +49,7 @@ impl<Q: Queue> RssmTensors<Q> {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_states(q: &Q, plan: &RssmPlan) -> Result<Self, NnError> {
-        let states = Some(Tensor::alloc(q, plan.gru.states().shape())?);
+        let states = Some(Tensor::alloc(q, plan.gru.states.shape())?);
         Ok(Self { states, ..Self::new(q, plan)? })
     }
 

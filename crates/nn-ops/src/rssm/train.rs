@@ -16,7 +16,7 @@ use core_types::params::{
     recurrent::{GruInputs, LossError, LossHead, RssmLossParams, Stochastic},
 };
 
-use super::plan::RssmHead;
+use super::plan::{RssmHead, check_copy, check_norm};
 use crate::{
     elementwise::{activation::ElementwisePlan, dropout::Dropout},
     error::NnError,
@@ -34,7 +34,11 @@ use crate::{
     },
     products::matmul::GemmPlan,
     rows::norm::{NormAffine, NormGradients, NormPlan, NormResults, NormSaved},
-    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
+    tensor::{
+        layout::Layout,
+        owned::Tensor,
+        views::{Planned, TensorRef},
+    },
 };
 
 const OP: &str = "rssm_train";
@@ -314,7 +318,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout,
     /// [`NnError::Backend`] from the device.
     pub fn begin(&mut self, q: &Q, first: TensorRef<'_, Q, f32>) -> Result<(), NnError> {
-        let from = first.planned(OP, "first", self.plans.gru.state())?;
+        let from = first.planned(OP, "first", &self.plans.gru.state)?;
         Ok(q.copy(from, self.workspace.first.buffer_mut().view_mut())?)
     }
 
@@ -376,7 +380,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
             params: &plans.loss,
             head: q.shorten(head.weights.view()),
             states: q.shorten(read.view()),
-            targets: q.shorten(targets),
+            targets,
             predicted: work.predicted.buffer_mut().view_mut(),
             errors: work.errors.buffer_mut().view_mut(),
             slopes: work.slopes.buffer_mut().view_mut(),
@@ -426,21 +430,11 @@ impl RssmPlans {
         let RssmTraining { batch, steps, stochastic, part, head, error, decay, own_data, .. } = training;
         let (members, hidden) = (weights.count(), weights.hidden());
         // Sizes and options that make no step are refused.
-        if let Some(eps) = training.norm.filter(|eps| !(*eps > 0.0 && eps.is_finite())) {
-            return Err(NnError::Parameter {
-                op: OP,
-                name: "eps",
-                domain: "positive and finite",
-                value: f64::from(eps),
-            });
-        }
+        check_norm(OP, training.norm)?;
         if batch == 0 || steps == 0 || hidden == 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
-        if part == Stochastic::CopyHidden && stochastic != hidden {
-            let (expected, got) = ([hidden][..].into(), [stochastic][..].into());
-            return Err(NnError::ShapeMismatch { op: OP, tensor: "the copy", expected, got });
-        }
+        check_copy(OP, part, hidden, stochastic)?;
         // The passes of the units and the shapes of the head.
         let inputs = if own_data { GruInputs::MemberSequences } else { GruInputs::Sequence };
         let gru = GruPlan::new(weights, batch, steps, inputs)?;
@@ -469,8 +463,8 @@ impl RssmPlans {
                 false => Layout::contiguous(&[steps, batch])?,
             },
             head: GemmPlan::of(OP, names, Activation::Identity)?,
-            norm: training.norm.map(|eps| NormPlan::new(gru.states().shape(), eps)).transpose()?,
-            dropout: ElementwisePlan::new(gru.states().shape())?,
+            norm: training.norm.map(|eps| NormPlan::new(gru.states.shape(), eps)).transpose()?,
+            dropout: ElementwisePlan::new(gru.states.shape())?,
             gru,
             loss,
         })
@@ -480,7 +474,7 @@ impl RssmPlans {
 impl<Q: Queue> Workspace<Q> {
     fn new(q: &Q, plans: &RssmPlans, training: RssmTraining) -> Result<Self, NnError> {
         let of = |layout: &Layout| Tensor::alloc(q, layout.shape());
-        let [state, states] = [plans.gru.state(), plans.gru.states()];
+        let [state, states] = [&plans.gru.state, &plans.gru.states];
         let losses = &states.shape()[..3];
         // Results that are read before the first step are zeros.
         let cleared = |shape: &[usize]| {
@@ -496,7 +490,7 @@ impl<Q: Queue> Workspace<Q> {
             first: cleared(state.shape())?,
             last: of(state)?,
             states: of(states)?,
-            saved: of(plans.gru.saved())?,
+            saved: of(&plans.gru.saved)?,
             predicted: cleared(losses)?,
             errors: cleared(losses)?,
             slopes: Tensor::alloc(q, losses)?,
@@ -509,7 +503,7 @@ impl<Q: Queue> Workspace<Q> {
             d_read: of(states)?,
             d_normalised: training.dropout.map(|_| of(states)).transpose()?,
             d_states: training.norm.map(|_| of(states)).transpose()?,
-            d_gates: of(plans.gru.gates())?,
+            d_gates: of(&plans.gru.gates)?,
             d_first: of(state)?,
         })
     }

@@ -27,9 +27,12 @@ use super::{
     workspace::{Lengths, SvdWorkspace},
 };
 use crate::{
-    error::{NnError, Shape},
+    error::NnError,
     products::matmul::GemmPlan,
-    tensor::{layout::Layout, views::TensorRef},
+    tensor::{
+        layout::Layout,
+        views::{Planned, TensorRef},
+    },
 };
 
 const OP: &str = "svd";
@@ -85,14 +88,14 @@ const GRANULE: usize = 4;
 /// found out about the matrix is read with the result ([`SvdFactors::rank`]).
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{SvdOptions, SvdPlan, TensorRef};
+/// use backend_api::Queue;
+/// use nn_ops::{SvdOptions, SvdPlan, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let a = q.upload(&[0.0f32, 2.0, -3.0, 0.0, 0.0, 0.0])?; // [3, 2]
+/// let a = Tensor::from_values(&q, &[3, 2], &[0.0f32, 2.0, -3.0, 0.0, 0.0, 0.0])?;
 /// let plan = SvdPlan::new(3, 2, 2, SvdOptions::default())?;
 /// let (mut factors, mut workspace) = (plan.factors(&q)?, plan.workspace(&q)?);
-/// plan.run(&q, TensorRef::contiguous(a.view(), &[3, 2])?, &mut factors, &mut workspace)?;
+/// plan.run(&q, a.at(), &mut factors, &mut workspace)?;
 /// assert_eq!(factors.rank(&q)?, 2);
 /// assert_eq!(q.read(factors.s().view())?, [3.0, 2.0]);
 /// assert_eq!(q.read(factors.u().view())?, [0.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
@@ -142,8 +145,7 @@ impl SvdPlan {
         }
         let iterations = options.power.iterations();
         if iterations > MOST_ITERATIONS {
-            let (name, domain) = ("the number of power iterations", "at most 64");
-            return Err(NnError::Parameter { op: OP, name, domain, value: iterations as f64 });
+            return Err(NnError::parameter(OP, "the number of power iterations", "at most 64", iterations as f64));
         }
         // The steps work on the tall one of A and its transpose.
         let (is_wide, long, short) = (m < n, m.max(n), m.min(n));
@@ -156,8 +158,7 @@ impl SvdPlan {
         let columns = wanted.checked_next_multiple_of(GRANULE).unwrap_or(MOST).min(MOST).min(short);
         let is_direct = short <= SHORT || (short <= MEDIUM && short <= 2 * columns) || short == columns;
         if rank == 0 || rank > MOST {
-            let domain = "at least 1, and at most 1024";
-            return Err(NnError::Parameter { op: OP, name: "rank", domain, value: rank as f64 });
+            return Err(NnError::parameter(OP, "rank", "at least 1, and at most 1024", rank as f64));
         }
         // Products that the route takes.
         let tall = if is_wide { layout.transposed()? } else { layout };
@@ -239,8 +240,7 @@ impl SvdPlan {
             ("a workspace", &self.lengths(), &workspace.lengths()),
         ] {
             if expected != got {
-                let (expected, got) = (Shape::from(expected), Shape::from(got));
-                return Err(NnError::ShapeMismatch { op: OP, tensor, expected, got });
+                return Err(NnError::shape(OP, tensor, expected, got));
             }
         }
         Ok(())
@@ -267,8 +267,7 @@ impl SvdPlan {
         match &self.route {
             Route::Direct { transposition } => self.direct(q, a, transposition, factors, workspace)?,
             Route::Sketched { columns, iterations, products } => {
-                let sketch = Sketched { plan: self, columns: *columns, iterations: *iterations, products };
-                sketch.run(q, a, factors, workspace)?;
+                self.sketched(q, a, [*columns, *iterations], products, factors, workspace)?;
             }
         }
         let params = ColumnPairParams {
@@ -320,22 +319,64 @@ impl SvdPlan {
         q.tall_product(TallProduct { params: &params, x: unit.view(), c: unscaled.view(), y: of_short.view_mut() })?;
         let params = TallParams { rows: self.long as u64, ..params };
         q.tall_product(TallProduct { params: &params, x: q.shorten(tall), c: divided.view(), y: vectors.view_mut() })?;
-        self.polish(q, self.long, vectors.view(), gram, inverse, of_long)
+        // Columns of singular values far below the greatest have lost digits.
+        let nearly = Basis::<Q> { rows: self.long, cols: self.rank, scale: None };
+        nearly.orthonormal(q, vectors.view(), gram, inverse, of_long)
     }
 
-    /// Orthonormalises columns that are nearly orthonormal.
-    ///
-    /// Columns of singular values far below the greatest have lost digits.
-    fn polish<Q: FactorOps>(
+    /// A randomized decomposition, by products of the matrix and of its transpose with a basis.
+    fn sketched<Q: FactorOps + GemmOps>(
         &self,
         q: &Q,
-        rows: usize,
-        x: Ref<'_, Q, f32>,
-        gram: &mut Q::Buf<f64>,
-        inverse: &mut Q::Buf<f64>,
-        result: &mut Q::Buf<f32>,
+        a: Ref<'_, Q, f32>,
+        [columns, iterations]: [usize; 2],
+        [down, up]: &[GemmPlan; 2],
+        factors: &mut SvdFactors<Q>,
+        workspace: &mut SvdWorkspace<Q>,
     ) -> Result<(), NnError> {
-        Basis::<Q> { rows, cols: self.rank, scale: None }.orthonormal(q, x, gram, inverse, result)
+        let &Self { long, short, rank, .. } = self;
+        let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small } = workspace;
+        let SvdFactors { u, s, v, peak, rank: found, .. } = factors;
+        // A sketch of the range by random signs.
+        let matrix = MatrixParams { rows: short as u64, cols: columns as u64 };
+        let params = SketchParams { matrix, seed: self.seed };
+        q.sign_sketch(SignSketch { params: &params, peak: peak.view(), omega: dual.view_mut() })?;
+        down.launch(q, a, dual.view(), None, y.view_mut())?;
+        // Each power iteration has an orthonormal basis before each product.
+        for _ in 0..iterations {
+            let scaled = |rows| Basis::<Q> { rows, cols: columns, scale: Some(&*peak) };
+            scaled(long).orthonormal(q, y.view(), gram, inverse, basis)?;
+            up.launch(q, a, basis.view(), None, z.view_mut())?;
+            scaled(short).orthonormal(q, z.view(), gram, inverse, dual)?;
+            down.launch(q, a, dual.view(), None, y.view_mut())?;
+        }
+        // The basis of the range twice, then A in that basis.
+        Basis::<Q> { rows: long, cols: columns, scale: None }.orthonormal(q, y.view(), gram, inverse, basis)?;
+        let scaled = Basis::<Q> { rows: long, cols: columns, scale: Some(&*peak) };
+        scaled.orthonormal(q, basis.view(), gram, inverse, y)?;
+        up.launch(q, a, y.view(), None, z.view_mut())?;
+        // The small remainder is decomposed by the eigenvectors of its Gram matrix.
+        q.tall_gram(TallGram { params: &matrix, x: z.view(), gram: gram.view_mut() })?;
+        let [vectors, divided] = small;
+        let params = JacobiParams { side: columns as u64, kept: rank as u64 };
+        q.jacobi_eigen(JacobiEigen {
+            params: &params,
+            gram: gram.view(),
+            peak: Some(peak.view()),
+            vectors: vectors.view_mut(),
+            inverse: divided.view_mut(),
+            sigma: s.view_mut(),
+            rank: found.view_mut(),
+        })?;
+        // The factors of both sides.
+        let (of_long, of_short) = sides(self.is_wide, u, v);
+        let params = TallParams { rows: long as u64, inner: columns as u64, cols: rank as u64 };
+        q.tall_product(TallProduct { params: &params, x: y.view(), c: vectors.view(), y: of_long.view_mut() })?;
+        let params = TallParams { rows: short as u64, ..params };
+        let (x, nearly) = (z.view(), 0..short * rank);
+        q.tall_product(TallProduct { params: &params, x, c: divided.view(), y: dual.slice_mut(nearly.clone())? })?;
+        let basis = Basis::<Q> { rows: short, cols: rank, scale: None };
+        basis.orthonormal(q, dual.slice(nearly)?, gram, inverse, of_short)
     }
 }
 
@@ -381,68 +422,6 @@ impl<Q: FactorOps> Basis<'_, Q> {
             c: inverse.slice(square)?,
             y: result.slice_mut(0..self.rows * self.cols)?,
         })?)
-    }
-}
-
-/// A randomized decomposition.
-struct Sketched<'p> {
-    plan: &'p SvdPlan,
-    columns: usize,
-    iterations: usize,
-    products: &'p [GemmPlan; 2],
-}
-
-impl Sketched<'_> {
-    fn run<Q: FactorOps + GemmOps>(
-        &self,
-        q: &Q,
-        a: Ref<'_, Q, f32>,
-        factors: &mut SvdFactors<Q>,
-        workspace: &mut SvdWorkspace<Q>,
-    ) -> Result<(), NnError> {
-        let &Self { plan, columns, iterations, products: [down, up] } = self;
-        let (long, short, rank) = (plan.long, plan.short, plan.rank);
-        let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small } = workspace;
-        let SvdFactors { u, s, v, peak, rank: found, .. } = factors;
-        // A sketch of the range by random signs.
-        let matrix = MatrixParams { rows: short as u64, cols: columns as u64 };
-        let params = SketchParams { matrix, seed: plan.seed };
-        q.sign_sketch(SignSketch { params: &params, peak: peak.view(), omega: dual.view_mut() })?;
-        down.launch(q, a, dual.view(), None, y.view_mut())?;
-        // Each power iteration has an orthonormal basis before each product.
-        for _ in 0..iterations {
-            let scaled = |rows| Basis::<Q> { rows, cols: columns, scale: Some(&*peak) };
-            scaled(long).orthonormal(q, y.view(), gram, inverse, basis)?;
-            up.launch(q, a, basis.view(), None, z.view_mut())?;
-            scaled(short).orthonormal(q, z.view(), gram, inverse, dual)?;
-            down.launch(q, a, dual.view(), None, y.view_mut())?;
-        }
-        // The basis of the range twice, then A in that basis.
-        Basis::<Q> { rows: long, cols: columns, scale: None }.orthonormal(q, y.view(), gram, inverse, basis)?;
-        let scaled = Basis::<Q> { rows: long, cols: columns, scale: Some(&*peak) };
-        scaled.orthonormal(q, basis.view(), gram, inverse, y)?;
-        up.launch(q, a, y.view(), None, z.view_mut())?;
-        // The small remainder is decomposed by the eigenvectors of its Gram matrix.
-        q.tall_gram(TallGram { params: &matrix, x: z.view(), gram: gram.view_mut() })?;
-        let [vectors, divided] = small;
-        let params = JacobiParams { side: columns as u64, kept: rank as u64 };
-        q.jacobi_eigen(JacobiEigen {
-            params: &params,
-            gram: gram.view(),
-            peak: Some(peak.view()),
-            vectors: vectors.view_mut(),
-            inverse: divided.view_mut(),
-            sigma: s.view_mut(),
-            rank: found.view_mut(),
-        })?;
-        // The factors of both sides.
-        let (of_long, of_short) = sides(plan.is_wide, u, v);
-        let params = TallParams { rows: long as u64, inner: columns as u64, cols: rank as u64 };
-        q.tall_product(TallProduct { params: &params, x: y.view(), c: vectors.view(), y: of_long.view_mut() })?;
-        let params = TallParams { rows: short as u64, ..params };
-        let (x, nearly) = (z.view(), 0..short * rank);
-        q.tall_product(TallProduct { params: &params, x, c: divided.view(), y: dual.slice_mut(nearly.clone())? })?;
-        plan.polish(q, short, dual.slice(nearly)?, gram, inverse, of_short)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     products::matmul::GemmPlan,
     tensor::{
         layout::Layout,
-        views::{TensorMut, TensorRef},
+        views::{Planned, TensorMut, TensorRef},
     },
 };
 
@@ -30,17 +30,16 @@ const OP: &str = "residual";
 /// in turn.
 ///
 /// ```
-/// use backend_api::{Buffer, Queue};
-/// use nn_ops::{ResidualPlan, SvdOptions, TensorMut, TensorRef};
+/// use nn_ops::{ResidualPlan, SvdOptions, Tensor};
 ///
 /// let q = runtime::cpu()?;
-/// let residual = q.upload(&[1.0f32, 2.0, 2.0, 4.0, 3.0, 6.0])?; // rank 1
+/// let residual = Tensor::from_values(&q, &[3, 2], &[1.0f32, 2.0, 2.0, 4.0, 3.0, 6.0])?; // rank 1
 /// let plan = ResidualPlan::new(3, 2, 1, SvdOptions::default())?;
 /// let (mut compressed, mut workspace) = (plan.compressed(&q)?, plan.workspace(&q)?);
-/// plan.compress(&q, TensorRef::contiguous(residual.view(), &[3, 2])?, &mut compressed, &mut workspace)?;
-/// let mut w = q.zeros::<f32>(6)?;
-/// plan.apply(&q, 0.5, &mut compressed, TensorMut::contiguous(w.view_mut(), &[3, 2])?)?;
-/// for (x, expected) in q.download(&w)?.into_iter().zip([0.5f32, 1.0, 1.0, 2.0, 1.5, 3.0]) {
+/// plan.compress(&q, residual.at(), &mut compressed, &mut workspace)?;
+/// let mut w = Tensor::from_values(&q, &[3, 2], &[0.0f32; 6])?;
+/// plan.apply(&q, 0.5, &mut compressed, w.at_mut())?;
+/// for (x, expected) in w.values(&q)?.into_iter().zip([0.5f32, 1.0, 1.0, 2.0, 1.5, 3.0]) {
 ///     assert!((x - expected).abs() < 1e-5);
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -63,8 +63,7 @@ impl Init {
         };
         let width = high - low;
         if !width.is_finite() || low > high {
-            let (op, name, domain) = ("init", "high", "finite and at least the lower bound");
-            return Err(NnError::Parameter { op, name, domain, value: high.into() });
+            return Err(NnError::parameter("init", "high", "finite and at least the lower bound", high));
         }
         let words = (0..count.div_ceil(4)).flat_map(|block| philox::block(seed, site, 0, block as u64));
         // Rounding may carry a value to the upper bound, not past it.

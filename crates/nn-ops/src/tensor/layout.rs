@@ -27,6 +27,7 @@ use crate::error::{NnError, Shape};
 pub struct Layout {
     // In few bytes, since tensors are handed on by value.
     rank: u8,
+    // Beyond the rank, lengths are 1 and strides 0.
     shape: [usize; MAX_RANK],
     strides: [usize; MAX_RANK],
     // What follows from the fields above, so that calls need not work it out again.
@@ -134,6 +135,16 @@ impl Layout {
     #[must_use]
     pub fn strides(&self) -> &[usize] {
         &self.strides[..self.rank()]
+    }
+
+    /// The lengths of six axes in a launch record, 1 beyond the rank.
+    pub(crate) fn six_lengths(&self) -> [u64; MAX_RANK] {
+        self.shape.map(|len| len as u64)
+    }
+
+    /// The strides of six axes in a launch record, 0 beyond the rank.
+    pub(crate) fn six_strides(&self) -> [u64; MAX_RANK] {
+        self.strides.map(|stride| stride as u64)
     }
 
     /// Number of axes.
@@ -274,7 +285,7 @@ impl Layout {
     #[cold]
     fn refusal(&self, op: &'static str, tensor: &'static str, operand: &Self) -> NnError {
         if self.shape() != operand.shape() {
-            return NnError::ShapeMismatch { op, tensor, expected: self.into(), got: operand.into() };
+            return NnError::shape(op, tensor, self, operand);
         }
         let why = match self.contiguous {
             true => "the elements are not in row-major order without gaps",

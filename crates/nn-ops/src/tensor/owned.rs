@@ -95,12 +95,6 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
         &mut self.buffer
     }
 
-    /// The elements alone.
-    #[must_use]
-    pub fn into_buffer(self) -> Q::Buf<T> {
-        self.buffer
-    }
-
     /// Waits for the elements and copies them to the host, in row-major order.
     ///
     /// # Errors

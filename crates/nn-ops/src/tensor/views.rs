@@ -125,21 +125,6 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     pub fn view(&self) -> Ref<'a, Q, T> {
         self.view
     }
-
-    /// The elements that an operator works on, if they are laid out as planned.
-    #[inline]
-    pub(crate) fn planned<'s>(
-        &self,
-        op: &'static str,
-        tensor: &'static str,
-        plan: &Layout,
-    ) -> Result<Ref<'s, Q, T>, NnError>
-    where
-        'a: 's,
-    {
-        plan.admit(op, tensor, &self.layout)?;
-        Ok(Q::Buf::<T>::shorten(self.view.slice(0..plan.span())?))
-    }
 }
 
 impl<'a, Q: Queue + 'a, T: Element> Clone for TensorRef<'a, Q, T> {
@@ -207,21 +192,6 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
         &self.layout
     }
 
-    /// The elements that an operator writes, if they are laid out as planned.
-    #[inline]
-    pub(crate) fn planned<'s>(
-        self,
-        op: &'static str,
-        tensor: &'static str,
-        plan: &Layout,
-    ) -> Result<Mut<'s, Q, T>, NnError>
-    where
-        'a: 's,
-    {
-        plan.admit(op, tensor, &self.layout)?;
-        Ok(Q::Buf::<T>::shorten_mut(self.view.slice(0..plan.span())?))
-    }
-
     /// The elements with these indices along an axis.
     ///
     /// # Errors
@@ -253,6 +223,46 @@ impl<'a, Q: Queue + 'a, T: Element> core::fmt::Debug for TensorMut<'a, Q, T> {
             .field("element", &core::any::type_name::<T>())
             .field("layout", &self.layout)
             .finish_non_exhaustive()
+    }
+}
+
+/// A tensor argument of an operator, which a plan checks. It may be optional.
+///
+/// `'s` is the lifetime that all views of one op share.
+pub(crate) trait Planned<'s>: Sized {
+    /// The view that the op takes.
+    type View;
+
+    /// The elements that the operator works on, if they are laid out as planned.
+    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View, NnError>;
+}
+
+impl<'s, 'a: 's, Q: Queue + 'a, T: Element> Planned<'s> for TensorRef<'a, Q, T> {
+    type View = Ref<'s, Q, T>;
+
+    #[inline]
+    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View, NnError> {
+        plan.admit(op, tensor, &self.layout)?;
+        Ok(Q::Buf::<T>::shorten(self.view.slice(0..plan.span())?))
+    }
+}
+
+impl<'s, 'a: 's, Q: Queue + 'a, T: Element> Planned<'s> for TensorMut<'a, Q, T> {
+    type View = Mut<'s, Q, T>;
+
+    #[inline]
+    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View, NnError> {
+        plan.admit(op, tensor, &self.layout)?;
+        Ok(Q::Buf::<T>::shorten_mut(self.view.slice(0..plan.span())?))
+    }
+}
+
+impl<'s, P: Planned<'s>> Planned<'s> for Option<P> {
+    type View = Option<P::View>;
+
+    #[inline]
+    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View, NnError> {
+        self.map(|given| given.planned(op, tensor, plan)).transpose()
     }
 }
 

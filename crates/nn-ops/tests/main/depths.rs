@@ -1,7 +1,6 @@
 //! Steps of perceptrons of every depth against a model in f64.
 
-use backend_api::{Buffer, Queue};
-use nn_ops::{Mlp, OptimizerConfig, TensorMut, TensorRef};
+use nn_ops::{Mlp, OptimizerConfig, Tensor};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 /// A layer: weights `[inputs][outputs]`, and bias.
@@ -87,12 +86,11 @@ fn steps_and_predictions_are_those_of_a_model_at_every_depth() {
         let targets: Vec<u32> = (0..ROWS as u32).map(|i| i * i % 3).collect();
         let rows: Vec<Vec<f64>> = x.chunks(5).map(|row| row.iter().map(|&x| f64::from(x)).collect()).collect();
         let mut model = layers(&q, &network, sizes.len() - 1);
-        let (dx, dt) = (q.upload(&x).unwrap(), q.upload(&targets).unwrap());
-        let x = TensorRef::contiguous(dx.view(), &[ROWS, 5]).unwrap();
-        let targets_view = TensorRef::contiguous(dt.view(), &[ROWS]).unwrap();
+        let x = Tensor::from_values(&q, &[ROWS, 5], &x).unwrap();
+        let classes = Tensor::from_values(&q, &[ROWS], &targets).unwrap();
         let mut training = network.training(&q, ROWS, OptimizerConfig::sgd(0.1, 0.0)).unwrap();
         for _ in 0..3 {
-            network.train_step(&q, &mut training, x, targets_view).unwrap();
+            network.train_step(&q, &mut training, x.at(), classes.at()).unwrap();
             let expected = step(&mut model, &rows, &targets, 0.1);
             let loss = f64::from(training.loss(&q).unwrap());
             assert!((loss - expected).abs() < 1e-5, "{sizes:?}: {loss}, not {expected}");
@@ -102,9 +100,9 @@ fn steps_and_predictions_are_those_of_a_model_at_every_depth() {
             let far = all(layer).into_iter().zip(all(expected)).find(|(got, expected)| (got - expected).abs() > 1e-5);
             assert_eq!(far, None, "{sizes:?}");
         }
-        let mut logits = q.zeros::<f32>(ROWS * 3).unwrap();
-        network.forward(&q, x, TensorMut::contiguous(logits.view_mut(), &[ROWS, 3]).unwrap()).unwrap();
-        for (row, got) in rows.iter().zip(q.download(&logits).unwrap().chunks(3)) {
+        let mut logits = Tensor::alloc(&q, &[ROWS, 3]).unwrap();
+        network.forward(&q, x.at(), logits.at_mut()).unwrap();
+        for (row, got) in rows.iter().zip(logits.values(&q).unwrap().chunks(3)) {
             let (expected, _) = forward(&model, row);
             let far = got.iter().zip(expected).find(|&(&got, expected)| (f64::from(got) - expected).abs() > 1e-4);
             assert_eq!(far, None, "{sizes:?}");

@@ -1,23 +1,19 @@
 //! Networks with every activation and dropout, and in 16 bits.
 
-use backend_api::{Buffer, Queue};
+use backend_api::{Queue, Real};
 use half::{bf16, f16};
-use nn_ops::{
-    Activation, Dropout, LossScale, Mlp, NnError, OptimizerConfig, Overflow, Precision, TensorMut, TensorRef,
-    io::Tensors,
-};
+use nn_ops::{Activation, Dropout, LossScale, Mlp, NnError, OptimizerConfig, Overflow, Precision, Tensor, io::Tensors};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 const SIZES: [usize; 4] = [5, 7, 6, 3];
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const ROWS: usize = 9;
 
-fn inputs() -> Vec<f32> {
-    (0..ROWS * SIZES[0]).map(|i| ((i * 37 % 23) as f32 - 11.0) / 8.0).collect()
-}
-
-fn targets() -> Vec<u32> {
-    (0..ROWS as u32).map(|r| r * 5 % 3).collect()
+/// The inputs of a batch, rounded to `T`, and its targets.
+fn batch<Q: Queue, T: Real>(q: &Q) -> (Tensor<Q, T>, Tensor<Q, u32>) {
+    let x: Vec<T> = (0..ROWS * SIZES[0]).map(|i| T::from_f32(((i * 37 % 23) as f32 - 11.0) / 8.0)).collect();
+    let y: Vec<u32> = (0..ROWS as u32).map(|r| r * 5 % 3).collect();
+    (Tensor::from_values(q, &[ROWS, SIZES[0]], &x).unwrap(), Tensor::from_values(q, &[ROWS], &y).unwrap())
 }
 
 /// The loss of a network before a step at this rate, and its weights after it.
@@ -27,12 +23,10 @@ fn step(tensors: &Tensors, f: Activation, dropout: Option<Dropout>, rate: f64) -
     if let Some(dropout) = dropout {
         network = network.with_dropout(dropout);
     }
-    let (x, y) = (q.upload(&inputs()).unwrap(), q.upload(&targets()).unwrap());
-    let x = TensorRef::contiguous(x.view(), &[ROWS, SIZES[0]]).unwrap();
-    let y = TensorRef::contiguous(y.view(), &[ROWS]).unwrap();
+    let (x, y) = batch::<_, f32>(&q);
     let config = OptimizerConfig { loss_scale: Some(LossScale::default()), ..OptimizerConfig::sgd(rate, 0.0) };
     let mut training = network.training(&q, ROWS, config).unwrap();
-    network.train_step(&q, &mut training, x, y).unwrap();
+    network.train_step(&q, &mut training, x.at(), y.at()).unwrap();
     (training.loss(&q).unwrap().into(), network.tensors(&q, &NAMES).unwrap())
 }
 
@@ -66,54 +60,48 @@ fn dropout_changes_from_step_to_step_and_not_in_predictions() {
     let q = runtime::cpu().unwrap();
     let dropout = Dropout::new(0.5, 3).unwrap();
     let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap();
-    let (x, y) = (q.upload(&inputs()).unwrap(), q.upload(&targets()).unwrap());
-    let x = TensorRef::contiguous(x.view(), &[ROWS, SIZES[0]]).unwrap();
-    let y = TensorRef::contiguous(y.view(), &[ROWS]).unwrap();
-    let plain = network.classify(&q, x).unwrap();
+    let (x, y) = batch::<_, f32>(&q);
+    let plain = network.classify(&q, x.at()).unwrap();
     network = network.with_dropout(dropout);
     let mut training = network.training(&q, ROWS, OptimizerConfig::sgd(0.0, 0.0)).unwrap();
     let losses: Vec<f32> = (0..4)
         .map(|_| {
-            network.train_step(&q, &mut training, x, y).unwrap();
+            network.train_step(&q, &mut training, x.at(), y.at()).unwrap();
             training.loss(&q).unwrap()
         })
         .collect();
     assert!(losses.windows(2).all(|pair| pair[0] != pair[1]), "{losses:?}");
-    assert_eq!(network.classify(&q, x).unwrap(), plain);
+    assert_eq!(network.classify(&q, x.at()).unwrap(), plain);
 }
 
 /// Training in 16 bits ends near that in f32; weights stay in f32 and are predicted with in 16 bits.
 fn mixed<T: Precision>(loss_scale: Option<LossScale>, bound: f32) {
     let q = runtime::cpu().unwrap();
-    let x: Vec<f32> = inputs();
-    let narrow: Vec<T> = x.iter().map(|&x| T::from_f32(x)).collect();
-    let (dx, half_x, y) = (q.upload(&x).unwrap(), q.upload(&narrow).unwrap(), q.upload(&targets()).unwrap());
-    let x = TensorRef::contiguous(dx.view(), &[ROWS, SIZES[0]]).unwrap();
-    let half_x = TensorRef::contiguous(half_x.view(), &[ROWS, SIZES[0]]).unwrap();
-    let y = TensorRef::contiguous(y.view(), &[ROWS]).unwrap();
+    let ((x, y), (half_x, _)) = (batch::<_, f32>(&q), batch::<_, T>(&q));
     let config = OptimizerConfig { loss_scale, ..OptimizerConfig::adam_w(0.02) };
     let new = || Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap().with_activation(Activation::Silu);
     let (mut wide, mut network) = (new(), new());
     let mut training = wide.training(&q, ROWS, config).unwrap();
     let mut mixed = network.training::<T>(&q, ROWS, config).unwrap();
     for _ in 0..60 {
-        wide.train_step(&q, &mut training, x, y).unwrap();
-        network.train_step(&q, &mut mixed, half_x, y).unwrap();
+        wide.train_step(&q, &mut training, x.at(), y.at()).unwrap();
+        network.train_step(&q, &mut mixed, half_x.at(), y.at()).unwrap();
     }
     let (expected, got) = (training.loss(&q).unwrap(), mixed.loss(&q).unwrap());
     assert!((expected - got).abs() < bound && expected < 1.0, "{}: {got}, in f32 {expected}", T::DTYPE);
     let state = mixed.optimizer().state(&q).unwrap();
     assert_eq!((state.step + state.skipped, state.skipped < 10), (60, true), "{state:?}");
     let inference = network.narrowed::<T>(&q, Overflow::Refuse).unwrap();
-    let (mut half_logits, mut logits) = (q.zeros::<T>(ROWS * 3).unwrap(), q.zeros::<f32>(ROWS * 3).unwrap());
-    inference.forward(&q, half_x, TensorMut::contiguous(half_logits.view_mut(), &[ROWS, 3]).unwrap()).unwrap();
-    network.forward(&q, x, TensorMut::contiguous(logits.view_mut(), &[ROWS, 3]).unwrap()).unwrap();
-    let (half_logits, logits) = (q.download(&half_logits).unwrap(), q.download(&logits).unwrap());
+    let mut half_logits = Tensor::alloc(&q, &[ROWS, 3]).unwrap();
+    let mut logits = Tensor::alloc(&q, &[ROWS, 3]).unwrap();
+    inference.forward(&q, half_x.at(), half_logits.at_mut()).unwrap();
+    network.forward(&q, x.at(), logits.at_mut()).unwrap();
+    let (half_logits, logits) = (half_logits.values(&q).unwrap(), logits.values(&q).unwrap());
     for (got, expected) in half_logits.iter().zip(logits) {
         assert!((got.to_f32() - expected).abs() < bound, "{}: logit {got:?}, in f32 {expected}", T::DTYPE);
     }
     let greatest = |row: &[T]| row.iter().map(|logit| logit.to_f32()).fold(f32::MIN, f32::max);
-    for (class, row) in inference.classify(&q, half_x).unwrap().into_iter().zip(half_logits.chunks(3)) {
+    for (class, row) in inference.classify(&q, half_x.at()).unwrap().into_iter().zip(half_logits.chunks(3)) {
         assert_eq!(row[class as usize].to_f32(), greatest(row));
     }
 }
