@@ -8,7 +8,11 @@ use backend_api::{
 };
 use core_types::{field::M31, params::circle::CircleRestrictParams};
 
-use crate::{CanonicDomain, Coefficients, ColumnsRef, FftError, TwiddleTree, domain::column_count, plan::check_shape};
+use crate::{
+    CanonicDomain, Coefficients, ColumnsRef, FftError, Group, TwiddleTree,
+    domain::column_count,
+    shape::{Sizes, check_sizes},
+};
 
 /// A checked batch shape for low-degree extension to one block of a domain at a time.
 ///
@@ -108,7 +112,7 @@ impl LdeBlockPlan {
         if block >= self.blocks() {
             return Err(FftError::NoSuchBlock { got: block, blocks: self.blocks() });
         }
-        check_shape(self.coefficients, self.columns, (coefficients.domain, coefficients.count))?;
+        check_sizes(Sizes::One(Group::alone(self.coefficients, self.columns)).groups(), coefficients.sizes())?;
         if values.len() != self.values_len() {
             return Err(FftError::BlockLength { expected: self.values_len(), got: values.len() });
         }

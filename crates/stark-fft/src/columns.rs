@@ -1,4 +1,4 @@
-//! Columns of one size on a device, with what their elements are in the type.
+//! Columns on a device, with the representation of their elements in the type.
 
 use core::{fmt, marker::PhantomData, ops::Range};
 
@@ -13,36 +13,77 @@ use core_types::{
 };
 
 use crate::{
-    CanonicDomain, Coefficients, ColumnsMut, ColumnsRef, FftError, HostColumns, Representation, domain::column_count,
+    CanonicDomain, Coefficients, ColumnsMut, ColumnsRef, FftError, HostColumns, Representation, SetShape,
+    shape::{Sizes, check_len},
     view::whole_columns,
 };
 
-/// Columns of equal length on a device, one after the other.
+/// Columns of one size or of several in one buffer on a device, the biggest first.
+///
+/// The commitment trees of a circle STARK take columns of several sizes.
+///
+/// ```
+/// use stark_fft::{BitReversed, CanonicDomain, Columns, HostColumns, LdePlan, M31, RowOrder, TwiddleTree};
+///
+/// let q = runtime::cpu()?;
+/// let column = |log_size: u32, count: u32| {
+///     let rows = (0..count << log_size).map(M31::from_u32).collect();
+///     HostColumns::<RowOrder>::new(CanonicDomain::new(log_size)?, rows)
+/// };
+/// // One table of 8 rows and two columns, one of 32 rows and one column.
+/// let trace = HostColumns::from_columns(&[column(3, 2)?, column(5, 1)?])?.into_order::<BitReversed>();
+/// assert_eq!(trace.shape().to_string(), "1 x 2^5 + 2 x 2^3");
+///
+/// let plan = LdePlan::with_shape(trace.shape(), 1)?; // domains twice as big
+/// let tree = TwiddleTree::new(&q, CanonicDomain::new(6)?)?;
+/// let values = Columns::upload(&q, &trace)?;
+/// let (polynomials, extended) = plan.interpolate_and_extend(&q, &tree, values)?;
+/// assert_eq!(extended.shape().to_string(), "1 x 2^6 + 2 x 2^4");
+/// assert_eq!(polynomials.group(1).map(|group| group.count()), Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Columns<Q: Queue, R> {
-    pub(crate) buf: Q::Buf<M31>,
-    pub(crate) domain: CanonicDomain,
-    pub(crate) count: u32,
-    pub(crate) representation: PhantomData<R>,
+    buf: Q::Buf<M31>,
+    shape: SetShape,
+    representation: PhantomData<R>,
 }
 
 impl<Q: Queue, R: Representation> Columns<Q, R> {
     /// Copies columns to the device.
     ///
     /// # Errors
-    /// [`FftError::TooManyColumns`] beyond 2^32 - 1, [`FftError::Backend`] if memory is short.
+    /// [`FftError::Backend`] if memory is short.
     pub fn upload(q: &Q, host: &HostColumns<R>) -> Result<Self, FftError> {
-        let count = column_count(host.domain(), host.count())?;
-        Ok(Self { buf: q.upload(host.as_slice())?, domain: host.domain(), count, representation: PhantomData })
+        Ok(Self::labelled(host.shape().clone(), q.upload(host.as_slice())?))
     }
 
-    /// Columns that a buffer holds, one after the other.
+    /// Columns of one size that a buffer holds, one after the other.
     ///
     /// # Errors
     /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond
     /// 2^32 - 1.
     pub fn from_buf(domain: CanonicDomain, buf: Q::Buf<M31>) -> Result<Self, FftError> {
-        let count = whole_columns(domain, buf.len())?;
-        Ok(Self { buf, domain, count, representation: PhantomData })
+        let sizes = Sizes::One(whole_columns(domain, buf.len())?);
+        Ok(Self::labelled(SetShape::of(sizes.groups()), buf))
+    }
+
+    /// The columns of `shape` that a buffer holds.
+    ///
+    /// # Errors
+    /// [`FftError::SetLength`] unless the length of the buffer matches the shape.
+    pub fn with_shape(shape: SetShape, buf: Q::Buf<M31>) -> Result<Self, FftError> {
+        check_len(&shape, buf.len())?;
+        Ok(Self::labelled(shape, buf))
+    }
+
+    /// The columns of `shape` in a buffer that has its elements.
+    pub(crate) fn labelled(shape: SetShape, buf: Q::Buf<M31>) -> Self {
+        Self { buf, shape, representation: PhantomData }
+    }
+
+    /// The same elements in another representation.
+    pub(crate) fn relabelled<S: Representation>(self) -> Columns<Q, S> {
+        Columns::labelled(self.shape, self.buf)
     }
 
     /// The buffer that holds them.
@@ -56,55 +97,63 @@ impl<Q: Queue, R: Representation> Columns<Q, R> {
     /// # Errors
     /// [`FftError::Backend`] if the device failed or computed a word outside the field.
     pub fn download(&self, q: &Q) -> Result<HostColumns<R>, FftError> {
-        HostColumns::new(self.domain, q.download(&self.buf)?)
+        HostColumns::with_shape(self.shape.clone(), q.download(&self.buf)?)
     }
 
-    /// The domain of the columns.
+    /// The sizes of the columns.
     #[must_use]
-    pub fn domain(&self) -> CanonicDomain {
-        self.domain
+    pub fn shape(&self) -> &SetShape {
+        &self.shape
     }
 
     /// Number of columns.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.count as usize
+        self.shape.count()
     }
 
     /// A view of all columns.
     #[must_use]
     pub fn view(&self) -> ColumnsRef<'_, Q, R> {
-        ColumnsRef { view: self.buf.view(), domain: self.domain, count: self.count(), representation: PhantomData }
+        ColumnsRef { view: self.buf.view(), sizes: Sizes::All(self.shape.groups()), representation: PhantomData }
     }
 
     /// A view of all columns, to write.
     #[must_use]
     pub fn view_mut(&mut self) -> ColumnsMut<'_, Q, R> {
-        let (domain, count) = (self.domain, self.count());
-        ColumnsMut { view: self.buf.view_mut(), domain, count, representation: PhantomData }
+        let (view, sizes) = (self.buf.view_mut(), Sizes::All(self.shape.groups()));
+        ColumnsMut { view, sizes, representation: PhantomData }
     }
 
-    /// A view of the columns `range`.
+    /// The columns of group `i`, which are of one size.
+    #[must_use]
+    pub fn group(&self, i: usize) -> Option<ColumnsRef<'_, Q, R>> {
+        self.view().group(i)
+    }
+
+    /// The columns of group `i`, to write.
+    #[must_use]
+    pub fn group_mut(&mut self, i: usize) -> Option<ColumnsMut<'_, Q, R>> {
+        let columns = self.shape.groups().get(i)?.columns();
+        self.slice_mut(columns).ok()?.pop()
+    }
+
+    /// The columns `range`, cut where the size changes.
+    ///
+    /// They are counted from the first of the biggest columns.
     ///
     /// # Errors
-    /// [`FftError::Backend`] with the elements if the range exceeds the number of columns.
-    pub fn slice(&self, range: Range<usize>) -> Result<ColumnsRef<'_, Q, R>, FftError> {
+    /// [`FftError::Backend`] with the columns if the range exceeds their number.
+    pub fn slice(&self, range: Range<usize>) -> Result<Vec<ColumnsRef<'_, Q, R>>, FftError> {
         self.view().slice(range)
     }
 
-    /// A view of the columns `range`, to write.
+    /// The columns `range`, cut where the size changes, to write.
     ///
     /// # Errors
     /// As [`slice`](Self::slice).
-    pub fn slice_mut(&mut self, range: Range<usize>) -> Result<ColumnsMut<'_, Q, R>, FftError> {
-        let (elements, count) = (self.elements(range.clone()), range.len());
-        let view = self.buf.slice_mut(elements)?;
-        Ok(ColumnsMut { view, domain: self.domain, count, representation: PhantomData })
-    }
-
-    fn elements(&self, columns: Range<usize>) -> Range<usize> {
-        let at = |column: usize| column.saturating_mul(self.domain.len());
-        at(columns.start)..at(columns.end)
+    pub fn slice_mut(&mut self, range: Range<usize>) -> Result<Vec<ColumnsMut<'_, Q, R>>, FftError> {
+        self.view_mut().into_slices(range)
     }
 }
 
@@ -119,19 +168,21 @@ impl<Q: CircleOps> Columns<Q, Coefficients> {
         if !point.is_on_circle() {
             return Err(FftError::OffCircle);
         }
-        let params = CirclePointParams { log_size: self.domain.log_size(), columns: self.count, point };
         let mut results = q.alloc::<QM31>(self.count())?;
-        q.circle_eval_at_point(CircleEvalAtPoint {
-            params: &params,
-            coefficients: self.buf.view(),
-            results: results.view_mut(),
-        })?;
+        for group in self.shape.groups() {
+            let (log_size, columns) = (group.domain().log_size(), group.columns_in_record());
+            q.circle_eval_at_point(CircleEvalAtPoint {
+                params: &CirclePointParams { log_size, columns, point },
+                coefficients: self.buf.slice(group.elements())?,
+                results: results.slice_mut(group.columns())?,
+            })?;
+        }
         Ok(q.download(&results)?)
     }
 }
 
 impl<Q: Queue, R> fmt::Debug for Columns<Q, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Columns").field("domain", &self.domain).field("count", &self.count).finish_non_exhaustive()
+        f.debug_struct("Columns").field("shape", &format_args!("{}", self.shape)).finish_non_exhaustive()
     }
 }

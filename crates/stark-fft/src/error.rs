@@ -1,16 +1,15 @@
 //! Why a transform was refused, with the numbers.
 
 use backend_api::{BackendError, CollectiveError};
+use core_types::circle::MAX_LOG_DOMAIN;
 use thiserror::Error;
-
-use crate::{MAX_LOG_SIZE, SetShape, Shard};
 
 /// Why a transform was refused or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FftError {
     /// No domain has this log size.
-    #[error("expected a log size of 1..={MAX_LOG_SIZE}, got {got}")]
+    #[error("expected a log size of 1..={MAX_LOG_DOMAIN}, got {got}")]
     LogSize {
         /// The requested log size.
         got: u32,
@@ -64,10 +63,10 @@ pub enum FftError {
     /// The set is not of the shape that the plan was made for.
     #[error("expected columns of {expected}, got {got}")]
     SetShape {
-        /// Shape of the plan.
-        expected: SetShape,
+        /// [Shape](crate::SetShape) of the plan.
+        expected: String,
         /// Shape of the set.
-        got: SetShape,
+        got: String,
     },
     /// The twiddle tree is for smaller domains.
     #[error("expected twiddles for log size {expected} or more, got {got}")]
@@ -130,16 +129,16 @@ pub enum FftError {
     /// Columns or twiddles are not of the part that the plan was made for.
     #[error("expected the shard of {expected}, got the shard of {got}")]
     Shard {
-        /// The part that the plan was made for.
-        expected: Shard,
+        /// The [part](crate::Shard) that the plan was made for.
+        expected: String,
         /// The part that the columns or twiddles are of.
-        got: Shard,
+        got: String,
     },
     /// The group of ranks is another one than the plan was made for.
     #[error("expected the process group of {expected}, got rank {rank} of {ranks}")]
     Group {
-        /// The part that the plan was made for.
-        expected: Shard,
+        /// The [part](crate::Shard) that the plan was made for.
+        expected: String,
         /// The number of this rank in the group.
         rank: usize,
         /// Ranks of the group.

@@ -1,14 +1,14 @@
-//! Columns of one size in host memory, and how they are put in order.
+//! Columns in host memory, and how they are put in order.
 
-use core::{fmt, marker::PhantomData};
+use core::{cmp::Reverse, fmt, marker::PhantomData};
 
 use core_types::field::M31;
 
-use crate::{CanonicDomain, FftError, Order, Representation};
+use crate::{CanonicDomain, FftError, Order, Representation, SetShape, shape::check_len};
 
-/// Columns of equal length in host memory, one after the other.
+/// Columns of one size or of several in host memory, the biggest first, one after the other.
 pub struct HostColumns<R> {
-    domain: CanonicDomain,
+    shape: SetShape,
     elements: Vec<M31>,
     representation: PhantomData<R>,
 }
@@ -19,30 +19,66 @@ impl<R: Representation> HostColumns<R> {
     /// Their number follows from the length of `elements`.
     ///
     /// # Errors
-    /// [`FftError::PartialColumn`] if the length is not a multiple of the column's.
+    /// [`FftError::PartialColumn`] if the length is not a multiple of the column's,
+    /// [`FftError::TooManyColumns`] beyond 2^32 - 1.
     pub fn new(domain: CanonicDomain, elements: Vec<M31>) -> Result<Self, FftError> {
         if !elements.len().is_multiple_of(domain.len()) {
             return Err(FftError::PartialColumn { column_len: domain.len(), got: elements.len() });
         }
-        Ok(Self { domain, elements, representation: PhantomData })
+        Self::with_shape(SetShape::new(&[(domain, elements.len() >> domain.log_size())])?, elements)
     }
 
-    /// The domain of the columns.
+    /// The columns of `shape`.
+    ///
+    /// # Errors
+    /// [`FftError::SetLength`] unless the number of elements matches the shape.
+    pub fn with_shape(shape: SetShape, elements: Vec<M31>) -> Result<Self, FftError> {
+        check_len(&shape, elements.len())?;
+        Ok(Self { shape, elements, representation: PhantomData })
+    }
+
+    /// The columns of all `parts`, ordered by size, the biggest first.
+    ///
+    /// Columns of one size keep their order.
+    ///
+    /// # Errors
+    /// [`FftError::TooManyColumns`] as [`SetShape::new`].
+    pub fn from_columns(parts: &[Self]) -> Result<Self, FftError> {
+        let mut sorted = Vec::new();
+        for part in parts {
+            for group in part.shape.groups() {
+                sorted.push((group.domain(), group.count(), &part.elements[group.elements()]));
+            }
+        }
+        sorted.sort_by_key(|(domain, ..)| Reverse(*domain)); // stable
+        let mut sizes: Vec<(CanonicDomain, usize)> = Vec::new();
+        for &(domain, added, _) in &sorted {
+            match sizes.last_mut() {
+                Some((last, count)) if *last == domain => *count += added,
+                _ => sizes.push((domain, added)),
+            }
+        }
+        let elements = sorted.iter().flat_map(|(.., elements)| *elements).copied().collect();
+        Self::with_shape(SetShape::new(&sizes)?, elements)
+    }
+
+    /// The sizes of the columns.
     #[must_use]
-    pub fn domain(&self) -> CanonicDomain {
-        self.domain
+    pub fn shape(&self) -> &SetShape {
+        &self.shape
     }
 
     /// Number of columns.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.elements.len() >> self.domain.log_size()
+        self.shape.count()
     }
 
-    /// Column `c`.
+    /// Column `c`, counted from the first of the biggest ones.
     #[must_use]
     pub fn column(&self, c: usize) -> Option<&[M31]> {
-        self.elements.chunks(self.domain.len()).nth(c)
+        let group = self.shape.groups().iter().find(|group| group.columns().contains(&c))?;
+        self.elements[group.elements()].chunks(group.domain().len()).nth(c - group.columns().start)
     }
 
     /// All columns, one after the other.
@@ -56,17 +92,20 @@ impl<O: Order> HostColumns<O> {
     /// The same values in another order.
     #[must_use]
     pub fn into_order<T: Order>(self) -> HostColumns<T> {
-        let log_size = self.domain.log_size();
         let mut elements = Vec::with_capacity(self.elements.len());
-        for column in self.elements.chunks(self.domain.len()) {
-            elements.extend((0..column.len()).map(|p| column[O::from_natural(T::to_natural(p, log_size), log_size)]));
+        for group in self.shape.groups() {
+            let log_size = group.domain().log_size();
+            for column in self.elements[group.elements()].chunks(group.domain().len()) {
+                let natural = |p| O::from_natural(T::to_natural(p, log_size), log_size);
+                elements.extend((0..column.len()).map(|p| column[natural(p)]));
+            }
         }
-        HostColumns { domain: self.domain, elements, representation: PhantomData }
+        HostColumns { shape: self.shape, elements, representation: PhantomData }
     }
 }
 
 impl<R> fmt::Debug for HostColumns<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostColumns").field("domain", &self.domain).field("len", &self.elements.len()).finish()
+        f.debug_struct("HostColumns").field("shape", &format_args!("{}", self.shape)).finish_non_exhaustive()
     }
 }

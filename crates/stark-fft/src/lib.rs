@@ -3,12 +3,11 @@
 //! It interpolates, evaluates and extends (low-degree extension) batches of columns.
 //!
 //! Domains, orders, twiddles and coefficients are bit-identical to stwo 2.3. All work runs on a
-//! queue of any backend; this crate checks shapes once and keeps them in plans. Columns of one size
-//! are [`Columns`]; columns of several sizes, as commitment trees take them, are a [`ColumnSet`].
-//! An extension that is too large for the device is computed in blocks by an [`LdeBlockPlan`].
-//! Columns that are too long for one device are shared by the ranks of a
-//! [`Collective`](backend_api::Collective), each with its [`Shard`], and transformed by a
-//! [`ShardedCfftPlan`].
+//! queue of any backend; this crate checks shapes once and keeps them in plans. [`Columns`] are of
+//! one size, or of several, as commitment trees take them. An extension that is too large for the
+//! device is computed in blocks by an [`LdeBlockPlan`]. Columns that are too long for one device
+//! are shared by the ranks of a [`Collective`](backend_api::Collective), each with its [`Shard`],
+//! and transformed by a [`ShardedCfftPlan`].
 //!
 //! ```
 //! use stark_fft::{BitReversed, CanonicDomain, CfftPlan, Columns, HostColumns, LdePlan, M31, RowOrder, TwiddleTree};
@@ -38,7 +37,6 @@ mod inverse;
 mod order;
 mod plan;
 mod representation;
-mod set;
 mod shape;
 mod shard;
 mod sharded;
@@ -59,7 +57,6 @@ pub use inverse::{Invertible, ZeroFlag, batch_inverse, batch_inverse_into};
 pub use order::{BitReversed, Natural, Order, RowOrder, bit_reversed};
 pub use plan::{CfftPlan, LdePlan};
 pub use representation::{Coefficients, Representation};
-pub use set::{CfftSetPlan, ColumnSet, ColumnSetMut, ColumnSetRef, HostColumnSet, LdeSetPlan};
 pub use shape::{Group, SetShape};
 pub use shard::{MAX_LOG_RANKS, Shard, Sharded};
 pub use sharded::{ShardTwiddles, ShardedCfftPlan, ShardedColumns, ShardedLdePlan};

@@ -1,27 +1,21 @@
-//! Transforms and low-degree extensions of columns of one size.
+//! Transforms and low-degree extensions of columns, one size after the other.
 //!
 //! `f(x, y) = sum over k of c_k y^b0 x^b1 pi(x)^b2 pi(pi(x))^b3 ..` with the bits `b0 b1 ..` of `k`
 //! and `pi(x) = 2 x^2 - 1`. Interpolation gives `c` from the values on a canonic domain, evaluation
 //! the reverse (circle FFT, <https://eprint.iacr.org/2024/278>).
 
-use core::marker::PhantomData;
-
-use backend_api::{
-    Queue,
-    ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps},
-};
+use backend_api::ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps};
 use core_types::params::circle::{CircleExtendParams, CircleFftParams};
 
 use crate::{
-    BitReversed, CanonicDomain, Coefficients, Columns, ColumnsMut, ColumnsRef, FftError, TwiddleTree,
-    domain::column_count,
+    BitReversed, CanonicDomain, Coefficients, Columns, ColumnsMut, ColumnsRef, FftError, Group, SetShape, TwiddleTree,
+    shape::check_sizes,
 };
 
 /// A checked batch shape for transforms between values and coefficients.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CfftPlan {
-    domain: CanonicDomain,
-    params: CircleFftParams,
+    shape: SetShape,
 }
 
 impl CfftPlan {
@@ -30,8 +24,19 @@ impl CfftPlan {
     /// # Errors
     /// [`FftError::TooManyColumns`] if the batch exceeds the address space or 2^32 - 1 columns.
     pub fn new(domain: CanonicDomain, columns: usize) -> Result<Self, FftError> {
-        let params = CircleFftParams { log_size: domain.log_size(), columns: column_count(domain, columns)? };
-        Ok(Self { domain, params })
+        Ok(Self { shape: SetShape::new(&[(domain, columns)])? })
+    }
+
+    /// A plan for columns of `shape`.
+    #[must_use]
+    pub fn with_shape(shape: &SetShape) -> Self {
+        Self { shape: shape.clone() }
+    }
+
+    /// The sizes of the columns.
+    #[must_use]
+    pub fn shape(&self) -> &SetShape {
+        &self.shape
     }
 
     /// Interpolates values in stored order to coefficients, in place.
@@ -39,8 +44,8 @@ impl CfftPlan {
     /// They define the unique polynomials of the circle basis through the values.
     ///
     /// # Errors
-    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
-    /// [`FftError::Backend`] after.
+    /// [`FftError::Shape`], [`FftError::SetShape`] or [`FftError::TwiddlesTooSmall`] before any
+    /// device work; [`FftError::Backend`] after.
     pub fn interpolate<Q: CircleOps>(
         &self,
         q: &Q,
@@ -48,7 +53,7 @@ impl CfftPlan {
         mut values: Columns<Q, BitReversed>,
     ) -> Result<Columns<Q, Coefficients>, FftError> {
         self.interpolate_in_place(q, tree, values.view_mut())?;
-        Ok(relabelled(values))
+        Ok(values.relabelled())
     }
 
     /// [`interpolate`](Self::interpolate) on a view, which has coefficients then.
@@ -61,20 +66,22 @@ impl CfftPlan {
         tree: &TwiddleTree<Q>,
         values: ColumnsMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
-        check_shape(self.domain, self.params.columns, (values.domain, values.count))?;
-        let inverse_twiddles = tree.inverse(self.domain)?;
-        Ok(q.circle_interpolate(CircleInterpolate {
-            params: &self.params,
-            inverse_twiddles,
-            columns: q.shorten_mut(values.view),
-        })?)
+        check_sizes(self.shape.groups(), values.sizes())?;
+        check_tree(&self.shape, tree)?;
+        for (group, own) in self.shape.groups().iter().zip(values.into_groups()?) {
+            q.circle_interpolate(CircleInterpolate {
+                params: &transform(group),
+                inverse_twiddles: tree.inverse(group.domain())?,
+                columns: q.shorten_mut(own.view),
+            })?;
+        }
+        Ok(())
     }
 
     /// Coefficients to values in stored order, in place.
     ///
     /// # Errors
-    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
-    /// [`FftError::Backend`] after.
+    /// As [`interpolate`](Self::interpolate).
     pub fn evaluate<Q: CircleOps>(
         &self,
         q: &Q,
@@ -82,32 +89,37 @@ impl CfftPlan {
         mut coefficients: Columns<Q, Coefficients>,
     ) -> Result<Columns<Q, BitReversed>, FftError> {
         self.evaluate_in_place(q, tree, coefficients.view_mut())?;
-        Ok(relabelled(coefficients))
+        Ok(coefficients.relabelled())
     }
 
     /// [`evaluate`](Self::evaluate) on a view, which has values then.
     ///
     /// # Errors
-    /// As [`evaluate`](Self::evaluate).
+    /// As [`interpolate`](Self::interpolate).
     pub fn evaluate_in_place<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
         coefficients: ColumnsMut<'_, Q, Coefficients>,
     ) -> Result<(), FftError> {
-        check_shape(self.domain, self.params.columns, (coefficients.domain, coefficients.count))?;
-        let twiddles = tree.forward(self.domain)?;
-        let columns = q.shorten_mut(coefficients.view);
-        Ok(q.circle_evaluate(CircleEvaluate { params: &self.params, twiddles, columns })?)
+        check_sizes(self.shape.groups(), coefficients.sizes())?;
+        check_tree(&self.shape, tree)?;
+        for (group, own) in self.shape.groups().iter().zip(coefficients.into_groups()?) {
+            q.circle_evaluate(CircleEvaluate {
+                params: &transform(group),
+                twiddles: tree.forward(group.domain())?,
+                columns: q.shorten_mut(own.view),
+            })?;
+        }
+        Ok(())
     }
 }
 
-/// A checked batch shape for low-degree extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A checked batch shape for low-degree extension, of every column by the same factor.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LdePlan {
-    coefficients: CanonicDomain,
-    domain: CanonicDomain,
-    params: CircleExtendParams,
+    shape: SetShape,
+    extended: SetShape,
 }
 
 impl LdePlan {
@@ -122,15 +134,33 @@ impl LdePlan {
         if domain < coefficients {
             return Err(FftError::DomainTooSmall { coefficients: coefficients.log_size(), domain: domain.log_size() });
         }
-        let params = CircleExtendParams {
-            log_coefficients: coefficients.log_size(),
-            log_size: domain.log_size(),
-            columns: column_count(domain, columns)?,
-        };
-        Ok(Self { coefficients, domain, params })
+        let extended = SetShape::new(&[(domain, columns)])?;
+        Ok(Self { shape: SetShape::new(&[(coefficients, columns)])?, extended })
     }
 
-    /// The values of every polynomial on the plan's domain, in stored order.
+    /// A plan for extending the polynomials of `shape`.
+    ///
+    /// It evaluates them on domains `2^log_blowup` times as big as theirs.
+    ///
+    /// # Errors
+    /// As [`SetShape::extended`].
+    pub fn with_shape(shape: &SetShape, log_blowup: u32) -> Result<Self, FftError> {
+        Ok(Self { shape: shape.clone(), extended: shape.extended(log_blowup)? })
+    }
+
+    /// The sizes of the columns that are extended.
+    #[must_use]
+    pub fn shape(&self) -> &SetShape {
+        &self.shape
+    }
+
+    /// The sizes of the values.
+    #[must_use]
+    pub fn extended(&self) -> &SetShape {
+        &self.extended
+    }
+
+    /// The values of every polynomial on its bigger domain, in stored order.
     ///
     /// The coefficients are kept.
     ///
@@ -139,15 +169,15 @@ impl LdePlan {
     /// [`extend_into`](Self::extend_into) writes into a given buffer.
     ///
     /// # Errors
-    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
-    /// [`FftError::Backend`] after.
+    /// [`FftError::Shape`], [`FftError::SetShape`] or [`FftError::TwiddlesTooSmall`] before any
+    /// device work; [`FftError::Backend`] after.
     pub fn extend<Q: CircleOps>(
         &self,
         q: &Q,
         tree: &TwiddleTree<Q>,
         coefficients: &Columns<Q, Coefficients>,
     ) -> Result<Columns<Q, BitReversed>, FftError> {
-        check_shape(self.coefficients, self.params.columns, (coefficients.domain, coefficients.count()))?;
+        check_sizes(self.shape.groups(), coefficients.shape().groups())?;
         let mut values = self.alloc(q)?;
         self.extend_into(q, tree, coefficients.view(), values.view_mut())?;
         Ok(values)
@@ -164,26 +194,26 @@ impl LdePlan {
         coefficients: ColumnsRef<'_, Q, Coefficients>,
         values: ColumnsMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
-        check_shape(self.coefficients, self.params.columns, (coefficients.domain, coefficients.count))?;
-        check_shape(self.domain, self.params.columns, (values.domain, values.count))?;
-        let twiddles = tree.forward(self.domain)?;
-        Ok(q.circle_extend(CircleExtend {
-            params: &self.params,
-            twiddles,
-            coefficients: q.shorten(coefficients.view),
-            values: q.shorten_mut(values.view),
-        })?)
+        self.check(tree, coefficients.sizes(), values.sizes())?;
+        for ((params, from), into) in self.params().zip(coefficients.groups()).zip(values.into_groups()?) {
+            q.circle_extend(CircleExtend {
+                params: &params,
+                twiddles: tree.forward(CanonicDomain::new(params.log_size)?)?,
+                coefficients: q.shorten(from.view),
+                values: q.shorten_mut(into.view),
+            })?;
+        }
+        Ok(())
     }
 
-    /// Interpolates `values` and extends them to the plan's domain.
+    /// Interpolates `values` and extends them to the bigger domains.
     ///
-    /// Returns the coefficients, and the values on the domain in stored order. On a GPU this takes
-    /// one pass over memory less than [`CfftPlan::interpolate`] followed by
+    /// Returns the coefficients, and the values on the bigger domains in stored order. On a GPU
+    /// this takes one pass over memory less than [`CfftPlan::interpolate`] followed by
     /// [`extend`](Self::extend).
     ///
     /// # Errors
-    /// [`FftError::Shape`] or [`FftError::TwiddlesTooSmall`] before any device work;
-    /// [`FftError::Backend`] after.
+    /// As [`extend`](Self::extend).
     #[expect(clippy::type_complexity, reason = "both representations of one batch")]
     pub fn interpolate_and_extend<Q: CircleOps>(
         &self,
@@ -191,10 +221,10 @@ impl LdePlan {
         tree: &TwiddleTree<Q>,
         mut values: Columns<Q, BitReversed>,
     ) -> Result<(Columns<Q, Coefficients>, Columns<Q, BitReversed>), FftError> {
-        check_shape(self.coefficients, self.params.columns, (values.domain, values.count()))?;
+        check_sizes(self.shape.groups(), values.shape().groups())?;
         let mut extended = self.alloc(q)?;
         self.interpolate_and_extend_into(q, tree, values.view_mut(), extended.view_mut())?;
-        Ok((relabelled(values), extended))
+        Ok((values.relabelled(), extended))
     }
 
     /// Interpolates a view in place and extends it into another view.
@@ -211,39 +241,47 @@ impl LdePlan {
         values: ColumnsMut<'_, Q, BitReversed>,
         extended: ColumnsMut<'_, Q, BitReversed>,
     ) -> Result<(), FftError> {
-        check_shape(self.coefficients, self.params.columns, (values.domain, values.count))?;
-        check_shape(self.domain, self.params.columns, (extended.domain, extended.count))?;
-        let (inverse_twiddles, twiddles) = (tree.inverse(self.coefficients)?, tree.forward(self.domain)?);
-        Ok(q.circle_lde(CircleLde {
-            params: &self.params,
-            inverse_twiddles,
-            twiddles,
-            columns: q.shorten_mut(values.view),
-            values: q.shorten_mut(extended.view),
-        })?)
+        self.check(tree, values.sizes(), extended.sizes())?;
+        for ((params, own), into) in self.params().zip(values.into_groups()?).zip(extended.into_groups()?) {
+            q.circle_lde(CircleLde {
+                params: &params,
+                inverse_twiddles: tree.inverse(CanonicDomain::new(params.log_coefficients)?)?,
+                twiddles: tree.forward(CanonicDomain::new(params.log_size)?)?,
+                columns: q.shorten_mut(own.view),
+                values: q.shorten_mut(into.view),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The launch record of each size.
+    fn params(&self) -> impl Iterator<Item = CircleExtendParams> {
+        self.shape.groups().iter().zip(self.extended.groups()).map(|(from, to)| CircleExtendParams {
+            log_coefficients: from.domain().log_size(),
+            log_size: to.domain().log_size(),
+            columns: from.columns_in_record(),
+        })
     }
 
     /// Memory for the values.
     fn alloc<Q: CircleOps>(&self, q: &Q) -> Result<Columns<Q, BitReversed>, FftError> {
-        let (domain, count) = (self.domain, self.params.columns);
-        let buf = q.alloc(domain.len() * count as usize)?; // counted by `column_count`
-        Ok(Columns { buf, domain, count, representation: PhantomData })
+        Ok(Columns::labelled(self.extended.clone(), q.alloc(self.extended.len())?))
+    }
+
+    /// Refuses, before the first size is touched, what would fail at some size.
+    fn check<Q: CircleOps>(&self, tree: &TwiddleTree<Q>, columns: &[Group], values: &[Group]) -> Result<(), FftError> {
+        check_sizes(self.shape.groups(), columns)?;
+        check_sizes(self.extended.groups(), values)?;
+        check_tree(&self.extended, tree)
     }
 }
 
-pub(crate) fn check_shape(domain: CanonicDomain, columns: u32, got: (CanonicDomain, usize)) -> Result<(), FftError> {
-    if (domain, columns as usize) == got {
-        return Ok(());
-    }
-    Err(FftError::Shape {
-        expected_log: domain.log_size(),
-        expected_columns: columns as usize,
-        got_log: got.0.log_size(),
-        got_columns: got.1,
-    })
+/// The launch record of a transform of one size.
+fn transform(group: &Group) -> CircleFftParams {
+    CircleFftParams { log_size: group.domain().log_size(), columns: group.columns_in_record() }
 }
 
-fn relabelled<Q: Queue, R, S>(columns: Columns<Q, R>) -> Columns<Q, S> {
-    let Columns { buf, domain, count, .. } = columns;
-    Columns { buf, domain, count, representation: PhantomData }
+/// Refuses twiddles of a smaller domain than the biggest of a shape.
+fn check_tree<Q: CircleOps>(shape: &SetShape, tree: &TwiddleTree<Q>) -> Result<(), FftError> {
+    shape.domain().map_or(Ok(()), |domain| tree.forward(domain).map(drop))
 }

@@ -1,6 +1,8 @@
 //! The sizes of the columns of a set, and where each lies in the buffer.
 
-use core::{fmt, ops::Range};
+use core::{fmt, ops::Range, slice};
+
+use backend_api::BackendError;
 
 use crate::{CanonicDomain, FftError, domain::column_count};
 
@@ -41,6 +43,36 @@ impl Group {
     /// Number of elements of all columns.
     pub(crate) fn len(&self) -> usize {
         self.count() << self.domain.log_size() // counted when the shape was made
+    }
+
+    /// `count` columns of `domain` that are a whole set.
+    pub(crate) const fn alone(domain: CanonicDomain, count: u32) -> Self {
+        Self { domain, count, first_column: 0, first_element: 0 }
+    }
+
+    /// Number of columns, as a launch record has it.
+    pub(crate) const fn columns_in_record(&self) -> u32 {
+        self.count
+    }
+}
+
+/// The sizes of the columns in a view.
+#[derive(Clone, Copy)]
+pub(crate) enum Sizes<'a> {
+    /// One size, of any number of columns.
+    One(Group),
+    /// All sizes of a shape.
+    All(&'a [Group]),
+}
+
+impl Sizes<'_> {
+    /// The columns of each size, the biggest size first.
+    pub(crate) fn groups(&self) -> &[Group] {
+        match self {
+            Self::One(group) if group.count == 0 => &[],
+            Self::One(group) => slice::from_ref(group),
+            Self::All(groups) => groups,
+        }
     }
 }
 
@@ -92,6 +124,11 @@ impl SetShape {
             shape.groups.push(group);
         }
         Ok(shape)
+    }
+
+    /// The shape of these groups, which are a whole set.
+    pub(crate) fn of(groups: &[Group]) -> Self {
+        Self { groups: groups.to_vec() }
     }
 
     /// The groups, the biggest size first.
@@ -151,4 +188,47 @@ impl fmt::Display for SetShape {
         }
         Ok(())
     }
+}
+
+/// Refuses columns of other sizes than expected.
+pub(crate) fn check_sizes(expected: &[Group], got: &[Group]) -> Result<(), FftError> {
+    match (expected, got) {
+        _ if expected == got => Ok(()),
+        ([expected], [got]) => Err(FftError::Shape {
+            expected_log: expected.domain.log_size(),
+            expected_columns: expected.count(),
+            got_log: got.domain.log_size(),
+            got_columns: got.count(),
+        }),
+        _ => {
+            let [expected, got] = [expected, got].map(|groups| SetShape::of(groups).to_string());
+            Err(FftError::SetShape { expected, got })
+        }
+    }
+}
+
+/// Refuses another number of elements than a shape has.
+pub(crate) fn check_len(shape: &SetShape, got: usize) -> Result<(), FftError> {
+    if got == shape.len() { Ok(()) } else { Err(FftError::SetLength { expected: shape.len(), got }) }
+}
+
+/// Cuts the columns `range` where the size changes.
+///
+/// Each part has the place of its elements among those of all groups.
+pub(crate) fn cut(groups: &[Group], range: Range<usize>) -> Result<Vec<(Range<usize>, Group)>, FftError> {
+    let len = groups.last().map_or(0, |group| group.columns().end);
+    if range.start > range.end || range.end > len {
+        return Err(BackendError::OutOfRange { start: range.start, end: range.end, len }.into());
+    }
+    let mut parts = Vec::new();
+    for group in groups {
+        let columns = group.columns();
+        let (start, end) = (range.start.max(columns.start), range.end.min(columns.end));
+        if start < end {
+            let at = |column: usize| group.first_element + ((column - columns.start) << group.domain.log_size());
+            let count = (end - start) as u32; // at most those of the group
+            parts.push((at(start)..at(end), Group::alone(group.domain, count)));
+        }
+    }
+    Ok(parts)
 }

@@ -1,57 +1,87 @@
-//! Views of columns of one size, within a batch, a set or a buffer of the caller's.
+//! Views of columns, within a batch or a buffer of the caller's.
 
 use core::{fmt, marker::PhantomData, ops::Range};
 
 use backend_api::{BufferMut, BufferRef, Mut, Queue, Ref};
 use core_types::field::M31;
 
-use crate::{CanonicDomain, FftError, HostColumns, Representation, domain::column_count};
+use crate::{
+    CanonicDomain, FftError, Group, HostColumns, Representation, SetShape,
+    domain::column_count,
+    shape::{Sizes, check_len, cut},
+};
 
-/// A view of columns of equal length on a device, one after the other.
+/// A view of columns of one size or of several on a device, the biggest first.
 pub struct ColumnsRef<'a, Q: Queue + 'a, R> {
     pub(crate) view: Ref<'a, Q, M31>,
-    pub(crate) domain: CanonicDomain,
-    pub(crate) count: usize,
+    pub(crate) sizes: Sizes<'a>,
     pub(crate) representation: PhantomData<R>,
 }
 
 impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
-    /// The columns that a view of a buffer holds, one after the other.
+    /// The columns of one size that a view of a buffer holds, one after the other.
     ///
     /// # Errors
     /// [`FftError::PartialColumn`] if they are not whole, [`FftError::TooManyColumns`] beyond
     /// 2^32 - 1.
     pub fn new(domain: CanonicDomain, view: Ref<'a, Q, M31>) -> Result<Self, FftError> {
-        let count = whole_columns(domain, view.len())? as usize;
-        Ok(Self { view, domain, count, representation: PhantomData })
+        let sizes = Sizes::One(whole_columns(domain, view.len())?);
+        Ok(Self { view, sizes, representation: PhantomData })
     }
 
-    /// The domain of the columns.
+    /// The columns of `shape` that a view of a buffer holds, one after the other.
+    ///
+    /// # Errors
+    /// [`FftError::SetLength`] unless the length of the view matches the shape.
+    pub fn with_shape(shape: &'a SetShape, view: Ref<'a, Q, M31>) -> Result<Self, FftError> {
+        check_len(shape, view.len())?;
+        Ok(Self { view, sizes: Sizes::All(shape.groups()), representation: PhantomData })
+    }
+
+    /// The columns of each size, the biggest size first.
     #[must_use]
-    pub fn domain(&self) -> CanonicDomain {
-        self.domain
+    pub fn sizes(&self) -> &[Group] {
+        self.sizes.groups()
     }
 
     /// Number of columns.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.count
+        self.sizes().iter().map(Group::count).sum()
     }
 
-    /// All elements, with a stride of `domain().len()` between columns.
+    /// All elements, one column after the other.
     #[must_use]
     pub fn view(&self) -> Ref<'a, Q, M31> {
         self.view
     }
 
-    /// The columns `range`.
+    /// The columns of group `i`, which are of one size.
+    #[must_use]
+    pub fn group(&self, i: usize) -> Option<Self> {
+        let group = self.sizes().get(i)?;
+        let view = self.view.slice(group.elements()).ok()?;
+        let sizes = Sizes::One(Group::alone(group.domain(), group.columns_in_record()));
+        Some(Self { view, sizes, representation: PhantomData })
+    }
+
+    /// The columns of each group, the biggest size first.
+    pub fn groups(&self) -> impl Iterator<Item = Self> {
+        (0..self.sizes().len()).filter_map(|i| self.group(i))
+    }
+
+    /// The columns `range`, cut where the size changes.
+    ///
+    /// They are counted from the first of the biggest columns.
     ///
     /// # Errors
-    /// [`FftError::Backend`] with the elements if the range exceeds the number of columns.
-    pub fn slice(&self, range: Range<usize>) -> Result<Self, FftError> {
-        let at = |column: usize| column.saturating_mul(self.domain.len());
-        let view = self.view.slice(at(range.start)..at(range.end))?;
-        Ok(Self { view, count: range.len(), ..*self })
+    /// [`FftError::Backend`] with the columns if the range exceeds their number.
+    pub fn slice(&self, range: Range<usize>) -> Result<Vec<Self>, FftError> {
+        let part = |(elements, group): (Range<usize>, Group)| {
+            let view = self.view.slice(elements)?;
+            Ok::<_, FftError>(Self { view, sizes: Sizes::One(group), representation: PhantomData })
+        };
+        cut(self.sizes(), range)?.into_iter().map(part).collect()
     }
 
     /// Waits and copies the columns to the host.
@@ -59,7 +89,7 @@ impl<'a, Q: Queue + 'a, R: Representation> ColumnsRef<'a, Q, R> {
     /// # Errors
     /// [`FftError::Backend`] if the device failed or computed a word outside the field.
     pub fn read(&self, q: &Q) -> Result<HostColumns<R>, FftError> {
-        HostColumns::new(self.domain, q.read(q.shorten(self.view))?)
+        HostColumns::with_shape(SetShape::of(self.sizes()), q.read(q.shorten(self.view))?)
     }
 }
 
@@ -73,62 +103,91 @@ impl<'a, Q: Queue + 'a, R> Copy for ColumnsRef<'a, Q, R> {}
 
 impl<'a, Q: Queue + 'a, R> fmt::Debug for ColumnsRef<'a, Q, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ColumnsRef").field("domain", &self.domain).field("count", &self.count).finish_non_exhaustive()
+        f.debug_struct("ColumnsRef").field("sizes", &self.sizes.groups()).finish_non_exhaustive()
     }
 }
 
-/// An exclusive view of columns of equal length on a device, one after the other.
+/// An exclusive view of columns of one size or of several on a device, the biggest first.
 ///
 /// A plan that transforms them in place takes the view, and they are of the other representation
-/// then: a batch or a set that the view was of keeps the type that it had.
+/// then: a batch that the view was of keeps the type that it had.
 pub struct ColumnsMut<'a, Q: Queue + 'a, R> {
     pub(crate) view: Mut<'a, Q, M31>,
-    pub(crate) domain: CanonicDomain,
-    pub(crate) count: usize,
+    pub(crate) sizes: Sizes<'a>,
     pub(crate) representation: PhantomData<R>,
 }
 
 impl<'a, Q: Queue + 'a, R: Representation> ColumnsMut<'a, Q, R> {
-    /// The columns that a view of a buffer holds, one after the other, or is to hold.
+    /// The columns of one size that a view of a buffer holds, or is to hold.
     ///
     /// # Errors
     /// As [`ColumnsRef::new`].
     pub fn new(domain: CanonicDomain, view: Mut<'a, Q, M31>) -> Result<Self, FftError> {
-        let count = whole_columns(domain, view.len())? as usize;
-        Ok(Self { view, domain, count, representation: PhantomData })
+        let sizes = Sizes::One(whole_columns(domain, view.len())?);
+        Ok(Self { view, sizes, representation: PhantomData })
     }
 
-    /// The domain of the columns.
+    /// The columns of `shape` that a view of a buffer holds, or is to hold.
+    ///
+    /// # Errors
+    /// As [`ColumnsRef::with_shape`].
+    pub fn with_shape(shape: &'a SetShape, view: Mut<'a, Q, M31>) -> Result<Self, FftError> {
+        check_len(shape, view.len())?;
+        Ok(Self { view, sizes: Sizes::All(shape.groups()), representation: PhantomData })
+    }
+
+    /// The columns of each size, the biggest size first.
     #[must_use]
-    pub fn domain(&self) -> CanonicDomain {
-        self.domain
+    pub fn sizes(&self) -> &[Group] {
+        self.sizes.groups()
     }
 
     /// Number of columns.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.count
+        self.sizes().iter().map(Group::count).sum()
     }
 
-    /// All elements, with a stride of `domain().len()` between columns.
+    /// All elements, one column after the other.
     ///
     /// Who writes them answers for the representation.
     #[must_use]
     pub fn into_view(self) -> Mut<'a, Q, M31> {
         self.view
     }
+
+    /// The columns of each group, which are of one size.
+    ///
+    /// # Errors
+    /// None that the constructors have not reported.
+    pub fn into_groups(self) -> Result<Vec<Self>, FftError> {
+        let count = self.count();
+        self.into_slices(0..count)
+    }
+
+    /// The columns `range`, cut where the size changes.
+    pub(crate) fn into_slices(self, range: Range<usize>) -> Result<Vec<Self>, FftError> {
+        let (mut parts, mut end, mut rest) = (Vec::new(), 0, self.view);
+        for (elements, group) in cut(self.sizes.groups(), range)? {
+            let (_, later) = rest.split_at(elements.start - end)?;
+            let (view, later) = later.split_at(elements.len())?;
+            parts.push(Self { view, sizes: Sizes::One(group), representation: PhantomData });
+            (end, rest) = (elements.end, later);
+        }
+        Ok(parts)
+    }
 }
 
 impl<'a, Q: Queue + 'a, R> fmt::Debug for ColumnsMut<'a, Q, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ColumnsMut").field("domain", &self.domain).field("count", &self.count).finish_non_exhaustive()
+        f.debug_struct("ColumnsMut").field("sizes", &self.sizes.groups()).finish_non_exhaustive()
     }
 }
 
-/// The columns of `domain` that `len` elements are, as a launch record names them.
-pub(crate) fn whole_columns(domain: CanonicDomain, len: usize) -> Result<u32, FftError> {
+/// The columns of `domain` that `len` elements are.
+pub(crate) fn whole_columns(domain: CanonicDomain, len: usize) -> Result<Group, FftError> {
     if !len.is_multiple_of(domain.len()) {
         return Err(FftError::PartialColumn { column_len: domain.len(), got: len });
     }
-    column_count(domain, len / domain.len())
+    Ok(Group::alone(domain, column_count(domain, len / domain.len())?))
 }

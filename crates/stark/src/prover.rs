@@ -4,18 +4,12 @@ use core::fmt;
 
 use backend_api::Collective;
 use core_types::{blake2s::Digest as Words, circle::double_x, field::M31, params::air::MaskAt};
-use stark_air::{MaskRead, Program};
 use stark_fft::{CanonicDomain, TwiddleTree};
 use stark_verifier::{Digest, PcsConfig, Protocol};
 
 use crate::{
-    Component, MemoryPlan, ProverError, Residency, StarkOps,
-    plan::neighbours::{Neighbours, masks_in_block},
-    plan::outline::Outline,
-    plan::ranks::RankGroup,
-    plan::samples::Samples,
-    plan::shape::{ColumnShape, StatementShape},
-    storage::host::HostColumns,
+    Component, MemoryPlan, ProverError, Residency, StarkOps, plan::neighbours::Neighbours, plan::outline::Outline,
+    plan::ranks::RankGroup, plan::samples::Samples, plan::shape::StatementShape, storage::host::HostColumns,
     storage::memory::ProverMemory,
 };
 
@@ -208,7 +202,7 @@ impl<Q: StarkOps> Prover<Q> {
     }
 
     pub(crate) fn root(&self, q: &Q, tree: usize) -> Result<Digest, ProverError> {
-        let root = q.read(self.memory.root(tree)?)?;
+        let root = q.read(self.memory.trees.root(tree)?)?;
         Ok(digest(root[0]))
     }
 }
@@ -240,19 +234,6 @@ pub(crate) fn digest(words: Words) -> Digest {
 impl ComponentInputs {
     fn new(shape: &StatementShape, index: usize, component: &Component) -> Result<Self, ProverError> {
         let air = &component.air;
-        let masks = |program: &Program, first: fn(&ColumnShape) -> u64| -> Vec<MaskAt> {
-            let mask = |read: &MaskRead| MaskAt {
-                first: first(shape.column(index, component, &read.source)),
-                offset: read.offset,
-                reserved: 0,
-            };
-            program.masks().iter().map(mask).collect()
-        };
-        let constraint_masks = if shape.log_blocks == 0 {
-            masks(air.constraint_program(), |column| column.values.first)
-        } else {
-            masks_in_block(shape, index, component)
-        };
         let log_rows = air.log_rows();
         let domain = CanonicDomain::new(log_rows + shape.log_blowup)?;
         let vanishing_inverses = (0..2).map(|copy| {
@@ -260,14 +241,11 @@ impl ComponentInputs {
             // Only the rows themselves have a zero there.
             (1..log_rows).fold(x, |x, _| double_x(x)).inverse().unwrap_or(M31::ZERO)
         });
-        let fraction_masks = air.fraction_program().map_or_else(Vec::new, |program| {
-            if shape.on_host {
-                shape.masks_in_rows(index, component, program)
-            } else {
-                masks(program, |column| column.coefficients.first)
-            }
-        });
-        Ok(Self { constraint_masks, fraction_masks, vanishing_inverses: vanishing_inverses.collect() })
+        Ok(Self {
+            constraint_masks: shape.constraint_masks(index, component),
+            fraction_masks: shape.fraction_masks(index, component),
+            vanishing_inverses: vanishing_inverses.collect(),
+        })
     }
 }
 

@@ -20,15 +20,6 @@ use super::{
 /// Names that a chain of re-exports may have; more would be a circle itself.
 const CHAIN: usize = 8;
 
-/// Modules of a crate that form one unit.
-///
-/// They are defined by each other, so that none is below the others.
-const TOGETHER: &[(&str, &[&str])] = &[
-    // Errors name the shapes and shards that do not fit each other, and constructors of domains, shapes and shards
-    // return them.
-    ("crates/stark-fft", &["domain", "error", "shape", "shard"]),
-];
-
 /// Crates whose folders are not in layers yet.
 ///
 /// In these crates a need counts between the two files alone.
@@ -68,11 +59,10 @@ type Needs<'m> = BTreeMap<&'m [String], BTreeMap<&'m [String], Need<'m>>>;
 /// Reports one circle for each set of modules that need each other.
 pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
     let modules: Modules<'_> = files.iter().filter_map(|file| Some((path_of(file)?, read(file)?))).collect();
-    names_are_modules(&modules, findings);
     let mut needs = Needs::new();
     for (path, module) in &modules {
         for (target, line, named) in needs_of(&modules, path, module) {
-            if let Some((from, to)) = sides(piece(&modules, path), piece(&modules, target)) {
+            if let Some((from, to)) = sides(path, target) {
                 needs.entry(from).or_default().entry(to).or_insert(Need { from: path, line, named });
             }
         }
@@ -89,28 +79,6 @@ pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
         findings.push(Finding::new(&modules[steps[0].from].file.path, steps[0].line, message));
         reported.extend(circle.into_iter().map(|(from, _)| from));
     }
-}
-
-/// Reports a name in [`TOGETHER`] that no module has.
-fn names_are_modules(modules: &Modules<'_>, findings: &mut Vec<Finding>) {
-    for (root, names) in TOGETHER {
-        let there: Vec<String> = modules.keys().filter(|path| path[0] == *root).map(|path| name(path)).collect();
-        for stranger in names.iter().filter(|wanted| !there.is_empty() && !there.iter().any(|own| own == *wanted)) {
-            findings.push(Finding::new(
-                "xtask/src/tidy/circles.rs",
-                1,
-                format!("`{root}` has no module `{stranger}`, which is listed as part of a piece"),
-            ));
-        }
-    }
-}
-
-/// The module that stands for all those that `path` is [`TOGETHER`] with.
-fn piece<'m>(modules: &'m Modules<'_>, path: &'m [String]) -> &'m [String] {
-    let (root, own) = (&path[0], name(path));
-    let together = TOGETHER.iter().find(|(of, names)| of == root && names.contains(&own.as_str()));
-    let first = together.and_then(|(_, names)| modules.keys().find(|path| path[0] == *root && name(path) == names[0]));
-    first.map_or(path, Vec::as_slice)
 }
 
 /// The two modules between which a need of `from` for `to` counts, if it does.

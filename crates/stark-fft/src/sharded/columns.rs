@@ -5,7 +5,11 @@ use core::{fmt, marker::PhantomData};
 use backend_api::{Buffer, Queue};
 use core_types::field::M31;
 
-use crate::{FftError, HostColumns, Shard, Sharded, domain::column_count};
+use crate::{
+    FftError, Group, HostColumns, Shard, Sharded,
+    domain::column_count,
+    shape::{Sizes, check_sizes},
+};
 
 /// The part of one rank in columns of equal length that several ranks share.
 ///
@@ -24,8 +28,8 @@ impl<Q: Queue, R: Sharded> ShardedColumns<Q, R> {
     /// [`FftError::Shape`] if the columns are on another domain than the shard's,
     /// [`FftError::TooManyColumns`] beyond 2^32 - 1, [`FftError::Backend`] if memory is short.
     pub fn upload(q: &Q, shard: Shard, host: &HostColumns<R>) -> Result<Self, FftError> {
-        let count = column_count(host.domain(), host.count())?;
-        crate::plan::check_shape(shard.domain(), count, (host.domain(), host.count()))?;
+        let count = column_count(shard.domain(), host.count())?;
+        check_sizes(Sizes::One(Group::alone(shard.domain(), count)).groups(), host.shape().groups())?;
         let columns = host.as_slice().chunks(shard.domain().len());
         let part: Vec<M31> =
             columns.flat_map(|column| (0..shard.len()).map(|local| column[shard.place::<R>(local)])).collect();

@@ -89,7 +89,7 @@ impl ShardedLdePlan {
         ranks: &impl Collective<Q>,
         coefficients: &ShardedColumns<Q, Coefficients>,
     ) -> Result<ShardedColumns<Q, BitReversed>, FftError> {
-        check(ranks, &self.coefficients, self.columns, (&coefficients.shard, coefficients.count()))?;
+        check(ranks, &self.coefficients, self.columns, (&coefficients.shard, coefficients.count))?;
         let twiddles = twiddles.forward(&self.values)?;
         let extend = || {
             let mut values = q.alloc::<M31>(self.columns as usize * self.values.len())?;

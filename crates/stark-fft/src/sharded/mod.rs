@@ -13,20 +13,21 @@ pub use lde::ShardedLdePlan;
 pub use plan::ShardedCfftPlan;
 pub use twiddles::ShardTwiddles;
 
-use crate::{FftError, Shard};
+use crate::{FftError, Group, Shard, shape::check_sizes};
 
 /// Refuses columns that do not match the plan, and a group that does not match the shard.
 ///
 /// Columns do not match if their shard or their number differs. The group does not match if this
 /// rank has another place in it.
-fn check(ranks: &impl Ranks, shard: &Shard, columns: u32, got: (&Shard, usize)) -> Result<(), FftError> {
+fn check(ranks: &impl Ranks, shard: &Shard, columns: u32, got: (&Shard, u32)) -> Result<(), FftError> {
     if (ranks.rank(), ranks.ranks()) != (shard.rank(), shard.ranks()) {
-        return Err(FftError::Group { expected: *shard, rank: ranks.rank(), ranks: ranks.ranks() });
+        return Err(FftError::Group { expected: shard.to_string(), rank: ranks.rank(), ranks: ranks.ranks() });
     }
     if got.0 != shard {
-        return Err(FftError::Shard { expected: *shard, got: *got.0 });
+        return Err(FftError::Shard { expected: shard.to_string(), got: got.0.to_string() });
     }
-    crate::plan::check_shape(shard.domain(), columns, (shard.domain(), got.1))
+    let [expected, got] = [columns, got.1].map(|columns| [Group::alone(shard.domain(), columns)]);
+    check_sizes(&expected, &got)
 }
 
 /// Ends the group if the device of this rank failed, so that others do not wait for it.

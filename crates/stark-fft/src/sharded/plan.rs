@@ -100,7 +100,7 @@ impl ShardedCfftPlan {
         ranks: &impl Collective<Q>,
         mut values: ShardedColumns<Q, BitReversed>,
     ) -> Result<ShardedColumns<Q, Coefficients>, FftError> {
-        check(ranks, &self.shard, self.params.columns, (&values.shard, values.count()))?;
+        check(ranks, &self.shard, self.params.columns, (&values.shard, values.count))?;
         let inverse_twiddles = twiddles.inverse(&self.shard)?;
         or_end(ranks, self.to_coefficients(q, inverse_twiddles, ranks, &mut values.buf))?;
         Ok(ShardedColumns::labelled(self.shard, values.count, values.buf))
@@ -119,7 +119,7 @@ impl ShardedCfftPlan {
         ranks: &impl Collective<Q>,
         mut coefficients: ShardedColumns<Q, Coefficients>,
     ) -> Result<ShardedColumns<Q, BitReversed>, FftError> {
-        check(ranks, &self.shard, self.params.columns, (&coefficients.shard, coefficients.count()))?;
+        check(ranks, &self.shard, self.params.columns, (&coefficients.shard, coefficients.count))?;
         let twiddles = twiddles.forward(&self.shard)?;
         or_end(ranks, self.to_values(q, twiddles, ranks, &mut coefficients.buf))?;
         Ok(ShardedColumns::labelled(self.shard, coefficients.count, coefficients.buf))

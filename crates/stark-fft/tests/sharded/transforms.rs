@@ -16,7 +16,7 @@ use crate::{
 /// One device's coefficients of columns, and their values on a domain `2^log_blowup` times as big.
 fn whole(values: &HostColumns<BitReversed>, log_blowup: u32) -> (HostColumns<Coefficients>, HostColumns<BitReversed>) {
     let q = runtime::cpu().unwrap();
-    let (small, count) = (values.domain(), values.count());
+    let (small, count) = (values.shape().domain().unwrap(), values.count());
     let large = domain(small.log_size() + log_blowup);
     let tree = TwiddleTree::new(&q, large).unwrap();
     let values = Columns::upload(&q, values).unwrap();

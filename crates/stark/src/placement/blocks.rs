@@ -1,5 +1,7 @@
 //! Work on one block of positions after the other, where committed values are not in memory.
 //!
+//! All ranks gather the coefficients of all columns. A prover alone gathers nothing.
+//!
 //! Block `q` of `2^B` has the positions `q 2^(h-B) .. (q+1) 2^(h-B)` of a column of `2^h` values.
 //! For `2^n` rows, constraints are evaluated on the blocks of the first `2^(n+1)` positions,
 //! numerators on the blocks of the first `2^n`.
@@ -10,20 +12,23 @@ use backend_api::{
     Buffer as _,
     ops::{
         air::{AirEvaluate, GatherColumn},
-        circle::CircleRestrict,
+        circle::CircleEvalAtPoints,
         deep::DeepNumerators,
     },
 };
-use core_types::params::{
-    air::{AirParams, GatherColumnParams},
-    circle::CircleRestrictParams,
-    deep::{DeepBatch, DeepNumeratorsParams},
+use core_types::{
+    field::M31,
+    params::{
+        air::{AirParams, GatherColumnParams},
+        deep::{DeepBatch, DeepNumeratorsParams},
+    },
 };
-use stark_fft::CanonicDomain;
 
 use crate::{
     Prover, ProverError, StarkOps,
+    placement::rows::{interpolate, restrict},
     plan::neighbours::NeighbourGather,
+    storage::answers::Answers,
     storage::memory::{BlockMemory, ProverMemory},
 };
 
@@ -31,14 +36,58 @@ use crate::{
 const KEYS: u32 = 1 << 20;
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Computes the values of a tree's columns on a block, one of this rank's by `number`.
+    /// Copies the rows of this rank's share of a tree's columns to their coefficients' places.
     ///
-    /// Nothing where they are in memory since the tree was committed to.
-    pub(crate) fn extend_block(&mut self, q: &Q, tree: usize, number: usize, block: usize) -> Result<(), ProverError> {
-        if self.shape.log_blocks == 0 || self.shape.place.partitioned {
-            return Ok(());
+    /// The rows of all columns are copied if look-ups read them.
+    pub(crate) fn upload_share(&mut self, q: &Q, tree: usize, mut parts: &[&[M31]]) -> Result<(), ProverError> {
+        if self.shape.place.is_alone() || self.memory.look_ups.is_some() {
+            let words = self.shape.trees[tree].coefficients();
+            return Ok(q.write_parts(parts, self.memory.coefficients.slice_mut(words)?)?);
         }
-        self.restrict_to_block(q, tree, number, block)
+        // Columns that other ranks interpolate come as coefficients.
+        for run in &self.shape.trees[tree].runs {
+            let columns;
+            (columns, parts) = parts.split_at(run.columns as usize);
+            let own = self.shape.place.share(columns.len());
+            let words = run.words(own.clone());
+            q.write_parts(&columns[own], self.memory.coefficients.slice_mut(words)?)?;
+        }
+        Ok(())
+    }
+
+    /// Interpolates this rank's share of a tree's columns, and gathers the others.
+    pub(crate) fn interpolate_share(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
+        self.keep_rows(q, tree)?;
+        for run in &self.shape.trees[tree].runs {
+            let (place, columns) = (self.shape.place, run.columns as usize);
+            let own = place.share(columns);
+            if !own.is_empty() {
+                let own = self.memory.coefficients.slice_mut(run.words(own))?;
+                interpolate(q, &self.twiddles, run.log_rows, own)?;
+            }
+            let shares = place.shares(columns).map(|columns| run.words(columns));
+            self.group.all_gather(q, &mut self.memory.coefficients.resident, shares)?;
+        }
+        Ok(())
+    }
+
+    /// Takes this rank's share of the samples, and gathers the others.
+    pub(crate) fn sample_share(&mut self, q: &Q) -> Result<(), ProverError> {
+        let (place, samples) = (self.shape.place, &self.samples.samples);
+        let ProverMemory { coefficients, points, answers: Answers { secure, places, .. }, .. } = &mut self.memory;
+        let first = places.sampled.start;
+        let of = |share: Range<usize>| first + share.start..first + share.end;
+        let own = place.share(samples.len());
+        if !own.is_empty() {
+            q.circle_eval_at_points(CircleEvalAtPoints {
+                columns: &self.shape.all_coefficients(),
+                samples: &samples[own.clone()],
+                coefficients: coefficients.resident.view(),
+                points: points.view(),
+                sampled: secure.slice_mut(of(own))?,
+            })?;
+        }
+        Ok(self.group.all_gather(q, secure, place.shares(samples.len()).map(of))?)
     }
 
     /// Computes the values of a tree's columns on a block, one of this rank's by `number`.
@@ -57,21 +106,10 @@ impl<Q: StarkOps> Prover<Q> {
             for columns in self.shape.pieces(run) {
                 let words = run.words(columns.clone());
                 self.memory.coefficients.bring(self.host.as_ref(), &words)?;
-                let params = CircleRestrictParams {
-                    log_coefficients: run.log_rows,
-                    log_domain,
-                    log_block,
-                    block: block as u32, // below 2^30, the number of blocks
-                    columns: columns.len() as u32,
-                };
                 // Only the values on the block are computed.
                 let values = first + (columns.start << log_block)..first + (columns.end << log_block);
-                q.circle_restrict(CircleRestrict {
-                    params: &params,
-                    twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
-                    coefficients: self.memory.coefficients.slice(words)?,
-                    values: self.memory.values.slice_mut(values)?,
-                })?;
+                let (from, to) = (self.memory.coefficients.slice(words)?, self.memory.values.slice_mut(values)?);
+                restrict(q, &self.twiddles, [run.log_rows, log_domain, log_block], block, from, to)?;
             }
         }
         Ok(())
@@ -93,15 +131,13 @@ impl<Q: StarkOps> Prover<Q> {
 
     /// Adds the constraints of all components to the sums of their heights.
     pub(crate) fn add_constraints_by_blocks(&mut self, q: &Q) -> Result<(), ProverError> {
-        // Neighbouring rows lie in other blocks, so their columns are computed everywhere.
-        self.extend_planes(q)?;
         // Constraints are evaluated on the first `2^(n+1)` positions, for `2^n` rows.
         let log_copies = self.shape.log_blocks - self.shape.log_blowup;
         let blocks = 2 << log_copies;
         let constrained = self.constrained();
         for (number, block) in self.shape.place.own_blocks(blocks) {
             for tree in 0..self.shape.trace_trees() {
-                self.extend_block(q, tree, number, block)?;
+                self.fill_block(q, tree, [number, block], false)?;
             }
             for &index in &constrained {
                 self.gather_neighbours(q, index, number, block)?;
@@ -113,26 +149,17 @@ impl<Q: StarkOps> Prover<Q> {
         let heights = sums.iter_mut().map(|(log_rows, sums)| (*log_rows, sums, 0));
         let composition = (self.shape.log_rows, &mut coefficients.resident, self.shape.composition_on_device().start);
         for (log_rows, sums, start) in heights.chain([composition]) {
-            let log_block = self.shape.log_block(log_rows);
+            let len = 1 << self.shape.log_block(log_rows);
             for plane in 0..4 {
                 let first = start + ((2 * plane) << log_rows);
-                let words =
-                    |blocks: Range<usize>| first + (blocks.start << log_block)..first + (blocks.end << log_block);
-                for shares in self.shape.place.shared_blocks(blocks) {
-                    self.group.all_gather(q, sums, shares.into_iter().map(words))?;
-                }
+                self.group.gather_blocks(q, self.shape.place, sums, blocks, [first, len])?;
             }
         }
         Ok(())
     }
 
-    /// Computes the columns that are read at neighbouring rows.
-    ///
-    /// They are computed at every position at which constraints are evaluated.
-    fn extend_planes(&mut self, q: &Q) -> Result<(), ProverError> {
-        if self.shape.place.partitioned {
-            return self.gather_planes(q);
-        }
+    /// Computes the columns that are read at neighbouring rows from their coefficients.
+    pub(crate) fn extend_planes(&mut self, q: &Q) -> Result<(), ProverError> {
         let Some(blocks) = &mut self.memory.blocks else { return Ok(()) };
         for plane in &self.neighbours.planes {
             let log_rows = plane.coefficients.log_len;
@@ -140,14 +167,9 @@ impl<Q: StarkOps> Prover<Q> {
             let (log_block, first) = (log_rows + 1, plane.coefficients.first as usize);
             let words = first..first + (1 << log_rows);
             self.memory.coefficients.bring(self.host.as_ref(), &words)?;
-            let params =
-                CircleRestrictParams { log_coefficients: log_rows, log_domain, log_block, block: 0, columns: 1 };
-            q.circle_restrict(CircleRestrict {
-                params: &params,
-                twiddles: self.twiddles.forward(CanonicDomain::new(log_domain)?)?,
-                coefficients: self.memory.coefficients.slice(words)?,
-                values: blocks.planes.slice_mut(plane.first..plane.first + (1 << log_block))?,
-            })?;
+            let values = blocks.planes.slice_mut(plane.first..plane.first + (1 << log_block))?;
+            let coefficients = self.memory.coefficients.slice(words)?;
+            restrict(q, &self.twiddles, [log_rows, log_domain, log_block], 0, coefficients, values)?;
         }
         Ok(())
     }
@@ -227,7 +249,7 @@ impl<Q: StarkOps> Prover<Q> {
         let blocks = 1 << (self.shape.log_blocks - self.shape.log_blowup);
         for (number, block) in self.shape.place.own_blocks(blocks) {
             for tree in 0..self.shape.trees.len() {
-                self.extend_block(q, tree, number, block)?;
+                self.fill_block(q, tree, [number, block], false)?;
             }
             let (memory, samples) = (&mut self.memory, &self.samples);
             let Some(BlockMemory { sums: on_block, .. }) = &mut memory.blocks else { return Ok(()) };
@@ -258,13 +280,9 @@ impl<Q: StarkOps> Prover<Q> {
         // Ranks exchange their blocks of every batch.
         let mut start = 0;
         for batch in &self.samples.batches {
-            let log_block = self.shape.log_block(batch.log_size);
+            let len = 1 << self.shape.log_block(batch.log_size);
             for first in (0..4).map(|plane| start + (plane << batch.log_size)) {
-                let words =
-                    |blocks: Range<usize>| first + (blocks.start << log_block)..first + (blocks.end << log_block);
-                for shares in self.shape.place.shared_blocks(blocks) {
-                    self.group.all_gather(q, &mut self.memory.numerators, shares.into_iter().map(words))?;
-                }
+                self.group.gather_blocks(q, self.shape.place, &mut self.memory.numerators, blocks, [first, len])?;
             }
             start += 4 << batch.log_size;
         }

@@ -5,17 +5,13 @@
 
 use core::ops::Range;
 
-use backend_api::{
-    BackendError, Buffer as _,
-    ops::circle::{CircleEvalAtPoints, CircleRestrict},
-};
-use core_types::{field::M31, params::circle::CircleRestrictParams};
-use stark_fft::CanonicDomain;
+use backend_api::{BackendError, Buffer as _, ops::circle::CircleEvalAtPoints};
+use core_types::field::M31;
 
 use crate::{
     Prover, ProverError, StarkOps,
     placement::column_partition::PartitionedSamples,
-    placement::rows::interpolate,
+    placement::rows::{interpolate, restrict},
     plan::shape::StatementShape,
     storage::answers::Answers,
     storage::coefficients::DeviceCoefficients,
@@ -86,7 +82,6 @@ impl<Q: StarkOps> Prover<Q> {
         };
         let (log_rows, log_domain) = (run.log_rows, run.log_rows + shape.log_blowup);
         let (ranks, log_block) = (shape.place.ranks(), shape.log_block(log_rows));
-        let twiddles = self.twiddles.forward(CanonicDomain::new(log_domain)?)?;
         let first = shape.run_in_block(run).start;
         // Each round interpolates some columns of every rank and exchanges their blocks.
         for (round, (own, words)) in shape.rounds(run).zip(shape.own_columns(run)) {
@@ -97,20 +92,10 @@ impl<Q: StarkOps> Prover<Q> {
             for copy in 0..shape.slots() {
                 // The part of each rank: the values on its block of this copy.
                 for rank in (0..ranks).filter(|_| !own.is_empty()) {
-                    let params = CircleRestrictParams {
-                        log_coefficients: log_rows,
-                        log_domain,
-                        log_block,
-                        block: (copy * ranks + rank) as u32, // below 2^30, the number of blocks
-                        columns: own.len() as u32,
-                    };
                     let values = rank * part..rank * part + (own.len() << log_block);
-                    q.circle_restrict(CircleRestrict {
-                        params: &params,
-                        twiddles: q.shorten(twiddles),
-                        coefficients: coefficients.resident.slice(words.clone())?,
-                        values: sent.slice_mut(values)?,
-                    })?;
+                    let (from, to) = (coefficients.resident.slice(words.clone())?, sent.slice_mut(values)?);
+                    let block = copy * ranks + rank;
+                    restrict(q, &self.twiddles, [log_rows, log_domain, log_block], block, from, to)?;
                 }
                 // Columns of all ranks arrive in the order of the run.
                 let start = shape.slot(copy).start + first + (round.first << log_block);
@@ -131,18 +116,13 @@ impl<Q: StarkOps> Prover<Q> {
         };
         let blocks = 2 * place.ranks();
         for plane in &self.neighbours.planes {
-            let log_block = shape.log_block(plane.coefficients.log_len);
-            let of = |blocks: Range<usize>| {
-                plane.first + (blocks.start << log_block)..plane.first + (blocks.end << log_block)
-            };
+            let len = 1 << shape.log_block(plane.coefficients.log_len);
             for (number, block) in place.own_blocks(blocks) {
-                let first = shape.slot(number).start + shape.in_block(plane.values).first as usize;
-                let own = values.slice(first..first + (1 << log_block))?;
-                q.copy(own, planes.slice_mut(of(block..block + 1))?)?;
+                let from = shape.slot(number).start + shape.in_block(plane.values).first as usize;
+                let to = plane.first + block * len;
+                q.copy(values.slice(from..from + len)?, planes.slice_mut(to..to + len)?)?;
             }
-            for shares in place.shared_blocks(blocks) {
-                self.group.all_gather(q, planes, shares.into_iter().map(of))?;
-            }
+            self.group.gather_blocks(q, place, planes, blocks, [plane.first, len])?;
         }
         Ok(())
     }

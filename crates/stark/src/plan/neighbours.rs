@@ -90,22 +90,23 @@ impl Neighbours {
     }
 }
 
-/// Returns the masks of a component in a block.
-///
-/// The gathered neighbours lie behind the values of the block.
-pub(crate) fn masks_in_block(shape: &StatementShape, index: usize, component: &Component) -> Vec<MaskAt> {
-    let mut gathered = shape.values_in_block() as u64;
-    let size = 1 << shape.log_block(component.air.log_rows());
-    let masks = component.air.constraint_program().masks().iter().map(|mask| {
-        let first = if mask.offset == 0 {
-            shape.in_block(shape.column(index, component, &mask.source).values).first
-        } else {
-            gathered += size;
-            gathered - size
-        };
-        MaskAt { first, offset: 0, reserved: 0 }
-    });
-    masks.collect()
+impl StatementShape {
+    /// The masks of a component's constraints in the values in memory.
+    ///
+    /// The gathered neighbours of a block lie behind its values.
+    pub(crate) fn constraint_masks(&self, index: usize, component: &Component) -> Vec<MaskAt> {
+        let mut gathered = self.values_in_block() as u64;
+        let size = 1 << self.log_block(component.air.log_rows());
+        let masks = component.air.constraint_program().masks().iter().map(|mask| {
+            if mask.offset != 0 && self.log_blocks > 0 {
+                gathered += size;
+                return MaskAt { first: gathered - size, offset: 0, reserved: 0 };
+            }
+            let ColumnAt { first, .. } = self.in_block(self.column(index, component, &mask.source).values);
+            MaskAt { first, offset: mask.offset, reserved: 0 }
+        });
+        masks.collect()
+    }
 }
 
 impl RowOffset {

@@ -6,9 +6,11 @@
 
 use core::ops::Range;
 
+use backend_api::{CollectiveError, Element, Queue};
+
 use crate::{
-    plan::ranks::RankPlace,
-    plan::shape::{StatementShape, TreeShape},
+    plan::ranks::{GatherElements, ProofExchange, RankGroup, RankPlace},
+    plan::shape::{StatementShape, TreeShape, nodes},
 };
 
 impl RankPlace {
@@ -33,12 +35,51 @@ impl RankPlace {
     }
 }
 
+impl<Q: Queue> RankGroup<Q> {
+    /// Gathers the blocks of all ranks on this rank.
+    ///
+    /// Of `buffer`, `blocks` blocks of `len` elements follow each other from element `first` on.
+    pub(crate) fn gather_blocks<T: Element>(
+        &self,
+        q: &Q,
+        place: RankPlace,
+        buffer: &mut Q::Buf<T>,
+        blocks: usize,
+        [first, len]: [usize; 2],
+    ) -> Result<(), CollectiveError>
+    where
+        dyn ProofExchange<Q>: GatherElements<Q, T>,
+    {
+        for shares in place.shared_blocks(blocks) {
+            let elements = |blocks: Range<usize>| first + blocks.start * len..first + blocks.end * len;
+            self.all_gather(q, buffer, shares.into_iter().map(elements))?;
+        }
+        Ok(())
+    }
+}
+
 impl StatementShape {
     /// The parts of a tree that this rank hashes, each with its number among them.
     pub(crate) fn own_parts(&self, tree: &TreeShape) -> Vec<(usize, usize)> {
         match self.log_parts(tree) {
             0 => vec![(0, 0)],
             log_parts => self.place.own_blocks(1 << log_parts).collect(),
+        }
+    }
+
+    /// The nodes of a part of a tree, which is number `part` of this rank.
+    pub(crate) fn part_nodes(&self, tree: &TreeShape, part: usize) -> Range<usize> {
+        let len = nodes(self.log_kept(tree));
+        part * len..(part + 1) * len
+    }
+
+    /// The first node of a block of this rank in the lowest stored level.
+    pub(crate) fn first_node(&self, tree: &TreeShape, number: usize) -> usize {
+        // With column-partitioned ranks, a block is a part of the tree.
+        if self.place.partitioned {
+            self.part_nodes(tree, number).start
+        } else {
+            number << (tree.height - self.log_blocks - tree.truncated)
         }
     }
 

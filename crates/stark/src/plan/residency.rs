@@ -34,6 +34,40 @@ pub enum Residency {
     Host(u32),
 }
 
+/// Where the coefficients and the committed values of a prover are.
+///
+/// It follows from the residency and, of several ranks, from the number of blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Storage {
+    /// All in device memory.
+    Resident,
+    /// All coefficients in device memory, and one block of the values at a time.
+    ///
+    /// Each of several ranks interpolates a share of the columns, and gathers the others.
+    Blocks,
+    /// Coefficients in host memory, and one block of the values at a time in device memory.
+    Host,
+    /// The coefficients of this rank's columns, and the values of all columns on its blocks.
+    ///
+    /// See [`column_partition`](crate::placement::column_partition).
+    Partitioned,
+}
+
+impl StatementShape {
+    /// Where coefficients and committed values are.
+    pub(crate) const fn storage(&self) -> Storage {
+        if self.on_host {
+            Storage::Host
+        } else if self.place.partitioned {
+            Storage::Partitioned
+        } else if self.log_blocks > 0 {
+            Storage::Blocks
+        } else {
+            Storage::Resident
+        }
+    }
+}
+
 impl Residency {
     /// Log of the number of blocks; 0 if all values are in memory.
     pub(crate) fn log_blocks(self, shape: &StatementShape) -> Result<u32, ProverError> {

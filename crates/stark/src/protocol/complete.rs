@@ -28,16 +28,14 @@ impl<Q: StarkOps> Prover<Q> {
         let ProverMemory { transcript, answers: Answers { secure, places, .. }, .. } = &mut self.memory;
         transcript.draw(q, secure.slice_mut(places.composition_challenge.clone())?)?;
         self.evaluate_composition(q)?;
-        self.extend_composition(q)?;
+        self.interpolate_composition(q)?;
 
         // 2. Commitment to the two halves of H, whose coordinates are eight columns. The root
         //    yields the parameter of the out-of-domain point z.
         let tree = self.shape.trace_trees();
         self.hash(q, tree)?;
-        let ProverMemory { transcript, trees, tops, answers: Answers { secure, places, .. }, .. } = &mut self.memory;
-        let nodes = tops.get(tree).unwrap_or(&trees[tree]);
-        let parameter = secure.slice_mut(places.parameter.clone())?;
-        transcript.absorb_root_and_draw(q, nodes.slice(root(nodes.len()))?, parameter)?;
+        let ProverMemory { transcript, trees, answers: Answers { secure, places, .. }, .. } = &mut self.memory;
+        transcript.absorb_root_and_draw(q, trees.root(tree)?, secure.slice_mut(places.parameter.clone())?)?;
 
         // 3. Values of all columns at z and at its neighbours, and a challenge gamma.
         begin(Stage::Sampling)?;
@@ -81,14 +79,21 @@ impl<Q: StarkOps> Prover<Q> {
         }
 
         // The host compares the transcripts of all ranks, and reads all answers at once.
-        if !self.shape.place.is_alone() {
-            let Answers { words, places, .. } = &mut self.memory.answers;
-            let state = q.words(self.memory.transcript.state());
-            let (len, first) = (state.len(), places.states.start);
-            let of = |rank: usize| first + rank * len..first + (rank + 1) * len;
-            q.copy(state, words.slice_mut(of(self.shape.place.rank))?)?;
-            self.group.all_gather(q, words, (0..self.shape.place.ranks()).map(of))?;
-        }
+        self.gather_states(q)?;
         Ok(self.memory.answers.pack(q, self.memory.challenges.view())?)
+    }
+
+    /// Gathers the final state of every rank's transcript; nothing without other ranks.
+    fn gather_states(&mut self, q: &Q) -> Result<(), ProverError> {
+        let place = self.shape.place;
+        if place.is_alone() {
+            return Ok(());
+        }
+        let Answers { words, places, .. } = &mut self.memory.answers;
+        let state = q.words(self.memory.transcript.state());
+        let (len, first) = (state.len(), places.states.start);
+        let of = |rank: usize| first + rank * len..first + (rank + 1) * len;
+        q.copy(state, words.slice_mut(of(place.rank))?)?;
+        Ok(self.group.all_gather(q, words, (0..place.ranks()).map(of))?)
     }
 }

@@ -9,13 +9,13 @@
 use backend_api::{
     Buffer as _,
     ops::{
-        air::{AirEvaluate, SecureAddLifted, SecurePowers},
-        circle::{CircleExtend, CircleInterpolatePart},
+        air::{SecureAddLifted, SecurePowers},
+        circle::CircleInterpolatePart,
     },
 };
 use core_types::params::{
-    air::{AirParams, SecureAddLiftedParams, SecurePowersParams},
-    circle::{CircleExtendParams, CirclePartParams},
+    air::{SecureAddLiftedParams, SecurePowersParams},
+    circle::CirclePartParams,
 };
 use stark_fft::CanonicDomain;
 
@@ -45,39 +45,20 @@ impl<Q: StarkOps> Prover<Q> {
             self.read_challenges(q, index)?;
         }
         // Constraints over the vanishing polynomial, added up by height and lifted to the largest.
-        if self.shape.log_blocks == 0 {
-            for index in self.constrained() {
-                self.add_constraints(q, index)?;
-            }
-        } else {
-            self.add_constraints_by_blocks(q)?;
-        }
+        self.add_constraints(q)?;
         self.lift_sums(q)
     }
 
-    /// Interpolates the composition polynomial and extends its two parts.
-    pub(crate) fn extend_composition(&mut self, q: &Q) -> Result<(), ProverError> {
+    /// Interpolates the composition polynomial; the commitment extends its two parts.
+    pub(crate) fn interpolate_composition(&mut self, q: &Q) -> Result<(), ProverError> {
         // Coefficients of the four coordinates; each is two columns, left and right.
         let (log_rows, log_blowup) = (self.shape.log_rows, self.shape.log_blowup);
         let domain = CanonicDomain::new(log_rows + log_blowup)?;
-        let whole = self.shape.composition().coefficients();
-        let memory = &mut self.memory;
         q.circle_interpolate_part(CircleInterpolatePart {
             params: &CirclePartParams { log_size: log_rows + 1, log_domain: domain.log_size(), columns: 4 },
             inverse_twiddles: self.twiddles.inverse(domain)?,
-            columns: memory.coefficients.slice_mut(whole.clone())?,
+            columns: self.memory.coefficients.slice_mut(self.shape.composition().coefficients())?,
         })?;
-        // Extension of the eight columns to the committed domain.
-        let values = self.shape.composition().runs.iter().map(|run| run.values.clone());
-        // Blocks are extended as they are hashed.
-        for values in values.filter(|_| self.shape.log_blocks == 0) {
-            q.circle_extend(CircleExtend {
-                params: &CircleExtendParams { log_coefficients: log_rows, log_size: domain.log_size(), columns: 8 },
-                twiddles: self.twiddles.forward(domain)?,
-                coefficients: memory.coefficients.slice(whole.clone())?,
-                values: memory.values.slice_mut(values)?,
-            })?;
-        }
         Ok(())
     }
 
@@ -96,33 +77,6 @@ impl<Q: StarkOps> Prover<Q> {
         let challenges = memory.answers.places.inputs[index].clone();
         let own = challenges.start..challenges.start + slots;
         Ok(q.copy(memory.challenges.slice(0..slots)?, memory.answers.secure.slice_mut(own)?)?)
-    }
-
-    /// Adds the constraints of a component to the sums of its height.
-    fn add_constraints(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
-        let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
-        let (program, log_rows) = (air.constraint_program(), air.log_rows());
-        let memory = &mut self.memory;
-        let challenges = memory.answers.places.inputs[index].clone();
-        let first = self.shape.components[index].first_constraint;
-        let params =
-            AirParams { log_rows, log_size: log_rows + 1, registers: program.registers(), outputs: program.outputs() };
-        let sums = match memory.sums.iter_mut().find(|(height, _)| *height == log_rows) {
-            Some((_, sums)) => sums.view_mut(),
-            None => memory.coefficients.slice_mut(self.shape.composition().coefficients())?,
-        };
-        q.air_evaluate(AirEvaluate {
-            params: &params,
-            instructions: program.instructions(),
-            masks: &inputs.constraint_masks,
-            constants: program.constants(),
-            vanishing_inverses: &inputs.vanishing_inverses,
-            values: memory.values.view(),
-            challenges: memory.answers.secure.slice(challenges)?,
-            powers: memory.composition_powers.slice(first..first + air.constraints())?,
-            sums,
-        })?;
-        Ok(())
     }
 
     /// Adds the sums of each height to the sums of the next greater height, from the smallest up.

@@ -7,20 +7,18 @@
 //! secure element (DEEP-FRI, <https://eprint.iacr.org/2019/336>; stwo 2.3,
 //! `core/pcs/quotients.rs`).
 
-use core::ops::Range;
-
 use backend_api::{
     Buffer as _,
     ops::{
         air::SecurePowers,
-        circle::{CircleEvalAtPoints, CircleExtend, CircleInterpolatePart},
-        deep::{DeepLines, DeepNumerators, DeepPoints, DeepQuotients},
+        circle::{CircleExtend, CircleInterpolatePart},
+        deep::{DeepLines, DeepPoints, DeepQuotients},
     },
 };
 use core_types::params::{
     air::SecurePowersParams,
     circle::{CircleExtendParams, CirclePartParams},
-    deep::{DeepNumeratorsParams, DeepQuotientsParams},
+    deep::DeepQuotientsParams,
 };
 use stark_fft::CanonicDomain;
 
@@ -30,36 +28,14 @@ impl<Q: StarkOps> Prover<Q> {
     /// Samples all columns around the out-of-domain point.
     pub(crate) fn sample(&mut self, q: &Q) -> Result<(), ProverError> {
         // All sample points follow from the drawn parameter.
-        let (memory, samples) = (&mut self.memory, &self.samples);
-        let Answers { secure, places, .. } = &mut memory.answers;
+        let memory = &mut self.memory;
+        let Answers { secure, places, .. } = &memory.answers;
         q.deep_points(DeepPoints {
-            points_at: &samples.points,
+            points_at: &self.samples.points,
             parameter: secure.slice(places.parameter.clone())?,
             points: memory.points.view_mut(),
         })?;
-        // Each rank samples its share of the columns.
-        let (place, first) = (self.shape.place, places.sampled.start);
-        let of = |share: Range<usize>| first + share.start..first + share.end;
-        let own = place.share(samples.samples.len());
-        if self.host.is_some() {
-            self.sample_by_pieces(q)?;
-        } else if place.partitioned {
-            self.sample_own(q)?;
-        } else if !own.is_empty() {
-            q.circle_eval_at_points(CircleEvalAtPoints {
-                columns: &self.shape.all_coefficients(),
-                samples: &samples.samples[own.clone()],
-                coefficients: memory.coefficients.resident.view(),
-                points: memory.points.view(),
-                sampled: secure.slice_mut(of(own))?,
-            })?;
-        }
-        // All ranks gather all samples.
-        if !place.partitioned {
-            let secure = &mut self.memory.answers.secure;
-            self.group.all_gather(q, secure, place.shares(self.samples.samples.len()).map(of))?;
-        }
-        Ok(())
+        self.sample_columns(q)
     }
 
     /// Computes the quotients, which are the first layer of FRI.
@@ -81,11 +57,7 @@ impl<Q: StarkOps> Prover<Q> {
             lines: memory.lines.view_mut(),
         })?;
         // Numerators: sums of columns times their factors.
-        if self.shape.log_blocks == 0 {
-            self.add_numerators(q)?;
-        } else {
-            self.add_numerators_by_blocks(q)?;
-        }
+        self.add_numerators(q)?;
         // Division by the denominators, on the first positions only.
         let (memory, samples) = (&mut self.memory, &self.samples);
         let domain = CanonicDomain::new(self.shape.log_size)?;
@@ -110,28 +82,6 @@ impl<Q: StarkOps> Prover<Q> {
             coefficients: memory.quotients.view(),
             values: memory.layers[0].values.view_mut(),
         })?;
-        Ok(())
-    }
-
-    /// Adds up the numerators of all batches.
-    fn add_numerators(&mut self, q: &Q) -> Result<(), ProverError> {
-        let (memory, samples) = (&mut self.memory, &self.samples);
-        let columns = self.shape.all_values();
-        let mut first = 0;
-        for batches in samples.heights() {
-            let log_size = batches[0].log_size;
-            let words = (4 * batches.len()) << log_size;
-            q.deep_numerators(DeepNumerators {
-                params: &DeepNumeratorsParams { log_size },
-                columns: &columns,
-                terms: &samples.terms,
-                batches,
-                values: memory.values.view(),
-                factors: memory.factors.view(),
-                numerators: memory.numerators.slice_mut(first..first + words)?,
-            })?;
-            first += words;
-        }
         Ok(())
     }
 }

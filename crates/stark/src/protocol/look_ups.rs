@@ -10,32 +10,30 @@ use backend_api::{
 };
 use core_types::params::air::{AirParams, LogUpColumnsParams};
 
-use crate::{
-    Prover, ProverError, StarkOps, placement::exchange::Whole, placement::rows::interpolate, plan::shape::INTERACTION,
-};
+use crate::{Prover, ProverError, StarkOps, plan::shape::INTERACTION, storage::memory::LookUps};
 
 impl<Q: StarkOps> Prover<Q> {
     /// Makes the interaction columns of a component, its claimed sum and its mean.
     ///
-    /// The columns are written in the place of their coefficients.
+    /// The columns are written to the place of their coefficients.
     pub(crate) fn make_look_ups(&mut self, q: &Q, index: usize) -> Result<(), ProverError> {
         // Each lookup column is four interaction columns.
-        let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
         let columns = self.shape.components[index].columns.get(INTERACTION).cloned().unwrap_or(0..0);
-        let made = air.fraction_program().map_or(0, |program| program.outputs() as usize / 2);
-        if columns.len() != 4 * made {
-            return Err(ProverError::Interaction { component: index, expected: 4 * made, got: columns.len() });
+        let program = self.components[index].air.fraction_program();
+        let count = program.map_or(0, |program| program.outputs() as usize / 2);
+        if columns.len() != 4 * count {
+            return Err(ProverError::Interaction { component: index, expected: 4 * count, got: columns.len() });
         }
+        self.bring_rows(q, index)?;
+        let (air, inputs) = (&self.components[index].air, &self.inputs[index]);
         let (Some(program), Some(look_ups)) = (air.fraction_program(), &mut self.memory.look_ups) else {
             return Ok(());
         };
+        let LookUps { rows, fractions, made, sums } = look_ups;
         // A component's columns are of one size, so they follow each other.
         let first = self.shape.trees[INTERACTION].columns[columns.start].coefficients.first as usize;
         let log_rows = air.log_rows();
-        let words = first..first + ((4 * made) << log_rows);
-        if let Some(host) = &self.host {
-            self.shape.bring_rows(q, host, &self.twiddles, index, &self.components[index], &mut look_ups.rows)?;
-        }
+        let words = first..first + ((4 * count) << log_rows);
         let params =
             AirParams { log_rows, log_size: log_rows, registers: program.registers(), outputs: program.outputs() };
         // The program reads the drawn challenges among the component's inputs.
@@ -44,38 +42,28 @@ impl<Q: StarkOps> Prover<Q> {
         let challenges = answers.places.inputs[index].clone();
         let own = challenges.start..challenges.start + read.end;
         q.copy(self.memory.challenges.slice(read)?, answers.secure.slice_mut(own)?)?;
+        let mean = challenges.start + air.challenges() as usize;
         // Numerators and denominators of all fractions; from them columns, claimed sum and mean.
         q.air_fractions(AirFractions {
             params: &params,
             instructions: program.instructions(),
             masks: &inputs.fraction_masks,
             constants: program.constants(),
-            values: look_ups.rows.view(),
-            challenges: answers.secure.slice(challenges.clone())?,
-            fractions: look_ups.fractions.slice_mut(0..(8 * made) << log_rows)?,
+            values: rows.view(),
+            challenges: answers.secure.slice(challenges)?,
+            fractions: fractions.slice_mut(0..(8 * count) << log_rows)?,
         })?;
         q.logup_columns(LogUpColumns {
-            params: &LogUpColumnsParams { log_rows, columns: made as u32 },
-            fractions: look_ups.fractions.slice(0..(8 * made) << log_rows)?,
-            // With coefficients on the host, the rows have been read, and the columns take their place.
-            columns: match &self.host {
-                Some(_) => look_ups.rows.slice_mut(0..words.len())?,
-                None if self.shape.place.partitioned => look_ups.made.slice_mut(0..words.len())?,
-                None => self.memory.coefficients.slice_mut(words.clone())?,
-            },
-            sums: look_ups.sums[index].view_mut(),
+            params: &LogUpColumnsParams { log_rows, columns: count as u32 },
+            fractions: fractions.slice(0..(8 * count) << log_rows)?,
+            columns: self.shape.interaction_place(&mut self.memory.coefficients, words.clone(), rows, made)?,
+            sums: sums[index].view_mut(),
         })?;
-        // Columns that are not yet in the place of their coefficients are moved there.
-        if let Some(host) = &mut self.host {
-            interpolate(q, &self.twiddles, log_rows, look_ups.rows.slice_mut(0..words.len())?)?;
-            host.keep(look_ups.rows.slice(0..words.len())?, words.start)?;
-        } else if self.shape.place.partitioned {
-            let whole = Whole { tree: INTERACTION, words, columns: &look_ups.made, first: 0 };
-            self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
-        }
+        self.keep_interaction(q, log_rows, words)?;
         // Constraints read the mean after the component's challenges.
-        let mean = challenges.start + air.challenges() as usize;
-        q.copy(look_ups.sums[index].slice(1..2)?, answers.secure.slice_mut(mean..mean + 1)?)?;
+        if let Some(look_ups) = &self.memory.look_ups {
+            q.copy(look_ups.sums[index].slice(1..2)?, self.memory.answers.secure.slice_mut(mean..mean + 1)?)?;
+        }
         Ok(())
     }
 }

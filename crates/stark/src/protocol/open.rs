@@ -5,8 +5,6 @@
 //! each query is a drawn word modulo `2^log_size` (stwo 2.3, `core/channel/blake2s.rs` and
 //! `core/queries.rs`).
 
-use core::ops::Range;
-
 use backend_api::{
     Buffer as _,
     ops::{
@@ -22,7 +20,6 @@ use core_types::params::{
 
 use crate::{
     Prover, ProverError, StarkOps,
-    protocol::commit::in_part,
     storage::answers::{Answers, root},
     storage::memory::{FriLayerMemory, ProverMemory},
 };
@@ -42,37 +39,34 @@ impl<Q: StarkOps> Prover<Q> {
     ///
     /// Equal queries have a path each.
     pub(crate) fn open_paths(&mut self, q: &Q, tree: usize) -> Result<(), ProverError> {
-        let ProverMemory { trees, tops, answers: Answers { digests, words, places, .. }, .. } = &mut self.memory;
-        let (shape, nodes) = (&self.shape.trees[tree], &trees[tree]);
+        let ProverMemory { trees, answers: Answers { digests, words, places, .. }, .. } = &mut self.memory;
+        let shape = &self.shape.trees[tree];
         let (log_parts, all) = (self.shape.log_parts(shape), places.tree_paths[tree].clone());
-        let len = all.len() >> log_parts;
         // Empty where each rank keeps the roots of its parts alone.
-        let of = |parts: Range<usize>| all.start + parts.start * len..all.start + parts.end * len;
+        let len = all.len() >> log_parts;
         // Positions count modulo the part: for a query in another part, the gathered digests are not read.
         let (log_leaves, log_from) = (self.shape.log_kept(shape), self.shape.log_size - log_parts);
         // The nodes of a level above the leaves are shifted positions.
         let folded = u32::from(shape.truncated > 0);
         let queries = self.shape.queries as u32; // a valid number of queries fits a word
         for (number, part) in self.shape.own_parts(shape) {
+            let first = all.start + part * len;
             q.merkle_paths(MerklePaths {
                 params: &MerklePathsParams { log_leaves, log_from, first_level: 0, queries, folded },
-                nodes: nodes.slice(in_part(log_leaves, number))?,
+                nodes: trees.stored[tree].slice(self.shape.part_nodes(shape, number))?,
                 positions: words.slice(places.positions.clone())?,
-                paths: digests.slice_mut(of(part..part + 1))?,
+                paths: digests.slice_mut(first..first + len)?,
             })?;
         }
         // Ranks gather the paths in the parts of others.
         if log_parts > 0 {
-            for shares in self.shape.place.shared_blocks(1 << log_parts) {
-                self.group.all_gather(q, digests, shares.into_iter().map(of))?;
-            }
+            self.group.gather_blocks(q, self.shape.place, digests, 1 << log_parts, [all.start, len])?;
         }
         // The nodes above the parts, and the root.
-        if let Some(top) = tops.get(tree) {
+        if let Some(top) = trees.tops.get(tree) {
             q.copy(top.view(), digests.slice_mut(places.tree_tops[tree].clone())?)?;
         }
-        let nodes = tops.get(tree).unwrap_or(nodes);
-        Ok(q.copy(nodes.slice(root(nodes.len()))?, digests.slice_mut(places.tree_roots[tree].clone())?)?)
+        Ok(q.copy(trees.root(tree)?, digests.slice_mut(places.tree_roots[tree].clone())?)?)
     }
 
     /// Gathers the groups of values, the authentication paths and the root of a layer of FRI.
@@ -114,12 +108,12 @@ impl<Q: StarkOps> Prover<Q> {
             queries: queries as u32, // a valid number of queries fits a word
         };
         // Blocks that are not stored are recomputed.
-        let all = self.memory.answers.places.opened[tree].clone();
+        let start = self.memory.answers.places.opened[tree].start;
         let words = columns.len() * queries;
         let (place, blocks) = (self.shape.place, self.shape.blocks());
         for (number, block) in place.own_blocks(blocks) {
-            let first = all.start + block * words;
-            self.extend_block(q, tree, number, block)?;
+            let first = start + block * words;
+            self.fill_block(q, tree, [number, block], false)?;
             let memory = &mut self.memory;
             let Answers { elements, words: positions, places, .. } = &mut memory.answers;
             q.open_columns(OpenColumns {
@@ -131,11 +125,7 @@ impl<Q: StarkOps> Prover<Q> {
             })?;
         }
         // The answers of other ranks are gathered.
-        let of = |blocks: Range<usize>| all.start + blocks.start * words..all.start + blocks.end * words;
-        for shares in place.shared_blocks(blocks) {
-            self.group.all_gather(q, &mut self.memory.answers.elements, shares.into_iter().map(of))?;
-        }
-        Ok(())
+        Ok(self.group.gather_blocks(q, place, &mut self.memory.answers.elements, blocks, [start, words])?)
     }
 
     /// Gathers the values of a tree's columns around the queries, block by block.
@@ -145,13 +135,13 @@ impl<Q: StarkOps> Prover<Q> {
         // A query opens a group of words of each column, gathered four columns at a time.
         let (place, blocks, queries) = (self.shape.place, self.shape.blocks(), self.shape.queries);
         let of_block = self.shape.grouped_values(&self.shape.trees[tree]) * queries;
-        let all = self.memory.answers.places.opened_groups[tree].clone();
+        let start = self.memory.answers.places.opened_groups[tree].start;
         for (number, block) in place.own_blocks(blocks) {
-            self.extend_block(q, tree, number, block)?;
+            self.fill_block(q, tree, [number, block], false)?;
             let slot = self.shape.slot(number).start;
             let (shape, memory) = (&self.shape.trees[tree], &mut self.memory);
             let Answers { secure, words: positions, places, .. } = &mut memory.answers;
-            let mut first = all.start + block * of_block;
+            let mut first = start + block * of_block;
             for run in &shape.runs {
                 let log_group = self.shape.log_group(shape, run);
                 // Positions count modulo the block here too.
@@ -175,10 +165,6 @@ impl<Q: StarkOps> Prover<Q> {
             }
         }
         // The answers of other ranks are gathered.
-        let of = |blocks: Range<usize>| all.start + blocks.start * of_block..all.start + blocks.end * of_block;
-        for shares in place.shared_blocks(blocks) {
-            self.group.all_gather(q, &mut self.memory.answers.secure, shares.into_iter().map(of))?;
-        }
-        Ok(())
+        Ok(self.group.gather_blocks(q, place, &mut self.memory.answers.secure, blocks, [start, of_block])?)
     }
 }

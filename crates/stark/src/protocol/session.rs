@@ -21,7 +21,7 @@ use crate::{
     Generated, Interaction, Prover, ProverError, Stage, StarkOps, Submitted,
     plan::ranks::CollectiveWork,
     plan::shape::{INTERACTION, TRACE},
-    storage::answers::{Answers, root},
+    storage::answers::Answers,
 };
 
 /// The number of challenge slots: the limit that a recorded AIR can address.
@@ -345,8 +345,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// Absorbs the root of the next tree, and counts the tree as committed.
     fn mix_root(&mut self) -> Result<(), ProverError> {
         let memory = &mut self.prover.memory;
-        let nodes = memory.tops.get(self.committed).unwrap_or(&memory.trees[self.committed]);
-        memory.transcript.absorb_root(self.q, nodes.slice(root(nodes.len()))?)?;
+        memory.transcript.absorb_root(self.q, memory.trees.root(self.committed)?)?;
         self.committed += 1;
         Ok(())
     }

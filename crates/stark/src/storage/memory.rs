@@ -67,6 +67,16 @@ pub(crate) struct BlockMemory<Q: Queue> {
     pub(crate) sampled: Q::Buf<QM31>,
 }
 
+/// The nodes of all commitment trees.
+pub(crate) struct TreeMemory<Q: Queue> {
+    /// The stored nodes of each tree.
+    ///
+    /// If this rank hashes parts of a tree, the nodes of the parts follow each other.
+    pub(crate) stored: Vec<Q::Buf<Digest>>,
+    /// The nodes above the parts of each tree; nothing without other ranks.
+    pub(crate) tops: Vec<Q::Buf<Digest>>,
+}
+
 /// All memory of a prover.
 pub(crate) struct ProverMemory<Q: Queue> {
     /// Another one since any of it was replaced.
@@ -77,12 +87,7 @@ pub(crate) struct ProverMemory<Q: Queue> {
     /// Gathered neighbours follow each block.
     pub(crate) values: Q::Buf<M31>,
     pub(crate) blocks: Option<BlockMemory<Q>>,
-    /// The stored nodes of each commitment tree.
-    ///
-    /// If this rank hashes parts of a tree, the nodes of the parts follow each other.
-    pub(crate) trees: Vec<Q::Buf<Digest>>,
-    /// The nodes above the parts of each tree; nothing without other ranks.
-    pub(crate) tops: Vec<Q::Buf<Digest>>,
+    pub(crate) trees: TreeMemory<Q>,
     pub(crate) look_ups: Option<LookUps<Q>>,
     pub(crate) transcript: Transcript<Q>,
     /// Challenges of relations, by slot.
@@ -126,9 +131,6 @@ impl<Q: Queue> ProverMemory<Q> {
         neighbours: &Neighbours,
         components: &[Component],
     ) -> Result<Self, BackendError> {
-        let trees = shape.trees.iter().map(|tree| q.alloc(shape.own_parts(tree).len() * nodes(shape.log_kept(tree))));
-        let with_tops = shape.trees.iter().filter(|_| !shape.place.is_alone());
-        let tops = with_tops.map(|tree| q.alloc(nodes(shape.log_parts(tree))));
         let layers = LayerForm::all(shape).into_iter().map(|form| {
             let (values, nodes) = (q.alloc(4 << form.log_size)?, q.alloc(nodes(form.log_kept()))?);
             Ok(FriLayerMemory { form, values, nodes, challenge: q.alloc(1)? })
@@ -150,8 +152,7 @@ impl<Q: Queue> ProverMemory<Q> {
             // Values gathered along with a run of fewer than four columns may not have been written yet.
             values: q.zeros(shape.slots() * shape.slot_words)?,
             blocks: BlockMemory::new(q, shape, samples, neighbours)?,
-            trees: trees.collect::<Result<_, BackendError>>()?,
-            tops: tops.collect::<Result<_, BackendError>>()?,
+            trees: TreeMemory::new(q, shape)?,
             look_ups,
             transcript: Transcript::new(q)?,
             challenges: q.zeros(shape.challenges)?,
@@ -176,12 +177,6 @@ impl<Q: Queue> ProverMemory<Q> {
 }
 
 impl<Q: Queue> ProverMemory<Q> {
-    /// The root of a tree.
-    pub(crate) fn root(&self, tree: usize) -> Result<Ref<'_, Q, Digest>, BackendError> {
-        let nodes = self.tops.get(tree).unwrap_or(&self.trees[tree]);
-        nodes.slice(root(nodes.len()))
-    }
-
     /// Makes room for challenges up to slot `end`.
     ///
     /// The relation has `size` slots, which may be more than components read.
@@ -209,6 +204,21 @@ impl<Q: Queue> ProverMemory<Q> {
         }
         self.absorbed_len = absorbed.len();
         q.write(absorbed, self.absorbed.slice_mut(0..absorbed.len())?)
+    }
+}
+
+impl<Q: Queue> TreeMemory<Q> {
+    fn new(q: &Q, shape: &StatementShape) -> Result<Self, BackendError> {
+        let stored = shape.trees.iter().map(|tree| q.alloc(shape.own_parts(tree).len() * nodes(shape.log_kept(tree))));
+        let with_tops = shape.trees.iter().filter(|_| !shape.place.is_alone());
+        let tops = with_tops.map(|tree| q.alloc(nodes(shape.log_parts(tree))));
+        Ok(Self { stored: stored.collect::<Result<_, _>>()?, tops: tops.collect::<Result<_, _>>()? })
+    }
+
+    /// The root of a tree.
+    pub(crate) fn root(&self, tree: usize) -> Result<Ref<'_, Q, Digest>, BackendError> {
+        let nodes = self.tops.get(tree).unwrap_or(&self.stored[tree]);
+        nodes.slice(root(nodes.len()))
     }
 }
 

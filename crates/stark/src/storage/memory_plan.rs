@@ -194,7 +194,7 @@ impl MemoryPlan {
         let memory = ProverMemory::new(&planned, config, shape, samples, neighbours, components)?;
         let twiddles = (1 << shape.largest_domain()) / 2;
         let [forward, inverse] = [planned.alloc::<Twiddle>(twiddles)?, planned.alloc::<Twiddle>(twiddles)?];
-        let trees = memory.trees.iter().chain(&memory.tops).map(bytes).sum();
+        let trees = memory.trees.stored.iter().chain(&memory.trees.tops).map(bytes).sum();
         let look_ups = memory.look_ups.as_ref().map_or(0, |look_ups| {
             let columns = [&look_ups.rows, &look_ups.fractions, &look_ups.made].map(bytes);
             columns.iter().sum::<u64>() + look_ups.sums.iter().map(bytes).sum::<u64>()

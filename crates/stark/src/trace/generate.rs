@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use backend_api::{
-    BackendError, Buffer as _, BufferRef as _, Mut,
+    Buffer as _, BufferRef as _,
     ops::air::{AirColumns, CounterColumns, GatherColumn, RowNumbers},
 };
 use core_types::{
@@ -14,10 +14,7 @@ use core_types::{
 use stark_air::RecordedGenerator;
 
 use crate::{
-    Component, Generated, Prover, ProverError, StarkOps,
-    placement::exchange::Whole,
-    placement::rows::{evaluate, interpolate},
-    trace::inputs::TraceInputs,
+    Component, Generated, Prover, ProverError, StarkOps, placement::rows::evaluate, trace::inputs::TraceInputs,
 };
 
 impl<Q: StarkOps> Prover<Q> {
@@ -92,58 +89,13 @@ impl<Q: StarkOps> Prover<Q> {
         for (component, counters) in self.counters(components).0 {
             let (columns, words) = self.columns(component);
             let log_rows = self.components[component].air.log_rows();
-            let mut made = self.room(q, &words)?;
+            let mut made = self.trace_room(q, &words, false)?;
             q.counter_columns(CounterColumns {
                 params: &CounterColumnsParams { log_rows, columns: columns as u32 },
                 counters: counted.slice(counters)?,
-                columns: self.place(&mut made, words.clone())?,
+                columns: self.trace_place(&mut made, words.clone())?,
             })?;
-            self.keep_made(q, log_rows, made, words)?;
-        }
-        Ok(())
-    }
-
-    /// Room for the trace of a component while it is made, if it is nowhere whole then.
-    fn room(&self, q: &Q, words: &Range<usize>) -> Result<Option<Q::Buf<M31>>, ProverError> {
-        let is_whole = self.host.is_none() && (!self.shape.place.partitioned || self.memory.look_ups.is_some());
-        Ok(if is_whole { None } else { Some(q.alloc(words.len())?) })
-    }
-
-    /// Where the trace of a component is made.
-    fn place<'a>(
-        &'a mut self,
-        room: &'a mut Option<Q::Buf<M31>>,
-        words: Range<usize>,
-    ) -> Result<Mut<'a, Q, M31>, BackendError> {
-        match (room, &mut self.memory.look_ups) {
-            (Some(room), _) => Ok(room.view_mut()),
-            (None, Some(look_ups)) if self.shape.place.partitioned => look_ups.rows.slice_mut(words),
-            (None, _) => self.memory.coefficients.slice_mut(words),
-        }
-    }
-
-    /// Stores the trace of a component that was generated in a separate buffer.
-    ///
-    /// It keeps the coefficients if they are on the host. With several ranks it keeps the rows if
-    /// look-ups read them, and otherwise the columns of this rank.
-    fn keep_made(
-        &mut self,
-        q: &Q,
-        log_rows: u32,
-        room: Option<Q::Buf<M31>>,
-        words: Range<usize>,
-    ) -> Result<(), ProverError> {
-        let Some(mut made) = room else { return Ok(()) };
-        match (&mut self.host, &mut self.memory.look_ups) {
-            (Some(host), _) => {
-                interpolate(q, &self.twiddles, log_rows, made.view_mut())?;
-                host.keep(made.view(), words.start)?;
-            }
-            (None, Some(look_ups)) => q.copy(made.view(), look_ups.rows.slice_mut(words)?)?,
-            (None, None) => {
-                let whole = Whole { tree: Tree::TRACE.0 as usize, words, columns: &made, first: 0 };
-                self.memory.coefficients.keep_own(q, &self.shape, &whole)?;
-            }
+            self.keep_trace(q, log_rows, made, words)?;
         }
         Ok(())
     }
@@ -237,8 +189,7 @@ impl<Q: StarkOps> Prover<Q> {
         let Component { air, preprocessed } = &self.components[component];
         let (log_rows, rows) = (air.log_rows(), 1 << air.log_rows());
         let (_, words) = self.columns(component);
-        // With column-partitioned ranks, keys are in one buffer with the trace.
-        let mut made = if self.shape.place.partitioned { Some(q.alloc(words.len())?) } else { self.room(q, &words)? };
+        let mut made = self.trace_room(q, &words, true)?;
         let mut again = self.host.as_ref().map(|_| q.alloc(rows)).transpose()?;
         for (number, column) in columns.iter().enumerate() {
             let table = inputs.table(column.table)?;
@@ -263,7 +214,7 @@ impl<Q: StarkOps> Prover<Q> {
                 },
             })?;
         }
-        self.keep_made(q, log_rows, made, words)
+        self.keep_trace(q, log_rows, made, words)
     }
 
     /// Makes the columns of a component, whose generator was checked.
@@ -280,7 +231,7 @@ impl<Q: StarkOps> Prover<Q> {
             q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: inputs.numbers()? })?;
         }
         let (columns, words) = self.columns(component);
-        let mut made = self.room(q, &words)?;
+        let mut made = self.trace_room(q, &words, false)?;
         let program = generator.program();
         let (registers, outputs) = (program.registers(), program.outputs());
         q.air_columns(AirColumns {
@@ -290,9 +241,9 @@ impl<Q: StarkOps> Prover<Q> {
             masks: &generator.masks(),
             constants: program.constants(),
             inputs: inputs.all(),
-            columns: self.place(&mut made, words.clone())?,
+            columns: self.trace_place(&mut made, words.clone())?,
             counters: counted.view_mut(),
         })?;
-        self.keep_made(q, log_rows, made, words)
+        self.keep_trace(q, log_rows, made, words)
     }
 }
