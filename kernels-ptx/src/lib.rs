@@ -1,13 +1,14 @@
 //! Trefoil's GPU kernels: Rust for `nvptx64-nvidia-cuda`, one PTX module per cargo feature.
 //!
-//! [`dev`] is the device library. Each op set has a module with its kernels; a `kernel_table!` at
-//! the end of a file declares the file's kernels. Scalar formulas live in `core_types`, shared with
-//! the host. `README.md` of this crate describes the build.
+//! [`dev`] is the device library. Each op set has a module with its kernels; a `kernel_table!`
+//! declares them, at the end of a file or in the macro that writes a family of kernels. Scalar
+//! formulas live in `core_types`, shared with the host. `README.md` of this crate describes the
+//! build.
 //!
 //! # Safety
-//! Kernels are called by the launch wrappers of `cuda-backend` alone. A wrapper passes device
-//! pointers to live buffers of at least the lengths that the parameter record states, with a grid
-//! that the kernel's documentation names.
+//! Kernels are called by the ops of `cuda-backend` alone. A launch passes device pointers to live
+//! buffers of at least the lengths that the parameter record states, with a grid that the kernel's
+//! documentation names.
 #![no_std]
 #![allow(internal_features, reason = "warp and block collectives are LLVM intrinsics")]
 #![allow(unused_features, reason = "each module uses its own part of `dev`")]

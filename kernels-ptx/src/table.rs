@@ -10,9 +10,9 @@ pub struct KernelRecord {
     block: [u32; 3],
     /// Blocks that fit a multiprocessor at once; bounds the registers. Zero states nothing.
     min_blocks: u32,
-    /// [`Shared::kind`].
+    /// The variant of [`Shared`].
     shared: u32,
-    /// [`Shared::bytes`].
+    /// Its bytes.
     shared_bytes: u32,
     /// Block-wide barriers in the text of the kernel.
     barriers: u32,
@@ -21,7 +21,12 @@ pub struct KernelRecord {
 impl KernelRecord {
     /// The record of a kernel with these blocks.
     pub const fn new(block: [u32; 3], min_blocks: u32, shared: Shared, barriers: u32) -> Self {
-        Self { block, min_blocks, shared: shared.kind(), shared_bytes: shared.bytes(), barriers }
+        let (shared, shared_bytes) = match shared {
+            Shared::None => (0, 0),
+            Shared::Bytes(bytes) => (1, bytes),
+            Shared::UpTo(bytes) => (2, bytes),
+        };
+        Self { block, min_blocks, shared, shared_bytes, barriers }
     }
 }
 
@@ -35,26 +40,7 @@ pub enum Shared {
     UpTo(u32),
 }
 
-impl Shared {
-    /// How the record names the variant.
-    const fn kind(&self) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Bytes(_) => 1,
-            Self::UpTo(_) => 2,
-        }
-    }
-
-    /// The bytes of the variant.
-    const fn bytes(&self) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Bytes(bytes) | Self::UpTo(bytes) => *bytes,
-        }
-    }
-}
-
-/// Declares the kernels of a file.
+/// Declares kernels.
 ///
 /// Those that differ in nothing else, such as one for each element type, share a line.
 ///

@@ -157,115 +157,72 @@ unsafe fn in_global(registers: *mut M31) -> InGlobal {
     InGlobal { first: registers.add(global_id() as usize), threads: u64::from(gdim_x()) * u64::from(bdim_x()) }
 }
 
-/// Adds the outputs times their powers, divided by the vanishing polynomial, to `sums`.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn air_evaluate(
-    instructions: *const Instruction,
-    masks: *const MaskAt,
-    constants: *const M31,
-    vanishing_inverses: *const M31,
-    values: *const M31,
-    challenges: *const QM31,
-    powers: *const QM31,
-    sums: *mut M31,
-    params: AirParams,
-    len: u32,
-) {
-    let program = Program { instructions, len, masks, constants, values, challenges, params };
-    evaluate(program, InShared::new(), vanishing_inverses, powers, sums);
-}
-
-/// [`air_evaluate`] with the registers in global memory.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn air_evaluate_wide(
-    instructions: *const Instruction,
-    masks: *const MaskAt,
-    constants: *const M31,
-    vanishing_inverses: *const M31,
-    values: *const M31,
-    challenges: *const QM31,
-    powers: *const QM31,
-    registers: *mut M31,
-    sums: *mut M31,
-    params: AirParams,
-    len: u32,
-) {
-    let program = Program { instructions, len, masks, constants, values, challenges, params };
-    evaluate(program, in_global(registers), vanishing_inverses, powers, sums);
-}
-
-/// Writes the outputs to `fractions`.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn air_fractions(
-    instructions: *const Instruction,
-    masks: *const MaskAt,
-    constants: *const M31,
-    values: *const M31,
-    challenges: *const QM31,
-    fractions: *mut M31,
-    params: AirParams,
-    len: u32,
-) {
-    let program = Program { instructions, len, masks, constants, values, challenges, params };
-    write(program, InShared::new(), fractions);
-}
-
-/// [`air_fractions`] with the registers in global memory.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn air_fractions_wide(
-    instructions: *const Instruction,
-    masks: *const MaskAt,
-    constants: *const M31,
-    values: *const M31,
-    challenges: *const QM31,
-    registers: *mut M31,
-    fractions: *mut M31,
-    params: AirParams,
-    len: u32,
-) {
-    let program = Program { instructions, len, masks, constants, values, challenges, params };
-    write(program, in_global(registers), fractions);
-}
-
-/// Writes the outputs that are columns to `columns`, and counts the others.
+/// Writes and declares the kernels whose registers are at `$home`.
 ///
-/// Counters are added to by atomics.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn air_columns(
-    instructions: *const Instruction,
-    masks: *const MaskAt,
-    constants: *const M31,
-    inputs: *const M31,
-    columns: *mut M31,
-    counters: *mut u32,
-    outputs: AirColumnsParams,
-    params: AirParams,
-    len: u32,
-) {
-    let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
-    write_rows(program, InShared::new(), Table { columns, counters, outputs });
+/// A parameter `$registers` leads to registers in global memory.
+macro_rules! kernels {
+    ($evaluate:ident, $fractions:ident, $columns:ident: $home:expr, shared $shared:expr $(, $registers:ident)?) => {
+        /// Adds the outputs times their powers, divided by the vanishing polynomial, to `sums`.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $evaluate(
+            instructions: *const Instruction,
+            masks: *const MaskAt,
+            constants: *const M31,
+            vanishing_inverses: *const M31,
+            values: *const M31,
+            challenges: *const QM31,
+            powers: *const QM31,
+            $($registers: *mut M31,)?
+            sums: *mut M31,
+            params: AirParams,
+            len: u32,
+        ) {
+            let program = Program { instructions, len, masks, constants, values, challenges, params };
+            evaluate(program, $home, vanishing_inverses, powers, sums);
+        }
+
+        /// Writes the outputs to `fractions`.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $fractions(
+            instructions: *const Instruction,
+            masks: *const MaskAt,
+            constants: *const M31,
+            values: *const M31,
+            challenges: *const QM31,
+            $($registers: *mut M31,)?
+            fractions: *mut M31,
+            params: AirParams,
+            len: u32,
+        ) {
+            let program = Program { instructions, len, masks, constants, values, challenges, params };
+            write(program, $home, fractions);
+        }
+
+        /// Writes the outputs that are columns to `columns`, and counts the others.
+        ///
+        /// Counters are added to by atomics.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $columns(
+            instructions: *const Instruction,
+            masks: *const MaskAt,
+            constants: *const M31,
+            inputs: *const M31,
+            $($registers: *mut M31,)?
+            columns: *mut M31,
+            counters: *mut u32,
+            outputs: AirColumnsParams,
+            params: AirParams,
+            len: u32,
+        ) {
+            let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
+            write_rows(program, $home, Table { columns, counters, outputs });
+        }
+
+        kernel_table! {
+            $evaluate, $fractions, $columns: block [THREADS, 1, 1], min_blocks 4, shared $shared, barriers 0;
+        }
+    };
 }
 
-/// [`air_columns`] with the registers in global memory.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn air_columns_wide(
-    instructions: *const Instruction,
-    masks: *const MaskAt,
-    constants: *const M31,
-    inputs: *const M31,
-    registers: *mut M31,
-    columns: *mut M31,
-    counters: *mut u32,
-    outputs: AirColumnsParams,
-    params: AirParams,
-    len: u32,
-) {
-    let program = Program { instructions, len, masks, constants, values: inputs, challenges: null(), params };
-    write_rows(program, in_global(registers), Table { columns, counters, outputs });
-}
-
-kernel_table! {
-    air_columns, air_evaluate, air_fractions:
-        block [THREADS, 1, 1], min_blocks 4, shared UpTo(4 * SHARED_REGISTERS * THREADS), barriers 0;
-    air_columns_wide, air_evaluate_wide, air_fractions_wide: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-}
+kernels!(air_evaluate, air_fractions, air_columns: InShared::new(), shared UpTo(4 * SHARED_REGISTERS * THREADS));
+kernels!(air_evaluate_wide, air_fractions_wide, air_columns_wide: in_global(registers), shared None, registers);

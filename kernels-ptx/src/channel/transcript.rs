@@ -18,40 +18,27 @@ use crate::dev::{idx::tid_x, sync::block_sync, unroll::unroll};
 /// Threads that draw positions.
 const THREADS: u32 = 32;
 
-/// Absorbs digests, then draws challenges.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn channel_mix_digests(
-    absorbed: *const Digest,
-    channel: *mut ChannelState,
-    challenges: *mut QM31,
-    count: u64,
-    draws: u64,
-) {
-    mix(absorbed.cast(), 8 * count, channel, challenges, draws);
+/// Writes kernels that absorb elements of `$words` words, then draw challenges.
+macro_rules! mixes {
+    ($($name:ident: $element:ty, $words:literal;)*) => {$(
+        #[doc = concat!("Absorbs elements of `", stringify!($element), "`, then draws challenges.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            absorbed: *const $element,
+            channel: *mut ChannelState,
+            challenges: *mut QM31,
+            count: u64,
+            draws: u64,
+        ) {
+            mix(absorbed.cast(), $words * count, channel, challenges, draws);
+        }
+    )*};
 }
 
-/// Absorbs elements of the secure field, then draws challenges.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn channel_mix_felts(
-    absorbed: *const QM31,
-    channel: *mut ChannelState,
-    challenges: *mut QM31,
-    count: u64,
-    draws: u64,
-) {
-    mix(absorbed.cast(), 4 * count, channel, challenges, draws);
-}
-
-/// Absorbs words, then draws challenges.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn channel_mix_words(
-    absorbed: *const u32,
-    channel: *mut ChannelState,
-    challenges: *mut QM31,
-    count: u64,
-    draws: u64,
-) {
-    mix(absorbed, count, channel, challenges, draws);
+mixes! {
+    channel_mix_digests: Digest, 8;
+    channel_mix_felts: QM31, 4;
+    channel_mix_words: u32, 1;
 }
 
 /// Draws challenges.

@@ -14,28 +14,6 @@ use crate::dev::{
     unroll::unroll,
 };
 
-/// Inverts elements of the base field; `first_zero` becomes the least index of a zero.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_inverse_m31(
-    elements: *const M31,
-    inverses: *mut M31,
-    first_zero: *mut u64,
-    len: u64,
-) {
-    invert::<M31, 8>(elements, inverses, first_zero, len);
-}
-
-/// Inverts elements of the secure field; `first_zero` becomes the least index of a zero.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_inverse_qm31(
-    elements: *const QM31,
-    inverses: *mut QM31,
-    first_zero: *mut u64,
-    len: u64,
-) {
-    invert::<QM31, 4>(elements, inverses, first_zero, len);
-}
-
 #[inline(always)]
 unsafe fn invert<F: Field, const N: usize>(elements: *const F, inverses: *mut F, first_zero: *mut u64, len: u64) {
     let first = u64::from(bid_x()) * (256 * N as u64) + u64::from(tid_x());
@@ -77,7 +55,26 @@ unsafe fn invert<F: Field, const N: usize>(elements: *const F, inverses: *mut F,
     });
 }
 
-kernel_table! {
-    circle_inverse_m31: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
-    circle_inverse_qm31: block [256, 1, 1], min_blocks 2, shared None, barriers 0;
+macro_rules! inverses {
+    ($($name:ident: $field:ty, $each:literal, min_blocks $min_blocks:literal;)*) => {$(
+        #[doc = concat!("Inverts elements of `", stringify!($field), "`.")]
+        ///
+        /// `first_zero` becomes the least index of a zero.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            elements: *const $field,
+            inverses: *mut $field,
+            first_zero: *mut u64,
+            len: u64,
+        ) {
+            invert::<$field, $each>(elements, inverses, first_zero, len);
+        }
+
+        kernel_table! { $name: block [256, 1, 1], min_blocks $min_blocks, shared None, barriers 0; }
+    )*};
+}
+
+inverses! {
+    circle_inverse_m31: M31, 8, min_blocks 4;
+    circle_inverse_qm31: QM31, 4, min_blocks 2;
 }

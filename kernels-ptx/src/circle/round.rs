@@ -12,6 +12,13 @@ use crate::dev::unroll::unroll;
 /// Word `j` stands at position `base + (j << s)` for some `s`, with bits `s..s + 4` of `base` zero.
 pub(super) type Words = [M31; 16];
 
+/// Place in shared memory of word `index` of a tile or a strip.
+///
+/// One word in 33 stays free, so that no arrangement of a tile meets a bank twice.
+pub(super) const fn padded(index: u32) -> u32 {
+    index + (index >> 5)
+}
+
 /// A run of up to four layers.
 ///
 /// Local layer `k` is layer `layer + k` of the transform and pairs words that differ in bit `k`.

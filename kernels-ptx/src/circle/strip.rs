@@ -13,7 +13,7 @@ use core_types::{
     params::circle::CircleStripParams,
 };
 
-use super::round::{Round, Words};
+use super::round::{Round, Words, padded};
 use crate::dev::{
     idx::{bid_x, tid_x},
     memory::smem::{Layout, Region, SharedSlice},
@@ -30,108 +30,80 @@ pub(super) const SHARED_BYTES: u32 = STRIP.end().bytes();
 /// Shared memory of a block for a wide strip. Some devices have no more than 99 KiB.
 pub(super) const WIDE_SHARED_BYTES: u32 = WIDE_STRIP.end().bytes();
 
-/// Place of word `index` of a strip: one word in 33 stays free.
-const fn padded(index: u32) -> u32 {
-    index + (index >> 5)
-}
-
-/// Values to coefficients, in place.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_strip_interpolate(
-    columns: *mut M31,
-    twiddles: *const Twiddle,
-    params: CircleStripParams,
-) {
-    run::<256, false>(Strip::of_block(columns, columns, &params), twiddles, &params, STRIP.slice(), None);
-}
-
-/// [`circle_strip_interpolate`] for wide strips.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_wide_strip_interpolate(
-    columns: *mut M31,
-    twiddles: *const Twiddle,
-    params: CircleStripParams,
-) {
-    run::<512, false>(Strip::of_block(columns, columns, &params), twiddles, &params, WIDE_STRIP.slice(), None);
-}
-
-/// Coefficients to values.
+/// Writes and declares the kernels for one size of strips.
 ///
-/// `source` is the target, or columns of the `2^log_region` coefficients of every copy.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_strip_evaluate(
-    source: *const M31,
-    columns: *mut M31,
-    twiddles: *const Twiddle,
-    params: CircleStripParams,
-) {
-    run::<256, true>(Strip::of_block(source, columns, &params), twiddles, &params, STRIP.slice(), None);
+/// The number after a kernel's name is its `min_blocks`.
+macro_rules! kernels {
+    (
+        $threads:literal, $strip:ident, $bytes:ident:
+        $interpolate:ident $of_interpolate:literal, $evaluate:ident $of_evaluate:literal,
+        $restrict:ident $of_restrict:literal, $lde:ident $of_lde:literal
+    ) => {
+        /// Values to coefficients, in place.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $interpolate(
+            columns: *mut M31,
+            twiddles: *const Twiddle,
+            params: CircleStripParams,
+        ) {
+            run::<$threads, false>(Strip::of_block(columns, columns, &params), twiddles, &params, $strip.slice(), None);
+        }
+
+        /// Coefficients to values.
+        ///
+        /// `source` is the target, or columns of the `2^log_region` coefficients of every copy.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $evaluate(
+            source: *const M31,
+            columns: *mut M31,
+            twiddles: *const Twiddle,
+            params: CircleStripParams,
+        ) {
+            run::<$threads, true>(Strip::of_block(source, columns, &params), twiddles, &params, $strip.slice(), None);
+        }
+
+        /// Weighted sums of the parts of columns of `2^log_source` coefficients to values.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $restrict(
+            coefficients: *const M31,
+            values: *mut M31,
+            twiddles: *const Twiddle,
+            weights: *const Twiddle,
+            params: CircleStripParams,
+        ) {
+            let strip = Strip::of_block(coefficients, values, &params);
+            run::<$threads, true>(strip, twiddles, &params, $strip.slice(), Some(weights));
+        }
+
+        /// Values to coefficients in place, then the coefficients to every copy in `values`.
+        ///
+        /// These are the highest layers of both transforms of a low-degree extension. Grid: one
+        /// block per strip and column of `columns`.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $lde(
+            columns: *mut M31,
+            values: *mut M31,
+            inverse_twiddles: *const Twiddle,
+            twiddles: *const Twiddle,
+            inverse: CircleStripParams,
+            params: CircleStripParams,
+        ) {
+            run_both::<$threads>(columns, values, [inverse_twiddles, twiddles], [&inverse, &params], $strip.slice());
+        }
+
+        kernel_table! {
+            $interpolate: block [$threads, 1, 1], min_blocks $of_interpolate, shared Bytes($bytes), barriers 1;
+            $evaluate: block [$threads, 1, 1], min_blocks $of_evaluate, shared Bytes($bytes), barriers 1;
+            $restrict: block [$threads, 1, 1], min_blocks $of_restrict, shared Bytes($bytes), barriers 1;
+            $lde: block [$threads, 1, 1], min_blocks $of_lde, shared Bytes($bytes), barriers 3;
+        }
+    };
 }
 
-/// [`circle_strip_evaluate`] for wide strips.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_wide_strip_evaluate(
-    source: *const M31,
-    columns: *mut M31,
-    twiddles: *const Twiddle,
-    params: CircleStripParams,
-) {
-    run::<512, true>(Strip::of_block(source, columns, &params), twiddles, &params, WIDE_STRIP.slice(), None);
-}
-
-/// Weighted sums of the parts of columns of `2^log_source` coefficients to values.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_strip_restrict(
-    coefficients: *const M31,
-    values: *mut M31,
-    twiddles: *const Twiddle,
-    weights: *const Twiddle,
-    params: CircleStripParams,
-) {
-    run::<256, true>(Strip::of_block(coefficients, values, &params), twiddles, &params, STRIP.slice(), Some(weights));
-}
-
-/// [`circle_strip_restrict`] for wide strips.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_wide_strip_restrict(
-    coefficients: *const M31,
-    values: *mut M31,
-    twiddles: *const Twiddle,
-    weights: *const Twiddle,
-    params: CircleStripParams,
-) {
-    let strip = Strip::of_block(coefficients, values, &params);
-    run::<512, true>(strip, twiddles, &params, WIDE_STRIP.slice(), Some(weights));
-}
-
-/// Values to coefficients in place, then the coefficients to every copy in `values`.
-///
-/// These are the highest layers of both transforms of a low-degree extension. Grid: one block per
-/// strip and column of `columns`.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_strip_lde(
-    columns: *mut M31,
-    values: *mut M31,
-    inverse_twiddles: *const Twiddle,
-    twiddles: *const Twiddle,
-    inverse: CircleStripParams,
-    params: CircleStripParams,
-) {
-    run_both::<256>(columns, values, [inverse_twiddles, twiddles], [&inverse, &params], STRIP.slice());
-}
-
-/// [`circle_strip_lde`] for wide strips.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn circle_wide_strip_lde(
-    columns: *mut M31,
-    values: *mut M31,
-    inverse_twiddles: *const Twiddle,
-    twiddles: *const Twiddle,
-    inverse: CircleStripParams,
-    params: CircleStripParams,
-) {
-    run_both::<512>(columns, values, [inverse_twiddles, twiddles], [&inverse, &params], WIDE_STRIP.slice());
-}
+kernels!(256, STRIP, SHARED_BYTES: circle_strip_interpolate 3, circle_strip_evaluate 4, circle_strip_restrict 3,
+    circle_strip_lde 3);
+kernels!(512, WIDE_STRIP, WIDE_SHARED_BYTES: circle_wide_strip_interpolate 1, circle_wide_strip_evaluate 1,
+    circle_wide_strip_restrict 1, circle_wide_strip_lde 1);
 
 /// Runs both transforms of a strip.
 ///
@@ -340,15 +312,4 @@ impl Place {
 #[inline(always)]
 const unsafe fn word(word: u32) -> M31 {
     core::mem::transmute(word)
-}
-
-kernel_table! {
-    circle_strip_interpolate: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 1;
-    circle_strip_evaluate: block [256, 1, 1], min_blocks 4, shared Bytes(SHARED_BYTES), barriers 1;
-    circle_wide_strip_interpolate: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 1;
-    circle_wide_strip_evaluate: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 1;
-    circle_strip_restrict: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 1;
-    circle_wide_strip_restrict: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 1;
-    circle_strip_lde: block [256, 1, 1], min_blocks 3, shared Bytes(SHARED_BYTES), barriers 3;
-    circle_wide_strip_lde: block [512, 1, 1], min_blocks 1, shared Bytes(WIDE_SHARED_BYTES), barriers 3;
 }

@@ -13,7 +13,7 @@ use core_types::{
     params::circle::CircleTileParams,
 };
 
-use super::round::{Round, Words};
+use super::round::{Round, Words, padded};
 use crate::dev::{
     idx::{bid_x, bid_y, tid_x},
     memory::smem::{Layout, Region, SharedSlice},
@@ -27,13 +27,6 @@ const TILE: Region<M31> = Layout::new().array(padded(1 << LOG_TILE));
 
 /// Shared memory of a block.
 pub(super) const SHARED_BYTES: u32 = TILE.end().bytes();
-
-/// Place of word `index` of a tile.
-///
-/// One word in 33 stays free, so that no arrangement meets a bank twice.
-const fn padded(index: u32) -> u32 {
-    index + (index >> 5)
-}
 
 /// Values to coefficients, in place.
 #[unsafe(no_mangle)]

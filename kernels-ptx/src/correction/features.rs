@@ -11,10 +11,13 @@ use core_types::{
     params::correction::{FEATURES, LOSSES, NORMS, SCALARS},
 };
 
-use crate::dev::{
-    idx,
-    numeric::math::sqrt_f64,
-    warp::{FULL, reduce, shfl_idx, shfl_xor},
+use crate::{
+    dev::{
+        idx,
+        numeric::math::sqrt_f64,
+        warp::{FULL, reduce, shfl_idx, shfl_xor},
+    },
+    linalg::group::{Group, Warp},
 };
 
 /// Warps of a block, and so trainings that it takes at a time.
@@ -27,11 +30,6 @@ pub struct Records {
     pub norms: *const f32,
     pub scalars: *const f32,
     pub recorded: *const u64,
-}
-
-#[inline(always)]
-fn total(sum: f64) -> f64 {
-    f64::from_bits(reduce(sum.to_bits(), |a: u64, b| (f64::from_bits(a) + f64::from_bits(b)).to_bits()))
 }
 
 /// The statistics of a ring of `places` values, after `recorded` values were recorded.
@@ -50,7 +48,7 @@ unsafe fn statistics(ring: *const f32, places: u64, recorded: u64) -> Statistics
         greatest = if x > greatest { x } else { greatest };
         i += 32;
     }
-    let mean = total(sum) / f64::from(count);
+    let mean = Warp::sum_f64::<0>(sum) / f64::from(count);
     let (mut squares, mut i) = (0.0, idx::lane());
     while i < count {
         let away = f64::from(*ring.add(i as usize)) - mean;
@@ -59,7 +57,7 @@ unsafe fn statistics(ring: *const f32, places: u64, recorded: u64) -> Statistics
     }
     Statistics {
         mean,
-        deviation: sqrt_f64(total(squares) / f64::from(count)),
+        deviation: sqrt_f64(Warp::sum_f64::<0>(squares) / f64::from(count)),
         least: reduce(least, |a, b| if b < a { b } else { a }),
         greatest: reduce(greatest, |a, b| if b > a { b } else { a }),
     }

@@ -14,52 +14,33 @@ use core_types::{
 
 use crate::dev::idx::grid_stride;
 
-/// Two values to one.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn deep_fold_once(
-    twiddles: *const Twiddle,
-    challenge: *const QM31,
-    values: *const M31,
-    folded: *mut M31,
-    params: FriFoldLayers,
-) {
-    let layers = Layers::new(twiddles, challenge, values, params);
-    let log_len = params.log_size - 1;
-    for h in grid_stride(1 << log_len) {
-        store(folded, log_len, h as usize, layers.once(h as usize));
-    }
+/// Writes and declares kernels that fold `2^$folds` values to one.
+macro_rules! folds {
+    ($($name:ident = $fold:ident, folds $folds:literal, min_blocks $min_blocks:literal;)*) => {$(
+        #[doc = concat!("2^", $folds, " values to one.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            twiddles: *const Twiddle,
+            challenge: *const QM31,
+            values: *const M31,
+            folded: *mut M31,
+            params: FriFoldLayers,
+        ) {
+            let layers = Layers::new(twiddles, challenge, values, params);
+            let log_len = params.log_size - $folds;
+            for h in grid_stride(1 << log_len) {
+                store(folded, log_len, h as usize, layers.$fold(h as usize));
+            }
+        }
+
+        kernel_table! { $name: block [256, 1, 1], min_blocks $min_blocks, shared None, barriers 0; }
+    )*};
 }
 
-/// Four values to one.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn deep_fold_twice(
-    twiddles: *const Twiddle,
-    challenge: *const QM31,
-    values: *const M31,
-    folded: *mut M31,
-    params: FriFoldLayers,
-) {
-    let layers = Layers::new(twiddles, challenge, values, params);
-    let log_len = params.log_size - 2;
-    for h in grid_stride(1 << log_len) {
-        store(folded, log_len, h as usize, layers.twice(h as usize));
-    }
-}
-
-/// Eight values to one.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn deep_fold_thrice(
-    twiddles: *const Twiddle,
-    challenge: *const QM31,
-    values: *const M31,
-    folded: *mut M31,
-    params: FriFoldLayers,
-) {
-    let layers = Layers::new(twiddles, challenge, values, params);
-    let log_len = params.log_size - 3;
-    for h in grid_stride(1 << log_len) {
-        store(folded, log_len, h as usize, layers.thrice(h as usize));
-    }
+folds! {
+    deep_fold_once = once, folds 1, min_blocks 4;
+    deep_fold_twice = twice, folds 2, min_blocks 4;
+    deep_fold_thrice = thrice, folds 3, min_blocks 3;
 }
 
 /// The operands of a thread's folds.
@@ -134,16 +115,11 @@ pub(super) unsafe fn factor(twiddles: *const Twiddle, log_size: u32, layer: u32,
 
 /// Writes element `h` of four planes.
 #[inline(always)]
-unsafe fn store(planes: *mut M31, log_len: u32, h: usize, value: QM31) {
+pub(super) unsafe fn store(planes: *mut M31, log_len: u32, h: usize, value: QM31) {
     let [w0, w1, w2, w3] = value.coordinates();
     let plane = planes.add(h);
     *plane = w0;
     *plane.add(1 << log_len) = w1;
     *plane.add(2 << log_len) = w2;
     *plane.add(3 << log_len) = w3;
-}
-
-kernel_table! {
-    deep_fold_once, deep_fold_twice: block [256, 1, 1], min_blocks 4, shared None, barriers 0;
-    deep_fold_thrice: block [256, 1, 1], min_blocks 3, shared None, barriers 0;
 }

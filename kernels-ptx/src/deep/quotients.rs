@@ -16,6 +16,7 @@ use core_types::{
     params::deep::{DeepBatch, DeepQuotientsParams},
 };
 
+use super::fold::store;
 use crate::dev::{
     idx::{bid_x, tid_x},
     memory::smem::{Layout, Region, SharedSlice},
@@ -62,7 +63,7 @@ pub unsafe extern "ptx-kernel" fn deep_quotients(
             own = step;
         }
     }
-    let sum = warp::reduce(Point(own), |a, b| Point(a.0 + b.0)).0;
+    let sum = warp::reduce(own, |a, b| a + b);
     if tid_x() == 0 {
         origin.set(0, sum);
     }
@@ -114,12 +115,7 @@ pub unsafe extern "ptx-kernel" fn deep_quotients(
     unroll!(J in 0..4 => {
         let position = start + J * THREADS + tid_x();
         if position < len {
-            let [w0, w1, w2, w3] = sums[J as usize].coordinates();
-            let plane = quotients.add(position as usize);
-            *plane = w0;
-            *plane.add(1 << log_size) = w1;
-            *plane.add(2 << log_size) = w2;
-            *plane.add(3 << log_size) = w3;
+            store(quotients, log_size, position as usize, sums[J as usize]);
         }
     });
 }
@@ -171,15 +167,11 @@ fn inverse_denominators(x: QM31, y: QM31, at: &[CirclePoint<M31>; 4]) -> [CM31; 
     denominators
 }
 
-/// A point that lanes exchange.
-#[derive(Clone, Copy)]
-struct Point(CirclePoint<M31>);
-
-impl Lanes for Point {
+impl Lanes for CirclePoint<M31> {
     #[inline(always)]
     fn exchange(self, word: impl Fn(u32) -> u32) -> Self {
         let exchanged = |x: M31| M31::from_u32(word(x.word()));
-        Self(CirclePoint { x: exchanged(self.0.x), y: exchanged(self.0.y) })
+        Self { x: exchanged(self.x), y: exchanged(self.y) }
     }
 }
 

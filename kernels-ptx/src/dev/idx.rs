@@ -16,10 +16,6 @@ macro_rules! registers {
 registers! {
     /// Index of the thread in its block.
     tid_x = tid_x;
-    /// Index of the thread in its block.
-    tid_y = tid_y;
-    /// Index of the thread in its block.
-    tid_z = tid_z;
     /// Index of the block in the grid.
     bid_x = ctaid_x;
     /// Index of the block in the grid.
@@ -28,16 +24,10 @@ registers! {
     bid_z = ctaid_z;
     /// Threads of a block.
     bdim_x = ntid_x;
-    /// Threads of a block.
-    bdim_y = ntid_y;
-    /// Threads of a block.
-    bdim_z = ntid_z;
     /// Blocks of the grid.
     gdim_x = nctaid_x;
     /// Blocks of the grid.
     gdim_y = nctaid_y;
-    /// Blocks of the grid.
-    gdim_z = nctaid_z;
     /// Index of the thread in its warp, below 32.
     lane = laneid;
 }

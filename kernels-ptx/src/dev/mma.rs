@@ -69,31 +69,3 @@ ldmatrix_x4! {
     /// [`ldmatrix_x4`], each matrix transposed.
     ldmatrix_x4_trans = ".trans";
 }
-
-macro_rules! ldmatrix_x2 {
-    ($($(#[$doc:meta])* $name:ident = $form:literal;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// As for [`ldmatrix_x4`].
-        #[inline(always)]
-        pub unsafe fn $name(row: SharedAddr) -> [u32; 2] {
-            let (a, b);
-            asm!(
-                concat!("ldmatrix.sync.aligned.m8n8.x2", $form, ".shared.b16 {{{}, {}}}, [{}];"),
-                out(reg32) a, out(reg32) b, in(reg32) row.0,
-                options(readonly, nostack, preserves_flags)
-            );
-            [a, b]
-        }
-    )*};
-}
-
-ldmatrix_x2! {
-    /// Two 8 x 8 matrices of 16-bit elements.
-    ///
-    /// Lane `8 i + r` below 16 names row `r` of matrix `i`.
-    ldmatrix_x2 = "";
-    /// [`ldmatrix_x2`], each matrix transposed.
-    ldmatrix_x2_trans = ".trans";
-}

@@ -2,7 +2,7 @@
 //!
 //! The compiler takes arrays apart before it unrolls loops of any length.
 
-/// Writes a block out with a constant index 0, 1, ... below a count of 4, 8, 16 or 30.
+/// Writes a block out with a constant index 0, 1, ... below a count of 2, 3, 4, 8 or 16.
 #[allow(unused_macros, reason = "not every module has such loops")]
 macro_rules! unroll {
     (@ $index:ident $body:block $($value:literal)*) => {
@@ -17,11 +17,6 @@ macro_rules! unroll {
     ($index:ident in 0..8 => $body:block) => { $crate::dev::unroll::unroll!(@ $index $body 0 1 2 3 4 5 6 7) };
     ($index:ident in 0..16 => $body:block) => {
         $crate::dev::unroll::unroll!(@ $index $body 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
-    };
-    ($index:ident in 0..30 => $body:block) => {
-        $crate::dev::unroll::unroll!(
-            @ $index $body 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29
-        )
     };
 }
 

@@ -58,13 +58,6 @@ pub fn shfl_up<T: Lanes>(mask: u32, value: T, delta: u32) -> T {
     value.exchange(|word| unsafe { llvm::shfl_up(mask, word, delta, 0) })
 }
 
-/// The value of the lane `delta` above, or the caller's own where there is none.
-#[inline(always)]
-pub fn shfl_down<T: Lanes>(mask: u32, value: T, delta: u32) -> T {
-    // SAFETY: the lanes of `mask` all call; see the module.
-    value.exchange(|word| unsafe { llvm::shfl_down(mask, word, delta, 31) })
-}
-
 /// The value of the lane whose index differs in the bits `lanes`.
 #[inline(always)]
 pub fn shfl_xor<T: Lanes>(mask: u32, value: T, lanes: u32) -> T {
@@ -86,44 +79,11 @@ pub fn any(mask: u32, predicate: bool) -> bool {
     unsafe { llvm::vote_any(mask, predicate) }
 }
 
-/// Whether the predicates of all lanes hold.
+/// The greatest value of the lanes.
 #[inline(always)]
-pub fn all(mask: u32, predicate: bool) -> bool {
+pub fn redux_max(mask: u32, value: u32) -> u32 {
     // SAFETY: the lanes of `mask` all call; see the module.
-    unsafe { llvm::vote_all(mask, predicate) }
-}
-
-/// The lanes that have the caller's value.
-#[inline(always)]
-pub fn match_any(mask: u32, value: u32) -> u32 {
-    // SAFETY: the lanes of `mask` all call; see the module.
-    unsafe { llvm::match_any(mask, value) }
-}
-
-macro_rules! reductions {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[inline(always)]
-        pub fn $name(mask: u32, value: u32) -> u32 {
-            // SAFETY: the lanes of `mask` all call; see the module.
-            unsafe { llvm::$name(value, mask) }
-        }
-    )*};
-}
-
-reductions! {
-    /// The sum over the lanes, modulo 2^32.
-    redux_add;
-    /// The least value of the lanes.
-    redux_min;
-    /// The greatest value of the lanes.
-    redux_max;
-    /// The conjunction over the lanes.
-    redux_and;
-    /// The disjunction over the lanes.
-    redux_or;
-    /// The exclusive disjunction over the lanes.
-    redux_xor;
+    unsafe { llvm::redux_max(value, mask) }
 }
 
 /// `combine` over all 32 lanes, by a butterfly; every lane gets the result.

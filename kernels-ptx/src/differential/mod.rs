@@ -16,8 +16,8 @@ mod programs {
 use crate::dev::idx;
 
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $kernel:ident runs $family:ident;)*) => {$(
-        $(#[$doc])*
+    ($($kernel:ident runs $family:ident;)*) => {$(
+        #[doc = concat!("Runs programs of the family `", stringify!($family), "`.")]
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $kernel(
             programs: *const u32,
@@ -35,22 +35,13 @@ macro_rules! kernels {
 }
 
 kernels! {
-    /// Runs programs of this family.
     differential_narrow runs narrow;
-    /// Runs programs of this family.
     differential_words runs words;
-    /// Runs programs of this family.
     differential_wide runs wide;
-    /// Runs programs of this family.
     differential_single runs single;
-    /// Runs programs of this family.
     differential_double runs double;
-    /// Runs programs of this family.
     differential_casts runs casts;
-    /// Runs programs of this family.
     differential_control runs control;
-    /// Runs programs of this family.
     differential_arrays runs arrays;
-    /// Runs programs of this family.
     differential_calls runs calls;
 }

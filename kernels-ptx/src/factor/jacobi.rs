@@ -287,38 +287,28 @@ unsafe fn decompose(
     }
 }
 
-/// Eigenvectors of a matrix of at most 96 rows.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn factor_jacobi(
-    p: JacobiParams,
-    gram: *const f64,
-    peak: *const u32,
-    vectors: *mut f64,
-    inverse: *mut f64,
-    sigma: *mut f32,
-    rank: *mut u32,
-) {
-    let results = Results { vectors, inverse, sigma, rank };
-    decompose(p, gram, peak, results, LENGTHS.slice(), ORDER.slice(), MATRIX.slice());
+/// Writes and declares a kernel for matrices of at most `$rows` rows.
+macro_rules! kernels {
+    ($name:ident, $rows:literal: $factor:expr, $lengths:ident, $order:ident, shared $shared:expr $(, $matrix:ident)?) => {
+        #[doc = concat!("Eigenvectors of a matrix of at most ", $rows, " rows.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: JacobiParams,
+            gram: *const f64,
+            peak: *const u32,
+            $($matrix: *mut f64,)?
+            vectors: *mut f64,
+            inverse: *mut f64,
+            sigma: *mut f32,
+            rank: *mut u32,
+        ) {
+            let results = Results { vectors, inverse, sigma, rank };
+            decompose(p, gram, peak, results, $lengths.slice(), $order.slice(), $factor);
+        }
+
+        kernel_table! { $name: block [THREADS, 1, 1], min_blocks 1, shared $shared, barriers 7; }
+    };
 }
 
-/// Eigenvectors of a matrix of at most 1024 rows, with its factor in `matrix`.
-#[unsafe(no_mangle)]
-pub unsafe extern "ptx-kernel" fn factor_jacobi_wide(
-    p: JacobiParams,
-    gram: *const f64,
-    peak: *const u32,
-    matrix: *mut f64,
-    vectors: *mut f64,
-    inverse: *mut f64,
-    sigma: *mut f32,
-    rank: *mut u32,
-) {
-    let results = Results { vectors, inverse, sigma, rank };
-    decompose(p, gram, peak, results, WIDE_LENGTHS.slice(), WIDE_ORDER.slice(), matrix);
-}
-
-kernel_table! {
-    factor_jacobi: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MATRIX.end().bytes()), barriers 7;
-    factor_jacobi_wide: block [THREADS, 1, 1], min_blocks 1, shared Bytes(WIDE_ORDER.end().bytes()), barriers 7;
-}
+kernels!(factor_jacobi, 96: MATRIX.slice(), LENGTHS, ORDER, shared UpTo(MATRIX.end().bytes()));
+kernels!(factor_jacobi_wide, 1024: matrix, WIDE_LENGTHS, WIDE_ORDER, shared Bytes(WIDE_ORDER.end().bytes()), matrix);

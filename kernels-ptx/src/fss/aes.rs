@@ -105,15 +105,10 @@ impl Table {
     fn encrypt(self, block: u128, key: impl Fn(usize) -> u128) -> u128 {
         let mut state = columns(block ^ key(0));
         // written out: the keys of a parameter record are operands only at indices known to the compiler
-        state = self.round(state, columns(key(1)));
-        state = self.round(state, columns(key(2)));
-        state = self.round(state, columns(key(3)));
-        state = self.round(state, columns(key(4)));
-        state = self.round(state, columns(key(5)));
-        state = self.round(state, columns(key(6)));
-        state = self.round(state, columns(key(7)));
-        state = self.round(state, columns(key(8)));
-        state = self.round(state, columns(key(9)));
+        macro_rules! rounds {
+            ($($round:literal)*) => {$( state = self.round(state, columns(key($round))); )*};
+        }
+        rounds!(1 2 3 4 5 6 7 8 9);
         block_of(self.final_round(state, columns(key(10))))
     }
 }

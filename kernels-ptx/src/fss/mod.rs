@@ -1,6 +1,7 @@
 //! Kernels of function secret sharing.
 //!
-//! They cover comparison keys, comparison keys with payload, packing, and arithmetic on shares.
+//! They cover comparison keys, comparison keys with payload, packing, arithmetic on shares, and
+//! products of matrices of shares.
 //!
 //! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of
 //! `core_types`; AES looks its rounds up in shared memory ([`aes`]), or is a circuit on bit planes
@@ -13,6 +14,7 @@ mod all;
 mod bitsliced;
 mod cmp;
 mod dcf;
+mod matmul;
 mod pack;
 mod quad;
 mod share;

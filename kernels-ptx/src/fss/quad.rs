@@ -44,16 +44,10 @@ impl Lane {
         Self { key: thread / QUAD, index, party: index >> 1, direction: index & 1 }
     }
 
-    /// The value of the lane of the other direction.
-    #[inline(always)]
-    fn across<T: Exchange>(self, value: T) -> T {
-        value.xor_lane(1)
-    }
-
     /// Sorts the values of this lane's party by direction.
     #[inline(always)]
     pub(super) fn sides<T: Exchange>(self, value: T) -> Sides<T> {
-        let other = self.across(value);
+        let other = value.xor_lane(1); // of the lane of the other direction
         if self.direction == 0 { Sides { left: value, right: other } } else { Sides { left: other, right: value } }
     }
 }

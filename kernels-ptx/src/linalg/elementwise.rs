@@ -199,6 +199,11 @@ macro_rules! entries {
         ) {
             dropout(&p, len, state, x, y);
         }
+
+        kernel_table! {
+            $activate, $activate_backward, $binary, $binary_strided, $axpby, $dropout:
+                block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+        }
     };
 }
 
@@ -208,17 +213,3 @@ entries!(F16: linalg_activate_f16, linalg_activate_backward_f16, linalg_binary_f
     linalg_binary_strided_f16, linalg_axpby_f16, linalg_dropout_f16);
 entries!(Bf16: linalg_activate_bf16, linalg_activate_backward_bf16, linalg_binary_bf16,
     linalg_binary_strided_bf16, linalg_axpby_bf16, linalg_dropout_bf16);
-
-kernel_table! {
-    linalg_activate_backward_f32, linalg_activate_backward_f16, linalg_activate_backward_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    linalg_activate_f32, linalg_activate_f16, linalg_activate_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    linalg_axpby_f32, linalg_axpby_f16, linalg_axpby_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    linalg_binary_f32, linalg_binary_f16, linalg_binary_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    linalg_binary_strided_f32, linalg_binary_strided_f16, linalg_binary_strided_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    linalg_dropout_f32, linalg_dropout_f16, linalg_dropout_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-}

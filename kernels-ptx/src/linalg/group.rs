@@ -74,18 +74,8 @@ pub struct Warp;
 pub struct Block;
 
 #[inline(always)]
-fn max(a: f32, b: f32) -> f32 {
-    a.max(b)
-}
-
-#[inline(always)]
 fn add(a: f32, b: f32) -> f32 {
     a + b
-}
-
-#[inline(always)]
-fn max_u64(a: u64, b: u64) -> u64 {
-    a.max(b)
 }
 
 #[inline(always)]
@@ -103,7 +93,7 @@ impl Group for Warp {
 
     #[inline(always)]
     fn max<const SLOT: u32>(value: f32) -> f32 {
-        reduce(value, max)
+        reduce(value, f32::max)
     }
 
     #[inline(always)]
@@ -123,7 +113,7 @@ impl Group for Warp {
 
     #[inline(always)]
     fn max_u64<const SLOT: u32>(value: u64) -> u64 {
-        reduce(value, max_u64)
+        reduce(value, u64::max)
     }
 
     #[inline(always)]
@@ -179,10 +169,10 @@ impl Group for Block {
 
     #[inline(always)]
     fn max<const SLOT: u32>(value: f32) -> f32 {
-        let of_warp = u64::from(reduce(value, max).to_bits());
+        let of_warp = u64::from(reduce(value, f32::max).to_bits());
         let neutral = u64::from(f32::NEG_INFINITY.to_bits());
         f32::from_bits(across_warps::<SLOT>(of_warp, neutral, |part| {
-            u64::from(reduce(f32::from_bits(part as u32), max).to_bits())
+            u64::from(reduce(f32::from_bits(part as u32), f32::max).to_bits())
         }) as u32)
     }
 
@@ -207,7 +197,7 @@ impl Group for Block {
 
     #[inline(always)]
     fn max_u64<const SLOT: u32>(value: u64) -> u64 {
-        across_warps::<SLOT>(reduce(value, max_u64), 0, |part| reduce(part, max_u64))
+        across_warps::<SLOT>(reduce(value, u64::max), 0, |part| reduce(part, u64::max))
     }
 
     #[inline(always)]

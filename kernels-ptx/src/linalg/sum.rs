@@ -115,6 +115,12 @@ macro_rules! entries {
         pub unsafe extern "ptx-kernel" fn $join(p: SumParams, count: u32, parts: *const f64, y: *mut $type) {
             join(&p, count, parts, y);
         }
+
+        kernel_table! {
+            $warp: block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
+            $block: block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 1;
+            $join: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+        }
     };
     (@rows $type:ty: $name:ident, $group:ty) => {
         #[doc = "[`rows`] of one element type."]
@@ -145,6 +151,8 @@ macro_rules! column_entries {
         ) {
             columns(&p, part_len, pitch, x, y, parts);
         }
+
+        kernel_table! { $name: block [THREADS, 1, 1], min_blocks 4, shared Bytes(COLUMN_BYTES), barriers 1; }
     )*};
 }
 
@@ -157,16 +165,4 @@ column_entries! {
     linalg_sum_columns_bf16 = Bf16, Bf16;
     linalg_sum_columns_f32_f16 = f32, F16;
     linalg_sum_columns_f32_bf16 = f32, Bf16;
-}
-
-kernel_table! {
-    linalg_sum_columns_f32, linalg_sum_columns_f16, linalg_sum_columns_bf16, linalg_sum_columns_f32_f16,
-    linalg_sum_columns_f32_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared Bytes(COLUMN_BYTES), barriers 1;
-    linalg_sum_join_f32, linalg_sum_join_f16, linalg_sum_join_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    linalg_sum_rows_block_f32, linalg_sum_rows_block_f16, linalg_sum_rows_block_bf16:
-        block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 1;
-    linalg_sum_rows_warp_f32, linalg_sum_rows_warp_f16, linalg_sum_rows_warp_bf16:
-        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
 }

@@ -67,15 +67,14 @@ macro_rules! entries {
         pub unsafe extern "ptx-kernel" fn $scale(state: *const StepState, len: u64, x: *const f32, y: *mut $type) {
             scale(state, len, x, y);
         }
+
+        kernel_table! {
+            $scale: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+            $squares: block [THREADS, 1, 1], min_blocks 4, shared Bytes(REDUCE_BYTES), barriers 1;
+        }
     };
 }
 
 entries!(f32: optim_squares_f32, optim_scale_f32);
 entries!(F16: optim_squares_f16, optim_scale_f16);
 entries!(Bf16: optim_squares_bf16, optim_scale_bf16);
-
-kernel_table! {
-    optim_scale_f32, optim_scale_f16, optim_scale_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    optim_squares_f32, optim_squares_f16, optim_squares_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared Bytes(REDUCE_BYTES), barriers 1;
-}

@@ -142,6 +142,8 @@ macro_rules! entries {
         ) {
             adam(&p, state, len, g, [m, v, w], copy);
         }
+
+        kernel_table! { $sgd, $adam: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0; }
     };
 }
 
@@ -150,10 +152,3 @@ entries!(F16, F16: optim_sgd_f16, optim_adam_f16);
 entries!(Bf16, Bf16: optim_sgd_bf16, optim_adam_bf16);
 entries!(f32, F16: optim_sgd_wide_f16, optim_adam_wide_f16);
 entries!(f32, Bf16: optim_sgd_wide_bf16, optim_adam_wide_bf16);
-
-kernel_table! {
-    optim_adam_f32, optim_adam_f16, optim_adam_bf16, optim_adam_wide_f16, optim_adam_wide_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    optim_sgd_f32, optim_sgd_f16, optim_sgd_bf16, optim_sgd_wide_f16, optim_sgd_wide_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-}

@@ -79,14 +79,11 @@ macro_rules! of_type {
         ) {
             gru_forward(p, w, u, b, bu, x, h0, states, h_t, saved, projected);
         }
+
+        kernel_table! { $name: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 15; }
     };
 }
 
 of_type!(recurrent_gru_forward_f32, f32);
 of_type!(recurrent_gru_forward_f16, F16);
 of_type!(recurrent_gru_forward_bf16, Bf16);
-
-kernel_table! {
-    recurrent_gru_forward_f32, recurrent_gru_forward_f16, recurrent_gru_forward_bf16:
-        block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 15;
-}

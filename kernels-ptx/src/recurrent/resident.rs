@@ -416,14 +416,11 @@ macro_rules! of_type {
                 exchanged, arrived,
             );
         }
+
+        kernel_table! { $name: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 11; }
     };
 }
 
 of_type!(recurrent_rssm_resident_f32, f32);
 of_type!(recurrent_rssm_resident_f16, F16);
 of_type!(recurrent_rssm_resident_bf16, Bf16);
-
-kernel_table! {
-    recurrent_rssm_resident_f32, recurrent_rssm_resident_f16, recurrent_rssm_resident_bf16:
-        block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 11;
-}

@@ -192,14 +192,11 @@ macro_rules! of_type {
                 projected, back, back_bias, features,
             );
         }
+
+        kernel_table! { $name: block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 11; }
     };
 }
 
 of_type!(recurrent_rssm_rollout_f32, f32);
 of_type!(recurrent_rssm_rollout_f16, F16);
 of_type!(recurrent_rssm_rollout_bf16, Bf16);
-
-kernel_table! {
-    recurrent_rssm_rollout_f32, recurrent_rssm_rollout_f16, recurrent_rssm_rollout_bf16:
-        block [THREADS, 1, 1], min_blocks 1, shared UpTo(MOST_BYTES), barriers 11;
-}

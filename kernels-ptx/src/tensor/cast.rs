@@ -70,15 +70,11 @@ macro_rules! entries {
         ) {
             narrow(len, beyond, greatest, x, y, found);
         }
+
+        kernel_table! { $widen, $narrow: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0; }
     };
 }
 
 entries!(f32: tensor_widen_f32, tensor_narrow_f32);
 entries!(F16: tensor_widen_f16, tensor_narrow_f16);
 entries!(Bf16: tensor_widen_bf16, tensor_narrow_bf16);
-
-kernel_table! {
-    tensor_narrow_f32, tensor_narrow_f16, tensor_narrow_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    tensor_widen_f32, tensor_widen_f16, tensor_widen_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-}

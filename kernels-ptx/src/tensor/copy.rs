@@ -45,6 +45,8 @@ macro_rules! entries {
         pub unsafe extern "ptx-kernel" fn $name(p: CopyParams, len: u32, x: *const $type, y: *mut $type) {
             copy(&p, len, x, y);
         }
+
+        kernel_table! { $name: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0; }
     )*};
 }
 
@@ -52,8 +54,4 @@ entries! {
     tensor_copy_f32 = f32;
     tensor_copy_f16 = F16;
     tensor_copy_bf16 = Bf16;
-}
-
-kernel_table! {
-    tensor_copy_f32, tensor_copy_f16, tensor_copy_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
 }

@@ -186,6 +186,13 @@ macro_rules! entries {
         pub unsafe extern "ptx-kernel" fn $means(len: u64, outputs: u64, parts: u32, sums: *const f64, y: *mut $type) {
             means(len, outputs, parts, sums, y);
         }
+
+        kernel_table! {
+            $warp: block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
+            $block: block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 1;
+            $columns: block [COLUMNS * GROUPS, 1, 1], min_blocks 4, shared Bytes(COLUMN_BYTES), barriers 1;
+            $elements, $means: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
+        }
     };
     (@rows $type:ty: $name:ident, $group:ty) => {
         #[doc = "[`rows`] of one element type."]
@@ -211,12 +218,5 @@ entries!(Bf16: tensor_extreme_warp_bf16, tensor_extreme_block_bf16, tensor_extre
     tensor_extreme_elements_bf16, tensor_mean_bf16);
 
 kernel_table! {
-    tensor_extreme_block_f32, tensor_extreme_block_f16, tensor_extreme_block_bf16:
-        block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 1;
-    tensor_extreme_columns_f32, tensor_extreme_columns_f16, tensor_extreme_columns_bf16:
-        block [COLUMNS * GROUPS, 1, 1], min_blocks 4, shared Bytes(COLUMN_BYTES), barriers 1;
-    tensor_extreme_elements_f32, tensor_extreme_elements_f16, tensor_extreme_elements_bf16, tensor_extreme_places,
-    tensor_mean_f32, tensor_mean_f16, tensor_mean_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    tensor_extreme_warp_f32, tensor_extreme_warp_f16, tensor_extreme_warp_bf16:
-        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
+    tensor_extreme_places: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
 }

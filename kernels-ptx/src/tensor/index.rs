@@ -84,16 +84,11 @@ macro_rules! entries {
         ) {
             scatter_add(&p, indices, order, g, table);
         }
+
+        kernel_table! { $gather, $scatter_add: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0; }
     };
 }
 
 entries!(f32: tensor_gather_f32, tensor_scatter_add_f32);
 entries!(F16: tensor_gather_f16, tensor_scatter_add_f16);
 entries!(Bf16: tensor_gather_bf16, tensor_scatter_add_bf16);
-
-kernel_table! {
-    tensor_gather_f32, tensor_gather_f16, tensor_gather_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    tensor_scatter_add_f32, tensor_scatter_add_f16, tensor_scatter_add_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-}

@@ -88,16 +88,11 @@ macro_rules! entries {
         pub unsafe extern "ptx-kernel" fn $fill(value: f32, len: u64, y: *mut $type) {
             fill(value, len, y);
         }
+
+        kernel_table! { $map, $select, $fill: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0; }
     };
 }
 
 entries!(f32: tensor_map_f32, tensor_select_f32, tensor_fill_f32);
 entries!(F16: tensor_map_f16, tensor_select_f16, tensor_fill_f16);
 entries!(Bf16: tensor_map_bf16, tensor_select_bf16, tensor_fill_bf16);
-
-kernel_table! {
-    tensor_fill_f32, tensor_fill_f16, tensor_fill_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    tensor_map_f32, tensor_map_f16, tensor_map_bf16: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    tensor_select_f32, tensor_select_f16, tensor_select_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-}

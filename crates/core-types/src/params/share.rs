@@ -114,6 +114,26 @@ pub struct WordTerm {
 
 list_sizes!(WordTerm);
 
+/// A batch of products of matrices of words, `out = alpha x y + beta out` modulo 2^64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct MatmulWordsParams {
+    /// Number of products.
+    pub batch: u64,
+    /// Rows of x and of the product.
+    pub rows: u64,
+    /// Columns of x and rows of y.
+    pub inner: u64,
+    /// Columns of y and of the product.
+    pub cols: u64,
+    /// Multiplies the products.
+    pub alpha: u64,
+    /// Multiplies what `out` held; with 0, `out` is not read.
+    pub beta: u64,
+}
+
+sizes!(MatmulWordsParams { batch, rows, inner, cols });
+
 impl WordTerm {
     /// A term without rows or conditions, whose share is 0: other terms are made from it.
     pub const NONE: Self = Self {

@@ -6,21 +6,13 @@ use core::arch::asm;
 
 use super::smem::SharedAddr;
 
-/// Starts a copy of 16 bytes that bypasses the first-level cache.
-///
-/// # Safety
-/// `source` is a readable global address; both are aligned to 16 bytes; no thread touches the
-/// target before the copy has landed.
-#[inline(always)]
-pub unsafe fn cp16<T>(target: SharedAddr, source: *const T) {
-    asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) target.0, in(reg64) source,
-        options(nostack, preserves_flags));
-}
-
 /// Starts a copy of the first `bytes` (at most 16) bytes of 16, the rest zero.
 ///
+/// It bypasses the first-level cache.
+///
 /// # Safety
-/// As for [`cp16`]; only the first `bytes` bytes of `source` need be readable.
+/// `source` is a global address whose first `bytes` bytes are readable; both are aligned to 16
+/// bytes; no thread touches the target before the copy has landed.
 #[inline(always)]
 pub unsafe fn cp16_zfill<T>(target: SharedAddr, source: *const T, bytes: u32) {
     asm!("cp.async.cg.shared.global [{}], [{}], 16, {};", in(reg32) target.0, in(reg64) source, in(reg32) bytes,

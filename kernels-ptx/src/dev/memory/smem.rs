@@ -25,30 +25,17 @@ pub struct Layout {
 }
 
 /// Place of an array in shared memory.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Region<T> {
     offset: u32,
     len: u32,
     element: PhantomData<T>,
 }
 
-impl<T> Clone for Region<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for Region<T> {}
-
 impl Layout {
     /// Nothing carved.
     pub const fn new() -> Self {
         Self { bytes: 0 }
-    }
-
-    /// Continues after `bytes` bytes.
-    pub const fn after(bytes: u32) -> Self {
-        Self { bytes }
     }
 
     /// The next `len` elements, at an address aligned to 16 bytes.
@@ -142,20 +129,11 @@ impl SharedAddr {
 }
 
 /// An array in shared memory. Indices are not checked.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct SharedSlice<T> {
     base: *mut T,
     address: SharedAddr,
 }
-
-impl<T> Clone for SharedSlice<T> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for SharedSlice<T> {}
 
 impl<T> SharedSlice<T> {
     /// The elements from `address` on.

@@ -13,6 +13,15 @@ const LN2_HIGH: f32 = 0.693_145_75;
 /// ln 2 - LN2_HIGH.
 const LN2_LOW: f32 = 1.428_606_8e-6;
 
+/// The polynomial in `$x` with these coefficients, the highest first, by Horner's rule.
+macro_rules! horner {
+    ($x:ident: $highest:literal $($next:literal)+) => {{
+        let mut p = $highest;
+        $(p = fma(p, $x, $next);)+
+        p
+    }};
+}
+
 /// `2^n` for `n + ROUND` with -126 <= n <= 127.
 #[inline(always)]
 fn power_of_two(rounded: f32) -> f32 {
@@ -27,13 +36,7 @@ fn exp_parts(x: f32) -> (f32, f32) {
     let rounded = fma(x, LOG2_E, ROUND);
     let n = rounded - ROUND;
     let r = fma(-n, LN2_LOW, fma(-n, LN2_HIGH, x));
-    let mut p = 1.382_099_5e-3;
-    p = fma(p, r, 8.368_673e-3);
-    p = fma(p, r, 4.166_826_2e-2);
-    p = fma(p, r, 1.666_652_1e-1);
-    p = fma(p, r, 4.999_999_4e-1);
-    p = fma(p, r, 1.0);
-    (fma(p, r, 1.0), rounded)
+    (horner!(r: 1.382_099_5e-3 8.368_673e-3 4.166_826_2e-2 1.666_652_1e-1 4.999_999_4e-1 1.0 1.0), rounded)
 }
 
 /// exp(x), relative error below 2 ulp; 0 from -104 down, infinity from 88.73 up, NaN for NaN.
@@ -76,15 +79,8 @@ pub fn log(x: f32) -> f32 {
     let e = (shifted as i32 >> 23) as f32;
     let f = f32::from_bits((shifted & 0x007f_ffff).wrapping_add(FRAC_1_SQRT_2.to_bits())) - 1.0;
     let z = f * f;
-    let mut p = 7.037_683_6e-2;
-    p = fma(p, f, -1.151_461e-1);
-    p = fma(p, f, 1.167_699_9e-1);
-    p = fma(p, f, -1.242_014_1e-1);
-    p = fma(p, f, 1.424_932_3e-1);
-    p = fma(p, f, -1.666_805_8e-1);
-    p = fma(p, f, 2.000_071_5e-1);
-    p = fma(p, f, -2.499_999_4e-1);
-    p = fma(p, f, 3.333_333_1e-1);
+    let p = horner!(f: 7.037_683_6e-2 -1.151_461e-1 1.167_699_9e-1 -1.242_014_1e-1 1.424_932_3e-1 -1.666_805_8e-1
+        2.000_071_5e-1 -2.499_999_4e-1 3.333_333_1e-1);
     let tail = fma(e, -2.121_944_4e-4, p * f * z);
     fma(e, 0.693_359_375, f + fma(z, -0.5, tail))
 }
@@ -99,11 +95,7 @@ pub fn sigmoid(x: f32) -> f32 {
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
     let z = x * x;
-    let mut p = -5.704_988_7e-3;
-    p = fma(p, z, 2.063_909e-2);
-    p = fma(p, z, -5.373_971_6e-2);
-    p = fma(p, z, 1.333_144_2e-1);
-    p = fma(p, z, -3.333_328e-1);
+    let p = horner!(z: -5.704_988_7e-3 2.063_909e-2 -5.373_971_6e-2 1.333_144_2e-1 -3.333_328e-1);
     let near = fma(p * z, x, x);
     let far = 1.0 - 2.0 / (exp(x + x) + 1.0);
     if abs(x) > 0.625 { far } else { near }
@@ -116,16 +108,8 @@ pub fn tanh(x: f32) -> f32 {
 pub fn normal_cdf(x: f32) -> f32 {
     let z = abs(x) * FRAC_1_SQRT_2;
     let t = 1.0 / fma(z, 0.5, 1.0);
-    let mut p = 0.170_872_77;
-    p = fma(p, t, -0.822_152_23);
-    p = fma(p, t, 1.488_515_9);
-    p = fma(p, t, -1.135_204);
-    p = fma(p, t, 0.278_868_07);
-    p = fma(p, t, -0.186_288_06);
-    p = fma(p, t, 0.096_784_18);
-    p = fma(p, t, 0.374_091_96);
-    p = fma(p, t, 1.000_023_7);
-    p = fma(p, t, -1.265_512_2);
+    let p = horner!(t: 0.170_872_77 -0.822_152_23 1.488_515_9 -1.135_204 0.278_868_07 -0.186_288_06 0.096_784_18
+        0.374_091_96 1.000_023_7 -1.265_512_2);
     let tail = t * 0.5 * exp(fma(-z, z, p));
     if x > 0.0 { 1.0 - tail } else { tail }
 }

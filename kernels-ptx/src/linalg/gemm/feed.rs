@@ -18,9 +18,6 @@ use crate::dev::{
 };
 
 /// The position of a factor's lines.
-///
-/// The fields are the matrix, the strides along k and across, the first line and the number of
-/// lines.
 pub struct Lines<T> {
     /// First element of the matrix.
     pub matrix: *const T,

@@ -107,31 +107,9 @@ unsafe fn product<T: Real>(
     }
 }
 
-macro_rules! entries {
-    ($($name:ident: $type:ty;)*) => {$(
-        #[doc = "[`product`] of one element type."]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $name(
-            p: GemmParams,
-            share: GemmShare,
-            a: *const $type,
-            b: *const $type,
-            bias: *const $type,
-            c: *mut $type,
-            work: *mut f32,
-        ) {
-            product(&p, share, a, b, bias, c, work);
-        }
-    )*};
-}
-
-entries! {
-    linalg_gemm_general_f32: f32;
-    linalg_gemm_general_f16: F16;
-    linalg_gemm_general_bf16: Bf16;
-}
-
-kernel_table! {
-    linalg_gemm_general_f32, linalg_gemm_general_f16, linalg_gemm_general_bf16:
-        block [THREADS, 1, 1], min_blocks 8, shared Bytes(BYTES), barriers 3;
+products! {
+    block [THREADS, 1, 1], min_blocks 8, shared Bytes(BYTES), barriers 3;
+    linalg_gemm_general_f32: f32 = product;
+    linalg_gemm_general_f16: F16 = product;
+    linalg_gemm_general_bf16: Bf16 = product;
 }

@@ -50,6 +50,8 @@ macro_rules! entries {
         ) {
             join(&p, parts, work, bias, c);
         }
+
+        kernel_table! { $name: block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0; }
     )*};
 }
 
@@ -57,9 +59,4 @@ entries! {
     linalg_gemm_join_f32: f32;
     linalg_gemm_join_f16: F16;
     linalg_gemm_join_bf16: Bf16;
-}
-
-kernel_table! {
-    linalg_gemm_join_f32, linalg_gemm_join_f16, linalg_gemm_join_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
 }

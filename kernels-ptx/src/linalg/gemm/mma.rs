@@ -210,48 +210,26 @@ unsafe fn product<T: Fragment, const SIZE: u32, const A_ALONG_K: bool, const B_A
     }
 }
 
-macro_rules! entries {
-    ($($name:ident: $type:ty, $size:literal, $a:literal, $b:literal;)*) => {$(
-        #[doc = "[`product`] of one element type, layout and tile size."]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $name(
-            p: GemmParams,
-            share: GemmShare,
-            a: *const $type,
-            b: *const $type,
-            bias: *const $type,
-            c: *mut $type,
-            work: *mut f32,
-        ) {
-            product::<$type, $size, $a, $b>(&p, share, a, b, bias, c, work);
-        }
-    )*};
+products! {
+    block [THREADS, 1, 1], min_blocks 4, shared Bytes(bytes(64)), barriers 2;
+    linalg_gemm_mma64_nn_f16: F16 = product::<_, 64, true, false>;
+    linalg_gemm_mma64_nt_f16: F16 = product::<_, 64, true, true>;
+    linalg_gemm_mma64_tn_f16: F16 = product::<_, 64, false, false>;
+    linalg_gemm_mma64_tt_f16: F16 = product::<_, 64, false, true>;
+    linalg_gemm_mma64_nn_bf16: Bf16 = product::<_, 64, true, false>;
+    linalg_gemm_mma64_nt_bf16: Bf16 = product::<_, 64, true, true>;
+    linalg_gemm_mma64_tn_bf16: Bf16 = product::<_, 64, false, false>;
+    linalg_gemm_mma64_tt_bf16: Bf16 = product::<_, 64, false, true>;
 }
 
-entries! {
-    linalg_gemm_mma64_nn_f16: F16, 64, true, false;
-    linalg_gemm_mma64_nt_f16: F16, 64, true, true;
-    linalg_gemm_mma64_tn_f16: F16, 64, false, false;
-    linalg_gemm_mma64_tt_f16: F16, 64, false, true;
-    linalg_gemm_mma128_nn_f16: F16, 128, true, false;
-    linalg_gemm_mma128_nt_f16: F16, 128, true, true;
-    linalg_gemm_mma128_tn_f16: F16, 128, false, false;
-    linalg_gemm_mma128_tt_f16: F16, 128, false, true;
-    linalg_gemm_mma64_nn_bf16: Bf16, 64, true, false;
-    linalg_gemm_mma64_nt_bf16: Bf16, 64, true, true;
-    linalg_gemm_mma64_tn_bf16: Bf16, 64, false, false;
-    linalg_gemm_mma64_tt_bf16: Bf16, 64, false, true;
-    linalg_gemm_mma128_nn_bf16: Bf16, 128, true, false;
-    linalg_gemm_mma128_nt_bf16: Bf16, 128, true, true;
-    linalg_gemm_mma128_tn_bf16: Bf16, 128, false, false;
-    linalg_gemm_mma128_tt_bf16: Bf16, 128, false, true;
-}
-
-kernel_table! {
-    linalg_gemm_mma128_nn_f16, linalg_gemm_mma128_nn_bf16, linalg_gemm_mma128_nt_f16, linalg_gemm_mma128_nt_bf16,
-    linalg_gemm_mma128_tn_f16, linalg_gemm_mma128_tn_bf16, linalg_gemm_mma128_tt_f16, linalg_gemm_mma128_tt_bf16:
-        block [THREADS, 1, 1], min_blocks 2, shared Bytes(bytes(128)), barriers 2;
-    linalg_gemm_mma64_nn_f16, linalg_gemm_mma64_nn_bf16, linalg_gemm_mma64_nt_f16, linalg_gemm_mma64_nt_bf16,
-    linalg_gemm_mma64_tn_f16, linalg_gemm_mma64_tn_bf16, linalg_gemm_mma64_tt_f16, linalg_gemm_mma64_tt_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared Bytes(bytes(64)), barriers 2;
+products! {
+    block [THREADS, 1, 1], min_blocks 2, shared Bytes(bytes(128)), barriers 2;
+    linalg_gemm_mma128_nn_f16: F16 = product::<_, 128, true, false>;
+    linalg_gemm_mma128_nt_f16: F16 = product::<_, 128, true, true>;
+    linalg_gemm_mma128_tn_f16: F16 = product::<_, 128, false, false>;
+    linalg_gemm_mma128_tt_f16: F16 = product::<_, 128, false, true>;
+    linalg_gemm_mma128_nn_bf16: Bf16 = product::<_, 128, true, false>;
+    linalg_gemm_mma128_nt_bf16: Bf16 = product::<_, 128, true, true>;
+    linalg_gemm_mma128_tn_bf16: Bf16 = product::<_, 128, false, false>;
+    linalg_gemm_mma128_tt_bf16: Bf16 = product::<_, 128, false, true>;
 }

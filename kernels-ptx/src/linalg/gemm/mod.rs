@@ -19,6 +19,30 @@
 //! m, n and the batch are not empty. `bias` is null or has n elements. With several parts of k,
 //! `work` holds a float for each part and each element of the results, else it is null.
 
+/// Writes and declares kernels of a product, for several types, layouts or sizes of tiles.
+macro_rules! products {
+    (
+        block $block:expr, min_blocks $min_blocks:expr, shared $shared:expr, barriers $barriers:expr;
+        $($name:ident: $type:ty = $product:expr;)+
+    ) => {$(
+        #[doc = concat!("`", stringify!($product), "` of one element type.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $name(
+            p: GemmParams,
+            share: GemmShare,
+            a: *const $type,
+            b: *const $type,
+            bias: *const $type,
+            c: *mut $type,
+            work: *mut f32,
+        ) {
+            $product(&p, share, a, b, bias, c, work);
+        }
+
+        kernel_table! { $name: block $block, min_blocks $min_blocks, shared $shared, barriers $barriers; }
+    )+};
+}
+
 pub mod feed;
 pub mod general;
 pub mod join;

@@ -33,12 +33,6 @@ pub unsafe fn load4(at: SharedAddr) -> [f32; 4] {
     [a, b, c, d]
 }
 
-/// Writes a float.
-#[inline(always)]
-pub unsafe fn store(at: SharedAddr, x: f32) {
-    asm!("st.shared.b32 [{}], {};", in(reg32) at.0, in(reg32) x, options(nostack, preserves_flags));
-}
-
 /// Writes two floats.
 #[inline(always)]
 pub unsafe fn store2(at: SharedAddr, [a, b]: [f32; 2]) {

@@ -197,38 +197,18 @@ unsafe fn product<
     }
 }
 
-macro_rules! entries {
-    ($($name:ident: $size:literal, $threads:literal, $tm:literal, $warps_n:literal, $a:literal, $b:literal;)*) => {$(
-        #[doc = "[`product`] of one layout and tile size."]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $name(
-            p: GemmParams,
-            share: GemmShare,
-            a: *const f32,
-            b: *const f32,
-            bias: *const f32,
-            c: *mut f32,
-            work: *mut f32,
-        ) {
-            product::<$size, $threads, $tm, $warps_n, $a, $b>(&p, share, a, b, bias, c, work);
-        }
-    )*};
+products! {
+    block [128, 1, 1], min_blocks 4, shared Bytes(bytes(64)), barriers 2;
+    linalg_gemm_simt64_nn: f32 = product::<64, 128, 4, 2, true, false>;
+    linalg_gemm_simt64_nt: f32 = product::<64, 128, 4, 2, true, true>;
+    linalg_gemm_simt64_tn: f32 = product::<64, 128, 4, 2, false, false>;
+    linalg_gemm_simt64_tt: f32 = product::<64, 128, 4, 2, false, true>;
 }
 
-entries! {
-    linalg_gemm_simt64_nn: 64, 128, 4, 2, true, false;
-    linalg_gemm_simt64_nt: 64, 128, 4, 2, true, true;
-    linalg_gemm_simt64_tn: 64, 128, 4, 2, false, false;
-    linalg_gemm_simt64_tt: 64, 128, 4, 2, false, true;
-    linalg_gemm_simt128_nn: 128, 256, 8, 4, true, false;
-    linalg_gemm_simt128_nt: 128, 256, 8, 4, true, true;
-    linalg_gemm_simt128_tn: 128, 256, 8, 4, false, false;
-    linalg_gemm_simt128_tt: 128, 256, 8, 4, false, true;
-}
-
-kernel_table! {
-    linalg_gemm_simt128_nn, linalg_gemm_simt128_nt, linalg_gemm_simt128_tn, linalg_gemm_simt128_tt:
-        block [256, 1, 1], min_blocks 1, shared Bytes(bytes(128)), barriers 2;
-    linalg_gemm_simt64_nn, linalg_gemm_simt64_nt, linalg_gemm_simt64_tn, linalg_gemm_simt64_tt:
-        block [128, 1, 1], min_blocks 4, shared Bytes(bytes(64)), barriers 2;
+products! {
+    block [256, 1, 1], min_blocks 1, shared Bytes(bytes(128)), barriers 2;
+    linalg_gemm_simt128_nn: f32 = product::<128, 256, 8, 4, true, false>;
+    linalg_gemm_simt128_nt: f32 = product::<128, 256, 8, 4, true, true>;
+    linalg_gemm_simt128_tn: f32 = product::<128, 256, 8, 4, false, false>;
+    linalg_gemm_simt128_tt: f32 = product::<128, 256, 8, 4, false, true>;
 }

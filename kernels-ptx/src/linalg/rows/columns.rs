@@ -155,43 +155,13 @@ unsafe fn backward<T: Real>(axis: &AxisParams, kind: Kind, y: *const T, g: *cons
     }
 }
 
-macro_rules! entries {
-    ($type:ty: $forward:ident, $backward:ident) => {
-        #[doc = "[`forward`] of one element type."]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $forward(
-            p: SoftmaxParams,
-            kind: Kind,
-            causal: u32,
-            x: *const $type,
-            keep: *const u8,
-            addend: *const f32,
-            y: *mut $type,
-        ) {
-            forward(&p, kind, causal, x, Mask { keep, addend }, y);
-        }
-
-        #[doc = "[`backward`] of one element type."]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $backward(
-            p: AxisParams,
-            kind: Kind,
-            y: *const $type,
-            g: *const $type,
-            dx: *mut $type,
-        ) {
-            backward(&p, kind, y, g, dx);
-        }
-    };
+softmaxes! {
+    forward, block [THREADS, 1, 1], min_blocks 4, shared Bytes(FORWARD_BYTES), barriers 1 =>
+        linalg_softmax_columns_f32: f32, linalg_softmax_columns_f16: F16, linalg_softmax_columns_bf16: Bf16;
 }
 
-entries!(f32: linalg_softmax_columns_f32, linalg_softmax_backward_columns_f32);
-entries!(F16: linalg_softmax_columns_f16, linalg_softmax_backward_columns_f16);
-entries!(Bf16: linalg_softmax_columns_bf16, linalg_softmax_backward_columns_bf16);
-
-kernel_table! {
-    linalg_softmax_backward_columns_f32, linalg_softmax_backward_columns_f16, linalg_softmax_backward_columns_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared Bytes(BACKWARD_BYTES), barriers 1;
-    linalg_softmax_columns_f32, linalg_softmax_columns_f16, linalg_softmax_columns_bf16:
-        block [THREADS, 1, 1], min_blocks 4, shared Bytes(FORWARD_BYTES), barriers 1;
+softmax_gradients! {
+    backward, block [THREADS, 1, 1], min_blocks 4, shared Bytes(BACKWARD_BYTES), barriers 1 =>
+        linalg_softmax_backward_columns_f32: f32, linalg_softmax_backward_columns_f16: F16,
+        linalg_softmax_backward_columns_bf16: Bf16;
 }

@@ -14,7 +14,10 @@ use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use super::{
     super::{
-        group::{self, Block, Chunk, Group, Held, PartSum, Row, Span, Streamed, Warp, all_aligned4, fold4, zip4},
+        group::{
+            self, BLOCK_THREADS, Block, Chunk, Group, Held, PartSum, REDUCE_BYTES, Row, Span, Streamed, WARP_THREADS,
+            Warp, all_aligned4, fold4, zip4,
+        },
         index::divide_long,
         real::{Bf16, F16, Real},
     },
@@ -209,67 +212,23 @@ unsafe fn backward_streamed<G: Group, T: Real>(p: &AxisParams, kind: Kind, y: *c
     }
 }
 
-macro_rules! entries {
-    ($type:ty: $held:ident, $warp:ident, $block:ident, $back_held:ident, $back_warp:ident,
-     $back_block:ident) => {
-        entries!(@forward $type: $held = held);
-        entries!(@forward $type: $warp = streamed::<Warp, $type>);
-        entries!(@forward $type: $block = streamed::<Block, $type>);
-        entries!(@backward $type: $back_held = backward_held);
-        entries!(@backward $type: $back_warp = backward_streamed::<Warp, $type>);
-        entries!(@backward $type: $back_block = backward_streamed::<Block, $type>);
-    };
-    (@forward $type:ty: $name:ident = $body:expr) => {
-        #[doc = concat!("`", stringify!($body), "` of one element type.")]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $name(
-            p: SoftmaxParams,
-            kind: Kind,
-            causal: u32,
-            x: *const $type,
-            keep: *const u8,
-            addend: *const f32,
-            y: *mut $type,
-        ) {
-            $body(&p, kind, causal, x, Mask { keep, addend }, y);
-        }
-    };
-    (@backward $type:ty: $name:ident = $body:expr) => {
-        #[doc = concat!("`", stringify!($body), "` of one element type.")]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "ptx-kernel" fn $name(
-            p: AxisParams,
-            kind: Kind,
-            y: *const $type,
-            g: *const $type,
-            dx: *mut $type,
-        ) {
-            $body(&p, kind, y, g, dx);
-        }
-    };
+softmaxes! {
+    held, block [WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0 =>
+        linalg_softmax_held_f32: f32, linalg_softmax_held_f16: F16, linalg_softmax_held_bf16: Bf16;
+    streamed::<Warp, _>, block [WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0 =>
+        linalg_softmax_warp_f32: f32, linalg_softmax_warp_f16: F16, linalg_softmax_warp_bf16: Bf16;
+    streamed::<Block, _>, block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(REDUCE_BYTES), barriers 4 =>
+        linalg_softmax_block_f32: f32, linalg_softmax_block_f16: F16, linalg_softmax_block_bf16: Bf16;
 }
 
-entries!(f32: linalg_softmax_held_f32, linalg_softmax_warp_f32, linalg_softmax_block_f32,
-    linalg_softmax_backward_held_f32,
-    linalg_softmax_backward_warp_f32, linalg_softmax_backward_block_f32);
-entries!(F16: linalg_softmax_held_f16, linalg_softmax_warp_f16, linalg_softmax_block_f16,
-    linalg_softmax_backward_held_f16,
-    linalg_softmax_backward_warp_f16, linalg_softmax_backward_block_f16);
-entries!(Bf16: linalg_softmax_held_bf16, linalg_softmax_warp_bf16, linalg_softmax_block_bf16,
-    linalg_softmax_backward_held_bf16,
-    linalg_softmax_backward_warp_bf16, linalg_softmax_backward_block_bf16);
-
-kernel_table! {
-    linalg_softmax_backward_block_f32, linalg_softmax_backward_block_f16, linalg_softmax_backward_block_bf16:
-        block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 1;
-    linalg_softmax_backward_held_f32, linalg_softmax_backward_held_f16, linalg_softmax_backward_held_bf16:
-        block [group::WARP_THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
-    linalg_softmax_backward_warp_f32, linalg_softmax_backward_warp_f16, linalg_softmax_backward_warp_bf16:
-        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
-    linalg_softmax_block_f32, linalg_softmax_block_f16, linalg_softmax_block_bf16:
-        block [group::BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(group::REDUCE_BYTES), barriers 4;
-    linalg_softmax_held_f32, linalg_softmax_held_f16, linalg_softmax_held_bf16:
-        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
-    linalg_softmax_warp_f32, linalg_softmax_warp_f16, linalg_softmax_warp_bf16:
-        block [group::WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0;
+softmax_gradients! {
+    backward_held, block [WARP_THREADS, 1, 1], min_blocks 4, shared None, barriers 0 =>
+        linalg_softmax_backward_held_f32: f32, linalg_softmax_backward_held_f16: F16,
+        linalg_softmax_backward_held_bf16: Bf16;
+    backward_streamed::<Warp, _>, block [WARP_THREADS, 1, 1], min_blocks 8, shared None, barriers 0 =>
+        linalg_softmax_backward_warp_f32: f32, linalg_softmax_backward_warp_f16: F16,
+        linalg_softmax_backward_warp_bf16: Bf16;
+    backward_streamed::<Block, _>, block [BLOCK_THREADS, 1, 1], min_blocks 4, shared Bytes(REDUCE_BYTES), barriers 1 =>
+        linalg_softmax_backward_block_f32: f32, linalg_softmax_backward_block_f16: F16,
+        linalg_softmax_backward_block_bf16: Bf16;
 }
