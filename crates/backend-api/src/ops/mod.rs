@@ -1,7 +1,8 @@
 //! Op sets: coarse, fused device steps.
 //!
 //! Each op is a record of parameters and views that documents its maths and states the lengths of
-//! its views; each set is a trait with a method for each of its ops.
+//! its views; each set is a trait with a method for each of its ops. The file of a set has the
+//! table of its methods, and then its ops.
 //!
 //! A queue calls `check` before it runs an op; callers need not. Buffers arrive as borrowed views
 //! ([`Ref`](crate::Ref), [`Mut`](crate::Mut)), so shards, batches and scratch are slices, not
@@ -28,6 +29,6 @@ mod stark;
 pub mod tensor;
 
 pub use core_types::params::Sizes;
-pub(crate) use op::op;
-pub use op::{Access, Described, MapViews, Op, View};
+pub use op::{Access, Described, LendViews, MapViews, Op, View};
+pub(crate) use op::{op, views};
 pub use stark::StarkOps;

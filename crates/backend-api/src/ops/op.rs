@@ -95,6 +95,17 @@ pub trait MapViews<From: Queue, To: Queue> {
         To: 'a;
 }
 
+/// Borrows views that are written for a shorter time.
+///
+/// In code generic over the queue, [`BufferMut::reborrow`](crate::BufferMut::reborrow) returns a
+/// view of another type.
+pub trait LendViews<Q: Queue> {
+    /// The view, borrowed.
+    fn lend<'s, 'l: 's, T: Element + 'l>(view: &'s mut Mut<'l, Q, T>) -> Mut<'s, Q, T>
+    where
+        Q: 'l;
+}
+
 /// The type of a field of a record.
 macro_rules! field_type {
     (plain, $a:lifetime, $q:ident, $type:ty) => { $type };
@@ -124,6 +135,35 @@ macro_rules! map_field {
     };
     (views, $field:expr, $views:ident, $op:expr) => {
         $field.map_as($views, $op)?
+    };
+}
+
+/// A field of an op, whose views are borrowed.
+macro_rules! lend_field {
+    (plain, $field:expr, $q:ident, $type:ty, $lender:ident) => {
+        $field
+    };
+    (write, $field:expr, $q:ident, $type:ty, $lender:ident) => {
+        $lender::lend::<$type>(&mut $field)
+    };
+    (write_if, $field:expr, $q:ident, $type:ty, $lender:ident) => {
+        $field.as_mut().map($lender::lend::<$type>)
+    };
+    (views, $field:expr, $q:ident, $type:ty, $lender:ident) => {
+        $field.shorten()
+    };
+    ($kind:ident, $field:expr, $q:ident, $type:ty, $lender:ident) => {
+        $crate::ops::op::shorten_field!($kind, $field, $q, $type)
+    };
+}
+
+/// A view that is read, with a shorter lifetime.
+macro_rules! shorten_field {
+    (read, $field:expr, $q:ident, $type:ty) => {
+        <$q::Buf<$type> as $crate::Buffer<$type>>::shorten($field)
+    };
+    (read_if, $field:expr, $q:ident, $type:ty) => {
+        $field.map(<$q::Buf<$type> as $crate::Buffer<$type>>::shorten)
     };
 }
 
@@ -257,6 +297,11 @@ macro_rules! op {
                 views: &mut impl $crate::ops::MapViews<$q, P>,
             ) -> Result<$name<$a, P $(, $t)?>, $crate::BackendError> {
                 self.map_as(views, $op)
+            }
+
+            /// The same op on views that are borrowed from this one.
+            pub fn lend<L: $crate::ops::LendViews<$q>>(&mut self) -> $name<'_, $q $(, $t)?> {
+                $name { $($field: $crate::ops::op::lend_field!($kind, self.$field, $q, $type, L),)* }
             }
 
             $crate::ops::op::check! { [$op] [$($field: $kind [$($($len)*)?],)*] $($rules)* }
@@ -403,6 +448,14 @@ macro_rules! views {
             pub(crate) fn describe(see: &mut impl FnMut($crate::ops::Described)) {
                 $($crate::ops::op::describe!($kind, stringify!($field), $type, see, $($len)*);)*
             }
+
+            /// The same views with a shorter lifetime.
+            pub(crate) fn shorten<'s>(self) -> $name<'s, $q $(, $t)?>
+            where
+                $a: 's,
+            {
+                $name { $($field: $crate::ops::op::shorten_field!($kind, self.$field, $q, $type),)* }
+            }
         }
     };
 }
@@ -455,6 +508,6 @@ macro_rules! record {
 }
 
 pub(crate) use {
-    access, check, compare, describe, field_type, len_doc, map_field, op, out, out_type, record, refusals, show_field,
-    show_size, view_len, views,
+    access, check, compare, describe, field_type, len_doc, lend_field, map_field, op, out, out_type, record, refusals,
+    shorten_field, show_field, show_size, view_len, views,
 };

@@ -7,6 +7,25 @@ use core_types::params::{
 
 use crate::{Real, ops::op};
 
+/// The table of the set, for [`op_sets!`](crate::op_sets!).
+#[doc(hidden)]
+#[macro_export]
+macro_rules! gemm_ops {
+    ($with:ident $($queue:ident)?) => {
+        $with! {
+            $([$queue])?
+            /// Matrix products.
+            ///
+            /// Every op returns [`BackendError::Length`] if strides would leave a view, and
+            /// [`BackendError::OutOfMemory`] or [`BackendError::BudgetExceeded`] for scratch
+            /// memory.
+            linalg::GemmOps: Queue {
+                gemm<T>(Gemm),
+            }
+        }
+    };
+}
+
 op! {
     /// Computes a batch of matrix products, with f32 sums and one rounding to `T`.
     ///

@@ -1,29 +1,17 @@
 //! Dense linear algebra and neural-network ops.
 
-mod activate;
-mod activate_backward;
-mod axpby;
-mod binary;
-mod cross_entropy;
-mod cross_entropy_probs;
-mod dropout;
+mod elementwise;
 mod gemm;
+mod loss;
 mod rows;
-mod sum_axis;
 
-pub use activate::Activate;
-pub use activate_backward::ActivateBackward;
-pub use axpby::Axpby;
-pub use binary::Binary;
-pub use cross_entropy::CrossEntropy;
-pub use cross_entropy_probs::CrossEntropyProbs;
-pub use dropout::Dropout;
+pub use elementwise::{Activate, ActivateBackward, Axpby, Binary, Dropout, SumAxis};
 pub use gemm::Gemm;
+pub use loss::{CrossEntropy, CrossEntropyProbs};
 pub use rows::{
     AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask,
     Softmax, SoftmaxBackward,
 };
-pub use sum_axis::SumAxis;
 
 pub use super::sets::{ElementwiseOps, GemmOps, LossOps, RowOps};
 use super::{correction::CorrectionOps, factor::FactorOps, optim::OptimOps};
