@@ -25,21 +25,10 @@ use self::{
     tiles::{ProgramRun, TILE},
 };
 use crate::checked::AirOps;
-use crate::{CpuQueue, simd::dispatch};
+use crate::{CpuQueue, columns::cut_columns, simd::dispatch};
 
 /// Positions of a task.
 const JOB: usize = 1 << 14;
-
-/// Cuts planes of `2^log_len` words into tasks, each with its part of every plane.
-fn jobs(planes: &mut [M31], log_len: u32, job: usize) -> Vec<Vec<&mut [M31]>> {
-    let mut jobs: Vec<Vec<&mut [M31]>> = (0..(1usize << log_len).div_ceil(job)).map(|_| Vec::new()).collect();
-    for plane in planes.chunks_mut(1 << log_len) {
-        for (job, part) in jobs.iter_mut().zip(plane.chunks_mut(job)) {
-            job.push(part);
-        }
-    }
-    jobs
-}
 
 /// Counters that several tasks add to.
 fn shared(counters: &mut [u32]) -> &[AtomicU32] {
@@ -66,7 +55,7 @@ impl CpuQueue {
         target: AirOutputs<'_>,
     ) -> Result<(), BackendError> {
         let AirOutputs { planes, factors, counters } = target;
-        let jobs = jobs(planes, log_size, JOB);
+        let jobs = cut_columns(planes, 1 << log_size, JOB);
         let _scratch = self.reserve_scratch::<u32>(jobs.len(), ProgramRun::scratch(program))?;
         self.for_jobs(jobs, |i, outputs| {
             let first = i * JOB;
@@ -114,7 +103,7 @@ impl AirOps for CpuQueue {
     fn logup_columns(&self, op: LogUpColumns<'_, Self>) -> Result<(), BackendError> {
         let LogUpColumns { params, fractions, columns, sums } = op;
         let log_rows = params.log_rows;
-        let tiles = jobs(columns, log_rows, logup::TILE);
+        let tiles = cut_columns(columns, 1 << log_rows, logup::TILE);
         let _scratch = self.reserve_scratch::<u32>(tiles.len(), logup::SCRATCH)?;
         self.for_jobs(tiles, |i, columns| {
             let (len, first) = (1 << log_rows, i * logup::TILE);

@@ -16,14 +16,11 @@ use core_types::{
 use crate::{
     CpuQueue,
     blake2s::one_block,
-    simd::{LaneKernel, bits::Bits, dispatch},
+    simd::{LaneKernel, WIDEST, bits::Bits, dispatch},
 };
 
 /// Nonces that a thread takes at once; a power of two below the number of lower words.
 const CHUNK: u64 = 1 << 12;
-
-/// Most lanes that there are.
-const MOST_LANES: usize = 16;
 
 impl CpuQueue {
     /// The first nonce that shows `bits` bits of work.
@@ -65,7 +62,7 @@ impl<L: Bits> LaneKernel<L> for Search {
         for (lanes, word) in block.iter_mut().zip(prefix.0) {
             *lanes = l.splat(word);
         }
-        let mut places = [0; MOST_LANES];
+        let mut places = [0; WIDEST];
         for (place, word) in (0..).zip(&mut places) {
             *word = place;
         }
@@ -76,7 +73,7 @@ impl<L: Bits> LaneKernel<L> for Search {
             let [lower, upper] = nonce(first + done);
             block[8] = l.add(l.splat(lower), places);
             block[9] = l.splat(upper);
-            let mut lowest = [0; MOST_LANES];
+            let mut lowest = [0; WIDEST];
             l.store(&mut lowest, one_block(l, &block, 40)[0]);
             for (index, &word) in (first + done..).zip(&lowest[..L::N]) {
                 if word & lowest_zeros == 0 && shows_work(prefix, nonce(index), bits) {

@@ -5,8 +5,11 @@ use core::array;
 use core_types::field::QM31;
 
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Avx2, Avx512};
-use crate::simd::{Portable, words::WordVectors};
+use crate::simd::words::Registers;
+use crate::simd::{
+    Portable,
+    words::{WordLanes, WordVectors},
+};
 
 /// Vectors of the coordinates over `1, i, u, iu` of elements that lie side by side.
 pub(super) trait Coordinates: WordVectors {
@@ -22,18 +25,12 @@ pub(super) trait Coordinates: WordVectors {
     unsafe fn store_coordinates(self, target: *mut QM31, coordinates: [Self::V; 4]);
 }
 
-/// Words whose splits and merges are single instructions.
-trait Shuffled: WordVectors {}
-
-#[cfg(target_arch = "x86_64")]
-impl Shuffled for Avx2 {}
-#[cfg(target_arch = "x86_64")]
-impl Shuffled for Avx512 {}
-
 /// The lowest bits of a word's place name its coordinate.
 ///
-/// Split step 0 moves the lowest to the vector bit, step 1 the next.
-impl<L: Shuffled> Coordinates for L {
+/// Split step 0 moves the lowest to the vector bit, step 1 the next. In registers, splits and
+/// merges are single instructions.
+#[cfg(target_arch = "x86_64")]
+impl<L: Registers> Coordinates for L {
     #[inline(always)]
     unsafe fn load_coordinates(self, source: *const QM31) -> [L::V; 4] {
         let words = source.cast::<u32>();

@@ -15,7 +15,7 @@ use core_types::{
 use crate::{
     Simd,
     simd::{
-        LaneKernel, dispatch,
+        LaneKernel, WIDEST, dispatch,
         words::{ProductSums, secure_product},
     },
 };
@@ -27,9 +27,6 @@ const LOG_ROWS: u32 = 8;
 ///
 /// A range stays in the second-level cache from one point to the next.
 pub(super) const LOG_RANGE: u32 = 16;
-
-/// Most words in a vector, at any level.
-const WIDEST: usize = 16;
 
 /// The basis at one point, for vectors of some length.
 pub(super) struct Basis {

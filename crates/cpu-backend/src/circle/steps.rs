@@ -50,25 +50,27 @@ pub(super) const fn log_tile(log_width: u32) -> u32 {
     log_width + 9
 }
 
+/// A tile or a strip.
+pub(super) trait TransformStep {
+    /// Runs all its layers.
+    ///
+    /// # Safety
+    /// The words of the step are valid. A tile has at least `2^log_block` words. The width of a
+    /// strip is a multiple of the vector width; with more than three layers its words are at most
+    /// [`STRIP_WORDS`].
+    unsafe fn run<L: WordVectors, const INVERSE: bool>(self, l: L);
+}
+
 /// What runs the steps: the level of a queue, or in tests a model of its lanes.
 pub(super) trait StepRunner: Copy + Sync {
     /// Log of the words of a vector.
     fn log_width(self) -> u32;
 
-    /// Runs all layers of a tile.
+    /// Runs a step.
     ///
     /// # Safety
-    /// The tile's words are valid, no two concurrent steps sharing any that one writes, and there
-    /// are at least `2^log_block` of them.
-    unsafe fn tile(self, tile: TransformTile, inverse: bool);
-
-    /// Runs the layers of a strip.
-    ///
-    /// # Safety
-    /// The strip's words are valid, no two concurrent steps sharing any that one writes. Its width
-    /// is a multiple of the vector width; with more than three layers its words are at most
-    /// [`STRIP_WORDS`].
-    unsafe fn strip(self, strip: TransformStrip, inverse: bool);
+    /// As [`TransformStep::run`], and no two concurrent steps share any word that one writes.
+    unsafe fn run(self, step: impl TransformStep, inverse: bool);
 }
 
 impl StepRunner for Simd {
@@ -76,24 +78,13 @@ impl StepRunner for Simd {
         dispatch(self, LogWidth)
     }
 
-    unsafe fn tile(self, tile: TransformTile, inverse: bool) {
+    unsafe fn run(self, step: impl TransformStep, inverse: bool) {
         // SAFETY: the caller's promise.
         unsafe {
             if inverse {
-                dispatch(self, TileStep::<true>::new(tile));
+                dispatch(self, DirectedStep::<_, true>::new(step));
             } else {
-                dispatch(self, TileStep::<false>::new(tile));
-            }
-        }
-    }
-
-    unsafe fn strip(self, strip: TransformStrip, inverse: bool) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if inverse {
-                dispatch(self, StripStep::<true>::new(strip));
-            } else {
-                dispatch(self, StripStep::<false>::new(strip));
+                dispatch(self, DirectedStep::<_, false>::new(step));
             }
         }
     }
@@ -111,45 +102,24 @@ impl<L: WordVectors> LaneKernel<L> for LogWidth {
     }
 }
 
-/// All layers of a tile.
-pub(super) struct TileStep<const INVERSE: bool>(TransformTile);
+/// A step in one direction, as a kernel.
+pub(super) struct DirectedStep<T, const INVERSE: bool>(T);
 
-impl<const INVERSE: bool> TileStep<INVERSE> {
+impl<T, const INVERSE: bool> DirectedStep<T, INVERSE> {
     /// # Safety
-    /// As [`StepRunner::tile`].
-    pub(super) unsafe fn new(tile: TransformTile) -> Self {
-        Self(tile)
+    /// As [`StepRunner::run`].
+    pub(super) unsafe fn new(step: T) -> Self {
+        Self(step)
     }
 }
 
-impl<const INVERSE: bool, L: WordVectors> LaneKernel<L> for TileStep<INVERSE> {
+impl<T: TransformStep, const INVERSE: bool, L: WordVectors> LaneKernel<L> for DirectedStep<T, INVERSE> {
     type Out = ();
 
     #[inline(always)]
     fn run(self, l: L) {
         // SAFETY: what `new` was promised.
-        unsafe { tile::<L, INVERSE>(l, self.0) }
-    }
-}
-
-/// The layers of a strip.
-pub(super) struct StripStep<const INVERSE: bool>(TransformStrip);
-
-impl<const INVERSE: bool> StripStep<INVERSE> {
-    /// # Safety
-    /// As [`StepRunner::strip`].
-    pub(super) unsafe fn new(strip: TransformStrip) -> Self {
-        Self(strip)
-    }
-}
-
-impl<const INVERSE: bool, L: WordVectors> LaneKernel<L> for StripStep<INVERSE> {
-    type Out = ();
-
-    #[inline(always)]
-    fn run(self, l: L) {
-        // SAFETY: what `new` was promised.
-        unsafe { strip::<L, INVERSE>(l, self.0) }
+        unsafe { self.0.run::<L, INVERSE>(l) }
     }
 }
 
@@ -183,31 +153,31 @@ unsafe fn radix_of_depth<L: WordVectors, const INVERSE: bool>(
     }
 }
 
-/// # Safety
-/// As [`StepRunner::tile`].
-#[inline(always)]
-unsafe fn tile<L: WordVectors, const INVERSE: bool>(l: L, tile: TransformTile) {
-    let log_rows = tile.log_len - log_block(L::LOG);
-    let mut source = tile.source;
-    let mut remaining = log_rows;
-    // SAFETY: blocks and rows belong to the tile.
-    unsafe {
-        if INVERSE {
-            blocks::<L, INVERSE>(l, tile, source, if remaining == 0 { tile.scale } else { 0 });
-            while remaining > 0 {
-                let depth = pass_depth(remaining);
-                let scale = if remaining == depth { tile.scale } else { 0 };
-                tile_pass::<L, INVERSE>(l, tile, tile.target, log_rows - remaining, depth, scale);
-                remaining -= depth;
+impl TransformStep for TransformTile {
+    #[inline(always)]
+    unsafe fn run<L: WordVectors, const INVERSE: bool>(self, l: L) {
+        let log_rows = self.log_len - log_block(L::LOG);
+        let mut source = self.source;
+        let mut remaining = log_rows;
+        // SAFETY: blocks and rows belong to the tile.
+        unsafe {
+            if INVERSE {
+                blocks::<L, INVERSE>(l, self, source, if remaining == 0 { self.scale } else { 0 });
+                while remaining > 0 {
+                    let depth = pass_depth(remaining);
+                    let scale = if remaining == depth { self.scale } else { 0 };
+                    tile_pass::<L, INVERSE>(l, self, self.target, log_rows - remaining, depth, scale);
+                    remaining -= depth;
+                }
+            } else {
+                while remaining > 0 {
+                    let depth = pass_depth(remaining);
+                    remaining -= depth;
+                    tile_pass::<L, INVERSE>(l, self, source, remaining, depth, 0);
+                    source = self.target;
+                }
+                blocks::<L, INVERSE>(l, self, source, 0);
             }
-        } else {
-            while remaining > 0 {
-                let depth = pass_depth(remaining);
-                remaining -= depth;
-                tile_pass::<L, INVERSE>(l, tile, source, remaining, depth, 0);
-                source = tile.target;
-            }
-            blocks::<L, INVERSE>(l, tile, source, 0);
         }
     }
 }
@@ -215,7 +185,7 @@ unsafe fn tile<L: WordVectors, const INVERSE: bool>(l: L, tile: TransformTile) {
 /// The lowest layers of every block of a tile.
 ///
 /// # Safety
-/// As [`StepRunner::tile`].
+/// As [`TransformStep::run`].
 #[inline(always)]
 unsafe fn blocks<L: WordVectors, const INVERSE: bool>(l: L, tile: TransformTile, source: *const u32, scale: u32) {
     let mut offset = 0;
@@ -234,7 +204,7 @@ unsafe fn blocks<L: WordVectors, const INVERSE: bool>(l: L, tile: TransformTile,
 /// Rows have the length of the distance within a pair.
 ///
 /// # Safety
-/// As [`StepRunner::tile`].
+/// As [`TransformStep::run`].
 #[inline(always)]
 unsafe fn tile_pass<L: WordVectors, const INVERSE: bool>(
     l: L,
@@ -260,32 +230,32 @@ unsafe fn tile_pass<L: WordVectors, const INVERSE: bool>(
     unsafe { radix_of_depth::<L, INVERSE>(l, depth, pass, source, target) };
 }
 
-/// # Safety
-/// As [`StepRunner::strip`].
-#[inline(always)]
-unsafe fn strip<L: WordVectors, const INVERSE: bool>(l: L, strip: TransformStrip) {
-    let Pass { width, log_rows, layer, scale, .. } = strip.pass;
-    let source = StridedRows { first: strip.source, stride: 1 << layer };
-    let target = StridedRows { first: strip.target, stride: 1 << layer };
-    if log_rows <= 3 {
-        // SAFETY: the caller's promise.
-        return unsafe { radix_of_depth::<L, INVERSE>(l, log_rows, strip.pass, source, target) };
-    }
-    // The first pass gathers into a scratch without stride, the last scatters from it: power-of-two strides would
-    // keep all rows in a few cache sets.
-    let mut scratch = StripScratch(MaybeUninit::uninit());
-    let scratch = StridedRows { first: scratch.0.as_mut_ptr().cast::<u32>(), stride: width };
-    let scratch_source = StridedRows { first: scratch.first.cast_const(), stride: width };
-    let mut remaining = log_rows;
-    while remaining > 0 {
-        let depth = pass_depth(remaining);
-        let (first, last) = (remaining == log_rows, remaining == depth);
-        let skip = if INVERSE { log_rows - remaining } else { remaining - depth };
-        let pass = Pass { skip, scale: if last { scale } else { 0 }, ..strip.pass };
-        let (from, to) = (if first { source } else { scratch_source }, if last { target } else { scratch });
-        // SAFETY: at most STRIP_WORDS words go through the scratch, each written by the first pass before it is read.
-        unsafe { radix_of_depth::<L, INVERSE>(l, depth, pass, from, to) };
-        remaining -= depth;
+impl TransformStep for TransformStrip {
+    #[inline(always)]
+    unsafe fn run<L: WordVectors, const INVERSE: bool>(self, l: L) {
+        let Pass { width, log_rows, layer, scale, .. } = self.pass;
+        let source = StridedRows { first: self.source, stride: 1 << layer };
+        let target = StridedRows { first: self.target, stride: 1 << layer };
+        if log_rows <= 3 {
+            // SAFETY: the caller's promise.
+            return unsafe { radix_of_depth::<L, INVERSE>(l, log_rows, self.pass, source, target) };
+        }
+        // The first pass gathers into a scratch without stride, the last scatters from it: power-of-two strides would
+        // keep all rows in a few cache sets.
+        let mut scratch = StripScratch(MaybeUninit::uninit());
+        let scratch = StridedRows { first: scratch.0.as_mut_ptr().cast::<u32>(), stride: width };
+        let scratch_source = StridedRows { first: scratch.first.cast_const(), stride: width };
+        let mut remaining = log_rows;
+        while remaining > 0 {
+            let depth = pass_depth(remaining);
+            let (first, last) = (remaining == log_rows, remaining == depth);
+            let skip = if INVERSE { log_rows - remaining } else { remaining - depth };
+            let pass = Pass { skip, scale: if last { scale } else { 0 }, ..self.pass };
+            let (from, to) = (if first { source } else { scratch_source }, if last { target } else { scratch });
+            // SAFETY: at most STRIP_WORDS words go through the scratch, each written by the first pass before it is read.
+            unsafe { radix_of_depth::<L, INVERSE>(l, depth, pass, from, to) };
+            remaining -= depth;
+        }
     }
 }
 

@@ -3,14 +3,14 @@
 use core_types::circle::{CirclePointIndex, bit_reversed};
 
 use super::{
-    steps::{StripStep, TileStep, TransformStrip, TransformTile},
+    steps::{DirectedStep, TransformStep},
     *,
 };
 use crate::{
     CpuConfig,
     simd::{
         LaneKernel,
-        words::{ArrayWords, WordVectors},
+        words::{ArrayWords, WordLanes},
     },
 };
 
@@ -43,15 +43,14 @@ impl StepRunner for ArrayWords {
         Self::LOG
     }
 
-    unsafe fn tile(self, tile: TransformTile, inverse: bool) {
-        // SAFETY: the caller's promise.
-        unsafe { if inverse { TileStep::<true>::new(tile).run(self) } else { TileStep::<false>::new(tile).run(self) } }
-    }
-
-    unsafe fn strip(self, strip: TransformStrip, inverse: bool) {
+    unsafe fn run(self, step: impl TransformStep, inverse: bool) {
         // SAFETY: the caller's promise.
         unsafe {
-            if inverse { StripStep::<true>::new(strip).run(self) } else { StripStep::<false>::new(strip).run(self) }
+            if inverse {
+                DirectedStep::<_, true>::new(step).run(self);
+            } else {
+                DirectedStep::<_, false>::new(step).run(self);
+            }
         }
     }
 }

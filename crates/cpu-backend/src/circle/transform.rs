@@ -139,7 +139,7 @@ unsafe fn run_item(steps: impl StepRunner, region: &TransformRegion, first: bool
                     twiddles: region.twiddles,
                     scale: top(log_len),
                 };
-                steps.tile(tile, region.inverse);
+                steps.run(tile, region.inverse);
             }
         }
         RegionSweep::Strips { layer, depth } => {
@@ -159,7 +159,7 @@ unsafe fn run_item(steps: impl StepRunner, region: &TransformRegion, first: bool
             // SAFETY: strip `item` lies inside the region.
             unsafe {
                 let strip = TransformStrip { source: source.add(offset), target: region.target.add(offset), pass };
-                steps.strip(strip, region.inverse);
+                steps.run(strip, region.inverse);
             }
         }
     }

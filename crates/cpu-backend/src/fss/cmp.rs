@@ -16,11 +16,11 @@ use super::{
     cipher::{Passage, RoundKeys},
     dealer::{Children, NodePair},
     tables,
-    walk::{Directions, PartyNodes, PointBits, group_words, select},
+    walk::{ClusterBlocks, Directions, PartyNodes, Paths, PointBits, group_words, select},
 };
 use crate::simd::{
     LaneKernel,
-    blocks::{AesBlocks, Step, TOGETHER},
+    blocks::{AesBlocks, TOGETHER},
 };
 
 /// Number of points walked to together.
@@ -49,21 +49,10 @@ pub(super) struct Eval<'a, 'b> {
     pub(super) rows: &'a mut [&'b mut [u32]],
 }
 
-/// The walks of one step along one point.
-#[derive(Clone, Copy)]
-struct Paths<L: AesBlocks> {
-    nodes: PartyNodes<L>,
-    points: PointBits<L>,
-    /// The control bits on the way, the last one lowest, in both halves of each block.
-    controls: Step<L>,
-}
+/// Walks that gather their control bits, the last one lowest, in both halves of each block.
+type CmpPaths<L> = Paths<L, 1>;
 
-impl<L: AesBlocks> Paths<L> {
-    #[inline(always)]
-    fn idle(l: L) -> Self {
-        Self { nodes: PartyNodes::idle(l), points: PointBits::idle(l), controls: [l.splat(0); TOGETHER] }
-    }
-
+impl<L: AesBlocks> CmpPaths<L> {
     /// Takes vector `i` down along bit `place` of its points.
     ///
     /// It goes to the children that come out of `passage`.
@@ -79,8 +68,8 @@ impl<L: AesBlocks> Paths<L> {
     #[inline(always)]
     fn append(&mut self, l: L, i: usize) -> L::V {
         let control = self.nodes.control(l, i);
-        let controls = self.controls[i];
-        self.controls[i] = l.sub(l.add(controls, controls), control);
+        let controls = self.gathered[0][i];
+        self.gathered[0][i] = l.sub(l.add(controls, controls), control);
         control
     }
 
@@ -151,47 +140,9 @@ impl<L: AesBlocks> Paths<L> {
             let counted = l.and(self.nodes.labels[i], l.xor(l.prefix(point), side));
             // the control bits are counted where the direction changes, from a first direction of 0 on
             let turns = l.and(low, l.xor(point, l.shr(point, 1)));
-            let parity = l.and(turns, l.shl(self.controls[i], CMP_TABLE_BITS));
+            let parity = l.and(turns, l.shl(self.gathered[0][i], CMP_TABLE_BITS));
             l.store(&mut out[i * L::N..], l.xor(counted, parity));
         }
-    }
-
-    /// Selects the first of `pair` where `mask` is clear, the second where it is set.
-    ///
-    /// The walk continues to `points`.
-    #[inline(always)]
-    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: PointBits<L>) -> Self {
-        let nodes = PartyNodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]);
-        let mut controls = pair[0].controls;
-        for (i, control) in controls.iter_mut().enumerate() {
-            *control = select(l, mask[i], *control, pair[1].controls[i]);
-        }
-        Self { nodes, points, controls }
-    }
-}
-
-/// The clustered points of one step, and the walks to the two blocks that hold them.
-#[derive(Clone, Copy)]
-struct CmpBlocks<L: AesBlocks> {
-    x_hat: PointBits<L>,
-    first: PointBits<L>,
-    walks: [Paths<L>; 2],
-}
-
-impl<L: AesBlocks> CmpBlocks<L> {
-    /// Room for them.
-    #[inline(always)]
-    fn idle(l: L) -> Self {
-        Self { x_hat: PointBits::idle(l), first: PointBits::idle(l), walks: [Paths::idle(l); 2] }
-    }
-
-    /// The walk to the points `x_hat` - `offset` of `bits` bits.
-    ///
-    /// It starts at their blocks of 2^`window` points.
-    #[inline(always)]
-    fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Paths<L> {
-        let points = self.x_hat.less(l, offset, bits);
-        Paths::select(l, &points.differ(l, &self.first, window), &self.walks, points)
     }
 }
 
@@ -213,7 +164,7 @@ impl Eval<'_, '_> {
         &self,
         l: L,
         round_keys: &RoundKeys<L>,
-        walks: &mut [Paths<L>],
+        walks: &mut [CmpPaths<L>],
         (start, points): (usize, usize),
         levels: Range<usize>,
     ) {
@@ -223,7 +174,7 @@ impl Eval<'_, '_> {
         let places = (0..self.batch.params.bits).rev().skip(levels.start);
         for ((row, coming), place) in rows.skip(levels.start).take(levels.len()).zip(coming).zip(places) {
             let (words, coming) = (&row[start..][..keys], &coming[start..][..keys]);
-            Paths::level(walks, l, round_keys, place, points, [words, coming]);
+            CmpPaths::level(walks, l, round_keys, place, points, [words, coming]);
         }
     }
 
@@ -238,12 +189,12 @@ impl Eval<'_, '_> {
         round_keys: &RoundKeys<L>,
         (at, keys): (usize, usize),
         (point, points): (usize, usize),
-        blocks: Option<(&[CmpBlocks<L>], &[u64])>,
+        blocks: Option<(&[ClusterBlocks<L, 1>], &[u64])>,
     ) {
         let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.params.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
         // Walks start in the blocks of clustered points, or at the roots.
-        let mut walks = [Paths::idle(l); S];
+        let mut walks = [CmpPaths::idle(l); S];
         let walks = &mut walks[..keys / step_keys * points];
         for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
             let first = start + step * step_keys;
@@ -287,11 +238,11 @@ impl Eval<'_, '_> {
         round_keys: &RoundKeys<L>,
         (at, keys): (usize, usize),
         (x_hat, offset): (&[u64], u64),
-        blocks: &mut [CmpBlocks<L>],
+        blocks: &mut [ClusterBlocks<L, 1>],
     ) {
         let (params, window) = (self.batch.params, self.batch.params.window);
         let (bits, start, step_keys) = (params.bits, self.first + at, TOGETHER * L::N);
-        let mut walks = [Paths::idle(l); S];
+        let mut walks = [CmpPaths::idle(l); S];
         let walks = &mut walks[..keys / step_keys * 2];
         for (step, (walks, blocks)) in walks.as_chunks_mut::<2>().0.iter_mut().zip(blocks.iter_mut()).enumerate() {
             let key = start + step * step_keys;
@@ -328,7 +279,7 @@ impl Eval<'_, '_> {
         if self.batch.params.window < self.batch.params.bits {
             for at in (0..all_keys).step_by(WALKS / POINTS) {
                 let keys = (at, (all_keys - at).min(WALKS / POINTS));
-                let mut blocks = [CmpBlocks::idle(l); K];
+                let mut blocks = [ClusterBlocks::<L, 1>::idle(l); K];
                 self.blocks::<L, S>(l, &round_keys, keys, (x_hat, offsets[0]), &mut blocks);
                 for points in batches.clone() {
                     self.tile::<L, S>(l, &round_keys, keys, points, Some((&blocks, offsets)));

@@ -15,7 +15,7 @@ use super::{
     cipher::{Passage, RoundKeys, hash},
     cmp::AHEAD,
     dealer::NodePair,
-    walk::{Directions, PartyNodes, PointBits, group_words, negate_if, select},
+    walk::{ClusterBlocks, Directions, PartyNodes, Paths, PointBits, group_words, negate_if},
 };
 use crate::simd::{
     LaneKernel,
@@ -96,67 +96,17 @@ pub(super) struct Eval<'a, 'b> {
     pub(super) rows: &'a mut [&'b mut [u64]],
 }
 
-/// The walks of one step along one point.
-#[derive(Clone, Copy)]
-struct Paths<L: AesBlocks> {
-    nodes: PartyNodes<L>,
-    points: PointBits<L>,
-    sums: [Step<L>; MAX_VALUE_BLOCKS],
-}
+/// Walks that gather the sums of the values of their nodes.
+type DcfPaths<L> = Paths<L, MAX_VALUE_BLOCKS>;
 
-impl<L: AesBlocks> Paths<L> {
-    #[inline(always)]
-    fn idle(l: L) -> Self {
-        let sums = [[l.splat(0); TOGETHER]; MAX_VALUE_BLOCKS];
-        Self { nodes: PartyNodes::idle(l), points: PointBits::idle(l), sums }
-    }
-
+impl<L: AesBlocks> DcfPaths<L> {
     /// Adds value block `j` of the nodes, corrected where `controls` is set.
     #[inline(always)]
     fn add(&mut self, l: L, j: usize, blocks: &Step<L>, controls: &Step<L>, corrections: WordPair<'_>) {
-        for (i, (sum, block)) in self.sums[j].iter_mut().zip(blocks).enumerate() {
+        for (i, (sum, block)) in self.gathered[j].iter_mut().zip(blocks).enumerate() {
             let correction = l.and(controls[i], corrections.load(l, i));
             *sum = l.add(*sum, l.add(*block, correction));
         }
-    }
-
-    /// Selects the first of `pair` where `mask` is clear, the second where it is set.
-    ///
-    /// The walk continues to `points`.
-    #[inline(always)]
-    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: PointBits<L>) -> Self {
-        let mut sums = pair[0].sums;
-        for (sums, others) in sums.iter_mut().zip(&pair[1].sums) {
-            for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = select(l, mask[i], *sum, others[i]);
-            }
-        }
-        Self { nodes: PartyNodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]), points, sums }
-    }
-}
-
-/// The clustered points of one step, and the walks to the two blocks that hold them.
-#[derive(Clone, Copy)]
-struct DcfBlocks<L: AesBlocks> {
-    x_hat: PointBits<L>,
-    first: PointBits<L>,
-    walks: [Paths<L>; 2],
-}
-
-impl<L: AesBlocks> DcfBlocks<L> {
-    /// Room for them.
-    #[inline(always)]
-    fn idle(l: L) -> Self {
-        Self { x_hat: PointBits::idle(l), first: PointBits::idle(l), walks: [Paths::idle(l); 2] }
-    }
-
-    /// The walk to the points `x_hat` - `offset` of `bits` bits.
-    ///
-    /// It starts at their blocks of 2^`window` points.
-    #[inline(always)]
-    fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Paths<L> {
-        let points = self.x_hat.less(l, offset, bits);
-        Paths::select(l, &points.differ(l, &self.first, window), &self.walks, points)
     }
 }
 
@@ -167,7 +117,7 @@ impl Eval<'_, '_> {
         &self,
         l: L,
         ciphers: &Ciphers<L>,
-        walks: &mut [Paths<L>],
+        walks: &mut [DcfPaths<L>],
         (start, points): (usize, usize),
         levels: Range<usize>,
     ) {
@@ -220,12 +170,12 @@ impl Eval<'_, '_> {
         ciphers: &Ciphers<L>,
         (at, keys): (usize, usize),
         (point, points): (usize, usize),
-        blocks: Option<(&[DcfBlocks<L>], &[u64])>,
+        blocks: Option<(&[ClusterBlocks<L, MAX_VALUE_BLOCKS>], &[u64])>,
     ) {
         let (params, shape, window) = (self.batch.params, self.batch.shape, self.batch.params.window);
         let (start, step_keys) = (self.first + at, TOGETHER * L::N);
         // Walks start in the blocks of clustered points, or at the roots.
-        let mut walks = [Paths::idle(l); S];
+        let mut walks = [DcfPaths::idle(l); S];
         let walks = &mut walks[..keys / step_keys * points];
         for (step, walks) in walks.chunks_exact_mut(points).enumerate() {
             let first = start + step * step_keys;
@@ -257,10 +207,10 @@ impl Eval<'_, '_> {
                 for (block, rows) in rows.chunks_mut(2).enumerate() {
                     let pair = WordPair::new(self.batch.last, shape.row, shape.words, block, first);
                     walk.add(l, block, &hash(l, &ciphers.value[block], &inputs), &controls, pair);
-                    for sum in &mut walk.sums[block] {
+                    for sum in &mut walk.gathered[block] {
                         *sum = negate_if(l, negative, *sum);
                     }
-                    store_words(l, &walk.sums[block], mask, rows, at + step * step_keys);
+                    store_words(l, &walk.gathered[block], mask, rows, at + step * step_keys);
                 }
             }
         }
@@ -276,11 +226,11 @@ impl Eval<'_, '_> {
         ciphers: &Ciphers<L>,
         (at, keys): (usize, usize),
         (x_hat, offset): (&[u64], u64),
-        blocks: &mut [DcfBlocks<L>],
+        blocks: &mut [ClusterBlocks<L, MAX_VALUE_BLOCKS>],
     ) {
         let (params, window) = (self.batch.params, self.batch.params.window);
         let (bits, start, step_keys) = (params.bits, self.first + at, TOGETHER * L::N);
-        let mut walks = [Paths::idle(l); S];
+        let mut walks = [DcfPaths::idle(l); S];
         let walks = &mut walks[..keys / step_keys * 2];
         for (step, (walks, blocks)) in walks.as_chunks_mut::<2>().0.iter_mut().zip(blocks.iter_mut()).enumerate() {
             let key = start + step * step_keys;
@@ -310,7 +260,7 @@ impl Eval<'_, '_> {
         if self.batch.params.window < self.batch.params.bits {
             for at in (0..all_keys).step_by(WALKS / POINTS) {
                 let keys = (at, (all_keys - at).min(WALKS / POINTS));
-                let mut blocks = [DcfBlocks::idle(l); K];
+                let mut blocks = [ClusterBlocks::<L, MAX_VALUE_BLOCKS>::idle(l); K];
                 self.blocks::<L, S>(l, &ciphers, keys, (x_hat, offsets[0]), &mut blocks);
                 for points in batches.clone() {
                     self.tile::<L, S>(l, &ciphers, keys, points, Some((&blocks, offsets)));

@@ -4,7 +4,6 @@ mod all;
 mod batch;
 mod cipher;
 mod cmp;
-mod columns;
 mod dcf;
 mod dealer;
 mod tables;
@@ -20,9 +19,8 @@ use backend_api::{
 use core_types::pack::{packed_word, unpacked_element};
 
 use self::batch::{At, CmpAllBatch, CmpBatch, CmpSecrets, DcfBatch, DcfSecrets, DcfSections};
-pub(crate) use self::columns::columns;
 use crate::checked::FssOps;
-use crate::{CpuQueue, simd::dispatch_aes};
+use crate::{CpuQueue, columns::cut_columns, simd::dispatch_aes};
 
 /// Keys per job, some 50 us of work at the cheapest shape.
 ///
@@ -35,7 +33,7 @@ const WORDS_PER_JOB: usize = 1 << 14;
 impl CpuQueue {
     /// Evaluates a batch whose views have the lengths of its shape.
     fn eval_cmp(&self, batch: &CmpBatch<'_>, shares: &mut [u32]) {
-        let jobs = columns(shares, batch.shape.row / GROUP, KEYS_PER_JOB / GROUP);
+        let jobs = cut_columns(shares, batch.shape.row / GROUP, KEYS_PER_JOB / GROUP);
         self.for_jobs(jobs, |job, mut rows| {
             dispatch_aes(self.simd(), cmp::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
         });
@@ -43,7 +41,7 @@ impl CpuQueue {
 
     /// Evaluates a batch whose views have the lengths of its shape.
     fn eval_dcf(&self, batch: &DcfBatch<'_>, shares: &mut [u64]) {
-        let jobs = columns(shares, batch.shape.count, KEYS_PER_JOB);
+        let jobs = cut_columns(shares, batch.shape.count, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
             dispatch_aes(self.simd(), dcf::Eval { batch, first: job * KEYS_PER_JOB, rows: &mut rows });
         });
@@ -61,7 +59,7 @@ impl FssOps for CpuQueue {
     fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>, shape: CmpAllShape) -> Result<(), BackendError> {
         let CmpEvalAll { params, keys: CmpKeys { roots, corrections, leaves }, units } = op;
         let batch = CmpAllBatch { params, shape, roots, corrections, leaves };
-        let jobs = columns(units, shape.keys, KEYS_PER_JOB);
+        let jobs = cut_columns(units, shape.keys, KEYS_PER_JOB);
         self.for_jobs(jobs, |job, mut rows| {
             let first = shape.first + job * KEYS_PER_JOB;
             dispatch_aes(self.simd(), all::EvalAll { batch: &batch, first, rows: &mut rows });
@@ -72,8 +70,8 @@ impl FssOps for CpuQueue {
     fn cmp_gen(&self, op: CmpGen<'_, Self>, shape: CmpGenShape) -> Result<(), BackendError> {
         let CmpGen { params, alphas, roots, corrections, leaves } = op;
         let secrets = CmpSecrets { params, shape, alphas, roots };
-        let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
-        let jobs = corrections.into_iter().zip(columns(leaves, shape.row, KEYS_PER_JOB)).collect();
+        let corrections = cut_columns(corrections, shape.row, KEYS_PER_JOB);
+        let jobs = corrections.into_iter().zip(cut_columns(leaves, shape.row, KEYS_PER_JOB)).collect();
         self.for_jobs(jobs, |job, (mut corrections, mut leaves)| {
             let (first, corrections, leaves) = (job * KEYS_PER_JOB, &mut corrections[..], &mut leaves[..]);
             dispatch_aes(self.simd(), cmp::Gen { secrets: &secrets, first, corrections, leaves });
@@ -91,9 +89,9 @@ impl FssOps for CpuQueue {
     fn dcf_gen(&self, op: DcfGen<'_, Self>, shape: DcfGenShape) -> Result<(), BackendError> {
         let DcfGen { params, alphas, betas, roots, corrections, values, last } = op;
         let secrets = DcfSecrets { params, shape, alphas, betas, roots };
-        let corrections = columns(corrections, shape.row, KEYS_PER_JOB);
-        let values = columns(values, shape.row, KEYS_PER_JOB);
-        let last = columns(last, shape.row, KEYS_PER_JOB);
+        let corrections = cut_columns(corrections, shape.row, KEYS_PER_JOB);
+        let values = cut_columns(values, shape.row, KEYS_PER_JOB);
+        let last = cut_columns(last, shape.row, KEYS_PER_JOB);
         let jobs = corrections.into_iter().zip(values).zip(last);
         let jobs = jobs.map(|((corrections, values), last)| DcfSections { corrections, values, last }).collect();
         self.for_jobs(jobs, |job, mut sections| {

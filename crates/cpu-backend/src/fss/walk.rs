@@ -219,3 +219,58 @@ impl<L: AesBlocks> Directions<L> {
         directions
     }
 }
+
+/// The walks of one step along one point, which gather `K` steps of blocks on the way.
+#[derive(Clone, Copy)]
+pub(super) struct Paths<L: AesBlocks, const K: usize> {
+    pub(super) nodes: PartyNodes<L>,
+    pub(super) points: PointBits<L>,
+    pub(super) gathered: [Step<L>; K],
+}
+
+impl<L: AesBlocks, const K: usize> Paths<L, K> {
+    /// Room for walks.
+    #[inline(always)]
+    pub(super) fn idle(l: L) -> Self {
+        Self { nodes: PartyNodes::idle(l), points: PointBits::idle(l), gathered: [[l.splat(0); TOGETHER]; K] }
+    }
+
+    /// Selects the first of `pair` where `mask` is clear, the second where it is set.
+    ///
+    /// The walk continues to `points`.
+    #[inline(always)]
+    fn select(l: L, mask: &Step<L>, pair: &[Self; 2], points: PointBits<L>) -> Self {
+        let mut gathered = pair[0].gathered;
+        for (blocks, others) in gathered.iter_mut().zip(&pair[1].gathered) {
+            for (i, block) in blocks.iter_mut().enumerate() {
+                *block = select(l, mask[i], *block, others[i]);
+            }
+        }
+        Self { nodes: PartyNodes::select(l, mask, [&pair[0].nodes, &pair[1].nodes]), points, gathered }
+    }
+}
+
+/// The clustered points of one step, and the walks to the two blocks that hold them.
+#[derive(Clone, Copy)]
+pub(super) struct ClusterBlocks<L: AesBlocks, const K: usize> {
+    pub(super) x_hat: PointBits<L>,
+    pub(super) first: PointBits<L>,
+    pub(super) walks: [Paths<L, K>; 2],
+}
+
+impl<L: AesBlocks, const K: usize> ClusterBlocks<L, K> {
+    /// Room for them.
+    #[inline(always)]
+    pub(super) fn idle(l: L) -> Self {
+        Self { x_hat: PointBits::idle(l), first: PointBits::idle(l), walks: [Paths::idle(l); 2] }
+    }
+
+    /// The walk to the points `x_hat` - `offset` of `bits` bits.
+    ///
+    /// It starts at their blocks of 2^`window` points.
+    #[inline(always)]
+    pub(super) fn walk(&self, l: L, offset: u64, bits: u32, window: u32) -> Paths<L, K> {
+        let points = self.x_hat.less(l, offset, bits);
+        Paths::select(l, &points.differ(l, &self.first, window), &self.walks, points)
+    }
+}

@@ -198,35 +198,15 @@ impl ActivationFunction for SiluFunction {
 /// Calls `$body` with `$f` bound to the type of the function `$which`.
 macro_rules! with_function {
     ($which:expr, $f:ident => $body:expr) => {
+        with_function!($which, $f => $body, Identity: IdentityFunction, Relu: ReluFunction, Sigmoid: SigmoidFunction,
+            Tanh: TanhFunction, GeluTanh: GeluTanhFunction, GeluErf: GeluErfFunction, Silu: SiluFunction)
+    };
+    ($which:expr, $f:ident => $body:expr, $($name:ident: $function:ident),*) => {
         match $which {
-            core_types::params::elementwise::Activation::Identity => {
-                type $f = crate::linalg::activation::IdentityFunction;
+            $(Activation::$name => {
+                type $f = $function;
                 $body
-            }
-            core_types::params::elementwise::Activation::Relu => {
-                type $f = crate::linalg::activation::ReluFunction;
-                $body
-            }
-            core_types::params::elementwise::Activation::Sigmoid => {
-                type $f = crate::linalg::activation::SigmoidFunction;
-                $body
-            }
-            core_types::params::elementwise::Activation::Tanh => {
-                type $f = crate::linalg::activation::TanhFunction;
-                $body
-            }
-            core_types::params::elementwise::Activation::GeluTanh => {
-                type $f = crate::linalg::activation::GeluTanhFunction;
-                $body
-            }
-            core_types::params::elementwise::Activation::GeluErf => {
-                type $f = crate::linalg::activation::GeluErfFunction;
-                $body
-            }
-            core_types::params::elementwise::Activation::Silu => {
-                type $f = crate::linalg::activation::SiluFunction;
-                $body
-            }
+            })*
         }
     };
 }

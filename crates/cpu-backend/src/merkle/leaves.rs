@@ -12,7 +12,7 @@ use core_types::{
 
 use crate::{
     blake2s::{compress, rows_of_planes},
-    simd::{LaneKernel, bits::Bits},
+    simd::{LaneKernel, WIDEST, bits::Bits},
 };
 
 /// Most leaves of a tile.
@@ -30,9 +30,6 @@ const STRIP: usize = 128;
 ///
 /// Processors follow a page by themselves, but each block of a message begins sixteen pages.
 const AHEAD: usize = 48;
-
-/// Most words in a vector, at any level.
-const WIDEST: usize = 16;
 
 const NOTHING: [u32; STRIP] = [0; STRIP];
 

@@ -7,11 +7,8 @@ use core_types::blake2s::{BLOCK_WORDS, Digest};
 
 use crate::{
     blake2s::{one_block, planes_of_rows, rows_of_planes},
-    simd::{LaneKernel, bits::Bits},
+    simd::{LaneKernel, WIDEST, bits::Bits},
 };
-
-/// Most words in a vector, at any level.
-const WIDEST: usize = 16;
 
 /// Leaves of values whose coordinates are in four planes.
 pub(super) struct SecureLeaves<'a> {

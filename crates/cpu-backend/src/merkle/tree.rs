@@ -7,7 +7,7 @@ use core_types::blake2s::{BLOCK_WORDS, Digest};
 use crate::{
     CpuQueue,
     blake2s::{one_block, planes_of_rows, rows_of_planes},
-    simd::{LaneKernel, bits::Bits, dispatch},
+    simd::{LaneKernel, WIDEST, bits::Bits, dispatch},
 };
 
 /// Log of the lowest nodes of a subtree: 64 KiB.
@@ -17,9 +17,6 @@ const LOG_SUBTREE: u32 = 11;
 ///
 /// The last has sixteen nodes, which a vector takes at most.
 const LEVELS: u32 = LOG_SUBTREE - 4;
-
-/// Most words in a vector, at any level.
-const WIDEST: usize = 16;
 
 impl CpuQueue {
     /// Writes all levels above the first of `levels`.

@@ -1,28 +1,34 @@
 //! Local arithmetic on shares on the processor.
 
 mod bits;
+mod matmul;
 mod words;
 
 use backend_api::{
     BackendError,
-    ops::share::{BitShape, CombineBits, CombineWords, WordShape},
+    ops::share::{BitShape, CombineBits, CombineWords, MatmulWords, WordShape},
 };
 
 use self::{
     bits::BitSums,
+    matmul::MatrixFactors,
     words::{WordSums, WordSumsSink},
 };
 use crate::checked::ShareOps;
-use crate::{CpuQueue, fss::columns, simd::dispatch};
+use crate::{CpuQueue, columns::cut_columns, simd::dispatch};
 
 /// Elements that one job takes, a multiple of 32.
 const ELEMENTS_PER_JOB: usize = 1 << 13;
+/// Rows of matrices that one job takes: a panel of columns is copied once for them.
+const ROWS_PER_JOB: usize = 64;
+/// Columns of matrices that one job takes, a multiple of every tile's.
+const COLUMNS_PER_JOB: usize = 128;
 
 impl ShareOps for CpuQueue {
     fn combine_bits(&self, op: CombineBits<'_, Self>, shape: BitShape) -> Result<(), BackendError> {
         let CombineBits { params, terms, x, rows, sums } = op;
         let (params, per_job) = (&params, ELEMENTS_PER_JOB / 32);
-        self.for_jobs(columns(sums, shape.words, per_job), |job, mut sums| {
+        self.for_jobs(cut_columns(sums, shape.words, per_job), |job, mut sums| {
             let first = job * per_job;
             dispatch(self.simd(), BitSums { params, shape, terms, x, rows, first, sums: &mut sums });
         });
@@ -33,7 +39,7 @@ impl ShareOps for CpuQueue {
         let CombineWords { params, terms, x, padded, rows, opened, sums } = op;
         let of = WordSums { params, shape, terms, x, padded, rows, opened };
         if params.interleaved == 0 {
-            self.for_jobs(columns(sums, shape.count, ELEMENTS_PER_JOB), |job, mut sums| {
+            self.for_jobs(cut_columns(sums, shape.count, ELEMENTS_PER_JOB), |job, mut sums| {
                 dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, WordSumsSink::Rows(&mut sums)));
             });
         } else {
@@ -41,6 +47,22 @@ impl ShareOps for CpuQueue {
                 dispatch(self.simd(), of.part(job * ELEMENTS_PER_JOB, WordSumsSink::Interleaved(sums)));
             });
         }
+        Ok(())
+    }
+
+    fn matmul_words(&self, op: MatmulWords<'_, Self>) -> Result<(), BackendError> {
+        let MatmulWords { params, x, y, out } = op;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let (of, cols) = (MatrixFactors::new(params, x, y), params.cols as usize);
+        let bands = out.chunks_mut(ROWS_PER_JOB * cols);
+        let jobs = bands.flat_map(|band| cut_columns(band, cols, COLUMNS_PER_JOB)).collect::<Vec<_>>();
+        let jobs_per_band = cols.div_ceil(COLUMNS_PER_JOB);
+        self.for_jobs(jobs, |job, mut out| {
+            let (row, col) = (job / jobs_per_band * ROWS_PER_JOB, job % jobs_per_band * COLUMNS_PER_JOB);
+            dispatch(self.simd(), of.part(row, col, &mut out));
+        });
         Ok(())
     }
 }

@@ -74,6 +74,53 @@ tokens! {
     Vaes512: "aes,avx512f,avx512bw,vaes";
 }
 
+/// Methods of a token whose operands and result are vectors, each with its intrinsic.
+#[cfg(target_arch = "x86_64")]
+macro_rules! instructions {
+    ($vector:ty: $($method:ident($($operand:ident),+) = $intrinsic:path;)+) => { $(
+        #[inline(always)]
+        fn $method(self, $($operand: $vector),+) -> $vector {
+            // SAFETY: `self` proves the instructions of its vectors.
+            unsafe { $intrinsic($($operand),+) }
+        }
+    )+ };
+}
+
+/// Methods of a token that shift vectors by a count, each with its intrinsic.
+#[cfg(target_arch = "x86_64")]
+macro_rules! shifts {
+    ($vector:ty: $($method:ident = $intrinsic:path;)+) => { $(
+        #[inline(always)]
+        fn $method(self, a: $vector, count: u32) -> $vector {
+            // SAFETY: `self` proves the instructions of its vectors.
+            unsafe { $intrinsic(a, core::arch::x86_64::_mm_cvtsi32_si128(count as i32)) }
+        }
+    )+ };
+}
+
+/// The methods `load` and `store` of a token: a vector at the beginning of a slice.
+#[cfg(target_arch = "x86_64")]
+macro_rules! memory {
+    ($vector:ty, [$element:ty]: $load:path, $store:path) => {
+        #[inline(always)]
+        fn load(self, s: &[$element]) -> $vector {
+            let s = &s[..Self::N];
+            // SAFETY: `self` proves the instructions; `s` holds a vector, and no alignment is needed.
+            unsafe { $load(s.as_ptr().cast()) }
+        }
+
+        #[inline(always)]
+        fn store(self, s: &mut [$element], v: $vector) {
+            let s = &mut s[..Self::N];
+            // SAFETY: `self` proves the instructions; `s` holds a vector, and no alignment is needed.
+            unsafe { $store(s.as_mut_ptr().cast(), v) }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use {instructions, memory, shifts};
+
 #[cfg(target_arch = "x86_64")]
 impl Avx512Bf16 {
     /// The AVX-512 token, which this one implies.
@@ -83,45 +130,32 @@ impl Avx512Bf16 {
     }
 }
 
-/// Names the kernels that run with every token of a list.
+/// Names the kernels that run with every token of a list: the first is for any processor.
 macro_rules! kernels_of {
-    ($(#[$doc:meta])* $name:ident: $first:ident $(, $token:ident)*) => {
+    ($($(#[$doc:meta])* $name:ident: $first:ident, $($token:ident),+;)*) => { $(
         $(#[$doc])*
-        pub(crate) trait $name<R>: LaneKernel<$first, Out = R> $(+ LaneKernel<$token, Out = R>)* {}
+        #[cfg(target_arch = "x86_64")]
+        pub(crate) trait $name<R>: LaneKernel<$first, Out = R> $(+ LaneKernel<$token, Out = R>)+ {}
 
-        impl<R, K: LaneKernel<$first, Out = R> $(+ LaneKernel<$token, Out = R>)*> $name<R> for K {}
-    };
+        #[cfg(target_arch = "x86_64")]
+        impl<R, K: LaneKernel<$first, Out = R> $(+ LaneKernel<$token, Out = R>)+> $name<R> for K {}
+
+        $(#[$doc])*
+        #[cfg(not(target_arch = "x86_64"))]
+        pub(crate) trait $name<R>: LaneKernel<$first, Out = R> {}
+
+        #[cfg(not(target_arch = "x86_64"))]
+        impl<R, K: LaneKernel<$first, Out = R>> $name<R> for K {}
+    )* };
 }
 
-#[cfg(target_arch = "x86_64")]
 kernels_of! {
     /// Kernels for every vector level.
-    ForEveryLevel: Portable, Avx2, Avx512
-}
-#[cfg(target_arch = "x86_64")]
-kernels_of! {
+    ForEveryLevel: Portable, Avx2, Avx512;
     /// Kernels with and without instructions for pairs of bf16.
-    ForPairs: Portable, Avx512Bf16
-}
-#[cfg(target_arch = "x86_64")]
-kernels_of! {
+    ForPairs: Portable, Avx512Bf16;
     /// Kernels for every AES path.
-    ForEveryAesPath: Portable, AesNi, Vaes256, Vaes512
-}
-#[cfg(not(target_arch = "x86_64"))]
-kernels_of! {
-    /// Kernels for every vector level.
-    ForEveryLevel: Portable
-}
-#[cfg(not(target_arch = "x86_64"))]
-kernels_of! {
-    /// Kernels with and without instructions for pairs of bf16.
-    ForPairs: Portable
-}
-#[cfg(not(target_arch = "x86_64"))]
-kernels_of! {
-    /// Kernels for every AES path.
-    ForEveryAesPath: Portable
+    ForEveryAesPath: Portable, AesNi, Vaes256, Vaes512;
 }
 
 /// Runs `kernel` at the vector level of `simd`.

@@ -15,7 +15,20 @@ pub(crate) fn queue(simd: Simd, threads: usize) -> CpuQueue {
     CpuQueue::with_simd(config, simd).unwrap()
 }
 
+/// A queue at the strongest level.
+pub(crate) fn strongest(threads: usize) -> CpuQueue {
+    queue(Simd::detect_up_to(SimdLevel::Avx512), threads)
+}
+
 /// Queues at every level, each with one thread and with three.
 pub(crate) fn queues() -> Vec<CpuQueue> {
     levels().flat_map(|simd| [1, 3].map(|threads| queue(simd, threads))).collect()
+}
+
+/// Expects `run` to give the same on all of `queues`; `of` names its input in the failure.
+pub(crate) fn expect_equal<R: PartialEq>(queues: &[CpuQueue], of: &str, run: impl Fn(&CpuQueue) -> R) {
+    let first = run(&queues[0]);
+    for q in &queues[1..] {
+        assert!(run(q) == first, "{of}, {q:?}");
+    }
 }

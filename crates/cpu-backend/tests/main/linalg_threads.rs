@@ -1,7 +1,5 @@
 //! Results of matrix products and sums do not depend on the number of threads.
 
-use std::num::NonZeroUsize;
-
 use backend_api::{
     Buffer, Queue,
     ops::linalg::{ElementwiseOps, Gemm, GemmOps, SumAxis},
@@ -10,7 +8,9 @@ use core_types::params::{
     elementwise::{Activation, SumParams},
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},
 };
-use cpu_backend::{CpuConfig, CpuQueue};
+use cpu_backend::CpuQueue;
+
+use crate::levels::{expect_equal, strongest};
 
 fn values(count: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 7919 + 13) % 2003) as f32 / 1000.0 - 1.0).collect()
@@ -22,8 +22,7 @@ fn strides(rows: u64, cols: u64, transposed: bool) -> MatrixStrides {
 }
 
 /// Bits of a product, with or without bias and activation, and of a column sum of it.
-fn bits(threads: usize, p: &GemmParams, with_bias: bool) -> Vec<u32> {
-    let q = CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() }).unwrap();
+fn bits(q: &CpuQueue, p: &GemmParams, with_bias: bool) -> Vec<u32> {
     let batch = p.batch[BATCH_AXES - 1];
     let a = q.upload(&values((batch * p.m * p.k) as usize)).unwrap();
     let b = q.upload(&values((batch * p.k * p.n) as usize)).unwrap();
@@ -39,6 +38,7 @@ fn bits(threads: usize, p: &GemmParams, with_bias: bool) -> Vec<u32> {
 
 #[test]
 fn bits_are_those_of_one_thread() {
+    let queues = [1, 2, 3, 5].map(strongest);
     let sizes = [(1, 257, 513, 300), (1, 1, 2053, 1031), (1, 2053, 1, 1031), (9, 65, 130, 140), (3, 300, 301, 17)];
     for (batch, m, n, k) in sizes {
         for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -54,10 +54,7 @@ fn bits_are_those_of_one_thread() {
                     accumulate: 0,
                     activation: if with_bias { Activation::GeluTanh } else { Activation::Identity },
                 };
-                let one = bits(1, &p, with_bias);
-                for threads in [2, 3, 5] {
-                    assert!(bits(threads, &p, with_bias) == one, "{p:?} on {threads} threads");
-                }
+                expect_equal(&queues, &format!("{p:?}"), |q| bits(q, &p, with_bias));
             }
         }
     }

@@ -20,7 +20,7 @@ which the parameters refer to. A view that is read and then written is listed wi
 reasons for which parameters are refused, apart from wrong lengths and sizes that overflow.
 
 The test `the_page_of_ops_is_up_to_date` compares this page with the descriptions in
-[backend-api](../crates/backend-api/src/ops), one file for each op, and writes `target/ops.md` if they differ;
+[backend-api](../crates/backend-api/src/ops), one file for each op set, and writes `target/ops.md` if they differ;
 [adding an op](adding-an-op.md) explains their form.
 ";
 

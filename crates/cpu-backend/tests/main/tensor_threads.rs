@@ -1,7 +1,5 @@
 //! Results of the tensor op set do not depend on the number of threads.
 
-use std::num::NonZeroUsize;
-
 use backend_api::{
     Buffer, Queue,
     ops::{
@@ -14,7 +12,9 @@ use core_types::params::{
     rows::AxisParams,
     tensor::{Beyond, CopyParams, ReduceParams, Reduction, TableParams},
 };
-use cpu_backend::{CpuConfig, CpuQueue};
+use cpu_backend::CpuQueue;
+
+use crate::levels::{expect_equal, strongest};
 
 /// Values whose sums depend on their order, some of them beyond the range of binary16.
 fn values(count: usize) -> Vec<f32> {
@@ -22,8 +22,7 @@ fn values(count: usize) -> Vec<f32> {
 }
 
 /// Bits of everything on `outer x len x inner` elements.
-fn bits(threads: usize, [outer, len, inner]: [usize; 3]) -> Vec<u64> {
-    let q = CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() }).unwrap();
+fn bits(q: &CpuQueue, [outer, len, inner]: [usize; 3]) -> Vec<u64> {
     let (count, outputs) = (outer * len * inner, outer * inner);
     let sizes = [outer as u64, len as u64, inner as u64];
     let x = q.upload(&values(count)).unwrap();
@@ -74,10 +73,8 @@ fn bits(threads: usize, [outer, len, inner]: [usize; 3]) -> Vec<u64> {
 
 #[test]
 fn bits_are_those_of_one_thread() {
+    let queues = [1, 2, 5].map(strongest);
     for shape in [[3, 70_001, 1], [700, 300, 1], [1, 900, 700], [30, 40, 300], [5, 9000, 7]] {
-        let one = bits(1, shape);
-        for threads in [2, 5] {
-            assert!(bits(threads, shape) == one, "{shape:?} on {threads} threads");
-        }
+        expect_equal(&queues, &format!("{shape:?}"), |q| bits(q, shape));
     }
 }

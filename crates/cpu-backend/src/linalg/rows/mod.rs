@@ -20,7 +20,10 @@ use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxP
 use self::{norm::NormRows, norm_backward::NormBackward};
 use super::reals::Reals;
 use crate::checked::RowOps;
-use crate::{CpuQueue, simd::dispatch};
+use crate::{
+    CpuQueue,
+    simd::{dispatch, floats::Floats},
+};
 
 /// The fewest elements that one task works on: 64 KiB of f32.
 const GRAIN: usize = 16 * 1024;
@@ -30,6 +33,15 @@ const GRAIN: usize = 16 * 1024;
 /// A step takes one or more vectors of a row or column. Rounding errors thus do not grow with the
 /// length.
 pub(super) const PART_STEPS: usize = 64;
+
+/// Vectors worked on at once, to hide the latency of sums and exponentials.
+const UNROLL: usize = 4;
+
+/// The sum of four accumulators.
+#[inline(always)]
+fn total<L: Floats>(l: L, acc: [L::V; UNROLL]) -> L::V {
+    l.add(l.add(acc[0], acc[1]), l.add(acc[2], acc[3]))
+}
 
 /// Whether a part ends with this step, counted from 0.
 #[inline(always)]

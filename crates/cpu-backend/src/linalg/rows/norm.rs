@@ -7,22 +7,17 @@ use backend_api::Real;
 use core_types::params::rows::NormParams;
 
 use super::{
+    UNROLL,
     convert::{OutRow, column_values, next_row, prefetch, scratch},
-    ends_part,
+    ends_part, total,
 };
 use crate::{
     linalg::{
-        convert::in_f32,
+        convert::{BLOCK, in_f32},
         reals::{Reals, RealsMut},
     },
     simd::{LaneKernel, Simd, dispatch, floats::Floats},
 };
-
-/// Vectors worked on at once, to hide the latency of sums.
-const UNROLL: usize = 4;
-
-/// Elements of a sum that are widened at once, on the stack.
-const BLOCK: usize = 512;
 
 /// Consecutive rows to normalise.
 pub(super) enum NormRows<'a, T> {
@@ -178,12 +173,6 @@ impl<const CENTRED: bool> NormRowsForward<'_, CENTRED> {
         }
         undefined
     }
-}
-
-/// The sum of four accumulators.
-#[inline(always)]
-fn total<L: Floats>(l: L, v: [L::V; UNROLL]) -> L::V {
-    l.add(l.add(v[0], v[1]), l.add(v[2], v[3]))
 }
 
 /// The sum of x. Fetches y for the passes that follow.

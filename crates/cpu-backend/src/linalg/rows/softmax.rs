@@ -7,9 +7,9 @@
 use core_types::params::rows::SoftmaxParams;
 
 use super::{
-    MaskSlice, SoftmaxVariant,
+    MaskSlice, SoftmaxVariant, UNROLL,
     convert::{OutRow, next_row, prefetch, scratch},
-    ends_part,
+    ends_part, total,
 };
 use crate::{
     linalg::{
@@ -19,9 +19,6 @@ use crate::{
     },
     simd::{LaneKernel, floats::Floats},
 };
-
-/// Vectors worked on at once, to hide the latency of the exponential.
-const UNROLL: usize = 4;
 
 /// Consecutive rows of a softmax with `inner = 1`.
 pub(super) struct SoftmaxRowsForward<'a> {
@@ -166,12 +163,6 @@ pub(in crate::linalg) fn exp_and_sum<L: Floats>(l: L, x: &[f32], next: &[f32], g
         acc[1] = l.add(acc[1], e);
     }
     l.sum(total(l, acc))
-}
-
-/// The sum of four accumulators.
-#[inline(always)]
-fn total<L: Floats>(l: L, acc: [L::V; UNROLL]) -> L::V {
-    l.add(l.add(acc[0], acc[1]), l.add(acc[2], acc[3]))
 }
 
 /// `y *= factor`.

@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Bits;
-use crate::simd::Avx2;
+use crate::simd::{Avx2, instructions, memory};
 
 /// Words turned by shifts; by whole bytes a shuffle does it in one step.
 macro_rules! rotated {
@@ -22,12 +22,7 @@ impl Bits for Avx2 {
         unsafe { _mm256_set1_epi32(word as i32) }
     }
 
-    #[inline(always)]
-    fn load(self, s: &[u32]) -> __m256i {
-        let s = &s[..Self::N];
-        // SAFETY: `self` proves AVX2; `s` holds eight words, and no alignment is needed.
-        unsafe { _mm256_loadu_si256(s.as_ptr().cast()) }
-    }
+    memory! { __m256i, [u32]: _mm256_loadu_si256, _mm256_storeu_si256 }
 
     #[inline(always)]
     fn prefetch(self, source: *const u32) {
@@ -35,23 +30,9 @@ impl Bits for Avx2 {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(source.cast()) }
     }
 
-    #[inline(always)]
-    fn store(self, s: &mut [u32], v: __m256i) {
-        let s = &mut s[..Self::N];
-        // SAFETY: `self` proves AVX2; `s` holds eight words, and no alignment is needed.
-        unsafe { _mm256_storeu_si256(s.as_mut_ptr().cast(), v) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe { _mm256_add_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe { _mm256_xor_si256(a, b) }
+    instructions! { __m256i:
+        add(a, b) = _mm256_add_epi32;
+        xor(a, b) = _mm256_xor_si256;
     }
 
     #[inline(always)]

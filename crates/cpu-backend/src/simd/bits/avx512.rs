@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Bits;
-use crate::simd::Avx512;
+use crate::simd::{Avx512, instructions, memory};
 
 /// Picks from two vectors: word `i` of the result is word `table[i]` of their concatenation.
 type Table = [i32; 16];
@@ -36,12 +36,7 @@ impl Bits for Avx512 {
         unsafe { _mm512_set1_epi32(word as i32) }
     }
 
-    #[inline(always)]
-    fn load(self, s: &[u32]) -> __m512i {
-        let s = &s[..Self::N];
-        // SAFETY: `self` proves AVX-512; `s` holds sixteen words, and no alignment is needed.
-        unsafe { _mm512_loadu_si512(s.as_ptr().cast()) }
-    }
+    memory! { __m512i, [u32]: _mm512_loadu_si512, _mm512_storeu_si512 }
 
     #[inline(always)]
     fn prefetch(self, source: *const u32) {
@@ -49,47 +44,13 @@ impl Bits for Avx512 {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(source.cast()) }
     }
 
-    #[inline(always)]
-    fn store(self, s: &mut [u32], v: __m512i) {
-        let s = &mut s[..Self::N];
-        // SAFETY: `self` proves AVX-512; `s` holds sixteen words, and no alignment is needed.
-        unsafe { _mm512_storeu_si512(s.as_mut_ptr().cast(), v) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_add_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn xor(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_xor_si512(a, b) }
-    }
-
-    #[inline(always)]
-    fn rotate_7(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_ror_epi32::<7>(a) }
-    }
-
-    #[inline(always)]
-    fn rotate_8(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_ror_epi32::<8>(a) }
-    }
-
-    #[inline(always)]
-    fn rotate_12(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_ror_epi32::<12>(a) }
-    }
-
-    #[inline(always)]
-    fn rotate_16(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_ror_epi32::<16>(a) }
+    instructions! { __m512i:
+        add(a, b) = _mm512_add_epi32;
+        xor(a, b) = _mm512_xor_si512;
+        rotate_7(a) = _mm512_ror_epi32::<7>;
+        rotate_8(a) = _mm512_ror_epi32::<8>;
+        rotate_12(a) = _mm512_ror_epi32::<12>;
+        rotate_16(a) = _mm512_ror_epi32::<16>;
     }
 
     #[inline(always)]

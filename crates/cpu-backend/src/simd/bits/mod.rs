@@ -25,7 +25,8 @@ pub(crate) trait Bits: Copy {
     /// The first `N` words of `s`.
     fn load(self, s: &[u32]) -> Self::V;
     /// Prefetches the cache line that holds `source`; any address may be given.
-    fn prefetch(self, source: *const u32);
+    #[inline(always)]
+    fn prefetch(self, _source: *const u32) {}
     /// Writes the first `N` words of `s`.
     fn store(self, s: &mut [u32], v: Self::V);
 

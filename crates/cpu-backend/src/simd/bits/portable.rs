@@ -29,9 +29,6 @@ impl Bits for Arrays {
     }
 
     #[inline(always)]
-    fn prefetch(self, _: *const u32) {}
-
-    #[inline(always)]
     fn store(self, s: &mut [u32], v: [u32; 4]) {
         s[..4].copy_from_slice(&v);
     }

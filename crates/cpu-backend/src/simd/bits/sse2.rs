@@ -5,7 +5,7 @@
 use core::arch::x86_64::*;
 
 use super::Bits;
-use crate::simd::Portable;
+use crate::simd::{Portable, instructions, memory};
 
 /// Words turned by shifts.
 macro_rules! rotated {
@@ -24,33 +24,11 @@ impl Bits for Portable {
         unsafe { _mm_set1_epi32(word as i32) }
     }
 
-    #[inline(always)]
-    fn load(self, s: &[u32]) -> __m128i {
-        let s = &s[..Self::N];
-        // SAFETY: SSE2 is in the baseline; `s` holds four words, and no alignment is needed.
-        unsafe { _mm_loadu_si128(s.as_ptr().cast()) }
-    }
+    memory! { __m128i, [u32]: _mm_loadu_si128, _mm_storeu_si128 }
 
-    #[inline(always)]
-    fn prefetch(self, _: *const u32) {}
-
-    #[inline(always)]
-    fn store(self, s: &mut [u32], v: __m128i) {
-        let s = &mut s[..Self::N];
-        // SAFETY: SSE2 is in the baseline; `s` holds four words, and no alignment is needed.
-        unsafe { _mm_storeu_si128(s.as_mut_ptr().cast(), v) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: SSE2 is in the baseline.
-        unsafe { _mm_add_epi32(a, b) }
-    }
-
-    #[inline(always)]
-    fn xor(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: SSE2 is in the baseline.
-        unsafe { _mm_xor_si128(a, b) }
+    instructions! { __m128i:
+        add(a, b) = _mm_add_epi32;
+        xor(a, b) = _mm_xor_si128;
     }
 
     #[inline(always)]

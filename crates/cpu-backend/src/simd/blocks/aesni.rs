@@ -2,30 +2,17 @@
 
 use core::arch::x86_64::*;
 
-use super::{AesBlocks, Step};
-use crate::simd::AesNi;
+use super::{AesBlocks, Step, registers::in_registers};
+use crate::simd::{AesNi, instructions, memory, shifts};
 
 const N: usize = 1;
 
 impl AesBlocks for AesNi {
     const N: usize = N;
-    type V = __m128i;
-    type State = Step<Self>;
-    type RoundKey = __m128i;
 
-    #[inline(always)]
-    fn load(self, s: &[u128]) -> __m128i {
-        let s = &s[..N];
-        // SAFETY: `self` proves AES-NI and SSE4.1; `s` holds `N` blocks, and no alignment is needed.
-        unsafe { _mm_loadu_si128(s.as_ptr().cast()) }
-    }
+    in_registers! { __m128i: round = _mm_aesenc_si128, last_round = _mm_aesenclast_si128 }
 
-    #[inline(always)]
-    fn store(self, s: &mut [u128], v: __m128i) {
-        let s = &mut s[..N];
-        // SAFETY: `self` proves AES-NI and SSE4.1; `s` holds `N` blocks, and no alignment is needed.
-        unsafe { _mm_storeu_si128(s.as_mut_ptr().cast(), v) }
-    }
+    memory! { __m128i, [u128]: _mm_loadu_si128, _mm_storeu_si128 }
 
     #[inline(always)]
     fn splat(self, block: u128) -> __m128i {
@@ -40,40 +27,16 @@ impl AesBlocks for AesNi {
         unsafe { _mm_set_epi64x(hi[0] as i64, lo[0] as i64) }
     }
 
-    #[inline(always)]
-    fn xor(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_xor_si128(a, b) }
+    instructions! { __m128i:
+        xor(a, b) = _mm_xor_si128;
+        and(a, b) = _mm_and_si128;
+        add(a, b) = _mm_add_epi64;
+        sub(a, b) = _mm_sub_epi64;
     }
 
-    #[inline(always)]
-    fn and(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_and_si128(a, b) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn sub(self, a: __m128i, b: __m128i) -> __m128i {
-        // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_sub_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn shl(self, a: __m128i, count: u32) -> __m128i {
-        // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_sll_epi64(a, _mm_cvtsi32_si128(count as i32)) }
-    }
-
-    #[inline(always)]
-    fn shr(self, a: __m128i, count: u32) -> __m128i {
-        // SAFETY: `self` proves AES-NI and SSE4.1.
-        unsafe { _mm_srl_epi64(a, _mm_cvtsi32_si128(count as i32)) }
+    shifts! { __m128i:
+        shl = _mm_sll_epi64;
+        shr = _mm_srl_epi64;
     }
 
     #[inline(always)]
@@ -105,38 +68,5 @@ impl AesBlocks for AesNi {
             let ones = _mm_set1_epi64x(-1);
             _mm_unpacklo_epi64(_mm_srl_epi64(ones, low), _mm_srl_epi64(ones, high))
         }
-    }
-
-    #[inline(always)]
-    fn round_key(self, key: u128) -> __m128i {
-        self.splat(key)
-    }
-
-    #[inline(always)]
-    fn begin(self, step: &Step<Self>) -> Step<Self> {
-        *step
-    }
-
-    #[inline(always)]
-    fn round(self, state: &mut Step<Self>, key: &__m128i) {
-        for v in state {
-            // SAFETY: `self` proves AES-NI and SSE4.1.
-            *v = unsafe { _mm_aesenc_si128(*v, *key) };
-        }
-    }
-
-    #[inline(always)]
-    fn end(self, mut state: Step<Self>, last: &Step<Self>) -> Step<Self> {
-        for (v, key) in state.iter_mut().zip(last) {
-            // SAFETY: `self` proves AES-NI and SSE4.1.
-            *v = unsafe { _mm_aesenclast_si128(*v, *key) };
-        }
-        state
-    }
-
-    #[inline(always)]
-    fn prefetch<T>(self, s: &[T]) {
-        // SAFETY: a prefetch reads nothing and cannot fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
     }
 }

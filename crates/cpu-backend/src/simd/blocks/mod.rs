@@ -5,6 +5,8 @@ mod aesni;
 mod bitsliced;
 mod portable;
 #[cfg(target_arch = "x86_64")]
+mod registers;
+#[cfg(target_arch = "x86_64")]
 mod vaes256;
 #[cfg(target_arch = "x86_64")]
 mod vaes512;

@@ -2,30 +2,17 @@
 
 use core::arch::x86_64::*;
 
-use super::{AesBlocks, Step};
-use crate::simd::Vaes256;
+use super::{AesBlocks, Step, registers::in_registers};
+use crate::simd::{Vaes256, instructions, memory, shifts};
 
 const N: usize = 2;
 
 impl AesBlocks for Vaes256 {
     const N: usize = N;
-    type V = __m256i;
-    type State = Step<Self>;
-    type RoundKey = __m256i;
 
-    #[inline(always)]
-    fn load(self, s: &[u128]) -> __m256i {
-        let s = &s[..N];
-        // SAFETY: `self` proves VAES and AVX2; `s` holds `N` blocks, and no alignment is needed.
-        unsafe { _mm256_loadu_si256(s.as_ptr().cast()) }
-    }
+    in_registers! { __m256i: round = _mm256_aesenc_epi128, last_round = _mm256_aesenclast_epi128 }
 
-    #[inline(always)]
-    fn store(self, s: &mut [u128], v: __m256i) {
-        let s = &mut s[..N];
-        // SAFETY: `self` proves VAES and AVX2; `s` holds `N` blocks, and no alignment is needed.
-        unsafe { _mm256_storeu_si256(s.as_mut_ptr().cast(), v) }
-    }
+    memory! { __m256i, [u128]: _mm256_loadu_si256, _mm256_storeu_si256 }
 
     #[inline(always)]
     fn splat(self, block: u128) -> __m256i {
@@ -44,40 +31,16 @@ impl AesBlocks for Vaes256 {
         }
     }
 
-    #[inline(always)]
-    fn xor(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_xor_si256(a, b) }
+    instructions! { __m256i:
+        xor(a, b) = _mm256_xor_si256;
+        and(a, b) = _mm256_and_si256;
+        add(a, b) = _mm256_add_epi64;
+        sub(a, b) = _mm256_sub_epi64;
     }
 
-    #[inline(always)]
-    fn and(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_and_si256(a, b) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn sub(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_sub_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn shl(self, a: __m256i, count: u32) -> __m256i {
-        // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_sll_epi64(a, _mm_cvtsi32_si128(count as i32)) }
-    }
-
-    #[inline(always)]
-    fn shr(self, a: __m256i, count: u32) -> __m256i {
-        // SAFETY: `self` proves VAES and AVX2.
-        unsafe { _mm256_srl_epi64(a, _mm_cvtsi32_si128(count as i32)) }
+    shifts! { __m256i:
+        shl = _mm256_sll_epi64;
+        shr = _mm256_srl_epi64;
     }
 
     #[inline(always)]
@@ -114,38 +77,5 @@ impl AesBlocks for Vaes256 {
             let shift = _mm256_subs_epu16(_mm256_set_epi64x(127, 63, 127, 63), pos);
             _mm256_srlv_epi64(_mm256_set1_epi64x(-1), shift)
         }
-    }
-
-    #[inline(always)]
-    fn round_key(self, key: u128) -> __m256i {
-        self.splat(key)
-    }
-
-    #[inline(always)]
-    fn begin(self, step: &Step<Self>) -> Step<Self> {
-        *step
-    }
-
-    #[inline(always)]
-    fn round(self, state: &mut Step<Self>, key: &__m256i) {
-        for v in state {
-            // SAFETY: `self` proves VAES and AVX2.
-            *v = unsafe { _mm256_aesenc_epi128(*v, *key) };
-        }
-    }
-
-    #[inline(always)]
-    fn end(self, mut state: Step<Self>, last: &Step<Self>) -> Step<Self> {
-        for (v, key) in state.iter_mut().zip(last) {
-            // SAFETY: `self` proves VAES and AVX2.
-            *v = unsafe { _mm256_aesenclast_epi128(*v, *key) };
-        }
-        state
-    }
-
-    #[inline(always)]
-    fn prefetch<T>(self, s: &[T]) {
-        // SAFETY: a prefetch reads nothing and cannot fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
     }
 }

@@ -2,30 +2,17 @@
 
 use core::arch::x86_64::*;
 
-use super::{AesBlocks, Step};
-use crate::simd::Vaes512;
+use super::{AesBlocks, Step, registers::in_registers};
+use crate::simd::{Vaes512, instructions, memory, shifts};
 
 const N: usize = 4;
 
 impl AesBlocks for Vaes512 {
     const N: usize = N;
-    type V = __m512i;
-    type State = Step<Self>;
-    type RoundKey = __m512i;
 
-    #[inline(always)]
-    fn load(self, s: &[u128]) -> __m512i {
-        let s = &s[..N];
-        // SAFETY: `self` proves VAES, AVX-512 F and BW; `s` holds `N` blocks, and no alignment is needed.
-        unsafe { _mm512_loadu_si512(s.as_ptr().cast()) }
-    }
+    in_registers! { __m512i: round = _mm512_aesenc_epi128, last_round = _mm512_aesenclast_epi128 }
 
-    #[inline(always)]
-    fn store(self, s: &mut [u128], v: __m512i) {
-        let s = &mut s[..N];
-        // SAFETY: `self` proves VAES, AVX-512 F and BW; `s` holds `N` blocks, and no alignment is needed.
-        unsafe { _mm512_storeu_si512(s.as_mut_ptr().cast(), v) }
-    }
+    memory! { __m512i, [u128]: _mm512_loadu_si512, _mm512_storeu_si512 }
 
     #[inline(always)]
     fn prefetch_write(self, s: &[u128]) {
@@ -51,46 +38,17 @@ impl AesBlocks for Vaes512 {
         }
     }
 
-    #[inline(always)]
-    fn xor(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_xor_si512(a, b) }
+    instructions! { __m512i:
+        xor(a, b) = _mm512_xor_si512;
+        and(a, b) = _mm512_and_si512;
+        add(a, b) = _mm512_add_epi64;
+        sub(a, b) = _mm512_sub_epi64;
+        sign(a) = _mm512_srai_epi64::<63>;
     }
 
-    #[inline(always)]
-    fn and(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_and_si512(a, b) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_add_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_sub_epi64(a, b) }
-    }
-
-    #[inline(always)]
-    fn shl(self, a: __m512i, count: u32) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_sll_epi64(a, _mm_cvtsi32_si128(count as i32)) }
-    }
-
-    #[inline(always)]
-    fn shr(self, a: __m512i, count: u32) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_srl_epi64(a, _mm_cvtsi32_si128(count as i32)) }
-    }
-
-    #[inline(always)]
-    fn sign(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves VAES, AVX-512 F and BW.
-        unsafe { _mm512_srai_epi64::<63>(a) }
+    shifts! { __m512i:
+        shl = _mm512_sll_epi64;
+        shr = _mm512_srl_epi64;
     }
 
     #[inline(always)]
@@ -114,38 +72,5 @@ impl AesBlocks for Vaes512 {
             let shift = _mm512_subs_epu16(_mm512_set_epi64(127, 63, 127, 63, 127, 63, 127, 63), pos);
             _mm512_srlv_epi64(_mm512_set1_epi64(-1), shift)
         }
-    }
-
-    #[inline(always)]
-    fn round_key(self, key: u128) -> __m512i {
-        self.splat(key)
-    }
-
-    #[inline(always)]
-    fn begin(self, step: &Step<Self>) -> Step<Self> {
-        *step
-    }
-
-    #[inline(always)]
-    fn round(self, state: &mut Step<Self>, key: &__m512i) {
-        for v in state {
-            // SAFETY: `self` proves VAES, AVX-512 F and BW.
-            *v = unsafe { _mm512_aesenc_epi128(*v, *key) };
-        }
-    }
-
-    #[inline(always)]
-    fn end(self, mut state: Step<Self>, last: &Step<Self>) -> Step<Self> {
-        for (v, key) in state.iter_mut().zip(last) {
-            // SAFETY: `self` proves VAES, AVX-512 F and BW.
-            *v = unsafe { _mm512_aesenclast_epi128(*v, *key) };
-        }
-        state
-    }
-
-    #[inline(always)]
-    fn prefetch<T>(self, s: &[T]) {
-        // SAFETY: a prefetch reads nothing and cannot fault.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().cast()) }
     }
 }

@@ -4,8 +4,8 @@ use core::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::Floats;
-use crate::simd::Avx2;
+use super::{Floats, registers::floats_in_registers};
+use crate::simd::{Avx2, instructions, memory};
 
 const N: usize = 8;
 
@@ -18,9 +18,7 @@ impl Avx2 {
         // SAFETY: `words` holds 32 bytes; `self` proves AVX.
         unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }
     }
-}
 
-impl Avx2 {
     /// Lane j of row i becomes lane i of row j.
     #[inline(always)]
     fn transposed(self, rows: [__m256; N]) -> [__m256; N] {
@@ -51,21 +49,15 @@ impl Avx2 {
 
 impl Floats for Avx2 {
     const N: usize = N;
-    type V = __m256;
-    type W = [__m256d; 2];
 
-    #[inline(always)]
-    fn splat(self, x: f32) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_set1_ps(x) }
+    floats_in_registers! {
+        __m256: splat = _mm256_set1_ps, as_words = _mm256_castps_si256, as_floats = _mm256_castsi256_ps,
+        shl_23 = _mm256_slli_epi32::<23>, add_32 = _mm256_add_epi32;
+        __m256d: load_half = _mm_loadu_ps, widen = _mm256_cvtps_pd,
+        load = _mm256_loadu_pd, store = _mm256_storeu_pd, add = _mm256_add_pd
     }
 
-    #[inline(always)]
-    fn load(self, s: &[f32]) -> __m256 {
-        let s = &s[..N];
-        // SAFETY: `self` proves AVX2; `s` holds 8 elements, and no alignment is needed.
-        unsafe { _mm256_loadu_ps(s.as_ptr()) }
-    }
+    memory! { __m256, [f32]: _mm256_loadu_ps, _mm256_storeu_ps }
 
     #[inline(always)]
     fn load_partial(self, s: &[f32], fill: f32) -> __m256 {
@@ -75,13 +67,6 @@ impl Floats for Avx2 {
             let v = _mm256_maskload_ps(s.as_ptr(), mask);
             _mm256_blendv_ps(_mm256_set1_ps(fill), v, _mm256_castsi256_ps(mask))
         }
-    }
-
-    #[inline(always)]
-    fn store(self, s: &mut [f32], v: __m256) {
-        let s = &mut s[..N];
-        // SAFETY: `self` proves AVX2; `s` holds 8 elements, and no alignment is needed.
-        unsafe { _mm256_storeu_ps(s.as_mut_ptr(), v) }
     }
 
     #[inline(always)]
@@ -137,100 +122,15 @@ impl Floats for Avx2 {
         }
     }
 
-    #[inline(always)]
-    fn widened(self, s: &[f32]) -> [__m256d; 2] {
-        let s = &s[..N];
-        // SAFETY: `self` proves AVX2; `s` holds 8 elements, and no alignment is needed.
-        unsafe {
-            let halves = [_mm_loadu_ps(s.as_ptr()), _mm_loadu_ps(s.as_ptr().add(N / 2))];
-            [_mm256_cvtps_pd(halves[0]), _mm256_cvtps_pd(halves[1])]
-        }
-    }
-
-    #[inline(always)]
-    fn load_wide(self, s: &[f64]) -> [__m256d; 2] {
-        let s = &s[..N];
-        // SAFETY: `self` proves AVX2; `s` holds 8 elements, and no alignment is needed.
-        unsafe { [_mm256_loadu_pd(s.as_ptr()), _mm256_loadu_pd(s.as_ptr().add(N / 2))] }
-    }
-
-    #[inline(always)]
-    fn store_wide(self, s: &mut [f64], [low, high]: [__m256d; 2]) {
-        let s = &mut s[..N];
-        // SAFETY: `self` proves AVX2; `s` holds 8 elements, and no alignment is needed.
-        unsafe {
-            _mm256_storeu_pd(s.as_mut_ptr(), low);
-            _mm256_storeu_pd(s.as_mut_ptr().add(N / 2), high);
-        }
-    }
-
-    #[inline(always)]
-    fn add_wide(self, a: [__m256d; 2], b: [__m256d; 2]) -> [__m256d; 2] {
-        // SAFETY: `self` proves AVX2.
-        unsafe { [_mm256_add_pd(a[0], b[0]), _mm256_add_pd(a[1], b[1])] }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, s: &[f32], at: usize) {
-        // SAFETY: `self` proves AVX2, which implies SSE; a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().wrapping_add(at).cast()) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_add_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn sub(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_sub_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn mul(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_mul_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn div(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_div_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn mul_add(self, a: __m256, b: __m256, c: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_fmadd_ps(a, b, c) }
-    }
-
-    #[inline(always)]
-    fn neg_mul_add(self, a: __m256, b: __m256, c: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_fnmadd_ps(a, b, c) }
-    }
-
-    #[inline(always)]
-    fn max(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_max_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn min(self, a: __m256, b: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe { _mm256_min_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn shift_exponent(self, v: __m256, t: __m256) -> __m256 {
-        // SAFETY: `self` proves AVX2 and FMA.
-        unsafe {
-            let exponent = _mm256_slli_epi32::<23>(_mm256_castps_si256(t));
-            _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(v), exponent))
-        }
+    instructions! { __m256:
+        add(a, b) = _mm256_add_ps;
+        sub(a, b) = _mm256_sub_ps;
+        mul(a, b) = _mm256_mul_ps;
+        div(a, b) = _mm256_div_ps;
+        mul_add(a, b, c) = _mm256_fmadd_ps;
+        neg_mul_add(a, b, c) = _mm256_fnmadd_ps;
+        max(a, b) = _mm256_max_ps;
+        min(a, b) = _mm256_min_ps;
     }
 
     #[inline(always)]

@@ -4,8 +4,8 @@ use core::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::Floats;
-use crate::simd::Avx512;
+use super::{Floats, registers::floats_in_registers};
+use crate::simd::{Avx512, instructions, memory};
 
 const N: usize = 16;
 
@@ -55,33 +55,20 @@ impl Avx512 {
 
 impl Floats for Avx512 {
     const N: usize = N;
-    type V = __m512;
-    type W = [__m512d; 2];
 
-    #[inline(always)]
-    fn splat(self, x: f32) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_set1_ps(x) }
+    floats_in_registers! {
+        __m512: splat = _mm512_set1_ps, as_words = _mm512_castps_si512, as_floats = _mm512_castsi512_ps,
+        shl_23 = _mm512_slli_epi32::<23>, add_32 = _mm512_add_epi32;
+        __m512d: load_half = _mm256_loadu_ps, widen = _mm512_cvtps_pd,
+        load = _mm512_loadu_pd, store = _mm512_storeu_pd, add = _mm512_add_pd
     }
 
-    #[inline(always)]
-    fn load(self, s: &[f32]) -> __m512 {
-        let s = &s[..N];
-        // SAFETY: `self` proves AVX-512; `s` holds 16 elements, and no alignment is needed.
-        unsafe { _mm512_loadu_ps(s.as_ptr()) }
-    }
+    memory! { __m512, [f32]: _mm512_loadu_ps, _mm512_storeu_ps }
 
     #[inline(always)]
     fn load_partial(self, s: &[f32], fill: f32) -> __m512 {
         // SAFETY: `self` proves AVX-512; `mask(s.len())` has at most `s.len()` bits, so only elements of `s` are read.
         unsafe { _mm512_mask_loadu_ps(_mm512_set1_ps(fill), mask(s.len()), s.as_ptr()) }
-    }
-
-    #[inline(always)]
-    fn store(self, s: &mut [f32], v: __m512) {
-        let s = &mut s[..N];
-        // SAFETY: `self` proves AVX-512; `s` holds 16 elements, and no alignment is needed.
-        unsafe { _mm512_storeu_ps(s.as_mut_ptr(), v) }
     }
 
     #[inline(always)]
@@ -133,100 +120,15 @@ impl Floats for Avx512 {
         }
     }
 
-    #[inline(always)]
-    fn widened(self, s: &[f32]) -> [__m512d; 2] {
-        let s = &s[..N];
-        // SAFETY: `self` proves AVX-512; `s` holds 16 elements, and no alignment is needed.
-        unsafe {
-            let halves = [_mm256_loadu_ps(s.as_ptr()), _mm256_loadu_ps(s.as_ptr().add(N / 2))];
-            [_mm512_cvtps_pd(halves[0]), _mm512_cvtps_pd(halves[1])]
-        }
-    }
-
-    #[inline(always)]
-    fn load_wide(self, s: &[f64]) -> [__m512d; 2] {
-        let s = &s[..N];
-        // SAFETY: `self` proves AVX-512; `s` holds 16 elements, and no alignment is needed.
-        unsafe { [_mm512_loadu_pd(s.as_ptr()), _mm512_loadu_pd(s.as_ptr().add(N / 2))] }
-    }
-
-    #[inline(always)]
-    fn store_wide(self, s: &mut [f64], [low, high]: [__m512d; 2]) {
-        let s = &mut s[..N];
-        // SAFETY: `self` proves AVX-512; `s` holds 16 elements, and no alignment is needed.
-        unsafe {
-            _mm512_storeu_pd(s.as_mut_ptr(), low);
-            _mm512_storeu_pd(s.as_mut_ptr().add(N / 2), high);
-        }
-    }
-
-    #[inline(always)]
-    fn add_wide(self, a: [__m512d; 2], b: [__m512d; 2]) -> [__m512d; 2] {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { [_mm512_add_pd(a[0], b[0]), _mm512_add_pd(a[1], b[1])] }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, s: &[f32], at: usize) {
-        // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(s.as_ptr().wrapping_add(at).cast()) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_add_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn sub(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_sub_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn mul(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_mul_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn div(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_div_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_fmadd_ps(a, b, c) }
-    }
-
-    #[inline(always)]
-    fn neg_mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_fnmadd_ps(a, b, c) }
-    }
-
-    #[inline(always)]
-    fn max(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_max_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn min(self, a: __m512, b: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_min_ps(a, b) }
-    }
-
-    #[inline(always)]
-    fn shift_exponent(self, v: __m512, t: __m512) -> __m512 {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let exponent = _mm512_slli_epi32::<23>(_mm512_castps_si512(t));
-            _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(v), exponent))
-        }
+    instructions! { __m512:
+        add(a, b) = _mm512_add_ps;
+        sub(a, b) = _mm512_sub_ps;
+        mul(a, b) = _mm512_mul_ps;
+        div(a, b) = _mm512_div_ps;
+        mul_add(a, b, c) = _mm512_fmadd_ps;
+        neg_mul_add(a, b, c) = _mm512_fnmadd_ps;
+        max(a, b) = _mm512_max_ps;
+        min(a, b) = _mm512_min_ps;
     }
 
     #[inline(always)]

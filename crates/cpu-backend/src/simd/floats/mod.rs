@@ -8,6 +8,8 @@ mod avx512;
 mod avx512_bf16;
 mod half;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 mod terms;
 
 use ::half::{bf16, f16};

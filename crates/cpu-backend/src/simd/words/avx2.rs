@@ -2,32 +2,13 @@
 
 use core::arch::x86_64::*;
 
-use core_types::field::P;
-
-use super::{NEGATE, WordVectors};
-use crate::simd::Avx2;
+use super::{
+    NEGATE, WordLanes,
+    registers::{Registers, words_in_registers},
+};
+use crate::simd::{Avx2, instructions, shifts};
 
 impl Avx2 {
-    /// `words < 2 P` modulo P.
-    #[inline(always)]
-    fn reduced(self, words: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe { _mm256_min_epu32(words, _mm256_sub_epi32(words, _mm256_set1_epi32(P as i32))) }
-    }
-
-    /// Reduces 64-bit products `2 x t` of the even and the odd lanes to `x t`.
-    ///
-    /// The result is the high word plus half the low word.
-    #[inline(always)]
-    fn reduced_products(self, even: __m256i, odd: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let high = _mm256_blend_epi32::<0xaa>(_mm256_srli_epi64::<32>(even), odd);
-            let low = _mm256_blend_epi32::<0xaa>(even, _mm256_slli_epi64::<32>(odd));
-            self.reduced(_mm256_add_epi32(high, _mm256_srli_epi32::<1>(low)))
-        }
-    }
-
     /// Exchanges the vector bit with lane bit 2.
     #[inline(always)]
     fn exchange_halves(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
@@ -56,89 +37,11 @@ impl Avx2 {
     }
 }
 
-impl WordVectors for Avx2 {
+impl WordLanes for Avx2 {
     const LOG: u32 = 3;
-    type V = __m256i;
 
-    #[inline(always)]
-    unsafe fn load(self, source: *const u32) -> __m256i {
-        // SAFETY: `self` proves AVX2, the caller vouches for eight readable words.
-        unsafe { _mm256_loadu_si256(source.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, target: *mut u32, v: __m256i) {
-        // SAFETY: `self` proves AVX2, the caller vouches for eight writable words.
-        unsafe { _mm256_storeu_si256(target.cast(), v) }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, source: *const u32) {
-        // SAFETY: `self` proves AVX2, which implies SSE; a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(source.cast()) }
-    }
-
-    #[inline(always)]
-    fn prefetch_for_store(self, target: *const u32) {
-        // SAFETY: `self` proves AVX2, which implies SSE; a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(target.cast()) }
-    }
-
-    #[inline(always)]
-    fn splat(self, word: u32) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe { _mm256_set1_epi32(word as i32) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe { self.reduced(_mm256_add_epi32(a, b)) }
-    }
-
-    #[inline(always)]
-    fn sub(self, a: __m256i, b: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let difference = _mm256_sub_epi32(a, b);
-            _mm256_min_epu32(difference, _mm256_add_epi32(difference, _mm256_set1_epi32(P as i32)))
-        }
-    }
-
-    #[inline(always)]
-    fn doubled(self, a: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe { _mm256_slli_epi32::<1>(a) }
-    }
-
-    #[inline(always)]
-    fn mul(self, a: __m256i, doubled: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let even = _mm256_mul_epu32(a, doubled);
-            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(doubled));
-            self.reduced_products(even, odd)
-        }
-    }
-
-    #[inline(always)]
-    fn mul_splat(self, a: __m256i, doubled: __m256i) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let even = _mm256_mul_epu32(a, doubled);
-            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), doubled);
-            self.reduced_products(even, odd)
-        }
-    }
-
-    #[inline(always)]
-    fn rotate(self, a: __m256i, k: u32) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let left = _mm256_sll_epi32(a, _mm_cvtsi32_si128(k as i32));
-            let right = _mm256_srl_epi32(a, _mm_cvtsi32_si128(31 - k as i32));
-            _mm256_or_si256(_mm256_and_si256(left, _mm256_set1_epi32(P as i32)), right)
-        }
+    words_in_registers! { __m256i:
+        load = _mm256_loadu_si256, store = _mm256_storeu_si256, splat = _mm256_set1_epi32
     }
 
     // Index bits as (vector; lane 2, 1, 0) are (b3; b2 b1 b0) at first, (b2; b3 b1 b0) after exchanging halves, then
@@ -191,5 +94,46 @@ impl WordVectors for Avx2 {
             };
             _mm256_permutevar8x32_epi32(_mm256_castsi128_si256(twiddles), pattern)
         }
+    }
+}
+
+impl Registers for Avx2 {
+    instructions! { __m256i:
+        and(a, b) = _mm256_and_si256;
+        or(a, b) = _mm256_or_si256;
+        add_32(a, b) = _mm256_add_epi32;
+        sub_32(a, b) = _mm256_sub_epi32;
+        min_32(a, b) = _mm256_min_epu32;
+        doubled_32(a) = _mm256_slli_epi32::<1>;
+        halved_32(a) = _mm256_srli_epi32::<1>;
+        add_64(a, b) = _mm256_add_epi64;
+        sub_64(a, b) = _mm256_sub_epi64;
+        doubled_64(a) = _mm256_slli_epi64::<1>;
+        raised(a) = _mm256_slli_epi64::<32>;
+        over_p(a) = _mm256_srli_epi64::<31>;
+        lowered(a) = _mm256_srli_epi64::<32>;
+        mul_even(a, b) = _mm256_mul_epu32;
+        alternate(even, odd) = _mm256_blend_epi32::<0xaa>;
+    }
+
+    shifts! { __m256i:
+        shl_32 = _mm256_sll_epi32;
+        shr_32 = _mm256_srl_epi32;
+    }
+
+    #[inline(always)]
+    fn splat_64(self, number: u64) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe { _mm256_set1_epi64x(number as i64) }
+    }
+
+    #[inline(always)]
+    fn low_words(self, even: __m256i, odd: __m256i) -> __m256i {
+        self.alternate(even, self.raised(odd))
+    }
+
+    #[inline(always)]
+    fn high_words(self, even: __m256i, odd: __m256i) -> __m256i {
+        self.alternate(self.lowered(even), odd)
     }
 }

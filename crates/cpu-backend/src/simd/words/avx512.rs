@@ -2,10 +2,11 @@
 
 use core::arch::x86_64::*;
 
-use core_types::field::P;
-
-use super::{NEGATE, WordVectors};
-use crate::simd::Avx512;
+use super::{
+    NEGATE, WordLanes,
+    registers::{Registers, words_in_registers},
+};
+use crate::simd::{Avx512, instructions, shifts};
 
 /// Picks from two vectors: word `i` of the result is word `table[i]` of their concatenation.
 type Table = [i32; 16];
@@ -33,110 +34,19 @@ impl Avx512 {
         unsafe { _mm512_loadu_si512(table.as_ptr().cast()) }
     }
 
-    /// `words < 2 P` modulo P.
+    /// The words of two vectors that a table picks.
     #[inline(always)]
-    fn reduced(self, words: __m512i) -> __m512i {
+    fn permuted(self, a: __m512i, table: &Table, b: __m512i) -> __m512i {
         // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_min_epu32(words, _mm512_sub_epi32(words, _mm512_set1_epi32(P as i32))) }
-    }
-
-    /// Reduces 64-bit products `2 x t` of the even and the odd lanes to `x t`.
-    ///
-    /// The result is the high word plus half the low word.
-    #[inline(always)]
-    fn reduced_products(self, even: __m512i, odd: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let high = _mm512_permutex2var_epi32(even, self.table(&HIGH_WORDS), odd);
-            let low = _mm512_permutex2var_epi32(even, self.table(&LOW_WORDS), odd);
-            self.reduced(_mm512_add_epi32(high, _mm512_srli_epi32::<1>(low)))
-        }
+        unsafe { _mm512_permutex2var_epi32(a, self.table(table), b) }
     }
 }
 
-impl WordVectors for Avx512 {
+impl WordLanes for Avx512 {
     const LOG: u32 = 4;
-    type V = __m512i;
 
-    #[inline(always)]
-    unsafe fn load(self, source: *const u32) -> __m512i {
-        // SAFETY: `self` proves AVX-512, the caller vouches for sixteen readable words.
-        unsafe { _mm512_loadu_si512(source.cast()) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, target: *mut u32, v: __m512i) {
-        // SAFETY: `self` proves AVX-512, the caller vouches for sixteen writable words.
-        unsafe { _mm512_storeu_si512(target.cast(), v) }
-    }
-
-    #[inline(always)]
-    fn prefetch(self, source: *const u32) {
-        // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(source.cast()) }
-    }
-
-    #[inline(always)]
-    fn prefetch_for_store(self, target: *const u32) {
-        // SAFETY: `self` proves AVX-512, which implies SSE; a prefetch accesses nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(target.cast()) }
-    }
-
-    #[inline(always)]
-    fn splat(self, word: u32) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_set1_epi32(word as i32) }
-    }
-
-    #[inline(always)]
-    fn add(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { self.reduced(_mm512_add_epi32(a, b)) }
-    }
-
-    #[inline(always)]
-    fn sub(self, a: __m512i, b: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let difference = _mm512_sub_epi32(a, b);
-            _mm512_min_epu32(difference, _mm512_add_epi32(difference, _mm512_set1_epi32(P as i32)))
-        }
-    }
-
-    #[inline(always)]
-    fn doubled(self, a: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { _mm512_slli_epi32::<1>(a) }
-    }
-
-    #[inline(always)]
-    fn mul(self, a: __m512i, doubled: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let even = _mm512_mul_epu32(a, doubled);
-            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(doubled));
-            self.reduced_products(even, odd)
-        }
-    }
-
-    #[inline(always)]
-    fn mul_splat(self, a: __m512i, doubled: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let even = _mm512_mul_epu32(a, doubled);
-            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), doubled);
-            self.reduced_products(even, odd)
-        }
-    }
-
-    #[inline(always)]
-    fn rotate(self, a: __m512i, k: u32) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let left = _mm512_sll_epi32(a, _mm_cvtsi32_si128(k as i32));
-            let right = _mm512_srl_epi32(a, _mm_cvtsi32_si128(31 - k as i32));
-            _mm512_or_si512(_mm512_and_si512(left, _mm512_set1_epi32(P as i32)), right)
-        }
+    words_in_registers! { __m512i:
+        load = _mm512_loadu_si512, store = _mm512_storeu_si512, splat = _mm512_set1_epi32
     }
 
     // Index bits as (vector; lane 3, 2, 1, 0) are (b4; b3 b2 b1 b0) at first; each unzip rotates them by one:
@@ -144,24 +54,12 @@ impl WordVectors for Avx512 {
 
     #[inline(always)]
     fn split<const K: u32>(self, a: __m512i, b: __m512i) -> (__m512i, __m512i) {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            (
-                _mm512_permutex2var_epi32(a, self.table(&EVEN_WORDS), b),
-                _mm512_permutex2var_epi32(a, self.table(&ODD_WORDS), b),
-            )
-        }
+        (self.permuted(a, &EVEN_WORDS, b), self.permuted(a, &ODD_WORDS, b))
     }
 
     #[inline(always)]
     fn merge<const K: u32>(self, a: __m512i, b: __m512i) -> (__m512i, __m512i) {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            (
-                _mm512_permutex2var_epi32(a, self.table(&FIRST_ZIPPED), b),
-                _mm512_permutex2var_epi32(a, self.table(&SECOND_ZIPPED), b),
-            )
-        }
+        (self.permuted(a, &FIRST_ZIPPED, b), self.permuted(a, &SECOND_ZIPPED, b))
     }
 
     #[inline(always)]
@@ -187,6 +85,52 @@ impl WordVectors for Avx512 {
     }
 }
 
+impl Registers for Avx512 {
+    instructions! { __m512i:
+        and(a, b) = _mm512_and_si512;
+        or(a, b) = _mm512_or_si512;
+        add_32(a, b) = _mm512_add_epi32;
+        sub_32(a, b) = _mm512_sub_epi32;
+        min_32(a, b) = _mm512_min_epu32;
+        doubled_32(a) = _mm512_slli_epi32::<1>;
+        halved_32(a) = _mm512_srli_epi32::<1>;
+        add_64(a, b) = _mm512_add_epi64;
+        sub_64(a, b) = _mm512_sub_epi64;
+        doubled_64(a) = _mm512_slli_epi64::<1>;
+        raised(a) = _mm512_slli_epi64::<32>;
+        over_p(a) = _mm512_srli_epi64::<31>;
+        lowered(a) = _mm512_srli_epi64::<32>;
+        mul_even(a, b) = _mm512_mul_epu32;
+    }
+
+    shifts! { __m512i:
+        shl_32 = _mm512_sll_epi32;
+        shr_32 = _mm512_srl_epi32;
+    }
+
+    #[inline(always)]
+    fn splat_64(self, number: u64) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { _mm512_set1_epi64(number as i64) }
+    }
+
+    #[inline(always)]
+    fn alternate(self, even: __m512i, odd: __m512i) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { _mm512_mask_blend_epi32(0xaaaa, even, odd) }
+    }
+
+    #[inline(always)]
+    fn low_words(self, even: __m512i, odd: __m512i) -> __m512i {
+        self.permuted(even, &LOW_WORDS, odd)
+    }
+
+    #[inline(always)]
+    fn high_words(self, even: __m512i, odd: __m512i) -> __m512i {
+        self.permuted(even, &HIGH_WORDS, odd)
+    }
+}
+
 /// The same steps on arrays with the same tables.
 ///
 /// Tests reach them on every processor.
@@ -197,6 +141,7 @@ pub(super) mod model {
     use core_types::field::{M31, Twiddle};
 
     use super::*;
+    use crate::simd::words::WordVectors;
 
     /// Sixteen words in an array.
     #[derive(Clone, Copy)]
@@ -212,7 +157,7 @@ pub(super) mod model {
         M31::from_canonical(word).expect("lanes are canonical")
     }
 
-    impl WordVectors for ArrayWords {
+    impl WordLanes for ArrayWords {
         const LOG: u32 = 4;
         type V = Array;
 
@@ -226,14 +171,31 @@ pub(super) mod model {
             unsafe { target.cast::<Array>().write_unaligned(v) }
         }
 
-        fn prefetch(self, _: *const u32) {}
-
-        fn prefetch_for_store(self, _: *const u32) {}
-
         fn splat(self, word: u32) -> Array {
             [word; 16]
         }
 
+        fn split<const K: u32>(self, a: Array, b: Array) -> (Array, Array) {
+            (pick(a, &EVEN_WORDS, b), pick(a, &ODD_WORDS, b))
+        }
+
+        fn merge<const K: u32>(self, a: Array, b: Array) -> (Array, Array) {
+            (pick(a, &FIRST_ZIPPED, b), pick(a, &SECOND_ZIPPED, b))
+        }
+
+        unsafe fn circle_twiddles(self, layer_1: *const u32) -> Array {
+            // SAFETY: the caller vouches for eight readable words.
+            let twiddles = unsafe { layer_1.cast::<[u32; 8]>().read_unaligned() };
+            array::from_fn(|i| twiddles[CIRCLE_PATTERN[i] as usize] ^ CIRCLE_SIGNS[i] as u32)
+        }
+
+        unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> Array {
+            // SAFETY: the caller vouches for 16 >> K readable words.
+            array::from_fn(|i| unsafe { *layer.add(i % (16 >> K)) })
+        }
+    }
+
+    impl WordVectors for ArrayWords {
         fn add(self, a: Array, b: Array) -> Array {
             array::from_fn(|i| (m31(a[i]) + m31(b[i])).word())
         }
@@ -261,25 +223,6 @@ pub(super) mod model {
 
         fn rotate(self, a: Array, k: u32) -> Array {
             a.map(|word| m31(word).times_power_of_two(k).word())
-        }
-
-        fn split<const K: u32>(self, a: Array, b: Array) -> (Array, Array) {
-            (pick(a, &EVEN_WORDS, b), pick(a, &ODD_WORDS, b))
-        }
-
-        fn merge<const K: u32>(self, a: Array, b: Array) -> (Array, Array) {
-            (pick(a, &FIRST_ZIPPED, b), pick(a, &SECOND_ZIPPED, b))
-        }
-
-        unsafe fn circle_twiddles(self, layer_1: *const u32) -> Array {
-            // SAFETY: the caller vouches for eight readable words.
-            let twiddles = unsafe { layer_1.cast::<[u32; 8]>().read_unaligned() };
-            array::from_fn(|i| twiddles[CIRCLE_PATTERN[i] as usize] ^ CIRCLE_SIGNS[i] as u32)
-        }
-
-        unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> Array {
-            // SAFETY: the caller vouches for 16 >> K readable words.
-            array::from_fn(|i| unsafe { *layer.add(i % (16 >> K)) })
         }
     }
 }

@@ -3,9 +3,7 @@
 use core_types::field::{Field, M31};
 
 use super::{WordVectors, complex_product};
-
-/// Most words in a vector, at any level.
-const WIDEST: usize = 16;
+use crate::simd::WIDEST;
 
 /// The inverses of all words of a vector, with one inversion; `None` if one of them is zero.
 #[inline(always)]

@@ -6,8 +6,9 @@ mod avx2;
 mod avx512;
 mod inverse;
 mod portable;
+#[cfg(target_arch = "x86_64")]
+mod registers;
 mod slices;
-mod stored;
 mod sums;
 mod tower;
 mod wide;
@@ -15,13 +16,14 @@ mod wide;
 #[cfg(all(test, target_arch = "x86_64"))]
 pub(crate) use avx512::model::ArrayWords;
 pub(crate) use inverse::{Norms, invert_lanes, invert_serially};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use registers::Registers;
 pub(crate) use slices::Slices;
-pub(crate) use stored::StoredSums;
 pub(crate) use sums::ProductSums;
 pub(crate) use tower::{complex_product, secure_product};
 pub(crate) use wide::Wide;
 
-/// Vectors of `2^LOG` canonical words.
+/// Vectors of `2^LOG` words: how they are loaded, stored and rearranged.
 ///
 /// A value of the implementing token proves that the processor has the instructions.
 ///
@@ -30,7 +32,7 @@ pub(crate) use wide::Wide;
 /// moves data bit `k` to the vector bit, so that the butterfly of layer `k` is between whole
 /// vectors. After step `LOG` every word is back at its place. [`merge`](Self::merge) step `k`
 /// undoes split step `k`.
-pub(crate) trait WordVectors: Copy {
+pub(crate) trait WordLanes: Copy {
     /// Log of the number of words.
     const LOG: u32;
     /// Number of words.
@@ -49,23 +51,13 @@ pub(crate) trait WordVectors: Copy {
     /// They are writable; no alignment is needed.
     unsafe fn store(self, target: *mut u32, v: Self::V);
     /// Prefetches the cache line that holds `source`; any address may be given.
-    fn prefetch(self, source: *const u32);
+    #[inline(always)]
+    fn prefetch(self, _source: *const u32) {}
     /// Prefetches the cache line that holds `target`, to be stored to; any address may be given.
-    fn prefetch_for_store(self, target: *const u32);
+    #[inline(always)]
+    fn prefetch_for_store(self, _target: *const u32) {}
     /// `word` in every lane.
     fn splat(self, word: u32) -> Self::V;
-    /// Field sums.
-    fn add(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Field differences.
-    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
-    /// Twice the words as numbers, which is what products take as factors.
-    fn doubled(self, a: Self::V) -> Self::V;
-    /// Field products with doubled factors.
-    fn mul(self, a: Self::V, doubled: Self::V) -> Self::V;
-    /// Field products with one doubled factor, the same in every lane of `doubled`.
-    fn mul_splat(self, a: Self::V, doubled: Self::V) -> Self::V;
-    /// Products with `2^k`, `0 <= k < 31`.
-    fn rotate(self, a: Self::V, k: u32) -> Self::V;
     /// Step `K` of `0..=LOG` towards higher layers.
     fn split<const K: u32>(self, a: Self::V, b: Self::V) -> (Self::V, Self::V);
     /// The inverse of split step `K`.
@@ -88,6 +80,22 @@ pub(crate) trait WordVectors: Copy {
     /// # Safety
     /// The twiddles are readable; no alignment is needed.
     unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> Self::V;
+}
+
+/// Vectors of canonical words, with the operations of the field.
+pub(crate) trait WordVectors: WordLanes {
+    /// Field sums.
+    fn add(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Field differences.
+    fn sub(self, a: Self::V, b: Self::V) -> Self::V;
+    /// Twice the words as numbers, which is what products take as factors.
+    fn doubled(self, a: Self::V) -> Self::V;
+    /// Field products with doubled factors.
+    fn mul(self, a: Self::V, doubled: Self::V) -> Self::V;
+    /// Field products with one doubled factor, the same in every lane of `doubled`.
+    fn mul_splat(self, a: Self::V, doubled: Self::V) -> Self::V;
+    /// Products with `2^k`, `0 <= k < 31`.
+    fn rotate(self, a: Self::V, k: u32) -> Self::V;
 }
 
 /// Complementing the 31 upper bits of a doubled twiddle negates it: `2 P - 2 t`.

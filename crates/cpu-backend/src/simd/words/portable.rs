@@ -6,7 +6,7 @@ use core::array;
 
 use core_types::field::P;
 
-use super::{NEGATE, WordVectors};
+use super::{NEGATE, WordLanes, WordVectors};
 use crate::simd::Portable;
 
 /// `words < 2 P` modulo P.
@@ -15,7 +15,7 @@ fn reduced(words: [u32; 4]) -> [u32; 4] {
     words.map(|word| word.min(word.wrapping_sub(P)))
 }
 
-impl WordVectors for Portable {
+impl WordLanes for Portable {
     const LOG: u32 = 2;
     type V = [u32; 4];
 
@@ -32,16 +32,36 @@ impl WordVectors for Portable {
     }
 
     #[inline(always)]
-    fn prefetch(self, _: *const u32) {}
-
-    #[inline(always)]
-    fn prefetch_for_store(self, _: *const u32) {}
-
-    #[inline(always)]
     fn splat(self, word: u32) -> [u32; 4] {
         [word; 4]
     }
 
+    #[inline(always)]
+    fn split<const K: u32>(self, [a0, a1, a2, a3]: [u32; 4], [b0, b1, b2, b3]: [u32; 4]) -> ([u32; 4], [u32; 4]) {
+        ([a0, a2, b0, b2], [a1, a3, b1, b3])
+    }
+
+    #[inline(always)]
+    fn merge<const K: u32>(self, [a0, a1, a2, a3]: [u32; 4], [b0, b1, b2, b3]: [u32; 4]) -> ([u32; 4], [u32; 4]) {
+        ([a0, b0, a1, b1], [a2, b2, a3, b3])
+    }
+
+    #[inline(always)]
+    unsafe fn circle_twiddles(self, layer_1: *const u32) -> [u32; 4] {
+        // SAFETY: the caller vouches for two readable words.
+        let [x0, x1] = unsafe { layer_1.cast::<[u32; 2]>().read_unaligned() };
+        [x1, x1 ^ NEGATE, x0 ^ NEGATE, x0]
+    }
+
+    #[inline(always)]
+    unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> [u32; 4] {
+        // SAFETY: the caller vouches for two readable words, K being 1.
+        let [t0, t1] = unsafe { layer.cast::<[u32; 2]>().read_unaligned() };
+        [t0, t1, t0, t1]
+    }
+}
+
+impl WordVectors for Portable {
     #[inline(always)]
     fn add(self, a: [u32; 4], b: [u32; 4]) -> [u32; 4] {
         reduced(array::from_fn(|i| a[i].wrapping_add(b[i])))
@@ -72,29 +92,5 @@ impl WordVectors for Portable {
     #[inline(always)]
     fn rotate(self, a: [u32; 4], k: u32) -> [u32; 4] {
         a.map(|word| ((word << k) & P) | (word >> (31 - k)))
-    }
-
-    #[inline(always)]
-    fn split<const K: u32>(self, [a0, a1, a2, a3]: [u32; 4], [b0, b1, b2, b3]: [u32; 4]) -> ([u32; 4], [u32; 4]) {
-        ([a0, a2, b0, b2], [a1, a3, b1, b3])
-    }
-
-    #[inline(always)]
-    fn merge<const K: u32>(self, [a0, a1, a2, a3]: [u32; 4], [b0, b1, b2, b3]: [u32; 4]) -> ([u32; 4], [u32; 4]) {
-        ([a0, b0, a1, b1], [a2, b2, a3, b3])
-    }
-
-    #[inline(always)]
-    unsafe fn circle_twiddles(self, layer_1: *const u32) -> [u32; 4] {
-        // SAFETY: the caller vouches for two readable words.
-        let [x0, x1] = unsafe { layer_1.cast::<[u32; 2]>().read_unaligned() };
-        [x1, x1 ^ NEGATE, x0 ^ NEGATE, x0]
-    }
-
-    #[inline(always)]
-    unsafe fn line_twiddles<const K: u32>(self, layer: *const u32) -> [u32; 4] {
-        // SAFETY: the caller vouches for two readable words, K being 1.
-        let [t0, t1] = unsafe { layer.cast::<[u32; 2]>().read_unaligned() };
-        [t0, t1, t0, t1]
     }
 }

@@ -2,10 +2,10 @@
 
 use core_types::field::{M31, Twiddle};
 
-use super::WordVectors;
+use super::WordLanes;
 
 /// Vectors at the beginning of slices, which must not be shorter.
-pub(crate) trait Slices: WordVectors {
+pub(crate) trait Slices: WordLanes {
     /// The first `WIDTH` elements.
     #[inline(always)]
     fn take(self, source: &[M31]) -> Self::V {
@@ -22,7 +22,7 @@ pub(crate) trait Slices: WordVectors {
         unsafe { self.load(source.as_ptr().cast()) }
     }
 
-    /// [`WordVectors::circle_twiddles`] from the first `WIDTH / 2` doubled twiddles of layer 1.
+    /// [`WordLanes::circle_twiddles`] from the first `WIDTH / 2` doubled twiddles of layer 1.
     #[inline(always)]
     fn take_circle_twiddles(self, layer_1: &[Twiddle]) -> Self::V {
         let layer_1 = &layer_1[..Self::WIDTH / 2];
@@ -39,4 +39,4 @@ pub(crate) trait Slices: WordVectors {
     }
 }
 
-impl<L: WordVectors> Slices for L {}
+impl<L: WordLanes> Slices for L {}

@@ -1,15 +1,15 @@
 //! Sums of products of words that are reduced once, at their end.
 
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::*;
 use core::array;
 
-use core_types::field::{M31, P};
+use core_types::field::M31;
+#[cfg(target_arch = "x86_64")]
+use core_types::field::P;
 
+#[cfg(target_arch = "x86_64")]
+use super::Registers;
 use super::WordVectors;
 use crate::simd::Portable;
-#[cfg(target_arch = "x86_64")]
-use crate::simd::{Avx2, Avx512};
 
 /// Sums of products in every lane.
 ///
@@ -62,8 +62,8 @@ pub(crate) struct Halves<V> {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl ProductSums for Avx2 {
-    type Sum = Halves<__m256i>;
+impl<L: Registers> ProductSums for L {
+    type Sum = Halves<L::V>;
 
     #[inline(always)]
     fn no_products(self) -> Self::Sum {
@@ -71,87 +71,34 @@ impl ProductSums for Avx2 {
     }
 
     #[inline(always)]
-    fn add_products(self, mut sum: Self::Sum, words: [__m256i; 4], factors: [__m256i; 4]) -> Self::Sum {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let mut even = _mm256_mul_epu32(words[0], factors[0]);
-            let mut odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(words[0]), factors[0]);
-            let mut i = 1;
-            while i < 4 {
-                even = _mm256_add_epi64(even, _mm256_mul_epu32(words[i], factors[i]));
-                odd = _mm256_add_epi64(odd, _mm256_mul_epu32(_mm256_srli_epi64::<32>(words[i]), factors[i]));
-                i += 1;
-            }
-            sum.wrapped = [_mm256_add_epi64(sum.wrapped[0], even), _mm256_add_epi64(sum.wrapped[1], odd)];
-            sum.high[0] = _mm256_add_epi64(sum.high[0], _mm256_srli_epi64::<32>(even));
-            sum.high[1] = _mm256_add_epi64(sum.high[1], _mm256_srli_epi64::<32>(odd));
-            sum
+    fn add_products(self, mut sum: Self::Sum, words: [L::V; 4], factors: [L::V; 4]) -> Self::Sum {
+        let mut even = self.mul_even(words[0], factors[0]);
+        let mut odd = self.mul_even(self.lowered(words[0]), factors[0]);
+        let mut i = 1;
+        while i < 4 {
+            even = self.add_64(even, self.mul_even(words[i], factors[i]));
+            odd = self.add_64(odd, self.mul_even(self.lowered(words[i]), factors[i]));
+            i += 1;
         }
+        sum.wrapped = [self.add_64(sum.wrapped[0], even), self.add_64(sum.wrapped[1], odd)];
+        sum.high[0] = self.add_64(sum.high[0], self.lowered(even));
+        sum.high[1] = self.add_64(sum.high[1], self.lowered(odd));
+        sum
     }
 
     #[inline(always)]
-    fn total(self, Halves { wrapped, high }: Self::Sum) -> __m256i {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let mut below_twice = wrapped;
-            let mut half = 0;
-            while half < 2 {
-                let low = _mm256_sub_epi64(wrapped[half], _mm256_slli_epi64::<32>(high[half]));
-                let sum = _mm256_add_epi64(low, _mm256_slli_epi64::<1>(high[half]));
-                let remainder = _mm256_and_si256(sum, _mm256_set1_epi64x(P.into()));
-                below_twice[half] = _mm256_add_epi64(remainder, _mm256_srli_epi64::<31>(sum));
-                half += 1;
-            }
-            let words = _mm256_or_si256(below_twice[0], _mm256_slli_epi64::<32>(below_twice[1]));
-            self.add(words, self.splat(0))
+    fn total(self, Halves { wrapped, high }: Self::Sum) -> L::V {
+        let mut below_twice = wrapped;
+        let mut half = 0;
+        while half < 2 {
+            let low = self.sub_64(wrapped[half], self.raised(high[half]));
+            let sum = self.add_64(low, self.doubled_64(high[half]));
+            let remainder = self.and(sum, self.splat_64(P.into()));
+            below_twice[half] = self.add_64(remainder, self.over_p(sum));
+            half += 1;
         }
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-impl ProductSums for Avx512 {
-    type Sum = Halves<__m512i>;
-
-    #[inline(always)]
-    fn no_products(self) -> Self::Sum {
-        Halves { wrapped: [self.splat(0); 2], high: [self.splat(0); 2] }
-    }
-
-    #[inline(always)]
-    fn add_products(self, mut sum: Self::Sum, words: [__m512i; 4], factors: [__m512i; 4]) -> Self::Sum {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let mut even = _mm512_mul_epu32(words[0], factors[0]);
-            let mut odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(words[0]), factors[0]);
-            let mut i = 1;
-            while i < 4 {
-                even = _mm512_add_epi64(even, _mm512_mul_epu32(words[i], factors[i]));
-                odd = _mm512_add_epi64(odd, _mm512_mul_epu32(_mm512_srli_epi64::<32>(words[i]), factors[i]));
-                i += 1;
-            }
-            sum.wrapped = [_mm512_add_epi64(sum.wrapped[0], even), _mm512_add_epi64(sum.wrapped[1], odd)];
-            sum.high[0] = _mm512_add_epi64(sum.high[0], _mm512_srli_epi64::<32>(even));
-            sum.high[1] = _mm512_add_epi64(sum.high[1], _mm512_srli_epi64::<32>(odd));
-            sum
-        }
-    }
-
-    #[inline(always)]
-    fn total(self, Halves { wrapped, high }: Self::Sum) -> __m512i {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let mut below_twice = wrapped;
-            let mut half = 0;
-            while half < 2 {
-                let low = _mm512_sub_epi64(wrapped[half], _mm512_slli_epi64::<32>(high[half]));
-                let sum = _mm512_add_epi64(low, _mm512_slli_epi64::<1>(high[half]));
-                let remainder = _mm512_and_si512(sum, _mm512_set1_epi64(P.into()));
-                below_twice[half] = _mm512_add_epi64(remainder, _mm512_srli_epi64::<31>(sum));
-                half += 1;
-            }
-            let words = _mm512_or_si512(below_twice[0], _mm512_slli_epi64::<32>(below_twice[1]));
-            self.add(words, self.splat(0))
-        }
+        let words = self.or(below_twice[0], self.raised(below_twice[1]));
+        self.add(words, self.splat(0))
     }
 }
 

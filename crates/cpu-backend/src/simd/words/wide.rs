@@ -1,14 +1,11 @@
 //! Sums of many products of words, reduced now and then instead of after each product.
 
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::*;
-
 use core_types::field::{M31, P};
 
 use super::WordVectors;
-use crate::simd::Portable;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Avx2, Avx512};
+use super::registers::{Registers, reduced};
+use crate::simd::Portable;
 
 /// Lanes that add up products of canonical words as numbers of 64 bits.
 ///
@@ -25,6 +22,16 @@ pub(crate) trait Wide: WordVectors {
     fn folded(self, sums: Self::Sums) -> Self::Sums;
     /// The sums modulo P, as canonical words.
     fn canonical(self, sums: Self::Sums) -> Self::V;
+    /// `WIDTH` sums from `source`, in the order in which they were stored.
+    ///
+    /// # Safety
+    /// They are readable; no alignment is needed.
+    unsafe fn load_sums(self, source: *const u64) -> Self::Sums;
+    /// `WIDTH` sums to `target`, in an order of their own.
+    ///
+    /// # Safety
+    /// They are writable; no alignment is needed.
+    unsafe fn store_sums(self, target: *mut u64, sums: Self::Sums);
 }
 
 // A product is at most (P - 1)^2 = 2^62 - 2^33 + 4: four of them leave more than 2^34 below 2^64. A fold adds a word
@@ -52,90 +59,62 @@ impl Wide for Portable {
     fn canonical(self, sums: [u64; 4]) -> [u32; 4] {
         sums.map(|sum| M31::from_u64(sum).word())
     }
-}
-
-/// Sums of the even lanes and of the odd ones.
-#[cfg(target_arch = "x86_64")]
-impl Wide for Avx2 {
-    type Sums = [__m256i; 2];
 
     #[inline(always)]
-    fn no_sums(self) -> [__m256i; 2] {
-        // SAFETY: `self` proves AVX2.
-        unsafe { [_mm256_setzero_si256(); 2] }
+    unsafe fn load_sums(self, source: *const u64) -> [u64; 4] {
+        // SAFETY: the caller vouches for four readable sums.
+        unsafe { source.cast::<[u64; 4]>().read_unaligned() }
     }
 
     #[inline(always)]
-    fn add_products(self, [even, odd]: [__m256i; 2], a: __m256i, factor: __m256i) -> [__m256i; 2] {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let high = _mm256_srli_epi64::<32>(a);
-            [_mm256_add_epi64(even, _mm256_mul_epu32(a, factor)), _mm256_add_epi64(odd, _mm256_mul_epu32(high, factor))]
-        }
-    }
-
-    #[inline(always)]
-    fn folded(self, [even, odd]: [__m256i; 2]) -> [__m256i; 2] {
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let low = _mm256_set1_epi64x(P.into());
-            [
-                _mm256_add_epi64(_mm256_and_si256(even, low), _mm256_srli_epi64::<31>(even)),
-                _mm256_add_epi64(_mm256_and_si256(odd, low), _mm256_srli_epi64::<31>(odd)),
-            ]
-        }
-    }
-
-    #[inline(always)]
-    fn canonical(self, sums: [__m256i; 2]) -> __m256i {
-        let [even, odd] = self.folded(self.folded(sums));
-        // SAFETY: `self` proves AVX2.
-        unsafe {
-            let words = _mm256_blend_epi32::<0xaa>(even, _mm256_slli_epi64::<32>(odd));
-            _mm256_min_epu32(words, _mm256_sub_epi32(words, _mm256_set1_epi32(P as i32)))
-        }
+    unsafe fn store_sums(self, target: *mut u64, sums: [u64; 4]) {
+        // SAFETY: the caller vouches for four writable sums.
+        unsafe { target.cast::<[u64; 4]>().write_unaligned(sums) }
     }
 }
 
 /// Sums of the even lanes and of the odd ones.
 #[cfg(target_arch = "x86_64")]
-impl Wide for Avx512 {
-    type Sums = [__m512i; 2];
+impl<L: Registers> Wide for L {
+    type Sums = [L::V; 2];
 
     #[inline(always)]
-    fn no_sums(self) -> [__m512i; 2] {
-        // SAFETY: `self` proves AVX-512.
-        unsafe { [_mm512_setzero_si512(); 2] }
+    fn no_sums(self) -> [L::V; 2] {
+        [self.splat(0); 2]
     }
 
     #[inline(always)]
-    fn add_products(self, [even, odd]: [__m512i; 2], a: __m512i, factor: __m512i) -> [__m512i; 2] {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let high = _mm512_srli_epi64::<32>(a);
-            [_mm512_add_epi64(even, _mm512_mul_epu32(a, factor)), _mm512_add_epi64(odd, _mm512_mul_epu32(high, factor))]
-        }
+    fn add_products(self, [even, odd]: [L::V; 2], a: L::V, factor: L::V) -> [L::V; 2] {
+        let high = self.lowered(a);
+        [self.add_64(even, self.mul_even(a, factor)), self.add_64(odd, self.mul_even(high, factor))]
     }
 
     #[inline(always)]
-    fn folded(self, [even, odd]: [__m512i; 2]) -> [__m512i; 2] {
-        // SAFETY: `self` proves AVX-512.
-        unsafe {
-            let low = _mm512_set1_epi64(P.into());
-            [
-                _mm512_add_epi64(_mm512_and_si512(even, low), _mm512_srli_epi64::<31>(even)),
-                _mm512_add_epi64(_mm512_and_si512(odd, low), _mm512_srli_epi64::<31>(odd)),
-            ]
-        }
+    fn folded(self, [even, odd]: [L::V; 2]) -> [L::V; 2] {
+        let low = self.splat_64(P.into());
+        [self.add_64(self.and(even, low), self.over_p(even)), self.add_64(self.and(odd, low), self.over_p(odd))]
     }
 
     #[inline(always)]
-    fn canonical(self, sums: [__m512i; 2]) -> __m512i {
+    fn canonical(self, sums: [L::V; 2]) -> L::V {
         let [even, odd] = self.folded(self.folded(sums));
-        // SAFETY: `self` proves AVX-512.
+        reduced(self, self.alternate(even, self.raised(odd)))
+    }
+
+    #[inline(always)]
+    unsafe fn load_sums(self, source: *const u64) -> [L::V; 2] {
+        let words = source.cast::<u32>();
+        // SAFETY: the caller vouches for `WIDTH` readable sums, which are two vectors of words.
+        unsafe { [self.load(words), self.load(words.add(L::WIDTH))] }
+    }
+
+    #[inline(always)]
+    unsafe fn store_sums(self, target: *mut u64, [even, odd]: [L::V; 2]) {
+        let words = target.cast::<u32>();
+        // SAFETY: the caller vouches for `WIDTH` writable sums, which are two vectors of words.
         unsafe {
-            let words = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64::<32>(odd));
-            _mm512_min_epu32(words, _mm512_sub_epi32(words, _mm512_set1_epi32(P as i32)))
+            self.store(words, even);
+            self.store(words.add(L::WIDTH), odd);
         }
     }
 }
@@ -171,6 +150,36 @@ mod tests {
         }
     }
 
+    /// Four products on top of a folded sum, again and again, at the largest words there are.
+    struct Stored;
+
+    impl<L: Wide> LaneKernel<L> for Stored {
+        type Out = ();
+
+        #[inline(always)]
+        fn run(self, l: L) {
+            let mut words = [0u32; 16];
+            words.iter_mut().enumerate().for_each(|(i, word)| *word = if i % 3 == 0 { P - 1 } else { 77 * i as u32 });
+            let (mut stored, mut expected, mut reduced) = ([0u64; 16], [M31::ZERO; 16], [0u32; 16]);
+            for factor in [P - 1, P - 2, 5, 0, P - 1] {
+                // SAFETY: no vector has more than sixteen words.
+                unsafe {
+                    let v = l.load(words.as_ptr());
+                    let mut sums = l.folded(l.load_sums(stored.as_ptr()));
+                    for _ in 0..4 {
+                        sums = l.add_products(sums, v, l.splat(factor));
+                    }
+                    l.store_sums(stored.as_mut_ptr(), sums);
+                    l.store(reduced.as_mut_ptr(), l.canonical(sums));
+                }
+                for (i, expected) in expected.iter_mut().enumerate().take(L::WIDTH) {
+                    *expected += M31::from_u64(4 * u64::from(words[i])) * M31::from_u32(factor);
+                    assert_eq!(reduced[i], expected.word(), "{i} {factor}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn sums_of_products_are_those_of_the_field() {
         let mut rng = fastrand::Rng::with_seed(1);
@@ -187,5 +196,10 @@ mod tests {
                 assert_eq!(sums, expected, "{count} products, {simd:?}");
             }
         }
+    }
+
+    #[test]
+    fn stored_sums_go_on_where_they_were() {
+        levels().for_each(|simd| dispatch(simd, Stored));
     }
 }

@@ -13,7 +13,7 @@ use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
 use cpu_backend::{CpuConfig, CpuQueue, Simd, SimdLevel};
 use half::bf16;
 
-use crate::levels::{levels, queue};
+use crate::levels::{expect_equal, levels, queue, strongest};
 
 /// Reproducible values in -4..4.
 fn values(seed: u64, count: usize) -> Vec<f32> {
@@ -78,11 +78,9 @@ fn all_ops(q: &CpuQueue, outer: usize, len: usize, inner: usize) -> Vec<Vec<f32>
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     for simd in levels() {
+        let queues = [1, 2, 5].map(|threads| queue(simd, threads));
         for (outer, len, inner) in [(700, 100, 1), (1, 90, 700), (70, 9, 30)] {
-            let one = all_ops(&queue(simd, 1), outer, len, inner);
-            for threads in [2, 5] {
-                assert!(one == all_ops(&queue(simd, threads), outer, len, inner), "{simd:?}, {threads} threads");
-            }
+            expect_equal(&queues, &format!("{outer}x{len}x{inner}"), |q| all_ops(q, outer, len, inner));
         }
     }
 }
@@ -172,7 +170,7 @@ fn the_logarithm_of_the_only_class_is_zero() {
 
 /// Memory that an op takes in addition to its operands, by the budget's peak on two threads.
 fn scratch_bytes<T>(op: impl FnOnce(&CpuQueue, T) -> Result<(), BackendError>, operands: T) -> u64 {
-    let q = CpuQueue::open(CpuConfig { threads: NonZeroUsize::new(2), ..CpuConfig::default() }).unwrap();
+    let q = strongest(2);
     op(&q, operands).unwrap();
     q.budget().peak_bytes()
 }

@@ -6,7 +6,7 @@ use backend_api::ops::factor::{
 use core_types::params::factor::{ColumnPairParams, JacobiParams, MatrixParams, ScaleParams, SketchParams, TallParams};
 use cpu_backend::CpuQueue;
 
-use crate::levels::queues;
+use crate::levels::{expect_equal, queues};
 
 const ROWS: usize = 1100;
 const COLS: usize = 21;
@@ -53,7 +53,5 @@ fn results(q: &CpuQueue) -> Vec<u64> {
 
 #[test]
 fn results_are_the_same_bits_on_every_level_and_number_of_threads() {
-    let mut all = queues().into_iter().map(|q| results(&q));
-    let first = all.next().unwrap();
-    assert!(all.all(|other| other == first));
+    expect_equal(&queues(), "factors", results);
 }

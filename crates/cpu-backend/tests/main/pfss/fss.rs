@@ -15,45 +15,88 @@ use core_types::{
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
 use super::words;
-use crate::levels::queue;
+use crate::levels::{expect_equal, queue};
 
 fn labels(count: usize, seed: u64) -> Vec<Label> {
     let mut rng = fastrand::Rng::with_seed(seed);
     core::iter::repeat_with(|| Label::new(rng.u128(..))).take(count).collect()
 }
 
-fn cmp_keys<'a>(roots: &'a [Label], corrections: &'a [u128], leaves: &'a [u128]) -> CmpKeys<'a, CpuQueue> {
-    CmpKeys { roots, corrections, leaves }
-}
-
-fn dcf_keys<'a>(
+/// Comparison keys of both parties.
+struct Comparisons<'a> {
+    params: CmpWindowParams,
     roots: &'a [Label],
-    corrections: &'a [u128],
-    values: &'a [u64],
-    last: &'a [u64],
-) -> DcfKeys<'a, CpuQueue> {
-    DcfKeys { roots, corrections, values, last }
+    corrections: Vec<u128>,
+    leaves: Vec<u128>,
 }
 
-/// Makes corrections and leaves.
-fn make_cmp(q: &CpuQueue, of: CmpWindowParams, alphas: &[u64], roots: &[Label], made: [&mut [u128]; 2]) {
-    let (CmpWindowParams { key, bits, count, .. }, [corrections, leaves]) = (of, made);
-    let params = CmpGenParams { key, bits, count, reserved: [0; 2] };
-    q.cmp_gen(CmpGen { params: &params, alphas, roots, corrections, leaves }).unwrap();
+impl<'a> Comparisons<'a> {
+    /// Deals keys for α.
+    fn deal(q: &CpuQueue, params: CmpWindowParams, alphas: &[u64], roots: &'a [Label]) -> Self {
+        let (CmpWindowParams { key, bits, count, .. }, row) = (params, padded(params.count));
+        let of = CmpGenParams { key, bits, count, reserved: [0; 2] };
+        let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
+        q.cmp_gen(CmpGen { params: &of, alphas, roots, corrections: &mut corrections, leaves: &mut leaves }).unwrap();
+        Self { params, roots, corrections, leaves }
+    }
+
+    /// The keys of a party.
+    fn keys(&self, party: usize) -> CmpKeys<'_, CpuQueue> {
+        let (row, all) = (padded(self.params.count), &self.leaves[..]);
+        let leaves = if cmp_leaves(self.params.bits) == 1 { &all[party * row..][..row] } else { all };
+        CmpKeys { roots: &self.roots[party * row..][..row], corrections: &self.corrections, leaves }
+    }
+
+    /// The shares of a party, in memory that held `before`.
+    fn shares(&self, q: &CpuQueue, party: usize, window: u32, at: [&[u64]; 2], before: u32) -> Vec<u32> {
+        let (params, [x_hat, offsets]) = (CmpWindowParams { party: party as u32, window, ..self.params }, at);
+        let mut shares = vec![before; params.points as usize * padded(params.count) / 32];
+        let keys = self.keys(party);
+        q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
+        shares
+    }
 }
 
-/// Makes corrections, values and last values for α and β.
-fn make_dcf(
-    q: &CpuQueue,
-    of: DcfWindowParams,
-    [alphas, betas]: [&[u64]; 2],
-    roots: &[Label],
-    corrections: &mut [u128],
-    [values, last]: [&mut [u64]; 2],
-) {
-    let DcfWindowParams { keys, bits, count, words, width, .. } = of;
-    let params = DcfGenParams { keys, bits, count, words, width };
-    q.dcf_gen(DcfGen { params: &params, alphas, betas, roots, corrections, values, last }).unwrap();
+/// Payload keys of both parties.
+struct Payloads<'a> {
+    params: DcfWindowParams,
+    roots: &'a [Label],
+    corrections: Vec<u128>,
+    values: Vec<u64>,
+    last: Vec<u64>,
+}
+
+impl<'a> Payloads<'a> {
+    /// Deals keys for α and β.
+    fn deal(q: &CpuQueue, params: DcfWindowParams, [alphas, betas]: [&[u64]; 2], roots: &'a [Label]) -> Self {
+        let DcfWindowParams { keys, bits, count, words, width, .. } = params;
+        let (row, levels, len) = (padded(count), bits as usize, words as usize);
+        let of = DcfGenParams { keys, bits, count, words, width };
+        let (mut corrections, mut last) = (vec![0; levels * row], vec![0; len * row]);
+        let mut values = vec![0; levels * len * row];
+        q.dcf_gen(DcfGen {
+            params: &of,
+            alphas,
+            betas,
+            roots,
+            corrections: &mut corrections,
+            values: &mut values,
+            last: &mut last,
+        })
+        .unwrap();
+        Self { params, roots, corrections, values, last }
+    }
+
+    /// The shares of a party, in memory that held `before`.
+    fn shares(&self, q: &CpuQueue, party: usize, window: u32, at: [&[u64]; 2], before: u64) -> Vec<u64> {
+        let (params, [x_hat, offsets]) = (DcfWindowParams { party: party as u32, window, ..self.params }, at);
+        let (row, Self { corrections, values, last, .. }) = (padded(params.count), self);
+        let roots = &self.roots[party * row..][..row];
+        let keys = DcfKeys { roots, corrections: &corrections[..], values: &values[..], last: &last[..] };
+        let mut shares = vec![before; x_hat.len() * offsets.len() * params.words as usize];
+        q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
+        shares
+    }
 }
 
 /// Offsets by which the masked input 0 is each of `points` points.
@@ -65,13 +108,8 @@ fn every_point(points: usize) -> Vec<u64> {
 fn queues() -> Vec<CpuQueue> {
     let strongest = Simd::detect_up_to(SimdLevel::Avx512);
     let paths = [AesPath::Portable, AesPath::AesNi, AesPath::Vaes256, AesPath::Vaes512];
-    let mut queues = Vec::new();
-    for simd in paths.into_iter().filter_map(|path| strongest.with_aes(path)) {
-        for threads in [1, 2] {
-            queues.push(queue(simd, threads));
-        }
-    }
-    queues
+    let simds = paths.into_iter().filter_map(|path| strongest.with_aes(path));
+    simds.flat_map(|simd| [1, 2].map(|threads| queue(simd, threads))).collect()
 }
 
 #[test]
@@ -84,18 +122,8 @@ fn comparison_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         let key = AesKey::new([7; 16]);
         let params = CmpWindowParams { key, bits, party: 0, count, points: count, window: bits, reserved: [0; 3] };
         let roots = labels(2 * row, 5);
-        let mut corrections = vec![0; cmp_levels(bits) as usize * row];
-        let mut leaves = vec![0; 2 * row];
-        make_cmp(&q, params, &alphas, &roots, [&mut corrections, &mut leaves]);
-        let shares = [0, 1].map(|party| {
-            let leaves = if cmp_leaves(bits) == 1 { &leaves[party * row..][..row] } else { &leaves[..] };
-            let mut shares = vec![0u32; size * row / 32];
-            let params = CmpWindowParams { party: party as u32, ..params };
-            let keys = cmp_keys(&roots[party * row..][..row], &corrections, leaves);
-            let (x_hat, offsets) = (&x_hat[..], &offsets[..]);
-            q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
-            shares
-        });
+        let keys = Comparisons::deal(&q, params, &alphas, &roots);
+        let shares = [0, 1].map(|party| keys.shares(&q, party, bits, [&x_hat, &offsets], 0));
         for y in 0..size {
             for alpha in 0..size {
                 let at = y * row / 32 + alpha / 32;
@@ -121,19 +149,8 @@ fn payload_shares_reconstruct_for_every_alpha_and_point_of_small_rings() {
         let params =
             DcfWindowParams { keys, bits, party: 0, count, points, words: payload, width, window, reserved: 0 };
         let roots = labels(2 * row, 5);
-        let mut corrections = vec![0; bits as usize * row];
-        let mut values = vec![0; bits as usize * words * row];
-        let mut last = vec![0; words * row];
-        make_dcf(q, params, [&alphas, &betas], &roots, &mut corrections, [&mut values, &mut last]);
-        let shares = [0, 1].map(|party| {
-            let mut shares = vec![0u64; size * words * size];
-            let params = DcfWindowParams { party: party as u32, ..params };
-            let roots = &roots[party * row..][..row];
-            let keys = dcf_keys(roots, &corrections, &values, &last);
-            let (x_hat, offsets) = (&x_hat[..], &offsets[..]);
-            q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
-            shares
-        });
+        let keys = Payloads::deal(q, params, [&alphas, &betas], &roots);
+        let shares = [0, 1].map(|party| keys.shares(q, party, window, [&x_hat, &offsets], 0));
         let mask = u64::MAX >> (64 - width);
         for y in 0..size {
             for word in 0..words {
@@ -181,47 +198,29 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
     let keys = PrgKeys::from_nonce([9; 16]);
     let cmp = CmpWindowParams { key: keys.child, bits, party: 0, count, points, window: bits, reserved: [0; 3] };
     let mut out = Outputs { words128: Vec::new(), words64: Vec::new(), bits: Vec::new() };
-    let mut corrections = vec![0; cmp_levels(bits) as usize * row];
-    let mut leaves = vec![0; 2 * row];
-    make_cmp(q, cmp, &alphas, &roots, [&mut corrections, &mut leaves]);
+    let comparisons = Comparisons::deal(q, cmp, &alphas, &roots);
     for party in 0..2 {
-        let leaves = if cmp_leaves(bits) == 1 { &leaves[party * row..][..row] } else { &leaves[..] };
-        let mut shares = vec![u32::MAX; points as usize * row / 32];
-        let params = CmpWindowParams { party: party as u32, ..cmp };
-        let roots = &roots[party * row..][..row];
-        let keys = cmp_keys(roots, &corrections, leaves);
-        q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
-        out.bits.push(shares);
+        out.bits.push(comparisons.shares(q, party, bits, [x_hat, offsets], u32::MAX));
         if bits <= CMP_ALL_BITS {
             // all keys, or those after the first group
             let first = if count > 32 && party == 1 { 32 } else { 0 };
             let (keys, party_number) = (count - first, party as u32);
             let params = CmpAllParams { key: cmp.key, bits, party: party_number, count, first, keys, reserved: [0; 3] };
             let mut units = vec![u128::MAX; cmp_blocks(bits) as usize * keys as usize];
-            let keys = cmp_keys(roots, &corrections, leaves);
+            let keys = comparisons.keys(party);
             q.cmp_eval_all(CmpEvalAll { params: &params, keys, units: &mut units }).unwrap();
             out.words128.push(units);
         }
     }
-    out.words128.extend([corrections, leaves]);
+    out.words128.extend([comparisons.corrections, comparisons.leaves]);
     for (len, width) in [(1usize, 64), (2, 13), (3, 64), (8, 40)] {
         let betas = words(len * count as usize, 3);
         let (payload, window) = (len as u32, bits);
         let dcf = DcfWindowParams { keys, bits, party: 0, count, points, words: payload, width, window, reserved: 0 };
-        let mut corrections = vec![0; bits as usize * row];
-        let mut values = vec![0; bits as usize * len * row];
-        let mut last = vec![0; len * row];
-        make_dcf(q, dcf, [&alphas, &betas], &roots, &mut corrections, [&mut values, &mut last]);
-        for party in 0..2 {
-            let mut shares = vec![0; points as usize * len * count as usize];
-            let params = DcfWindowParams { party: party as u32, ..dcf };
-            let roots = &roots[party * row..][..row];
-            let keys = dcf_keys(roots, &corrections, &values, &last);
-            q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares: &mut shares }).unwrap();
-            out.words64.push(shares);
-        }
-        out.words128.push(corrections);
-        out.words64.extend([values, last]);
+        let payloads = Payloads::deal(q, dcf, [&alphas, &betas], &roots);
+        out.words64.extend([0, 1].map(|party| payloads.shares(q, party, bits, [x_hat, offsets], 0)));
+        out.words128.push(payloads.corrections);
+        out.words64.extend([payloads.values, payloads.last]);
     }
     out
 }
@@ -242,10 +241,8 @@ fn every_path_and_thread_count_makes_the_same_words() {
         (2100, 11, 2),
         (40, 13, 0),
     ] {
-        let expected = everything(&queues[0], count, bits, points);
-        for q in &queues[1..] {
-            assert!(everything(q, count, bits, points) == expected, "{count} keys of {bits} bits on {:?}", q.caps());
-        }
+        let name = format!("{count} keys of {bits} bits");
+        expect_equal(&queues, &name, |q| everything(q, count, bits, points));
     }
 }
 
@@ -261,17 +258,9 @@ fn keys_of_several_jobs_are_those_of_the_scalar_formulas() {
     let of_key = |e: usize| [roots[e], roots[row + e]];
     for q in queues() {
         let cmp = CmpWindowParams { key, bits, party: 1, count, points, window: bits, reserved: [0; 3] };
-        let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
-        make_cmp(&q, cmp, &alphas, &roots, [&mut corrections, &mut leaves]);
-        let mut shares = vec![0; points as usize * row / 32];
-        q.cmp_eval_window(CmpEvalWindow {
-            params: &cmp,
-            keys: cmp_keys(&roots[row..], &corrections, &leaves),
-            x_hat: &x_hat,
-            offsets: &offsets,
-            shares: &mut shares,
-        })
-        .unwrap();
+        let keys = Comparisons::deal(&q, cmp, &alphas, &roots);
+        let shares = keys.shares(&q, 1, bits, [&x_hat, &offsets], 0);
+        let Comparisons { corrections, leaves, .. } = keys;
         for e in 0..count as usize {
             let mut levels = Vec::new();
             let made = cmp_gen(&key, bits, alphas[e], of_key(e), |_, word| levels.push(word));
@@ -288,18 +277,9 @@ fn keys_of_several_jobs_are_those_of_the_scalar_formulas() {
         let (payload, window) = (len as u32, bits);
         let dcf =
             DcfWindowParams { keys: prg, bits, party: 1, count, points, words: payload, width, window, reserved: 0 };
-        let (mut corrections, mut last) = (vec![0; bits as usize * row], vec![0; len * row]);
-        let mut values = vec![0; bits as usize * len * row];
-        make_dcf(&q, dcf, [&alphas, &betas], &roots, &mut corrections, [&mut values, &mut last]);
-        let mut shares = vec![0; points as usize * len * count as usize];
-        q.dcf_eval_window(DcfEvalWindow {
-            params: &dcf,
-            keys: dcf_keys(&roots[row..], &corrections, &values, &last),
-            x_hat: &x_hat,
-            offsets: &offsets,
-            shares: &mut shares,
-        })
-        .unwrap();
+        let keys = Payloads::deal(&q, dcf, [&alphas, &betas], &roots);
+        let shares = keys.shares(&q, 1, window, [&x_hat, &offsets], 0);
+        let Payloads { corrections, values, last, .. } = keys;
         let ciphers = DcfCiphers { child: &prg.child, value: &prg.value };
         for e in 0..count as usize {
             let beta: Vec<u64> = (0..len).map(|word| betas[word * count as usize + e]).collect();
@@ -356,17 +336,9 @@ fn both_dcf(
     x_hat: &[u64],
     offsets: &[u64],
 ) -> [Vec<u64>; 2] {
-    let (row, levels, len) = (padded(params.count), params.bits as usize, params.words as usize);
-    let (mut corrections, mut last) = (vec![0; levels * row], vec![0; len * row]);
-    let mut values = vec![0; levels * len * row];
-    make_dcf(q, params, secrets, roots, &mut corrections, [&mut values, &mut last]);
-    let keys = || dcf_keys(&roots[..row], &corrections, &values, &last);
-    let (anywhere, size) = (DcfWindowParams { window: params.bits, ..params }, x_hat.len() * offsets.len() * len);
-    let (mut single, mut at_once) = (vec![1; size], vec![2; size]);
-    let shares = &mut single;
-    q.dcf_eval_window(DcfEvalWindow { params: &anywhere, keys: keys(), x_hat, offsets, shares }).unwrap();
-    q.dcf_eval_window(DcfEvalWindow { params: &params, keys: keys(), x_hat, offsets, shares: &mut at_once }).unwrap();
-    [single, at_once]
+    let (keys, party) = (Payloads::deal(q, params, secrets, roots), params.party as usize);
+    [(params.bits, 1), (params.window, 2)]
+        .map(|(window, before)| keys.shares(q, party, window, [x_hat, offsets], before))
 }
 
 #[test]
@@ -394,16 +366,9 @@ fn shares_at_clustered_points_are_those_at_single_points() {
         for q in queues() {
             let name = format!("{count} keys of {bits} bits at {points} points, window {window}, {:?}", q.caps());
             let clustered = CmpWindowParams { key: prg.child, bits, party: 1, count, points, window, reserved: [0; 3] };
-            let (mut corrections, mut leaves) = (vec![0; cmp_levels(bits) as usize * row], vec![0; 2 * row]);
-            make_cmp(&q, clustered, &alphas, &roots, [&mut corrections, &mut leaves]);
-            let leaves = &leaves[..cmp_leaves(bits) as usize * row];
-            let (mut single, mut at_once) = (vec![1; points as usize * row / 32], vec![2; points as usize * row / 32]);
-            for (window, shares) in [(bits, &mut single), (window, &mut at_once)] {
-                let (params, x_hat) = (CmpWindowParams { window, ..clustered }, &x_hat[..]);
-                let (keys, offsets, shares) =
-                    (cmp_keys(&roots[row..], &corrections, leaves), &offsets[..], &mut shares[..]);
-                q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares }).unwrap();
-            }
+            let keys = Comparisons::deal(&q, clustered, &alphas, &roots);
+            let [single, at_once] =
+                [(bits, 1), (window, 2)].map(|(window, before)| keys.shares(&q, 1, window, [&x_hat, &offsets], before));
             assert!(single == at_once, "{name}");
             for (len, width) in [(1usize, 64), (3, 17), (8, 64)] {
                 let party = (len % 2) as u32;

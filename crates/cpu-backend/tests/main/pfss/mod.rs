@@ -1,6 +1,7 @@
-//! Function secret sharing and sums of shares.
+//! Function secret sharing, and sums and products of shares.
 
 mod fss;
+mod matmul;
 mod share;
 
 fn words(len: usize, seed: u64) -> Vec<u64> {

@@ -8,28 +8,12 @@ use core_types::{
         RowNumbersParams,
     },
 };
-use cpu_backend::CpuQueue;
 
-use crate::levels::{levels, queue};
-
-/// Every level on one thread, and the strongest on three.
-fn queues() -> Vec<CpuQueue> {
-    let strongest = levels().last().expect("the portable level is always there");
-    levels().map(|simd| queue(simd, 1)).chain([queue(strongest, 3)]).collect()
-}
+use crate::levels::{expect_equal, queues};
 
 fn words(len: usize, seed: u64) -> Vec<M31> {
     let mut rng = fastrand::Rng::with_seed(seed);
     core::iter::repeat_with(|| M31::from_u32(rng.u32(..))).take(len).collect()
-}
-
-/// Runs `run` on every queue, and expects equal results.
-fn expect_equal(run: impl Fn(&CpuQueue) -> (Vec<M31>, Vec<QM31>)) {
-    let queues = queues();
-    let first = run(&queues[0]);
-    for q in &queues[1..] {
-        assert!(run(q) == first, "{:?}", q.simd());
-    }
 }
 
 #[test]
@@ -50,7 +34,7 @@ fn every_level_and_thread_count_evaluates_the_same() {
     for (log_rows, log_size) in [(1, 1), (3, 4), (8, 9), (14, 15)] {
         let values = words(2 << log_size, 1);
         let masks = [0, 1].map(|k| MaskAt { first: k << log_size, offset: -(k as i32), reserved: 0 });
-        expect_equal(|q| {
+        expect_equal(&queues(), &format!("2^{log_rows} rows"), |q| {
             let mut sums = words(4 << log_size, 2);
             q.air_evaluate(AirEvaluate {
                 params: &AirParams { log_rows, log_size, registers: 12, outputs: 2 },
@@ -64,7 +48,7 @@ fn every_level_and_thread_count_evaluates_the_same() {
                 sums: &mut sums,
             })
             .expect("lengths match");
-            (sums, vec![])
+            sums
         });
     }
 }
@@ -92,7 +76,7 @@ fn every_level_and_thread_count_makes_the_same_trace() {
     for log_rows in [1, 4, 9, 15] {
         let inputs = words(1 << log_rows, 1);
         let masks = [0, 1].map(|k| MaskAt { first: k << log_rows, offset: -(k as i32), reserved: 0 });
-        expect_equal(|q| {
+        expect_equal(&queues(), &format!("2^{log_rows} rows"), |q| {
             let (mut all, mut columns, mut counters) = (inputs.clone(), words(4 << log_rows, 2), vec![7; 1000]);
             all.resize(2 << log_rows, M31::ZERO);
             q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: &mut all[1 << log_rows..] })
@@ -114,7 +98,7 @@ fn every_level_and_thread_count_makes_the_same_trace() {
             q.counter_columns(CounterColumns { params, counters: &counters, columns: &mut counted })
                 .expect("lengths match");
             columns.append(&mut counted);
-            (columns, vec![])
+            columns
         });
     }
 }
@@ -126,7 +110,7 @@ fn every_level_and_thread_count_makes_the_same_columns() {
         for plane in 4..8 {
             fractions[plane << log_rows] = M31::ZERO;
         }
-        expect_equal(|q| {
+        expect_equal(&queues(), &format!("2^{log_rows} rows"), |q| {
             let (mut columns, mut sums) = (words(8 << log_rows, 2), vec![QM31::ZERO; 2]);
             let params = &LogUpColumnsParams { log_rows, columns: 2 };
             q.logup_columns(LogUpColumns { params, fractions: &fractions, columns: &mut columns, sums: &mut sums })

@@ -2,39 +2,25 @@
 
 use backend_api::ops::circle::{
     BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
-    CircleInterpolate, CircleInterpolatePart, CircleOps, CircleRestrict, CircleTwiddles,
+    CircleInterpolate, CircleInterpolatePart, CircleOps, CircleRestrict,
 };
 use core_types::{
     circle::{CirclePoint, CirclePointIndex, bit_reversed, double_x},
-    field::{M31, QM31, Twiddle},
+    field::{M31, QM31},
     params::{
-        circle::{
-            CircleExtendParams, CircleFftParams, CirclePartParams, CirclePointParams, CircleRestrictParams,
-            CircleTwiddleParams,
-        },
+        circle::{CircleExtendParams, CircleFftParams, CirclePartParams, CirclePointParams, CircleRestrictParams},
         columns::ColumnAt,
         deep::SampleAt,
     },
 };
 use cpu_backend::CpuQueue;
 
-use super::{elements, secure};
+use super::{elements, secure, tree};
 use crate::levels::queues;
 
 // The definition, which the library runs on columns below one block.
 #[path = "../../../src/circle/scalar.rs"]
 mod scalar;
-
-fn tree(q: &CpuQueue, log_size: u32) -> (Vec<Twiddle>, Vec<Twiddle>) {
-    let mut pair = (vec![Twiddle::default(); 1 << (log_size - 1)], vec![Twiddle::default(); 1 << (log_size - 1)]);
-    q.circle_twiddles(CircleTwiddles {
-        params: &CircleTwiddleParams { log_size },
-        twiddles: &mut pair.0,
-        inverse_twiddles: &mut pair.1,
-    })
-    .expect("a valid size");
-    pair
-}
 
 #[test]
 fn every_level_transforms_as_the_scalar_layers_do() {
@@ -229,31 +215,33 @@ fn every_level_evaluates_blocks_as_the_scalar_layers_do() {
     }
 }
 
+/// Inverses of `elements`, and the first zero among them or `first_zero`.
+fn inverted(q: &CpuQueue, elements: &[M31], first_zero: u64) -> (Vec<M31>, u64) {
+    let (mut inverses, mut first_zero) = (vec![M31::ZERO; elements.len()], [first_zero]);
+    q.batch_inverse_m31(BatchInverseM31 { elements, inverses: &mut inverses, first_zero: &mut first_zero }).unwrap();
+    (inverses, first_zero[0])
+}
+
+/// As [`inverted`], in the secure field.
+fn secure_inverted(q: &CpuQueue, elements: &[QM31], first_zero: u64) -> (Vec<QM31>, u64) {
+    let (mut inverses, mut first_zero) = (vec![QM31::ZERO; elements.len()], [first_zero]);
+    q.batch_inverse_qm31(BatchInverseQm31 { elements, inverses: &mut inverses, first_zero: &mut first_zero }).unwrap();
+    (inverses, first_zero[0])
+}
+
 #[test]
 fn inverses_multiply_to_one_at_every_length() {
     for q in queues() {
         for len in [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 255, 257, 4095, 4096, 4097, 20_000] {
             let nonzero: Vec<M31> =
                 elements(len, 3).into_iter().map(|x| if x.is_zero() { M31::ONE } else { x }).collect();
-            let (mut inverses, mut first_zero) = (vec![M31::ZERO; len], [u64::MAX]);
-            q.batch_inverse_m31(BatchInverseM31 {
-                elements: &nonzero,
-                inverses: &mut inverses,
-                first_zero: &mut first_zero,
-            })
-            .unwrap();
+            let (inverses, first_zero) = inverted(&q, &nonzero, u64::MAX);
             assert!(nonzero.iter().zip(&inverses).all(|(&x, &y)| x * y == M31::ONE));
             let secure: Vec<QM31> =
                 (0..len).map(|i| QM31::from_coordinates([1, 7, 31, 4].map(|k| nonzero[i * k % len]))).collect();
-            let mut secure_inverses = vec![QM31::ZERO; len];
-            q.batch_inverse_qm31(BatchInverseQm31 {
-                elements: &secure,
-                inverses: &mut secure_inverses,
-                first_zero: &mut first_zero,
-            })
-            .unwrap();
+            let (secure_inverses, first_secure_zero) = secure_inverted(&q, &secure, u64::MAX);
             assert!(secure.iter().zip(&secure_inverses).all(|(&x, &y)| x * y == QM31::ONE));
-            assert_eq!(first_zero, [u64::MAX]);
+            assert_eq!([first_zero, first_secure_zero], [u64::MAX; 2]);
         }
     }
 }
@@ -265,29 +253,10 @@ fn the_first_zero_is_noted_wherever_it_stands_and_never_raised() {
             let mut elements = vec![M31::ONE; 10_000];
             (elements[index], elements[9999]) = (M31::ZERO, M31::ZERO);
             let secure: Vec<QM31> = elements.iter().map(|&x| x.into()).collect();
-            let (mut inverses, mut secure_inverses) = (elements.clone(), secure.clone());
-            let mut words = [[u64::MAX], [u64::MAX]];
-            q.batch_inverse_m31(BatchInverseM31 {
-                elements: &elements,
-                inverses: &mut inverses,
-                first_zero: &mut words[0],
-            })
-            .unwrap();
-            q.batch_inverse_qm31(BatchInverseQm31 {
-                elements: &secure,
-                inverses: &mut secure_inverses,
-                first_zero: &mut words[1],
-            })
-            .unwrap();
-            assert_eq!(words, [[index as u64]; 2], "{q:?}");
+            let (_, first) = inverted(&q, &elements, u64::MAX);
+            assert_eq!([first, secure_inverted(&q, &secure, u64::MAX).1], [index as u64; 2], "{q:?}");
             elements[0] = M31::ONE;
-            q.batch_inverse_m31(BatchInverseM31 {
-                elements: &elements,
-                inverses: &mut inverses,
-                first_zero: &mut words[0],
-            })
-            .unwrap();
-            assert_eq!(words[0], [index as u64], "{q:?}");
+            assert_eq!(inverted(&q, &elements, first).1, index as u64, "{q:?}");
         }
     }
 }

@@ -12,7 +12,7 @@ use core_types::{
 use cpu_backend::CpuQueue;
 
 use super::{elements, secure};
-use crate::levels::queues;
+use crate::levels::{expect_equal, queues};
 
 /// Two batches at one point and one at another, of three heights, and their numerators.
 fn quotients(q: &CpuQueue, log_size: u32) -> [Vec<M31>; 2] {
@@ -57,10 +57,7 @@ fn quotients(q: &CpuQueue, log_size: u32) -> [Vec<M31>; 2] {
 fn every_level_and_thread_count_gives_the_same_words() {
     let queues = queues();
     for log_size in (0..=6).chain([9, 10, 11, 13]) {
-        let expected = quotients(&queues[0], log_size);
-        for q in &queues[1..] {
-            assert!(expected == quotients(q, log_size), "log size {log_size}, {q:?}");
-        }
+        expect_equal(&queues, &format!("log size {log_size}"), |q| quotients(q, log_size));
     }
 }
 

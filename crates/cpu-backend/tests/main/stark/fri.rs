@@ -1,27 +1,17 @@
 //! Every vector level and thread count against folds one by one, on sizes around vectors and tiles.
 
-use backend_api::ops::{
-    circle::{CircleOps, CircleTwiddles},
-    fri::{FriFold, FriOps},
-};
+use backend_api::ops::fri::{FriFold, FriOps};
 use core_types::{
-    field::{M31, QM31, Twiddle},
-    params::{circle::CircleTwiddleParams, fri::FriFoldParams},
+    field::{M31, QM31},
+    params::fri::FriFoldParams,
 };
 use cpu_backend::CpuQueue;
 
-use super::elements;
+use super::{elements, tree};
 use crate::levels::queues;
 
 fn folded(q: &CpuQueue, params: FriFoldParams, challenge: QM31, values: &[M31]) -> Vec<M31> {
-    let log_domain = params.log_domain();
-    let [mut twiddles, mut inverse_twiddles] = [(); 2].map(|()| vec![Twiddle::default(); 1 << (log_domain - 1)]);
-    q.circle_twiddles(CircleTwiddles {
-        params: &CircleTwiddleParams { log_size: log_domain },
-        twiddles: &mut twiddles,
-        inverse_twiddles: &mut inverse_twiddles,
-    })
-    .unwrap();
+    let (_, inverse_twiddles) = tree(q, params.log_domain());
     let mut folded = vec![M31::ZERO; 4 << (params.log_size - params.folds)];
     q.fri_fold(FriFold {
         params: &params,
