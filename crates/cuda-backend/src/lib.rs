@@ -12,8 +12,8 @@
 //!   copies.
 //! - `kernels`: PTX and manifests, checked against each other and against the device.
 //! - `programs`: PTX of programs that come from AIRs.
-//! - `launch`: the one call site of kernels, and a wrapper for each kernel.
-//! - `ops`: the op sets, in terms of launches.
+//! - `launch`: the one call site of kernels, which checks their arguments.
+//! - `ops`: the op sets, each op with its launches.
 //! - `nccl`: collectives between queues by NCCL.
 //! - `peers`: collectives between queues by copies between devices.
 //!

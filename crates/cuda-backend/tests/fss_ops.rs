@@ -10,7 +10,7 @@ use backend_api::{
         fss::{
             CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
         },
-        share::{CombineBits, CombineWords, ShareOps},
+        share::{CombineBits, CombineWords, MatmulWords, ShareOps},
     },
 };
 use core_types::{
@@ -18,7 +18,7 @@ use core_types::{
     cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
     params::{
         fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
-        share::{BitParams, BitTerm, NO_ROW, Threshold, WordParams, WordTerm},
+        share::{BitParams, BitTerm, MatmulWordsParams, NO_ROW, Threshold, WordParams, WordTerm},
     },
 };
 use cpu_backend::{CpuConfig, CpuQueue};
@@ -242,6 +242,16 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Resul
     Ok(())
 }
 
+/// A batch of products with two tiles each.
+fn products<Q: ShareOps>(q: &Q, batch: u64, results: &mut Results) -> Result<(), BackendError> {
+    let params = MatmulWordsParams { batch, rows: 65, inner: 2, cols: 3, alpha: 5, beta: u64::MAX };
+    let lens = [65 * 2, 2 * 3, 65 * 3].map(|len| batch as usize * len);
+    let (x, y, mut out) = (q.upload(&words(lens[0], 8))?, q.upload(&words(lens[1], 9))?, q.upload(&words(lens[2], 3))?);
+    q.matmul_words(MatmulWords { params: &params, x: x.view(), y: y.view(), out: out.view_mut() })?;
+    results.words.push(q.download(&out)?);
+    Ok(())
+}
+
 #[test]
 fn the_number_of_multiprocessors_changes_launches_and_no_result() {
     let cpu = CpuQueue::open(CpuConfig::default()).unwrap();
@@ -263,6 +273,7 @@ fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<Results, BackendError> {
     payloads(q, dcf_params(33, 9, 21), &mut results)?;
     streams(q, 9000, 11, &mut results)?;
     sums(q, 9000, &mut results)?;
+    products(q, 9, &mut results)?;
     Ok(results)
 }
 

@@ -73,6 +73,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cuda-backend/src/ffi/", FOREIGN),
     ("crates/cuda-backend/src/launch/", FOREIGN),
     ("crates/cuda-backend/src/mem/", FOREIGN),
+    ("crates/cuda-backend/src/ops/", &[UnsafeKind::Block]),
     ("crates/cuda-backend/src/peers/", &[UnsafeKind::Block]),
     ("crates/cuda-backend/tests/", FOREIGN),
     ("crates/cuda-sim/", FOREIGN),

@@ -81,6 +81,14 @@ impl<'a> Launch<'a> {
         self.grid([(threads as u64).div_ceil(width), 1, 1])
     }
 
+    /// As [`cover`](Self::cover), with at most the blocks that the device holds at once.
+    ///
+    /// The threads of the kernel stride over the grid.
+    pub(crate) fn cover_striding(self, items: u64) -> Self {
+        let blocks = items.div_ceil(self.block()[0].into()).min(self.at_once());
+        self.grid([blocks, 1, 1])
+    }
+
     /// Gives each block `bytes` of dynamic shared memory.
     ///
     /// For kernels that leave the amount to the launch.

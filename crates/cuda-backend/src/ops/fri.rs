@@ -1,20 +1,15 @@
-//! The fri op set.
+//! The fri op set. Places of columns go to the device with each call.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue as _,
+    BackendError, Buffer as _, BufferMut as _, Queue as _,
     ops::fri::{FriFold, FriLastLayer, OpenColumns, OpenGroups},
 };
-
 use core_types::{
     field::M31,
     params::fri::{FriFoldLayers, FriFoldParams},
 };
 
-use crate::checked::FriOps;
-use crate::{
-    CudaQueue,
-    launch::stark::{deep, open},
-};
+use crate::{CudaBuf, CudaQueue, checked::FriOps};
 
 /// Most folds of a launch.
 const MOST_FOLDS: u32 = 3;
@@ -23,8 +18,8 @@ impl FriOps for CudaQueue {
     fn fri_fold(&self, op: FriFold<'_, Self>) -> Result<(), BackendError> {
         let FriFold { params, inverse_twiddles, challenge, values, folded } = op;
         let FriFoldParams { log_size, folds, on_circle } = *params;
-        let (mut done, mut source) = (0, None);
-        loop {
+        let (mut done, mut source) = (0, None::<CudaBuf<M31>>);
+        while done < folds {
             let now = (folds - done).min(MOST_FOLDS);
             let layers = FriFoldLayers {
                 log_size: log_size - done,
@@ -32,28 +27,47 @@ impl FriOps for CudaQueue {
                 layer: done + 1 - on_circle,
                 squarings: done,
             };
-            let from = source.as_ref().map_or(values, |source: &Self::Buf<M31>| source.view());
             done += now;
-            if done == folds {
-                return deep::fold(self, &layers, now, (inverse_twiddles, challenge), from, &folded);
-            }
-            let mut between = self.alloc(4 << (log_size - done))?;
-            deep::fold(self, &layers, now, (inverse_twiddles, challenge), from, &between.view_mut())?;
-            source = Some(between);
+            let mut between = if done == folds { None } else { Some(self.alloc::<M31>(4 << (log_size - done))?) };
+            let scratch = between.as_mut().map(|between| between.view_mut());
+            let kernel = ["deep_fold_once", "deep_fold_twice", "deep_fold_thrice"][now as usize - 1];
+            let launch = self.kernel(kernel)?.cover_striding(1 << (log_size - done));
+            let launch = launch.input("twiddles", inverse_twiddles).input("challenge", challenge);
+            let launch = launch.input("values", source.as_ref().map_or(values, |source| source.view()));
+            let launch = launch.output("folded", scratch.as_ref().unwrap_or(&folded)).value("params", &layers);
+            // SAFETY: `FriFold::check` verified all lengths; the scratch in between has four planes of the folded size.
+            unsafe { launch.launch() }?;
+            source = between;
         }
+        Ok(())
     }
 
     fn fri_last_layer(&self, op: FriLastLayer<'_, Self>) -> Result<(), BackendError> {
-        let mut scratch = self.alloc(4 << op.params.log_size)?;
-        deep::last_layer(self, &op, &scratch.view_mut())
+        let mut scratch = self.alloc::<M31>(4 << op.params.log_size)?;
+        let launch = self.kernel("deep_last_layer")?.grid([1, 1, 1]);
+        let launch = launch.input("twiddles", op.inverse_twiddles).input("values", op.values);
+        let launch = launch.output("scratch", &scratch.view_mut()).output("coefficients", &op.coefficients);
+        let launch = launch.output("excess", &op.excess).value("params", op.params);
+        // SAFETY: `FriLastLayer::check` verified all lengths; `scratch` is as long as the values.
+        unsafe { launch.launch() }
     }
 
     fn open_columns(&self, op: OpenColumns<'_, Self>) -> Result<(), BackendError> {
         let columns = self.upload(op.columns)?;
-        open::columns(self, &op, columns.view())
+        let launch = self.kernel("open_columns")?.cover_striding(op.opened.len() as u64);
+        let launch = launch.input("columns", columns.view()).input("values", op.values);
+        let launch = launch.input("positions", op.positions).output("opened", &op.opened);
+        let launch = launch.value("params", op.params);
+        let launch = launch.value("count", &(columns.len() as u32)); // the op has checked that `u32` counts them
+        // SAFETY: `OpenColumns::check` verified all lengths, and that columns lie within the words.
+        unsafe { launch.launch() }
     }
 
     fn open_groups(&self, op: OpenGroups<'_, Self>) -> Result<(), BackendError> {
-        open::groups(self, &op)
+        let launch = self.kernel("open_groups")?.cover_striding(4 * op.opened.len() as u64);
+        let launch = launch.input("values", op.values).input("positions", op.positions);
+        let launch = launch.output("opened", &op.opened).value("params", op.params);
+        // SAFETY: `OpenGroups::check` verified all lengths.
+        unsafe { launch.launch() }
     }
 }

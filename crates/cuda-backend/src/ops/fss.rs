@@ -7,53 +7,188 @@
 //! then promises nothing. Under [`AesKernel::Bitsliced`](crate::AesKernel::Bitsliced) the ops of a
 //! party, `cmp_eval_window`, `dcf_eval_window` and `cmp_eval_all`, look nothing up; the dealer's
 //! ops do.
+//!
+//! Evaluation and generation give each thread of the grid one key, or a quarter of one, at a time;
+//! kernels use a grid-stride loop. For each kernel that evaluates keys there is one that does so
+//! with bitsliced AES, with the same results; the one for payload keys walks to each point from the
+//! root, even where points are clustered. Truth tables need no AES.
 
 use backend_api::{
-    BackendError, Queue as _,
+    BackendError, BufferMut as _, Queue as _,
     ops::fss::{
-        CmpAllShape, CmpEvalAll, CmpEvalWindow, CmpGen, CmpGenShape, CmpShape, DcfEvalWindow, DcfGen, DcfGenShape,
-        DcfShape, PackBits, PackShape, UnpackBits,
+        CmpAllShape, CmpEvalAll, CmpEvalWindow, CmpGen, CmpGenShape, CmpKeys, CmpShape, DcfEvalWindow, DcfGen,
+        DcfGenShape, DcfKeys, DcfShape, PackBits, PackShape, UnpackBits,
     },
 };
+use core_types::{
+    cmp::{CMP_TABLE_BITS, cmp_blocks},
+    params::fss::{CmpWindowParams, DcfWindowParams},
+};
 
-use crate::checked::FssOps;
-use crate::{CudaQueue, launch::fss};
+use crate::{AesKernel, CudaQueue, checked::FssOps, launch::Launch};
 
 /// Width at which packed and unpacked elements are the same words.
 const WHOLE_WORDS: u32 = 64;
 
+/// Blocks along y; more points than this are left to the stride.
+const MOST_POINTS: u32 = 65_535;
+
+/// Threads that make a key together.
+const THREADS_OF_KEY_MADE: u32 = 4;
+
+/// Keys that a thread of a bitsliced kernel stands for.
+const KEYS_OF_BITSLICED: u32 = 2;
+
+/// Most parts that the trees of a small batch are cut into.
+///
+/// Each part walks down to its subtree: 8 of them take 24 AES blocks where the whole tree takes 14.
+const MOST_PARTS: u32 = 8;
+
 impl FssOps for CudaQueue {
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>, _: CmpShape) -> Result<(), BackendError> {
-        fss::cmp_eval_window(self, &op)
+        let p = op.params;
+        let (kernel, of_thread) = if bitsliced(self, p.bits) {
+            ("fss_cmp_eval_window_bitsliced", KEYS_OF_BITSLICED)
+        } else {
+            ("fss_cmp_eval_window", 1)
+        };
+        let (launch, parts) = keys_with_points(self, self.kernel(kernel)?, of_thread, p.count, p.points);
+        let window = window_of_parts(p.window, (p.bits, CMP_TABLE_BITS), p.points, parts);
+        let launch = cmp_keys(launch.value("params", &CmpWindowParams { window, ..*p }), &op.keys);
+        let launch = launch.input("x_hat", op.x_hat).input("offsets", op.offsets).output("shares", &op.shares);
+        // SAFETY: `CmpEvalWindow::check` verified all lengths.
+        unsafe { launch.launch() }
     }
 
     fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>, _: CmpAllShape) -> Result<(), BackendError> {
-        fss::cmp_eval_all(self, &op)
+        let p = op.params;
+        let (kernel, of_thread) = if bitsliced(self, p.bits) {
+            ("fss_cmp_eval_all_bitsliced", KEYS_OF_BITSLICED)
+        } else {
+            ("fss_cmp_eval_all", 1)
+        };
+        let launch = self.kernel(kernel)?;
+        let [threads, ..] = launch.block();
+        let tiles = p.keys.div_ceil(of_thread * threads);
+        // a device that the keys do not fill takes parts of each tree
+        let most = MOST_PARTS.min(cmp_blocks(p.bits).div_ceil(2) as u32);
+        let parts = (launch.at_once() / u64::from(tiles.max(1))).clamp(1, most.into());
+        let launch = launch.grid([tiles.into(), parts, 1]).value("params", p);
+        let launch = cmp_keys(launch, &op.keys).output("units", &op.units);
+        // SAFETY: `CmpEvalAll::check` verified all lengths.
+        unsafe { launch.launch() }
     }
 
     fn cmp_gen(&self, op: CmpGen<'_, Self>, _: CmpGenShape) -> Result<(), BackendError> {
-        fss::cmp_gen(self, &op)
+        let launch = keys_made(self.kernel("fss_cmp_gen")?, op.params.count);
+        let launch = launch.value("params", op.params).input("alphas", op.alphas);
+        let launch = launch.input("roots", op.roots).output("corrections", &op.corrections);
+        let launch = launch.output("leaves", &op.leaves);
+        // SAFETY: `CmpGen::check` verified all lengths.
+        unsafe { launch.launch() }
     }
 
     fn dcf_eval_window(&self, op: DcfEvalWindow<'_, Self>, _: DcfShape) -> Result<(), BackendError> {
-        fss::dcf_eval_window(self, &op)
+        let p = op.params;
+        let launch = if self.device().aes() == AesKernel::Bitsliced {
+            // it walks to each point from the root
+            let launch = self.kernel("fss_dcf_eval_window_bitsliced")?;
+            keys_by_points(launch, KEYS_OF_BITSLICED, p.count, p.points).value("params", p)
+        } else {
+            let (launch, parts) = keys_with_points(self, self.kernel("fss_dcf_eval_window")?, 1, p.count, p.points);
+            let window = window_of_parts(p.window, (p.bits, 0), p.points, parts);
+            launch.value("params", &DcfWindowParams { window, ..*p })
+        };
+        let launch = dcf_keys(launch, &op.keys).input("x_hat", op.x_hat).input("offsets", op.offsets);
+        let launch = launch.output("shares", &op.shares);
+        // SAFETY: `DcfEvalWindow::check` verified all lengths.
+        unsafe { launch.launch() }
     }
 
     fn dcf_gen(&self, op: DcfGen<'_, Self>, _: DcfGenShape) -> Result<(), BackendError> {
-        fss::dcf_gen(self, &op)
+        let launch = keys_made(self.kernel("fss_dcf_gen")?, op.params.count).value("params", op.params);
+        let launch = launch.input("alphas", op.alphas).input("betas", op.betas).input("roots", op.roots);
+        let launch = launch.output("corrections", &op.corrections).output("values", &op.values);
+        let launch = launch.output("last", &op.last);
+        // SAFETY: `DcfGen::check` verified all lengths.
+        unsafe { launch.launch() }
     }
 
     fn pack_bits(&self, op: PackBits<'_, Self>, _: PackShape) -> Result<(), BackendError> {
         if op.params.bits == WHOLE_WORDS {
             return self.copy(op.elements, op.words);
         }
-        fss::pack_bits(self, &op)
+        let len = op.words.len() as u32; // no more words than elements, which `u32` counts
+        let launch = self.kernel("fss_pack_bits")?.cover(op.words.len()).value("params", op.params);
+        let launch = launch.input("elements", op.elements).output("words", &op.words).value("len", &len);
+        // SAFETY: `PackBits::check` verified all lengths; the kernel receives the number of words.
+        unsafe { launch.launch() }
     }
 
     fn unpack_bits(&self, op: UnpackBits<'_, Self>, _: PackShape) -> Result<(), BackendError> {
         if op.params.bits == WHOLE_WORDS {
             return self.copy(op.words, op.elements);
         }
-        fss::unpack_bits(self, &op)
+        let launch = self.kernel("fss_unpack_bits")?.cover(op.elements.len()).value("params", op.params);
+        let launch = launch.input("words", op.words).output("elements", &op.elements);
+        // SAFETY: `UnpackBits::check` verified all lengths.
+        unsafe { launch.launch() }
     }
+}
+
+/// Whether trees of this many bits are to be walked with bitsliced AES.
+fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
+    queue.device().aes() == AesKernel::Bitsliced && bits > CMP_TABLE_BITS
+}
+
+/// One thread per `keys` keys along x, one block per point along y.
+fn keys_by_points(launch: Launch<'_>, keys: u32, count: u32, points: u32) -> Launch<'_> {
+    let tiles = count.div_ceil(keys * launch.block()[0]);
+    launch.grid([tiles.into(), points.min(MOST_POINTS).into(), 1])
+}
+
+/// Four threads for each of `count` keys.
+fn keys_made(launch: Launch<'_>, count: u32) -> Launch<'_> {
+    let keys = launch.block()[0] / THREADS_OF_KEY_MADE;
+    launch.grid([count.div_ceil(keys.max(1)).into(), 1, 1])
+}
+
+/// A grid of one thread per `keys` keys along x, and of parts of the points along y.
+///
+/// There are enough parts to give every multiprocessor a block. More would not be faster: the
+/// lookups of one block keep shared memory busy, and each part walks to its windows again.
+///
+/// Returns the number of parts with the launch.
+fn keys_with_points<'a>(
+    queue: &CudaQueue,
+    launch: Launch<'a>,
+    keys: u32,
+    count: u32,
+    points: u32,
+) -> (Launch<'a>, u32) {
+    let tiles = count.div_ceil(keys * launch.block()[0]);
+    let parts = (queue.device().info().multiprocessors / tiles.max(1)).clamp(1, points.clamp(1, MOST_POINTS));
+    (launch.grid([tiles.into(), parts.into(), 1]), parts)
+}
+
+/// The window to give a kernel whose points are cut into `parts` parts.
+///
+/// The tree has `bits` levels and ends `leaf` levels early. Each part walks to both blocks of the
+/// window again. If walking to each point from the root takes no more levels than that, the window
+/// is the one of all `bits` bits, which has no blocks.
+fn window_of_parts(window: u32, (bits, leaf): (u32, u32), points: u32, parts: u32) -> u32 {
+    let part = u64::from(points.div_ceil(parts.max(1)));
+    let (alone, shared) = (u64::from(bits.saturating_sub(leaf)), u64::from(window.saturating_sub(leaf)));
+    if 2 * u64::from(bits.saturating_sub(window)) + part * shared < part * alone { window } else { bits }
+}
+
+/// Gives the kernel the sections of comparison keys.
+fn cmp_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &CmpKeys<'k, CudaQueue>) -> Launch<'a> {
+    launch.input("roots", keys.roots).input("corrections", keys.corrections).input("leaves", keys.leaves)
+}
+
+/// Gives the kernel the sections of payload keys.
+fn dcf_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &DcfKeys<'k, CudaQueue>) -> Launch<'a> {
+    let launch = launch.input("roots", keys.roots).input("corrections", keys.corrections);
+    launch.input("values", keys.values).input("last", keys.last)
 }

@@ -4,17 +4,15 @@ use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
     ops::merkle::{MerkleLeaves, MerklePaths, MerkleSecureLeaves, MerkleTree},
 };
-
 use core_types::{
     blake2s::{BLOCK_WORDS, Digest},
     params::{columns::ColumnAt, merkle::MerkleStageParams},
 };
 
-use crate::checked::MerkleOps;
-use crate::{
-    CudaBuf, CudaQueue,
-    launch::stark::merkle::{self, TREE_LEVELS},
-};
+use crate::{CudaBuf, CudaQueue, checked::MerkleOps};
+
+/// Most levels of a launch: the lowest has a node for each thread of a block.
+const TREE_LEVELS: u32 = 9;
 
 /// Log of the least leaves that are made in stages.
 ///
@@ -50,33 +48,54 @@ impl MerkleOps for CudaQueue {
         let columns = self.upload(op.columns)?;
         let mut states: Option<CudaBuf<Digest>> = None;
         for stage in stages(op.params.log_leaves, op.columns) {
-            let before = states.as_ref().map(CudaBuf::view);
-            if stage.end == stage.columns {
-                return merkle::leaves(self, &op, &stage, columns.view(), before, &op.leaves);
-            }
-            let mut rows = self.alloc(1 << stage.log_rows)?;
-            merkle::leaves(self, &op, &stage, columns.view(), before, &rows.view_mut())?;
-            states = Some(rows);
+            let last = stage.end == stage.columns;
+            let mut rows = if last { None } else { Some(self.alloc::<Digest>(1 << stage.log_rows)?) };
+            let scratch = rows.as_mut().map(|rows| rows.view_mut());
+            let launch = self.kernel("merkle_leaves")?.cover(1 << stage.log_rows).value("params", &stage);
+            let launch = launch.input("columns", columns.view()).input("values", op.values);
+            let launch = launch.input_if("states", states.as_ref().map(CudaBuf::view));
+            let launch = launch.output("leaves", scratch.as_ref().unwrap_or(&op.leaves));
+            // SAFETY: `MerkleLeaves::check` verified that the columns lie in the view of the values. A stage gets
+            // columns that are no larger than it, the digests of the stage before, and room for its own.
+            unsafe { launch.launch() }?;
+            states = rows;
         }
         Ok(())
     }
 
     fn merkle_secure_leaves(&self, op: MerkleSecureLeaves<'_, Self>) -> Result<(), BackendError> {
-        merkle::secure_leaves(self, &op)
+        let kernel = if op.params.log_packed == 0 { "merkle_secure_leaves" } else { "merkle_packed_leaves" };
+        let log_leaves = op.params.log_size - op.params.log_packed;
+        let launch = self.kernel(kernel)?.cover(1 << log_leaves).input("values", op.values);
+        let launch = launch.output("leaves", &op.leaves).value("log_leaves", &log_leaves);
+        // SAFETY: `MerkleSecureLeaves::check` verified all lengths, and that a leaf has one value or four.
+        unsafe { launch.launch() }
     }
 
     fn merkle_tree(&self, op: MerkleTree<'_, Self>) -> Result<(), BackendError> {
         let log_leaves = op.params.log_leaves;
-        (0..log_leaves)
-            .step_by(TREE_LEVELS as usize)
-            .try_for_each(|first| merkle::tree(self, &op, first, TREE_LEVELS.min(log_leaves - first)))
+        for first_level in (0..log_leaves).step_by(TREE_LEVELS as usize) {
+            let levels = TREE_LEVELS.min(log_leaves - first_level);
+            let blocks = 1 << (log_leaves - first_level - levels);
+            let launch = self.kernel("merkle_tree")?.grid([blocks, 1, 1]).value("params", op.params);
+            let launch = launch.output("nodes", &op.nodes);
+            let launch = launch.value("first_level", &first_level).value("levels", &levels);
+            // SAFETY: `MerkleTree::check` verified the length of the view; these are levels of the tree, no more than a
+            // block has threads for.
+            unsafe { launch.launch() }?;
+        }
+        Ok(())
     }
 
     fn merkle_paths(&self, op: MerklePaths<'_, Self>) -> Result<(), BackendError> {
         if op.paths.len() == 0 {
             return Ok(());
         }
-        merkle::paths(self, &op)
+        let launch = self.kernel("merkle_paths")?.cover_striding(8 * op.paths.len() as u64);
+        let launch = launch.value("params", op.params).input("nodes", op.nodes);
+        let launch = launch.input("positions", op.positions).output("paths", &op.paths);
+        // SAFETY: `MerklePaths::check` verified all lengths; the kernel takes positions modulo their number.
+        unsafe { launch.launch() }
     }
 }
 

@@ -1,31 +1,58 @@
-//! Local arithmetic on shares. Terms are public and go to the device with each call.
+//! Local arithmetic on shares.
+//!
+//! The terms of sums are public and go to the device with each call. A thread goes through them
+//! once for each of its elements.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue as _,
-    ops::share::{BitShape, CombineBits, CombineWords, WordShape},
+    BackendError, Buffer as _, BufferMut as _, Queue as _,
+    ops::share::{BitShape, CombineBits, CombineWords, MatmulWords, WordShape},
 };
+use core_types::params::share::MatmulWordsParams;
 
-use crate::checked::ShareOps;
-use crate::{CudaQueue, launch::share};
+use crate::{CudaQueue, checked::ShareOps};
 
-/// Refuses more terms than a kernel counts.
-fn check_terms(op: &'static str, terms: usize) -> Result<(), BackendError> {
-    match u32::try_from(terms) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(BackendError::Unsupported { op, why: "expected fewer than 2^32 terms" }),
-    }
+/// Rows and columns of a tile of `fss_matmul_words`.
+const TILE: u64 = 64;
+
+/// The number of terms as a kernel counts them.
+fn count_terms(op: &'static str, terms: usize) -> Result<u32, BackendError> {
+    u32::try_from(terms).map_err(|_| BackendError::Unsupported { op, why: "expected fewer than 2^32 terms" })
 }
 
 impl ShareOps for CudaQueue {
     fn combine_bits(&self, op: CombineBits<'_, Self>, _: BitShape) -> Result<(), BackendError> {
-        check_terms("combine_bits", op.terms.len())?;
+        let len = count_terms("combine_bits", op.terms.len())?;
         let terms = self.upload(op.terms)?;
-        share::combine_bits(self, &op, terms.view())
+        let launch = self.kernel("fss_combine_bits")?.cover_striding(op.params.count.into());
+        let launch = launch.value("params", op.params).input("terms", terms.view()).input("x", op.x);
+        let launch = launch.input("rows", op.rows).output("sums", &op.sums).value("len", &len);
+        // SAFETY: `CombineBits::check` verified all lengths, and that the terms' rows are in range.
+        unsafe { launch.launch() }
     }
 
     fn combine_words(&self, op: CombineWords<'_, Self>, shape: WordShape) -> Result<(), BackendError> {
-        check_terms("combine_words", op.terms.len())?;
+        let len = count_terms("combine_words", op.terms.len())?;
         let terms = self.upload(op.terms)?;
-        share::combine_words(self, &op, &shape, terms.view())
+        let launch = self.kernel("fss_combine_words")?.cover_striding(shape.count as u64);
+        let launch = launch.value("params", op.params).input("terms", terms.view()).input("x", op.x);
+        let launch = launch.input("padded", op.padded).input("rows", op.rows).input("opened", op.opened);
+        let launch = launch.output("sums", &op.sums).value("len", &len);
+        let launch = launch.value("sums_of_element", &(shape.sums as u32)); // no more sums than terms
+        // SAFETY: `CombineWords::check` verified all lengths, and that the terms' rows are in range.
+        unsafe { launch.launch() }
+    }
+
+    fn matmul_words(&self, op: MatmulWords<'_, Self>) -> Result<(), BackendError> {
+        if op.out.is_empty() {
+            return Ok(());
+        }
+        let MatmulWordsParams { batch, rows, cols, .. } = *op.params;
+        let tiles = batch * rows.div_ceil(TILE) * cols.div_ceil(TILE); // no more than results
+        let launch = self.kernel("fss_matmul_words")?;
+        let blocks = tiles.min(launch.at_once());
+        let launch = launch.grid([blocks, 1, 1]).value("params", op.params);
+        let launch = launch.input("x", op.x).input("y", op.y).output("out", &op.out);
+        // SAFETY: `MatmulWords::check` verified all lengths, and `out` is not empty.
+        unsafe { launch.launch() }
     }
 }

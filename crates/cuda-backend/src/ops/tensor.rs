@@ -15,29 +15,39 @@ use backend_api::{
         },
     },
 };
-
-use crate::checked::TensorOps;
+use bytemuck::NoUninit;
 use core_types::params::{
-    elementwise::{BinaryParams, MAX_RANK, SumParams},
+    elementwise::{MAX_RANK, SumParams},
     rows::AxisParams,
-    tensor::{Beyond, CopyParams, ReduceParams, Reduction},
+    tensor::{Beyond, CopyParams, MapParams, ReduceParams, Reduction},
 };
 
-use super::linalg::elementwise::{columns, cut, is_flat, rows};
-use crate::{
-    CudaBuf, CudaQueue, CudaRef,
-    launch::{
-        linalg::{
-            elementwise,
-            sum::{self, SumCut},
-        },
-        nn::tensor::{self, Asked},
+use super::{
+    family::{KernelFamily, RowGroup, family, over_elements},
+    linalg::{
+        elementwise::{activate, binary, is_flat, strided_len},
+        sum::{self, AxisBlocks, COLUMNS_PER_BLOCK, SumCut},
     },
 };
+use crate::{CudaBuf, CudaMut, CudaQueue, CudaRef, checked::TensorOps};
+
+const MAP: KernelFamily = family!("tensor_map");
+const SELECT: KernelFamily = family!("tensor_select");
+const FILL: KernelFamily = family!("tensor_fill");
+const COPY: KernelFamily = family!("tensor_copy");
+const WIDEN: KernelFamily = family!("tensor_widen");
+const NARROW: KernelFamily = family!("tensor_narrow");
+const GATHER: KernelFamily = family!("tensor_gather");
+const SCATTER_ADD: KernelFamily = family!("tensor_scatter_add");
+const EXTREME_WARP: KernelFamily = family!("tensor_extreme_warp");
+const EXTREME_BLOCK: KernelFamily = family!("tensor_extreme_block");
+const EXTREME_COLUMNS: KernelFamily = family!("tensor_extreme_columns");
+const EXTREME_ELEMENTS: KernelFamily = family!("tensor_extreme_elements");
+const MEAN: KernelFamily = family!("tensor_mean");
 
 impl TensorOps for CudaQueue {
     fn activate_in_place<T: Real>(&self, op: ActivateInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        elementwise::activate(self, op.f, op.x.as_ref(), &op.x)
+        activate(self, op.f, op.x.as_ref(), &op.x)
     }
 
     fn arg_max<T: Real>(&self, op: ArgMax<'_, Self, T>) -> Result<(), BackendError> {
@@ -45,21 +55,16 @@ impl TensorOps for CudaQueue {
         if y.is_empty() {
             return Ok(());
         }
-        let (cut, keys) = extremes(self, "arg_max", Asked::Place, [outer, len, inner], x)?;
-        tensor::places(self, cut.parts, keys.view(), &y)
+        let (parts, keys) = extremes(self, "arg_max", Asked::Place, [outer, len, inner], x)?;
+        let launch = self.kernel("tensor_extreme_places")?.cover(y.len());
+        let launch = launch.value("outputs", &(y.len() as u64)).value("parts", &parts);
+        let launch = launch.input("keys", keys.view()).output("y", &y);
+        // SAFETY: `keys` hold `parts` words for each element of y.
+        unsafe { launch.launch() }
     }
 
     fn binary_in_place<T: Real>(&self, op: BinaryInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        let BinaryInPlace { params: p, a, b } = op;
-        if a.is_empty() {
-            return Ok(());
-        }
-        let rank = (p.rank as usize).min(MAX_RANK);
-        if is_flat(&p.shape[..rank], &p.b_strides) {
-            return elementwise::binary(self, p.op, a.as_ref(), b, &a);
-        }
-        let len = strided_len("binary_in_place", a.len() as u64)?;
-        elementwise::binary_strided(self, &BinaryParams { rank: rank as u32, ..*p }, len, a.as_ref(), b, &a)
+        binary(self, "binary_in_place", op.params, [op.a.as_ref(), op.b], &op.a)
     }
 
     fn copy_strided<T: Real>(&self, op: CopyStrided<'_, Self, T>) -> Result<(), BackendError> {
@@ -73,29 +78,49 @@ impl TensorOps for CudaQueue {
         if is_flat(shape, &p.x_strides) && is_flat(shape, &p.y_strides) {
             return self.copy(x.slice(0..count as usize)?, y.slice(0..count as usize)?);
         }
-        tensor::copy(self, &p, strided_len("copy_strided", count)?, x, &y)
+        let len = strided_len("copy_strided", count)?;
+        let launch = self.kernel(COPY.of::<T>())?.cover(len as usize);
+        let launch = launch.value("p", &p).value("len", &len).input("x", x).output("y", &y);
+        // SAFETY: `CopyStrided::check` verified that the strides stay inside x and y, and that y's strides nest; the
+        // shape of `p` has `len` elements, none of its axes empty.
+        unsafe { launch.launch() }
     }
 
     fn fill<T: Real>(&self, op: Fill<'_, Self, T>) -> Result<(), BackendError> {
-        tensor::fill(self, op.value, &op.y)
+        let launch = over_elements(self.kernel(FILL.of::<T>())?, op.y.len());
+        let launch = launch.value("value", &op.value).value("len", &(op.y.len() as u64)).output("y", &op.y);
+        // SAFETY: the length is y's.
+        unsafe { launch.launch() }
     }
 
     fn gather<T: Real>(&self, op: Gather<'_, Self, T>) -> Result<(), BackendError> {
-        if op.y.is_empty() { Ok(()) } else { tensor::gather(self, &op) }
+        let Gather { params: p, table, indices, y } = op;
+        if y.is_empty() {
+            return Ok(());
+        }
+        let launch = over_elements(self.kernel(GATHER.of::<T>())?, y.len());
+        let launch = launch.value("p", p).input("table", table).input("indices", indices).output("y", &y);
+        // SAFETY: `Gather::check` verified all lengths; y is not empty, so no row is.
+        unsafe { launch.launch() }
     }
 
     fn map<T: Real>(&self, op: Map<'_, Self, T>) -> Result<(), BackendError> {
-        tensor::map(self, op.params, op.x, &op.y)
+        map(self, op.params, op.x, &op.y)
     }
 
     fn map_in_place<T: Real>(&self, op: MapInPlace<'_, Self, T>) -> Result<(), BackendError> {
-        tensor::map(self, op.params, op.x.as_ref(), &op.x)
+        map(self, op.params, op.x.as_ref(), &op.x)
     }
 
     fn narrow<T: Real>(&self, op: Narrow<'_, Self, T>) -> Result<(), BackendError> {
-        let [_, greatest] = op.range();
+        // Values of a magnitude above `beyond` become `greatest`.
+        let [beyond, greatest] = op.range();
         let greatest = if op.beyond == Beyond::Saturated { greatest } else { f32::INFINITY };
-        tensor::narrow(self, &op, greatest)
+        let launch = over_elements(self.kernel(NARROW.of::<T>())?, op.y.len());
+        let launch = launch.value("len", &(op.y.len() as u64)).value("beyond", &beyond).value("greatest", &greatest);
+        let launch = launch.input("x", op.x).output("y", &op.y).output_if("found", op.found.as_ref());
+        // SAFETY: `Narrow::check` verified that x and y have one length, the kernel's, and that `found` has two words.
+        unsafe { launch.launch() }
     }
 
     fn reduce<T: Real>(&self, op: Reduce<'_, Self, T>) -> Result<(), BackendError> {
@@ -104,58 +129,105 @@ impl TensorOps for CudaQueue {
             return Ok(());
         }
         let sums = SumParams { outer, len, inner, accumulate: 0 };
+        let outputs = y.len() as u64;
         let asked = match reduction {
             Reduction::Sum => return self.sum_axis(SumAxis { params: &sums, x, y }),
             Reduction::Mean => {
-                let across = inner > 1;
-                let cut = cut("reduce", len, if across { columns(outer, inner) } else { rows(outer) })?;
-                let mut parts = self.alloc(cut.parts as usize * y.len())?;
-                if across {
+                let cut = SumCut::new("reduce", len, AxisBlocks::of(outer, inner))?;
+                let mut parts = self.alloc::<f64>(cut.parts as usize * y.len())?;
+                if inner > 1 {
                     sum::columns(self, &sums, cut, inner, x, &y, Some(&parts.view_mut()))?;
                 } else {
                     sum::rows(self, &sums, cut, x, &y, Some(&parts.view_mut()))?;
                 }
-                return tensor::means(self, len, cut.parts, parts.view(), &y);
+                let launch = self.kernel(MEAN.of::<T>())?.cover(y.len());
+                let launch = launch.value("len", &len).value("outputs", &outputs).value("parts", &cut.parts);
+                let launch = launch.input("sums", parts.view()).output("y", &y);
+                // SAFETY: `parts` hold `cut.parts` sums for each element of y.
+                return unsafe { launch.launch() };
             }
             Reduction::Max => Asked::Greatest,
             Reduction::Min => Asked::Least,
         };
-        let (cut, keys) = extremes(self, "reduce", asked, [outer, len, inner], x)?;
-        tensor::elements(self, asked, cut.parts, keys.view(), &y)
+        let (parts, keys) = extremes(self, "reduce", asked, [outer, len, inner], x)?;
+        let launch = self.kernel(EXTREME_ELEMENTS.of::<T>())?.cover(y.len());
+        let launch = launch.value("asked", &asked).value("outputs", &outputs).value("parts", &parts);
+        let launch = launch.input("keys", keys.view()).output("y", &y);
+        // SAFETY: `keys` hold `parts` words for each element of y.
+        unsafe { launch.launch() }
     }
 
     fn scatter_add<T: Real>(&self, op: ScatterAdd<'_, Self, T>) -> Result<(), BackendError> {
-        if op.table.is_empty() || op.indices.is_empty() { Ok(()) } else { tensor::scatter_add(self, &op) }
+        let ScatterAdd { params: p, indices, order, g, table } = op;
+        if table.is_empty() || indices.is_empty() {
+            return Ok(());
+        }
+        let launch = over_elements(self.kernel(SCATTER_ADD.of::<T>())?, p.count as usize * p.width as usize);
+        let launch = launch.value("p", p).input("indices", indices).input("order", order);
+        let launch = launch.input("g", g).output("table", &table);
+        // SAFETY: `ScatterAdd::check` verified all lengths; the table is not empty, so no row is.
+        unsafe { launch.launch() }
     }
 
     fn select<T: Real>(&self, op: Select<'_, Self, T>) -> Result<(), BackendError> {
-        tensor::select(self, &op)
+        let launch = over_elements(self.kernel(SELECT.of::<T>())?, op.y.len());
+        let launch = launch.value("len", &(op.y.len() as u64)).input("mask", op.mask);
+        let launch = launch.input("a", op.a).input("b", op.b).output("y", &op.y);
+        // SAFETY: `Select::check` verified that all views have one length, the kernel's.
+        unsafe { launch.launch() }
     }
 
     fn widen<T: Real>(&self, op: Widen<'_, Self, T>) -> Result<(), BackendError> {
-        tensor::widen(self, &op)
+        let launch = over_elements(self.kernel(WIDEN.of::<T>())?, op.y.len());
+        let launch = launch.value("len", &(op.y.len() as u64)).input("x", op.x).output("y", &op.y);
+        // SAFETY: `Widen::check` verified that both views have one length, the kernel's.
+        unsafe { launch.launch() }
     }
 }
 
-/// A number of elements as kernels with strides count them.
-fn strided_len(op: &'static str, len: u64) -> Result<u32, BackendError> {
-    u32::try_from(len)
-        .map_err(|_| BackendError::Unsupported { op, why: "expected fewer than 2^32 elements with strides" })
+/// Applies a function to every element. `y` may be `x`.
+fn map<T: Real>(queue: &CudaQueue, p: &MapParams, x: CudaRef<'_, T>, y: &CudaMut<'_, T>) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(MAP.of::<T>())?, y.len());
+    let launch = launch.value("p", p).value("len", &(y.len() as u64)).input("x", x).output("y", y);
+    // SAFETY: the op has checked that x and y have one length, the kernel's.
+    unsafe { launch.launch() }
+}
+
+/// The reduction of an axis, as the kernels number it.
+#[derive(Clone, Copy, Debug, NoUninit)]
+#[repr(u32)]
+enum Asked {
+    Greatest,
+    Least,
+    Place,
 }
 
 /// The words of an axis that is not empty, for each part that it is cut into.
+///
+/// Returns the number of parts with them.
 fn extremes<T: Real>(
     queue: &CudaQueue,
     op: &'static str,
     asked: Asked,
-    shape: [u64; 3],
+    [outer, len, inner]: [u64; 3],
     x: CudaRef<'_, T>,
-) -> Result<(SumCut, CudaBuf<u64>), BackendError> {
-    let [outer, len, inner] = shape;
-    let cut = cut(op, len, if inner > 1 { columns(outer, inner) } else { rows(outer) })?;
-    let mut keys = queue.alloc(cut.parts as usize * (outer * inner) as usize)?;
-    tensor::extremes(queue, asked, shape, cut, x, &keys.view_mut())?;
-    Ok((cut, keys))
+) -> Result<(u32, CudaBuf<u64>), BackendError> {
+    let cut = SumCut::new(op, len, AxisBlocks::of(outer, inner))?;
+    let mut keys = queue.alloc::<u64>(cut.parts as usize * (outer * inner) as usize)?;
+    let (family, blocks) = if inner > 1 {
+        (EXTREME_COLUMNS, inner.div_ceil(COLUMNS_PER_BLOCK) * outer)
+    } else {
+        let group = RowGroup::new(cut.part_len.into(), false);
+        (if group == RowGroup::Block { EXTREME_BLOCK } else { EXTREME_WARP }, group.grid(outer)[0])
+    };
+    let launch = queue.kernel(family.of::<T>())?.grid([blocks, cut.parts.into(), 1]);
+    let launch = launch.value("asked", &asked).value("outer", &outer).value("len", &len);
+    let launch = if inner > 1 { launch.value("inner", &inner) } else { launch };
+    let launch = launch.value("part_len", &cut.part_len).input("x", x).output("keys", &keys.view_mut());
+    // SAFETY: the op has checked that x has the elements of the shape, none of whose axes is empty; `keys` are as long
+    // as the outputs of all parts.
+    unsafe { launch.launch() }?;
+    Ok((cut.parts, keys))
 }
 
 /// Reorders the axes of a copy into the order in which y has its elements.

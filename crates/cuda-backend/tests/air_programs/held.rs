@@ -1,10 +1,7 @@
 //! When programs are compiled, how many are held, and what runs a program that is not compiled.
 
 use crate::air_programs::job::Job;
-use backend_api::{
-    BackendError, Buffer, Queue, Record,
-    ops::air::{AirFractions, AirOps},
-};
+use backend_api::{BackendError, Buffer, Queue, Record};
 use core_types::{
     field::M31,
     params::air::{Instruction, MaskAt, Opcode},
@@ -79,17 +76,8 @@ fn record(q: &CudaQueue, jobs: &[Job]) -> Result<(), BackendError> {
     let challenges = q.upload(&jobs[0].challenges)?;
     let mut made: Vec<_> = jobs.iter().map(|_| q.zeros::<M31>(32)).collect::<Result<_, _>>()?;
     let graph = q.record(|q| {
-        jobs.iter().zip(&mut made).try_for_each(|(job, made)| {
-            q.air_fractions(AirFractions {
-                params: &job.params,
-                instructions: &job.instructions,
-                masks: &job.masks,
-                constants: &job.constants,
-                values: values.view(),
-                challenges: challenges.view(),
-                fractions: made.view_mut(),
-            })
-        })
+        let mut each = jobs.iter().zip(&mut made);
+        each.try_for_each(|(job, made)| job.fractions(q, (&values, &challenges), made))
     })?;
     let graph = graph.unwrap();
     assert!(graph.kernels().iter().all(|kernel| **kernel == *"air_fractions_compiled"));
@@ -211,18 +199,7 @@ fn a_long_program_is_recorded_with_all_its_kernels_and_kept() {
     let parts = job.source(ProgramKind::Fractions).parts().unwrap().len();
     let (values, challenges) = (q.upload(&job.values).unwrap(), q.upload(&job.challenges).unwrap());
     let mut made = q.upload(&job.before(ProgramKind::Fractions)).unwrap();
-    let graph = q.record(|q| {
-        q.air_fractions(AirFractions {
-            params: &job.params,
-            instructions: &job.instructions,
-            masks: &job.masks,
-            constants: &job.constants,
-            values: values.view(),
-            challenges: challenges.view(),
-            fractions: made.view_mut(),
-        })
-    });
-    let graph = graph.unwrap().unwrap();
+    let graph = q.record(|q| job.fractions(q, (&values, &challenges), &mut made)).unwrap().unwrap();
     assert_eq!(graph.kernels().len(), parts);
     // Others take its place: programs of one text each, which leave no room for it.
     (0..MOST as u32).for_each(|constant| expect(&q, &multiple(constant + 5000)));

@@ -155,16 +155,26 @@ impl Job {
                     sums: made.view_mut(),
                 })?;
             }
-            ProgramKind::Fractions => q.air_fractions(AirFractions {
-                params,
-                instructions,
-                masks,
-                constants,
-                values: values.view(),
-                challenges: challenges.view(),
-                fractions: made.view_mut(),
-            })?,
+            ProgramKind::Fractions => self.fractions(q, (&values, &challenges), &mut made)?,
         }
         q.download(&made)
+    }
+
+    /// Writes the fractions of the program on buffers of a backend.
+    pub(crate) fn fractions<Q: AirOps>(
+        &self,
+        q: &Q,
+        (values, challenges): (&Q::Buf<M31>, &Q::Buf<QM31>),
+        made: &mut Q::Buf<M31>,
+    ) -> Result<(), BackendError> {
+        q.air_fractions(AirFractions {
+            params: &self.params,
+            instructions: &self.instructions,
+            masks: &self.masks,
+            constants: &self.constants,
+            values: values.view(),
+            challenges: challenges.view(),
+            fractions: made.view_mut(),
+        })
     }
 }

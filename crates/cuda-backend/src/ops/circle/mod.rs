@@ -1,71 +1,38 @@
 //! The circle op set.
 
+mod layers;
 mod points;
-mod restrict;
 mod schedule;
 
 use backend_api::{
-    BackendError, BufferMut, BufferRef,
+    BackendError, BufferMut, BufferRef, Element,
     ops::circle::{
         BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
         CircleInterpolate, CircleInterpolatePart, CircleLde, CircleRestrict, CircleTwiddles,
     },
 };
-use core_types::{
-    field::{M31, Twiddle},
-    params::circle::{CircleExtendParams, CircleFftParams, CirclePartParams, CircleSmallParams},
-};
+use core_types::params::circle::{CircleExtendParams, CircleFftParams, CirclePartParams};
 
 use self::{
-    restrict::CoefficientSource,
+    layers::{CoefficientSource, division, strips, tile_evaluate, tile_interpolate},
     schedule::{DomainSpan, LayerSchedule},
 };
-use crate::checked::CircleOps;
-use crate::{CudaMut, CudaQueue, CudaRef, launch::stark::circle};
+use crate::{CudaMut, CudaQueue, CudaRef, checked::CircleOps, launch::Launch};
 
-/// Log of the largest domain whose layers have twiddles of their own kind.
-const LOG_SMALL: u32 = 2;
+/// Maximum blocks along x of a kernel with a grid-stride loop.
+const MOST_STRIDING: u64 = 1 << 16;
 
-/// Rotation, in bits, of words of 31 bits that divides them by `2^log_size`.
-///
-/// The last launch of an inverse transform applies it.
-const fn division(log_size: u32) -> u32 {
-    (31 - log_size) % 31
-}
-
-impl CudaQueue {
-    /// Interpolates columns in place: from values to coefficients.
-    ///
-    /// The values are on the first `2^log_size` positions of a domain of `2^log_domain` points.
-    fn circle_inverse_layers(
-        &self,
-        params: &CirclePartParams,
-        inverse_twiddles: CudaRef<'_, Twiddle>,
-        columns: &CudaMut<'_, M31>,
-    ) -> Result<(), BackendError> {
-        let CirclePartParams { log_size, log_domain, columns: count } = *params;
-        if count == 0 {
-            return Ok(());
-        }
-        if log_size <= LOG_SMALL {
-            let params = CircleSmallParams { log_domain, log_size, log_source: log_size, columns: count, position: 0 };
-            return circle::small_interpolate(self, &params, columns, inverse_twiddles);
-        }
-        let (schedule, span) = (LayerSchedule::new(log_size), DomainSpan::first(log_size, log_domain));
-        let scale = |last: bool| if last { division(log_size) } else { 0 };
-        let lowest = span.tiles(log_size, schedule.tiles, scale(schedule.strips.is_empty()), count);
-        circle::tile_interpolate(self, &lowest, columns, inverse_twiddles)?;
-        for (i, &strips) in schedule.strips.iter().enumerate() {
-            let params = span.strips(strips, log_size, log_size, scale(i + 1 == schedule.strips.len()));
-            circle::strip_interpolate(self, &params, count, columns, inverse_twiddles)?;
-        }
-        Ok(())
-    }
-}
+/// Elements that a thread of an inverting kernel takes.
+const M31_PER_THREAD: u64 = 8;
+const QM31_PER_THREAD: u64 = 4;
 
 impl CircleOps for CudaQueue {
     fn circle_twiddles(&self, op: CircleTwiddles<'_, Self>) -> Result<(), BackendError> {
-        circle::twiddles(self, op.params, &op.twiddles, &op.inverse_twiddles)
+        let launch = striding(self.kernel("circle_twiddles")?, 1 << (op.params.log_size - 1));
+        let launch = launch.output("twiddles", &op.twiddles).output("inverse_twiddles", &op.inverse_twiddles);
+        let launch = launch.value("params", op.params);
+        // SAFETY: `CircleTwiddles::check` verified that the length of both views is half the number of points.
+        unsafe { launch.launch() }
     }
 
     fn circle_interpolate(&self, op: CircleInterpolate<'_, Self>) -> Result<(), BackendError> {
@@ -78,18 +45,12 @@ impl CircleOps for CudaQueue {
     fn circle_evaluate(&self, op: CircleEvaluate<'_, Self>) -> Result<(), BackendError> {
         let CircleEvaluate { params, twiddles, columns } = op;
         let CircleFftParams { log_size, columns: count } = *params;
-        if count == 0 {
-            return Ok(());
-        }
         self.circle_layers(DomainSpan::whole(log_size), log_size, count, twiddles, CoefficientSource::InPlace, &columns)
     }
 
     fn circle_extend(&self, op: CircleExtend<'_, Self>) -> Result<(), BackendError> {
         let CircleExtend { params, twiddles, coefficients, values } = op;
         let CircleExtendParams { log_coefficients, log_size, columns: count } = *params;
-        if count == 0 {
-            return Ok(());
-        }
         let source = CoefficientSource::Columns(coefficients);
         self.circle_layers(DomainSpan::whole(log_size), log_coefficients, count, twiddles, source, &values)
     }
@@ -98,7 +59,7 @@ impl CircleOps for CudaQueue {
         let CircleLde { params, inverse_twiddles, twiddles, mut columns, values } = op;
         let CircleExtendParams { log_coefficients: log_len, log_size, columns: count } = *params;
         let schedule = LayerSchedule::new(log_len);
-        let [strips] = schedule.strips[..] else {
+        let [layers] = schedule.strips[..] else {
             let domain = CircleFftParams { log_size: log_len, columns: count };
             let lower = CircleInterpolate { params: &domain, inverse_twiddles, columns: columns.reborrow() };
             self.circle_interpolate(lower)?;
@@ -108,11 +69,19 @@ impl CircleOps for CudaQueue {
             return Ok(());
         }
         let [small, large] = [log_len, log_size].map(DomainSpan::whole);
-        circle::tile_interpolate(self, &small.tiles(log_len, schedule.tiles, 0, count), &columns, inverse_twiddles)?;
-        let down = small.strips(strips, log_len, log_len, division(log_len));
-        let up = large.strips(strips, log_len, log_len, 0);
-        circle::strip_lde(self, [&down, &up], count, &columns, &values, [inverse_twiddles, twiddles])?;
-        circle::tile_evaluate(self, &large.tiles(log_size, schedule.tiles, 0, count), &values, twiddles)
+        tile_interpolate(self, &small.tiles(log_len, schedule.tiles, 0, count), &columns, inverse_twiddles)?;
+        // One launch transforms the strips back and evaluates their copies.
+        let inverse = small.strips(layers, log_len, log_len, division(log_len));
+        let forward = large.strips(layers, log_len, log_len, 0);
+        let launch = strips(self, ["circle_strip_lde", "circle_wide_strip_lde"], &inverse, count)?;
+        let launch = launch.output("columns", &columns).output("values", &values);
+        let launch = launch.input("inverse_twiddles", inverse_twiddles).input("twiddles", twiddles);
+        let launch = launch.value("inverse", &inverse).value("params", &forward);
+        // SAFETY: `CircleLde::check` verified that `columns` are `count` of `2^log_len`, `values` are `count` of
+        // `2^log_size`, and that the twiddles belong to the two domains; a thread reads back only the coefficients that
+        // it wrote itself.
+        unsafe { launch.launch() }?;
+        tile_evaluate(self, &large.tiles(log_size, schedule.tiles, 0, count), &values, twiddles)
     }
 
     fn circle_eval_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
@@ -132,16 +101,36 @@ impl CircleOps for CudaQueue {
     }
 
     fn batch_inverse_m31(&self, op: BatchInverseM31<'_, Self>) -> Result<(), BackendError> {
-        if op.elements.is_empty() {
-            return Ok(());
-        }
-        circle::inverse_m31(self, op.elements, &op.inverses, &op.first_zero)
+        invert(self, ("circle_inverse_m31", M31_PER_THREAD), op.elements, &op.inverses, &op.first_zero)
     }
 
     fn batch_inverse_qm31(&self, op: BatchInverseQm31<'_, Self>) -> Result<(), BackendError> {
-        if op.elements.is_empty() {
-            return Ok(());
-        }
-        circle::inverse_qm31(self, op.elements, &op.inverses, &op.first_zero)
+        invert(self, ("circle_inverse_qm31", QM31_PER_THREAD), op.elements, &op.inverses, &op.first_zero)
     }
+}
+
+/// Inverts elements, `per_thread` in each thread of `kernel`.
+fn invert<T: Element>(
+    queue: &CudaQueue,
+    (kernel, per_thread): (&str, u64),
+    elements: CudaRef<'_, T>,
+    inverses: &CudaMut<'_, T>,
+    first_zero: &CudaMut<'_, u64>,
+) -> Result<(), BackendError> {
+    if elements.is_empty() {
+        return Ok(());
+    }
+    let launch = queue.kernel(kernel)?;
+    let (len, per_block) = (elements.len() as u64, u64::from(launch.block()[0]) * per_thread);
+    let launch = launch.grid([len.div_ceil(per_block), 1, 1]).input("elements", elements);
+    let launch = launch.output("inverses", inverses).output("first_zero", first_zero).value("len", &len);
+    // SAFETY: the op has checked that both views have `len` elements, and that `first_zero` is one word; the kernel is
+    // the one for elements of `T`.
+    unsafe { launch.launch() }
+}
+
+/// One thread for each of `count` items, or a stride where that would be many blocks.
+fn striding(launch: Launch<'_>, count: u64) -> Launch<'_> {
+    let blocks = count.div_ceil(u64::from(launch.block()[0])).min(MOST_STRIDING);
+    launch.grid([blocks, 1, 1])
 }

@@ -16,8 +16,8 @@ use core_types::{
     params::circle::{CirclePointParams, CirclePointRangeParams, CircleSampleAt},
 };
 
-use super::schedule::log_range;
-use crate::{CudaMut, CudaQueue, CudaRef, launch::stark::circle};
+use super::{schedule::log_range, striding};
+use crate::{CudaMut, CudaQueue, CudaRef};
 
 impl CudaQueue {
     pub(super) fn evaluate_at_point(&self, op: CircleEvalAtPoint<'_, Self>) -> Result<(), BackendError> {
@@ -58,20 +58,38 @@ impl CudaQueue {
         if sizes.is_empty() {
             return Ok(());
         }
-        let mut factors = self.alloc::<QM31>(points.len() / 2 * CirclePointRangeParams::FACTORS)?;
-        circle::point_factors(self, points, &factors.view_mut())?;
+        // The factors of the bits of an index at each point, `[points][30]`.
+        let count = points.len() / 2;
+        let mut factors = self.alloc::<QM31>(count * CirclePointRangeParams::FACTORS)?;
+        let launch = striding(self.kernel("circle_point_factors")?, count as u64).input("points", points);
+        let launch = launch.output("factors", &factors.view_mut()).value("len", &(count as u64));
+        // SAFETY: `factors` has room for the factors of `count` points, and `points` has both coordinates of each.
+        unsafe { launch.launch() }?;
+
         for (log_size, samples) in sizes {
             let log_range = log_range(log_size, samples.len() as u32); // counted above
             let params = CirclePointRangeParams { log_size, log_range };
             let samples = self.upload(&samples)?;
-            if log_range == log_size {
-                circle::point_ranges(self, &params, samples.view(), coefficients, factors.view(), values)?;
-                continue;
-            }
-            let ranges = 1 << (log_size - log_range);
-            let mut sums = self.alloc::<QM31>(samples.len() * ranges)?;
-            circle::point_ranges(self, &params, samples.view(), coefficients, factors.view(), &sums.view_mut())?;
-            circle::point_sums(self, samples.view(), sums.view(), values, ranges as u32)?;
+
+            // Partial sums at the sampled points, `[samples][ranges]`. If a range is a whole column, they are the
+            // values.
+            let ranges = 1u32 << (log_size - log_range);
+            let mut sums = if ranges == 1 { None } else { Some(self.alloc::<QM31>(samples.len() * ranges as usize)?) };
+            let partial = sums.as_mut().map(|sums| sums.view_mut());
+            let launch = self.kernel("circle_point_ranges")?.grid([samples.len() as u64, ranges.into(), 1]);
+            let launch = launch.input("samples", samples.view()).input("coefficients", coefficients);
+            let launch = launch.input("all_factors", factors.view()).output("sums", partial.as_ref().unwrap_or(values));
+            let launch = launch.value("params", &params);
+            // SAFETY: the op has checked that the columns of the samples, of `2^log_size` words, lie in `coefficients`,
+            // and that there are factors for their points. There is a place for every sum.
+            unsafe { launch.launch() }?;
+
+            let Some(sums) = sums else { continue };
+            let launch = self.kernel("circle_point_sums")?.grid([samples.len() as u64, 1, 1]);
+            let launch = launch.input("samples", samples.view()).input("sums", sums.view());
+            let launch = launch.output("values", values).value("len", &ranges);
+            // SAFETY: there are `ranges` sums for every sample, whose places are among the values.
+            unsafe { launch.launch() }?;
         }
         Ok(())
     }

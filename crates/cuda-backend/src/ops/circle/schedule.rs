@@ -2,7 +2,7 @@
 
 use core_types::params::circle::{CircleStripParams, CircleTileParams};
 
-const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
+pub(super) const LOG_TILE: u32 = CircleTileParams::LOG_TILE;
 
 /// Fewest layers of a strip.
 const LEAST_ROWS: u32 = 4;

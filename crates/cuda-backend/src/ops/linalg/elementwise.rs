@@ -1,122 +1,107 @@
-//! Elementwise ops and sums over an axis.
-//!
-//! This chooses the kernel for each layout, and the parts that a long sum is cut into.
+//! Elementwise ops. Layouts choose the kernel.
 
 use backend_api::{
-    BackendError, Buffer, BufferMut, Queue, Real,
+    BackendError, BufferMut, BufferRef, Real,
     ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, SumAxis},
 };
+use core_types::params::elementwise::{Activation, BinaryParams, DropoutParams, MAX_RANK};
 
-use crate::checked::ElementwiseOps;
-use core_types::params::elementwise::{BinaryParams, MAX_RANK, SumParams};
-
+use super::sum;
 use crate::{
     CudaMut, CudaQueue, CudaRef,
-    launch::linalg::{
-        elementwise,
-        sum::{self, SumCut},
-    },
+    checked::ElementwiseOps,
+    ops::family::{KernelFamily, family, over_elements},
 };
 
-/// Parts of a summed axis have at least this many elements of a row, or rows of a column.
-const LEAST_PART: u64 = 256;
-/// Blocks that keep any card busy.
-const BUSY_BLOCKS: u64 = 512;
+const ACTIVATE: KernelFamily = family!("linalg_activate");
+const ACTIVATE_BACKWARD: KernelFamily = family!("linalg_activate_backward");
+const BINARY: KernelFamily = family!("linalg_binary");
+const BINARY_STRIDED: KernelFamily = family!("linalg_binary_strided");
+const AXPBY: KernelFamily = family!("linalg_axpby");
+const DROPOUT: KernelFamily = family!("linalg_dropout");
 
 impl ElementwiseOps for CudaQueue {
     fn activate<T: Real>(&self, op: Activate<'_, Self, T>) -> Result<(), BackendError> {
-        elementwise::activate(self, op.f, op.x, &op.y)
+        activate(self, op.f, op.x, &op.y)
     }
 
     fn activate_backward<T: Real>(&self, op: ActivateBackward<'_, Self, T>) -> Result<(), BackendError> {
-        elementwise::activate_backward(self, op.f, op.saved, op.g, &op.dx)
+        let launch = over_elements(self.kernel(ACTIVATE_BACKWARD.of::<T>())?, op.g.len());
+        let launch = launch.value("f", &op.f).value("len", &(op.g.len() as u64));
+        let launch = launch.input("saved", op.saved).input("g", op.g).output("dx", &op.dx);
+        // SAFETY: `ActivateBackward::check` verified that saved, g and dx are equally long; the length is theirs.
+        unsafe { launch.launch() }
     }
 
     fn binary<T: Real>(&self, op: Binary<'_, Self, T>) -> Result<(), BackendError> {
-        let Binary { params: p, a, b, y } = op;
-        if y.is_empty() {
-            return Ok(());
-        }
-        let rank = (p.rank as usize).min(MAX_RANK);
-        let shape = &p.shape[..rank];
-        if is_flat(shape, &p.a_strides) && is_flat(shape, &p.b_strides) {
-            return elementwise::binary(self, p.op, a, b, &y);
-        }
-        let len = u32::try_from(y.len()).map_err(|_| BackendError::Unsupported {
-            op: "binary",
-            why: "expected fewer than 2^32 elements with strides",
-        })?;
-        elementwise::binary_strided(self, &BinaryParams { rank: rank as u32, ..*p }, len, a, b, &y)
+        binary(self, "binary", op.params, [op.a, op.b], &op.y)
     }
 
     fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {
-        elementwise::axpby(self, op.alpha, op.beta, op.x, &op.y)
+        let launch = over_elements(self.kernel(AXPBY.of::<T>())?, op.x.len());
+        let launch = launch.value("alpha", &op.alpha).value("beta", &op.beta).value("len", &(op.x.len() as u64));
+        let launch = launch.input("x", op.x).output("y", &op.y);
+        // SAFETY: `Axpby::check` verified that x and y are equally long; the length is theirs.
+        unsafe { launch.launch() }
     }
 
     fn sum_axis<T: Real>(&self, op: SumAxis<'_, Self, T>) -> Result<(), BackendError> {
-        let SumAxis { params: p, x, y } = op;
-        if y.is_empty() {
-            return Ok(());
-        }
-        if p.inner > 1 {
-            return sum_columns(self, p, p.inner, x, &y);
-        }
-        let cut = cut("sum_axis", p.len, rows(p.outer))?;
-        if cut.parts == 1 {
-            return sum::rows(self, p, cut, x, &y, None);
-        }
-        let mut parts = self.alloc(cut.parts as usize * y.len())?;
-        sum::rows(self, p, cut, x, &y, Some(&parts.view_mut()))?;
-        sum::join(self, p, cut.parts, parts.view(), &y)
+        sum::axis(self, op.params, op.x, &op.y)
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
-        elementwise::dropout(self, op.params, op.state, op.x, &op.y)
+        let launch = over_elements(self.kernel(DROPOUT.of::<T>())?, op.x.len());
+        let launch = launch.value("p", &words(op.params)).value("len", &(op.x.len() as u64));
+        let launch = launch.input_if("state", op.state).input("x", op.x).output("y", &op.y);
+        // SAFETY: `Dropout::check` verified that x and y are equally long, and that there is one record if there is
+        // any; the length is theirs.
+        unsafe { launch.launch() }
     }
 }
 
-/// Sums columns of rows that lie `pitch` elements apart.
-///
-/// y has an element for each outer index and column.
-pub(super) fn sum_columns<X: Real, Y: Real>(
+/// Applies an activation function to every element. `y` may be `x`.
+pub(in crate::ops) fn activate<T: Real>(
     queue: &CudaQueue,
-    p: &SumParams,
-    pitch: u64,
-    x: CudaRef<'_, X>,
-    y: &CudaMut<'_, Y>,
+    f: Activation,
+    x: CudaRef<'_, T>,
+    y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let cut = cut("sum_axis", p.len, columns(p.outer, p.inner))?;
-    if cut.parts == 1 {
-        return sum::columns(queue, p, cut, pitch, x, y, None);
+    let launch = over_elements(queue.kernel(ACTIVATE.of::<T>())?, x.len());
+    let launch = launch.value("f", &f).value("len", &(x.len() as u64)).input("x", x).output("y", y);
+    // SAFETY: the op has checked that x and y are equally long; the length is theirs.
+    unsafe { launch.launch() }
+}
+
+/// Runs arithmetic on two tensors, as `op`. `y` may be `a`.
+pub(in crate::ops) fn binary<T: Real>(
+    queue: &CudaQueue,
+    op: &'static str,
+    p: &BinaryParams,
+    [a, b]: [CudaRef<'_, T>; 2],
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    if y.is_empty() {
+        return Ok(());
     }
-    let mut parts = queue.alloc(cut.parts as usize * y.len())?;
-    sum::columns(queue, p, cut, pitch, x, y, Some(&parts.view_mut()))?;
-    sum::join(queue, p, cut.parts, parts.view(), y)
+    let rank = (p.rank as usize).min(MAX_RANK);
+    let shape = &p.shape[..rank];
+    let launch = if is_flat(shape, &p.a_strides) && is_flat(shape, &p.b_strides) {
+        over_elements(queue.kernel(BINARY.of::<T>())?, y.len()).value("op", &p.op).value("len", &(y.len() as u64))
+    } else {
+        let len = strided_len(op, y.len() as u64)?;
+        let launch = queue.kernel(BINARY_STRIDED.of::<T>())?.cover(len as usize);
+        launch.value("p", &BinaryParams { rank: rank as u32, ..*p }).value("len", &len)
+    };
+    let launch = launch.input("a", a).input("b", b).output("y", y);
+    // SAFETY: the op has checked that y has the elements of the shape of `p`, whose number is the length, and that the
+    // strides stay inside a and b: without gaps, both are at least as long as y. No axis is empty, since y is not.
+    unsafe { launch.launch() }
 }
 
-/// How many blocks would take a whole axis, and the least part of it that is worth one.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::ops) struct AxisBlocks {
-    blocks: u64,
-    least: u64,
-}
-
-/// The blocks of contiguous rows.
-pub(in crate::ops) fn rows(outer: u64) -> AxisBlocks {
-    AxisBlocks { blocks: outer, least: 64 * LEAST_PART }
-}
-
-/// The blocks of columns.
-pub(in crate::ops) fn columns(outer: u64, inner: u64) -> AxisBlocks {
-    AxisBlocks { blocks: outer * inner.div_ceil(sum::COLUMNS_PER_BLOCK), least: LEAST_PART }
-}
-
-/// Cuts an axis into parts.
-pub(in crate::ops) fn cut(op: &'static str, len: u64, of: AxisBlocks) -> Result<SumCut, BackendError> {
-    let parts = (BUSY_BLOCKS / of.blocks).min(len / of.least).max(1);
-    let part_len = len.div_ceil(parts).next_multiple_of(4).max(4);
-    let part_len = super::index_bound(op, part_len)?;
-    Ok(SumCut { parts: len.div_ceil(part_len.into()).max(1) as u32, part_len })
+/// A number of elements as kernels with strides count them.
+pub(in crate::ops) fn strided_len(op: &'static str, len: u64) -> Result<u32, BackendError> {
+    u32::try_from(len)
+        .map_err(|_| BackendError::Unsupported { op, why: "expected fewer than 2^32 elements with strides" })
 }
 
 /// Whether the strides are row-major without gaps.
@@ -128,3 +113,11 @@ pub(in crate::ops) fn is_flat(shape: &[u64], strides: &[u64; MAX_RANK]) -> bool 
         fits
     })
 }
+
+/// The record in words of eight bytes, its padding zero. Hosts of GPUs are little-endian.
+fn words(p: &DropoutParams) -> [u64; 5] {
+    let place = u64::from(p.site) | u64::from(p.step) << 32;
+    [p.seed, place, p.first, p.threshold, p.scale.to_bits().into()]
+}
+
+const _: () = assert!(size_of::<DropoutParams>() == size_of::<[u64; 5]>());

@@ -1,15 +1,17 @@
 //! Matrix products: the tiles that take a product, and the parts that its sums are cut into.
 
 use backend_api::{BackendError, Buffer, Queue, Real, ops::linalg::Gemm};
-
-use crate::checked::GemmOps;
-use core_types::params::gemm::{BATCH_AXES, GemmParams, MatrixStrides};
+use core_types::params::gemm::{BATCH_AXES, GemmParams, GemmShare, MatrixStrides};
 
 use super::index_bound;
 use crate::{
     CudaMut, CudaQueue, CudaRef,
-    launch::linalg::gemm::{self, GemmOperands, Tiling},
+    checked::GemmOps,
+    ops::family::{KernelFamily, family},
 };
+
+const GENERAL: KernelFamily = family!("linalg_gemm_general");
+const JOIN: KernelFamily = family!("linalg_gemm_join");
 
 /// From this many tiles of 128 x 128 on, they keep a card busier than smaller tiles do.
 const LARGE_TILES: u64 = 96;
@@ -29,6 +31,83 @@ const LONGEST_CHAIN: u64 = 512;
 /// Most parts of k for their sake, and most sums that parts leave then.
 const MOST_CHAINS: u64 = 1 << 12;
 const MOST_SUMS: u64 = 1 << 22;
+
+/// Most results in one launch.
+const MOST_RESULTS: u64 = 65_535;
+
+/// The tiles of the kernel that takes a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tiling {
+    /// 32 x 32, for any layout.
+    General,
+    /// 64 x 64 or 128 x 128, for aligned factors that are contiguous along rows or columns.
+    Aligned {
+        /// Whether tiles are 128 x 128.
+        large: bool,
+        /// Whether the columns of A are contiguous, and not its rows.
+        a_transposed: bool,
+        /// Whether the columns of B are contiguous, and not its rows.
+        b_transposed: bool,
+    },
+}
+
+/// The kernels of one tile size by layout: neither factor transposed, B, A, both.
+struct Layouts([KernelFamily; 4]);
+
+macro_rules! layouts {
+    ($small:literal) => {
+        Layouts([
+            layouts!(@ $small, "nn"),
+            layouts!(@ $small, "nt"),
+            layouts!(@ $small, "tn"),
+            layouts!(@ $small, "tt"),
+        ])
+    };
+    (@ $size:literal, $layout:literal) => {
+        KernelFamily {
+            f32: concat!("linalg_gemm_simt", $size, "_", $layout),
+            f16: concat!("linalg_gemm_mma", $size, "_", $layout, "_f16"),
+            bf16: concat!("linalg_gemm_mma", $size, "_", $layout, "_bf16"),
+        }
+    };
+}
+
+const SMALL: Layouts = layouts!("64");
+const LARGE: Layouts = layouts!("128");
+
+impl Tiling {
+    /// Rows and columns of a tile.
+    fn size(self) -> u64 {
+        match self {
+            Self::General => 32,
+            Self::Aligned { large: false, .. } => 64,
+            Self::Aligned { large: true, .. } => 128,
+        }
+    }
+
+    fn family(self) -> KernelFamily {
+        match self {
+            Self::General => GENERAL,
+            Self::Aligned { large, a_transposed, b_transposed } => {
+                let Layouts([nn, nt, tn, tt]) = if large { LARGE } else { SMALL };
+                match (a_transposed, b_transposed) {
+                    (false, false) => nn,
+                    (false, true) => nt,
+                    (true, false) => tn,
+                    (true, true) => tt,
+                }
+            }
+        }
+    }
+}
+
+/// The operands of a product.
+#[derive(Clone, Copy, Debug)]
+struct GemmOperands<'a, T> {
+    a: CudaRef<'a, T>,
+    b: CudaRef<'a, T>,
+    bias: Option<CudaRef<'a, T>>,
+}
 
 impl GemmOps for CudaQueue {
     fn gemm<T: Real>(&self, op: Gemm<'_, Self, T>) -> Result<(), BackendError> {
@@ -58,21 +137,37 @@ fn run<'a, T: Real>(
 ) -> Result<(), BackendError> {
     let results: u64 = p.batch.iter().zip(p.c.batch).map(|(&len, stride)| if stride == 0 { 1 } else { len }).product();
     let tiling = tiling(p, results, &factors);
-    let tiles = p.m.div_ceil(tiling.size()) * p.n.div_ceil(tiling.size()) * results;
-    let busy = (BUSY_BLOCKS / tiles).min(p.k / LEAST_PART).clamp(1, MOST_PARTS);
+    let tiles = p.m.div_ceil(tiling.size()) * p.n.div_ceil(tiling.size());
+    let busy = (BUSY_BLOCKS / (tiles * results)).min(p.k / LEAST_PART).clamp(1, MOST_PARTS);
     let sums = results.saturating_mul(p.m).saturating_mul(p.n);
     let chains = if p.k < LONG { 1 } else { p.k.div_ceil(LONGEST_CHAIN).min(MOST_CHAINS).min(MOST_SUMS / sums) };
     let parts = busy.max(chains);
     let part = p.k.div_ceil(parts).next_multiple_of(DEPTH).max(DEPTH);
-    let parts = p.k.div_ceil(part).max(1);
-    let cut = [results as u32, parts as u32, part as u32]; // below 2^31
-    if parts == 1 {
-        return gemm::tiles(queue, p, tiling, cut, factors, c, None);
+    let (parts, part) = (p.k.div_ceil(part).max(1) as u32, part as u32); // below 2^31
+    let elements = sums as usize; // if there are parts: fewer than BUSY_BLOCKS tiles, or at most MOST_SUMS
+
+    // The tiles of all results, for every part of k.
+    let mut work = if parts == 1 { None } else { Some(queue.alloc::<f32>(parts as usize * elements)?) };
+    let partial = work.as_mut().map(|work| work.view_mut());
+    for first in (0..results).step_by(MOST_RESULTS as usize) {
+        let matrices = (results - first).min(MOST_RESULTS);
+        let share = GemmShare { first_result: first as u32, part }; // below 2^31
+        let launch = queue.kernel(tiling.family().of::<T>())?.grid([tiles, parts.into(), matrices]);
+        let launch = launch.value("p", p).value("share", &share);
+        let launch = launch.input("a", factors.a).input("b", factors.b).input_if("bias", factors.bias);
+        let launch = launch.output("c", c).output_if("work", partial.as_ref());
+        // SAFETY: `Gemm::check` verified that the strides of `p` stay inside the views, that results do not overlap and
+        // that the bias has n elements; the op has checked that sizes are below 2^31. `tiling` allows the layouts, and
+        // `work` holds every part of every result, if there are several.
+        unsafe { launch.launch() }?;
     }
-    let elements = sums as usize; // fewer than BUSY_BLOCKS tiles, or at most MOST_SUMS
-    let mut work = queue.alloc::<f32>(parts as usize * elements)?;
-    gemm::tiles(queue, p, tiling, cut, factors, c, Some(&work.view_mut()))?;
-    gemm::join(queue, p, parts as u32, work.view(), factors.bias, elements, c)
+
+    let Some(work) = work else { return Ok(()) };
+    let launch = queue.kernel(JOIN.of::<T>())?.cover(elements).value("p", p).value("parts", &parts);
+    let launch = launch.input("work", work.view()).input_if("bias", factors.bias).output("c", c);
+    // SAFETY: `Gemm::check` verified that the strides of `p` stay inside c and that the bias has n elements; `work`
+    // holds `parts` sums for each of the elements.
+    unsafe { launch.launch() }
 }
 
 /// The same product with every matrix transposed.

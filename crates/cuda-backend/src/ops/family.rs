@@ -1,25 +1,15 @@
-//! Launches of the linalg kernels.
-//!
-//! Each wrapper stands for the kernels of all element types, which differ only in the type.
-
-pub(crate) mod elementwise;
-pub(crate) mod gemm;
-pub(crate) mod loss;
-pub(crate) mod norm;
-pub(crate) mod softmax;
-pub(crate) mod sum;
+//! Kernels on real elements: their names by element type, their grids over elements and rows.
 
 use backend_api::{DType, Element, Real};
 
-use super::Launch;
-use crate::CudaRef;
+use crate::{CudaRef, launch::Launch};
 
 /// Longest row that a warp takes alone.
 const WARP_LEN: u64 = 1024;
 /// Rows that a block of warps takes at a time.
 const ROWS_PER_BLOCK: u64 = 4;
 /// Most blocks of a grid that strides over the rest.
-pub(super) const MOST_BLOCKS: u64 = 1 << 16;
+const MOST_BLOCKS: u64 = 1 << 16;
 
 /// The kernels of one family, by element type.
 #[derive(Clone, Copy)]
@@ -43,7 +33,7 @@ impl KernelFamily {
 /// The family whose kernels begin with `$prefix`.
 macro_rules! family {
     ($prefix:literal) => {
-        $crate::launch::linalg::KernelFamily {
+        $crate::ops::family::KernelFamily {
             f32: concat!($prefix, "_f32"),
             f16: concat!($prefix, "_f16"),
             bf16: concat!($prefix, "_bf16"),
@@ -76,6 +66,15 @@ impl RowGroup {
         }
     }
 
+    /// The family for this group.
+    pub(super) fn of(self, [held, warp, block]: [KernelFamily; 3]) -> KernelFamily {
+        match self {
+            Self::Held => held,
+            Self::Warp => warp,
+            Self::Block => block,
+        }
+    }
+
     /// A grid for `rows` rows, whose blocks all have a row to begin with.
     pub(super) fn grid(self, rows: u64) -> [u64; 3] {
         let blocks = if self == Self::Block { rows } else { rows.div_ceil(ROWS_PER_BLOCK).min(MOST_BLOCKS) };
@@ -84,12 +83,12 @@ impl RowGroup {
 }
 
 /// Whether four elements from the start of the view on may move at once.
-fn aligned<T: Element>(view: CudaRef<'_, T>) -> bool {
+pub(super) fn aligned<T: Element>(view: CudaRef<'_, T>) -> bool {
     view.region().is_none_or(|region| region.address().is_multiple_of(4 * size_of::<T>() as u64))
 }
 
 /// A grid of threads that take four elements at a time and stride by the grid.
-pub(super) fn over_elements<'a>(launch: Launch<'a>, len: usize) -> Launch<'a> {
+pub(super) fn over_elements(launch: Launch<'_>, len: usize) -> Launch<'_> {
     let threads = u64::from(launch.block()[0]);
     launch.grid([(len as u64).div_ceil(4 * threads).min(MOST_BLOCKS), 1, 1])
 }
