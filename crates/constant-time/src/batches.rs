@@ -3,10 +3,10 @@
 use anyhow::Result;
 use cpu_backend::CpuQueue;
 use pfss::{
-    Gate, KeyBundle, MaskedKeys, PfssError, SignedRange, Task,
+    Gate, KeyBundle, MaskedKeys, PfssError, Shares, SignedRange, Task,
     batch::{
         BarrierPolicy, BatchConfig, Class, Fit, GateChain, Handle, Job, LayerLimits, Need, Pace, PhaseExecutor,
-        PhaseTask, Port, Shares, Streams, SuperBatch, Ticket, finalize_lockstep_watched,
+        PhaseTask, Port, Streams, SuperBatch, Ticket, finalize_lockstep,
     },
 };
 
@@ -39,12 +39,13 @@ fn gates() -> Result<(Vec<Case>, Vec<Gate>)> {
     Ok((tasks::all()?, suf_modes().into_iter().map(suf).collect::<Result<_>>()?))
 }
 
-/// The work of one party: tasks, `None` for descriptors, each with its keys.
-type Jobs<K> = Vec<(Option<Task<'static>>, K)>;
+/// The work of one party: tasks, each with its keys.
+type Jobs<K> = Vec<(Task<'static>, K)>;
 
 /// Both parties' work on all gates.
 fn deal_jobs(q: &CpuQueue, (cases, descriptors): &(Vec<Case>, Vec<Gate>)) -> Result<[Jobs<KeyBundle>; 2]> {
-    let all = cases.iter().map(|case| (Some(case.task), &case.gate)).chain(descriptors.iter().map(|gate| (None, gate)));
+    let descriptors = descriptors.iter().map(|gate| (Task::Suf, gate));
+    let all = cases.iter().map(|case| (case.task, &case.gate)).chain(descriptors);
     let mut dealer = deal::dealer();
     let [mut zero, mut one] = [Vec::new(), Vec::new()];
     for (task, gate) in all {
@@ -56,26 +57,22 @@ fn deal_jobs(q: &CpuQueue, (cases, descriptors): &(Vec<Case>, Vec<Gate>)) -> Res
 }
 
 fn enqueue(batch: &mut SuperBatch<'_, CpuQueue>, jobs: Jobs<(MaskedKeys, Vec<u64>)>) -> Result<Vec<Handle>, PfssError> {
-    let job = |(task, (keys, x_hat)): (Option<Task<'static>>, (MaskedKeys, Vec<u64>))| {
-        let job = match task {
-            Some(task) => Job::task(task, keys, x_hat),
-            None => Job::suf(keys, x_hat),
-        };
-        batch.enqueue(job.with_rows(vec![COUNT - 1, 1])?)
+    let job = |(task, (keys, x_hat)): (Task<'static>, (MaskedKeys, Vec<u64>))| {
+        batch.enqueue(Job::new(task, keys, x_hat).with_rows(vec![COUNT - 1, 1])?)
     };
     jobs.into_iter().map(job).collect()
 }
 
-fn take(batch: &mut SuperBatch<'_, CpuQueue>, handles: Vec<Handle>) -> Result<Vec<Vec<u64>>, PfssError> {
-    let words = |handle: Handle| -> Result<Vec<u64>, PfssError> {
+fn take(batch: &mut SuperBatch<'_, CpuQueue>, handles: Vec<Handle>) -> Result<Vec<Shares>, PfssError> {
+    let shares = |handle: Handle| -> Result<Shares, PfssError> {
         core::hint::black_box((batch.row(handle, 1)?, batch.shares(handle)?));
-        Ok(batch.take(handle)?.into_words())
+        Ok(batch.take(handle)?)
     };
-    handles.into_iter().map(words).collect()
+    handles.into_iter().map(shares).collect()
 }
 
-fn compare((cases, _): &(Vec<Case>, Vec<Gate>), [zero, one]: [Vec<Vec<u64>>; 2]) -> Result<()> {
-    cases.iter().zip(zero.into_iter().zip(one)).try_for_each(|(case, (zero, one))| case.expect(&[zero, one]))
+fn compare((cases, _): &(Vec<Case>, Vec<Gate>), [zero, one]: [Vec<Shares>; 2]) -> Result<()> {
+    cases.iter().zip(zero.into_iter().zip(one)).try_for_each(|(case, (zero, one))| case.expect([zero, one]))
 }
 
 fn every_gate(q: &CpuQueue, in_parts: bool) -> Result<()> {
@@ -115,7 +112,7 @@ fn in_lockstep(q: &CpuQueue) -> Result<()> {
     let handles = [enqueue(&mut first, zero_jobs)?, enqueue(&mut second, one_jobs)?];
     first.flush()?;
     second.flush()?;
-    finalize_lockstep_watched([&mut first, &mut second], opened)?;
+    finalize_lockstep([&mut first, &mut second], opened)?;
     let [of_first, of_second] = handles;
     compare(&gates, [take(&mut first, of_first)?, take(&mut second, of_second)?])
 }
@@ -126,10 +123,10 @@ pub(crate) fn relu(q: &CpuQueue) -> Result<[Vec<u64>; 2]> {
     both(zero, one, split(&plaintexts()), |session, keys, x| {
         let masked = session.open_masked(q, vec![(keys, x)])?.remove(0);
         let mut batch = SuperBatch::new(q, None, BatchConfig::default())?;
-        let handles = enqueue(&mut batch, vec![(Some(Task::Relu), masked)])?;
+        let handles = enqueue(&mut batch, vec![(Task::Relu, masked)])?;
         batch.flush()?;
         session.finalize(&mut batch)?;
-        Ok(batch.take(handles[0])?.into_words())
+        Ok(batch.take(handles[0])?.words)
     })
 }
 
@@ -138,6 +135,7 @@ struct Square {
     bundle: Option<KeyBundle>,
     x: Vec<u64>,
     opening: Option<(Ticket, MaskedKeys)>,
+    gate: Option<Ticket>,
     words: Vec<u64>,
 }
 
@@ -146,17 +144,21 @@ impl<'a> PhaseTask<'a> for Square {
         if let Some(bundle) = self.bundle.take() {
             self.opening = Some(port.open_factors(bundle, [&self.x, &self.x])?);
         }
-        let Some((ticket, keys)) = self.opening.take() else { return Ok(Need::None) };
-        let Some(opened) = port.opened(ticket)? else {
-            self.opening = Some((ticket, keys));
-            return Ok(Need::Open);
-        };
-        self.words = keys.eval_product(&opened)?;
+        if let Some((ticket, keys)) = self.opening.take() {
+            let Some(opened) = port.opened(ticket)? else {
+                self.opening = Some((ticket, keys));
+                return Ok(Need::Open);
+            };
+            self.gate = Some(port.submit(Class::Coeff, Job::new(Task::Product, keys, opened))?);
+        }
+        let Some(ticket) = self.gate else { return Ok(Need::None) };
+        let Some(shares) = port.shares(ticket)? else { return Ok(Need::Coeff) };
+        (self.gate, self.words) = (None, shares.words);
         Ok(Need::None)
     }
 
     fn is_done(&self) -> bool {
-        self.bundle.is_none() && self.opening.is_none()
+        self.bundle.is_none() && self.opening.is_none() && self.gate.is_none()
     }
 }
 
@@ -179,8 +181,8 @@ fn tasks(q: &CpuQueue) -> Result<()> {
             <[KeyBundle; 4]>::try_from(keys).unwrap_or_else(|_| unreachable!("four gates"));
         let mut scaled =
             GateChain::on(x.to_vec()).then(Class::Coeff, Task::Relu, relu)?.then(Class::Trunc, shift, gap)?;
-        let mut piecewise = GateChain::on(x.to_vec()).then_suf(Class::Coeff, select)?;
-        let mut square = Square { bundle: Some(product), x: x.to_vec(), opening: None, words: Vec::new() };
+        let mut piecewise = GateChain::on(x.to_vec()).then(Class::Coeff, Task::Suf, select)?;
+        let mut square = Square { bundle: Some(product), x: x.to_vec(), opening: None, gate: None, words: Vec::new() };
         executor(q)?.run(session, &mut [&mut scaled, &mut piecewise, &mut square])?;
         Ok([scaled.into_words().unwrap_or_default(), piecewise.into_words().unwrap_or_default(), square.words])
     })?;
@@ -203,7 +205,7 @@ impl<'a> PhaseTask<'a> for Later<'a> {
     fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
         match (self.job.take(), self.ticket) {
             (Some(job), _) => self.ticket = Some(port.submit(Class::Trunc, job)?),
-            (None, Some(ticket)) => self.words = port.shares(ticket)?.map(Shares::into_words),
+            (None, Some(ticket)) => self.words = port.shares(ticket)?.map(|shares| shares.words),
             (None, None) => {}
         }
         Ok(Need::None)
@@ -219,7 +221,7 @@ fn barrier(q: &CpuQueue) -> Result<()> {
     let shares = both(zero, one, split(&plaintexts()), |session, keys, x| {
         let (keys, x_hat) = session.open_masked(q, vec![(keys, x)])?.remove(0);
         let mut executor = executor(q)?;
-        let mut submitted = Later { job: Some(Job::task(Task::Relu, keys, x_hat)), ticket: None, words: Some(vec![]) };
+        let mut submitted = Later { job: Some(Job::new(Task::Relu, keys, x_hat)), ticket: None, words: Some(vec![]) };
         executor.run(session, &mut [&mut submitted])?;
         executor.barrier(session, BarrierPolicy::ALL)?;
         let mut fetched = Later { job: None, ticket: submitted.ticket, words: None };

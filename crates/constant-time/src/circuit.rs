@@ -29,12 +29,12 @@ fn circuit(q: &CpuQueue) -> Result<()> {
     let keys = [(relu_0, shift_0, narrow_0, select_0), (relu_1, shift_1, narrow_1, select_1)];
     let [zero, one] = keys;
     let shares = both(zero, one, split(&plaintexts()), |session, (first, shift, second, select), x| {
-        let shares = session.run(q, Task::Relu, first, x)?;
+        let shares = session.run(q, Task::Relu, first, x)?.words;
         let y_hat = session.open_outputs(q, &relu, &shares)?;
-        let shifted = session.eval(q, Task::Ars, shift.with_open_inputs()?, &y_hat)?;
-        let shares = session.run(q, Task::Lrs, second, x)?;
+        let shifted = session.eval(q, Task::Ars, shift.with_open_inputs()?, &y_hat)?.words;
+        let shares = session.run(q, Task::Lrs, second, x)?.words;
         let y_hat = session.open_outputs(q, &narrow, &shares)?;
-        session.eval_suf(q, select.with_open_inputs()?, &y_hat)?;
+        session.eval(q, Task::Suf, select.with_open_inputs()?, &y_hat)?;
         Ok(shifted)
     })?;
     expect(RING, &shares, &plaintexts().map(|x| (x.max(0) >> 12).cast_unsigned()))

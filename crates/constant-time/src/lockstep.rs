@@ -1,8 +1,8 @@
 //! Both parties in one process, without a channel, and a gate step by step.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use cpu_backend::CpuQueue;
-use pfss::{Gate, run_lockstep_watched, run_suf_lockstep_watched};
+use pfss::{Gate, Pending, Step, Task, run_lockstep_watched};
 
 use crate::{
     Check, deal,
@@ -18,7 +18,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         Check::clean(format!("lockstep: {}", case.title), move |q| {
             let [zero, one] = split(&plaintexts());
             let bundles = deal::bundles(q, &case.gate)?;
-            case.expect(&run_lockstep_watched(q, case.task, bundles, [&zero, &one], opened)?)
+            case.expect(run_lockstep_watched(q, case.task, bundles, [&zero, &one], opened)?)
         })
     };
     let mut checks: Vec<Check> = tasks::all()?.into_iter().map(check).collect();
@@ -26,7 +26,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         let gate = suf(modes)?;
         checks.push(Check::clean(format!("lockstep: {}", deal::describe(&gate)), move |q| {
             let [zero, one] = split(&plaintexts());
-            run_suf_lockstep_watched(q, deal::bundles(q, &gate)?, [&zero, &one], opened)?;
+            run_lockstep_watched(q, Task::Suf, deal::bundles(q, &gate)?, [&zero, &one], opened)?;
             Ok(())
         }));
     }
@@ -46,10 +46,19 @@ fn steps(q: &CpuQueue) -> Result<()> {
     let ((from_zero, zero), (from_one, one)) = (zero.mask(&x_zero)?, one.mask(&x_one)?);
     let x_hat: Vec<u64> = from_zero.iter().zip(&from_one).map(|(&a, &b)| RING.add(a, b)).collect();
     opened(&[], &x_hat);
-    let (zero, one) = (zero.eval_relu(q, &x_hat)?, one.eval_relu(q, &x_hat)?);
+    let (zero, one) = (pending(zero.eval(q, Task::Relu, &x_hat)?)?, pending(one.eval(q, Task::Relu, &x_hat)?)?);
     opened(zero.masked_bits(), zero.masked_words());
     opened(one.masked_bits(), one.masked_words());
     let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-    let shares = [zero.finish(q, &from_one)?, one.finish(q, &from_zero)?];
-    expect(RING, &shares, &plaintexts().map(|x| x.max(0).cast_unsigned()))
+    let steps = [zero.finish(q, &from_one)?, one.finish(q, &from_zero)?];
+    let [Step::Done(zero), Step::Done(one)] = steps else { bail!("expected the end of the gate, got an opening") };
+    expect(RING, &[zero.words, one.words], &plaintexts().map(|x| x.max(0).cast_unsigned()))
+}
+
+/// What a step opens.
+fn pending(step: Step) -> Result<Pending> {
+    match step {
+        Step::Open(pending) => Ok(pending),
+        Step::Done(_) => bail!("expected an opening, got the end of the gate"),
+    }
 }

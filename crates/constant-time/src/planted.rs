@@ -35,7 +35,7 @@ pub(crate) fn after_gates() -> Vec<Check> {
         Check::leak("planted: a branch on a share of a session's result", |q| {
             let [zero, _] =
                 play(deal::bundles(q, &Gate::ars(64, 12)?)?, |session, keys, x| session.run(q, Task::Ars, keys, x))?;
-            zero.first().map(|&share| black_box(branch(share)));
+            zero.words.first().map(|&share| black_box(branch(share)));
             Ok(())
         }),
         Check::leak("planted: a branch on a share of a super-batch's result", |q| {

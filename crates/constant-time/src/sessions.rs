@@ -2,11 +2,11 @@
 
 use std::{thread, time::Duration};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use cpu_backend::CpuQueue;
 use pfss::{
-    AutoTrunc, Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError, Predicate,
-    RangeClaim, Session, SignedRange, SufBools,
+    AutoTrunc, BoolShares, Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError,
+    Predicate, RangeClaim, Session, Shares, SignedRange, Task,
     functions::{Accuracy, gelu},
     memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
@@ -66,7 +66,7 @@ fn runs() -> Result<Vec<Check>> {
     let check = |case: Case| {
         Check::clean(format!("session: {}", case.title), move |q| {
             let shares = play(deal::bundles(q, &case.gate)?, |session, keys, x| session.run(q, case.task, keys, x))?;
-            case.expect(&shares)
+            case.expect(shares)
         })
     };
     Ok(tasks::all()?.into_iter().map(check).collect())
@@ -77,9 +77,14 @@ fn predicates() -> Result<Vec<Check>> {
     let check = |predicates: &'static [Predicate], gate: Gate| {
         let title = format!("session: {}", gate.kind());
         Check::clean(title, move |q| {
-            play(deal::bundles(q, &gate)?, |session, keys, x| session.predicates(q, predicates, keys, x))?;
-            let [a, b] =
-                play(deal::bundles(q, &gate)?, |session, keys, x| session.predicate_bits(q, predicates, keys, x))?;
+            let run = |task: Task<'static>| -> Result<[Shares; 2]> {
+                play(deal::bundles(q, &gate)?, |session, keys, x| session.run(q, task, keys, x))
+            };
+            run(Task::Predicates(predicates))?;
+            let shares = run(Task::PredicateBits(predicates))?.map(|shares| shares.bools);
+            let [BoolShares::Xor(a), BoolShares::Xor(b)] = shares else {
+                bail!("expected XOR shares, got additive ones")
+            };
             memcheck::publish(a.words());
             memcheck::publish(b.words());
             ensure!(a.reveal(&b)?.len() == predicates.len() * COUNT, "a bit for each predicate and element");
@@ -126,28 +131,21 @@ fn others() -> Result<Vec<Check>> {
     ])
 }
 
-/// [`Session::run`] and the choice of a shift under other names.
+/// [`Session::run`] under another name, and by the choice of a shift.
 fn own_methods(q: &CpuQueue) -> Result<()> {
     let range = SignedRange::new(-(1 << 20), 1 << 20)?;
-    let (cert, shift) = (range.gap_cert(64)?, AutoTrunc::choose(64, 12, RangeClaim::Proof(range))?);
-    let gates = [Gate::relu(64)?, Gate::truncate_reduce(40, 9)?, Gate::gap_ars(64, 12)?, Gate::gap_ars(64, 12)?];
-    for (which, gate) in gates.iter().enumerate() {
-        let shares = play(deal::bundles(q, gate)?, |session, keys, x| match which {
-            0 => session.relu(q, keys, x),
-            1 => session.truncate_reduce(q, keys, x),
-            2 => session.gap_ars(q, cert, keys, x),
-            _ => session.shift(q, &shift, Some(keys), x),
-        })?;
-        let plain: fn(i64) -> i64 = [|x| i64::max(x, 0), |x| x >> 9, |x| x >> 12, |x| x >> 12][which];
-        expect(gate.out_ring(), &shares, &plaintexts().map(|x| plain(x).cast_unsigned()))?;
-    }
-    Ok(())
+    let shift = AutoTrunc::choose(64, 12, RangeClaim::Proof(range))?;
+    let shares = play(deal::bundles(q, &Gate::relu(64)?)?, |session, keys, x| session.relu(q, keys, x))?;
+    expect(RING, &shares, &plaintexts().map(|x| x.max(0).cast_unsigned()))?;
+    let gap = deal::bundles(q, &Gate::gap_ars(64, 12)?)?;
+    let shares = play(gap, |session, keys, x| session.shift(q, &shift, Some(keys), x))?;
+    expect(RING, &shares, &plaintexts().map(|x| (x >> 12).cast_unsigned()))
 }
 
 fn descriptor(q: &CpuQueue, gate: &Gate) -> Result<()> {
     let shares = play(deal::bundles(q, gate)?, |session, keys, x| {
-        let shares = session.suf(q, keys, x)?;
-        core::hint::black_box(matches!(shares.bools, SufBools::Xor(_)));
+        let shares = session.run(q, Task::Suf, keys, x)?;
+        core::hint::black_box(matches!(shares.bools, BoolShares::Xor(_)));
         Ok(shares.words)
     })?;
     let Some(program) = gate.program() else { return Ok(()) };

@@ -1,7 +1,7 @@
 //! The gates with additive results, each with its meaning.
 
 use anyhow::Result;
-use pfss::{Gate, SignedRange, Task};
+use pfss::{Gate, Shares, SignedRange, Task};
 
 use crate::plain::{expect, plaintexts};
 
@@ -15,8 +15,9 @@ pub(crate) struct Case {
 
 impl Case {
     /// Compares shares of the results on [`plaintexts`] with the plain function.
-    pub(crate) fn expect(&self, shares: &[Vec<u64>; 2]) -> Result<()> {
-        expect(self.gate.out_ring(), shares, &plaintexts().map(|x| (self.plain)(x).cast_unsigned()))
+    pub(crate) fn expect(&self, shares: [Shares; 2]) -> Result<()> {
+        let words = shares.map(|shares| shares.words);
+        expect(self.gate.out_ring(), &words, &plaintexts().map(|x| (self.plain)(x).cast_unsigned()))
     }
 }
 

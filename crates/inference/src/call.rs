@@ -152,7 +152,7 @@ impl Call<'_> {
                 let bundle = shift.gate().map(|_| keys.gate()).transpose()?;
                 session.shift(q, shift, bundle, x)?
             }
-            Self::Relu { range, x, .. } => session.run(q, Task::ReluWithin(*range), keys.gate()?, x)?,
+            Self::Relu { range, x, .. } => session.run(q, Task::ReluWithin(*range), keys.gate()?, x)?.words,
             Self::Function { gates, x, .. } => {
                 let suf = keys.gate()?;
                 let shift = gates.shift.gate().map(|_| keys.gate()).transpose()?;

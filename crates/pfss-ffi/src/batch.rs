@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::Instant};
 
 use pfss::{
-    PfssError, SufShares,
-    batch::{BatchConfig, BatchError, BatchLimits, Counters, Fit, Handle, Job, Shares, State, Streams, SuperBatch},
+    Operation, PfssError, Shares,
+    batch::{BatchConfig, BatchError, BatchLimits, Counters, Fit, Handle, Job, State, Streams, SuperBatch},
 };
 use runtime::AnyQueue;
 
 use crate::{
     Backend, GateHandle, Keys,
     memory::{array, check, fill, free, handle, put, put_handle},
-    shares::{additive, packed, unless_masked, wipe_job},
+    shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
 };
 
@@ -20,8 +20,8 @@ use crate::{
 /// They take one pass over the device, and one message a round for all of them.
 pub struct BatchHandle {
     batch: SuperBatch<'static, AnyQueue>,
-    /// The jobs since the last clear, and whether their output words come under masks.
-    jobs: Vec<(Handle, bool)>,
+    /// The jobs since the last clear, and their operations.
+    jobs: Vec<(Handle, Arc<Operation>)>,
     /// The number of the first of them.
     first: u64,
 }
@@ -156,8 +156,8 @@ impl BatchHandle {
         Ok(Self { batch, jobs: Vec::new(), first: 0 })
     }
 
-    /// The shares of the job `number`, and whether its output words come under masks.
-    fn job(&self, number: u64) -> Result<(&Shares, bool), CallFailure> {
+    /// The shares of the job `number`, and its operation.
+    fn job(&self, number: u64) -> Result<(&Shares, &Operation), CallFailure> {
         let stale = || {
             let end = self.first + self.jobs.len() as u64;
             CallFailure::state(format!(
@@ -166,22 +166,22 @@ impl BatchHandle {
             ))
         };
         let index = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
-        let &(job, masked) = index.and_then(|index| self.jobs.get(index)).ok_or_else(stale)?;
-        Ok((self.batch.shares(job)?, masked))
+        let (job, operation) = index.and_then(|index| self.jobs.get(index)).ok_or_else(stale)?;
+        Ok((self.batch.shares(*job)?, &**operation))
     }
 
     /// The output words of the job `number`, under masks or not.
     fn words(&self, number: u64, masked: bool) -> Result<&[u64], CallFailure> {
-        let (shares, is_masked) = self.job(number)?;
-        unless_masked(is_masked, masked)?;
-        Ok(shares.words())
+        let (shares, operation) = self.job(number)?;
+        unless_masked(operation.gate().masks_outputs(), masked)?;
+        Ok(&shares.words)
     }
 
     /// The shares of a descriptor's job.
-    fn descriptor(&self, number: u64) -> Result<&SufShares, CallFailure> {
-        match self.job(number)?.0 {
-            Shares::Suf(shares) => Ok(shares),
-            Shares::Words(_) => Err(CallFailure::state("the job's gate has no output bits")),
+    fn descriptor(&self, number: u64) -> Result<&Shares, CallFailure> {
+        match self.job(number)? {
+            (shares, operation) if operation.gate().program().is_some() => Ok(shares),
+            _ => Err(CallFailure::state("the job's gate has no output bits")),
         }
     }
 
@@ -208,9 +208,9 @@ impl BatchHandle {
     }
 
     fn wipe(&mut self) {
-        for &(job, _) in &self.jobs {
-            if let Ok(mut shares) = self.batch.take(job) {
-                wipe_job(&mut shares);
+        for (job, _) in &self.jobs {
+            if let Ok(mut shares) = self.batch.take(*job) {
+                wipe(&mut shares);
             }
         }
     }
@@ -287,13 +287,13 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
         let hatx = unsafe { array("hatx", hatx, count) }?;
         check("job", job, 1)?; // before the keys are spent
         CallFailure::unless_len("masked inputs", keys.count()?, count)?;
-        let submitted = Job::operation(Arc::clone(&gate.operation), keys.take()?, hatx.to_vec());
+        let submitted = Job::new(Arc::clone(&gate.operation), keys.take()?, hatx.to_vec());
         let taken = batch.batch.try_enqueue(submitted).map_err(|refused| {
             keys.put_back(refused.job.into_keys());
             refused.error
         })?;
         let number = batch.first + batch.jobs.len() as u64;
-        batch.jobs.push((taken, gate.operation.gate().masks_outputs()));
+        batch.jobs.push((taken, Arc::clone(&gate.operation)));
         // SAFETY: the caller's promise.
         unsafe { put("job", number, job) }
     })

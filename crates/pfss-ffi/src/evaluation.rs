@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pfss::{Pending, SufShares, SufStep};
+use pfss::{Pending, Shares, Step, Task};
 use runtime::AnyQueue;
 
 use crate::{
@@ -16,22 +16,22 @@ use crate::{
 pub struct Evaluation {
     queue: Arc<AnyQueue>,
     /// None after a step that failed.
-    step: Option<SufStep>,
+    step: Option<Step>,
     /// Whether output words come under masks.
     masked_outputs: bool,
 }
 
 impl Evaluation {
-    fn pending(&self) -> Result<&Pending<SufStep>, CallFailure> {
+    fn pending(&self) -> Result<&Pending, CallFailure> {
         match &self.step {
-            Some(SufStep::Open(pending)) => Ok(pending),
+            Some(Step::Open(pending)) => Ok(pending),
             _ => Err(CallFailure::state("no opening of bits is pending")),
         }
     }
 
-    fn shares(&self) -> Result<&SufShares, CallFailure> {
+    fn shares(&self) -> Result<&Shares, CallFailure> {
         match &self.step {
-            Some(SufStep::Done(shares)) => Ok(shares),
+            Some(Step::Done(shares)) => Ok(shares),
             _ => Err(CallFailure::state("no shares: the bits were not opened")),
         }
     }
@@ -39,7 +39,7 @@ impl Evaluation {
 
 impl Drop for Evaluation {
     fn drop(&mut self) {
-        if let Some(SufStep::Done(shares)) = &mut self.step {
+        if let Some(Step::Done(shares)) = &mut self.step {
             wipe(shares);
         }
     }
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
         }
         let masked_outputs = gate.masks_outputs();
         CallFailure::unless_len("masked inputs", keys.count()?, count)?;
-        let step = Some(keys.take()?.eval_suf(&*backend.queue, hatx)?);
+        let step = Some(keys.take()?.eval(&*backend.queue, Task::Suf, hatx)?);
         let queue = Arc::clone(&backend.queue);
         // SAFETY: the caller's promise.
         unsafe { put_handle("evaluation", Evaluation { queue, step, masked_outputs }, evaluation) }
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_pending(evaluation: *mut Evalua
         // SAFETY: the caller's promise.
         let evaluation = unsafe { handle("evaluation", evaluation) }?;
         let pending = match evaluation.step {
-            Some(SufStep::Done(_)) => 0,
+            Some(Step::Done(_)) => 0,
             _ => evaluation.pending()?.masked_bits().len(),
         };
         // SAFETY: the caller's promise.
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
         // SAFETY: the caller's promise.
         let (evaluation, peer) = unsafe { (handle("evaluation", evaluation)?, array("peer_bits", peer_bits, words)?) };
         CallFailure::unless_len("words of masked bits", evaluation.pending()?.masked_bits().len(), words)?;
-        if let Some(SufStep::Open(pending)) = evaluation.step.take() {
+        if let Some(Step::Open(pending)) = evaluation.step.take() {
             evaluation.step = Some(pending.finish(&*evaluation.queue, peer)?);
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Shares of a descriptor's bits, and wiping of shares when they are freed.
 
-use pfss::{SufBools, SufShares, batch::Shares};
+use pfss::{BoolShares, Shares};
 use zeroize::Zeroize;
 
 use crate::status::CallFailure;
@@ -17,33 +17,25 @@ pub(crate) fn unless_masked(masked: bool, expected: bool) -> Result<(), CallFail
 }
 
 /// Additive shares of the bits.
-pub(crate) fn additive(shares: &SufShares) -> Result<&[u64], CallFailure> {
+pub(crate) fn additive(shares: &Shares) -> Result<&[u64], CallFailure> {
     match &shares.bools {
-        SufBools::Additive(bools) => Ok(bools),
-        SufBools::Xor(_) => Err(CallFailure::state("the output bits are XOR shares")),
+        BoolShares::Additive(bools) => Ok(bools),
+        BoolShares::Xor(_) => Err(CallFailure::state("the output bits are XOR shares")),
     }
 }
 
 /// XOR shares of the bits, packed.
-pub(crate) fn packed(shares: &SufShares) -> Result<&[u32], CallFailure> {
+pub(crate) fn packed(shares: &Shares) -> Result<&[u32], CallFailure> {
     match &shares.bools {
-        SufBools::Xor(bools) => Ok(bools.words()),
-        SufBools::Additive(_) => Err(CallFailure::state("the output bits are additive shares")),
+        BoolShares::Xor(bools) => Ok(bools.words()),
+        BoolShares::Additive(_) => Err(CallFailure::state("the output bits are additive shares")),
     }
 }
 
-/// Overwrites a descriptor's shares; XOR shares do that by themselves.
-pub(crate) fn wipe(shares: &mut SufShares) {
+/// Overwrites shares; XOR shares do that by themselves.
+pub(crate) fn wipe(shares: &mut Shares) {
     shares.words.zeroize();
-    if let SufBools::Additive(bools) = &mut shares.bools {
+    if let BoolShares::Additive(bools) = &mut shares.bools {
         bools.zeroize();
-    }
-}
-
-/// Overwrites the shares of a job.
-pub(crate) fn wipe_job(shares: &mut Shares) {
-    match shares {
-        Shares::Words(words) => words.zeroize(),
-        Shares::Suf(shares) => wipe(shares),
     }
 }

@@ -20,13 +20,15 @@
 //! let cert = SignedRange::new(0, 1 << 40)?.gap_cert(64)?;
 //! let [k0, k1] = [Gate::relu(64)?, Gate::gap_ars(64, 12)?];
 //! let y = run_lockstep(&q, Task::Relu, dealer.deal(&q, &k0, 2)?, [&share0, &share1])?;
-//! let z = run_lockstep(&q, Task::GapArs(cert), dealer.deal(&q, &k1, 2)?, [&y[0], &y[1]])?;
-//! assert_eq!([0, 1].map(|i| z[0][i].wrapping_add(z[1][i])), [0, 1]);
+//! let y = [&y[0].words[..], &y[1].words];
+//! let z = run_lockstep(&q, Task::GapArs(cert), dealer.deal(&q, &k1, 2)?, y)?;
+//! assert_eq!([0, 1].map(|i| z[0].words[i].wrapping_add(z[1].words[i])), [0, 1]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`run_lockstep`] plays both parties; a real party runs the same gates with [`Session`] over a
-//! [`TcpChannel`].
+//! A [`Task`] describes the computation. [`run_lockstep`] runs it for both parties; a real party
+//! runs it by [`Session::run`] over a [`TcpChannel`], or many at once in a
+//! [`SuperBatch`](batch::SuperBatch).
 //!
 //! # What there is
 //!
@@ -126,13 +128,13 @@ pub use dealer::{Dealer, Inputs, Wire};
 pub use error::{BundleError, PfssError};
 pub use gate::Gate;
 pub use gate_kind::GateKind;
-pub use gates::{BitShares, Evaluator, Pending, SufBools, SufShares, SufStep};
+pub use gates::{BitShares, BoolShares, Evaluator, Pending, Shares, Step};
 pub use matrix::{MatrixShape, MatrixTriple};
 pub use operation::{Operation, OperationError, Parameters};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};
 pub use protocol::{
-    lockstep::{run_lockstep, run_lockstep_watched, run_suf_lockstep, run_suf_lockstep_watched},
+    lockstep::{eval_lockstep, run_lockstep, run_lockstep_watched},
     session::{Session, Traffic},
 };
 pub use range::{GapCert, RangeError, SignedRange};

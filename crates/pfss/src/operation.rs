@@ -17,9 +17,9 @@ use crate::{Gate, PfssError, SignedRange, Task, suf::SufProgram};
 /// let shift = Operation::named("ars", &Parameters { n: 32, shift: Some(4), ..Parameters::default() })?;
 /// let q = runtime::cpu()?;
 /// let bundles = Dealer::from_os()?.deal(&q, shift.gate(), 1)?;
-/// let task = shift.task().expect("no descriptor");
-/// let y = run_lockstep(&q, task, bundles, [&[7], &[(-40i64) as u64]])?;
-/// assert_eq!(shift.gate().ring().add(y[0][0], y[1][0]), shift.eval(-33i64 as u64)[0]);
+/// let y = run_lockstep(&q, shift.task(), bundles, [&[7], &[(-40i64) as u64]])?;
+/// let y = shift.gate().ring().add(y[0].words[0], y[1].words[0]);
+/// assert_eq!(y, shift.eval(-33i64 as u64)[0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -34,8 +34,6 @@ enum GateComputation {
     Task(Task<'static>),
     /// [`Task::Lut`] of an owned table.
     Lut(Vec<u64>),
-    /// The function of the gate's descriptor.
-    Suf,
 }
 
 /// What [`Operation::named`] makes a gate from. Leave out whatever the gate does not have.
@@ -138,7 +136,7 @@ impl Operation {
     /// The function of a descriptor.
     #[must_use]
     pub fn suf(program: SufProgram) -> Self {
-        Self { gate: Gate::suf(program), kind: GateComputation::Suf }
+        Self { gate: Gate::suf(program), kind: GateComputation::Task(Task::Suf) }
     }
 
     /// The operation with each output word under a mask: see [`Gate::with_masked_outputs`].
@@ -156,14 +154,11 @@ impl Operation {
     }
 
     /// The task to run with those keys.
-    ///
-    /// `None` for a descriptor, which [`Session::suf`](crate::Session::suf) runs.
     #[must_use]
-    pub fn task(&self) -> Option<Task<'_>> {
+    pub fn task(&self) -> Task<'_> {
         match &self.kind {
-            GateComputation::Task(task) => Some(*task),
-            GateComputation::Lut(table) => Some(Task::Lut(table)),
-            GateComputation::Suf => None,
+            GateComputation::Task(task) => *task,
+            GateComputation::Lut(table) => Task::Lut(table),
         }
     }
 
@@ -173,7 +168,7 @@ impl Operation {
     #[must_use]
     pub fn inputs(&self) -> SignedRange {
         let bits = self.gate.program().map_or(self.gate.n(), |program| program.domain().bits());
-        self.task().and_then(|task| task.proven()).unwrap_or_else(|| SignedRange::of_bits(bits))
+        self.task().proven().unwrap_or_else(|| SignedRange::of_bits(bits))
     }
 
     /// The result in the clear: one word, or a descriptor's words and then its bits as 0 or 1.
@@ -182,7 +177,7 @@ impl Operation {
     #[must_use]
     pub fn eval(&self, x: u64) -> Vec<u64> {
         let ring = self.gate.ring();
-        self.gate.shape().plain(ring, self.task().as_ref(), ring.reduce(x))
+        self.gate.shape().plain(ring, &self.task(), ring.reduce(x))
     }
 }
 

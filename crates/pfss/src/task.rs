@@ -1,8 +1,21 @@
 //! The computation that uses the keys of a gate, and its public facts.
 
-use crate::{GapCert, GateKind, Predicate, SignedRange};
+use crate::{GapCert, GateKind, Interval, Predicate, SignedRange};
 
-/// A gate with additive shares as its result, and the public facts it needs besides its keys.
+/// The computation of a gate, and the public facts it needs besides its keys.
+///
+/// [`Session::run`](crate::Session::run) runs it for one party,
+/// [`run_lockstep`](crate::run_lockstep) for both parties in one process, and a
+/// [`SuperBatch`](crate::batch::SuperBatch) together with others. The result is
+/// [`Shares`](crate::Shares): additive shares of a word for each element, unless said otherwise.
+///
+/// Keys that do not fit are refused: [`Kind`](crate::PfssError::Kind) for keys of another gate,
+/// [`CertWidth`](crate::PfssError::CertWidth) for a certificate of another ring,
+/// [`Range`](crate::PfssError::Range) for keys of fewer bits than the range needs,
+/// [`Length`](crate::PfssError::Length) for another number of inputs, masks or words of a table,
+/// [`PredicateKind`](crate::PfssError::PredicateKind), [`Constant`](crate::PfssError::Constant) and
+/// [`EmptyInterval`](crate::PfssError::EmptyInterval) for predicates, intervals and tables that the
+/// keys do not answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Task<'a> {
@@ -31,8 +44,31 @@ pub enum Task<'a> {
     ReluArs,
     /// `table[x]` for a public table; keys of [`Gate::lut`](crate::Gate::lut).
     Lut(&'a [u64]),
-    /// Predicates as 0 or 1, `[predicates][count]`; predicate keys with one mask per predicate.
+    /// Predicates as 0 or 1, `[predicates][count]`.
+    ///
+    /// The keys are for predicates, with one mask for each
+    /// ([`Gate::with_masks`](crate::Gate::with_masks)).
     Predicates(&'a [Predicate]),
+    /// XOR shares of predicates, one row for each; keys for predicates.
+    ///
+    /// There is no round after the inputs are open.
+    PredicateBits(&'a [Predicate]),
+    /// `1[x in I] (-r)^j` for every interval `I` and power `0 <= j <= degree`.
+    ///
+    /// The keys are for [`Gate::interval_powers`](crate::Gate::interval_powers). The shares are
+    /// `[intervals][degree + 1][count]`; with the opened `x + r`, a polynomial of `x` on each
+    /// interval is public arithmetic. There is no round after the inputs are open.
+    IntervalPowers(&'a [Interval]),
+    /// The product of two secrets; keys of [`Gate::product`](crate::Gate::product).
+    ///
+    /// The inputs are all first factors, followed by all second ones. There is no round after they
+    /// are open.
+    Product,
+    /// The words and bits of a descriptor; keys of [`Gate::suf`](crate::Gate::suf).
+    ///
+    /// [`SufProgram::rounds`](crate::suf::SufProgram::rounds) gives the rounds after the inputs are
+    /// open.
+    Suf,
 }
 
 impl Task<'_> {
@@ -53,9 +89,14 @@ impl Task<'_> {
             Self::Ars => (GateKind::Ars, Vec::new()),
             Self::ReluArs => (GateKind::ReluArs, Vec::new()),
             Self::Lut(table) => (GateKind::Lut, table.to_vec()),
-            Self::Predicates(predicates) => {
+            Self::Predicates(predicates) | Self::PredicateBits(predicates) => {
                 (GateKind::FullPredicates, predicates.iter().flat_map(|predicate| predicate.facts()).collect())
             }
+            Self::IntervalPowers(intervals) => {
+                (GateKind::IntervalPowers, intervals.iter().flat_map(|interval| interval.facts()).collect())
+            }
+            Self::Product => (GateKind::Product, Vec::new()),
+            Self::Suf => (GateKind::Suf, Vec::new()),
         }
     }
 

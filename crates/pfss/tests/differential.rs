@@ -8,8 +8,9 @@ use std::{
 
 use fastrand::Rng;
 use pfss::{
-    Dealer, Gate, MaskedKeys, SignedRange, SufBools, SufShares, SufStep,
-    batch::{BatchConfig, Fit, Job, Shares, SuperBatch, finalize_lockstep},
+    BoolShares, Dealer, Gate, MaskedKeys, Shares, SignedRange, Task,
+    batch::{BatchConfig, Fit, Job, SuperBatch, finalize_lockstep},
+    eval_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
 };
 
@@ -128,40 +129,26 @@ fn inputs(rng: &mut Rng, spec: &SufSpec, k: u32) -> Vec<u64> {
 }
 
 /// Both parties' shares, step by step.
-fn step_by_step(keys: [MaskedKeys; 2], x_hat: &[u64]) -> [SufShares; 2] {
-    let q = runtime::cpu().unwrap();
-    let mut steps = keys.map(|keys| keys.eval_suf(&q, x_hat).unwrap());
-    loop {
-        steps = match steps {
-            [SufStep::Done(zero), SufStep::Done(one)] => return [zero, one],
-            [SufStep::Open(zero), SufStep::Open(one)] => {
-                let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-                [zero.finish(&q, &from_one).unwrap(), one.finish(&q, &from_zero).unwrap()]
-            }
-            _ => panic!("the parties are at different steps"),
-        };
-    }
+fn step_by_step(keys: [MaskedKeys; 2], x_hat: &[u64]) -> [Shares; 2] {
+    eval_lockstep(&runtime::cpu().unwrap(), Task::Suf, keys, x_hat).unwrap()
 }
 
 /// Both parties' shares from super-batches that cut the job in parts of 32 elements.
-fn in_parts(keys: [MaskedKeys; 2], x_hat: &[u64]) -> [SufShares; 2] {
+fn in_parts(keys: [MaskedKeys; 2], x_hat: &[u64]) -> [Shares; 2] {
     let q = runtime::cpu().unwrap();
     let config = BatchConfig { fit: Fit::Split, part: 32, ..BatchConfig::default() };
     let [(mut zero, first), (mut one, second)] = keys.map(|keys| {
         let mut batch = SuperBatch::new(&q, None, config).unwrap();
-        let handle = batch.enqueue(Job::suf(keys, x_hat.to_vec())).unwrap();
+        let handle = batch.enqueue(Job::new(Task::Suf, keys, x_hat.to_vec())).unwrap();
         batch.flush().unwrap();
         (batch, handle)
     });
-    finalize_lockstep([&mut zero, &mut one]).unwrap();
-    [zero.take(first), one.take(second)].map(|shares| match shares.unwrap() {
-        Shares::Suf(shares) => shares,
-        Shares::Words(_) => panic!("shares of a descriptor"),
-    })
+    finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap();
+    [zero.take(first), one.take(second)].map(Result::unwrap)
 }
 
 /// What both parties' shares add up to: words, then bits, element by element.
-fn opened(n: u32, shares: &[SufShares; 2], count: usize, bits: usize) -> (Vec<u64>, Vec<u64>) {
+fn opened(n: u32, shares: &[Shares; 2], count: usize, bits: usize) -> (Vec<u64>, Vec<u64>) {
     let mask = u64::MAX >> (64 - n);
     let add = |a: &[u64], b: &[u64]| -> Vec<u64> {
         assert_eq!(a.len(), b.len());
@@ -169,8 +156,8 @@ fn opened(n: u32, shares: &[SufShares; 2], count: usize, bits: usize) -> (Vec<u6
     };
     let [zero, one] = shares;
     let bools = match (&zero.bools, &one.bools) {
-        (SufBools::Additive(a), SufBools::Additive(b)) => add(a, b),
-        (SufBools::Xor(a), SufBools::Xor(b)) => {
+        (BoolShares::Additive(a), BoolShares::Additive(b)) => add(a, b),
+        (BoolShares::Xor(a), BoolShares::Xor(b)) => {
             assert_eq!([a.words().len(), b.words().len()], [bits * count.div_ceil(32); 2]);
             let at = |e: usize, bit: usize| {
                 let word = bit * count.div_ceil(32) + e / 32;

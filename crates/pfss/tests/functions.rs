@@ -1,12 +1,9 @@
 //! Elementary functions on shares: bit for bit the public fixed-point function, in every mode and over channels.
 
-use std::time::Duration;
-
-use crate::common::words;
+use crate::common::{both, words};
 use pfss::{
-    Dealer, PfssError, RangeError, Session, SignedRange,
+    Dealer, PfssError, RangeError, SignedRange,
     functions::{Accuracy, FixedFn, gelu, neg_exp, reciprocal, rsqrt, run_function_lockstep, silu},
-    memory_pair,
     suf::{CoeffMode, SufModes},
 };
 
@@ -89,16 +86,9 @@ fn a_function_over_channels_sends_what_its_cost_says() {
     let values: Vec<i64> = (-50..50).map(|i| i * 400).collect();
     let x = share(&values);
     let gates = f.gates(SufModes::default()).unwrap();
-    let [first, second] = Dealer::insecure_from_seed(3).deal_function(&q, &gates, 100).unwrap();
-    let (zero, one) = memory_pair(Duration::from_secs(20));
-    let party = |channel, bundles, x: &[u64]| {
-        let mut session = Session::new(channel);
-        (session.function(&q, &gates, bundles, x).unwrap(), session.traffic())
-    };
-    let (a, b) = test_process::scope(|scope| {
-        let first = scope.spawn(|| party(zero, first, &x[0]));
-        let b = party(one, second, &x[1]);
-        (first.join().unwrap(), b)
+    let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, 100).unwrap();
+    let [a, b] = both(bundles, |mut session, party, bundles| {
+        (session.function(&q, &gates, bundles, &x[party]).unwrap(), session.traffic())
     });
     let plain: Vec<i64> = values.iter().map(|&x| f.eval(x)).collect();
     assert_eq!(open(&[a.0, b.0]), plain);

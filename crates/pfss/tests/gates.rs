@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::common::{Batch, words};
+use crate::common::{Batch, both, pending, words};
 use pfss::{
     BundleError, Dealer, Gate, GateKind, Interval, MatrixShape, MatrixTriple, Party, PfssError, RangeError, Ring,
-    Session, SignedRange, memory_pair,
+    Session, SignedRange, Task, eval_lockstep, memory_pair,
 };
 
 /// Compares each result with the plain function of its input.
@@ -21,11 +21,11 @@ fn relu_is_exact_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     for n in [2, 5, 8, 9] {
         let batch = Batch::exhaustive(n);
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_relu(q, x));
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, Task::Relu);
         expect(&batch, &got, |x| if batch.ring.msb(x) == 1 { 0 } else { x }, "relu");
     }
     let batch = Batch::boundary(64, &[12345]);
-    let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |keys, q, x| keys.eval_relu(q, x));
+    let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, Task::Relu);
     expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
 }
 
@@ -37,7 +37,7 @@ fn relu_of_a_proven_range_is_exact_with_keys_of_its_own_width() {
         let range = SignedRange::of_bits(k);
         let batch = Batch::product(8, (range.min()..=range.max()).map(|x| x as u64), &all);
         let gate = Gate::relu_within(8, k).unwrap();
-        let got = batch.run(&q, &gate, 8, |keys, q, x| keys.eval_relu_within(q, range, x));
+        let got = batch.run(&q, &gate, 8, Task::ReluWithin(range));
         expect(&batch, &got, |x| batch.ring.signed(x).max(0) as u64, "relu within");
     }
     for k in [2u32, 9, 22, 63] {
@@ -46,17 +46,17 @@ fn relu_of_a_proven_range_is_exact_with_keys_of_its_own_width() {
         let masks = [0, 1, 1 << 63, u64::MAX, 1 << (k - 1), (1u64 << (k - 1)).wrapping_neg(), 0x0123_4567_89ab_cdef];
         let batch = Batch::product(64, inputs, &masks);
         let gate = Gate::relu_within(64, k).unwrap();
-        let got = batch.run(&q, &gate, 64, |keys, q, x| keys.eval_relu_within(q, range, x));
+        let got = batch.run(&q, &gate, 64, Task::ReluWithin(range));
         expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu within");
     }
     let deal = || Dealer::insecure_from_seed(2).deal(&q, &Gate::relu_within(64, 22).unwrap(), 1).unwrap();
     let overflow = |end| PfssError::Range(RangeError::Overflow { bits: 22, end });
     let [zero, one] = deal();
-    assert_eq!(zero.with_open_inputs().unwrap().eval_relu(&q, &[0]).unwrap_err(), overflow(i64::MIN.into()));
-    assert_eq!(one.with_open_inputs().unwrap().eval_abs(&q, &[0]).unwrap_err(), overflow(i64::MIN.into()));
+    assert_eq!(zero.with_open_inputs().unwrap().eval(&q, Task::Relu, &[0]).unwrap_err(), overflow(i64::MIN.into()));
+    assert_eq!(one.with_open_inputs().unwrap().eval(&q, Task::Abs, &[0]).unwrap_err(), overflow(i64::MIN.into()));
     let wide = SignedRange::new(0, 1 << 21).unwrap();
     let [zero, _] = deal();
-    assert_eq!(zero.with_open_inputs().unwrap().eval_relu_within(&q, wide, &[0]).unwrap_err(), overflow(1 << 21));
+    assert_eq!(zero.with_open_inputs().unwrap().eval(&q, Task::ReluWithin(wide), &[0]).unwrap_err(), overflow(1 << 21));
     assert_eq!(Gate::relu_within(64, 22).unwrap().cost().aes, 14);
 }
 
@@ -66,7 +66,7 @@ fn truncation_is_faithful_for_every_input_and_mask() {
     let check = |batch: &Batch, f: u32| {
         let n = batch.ring.bits();
         let gate = Gate::truncate_reduce(n, f).unwrap();
-        let got = batch.run(&q, &gate, n - f, |keys, q, x| keys.eval_truncate_reduce(q, x));
+        let got = batch.run(&q, &gate, n - f, Task::TruncateReduce);
         expect(batch, &got, |x| x >> f, "truncate-reduce");
     };
     for f in 1..8 {
@@ -83,11 +83,11 @@ fn exact_shifts_hold_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     let check = |batch: &Batch, f: u32| {
         let (ring, n) = (batch.ring, batch.ring.bits());
-        let got = batch.run(&q, &Gate::lrs(n, f).unwrap(), n, |keys, q, x| keys.eval_lrs(q, x));
+        let got = batch.run(&q, &Gate::lrs(n, f).unwrap(), n, Task::Lrs);
         expect(batch, &got, |x| x >> f, "lrs");
-        let got = batch.run(&q, &Gate::ars(n, f).unwrap(), n, |keys, q, x| keys.eval_ars(q, x));
+        let got = batch.run(&q, &Gate::ars(n, f).unwrap(), n, Task::Ars);
         expect(batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "ars");
-        let got = batch.run(&q, &Gate::relu_ars(n, f).unwrap(), n, |keys, q, x| keys.eval_relu_ars(q, x));
+        let got = batch.run(&q, &Gate::relu_ars(n, f).unwrap(), n, Task::ReluArs);
         expect(batch, &got, |x| (ring.signed(x).max(0) >> f) as u64, "relu ars");
     };
     for f in 1..8 {
@@ -108,13 +108,13 @@ fn tables_are_read_at_every_input_under_every_mask() {
         let table: Vec<u64> = words(1 << n, 7).into_iter().map(|word| ring.reduce(word)).collect();
         let batch = Batch::exhaustive(n);
         let gate = Gate::lut(n, out).unwrap();
-        let got = batch.run(&q, &gate, out, |keys, q, x| keys.eval_lut(q, &table, x));
+        let got = batch.run(&q, &gate, out, Task::Lut(&table));
         expect(&batch, &got, |x| table[x as usize], "lut");
     }
     let table: Vec<u64> = (0..1u64 << 13).map(|i| i * i).collect();
     // more elements than are gone through at once
     let batch = Batch::product(13, (0..8192).step_by(9), &[0, 1, 4095, 4096, 8191]);
-    let got = batch.run(&q, &Gate::lut(13, 64).unwrap(), 64, |keys, q, x| keys.eval_lut(q, &table, x));
+    let got = batch.run(&q, &Gate::lut(13, 64).unwrap(), 64, Task::Lut(&table));
     expect(&batch, &got, |x| x * x, "lut");
 }
 
@@ -126,36 +126,33 @@ fn bits_of_an_input_above_the_ring_change_no_result() {
         let ring = batch.ring;
         let above = words(batch.x_hat.len(), n.into());
         batch.x_hat.iter_mut().zip(above).for_each(|(x_hat, word)| *x_hat |= word << n);
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_relu(q, x));
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, Task::Relu);
         expect(&batch, &got, |x| ring.signed(x).max(0) as u64, "relu");
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_abs(q, x));
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, Task::Abs);
         expect(&batch, &got, |x| ring.reduce(ring.signed(x).unsigned_abs()), "abs");
         let gate = Gate::truncate_reduce(n, 4).unwrap();
-        let got = batch.run(&q, &gate, n - 4, |keys, q, x| keys.eval_truncate_reduce(q, x));
+        let got = batch.run(&q, &gate, n - 4, Task::TruncateReduce);
         expect(&batch, &got, |x| x >> 4, "truncate-reduce");
-        let got = batch.run(&q, &Gate::lrs(n, 4).unwrap(), n, |keys, q, x| keys.eval_lrs(q, x));
+        let got = batch.run(&q, &Gate::lrs(n, 4).unwrap(), n, Task::Lrs);
         expect(&batch, &got, |x| x >> 4, "lrs");
-        let got = batch.run(&q, &Gate::ars(n, 4).unwrap(), n, |keys, q, x| keys.eval_ars(q, x));
+        let got = batch.run(&q, &Gate::ars(n, 4).unwrap(), n, Task::Ars);
         expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> 4) as u64), "ars");
-        let got = batch.run(&q, &Gate::relu_ars(n, 4).unwrap(), n, |keys, q, x| keys.eval_relu_ars(q, x));
+        let got = batch.run(&q, &Gate::relu_ars(n, 4).unwrap(), n, Task::ReluArs);
         expect(&batch, &got, |x| (ring.signed(x).max(0) >> 4) as u64, "relu ars");
     }
     let mut batch = Batch::exhaustive(5);
     batch.x_hat.iter_mut().for_each(|x_hat| *x_hat |= 0xa5a0);
     let table: Vec<u64> = (0..32).map(|i| i * i + 7).collect();
-    let got = batch.run(&q, &Gate::lut(5, 11).unwrap(), 11, |keys, q, x| keys.eval_lut(q, &table, x));
+    let got = batch.run(&q, &Gate::lut(5, 11).unwrap(), 11, Task::Lut(&table));
     expect(&batch, &got, |x| table[x as usize], "lut");
     let interval = [Interval { start: 5, end: Some(20) }];
-    let [zero, one] = batch
-        .keys(&q, &Gate::interval_powers(5, 0).unwrap())
-        .map(|keys| keys.eval_interval_powers(&q, &interval, &batch.x_hat).unwrap());
-    let got: Vec<u64> = zero.iter().zip(&one).map(|(&a, &b)| batch.ring.add(a, b)).collect();
+    let got = batch.run(&q, &Gate::interval_powers(5, 0).unwrap(), 5, Task::IntervalPowers(&interval));
     expect(&batch, &got, |x| u64::from((5..20).contains(&x)), "interval");
     let range = SignedRange::new(-128, 127).unwrap();
     let cert = range.gap_cert(9).unwrap();
     let mut batch = Batch::product(9, (-128i64..128).map(|x| x as u64), &[0, 1, 200, 256, 511]);
     batch.x_hat.iter_mut().for_each(|x_hat| *x_hat |= 0xa5a0_0000);
-    let got = batch.run(&q, &Gate::gap_ars(9, 3).unwrap(), 9, |keys, q, x| keys.eval_gap_ars(q, &cert, x));
+    let got = batch.run(&q, &Gate::gap_ars(9, 3).unwrap(), 9, Task::GapArs(cert));
     expect(&batch, &got, |x| batch.ring.reduce((batch.ring.signed(x) >> 3) as u64), "gap ars");
 }
 
@@ -168,12 +165,13 @@ fn tables_of_another_size_or_ring_are_refused() {
     let mut dealer = Dealer::insecure_from_seed(1);
     let mut refused = |table: &[u64]| {
         let [bundle, _] = dealer.deal(&q, &Gate::lut(3, 8).unwrap(), 1).unwrap();
-        bundle.with_open_inputs().unwrap().eval_lut(&q, table, &[1]).unwrap_err()
+        bundle.with_open_inputs().unwrap().eval(&q, Task::Lut(table), &[1]).unwrap_err()
     };
     assert_eq!(refused(&[0; 7]), PfssError::Length { what: "words of the table", expected: 8, got: 7 });
     assert_eq!(refused(&[0, 0, 256, 0, 0, 0, 0, 0]), PfssError::Constant { index: 2, bits: 8, got: 256 });
     let [bundle, _] = dealer.deal(&q, &Gate::lut(3, 8).unwrap(), 1).unwrap();
-    let refused = bundle.with_open_inputs().unwrap().eval_lut(&q, &[7; 8], &[1]).unwrap().finish(&q, &[0]).unwrap_err();
+    let step = bundle.with_open_inputs().unwrap().eval(&q, Task::Lut(&[7; 8]), &[1]).unwrap();
+    let refused = pending(step).finish(&q, &[0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "masked words", expected: 1, got: 0 });
 }
 
@@ -182,7 +180,7 @@ fn the_absolute_value_is_exact_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     for batch in [Batch::exhaustive(2), Batch::exhaustive(8), Batch::boundary(64, &[12345])] {
         let (ring, n) = (batch.ring, batch.ring.bits());
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, |keys, q, x| keys.eval_abs(q, x));
+        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, Task::Abs);
         expect(&batch, &got, |x| ring.signed(x).unsigned_abs(), "abs");
     }
 }
@@ -196,7 +194,7 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
         let masks: Vec<u64> = (0..1 << n).collect();
         let batch = Batch::product(n, (-quarter..quarter).map(|x| x as u64), &masks);
         let gate = Gate::gap_ars(n, f).unwrap();
-        let got = batch.run(&q, &gate, n, |keys, q, x| keys.eval_gap_ars(q, &cert, x));
+        let got = batch.run(&q, &gate, n, Task::GapArs(cert));
         let ring = batch.ring;
         expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "gap ars");
     }
@@ -207,7 +205,7 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
         let masks =
             [0, 1, 1 << 62, 1 << 63, 3 << 62, u64::MAX, u64::MAX >> 1, (1 << 62) - 1, 1 << f, 0x0123_4567_89ab_cdef];
         let batch = Batch::product(64, inside.map(|x| x as u64), &masks);
-        let got = batch.run(&q, &Gate::gap_ars(64, f).unwrap(), 64, |keys, q, x| keys.eval_gap_ars(q, &cert, x));
+        let got = batch.run(&q, &Gate::gap_ars(64, f).unwrap(), 64, Task::GapArs(cert));
         expect(&batch, &got, |x| ((x as i64) >> f) as u64, "gap ars");
     }
 }
@@ -224,7 +222,7 @@ fn products_are_exact_for_every_pair_of_factors() {
         let (theirs, one) = one.mask_factors(&zeros, &zeros).unwrap();
         // unreduced sums
         let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| a.wrapping_add(b)).collect();
-        let (a, b) = (zero.eval_product(&opened).unwrap(), one.eval_product(&opened).unwrap());
+        let [a, b] = eval_lockstep(&q, Task::Product, [zero, one], &opened).unwrap().map(|shares| shares.words);
         for (e, (&x, &y)) in x.iter().zip(y).enumerate() {
             assert_eq!(ring.add(a[e], b[e]), ring.mul(x, y), "{n} bits: {x:#x} * {y:#x}");
         }
@@ -245,7 +243,7 @@ fn products_are_exact_for_every_pair_of_factors() {
     let [bundle, other] = Dealer::insecure_from_seed(5).deal(&q, &Gate::product(8).unwrap(), 2).unwrap();
     let refused = bundle.mask_factors(&[1, 2], &[1]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: 1 });
-    let refused = other.with_open_inputs().unwrap().eval_product(&[1, 2, 3]).unwrap_err();
+    let refused = other.with_open_inputs().unwrap().eval(&q, Task::Product, &[1, 2, 3]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "factors", expected: 4, got: 3 });
 }
 
@@ -258,7 +256,7 @@ fn the_gap_shift_is_wrong_outside_its_range() {
     for outside in [65, -65i64 as u64] {
         let batch = Batch::product(8, [outside], &masks);
         let gate = Gate::gap_ars(8, 3).unwrap();
-        let got = batch.run(&q, &gate, 8, |keys, q, x| keys.eval_gap_ars(q, &cert, x));
+        let got = batch.run(&q, &gate, 8, Task::GapArs(cert));
         let right = batch.ring.reduce((batch.ring.signed(batch.x[0]) >> 3) as u64);
         let wrong: Vec<u64> = got.into_iter().filter(|&y| y != right).collect();
         assert!(!wrong.is_empty());
@@ -271,7 +269,7 @@ fn batches_of_every_ragged_size_are_exact() {
     let q = runtime::cpu().unwrap();
     for count in [0, 1, 31, 32, 33, 255, 256, 257] {
         let batch = Batch::product(64, words(count, 1), &words(1, 2));
-        let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, |keys, q, x| keys.eval_relu(q, x));
+        let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, Task::Relu);
         expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
     }
 }
@@ -286,16 +284,16 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
     let cert = SignedRange::new(-4, 4).unwrap().gap_cert(16).unwrap();
     let foreign = SignedRange::new(-4, 4).unwrap().gap_cert(17).unwrap();
 
-    let refused = one(&relu).with_open_inputs().unwrap().eval_gap_ars(&q, &cert, &[1, 2]).unwrap_err();
+    let refused = one(&relu).with_open_inputs().unwrap().eval(&q, Task::GapArs(cert), &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::Kind { expected: GateKind::GapArs, got: GateKind::Relu });
-    let refused = one(&shift).with_open_inputs().unwrap().eval_gap_ars(&q, &foreign, &[1, 2]).unwrap_err();
+    let refused = one(&shift).with_open_inputs().unwrap().eval(&q, Task::GapArs(foreign), &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 17 });
     for x_hat in [&[][..], &[1], &[1, 2, 3]] {
-        let refused = one(&relu).with_open_inputs().unwrap().eval_relu(&q, x_hat).unwrap_err();
+        let refused = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Relu, x_hat).unwrap_err();
         assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: x_hat.len() });
     }
-    let pending = one(&relu).with_open_inputs().unwrap().eval_relu(&q, &[1, 2]).unwrap();
-    let refused = pending.finish(&q, &[0, 0]).unwrap_err();
+    let step = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Relu, &[1, 2]).unwrap();
+    let refused = pending(step).finish(&q, &[0, 0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "words of masked bits", expected: 1, got: 2 });
 }
 
@@ -322,7 +320,8 @@ fn masks_of_the_operating_system_are_fresh_for_each_element_and_each_deal() {
         let whole = [pfss::Interval { start: 0, end: None }];
         let bundles = Dealer::from_os().unwrap().deal(&q, &gate, 32).unwrap();
         let keys = bundles.map(|bundle| bundle.with_open_inputs().unwrap());
-        let [a, b] = keys.map(|keys| keys.eval_interval_powers(&q, &whole, &zeros).unwrap());
+        let shares = eval_lockstep(&q, Task::IntervalPowers(&whole), keys, &zeros).unwrap();
+        let [a, b] = shares.map(|shares| shares.words);
         // the second power row is -r
         assert!((32..64).all(|i| seen.insert(ring.add(a[i], b[i]))));
     }
@@ -351,17 +350,11 @@ fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
             }
         }
         let triples = Dealer::insecure_from_seed(8).deal_matrix(shape).unwrap();
-        let (to_one, to_zero) = memory_pair(Duration::from_secs(20));
-        let run = |triple, channel, shares: &[Vec<u64>; 2]| {
-            let mut session = Session::new(channel);
-            let product = session.matmul(&runtime::cpu().unwrap(), triple, [&shares[0], &shares[1]]).unwrap();
+        let [client, server] = both(triples, |mut session, party, triple| {
+            let [x, y] = &shares[party];
+            let product = session.matmul(&runtime::cpu().unwrap(), triple, [x, y]).unwrap();
             assert_eq!((session.traffic().sent_bytes, session.traffic().rounds), shape.traffic());
             session.reveal(&runtime::cpu().unwrap(), Party::Zero, &product).unwrap()
-        };
-        let [zero, one] = triples;
-        let [client, server] = test_process::scope(|scope| {
-            let server = scope.spawn(|| run(one, to_zero, &shares[1]));
-            [run(zero, to_one, &shares[0]), server.join().unwrap()]
         });
         assert_eq!((client, server), (Some(expected), None), "{shape:?}");
     }

@@ -1,6 +1,6 @@
 //! Statistics that a leak in keys or shares would show, and proof that they would: a published crate fails the first.
 
-use crate::common::words;
+use crate::common::{flat, pending, words};
 use fss_rs::{
     PointFn,
     dpf::{Dpf, DpfImpl},
@@ -8,7 +8,7 @@ use fss_rs::{
     prg::Aes128MatyasMeyerOseasPrg,
 };
 use pfss::{
-    Dealer, Gate, Interval, KeyBundle,
+    Dealer, Gate, Interval, KeyBundle, Step, Task,
     suf::{BoolMode, CoeffMode, Piece, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
@@ -251,14 +251,16 @@ fn one_party_s_output_shares_are_uniform() {
     let (x_hat, masks) = ([5 + 77; 1 << 15], [77; 1 << 15]);
     let mut dealer = Dealer::insecure_from_seed(7);
     let [relu, _] = dealer.insecure_deal_for_masks(&q, &Gate::relu(64).unwrap(), &masks).unwrap();
-    let pending = relu.with_open_inputs().unwrap().eval_relu(&q, &x_hat).unwrap();
+    let pending = pending(relu.with_open_inputs().unwrap().eval(&q, Task::Relu, &x_hat).unwrap());
     let open = vec![0; pending.masked_bits().len()];
     let arithmetic = pending.finish(&q, &open).unwrap();
     let [powers, _] = dealer.insecure_deal_for_masks(&q, &Gate::interval_powers(64, 0).unwrap(), &masks).unwrap();
     let interval = [Interval { start: 3, end: Some(9) }];
-    let payload = powers.with_open_inputs().unwrap().eval_interval_powers(&q, &interval, &x_hat).unwrap();
+    let payload = powers.with_open_inputs().unwrap().eval(&q, Task::IntervalPowers(&interval), &x_hat).unwrap();
 
-    for shares in [arithmetic, payload] {
+    for step in [arithmetic, payload] {
+        let Step::Done(shares) = step else { panic!("a second opening") };
+        let shares = flat(&shares);
         let sigma = (shares.len() as f64).sqrt() / 2.0;
         let bias = |hits: usize| (hits as f64 - shares.len() as f64 / 2.0).abs() / sigma;
         for bit in 0..64 {
@@ -276,8 +278,8 @@ fn masked_bits_of_one_party_are_uniform() {
     let q = runtime::cpu().unwrap();
     let gate = Gate::truncate_reduce(64, 12).unwrap();
     let [shift, _] = Dealer::insecure_from_seed(7).insecure_deal_for_masks(&q, &gate, &[77; 1 << 15]).unwrap();
-    let pending = shift.with_open_inputs().unwrap().eval_truncate_reduce(&q, &[5 + 77; 1 << 15]).unwrap();
-    let ones: u32 = pending.masked_bits().iter().map(|word| word.count_ones()).sum();
+    let step = shift.with_open_inputs().unwrap().eval(&q, Task::TruncateReduce, &[5 + 77; 1 << 15]).unwrap();
+    let ones: u32 = pending(step).masked_bits().iter().map(|word| word.count_ones()).sum();
     let sigma = f64::from(1 << 15).sqrt() / 2.0;
     assert!((f64::from(ones) - f64::from(1 << 14)).abs() < 5.0 * sigma);
 }

@@ -1,7 +1,10 @@
 //! Predicates and interval gates against plain comparisons.
 
 use crate::common::Batch;
-use pfss::{Dealer, Gate, GateKind, Interval, Party, PfssError, Predicate, Ring, SignedRange};
+use pfss::{
+    BitShares, BoolShares, Dealer, Gate, GateKind, Interval, Party, PfssError, Predicate, Ring, Shares, SignedRange,
+    Task,
+};
 
 /// The meaning of a predicate for the secret `x` under the mask `r`.
 fn plain(ring: Ring, f: u32, predicate: Predicate, x: u64, r: u64) -> bool {
@@ -21,19 +24,27 @@ fn plain(ring: Ring, f: u32, predicate: Predicate, x: u64, r: u64) -> bool {
     }
 }
 
+/// XOR shares of predicates.
+fn bits(shares: Shares) -> BitShares {
+    match shares.bools {
+        BoolShares::Xor(bits) => bits,
+        BoolShares::Additive(_) => panic!("XOR shares were asked for"),
+    }
+}
+
 /// Runs all predicates on one key per element, as XOR bits and as additive shares.
 fn check(batch: &Batch, gate: &Gate, predicates: &[Predicate]) {
     let q = runtime::cpu().unwrap();
     let (ring, count) = (batch.ring, batch.x.len());
-    let [zero, one] = batch.keys(&q, gate).map(|keys| keys.eval_predicates(&q, predicates, &batch.x_hat).unwrap());
-    let bits = zero.reveal(&one).unwrap();
+    let [zero, one] = batch.shares(&q, gate, Task::PredicateBits(predicates)).map(bits);
+    let held = zero.reveal(&one).unwrap();
     let masked = gate.clone().with_masks(predicates.len() as u32).unwrap();
-    let words = batch.run(&q, &masked, ring.bits(), |keys, q, x| keys.eval_predicates_additive(q, predicates, x));
+    let words = batch.run(&q, &masked, ring.bits(), Task::Predicates(predicates));
     for (row, &predicate) in predicates.iter().enumerate() {
         for e in 0..count {
             let (x, r) = (batch.x[e], batch.r[e]);
             let expected = plain(ring, gate.f(), predicate, x, r);
-            assert_eq!(bits[row * count + e], expected, "{predicate:?}: x = {x:#x}, r = {r:#x}");
+            assert_eq!(held[row * count + e], expected, "{predicate:?}: x = {x:#x}, r = {r:#x}");
             assert_eq!(words[row * count + e], u64::from(expected), "{predicate:?}: x = {x:#x}, r = {r:#x}");
         }
     }
@@ -117,9 +128,8 @@ fn bits_of_an_input_above_the_ring_change_no_predicate() {
 fn shares_of_one_party_or_of_other_shapes_are_not_added_up() {
     let q = runtime::cpu().unwrap();
     let shares = |count: u64, predicates: &[Predicate]| {
-        let keys = Batch::product(8, 0..count, &[3]).keys(&q, &Gate::sign_predicates(8).unwrap());
-        let x_hat: Vec<u64> = (3..count + 3).collect();
-        keys.map(|keys| keys.eval_predicates(&q, predicates, &x_hat).unwrap())
+        let batch = Batch::product(8, 0..count, &[3]);
+        batch.shares(&q, &Gate::sign_predicates(8).unwrap(), Task::PredicateBits(predicates)).map(bits)
     };
     let one_row = [Predicate::NonNegative];
     let ([zero, one], [again, _]) = (shares(5, &one_row), shares(5, &one_row));
@@ -143,11 +153,11 @@ fn a_signed_comparison_is_exact_on_its_range_and_refused_beyond() {
     let batch = Batch::product(8, (-64..64i64).map(|x| x as u64), &masks);
     for beta in [-64, -63, -1, 0, 1, 63, 64] {
         let predicate = Predicate::signed_lt(ring, range, beta).unwrap();
-        let [a, b] = batch
-            .keys(&q, &Gate::sign_predicates(8).unwrap())
-            .map(|keys| keys.eval_predicates(&q, &[predicate], &batch.x_hat).unwrap());
-        let bits = a.reveal(&b).unwrap();
-        assert!(batch.x.iter().zip(bits).all(|(&x, bit)| bit == (ring.signed(x) < beta)));
+        let predicates = [predicate];
+        let task = Task::PredicateBits(&predicates);
+        let [a, b] = batch.shares(&q, &Gate::sign_predicates(8).unwrap(), task).map(bits);
+        let held = a.reveal(&b).unwrap();
+        assert!(batch.x.iter().zip(held).all(|(&x, bit)| bit == (ring.signed(x) < beta)));
     }
     for beta in [-65, 65, i64::MAX, i64::MIN] {
         assert!(Predicate::signed_lt(ring, range, beta).is_err(), "{beta}");
@@ -160,7 +170,7 @@ fn constants_outside_the_ring_and_foreign_predicates_are_refused() {
     let mut dealer = Dealer::insecure_from_seed(3);
     let mut refused = |gate: &Gate, predicate: Predicate| {
         let [bundle, _] = dealer.deal(&q, gate, 1).unwrap();
-        bundle.with_open_inputs().unwrap().eval_predicates(&q, &[predicate], &[0]).unwrap_err()
+        bundle.with_open_inputs().unwrap().eval(&q, Task::PredicateBits(&[predicate]), &[0]).unwrap_err()
     };
     let full = Gate::full_predicates(8).unwrap();
     let constant = |bits, got| PfssError::Constant { index: 0, bits, got };
@@ -182,8 +192,7 @@ fn interval_powers_are_exact_for_every_input_and_mask() {
     let interval = |start, end| Interval { start, end };
     let check = |batch: &Batch, degree: u32, intervals: &[Interval]| {
         let gate = Gate::interval_powers(batch.ring.bits(), degree).unwrap();
-        let [a, b] = batch.keys(&q, &gate).map(|keys| keys.eval_interval_powers(&q, intervals, &batch.x_hat).unwrap());
-        let mut shares = a.iter().zip(&b).map(|(&a, &b)| batch.ring.add(a, b));
+        let mut shares = batch.run(&q, &gate, batch.ring.bits(), Task::IntervalPowers(intervals)).into_iter();
         for &Interval { start, end } in intervals {
             for j in 0..=degree {
                 for (&x, &r) in batch.x.iter().zip(&batch.r) {

@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
-use crate::common::words;
+use crate::common::{both, words};
 use backend_api::ops::fss::FssOps;
 use pfss::{
-    AutoTrunc, Channel, ChannelError, Dealer, Gate, Interval, KeyBundle, Party, PfssError, Predicate, RangeClaim,
-    RangeError, Ring, Session, SignedRange, Task, TcpChannel, TcpOptions, Traffic, memory_pair, run_lockstep,
+    AutoTrunc, BoolShares, Channel, ChannelError, Dealer, Gate, Interval, KeyBundle, Party, PfssError, Predicate,
+    RangeClaim, RangeError, Ring, Session, SignedRange, Task, TcpChannel, TcpOptions, Traffic, memory_pair,
+    run_lockstep,
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -69,7 +70,8 @@ fn a_linear_layer_epilogue_over_tcp_equals_lockstep_and_plain_arithmetic() {
         let [a, b] = [0, 1].map(|i| copy(&shift[i]));
         let shifted = run_lockstep(&q, Task::GapArs(cert), [a, b], [&x[0], &x[1]]).unwrap();
         let [a, b] = [0, 1].map(|i| copy(&relu[i]));
-        let expected = run_lockstep(&q, Task::Relu, [a, b], [&shifted[0], &shifted[1]]).unwrap();
+        let expected = run_lockstep(&q, Task::Relu, [a, b], [&shifted[0].words, &shifted[1].words]).unwrap();
+        let expected = expected.map(|shares| shares.words);
         let plain: Vec<i64> = values.iter().map(|v| (v >> 12).max(0)).collect();
         assert_eq!(open(ring, &expected), plain);
 
@@ -77,7 +79,7 @@ fn a_linear_layer_epilogue_over_tcp_equals_lockstep_and_plain_arithmetic() {
         let party = |shift, relu, x| {
             let q = &q;
             move |mut session: Session<TcpChannel>| {
-                let shifted = session.gap_ars(q, cert, shift, x).unwrap();
+                let shifted = session.run(q, Task::GapArs(cert), shift, x).unwrap().words;
                 (session.relu(q, relu, &shifted).unwrap(), session.traffic())
             }
         };
@@ -104,20 +106,15 @@ fn every_other_gate_of_a_session_is_exact() {
     let below = [Predicate::Lt { beta: 400 }, Predicate::Lt { beta: 40_000 }];
     let interval = [Interval { start: 400, end: Some(8_000) }];
 
-    let (zero, one) = memory_pair(PATIENCE);
-    let run = |channel, [truncate, bits, words, powers]: [KeyBundle; 4], x: &[u64]| {
-        let mut session = Session::new(channel);
-        let truncated = session.truncate_reduce(&q, truncate, x).unwrap();
-        let bits = session.predicate_bits(&q, &[Predicate::NonNegative], bits, x).unwrap();
-        let words = session.predicates(&q, &below, words, x).unwrap();
+    let ([t0, t1], [b0, b1], [w0, w1], [p0, p1]) = (truncate, bits, words, powers);
+    let [a, b] = both([[t0, b0, w0, p0], [t1, b1, w1, p1]], |mut session, party, [truncate, bits, words, powers]| {
+        let x = &x[party];
+        let truncated = session.run(&q, Task::TruncateReduce, truncate, x).unwrap().words;
+        let bits = session.run(&q, Task::PredicateBits(&[Predicate::NonNegative]), bits, x).unwrap().bools;
+        let BoolShares::Xor(bits) = bits else { panic!("XOR shares were asked for") };
+        let words = session.run(&q, Task::Predicates(&below), words, x).unwrap().words;
         let (powers, x_hat) = session.interval_powers(&q, &interval, powers, x).unwrap();
         (truncated, bits, words, powers, x_hat)
-    };
-    let ([t0, t1], [b0, b1], [w0, w1], [p0, p1]) = (truncate, bits, words, powers);
-    let (a, b) = test_process::scope(|scope| {
-        let first = scope.spawn(|| run(zero, [t0, b0, w0, p0], &x[0]));
-        let second = run(one, [t1, b1, w1, p1], &x[1]);
-        (first.join().unwrap(), second)
     });
 
     let narrow = Ring::new(11).unwrap();
@@ -143,19 +140,12 @@ fn a_bundle_is_refused_a_second_time_even_when_read_again_from_its_bytes() {
     let (bytes, nonce) = (bundles.each_ref().map(KeyBundle::to_bytes), bundles[0].nonce());
     let again = |party: usize| KeyBundle::from_bytes(&bytes[party]).unwrap();
     let reused = PfssError::ReusedBundle { nonce };
-    let (zero, one) = memory_pair(PATIENCE);
-    let run = |channel, bundle: KeyBundle| {
-        let (party, mut session) = (bundle.party().index(), Session::new(channel));
+    both(bundles, |mut session, party, bundle| {
         session.relu(&q, bundle, &[3]).unwrap();
         let before = session.traffic();
         assert_eq!(session.relu(&q, again(party), &[3]), Err(reused.clone()));
         assert_eq!(session.open_masked(&q, vec![(again(party), &[3])]).unwrap_err(), reused);
         assert_eq!(session.traffic(), before, "something was sent");
-    };
-    let [b0, b1] = bundles;
-    test_process::scope(|scope| {
-        scope.spawn(|| run(zero, b0));
-        run(one, b1);
     });
     // another session of the same process, and no session at all
     let (zero, _one) = memory_pair(PATIENCE);
@@ -164,7 +154,7 @@ fn a_bundle_is_refused_a_second_time_even_when_read_again_from_its_bytes() {
         assert_eq!(again(party).mask(&[5]).unwrap_err(), reused);
         assert_eq!(again(party).with_open_inputs().unwrap_err(), reused);
     }
-    assert_eq!(run_lockstep(&q, Task::Relu, [again(0), again(1)], [&[3], &[4]]), Err(reused));
+    assert_eq!(run_lockstep(&q, Task::Relu, [again(0), again(1)], [&[3], &[4]]).unwrap_err(), reused);
 }
 
 /// Inputs rejected before masking do not spend the bundle.
@@ -204,19 +194,13 @@ fn parties_at_different_steps_are_told_and_the_session_closes() {
     let q = runtime::cpu().unwrap();
     let [b0, _] = deal(&q, &Gate::relu(8).unwrap(), 1);
     let [_, other] = Dealer::insecure_from_seed(99).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
-    let (zero, one) = memory_pair(PATIENCE);
-    let run = |channel, bundle, next: KeyBundle| {
-        let mut session = Session::new(channel);
+    let [next_0, next_1] = Dealer::insecure_from_seed(100).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
+    let errors = both([(b0, next_0), (other, next_1)], |mut session, _, (bundle, next)| {
         let error = session.relu(&q, bundle, &[3]).unwrap_err();
         assert_eq!(session.relu(&q, next, &[3]).unwrap_err(), PfssError::Closed);
         let masked = Gate::relu(8).unwrap().with_masked_outputs().unwrap();
         assert_eq!(session.open_outputs(&q, &masked, &[1]), Err(PfssError::Closed));
         error
-    };
-    let [next_0, next_1] = Dealer::insecure_from_seed(100).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
-    let errors = test_process::scope(|scope| {
-        let first = scope.spawn(|| run(zero, b0, next_0));
-        [run(one, other, next_1), first.join().unwrap()]
     });
     for error in errors {
         assert!(matches!(error, PfssError::Channel(ChannelError::Step { round: 0, .. })), "{error}");
@@ -362,22 +346,14 @@ fn a_peer_that_flips_bits_past_the_last_element_is_refused() {
 }
 
 /// Runs one gate for both parties over memory channels: the opened result and the traffic of party 0.
-fn both<Q: FssOps + Sync>(
+fn opened<Q: FssOps + Sync>(
     q: &Q,
     gate: &Gate,
     x: &[Vec<u64>; 2],
     run: impl Fn(&mut Session<pfss::MemoryChannel>, &Q, KeyBundle, &[u64]) -> Result<Vec<u64>, PfssError> + Sync,
 ) -> (Vec<i64>, Traffic) {
-    let [first, second] = deal(q, gate, x[0].len());
-    let (zero, one) = memory_pair(PATIENCE);
-    let party = |channel, bundle, x: &[u64]| {
-        let mut session = Session::new(channel);
-        (run(&mut session, q, bundle, x).unwrap(), session.traffic())
-    };
-    let (a, b) = test_process::scope(|scope| {
-        let first = scope.spawn(|| party(zero, first, &x[0]));
-        let b = party(one, second, &x[1]);
-        (first.join().unwrap(), b)
+    let [a, b] = both(deal(q, gate, x[0].len()), |mut session, party, bundle| {
+        (run(&mut session, q, bundle, &x[party]).unwrap(), session.traffic())
     });
     assert_eq!(a.1, b.1, "both parties send alike");
     (open(gate.ring(), &[a.0, b.0]), a.1)
@@ -402,7 +378,9 @@ fn every_gate_sends_what_its_cost_says() {
         ];
         for (gate, task) in gates {
             let gate = gate.unwrap();
-            let (_, traffic) = both(&q, &gate, &x, |session, q, bundle, x| session.run(q, task, bundle, x));
+            let (_, traffic) = opened(&q, &gate, &x, |session, q, bundle, x| {
+                session.run(q, task, bundle, x).map(|shares| shares.words)
+            });
             let (cost, count) = (gate.cost(), values.len() as u64);
             let bytes = (count * cost.input_bits).div_ceil(8) + cost.masked_bits * count.div_ceil(8) + 16 * cost.rounds;
             assert_eq!(traffic, Traffic { sent_bytes: bytes, received_bytes: bytes, rounds: cost.rounds }, "{task:?}");
@@ -417,16 +395,8 @@ fn a_table_is_read_over_channels_and_sends_what_its_cost_says() {
     let values: Vec<i64> = (-60..60).collect();
     let x = share(Ring::new(8).unwrap(), &values);
     let gate = Gate::lut(8, 10).unwrap();
-    let [first, second] = deal(&q, &gate, 120);
-    let (zero, one) = memory_pair(PATIENCE);
-    let party = |channel, bundle, x: &[u64]| {
-        let mut session = Session::new(channel);
-        (session.run(&q, Task::Lut(&table), bundle, x).unwrap(), session.traffic())
-    };
-    let (a, b) = test_process::scope(|scope| {
-        let first = scope.spawn(|| party(zero, first, &x[0]));
-        let b = party(one, second, &x[1]);
-        (first.join().unwrap(), b)
+    let [a, b] = both(deal(&q, &gate, 120), |mut session, party, bundle| {
+        (session.run(&q, Task::Lut(&table), bundle, &x[party]).unwrap().words, session.traffic())
     });
     assert!(
         values
@@ -451,7 +421,7 @@ fn shifts_are_chosen_by_proof_and_a_maximum_needs_one() {
     for claim in [RangeClaim::Proof(range), RangeClaim::Hint(range), RangeClaim::Unknown] {
         let shift = AutoTrunc::choose(16, 3, claim).unwrap();
         let run = |session: &mut Session<_>, q: &_, bundle, x: &[u64]| session.shift(q, &shift, Some(bundle), x);
-        assert_eq!(both(&q, shift.gate().unwrap(), &x, run).0, plain);
+        assert_eq!(opened(&q, shift.gate().unwrap(), &x, run).0, plain);
     }
 
     let relu = Gate::relu(16).unwrap();
@@ -462,7 +432,7 @@ fn shifts_are_chosen_by_proof_and_a_maximum_needs_one() {
         let party = session.party().index();
         session.max(q, [range; 2], bundle, [x, &y[party]])
     };
-    assert_eq!(both(&q, &relu, &x, max).0, zipped);
+    assert_eq!(opened(&q, &relu, &x, max).0, zipped);
 
     let (mut zero, mut one) = {
         let (zero, one) = memory_pair(PATIENCE);

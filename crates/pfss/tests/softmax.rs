@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::words;
+use crate::common::{both, words};
 use pfss::{
     Dealer, PfssError, RangeError, Session, SignedRange, Traffic, memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
@@ -26,16 +26,9 @@ fn run(plan: &SecureSoftmaxPlan, x: &[i64]) -> ([Vec<u64>; 2], Traffic) {
     let q = runtime::cpu().unwrap();
     let zero = words(x.len(), 7);
     let one: Vec<u64> = x.iter().zip(&zero).map(|(&x, &share)| (x as u64).wrapping_sub(share)).collect();
-    let [first, second] = Dealer::insecure_from_seed(6).deal_all(&q, &plan.deals()).unwrap();
-    let (channel_zero, channel_one) = memory_pair(Duration::from_secs(60));
-    let party = |channel, bundles, x: &[u64]| {
-        let mut session = Session::new(channel);
-        (session.softmax(&q, plan, bundles, x).unwrap(), session.traffic())
-    };
-    let (a, b) = test_process::scope(|scope| {
-        let first = scope.spawn(|| party(channel_zero, first, &zero));
-        let b = party(channel_one, second, &one);
-        (first.join().unwrap(), b)
+    let (x, bundles) = ([zero, one], Dealer::insecure_from_seed(6).deal_all(&q, &plan.deals()).unwrap());
+    let [a, b] = both(bundles, |mut session, party, bundles| {
+        (session.softmax(&q, plan, bundles, &x[party]).unwrap(), session.traffic())
     });
     assert_eq!(a.1, b.1);
     ([a.0, b.0], a.1)

@@ -1,11 +1,8 @@
 //! Descriptors on shares against their plain meaning: every way of selecting and comparing, every input and mask.
 
-use std::time::Duration;
-
-use crate::common::Batch;
+use crate::common::{Batch, both};
 use pfss::{
-    Dealer, Gate, GateKind, KeyBundle, PfssError, Session, SignedRange, SufBools, SufShares, SufStep, memory_pair,
-    run_suf_lockstep,
+    BoolShares, Dealer, Gate, GateKind, KeyBundle, PfssError, Shares, SignedRange, Step, Task, run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
 };
 
@@ -26,19 +23,20 @@ fn all_modes() -> Vec<SufModes> {
 }
 
 /// Evaluates both parties step by step on public masked inputs.
-fn evaluate(batch: &Batch, program: &SufProgram) -> [SufShares; 2] {
+fn evaluate(batch: &Batch, program: &SufProgram) -> [Shares; 2] {
     let q = runtime::cpu().unwrap();
-    let mut steps = batch.keys(&q, &Gate::suf(program.clone())).map(|keys| keys.eval_suf(&q, &batch.x_hat).unwrap());
+    let keys = batch.keys(&q, &Gate::suf(program.clone()));
+    let mut steps = keys.map(|keys| keys.eval(&q, Task::Suf, &batch.x_hat).unwrap());
     let per_row = batch.x.len().div_ceil(32);
     for bits in program.rounds() {
-        let [SufStep::Open(zero), SufStep::Open(one)] = steps else { panic!("expected a round") };
+        let [Step::Open(zero), Step::Open(one)] = steps else { panic!("expected a round") };
         assert_eq!(zero.masked_bits().len(), bits * per_row);
         let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
         steps = [zero.finish(&q, &from_one).unwrap(), one.finish(&q, &from_zero).unwrap()];
     }
     steps.map(|step| match step {
-        SufStep::Done(shares) => shares,
-        SufStep::Open(_) => panic!("expected no more rounds"),
+        Step::Done(shares) => shares,
+        Step::Open(_) => panic!("expected no more rounds"),
     })
 }
 
@@ -53,15 +51,15 @@ fn check_program(batch: &Batch, program: &SufProgram) {
     let (ring, words, bits) = (desc.ring(), desc.words().len(), desc.bools().len());
     let count = batch.x.len();
     let opened = |e: usize, bit: usize| match (&zero.bools, &one.bools) {
-        (SufBools::Additive(a), SufBools::Additive(b)) => ring.add(a[e * bits + bit], b[e * bits + bit]),
-        (SufBools::Xor(a), SufBools::Xor(b)) => {
+        (BoolShares::Additive(a), BoolShares::Additive(b)) => ring.add(a[e * bits + bit], b[e * bits + bit]),
+        (BoolShares::Xor(a), BoolShares::Xor(b)) => {
             let at = bit * count.div_ceil(32) + e / 32;
             u64::from((a.words()[at] ^ b.words()[at]) >> (e % 32) & 1)
         }
         _ => panic!("the parties hold different forms"),
     };
     assert_eq!(zero.words.len(), words * count);
-    if let (SufBools::Additive(a), SufBools::Additive(b)) = (&zero.bools, &one.bools) {
+    if let (BoolShares::Additive(a), BoolShares::Additive(b)) = (&zero.bools, &one.bools) {
         assert_eq!([a.len(), b.len()], [bits * count; 2], "{modes:?}");
     }
     for (e, (&x, &r)) in batch.x.iter().zip(&batch.r).enumerate() {
@@ -360,8 +358,10 @@ fn a_public_summand_moves_the_constants_of_a_descriptor() {
     let ring = batch.ring;
     let add = |words: &[u64]| words.iter().map(|&word| ring.add(word, 16)).collect();
     let further = Batch { ring, x: add(&batch.x), r: batch.r.clone(), x_hat: add(&batch.x_hat) };
-    let open = |[zero, one]: [SufShares; 2]| {
-        let (SufBools::Additive(a), SufBools::Additive(b)) = (&zero.bools, &one.bools) else { panic!("other forms") };
+    let open = |[zero, one]: [Shares; 2]| {
+        let (BoolShares::Additive(a), BoolShares::Additive(b)) = (&zero.bools, &one.bools) else {
+            panic!("other forms")
+        };
         let pairs = zero.words.iter().chain(a).zip(one.words.iter().chain(b));
         pairs.map(|(&a, &b)| ring.add(a, b)).collect::<Vec<u64>>()
     };
@@ -437,26 +437,18 @@ fn two_sessions_equal_lockstep_and_send_what_the_cost_says() {
         let copies =
             [0, 1].map(|party: usize| KeyBundle::from_bytes(&bundles[party].to_bytes()).unwrap().insecure_reusable());
         assert_eq!(copies[0].gate(), &gate, "a bundle carries its program");
-        let expected = run_suf_lockstep(&q, copies, [&x[0], &x[1]]).unwrap();
+        let expected = run_lockstep(&q, Task::Suf, copies, [&x[0], &x[1]]).unwrap();
 
-        let (zero, one) = memory_pair(Duration::from_secs(20));
-        let [first, second] = bundles;
-        let party = |channel, bundle, x: &[u64]| {
-            let mut session = Session::new(channel);
-            (session.suf(&q, bundle, x).unwrap(), session.traffic())
-        };
-        let (a, b) = test_process::scope(|scope| {
-            let first = scope.spawn(|| party(zero, first, &x[0]));
-            let b = party(one, second, &x[1]);
-            (first.join().unwrap(), b)
+        let results = both(bundles, |mut session, party, bundle| {
+            (session.run(&q, Task::Suf, bundle, &x[party]).unwrap(), session.traffic())
         });
         let cost = gate.cost();
         let bytes = 70 + 70u64.div_ceil(8) * cost.masked_bits + 16 * cost.rounds;
-        for ((shares, traffic), expected) in [a, b].into_iter().zip(&expected) {
+        for ((shares, traffic), expected) in results.into_iter().zip(&expected) {
             assert_eq!(shares.words, expected.words);
             match (&shares.bools, &expected.bools) {
-                (SufBools::Additive(got), SufBools::Additive(expected)) => assert_eq!(got, expected),
-                (SufBools::Xor(got), SufBools::Xor(expected)) => assert_eq!(got.words(), expected.words()),
+                (BoolShares::Additive(got), BoolShares::Additive(expected)) => assert_eq!(got, expected),
+                (BoolShares::Xor(got), BoolShares::Xor(expected)) => assert_eq!(got.words(), expected.words()),
                 _ => panic!("different forms"),
             }
             assert_eq!((traffic.sent_bytes, traffic.rounds), (bytes, cost.rounds), "{modes:?}");
@@ -470,12 +462,12 @@ fn foreign_keys_and_wrong_counts_are_refused() {
     let gate = Gate::suf(SufProgram::new(mixed(), SufModes::default()).unwrap());
     let mut dealer = Dealer::insecure_from_seed(2);
     let [bundle, other] = dealer.deal(&q, &gate, 3).unwrap();
-    let refused = bundle.with_open_inputs().unwrap().eval_suf(&q, &[1, 2]).unwrap_err();
+    let refused = bundle.with_open_inputs().unwrap().eval(&q, Task::Suf, &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements", expected: 3, got: 2 });
-    let refused = other.with_open_inputs().unwrap().eval_relu(&q, &[1, 2, 3]).unwrap_err();
+    let refused = other.with_open_inputs().unwrap().eval(&q, Task::Relu, &[1, 2, 3]).unwrap_err();
     assert_eq!(refused, PfssError::Kind { expected: GateKind::Relu, got: GateKind::Suf });
     let [relu, _] = dealer.deal(&q, &Gate::relu(8).unwrap(), 3).unwrap();
-    let refused = relu.with_open_inputs().unwrap().eval_suf(&q, &[1, 2, 3]).unwrap_err();
+    let refused = relu.with_open_inputs().unwrap().eval(&q, Task::Suf, &[1, 2, 3]).unwrap_err();
     assert_eq!(refused, PfssError::Kind { expected: GateKind::Suf, got: GateKind::Relu });
     assert!(matches!(gate.with_masks(1), Err(PfssError::Cap { max: 0, .. })));
 }

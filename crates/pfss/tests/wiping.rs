@@ -12,7 +12,7 @@ use std::{
 };
 
 use pfss::{
-    Dealer, Gate, GateKind, Interval, KeyBundle, Predicate, Session, memory_pair,
+    Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, Predicate, Session, Task, memory_pair,
     suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use test_process::alone;
@@ -201,16 +201,16 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
                 let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable();
                 let keys = bundle.with_open_inputs().unwrap();
                 match gate.kind() {
-                    GateKind::Relu => drop(keys.eval_relu(&q, &x_hat).unwrap()),
-                    GateKind::Lrs => drop(keys.eval_lrs(&q, &x_hat).unwrap()),
-                    GateKind::Ars => drop(keys.eval_ars(&q, &x_hat).unwrap()),
-                    GateKind::ReluArs => drop(keys.eval_relu_ars(&q, &x_hat).unwrap()),
-                    GateKind::Lut => drop(keys.eval_lut(&q, &[1 << 40; 256], &x_hat).unwrap()),
-                    GateKind::Product => drop(keys.eval_product(&[1, 2].repeat(20)).unwrap()),
-                    GateKind::Suf => drop(keys.eval_suf(&q, &x_hat).unwrap()),
-                    GateKind::TruncateReduce => drop(keys.eval_truncate_reduce(&q, &x_hat).unwrap()),
+                    GateKind::Relu => drop(keys.eval(&q, Task::Relu, &x_hat).unwrap()),
+                    GateKind::Lrs => drop(keys.eval(&q, Task::Lrs, &x_hat).unwrap()),
+                    GateKind::Ars => drop(keys.eval(&q, Task::Ars, &x_hat).unwrap()),
+                    GateKind::ReluArs => drop(keys.eval(&q, Task::ReluArs, &x_hat).unwrap()),
+                    GateKind::Lut => drop(keys.eval(&q, Task::Lut(&[1 << 40; 256]), &x_hat).unwrap()),
+                    GateKind::Product => drop(keys.eval(&q, Task::Product, &[1, 2].repeat(20)).unwrap()),
+                    GateKind::Suf => drop(keys.eval(&q, Task::Suf, &x_hat).unwrap()),
+                    GateKind::TruncateReduce => drop(keys.eval(&q, Task::TruncateReduce, &x_hat).unwrap()),
                     GateKind::SignPredicates => {
-                        drop(keys.eval_predicates_additive(&q, &[Predicate::NonNegative; 3], &x_hat).unwrap());
+                        drop(keys.eval(&q, Task::Predicates(&[Predicate::NonNegative; 3]), &x_hat).unwrap());
                     }
                     _ => drop(keys),
                 }
@@ -242,6 +242,29 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
     });
 }
 
+#[test]
+fn multiplying_matrices_leaves_no_share_of_the_triple() {
+    alone(|| {
+        let shape = MatrixShape { batch: 2, rows: 3, inner: 4, cols: 5 };
+        let ([left, right, _], header) = (shape.lens(), 88);
+        let [zero_triple, one_triple] = Dealer::insecure_from_seed(10).deal_matrix(shape).unwrap();
+        let bytes = zero_triple.to_bytes();
+        let word = |at: usize| u64::from_le_bytes(bytes[header + 8 * at..][..8].try_into().unwrap());
+        let watched = [word(0), word(left), word(left + right), word(left + right + 1)];
+        let factors = [left, right].map(|len| (0..len as u64).map(|i| 1000 + i).collect::<Vec<u64>>());
+        let (zero, one) = memory_pair(Duration::from_secs(20));
+        let run = || {
+            let q = runtime::cpu().unwrap();
+            let [x, y] = &factors;
+            test_process::scope(|scope| {
+                scope.spawn(|| drop(Session::new(zero).matmul(&q, zero_triple, [x, y]).unwrap()));
+                drop(Session::new(one).matmul(&q, one_triple, [x, y]).unwrap());
+            });
+        };
+        assert_eq!(found(watched, run), 0);
+    });
+}
+
 /// Shares of single points, which no result shows: each buffer has a size that nothing else has.
 #[test]
 fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
@@ -259,7 +282,7 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
         let powers = keys(Gate::interval_powers(64, 2).unwrap(), 1001);
         let watched = blocks(buffer(8 * 5 * 3 * 1001), || {
             let q = runtime::cpu().unwrap();
-            drop(powers.eval_interval_powers(&q, &intervals, &x_hat(1001)).unwrap())
+            drop(powers.eval(&q, Task::IntervalPowers(&intervals), &x_hat(1001)).unwrap())
         });
         assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
 
@@ -270,7 +293,7 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
             let compare = keys(Gate::full_predicates(64).unwrap(), 32 * 1001);
             let run = || {
                 let q = runtime::cpu().unwrap();
-                drop(compare.eval_predicates(&q, &predicates, &x_hat(32 * 1001)).unwrap())
+                drop(compare.eval(&q, Task::PredicateBits(&predicates), &x_hat(32 * 1001)).unwrap())
             };
             let watched = blocks(buffer(4 * points * 1001), run);
             assert!(watched.0 > 0 && watched.1 == 0, "{points} rows: {watched:?}");
@@ -280,7 +303,7 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
         let table = keys(Gate::lut(8, 64).unwrap(), 1001);
         let watched = blocks(buffer(16 * 2 * 1001), || {
             let q = runtime::cpu().unwrap();
-            drop(table.eval_lut(&q, &[1 << 40; 256], &x_hat(1001)).unwrap())
+            drop(table.eval(&q, Task::Lut(&[1 << 40; 256]), &x_hat(1001)).unwrap())
         });
         assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
     });

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use crate::common::both;
 use pfss::{
-    BundleError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError, Ring, Session, SufBools,
-    Task, Wire, memory_pair, run_lockstep, run_suf_lockstep,
+    BoolShares, BundleError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError, Ring, Session,
+    Task, Wire, eval_lockstep, memory_pair, run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
@@ -59,8 +60,8 @@ fn masks(wire: &Wire) -> Vec<u64> {
     let gate = Gate::interval_powers(wire.ring().bits(), 1).unwrap();
     let (bundles, _) = dealer.deal_wired(&q, &gate, Inputs::Open(&[wire])).unwrap();
     let (whole, zeros) = ([pfss::Interval { start: 0, end: None }], vec![0; wire.count()]);
-    let [a, b] =
-        bundles.map(|bundle| bundle.with_open_inputs().unwrap().eval_interval_powers(&q, &whole, &zeros).unwrap());
+    let keys = bundles.map(|bundle| bundle.with_open_inputs().unwrap());
+    let [a, b] = eval_lockstep(&q, Task::IntervalPowers(&whole), keys, &zeros).unwrap().map(|shares| shares.words);
     // the powers (-r)^0 come first, then the powers (-r)^1
     (wire.count()..2 * wire.count()).map(|at| wire.ring().neg(wire.ring().add(a[at], b[at]))).collect()
 }
@@ -107,7 +108,7 @@ fn every_gate_gives_its_output_under_the_mask_of_its_wire() {
         assert_ne!(gate.digest(), bare.digest());
         let (bundles, wires) = deal(&gate, 256);
         let [a, b] = run_lockstep(&q, task, bundles, [&zero, &one]).unwrap();
-        expect(&gate, &sums(gate.out_ring(), [&a, &b]), &wires[0], plain);
+        expect(&gate, &sums(gate.out_ring(), [&a.words, &b.words]), &wires[0], plain);
     }
 }
 
@@ -124,7 +125,7 @@ fn every_word_of_a_descriptor_has_a_wire_in_every_mode() {
                 let modes = SufModes { preds, coeffs, bools: BoolMode::Additive };
                 let gate = Gate::suf(SufProgram::new(desc.clone(), modes).unwrap()).with_masked_outputs().unwrap();
                 let (bundles, wires) = deal(&gate, 256);
-                let shares = run_suf_lockstep(&q, bundles, [&zero, &one]).unwrap();
+                let shares = run_lockstep(&q, Task::Suf, bundles, [&zero, &one]).unwrap();
                 let opened = sums(gate.ring(), shares.each_ref().map(|shares| &shares.words[..]));
                 assert_eq!(wires.len(), 2);
                 for (word, wire) in wires.iter().enumerate() {
@@ -133,8 +134,8 @@ fn every_word_of_a_descriptor_has_a_wire_in_every_mode() {
                 }
                 // bits are shares of themselves, never masked
                 let bits = shares.map(|shares| match shares.bools {
-                    SufBools::Additive(bits) => bits,
-                    SufBools::Xor(_) => panic!("additive bits were asked for"),
+                    BoolShares::Additive(bits) => bits,
+                    BoolShares::Xor(_) => panic!("additive bits were asked for"),
                 });
                 let bits = sums(gate.ring(), [&bits[0], &bits[1]]);
                 let plain = (0..256).flat_map(|x| desc.eval(x).bools).map(u64::from);
@@ -152,29 +153,30 @@ fn products_mask_their_output_and_take_two_wires() {
     let (square, shift) = (Gate::product(8).unwrap().with_masked_outputs().unwrap(), Gate::lrs(8, 1).unwrap());
     let (bundles, halves) = dealer.deal_wired(&q, &shift.with_masked_outputs().unwrap(), Inputs::Fresh(256)).unwrap();
     let [a, b] = run_lockstep(&q, Task::Lrs, bundles, [&zero, &one]).unwrap();
-    let half = sums(Ring::new(8).unwrap(), [&a, &b]);
+    let half = sums(Ring::new(8).unwrap(), [&a.words, &b.words]);
     let (bundles, wires) = dealer.deal_wired(&q, &square, Inputs::Open(&[&halves[0], &halves[0]])).unwrap();
     let factors = half.repeat(2);
-    let [a, b] = bundles.map(|bundle| bundle.with_open_inputs().unwrap().eval_product(&factors).unwrap());
-    expect(&square, &sums(square.ring(), [&a, &b]), &wires[0], |x| (x >> 1) * (x >> 1));
+    let keys = bundles.map(|bundle| bundle.with_open_inputs().unwrap());
+    let [a, b] = eval_lockstep(&q, Task::Product, keys, &factors).unwrap();
+    expect(&square, &sums(square.ring(), [&a.words, &b.words]), &wires[0], |x| (x >> 1) * (x >> 1));
 }
 
 /// Evaluates ReLU once, and a shift and a table on its opened output.
 ///
 /// Three gates, and one opening between them.
 fn circuit(
-    channel: MemoryChannel,
+    mut session: Session<MemoryChannel>,
     [relu, shift, table]: [KeyBundle; 3],
     x: &[u64],
 ) -> Result<[Vec<u64>; 2], PfssError> {
-    let (q, mut session) = (runtime::cpu().unwrap(), Session::new(channel));
+    let q = runtime::cpu().unwrap();
     let gate = relu.gate().clone();
-    let shares = session.run(&q, Task::Relu, relu, x)?;
+    let shares = session.run(&q, Task::Relu, relu, x)?.words;
     let y_hat = session.open_outputs(&q, &gate, &shares)?;
     let shifted = session.eval(&q, Task::Ars, shift.with_open_inputs()?, &y_hat)?;
     let read = session.eval(&q, Task::Lut(&TABLE), table.with_open_inputs()?, &y_hat)?;
     assert_eq!(session.traffic().rounds, 2 + 1 + 1 + 1);
-    Ok([shifted, read])
+    Ok([shifted.words, read.words])
 }
 
 #[test]
@@ -186,12 +188,9 @@ fn one_wire_feeds_two_gates_of_a_circuit() {
     let mut next = |gate: Gate| dealer.deal_wired(&q, &gate, Inputs::Open(&[&wires[0]])).unwrap().0;
     let (shift, table) = (next(Gate::ars(8, 2).unwrap()), next(Gate::lut(8, 20).unwrap()));
     let ([relu_0, relu_1], [shift_0, shift_1], [table_0, table_1]) = (relu, shift, table);
-    let (zero, one) = memory_pair(Duration::from_secs(20));
     let x = split();
-    let [a, b] = test_process::scope(|scope| {
-        let first = scope.spawn(|| circuit(zero, [relu_0, shift_0, table_0], &x[0]).unwrap());
-        [circuit(one, [relu_1, shift_1, table_1], &x[1]).unwrap(), first.join().unwrap()]
-    });
+    let keys = [[relu_0, shift_0, table_0], [relu_1, shift_1, table_1]];
+    let [a, b] = both(keys, |session, party, keys| circuit(session, keys, &x[party]).unwrap());
     let relu = |x: u64| (x as i8).max(0) as u64;
     let shifted = sums(Ring::new(8).unwrap(), [&a[0], &b[0]]);
     assert!(shifted.into_iter().eq((0..256).map(|x| relu(x) >> 2)));
@@ -222,7 +221,7 @@ fn what_is_not_to_be_opened_or_masked_again_is_refused() {
     let [zero, one] = on(shift(), &[&wires[0]]).unwrap();
     let read = KeyBundle::from_bytes(&zero.to_bytes()).unwrap();
     assert_eq!(read.mask(&[1, 2]).unwrap_err(), PfssError::OpenInputs);
-    assert_eq!(session.run(&q, Task::Ars, zero, &[1, 2]), Err(PfssError::OpenInputs));
+    assert_eq!(session.run(&q, Task::Ars, zero, &[1, 2]).unwrap_err(), PfssError::OpenInputs);
     assert_eq!(
         session.open_masked(&q, vec![(one, &[1, 2])]).unwrap_err(),
         PfssError::WrongParty { expected: Party::Zero, got: Party::One }

@@ -1,7 +1,7 @@
 //! Descriptors: one encoding each, and an accepted program computes its descriptor on shares.
 
 use pfss::{
-    Dealer, Gate, SufBools, SufShares, SufStep,
+    BoolShares, Dealer, Gate, Shares, Task, eval_lockstep,
     suf::{SufDesc, SufProgram},
 };
 
@@ -33,21 +33,8 @@ fn run(program: &SufProgram) {
     let gate = Gate::suf(program.clone());
     let dealt = Dealer::insecure_from_seed(7).insecure_deal_for_masks(q, &gate, &masks);
     let bundles = dealt.expect("a program that was accepted is dealt");
-    let mut steps = bundles.map(|bundle| {
-        let keys = bundle.with_open_inputs().expect("a gate with an input mask");
-        keys.eval_suf(q, &x_hat).expect("keys of this gate are evaluated")
-    });
-    let shares = loop {
-        steps = match steps {
-            [SufStep::Done(zero), SufStep::Done(one)] => break [zero, one],
-            [SufStep::Open(zero), SufStep::Open(one)] => {
-                let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-                let finished = [zero.finish(q, &from_one), one.finish(q, &from_zero)];
-                finished.map(|step| step.expect("bits of the other party fit"))
-            }
-            _ => panic!("the parties are at different steps"),
-        };
-    };
+    let keys = bundles.map(|bundle| bundle.with_open_inputs().expect("a gate with an input mask"));
+    let shares = eval_lockstep(q, Task::Suf, keys, &x_hat).expect("keys of this gate are evaluated");
     let (words, bools) = (program.desc().words().len(), program.desc().bools().len());
     for (e, &x) in x.iter().enumerate() {
         let value = program.desc().eval(x);
@@ -63,14 +50,14 @@ fn extended(x: u64, k: u32) -> u64 {
     ((x << (64 - k)).cast_signed() >> (64 - k)).cast_unsigned()
 }
 
-fn added(shares: &[SufShares; 2], of: impl Fn(&SufShares) -> u64) -> u64 {
+fn added(shares: &[Shares; 2], of: impl Fn(&Shares) -> u64) -> u64 {
     of(&shares[0]).wrapping_add(of(&shares[1]))
 }
 
 /// A bit of element `e`.
-fn opened(shares: &[SufShares; 2], count: usize, bools: usize, e: usize, bit: usize, mask: u64) -> bool {
+fn opened(shares: &[Shares; 2], count: usize, bools: usize, e: usize, bit: usize, mask: u64) -> bool {
     match (&shares[0].bools, &shares[1].bools) {
-        (SufBools::Additive(a), SufBools::Additive(b)) => {
+        (BoolShares::Additive(a), BoolShares::Additive(b)) => {
             let at = bools * e + bit;
             match a[at].wrapping_add(b[at]) & mask {
                 0 => false,
@@ -78,7 +65,7 @@ fn opened(shares: &[SufShares; 2], count: usize, bools: usize, e: usize, bit: us
                 other => panic!("{other:#x} is no bit"),
             }
         }
-        (SufBools::Xor(a), SufBools::Xor(b)) => {
+        (BoolShares::Xor(a), BoolShares::Xor(b)) => {
             let word = bit * count.div_ceil(32) + e / 32;
             (a.words()[word] ^ b.words()[word]) >> (e % 32) & 1 == 1
         }

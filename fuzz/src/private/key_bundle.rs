@@ -1,6 +1,6 @@
 //! Key bundles: one encoding each, and an accepted bundle can be evaluated.
 
-use pfss::{GateKind, Interval, KeyBundle, Predicate, SignedRange};
+use pfss::{GateKind, Interval, KeyBundle, Predicate, SignedRange, Task};
 
 use crate::queue::QUEUE;
 
@@ -29,29 +29,38 @@ fn check(data: &[u8]) {
         unreachable!("a bundle that may be used again")
     };
     let (n, masks) = (keys.gate().n(), keys.gate().masks() as usize);
-    let x_hat = vec![u64::MAX; keys.count()];
-    let evaluated = match keys.gate().kind() {
-        GateKind::FullPredicates => keys.eval_predicates_additive(q, &vec![Predicate::Wrap; masks], &x_hat).err(),
-        GateKind::SignPredicates => keys.eval_predicates_additive(q, &vec![Predicate::Borrow; masks], &x_hat).err(),
-        GateKind::LowPredicates => keys.eval_predicates_additive(q, &vec![Predicate::Carry; masks], &x_hat).err(),
-        GateKind::Relu => keys.eval_relu_within(q, SignedRange::of_bits(2), &x_hat).err(),
-        GateKind::Suf => keys.eval_suf(q, &x_hat).err(),
-        GateKind::Lut => {
-            let table = vec![1; 1 << n];
-            keys.eval_lut(q, &table, &x_hat).err()
+    let predicates: Vec<Predicate>;
+    let table: Vec<u64>;
+    let task = match keys.gate().kind() {
+        kind @ (GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates) => {
+            let predicate = match kind {
+                GateKind::FullPredicates => Predicate::Wrap,
+                GateKind::SignPredicates => Predicate::Borrow,
+                _ => Predicate::Carry,
+            };
+            predicates = vec![predicate; masks];
+            Task::Predicates(&predicates)
         }
-        GateKind::Product => keys.eval_product(&[&x_hat[..], &x_hat].concat()).err(),
-        GateKind::Lrs => keys.eval_lrs(q, &x_hat).err(),
-        GateKind::Ars => keys.eval_ars(q, &x_hat).err(),
-        GateKind::ReluArs => keys.eval_relu_ars(q, &x_hat).err(),
-        GateKind::TruncateReduce => keys.eval_truncate_reduce(q, &x_hat).err(),
+        GateKind::Relu => Task::ReluWithin(SignedRange::of_bits(2)),
+        GateKind::Suf => Task::Suf,
+        GateKind::Lut => {
+            table = vec![1; 1 << n];
+            Task::Lut(&table)
+        }
+        GateKind::Product => Task::Product,
+        GateKind::Lrs => Task::Lrs,
+        GateKind::Ars => Task::Ars,
+        GateKind::ReluArs => Task::ReluArs,
+        GateKind::TruncateReduce => Task::TruncateReduce,
         GateKind::GapArs => {
             let Ok(cert) = SignedRange::new(-1, 1).and_then(|range| range.gap_cert(n)) else {
                 unreachable!("every ring of this gate has -1 to 1 in its gap")
             };
-            keys.eval_gap_ars(q, &cert, &x_hat).err()
+            Task::GapArs(cert)
         }
-        _ => keys.eval_interval_powers(q, &[Interval { start: 1, end: None }], &x_hat).err(),
+        _ => Task::IntervalPowers(&[Interval { start: 1, end: None }]),
     };
+    let inputs = if let Task::Product = task { 2 * keys.count() } else { keys.count() };
+    let evaluated = keys.eval(q, task, &vec![u64::MAX; inputs]).err();
     assert_eq!(evaluated, None, "an accepted bundle cannot be evaluated");
 }

@@ -12,8 +12,8 @@ use std::{
 
 use cpu_backend::CpuQueue;
 use pfss::{
-    ChannelError, Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError, Predicate, Session,
-    StreamChannel, SufBools, Task,
+    BoolShares, ChannelError, Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError, Predicate, Session,
+    Shares, StreamChannel, Task,
     batch::{BatchConfig, Job, SuperBatch},
     suf::{BoolExpr, CoeffMode, Piece, Pred, SufDesc, SufModes, SufProgram, SufSpec},
 };
@@ -153,12 +153,13 @@ fn steps<S: Read + Write>(
 ) -> Result<Vec<u64>, PfssError> {
     let x = [5, u64::MAX - 2, 77];
     let mut out = session.relu(q, relu, &x)?;
-    out.extend(session.predicate_bits(q, &[Predicate::NonNegative], bits, &x)?.words().iter().map(|&w| u64::from(w)));
-    let shares = session.suf(q, suf, &x)?;
-    out.extend(shares.words);
-    match shares.bools {
-        SufBools::Additive(words) => out.extend(words),
-        SufBools::Xor(bits) => out.extend(bits.words().iter().map(|&word| u64::from(word))),
+    for (task, keys) in [(Task::PredicateBits(&[Predicate::NonNegative]), bits), (Task::Suf, suf)] {
+        let Shares { words, bools } = session.run(q, task, keys, &x)?;
+        out.extend(words);
+        match bools {
+            BoolShares::Additive(words) => out.extend(words),
+            BoolShares::Xor(bits) => out.extend(bits.words().iter().map(|&word| u64::from(word))),
+        }
     }
     out.extend(session.product(q, product, [&x, &x])?);
     out.extend(session.matmul(q, triple, [&x, &x])?);
@@ -167,12 +168,12 @@ fn steps<S: Read + Write>(
     let mut batch = SuperBatch::new(q, None, BatchConfig::default())?;
     let mut jobs = Vec::new();
     for ((keys, x_hat), task) in masked.into_iter().zip([Task::Ars, Task::Abs]) {
-        jobs.push(batch.enqueue(Job::task(task, keys, x_hat))?);
+        jobs.push(batch.enqueue(Job::new(task, keys, x_hat))?);
     }
     batch.flush()?;
     session.finalize(&mut batch)?;
     for job in jobs {
-        out.extend(batch.shares(job)?.words());
+        out.extend(&batch.shares(job)?.words);
     }
     for to in Party::BOTH {
         out.extend(session.reveal(q, to, &x)?.into_iter().flatten());

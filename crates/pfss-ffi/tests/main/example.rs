@@ -7,7 +7,7 @@ use std::{
 };
 
 use pfss::{
-    Dealer, Gate, Inputs, Operation, Parameters, SignedRange, SufBools, Task, run_lockstep, run_suf_lockstep,
+    BoolShares, Dealer, Gate, Inputs, Operation, Parameters, SignedRange, Task, eval_lockstep, run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use test_process::LIMIT;
@@ -44,15 +44,15 @@ fn expected() -> String {
         let share = |e: u64| e.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let x0: Vec<u64> = (0..COUNT).map(|e| ring.reduce(share(e))).collect();
         let x1: Vec<u64> = (0..COUNT).map(|e| ring.sub(e * 15_000, share(e))).collect();
-        let shares = run_suf_lockstep(&q, bundles, [&x0, &x1]).unwrap();
+        let shares = run_lockstep(&q, Task::Suf, bundles, [&x0, &x1]).unwrap();
         let plain: Vec<u64> = (0..COUNT).map(|e| program(mode).desc().eval(ring.reduce(e * 15_000)).words[0]).collect();
         let opened: Vec<u64> = shares[0].words.iter().zip(&shares[1].words).map(|(&a, &b)| ring.add(a, b)).collect();
         assert_eq!(opened, plain);
         for (party, shares) in shares.iter().enumerate() {
             print(&mut out, "words", party, &shares.words);
             match &shares.bools {
-                SufBools::Additive(bools) => print(&mut out, "bools", party, bools),
-                SufBools::Xor(bits) => {
+                BoolShares::Additive(bools) => print(&mut out, "bools", party, bools),
+                BoolShares::Xor(bits) => {
                     let words: Vec<u64> = bits.words().iter().map(|&word| word.into()).collect();
                     print(&mut out, "packed", party, &words);
                 }
@@ -101,13 +101,13 @@ fn expected_of_batch() -> String {
         let x0: Vec<u64> = (0..count).map(|e| ring.reduce(share(e))).collect();
         let x1: Vec<u64> = (0..count).map(|e| ring.sub(x(e), share(e))).collect();
         let bundles = dealer.deal(&q, gate, count as usize).unwrap();
-        let shares = run_lockstep(&q, operation.task().unwrap(), bundles, [&x0, &x1]).unwrap();
+        let shares = run_lockstep(&q, operation.task(), bundles, [&x0, &x1]).unwrap();
         for e in 0..count {
-            let [a, b] = [0, 1].map(|party| shares[party][e as usize]);
+            let [a, b] = [0, 1].map(|party: usize| shares[party].words[e as usize]);
             assert_eq!([gate.out_ring().add(a, b)][..], operation.eval(x(e)), "{name}");
         }
         for party in [0, 1] {
-            print(&mut lines[party], name, party, &shares[party]);
+            print(&mut lines[party], name, party, &shares[party].words);
         }
         elements += count;
         aes += gate.cost().aes * count;
@@ -129,17 +129,15 @@ fn expected_of_circuit() -> String {
     let x0: Vec<u64> = (0..50).map(|e| ring.reduce(share(e))).collect();
     let x1: Vec<u64> = (0..50).map(|e| ring.sub(ring.reduce(x(e)), ring.reduce(share(e)))).collect();
     let [a, b] = run_lockstep(&q, Task::Relu, bundles, [&x0, &x1]).unwrap();
-    let y_hat: Vec<u64> = a.iter().zip(&b).map(|(&a, &b)| ring.add(a, b)).collect();
-    let jobs = next.map(|bundle| bundle.with_open_inputs().unwrap().eval_ars(&q, &y_hat).unwrap());
-    let masked = jobs.each_ref().map(|pending| pending.masked_bits().to_vec());
-    let [zero, one] = jobs;
-    let shares = [zero.finish(&q, &masked[1]).unwrap(), one.finish(&q, &masked[0]).unwrap()];
+    let y_hat: Vec<u64> = a.words.iter().zip(&b.words).map(|(&a, &b)| ring.add(a, b)).collect();
+    let keys = next.map(|bundle| bundle.with_open_inputs().unwrap());
+    let shares = eval_lockstep(&q, Task::Ars, keys, &y_hat).unwrap();
     for e in 0..50 {
-        let y = ring.add(shares[0][e as usize], shares[1][e as usize]);
+        let y = ring.add(shares[0].words[e as usize], shares[1].words[e as usize]);
         assert_eq!(y, x(e).cast_signed().max(0).cast_unsigned() >> 7);
     }
     let mut out = String::new();
-    shares.iter().enumerate().for_each(|(party, shares)| print(&mut out, "y", party, shares));
+    shares.iter().enumerate().for_each(|(party, shares)| print(&mut out, "y", party, &shares.words));
     out
 }
 

@@ -120,22 +120,13 @@ impl<C: Channel> Session<C> {
 
 /// Finalizes the batches of both parties in this process.
 ///
-/// [`Session::finalize`] does the same for one party.
+/// [`Session::finalize`] does the same for one party. `watch` is called with words and bits that
+/// become public, as in [`run_lockstep_watched`](crate::run_lockstep_watched).
 ///
 /// # Errors
 /// [`PfssError::Batch`] unless both are flushed, [`PfssError::Channel`] if they were given
 /// different jobs.
-pub fn finalize_lockstep<Q: FssOps>(batches: [&mut SuperBatch<'_, Q>; 2]) -> Result<(), PfssError> {
-    finalize_lockstep_watched(batches, |_, _| {})
-}
-
-/// [`finalize_lockstep`] with a callback for words and bits that become public.
-///
-/// `watch` is as in [`run_lockstep_watched`](crate::run_lockstep_watched).
-///
-/// # Errors
-/// As [`finalize_lockstep`].
-pub fn finalize_lockstep_watched<Q: FssOps>(
+pub fn finalize_lockstep<Q: FssOps>(
     [zero, one]: [&mut SuperBatch<'_, Q>; 2],
     mut watch: impl FnMut(&[u32], &[u64]),
 ) -> Result<(), PfssError> {

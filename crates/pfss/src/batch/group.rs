@@ -15,7 +15,7 @@ type Program = ([u8; 32], Vec<u64>);
 pub(super) fn groups<'j, 'a: 'j>(jobs: impl Iterator<Item = &'j Job<'a>>) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Program, Vec<usize>)> = Vec::new();
     for (at, job) in jobs.enumerate() {
-        let program = (job.keys.gate().digest(), job.work.facts());
+        let program = (job.keys.gate().digest(), job.work.task().facts());
         match groups.iter_mut().find(|(known, _)| *known == program) {
             Some((_, members)) => members.push(at),
             None => groups.push((program, vec![at])),

@@ -30,17 +30,17 @@
 //! let mut batches = Vec::new();
 //! for (relu, shift) in keys {
 //!     let mut batch = SuperBatch::new(&q, None, BatchConfig::default())?;
-//!     let relu = batch.enqueue(Job::task(Task::Relu, relu, relu_hat.clone()))?;
-//!     let shift = batch.enqueue(Job::task(Task::Ars, shift, shift_hat.clone()))?;
+//!     let relu = batch.enqueue(Job::new(Task::Relu, relu, relu_hat.clone()))?;
+//!     let shift = batch.enqueue(Job::new(Task::Ars, shift, shift_hat.clone()))?;
 //!     batch.flush()?;
 //!     batches.push((batch, relu, shift));
 //! }
 //! if let [(zero, ..), (one, ..)] = &mut batches[..] {
-//!     finalize_lockstep([zero, one])?;
+//!     finalize_lockstep([zero, one], |_, _| {})?;
 //! }
 //! for (batch, relu, shift) in &batches {
-//!     assert_eq!(batch.shares(*relu)?.words().len(), 2);
-//!     assert_eq!(batch.shares(*shift)?.words().len(), 3);
+//!     assert_eq!(batch.shares(*relu)?.words.len(), 2);
+//!     assert_eq!(batch.shares(*shift)?.words.len(), 3);
 //!     assert_eq!(batch.counters().rounds, 1);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -59,8 +59,8 @@ mod timing;
 
 pub use crate::error::{BatchError, Class, Limit, State};
 pub use config::{BatchConfig, Fit};
-pub use exchange::{finalize_lockstep, finalize_lockstep_watched};
-pub use job::{Job, Refused, Shares, Work};
+pub use exchange::finalize_lockstep;
+pub use job::{Job, Refused, Work};
 pub use limits::{BatchLimits, LayerLimits};
 pub use schedule::{
     chain::GateChain,

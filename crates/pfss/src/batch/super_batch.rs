@@ -9,7 +9,7 @@ use super::{
     config::{BatchConfig, Fit},
     device_memory::footprint::Footprint,
     group::groups,
-    job::{Job, JobPlan, JobProgress, Refused, Shares},
+    job::{Job, Refused},
     limits::grow,
     streaming::{
         ref_or_arc::RefOrArc,
@@ -19,9 +19,10 @@ use super::{
     timing::{counters::Counters, meter::Meter, times::Stopwatch},
 };
 use crate::{
-    ChannelError, MaskedKeys, Party, PfssError,
+    ChannelError, MaskedKeys, Party, PfssError, Shares, Step,
     error::{BatchError, Limit, State},
-    gates::{plans::AllPlans, walk::evaluator::Activity},
+    gates::{plan::TaskPlan, plans::AllPlans, walk::evaluator::Activity},
+    protocol::wire,
 };
 
 /// A job of a [`SuperBatch`], until the batch is cleared.
@@ -61,14 +62,14 @@ pub struct SuperBatch<'a, Q: FssOps> {
 /// A job that was taken in.
 struct Admitted<'a> {
     job: Job<'a>,
-    plan: JobPlan,
+    plan: Arc<TaskPlan>,
     footprint: Footprint,
 }
 
 enum BatchStage<'a> {
     Pending(Vec<Admitted<'a>>),
     /// Each job's step and, while a round is open, each job's message in it.
-    Flushed(Vec<JobProgress>, Option<Vec<Option<Vec<u8>>>>),
+    Flushed(Vec<Step>, Option<Vec<Option<Vec<u8>>>>),
     Finalized(Vec<Option<Shares>>),
     Poisoned,
 }
@@ -235,7 +236,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     }
 
     /// Counts a job and reserves its memory, or changes nothing.
-    fn admit(&mut self, job: &Job<'a>) -> Result<(JobPlan, Footprint), PfssError> {
+    fn admit(&mut self, job: &Job<'a>) -> Result<(Arc<TaskPlan>, Footprint), PfssError> {
         self.expect(State::Pending)?;
         let plan = job.plan(&mut self.plans)?;
         if let Some(party) = self.party {
@@ -247,8 +248,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             words: grow(Limit::Words, limits.words, self.taken.words, words)?,
             bytes: grow(Limit::Bytes, limits.bytes, self.taken.bytes, 8 * words)?,
         };
-        let footprint = Footprint::of(job.keys.gate(), &plan, job.x_hat.len());
-        self.reserve(&footprint, job.x_hat.len())?;
+        let footprint = Footprint::of(job.keys.gate(), &plan, job.keys.count());
+        self.reserve(&footprint, job.keys.count())?;
         self.taken = taken;
         Ok((plan, footprint))
     }
@@ -313,13 +314,13 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     }
 
     /// The steps of all jobs, in their order, from their parts.
-    fn walk(&mut self, jobs: &[Admitted<'a>]) -> Result<Vec<JobProgress>, PfssError> {
+    fn walk(&mut self, jobs: &[Admitted<'a>]) -> Result<Vec<Step>, PfssError> {
         let mut pieces = Vec::new();
         let groups = groups(jobs.iter().map(|admitted| &admitted.job));
         self.counters.groups += groups.len() as u64;
         for &at in groups.iter().flatten() {
             let Admitted { job, footprint, .. } = &jobs[at];
-            let count = job.x_hat.len();
+            let (count, inputs) = (job.keys.count(), job.x_hat.len() as u64);
             let part = self.part_of(footprint, count).unwrap_or(count).max(1); // fitted when it was taken in
             let parts = (0..count.max(1)).step_by(part).map(|start| start..(start + part).min(count));
             pieces.extend(parts.clone().map(|range| (at, range)));
@@ -328,25 +329,28 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             counters.elements += count as u64;
             counters.aes += footprint.aes() * count as u64;
             counters.key_bytes += job.keys.0.device_bytes();
-            counters.input_bytes += 8 * count as u64;
-            counters.packed_input_bytes += (count as u64 * u64::from(job.keys.gate().n())).div_ceil(8);
+            counters.input_bytes += 8 * inputs;
+            counters.packed_input_bytes += (inputs * u64::from(job.keys.gate().n())).div_ceil(8);
             counters.point_bytes += parts.map(|range| footprint.points(range.len())).sum::<u64>();
             counters.result_bytes += footprint.results(count);
         }
         self.counters.parts += pieces.len() as u64;
         let cut = pieces.into_iter().map(|(at, range)| {
             let Admitted { job, plan, .. } = &jobs[at];
-            let x_hat = job.x_hat[range.clone()].to_vec();
-            JobPart { job: at, plan: plan.clone(), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
+            let secrets = job.x_hat.chunks(job.keys.count().max(1));
+            let x_hat = secrets.flat_map(|x_hat| &x_hat[range.clone()]).copied().collect();
+            JobPart { job: at, plan: Arc::clone(plan), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
         });
-        let mut parts: Vec<Vec<(usize, JobProgress)>> = jobs.iter().map(|_| Vec::new()).collect();
+        let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
         self.meter.begin(self.queues.upload())?;
         stream::run(&self.queues, &self.meter, self.config.slots, cut, |job, count, step| {
             parts[job].push((count, step))
         })?;
         self.queues.upload().finish()?;
         self.meter.end();
-        Ok(parts.into_iter().map(JobProgress::join).collect())
+        // a descriptor's words lie next to each other
+        let by_element = |admitted: &Admitted<'a>| admitted.job.keys.gate().program().is_some();
+        Ok(parts.into_iter().zip(jobs).map(|(parts, admitted)| Step::join(parts, by_element(admitted))).collect())
     }
 
     /// This party's message of the next round, for all jobs at once.
@@ -365,10 +369,14 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let BatchStage::Flushed(steps, _) = core::mem::replace(&mut self.stage, BatchStage::Poisoned) else {
             return Ok(None);
         };
-        let messages = steps.iter().map(|step| step.message(self.queues.compute())).collect::<Result<Vec<_>, _>>();
+        let message = |step: &Step| match step {
+            Step::Open(pending) => wire::opening_to_bytes(self.queues.compute(), pending).map(Some),
+            Step::Done(_) => Ok(None),
+        };
+        let messages = steps.iter().map(message).collect::<Result<Vec<_>, _>>();
         let messages = self.unless_failed(messages)?;
         if messages.iter().all(Option::is_none) {
-            let done = |step| if let JobProgress::Done(shares) = step { Some(shares) } else { None };
+            let done = |step| if let Step::Done(shares) = step { Some(shares) } else { None };
             self.stage = BatchStage::Finalized(steps.into_iter().map(done).collect());
             self.release();
             return Ok(None);
@@ -384,7 +392,11 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// Shows the masked bits and words that this round's message holds, job after job.
     pub(super) fn masked(&self, mut see: impl FnMut(&[u32], &[u64])) {
         if let BatchStage::Flushed(steps, _) = &self.stage {
-            steps.iter().filter_map(JobProgress::masked).for_each(|(bits, words)| see(bits, words));
+            for step in steps {
+                if let Step::Open(pending) = step {
+                    see(pending.masked_bits(), pending.masked_words());
+                }
+            }
         }
     }
 
@@ -408,12 +420,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     }
 
     /// The steps after the round with these messages.
-    fn advance(
-        &self,
-        steps: Vec<JobProgress>,
-        mine: &[Option<Vec<u8>>],
-        theirs: &[u8],
-    ) -> Result<Vec<JobProgress>, PfssError> {
+    fn advance(&self, steps: Vec<Step>, mine: &[Option<Vec<u8>>], theirs: &[u8]) -> Result<Vec<Step>, PfssError> {
         let expected: usize = mine.iter().flatten().map(Vec::len).sum();
         if theirs.len() != expected {
             return Err(ChannelError::Length { expected, got: theirs.len() as u64 }.into());
@@ -421,13 +428,14 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
         let mut rest = theirs;
         let mut next = Vec::with_capacity(steps.len());
         for (step, mine) in steps.into_iter().zip(mine) {
-            let Some(mine) = mine else {
-                next.push(step);
-                continue;
-            };
-            let (theirs, left) = rest.split_at(mine.len());
-            next.push(step.advance(self.queues.compute(), theirs)?);
-            rest = left;
+            next.push(match (step, mine) {
+                (Step::Open(pending), Some(mine)) => {
+                    let (theirs, left) = rest.split_at(mine.len());
+                    rest = left;
+                    wire::finish_opening(self.queues.compute(), pending, theirs)?
+                }
+                (step, _) => step,
+            });
         }
         Ok(next)
     }
@@ -462,13 +470,14 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// Additive shares of the words of row `row` of a job.
     ///
     /// It applies to results that keep the words of an element together: all but shares of
-    /// [`Task::Predicates`](crate::Task::Predicates).
+    /// [`Task::Predicates`](crate::Task::Predicates) and
+    /// [`Task::IntervalPowers`](crate::Task::IntervalPowers).
     ///
     /// # Errors
     /// As [`shares`](Self::shares), and [`BackendError::OutOfRange`] for a row that the job does
     /// not have.
     pub fn row(&self, handle: Handle, row: usize) -> Result<&[u64], PfssError> {
-        let (words, rows) = (self.shares(handle)?.words(), &self.rows[handle.index]);
+        let (words, rows) = (&self.shares(handle)?.words, &self.rows[handle.index]);
         let Some(&len) = rows.get(row) else {
             return Err(BackendError::OutOfRange { start: row, end: row + 1, len: rows.len() }.into());
         };

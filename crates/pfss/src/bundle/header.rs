@@ -76,14 +76,7 @@ impl Header {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(BundleError::Truncated { expected: HEADER_BYTES, got: bytes.len() });
         };
-        let magic = array::<4>(header, 0);
-        if magic != MAGIC {
-            return Err(BundleError::Magic { expected: MAGIC, got: magic });
-        }
-        let version = u16::from_le_bytes(array(header, 4));
-        if version != VERSION {
-            return Err(BundleError::Version { expected: VERSION, got: version });
-        }
+        check_start(header, MAGIC, VERSION)?;
         let kind = GateKind::from_number(header[6]).ok_or(BundleError::Kind { got: header[6] })?;
         let party = Party::try_from(header[7]).map_err(|e| BundleError::Party { got: e.got })?;
         let small = |at: usize| u64::from(u16::from_le_bytes(array(header, at)));
@@ -157,8 +150,21 @@ fn expect(field: &'static str, expected: u64, got: u64) -> Result<(), BundleErro
     if expected == got { Ok(()) } else { Err(BundleError::Field { field, expected, got }) }
 }
 
+/// Checks the magic and the version at the start of a header.
+pub(crate) fn check_start(header: &[u8], magic: [u8; 4], version: u16) -> Result<(), BundleError> {
+    let got = array::<4>(header, 0);
+    if got != magic {
+        return Err(BundleError::Magic { expected: magic, got });
+    }
+    let got = u16::from_le_bytes(array(header, 4));
+    if got != version {
+        return Err(BundleError::Version { expected: version, got });
+    }
+    Ok(())
+}
+
 /// `N` bytes from `at`; the callers stay inside the fixed header or a table entry.
-pub(super) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     core::array::from_fn(|i| bytes[at + i])
 }
 

@@ -10,7 +10,7 @@ use core::{fmt, ops::Range};
 use core_types::Label;
 use zeroize::{Zeroize, Zeroizing};
 
-pub(crate) use header::Header;
+pub(crate) use header::{Header, array, check_start};
 use layout::BundleLayout;
 pub use layout::BundleSection;
 pub use masked::MaskedKeys;

@@ -3,7 +3,7 @@
 use chacha20::ChaCha20Rng;
 
 use super::{
-    dealing::dealing,
+    dealing,
     draw::Draw,
     secrets::{Row, Secrets, TreeSecret},
 };
@@ -20,7 +20,7 @@ impl Secrets {
         // every tree compares with the mask, unless the gate overrides this
         let trees = gate.trees().iter().map(|_| TreeSecret { alphas: r(), betas: Row::default() }).collect();
         let mut secrets = Self { trees, words: vec![r()], bits: Vec::new() };
-        dealing(gate).draw(gate.ring(), &mut draw, &mut secrets);
+        dealing::draw(gate, &mut draw, &mut secrets);
         if gate.masks_outputs() {
             secrets.words.extend((0..gate.output_words()).map(|_| draw.fresh_words(gate.out_ring())));
         }

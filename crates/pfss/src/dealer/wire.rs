@@ -54,7 +54,7 @@ impl Dealer {
     /// outputs](Gate::with_masked_outputs).
     ///
     /// ```
-    /// use pfss::{Dealer, Gate, Inputs, Task, run_lockstep};
+    /// use pfss::{Dealer, Gate, Inputs, Task, eval_lockstep, run_lockstep};
     ///
     /// // floor(max(x, 0) / 4) of x = 11: what ReLU opens is the masked input of the shift.
     /// let q = runtime::cpu()?;
@@ -64,12 +64,12 @@ impl Dealer {
     /// let ([zero, one], _) = dealer.deal_wired(&q, &Gate::ars(64, 2)?, Inputs::Open(&[&wires[0]]))?;
     ///
     /// let shares = run_lockstep(&q, Task::Relu, relu, [&[100], &[11u64.wrapping_sub(100)]])?;
-    /// let y_hat = [shares[0][0].wrapping_add(shares[1][0])]; // public; `Session::open_outputs` opens it
+    /// // The opened word is public; `Session::open_outputs` opens it.
+    /// let y_hat = [shares[0].words[0].wrapping_add(shares[1].words[0])];
     ///
-    /// let (zero, one) = (zero.with_open_inputs()?.eval_ars(&q, &y_hat)?, one.with_open_inputs()?.eval_ars(&q, &y_hat)?);
-    /// let (from_zero, from_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-    /// let shares = [zero.finish(&q, &from_one)?, one.finish(&q, &from_zero)?];
-    /// assert_eq!(shares[0][0].wrapping_add(shares[1][0]), 11 >> 2);
+    /// let keys = [zero.with_open_inputs()?, one.with_open_inputs()?];
+    /// let shares = eval_lockstep(&q, Task::Ars, keys, &y_hat)?;
+    /// assert_eq!(shares[0].words[0].wrapping_add(shares[1].words[0]), 11 >> 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

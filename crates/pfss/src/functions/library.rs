@@ -80,20 +80,7 @@ pub fn silu(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
 /// [`PfssError::Suf`] for an accuracy outside the definition.
 pub fn neg_exp(accuracy: Accuracy) -> Result<FixedFn, PfssError> {
     accuracy.check(1)?;
-    let cuts = uniform(0, 16 * ONE, accuracy.pieces);
-    Spline {
-        n: N,
-        input_bits: F,
-        output_bits: F,
-        degree: accuracy.degree,
-        cuts: &cuts,
-        margins: (0, 0),
-        below: Tail::Zero,
-        above: Tail::Zero,
-        inputs: SignedRange::new(0, i64::MAX)?,
-        function: &|t| (-t).exp(),
-    }
-    .build()
+    on_interval(accuracy, (0, 16 * ONE), Tail::Zero, SignedRange::new(0, i64::MAX)?, &|t| (-t).exp())
 }
 
 /// The reciprocal `1 / z` for `1 <= z <= 1024`.
@@ -145,7 +132,18 @@ pub fn rsqrt_octaves(accuracy: Accuracy, output_bits: u32, count: u32) -> Result
 /// A function that is 0 far below zero and `x` far above.
 fn two_sided(accuracy: Accuracy, end: i64, function: &dyn Fn(f64) -> f64) -> Result<FixedFn, PfssError> {
     accuracy.check(2)?;
-    let cuts = uniform(-end * ONE, end * ONE, accuracy.pieces);
+    on_interval(accuracy, (-end * ONE, end * ONE), Tail::Identity, SignedRange::new(-FAR, FAR - 1)?, function)
+}
+
+/// A function on equal pieces of `start..end`, 0 below them.
+fn on_interval(
+    accuracy: Accuracy,
+    (start, end): (i64, i64),
+    above: Tail,
+    inputs: SignedRange,
+    function: &dyn Fn(f64) -> f64,
+) -> Result<FixedFn, PfssError> {
+    let cuts = uniform(start, end, accuracy.pieces);
     Spline {
         n: N,
         input_bits: F,
@@ -154,8 +152,8 @@ fn two_sided(accuracy: Accuracy, end: i64, function: &dyn Fn(f64) -> f64) -> Res
         cuts: &cuts,
         margins: (0, 0),
         below: Tail::Zero,
-        above: Tail::Identity,
-        inputs: SignedRange::new(-FAR, FAR - 1)?,
+        above,
+        inputs,
         function,
     }
     .build()

@@ -3,7 +3,7 @@
 use backend_api::ops::fss::FssOps;
 
 use super::FixedGates;
-use crate::{Channel, Dealer, KeyBundle, PfssError, Session, run_lockstep, run_suf_lockstep};
+use crate::{Channel, Dealer, KeyBundle, PfssError, Session, Task, run_lockstep};
 
 /// One party's keys for a function.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         gates.check(&bundles)?;
-        let word = self.suf(q, bundles.suf, x)?.words;
+        let word = self.run(q, Task::Suf, bundles.suf, x)?.words;
         self.shift(q, &gates.shift, bundles.shift, &word)
     }
 }
@@ -79,9 +79,12 @@ pub fn run_function_lockstep<Q: FssOps>(
 ) -> Result<[Vec<u64>; 2], PfssError> {
     bundles.iter().try_for_each(|bundles| gates.check(bundles))?;
     let [zero, one] = bundles;
-    let words = run_suf_lockstep(q, [zero.suf, one.suf], x)?.map(|shares| shares.words);
+    let words = run_lockstep(q, Task::Suf, [zero.suf, one.suf], x)?.map(|shares| shares.words);
     match (gates.shift.task(), zero.shift, one.shift) {
-        (Some(task), Some(zero), Some(one)) => run_lockstep(q, task, [zero, one], [&words[0], &words[1]]),
+        (Some(task), Some(zero), Some(one)) => {
+            let shifted = run_lockstep(q, task, [zero, one], [&words[0], &words[1]])?;
+            Ok(shifted.map(|shares| shares.words))
+        }
         _ => Ok(words),
     }
 }

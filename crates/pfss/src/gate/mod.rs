@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
+pub(crate) use kinds::AnyGate;
 use kinds::suf::Suf;
-pub(crate) use kinds::{AnyGate, each_gate};
 use shape::BoundsOfF;
 pub(crate) use shape::{GateShape, HeaderParameters};
 

@@ -1,7 +1,7 @@
 //! The shape of a gate: its keys, its cost, and its result in the clear.
 //!
-//! It follows from the parameters alone. The traits `GateDealing` in `dealer` and `GateEvaluation`
-//! in `gates` build on it.
+//! It follows from the parameters alone. The secrets in `dealer/dealing` and the plans in `gates`
+//! build on it.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
@@ -98,9 +98,9 @@ pub(crate) trait GateShape {
 
     /// Numbers of bits, and of bits of a word, opened by an element after its masked input.
     ///
-    /// The word is opened together with the bits.
+    /// The word is opened together with the bits. Most gates open a bit under each XOR share.
     fn opened(&self) -> (u64, u64) {
-        (0, 0)
+        (self.bit_rows(), 0)
     }
 
     /// AES blocks of one element.
@@ -124,10 +124,9 @@ pub(crate) trait GateShape {
 
     /// The result for an element `x` of the ring in the clear.
     ///
-    /// `task` is `None` for a descriptor. The result is empty for gates whose results depend on the
-    /// predicates or intervals evaluated, or on a second secret. Not for secrets: may branch on
-    /// `x`.
-    fn plain(&self, _ring: Ring, _task: Option<&Task<'_>>, _x: u64) -> Vec<u64> {
+    /// The result is empty for gates whose results depend on the predicates or intervals evaluated,
+    /// or on a second secret. Not for secrets: may branch on `x`.
+    fn plain(&self, _ring: Ring, _task: &Task<'_>, _x: u64) -> Vec<u64> {
         Vec::new()
     }
 }

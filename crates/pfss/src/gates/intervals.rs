@@ -11,17 +11,13 @@ use core_types::{
 
 use super::{
     shares::sums::BundleSums,
-    tasks::evaluation::GateEvaluation,
-    walk::{inputs::reduced, tree::Trees},
+    walk::{evaluator::Evaluator, tree::Trees},
 };
 use crate::{
-    Evaluator, Gate, GateKind, Interval, KeyBundle, MaskedKeys, PfssError,
+    Gate, Interval, KeyBundle, PfssError,
     gate::kinds::intervals::{IntervalPowers, mask_row},
-    tree::{KeyTree, cluster::TreePoints},
+    tree::cluster::TreePoints,
 };
-
-/// Powers have no task: a [`PowersPlan`] evaluates them.
-impl GateEvaluation for IntervalPowers {}
 
 /// The evaluation of [`IntervalPowers`] for given intervals.
 #[derive(Clone, Debug)]
@@ -30,13 +26,16 @@ pub(crate) struct PowersPlan {
     sums: BundleSums,
 }
 
-impl PowersPlan {
-    /// Plans `intervals`, checked against `gate`.
-    pub(crate) fn new(gate: &Gate, intervals: &[Interval]) -> Result<Self, PfssError> {
-        let [tree @ KeyTree::Dcf { words, .. }] = gate.trees()[..] else {
-            return Err(PfssError::Kind { expected: GateKind::IntervalPowers, got: gate.kind() });
-        };
-        let (ring, words) = (gate.ring(), words as usize);
+impl IntervalPowers {
+    /// The plan of `1[x in I] (-r)^j` for each of `intervals` and each power `0 <= j <= degree`.
+    ///
+    /// The shares are `[intervals][degree + 1][count]`, with the element innermost. With them, a
+    /// polynomial of `x = x_hat - r` on each interval is public arithmetic. The key is one
+    /// comparison key with payload `D(y) = (-r)^j 1[y < r]`, evaluated at the ends:
+    /// `D(x_hat - end) - D(x_hat - start)`, plus `(-r)^j` where the ends wrap around (Boyle et al.,
+    /// EUROCRYPT 2021, interval containment).
+    pub(super) fn plan(&self, gate: &Gate, intervals: &[Interval]) -> Result<PowersPlan, PfssError> {
+        let (ring, words) = (gate.ring(), self.degree as usize + 1);
         // Each end is a point, shared by the intervals that have it.
         let mut offsets = Vec::new();
         let mut ends = Vec::with_capacity(intervals.len());
@@ -51,7 +50,7 @@ impl PowersPlan {
             ends.push([point(interval.start), point(interval.end.unwrap_or(0))]);
         }
         // The difference of the shares at both ends, plus the power if the ends wrap.
-        let points = TreePoints::new(tree, &offsets);
+        let points = TreePoints::new(gate.trees()[0], &offsets); // the gate's only tree
         let word_rows = gate.word_rows() as usize;
         let share = |point: usize, j: usize| WordTerm::word((word_rows + points.rows()[point] * words + j) as u32);
         let powers = ends.iter().flat_map(|ends| (0..words).map(move |j| (ends, j)));
@@ -64,41 +63,33 @@ impl PowersPlan {
             };
             sums.sum([share(end, j), share(start, j).minus(), inside])
         });
-        Ok(Self { points, sums })
+        Ok(PowersPlan { points, sums })
+    }
+}
+
+impl PowersPlan {
+    /// Where the tree is walked.
+    pub(crate) fn points(&self) -> &TreePoints {
+        &self.points
+    }
+
+    /// The sums over the shares of the tree.
+    pub(crate) fn sums(&self) -> &BundleSums {
+        &self.sums
     }
 
     /// Shares for the keys and intervals of the plan.
     ///
     /// `x_hat` has the masked input of each element, an element of the gate's ring.
-    pub(crate) fn eval<Q: Evaluator>(&self, q: &Q, bundle: &KeyBundle, x_hat: &[u64]) -> Result<Vec<u64>, PfssError> {
-        let trees = Trees::at(q, bundle, x_hat)?;
-        let shares = trees.words(0, &self.points)?;
-        self.sums.run_with(&trees, shares.view())
-    }
-}
-
-impl MaskedKeys {
-    /// Additive shares of `1[x in I] (-r)^j` for every interval `I` and power `0 <= j <= degree`.
-    ///
-    /// They are `[intervals][degree + 1][count]`, with the element innermost. No round is needed.
-    ///
-    /// With these, a polynomial of `x = x_hat - r` on each interval is public arithmetic. The key
-    /// is one comparison key with payload `D(y) = (-r)^j 1[y < r]`, evaluated at the ends:
-    /// `D(x_hat - end) - D(x_hat - start)`, plus `(-r)^j` where the ends wrap around (Boyle et al.,
-    /// EUROCRYPT 2021, interval containment).
-    ///
-    /// # Errors
-    /// [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for intervals outside the ring, and
-    /// as [`eval_relu`](Self::eval_relu).
-    pub fn eval_interval_powers<Q: Evaluator>(
-        self,
-        q: &Q,
-        intervals: &[Interval],
+    pub(super) fn eval<W: Evaluator>(
+        &self,
+        evaluator: &W,
+        bundle: &KeyBundle,
         x_hat: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        self.0.check_use(GateKind::IntervalPowers, x_hat.len())?;
-        let x_hat = reduced(self.gate().ring(), x_hat.to_vec());
-        PowersPlan::new(self.gate(), intervals)?.eval(q, &self.0, &x_hat)
+        let trees = Trees::at(evaluator, bundle, x_hat)?;
+        let shares = trees.words(0, &self.points)?;
+        self.sums.run_with(&trees, shares.view())
     }
 }
 

@@ -11,24 +11,31 @@ use core_types::{
     params::share::{NO_ROW, WordTerm},
 };
 
-use super::{
-    shares::{pending::Pending, sums::BundleSums},
-    tasks::{evaluation::GateEvaluation, plan::TaskPlan, table::TablePlan},
-};
+use super::{shares::sums::BundleSums, tasks::table::TablePlan};
 use crate::{
-    Evaluator, Gate, MaskedKeys, PfssError, Task,
+    Gate, PfssError,
     gate::kinds::lut::{E_ROW, Lut, RHO_E_ROW},
 };
 
-impl GateEvaluation for Lut {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        let Task::Lut(table) = task else { return Err(task.not_for(gate)) };
+impl Lut {
+    /// The plan of `table[x]` for a public table of `2^n` words.
+    ///
+    /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits
+    /// differ at position `r` only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them
+    /// negated, add up to the wanted word up to its sign, and their sums of bits add up to that
+    /// sign. The sign is opened under `c` and the word under `ρ`, in one round; the result is
+    /// `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read, whatever
+    /// the secret.
+    ///
+    /// The key is evaluated at all `2^n` points at once, each node of its tree expanded once:
+    /// `2^(n-6) - 2` AES blocks.
+    pub(super) fn plan(gate: &Gate, table: &[u64]) -> Result<TablePlan, PfssError> {
         let ring = gate.out_ring();
         check_table(gate.ring(), ring, table)?;
         // (1 - 2w) (y_hat e - ρ e), over the opened words
         let flipped = |row| WordTerm::selected(0, NO_ROW, row);
         let sums = BundleSums::new(ring, ring).sum([flipped(E_ROW).power(1), flipped(RHO_E_ROW).minus()]);
-        Ok(TaskPlan::Look(TablePlan::new([gate.ring(), ring], table, sums.under_output_masks(gate))))
+        Ok(TablePlan::new([gate.ring(), ring], table, sums.under_output_masks(gate)))
     }
 }
 
@@ -41,28 +48,5 @@ fn check_table(domain: Ring, out: Ring, table: &[u64]) -> Result<(), PfssError> 
     match table.iter().position(|&word| word > out.mask()) {
         Some(index) => Err(PfssError::Constant { index, bits: out.bits(), got: table[index] }),
         None => Ok(()),
-    }
-}
-
-impl MaskedKeys {
-    /// The first step of `table[x]` from the masked inputs `x_hat`.
-    ///
-    /// The public table has `2^n` words.
-    ///
-    /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits
-    /// differ at position `r` only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them
-    /// negated, add up to the wanted word up to its sign, and their sums of bits add up to that
-    /// sign. The sign is opened under `c` and the word under `ρ`, in one round; the result is
-    /// `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read, whatever
-    /// the secret.
-    ///
-    /// The key is evaluated at all `2^n` points at once, each node of its tree expanded once:
-    /// `2^(n-6) - 2` AES blocks.
-    ///
-    /// # Errors
-    /// [`PfssError::Length`] unless the table has `2^n` words, [`PfssError::Constant`] for a word
-    /// outside its ring, and as [`eval_relu`](Self::eval_relu).
-    pub fn eval_lut<Q: Evaluator>(self, q: &Q, table: &[u64], x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.eval(q, Task::Lut(table), x_hat)
     }
 }

@@ -1,26 +1,31 @@
 //! What parties compute from a key bundle and the public masked input `x_hat = x + r`.
 //!
-//! A gate with an additive result has two steps: `eval_*` walks the key trees and masks each secret
-//! bit with a dealer bit, and [`Pending::finish`] turns the opened bits into shares. One round lies
-//! between them.
+//! A gate with an additive result has two steps: [`MaskedKeys::eval`](crate::MaskedKeys::eval)
+//! walks the key trees and masks each secret bit with a dealer bit, and [`Pending::finish`] turns
+//! the opened bits into shares. One round lies between them.
 //!
-//! Each family of gates has a file with its evaluation, which implements `GateEvaluation`. Its keys
-//! and its result in the clear are in `gate/kinds`, the dealer's secrets in `dealer/dealing`.
+//! `plan.rs` lists the evaluation of each [`Task`](crate::Task); each family of gates has a file
+//! with its own. Its keys and its result in the clear are in `gate/kinds`, the dealer's secrets in
+//! `dealer/dealing`.
 
 pub(crate) mod intervals;
-pub(crate) mod join;
-pub(crate) mod lut;
+mod join;
+mod lut;
+pub(crate) mod plan;
 pub(crate) mod plans;
-pub(crate) mod predicates;
-pub(crate) mod product;
-pub(crate) mod relu;
+mod predicates;
+mod product;
+mod relu;
 pub(crate) mod shares;
-pub(crate) mod shift;
+mod shift;
 pub(crate) mod suf;
 pub(crate) mod tasks;
-pub(crate) mod truncate;
+mod truncate;
 pub(crate) mod walk;
 
-pub use shares::{bits::BitShares, pending::Pending};
-pub use suf::{SufBools, SufShares, SufStep};
+pub use shares::{
+    bits::BitShares,
+    pending::{Pending, Step},
+    results::{BoolShares, Shares},
+};
 pub use walk::evaluator::Evaluator;

@@ -3,20 +3,20 @@
 use core::fmt;
 use std::sync::Arc;
 
-use super::{intervals::PowersPlan, suf::SufPlan, tasks::plan::TaskPlan, walk::comparison::Comparison};
+use super::plan::TaskPlan;
 use crate::{Gate, PfssError, Task};
 
 /// A cache of the last plans made, by gate and by public facts.
 ///
 /// A program evaluates the same shapes again and again.
-pub(crate) struct PlanCache<P>(Vec<(Gate, Vec<u64>, Arc<P>)>);
+struct PlanCache<P>(Vec<(Gate, Vec<u64>, Arc<P>)>);
 
 impl<P> PlanCache<P> {
     /// More shapes than a layer has; the oldest makes room for a new one.
     const MOST: usize = 64;
 
     /// The plan for `gate` and `facts`, which say everything else that `plan` depends on.
-    pub(crate) fn get(
+    fn get(
         &mut self,
         gate: &Gate,
         facts: &[u64],
@@ -46,25 +46,19 @@ impl<P> fmt::Debug for PlanCache<P> {
     }
 }
 
-/// The plans of one evaluator: for tasks, descriptors, and gates without their own results.
+/// The plans of one evaluator.
 #[derive(Debug, Default)]
 pub(crate) struct AllPlans {
     tasks: PlanCache<TaskPlan>,
-    sufs: PlanCache<SufPlan>,
-    /// XOR shares of predicates.
-    pub(crate) bits: PlanCache<Comparison>,
-    pub(crate) powers: PlanCache<PowersPlan>,
+    /// XOR shares of predicates, whose facts are those of additive shares.
+    bits: PlanCache<TaskPlan>,
 }
 
 impl AllPlans {
     /// The plan of `task`, which has these [facts](Task::facts), for keys of `gate`.
-    pub(crate) fn task(&mut self, gate: &Gate, task: Task<'_>, facts: &[u64]) -> Result<Arc<TaskPlan>, PfssError> {
-        self.tasks.get(gate, facts, || task.plan(gate))
-    }
-
-    /// The plan of the descriptor that `gate` is.
-    pub(crate) fn suf(&mut self, gate: &Gate) -> Result<Arc<SufPlan>, PfssError> {
-        self.sufs.get(gate, &[], || SufPlan::new(gate))
+    pub(crate) fn of(&mut self, gate: &Gate, task: Task<'_>, facts: &[u64]) -> Result<Arc<TaskPlan>, PfssError> {
+        let plans = if let Task::PredicateBits(_) = task { &mut self.bits } else { &mut self.tasks };
+        plans.get(gate, facts, || task.plan(gate))
     }
 }
 

@@ -11,44 +11,17 @@
 use core_types::{Ring, params::share::WordTerm};
 
 use super::{
-    shares::{bits::BitShares, pending::Pending, sums::BundleSums},
-    tasks::{
-        evaluation::GateEvaluation,
-        plan::{Compare, TaskPlan},
-    },
-    walk::{comparison::Comparison, inputs::reduced, tree::Trees},
+    shares::{bits::BitShares, sums::BundleSums},
+    tasks::compare::Compare,
+    walk::{comparison::Comparison, evaluator::Evaluator, tree::Trees},
 };
-use crate::{
-    Evaluator, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Task,
-    answers::ComparisonProgram,
-    gate::kinds::predicates::{FullPredicates, LowPredicates, SignPredicates},
-    tree::KeyTree,
-};
-
-impl GateEvaluation for FullPredicates {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        additive(gate, task, 0)
-    }
-}
-
-impl GateEvaluation for SignPredicates {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        additive(gate, task, 1) // the first row of bits is the top bit of the mask
-    }
-}
-
-impl GateEvaluation for LowPredicates {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        additive(gate, task, 0)
-    }
-}
+use crate::{Gate, KeyBundle, PfssError, Predicate, answers::ComparisonProgram, tree::KeyTree};
 
 /// The plan of predicates as additive shares.
 ///
 /// Each predicate is opened under a bit of the dealer, from row `first_mask` on, and shared again
 /// as a word.
-fn additive(gate: &Gate, task: &Task<'_>, first_mask: usize) -> Result<TaskPlan, PfssError> {
-    let Task::Predicates(predicates) = task else { return Err(task.not_for(gate)) };
+pub(super) fn additive(gate: &Gate, predicates: &[Predicate], first_mask: usize) -> Result<Compare, PfssError> {
     let (expected, got) = (gate.masks() as usize, predicates.len());
     if expected != got {
         return Err(PfssError::Length { what: "predicates", expected, got });
@@ -56,7 +29,7 @@ fn additive(gate: &Gate, task: &Task<'_>, first_mask: usize) -> Result<TaskPlan,
     let comparison = Comparison::new(&ComparisonProgram::new(gate, predicates)?);
     let (ring, bit) = (gate.ring(), |at: u32| [WordTerm::bit(at, 1 + at)]);
     let sums = (0..predicates.len() as u32).fold(BundleSums::new(ring, ring), |sums, at| sums.sum(bit(at)));
-    Ok(TaskPlan::Compare(Compare::new(gate, vec![comparison], sums).with_first_mask(first_mask)))
+    Ok(Compare::new(gate, vec![comparison], sums).with_first_mask(first_mask))
 }
 
 impl ComparisonProgram {
@@ -80,57 +53,14 @@ impl ComparisonProgram {
 }
 
 impl Comparison {
-    /// Plans the XOR shares of `predicates`, checked against `gate`.
-    pub(crate) fn of_predicates(gate: &Gate, predicates: &[Predicate]) -> Result<Self, PfssError> {
-        ComparisonProgram::new(gate, predicates).map(|program| Self::new(&program))
-    }
-
-    /// XOR shares of the planned predicates, from the masked input of each element.
-    pub(crate) fn eval_bits<Q: Evaluator>(
+    /// XOR shares of the planned predicates, one row each, from the masked input of each element.
+    pub(super) fn eval_bits<W: Evaluator>(
         &self,
-        q: &Q,
+        evaluator: &W,
         bundle: &KeyBundle,
-        x_hat: Vec<u64>,
+        x_hat: &[u64],
     ) -> Result<BitShares, PfssError> {
-        let x_hat = reduced(bundle.gate().ring(), x_hat);
-        let mut bits = self.eval(&Trees::at(q, bundle, &x_hat)?, 0)?;
+        let mut bits = self.eval(&Trees::at(evaluator, bundle, x_hat)?, 0)?;
         Ok(BitShares::new(bundle.party(), bundle.count(), core::mem::take(&mut *bits)))
-    }
-}
-
-impl MaskedKeys {
-    /// XOR shares of `predicates` of `x`, one row per predicate, from the masked inputs `x_hat`.
-    ///
-    /// No round is needed.
-    ///
-    /// # Errors
-    /// [`PfssError::PredicateKind`], [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for
-    /// predicates that the keys do not answer; [`PfssError::Length`] unless there is one input per
-    /// element; [`PfssError::Backend`].
-    pub fn eval_predicates<Q: Evaluator>(
-        self,
-        q: &Q,
-        predicates: &[Predicate],
-        x_hat: &[u64],
-    ) -> Result<BitShares, PfssError> {
-        let plan = Comparison::of_predicates(self.gate(), predicates)?;
-        self.0.check_use(self.gate().kind(), x_hat.len())?;
-        plan.eval_bits(q, &self.0, x_hat.to_vec())
-    }
-
-    /// The first step towards additive shares of `predicates`, row after row.
-    ///
-    /// Needs one masked bit per predicate ([`Gate::with_masks`]).
-    ///
-    /// # Errors
-    /// As [`eval_predicates`](Self::eval_predicates), and [`PfssError::Length`] if the number of
-    /// masks in the bundle differs.
-    pub fn eval_predicates_additive<Q: Evaluator>(
-        self,
-        q: &Q,
-        predicates: &[Predicate],
-        x_hat: &[u64],
-    ) -> Result<Pending, PfssError> {
-        self.eval(q, Task::Predicates(predicates), x_hat)
     }
 }

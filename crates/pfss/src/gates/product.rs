@@ -5,14 +5,10 @@
 
 use zeroize::Zeroizing;
 
-use super::tasks::evaluation::GateEvaluation;
 use crate::{
     GateKind, KeyBundle, MaskedKeys, PfssError,
-    gate::kinds::product::{A_ROW, B_ROW, PRODUCT_ROW, Product},
+    gate::kinds::product::{A_ROW, B_ROW, PRODUCT_ROW},
 };
-
-/// Products have no task: [`eval_product`](MaskedKeys::eval_product) evaluates them.
-impl GateEvaluation for Product {}
 
 impl KeyBundle {
     /// [`mask`](Self::mask) for the two factors of a product.
@@ -34,32 +30,19 @@ impl KeyBundle {
     }
 }
 
-impl MaskedKeys {
-    /// Additive shares of `x y`, from the opened `x_hat = x + a` and `y_hat = y + b`.
-    ///
-    /// In `opened`, `y_hat` comes after `x_hat`. The shares are
-    /// `x_hat y_hat - x_hat b - y_hat a + a b` (Beaver, CRYPTO 1991).
-    ///
-    /// # Errors
-    /// [`PfssError::Kind`] for keys of another gate, [`PfssError::Length`] unless there are two
-    /// factors per element.
-    pub fn eval_product(self, opened: &[u64]) -> Result<Vec<u64>, PfssError> {
-        let Self(bundle) = self;
-        let expected = 2 * bundle.count();
-        if opened.len() != expected {
-            return Err(PfssError::Length { what: "factors", expected, got: opened.len() });
-        }
-        bundle.check_use(GateKind::Product, bundle.count())?;
-        let (x_hat, y_hat) = opened.split_at(bundle.count());
-        let (ring, output) = (bundle.gate().ring(), bundle.gate().output_mask_row());
-        let share = |e: usize| {
-            let (x, y) = (x_hat[e], y_hat[e]);
-            let [a, b, a_b] = [A_ROW, B_ROW, PRODUCT_ROW].map(|row| bundle.word_row(row)[e]);
-            let masks = x.wrapping_mul(b).wrapping_add(y.wrapping_mul(a));
-            let public = bundle.party().public(x.wrapping_mul(y));
-            let product = public.wrapping_sub(masks).wrapping_add(a_b);
-            ring.reduce(product.wrapping_add(output.map_or(0, |row| bundle.word_row(row as usize)[e])))
-        };
-        Ok((0..bundle.count()).map(share).collect())
-    }
+/// Additive shares of `x y`, from the opened `x_hat = x + a` and `y_hat = y + b`.
+///
+/// In `opened`, `y_hat` comes after `x_hat`.
+pub(super) fn product(bundle: &KeyBundle, opened: &[u64]) -> Vec<u64> {
+    let (x_hat, y_hat) = opened.split_at(bundle.count());
+    let (ring, output) = (bundle.gate().ring(), bundle.gate().output_mask_row());
+    let share = |e: usize| {
+        let (x, y) = (x_hat[e], y_hat[e]);
+        let [a, b, a_b] = [A_ROW, B_ROW, PRODUCT_ROW].map(|row| bundle.word_row(row)[e]);
+        let masks = x.wrapping_mul(b).wrapping_add(y.wrapping_mul(a));
+        let public = bundle.party().public(x.wrapping_mul(y));
+        let product = public.wrapping_sub(masks).wrapping_add(a_b);
+        ring.reduce(product.wrapping_add(output.map_or(0, |row| bundle.word_row(row as usize)[e])))
+    };
+    (0..bundle.count()).map(share).collect()
 }

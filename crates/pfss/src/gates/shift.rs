@@ -14,31 +14,42 @@ use core_types::{
 
 use super::{
     relu::sign,
-    shares::{pending::Pending, sums::BundleSums},
-    tasks::{evaluation::GateEvaluation, plan::TaskPlan},
+    shares::sums::BundleSums,
+    tasks::compare::Compare,
     truncate::{CARRY, SHIFTED, carry, lower_half},
 };
 use crate::{
-    Evaluator, Gate, MaskedKeys, PfssError, Task,
+    Gate,
     gate::kinds::shift::{Ars, C_SECOND_ROW, G_C_ROW, G_ROW, Lrs, ReluArs},
 };
 
 /// The row of opened bits after the carry: the wrap, borrow or sign.
 const SECOND: u32 = 1;
 
-impl GateEvaluation for Lrs {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        let Task::Lrs = task else { return Err(task.not_for(gate)) };
+impl Lrs {
+    /// The plan of `floor(x / 2^f)` for unsigned `x`, exact for every `x`.
+    ///
+    /// With `wrap = 1[x_hat < r]`, the result is
+    /// `(x_hat >> f) - (r >> f) - carry + 2^(n-f) wrap` (SIGMA, PETS 2024, section 4.2). Both bits
+    /// are opened in one round.
+    pub(super) fn plan(&self, gate: &Gate) -> Compare {
         let ring = gate.ring();
         let wrap = WordTerm::bit(SECOND, C_SECOND_ROW).times(top(ring, self.shift));
         let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain([wrap]));
-        Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits())], sums))
+        Compare::new(gate, vec![carry(ring, self.shift), carry(ring, ring.bits())], sums)
     }
 }
 
-impl GateEvaluation for Ars {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        let Task::Ars = task else { return Err(task.not_for(gate)) };
+impl Ars {
+    /// The plan of `floor(x / 2^f)` for signed `x`, exact for every `x`.
+    ///
+    /// The unsigned shift is off by `2^(n-f) msb(x)`, so the result is
+    /// `(x_hat >> f) - (r >> f) - carry + 2^(n-f) δ` with `δ = wrap - msb(x)`. With `g = msb(r)`,
+    /// `h = msb(x_hat)` and `b` the borrow of the low `n - 1` bits, `δ = g b` if `h = 0` and
+    /// `δ = -(1 - g)(1 - b)` if `h = 1`. As `h` is public and the dealer has `g`, both cases are
+    /// linear in the opened bit `b ^ c'`: one round, whereas composing SIGMA's gates (PETS 2024)
+    /// takes three.
+    pub(super) fn plan(&self, gate: &Gate) -> Compare {
         let ring = gate.ring();
         let (borrow, g) = (WordTerm::bit(SECOND, C_SECOND_ROW), WordTerm::word(G_ROW));
         let g_borrow = WordTerm::selected(SECOND, G_ROW, G_C_ROW);
@@ -54,64 +65,23 @@ impl GateEvaluation for Ars {
         ];
         let delta = delta.map(|term| term.times(top(ring, self.shift)));
         let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift).sum(SHIFTED.into_iter().chain(delta));
-        Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), carry(ring, ring.bits() - 1)], sums))
+        Compare::new(gate, vec![carry(ring, self.shift), carry(ring, ring.bits() - 1)], sums)
     }
 }
 
-impl GateEvaluation for ReluArs {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        let Task::ReluArs = task else { return Err(task.not_for(gate)) };
-        let ring = gate.ring();
-        let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift);
-        let sums = sums.sum(relu_shift(lower_half(ring), top(ring, self.shift)));
-        Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift), sign(ring)], sums))
-    }
-}
-
-impl MaskedKeys {
-    /// The first step of `floor(x / 2^f)` for unsigned `x`, exact for every `x`.
-    ///
-    /// It is computed from the masked inputs `x_hat`. With `wrap = 1[x_hat < r]`, the result is
-    /// `(x_hat >> f) - (r >> f) - carry + 2^(n-f) wrap` (SIGMA, PETS 2024, section 4.2). Both bits
-    /// are opened in one round.
-    ///
-    /// # Errors
-    /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_lrs<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.eval(q, Task::Lrs, x_hat)
-    }
-
-    /// The first step of `floor(x / 2^f)` for signed `x`, exact for every `x`.
-    ///
-    /// It is computed from the masked inputs `x_hat`.
-    ///
-    /// The unsigned shift is off by `2^(n-f) msb(x)`, so the result is
-    /// `(x_hat >> f) - (r >> f) - carry + 2^(n-f) δ` with `δ = wrap - msb(x)`. With `g = msb(r)`,
-    /// `h = msb(x_hat)` and `b` the borrow of the low `n - 1` bits, `δ = g b` if `h = 0` and
-    /// `δ = -(1 - g)(1 - b)` if `h = 1`. As `h` is public and the dealer has `g`, both cases are
-    /// linear in the opened bit `b ^ c'`: one round, whereas composing SIGMA's gates (PETS 2024)
-    /// takes three.
-    ///
-    /// # Errors
-    /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_ars<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.eval(q, Task::Ars, x_hat)
-    }
-
-    /// The first step of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`.
-    ///
-    /// It is computed from the masked inputs.
+impl ReluArs {
+    /// The plan of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`.
     ///
     /// On `x >= 0` the wrap is `(1 - msb(x_hat)) msb(r)` (SIGMA, PETS 2024, lemma 2), so with
     /// `d = 1[x >= 0]` the result is
     /// `d ((x_hat >> f) - (r >> f) - carry + 2^(n-f) (1 - msb(x_hat)) msb(r))`. Sign and carry are
     /// opened in one round, and the dealer shares the products of the sign's mask with all other
     /// terms.
-    ///
-    /// # Errors
-    /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_relu_ars<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.eval(q, Task::ReluArs, x_hat)
+    pub(super) fn plan(&self, gate: &Gate) -> Compare {
+        let ring = gate.ring();
+        let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift);
+        let sums = sums.sum(relu_shift(lower_half(ring), top(ring, self.shift)));
+        Compare::new(gate, vec![carry(ring, self.shift), sign(ring)], sums)
     }
 }
 

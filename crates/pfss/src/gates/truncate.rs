@@ -10,13 +10,9 @@ use core_types::{
     params::share::{Threshold, WordTerm},
 };
 
-use super::{
-    shares::{pending::Pending, sums::BundleSums},
-    tasks::{evaluation::GateEvaluation, plan::TaskPlan},
-    walk::comparison::Comparison,
-};
+use super::{shares::sums::BundleSums, tasks::compare::Compare, walk::comparison::Comparison};
 use crate::{
-    Evaluator, GapCert, Gate, MaskedKeys, PfssError, Task,
+    Gate,
     answers::ComparisonProgram,
     gate::kinds::truncate::{BASE_ROW, C_ROW, GapArs, TruncateReduce, WRAP_ROW},
 };
@@ -24,17 +20,26 @@ use crate::{
 /// The row of the opened carry.
 pub(super) const CARRY: u32 = 0;
 
-impl GateEvaluation for TruncateReduce {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        let Task::TruncateReduce = task else { return Err(task.not_for(gate)) };
+impl TruncateReduce {
+    /// The plan of `floor(x / 2^f)` in the ring of `n - f` bits.
+    ///
+    /// With the carry bit `1[x_hat mod 2^f < r mod 2^f]`, the result is
+    /// `(x_hat >> f) - (r >> f) - carry`: faithful, without the error of one unit that dropping the
+    /// carry costs (SIGMA, PETS 2024, section 4.2).
+    pub(super) fn plan(&self, gate: &Gate) -> Compare {
         let sums = BundleSums::new(gate.ring(), gate.out_ring()).of_shifted(0, self.shift).sum(SHIFTED);
-        Ok(TaskPlan::compare(gate, vec![carry(gate.ring(), self.shift)], sums))
+        Compare::new(gate, vec![carry(gate.ring(), self.shift)], sums)
     }
 }
 
-impl GateEvaluation for GapArs {
-    fn plan(&self, gate: &Gate, task: &Task<'_>) -> Result<TaskPlan, PfssError> {
-        let Task::GapArs(_) = task else { return Err(task.not_for(gate)) };
+impl GapArs {
+    /// The plan of `floor(x / 2^f)` for signed `x` with `-2^(n-2) <= x < 2^(n-2)`.
+    ///
+    /// On `x' = x + 2^(n-2)`, which lies in the lower half of the ring, the wrap of `x' + r` is
+    /// `msb(r)` whenever the top bit of `x_hat' = x_hat + 2^(n-2)` is 0 (SIGMA, PETS 2024, section
+    /// 4.2), so one comparison of `f` bits is enough:
+    /// `(x_hat' >> f) - (r >> f) - carry + (1 - msb(x_hat')) 2^(n-f) msb(r) - 2^(n-f-2)`.
+    pub(super) fn plan(&self, gate: &Gate) -> Compare {
         let (ring, offset) = (gate.ring(), 1u64 << (gate.n() - 2)); // 3 <= n <= 64 for this gate
         let wrap = WordTerm::word(WRAP_ROW).when(Threshold { shift: offset, ..lower_half(ring) });
         // shift <= n - 2, so the shifted offset is whole
@@ -42,37 +47,7 @@ impl GateEvaluation for GapArs {
         let sums = BundleSums::new(ring, ring).of_shifted(offset, self.shift);
         let sums = sums.sum(SHIFTED.into_iter().chain([wrap, back]));
         // The carry is computed on x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
-        Ok(TaskPlan::compare(gate, vec![carry(ring, self.shift)], sums))
-    }
-}
-
-impl MaskedKeys {
-    /// The first step of `floor(x / 2^f)` in the ring of `n - f` bits.
-    ///
-    /// It is computed from the masked inputs `x_hat`. With the carry bit
-    /// `1[x_hat mod 2^f < r mod 2^f]`, the result is `(x_hat >> f) - (r >> f) - carry`: faithful,
-    /// without the error of one unit that dropping the carry costs (SIGMA, PETS 2024, section 4.2).
-    ///
-    /// # Errors
-    /// As [`eval_relu`](Self::eval_relu).
-    pub fn eval_truncate_reduce<Q: Evaluator>(self, q: &Q, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.eval(q, Task::TruncateReduce, x_hat)
-    }
-
-    /// The first step of `floor(x / 2^f)` for signed `x`, from the masked inputs `x_hat`.
-    ///
-    /// `cert` is the proof that every input satisfies `-2^(n-2) <= x < 2^(n-2)`.
-    ///
-    /// On `x' = x + 2^(n-2)`, which lies in the lower half of the ring, the wrap of `x' + r` is
-    /// `msb(r)` whenever the top bit of `x_hat' = x_hat + 2^(n-2)` is 0 (SIGMA, PETS 2024, section
-    /// 4.2), so one comparison of `f` bits is enough:
-    /// `(x_hat' >> f) - (r >> f) - carry + (1 - msb(x_hat')) 2^(n-f) msb(r) - 2^(n-f-2)`.
-    ///
-    /// # Errors
-    /// [`PfssError::CertWidth`] for a certificate of another ring, and as
-    /// [`eval_relu`](Self::eval_relu).
-    pub fn eval_gap_ars<Q: Evaluator>(self, q: &Q, cert: &GapCert, x_hat: &[u64]) -> Result<Pending, PfssError> {
-        self.eval(q, Task::GapArs(*cert), x_hat)
+        Compare::new(gate, vec![carry(ring, self.shift)], sums)
     }
 }
 

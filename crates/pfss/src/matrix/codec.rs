@@ -3,7 +3,10 @@
 use zeroize::Zeroizing;
 
 use super::{MatrixShape, MatrixTriple};
-use crate::{BundleError, Party};
+use crate::{
+    BundleError, Party,
+    bundle::{array, check_start},
+};
 
 const MAGIC: [u8; 4] = *b"PFM1";
 const VERSION: u16 = 1;
@@ -45,14 +48,7 @@ impl MatrixTriple {
             return Err(BundleError::Truncated { expected: HEADER_BYTES, got: bytes.len() });
         };
         // The fixed fields of the header.
-        let magic = array::<4>(header, 0);
-        if magic != MAGIC {
-            return Err(BundleError::Magic { expected: MAGIC, got: magic });
-        }
-        let version = u16::from_le_bytes(array(header, 4));
-        if version != VERSION {
-            return Err(BundleError::Version { expected: VERSION, got: version });
-        }
+        check_start(header, MAGIC, VERSION)?;
         let party = Party::try_from(header[6]).map_err(|e| BundleError::Party { got: e.got })?;
         if header[7] != 0 {
             return Err(BundleError::Field { field: "flags", expected: 0, got: header[7].into() });
@@ -89,10 +85,6 @@ fn content_digest(bytes: &[u8]) -> [u8; 32] {
     hasher.update(&bytes[..DIGEST_AT]);
     hasher.update(&bytes[HEADER_BYTES..]);
     *hasher.finalize().as_bytes()
-}
-
-fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    core::array::from_fn(|i| bytes[at + i])
 }
 
 #[cfg(test)]

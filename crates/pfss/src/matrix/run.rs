@@ -3,11 +3,15 @@
 //! `[x y] = x_hat y_hat - x_hat [B] - [A] y_hat + [A B]` with the opened `x_hat = x + A` and
 //! `y_hat = y + B` (Beaver, CRYPTO 1991, for matrices).
 
-use backend_api::ops::fss::FssOps;
+use backend_api::{
+    BackendError, Buffer as _,
+    ops::{fss::FssOps, share::MatmulWords},
+};
+use core_types::params::share::MatmulWordsParams;
 use zeroize::Zeroizing;
 
-use super::{MatrixTriple, RING};
-use crate::{Channel, Party, PfssError, Session, spent};
+use super::{MatrixShape, MatrixTriple, RING};
+use crate::{Channel, Party, PfssError, Session, spent, staging::StagedSecret};
 
 impl<C: Channel> Session<C> {
     /// Shares of the products `x y`, from shares of both factors, all modulo `2^64`.
@@ -47,13 +51,7 @@ impl<C: Channel> Session<C> {
             let masks = triple.a.iter().chain(triple.b.iter());
             let mine: Vec<u64> = x.iter().chain(y).zip(masks).map(|(x, mask)| x.wrapping_add(*mask)).collect();
             let opened = session.open_words(q, RING, &mine)?;
-            let (x_hat, y_hat) = opened.split_at(left);
-            // Party 0 adds the public product to the first factor.
-            let public = |word: u64| if triple.party == Party::Zero { word } else { 0 };
-            let rest: Vec<u64> = y_hat.iter().zip(triple.b.iter()).map(|(y, b)| public(*y).wrapping_sub(*b)).collect();
-            let (first, second) = (shape.multiply(x_hat, &Zeroizing::new(rest)), shape.multiply(&triple.a, y_hat));
-            let terms = first.iter().zip(&second).zip(triple.c.iter());
-            Ok(terms.map(|((first, second), c)| first.wrapping_sub(*second).wrapping_add(*c)).collect())
+            Ok(multiplied(q, &triple, opened.split_at(left))?)
         })
     }
 
@@ -71,6 +69,29 @@ impl<C: Channel> Session<C> {
             session.give_words(q, RING, to, shares)
         })
     }
+}
+
+/// `x_hat (y_hat - [B]) - [A] y_hat + [A B]` on the queue, with `y_hat` for party 0 alone.
+#[expect(clippy::disallowed_methods, reason = "both parties know the masked factors")]
+fn multiplied<Q: FssOps>(
+    q: &Q,
+    triple: &MatrixTriple,
+    (x_hat, y_hat): (&[u64], &[u64]),
+) -> Result<Vec<u64>, BackendError> {
+    let MatrixShape { batch, rows, inner, cols } = triple.shape;
+    let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
+    // Party 0 adds the public product to the first product.
+    let public = |word: u64| if triple.party == Party::Zero { word } else { 0 };
+    let rest: Vec<u64> = y_hat.iter().zip(triple.b.iter()).map(|(y, b)| public(*y).wrapping_sub(*b)).collect();
+    let rest = StagedSecret::upload(q, &Zeroizing::new(rest))?;
+    let (x_hat, y_hat, a) = (q.upload(x_hat)?, q.upload(y_hat)?, StagedSecret::upload(q, &triple.a)?);
+    // Both products are added to the dealer's, the second with the opposite sign.
+    let mut out = StagedSecret::upload(q, &triple.c)?;
+    let plus = MatmulWordsParams { batch, rows, inner, cols, alpha: 1, beta: 1 };
+    q.matmul_words(MatmulWords { params: &plus, x: x_hat.view(), y: rest.view(), out: out.view_mut() })?;
+    let minus = MatmulWordsParams { alpha: u64::MAX, ..plus };
+    q.matmul_words(MatmulWords { params: &minus, x: a.view(), y: y_hat.view(), out: out.view_mut() })?;
+    out.download()
 }
 
 /// A digest of a step's name and public facts.

@@ -2,7 +2,7 @@
 
 use backend_api::ops::fss::FssOps;
 
-use crate::{GateKind, KeyBundle, MaskedKeys, Party, Pending, PfssError, SufShares, SufStep, Task};
+use crate::{KeyBundle, MaskedKeys, Party, PfssError, Shares, Step, Task};
 
 /// Runs `task` for both parties in this process, step by step.
 ///
@@ -20,7 +20,7 @@ pub fn run_lockstep<Q: FssOps>(
     task: Task<'_>,
     bundles: [KeyBundle; 2],
     x: [&[u64]; 2],
-) -> Result<[Vec<u64>; 2], PfssError> {
+) -> Result<[Shares; 2], PfssError> {
     run_lockstep_watched(q, task, bundles, x, |_, _| {})
 }
 
@@ -37,7 +37,7 @@ pub fn run_lockstep_watched<Q: FssOps>(
     bundles: [KeyBundle; 2],
     x: [&[u64]; 2],
     mut watch: impl FnMut(&[u32], &[u64]),
-) -> Result<[Vec<u64>; 2], PfssError> {
+) -> Result<[Shares; 2], PfssError> {
     for party in Party::BOTH {
         let bundle = &bundles[party.index()];
         bundle.check_party(party)?;
@@ -48,64 +48,42 @@ pub fn run_lockstep_watched<Q: FssOps>(
     watch(&[], &x_hat);
     let zero = plans[0].eval(q, zero, x_hat.clone())?;
     let one = plans[1].eval(q, one, x_hat)?;
-    exchange(q, zero, one, &mut watch)
+    finish(q, [zero, one], watch)
 }
 
-/// Exchanges the parties' messages, and finishes both gates.
-fn exchange<Q: FssOps, T>(
-    q: &Q,
-    zero: Pending<T>,
-    one: Pending<T>,
-    watch: &mut impl FnMut(&[u32], &[u64]),
-) -> Result<[T; 2], PfssError> {
-    watch(zero.masked_bits(), zero.masked_words());
-    watch(one.masked_bits(), one.masked_words());
-    let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-    let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
-    Ok([zero.finish_with(q, &bits_one, &words_one)?, one.finish_with(q, &bits_zero, &words_zero)?])
-}
-
-/// Evaluates a descriptor for both parties, as [`run_lockstep`] runs a task.
+/// [`run_lockstep`] on masked inputs that are already open.
 ///
 /// # Errors
-/// As [`Session::suf`](crate::Session::suf) and [`run_lockstep`].
-pub fn run_suf_lockstep<Q: FssOps>(
+/// As [`Session::eval`](crate::Session::eval).
+pub fn eval_lockstep<Q: FssOps>(
     q: &Q,
-    bundles: [KeyBundle; 2],
-    x: [&[u64]; 2],
-) -> Result<[SufShares; 2], PfssError> {
-    run_suf_lockstep_watched(q, bundles, x, |_, _| {})
+    task: Task<'_>,
+    [zero, one]: [MaskedKeys; 2],
+    x_hat: &[u64],
+) -> Result<[Shares; 2], PfssError> {
+    finish(q, [zero.eval(q, task, x_hat)?, one.eval(q, task, x_hat)?], |_, _| {})
 }
 
-/// [`run_suf_lockstep`], with `watch` as in [`run_lockstep_watched`].
-///
-/// # Errors
-/// As [`run_suf_lockstep`].
-pub fn run_suf_lockstep_watched<Q: FssOps>(
+/// Exchanges the parties' messages until both gates are finished.
+fn finish<Q: FssOps>(
     q: &Q,
-    bundles: [KeyBundle; 2],
-    x: [&[u64]; 2],
+    mut steps: [Step; 2],
     mut watch: impl FnMut(&[u32], &[u64]),
-) -> Result<[SufShares; 2], PfssError> {
-    for party in Party::BOTH {
-        let bundle = &bundles[party.index()];
-        bundle.check_party(party)?;
-        bundle.check_use(GateKind::Suf, x[party.index()].len())?;
-    }
-    let ([zero, one], x_hat) = open_inputs(bundles, x)?;
-    watch(&[], &x_hat);
-    let (mut zero, mut one) = (zero.eval_suf(q, &x_hat)?, one.eval_suf(q, &x_hat)?);
+) -> Result<[Shares; 2], PfssError> {
     loop {
-        (zero, one) = match (zero, one) {
-            (SufStep::Done(zero), SufStep::Done(one)) => return Ok([zero, one]),
-            (SufStep::Open(zero), SufStep::Open(one)) => {
-                let [zero, one] = exchange(q, zero, one, &mut watch)?;
-                (zero, one)
+        steps = match steps {
+            [Step::Done(zero), Step::Done(one)] => return Ok([zero, one]),
+            [Step::Open(zero), Step::Open(one)] => {
+                watch(zero.masked_bits(), zero.masked_words());
+                watch(one.masked_bits(), one.masked_words());
+                let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
+                let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
+                [zero.finish_with(q, &bits_one, &words_one)?, one.finish_with(q, &bits_zero, &words_zero)?]
             }
             // both bundles carry the same program, whose rounds are public
-            (zero, one) => {
-                let rounds = |step: &SufStep| usize::from(matches!(step, SufStep::Open(_)));
-                return Err(PfssError::Length { what: "rounds left", expected: rounds(&zero), got: rounds(&one) });
+            steps => {
+                let [expected, got] = steps.map(|step| usize::from(matches!(step, Step::Open(_))));
+                return Err(PfssError::Length { what: "rounds left", expected, got });
             }
         }
     }

@@ -1,15 +1,17 @@
 //! One party of a computation: gates over a channel, under one transcript.
 
+use std::sync::Arc;
+
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 use zeroize::Zeroizing;
 
 use super::wire;
 use crate::{
-    AutoTrunc, BitShares, Channel, ChannelError, GapCert, Gate, GateKind, Interval, KeyBundle, MaskedKeys, Party,
-    Pending, PfssError, Predicate, SignedRange, SufShares, SufStep, Task,
+    AutoTrunc, Channel, ChannelError, Gate, Interval, KeyBundle, MaskedKeys, Party, Pending, PfssError, Shares,
+    SignedRange, Step, Task,
     bundle::Header,
-    gates::{intervals::PowersPlan, plans::AllPlans, walk::comparison::Comparison},
+    gates::{plan::TaskPlan, plans::AllPlans},
 };
 
 /// Bytes of the step digest at the start of every message.
@@ -69,37 +71,48 @@ impl<C: Channel> Session<C> {
         self.traffic
     }
 
-    /// Shares of `max(x, 0)`, `x` read as signed. Two rounds.
+    /// Shares of the result of `task`.
+    ///
+    /// The first round opens the masked inputs. Most tasks then open one masked bit per output in a
+    /// second one.
     ///
     /// # Errors
     /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`], [`PfssError::Kind`] or
-    /// [`PfssError::Length`] for a bundle that does not fit, before anything is sent.
-    /// [`PfssError::Channel`] and [`PfssError::Backend`] close the session: later calls report
-    /// [`PfssError::Closed`].
-    pub fn relu<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<Vec<u64>, PfssError> {
-        self.run(q, Task::Relu, bundle, x)
+    /// [`PfssError::Length`] for a bundle that does not fit, and the errors of the [`Task`], before
+    /// anything is sent. [`PfssError::Channel`] and [`PfssError::Backend`] close the session: later
+    /// calls report [`PfssError::Closed`].
+    pub fn run<Q: FssOps>(&mut self, q: &Q, task: Task<'_>, bundle: KeyBundle, x: &[u64]) -> Result<Shares, PfssError> {
+        let (plan, keys, x_hat) = self.open_inputs(q, task, bundle, x)?;
+        self.evaluate(q, &plan, keys, x_hat)
     }
 
-    /// Shares of `floor(x / 2^f)` in the ring of `n - f` bits. Two rounds.
+    /// [`run`](Self::run) on masked inputs that are already open.
+    ///
+    /// The round that opens them is left out.
     ///
     /// # Errors
-    /// As [`relu`](Self::relu).
-    pub fn truncate_reduce<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<Vec<u64>, PfssError> {
-        self.run(q, Task::TruncateReduce, bundle, x)
-    }
-
-    /// Shares of `floor(x / 2^f)` for signed `x`, given a proof of the range of `x`. Two rounds.
-    ///
-    /// # Errors
-    /// [`PfssError::CertWidth`] for a certificate of another ring, and as [`relu`](Self::relu).
-    pub fn gap_ars<Q: FssOps>(
+    /// As [`run`](Self::run).
+    pub fn eval<Q: FssOps>(
         &mut self,
         q: &Q,
-        cert: GapCert,
-        bundle: KeyBundle,
-        x: &[u64],
-    ) -> Result<Vec<u64>, PfssError> {
-        self.run(q, Task::GapArs(cert), bundle, x)
+        task: Task<'_>,
+        keys: MaskedKeys,
+        x_hat: &[u64],
+    ) -> Result<Shares, PfssError> {
+        task.check_keys(&keys.0, x_hat.len())?;
+        let facts = task.facts();
+        let plan = self.plans.of(keys.gate(), task, &facts)?;
+        self.admit(&keys.0.header)?;
+        self.record(&keys.0.header, &facts);
+        self.evaluate(q, &plan, keys, x_hat.to_vec())
+    }
+
+    /// Shares of `max(x, 0)`, `x` read as signed. Two rounds.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn relu<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<Vec<u64>, PfssError> {
+        Ok(self.run(q, Task::Relu, bundle, x)?.words)
     }
 
     /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose.
@@ -117,7 +130,7 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         match (shift.task(), bundle) {
-            (Some(task), Some(bundle)) => self.run(q, task, bundle, x),
+            (Some(task), Some(bundle)) => Ok(self.run(q, task, bundle, x)?.words),
             (None, None) => Ok(x.to_vec()),
             (task, bundle) => {
                 let expected = usize::from(task.is_some());
@@ -148,55 +161,15 @@ impl<C: Channel> Session<C> {
             return Err(PfssError::Length { what: "elements", expected: a.len(), got: b.len() });
         }
         let difference: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.sub(a, b)).collect();
-        let positive = self.run(q, Task::ReluWithin(differences), bundle, &difference)?;
+        let positive = self.run(q, Task::ReluWithin(differences), bundle, &difference)?.words;
         Ok(positive.iter().zip(b).map(|(&positive, &b)| ring.add(positive, b)).collect())
     }
 
-    /// Additive shares of predicates of `x` as 0 or 1, `[predicates][count]`.
-    ///
-    /// Two rounds; the bundle needs one masked bit per predicate
-    /// ([`Gate::with_masks`](crate::Gate::with_masks)).
+    /// Shares of [`Task::IntervalPowers`], and the opened `x + r`. One round.
     ///
     /// # Errors
-    /// As [`MaskedKeys::eval_predicates_additive`] and [`relu`](Self::relu).
-    pub fn predicates<Q: FssOps>(
-        &mut self,
-        q: &Q,
-        predicates: &[Predicate],
-        bundle: KeyBundle,
-        x: &[u64],
-    ) -> Result<Vec<u64>, PfssError> {
-        self.run(q, Task::Predicates(predicates), bundle, x)
-    }
-
-    /// XOR shares of predicates of `x`. One round.
-    ///
-    /// # Errors
-    /// As [`MaskedKeys::eval_predicates`] and [`relu`](Self::relu).
-    pub fn predicate_bits<Q: FssOps>(
-        &mut self,
-        q: &Q,
-        predicates: &[Predicate],
-        bundle: KeyBundle,
-        x: &[u64],
-    ) -> Result<BitShares, PfssError> {
-        bundle.check_use(bundle.gate().kind(), x.len())?;
-        let facts: Vec<u64> = predicates.iter().flat_map(|predicate| predicate.facts()).collect();
-        let gate = bundle.gate();
-        let plan = self.plans.bits.get(gate, &facts, || Comparison::of_predicates(gate, predicates))?;
-        let masked = self.mask(bundle, x)?;
-        self.closing(|session| {
-            let (keys, x_hat) = session.open_inputs(q, masked, &facts)?;
-            plan.eval_bits(q, &keys.0, x_hat)
-        })
-    }
-
-    /// Shares of `1[x in I] (-r)^j`, and the opened `x + r`. One round.
-    ///
-    /// They are `[intervals][degree + 1][count]`: see [`MaskedKeys::eval_interval_powers`].
-    ///
-    /// # Errors
-    /// As [`MaskedKeys::eval_interval_powers`] and [`relu`](Self::relu).
+    /// [`PfssError::Constant`] or [`PfssError::EmptyInterval`] for intervals outside the ring, and
+    /// as [`run`](Self::run).
     pub fn interval_powers<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -204,122 +177,19 @@ impl<C: Channel> Session<C> {
         bundle: KeyBundle,
         x: &[u64],
     ) -> Result<(Vec<u64>, Vec<u64>), PfssError> {
-        bundle.check_use(GateKind::IntervalPowers, x.len())?;
-        let facts: Vec<u64> = intervals.iter().flat_map(|interval| interval.facts()).collect();
-        let gate = bundle.gate();
-        let plan = self.plans.powers.get(gate, &facts, || PowersPlan::new(gate, intervals))?;
-        let masked = self.mask(bundle, x)?;
-        self.closing(|session| {
-            let (keys, x_hat) = session.open_inputs(q, masked, &facts)?;
-            let powers = plan.eval(q, &keys.0, &x_hat)?;
-            Ok((powers, x_hat))
-        })
-    }
-
-    /// Shares of a descriptor's outputs.
-    ///
-    /// One round, followed by the rounds of [`SufProgram::rounds`](crate::suf::SufProgram::rounds).
-    ///
-    /// # Errors
-    /// As [`relu`](Self::relu).
-    pub fn suf<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, x: &[u64]) -> Result<SufShares, PfssError> {
-        bundle.check_use(GateKind::Suf, x.len())?;
-        let plan = self.plans.suf(bundle.gate())?;
-        let masked = self.mask(bundle, x)?;
-        self.closing(|session| {
-            let (keys, x_hat) = session.open_inputs(q, masked, &[])?;
-            session.finish_suf(q, plan.eval(q, keys, x_hat)?)
-        })
-    }
-
-    /// [`suf`](Self::suf) on masked inputs that are already open.
-    ///
-    /// The round that opens them is left out.
-    ///
-    /// # Errors
-    /// As [`suf`](Self::suf).
-    pub fn eval_suf<Q: FssOps>(&mut self, q: &Q, keys: MaskedKeys, x_hat: &[u64]) -> Result<SufShares, PfssError> {
-        keys.0.check_use(GateKind::Suf, x_hat.len())?;
-        self.admit(&keys.0.header)?;
-        let plan = self.plans.suf(keys.gate())?;
-        self.closing(|session| {
-            session.record(&keys.0.header, &[]);
-            session.finish_suf(q, plan.eval(q, keys, x_hat.to_vec())?)
-        })
-    }
-
-    /// Opens the bits that a descriptor needs, round by round.
-    fn finish_suf<Q: FssOps>(&mut self, q: &Q, mut step: SufStep) -> Result<SufShares, PfssError> {
-        loop {
-            step = match step {
-                SufStep::Open(pending) => self.open(q, pending)?,
-                SufStep::Done(shares) => return Ok(shares),
-            }
-        }
+        let (plan, keys, x_hat) = self.open_inputs(q, Task::IntervalPowers(intervals), bundle, x)?;
+        let shares = self.evaluate(q, &plan, keys, x_hat.clone())?;
+        Ok((shares.words, x_hat))
     }
 
     /// Shares of `x y`. One round.
     ///
     /// # Errors
-    /// As [`relu`](Self::relu).
+    /// As [`run`](Self::run).
     pub fn product<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, [x, y]: [&[u64]; 2]) -> Result<Vec<u64>, PfssError> {
         bundle.check_factors(x, y)?;
-        let masked = self.mask(bundle, &Zeroizing::new([x, y].concat()))?;
-        self.closing(|session| {
-            let (keys, opened) = session.open_inputs(q, masked, &[])?;
-            keys.eval_product(&opened)
-        })
-    }
-
-    /// Shares of the result of `task`.
-    ///
-    /// Two rounds: the masked inputs, then one masked bit per output.
-    ///
-    /// # Errors
-    /// [`PfssError::WrongParty`], [`PfssError::ReusedBundle`], [`PfssError::Kind`] or
-    /// [`PfssError::Length`] for a bundle that does not fit, before anything is sent.
-    /// [`PfssError::Channel`] and [`PfssError::Backend`] close the session: later calls report
-    /// [`PfssError::Closed`].
-    pub fn run<Q: FssOps>(
-        &mut self,
-        q: &Q,
-        task: Task<'_>,
-        bundle: KeyBundle,
-        x: &[u64],
-    ) -> Result<Vec<u64>, PfssError> {
-        task.check_keys(&bundle, x.len())?;
-        let facts = task.facts();
-        let plan = self.plans.task(bundle.gate(), task, &facts)?;
-        let masked = self.mask(bundle, x)?;
-        self.closing(|session| {
-            let (keys, x_hat) = session.open_inputs(q, masked, &facts)?;
-            let pending = plan.eval(q, keys, x_hat)?;
-            session.open(q, pending)
-        })
-    }
-
-    /// [`run`](Self::run) on masked inputs that are already open.
-    ///
-    /// The round that opens them is left out.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn eval<Q: FssOps>(
-        &mut self,
-        q: &Q,
-        task: Task<'_>,
-        keys: MaskedKeys,
-        x_hat: &[u64],
-    ) -> Result<Vec<u64>, PfssError> {
-        task.check_keys(&keys.0, x_hat.len())?;
-        let facts = task.facts();
-        let plan = self.plans.task(keys.gate(), task, &facts)?;
-        self.admit(&keys.0.header)?;
-        self.closing(|session| {
-            session.record(&keys.0.header, &facts);
-            let pending = plan.eval(q, keys, x_hat.to_vec())?;
-            session.open(q, pending)
-        })
+        let factors = Zeroizing::new([x, y].concat());
+        Ok(self.run(q, Task::Product, bundle, &factors)?.words)
     }
 
     /// Opens `y + r_out`, from this party's shares of the outputs of `gate`. One round.
@@ -342,8 +212,49 @@ impl<C: Channel> Session<C> {
         })
     }
 
+    /// Opens `x + r` for keys that fit the task: one round of `n` bits per input and party.
+    ///
+    /// The bundle is spent once it is masked, whatever happens later.
+    fn open_inputs<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        task: Task<'_>,
+        bundle: KeyBundle,
+        x: &[u64],
+    ) -> Result<(Arc<TaskPlan>, MaskedKeys, Vec<u64>), PfssError> {
+        task.check_keys(&bundle, x.len())?;
+        let facts = task.facts();
+        let plan = self.plans.of(bundle.gate(), task, &facts)?;
+        self.admit(&bundle.header)?;
+        let (mine, keys) = bundle.mask(x)?;
+        let x_hat = self.closing(|session| {
+            session.record(&keys.0.header, &facts);
+            session.open_words(q, keys.gate().ring(), &mine)
+        })?;
+        Ok((plan, keys, x_hat))
+    }
+
+    /// Walks the key trees, and opens what the gate asks for, round by round.
+    fn evaluate<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        plan: &TaskPlan,
+        keys: MaskedKeys,
+        x_hat: Vec<u64>,
+    ) -> Result<Shares, PfssError> {
+        self.closing(|session| {
+            let mut step = plan.eval(q, keys, x_hat)?;
+            loop {
+                step = match step {
+                    Step::Open(pending) => session.open(q, pending)?,
+                    Step::Done(shares) => return Ok(shares),
+                }
+            }
+        })
+    }
+
     /// Exchanges masked bits and words: one round.
-    fn open<Q: FssOps, T>(&mut self, q: &Q, pending: Pending<T>) -> Result<T, PfssError> {
+    fn open<Q: FssOps>(&mut self, q: &Q, pending: Pending) -> Result<Step, PfssError> {
         let theirs = self.exchange(&wire::opening_to_bytes(q, &pending)?)?;
         self.opened(pending.masked_bits(), pending.masked_words());
         wire::finish_opening(q, pending, &theirs)
@@ -366,12 +277,6 @@ impl<C: Channel> Session<C> {
         keys.check_party(self.party())
     }
 
-    /// Masks inputs: the bundle is spent from here on, whatever happens later.
-    fn mask(&self, bundle: KeyBundle, x: &[u64]) -> Result<(Vec<u64>, MaskedKeys), PfssError> {
-        self.admit(&bundle.header)?;
-        bundle.mask(x)
-    }
-
     /// Runs steps of the protocol; a failure among them closes the session.
     pub(crate) fn closing<T>(&mut self, steps: impl FnOnce(&mut Self) -> Result<T, PfssError>) -> Result<T, PfssError> {
         let result = steps(self);
@@ -383,18 +288,6 @@ impl<C: Channel> Session<C> {
     pub(crate) fn record(&mut self, bundle: &Header, facts: &[u64]) {
         self.transcript.update(&[KEYS]);
         bundle.record(facts, &mut self.transcript);
-    }
-
-    /// Opens `x + r`: one round of `n` bits per element and party.
-    fn open_inputs<Q: FssOps>(
-        &mut self,
-        q: &Q,
-        (mine, keys): (Vec<u64>, MaskedKeys),
-        facts: &[u64],
-    ) -> Result<(MaskedKeys, Vec<u64>), PfssError> {
-        self.record(&keys.0.header, facts);
-        let x_hat = self.open_words(q, keys.gate().ring(), &mine)?;
-        Ok((keys, x_hat))
     }
 
     /// Opens additively shared words: one round.

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::{Ring, pack::packed_words, params::fss::PackParams};
 
-use crate::{ChannelError, Pending, PfssError};
+use crate::{ChannelError, Pending, PfssError, Step};
 
 /// Elements that are packed at once: this bounds device memory and does not change results.
 ///
@@ -14,14 +14,14 @@ use crate::{ChannelError, Pending, PfssError};
 pub(crate) const PACKED_AT_ONCE: usize = 1 << 15;
 
 /// Encodes the opening of a gate: its masked bits, then its masked words.
-pub(crate) fn opening_to_bytes<Q: FssOps, T>(q: &Q, pending: &Pending<T>) -> Result<Vec<u8>, PfssError> {
+pub(crate) fn opening_to_bytes<Q: FssOps>(q: &Q, pending: &Pending) -> Result<Vec<u8>, PfssError> {
     let mut bytes = bits_to_bytes(pending.masked_bits(), pending.count());
     bytes.extend(words_to_bytes(q, pending.word_ring(), pending.masked_words())?);
     Ok(bytes)
 }
 
-/// The gate's output, from the peer's message made by [`opening_to_bytes`].
-pub(crate) fn finish_opening<Q: FssOps, T>(q: &Q, pending: Pending<T>, theirs: &[u8]) -> Result<T, PfssError> {
+/// The gate's next step, from the peer's message made by [`opening_to_bytes`].
+pub(crate) fn finish_opening<Q: FssOps>(q: &Q, pending: Pending, theirs: &[u8]) -> Result<Step, PfssError> {
     let (count, ring, words) = (pending.count(), pending.word_ring(), pending.masked_words().len());
     let rows = pending.masked_bits().len().checked_div(count.div_ceil(32)).unwrap_or(0);
     let bit_bytes = rows * count.div_ceil(8);
@@ -135,7 +135,7 @@ pub(crate) fn byte_len(count: usize, ring: Ring) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dealer, Gate};
+    use crate::{Dealer, Gate, Task};
 
     #[test]
     fn rows_of_bits_have_no_spare_bits_in_any_row() {
@@ -182,7 +182,10 @@ mod tests {
         let q = runtime::cpu().unwrap();
         let pending = || {
             let [bundle, _] = Dealer::insecure_from_seed(1).deal(&q, &Gate::lrs(9, 3).unwrap(), 3).unwrap();
-            bundle.with_open_inputs().unwrap().eval_lrs(&q, &[1, 2, 3]).unwrap()
+            match bundle.with_open_inputs().unwrap().eval(&q, Task::Lrs, &[1, 2, 3]).unwrap() {
+                Step::Open(pending) => pending,
+                Step::Done(_) => unreachable!("two bits to open"),
+            }
         };
         let bytes = opening_to_bytes(&q, &pending()).unwrap();
         assert!(finish_opening(&q, pending(), &bytes).is_ok());

@@ -4,7 +4,7 @@ use backend_api::ops::fss::FssOps;
 
 use super::{INVERSE_BITS, SecureSoftmaxPlan};
 use crate::{
-    Channel, Dealer, Gate, KeyBundle, PfssError, Session,
+    Channel, Dealer, Gate, KeyBundle, PfssError, Session, Task,
     functions::{FixedBundles, FixedGates},
 };
 
@@ -76,7 +76,7 @@ impl<C: Channel> Session<C> {
         let mut products = self.product(q, keys.next()?, [&exps, &factors])?;
         let half = self.party().public(1 << (INVERSE_BITS - 1));
         products.iter_mut().for_each(|product| *product = ring.add(*product, half));
-        self.gap_ars(q, plan.shift.1, keys.next()?, &products)
+        Ok(self.run(q, Task::GapArs(plan.shift.1), keys.next()?, &products)?.words)
     }
 
     /// Shares of each row's maximum, 0 for an empty row.

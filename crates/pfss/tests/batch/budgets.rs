@@ -8,8 +8,11 @@ use pfss::{
 use runtime::AnyQueue;
 
 use crate::{
-    batch::common::{Case, cases, flat, flushed, relu},
-    common::queues::{Sim, cpu},
+    batch::common::{Case, cases, flushed, relu},
+    common::{
+        flat,
+        queues::{Sim, cpu},
+    },
 };
 
 fn limited(device_bytes: u64, fit: Fit) -> BatchConfig {
@@ -35,7 +38,7 @@ fn peak_within(q: &AnyQueue, bytes: u64, fit: Fit, case: &Case) -> Result<u64, P
     assert!(before < 4096, "{before} bytes of an idle queue");
     let [(mut zero, zeros), (mut one, ones)] = flushed(q, Some(&streams), limited(bytes, fit), &[case])?;
     let peak = q.budget().peak_bytes();
-    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap();
     let got = [flat(zero.shares(zeros[0]).unwrap()), flat(one.shares(ones[0]).unwrap())];
     assert_eq!(got, case.expected(), "{}", case.gate.kind());
     assert_eq!((zero.budget().live_bytes(), q.budget().live_bytes()), (0, before), "not given back");

@@ -1,27 +1,26 @@
 //! Jobs with known masks, and both parties of a batch.
 
 use pfss::{
-    Dealer, Gate, KeyBundle, MaskedKeys, PfssError, Predicate, Ring, SignedRange, SufBools, SufShares, Task,
-    batch::{BatchConfig, Handle, Job, Shares, SuperBatch},
-    run_lockstep, run_suf_lockstep,
+    Dealer, Gate, Interval, KeyBundle, MaskedKeys, PfssError, Predicate, Ring, SignedRange, Task,
+    batch::{BatchConfig, Handle, Job, SuperBatch},
+    run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use runtime::AnyQueue;
 
-use crate::common::words;
+use crate::common::{flat, words};
 
 /// A gate on both parties' shares of inputs under known masks.
 pub(crate) struct Case {
     pub(crate) gate: Gate,
-    /// `None` for a descriptor.
-    pub(crate) task: Option<Task<'static>>,
+    pub(crate) task: Task<'static>,
     pub(crate) x: [Vec<u64>; 2],
     pub(crate) masks: Vec<u64>,
     seed: u64,
 }
 
 impl Case {
-    pub(crate) fn new(gate: Gate, task: Option<Task<'static>>, count: usize, seed: u64) -> Self {
+    pub(crate) fn new(gate: Gate, task: Task<'static>, count: usize, seed: u64) -> Self {
         let of = |part: u64| words(count, seed.wrapping_mul(8) + part).iter().map(|&x| gate.ring().reduce(x)).collect();
         Self { x: [of(0), of(1)], masks: of(2), gate, task, seed }
     }
@@ -43,37 +42,14 @@ impl Case {
     }
 
     pub(crate) fn jobs(&self) -> [Job<'static>; 2] {
-        self.keys().map(|keys| match self.task {
-            Some(task) => Job::task(task, keys, self.x_hat()),
-            None => Job::suf(keys, self.x_hat()),
-        })
+        self.keys().map(|keys| Job::new(self.task, keys, self.x_hat()))
     }
 
     /// Both parties' shares without a batch, on the processor.
     pub(crate) fn expected(&self) -> [Vec<u64>; 2] {
         let (q, x) = (runtime::cpu().unwrap(), [&self.x[0][..], &self.x[1][..]]);
-        match self.task {
-            Some(task) => run_lockstep(&q, task, self.deal(), x).unwrap(),
-            None => run_suf_lockstep(&q, self.deal(), x).unwrap().map(|shares| flat_suf(&shares)),
-        }
+        run_lockstep(&q, self.task, self.deal(), x).unwrap().each_ref().map(flat)
     }
-}
-
-/// Every word that a party holds.
-pub(crate) fn flat(shares: &Shares) -> Vec<u64> {
-    match shares {
-        Shares::Words(words) => words.clone(),
-        Shares::Suf(shares) => flat_suf(shares),
-    }
-}
-
-fn flat_suf(shares: &SufShares) -> Vec<u64> {
-    let mut out = shares.words.clone();
-    match &shares.bools {
-        SufBools::Additive(words) => out.extend(words),
-        SufBools::Xor(bits) => out.extend(bits.words().iter().map(|&bits| u64::from(bits))),
-    }
-    out
 }
 
 /// Two pieces, a bit over all bits of `x` and one over two classes of them.
@@ -94,11 +70,12 @@ fn suf(preds: PredProgram, coeffs: CoeffMode, bools: BoolMode) -> Gate {
     Gate::suf(SufProgram::new(desc.unwrap(), SufModes { preds, coeffs, bools }).unwrap())
 }
 
-/// One gate of every kind that a batch takes, `count` elements each.
+/// One gate of every kind with one secret, `count` elements each.
 pub(crate) fn cases(count: usize) -> Vec<Case> {
     const BELOW: &[Predicate] = &[Predicate::Lt { beta: 12_345 }, Predicate::Wrap, Predicate::Lt { beta: 1 }];
     const SIGN: &[Predicate] = &[Predicate::NonNegative];
     const LOW: &[Predicate] = &[Predicate::LowLt { gamma: 77 }, Predicate::Carry];
+    const INTERVALS: &[Interval] = &[Interval { start: 3, end: Some(900) }, Interval { start: 900, end: None }];
     let table: &'static [u64] = (0..1u64 << 8).map(|i| i * i * 99).collect::<Vec<_>>().leak();
     let range = SignedRange::new(-100, 100).unwrap();
     let cert = range.gap_cert(64).unwrap();
@@ -121,20 +98,24 @@ pub(crate) fn cases(count: usize) -> Vec<Case> {
         suf(PredProgram::SharedAlpha, CoeffMode::IntervalLut, BoolMode::XorPacked),
         suf(PredProgram::StepDcf, CoeffMode::StepDcf, BoolMode::Additive),
     ];
-    let tasks = tasks.into_iter().map(|(gate, task)| (gate.unwrap(), Some(task)));
+    let tasks = tasks.into_iter().map(|(gate, task)| (gate.unwrap(), task));
     let masked = [
-        (Gate::gap_ars(64, 12), Some(Task::GapArs(cert))),
-        (Gate::truncate_reduce(40, 9), Some(Task::TruncateReduce)),
-        (Ok(suf(PredProgram::SharedAlpha, CoeffMode::MaskedSelect, BoolMode::XorPacked)), None),
+        (Gate::gap_ars(64, 12), Task::GapArs(cert)),
+        (Gate::truncate_reduce(40, 9), Task::TruncateReduce),
+        (Ok(suf(PredProgram::SharedAlpha, CoeffMode::MaskedSelect, BoolMode::XorPacked)), Task::Suf),
     ];
     let masked = masked.into_iter().map(|(gate, task)| (gate.unwrap().with_masked_outputs().unwrap(), task));
-    let all = tasks.chain(descriptors.into_iter().map(|gate| (gate, None))).chain(masked);
+    let local = [
+        (Gate::sign_predicates(16).unwrap(), Task::PredicateBits(SIGN)),
+        (Gate::interval_powers(20, 2).unwrap(), Task::IntervalPowers(INTERVALS)),
+    ];
+    let all = tasks.chain(descriptors.into_iter().map(|gate| (gate, Task::Suf))).chain(masked).chain(local);
     all.enumerate().map(|(at, (gate, task))| Case::new(gate, task, count, 100 + at as u64)).collect()
 }
 
 /// A ReLU of 64 bits, whose keys take about 928 bytes an element.
 pub(crate) fn relu(count: usize, seed: u64) -> Case {
-    Case::new(Gate::relu(64).unwrap(), Some(Task::Relu), count, seed)
+    Case::new(Gate::relu(64).unwrap(), Task::Relu, count, seed)
 }
 
 /// A batch and the handles of its jobs.

@@ -2,15 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use crate::common::{queues::Sim, words};
 use cuda_sim::driver::Counters;
 use pfss::{
-    Dealer, Gate, MaskedKeys, Pending, Predicate, SufStep,
+    Dealer, Gate, Predicate, Step, Task,
     functions::{Accuracy, gelu},
     suf::{CoeffMode, SufModes},
 };
-use runtime::AnyQueue;
-
-use crate::common::{queues::Sim, words};
 
 /// What one evaluation asks of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,22 +41,6 @@ impl Calls {
 /// Elements of each batch: two words of bits.
 const COUNT: usize = 64;
 
-/// How a gate is evaluated, to its end; the peer's part of each opening is taken to be zero.
-type Run = fn(&AnyQueue, MaskedKeys, &[u64]);
-
-fn finish(q: &AnyQueue, pending: Pending) {
-    let (bits, words) = (vec![0; pending.masked_bits().len()], vec![0; pending.masked_words().len()]);
-    pending.finish_with(q, &bits, &words).unwrap();
-}
-
-fn suf(q: &AnyQueue, keys: MaskedKeys, x_hat: &[u64]) {
-    let mut step = keys.eval_suf(q, x_hat).unwrap();
-    while let SufStep::Open(pending) = step {
-        let bits = vec![0; pending.masked_bits().len()];
-        step = pending.finish(q, &bits).unwrap();
-    }
-}
-
 #[test]
 fn a_gate_calls_the_driver_so_often_and_no_more() {
     const PREDICATES: [Predicate; 2] = [Predicate::NonNegative, Predicate::Msb { c: 5 }];
@@ -68,46 +50,25 @@ fn a_gate_calls_the_driver_so_often_and_no_more() {
     let lookup = SufModes { coeffs: CoeffMode::IntervalLut, ..SufModes::default() };
     let function = gelu(Accuracy::CUBIC_16).unwrap();
     let gelu = |modes| function.gates(modes).unwrap().suf;
-    let relu: Run = |q, keys, x_hat| finish(q, keys.eval_relu(q, x_hat).unwrap());
-    let table: [(&str, Gate, Run, Calls); 8] = [
-        ("relu", Gate::relu(64).unwrap(), relu, calls(3, 10, 2, 176)),
-        (
-            "truncate-reduce",
-            Gate::truncate_reduce(64, 12).unwrap(),
-            |q, keys, x_hat| finish(q, keys.eval_truncate_reduce(q, x_hat).unwrap()),
-            calls(3, 10, 2, 180),
-        ),
-        (
-            "ars",
-            Gate::ars(64, 12).unwrap(),
-            |q, keys, x_hat| finish(q, keys.eval_ars(q, x_hat).unwrap()),
-            calls(5, 15, 3, 272),
-        ),
-        (
-            "relu ars",
-            Gate::relu_ars(64, 12).unwrap(),
-            |q, keys, x_hat| finish(q, keys.eval_relu_ars(q, x_hat).unwrap()),
-            calls(5, 15, 3, 272),
-        ),
-        (
-            "lut",
-            Gate::lut(8, 40).unwrap(),
-            |q, keys, x_hat| finish(q, keys.eval_lut(q, &[7; 256], x_hat).unwrap()),
-            calls(2, 6, 2, 124),
-        ),
+    let table: [(&str, Gate, Task<'_>, Calls); 8] = [
+        ("relu", Gate::relu(64).unwrap(), Task::Relu, calls(3, 10, 2, 176)),
+        ("truncate-reduce", Gate::truncate_reduce(64, 12).unwrap(), Task::TruncateReduce, calls(3, 10, 2, 180)),
+        ("ars", Gate::ars(64, 12).unwrap(), Task::Ars, calls(5, 15, 3, 272)),
+        ("relu ars", Gate::relu_ars(64, 12).unwrap(), Task::ReluArs, calls(5, 15, 3, 272)),
+        ("lut", Gate::lut(8, 40).unwrap(), Task::Lut(&[7; 256]), calls(2, 6, 2, 124)),
         (
             "sign predicates",
             Gate::sign_predicates(64).unwrap().with_masks(2).unwrap(),
-            |q, keys, x_hat| finish(q, keys.eval_predicates_additive(q, &PREDICATES, x_hat).unwrap()),
+            Task::Predicates(&PREDICATES),
             calls(3, 10, 2, 176),
         ),
-        ("gelu by masked selection", gelu(select), suf, calls(4, 10, 2, 180)),
-        ("gelu by payloads", gelu(lookup), suf, calls(4, 9, 1, 144)),
+        ("gelu by masked selection", gelu(select), Task::Suf, calls(4, 10, 2, 180)),
+        ("gelu by payloads", gelu(lookup), Task::Suf, calls(4, 9, 1, 144)),
     ];
     let x = words(COUNT, 5);
     let got: Vec<(&str, Calls)> = table
         .iter()
-        .map(|(name, gate, run, _)| {
+        .map(|(name, gate, task, _)| {
             let x_hat: Vec<u64> = x.iter().map(|&x| gate.ring().reduce(x)).collect();
             // the first evaluation loads the kernels and fills the pools
             let mut counters = Vec::new();
@@ -115,7 +76,12 @@ fn a_gate_calls_the_driver_so_often_and_no_more() {
                 let [bundle, _] = Dealer::insecure_from_seed(seed).deal(&q, gate, COUNT).unwrap();
                 let keys = bundle.with_open_inputs().unwrap();
                 counters = vec![sim.session.counters()];
-                run(&q, keys, &x_hat);
+                // to the end of the gate; the peer's part of each opening is taken to be zero
+                let mut step = keys.eval(&q, *task, &x_hat).unwrap();
+                while let Step::Open(pending) = step {
+                    let (bits, words) = (vec![0; pending.masked_bits().len()], vec![0; pending.masked_words().len()]);
+                    step = pending.finish_with(&q, &bits, &words).unwrap();
+                }
                 counters.push(sim.session.counters());
             }
             (*name, Calls::between(&counters[0], &counters[1]))

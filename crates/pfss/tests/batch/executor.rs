@@ -15,7 +15,7 @@ use runtime::AnyQueue;
 
 use crate::{
     batch::common::{Case, relu},
-    common::{queues::cpu, words},
+    common::{both, queues::cpu, words},
 };
 
 const LAZY: Pace = Pace::Lazy { open_words: 1 << 22, jobs: 1 << 14 };
@@ -58,18 +58,9 @@ impl Layer {
         let q = runtime::cpu().unwrap();
         let [[r0, s0], [r1, s1]] = self.deal();
         let relu = run_lockstep(&q, Task::Relu, [r0, r1], [&self.x[0], &self.x[1]]).unwrap();
-        run_lockstep(&q, Self::shift(), [s0, s1], [&relu[0], &relu[1]]).unwrap()
+        let shifted = run_lockstep(&q, Self::shift(), [s0, s1], [&relu[0].words, &relu[1].words]).unwrap();
+        shifted.map(|shares| shares.words)
     }
-}
-
-/// Runs one closure for each party, on two threads.
-fn both<T: Send>(run: impl Fn(Session<MemoryChannel>, usize) -> T + Sync) -> [T; 2] {
-    let (zero, one) = memory_pair(Duration::from_secs(20));
-    test_process::scope(|scope| {
-        let first = scope.spawn(|| run(Session::new(zero), 0));
-        let second = run(Session::new(one), 1);
-        [first.join().unwrap(), second]
-    })
 }
 
 fn executor(q: &AnyQueue, config: BatchConfig, pace: Pace) -> PhaseExecutor<'_, AnyQueue> {
@@ -98,7 +89,7 @@ fn tasks_share_their_messages_and_flushes_and_get_the_shares_of_the_gates_alone(
     let tight = Pace::Lazy { open_words: 60, jobs: 2 };
     let runs = [(BatchConfig::default(), LAZY), (streamed, LAZY), (streamed, Pace::Eager), (streamed, tight)];
     for (config, pace) in runs {
-        let results = both(|mut session, party| {
+        let results = both([(), ()], |mut session, party, ()| {
             let mut executor = executor(&q, config, pace);
             let chains = layers.iter().map(|layer| layer.chain(party)).collect();
             let words = run_all(&mut executor, &mut session, chains).unwrap();
@@ -134,12 +125,12 @@ fn gates_of_different_numbers_of_rounds_run_side_by_side() {
     let q = cpu(None);
     let all = crate::batch::common::cases(35);
     let (relu, suf) = (&all[0], &all[12]);
-    let results = both(|mut session, party| {
+    let results = both([(), ()], |mut session, party, ()| {
         let mut executor = executor(&q, BatchConfig::default(), LAZY);
         let bundle = |case: &Case| case.deal().into_iter().nth(party).unwrap();
         let chains = vec![
             GateChain::on(relu.x[party].clone()).then(Class::Trunc, Task::Relu, bundle(relu)).unwrap(),
-            GateChain::on(suf.x[party].clone()).then_suf(Class::Coeff, bundle(suf)).unwrap(),
+            GateChain::on(suf.x[party].clone()).then(Class::Coeff, Task::Suf, bundle(suf)).unwrap(),
         ];
         let words = run_all(&mut executor, &mut session, chains).unwrap();
         (words, session.traffic().rounds)
@@ -166,23 +157,24 @@ fn a_chain_refuses_gates_that_do_not_take_shares_of_results() {
 
     let ends = || then(chain(), again(&first)).unwrap();
     assert_eq!(then(ends(), again(&fresh)).unwrap_err(), PfssError::MaskedOutputs);
-    assert_eq!(ends().then_suf(Class::Coeff, suf()).unwrap_err(), PfssError::MaskedOutputs);
+    assert_eq!(ends().then(Class::Coeff, Task::Suf, suf()).unwrap_err(), PfssError::MaskedOutputs);
     assert_eq!(then(chain(), again(&open)).unwrap_err(), PfssError::OpenInputs);
     assert_eq!(then(then(chain(), again(&fresh)).unwrap(), again(&open)).unwrap_err(), PfssError::OpenInputs);
     let kind = |expected, got| PfssError::Kind { expected, got };
     assert_eq!(then(chain(), suf()).unwrap_err(), kind(GateKind::Relu, GateKind::Suf));
-    assert_eq!(chain().then_suf(Class::Coeff, again(&fresh)).unwrap_err(), kind(GateKind::Suf, GateKind::Relu));
+    assert_eq!(chain().then(Class::Coeff, Task::Suf, again(&fresh)).unwrap_err(), kind(GateKind::Suf, GateKind::Relu));
 
     // A gate with masked outputs may be the last, and no key was spent.
     assert!(then(then(chain(), again(&fresh)).unwrap(), again(&first)).is_ok());
     assert!(fresh.mask(&[5, 6]).is_ok() && first.mask(&[5, 6]).is_ok() && open.with_open_inputs().is_ok());
 }
 
-/// A product of secrets: one opening and nothing else.
+/// A product of secrets: one opening, and a gate that opens nothing.
 struct Product {
     bundle: Option<KeyBundle>,
     factors: [Vec<u64>; 2],
     opening: Option<(Ticket, MaskedKeys)>,
+    gate: Option<Ticket>,
     words: Vec<u64>,
 }
 
@@ -191,17 +183,21 @@ impl<'a> PhaseTask<'a> for Product {
         if let Some(bundle) = self.bundle.take() {
             self.opening = Some(port.open_factors(bundle, self.factors.each_ref().map(Vec::as_slice))?);
         }
-        let Some((ticket, keys)) = self.opening.take() else { return Ok(Need::None) };
-        let Some(opened) = port.opened(ticket)? else {
-            self.opening = Some((ticket, keys));
-            return Ok(Need::Open);
-        };
-        self.words = keys.eval_product(&opened)?;
+        if let Some((ticket, keys)) = self.opening.take() {
+            let Some(opened) = port.opened(ticket)? else {
+                self.opening = Some((ticket, keys));
+                return Ok(Need::Open);
+            };
+            self.gate = Some(port.submit(Class::Coeff, Job::new(Task::Product, keys, opened))?);
+        }
+        let Some(ticket) = self.gate else { return Ok(Need::None) };
+        let Some(shares) = port.shares(ticket)? else { return Ok(Need::Coeff) };
+        (self.gate, self.words) = (None, shares.words);
         Ok(Need::None)
     }
 
     fn is_done(&self) -> bool {
-        self.bundle.is_none() && self.opening.is_none()
+        self.bundle.is_none() && self.opening.is_none() && self.gate.is_none()
     }
 }
 
@@ -209,13 +205,13 @@ impl<'a> PhaseTask<'a> for Product {
 fn products_open_their_factors_beside_other_gates() {
     let q = cpu(None);
     let (gate, layer) = (Gate::product(40).unwrap(), Layer::new(12, 3));
-    let ring = gate.ring();
-    let share = |seed| words(9, seed).into_iter().map(|word| ring.reduce(word)).collect::<Vec<_>>();
+    let (ring, streamed) = (gate.ring(), BatchConfig { fit: Fit::Split, part: 32, ..BatchConfig::default() });
+    let share = |seed| words(40, seed).into_iter().map(|word| ring.reduce(word)).collect::<Vec<_>>();
     let factors = [[share(1), share(2)], [share(3), share(4)]];
-    let results = both(|mut session, party| {
-        let mut executor = executor(&q, BatchConfig::default(), LAZY);
-        let bundle = Dealer::insecure_from_seed(6).deal(&q, &gate, 9).unwrap().into_iter().nth(party);
-        let mut product = Product { bundle, factors: factors[party].clone(), opening: None, words: Vec::new() };
+    let results = both([(), ()], |mut session, party, ()| {
+        let mut executor = executor(&q, streamed, LAZY);
+        let bundle = Dealer::insecure_from_seed(6).deal(&q, &gate, 40).unwrap().into_iter().nth(party);
+        let mut product = Product { bundle, factors: factors[party].clone(), opening: None, gate: None, words: vec![] };
         let mut chain = layer.chain(party);
         executor.run(&mut session, &mut [&mut product, &mut chain]).unwrap();
         (product.words, session.traffic().rounds)
@@ -224,8 +220,8 @@ fn products_open_their_factors_beside_other_gates() {
         let [x, y] = [0, 1].map(|factor: usize| ring.add(factors[0][factor][e], factors[1][factor][e]));
         ring.mul(x, y)
     };
-    let sums: Vec<u64> = (0..9).map(|e| ring.add(results[0].0[e], results[1].0[e])).collect();
-    assert_eq!(sums, (0..9).map(plain).collect::<Vec<_>>());
+    let sums: Vec<u64> = (0..40).map(|e| ring.add(results[0].0[e], results[1].0[e])).collect();
+    assert_eq!(sums, (0..40).map(plain).collect::<Vec<_>>());
     assert_eq!(results[0].1, 4);
 }
 
@@ -293,7 +289,7 @@ impl<'a> PhaseTask<'a> for Fetch {
     fn step(&mut self, port: &mut Port<'a>) -> Result<Need, PfssError> {
         if let Some(ticket) = self.0.take() {
             self.1 = match port.shares(ticket) {
-                Ok(shares) => Ok(shares.map_or(0, |shares| shares.words().len())),
+                Ok(shares) => Ok(shares.map_or(0, |shares| shares.words.len())),
                 Err(error) => Err(error.into()),
             };
         }
@@ -309,7 +305,7 @@ impl<'a> PhaseTask<'a> for Fetch {
 fn a_barrier_drains_what_its_policy_names_and_the_layer_the_rest() {
     let q = cpu(None);
     let cases = [relu(33, 1), relu(7, 2)];
-    let results = both(|mut session, party| {
+    let results = both([(), ()], |mut session, party, ()| {
         let mut executor = executor(&q, BatchConfig::default(), LAZY);
         let job = |case: &Case| case.jobs().into_iter().nth(party);
         let mut first = Submit { class: Class::Coeff, job: job(&cases[0]), ticket: None };

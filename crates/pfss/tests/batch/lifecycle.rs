@@ -10,16 +10,18 @@ use std::{
 
 use backend_api::BackendKind;
 use pfss::{
-    ChannelError, Dealer, Gate, KeyBundle, Operation, Parameters, Party, PfssError, Session, SignedRange, Task,
+    ChannelError, Dealer, Gate, KeyBundle, Operation, Parameters, Party, PfssError, SignedRange, Task,
     batch::{BatchConfig, BatchError, Job, Stager, State, Streams, SuperBatch, finalize_lockstep},
-    memory_pair,
 };
 
 use runtime::AnyQueue;
 
 use crate::{
-    batch::common::{cases, flat, flushed, relu, sum},
-    common::queues::{Sim, cpu},
+    batch::common::{cases, flushed, relu, sum},
+    common::{
+        both, flat,
+        queues::{Sim, cpu},
+    },
 };
 
 fn wrong(expected: State, got: State) -> BatchError {
@@ -48,13 +50,13 @@ fn calls_out_of_turn_are_refused_and_change_nothing() {
     assert_eq!(zero.shares(handle).unwrap_err(), wrong(State::Finalized, State::Flushed));
     assert!(zero.budget().live_bytes() > 0);
 
-    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap();
     assert_eq!(zero.budget().live_bytes(), 0);
     let shares = [flat(zero.shares(handle).unwrap()), flat(one.shares(other).unwrap())];
     assert_eq!(shares, case.expected());
     let plain = sum(case.gate.ring(), &case.x).into_iter().map(|x| if x >> 63 == 0 { x } else { 0 });
     assert_eq!(sum(case.gate.ring(), &shares), plain.collect::<Vec<_>>());
-    assert_eq!(one.take(other).unwrap().into_words(), shares[1]);
+    assert_eq!(one.take(other).unwrap().words, shares[1]);
     assert_eq!(one.take(other).unwrap_err(), BatchError::Ticket { got: 0 });
 
     zero.clear().unwrap();
@@ -75,16 +77,16 @@ fn jobs_that_do_not_fit_their_keys_are_refused() {
     let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
     let keys = || relu(4, 1).keys();
     let [zero, one] = keys();
-    let refused = batch.enqueue(Job::task(Task::Relu, zero, vec![1; 5])).unwrap_err();
+    let refused = batch.enqueue(Job::new(Task::Relu, zero, vec![1; 5])).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements", expected: 4, got: 5 });
     let [zero, _] = keys();
-    assert!(matches!(batch.enqueue(Job::task(Task::Ars, zero, vec![1; 4])), Err(PfssError::Kind { .. })));
+    assert!(matches!(batch.enqueue(Job::new(Task::Ars, zero, vec![1; 4])), Err(PfssError::Kind { .. })));
     let [zero, _] = keys();
-    assert!(matches!(batch.enqueue(Job::suf(zero, vec![1; 4])), Err(PfssError::Kind { .. })));
+    assert!(matches!(batch.enqueue(Job::new(Task::Suf, zero, vec![1; 4])), Err(PfssError::Kind { .. })));
     let [zero, _] = keys();
-    let refused = Job::task(Task::Relu, zero, vec![1; 4]).with_rows(vec![1, 2]).unwrap_err();
+    let refused = Job::new(Task::Relu, zero, vec![1; 4]).with_rows(vec![1, 2]).unwrap_err();
     assert_eq!(refused, BatchError::Rows { expected: 4, got: 3 });
-    batch.enqueue(Job::task(Task::Relu, one, vec![1; 4])).unwrap();
+    batch.enqueue(Job::new(Task::Relu, one, vec![1; 4])).unwrap();
     let [other, _] = relu(4, 2).jobs();
     let refused = batch.enqueue(other).unwrap_err();
     assert_eq!(refused, PfssError::WrongParty { expected: Party::One, got: Party::Zero });
@@ -97,7 +99,7 @@ fn a_plan_that_is_kept_lets_nothing_pass_that_it_was_not_made_for() {
     let range = SignedRange::new(-4, 4).unwrap();
     let mut enqueue = |gate: &Gate, task: Task<'static>| {
         let [keys, _] = Dealer::insecure_from_seed(3).deal(&q, gate, 2).unwrap();
-        batch.enqueue(Job::task(task, keys.with_open_inputs().unwrap(), vec![1, 2])).map(drop)
+        batch.enqueue(Job::new(task, keys.with_open_inputs().unwrap(), vec![1, 2])).map(drop)
     };
     let gap = Gate::gap_ars(16, 4).unwrap();
     enqueue(&gap, Task::GapArs(range.gap_cert(16).unwrap())).unwrap();
@@ -131,9 +133,9 @@ fn ragged_rows_are_found_by_their_lengths() {
         batches.push((batch, first, second));
     }
     let [(zero, first, second), (one, ..)] = &mut batches[..] else { unreachable!("two parties") };
-    finalize_lockstep([zero, one]).unwrap();
+    finalize_lockstep([zero, one], |_, _| {}).unwrap();
     for (handle, stride) in [(*first, 1), (*second, 2)] {
-        let words = zero.shares(handle).unwrap().words().to_vec();
+        let words = zero.shares(handle).unwrap().words.clone();
         let mut start = 0;
         for (row, len) in rows.iter().enumerate() {
             assert_eq!(zero.row(handle, row).unwrap(), &words[start..start + len * stride]);
@@ -149,9 +151,7 @@ fn parties_over_channels_open_all_gates_together() {
     let q = cpu(None);
     let all = cases(50);
     let expected: Vec<_> = all.iter().map(|case| case.expected()).collect();
-    let (zero, one) = memory_pair(Duration::from_secs(20));
-    let run = |channel, party: usize| {
-        let mut session = Session::new(channel);
+    let [mine, theirs] = both([(), ()], |mut session, party, ()| {
         let inputs = all.iter().map(|case| (one_of(case.deal(), party), &case.x[party][..])).collect();
         let masked = session.open_masked(&q, inputs).unwrap();
         assert_eq!(session.traffic().rounds, 1);
@@ -159,11 +159,7 @@ fn parties_over_channels_open_all_gates_together() {
         let mut handles = Vec::new();
         for (case, (keys, x_hat)) in all.iter().zip(masked) {
             assert_eq!(x_hat, case.x_hat());
-            let job = match case.task {
-                Some(task) => Job::task(task, keys, x_hat),
-                None => Job::suf(keys, x_hat),
-            };
-            handles.push(batch.enqueue(job).unwrap());
+            handles.push(batch.enqueue(Job::new(case.task, keys, x_hat)).unwrap());
         }
         batch.flush().unwrap();
         session.finalize(&mut batch).unwrap();
@@ -172,11 +168,6 @@ fn parties_over_channels_open_all_gates_together() {
         assert_eq!(session.traffic().rounds, rounds);
         assert_eq!(batch.counters().rounds, rounds - 1);
         handles.into_iter().map(|handle| flat(batch.shares(handle).unwrap())).collect::<Vec<_>>()
-    };
-    let (mine, theirs) = test_process::scope(|scope| {
-        let first = scope.spawn(|| run(zero, 0));
-        let second = run(one, 1);
-        (first.join().unwrap(), second)
     });
     for ((zero, one), expected) in mine.into_iter().zip(theirs).zip(expected) {
         assert_eq!([zero, one], expected);
@@ -191,14 +182,12 @@ fn one_of<T>(of_each: [T; 2], party: usize) -> T {
 #[test]
 fn parties_with_other_jobs_are_told_and_nobody_gets_a_share() {
     let q = cpu(None);
-    let (zero, one) = memory_pair(Duration::from_secs(20));
-    let run = |channel, party: usize| {
-        let mut session = Session::new(channel);
+    let errors = both([(), ()], |mut session, party, ()| {
         let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
         let case = relu(8, 5);
         // The same keys and sizes, another task.
         let task = if party == 0 { Task::Relu } else { Task::Abs };
-        let job = Job::task(task, one_of(case.keys(), party), case.x_hat());
+        let job = Job::new(task, one_of(case.keys(), party), case.x_hat());
         let handle = batch.enqueue(job).unwrap();
         batch.flush().unwrap();
         let error = session.finalize(&mut batch).unwrap_err();
@@ -208,10 +197,6 @@ fn parties_with_other_jobs_are_told_and_nobody_gets_a_share() {
         let refused = session.open_masked(&q, vec![]).unwrap_err();
         assert_eq!(refused, PfssError::Closed);
         error
-    };
-    let errors = test_process::scope(|scope| {
-        let first = scope.spawn(|| run(zero, 0));
-        [run(one, 1), first.join().unwrap()]
     });
     for error in errors {
         assert!(matches!(error, PfssError::Channel(ChannelError::Step { .. })), "{error}");
@@ -257,20 +242,19 @@ fn a_shared_batch_of_operations_outlives_its_makers_and_measures_by_its_clock() 
         let masks = [5, 31, 0];
         let q = cpu(None);
         let [first, second] = dealer.insecure_deal_for_masks(&q, operation.gate(), &masks).unwrap();
-        let job = |bundle: KeyBundle| {
-            Job::operation(Arc::clone(operation), bundle.with_open_inputs().unwrap(), masks.to_vec())
-        };
+        let job =
+            |bundle: KeyBundle| Job::new(Arc::clone(operation), bundle.with_open_inputs().unwrap(), masks.to_vec());
         handles.push((zero.enqueue(job(first)).unwrap(), one.enqueue(job(second)).unwrap()));
     }
     let [other, _] = dealer.deal(&cpu(None), &Gate::ars(20, 4).unwrap(), 1).unwrap();
     let other = other.with_open_inputs().unwrap();
-    let foreign = zero.try_enqueue(Job::operation(Arc::clone(&operations[0]), other, vec![0])).unwrap_err();
+    let foreign = zero.try_enqueue(Job::new(Arc::clone(&operations[0]), other, vec![0])).unwrap_err();
     assert_eq!((foreign.error, foreign.job.into_keys().count()), (PfssError::Program, 1));
     assert_eq!(zero.digest(), one.digest());
 
     zero.flush().unwrap();
     one.flush().unwrap();
-    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap();
     for (operation, (a, b)) in operations.iter().zip(handles) {
         let shares = [flat(zero.shares(a).unwrap()), flat(one.shares(b).unwrap())];
         assert_eq!(sum(operation.gate().out_ring(), &shares), [operation.eval(0)[0]; 3]);

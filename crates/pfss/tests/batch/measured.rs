@@ -6,8 +6,11 @@ use pfss::batch::{BatchConfig, DeviceTimes, Fit, Streams, SuperBatch, finalize_l
 use runtime::AnyQueue;
 
 use crate::{
-    batch::common::{flat, relu},
-    common::queues::{Sim, cpu},
+    batch::common::relu,
+    common::{
+        flat,
+        queues::{Sim, cpu},
+    },
 };
 
 /// The times of a flush in several parts, and of two.
@@ -22,7 +25,7 @@ fn measured(q: &AnyQueue) -> [DeviceTimes; 2] {
         let handles = [zero.enqueue(first).unwrap(), one.enqueue(second).unwrap()];
         zero.flush().unwrap();
         one.flush().unwrap();
-        finalize_lockstep([&mut zero, &mut one]).unwrap();
+        finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap();
         let got = [flat(zero.shares(handles[0]).unwrap()), flat(one.shares(handles[1]).unwrap())];
         assert_eq!(got, case.expected());
         let (times, unmarked) = (zero.counters().device, one.counters().device);

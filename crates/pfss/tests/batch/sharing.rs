@@ -4,8 +4,11 @@ use pfss::batch::{BatchConfig, BatchLimits, Fit, Stager, Streams, finalize_locks
 use runtime::AnyQueue;
 
 use crate::{
-    batch::common::{Case, cases, flat, flushed, relu},
-    common::queues::{Sim, cpu},
+    batch::common::{Case, cases, flushed, relu},
+    common::{
+        flat,
+        queues::{Sim, cpu},
+    },
 };
 
 /// Runs the cases in one batch, and compares every share with the gate run alone.
@@ -13,7 +16,7 @@ fn assert_equal(q: &AnyQueue, streams: bool, config: BatchConfig, cases: &[&Case
     let forked = streams.then(|| Streams::fork(q).unwrap());
     let stager = forked.as_ref().map(|forked| forked as &dyn Stager<AnyQueue>);
     let [(mut zero, zeros), (mut one, ones)] = flushed(q, stager, config, cases).unwrap();
-    finalize_lockstep([&mut zero, &mut one]).unwrap();
+    finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap();
     for (at, expected) in expected.iter().enumerate() {
         let got = [flat(zero.shares(zeros[at]).unwrap()), flat(one.shares(ones[at]).unwrap())];
         let (kind, count) = (cases[at].gate.kind(), cases[at].masks.len());

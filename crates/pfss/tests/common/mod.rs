@@ -2,8 +2,13 @@
 
 pub(crate) mod queues;
 
+use std::time::Duration;
+
 use backend_api::ops::fss::FssOps;
-use pfss::{Dealer, Gate, MaskedKeys, Pending, PfssError, Ring};
+use pfss::{
+    BoolShares, Dealer, Gate, MaskedKeys, MemoryChannel, Pending, Ring, Session, Shares, Step, Task, eval_lockstep,
+    memory_pair,
+};
 
 /// Uniform words of 64 bits.
 pub(crate) fn words(len: usize, seed: u64) -> Vec<u64> {
@@ -54,20 +59,46 @@ impl Batch {
         bundles.map(|bundle| bundle.with_open_inputs().unwrap())
     }
 
-    /// Plays both parties of a two-step gate and adds the shares in the ring of `out` bits.
-    pub(crate) fn run<Q: FssOps>(
-        &self,
-        q: &Q,
-        gate: &Gate,
-        out: u32,
-        eval: impl Fn(MaskedKeys, &Q, &[u64]) -> Result<Pending, PfssError>,
-    ) -> Vec<u64> {
-        let [zero, one] = self.keys(q, gate).map(|keys| eval(keys, q, &self.x_hat).unwrap());
-        let (bits_zero, bits_one) = (zero.masked_bits().to_vec(), one.masked_bits().to_vec());
-        let (words_zero, words_one) = (zero.masked_words().to_vec(), one.masked_words().to_vec());
-        let a = zero.finish_with(q, &bits_one, &words_one).unwrap();
-        let b = one.finish_with(q, &bits_zero, &words_zero).unwrap();
-        let ring = Ring::new(out).unwrap();
-        a.iter().zip(&b).map(|(&a, &b)| ring.add(a, b)).collect()
+    /// Both parties' shares of a task.
+    pub(crate) fn shares<Q: FssOps>(&self, q: &Q, gate: &Gate, task: Task<'_>) -> [Shares; 2] {
+        eval_lockstep(q, task, self.keys(q, gate), &self.x_hat).unwrap()
     }
+
+    /// The sums of both parties' shares of words, in the ring of `out` bits.
+    pub(crate) fn run<Q: FssOps>(&self, q: &Q, gate: &Gate, out: u32, task: Task<'_>) -> Vec<u64> {
+        let [zero, one] = self.shares(q, gate, task);
+        let ring = Ring::new(out).unwrap();
+        zero.words.iter().zip(&one.words).map(|(&a, &b)| ring.add(a, b)).collect()
+    }
+}
+
+/// Plays both parties over channels in memory, each on a thread with its number and its keys.
+pub(crate) fn both<K: Send, T: Send>(
+    [zero, one]: [K; 2],
+    party: impl Fn(Session<MemoryChannel>, usize, K) -> T + Sync,
+) -> [T; 2] {
+    let (to_one, to_zero) = memory_pair(Duration::from_secs(60));
+    test_process::scope(|scope| {
+        let first = scope.spawn(|| party(Session::new(to_one), 0, zero));
+        let second = party(Session::new(to_zero), 1, one);
+        [first.join().unwrap(), second]
+    })
+}
+
+/// A step that opens something.
+pub(crate) fn pending(step: Step) -> Pending {
+    match step {
+        Step::Open(pending) => pending,
+        Step::Done(_) => panic!("nothing to open"),
+    }
+}
+
+/// Everything that a party holds: words, then bits.
+pub(crate) fn flat(shares: &Shares) -> Vec<u64> {
+    let mut out = shares.words.clone();
+    match &shares.bools {
+        BoolShares::Additive(words) => out.extend(words),
+        BoolShares::Xor(bits) => out.extend(bits.words().iter().map(|&bits| u64::from(bits))),
+    }
+    out
 }

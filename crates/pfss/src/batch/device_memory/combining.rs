@@ -5,11 +5,10 @@ use core_types::params::share::{BitTerm, WordTerm};
 use super::bytes::{granules, padded};
 use crate::{
     Gate,
-    batch::job::JobPlan,
     gates::{
+        plan::TaskPlan,
         shares::sums::summed_at_once,
         suf::most_word_terms,
-        tasks::plan::TaskPlan,
         walk::comparison::{BitSums, Comparison},
     },
     lanes::LANES,
@@ -36,20 +35,25 @@ pub(super) struct Combining {
 
 impl Combining {
     /// Between the walk of a tree and the end of its step.
-    pub(super) fn walking(gate: &Gate, plan: &JobPlan) -> Self {
+    pub(super) fn walking(gate: &Gate, plan: &TaskPlan) -> Self {
         // where thresholds are hidden, the rows of all points are combined in the end
         let of = |(sums, rows): (&BitSums, usize)| (sums.terms() as u64, (sums.len() + rows) as u64);
         let most = |(terms, rows): (u64, u64), (more, also): (u64, u64)| (terms.max(more), rows.max(also));
         let (bit_terms, bit_rows) = match plan {
-            JobPlan::Task(plan) => match &**plan {
-                TaskPlan::Compare(plan) => plan.comparisons().iter().map(Comparison::over).map(of).fold((0, 0), most),
-                TaskPlan::Look(_) => return Self::default(),
-            },
-            JobPlan::Suf(plan) => plan.bit_sums().map(of).fold((0, 0), most),
+            TaskPlan::Compare(_) | TaskPlan::Bits(_) => {
+                plan.comparisons().iter().map(Comparison::over).map(of).fold((0, 0), most)
+            }
+            TaskPlan::Suf(plan) => plan.bit_sums().map(of).fold((0, 0), most),
+            TaskPlan::Powers(plan) => {
+                let (term_bytes, sums) =
+                    (size_of::<WordTerm>() as u64 * plan.sums().terms(), plan.sums().count() as u64);
+                return Self { term_bytes, bit_rows: 0, held_rows: gate.word_rows(), sums };
+            }
+            TaskPlan::Look(_) | TaskPlan::Product => return Self::default(),
         };
         let bits = Self { term_bytes: size_of::<BitTerm>() as u64 * bit_terms, bit_rows, ..Self::default() };
         match plan {
-            JobPlan::Suf(plan) if plan.sums_words() => bits.and(Self { bit_rows: 0, ..Self::closing(gate) }),
+            TaskPlan::Suf(plan) if plan.sums_words() => bits.and(Self { bit_rows: 0, ..Self::closing(gate) }),
             _ => bits,
         }
     }

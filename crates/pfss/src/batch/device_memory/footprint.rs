@@ -10,11 +10,7 @@ use super::{
 };
 use crate::{
     Gate,
-    batch::job::JobPlan,
-    gates::{
-        tasks::{plan::TaskPlan, table::elements_at_once},
-        walk::comparison::Comparison,
-    },
+    gates::{plan::TaskPlan, tasks::table::elements_at_once, walk::comparison::Comparison},
     lanes::LANES,
     protocol::wire::PACKED_AT_ONCE,
     tree::{KeyTree, cluster::TreePoints},
@@ -43,19 +39,18 @@ enum Asked {
 }
 
 impl Footprint {
-    pub(in crate::batch) fn of(gate: &Gate, plan: &JobPlan, count: usize) -> Self {
+    pub(in crate::batch) fn of(gate: &Gate, plan: &TaskPlan, count: usize) -> Self {
+        let at = |points: &TreePoints| Asked::Points(points.offsets().len() as u64);
         let (asked, aes, packing): (Vec<Asked>, _, _) = match plan {
-            JobPlan::Task(plan) => match &**plan {
-                TaskPlan::Look(_) => {
-                    (vec![Asked::All(gate.n())], gate.cost().aes, packing_bytes(gate.out_ring(), count))
-                }
-                TaskPlan::Compare(plan) => {
-                    let points = plan.comparisons().iter().map(Comparison::points);
-                    let aes = points.clone().map(TreePoints::aes).sum();
-                    (points.map(|points| Asked::Points(points.offsets().len() as u64)).collect(), aes, 0)
-                }
-            },
-            JobPlan::Suf(plan) => (plan.points().into_iter().map(Asked::Points).collect(), gate.cost().aes, 0),
+            TaskPlan::Look(_) => (vec![Asked::All(gate.n())], gate.cost().aes, packing_bytes(gate.out_ring(), count)),
+            TaskPlan::Compare(_) | TaskPlan::Bits(_) => {
+                let points = plan.comparisons().iter().map(Comparison::points);
+                let aes = points.clone().map(TreePoints::aes).sum();
+                (points.map(at).collect(), aes, 0)
+            }
+            TaskPlan::Powers(plan) => (vec![at(plan.points())], plan.points().aes(), 0),
+            TaskPlan::Product => (Vec::new(), 0, 0),
+            TaskPlan::Suf(plan) => (plan.points().into_iter().map(Asked::Points).collect(), gate.cost().aes, 0),
         };
         let trees = gate.trees().into_iter().zip(asked).collect();
         Self { trees, walking: Combining::walking(gate, plan), closing: Combining::closing(gate), packing, aes }

@@ -7,22 +7,18 @@ use super::{
     executor::{Need, PhaseTask},
     port::{Port, Ticket},
 };
-use crate::{
-    GateKind, KeyBundle, MaskedKeys, PfssError, Task,
-    batch::job::{Job, JobKind},
-    error::Class,
-};
+use crate::{KeyBundle, MaskedKeys, PfssError, Task, batch::job::Job, error::Class};
 
 /// Gates one after the other, each on the output words of the one before.
 pub struct GateChain<'a> {
-    gates: VecDeque<(Class, JobKind<'a>, KeyBundle)>,
+    gates: VecDeque<(Class, Task<'a>, KeyBundle)>,
     /// Whether the last gate so far masks its outputs.
     masked: bool,
     state: ChainState<'a>,
 }
 
-/// The class of a gate, its computation, and its keys.
-type Gate<'a> = (Class, JobKind<'a>, MaskedKeys);
+/// The class of a gate, its task, and its keys.
+type Gate<'a> = (Class, Task<'a>, MaskedKeys);
 
 enum ChainState<'a> {
     /// The words so far.
@@ -49,28 +45,16 @@ impl<'a> GateChain<'a> {
     /// [`PfssError::MaskedOutputs`] after a gate that masks its outputs, [`PfssError::OpenInputs`]
     /// for keys whose inputs come already opened from an earlier gate, and [`PfssError::Kind`] and
     /// the like for keys that do not fit the task.
-    pub fn then(self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
-        task.check_keys(&bundle, bundle.count())?;
+    pub fn then(mut self, class: Class, task: Task<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
+        let inputs = bundle.gate().inputs() * bundle.count();
+        task.check_keys(&bundle, inputs)?;
         task.plan(bundle.gate())?;
-        self.with(class, JobKind::Task(task), bundle)
-    }
-
-    /// A further gate, given by the descriptor of its keys.
-    ///
-    /// # Errors
-    /// As [`then`](Self::then).
-    pub fn then_suf(self, class: Class, bundle: KeyBundle) -> Result<Self, PfssError> {
-        bundle.check_use(GateKind::Suf, bundle.count())?;
-        self.with(class, JobKind::Suf, bundle)
-    }
-
-    fn with(mut self, class: Class, kind: JobKind<'a>, bundle: KeyBundle) -> Result<Self, PfssError> {
         if self.masked {
             return Err(PfssError::MaskedOutputs);
         }
-        bundle.check_mask(bundle.gate().inputs() * bundle.count())?;
+        bundle.check_mask(inputs)?;
         self.masked = bundle.gate().masks_outputs();
-        self.gates.push_back((class, kind, bundle));
+        self.gates.push_back((class, task, bundle));
         Ok(self)
     }
 
@@ -91,22 +75,22 @@ impl<'a> PhaseTask<'a> for GateChain<'a> {
             let (next, need) = match state {
                 ChainState::Idle(x) => match self.gates.pop_front() {
                     None => (ChainState::Idle(x), Some(Need::None)),
-                    Some((class, kind, bundle)) => {
+                    Some((class, task, bundle)) => {
                         let (ticket, keys) = port.open_input(bundle, &x)?;
-                        (ChainState::Opening(ticket, Box::new((class, kind, keys))), None)
+                        (ChainState::Opening(ticket, Box::new((class, task, keys))), None)
                     }
                 },
                 ChainState::Opening(ticket, gate) => match port.opened(ticket)? {
                     None => (ChainState::Opening(ticket, gate), Some(Need::Open)),
                     Some(x_hat) => {
-                        let (class, kind, keys) = *gate;
-                        let job = Job::new(kind, keys, x_hat);
+                        let (class, task, keys) = *gate;
+                        let job = Job::new(task, keys, x_hat);
                         (ChainState::Running(port.submit(class, job)?, class), None)
                     }
                 },
                 ChainState::Running(ticket, class) => match port.shares(ticket)? {
                     None => (ChainState::Running(ticket, class), Some(Need::of(class))),
-                    Some(shares) => (ChainState::Idle(shares.into_words()), None),
+                    Some(shares) => (ChainState::Idle(shares.words), None),
                 },
             };
             self.state = next;

@@ -5,11 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::layer::LayerPlanner;
 use crate::{
-    KeyBundle, MaskedKeys, PfssError,
-    batch::{
-        exchange::Opening,
-        job::{Job, Shares},
-    },
+    KeyBundle, MaskedKeys, PfssError, Shares,
+    batch::{exchange::Opening, job::Job},
     error::{BatchError, Class},
 };
 
@@ -54,7 +51,7 @@ impl<'a> Port<'a> {
         Ok(self.open(bundle.mask(x)?))
     }
 
-    /// Asks for the masked factors of a product to be opened, for [`MaskedKeys::eval_product`].
+    /// Asks for the masked factors of a [product](crate::Task::Product) to be opened.
     ///
     /// # Errors
     /// As [`KeyBundle::mask_factors`].

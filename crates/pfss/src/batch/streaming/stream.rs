@@ -3,25 +3,25 @@
 //! While one part of a job is walked, the keys of the next are copied.
 
 use core::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use backend_api::ops::fss::FssOps;
 
 use super::stager::Queues;
 use crate::{
-    Evaluator, KeyBundle, MaskedKeys, PfssError,
-    batch::{
-        job::{JobPlan, JobProgress},
-        timing::meter::Meter,
+    Evaluator, KeyBundle, MaskedKeys, PfssError, Step,
+    batch::timing::meter::Meter,
+    gates::{
+        plan::TaskPlan,
+        walk::evaluator::{Activity, DeviceTree, TreeRef},
     },
-    gates::walk::evaluator::{Activity, DeviceTree, TreeRef},
 };
 
 /// Consecutive elements of a job.
 pub(in crate::batch) struct JobPart {
     /// Position of the job.
     pub(in crate::batch) job: usize,
-    pub(in crate::batch) plan: JobPlan,
+    pub(in crate::batch) plan: Arc<TaskPlan>,
     pub(in crate::batch) keys: MaskedKeys,
     pub(in crate::batch) x_hat: Vec<u64>,
 }
@@ -44,7 +44,7 @@ pub(in crate::batch) fn run<'q, Q: FssOps>(
     meter: &Meter<'_, Q>,
     slots: usize,
     parts: impl Iterator<Item = JobPart>,
-    mut done: impl FnMut(usize, usize, JobProgress),
+    mut done: impl FnMut(usize, usize, Step),
 ) -> Result<(), PfssError> {
     let (source, ahead, staged) = (RefCell::new(parts), RefCell::new(VecDeque::new()), Cell::new(0));
     let stage = || -> Result<bool, PfssError> {
@@ -66,7 +66,7 @@ pub(in crate::batch) fn run<'q, Q: FssOps>(
         }
         let Some(StagedPart { number, part, trees }) = ahead.borrow_mut().pop_front() else { return Ok(()) };
         let resident = Resident { queues, meter, number, trees: &trees, meanwhile: &fill };
-        let count = part.x_hat.len();
+        let count = part.keys.count();
         let step = part.plan.eval(&resident, part.keys, part.x_hat)?;
         meter.settle(queues.compute(), number)?;
         done(part.job, count, step);

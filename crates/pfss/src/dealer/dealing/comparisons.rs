@@ -2,7 +2,6 @@
 
 use core_types::Ring;
 
-use super::GateDealing;
 use crate::{
     dealer::{
         draw::Draw,
@@ -14,27 +13,27 @@ use crate::{
     },
 };
 
-impl GateDealing for FullPredicates {
-    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl FullPredicates {
+    pub(super) fn draw(&self, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         mask_bits(self.masks, draw, secrets);
     }
 }
 
-impl GateDealing for SignPredicates {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl SignPredicates {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         secrets.bits.push(map(draw.r(), |r| ring.msb(r)));
         mask_bits(self.masks, draw, secrets);
     }
 }
 
-impl GateDealing for LowPredicates {
-    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl LowPredicates {
+    pub(super) fn draw(&self, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         mask_bits(self.masks, draw, secrets);
     }
 }
 
-impl GateDealing for Relu {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl Relu {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         let (r, c, sign_ring) = (draw.r(), draw.fresh_bits(), self.sign_ring(ring));
         secrets.bits.push(map2(r, &c, |r, c| sign_ring.msb(r) ^ c));
         secrets.words.push(c.clone());

@@ -2,7 +2,6 @@
 
 use core_types::Ring;
 
-use super::GateDealing;
 use crate::{
     dealer::{
         draw::Draw,
@@ -10,20 +9,19 @@ use crate::{
     },
     gate::{
         GateShape,
-        kinds::{intervals::IntervalPowers, lut::Lut, product::Product},
+        kinds::{intervals::IntervalPowers, lut::Lut},
     },
 };
 
-impl GateDealing for Product {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (a, b) = (draw.r(), draw.second(ring));
-        let product = map2(a, &b, |a, b| ring.mul(a, b));
-        secrets.words.extend([b, product]);
-    }
+/// The second factor's mask, and the product of both masks.
+pub(super) fn product(ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+    let (a, b) = (draw.r(), draw.second(ring));
+    let product = map2(a, &b, |a, b| ring.mul(a, b));
+    secrets.words.extend([b, product]);
 }
 
-impl GateDealing for Lut {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl Lut {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         let (c, out) = (draw.fresh_bits(), self.out_ring(ring));
         let rho = draw.fresh_words(out);
         let e = map(&c, |c| out.sub(1, c << 1));
@@ -33,8 +31,8 @@ impl GateDealing for Lut {
     }
 }
 
-impl GateDealing for IntervalPowers {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl IntervalPowers {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         let r = draw.r();
         secrets.words.extend((2..=self.degree).map(|j| map(r, |r| power_of_negative(ring, r, j))));
         secrets.trees = vec![TreeSecret { alphas: Row::new(r.to_vec()), betas: powers(ring, r, self.degree + 1) }];

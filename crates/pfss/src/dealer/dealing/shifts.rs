@@ -2,7 +2,6 @@
 
 use core_types::Ring;
 
-use super::GateDealing;
 use crate::{
     dealer::{
         draw::Draw,
@@ -14,16 +13,16 @@ use crate::{
     },
 };
 
-impl GateDealing for TruncateReduce {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl TruncateReduce {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         let c = draw.fresh_bits();
         secrets.words.extend([minus_shifted(ring, self.shift, draw.r()), c.clone()]);
         secrets.bits.push(c);
     }
 }
 
-impl GateDealing for GapArs {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl GapArs {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         let (r, c) = (draw.r(), draw.fresh_bits());
         // shift >= 1, so n - shift is at most 63
         let wrap = map(r, |r| ring.msb(r) << (ring.bits() - self.shift));
@@ -32,16 +31,16 @@ impl GateDealing for GapArs {
     }
 }
 
-impl GateDealing for Lrs {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl Lrs {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         let (c, c_wrap) = (draw.fresh_bits(), draw.fresh_bits());
         secrets.words.extend([minus_shifted(ring, self.shift, draw.r()), c.clone(), c_wrap.clone()]);
         secrets.bits.extend([c, c_wrap]);
     }
 }
 
-impl GateDealing for Ars {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl Ars {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         let (r, c, c_borrow) = (draw.r(), draw.fresh_bits(), draw.fresh_bits());
         let g = map(r, |r| ring.msb(r));
         let g_c = map2(&g, &c_borrow, |g, c| g * c);
@@ -50,8 +49,8 @@ impl GateDealing for Ars {
     }
 }
 
-impl GateDealing for ReluArs {
-    fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
+impl ReluArs {
+    pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
         let (r, c, c_sign) = (draw.r(), draw.fresh_bits(), draw.fresh_bits());
         let (g, rho) = (map(r, |r| ring.msb(r)), map(r, |r| r >> self.shift));
         let times_c = |row: &Row| map2(row, &c_sign, |value, c| value * c);

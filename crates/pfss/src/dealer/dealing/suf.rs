@@ -6,27 +6,17 @@
 //! (Beaver, CRYPTO 1991). A hidden threshold `b` has `1[(r + b) mod 2^k < r mod 2^k]`: whether
 //! `r + b` wraps in its domain of `k` bits.
 
-use core_types::Ring;
-
-use super::GateDealing;
 use crate::{
     dealer::{
         draw::Draw,
         secrets::{Row, Secrets, TreeSecret, map, map2, power_of_negative, powers},
     },
-    gate::kinds::suf::Suf,
     suf::{CoeffMode, CoefficientSelection, PredProgram, Shifted, StepClass, SufProgram},
 };
 
-impl GateDealing for Suf {
-    fn draw(&self, _: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        secrets.suf(&self.program, draw);
-    }
-}
-
 impl Secrets {
     /// Adds the secrets of `program` after the input mask.
-    fn suf(&mut self, program: &SufProgram, draw: &mut Draw<'_>) {
+    pub(super) fn suf(&mut self, program: &SufProgram, draw: &mut Draw<'_>) {
         let r = draw.r();
         let (ring, degree) = (program.desc().ring(), program.desc().degree());
         let rows = program.rows();

@@ -61,9 +61,9 @@ impl GateShape for Lut {
         aes_of_all_points(ring.bits())
     }
 
-    fn plain(&self, _: Ring, task: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+    fn plain(&self, _: Ring, task: &Task<'_>, x: u64) -> Vec<u64> {
         match task {
-            Some(Task::Lut(table)) => vec![table[x as usize]], // a word for every element of a ring of at most 13 bits
+            Task::Lut(table) => vec![table[x as usize]], // a word for every element of a ring of at most 13 bits
             _ => Vec::new(),
         }
     }

@@ -12,28 +12,6 @@ pub(crate) mod truncate;
 use super::shape::{Bounds, GateShape, HeaderParameters};
 use crate::GateKind;
 
-/// Evaluates `$then` for the gate `$any` of any kind, with its parameters as `$gate`.
-macro_rules! each_gate {
-    ($any:expr, $gate:ident => $then:expr) => {
-        match $any {
-            $crate::gate::AnyGate::FullPredicates($gate) => $then,
-            $crate::gate::AnyGate::SignPredicates($gate) => $then,
-            $crate::gate::AnyGate::LowPredicates($gate) => $then,
-            $crate::gate::AnyGate::Relu($gate) => $then,
-            $crate::gate::AnyGate::TruncateReduce($gate) => $then,
-            $crate::gate::AnyGate::GapArs($gate) => $then,
-            $crate::gate::AnyGate::IntervalPowers($gate) => $then,
-            $crate::gate::AnyGate::Lrs($gate) => $then,
-            $crate::gate::AnyGate::Ars($gate) => $then,
-            $crate::gate::AnyGate::ReluArs($gate) => $then,
-            $crate::gate::AnyGate::Suf($gate) => $then,
-            $crate::gate::AnyGate::Lut($gate) => $then,
-            $crate::gate::AnyGate::Product($gate) => $then,
-        }
-    };
-}
-pub(crate) use each_gate;
-
 /// Maps each kind to the type of its parameters.
 macro_rules! gates {
     ($($name:ident($gate:ty),)*) => {
@@ -65,6 +43,13 @@ macro_rules! gates {
                     $(Self::$name(_) => GateKind::$name,)*
                 }
             }
+
+            /// The shape of the gate.
+            pub(super) fn shape(&self) -> &dyn GateShape {
+                match self {
+                    $(Self::$name(gate) => gate,)*
+                }
+            }
         }
     };
 }
@@ -83,11 +68,4 @@ gates! {
     Suf(suf::Suf),
     Lut(lut::Lut),
     Product(product::Product),
-}
-
-impl AnyGate {
-    /// The shape of the gate.
-    pub(super) fn shape(&self) -> &dyn GateShape {
-        each_gate!(self, gate => gate)
-    }
 }

@@ -42,10 +42,6 @@ impl GateShape for FullPredicates {
     fn bit_rows(&self) -> u64 {
         self.masks.into()
     }
-
-    fn opened(&self) -> (u64, u64) {
-        (self.masks.into(), 0)
-    }
 }
 
 /// The sign of `x + c`. The first row of bits is the top bit of the mask.
@@ -123,9 +119,5 @@ impl GateShape for LowPredicates {
 
     fn bit_rows(&self) -> u64 {
         self.masks.into()
-    }
-
-    fn opened(&self) -> (u64, u64) {
-        (self.masks.into(), 0)
     }
 }

@@ -49,13 +49,9 @@ impl GateShape for Relu {
         1
     }
 
-    fn opened(&self) -> (u64, u64) {
-        (1, 0)
-    }
-
-    fn plain(&self, ring: Ring, task: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+    fn plain(&self, ring: Ring, task: &Task<'_>, x: u64) -> Vec<u64> {
         let x = ring.signed(x);
-        let y = if let Some(Task::Abs) = task { x.unsigned_abs() } else { x.max(0).cast_unsigned() };
+        let y = if let Task::Abs = task { x.unsigned_abs() } else { x.max(0).cast_unsigned() };
         vec![ring.reduce(y)]
     }
 }

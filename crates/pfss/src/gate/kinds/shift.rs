@@ -47,11 +47,7 @@ impl GateShape for Lrs {
         2
     }
 
-    fn opened(&self) -> (u64, u64) {
-        (2, 0)
-    }
-
-    fn plain(&self, _: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+    fn plain(&self, _: Ring, _: &Task<'_>, x: u64) -> Vec<u64> {
         vec![x >> self.shift]
     }
 }
@@ -87,11 +83,7 @@ impl GateShape for Ars {
         2
     }
 
-    fn opened(&self) -> (u64, u64) {
-        (2, 0)
-    }
-
-    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+    fn plain(&self, ring: Ring, _: &Task<'_>, x: u64) -> Vec<u64> {
         vec![ring.reduce((ring.signed(x) >> self.shift).cast_unsigned())]
     }
 }
@@ -130,11 +122,7 @@ impl GateShape for ReluArs {
         2
     }
 
-    fn opened(&self) -> (u64, u64) {
-        (2, 0)
-    }
-
-    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+    fn plain(&self, ring: Ring, _: &Task<'_>, x: u64) -> Vec<u64> {
         vec![ring.signed(x).max(0).cast_unsigned() >> self.shift]
     }
 }

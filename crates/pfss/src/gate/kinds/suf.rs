@@ -60,7 +60,7 @@ impl GateShape for Suf {
         self.program.work()
     }
 
-    fn plain(&self, _: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+    fn plain(&self, _: Ring, _: &Task<'_>, x: u64) -> Vec<u64> {
         let value = self.program.desc().eval(x);
         value.words.into_iter().chain(value.bools.into_iter().map(u64::from)).collect()
     }

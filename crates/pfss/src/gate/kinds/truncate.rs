@@ -50,11 +50,7 @@ impl GateShape for TruncateReduce {
         1
     }
 
-    fn opened(&self) -> (u64, u64) {
-        (1, 0)
-    }
-
-    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+    fn plain(&self, ring: Ring, _: &Task<'_>, x: u64) -> Vec<u64> {
         vec![self.out_ring(ring).reduce(x >> self.shift)]
     }
 }
@@ -90,11 +86,7 @@ impl GateShape for GapArs {
         1
     }
 
-    fn opened(&self) -> (u64, u64) {
-        (1, 0)
-    }
-
-    fn plain(&self, ring: Ring, _: Option<&Task<'_>>, x: u64) -> Vec<u64> {
+    fn plain(&self, ring: Ring, _: &Task<'_>, x: u64) -> Vec<u64> {
         vec![ring.reduce((ring.signed(x) >> self.shift).cast_unsigned())]
     }
 }

@@ -1,7 +1,7 @@
-//! Shares that wait for an exchange, and the sums formed after it.
+//! Shares that wait for an exchange, the sums formed after it, and the results.
 
 pub(super) mod bits;
 pub(super) mod opened;
 pub(super) mod pending;
-pub(super) mod second_step;
+pub(super) mod results;
 pub(crate) mod sums;

@@ -10,35 +10,75 @@ use std::sync::Arc;
 use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
-use super::{
-    bits::BitShares,
-    opened::OpenedValues,
-    second_step::{SecondStep, Summed},
-    sums::BundleSums,
-};
+use super::{bits::BitShares, opened::OpenedValues, results::Shares, sums::BundleSums};
 use crate::{KeyBundle, Party, PfssError};
 
-/// A gate between its two steps: masked bits to exchange, and the remaining work.
+/// A gate's evaluation between two exchanges.
+pub enum Step {
+    /// Bits or words have to be opened; [`Pending::finish`] gives the next step.
+    Open(Pending),
+    /// All is computed.
+    Done(Shares),
+}
+
+/// A gate between two steps: masked bits to exchange, and the remaining work.
 ///
-/// It is used once: [`finish`](Self::finish) takes it by value. `T` is the result: most gates give
-/// one additive share per element.
-pub struct Pending<T = Vec<u64>> {
+/// It is used once: [`finish`](Self::finish) takes it by value.
+pub struct Pending {
     party: Party,
     count: usize,
     masked: Vec<u32>,
     /// Additive shares of masked words, one per element or none, and their ring.
     words: (Ring, Vec<u64>),
-    remaining: Remaining<T>,
+    remaining: Remaining,
 }
 
 /// The remaining work.
-enum Remaining<T> {
-    /// The second step of one gate.
-    SecondStep(Box<dyn SecondStep<T>>),
-    /// The second steps of consecutive parts of a batch, and the function joining their results.
-    ///
-    /// Every part but the last has a multiple of 32 elements.
-    Parts(Vec<Pending<T>>, fn(Vec<(usize, T)>) -> T),
+enum Remaining {
+    /// The next step of one gate.
+    SecondStep(Box<dyn SecondStep>),
+    /// Consecutive parts of a batch, and whether [`Step::join`] joins their words by element.
+    Parts(Vec<Pending>, bool),
+}
+
+/// The step of a gate after an exchange, with the shares that it needs: usually just sums.
+pub(in crate::gates) trait SecondStep: Send + Sync {
+    /// The bundle whose words the sums are over.
+    fn bundle(&self) -> &KeyBundle;
+    /// The public words of the sums.
+    fn x<'a>(&'a self, opened: &'a OpenedValues) -> &'a [u64];
+    /// The sums to form of what was opened.
+    fn sums(&self) -> Vec<&BundleSums>;
+    /// Turns opened bits and the results of all [`sums`](Self::sums) into shares, or opens more.
+    fn finish(self: Box<Self>, opened: &OpenedValues, sums: Vec<Vec<u64>>) -> Step;
+}
+
+/// A gate whose result is sums of its words.
+struct Summed {
+    /// The keys, walked.
+    bundle: KeyBundle,
+    /// The operands of the sums; if `None`, the opened words.
+    x: Option<Vec<u64>>,
+    sums: Arc<BundleSums>,
+}
+
+impl SecondStep for Summed {
+    fn bundle(&self) -> &KeyBundle {
+        &self.bundle
+    }
+
+    fn x<'a>(&'a self, opened: &'a OpenedValues) -> &'a [u64] {
+        self.x.as_deref().unwrap_or(opened.words())
+    }
+
+    fn sums(&self) -> Vec<&BundleSums> {
+        vec![&self.sums]
+    }
+
+    fn finish(self: Box<Self>, _: &OpenedValues, sums: Vec<Vec<u64>>) -> Step {
+        let words = sums.into_iter().next().unwrap_or_default(); // exactly one sum was requested
+        Step::Done(words.into())
+    }
 }
 
 /// The ring of no words.
@@ -47,27 +87,29 @@ const NO_WORDS: Ring = match Ring::new(1) {
     None => unreachable!(),
 };
 
-impl<T> Pending<T> {
+impl Pending {
     /// Opens rows that are already masked.
     pub(in crate::gates) fn masked(
         party: Party,
         count: usize,
         masked: Vec<u32>,
-        second: impl SecondStep<T> + 'static,
+        second: impl SecondStep + 'static,
     ) -> Self {
         Self { party, count, masked, words: (NO_WORDS, Vec::new()), remaining: Remaining::SecondStep(Box::new(second)) }
     }
 
-    /// The whole of a batch from its parts: what they open, and how their results are joined.
+    /// The whole of a batch from its parts and what they open.
+    ///
+    /// [`Step::join`] joins their results.
     pub(in crate::gates) fn parts(
         party: Party,
         masked: Vec<u32>,
         words: (Ring, Vec<u64>),
         parts: Vec<Self>,
-        join: fn(Vec<(usize, T)>) -> T,
+        by_element: bool,
     ) -> Self {
         let count = parts.iter().map(Self::count).sum();
-        Self { party, count, masked, words, remaining: Remaining::Parts(parts, join) }
+        Self { party, count, masked, words, remaining: Remaining::Parts(parts, by_element) }
     }
 
     /// Opens a word of each element as well.
@@ -109,38 +151,38 @@ impl<T> Pending<T> {
         self.party
     }
 
-    /// The gate's output from what was opened.
-    fn finish_opened<Q: FssOps>(self, q: &Q, opened: &OpenedValues) -> Result<T, PfssError> {
+    /// The next step from what was opened.
+    fn finish_opened<Q: FssOps>(self, q: &Q, opened: &OpenedValues) -> Result<Step, PfssError> {
         match self.remaining {
             Remaining::SecondStep(second) => {
                 let (bundle, x) = (second.bundle(), second.x(opened));
                 let sums = second.sums().iter().map(|sums| sums.run(q, bundle, x, opened)).collect::<Result<_, _>>()?;
                 Ok(second.finish(opened, sums))
             }
-            Remaining::Parts(parts, join) => {
+            Remaining::Parts(parts, by_element) => {
                 let mut first = 0;
                 let finish = |part: Self| {
                     let (count, start) = (part.count, first);
                     first += count;
                     Ok((count, part.finish_opened(q, &opened.part(start..start + count))?))
                 };
-                Ok(join(parts.into_iter().map(finish).collect::<Result<_, PfssError>>()?))
+                Ok(Step::join(parts.into_iter().map(finish).collect::<Result<_, PfssError>>()?, by_element))
             }
         }
     }
 
-    /// The gate's output, given the peer's [`masked_bits`](Self::masked_bits).
+    /// The next step, given the peer's [`masked_bits`](Self::masked_bits).
     ///
     /// This is for gates that open no words.
     ///
     /// # Errors
     /// [`PfssError::Length`] unless the peer has sent as much as this party, or if words have to be
     /// opened as well; [`PfssError::Backend`].
-    pub fn finish<Q: FssOps>(self, q: &Q, peer: &[u32]) -> Result<T, PfssError> {
+    pub fn finish<Q: FssOps>(self, q: &Q, peer: &[u32]) -> Result<Step, PfssError> {
         self.finish_with(q, peer, &[])
     }
 
-    /// The gate's output, given the peer's masked bits and words.
+    /// The next step, given the peer's masked bits and words.
     ///
     /// They are the peer's [`masked_bits`](Self::masked_bits) and
     /// [`masked_words`](Self::masked_words).
@@ -148,7 +190,7 @@ impl<T> Pending<T> {
     /// # Errors
     /// [`PfssError::Length`] if the peer's bits or words differ in number from this party's;
     /// [`PfssError::Backend`].
-    pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<T, PfssError> {
+    pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<Step, PfssError> {
         let (ring, mine) = &self.words;
         for (what, expected, got) in
             [("words of masked bits", self.masked.len(), bits.len()), ("masked words", mine.len(), words.len())]
@@ -160,9 +202,7 @@ impl<T> Pending<T> {
         let opened = OpenedValues::join((self.party, self.count), [&self.masked, bits], (*ring, [mine, words]));
         self.finish_opened(q, &opened)
     }
-}
 
-impl Pending {
     /// Masks `bits` with the dealer's bits from the first on.
     ///
     /// The result is `sums` over the bundle's words and the public words `x` or, without `x`, the
@@ -193,7 +233,16 @@ impl Pending {
     }
 }
 
-impl<T> fmt::Debug for Pending<T> {
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(pending) => f.debug_tuple("Open").field(pending).finish(),
+            Self::Done(shares) => f.debug_tuple("Done").field(shares).finish(),
+        }
+    }
+}
+
+impl fmt::Debug for Pending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pending").field("party", &self.party).field("count", &self.count).finish_non_exhaustive()
     }

@@ -204,8 +204,13 @@ impl BundleSums {
         Ok(out)
     }
 
+    /// Terms of all sums.
+    pub(crate) fn terms(&self) -> u64 {
+        self.terms.len() as u64
+    }
+
     /// Number of sums.
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.terms.iter().filter(|term| term.last == 1).count()
     }
 }

@@ -11,14 +11,22 @@ use zeroize::Zeroizing;
 
 use super::{
     super::{
-        shares::{bits::BitShares, opened::OpenedValues, pending::Pending, second_step::SecondStep, sums::BundleSums},
-        walk::{evaluator::Activity, tree::Trees},
+        shares::{
+            bits::BitShares,
+            opened::OpenedValues,
+            pending::{Pending, SecondStep, Step},
+            results::{BoolShares, Shares},
+            sums::BundleSums,
+        },
+        walk::{
+            evaluator::{Activity, Evaluator},
+            tree::Trees,
+        },
     },
-    SufBools, SufShares, SufStep,
     plan::{ClassPlan, SufPlan, WordsPlan},
 };
 use crate::{
-    Evaluator, KeyBundle, Party, PfssError,
+    KeyBundle, Party, PfssError,
     staging::StagedSecret,
     suf::{BoolMode, BooleanNode, StepClass, SufProgram},
     tree::cluster::TreePoints,
@@ -157,14 +165,14 @@ impl Machine {
     }
 
     /// Computes all values whose operands are available, and opens the rows of the next round.
-    pub(super) fn step(mut self) -> SufStep {
+    pub(super) fn step(mut self) -> Step {
         self.settle();
         if self.round == self.program().rounds().len() {
-            return SufStep::Done(self.shares());
+            return Step::Done(self.shares());
         }
         let rows = self.openings();
         let (party, count) = (self.bundle.party(), self.x_hat.len());
-        SufStep::Open(Pending::masked(party, count, rows, self))
+        Step::Open(Pending::masked(party, count, rows, self))
     }
 
     /// Fills in the values whose operands are known.
@@ -256,16 +264,16 @@ impl Machine {
         self.round == self.program().bools().rounds.len() && self.program().rows().bools > 0
     }
 
-    fn shares(self) -> SufShares {
+    fn shares(self) -> Shares {
         let bools = match self.program().modes().bools {
-            BoolMode::Additive => SufBools::Additive(self.bools),
+            BoolMode::Additive => BoolShares::Additive(self.bools),
             BoolMode::XorPacked => {
                 let rows: Vec<&[u32]> =
                     self.program().bools().outputs.iter().map(|&output| self.value(output)).collect();
-                SufBools::Xor(BitShares::new(self.bundle.party(), self.x_hat.len(), rows.concat()))
+                BoolShares::Xor(BitShares::new(self.bundle.party(), self.x_hat.len(), rows.concat()))
             }
         };
-        SufShares { words: self.words, bools }
+        Shares { words: self.words, bools }
     }
 
     /// A value that is known.
@@ -286,7 +294,7 @@ impl Machine {
     }
 }
 
-impl SecondStep<SufStep> for Machine {
+impl SecondStep for Machine {
     fn bundle(&self) -> &KeyBundle {
         &self.bundle
     }
@@ -301,7 +309,7 @@ impl SecondStep<SufStep> for Machine {
         selected.into_iter().chain(bits).collect()
     }
 
-    fn finish(self: Box<Self>, opened: &OpenedValues, sums: Vec<Vec<u64>>) -> SufStep {
+    fn finish(self: Box<Self>, opened: &OpenedValues, sums: Vec<Vec<u64>>) -> Step {
         let mut machine = *self;
         machine.absorb(opened, sums);
         machine.round += 1;

@@ -14,7 +14,7 @@ use super::{
     coeffs::{self, Reached},
 };
 use crate::{
-    Gate, GateKind, PfssError, Ring,
+    Gate, Ring,
     answers::ComparisonProgram,
     suf::{CoeffMode, CoefficientSelection, PredProgram, StepClass, SufProgram},
     tree::{KeyTree, cluster::TreePoints},
@@ -60,11 +60,9 @@ pub(super) enum WordsPlan {
 }
 
 impl SufPlan {
-    /// Plans `gate`, which is a descriptor's.
-    pub(crate) fn new(gate: &Gate) -> Result<Self, PfssError> {
-        let Some(program) = gate.program().cloned() else {
-            return Err(PfssError::Kind { expected: GateKind::Suf, got: gate.kind() });
-        };
+    /// Plans `gate`, which is the descriptor of `program`.
+    pub(crate) fn new(gate: &Gate, program: &Arc<SufProgram>) -> Self {
+        let program = Arc::clone(program);
         let (ring, rows) = (program.desc().ring(), program.rows());
         // Where the payload key is evaluated.
         let tree = KeyTree::Dcf { bits: program.domain().bits(), words: program.payload_words() };
@@ -93,7 +91,7 @@ impl SufPlan {
             (rows.selectors > 0).then(|| coeffs::words(gate, &program, |i, j| coeffs::selected(i, j, product(i, j))));
         let opened_bits = opened_bits(&program, ring);
         let classes = program.classes().iter().map(|class| ClassPlan::new(&program, class)).collect();
-        Ok(Self { classes, payload, words, steps, selected, opened_bits, program })
+        Self { classes, payload, words, steps, selected, opened_bits, program }
     }
 
     /// The numbers of points at which the trees are evaluated, in their order.

@@ -1,6 +1,4 @@
-//! The plans of tasks with additive results.
+//! The first steps of gates that open their results' bits or words once.
 
-pub(super) mod evaluation;
-pub(crate) mod plan;
+pub(crate) mod compare;
 pub(crate) mod table;
-mod task;

@@ -15,7 +15,11 @@ use crate::{
     Evaluator, KeyBundle, PfssError,
     gate::kinds::lut::RHO_ROW,
     gates::{
-        shares::{bits::BitShares, pending::Pending, sums::BundleSums},
+        shares::{
+            bits::BitShares,
+            pending::{Pending, Step},
+            sums::BundleSums,
+        },
         walk::tree::WholeTree,
     },
 };
@@ -48,12 +52,12 @@ impl TablePlan {
     }
 
     /// The first step, from the masked input of each element.
-    pub(super) fn eval<W: Evaluator>(
+    pub(in crate::gates) fn eval<W: Evaluator>(
         &self,
         evaluator: &W,
         bundle: KeyBundle,
         x_hat: &[u64],
-    ) -> Result<Pending, PfssError> {
+    ) -> Result<Step, PfssError> {
         let mut sums = TableSums::new(x_hat.len());
         let tree = WholeTree::of(evaluator, &bundle, self.entries.domain.bits())?;
         let at_once = elements_at_once(self.entries.domain.bits());
@@ -68,7 +72,8 @@ impl TablePlan {
         drop(tree);
         let (words, sign) = sums.finish(&bundle, self.ring);
         let bits = BitShares::new(bundle.party(), bundle.count(), sign);
-        Ok(Pending::summed(bundle, &bits, 0, None, Arc::clone(&self.sums)).with_words(self.ring, words))
+        let pending = Pending::summed(bundle, &bits, 0, None, Arc::clone(&self.sums));
+        Ok(Step::Open(pending.with_words(self.ring, words)))
     }
 }
 

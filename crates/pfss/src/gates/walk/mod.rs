@@ -2,5 +2,4 @@
 
 pub(crate) mod comparison;
 pub(crate) mod evaluator;
-pub(super) mod inputs;
 pub(super) mod tree;

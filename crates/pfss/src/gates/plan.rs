@@ -1,0 +1,172 @@
+//! The evaluation plan of a task.
+//!
+//! It follows from the task and the shape of its gate, and is computed once for all batches.
+
+use core::slice;
+use std::sync::Arc;
+
+use super::{
+    intervals::PowersPlan,
+    predicates::additive,
+    product::product,
+    shares::{
+        pending::Step,
+        results::{BoolShares, Shares},
+    },
+    suf::SufPlan,
+    tasks::{compare::Compare, table::TablePlan},
+    walk::{comparison::Comparison, evaluator::Evaluator},
+};
+use crate::{
+    Gate, KeyBundle, MaskedKeys, PfssError, SignedRange, Task,
+    answers::ComparisonProgram,
+    gate::{AnyGate, kinds::lut::Lut},
+};
+
+/// The evaluation of a task with keys of its gate.
+#[derive(Debug)]
+pub(crate) enum TaskPlan {
+    /// Bits of comparisons are opened under masks, and the result is sums of words.
+    Compare(Compare),
+    /// Every entry of a table is read.
+    Look(TablePlan),
+    /// XOR shares of comparisons, with nothing to open.
+    Bits(Comparison),
+    /// Powers of the mask on intervals, with nothing to open.
+    Powers(PowersPlan),
+    /// A product of opened factors.
+    Product,
+    /// The steps of a descriptor.
+    Suf(Arc<SufPlan>),
+}
+
+impl Task<'_> {
+    /// Checks that the keys are for the task and for `inputs` masked inputs.
+    ///
+    /// Their gate must fit the task, in the ring of its certificate.
+    pub(crate) fn check_keys(&self, bundle: &KeyBundle, inputs: usize) -> Result<(), PfssError> {
+        let (kind, count) = (bundle.gate().kind(), bundle.count());
+        match self {
+            // each predicate names the kind that it needs
+            Self::Predicates(_) | Self::PredicateBits(_) => bundle.check_use(kind, inputs),
+            Self::Product => {
+                bundle.check_use(self.describe().0, count)?;
+                if inputs == 2 * count {
+                    return Ok(());
+                }
+                Err(PfssError::Length { what: "factors", expected: 2 * count, got: inputs })
+            }
+            _ => {
+                bundle.check_use(self.describe().0, inputs)?;
+                match self {
+                    // not among the facts, by which plans are kept
+                    Self::GapArs(cert) if cert.n() != bundle.gate().n() => {
+                        Err(PfssError::CertWidth { expected: bundle.gate().n(), got: cert.n() })
+                    }
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// The evaluation plan of the task with keys of `gate`.
+    ///
+    /// The keys [fit](Self::check_keys). Every other mismatch is refused.
+    pub(crate) fn plan(&self, gate: &Gate) -> Result<TaskPlan, PfssError> {
+        let plan = match (*self, gate.definition()) {
+            (Self::Relu, AnyGate::Relu(relu)) => relu.plan(gate, SignedRange::of_bits(gate.n()))?,
+            (Self::ReluWithin(range), AnyGate::Relu(relu)) => relu.plan(gate, range)?,
+            (Self::Abs, AnyGate::Relu(relu)) => relu.plan_abs(gate)?,
+            (Self::TruncateReduce, AnyGate::TruncateReduce(truncation)) => truncation.plan(gate),
+            (Self::GapArs(_), AnyGate::GapArs(shift)) => shift.plan(gate),
+            (Self::Lrs, AnyGate::Lrs(shift)) => shift.plan(gate),
+            (Self::Ars, AnyGate::Ars(shift)) => shift.plan(gate),
+            (Self::ReluArs, AnyGate::ReluArs(shift)) => shift.plan(gate),
+            (Self::Predicates(predicates), AnyGate::FullPredicates(_) | AnyGate::LowPredicates(_)) => {
+                additive(gate, predicates, 0)?
+            }
+            (Self::Predicates(predicates), AnyGate::SignPredicates(_)) => {
+                additive(gate, predicates, 1)? // the first row of bits is the top bit of the mask
+            }
+            (Self::PredicateBits(predicates), definition) => {
+                let program = ComparisonProgram::new(gate, predicates)?;
+                return match definition {
+                    AnyGate::FullPredicates(_) | AnyGate::SignPredicates(_) | AnyGate::LowPredicates(_) => {
+                        Ok(TaskPlan::Bits(Comparison::new(&program)))
+                    }
+                    _ => Err(self.not_for(gate)),
+                };
+            }
+            (Self::Lut(table), AnyGate::Lut(_)) => return Ok(TaskPlan::Look(Lut::plan(gate, table)?)),
+            (Self::IntervalPowers(intervals), AnyGate::IntervalPowers(powers)) => {
+                return Ok(TaskPlan::Powers(powers.plan(gate, intervals)?));
+            }
+            (Self::Product, AnyGate::Product(_)) => return Ok(TaskPlan::Product),
+            (Self::Suf, AnyGate::Suf(suf)) => return Ok(TaskPlan::Suf(Arc::new(SufPlan::new(gate, &suf.program)))),
+            _ => return Err(self.not_for(gate)),
+        };
+        Ok(TaskPlan::Compare(plan))
+    }
+
+    /// The task is not for keys of `gate`.
+    fn not_for(&self, gate: &Gate) -> PfssError {
+        if let (Self::Predicates(predicates), 0) = (self, gate.masks())
+            && !predicates.is_empty()
+        {
+            return PfssError::Length { what: "predicates", expected: 0, got: predicates.len() };
+        }
+        PfssError::Kind { expected: self.describe().0, got: gate.kind() }
+    }
+}
+
+impl TaskPlan {
+    /// The comparisons of trees; none for other kinds of plans.
+    pub(crate) fn comparisons(&self) -> &[Comparison] {
+        match self {
+            Self::Compare(plan) => plan.comparisons(),
+            Self::Bits(comparison) => slice::from_ref(comparison),
+            _ => &[],
+        }
+    }
+
+    /// The first step of the gate.
+    ///
+    /// The keys are those that the plan was [made for](Task::plan), and there is a masked input for
+    /// each secret of an element.
+    pub(crate) fn eval<W: Evaluator>(
+        &self,
+        evaluator: &W,
+        MaskedKeys(bundle): MaskedKeys,
+        mut x_hat: Vec<u64>,
+    ) -> Result<Step, PfssError> {
+        // only the low bits count
+        let ring = bundle.gate().ring();
+        x_hat.iter_mut().for_each(|word| *word = ring.reduce(*word));
+        match self {
+            Self::Compare(plan) => plan.eval(evaluator, bundle, x_hat),
+            Self::Look(table) => table.eval(evaluator, bundle, &x_hat),
+            Self::Bits(comparison) => {
+                let bits = comparison.eval_bits(evaluator, &bundle, &x_hat)?;
+                Ok(Step::Done(Shares { words: Vec::new(), bools: BoolShares::Xor(bits) }))
+            }
+            Self::Powers(plan) => Ok(Step::Done(plan.eval(evaluator, &bundle, &x_hat)?.into())),
+            Self::Product => Ok(Step::Done(product(&bundle, &x_hat).into())),
+            Self::Suf(plan) => plan.eval(evaluator, bundle, x_hat),
+        }
+    }
+}
+
+impl MaskedKeys {
+    /// The first step of `task`, which has all work on key trees.
+    ///
+    /// It is computed from the masked inputs `x_hat`, one for each element. For
+    /// [`Task::Product`], all first factors are followed by all second ones.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] unless there is an input for each element, the other errors of the
+    /// [`Task`], and [`PfssError::Backend`].
+    pub fn eval<Q: Evaluator>(self, q: &Q, task: Task<'_>, x_hat: &[u64]) -> Result<Step, PfssError> {
+        task.check_keys(&self.0, x_hat.len())?;
+        task.plan(self.gate())?.eval(q, self, x_hat.to_vec())
+    }
+}
