@@ -21,7 +21,6 @@ pub mod optim;
 pub mod queue;
 pub mod recurrent;
 mod secure;
-mod short;
 mod spec;
 pub mod stark;
 mod suite;

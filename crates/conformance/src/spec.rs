@@ -187,6 +187,20 @@ impl fmt::Debug for Case {
     }
 }
 
+/// A case for each element type: `$check::<T>(q, ..)`.
+macro_rules! typed {
+    ($name:expr, $check:ident($($argument:expr),*)) => {{
+        let name = $name;
+        [
+            $crate::Case::new(format!("f32, {name}"), move |q| $check::<f32>(q $(, $argument)*)),
+            $crate::Case::new(format!("f16, {name}"), move |q| $check::<half::f16>(q $(, $argument)*)),
+            $crate::Case::new(format!("bf16, {name}"), move |q| $check::<half::bf16>(q $(, $argument)*)),
+        ]
+    }};
+}
+
+pub(crate) use typed;
+
 /// The cases of one op.
 #[derive(Debug)]
 pub struct OpSpec {

@@ -13,6 +13,9 @@ use crate::{Case, Conditioned, Failure, OpSpec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// On the queue as it is.
+    ///
+    /// It must also refuse each op with each of its views one element short. This holds for the
+    /// forked and starved queue too.
     Plain,
     /// On a fork of it.
     Forked,
@@ -210,12 +213,12 @@ pub fn run(q: &Conditioned, specs: &[OpSpec], watch: impl FnMut(Progress<'_>)) -
 }
 
 impl Conditioned {
-    /// Runs `case` on this queue and checks the guards.
+    /// Runs `case` on this queue and checks the guards and the refusals of short views.
     ///
     /// A recording queue may refuse a case marked as waiting.
     ///
     /// # Errors
-    /// The failure of the case, or the damage to a guard.
+    /// The failure of the case, or the first fault that the queue found.
     pub fn hold(&self, case: &Case) -> Result<(), Failure> {
         let held = match case.hold(self) {
             Err(Failure::Backend(BackendError::Unsupported { op: "record", .. })) if self.records() && case.waits() => {
@@ -223,8 +226,8 @@ impl Conditioned {
             }
             held => held,
         };
-        match self.damage().into_iter().next() {
-            Some(damage) => held.and(Err(Failure::Broken(damage))),
+        match self.faults().into_iter().next() {
+            Some(fault) => held.and(Err(Failure::Broken(fault))),
             None => held,
         }
     }
@@ -269,7 +272,7 @@ fn hold_after_refusals(q: &Conditioned, case: &Case) -> Result<(), Failure> {
         let free = budget.limit_bytes() - budget.live_bytes();
         let ballast = budget.reserve(free.saturating_sub(left))?;
         let before = budget.live_bytes();
-        match case.hold(q) {
+        match q.hold(case) {
             Ok(()) | Err(Failure::Backend(BackendError::BudgetExceeded { .. })) => {}
             Err(lost) if lost.is_lost_device() => return Err(lost),
             Err(other) => return Err(Failure::Broken(format!("with {left} bytes left: {other}"))),
@@ -277,7 +280,7 @@ fn hold_after_refusals(q: &Conditioned, case: &Case) -> Result<(), Failure> {
         unless_reserved(q, before)?;
         drop(ballast);
     }
-    case.hold(q)
+    q.hold(case)
 }
 
 #[cfg(test)]
@@ -306,6 +309,19 @@ mod tests {
         let report = run(&plain(), &specs, |_| ());
         let failed: Vec<_> = report.failures().map(|outcome| outcome.case.as_str()).collect();
         assert_eq!(failed, ["differs", "leaks"]);
+    }
+
+    #[test]
+    fn a_case_in_which_a_short_view_is_not_refused_is_reported() {
+        let q = plain();
+        let case = Case::new("runs an op with a short view", |q| {
+            q.note_short("softmax", "x", Ok(()));
+            Ok(())
+        });
+        for held in [q.hold(&case), hold_after_refusals(&q, &case)] {
+            let failure = held.unwrap_err().to_string();
+            assert!(failure.contains("`x` of `softmax` was an element short"), "{failure}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::{fmt::Debug, num::NonZeroUsize};
 
+use backend_api::ops::{Access, Op};
 use conformance::{
     Condition, Conditioned, OpSpec, Outcome, Selection, air, channel, circle, correction, deep, factor, fri, fss,
     linalg, merkle, optim, recurrent, run, tensor,
@@ -123,6 +124,47 @@ fn fss_specifications_hold_on_every_aes_path() {
         },
     );
     holds(fss::specs, 200, strongest(), 3);
+}
+
+/// Views that may have any length: an op and the view.
+const OF_ANY_LENGTH: [(&str, &str); 9] = [
+    ("channel_mix_digests", "absorbed"),
+    ("channel_mix_digests", "challenges"),
+    ("channel_mix_felts", "absorbed"),
+    ("channel_mix_felts", "challenges"),
+    ("channel_mix_words", "absorbed"),
+    ("channel_mix_words", "challenges"),
+    ("channel_draw", "challenges"),
+    ("matrix_peak", "a"),
+    ("advance_step", "sums"),
+];
+
+#[test]
+fn every_view_of_every_op_is_refused_one_element_short() {
+    let q = Conditioned::plain(AnyQueue::Cpu(CpuQueue::open(CpuConfig::default()).expect("threads start")));
+    let small = Selection { max_elements: 1 << 12, ..Selection::default() };
+    let report = run(&q, &small.of(conformance::specs()), |_| ());
+    assert_eq!(report.failures().collect::<Vec<_>>(), Vec::<&Outcome>::new());
+    let (refused, mut others) = (q.refused(), Vec::new());
+    macro_rules! element {
+        ($t:ident) => {
+            f32
+        };
+    }
+    macro_rules! collect {
+        ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident {
+            $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)*
+        }) => {
+            $(<backend_api::ops::$module::$record<'static, CpuQueue $(, element!($t))?> as Op>::describe(&mut |field| {
+                let view = (stringify!($method), field.name);
+                if field.access != Access::Parameter && !refused.contains(&view) {
+                    others.push(view);
+                }
+            });)*
+        };
+    }
+    backend_api::op_sets!(collect);
+    assert_eq!(others, OF_ANY_LENGTH);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Columns of look-ups by their definition, sums of columns of two heights, and powers.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue,
+    Buffer as _, Queue,
     ops::air::{AirOps, LogUpColumns, SecureAddLifted, SecurePowers},
 };
 use core_types::{
@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::model::positions;
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, spec::BATCHES};
 
 /// The element at a position of four planes of `len` words.
 fn element(planes: &[M31], len: usize, position: usize) -> QM31 {
@@ -76,7 +76,7 @@ pub(super) fn logup_columns() -> OpSpec {
         expect_columns(q, 3, 2, &[0, 1, 2, 3, 4, 5, 6, 7])?;
         expect_columns(q, 12, 2, &[0, 1, 1023, 1024, 2050, 4095])
     }));
-    OpSpec { op: "air.logup_columns", cases }.refusing_short("logup_columns", short_logup_columns)
+    OpSpec { op: "air.logup_columns", cases }
 }
 
 fn expect_added(q: &Conditioned, log_small: u32, log_large: u32) -> Result<(), Failure> {
@@ -107,7 +107,7 @@ pub(super) fn add_lifted() -> OpSpec {
         });
         cases.push(case.on_elements(u64::from(log_large) << log_large));
     }
-    OpSpec { op: "air.add_lifted", cases }.refusing_short("secure_add_lifted", short_secure_add_lifted)
+    OpSpec { op: "air.add_lifted", cases }
 }
 
 fn expect_powers(q: &Conditioned, count: u32) -> Result<(), Failure> {
@@ -137,24 +137,5 @@ pub(super) fn powers() -> OpSpec {
         let op = SecurePowers { params, base: base.view(), powers: powers.view_mut() };
         Failure::unless_refused("descending: 2", q.secure_powers(op))
     }));
-    OpSpec { op: "air.powers", cases }.refusing_short("secure_powers", short_secure_powers)
-}
-
-fn short_logup_columns(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = LogUpColumnsParams { log_rows: 2, columns: 2 };
-    let (fractions, mut columns, mut sums) = (q.zeros::<M31>(64)?, q.zeros::<M31>(32)?, q.zeros::<QM31>(2)?);
-    let (fractions, columns, sums) = (fractions.view(), columns.view_mut(), sums.view_mut());
-    q.logup_columns(LogUpColumns { params: &params, fractions, columns, sums }.map(short)?)
-}
-
-fn short_secure_add_lifted(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = SecureAddLiftedParams { log_small: 1, log_large: 3 };
-    let (small, mut large) = (q.zeros::<M31>(8)?, q.zeros::<M31>(32)?);
-    q.secure_add_lifted(SecureAddLifted { params: &params, small: small.view(), large: large.view_mut() }.map(short)?)
-}
-
-fn short_secure_powers(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = SecurePowersParams { count: 3, descending: 0 };
-    let (base, mut powers) = (q.zeros::<QM31>(1)?, q.zeros::<QM31>(3)?);
-    q.secure_powers(SecurePowers { params: &params, base: base.view(), powers: powers.view_mut() }.map(short)?)
+    OpSpec { op: "air.powers", cases }
 }

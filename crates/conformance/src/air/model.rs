@@ -47,9 +47,10 @@ impl ProgramInputs {
         let ProgramSize { log_rows, log_size, registers, outputs, steps } = size;
         let mut stream = ElementStream::new(seed);
         let columns = 4;
-        // Columns stand anywhere, one word after each.
+        // Columns stand anywhere, with one word between them.
         let len = 1u64 << log_size;
-        let values = stream.column(columns * (len as usize + 1));
+        let mut values = stream.column(columns * (len as usize + 1));
+        values.pop();
         let masks: Vec<MaskAt> = (-2..=2)
             .flat_map(|offset| (0..columns as u64).map(move |column| (offset, column * (len + 1))))
             .map(|(offset, first)| MaskAt { first, offset, reserved: 0 })

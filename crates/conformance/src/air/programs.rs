@@ -12,7 +12,7 @@ use core_types::{
 };
 
 use super::model::{ProgramInputs, ProgramSize, positions};
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream};
 
 fn expect_sums(q: &Conditioned, size: ProgramSize, seed: u64) -> Result<(), Failure> {
     let job = ProgramInputs::random(size, Opcode::OF_FIELDS, seed);
@@ -106,13 +106,13 @@ pub(super) fn evaluate() -> OpSpec {
     }));
     cases.push(Case::new("2^15 positions", |q| expect_sums(q, moderate(14, 15), 3)).on_elements(1 << 20));
     cases.push(Case::new("what is not there is refused", |q| {
+        evaluate_steps(q, &STEPS)?;
         for (what, step) in wrong_steps() {
-            Failure::unless_refused(what, evaluate_short(q, &[step], None))?;
+            Failure::unless_refused(what, evaluate_steps(q, &[step]))?;
         }
         Ok(())
     }));
     OpSpec { op: "air.evaluate", cases }
-        .refusing_short("air_evaluate", |q, short| evaluate_short(q, &SHORT, Some(short)))
 }
 
 pub(super) fn fractions() -> OpSpec {
@@ -127,15 +127,15 @@ pub(super) fn fractions() -> OpSpec {
         cases.push(Case::new(name, move |q| expect_fractions(q, size, 1)).on_elements(size.steps as u64 * 32));
     }
     cases.push(Case::new("2^15 rows", |q| expect_fractions(q, moderate(15, 15), 3)).on_elements(1 << 20));
-    OpSpec { op: "air.fractions", cases }.refusing_short("air_fractions", short_air_fractions)
+    OpSpec { op: "air.fractions", cases }
 }
 
 pub(super) const fn step(opcode: Opcode, target: u16, left: u16, right: u16) -> Instruction {
     Instruction { opcode: opcode as u16, target, left, right }
 }
 
-/// A step of each kind of operand.
-const SHORT: [Instruction; 6] = [
+/// A step of each kind of operand, for [`evaluate_steps`].
+const STEPS: [Instruction; 6] = [
     step(Opcode::Mask, 4, 0, 0),
     step(Opcode::Challenge, 0, 0, 0),
     step(Opcode::Constant, 5, 0, 0),
@@ -144,9 +144,7 @@ const SHORT: [Instruction; 6] = [
     step(Opcode::OutExt, 0, 0, 0),
 ];
 
-/// Instructions with an operand out of range.
-///
-/// The program has eight registers and one entry in each list.
+/// Instructions with an operand out of range, for [`evaluate_steps`].
 fn wrong_steps() -> Vec<(&'static str, Instruction)> {
     vec![
         ("mask", step(Opcode::Mask, 0, 1, 0)),
@@ -163,17 +161,12 @@ fn wrong_steps() -> Vec<(&'static str, Instruction)> {
     ]
 }
 
-const SHORT_PARAMS: AirParams = AirParams { log_rows: 3, log_size: 4, registers: 8, outputs: 1 };
-
-fn evaluate_short(
-    q: &Conditioned,
-    instructions: &[Instruction],
-    short: Option<&mut Short>,
-) -> Result<(), BackendError> {
+/// Runs a program with eight registers and one entry in each list.
+fn evaluate_steps(q: &Conditioned, instructions: &[Instruction]) -> Result<(), BackendError> {
     let (values, challenges) = (q.zeros::<M31>(16)?, q.zeros::<QM31>(1)?);
     let (powers, mut sums) = (q.zeros::<QM31>(1)?, q.zeros::<M31>(64)?);
-    let op = AirEvaluate {
-        params: &SHORT_PARAMS,
+    q.air_evaluate(AirEvaluate {
+        params: &AirParams { log_rows: 3, log_size: 4, registers: 8, outputs: 1 },
         instructions,
         masks: &[MaskAt { first: 0, offset: 1, reserved: 0 }],
         constants: &[M31::ONE],
@@ -182,23 +175,5 @@ fn evaluate_short(
         challenges: challenges.view(),
         powers: powers.view(),
         sums: sums.view_mut(),
-    };
-    match short {
-        Some(short) => q.air_evaluate(op.map(short)?),
-        None => q.air_evaluate(op),
-    }
-}
-
-fn short_air_fractions(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (values, challenges, mut fractions) = (q.zeros::<M31>(16)?, q.zeros::<QM31>(1)?, q.zeros::<M31>(64)?);
-    let op = AirFractions {
-        params: &AirParams { log_rows: 4, ..SHORT_PARAMS },
-        instructions: &SHORT,
-        masks: &[MaskAt { first: 0, offset: 0, reserved: 0 }],
-        constants: &[M31::ONE],
-        values: values.view(),
-        challenges: challenges.view(),
-        fractions: fractions.view_mut(),
-    };
-    q.air_fractions(op.map(short)?)
+    })
 }

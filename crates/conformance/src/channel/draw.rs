@@ -1,13 +1,13 @@
 //! Draws of challenges and positions.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue,
+    Buffer as _, Queue,
     ops::channel::{ChannelDraw, ChannelOps, ChannelQueries},
 };
 use core_types::params::channel::ChannelQueriesParams;
 
 use super::model::TranscriptModel;
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// Draws challenges twice from one transcript, whose draws are counted on.
 fn expect_challenges(q: &Conditioned, seed: u32, count: usize) -> Result<(), Failure> {
@@ -28,7 +28,6 @@ pub(super) fn challenges() -> OpSpec {
         Case::new(format!("{count} challenges"), move |q| expect_challenges(q, seed, count)).on_elements(count as u64)
     };
     OpSpec { op: "channel.draw", cases: (0..).zip(counts).map(case).collect() }
-        .refusing_short("channel_draw", short_channel_draw)
 }
 
 /// Draws positions twice from one transcript, whose draws are counted on.
@@ -65,18 +64,5 @@ pub(super) fn queries() -> OpSpec {
         let result = q.channel_queries(ChannelQueries { params: &params, channel, positions });
         Failure::unless_refused("positions of 2^31", result)
     }));
-    OpSpec { op: "channel.queries", cases }.refusing_short("channel_queries", short_channel_queries)
-}
-
-/// Any number of challenges may be drawn, so only the transcript can be short.
-fn short_channel_draw(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (mut channel, mut challenges) = (q.zeros(1)?, q.zeros(0)?);
-    q.channel_draw(ChannelDraw { channel: channel.view_mut(), challenges: challenges.view_mut() }.map(short)?)
-}
-
-fn short_channel_queries(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (mut channel, mut positions) = (q.zeros(1)?, q.zeros(9)?);
-    let params = ChannelQueriesParams { log_size: 4, queries: 9 };
-    let (channel, positions) = (channel.view_mut(), positions.view_mut());
-    q.channel_queries(ChannelQueries { params: &params, channel, positions }.map(short)?)
+    OpSpec { op: "channel.queries", cases }
 }

@@ -1,13 +1,13 @@
 //! Proof of work.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue,
+    Buffer as _, Queue,
     ops::channel::{ChannelGrind, ChannelOps},
 };
 use core_types::params::channel::ChannelGrindParams;
 
 use super::model::TranscriptModel;
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Transcripts whose nonces are looked for with each number of bits.
 const TRANSCRIPTS: u32 = 6;
@@ -46,11 +46,5 @@ pub(super) fn grind() -> OpSpec {
         let found = q.channel_grind(ChannelGrind { params: &params, channel: channel.view(), nonce: nonce.view_mut() });
         Failure::unless_refused("41 bits of work", found)
     }));
-    OpSpec { op: "channel.grind", cases }.refusing_short("channel_grind", short_channel_grind)
-}
-
-fn short_channel_grind(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (channel, mut nonce) = (q.zeros(1)?, q.zeros(2)?);
-    let params = ChannelGrindParams { bits: 3 };
-    q.channel_grind(ChannelGrind { params: &params, channel: channel.view(), nonce: nonce.view_mut() }.map(short)?)
+    OpSpec { op: "channel.grind", cases }
 }

@@ -1,7 +1,7 @@
 //! Absorbs digests, elements and words, then draws challenges.
 
 use backend_api::{
-    BackendError, Buffer as _, Element, Queue,
+    BackendError, Buffer as _, Element, Mut, Queue, Ref,
     ops::channel::{ChannelMixDigests, ChannelMixFelts, ChannelMixWords, ChannelOps},
 };
 use core_types::{
@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::model::{TranscriptModel, random_words};
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// Counts around the words of a block, and large ones.
 ///
@@ -20,6 +20,9 @@ const COUNTS: [usize; 14] = [2, 3, 4, 6, 7, 8, 9, 23, 24, 25, 40, 41, 70, 1000];
 
 /// Numbers of challenges: none, halves of draws and whole ones.
 const DRAWS: [usize; 6] = [0, 1, 2, 3, 4, 7];
+
+/// The absorbed elements, the transcript and the challenges.
+type Views<'a, S> = (Ref<'a, Conditioned, S>, Mut<'a, Conditioned, ChannelState>, Mut<'a, Conditioned, QM31>);
 
 /// An element type that a transcript absorbs.
 trait Absorbed: Element {
@@ -30,12 +33,7 @@ trait Absorbed: Element {
     /// The words absorbed for one element.
     fn words(self) -> Vec<u32>;
     /// Runs the op that absorbs elements of this type.
-    fn mix(
-        q: &Conditioned,
-        absorbed: &Buf<Self>,
-        channel: &mut Buf<ChannelState>,
-        challenges: &mut Buf<QM31>,
-    ) -> Result<(), BackendError>;
+    fn mix(q: &Conditioned, views: Views<'_, Self>) -> Result<(), BackendError>;
 }
 
 impl Absorbed for Digest {
@@ -49,14 +47,8 @@ impl Absorbed for Digest {
         self.0.to_vec()
     }
 
-    fn mix(
-        q: &Conditioned,
-        absorbed: &Buf<Self>,
-        channel: &mut Buf<ChannelState>,
-        challenges: &mut Buf<QM31>,
-    ) -> Result<(), BackendError> {
-        let (channel, challenges) = (channel.view_mut(), challenges.view_mut());
-        q.channel_mix_digests(ChannelMixDigests { absorbed: absorbed.view(), channel, challenges })
+    fn mix(q: &Conditioned, (absorbed, channel, challenges): Views<'_, Self>) -> Result<(), BackendError> {
+        q.channel_mix_digests(ChannelMixDigests { absorbed, channel, challenges })
     }
 }
 
@@ -71,14 +63,8 @@ impl Absorbed for QM31 {
         self.coordinates().map(M31::word).to_vec()
     }
 
-    fn mix(
-        q: &Conditioned,
-        absorbed: &Buf<Self>,
-        channel: &mut Buf<ChannelState>,
-        challenges: &mut Buf<QM31>,
-    ) -> Result<(), BackendError> {
-        let (channel, challenges) = (channel.view_mut(), challenges.view_mut());
-        q.channel_mix_felts(ChannelMixFelts { absorbed: absorbed.view(), channel, challenges })
+    fn mix(q: &Conditioned, (absorbed, channel, challenges): Views<'_, Self>) -> Result<(), BackendError> {
+        q.channel_mix_felts(ChannelMixFelts { absorbed, channel, challenges })
     }
 }
 
@@ -93,14 +79,8 @@ impl Absorbed for u32 {
         vec![self]
     }
 
-    fn mix(
-        q: &Conditioned,
-        absorbed: &Buf<Self>,
-        channel: &mut Buf<ChannelState>,
-        challenges: &mut Buf<QM31>,
-    ) -> Result<(), BackendError> {
-        let (channel, challenges) = (channel.view_mut(), challenges.view_mut());
-        q.channel_mix_words(ChannelMixWords { absorbed: absorbed.view(), channel, challenges })
+    fn mix(q: &Conditioned, (absorbed, channel, challenges): Views<'_, Self>) -> Result<(), BackendError> {
+        q.channel_mix_words(ChannelMixWords { absorbed, channel, challenges })
     }
 }
 
@@ -114,7 +94,7 @@ fn expect_absorbed<S: Absorbed>(q: &Conditioned, seed: u32, messages: &[(usize, 
         model.mix(&absorbed.iter().flat_map(|one| one.words()).collect::<Vec<_>>());
         expected.push((model.draw(draws), model.state()));
         let (absorbed, mut challenges) = (q.upload(&absorbed)?, q.zeros(draws)?);
-        S::mix(q, &absorbed, &mut channel, &mut challenges)?;
+        S::mix(q, (absorbed.view(), channel.view_mut(), challenges.view_mut()))?;
         got.push((q.download(&challenges)?, q.download(&channel)?[0]));
     }
     Failure::unless_equal(&expected, &got)
@@ -139,38 +119,13 @@ fn cases<S: Absorbed>() -> Vec<Case> {
 }
 
 pub(super) fn digests() -> OpSpec {
-    let op = "channel.mix_digests";
-    OpSpec { op, cases: cases::<Digest>() }.refusing_short("channel_mix_digests", short_channel_mix_digests)
+    OpSpec { op: "channel.mix_digests", cases: cases::<Digest>() }
 }
 
 pub(super) fn felts() -> OpSpec {
-    let op = "channel.mix_felts";
-    OpSpec { op, cases: cases::<QM31>() }.refusing_short("channel_mix_felts", short_channel_mix_felts)
+    OpSpec { op: "channel.mix_felts", cases: cases::<QM31>() }
 }
 
 pub(super) fn words() -> OpSpec {
-    let op = "channel.mix_words";
-    OpSpec { op, cases: cases::<u32>() }.refusing_short("channel_mix_words", short_channel_mix_words)
-}
-
-/// Runs the op with a transcript that may be short.
-///
-/// Any number of digests may be absorbed and any number of challenges drawn, so no other view can
-/// be short.
-fn short_channel_mix_digests(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (absorbed, mut channel, mut challenges) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
-    let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
-    q.channel_mix_digests(ChannelMixDigests { absorbed, channel, challenges }.map(short)?)
-}
-
-fn short_channel_mix_felts(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (absorbed, mut channel, mut challenges) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
-    let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
-    q.channel_mix_felts(ChannelMixFelts { absorbed, channel, challenges }.map(short)?)
-}
-
-fn short_channel_mix_words(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (absorbed, mut channel, mut challenges) = (q.zeros(0)?, q.zeros(1)?, q.zeros(0)?);
-    let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
-    q.channel_mix_words(ChannelMixWords { absorbed, channel, challenges }.map(short)?)
+    OpSpec { op: "channel.mix_words", cases: cases::<u32>() }
 }

@@ -4,7 +4,7 @@
 
 use backend_api::{
     BackendError, Buffer as _, Queue,
-    ops::circle::{BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleOps},
+    ops::circle::{BatchInverseM31, CircleEvalAtPoint, CircleOps},
 };
 use core_types::{
     circle::CirclePoint,
@@ -14,7 +14,7 @@ use core_types::{
 use stark_fft::{FftError, Invertible, batch_inverse as inverses_of};
 
 use super::model::{ElementStream, value_at};
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 fn evaluated(
     q: &Conditioned,
@@ -58,7 +58,7 @@ pub(super) fn eval_at_point() -> OpSpec {
         let point = ElementStream::new(3).point();
         Failure::unless_equal(&[value_at(&greatest, point)], &evaluated(q, 10, 1, &greatest, point)?)
     }));
-    OpSpec { op: "circle.eval_at_point", cases }.refusing_short("circle_eval_at_point", short_circle_eval_at_point)
+    OpSpec { op: "circle.eval_at_point", cases }
 }
 
 /// Inverts `elements` and multiplies back.
@@ -102,8 +102,6 @@ pub(super) fn batch_inverse() -> OpSpec {
     }
     cases.push(Case::new("views that are too long", long_batch_inverse));
     OpSpec { op: "circle.batch_inverse", cases }
-        .refusing_short("batch_inverse_m31", short_batch_inverse_m31)
-        .refusing_short("batch_inverse_qm31", short_batch_inverse_qm31)
 }
 
 fn long_batch_inverse(q: &Conditioned) -> Result<(), Failure> {
@@ -115,26 +113,4 @@ fn long_batch_inverse(q: &Conditioned) -> Result<(), Failure> {
         Failure::unless_refused(&format!("{len} inverses, {flags} flags"), refused)?;
     }
     Ok(())
-}
-
-fn short_circle_eval_at_point(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (coefficients, mut results) = (q.zeros::<M31>(32)?, q.zeros::<QM31>(2)?);
-    let point = CirclePoint { x: QM31::ONE, y: QM31::ZERO };
-    let params = CirclePointParams { log_size: 4, columns: 2, point };
-    let (coefficients, results) = (coefficients.view(), results.view_mut());
-    q.circle_eval_at_point(CircleEvalAtPoint { params: &params, coefficients, results }.map(short)?)
-}
-
-fn short_batch_inverse_m31(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (elements, mut inverses) = (q.upload(&[M31::ONE; 5])?, q.zeros(5)?);
-    let mut first_zero = q.upload(&[u64::MAX])?;
-    let (elements, inverses, first_zero) = (elements.view(), inverses.view_mut(), first_zero.view_mut());
-    q.batch_inverse_m31(BatchInverseM31 { elements, inverses, first_zero }.map(short)?)
-}
-
-fn short_batch_inverse_qm31(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (elements, mut inverses) = (q.upload(&[QM31::ONE; 5])?, q.zeros(5)?);
-    let mut first_zero = q.upload(&[u64::MAX])?;
-    let (elements, inverses, first_zero) = (elements.view(), inverses.view_mut(), first_zero.view_mut());
-    q.batch_inverse_qm31(BatchInverseQm31 { elements, inverses, first_zero }.map(short)?)
 }

@@ -15,7 +15,7 @@ use super::{
     model::{ElementStream, stored_point, value_at},
     transform::{interpolated, tree},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// Points checked in a big column.
 const SAMPLES: usize = 6;
@@ -99,12 +99,4 @@ pub(super) fn interpolate_part() -> OpSpec {
         Failure::unless_refused("2^4 of 2^3 points", q.circle_interpolate_part(op))
     }));
     OpSpec { op: "circle.interpolate_part", cases }
-        .refusing_short("circle_interpolate_part", short_circle_interpolate_part)
-}
-
-fn short_circle_interpolate_part(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (twiddles, mut columns) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(16)?);
-    let params = CirclePartParams { log_size: 3, log_domain: 5, columns: 2 };
-    let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());
-    q.circle_interpolate_part(CircleInterpolatePart { params: &params, inverse_twiddles, columns }.map(short)?)
 }

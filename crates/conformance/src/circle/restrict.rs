@@ -13,7 +13,7 @@ use super::{
     model::{ElementStream, stored_point, value_at},
     transform::{PUBLISHED_EXTENSION, tree, words},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// Blocks with more values than these are checked on a sample of points.
 const ALL_VALUES: usize = 1 << 7;
@@ -149,7 +149,7 @@ pub(super) fn restrict() -> OpSpec {
         cases.push(Case::new(name, check).on_elements(1 << log_domain));
     }
     cases.push(Case::new("parameters of no block", refusals));
-    OpSpec { op: "circle.restrict", cases }.refusing_short("circle_restrict", short_circle_restrict)
+    OpSpec { op: "circle.restrict", cases }
 }
 
 /// Parameters that do not fit each other, with views of the lengths that they state.
@@ -174,11 +174,4 @@ fn refusals(q: &Conditioned) -> Result<(), Failure> {
     refused("more coefficients than points", 5, 4, 2, 0)?;
     refused("a domain of one point", 0, 0, 1, 0)?;
     refused("a domain beyond the circle", 3, 31, 2, 0)
-}
-
-fn short_circle_restrict(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (twiddles, coefficients, mut values) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(32)?, q.zeros(16)?);
-    let params = CircleRestrictParams { log_coefficients: 4, log_domain: 5, log_block: 3, block: 2, columns: 2 };
-    let (twiddles, coefficients, values) = (twiddles.view(), coefficients.view(), values.view_mut());
-    q.circle_restrict(CircleRestrict { params: &params, twiddles, coefficients, values }.map(short)?)
 }

@@ -13,7 +13,7 @@ use core_types::{
 };
 
 use super::model::{ElementStream, stored_point, value_at};
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// Sizes checked on a sample of points.
 ///
@@ -196,7 +196,7 @@ pub(super) fn twiddles() -> OpSpec {
             .on_elements(1 << log_size),
         );
     }
-    OpSpec { op: "circle.twiddles", cases }.refusing_short("circle_twiddles", short_circle_twiddles)
+    OpSpec { op: "circle.twiddles", cases }
 }
 
 pub(super) fn evaluate() -> OpSpec {
@@ -241,7 +241,7 @@ pub(super) fn evaluate() -> OpSpec {
             .on_elements(1 << log_size),
         );
     }
-    OpSpec { op: "circle.evaluate", cases }.refusing_short("circle_evaluate", short_circle_evaluate)
+    OpSpec { op: "circle.evaluate", cases }
 }
 
 fn refusals(q: &Conditioned) -> Result<(), Failure> {
@@ -296,7 +296,7 @@ pub(super) fn interpolate() -> OpSpec {
             .on_elements(1 << log_size),
         );
     }
-    OpSpec { op: "circle.interpolate", cases }.refusing_short("circle_interpolate", short_circle_interpolate)
+    OpSpec { op: "circle.interpolate", cases }
 }
 
 pub(super) fn extend() -> OpSpec {
@@ -332,7 +332,7 @@ pub(super) fn extend() -> OpSpec {
             .on_elements(1 << log_size),
         );
     }
-    OpSpec { op: "circle.extend", cases }.refusing_short("circle_extend", short_circle_extend)
+    OpSpec { op: "circle.extend", cases }
 }
 
 /// Extends the values of known coefficients and checks both results.
@@ -361,44 +361,4 @@ pub(super) fn lde() -> OpSpec {
         Case::new(name, move |q| expect_lde(q, params)).on_elements(u64::from(columns) << log_size)
     };
     OpSpec { op: "circle.lde", cases: shapes.chain(batches).chain(large).map(case).collect() }
-        .refusing_short("circle_lde", short_circle_lde)
-}
-
-/// Two columns of 16, of ops whose views are too short.
-const SHORT_FFT: CircleFftParams = CircleFftParams { log_size: 4, columns: 2 };
-
-/// Their extension.
-const SHORT_EXTEND: CircleExtendParams = CircleExtendParams { log_coefficients: 4, log_size: 5, columns: 2 };
-
-fn short_circle_twiddles(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let [mut twiddles, mut inverse] = [q.zeros::<Twiddle>(8)?, q.zeros::<Twiddle>(8)?];
-    let params = CircleTwiddleParams { log_size: 4 };
-    let (twiddles, inverse_twiddles) = (twiddles.view_mut(), inverse.view_mut());
-    q.circle_twiddles(CircleTwiddles { params: &params, twiddles, inverse_twiddles }.map(short)?)
-}
-
-fn short_circle_evaluate(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (twiddles, mut columns) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
-    let (twiddles, columns) = (twiddles.view(), columns.view_mut());
-    q.circle_evaluate(CircleEvaluate { params: &SHORT_FFT, twiddles, columns }.map(short)?)
-}
-
-fn short_circle_interpolate(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (twiddles, mut columns) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
-    let (inverse_twiddles, columns) = (twiddles.view(), columns.view_mut());
-    q.circle_interpolate(CircleInterpolate { params: &SHORT_FFT, inverse_twiddles, columns }.map(short)?)
-}
-
-fn short_circle_extend(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (twiddles, coefficients, mut values) = (q.zeros::<Twiddle>(16)?, q.zeros::<M31>(32)?, q.zeros(64)?);
-    let (twiddles, coefficients, values) = (twiddles.view(), coefficients.view(), values.view_mut());
-    q.circle_extend(CircleExtend { params: &SHORT_EXTEND, twiddles, coefficients, values }.map(short)?)
-}
-
-fn short_circle_lde(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (small, large) = (q.zeros::<Twiddle>(8)?, q.zeros::<Twiddle>(16)?);
-    let (mut columns, mut values) = (q.zeros::<M31>(32)?, q.zeros(64)?);
-    let (inverse_twiddles, twiddles) = (small.view(), large.view());
-    let (columns, values) = (columns.view_mut(), values.view_mut());
-    q.circle_lde(CircleLde { params: &SHORT_EXTEND, inverse_twiddles, twiddles, columns, values }.map(short)?)
 }

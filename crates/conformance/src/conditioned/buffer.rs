@@ -1,7 +1,6 @@
 //! A buffer between guard words, or without any.
 
 use core::fmt;
-use std::sync::PoisonError;
 
 use backend_api::{BackendError, Buffer, Element, Queue};
 use runtime::{AnyBuf, AnyMut, AnyRef};
@@ -53,7 +52,7 @@ impl<T: Element> Drop for ConditionedBuf<T> {
             return;
         }
         let found = self.damage().unwrap_or_else(|error| Some(format!("guards cannot be read: {error}")));
-        self.owner.damage.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+        found.into_iter().for_each(|fault| self.owner.note_fault(fault));
     }
 }
 

@@ -1,12 +1,16 @@
 //! The queue that cases run on.
 //!
 //! It wraps another queue: as it is, with guard words around its buffers, or with every op
-//! recorded.
+//! recorded. As it is, it also runs each op with each of its views one element short.
 
 mod buffer;
 mod ops;
+mod short;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use backend_api::{BackendError, Budget, Buffer, Caps, Element, Fork, Queue, Record, Register};
 use runtime::{AnyMut, AnyQueue, AnyRef, AnyRegistered};
@@ -30,15 +34,21 @@ enum How {
 pub struct Conditioned {
     queue: AnyQueue,
     how: How,
-    damage: Arc<Mutex<Vec<String>>>,
+    faults: Arc<Mutex<Vec<String>>>,
+    /// The views that were refused one element short, each after its op.
+    refused: Arc<Mutex<BTreeSet<(&'static str, &'static str)>>>,
 }
 
 impl Conditioned {
     fn new(queue: AnyQueue, how: How) -> Self {
-        Self { queue, how, damage: Arc::default() }
+        Self { queue, how, faults: Arc::default(), refused: Arc::default() }
     }
 
     /// `queue` as it is.
+    ///
+    /// Before an op, `queue` must refuse it with each of its views one element short if the op's
+    /// check does; one refusal of each view is enough. Another outcome shows in
+    /// [`faults`](Self::faults).
     pub fn plain(queue: AnyQueue) -> Self {
         Self::new(queue, How::AsItIs)
     }
@@ -46,7 +56,7 @@ impl Conditioned {
     /// `queue` with guard words before and after every buffer.
     ///
     /// The guards are checked when the buffer is dropped. An op that writes outside its views shows
-    /// in [`damage`](Self::damage), on any device and without a sanitizer.
+    /// in [`faults`](Self::faults), on any device and without a sanitizer.
     pub fn guarded(queue: AnyQueue) -> Self {
         Self::new(queue, How::Guarded)
     }
@@ -59,10 +69,18 @@ impl Conditioned {
         Self::new(queue, How::Recorded)
     }
 
-    /// Takes what dropped buffers had to report, in the order of the drops.
+    /// Takes the faults found since the last call, in their order.
+    ///
+    /// They are overwritten guards, found when a buffer is dropped, and short views that were not
+    /// refused.
     #[must_use]
-    pub fn damage(&self) -> Vec<String> {
-        core::mem::take(&mut *self.damage.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn faults(&self) -> Vec<String> {
+        core::mem::take(&mut *self.faults.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Notes a fault for [`faults`](Self::faults).
+    fn note_fault(&self, fault: String) {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).push(fault);
     }
 }
 
@@ -180,7 +198,7 @@ impl Queue for Conditioned {
 
 impl Fork for Conditioned {
     fn fork(&self) -> Result<Self, BackendError> {
-        Ok(Self { queue: self.queue.fork()?, how: self.how, damage: Arc::clone(&self.damage) })
+        Ok(Self { queue: self.queue.fork()?, ..self.clone() })
     }
 
     fn join(&self, branch: &Self) -> Result<(), BackendError> {
@@ -225,11 +243,11 @@ mod tests {
         assert_eq!(q.download(&buf).unwrap(), [1, 2, 3]);
         let flags = q.upload(&[true, false]).unwrap();
         drop(flags);
-        assert_eq!(q.damage(), Vec::<String>::new());
+        assert_eq!(q.faults(), Vec::<String>::new());
         q.queue.write(&[7], buf.buf.slice_mut(GUARD + 3..GUARD + 4).unwrap()).unwrap();
         drop(buf);
         let expected = "guard element 0 after 3 x u32: expected [5a, 5a, 5a, 5a], got [7, 0, 0, 0]";
-        assert_eq!(q.damage(), [expected]);
-        assert_eq!(q.damage(), Vec::<String>::new());
+        assert_eq!(q.faults(), [expected]);
+        assert_eq!(q.faults(), Vec::<String>::new());
     }
 }

@@ -3,7 +3,10 @@
 use backend_api::{BackendError, Element, Real, ops::MapViews};
 use runtime::{AnyMut, AnyQueue, AnyRef};
 
-use super::Conditioned;
+use super::{
+    Conditioned,
+    short::{Borrowed, Short},
+};
 
 /// The same views, which are of the queue inside.
 struct Unwrapped;
@@ -27,6 +30,9 @@ impl MapViews<Conditioned, AnyQueue> for Unwrapped {
 }
 
 /// Implements an op set by submitting each op to the wrapped queue.
+///
+/// Before a valid op, the wrapped queue must refuse it with a view one element short, unless the
+/// op's check allows that.
 macro_rules! submit {
     ($(#[$doc:meta])* $module:ident::$set:ident: $super:ident { $($method:ident $(<$t:ident>)? ($record:ident) $(-> $shape:ident)?,)* }) => {
         impl backend_api::ops::$module::$set for Conditioned {
@@ -35,7 +41,14 @@ macro_rules! submit {
                     &self,
                     op: backend_api::ops::$module::$record<'_, Self $(, $t)?>,
                 ) -> Result<(), BackendError> {
-                    let op = op.map(&mut Unwrapped)?;
+                    let mut op = op.map(&mut Unwrapped)?;
+                    for (at, view) in self.to_shorten(&op) {
+                        let is_valid = op.check().is_ok();
+                        let short = op.lend::<Borrowed>().map(&mut Short::new(at))?;
+                        if is_valid && short.check().is_err() {
+                            self.note_short(stringify!($method), view, self.queue.$method(short));
+                        }
+                    }
                     self.submit(|queue| queue.$method(op))
                 }
             )*

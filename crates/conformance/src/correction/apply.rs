@@ -6,12 +6,7 @@ use backend_api::{
 };
 use core_types::params::correction::CorrectionParams;
 
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    linalg::model::InputSource,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
 
 const LENGTHS: [usize; 8] = [2, 3, 4, 5, 64, 1023, 1031, 70_000];
 
@@ -38,9 +33,8 @@ pub(super) fn specs() -> Vec<OpSpec> {
     }));
     let in_place = lengths().map(|n| Case::new(format!("{n} elements"), move |q| same(q, n)).on_elements(4 * n as u64));
     vec![
-        OpSpec { op: "correction.apply_correction", cases }.refusing_short("apply_correction", short_apply_correction),
-        OpSpec { op: "correction.apply_correction_in_place", cases: in_place.collect() }
-            .refusing_short("apply_correction_in_place", short_apply_correction_in_place),
+        OpSpec { op: "correction.apply_correction", cases },
+        OpSpec { op: "correction.apply_correction_in_place", cases: in_place.collect() },
     ]
 }
 
@@ -103,17 +97,4 @@ fn same(q: &Conditioned, n: usize) -> Result<(), Failure> {
         predictions: x.view_mut(),
     })?;
     Failure::unless_equal(&expected, &q.download(&x)?)
-}
-
-fn short_apply_correction(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, a, b, mut y) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
-    let (predictions, a, b, y) = (x.view(), a.view(), b.view(), y.view_mut());
-    q.apply_correction(ApplyCorrection { params: &CorrectionParams::default(), predictions, a, b, y }.map(short)?)
-}
-
-fn short_apply_correction_in_place(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (a, b, mut x) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
-    let (a, b, predictions) = (a.view(), b.view(), x.view_mut());
-    let op = ApplyCorrectionInPlace { params: &CorrectionParams::default(), a, b, predictions };
-    q.apply_correction_in_place(op.map(short)?)
 }

@@ -6,12 +6,7 @@ use backend_api::{
 };
 use core_types::params::correction::{EstimateParams, NO_STATE};
 
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    linalg::model::InputSource,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
 
 /// The known losses and the queries of one estimate.
 #[derive(Clone)]
@@ -149,23 +144,5 @@ pub(super) fn spec() -> OpSpec {
         Failure::unless_refused("more coefficients than features", many.run(q).map(drop))?;
         Failure::unless_refused("33 states", Estimate::new([6, 3, 4, 33, 3]).run(q).map(drop))
     }));
-    OpSpec { op: "correction.estimate_residuals", cases }.refusing_short("estimate_residuals", short_estimate_residuals)
-}
-
-fn short_estimate_residuals(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = Estimate::new([5, 4, 3, 2, 3]).params;
-    let (known, places, features) = (floats(q, 15)?, q.zeros::<u32>(6)?, floats(q, 12)?);
-    let (steps, model) = (floats(q, 3)?, floats(q, 4)?);
-    let (mut history, mut modelled) = (floats(q, 3)?, floats(q, 3)?);
-    let op = EstimateResiduals {
-        params: &params,
-        known: known.view(),
-        places: places.view(),
-        features: features.view(),
-        steps: steps.view(),
-        model: model.view(),
-        history: history.view_mut(),
-        modelled: modelled.view_mut(),
-    };
-    q.estimate_residuals(op.map(short)?)
+    OpSpec { op: "correction.estimate_residuals", cases }
 }

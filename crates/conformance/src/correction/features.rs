@@ -1,18 +1,13 @@
 //! Features of trainings against their definition, and codes against sums in f64.
 
 use backend_api::{
-    BackendError, Buffer, Queue,
+    Buffer, Queue,
     ops::correction::{CorrectionOps, EncodeStates, TrainingFeatures},
 };
 use core_types::params::correction::EncodeParams;
 
 use super::training::{Records, TrainingRecord};
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    linalg::model::InputSource,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
 
 /// Records of a training: around sixteen, thirty-two, and the ends of the rings.
 const LENGTHS: [usize; 19] = [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 255, 256, 257, 300, 511, 1000];
@@ -54,9 +49,8 @@ pub(super) fn specs() -> Vec<OpSpec> {
         Ok(())
     }));
     vec![
-        OpSpec { op: "correction.training_features", cases: features }
-            .refusing_short("training_features", short_training_features),
-        OpSpec { op: "correction.encode_states", cases: codes }.refusing_short("encode_states", short_encode_states),
+        OpSpec { op: "correction.training_features", cases: features },
+        OpSpec { op: "correction.encode_states", cases: codes },
     ]
 }
 
@@ -182,27 +176,4 @@ fn encode(q: &Conditioned, batch: &[TrainingRecord], outputs: usize) -> Result<(
         Failure::unless_equal(&bits(&codes[codes.len() - outputs..]), &bits(&code))?;
     }
     Ok(())
-}
-
-fn short_training_features(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let batch = 3;
-    let records = Records::new(q, &vec![TrainingRecord::new(9, 9); batch])?;
-    let mut features = floats(q, batch * 64)?;
-    let op = TrainingFeatures { batch, records: records.views(), features: features.view_mut() };
-    q.training_features(op.map(short)?)
-}
-
-fn short_encode_states(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let records = Records::new(q, &vec![TrainingRecord::new(9, 9); 3])?;
-    let (weights, bias) = (floats(q, 64 * 5)?, floats(q, 5)?);
-    let (mut features, mut codes) = (floats(q, 3 * 64)?, floats(q, 3 * 5)?);
-    let op = EncodeStates {
-        params: &EncodeParams { batch: 3, outputs: 5 },
-        records: records.views(),
-        weights: weights.view(),
-        bias: bias.view(),
-        features: Some(features.view_mut()),
-        codes: codes.view_mut(),
-    };
-    q.encode_states(op.map(short)?)
 }

@@ -10,12 +10,7 @@ use backend_api::{
 };
 use core_types::params::correction::{NO_STATE, SimilarParams, StoreParams};
 
-use crate::{
-    Buf, Case, Conditioned, Failure, OpSpec,
-    linalg::model::InputSource,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
 
 /// A ring on the device with its expected contents, the oldest state first.
 struct CorrectionRing {
@@ -139,9 +134,8 @@ pub(super) fn specs() -> Vec<OpSpec> {
     searches.push(Case::new("equal states", equal_states));
     searches.push(Case::new("what is not a number", not_numbers));
     vec![
-        OpSpec { op: "correction.store_states", cases: stores }.refusing_short("store_states", short_store_states),
-        OpSpec { op: "correction.similar_states", cases: searches }
-            .refusing_short("similar_states", short_similar_states),
+        OpSpec { op: "correction.store_states", cases: stores },
+        OpSpec { op: "correction.similar_states", cases: searches },
     ]
 }
 
@@ -269,36 +263,4 @@ fn refusals(q: &Conditioned) -> Result<(), Failure> {
     let mut none = CorrectionRing::new(q, 0, 2)?;
     Failure::unless_refused("a ring without places", none.store(q, &[]))?;
     Failure::unless_refused("a search without places", none.similar(q, &[0.0; 2], 1).map(drop))
-}
-
-fn short_store_states(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (features, outcomes) = (floats(q, 6)?, floats(q, 6)?);
-    let (mut states, mut norms, mut known) = (floats(q, 15)?, floats(q, 5)?, floats(q, 15)?);
-    let mut stored = q.zeros::<u64>(1)?;
-    let op = StoreStates {
-        params: &StoreParams { capacity: 5, width: 3, count: 2 },
-        features: features.view(),
-        outcomes: outcomes.view(),
-        states: states.view_mut(),
-        norms: norms.view_mut(),
-        known: known.view_mut(),
-        stored: stored.view_mut(),
-    };
-    q.store_states(op.map(short)?)
-}
-
-fn short_similar_states(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (states, norms, queries) = (floats(q, 15)?, floats(q, 5)?, floats(q, 6)?);
-    let stored = q.zeros::<u64>(1)?;
-    let (mut places, mut similarities) = (q.zeros::<u32>(8)?, floats(q, 8)?);
-    let op = SimilarStates {
-        params: &SimilarParams { capacity: 5, width: 3, queries: 2, count: 4 },
-        states: states.view(),
-        norms: norms.view(),
-        stored: stored.view(),
-        queries: queries.view(),
-        places: places.view_mut(),
-        similarities: similarities.view_mut(),
-    };
-    q.similar_states(op.map(short)?)
 }

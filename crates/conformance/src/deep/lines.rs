@@ -9,7 +9,7 @@ use core_types::{
     params::deep::{DeepBatch, DeepTerm},
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, spec::BATCHES};
 
 /// Terms in batches of given sizes.
 ///
@@ -115,26 +115,5 @@ pub(super) fn lines() -> OpSpec {
             Claims::random(&counts).hold(q)
         }));
     }
-    OpSpec { op: "deep.lines", cases }.refusing_short("deep_lines", short_deep_lines)
-}
-
-fn short_deep_lines(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let term = |value| DeepTerm { column: 0, value, power: value, reserved: 0 };
-    let terms = [term(0), term(1), term(2)];
-    let batches = [
-        DeepBatch { first: 0, count: 1, point: 0, log_size: 1 },
-        DeepBatch { first: 1, count: 2, point: 1, log_size: 1 },
-    ];
-    let [points, sampled, powers] = [q.zeros::<QM31>(4)?, q.zeros::<QM31>(3)?, q.zeros::<QM31>(3)?];
-    let [mut factors, mut lines] = [q.zeros::<QM31>(3)?, q.zeros::<QM31>(4)?];
-    let op = DeepLines {
-        terms: &terms,
-        batches: &batches,
-        points: points.view(),
-        sampled: sampled.view(),
-        powers: powers.view(),
-        factors: factors.view_mut(),
-        lines: lines.view_mut(),
-    };
-    q.deep_lines(op.map(short)?)
+    OpSpec { op: "deep.lines", cases }
 }

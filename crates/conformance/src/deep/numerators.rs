@@ -12,7 +12,7 @@ use core_types::{
     },
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, secure, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, secure, spec::BATCHES};
 
 /// Columns in a buffer, and batches that take terms of them.
 struct DeepColumns {
@@ -135,23 +135,5 @@ pub(super) fn numerators() -> OpSpec {
         columns.batches[0].log_size = 2;
         Failure::unless_refused("a batch of another height", columns.numerators(q).map(drop))
     }));
-    OpSpec { op: "deep.numerators", cases }.refusing_short("deep_numerators", short_deep_numerators)
-}
-
-fn short_deep_numerators(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = DeepNumeratorsParams { log_size: 2 };
-    let columns = [ColumnAt::new(0, 2), ColumnAt::new(4, 2)];
-    let terms = [0, 1].map(|column| DeepTerm { column, value: 0, power: 0, reserved: 0 });
-    let batches = [DeepBatch { first: 0, count: 2, point: 0, log_size: 2 }];
-    let (values, factors, mut numerators) = (q.zeros::<M31>(8)?, q.zeros::<QM31>(2)?, q.zeros::<M31>(16)?);
-    let op = DeepNumerators {
-        params: &params,
-        columns: &columns,
-        terms: &terms,
-        batches: &batches,
-        values: values.view(),
-        factors: factors.view(),
-        numerators: numerators.view_mut(),
-    };
-    q.deep_numerators(op.map(short)?)
+    OpSpec { op: "deep.numerators", cases }
 }

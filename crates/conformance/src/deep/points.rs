@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::{circle::CirclePoint, field::QM31, params::deep::PointAt};
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, spec::BATCHES};
 
 fn made(q: &Conditioned, points_at: &[PointAt], parameter: QM31) -> Result<Vec<QM31>, BackendError> {
     let parameter = q.upload(&[parameter])?;
@@ -83,12 +83,5 @@ pub(super) fn points() -> OpSpec {
             expect_points(q, &all, stream.qm31())
         }));
     }
-    OpSpec { op: "deep.points", cases }.refusing_short("deep_points", short_deep_points)
-}
-
-fn short_deep_points(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (parameter, mut points) = (q.upload(&[QM31::U])?, q.zeros(4)?);
-    let points_at = [PointAt { index: 1, doublings: 0 }; 2];
-    let (parameter, points) = (parameter.view(), points.view_mut());
-    q.deep_points(DeepPoints { points_at: &points_at, parameter, points }.map(short)?)
+    OpSpec { op: "deep.points", cases }
 }

@@ -17,7 +17,6 @@ use crate::{
     Case, Conditioned, Failure, OpSpec,
     circle::model::{ElementStream, stored_point, value_at},
     secure,
-    short::Short,
     spec::BATCHES,
 };
 
@@ -231,24 +230,5 @@ pub(super) fn quotients() -> OpSpec {
         input = Input::random(DeepQuotientsParams { log_size: 0, log_domain: 0 }, &[(0, 0)]);
         Failure::unless_refused("a domain of one point", input.quotients(q).map(drop))
     }));
-    OpSpec { op: "deep.quotients", cases }.refusing_short("deep_quotients", short_deep_quotients)
-}
-
-fn short_deep_quotients(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = DeepQuotientsParams { log_size: 2, log_domain: 3 };
-    let batches = [
-        DeepBatch { first: 0, count: 1, point: 0, log_size: 2 },
-        DeepBatch { first: 1, count: 1, point: 1, log_size: 1 },
-    ];
-    let [points, lines] = [q.zeros::<QM31>(4)?, q.zeros::<QM31>(4)?];
-    let [numerators, mut quotients] = [q.zeros::<M31>(24)?, q.zeros::<M31>(16)?];
-    let op = DeepQuotients {
-        params: &params,
-        batches: &batches,
-        points: points.view(),
-        lines: lines.view(),
-        numerators: numerators.view(),
-        quotients: quotients.view_mut(),
-    };
-    q.deep_quotients(op.map(short)?)
+    OpSpec { op: "deep.quotients", cases }
 }

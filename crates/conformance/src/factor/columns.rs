@@ -7,10 +7,7 @@ use backend_api::{
 use core_types::params::factor::{ColumnPairParams, MatrixParams, ScaleParams};
 
 use super::model::{Matrix, NumberSource, unless_orthonormal};
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![completions(), orientations(), scalings()]
@@ -59,11 +56,7 @@ fn completions() -> OpSpec {
     cases.push(Case::new("more columns than rows", |q| {
         Failure::unless_refused("3 columns of 2", complete(q, 2, 3, 0, &[0.0; 6]).map(drop))
     }));
-    OpSpec { op: "factor.complete_columns", cases }.refusing_short("complete_columns", |q, short: &mut Short| {
-        let (rank, mut x) = (q.zeros(1)?, floats(q, 6)?);
-        let params = MatrixParams { rows: 3, cols: 2 };
-        q.complete_columns(CompleteColumns { params: &params, rank: rank.view(), x: x.view_mut() }.map(short)?)
-    })
+    OpSpec { op: "factor.complete_columns", cases }
 }
 
 fn oriented(q: &Conditioned, rows: usize, other_rows: usize, cols: usize) -> Result<(), Failure> {
@@ -100,11 +93,7 @@ fn orientations() -> OpSpec {
         Failure::unless_equal(&[-1.0, 2.0, 2.0, -2.0, -2.0, -0.5], &q.download(&u)?)?;
         Failure::unless_equal(&[-1.0, -1.0], &q.download(&v)?)
     }));
-    OpSpec { op: "factor.orient_columns", cases }.refusing_short("orient_columns", |q, short: &mut Short| {
-        let (mut u, mut v) = (floats(q, 6)?, floats(q, 4)?);
-        let params = ColumnPairParams { rows: 3, other_rows: 2, cols: 2 };
-        q.orient_columns(OrientColumns { params: &params, u: u.view_mut(), v: v.view_mut() }.map(short)?)
-    })
+    OpSpec { op: "factor.orient_columns", cases }
 }
 
 fn scaled(q: &Conditioned, rows: usize, cols: usize, alpha: f32) -> Result<(), Failure> {
@@ -124,10 +113,5 @@ fn scalings() -> OpSpec {
         cases.push(Case::new(format!("{rows} x {cols}"), move |q| scaled(q, rows, cols, -0.7)));
     }
     cases.push(Case::new("30000 x 7", |q| scaled(q, 30_000, 7, 1.5)).on_elements(210_000));
-    OpSpec { op: "factor.scale_columns", cases }.refusing_short("scale_columns", |q, short: &mut Short| {
-        let (x, factors, mut y) = (floats(q, 6)?, floats(q, 2)?, floats(q, 6)?);
-        let params = ScaleParams { matrix: MatrixParams { rows: 3, cols: 2 }, alpha: 1.0 };
-        let op = ScaleColumns { params: &params, x: x.view(), factors: factors.view(), y: y.view_mut() };
-        q.scale_columns(op.map(short)?)
-    })
+    OpSpec { op: "factor.scale_columns", cases }
 }

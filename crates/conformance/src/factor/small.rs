@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::factor::JacobiParams;
 
 use super::model::{Matrix, unless_orthonormal, with_spectrum};
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Sides around the warps and tiles of a GPU, the longest in shared memory, and longer ones.
 const SIDES: [usize; 12] = [0, 1, 2, 3, 31, 32, 33, 44, 65, 96, 97, 130];
@@ -78,11 +78,7 @@ fn inverses() -> OpSpec {
         }
         Ok(())
     }));
-    OpSpec { op: "factor.chol_inverse", cases }.refusing_short("chol_inverse", |q, short: &mut Short| {
-        let (gram, peak, mut inverse) = (q.zeros::<f64>(9)?, q.zeros(1)?, q.zeros::<f64>(9)?);
-        let (peak, inverse) = (Some(peak.view()), inverse.view_mut());
-        q.chol_inverse(CholInverse { side: 3, gram: gram.view(), peak, inverse }.map(short)?)
-    })
+    OpSpec { op: "factor.chol_inverse", cases }
 }
 
 struct Eigen {
@@ -186,21 +182,5 @@ fn eigenvectors() -> OpSpec {
         Err(Failure::Backend(BackendError::Unsupported { .. })) => Ok(()),
         other => other.and(Err(Failure::Broken("3 of 2 were not refused".to_owned()))),
     }));
-    OpSpec { op: "factor.jacobi_eigen", cases }.refusing_short("jacobi_eigen", short_eigen)
-}
-
-fn short_eigen(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (gram, peak) = (q.zeros::<f64>(9)?, q.zeros(1)?);
-    let (mut vectors, mut inverse) = (q.zeros::<f64>(6)?, q.zeros::<f64>(6)?);
-    let (mut sigma, mut rank) = (q.zeros::<f32>(2)?, q.zeros(1)?);
-    let op = JacobiEigen {
-        params: &JacobiParams { side: 3, kept: 2 },
-        gram: gram.view(),
-        peak: Some(peak.view()),
-        vectors: vectors.view_mut(),
-        inverse: inverse.view_mut(),
-        sigma: sigma.view_mut(),
-        rank: rank.view_mut(),
-    };
-    q.jacobi_eigen(op.map(short)?)
+    OpSpec { op: "factor.jacobi_eigen", cases }
 }

@@ -3,7 +3,7 @@
 //! All are exact on the inputs of these cases.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue,
+    Buffer as _, Queue,
     ops::factor::{FactorOps, MatrixPeak, SignSketch, TallGram, TallProduct},
 };
 use core_types::{
@@ -12,11 +12,7 @@ use core_types::{
 };
 
 use super::model::NumberSource;
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![peaks(), sketches(), grams(), products()]
@@ -57,10 +53,7 @@ fn peaks() -> OpSpec {
         peak(q, &[1.0, f32::NEG_INFINITY, 2.0], f32::INFINITY.to_bits())?;
         peak(q, &[f32::INFINITY, -f32::NAN, 2.0], f32::NAN.to_bits())
     }));
-    OpSpec { op: "factor.matrix_peak", cases }.refusing_short("matrix_peak", |q, short: &mut Short| {
-        let (a, mut peak) = (floats(q, 0)?, q.zeros(1)?);
-        q.matrix_peak(MatrixPeak { a: a.view(), peak: peak.view_mut() }.map(short)?)
-    })
+    OpSpec { op: "factor.matrix_peak", cases }
 }
 
 fn sketches() -> OpSpec {
@@ -86,11 +79,7 @@ fn sketches() -> OpSpec {
         signs(q, 5, f32::MAX, 2f32.powi(-100))?;
         signs(q, 5, f32::from_bits(1), 2f32.powi(100))
     }));
-    OpSpec { op: "factor.sign_sketch", cases }.refusing_short("sign_sketch", |q, short: &mut Short| {
-        let (peak, mut omega) = (q.upload(&[1f32.to_bits()])?, floats(q, 6)?);
-        let params = SketchParams { matrix: MatrixParams { rows: 3, cols: 2 }, seed: 1 };
-        q.sign_sketch(SignSketch { params: &params, peak: peak.view(), omega: omega.view_mut() }.map(short)?)
-    })
+    OpSpec { op: "factor.sign_sketch", cases }
 }
 
 /// Rows and columns around the tiles and parts of every backend.
@@ -135,15 +124,11 @@ fn grams() -> OpSpec {
     }
     cases.push(Case::new("of more columns than a small matrix has", |q| {
         let params = MatrixParams { rows: 0, cols: MAX_SIDE + 1 };
-        let (x, mut gram) = (floats(q, 0)?, q.zeros::<f64>((MAX_SIDE * MAX_SIDE + 2 * MAX_SIDE + 1) as usize)?);
+        let (x, mut gram) = (q.zeros::<f32>(0)?, q.zeros::<f64>((MAX_SIDE * MAX_SIDE + 2 * MAX_SIDE + 1) as usize)?);
         let outcome = q.tall_gram(TallGram { params: &params, x: x.view(), gram: gram.view_mut() });
         Failure::unless_refused("1025 columns", outcome)
     }));
-    OpSpec { op: "factor.tall_gram", cases }.refusing_short("tall_gram", |q, short: &mut Short| {
-        let (x, mut gram) = (floats(q, 15)?, q.zeros::<f64>(9)?);
-        let params = MatrixParams { rows: 5, cols: 3 };
-        q.tall_gram(TallGram { params: &params, x: x.view(), gram: gram.view_mut() }.map(short)?)
-    })
+    OpSpec { op: "factor.tall_gram", cases }
 }
 
 fn product(q: &Conditioned, rows: usize, inner: usize, cols: usize) -> Result<(), Failure> {
@@ -170,11 +155,5 @@ fn products() -> OpSpec {
     cases.dedup_by(|a, b| a.name() == b.name());
     cases.push(Case::new("5 x 0 x 3", |q| product(q, 5, 0, 3)));
     cases.push(Case::new("2100 x 48 x 33", |q| product(q, 2100, 48, 33)).on_elements(2100 * 48));
-    OpSpec { op: "factor.tall_product", cases }.refusing_short("tall_product", short_product)
-}
-
-fn short_product(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, c, mut y) = (floats(q, 15)?, q.zeros::<f64>(6)?, floats(q, 10)?);
-    let params = TallParams { rows: 5, inner: 3, cols: 2 };
-    q.tall_product(TallProduct { params: &params, x: x.view(), c: c.view(), y: y.view_mut() }.map(short)?)
+    OpSpec { op: "factor.tall_product", cases }
 }

@@ -5,7 +5,7 @@ use backend_api::{
     ops::fri::{FriFold, FriOps},
 };
 use core_types::{
-    field::{M31, QM31, Twiddle},
+    field::{M31, QM31},
     params::fri::FriFoldParams,
 };
 
@@ -14,7 +14,6 @@ use crate::{
     Case, Conditioned, Failure, OpSpec,
     circle::model::{ElementStream, stored_point},
     secure,
-    short::Short,
 };
 
 fn folded(q: &Conditioned, params: FriFoldParams, challenge: QM31, values: &[QM31]) -> Result<Vec<QM31>, BackendError> {
@@ -119,19 +118,5 @@ pub(super) fn fold() -> OpSpec {
         refuse("no fold", FriFoldParams { log_size: 2, folds: 0, on_circle: 1 })?;
         refuse("neither circle nor line", FriFoldParams { log_size: 2, folds: 1, on_circle: 2 })
     }));
-    OpSpec { op: "fri.fold", cases }.refusing_short("fri_fold", short_fri_fold)
-}
-
-fn short_fri_fold(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = FriFoldParams { log_size: 3, folds: 2, on_circle: 1 };
-    let (inverse_twiddles, challenge) = (q.zeros::<Twiddle>(4)?, q.zeros::<QM31>(1)?);
-    let (values, mut folded) = (q.zeros::<M31>(32)?, q.zeros::<M31>(8)?);
-    let op = FriFold {
-        params: &params,
-        inverse_twiddles: inverse_twiddles.view(),
-        challenge: challenge.view(),
-        values: values.view(),
-        folded: folded.view_mut(),
-    };
-    q.fri_fold(op.map(short)?)
+    OpSpec { op: "fri.fold", cases }
 }

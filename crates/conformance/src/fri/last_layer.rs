@@ -6,12 +6,12 @@ use backend_api::{
 };
 use core_types::{
     circle::{bit_reversed, double_x},
-    field::{M31, QM31, Twiddle},
+    field::{M31, QM31},
     params::fri::FriLastLayerParams,
 };
 
 use super::{inverse_twiddles, line_x};
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, secure, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, secure};
 
 /// Returns the coefficients, and the word that is nonzero if higher coefficients exist.
 fn interpolated(
@@ -101,19 +101,5 @@ pub(super) fn last_layer() -> OpSpec {
         let params = FriLastLayerParams { log_size: 2, log_bound: 3 };
         Failure::unless_refused("2^3 of 2^2", interpolated(q, params, &random(2)).map(drop))
     }));
-    OpSpec { op: "fri.last_layer", cases }.refusing_short("fri_last_layer", short_fri_last_layer)
-}
-
-fn short_fri_last_layer(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = FriLastLayerParams { log_size: 3, log_bound: 1 };
-    let (inverse_twiddles, values) = (q.zeros::<Twiddle>(8)?, q.zeros::<M31>(32)?);
-    let (mut coefficients, mut excess) = (q.zeros::<QM31>(2)?, q.zeros::<u32>(1)?);
-    let op = FriLastLayer {
-        params: &params,
-        inverse_twiddles: inverse_twiddles.view(),
-        values: values.view(),
-        coefficients: coefficients.view_mut(),
-        excess: excess.view_mut(),
-    };
-    q.fri_last_layer(op.map(short)?)
+    OpSpec { op: "fri.last_layer", cases }
 }

@@ -1,22 +1,13 @@
 //! `cmp_eval_all`.
 
 use core::ops::Range;
-
-use backend_api::{
-    BackendError, Buffer as _, Queue,
-    ops::fss::{CmpEvalAll, FssOps},
-};
-use core_types::{
-    cmp::cmp_blocks,
-    params::fss::{CmpAllParams, CmpGenParams, padded},
-};
+use core_types::{cmp::cmp_blocks, params::fss::padded};
 
 use super::{
     batch::{CmpBatch, NONCE, bit, words},
     model::{CmpKey, Prg},
-    sections::{Cmp, cmp_params},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// The unit vectors of `alphas`, `[blocks][keys]`.
 fn unit_vectors(bits: u32, alphas: &[u64]) -> Vec<u128> {
@@ -106,13 +97,5 @@ pub(super) fn specs() -> OpSpec {
         let name = format!("all points of keys {range:?} of {count} of {bits} bits are the model's");
         cases.push(Case::new(name, move |q| expect_model(q, bits, count, range.clone())));
     }
-    OpSpec { op: "fss.cmp_all", cases }.refusing_short("cmp_eval_all", short_cmp_eval_all)
-}
-
-fn short_cmp_eval_all(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (keys, mut units) = (Cmp::new(q)?, q.zeros(8)?);
-    let CmpGenParams { key, bits, count, .. } = cmp_params();
-    let params = CmpAllParams { key, bits, party: 0, count, first: 32, keys: 1, reserved: [0; 3] };
-    let (keys, units) = (keys.keys(), units.view_mut());
-    q.cmp_eval_all(CmpEvalAll { params: &params, keys, units }.map(short)?)
+    OpSpec { op: "fss.cmp_all", cases }
 }

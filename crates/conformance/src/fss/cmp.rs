@@ -1,9 +1,5 @@
 //! `cmp_gen`, and `cmp_eval_window` at points that may lie anywhere.
 
-use backend_api::{
-    BackendError, Buffer as _, Queue,
-    ops::fss::{CmpGen, FssOps},
-};
 use core_types::{
     AesKey, Label,
     params::fss::{CmpGenParams, padded},
@@ -13,9 +9,8 @@ use sha2::{Digest as _, Sha256};
 use super::{
     batch::{CmpBatch, NONCE, bit, every_point, mixed_rows, words},
     model::{CmpKey, Prg},
-    sections::{ROW, cmp_params},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// Reconstruction at every α and y.
 fn expect_every_pair(q: &Conditioned, bits: u32) -> Result<(), Failure> {
@@ -199,13 +194,5 @@ pub(super) fn specs() -> OpSpec {
             Case::new(format!("{count} keys of {bits} bits are the model's"), move |q| expect_model(q, bits, count))
         }));
     }
-    OpSpec { op: "fss.cmp", cases }.refusing_short("cmp_gen", short_cmp_gen)
-}
-
-fn short_cmp_gen(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (alphas, roots) = (q.zeros(33)?, q.zeros(2 * ROW)?);
-    let (mut corrections, mut leaves) = (q.zeros(2 * ROW)?, q.zeros(2 * ROW)?);
-    let (alphas, roots) = (alphas.view(), roots.view());
-    let (corrections, leaves) = (corrections.view_mut(), leaves.view_mut());
-    q.cmp_gen(CmpGen { params: &cmp_params(), alphas, roots, corrections, leaves }.map(short)?)
+    OpSpec { op: "fss.cmp", cases }
 }

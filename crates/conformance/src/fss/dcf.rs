@@ -1,17 +1,12 @@
 //! `dcf_gen`, and `dcf_eval_window` at points that may lie anywhere.
 
-use backend_api::{
-    BackendError, Buffer as _, Queue,
-    ops::fss::{DcfGen, FssOps},
-};
 use core_types::params::fss::padded;
 
 use super::{
     batch::{DcfBatch, NONCE, every_point, mixed_rows, words},
     model::{DcfKey, Prg},
-    sections::{ROW, dcf_params},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 fn reduced(width: u32, x: u64) -> u64 {
     x & u64::MAX >> (64 - width)
@@ -102,13 +97,5 @@ pub(super) fn specs() -> OpSpec {
             Case::new(name, move |q| expect_model(q, (bits, width), len, count))
         }));
     }
-    OpSpec { op: "fss.dcf", cases }.refusing_short("dcf_gen", short_dcf_gen)
-}
-
-fn short_dcf_gen(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (alphas, betas, roots) = (q.zeros(33)?, q.zeros(99)?, q.zeros(2 * ROW)?);
-    let (mut corrections, mut values, mut last) = (q.zeros(3 * ROW)?, q.zeros(9 * ROW)?, q.zeros(3 * ROW)?);
-    let (alphas, betas, roots) = (alphas.view(), betas.view(), roots.view());
-    let (corrections, values, last) = (corrections.view_mut(), values.view_mut(), last.view_mut());
-    q.dcf_gen(DcfGen { params: &dcf_params(), alphas, betas, roots, corrections, values, last }.map(short)?)
+    OpSpec { op: "fss.dcf", cases }
 }

@@ -7,10 +7,10 @@ mod all;
 mod batch;
 mod cmp;
 mod dcf;
+mod matmul;
 mod model;
 mod pack;
 mod refuse;
-mod sections;
 mod share;
 mod window;
 
@@ -28,6 +28,7 @@ pub fn specs() -> Vec<OpSpec> {
         window::dcf_specs(),
         share::bit_specs(),
         share::word_specs(),
+        matmul::specs(),
         refuse::specs(),
     ]
 }

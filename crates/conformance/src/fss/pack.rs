@@ -1,13 +1,13 @@
 //! `pack_bits` and `unpack_bits`.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue,
+    Buffer as _, Queue,
     ops::fss::{FssOps, PackBits, UnpackBits},
 };
 use core_types::params::fss::PackParams;
 
 use super::batch::words;
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// The stream, made bit by bit.
 fn packed(elements: &[u64], bits: u32) -> Vec<u64> {
@@ -42,21 +42,4 @@ pub(super) fn specs() -> OpSpec {
         })
     });
     OpSpec { op: "fss.pack_bits", cases: widths.collect() }
-        .refusing_short("pack_bits", short_pack_bits)
-        .refusing_short("unpack_bits", short_unpack_bits)
-}
-
-/// The parameters of ops whose views are too short.
-const SHORT: PackParams = PackParams { count: 33, bits: 10 };
-
-fn short_pack_bits(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (elements, mut words) = (q.zeros(33)?, q.zeros(6)?);
-    let (elements, words) = (elements.view(), words.view_mut());
-    q.pack_bits(PackBits { params: &SHORT, elements, words }.map(short)?)
-}
-
-fn short_unpack_bits(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (words, mut elements) = (q.zeros(6)?, q.zeros(33)?);
-    let (words, elements) = (words.view(), elements.view_mut());
-    q.unpack_bits(UnpackBits { params: &SHORT, words, elements }.map(short)?)
 }

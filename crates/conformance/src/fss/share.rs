@@ -3,7 +3,7 @@
 //! The sums are formed one element and one term after the other.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue,
+    Buffer as _, Queue,
     ops::share::{CombineBits, CombineWords, ShareOps},
 };
 use core_types::params::{
@@ -11,11 +11,8 @@ use core_types::params::{
     share::{BitParams, BitTerm, MAX_POWER, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm},
 };
 
-use super::{
-    batch::words,
-    sections::{COUNT, ROW},
-};
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use super::batch::words;
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// Sums over 33 elements, of a row of each kind.
 const ONE_OF_EACH: WordParams = WordParams {
@@ -283,7 +280,7 @@ pub(super) fn bit_specs() -> OpSpec {
     });
     let mut cases: Vec<_> = cases.collect();
     cases.push(Case::new("views, rows and widths out of range, of words as well", expect_refusals));
-    OpSpec { op: "fss.combine_bits", cases }.refusing_short("combine_bits", short_combine_bits)
+    OpSpec { op: "fss.combine_bits", cases }
 }
 
 pub(super) fn word_specs() -> OpSpec {
@@ -293,23 +290,5 @@ pub(super) fn word_specs() -> OpSpec {
         })
         .on_elements(count.into())
     });
-    OpSpec { op: "fss.combine_words", cases: cases.collect() }.refusing_short("combine_words", short_combine_words)
-}
-
-fn short_combine_bits(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, rows, mut sums) = (q.zeros(33)?, q.zeros(2)?, q.zeros(2)?);
-    let terms = [BitTerm { public: Threshold::default(), row: 0, last: 1 }];
-    let params = BitParams { count: COUNT, party: 0 };
-    let (x, rows, sums) = (x.view(), rows.view(), sums.view_mut());
-    q.combine_bits(CombineBits { params: &params, terms: &terms, x, rows, sums }.map(short)?)
-}
-
-fn short_combine_words(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, padded, rows) = (q.zeros(33)?, q.zeros(ROW)?, q.zeros(33)?);
-    let (opened, mut sums) = (q.zeros(2)?, q.zeros(33)?);
-    let terms = [WordTerm { last: 1, ..WordTerm::word(1) }];
-    let (x, padded, rows) = (x.view(), padded.view(), rows.view());
-    let (opened, sums) = (opened.view(), sums.view_mut());
-    let params = WordParams { count: COUNT, ..ONE_OF_EACH };
-    q.combine_words(CombineWords { params: &params, terms: &terms, x, padded, rows, opened, sums }.map(short)?)
+    OpSpec { op: "fss.combine_words", cases: cases.collect() }
 }

@@ -1,17 +1,12 @@
 //! `cmp_eval_window` and `dcf_eval_window`.
 
-use backend_api::{
-    BackendError, Buffer as _, Queue,
-    ops::fss::{CmpEvalWindow, DcfEvalWindow, FssOps},
-};
-use core_types::params::fss::{CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded};
+use core_types::params::fss::padded;
 
 use super::{
     batch::{CmpBatch, DcfBatch, NONCE, bit, words},
     model::{CmpKey, DcfKey, Prg},
-    sections::{Cmp, Dcf, cmp_params, dcf_params},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// The size of one case.
 ///
@@ -173,7 +168,6 @@ pub(super) fn cmp_specs() -> OpSpec {
     let case =
         |size: WindowSize| Case::new(size.name(), move |q| expect_comparisons(q, size)).on_elements(size.evaluations());
     OpSpec { op: "fss.cmp_window", cases: sizes.map(case).into_iter().collect() }
-        .refusing_short("cmp_eval_window", short_cmp_eval_window)
 }
 
 pub(super) fn dcf_specs() -> OpSpec {
@@ -196,22 +190,4 @@ pub(super) fn dcf_specs() -> OpSpec {
         Case::new(name, move |q| expect_payloads(q, size, (len, width))).on_elements(size.evaluations())
     };
     OpSpec { op: "fss.dcf_window", cases: sizes.map(case).into_iter().collect() }
-        .refusing_short("dcf_eval_window", short_dcf_eval_window)
-}
-
-fn short_cmp_eval_window(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (keys, x_hat, offsets, mut shares) = (Cmp::new(q)?, q.zeros(33)?, q.zeros(2)?, q.zeros(4)?);
-    let CmpGenParams { key, bits, count, .. } = cmp_params();
-    let params = CmpWindowParams { key, bits, party: 0, count, points: 2, window: 8, reserved: [0; 3] };
-    let (keys, x_hat, offsets, shares) = (keys.keys(), x_hat.view(), offsets.view(), shares.view_mut());
-    q.cmp_eval_window(CmpEvalWindow { params: &params, keys, x_hat, offsets, shares }.map(short)?)
-}
-
-fn short_dcf_eval_window(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (keys, x_hat, offsets, mut shares) = (Dcf::new(q)?, q.zeros(33)?, q.zeros(2)?, q.zeros(198)?);
-    let DcfGenParams { keys: prg, bits, count, words, width } = dcf_params();
-    let (party, points, window) = (0, 2, 2);
-    let params = DcfWindowParams { keys: prg, bits, party, count, points, words, width, window, reserved: 0 };
-    let (keys, x_hat, offsets, shares) = (keys.keys(), x_hat.view(), offsets.view(), shares.view_mut());
-    q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares }.map(short)?)
 }

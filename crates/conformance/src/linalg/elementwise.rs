@@ -3,11 +3,11 @@
 //! These are activations, broadcasting maps, sums over an axis and dropout.
 
 use backend_api::{
-    BackendError, Buffer, Queue, Real,
-    ops::linalg::{self, Activate, ActivateBackward, Axpby, ElementwiseOps, SumAxis},
+    Buffer, Queue, Real,
+    ops::linalg::{self, Activate, ActivateBackward, ElementwiseOps},
 };
 use core_types::params::{
-    elementwise::{BinaryParams, DropoutParams, SumParams},
+    elementwise::{BinaryParams, DropoutParams},
     optim::StepState,
 };
 use half::{bf16, f16};
@@ -20,10 +20,7 @@ use super::{
     model::{InputSource, activation, rounding, wide},
     typed,
 };
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Lengths around vectors, blocks and the parallel grain.
 const LENGTHS: [usize; 12] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 513, 70_001];
@@ -67,13 +64,12 @@ pub(super) fn specs() -> Vec<OpSpec> {
         batches().into_iter().chain([1030]).flat_map(|n| typed!(format!("{n} elements"), combine(n))).collect();
     combined.extend(typed!("does not read with beta = 0".to_owned(), overwrite()));
     vec![
-        OpSpec { op: "linalg.activate", cases: forward }.refusing_short("activate", short_activate),
-        OpSpec { op: "linalg.activate_backward", cases: backward }
-            .refusing_short("activate_backward", short_activate_backward),
-        OpSpec { op: "linalg.binary", cases: binaries }.refusing_short("binary", short_binary),
-        OpSpec { op: "linalg.axpby", cases: combined }.refusing_short("axpby", short_axpby),
-        OpSpec { op: "linalg.sum_axis", cases: sums() }.refusing_short("sum_axis", short_sum_axis),
-        OpSpec { op: "linalg.dropout", cases: later.chain(dropped).collect() }.refusing_short("dropout", short_dropout),
+        OpSpec { op: "linalg.activate", cases: forward },
+        OpSpec { op: "linalg.activate_backward", cases: backward },
+        OpSpec { op: "linalg.binary", cases: binaries },
+        OpSpec { op: "linalg.axpby", cases: combined },
+        OpSpec { op: "linalg.sum_axis", cases: sums() },
+        OpSpec { op: "linalg.dropout", cases: later.chain(dropped).collect() },
     ]
 }
 
@@ -421,42 +417,4 @@ fn dropped<T: Real>(p: f64, [seed, site, step, first]: [u64; 4], x: &[T]) -> Vec
     };
     let kept = |(i, x): (usize, &T)| if u64::from(word(i)) >= threshold { x.to_f32() * scale_of(p) } else { 0.0 };
     wide(&x.iter().enumerate().map(kept).map(T::from_f32).collect::<Vec<_>>())
-}
-
-fn short_activate(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
-    let f = Activation::Relu;
-    q.activate(Activate { f, x: x.view(), y: y.view_mut() }.map(short)?)
-}
-
-fn short_activate_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (saved, g, mut dx) = (floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
-    let (f, saved, g, dx) = (Activation::Relu, saved.view(), g.view(), dx.view_mut());
-    q.activate_backward(ActivateBackward { f, saved, g, dx }.map(short)?)
-}
-
-fn short_binary(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (a, b, mut y) = (floats(q, 6)?, floats(q, 3)?, floats(q, 6)?);
-    let (op, rank, shape) = (Binary::Add, 2, [2, 3, 1, 1, 1, 1]);
-    let (a_strides, b_strides) = ([3, 1, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]);
-    let params = BinaryParams { op, rank, shape, a_strides, b_strides };
-    q.binary(linalg::Binary { params: &params, a: a.view(), b: b.view(), y: y.view_mut() }.map(short)?)
-}
-
-fn short_axpby(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
-    q.axpby(Axpby { alpha: 1.0, x: x.view(), beta: 1.0, y: y.view_mut() }.map(short)?)
-}
-
-fn short_sum_axis(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y) = (floats(q, 24)?, floats(q, 8)?);
-    let params = SumParams { outer: 2, len: 3, inner: 4, accumulate: 0 };
-    q.sum_axis(SumAxis { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
-}
-
-fn short_dropout(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
-    let state = q.upload(&[StepState::new(1.0)])?;
-    let params = DropoutParams { seed: 1, site: 2, step: 3, first: 0, threshold: 1 << 31, scale: 2.0 };
-    q.dropout(linalg::Dropout { params: &params, state: Some(state.view()), x: x.view(), y: y.view_mut() }.map(short)?)
 }

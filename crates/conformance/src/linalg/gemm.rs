@@ -1,10 +1,6 @@
 //! Matrix products with epilogues, broadcast batches and gradients, checked against f64 sums.
 
-use backend_api::{
-    BackendError, Buffer, Queue, Real,
-    ops::linalg::{Gemm, GemmOps},
-};
-use core_types::params::gemm::{GemmParams, MatrixStrides};
+use backend_api::{Buffer, Queue, Real};
 use half::{bf16, f16};
 use nn_ops::{
     Activation, GemmPlan, Layout, LinearOperands, NnError, TensorMut, TensorRef, linear, matmul_backward_lhs,
@@ -16,10 +12,7 @@ use super::{
     model::{InputSource, activation, rounding},
     strides,
 };
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// (m, n, k): ones, primes, empty axes, tile edges and sizes above the parallel grain.
 const SIZES: [(usize, usize, usize); 16] = [
@@ -115,7 +108,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
         Case::new("of a broadcast B", |q| gradients(q, &[2, 6, 5, 7], &[1, 6, 7, 4], &[2, 6, 5, 4])),
     ];
     vec![
-        OpSpec { op: "linalg.gemm", cases: products }.refusing_short("gemm", short_gemm),
+        OpSpec { op: "linalg.gemm", cases: products },
         OpSpec { op: "linalg.gemm batched", cases: batches },
         OpSpec { op: "linalg.gemm with epilogue", cases: epilogues },
         OpSpec { op: "linalg.gemm gradients", cases: gradients },
@@ -340,22 +333,4 @@ fn gradients(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[u
     };
     Failure::unless_close(&differences(true)?, &q.download(&ga)?, 1e-5, 1e-5)?;
     Failure::unless_close(&differences(false)?, &q.download(&gb)?, 1e-5, 1e-5)
-}
-
-fn short_gemm(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (a, b, bias, mut c) = (floats(q, 6)?, floats(q, 12)?, floats(q, 4)?, floats(q, 8)?);
-    let row_major = |columns| MatrixStrides { batch: [0; 4], row: columns, col: 1 };
-    let params = GemmParams {
-        batch: [1; 4],
-        m: 2,
-        n: 4,
-        k: 3,
-        a: row_major(3),
-        b: row_major(4),
-        c: row_major(4),
-        accumulate: 0,
-        activation: Activation::Identity,
-    };
-    let (a, b, bias, c) = (a.view(), b.view(), Some(bias.view()), c.view_mut());
-    q.gemm(Gemm { params: &params, a, b, bias, c }.map(short)?)
 }

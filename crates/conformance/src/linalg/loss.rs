@@ -1,8 +1,8 @@
 //! Cross-entropy and its gradient, checked against its formula.
 
 use backend_api::{
-    BackendError, Buffer, Queue, Real,
-    ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
+    Buffer, Queue, Real,
+    ops::linalg::{CrossEntropy, LossOps},
 };
 use nn_ops::{CrossEntropyResults, TensorMut, TensorRef, cross_entropy, cross_entropy_probs};
 
@@ -11,10 +11,7 @@ use super::{
     model::{InputSource, rounding, wide},
     typed,
 };
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 pub(super) fn specs() -> OpSpec {
     let sizes = [(1, 1), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
@@ -30,8 +27,6 @@ pub(super) fn specs() -> OpSpec {
     cases.push(Case::new("a row with infinity has no loss", infinite));
     cases.push(Case::new("ignored rows have no loss and no gradient", ignored));
     OpSpec { op: "linalg.cross_entropy", cases }
-        .refusing_short("cross_entropy", short_cross_entropy)
-        .refusing_short("cross_entropy_probs", short_cross_entropy_probs)
 }
 
 /// Loss and gradient of one row of logits for target probabilities t.
@@ -91,6 +86,22 @@ fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -
     Ok(())
 }
 
+/// Losses and gradients by class.
+fn entropy_by_class(q: &Conditioned, x: &[f32], targets: &[u32]) -> Result<[Vec<f32>; 2], Failure> {
+    let (logits, classes) = (q.upload(x)?, x.len() / targets.len());
+    let (mut losses, mut gradient) = (q.zeros::<f32>(targets.len())?, q.upload(&vec![9.0f32; x.len()])?);
+    let targets = q.upload(targets)?;
+    q.cross_entropy(CrossEntropy {
+        classes,
+        scale: 1.0,
+        logits: logits.view(),
+        targets: targets.view(),
+        losses: losses.view_mut(),
+        dlogits: gradient.view_mut(),
+    })?;
+    Ok([q.download(&losses)?, q.download(&gradient)?])
+}
+
 /// The logit of class 0 is 0 and all others are -1: rounding errors of equal terms add up.
 fn long_entropy(q: &Conditioned) -> Result<(), Failure> {
     const CLASSES: usize = 65_536;
@@ -99,33 +110,13 @@ fn long_entropy(q: &Conditioned) -> Result<(), Failure> {
     let mut t = vec![0.0; CLASSES];
     t[1] = 1.0;
     let (loss, grad) = row_entropy(&x, &t);
-    let (logits, targets) = (q.upload(&x)?, q.upload(&[1u32])?);
-    let (mut losses, mut gradient) = (q.zeros::<f32>(1)?, q.zeros::<f32>(CLASSES)?);
-    q.cross_entropy(CrossEntropy {
-        classes: CLASSES,
-        scale: 1.0,
-        logits: logits.view(),
-        targets: targets.view(),
-        losses: losses.view_mut(),
-        dlogits: gradient.view_mut(),
-    })?;
-    Failure::unless_close(&[loss], &q.download(&losses)?, 1e-6, 0.0)?;
-    Failure::unless_close(&grad, &q.download(&gradient)?, 5e-6, 0.0)
+    let [got_losses, got_grad] = entropy_by_class(q, &x, &[1])?;
+    Failure::unless_close(&[loss], &got_losses, 1e-6, 0.0)?;
+    Failure::unless_close(&grad, &got_grad, 5e-6, 0.0)
 }
 
 fn ignored(q: &Conditioned) -> Result<(), Failure> {
-    let (x, t) = (q.upload(&[1.0f32, 2.0, 3.0, 4.0])?, q.upload(&[2u32, 0])?);
-    let (mut losses, mut grad) = (q.zeros::<f32>(2)?, q.upload(&[9.0f32; 4])?);
-    let mut run = || {
-        let (logits, targets) = (TensorRef::contiguous(x.view(), &[2, 2])?, TensorRef::contiguous(t.view(), &[2])?);
-        let results = CrossEntropyResults {
-            losses: TensorMut::contiguous(losses.view_mut(), &[2])?,
-            dlogits: TensorMut::contiguous(grad.view_mut(), &[2, 2])?,
-        };
-        cross_entropy(q, 1.0, logits, targets, results)
-    };
-    run()?;
-    let (losses, grad) = (q.download(&losses)?, q.download(&grad)?);
+    let [losses, grad] = entropy_by_class(q, &[1.0, 2.0, 3.0, 4.0], &[2, 0])?;
     Failure::unless_equal(&[0.0, 0.0, 0.0], &[losses[0], grad[0], grad[1]])?;
     Failure::unless_close(&[core::f64::consts::E.ln_1p()], &losses[1..], 1e-6, 0.0)
 }
@@ -135,36 +126,10 @@ fn infinite(q: &Conditioned) -> Result<(), Failure> {
     for classes in [4, 1028] {
         let mut x = vec![0.0f32; classes];
         x[1] = f32::INFINITY;
-        let (logits, targets) = (q.upload(&x)?, q.upload(&[0u32])?);
-        let (mut losses, mut gradient) = (q.zeros::<f32>(1)?, q.zeros::<f32>(classes)?);
-        q.cross_entropy(CrossEntropy {
-            classes,
-            scale: 1.0,
-            logits: logits.view(),
-            targets: targets.view(),
-            losses: losses.view_mut(),
-            dlogits: gradient.view_mut(),
-        })?;
-        let got = [q.download(&losses)?, q.download(&gradient)?].concat();
+        let got = entropy_by_class(q, &x, &[0])?.concat();
         if !got.iter().all(|x| x.is_nan()) {
             return Err(Failure::Broken(format!("{classes} classes: got {got:?}")));
         }
     }
     Ok(())
-}
-
-fn short_cross_entropy(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (logits, targets) = (floats(q, 6)?, q.zeros(2)?);
-    let (mut losses, mut dlogits) = (floats(q, 2)?, floats(q, 6)?);
-    let (logits, targets) = (logits.view(), targets.view());
-    let (losses, dlogits) = (losses.view_mut(), dlogits.view_mut());
-    q.cross_entropy(CrossEntropy { classes: 3, scale: 1.0, logits, targets, losses, dlogits }.map(short)?)
-}
-
-fn short_cross_entropy_probs(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (logits, probs) = (floats(q, 6)?, floats(q, 6)?);
-    let (mut losses, mut dlogits) = (floats(q, 2)?, floats(q, 6)?);
-    let (logits, probs) = (logits.view(), probs.view());
-    let (losses, dlogits) = (losses.view_mut(), dlogits.view_mut());
-    q.cross_entropy_probs(CrossEntropyProbs { classes: 3, scale: 1.0, logits, probs, losses, dlogits }.map(short)?)
 }

@@ -9,21 +9,10 @@ mod refuse;
 mod rows;
 mod strides;
 
-use crate::{OpSpec, spec::BATCHES};
-
-/// A case for each element type: `$check::<T>(q, ..)`.
-macro_rules! typed {
-    ($name:expr, $check:ident($($argument:expr),*)) => {{
-        let name = $name;
-        [
-            $crate::Case::new(format!("f32, {name}"), move |q| $check::<f32>(q $(, $argument)*)),
-            $crate::Case::new(format!("f16, {name}"), move |q| $check::<half::f16>(q $(, $argument)*)),
-            $crate::Case::new(format!("bf16, {name}"), move |q| $check::<half::bf16>(q $(, $argument)*)),
-        ]
-    }};
-}
-
-use typed;
+use crate::{
+    OpSpec,
+    spec::{BATCHES, typed},
+};
 
 fn batches() -> [usize; 8] {
     BATCHES.map(|n| n as usize)

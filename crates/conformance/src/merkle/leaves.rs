@@ -14,7 +14,7 @@ use core_types::{
 };
 
 use super::model::{MerkleColumns, element, hash};
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Numbers of columns, around the sixteen words of a block.
 const COUNTS: [usize; 9] = [0, 1, 4, 15, 16, 17, 32, 33, 100];
@@ -90,7 +90,7 @@ pub(super) fn columns() -> OpSpec {
         Case::new("2^17 leaves", |q| expect_leaves(q, 17, &MerkleColumns::new(&below(17, &[(2, 3), (0, 15)]), 1)));
     cases.push(large.on_elements(18 << 17));
     cases.push(Case::new("columns that are too long, out of order or out of their buffer", expect_refusals));
-    OpSpec { op: "merkle.leaves", cases }.refusing_short("merkle_leaves", short_leaves)
+    OpSpec { op: "merkle.leaves", cases }
 }
 
 fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
@@ -154,20 +154,5 @@ pub(super) fn secure() -> OpSpec {
         }
         Ok(())
     }));
-    OpSpec { op: "merkle.secure_leaves", cases }.refusing_short("merkle_secure_leaves", short_secure_leaves)
-}
-
-fn short_leaves(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let MerkleColumns { columns, values } = MerkleColumns::new(&[1, 3], 1);
-    let (values, mut leaves) = (q.upload(&values)?, q.zeros(8)?);
-    let (values, leaves) = (values.view(), leaves.view_mut());
-    let params = MerkleLeavesParams { log_leaves: 3 };
-    q.merkle_leaves(MerkleLeaves { params: &params, columns: &columns, values, leaves }.map(short)?)
-}
-
-fn short_secure_leaves(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (values, mut leaves) = (q.zeros(4 << 3)?, q.zeros(2)?);
-    let (values, leaves) = (values.view(), leaves.view_mut());
-    let params = MerkleSecureLeavesParams { log_size: 3, log_packed: 2 };
-    q.merkle_secure_leaves(MerkleSecureLeaves { params: &params, values, leaves }.map(short)?)
+    OpSpec { op: "merkle.secure_leaves", cases }
 }

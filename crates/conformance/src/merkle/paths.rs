@@ -1,12 +1,12 @@
 //! Authentication paths, checked against an indexed tree.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue,
+    Buffer as _, Queue,
     ops::merkle::{MerkleOps, MerklePaths},
 };
 use core_types::{blake2s::Digest, params::merkle::MerklePathsParams};
 
-use crate::{Case, Conditioned, Failure, OpSpec, short::Short, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// A digest by level and position, different for each.
 fn node(level: u32, position: u32) -> Digest {
@@ -93,12 +93,5 @@ pub(super) fn paths() -> OpSpec {
         }
         Ok(())
     }));
-    OpSpec { op: "merkle.paths", cases }.refusing_short("merkle_paths", short_paths)
-}
-
-fn short_paths(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (nodes, positions, mut paths) = (q.zeros(15)?, q.zeros(2)?, q.zeros(6)?);
-    let params = MerklePathsParams { log_leaves: 3, log_from: 3, first_level: 0, queries: 2, folded: 0 };
-    let (nodes, positions, paths) = (nodes.view(), positions.view(), paths.view_mut());
-    q.merkle_paths(MerklePaths { params: &params, nodes, positions, paths }.map(short)?)
+    OpSpec { op: "merkle.paths", cases }
 }

@@ -1,18 +1,13 @@
 //! The record of steps: sums of squares, the next step, and losses times their scale.
 
 use backend_api::{
-    BackendError, Buffer as _, Queue, Real,
+    Buffer as _, Queue, Real,
     ops::optim::{AdvanceStep, OptimOps, ScaleLoss, SquareSums},
 };
 use core_types::params::optim::{AdvanceParams, Anneal, PART, ScheduleParams, StepState};
 
 use super::typed;
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    linalg::model::InputSource,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![sums(), records(), losses()]
@@ -41,10 +36,7 @@ fn sums() -> OpSpec {
         }
         Ok(())
     }));
-    OpSpec { op: "optim.square_sums", cases }.refusing_short("square_sums", |q, short: &mut Short| {
-        let (g, mut sums) = (floats(q, PART + 1)?, q.zeros::<f64>(2)?);
-        q.square_sums(SquareSums { g: g.view(), sums: sums.view_mut() }.map(short)?)
-    })
+    OpSpec { op: "optim.square_sums", cases }
 }
 
 fn squares<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
@@ -114,11 +106,7 @@ fn records() -> OpSpec {
         Failure::unless_equal(&[5, 0, 0, 0], &[got.step, got.skip.into(), got.sound.into(), got.skipped])?;
         Failure::unless_equal(&[0.0, 16.0], &[got.norm, got.loss_scale.into()])
     }));
-    OpSpec { op: "optim.advance_step", cases }.refusing_short("advance_step", |q, short: &mut Short| {
-        // A sum less is another sum, so there are none.
-        let mut state = q.upload(&[StepState::new(1.0)])?;
-        q.advance_step(AdvanceStep { params: &PARAMS, sums: None, state: state.view_mut() }.map(short)?)
-    })
+    OpSpec { op: "optim.advance_step", cases }
 }
 
 /// The rate, the correction of both moments and the decay of 14 steps.
@@ -185,7 +173,7 @@ fn scales(q: &Conditioned) -> Result<(), Failure> {
 
 fn losses() -> OpSpec {
     let cases = BATCHES.into_iter().flat_map(|n| typed!(format!("{n} elements"), scaled(n as usize)));
-    OpSpec { op: "optim.scale_loss", cases: cases.collect() }.refusing_short("scale_loss", short_scale)
+    OpSpec { op: "optim.scale_loss", cases: cases.collect() }
 }
 
 fn scaled<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
@@ -195,9 +183,4 @@ fn scaled<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     q.scale_loss(ScaleLoss { state: state.view(), x: dx.view(), y: y.view_mut() })?;
     let expected: Vec<T> = x.into_iter().map(|x| T::from_f32(1024.0 * x)).collect();
     Failure::unless_equal(&expected, &q.download(&y)?)
-}
-
-fn short_scale(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y, state) = (floats(q, 5)?, floats(q, 5)?, q.upload(&[StepState::new(2.0)])?);
-    q.scale_loss(ScaleLoss { state: state.view(), x: x.view(), y: y.view_mut() }.map(short)?)
 }

@@ -10,11 +10,7 @@ use super::{
     forward::{BOUNDS, SIZES, VARIANTS, named, sizes},
     model::{EnsembleInputs, values},
 };
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// A forward pass, and the gradients of its results.
 #[derive(Clone)]
@@ -136,21 +132,5 @@ pub(super) fn backward() -> OpSpec {
             BackwardInputs { d_h_t: None, d_states: None, ..both }.hold(q)
         }));
     }
-    OpSpec { op: "recurrent.gru_backward", cases }.refusing_short("gru_backward", short_gru_backward)
-}
-
-fn short_gru_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = EnsembleInputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::Sequence).params;
-    let (u, saved, d_states, d_h_t) = (floats(q, 150)?, floats(q, 300)?, floats(q, 60)?, floats(q, 30)?);
-    let (mut d_gates, mut d_h0) = (floats(q, 180)?, floats(q, 30)?);
-    let op = GruBackward {
-        params: &params,
-        u: u.view(),
-        saved: saved.view(),
-        d_states: Some(d_states.view()),
-        d_h_t: Some(d_h_t.view()),
-        d_gates: d_gates.view_mut(),
-        d_h0: d_h0.view_mut(),
-    };
-    q.gru_backward(op.map(short)?)
+    OpSpec { op: "recurrent.gru_backward", cases }
 }

@@ -10,11 +10,7 @@ use core_types::params::recurrent::{GruInputs, GruVariant};
 use half::{bf16, f16};
 
 use super::model::{EnsembleInputs, ForwardResults, Sizes};
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 pub(super) const VARIANTS: [GruVariant; 2] = [GruVariant::ResetBefore, GruVariant::ResetAfter];
 
@@ -158,7 +154,7 @@ pub(super) fn forward() -> OpSpec {
         });
         cases.push(large.on_elements(5 * 32 * 10 * 384));
     }
-    OpSpec { op: "recurrent.gru_forward", cases }.refusing_short("gru_forward", short_gru_forward)
+    OpSpec { op: "recurrent.gru_forward", cases }
 }
 
 /// Gates at their ends: sigmoid and tanh of sums up to some hundreds.
@@ -230,21 +226,4 @@ fn other_biases(q: &Conditioned) -> Result<(), Failure> {
     let without = EnsembleInputs { bu: None, ..after };
     Failure::unless_refused("biases that do not belong", run(q, &with).map(drop))?;
     Failure::unless_refused("biases that are missing", run(q, &without).map(drop))
-}
-
-fn short_gru_forward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = EnsembleInputs::new(sizes([2, 3, 2, 4, 5]), GruVariant::ResetAfter, GruInputs::MemberSequences).params;
-    let (w, u, b, bu) = (floats(q, 120)?, floats(q, 150)?, floats(q, 30)?, floats(q, 10)?);
-    let (x, h0) = (floats(q, 48)?, floats(q, 30)?);
-    let (mut states, mut last, mut saved) = (floats(q, 60)?, floats(q, 30)?, floats(q, 300)?);
-    let op = GruForward {
-        params: &params,
-        layer: GruLayer { w: w.view(), u: u.view(), b: b.view(), bu: Some(bu.view()) },
-        x: x.view(),
-        h0: Some(h0.view()),
-        states: Some(states.view_mut()),
-        h_t: last.view_mut(),
-        saved: Some(saved.view_mut()),
-    };
-    q.gru_forward(op.map(short)?)
 }

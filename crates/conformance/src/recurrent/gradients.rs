@@ -11,6 +11,7 @@ use nn_ops::{
 
 use super::{
     backward::BackwardInputs,
+    differences::{Slopes, unless_differences},
     forward::{VARIANTS, named, sizes},
     model::EnsembleInputs,
 };
@@ -164,16 +165,13 @@ pub(super) fn gradients() -> OpSpec {
     OpSpec { op: "recurrent.gru_gradients", cases }
 }
 
-/// A tensor of the inputs, and its gradient.
-type Slopes = (&'static str, fn(&mut EnsembleInputs) -> &mut [f32], Vec<f32>);
-
 /// Compares every gradient with central differences of the model.
 ///
 /// The differentiated sum is `sum of d_states states + d_h_t last`.
 fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let whole = BackwardInputs::of(EnsembleInputs::new(sizes([1, 2, 10, 3, 5]), variant, GruInputs::Sequence));
     let got = run(q, &whole, 1.0)?;
-    let slopes: [Slopes; 6] = [
+    let slopes: [Slopes<EnsembleInputs>; 6] = [
         ("w", |inputs| &mut inputs.w, got.w),
         ("u", |inputs| &mut inputs.u, got.u),
         ("b", |inputs| &mut inputs.b, got.b),
@@ -188,17 +186,5 @@ fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
         };
         sum(&whole.d_states, &results.states) + sum(&whole.d_h_t, &results.last)
     };
-    for (what, tensor, slopes) in slopes {
-        for (at, slope) in slopes.into_iter().enumerate() {
-            let (mut above, mut below) = (whole.inputs.clone(), whole.inputs.clone());
-            tensor(&mut above)[at] += 1e-3;
-            tensor(&mut below)[at] -= 1e-3;
-            let distance = f64::from(tensor(&mut above)[at]) - f64::from(tensor(&mut below)[at]);
-            let (slope, expected) = (f64::from(slope), (value(&above) - value(&below)) / distance);
-            if (slope - expected).abs() > 1e-4 * expected.abs().max(1.0) {
-                return Err(Failure::Broken(format!("{what} {at}: {slope:e}, and differences are {expected:e}")));
-            }
-        }
-    }
-    Ok(())
+    unless_differences(&whole.inputs, slopes, value)
 }

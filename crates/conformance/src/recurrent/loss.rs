@@ -11,12 +11,12 @@ use core_types::params::recurrent::{LossError, LossHead, RssmLossParams, Stochas
 
 use nn_ops::RssmTraining;
 
-use super::{forward::named, model::values};
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-    spec::BATCHES,
+use super::{
+    differences::{Slopes, unless_differences},
+    forward::named,
+    model::values,
 };
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// States of an ensemble, its head, and the losses that were seen.
 #[derive(Clone)]
@@ -265,7 +265,7 @@ pub(super) fn loss() -> OpSpec {
             .try_for_each(|mode| differences(q, mode).map_err(|failure| named(&format!("{mode:?}"), failure)))
     }));
     cases.push(Case::new("refusals", refusals));
-    OpSpec { op: "recurrent.rssm_loss", cases }.refusing_short("rssm_loss", short_rssm_loss)
+    OpSpec { op: "recurrent.rssm_loss", cases }
 }
 
 /// A row with a NaN has NaN for a loss and a gradient, and leaves the others as they are.
@@ -293,17 +293,8 @@ fn differences(q: &Conditioned, mode: (Stochastic, LossHead, LossError)) -> Resu
         let squares = of.results().errors.into_iter().map(|error| error * error);
         0.5 * f64::from(of.params.scale) * squares.sum::<f64>()
     };
-    for (at, &slope) in got.d_states.iter().enumerate() {
-        let (mut above, mut below) = (losses.clone(), losses.clone());
-        above.states[at] += 1e-3;
-        below.states[at] -= 1e-3;
-        let distance = f64::from(above.states[at]) - f64::from(below.states[at]);
-        let expected = (value(&above) - value(&below)) / distance;
-        if (f64::from(slope) - expected).abs() > 1e-4 * expected.abs().max(1.0) {
-            return Err(Failure::Broken(format!("gradient {at} is {slope:e}, and differences are {expected:e}")));
-        }
-    }
-    Ok(())
+    let slopes: [Slopes<Losses>; 1] = [("states", |losses| &mut losses.states, got.d_states)];
+    unless_differences(&losses, slopes, value)
 }
 
 fn refusals(q: &Conditioned) -> Result<(), Failure> {
@@ -322,23 +313,4 @@ fn refusals(q: &Conditioned) -> Result<(), Failure> {
         losses.states.clear();
         losses.head.truncate(2);
     })
-}
-
-fn short_rssm_loss(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let params = Losses::new([2, 3, 5, 2], MODES[0]).params;
-    let (head, states, targets) = (floats(q, 7)?, floats(q, 30)?, floats(q, 6)?);
-    let (mut predicted, mut errors, mut slopes) = (floats(q, 6)?, floats(q, 6)?, floats(q, 6)?);
-    let (mut combined, mut d_states) = (floats(q, 42)?, floats(q, 30)?);
-    let op = RssmLoss {
-        params: &params,
-        head: head.view(),
-        states: states.view(),
-        targets: targets.view(),
-        predicted: predicted.view_mut(),
-        errors: errors.view_mut(),
-        slopes: slopes.view_mut(),
-        combined: combined.view_mut(),
-        d_states: d_states.view_mut(),
-    };
-    q.rssm_loss(op.map(short)?)
 }

@@ -1,6 +1,7 @@
 //! Specifications of the `recurrent` op set.
 
 mod backward;
+mod differences;
 mod forward;
 mod gradients;
 mod loss;

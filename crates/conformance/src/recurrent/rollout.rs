@@ -13,11 +13,7 @@ use super::{
     forward::{BOUNDS, named, of_type, rounded},
     model::{EnsembleInputs, Sizes, StateChange, values},
 };
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// An ensemble with its head and first losses.
 #[derive(Clone)]
@@ -354,7 +350,7 @@ pub(super) fn rollout() -> OpSpec {
         Rollout::new([5, 32, 10, 64, 256, 32], GruVariant::ResetBefore, DEFAULT).hold(q)
     });
     cases.push(large.on_elements(5 * 32 * 10 * 352));
-    OpSpec { op: "recurrent.rssm_rollout", cases }.refusing_short("rssm_rollout", short_rssm_rollout)
+    OpSpec { op: "recurrent.rssm_rollout", cases }
 }
 
 /// Every part and head, and some changes of the states, with weights of type `T`.
@@ -515,33 +511,4 @@ fn refusals(q: &Conditioned) -> Result<(), Failure> {
         rollout.norm = Some([vec![1.0; 5], vec![0.0; 5]]);
     })?;
     refused("biases that do not belong", |rollout| rollout.inputs.bu = Some(vec![0.0; 10]))
-}
-
-fn short_rssm_rollout(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::State);
-    let params = Rollout::new([2, 3, 2, 4, 5, 3], GruVariant::ResetAfter, mode).changed(true, true).params;
-    let (back, back_bias) = (floats(q, 20)?, floats(q, 4)?);
-    let (gamma, beta, mut states) = (floats(q, 5)?, floats(q, 5)?, floats(q, 60)?);
-    let (w, u, b, bu) = (floats(q, 120)?, floats(q, 150)?, floats(q, 30)?, floats(q, 10)?);
-    let (head, x, h0, losses) = (floats(q, 8)?, floats(q, 12)?, floats(q, 30)?, floats(q, 6)?);
-    let (mut trajectory, mut last) = (floats(q, 18)?, floats(q, 30)?);
-    let (mut combined, mut entropy) = (floats(q, 48)?, floats(q, 6)?);
-    let op = RssmRollout {
-        params: &params,
-        layer: GruLayer { w: w.view(), u: u.view(), b: b.view(), bu: Some(bu.view()) },
-        head: head.view(),
-        gamma: Some(gamma.view()),
-        beta: Some(beta.view()),
-        back: Some(back.view()),
-        back_bias: Some(back_bias.view()),
-        x: x.view(),
-        h0: h0.view(),
-        losses: losses.view(),
-        trajectory: trajectory.view_mut(),
-        h_t: last.view_mut(),
-        combined: combined.view_mut(),
-        entropy: entropy.view_mut(),
-        states: Some(states.view_mut()),
-    };
-    q.rssm_rollout(op.map(short)?)
 }

@@ -11,6 +11,7 @@ use nn_ops::{Dropout, GruMember, OptimizerConfig, RssmTrainer, RssmTraining, Ten
 
 use super::{
     backward::BackwardInputs,
+    differences::{Slopes, unless_differences},
     forward::{VARIANTS, named, sizes},
     gradients::{self, members},
     loss::Losses,
@@ -150,9 +151,6 @@ fn whole_step(q: &Conditioned, training: &EnsembleTraining) -> Result<(), Failur
     close("the head", &stepped(&training.head, &head), &q.read(trainer.head()?.weights.view())?)
 }
 
-/// A number of the model to be moved, and the gradient that the device has of it.
-type Slopes = (&'static str, fn(&mut (EnsembleTraining, StateChange)) -> &mut [f32], Vec<f32>);
-
 /// Gradients through a norm and a dropout of the states, against central differences.
 fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let mut training = EnsembleTraining::new([2, 2, 3, 2, 4], variant, false);
@@ -169,7 +167,7 @@ fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
         Some(norm) => norm.map(|tensor| q.read(tensor.view())),
         None => return Err(Failure::Broken("there is no norm".to_owned())),
     };
-    let slopes: [Slopes; 7] = [
+    let slopes: [Slopes<(EnsembleTraining, StateChange)>; 7] = [
         ("w", |(t, _)| &mut t.inputs.w, all(GruMember::w)),
         ("u", |(t, _)| &mut t.inputs.u, all(GruMember::u)),
         ("b", |(t, _)| &mut t.inputs.b, all(GruMember::b)),
@@ -183,19 +181,7 @@ fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let change = StateChange { norm: Some([vec![1.0; 4], vec![0.0; 4]]), eps: 1e-2, mask };
     let whole = (training, change);
     let value = |(training, change): &(EnsembleTraining, StateChange)| training.value(change);
-    for (what, tensor, slopes) in slopes {
-        for (at, slope) in slopes.into_iter().enumerate() {
-            let (mut above, mut below) = (whole.clone(), whole.clone());
-            tensor(&mut above)[at] += 1e-3;
-            tensor(&mut below)[at] -= 1e-3;
-            let distance = f64::from(tensor(&mut above)[at]) - f64::from(tensor(&mut below)[at]);
-            let (slope, expected) = (f64::from(slope), (value(&above) - value(&below)) / distance);
-            if (slope - expected).abs() > 1e-4 * expected.abs().max(1.0) {
-                return Err(Failure::Broken(format!("{what} {at}: {slope:e}, and differences are {expected:e}")));
-            }
-        }
-    }
-    Ok(())
+    unless_differences(&whole, slopes, value)
 }
 
 /// Two windows that carry the states predict what one of all their steps does, bit for bit.

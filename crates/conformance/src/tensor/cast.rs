@@ -3,26 +3,19 @@
 //! They are exact one way and rounded the other; values beyond the range are counted.
 
 use backend_api::{
-    BackendError, Buffer, DType, Queue, Real,
+    Buffer, DType, Queue, Real,
     ops::tensor::{Narrow, TensorOps, Widen},
 };
 use core_types::params::tensor::Beyond;
 
 use super::{LENGTHS, bits, typed};
-use crate::{
-    Conditioned, Failure, OpSpec,
-    linalg::model::InputSource,
-    short::{Short, floats},
-};
+use crate::{Conditioned, Failure, OpSpec, linalg::model::InputSource};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let exact = LENGTHS.into_iter().flat_map(|n| typed!(format!("{n} elements"), widened(n)));
     let mut rounded: Vec<_> = LENGTHS.into_iter().flat_map(|n| typed!(format!("{n} elements"), narrowed(n))).collect();
     rounded.extend(typed!("ends of the range".to_owned(), ends()));
-    vec![
-        OpSpec { op: "tensor.widen", cases: exact.collect() }.refusing_short("widen", short_widen),
-        OpSpec { op: "tensor.narrow", cases: rounded }.refusing_short("narrow", short_narrow),
-    ]
+    vec![OpSpec { op: "tensor.widen", cases: exact.collect() }, OpSpec { op: "tensor.narrow", cases: rounded }]
 }
 
 fn widened<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
@@ -89,15 +82,4 @@ fn ends<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     let (y, found) = narrow::<T>(q, Beyond::Saturated, &x)?;
     Failure::unless_equal(&bits(&[max, max, -max, max, -max, max, f32::NAN, -max]), &bits(&y))?;
     Failure::unless_equal(&[7 + 4, 3], &found)
-}
-
-fn short_widen(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y) = (q.zeros::<half::f16>(5)?, floats(q, 5)?);
-    q.widen(Widen { x: x.view(), y: y.view_mut() }.map(short)?)
-}
-
-fn short_narrow(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y, mut found) = (floats(q, 5)?, q.zeros::<half::f16>(5)?, q.zeros(2)?);
-    let (beyond, found) = (Beyond::Infinite, Some(found.view_mut()));
-    q.narrow(Narrow { beyond, x: x.view(), y: y.view_mut(), found }.map(short)?)
 }

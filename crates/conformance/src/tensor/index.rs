@@ -1,18 +1,13 @@
 //! Rows by index: copies to the bit, and sums in the order of their indices.
 
 use backend_api::{
-    BackendError, Buffer, Queue, Real,
+    Buffer, Queue, Real,
     ops::tensor::{Gather, ScatterAdd, TensorOps},
 };
 use core_types::params::tensor::TableParams;
 
 use super::{bits, typed};
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    linalg::model::InputSource,
-    short::{Short, floats},
-    spec::BATCHES,
-};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
 
 /// Rows, width and number of indices.
 const SIZES: [[usize; 3]; 10] = [
@@ -38,10 +33,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
         gathers.push(Case::new(format!("{n} indices"), move |q| gathered::<f32>(q, [11, 5, n])));
         sums.push(Case::new(format!("{n} indices"), move |q| added::<f32>(q, [11, 5, n])));
     }
-    vec![
-        OpSpec { op: "tensor.gather", cases: gathers }.refusing_short("gather", short_gather),
-        OpSpec { op: "tensor.scatter_add", cases: sums }.refusing_short("scatter_add", short_scatter_add),
-    ]
+    vec![OpSpec { op: "tensor.gather", cases: gathers }, OpSpec { op: "tensor.scatter_add", cases: sums }]
 }
 
 /// Indices, some out of range, and their places in ascending order of index.
@@ -96,16 +88,4 @@ fn added<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
     }
     let expected: Vec<T> = table.iter().zip(sums).map(|(x, sum)| T::from_f32(sum + x.to_f32())).collect();
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
-}
-
-fn short_gather(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (table, indices, mut y) = (floats(q, 12)?, q.zeros(2)?, floats(q, 6)?);
-    let params = params([4, 3, 2]);
-    q.gather(Gather { params: &params, table: table.view(), indices: indices.view(), y: y.view_mut() }.map(short)?)
-}
-
-fn short_scatter_add(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (indices, order, g, mut table) = (q.zeros(2)?, q.upload(&[0u32, 1])?, floats(q, 6)?, floats(q, 12)?);
-    let (indices, order, g, table) = (indices.view(), order.view(), g.view(), table.view_mut());
-    q.scatter_add(ScatterAdd { params: &params([4, 3, 2]), indices, order, g, table }.map(short)?)
 }

@@ -1,7 +1,7 @@
 //! Maps, choices and fills against their definitions, and forms in place against the others.
 
 use backend_api::{
-    BackendError, Buffer, Queue, Real,
+    Buffer, Queue, Real,
     ops::{
         linalg::{Activate, Binary, ElementwiseOps},
         tensor::{ActivateInPlace, BinaryInPlace, CopyStrided, Fill, Map, MapInPlace, Select, TensorOps},
@@ -16,7 +16,6 @@ use super::{LENGTHS, bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, rounding},
-    short::{Short, floats},
     spec::BATCHES,
 };
 
@@ -52,15 +51,12 @@ pub(super) fn specs() -> Vec<OpSpec> {
     let choices = lengths().flat_map(|n| typed!(format!("{n} elements"), chosen(n)));
     let fills = lengths().flat_map(|n| typed!(format!("{n} elements"), filled(n)));
     vec![
-        OpSpec { op: "tensor.map", cases: maps }.refusing_short("map", short_map),
-        OpSpec { op: "tensor.map_in_place", cases: in_place.collect() }
-            .refusing_short("map_in_place", short_map_in_place),
-        OpSpec { op: "tensor.activate_in_place", cases: activated.collect() }
-            .refusing_short("activate_in_place", short_activate_in_place),
-        OpSpec { op: "tensor.binary_in_place", cases: combined }
-            .refusing_short("binary_in_place", short_binary_in_place),
-        OpSpec { op: "tensor.select", cases: choices.collect() }.refusing_short("select", short_select),
-        OpSpec { op: "tensor.fill", cases: fills.collect() }.refusing_short("fill", short_fill),
+        OpSpec { op: "tensor.map", cases: maps },
+        OpSpec { op: "tensor.map_in_place", cases: in_place.collect() },
+        OpSpec { op: "tensor.activate_in_place", cases: activated.collect() },
+        OpSpec { op: "tensor.binary_in_place", cases: combined },
+        OpSpec { op: "tensor.select", cases: choices.collect() },
+        OpSpec { op: "tensor.fill", cases: fills.collect() },
     ]
 }
 
@@ -168,7 +164,7 @@ fn refused_bounds(q: &Conditioned) -> Result<(), Failure> {
         (Function::Huber, 0.0, 0.0),
         (Function::Huber, 0.0, nan),
     ] {
-        let (params, x, mut y) = (MapParams { f, low, high }, floats(q, 3)?, floats(q, 3)?);
+        let (params, x, mut y) = (MapParams { f, low, high }, q.zeros::<f32>(3)?, q.zeros::<f32>(3)?);
         let outcome = q.map(Map { params: &params, x: x.view(), y: y.view_mut() });
         Failure::unless_refused(f.name(), outcome)?;
         Failure::unless_refused(f.name(), q.map_in_place(MapInPlace { params: &params, len: 3, x: y.view_mut() }))?;
@@ -223,7 +219,7 @@ fn combined_in_place<T: Real>(q: &Conditioned, shape: &[u64], b_strides: &[u64])
 }
 
 fn refused_strides(q: &Conditioned) -> Result<(), Failure> {
-    let (mut a, b) = (floats(q, 6)?, floats(q, 6)?);
+    let (mut a, b) = (q.zeros::<f32>(6)?, q.zeros::<f32>(6)?);
     for a_strides in [[1, 2], [0, 1], [4, 1]] {
         let params = BinaryParams { a_strides: six(&a_strides, 0), ..strided(Arithmetic::Add, &[2, 3], &[3, 1]) };
         let outcome = q.binary_in_place(BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() });
@@ -233,7 +229,7 @@ fn refused_strides(q: &Conditioned) -> Result<(), Failure> {
 }
 
 fn refused_ranks(q: &Conditioned) -> Result<(), Failure> {
-    let (mut a, b, mut y) = (floats(q, 1)?, floats(q, 1)?, floats(q, 1)?);
+    let (mut a, b, mut y) = (q.zeros::<f32>(1)?, q.zeros::<f32>(1)?, q.zeros::<f32>(1)?);
     for rank in [7, 8, u32::MAX] {
         let params = BinaryParams { rank, ..strided(Arithmetic::Add, &[], &[]) };
         let op = Binary { params: &params, a: a.view(), b: b.view(), y: y.view_mut() };
@@ -270,36 +266,4 @@ fn filled<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
         Failure::unless_equal(&bits(&vec![T::from_f32(value); n]), &bits(&q.download(&y)?))?;
     }
     Ok(())
-}
-
-fn short_map(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y) = (floats(q, 5)?, floats(q, 5)?);
-    q.map(Map { params: &params(Function::Abs), x: x.view(), y: y.view_mut() }.map(short)?)
-}
-
-fn short_map_in_place(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let mut x = floats(q, 5)?;
-    q.map_in_place(MapInPlace { params: &params(Function::Abs), len: 5, x: x.view_mut() }.map(short)?)
-}
-
-fn short_activate_in_place(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let mut x = floats(q, 5)?;
-    q.activate_in_place(ActivateInPlace { f: Activation::Relu, len: 5, x: x.view_mut() }.map(short)?)
-}
-
-fn short_fill(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let mut y = floats(q, 5)?;
-    q.fill(Fill { value: 1.0, len: 5, y: y.view_mut() }.map(short)?)
-}
-
-fn short_binary_in_place(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (mut a, b) = (floats(q, 6)?, floats(q, 3)?);
-    let params = strided(Arithmetic::Add, &[2, 3], &[0, 1]);
-    q.binary_in_place(BinaryInPlace { params: &params, a: a.view_mut(), b: b.view() }.map(short)?)
-}
-
-fn short_select(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (mask, a, b, mut y) = (q.zeros(5)?, floats(q, 5)?, floats(q, 5)?, floats(q, 5)?);
-    let (mask, a, b) = (mask.view(), a.view(), b.view());
-    q.select(Select { mask, a, b, y: y.view_mut() }.map(short)?)
 }

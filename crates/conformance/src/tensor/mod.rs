@@ -8,24 +8,10 @@ mod reduce;
 
 use backend_api::Real;
 
-use crate::OpSpec;
+use crate::{OpSpec, spec::typed};
 
 /// Lengths around vectors, warps, blocks and the parallel grain.
 const LENGTHS: [usize; 14] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 511, 512, 513, 70_001];
-
-/// A case for each element type: `$check::<T>(q, ..)`.
-macro_rules! typed {
-    ($name:expr, $check:ident($($argument:expr),*)) => {{
-        let name = $name;
-        [
-            $crate::Case::new(format!("f32, {name}"), move |q| $check::<f32>(q $(, $argument)*)),
-            $crate::Case::new(format!("f16, {name}"), move |q| $check::<half::f16>(q $(, $argument)*)),
-            $crate::Case::new(format!("bf16, {name}"), move |q| $check::<half::bf16>(q $(, $argument)*)),
-        ]
-    }};
-}
-
-use typed;
 
 /// Every specification of the op set.
 #[must_use]

@@ -1,7 +1,7 @@
 //! Reductions along an axis against sums in f64 and plain searches.
 
 use backend_api::{
-    BackendError, Buffer, Queue, Real,
+    Buffer, Queue, Real,
     ops::tensor::{ArgMax, Reduce, TensorOps},
 };
 use core_types::params::{
@@ -13,7 +13,6 @@ use super::{bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, rounding},
-    short::{Short, floats},
     spec::BATCHES,
 };
 
@@ -53,10 +52,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
         found.extend(typed!(format!("ties and NaN in {shape:?}"), ties(shape)));
     }
     reductions.push(Case::new("an axis without elements", empty));
-    vec![
-        OpSpec { op: "tensor.reduce", cases: reductions }.refusing_short("reduce", short_reduce),
-        OpSpec { op: "tensor.arg_max", cases: found }.refusing_short("arg_max", short_arg_max),
-    ]
+    vec![OpSpec { op: "tensor.reduce", cases: reductions }, OpSpec { op: "tensor.arg_max", cases: found }]
 }
 
 fn reduce<T: Real>(q: &Conditioned, reduction: Reduction, shape: [usize; 3], x: &[T]) -> Result<Vec<T>, Failure> {
@@ -127,12 +123,12 @@ fn empty(q: &Conditioned) -> Result<(), Failure> {
     Failure::unless_equal(&[0.0; 3], &reduce::<f32>(q, Reduction::Sum, [1, 0, 3], &[])?)?;
     for reduction in [Reduction::Mean, Reduction::Max, Reduction::Min] {
         Failure::unless_equal(&[], &reduce::<f32>(q, reduction, [0, 0, 3], &[])?)?;
-        let (x, mut y) = (floats(q, 0)?, floats(q, 3)?);
+        let (x, mut y) = (q.zeros::<f32>(0)?, q.zeros::<f32>(3)?);
         let params = ReduceParams { reduction, reserved: 0, outer: 1, len: 0, inner: 3 };
         let outcome = q.reduce(Reduce { params: &params, x: x.view(), y: y.view_mut() });
         Failure::unless_refused(reduction.name(), outcome)?;
     }
-    let (x, mut y) = (floats(q, 0)?, q.zeros(3)?);
+    let (x, mut y) = (q.zeros::<f32>(0)?, q.zeros(3)?);
     let outcome =
         q.arg_max(ArgMax { params: &AxisParams { outer: 3, len: 0, inner: 1 }, x: x.view(), y: y.view_mut() });
     Failure::unless_refused("arg_max", outcome)
@@ -170,16 +166,4 @@ fn ties<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-fn short_reduce(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y) = (floats(q, 24)?, floats(q, 8)?);
-    let params = ReduceParams { reduction: Reduction::Max, reserved: 0, outer: 2, len: 3, inner: 4 };
-    q.reduce(Reduce { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
-}
-
-fn short_arg_max(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, mut y) = (floats(q, 24)?, q.zeros(8)?);
-    let params = AxisParams { outer: 2, len: 3, inner: 4 };
-    q.arg_max(ArgMax { params: &params, x: x.view(), y: y.view_mut() }.map(short)?)
 }

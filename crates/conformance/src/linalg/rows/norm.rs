@@ -2,19 +2,12 @@
 //!
 //! They run on ordinary rows, extreme deviations and constant rows.
 
-use backend_api::{
-    BackendError, Buffer, Queue, Real,
-    ops::linalg::{AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
-};
-use core_types::params::rows::NormParams;
+use backend_api::{BackendError, Buffer, Queue, Real};
 use half::{bf16, f16};
 use nn_ops::{Layout, NnError, NormAffine, NormPlan, NormResults, NormSaved, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, unless_near, values, wide};
-use crate::{
-    Buf, Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec};
 
 /// Layer norm (`centred`) or RMS norm.
 #[derive(Clone, Copy)]
@@ -44,13 +37,11 @@ struct NormGradients<R> {
 pub(super) fn specs() -> Vec<OpSpec> {
     let (layer, rms) = (NormOp { centred: true }, NormOp { centred: false });
     vec![
-        OpSpec { op: "linalg.layer_norm", cases: forward(layer) }.refusing_short("layer_norm", short_layer_norm),
-        OpSpec { op: "linalg.add_layer_norm", cases: sums() }.refusing_short("add_layer_norm", short_add_layer_norm),
-        OpSpec { op: "linalg.rms_norm", cases: forward(rms) }.refusing_short("rms_norm", short_rms_norm),
-        OpSpec { op: "linalg.layer_norm_backward", cases: backward(layer) }
-            .refusing_short("layer_norm_backward", short_layer_norm_backward),
-        OpSpec { op: "linalg.rms_norm_backward", cases: backward(rms) }
-            .refusing_short("rms_norm_backward", short_rms_norm_backward),
+        OpSpec { op: "linalg.layer_norm", cases: forward(layer) },
+        OpSpec { op: "linalg.add_layer_norm", cases: sums() },
+        OpSpec { op: "linalg.rms_norm", cases: forward(rms) },
+        OpSpec { op: "linalg.layer_norm_backward", cases: backward(layer) },
+        OpSpec { op: "linalg.rms_norm_backward", cases: backward(rms) },
     ]
 }
 
@@ -257,22 +248,26 @@ fn forward(op: NormOp) -> Vec<Case> {
         Ok(())
     }));
     for (name, lengths) in [("typical", &TYPED_LENGTHS[..]), ("held", &HELD_LENGTHS)] {
-        let of_lengths = move |hold: &dyn Fn(&NormInputs) -> Result<(), Failure>| {
-            lengths.iter().try_for_each(|&n| hold(&op.inputs(3, n, 0.0)))
-        };
-        cases.extend([
-            Case::new(format!("f32 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close::<f32>(q, op, input, 4e-5))
-            }),
-            Case::new(format!("f16 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close::<f16>(q, op, input, 4.0 * 2e-3))
-            }),
-            Case::new(format!("bf16 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close::<bf16>(q, op, input, 4.0 * 1.6e-2))
-            }),
-        ]);
+        let checks: TypedChecks =
+            [("f32", close::<f32>, 4e-5), ("f16", close::<f16>, 4.0 * 2e-3), ("bf16", close::<bf16>, 4.0 * 1.6e-2)];
+        cases.extend(typed_rows(op, checks, (3, lengths), |ty| format!("{ty} rows of {name} lengths")));
     }
     cases
+}
+
+/// A check of rows in each element type, and its bound.
+type TypedChecks = [(&'static str, fn(&Conditioned, NormOp, &NormInputs, f64) -> Result<(), Failure>, f64); 3];
+
+/// A case for each element type, of rows of each length; `name` takes the type.
+fn typed_rows(
+    op: NormOp,
+    checks: TypedChecks,
+    (rows, lengths): (usize, &'static [usize]),
+    name: impl Fn(&str) -> String,
+) -> [Case; 3] {
+    checks.map(|(ty, check, bound)| {
+        Case::new(name(ty), move |q| lengths.iter().try_for_each(|&n| check(q, op, &op.inputs(rows, n, 0.0), bound)))
+    })
 }
 
 /// Holds the op to its model within `atol`; gamma is up to 4.
@@ -376,20 +371,12 @@ fn sums() -> Vec<Case> {
         }
     }));
     for (name, lengths) in [("typical", &TYPED_LENGTHS[..]), ("held", &HELD_LENGTHS)] {
-        let of_lengths = move |hold: &dyn Fn(&NormInputs) -> Result<(), Failure>| {
-            lengths.iter().try_for_each(|&n| hold(&layer.inputs(3, n, 0.0)))
-        };
-        cases.extend([
-            Case::new(format!("f32 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close_sum::<f32>(q, input, 0, 4e-5))
-            }),
-            Case::new(format!("f16 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close_sum::<f16>(q, input, 0, 4.0 * 2e-3))
-            }),
-            Case::new(format!("bf16 rows of {name} lengths"), move |q| {
-                of_lengths(&|input| close_sum::<bf16>(q, input, 0, 4.0 * 1.6e-2))
-            }),
-        ]);
+        let checks: TypedChecks = [
+            ("f32", |q, _, input, atol| close_sum::<f32>(q, input, 0, atol), 4e-5),
+            ("f16", |q, _, input, atol| close_sum::<f16>(q, input, 0, atol), 4.0 * 2e-3),
+            ("bf16", |q, _, input, atol| close_sum::<bf16>(q, input, 0, atol), 4.0 * 1.6e-2),
+        ];
+        cases.extend(typed_rows(layer, checks, (3, lengths), |ty| format!("{ty} rows of {name} lengths")));
     }
     cases
 }
@@ -499,20 +486,9 @@ fn backward(op: NormOp) -> Vec<Case> {
         ("typical lengths", 3, &TYPED_LENGTHS),
         ("held lengths", 3, &HELD_LENGTHS),
     ] {
-        let of_lengths = move |hold: &dyn Fn(&NormInputs) -> Result<(), Failure>| {
-            lengths.iter().try_for_each(|&n| hold(&op.inputs(rows, n, 0.0)))
-        };
-        cases.extend([
-            Case::new(format!("{rows} f32 rows of {name}"), move |q| {
-                of_lengths(&|input| near::<f32>(q, op, input, 1e-5))
-            }),
-            Case::new(format!("{rows} f16 rows of {name}"), move |q| {
-                of_lengths(&|input| near::<f16>(q, op, input, 1e-2))
-            }),
-            Case::new(format!("{rows} bf16 rows of {name}"), move |q| {
-                of_lengths(&|input| near::<bf16>(q, op, input, 5e-2))
-            }),
-        ]);
+        let checks: TypedChecks =
+            [("f32", near::<f32>, 1e-5), ("f16", near::<f16>, 1e-2), ("bf16", near::<bf16>, 5e-2)];
+        cases.extend(typed_rows(op, checks, (rows, lengths), |ty| format!("{rows} {ty} rows of {name}")));
     }
     cases
 }
@@ -530,46 +506,4 @@ fn near_for<T: Real>(q: &Conditioned, op: NormOp, input: &NormInputs, g: &[f32],
     unless_near("dx", &want.dx, &got.dx, bound)?;
     unless_near("dgamma", &want.dgamma, &got.dgamma, bound)?;
     unless_near("dbeta", &want.dbeta, &got.dbeta, bound)
-}
-
-/// The parameters of ops whose views are too short.
-const SHORT: NormParams = NormParams { rows: 4, len: 6, eps: 1e-5 };
-
-fn short_layer_norm(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, gamma, beta) = (floats(q, 24)?, floats(q, 6)?, floats(q, 6)?);
-    let (mut y, mut stats) = (floats(q, 24)?, floats(q, 8)?);
-    let (x, gamma, beta) = (x.view(), Some(gamma.view()), Some(beta.view()));
-    let (y, stats) = (y.view_mut(), stats.view_mut());
-    q.layer_norm(LayerNorm { params: &SHORT, x, gamma, beta, y, stats }.map(short)?)
-}
-
-fn short_add_layer_norm(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, r, gamma, beta) = (floats(q, 24)?, floats(q, 24)?, floats(q, 6)?, floats(q, 6)?);
-    let (mut sum, mut y, mut stats) = (floats(q, 24)?, floats(q, 24)?, floats(q, 8)?);
-    let (x, r, gamma, beta) = (x.view(), r.view(), Some(gamma.view()), Some(beta.view()));
-    let (sum, y, stats) = (sum.view_mut(), y.view_mut(), stats.view_mut());
-    q.add_layer_norm(AddLayerNorm { params: &SHORT, x, r, gamma, beta, sum, y, stats }.map(short)?)
-}
-
-fn short_rms_norm(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, gamma) = (floats(q, 24)?, floats(q, 6)?);
-    let (mut y, mut rstd) = (floats(q, 24)?, floats(q, 4)?);
-    let (x, gamma, y, rstd) = (x.view(), Some(gamma.view()), y.view_mut(), rstd.view_mut());
-    q.rms_norm(RmsNorm { params: &SHORT, x, gamma, y, rstd }.map(short)?)
-}
-
-fn short_layer_norm_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, gamma, stats, g) = (floats(q, 24)?, floats(q, 6)?, floats(q, 8)?, floats(q, 24)?);
-    let (mut dx, mut dgamma, mut dbeta) = (floats(q, 24)?, floats(q, 6)?, floats(q, 6)?);
-    let (x, gamma, stats, g) = (x.view(), Some(gamma.view()), stats.view(), g.view());
-    let (dx, dgamma, dbeta) = (dx.view_mut(), Some(dgamma.view_mut()), Some(dbeta.view_mut()));
-    q.layer_norm_backward(LayerNormBackward { params: &SHORT, x, gamma, stats, g, dx, dgamma, dbeta }.map(short)?)
-}
-
-fn short_rms_norm_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, gamma, rstd, g) = (floats(q, 24)?, floats(q, 6)?, floats(q, 4)?, floats(q, 24)?);
-    let (mut dx, mut dgamma) = (floats(q, 24)?, floats(q, 6)?);
-    let (x, gamma, rstd, g) = (x.view(), Some(gamma.view()), rstd.view(), g.view());
-    let (dx, dgamma) = (dx.view_mut(), Some(dgamma.view_mut()));
-    q.rms_norm_backward(RmsNormBackward { params: &SHORT, x, gamma, rstd, g, dx, dgamma }.map(short)?)
 }

@@ -2,19 +2,12 @@
 //!
 //! They run on rows with special values and on very many equal terms.
 
-use backend_api::{
-    BackendError, Buffer, Queue, Real,
-    ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowMask, RowOps, Softmax, SoftmaxBackward},
-};
-use core_types::params::rows::{AxisParams, SoftmaxParams};
+use backend_api::{Buffer, Queue, Real};
 use half::{bf16, f16};
 use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, download, model, unless_near, upload, values, wide};
-use crate::{
-    Case, Conditioned, Failure, OpSpec,
-    short::{Short, floats},
-};
+use crate::{Case, Conditioned, Failure, OpSpec};
 
 /// Softmax or its logarithm, with its model.
 #[derive(Clone, Copy)]
@@ -29,13 +22,10 @@ const OPS: [SoftmaxOp; 2] =
 pub(super) fn specs() -> Vec<OpSpec> {
     let [softmax, log_softmax] = OPS;
     vec![
-        OpSpec { op: "linalg.softmax", cases: forward(softmax) }.refusing_short("softmax", short_softmax),
-        OpSpec { op: "linalg.log_softmax", cases: forward(log_softmax) }
-            .refusing_short("log_softmax", short_log_softmax),
-        OpSpec { op: "linalg.softmax_backward", cases: backward(softmax) }
-            .refusing_short("softmax_backward", short_softmax_backward),
-        OpSpec { op: "linalg.log_softmax_backward", cases: backward(log_softmax) }
-            .refusing_short("log_softmax_backward", short_log_softmax_backward),
+        OpSpec { op: "linalg.softmax", cases: forward(softmax) },
+        OpSpec { op: "linalg.log_softmax", cases: forward(log_softmax) },
+        OpSpec { op: "linalg.softmax_backward", cases: backward(softmax) },
+        OpSpec { op: "linalg.log_softmax_backward", cases: backward(log_softmax) },
     ]
 }
 
@@ -492,32 +482,4 @@ fn gradient<T: Real>(q: &Conditioned, op: SoftmaxOp, shape: &[usize], axis: usiz
     });
     let want: Vec<f64> = both.chunks(2 * len * inner).flat_map(|block| block[..len * inner].to_vec()).collect();
     unless_near("dx", &want, &op.run_backward::<T>(q, shape, axis, &y, &g)?, bound)
-}
-
-/// Tensors of 2 x 3 x 4, of ops whose views are too short.
-const SHORT: SoftmaxParams =
-    SoftmaxParams { axis: AxisParams { outer: 2, len: 3, inner: 4 }, mask_period: 1, causal_offset: 0 };
-
-fn short_softmax(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, keep, mut y) = (floats(q, 24)?, q.upload(&[true; 12])?, floats(q, 24)?);
-    let (x, mask, y) = (x.view(), RowMask::Keep(keep.view()), y.view_mut());
-    q.softmax(Softmax { params: &SHORT, x, mask, y }.map(short)?)
-}
-
-fn short_log_softmax(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (x, addend, mut y) = (floats(q, 24)?, floats(q, 12)?, floats(q, 24)?);
-    let (x, mask, y) = (x.view(), RowMask::Additive(addend.view()), y.view_mut());
-    q.log_softmax(LogSoftmax { params: &SHORT, x, mask, y }.map(short)?)
-}
-
-fn short_softmax_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (y, g, mut dx) = (floats(q, 24)?, floats(q, 24)?, floats(q, 24)?);
-    let (y, g, dx) = (y.view(), g.view(), dx.view_mut());
-    q.softmax_backward(SoftmaxBackward { params: &SHORT.axis, y, g, dx }.map(short)?)
-}
-
-fn short_log_softmax_backward(q: &Conditioned, short: &mut Short) -> Result<(), BackendError> {
-    let (y, g, mut dx) = (floats(q, 24)?, floats(q, 24)?, floats(q, 24)?);
-    let (y, g, dx) = (y.view(), g.view(), dx.view_mut());
-    q.log_softmax_backward(LogSoftmaxBackward { params: &SHORT.axis, y, g, dx }.map(short)?)
 }

@@ -66,6 +66,7 @@ pub(super) const EQUIVALENT: &[Equivalent] = &[
     Equivalent { kernel: "fss_combine_bits", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_dcf_eval_window_bitsliced", guards: &[0], reason: FIRST },
     Equivalent { kernel: "fss_dcf_gen", guards: &[0], reason: FIRST },
+    Equivalent { kernel: "fss_matmul_words", guards: &[0], reason: FIRST },
     Equivalent {
         kernel: "fss_pack_bits",
         guards: &[1],
