@@ -4,7 +4,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    step::{check, check_quietly, missing_tool},
+    step::{check, check_quietly, missing_tool, succeeds},
     tally::Tally,
 };
 
@@ -13,7 +13,7 @@ use crate::{
 /// The release build is the one that users run; the checked arithmetic of other builds branches on
 /// carries.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
-    if cmd!(sh, "valgrind --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+    if !succeeds(cmd!(sh, "valgrind --version")) {
         return Ok(missing_tool("constant time", "valgrind is not installed (ci/install/valgrind)"));
     }
     let build = check("constant time, build", cmd!(sh, "cargo build --release --quiet --package constant-time"));

@@ -7,7 +7,7 @@ use xshell::{Shell, cmd};
 
 use crate::{
     pool::on_every_core,
-    step::{check_quietly, missing_tool},
+    step::{check_quietly, missing_tool, succeeds},
     tally::Tally,
 };
 
@@ -33,8 +33,7 @@ const PROFILE: [(&str, &str); 2] =
 /// `RUSTC_BOOTSTRAP=1` lets the pinned stable compiler take the sanitizer flags that `cargo fuzz`
 /// passes.
 pub(crate) fn run(sh: &Shell, seconds: u32) -> Result<Tally> {
-    let installed = cmd!(sh, "cargo fuzz --version").quiet().ignore_stdout().ignore_stderr().run().is_ok();
-    if !installed {
+    if !succeeds(cmd!(sh, "cargo fuzz --version")) {
         return Ok(missing_tool("fuzz", "cargo-fuzz is not installed (cargo install --locked cargo-fuzz)"));
     }
     let level = if seconds < OPTIMIZED_FROM { "0" } else { "1" };

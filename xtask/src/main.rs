@@ -25,9 +25,13 @@ mod test;
 mod tidy;
 mod times;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result, bail};
+use cargo_metadata::{Metadata, MetadataCommand};
 use xshell::Shell;
 
 use crate::{program::BuildProfile, tally::Tally};
@@ -120,44 +124,11 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let outcome = match task {
-        CommandLineTask::Help => {
-            println!("{HELP}");
-            return ExitCode::SUCCESS;
-        }
-        CommandLineTask::Test(extent) => {
-            with_shell(|sh| times::recorded(sh, extent.task(), extent == test::Extent::All, |sh| test::run(sh, extent)))
-        }
-        CommandLineTask::TestChanged { revision } => {
-            with_shell(|sh| times::recorded(sh, test::CHANGED, false, |sh| test::run_changed(sh, revision)))
-        }
-        CommandLineTask::Mutants(options) => with_shell(|sh| mutants::run(sh, &options)),
-        CommandLineTask::Nightly(part) => {
-            with_shell(|sh| times::recorded(sh, "nightly", part.is_none(), |sh| nightly::run(sh, part)))
-        }
-        CommandLineTask::Times(options) => with_shell(|sh| times::run(sh, options)),
-        CommandLineTask::Tidy => with_shell(suite::tidy),
-        CommandLineTask::ConstantTime => with_shell(constant_time::run),
-        CommandLineTask::Mpi => with_shell(test::run_ranks),
-        CommandLineTask::Pages => with_shell(test::run_pages),
-        CommandLineTask::Outside => with_shell(outside::run),
-        CommandLineTask::Docs => with_shell(|sh| {
-            docs::write(&sh.current_dir())?;
-            Ok(Tally::of("pages that are made from other files", true))
-        }),
-        CommandLineTask::Reference => with_shell(|sh| test::reference(sh, test::PyTorch::Required)),
-        CommandLineTask::Fuzz { seconds } => with_shell(|sh| fuzz::run(sh, seconds)),
-        CommandLineTask::Forwarders { check } => with_shell(|sh| forwarders::run(sh, check)),
-        CommandLineTask::TestGpu { sanitize, allow_none } => {
-            with_shell(|sh| gpu::test::run(sh, BuildProfile::Release, sanitize, allow_none))
-        }
-        CommandLineTask::BundleGpu => with_shell(gpu::bundle::run),
-        CommandLineTask::Release { version } => with_shell(|sh| release::run(sh, version)),
-        CommandLineTask::Ci => with_shell(|sh| times::recorded(sh, "ci", true, suite::ci)),
-        CommandLineTask::Sass(name) => with_shell(|sh| build_ptx::sass(sh, name)),
-        CommandLineTask::BuildPtx { check } => with_shell(|sh| build_ptx::run(sh, check)),
-    };
-    match outcome {
+    if task == CommandLineTask::Help {
+        println!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    match with_shell(|sh| task.run(sh)) {
         Ok(tally) => {
             for title in &tally.failed {
                 println!("FAILED: {title}");
@@ -172,10 +143,25 @@ fn main() -> ExitCode {
     }
 }
 
+/// The tasks without arguments.
+const PLAIN: [(&str, fn(&Shell) -> Result<Tally>); 9] = [
+    ("tidy", suite::tidy),
+    ("constant-time", constant_time::run),
+    ("mpi", test::run_ranks),
+    ("pages", test::run_pages),
+    ("outside", outside::run),
+    ("reference", |sh| test::reference(sh, test::PyTorch::Required)),
+    ("docs", docs::run),
+    ("bundle-gpu", gpu::bundle::run),
+    ("ci", |sh| times::recorded(sh, "ci", true, suite::ci)),
+];
+
 /// The task of a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum CommandLineTask<'a> {
     Help,
+    /// The number of a task in [`PLAIN`].
+    Plain(usize),
     Test(test::Extent),
     /// The tests that the changes since a revision reach.
     TestChanged {
@@ -183,14 +169,8 @@ enum CommandLineTask<'a> {
     },
     Times(times::MeasureOptions),
     Mutants(mutants::MutantOptions),
-    Nightly(Option<nightly::NightlyPart>),
-    Tidy,
-    ConstantTime,
-    Mpi,
-    Pages,
-    Outside,
-    Reference,
-    Docs,
+    /// The part of this name, or all.
+    Nightly(Option<&'a str>),
     Fuzz {
         seconds: u32,
     },
@@ -201,11 +181,9 @@ enum CommandLineTask<'a> {
         sanitize: bool,
         allow_none: bool,
     },
-    BundleGpu,
     Release {
         version: &'a str,
     },
-    Ci,
     /// Cost of the kernels' machine code; the named kernel, or all.
     Sass(Option<&'a str>),
     BuildPtx {
@@ -217,20 +195,6 @@ const TEST_GPU_FLAGS: [&str; 2] = ["--sanitize", "--allow-none"];
 
 impl<'a> CommandLineTask<'a> {
     fn parse(args: &[&'a str]) -> Result<Self> {
-        match args {
-            ["times", flags @ ..] => {
-                if let Some(options) = times::MeasureOptions::parse(flags) {
-                    return Ok(Self::Times(options));
-                }
-            }
-            ["mutants", flags @ ..] => return Ok(Self::Mutants(mutants::MutantOptions::parse(flags)?)),
-            ["nightly", part] => {
-                if let Some(part) = nightly::NightlyPart::named(part) {
-                    return Ok(Self::Nightly(Some(part)));
-                }
-            }
-            _ => {}
-        }
         Ok(match args {
             [] | ["help" | "--help" | "-h"] => Self::Help,
             ["test"] => Self::Test(test::Extent::Usual),
@@ -239,14 +203,10 @@ impl<'a> CommandLineTask<'a> {
             ["test", "--changed", revision] if !revision.starts_with('-') => {
                 Self::TestChanged { revision: Some(revision) }
             }
+            ["times", flags @ ..] if let Some(options) = times::MeasureOptions::parse(flags) => Self::Times(options),
+            ["mutants", flags @ ..] => Self::Mutants(mutants::MutantOptions::parse(flags)?),
             ["nightly"] => Self::Nightly(None),
-            ["tidy"] => Self::Tidy,
-            ["constant-time"] => Self::ConstantTime,
-            ["mpi"] => Self::Mpi,
-            ["pages"] => Self::Pages,
-            ["outside"] => Self::Outside,
-            ["reference"] => Self::Reference,
-            ["docs"] => Self::Docs,
+            ["nightly", part] if nightly::is_part(part) => Self::Nightly(Some(part)),
             ["fuzz"] => Self::Fuzz { seconds: fuzz::DEFAULT_SECONDS },
             ["fuzz", "--seconds", n] => {
                 Self::Fuzz { seconds: n.parse().with_context(|| format!("--seconds takes a whole number, got `{n}`"))? }
@@ -257,15 +217,36 @@ impl<'a> CommandLineTask<'a> {
                 let has = |flag| flags.contains(&flag);
                 Self::TestGpu { sanitize: has(TEST_GPU_FLAGS[0]), allow_none: has(TEST_GPU_FLAGS[1]) }
             }
-            ["bundle-gpu"] => Self::BundleGpu,
             ["release", version] if !version.starts_with('-') => Self::Release { version },
-            ["ci"] => Self::Ci,
             ["sass"] => Self::Sass(None),
             ["sass", name] if !name.starts_with('-') => Self::Sass(Some(name)),
             ["build-ptx"] => Self::BuildPtx { check: false },
             ["build-ptx", "--check"] => Self::BuildPtx { check: true },
+            [name] if let Some(plain) = PLAIN.iter().position(|(plain, _)| plain == name) => Self::Plain(plain),
             other => bail!("unknown arguments `{}`", other.join(" ")),
         })
+    }
+
+    fn run(self, sh: &Shell) -> Result<Tally> {
+        match self {
+            Self::Help => Ok(Tally::default()),
+            Self::Plain(plain) => (PLAIN[plain].1)(sh),
+            Self::Test(extent) => {
+                times::recorded(sh, extent.task(), extent == test::Extent::All, |sh| test::run(sh, extent))
+            }
+            Self::TestChanged { revision } => {
+                times::recorded(sh, test::CHANGED, false, |sh| test::run_changed(sh, revision))
+            }
+            Self::Times(options) => times::run(sh, options),
+            Self::Mutants(options) => mutants::run(sh, &options),
+            Self::Nightly(part) => times::recorded(sh, "nightly", part.is_none(), |sh| nightly::run(sh, part)),
+            Self::Fuzz { seconds } => fuzz::run(sh, seconds),
+            Self::Forwarders { check } => forwarders::run(sh, check),
+            Self::TestGpu { sanitize, allow_none } => gpu::test::run(sh, BuildProfile::Release, sanitize, allow_none),
+            Self::Release { version } => release::run(sh, version),
+            Self::Sass(name) => build_ptx::sass(sh, name),
+            Self::BuildPtx { check } => build_ptx::run(sh, check),
+        }
     }
 }
 
@@ -274,6 +255,12 @@ fn with_shell(task: impl FnOnce(&Shell) -> Result<Tally>) -> Result<Tally> {
     let sh = Shell::new()?;
     sh.change_dir(workspace_root()?);
     task(&sh)
+}
+
+/// The packages of the workspace at `root`, without those that they depend on.
+fn metadata(root: &Path) -> Result<Metadata> {
+    let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec();
+    metadata.context("cargo metadata does not read the workspace")
 }
 
 /// The directory that holds this crate's.
@@ -296,11 +283,11 @@ mod tests {
         assert_eq!(CommandLineTask::parse(&["test", "--changed", "HEAD~1"]).unwrap(), changed(Some("HEAD~1")));
         let times = times::MeasureOptions { release: true, ..times::MeasureOptions::default() };
         assert_eq!(CommandLineTask::parse(&["times", "--release"]).unwrap(), CommandLineTask::Times(times));
-        assert_eq!(CommandLineTask::parse(&["constant-time"]).unwrap(), CommandLineTask::ConstantTime);
-        assert_eq!(CommandLineTask::parse(&["mpi"]).unwrap(), CommandLineTask::Mpi);
+        for (plain, (name, _)) in PLAIN.iter().enumerate() {
+            assert_eq!(CommandLineTask::parse(&[name]).unwrap(), CommandLineTask::Plain(plain));
+        }
         let release = CommandLineTask::Release { version: "0.1.0" };
         assert_eq!(CommandLineTask::parse(&["release", "0.1.0"]).unwrap(), release);
-        assert_eq!(CommandLineTask::parse(&["pages"]).unwrap(), CommandLineTask::Pages);
         let test_gpu = CommandLineTask::TestGpu { sanitize: false, allow_none: true };
         assert_eq!(CommandLineTask::parse(&["test-gpu", "--allow-none"]).unwrap(), test_gpu);
         for bad in [

@@ -4,6 +4,8 @@
 
 use xshell::{Shell, cmd};
 
+use crate::step::succeeds;
+
 /// Whether a test program, by the name of its target, has these tests.
 ///
 /// They mostly wait: for ranks that hang, come late or are killed.
@@ -13,8 +15,7 @@ pub(crate) fn is_of_ranks(target: &str) -> bool {
 
 /// Whether there is an MPI to build with and to run.
 pub(crate) fn is_there(sh: &Shell) -> bool {
-    let runs = |tool: xshell::Cmd<'_>| tool.quiet().ignore_stdout().ignore_stderr().run().is_ok();
-    runs(cmd!(sh, "mpirun --version")) && runs(cmd!(sh, "mpicc --version"))
+    succeeds(cmd!(sh, "mpirun --version")) && succeeds(cmd!(sh, "mpicc --version"))
 }
 
 /// Cargo arguments of every build of the workspace's tests.

@@ -6,10 +6,10 @@
 use std::{fmt::Write, fs, path::Path};
 
 use anyhow::{Context, Result, bail};
-use cargo_metadata::{MetadataCommand, Package};
+use cargo_metadata::Package;
 use xshell::{Shell, cmd};
 
-use crate::{step::check, tally::Tally};
+use crate::{metadata, step::check, tally::Tally};
 
 /// The files in the crates other than their manifests.
 ///
@@ -70,11 +70,10 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
 
 /// The packages that others may depend on.
 fn libraries(root: &Path) -> Result<Vec<Package>> {
-    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec().context("cannot read the workspace")?;
     let is_library = |package: &Package| {
         package.publish.is_none() && package.targets.iter().any(|target| target.is_lib() || target.is_rlib())
     };
-    Ok(metadata.packages.into_iter().filter(is_library).collect())
+    Ok(metadata(root)?.packages.into_iter().filter(is_library).collect())
 }
 
 fn find<'a>(packages: &'a [Package], name: &str) -> Result<&'a Package> {

@@ -6,10 +6,10 @@
 use std::{collections::BTreeSet, fs};
 
 use anyhow::{Context, Result, ensure};
-use cargo_metadata::{DependencyKind, MetadataCommand, Package};
+use cargo_metadata::{DependencyKind, Package};
 use xshell::{Shell, cmd};
 
-use crate::{outside, tally::Tally};
+use crate::{metadata, outside, tally::Tally};
 
 const CHANGELOG: &str = "CHANGELOG.md";
 
@@ -23,7 +23,7 @@ const UNRELEASED: &str = "## [Unreleased]\n";
 /// unreleased changes or already has the version, or a command fails.
 pub(crate) fn run(sh: &Shell, version: &str) -> Result<Tally> {
     let root = sh.current_dir();
-    let metadata = MetadataCommand::new().current_dir(&root).no_deps().exec().context("cannot read the workspace")?;
+    let metadata = metadata(&root)?;
     for package in metadata.packages.iter().filter(|package| package.publish.is_none()) {
         ensure!(
             package.version.to_string() == version,
@@ -88,8 +88,6 @@ fn in_order(packages: &[Package]) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
@@ -105,8 +103,7 @@ mod tests {
 
     #[test]
     fn packages_are_published_after_their_dependencies() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let metadata = MetadataCommand::new().current_dir(root).no_deps().exec().unwrap();
+        let metadata = metadata(&crate::workspace_root().unwrap()).unwrap();
         let names = in_order(&metadata.packages);
         let at = |wanted| names.iter().position(|name| *name == wanted).unwrap();
         assert!(at("core-types") < at("backend-api") && at("backend-api") < at("pfss") && at("pfss") < at("trefoil"));

@@ -2,11 +2,12 @@
 
 use std::{
     io::{BufRead, BufReader},
-    process::{Command, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
     time::Instant,
 };
 
 use anyhow::{Context, Result};
+use cargo_metadata::Message;
 use xshell::{Cmd, Shell};
 
 use crate::{clock, progress, tally::Tally};
@@ -27,6 +28,22 @@ pub(crate) fn check_quietly(title: &str, cmd: Cmd<'_>) -> Tally {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Err(format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr)))
     })
+}
+
+/// Runs a tier, notes its time, and returns it with the counts.
+///
+/// An error counts as one failure.
+pub(crate) fn tier(name: &str, run: impl FnOnce() -> Result<Tally>) -> (Tally, f64) {
+    let start = Instant::now();
+    let tally = run().unwrap_or_else(|error| failed(name, &format!("{error:#}")));
+    let seconds = start.elapsed().as_secs_f64();
+    clock::note(clock::WorkKind::Tier, name, seconds);
+    (tally, seconds)
+}
+
+/// Whether a command succeeds, such as one that asks an installed tool for its version.
+pub(crate) fn succeeds(cmd: Cmd<'_>) -> bool {
+    cmd.quiet().ignore_stdout().ignore_stderr().run().is_ok()
 }
 
 fn timed(title: &str, run: impl FnOnce() -> Result<(), String>) -> Tally {
@@ -51,6 +68,12 @@ pub(crate) fn skip(title: &str, why: &str) -> Tally {
     Tally::skipped(format!("{title}: {why}"))
 }
 
+/// Prints why a check failed, and counts it.
+pub(crate) fn failed(title: &str, why: &str) -> Tally {
+    println!("FAILED: {title}: {why}");
+    Tally::of(title, false)
+}
+
 /// Whether continuous integration runs this program.
 pub(crate) fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| value == "true")
@@ -60,11 +83,23 @@ pub(crate) fn is_ci() -> bool {
 ///
 /// Continuous integration has every tool: there it fails.
 pub(crate) fn missing_tool(title: &str, why: &str) -> Tally {
-    if is_ci() {
-        println!("FAILED: {title}: {why}");
-        return Tally::of(title, false);
+    if is_ci() { failed(title, why) } else { skip(title, why) }
+}
+
+/// Starts `cargo test` and returns it with its standard output.
+fn start(cargo: &mut Command) -> Result<(Child, BufReader<ChildStdout>)> {
+    let mut child = cargo.stdout(Stdio::piped()).spawn().context("cannot start cargo test")?;
+    let stdout = child.stdout.take().context("standard output of cargo test is piped")?;
+    Ok((child, BufReader::new(stdout)))
+}
+
+/// Runs a `cargo test` that prints messages of JSON, and passes each to `take` as it comes.
+pub(crate) fn cargo_messages(cargo: &mut Command, mut take: impl FnMut(Message) -> Result<()>) -> Result<ExitStatus> {
+    let (mut child, stdout) = start(cargo)?;
+    for message in Message::parse_stream(stdout) {
+        take(message.context("cannot read the messages of cargo")?)?;
     }
-    skip(title, why)
+    child.wait().context("cannot wait for cargo test")
 }
 
 /// Runs `cargo test` with `args`, passes its output on, and sums its closing lines.
@@ -73,17 +108,10 @@ pub(crate) fn missing_tool(title: &str, why: &str) -> Tally {
 /// one failure.
 pub(crate) fn cargo_test(sh: &Shell, title: &str, args: &[&str]) -> Result<Tally> {
     eprintln!("== {title}");
-    let start = Instant::now();
-    let mut child = Command::new("cargo")
-        .arg("test")
-        .args(args)
-        .current_dir(sh.current_dir())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start cargo test")?;
-    let stdout = child.stdout.take().context("standard output of cargo test is piped")?;
+    let began = Instant::now();
+    let (mut child, stdout) = start(Command::new("cargo").arg("test").args(args).current_dir(sh.current_dir()))?;
     let mut tally = Tally::default();
-    for line in BufReader::new(stdout).lines() {
+    for line in stdout.lines() {
         let line = line.context("cannot read the output of cargo test")?;
         println!("{line}");
         if let Some(result) = Tally::from_test_line(&line) {
@@ -94,7 +122,7 @@ pub(crate) fn cargo_test(sh: &Shell, title: &str, args: &[&str]) -> Result<Tally
     if !status.success() && tally.failed.is_empty() {
         tally += Tally::of(title, false);
     }
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = began.elapsed().as_secs_f64();
     clock::note(clock::WorkKind::Check, title, seconds);
     eprintln!("== {title}: {tally} in {seconds:.1} s");
     Ok(tally)

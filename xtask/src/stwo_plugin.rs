@@ -3,7 +3,7 @@
 use xshell::{Shell, cmd};
 
 use crate::{
-    step::{check, skip},
+    step::{check, skip, succeeds},
     tally::Tally,
 };
 
@@ -12,10 +12,7 @@ const TITLE: &str = "plug-in for stwo: format, lints and tests";
 /// Checks the plug-in where rustup has a nightly toolchain.
 pub(crate) fn run(sh: &Shell) -> Tally {
     let tools = [["cargo", "--version"], ["cargo-clippy", "--version"], ["rustfmt", "--version"]];
-    let missing = tools.into_iter().find(|tool| {
-        let found = cmd!(sh, "rustup run nightly {tool...}").quiet().ignore_stdout().ignore_stderr();
-        found.run().is_err()
-    });
+    let missing = tools.into_iter().find(|tool| !succeeds(cmd!(sh, "rustup run nightly {tool...}")));
     match missing {
         Some([tool, _]) => {
             skip(TITLE, &format!("rustup has no nightly toolchain with {tool} (rustup toolchain install nightly)"))

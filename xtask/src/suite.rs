@@ -7,7 +7,7 @@ use xshell::{Shell, cmd};
 
 use crate::{
     mpi, outside,
-    step::{check, skip},
+    step::{check, skip, succeeds},
     tally::Tally,
     tidy as rules,
 };
@@ -46,7 +46,7 @@ pub(crate) fn ci(sh: &Shell) -> Result<Tally> {
 ///
 /// Advisories need the network and are left out.
 fn deny(sh: &Shell) -> Tally {
-    if cmd!(sh, "cargo deny --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+    if !succeeds(cmd!(sh, "cargo deny --version")) {
         return skip("licences and sources", "cargo-deny is not installed (cargo install --locked cargo-deny)");
     }
     check("licences and sources", cmd!(sh, "cargo deny --offline --log-level error check licenses bans sources"))

@@ -10,7 +10,7 @@ use inference::{InferenceError, Outcome};
 use pfss::PfssError;
 use runtime::OpenError;
 
-use crate::{isolate::Ending, text::lines};
+use crate::{isolate::Stop, text::lines};
 
 /// What an error of [`print`](crate::output::print) begins with.
 pub(crate) const WRITING_OUTPUT: &str = "writing to standard output";
@@ -33,18 +33,26 @@ impl fmt::Display for UsageError {
 
 impl std::error::Error for UsageError {}
 
-/// The error of a child process that could not start, for this process to repeat.
+/// An error of another part of the program, which decided the exit code.
 #[derive(Debug)]
 pub(crate) struct Relayed {
-    pub(crate) code: u8,
-    pub(crate) message: String,
+    code: u8,
+    message: String,
+    /// Whether it was printed, where what follows it would come too late.
+    told: bool,
 }
 
 impl Relayed {
-    /// The error of a child that ended because it could not start.
-    pub(crate) fn of(ending: &Ending) -> Option<Self> {
+    /// The error of a child that ended because it could not start, for this process to repeat.
+    pub(crate) fn of(stop: &Stop) -> Option<Self> {
+        let Stop::Ended(ending) = stop else { return None };
         let code = [USAGE, UNAVAILABLE].into_iter().find(|&known| ending.code == Some(known.into()))?;
-        Some(Self { code, message: ending.said.trim_start_matches("error: ").to_owned() })
+        Some(Self { code, message: ending.said.trim_start_matches("error: ").to_owned(), told: false })
+    }
+
+    /// Prints an error.
+    pub(crate) fn tell(error: anyhow::Error) -> Self {
+        Self { code: code(Err(error)), message: "failed; the error was printed".to_owned(), told: true }
     }
 }
 
@@ -56,35 +64,15 @@ impl fmt::Display for Relayed {
 
 impl std::error::Error for Relayed {}
 
-/// An error that was printed, where what follows it would come too late.
-#[derive(Debug)]
-pub(crate) struct Told {
-    code: u8,
-}
-
-impl Told {
-    /// Prints an error.
-    pub(crate) fn tell(error: anyhow::Error) -> Self {
-        Self { code: code(Err(error)) }
-    }
-}
-
-impl fmt::Display for Told {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("failed; the error was printed")
-    }
-}
-
-impl std::error::Error for Told {}
-
 /// Prints an error with its causes and one hint, and returns its exit code.
 pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
     let Err(error) = result else { return 0 };
     if is_closed_output(&error) {
         return 0;
     }
-    if let Some(told) = error.downcast_ref::<Told>() {
-        return told.code;
+    let relayed = error.downcast_ref::<Relayed>();
+    if let Some(Relayed { code, told: true, .. }) = relayed {
+        return *code;
     }
     say("error", &with_causes(&error));
     let (code, hint) = match error.downcast_ref::<OpenError>() {
@@ -96,7 +84,7 @@ pub(crate) fn code(result: anyhow::Result<()>) -> u8 {
             "`cargo build --release --package trefoil-cli --features mpi` builds it with MPI; to make independent \
              proofs, start the processes without MPI, for example with `srun --mpi=none`",
         ),
-        None if let Some(relayed) = error.downcast_ref::<Relayed>() => (relayed.code, ""),
+        None if let Some(relayed) = relayed => (relayed.code, ""),
         None => match error.downcast_ref::<InferenceError>() {
             Some(InferenceError::Exists { .. }) => (USAGE, ""),
             Some(InferenceError::Used { .. } | InferenceError::Pfss(PfssError::ReusedBundle { .. })) => {

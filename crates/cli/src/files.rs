@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::exit::UsageError;
+use anyhow::{Context as _, anyhow};
+
+use crate::{exit::UsageError, text::shown};
 
 /// The most bytes of a pipe or a device, which may have no end.
 const MAX_STREAM: u64 = 1 << 28;
@@ -122,6 +124,15 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(ErrorKind::FileTooLarge, reason));
     }
     Ok(bytes)
+}
+
+/// Reads a whole file and parses it with `parse`.
+///
+/// Errors name the file; its text in them is made safe to print.
+pub(crate) fn parsed<T>(path: &Path, parse: impl FnOnce(&[u8]) -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let said = || format!("reading {}", shown(&path.to_string_lossy()));
+    let bytes = read(path).with_context(said)?;
+    parse(&bytes).map_err(|error| anyhow!(shown(&format!("{error:#}")))).with_context(said)
 }
 
 /// The folder that a path is in.

@@ -9,6 +9,9 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use xshell::Shell;
+
+use crate::tally::Tally;
 
 /// Path and text of each page.
 fn pages(root: &Path) -> Result<Vec<(PathBuf, String)>> {
@@ -18,11 +21,11 @@ fn pages(root: &Path) -> Result<Vec<(PathBuf, String)>> {
 }
 
 /// Writes all pages.
-pub(crate) fn write(root: &Path) -> Result<()> {
-    for (path, text) in pages(root)? {
+pub(crate) fn run(sh: &Shell) -> Result<Tally> {
+    for (path, text) in pages(&sh.current_dir())? {
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(())
+    Ok(Tally::of("pages that are made from other files", true))
 }
 
 #[cfg(test)]

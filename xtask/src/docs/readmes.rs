@@ -8,16 +8,17 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use cargo_metadata::{MetadataCommand, Package, TargetKind};
+use cargo_metadata::{Package, TargetKind};
+
+use crate::metadata;
 
 /// The library that has the README of the repository.
 const FACADE: &str = "trefoil";
 
 /// Path and text of each README, for every library that is published.
 pub(super) fn readmes(root: &Path) -> Result<Vec<(PathBuf, String)>> {
-    let metadata = MetadataCommand::new().current_dir(root).no_deps().exec().context("cannot read the workspace")?;
     let mut readmes = Vec::new();
-    for package in &metadata.packages {
+    for package in &metadata(root)?.packages {
         let library = package.targets.iter().find(|target| target.kind.contains(&TargetKind::Lib));
         let is_published = package.publish.as_ref().is_none_or(|registries| !registries.is_empty());
         let Some(library) = library.filter(|_| is_published && package.name.as_str() != FACADE) else { continue };

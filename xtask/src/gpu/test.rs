@@ -5,7 +5,7 @@ use xshell::{Shell, cmd};
 
 use crate::{
     program::BuildProfile,
-    step::{check, skip},
+    step::{check, failed, skip},
     tally::Tally,
 };
 
@@ -24,8 +24,7 @@ const SANITIZED_ELEMENTS: &str = "4096";
 pub(crate) fn run(sh: &Shell, program: BuildProfile, sanitize: bool, allow_none: bool) -> Result<Tally> {
     let title = "conformance on gpu";
     if std::env::var_os("TREFOIL_CUDA_LIBRARY").is_some_and(|library| library == "sim") {
-        println!("FAILED: {title}: TREFOIL_CUDA_LIBRARY=sim puts the simulated driver in the place of the real one");
-        return Ok(Tally::of(title, false));
+        return Ok(failed(title, "TREFOIL_CUDA_LIBRARY=sim puts the simulated driver in the place of the real one"));
     }
     let allow_none = allow_none && std::env::var_os("REQUIRE_CUDA").is_none_or(|required| required != "1");
     let built = program.build(sh);
@@ -40,8 +39,7 @@ pub(crate) fn run(sh: &Shell, program: BuildProfile, sanitize: bool, allow_none:
         if allow_none && opens.status.code() == Some(UNAVAILABLE) {
             return Ok(skip(title, why.lines().next().unwrap_or_default()));
         }
-        println!("FAILED: {title}: {why}");
-        return Ok(Tally::of(title, false));
+        return Ok(failed(title, &why));
     }
     let mut tally = check(title, cmd!(sh, "{program} conformance --backend gpu"));
     if sanitize {

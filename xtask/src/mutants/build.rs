@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    io::BufReader,
     ops::Range,
     path::PathBuf,
     process::{Command, Stdio},
@@ -15,6 +14,7 @@ use cargo_metadata::{
 };
 
 use super::tree::WorkingCopy;
+use crate::step::cargo_messages;
 
 /// Tests that take minutes for each mutant are left out of test programs.
 ///
@@ -63,25 +63,22 @@ pub(super) enum Built {
 
 /// Compiles the test programs of `packages`.
 pub(super) fn build(tree: &WorkingCopy, packages: &BTreeSet<String>) -> Result<Built> {
-    let mut child = Command::new("cargo")
+    let mut cargo = Command::new("cargo");
+    cargo
         .args(["test", "--no-run", "--quiet", "--message-format", "json"])
         .args(packages.iter().flat_map(|package| ["--package", package]))
         .current_dir(&tree.root)
         .env("CARGO_TARGET_DIR", &tree.target)
         // A mutant may break a lint that is denied.
         .env("RUSTFLAGS", "--cap-lints=allow")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .context("cannot start cargo test")?;
-    let stdout = child.stdout.take().context("standard output of cargo test is piped")?;
+        .stderr(Stdio::null());
     let (mut programs, mut faults, mut error) = (Vec::new(), Vec::new(), None);
-    for message in Message::parse_stream(BufReader::new(stdout)) {
-        match message.context("cannot read the messages of cargo")? {
+    let status = cargo_messages(&mut cargo, |message| {
+        match message {
             Message::CompilerArtifact(artifact) => {
                 let is_test = artifact.profile.test;
                 let is_suite = !is_test && artifact.target.is_bin() && artifact.target.name == "trefoil";
-                let Some(executable) = artifact.executable.filter(|_| is_test || is_suite) else { continue };
+                let Some(executable) = artifact.executable.filter(|_| is_test || is_suite) else { return Ok(()) };
                 let folder = artifact.manifest_path.parent().context("a manifest stands in a folder")?;
                 let package = folder.file_name().unwrap_or_default();
                 let program = |target: &str, arguments, variables| TestExecutable {
@@ -100,12 +97,12 @@ pub(super) fn build(tree: &WorkingCopy, packages: &BTreeSet<String>) -> Result<B
             }
             Message::CompilerMessage(message) if message.message.level == DiagnosticLevel::Error => {
                 collect(&message.message, &mut faults);
-                error = error.or(message.message.rendered);
+                error = error.take().or(message.message.rendered);
             }
             _ => {}
         }
-    }
-    let status = child.wait().context("cannot wait for cargo test")?;
+        Ok(())
+    })?;
     if status.success() {
         return Ok(Built::Programs(programs));
     }

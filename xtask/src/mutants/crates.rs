@@ -3,14 +3,16 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result, ensure};
-use cargo_metadata::{Metadata, MetadataCommand, Package};
-use syn::Item;
+use cargo_metadata::{Metadata, Package};
 
 use super::{
     find::{is_compiled, sites},
     site::Site,
 };
-use crate::tidy::source::{File, read};
+use crate::{
+    metadata,
+    tidy::source::{is_within, modules, read},
+};
 
 /// Libraries without mutants.
 ///
@@ -43,11 +45,7 @@ pub(super) struct Library {
 
 /// Reads the libraries in the workspace at `root`, or the one called `only`.
 pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>> {
-    let metadata = MetadataCommand::new()
-        .current_dir(root)
-        .no_deps()
-        .exec()
-        .context("cargo metadata does not read the workspace")?;
+    let metadata = metadata(root)?;
     let mut libraries = Vec::new();
     for package in &metadata.packages {
         let name = package.name.as_str();
@@ -59,11 +57,13 @@ pub(super) fn libraries(root: &Path, only: Option<&str>) -> Result<Vec<Library>>
         let root_file = below(&metadata, target.src_path.as_str())?;
         let (folder, _) = root_file.rsplit_once('/').context("the root file of a library has a folder")?;
         let files = read(root, folder)?;
-        let foreign: BTreeSet<String> = files.iter().flat_map(foreign_modules).collect();
+        // Modules for other platforms or features.
+        let foreign = files.iter().flat_map(|file| modules(file, |attributes| !is_compiled(attributes)));
+        let foreign: BTreeSet<String> = foreign.collect();
         let shared = shared_with_tests(root, folder)?;
         let (mut sources, mut left_out) = (Vec::new(), 0);
         for file in files.iter().filter(|file| !file.test_only && !shared.contains(&file.path)) {
-            let Some(ast) = file.ast.as_ref().filter(|_| !is_foreign(&file.path, &foreign)) else { continue };
+            let Some(ast) = file.ast.as_ref().filter(|_| !is_within(&file.path, &foreign)) else { continue };
             let (sites, others) = sites(ast);
             left_out += others;
             sources.push(SourceFile { path: file.path.clone(), text: file.text.clone(), sites });
@@ -102,28 +102,6 @@ fn dependents(metadata: &Metadata, name: &str) -> BTreeSet<String> {
     metadata.packages.iter().filter(depends).map(|package| package.name.to_string()).collect()
 }
 
-/// Paths without extension of the modules for other platforms or features.
-///
-/// `file` declares these modules, and they are in other files.
-fn foreign_modules(file: &File) -> Vec<String> {
-    let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
-    let folder = match name {
-        "lib.rs" | "main.rs" | "mod.rs" => folder.to_owned(),
-        other => format!("{folder}/{}", other.trim_end_matches(".rs")),
-    };
-    let items = file.ast.iter().flat_map(|ast| &ast.items);
-    let modules = items.filter_map(|item| match item {
-        Item::Mod(module) if module.content.is_none() && !is_compiled(&module.attrs) => Some(&module.ident),
-        _ => None,
-    });
-    modules.map(|name| format!("{folder}/{name}")).collect()
-}
-
-fn is_foreign(path: &str, foreign: &BTreeSet<String>) -> bool {
-    let stem = path.trim_end_matches(".rs").trim_end_matches("/mod");
-    stem.match_indices('/').map(|(at, _)| &stem[..at]).chain([stem]).any(|part| foreign.contains(part))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,15 +109,15 @@ mod tests {
     #[test]
     fn files_of_other_platforms_hold_no_sites() {
         let foreign = BTreeSet::from(["crates/a/src/windows".to_owned()]);
-        assert!(is_foreign("crates/a/src/windows.rs", &foreign));
-        assert!(is_foreign("crates/a/src/windows/mod.rs", &foreign));
-        assert!(is_foreign("crates/a/src/windows/deep/b.rs", &foreign));
-        assert!(!is_foreign("crates/a/src/windows_too.rs", &foreign));
+        assert!(is_within("crates/a/src/windows.rs", &foreign));
+        assert!(is_within("crates/a/src/windows/mod.rs", &foreign));
+        assert!(is_within("crates/a/src/windows/deep/b.rs", &foreign));
+        assert!(!is_within("crates/a/src/windows_too.rs", &foreign));
     }
 
     #[test]
     fn a_library_has_sites_and_dependents() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let root = &crate::workspace_root().unwrap();
         let [library] = libraries(root, Some("stark-verifier")).unwrap().try_into().unwrap();
         assert_eq!(library.root_file, "crates/stark-verifier/src/lib.rs");
         assert!(library.dependents.contains("trefoil-stark"));

@@ -1,9 +1,10 @@
 //! Known faults of dependencies, by the advisory database of RustSec.
 
+use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    step::{missing_tool, skip},
+    step::{failed, missing_tool, skip, succeeds},
     tally::Tally,
 };
 
@@ -13,24 +14,18 @@ const TITLE: &str = "advisories of dependencies";
 const NO_DATABASE: &str = "failed to fetch advisory database";
 
 /// Runs `cargo deny check advisories`; without the database the check is skipped.
-pub(super) fn run(sh: &Shell) -> Tally {
-    if cmd!(sh, "cargo deny --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
-        return missing_tool(TITLE, "cargo-deny is not installed (cargo install --locked cargo-deny)");
+pub(super) fn run(sh: &Shell) -> Result<Tally> {
+    if !succeeds(cmd!(sh, "cargo deny --version")) {
+        return Ok(missing_tool(TITLE, "cargo-deny is not installed (cargo install --locked cargo-deny)"));
     }
     eprintln!("== {TITLE}");
-    let output = match cmd!(sh, "cargo deny check advisories").quiet().ignore_status().output() {
-        Ok(output) => output,
-        Err(error) => {
-            println!("FAILED: {TITLE}: {error}");
-            return Tally::of(TITLE, false);
-        }
-    };
+    let output = cmd!(sh, "cargo deny check advisories").quiet().ignore_status().output()?;
     let text = String::from_utf8_lossy(&output.stderr);
-    if !output.status.success() && text.contains(NO_DATABASE) {
-        return skip(TITLE, "the advisory database cannot be downloaded");
-    }
-    if !output.status.success() {
-        println!("FAILED: {TITLE}: {}\n{text}", output.status);
-    }
-    Tally::of(TITLE, output.status.success())
+    Ok(if output.status.success() {
+        Tally::of(TITLE, true)
+    } else if text.contains(NO_DATABASE) {
+        skip(TITLE, "the advisory database cannot be downloaded")
+    } else {
+        failed(TITLE, &format!("{}\n{text}", output.status))
+    })
 }

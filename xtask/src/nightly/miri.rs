@@ -5,7 +5,7 @@
 use xshell::{Shell, cmd};
 
 use crate::{
-    step::{check_quietly, skip},
+    step::{check_quietly, skip, succeeds},
     tally::Tally,
 };
 
@@ -25,7 +25,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 3] = [
 ///
 /// There is one check per package.
 pub(super) fn run(sh: &Shell) -> Tally {
-    if cmd!(sh, "rustup run nightly cargo miri --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+    if !succeeds(cmd!(sh, "rustup run nightly cargo miri --version")) {
         let why = "rustup has no nightly toolchain with miri (rustup +nightly component add miri rust-src)";
         return skip(TITLE, why);
     }

@@ -7,65 +7,44 @@ mod book;
 mod miri;
 mod sanitizers;
 
-use std::time::Instant;
-
 use anyhow::Result;
 use xshell::Shell;
 
-use crate::{clock, fuzz, mpi, mutants, step::cargo_test, tally::Tally, test};
-
-/// A part of the nightly tier.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NightlyPart {
-    pub(crate) name: &'static str,
-    run: fn(&Shell) -> Result<Tally>,
-}
+use crate::{
+    fuzz, mpi, mutants,
+    step::{cargo_test, tier},
+    tally::Tally,
+    test,
+};
 
 /// Seconds for each fuzz target.
 const FUZZ_SECONDS: u32 = 180;
 
-/// The parts in the order in which they run, the quickest first.
+/// The parts of the tier by name, in the order in which they run, the quickest first.
 ///
 /// The help of the program lists them.
-pub(crate) const PARTS: [NightlyPart; 9] = [
-    NightlyPart { name: "book", run: |sh| Ok(book::run(sh)) },
-    NightlyPart { name: "advisories", run: |sh| Ok(advisories::run(sh)) },
-    NightlyPart { name: "sweeps", run: |sh| test::sweeps(sh, &[]) },
-    NightlyPart { name: "soaks", run: soaks },
-    NightlyPart { name: "miri", run: |sh| Ok(miri::run(sh)) },
-    NightlyPart { name: "asan", run: sanitizers::address },
-    NightlyPart { name: "tsan", run: sanitizers::thread },
-    NightlyPart { name: "fuzz", run: |sh| fuzz::run(sh, FUZZ_SECONDS) },
-    NightlyPart { name: "mutants", run: |sh| mutants::run(sh, &mutants::MutantOptions::of_today()) },
+const PARTS: [(&str, fn(&Shell) -> Result<Tally>); 9] = [
+    ("book", book::run),
+    ("advisories", advisories::run),
+    ("sweeps", |sh| test::sweeps(sh, &[])),
+    ("soaks", soaks),
+    ("miri", |sh| Ok(miri::run(sh))),
+    ("asan", sanitizers::address),
+    ("tsan", sanitizers::thread),
+    ("fuzz", |sh| fuzz::run(sh, FUZZ_SECONDS)),
+    ("mutants", |sh| mutants::run(sh, &mutants::MutantOptions::of_today())),
 ];
 
-impl PartialEq for NightlyPart {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
+/// Whether a part has this name.
+pub(crate) fn is_part(name: &str) -> bool {
+    PARTS.iter().any(|(part, _)| *part == name)
 }
 
-impl Eq for NightlyPart {}
-
-impl NightlyPart {
-    /// The part called `name`.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        PARTS.into_iter().find(|part| part.name == name)
-    }
-}
-
-/// Runs one part or all, and prints a line for each.
-pub(crate) fn run(sh: &Shell, part: Option<NightlyPart>) -> Result<Tally> {
-    let parts = part.map_or_else(|| PARTS.to_vec(), |part| vec![part]);
+/// Runs the part called `only`, or all, and prints a line for each.
+pub(crate) fn run(sh: &Shell, only: Option<&str>) -> Result<Tally> {
     let (mut sum, mut lines) = (Tally::default(), Vec::new());
-    for NightlyPart { name, run } in parts {
-        let start = Instant::now();
-        let tally = run(sh).unwrap_or_else(|error| {
-            println!("FAILED: {name}: {error:#}");
-            Tally::of(name, false)
-        });
-        let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::WorkKind::Tier, name, seconds);
+    for (name, run) in PARTS.into_iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
+        let (tally, seconds) = tier(name, || run(sh));
         lines.push(format!("{name:<12}{tally} in {seconds:.1} s"));
         lines.extend(tally.skipped.iter().map(|why| format!("{:<12}skipped: {why}", "")));
         sum += tally;

@@ -12,27 +12,20 @@ use crate::{
     tally::Tally,
 };
 
-/// A call of `cargo test`.
-struct Tests {
-    title: &'static str,
-    arguments: &'static [&'static str],
-}
+/// A call of `cargo test`: its title and its arguments.
+type Tests = (&'static str, &'static [&'static str]);
 
 /// The C interface, with its examples in C++.
-const ADDRESS: [Tests; 1] =
-    [Tests { title: "C interface of pfss", arguments: &["--package", "pfss-ffi", "--lib", "--test", "main"] }];
+const ADDRESS: [Tests; 1] = [("C interface of pfss", &["--package", "pfss-ffi", "--lib", "--test", "main"])];
 
 /// Queues, pools, pinned memory and collectives; devices are simulated.
 const THREAD: [Tests; 3] = [
-    Tests { title: "collectives", arguments: &["--package", "trefoil-collective", "--tests"] },
-    Tests {
-        title: "queue and threads of the processor",
-        arguments: &["--package", "cpu-backend", "--test", "main", "--", "linalg_threads", "tensor_threads"],
-    },
-    Tests {
-        title: "queue, pools and pinned memory of a device",
-        arguments: &["--package", "cuda-backend", "--test", "main", "--", "device::"],
-    },
+    ("collectives", &["--package", "trefoil-collective", "--tests"]),
+    (
+        "queue and threads of the processor",
+        &["--package", "cpu-backend", "--test", "main", "--", "linalg_threads", "tensor_threads"],
+    ),
+    ("queue, pools and pinned memory of a device", &["--package", "cuda-backend", "--test", "main", "--", "device::"]),
 ];
 
 /// The address sanitizer over the C interface.
@@ -70,7 +63,7 @@ fn run(sh: &Shell, sanitizer: &str, host: &str, flags: &[&str], tests: &[Tests])
     // A standard library without the sanitizer counts as another ABI, which is so for threads and not for addresses.
     let rustflags = format!("-Zsanitizer={sanitizer} -Cunsafe-allow-abi-mismatch=sanitizer");
     let target = sh.current_dir().join(format!("target/sanitizer-{sanitizer}"));
-    for &Tests { title, arguments } in tests {
+    for &(title, arguments) in tests {
         let test = cmd!(sh, "cargo test --target {host} {flags...} {arguments...}")
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTFLAGS", &rustflags)

@@ -22,9 +22,9 @@ pub(crate) use self::{
 };
 
 use crate::{
-    build_ptx, clock, constant_time, forwarders, gpu,
+    build_ptx, constant_time, forwarders, gpu,
     program::BuildProfile,
-    step::{cargo_test, check},
+    step::{cargo_test, check, tier},
     stwo_plugin, suite,
     tally::Tally,
 };
@@ -57,6 +57,8 @@ struct Tier {
     run: fn(&Shell, Extent) -> Result<Tally>,
     /// The parts that the usual extent leaves out for time.
     left_out: Option<&'static str>,
+    /// Whether the usual extent leaves out all of it.
+    slow: bool,
     /// Whether it runs concurrently with the main lane.
     ///
     /// It must not build into `target/debug`, which cargo locks.
@@ -65,12 +67,12 @@ struct Tier {
 
 /// A tier that is run whole by either extent.
 const fn whole(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>) -> Tier {
-    Tier { name, run, left_out: None, concurrent: false }
+    Tier { name, run, left_out: None, slow: false, concurrent: false }
 }
 
 /// A tier that is too slow to be part of the usual extent.
 const fn slow(name: &'static str, run: fn(&Shell, Extent) -> Result<Tally>, left_out: &'static str) -> Tier {
-    Tier { name, run, left_out: Some(left_out), concurrent: true }
+    Tier { left_out: Some(left_out), slow: true, concurrent: true, ..whole(name, run) }
 }
 
 impl Tier {
@@ -83,58 +85,44 @@ impl Tier {
 const TIERS: [Tier; 12] = [
     whole("rules", |sh, _| suite::tidy(sh)).concurrent(),
     Tier {
-        name: "ptx",
-        run: |sh, extent| match extent {
-            Extent::Usual => build_ptx::check_what_changed(sh),
-            Extent::All => build_ptx::run(sh, true),
-        },
         left_out: Some("a fresh build of the kernels where their sources have not changed"),
         concurrent: true,
+        ..whole("ptx", |sh, extent| match extent {
+            Extent::Usual => build_ptx::check_what_changed(sh),
+            Extent::All => build_ptx::run(sh, true),
+        })
     },
     whole("forwarders", |sh, _| forwarders::run(sh, true)).concurrent(),
     whole("reference", |sh, _| reference::run(sh, PyTorch::Optional)).concurrent(),
-    Tier { name: "host", run: host::run, left_out: Some(programs::LEFT_OUT), concurrent: false },
+    Tier { left_out: Some(programs::LEFT_OUT), ..whole("host", host::run) },
     // Sweeps over all 2^31 field elements are too slow with overflow checks, so they have a release build of their own.
     slow(
         "sweeps",
-        |sh, extent| match extent {
-            Extent::Usual => Ok(Tally::default()),
-            Extent::All => sweeps(sh, &["--skip", INVERSES]),
-        },
+        |sh, _| sweeps(sh, &["--skip", INVERSES]),
         "all 2^31 elements of the field (the host tier runs a part of them)",
     ),
     slow(
         "constant time",
-        |sh, extent| match extent {
-            Extent::Usual => Ok(Tally::default()),
-            Extent::All => constant_time::run(sh),
-        },
+        |sh, _| constant_time::run(sh),
         "every entry point of pfss that takes a secret, under valgrind",
     ),
-    Tier { name: "cpu and sim", run: on_cpu_and_sim, left_out: Some(conformance::LEFT_OUT), concurrent: false },
+    Tier { left_out: Some(conformance::LEFT_OUT), ..whole("cpu and sim", on_cpu_and_sim) },
     Tier {
-        name: "pages",
-        run: |sh, extent| match extent {
-            Extent::Usual => Ok(Tally::default()),
-            Extent::All => pages::run(sh),
-        },
-        left_out: Some("the program's pages in a browser, on a wide screen and on a narrow one"),
         concurrent: false,
+        ..slow(
+            "pages",
+            |sh, _| pages::run(sh),
+            "the program's pages in a browser, on a wide screen and on a narrow one",
+        )
     },
     slow(
         "stwo plug-in",
-        |sh, extent| match extent {
-            Extent::Usual => Ok(Tally::default()),
-            Extent::All => Ok(stwo_plugin::run(sh)),
-        },
+        |sh, _| Ok(stwo_plugin::run(sh)),
         "the backend for stwo's own prover, which has a compiler of its own",
     ),
     slow(
         "cairo",
-        |sh, extent| match extent {
-            Extent::Usual => Ok(Tally::default()),
-            Extent::All => Ok(check("Cairo's constraints: format, lints and proofs", cmd!(sh, "bash ci/cairo"))),
-        },
+        |sh, _| Ok(check("Cairo's constraints: format, lints and proofs", cmd!(sh, "bash ci/cairo"))),
         "Cairo's production constraints, recorded and proven",
     ),
     whole("gpu", |sh, _| gpu::test::run(sh, PROGRAM, false, true)),
@@ -180,23 +168,22 @@ pub(crate) fn run(sh: &Shell, extent: Extent) -> Result<Tally> {
         sum += tally;
     }
     table.push(row("sum", &sum, start.elapsed().as_secs_f64()));
-    println!("\n{:<14}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", table.join("\n"));
+    show(&table);
     Ok(sum)
+}
+
+/// Prints a table of tiers.
+fn show(rows: &[String]) {
+    println!("\n{:<14}{:>8}{:>8}{:>9}{:>12}\n{}\n", "tier", "passed", "failed", "skipped", "time", rows.join("\n"));
 }
 
 /// Runs the tiers of one lane and returns their tallies and seconds by name.
 fn run_lane(sh: &Shell, extent: Extent, concurrent: bool) -> BTreeMap<&'static str, (Tally, f64)> {
+    let lane = TIERS.iter().filter(|tier| tier.concurrent == concurrent);
     let run = |tier: &Tier| {
-        let start = Instant::now();
-        let tally = (tier.run)(sh, extent).unwrap_or_else(|error| {
-            println!("FAILED: {}: {error:#}", tier.name);
-            Tally::of(tier.name, false)
-        });
-        let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::WorkKind::Tier, tier.name, seconds);
-        (tier.name, (tally, seconds))
+        if tier.slow && extent == Extent::Usual { Ok(Tally::default()) } else { (tier.run)(sh, extent) }
     };
-    TIERS.iter().filter(|tier| tier.concurrent == concurrent).map(run).collect()
+    lane.map(|of_lane| (of_lane.name, tier(of_lane.name, || run(of_lane)))).collect()
 }
 
 /// A line of the table.

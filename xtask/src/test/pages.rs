@@ -8,7 +8,7 @@ use xshell::{Shell, cmd};
 
 use super::PROGRAM;
 use crate::{
-    step::{check_quietly, missing_tool},
+    step::{check_quietly, missing_tool, succeeds},
     tally::Tally,
 };
 
@@ -61,7 +61,7 @@ impl PageMeasurements {
 
 /// Writes every page and measures it.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
-    if cmd!(sh, "chromium --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+    if !succeeds(cmd!(sh, "chromium --version")) {
         return Ok(missing_tool(TITLE, "chromium is not installed (ci/install/chromium)"));
     }
     let (program, scratch) = (sh.current_dir().join(PROGRAM.path()), sh.create_temp_dir()?);

@@ -2,11 +2,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    io::BufReader,
-    iter,
+    fs, iter,
     path::PathBuf,
-    process::{Command, Output, Stdio},
+    process::{Command, Output},
     time::Instant,
 };
 
@@ -15,7 +13,7 @@ use cargo_metadata::Message;
 use xshell::Shell;
 
 use super::Extent;
-use crate::{clock, mpi, progress, tally::Tally};
+use crate::{clock, mpi, progress, step::cargo_messages, tally::Tally};
 
 /// Tests of tens of seconds to minutes, by program and by a part of their names.
 ///
@@ -76,40 +74,36 @@ enum Tests {
 ///
 /// If they do not compile, it shows the reason and returns `false`.
 pub(super) fn build(sh: &Shell, mut take: impl FnMut(TestProgram) -> Result<()>) -> Result<bool> {
-    let mut child = Command::new("cargo")
-        .args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"])
-        .args(mpi::features(sh))
-        .current_dir(sh.current_dir())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start cargo test")?;
-    let stdout = child.stdout.take().context("standard output of cargo test is piped")?;
+    let mut cargo = Command::new("cargo");
+    cargo.args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"]);
+    cargo.args(mpi::features(sh)).current_dir(sh.current_dir());
     // Integration tests start the program of their package, which may be linked after them.
     let (mut held, mut linked) = (Vec::new(), BTreeSet::new());
-    for message in Message::parse_stream(BufReader::new(stdout)) {
-        let Message::CompilerArtifact(artifact) = message.context("cannot read the messages of cargo")? else {
-            continue;
-        };
-        let Some(executable) = artifact.executable else { continue };
+    let status = cargo_messages(&mut cargo, |message| {
+        let Message::CompilerArtifact(artifact) = message else { return Ok(()) };
+        let Some(executable) = artifact.executable else { return Ok(()) };
         let folder: PathBuf = artifact.manifest_path.parent().context("a manifest stands in a folder")?.into();
         if !artifact.profile.test {
-            if !artifact.target.is_bin() {
-                continue;
+            if artifact.target.is_bin() {
+                for program in held.extract_if(.., |program: &mut TestProgram| program.folder == folder) {
+                    take(program)?;
+                }
+                linked.insert(folder);
             }
-            for program in held.extract_if(.., |program: &mut TestProgram| program.folder == folder) {
-                take(program)?;
-            }
-            linked.insert(folder);
-            continue;
+            return Ok(());
         }
         let starts_program = artifact.target.is_test() && folder.join("src/main.rs").is_file();
         let target = artifact.target.name;
         let title = format!("{} {target}", folder.file_name().unwrap_or_default().display());
         let waits = starts_program && !linked.contains(&folder);
         let program = TestProgram { title, target, executable: executable.into(), folder, tests: Tests::All };
-        if waits { held.push(program) } else { take(program)? }
-    }
-    Ok(child.wait().context("cannot wait for cargo test")?.success())
+        if waits {
+            held.push(program);
+            return Ok(());
+        }
+        take(program)
+    })?;
+    Ok(status.success())
 }
 
 /// Runs the programs of the wanted targets, one after the other.

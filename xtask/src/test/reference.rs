@@ -6,7 +6,7 @@ use anyhow::Result;
 use xshell::{Shell, cmd};
 
 use crate::{
-    step::{check_quietly, missing_tool, skip},
+    step::{check_quietly, failed, missing_tool, skip, succeeds},
     tally::Tally,
 };
 
@@ -21,8 +21,7 @@ pub(crate) enum PyTorch {
 
 /// Writes the golden files again and compares them with the committed ones.
 pub(crate) fn run(sh: &Shell, pytorch: PyTorch) -> Result<Tally> {
-    let is_there = |python: xshell::Cmd<'_>| python.quiet().ignore_stdout().ignore_stderr().run().is_ok();
-    if !is_there(cmd!(sh, "python3 --version")) {
+    if !succeeds(cmd!(sh, "python3 --version")) {
         return Ok(missing_tool("reference", "python3 is not installed"));
     }
     let tests = "crates/pfss/tests";
@@ -33,17 +32,14 @@ pub(crate) fn run(sh: &Shell, pytorch: PyTorch) -> Result<Tally> {
     let tests = "crates/nn-ops/tests";
     let compare = cmd!(sh, "python3 -B {tests}/reference/goldens.py --check {tests}/golden/pytorch.safetensors");
     let steps = cmd!(sh, "python3 -B {tests}/reference/optimizers.py --check {tests}/golden/optimizers.npy");
-    tally += match (is_there(cmd!(sh, "python3 -c 'import numpy, torch'")), pytorch) {
+    tally += match (succeeds(cmd!(sh, "python3 -c 'import numpy, torch'")), pytorch) {
         (true, _) => {
             let mut tally = check_quietly(TITLE, compare);
             tally += check_quietly("golden steps of optimisers are those of PyTorch", steps);
             tally
         }
         (false, PyTorch::Optional) => skip(TITLE, "python3 has no PyTorch; `cargo xtask reference` requires it"),
-        (false, PyTorch::Required) => {
-            println!("FAILED: {TITLE}: python3 has no PyTorch: python3 -m pip install numpy torch");
-            Tally::of(TITLE, false)
-        }
+        (false, PyTorch::Required) => failed(TITLE, "python3 has no PyTorch: python3 -m pip install numpy torch"),
     };
     Ok(tally)
 }

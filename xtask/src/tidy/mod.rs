@@ -7,7 +7,6 @@ mod book;
 mod circles;
 mod commits;
 mod facts;
-mod ops;
 mod packages;
 mod phrases;
 mod rules;
@@ -75,7 +74,6 @@ fn check_files(root: &Path, files: &[source::File]) -> Vec<Finding> {
     let mut findings = Vec::new();
     rules::check(files, &mut findings);
     circles::check(files, &mut findings);
-    ops::check(files, &mut findings);
     text::check(root, files, &mut findings);
     findings.sort();
     findings.dedup();

@@ -3,9 +3,10 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result};
-use cargo_metadata::{MetadataCommand, Package};
+use cargo_metadata::Package;
 
 use super::Finding;
+use crate::metadata;
 
 /// The compiler that everything is built with.
 const TOOLCHAIN: &str = "rust-toolchain.toml";
@@ -15,11 +16,7 @@ const TOOLCHAIN: &str = "rust-toolchain.toml";
 /// Libraries have the fields that a registry requires, and every crate states as its oldest
 /// compiler the compiler that builds it here.
 pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
-    let metadata = MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .context("cargo metadata does not read the workspace")?;
+    let metadata = metadata(root)?;
     let text = fs::read_to_string(root.join(TOOLCHAIN)).with_context(|| format!("cannot read {TOOLCHAIN}"))?;
     let toolchain: toml::Table = text.parse().with_context(|| format!("cannot parse {TOOLCHAIN}"))?;
     let channel = toolchain.get("toolchain").and_then(|table| table.get("channel")).and_then(toml::Value::as_str);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use anyhow::{Context, Result};
-use syn::Item;
+use syn::{Attribute, Item};
 use walkdir::WalkDir;
 
 use super::visit::is_test_only;
@@ -44,18 +44,17 @@ pub(crate) fn read(root: &Path, folder: &str) -> Result<Vec<File>> {
             ["tests", "benches", "examples"].iter().any(|folder| path.split('/').any(|part| part == *folder));
         files.push(File { path, text, ast, test_only });
     }
-    let test_modules: BTreeSet<String> = files.iter().flat_map(test_modules).collect();
+    let test_modules: BTreeSet<String> = files.iter().flat_map(|file| modules(file, is_test_only)).collect();
     for file in &mut files {
-        let stem = file.path.trim_end_matches(".rs");
-        let stem = stem.trim_end_matches("/mod");
-        file.test_only |=
-            stem.match_indices('/').map(|(at, _)| &stem[..at]).chain([stem]).any(|p| test_modules.contains(p));
+        file.test_only |= is_within(&file.path, &test_modules);
     }
     Ok(files)
 }
 
-/// Paths without extension of the modules that `file` declares for tests only.
-fn test_modules(file: &File) -> Vec<String> {
+/// Paths without extension of the modules that `file` declares and that are in other files.
+///
+/// They are the modules whose attributes are `wanted`.
+pub(crate) fn modules(file: &File, wanted: impl Fn(&[Attribute]) -> bool) -> Vec<String> {
     let (folder, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
     let folder = match name {
         "lib.rs" | "main.rs" | "mod.rs" => folder.to_owned(),
@@ -63,8 +62,14 @@ fn test_modules(file: &File) -> Vec<String> {
     };
     let items = file.ast.iter().flat_map(|ast| &ast.items);
     let modules = items.filter_map(|item| match item {
-        Item::Mod(module) if module.content.is_none() && is_test_only(&module.attrs) => Some(&module.ident),
+        Item::Mod(module) if module.content.is_none() && wanted(&module.attrs) => Some(&module.ident),
         _ => None,
     });
     modules.map(|name| format!("{folder}/{name}")).collect()
+}
+
+/// Whether the file at `path` is one of `modules`, or within one.
+pub(crate) fn is_within(path: &str, modules: &BTreeSet<String>) -> bool {
+    let stem = path.trim_end_matches(".rs").trim_end_matches("/mod");
+    stem.match_indices('/').map(|(at, _)| &stem[..at]).chain([stem]).any(|part| modules.contains(part))
 }

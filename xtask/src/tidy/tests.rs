@@ -64,6 +64,15 @@ fn findings_in(copy: &TempDir, path: &str) -> Vec<Finding> {
     found
 }
 
+/// The findings in a file with this text that is added to its crate.
+fn planted(path: &str, text: &str) -> Vec<Finding> {
+    let package: Vec<&str> = path.split('/').take(2).collect();
+    let copy = copy_of(&[package.join("/")]);
+    fs::create_dir_all(copy.path().join(path).parent().unwrap()).unwrap();
+    fs::write(copy.path().join(path), text).unwrap();
+    findings_in(&copy, path)
+}
+
 #[track_caller]
 fn assert_finds(found: &[Finding], path: &str, line: usize, part: &str) {
     let hit = found.iter().any(|f| f.path == path && f.line == line && f.message.contains(part));
@@ -73,22 +82,16 @@ fn assert_finds(found: &[Finding], path: &str, line: usize, part: &str) {
 #[test]
 fn a_forbidden_edge_is_reported() {
     let copy = copy_of_workspace();
-    let manifest = "crates/pfss/Cargo.toml";
-    let line = append(&copy, manifest, "\n[build-dependencies]\ncpu-backend.workspace = true\n");
-    assert_finds(&check_manifests(copy.path()).unwrap(), manifest, line + 2, "`pfss` must not depend on `cpu-backend`");
-}
-
-#[test]
-fn a_backend_that_sees_a_domain_in_its_tests_is_reported() {
-    let copy = copy_of_workspace();
-    let manifest = "crates/cpu-backend/Cargo.toml";
-    let line = append(&copy, manifest, "\n[target.'cfg(unix)'.dev-dependencies]\nstark-fft.workspace = true\n");
-    assert_finds(
-        &check_manifests(copy.path()).unwrap(),
-        manifest,
-        line + 2,
-        "`cpu-backend` must not dev-depend on `stark-fft`",
-    );
+    let tests = "\n[target.'cfg(unix)'.dev-dependencies]\nstark-fft.workspace = true\n";
+    let edges = [
+        ("pfss", "\n[build-dependencies]\ncpu-backend.workspace = true\n", "`pfss` must not depend on `cpu-backend`"),
+        ("cpu-backend", tests, "`cpu-backend` must not dev-depend on `stark-fft`"),
+    ];
+    for (package, text, message) in edges {
+        let manifest = format!("crates/{package}/Cargo.toml");
+        let line = append(&copy, &manifest, text) + 2;
+        assert_finds(&check_manifests(copy.path()).unwrap(), &manifest, line, message);
+    }
 }
 
 #[test]
@@ -116,20 +119,15 @@ fn a_library_without_metadata_and_another_oldest_compiler_are_reported() {
 
 #[test]
 fn an_environment_read_in_a_domain_is_reported_however_it_is_spelt() {
-    let copy = copy_of(&["crates/nn-ops"]);
     let path = "crates/nn-ops/src/planted.rs";
-    fs::write(
-        copy.path().join(path),
-        "use std::env;\n\
-         use std::env::var as look;\n\
-         fn a() -> bool { env::var(\"A\").is_ok() }\n\
-         fn b() -> bool { look(\"B\").is_ok() }\n\
-         fn c() { assert!(std::env::var_os(\"C\").is_some()); }\n\
-         const D: Option<&str> = option_env!(\"D\");\n\
-         const E: &str = env!(\"CARGO_PKG_VERSION\");\n",
-    )
-    .unwrap();
-    let found = findings_in(&copy, path);
+    let text = "use std::env;\n\
+                use std::env::var as look;\n\
+                fn a() -> bool { env::var(\"A\").is_ok() }\n\
+                fn b() -> bool { look(\"B\").is_ok() }\n\
+                fn c() { assert!(std::env::var_os(\"C\").is_some()); }\n\
+                const D: Option<&str> = option_env!(\"D\");\n\
+                const E: &str = env!(\"CARGO_PKG_VERSION\");\n";
+    let found = planted(path, text);
     for line in [2, 3, 4, 5, 6] {
         assert_finds(&found, path, line, "only crate `runtime` may");
     }
@@ -138,13 +136,11 @@ fn an_environment_read_in_a_domain_is_reported_however_it_is_spelt() {
 
 #[test]
 fn a_clock_a_thread_and_a_print_in_a_domain_are_reported_outside_tests() {
-    let copy = copy_of(&["crates/stark-fft"]);
     let path = "crates/stark-fft/src/planted.rs";
     let body = "fn a() { let _ = std::time::Instant::now(); }\n\
                 fn b() { std::thread::yield_now(); }\n\
                 fn c() { println!(); }\n";
-    fs::write(copy.path().join(path), format!("{body}#[cfg(test)]\nmod tests {{\n{body}}}\n")).unwrap();
-    let found = findings_in(&copy, path);
+    let found = planted(path, &format!("{body}#[cfg(test)]\nmod tests {{\n{body}}}\n"));
     assert_finds(&found, path, 1, "reads the clock");
     assert_finds(&found, path, 2, "threads");
     assert_finds(&found, path, 3, "prints");
@@ -153,27 +149,22 @@ fn a_clock_a_thread_and_a_print_in_a_domain_are_reported_outside_tests() {
 
 #[test]
 fn memory_that_a_domain_fills_with_zeros_is_reported_outside_tests_and_homes() {
-    let copy = copy_of(&["crates/pfss"]);
     let path = "crates/pfss/src/planted.rs";
     let body = "fn a(q: &Q) {\n    q.zeros::<u64>(3);\n}\n";
-    fs::write(copy.path().join(path), format!("{body}#[cfg(test)]\nmod tests {{\n{body}}}\n")).unwrap();
-    let found = findings_in(&copy, path);
+    let found = planted(path, &format!("{body}#[cfg(test)]\nmod tests {{\n{body}}}\n"));
     assert_finds(&found, path, 2, "`zeros` fills memory");
     assert_eq!(found.len(), 1, "{found:#?}");
 }
 
 #[test]
 fn an_undocumented_unsafe_is_reported_even_inside_a_macro() {
-    let copy = copy_of(&["crates/cpu-backend"]);
-    fs::create_dir_all(copy.path().join("crates/cpu-backend/src/circle")).unwrap();
     let path = "crates/cpu-backend/src/circle/planted.rs";
     let text = "fn a(p: *const u8) -> u8 {\n    unsafe { *p }\n}\n\
                 macro_rules! m {\n    ($p:expr) => {\n        unsafe { *$p }\n    };\n}\n\
                 fn b(p: *const u8) -> u8 {\n    // SAFETY: `p` is valid.\n    let x =\n        unsafe { *p };\n    x\n}\n\
                 unsafe fn c() {}\n\
                 /// Reads.\n///\n/// # Safety\n/// `p` is valid.\n#[inline]\npub unsafe fn d() {}\n";
-    fs::write(copy.path().join(path), text).unwrap();
-    let found = findings_in(&copy, path);
+    let found = planted(path, text);
     for line in [2, 6, 15] {
         assert_finds(&found, path, line, "undocumented `unsafe`");
     }
@@ -201,11 +192,9 @@ fn a_file_or_a_trait_may_state_the_contract_of_its_unsafe_functions_once() {
 
 #[test]
 fn unsafe_outside_its_homes_is_reported_even_with_a_reason() {
-    let copy = copy_of(&["crates/pfss"]);
     let path = "crates/pfss/src/planted.rs";
     let text = "fn a(p: *const u8) -> u8 {\n    // SAFETY: it is not.\n    unsafe { *p }\n}\n";
-    fs::write(copy.path().join(path), text).unwrap();
-    assert_finds(&findings_in(&copy, path), path, 3, "outside its homes");
+    assert_finds(&planted(path, text), path, 3, "outside its homes");
 }
 
 #[test]
@@ -250,24 +239,6 @@ fn bad_habits_and_dead_links_are_reported() {
 }
 
 #[test]
-fn an_op_whose_short_views_the_suite_does_not_refuse_is_reported() {
-    let copy = copy_of(&["backend-api", "conformance"].map(|name| format!("crates/{name}/src")));
-    let edit = |path: &str, from: &str, to: &str| {
-        let full = copy.path().join(path);
-        let text = fs::read_to_string(&full).unwrap();
-        assert!(text.contains(from), "{path}");
-        fs::write(full, text.replacen(from, to, 1)).unwrap();
-    };
-    edit("crates/conformance/src/linalg/gemm.rs", "refusing_short(\"gemm\",", "refusing_short(\"another\",");
-    let path = "crates/backend-api/src/ops/sets.rs";
-    let table = fs::read_to_string(repository().join(path)).unwrap();
-    let line = |op: &str| table.lines().position(|line| line.trim().starts_with(op)).unwrap() + 1;
-    let found = findings_in(&copy, path);
-    assert_finds(&found, path, line("gemm<T>("), "too short");
-    assert_eq!(found.len(), 1, "{found:#?}");
-}
-
-#[test]
 fn modules_that_import_each_other_are_reported() {
     let copy = copy_of(&["crates/cuda-sim/src/exec"]);
     let code = "crates/cuda-sim/src/exec/code.rs";
@@ -284,15 +255,6 @@ fn folders_whose_files_import_from_each_other_are_reported() {
     append(&copy, "crates/inference/src/tls/crowd.rs", "\ntype Folder = crate::folder::KeyFolder;\n");
     let found = check_files(copy.path()).unwrap();
     assert!(found.iter().any(|f| f.message.contains("`tls::crowd` needs `crate::folder::KeyFolder`")), "{found:#?}");
-}
-
-#[test]
-fn modules_that_are_one_piece_stand_for_each_other() {
-    let copy = copy_of(&["crates/stark-fft/src"]);
-    // `twiddles` needs `domain`, which `shape` is one piece with
-    append(&copy, "crates/stark-fft/src/shape.rs", "\ntype Tree<Q> = crate::TwiddleTree<Q>;\n");
-    let found = check_files(copy.path()).unwrap();
-    assert!(found.iter().any(|f| f.message.contains("`shape` needs `crate::TwiddleTree`")), "{found:#?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{
     Arm, Attribute, Expr, ExprLit, ExprMethodCall, ExprUnsafe, ImplItem, ImplItemFn, Item, ItemFn, ItemForeignMod,
     ItemImpl, ItemTrait, ItemUse, Lit, Macro, Meta, Path, Stmt, TraitItemFn, UseTree, Visibility, spanned::Spanned,
-    visit, visit::Visit,
+    token::Unsafe, visit, visit::Visit,
 };
 
 use super::facts::{Fact, UnsafeKind, What};
@@ -124,7 +124,14 @@ impl Visitor<'_> {
         self.push(line, What::Path(path));
     }
 
-    fn push_unsafe(&mut self, kind: UnsafeKind, line: usize, documented: bool) {
+    /// Adds an item or a block if it is `unsafe`.
+    fn unsafety(&mut self, kind: UnsafeKind, token: Option<Unsafe>, attrs: &[Attribute]) {
+        let Some(token) = token else { return };
+        let line = token.span.start().line;
+        let documented = match kind {
+            UnsafeKind::Fn | UnsafeKind::Trait => self.fn_documented(attrs, line),
+            UnsafeKind::Block | UnsafeKind::Impl | UnsafeKind::Extern => self.block_documented(line),
+        };
         self.push(line, What::Unsafe { kind, documented });
     }
 
@@ -197,7 +204,7 @@ impl Visitor<'_> {
                         let stated = kind == UnsafeKind::Fn && self.contract_above;
                         let documented =
                             stated || [line, statement].iter().any(|&line| self.comment_above(line, marks));
-                        self.push_unsafe(kind, line, documented);
+                        self.push(line, What::Unsafe { kind, documented });
                     }
                     i += 1;
                 }
@@ -313,24 +320,17 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
     }
 
     fn visit_expr_unsafe(&mut self, expr: &'ast ExprUnsafe) {
-        let line = expr.unsafe_token.span.start().line;
-        self.push_unsafe(UnsafeKind::Block, line, self.block_documented(line));
+        self.unsafety(UnsafeKind::Block, Some(expr.unsafe_token), &expr.attrs);
         visit::visit_expr_unsafe(self, expr);
     }
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        if let Some(token) = &item.sig.unsafety {
-            let line = token.span.start().line;
-            self.push_unsafe(UnsafeKind::Fn, line, self.fn_documented(&item.attrs, line));
-        }
+        self.unsafety(UnsafeKind::Fn, item.sig.unsafety, &item.attrs);
         visit::visit_item_fn(self, item);
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        if let Some(token) = &item.sig.unsafety {
-            let line = token.span.start().line;
-            self.push_unsafe(UnsafeKind::Fn, line, self.fn_documented(&item.attrs, line));
-        }
+        self.unsafety(UnsafeKind::Fn, item.sig.unsafety, &item.attrs);
         let test = usize::from(is_test_only(&item.attrs));
         self.test_depth += test;
         visit::visit_impl_item_fn(self, item);
@@ -338,36 +338,24 @@ impl<'ast> Visit<'ast> for Visitor<'_> {
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
-        if let Some(token) = &item.sig.unsafety {
-            let line = token.span.start().line;
-            self.push_unsafe(UnsafeKind::Fn, line, self.fn_documented(&item.attrs, line));
-        }
+        self.unsafety(UnsafeKind::Fn, item.sig.unsafety, &item.attrs);
         visit::visit_trait_item_fn(self, item);
     }
 
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
-        if let Some(token) = &item.unsafety {
-            let line = token.span.start().line;
-            self.push_unsafe(UnsafeKind::Impl, line, self.block_documented(line));
-        }
+        self.unsafety(UnsafeKind::Impl, item.unsafety, &item.attrs);
         // The trait's own text states the contract of a method that implements it.
         let inherited = item.trait_.is_some() || states_safety(&item.attrs);
         self.under_contract(inherited, |v| visit::visit_item_impl(v, item));
     }
 
     fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
-        if let Some(token) = &item.unsafety {
-            let line = token.span.start().line;
-            self.push_unsafe(UnsafeKind::Trait, line, self.fn_documented(&item.attrs, line));
-        }
+        self.unsafety(UnsafeKind::Trait, item.unsafety, &item.attrs);
         self.under_contract(states_safety(&item.attrs), |v| visit::visit_item_trait(v, item));
     }
 
     fn visit_item_foreign_mod(&mut self, item: &'ast ItemForeignMod) {
-        if let Some(token) = &item.unsafety {
-            let line = token.span.start().line;
-            self.push_unsafe(UnsafeKind::Extern, line, self.block_documented(line));
-        }
+        self.unsafety(UnsafeKind::Extern, item.unsafety, &item.attrs);
         visit::visit_item_foreign_mod(self, item);
     }
 }

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_committed_file_names_every_tier_and_no_other() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let root = &crate::workspace_root().unwrap();
         let budgets = TimeBudgets::read(root).unwrap();
         for section in ["test", "test --all"] {
             let mut expected: Vec<&str> = crate::test::tier_names().chain(["sum"]).collect();

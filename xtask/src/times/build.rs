@@ -11,7 +11,7 @@ use super::{
     unit::{CompiledUnit, UnitGroup},
     wrapper,
 };
-use crate::{mpi, progress, tally::Tally};
+use crate::{mpi, progress, step::failed, tally::Tally};
 
 /// Rows of the table of units.
 const LARGEST: usize = 20;
@@ -53,8 +53,7 @@ pub(super) fn measure(sh: &Shell, build: Build) -> Result<Tally> {
         .env(wrapper::LOG, &log);
     let (start, before) = (Instant::now(), cpu::of_children());
     if let Err(error) = progress::during(build.section, || cargo.quiet().run()) {
-        println!("FAILED: {}: {error}", build.section);
-        return Ok(Tally::of(build.section, false));
+        return Ok(failed(build.section, &error.to_string()));
     }
     let wall = start.elapsed().as_secs_f64();
     let cpu = cpu::of_children().zip(before).map(|(after, before)| after - before);

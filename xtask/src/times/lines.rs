@@ -4,7 +4,11 @@ use anyhow::{Context, Result};
 use xshell::{Shell, cmd};
 
 use super::table::LARGEST;
-use crate::{progress, step::missing_tool, tally::Tally};
+use crate::{
+    progress,
+    step::{failed, missing_tool, succeeds},
+    tally::Tally,
+};
 
 /// The targets to count: a package and its target.
 const TARGETS: [(&str, &[&str]); 6] = [
@@ -27,7 +31,7 @@ struct FunctionLines {
 /// Prints the sum and the largest functions of each target; one check per target.
 pub(super) fn count(sh: &Shell) -> Result<Tally> {
     const TITLE: &str = "lines of LLVM code";
-    if cmd!(sh, "cargo llvm-lines --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+    if !succeeds(cmd!(sh, "cargo llvm-lines --version")) {
         let why = "cargo-llvm-lines is not installed (cargo install --locked cargo-llvm-lines)";
         return Ok(missing_tool(TITLE, why));
     }
@@ -37,8 +41,7 @@ pub(super) fn count(sh: &Shell) -> Result<Tally> {
         let command = cmd!(sh, "cargo llvm-lines --release --package {package} {target...}");
         let output = progress::during(&title, || command.quiet().ignore_status().output())?;
         if !output.status.success() {
-            println!("FAILED: {title}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
-            tally += Tally::of(&title, false);
+            tally += failed(&title, &format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
             continue;
         }
         let rows = parse(&String::from_utf8_lossy(&output.stdout)).with_context(|| title.clone())?;

@@ -9,7 +9,7 @@ use clap::{Arg, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcomma
 use conformance::Condition;
 use runtime::Choice;
 
-use crate::{files::Named, nn::NnArgs, private::PfssArgs, stark::StarkArgs};
+use crate::{files::Named, isolate::STDOUT, nn::NnArgs, private::PfssArgs, stark::StarkArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -114,7 +114,7 @@ fn part(text: &str) -> Result<[usize; 2], String> {
 
 /// The file of events, if they do not go to standard output.
 fn events(path: Option<&Path>) -> impl Iterator<Item = Named<'_>> {
-    path.filter(|path| *path != Path::new("-")).into_iter().map(|path| Named::written("--events", path))
+    path.filter(|path| *path != Path::new(STDOUT)).into_iter().map(|path| Named::written("--events", path))
 }
 
 /// Run three workloads on real input, verify each, and write a report.

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     args::ConformanceArgs,
     exit::Relayed,
-    isolate::{Child, Heard, TimeLimits},
+    isolate::{Child, Stop, TimeLimits},
 };
 
 /// Faults of an op before the rest of the op is skipped.
@@ -81,42 +81,33 @@ fn one(
     opened: &mut bool,
     show: &mut Show,
 ) -> Result<Option<String>> {
-    let not_run = |runs, reason: &str| ConformanceEvent::NotRun { op: op.to_owned(), runs, reason: reason.to_owned() };
     let (mut from, mut faults, mut hangs) = (0, 0, 0);
-    loop {
+    let (left, reason) = loop {
         match follow(args, op, from, limits, opened, show)? {
-            Course::Done => return Ok(None),
+            Course::Done | Course::Case { left: 0, .. } => return Ok(None),
             Course::Closed(reason) if from == 0 => return Ok(Some(reason)),
-            Course::Closed(reason) => {
-                show.tell(&not_run(runs.saturating_sub(from).max(1), &reason))?;
-                return Ok(None);
-            }
-            Course::OutOfTime { left } => {
-                show.tell(&not_run(left.max(1), "out of time"))?;
-                return Ok(None);
-            }
+            Course::Closed(reason) => break (runs.saturating_sub(from), reason),
+            Course::OutOfTime { left } => break (left, "out of time".to_owned()),
             Course::Late { done, reason } => {
                 faults += 1;
                 if done <= from || done >= runs || faults == MAX_FAULTS {
-                    show.tell(&not_run(runs.saturating_sub(done).max(1), &reason))?;
-                    return Ok(None);
+                    break (runs.saturating_sub(done), reason);
                 }
                 from = done;
             }
-            Course::Case { left: 0, .. } => return Ok(None),
             Course::Case { run, verdict, left } => {
                 faults += 1;
                 hangs += usize::from(verdict == Verdict::Hung);
                 if faults == MAX_FAULTS || hangs == MAX_HANGS {
-                    let reason =
-                        format!("{faults} cases ended their process or lost the device, {hangs} of them by a hang");
-                    show.tell(&not_run(left, &reason))?;
-                    return Ok(None);
+                    let why = "cases ended their process or lost the device";
+                    break (left, format!("{faults} {why}, {hangs} of them by a hang"));
                 }
                 from = run + 1;
             }
         }
-    }
+    };
+    show.tell(&ConformanceEvent::NotRun { op: op.to_owned(), runs: left.max(1), reason })?;
+    Ok(None)
 }
 
 /// Starts a process for an op at run `from`, and shows its events.
@@ -131,50 +122,43 @@ fn follow(
     let mut child = Child::start(&arguments(args, op, from), &limits.variables())?;
     let (mut total, mut done) = (None, from);
     let mut running: Option<(CaseRun, Instant)> = None;
-    loop {
-        match child.hear(limits.wait()) {
-            Heard::Event(event) => {
-                match &event {
-                    ConformanceEvent::Opened { cases, conditions, .. } => {
-                        *opened = true;
-                        total = Some(cases * conditions);
-                    }
-                    ConformanceEvent::Begins(run) => running = Some((run.clone(), Instant::now())),
-                    ConformanceEvent::Ends { run, .. } => (running, done) = (None, run.run + 1),
-                    ConformanceEvent::NotRun { .. } | ConformanceEvent::Driver { .. } => {}
-                    ConformanceEvent::Closed => return Ok(Course::Done),
-                }
-                // The opening is shown once for all processes of an op.
-                if from == 0 || !matches!(event, ConformanceEvent::Opened { .. }) {
-                    show.tell(&event)?;
-                }
-                if let ConformanceEvent::Ends { run, verdict: verdict @ Verdict::Lost, .. } = event {
-                    return Ok(after(&run, verdict, total.unwrap_or(0)));
-                }
+    let stop = loop {
+        let event: ConformanceEvent = match child.hear(limits) {
+            Ok(event) => event,
+            Err(stop) => break stop,
+        };
+        match &event {
+            ConformanceEvent::Opened { cases, conditions, .. } => {
+                *opened = true;
+                total = Some(cases * conditions);
             }
-            Heard::Silence => {
-                let over = limits.are_over();
-                let reason = format!("no event for {}; {}", limits.silence(), child.kill());
-                return match (total, running) {
-                    (None, _) if over => Ok(Course::Closed("out of time".to_owned())),
-                    (None, _) => Ok(Course::Closed(reason)),
-                    (Some(total), Some((run, _))) if over => Ok(Course::OutOfTime { left: total - run.run }),
-                    (Some(total), Some(running)) => end(running, Verdict::Hung, reason, total, show),
-                    (Some(total), None) if over => Ok(Course::OutOfTime { left: total.saturating_sub(done) }),
-                    (Some(_), None) => Ok(Course::Late { done, reason }),
-                };
-            }
-            Heard::Ending(ending) => {
-                return match (total, running) {
-                    (Some(total), Some(running)) => end(running, Verdict::Died, ending.to_string(), total, show),
-                    (Some(_), None) => Ok(Course::Late { done, reason: ending.to_string() }),
-                    (None, _) => match Relayed::of(&ending) {
-                        Some(relayed) if !*opened => Err(relayed.into()),
-                        _ => Ok(Course::Closed(ending.to_string())),
-                    },
-                };
-            }
+            ConformanceEvent::Begins(run) => running = Some((run.clone(), Instant::now())),
+            ConformanceEvent::Ends { run, .. } => (running, done) = (None, run.run + 1),
+            ConformanceEvent::NotRun { .. } | ConformanceEvent::Driver { .. } => {}
+            ConformanceEvent::Closed => return Ok(Course::Done),
         }
+        // The opening is shown once for all processes of an op.
+        if from == 0 || !matches!(event, ConformanceEvent::Opened { .. }) {
+            show.tell(&event)?;
+        }
+        if let ConformanceEvent::Ends { run, verdict: verdict @ Verdict::Lost, .. } = event {
+            return Ok(after(&run, verdict, total.unwrap_or(0)));
+        }
+    };
+    match (total, running, &stop) {
+        (None, ..) => match Relayed::of(&stop) {
+            Some(relayed) if !*opened => Err(relayed.into()),
+            _ => Ok(Course::Closed(stop.to_string())),
+        },
+        (Some(total), running, Stop::OutOfTime) => {
+            let next = running.map_or(done, |(run, _)| run.run);
+            Ok(Course::OutOfTime { left: total.saturating_sub(next) })
+        }
+        (Some(total), Some(running), Stop::Hung(reason)) => end(running, Verdict::Hung, reason.clone(), total, show),
+        (Some(total), Some(running), Stop::Ended(ending)) => {
+            end(running, Verdict::Died, ending.to_string(), total, show)
+        }
+        (Some(_), None, _) => Ok(Course::Late { done, reason: stop.to_string() }),
     }
 }
 

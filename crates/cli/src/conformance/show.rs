@@ -23,9 +23,7 @@ struct Count {
 
 /// Shows events to the user, writes them down, and counts.
 pub(crate) struct Show {
-    events: Option<Events>,
-    /// Whether standard output holds events and nothing else.
-    quiet: bool,
+    events: Events,
     verbose: bool,
     bar: ProgressBar,
     counts: BTreeMap<String, Count>,
@@ -41,8 +39,7 @@ impl Show {
         let bar = if verbose { ProgressBar::hidden() } else { ProgressBar::new(0) };
         bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
         Ok(Self {
-            quiet: Events::is_stdout(events),
-            events: events.map(Events::begin).transpose()?,
+            events: Events::begin(events)?,
             verbose,
             bar,
             counts: BTreeMap::new(),
@@ -56,9 +53,7 @@ impl Show {
 
     /// Takes an event.
     pub(crate) fn tell(&mut self, event: &ConformanceEvent) -> Result<()> {
-        if let Some(events) = &mut self.events {
-            events.tell(event)?;
-        }
+        self.events.tell(event)?;
         match event {
             ConformanceEvent::Opened { status, cases, conditions, left_out, .. } => {
                 self.status.clone_from(status);
@@ -107,7 +102,7 @@ impl Show {
 
     /// Prints a text and flushes it.
     fn print(&self, text: impl FnOnce() -> String) -> Result<()> {
-        if self.quiet {
+        if self.events.are_on_stdout() {
             return Ok(());
         }
         self.bar.suspend(|| {

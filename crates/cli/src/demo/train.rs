@@ -4,15 +4,15 @@ use std::fs;
 
 use anyhow::{Context as _, Result};
 use backend_api::{Buffer as _, Queue as _};
-use inference::digits::{self, CLASSES, Digits, PIXELS};
+use inference::digits::{self, CLASSES, PIXELS};
 use nn_ops::{Annealing, Mlp, OptimizerConfig, Schedule, TensorRef, io::write_safetensors};
-use rand_chacha::{
-    ChaCha8Rng,
-    rand_core::{Rng as _, SeedableRng as _},
-};
+use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng as _};
 
 use super::stage::{DemoContext, Findings};
-use crate::report::{self, Series};
+use crate::{
+    nn::{DatasetRows, accuracy, shuffled, train_on},
+    report::{self, Series},
+};
 
 /// The exported weights, in the demo's output folder.
 pub(crate) const WEIGHTS_FILE: &str = "digits.safetensors";
@@ -28,6 +28,7 @@ const REQUIRED: f64 = 0.97;
 pub(crate) fn run(ctx: &DemoContext) -> Result<Findings> {
     let q = &ctx.nn;
     let (train, test) = digits::load()?;
+    let [train, test] = [train, test].map(|set| DatasetRows::of_digits(&set));
     let mut found = Findings::new("Train a network on handwritten digits (nn-ops)");
     let bar = ctx.bar("train a network", EPOCHS)?;
     let mut rng = ChaCha8Rng::seed_from_u64(SEED);
@@ -37,23 +38,15 @@ pub(crate) fn run(ctx: &DemoContext) -> Result<Findings> {
     let schedule = Schedule { rate: 0.05, warmup: 0, annealing: Annealing::Linear { steps, least: 0.0 } };
     let config = OptimizerConfig { schedule, ..OptimizerConfig::sgd(0.05, 0.9) };
     let mut training = network.training(q, BATCH, config)?;
-    let test_images = q.upload(&test.normalised())?;
+    let test_images = q.upload(&test.inputs)?;
     let test_images = TensorRef::contiguous(test_images.view(), &[test.count(), PIXELS])?;
     let (mut losses, mut accuracies) = (Vec::new(), Vec::new());
     found.time(&format!("{EPOCHS} epochs of SGD"), || {
         for epoch in 0..EPOCHS {
-            let (images, targets) = shuffled(&train, &mut rng);
-            let (images, targets) = (q.upload(&images)?, q.upload(&targets)?);
-            let mut sum = 0.0;
-            for start in (0..train.count()).step_by(BATCH) {
-                let end = (start + BATCH).min(train.count());
-                let x = TensorRef::contiguous(images.slice(start * PIXELS..end * PIXELS)?, &[end - start, PIXELS])?;
-                let targets = TensorRef::contiguous(targets.slice(start..end)?, &[end - start])?;
-                network.train_step(q, &mut training, x, targets)?;
-                sum += f64::from(training.loss(q)?) * (end - start) as f64;
-            }
-            losses.push((epoch as f64 + 1.0, sum / train.count() as f64));
-            let accuracy = accuracy(&network.classify(q, test_images)?, &test);
+            let rows = train.select(&shuffled(train.count(), &mut rng));
+            let loss = train_on(q, &mut network, &mut training, &rows, BATCH, |_, _| Ok(()))?;
+            losses.push((epoch as f64 + 1.0, loss));
+            let accuracy = accuracy(&network.classify(q, test_images)?, &test.labels);
             accuracies.push((epoch as f64 + 1.0, accuracy * 1e2));
             bar.inc(1);
             bar.set_message(format!("test accuracy {:.1} %", accuracy * 1e2));
@@ -61,7 +54,7 @@ pub(crate) fn run(ctx: &DemoContext) -> Result<Findings> {
         Ok(())
     })?;
     bar.finish_and_clear();
-    let reached = accuracy(&network.classify(q, test_images)?, &test);
+    let reached = accuracy(&network.classify(q, test_images)?, &test.labels);
     found.check(&format!("test accuracy of at least {} %", REQUIRED * 1e2), reached >= REQUIRED)?;
 
     let bytes = write_safetensors(&network.tensors(q, &["hidden", "output"])?)?;
@@ -75,20 +68,4 @@ pub(crate) fn run(ctx: &DemoContext) -> Result<Findings> {
     found.picture(report::lines("loss while training", "epoch", "cross-entropy", &series("training set", losses))?);
     found.picture(report::lines("accuracy while training", "epoch", "%", &series("test set", accuracies))?);
     Ok(found)
-}
-
-/// The images and labels in a new random order (Fisher-Yates).
-fn shuffled(set: &Digits, rng: &mut ChaCha8Rng) -> (Vec<f32>, Vec<u32>) {
-    let mut order: Vec<usize> = (0..set.count()).collect();
-    for i in (1..order.len()).rev() {
-        order.swap(i, (rng.next_u64() % (i as u64 + 1)) as usize);
-    }
-    let pixels = set.normalised();
-    let images = order.iter().flat_map(|&i| &pixels[i * PIXELS..(i + 1) * PIXELS]).copied().collect();
-    (images, order.iter().map(|&i| u32::from(set.labels[i])).collect())
-}
-
-fn accuracy(predicted: &[u32], set: &Digits) -> f64 {
-    let correct = predicted.iter().zip(&set.labels).filter(|&(&p, &label)| p == u32::from(label)).count();
-    correct as f64 / set.count() as f64
 }

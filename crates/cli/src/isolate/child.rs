@@ -13,6 +13,8 @@ use std::{
 use anyhow::{Context as _, Result};
 use serde::de::DeserializeOwned;
 
+use super::TimeLimits;
+
 /// How long a process that was killed, or closed its output, may take to end.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -27,14 +29,24 @@ pub(crate) struct Child {
     errors: Option<JoinHandle<Vec<u8>>>,
 }
 
-/// What was heard of a child.
-pub(crate) enum Heard<E> {
-    /// An event.
-    Event(E),
-    /// Nothing, for as long as the wait may last.
-    Silence,
-    /// Its end.
-    Ending(Ending),
+/// Why no further event of a child follows.
+pub(crate) enum Stop {
+    /// There is no time left.
+    OutOfTime,
+    /// It was silent for too long and was killed.
+    Hung(String),
+    /// It ended.
+    Ended(Ending),
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfTime => f.write_str("out of time"),
+            Self::Hung(reason) => f.write_str(reason),
+            Self::Ended(ending) => ending.fmt(f),
+        }
+    }
 }
 
 /// How a child ended.
@@ -79,25 +91,26 @@ impl Child {
     /// Waits for the next event.
     ///
     /// A line that is not an event is an error of the child, and ends it.
-    pub(crate) fn hear<E: DeserializeOwned>(&mut self, wait: Duration) -> Heard<E> {
-        match self.lines.recv_timeout(wait) {
-            Ok(line) => match serde_json::from_str(&line) {
-                Ok(event) => Heard::Event(event),
-                Err(_) => {
-                    let ending = self.kill();
-                    Heard::Ending(Ending { how: format!("expected an event from its process, got `{line}`"), ..ending })
-                }
-            },
-            Err(RecvTimeoutError::Timeout) => Heard::Silence,
-            Err(RecvTimeoutError::Disconnected) => match self.wait() {
-                Some(status) => Heard::Ending(self.ending(Some(status))),
-                None => Heard::Ending(self.kill()),
-            },
+    pub(crate) fn hear<E: DeserializeOwned>(&mut self, limits: &TimeLimits) -> Result<E, Stop> {
+        match self.lines.recv_timeout(limits.wait()) {
+            Ok(line) => serde_json::from_str(&line).map_err(|_| {
+                let how = format!("expected an event from its process, got `{line}`");
+                Stop::Ended(Ending { how, ..self.kill() })
+            }),
+            Err(RecvTimeoutError::Timeout) if limits.are_over() => Err(Stop::OutOfTime),
+            Err(RecvTimeoutError::Timeout) => {
+                let silence = limits.silence.as_secs();
+                Err(Stop::Hung(format!("no event for {silence} s; {}", self.kill())))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(Stop::Ended(match self.wait() {
+                Some(status) => self.ending(Some(status)),
+                None => self.kill(),
+            })),
         }
     }
 
     /// Ends it, whatever it is doing.
-    pub(crate) fn kill(&mut self) -> Ending {
+    fn kill(&mut self) -> Ending {
         // It fails for a process that is gone.
         let _gone = self.process.kill();
         let status = self.wait();

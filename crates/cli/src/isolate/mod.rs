@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use runtime::Settings;
 
-pub(crate) use child::{Child, Ending, Heard};
-pub(crate) use events::Events;
+pub(crate) use child::{Child, Stop};
+pub(crate) use events::{Events, STDOUT};
 
 /// How long a part may take.
 #[derive(Clone, Copy, Debug)]
@@ -38,13 +38,8 @@ impl TimeLimits {
     }
 
     /// The longest wait for a line from now on.
-    pub(crate) fn wait(&self) -> Duration {
+    fn wait(&self) -> Duration {
         self.left().map_or(self.silence, |left| left.min(self.silence))
-    }
-
-    /// The longest silence, in words.
-    pub(crate) fn silence(&self) -> String {
-        format!("{} s", self.silence.as_secs())
     }
 
     /// Environment variables of a part.

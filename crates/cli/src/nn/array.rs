@@ -5,11 +5,11 @@ use std::{
     path::Path,
 };
 
-use anyhow::{Context as _, Result, anyhow, bail, ensure};
-use nn_ops::io::{NpyArray, read_npy, read_safetensors};
+use anyhow::{Context as _, Result, bail, ensure};
+use nn_ops::io::{FromNpy, NpyArray, read_npy, read_safetensors};
 use zip::ZipArchive;
 
-use crate::{files, text::shown};
+use crate::files::parsed;
 
 /// What files of NumPy begin with.
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -24,16 +24,13 @@ const MOST_UNPACKED: u64 = 1 << 32;
 ///
 /// `name` is an array of a NumPy archive, or a tensor of a safetensors file.
 pub(super) fn numbers(path: &Path, name: &str) -> Result<NpyArray<f32>> {
-    read(path, |bytes| {
-        if bytes.starts_with(ARCHIVE_MAGIC) {
-            return Ok(read_npy(&unpacked(bytes, name)?)?);
+    parsed(path, |bytes| {
+        if [MAGIC, ARCHIVE_MAGIC].iter().any(|magic| bytes.starts_with(magic)) {
+            return array(bytes, name);
         }
-        if !bytes.starts_with(MAGIC) {
-            let mut tensors = read_safetensors(bytes)?;
-            let tensor = tensors.remove(name).with_context(|| format!("there is no tensor `{name}`"))?;
-            return Ok(NpyArray { shape: tensor.shape, data: tensor.data });
-        }
-        Ok(read_npy(bytes)?)
+        let mut tensors = read_safetensors(bytes)?;
+        let tensor = tensors.remove(name).with_context(|| format!("there is no tensor `{name}`"))?;
+        Ok(NpyArray { shape: tensor.shape, data: tensor.data })
     })
 }
 
@@ -41,12 +38,12 @@ pub(super) fn numbers(path: &Path, name: &str) -> Result<NpyArray<f32>> {
 ///
 /// In an archive, they are the array `labels`.
 pub(super) fn classes(path: &Path) -> Result<NpyArray<u32>> {
-    read(path, |bytes| {
-        if bytes.starts_with(ARCHIVE_MAGIC) {
-            return Ok(read_npy(&unpacked(bytes, "labels")?)?);
-        }
-        Ok(read_npy(bytes)?)
-    })
+    parsed(path, |bytes| array(bytes, "labels"))
+}
+
+/// The array in a NumPy file, or `name` in an archive.
+fn array<T: FromNpy>(bytes: &[u8], name: &str) -> Result<NpyArray<T>> {
+    Ok(if bytes.starts_with(ARCHIVE_MAGIC) { read_npy(&unpacked(bytes, name)?)? } else { read_npy(bytes)? })
 }
 
 /// The file of the array `name` in an archive, or of its only array.
@@ -66,15 +63,6 @@ fn unpacked(bytes: &[u8], name: &str) -> Result<Vec<u8>> {
     let read = file.take(MOST_UNPACKED + 1).read_to_end(&mut unpacked)?;
     ensure!(read as u64 <= MOST_UNPACKED, "array `{chosen}`: expected at most {MOST_UNPACKED} bytes");
     Ok(unpacked)
-}
-
-/// Reads a file and parses it with `parse`.
-///
-/// Errors name the file; its text in them is made safe to print.
-fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-    let said = || format!("reading {}", shown(&path.to_string_lossy()));
-    let bytes = files::read(path).with_context(said)?;
-    parse(&bytes).map_err(|error| anyhow!(shown(&format!("{error:#}")))).with_context(said)
 }
 
 /// The extents of a matrix, or else an error with the expected shape.
@@ -108,13 +96,13 @@ mod tests {
         file
     }
 
-    fn array<T: NpyElement>(data: Vec<T>) -> tempfile::NamedTempFile {
+    fn written<T: NpyElement>(data: Vec<T>) -> tempfile::NamedTempFile {
         file(&write_npy(&NpyArray { shape: vec![data.len()], data }).unwrap())
     }
 
     #[test]
     fn numbers_of_every_kind_are_read() {
-        for file in [array(vec![3u8]), array(vec![3i64]), array(vec![3.0f32]), array(vec![3.0f64])] {
+        for file in [written(vec![3u8]), written(vec![3i64]), written(vec![3.0f32]), written(vec![3.0f64])] {
             assert_eq!(numbers(file.path(), "inputs").unwrap().data, [3.0]);
         }
         let tensors = Tensors::from([("inputs".to_owned(), Tensor { shape: vec![1], data: vec![3.0] })]);
@@ -126,12 +114,12 @@ mod tests {
 
     #[test]
     fn classes_of_every_kind_are_read_and_what_is_none_is_named() {
-        for file in [array(vec![3u8]), array(vec![3i32]), array(vec![3i64])] {
+        for file in [written(vec![3u8]), written(vec![3i32]), written(vec![3i64])] {
             assert_eq!(classes(file.path()).unwrap().data, [3]);
         }
-        let negative = format!("{:#}", classes(array(vec![-1i64]).path()).unwrap_err());
+        let negative = format!("{:#}", classes(written(vec![-1i64]).path()).unwrap_err());
         assert!(negative.contains("expected a value of u32, got -1"), "{negative}");
-        let other = format!("{:#}", classes(array(vec![1.0f32]).path()).unwrap_err());
+        let other = format!("{:#}", classes(written(vec![1.0f32]).path()).unwrap_err());
         assert!(other.contains("<f4"), "{other}");
     }
 

@@ -77,16 +77,16 @@ impl DataArgs {
 
 /// Labelled rows.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct DatasetRows {
+pub(crate) struct DatasetRows {
     /// Numbers in a row.
-    pub(super) features: usize,
+    pub(crate) features: usize,
     /// Row by row.
-    pub(super) inputs: Vec<f32>,
-    pub(super) labels: Vec<u32>,
+    pub(crate) inputs: Vec<f32>,
+    pub(crate) labels: Vec<u32>,
 }
 
 impl DatasetRows {
-    pub(super) fn of_digits(digits: &Digits) -> Self {
+    pub(crate) fn of_digits(digits: &Digits) -> Self {
         let labels = digits.labels.iter().map(|&label| label.into()).collect();
         Self { features: PIXELS, inputs: digits.normalised(), labels }
     }
@@ -114,7 +114,7 @@ impl DatasetRows {
         Ok(Self { features, inputs: inputs.data, labels: Vec::new() })
     }
 
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.inputs.len() / self.features
     }
 
@@ -133,7 +133,7 @@ impl DatasetRows {
     }
 
     /// The rows in another order, or some of them.
-    pub(super) fn select(&self, order: &[usize]) -> Self {
+    pub(crate) fn select(&self, order: &[usize]) -> Self {
         let row = |&i: &usize| &self.inputs[i * self.features..][..self.features];
         Self {
             features: self.features,

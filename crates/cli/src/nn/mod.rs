@@ -13,6 +13,11 @@ mod train;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 
+pub(crate) use self::{
+    data::DatasetRows,
+    model::accuracy,
+    train::{shuffled, train_on},
+};
 use crate::files::Named;
 
 /// Networks on the handwritten digits that ship or on arrays of your own.

@@ -11,7 +11,7 @@ use nn_ops::{
 use runtime::AnyQueue;
 
 use super::data::DatasetRows;
-use crate::{exit::UsageError, files, text::shown};
+use crate::{exit::UsageError, files::parsed, text::shown};
 
 /// The names that the layers of a network have in files, in their order.
 pub(super) fn names(layers: usize) -> Vec<String> {
@@ -37,30 +37,28 @@ pub(super) fn read(
     layers: &[String],
     layout: Option<WeightLayout>,
 ) -> Result<Mlp<AnyQueue>> {
-    let said = || format!("reading {}", shown(&path.to_string_lossy()));
-    let bytes = files::read(path).with_context(said)?;
-    let of_bytes = |bytes: &[u8]| -> Result<(Vec<String>, Tensors, Option<WeightLayout>)> {
+    let (layers, tensors, layout) = parsed(path, |bytes| {
         let file = SavedTensors::read(bytes)?;
         let own = file.has_digest().then_some(WeightLayout::InOut);
         let tensors = file.tensors()?;
         let layers = if layers.is_empty() { found(&tensors)? } else { layers.to_vec() };
         let layout = layout.or_else(|| layout_of(&layers, &tensors)).or(own);
         Ok((layers, tensors, layout))
-    };
-    // messages repeat names that stand in the file
-    let safe = |error: anyhow::Error| anyhow!(shown(&format!("{error:#}")));
-    let (layers, tensors, layout) = of_bytes(&bytes).map_err(safe).with_context(said)?;
+    })?;
+    let name = shown(&path.to_string_lossy());
     let Some(layout) = layout else {
         let reason = "every layer is square, so the weight layout is ambiguous; pass --layout in-out \
                       ([inputs, outputs]) or out-in ([outputs, inputs], PyTorch)";
-        return Err(UsageError(format!("{}: {reason}", shown(&path.to_string_lossy()))).into());
+        return Err(UsageError(format!("{name}: {reason}")).into());
     };
     let layers: Vec<&str> = layers.iter().map(String::as_str).collect();
     let network = match layout {
         WeightLayout::InOut => Mlp::import(q, &layers, &tensors),
         WeightLayout::OutIn => Mlp::from_torch(q, &layers, &tensors),
     };
-    network.map_err(|error| safe(error.into())).with_context(said)
+    // Messages repeat names that stand in the file.
+    let safe = |error| anyhow!(shown(&format!("{:#}", anyhow::Error::new(error))));
+    network.map_err(safe).with_context(|| format!("reading {name}"))
 }
 
 /// The layout that the shapes of biases imply; none if all weights are square.
@@ -100,7 +98,7 @@ pub(super) fn classify(q: &AnyQueue, network: &Mlp<AnyQueue>, rows: &DatasetRows
 }
 
 /// The share of rows whose class is their label.
-pub(super) fn accuracy(predicted: &[u32], labels: &[u32]) -> f64 {
+pub(crate) fn accuracy(predicted: &[u32], labels: &[u32]) -> f64 {
     let correct = predicted.iter().zip(labels).filter(|(class, label)| class == label).count();
     correct as f64 / labels.len().max(1) as f64
 }

@@ -216,20 +216,11 @@ impl<'a> TrainingRun<'a> {
         let mut random = ChaCha8Rng::seed_from_u64(self.args.seed);
         random.set_stream(1 + u64::from(epoch)); // 0 is the stream of the weights
         let rows = self.train.select(&shuffled(self.train.count(), &mut random));
-        let (x, targets) = (q.upload(&rows.inputs)?, q.upload(&rows.labels)?);
-        let (features, batch) = (rows.features, self.args.batch as usize);
-        let mut sum = 0.0;
-        for start in (0..rows.count()).step_by(batch) {
-            let end = (start + batch).min(rows.count());
-            let count = end - start;
-            let x = TensorRef::contiguous(x.slice(start * features..end * features)?, &[count, features])?;
-            let targets = TensorRef::contiguous(targets.slice(start..end)?, &[count])?;
-            self.network.train_step(q, &mut self.training, x, targets)?;
-            let loss = self.training.loss(q)?;
-            self.history.steps.push([loss, self.training.optimizer().state(q)?.rate as f32]);
-            sum += f64::from(loss) * count as f64;
-        }
-        let loss = sum / rows.count() as f64;
+        let batch = self.args.batch as usize;
+        let loss = train_on(q, &mut self.network, &mut self.training, &rows, batch, |training, loss| {
+            self.history.steps.push([loss, training.optimizer().state(q)?.rate as f32]);
+            Ok(())
+        })?;
         ensure!(loss.is_finite(), "the loss is {loss} in epoch {}: try a smaller `--rate`", epoch + 1);
         let predicted = model::classify(q, &self.network, &self.test)?;
         self.history.losses.push(loss);
@@ -238,8 +229,34 @@ impl<'a> TrainingRun<'a> {
     }
 }
 
+/// Takes a step for each batch of the rows in turn, and returns the mean loss.
+///
+/// `stepped` gets the loss of each batch after its step.
+pub(crate) fn train_on(
+    q: &AnyQueue,
+    network: &mut Mlp<AnyQueue>,
+    training: &mut MlpTraining<AnyQueue>,
+    rows: &DatasetRows,
+    batch: usize,
+    mut stepped: impl FnMut(&MlpTraining<AnyQueue>, f32) -> Result<()>,
+) -> Result<f64> {
+    let (x, targets) = (q.upload(&rows.inputs)?, q.upload(&rows.labels)?);
+    let (features, mut sum) = (rows.features, 0.0);
+    for start in (0..rows.count()).step_by(batch) {
+        let end = (start + batch).min(rows.count());
+        let count = end - start;
+        let x = TensorRef::contiguous(x.slice(start * features..end * features)?, &[count, features])?;
+        let targets = TensorRef::contiguous(targets.slice(start..end)?, &[count])?;
+        network.train_step(q, training, x, targets)?;
+        let loss = training.loss(q)?;
+        stepped(training, loss)?;
+        sum += f64::from(loss) * count as f64;
+    }
+    Ok(sum / rows.count() as f64)
+}
+
 /// The numbers of rows in a random order (Fisher-Yates).
-fn shuffled(count: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
+pub(crate) fn shuffled(count: usize, random: &mut ChaCha8Rng) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for i in (1..count).rev() {
         order.swap(i, (random.next_u64() % (i as u64 + 1)) as usize);

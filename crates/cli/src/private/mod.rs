@@ -11,15 +11,19 @@ mod sound;
 mod verify;
 
 use core::time::Duration;
-use std::path::Path;
+use std::{
+    io::{self, Write as _},
+    net::TcpListener,
+    path::Path,
+};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::{
-    Limits, Plan,
+    InferenceError, Limits, Plan,
     folder::{KeyFolder, Stale, remove_stale},
-    tls::TlsError,
+    tls::{Endpoint, TlsChannel, TlsError},
 };
 use pfss::Party;
 
@@ -126,6 +130,19 @@ fn before_dealing(out: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Listens on `address`, prints the address, and waits for the other party.
+///
+/// It waits for as long as `patience`, if there is a limit.
+fn accept(endpoint: &Endpoint<'_>, address: &str, patience: Option<Duration>) -> Result<TlsChannel> {
+    let listener = TcpListener::bind(address).with_context(|| format!("listening on {address}"))?;
+    {
+        let mut out = io::stdout().lock();
+        writeln!(out, "listening on {}", listener.local_addr()?)?;
+        out.flush()?;
+    }
+    Ok(endpoint.accept(&listener, patience, refusals()).map_err(InferenceError::from)?)
 }
 
 /// Returns a function that reports refused connections on standard error.

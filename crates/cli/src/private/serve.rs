@@ -1,22 +1,17 @@
 //! `trefoil pfss serve`: the server of private inference.
 
-use std::{
-    io::{self, Write as _},
-    net::TcpListener,
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::{
-    InferenceError, Parameters,
+    Parameters,
     party::{self, Role},
 };
 use pfss::Party;
 use runtime::{Choice, Domain};
 
-use super::{LimitArgs, kind::KeyPathKind, refusals, report::PartyReport};
+use super::{LimitArgs, kind::KeyPathKind, report::PartyReport};
 use crate::{
     files::{self, Named},
     output::OutputFile,
@@ -71,15 +66,8 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let (plan, role) = (model.plan()?, Role::Server(&weights));
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
 
-    let listener = TcpListener::bind(&args.listen).with_context(|| format!("listening on {}", args.listen))?;
-    {
-        let mut out = io::stdout().lock();
-        writeln!(out, "listening on {}", listener.local_addr()?)?;
-        out.flush()?;
-    }
     let patience = args.wait.map(|seconds| Duration::from_secs(seconds.into()));
-    let endpoint = folder.endpoint(args.limits.limits());
-    let channel = endpoint.accept(&listener, patience, refusals()).map_err(InferenceError::from)?;
+    let channel = super::accept(&folder.endpoint(args.limits.limits()), &args.listen, patience)?;
     let keys = folder.consume(role)?;
     let bar = super::bar(&plan, 1, "serve")?;
     let done = party::run(&q, &model, keys, channel, role, |step| super::advance(&bar, step))?;

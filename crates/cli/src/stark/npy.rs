@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, ensure};
 use core_types::field::P;
 use nn_ops::io::{FromNpy, NpyArray, read_npy};
 use stark::{M31, TraceColumns};
 
-use crate::{files, text::shown};
+use crate::files::parsed;
 
 /// A field element that is stored as an integer.
 #[derive(Clone, Copy)]
@@ -34,16 +34,12 @@ impl FromNpy for StoredElement {
 ///
 /// The array is `[rows][columns]` of integers below 2^31 - 1.
 pub(crate) fn read(path: &Path, log_rows: u32, columns: usize) -> Result<TraceColumns> {
-    let said = || format!("reading {}", shown(&path.to_string_lossy()));
-    let bytes = files::read(path).with_context(said)?;
-    let NpyArray { shape, data } =
-        read_npy::<StoredElement>(&bytes).map_err(|error| anyhow!(shown(&error.to_string()))).with_context(said)?;
-    drop(bytes);
     let rows = 1usize << log_rows;
-    if shape != [rows, columns] {
-        let got = shown(&format!("{shape:?}"));
-        return Err(anyhow!("the array has shape {got}, expected [{rows}, {columns}]")).with_context(said);
-    }
+    let data = parsed(path, |bytes| {
+        let NpyArray { shape, data } = read_npy::<StoredElement>(bytes)?;
+        ensure!(shape == [rows, columns], "the array has shape {shape:?}, expected [{rows}, {columns}]");
+        Ok(data)
+    })?;
     let column =
         |place: usize| data.iter().skip(place).step_by(columns).map(|&StoredElement(element)| element).collect();
     Ok((0..columns).map(column).collect())

@@ -12,7 +12,7 @@ use cuda_backend::{CudaQueue, ModuleText};
 use device_trials::{GUARDED, PROGRAMS, Text};
 use runtime::{Choice, Settings};
 
-use self::trial::{Trial, TrialFailure};
+use self::trial::{Trial, verdict};
 use crate::{
     args::TrialsArgs,
     conformance::{CaseRun, ConformanceEvent, Show, Verdict},
@@ -64,7 +64,7 @@ fn follow(queue: CudaQueue, choice: Choice, trials: &[Trial], show: &mut Show) -
         let start = Instant::now();
         let failure = trial.run(&queue).err();
         let seconds = start.elapsed().as_secs_f64();
-        let verdict = failure.as_ref().map_or(Verdict::Passed, TrialFailure::verdict);
+        let verdict = failure.as_ref().map_or(Verdict::Passed, verdict);
         let reason = failure.map(|failure| failure.to_string());
         show.tell(&ConformanceEvent::Ends { run, seconds, verdict, reason })?;
         let runs = trials.len() - number - 1;

@@ -1,10 +1,9 @@
 //! One trial: a kernel or module of `device-trials`, and how it is compared with the host.
 
-use core::fmt;
-
+use anyhow::Result;
 use backend_api::{BackendError, Buffer as _, Queue as _};
 use cuda_backend::{CudaQueue, ModuleError, launch_canary, launch_programs};
-use device_trials::{Arrangement, CANARIES, Canary, FAMILIES, Family, GUARDED, PROGRAMS, Wrong};
+use device_trials::{Arrangement, CANARIES, Canary, FAMILIES, Family, GUARDED, PROGRAMS};
 use runtime::Choice;
 
 use crate::conformance::Verdict;
@@ -31,50 +30,13 @@ enum TrialTask {
     Canary(Canary, u32),
 }
 
-/// What was wrong.
-#[derive(Clone, Debug)]
-pub(super) enum TrialFailure {
-    Wrong(Wrong),
-    Module(ModuleError),
-    Backend(BackendError),
-}
-
-impl TrialFailure {
-    pub(super) fn verdict(&self) -> Verdict {
-        match self {
-            Self::Backend(BackendError::DeviceLost { .. })
-            | Self::Module(ModuleError::Load { reason: BackendError::DeviceLost { .. }, .. }) => Verdict::Lost,
-            _ => Verdict::Failed,
-        }
-    }
-}
-
-impl fmt::Display for TrialFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Wrong(wrong) => wrong.fmt(f),
-            Self::Module(error) => error.fmt(f),
-            Self::Backend(error) => error.fmt(f),
-        }
-    }
-}
-
-impl From<Wrong> for TrialFailure {
-    fn from(wrong: Wrong) -> Self {
-        Self::Wrong(wrong)
-    }
-}
-
-impl From<ModuleError> for TrialFailure {
-    fn from(error: ModuleError) -> Self {
-        Self::Module(error)
-    }
-}
-
-impl From<BackendError> for TrialFailure {
-    fn from(error: BackendError) -> Self {
-        Self::Backend(error)
-    }
+/// How a trial ended that failed with this error.
+pub(super) fn verdict(error: &anyhow::Error) -> Verdict {
+    let reason = match error.downcast_ref() {
+        Some(ModuleError::Load { reason, .. }) => Some(reason),
+        _ => error.downcast_ref(),
+    };
+    if matches!(reason, Some(BackendError::DeviceLost { .. })) { Verdict::Lost } else { Verdict::Failed }
 }
 
 /// The trials of the kernels whose names contain `filter`. Their modules are compiled first.
@@ -108,7 +70,7 @@ impl Trial {
     }
 
     /// Runs it and compares its results with the host's.
-    pub(super) fn run(&self, queue: &CudaQueue) -> Result<(), TrialFailure> {
+    pub(super) fn run(&self, queue: &CudaQueue) -> Result<()> {
         match self.task {
             TrialTask::Compile => {
                 for module in queue.compile(self.kernel)? {
@@ -122,12 +84,7 @@ impl Trial {
     }
 }
 
-fn run_programs(
-    queue: &CudaQueue,
-    family: &Family,
-    arrangement: Arrangement,
-    inputs: usize,
-) -> Result<(), TrialFailure> {
+fn run_programs(queue: &CudaQueue, family: &Family, arrangement: Arrangement, inputs: usize) -> Result<()> {
     let work = family.work(arrangement, inputs);
     let programs: Vec<_> = work.iter().map(|work| work.program).collect();
     let inputs: Vec<_> = work.iter().flat_map(|work| work.input).collect();
@@ -137,7 +94,7 @@ fn run_programs(
     Ok(family.judge(&work, &queue.download(&results)?)?)
 }
 
-fn run_canary(queue: &CudaQueue, canary: &Canary, words: u32) -> Result<(), TrialFailure> {
+fn run_canary(queue: &CudaQueue, canary: &Canary, words: u32) -> Result<()> {
     let from = queue.upload(&Canary::input(words))?;
     let mut to = queue.zeros::<u32>(words as usize)?;
     launch_canary(queue, canary.kernel, from.view(), &to.view_mut())?;
@@ -159,11 +116,12 @@ mod tests {
 
     #[test]
     fn a_lost_device_is_told_apart_from_wrong_results() {
-        let wrong = Wrong { wrong: 1, all: 2, first: "word 0".to_owned() };
-        assert_eq!(TrialFailure::from(wrong).verdict(), Verdict::Failed);
+        let wrong = device_trials::Wrong { wrong: 1, all: 2, first: "word 0".to_owned() };
+        assert_eq!(verdict(&wrong.into()), Verdict::Failed);
+        assert_eq!(verdict(&BackendError::OutOfMemory { bytes: 1 }.into()), Verdict::Failed);
         let lost = || BackendError::DeviceLost { cause: "trap".to_owned(), in_flight: Vec::new() };
-        assert_eq!(TrialFailure::from(lost()).verdict(), Verdict::Lost);
+        assert_eq!(verdict(&lost().into()), Verdict::Lost);
         let load = ModuleError::Load { module: "m".to_owned(), reason: lost(), log: String::new() };
-        assert_eq!(TrialFailure::from(load).verdict(), Verdict::Lost);
+        assert_eq!(verdict(&load.into()), Verdict::Lost);
     }
 }

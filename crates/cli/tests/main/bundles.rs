@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::{
     LIMIT,
-    private::{failed, listen, pfss},
+    private::{expect_failure, listen, pfss, succeeded},
     text,
 };
 
@@ -17,9 +17,16 @@ fn run(command: &str, args: &[&str]) -> Output {
     test_process::output(pfss(command).args(args), LIMIT)
 }
 
-fn succeeded(output: Output) -> String {
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    text(&output.stdout)
+/// The standard output of a subcommand of `pfss` that succeeds.
+#[track_caller]
+fn succeed(command: &str, args: &[&str]) -> String {
+    succeeded(&run(command, args))
+}
+
+/// Checks that a subcommand of `pfss` fails with this code and a message with these words.
+#[track_caller]
+fn fail(command: &str, args: &[&str], code: i32, words: &str) {
+    expect_failure(&run(command, args), code, &[words]);
 }
 
 /// A folder to work in, and paths in it.
@@ -46,9 +53,9 @@ impl Bench {
     /// Makes keys and evaluates them on `input`; gives the results, a row for each element.
     fn evaluate(&self, name: &str, gate: &[&str], count: usize, input: &str) -> (Vec<usize>, Vec<u64>) {
         let (keys, out, json) = (self.path(name), self.path("out.npy"), self.path("eval.json"));
-        succeeded(run("gen", &[gate, &["--count", &count.to_string(), "--out", &keys]].concat()));
+        succeed("gen", &[gate, &["--count", &count.to_string(), "--out", &keys]].concat());
         let arguments = ["--keys", &keys, "--input", input, "--out", &out, "--json", &json];
-        let shown = succeeded(run("eval", &arguments));
+        let shown = succeed("eval", &arguments);
         assert!(shown.contains(&format!("0 of {count} elements differ")), "{shown}");
         let array = read_npy::<u64>(&fs::read(out).unwrap()).unwrap();
         (array.shape, array.data)
@@ -61,7 +68,7 @@ fn keys_of_a_gate_are_made_shown_and_used_once() {
     let x = [0, 1, -1, i64::MIN, i64::MAX, 77, -78];
     let input = bench.write("x.npy", write_npy(&NpyArray { shape: vec![7], data: x.to_vec() }).unwrap());
     let keys = bench.path("keys");
-    succeeded(run("gen", &["--gate", "relu", "--count", "7", "--out", &keys]));
+    succeed("gen", &["--gate", "relu", "--count", "7", "--out", &keys]);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     for (file, expected) in [("", 0o700), ("party0", 0o700), ("party0/keys.pfk", 0o600), ("party1/identity.key", 0o600)]
     {
@@ -69,7 +76,7 @@ fn keys_of_a_gate_are_made_shown_and_used_once() {
     }
 
     let (bundle, facts) = (format!("{keys}/party1/keys.pfk"), bench.path("facts.json"));
-    let shown = succeeded(run("inspect", &[&bundle, "--json", &facts]));
+    let shown = succeed("inspect", &[&bundle, "--json", &facts]);
     assert!(shown.contains("gate     relu, 64 bits to 64"), "{shown}");
     let facts = bench.json("facts.json");
     // 32 padded elements of a key of 63 bits: a root, 55 correction words, 2 leaves; 3 words and a bit
@@ -84,7 +91,7 @@ fn keys_of_a_gate_are_made_shown_and_used_once() {
     assert_eq!((&facts["party"], &facts["total"]["aes_blocks"]), (&json!(1), &json!(7 * 56)));
 
     let (out, report) = (bench.path("y.npy"), bench.path("eval.json"));
-    let shown = succeeded(run("eval", &["--keys", &keys, "--input", &input, "--out", &out, "--json", &report]));
+    let shown = succeed("eval", &["--keys", &keys, "--input", &input, "--out", &out, "--json", &report]);
     assert!(shown.contains("0 of 7 elements differ"), "{shown}");
     let shown: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
@@ -100,9 +107,7 @@ fn keys_of_a_gate_are_made_shown_and_used_once() {
     assert_eq!((&report["aes_blocks"], &report["different"]), (&json!(7 * 56), &json!(0)));
 
     assert!(!Path::new(&bundle).exists());
-    let (code, message) = failed(&run("eval", &["--keys", &keys, "--input", &input]));
-    assert_eq!(code, Some(4));
-    assert!(message.contains("was used before"), "{message}");
+    fail("eval", &["--keys", &keys, "--input", &input], 4, "was used before");
 }
 
 #[test]
@@ -140,8 +145,8 @@ fn shifts_tables_and_descriptors_are_exact() {
         // The file of these keys makes the same gate again.
         let again = bench.path("again");
         let copied = format!("{}/party1/gate.json", bench.path(form));
-        succeeded(run("gen", &["--file", &copied, "--count", "1", "--out", &again]));
-        let shown = succeeded(run("inspect", &[&format!("{again}/party0/keys.pfk")]));
+        succeed("gen", &["--file", &copied, "--count", "1", "--out", &again]);
+        let shown = succeed("inspect", &[&format!("{again}/party0/keys.pfk")]);
         assert!(shown.contains(r#"words ["y", "five"], bits ["negative", "negative_and_even"]"#), "{shown}");
         fs::remove_dir_all(again).unwrap();
     }
@@ -159,35 +164,31 @@ fn unusable_gates_inputs_and_keys_are_refused_by_name() {
         (vec!["--gate", "gelu", "--bits", "32"], "expected a ring of 64 bits for gelu, got 32"),
         (vec!["--gate", "softmax"], "`trefoil pfss deal --model transformer` deals for one in a model"),
     ] {
-        let (code, message) = failed(&run("gen", &[&gate[..], &["--count", "2", "--out", &keys]].concat()));
-        assert_eq!(code, Some(2));
-        assert!(message.contains(expected), "{message}");
+        fail("gen", &[&gate[..], &["--count", "2", "--out", &keys]].concat(), 2, expected);
     }
     for count in ["0", "99999999999"] {
-        let (code, message) = failed(&run("gen", &["--gate", "relu", "--count", count, "--out", &keys]));
-        assert!(code == Some(2) && message.contains(&format!("{count} is not in 1..=4294967295")), "{message}");
+        let expected = format!("{count} is not in 1..=4294967295");
+        fail("gen", &["--gate", "relu", "--count", count, "--out", &keys], 2, &expected);
     }
-    let (code, message) = failed(&run("deal", &["--count", "65537", "--out", &keys]));
-    assert!(code == Some(2) && message.contains("65537 is not in 1..=65536"), "{message}");
-    let (code, message) = failed(&run("gen", &["--gate", "relu", "--count", "2", "--out", &bench.path("none/keys")]));
-    assert!(code == Some(1) && message.matches("(os error 2)").count() == 1, "{message}");
+    fail("deal", &["--count", "65537", "--out", &keys], 2, "65537 is not in 1..=65536");
+    let nowhere = run("gen", &["--gate", "relu", "--count", "2", "--out", &bench.path("none/keys")]);
+    let message = text(&nowhere.stderr);
+    assert!(nowhere.status.code() == Some(1) && message.matches("(os error 2)").count() == 1, "{message}");
     assert_eq!(fs::read_dir(bench.0.path()).unwrap().count(), 0, "nothing was written");
 
     let gate = ["--gate", "relu", "--bits", "16", "--count", "2", "--out"];
-    succeeded(run("gen", &[&gate[..], &[keys.as_str()]].concat()));
-    succeeded(run("gen", &[&gate[..], &[other.as_str()]].concat()));
-    let (code, message) = failed(&run("gen", &[&gate[..], &[keys.as_str()]].concat()));
-    assert!(code == Some(2) && message.contains("exists; keys go to a new folder"), "{message}");
+    succeed("gen", &[&gate[..], &[keys.as_str()]].concat());
+    succeed("gen", &[&gate[..], &[other.as_str()]].concat());
+    fail("gen", &[&gate[..], &[keys.as_str()]].concat(), 2, "exists; keys go to a new folder");
 
-    let eval = |input: &str| failed(&run("eval", &["--keys", &keys, "--input", input]));
+    let refused = |input: &str, code, words: &str| fail("eval", &["--keys", &keys, "--input", input], code, words);
     let good = bench.write("good", "1 2");
     for (text, code, expected) in [
         ("1 2 3", 2, "expected 2 inputs (from the keys), got 3"),
         ("1 65536", 1, "integer 1 does not fit 16 bits"),
         ("1 x", 1, "value 1 is not an integer"),
     ] {
-        let (got, message) = eval(&bench.write("bad", text));
-        assert!(got == Some(code) && message.contains(expected), "{message}");
+        refused(&bench.write("bad", text), code, expected);
     }
     let of = |folder: &str, file: &str| Path::new(folder).join(file);
     const ZERO: &str = "party0/keys.pfk";
@@ -200,16 +201,13 @@ fn unusable_gates_inputs_and_keys_are_refused_by_name() {
         (&fs::read(of(&other, ZERO)).unwrap(), "expected keys of one deal"),
     ] {
         fs::write(of(&keys, ZERO), bytes).unwrap();
-        let (code, message) = eval(&good);
-        assert!(code == Some(4) && message.contains(expected), "{message}");
+        refused(&good, 4, expected);
     }
-    let (code, message) = failed(&run("inspect", &[&bench.write("cut", &zero[..zero.len() - 1])]));
-    assert!(code == Some(4) && message.contains("expected a bundle of"), "{message}");
+    fail("inspect", &[&bench.write("cut", &zero[..zero.len() - 1])], 4, "expected a bundle of");
 
     fs::write(of(&keys, ZERO), &zero).unwrap();
     fs::write(of(&keys, "party0/gate.json"), r#"{"gate": "ars", "bits": 16, "shift": 2}"#).unwrap();
-    let (code, message) = eval(&good);
-    assert!(code == Some(4) && message.contains("is for another gate: expected ars"), "{message}");
+    refused(&good, 4, "is for another gate: expected ars");
     // Nothing was used up by all that.
     assert!(!of(&keys, "party1/used").exists() && of(&keys, "party1/keys.pfk").exists());
 }
@@ -219,7 +217,7 @@ fn two_processes_evaluate_a_gate_on_shares_once() {
     let bench = Bench::new();
     let (keys, other) = (bench.path("keys"), bench.path("other"));
     for out in [&keys, &other] {
-        succeeded(run("gen", &["--gate", "relu_ars", "--bits", "16", "--shift", "2", "--count", "4", "--out", out]));
+        succeed("gen", &["--gate", "relu_ars", "--bits", "16", "--shift", "2", "--count", "4", "--out", out]);
     }
     let x = [-9i64, 9, 32767, -32768];
     let shares = [[7i64, -7, 12_345, 0], [-16, 16, 32_767 - 12_345, -32_768]];
@@ -237,15 +235,14 @@ fn two_processes_evaluate_a_gate_on_shares_once() {
     let connect =
         |keys: &str| run("eval", &["--keys", keys, "--input", &inputs[0], "--out", &outputs[0], "--connect", &address]);
 
-    let (code, message) = failed(&connect(&format!("{other}/party0")));
-    assert!(code == Some(5) && message.contains("expected fingerprint"), "{message}");
-    let shown = succeeded(connect(&folders[0]));
+    expect_failure(&connect(&format!("{other}/party0")), 5, &["expected fingerprint"]);
+    let shown = succeeded(&connect(&folders[0]));
     assert!(shown.contains("relu_ars of 16 bits on 4 elements"), "{shown}");
     let named = "shares of party 0, not results; the results are the sums of both parties' shares modulo 2^16:";
     assert!(shown.contains(named) && shown.contains("share of y"), "{shown}");
     // 4 words of 16 bits, two rows of bits, and the digests of two rounds
     assert!(shown.contains("2 rounds, 42 bytes sent by each party, predicted 42"), "{shown}");
-    succeeded(server.output());
+    succeeded(&server.output());
     let [zero, one] = outputs.each_ref().map(|path| read_npy::<u64>(&fs::read(path).unwrap()).unwrap().data);
     let y: Vec<u64> = zero.iter().zip(&one).map(|(a, b)| a.wrapping_add(*b) % (1 << 16)).collect();
     assert_eq!(y, x.map(|x| (x.max(0) / 4) as u64));
@@ -254,10 +251,8 @@ fn two_processes_evaluate_a_gate_on_shares_once() {
         assert!(shown.lines().any(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") == row), "{shown}");
     }
 
-    let (code, message) = failed(&connect(&folders[0]));
-    assert!(code == Some(4) && message.contains("was used before"), "{message}");
-    let (code, _) = failed(&run("eval", &["--keys", &other, "--input", &inputs[0], "--listen", "a", "--connect", "b"]));
-    assert_eq!(code, Some(2));
+    expect_failure(&connect(&folders[0]), 4, &["was used before"]);
+    fail("eval", &["--keys", &other, "--input", &inputs[0], "--listen", "a", "--connect", "b"], 2, "");
 }
 
 /// Inputs with 12 fraction bits, and a function by name of them, with the greatest error in units of the last place.
@@ -303,7 +298,7 @@ fn functions_by_name_are_those_of_real_numbers() {
             assert!(error.abs() <= bound, "{gate:?} of {x}: {y}, off by {error}");
         }
     }
-    let shown = succeeded(run("inspect", &[&bench.path("keys0/party1")]));
+    let shown = succeed("inspect", &[&bench.path("keys0/party1")]);
     assert!(shown.contains("keys     gelu, used"), "{shown}");
 }
 
@@ -311,7 +306,7 @@ fn functions_by_name_are_those_of_real_numbers() {
 fn two_processes_evaluate_a_function_on_shares_once() {
     let bench = Bench::new();
     let keys = bench.path("keys");
-    succeeded(run("gen", &["--gate", "gelu", "--count", "3", "--out", &keys]));
+    succeed("gen", &["--gate", "gelu", "--count", "3", "--out", &keys]);
     let folders = [0, 1].map(|p| format!("{keys}/party{p}"));
     let (shares, outputs) =
         ([[7i64, -7, 12_345], [4089, -4089, -12_345]], [0, 1].map(|p| bench.path(&format!("y{p}"))));
@@ -320,14 +315,13 @@ fn two_processes_evaluate_a_function_on_shares_once() {
     listening.args(["--keys", &folders[1], "--input", &inputs[1], "--out", &outputs[1], "--listen", "127.0.0.1:0"]);
     let (server, address) = listen(listening);
     let connect = ["--keys", &folders[0], "--input", &inputs[0], "--out", &outputs[0], "--connect", &address];
-    let shown = succeeded(run("eval", &connect));
-    succeeded(server.output());
+    let shown = succeed("eval", &connect);
+    succeeded(&server.output());
     assert!(shown.contains("gelu of 64 bits on 3 elements"), "{shown}");
     let [zero, one] = outputs.each_ref().map(|path| read_npy::<u64>(&fs::read(path).unwrap()).unwrap().data);
     let y: Vec<_> = zero.iter().zip(&one).map(|(a, b)| a.wrapping_add(*b).cast_signed()).collect();
     assert_eq!(y, [3446, -650, 0]); // 0.841344746 and -0.158655254 of 4096, and nothing of 0
-    let (code, message) = failed(&run("eval", &connect));
-    assert!(code == Some(4) && message.contains("was used before"), "{message}");
+    fail("eval", &connect, 4, "was used before");
     assert!(!["keys.pfk", "shift.pfk"].iter().any(|file| Path::new(&folders[0]).join(file).exists()));
 }
 
@@ -335,12 +329,12 @@ fn two_processes_evaluate_a_function_on_shares_once() {
 fn keys_are_verified_without_being_used() {
     let bench = Bench::new();
     let (gates, models, other) = (bench.path("gates"), bench.path("models"), bench.path("other"));
-    let dealt = succeeded(run("gen", &["--gate", "gelu", "--count", "2", "--out", &gates]));
-    let dealt = [dealt, succeeded(run("deal", &["--count", "1", "--out", &models]))].concat();
-    succeeded(run("gen", &["--gate", "gelu", "--count", "2", "--out", &other]));
-    let verify = |path: &str, more: &[&str]| run("verify", &[&[path], more].concat());
+    let dealt = succeed("gen", &["--gate", "gelu", "--count", "2", "--out", &gates]);
+    let dealt = [dealt, succeed("deal", &["--count", "1", "--out", &models])].concat();
+    succeed("gen", &["--gate", "gelu", "--count", "2", "--out", &other]);
+    let verify = |path: &str, more: &[&str]| succeed("verify", &[&[path], more].concat());
     for (folder, purpose) in [(&gates, "gelu for 2 elements"), (&models, "digits for 1 images")] {
-        let shown = succeeded(verify(folder, &[]));
+        let shown = verify(folder, &[]);
         for party in ["party0", "party1"] {
             let folder = format!("{folder}/{party}");
             let digest = |text: &str| {
@@ -349,21 +343,17 @@ fn keys_are_verified_without_being_used() {
             };
             assert!(shown.contains(&format!("{folder}  sound and unused: {purpose}")), "{shown}");
             assert_eq!(digest(&shown), digest(&dealt), "what the dealer was told is what the party finds");
-            succeeded(verify(&folder, &["--digest", &digest(&dealt).to_uppercase()]));
-            let (code, message) = failed(&verify(&folder, &["--digest", "00"]));
-            assert!(code == Some(4) && message.contains("expected digest 00, got"), "{message}");
-            let shown = succeeded(run("inspect", &[&folder]));
+            verify(&folder, &["--digest", &digest(&dealt).to_uppercase()]);
+            fail("verify", &[&folder, "--digest", "00"], 4, "expected digest 00, got");
+            let shown = succeed("inspect", &[&folder]);
             assert!(!shown.contains("used"), "{shown}");
         }
     }
     let bundle = format!("{gates}/party0/shift.pfk");
-    assert!(succeeded(verify(&bundle, &[])).contains("sound: gap ars for 2 elements, party 0"));
+    assert!(verify(&bundle, &[]).contains("sound: gap ars for 2 elements, party 0"));
 
     // Whatever is wrong is found, and put right again.
-    let refused = |folder: &str, expected: &str| {
-        let (code, message) = failed(&verify(folder, &[]));
-        assert!(code == Some(4) && message.contains(expected), "{message}");
-    };
+    let refused = |folder: &str, expected: &str| fail("verify", &[folder], 4, expected);
     let change = |file: &str, to: Option<&[u8]>, expected: &str| {
         let (folder, original) = (file.rsplit_once('/').unwrap().0, fs::read(file).unwrap());
         match to {
@@ -402,18 +392,17 @@ fn keys_are_verified_without_being_used() {
 
     // After all that the keys are good still, and then they are not.
     let input = bench.write("x", "4096 0");
-    assert!(succeeded(run("eval", &["--keys", &gates, "--input", &input])).contains("0 of 2 elements differ"));
+    assert!(succeed("eval", &["--keys", &gates, "--input", &input]).contains("0 of 2 elements differ"));
     refused(&gates, "was used before");
-    let (code, message) = failed(&verify(bench.0.path().to_str().unwrap(), &[]));
-    assert!(code == Some(2) && message.contains("is not a key folder"), "{message}");
+    fail("verify", &[bench.0.path().to_str().unwrap()], 2, "is not a key folder");
 }
 
 #[test]
 fn a_folder_of_another_kind_is_named_with_the_command_that_takes_it() {
     let bench = Bench::new();
     let (gates, models, facts) = (bench.path("gates"), bench.path("models"), bench.path("facts.json"));
-    succeeded(run("gen", &["--gate", "abs", "--count", "1", "--out", &gates]));
-    succeeded(run("deal", &["--count", "1", "--out", &models]));
+    succeed("gen", &["--gate", "abs", "--count", "1", "--out", &gates]);
+    succeed("deal", &["--count", "1", "--out", &models]);
     let input = bench.write("x", "1");
     let gate = format!("{gates}/party0");
     for (command, keys, more, expected) in [
@@ -435,17 +424,16 @@ fn a_folder_of_another_kind_is_named_with_the_command_that_takes_it() {
         ("eval", &input, ["--input", &input], "got a file"),
         ("infer", &bench.path("none"), ["--connect", "127.0.0.1:1"], "none does not exist"),
     ] {
-        let (code, message) = failed(&run(command, &[&["--keys", keys], &more[..]].concat()));
-        assert!(code == Some(2) && message.contains(expected), "{command} {keys}: {message}");
+        fail(command, &[&["--keys", keys], &more[..]].concat(), 2, expected);
     }
     for (path, expected) in
         [(&gates, "keys     abs"), (&gate, "gate     relu, 64 bits to 64"), (&models, "model  digits")]
     {
-        let shown = succeeded(run("inspect", &[path, "--json", &facts]));
+        let shown = succeed("inspect", &[path, "--json", &facts]);
         assert!(shown.contains(expected), "{shown}");
     }
     assert_eq!(bench.json("facts.json")[1]["manifest"]["party"], 1);
-    succeeded(run("inspect", &[&gate, "--json", &facts]));
+    succeed("inspect", &[&gate, "--json", &facts]);
     assert_eq!(
         (&bench.json("facts.json")["used"], &bench.json("facts.json")["bundles"][0]["count"]),
         (&json!(false), &json!(1))

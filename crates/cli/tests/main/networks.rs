@@ -2,23 +2,22 @@
 
 use std::fs;
 
-use super::{LIMIT, text, trefoil};
+use super::{LIMIT, call, program, stderr_of, stdout_of, text, trefoil};
 
 #[test]
 fn a_network_learns_digits_and_says_what_they_are() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let mut train = trefoil();
-    train.args(["nn", "train", "--epochs", "12", "--out"]).arg(at("model")).arg("--html").arg(at("page"));
+    let mut train = call("nn train --epochs 12 --out");
+    train.arg(at("model")).arg("--html").arg(at("page"));
     train.arg("--history").arg(at("history"));
-    let said = text(&train.assert().success().get_output().stdout.clone());
+    let said = stdout_of(&mut train);
     assert!(said.contains("64-64-10") && said.contains("1437 to train, 360 to test"), "{said}");
     let page = fs::read_to_string(at("page")).unwrap();
     assert!(page.matches("<svg").count() == 4 && !page.contains("NaN"), "{page}");
 
     let mut predict = trefoil();
-    predict.args(["nn", "predict", "--model"]).arg(at("model")).arg("--out").arg(at("classes"));
-    let said = text(&predict.assert().success().get_output().stdout.clone());
+    let said = stdout_of(predict.args(["nn", "predict", "--model"]).arg(at("model")).arg("--out").arg(at("classes")));
     let accuracy = said.lines().find_map(|line| line.strip_prefix("accuracy")).unwrap();
     let percent: f64 = accuracy.trim().trim_end_matches(" %").parse().unwrap();
     assert!(percent > 94.0, "{said}");
@@ -29,8 +28,7 @@ fn a_network_learns_digits_and_says_what_they_are() {
     let digits = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/digits/");
     let inputs = ["--inputs".to_owned(), format!("{digits}images.npy")];
     let mut predict = trefoil();
-    predict.args(["nn", "predict", "--backend", "sim", "--model"]).arg(at("model")).args(inputs);
-    let said = text(&predict.assert().success().get_output().stdout.clone());
+    let said = stdout_of(predict.args(["nn", "predict", "--backend", "sim", "--model"]).arg(at("model")).args(inputs));
     assert_eq!(said.lines().count(), 1 + 1797, "{said}");
 }
 
@@ -43,8 +41,7 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     let at = |name: &str| folder.path().join(name);
     let arguments = ["nn", "train", "--epochs", "40", "--optimizer", "adam-w", "--clip", "5", "--out"];
     trefoil().args(arguments).arg(at("whole")).assert().success();
-    let program = std::path::PathBuf::from(trefoil().get_program());
-    let mut killed = std::process::Command::new(program);
+    let mut killed = program();
     killed.args(arguments).arg(at("killed")).arg("--checkpoint").arg(at("state"));
     let mut process = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
@@ -61,7 +58,7 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     assert_eq!(fs::read(at("resumed")).unwrap(), fs::read(at("whole")).unwrap());
     let mut other = trefoil();
     other.args(arguments).arg(at("other")).args(["--seed", "8", "--checkpoint"]).arg(at("state"));
-    let error = text(&other.assert().code(1).get_output().stderr.clone());
+    let error = stderr_of(&mut other, 1);
     assert!(error.contains("it was written with different arguments or rows: expected seed 8, got seed 7"), "{error}");
     assert!(!error.contains("epochs"), "{error}");
 
@@ -69,9 +66,7 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
     let mut damaged = fs::read(at("state")).unwrap();
     *damaged.last_mut().unwrap() ^= 1;
     fs::write(at("state"), damaged).unwrap();
-    let mut resumed = trefoil();
-    resumed.args(arguments).arg(at("other")).arg("--checkpoint").arg(at("state"));
-    let error = text(&resumed.assert().code(1).get_output().stderr.clone());
+    let error = stderr_of(trefoil().args(arguments).arg(at("other")).arg("--checkpoint").arg(at("state")), 1);
     assert!(error.contains("state") && error.contains("damaged: expected SHA-256"), "{error}");
 }
 
@@ -79,9 +74,8 @@ fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
 #[test]
 fn one_training_at_a_time_uses_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
-    let program = std::path::PathBuf::from(trefoil().get_program());
     let train = |k: usize| {
-        let mut train = std::process::Command::new(&program);
+        let mut train = program();
         train.current_dir(folder.path()).args(["nn", "train", "--epochs", "30", "--checkpoint", "state", "--out"]);
         train.arg(format!("{k}")).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
         train.spawn().unwrap()
@@ -110,10 +104,10 @@ fn an_ensemble_learns_how_a_loss_falls_and_goes_on_with_it() {
     let data: Vec<f32> = (0..240).map(|i| (-(i as f32) / 90.0).exp() + 0.3 + 0.1 * (i as f32 / 4.0).sin()).collect();
     let bytes = nn_ops::io::write_npy(&nn_ops::io::NpyArray { shape: vec![240, 1], data }).unwrap();
     fs::write(at("history"), bytes).unwrap();
-    let mut rollout = trefoil();
-    rollout.args(["nn", "rollout", "--hidden", "16", "--training", "400", "--history"]).arg(at("history"));
+    let mut rollout = call("nn rollout --hidden 16 --training 400 --history");
+    rollout.arg(at("history"));
     rollout.arg("--html").arg(at("page")).arg("--out").arg(at("losses"));
-    let said = text(&rollout.assert().success().get_output().stdout.clone());
+    let said = stdout_of(&mut rollout);
     let errors = said.lines().find_map(|line| line.strip_prefix("error of prediction")).unwrap();
     let numbers: Vec<f64> =
         errors.split(|c: char| !c.is_ascii_digit() && c != '.').filter_map(|word| word.parse().ok()).collect();
@@ -129,11 +123,8 @@ fn what_cannot_be_trained_or_asked_is_refused_in_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("bytes"), [0xff; 64]).unwrap();
-    let refused = |arguments: &[&str], code: i32| {
-        let mut command = trefoil();
-        command.current_dir(folder.path()).arg("nn").args(arguments);
-        text(&command.assert().code(code).get_output().stderr.clone())
-    };
+    let refused =
+        |arguments: &[&str], code: i32| stderr_of(trefoil().current_dir(folder.path()).arg("nn").args(arguments), code);
     assert!(refused(&["predict", "--model", "none"], 1).contains("reading none"));
     assert!(refused(&["predict", "--model", "bytes"], 1).contains("safetensors"));
     assert!(refused(&["train", "--out", "m", "--inputs", "bytes", "--labels", "bytes"], 1).contains("reading bytes"));

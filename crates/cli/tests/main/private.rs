@@ -9,22 +9,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assert_cmd::cargo::CommandCargoExt as _;
 use tempfile::TempDir;
 use test_process::{output, output_of, within};
 
-use crate::LIMIT;
+use crate::{LIMIT, program, text};
 
 const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/digits.safetensors");
 const TRANSFORMER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/transformer.safetensors");
 
+/// A subcommand of `pfss`.
 pub(crate) fn pfss(command: &str) -> Command {
-    let mut program = Command::cargo_bin("trefoil").unwrap();
-    for variable in runtime::VARIABLES {
-        program.env_remove(variable.name);
-    }
-    program.args(["pfss", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    program
+    let mut pfss = program();
+    pfss.args(["pfss", command]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    pfss
+}
+
+/// The standard output of a process that succeeded.
+pub(crate) fn succeeded(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
 }
 
 /// A dealt folder for `count` images and the digits network.
@@ -37,8 +40,7 @@ fn deal_for(model: &str, count: usize) -> (TempDir, PathBuf) {
     let out = scratch.path().join("deal");
     let mut deal = pfss("deal");
     deal.args(["--model", model, "--count", &count.to_string(), "--out"]).arg(&out);
-    let done = output(&mut deal, LIMIT);
-    assert!(done.status.success(), "{}", text(&done.stderr));
+    succeeded(&output(&mut deal, LIMIT));
     (scratch, out)
 }
 
@@ -93,14 +95,11 @@ fn infer(keys: &Path, address: &str) -> Command {
     command
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The exit code and message of a process that failed.
-pub(crate) fn failed(output: &Output) -> (Option<i32>, String) {
-    assert!(!output.status.success(), "{}", text(&output.stdout));
-    (output.status.code(), text(&output.stderr))
+/// Checks that a process failed with this code and a message with one of these `words`.
+#[track_caller]
+pub(crate) fn expect_failure(output: &Output, code: i32, words: &[&str]) {
+    let (got, message) = (output.status.code(), text(&output.stderr));
+    assert!(got == Some(code) && words.iter().any(|words| message.contains(words)), "{got:?}: {message}");
 }
 
 #[test]
@@ -109,9 +108,7 @@ fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_
     let json = scratch.path().join("client.json");
     let (server, address) = serve(&out.join("party1"), &["--wait", "60"]);
     let mut client = infer(&out.join("party0"), &address);
-    let done = output(client.args(["--compare", DIGITS, "--json"]).arg(&json), LIMIT);
-    assert!(done.status.success(), "{}", text(&done.stderr));
-    let shown = text(&done.stdout);
+    let shown = succeeded(&output(client.args(["--compare", DIGITS, "--json"]).arg(&json), LIMIT));
     assert!(shown.contains("0 of 3600 logits differ"), "{shown}");
     assert!(shown.contains("accuracy 98.33 % (354 of 360)"), "{shown}");
     assert!(server.output().status.success());
@@ -125,21 +122,15 @@ fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_
     assert_eq!(report["received_bytes"], report["sent_bytes"].as_u64().unwrap() + 8 * 3600);
     assert_eq!((report["rounds"].as_u64(), report["steps"].as_array().unwrap().len()), (Some(7), 5));
 
-    let again = output(&mut infer(&out.join("party0"), &address), LIMIT);
-    let (code, message) = failed(&again);
-    assert_eq!(code, Some(4));
-    assert!(message.contains("was used before"), "{message}");
-    let other = output(&mut infer(&out.join("party1"), &address), LIMIT);
-    assert_eq!(failed(&other).0, Some(4));
+    expect_failure(&output(&mut infer(&out.join("party0"), &address), LIMIT), 4, &["was used before"]);
+    expect_failure(&output(&mut infer(&out.join("party1"), &address), LIMIT), 4, &[""]);
 }
 
 #[test]
 fn a_transformer_block_classifies_privately_with_the_plaintext_model_s_exact_logits() {
     let (_scratch, out) = deal_for("transformer", 6);
     let (server, address) = serve_weights(TRANSFORMER, &out.join("party1"), &["--wait", "60"]);
-    let done = output(infer(&out.join("party0"), &address).args(["--compare", TRANSFORMER]), LIMIT);
-    assert!(done.status.success(), "{}", text(&done.stderr));
-    let shown = text(&done.stdout);
+    let shown = succeeded(&output(infer(&out.join("party0"), &address).args(["--compare", TRANSFORMER]), LIMIT));
     assert!(shown.contains("0 of 60 logits differ"), "{shown}");
     assert!(shown.contains("attention.softmax"), "{shown}");
     assert!(server.output().status.success());
@@ -166,9 +157,7 @@ fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing
     let client = Running(Some(client.spawn().unwrap()));
     started(&out.join("party1"));
     server.kill();
-    let (code, message) = failed(&client.output());
-    assert_eq!(code, Some(5), "{message}");
-    assert!(message.contains("peer lost") || message.contains("TLS handshake"), "{message}");
+    expect_failure(&client.output(), 5, &["peer lost", "TLS handshake"]);
     assert!(!result.exists() && !json.exists());
 
     let (_scratch, out) = deal(4096);
@@ -176,9 +165,7 @@ fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing
     let client = Running(Some(infer(&out.join("party0"), &address).arg("--images").arg(&images).spawn().unwrap()));
     started(&out.join("party0"));
     client.kill();
-    let (code, message) = failed(&server.output());
-    assert_eq!(code, Some(5), "{message}");
-    assert!(message.contains("peer lost") || message.contains("no peer"), "{message}");
+    expect_failure(&server.output(), 5, &["peer lost", "no peer"]);
     assert!(!json.exists());
 }
 
@@ -196,8 +183,7 @@ fn a_server_short_of_files_serves_its_client_among_strangers() {
     let (server, address) = listen(limited);
     let strangers: Vec<_> = (0..200).map(|_| TcpStream::connect(&address).unwrap()).collect();
     let start = Instant::now();
-    let done = output(&mut infer(&out.join("party0"), &address), LIMIT);
-    assert!(done.status.success(), "{}", text(&done.stderr));
+    succeeded(&output(&mut infer(&out.join("party0"), &address), LIMIT));
     assert!(start.elapsed() < Duration::from_mins(1), "{:?}", start.elapsed());
     drop(strangers);
     let done = server.output();
@@ -211,16 +197,13 @@ fn a_server_short_of_files_serves_its_client_among_strangers() {
 fn parties_of_different_deals_refuse_each_other() {
     let ((_scratch, out), (_other, other)) = (deal(1), deal(1));
     let (server, address) = serve(&out.join("party1"), &["--wait", "10"]);
-    let (code, message) = failed(&output(&mut infer(&other.join("party0"), &address), LIMIT));
-    assert_eq!(code, Some(5));
-    assert!(message.contains("peer certificate: expected fingerprint"), "{message}");
-    let (code, message) = failed(&server.output());
-    assert_eq!(code, Some(5));
-    assert!(message.contains("no peer within 10 s; the last refusal: "), "{message}");
+    let client = output(&mut infer(&other.join("party0"), &address), LIMIT);
+    expect_failure(&client, 5, &["peer certificate: expected fingerprint"]);
+    expect_failure(&server.output(), 5, &["no peer within 10 s; the last refusal: "]);
     // No client was served: the keys are still unused.
     assert!(!out.join("party1/used").exists() && !other.join("party0/used").exists());
-    let shown = output(pfss("inspect").arg(out.join("party1")), LIMIT);
-    assert!(text(&shown.stdout).contains("model  digits for 1 images"), "{}", text(&shown.stdout));
+    let shown = succeeded(&output(pfss("inspect").arg(out.join("party1")), LIMIT));
+    assert!(shown.contains("model  digits for 1 images"), "{shown}");
 }
 
 #[test]
@@ -247,18 +230,15 @@ fn wrong_files_of_a_party_are_refused_before_its_keys_are_used() {
         (&["--images", &fit, "--json", &json], 1, "writing "),
         (&["--images", &fit, "--compare", TRANSFORMER], 1, "weights: "),
     ] {
-        let (got, message) = failed(&output(infer(&out.join("party0"), "127.0.0.1:1").args(more), LIMIT));
-        assert!(got == Some(code) && message.contains(expected), "{more:?}: {message}");
+        expect_failure(&output(infer(&out.join("party0"), "127.0.0.1:1").args(more), LIMIT), code, &[expected]);
     }
     for (weights, more, expected) in [(TRANSFORMER, "", "weights: "), (DIGITS, &json[..], "writing ")] {
         let mut server = pfss("serve");
         server.arg("--keys").arg(out.join("party1")).args(["--weights", weights]);
         server.args(["--json", more].iter().filter(|_| !more.is_empty()));
-        let (code, message) = failed(&output(&mut server, LIMIT));
-        assert!(code == Some(1) && message.contains(expected), "{message}");
+        expect_failure(&output(&mut server, LIMIT), 1, &[expected]);
     }
-    let verified = output(pfss("verify").arg(&out), LIMIT);
-    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    succeeded(&output(pfss("verify").arg(&out), LIMIT));
 }
 
 /// The command with the default handling of signals: a shell has programs in the background ignore some.

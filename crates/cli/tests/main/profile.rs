@@ -5,16 +5,15 @@ use std::{
     collections::BTreeSet,
     fs,
     path::Path,
-    process::{Command, Stdio},
+    process::Stdio,
     thread,
     time::{Duration, Instant},
 };
 
-use assert_cmd::cargo::CommandCargoExt as _;
 use serde_json::Value;
 use test_process::wait;
 
-use super::{LIMIT, text, trefoil};
+use super::{LIMIT, call, program, text, trefoil};
 
 /// The events of a profile.
 fn events(path: &Path) -> Vec<Value> {
@@ -49,9 +48,7 @@ fn all_ops() -> BTreeSet<&'static str> {
 fn every_op_of_the_suite_is_in_its_profile_with_its_shape() {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile.json");
-    let mut suite = trefoil();
-    suite.args(["conformance", "--condition", "plain", "--max-elements", "64", "--profile"]).arg(&profile);
-    suite.assert().success();
+    call("conformance --condition plain --max-elements 64 --profile").arg(&profile).assert().success();
     let events = events(&profile);
     let ran: BTreeSet<_> = spans(&events).into_iter().collect();
     let missing: Vec<_> = all_ops().difference(&ran).copied().collect();
@@ -81,8 +78,8 @@ fn the_demo_profiles_its_own_process_and_both_parties() {
     demo(Some(&folder.path().join("demo.json")));
     for (name, expected) in [
         ("demo.json", &["circle_extend", "gemm", "cross_entropy", "cmp_gen", "finish"][..]),
-        ("demo.infer.json", &["cmp_eval_window", "combine_words", "write_secret"]),
-        ("demo.serve.json", &["cmp_eval_window", "combine_words", "write_secret"]),
+        ("demo.infer.json", &["cmp_eval_window", "combine_words", "matmul_words", "write_secret"]),
+        ("demo.serve.json", &["cmp_eval_window", "combine_words", "matmul_words", "write_secret"]),
     ] {
         let events = events(&folder.path().join(name));
         let ran = spans(&events);
@@ -121,10 +118,7 @@ fn an_interrupted_command_leaves_a_profile_that_is_read_line_by_line() {
 
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile.json");
-    let mut suite = Command::cargo_bin("trefoil").unwrap();
-    for variable in runtime::VARIABLES {
-        suite.env_remove(variable.name);
-    }
+    let mut suite = program();
     suite.args(["conformance", "--backend", "cpu", "--condition", "plain", "--profile"]).arg(&profile);
     let mut suite = suite.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let start = Instant::now();
@@ -148,7 +142,7 @@ fn an_interrupted_command_leaves_a_profile_that_is_read_line_by_line() {
 fn a_profile_that_cannot_be_written_ends_the_command_before_it_works() {
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("no/profile.json");
-    let output = trefoil().args(["doctor", "--profile"]).arg(&profile).assert().code(1).get_output().clone();
+    let output = call("doctor --profile").arg(&profile).assert().code(1).get_output().clone();
     assert!(output.stdout.is_empty());
     let said = text(&output.stderr);
     assert!(said.contains("writing the profile") && said.contains("no/profile.json"), "{said}");
@@ -164,8 +158,7 @@ fn a_profile_that_cannot_be_written_ends_the_command_before_it_works() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_profile_that_does_not_fit_on_the_disk_is_an_error() {
-    let mut suite = trefoil();
-    suite.args(["--profile", "/dev/full", "conformance", "--exact", "linalg.axpby", "--condition", "plain"]);
+    let mut suite = call("--profile /dev/full conformance --exact linalg.axpby --condition plain");
     let output = suite.assert().code(1).get_output().clone();
     assert!(text(&output.stdout).contains(" 0 failed"));
     assert!(text(&output.stderr).contains("writing the profile /dev/full"), "{}", text(&output.stderr));

@@ -13,7 +13,7 @@ use stwo::core::{
 };
 use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, TraceLocationAllocator};
 
-use super::{text, trefoil};
+use super::{call, stderr_of, stdout_of, trefoil};
 
 struct WideFibonacci {
     log_rows: u32,
@@ -62,6 +62,16 @@ fn stwo_accepts(file: &Value, log_rows: u32, columns: u32) -> bool {
 /// Accepts proofs of few queries.
 const VERIFY: [&str; 3] = ["stark", "verify", "--min-security=0"];
 
+fn read(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// The error of the verifier about a proof that is written to a file.
+fn refused(path: &Path, file: &Value) -> String {
+    fs::write(path, serde_json::to_vec(file).unwrap()).unwrap();
+    stderr_of(trefoil().args(VERIFY).arg(path), 1)
+}
+
 fn prove(air: &str, log_rows: &str, backend: &str, out: &Path) {
     let mut command = trefoil();
     command.args(["stark", "prove", "--air", air, "--log-rows", log_rows, "--pow-bits", "5"]);
@@ -77,9 +87,9 @@ fn a_proof_is_accepted_by_both_verifiers_and_refused_with_a_flipped_bit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("proof.json");
     prove("wide-fibonacci", "5", "cpu", &path);
-    let verified = trefoil().args(VERIFY).arg(&path).assert().success().get_output().stdout.clone();
-    assert!(text(&verified).contains("12 bits") && text(&verified).contains("wide-fibonacci"), "{}", text(&verified));
-    let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let verified = stdout_of(trefoil().args(VERIFY).arg(&path));
+    assert!(verified.contains("12 bits") && verified.contains("wide-fibonacci"), "{verified}");
+    let file = read(&path);
     assert!(stwo_accepts(&file, 5, 5));
 
     let mut changed = file.clone();
@@ -87,24 +97,21 @@ fn a_proof_is_accepted_by_both_verifiers_and_refused_with_a_flipped_bit() {
     *sample = Value::from(sample.as_u64().unwrap() ^ 1);
     assert!(!stwo_accepts(&changed, 5, 5));
     let other = folder.path().join("changed.json");
-    fs::write(&other, serde_json::to_vec(&changed).unwrap()).unwrap();
-    let refused = trefoil().args(VERIFY).arg(&other).assert().code(1).get_output().stderr.clone();
-    assert!(text(&refused).contains("is refused"), "{}", text(&refused));
+    let said = refused(&other, &changed);
+    assert!(said.contains("is refused"), "{said}");
 
     // A size that the proof is not of is refused before anything of that size is made.
     for columns in [6u32, 65_537, u32::MAX] {
         let mut hostile = file.clone();
         hostile["statement"]["wide-fibonacci"]["columns"] = Value::from(columns);
-        fs::write(&other, serde_json::to_vec(&hostile).unwrap()).unwrap();
-        trefoil().args(VERIFY).arg(&other).assert().code(1);
+        refused(&other, &hostile);
     }
 
-    let weak = trefoil().args(["stark", "verify"]).arg(&path).assert().code(1);
-    let said = text(&weak.get_output().stderr);
+    let said = stderr_of(call("stark verify").arg(&path), 1);
     assert!(said.contains("is refused; `--min-security` accepts less"), "{said}");
     assert!(said.contains("expected at least 96 bits of conjectured security, got 12"), "{said}");
-    let shown = trefoil().args(["stark", "inspect"]).arg(&path).assert().success().get_output().stdout.clone();
-    assert!(text(&shown).contains("7 queries"), "{}", text(&shown));
+    let shown = stdout_of(call("stark inspect").arg(&path));
+    assert!(shown.contains("7 queries"), "{shown}");
 }
 
 #[test]
@@ -112,27 +119,14 @@ fn proofs_that_stwo_refuses_are_warned_of() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("proof.json");
     for (lifting, refused) in [(&[][..], false), (&["--lifting", "8"], true)] {
-        let mut command = trefoil();
-        command.args([
-            "stark",
-            "prove",
-            "--air",
-            "wide-fibonacci",
-            "--log-rows",
-            "5",
-            "--columns",
-            "5",
-            "--pow-bits",
-            "1",
-        ]);
-        let said = text(&command.args(lifting).arg("--out").arg(&path).assert().success().get_output().stdout);
-        let shown = text(&trefoil().args(["stark", "inspect"]).arg(&path).assert().success().get_output().stdout);
+        let line = ["stark", "prove", "--air=wide-fibonacci", "--log-rows=5", "--columns=5", "--pow-bits=1", "--out"];
+        let said = stdout_of(trefoil().args(line).arg(&path).args(lifting));
+        let shown = stdout_of(call("stark inspect").arg(&path));
         for text in [&said, &shown] {
             let line = text.lines().find(|line| line.starts_with("stwo "));
             assert_eq!(line.is_some_and(|line| line.contains("its verifier refuses this proof")), refused, "{text}");
         }
-        let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        assert_ne!(stwo_accepts(&file, 5, 5), refused);
+        assert_ne!(stwo_accepts(&read(&path), 5, 5), refused);
     }
 }
 
@@ -166,9 +160,8 @@ fn the_table_of_calls_is_what_the_benchmark_counts() {
     let of_row =
         |row: &str| -> Vec<u32> { row.split('|').skip(2).filter_map(|cell| cell.trim().parse().ok()).collect() };
     for (air, rows) in ["wide-fibonacci", "state-machine", "plonk", "poseidon2"].into_iter().zip(rows.chunks(2)) {
-        let mut command = trefoil();
-        command.args(["stark", "bench", "--air", air, "--log-rows", "8", "--rounds", "1", "--backend", "sim"]);
-        let told = text(&command.assert().success().get_output().stdout);
+        let line = ["stark", "bench", "--air", air, "--log-rows", "8", "--rounds", "1", "--backend", "sim"];
+        let told = stdout_of(trefoil().args(line));
         let counted: Vec<_> = told.lines().filter(|line| line.contains(" driver calls")).map(counts).collect();
         assert_eq!(counted.len(), 2, "{told}");
         for (counted, row) in counted.iter().zip(rows) {
@@ -180,10 +173,8 @@ fn the_table_of_calls_is_what_the_benchmark_counts() {
 #[test]
 fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
     let bench = |backend: &str| {
-        let mut command = trefoil();
-        command.args(["stark", "bench", "--air", "wide-fibonacci", "--log-rows", "4", "--columns", "5"]);
-        command.args(["--pow-bits", "1", "--rounds", "1", "--backend", backend]);
-        text(&command.assert().success().get_output().stdout)
+        let mut command = call("stark bench --air wide-fibonacci --log-rows 4 --columns 5");
+        stdout_of(command.args(["--pow-bits", "1", "--rounds", "1", "--backend", backend]))
     };
     let (cpu, sim) = (bench("cpu"), bench("sim"));
     assert!(cpu.contains("whole proof") && !cpu.contains("driver"), "{cpu}");
@@ -201,10 +192,10 @@ fn a_benchmark_counts_what_a_proof_hands_to_a_driver() {
 
 #[test]
 fn a_benchmark_reports_why_a_proof_is_not_recorded() {
-    let mut command = trefoil();
-    command.args(["stark", "bench", "--air", "wide-fibonacci", "--log-rows", "4", "--columns", "5", "--rounds", "1"]);
-    command.args(["--pow-bits", "1", "--backend", "sim"]).env("TREFOIL_SIM", "fail=801@cuGraphInstantiateWithFlags");
-    let said = text(&command.assert().success().get_output().stdout);
+    let mut command =
+        call("stark bench --air wide-fibonacci --log-rows 4 --columns 5 --rounds 1 --pow-bits 1 --backend sim");
+    command.env("TREFOIL_SIM", "fail=801@cuGraphInstantiateWithFlags");
+    let said = stdout_of(&mut command);
     let line = said.lines().find(|line| line.contains("whole proof, one graph: ")).unwrap_or_else(|| panic!("{said}"));
     assert!(line.contains("cuGraphInstantiateWithFlags") && line.contains("801"), "{line}");
 }
@@ -212,9 +203,8 @@ fn a_benchmark_reports_why_a_proof_is_not_recorded() {
 #[test]
 fn memory_is_planned_without_a_proof() {
     let plan = |blocks: &[&str]| {
-        let mut command = trefoil();
-        command.args(["stark", "plan", "--air", "wide-fibonacci", "--columns", "188", "--log-rows", "25"]).args(blocks);
-        let told = text(&command.assert().success().get_output().stdout);
+        let line = ["stark", "plan", "--air", "wide-fibonacci", "--columns", "188", "--log-rows", "25"];
+        let told = stdout_of(trefoil().args(line).args(blocks));
         let of = |what: &str| -> f64 {
             let line = told.lines().find(|line| line.ends_with(what)).unwrap_or_else(|| panic!("{what}: {told}"));
             line.split_whitespace().next().unwrap().parse().unwrap()
@@ -245,12 +235,12 @@ fn proofs_in_blocks_are_the_same_files() {
     let folder = tempfile::tempdir().unwrap();
     let prove = |blocks: &[&str], limit: Option<&str>| {
         let out = folder.path().join("proof.json");
-        let mut command = trefoil();
-        command.args(["stark", "prove", "--air", "wide-fibonacci", "--columns", "40", "--log-rows", "12"]).args(blocks);
+        let mut command = call("stark prove --air wide-fibonacci --columns 40 --log-rows 12");
+        command.args(blocks);
         if let Some(limit) = limit {
             command.env("TREFOIL_MEM_LIMIT", limit);
         }
-        let told = text(&command.arg("--out").arg(&out).assert().success().get_output().stdout);
+        let told = stdout_of(command.arg("--out").arg(&out));
         (told, fs::read(out).unwrap())
     };
     let (told, expected) = prove(&[], None);
@@ -262,16 +252,13 @@ fn proofs_in_blocks_are_the_same_files() {
     }
     let (told, proof) = prove(&["--blocks", "8", "--host"], None);
     assert!(told.contains(" MiB, 8 blocks, coefficients on the host") && proof == expected, "{told}");
-    let mut refused = trefoil();
-    refused.args(["stark", "prove", "--air", "wide-fibonacci", "--columns", "4", "--log-rows", "3", "--blocks", "3"]);
-    let error = refused.arg("--out").arg(folder.path().join("none")).assert().code(2).get_output().stderr.clone();
-    assert!(text(&error).contains("`--blocks`: expected a power of two of blocks, 2 to 8, got 3"), "{}", text(&error));
+    let mut refused = call("stark prove --air wide-fibonacci --columns 4 --log-rows 3 --blocks 3");
+    let error = stderr_of(refused.arg("--out").arg(folder.path().join("none")), 2);
+    assert!(error.contains("`--blocks`: expected a power of two of blocks, 2 to 8, got 3"), "{error}");
 }
 
 #[test]
 fn a_trace_that_breaks_a_constraint_writes_nothing() {
-    use std::io::Write as _;
-
     let folder = tempfile::tempdir().unwrap();
     let (npy, out) = (folder.path().join("trace.npy"), folder.path().join("proof.json"));
     // Four rows of 1, 2, 5, and one of 1, 2, 6.
@@ -283,13 +270,10 @@ fn a_trace_that_breaks_a_constraint_writes_nothing() {
     for last in [5i64, 5, 5, 6] {
         [1, 2, last].iter().for_each(|word| bytes.extend(word.to_le_bytes()));
     }
-    let mut file = fs::File::create(&npy).unwrap();
-    file.write_all(&bytes).unwrap();
-    let mut command = trefoil();
-    command.args(["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "2", "--columns", "3", "--pow-bits", "1"]);
-    command.arg("--trace-npy").arg(&npy).arg("--out").arg(&out);
-    let refused = command.assert().code(1).get_output().stderr.clone();
-    assert!(text(&refused).contains("constraint 0") && text(&refused).contains("row 3"), "{}", text(&refused));
+    fs::write(&npy, bytes).unwrap();
+    let mut command = call("stark prove --air wide-fibonacci --log-rows 2 --columns 3 --pow-bits 1");
+    let refused = stderr_of(command.arg("--trace-npy").arg(&npy).arg("--out").arg(&out), 1);
+    assert!(refused.contains("constraint 0") && refused.contains("row 3"), "{refused}");
     assert!(!out.exists());
 }
 
@@ -300,8 +284,8 @@ fn what_cannot_be_proven_writes_nothing() {
     let refused = |arguments: &[&str], limit: &str, code: i32, expected: &str| {
         let mut command = trefoil();
         command.env("TREFOIL_MEM_LIMIT", limit).args(["stark", "prove", "--pow-bits", "1"]).args(arguments);
-        let error = command.arg("--out").arg(&out).assert().code(code).get_output().stderr.clone();
-        assert!(text(&error).contains(expected), "{arguments:?}: {}", text(&error));
+        let error = stderr_of(command.arg("--out").arg(&out), code);
+        assert!(error.contains(expected), "{arguments:?}: {error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{arguments:?}");
     };
     let fibonacci = ["--air", "wide-fibonacci", "--columns", "5"];
@@ -322,12 +306,11 @@ fn a_field_more_in_a_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("proof.json");
     prove("state-machine", "4", "cpu", &path);
-    let file: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let file = read(&path);
     for at in ["", "/statement/state-machine", "/proof", "/proof/config", "/proof/fri_proof/first_layer"] {
         let mut changed = file.clone();
         changed.pointer_mut(at).unwrap().as_object_mut().unwrap().insert("surplus".to_owned(), Value::from(1));
-        fs::write(&path, serde_json::to_vec(&changed).unwrap()).unwrap();
-        let refused = trefoil().args(VERIFY).arg(&path).assert().code(1).get_output().stderr.clone();
-        assert!(text(&refused).contains("unknown field `surplus`"), "{at}: {}", text(&refused));
+        let refused = refused(&path, &changed);
+        assert!(refused.contains("unknown field `surplus`"), "{at}: {refused}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{text, trefoil};
+use super::{stderr_of, stdout_of, text, trefoil};
 
 const PLONK: [&str; 9] = ["stark", "prove", "--air", "plonk", "--log-rows=6", "--pow-bits", "4", "--queries", "12"];
 
@@ -13,8 +13,8 @@ fn files_of_several_devices_are_those_of_one() {
         let mut line = trefoil();
         let machine = "devices=4;links=0-1:nvlink,0-2:pcie,0-3:pcie,1-2:pcie,1-3:pcie,2-3:dropped";
         line.current_dir(folder.path()).env("TREFOIL_SIM", machine).env("TREFOIL_THREADS", "2");
-        let said = line.args(PLONK).args(["--out", name]).args(more).assert().success().get_output().stdout.clone();
-        (fs::read(folder.path().join(name)).unwrap(), text(&said))
+        let said = stdout_of(line.args(PLONK).args(["--out", name]).args(more));
+        (fs::read(folder.path().join(name)).unwrap(), said)
     };
     let (expected, said) = prove("one", &[]);
     assert!(!said.contains("each sent each other"), "{said}");
@@ -54,7 +54,7 @@ fn what_cannot_be_shared_is_told_before_any_work() {
     let refused = |code: i32, more: &[&str]| {
         let mut line = trefoil();
         line.current_dir(folder.path()).env("TREFOIL_SIM", "devices=2").args(PLONK).args(["--out", "a"]).args(more);
-        let said = text(&line.assert().code(code).get_output().stderr);
+        let said = stderr_of(&mut line, code);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{more:?}");
         said
     };
@@ -65,11 +65,11 @@ fn what_cannot_be_shared_is_told_before_any_work() {
     let said = refused(3, &["--devices", "4", "--backend", "sim"]);
     assert!(said.contains("device 2"), "{said}");
     let small = ["stark", "plan", "--air", "wide-fibonacci", "--log-rows", "5", "--devices", "64"];
-    let said = text(&trefoil().args(small).assert().code(2).get_output().stderr);
+    let said = stderr_of(trefoil().args(small), 2);
     assert!(said.contains("`--devices`: expected a power of two of ranks, 32 at most, got 64"), "{said}");
     let plan = |devices: &str| {
         let line = ["stark", "plan", "--air", "wide-fibonacci", "--log-rows", "20", "--devices", devices];
-        let said = text(&trefoil().args(line).assert().success().get_output().stdout);
+        let said = stdout_of(trefoil().args(line));
         let whole = said.lines().find(|line| line.ends_with("whole proof")).unwrap().to_owned();
         whole.split_whitespace().next().unwrap().parse::<f64>().unwrap()
     };

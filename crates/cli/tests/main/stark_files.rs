@@ -8,10 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assert_cmd::cargo::CommandCargoExt as _;
 use test_process::{output, output_of, wait, within};
 
-use super::{LIMIT, text, trefoil};
+use super::{LIMIT, call, program, stderr_of, stdout_of, text, trefoil};
 
 /// A proof that takes no time.
 const SMALL: [&str; 9] =
@@ -40,10 +39,7 @@ fn proof() -> Vec<u8> {
 }
 
 fn spawned(arguments: &[&str], folder: &Path) -> Command {
-    let mut command = Command::cargo_bin("trefoil").unwrap();
-    for variable in runtime::VARIABLES {
-        command.env_remove(variable.name);
-    }
+    let mut command = program();
     command.args(arguments).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -95,9 +91,7 @@ fn files_of_proofs_are_not_traced_over() {
     fs::write(&path, &proof).unwrap();
     for command in ["verify", "inspect"] {
         for trace in [&path, &folder.path().join("trace")] {
-            let mut line = trefoil();
-            line.args(["stark", command]).arg(&path).arg("--profile").arg(trace);
-            let said = text(&line.assert().code(2).get_output().stderr);
+            let said = stderr_of(trefoil().args(["stark", command]).arg(&path).arg("--profile").arg(trace), 2);
             assert!(said.contains("`--profile` shows the ops") && said.contains("host"), "{said}");
             assert_eq!(held(folder.path()), [("proof".to_owned(), proof.clone())]);
         }
@@ -110,17 +104,16 @@ fn binary_proofs_are_read_where_text_is() {
     let prove = |format: &str| {
         let mut line = trefoil();
         line.current_dir(folder.path()).args(["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "6"]);
-        let said = line.args(["--columns", "10", "--format", format, "--out", format]).assert().success();
+        let said = stdout_of(line.args(["--columns", "10", "--format", format, "--out", format]));
         let of = if format == "json" { "KiB of JSON" } else { "KiB in binary" };
-        assert!(text(&said.get_output().stdout).contains(of), "{format}");
+        assert!(said.contains(of), "{format}");
         fs::read(folder.path().join(format)).unwrap()
     };
     let (json, binary) = (prove("json"), prove("binary"));
     assert!(json.starts_with(b"{") && 2 * binary.len() < json.len(), "{} of {}", binary.len(), json.len());
     for command in ["verify", "inspect"] {
         let said = |file: &str| {
-            let output = trefoil().current_dir(folder.path()).args(["stark", command, file]).assert().success();
-            text(&output.get_output().stdout).replace(file, "")
+            stdout_of(trefoil().current_dir(folder.path()).args(["stark", command, file])).replace(file, "")
         };
         assert_eq!(said("json"), said("binary"));
     }
@@ -200,10 +193,14 @@ fn a_write_that_fails_leaves_nothing_and_an_error() {
     let proof = folder.path().join("good");
     // A limit on the size of files, which stops the program at a write in the middle.
     let limited = |out: &str, blocks: u32| {
-        let program = assert_cmd::cargo::cargo_bin("trefoil");
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
         let mut shell = Command::new("sh");
-        shell.args(["-c", &script, "sh"]).arg(program).args(SMALL).args(["--out", out]).current_dir(folder.path());
+        shell
+            .args(["-c", &script, "sh"])
+            .arg(program().get_program())
+            .args(SMALL)
+            .args(["--out", out])
+            .current_dir(folder.path());
         output(&mut shell, LIMIT)
     };
     let before = held(folder.path());
@@ -212,11 +209,9 @@ fn a_write_that_fails_leaves_nothing_and_an_error() {
     assert!(text(&output.stderr).contains("writing good: "), "{}", text(&output.stderr));
     assert_eq!(held(folder.path()), before, "the old proof is still there, and nothing else");
     assert!(limited("other", 4096).status.success());
-    trefoil().args(["stark", "verify", "--min-security=0"]).arg(&proof).assert().success();
-    let mut full = Command::cargo_bin("trefoil").unwrap();
-    full.args(["stark", "verify", "--min-security=0"])
-        .arg(&proof)
-        .stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    call("stark verify --min-security=0").arg(&proof).assert().success();
+    let mut full = program();
+    full.args(["stark", "verify", "--min-security=0"]).arg(&proof).stdout(fs::File::create("/dev/full").unwrap());
     let output = output_of(full.stderr(Stdio::piped()).spawn().unwrap(), LIMIT);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("writing to standard output: No space left"), "{}", text(&output.stderr));
@@ -229,7 +224,7 @@ fn a_file_that_cannot_be_replaced_is_written_in_place() {
     let folder = tempfile::tempdir().unwrap();
     let in_namespace = |script: &str| {
         let mut line = Command::new("unshare");
-        line.args(["-rm", "sh", "-ec", script, "sh"]).arg(assert_cmd::cargo::cargo_bin("trefoil"));
+        line.args(["-rm", "sh", "-ec", script, "sh"]).arg(program().get_program());
         line.args(SMALL).args(["--out", "proof"]).current_dir(folder.path());
         line.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         line.spawn().map(|child| output_of(child, LIMIT))

@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{LIMIT, text, trefoil};
+use super::{LIMIT, call, program, stderr_of, stdout_of, text, trefoil};
 
 /// The program's message about arguments that it rejects.
 fn refused(arguments: &[&str]) -> String {
@@ -18,7 +18,7 @@ fn refused(arguments: &[&str]) -> String {
 }
 
 fn help(command: &str) -> String {
-    let help = text(&trefoil().args(["stark", command, "--help"]).assert().success().get_output().stdout);
+    let help = stdout_of(trefoil().args(["stark", command, "--help"]));
     help.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -104,9 +104,7 @@ fn options_that_fit_neither_the_computation_nor_each_other_are_refused() {
 #[test]
 fn threads_beyond_any_machine_are_refused() {
     for value in ["0", "1025", "18446744073709551615", "99999999999999999999", "two"] {
-        let mut line = trefoil();
-        line.args(["stark", "bench", "--air", "plonk", "--log-rows", "4"]).env("TREFOIL_THREADS", value);
-        let said = text(&line.assert().code(2).get_output().stderr);
+        let said = stderr_of(call("stark bench --air plonk --log-rows 4").env("TREFOIL_THREADS", value), 2);
         assert!(said.contains("TREFOIL_THREADS") && said.contains("1..=1024"), "{said}");
     }
 }
@@ -117,7 +115,7 @@ fn a_proof_that_does_not_fit_is_refused_before_its_trace_is_made() {
     let refused = |command: &str, limit: &str, line: &[&str]| {
         let mut program = trefoil();
         program.current_dir(folder.path()).env("TREFOIL_MEM_LIMIT", limit);
-        text(&program.args(["stark", command]).args(line).assert().code(1).get_output().stderr)
+        stderr_of(program.args(["stark", command]).args(line), 1)
     };
     let refuses = |said: &str| said.contains("error: the proof needs ") && said.contains("budget exceeded");
     for air in ["wide-fibonacci", "plonk", "poseidon2", "blake2s"] {
@@ -140,7 +138,7 @@ fn a_proof_that_does_not_fit_is_refused_before_its_trace_is_made() {
     }
     // Where coefficients are on the host, more is needed for a trace that is made on the device.
     let whole = ["--air", "wide-fibonacci", "--columns", "5", "--log-rows", "12", "--blocks", "4", "--host"];
-    let planned = text(&trefoil().args(["stark", "plan"]).args(whole).assert().success().get_output().stdout);
+    let planned = stdout_of(call("stark plan").args(whole));
     let bytes = |what: &str| {
         let line = planned.lines().find(|line| line.ends_with(what)).unwrap();
         (line.split_whitespace().next().unwrap().parse::<f64>().unwrap() * 1e6) as u64
@@ -161,9 +159,7 @@ fn a_proof_larger_than_the_machine_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let line = ["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "28", "--columns", "65536", "--out", "a"];
     for blocks in [&[][..], &["--blocks", "4"]] {
-        let mut prove = trefoil();
-        prove.current_dir(folder.path()).args(line).args(blocks);
-        let said = text(&prove.assert().code(1).get_output().stderr);
+        let said = stderr_of(trefoil().current_dir(folder.path()).args(line).args(blocks), 1);
         assert!(said.contains("error: the proof needs ") && said.contains("MiB available"), "{said}");
         assert!(said.contains("use more `--blocks`, more `--devices` or fewer rows"), "{said}");
     }
@@ -175,10 +171,12 @@ fn a_proof_larger_than_the_machine_is_refused_at_once() {
 #[test]
 fn memory_that_the_system_refuses_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let program = assert_cmd::cargo::cargo_bin("trefoil");
     for (air, log_rows) in [("wide-fibonacci", "28"), ("poseidon2", "26"), ("blake2s", "20"), ("plonk", "22")] {
         let mut shell = std::process::Command::new("sh");
-        shell.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"]).arg(&program).current_dir(folder.path());
+        shell
+            .args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"])
+            .arg(program().get_program())
+            .current_dir(folder.path());
         shell.args(["stark", "prove", "--air", air, "--log-rows", log_rows, "--out", "a"]).env("TREFOIL_THREADS", "2");
         let output = test_process::output(&mut shell, LIMIT);
         assert_eq!(output.status.code(), Some(1), "{air}: {}", text(&output.stderr));
@@ -234,6 +232,6 @@ fn what_hostile_files_hold_is_escaped_and_cut() {
     changed(&|file| file["proof"]["commitments"] = many(&whole["proof"]["commitments"][0]));
     changed(&|file| file["proof"]["sampled_values"] = many(&json!([])));
     fs::write(&path, HOSTILE).unwrap();
-    let said = tame(&trefoil().args(["stark", "verify"]).arg(&path).assert().code(1).get_output().stderr);
+    let said = tame(stderr_of(call("stark verify").arg(&path), 1).as_bytes());
     assert!(said.starts_with("error: reading ") && said.contains(r"\u{1b}[31mb: not a proof file"), "{said}");
 }

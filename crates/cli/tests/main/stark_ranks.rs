@@ -4,7 +4,7 @@ use std::fs;
 
 use assert_cmd::Command;
 
-use super::{text, trefoil};
+use super::{stderr_of, trefoil};
 
 /// A process as Open MPI's `mpirun` starts it.
 fn started(rank: &str, ranks: &str) -> Command {
@@ -20,14 +20,14 @@ fn several_processes_without_mpi_are_told_what_to_build() {
     let folder = tempfile::tempdir().unwrap();
     for rank in ["0", "3"] {
         let mut line = started(rank, "4");
-        let said = text(&line.current_dir(folder.path()).args(PROVE).assert().code(3).get_output().stderr);
+        let said = stderr_of(line.current_dir(folder.path()).args(PROVE), 3);
         assert!(said.contains(&format!("rank {rank} of 4: this program was built without MPI")), "{said}");
         assert!(said.contains("--features mpi"), "{said}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
-    let said = text(&started("4", "4").args(PROVE).assert().code(2).get_output().stderr);
+    let said = stderr_of(started("4", "4").args(PROVE), 2);
     assert!(said.contains("OMPI_COMM_WORLD_RANK: unknown value `4`"), "{said}");
-    let said = text(&started("0", "4").args(PROVE).args(["--profile", "ops"]).assert().code(2).get_output().stderr);
+    let said = stderr_of(started("0", "4").args(PROVE).args(["--profile", "ops"]), 2);
     assert!(said.contains("an MPI launcher started several"), "{said}");
 }
 
@@ -36,6 +36,6 @@ fn one_process_goes_on_alone_and_so_do_other_commands() {
     let folder = tempfile::tempdir().unwrap();
     started("0", "1").current_dir(folder.path()).args(PROVE).assert().success();
     started("2", "4").current_dir(folder.path()).args(["stark", "verify", "a"]).assert().success();
-    let refused = trefoil().args(PROVE).args(["--patience", "9"]).assert().code(2).get_output().stderr.clone();
-    assert!(text(&refused).contains("`--patience` requires several processes"), "{}", text(&refused));
+    let refused = stderr_of(trefoil().args(PROVE).args(["--patience", "9"]), 2);
+    assert!(refused.contains("`--patience` requires several processes"), "{refused}");
 }

@@ -2,28 +2,23 @@
 
 use std::fs;
 
-use super::{text, trefoil};
+use super::{stderr_of, stdout_of, trefoil};
 
-const WIDE: [&str; 10] = [
+const WIDE: [&str; 8] = [
     "stark",
     "scale",
-    "--air",
-    "wide-fibonacci",
+    "--air=wide-fibonacci",
     "--log-rows=8",
     "--columns=8",
     "--rounds=1",
-    "--queries",
-    "3",
+    "--queries=3",
     "--pow-bits=0",
 ];
 
 #[test]
 fn times_on_several_devices_are_modelled_and_said_to_be() {
     let folder = tempfile::tempdir().unwrap();
-    let scale = |more: &[&str]| {
-        let line = trefoil().current_dir(folder.path()).args(WIDE).args(more).assert().success();
-        text(&line.get_output().stdout)
-    };
+    let scale = |more: &[&str]| stdout_of(trefoil().current_dir(folder.path()).args(WIDE).args(more));
     let said = scale(&["--devices", "4,2", "--measured-log-rows", "6", "--html", "page.html"]);
     for words in [
         "modelled",
@@ -57,7 +52,7 @@ fn times_on_several_devices_are_modelled_and_said_to_be() {
 
 #[test]
 fn what_has_no_model_is_refused_before_any_work() {
-    let refused = |more: &[&str]| text(&trefoil().args(WIDE).args(more).assert().code(2).get_output().stderr);
+    let refused = |more: &[&str]| stderr_of(trefoil().args(WIDE).args(more), 2);
     let said = refused(&["--devices", "1,3"]);
     assert!(said.contains("`--devices`: expected a power of two of ranks"), "{said}");
     let said = refused(&["--measured-log-rows", "9"]);

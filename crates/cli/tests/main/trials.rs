@@ -1,24 +1,18 @@
 //! Kernels with known results on the simulated device.
 
-use std::{fs, path::Path};
-
 use serde_json::Value;
 
-use super::{text, trefoil};
+use super::{call, lines, stderr_of, text, trefoil};
 
 /// Standard output, exit code and events of a run with these arguments on this simulated machine.
 fn run(arguments: &[&str], machine: &str) -> (String, Option<i32>, Vec<Value>) {
     let folder = tempfile::tempdir().unwrap();
     let events = folder.path().join("events");
-    let mut command = trefoil();
-    command.args(["trials", "--backend", "sim"]).args(arguments).arg("--events").arg(&events);
+    let mut command = call("trials --backend sim");
+    command.args(arguments).arg("--events").arg(&events);
     command.env("TREFOIL_SIM", machine);
     let output = command.assert().get_output().clone();
     (text(&output.stdout), output.status.code(), lines(&events))
-}
-
-fn lines(path: &Path) -> Vec<Value> {
-    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The values of a key in all events of this kind.
@@ -73,8 +67,8 @@ fn trials_need_a_device_and_a_kernel() {
         command
     };
     for no_device in [&[][..], &["--backend", "cpu"]] {
-        let error = command(no_device).assert().code(2).get_output().stderr.clone();
-        assert!(text(&error).contains("need a device"), "{}", text(&error));
+        let error = stderr_of(&mut command(no_device), 2);
+        assert!(error.contains("need a device"), "{error}");
     }
     command(&["--backend", "gpu"]).assert().code(3);
     command(&["--backend", "sim", "no such kernel"]).assert().code(2);

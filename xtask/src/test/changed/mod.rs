@@ -15,8 +15,8 @@ use self::{
     packages::{Impact, Packages},
     suite::SuiteSelection,
 };
-use super::{host, reference, row};
-use crate::{build_ptx, clock, forwarders, suite as rules, tally::Tally};
+use super::{host, reference, row, show};
+use crate::{build_ptx, forwarders, step::tier, suite as rules, tally::Tally};
 
 /// The name of the command in the record of times.
 pub(crate) const TASK: &str = "test --changed";
@@ -123,13 +123,7 @@ impl Default for TierReport {
 
 impl TierReport {
     fn add(&mut self, name: &str, run: impl FnOnce() -> Result<Tally>) {
-        let start = Instant::now();
-        let tally = run().unwrap_or_else(|error| {
-            println!("FAILED: {name}: {error:#}");
-            Tally::of(name, false)
-        });
-        let seconds = start.elapsed().as_secs_f64();
-        clock::note(clock::WorkKind::Tier, name, seconds);
+        let (tally, seconds) = tier(name, run);
         self.rows.push(row(name, &tally, seconds));
         self.sum += tally;
     }
@@ -137,16 +131,8 @@ impl TierReport {
     /// Prints the table with the lines of what was left out.
     fn finish(mut self) -> Tally {
         self.rows.push(row("sum", &self.sum, self.start.elapsed().as_secs_f64()));
-        println!(
-            "\n{:<14}{:>8}{:>8}{:>9}{:>12}\n{}",
-            "tier",
-            "passed",
-            "failed",
-            "skipped",
-            "time",
-            self.rows.join("\n")
-        );
-        println!("\nleft out:");
+        show(&self.rows);
+        println!("left out:");
         self.left_out.iter().for_each(|line| println!("    {line}"));
         println!();
         self.sum

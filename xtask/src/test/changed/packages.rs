@@ -6,9 +6,10 @@ use std::{
 };
 
 use anyhow::{Context, Result};
-use cargo_metadata::{DependencyKind, MetadataCommand};
+use cargo_metadata::DependencyKind;
 
 use super::readers;
+use crate::metadata;
 
 /// Folders of a package that hold only tests: a change in them reaches no dependent.
 const TEST_FOLDERS: [&str; 3] = ["tests", "benches", "examples"];
@@ -41,11 +42,7 @@ pub(super) struct Impact {
 
 impl Packages {
     pub(super) fn read(root: &Path) -> Result<Self> {
-        let metadata = MetadataCommand::new()
-            .current_dir(root)
-            .no_deps()
-            .exec()
-            .context("cargo metadata does not read the workspace")?;
+        let metadata = metadata(root)?;
         let mut packages = BTreeMap::new();
         for package in &metadata.packages {
             let folder = package.manifest_path.strip_prefix(&metadata.workspace_root)?;
@@ -174,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_change_of_a_domain_leaves_backends_out() {
-        let packages = Packages::read(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()).unwrap();
+        let packages = Packages::read(&crate::workspace_root().unwrap()).unwrap();
         let reach = packages.reach(&BTreeSet::from(["crates/pfss/src/lib.rs".to_owned()]));
         for name in ["pfss", "trefoil-inference", "pfss-ffi", "yardstick", "trefoil-cli"] {
             assert!(reach.tested.contains(name), "{name}");

@@ -53,7 +53,7 @@ pub(super) fn is_of_everything(file: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, fs, path::Path};
+    use std::{collections::BTreeSet, fs};
 
     use super::*;
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_table_lists_every_path_outside_that_sources_read() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let root = &crate::workspace_root().unwrap();
         let packages = super::super::packages::Packages::read(root).unwrap();
         let mut found = 0;
         for name in packages.names().filter(|name| *name != "xtask") {

@@ -102,7 +102,7 @@ impl SuiteSelection {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::Path};
+    use std::fs;
 
     use super::*;
 
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_table_lists_the_domains_that_specifications_call() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let root = &crate::workspace_root().unwrap();
         let domains = ["pfss", "nn-ops", "trefoil-stark", "stark-air", "stark-airs", "stark-fft"];
         let mut found = BTreeSet::new();
         for entry in walkdir::WalkDir::new(root.join("crates/conformance/src")).into_iter().map(Result::unwrap) {

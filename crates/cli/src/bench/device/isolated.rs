@@ -9,7 +9,7 @@ use super::event::BenchEvent;
 use crate::{
     args::BenchArgs,
     exit::Relayed,
-    isolate::{Child, Heard, TimeLimits},
+    isolate::{Child, TimeLimits},
 };
 
 /// Measures every line in a separate process and reports its events.
@@ -51,29 +51,22 @@ fn one(
     }
     let mut child = Child::start(&line, &limits.variables())?;
     let mut settled = false;
-    loop {
-        match child.hear(limits.wait()) {
-            Heard::Event(BenchEvent::Closed) => return Ok(None),
-            Heard::Event(event) => {
-                let opens = matches!(event, BenchEvent::Opened(_));
-                // The opening is reported once for all processes.
-                if !(opens && *opened) {
-                    tell(&event)?;
-                }
-                *opened |= opens;
-                settled |= matches!(event, BenchEvent::Measured(_) | BenchEvent::Failed { .. });
-            }
-            Heard::Silence if limits.are_over() => return Ok((!settled).then(|| "out of time".to_owned())),
-            Heard::Silence => {
-                let reason = format!("no event for {}; {}", limits.silence(), child.kill());
-                return Ok((!settled).then_some(reason));
-            }
-            Heard::Ending(ending) => {
-                return match Relayed::of(&ending) {
-                    Some(relayed) if !*opened => Err(relayed.into()),
-                    _ => Ok((!settled).then(|| ending.to_string())),
-                };
-            }
+    let stop = loop {
+        let event = match child.hear(limits) {
+            Ok(BenchEvent::Closed) => return Ok(None),
+            Ok(event) => event,
+            Err(stop) => break stop,
+        };
+        let opens = matches!(event, BenchEvent::Opened(_));
+        // The opening is reported once for all processes.
+        if !(opens && *opened) {
+            tell(&event)?;
         }
+        *opened |= opens;
+        settled |= matches!(event, BenchEvent::Measured(_) | BenchEvent::Failed { .. });
+    };
+    match Relayed::of(&stop) {
+        Some(relayed) if !*opened => Err(relayed.into()),
+        _ => Ok((!settled).then(|| stop.to_string())),
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn run(args: &BenchArgs, choice: Choice) -> Result<()> {
 /// Collects events, and keeps the result files complete at every moment.
 struct Watch<'a> {
     args: &'a BenchArgs,
-    events: Option<Events>,
+    events: Events,
     results: DeviceResults,
     sampler: Option<Sampler>,
     bar: ProgressBar,
@@ -54,21 +54,19 @@ impl<'a> Watch<'a> {
         let peer = args.peer.as_deref().map(read_peer).transpose()?;
         let bar = ProgressBar::new(lines as u64);
         bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
-        let quiet = Events::is_stdout(args.events.as_deref());
+        let events = Events::begin(args.events.as_deref())?;
         let device = runtime::Settings::from_env().map(|settings| settings.cuda_device).unwrap_or_default();
         Ok(Self {
             args,
-            events: args.events.as_deref().map(Events::begin).transpose()?,
             results: DeviceResults::new(args.note.clone(), peer),
-            sampler: if choice == Choice::Gpu && !quiet { Sampler::start(device) } else { None },
+            sampler: if choice == Choice::Gpu && !events.are_on_stdout() { Sampler::start(device) } else { None },
+            events,
             bar,
         })
     }
 
     fn tell(&mut self, event: &BenchEvent) -> Result<()> {
-        if let Some(events) = &mut self.events {
-            events.tell(event)?;
-        }
+        self.events.tell(event)?;
         match event {
             BenchEvent::Opened(machine) => self.results.machine = Some(machine.clone()),
             BenchEvent::Begins { id } => {
@@ -97,7 +95,7 @@ impl<'a> Watch<'a> {
     fn finish(self, outcome: Result<()>) -> Result<()> {
         self.bar.finish_and_clear();
         outcome?;
-        if !Events::is_stdout(self.args.events.as_deref()) {
+        if !self.events.are_on_stdout() {
             show::print(&self.results)?;
         }
         match self.results.failed.len() {

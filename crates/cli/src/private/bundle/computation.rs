@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use pfss::{
-    Channel, Dealer, Gate, KeyBundle, Operation, Parameters, PfssError, Ring, Session, SignedRange, batch::Shares,
+    Channel, Dealer, Gate, KeyBundle, Operation, Parameters, PfssError, Ring, Session, Shares, SignedRange,
     functions::FixedBundles, suf::BoolMode,
 };
 use runtime::AnyQueue;
@@ -118,13 +118,10 @@ impl Computation {
         let mut bundles = bundles.into_iter();
         let first = bundles.next().ok_or(PfssError::Program)?;
         match self {
-            Self::Gate(_, operation) => match operation.task() {
-                Some(task) => session.run(q, task, first, x).map(Shares::Words),
-                None => session.suf(q, first, x).map(Shares::Suf),
-            },
+            Self::Gate(_, operation) => session.run(q, operation.task(), first, x),
             Self::Function(function) => {
                 let bundles = FixedBundles { suf: first, shift: bundles.next() };
-                session.function(q, &function.gates, bundles, x).map(Shares::Words)
+                session.function(q, &function.gates, bundles, x).map(Shares::from)
             }
         }
     }

@@ -1,18 +1,12 @@
 //! `trefoil pfss eval`: keys of a gate or function put to use, by one party or by both.
 
 use core::time::Duration;
-use std::{
-    io::{self, Write as _},
-    net::TcpListener,
-    path::PathBuf,
-    thread,
-    time::Instant,
-};
+use std::{path::PathBuf, thread, time::Instant};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::InferenceError;
-use pfss::{KeyBundle, MemoryChannel, PfssError, Session, Traffic, batch::Shares, memory_pair};
+use pfss::{KeyBundle, MemoryChannel, PfssError, Session, Shares, Traffic, memory_pair};
 use runtime::{AnyQueue, Choice, Domain};
 
 use super::{
@@ -27,7 +21,7 @@ use crate::{
     exit::UsageError,
     files::Named,
     output::OutputFile,
-    private::{LimitArgs, advance, kind::KeyPathKind, refusals, steps_bar},
+    private::{LimitArgs, accept, advance, kind::KeyPathKind, steps_bar},
 };
 
 /// The longest that a party waits for the other when both run in this process.
@@ -137,20 +131,13 @@ fn one_party(args: &EvalArgs) -> Result<Done> {
     let (x, party) = (inputs(args, &folder.computation, folder.count())?, folder.party());
     let (key_bytes, endpoint) = (folder.key_bytes(), folder.endpoint(args.limits.limits()));
     let channel = match (&args.connect, &args.listen) {
-        (Some(address), _) => endpoint.connect(address.as_str()),
+        (Some(address), _) => endpoint.connect(address.as_str()).map_err(InferenceError::from)?,
         (None, listen) => {
-            let address = listen.as_deref().unwrap_or_default();
-            let listener = TcpListener::bind(address).with_context(|| format!("listening on {address}"))?;
-            {
-                let mut out = io::stdout().lock();
-                writeln!(out, "listening on {}", listener.local_addr()?)?;
-                out.flush()?;
-            }
             let patience = Some(args.limits.limits().session);
-            endpoint.accept(&listener, patience, refusals())
+            accept(&endpoint, listen.as_deref().unwrap_or_default(), patience)?
         }
     };
-    let mut session = Session::new(channel.map_err(InferenceError::from)?);
+    let mut session = Session::new(channel);
     let (computation, bundles) = folder.consume()?;
     let bar = steps_bar(1, "evaluate")?;
     bar.set_message("walk key trees and open");

@@ -10,7 +10,7 @@ use collective_mpi::Mpi;
 use runtime::{Launch, OpenError};
 
 use super::number::whole;
-use crate::exit::{Told, UsageError};
+use crate::exit::{Relayed, UsageError};
 
 /// How processes make one proof together that `mpirun` or another launcher of MPI started.
 #[derive(Args, Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ pub(in crate::stark) fn run(
     made.with_context(name).map_err(|error| {
         place.group.give_up();
         // While the others are waited for: the launcher ends all when one has ended so.
-        Told::tell(error).into()
+        Relayed::tell(error).into()
     })
 }
 
