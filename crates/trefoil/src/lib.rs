@@ -21,7 +21,7 @@
 //! let keys = dealer.deal(&q, &Gate::relu(64)?, 1)?;
 //! // -5 as two shares modulo 2^64
 //! let y = run_lockstep(&q, Task::Relu, keys, [&[37], &[-42i64 as u64]])?;
-//! assert_eq!(y[0][0].wrapping_add(y[1][0]), 0);
+//! assert_eq!(y[0].words[0].wrapping_add(y[1].words[0]), 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -18,7 +18,7 @@ use stark_airs::WideFibonacci;
 
 use crate::{
     Contender, Extent, Goal, Line,
-    host::{elements, nonzero_elements},
+    host::{M31_BYTES, SECURE_BYTES, elements, nonzero_elements, secure_elements},
     line::{AllOps, RunSize},
 };
 
@@ -49,17 +49,13 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
     vec![evaluate(log_size, columns), logup_columns(log_rows, 8)]
 }
 
-fn powers(columns: u32) -> Vec<QM31> {
-    (0..columns - 2).map(|i| QM31::from_coordinates([1, 2, 3, 4].map(|k| M31::from_u32(i * 7919 + k)))).collect()
-}
-
 /// The recorded program at `2^log_size` positions.
 ///
 /// The columns follow each other in one buffer.
 fn evaluate<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
     let len = 1usize << log_size;
     let work = f64::from(columns - 2) * len as f64;
-    let size = RunSize::streaming("constraint-point", work, 4.0 * (f64::from(columns) + 8.0) * len as f64);
+    let size = RunSize::streaming("constraint-point", work, M31_BYTES * (f64::from(columns) + 8.0) * len as f64);
     Line::new(format!("air.evaluate/{columns}x2^{log_size}"), size, move |q: &Q| {
         let air = Recorded::new(&fibonacci(log_size - 1, columns))?;
         let program = air.constraint_program();
@@ -70,7 +66,8 @@ fn evaluate<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
         let masks: Vec<_> = program.masks().iter().map(place).collect();
         let (registers, outputs) = (program.registers(), program.outputs());
         let params = AirParams { log_rows: log_size - 1, log_size, registers, outputs };
-        let (values, powers) = (q.upload(&elements(columns as usize * len))?, q.upload(&powers(columns))?);
+        let (values, powers) =
+            (q.upload(&elements(columns as usize * len))?, q.upload(&secure_elements(columns as usize - 2))?);
         let (challenges, mut sums) = (q.zeros::<QM31>(0)?, q.zeros::<M31>(4 * len)?);
         Ok(Box::new(move |q| {
             let program = air.constraint_program();
@@ -92,7 +89,7 @@ fn evaluate<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
 fn logup_columns<Q: AllOps>(log_rows: u32, columns: u32) -> Line<Q> {
     let work = f64::from(columns) * f64::from(1u32 << log_rows);
     let len = (columns as usize) << (log_rows + 2);
-    let size = RunSize::streaming("fraction", work, 16.0 * 3.0 * work);
+    let size = RunSize::streaming("fraction", work, SECURE_BYTES * 3.0 * work);
     Line::new(format!("air.logup_columns/{columns}x2^{log_rows}"), size, move |q: &Q| {
         let fractions = q.upload(&nonzero_elements(2 * len))?;
         let (mut made, mut sums) = (q.zeros::<M31>(len)?, q.zeros::<QM31>(2)?);
@@ -149,7 +146,7 @@ impl Row for Position<'_> {
 /// The AIR compiled for one position at a time.
 fn compiled() -> Contender {
     let air = fibonacci(LOG_SIZE - 1, COLUMNS);
-    let (values, powers) = (elements((COLUMNS as usize) << LOG_SIZE), powers(COLUMNS));
+    let (values, powers) = (elements((COLUMNS as usize) << LOG_SIZE), secure_elements(COLUMNS as usize - 2));
     let mut sums = vec![M31::ZERO; 4 << LOG_SIZE];
     Contender::new("the AIR compiled, a position at a time", move || {
         for at in 0..1 << LOG_SIZE {

@@ -20,7 +20,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Contender, Extent, Goal, Line, LineError,
-    host::{elements, places, secure_elements, words},
+    host::{M31_BYTES, SECURE_BYTES, elements, places, secure_elements, words},
     line::{AllOps, RunSize},
 };
 
@@ -34,9 +34,6 @@ const LOG_SIZE: u32 = 18;
 ///
 /// All take 28 ms at this rate. stwo's vector backend took 40 ms on one core of an EPYC (Zen 4).
 const GOAL_RATE: f64 = 108.0 * 262_144.0 / 28e-3;
-
-/// Bytes of four planes for each position.
-const SECURE_BYTES: f64 = 16.0;
 
 /// Queries of a proof.
 const QUERIES: u32 = 70;
@@ -67,7 +64,7 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
 
 /// Random words, from buffers of these many words.
 fn gathered(words: usize, from: usize) -> RunSize {
-    RunSize::computing("word", words as f64, 4.0 * from as f64)
+    RunSize::computing("word", words as f64, M31_BYTES * from as f64)
 }
 
 fn positions() -> Vec<u32> {
@@ -142,7 +139,7 @@ impl<Q: AllOps> Numerators<Q> {
 
 fn numerators<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
     let count = (columns as usize) << log_size;
-    let bytes = 4.0 * count as f64 + SECURE_BYTES * f64::from(1u32 << log_size);
+    let bytes = M31_BYTES * count as f64 + SECURE_BYTES * f64::from(1u32 << log_size);
     let size = RunSize::streaming("element", count as f64, bytes);
     Line::new(format!("deep.numerators/{columns}x2^{log_size}"), size, move |q: &Q| {
         let mut numerators = Numerators::new(q, log_size, columns)?;

@@ -1,15 +1,21 @@
 //! Speed lines of the `fss` op set, with a public point or several for each key.
 //!
-//! Every key of a batch is different.
+//! Every key of a batch is different. One line is of the `share` op set: products of matrices.
 
 use backend_api::{
     BackendError, Buffer, Queue,
-    ops::fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys},
+    ops::{
+        fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys},
+        share::MatmulWords,
+    },
 };
 use core_types::{
     Label, PrgKeys,
     cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_levels},
-    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
+    params::{
+        fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
+        share::MatmulWordsParams,
+    },
 };
 use cpu_backend::{CpuQueue, SimdLevel};
 use fss_rs::{
@@ -20,7 +26,7 @@ use fss_rs::{
     prg::Aes128MatyasMeyerOseasPrg,
 };
 use pfss::{
-    AutoTrunc, Dealer, KeyBundle, SufStep,
+    AutoTrunc, Dealer, KeyBundle, MatrixShape, Step, Task,
     functions::{Accuracy, FixedBundles, gelu},
     suf::SufModes,
 };
@@ -48,6 +54,9 @@ const ALL_KEYS: u32 = 1 << 12;
 
 /// Elements of a batch of a function.
 const ELEMENTS: u32 = 1 << 15;
+
+/// Rows and columns of matrices on the processor.
+const SIDE: usize = 512;
 
 /// Different keys that the peer goes through repeatedly; more than the caches hold.
 const PEER_KEYS: usize = 1 << 12;
@@ -80,15 +89,16 @@ pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
         all.peer(|| peer_dpf_full_eval(10)),
         at_least(dcf64.peer(peer_dcf_eval), 4e6),
         at_least(keygen.peer(peer_dpf_gen), 3e6),
+        matmul_words(SIDE).peer(plain_product).goal(Goal::Ratio { peer: 1, ratio: 2.0 }, "avx-512"),
         at_least(gelu.peer(|| gelu_by(Accuracy::CUBIC_16)).peer(|| gelu_by(Accuracy::QUADRATIC_32)), 1e6),
     ]
 }
 
 /// Every line of the op set on a device.
 pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
-    let (wide, narrow, all, dcf, few) = match extent {
-        Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 15),
-        Extent::Small => (64, 64, 64, 64, 64),
+    let (wide, narrow, all, dcf, few, side) = match extent {
+        Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 15, 1 << 12),
+        Extent::Small => (64, 64, 64, 64, 64, 65),
     };
     vec![
         cmp_eval(64, wide, ONE_POINT),
@@ -99,6 +109,7 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
         cmp_gen(64, wide),
         dcf_eval(64, dcf, ONE_POINT),
         dcf_eval(64, few, PIECE_POINTS),
+        matmul_words(side),
     ]
 }
 
@@ -268,6 +279,30 @@ fn dcf_eval<Q: AllOps>(bits: u32, count: u32, at: KeyPoints) -> Line<Q> {
     })
 }
 
+/// A product of `side x side` matrices of words modulo 2^64.
+fn matmul_words<Q: AllOps>(side: usize) -> Line<Q> {
+    let len = side * side;
+    let size = RunSize::computing("MAC", (side * len) as f64, (3 * 8 * len) as f64);
+    Line::new(format!("pfss.matmul_words/{side}"), size, move |q: &Q| {
+        let [rows, inner, cols] = [side as u64; 3];
+        let params = MatmulWordsParams { batch: 1, rows, inner, cols, alpha: 1, beta: 0 };
+        let (x, y) = (q.upload(&words(len, 7))?, q.upload(&words(len, 8))?);
+        let mut out = q.zeros::<u64>(len)?;
+        Ok(Box::new(move |q| {
+            Ok(q.matmul_words(MatmulWords { params: &params, x: x.view(), y: y.view(), out: out.view_mut() })?)
+        }))
+    })
+}
+
+/// The loop by which `pfss` multiplies matrices without a queue.
+fn plain_product() -> Contender {
+    let shape = MatrixShape { batch: 1, rows: SIDE, inner: SIDE, cols: SIDE };
+    let (x, y) = (words(SIDE * SIDE, 7), words(SIDE * SIDE, 8));
+    Contender::new("plain loop", move || {
+        core::hint::black_box(shape.multiply(&x, &y));
+    })
+}
+
 /// The work of one party for a batch, except dealing, masking and communication.
 ///
 /// Its own message stands in for the peer's.
@@ -282,21 +317,22 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
         bundles
     };
     let run = move |bundles: FixedBundles| {
-        let open = |bundle: KeyBundle| bundle.with_open_inputs().expect("keys of an insecure dealer");
-        let mut step = open(bundles.suf).eval_suf(&q, &x_hat).expect("views that fit");
-        let shares = loop {
-            match step {
-                SufStep::Open(pending) => {
-                    let peer = pending.masked_bits().to_vec();
-                    step = pending.finish(&q, &peer).expect("a message of this length");
-                }
-                SufStep::Done(shares) => break shares.words,
+        let alone = |bundle: KeyBundle, task: Task<'_>, x_hat: &[u64]| {
+            let keys = bundle.with_open_inputs().expect("keys of an insecure dealer");
+            let mut step = keys.eval(&q, task, x_hat).expect("views that fit");
+            loop {
+                step = match step {
+                    Step::Open(pending) => {
+                        let peer = pending.masked_bits().to_vec();
+                        pending.finish(&q, &peer).expect("a message of this length")
+                    }
+                    Step::Done(shares) => break shares.words,
+                };
             }
         };
-        let shift = open(bundles.shift.expect("a shift by some bits"));
-        let pending = shift.eval_gap_ars(&q, &cert, &shares).expect("views that fit");
-        let peer = pending.masked_bits().to_vec();
-        core::hint::black_box(pending.finish(&q, &peer).expect("a message of this length"));
+        let shares = alone(bundles.suf, Task::Suf, &x_hat);
+        let shift = bundles.shift.expect("a shift by some bits");
+        core::hint::black_box(alone(shift, Task::GapArs(cert), &shares));
     };
     Contender::fed(format!("trefoil, degree {}, {} pieces", accuracy.degree, accuracy.pieces), feed, run)
 }

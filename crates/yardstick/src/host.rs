@@ -12,6 +12,12 @@ use nn_ops::{NnError, Tensor};
 
 use crate::{Contender, Line, RunSize, peers::fma_peak};
 
+/// Bytes of an element of a column.
+pub(crate) const M31_BYTES: f64 = 4.0;
+
+/// Bytes of an element of the secure field.
+pub(crate) const SECURE_BYTES: f64 = 16.0;
+
 /// Words that look random, different for each `salt`.
 pub(crate) fn words(len: usize, salt: u64) -> Vec<u64> {
     let mut state = salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -32,7 +38,7 @@ pub(crate) fn nonzero_elements(count: usize) -> Vec<M31> {
     elements(count).into_iter().map(|x| if x == M31::ZERO { M31::ONE } else { x }).collect()
 }
 
-/// Elements of the secure field, by their coordinates.
+/// Elements of the secure field by their coordinates, none of them zero.
 pub(crate) fn secure_elements(count: usize) -> Vec<QM31> {
     elements(4 * count).chunks(4).map(|x| QM31::from_coordinates([x[0], x[1], x[2], x[3]])).collect()
 }

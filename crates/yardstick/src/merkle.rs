@@ -16,7 +16,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Contender, Extent, Goal, Line,
-    host::{elements, places},
+    host::{M31_BYTES, SECURE_BYTES, elements, places},
     line::{AllOps, RunSize},
 };
 
@@ -28,7 +28,6 @@ const GOAL_RATE: f64 = 1.0 / 15e-9;
 /// Log of the leaves on the processor.
 const LOG_LEAVES: u32 = 19;
 
-const M31_BYTES: f64 = 4.0;
 const DIGEST_BYTES: f64 = 32.0;
 
 /// Every line of the op set on the processor.
@@ -73,7 +72,7 @@ fn leaves<Q: AllOps>(log_leaves: u32, columns: u32) -> Line<Q> {
 
 fn secure_leaves<Q: AllOps>(log_size: u32, log_packed: u32) -> Line<Q> {
     let (values, leaves) = (f64::from(1u32 << log_size), f64::from(1u32 << (log_size - log_packed)));
-    let size = size(leaves, 4.0 * M31_BYTES * values + DIGEST_BYTES * leaves);
+    let size = size(leaves, SECURE_BYTES * values + DIGEST_BYTES * leaves);
     let id = format!("merkle.secure_leaves/2^{log_size}, {} in a leaf", 1 << log_packed);
     Line::new(id, size, move |q: &Q| {
         let values = q.upload(&elements(4 << log_size))?;

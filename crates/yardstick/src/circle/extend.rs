@@ -13,10 +13,10 @@ use stark_fft::{
     BitReversed, CanonicDomain, Coefficients, Columns, ColumnsMut, HostColumns, LdeBlockPlan, LdePlan, TwiddleTree,
 };
 
-use super::{M31_BYTES, twiddles::twiddles};
+use super::twiddles::twiddles;
 use crate::{
     Goal, Line, LineError,
-    host::elements,
+    host::{M31_BYTES, elements},
     line::{AllOps, RunSize},
 };
 

@@ -7,10 +7,9 @@ use backend_api::{
 use core_types::field::{Field, M31, QM31};
 use cpu_backend::CpuQueue;
 
-use super::M31_BYTES;
 use crate::{
     Contender, Goal, Line,
-    host::{elements, nonzero_elements},
+    host::{M31_BYTES, nonzero_elements, secure_elements},
     line::{AllOps, RunSize},
 };
 
@@ -22,7 +21,7 @@ const COUNT: usize = 1 << 20;
 
 pub(super) fn contests() -> [Line<CpuQueue>; 2] {
     let m31 = of_m31(COUNT.ilog2()).called("circle.batch_inverse_m31/20");
-    [compared(m31, || nonzero_elements(COUNT)), compared(of_qm31(), secure)]
+    [compared(m31, || nonzero_elements(COUNT)), compared(of_qm31(), || secure_elements(COUNT))]
 }
 
 /// `2^log_len` elements of Mersenne-31.
@@ -43,18 +42,13 @@ pub(super) fn of_m31<Q: AllOps>(log_len: u32) -> Line<Q> {
 fn of_qm31<Q: AllOps>() -> Line<Q> {
     let size = RunSize::computing("element", COUNT as f64, 0.0);
     Line::new("circle.batch_inverse_qm31/20", size, |q: &Q| {
-        let (elements, mut inverses) = (q.upload(&secure())?, q.zeros::<QM31>(COUNT)?);
+        let (elements, mut inverses) = (q.upload(&secure_elements(COUNT))?, q.zeros::<QM31>(COUNT)?);
         let mut first_zero = q.upload(&[u64::MAX])?;
         Ok(Box::new(move |q| {
             let (elements, inverses, first_zero) = (elements.view(), inverses.view_mut(), first_zero.view_mut());
             Ok(q.batch_inverse_qm31(BatchInverseQm31 { elements, inverses, first_zero })?)
         }))
     })
-}
-
-fn secure() -> Vec<QM31> {
-    let of = |x: M31| QM31::from_coordinates([x, M31::ONE, x + M31::ONE, M31::from_u32(7)]);
-    elements(COUNT).into_iter().map(of).collect()
 }
 
 /// The line with plain loops over `elements`.

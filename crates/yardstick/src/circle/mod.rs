@@ -23,9 +23,6 @@ const GOAL_RATE: f64 = 1.0 / 0.13e-9;
 /// Log sizes of the columns.
 const LOG_SIZES: [u32; 4] = [16, 20, 22, 24];
 
-/// Bytes of an element of a column.
-const M31_BYTES: f64 = 4.0;
-
 /// Every line of the op set on the processor.
 pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
     let mut all = Vec::new();

@@ -11,10 +11,9 @@ use core_types::{
 };
 use cpu_backend::CpuQueue;
 
-use super::M31_BYTES;
 use crate::{
     Contender, Goal, Line,
-    host::{elements, places},
+    host::{M31_BYTES, elements, places},
     line::{AllOps, RunSize},
 };
 

@@ -9,10 +9,10 @@ use core_types::{
     params::circle::CircleFftParams,
 };
 
-use super::{M31_BYTES, twiddles::twiddles};
+use super::twiddles::twiddles;
 use crate::{
     Contender, Line,
-    host::elements,
+    host::{M31_BYTES, elements},
     line::{AllOps, RunSize},
 };
 
