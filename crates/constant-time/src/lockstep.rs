@@ -55,7 +55,7 @@ fn steps(q: &CpuQueue) -> Result<()> {
     expect(RING, &[zero.words, one.words], &plaintexts().map(|x| x.max(0).cast_unsigned()))
 }
 
-/// What a step opens.
+/// The opening of a step that is not the last.
 fn pending(step: Step) -> Result<Pending> {
     match step {
         Step::Open(pending) => Ok(pending),

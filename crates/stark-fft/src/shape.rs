@@ -214,7 +214,7 @@ pub(crate) fn check_len(shape: &SetShape, got: usize) -> Result<(), FftError> {
 
 /// Cuts the columns `range` where the size changes.
 ///
-/// Each part has the place of its elements among those of all groups.
+/// Each part has the place of its elements among all groups.
 pub(crate) fn cut(groups: &[Group], range: Range<usize>) -> Result<Vec<(Range<usize>, Group)>, FftError> {
     let len = groups.last().map_or(0, |group| group.columns().end);
     if range.start > range.end || range.end > len {
@@ -226,7 +226,7 @@ pub(crate) fn cut(groups: &[Group], range: Range<usize>) -> Result<Vec<(Range<us
         let (start, end) = (range.start.max(columns.start), range.end.min(columns.end));
         if start < end {
             let at = |column: usize| group.first_element + ((column - columns.start) << group.domain.log_size());
-            let count = (end - start) as u32; // at most those of the group
+            let count = (end - start) as u32; // at most the group's
             parts.push((at(start)..at(end), Group::alone(group.domain, count)));
         }
     }

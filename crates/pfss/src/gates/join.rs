@@ -33,7 +33,7 @@ impl Step {
     }
 }
 
-/// One gate from the parts of its batch, which opens and returns the words of the whole batch.
+/// Joins the parts of a batch into one gate, which opens the words of all.
 fn join_pending(parts: Vec<Pending>, by_element: bool) -> Pending {
     let first = &parts[0];
     let masked: Vec<_> = parts.iter().map(|part| (part.count(), part.masked_bits())).collect();

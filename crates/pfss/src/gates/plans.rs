@@ -50,7 +50,7 @@ impl<P> fmt::Debug for PlanCache<P> {
 #[derive(Debug, Default)]
 pub(crate) struct AllPlans {
     tasks: PlanCache<TaskPlan>,
-    /// XOR shares of predicates, whose facts are those of additive shares.
+    /// XOR shares of predicates, with the facts of additive shares.
     bits: PlanCache<TaskPlan>,
 }
 

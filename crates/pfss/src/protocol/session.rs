@@ -234,7 +234,7 @@ impl<C: Channel> Session<C> {
         Ok((plan, keys, x_hat))
     }
 
-    /// Walks the key trees, and opens what the gate asks for, round by round.
+    /// Walks the key trees, and opens words and bits, round by round.
     fn evaluate<Q: FssOps>(
         &mut self,
         q: &Q,

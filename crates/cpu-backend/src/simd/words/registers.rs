@@ -1,4 +1,8 @@
 //! Field operations in registers, by instructions that AVX2 and AVX-512 both have.
+//!
+//! # Safety
+//!
+//! Loads and stores require what [`WordLanes`] requires.
 
 use core_types::field::P;
 
