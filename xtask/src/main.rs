@@ -144,7 +144,7 @@ fn main() -> ExitCode {
 }
 
 /// The tasks without arguments.
-const PLAIN: [(&str, fn(&Shell) -> Result<Tally>); 9] = [
+const PLAIN: [(&str, step::Run); 9] = [
     ("tidy", suite::tidy),
     ("constant-time", constant_time::run),
     ("mpi", test::run_ranks),

@@ -12,7 +12,7 @@ use xshell::Shell;
 
 use crate::{
     fuzz, mpi, mutants,
-    step::{cargo_test, tier},
+    step::{Run, cargo_test, tier},
     tally::Tally,
     test,
 };
@@ -23,7 +23,7 @@ const FUZZ_SECONDS: u32 = 180;
 /// The parts of the tier by name, in the order in which they run, the quickest first.
 ///
 /// The help of the program lists them.
-const PARTS: [(&str, fn(&Shell) -> Result<Tally>); 9] = [
+const PARTS: [(&str, Run); 9] = [
     ("book", book::run),
     ("advisories", advisories::run),
     ("sweeps", |sh| test::sweeps(sh, &[])),

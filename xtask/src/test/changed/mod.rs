@@ -16,7 +16,12 @@ use self::{
     suite::SuiteSelection,
 };
 use super::{host, reference, row, show};
-use crate::{build_ptx, forwarders, step::tier, suite as rules, tally::Tally};
+use crate::{
+    build_ptx, forwarders,
+    step::{Run, tier},
+    suite as rules,
+    tally::Tally,
+};
 
 /// The name of the command in the record of times.
 pub(crate) const TASK: &str = "test --changed";
@@ -24,7 +29,7 @@ pub(crate) const TASK: &str = "test --changed";
 /// A tier that runs if a file below one of these paths changed.
 struct Tier {
     name: &'static str,
-    run: fn(&Shell) -> Result<Tally>,
+    run: Run,
     paths: &'static [&'static str],
 }
 
