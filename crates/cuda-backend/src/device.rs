@@ -15,8 +15,8 @@ use crate::{
     error::DriverFault,
     ffi::{self, CudaContext, CudaStream, Events},
     kernels::{Kernels, Programs},
+    link::Links,
     mem::{DevicePool, PinnedCounts, PinnedPool},
-    peers::Links,
     sync::lock,
 };
 
@@ -58,14 +58,14 @@ struct RefusedRecordings {
 
 /// One device, opened: its context, memory and kernels.
 ///
-/// Everything that lives on the device holds it.
+/// Queues, recordings and marks of the device hold it; a block of its memory holds the pool.
 pub struct DeviceCtx {
     info: DeviceInfo,
     ways: Ways,
     budget: Budget,
     kernels: Kernels,
     programs: Programs,
-    pool: DevicePool,
+    pool: Arc<DevicePool>,
     pinned: Arc<PinnedPool>,
     events: Arc<Events>,
     timing_events: Events,
@@ -94,7 +94,7 @@ impl DeviceCtx {
             budget,
             kernels,
             programs: Programs::default(),
-            pool,
+            pool: Arc::new(pool),
             pinned,
             events,
             timing_events,
@@ -159,7 +159,7 @@ impl DeviceCtx {
         &self.programs
     }
 
-    pub(crate) fn pool(&self) -> &DevicePool {
+    pub(crate) fn pool(&self) -> &Arc<DevicePool> {
         &self.pool
     }
 

@@ -8,11 +8,15 @@
 //! - `ffi`: driver objects with an owner. One gate makes every call: it checks that the device is
 //!   not lost, makes the context current for the call, and turns codes into errors. After a sticky
 //!   code the only call made is the release of the context.
-//! - `mem`: blocks of device memory that know which submissions use them, pinned host memory,
-//!   copies.
+//! - `mem`: pools of device memory and of pinned host memory, and blocks of device memory that
+//!   record which submissions use them.
 //! - `kernels`: PTX and manifests, checked against each other and against the device.
 //! - `programs`: PTX of programs that come from AIRs.
-//! - `launch`: the one call site of kernels, which checks their arguments.
+//! - `device`: an opened device, with its pools and kernels.
+//! - `streams`: streams that number and order their work, and recordings of it.
+//! - `submit`: the work itself. The one call site of kernels, which checks their arguments, copies,
+//!   exchanges, and graphs.
+//! - `queue`: the queue, its recordings and marks.
 //! - `ops`: the op sets, each op with its launches.
 //! - `nccl`: collectives between queues by NCCL.
 //! - `peers`: collectives between queues by copies between devices.
@@ -33,7 +37,7 @@ mod device_info;
 mod error;
 mod ffi;
 mod kernels;
-mod launch;
+mod link;
 mod mem;
 mod nccl;
 mod open;
@@ -42,6 +46,7 @@ mod peers;
 mod programs;
 mod queue;
 mod streams;
+mod submit;
 mod sync;
 
 pub use aes::AesKernel;
@@ -54,12 +59,12 @@ pub use kernels::{
     KernelFacts, KernelSource, ManifestError, ModuleError, ModuleFacts, ModuleInfo, ModuleOutcome, ModuleText,
     ProgramFacts, modules,
 };
-pub use launch::{Launch, launch_canary, launch_programs};
-pub use mem::{CudaRegistered, PinnedCounts};
+pub use link::{Detour, Link, Route};
+pub use mem::PinnedCounts;
 pub use nccl::{NcclError, NcclInfo, NcclRank, nccl};
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, devices, driver};
-pub use peers::{Detour, Link, PeerRank, Route, links, measured_links};
+pub use ops::{launch_canary, launch_programs};
+pub use peers::{PeerRank, links, measured_links};
 pub use programs::{ProgramKind, ProgramSource};
-pub use queue::CudaQueue;
-pub use streams::graph::CudaGraph;
-pub use streams::timed::CudaMark;
+pub use queue::{CudaMark, CudaQueue};
+pub use submit::{CudaGraph, CudaRegistered, Launch};

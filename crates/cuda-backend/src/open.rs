@@ -16,7 +16,7 @@ use crate::{
     ffi::{self, CudaContext},
     kernels::Kernels,
     mem::DevicePool,
-    streams::track::Track,
+    streams::Track,
 };
 
 /// Minimum budget: one tile of the largest op and its result.

@@ -155,27 +155,9 @@ fn parts_are_added_up_by_the_first_launch_of_the_transform() {
     }
 }
 
-/// A schedule of three launches, which only domains of 2^25 points and more have by themselves.
-#[test]
-fn strips_between_others_run_the_layers_in_between() {
-    let (log_size, columns) = (18, 2);
-    let cpu = processor();
-    let (session, queue) = machine("checks=sanitize");
-    let [forward, inverse] = twiddles(&queue, log_size).unwrap();
-    let words = elements(2 << log_size, 1);
-    let expected = {
-        let [forward, _] = twiddles(&cpu, log_size).unwrap();
-        let mut words = words.clone();
-        cpu.circle_evaluate(CircleEvaluate {
-            params: &CircleFftParams { log_size, columns },
-            twiddles: forward.view(),
-            columns: &mut words,
-        })
-        .unwrap();
-        words
-    };
-    let mut got = queue.upload(&words).unwrap();
-    let strips = |layer, log_rows, scale| CircleStripParams {
+/// A launch of strips of 12 bits that run `log_rows` layers, from `layer` on.
+fn strips(log_size: u32, layer: u32, log_rows: u32, scale: u32) -> CircleStripParams {
+    CircleStripParams {
         log_domain: log_size,
         log_size,
         log_source: log_size,
@@ -185,37 +167,69 @@ fn strips_between_others_run_the_layers_in_between() {
         log_width: 12 - log_rows,
         scale,
         position: 0,
-    };
-    let tiles = CircleTileParams {
-        words: 2 << log_size,
+    }
+}
+
+/// A launch of tiles that run the first `layers` layers of some columns.
+fn tiles(log_size: u32, columns: u32, layers: u32) -> CircleTileParams {
+    CircleTileParams {
+        words: u64::from(columns) << log_size,
         log_domain: log_size,
         log_size,
         log_source: log_size,
-        layers: 9,
+        layers,
         scale: 0,
         columns,
         columns_per_block: 2,
         position: 0,
-    };
-    let blocks = [u64::from(columns) << (log_size - 12), 1, 1];
-    for params in [strips(14, 4, 0), strips(9, 5, 0)] {
-        let columns = got.view_mut();
-        let launch = queue.kernel("circle_strip_evaluate").unwrap().grid(blocks);
-        let launch = launch.input("source", columns.as_ref()).output("columns", &columns);
-        let launch = launch.input("twiddles", forward.view()).value("params", &params);
-        // SAFETY: both views have the lengths of two columns of the domain.
-        unsafe { launch.launch() }.unwrap();
+    }
+}
+
+/// Runs strips on columns in place, by the kernel for the first layers of an evaluation.
+fn evaluate_strips(q: &CudaQueue, columns: &CudaMut<'_, M31>, twiddles: CudaRef<'_, Twiddle>, p: &CircleStripParams) {
+    let launch = q.kernel("circle_strip_evaluate").unwrap().grid([columns.len() as u64 >> 12, 1, 1]);
+    let launch = launch.input("source", columns.as_ref()).output("columns", columns);
+    let launch = launch.input("twiddles", twiddles).value("params", p);
+    // SAFETY: both views have the lengths of the columns of the domain.
+    unsafe { launch.launch() }.unwrap();
+}
+
+/// The processor's evaluation of columns.
+fn evaluated(log_size: u32, columns: u32, mut words: Vec<M31>) -> Vec<M31> {
+    let cpu = processor();
+    cpu.circle_evaluate(CircleEvaluate {
+        params: &CircleFftParams { log_size, columns },
+        twiddles: twiddles(&cpu, log_size).unwrap()[0].view(),
+        columns: &mut words,
+    })
+    .unwrap();
+    words
+}
+
+/// A schedule of three launches, which only domains of 2^25 points and more have by themselves.
+#[test]
+fn strips_between_others_run_the_layers_in_between() {
+    let (log_size, columns) = (18, 2);
+    let (session, queue) = machine("checks=sanitize");
+    let [forward, inverse] = twiddles(&queue, log_size).unwrap();
+    let words = elements(2 << log_size, 1);
+    let expected = evaluated(log_size, columns, words.clone());
+    let mut got = queue.upload(&words).unwrap();
+    let tiles = tiles(log_size, columns, 9);
+    for params in [strips(log_size, 14, 4, 0), strips(log_size, 9, 5, 0)] {
+        evaluate_strips(&queue, &got.view_mut(), forward.view(), &params);
     }
     let tile_blocks = [1 << (log_size - 12), 1, 1];
     let launch = queue.kernel("circle_tile_evaluate").unwrap().grid(tile_blocks);
-    // SAFETY: as above.
+    // SAFETY: the view has the length of two columns of the domain.
     unsafe { arguments(launch, &got.view_mut(), forward.view(), &tiles).launch() }.unwrap();
     assert!(queue.download(&got).unwrap() == expected);
 
     let launch = queue.kernel("circle_tile_interpolate").unwrap().grid(tile_blocks);
     // SAFETY: as above.
     unsafe { arguments(launch, &got.view_mut(), inverse.view(), &tiles).launch() }.unwrap();
-    for params in [strips(9, 5, 0), strips(14, 4, 31 - log_size)] {
+    let blocks = [u64::from(columns) << (log_size - 12), 1, 1];
+    for params in [strips(log_size, 9, 5, 0), strips(log_size, 14, 4, 31 - log_size)] {
         let launch = queue.kernel("circle_strip_interpolate").unwrap().grid(blocks);
         // SAFETY: as above.
         unsafe { arguments(launch, &got.view_mut(), inverse.view(), &params).launch() }.unwrap();
@@ -229,50 +243,18 @@ fn strips_between_others_run_the_layers_in_between() {
 #[test]
 fn pairs_of_tiles_run_a_layer_more() {
     let (log_size, columns) = (18, 3);
-    let cpu = processor();
     let (session, queue) = machine("checks=sanitize");
     let [forward, inverse] = twiddles(&queue, log_size).unwrap();
     let len = (columns as usize) << log_size;
     let words = framed(&elements(len, 2));
-    let mut expected = words.clone();
-    cpu.circle_evaluate(CircleEvaluate {
-        params: &CircleFftParams { log_size, columns },
-        twiddles: twiddles(&cpu, log_size).unwrap()[0].view(),
-        columns: &mut expected[1..len + 1],
-    })
-    .unwrap();
+    let expected = framed(&evaluated(log_size, columns, elements(len, 2)));
     let mut got = queue.upload(&words).unwrap();
-    let strips = |scale| CircleStripParams {
-        log_domain: log_size,
-        log_size,
-        log_source: log_size,
-        log_region: log_size,
-        layer: 13,
-        log_rows: 5,
-        log_width: 7,
-        scale,
-        position: 0,
-    };
-    let tiles = CircleTileParams {
-        words: len as u64,
-        log_domain: log_size,
-        log_size,
-        log_source: log_size,
-        layers: 13,
-        scale: 0,
-        columns,
-        columns_per_block: 2,
-        position: 0,
-    };
+    let tiles = tiles(log_size, columns, 13);
     let (blocks, tile_blocks) = ([u64::from(columns) << (log_size - 12), 1, 1], [1 << (log_size - 13), 2, 1]);
     let view = got.slice_mut(1..len + 1).unwrap();
-    let launch = queue.kernel("circle_strip_evaluate").unwrap().grid(blocks);
-    let launch = launch.input("source", view.as_ref()).output("columns", &view);
-    let launch = launch.input("twiddles", forward.view()).value("params", &strips(0));
-    // SAFETY: both views have the lengths of the columns of the domain.
-    unsafe { launch.launch() }.unwrap();
+    evaluate_strips(&queue, &view, forward.view(), &strips(log_size, 13, 5, 0));
     let launch = queue.kernel("circle_tile_pair_evaluate").unwrap().grid(tile_blocks);
-    // SAFETY: as above.
+    // SAFETY: the view has the length of the columns of the domain.
     unsafe { arguments(launch, &view, forward.view(), &tiles).launch() }.unwrap();
     assert!(queue.download(&got).unwrap() == expected);
 
@@ -282,7 +264,7 @@ fn pairs_of_tiles_run_a_layer_more() {
     unsafe { arguments(launch, &view, inverse.view(), &tiles).launch() }.unwrap();
     let launch = queue.kernel("circle_strip_interpolate").unwrap().grid(blocks);
     // SAFETY: as above.
-    unsafe { arguments(launch, &view, inverse.view(), &strips(31 - log_size)).launch() }.unwrap();
+    unsafe { arguments(launch, &view, inverse.view(), &strips(log_size, 13, 5, 31 - log_size)).launch() }.unwrap();
     assert!(queue.download(&got).unwrap() == words);
     drop((got, forward, inverse, queue));
     assert_eq!(session.reports(), []);

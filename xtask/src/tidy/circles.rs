@@ -20,14 +20,6 @@ use super::{
 /// Names that a chain of re-exports may have; more would be a circle itself.
 const CHAIN: usize = 8;
 
-/// Crates whose folders are not in layers yet.
-///
-/// In these crates a need counts between the two files alone.
-const FILES_ALONE: &[&str] = &[
-    // `mem` holds both the pools that a device is made with and the blocks that are taken from a device.
-    "crates/cuda-backend",
-];
-
 /// A module in a separate file.
 struct FileModule<'f> {
     file: &'f File,
@@ -85,9 +77,6 @@ pub(super) fn check(files: &[File], findings: &mut Vec<Finding>) {
 fn sides<'m>(from: &'m [String], to: &'m [String]) -> Option<(&'m [String], &'m [String])> {
     if from.starts_with(to) || to.starts_with(from) {
         return None;
-    }
-    if FILES_ALONE.contains(&from[0].as_str()) {
-        return Some((from, to));
     }
     let siblings = from.iter().zip(to).take_while(|(from, to)| from == to).count() + 1;
     Some((&from[..siblings], &to[..siblings]))

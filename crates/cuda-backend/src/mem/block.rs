@@ -5,13 +5,12 @@
 use core::fmt;
 use std::sync::{Arc, Mutex};
 
-use backend_api::Reservation;
+use backend_api::{BackendError, Reservation};
 
-use super::{BlockAccess, Uses};
+use super::{BlockAccess, DevicePool, Uses};
 use crate::{
-    device::DeviceCtx,
     error::DriverFault,
-    ffi::{CudaStream, Turn},
+    ffi::{CudaStream, Events, Turn},
     sync::lock,
 };
 
@@ -19,7 +18,8 @@ use crate::{
 ///
 /// Dropping it gives the memory back after every submission that uses it.
 pub(crate) struct DeviceBlock {
-    device: Arc<DeviceCtx>,
+    pool: Arc<DevicePool>,
+    events: Arc<Events>,
     home: Arc<CudaStream>,
     address: u64,
     bytes: u64,
@@ -28,20 +28,32 @@ pub(crate) struct DeviceBlock {
 }
 
 impl DeviceBlock {
-    /// Owns `bytes` bytes at `address`, which `device`'s pool gave for the stream `home`.
-    pub(super) fn new(
-        device: Arc<DeviceCtx>,
-        home: Arc<CudaStream>,
-        address: u64,
+    /// Takes `bytes` bytes from `pool`, of undefined content, for the later work of `home`.
+    ///
+    /// `bytes` is a multiple of [`GRANULE_BYTES`](super::GRANULE_BYTES). `events` order the work of
+    /// other streams. If the device has no memory left, one more try follows `reclaim`.
+    pub(crate) fn take(
+        (pool, events): (&Arc<DevicePool>, &Arc<Events>),
+        home: &Arc<CudaStream>,
         bytes: u64,
         reserved: Reservation,
-    ) -> Arc<Self> {
-        let uses = Mutex::new(Uses::born_on(&home));
-        Arc::new(Self { device, home, address, bytes, uses, _reserved: reserved })
+        reclaim: impl FnOnce() -> Result<(), DriverFault>,
+    ) -> Result<Arc<Self>, BackendError> {
+        let address = match pool.take(home, bytes) {
+            Err(fault) if fault.is_out_of_memory() => {
+                reclaim()?;
+                pool.take(home, bytes)
+            }
+            other => other,
+        }
+        .map_err(|fault| fault.of_allocation(bytes))?;
+        let (pool, events, uses) = (Arc::clone(pool), Arc::clone(events), Mutex::new(Uses::born_on(home)));
+        Ok(Arc::new(Self { pool, events, home: Arc::clone(home), address, bytes, uses, _reserved: reserved }))
     }
 
-    pub(crate) fn device(&self) -> &Arc<DeviceCtx> {
-        &self.device
+    /// Whether the memory is from `pool`.
+    pub(crate) fn is_from(&self, pool: &Arc<DevicePool>) -> bool {
+        Arc::ptr_eq(&self.pool, pool)
     }
 
     pub(crate) fn bytes(&self) -> u64 {
@@ -56,16 +68,16 @@ impl DeviceBlock {
         access: BlockAccess,
         turn: &Turn<'_>,
     ) -> Result<(), DriverFault> {
-        lock(&self.uses).admit(stream, at, access, self.device.events(), turn)
+        lock(&self.uses).admit(stream, at, access, &self.events, turn)
     }
 }
 
 impl Drop for DeviceBlock {
     fn drop(&mut self) {
-        if lock(&self.uses).settle(&self.home, self.device.events()).is_ok() {
+        if lock(&self.uses).settle(&self.home, &self.events).is_ok() {
             // SAFETY: the pool gave this memory for `home`, whose later work now runs after every use, and the owner is
             // gone, so no use follows.
-            unsafe { self.device.pool().give_back(&self.home, self.address) }
+            unsafe { self.pool.give_back(&self.home, self.address) }
         }
     }
 }

@@ -163,7 +163,7 @@ impl PinnedPool {
     }
 
     /// A piece of at least `bytes` bytes, at most 64 MiB; `None` if the copy must do without.
-    pub(super) fn acquire(
+    pub(crate) fn acquire(
         self: &Arc<Self>,
         bytes: usize,
         content: Content,
@@ -307,7 +307,7 @@ pub(crate) struct PinnedPiece {
 
 impl PinnedPiece {
     /// Its first byte; null after it was retired.
-    pub(super) fn start(&self) -> *mut u8 {
+    pub(crate) fn start(&self) -> *mut u8 {
         self.memory.as_ref().map_or(core::ptr::null_mut(), SlabPart::start)
     }
 
@@ -317,7 +317,7 @@ impl PinnedPiece {
     }
 
     /// Its requested bytes.
-    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: no copy uses the memory while it is a `PinnedPiece`.
         self.memory.as_mut().map_or(&mut [], |memory| unsafe { memory.bytes_mut() })
     }
@@ -328,7 +328,7 @@ impl PinnedPiece {
     }
 
     /// Gives the piece away until `stream` has done the work it holds now.
-    pub(super) fn in_flight(mut self, stream: &CudaStream) -> Result<InFlight, DriverFault> {
+    pub(crate) fn in_flight(mut self, stream: &CudaStream) -> Result<InFlight, DriverFault> {
         let recorded = self.pool.events.record(stream);
         let memory = self.memory.take();
         match recorded {
@@ -357,7 +357,7 @@ impl Drop for PinnedPiece {
 
 /// Pinned memory that a copy uses. Dropping it gives it back after the copy.
 #[derive(Debug)]
-pub(super) struct InFlight {
+pub(crate) struct InFlight {
     memory: Option<SlabPart>,
     event: Option<CudaEvent>,
     pool: Arc<PinnedPool>,
@@ -365,7 +365,7 @@ pub(super) struct InFlight {
 
 impl InFlight {
     /// Waits for the copy.
-    pub(super) fn wait(mut self) -> Result<PinnedPiece, DriverFault> {
+    pub(crate) fn wait(mut self) -> Result<PinnedPiece, DriverFault> {
         if let Some(event) = &self.event {
             event.wait()?;
         }

@@ -13,8 +13,8 @@ use crate::{
     DeviceCtx,
     error::DriverFault,
     ffi::{Communicator, CudaEvent, NcclFault},
-    mem::{Leg, exchange},
-    streams::track::Track,
+    streams::Track,
+    submit::{Leg, exchange},
     sync::lock,
 };
 

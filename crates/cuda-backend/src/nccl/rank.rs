@@ -14,8 +14,9 @@ use super::{NcclError, link::RankLink, watch::Watch};
 use crate::{
     CudaBuf, CudaMut, CudaQueue, CudaRef,
     ffi::{Communicator, NCCL_ID_WORDS},
-    mem::Leg,
+    mem::BlockRegion,
     peers::open_pools,
+    submit::Leg,
 };
 
 /// The place of a [`CudaQueue`] in a group of ranks that exchange data through NCCL.
@@ -199,7 +200,7 @@ impl<T: Transport + 'static> Collective<CudaQueue> for NcclRank<T> {
         let views = shares.iter().map(|share| buffer.view().slice(share.clone()));
         let views = self.or_end(views.collect::<Result<Vec<_>, _>>())?;
         let regions: Vec<_> = views.iter().map(CudaRef::region).collect();
-        self.or_end(regions.iter().flatten().try_for_each(|region| q.own("all_gather", *region)))?;
+        self.or_end(regions.iter().flatten().try_for_each(|region| q.track().own("all_gather", region.block())))?;
         // Shares of one length that follow each other are one call of NCCL, if they do on all ranks.
         let follow = shares.windows(2).all(|pair| pair[0].end == pair[1].start && pair[0].len() == pair[1].len());
         let legs = if self.meet(&call, follow)? && ranks > 1 {
@@ -228,7 +229,8 @@ impl<T: Transport + 'static> Collective<CudaQueue> for NcclRank<T> {
         let bytes = (part * size_of::<E>()) as u64;
         let mut legs = Vec::new();
         if let (Some(src), Some(dst)) = (src.region(), dst.region()) {
-            self.or_end(q.own("all_to_all", src).and_then(|()| q.own("all_to_all", dst)))?;
+            let check = |region: BlockRegion<'_>| q.track().own("all_to_all", region.block());
+            self.or_end(check(src).and_then(|()| check(dst)))?;
             for rank in 0..ranks {
                 let start = rank as u64 * bytes;
                 let (from, to) = (src.part(start, bytes), dst.part(start, bytes));
@@ -256,7 +258,7 @@ impl<T: Transport + 'static> Collective<CudaQueue> for NcclRank<T> {
         let call = Call::broadcast::<E>(ranks, root, len)?;
         self.or_end(self.permit(q, "broadcast"))?;
         let region = self.or_end(buffer.view().slice(range))?.region();
-        self.or_end(region.map_or(Ok(()), |region| q.own("broadcast", region)))?;
+        self.or_end(region.map_or(Ok(()), |region| q.track().own("broadcast", region.block())))?;
         let leg = region.filter(|_| ranks > 1).map(|region| Leg::Broadcast { root, region });
         self.meet(&call, true)?;
         self.submit(q, &call, leg.as_slice())?;

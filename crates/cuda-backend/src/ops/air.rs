@@ -12,7 +12,7 @@ use core_types::{
     params::air::{AirParams, Instruction, LogUpColumnsParams, MaskAt},
 };
 
-use crate::{CudaBuf, CudaQueue, CudaRef, ProgramKind, ProgramSource, checked::AirOps, launch::Launch};
+use crate::{CudaBuf, CudaQueue, CudaRef, ProgramKind, ProgramSource, checked::AirOps, submit::Launch};
 
 /// Threads of a block that runs a program.
 const THREADS: u32 = 128;

@@ -12,7 +12,7 @@ use backend_api::{
 use core_types::params::correction::{CorrectionParams, SimilarParams};
 
 use super::family::over_elements;
-use crate::{CudaMut, CudaQueue, CudaRef, checked::CorrectionOps, launch::Launch};
+use crate::{CudaMut, CudaQueue, CudaRef, checked::CorrectionOps, submit::Launch};
 
 /// Minimum states that a block goes through, and the granularity of parts.
 ///

@@ -2,7 +2,7 @@
 
 use backend_api::{DType, Element, Real};
 
-use crate::{CudaRef, launch::Launch};
+use crate::{CudaRef, submit::Launch};
 
 /// Longest row that a warp takes alone.
 const WARP_LEN: u64 = 1024;

@@ -25,7 +25,7 @@ use core_types::{
     params::fss::{CmpWindowParams, DcfWindowParams},
 };
 
-use crate::{AesKernel, CudaQueue, checked::FssOps, launch::Launch};
+use crate::{AesKernel, CudaQueue, checked::FssOps, submit::Launch};
 
 /// Width at which packed and unpacked elements are the same words.
 const WHOLE_WORDS: u32 = 64;

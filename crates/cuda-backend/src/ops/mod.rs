@@ -30,3 +30,6 @@ mod optim;
 mod recurrent;
 mod share;
 mod tensor;
+mod trials;
+
+pub use trials::{launch_canary, launch_programs};

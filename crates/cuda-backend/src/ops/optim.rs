@@ -6,7 +6,7 @@ use backend_api::{
 };
 
 use super::family::{KernelFamily, family, over_elements};
-use crate::{CudaQueue, CudaRef, checked::OptimOps, launch::Launch};
+use crate::{CudaQueue, CudaRef, checked::OptimOps, submit::Launch};
 
 /// The kernel family for gradients in f32; the f32 kernel is the ordinary one.
 macro_rules! wide {

@@ -11,7 +11,7 @@ use backend_api::{
 use core_types::params::recurrent::{Feedback, GruParams, RolloutParams};
 
 use super::family::{KernelFamily, family};
-use crate::{CudaQueue, checked::RecurrentOps, launch::Launch};
+use crate::{CudaQueue, checked::RecurrentOps, submit::Launch};
 
 const FORWARD: KernelFamily = family!("recurrent_gru_forward");
 const ROLLOUT: KernelFamily = family!("recurrent_rssm_rollout");

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use backend_api::BackendError;
 
-use super::{Link, Route, board::Offer};
+use super::board::Offer;
 use crate::{
-    CudaQueue,
+    CudaQueue, Link, Route,
     error::DriverFault,
     ffi::{CudaContext, CudaStream},
-    mem::{BlockRegion, Courier, copy_between, copy_through_host, copy_within},
+    mem::BlockRegion,
+    submit::{Courier, copy_between, copy_through_host, copy_within},
 };
 
 /// The way in from one rank to another.
@@ -64,7 +65,7 @@ impl Inlet {
         start: u64,
         target: BlockRegion<'_>,
     ) -> Result<(), BackendError> {
-        let (device, track, source) = (q.device(), q.track(), offer.address + start);
+        let (track, source) = (q.track(), offer.address + start);
         let end = start.saturating_add(target.bytes());
         if end > offer.bytes {
             let (expected, got) = (end as usize, offer.bytes as usize);
@@ -79,7 +80,7 @@ impl Inlet {
             // SAFETY: as above; the bytes are of `owner`'s device.
             Way::Peer => unsafe { copy_between(track, target, &self.owner, source) },
             // SAFETY: as above; the courier is of `owner`'s device, and waits until the bytes are there.
-            Way::Host(courier) => unsafe { copy_through_host(device, track, target, courier, source) },
+            Way::Host(courier) => unsafe { copy_through_host(track, target, courier, source) },
         }
     }
 }

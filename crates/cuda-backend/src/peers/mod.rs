@@ -8,12 +8,9 @@
 
 mod board;
 mod inlet;
-mod link;
 mod probe;
 mod rank;
 
-pub(crate) use link::Links;
-pub use link::{Detour, Link, Route};
 pub(crate) use probe::open_pools;
 pub use probe::{links, measured_links};
 pub use rank::PeerRank;

@@ -6,12 +6,11 @@ use std::{collections::HashSet, sync::Arc};
 use backend_api::{BackendError, Buffer as _, Queue as _, Timed as _};
 
 use super::{
-    Detour, Link, Route,
     board::{Offer, StreamPoint},
     inlet::Inlet,
 };
 use crate::{
-    CudaBuf, CudaQueue,
+    CudaBuf, CudaQueue, Detour, Link, Route,
     error::DriverFault,
     ffi::{self, PeerFacts},
 };

@@ -9,13 +9,12 @@ use backend_api::{
 use collective::{Call, Local, Message, Sent, Staged, Transport as _};
 
 use super::{
-    Link,
     board::{Board, Offer, StreamPoint},
     inlet::Inlet,
     probe,
 };
 use crate::{
-    CudaBuf, CudaMut, CudaQueue, CudaRef, DeviceCtx,
+    CudaBuf, CudaMut, CudaQueue, CudaRef, DeviceCtx, Link,
     mem::{BlockAccess, BlockRegion, DeviceBlock},
 };
 
@@ -201,7 +200,7 @@ impl Collective<CudaQueue> for PeerRank {
         let views = shares.iter().map(|share| buffer.view().slice(share.clone()));
         let views = self.or_end(views.collect::<Result<Vec<_>, _>>())?;
         let regions: Vec<_> = views.iter().map(CudaRef::region).collect();
-        self.or_end(regions.iter().flatten().try_for_each(|region| q.own("all_gather", *region)))?;
+        self.or_end(regions.iter().flatten().try_for_each(|region| q.track().own("all_gather", region.block())))?;
         let others = regions.iter().enumerate().filter(|(rank, _)| *rank != own);
         let parts = others.filter_map(|(rank, region)| Some((rank, 0, (*region)?))).collect();
         let exchange = RankExchange {
@@ -256,7 +255,7 @@ impl Collective<CudaQueue> for PeerRank {
         let call = Call::broadcast::<T>(self.ranks(), root, len)?;
         self.or_end(self.permit(q, "broadcast"))?;
         let region = self.or_end(buffer.view().slice(range))?.region();
-        self.or_end(region.map_or(Ok(()), |region| q.own("broadcast", region)))?;
+        self.or_end(region.map_or(Ok(()), |region| q.track().own("broadcast", region.block())))?;
         let is_root = own == root;
         let access = if is_root { BlockAccess::Read } else { BlockAccess::Write };
         let exchange = RankExchange {

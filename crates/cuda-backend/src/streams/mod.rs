@@ -1,7 +1,7 @@
-//! Streams, the recordings they serve, and marks in them.
+//! Streams, and the recordings they serve.
 
-pub(crate) mod graph;
-pub(crate) mod record;
-pub(crate) mod recording;
-pub(crate) mod timed;
-pub(crate) mod track;
+mod recording;
+mod track;
+
+pub(crate) use recording::{GraphRecording, Used};
+pub(crate) use track::Track;

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use backend_api::BackendError;
 
+use super::GraphRecording;
 use crate::{
     device::DeviceCtx,
     error::DriverFault,
     ffi::{CudaStream, Relaxed, Turn},
     kernels::LoadedKernel,
-    mem::{BlockAccess, DeviceBlock, PinnedPiece},
-    streams::recording::GraphRecording,
+    mem::{BlockAccess, Content, DeviceBlock, GRANULE_BYTES, PinnedPiece},
 };
 
 /// A stream, and the recording that it serves, if it serves one.
@@ -57,17 +57,49 @@ impl Track {
         self.recording.as_ref()
     }
 
+    /// Takes at least `bytes` bytes of device memory for the work of the track.
+    ///
+    /// Their content is undefined.
+    ///
+    /// Within a recording it prefers memory that the recording took before and that has no other
+    /// owner any more.
+    pub(crate) fn take(&self, bytes: u64) -> Result<Arc<DeviceBlock>, BackendError> {
+        let rounded = bytes.checked_next_multiple_of(GRANULE_BYTES).ok_or(BackendError::OutOfMemory { bytes })?;
+        if let Some(block) = self.recording().and_then(|recording| recording.reuse(rounded)) {
+            return Ok(block);
+        }
+        let reserved = self.device.budget().reserve(rounded)?;
+        let _relaxed = self.relax()?;
+        let source = (self.device.pool(), self.device.events());
+        let block = DeviceBlock::take(source, self.home(), rounded, reserved, || self.reclaim())?;
+        if let Some(recording) = self.recording() {
+            recording.took(&block);
+        }
+        Ok(block)
+    }
+
+    /// Takes pinned memory for a copy of `bytes` bytes; `None` if it must do without.
+    pub(crate) fn take_pinned(&self, bytes: usize, content: Content) -> Result<Option<PinnedPiece>, DriverFault> {
+        let _relaxed = self.relax()?;
+        self.device.pinned().acquire(bytes, content)
+    }
+
+    /// Fails if `block` is memory of another device.
+    pub(crate) fn own(&self, op: &'static str, block: &DeviceBlock) -> Result<(), BackendError> {
+        if block.is_from(self.device.pool()) { Ok(()) } else { Err(BackendError::MixedBackend { op }) }
+    }
+
     /// Gives unused memory back to the device.
     ///
     /// An allocation that failed may then be tried once more.
-    pub(crate) fn reclaim(&self) -> Result<(), DriverFault> {
+    fn reclaim(&self) -> Result<(), DriverFault> {
         self.device.reclaim(self.recording.as_ref().map(|recording| &**recording.home()))
     }
 
     /// The stream in whose order memory comes and goes.
     ///
     /// A stream that records runs nothing, so it lends none.
-    pub(crate) fn home(&self) -> &Arc<CudaStream> {
+    fn home(&self) -> &Arc<CudaStream> {
         self.recording.as_ref().map_or(&self.stream, |recording| recording.home())
     }
 

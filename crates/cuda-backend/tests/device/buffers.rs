@@ -1,6 +1,6 @@
 //! Buffers, views and transfers on the simulated driver.
 
-use crate::device::support::{Machine, config, open, scale};
+use crate::device::support::{Machine, POOLS, config, on_each, open, scale};
 use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 
@@ -12,22 +12,16 @@ const LENGTHS: [usize; 14] =
 fn what_is_written_is_read_back_at_every_length() {
     let mut rng = fastrand::Rng::with_seed(1);
     let words: Vec<u32> = std::iter::repeat_with(|| rng.u32(..)).take((1 << 20) + 1).collect();
-    for spec in ["schedule=eager", "schedule=lazy", "schedule=random;seed=7"] {
-        for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-            let machine = Machine::new(spec);
-            let queue = open(allocator).unwrap();
-            for len in LENGTHS {
-                let host = &words[words.len() - len..];
-                let buf = queue.upload(host).unwrap();
-                assert_eq!(buf.len(), len);
-                assert!(queue.download(&buf).unwrap() == host, "{len} words, {spec}, {allocator:?}");
-                assert!(queue.download(&queue.zeros::<u32>(len).unwrap()).unwrap().iter().all(|&word| word == 0));
-            }
-            assert_eq!(queue.budget().live_bytes(), 0);
-            drop(queue);
-            machine.assert_clean();
+    on_each(&["schedule=eager", "schedule=lazy", "schedule=random;seed=7"], &POOLS, |_, queue, at| {
+        for len in LENGTHS {
+            let host = &words[words.len() - len..];
+            let buf = queue.upload(host).unwrap();
+            assert_eq!(buf.len(), len);
+            assert!(queue.download(&buf).unwrap() == host, "{len} words, {at}");
+            assert!(queue.download(&queue.zeros::<u32>(len).unwrap()).unwrap().iter().all(|&word| word == 0));
         }
-    }
+        assert_eq!(queue.budget().live_bytes(), 0);
+    });
 }
 
 #[test]

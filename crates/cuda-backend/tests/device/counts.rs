@@ -1,8 +1,7 @@
 //! The submission counts of queues match the driver's.
 
-use crate::device::support::{Machine, open, scale};
+use crate::device::support::{POOLS, on_each, scale};
 use backend_api::{Buffer, Counted, Fork, Queue, Record, Submissions};
-use cuda_backend::Allocator;
 use cuda_sim::driver::Counters;
 
 /// Functions that say which context is meant, and hand nothing over.
@@ -25,9 +24,7 @@ fn seen(before: &Counters, after: &Counters) -> Submissions {
 
 #[test]
 fn submissions_are_what_the_driver_saw() {
-    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let machine = Machine::new("");
-        let queue = open(allocator).unwrap();
+    on_each(&[""], &POOLS, |machine, queue, at| {
         let (started, seen_before) = (queue.submissions(), machine.counters());
         let branch = queue.fork().unwrap();
         let mut words = queue.upload(&[1u32; 700]).unwrap();
@@ -41,9 +38,19 @@ fn submissions_are_what_the_driver_saw() {
         assert_eq!(queue.download(&words).unwrap(), [12; 700]);
         queue.finish().unwrap();
         let handed_over = queue.submissions() - started;
-        assert_eq!(handed_over, seen(&seen_before, &machine.counters()), "{allocator:?}");
+        assert_eq!(handed_over, seen(&seen_before, &machine.counters()), "{at}");
         assert_eq!((handed_over.launches, handed_over.replays), (2, 2));
         assert!(handed_over.copies >= 4 && handed_over.waits >= 1, "{handed_over:?}");
         assert_eq!(branch.submissions(), queue.submissions());
-    }
+    });
+}
+
+#[test]
+fn a_queue_without_work_is_joined_without_a_call() {
+    on_each(&[""], &POOLS, |_, queue, at| {
+        let branch = queue.fork().unwrap();
+        let before = queue.submissions();
+        queue.join(&branch).unwrap();
+        assert_eq!(queue.submissions() - before, Submissions::default(), "{at}");
+    });
 }

@@ -1,6 +1,6 @@
 //! Recordings: the same results as one by one, in one launch, without allocations.
 
-use crate::device::support::{Machine, add, open, scale};
+use crate::device::support::{Machine, POOLS, add, on_each, open, scale};
 use backend_api::{BackendError, Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaGraph, CudaQueue};
 
@@ -56,31 +56,25 @@ impl Repeated {
 
 #[test]
 fn replaying_equals_running_with_one_launch_and_no_allocation() {
-    for schedule in ["schedule=eager", "schedule=lazy", "schedule=random;seed=5"] {
-        for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-            let machine = Machine::new(schedule);
-            let queue = open(allocator).unwrap();
-            let (mut repeated, mut work) = (Repeated::default(), Work::new(&queue, 500).unwrap());
-            for round in 0..6u32 {
-                let host: Vec<u32> = (0..500).map(|i| i + round).collect();
-                let before = machine.counters();
-                queue.write(&host, work.input.view_mut()).unwrap();
-                repeated.run(&queue, |queue| body(queue, &mut work)).unwrap();
-                let expected: Vec<u32> = host.iter().map(|word| 5 * word).collect();
-                assert_eq!(queue.download(&work.output).unwrap(), expected, "{schedule}, round {round}");
-                let after = machine.counters();
-                if round >= 2 {
-                    assert_eq!(after.graph_launches - before.graph_launches, 1);
-                    assert_eq!(after.launches, before.launches);
-                    assert_eq!(after.allocations, before.allocations);
-                    assert_eq!(after.instantiations, before.instantiations);
-                }
+    on_each(&["schedule=eager", "schedule=lazy", "schedule=random;seed=5"], &POOLS, |machine, queue, at| {
+        let (mut repeated, mut work) = (Repeated::default(), Work::new(&queue, 500).unwrap());
+        for round in 0..6u32 {
+            let host: Vec<u32> = (0..500).map(|i| i + round).collect();
+            let before = machine.counters();
+            queue.write(&host, work.input.view_mut()).unwrap();
+            repeated.run(&queue, |queue| body(queue, &mut work)).unwrap();
+            let expected: Vec<u32> = host.iter().map(|word| 5 * word).collect();
+            assert_eq!(queue.download(&work.output).unwrap(), expected, "{at}, round {round}");
+            let after = machine.counters();
+            if round >= 2 {
+                assert_eq!(after.graph_launches - before.graph_launches, 1);
+                assert_eq!(after.launches, before.launches);
+                assert_eq!(after.allocations, before.allocations);
+                assert_eq!(after.instantiations, before.instantiations);
             }
-            assert!(repeated.graph.is_some());
-            drop((repeated, work, queue));
-            machine.assert_clean();
         }
-    }
+        assert!(repeated.graph.is_some());
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::device::support::{Machine, PTX, config, manifest, open, scale, stray};
+use crate::device::support::{Machine, PTX, config, expected, manifest, manifest_for, open, program, scale, stray};
 use backend_api::{BackendError, Buffer, Fork, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, KernelSource, ModuleOutcome, ModuleText};
 
@@ -54,17 +54,22 @@ fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
     queue.finish().unwrap();
 }
 
+/// Reverses 50 words through `shared_bytes` bytes of dynamic shared memory, at least 200.
+fn reverse(queue: &CudaQueue, shared_bytes: u32) {
+    let mut words = queue.upload(&(0..50u32).collect::<Vec<_>>()).unwrap();
+    let launch = queue.kernel("test_shared").unwrap().output("words", &words.view_mut());
+    let launch = launch.value("count", &50u32).dynamic_shared(shared_bytes);
+    // SAFETY: the kernel touches 50 words of the view and of shared memory.
+    unsafe { launch.launch() }.unwrap();
+    assert_eq!(queue.download(&words).unwrap(), (0..50u32).rev().collect::<Vec<_>>());
+}
+
 #[test]
 fn dynamic_shared_memory_is_what_the_launch_asks_for() {
     let machine = Machine::new("checks=sanitize");
     let queue = open(Allocator::Auto).unwrap();
-    let mut words = queue.upload(&(0..50u32).collect::<Vec<_>>()).unwrap();
-    let launch = queue.kernel("test_shared").unwrap().output("words", &words.view_mut());
-    let launch = launch.value("count", &50u32).dynamic_shared(200);
-    // SAFETY: the kernel touches 50 words of the view and of shared memory.
-    unsafe { launch.launch() }.unwrap();
-    assert_eq!(queue.download(&words).unwrap(), (0..50u32).rev().collect::<Vec<_>>());
-    drop((words, queue));
+    reverse(&queue, 200);
+    drop(queue);
     machine.assert_clean();
 }
 
@@ -78,13 +83,8 @@ fn shared_memory_is_asked_for_when_both_kinds_together_need_it() {
     // Either kind alone is below 48 KiB.
     let manifest = manifest_for(&fixed).replace("65536", "40000");
     let queue = CudaQueue::open(with(&fixed, &manifest)).unwrap();
-    let mut turned = queue.upload(&(0..50u32).collect::<Vec<_>>()).unwrap();
-    let launch = queue.kernel("test_shared").unwrap().output("words", &turned.view_mut());
-    let launch = launch.value("count", &50u32).dynamic_shared(40_000);
-    // SAFETY: the kernel touches 50 words of the view and of shared memory.
-    unsafe { launch.launch() }.unwrap();
-    assert_eq!(queue.download(&turned).unwrap(), (0..50u32).rev().collect::<Vec<_>>());
-    drop((turned, queue));
+    reverse(&queue, 40_000);
+    drop(queue);
     machine.assert_clean();
 }
 
@@ -123,10 +123,7 @@ fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
         // At most the one call that learned of it.
         assert!(machine.counters().calls_after_sticky.len() <= 1);
         // Its context is gone with all holders, so the device can be opened anew.
-        assert_eq!(
-            crate::device::support::program(Allocator::StreamOrdered).unwrap(),
-            crate::device::support::expected()
-        );
+        assert_eq!(program(Allocator::StreamOrdered).unwrap(), expected());
     }
 }
 
@@ -180,13 +177,6 @@ fn a_wait_that_runs_out_of_time_names_the_kernels_in_flight() {
 fn with(ptx: &str, manifest: &str) -> CudaConfig {
     let text = ModuleText { name: "test".into(), ptx: ptx.to_owned().into(), manifest: manifest.to_owned().into() };
     CudaConfig { kernels: KernelSource::Texts(vec![text]), ..config(Allocator::Auto) }
-}
-
-/// A manifest whose hash fits `ptx`.
-fn manifest_for(ptx: &str) -> String {
-    use sha2::{Digest, Sha256};
-    let sha256: String = Sha256::digest(ptx).iter().map(|byte| format!("{byte:02x}")).collect();
-    include_str!("support/test.json").replace("SHA256", &sha256)
 }
 
 #[test]

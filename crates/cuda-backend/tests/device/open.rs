@@ -1,6 +1,6 @@
 //! Why a device is not opened.
 
-use crate::device::support::{Machine, config, open};
+use crate::device::support::{Machine, POOLS, config, expected, open, program};
 use backend_api::{BackendKind, Queue};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, MIN_BUDGET_BYTES, OpenError};
 
@@ -50,13 +50,9 @@ fn a_budget_below_one_tile_is_refused() {
 #[test]
 fn the_whole_program_computes_on_every_schedule_and_pool() {
     for spec in ["", "schedule=lazy", "schedule=random;seed=9", "checks=sanitize", "order=reverse"] {
-        for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
+        for allocator in POOLS {
             let machine = Machine::new(spec);
-            assert_eq!(
-                crate::device::support::program(allocator).unwrap(),
-                crate::device::support::expected(),
-                "{spec}"
-            );
+            assert_eq!(program(allocator).unwrap(), expected(), "{spec}");
             machine.assert_clean();
         }
     }

@@ -1,6 +1,6 @@
 //! Order of work between host, streams and pools, under schedules that run work as late or as mixed as the API permits.
 
-use crate::device::support::{Machine, add, config, open, scale};
+use crate::device::support::{Machine, POOLS, add, config, on_each, scale};
 use backend_api::{BackendError, Buffer, Fork, Queue};
 use cuda_backend::{Allocator, CudaBuf, CudaConfig, CudaQueue};
 
@@ -9,14 +9,12 @@ const SCHEDULES: [&str; 5] =
 
 #[test]
 fn host_memory_is_not_reused_before_its_copy_is_done() {
-    for schedule in SCHEDULES {
-        let machine = Machine::new(schedule);
-        let queue = open(Allocator::Caching).unwrap();
+    on_each(&SCHEDULES, &[Allocator::Caching], |machine, queue, at| {
         // Each copy reads its pinned piece when it runs; a piece given out again too early would hold a later buffer.
         let hosts: Vec<Vec<u32>> = (0..40u32).map(|i| vec![i; 900 + i as usize]).collect();
         let bufs: Vec<_> = hosts.iter().map(|host| queue.upload(host).unwrap()).collect();
         for (host, buf) in hosts.iter().zip(&bufs) {
-            assert_eq!(&queue.download(buf).unwrap(), host, "{schedule}");
+            assert_eq!(&queue.download(buf).unwrap(), host, "{at}");
         }
         for (round, buf) in bufs.iter().enumerate() {
             assert_eq!(queue.download(buf).unwrap(), hosts[round]);
@@ -25,16 +23,12 @@ fn host_memory_is_not_reused_before_its_copy_is_done() {
         assert!(pinned.hits > pinned.misses, "{pinned:?}");
         assert_eq!(pinned.pin_calls, machine.counters().pins);
         assert_eq!(pinned.pageable_fallbacks, 0);
-        drop((bufs, queue));
-        machine.assert_clean();
-    }
+    });
 }
 
 #[test]
 fn transfers_of_mixed_sizes_mostly_find_pinned_memory() {
-    for schedule in SCHEDULES {
-        let machine = Machine::new(schedule);
-        let queue = open(Allocator::Caching).unwrap();
+    on_each(&SCHEDULES, &[Allocator::Caching], |_, queue, at| {
         let mut rng = fastrand::Rng::with_seed(7);
         for round in 0..400 {
             // Words of 4 bytes to 8 MiB, as likely in each octave: the longest go in two pieces.
@@ -42,17 +36,15 @@ fn transfers_of_mixed_sizes_mostly_find_pinned_memory() {
             let host = vec![rng.u32(..); octave + rng.usize(..octave)];
             let buf = queue.upload(&host).unwrap();
             if round % 4 == 0 {
-                assert!(queue.download(&buf).unwrap() == host, "{schedule}");
+                assert!(queue.download(&buf).unwrap() == host, "{at}");
             }
         }
         queue.finish().unwrap();
         let pinned = queue.device().memory().unwrap().pinned;
         let requests = pinned.hits + pinned.misses;
-        assert!(requests >= 500 && 10 * pinned.hits >= 8 * requests, "{schedule}: {pinned:?}");
+        assert!(requests >= 500 && 10 * pinned.hits >= 8 * requests, "{at}: {pinned:?}");
         assert_eq!(pinned.pageable_fallbacks, 0);
-        drop(queue);
-        machine.assert_clean();
-    }
+    });
 }
 
 #[test]
@@ -119,9 +111,7 @@ fn pieces_of_a_long_upload_are_under_way_at_once_as_far_as_there_is_pinned_memor
 
 #[test]
 fn forked_queues_see_earlier_work_and_joined_ones_later() {
-    for schedule in SCHEDULES {
-        let machine = Machine::new(schedule);
-        let queue = open(Allocator::StreamOrdered).unwrap();
+    on_each(&SCHEDULES, &[Allocator::StreamOrdered], |_, queue, at| {
         let words: Vec<u32> = (0..2000).collect();
         let mut x = queue.upload(&words).unwrap();
         scale(&queue, &mut x.view_mut(), 3).unwrap();
@@ -139,17 +129,13 @@ fn forked_queues_see_earlier_work_and_joined_ones_later() {
             total = sum;
         }
         let expected: Vec<u32> = words.iter().map(|word| word * 30).collect();
-        assert_eq!(queue.download(&total).unwrap(), expected, "{schedule}");
-        drop((results, branches, x, total, queue));
-        machine.assert_clean();
-    }
+        assert_eq!(queue.download(&total).unwrap(), expected, "{at}");
+    });
 }
 
 #[test]
 fn buffers_that_queues_share_are_right_without_a_join() {
-    for schedule in SCHEDULES {
-        let machine = Machine::new(schedule);
-        let first = open(Allocator::StreamOrdered).unwrap();
+    on_each(&SCHEDULES, &[Allocator::StreamOrdered], |_, first, at| {
         let second = first.fork().unwrap();
         let mut x = first.upload(&[1u32; 777]).unwrap();
         let mut y = second.upload(&[0u32; 777]).unwrap();
@@ -159,47 +145,35 @@ fn buffers_that_queues_share_are_right_without_a_join() {
             reader.copy(x.view(), y.view_mut()).unwrap();
             // The writer must not overtake the reader.
             scale(writer, &mut x.view_mut(), 3).unwrap();
-            assert_eq!(reader.download(&y).unwrap(), [6u32.pow(round) * 2; 777], "{schedule}, round {round}");
+            assert_eq!(reader.download(&y).unwrap(), [6u32.pow(round) * 2; 777], "{at}, round {round}");
         }
-        drop((x, y, first, second));
-        machine.assert_clean();
-    }
+    });
 }
 
 #[test]
 fn a_buffer_may_be_dropped_while_another_queue_uses_it() {
-    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        for schedule in SCHEDULES {
-            let machine = Machine::new(schedule);
-            let home = open(allocator).unwrap();
-            let other = home.fork().unwrap();
-            let mut kept: Vec<_> = (0..20).map(|_| other.zeros::<u32>(5000).unwrap()).collect();
-            for (value, kept) in (1u32..).zip(&mut kept) {
-                let passing = home.upload(&[value; 5000]).unwrap();
-                other.copy(passing.view(), kept.view_mut()).unwrap();
-            }
-            for (value, kept) in (1u32..).zip(&kept) {
-                assert!(other.download(kept).unwrap() == [value; 5000], "{schedule}, {allocator:?}");
-            }
-            drop((kept, home, other));
-            machine.assert_clean();
+    on_each(&SCHEDULES, &POOLS, |_, home, at| {
+        let other = home.fork().unwrap();
+        let mut kept: Vec<_> = (0..20).map(|_| other.zeros::<u32>(5000).unwrap()).collect();
+        for (value, kept) in (1u32..).zip(&mut kept) {
+            let passing = home.upload(&[value; 5000]).unwrap();
+            other.copy(passing.view(), kept.view_mut()).unwrap();
         }
-    }
+        for (value, kept) in (1u32..).zip(&kept) {
+            assert!(other.download(kept).unwrap() == [value; 5000], "{at}");
+        }
+    });
 }
 
 #[test]
 fn a_queue_may_be_dropped_before_its_buffers() {
-    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let machine = Machine::new("schedule=lazy");
-        let queue = open(allocator).unwrap();
+    on_each(&["schedule=lazy"], &POOLS, |_, queue, _| {
         let branch = queue.fork().unwrap();
         let mut buf = branch.upload(&[5u32; 100]).unwrap();
         scale(&branch, &mut buf.view_mut(), 2).unwrap();
         drop(branch);
         assert_eq!(queue.download(&buf).unwrap(), [10; 100]);
-        drop((buf, queue));
-        machine.assert_clean();
-    }
+    });
 }
 
 /// Every schedule, each under all checkers: work that nothing orders is reported whatever came of it.
@@ -217,9 +191,7 @@ fn what_writes_a_buffer_comes_after_its_readers_and_before_the_next_ones_on_othe
         ("launch", |queue, _, x| scale(queue, &mut x.view_mut(), 0)),
     ];
     for (name, write) in writes {
-        for schedule in checked_schedules() {
-            let machine = Machine::new(&schedule);
-            let writer = open(Allocator::StreamOrdered).unwrap();
+        on_each(&checked_schedules(), &[Allocator::StreamOrdered], |_, writer, at| {
             let reader = writer.fork().unwrap();
             let (zeros, mut x) = (writer.zeros::<u32>(500).unwrap(), writer.upload(&[7u32; 500]).unwrap());
             let (mut before, mut after) = (reader.zeros::<u32>(500).unwrap(), reader.zeros::<u32>(500).unwrap());
@@ -227,30 +199,22 @@ fn what_writes_a_buffer_comes_after_its_readers_and_before_the_next_ones_on_othe
             reader.copy(x.view(), before.view_mut()).unwrap();
             write(&writer, &zeros, &mut x).unwrap();
             reader.copy(x.view(), after.view_mut()).unwrap();
-            assert_eq!(reader.download(&before).unwrap(), [7; 500], "{name}, {schedule}");
-            assert_eq!(reader.download(&after).unwrap(), [0; 500], "{name}, {schedule}");
-            drop((zeros, x, before, after, writer, reader));
-            machine.assert_clean();
-        }
+            assert_eq!(reader.download(&before).unwrap(), [7; 500], "{name}, {at}");
+            assert_eq!(reader.download(&after).unwrap(), [0; 500], "{name}, {at}");
+        });
     }
 }
 
 #[test]
 fn memory_is_used_on_another_queue_only_after_it_was_taken() {
-    for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        for schedule in checked_schedules() {
-            let machine = Machine::new(&schedule);
-            let home = open(allocator).unwrap();
-            let other = home.fork().unwrap();
-            // The memory's previous content is still in use by the queue that it came from.
-            let mut old = home.upload(&[1u32; 500]).unwrap();
-            scale(&home, &mut old.view_mut(), 3).unwrap();
-            drop(old);
-            let mut new = home.alloc::<u32>(500).unwrap();
-            other.clear(new.view_mut()).unwrap();
-            assert_eq!(other.download(&new).unwrap(), [0; 500], "{schedule}, {allocator:?}");
-            drop((new, home, other));
-            machine.assert_clean();
-        }
-    }
+    on_each(&checked_schedules(), &POOLS, |_, home, at| {
+        let other = home.fork().unwrap();
+        // The memory's previous content is still in use by the queue that it came from.
+        let mut old = home.upload(&[1u32; 500]).unwrap();
+        scale(&home, &mut old.view_mut(), 3).unwrap();
+        drop(old);
+        let mut new = home.alloc::<u32>(500).unwrap();
+        other.clear(new.view_mut()).unwrap();
+        assert_eq!(other.download(&new).unwrap(), [0; 500], "{at}");
+    });
 }

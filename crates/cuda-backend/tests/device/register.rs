@@ -1,14 +1,12 @@
 //! Memory of the host that the device copies from and to without a detour.
 
-use crate::device::support::{Machine, config, kernels, open, scale, stray};
+use crate::device::support::{Machine, config, kernels, on_each, open, scale, stray};
 use backend_api::{BackendError, Buffer, Fork, Queue, Record, Register};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 
 #[test]
 fn copies_of_registered_memory_pin_nothing_else_and_end_with_their_call() {
-    for spec in ["schedule=eager", "schedule=lazy", "schedule=random;seed=3"] {
-        let machine = Machine::new(spec);
-        let queue = open(Allocator::Auto).unwrap();
+    on_each(&["schedule=eager", "schedule=lazy", "schedule=random;seed=3"], &[Allocator::Auto], |_, queue, at| {
         let words: Vec<u32> = (0..70_000).collect();
         let mut host = queue.register(words.clone()).unwrap();
         let mut buf = queue.zeros::<u32>(50_000).unwrap();
@@ -19,11 +17,9 @@ fn copies_of_registered_memory_pin_nothing_else_and_end_with_their_call() {
         assert_eq!(host[..20_000], vec![0; 20_000]);
         assert!(host[20_000..].iter().zip(&words[10_000..]).all(|(got, word)| *got == 3 * word));
         let pinned = queue.device().memory().unwrap().pinned;
-        assert_eq!((pinned.hits, pinned.misses), (0, 0), "{spec}");
+        assert_eq!((pinned.hits, pinned.misses), (0, 0), "{at}");
         assert_eq!(Vec::from(host).len(), words.len());
-        drop((buf, queue));
-        machine.assert_clean();
-    }
+    });
 }
 
 #[test]

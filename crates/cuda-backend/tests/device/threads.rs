@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use crate::device::support::{Machine, add, expected, open, program, scale};
+use crate::device::support::{Machine, POOLS, add, expected, on_each, open, program, scale};
 use backend_api::{Buffer, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaBuf, CudaQueue};
 use cuda_loader::{
@@ -22,41 +22,33 @@ const ROUNDS: u32 = 100;
 
 #[test]
 fn what_another_thread_waits_for_is_submitted() {
-    for schedule in SCHEDULES {
-        for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-            let machine = Machine::new(schedule);
-            let home = open(allocator).unwrap();
-            let busy = home.fork().unwrap();
-            let mut kept: Vec<_> = (0..ROUNDS).map(|_| busy.zeros::<u32>(5000).unwrap()).collect();
-            let done = AtomicBool::new(false);
-            test_process::scope(|scope| {
-                scope.spawn(|| {
-                    while !done.load(Ordering::Relaxed) {
-                        busy.finish().unwrap();
-                        home.join(&busy).unwrap();
-                    }
-                });
-                for (value, kept) in (1u32..).zip(&mut kept) {
-                    let passing = home.upload(&[value; 5000]).unwrap();
-                    // The memory goes back to `home`, whose later work must not overtake this, whoever waits meanwhile.
-                    busy.copy(passing.view(), kept.view_mut()).unwrap();
+    on_each(&SCHEDULES, &POOLS, |_, home, at| {
+        let busy = home.fork().unwrap();
+        let mut kept: Vec<_> = (0..ROUNDS).map(|_| busy.zeros::<u32>(5000).unwrap()).collect();
+        let done = AtomicBool::new(false);
+        test_process::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    busy.finish().unwrap();
+                    home.join(&busy).unwrap();
                 }
-                done.store(true, Ordering::Relaxed);
             });
-            for (value, kept) in (1u32..).zip(&kept) {
-                assert!(busy.download(kept).unwrap() == [value; 5000], "{schedule}, {allocator:?}, {value}");
+            for (value, kept) in (1u32..).zip(&mut kept) {
+                let passing = home.upload(&[value; 5000]).unwrap();
+                // The memory goes back to `home`, whose later work must not overtake this, whoever waits meanwhile.
+                busy.copy(passing.view(), kept.view_mut()).unwrap();
             }
-            drop((kept, busy, home));
-            machine.assert_clean();
+            done.store(true, Ordering::Relaxed);
+        });
+        for (value, kept) in (1u32..).zip(&kept) {
+            assert!(busy.download(kept).unwrap() == [value; 5000], "{at}, {value}");
         }
-    }
+    });
 }
 
 #[test]
 fn threads_share_a_queue() {
-    for schedule in SCHEDULES {
-        let machine = Machine::new(schedule);
-        let queue = open(Allocator::StreamOrdered).unwrap();
+    on_each(&SCHEDULES, &[Allocator::StreamOrdered], |_, queue, at| {
         test_process::scope(|scope| {
             for thread in 1..4u32 {
                 let queue = &queue;
@@ -64,21 +56,17 @@ fn threads_share_a_queue() {
                     for round in 0..ROUNDS / 4 {
                         let mut words = queue.upload(&[thread; 300]).unwrap();
                         scale(queue, &mut words.view_mut(), round).unwrap();
-                        assert_eq!(queue.download(&words).unwrap(), [thread * round; 300], "{schedule}");
+                        assert_eq!(queue.download(&words).unwrap(), [thread * round; 300], "{at}");
                     }
                 });
             }
         });
-        drop(queue);
-        machine.assert_clean();
-    }
+    });
 }
 
 #[test]
 fn queues_of_two_threads_use_the_same_buffers_in_opposite_orders() {
-    for schedule in SCHEDULES {
-        let machine = Machine::new(schedule);
-        let queue = open(Allocator::StreamOrdered).unwrap();
+    on_each(&SCHEDULES, &[Allocator::StreamOrdered], |_, queue, at| {
         let queues = [queue.fork().unwrap(), queue];
         let x = queues[0].upload(&[3u32; 200]).unwrap();
         let y = queues[1].upload(&[4u32; 200]).unwrap();
@@ -88,21 +76,17 @@ fn queues_of_two_threads_use_the_same_buffers_in_opposite_orders() {
                     for _ in 0..ROUNDS {
                         let mut sum = queue.alloc::<u32>(200).unwrap();
                         add(queue, a.view(), b.view(), &mut sum.view_mut()).unwrap();
-                        assert_eq!(queue.download(&sum).unwrap(), [7; 200], "{schedule}");
+                        assert_eq!(queue.download(&sum).unwrap(), [7; 200], "{at}");
                     }
                 });
             }
         });
-        drop((x, y, queues));
-        machine.assert_clean();
-    }
+    });
 }
 
 #[test]
 fn threads_replay_one_graph() {
-    for schedule in SCHEDULES {
-        let machine = Machine::new(schedule);
-        let queue = open(Allocator::StreamOrdered).unwrap();
+    on_each(&SCHEDULES, &[Allocator::StreamOrdered], |_, queue, at| {
         let queues = [queue.fork().unwrap(), queue.clone()];
         let mut words: CudaBuf<u32> = queue.upload(&[1; 100]).unwrap();
         let graph = queue.record(|queue| scale(queue, &mut words.view_mut(), 3)).unwrap().unwrap();
@@ -111,10 +95,8 @@ fn threads_replay_one_graph() {
                 scope.spawn(|| (0..ROUNDS).try_for_each(|_| queue.replay(&graph)).unwrap());
             }
         });
-        assert_eq!(queue.download(&words).unwrap(), [3u32.wrapping_pow(2 * ROUNDS); 100], "{schedule}");
-        drop((words, graph, queues, queue));
-        machine.assert_clean();
-    }
+        assert_eq!(queue.download(&words).unwrap(), [3u32.wrapping_pow(2 * ROUNDS); 100], "{at}");
+    });
 }
 
 /// Calls a function of the driver that must succeed.

@@ -1,9 +1,9 @@
 //! The kernels of bitsliced AES: grids that no op launches, and work that follows its formula.
 
-use core_types::cmp::cmp_blocks;
 use cuda_sim::exec::Options;
 
 use crate::fss_kernels::{
+    assert_at_all_points, assert_at_clustered_points,
     batch::{CmpBatch, DcfBatch},
     device::{Done, schedules},
 };
@@ -14,28 +14,13 @@ const DCF: &str = "fss_dcf_eval_window_bitsliced";
 
 #[test]
 fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
-    for (count, bits) in [(1, 13), (31, 8), (32, 9), (33, 11), (100, 10), (257, 8)] {
-        let batch = CmpBatch::new(count, bits, 0);
-        let most = cmp_blocks(bits).div_ceil(2) as u32;
-        for ((parts, blocks), options) in [(1, 2), (2, 1), (3, 1), (8, 3)].into_iter().zip(schedules()) {
-            let of = (parts as usize % 2, if count > 32 && parts == 3 { 32 } else { 0 });
-            let done = batch.evaluate_all_by(ALL, of, [blocks, parts.min(most)], &options);
-            assert_eq!(done.output::<u128>(0), batch.expected_all(of), "{count} keys of {bits} bits, {parts} parts");
-        }
-    }
+    assert_at_all_points(ALL, &[(1, 13), (31, 8), (32, 9), (33, 11), (100, 10), (257, 8)]);
 }
 
 #[test]
 fn shares_at_clustered_points_are_those_of_the_processor_in_any_parts() {
     let sizes = [(1, 64, 10, 5), (31, 9, 7, 4), (33, 12, 12, 3), (65, 8, 7, 2), (257, 10, 8, 3)];
-    for (count, bits, window, points) in sizes {
-        let batch = CmpBatch::new(count, bits, points);
-        for ((party, parts), options) in [(0, 1), (1, 2), (0, 3), (1, points as u32)].into_iter().zip(schedules()) {
-            let done = batch.evaluate_window_by(CMP, (party, window), [parts % 2 + 1, parts, 1], &options);
-            let expected = batch.expected_window(party, window);
-            assert_eq!(done.output::<u32>(0), expected, "{count} keys of {bits} bits, window {window}, {parts} parts");
-        }
-    }
+    assert_at_clustered_points(CMP, &sizes);
 }
 
 #[test]

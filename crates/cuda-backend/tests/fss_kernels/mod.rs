@@ -17,31 +17,45 @@ pub(crate) use batch::words;
 use batch::{CmpBatch, DcfBatch};
 use device::schedules;
 
-#[test]
-fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
-    let sizes = [(1, 13), (31, 8), (33, 5), (32, 9), (33, 12), (255, 7), (256, 10), (257, 8), (257, 1)];
-    for (count, bits) in sizes {
+/// Asserts the processor's shares at all points, by numbers of keys and of bits.
+fn assert_at_all_points(kernel: &'static str, sizes: &[(usize, u32)]) {
+    for &(count, bits) in sizes {
         let batch = CmpBatch::new(count, bits, 0);
         let most = cmp_blocks(bits).div_ceil(2) as u32;
         for ((parts, blocks), options) in [(1, 2), (2, 1), (3, 1), (8, 3)].into_iter().zip(schedules()) {
             let of = (parts as usize % 2, if count > 32 && parts == 3 { 32 } else { 0 });
-            let done = batch.evaluate_all(of, [blocks, parts.min(most)], &options);
+            let done = batch.evaluate_all_by(kernel, of, [blocks, parts.min(most)], &options);
             assert_eq!(done.output::<u128>(0), batch.expected_all(of), "{count} keys of {bits} bits, {parts} parts");
         }
     }
 }
 
+/// The same at clustered points, by numbers of keys, bits, bits of a window, and points.
+fn assert_at_clustered_points(kernel: &'static str, sizes: &[(usize, u32, u32, usize)]) {
+    for &(count, bits, window, points) in sizes {
+        let batch = CmpBatch::new(count, bits, points);
+        for ((party, parts), options) in [(0, 1), (1, 2), (0, 3), (1, points as u32)].into_iter().zip(schedules()) {
+            let done = batch.evaluate_window_by(kernel, (party, window), [parts % 2 + 1, parts, 1], &options);
+            let expected = batch.expected_window(party, window);
+            assert_eq!(done.output::<u32>(0), expected, "{count} keys of {bits} bits, window {window}, {parts} parts");
+        }
+    }
+}
+
+#[test]
+fn shares_at_all_points_are_those_of_the_processor_in_any_parts() {
+    let sizes = [(1, 13), (31, 8), (33, 5), (32, 9), (33, 12), (255, 7), (256, 10), (257, 8), (257, 1)];
+    assert_at_all_points("fss_cmp_eval_all", &sizes);
+}
+
 #[test]
 fn shares_at_clustered_points_are_those_of_the_processor_in_any_parts() {
     let sizes = [(1, 64, 10, 5), (31, 9, 7, 4), (33, 12, 12, 3), (40, 5, 5, 2), (257, 10, 8, 3), (33, 8, 7, 1)];
+    assert_at_clustered_points("fss_cmp_eval_window", &sizes);
     for (count, bits, window, points) in sizes {
-        let cmp = CmpBatch::new(count, bits, points);
         let dcf = DcfBatch::new(count.min(40), bits.min(10), points, (3, 50));
         let dcf_window = window.min(bits.min(10)).min(4);
         for ((party, parts), options) in [(0, 1), (1, 2), (0, 3), (1, points as u32)].into_iter().zip(schedules()) {
-            let done = cmp.evaluate_window(party, window, [parts % 2 + 1, parts, 1], &options);
-            let expected = cmp.expected_window(party, window);
-            assert_eq!(done.output::<u32>(0), expected, "{count} keys of {bits} bits, window {window}, {parts} parts");
             let done = dcf.evaluate_window(party, dcf_window, [1, parts, 1], &options);
             let expected = dcf.expected_window(party, dcf_window);
             assert_eq!(done.output::<u64>(0), expected, "{:?}, window {dcf_window}, {parts} parts", dcf.shape);

@@ -12,7 +12,7 @@ use super::{
     schedule::{DomainSpan, LOG_TILE, LayerSchedule},
     striding,
 };
-use crate::{CudaMut, CudaQueue, CudaRef, launch::Launch};
+use crate::{CudaMut, CudaQueue, CudaRef, submit::Launch};
 
 /// Log of the largest domain whose layers have twiddles of their own kind.
 const LOG_SMALL: u32 = 2;

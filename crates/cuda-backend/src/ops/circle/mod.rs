@@ -17,7 +17,7 @@ use self::{
     layers::{CoefficientSource, division, strips, tile_evaluate, tile_interpolate},
     schedule::{DomainSpan, LayerSchedule},
 };
-use crate::{CudaMut, CudaQueue, CudaRef, checked::CircleOps, launch::Launch};
+use crate::{CudaMut, CudaQueue, CudaRef, checked::CircleOps, submit::Launch};
 
 /// Maximum blocks along x of a kernel with a grid-stride loop.
 const MOST_STRIDING: u64 = 1 << 16;

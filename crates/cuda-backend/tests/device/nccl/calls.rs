@@ -1,12 +1,11 @@
 //! The result of each call, by its definition.
 
-use core::ops::Range;
-
 use backend_api::{Buffer as _, Collective as _, CollectiveError, Queue as _, Ranks as _};
 use core_types::field::{M31, QM31};
 use cuda_sim::driver::{Simulation, simulate};
 
 use super::{LONG, on_ranks, queues};
+use crate::device::support::shares;
 
 const SPECS: [&str; 4] = [
     "devices=4",
@@ -18,17 +17,6 @@ const SPECS: [&str; 4] = [
 fn clean(session: &Simulation) {
     assert_eq!(session.reports(), []);
     assert_eq!(session.counters().legacy_operations, 0);
-}
-
-/// Shares of these lengths with a gap of `gap` before each.
-fn shares(lens: &[usize], gap: usize) -> Vec<Range<usize>> {
-    let mut end = 0;
-    let share = |len: &usize| {
-        let start = end + gap;
-        end = start + len;
-        start..end
-    };
-    lens.iter().map(share).collect()
 }
 
 /// What was sent between devices, from each to each other one, in bytes.

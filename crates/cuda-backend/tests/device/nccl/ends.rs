@@ -6,7 +6,8 @@ use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Q
 use collective::Local;
 use cuda_sim::driver::simulate;
 
-use super::{LONG, Rank, collective, on_ranks, open, queues, run};
+use super::{LONG, Rank, collective, on_ranks, open, queues};
+use crate::device::support::on_threads;
 
 /// The errors of all ranks' calls if rank `odd` acts differently; the others do `then` when they
 /// have failed.
@@ -85,6 +86,21 @@ fn views_and_queues_that_will_not_do_end_all() {
     let mixed = BackendError::MixedBackend { op: "broadcast" };
     assert_eq!(failed, [mixed.into(), CollectiveError::GaveUp { rank: 0 }]);
 
+    for op in ["all_gather", "all_to_all", "broadcast"] {
+        let failed = on_ranks(2, LONG, |q, rank| {
+            let owner = if rank.rank() == 0 { &other } else { q };
+            let (src, mut buffer) = (owner.zeros::<u32>(2).unwrap(), owner.zeros::<u32>(2).unwrap());
+            let ended = match op {
+                "all_gather" => rank.all_gather(q, &mut buffer, &[0..1, 1..2]),
+                "all_to_all" => rank.all_to_all(q, src.view(), buffer.view_mut()),
+                _ => rank.broadcast(q, 0, &mut buffer, 0..2),
+            };
+            ended.unwrap_err()
+        });
+        let mixed = BackendError::MixedBackend { op };
+        assert_eq!(failed, [mixed.into(), CollectiveError::GaveUp { rank: 0 }]);
+    }
+
     let failed = on_ranks(2, LONG, |q, rank| {
         let mut buffer = q.zeros::<u32>(2).unwrap();
         let mut refused = None;
@@ -141,7 +157,7 @@ fn a_device_that_is_lost_leaves_nobody_waiting_and_nobody_with_what_did_not_come
         let session = simulate(&format!("devices=2;schedule={schedule}")).unwrap();
         let queues = queues(2);
         let group = Rank::among(&queues, Local::patient_group(2, LONG)).unwrap();
-        let ended = run(&queues, group, |q, rank| {
+        let ended = on_threads(&queues, group, |q, rank| {
             let own = rank.rank();
             let mut buffer = q.upload(&[own as u32; 2]).unwrap();
             q.finish().unwrap();

@@ -6,6 +6,7 @@ use cuda_backend::{CudaQueue, NcclError};
 use cuda_sim::driver::{Counters, Report, simulate};
 
 use super::{LONG, Rank, collective, queues};
+use crate::device::support::on_threads;
 
 type Ended = Result<Vec<u32>, CollectiveError>;
 
@@ -30,11 +31,7 @@ fn run(rule: Option<&str>) -> (Vec<Ended>, Counters) {
     if let Some(rule) = rule {
         session.inject(rule.parse().unwrap());
     }
-    let ended: Vec<Ended> = test_process::scope(|scope| {
-        let places = Local::patient_group(2, LONG).into_iter().zip(&queues);
-        let ranks: Vec<_> = places.map(|(place, q)| scope.spawn(|| program(q, place))).collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    });
+    let ended = on_threads(&queues, Local::patient_group(2, LONG), program);
     assert!(queues.iter().all(|q| q.budget().live_bytes() == 0), "{rule:?}");
     let counters = session.counters();
     drop(queues);

@@ -10,6 +10,8 @@ use backend_api::{CollectiveError, Ranks as _};
 use collective::Local;
 use cuda_backend::{CudaConfig, CudaQueue, KernelSource, NcclError, NcclRank};
 
+use super::support::on_threads;
+
 type Rank = NcclRank<Local>;
 
 const LONG: Duration = Duration::from_mins(5);
@@ -24,21 +26,12 @@ fn queues(count: usize) -> Vec<CudaQueue> {
     (0..count as u32).map(open).collect()
 }
 
-/// Runs each rank on a thread with its queue, and returns what they returned.
-fn run<V: Send>(queues: &[CudaQueue], group: Vec<Rank>, run: impl Fn(&CudaQueue, Rank) -> V + Sync) -> Vec<V> {
-    let run = &run;
-    test_process::scope(|scope| {
-        let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
-        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
-    })
-}
-
 /// Opens `count` devices, makes a group of them and runs it.
 fn on_ranks<V: Send>(count: usize, patience: Duration, act: impl Fn(&CudaQueue, Rank) -> V + Sync) -> Vec<V> {
     let queues = queues(count);
     let group = Rank::among(&queues, Local::patient_group(count, patience)).unwrap();
     assert!(group.iter().enumerate().all(|(at, rank)| (rank.rank(), rank.ranks()) == (at, count)));
-    run(&queues, group, act)
+    on_threads(&queues, group, act)
 }
 
 fn collective(error: NcclError) -> CollectiveError {

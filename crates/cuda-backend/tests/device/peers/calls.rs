@@ -1,21 +1,10 @@
 //! All four calls, on devices and links of every kind and in every order of streams.
 
-use core::ops::Range;
-
 use backend_api::{BackendError, Buffer as _, Collective as _, CollectiveError, Fork as _, Queue as _, Ranks as _};
 use cuda_backend::{Allocator, CudaQueue, PeerRank};
 
 use super::{on_ranks, open, open_with};
-use crate::device::support::{Machine, scale};
-
-/// Ranges of these lengths, one after the other.
-fn shares(lens: &[usize]) -> Vec<Range<usize>> {
-    let starts = lens.iter().scan(0, |end, len| {
-        *end += len;
-        Some(*end - len)
-    });
-    starts.zip(lens).map(|(start, len)| start..start + len).collect()
-}
+use crate::device::support::{Machine, scale, shares};
 
 fn value(from: usize, to: usize, index: usize) -> u32 {
     (1_000_000 * from + 10_000 * to + index) as u32
@@ -41,7 +30,7 @@ fn hold(queues: &[CudaQueue]) {
 }
 
 fn gather(queues: &[CudaQueue], lens: &[usize]) {
-    let (shares, ranks) = (shares(lens), lens.len());
+    let (shares, ranks) = (shares(lens, 0), lens.len());
     let all = |factor: u32| -> Vec<u32> {
         let share = |rank: usize| (0..lens[rank]).map(move |index| factor.wrapping_mul(value(rank, 0, index)));
         (0..ranks).flat_map(share).collect()
@@ -139,7 +128,7 @@ fn links_carry_what_is_said_to_be_sent_and_calls_do_not_wait() {
     let lens = [3, 0, 700, 1];
     let sent = on_ranks(&queues, group, |q, rank| {
         let mut buffer = q.zeros::<u32>(lens.iter().sum()).unwrap();
-        rank.all_gather(q, &mut buffer, &shares(&lens)).unwrap();
+        rank.all_gather(q, &mut buffer, &shares(&lens, 0)).unwrap();
         let (src, mut dst) = (q.zeros::<u64>(4 * 9).unwrap(), q.zeros::<u64>(4 * 9).unwrap());
         rank.all_to_all(q, src.view(), dst.view_mut()).unwrap();
         rank.broadcast(q, 2, &mut buffer, 0..5).unwrap();
@@ -228,7 +217,7 @@ fn wrong_arguments_are_named() {
     let (q, rank) = (&queues[0], &group[0]);
     let (three, mut four) = (q.zeros::<u32>(3).unwrap(), q.zeros::<u32>(4).unwrap());
     let expected = CollectiveError::Shares { expected: 2, got: 3 };
-    assert_eq!(rank.all_gather(q, &mut four, &shares(&[1, 1, 1])), Err(expected));
+    assert_eq!(rank.all_gather(q, &mut four, &shares(&[1, 1, 1], 0)), Err(expected));
     let expected = CollectiveError::Parts { ranks: 2, src: 3, dst: 4 };
     assert_eq!(rank.all_to_all(q, three.view(), four.view_mut()), Err(expected));
     let expected = CollectiveError::Parts { ranks: 2, src: 3, dst: 3 };
@@ -240,5 +229,5 @@ fn wrong_arguments_are_named() {
     assert_eq!(group[1].barrier(&queues[1]), Err(CollectiveError::GaveUp { rank: 0 }));
     let mut foreign = queues[1].zeros::<u32>(4).unwrap();
     assert_eq!(rank.broadcast(q, 0, &mut foreign, 0..4), mixed("broadcast"));
-    assert_eq!(rank.all_gather(q, &mut foreign, &shares(&[2, 2])), mixed("all_gather"));
+    assert_eq!(rank.all_gather(q, &mut foreign, &shares(&[2, 2], 0)), mixed("all_gather"));
 }

@@ -7,7 +7,7 @@ mod routes;
 use backend_api::Queue as _;
 use cuda_backend::{Allocator, CudaConfig, CudaQueue, PeerRank};
 
-use super::support;
+use super::support::{self, on_threads};
 
 /// A queue on each of `devices` devices.
 fn open(devices: u32) -> Vec<CudaQueue> {
@@ -19,17 +19,13 @@ fn open_with(devices: u32, allocator: Allocator) -> Vec<CudaQueue> {
     (0..devices).map(open).collect()
 }
 
-/// Runs each rank of a group on a thread with its queue, and returns what they returned.
+/// As [`on_threads`], after which no memory is left.
 fn on_ranks<V: Send>(
     queues: &[CudaQueue],
     group: Vec<PeerRank>,
     run: impl Fn(&CudaQueue, PeerRank) -> V + Sync,
 ) -> Vec<V> {
-    let run = &run;
-    test_process::scope(|scope| {
-        let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
-        let done = ranks.into_iter().map(|rank| rank.join().unwrap()).collect();
-        assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
-        done
-    })
+    let done = on_threads(queues, group, run);
+    assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
+    done
 }

@@ -1,5 +1,7 @@
 //! A simulated machine for one test at a time, and kernels written by hand.
 
+use core::ops::Range;
+
 use backend_api::{BackendError, Buffer, BufferMut};
 use cuda_backend::{Allocator, CudaConfig, CudaMut, CudaQueue, CudaRef, KernelSource, ModuleText, OpenError};
 use cuda_sim::driver::{self, Counters, Report, Simulation};
@@ -45,9 +47,14 @@ impl Machine {
     }
 }
 
-pub(crate) fn manifest() -> String {
-    let sha256: String = Sha256::digest(PTX).iter().map(|byte| format!("{byte:02x}")).collect();
+/// A manifest whose hash fits `ptx`.
+pub(crate) fn manifest_for(ptx: &str) -> String {
+    let sha256: String = Sha256::digest(ptx).iter().map(|byte| format!("{byte:02x}")).collect();
     include_str!("test.json").replace("SHA256", &sha256)
+}
+
+pub(crate) fn manifest() -> String {
+    manifest_for(PTX)
 }
 
 pub(crate) fn kernels() -> KernelSource {
@@ -60,6 +67,45 @@ pub(crate) fn config(allocator: Allocator) -> CudaConfig {
 
 pub(crate) fn open(allocator: Allocator) -> Result<CudaQueue, OpenError> {
     CudaQueue::open(config(allocator))
+}
+
+/// Both sources of device memory.
+pub(crate) const POOLS: [Allocator; 2] = [Allocator::StreamOrdered, Allocator::Caching];
+
+/// Runs `test` on a queue of each machine and pool; the driver must notice nothing wrong.
+///
+/// `test` also gets the machine, and a text that names machine and pool.
+pub(crate) fn on_each(specs: &[impl AsRef<str>], pools: &[Allocator], test: impl Fn(&Machine, CudaQueue, &str)) {
+    for spec in specs {
+        for &pool in pools {
+            let spec = spec.as_ref();
+            let machine = Machine::new(spec);
+            test(&machine, open(pool).unwrap(), &format!("{spec}, {pool:?}"));
+            machine.assert_clean();
+        }
+    }
+}
+
+/// Runs each rank of a group on a thread with its queue, and returns what they returned.
+pub(crate) fn on_threads<R: Send, V: Send>(
+    queues: &[CudaQueue],
+    group: Vec<R>,
+    run: impl Fn(&CudaQueue, R) -> V + Sync,
+) -> Vec<V> {
+    let run = &run;
+    test_process::scope(|scope| {
+        let ranks: Vec<_> = queues.iter().zip(group).map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
+        ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+    })
+}
+
+/// Shares of these lengths with a gap of `gap` before each.
+pub(crate) fn shares(lens: &[usize], gap: usize) -> Vec<Range<usize>> {
+    let starts = lens.iter().scan(0, |end, len| {
+        *end += gap + len;
+        Some(*end - len)
+    });
+    starts.zip(lens).map(|(start, len)| start..start + len).collect()
 }
 
 /// `words[i] *= factor`.

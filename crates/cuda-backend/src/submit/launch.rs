@@ -1,6 +1,4 @@
-//! The builder of a kernel launch, and the replay of recorded launches.
-//!
-//! The builder checks each argument against the manifest.
+//! The builder of a kernel launch, which checks each argument against the manifest.
 
 use core::fmt::{self, Display};
 use std::{ffi::c_void, sync::Arc};
@@ -10,10 +8,10 @@ use bytemuck::NoUninit;
 use zeroize::Zeroizing;
 
 use crate::{
-    CudaGraph, CudaMut, CudaRef,
+    CudaMut, CudaRef,
     kernels::{ArgumentKind, LoadedKernel},
     mem::{BlockAccess, BlockRegion, DeviceBlock},
-    streams::track::Track,
+    streams::Track,
 };
 
 /// The name of a launch in errors.
@@ -166,8 +164,8 @@ impl<'a> Launch<'a> {
 
     fn address<T: Element>(mut self, name: &str, kind: ArgumentKind, region: Option<BlockRegion<'a>>) -> Self {
         if let Some(region) = region {
-            if !Arc::ptr_eq(region.block().device(), self.track.device()) {
-                self.misfit.get_or_insert(BackendError::MixedBackend { op: LAUNCH });
+            if let Err(error) = self.track.own(LAUNCH, region.block()) {
+                self.misfit.get_or_insert(error);
             }
             let access = if kind == ArgumentKind::Write { BlockAccess::Write } else { BlockAccess::Read };
             self.uses.push((region.block(), access));
@@ -229,27 +227,4 @@ impl fmt::Debug for Launch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Launch").field("kernel", self.kernel.name()).field("grid", &self.grid).finish_non_exhaustive()
     }
-}
-
-/// Submits recorded launches, copies and fills as one.
-///
-/// Submissions of a graph from several threads take turns, as the driver requires.
-pub(crate) fn replay(track: &Track, graph: &CudaGraph) -> Result<(), BackendError> {
-    let used = graph.used();
-    if used.blocks.iter().any(|(block, _)| !Arc::ptr_eq(block.device(), track.device())) {
-        return Err(BackendError::MixedBackend { op: "replay" });
-    }
-    if track.recording().is_some() {
-        track.permit_waiting("replay")?;
-    }
-    let uses: Vec<_> = used.blocks.iter().map(|(block, access)| (block, *access)).collect();
-    let admitted = track.admit("replay", &uses)?;
-    for kernel in &used.kernels {
-        track.launched(&admitted, kernel);
-    }
-    graph.runs_on(track.stream());
-    // SAFETY: the graph keeps everything it uses, and blocks are given back only after the use that
-    // was just noted.
-    unsafe { graph.executable().launch(track.stream()) }?;
-    Ok(())
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use backend_api::BackendError;
 
-use super::{BlockAccess, BlockRegion, DeviceBlock};
 use crate::{
     ffi::{self, Communicator, NcclFault},
-    streams::track::Track,
+    mem::{BlockAccess, BlockRegion, DeviceBlock},
+    streams::Track,
 };
 
 /// One part of an exchange. Regions hold whole words.

@@ -2,18 +2,17 @@
 //!
 //! All run in the order of a track's work.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 use backend_api::{BackendError, Element};
 use zeroize::Zeroizing;
 
-use super::{
-    BlockAccess, BlockRegion, DeviceBlock,
-    host_copy::{copy_bytes, copy_elements},
-    pinned::{Content, InFlight, PinnedPiece},
-    pool::GRANULE_BYTES,
+use super::host_copy::{copy_bytes, copy_elements};
+use crate::{
+    ffi,
+    mem::{BlockAccess, BlockRegion, Content, InFlight, PinnedPiece},
+    streams::Track,
 };
-use crate::{device::DeviceCtx, error::DriverFault, ffi, streams::track::Track};
 
 /// Bytes that one copy moves.
 ///
@@ -23,40 +22,10 @@ pub(super) const CHUNK_BYTES: usize = 4 << 20;
 /// Maximum number of copies to the host in flight.
 const READS_AHEAD: usize = 2;
 
-impl DeviceBlock {
-    /// Takes `bytes` bytes of device memory, of undefined content, for the work of `track`.
-    ///
-    /// Within a recording it prefers memory that the recording took before and that has no other
-    /// owner any more.
-    pub(crate) fn take(device: &Arc<DeviceCtx>, track: &Track, bytes: u64) -> Result<Arc<Self>, BackendError> {
-        let rounded = bytes.checked_next_multiple_of(GRANULE_BYTES).ok_or(BackendError::OutOfMemory { bytes })?;
-        if let Some(block) = track.recording().and_then(|recording| recording.reuse(rounded)) {
-            return Ok(block);
-        }
-        let reserved = device.budget().reserve(rounded)?;
-        let _relaxed = track.relax()?;
-        let home = track.home();
-        let address = match device.pool().take(home, rounded) {
-            Err(fault) if fault.is_out_of_memory() => {
-                track.reclaim()?;
-                device.pool().take(home, rounded)
-            }
-            other => other,
-        }
-        .map_err(|fault| fault.of_allocation(rounded))?;
-        let block = Self::new(Arc::clone(device), Arc::clone(home), address, rounded, reserved);
-        if let Some(recording) = track.recording() {
-            recording.took(&block);
-        }
-        Ok(block)
-    }
-}
-
 /// Copies `parts`, one after the other, to a region of their length.
 ///
 /// The host may reuse its memory at once.
 pub(crate) fn upload(
-    device: &DeviceCtx,
     track: &Track,
     target: BlockRegion<'_>,
     parts: &[&[u8]],
@@ -78,7 +47,7 @@ pub(crate) fn upload(
             missing -= source.len();
             (!source.is_empty()).then_some(source)
         });
-        match acquire(device, track, chunk.bytes() as usize, content)? {
+        match track.take_pinned(chunk.bytes() as usize, content)? {
             Some(piece) => staged(track, chunk, piece, sources)?,
             None => pageable(track, chunk, sources)?,
         }
@@ -128,7 +97,6 @@ fn pageable<'a>(
 
 /// Copies a region to elements on the host, which are as long, and checks every bit pattern.
 pub(crate) fn download<T: Element>(
-    device: &DeviceCtx,
     track: &Track,
     source: BlockRegion<'_>,
     host: &mut [T],
@@ -142,7 +110,7 @@ pub(crate) fn download<T: Element>(
         let part = source.part(start, chunk_bytes as u64);
         start += part.bytes();
         arrivals.leave(READS_AHEAD - 1)?;
-        match acquire(device, track, part.bytes() as usize, content)? {
+        match track.take_pinned(part.bytes() as usize, content)? {
             Some(piece) => arrivals.under_way.push_back(depart(track, part, piece)?),
             None => {
                 arrivals.leave(0)?;
@@ -228,15 +196,4 @@ pub(crate) fn fill_zero(track: &Track, target: BlockRegion<'_>) -> Result<(), Ba
     // SAFETY: the region is alive until the stream has passed this use of it.
     unsafe { ffi::fill_bytes(track.stream(), target.address(), 0, target.bytes()) }?;
     Ok(())
-}
-
-/// Pinned memory for a copy of `bytes` bytes; `None` if it must do without.
-pub(super) fn acquire(
-    device: &DeviceCtx,
-    track: &Track,
-    bytes: usize,
-    content: Content,
-) -> Result<Option<PinnedPiece>, DriverFault> {
-    let _relaxed = track.relax()?;
-    device.pinned().acquire(bytes, content)
 }

@@ -1,12 +1,14 @@
-//! Recorded ops, with all memory that they use.
+//! Recorded ops, with all memory that they use, and their replay.
 
 use core::fmt;
 use std::sync::{Arc, Mutex};
 
+use backend_api::BackendError;
+
 use crate::{
     ffi::{CudaStream, Executable},
     mem::PinnedPiece,
-    streams::recording::Used,
+    streams::{Track, Used},
     sync::lock,
 };
 
@@ -38,16 +40,8 @@ impl CudaGraph {
         &self.kernels
     }
 
-    pub(crate) fn executable(&self) -> &Executable {
-        &self.executable
-    }
-
-    pub(crate) fn used(&self) -> &Used {
-        &self.used
-    }
-
     /// Notes that the graph runs on `stream`.
-    pub(crate) fn runs_on(&self, stream: &Arc<CudaStream>) {
+    fn runs_on(&self, stream: &Arc<CudaStream>) {
         let mut streams = lock(&self.streams);
         if streams.iter().all(|known| known.id() != stream.id()) {
             streams.push(Arc::clone(stream));
@@ -77,4 +71,25 @@ impl fmt::Debug for CudaGraph {
             .field("constants", &self.used.pieces.len())
             .finish_non_exhaustive()
     }
+}
+
+/// Submits recorded launches, copies and fills as one.
+///
+/// Submissions of a graph from several threads take turns, as the driver requires.
+pub(crate) fn replay(track: &Track, graph: &CudaGraph) -> Result<(), BackendError> {
+    let used = &graph.used;
+    used.blocks.iter().try_for_each(|(block, _)| track.own("replay", block))?;
+    if track.recording().is_some() {
+        track.permit_waiting("replay")?;
+    }
+    let uses: Vec<_> = used.blocks.iter().map(|(block, access)| (block, *access)).collect();
+    let admitted = track.admit("replay", &uses)?;
+    for kernel in &used.kernels {
+        track.launched(&admitted, kernel);
+    }
+    graph.runs_on(track.stream());
+    // SAFETY: the graph keeps everything it uses, and blocks are given back only after the use that
+    // was just noted.
+    unsafe { graph.executable.launch(track.stream()) }?;
+    Ok(())
 }

@@ -7,16 +7,13 @@ use std::sync::Arc;
 use backend_api::BackendError;
 use zeroize::Zeroizing;
 
-use super::{
-    BlockAccess, BlockRegion,
-    pinned::{Content, PinnedPiece},
-    transfer::{CHUNK_BYTES, acquire},
-};
+use super::transfer::CHUNK_BYTES;
 use crate::{
     device::DeviceCtx,
     error::DriverFault,
     ffi::{self, CudaContext, CudaStream, Events},
-    streams::track::Track,
+    mem::{BlockAccess, BlockRegion, Content, PinnedPiece},
+    streams::Track,
 };
 
 const OP: &str = "copy between ranks";
@@ -84,7 +81,6 @@ impl Courier {
 /// As of [`copy_within`]; the memory is of the courier's device, and its stream comes after
 /// whatever wrote there.
 pub(crate) unsafe fn copy_through_host(
-    device: &DeviceCtx,
     track: &Track,
     target: BlockRegion<'_>,
     courier: &Courier,
@@ -94,7 +90,7 @@ pub(crate) unsafe fn copy_through_host(
     while done < target.bytes() {
         let (part, from) = (target.part(done, CHUNK_BYTES as u64), source + done);
         done += part.bytes();
-        match acquire(device, track, part.bytes() as usize, Content::Plain)? {
+        match track.take_pinned(part.bytes() as usize, Content::Plain)? {
             // SAFETY: this function's contract, of a part.
             Some(piece) => unsafe { pinned(track, part, courier, from, piece) }?,
             // SAFETY: as above.

@@ -2,16 +2,21 @@
 //!
 //! All run in the order of one stream.
 
+mod record;
+mod timed;
+
+pub use timed::CudaMark;
+
 use core::fmt;
 use std::sync::Arc;
 
-use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue};
+use backend_api::{BackendError, BackendKind, Budget, BufferMut as _, BufferRef as _, Caps, Element, Queue, Register};
 
 use crate::{
-    AesKernel, AirKernel, CudaBuf, CudaMut, CudaRef, DeviceCtx, ModuleOutcome, ProgramSource,
-    launch::Launch,
-    mem::{self, Content, DeviceBlock},
-    streams::track::Track,
+    AesKernel, AirKernel, CudaBuf, CudaMut, CudaRef, CudaRegistered, DeviceCtx, Launch, ModuleOutcome, ProgramSource,
+    mem::{Content, GRANULE_BYTES},
+    streams::Track,
+    submit,
 };
 
 /// An in-order queue on a GPU. Ops are submitted and run later; reading and finishing wait.
@@ -108,35 +113,26 @@ impl CudaQueue {
     }
 
     fn upload_as<T: Element>(&self, content: Content, parts: &[&[T]], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
-        let (expected, got) = (backend_api::BufferMut::len(&dst), parts.iter().map(|part| part.len()).sum());
+        let (expected, got) = (dst.len(), parts.iter().map(|part| part.len()).sum());
         if got != expected {
             return Err(BackendError::Length { op: "write", view: "host", expected, got });
         }
         let Some(region) = dst.region() else { return Ok(()) };
-        self.own("write", region)?;
+        self.track().own("write", region.block())?;
         let parts: Vec<&[u8]> = parts.iter().map(|part| bytemuck::cast_slice(part)).collect();
-        mem::upload(self.device(), self.track(), region, &parts, content)
+        submit::upload(self.track(), region, &parts, content)
     }
 
     fn download_as<T: Element>(&self, content: Content, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
-        let len = backend_api::BufferRef::len(&src);
+        let len = src.len();
         let Some(region) = src.region() else {
             return Ok(vec![T::zeroed(); len]); // no bytes: elements without content, or none
         };
-        self.own("read", region)?;
+        self.track().own("read", region.block())?;
         let out_of_memory = |()| BackendError::OutOfMemory { bytes: region.bytes() };
         let mut host = bytemuck::allocation::try_zeroed_vec(len).map_err(out_of_memory)?;
-        mem::download(self.device(), self.track(), region, &mut host, content)?;
+        submit::download(self.track(), region, &mut host, content)?;
         Ok(host)
-    }
-
-    /// Fails if a view lives on another device.
-    pub(crate) fn own(&self, op: &'static str, region: mem::BlockRegion<'_>) -> Result<(), BackendError> {
-        if Arc::ptr_eq(region.block().device(), self.device()) {
-            Ok(())
-        } else {
-            Err(BackendError::MixedBackend { op })
-        }
     }
 }
 
@@ -153,20 +149,20 @@ impl Queue for CudaQueue {
 
     fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64 {
         let bytes = len.checked_mul(element_bytes).filter(|&bytes| bytes <= isize::MAX as usize);
-        bytes.map_or(u64::MAX, |bytes| (bytes as u64).next_multiple_of(mem::GRANULE_BYTES))
+        bytes.map_or(u64::MAX, |bytes| (bytes as u64).next_multiple_of(GRANULE_BYTES))
     }
 
     fn alloc<T: Element>(&self, len: usize) -> Result<CudaBuf<T>, BackendError> {
         let overflow = BackendError::LengthOverflow { len, element_bytes: size_of::<T>() };
         let bytes = len.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize).ok_or(overflow)?;
-        let block = if bytes == 0 { None } else { Some(DeviceBlock::take(self.device(), self.track(), bytes as u64)?) };
+        let block = if bytes == 0 { None } else { Some(self.track().take(bytes as u64)?) };
         Ok(CudaBuf::new(block, len))
     }
 
     fn clear<T: Element>(&self, dst: CudaMut<'_, T>) -> Result<(), BackendError> {
         let Some(dst) = dst.region() else { return Ok(()) };
-        self.own("clear", dst)?;
-        mem::fill_zero(self.track(), dst)
+        self.track().own("clear", dst.block())?;
+        submit::fill_zero(self.track(), dst)
     }
 
     fn write<T: Element>(&self, host: &[T], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
@@ -190,14 +186,14 @@ impl Queue for CudaQueue {
     }
 
     fn copy<T: Element>(&self, src: CudaRef<'_, T>, dst: CudaMut<'_, T>) -> Result<(), BackendError> {
-        let (expected, got) = (backend_api::BufferMut::len(&dst), backend_api::BufferRef::len(&src));
+        let (expected, got) = (dst.len(), src.len());
         if expected != got {
             return Err(BackendError::Length { op: "copy", view: "src", expected, got });
         }
         let (Some(src), Some(dst)) = (src.region(), dst.region()) else { return Ok(()) };
-        self.own("copy", src)?;
-        self.own("copy", dst)?;
-        mem::copy(self.track(), dst, src)
+        self.track().own("copy", src.block())?;
+        self.track().own("copy", dst.block())?;
+        submit::copy(self.track(), dst, src)
     }
 
     fn words<'a, T: Element>(&self, view: CudaRef<'a, T>) -> CudaRef<'a, u32>
@@ -212,6 +208,32 @@ impl Queue for CudaQueue {
         self.track().stream().synchronize()?;
         // Wipes now, and not at the next upload, what uploads of secrets have left in pinned memory.
         Ok(self.device().pinned().settle()?)
+    }
+}
+
+impl Register for CudaQueue {
+    type Registered<T: Element> = CudaRegistered<T>;
+
+    fn register<T: Element>(&self, elements: Vec<T>) -> Result<CudaRegistered<T>, BackendError> {
+        CudaRegistered::new(self.track(), elements)
+    }
+
+    fn write_registered<T: Element>(
+        &self,
+        host: &CudaRegistered<T>,
+        first: usize,
+        dst: CudaMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        host.write(self.track(), first, &dst)
+    }
+
+    fn read_registered<T: Element>(
+        &self,
+        src: CudaRef<'_, T>,
+        host: &mut CudaRegistered<T>,
+        first: usize,
+    ) -> Result<(), BackendError> {
+        host.read(self.track(), src, first)
     }
 }
 

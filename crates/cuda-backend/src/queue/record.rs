@@ -8,9 +8,8 @@ use crate::{
     CudaGraph, CudaQueue, DeviceCtx,
     error::DriverFault,
     ffi::{Captured, CudaStream, Relaxed},
-    launch,
-    streams::recording::{GraphRecording, Used},
-    streams::track::Track,
+    streams::{GraphRecording, Track, Used},
+    submit,
 };
 
 impl Fork for CudaQueue {
@@ -38,7 +37,7 @@ impl Record for CudaQueue {
     }
 
     fn replay(&self, graph: &CudaGraph) -> Result<(), BackendError> {
-        launch::replay(self.track(), graph)
+        submit::replay(self.track(), graph)
     }
 }
 
