@@ -13,66 +13,10 @@ use std::{
 };
 
 use core_types::field::M31;
-use stark::{PcsConfig as OwnConfig, Protocol, StatementProver};
-use stark_airs::WideFibonacci as OwnFibonacci;
-use stwo::{
-    core::{
-        channel::Blake2sChannel,
-        fields::{m31::BaseField, qm31::SecureField},
-        pcs::PcsConfig,
-        poly::circle::CanonicCoset,
-        vcs_lifted::blake2_merkle::Blake2sMerkleChannel,
-    },
-    prover::{
-        CommitmentSchemeProver, ComponentProver,
-        backend::{Backend, BackendForChannel, simd::SimdBackend},
-        poly::{
-            BitReversedOrder,
-            circle::{CircleEvaluation, PolyOps},
-            twiddles::TwiddleTree,
-        },
-        prove,
-    },
-};
-use stwo_constraint_framework::{FrameworkComponent, TraceLocationAllocator};
-use stwo_vectors::{airs::WideFibonacci, timed::fibonacci::Fibonacci};
+use stark::{PcsConfig, Protocol, StatementProver};
+use stark_airs::WideFibonacci;
+use stwo_vectors::timed::fibonacci::{Fibonacci, FibonacciProver};
 use trefoil_stwo::TrefoilBackend;
-
-type Trace<B> = Vec<CircleEvaluation<B, BaseField, BitReversedOrder>>;
-
-/// What all proofs on one backend share.
-struct Prover<B: Backend> {
-    component: FrameworkComponent<WideFibonacci>,
-    twiddles: TwiddleTree<B>,
-}
-
-impl<B: Backend + PolyOps> Prover<B> {
-    fn new(log_rows: u32, columns: u32) -> Self {
-        let eval = WideFibonacci { log_rows, columns };
-        let blowup = PcsConfig::default().fri_config.log_blowup_factor;
-        Self {
-            component: FrameworkComponent::new(&mut TraceLocationAllocator::default(), eval, SecureField::default()),
-            twiddles: B::precompute_twiddles(CanonicCoset::new(log_rows + 1 + blowup).circle_domain().half_coset),
-        }
-    }
-}
-
-impl<B: BackendForChannel<Blake2sMerkleChannel>> Prover<B>
-where
-    FrameworkComponent<WideFibonacci>: ComponentProver<B>,
-{
-    fn prove(&self, trace: Trace<B>) {
-        let (config, channel) = (PcsConfig::default(), &mut Blake2sChannel::default());
-        config.mix_into(channel);
-        let mut scheme = CommitmentSchemeProver::<B, Blake2sMerkleChannel>::new(config, &self.twiddles);
-        scheme.set_store_polynomials_coefficients();
-        scheme.tree_builder().commit(channel);
-        let mut tree = scheme.tree_builder();
-        tree.extend_evals(trace);
-        tree.commit(channel);
-        prove(&[&self.component], channel, scheme).expect("the trace satisfies the constraints");
-    }
-}
 
 /// Nanoseconds that the process has run, on all of its threads that still do.
 fn processor_time() -> Result<f64, Box<dyn Error>> {
@@ -112,15 +56,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (log_rows, columns, rounds) = (argument(0, 18), argument(1, 100), argument(2, 5));
 
     let (q, fibonacci) = (trefoil_stwo::open()?, Fibonacci::new(log_rows, columns));
-    let (simd, trefoil) =
-        (Prover::<SimdBackend>::new(log_rows, columns), Prover::<TrefoilBackend>::new(log_rows, columns));
-    let statement = OwnFibonacci::new(log_rows, columns)?;
+    let trefoil = FibonacciProver::<TrefoilBackend>::new(log_rows, columns);
+    let statement = WideFibonacci::new(log_rows, columns)?;
     let rows = fibonacci.trace().into_iter().map(|column| {
         let words = column.values.as_slice().iter().map(|word| M31::from_u32(word.0));
         words.collect::<Vec<_>>()
     });
     let rows = [rows.collect::<Vec<_>>()];
-    let mut own = StatementProver::new(q, Protocol::V2_3, OwnConfig::default(), &statement)?;
+    let mut own = StatementProver::new(q, Protocol::V2_3, PcsConfig::default(), &statement)?;
 
     let mut times = [(); 3].map(|()| Times::default());
     for round in 0..=rounds {
@@ -130,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         let [on_simd, on_trefoil, by_own] = &mut times;
         let trace = fibonacci.trace();
-        on_simd.take(|| simd.prove(trace))?;
+        on_simd.take(|| fibonacci.prove(trace))?;
         let trace = TrefoilBackend::columns(fibonacci.trace());
         on_trefoil.take(|| trefoil.prove(trace))?;
         by_own.take(|| drop(own.prove(q, &rows).expect("the trace satisfies the constraints")))?;

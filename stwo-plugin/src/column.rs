@@ -2,13 +2,12 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use backend_api::{Buffer as _, Queue};
-use stwo::core::{
-    fields::{m31::BaseField, qm31::SecureField},
-    utils::bit_reverse,
-    vcs::blake2_hash::Blake2sHash,
+use backend_api::Queue as _;
+use core_types::field::M31;
+use stwo::{
+    core::utils::bit_reverse,
+    prover::backend::{Column, ColumnOps},
 };
-use stwo::prover::backend::{Column, ColumnOps};
 
 use crate::{
     TrefoilBackend, Value,
@@ -181,54 +180,25 @@ impl<T: Value> Column<T> for DeviceColumn<T> {
     }
 }
 
-/// Reverses the bits of all positions, on the host.
-///
-/// It is applied to traces, which come from the host.
-fn bit_reverse_on_host<T: Value>(column: &mut DeviceColumn<T>) {
-    bit_reverse(column.host_mut());
-}
+impl<T: Value> ColumnOps<T> for TrefoilBackend {
+    type Column = DeviceColumn<T>;
 
-impl ColumnOps<BaseField> for TrefoilBackend {
-    type Column = DeviceColumn<BaseField>;
-
+    /// It is done on the host: traces come from there.
     fn bit_reverse_column(column: &mut Self::Column) {
-        bit_reverse_on_host(column);
-    }
-}
-
-impl ColumnOps<SecureField> for TrefoilBackend {
-    type Column = DeviceColumn<SecureField>;
-
-    fn bit_reverse_column(column: &mut Self::Column) {
-        bit_reverse_on_host(column);
-    }
-}
-
-impl ColumnOps<Blake2sHash> for TrefoilBackend {
-    type Column = DeviceColumn<Blake2sHash>;
-
-    fn bit_reverse_column(column: &mut Self::Column) {
-        bit_reverse_on_host(column);
+        bit_reverse(column.host_mut());
     }
 }
 
 /// Columns in one arena, and where each begins: where they are, or copied together.
-pub(crate) fn together(
-    columns: &[Slice<core_types::field::M31>],
-) -> (Arc<DeviceArena<core_types::field::M31>>, Vec<u64>) {
+pub(crate) fn together(columns: &[Slice<M31>]) -> (Arc<DeviceArena<M31>>, Vec<u64>) {
     if let [first, rest @ ..] = columns
         && rest.iter().all(|column| Arc::ptr_eq(&first.arena, &column.arena))
     {
         return (first.arena.clone(), columns.iter().map(|column| column.start as u64).collect());
     }
-    let mut buf = done(queue().alloc(columns.iter().map(|column| column.len).sum()));
-    let mut first = 0;
-    let starts = columns.iter().map(|column| {
-        let start = first;
-        first += column.len;
-        done(queue().copy(column.view(), done(buf.slice_mut(start..first))));
-        start as u64
+    let starts = columns.iter().scan(0, |end, column| {
+        *end += column.len;
+        Some((*end - column.len) as u64)
     });
-    let starts = starts.collect();
-    (DeviceArena::new(buf, ArenaContents::Other), starts)
+    (DeviceArena::new(Slice::copied(columns), ArenaContents::Other), starts.collect())
 }

@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use backend_api::{Buffer as _, Queue};
 use core_types::field::M31;
 use runtime::AnyBuf;
 use stwo::prover::secure_column::SecureColumnByCoords;
 
 use crate::{
     DeviceColumn, TrefoilBackend,
-    device::{done, queue},
     memory::{
         arena::{ArenaContents, DeviceArena, Slice},
         folds::Folds,
@@ -20,37 +18,19 @@ use crate::{
 ///
 /// They are in their place if they follow each other, else copied.
 pub(crate) fn planes(column: &SecureColumnByCoords<TrefoilBackend>) -> Slice<M31> {
-    joined(column.columns.each_ref().map(DeviceColumn::slice))
+    Slice::in_one_piece(&column.columns.each_ref().map(DeviceColumn::slice), ArenaContents::Planes(Arc::default()))
 }
 
 /// [`planes`] of a column that is not needed any more.
 pub(crate) fn into_planes(column: SecureColumnByCoords<TrefoilBackend>) -> Slice<M31> {
-    joined(column.columns.map(DeviceColumn::into_slice))
+    Slice::in_one_piece(&column.columns.map(DeviceColumn::into_slice), ArenaContents::Planes(Arc::default()))
 }
 
-fn joined(columns: [Slice<M31>; 4]) -> Slice<M31> {
-    let len = columns[0].len;
-    if columns.windows(2).all(|pair| pair[0].is_followed_by(&pair[1])) {
-        let [first, ..] = columns;
-        return Slice { len: 4 * len, ..first };
-    }
-    let mut buf = done(queue().alloc(4 * len));
-    for (plane, column) in columns.iter().enumerate() {
-        done(queue().copy(column.view(), done(buf.slice_mut(plane * len..(plane + 1) * len))));
-    }
-    Slice::all(DeviceArena::new(buf, ArenaContents::Planes(Arc::default())))
-}
-
-/// The buffer of planes, to be changed.
+/// The planes of a column in one buffer, to be changed.
 ///
 /// It is the planes' own buffer if nothing else refers to it, else a copy.
-pub(crate) fn into_buf(planes: Slice<M31>) -> AnyBuf<M31> {
-    Slice::reclaim(vec![planes]).unwrap_or_else(|planes| {
-        let view = planes[0].view();
-        let mut buf = done(queue().alloc(planes[0].len));
-        done(queue().copy(view, buf.view_mut()));
-        buf
-    })
+pub(crate) fn into_buf(column: SecureColumnByCoords<TrefoilBackend>) -> AnyBuf<M31> {
+    Slice::into_buf(column.columns.map(DeviceColumn::into_slice).into())
 }
 
 /// The column with these planes.

@@ -26,40 +26,26 @@ use trefoil_stwo::TrefoilBackend;
 
 relation!(Values, 1);
 
-/// The second column holds the cubes of the first, and a public word more.
-#[derive(Clone)]
-struct Cubes {
+/// A component of `2^log_rows` rows.
+struct Kind {
     log_rows: u32,
-    word: u32,
+    states: States,
 }
 
-impl FrameworkEval for Cubes {
-    fn log_size(&self) -> u32 {
-        self.log_rows
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        self.log_rows + 1
-    }
-
-    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
-        let (x, y) = (eval.next_trace_mask(), eval.next_trace_mask());
-        eval.add_constraint(y - x.square() * x - E::F::from(self.word.into()));
-        eval
-    }
-}
-
-/// An AIR with interaction columns in addition to its look-ups: each row times a challenge.
-///
-/// Each row is looked up and taken back.
+/// What is stated of each row.
 #[derive(Clone)]
-struct Weighted {
-    log_rows: u32,
-    weight: SecureField,
-    values: Values,
+enum States {
+    /// The second column holds the cubes of the first, and a public word more.
+    Cubes { word: u32 },
+    /// Interaction columns in addition to look-ups: each row times a challenge.
+    ///
+    /// Each row is looked up and taken back.
+    Weighted { weight: SecureField, values: Values },
+    /// Nothing.
+    Free,
 }
 
-impl FrameworkEval for Weighted {
+impl FrameworkEval for Kind {
     fn log_size(&self) -> u32 {
         self.log_rows
     }
@@ -70,32 +56,22 @@ impl FrameworkEval for Weighted {
 
     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
         let x = eval.next_trace_mask();
-        let [weighted] = eval.next_extension_interaction_mask(INTERACTION_TRACE_IDX, [0]);
-        eval.add_constraint(weighted - E::EF::from(x.clone()) * self.weight);
-        for multiplicity in [1, -1] {
-            let multiplicity = E::EF::from(E::F::from(BaseField::from(multiplicity)));
-            eval.add_to_relation(RelationEntry::new(&self.values, multiplicity, std::slice::from_ref(&x)));
+        match &self.states {
+            States::Cubes { word } => {
+                let y = eval.next_trace_mask();
+                eval.add_constraint(y - x.square() * x - E::F::from((*word).into()));
+            }
+            States::Weighted { weight, values } => {
+                let [weighted] = eval.next_extension_interaction_mask(INTERACTION_TRACE_IDX, [0]);
+                eval.add_constraint(weighted - E::EF::from(x.clone()) * *weight);
+                for multiplicity in [1, -1] {
+                    let multiplicity = E::EF::from(E::F::from(BaseField::from(multiplicity)));
+                    eval.add_to_relation(RelationEntry::new(values, multiplicity, std::slice::from_ref(&x)));
+                }
+                eval.finalize_logup_in_pairs();
+            }
+            States::Free => {}
         }
-        eval.finalize_logup_in_pairs();
-        eval
-    }
-}
-
-/// A trace without constraints.
-#[derive(Clone)]
-struct Free(u32);
-
-impl FrameworkEval for Free {
-    fn log_size(&self) -> u32 {
-        self.0
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        self.0 + 1
-    }
-
-    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
-        eval.next_trace_mask();
         eval
     }
 }
@@ -118,9 +94,7 @@ fn words(log_rows: u32) -> Vec<BaseField> {
 /// The proof's bytes on one backend.
 fn bytes<B: BackendForChannel<Blake2sMerkleChannel>>(proven: &Proven, config: PcsConfig) -> Vec<u8>
 where
-    FrameworkComponent<Cubes>: ComponentProver<B>,
-    FrameworkComponent<Weighted>: ComponentProver<B>,
-    FrameworkComponent<Free>: ComponentProver<B>,
+    FrameworkComponent<Kind>: ComponentProver<B>,
 {
     let domain = |log_rows| CanonicCoset::new(log_rows).circle_domain();
     let evaluation =
@@ -155,22 +129,18 @@ where
         tree.commit(channel);
     }
 
-    let (places, none) = (&mut TraceLocationAllocator::default(), SecureField::default());
-    let mut components: Vec<Box<dyn ComponentProver<B>>> = Vec::new();
-    for &log_rows in &proven.cubes {
-        components.push(Box::new(FrameworkComponent::new(places, Cubes { log_rows, word }, none)));
-    }
-    for &log_rows in &proven.weighted {
-        let eval = Weighted { log_rows, weight, values: values.clone() };
-        components.push(Box::new(FrameworkComponent::new(places, eval, none)));
-    }
-    for &log_rows in &proven.free {
-        components.push(Box::new(FrameworkComponent::new(places, Free(log_rows), none)));
-    }
-    for _ in 0..proven.disabled {
-        components.push(Box::new(FrameworkComponent::disabled(places, Cubes { log_rows: 6, word })));
-    }
-    let components: Vec<&dyn ComponentProver<B>> = components.iter().map(|component| &**component).collect();
+    let places = &mut TraceLocationAllocator::default();
+    let (cubes, weighted) = (States::Cubes { word }, States::Weighted { weight, values });
+    let kinds = [(&proven.cubes, &cubes), (&proven.weighted, &weighted), (&proven.free, &States::Free)];
+    let kinds = kinds.into_iter().flat_map(|(heights, states)| heights.iter().map(move |&log_rows| (log_rows, states)));
+    let mut components: Vec<_> = kinds
+        .map(|(log_rows, states)| Kind { log_rows, states: states.clone() })
+        .map(|kind| FrameworkComponent::new(places, kind, SecureField::default()))
+        .collect();
+    components.extend(
+        (0..proven.disabled).map(|_| FrameworkComponent::disabled(places, Kind { log_rows: 6, states: cubes.clone() })),
+    );
+    let components: Vec<_> = components.iter().map(|component| component as &dyn ComponentProver<B>).collect();
     let proof = prove(&components, channel, scheme).expect("the trace satisfies the constraints");
     postcard::to_allocvec(&proof).unwrap()
 }

@@ -98,8 +98,9 @@ impl LdeBlockPlan {
     /// recorded.
     ///
     /// # Errors
-    /// [`FftError::NoSuchBlock`], [`FftError::Shape`], [`FftError::BlockLength`] or
-    /// [`FftError::TwiddlesTooSmall`] before any device work; [`FftError::Backend`] after.
+    /// [`FftError::NoSuchBlock`], [`FftError::Shape`], [`FftError::SetShape`],
+    /// [`FftError::BlockLength`] or [`FftError::TwiddlesTooSmall`] before any device work;
+    /// [`FftError::Backend`] after.
     pub fn extend_into<Q: CircleOps>(
         &self,
         q: &Q,

@@ -54,36 +54,13 @@ fn transforms_of_one_to_eight_are_the_published_ones() {
     let extension = LdePlan::new(domain(3), domain(4), 1).unwrap();
     let extended = extension.extend(&q, &tree, &polynomial).unwrap();
     let expected = [
-        771_420_925,
-        1_387_687_812,
-        460_566_449,
-        605_757_310,
-        803_179_001,
-        3_112_186,
-        112_055_132,
-        151_188_487,
-        1_801_308_475,
-        942_769_765,
-        1_326_705_619,
-        468_678_076,
-        332_802_656,
-        70_347_953,
-        834_412_692,
-        665_425_713,
+        771420925, 1387687812, 460566449, 605757310, 803179001, 3112186, 112055132, 151188487, 1801308475, 942769765,
+        1326705619, 468678076, 332802656, 70347953, 834412692, 665425713,
     ];
     assert_eq!(words(extended.download(&q).unwrap().as_slice()), expected);
     let coefficients = polynomial.download(&q).unwrap();
     let values = plan.evaluate(&q, &tree, polynomial).unwrap();
-    let expected = [
-        885_347_334,
-        2_092_305_986,
-        1_262_332_919,
-        55_636_419,
-        714_723_476,
-        1_109_642_644,
-        1_432_563_561,
-        1_037_382_257,
-    ];
+    let expected = [885347334, 2092305986, 1262332919, 55636419, 714723476, 1109642644, 1432563561, 1037382257];
     assert_eq!(words(values.download(&q).unwrap().as_slice()), expected);
     let (found, again) = extension.interpolate_and_extend(&q, &tree, values).unwrap();
     assert_eq!(found.download(&q).unwrap().as_slice(), coefficients.as_slice());

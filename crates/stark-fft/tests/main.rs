@@ -4,5 +4,6 @@
 mod blocks;
 mod common;
 mod known_answers;
+mod queues;
 mod sets;
 mod sharded;

@@ -1,12 +1,13 @@
-//! Queues, faults, parameters, words, and the committed proofs.
+//! Queues with little memory, faults, parameters, words, and the committed proofs.
 
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::collections::BTreeMap;
 
-use backend_api::{BackendError, Queue as _};
-use cuda_sim::driver::{self, Rule, Simulation};
-use runtime::{AnyQueue, Choice, Domain, Settings};
+use backend_api::BackendError;
+use cuda_sim::driver::{Rule, Simulation};
+use runtime::{AnyQueue, Choice, Settings};
 use stark::{CollectiveError, FriConfig, M31, PcsConfig, Proof, ProveError, ProverError, QM31, StatementProof};
 
+pub(crate) use crate::queues::{on_queues, open_with, processor, simulate, simulated};
 use crate::{committed::file, statement};
 
 /// A committed proof, with its statement and its parameters.
@@ -26,50 +27,9 @@ pub(crate) fn assert_are(vector: &Vector, sums: &[QM31], proof: &Proof) {
     assert_eq!(postcard::to_allocvec(proof).unwrap(), expected, "{}", vector.name);
 }
 
-/// Opens a queue with these settings.
-pub(crate) fn open_with(choice: Choice, settings: &Settings) -> AnyQueue {
-    runtime::open_with(settings, Some(Domain::Stark), Some(choice)).unwrap().0
-}
-
 /// Opens a queue whose memory may be limited.
 pub(crate) fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
     open_with(choice, &Settings { mem_limit_bytes, ..Settings::default() })
-}
-
-pub(crate) fn processor() -> AnyQueue {
-    AnyQueue::Cpu(runtime::cpu().unwrap())
-}
-
-/// Takes the turn at the simulated driver, with a new machine.
-pub(crate) fn simulate(machine: &str) -> Simulation {
-    // `runtime` installs a separate machine at the first queue; a later machine replaces it.
-    static INSTALLED: OnceLock<()> = OnceLock::new();
-    let first = driver::simulate("").unwrap();
-    INSTALLED.get_or_init(|| drop(open(Choice::Sim, None)));
-    drop(first);
-    driver::simulate(machine).unwrap()
-}
-
-/// A machine of one device, and a queue on it.
-pub(crate) fn simulated() -> (Simulation, AnyQueue) {
-    (simulate(""), open(Choice::Sim, None))
-}
-
-/// Runs each item on a thread with its queue, and returns the results.
-///
-/// Afterwards, no memory of the queues is in use.
-pub(crate) fn on_queues<T: Send, V: Send>(
-    queues: &[AnyQueue],
-    items: impl IntoIterator<Item = T>,
-    run: impl Fn(&AnyQueue, T) -> V + Sync,
-) -> Vec<V> {
-    let (run, items) = (&run, queues.iter().zip(items));
-    let made: Vec<V> = test_process::scope(|scope| {
-        let threads: Vec<_> = items.map(|(q, item)| scope.spawn(move || run(q, item))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
-    made
 }
 
 /// Puts faults into the simulated driver.

@@ -13,6 +13,8 @@ mod grid;
 mod host_columns;
 mod many;
 mod memory;
+#[path = "../../stark-fft/tests/queues.rs"]
+mod queues;
 mod replays;
 mod samples;
 mod session;

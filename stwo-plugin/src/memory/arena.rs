@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-use backend_api::{Buffer, BufferRef as _, Element};
+use backend_api::{Buffer, BufferRef as _, Element, Queue as _};
 use core_types::{field::M31, params::columns::ColumnAt};
 use runtime::{AnyBuf, AnyRef};
 
@@ -13,7 +13,7 @@ use super::{
     folds::Folds,
     known::{KnownElements, Samples},
 };
-use crate::device::done;
+use crate::device::{done, queue};
 
 /// The contents of an arena, as far as they help to predict reads.
 #[derive(Debug)]
@@ -86,27 +86,12 @@ impl<D: Element> DeviceArena<D> {
 }
 
 /// A column of an arena: each `stride`-th element.
+#[derive(Clone, Debug)]
 pub(crate) struct Slice<D: Element> {
     pub(crate) arena: Arc<DeviceArena<D>>,
     pub(crate) start: usize,
     pub(crate) len: usize,
     pub(crate) stride: usize,
-}
-
-impl<D: Element> Clone for Slice<D> {
-    fn clone(&self) -> Self {
-        Self { arena: self.arena.clone(), start: self.start, len: self.len, stride: self.stride }
-    }
-}
-
-impl<D: Element> fmt::Debug for Slice<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slice")
-            .field("arena", &self.arena)
-            .field("start", &self.start)
-            .field("len", &self.len)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<D: Element> Slice<D> {
@@ -141,22 +126,48 @@ impl<D: Element> Slice<D> {
         (Self { len, ..self.clone() }, Self { start, len: self.len - len, ..self })
     }
 
-    /// The buffer of an arena, or the slices if it is shared or not covered.
-    ///
-    /// The slices must be all of its elements in order, and nothing else may refer to the buffer.
-    pub(crate) fn reclaim(mut slices: Vec<Self>) -> Result<AnyBuf<D>, Vec<Self>> {
-        let Some(first) = slices.first() else { return Err(slices) };
-        let arena = first.arena.clone();
+    /// All slices as one, if each begins where the last ends.
+    fn joined(slices: &[Self]) -> Option<Self> {
         let follow = slices.windows(2).all(|pair| pair[0].is_followed_by(&pair[1]));
-        let whole = first.start == 0 && slices.iter().map(|slice| slice.len).sum::<usize>() == arena.len();
-        if !follow || !whole || Arc::strong_count(&arena) != slices.len() + 1 {
-            return Err(slices);
+        let first = slices.first().filter(|_| follow)?;
+        Some(Self { len: slices.iter().map(|slice| slice.len).sum(), ..first.clone() })
+    }
+
+    /// A copy of the slices, one after the other.
+    pub(crate) fn copied(slices: &[Self]) -> AnyBuf<D> {
+        let mut buf = done(queue().alloc(slices.iter().map(|slice| slice.len).sum()));
+        let mut first = 0;
+        for slice in slices {
+            let end = first + slice.len;
+            done(queue().copy(slice.view(), done(buf.slice_mut(first..end))));
+            first = end;
         }
-        slices.clear();
-        match Arc::try_unwrap(arena) {
-            Ok(arena) => Ok(arena.buf),
-            // Someone made another reference since they were counted.
-            Err(arena) => Err(vec![Self::all(arena)]),
+        buf
+    }
+
+    /// All slices as one.
+    ///
+    /// It is where they are if they follow each other, else a copy in an arena of `form`.
+    pub(crate) fn in_one_piece(slices: &[Self], form: ArenaContents) -> Self {
+        Self::joined(slices).unwrap_or_else(|| Self::all(DeviceArena::new(Self::copied(slices), form)))
+    }
+
+    /// A buffer of the slices, to be changed.
+    ///
+    /// It is their arena's own if they are all of it in order and nothing else refers to it, else a
+    /// copy.
+    pub(crate) fn into_buf(mut slices: Vec<Self>) -> AnyBuf<D> {
+        if let Some(whole) = Self::joined(&slices)
+            && whole.len == whole.arena.len()
+            && Arc::strong_count(&whole.arena) == slices.len() + 1
+        {
+            slices.clear();
+            match Arc::try_unwrap(whole.arena) {
+                Ok(arena) => return arena.buf,
+                // Someone made another reference since they were counted.
+                Err(arena) => slices.push(Self::all(arena)),
+            }
         }
+        Self::copied(&slices)
     }
 }

@@ -21,7 +21,7 @@ type Secure = SecureColumnByCoords<TrefoilBackend>;
 
 /// `large` with `small` added, lifted to its height.
 fn sum(large: Secure, small: &Slice<core_types::field::M31>) -> Secure {
-    let mut buf = into_buf(into_planes(large));
+    let mut buf = into_buf(large);
     let [log_small, log_large] = [small.len, backend_api::Buffer::len(&buf)].map(|words| (words / 4).ilog2());
     done(queue().secure_add_lifted(SecureAddLifted {
         params: &SecureAddLiftedParams { log_small, log_large },

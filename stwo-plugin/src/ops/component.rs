@@ -28,7 +28,7 @@ use crate::{
     TrefoilBackend,
     column::together,
     device::{done, queue},
-    layer::{column_of, into_buf, into_planes},
+    layer::{column_of, into_buf},
     memory::{arena::Slice, folds::Folds},
     twiddles::twiddles,
     value::secure,
@@ -108,7 +108,7 @@ fn sums(column: SecureColumnByCoords<TrefoilBackend>) -> AnyBuf<M31> {
     if column.columns.iter().all(crate::DeviceColumn::is_untouched) {
         return done(queue().zeros(4 * column.len()));
     }
-    into_buf(into_planes(column))
+    into_buf(column)
 }
 
 impl<E: FrameworkEval> ComponentProver<TrefoilBackend> for FrameworkComponent<E> {

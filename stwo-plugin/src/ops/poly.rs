@@ -86,26 +86,14 @@ fn by_domain(logs: &[[u32; 2]]) -> (Vec<usize>, Vec<DomainRun>) {
 
 /// Puts columns together, in this order, to be changed.
 fn gathered(columns: Vec<DeviceColumn<BaseField>>) -> AnyBuf<M31> {
-    let q = queue();
-    let words = columns.iter().map(Column::len).sum();
     if let Some(parts) = columns.iter().map(DeviceColumn::host).collect::<Option<Vec<_>>>() {
         let parts: Vec<Cow<'_, [M31]>> = parts.into_iter().map(BaseField::to_device).collect();
         let parts: Vec<&[M31]> = parts.iter().map(AsRef::as_ref).collect();
-        let mut buf = done(q.alloc(words));
-        done(q.write_parts(&parts, buf.view_mut()));
+        let mut buf = done(queue().alloc(parts.iter().map(|part| part.len()).sum()));
+        done(queue().write_parts(&parts, buf.view_mut()));
         return buf;
     }
-    let slices = columns.into_iter().map(DeviceColumn::into_slice).collect();
-    Slice::reclaim(slices).unwrap_or_else(|slices| {
-        let mut buf = done(q.alloc(words));
-        let mut first = 0;
-        for slice in slices {
-            let end = first + slice.len;
-            done(q.copy(slice.view(), done(buf.slice_mut(first..end))));
-            first = end;
-        }
-        buf
-    })
+    Slice::into_buf(columns.into_iter().map(DeviceColumn::into_slice).collect())
 }
 
 /// Interpolates columns.
@@ -189,8 +177,7 @@ impl PolyOps for TrefoilBackend {
         }
         // One of four planes: the others come next.
         let arena = arena.interpolated(log_domain, || {
-            let mut buf = done(queue().alloc(arena.len()));
-            done(queue().copy(arena.view(), buf.view_mut()));
+            let mut buf = Slice::copied(&[Slice::all(arena.clone())]);
             let run = DomainRun { log_size, log_domain, columns: 4, first: 0 };
             interpolate(&run, &itwiddles.itwiddles, &mut buf);
             DeviceArena::new(buf, ArenaContents::Columns(run.columns().collect()))

@@ -147,7 +147,7 @@ impl QuotientOps for TrefoilBackend {
             batches.push(DeepBatch { first: point, count: 1, point, log_size: (planes.len / 4).ilog2() });
             parts.push(planes);
         }
-        let numerators = one_after_the_other(parts);
+        let numerators = Slice::in_one_piece(&parts, ArenaContents::Other);
         let (points, lines) = (done(q.upload(&points)), done(q.upload(&lines)));
         let mut quotients = done(q.alloc(4 << log_size));
         done(q.deep_quotients(DeepQuotients {
@@ -203,21 +203,4 @@ fn part(
         }
     }
     part
-}
-
-/// Parts in one piece: where they are, or copied together.
-fn one_after_the_other(parts: Vec<Slice<M31>>) -> Slice<M31> {
-    let words = parts.iter().map(|part| part.len).sum();
-    if let Some(first) = parts.first()
-        && parts.windows(2).all(|pair| pair[0].is_followed_by(&pair[1]))
-    {
-        return Slice { len: words, ..first.clone() };
-    }
-    let mut buf = done(queue().alloc(words));
-    let mut first = 0;
-    for part in &parts {
-        done(queue().copy(part.view(), done(buf.slice_mut(first..first + part.len))));
-        first += part.len;
-    }
-    Slice::all(DeviceArena::new(buf, ArenaContents::Other))
 }

@@ -4,41 +4,27 @@
 
 use stwo::{
     core::{
-        channel::{Blake2sChannel, Channel as _},
+        channel::Blake2sChannel,
         fields::qm31::SecureField,
         pcs::PcsConfig,
-        poly::circle::CanonicCoset,
         proof::StarkProof,
         utils::MaybeOwned,
         vcs_lifted::blake2_merkle::{Blake2sMerkleChannel, Blake2sMerkleHasher},
     },
-    prover::{
-        CommitmentSchemeProver, CommitmentTreeProver, ComponentProver, ProvingError, mempool::BaseColumnPool,
-        poly::circle::PolyOps as _, prove,
-    },
+    prover::{CommitmentTreeProver, ProvingError, mempool::BaseColumnPool},
 };
-use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
 use stwo_vectors::{
-    components::{Collect, Elements, components},
-    prove::prove_statement,
+    prove::{Scheme, commit, log_domain, prove_in, prove_statement, twiddles},
     statement::Statement,
     witness::{
-        interaction::{Interaction, interaction},
+        interaction::interaction,
         rows::Rows,
-        trace::{column, rows},
+        trace::{columns, rows},
     },
 };
 use trefoil_stwo::TrefoilBackend;
 
 pub(crate) type Proof = StarkProof<Blake2sMerkleHasher>;
-
-struct Provers(Vec<Box<dyn ComponentProver<TrefoilBackend>>>);
-
-impl Collect for Provers {
-    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
-        self.0.push(Box::new(component));
-    }
-}
 
 /// How a proof is made where that is left to the caller; no choice changes its bytes.
 #[derive(Clone, Copy, Default)]
@@ -60,59 +46,37 @@ pub(crate) fn prove_rows(
     rows: &Rows,
     choices: Choices<'_>,
 ) -> (Result<Proof, ProvingError>, Vec<SecureField>) {
-    let blowup = config.fri_config.log_blowup_factor;
-    let heights = statement.preprocessed().into_iter().map(|(_, log_rows)| log_rows).chain(statement.heights());
-    let largest = (heights.max().unwrap() + 2 + blowup).max(config.lifting_log_size.unwrap_or(0));
-    let twiddles = TrefoilBackend::precompute_twiddles(CanonicCoset::new(largest).circle_domain().half_coset);
-
-    let channel = &mut Blake2sChannel::default();
-    config.mix_into(channel);
-    let mut scheme: CommitmentSchemeProver<'_, TrefoilBackend, Blake2sMerkleChannel> = match choices.pool {
-        Some(pool) => CommitmentSchemeProver::with_memory_pool(config, &twiddles, pool),
-        None => CommitmentSchemeProver::new(config, &twiddles),
+    let twiddles = twiddles(log_domain(statement, config));
+    let mut scheme = match choices.pool {
+        Some(pool) => Scheme::with_memory_pool(config, &twiddles, pool),
+        None => Scheme::new(config, &twiddles),
     };
     if choices.keeps_coefficients {
         scheme.set_store_polynomials_coefficients();
     }
-
-    let mut tree = scheme.tree_builder();
-    tree.extend_evals(TrefoilBackend::columns(rows.preprocessed.iter().cloned().map(column).collect()));
-    tree.commit(channel);
-    channel.mix_u32s(&statement.words());
-
-    match choices.trace {
-        Some(tree) => scheme.commit_tree(MaybeOwned::Borrowed(tree), channel),
-        None => commit_trace(&mut scheme, rows, channel),
-    }
-
-    let elements = Elements::draw(statement, channel);
-    let Interaction { columns, sums } = interaction(statement, &elements, rows);
-    if !columns.is_empty() {
-        channel.mix_felts(&sums);
-        let mut tree = scheme.tree_builder();
-        tree.extend_evals(TrefoilBackend::columns(columns));
-        tree.commit(channel);
-    }
-    let mut provers = Provers(Vec::new());
-    components(statement, &elements, &sums, &mut provers);
-    let provers: Vec<&dyn ComponentProver<TrefoilBackend>> = provers.0.iter().map(|prover| &**prover).collect();
-    (prove(&provers, channel, scheme), sums)
+    prove_in(
+        statement,
+        scheme,
+        TrefoilBackend::columns(columns(&rows.preprocessed)),
+        |scheme, channel| match choices.trace {
+            Some(tree) => scheme.commit_tree(MaybeOwned::Borrowed(tree), channel),
+            None => commit_trace(scheme, rows, channel),
+        },
+        |elements| {
+            let (columns, sums) = interaction(statement, elements, rows);
+            (TrefoilBackend::columns(columns), sums)
+        },
+    )
 }
 
-fn commit_trace(
-    scheme: &mut CommitmentSchemeProver<'_, TrefoilBackend, Blake2sMerkleChannel>,
-    rows: &Rows,
-    channel: &mut Blake2sChannel,
-) {
-    let mut tree = scheme.tree_builder();
-    tree.extend_evals(TrefoilBackend::columns(rows.trace.iter().flatten().cloned().map(column).collect()));
-    tree.commit(channel);
+fn commit_trace(scheme: &mut Scheme<'_, TrefoilBackend>, rows: &Rows, channel: &mut Blake2sChannel) {
+    commit(scheme, TrefoilBackend::columns(columns(rows.trace.iter().flatten())), channel);
 }
 
 /// The tree of the trace of a statement, for several proofs.
 pub(crate) fn trace_tree(config: PcsConfig, log_domain: u32, rows: &Rows) -> Tree {
-    let twiddles = TrefoilBackend::precompute_twiddles(CanonicCoset::new(log_domain).circle_domain().half_coset);
-    let mut scheme = CommitmentSchemeProver::new(config, &twiddles);
+    let twiddles = twiddles(log_domain);
+    let mut scheme = Scheme::new(config, &twiddles);
     commit_trace(&mut scheme, rows, &mut Blake2sChannel::default());
     match scheme.trees.0.pop() {
         Some(MaybeOwned::Owned(tree)) => tree,

@@ -3,7 +3,7 @@
 //! Needs no prover: the tests of the verifier include this file too.
 
 use stwo::core::{channel::Channel, fields::m31::BaseField};
-use stwo_constraint_framework::{EvalAtRow, FrameworkEval, RelationEntry, relation};
+use stwo_constraint_framework::{EvalAtRow, RelationEntry, relation};
 
 use super::airs::preprocessed;
 
@@ -92,12 +92,16 @@ fn power(log: u32) -> BaseField {
 type Word<F> = [F; 2];
 
 /// The look-ups of a row in tables, collected until its constraints are stated.
-struct Machine<E: EvalAtRow> {
-    eval: E,
+struct Machine<'e, E: EvalAtRow> {
+    eval: &'e mut E,
     xors: Vec<[E::F; 4]>,
 }
 
-impl<E: EvalAtRow> Machine<E> {
+impl<'e, E: EvalAtRow> Machine<'e, E> {
+    const fn new(eval: &'e mut E) -> Self {
+        Self { eval, xors: Vec::new() }
+    }
+
     fn word(&mut self) -> Word<E::F> {
         [self.eval.next_trace_mask(), self.eval.next_trace_mask()]
     }
@@ -174,8 +178,9 @@ impl<E: EvalAtRow> Machine<E> {
         state[b] = self.turned(&state[b].clone(), &state[c].clone(), 7);
     }
 
-    fn look_up(&mut self, xors: &Xors) {
-        for values in std::mem::take(&mut self.xors) {
+    /// Looks the collected exclusive ors up.
+    fn look_up(self, xors: &Xors) {
+        for values in self.xors {
             let times = E::EF::from(constant::<E>(1));
             self.eval.add_to_relation(RelationEntry::new(xors, times, &values));
         }
@@ -187,135 +192,82 @@ fn flat<F: Clone>(first: F, words: &[Word<F>]) -> Vec<F> {
 }
 
 /// Rounds of any compressions.
-pub struct Rounds {
-    pub log_rows: u32,
-    pub elements: Elements,
-}
-
-impl FrameworkEval for Rounds {
-    fn log_size(&self) -> u32 {
-        self.log_rows
+pub fn rounds<E: EvalAtRow>(eval: &mut E, elements: &Elements) {
+    let key = eval.next_trace_mask();
+    let mut machine = Machine::new(eval);
+    let before = machine.words::<16>();
+    let message = machine.words::<16>();
+    let mut state = before.clone();
+    for (k, words) in MIXES.into_iter().enumerate() {
+        machine.mix(&mut state, words, &message[2 * k], &message[2 * k + 1]);
     }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        self.log_rows + 1
-    }
-
-    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
-        let key = eval.next_trace_mask();
-        let mut machine = Machine { eval, xors: Vec::new() };
-        let before = machine.words::<16>();
-        let message = machine.words::<16>();
-        let mut state = before.clone();
-        for (k, words) in MIXES.into_iter().enumerate() {
-            machine.mix(&mut state, words, &message[2 * k], &message[2 * k + 1]);
-        }
-        machine.look_up(&self.elements.xors);
-        let mut eval = machine.eval;
-        let one = || E::EF::from(constant::<E>(1));
-        eval.add_to_relation(RelationEntry::new(&self.elements.messages, one(), &flat(key.clone(), &message)));
-        eval.add_to_relation(RelationEntry::new(&self.elements.states, one(), &flat(key.clone(), &before)));
-        let next = key + constant::<E>(1);
-        eval.add_to_relation(RelationEntry::new(&self.elements.states, -one(), &flat(next, &state)));
-        eval.finalize_logup_in_pairs();
-        eval
-    }
+    machine.look_up(&elements.xors);
+    let one = || E::EF::from(constant::<E>(1));
+    eval.add_to_relation(RelationEntry::new(&elements.messages, one(), &flat(key.clone(), &message)));
+    eval.add_to_relation(RelationEntry::new(&elements.states, one(), &flat(key.clone(), &before)));
+    let next = key + constant::<E>(1);
+    eval.add_to_relation(RelationEntry::new(&elements.states, -one(), &flat(next, &state)));
+    eval.finalize_logup_in_pairs();
 }
 
 /// Compressions of the blocks of a message.
-pub struct Compressions {
-    pub log_rows: u32,
-    pub elements: Elements,
-}
+pub fn compressions<E: EvalAtRow>(eval: &mut E, elements: &Elements) {
+    let [index, bytes_low, bytes_high, last] = PLACES.map(|id| eval.get_preprocessed_column(preprocessed(id)));
+    let mut machine = Machine::new(eval);
+    let chain = machine.words::<8>();
+    let message = machine.words::<16>();
+    let state = machine.words::<16>();
 
-impl FrameworkEval for Compressions {
-    fn log_size(&self) -> u32 {
-        self.log_rows
+    let cuts = cuts(16);
+    let mut after = Vec::new();
+    for k in 0..8 {
+        let halves = [0, 1].map(|half| {
+            let [p, q, r] = [&chain[k], &state[k], &state[k + 8]].map(|word| machine.parts(&word[half], cuts));
+            let both = machine.xor(cuts, &p, &q);
+            let all = machine.xor(cuts, &both, &r);
+            all[0].clone() + all[1].clone() * power(8)
+        });
+        after.push(halves);
     }
+    machine.look_up(&elements.xors);
 
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        self.log_rows + 1
+    let one = || E::EF::from(constant::<E>(1));
+    let key = |round: u32| index.clone() * BaseField::from(16) + constant::<E>(round);
+    for (round, order) in ORDERS.iter().enumerate() {
+        let ordered = order.map(|k| message[k].clone());
+        let values = flat(key(round as u32), &ordered);
+        eval.add_to_relation(RelationEntry::new(&elements.messages, -one(), &values));
     }
-
-    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
-        let [index, bytes_low, bytes_high, last] = PLACES.map(|id| eval.get_preprocessed_column(preprocessed(id)));
-        let mut machine = Machine { eval, xors: Vec::new() };
-        let chain = machine.words::<8>();
-        let message = machine.words::<16>();
-        let state = machine.words::<16>();
-
-        let cuts = cuts(16);
-        let mut after = Vec::new();
-        for k in 0..8 {
-            let halves = [0, 1].map(|half| {
-                let [p, q, r] = [&chain[k], &state[k], &state[k + 8]].map(|word| machine.parts(&word[half], cuts));
-                let both = machine.xor(cuts, &p, &q);
-                let all = machine.xor(cuts, &both, &r);
-                all[0].clone() + all[1].clone() * power(8)
-            });
-            after.push(halves);
-        }
-        machine.look_up(&self.elements.xors);
-        let mut eval = machine.eval;
-
-        let one = || E::EF::from(constant::<E>(1));
-        let key = |round: u32| index.clone() * BaseField::from(16) + constant::<E>(round);
-        for (round, order) in ORDERS.iter().enumerate() {
-            let ordered = order.map(|k| message[k].clone());
-            let values = flat(key(round as u32), &ordered);
-            eval.add_to_relation(RelationEntry::new(&self.elements.messages, -one(), &values));
-        }
-        let word = |word: u32| [constant::<E>(word & 0xffff), constant::<E>(word >> 16)];
-        let [low, high] = [IV[6] & 0xffff, IV[6] >> 16];
-        // Where the block is the last, all bits are flipped.
-        let either = |half: u32| {
-            let first = E::F::from(BaseField::from(1)) - last.clone();
-            first * BaseField::from(half) + last.clone() * BaseField::from(half ^ 0xffff)
-        };
-        let mut first: Vec<_> = chain.to_vec();
-        first.extend([word(IV[0]), word(IV[1]), word(IV[2]), word(IV[3])]);
-        first.extend([[bytes_low, bytes_high], word(IV[5]), [either(low), either(high)], word(IV[7])]);
-        eval.add_to_relation(RelationEntry::new(&self.elements.states, -one(), &flat(key(0), &first)));
-        eval.add_to_relation(RelationEntry::new(&self.elements.states, one(), &flat(key(10), &state)));
-        eval.add_to_relation(RelationEntry::new(&self.elements.links, one(), &flat(index.clone(), &chain)));
-        let next = index.clone() + constant::<E>(1);
-        eval.add_to_relation(RelationEntry::new(&self.elements.links, -one(), &flat(next, &after)));
-        eval.finalize_logup_in_pairs();
-        eval
-    }
+    let word = |word: u32| [constant::<E>(word & 0xffff), constant::<E>(word >> 16)];
+    let [low, high] = [IV[6] & 0xffff, IV[6] >> 16];
+    // Where the block is the last, all bits are flipped.
+    let either = |half: u32| {
+        let first = E::F::from(BaseField::from(1)) - last.clone();
+        first * BaseField::from(half) + last.clone() * BaseField::from(half ^ 0xffff)
+    };
+    let mut first: Vec<_> = chain.to_vec();
+    first.extend([word(IV[0]), word(IV[1]), word(IV[2]), word(IV[3])]);
+    first.extend([[bytes_low, bytes_high], word(IV[5]), [either(low), either(high)], word(IV[7])]);
+    eval.add_to_relation(RelationEntry::new(&elements.states, -one(), &flat(key(0), &first)));
+    eval.add_to_relation(RelationEntry::new(&elements.states, one(), &flat(key(10), &state)));
+    eval.add_to_relation(RelationEntry::new(&elements.links, one(), &flat(index.clone(), &chain)));
+    let next = index.clone() + constant::<E>(1);
+    eval.add_to_relation(RelationEntry::new(&elements.links, -one(), &flat(next, &after)));
+    eval.finalize_logup_in_pairs();
 }
 
 /// A table of exclusive ors.
-pub struct XorTable {
-    pub low: u32,
-    pub high: u32,
-    pub elements: Elements,
-}
-
-impl FrameworkEval for XorTable {
-    fn log_size(&self) -> u32 {
-        2 * self.low
+///
+/// Its numbers have `low` bits by row and `high` by column.
+pub fn xor_table<E: EvalAtRow>(eval: &mut E, [low, high]: [u32; 2], elements: &Elements) {
+    let [a, b, c] = pairs(low).map(|id| eval.get_preprocessed_column(preprocessed(id)));
+    for k in 0..1 << (2 * high) {
+        let (upper_a, upper_b) = (k >> high, k % (1 << high));
+        let times = eval.next_trace_mask();
+        let raised = |value: &E::F, upper: u32| value.clone() + constant::<E>(upper << low);
+        let values =
+            [constant::<E>(low + high), raised(&a, upper_a), raised(&b, upper_b), raised(&c, upper_a ^ upper_b)];
+        eval.add_to_relation(RelationEntry::new(&elements.xors, -E::EF::from(times), &values));
     }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        2 * self.low + 1
-    }
-
-    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
-        let [a, b, c] = pairs(self.low).map(|id| eval.get_preprocessed_column(preprocessed(id)));
-        for k in 0..1 << (2 * self.high) {
-            let (upper_a, upper_b) = (k >> self.high, k % (1 << self.high));
-            let times = eval.next_trace_mask();
-            let raised = |value: &E::F, upper: u32| value.clone() + constant::<E>(upper << self.low);
-            let values = [
-                constant::<E>(self.low + self.high),
-                raised(&a, upper_a),
-                raised(&b, upper_b),
-                raised(&c, upper_a ^ upper_b),
-            ];
-            eval.add_to_relation(RelationEntry::new(&self.elements.xors, -E::EF::from(times), &values));
-        }
-        eval.finalize_logup_in_pairs();
-        eval
-    }
+    eval.finalize_logup_in_pairs();
 }

@@ -6,16 +6,17 @@ use stwo::core::{
     channel::{Blake2sChannel, Channel},
     fields::{FieldExpOps, m31::BaseField, qm31::SecureField},
 };
-use stwo_constraint_framework::{FrameworkComponent, FrameworkEval, Relation, TraceLocationAllocator};
+use stwo_constraint_framework::{EvalAtRow, FrameworkComponent, FrameworkEval, Relation, TraceLocationAllocator};
 
 use super::{
-    airs::{Cubes, Neighbours, Pair, Selected, StateMachine, Triple, WideFibonacci, XorTable, XorUse, preprocessed},
-    blake2s::{self, Compressions, IV, Rounds, TABLES},
-    shipped::{Gates, Poseidon2, Sixteen, Steps},
+    airs::{self, Pair, Triple, preprocessed},
+    blake2s::{self, IV, TABLES},
+    shipped::{self, Sixteen},
     statement::{Statement, gate, outputs},
 };
 
 /// The challenges of a statement's look-ups.
+#[derive(Clone)]
 pub enum Elements {
     None,
     Pair(Pair),
@@ -44,73 +45,107 @@ impl Elements {
     }
 }
 
-/// Takes components of any kind.
-pub trait Collect {
-    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>);
+/// A component of a statement, with its challenges.
+pub struct VectorEval {
+    log_rows: u32,
+    constraints: Constraints,
+    elements: Elements,
 }
 
-/// Passes the components of a statement with these claimed sums to `to`.
+/// What is stated of each row.
+#[derive(Clone, Copy)]
+enum Constraints {
+    WideFibonacci { columns: u32 },
+    Neighbours,
+    Cubes,
+    Selected { selector: &'static str, offset: &'static str },
+    StateMachine { in_pairs: bool },
+    XorUse,
+    XorTable,
+    Steps { axis: usize },
+    Gates,
+    Permutations,
+    Compressions,
+    Rounds,
+    Xors { bits: [u32; 2] },
+}
+
+impl FrameworkEval for VectorEval {
+    fn log_size(&self) -> u32 {
+        self.log_rows
+    }
+
+    fn max_constraint_log_degree_bound(&self) -> u32 {
+        self.log_rows + 1
+    }
+
+    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
+        let row = &mut eval;
+        match (self.constraints, &self.elements) {
+            (Constraints::WideFibonacci { columns }, _) => airs::wide_fibonacci(row, columns),
+            (Constraints::Neighbours, _) => airs::neighbours(row),
+            (Constraints::Cubes, _) => airs::cubes(row),
+            (Constraints::Selected { selector, offset }, _) => airs::selected(row, selector, offset),
+            (Constraints::StateMachine { in_pairs }, Elements::Pair(states)) => {
+                airs::state_machine(row, states, in_pairs);
+            }
+            (Constraints::XorUse, Elements::Triple(table)) => airs::xor_use(row, table),
+            (Constraints::XorTable, Elements::Triple(table)) => airs::xor_table(row, table),
+            (Constraints::Steps { axis }, Elements::Pair(states)) => shipped::steps(row, axis, states),
+            (Constraints::Gates, Elements::Pair(wires)) => shipped::gates(row, wires),
+            (Constraints::Permutations, Elements::Sixteen(states)) => shipped::permutations(row, states),
+            (Constraints::Compressions, Elements::Blake2s(elements)) => blake2s::compressions(row, elements),
+            (Constraints::Rounds, Elements::Blake2s(elements)) => blake2s::rounds(row, elements),
+            (Constraints::Xors { bits }, Elements::Blake2s(elements)) => blake2s::xor_table(row, bits, elements),
+            _ => panic!("challenges of another statement"),
+        }
+        eval
+    }
+}
+
+/// What the components of a statement state, in their order.
+fn constraints(statement: &Statement) -> Vec<Constraints> {
+    match statement {
+        Statement::WideFibonacci { columns, .. } => {
+            columns.iter().map(|&columns| Constraints::WideFibonacci { columns }).collect()
+        }
+        Statement::Neighbours { .. } => vec![Constraints::Neighbours],
+        Statement::Cubes { .. } => vec![Constraints::Cubes],
+        Statement::Selected { .. } => vec![
+            Constraints::Selected { selector: "selector-1", offset: "offset-1" },
+            Constraints::Selected { selector: statement.second_selector(), offset: "offset-2" },
+        ],
+        &Statement::StateMachine { in_pairs, .. } => vec![Constraints::StateMachine { in_pairs }],
+        Statement::Xor { .. } => vec![Constraints::XorUse, Constraints::XorTable],
+        Statement::Steps { .. } => vec![Constraints::Steps { axis: 0 }, Constraints::Steps { axis: 1 }],
+        Statement::Plonk { .. } => vec![Constraints::Gates],
+        Statement::Poseidon2 { .. } => vec![Constraints::Permutations],
+        Statement::Blake2s { .. } => {
+            let tables = TABLES.map(|(low, high)| Constraints::Xors { bits: [low, high] });
+            [Constraints::Compressions, Constraints::Rounds, Constraints::Rounds].into_iter().chain(tables).collect()
+        }
+    }
+}
+
+/// The components of a statement, with their challenges.
+pub fn evals(statement: &Statement, elements: &Elements) -> Vec<VectorEval> {
+    let all = statement.heights().into_iter().zip(constraints(statement));
+    all.map(|(log_rows, constraints)| VectorEval { log_rows, constraints, elements: elements.clone() }).collect()
+}
+
+/// The components of a statement, in their places.
 ///
-/// `sums` is empty if there are no look-ups.
-pub fn components(statement: &Statement, elements: &Elements, sums: &[SecureField], to: &mut impl Collect) {
+/// Components without a claimed sum in `sums` have no look-ups: their sum is zero.
+pub fn components(
+    statement: &Statement,
+    elements: &Elements,
+    sums: &[SecureField],
+) -> Vec<FrameworkComponent<VectorEval>> {
     let ids: Vec<_> = statement.preprocessed().iter().map(|(id, _)| preprocessed(id)).collect();
     let places = &mut TraceLocationAllocator::new_with_preprocessed_columns(&ids);
-    let none = SecureField::default();
-    match (statement, elements) {
-        (Statement::WideFibonacci { log_rows, columns }, _) => {
-            for (&log_rows, &columns) in log_rows.iter().zip(columns) {
-                to.collect(FrameworkComponent::new(places, WideFibonacci { log_rows, columns }, none));
-            }
-        }
-        (&Statement::Neighbours { log_rows }, _) => {
-            to.collect(FrameworkComponent::new(places, Neighbours { log_rows }, none));
-        }
-        (&Statement::Cubes { log_rows }, _) => to.collect(FrameworkComponent::new(places, Cubes { log_rows }, none)),
-        (&Statement::Selected { log_rows: [first, second], .. }, _) => {
-            let one = Selected { log_rows: first, selector: "selector-1", offset: "offset-1" };
-            let two = Selected { log_rows: second, selector: statement.second_selector(), offset: "offset-2" };
-            to.collect(FrameworkComponent::new(places, one, none));
-            to.collect(FrameworkComponent::new(places, two, none));
-        }
-        (&Statement::StateMachine { log_rows, in_pairs }, Elements::Pair(states)) => {
-            let eval = StateMachine { log_rows, in_pairs, states: states.clone() };
-            to.collect(FrameworkComponent::new(places, eval, sums[0]));
-        }
-        (&Statement::Xor { log_rows, bits }, Elements::Triple(table)) => {
-            let uses = XorUse { log_rows, table: table.clone() };
-            let yields = XorTable { log_rows: 2 * bits, table: table.clone() };
-            to.collect(FrameworkComponent::new(places, uses, sums[0]));
-            to.collect(FrameworkComponent::new(places, yields, sums[1]));
-        }
-        (&Statement::Steps { log_rows, .. }, Elements::Pair(states)) => {
-            for (axis, log_rows) in log_rows.into_iter().enumerate() {
-                let eval = Steps { log_rows, axis, states: states.clone() };
-                to.collect(FrameworkComponent::new(places, eval, sums[axis]));
-            }
-        }
-        (Statement::Plonk { .. }, Elements::Pair(wires)) => {
-            let eval = Gates { log_rows: statement.heights()[0], wires: wires.clone() };
-            to.collect(FrameworkComponent::new(places, eval, sums[0]));
-        }
-        (&Statement::Poseidon2 { log_rows, .. }, Elements::Sixteen(states)) => {
-            let eval = Poseidon2 { log_rows, states: Sixteen::clone(states) };
-            to.collect(FrameworkComponent::new(places, eval, sums[0]));
-        }
-        (&Statement::Blake2s { log_blocks, .. }, Elements::Blake2s(elements)) => {
-            let elements = || blake2s::Elements::clone(elements);
-            let eval = Compressions { log_rows: log_blocks, elements: elements() };
-            to.collect(FrameworkComponent::new(places, eval, sums[0]));
-            for (k, log_rounds) in [(1, 3), (2, 1)] {
-                let eval = Rounds { log_rows: log_blocks + log_rounds, elements: elements() };
-                to.collect(FrameworkComponent::new(places, eval, sums[k]));
-            }
-            for (k, (low, high)) in TABLES.into_iter().enumerate() {
-                let eval = blake2s::XorTable { low, high, elements: elements() };
-                to.collect(FrameworkComponent::new(places, eval, sums[3 + k]));
-            }
-        }
-        _ => panic!("challenges of another statement"),
-    }
+    let sums = sums.iter().copied().chain(std::iter::repeat(SecureField::default()));
+    let evals = evals(statement, elements).into_iter().zip(sums);
+    evals.map(|(eval, sum)| FrameworkComponent::new(places, eval, sum)).collect()
 }
 
 /// Returns the required total of a statement's claimed sums, if it has one.

@@ -1,79 +1,117 @@
-//! Proofs by stwo's SIMD prover.
+//! Proofs by stwo's prover.
 
 use std::panic::catch_unwind;
 
 use stwo::core::{
     channel::{Blake2sChannel, Channel},
-    fields::qm31::SecureField,
+    fields::{m31::BaseField, qm31::SecureField},
     pcs::PcsConfig,
     poly::circle::CanonicCoset,
     proof::StarkProof,
     vcs_lifted::blake2_merkle::{Blake2sMerkleChannel, Blake2sMerkleHasher},
 };
-use stwo::prover::{CommitmentSchemeProver, ComponentProver, backend::simd::SimdBackend, poly::circle::PolyOps, prove};
-use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
+use stwo::prover::{
+    CommitmentSchemeProver, ComponentProver, ProvingError,
+    backend::{BackendForChannel, simd::SimdBackend},
+    poly::{
+        BitReversedOrder,
+        circle::{CircleEvaluation, PolyOps},
+        twiddles::TwiddleTree,
+    },
+    prove,
+};
+use stwo_constraint_framework::FrameworkComponent;
 
 use crate::{
-    components::{Collect, Elements, components, public_sum},
+    components::{Elements, VectorEval, components, public_sum},
     statement::Statement,
     verify::verify_statement,
-    witness::interaction::{Interaction, interaction},
-    witness::trace::{column, rows},
+    witness::interaction::interaction,
+    witness::trace::{columns, rows},
 };
 
-struct Provers(Vec<Box<dyn ComponentProver<SimdBackend>>>);
+/// Columns on a backend.
+pub type Columns<B> = Vec<CircleEvaluation<B, BaseField, BitReversedOrder>>;
 
-impl Collect for Provers {
-    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
-        self.0.push(Box::new(component));
-    }
+/// The commitments of a proof.
+pub type Scheme<'a, B> = CommitmentSchemeProver<'a, B, Blake2sMerkleChannel>;
+
+/// The log of the largest domain in a proof.
+pub fn log_domain(statement: &Statement, config: PcsConfig) -> u32 {
+    let preprocessed = statement.preprocessed().into_iter().map(|(_, log_rows)| log_rows);
+    let heights = statement.heights().into_iter().chain(preprocessed);
+    (heights.max().unwrap() + 2 + config.fri_config.log_blowup_factor).max(config.lifting_log_size.unwrap_or(0))
+}
+
+/// Twiddles for domains up to one of `2^log_domain` points.
+pub fn twiddles<B: PolyOps>(log_domain: u32) -> TwiddleTree<B> {
+    B::precompute_twiddles(CanonicCoset::new(log_domain).circle_domain().half_coset)
+}
+
+/// Commits to columns.
+pub fn commit<B>(scheme: &mut Scheme<'_, B>, columns: Columns<B>, channel: &mut Blake2sChannel)
+where
+    B: BackendForChannel<Blake2sMerkleChannel>,
+{
+    let mut tree = scheme.tree_builder();
+    tree.extend_evals(columns);
+    tree.commit(channel);
 }
 
 /// The proof of a statement, and the claimed sums of its components.
-pub fn prove_statement(
+///
+/// `commit_trace` commits to the trace. `look_ups` makes the interaction columns and the sums, none
+/// where there are no look-ups.
+pub fn prove_in<'a, B>(
     statement: &Statement,
-    config: PcsConfig,
-    seed: u64,
-) -> (StarkProof<Blake2sMerkleHasher>, Vec<SecureField>) {
-    let rows = rows(statement, seed);
-    let blowup = config.fri_config.log_blowup_factor;
-    let preprocessed_heights = statement.preprocessed().into_iter().map(|(_, log_rows)| log_rows);
-    let heights = statement.heights().into_iter().chain(preprocessed_heights);
-    let largest = (heights.max().unwrap() + 2 + blowup).max(config.lifting_log_size.unwrap_or(0));
-    let twiddles = SimdBackend::precompute_twiddles(CanonicCoset::new(largest).circle_domain().half_coset);
-
+    mut scheme: Scheme<'a, B>,
+    preprocessed: Columns<B>,
+    commit_trace: impl FnOnce(&mut Scheme<'a, B>, &mut Blake2sChannel),
+    look_ups: impl FnOnce(&Elements) -> (Columns<B>, Vec<SecureField>),
+) -> (Result<StarkProof<Blake2sMerkleHasher>, ProvingError>, Vec<SecureField>)
+where
+    B: BackendForChannel<Blake2sMerkleChannel>,
+    FrameworkComponent<VectorEval>: ComponentProver<B>,
+{
     let channel = &mut Blake2sChannel::default();
-    config.mix_into(channel);
-    let mut scheme = CommitmentSchemeProver::<SimdBackend, Blake2sMerkleChannel>::new(config, &twiddles);
-
-    // With few committed points the constraints are evaluated from coefficients; the proofs are the same either way.
-    scheme.set_store_polynomials_coefficients();
-
-    let mut tree = scheme.tree_builder();
-    tree.extend_evals(rows.preprocessed.iter().cloned().map(column).collect());
-    tree.commit(channel);
+    scheme.config.mix_into(channel);
+    commit(&mut scheme, preprocessed, channel);
     channel.mix_u32s(&statement.words());
-
-    let mut tree = scheme.tree_builder();
-    tree.extend_evals(rows.trace.iter().flatten().cloned().map(column).collect());
-    tree.commit(channel);
-
+    commit_trace(&mut scheme, channel);
     let elements = Elements::draw(statement, channel);
-    let Interaction { columns, sums } = interaction(statement, &elements, &rows);
+    let (columns, sums) = look_ups(&elements);
     if let Some(expected) = public_sum(statement, &elements) {
         assert_eq!(sums.iter().copied().sum::<SecureField>(), expected);
     }
     if !columns.is_empty() {
         // The claimed sums enter the transcript before the columns.
         channel.mix_felts(&sums);
-        let mut tree = scheme.tree_builder();
-        tree.extend_evals(columns);
-        tree.commit(channel);
+        commit(&mut scheme, columns, channel);
     }
-    let mut provers = Provers(Vec::new());
-    components(statement, &elements, &sums, &mut provers);
-    let provers: Vec<&dyn ComponentProver<SimdBackend>> = provers.0.iter().map(|prover| &**prover).collect();
-    (prove(&provers, channel, scheme).expect("the trace satisfies the constraints"), sums)
+    let components = components(statement, &elements, &sums);
+    let components: Vec<_> = components.iter().map(|component| component as &dyn ComponentProver<B>).collect();
+    (prove(&components, channel, scheme), sums)
+}
+
+/// The proof of a statement by stwo's SIMD prover, and the claimed sums of its components.
+pub fn prove_statement(
+    statement: &Statement,
+    config: PcsConfig,
+    seed: u64,
+) -> (StarkProof<Blake2sMerkleHasher>, Vec<SecureField>) {
+    let rows = rows(statement, seed);
+    let twiddles = twiddles(log_domain(statement, config));
+    let mut scheme = Scheme::<SimdBackend>::new(config, &twiddles);
+    // With few committed points the constraints are evaluated from coefficients; the proofs are the same either way.
+    scheme.set_store_polynomials_coefficients();
+    let (proof, sums) = prove_in(
+        statement,
+        scheme,
+        columns(&rows.preprocessed),
+        |scheme, channel| commit(scheme, columns(rows.trace.iter().flatten()), channel),
+        |elements| interaction(statement, elements, &rows),
+    );
+    (proof.expect("the trace satisfies the constraints"), sums)
 }
 
 /// Returns the first proof that stwo's verifier accepts, or that it rejects.

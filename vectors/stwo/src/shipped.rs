@@ -10,7 +10,7 @@ use p3_mersenne_31::{
     MERSENNE31_POSEIDON2_RC_16_INTERNAL, Mersenne31,
 };
 use stwo::core::fields::m31::BaseField;
-use stwo_constraint_framework::{EvalAtRow, FrameworkEval, RelationEntry, relation};
+use stwo_constraint_framework::{EvalAtRow, RelationEntry, relation};
 
 use super::airs::{Pair, preprocessed};
 
@@ -22,91 +22,42 @@ fn one<E: EvalAtRow>() -> E::EF {
 }
 
 /// Steps of coordinate `axis` of a pair.
-pub struct Steps {
-    pub log_rows: u32,
-    pub axis: usize,
-    pub states: Pair,
-}
-
-impl FrameworkEval for Steps {
-    fn log_size(&self) -> u32 {
-        self.log_rows
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        self.log_rows + 1
-    }
-
-    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
-        let from = [(); 2].map(|()| eval.next_trace_mask());
-        let mut to = from.clone();
-        to[self.axis] += BaseField::from(1);
-        eval.add_to_relation(RelationEntry::new(&self.states, one::<E>(), &from));
-        eval.add_to_relation(RelationEntry::new(&self.states, -one::<E>(), &to));
-        eval.finalize_logup_in_pairs();
-        eval
-    }
+pub fn steps<E: EvalAtRow>(eval: &mut E, axis: usize, states: &Pair) {
+    let from = [(); 2].map(|()| eval.next_trace_mask());
+    let mut to = from.clone();
+    to[axis] += BaseField::from(1);
+    eval.add_to_relation(RelationEntry::new(states, one::<E>(), &from));
+    eval.add_to_relation(RelationEntry::new(states, -one::<E>(), &to));
+    eval.finalize_logup_in_pairs();
 }
 
 /// Gates that add or multiply.
-pub struct Gates {
-    pub log_rows: u32,
-    pub wires: Pair,
-}
-
-impl FrameworkEval for Gates {
-    fn log_size(&self) -> u32 {
-        self.log_rows
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        self.log_rows + 1
-    }
-
-    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
-        let [wire_a, wire_b, wire_c, adds] =
-            ["wire-a", "wire-b", "wire-c", "adds"].map(|id| eval.get_preprocessed_column(preprocessed(id)));
-        let [reads, a, b, c] = [(); 4].map(|()| eval.next_trace_mask());
-        let multiplies = E::F::from(BaseField::from(1)) - adds.clone();
-        let output = adds * (a.clone() + b.clone()) + multiplies * a.clone() * b.clone();
-        eval.add_constraint(c.clone() - output);
-        eval.add_to_relation(RelationEntry::new(&self.wires, one::<E>(), &[wire_a, a]));
-        eval.add_to_relation(RelationEntry::new(&self.wires, one::<E>(), &[wire_b, b]));
-        eval.add_to_relation(RelationEntry::new(&self.wires, -E::EF::from(reads), &[wire_c, c]));
-        eval.finalize_logup_in_pairs();
-        eval
-    }
+pub fn gates<E: EvalAtRow>(eval: &mut E, wires: &Pair) {
+    let [wire_a, wire_b, wire_c, adds] =
+        ["wire-a", "wire-b", "wire-c", "adds"].map(|id| eval.get_preprocessed_column(preprocessed(id)));
+    let [reads, a, b, c] = [(); 4].map(|()| eval.next_trace_mask());
+    let multiplies = E::F::from(BaseField::from(1)) - adds.clone();
+    let output = adds * (a.clone() + b.clone()) + multiplies * a.clone() * b.clone();
+    eval.add_constraint(c.clone() - output);
+    eval.add_to_relation(RelationEntry::new(wires, one::<E>(), &[wire_a, a]));
+    eval.add_to_relation(RelationEntry::new(wires, one::<E>(), &[wire_b, b]));
+    eval.add_to_relation(RelationEntry::new(wires, -E::EF::from(reads), &[wire_c, c]));
+    eval.finalize_logup_in_pairs();
 }
 
 /// Poseidon2 permutations, with the square and the output of each S-box in columns.
-pub struct Poseidon2 {
-    pub log_rows: u32,
-    pub states: Sixteen,
-}
-
-impl FrameworkEval for Poseidon2 {
-    fn log_size(&self) -> u32 {
-        self.log_rows
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        self.log_rows + 1
-    }
-
-    fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
-        let taken = [(); 16].map(|()| eval.next_trace_mask());
-        let made = poseidon2(taken.clone(), &mut |x: E::F| {
-            let square = eval.next_trace_mask();
-            let output = eval.next_trace_mask();
-            eval.add_constraint(square.clone() - x.clone() * x.clone());
-            eval.add_constraint(output.clone() - square.clone() * square * x);
-            output
-        });
-        eval.add_to_relation(RelationEntry::new(&self.states, one::<E>(), &taken));
-        eval.add_to_relation(RelationEntry::new(&self.states, -one::<E>(), &made));
-        eval.finalize_logup_in_pairs();
-        eval
-    }
+pub fn permutations<E: EvalAtRow>(eval: &mut E, states: &Sixteen) {
+    let taken = [(); 16].map(|()| eval.next_trace_mask());
+    let made = poseidon2(taken.clone(), &mut |x: E::F| {
+        let square = eval.next_trace_mask();
+        let output = eval.next_trace_mask();
+        eval.add_constraint(square.clone() - x.clone() * x.clone());
+        eval.add_constraint(output.clone() - square.clone() * square * x);
+        output
+    });
+    eval.add_to_relation(RelationEntry::new(states, one::<E>(), &taken));
+    eval.add_to_relation(RelationEntry::new(states, -one::<E>(), &made));
+    eval.finalize_logup_in_pairs();
 }
 
 /// The permutation with Plonky3's constants.

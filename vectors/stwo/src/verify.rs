@@ -11,20 +11,11 @@ use stwo::core::{
     vcs_lifted::blake2_merkle::{Blake2sMerkleChannel, Blake2sMerkleHasher},
     verifier::{VerificationError, verify},
 };
-use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
 
 use super::{
-    components::{Collect, Elements, components},
+    components::{Elements, components},
     statement::Statement,
 };
-
-struct Components(Vec<Box<dyn Component>>);
-
-impl Collect for Components {
-    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
-        self.0.push(Box::new(component));
-    }
-}
 
 /// stwo's verdict on a proof of `statement`.
 ///
@@ -37,10 +28,8 @@ pub fn verify_statement(
 ) -> Result<(), VerificationError> {
     // Columns of each tree, which do not depend on challenges.
     let columns: [Vec<u32>; 3] = {
-        let mut all = Components(Vec::new());
-        components(statement, &Elements::dummy(statement), sums, &mut all);
         let mut columns = [statement.preprocessed().iter().map(|(_, log_rows)| *log_rows).collect(), vec![], vec![]];
-        for component in &all.0 {
+        for component in &components(statement, &Elements::dummy(statement), sums) {
             for (tree, sizes) in component.trace_log_degree_bounds().iter().enumerate().skip(1) {
                 columns[tree].extend(sizes);
             }
@@ -58,8 +47,7 @@ pub fn verify_statement(
         channel.mix_felts(sums);
         scheme.commit(proof.commitments[2], &columns[2], channel);
     }
-    let mut all = Components(Vec::new());
-    components(statement, &elements, sums, &mut all);
-    let all: Vec<&dyn Component> = all.0.iter().map(|component| &**component).collect();
-    verify(&all, channel, scheme, proof)
+    let components = components(statement, &elements, sums);
+    let components: Vec<_> = components.iter().map(|component| component as &dyn Component).collect();
+    verify(&components, channel, scheme, proof)
 }

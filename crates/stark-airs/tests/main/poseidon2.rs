@@ -27,22 +27,8 @@ fn permutations_are_those_of_plonky3() {
     }
     // the answer that Plonky3 publishes for the words 0 to 15
     let published = [
-        0x0b2c_803a,
-        0x5b1e_e4d1,
-        0x49c6_b1e3,
-        0x2cdc_280c,
-        0x310a_60c8,
-        0x530a_729e,
-        0x4e61_bcb4,
-        0x2e84_d3c3,
-        0x5870_9c08,
-        0x7e82_ac42,
-        0x2162_bcef,
-        0x6d15_3ab6,
-        0x742c_f0e3,
-        0x2f21_632d,
-        0x61ad_ce1e,
-        0x1973_d6f1,
+        0x0b2c803a, 0x5b1ee4d1, 0x49c6b1e3, 0x2cdc280c, 0x310a60c8, 0x530a729e, 0x4e61bcb4, 0x2e84d3c3, 0x58709c08,
+        0x7e82ac42, 0x2162bcef, 0x6d153ab6, 0x742cf0e3, 0x2f21632d, 0x61adce1e, 0x1973d6f1,
     ];
     assert_eq!(Poseidon2::permute(first()).map(M31::word), published);
 }

@@ -26,7 +26,8 @@ impl<Q: Queue, R: Sharded> ShardedColumns<Q, R> {
     ///
     /// # Errors
     /// [`FftError::Shape`] if the columns are on another domain than the shard's,
-    /// [`FftError::TooManyColumns`] beyond 2^32 - 1, [`FftError::Backend`] if memory is short.
+    /// [`FftError::SetShape`] if they are of several sizes, [`FftError::TooManyColumns`] beyond
+    /// 2^32 - 1, [`FftError::Backend`] if memory is short.
     pub fn upload(q: &Q, shard: Shard, host: &HostColumns<R>) -> Result<Self, FftError> {
         let count = column_count(shard.domain(), host.count())?;
         check_sizes(Sizes::One(Group::alone(shard.domain(), count)).groups(), host.shape().groups())?;

@@ -5,17 +5,17 @@ mod transforms;
 
 use core::num::NonZeroUsize;
 
-use backend_api::{Queue as _, Ranks as _};
+use backend_api::Ranks as _;
 use collective::{Local, Staged};
 use cuda_sim::driver::Simulation;
 use runtime::{AnyQueue, Choice, Settings};
 use stark_fft::Shard;
 
-use crate::common::{domain, simulate};
+use crate::common::{domain, on_queues, open_with, simulate};
 
 fn open(choice: Choice, cuda_device: u32, mem_limit_bytes: Option<u64>) -> AnyQueue {
     let settings = Settings { cuda_device, mem_limit_bytes, threads: NonZeroUsize::new(1), ..Settings::default() };
-    runtime::open_with(&settings, None, Some(choice)).unwrap().0
+    open_with(choice, &settings)
 }
 
 /// Four devices with these checks.
@@ -28,17 +28,6 @@ type Rank = Staged<Local>;
 /// A queue for each rank: on a separate device, or on the processor.
 fn queues(choice: Choice, ranks: usize) -> Vec<AnyQueue> {
     (0..ranks as u32).map(|rank| open(choice, if choice == Choice::Sim { rank } else { 0 }, None)).collect()
-}
-
-/// Runs each rank of a group on a thread with its queue, and returns the results.
-fn on_queues<V: Send>(queues: &[AnyQueue], group: Vec<Rank>, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {
-    let (run, ranks) = (&run, queues.iter().zip(group));
-    let made: Vec<V> = test_process::scope(|scope| {
-        let threads: Vec<_> = ranks.map(|(q, rank)| scope.spawn(move || run(q, rank))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    assert!(queues.iter().all(|q| q.budget().live_bytes() == 0));
-    made
 }
 
 fn on_ranks<V: Send>(group: Vec<Rank>, choice: Choice, run: impl Fn(&AnyQueue, Rank) -> V + Sync) -> Vec<V> {

@@ -23,7 +23,7 @@ use crate::{
         stated::Stated,
         stwo_side::{
             airs::Pair,
-            components::{Collect, Elements, components, public_sum},
+            components::{Elements, components, public_sum},
         },
     },
     statement::Statement,
@@ -84,13 +84,14 @@ struct Compare<'a> {
     challenges: Vec<QM31>,
 }
 
-impl Collect for Compare<'_> {
-    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
+impl Compare<'_> {
+    /// Compares a component with the next AIR.
+    fn next<E: FrameworkEval>(&mut self, component: &FrameworkComponent<E>) {
         let air = self.airs.next().expect("an AIR for each component");
         assert_eq!(air.log_rows, component.log_size());
-        assert_eq!(air.log_degree_bound, Component::max_constraint_log_degree_bound(&component));
+        assert_eq!(air.log_degree_bound, Component::max_constraint_log_degree_bound(component));
         // No statement has more than ten preprocessed columns.
-        let point = RandomPoint::draw(&component, (&air.preprocessed, 10), false, self.sum, &mut self.channel);
+        let point = RandomPoint::draw(component, (&air.preprocessed, 10), false, self.sum, &mut self.channel);
         assert_eq!(point.evaluate(&self.challenges, |row| (air.eval)(row)), point.theirs);
         assert!(component.n_constraints() > 0);
     }
@@ -105,7 +106,9 @@ fn compare(statement: &Statement, relations: &[Relation], airs: &Airs<'_>) {
         let elements = Elements::draw(statement, &mut channel);
         let sum = channel.draw_secure_felt();
         let mut compare = Compare { airs: airs.0.iter(), channel, sum, challenges };
-        components(statement, &elements, &vec![sum; statement.heights().len()], &mut compare);
+        for component in &components(statement, &elements, &vec![sum; statement.heights().len()]) {
+            compare.next(component);
+        }
         assert_eq!(compare.airs.len(), 0);
     }
 }
@@ -200,7 +203,7 @@ fn look_ups_in_groups_are_those_of_the_framework() {
     groups.component(&Groups, &[]);
     let mut compare = Compare { airs: groups.0.iter(), channel, sum, challenges };
     let places = &mut TraceLocationAllocator::default();
-    compare.collect(FrameworkComponent::new(places, StwoGroups(pair), sum));
+    compare.next(&FrameworkComponent::new(places, StwoGroups(pair), sum));
 }
 
 /// Draws a relation between up to `N` values, by both, and combines all numbers of values that it takes.

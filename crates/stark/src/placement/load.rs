@@ -53,10 +53,15 @@ impl<Q: StarkOps> Prover<Q> {
 }
 
 impl<Q: StarkOps> Prover<Q> {
-    /// Checks that the statement has interaction columns.
-    pub(crate) fn expect_interaction(&self) -> Result<(), ProverError> {
+    /// Checks that the statement has this tree.
+    pub(crate) fn expect_tree_of_trace(&self, tree: usize) -> Result<(), ProverError> {
         let trees = self.shape.trace_trees();
-        if INTERACTION < trees { Ok(()) } else { Err(ProverError::NoTree { trees, got: INTERACTION }) }
+        if tree < trees { Ok(()) } else { Err(ProverError::NoTree { trees, got: tree }) }
+    }
+
+    /// Checks that the columns of this tree were loaded.
+    pub(crate) fn expect_loaded(&self, tree: usize) -> Result<(), ProverError> {
+        if self.loaded == Some(tree) { Ok(()) } else { Err(ProverError::NotLoaded) }
     }
 
     /// Checks the number of claimed sums.

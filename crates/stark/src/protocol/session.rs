@@ -117,7 +117,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         if tree == 0 {
             return Err(ProverError::Tree { expected: 0, got: 1 });
         }
-        self.expect_there(tree)?;
+        self.prover.expect_tree_of_trace(tree)?;
         self.expect_no_graph()?;
         if tree == INTERACTION {
             self.prover.expect_claimed_sums(0)?;
@@ -140,7 +140,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
         if tree == 0 {
             return Err(ProverError::Tree { expected: 0, got: TRACE });
         }
-        self.expect_loaded()?;
+        self.prover.expect_loaded(tree)?;
         let memory = &mut self.prover.memory;
         if tree == INTERACTION && memory.absorbed_len > 0 {
             memory.transcript.absorb_elements(self.q, memory.absorbed.slice(0..memory.absorbed_len)?)?;
@@ -161,7 +161,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// to a graph, and any error that the device reports.
     pub fn load_interaction(&mut self, interaction: &Interaction) -> Result<(), ProverError> {
         self.expect_tree(INTERACTION)?;
-        self.prover.expect_interaction()?;
+        self.prover.expect_tree_of_trace(INTERACTION)?;
         self.expect_no_graph()?;
         self.load_between_graphs(interaction)
     }
@@ -238,7 +238,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     pub fn commit_look_ups(&mut self) -> Result<(), ProverError> {
         let tree = INTERACTION;
         self.expect_tree(tree)?;
-        self.expect_there(tree)?;
+        self.prover.expect_tree_of_trace(tree)?;
         self.prover.loaded.take_if(|loaded| *loaded == tree);
         for component in 0..self.prover.components.len() {
             self.prover.make_look_ups(self.q, component)?;
@@ -290,10 +290,7 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// # Errors
     /// [`ProverError::Unfinished`] if a tree is missing, and any error that the device reports.
     pub fn submit(self) -> Result<Submitted<'p, Q>, ProverError> {
-        let (prover, q, work) = self.checked()?;
-        prover.complete(q, |_| Ok(()))?;
-        work.complete();
-        Ok(Submitted { prover, q })
+        self.complete(|_| Ok(()))
     }
 
     /// [`submit`](Self::submit), calling `watch` as each stage begins.
@@ -303,38 +300,28 @@ impl<'p, Q: StarkOps> ProofSession<'p, Q> {
     /// # Errors
     /// As [`submit`](Self::submit).
     pub fn submit_watched(self, mut watch: impl FnMut(Stage)) -> Result<Submitted<'p, Q>, ProverError> {
-        let (prover, q, work) = self.checked()?;
-        prover.complete(q, |stage| {
+        let q = self.q;
+        self.complete(|stage| {
             q.finish()?;
             watch(stage);
             Ok(())
-        })?;
+        })
+    }
+
+    /// Submits the rest, if all trees of the trace are committed to.
+    fn complete(self, begin: impl FnMut(Stage) -> Result<(), ProverError>) -> Result<Submitted<'p, Q>, ProverError> {
+        let Self { prover, q, committed, work, .. } = self;
+        let expected = prover.shape.trace_trees();
+        if committed != expected {
+            return Err(ProverError::Unfinished { expected, got: committed });
+        }
+        prover.complete(q, begin)?;
         work.complete();
         Ok(Submitted { prover, q })
     }
 
-    /// Its parts, if all trees of the trace are committed to.
-    fn checked(self) -> Result<(&'p mut Prover<Q>, &'p Q, CollectiveWork<Q>), ProverError> {
-        let Self { prover, q, committed, work, .. } = self;
-        let expected = prover.shape.trace_trees();
-        if committed == expected {
-            Ok((prover, q, work))
-        } else {
-            Err(ProverError::Unfinished { expected, got: committed })
-        }
-    }
-
-    fn expect_there(&self, tree: usize) -> Result<(), ProverError> {
-        let trees = self.prover.shape.trace_trees();
-        if tree < trees { Ok(()) } else { Err(ProverError::NoTree { trees, got: tree }) }
-    }
-
     fn expect_no_graph(&self) -> Result<(), ProverError> {
         if self.is_for_graph { Err(ProverError::InGraph) } else { Ok(()) }
-    }
-
-    fn expect_loaded(&self) -> Result<(), ProverError> {
-        if self.prover.loaded == Some(self.committed) { Ok(()) } else { Err(ProverError::NotLoaded) }
     }
 
     pub(crate) fn expect_tree(&self, tree: usize) -> Result<(), ProverError> {

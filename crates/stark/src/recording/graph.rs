@@ -62,7 +62,7 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
         key: &[u32],
         make: impl for<'s> Fn(ProofSession<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, ProverError> {
-        prover.expect_trace()?;
+        prover.expect_loaded(TRACE)?;
         self.submit_trace(prover, q, key, None, make)
     }
 
@@ -100,13 +100,6 @@ impl<Q: StarkOps + Record> ProofGraph<Q> {
             make(ProofSession::new(prover, q, true)?).map(drop)
         })?;
         Ok(Submitted { prover, q })
-    }
-}
-
-impl<Q: StarkOps> Prover<Q> {
-    /// Checks that a trace was loaded.
-    pub(crate) fn expect_trace(&self) -> Result<(), ProverError> {
-        if self.loaded == Some(TRACE) { Ok(()) } else { Err(ProverError::NotLoaded) }
     }
 }
 

@@ -6,7 +6,8 @@ use backend_api::Record;
 use core_types::field::QM31;
 
 use crate::{
-    Interaction, ProofSession, Prover, ProverError, StarkOps, Submitted, plan::shape::INTERACTION,
+    Interaction, ProofSession, Prover, ProverError, StarkOps, Submitted,
+    plan::shape::{INTERACTION, TRACE},
     recording::submission::RecordedSubmission,
 };
 
@@ -130,8 +131,8 @@ impl<Q: StarkOps + Record> ProofGraphPair<Q> {
         interact: impl FnOnce(&[QM31]) -> Result<Interaction, E>,
         finish: impl for<'s> Fn(ProofSession<'s, Q>) -> Result<Submitted<'s, Q>, ProverError>,
     ) -> Result<Submitted<'p, Q>, E> {
-        prover.expect_trace()?;
-        prover.expect_interaction()?;
+        prover.expect_loaded(TRACE)?;
+        prover.expect_tree_of_trace(INTERACTION)?;
         if !prover.can_be_recorded() {
             let mut session = begin(ProofSession::new(prover, q, true)?)?;
             session.expect_tree(INTERACTION)?;

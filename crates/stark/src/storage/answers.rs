@@ -97,21 +97,19 @@ impl<Q: Queue> Answers<Q> {
         [samples, coefficients]: [usize; 2],
         claimed_sums: usize,
     ) -> Result<Self, BackendError> {
-        let (layers, queries) = (LayerForm::all(shape), shape.queries);
+        let (trees, layers, queries) = (&shape.trees, LayerForm::all(shape), shape.queries);
         let [mut elements, mut secure, mut digests, mut words] = [const { RangeAllocator(0) }; 4];
         let inputs = shape.components.iter();
         let states = if shape.place.is_alone() { 0 } else { shape.place.ranks() * words_of::<ChannelState>() };
         let places = Places {
-            opened: shape
-                .trees
+            opened: trees
                 .iter()
                 .map(|tree| {
                     let columns = if tree.truncated == 0 { tree.columns.len() } else { 0 };
                     elements.place(shape.blocks() * columns * queries)
                 })
                 .collect(),
-            opened_groups: shape
-                .trees
+            opened_groups: trees
                 .iter()
                 .map(|tree| secure.place(shape.blocks() * shape.grouped_values(tree) * queries))
                 .collect(),
@@ -122,21 +120,16 @@ impl<Q: Queue> Answers<Q> {
             inputs: inputs.map(|_| secure.place(shape.challenges + 1)).collect(),
             groups: layers.iter().map(|layer| secure.place(queries << layer.log_gathered())).collect(),
             last_coefficients: secure.place(coefficients),
-            tree_paths: shape
-                .trees
+            tree_paths: trees
                 .iter()
-                .map(|tree| {
-                    let levels = shape.log_kept(tree) as usize;
-                    digests.place((levels * queries) << shape.log_parts(tree))
-                })
+                .map(|tree| digests.place((shape.log_kept(tree) as usize * queries) << shape.log_parts(tree)))
                 .collect(),
-            tree_tops: shape
-                .trees
+            tree_tops: trees
                 .iter()
                 .map(|tree| digests.place(if shape.place.is_alone() { 0 } else { (2 << shape.log_parts(tree)) - 1 }))
                 .collect(),
             layer_paths: layers.iter().map(|layer| digests.place(queries * layer.kept_levels())).collect(),
-            tree_roots: shape.trees.iter().map(|_| digests.place(1)).collect(),
+            tree_roots: trees.iter().map(|_| digests.place(1)).collect(),
             layer_roots: layers.iter().map(|_| digests.place(1)).collect(),
             positions: words.place(queries),
             nonce: words.place(2),

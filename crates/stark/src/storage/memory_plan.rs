@@ -129,19 +129,32 @@ impl MemoryPlan {
         config: &PcsConfig,
         components: &[Component],
     ) -> Result<(Outline, Self), ProverError> {
+        let residencies = Residency::all(&shape, q.caps().kind);
+        let fits = |plan: &Self| plan.bytes_on(q) <= free_bytes(q);
+        Self::first_that(fits, |plan| plan.bytes_on(q), residencies, (&shape, config, components))
+    }
+
+    /// Plans the first of these residencies that `fits`.
+    ///
+    /// If none fits, the first that takes the least `bytes`.
+    fn first_that(
+        fits: impl Fn(&Self) -> bool,
+        bytes: impl Fn(&Self) -> u64,
+        mut residencies: impl Iterator<Item = Residency>,
+        (shape, config, components): (&StatementShape, &PcsConfig, &[Component]),
+    ) -> Result<(Outline, Self), ProverError> {
         let planned = |residency| {
             let outline = Outline::new(shape.clone(), components, residency)?;
             let plan = Self::of(config, &outline, components)?;
             Ok::<_, ProverError>((outline, plan))
         };
-        let mut residencies = Residency::all(&shape, q.caps().kind);
         let mut least = planned(residencies.next().unwrap_or_default())?;
         for residency in residencies {
-            if least.1.bytes_on(q) <= free_bytes(q) {
+            if fits(&least.1) {
                 break;
             }
             let next = planned(residency)?;
-            if next.1.bytes_on(q) < least.1.bytes_on(q) {
+            if bytes(&next.1) < bytes(&least.1) {
                 least = next;
             }
         }
@@ -169,23 +182,9 @@ impl MemoryPlan {
             return Err(ProverError::Ranks { most: 1 << most, got: ranks });
         }
         shape.place = RankPlace { rank, log_ranks: ranks.ilog2(), partitioned: false };
-        let planned = |log_blocks: u32| {
-            let outline = Outline::new(shape.clone(), components, Residency::Blocks(1 << log_blocks))?;
-            let plan = Self::of(config, &outline, components)?;
-            Ok::<_, ProverError>((outline, plan))
-        };
         let even = (shape.log_blowup + shape.place.log_ranks).min(most);
-        let mut least = planned(even)?;
-        for log_blocks in even + 1..=most {
-            if fits(&least.1) {
-                break;
-            }
-            let next = planned(log_blocks)?;
-            if next.1.parts().bytes() < least.1.parts().bytes() {
-                least = next;
-            }
-        }
-        Ok(least)
+        let residencies = (even..=most).map(|log_blocks| Residency::Blocks(1 << log_blocks));
+        Self::first_that(fits, |plan| plan.parts().bytes(), residencies, (&shape, config, components))
     }
 
     pub(crate) fn of(config: &PcsConfig, outline: &Outline, components: &[Component]) -> Result<Self, BackendError> {

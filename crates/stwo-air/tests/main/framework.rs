@@ -14,7 +14,7 @@ use stwo_air::FrameworkAir;
 use stwo_constraint_framework::{FrameworkComponent, FrameworkEval};
 
 use crate::{
-    components::{Collect, Elements, components},
+    components::{Elements, components},
     interpreter,
     random_point::{Masks, RandomPoint, challenges},
     recorded::{airs, relations},
@@ -63,13 +63,12 @@ impl Compare {
             assert_eq!(values.iter().fold(QM31::ZERO, |sum, &value| sum * point.alpha + value), point.theirs);
         }
     }
-}
 
-impl Collect for Compare {
-    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
+    /// Compares a component with the next AIR.
+    pub(crate) fn next<E: FrameworkEval>(&mut self, component: &FrameworkComponent<E>) {
         let air = self.airs.next().unwrap();
         assert_eq!(air.0.log_rows(), component.log_size());
-        assert_eq!(air.0.log_degree_bound(), Component::max_constraint_log_degree_bound(&component));
+        assert_eq!(air.0.log_degree_bound(), Component::max_constraint_log_degree_bound(component));
         // The component lists a column for each time it is read.
         let mut listed = Vec::new();
         for &column in component.preprocessed_column_indices() {
@@ -79,12 +78,12 @@ impl Collect for Compare {
         }
         assert_eq!(air.1, listed);
         // With the elements that the component holds, whichever they are.
-        let (held, elements) = FrameworkAir::with_elements(&*component).unwrap();
+        let (held, elements) = FrameworkAir::with_elements(&**component).unwrap();
         let held = (held, air.1.clone());
         for base in [false, true] {
-            self.compare(&component, &air, base);
+            self.compare(component, &air, base);
             let challenges = std::mem::replace(&mut self.challenges, elements.clone());
-            self.compare(&component, &held, base);
+            self.compare(component, &held, base);
             self.challenges = challenges;
         }
     }
@@ -101,7 +100,9 @@ fn compare(statement: &Statement) {
         let sum = channel.draw_secure_felt();
         let preprocessed = statement.preprocessed().len();
         let mut compare = Compare { airs: airs.clone().into_iter(), channel, sum, challenges, preprocessed };
-        components(statement, &elements, &vec![sum; statement.heights().len()], &mut compare);
+        for component in &components(statement, &elements, &vec![sum; statement.heights().len()]) {
+            compare.next(component);
+        }
         assert_eq!(compare.airs.len(), 0);
     }
 }

@@ -11,6 +11,4 @@ mod recorded;
 mod refused;
 mod unconstrained;
 
-use borrowed::{
-    airs, blake2s, committed, components, interpreter, look_ups, random_point, shipped, stated, statement, traces,
-};
+use borrowed::{airs, committed, components, interpreter, look_ups, random_point, stated, statement, traces};

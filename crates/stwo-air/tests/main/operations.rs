@@ -15,7 +15,6 @@ use stwo_constraint_framework::{
 
 use crate::{
     airs::{Pair, preprocessed},
-    components::Collect as _,
     framework::Compare,
     random_point::challenges,
 };
@@ -113,11 +112,7 @@ impl Batches {
     }
 }
 
-fn compare<E: FrameworkEval + Sync + 'static>(
-    air: &FrameworkAir,
-    relations: &[Relation],
-    build: impl Fn(&mut Blake2sChannel) -> E,
-) {
+fn compare<E: FrameworkEval>(air: &FrameworkAir, relations: &[Relation], build: impl Fn(&mut Blake2sChannel) -> E) {
     for seed in 0..3 {
         let mut channel = Blake2sChannel::default();
         channel.mix_u64(seed);
@@ -128,7 +123,7 @@ fn compare<E: FrameworkEval + Sync + 'static>(
         let airs = vec![(air.clone(), air.places(air.preprocessed()).unwrap())].into_iter();
         let mut compare = Compare { airs, channel, sum, challenges, preprocessed: names.len() };
         let places = &mut TraceLocationAllocator::new_with_preprocessed_columns(&names);
-        compare.collect(FrameworkComponent::new(places, eval, sum));
+        compare.next(&FrameworkComponent::new(places, eval, sum));
     }
 }
 

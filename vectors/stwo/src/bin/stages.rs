@@ -16,8 +16,8 @@ use std::{
 };
 
 use stwo_vectors::{
-    timed::fibonacci::{Fibonacci, Trace},
-    timed::permutations::Permutations,
+    timed::{fibonacci::Fibonacci, permutations::Permutations},
+    witness::trace::Column,
 };
 use tracing::{
     Event, Metadata, Subscriber,
@@ -64,7 +64,7 @@ impl Subscriber for Clock {
 }
 
 /// Times proofs, after one that is not counted, and prints medians.
-fn time(rounds: u32, trace: impl Fn() -> Trace, prove: impl Fn(Trace)) {
+fn time(rounds: u32, trace: impl Fn() -> Vec<Column>, prove: impl Fn(Vec<Column>)) {
     let mut by_stage: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
     for round in 0..=rounds {
         let trace = trace();

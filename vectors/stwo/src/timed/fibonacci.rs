@@ -3,72 +3,82 @@
 //! It uses stwo's default parameters and keeps coefficients, which is fastest.
 
 use stwo::core::{
-    channel::Blake2sChannel,
-    fields::{m31::BaseField, qm31::SecureField},
-    pcs::PcsConfig,
-    poly::circle::CanonicCoset,
-    vcs_lifted::blake2_merkle::Blake2sMerkleChannel,
+    fields::m31::BaseField, pcs::PcsConfig, poly::circle::CanonicCoset, vcs_lifted::blake2_merkle::Blake2sMerkleChannel,
 };
 use stwo::prover::{
-    CommitmentSchemeProver,
-    backend::simd::{SimdBackend, column::BaseColumn},
-    poly::{
-        BitReversedOrder,
-        circle::{CircleEvaluation, PolyOps},
-        twiddles::TwiddleTree,
+    ComponentProver,
+    backend::{
+        BackendForChannel,
+        simd::{SimdBackend, column::BaseColumn},
     },
-    prove,
+    poly::{circle::CircleEvaluation, twiddles::TwiddleTree},
 };
-use stwo_constraint_framework::{FrameworkComponent, TraceLocationAllocator};
+use stwo_constraint_framework::FrameworkComponent;
 
-use crate::airs::WideFibonacci;
+use crate::{
+    components::VectorEval,
+    prove::{Columns, Scheme, commit, prove_in, twiddles},
+    statement::Statement,
+    witness::trace::Column,
+};
 
-/// The columns of a trace.
-pub type Trace = Vec<CircleEvaluation<SimdBackend, BaseField, BitReversedOrder>>;
+/// What all proofs of one size on one backend share.
+pub struct FibonacciProver<B: BackendForChannel<Blake2sMerkleChannel>> {
+    statement: Statement,
+    twiddles: TwiddleTree<B>,
+}
 
-/// What all proofs of one size share.
+impl<B: BackendForChannel<Blake2sMerkleChannel>> FibonacciProver<B>
+where
+    FrameworkComponent<VectorEval>: ComponentProver<B>,
+{
+    /// Twiddles for `2^log_rows` rows.
+    pub fn new(log_rows: u32, columns: u32) -> Self {
+        let statement = Statement::WideFibonacci { log_rows: vec![log_rows], columns: vec![columns] };
+        Self { statement, twiddles: twiddles(log_rows + 1 + PcsConfig::default().fri_config.log_blowup_factor) }
+    }
+
+    /// Makes a proof, and drops it.
+    pub fn prove(&self, trace: Columns<B>) {
+        let mut scheme = Scheme::new(PcsConfig::default(), &self.twiddles);
+        scheme.set_store_polynomials_coefficients();
+        let (proof, _) = prove_in(
+            &self.statement,
+            scheme,
+            vec![],
+            |scheme, channel| commit(scheme, trace, channel),
+            |_| (vec![], vec![]),
+        );
+        proof.expect("the trace satisfies the constraints");
+    }
+}
+
+/// A trace, and stwo's SIMD prover for it.
 pub struct Fibonacci {
-    log_rows: u32,
     columns: Vec<BaseColumn>,
-    config: PcsConfig,
-    twiddles: TwiddleTree<SimdBackend>,
+    prover: FibonacciProver<SimdBackend>,
 }
 
 impl Fibonacci {
     /// A trace of `2^log_rows` rows and `columns` columns, and twiddles.
     pub fn new(log_rows: u32, columns: u32) -> Self {
-        let config = PcsConfig::default();
-        let largest = CanonicCoset::new(log_rows + 1 + config.fri_config.log_blowup_factor).circle_domain();
-        let twiddles = SimdBackend::precompute_twiddles(largest.half_coset);
         let mut rows = vec![vec![BaseField::from(1); 1 << log_rows], (0..1 << log_rows).map(BaseField::from).collect()];
         for k in 2..columns as usize {
             let next = rows[k - 2].iter().zip(&rows[k - 1]).map(|(a, b)| *a * *a + *b * *b).collect();
             rows.push(next);
         }
-        Self { log_rows, columns: rows.into_iter().map(BaseColumn::from_iter).collect(), config, twiddles }
+        let prover = FibonacciProver::new(log_rows, columns);
+        Self { columns: rows.into_iter().map(BaseColumn::from_iter).collect(), prover }
     }
 
     /// The trace, which a proof uses up.
-    pub fn trace(&self) -> Trace {
-        let domain = CanonicCoset::new(self.log_rows).circle_domain();
+    pub fn trace(&self) -> Vec<Column> {
+        let domain = CanonicCoset::new(self.columns[0].length.ilog2()).circle_domain();
         self.columns.iter().map(|column| CircleEvaluation::new(domain, column.clone())).collect()
     }
 
     /// Makes a proof, and drops it.
-    pub fn prove(&self, trace: Trace) {
-        let channel = &mut Blake2sChannel::default();
-        self.config.mix_into(channel);
-        let mut scheme = CommitmentSchemeProver::<SimdBackend, Blake2sMerkleChannel>::new(self.config, &self.twiddles);
-        scheme.set_store_polynomials_coefficients();
-        scheme.tree_builder().commit(channel);
-        let mut tree = scheme.tree_builder();
-        tree.extend_evals(trace);
-        tree.commit(channel);
-        let component = FrameworkComponent::new(
-            &mut TraceLocationAllocator::default(),
-            WideFibonacci { log_rows: self.log_rows, columns: self.columns.len() as u32 },
-            SecureField::default(),
-        );
-        prove(&[&component], channel, scheme).expect("the trace satisfies the constraints");
+    pub fn prove(&self, trace: Vec<Column>) {
+        self.prover.prove(trace);
     }
 }

@@ -11,56 +11,35 @@ use stwo::core::{
 };
 use stwo::prover::backend::simd::{m31::N_LANES, qm31::PackedSecureField};
 use stwo_constraint_framework::{
-    EvalAtRow, FrameworkComponent, FrameworkEval, LogupTraceGenerator, ORIGINAL_TRACE_IDX,
-    preprocessed_columns::PreProcessedColumnId,
+    EvalAtRow, FrameworkEval, LogupTraceGenerator, ORIGINAL_TRACE_IDX, preprocessed_columns::PreProcessedColumnId,
 };
 
 use crate::{
-    components::{Collect, Elements, components},
+    components::{Elements, evals},
     statement::Statement,
     witness::rows::Rows,
     witness::trace::Column,
 };
 
-/// Interaction columns of all components, and their claimed sums.
-#[derive(Default)]
-pub struct Interaction {
-    pub columns: Vec<Column>,
-    pub sums: Vec<SecureField>,
-}
-
-/// The interaction columns of a statement, none where there are no look-ups.
-pub fn interaction(statement: &Statement, elements: &Elements, rows: &Rows) -> Interaction {
-    let names = statement.preprocessed().into_iter().map(|(name, _)| name).collect();
-    let mut gather = Gather { names, rows, component: 0, found: Interaction::default() };
-    let sums = vec![SecureField::default(); statement.heights().len()];
-    components(statement, elements, &sums, &mut gather);
-    gather.found
-}
-
-struct Gather<'r> {
-    names: Vec<&'static str>,
-    rows: &'r Rows,
-    component: usize,
-    found: Interaction,
-}
-
-impl Collect for Gather<'_> {
-    fn collect<E: FrameworkEval + Sync + 'static>(&mut self, component: FrameworkComponent<E>) {
-        let trace = &self.rows.trace[self.component];
-        self.component += 1;
+/// The interaction columns of a statement and the claimed sums.
+///
+/// There are none without look-ups.
+pub fn interaction(statement: &Statement, elements: &Elements, rows: &Rows) -> (Vec<Column>, Vec<SecureField>) {
+    let names: Vec<_> = statement.preprocessed().into_iter().map(|(name, _)| name).collect();
+    let (mut columns, mut sums) = (Vec::new(), Vec::new());
+    for (eval, trace) in evals(statement, elements).iter().zip(&rows.trace) {
         // Fractions by row and column, then by column and row.
-        let by_row: Vec<_> = (0..1 << component.log_size())
+        let by_row: Vec<_> = (0..1 << eval.log_size())
             .map(|row| {
-                let (names, preprocessed) = (&self.names, &self.rows.preprocessed);
+                let (names, preprocessed) = (&names, &rows.preprocessed);
                 let empty = Fractions { names, preprocessed, trace, row, next: 0, terms: vec![], columns: vec![] };
-                component.evaluate(empty).columns
+                eval.evaluate(empty).columns
             })
             .collect();
         if by_row[0].is_empty() {
-            return;
+            continue;
         }
-        let mut generator = LogupTraceGenerator::new(component.log_size());
+        let mut generator = LogupTraceGenerator::new(eval.log_size());
         for k in 0..by_row[0].len() {
             let mut fractions: Vec<_> = by_row.iter().map(|row| row[k]).collect();
             bit_reverse_coset_to_circle_domain_order(&mut fractions);
@@ -72,10 +51,11 @@ impl Collect for Gather<'_> {
             }
             column.finalize_col();
         }
-        let (columns, sum) = generator.finalize_last();
-        self.found.columns.extend(columns);
-        self.found.sums.push(sum);
+        let (of_component, sum) = generator.finalize_last();
+        columns.extend(of_component);
+        sums.push(sum);
     }
+    (columns, sums)
 }
 
 /// A row that keeps its fractions.

@@ -46,6 +46,11 @@ pub fn column(mut rows: Vec<BaseField>) -> Column {
     CircleEvaluation::new(CanonicCoset::new(log_rows).circle_domain(), BaseColumn::from_iter(rows))
 }
 
+/// Columns from their rows.
+pub fn columns<'r>(rows: impl IntoIterator<Item = &'r Vec<BaseField>>) -> Vec<Column> {
+    rows.into_iter().cloned().map(column).collect()
+}
+
 /// The rows of a statement.
 pub fn rows(statement: &Statement, seed: u64) -> Rows {
     let mut words = Words::new(seed);
