@@ -92,7 +92,7 @@ fn stages(steps: impl StepRunner, region: &TransformRegion) -> impl Iterator<Ite
     let above = region.log_len - tiles;
     // 2^depth rows of at least 64 columns fit a strip's scratch; shorter runs cost more cache and page misses.
     let levels = above.div_ceil(STRIP_WORDS.ilog2() - 6);
-    let depth = if levels == 0 { 0 } else { above.div_ceil(levels) };
+    let depth = above.div_ceil(levels.max(1));
     let inverse = region.inverse;
     (0..=levels).map(move |i| match if inverse { i } else { levels - i } {
         0 => RegionSweep::Tiles,

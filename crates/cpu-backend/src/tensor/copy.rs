@@ -24,6 +24,9 @@ struct CopyAxis {
     y: usize,
 }
 
+/// An axis of one index.
+const POINT: CopyAxis = CopyAxis { len: 1, x: 0, y: 0 };
+
 /// `y[i] = x[i]` for every index of the shape.
 ///
 /// The parameters fit the views, and axes of the result nest.
@@ -50,12 +53,12 @@ pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) 
 ///
 /// Axes are merged if source and result continue evenly from one to the next.
 fn ordered(p: &CopyParams) -> ([CopyAxis; MAX_RANK], usize) {
-    let mut axes = [CopyAxis { len: 1, x: 0, y: 0 }; MAX_RANK];
+    let mut axes = [POINT; MAX_RANK];
     for (i, axis) in axes.iter_mut().enumerate().take(p.rank as usize) {
         let (x, y) = (p.x_strides[i] as usize, p.y_strides[i] as usize);
         *axis = CopyAxis { len: p.shape[i] as usize, x, y };
         if axis.len == 1 {
-            *axis = CopyAxis { len: 1, x: 0, y: 0 };
+            *axis = POINT;
         }
     }
     axes.sort_by_key(|axis| core::cmp::Reverse(axis.y));
@@ -78,9 +81,6 @@ fn ordered(p: &CopyParams) -> ([CopyAxis; MAX_RANK], usize) {
             }
         }
     }
-    if rank == 0 {
-        axes[0] = CopyAxis { len: 1, x: 0, y: 0 };
-    }
     (axes, rank.max(1))
 }
 
@@ -88,7 +88,7 @@ fn ordered(p: &CopyParams) -> ([CopyAxis; MAX_RANK], usize) {
 fn each_plane<T: Real>(simd: Simd, axes: &[CopyAxis], x: &[T], y: &mut [T]) {
     match *axes {
         [] => {}
-        [a] => plane(simd, CopyAxis { len: 1, x: 0, y: 0 }, a, x, y),
+        [a] => plane(simd, POINT, a, x, y),
         [a, b] => plane(simd, a, b, x, y),
         [outer, ref rest @ ..] => {
             for i in 0..outer.len {

@@ -172,7 +172,6 @@ pub(super) enum StepOp {
     TooDeep,
     /// Parks the lanes until the collective can be done: index into [`Code::collectives`].
     Collective(u32),
-    Nop,
 }
 
 /// Two-operand integer arithmetic; shift counts are 32-bit words in either width.
@@ -238,8 +237,6 @@ pub(super) enum Tri {
     ShfLClamp,
     ShfRWrap,
     ShfRClamp,
-    Dp4aU,
-    Dp4aS,
 }
 
 /// Two-operand IEEE arithmetic.
@@ -293,9 +290,6 @@ pub(super) enum HalfOp {
     Sub,
     Mul,
     Fma,
-    FmaRelu,
-    Min,
-    Max,
     Neg,
     Abs,
 }
@@ -424,7 +418,6 @@ pub(super) enum AtomicOp {
     Inc,
     Dec,
     AddF32,
-    AddF64,
     AddHalf(HalfKind),
 }
 
@@ -434,7 +427,7 @@ pub(super) struct Atomic {
     pub(super) window: Window,
     pub(super) target: AddressOperand,
     pub(super) op: AtomicOp,
-    /// Bytes: 2, 4 or 8.
+    /// Bytes: 4 or 8.
     pub(super) width: u8,
     pub(super) old: Slot,
     pub(super) b: Slot,

@@ -56,10 +56,6 @@ pub(super) enum CollectiveKind {
         d: R,
         a: R,
     },
-    Elect {
-        d: R,
-        chosen: R,
-    },
     LoadMatrix {
         transposed: bool,
         count: u8,

@@ -100,7 +100,7 @@ pub(super) fn operands(code: &Code, op: StepOp, f: &mut impl FnMut(FileRegister,
         | StepOp::MoveLocal(_)
         | StepOp::Bra(_)
         | StepOp::Fork { .. } => {}
-        StepOp::Call { .. } | StepOp::Return(_) | StepOp::Exit | StepOp::Trap | StepOp::TooDeep | StepOp::Nop => {}
+        StepOp::Call { .. } | StepOp::Return(_) | StepOp::Exit | StepOp::Trap | StepOp::TooDeep => {}
     }
 }
 
@@ -144,7 +144,6 @@ pub(super) fn collective(collective: &CollectiveOp, f: &mut impl FnMut(FileRegis
             visit(&[if wide { W64(a) } else { W32(a) }], &[Some(W32(d)), valid.map(Predicate)]);
         }
         CollectiveKind::Redux { d, a, .. } => visit(&[W32(a)], &[Some(W32(d))]),
-        CollectiveKind::Elect { d, chosen } => visit(&[], &[Some(W32(d)), Some(Predicate(chosen))]),
         CollectiveKind::LoadMatrix { count, d, target, .. } => {
             FileRegister::of(target.base).into_iter().for_each(|base| visit(&[base], &[]));
             d.iter().take(count.into()).for_each(|&d| visit(&[], &[Some(W32(d))]));

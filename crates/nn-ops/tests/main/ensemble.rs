@@ -2,8 +2,8 @@
 
 use backend_api::{Queue, Record};
 use nn_ops::{
-    Dropout, GruColumns, GruMember, Init, OptimizerConfig, RssmOperands, RssmPlan, RssmSpec, RssmTensors, RssmTrainer,
-    RssmTraining, Stochastic, Tensor,
+    Dropout, GruColumns, GruMember, Init, NnError, OptimizerConfig, RssmOperands, RssmPlan, RssmSpec, RssmTensors,
+    RssmTrainer, RssmTraining, Stochastic, Tensor,
 };
 use runtime::{AnyQueue, Choice, Settings};
 
@@ -78,6 +78,20 @@ fn an_ensemble_learns_losses_that_fall_by_factors_it_is_told() {
         let (row, step) = (at / (STEPS + 1) % BATCH, at % (STEPS + 1));
         let seen = losses()[step * BATCH + row];
         assert!((loss - seen).abs() < 0.15, "row {row} after {step} steps: {loss} instead of {seen}");
+    }
+}
+
+#[test]
+fn a_training_without_rows_steps_or_states_is_refused() {
+    let q = runtime::cpu().unwrap();
+    for (batch, steps, hidden) in [(0, STEPS, HIDDEN), (BATCH, 0, HIDDEN), (BATCH, STEPS, 0)] {
+        let zeros = |rows: usize| vec![0.0; rows * 3 * hidden];
+        let columns = GruColumns { w: zeros(2), u: zeros(hidden), b: zeros(1), bu: None };
+        let unit = GruMember::new(2, hidden, columns).unwrap();
+        let training = RssmTraining { batch, steps, stochastic: 0, part: Stochastic::Zeros, ..RssmTraining::default() };
+        let made = RssmTrainer::new(&q, &[unit], &vec![0.1; hidden], training, OptimizerConfig::adam(0.01));
+        let refused = made.err();
+        assert_eq!(refused, Some(NnError::EmptyReduction { op: "rssm_train" }), "{batch} rows, {steps}, {hidden}");
     }
 }
 

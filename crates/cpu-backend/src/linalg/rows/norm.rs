@@ -267,3 +267,32 @@ fn normalise<L: Floats, const CENTRED: bool>(
         l.store_partial(outs.into_remainder(), l.mul(h, l.load_partial(gammas.remainder(), 0.0)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::levels;
+
+    struct Sum<'a>(&'a [f32]);
+
+    impl<L: Floats> LaneKernel<L> for Sum<'_> {
+        type Out = f64;
+
+        #[inline(always)]
+        fn run(self, l: L) -> f64 {
+            sum(l, self.0, &[])
+        }
+    }
+
+    #[test]
+    fn a_sum_takes_every_element_once() {
+        // Small whole numbers, whose sums are exact.
+        let x: Vec<f32> = (0..9000u16).map(|i| f32::from(i % 31)).collect();
+        for len in (0..300).chain([4095, 4096, 4161, 9000]) {
+            let expected: f64 = x[..len].iter().map(|&x| f64::from(x)).sum();
+            for simd in levels() {
+                assert_eq!(dispatch(simd, Sum(&x[..len])), expected, "{len} elements, {simd:?}");
+            }
+        }
+    }
+}

@@ -115,10 +115,7 @@ impl Body<'_> {
                 self.result(ins, 64, |d| StepOp::Fma64(d, a, b, c))
             }
             _ => match half_kind(ty) {
-                Some(kind) => {
-                    let op = if ins.opcode.has("relu") { HalfOp::FmaRelu } else { HalfOp::Fma };
-                    self.half(ins, op, kind, 3)
-                }
+                Some(kind) => self.half(ins, HalfOp::Fma, kind, 3),
                 None => refuse("type"),
             },
         }
@@ -261,23 +258,5 @@ impl Body<'_> {
         let (p, q) = (target(self, first)?, target(self, second)?);
         self.emit(StepOp::Pred(PredOp::Move, p, result, result));
         self.step(StepOp::Pred(PredOp::Move, q, complement, complement))
-    }
-
-    /// `set`: all ones or `1.0` where the comparison holds.
-    pub(super) fn set(&mut self, ins: &Instruction) -> Decoded<()> {
-        let parts: Vec<&str> = ins.opcode.modifiers().collect();
-        let result = parts.iter().rev().nth(1).and_then(|part| Type::from_name(part));
-        let yes = match result {
-            Some(Type::F32) => 1.0_f32.to_bits(),
-            Some(Type::U32 | Type::S32) => u32::MAX,
-            _ => return refuse("result type"),
-        };
-        if parts.iter().any(|part| matches!(*part, "and" | "or" | "xor")) {
-            return refuse("combination with a predicate");
-        }
-        let p = self.temp_predicate()?;
-        self.compare(ins, parts.first().unwrap_or(&""), type_of(ins)?, p)?;
-        let (one, zero) = (self.build.const32(yes)?, self.build.const32(0)?);
-        self.result(ins, 32, |d| StepOp::Sel32(d, one, zero, p))
     }
 }

@@ -123,7 +123,6 @@ impl Body<'_> {
         let signed = matches!(ty, Type::S32 | Type::S64);
         let op = match (name.unwrap_or_default(), ty) {
             ("add", Type::F32) => AtomicOp::AddF32,
-            ("add", Type::F64) => AtomicOp::AddF64,
             ("add", _) => half_kind(ty).map_or(AtomicOp::Reduce(Reduction::Add), AtomicOp::AddHalf),
             ("exch", _) => AtomicOp::Exch,
             ("cas", _) => AtomicOp::Cas,
@@ -134,11 +133,7 @@ impl Body<'_> {
                 None => return refuse("unknown atomic operation"),
             },
         };
-        if matches!(op, AtomicOp::AddHalf(_)) && !ins.opcode.has("noftz") {
-            return refuse("expected .noftz");
-        }
         let width = match ty.bytes() {
-            2 if matches!(op, AtomicOp::AddHalf(_) | AtomicOp::Cas | AtomicOp::Exch) => 2,
             4 => 4,
             8 => 8,
             _ => return refuse("width"),

@@ -99,7 +99,7 @@ pub(super) fn decode(module: &Module, entry: usize) -> Result<Code, Undecoded> {
 }
 
 fn decode_function(body: &mut Body<'_>, function: usize, depth: u32) -> Result<Chunk, Undecoded> {
-    let mut starts = Vec::with_capacity(body.body.instructions.len() + 1);
+    let mut starts = Vec::new();
     for instruction in &body.body.instructions {
         body.at = starts.len();
         starts.push(body.steps.len() as u32);

@@ -135,16 +135,6 @@ impl Body<'_> {
         self.collective_to(operand(ins, 0)?, members, |d| CollectiveKind::Redux { op, d, a })
     }
 
-    pub(super) fn elect(&mut self, ins: &Instruction) -> Decoded<()> {
-        if !matches!(operand(ins, 0)?, Operand::Pair(..)) {
-            return refuse("expected a pair of destinations");
-        }
-        let (to, chosen) = self.destinations(ins)?;
-        let chosen = chosen.map_or_else(|| self.temp_predicate(), Ok)?;
-        let members = self.mask(ins, 1)?;
-        self.collective_to(&to, members, |d| CollectiveKind::Elect { d, chosen })
-    }
-
     pub(super) fn activemask(&mut self, ins: &Instruction) -> Decoded<()> {
         self.build.code.active_mask = true;
         self.result(ins, 32, StepOp::ActiveMask)

@@ -68,7 +68,6 @@ fn fused(a: f32, b: f32, c: f32) -> f32 {
 /// One operation on one value.
 fn one(op: HalfOp, kind: HalfKind, a: u16, b: u16, c: u16) -> u16 {
     let (x, y) = (widen(kind, a), widen(kind, b));
-    let pick = |first: bool| if first { a } else { b };
     match op {
         HalfOp::Neg => a ^ 0x8000,
         HalfOp::Abs => a & 0x7fff,
@@ -76,18 +75,6 @@ fn one(op: HalfOp, kind: HalfKind, a: u16, b: u16, c: u16) -> u16 {
         HalfOp::Sub => narrow(kind, round_odd(f64::from(x) - f64::from(y))),
         HalfOp::Mul => narrow(kind, round_odd(f64::from(x) * f64::from(y))),
         HalfOp::Fma => narrow(kind, fused(x, y, widen(kind, c))),
-        HalfOp::FmaRelu => {
-            let value = narrow(kind, fused(x, y, widen(kind, c)));
-            if value & 0x8000 != 0 { 0 } else { value }
-        }
-        HalfOp::Min | HalfOp::Max => match (x.is_nan(), y.is_nan()) {
-            (true, true) => 0x7fff,
-            (true, false) => b,
-            (false, true) => a,
-            _ if x == y && op == HalfOp::Max => a & b,
-            _ if x == y => a | b,
-            _ => pick((x < y) == (op == HalfOp::Min)),
-        },
     }
 }
 

@@ -128,12 +128,6 @@ pub(in crate::exec) fn ternary32(
         Tri::ShfLClamp => go!(|a, b, c| funnel_left(a, b, c.min(32))),
         Tri::ShfRWrap => go!(|a, b, c| funnel_right(a, b, c & 31)),
         Tri::ShfRClamp => go!(|a, b, c| funnel_right(a, b, c.min(32))),
-        Tri::Dp4aU => go!(|a, b, c| (0..4)
-            .fold(c, |sum, i| { sum.wrapping_add((a >> (8 * i) & 0xff).wrapping_mul(b >> (8 * i) & 0xff)) })),
-        Tri::Dp4aS => go!(|a, b, c| (0..4).fold(c, |sum, i| {
-            let byte = |word: u32| i32::from((word >> (8 * i)) as i8);
-            sum.wrapping_add((byte(a) * byte(b)) as u32)
-        })),
     }
 }
 

@@ -420,3 +420,18 @@ impl MemoryState {
         if address < HEAP_BASE { MemoryProblem::HostPointer } else { MemoryProblem::Unmapped }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_move_together_once_half_the_addresses_are_used() {
+        for (before, gap) in [(2 * ALIGNMENT, GAP), (ALIGNMENT, GUARD), (0, GUARD)] {
+            let memory = Memory::new(&[2 * ALIGNMENT]);
+            memory.state().devices[0].next = HEAP_BASE + HEAP_SPAN / 2 - GAP - before;
+            let [first, second] = [(); 2].map(|()| memory.alloc(0, ALIGNMENT).unwrap());
+            assert_eq!(second - first, ALIGNMENT + gap, "{before}");
+        }
+    }
+}

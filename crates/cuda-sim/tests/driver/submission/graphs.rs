@@ -118,6 +118,24 @@ fn an_instance_takes_new_parameters_and_the_graph_keeps_its_own() {
 }
 
 #[test]
+fn later_instances_take_new_parameters_of_a_node() {
+    let bench = Bench::new("");
+    let (kernel, data, stream) = (bench.kernel("scale"), bench.upload(&[0; 4]), bench.stream());
+    let whole = new_graph();
+    let fill = add_fill(whole, &[], data, 7);
+    let node = add_kernel(whole, &[fill], kernel, data, 2);
+    let earlier = instantiate(whole);
+    kernel_params(kernel, data, 3, |params| {
+        assert_eq!(status!(cuGraphKernelNodeSetParams(fill, params)), Status::INVALID_VALUE);
+        ok!(cuGraphKernelNodeSetParams(node, params));
+    });
+    for (exec, expected) in [(earlier, 15), (instantiate(whole), 22)] {
+        ok!(cuGraphLaunch(exec, stream));
+        assert_eq!(bench.download(data, 4), [expected; 4]);
+    }
+}
+
+#[test]
 fn an_instance_is_updated_by_a_graph_of_its_shape_only() {
     let bench = Bench::new("");
     let (kernel, data, stream) = (bench.kernel("scale"), bench.upload(&[1; 4]), bench.stream());

@@ -212,6 +212,24 @@ fn streams_report_what_they_were_made_with() {
 }
 
 #[test]
+fn an_event_for_other_processes_has_no_times() {
+    use ffi::event::{BLOCKING_SYNC, DISABLE_TIMING, INTERPROCESS};
+
+    let _bench = Bench::new("");
+    let all = BLOCKING_SYNC | DISABLE_TIMING | INTERPROCESS;
+    for (flags, expected) in [
+        (all, Status::SUCCESS),
+        (INTERPROCESS | DISABLE_TIMING, Status::SUCCESS),
+        (INTERPROCESS, Status::INVALID_VALUE),
+        (INTERPROCESS | BLOCKING_SYNC, Status::INVALID_VALUE),
+        (all + 1, Status::INVALID_VALUE),
+    ] {
+        let mut event = ffi::CUevent::NULL;
+        assert_eq!(status!(cuEventCreate(&raw mut event, flags)), expected, "{flags}");
+    }
+}
+
+#[test]
 fn threads_share_the_driver() {
     for schedule in ["eager", "lazy", "random"] {
         let bench = Bench::new(&format!("schedule={schedule}"));

@@ -173,6 +173,10 @@ fn the_active_lanes_after_a_branch_are_not_all_lanes() {
     );
     silent("aggregated", &aggregated, grid, ZEROS);
     assert_eq!(agree(&aggregated.replace("ret;", ""), 32)[..34], [&[32][..], &[1; 32], &[0]].concat());
+    // Without a branch they are, whichever of them have met.
+    let halves = "mov.b32 %r5, 0xffff; setp.ge.u32 %p1, %r0, 16; @%p1 mov.b32 %r5, 0xffff0000; bar.warp.sync %r5;
+        activemask.b32 %r4; st.global.b32 [%d1], %r4;";
+    assert_eq!(agree(halves, 32)[..32], [u32::MAX; 32]);
 }
 
 /// Threads for which `condition` (`%p0`) holds come to a barrier; all do something after it.
@@ -198,9 +202,10 @@ fn barrier_in_a_branch(condition: &str, barrier: &str, skippers_first: bool, aft
 fn a_barrier_in_a_branch_is_for_all_threads_or_for_none() {
     let lanes = "setp.lt.u32 %p0, %r0, 20;";
     let warps = "setp.lt.u32 %p0, %r0, 32;";
+    let all_but_one = "setp.ne.u32 %p0, %r0, 0;";
     let skipped = |kind: &FaultKind| matches!(kind, FaultKind::SkippedBarrier { .. });
     let inner = "setp.eq.u32 %p1, %r0, 25; @%p1 bra $one; bra.uni $end; $one: st.global.b32 [%d0], 9; $end:";
-    for (condition, threads) in [(lanes, 32), (lanes, 64), (warps, 64)] {
+    for (condition, threads) in [(lanes, 32), (lanes, 64), (warps, 64), (all_but_one, 64)] {
         let grid = Grid::linear(1, threads);
         for skippers_first in [false, true] {
             for after in ["st.global.b32 [%d1], 5;", "ld.global.b32 %r4, [%d1];", inner] {

@@ -150,10 +150,17 @@ fn readers(thread: &str, readers: u32, waited: u32) -> String {
 
 #[test]
 fn every_one_of_several_readers_counts() {
+    // Of several warps one lane each, and in each warp another one.
+    let diagonal = "rem.u32 %r6, %r0, 33; setp.ne.u32 %p2, %r6, 0; @%p2 ret; div.u32 %r6, %r0, 33;";
     for count in [3, 9] {
-        for (thread, grid) in [("%r1", Grid::linear(count + 1, 1)), ("%r0", Grid::linear(1, count + 1))] {
-            races("a reader in flight", Space::Global, &readers(thread, count, count - 1), grid, ZEROS);
-            silent("all waited for", &readers(thread, count, count), grid, ZEROS);
+        for (start, thread, grid) in [
+            ("", "%r1", Grid::linear(count + 1, 1)),
+            ("", "%r0", Grid::linear(1, count + 1)),
+            (diagonal, "%r6", Grid::linear(1, 33 * count + 1)),
+        ] {
+            let body = |waited: u32| format!("{start} {}", readers(thread, count, waited));
+            races("a reader in flight", Space::Global, &body(count - 1), grid, ZEROS);
+            silent("all waited for", &body(count), grid, ZEROS);
         }
     }
 }
@@ -239,6 +246,7 @@ fn a_flag_holds_within_the_scopes_of_both_sides() {
         races("no release", Space::Global, &fenced("", "membar.gl;"), grid, ZEROS);
         races("no acquire", Space::Global, &fenced("membar.gl;", ""), grid, ZEROS);
     }
+    silent("membar.cta, then membar.gl", &fenced("membar.gl;", "membar.cta; membar.gl;"), blocks, ZEROS);
     silent("membar.cta", &fenced("membar.cta;", "membar.cta;"), threads, ZEROS);
     races("membar.cta", Space::Global, &fenced("membar.cta;", "membar.gl;"), blocks, ZEROS);
     races("membar.cta", Space::Global, &fenced("membar.gl;", "membar.cta;"), blocks, ZEROS);

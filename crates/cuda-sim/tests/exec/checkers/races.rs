@@ -184,6 +184,7 @@ fn traffic_counts_sectors_and_bank_cycles() {
         let counters = run(&strided(stride), Grid::linear(1, 32), &[input], &memory, &options).unwrap();
         let total = counters.total_traffic();
         assert_eq!((total.global_requests, total.global_sectors), (1, sectors), "stride {stride}");
+        assert_eq!((total.shared_requests, total.shared_ideal), (1, 1), "stride {stride}");
         assert_eq!((total.shared_wavefronts, total.conflict_degree), (u64::from(degree), degree), "stride {stride}");
     }
 }

@@ -127,7 +127,8 @@ fn threads_that_exited_count_as_arrived() {
         $done:
         ret;";
     for options in all_modes() {
-        run(&module(0, body), Grid::linear(1, 96), &[], &memory(), &options).unwrap();
+        let counters = run(&module(0, body), Grid::linear(1, 96), &[], &memory(), &options).unwrap();
+        assert_eq!(counters.barriers, 1);
     }
 }
 

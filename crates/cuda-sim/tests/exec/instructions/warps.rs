@@ -105,6 +105,22 @@ fn votes_matches_and_reductions() {
 }
 
 #[test]
+fn masks_of_lanes_below_and_above() {
+    let masks: [(&str, fn(u32, u32) -> bool); 5] = [
+        ("eq", |lane, other| other == lane),
+        ("lt", |lane, other| other < lane),
+        ("le", |lane, other| other <= lane),
+        ("gt", |lane, other| other > lane),
+        ("ge", |lane, other| other >= lane),
+    ];
+    for (name, holds) in masks {
+        let (got, _) = warp(&format!("mov.u32 %r4, %lanemask_{name};"), &inputs(), &Options::sanitize());
+        let mask = |lane: u32| (0..32).filter(|&other| holds(lane, other)).fold(0u32, |bits, other| bits | 1 << other);
+        assert_eq!(got, (0..32).map(mask).collect::<Vec<_>>(), "{name}");
+    }
+}
+
+#[test]
 fn half_warps_shuffle_apart() {
     let body = "mov.b32 %r6, 0xffff;
         setp.ge.u32 %p1, %r0, 16;

@@ -55,6 +55,8 @@ fn layers(g: &Goldens) {
 }
 
 /// Singular values, all of a short side by a direct decomposition, and the greatest of a longer one by a randomized one.
+///
+/// All of them with their vectors make the matrix.
 fn spectra(g: &Goldens) {
     for (name, rank, is_direct) in [("short", 24, true), ("long", 8, false)] {
         let a = g.input(&format!("svd.{name}/a"));
@@ -63,13 +65,19 @@ fn spectra(g: &Goldens) {
         assert_eq!(plan.is_direct(), is_direct);
         let (mut factors, mut workspace) = (plan.factors(&g.q).unwrap(), plan.workspace(&g.q).unwrap());
         plan.run(&g.q, a.at(), &mut factors, &mut workspace).unwrap();
-        let s: TensorRef<'_, AnyQueue, f32> = factors.s();
-        let got = backend_api::Queue::read(&g.q, s.view()).unwrap();
+        let read = |x: TensorRef<'_, AnyQueue, f32>| backend_api::Queue::read(&g.q, x.view()).unwrap();
+        let [u, s, v] = [factors.u(), factors.s(), factors.v()].map(read);
         let expected = g.first_of_result(&format!("svd.{name}/s"), rank);
         let greatest = expected[0];
-        for (j, (got, expected)) in got.into_iter().zip(expected).enumerate() {
+        for (j, (&got, expected)) in s.iter().zip(expected).enumerate() {
             let error = (f64::from(got) - expected).abs();
             assert!(error <= 1e-5 * greatest, "{name}, singular value {j}: {got} instead of {expected}");
+        }
+        for (at, &a) in a.values(&g.q).unwrap().iter().enumerate().filter(|_| is_direct) {
+            let (u, v) = (&u[at / n * rank..][..rank], &v[at % n * rank..][..rank]);
+            let terms = u.iter().zip(&s).zip(v).map(|((&u, &s), &v)| f64::from(u) * f64::from(s) * f64::from(v));
+            let error = (terms.sum::<f64>() - f64::from(a)).abs();
+            assert!(error <= 1e-5 * greatest, "{name}, element {at}: off by {error}");
         }
     }
 }

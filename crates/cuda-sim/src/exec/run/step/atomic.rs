@@ -26,18 +26,13 @@ fn apply(op: AtomicOp, wide: bool, old: u64, b: u64, c: u64) -> u64 {
         AtomicOp::Dec if old == 0 || old > b => b,
         AtomicOp::Dec => old - 1,
         AtomicOp::AddF32 => canon(f32::from_bits(old as u32) + f32::from_bits(b as u32)).into(),
-        AtomicOp::AddF64 => (f64::from_bits(old) + f64::from_bits(b)).to_bits(),
         AtomicOp::AddHalf(kind) => half::arithmetic(HalfOp::Add, kind, old as u32, b as u32, 0).into(),
     }
 }
 
 /// Only the low bytes of a word.
 fn truncate(value: u64, width: u8) -> u64 {
-    match width {
-        2 => value & 0xffff,
-        4 => value & 0xffff_ffff,
-        _ => value,
-    }
+    if width == 4 { value & 0xffff_ffff } else { value }
 }
 
 /// `atom` and `red`, lane after lane.
@@ -88,25 +83,12 @@ fn on_region(turn: &Turn<'_, '_>, region: &MemoryRegion, address: u64, width: u8
         region.storage.forget_tracking();
     }
     let at = address - region.info.base;
-    let unchanged = |old| old;
-    match width {
-        8 => {
-            region.storage.atomic64(at).fetch_update(SeqCst, SeqCst, |old| Some(update(old))).unwrap_or_else(unchanged)
-        }
-        4 => {
-            let word = region.storage.atomic32(at);
-            let old = word.fetch_update(SeqCst, SeqCst, |old| Some(update(old.into()) as u32));
-            u64::from(old.unwrap_or_else(|old| old))
-        }
-        _ => {
-            // Two bytes are updated within the word that holds them.
-            let word = region.storage.atomic32(at & !3);
-            let shift = 8 * (at & 2) as u32;
-            let old = word.fetch_update(SeqCst, SeqCst, |old| {
-                let half = update(u64::from(old >> shift & 0xffff)) as u32;
-                Some(old & !(0xffff << shift) | half << shift)
-            });
-            u64::from(old.unwrap_or_else(|old| old) >> shift & 0xffff)
-        }
+    if width == 8 {
+        let word = region.storage.atomic64(at);
+        word.fetch_update(SeqCst, SeqCst, |old| Some(update(old))).unwrap_or_else(|old| old)
+    } else {
+        let word = region.storage.atomic32(at);
+        let old = word.fetch_update(SeqCst, SeqCst, |old| Some(update(old.into()) as u32));
+        u64::from(old.unwrap_or_else(|old| old))
     }
 }

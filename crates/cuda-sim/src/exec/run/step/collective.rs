@@ -203,11 +203,6 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &CollectiveOp, 
             let result = words.reduce(|x, y| op.apply(false, x, y)).unwrap_or(0) as u32;
             Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = result);
         }
-        CollectiveKind::Elect { d, chosen } => {
-            let leader = lanes.trailing_zeros();
-            Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = leader);
-            regs.set_predicate(chosen, lanes, 1 << leader);
-        }
         CollectiveKind::LoadMatrix { transposed, count, d, target } => {
             matrix::load(turn, warp, (transposed, count), d, target, lanes)?;
         }

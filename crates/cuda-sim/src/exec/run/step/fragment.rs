@@ -390,8 +390,7 @@ fn simple(turn: &mut Turn<'_, '_>, warp: &mut Warp, code: &Code, op: StepOp, act
         StepOp::TooDeep => {
             return trouble(active.trailing_zeros() as usize, FaultKind::CallDepth(MAX_DEPTH));
         }
-        StepOp::Nop
-        | StepOp::Bra(_)
+        StepOp::Bra(_)
         | StepOp::Fork { .. }
         | StepOp::BraTable(..)
         | StepOp::Call { .. }
