@@ -285,6 +285,7 @@ mod tests {
         assert_eq!(CommandLineTask::parse(&["times", "--release"]).unwrap(), CommandLineTask::Times(times));
         for (plain, (name, _)) in PLAIN.iter().enumerate() {
             assert_eq!(CommandLineTask::parse(&[name]).unwrap(), CommandLineTask::Plain(plain));
+            assert!(HELP.contains(&format!("\n    {name} ")), "the help lists `{name}`");
         }
         let release = CommandLineTask::Release { version: "0.1.0" };
         assert_eq!(CommandLineTask::parse(&["release", "0.1.0"]).unwrap(), release);
