@@ -102,7 +102,8 @@ impl Task<'_> {
 
     /// The public facts that both parties must agree on besides gate, count and nonce.
     ///
-    /// With the gate they say which task it is.
+    /// With the gate they say which task it is, except whether predicates become additive shares or
+    /// XOR shares: then the parties' messages have other lengths.
     pub(crate) fn facts(&self) -> Vec<u64> {
         self.describe().1
     }

@@ -18,7 +18,7 @@ use super::{
     walk::{comparison::Comparison, evaluator::Evaluator},
 };
 use crate::{
-    Gate, KeyBundle, MaskedKeys, PfssError, SignedRange, Task,
+    Gate, GateKind, KeyBundle, MaskedKeys, PfssError, SignedRange, Task,
     answers::ComparisonProgram,
     gate::{AnyGate, kinds::lut::Lut},
 };
@@ -47,8 +47,15 @@ impl Task<'_> {
     pub(crate) fn check_keys(&self, bundle: &KeyBundle, inputs: usize) -> Result<(), PfssError> {
         let (kind, count) = (bundle.gate().kind(), bundle.count());
         match self {
-            // each predicate names the kind that it needs
-            Self::Predicates(_) | Self::PredicateBits(_) => bundle.check_use(kind, inputs),
+            Self::Predicates(_) | Self::PredicateBits(_) => {
+                bundle.check_use(kind, inputs)?;
+                match kind {
+                    // each predicate names the kind that it needs
+                    GateKind::FullPredicates | GateKind::SignPredicates | GateKind::LowPredicates => Ok(()),
+                    // predicates may have the facts of a task of this gate, whose plan is kept
+                    _ => self.plan(bundle.gate()).map(drop),
+                }
+            }
             Self::Product => {
                 bundle.check_use(self.describe().0, count)?;
                 if inputs == 2 * count {

@@ -10,7 +10,7 @@ use std::{
 
 use backend_api::BackendKind;
 use pfss::{
-    ChannelError, Dealer, Gate, KeyBundle, Operation, Parameters, Party, PfssError, SignedRange, Task,
+    ChannelError, Dealer, Gate, GateKind, KeyBundle, Operation, Parameters, Party, PfssError, SignedRange, Task,
     batch::{BatchConfig, BatchError, Job, Stager, State, Streams, SuperBatch, finalize_lockstep},
 };
 
@@ -116,6 +116,12 @@ fn a_plan_that_is_kept_lets_nothing_pass_that_it_was_not_made_for() {
     let table = Gate::lut(2, 3).unwrap();
     enqueue(&table, Task::Lut(&TABLES[0])).unwrap();
     assert_eq!(enqueue(&table, Task::Lut(&TABLES[1])), Err(PfssError::Constant { index: 3, bits: 3, got: 8 }));
+
+    // no predicates have the facts of a ReLU
+    let relu = Gate::relu(16).unwrap();
+    enqueue(&relu, Task::Relu).unwrap();
+    let refused = PfssError::Kind { expected: GateKind::FullPredicates, got: GateKind::Relu };
+    assert_eq!(enqueue(&relu, Task::Predicates(&[])), Err(refused));
 }
 
 #[test]
