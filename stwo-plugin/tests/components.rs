@@ -32,7 +32,7 @@ struct Kind {
     states: States,
 }
 
-/// What is stated of each row.
+/// The statement on each row.
 #[derive(Clone)]
 enum States {
     /// The second column holds the cubes of the first, and a public word more.

@@ -52,7 +52,7 @@ pub struct VectorEval {
     elements: Elements,
 }
 
-/// What is stated of each row.
+/// The statement on each row.
 #[derive(Clone, Copy)]
 enum Constraints {
     WideFibonacci { columns: u32 },

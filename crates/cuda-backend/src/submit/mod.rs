@@ -1,4 +1,4 @@
-//! What is submitted to a stream: kernel launches, copies, exchanges and recorded graphs.
+//! Submissions to a stream: kernel launches, copies, exchanges and recorded graphs.
 //!
 //! Each submission is admitted by its track first, which orders it after earlier uses of its
 //! blocks.

@@ -43,7 +43,7 @@ pub(super) fn layer_norm<E: Engine>(
     let mut normed = layers.rescale(&format!("{name}.rescale"), &scaled)?;
     let root_width = f64::from(width).sqrt().ceil() as i64;
     let largest = centred.range.max().max(-centred.range.min());
-    let bound = root_width * ONE + (largest >> FRACTION_BITS) + 2; // two floors
+    let bound = root_width * ONE + (largest >> FRACTION_BITS) + 2; // the floor of `largest`, and the rounding
     normed.range = SignedRange::new(-bound, bound)?;
     Ok(normed)
 }

@@ -41,6 +41,7 @@ use crate::{
 };
 
 pub use library::{Accuracy, gelu, neg_exp, reciprocal, rsqrt, rsqrt_octaves, silu};
+pub(crate) use library::{reciprocal_octaves, softmax_exp};
 pub use run::{FixedBundles, run_function_lockstep};
 
 /// A function of one fixed-point number: a descriptor with one word, and the shift after it.
@@ -150,6 +151,8 @@ struct Spline<'a> {
     input_bits: u32,
     output_bits: u32,
     degree: u32,
+    /// Bits after the point of the leading coefficient, if there is room for them.
+    leading_bits: u32,
     /// Starts of the fitted pieces and the end of the last, as fixed-point integers, ascending.
     ///
     /// If some are negative, 0 is among them.
@@ -170,15 +173,14 @@ impl Spline<'_> {
         if self.output_bits > MAX_OUTPUT_BITS {
             return Err(RangeError::Overflow { bits: 64, end: 1 << self.output_bits.min(126) }.into());
         }
-        // the leading coefficient then has 14 bits after its point, or more where the result is to have more
-        let scale = (14 + self.input_bits * self.degree).max(self.output_bits);
+        let scale = (self.leading_bits + self.input_bits * self.degree).min(self.room()).max(self.output_bits);
         let shift = scale - self.output_bits;
         // Each piece is fitted at the scale and rounded by half a unit.
         let mut fitted = Vec::new();
         let mut outputs = SignedRange::new(0, 0)?;
         for cut in self.cuts.windows(2) {
             let piece = fit::FittedPiece::new(cut[0], cut[1], self.degree, |x| {
-                (self.function)(x / 2f64.powi(self.input_bits as i32)) * 2f64.powi(scale as i32)
+                (self.function)(self.real(x)) * 2f64.powi(scale as i32)
             });
             let below = if fitted.is_empty() { self.margins.0 } else { 0 };
             let above = if fitted.len() + 2 == self.cuts.len() { self.margins.1 } else { 0 };
@@ -207,9 +209,26 @@ impl Spline<'_> {
         Ok(FixedFn { desc: SufDesc::new(spec)?, shift, inputs: self.inputs, outputs })
     }
 
+    /// The number that the fixed-point input `x` stands for.
+    fn real(&self, x: f64) -> f64 {
+        x / 2f64.powi(self.input_bits as i32)
+    }
+
+    /// The greatest scale at which the gap holds the values.
+    fn room(&self) -> u32 {
+        let value = |&x: &i64| (self.function)(self.real(x as f64)).abs();
+        let largest = self.cuts.iter().map(value).fold(1.0, f64::max);
+        // the sum of the ranges of a polynomial's terms may be twice as wide as its values
+        let fitted = self.n - 3 - largest.log2().ceil() as u32;
+        match self.above {
+            Tail::Zero => fitted,
+            Tail::Identity => fitted.min(self.n - 1 + self.input_bits - self.inputs.bits()),
+        }
+    }
+
     /// The slope of the identity at the scale of the coefficients.
     fn slope_range(&self, scale: u32) -> Result<SignedRange, PfssError> {
-        let slope = 1i64 << (scale - self.input_bits); // at most 14 + 6 * 12
+        let slope = 1i64 << (scale - self.input_bits); // at most 61 - 8
         Ok(SignedRange::new(slope, slope)?)
     }
 

@@ -1,8 +1,11 @@
 //! Softmax of packed rows, built from maximum, exponential, reciprocal and product.
 //!
 //! With `m` the maximum of a row and `E_i = exp(-(m - x_i))`, the result is
-//! `E_i / sum over j of E_j`. In fixed point it is `floor((E_i V + 2^23) / 2^24)`, where `V` is the
-//! reciprocal of the sum with 24 fraction bits.
+//! `E_i / sum over j of E_j`. In fixed point it is `floor((E_i V + 2^29) / 2^30)`, where `E_i` has
+//! 24 fraction bits, and `V`, the reciprocal of the sum, has 18.
+//!
+//! 24 bits are for the sum: in a row of 1,024 elements it may be off by 1,023 times the error of an
+//! exponential, so that the result may be off by 0.13 units of `2^-12`. The product needs fewer.
 //!
 //! Neither logits nor their distances from the maximum are ever opened. All gates run on the active
 //! elements only, so causal attention costs about half as much as a full square (SIGMA, PETS 2024,
@@ -15,14 +18,21 @@ pub use layout::{LayoutError, RowLayout};
 
 use crate::{
     AutoTrunc, GapCert, Gate, PfssError, RangeClaim, SignedRange,
-    functions::{Accuracy, FixedFn, FixedGates, neg_exp, reciprocal},
+    functions::{Accuracy, FixedFn, FixedGates, reciprocal_octaves, softmax_exp},
     suf::{SufError, SufModes},
 };
 
 /// Ring of all values.
 const N: u32 = 64;
-/// Fraction bits of the reciprocal, so that long rows keep their precision.
-const INVERSE_BITS: u32 = 24;
+/// Fraction bits of exponentials and their sums, so that long rows keep their precision.
+const EXP_BITS: u32 = 24;
+/// Fraction bits of the reciprocal.
+const INVERSE_BITS: u32 = 18;
+/// The shift that leaves 12 fraction bits of a product, and half a unit of its result.
+const SHIFT: u32 = EXP_BITS + INVERSE_BITS - 12;
+const HALF: i64 = 1 << (SHIFT - 1);
+/// The reciprocal's pieces: quadratic, since the ring has no room for cubes of 34 bits.
+const INVERSE: Accuracy = Accuracy::new(2, 8).with_fraction_bits(EXP_BITS);
 
 /// The public plan of one softmax.
 ///
@@ -60,12 +70,12 @@ impl SecureSoftmaxPlan {
             return Err(SufError::Cap { what: "elements of a row", max: Self::MAX_COLS, got: longest }.into());
         }
         // The functions, and the proven range of their product with its rounding.
-        let exp = neg_exp(Accuracy::CUBIC_16)?;
-        let inverse = reciprocal(Accuracy::CUBIC_QUARTER_OCTAVE, INVERSE_BITS)?;
+        let exp = softmax_exp(EXP_BITS)?;
+        let octaves = longest.next_power_of_two().ilog2().max(1); // a sum is at least 1 and at most `longest`
+        let inverse = reciprocal_octaves(INVERSE, INVERSE_BITS, octaves)?;
         let result = |f: &FixedFn| f.outputs().floor_shift(f.shift());
-        let half = 1 << (INVERSE_BITS - 1);
-        let product = result(&exp)?.checked_mul(result(&inverse)?)?.checked_add(SignedRange::new(half, half)?)?;
-        let AutoTrunc::Gap { gate, cert } = AutoTrunc::choose(N, INVERSE_BITS, RangeClaim::Proof(product))? else {
+        let product = result(&exp)?.checked_mul(result(&inverse)?)?.checked_add(SignedRange::new(HALF, HALF)?)?;
+        let AutoTrunc::Gap { gate, cert } = AutoTrunc::choose(N, SHIFT, RangeClaim::Proof(product))? else {
             return Err(crate::RangeError::NoGap { n: N, min: product.min(), max: product.max() }.into());
         };
         // The gates in the order in which they run.
@@ -119,7 +129,8 @@ impl SecureSoftmaxPlan {
 
     /// The softmax of packed logits in the clear, exactly as shares compute it.
     ///
-    /// Not for secrets: branches on `x`.
+    /// Every result is within 1.1 units of `2^-12` of the real softmax. Not for secrets: branches
+    /// on `x`.
     ///
     /// # Errors
     /// [`PfssError::Length`] unless there is one logit per active element.
@@ -131,7 +142,7 @@ impl SecureSoftmaxPlan {
             let Some(max) = row.iter().max() else { continue };
             let exps: Vec<i64> = row.iter().map(|x| self.exp.eval(max - x)).collect();
             let inverse = self.inverse.eval(exps.iter().sum());
-            out.extend(exps.iter().map(|e| (e * inverse + (1 << (INVERSE_BITS - 1))) >> INVERSE_BITS));
+            out.extend(exps.iter().map(|e| (e * inverse + HALF) >> SHIFT));
         }
         Ok(out)
     }
@@ -151,4 +162,28 @@ fn tournament(layout: &RowLayout) -> Vec<usize> {
         left.iter_mut().for_each(|len| *len = len.div_ceil(2));
     }
     rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(cols: usize) -> SecureSoftmaxPlan {
+        let layout = RowLayout::ragged(cols, &[cols]).unwrap();
+        SecureSoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20).unwrap(), SufModes::default()).unwrap()
+    }
+
+    /// The bytes of keys in docs/pfss.md.
+    #[test]
+    fn keys_of_a_row_grow_with_its_length_and_those_of_an_element_do_not() {
+        for (cols, bytes, opened) in [(8, 1664, 27), (128, 2496, 59), (1024, 3120, 83)] {
+            let plan = plan(cols);
+            let row = plan.inverse_gates.cost();
+            assert_eq!((row.key_bits, row.masked_bits), (8 * bytes + opened, opened), "{cols}");
+            // the descriptor of 17 thresholds on 23 bits, shifts by 32 and 30, a product
+            let of_elements = [plan.exp_gates.cost(), plan.product.cost(), plan.shift.0.cost()];
+            let bits: u64 = of_elements.iter().map(|cost| cost.key_bits).sum();
+            assert_eq!(bits, 8 * (856 + 464 + 24 + 432) + 17 + 2, "{cols}");
+        }
+    }
 }

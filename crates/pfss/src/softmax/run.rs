@@ -2,7 +2,7 @@
 
 use backend_api::ops::fss::FssOps;
 
-use super::{INVERSE_BITS, SecureSoftmaxPlan};
+use super::{HALF, SecureSoftmaxPlan};
 use crate::{
     Channel, Dealer, Gate, KeyBundle, PfssError, Session, Task,
     functions::{FixedBundles, FixedGates},
@@ -74,7 +74,7 @@ impl<C: Channel> Session<C> {
         let factors: Vec<u64> =
             live().zip(&inverses).flat_map(|(range, &inverse)| core::iter::repeat_n(inverse, range.len())).collect();
         let mut products = self.product(q, keys.next()?, [&exps, &factors])?;
-        let half = self.party().public(1 << (INVERSE_BITS - 1));
+        let half = self.party().public(HALF.cast_unsigned());
         products.iter_mut().for_each(|product| *product = ring.add(*product, half));
         Ok(self.run(q, Task::GapArs(plan.shift.1), keys.next()?, &products)?.words)
     }

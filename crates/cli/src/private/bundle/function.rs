@@ -47,8 +47,7 @@ impl NamedFunction {
             ensure!(fits, "expected a result of {} fraction bits for {name}, got {fraction}", Self::FRACTION);
         }
         let usual = if by_octaves { Accuracy::CUBIC_QUARTER_OCTAVE } else { Accuracy::CUBIC_16 };
-        let accuracy =
-            Accuracy { degree: file.degree.unwrap_or(usual.degree), pieces: file.pieces.unwrap_or(usual.pieces) };
+        let accuracy = Accuracy::new(file.degree.unwrap_or(usual.degree), file.pieces.unwrap_or(usual.pieces));
         let function = match name {
             "gelu" => gelu(accuracy),
             "silu" => silu(accuracy),
