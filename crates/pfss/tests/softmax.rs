@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::{both, words};
 use pfss::{
-    Dealer, PfssError, RangeError, Session, SignedRange, Traffic, memory_pair,
+    ChannelError, Dealer, PfssError, RangeError, Session, SignedRange, Traffic, memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
     suf::{CoeffMode, SufError, SufModes},
 };
@@ -134,6 +134,20 @@ fn packing_halves_what_causal_rows_cost() {
     let nothing = plan(RowLayout::ragged(4, &[0, 0]).unwrap(), modes);
     assert!(nothing.eval(&[]).unwrap().is_empty());
     check(&nothing, &[]);
+}
+
+#[test]
+fn parties_with_other_layouts_of_the_same_counts_are_told() {
+    let q = runtime::cpu().unwrap();
+    let plans = [[2, 3], [3, 2]].map(|lengths| plan(RowLayout::ragged(3, &lengths).unwrap(), SufModes::default()));
+    let deals = plans[0].deals();
+    assert_eq!(deals, plans[1].deals());
+    let bundles = Dealer::insecure_from_seed(6).deal_all(&q, &deals).unwrap();
+    let errors =
+        both(bundles, |mut session, party, bundles| session.softmax(&q, &plans[party], bundles, &[0; 5]).unwrap_err());
+    for error in errors {
+        assert!(matches!(error, PfssError::Channel(ChannelError::Step { .. })), "{error}");
+    }
 }
 
 #[test]

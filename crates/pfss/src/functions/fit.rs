@@ -58,7 +58,10 @@ impl FittedPiece {
         let overflow = RangeError::Overflow { bits: 64, end: i128::MAX };
         let (mut min, mut max) = (0i128, 0i128);
         for (k, &c) in self.coefficients.iter().enumerate() {
-            let term = |distance: i64| i128::from(distance).checked_pow(k as u32)?.checked_mul(c.into());
+            let term = |distance: i64| match c {
+                0 => Some(0), // the power may not fit
+                _ => i128::from(distance).checked_pow(k as u32)?.checked_mul(c.into()),
+            };
             let (least, most) = self.distances;
             let ends = [term(least), term(most)].map(|end| end.ok_or(overflow));
             let (least, most) = (ends[0]?, ends[1]?);

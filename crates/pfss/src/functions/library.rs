@@ -179,8 +179,8 @@ pub(crate) fn reciprocal_octaves(accuracy: Accuracy, output_bits: u32, count: u3
 
 /// The reciprocal square root `1 / sqrt(z)` for `1/16 <= z <= 256`.
 ///
-/// The range extends a little beyond both ends (1/256 of each). There are `output_bits` fraction
-/// bits in the result.
+/// The range extends a little beyond both ends (1/256 of each, rounded down: nothing below 1/16
+/// with fewer than 12 fraction bits). There are `output_bits` fraction bits in the result.
 ///
 /// With 12 fraction bits in both and [`Accuracy::LINEAR_HALF_OCTAVE`] the error is at most 85 units
 /// of `2^-12`, with [`Accuracy::CUBIC_QUARTER_OCTAVE`] 0.56.
@@ -193,7 +193,7 @@ pub fn rsqrt(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError>
 
 /// [`rsqrt`] on `count` octaves, for `1/16 <= z <= 2^(count - 4)`.
 ///
-/// The range extends a little beyond both ends. With 12 fraction bits and
+/// The range extends beyond both ends as in [`rsqrt`]. With 12 fraction bits and
 /// [`Accuracy::CUBIC_QUARTER_OCTAVE`] the error is at most 0.75 units.
 ///
 /// # Errors
@@ -357,6 +357,13 @@ mod tests {
                 let got = error(&f, F, (low, 2 * low), step, |z| 1.0 / z.sqrt());
                 assert!(got <= 0.75, "octave {octave} of {count}: {got}");
             }
+        }
+        // far out cubic terms vanish, and the cubes of distances do not fit 128 bits
+        let f = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE.with_fraction_bits(16), 16, 36).unwrap();
+        for octave in 0..36 {
+            let low = 4096i64 << octave;
+            let got = error(&f, 16, (low, 2 * low), (low / 4096) as usize, |z| 1.0 / z.sqrt());
+            assert!(got <= 3.0, "octave {octave} with 16 bits: {got}");
         }
         for count in [0, 37, u32::MAX] {
             let refused = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE, F, count);

@@ -39,7 +39,8 @@ pub struct Traffic {
 ///
 /// Both parties call the same methods in the same order, each with its own shares and its own
 /// bundles. Every message carries a digest of all public facts so far (gates, counts, predicates,
-/// bundle nonces), so parties out of step get [`ChannelError::Step`] instead of wrong results.
+/// layouts, bundle nonces), so parties out of step get [`ChannelError::Step`] instead of wrong
+/// results.
 ///
 /// Inputs are additive shares modulo `2^n` of the gate's ring; bits above are ignored. Outputs are
 /// shares again: of the results themselves, which need not be opened, or of results under masks if

@@ -76,6 +76,16 @@ impl RowLayout {
         Self { cols, offsets }
     }
 
+    /// A digest of the layout.
+    pub(super) fn digest(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"pfss row layout v1");
+        for &number in core::iter::once(&self.cols).chain(&self.offsets) {
+            hasher.update(&(number as u64).to_le_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn rows(&self) -> usize {

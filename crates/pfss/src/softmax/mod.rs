@@ -4,8 +4,9 @@
 //! `E_i / sum over j of E_j`. In fixed point it is `floor((E_i V + 2^29) / 2^30)`, where `E_i` has
 //! 24 fraction bits, and `V`, the reciprocal of the sum, has 18.
 //!
-//! 24 bits are for the sum: in a row of 1,024 elements it may be off by 1,023 times the error of an
-//! exponential, so that the result may be off by 0.13 units of `2^-12`. The product needs fewer.
+//! 24 bits are for the sum: in a row of 1,024 elements it may be off by 1,023 times the rounding of
+//! an exponential, so that the result may be off by 0.13 units of `2^-12`. The product needs fewer.
+//! Exponentials from 16 on are 0, which changes such a row by at most 0.47 units.
 //!
 //! Neither logits nor their distances from the maximum are ever opened. All gates run on the active
 //! elements only, so causal attention costs about half as much as a full square (SIGMA, PETS 2024,

@@ -35,8 +35,9 @@ impl<C: Channel> Session<C> {
     ///
     /// # Errors
     /// [`PfssError::Length`] for another number of logits or bundles, [`PfssError::Program`] or
-    /// [`PfssError::Length`] for bundles of other gates or counts, all before anything is sent; and
-    /// as [`relu`](Self::relu).
+    /// [`PfssError::Length`] for bundles of other gates or counts, all before anything is sent;
+    /// [`ChannelError::Step`](crate::ChannelError::Step) if the peer has another layout of the same
+    /// counts; and as [`relu`](Self::relu).
     pub fn softmax<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -67,6 +68,8 @@ impl<C: Channel> Session<C> {
         }
         // Exponentials, and the reciprocal of the sum of each row that has elements.
         let exps = self.function(q, &plan.exp_gates, keys.function(&plan.exp_gates)?, &distances)?;
+        // Layouts may differ with the same gates and counts: the next message compares them.
+        self.record_digest(&plan.layout.digest(), plan.layout.rows());
         let live = || plan.layout.ranges().filter(|range| !range.is_empty());
         let sums: Vec<u64> = live().map(|range| exps[range].iter().fold(0, |sum, &e| ring.add(sum, e))).collect();
         let inverses = self.function(q, &plan.inverse_gates, keys.function(&plan.inverse_gates)?, &sums)?;
