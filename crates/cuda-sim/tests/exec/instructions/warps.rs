@@ -106,7 +106,8 @@ fn votes_matches_and_reductions() {
 
 #[test]
 fn masks_of_lanes_below_and_above() {
-    let masks: [(&str, fn(u32, u32) -> bool); 5] = [
+    type Holds = fn(u32, u32) -> bool;
+    let masks: [(&str, Holds); 5] = [
         ("eq", |lane, other| other == lane),
         ("lt", |lane, other| other < lane),
         ("le", |lane, other| other <= lane),
