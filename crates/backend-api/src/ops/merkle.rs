@@ -110,7 +110,7 @@ op! {
 op! {
     /// Gathers the authentication path of each query.
     ///
-    /// The path holds the sibling digests from level `first_level` up to the root.
+    /// A path is the sibling digests from level `first_level` up to the root.
     ///
     /// The leaf of a position is
     /// [`lifted(position, log_from, log_leaves)`](core_types::air::lifted) in a tree of columns,

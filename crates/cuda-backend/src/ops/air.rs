@@ -37,7 +37,7 @@ struct DeviceProgram<'a> {
 }
 
 impl<'a> DeviceProgram<'a> {
-    /// Whether there are too many registers for the shared memory of a block.
+    /// Whether the registers exceed the shared memory of a block.
     const fn is_wide(&self) -> bool {
         self.params.registers > AirParams::SHARED_REGISTERS
     }
@@ -197,7 +197,7 @@ impl AirOps for CudaQueue {
         let launch = launch.output("column", &column).input("parts", parts.view());
         let launch = launch.input("sums", sums.as_ref()).value("params", p);
         // SAFETY: `column` is the last one, `parts` has an element for each part of the maximum number of runs, and
-        // there are two sums.
+        // `sums` has two.
         unsafe { launch.launch() }
     }
 

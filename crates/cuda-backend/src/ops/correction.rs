@@ -70,8 +70,7 @@ impl CorrectionOps for CudaQueue {
         let launch = launch.value("p", op.params).input("known", op.known).input("places", op.places);
         let launch = launch.input("features", op.features).input("steps", op.steps).input("model", op.model);
         let launch = launch.output("history", &op.history).output("modelled", &op.modelled);
-        // SAFETY: `EstimateResiduals::check` verified all lengths, and that there are no more coefficients than
-        // features.
+        // SAFETY: `EstimateResiduals::check` verified all lengths, and at most one coefficient for each feature.
         unsafe { launch.launch() }
     }
 

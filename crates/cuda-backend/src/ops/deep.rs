@@ -39,7 +39,7 @@ impl DeepOps for CudaQueue {
 
     fn deep_numerators(&self, op: DeepNumerators<'_, Self>) -> Result<(), BackendError> {
         let DeepNumerators { params, columns, terms, batches, values, factors, numerators } = op;
-        // Terms that no batch has may name columns that there are not.
+        // Terms outside all batches may name missing columns.
         let first = |column: u32| columns.get(column as usize).map_or(0, |column| column.first);
         let firsts: Vec<u64> = terms.iter().map(|term| first(term.column)).collect();
         let most = batches.iter().map(|batch| batch.count).max().unwrap_or(0);

@@ -94,7 +94,7 @@ impl FactorOps for CudaQueue {
     fn orient_columns(&self, op: OrientColumns<'_, Self>) -> Result<(), BackendError> {
         let launch = self.kernel("factor_orient")?.grid([op.params.cols, 1, 1]).value("p", op.params);
         let launch = launch.output("u", &op.u).output("v", &op.v);
-        // SAFETY: `OrientColumns::check` verified both shapes, and that there are fewer than 2^31 rows.
+        // SAFETY: `OrientColumns::check` verified both shapes, of fewer than 2^31 rows.
         unsafe { launch.launch() }
     }
 
@@ -145,7 +145,7 @@ impl FactorOps for CudaQueue {
         let grid = [op.params.rows.div_ceil(TILE), op.params.cols.div_ceil(TILE), 1];
         let launch = self.kernel("factor_product")?.grid(grid).value("p", op.params);
         let launch = launch.input("x", op.x).input("c", op.c).output("y", &op.y);
-        // SAFETY: `TallProduct::check` verified all shapes, and that there are fewer than 2^31 rows.
+        // SAFETY: `TallProduct::check` verified all shapes, of fewer than 2^31 rows.
         unsafe { launch.launch() }
     }
 }

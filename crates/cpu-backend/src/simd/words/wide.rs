@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// Four products on top of a folded sum, again and again, at the largest words there are.
+    /// Repeatedly adds four products of the largest words to a folded sum.
     struct Stored;
 
     impl<L: Wide> LaneKernel<L> for Stored {

@@ -81,14 +81,14 @@ impl CudaQueue {
             let launch = launch.input("all_factors", factors.view()).output("sums", partial.as_ref().unwrap_or(values));
             let launch = launch.value("params", &params);
             // SAFETY: the op has checked that the columns of the samples, of `2^log_size` words, lie in `coefficients`,
-            // and that there are factors for their points. There is a place for every sum.
+            // and that their points have factors. Every sum has a place.
             unsafe { launch.launch() }?;
 
             let Some(sums) = sums else { continue };
             let launch = self.kernel("circle_point_sums")?.grid([samples.len() as u64, 1, 1]);
             let launch = launch.input("samples", samples.view()).input("sums", sums.view());
             let launch = launch.output("values", values).value("len", &ranges);
-            // SAFETY: there are `ranges` sums for every sample, whose places are among the values.
+            // SAFETY: every sample has `ranges` sums, and its place is among the values.
             unsafe { launch.launch() }?;
         }
         Ok(())

@@ -144,7 +144,7 @@ fn run<'a, T: Real>(
     let parts = busy.max(chains);
     let part = p.k.div_ceil(parts).next_multiple_of(DEPTH).max(DEPTH);
     let (parts, part) = (p.k.div_ceil(part).max(1) as u32, part as u32); // below 2^31
-    let elements = sums as usize; // if there are parts: fewer than BUSY_BLOCKS tiles, or at most MOST_SUMS
+    let elements = sums as usize; // with several parts: fewer than BUSY_BLOCKS tiles, or at most MOST_SUMS
 
     // The tiles of all results, for every part of k.
     let mut work = if parts == 1 { None } else { Some(queue.alloc::<f32>(parts as usize * elements)?) };
@@ -158,7 +158,7 @@ fn run<'a, T: Real>(
         let launch = launch.output("c", c).output_if("work", partial.as_ref());
         // SAFETY: `Gemm::check` verified that the strides of `p` stay inside the views, that results do not overlap and
         // that the bias has n elements; the op has checked that sizes are below 2^31. `tiling` allows the layouts, and
-        // `work` holds every part of every result, if there are several.
+        // `work`, given with several parts, has every part of every result.
         unsafe { launch.launch() }?;
     }
 

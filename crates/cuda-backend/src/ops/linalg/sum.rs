@@ -117,8 +117,8 @@ pub(in crate::ops) fn rows<T: Real>(
     let launch = queue.kernel(family.of::<T>())?.grid([blocks, cut.parts.into(), 1]);
     let launch = launch.value("p", &words(p)).value("part_len", &cut.part_len);
     let launch = launch.input("x", x).output("y", y).output_if("parts", parts);
-    // SAFETY: the op has checked that x and y have the sizes of `p`, and the caller made `parts` as long as the sums of
-    // all parts, if there are several.
+    // SAFETY: the op has checked that x and y have the sizes of `p`, and the caller made `parts`, given with several
+    // parts, as long as all their sums.
     unsafe { launch.launch() }
 }
 
@@ -140,7 +140,7 @@ pub(in crate::ops) fn columns<X: Real, Y: Real>(
     let launch = launch.value("p", &words(p)).value("part_len", &cut.part_len).value("pitch", &pitch);
     let launch = launch.input("x", x).output("y", y).output_if("parts", parts);
     // SAFETY: the op has checked that x reaches the last column of the last row and that y has the size of `p`; the
-    // caller made `parts` as long as the sums of all parts, if there are several.
+    // caller made `parts`, given with several parts, as long as all their sums.
     unsafe { launch.launch() }
 }
 
