@@ -116,6 +116,27 @@ pub trait Queue: Sized {
         Self::Buf<T>: 'a,
         Self::Buf<u32>: 'a;
 
+    /// The host's own memory as a view that ops read in place.
+    ///
+    /// `None` on a device with memory of its own, to which elements have to be copied.
+    fn host_view<'a, T: Element>(&self, _host: &'a [T]) -> Option<Ref<'a, Self, T>>
+    where
+        Self::Buf<T>: 'a,
+    {
+        None
+    }
+
+    /// The host's own memory as an exclusive view that ops write in place.
+    ///
+    /// # Errors
+    /// The slice itself, where [`host_view`](Self::host_view) gives no view.
+    fn host_view_mut<'a, T: Element>(&self, host: &'a mut [T]) -> Result<Mut<'a, Self, T>, &'a mut [T]>
+    where
+        Self::Buf<T>: 'a,
+    {
+        Err(host)
+    }
+
     /// Waits for all work on the queue and reports its faults.
     ///
     /// # Errors

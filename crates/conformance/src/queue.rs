@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use backend_api::{BackendError, Buffer, Element, Queue, Register, as_words, from_words};
+use backend_api::{BackendError, BackendKind, Buffer, Element, Queue, Register, as_words, from_words};
 use core_types::field::M31;
 
 use crate::{Case, Conditioned, Failure, OpSpec};
@@ -53,6 +53,10 @@ pub fn specs() -> Vec<OpSpec> {
         OpSpec {
             op: "queue.words",
             cases: [each("u64", words::<u64>), each("M31", words::<M31>)].into_iter().flatten().collect(),
+        },
+        OpSpec {
+            op: "queue.host_view",
+            cases: [each("u8", host_view::<u8>), each("M31", host_view::<M31>)].into_iter().flatten().collect(),
         },
         OpSpec {
             op: "queue.write_secret",
@@ -165,6 +169,27 @@ fn words<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
         let words = q.read(q.words(buf.slice(before..before + len)?))?;
         Failure::unless_equal(as_words(&whole[before..before + len]), &words)?;
         Failure::unless_equal(&whole[before..before + len], &from_words::<T>(&words)?)?;
+    }
+    Ok(())
+}
+
+/// The host's memory in place.
+///
+/// A processor reads and writes it; no other device has a view of it.
+fn host_view<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
+    let (mut host, buf) = (data::<T>(len, 1), q.upload(&data::<T>(len, 2))?);
+    let mut copy = q.zeros::<T>(len)?;
+    let is_shared = q.caps().kind == BackendKind::Cpu;
+    Failure::unless_equal(&[is_shared], &[q.host_view(&host).is_some()])?;
+    if let Some(view) = q.host_view(&host) {
+        Failure::unless_equal(&host, &q.read(view)?)?;
+        q.copy(view, copy.view_mut())?;
+        Failure::unless_equal(&host, &q.download(&copy)?)?;
+    }
+    Failure::unless_equal(&[is_shared], &[q.host_view_mut(&mut host).is_ok()])?;
+    if let Ok(view) = q.host_view_mut(&mut host) {
+        q.copy(buf.view(), view)?;
+        Failure::unless_equal(&data::<T>(len, 2), &host)?;
     }
     Ok(())
 }

@@ -181,6 +181,20 @@ impl Queue for CpuQueue {
         as_words(view)
     }
 
+    fn host_view<'a, T: Element>(&self, host: &'a [T]) -> Option<&'a [T]>
+    where
+        CpuBuf<T>: 'a,
+    {
+        Some(host)
+    }
+
+    fn host_view_mut<'a, T: Element>(&self, host: &'a mut [T]) -> Result<&'a mut [T], &'a mut [T]>
+    where
+        CpuBuf<T>: 'a,
+    {
+        Ok(host)
+    }
+
     fn finish(&self) -> Result<(), BackendError> {
         Ok(())
     }

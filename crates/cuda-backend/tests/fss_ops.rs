@@ -10,7 +10,7 @@ use backend_api::{
         fss::{
             CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
         },
-        share::{CombineBits, CombineWords, MatmulWords, ShareOps},
+        share::{CombineBits, CombineWords, MatmulWords, ShareOps, TableSums},
     },
 };
 use core_types::{
@@ -18,7 +18,7 @@ use core_types::{
     cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
     params::{
         fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
-        share::{BitParams, BitTerm, MatmulWordsParams, NO_ROW, Threshold, WordParams, WordTerm},
+        share::{BitParams, BitTerm, MatmulWordsParams, NO_ROW, TableSumsParams, Threshold, WordParams, WordTerm},
     },
 };
 use cpu_backend::{CpuConfig, CpuQueue};
@@ -252,6 +252,24 @@ fn products<Q: ShareOps>(q: &Q, batch: u64, results: &mut Results) -> Result<(),
     Ok(())
 }
 
+/// Sums over two tables of 2^8 entries.
+fn tables<Q: ShareOps>(q: &Q, count: u32, results: &mut Results) -> Result<(), BackendError> {
+    let (params, elements) = (TableSumsParams { count, bits: 8, tables: 2 }, count as usize);
+    let blocks: Vec<u128> = labels(2 * elements).into_iter().map(Label::bits).collect();
+    let (units, x, table) = (q.upload(&blocks)?, q.upload(&words(elements, 6))?, q.upload(&words(2 << 8, 7))?);
+    let (mut sums, mut ones) = (q.zeros::<u64>(2 * elements)?, q.zeros::<u64>(elements)?);
+    q.table_sums(TableSums {
+        params: &params,
+        units: units.view(),
+        x: x.view(),
+        table: table.view(),
+        sums: sums.view_mut(),
+        ones: ones.view_mut(),
+    })?;
+    results.words.extend([q.download(&sums)?, q.download(&ones)?]);
+    Ok(())
+}
+
 #[test]
 fn the_number_of_multiprocessors_changes_launches_and_no_result() {
     let cpu = CpuQueue::open(CpuConfig::default()).unwrap();
@@ -274,6 +292,7 @@ fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<Results, BackendError> {
     streams(q, 9000, 11, &mut results)?;
     sums(q, 9000, &mut results)?;
     products(q, 9, &mut results)?;
+    tables(q, 300, &mut results)?;
     Ok(results)
 }
 

@@ -1,7 +1,7 @@
 //! Kernels of function secret sharing.
 //!
-//! They cover comparison keys, comparison keys with payload, packing, arithmetic on shares, and
-//! products of matrices of shares.
+//! They cover comparison keys, comparison keys with payload, packing, arithmetic on shares,
+//! products of matrices of shares, and sums of tables.
 //!
 //! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of
 //! `core_types`; AES looks its rounds up in shared memory ([`aes`]), or is a circuit on bit planes
@@ -18,6 +18,7 @@ mod matmul;
 mod pack;
 mod quad;
 mod share;
+mod table;
 
 use core::ops::Range;
 

@@ -191,6 +191,20 @@ impl Queue for Conditioned {
         self.queue.words(view)
     }
 
+    fn host_view<'a, T: Element>(&self, host: &'a [T]) -> Option<AnyRef<'a, T>>
+    where
+        ConditionedBuf<T>: 'a,
+    {
+        self.queue.host_view(host)
+    }
+
+    fn host_view_mut<'a, T: Element>(&self, host: &'a mut [T]) -> Result<AnyMut<'a, T>, &'a mut [T]>
+    where
+        ConditionedBuf<T>: 'a,
+    {
+        self.queue.host_view_mut(host)
+    }
+
     fn finish(&self) -> Result<(), BackendError> {
         self.queue.finish()
     }

@@ -12,6 +12,7 @@ mod model;
 mod pack;
 mod refuse;
 mod share;
+mod table;
 mod window;
 
 use crate::OpSpec;
@@ -29,6 +30,7 @@ pub fn specs() -> Vec<OpSpec> {
         share::bit_specs(),
         share::word_specs(),
         matmul::specs(),
+        table::specs(),
         refuse::specs(),
     ]
 }

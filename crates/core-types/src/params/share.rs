@@ -3,6 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use super::sizes::{list_sizes, sizes};
+use crate::keys::cmp::CMP_TABLE_BITS;
 
 /// Stands for no row.
 pub const NO_ROW: u32 = u32::MAX;
@@ -133,6 +134,43 @@ pub struct MatmulWordsParams {
 }
 
 sizes!(MatmulWordsParams { batch, rows, inner, cols });
+
+/// Most tables of one op.
+pub const MAX_TABLES: u32 = 8;
+
+/// Sums of tables over the set bits of shares of unit vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct TableSumsParams {
+    /// Elements.
+    pub count: u32,
+    /// Width of a position, 1 to [`CMP_ALL_BITS`](crate::cmp::CMP_ALL_BITS).
+    ///
+    /// A table has `2^bits` entries.
+    pub bits: u32,
+    /// Tables, 1 to [`MAX_TABLES`].
+    pub tables: u32,
+}
+
+sizes!(TableSumsParams { count, bits, tables });
+
+impl TableSumsParams {
+    /// The bits of a block of 128 points that belong to points below `2^bits`.
+    #[inline]
+    #[must_use]
+    pub const fn counted(&self, block: u128) -> u128 {
+        let points = if self.bits < CMP_TABLE_BITS { 1u32 << self.bits } else { 128 };
+        block & u128::MAX >> (128 - points)
+    }
+
+    /// The entry for a point, `(x - point) mod 2^bits`.
+    #[inline]
+    #[must_use]
+    pub const fn place(&self, x: u64, point: u32) -> u32 {
+        let last = u32::MAX >> (32u32.wrapping_sub(self.bits) & 31);
+        (x as u32).wrapping_sub(point) & last
+    }
+}
 
 impl WordTerm {
     /// A term without rows or conditions, whose share is 0: other terms are made from it.

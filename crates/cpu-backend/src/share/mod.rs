@@ -2,16 +2,18 @@
 
 mod bits;
 mod matmul;
+mod table;
 mod words;
 
 use backend_api::{
     BackendError,
-    ops::share::{BitShape, CombineBits, CombineWords, MatmulWords, WordShape},
+    ops::share::{BitShape, CombineBits, CombineWords, MatmulWords, TableSums, WordShape},
 };
 
 use self::{
     bits::BitSums,
     matmul::MatrixFactors,
+    table::{Entries, TableSumsOperands},
     words::{WordSums, WordSumsSink},
 };
 use crate::checked::ShareOps;
@@ -23,6 +25,8 @@ const ELEMENTS_PER_JOB: usize = 1 << 13;
 const ROWS_PER_JOB: usize = 64;
 /// Columns of matrices that one job takes, a multiple of every tile's.
 const COLUMNS_PER_JOB: usize = 128;
+/// Points of the elements that one job takes.
+const POINTS_PER_JOB: usize = 1 << 21;
 
 impl ShareOps for CpuQueue {
     fn combine_bits(&self, op: CombineBits<'_, Self>, shape: BitShape) -> Result<(), BackendError> {
@@ -62,6 +66,24 @@ impl ShareOps for CpuQueue {
         self.for_jobs(jobs, |job, mut out| {
             let (row, col) = (job / jobs_per_band * ROWS_PER_JOB, job % jobs_per_band * COLUMNS_PER_JOB);
             dispatch(self.simd(), of.part(row, col, &mut out));
+        });
+        Ok(())
+    }
+
+    fn table_sums(&self, op: TableSums<'_, Self>) -> Result<(), BackendError> {
+        let TableSums { params, units, x, table, sums, ones } = op;
+        if ones.is_empty() {
+            return Ok(());
+        }
+        let _scratch = self.reserve_scratch::<u64>(1, Entries::total(params))?;
+        let entries = Entries::new(params, table);
+        let of = TableSumsOperands { params, units, x, entries: &entries };
+        // A narrow table takes as long as one of 64 entries.
+        let per_job = POINTS_PER_JOB >> params.bits.max(6);
+        let rows = cut_columns(sums, params.count as usize, per_job);
+        let jobs = rows.into_iter().zip(ones.chunks_mut(per_job)).collect::<Vec<_>>();
+        self.for_jobs(jobs, |job, (mut sums, ones)| {
+            dispatch(self.simd(), of.part(job * per_job, &mut sums, ones));
         });
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::{Avx2, Avx512, instructions, memory};
 /// Operations on vectors of `N` words modulo 2^64.
 ///
 /// A value of the implementing token proves that the processor has the instructions. None takes
-/// longer for some words than for others.
+/// longer for some words or bits than for others.
 pub(crate) trait RingWords: Copy {
     /// Words in a vector.
     const N: usize;
@@ -28,6 +28,10 @@ pub(crate) trait RingWords: Copy {
     fn add(self, a: Self::V, b: Self::V) -> Self::V;
     /// Products modulo 2^64.
     fn mul(self, a: Self::V, b: Self::V) -> Self::V;
+    /// `sum`, plus `a` in the lanes whose bit of `bits` is set.
+    ///
+    /// Lane `i` has bit `from + i`; `from` is at most `64 - N`.
+    fn add_where(self, sum: Self::V, a: Self::V, bits: u64, from: u32) -> Self::V;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -46,6 +50,12 @@ impl RingWords for Avx512 {
     instructions! { __m512i:
         add(a, b) = _mm512_add_epi64;
         mul(a, b) = _mm512_mullo_epi64;
+    }
+
+    #[inline(always)]
+    fn add_where(self, sum: __m512i, a: __m512i, bits: u64, from: u32) -> __m512i {
+        // SAFETY: `self` proves AVX-512.
+        unsafe { _mm512_mask_add_epi64(sum, (bits >> from) as u8, sum, a) }
     }
 }
 
@@ -74,6 +84,17 @@ impl RingWords for Avx2 {
             let (a_high, b_high) = (_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
             let crossed = _mm256_add_epi64(_mm256_mul_epu32(a_high, b), _mm256_mul_epu32(a, b_high));
             _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64::<32>(crossed))
+        }
+    }
+
+    /// Each lane tests its place in a copy of `bits`, so that calls on one word share the copy.
+    #[inline(always)]
+    fn add_where(self, sum: __m256i, a: __m256i, bits: u64, from: u32) -> __m256i {
+        // SAFETY: `self` proves AVX2.
+        unsafe {
+            let places = _mm256_setr_epi64x(1 << from, 2 << from, 4 << from, 8 << from);
+            let set = _mm256_and_si256(_mm256_set1_epi64x(bits as i64), places);
+            _mm256_add_epi64(sum, _mm256_and_si256(a, _mm256_cmpeq_epi64(set, places)))
         }
     }
 }
@@ -106,6 +127,15 @@ impl RingWords for Portable {
     #[inline(always)]
     fn mul(self, a: [u64; 2], b: [u64; 2]) -> [u64; 2] {
         array::from_fn(|i| a[i].wrapping_mul(b[i]))
+    }
+
+    #[inline(always)]
+    fn add_where(self, sum: [u64; 2], a: [u64; 2], bits: u64, from: u32) -> [u64; 2] {
+        array::from_fn(|i| {
+            // a bit shifted into every place; of its negative the compiler makes a branch
+            let mask = ((bits << (63 - from - i as u32)).cast_signed() >> 63).cast_unsigned();
+            sum[i].wrapping_add(a[i] & mask)
+        })
     }
 }
 
@@ -141,6 +171,15 @@ mod tests {
                 assert_eq!(get(l.add(a, b)), each(u64::wrapping_add));
                 let product = |a: u64, b: u64| (u128::from(a) * u128::from(b)) as u64;
                 assert_eq!(get(l.mul(a, b)), each(product));
+                let bits = word();
+                for from in 0..=64 - L::N {
+                    let lane = |i: usize| {
+                        let added = if bits >> (from + i) & 1 == 1 { second[i] } else { 0 };
+                        first[i].wrapping_add(added)
+                    };
+                    let expected: Vec<u64> = (0..L::N).map(lane).collect();
+                    assert_eq!(get(l.add_where(a, b, bits, from as u32)), expected, "from bit {from}");
+                }
             }
         }
     }

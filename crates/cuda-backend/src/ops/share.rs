@@ -1,11 +1,11 @@
 //! Local arithmetic on shares.
 //!
 //! The terms of sums are public and go to the device with each call. A thread goes through them
-//! once for each of its elements.
+//! once for each of its elements. Sums of tables have a warp for each element.
 
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue as _,
-    ops::share::{BitShape, CombineBits, CombineWords, MatmulWords, WordShape},
+    ops::share::{BitShape, CombineBits, CombineWords, MatmulWords, TableSums, WordShape},
 };
 use core_types::params::share::MatmulWordsParams;
 
@@ -13,6 +13,8 @@ use crate::{CudaQueue, checked::ShareOps};
 
 /// Rows and columns of a tile of `fss_matmul_words`.
 const TILE: u64 = 64;
+/// Threads of a warp, which takes an element of `fss_table_sums`.
+const WARP: u64 = 32;
 
 /// The number of terms as a kernel counts them.
 fn count_terms(op: &'static str, terms: usize) -> Result<u32, BackendError> {
@@ -53,6 +55,15 @@ impl ShareOps for CudaQueue {
         let launch = launch.grid([blocks, 1, 1]).value("params", op.params);
         let launch = launch.input("x", op.x).input("y", op.y).output("out", &op.out);
         // SAFETY: `MatmulWords::check` verified all lengths, and `out` is not empty.
+        unsafe { launch.launch() }
+    }
+
+    fn table_sums(&self, op: TableSums<'_, Self>) -> Result<(), BackendError> {
+        let threads = u64::from(op.params.count) * WARP;
+        let launch = self.kernel("fss_table_sums")?.cover_striding(threads).value("params", op.params);
+        let launch = launch.input("units", op.units).input("x", op.x).input("table", op.table);
+        let launch = launch.output("sums", &op.sums).output("ones", &op.ones);
+        // SAFETY: `TableSums::check` verified all lengths, and that there is a table.
         unsafe { launch.launch() }
     }
 }

@@ -136,6 +136,12 @@ fn no_address_and_no_branch_of_a_bitsliced_kernel_follows_from_a_secret() {
 }
 
 #[test]
+fn no_address_and_no_branch_of_table_sums_follows_from_a_share() {
+    assert_eq!(following_from("fss_table_sums", 0b00_0010), Vec::<String>::new());
+    assert!(!following_from("fss_table_sums", 0b00_0100).is_empty(), "x chooses the first entry");
+}
+
+#[test]
 fn of_other_kernels_the_look_ups_alone_follow_from_secrets() {
     let others = [("fss_cmp_gen", 0b0_0110), ("fss_dcf_gen", 0b000_1110)];
     for (kernel, secret) in EVALUATIONS.into_iter().chain(others) {

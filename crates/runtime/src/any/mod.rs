@@ -344,6 +344,28 @@ impl Queue for AnyQueue {
         }
     }
 
+    fn host_view<'a, T: Element>(&self, host: &'a [T]) -> Option<AnyRef<'a, T>>
+    where
+        AnyBuf<T>: 'a,
+    {
+        match self {
+            Self::Cpu(queue) => queue.host_view(host).map(AnyRef::Cpu),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(queue) => queue.host_view(host).map(AnyRef::Cuda),
+        }
+    }
+
+    fn host_view_mut<'a, T: Element>(&self, host: &'a mut [T]) -> Result<AnyMut<'a, T>, &'a mut [T]>
+    where
+        AnyBuf<T>: 'a,
+    {
+        match self {
+            Self::Cpu(queue) => queue.host_view_mut(host).map(AnyMut::Cpu),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(queue) => queue.host_view_mut(host).map(AnyMut::Cuda),
+        }
+    }
+
     fn finish(&self) -> Result<(), BackendError> {
         traced!(
             self,

@@ -1,7 +1,8 @@
 //! Local arithmetic on one party's shares.
 //!
 //! This is the public part of a gate, between the walk of its key trees and an exchange, and after
-//! the exchange; and the products of a matrix of shares and a public one.
+//! the exchange; products of a matrix of shares and a public one; and sums of public tables over
+//! the set bits of shares.
 //!
 //! Every gate of function secret sharing that is used here ends in sums of the party's words with
 //! public factors: powers of the masked input, opened bits, comparisons of the masked input with
@@ -13,12 +14,15 @@
 
 mod shape;
 
-use core_types::params::share::{BitParams, BitTerm, MatmulWordsParams, WordParams, WordTerm};
+use core_types::{
+    cmp::{CMP_ALL_BITS, cmp_blocks},
+    params::share::{BitParams, BitTerm, MAX_TABLES, MatmulWordsParams, TableSumsParams, WordParams, WordTerm},
+};
 
 pub use super::sets::ShareOps;
 use crate::{
     BufferRef,
-    ops::{fss::GROUP, op},
+    ops::{fss::GROUP, lengths::pow2, op},
 };
 pub use shape::{BitShape, WordShape};
 
@@ -33,12 +37,14 @@ macro_rules! share_ops {
             ///
             /// Every op returns [`BackendError::Length`] if a view does not have the length that
             /// parameters and terms state. The sums return [`BackendError::Unsupported`] for
-            /// widths, parties, powers or rows out of range and for lists that do not end in a last
-            /// term. Nothing is written then. Results are the same bit for bit on every backend.
+            /// widths, parties, powers, rows or numbers of tables out of range and for lists that
+            /// do not end in a last term. Nothing is written then. Results are the same bit for bit
+            /// on every backend.
             share::ShareOps: Queue {
                 combine_bits(CombineBits) -> BitShape,
                 combine_words(CombineWords) -> WordShape,
                 matmul_words(MatmulWords),
+                table_sums(TableSums),
             }
         }
     };
@@ -111,5 +117,48 @@ op! {
     }
     sizes(self) {
         let MatmulWordsParams { batch, rows, inner, cols, .. } = *self.params;
+    }
+}
+
+op! {
+    /// Sums of public tables over the set bits of one party's shares of unit vectors.
+    ///
+    /// For the element `e`, with `d[i]` the bit of its share for the point `i`,
+    ///
+    /// - `sums[w][e]` is the sum over `i` of `d[i] table[w][(x[e] - i) mod 2^bits]`, modulo 2^64,
+    /// - `ones[e]` is the sum of `d[i]`.
+    ///
+    /// `units` has the layout of the results of [`CmpEvalAll`](super::fss::CmpEvalAll): bit `j` of
+    /// word `b * count + e` belongs to the point `128 b + j` of element `e`. Bits past the last
+    /// point do not count, and neither do bits of `x` above the `bits` lowest. If there is no
+    /// element, nothing is done.
+    ///
+    /// The shares of both parties differ at one point `r`. Hence the difference of their sums is
+    /// `s table[w][x - r]` for the difference `s` of their ones, which is 1 or -1 (Pika, PETS
+    /// 2022).
+    ///
+    /// Bits are secret: every entry is read, and no branch and no address depends on a bit. `x` and
+    /// the tables are public and choose addresses.
+    pub struct TableSums<'a, Q> as "table_sums" {
+        /// Numbers of elements and of tables, and the width of positions.
+        params: plain &'a TableSumsParams,
+        /// The shares; [`cmp_blocks`] rows.
+        units: read u128 [blocks, count],
+        /// Public words.
+        x: read u64 [count],
+        /// The tables, one after the other.
+        table: read u64 [tables, entries],
+        /// The sums, a row for each table.
+        sums: write u64 [tables, count],
+        /// The number of set bits of each element.
+        ones: write u64 [count],
+    }
+    sizes(self) {
+        let TableSumsParams { count, bits, tables } = *self.params;
+        let (blocks, entries) = (cmp_blocks(bits), pow2(bits));
+    }
+    valid(self) {
+        (1..=CMP_ALL_BITS).contains(&bits), "expected positions of 1 to 13 bits";
+        (1..=MAX_TABLES).contains(&tables), "expected 1 to 8 tables";
     }
 }

@@ -3,6 +3,7 @@
 mod fss;
 mod matmul;
 mod share;
+mod table;
 
 fn words(len: usize, seed: u64) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);

@@ -1,12 +1,15 @@
 //! Speed lines of the `fss` op set, with a public point or several for each key.
 //!
-//! Every key of a batch is different. One line is of the `share` op set: products of matrices.
+//! Every key of a batch is different. Two lines are of the `share` op set: products of matrices and
+//! sums of a table.
+
+mod gates;
 
 use backend_api::{
     BackendError, Buffer, Queue,
     ops::{
         fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys},
-        share::MatmulWords,
+        share::{MatmulWords, TableSums},
     },
 };
 use core_types::{
@@ -14,7 +17,7 @@ use core_types::{
     cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_levels},
     params::{
         fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
-        share::MatmulWordsParams,
+        share::{MatmulWordsParams, TableSumsParams},
     },
 };
 use cpu_backend::{CpuQueue, SimdLevel};
@@ -25,17 +28,13 @@ use fss_rs::{
     group::{Group, byte::ByteGroup, int::U64Group},
     prg::Aes128MatyasMeyerOseasPrg,
 };
-use pfss::{
-    AutoTrunc, Dealer, KeyBundle, MatrixShape, Step, Task,
-    functions::{Accuracy, FixedBundles, gelu},
-    suf::SufModes,
-};
+use pfss::MatrixShape;
 use runtime::AnyQueue;
 
 use crate::{
     Contender, Extent, Goal, Line, LineError,
     host::words,
-    line::{AllOps, RunSize, one_thread},
+    line::{AllOps, RunSize},
 };
 
 const NONCE: [u8; 16] = [7; 16];
@@ -51,9 +50,6 @@ const PIECE: u64 = 1 << 10;
 
 /// Keys that are evaluated at every point.
 const ALL_KEYS: u32 = 1 << 12;
-
-/// Elements of a batch of a function.
-const ELEMENTS: u32 = 1 << 15;
 
 /// Rows and columns of matrices on the processor.
 const SIDE: usize = 512;
@@ -80,8 +76,7 @@ pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
     let all = ours("pfss.cmp10-all", "trefoil CMP(10), all points", cmp_eval_all(10, KEYS, ALL_KEYS));
     let dcf64 = ours("pfss.dcf64", "trefoil DCF(64, 1 word)", dcf_eval(64, KEYS, ONE_POINT));
     let keygen = ours("pfss.cmp64-keygen", "trefoil CMP(64)", cmp_gen(64, KEYS));
-    let gelu = Line::of_peers("pfss.gelu", RunSize::computing("element", f64::from(ELEMENTS), 0.0));
-    vec![
+    let mut lines = vec![
         at_least(cmp64.peer(peer_dcf_eval), 10e6).goal(Goal::Ratio { peer: 1, ratio: 12.0 }, "vaes"),
         at_least(cmp32, 23e6),
         at_least(cmp12, 80e6),
@@ -90,8 +85,10 @@ pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
         at_least(dcf64.peer(peer_dcf_eval), 4e6),
         at_least(keygen.peer(peer_dpf_gen), 3e6),
         matmul_words(SIDE).peer(plain_product).goal(Goal::Ratio { peer: 1, ratio: 2.0 }, "avx-512"),
-        at_least(gelu.peer(|| gelu_by(Accuracy::CUBIC_16)).peer(|| gelu_by(Accuracy::QUADRATIC_32)), 1e6),
-    ]
+        table_sums(8, KEYS).goal(Goal::Rate(33e6), "avx-512"),
+    ];
+    lines.extend(gates::contests());
+    lines
 }
 
 /// Every line of the op set on a device.
@@ -110,6 +107,8 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
         dcf_eval(64, dcf, ONE_POINT),
         dcf_eval(64, few, PIECE_POINTS),
         matmul_words(side),
+        table_sums(8, wide),
+        table_sums(13, all),
     ]
 }
 
@@ -294,6 +293,27 @@ fn matmul_words<Q: AllOps>(side: usize) -> Line<Q> {
     })
 }
 
+/// Sums of one table over the set bits of `count` shares of unit vectors.
+fn table_sums<Q: AllOps>(bits: u32, count: u32) -> Line<Q> {
+    let (blocks, elements) = (cmp_blocks(bits) as usize, count as usize);
+    // the blocks of a share and a public word; a sum and a number of bits
+    let bytes = f64::from(count) * (16 * blocks + 8 + 16) as f64;
+    let size = RunSize::computing("element", f64::from(count), bytes);
+    Line::new(format!("pfss.table_sums/{bits}"), size, move |q: &Q| {
+        let params = TableSumsParams { count, bits, tables: 1 };
+        let halves = words(2 * blocks * elements, 9);
+        let units: Vec<u128> =
+            halves.chunks_exact(2).map(|half| u128::from(half[0]) << 64 | u128::from(half[1])).collect();
+        let (units, x, table) = (q.upload(&units)?, q.upload(&words(elements, 3))?, q.upload(&words(1 << bits, 10))?);
+        let (mut sums, mut ones) = (q.zeros::<u64>(elements)?, q.zeros::<u64>(elements)?);
+        Ok(Box::new(move |q| {
+            let (units, x, table) = (units.view(), x.view(), table.view());
+            let (sums, ones) = (sums.view_mut(), ones.view_mut());
+            Ok(q.table_sums(TableSums { params: &params, units, x, table, sums, ones })?)
+        }))
+    })
+}
+
 /// The loop by which `pfss` multiplies matrices without a queue.
 fn plain_product() -> Contender {
     let shape = MatrixShape { batch: 1, rows: SIDE, inner: SIDE, cols: SIDE };
@@ -301,40 +321,6 @@ fn plain_product() -> Contender {
     Contender::new("plain loop", move || {
         core::hint::black_box(shape.multiply(&x, &y));
     })
-}
-
-/// The work of one party for a batch, except dealing, masking and communication.
-///
-/// Its own message stands in for the peer's.
-fn gelu_by(accuracy: Accuracy) -> Contender {
-    let [q, dealer_q] = [(); 2].map(|()| one_thread(SimdLevel::Avx512));
-    let gates = gelu(accuracy).and_then(|function| function.gates(SufModes::default())).expect("a known function");
-    let AutoTrunc::Gap { cert, .. } = gates.shift else { unreachable!("values are proven to lie within the gap") };
-    let mut dealer = Dealer::insecure_from_seed(5);
-    let x_hat = words(ELEMENTS as usize, 6);
-    let feed = move || {
-        let [bundles, _] = dealer.deal_function(&dealer_q, &gates, ELEMENTS as usize).expect("views that fit");
-        bundles
-    };
-    let run = move |bundles: FixedBundles| {
-        let alone = |bundle: KeyBundle, task: Task<'_>, x_hat: &[u64]| {
-            let keys = bundle.with_open_inputs().expect("keys of an insecure dealer");
-            let mut step = keys.eval(&q, task, x_hat).expect("views that fit");
-            loop {
-                step = match step {
-                    Step::Open(pending) => {
-                        let peer = pending.masked_bits().to_vec();
-                        pending.finish(&q, &peer).expect("a message of this length")
-                    }
-                    Step::Done(shares) => break shares.words,
-                };
-            }
-        };
-        let shares = alone(bundles.suf, Task::Suf, &x_hat);
-        let shift = bundles.shift.expect("a shift by some bits");
-        core::hint::black_box(alone(shift, Task::GapArs(cert), &shares));
-    };
-    Contender::fed(format!("trefoil, degree {}, {} pieces", accuracy.degree, accuracy.pieces), feed, run)
 }
 
 fn peer_keys<const N: usize>() -> [[u8; 16]; N] {
