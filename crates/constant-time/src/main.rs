@@ -88,7 +88,7 @@ fn checks() -> Result<Vec<Check>> {
     let again = deal::checks()?.into_iter().chain(sessions::checks()?);
     checks.extend(again.map(Check::without_aes_instructions));
     checks.extend(lockstep::checks()?);
-    checks.push(matrices::check());
+    checks.extend(matrices::checks());
     checks.extend(batches::checks());
     checks.extend(circuit::checks());
     checks.extend(planted::after_gates());

@@ -1,8 +1,10 @@
-//! Products of secret matrices, and the opening of shares to one party.
+//! Products of secret matrices and by opened weights, and the opening of shares to one party.
+
+use core::hint::black_box;
 
 use anyhow::{Context, Result, ensure};
 use cpu_backend::CpuQueue;
-use pfss::Party;
+use pfss::{MatrixShape, Party, WeightShape};
 
 use crate::{
     Check,
@@ -11,22 +13,66 @@ use crate::{
     sessions::{both, split},
 };
 
-pub(crate) fn check() -> Check {
-    Check::clean("session: product of matrices, revealed to one party", products)
+/// Weights, and rows of the factor that they multiply.
+const WEIGHTS: WeightShape = WeightShape { inner: 4, cols: 5 };
+const ROWS: usize = 3;
+
+pub(crate) fn checks() -> Vec<Check> {
+    vec![
+        Check::clean("session: product of matrices, revealed to one party", products),
+        Check::clean("deal and serialise weights", dealt_weights),
+        Check::clean("session: products by opened weights", by_weights),
+    ]
 }
 
 fn products(q: &CpuQueue) -> Result<()> {
-    let [left, right, _] = MATRICES.lens();
-    let x: Vec<i64> = (0..(left + right) as i64).map(|e| e * 7919 - 100_000).collect();
+    let ([left, ..], x) = (MATRICES.lens(), factors(MATRICES));
     let [zero, one] = deal::dealer().deal_matrix(MATRICES)?;
-    let [revealed, nothing] = both(zero, one, split(&x), |session, triple, x| {
+    let revealed = both(zero, one, split(&x), |session, triple, x| {
         let product = session.matmul(q, triple, [&x[..left], &x[left..]])?;
         session.reveal(q, Party::Zero, &product)
     })?;
+    expect(MATRICES, &x, revealed)
+}
+
+fn dealt_weights(_: &CpuQueue) -> Result<()> {
+    let mut dealer = deal::dealer();
+    let (keys, mask) = dealer.deal_weights(WEIGHTS)?;
+    black_box((mask.to_bytes(), keys.map(|key| key.to_bytes())));
+    for triple in dealer.deal_weight_triple(&mask, ROWS)? {
+        black_box(triple.to_bytes());
+    }
+    Ok(())
+}
+
+fn by_weights(q: &CpuQueue) -> Result<()> {
+    let shape = WEIGHTS.product(ROWS);
+    let ([left, ..], x) = (shape.lens(), factors(shape));
+    let mut dealer = deal::dealer();
+    let ([zero_key, one_key], mask) = dealer.deal_weights(WEIGHTS)?;
+    let [zero, one] = dealer.deal_weight_triple(&mask, ROWS)?;
+    let revealed = both((zero_key, zero), (one_key, one), split(&x), |session, (key, triple), x| {
+        let weights = session.open_weights(q, key, &x[left..])?;
+        black_box(weights.to_bytes());
+        let product = session.matmul_weights(q, triple, &x[..left], &weights)?;
+        session.reveal(q, Party::Zero, &product)
+    })?;
+    expect(shape, &x, revealed)
+}
+
+/// Both factors.
+fn factors(shape: MatrixShape) -> Vec<i64> {
+    let [left, right, _] = shape.lens();
+    (0..(left + right) as i64).map(|e| e * 7919 - 100_000).collect()
+}
+
+/// Checks that party 0 alone learned the product.
+fn expect(shape: MatrixShape, x: &[i64], [revealed, nothing]: [Option<Vec<u64>>; 2]) -> Result<()> {
     let revealed = revealed.context("party 0 learns the product")?;
     memcheck::publish(&revealed);
-    let x: Vec<u64> = x.into_iter().map(i64::cast_unsigned).collect();
-    ensure!(revealed == MATRICES.multiply(&x[..left], &x[left..]), "the product of other matrices");
+    let x: Vec<u64> = x.iter().map(|x| x.cast_unsigned()).collect();
+    let (left, right) = x.split_at(shape.lens()[0]);
+    ensure!(revealed == shape.multiply(left, right), "the product of other matrices");
     ensure!(nothing.is_none(), "party 1 learned something");
     Ok(())
 }

@@ -7,7 +7,7 @@ use cpu_backend::CpuQueue;
 use pfss::{
     AutoTrunc, BoolShares, Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError,
     Predicate, RangeClaim, Session, Shares, SignedRange, Task,
-    functions::{Accuracy, gelu},
+    functions::{Accuracy, TableFn, gelu},
     memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
     suf::SufModes,
@@ -57,6 +57,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
         checks.push(Check::clean(format!("session: {}", deal::describe(&gate)), move |q| descriptor(q, &gate)));
     }
     checks.push(Check::clean("session: gelu", function));
+    checks.push(Check::clean("session: function by table", table_function));
     checks.push(Check::clean("session: softmax", softmax));
     Ok(checks)
 }
@@ -163,14 +164,30 @@ fn function(q: &CpuQueue) -> Result<()> {
     expect(RING, &shares, &x.map(|x| function.eval(x).cast_unsigned()))
 }
 
+fn table_function(q: &CpuQueue) -> Result<()> {
+    let function = TableFn::gelu(12)?;
+    let gates = function.gates()?;
+    let [zero, one] = deal::dealer().deal_table_function(q, &gates, COUNT)?;
+    // inputs within four units of 2^12
+    let x: [i64; COUNT] = core::array::from_fn(|e| e as i64 * 900 - 14_000);
+    let shares = both(zero, one, split(&x), |session, keys, x| session.table_function(q, &gates, keys, x))?;
+    expect(RING, &shares, &x.map(|x| function.eval(x).cast_unsigned()))
+}
+
+/// A softmax with its exponentials by spline and by table.
 fn softmax(q: &CpuQueue) -> Result<()> {
     let layout = RowLayout::ragged(16, &[0, 1, 16, 3])?;
-    let plan = SecureSoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20)?, SufModes::default())?;
+    let logits = SignedRange::new(-(1 << 20), 1 << 20)?;
+    run_softmax(q, &SecureSoftmaxPlan::new(layout.clone(), logits, SufModes::default())?)?;
+    run_softmax(q, &SecureSoftmaxPlan::by_table(layout, logits, SufModes::default())?)
+}
+
+fn run_softmax(q: &CpuQueue, plan: &SecureSoftmaxPlan) -> Result<()> {
     let x: [i64; 20] = core::array::from_fn(|e| (e as i64 * 7919) % 20_000 - 10_000);
     let [zero, one] = deal::dealer().deal_all(q, &plan.deals())?;
     let through_dense = |share: Vec<u64>| plan.layout().gather(&plan.layout().scatter(&share)?);
     let [x_zero, x_one] = split(&x).map(through_dense);
-    let shares = both(zero, one, [x_zero?, x_one?], |session, keys, x| session.softmax(q, &plan, keys, x))?;
+    let shares = both(zero, one, [x_zero?, x_one?], |session, keys, x| session.softmax(q, plan, keys, x))?;
     let expected: Vec<u64> = plan.eval(&x)?.into_iter().map(i64::cast_unsigned).collect();
     expect(RING, &shares, &expected)
 }

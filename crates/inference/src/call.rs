@@ -4,14 +4,14 @@
 
 use backend_api::ops::fss::FssOps;
 use pfss::{
-    AutoTrunc, Channel, Gate, MatrixShape, PfssError, Session, SignedRange, Task,
-    functions::{FixedBundles, FixedFn, FixedGates},
+    AutoTrunc, Channel, Gate, KeyBundle, MatrixShape, PfssError, Ring, Session, SignedRange, Task, WeightShape,
+    functions::{FixedBundles, FixedFn, FixedGates, TableBundles, TableFn, TableGates},
     softmax::SecureSoftmaxPlan,
 };
 
 use crate::{
     InferenceError,
-    keys::{deal::Deal, queue::KeyQueue},
+    keys::{deal::Deal, opened::WeightProduct, queue::KeyQueue},
     tensor::RING_BITS,
 };
 
@@ -25,12 +25,16 @@ use crate::{
 pub enum Call<'a> {
     /// Products of matrices.
     Matmul {
+        /// The ring of the products; of the factors, only its bits count.
+        ring: Ring,
         /// Their shape.
         shape: MatrixShape,
         /// First factors.
         x: &'a [u64],
         /// Second factors.
         y: &'a [u64],
+        /// Whether the second factor is one matrix of weights.
+        weights: bool,
     },
     /// Products of elements.
     Product {
@@ -39,7 +43,7 @@ pub enum Call<'a> {
         /// Second factors.
         y: &'a [u64],
     },
-    /// Signed floor shifts.
+    /// Signed floor shifts, from the ring of their gate to 64 bits.
     Shift {
         /// The shift, chosen by a proven range.
         shift: AutoTrunc,
@@ -64,6 +68,15 @@ pub enum Call<'a> {
         /// Operands.
         x: &'a [u64],
     },
+    /// A function of each element by table.
+    Table {
+        /// Its definition.
+        function: &'a TableFn,
+        /// Its gates.
+        gates: TableGates,
+        /// Operands.
+        x: &'a [u64],
+    },
     /// Softmax of packed rows.
     Softmax {
         /// Layout and gates.
@@ -81,7 +94,7 @@ impl Call<'_> {
     /// constructors.
     pub fn deals(&self) -> Result<Vec<Deal>, PfssError> {
         Ok(match self {
-            Self::Matmul { shape, .. } => vec![Deal::Matrix(*shape)],
+            Self::Matmul { ring, shape, .. } => vec![Deal::Matrix(*ring, *shape)],
             Self::Product { x, .. } => vec![Deal::Gate(Gate::product(RING_BITS)?, x.len())],
             Self::Shift { shift, x } => {
                 shift.gate().map(|gate| Deal::Gate(gate.clone(), x.len())).into_iter().collect()
@@ -91,8 +104,20 @@ impl Call<'_> {
                 let gates = [&gates.suf].into_iter().chain(gates.shift.gate());
                 gates.map(|gate| Deal::Gate(gate.clone(), x.len())).collect()
             }
-            Self::Softmax { plan, .. } => plan.deals().into_iter().map(|(gate, len)| Deal::Gate(gate, len)).collect(),
+            Self::Table { gates, x, .. } => Deal::in_order(gates.gates().map(|gate| (gate.clone(), x.len()))),
+            Self::Softmax { plan, .. } => Deal::in_order(plan.deals()),
         })
+    }
+
+    /// The product by weights, if the step is one.
+    #[must_use]
+    pub fn weight_product(&self) -> Option<WeightProduct> {
+        match self {
+            Self::Matmul { ring, shape: MatrixShape { rows, inner, cols, .. }, weights: true, .. } => {
+                Some(WeightProduct { ring: *ring, rows: *rows, weights: WeightShape { inner: *inner, cols: *cols } })
+            }
+            _ => None,
+        }
     }
 
     /// Elements of the result.
@@ -101,7 +126,7 @@ impl Call<'_> {
         match self {
             Self::Matmul { shape, .. } => shape.lens()[2],
             Self::Product { x, .. } | Self::Shift { x, .. } | Self::Relu { x, .. } => x.len(),
-            Self::Function { x, .. } | Self::Softmax { x, .. } => x.len(),
+            Self::Function { x, .. } | Self::Table { x, .. } | Self::Softmax { x, .. } => x.len(),
         }
     }
 
@@ -120,14 +145,17 @@ impl Call<'_> {
             x.iter().map(|word| f(word.cast_signed()).cast_unsigned()).collect()
         };
         Ok(match self {
-            Self::Matmul { shape, x, y } => shape.multiply(x, y),
-            Self::Product { x, y } => x.iter().zip(*y).map(|(x, y)| x.wrapping_mul(*y)).collect(),
-            Self::Shift { shift, x } => {
-                let by = shift.gate().map_or(0, Gate::f);
-                map(x, &|value| value >> by)
+            Self::Matmul { ring, shape, x, y, .. } => {
+                shape.multiply(x, y).into_iter().map(|word| ring.reduce(word)).collect()
             }
+            Self::Product { x, y } => x.iter().zip(*y).map(|(x, y)| x.wrapping_mul(*y)).collect(),
+            Self::Shift { shift, x } => match shift.gate() {
+                None => x.to_vec(),
+                Some(gate) => x.iter().map(|&x| (gate.ring().signed(x) >> gate.f()).cast_unsigned()).collect(),
+            },
             Self::Relu { x, .. } => map(x, &|value| value.max(0)),
             Self::Function { function, x, .. } => map(x, &|value| function.eval(value)),
+            Self::Table { function, x, .. } => map(x, &|value| function.eval(value)),
             Self::Softmax { plan, x } => {
                 let logits: Vec<i64> = x.iter().map(|word| word.cast_signed()).collect();
                 plan.eval(&logits)?.into_iter().map(i64::cast_unsigned).collect()
@@ -157,6 +185,10 @@ impl Call<'_> {
                 let suf = keys.gate()?;
                 let shift = gates.shift.gate().map(|_| keys.gate()).transpose()?;
                 session.function(q, gates, FixedBundles { suf, shift }, x)?
+            }
+            Self::Table { gates, x, .. } => {
+                let bundles = gates.gates().iter().map(|_| keys.gate()).collect::<Result<Vec<KeyBundle>, _>>()?;
+                session.table_function(q, gates, TableBundles::try_from(bundles)?, x)?
             }
             Self::Softmax { plan, x } => {
                 let bundles = plan.deals().iter().map(|_| keys.gate()).collect::<Result<_, _>>()?;

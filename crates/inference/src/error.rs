@@ -41,6 +41,32 @@ pub enum InferenceError {
         /// The name.
         name: String,
     },
+    /// No model whose cost can be planned has this name.
+    #[error("unknown model `{name}`; expected one of: {expected}")]
+    PlannedModel {
+        /// The name.
+        name: String,
+        /// The known names.
+        expected: String,
+    },
+    /// No preference has this name.
+    #[error("unknown preference `{name}`; expected one of: {expected}")]
+    Preference {
+        /// The name.
+        name: String,
+        /// The known names.
+        expected: String,
+    },
+    /// The lengths of a transformer do not go together.
+    #[error("{what}: expected {expected}, got {got}")]
+    Shape {
+        /// The length.
+        what: &'static str,
+        /// The allowed values.
+        expected: String,
+        /// Its value.
+        got: u32,
+    },
     /// The batch is empty or too large.
     #[error("expected 1 to {max} inputs, got {got}")]
     Count {
@@ -133,6 +159,7 @@ impl InferenceError {
             Self::Pfss(
                 PfssError::ReusedBundle { .. }
                 | PfssError::WrongParty { .. }
+                | PfssError::OtherWeights { .. }
                 | PfssError::Kind { .. }
                 | PfssError::Program
                 | PfssError::Bundle(_),

@@ -7,7 +7,10 @@
 //!
 //! A [`Model`] is written once, as a function on an [`Engine`]. [`Plan`] runs it to find out which
 //! keys and how many bytes it needs, [`plain::logits`] runs it in the clear, and [`party::run`] on
-//! shares. [`folder::deal`] writes each party's keys to a folder that is used once.
+//! shares; [`party::open_weights`] opens the weights once for many runs by [`party::run_opened`].
+//! [`Model::preferring`] chooses gates for fewest bytes of keys in place of fewest rounds.
+//! [`folder::deal`] writes each party's keys to a folder that is used once. [`cost`] sums keys,
+//! bytes, rounds and arithmetic by layer and gate, of these models and of published shapes.
 //!
 //! ```
 //! use inference::{Architecture, Model, Parameters, party::{self, Role}, plain};
@@ -33,6 +36,7 @@
 
 mod architecture;
 mod call;
+pub mod cost;
 pub mod digits;
 mod engine;
 mod error;
@@ -45,6 +49,7 @@ mod parameters;
 pub mod party;
 pub mod plain;
 mod planner;
+mod preference;
 mod tensor;
 pub mod tls;
 
@@ -54,10 +59,12 @@ pub use engine::Engine;
 pub use error::{InferenceError, Outcome};
 pub use keys::{
     deal::{Deal, Key},
+    opened::{OpenedKeys, OpenedPlan, WeightProduct},
     plan::{Plan, Step},
 };
 pub use limits::Limits;
-pub use model::Model;
+pub use model::{DeclaredLimits, Model, NormPlacement, TransformerShape};
 pub use parameter::Parameter;
 pub use parameters::Parameters;
+pub use preference::Preference;
 pub use tensor::{FRACTION_BITS, Tensor};

@@ -3,12 +3,16 @@
 use std::time::Instant;
 
 use backend_api::ops::fss::FssOps;
-use pfss::{Channel, Party, Session, Traffic};
+use pfss::{Channel, OpenedWeights, Party, Session, Traffic, WeightKey};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Call, Engine, InferenceError, Model, Parameters,
-    keys::{deal::Key, queue::KeyQueue},
+    keys::{
+        deal::Key,
+        opened::{OpenedKeys, WeightKeys, WeightProducts},
+        queue::KeyQueue,
+    },
 };
 
 /// A party's role and inputs.
@@ -92,11 +96,72 @@ pub fn run<Q: FssOps, C: Channel>(
 ) -> Result<Inferred, InferenceError> {
     role.check(model)?;
     let keys = KeyQueue::new(&model.plan()?, role.party(), keys)?;
+    infer(q, model, (keys, None), channel, role, progress)
+}
+
+/// Opens the server's weights under masks, for any number of runs by [`run_opened`].
+///
+/// The keys are of [`OpenedPlan::deal_weights`](crate::OpenedPlan::deal_weights). `weights` are the
+/// server's, and `None` for the client. The opened weights are in the order of the model's
+/// products; keep them, or their bytes, for the runs.
+///
+/// # Errors
+/// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that do not match the plan and
+/// this party, and [`InferenceError::Parameters`] for weights that `model` does not take, before
+/// anything is sent. [`InferenceError::Pfss`] if the session fails; the weights then need new keys.
+pub fn open_weights<Q: FssOps, C: Channel>(
+    q: &Q,
+    model: &Model,
+    keys: Vec<WeightKey>,
+    channel: C,
+    weights: Option<&Parameters>,
+) -> Result<(Vec<OpenedWeights>, Traffic), InferenceError> {
+    let party = if weights.is_some() { Party::One } else { Party::Zero };
+    weights.map_or(Ok(()), |weights| weights.check(model))?;
+    let keys = WeightKeys::new(&model.opened_plan()?, party, keys)?;
+    let mut engine = OpeningEngine { q, session: Session::new(channel), keys, weights, opened: Vec::new() };
+    model.run(&mut engine, model.shares(vec![0; model.count() * model.input_len()]))?;
+    Ok((engine.opened, engine.session.traffic()))
+}
+
+/// [`run`] on the weights of [`open_weights`].
+///
+/// The keys are of [`OpenedPlan::deal_run`](crate::OpenedPlan::deal_run). The server's biases come
+/// from its [`Role`]; its matrices of weights are those that it opened.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_opened<Q: FssOps, C: Channel>(
+    q: &Q,
+    model: &Model,
+    keys: OpenedKeys,
+    weights: &[OpenedWeights],
+    channel: C,
+    role: Role<'_>,
+    progress: impl FnMut(&str),
+) -> Result<Inferred, InferenceError> {
+    role.check(model)?;
+    let plan = model.opened_plan()?;
+    let products = WeightProducts::new(&plan, role.party(), keys.products, weights)?;
+    let keys = KeyQueue::new(plan.others(), role.party(), keys.others)?;
+    infer(q, model, (keys, Some(products)), channel, role, progress)
+}
+
+/// Runs `model` with checked keys and the products by opened weights, if any.
+fn infer<Q: FssOps, C: Channel>(
+    q: &Q,
+    model: &Model,
+    (keys, products): (KeyQueue, Option<WeightProducts<'_>>),
+    channel: C,
+    role: Role<'_>,
+    progress: impl FnMut(&str),
+) -> Result<Inferred, InferenceError> {
     let input = match role {
         Role::Client(images) => model.shares(images.to_vec()),
         Role::Server(_) => model.shares(vec![0; model.count() * model.input_len()]),
     };
-    let mut shared = ShareEngine { q, session: Session::new(channel), keys, role, progress, steps: Vec::new() };
+    let session = Session::new(channel);
+    let mut shared = ShareEngine { q, session, keys, products, role, progress, steps: Vec::new() };
     let shares = model.run(&mut shared, input)?;
     let logits = shared.measure("reveal", |shared| Ok(shared.session.reveal(q, Party::Zero, &shares.words)?))?;
     Ok(Inferred { logits, traffic: shared.session.traffic(), steps: shared.steps })
@@ -107,6 +172,8 @@ struct ShareEngine<'a, Q, C, P> {
     q: &'a Q,
     session: Session<C>,
     keys: KeyQueue,
+    /// Triples and opened weights, if the weights were opened before.
+    products: Option<WeightProducts<'a>>,
     role: Role<'a>,
     progress: P,
     steps: Vec<Measured>,
@@ -148,6 +215,39 @@ impl<Q: FssOps, C: Channel, P: FnMut(&str)> Engine for ShareEngine<'_, Q, C, P> 
     }
 
     fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-        self.measure(step, |shared| call.shared(shared.q, &mut shared.session, &mut shared.keys))
+        self.measure(step, |shared| match (&mut shared.products, call) {
+            (Some(products), Call::Matmul { x, weights: true, .. }) => {
+                let (triple, weights) = products.take()?;
+                Ok(shared.session.matmul_weights(shared.q, triple, x, weights)?)
+            }
+            _ => call.shared(shared.q, &mut shared.session, &mut shared.keys),
+        })
+    }
+}
+
+/// The engine that opens weights: products by them are zeros, and so is everything else.
+struct OpeningEngine<'a, Q, C> {
+    q: &'a Q,
+    session: Session<C>,
+    keys: WeightKeys,
+    weights: Option<&'a Parameters>,
+    opened: Vec<OpenedWeights>,
+}
+
+impl<Q: FssOps, C: Channel> Engine for OpeningEngine<'_, Q, C> {
+    fn constant(&self, _: u64) -> u64 {
+        0
+    }
+
+    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        self.weights.map_or_else(|| Ok(vec![0; len]), |weights| weights.get(name, len))
+    }
+
+    fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+        if let Call::Matmul { y, weights: true, .. } = call {
+            let key = self.keys.take()?;
+            self.opened.push(self.session.open_weights(self.q, key, y)?);
+        }
+        Ok(vec![0; call.len()])
     }
 }

@@ -1,8 +1,11 @@
-//! The plan of a model: a run on zeros that records its steps.
+//! The plans of a model: a run on zeros that records its steps.
 
 use crate::{
     Call, Engine, InferenceError, Model,
-    keys::plan::{Plan, Step},
+    keys::{
+        opened::{OpenedPlan, WeightProduct},
+        plan::{Plan, Step},
+    },
 };
 
 impl Model {
@@ -11,17 +14,33 @@ impl Model {
     /// # Errors
     /// [`InferenceError::Range`] if a range proof fails, which no architecture's does.
     pub fn plan(&self) -> Result<Plan, InferenceError> {
-        let mut planner = Planner { steps: Vec::new() };
+        self.record(None).map(|(plan, _)| plan)
+    }
+
+    /// Its keys, bytes and rounds if its weights are opened once, for many runs.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn opened_plan(&self) -> Result<OpenedPlan, InferenceError> {
+        let (mut others, products) = self.record(Some(Vec::new()))?;
+        others.title.push_str(" on opened weights");
+        Ok(OpenedPlan { others, products })
+    }
+
+    /// The steps of a run; products by weights apart from them, if there is a list for them.
+    fn record(&self, products: Option<Vec<WeightProduct>>) -> Result<(Plan, Vec<WeightProduct>), InferenceError> {
+        let mut planner = Planner { steps: Vec::new(), products };
         let input = self.input(&vec![0; self.count() * self.input_len()])?;
         let outputs = self.run(&mut planner, input)?.words.len();
-        let title = format!("{} for {} inputs", self.architecture().name(), self.count());
-        Ok(Plan { title, steps: planner.steps, outputs })
+        Ok((Plan { title: self.title(), steps: planner.steps, outputs }, planner.products.unwrap_or_default()))
     }
 }
 
 /// Runs a model on zeros to record its steps.
 struct Planner {
     steps: Vec<Step>,
+    /// Products by weights, if they are no steps.
+    products: Option<Vec<WeightProduct>>,
 }
 
 impl Engine for Planner {
@@ -34,7 +53,10 @@ impl Engine for Planner {
     }
 
     fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-        self.steps.push(Step { name: step.to_owned(), deals: call.deals()? });
+        match (&mut self.products, call.weight_product()) {
+            (Some(products), Some(product)) => products.push(product),
+            _ => self.steps.push(Step { name: step.to_owned(), deals: call.deals()? }),
+        }
         Ok(vec![0; call.len()])
     }
 }

@@ -35,7 +35,7 @@ pub enum RangeClaim {
 pub enum AutoTrunc {
     /// `f = 0`: nothing to do, no keys.
     Identity,
-    /// [`Gate::gap_ars`] under the proof.
+    /// [`Gate::gap_ars`], or [`Gate::gap_ars_to`] for a wider result, under the proof.
     Gap {
         /// The gate to deal keys for.
         gate: Gate,
@@ -75,6 +75,27 @@ impl AutoTrunc {
             Ok(_) | Err(RangeError::NoGap { .. }) => Ok(Self::Exact { gate: exact }),
             Err(other) => Err(other.into()),
         }
+    }
+
+    /// The gap shift of values of `n` bits, with results of `out` bits.
+    ///
+    /// It has to be proven that the values leave a gap: there is no exact shift into a wider ring.
+    ///
+    /// ```
+    /// use pfss::{AutoTrunc, SignedRange};
+    ///
+    /// // A dot product that 40 bits hold is opened in 41 bits, and its shift leaves 64.
+    /// let sums = SignedRange::of_bits(40);
+    /// let shift = AutoTrunc::widening(41, 12, 64, sums)?;
+    /// assert_eq!(shift.gate().map(|gate| (gate.n(), gate.out_ring().bits())), Some((41, 64)));
+    /// assert!(AutoTrunc::widening(40, 12, 64, sums).is_err());
+    /// # Ok::<(), pfss::PfssError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Gate::gap_ars_to`], and [`PfssError::Range`] for a range without a gap in `n` bits.
+    pub fn widening(n: u32, f: u32, out: u32, proven: SignedRange) -> Result<Self, PfssError> {
+        Ok(Self::Gap { gate: Gate::gap_ars_to(n, f, out)?, cert: proven.gap_cert(n)? })
     }
 
     /// The gate to deal keys for; none for the identity.
@@ -123,6 +144,28 @@ mod tests {
                     assert_eq!(chosen(claim), AutoTrunc::Exact { gate: Gate::ars(n, f).unwrap() });
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_widening_shift_is_refused_without_a_gap() {
+        for n in 3..=63u32 {
+            let quarter = 1i64 << (n - 2);
+            let inside = range(-quarter, quarter - 1);
+            for f in 1..=n - 2 {
+                let chosen = AutoTrunc::widening(n, f, 64, inside).unwrap();
+                assert_eq!(chosen.gate(), Gate::gap_ars_to(n, f, 64).ok().as_ref());
+                assert_eq!(chosen.task(), inside.gap_cert(n).ok().map(Task::GapArs));
+                assert_eq!(AutoTrunc::widening(n, f, n, inside), AutoTrunc::choose(n, f, RangeClaim::Proof(inside)));
+            }
+            for (min, max) in [(-quarter - 1, 0), (0, quarter)] {
+                let refused = AutoTrunc::widening(n, 1, 64, range(min, max));
+                assert_eq!(refused, Err(PfssError::Range(RangeError::NoGap { n, min, max })));
+            }
+            for f in [0, n - 1] {
+                assert!(matches!(AutoTrunc::widening(n, f, 64, inside), Err(PfssError::Shift { .. })));
+            }
+            assert!(matches!(AutoTrunc::widening(n, 1, n - 1, inside), Err(PfssError::RingWidth { .. })));
         }
     }
 

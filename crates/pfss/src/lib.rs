@@ -40,6 +40,7 @@
 //! | GeLU, SiLU, `exp(-t)`, reciprocal, inverse square root | [`functions`] |
 //! | small public tables, products of secrets | [`Gate::lut`], [`Gate::product`] |
 //! | products of secret matrices | [`Dealer::deal_matrix`], [`Session::matmul`] |
+//! | products by secret weights, opened once | [`WeightKey`], [`Session::matmul_weights`] |
 //! | softmax of causal or ragged rows | [`softmax`] |
 //! | gates by name, with their meaning in the clear | [`Operation`] |
 //! | gates in a row that open each value once | [`Gate::with_masked_outputs`], [`Dealer::deal_wired`] |
@@ -113,9 +114,9 @@ mod party;
 mod predicate;
 mod protocol;
 mod range;
+mod secret;
 pub mod softmax;
 mod spent;
-mod staging;
 pub mod suf;
 mod task;
 mod tree;
@@ -129,7 +130,7 @@ pub use error::{BundleError, PfssError};
 pub use gate::Gate;
 pub use gate_kind::GateKind;
 pub use gates::{BitShares, BoolShares, Evaluator, Pending, Shares, Step};
-pub use matrix::{MatrixShape, MatrixTriple};
+pub use matrix::{MatrixShape, MatrixTriple, OpenedWeights, WeightKey, WeightMask, WeightShape, WeightTriple};
 pub use operation::{Operation, OperationError, Parameters};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};

@@ -218,6 +218,27 @@ impl SignedRange {
         if -quarter <= self.min && self.max < quarter { Ok(GapCert { n, range: self }) } else { Err(no_gap) }
     }
 
+    /// The fewest bits of a ring in which the range leaves a [gap](Self::gap_cert).
+    ///
+    /// `None` if it takes more than 64 bits.
+    ///
+    /// ```
+    /// use pfss::SignedRange;
+    ///
+    /// let range = SignedRange::new(-128, 127)?;
+    /// assert_eq!(range.gap_bits(), Some(9));
+    /// assert!(range.gap_cert(9).is_ok() && range.gap_cert(8).is_err());
+    /// # Ok::<(), pfss::RangeError>(())
+    /// ```
+    #[must_use]
+    pub const fn gap_bits(self) -> Option<u32> {
+        match self.bits() {
+            0..2 => Some(3),
+            bits @ 2..64 => Some(bits + 1),
+            _ => None,
+        }
+    }
+
     /// The interval `min..=max`, if its ends fit.
     pub(crate) fn from_wide(min: i128, max: i128) -> Result<Self, RangeError> {
         let narrow = |end: i128| i64::try_from(end).map_err(|_| RangeError::Overflow { bits: 64, end });
@@ -271,8 +292,14 @@ mod tests {
             for (min, max) in [(-quarter - 1, 0), (0, quarter)] {
                 let refused = SignedRange::new(min, max).unwrap().gap_cert(n);
                 assert_eq!(refused, Err(RangeError::NoGap { n, min, max }));
+                let wider = (n < 64).then_some(n + 1);
+                assert_eq!(SignedRange::new(min, max).unwrap().gap_bits(), wider);
+            }
+            for (min, max) in [(-quarter, quarter - 1), (-quarter, -1), (0, quarter - 1)] {
+                assert_eq!(SignedRange::new(min, max).unwrap().gap_bits(), Some(n));
             }
         }
+        assert_eq!([-1, 0].map(|value| SignedRange::new(value, value).unwrap().gap_bits()), [Some(3); 2]);
         for n in [0, 1, 2, 65] {
             assert!(SignedRange::new(0, 0).unwrap().gap_cert(n).is_err());
         }

@@ -2,8 +2,11 @@
 
 use crate::common::{both, words};
 use pfss::{
-    Dealer, PfssError, RangeError, SignedRange,
-    functions::{Accuracy, FixedFn, gelu, neg_exp, reciprocal, rsqrt, run_function_lockstep, silu},
+    Dealer, Gate, KeyBundle, Party, PfssError, RangeError, SignedRange,
+    functions::{
+        Accuracy, FixedFn, TableBundles, TableFn, TableGates, gelu, neg_exp, reciprocal, rsqrt, run_function_lockstep,
+        run_table_lockstep, silu,
+    },
     suf::{CoeffMode, SufModes},
 };
 
@@ -132,4 +135,111 @@ fn keys_of_another_function_are_refused() {
     let [mut zero, one] = Dealer::insecure_from_seed(3).deal_function(&q, &first, 1).unwrap();
     zero.shift = None;
     assert_eq!(run_function_lockstep(&q, &first, [zero, one], [&[1], &[2]]).unwrap_err(), PfssError::Program);
+}
+
+/// What shares compute by table.
+fn by_table(gates: &TableGates, values: &[i64]) -> Vec<i64> {
+    let q = runtime::cpu().unwrap();
+    let x = share(values);
+    let bundles = Dealer::insecure_from_seed(3).deal_table_function(&q, gates, values.len()).unwrap();
+    open(&run_table_lockstep(&q, gates, bundles, [&x[0], &x[1]]).unwrap())
+}
+
+#[test]
+fn shares_by_table_equal_the_public_function_for_every_small_input() {
+    for f in [TableFn::gelu(8).unwrap(), TableFn::silu(8).unwrap()] {
+        let values: Vec<i64> = (-2600..2600).collect();
+        let gates = f.gates_within(SignedRange::new(-2600, 2599).unwrap()).unwrap();
+        assert_eq!(by_table(&gates, &values), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
+    }
+    let f = TableFn::neg_exp(8).unwrap();
+    let values: Vec<i64> = (0..2000).collect();
+    let plain: Vec<i64> = values.iter().map(|&x| f.eval(x)).collect();
+    for range in [SignedRange::new(0, 1999), SignedRange::new(0, i64::MAX)] {
+        assert_eq!(by_table(&f.gates_within(range.unwrap()).unwrap(), &values), plain);
+    }
+}
+
+#[test]
+fn shares_by_table_equal_the_public_function_at_every_border() {
+    for f in [TableFn::gelu(12).unwrap(), TableFn::silu(12).unwrap(), TableFn::neg_exp(12).unwrap()] {
+        // the ends of cells, of the cells with lines and of the inputs, and some inputs of each cell
+        let inputs = f.inputs();
+        let borders = (-500..500).flat_map(|cell| [-1, 0, 1].map(|d| (cell << f.shift()) + d));
+        let tails = (15..25).flat_map(|bits| [-1, 0, 1].map(|d| (1 << bits) + d));
+        let tails = tails.flat_map(|x: i64| [x, -x]);
+        let inside = (-60_000..60_000).step_by(37);
+        let all = borders.chain(tails).chain(inside).chain([inputs.min(), inputs.max()]);
+        let values: Vec<i64> = all.filter(|&x| inputs.min() <= x && x <= inputs.max()).collect();
+        let plain: Vec<i64> = values.iter().map(|&x| f.eval(x)).collect();
+        assert_eq!(by_table(&f.gates().unwrap(), &values), plain);
+    }
+}
+
+#[test]
+fn a_range_within_the_cells_needs_no_comparison() {
+    let f = TableFn::gelu(12).unwrap();
+    let values: Vec<i64> = (-16_000..16_000).step_by(7).collect();
+    let [narrow, wide] =
+        [SignedRange::new(-16_000, 15_999).unwrap(), f.inputs()].map(|range| f.gates_within(range).unwrap());
+    // the descriptor has a mask for each input in place of a tree of 18 bits, two selectors and two rounds
+    assert_eq!((narrow.cost().key_bits, narrow.cost().aes, narrow.cost().rounds), (8 * 280 + 4, 4, 8));
+    assert!(narrow.cost().key_bits < wide.cost().key_bits);
+    assert_eq!(by_table(&narrow, &values), by_table(&wide, &values));
+}
+
+#[test]
+fn a_table_over_channels_sends_what_its_cost_says() {
+    let q = runtime::cpu().unwrap();
+    let f = TableFn::gelu(12).unwrap();
+    let values: Vec<i64> = (-50..50).map(|i| i * 400).collect();
+    let (x, gates) = (share(&values), f.gates().unwrap());
+    let bundles = Dealer::insecure_from_seed(3).deal_table_function(&q, &gates, 100).unwrap();
+    let [a, b] = both(bundles, |mut session, party, bundles| {
+        (session.table_function(&q, &gates, bundles, &x[party]).unwrap(), session.traffic())
+    });
+    assert_eq!(open(&[a.0, b.0]), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
+    let by_gates = gates.gates().map(|gate| gate.traffic(100));
+    // both look-ups travel in the same two messages, whose digests have 16 bytes
+    let (bytes, rounds) = by_gates.iter().fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+    assert_eq!((a.1.sent_bytes, a.1.rounds), (bytes - 2 * 16, rounds - 2));
+    assert_eq!((a.1.sent_bytes, a.1.rounds), gates.traffic(100));
+    assert_eq!(a.1.rounds, gates.cost().rounds);
+}
+
+#[test]
+fn keys_of_another_table_or_number_of_inputs_are_refused_before_they_are_spent() {
+    let q = runtime::cpu().unwrap();
+    let gates = |f: TableFn| f.gates().unwrap();
+    let (first, second) = (gates(TableFn::gelu(12).unwrap()), gates(TableFn::silu(12).unwrap()));
+    let deal = || Dealer::insecure_from_seed(3).deal_table_function(&q, &first, 2).unwrap();
+    assert_eq!(run_table_lockstep(&q, &second, deal(), [&[1, 2], &[2, 3]]).unwrap_err(), PfssError::Program);
+    let refused = run_table_lockstep(&q, &first, deal(), [&[1], &[2]]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: 1 });
+    // in a session nothing is sent, so that the peer is not needed
+    let sent = both(deal(), |mut session, party, bundles| {
+        let refused = match party {
+            0 => session.table_function(&q, &second, bundles, &[1, 2]).unwrap_err(),
+            _ => session.table_function(&q, &first, bundles, &[1, 2, 3]).unwrap_err(),
+        };
+        (refused, session.traffic().rounds)
+    });
+    let length = PfssError::Length { what: "elements", expected: 2, got: 3 };
+    assert_eq!(sent, [(PfssError::Program, 0), (length, 0)]);
+    // a bundle for each gate, in their order
+    let [zero, one] = deal().map(Vec::<KeyBundle>::from);
+    for (bundles, party) in [(&zero, Party::Zero), (&one, Party::One)] {
+        assert!(bundles.iter().all(|bundle| bundle.party() == party));
+        let of: Vec<&Gate> = bundles.iter().map(KeyBundle::gate).collect();
+        assert_eq!(of, first.gates());
+    }
+    let mut few = zero;
+    few.pop();
+    let refused = TableBundles::try_from(few).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "bundles", expected: 6, got: 5 });
+    let mut turned = one;
+    turned.reverse();
+    let [zero, _] = deal();
+    let bundles = [zero, TableBundles::try_from(turned).unwrap()];
+    assert_eq!(run_table_lockstep(&q, &first, bundles, [&[1, 2], &[2, 3]]).unwrap_err(), PfssError::Program);
 }

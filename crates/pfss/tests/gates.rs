@@ -1,11 +1,9 @@
 //! Gates against plain arithmetic: every input under every mask of a small ring, and corners of the widest ring.
 
-use std::time::Duration;
-
 use crate::common::{Batch, both, pending, words};
 use pfss::{
-    BundleError, Dealer, Gate, GateKind, Interval, MatrixShape, MatrixTriple, Party, PfssError, RangeError, Ring,
-    Session, SignedRange, Task, eval_lockstep, memory_pair,
+    BundleError, Dealer, Gate, GateKind, Interval, KeyBundle, PfssError, RangeError, Ring, SignedRange, Task,
+    eval_lockstep,
 };
 
 /// Compares each result with the plain function of its input.
@@ -211,6 +209,66 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
 }
 
 #[test]
+fn the_gap_shift_into_a_wider_ring_is_exact_on_the_whole_admissible_range() {
+    let q = runtime::cpu().unwrap();
+    let check = |n: u32, f: u32, out: u32, xs: Vec<i64>, masks: &[u64]| {
+        let (quarter, wide) = (1i64 << (n - 2), Ring::new(out).unwrap());
+        let cert = SignedRange::new(-quarter, quarter - 1).unwrap().gap_cert(n).unwrap();
+        let batch = Batch::product(n, xs.into_iter().map(|x| x as u64), masks);
+        let got = batch.run(&q, &Gate::gap_ars_to(n, f, out).unwrap(), out, Task::GapArs(cert));
+        expect(&batch, &got, |x| wide.reduce((batch.ring.signed(x) >> f) as u64), "widening gap ars");
+    };
+    let masks: Vec<u64> = (0..256).collect();
+    for f in 1..=6 {
+        for out in (8..=16).chain([64]) {
+            check(8, f, out, (-64..64).collect(), &masks);
+        }
+    }
+    check(3, 1, 64, (-2..2).collect(), &masks[..8]);
+    for f in [1, 6, 7, 8, 12, 31, 41] {
+        let quarter = 1i64 << 41;
+        let inside = [-quarter, 1 - quarter, -1, 0, 1, quarter - 1, 1 << (f - 1), -(1 << (f - 1)), 1 << 40];
+        let masks =
+            [0, 1, 1 << 41, 1 << 42, 3 << 41, (1 << 43) - 1, (1 << 42) - 1, (1 << 41) - 1, 1 << f, 0x2_3456_789a];
+        for out in [43, 44, 63, 64] {
+            check(43, f, out, inside.to_vec(), &masks);
+        }
+    }
+}
+
+#[test]
+fn a_widening_shift_opens_the_bits_of_its_input_and_gives_words_of_its_output() {
+    let (gate, range) = (Gate::gap_ars_to(43, 12, 64).unwrap(), SignedRange::of_bits(42));
+    assert_eq!((gate.n(), gate.out_ring().bits(), gate.f()), (43, 64, 12));
+    let x = [range.min(), -4097, -1, 4096, range.max()].map(|x| x as u64);
+    let zeros = [0; 5];
+    let bundles = Dealer::from_os().unwrap().deal(&runtime::cpu().unwrap(), &gate, x.len()).unwrap();
+    // The header names the wider ring.
+    let bytes = bundles[1].to_bytes();
+    assert_eq!(bytes[18..20], [0, 64]);
+    assert_eq!(KeyBundle::from_bytes(&bytes).unwrap().gate(), &gate);
+    let with = |width: u8| {
+        let mut changed = bytes.to_vec();
+        changed[19] = width;
+        KeyBundle::from_bytes(&changed).unwrap_err()
+    };
+    assert_eq!(with(43), BundleError::Field { field: "output width", expected: 0, got: 43 });
+    assert!(matches!(with(0), BundleError::Digest { what: "gate", .. }));
+    assert!(matches!(with(63), BundleError::Digest { what: "gate", .. }));
+    assert!(matches!((with(42), with(65)), (BundleError::Gate { .. }, BundleError::Gate { .. })));
+    // Shares of 43 bits are opened, and shares of 64 bits are left.
+    let [zero, one] = both(bundles, |mut session, party, bundle| {
+        let (q, cert) = (runtime::cpu().unwrap(), range.gap_cert(43).unwrap());
+        let mine = if party == 0 { &x } else { &zeros };
+        let words = session.run(&q, Task::GapArs(cert), bundle, mine).unwrap().words;
+        assert_eq!((session.traffic().sent_bytes, session.traffic().rounds), gate.traffic(x.len()));
+        words
+    });
+    let got: Vec<u64> = zero.iter().zip(&one).map(|(a, b)| a.wrapping_add(*b)).collect();
+    assert_eq!(got, x.map(|x| ((x as i64) >> 12) as u64));
+}
+
+#[test]
 fn products_are_exact_for_every_pair_of_factors() {
     let q = runtime::cpu().unwrap();
     let check_under = |n: u32, x: &[u64], y: &[u64], masks: &[u64]| {
@@ -288,6 +346,12 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
     assert_eq!(refused, PfssError::Kind { expected: GateKind::GapArs, got: GateKind::Relu });
     let refused = one(&shift).with_open_inputs().unwrap().eval(&q, Task::GapArs(foreign), &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 17 });
+    // a certificate for the ring of the result says nothing about the input
+    let (widened, wide) = (Gate::gap_ars_to(16, 4, 64).unwrap(), SignedRange::of_bits(63).gap_cert(64).unwrap());
+    let refused = one(&widened).with_open_inputs().unwrap().eval(&q, Task::GapArs(wide), &[1, 2]).unwrap_err();
+    assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 64 });
+    let refused = one(&widened).with_open_inputs().unwrap().eval(&q, Task::Ars, &[1, 2]).unwrap_err();
+    assert_eq!(refused, PfssError::Kind { expected: GateKind::Ars, got: GateKind::GapArs });
     for x_hat in [&[][..], &[1], &[1, 2, 3]] {
         let refused = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Relu, x_hat).unwrap_err();
         assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: x_hat.len() });
@@ -298,16 +362,27 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
 }
 
 #[test]
-fn the_two_parties_hold_equal_correction_words_and_different_roots() {
+fn the_two_parties_hold_equal_corrections_and_one_of_them_a_seed() {
     let q = runtime::cpu().unwrap();
-    let [zero, one] = Dealer::from_os().unwrap().deal(&q, &Gate::relu(64).unwrap(), 40).unwrap();
-    assert_eq!(zero.nonce(), one.nonce());
-    let (a, b) = (zero.to_bytes(), one.to_bytes());
-    assert_eq!(a.len(), b.len());
-    let roots = 512..512 + 16 * 40; // the first section; the table ends before byte 512
-    assert!(a[roots.clone()].chunks(16).zip(b[roots].chunks(16)).all(|(x, y)| x != y));
-    let cw = 1536..1536 + 16 * 55 * 64;
-    assert_eq!(a[cw.clone()], b[cw]);
+    let bundles = Dealer::from_os().unwrap().deal(&q, &Gate::relu(64).unwrap(), 40).unwrap();
+    assert_eq!(bundles[0].nonce(), bundles[1].nonce());
+    let names =
+        bundles.each_ref().map(|bundle| bundle.sections().iter().map(|section| section.name).collect::<Vec<_>>());
+    assert_eq!(names[0], ["seed", "correction words", "leaves"]);
+    assert_eq!(names[1], ["roots", "correction words", "leaves", "additive shares", "xor shares"]);
+    let [zero, one] = bundles.each_ref().map(|bundle| {
+        let bytes = bundle.to_bytes();
+        let section = |at: usize| {
+            let section = &bundle.sections()[at];
+            bytes[section.offset as usize..][..section.bytes as usize].to_vec()
+        };
+        [0, 1, 2].map(section)
+    });
+    assert_eq!(zero[1..], one[1..]);
+    assert_eq!([zero[0].len(), zero[1].len(), zero[2].len(), one[0].len()], [32, 16 * 55 * 64, 16 * 2 * 64, 16 * 64]);
+    // party 1's roots differ from each other and from the seed
+    let roots: std::collections::HashSet<&[u8]> = one[0].chunks(16).chain(zero[0].chunks(16)).collect();
+    assert_eq!(roots.len(), 64 + 2);
 }
 
 #[test]
@@ -325,62 +400,4 @@ fn masks_of_the_operating_system_are_fresh_for_each_element_and_each_deal() {
         // the second power row is -r
         assert!((32..64).all(|i| seen.insert(ring.add(a[i], b[i]))));
     }
-}
-
-#[test]
-fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
-    for (batch, rows, inner, cols) in
-        [(1, 1, 1, 1), (1, 3, 4, 2), (3, 2, 1, 5), (2, 0, 3, 2), (0, 1, 1, 1), (2, 2, 0, 2)]
-    {
-        let shape = MatrixShape { batch, rows, inner, cols };
-        let [left, right, _] = shape.lens();
-        let shares = [[words(left, 1), words(right, 2)], [words(left, 3), vec![0; right]]];
-        let [x, y] = [0, 1].map(|factor| -> Vec<u64> {
-            shares[0][factor].iter().zip(&shares[1][factor]).map(|(a, b)| a.wrapping_add(*b)).collect()
-        });
-        let mut expected = Vec::new();
-        for b in 0..batch {
-            for i in 0..rows {
-                for j in 0..cols {
-                    let term = |k: usize| {
-                        u128::from(x[(b * rows + i) * inner + k]) * u128::from(y[(b * inner + k) * cols + j])
-                    };
-                    expected.push((0..inner).fold(0u128, |sum, k| sum.wrapping_add(term(k))) as u64);
-                }
-            }
-        }
-        let triples = Dealer::insecure_from_seed(8).deal_matrix(shape).unwrap();
-        let [client, server] = both(triples, |mut session, party, triple| {
-            let [x, y] = &shares[party];
-            let product = session.matmul(&runtime::cpu().unwrap(), triple, [x, y]).unwrap();
-            assert_eq!((session.traffic().sent_bytes, session.traffic().rounds), shape.traffic());
-            session.reveal(&runtime::cpu().unwrap(), Party::Zero, &product).unwrap()
-        });
-        assert_eq!((client, server), (Some(expected), None), "{shape:?}");
-    }
-}
-
-#[test]
-fn a_matrix_triple_is_refused_for_other_shapes_to_the_other_party_and_twice() {
-    let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
-    let bytes = Dealer::from_os().unwrap().deal_matrix(shape).unwrap().each_ref().map(MatrixTriple::to_bytes);
-    let read = |party: usize| MatrixTriple::from_bytes(&bytes[party]).unwrap();
-    let q = runtime::cpu().unwrap();
-    let (to_one, to_zero) = memory_pair(Duration::from_secs(20));
-    let mut session = Session::new(to_one);
-    let refused = session.matmul(&q, read(0), [&[1, 2], &[3]]).unwrap_err();
-    assert_eq!(refused, PfssError::Length { what: "elements of a factor", expected: 2, got: 1 });
-    let refused = session.matmul(&q, read(1), [&[1, 2], &[3, 4]]).unwrap_err();
-    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
-    let one = read(1);
-    let other = std::thread::spawn(move || {
-        let q = runtime::cpu().unwrap();
-        Session::new(to_zero).matmul(&q, one, [&[0, 0], &[0, 0]]).map(drop)
-    });
-    let nonce = read(0).nonce();
-    session.matmul(&q, read(0), [&[1, 2], &[3, 4]]).unwrap();
-    other.join().unwrap().unwrap();
-    assert_eq!(session.matmul(&q, read(0), [&[1, 2], &[3, 4]]), Err(PfssError::ReusedBundle { nonce }));
-    let huge = MatrixShape { rows: usize::MAX, ..shape };
-    assert!(matches!(Dealer::insecure_from_seed(1).deal_matrix(huge), Err(BundleError::Overflow { .. })));
 }

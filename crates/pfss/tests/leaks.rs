@@ -1,6 +1,6 @@
 //! Statistics that a leak in keys or shares would show, and proof that they would: a published crate fails the first.
 
-use crate::common::{flat, pending, words};
+use crate::common::{both, flat, pending, words};
 use fss_rs::{
     PointFn,
     dpf::{Dpf, DpfImpl},
@@ -8,7 +8,7 @@ use fss_rs::{
     prg::Aes128MatyasMeyerOseasPrg,
 };
 use pfss::{
-    Dealer, Gate, Interval, KeyBundle, Step, Task,
+    Dealer, Gate, Interval, KeyBundle, Step, Task, WeightShape, WeightTriple,
     suf::{BoolMode, CoeffMode, Piece, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
@@ -60,7 +60,7 @@ fn greatest_bias(levels: &[Level]) -> f64 {
     worst
 }
 
-/// The correction words of a bundle for 64-bit points: section 1, row-major, one row per level.
+/// The correction words of a bundle for 64-bit points: the second section, row-major, one row per level.
 fn our_levels(bundle: &KeyBundle, alphas: &[u64]) -> Vec<Level> {
     let bytes = bundle.to_bytes();
     let at = |i: usize| u64::from_le_bytes(bytes[i..i + 8].try_into().unwrap()) as usize;
@@ -199,9 +199,9 @@ fn bundle_lengths_depend_on_gate_and_count_only() {
         Gate::product(8).unwrap(),
     ];
     for gate in gates {
-        let mut lengths: Vec<usize> = (0..256)
-            .flat_map(|r| dealer.insecure_deal_for_masks(&q, &gate, &[r, 255 - r]).unwrap())
-            .map(|bundle| bundle.to_bytes().len())
+        let mut lengths: Vec<[usize; 2]> = (0..256)
+            .map(|r| dealer.insecure_deal_for_masks(&q, &gate, &[r, 255 - r]).unwrap())
+            .map(|bundles| bundles.map(|bundle| bundle.to_bytes().len()))
             .collect();
         lengths.dedup();
         assert_eq!(lengths.len(), 1, "{}", gate.kind());
@@ -250,36 +250,67 @@ fn one_party_s_output_shares_are_uniform() {
     // one input, one mask: all that varies is the dealer's randomness
     let (x_hat, masks) = ([5 + 77; 1 << 15], [77; 1 << 15]);
     let mut dealer = Dealer::insecure_from_seed(7);
-    let [relu, _] = dealer.insecure_deal_for_masks(&q, &Gate::relu(64).unwrap(), &masks).unwrap();
-    let pending = pending(relu.with_open_inputs().unwrap().eval(&q, Task::Relu, &x_hat).unwrap());
-    let open = vec![0; pending.masked_bits().len()];
-    let arithmetic = pending.finish(&q, &open).unwrap();
-    let [powers, _] = dealer.insecure_deal_for_masks(&q, &Gate::interval_powers(64, 0).unwrap(), &masks).unwrap();
+    let mut deal = |gate| {
+        let bundles = dealer.insecure_deal_for_masks(&q, &gate, &masks).unwrap();
+        bundles.map(|bundle| bundle.with_open_inputs().unwrap())
+    };
+    let arithmetic = deal(Gate::relu(64).unwrap()).map(|relu| {
+        let pending = pending(relu.eval(&q, Task::Relu, &x_hat).unwrap());
+        let open = vec![0; pending.masked_bits().len()];
+        pending.finish(&q, &open).unwrap()
+    });
     let interval = [Interval { start: 3, end: Some(9) }];
-    let payload = powers.with_open_inputs().unwrap().eval(&q, Task::IntervalPowers(&interval), &x_hat).unwrap();
+    let payload = deal(Gate::interval_powers(64, 0).unwrap())
+        .map(|powers| powers.eval(&q, Task::IntervalPowers(&interval), &x_hat).unwrap());
 
-    for step in [arithmetic, payload] {
+    for step in arithmetic.into_iter().chain(payload) {
         let Step::Done(shares) = step else { panic!("a second opening") };
-        let shares = flat(&shares);
-        let sigma = (shares.len() as f64).sqrt() / 2.0;
-        let bias = |hits: usize| (hits as f64 - shares.len() as f64 / 2.0).abs() / sigma;
-        for bit in 0..64 {
-            assert!(bias(shares.iter().filter(|&&share| (share >> bit) & 1 == 1).count()) < 5.0, "bit {bit}");
-            let runs = shares.windows(2).filter(|pair| ((pair[0] ^ pair[1]) >> bit) & 1 == 1).count();
-            assert!(bias(runs) < 5.0, "serial correlation of bit {bit}");
-        }
-        let mean = shares.iter().map(|&share| share as f64 / 2f64.powi(64)).sum::<f64>() / shares.len() as f64;
-        assert!((mean - 0.5).abs() < 5.0 * (1.0 / 12f64).sqrt() / (shares.len() as f64).sqrt());
+        assert_uniform(&flat(&shares));
     }
+}
+
+/// Each bit by itself and in pairs, and the mean.
+fn assert_uniform(shares: &[u64]) {
+    let sigma = (shares.len() as f64).sqrt() / 2.0;
+    let bias = |hits: usize| (hits as f64 - shares.len() as f64 / 2.0).abs() / sigma;
+    for bit in 0..64 {
+        assert!(bias(shares.iter().filter(|&&share| (share >> bit) & 1 == 1).count()) < 5.0, "bit {bit}");
+        let runs = shares.windows(2).filter(|pair| ((pair[0] ^ pair[1]) >> bit) & 1 == 1).count();
+        assert!(bias(runs) < 5.0, "serial correlation of bit {bit}");
+    }
+    let mean = shares.iter().map(|&share| share as f64 / 2f64.powi(64)).sum::<f64>() / shares.len() as f64;
+    assert!((mean - 0.5).abs() < 5.0 * (1.0 / 12f64).sqrt() / (shares.len() as f64).sqrt());
+}
+
+#[test]
+fn shares_of_products_by_opened_weights_are_uniform_over_runs() {
+    // one input and one weight in every row: all that varies is the dealer's randomness
+    let (rows, mut dealer) = (1 << 13, Dealer::insecure_from_seed(9));
+    let (keys, mask) = dealer.deal_weights(WeightShape { inner: 1, cols: 1 }).unwrap();
+    let mut runs: [Vec<WeightTriple>; 2] = Default::default();
+    for _ in 0..4 {
+        let triples = dealer.deal_weight_triple(&mask, rows).unwrap();
+        runs.iter_mut().zip(triples).for_each(|(run, triple)| run.push(triple));
+    }
+    let ([zero, one], [zero_runs, one_runs]) = (keys, runs);
+    let shares = both([(zero, zero_runs), (one, one_runs)], |mut session, party, (key, triples)| {
+        let (q, x) = (runtime::cpu().unwrap(), vec![5; rows]);
+        let weights = session.open_weights(&q, key, &[7 * party as u64]).unwrap();
+        let products = triples.into_iter().map(|triple| session.matmul_weights(&q, triple, &x, &weights).unwrap());
+        products.collect::<Vec<_>>().concat()
+    });
+    assert!(shares[0].iter().zip(&shares[1]).all(|(a, b)| a.wrapping_add(*b) == 2 * 5 * 7));
+    shares.iter().for_each(|shares| assert_uniform(shares));
 }
 
 #[test]
 fn masked_bits_of_one_party_are_uniform() {
     let q = runtime::cpu().unwrap();
     let gate = Gate::truncate_reduce(64, 12).unwrap();
-    let [shift, _] = Dealer::insecure_from_seed(7).insecure_deal_for_masks(&q, &gate, &[77; 1 << 15]).unwrap();
-    let step = shift.with_open_inputs().unwrap().eval(&q, Task::TruncateReduce, &[5 + 77; 1 << 15]).unwrap();
-    let ones: u32 = pending(step).masked_bits().iter().map(|word| word.count_ones()).sum();
-    let sigma = f64::from(1 << 15).sqrt() / 2.0;
-    assert!((f64::from(ones) - f64::from(1 << 14)).abs() < 5.0 * sigma);
+    for shift in Dealer::insecure_from_seed(7).insecure_deal_for_masks(&q, &gate, &[77; 1 << 15]).unwrap() {
+        let step = shift.with_open_inputs().unwrap().eval(&q, Task::TruncateReduce, &[5 + 77; 1 << 15]).unwrap();
+        let ones: u32 = pending(step).masked_bits().iter().map(|word| word.count_ones()).sum();
+        let sigma = f64::from(1 << 15).sqrt() / 2.0;
+        assert!((f64::from(ones) - f64::from(1 << 14)).abs() < 5.0 * sigma);
+    }
 }

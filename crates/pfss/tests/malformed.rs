@@ -7,12 +7,15 @@ use pfss::{
 
 use crate::wiping::asked_bytes;
 
-/// Reads a bundle and holds the reader to its bound: four times the input and a little for errors and tables.
+/// Reads a bundle and holds the reader to its bound.
+///
+/// The bound is a multiple of the input, larger where a seed may be expanded, and a little for errors and tables.
 fn read(bytes: &[u8]) -> Result<KeyBundle, BundleError> {
+    let most = if bytes.get(4) == Some(&2) { 18 } else { 4 };
     let before = asked_bytes();
     let result = KeyBundle::from_bytes(bytes);
     let asked = asked_bytes() - before;
-    assert!(asked <= 4 * bytes.len() + 4096, "{asked} bytes asked for {} bytes of input", bytes.len());
+    assert!(asked <= most * bytes.len() + 4096, "{asked} bytes asked for {} bytes of input", bytes.len());
     result
 }
 
@@ -39,7 +42,7 @@ fn suf(coeffs: CoeffMode) -> Gate {
     Gate::suf(SufProgram::new(desc.unwrap(), SufModes { coeffs, ..SufModes::default() }).unwrap())
 }
 
-/// A small bundle of each kind.
+/// A small bundle of each kind for each party.
 fn corpus() -> Vec<Vec<u8>> {
     let gates = [
         Gate::full_predicates(9).unwrap().with_masks(2).unwrap(),
@@ -108,7 +111,10 @@ fn every_truncated_bundle_is_refused_at_every_byte() {
 
 #[test]
 fn every_single_bit_flip_is_refused() {
-    for mut bytes in corpus().into_iter().step_by(2) {
+    for (index, mut bytes) in corpus().into_iter().enumerate() {
+        if index / 2 % 2 != index % 2 {
+            continue; // each gate for one party, the parties in turn
+        }
         for bit in 0..8 * bytes.len() {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(read(&bytes).is_err(), "bit {bit}");
@@ -127,11 +133,11 @@ fn every_value_of_every_header_and_table_byte_is_refused_or_harmless_even_with_a
                 bytes[at] = value;
                 reseal(&mut bytes);
                 match read(&bytes) {
-                    // the nonce is free, both parties' bundles look alike, and so do 1 to 32 elements, and inputs that
-                    // come open
+                    // the nonce is free, both parties' bundles without a seed look alike, and so do 1 to 32 elements,
+                    // and inputs that come open
                     Ok(_) => {
                         let free = (48..64).contains(&at)
-                            || (at == 7 && value < 2)
+                            || (at == 7 && value < 2 && original[4] == 1)
                             || (at == 18 && value == original[at] | 2)
                             || (at == 24 && (1..=32).contains(&value));
                         assert!(value == original[at] || free, "byte {at} = {value}");
@@ -146,7 +152,7 @@ fn every_value_of_every_header_and_table_byte_is_refused_or_harmless_even_with_a
 
 #[test]
 fn the_errors_name_what_is_wrong() {
-    let [bytes, _] = bundles(Gate::gap_ars(64, 12).unwrap(), 3);
+    let [_, bytes] = bundles(Gate::gap_ars(64, 12).unwrap(), 3);
     let with = |at: usize, value: &[u8]| {
         let mut bytes = bytes.clone();
         bytes[at..at + value.len()].copy_from_slice(value);
@@ -154,7 +160,9 @@ fn the_errors_name_what_is_wrong() {
         refusal(&bytes)
     };
     assert_eq!(with(0, b"PFK2"), BundleError::Magic { expected: *b"PFK1", got: *b"PFK2" });
-    assert_eq!(with(4, &[2, 0]), BundleError::Version { expected: 1, got: 2 });
+    assert_eq!(with(4, &[0, 0]), BundleError::Version { expected: 1, got: 0 });
+    assert_eq!(with(4, &[2, 0]), BundleError::Version { expected: 1, got: 2 }, "a seed for party 1");
+    assert_eq!(with(4, &[3, 0]), BundleError::Version { expected: 2, got: 3 });
     assert_eq!(with(6, &[99]), BundleError::Kind { got: 99 });
     assert_eq!(with(7, &[2]), BundleError::Party { got: 2 });
     assert!(matches!(with(9, &[63]), BundleError::Gate { reason } if reason.contains("1 to 62")));
@@ -174,7 +182,7 @@ fn the_errors_name_what_is_wrong() {
     flipped[600] ^= 4;
     assert!(matches!(refusal(&flipped), BundleError::Digest { what: "content", .. }));
 
-    let [mut narrow, _] = bundles(Gate::truncate_reduce(16, 8).unwrap(), 3);
+    let [_, mut narrow] = bundles(Gate::truncate_reduce(16, 8).unwrap(), 3);
     let words = 128 + 48 * 4; // root, leaf, words, bits: the sections start at 512, 1024, 2048, 3 * 256 later
     assert_eq!(words, 320);
     narrow[2048 + 8 * (32 + 5) + 2] = 1;
@@ -211,9 +219,51 @@ fn the_errors_of_a_program_name_what_is_wrong() {
     assert_eq!(bytes[start..start + 8 * 9], other[start..start + 8 * 9], "both parties hold the same program");
 }
 
+/// A seed expands to as much as a count says, so little else may not stand for much.
+#[test]
+fn a_seed_is_read_for_party_0_of_gates_with_enough_other_keys() {
+    // A truth table of 16 bytes, and 8 bytes for each word: from 32 words on the seed would stand for too much.
+    let predicates = |masks| Gate::low_predicates(12, 3).unwrap().with_masks(masks).unwrap();
+    let versions = |gate| bundles(gate, 3).map(|bytes| u16::from_le_bytes([bytes[4], bytes[5]]));
+    assert_eq!((versions(predicates(30)), versions(predicates(31))), ([2, 1], [1, 1]));
+    assert_eq!(versions(Gate::product(9).unwrap()), [1, 1]);
+    for gate in [predicates(31), Gate::product(64).unwrap()] {
+        let [mut bytes, _] = bundles(gate, 3);
+        bytes[4] = 2;
+        reseal(&mut bytes);
+        assert_eq!(refusal(&bytes), BundleError::Version { expected: 1, got: 2 });
+    }
+    // the most that a seed may stand for
+    for count in [1, 33, 4096] {
+        let [bytes, _] = bundles(predicates(30), count);
+        assert_eq!(read(&bytes).unwrap().to_bytes()[..], bytes[..]);
+    }
+    // another seed is another key, with its own digest
+    let [bytes, _] = bundles(Gate::gap_ars(64, 12).unwrap(), 3);
+    let seed = KeyBundle::from_bytes(&bytes).unwrap().sections()[0].clone();
+    assert_eq!((seed.name, seed.bytes), ("seed", 32));
+    for at in 0..32 {
+        let mut other = bytes.clone();
+        other[seed.offset as usize + at] ^= 1;
+        assert!(matches!(refusal(&other), BundleError::Digest { what: "content", .. }));
+        reseal(&mut other);
+        assert_eq!(read(&other).unwrap().to_bytes()[..], other[..]);
+    }
+}
+
 #[test]
 fn hostile_counts_and_lengths_are_refused_without_allocating_for_them() {
-    let [bytes, _] = bundles(Gate::interval_powers(64, 3).unwrap(), 1);
+    for bytes in bundles(Gate::interval_powers(64, 3).unwrap(), 1) {
+        hostile_counts_are_refused(&bytes);
+    }
+    // words alone, which the seed expands
+    for bytes in bundles(Gate::low_predicates(12, 3).unwrap().with_masks(30).unwrap(), 1) {
+        hostile_counts_are_refused(&bytes);
+    }
+}
+
+/// The bundle is of one element.
+fn hostile_counts_are_refused(bytes: &[u8]) {
     let mut rng = fastrand::Rng::with_seed(1);
     for round in 0..1000u32 {
         let huge = match round % 4 {
@@ -222,7 +272,7 @@ fn hostile_counts_and_lengths_are_refused_without_allocating_for_them() {
             2 => (1 << (round / 4 % 63)) - 1 + (1 << 40),
             _ => rng.u64(..),
         };
-        let mut hostile = bytes.clone();
+        let mut hostile = bytes.to_vec();
         for at in [24, 32, 40] {
             if at == 24 || rng.bool() {
                 hostile[at..at + 8].copy_from_slice(&huge.to_le_bytes());
@@ -235,7 +285,7 @@ fn hostile_counts_and_lengths_are_refused_without_allocating_for_them() {
         assert!(read(&hostile[..128]).is_err());
     }
     let overflow = |count: u64| {
-        let mut hostile = bytes.clone();
+        let mut hostile = bytes.to_vec();
         hostile[24..32].copy_from_slice(&count.to_le_bytes());
         reseal(&mut hostile);
         refusal(&hostile)
@@ -248,8 +298,10 @@ fn hostile_counts_and_lengths_are_refused_without_allocating_for_them() {
 #[test]
 fn neither_debug_nor_errors_show_key_material() {
     let q = runtime::cpu().unwrap();
-    let [bundle, _] = Dealer::insecure_from_seed(42).deal(&q, &Gate::relu(64).unwrap(), 2).unwrap();
-    let shown = format!("{bundle:?}");
-    assert!(shown.len() < 400 && shown.contains("Relu") && !shown.contains("roots"), "{shown}");
+    for bundle in Dealer::insecure_from_seed(42).deal(&q, &Gate::relu(64).unwrap(), 2).unwrap() {
+        let shown = format!("{bundle:?}");
+        assert!(shown.len() < 400 && shown.contains("Relu"), "{shown}");
+        assert!(!["roots", "seed"].iter().any(|secret| shown.contains(secret)), "{shown}");
+    }
     assert_eq!(format!("{:?}", Dealer::insecure_from_seed(1)), "Dealer(..)");
 }

@@ -11,8 +11,15 @@ use pfss::{
 
 const ONE: f64 = 4096.0;
 
-fn plan(layout: RowLayout, modes: SufModes) -> SecureSoftmaxPlan {
-    SecureSoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20).unwrap(), modes).unwrap()
+type New = fn(RowLayout, SignedRange, SufModes) -> Result<SecureSoftmaxPlan, PfssError>;
+
+/// Exponentials by spline and by table.
+const FORMS: [New; 2] = [SecureSoftmaxPlan::new, SecureSoftmaxPlan::by_table];
+
+/// Both forms for logits of magnitude at most 256.
+fn plans(layout: &RowLayout, modes: SufModes) -> [SecureSoftmaxPlan; 2] {
+    let logits = SignedRange::new(-(1 << 20), 1 << 20).unwrap();
+    FORMS.map(|new| new(layout.clone(), logits, modes).unwrap())
 }
 
 /// Logits between -8 and 8.
@@ -71,7 +78,9 @@ fn check(plan: &SecureSoftmaxPlan, x: &[i64]) {
 fn rows_of_every_kind_of_length_are_exact_and_sum_to_one() {
     let layout = RowLayout::ragged(128, &[0, 1, 2, 3, 127, 128, 0, 5]).unwrap();
     let x = logits(layout.active(), 1);
-    check(&plan(layout, SufModes::default()), &x);
+    for plan in plans(&layout, SufModes::default()) {
+        check(&plan, &x);
+    }
 }
 
 #[test]
@@ -79,7 +88,9 @@ fn causal_attention_is_exact_in_every_mode() {
     let layout = RowLayout::causal(9, 8, 1);
     let x = logits(layout.active(), 2);
     for coeffs in [CoeffMode::MaskedSelect, CoeffMode::IntervalLut, CoeffMode::StepDcf] {
-        check(&plan(layout.clone(), SufModes { coeffs, ..SufModes::default() }), &x);
+        for plan in plans(&layout, SufModes { coeffs, ..SufModes::default() }) {
+            check(&plan, &x);
+        }
     }
 }
 
@@ -90,17 +101,21 @@ fn equal_extreme_and_distant_logits_are_exact() {
     x.extend([1 << 20, -(1 << 20), 0, (1 << 20) - 4096]);
     x.extend([0, 16 * 4096 - 1, -1]);
     x.extend([-(1 << 20); 2]);
-    check(&plan(layout, SufModes::default()), &x);
+    for plan in plans(&layout, SufModes::default()) {
+        check(&plan, &x);
+    }
 }
 
 #[test]
 fn rows_of_up_to_1024_elements_are_within_a_unit_of_the_real_softmax() {
     for len in [2, 16, 128, 512, 1024] {
-        let plan = plan(RowLayout::ragged(len, &[len]).unwrap(), SufModes::default());
-        let in_clear = |x: &[i64]| close(&plan, x, &plan.eval(x).unwrap());
+        let plans = plans(&RowLayout::ragged(len, &[len]).unwrap(), SufModes::default());
+        let in_clear = |x: &[i64]| plans.iter().for_each(|plan| close(plan, x, &plan.eval(x).unwrap()));
         // one and two peaks, all others at every distance; 9 is where sums of small errors were greatest
         let distances = (0..=17 * 4096).step_by(29 * (len / 16).max(1));
-        for distance in distances.chain([9 * 4096, 16 * 4096 - 1, 16 * 4096, 100 * 4096]) {
+        // tables end at 511/32
+        let ends = [9 * 4096, 511 * 128 - 1, 511 * 128, 16 * 4096 - 1, 16 * 4096, 100 * 4096];
+        for distance in distances.chain(ends) {
             for peaks in [1, 2] {
                 let x: Vec<i64> = (0..len).map(|at| if at < peaks { distance } else { 0 }).collect();
                 in_clear(&x);
@@ -115,38 +130,78 @@ fn rows_of_up_to_1024_elements_are_within_a_unit_of_the_real_softmax() {
     }
     // equal elements, causal rows
     let lengths: Vec<usize> = (1..=1024).step_by(31).collect();
-    let equal = plan(RowLayout::ragged(1024, &lengths).unwrap(), SufModes::default());
-    let x = vec![-77; equal.layout().active()];
-    close(&equal, &x, &equal.eval(&x).unwrap());
-    let causal = plan(RowLayout::causal(200, 128, 0), SufModes::default());
-    let x = logits(causal.layout().active(), 3);
-    close(&causal, &x, &causal.eval(&x).unwrap());
+    for equal in plans(&RowLayout::ragged(1024, &lengths).unwrap(), SufModes::default()) {
+        let x = vec![-77; equal.layout().active()];
+        close(&equal, &x, &equal.eval(&x).unwrap());
+    }
+    for causal in plans(&RowLayout::causal(200, 128, 0), SufModes::default()) {
+        let x = logits(causal.layout().active(), 3);
+        close(&causal, &x, &causal.eval(&x).unwrap());
+    }
 }
 
 #[test]
 fn packing_halves_what_causal_rows_cost() {
     let modes = SufModes::default();
-    let (causal, _) = plan(RowLayout::causal(64, 64, 0), modes).traffic();
-    let (square, rounds) = plan(RowLayout::causal(64, 64, 64), modes).traffic();
-    assert!(causal < square * 11 / 20, "{causal} of {square}");
-    // six levels of the tournament, two functions of four rounds, a product, a shift
-    assert_eq!(rounds, 6 * 2 + 2 * 4 + 1 + 2);
-    let nothing = plan(RowLayout::ragged(4, &[0, 0]).unwrap(), modes);
-    assert!(nothing.eval(&[]).unwrap().is_empty());
-    check(&nothing, &[]);
+    let causal = plans(&RowLayout::causal(64, 64, 0), modes).map(|plan| plan.traffic().0);
+    let square = plans(&RowLayout::causal(64, 64, 64), modes).map(|plan| plan.traffic());
+    for (causal, (square, _)) in causal.into_iter().zip(square) {
+        assert!(causal < square * 11 / 20, "{causal} of {square}");
+    }
+    // six levels of the tournament, two functions of four rounds or one of nine and one of four, a product, a shift
+    assert_eq!(square.map(|(_, rounds)| rounds), [4, 9].map(|exponential| 6 * 2 + exponential + 4 + 1 + 2));
+    for nothing in plans(&RowLayout::ragged(4, &[0, 0]).unwrap(), modes) {
+        assert!(nothing.eval(&[]).unwrap().is_empty());
+        check(&nothing, &[]);
+    }
+}
+
+#[test]
+fn exponentials_by_table_have_fewer_bytes_of_keys_and_five_rounds_more() {
+    let logits = SignedRange::new(-(1 << 18), 1 << 18).unwrap();
+    let layout = RowLayout::ragged(128, &[128; 4]).unwrap();
+    let plans = FORMS.map(|new| new(layout.clone(), logits, SufModes::default()).unwrap());
+    let bytes = |plan: &SecureSoftmaxPlan| {
+        let bits = plan.deals().iter().map(|(gate, count)| gate.key_bits_per_element() * *count as u64).sum::<u64>();
+        bits / 8
+    };
+    let [splines, tables] = plans.each_ref().map(bytes);
+    // 17 thresholds on 21 bits and a shift by 32 bits, or the gates of a table with cells of 13 bits
+    assert!(splines - tables > layout.active() as u64 * 700, "{splines} and {tables}");
+    let [(fewer, first), (more, second)] = plans.each_ref().map(SecureSoftmaxPlan::traffic);
+    assert_eq!(second, first + 5);
+    assert!(fewer < more, "{fewer} and {more}");
+}
+
+#[test]
+fn parties_with_different_exponentials_are_told() {
+    let q = runtime::cpu().unwrap();
+    let plans = plans(&RowLayout::ragged(3, &[3]).unwrap(), SufModes::default());
+    let [[zero, _], [_, one]] =
+        plans.each_ref().map(|plan| Dealer::insecure_from_seed(6).deal_all(&q, &plan.deals()).unwrap());
+    let bundles = [zero, one];
+    let errors =
+        both(bundles, |mut session, party, bundles| session.softmax(&q, &plans[party], bundles, &[0; 3]).unwrap_err());
+    for error in errors {
+        assert!(matches!(error, PfssError::Channel(_)), "{error}");
+    }
 }
 
 #[test]
 fn parties_with_other_layouts_of_the_same_counts_are_told() {
     let q = runtime::cpu().unwrap();
-    let plans = [[2, 3], [3, 2]].map(|lengths| plan(RowLayout::ragged(3, &lengths).unwrap(), SufModes::default()));
-    let deals = plans[0].deals();
-    assert_eq!(deals, plans[1].deals());
-    let bundles = Dealer::insecure_from_seed(6).deal_all(&q, &deals).unwrap();
-    let errors =
-        both(bundles, |mut session, party, bundles| session.softmax(&q, &plans[party], bundles, &[0; 5]).unwrap_err());
-    for error in errors {
-        assert!(matches!(error, PfssError::Channel(ChannelError::Step { .. })), "{error}");
+    let [first, second] =
+        [[2, 3], [3, 2]].map(|lengths| plans(&RowLayout::ragged(3, &lengths).unwrap(), SufModes::default()));
+    for plans in first.into_iter().zip(second).map(<[SecureSoftmaxPlan; 2]>::from) {
+        let deals = plans[0].deals();
+        assert_eq!(deals, plans[1].deals());
+        let bundles = Dealer::insecure_from_seed(6).deal_all(&q, &deals).unwrap();
+        let errors = both(bundles, |mut session, party, bundles| {
+            session.softmax(&q, &plans[party], bundles, &[0; 5]).unwrap_err()
+        });
+        for error in errors {
+            assert!(matches!(error, PfssError::Channel(ChannelError::Step { .. })), "{error}");
+        }
     }
 }
 
@@ -154,14 +209,16 @@ fn parties_with_other_layouts_of_the_same_counts_are_told() {
 fn plans_and_bundles_that_do_not_fit_are_refused() {
     let range = SignedRange::new(i64::MIN / 2 - 1, i64::MAX / 2).unwrap();
     let layout = RowLayout::ragged(4, &[2, 3]).unwrap();
-    let refused = SecureSoftmaxPlan::new(layout.clone(), range, SufModes::default()).unwrap_err();
-    assert!(matches!(refused, PfssError::Range(RangeError::Overflow { bits: 64, .. })));
     let long = RowLayout::ragged(2000, &[3, 1025]).unwrap();
-    let refused = SecureSoftmaxPlan::new(long, SignedRange::new(-1, 1).unwrap(), SufModes::default()).unwrap_err();
-    assert_eq!(refused, PfssError::Suf(SufError::Cap { what: "elements of a row", max: 1024, got: 1025 }));
+    for new in FORMS {
+        let refused = new(layout.clone(), range, SufModes::default()).unwrap_err();
+        assert!(matches!(refused, PfssError::Range(RangeError::Overflow { bits: 64, .. })));
+        let refused = new(long.clone(), SignedRange::new(-1, 1).unwrap(), SufModes::default()).unwrap_err();
+        assert_eq!(refused, PfssError::Suf(SufError::Cap { what: "elements of a row", max: 1024, got: 1025 }));
+    }
 
     let q = runtime::cpu().unwrap();
-    let plan = plan(layout, SufModes::default());
+    let [plan, table] = plans(&layout, SufModes::default());
     let deal = || Dealer::insecure_from_seed(1).deal_all(&q, &plan.deals()).unwrap();
     let (channel, _other) = memory_pair(Duration::from_secs(1));
     let mut session = Session::new(channel);
@@ -179,4 +236,8 @@ fn plans_and_bundles_that_do_not_fit_are_refused() {
     bundles.swap(0, 1);
     let refused = session.softmax(&q, &plan, bundles, &[0; 5]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "elements", expected: 1, got: 2 });
+    // keys for splines do not fit a table: there are two functions of two gates, or one of six and one of two
+    let [bundles, _] = deal();
+    let refused = session.softmax(&q, &table, bundles, &[0; 5]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "bundles", expected: 12, got: 8 });
 }

@@ -305,9 +305,9 @@ fn the_shape_of_keys_and_messages_is_the_same_for_every_mask() {
     for modes in all_modes() {
         let gate = Gate::suf(SufProgram::new(SufDesc::new(spec.clone()).unwrap(), modes).unwrap());
         let mut dealer = Dealer::insecure_from_seed(4);
-        let mut lengths: Vec<usize> = (0..256)
-            .flat_map(|r| dealer.insecure_deal_for_masks(&q, &gate, &[r, 255 - r]).unwrap())
-            .map(|bundle| bundle.to_bytes().len())
+        let mut lengths: Vec<[usize; 2]> = (0..256)
+            .map(|r| dealer.insecure_deal_for_masks(&q, &gate, &[r, 255 - r]).unwrap())
+            .map(|bundles| bundles.map(|bundle| bundle.to_bytes().len()))
             .collect();
         lengths.dedup();
         assert_eq!(lengths.len(), 1, "{modes:?}");

@@ -12,7 +12,10 @@ use std::{
 };
 
 use pfss::{
-    Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, Predicate, Session, Task, memory_pair,
+    Channel, ChannelError, Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, OpenedWeights, Party, Predicate,
+    Session, Task, WeightShape,
+    batch::{BatchConfig, Job, SuperBatch},
+    memory_pair,
     suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use test_process::alone;
@@ -136,17 +139,24 @@ fn buffer(bytes: usize) -> usize {
     bytes + 64
 }
 
-/// The first words of the root (or truth table) section and of the last row of additive shares.
-fn secrets(bundle: &KeyBundle) -> [u64; 4] {
-    let bytes = bundle.to_bytes();
+/// The first words of the section of roots, of the truth table or of the seed, and of additive shares.
+///
+/// The shares are the last row where the bytes hold them, and else, from a seed, the masks of the first input.
+fn secrets(bundle: KeyBundle) -> [u64; 4] {
+    let (bytes, sections) = (bundle.to_bytes(), bundle.sections());
     let at = |i: usize| u64::from_le_bytes(bytes[i..i + 8].try_into().unwrap());
-    let sections = usize::from(bytes[20]);
-    let entries = || (0..sections).map(|i| 128 + 48 * i);
-    let words = entries().find(|&entry| bytes[entry] == 6).unwrap();
-    let row = at(words + 32) as usize + 8 * 32 * (at(words + 8) as usize - 1);
-    // a program, section 8, is public
-    let first = at(entries().find(|&entry| bytes[entry] != 8).unwrap() + 32) as usize;
-    [at(first), at(first + 8), at(row), at(row + 8)]
+    let first = sections.iter().find(|section| section.name != "program").unwrap().offset as usize;
+    let [share, next] = match sections.iter().find(|section| section.name == "additive shares") {
+        Some(words) => {
+            let row = (words.offset + 8 * 32 * (words.dims[0] - 1)) as usize;
+            [at(row), at(row + 8)]
+        }
+        None => {
+            let (masked, _) = bundle.mask(&[0; 20]).unwrap();
+            [masked[0], masked[1]]
+        }
+    };
+    [at(first), at(first + 8), share, next]
 }
 
 /// A line and a constant.
@@ -172,7 +182,7 @@ fn the_scanner_sees_a_plain_copy() {
 }
 
 #[test]
-fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_shares() {
+fn dealing_serialising_reading_evaluating_and_dropping_leave_no_seeds_roots_tables_or_shares() {
     alone(|| {
         let gates = [
             Gate::relu(64).unwrap(),
@@ -189,16 +199,13 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
             clipped(CoeffMode::IntervalLut),
             clipped(CoeffMode::StepDcf),
         ];
-        for gate in gates {
-            let deal = |q: &_| Dealer::insecure_from_seed(8).deal(q, &gate, 20).unwrap();
-            let [first, _] = deal(&runtime::cpu().unwrap());
-            let watched = secrets(&first);
-            drop(first);
+        for (gate, party) in gates.iter().flat_map(|gate| [(gate, 0), (gate, 1)]) {
+            let deal = |q: &_| Dealer::insecure_from_seed(8).deal(q, gate, 20).unwrap().into_iter().nth(party).unwrap();
+            let watched = secrets(deal(&runtime::cpu().unwrap()));
             let x_hat: Vec<u64> = (0..20).map(|i| 1000 + i).collect();
             let leftovers = found(watched, || {
                 let q = runtime::cpu().unwrap();
-                let [bundle, _other] = deal(&q);
-                let bundle = KeyBundle::from_bytes(&bundle.to_bytes()).unwrap().insecure_reusable();
+                let bundle = KeyBundle::from_bytes(&deal(&q).to_bytes()).unwrap().insecure_reusable();
                 let keys = bundle.with_open_inputs().unwrap();
                 match gate.kind() {
                     GateKind::Relu => drop(keys.eval(&q, Task::Relu, &x_hat).unwrap()),
@@ -215,8 +222,32 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_roots_tables_or_
                     _ => drop(keys),
                 }
             });
-            assert_eq!(leftovers, 0, "{}", gate.kind());
+            assert_eq!(leftovers, 0, "{gate:?} of party {party}");
         }
+    });
+}
+
+#[test]
+fn bundles_that_move_leave_no_seed() {
+    alone(|| {
+        let deal = |q: &_| {
+            let [zero, _] = Dealer::insecure_from_seed(8).deal(q, &Gate::relu(64).unwrap(), 20).unwrap();
+            zero
+        };
+        let watched = secrets(deal(&runtime::cpu().unwrap()));
+        let leftovers = found(watched, || {
+            let q = runtime::cpu().unwrap();
+            let mut bundles = Vec::with_capacity(1);
+            bundles.push(deal(&q));
+            bundles.push(deal(&q)); // moves the first
+            let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
+            for bundle in bundles {
+                let keys = bundle.with_open_inputs().unwrap();
+                batch.enqueue(Job::new(Task::Relu, keys, vec![1000; 20])).unwrap();
+            }
+            batch.flush().unwrap();
+        });
+        assert_eq!(leftovers, 0);
     });
 }
 
@@ -242,23 +273,99 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
     });
 }
 
+/// A peer of party 0 that sends every message back, and keeps the bodies of all.
+struct Echo(Vec<u8>);
+
+impl Channel for Echo {
+    fn party(&self) -> Party {
+        Party::Zero
+    }
+
+    fn send(&mut self, _: &[u8]) -> Result<(), ChannelError> {
+        Err(ChannelError::Lost { doing: "sending" })
+    }
+
+    fn recv(&mut self, _: usize) -> Result<Vec<u8>, ChannelError> {
+        Err(ChannelError::Lost { doing: "receiving" })
+    }
+
+    fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, ChannelError> {
+        self.0.extend_from_slice(&message[16..]);
+        Ok(message.to_vec())
+    }
+}
+
+/// Party 0's shares of masks, which it sends for factors of zeros, and the result of `run`.
+///
+/// The echo doubles the masked zeros `a` and `b`. So the share of their product is the
+/// dealer's `c`: `2 a 2 b - 2 a b - a 2 b + c` is `c`.
+fn shares_of_zeros<T>(run: impl FnOnce(&mut Session<&mut Echo>) -> T) -> (Vec<u64>, T) {
+    let mut echo = Echo(Vec::new());
+    let products = run(&mut Session::new(&mut echo));
+    (echo.0.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word)).collect(), products)
+}
+
+/// The last word of the bytes of a triple: party 1's share of the product.
+fn last_word(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(*bytes.last_chunk().unwrap())
+}
+
 #[test]
 fn multiplying_matrices_leaves_no_share_of_the_triple() {
     alone(|| {
         let shape = MatrixShape { batch: 2, rows: 3, inner: 4, cols: 5 };
-        let ([left, right, _], header) = (shape.lens(), 88);
-        let [zero_triple, one_triple] = Dealer::insecure_from_seed(10).deal_matrix(shape).unwrap();
-        let bytes = zero_triple.to_bytes();
-        let word = |at: usize| u64::from_le_bytes(bytes[header + 8 * at..][..8].try_into().unwrap());
-        let watched = [word(0), word(left), word(left + right), word(left + right + 1)];
+        let [left, right, _] = shape.lens();
+        let deal = || Dealer::insecure_from_seed(10).deal_matrix(shape).unwrap();
+        let (zeros, [triple, other]) = ([left, right].map(|len| vec![0; len]), deal());
+        let (masks, product) = shares_of_zeros(|session| {
+            session.matmul(&runtime::cpu().unwrap(), triple, zeros.each_ref().map(|zeros| &zeros[..])).unwrap()
+        });
+        let watched = [masks[0], masks[left], product[0], last_word(&other.to_bytes())];
+        drop((masks, product, other));
         let factors = [left, right].map(|len| (0..len as u64).map(|i| 1000 + i).collect::<Vec<u64>>());
         let (zero, one) = memory_pair(Duration::from_secs(20));
         let run = || {
-            let q = runtime::cpu().unwrap();
-            let [x, y] = &factors;
+            let (q, [x, y], [zero_triple, one_triple]) = (runtime::cpu().unwrap(), &factors, deal());
             test_process::scope(|scope| {
                 scope.spawn(|| drop(Session::new(zero).matmul(&q, zero_triple, [x, y]).unwrap()));
                 drop(Session::new(one).matmul(&q, one_triple, [x, y]).unwrap());
+            });
+        };
+        assert_eq!(found(watched, run), 0);
+    });
+}
+
+#[test]
+fn multiplying_by_opened_weights_leaves_no_share_of_their_mask_or_of_the_triple() {
+    alone(|| {
+        let (shape, rows) = (WeightShape { inner: 4, cols: 5 }, 3);
+        let deal = || {
+            let mut dealer = Dealer::insecure_from_seed(11);
+            let (keys, mask) = dealer.deal_weights(shape).unwrap();
+            (keys, dealer.deal_weight_triple(&mask, rows).unwrap())
+        };
+        let ([key, _], [triple, other]) = deal();
+        let (masks, product) = shares_of_zeros(|session| {
+            let q = runtime::cpu().unwrap();
+            let weights = session.open_weights(&q, key, &[0; 20]).unwrap();
+            session.matmul_weights(&q, triple, &[0; 12], &weights).unwrap()
+        });
+        let watched = [masks[0], masks[20], product[0], last_word(&other.to_bytes())];
+        drop((masks, product, other));
+        let ([x, y], (zero, one)) =
+            ([12, 20].map(|len| (1000..1000 + len).collect::<Vec<u64>>()), memory_pair(Duration::from_secs(20)));
+        let run = || {
+            let (q, ([zero_key, one_key], [zero_triple, one_triple])) = (runtime::cpu().unwrap(), deal());
+            test_process::scope(|scope| {
+                scope.spawn(|| {
+                    let mut session = Session::new(zero);
+                    let weights = session.open_weights(&q, zero_key, &y).unwrap();
+                    let weights = OpenedWeights::from_bytes(&weights.to_bytes()).unwrap();
+                    drop(session.matmul_weights(&q, zero_triple, &x, &weights).unwrap());
+                });
+                let mut session = Session::new(one);
+                let weights = session.open_weights(&q, one_key, &y).unwrap();
+                drop(session.matmul_weights(&q, one_triple, &x, &weights).unwrap());
             });
         };
         assert_eq!(found(watched, run), 0);

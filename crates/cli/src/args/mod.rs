@@ -20,6 +20,9 @@ Exit codes:
   4  keys were refused: used before, of the other party, for another model, or damaged
   5  the other party failed: absent, silent, gone, not the one expected, or out of step";
 
+/// Why a command without a backend has no profile.
+const ON_THE_HOST: &str = "this command uses no backend: it runs on the host alone";
+
 /// Function secret sharing, circle-STARK proofs and neural-network operators.
 ///
 /// All use one device boundary. Everything runs on the CPU unless you ask for a backend, with
@@ -74,9 +77,8 @@ impl Command {
             Self::Conformance(ConformanceArgs { isolate: true, .. }) | Self::Bench(BenchArgs { isolate: true, .. }) => {
                 Some("with `--isolate` there are several")
             }
-            Self::Stark(args) if args.command.is_on_the_host() => {
-                Some("this command uses no backend: it runs on the host alone")
-            }
+            Self::Stark(args) if args.command.is_on_the_host() => Some(ON_THE_HOST),
+            Self::Pfss(args) if args.command.is_on_the_host() => Some(ON_THE_HOST),
             Self::Stark(args) if args.command.is_shared() => Some("an MPI launcher started several for this proof"),
             _ => None,
         }
@@ -87,6 +89,7 @@ impl Command {
         match self {
             Self::Doctor(_) => false,
             Self::Stark(args) => !args.command.is_on_the_host(),
+            Self::Pfss(args) => !args.command.is_on_the_host(),
             _ => true,
         }
     }

@@ -8,9 +8,11 @@ use std::{
 use anyhow::Result;
 use clap::Args;
 use inference::{
-    Architecture, Model,
+    Architecture, Model, Preference,
+    cost::ModelCost,
     folder::{self, KeyFolder},
 };
+use pfss::Party;
 use runtime::{Choice, Domain};
 
 /// Images of the largest batch.
@@ -28,6 +30,12 @@ pub(crate) struct DealArgs {
     /// Number of images to classify in the run.
     #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=MAX_COUNT))]
     count: u32,
+    /// What to keep low by the choice of gates: rounds, or bytes of keys.
+    ///
+    /// With `bytes` GeLU and softmax are evaluated by table: their keys take fewer bytes, but each
+    /// takes five rounds more and sends more. Both parties read the choice from their folders.
+    #[arg(long, value_name = "COST", default_value = "rounds")]
+    prefer: Preference,
     /// Folder to make, with `party0` in it for the client and `party1` for the server.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -39,17 +47,20 @@ pub(crate) struct DealArgs {
 /// Runs the command.
 pub(super) fn run(args: &DealArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    let model = Model::new(args.model, args.count as usize)?;
+    let model = Model::new(args.model, args.count as usize)?.preferring(args.prefer);
     super::before_dealing(&args.out)?;
-    let bar = super::bar(&model.plan()?, 0, "deal keys")?;
+    let (plan, planned) = (model.plan()?, ModelCost::of_model(&model)?.total().key_bytes);
+    let bar = super::bar(&plan, 0, "deal keys")?;
     let manifests = folder::deal(&q, &model, &args.out, |step| super::advance(&bar, step))?;
     bar.finish_and_clear();
     let mut out = io::stdout().lock();
-    for (manifest, to) in manifests.iter().zip(["client", "server"]) {
+    for ((manifest, party), to) in manifests.iter().zip(Party::BOTH).zip(["client", "server"]) {
         let bytes: u64 = manifest.keys.iter().map(|key| key.bytes).sum();
+        super::expect_planned_keys(&plan, party, bytes)?;
         let folder = args.out.join(format!("party{}", manifest.party));
-        let digest = KeyFolder::digest(&folder)?;
-        writeln!(out, "{}  {} KiB of keys, for the {to} alone; digest {digest}", folder.display(), bytes >> 10)?;
+        let (digest, keys) = (KeyFolder::digest(&folder)?, planned[party.index()]);
+        let shown = folder.display();
+        writeln!(out, "{shown}  {} KiB for the {to} alone, {keys} bytes of keys; digest {digest}", bytes >> 10)?;
     }
     Ok(())
 }

@@ -85,6 +85,7 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
     let (images, truth) = input(args, &model)?;
     let weights = args.compare.as_deref().map(|path| parameters(&model, path)).transpose()?;
     let (plan, role) = (model.plan()?, Role::Client(&images));
+    super::expect_planned_keys(&plan, Party::Zero, key_bytes)?;
     role.check(&model)?;
     let out = args.out.as_deref().map(OutputFile::begin).transpose()?;
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;

@@ -65,6 +65,7 @@ fn model(path: &Path) -> Result<Value> {
     let (manifest, used) = (KeyFolder::manifest(path)?, KeyFolder::is_used(path));
     let mut out = io::stdout().lock();
     writeln!(out, "model  {} for {} images", manifest.model.escape_debug(), manifest.count)?;
+    writeln!(out, "prefer {}", manifest.prefer)?;
     writeln!(out, "party  {}", manifest.party)?;
     writeln!(out, "deal   {}{}", manifest.deal.escape_debug(), if used { ", used" } else { "" })?;
     writeln!(out, "plan   {}", manifest.plan.escape_debug())?;

@@ -5,6 +5,7 @@ mod deal;
 mod infer;
 mod inspect;
 mod kind;
+mod plan;
 mod report;
 mod serve;
 mod sound;
@@ -22,6 +23,7 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::{
     InferenceError, Limits, Plan,
+    cost::folder_bytes,
     folder::{KeyFolder, Stale, remove_stale},
     tls::{Endpoint, TlsChannel, TlsError},
 };
@@ -41,7 +43,7 @@ use crate::{
 /// `serve` with its weights, the client runs `infer` with its images. The client learns the
 /// classes, the server learns nothing, and only the server has the weights. `gen` makes keys for
 /// one gate or function, `eval` uses them. `inspect` shows the purpose of keys, `verify` reads them
-/// all without using any.
+/// all without using any. `plan` computes the cost of a model without keys.
 #[derive(Args, Debug)]
 pub(crate) struct PfssArgs {
     #[command(subcommand)]
@@ -63,9 +65,15 @@ pub(crate) enum PfssCommand {
     Eval(bundle::EvalArgs),
     Inspect(inspect::InspectArgs),
     Verify(verify::VerifyArgs),
+    Plan(plan::PlanArgs),
 }
 
 impl PfssCommand {
+    /// Whether it uses no backend.
+    pub(crate) const fn is_on_the_host(&self) -> bool {
+        matches!(self, Self::Plan(_))
+    }
+
     /// The files that it names, but for those in folders of keys.
     pub(crate) fn files(&self) -> Vec<Named<'_>> {
         match self {
@@ -73,6 +81,7 @@ impl PfssCommand {
             Self::Serve(args) => args.files(),
             Self::Eval(args) => args.files(),
             Self::Inspect(args) => args.files(),
+            Self::Plan(args) => args.files(),
             Self::Deal(_) | Self::Gen(_) | Self::Verify(_) => Vec::new(),
         }
     }
@@ -111,6 +120,7 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
         PfssCommand::Eval(args) => bundle::eval(args),
         PfssCommand::Inspect(args) => inspect::run(args),
         PfssCommand::Verify(args) => verify::run(args),
+        PfssCommand::Plan(args) => plan::run(args),
     }
 }
 
@@ -130,6 +140,17 @@ fn before_dealing(out: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Checks that a folder holds as much for `party` as the plan of its model computes.
+fn expect_planned_keys(plan: &Plan, party: Party, bytes: u64) -> Result<()> {
+    let planned = folder_bytes(plan, party);
+    let (fewest, most) = (planned.start(), planned.end());
+    if planned.contains(&bytes) {
+        return Ok(());
+    }
+    let reason = format!("expected {fewest} to {most} bytes of keys for {party} (from the plan), got {bytes}");
+    Err(InferenceError::Keys { reason }.into())
 }
 
 /// Listens on `address`, prints the address, and waits for the other party.

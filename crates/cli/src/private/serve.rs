@@ -64,6 +64,7 @@ pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let bytes = files::read(&args.weights).with_context(|| format!("reading {}", args.weights.display()))?;
     let weights = Parameters::read(&model, &bytes)?;
     let (plan, role) = (model.plan()?, Role::Server(&weights));
+    super::expect_planned_keys(&plan, Party::One, key_bytes)?;
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
 
     let patience = args.wait.map(|seconds| Duration::from_secs(seconds.into()));

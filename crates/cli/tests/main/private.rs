@@ -32,14 +32,14 @@ pub(crate) fn succeeded(output: &Output) -> String {
 
 /// A dealt folder for `count` images and the digits network.
 fn deal(count: usize) -> (TempDir, PathBuf) {
-    deal_for("digits", count)
+    deal_for("digits", count, "rounds")
 }
 
-fn deal_for(model: &str, count: usize) -> (TempDir, PathBuf) {
+fn deal_for(model: &str, count: usize, prefer: &str) -> (TempDir, PathBuf) {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("deal");
     let mut deal = pfss("deal");
-    deal.args(["--model", model, "--count", &count.to_string(), "--out"]).arg(&out);
+    deal.args(["--model", model, "--count", &count.to_string(), "--prefer", prefer, "--out"]).arg(&out);
     succeeded(&output(&mut deal, LIMIT));
     (scratch, out)
 }
@@ -115,10 +115,10 @@ fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_
 
     let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
     // Two products of matrices, a shift by a bit and ReLU by a bit for each of 360 x 64 values, and the digests of
-    // seven rounds.
+    // seven rounds. The first product, and so its shift, is proven to leave a gap in 35 bits.
     let (values, digests) = (360 * 64, 16 * 7);
-    let matrices = 8 * (values + 64 * 64) + 8 * (values + 64 * 10);
-    assert_eq!(report["sent_bytes"], matrices + 2 * (8 * values + values / 8) + digests);
+    let matrices = 35 * (values + 64 * 64) + 64 * (values + 64 * 10);
+    assert_eq!(report["sent_bytes"], (matrices + (35 + 1 + 64 + 1) * values) / 8 + digests);
     assert_eq!(report["received_bytes"], report["sent_bytes"].as_u64().unwrap() + 8 * 3600);
     assert_eq!((report["rounds"].as_u64(), report["steps"].as_array().unwrap().len()), (Some(7), 5));
 
@@ -128,12 +128,94 @@ fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_
 
 #[test]
 fn a_transformer_block_classifies_privately_with_the_plaintext_model_s_exact_logits() {
-    let (_scratch, out) = deal_for("transformer", 6);
-    let (server, address) = serve_weights(TRANSFORMER, &out.join("party1"), &["--wait", "60"]);
-    let shown = succeeded(&output(infer(&out.join("party0"), &address).args(["--compare", TRANSFORMER]), LIMIT));
-    assert!(shown.contains("0 of 60 logits differ"), "{shown}");
-    assert!(shown.contains("attention.softmax"), "{shown}");
-    assert!(server.output().status.success());
+    for prefer in ["rounds", "bytes"] {
+        let (_scratch, out) = deal_for("transformer", 6, prefer);
+        let shown = succeeded(&output(pfss("inspect").arg(out.join("party1")), LIMIT));
+        assert!(shown.contains(&format!("prefer {prefer}\n")), "{shown}");
+        let (server, address) = serve_weights(TRANSFORMER, &out.join("party1"), &["--wait", "60"]);
+        let shown = succeeded(&output(infer(&out.join("party0"), &address).args(["--compare", TRANSFORMER]), LIMIT));
+        assert!(shown.contains("0 of 60 logits differ"), "{shown}");
+        assert!(shown.contains("attention.softmax"), "{shown}");
+        assert!(server.output().status.success());
+    }
+}
+
+/// The costs that `plan` writes as JSON.
+fn plan(more: &[&str]) -> (String, serde_json::Value) {
+    let scratch = tempfile::tempdir().unwrap();
+    let json = scratch.path().join("plan.json");
+    let shown = succeeded(&output(pfss("plan").args(more).arg("--json").arg(&json), LIMIT));
+    (shown, serde_json::from_slice(&fs::read(&json).unwrap()).unwrap())
+}
+
+#[test]
+fn a_dealt_folder_holds_the_keys_that_were_planned() {
+    for (model, prefer) in [("digits", "rounds"), ("transformer", "rounds"), ("transformer", "bytes")] {
+        let (_scratch, out) = deal_for(model, 6, prefer);
+        let (shown, cost) = plan(&["--model", model, "--count", "6", "--prefer", prefer]);
+        assert_eq!(shown.contains("with fewest bytes of keys\n"), prefer == "bytes", "{shown}");
+        for party in [0usize, 1] {
+            let mut bytes = 0;
+            for entry in fs::read_dir(out.join(format!("party{party}"))).unwrap() {
+                let path = entry.unwrap().path();
+                let is_identity = path.file_stem().is_some_and(|stem| stem == "identity");
+                if !is_identity && path.extension().is_some_and(|extension| extension == "key") {
+                    let file = fs::read(&path).unwrap();
+                    bytes += match pfss::KeyBundle::from_bytes(&file) {
+                        Ok(bundle) => {
+                            let sections = bundle.sections().into_iter();
+                            sections
+                                .filter(|section| section.name != "program")
+                                .map(|section| section.bytes)
+                                .sum::<u64>()
+                        }
+                        // a triple after its header of 88 bytes
+                        Err(_) => file.len() as u64 - 88,
+                    };
+                }
+            }
+            assert_eq!(cost["total"]["key_bytes"][party], bytes, "{model} for {prefer}, party {party}");
+        }
+    }
+}
+
+#[test]
+fn published_shapes_are_planned_next_to_their_figures() {
+    let (shown, cost) = plan(&["--model", "bert-base"]);
+    assert!(shown.contains("SIGMA: 16.8 GB of keys, 0.989 GB sent, 1128 rounds\n"), "{shown}");
+    assert!(shown.contains("SUF: 12.7 GB of keys, 0.83 GB sent, 1116 rounds\n"), "{shown}");
+    let layer = &cost["cost"]["layers"][0];
+    assert_eq!(layer["count"], 12);
+    let gates = layer["gates"].as_array().unwrap();
+    let elements = |step: &str| {
+        let gate = gates.iter().find(|gate| gate["step"] == step && gate["gate"] == "suf");
+        gate.unwrap_or_else(|| panic!("{step}"))["elements"].as_u64().unwrap()
+    };
+    assert_eq!(elements("feed.gelu"), 128 * 3072);
+    assert_eq!(elements("attention.softmax"), 12 * 128 * 128 + 12 * 128);
+    assert_eq!(cost["published"][1]["rounds"], 1116);
+    // by table: GeLU and softmax take five rounds more each, in twelve layers
+    let (shown, tables) = plan(&["--model", "bert-base", "--prefer", "bytes"]);
+    assert!(shown.contains("SIGMA: 16.8 GB of keys") && shown.contains("feed.gelu"), "{shown}");
+    let total = |cost: &serde_json::Value, name: &str| cost["total"][name].as_u64().unwrap();
+    assert_eq!(total(&tables, "rounds"), total(&cost, "rounds") + 12 * 2 * 5);
+    let lookups = tables["cost"]["layers"][0]["gates"].as_array().unwrap().iter().filter(|gate| gate["gate"] == "lut");
+    let elements: Vec<u64> = lookups.map(|gate| gate["elements"].as_u64().unwrap()).collect();
+    assert_eq!(elements, [2 * 12 * 128 * 128, 2 * 128 * 3072]);
+    // figures are for one sequence of 128 positions
+    let (shown, cost) = plan(&["--model", "gpt2", "--sequence", "16", "--count", "2"]);
+    assert!(!shown.contains("published") && cost["published"].is_null(), "{shown}");
+
+    for (more, expected) in [
+        (&["--model", "bert"][..], "expected one of: digits, transformer, bert-tiny, bert-base, bert-large, gpt2"),
+        (&["--model", "digits", "--sequence", "8"], "`--sequence`: the inputs of `digits` have a fixed length"),
+        (&["--model", "bert-tiny", "--sequence", "513"], "`--sequence`: positions: expected 1 to 512 for bert-tiny"),
+        (&["--model", "bert-tiny", "--count", "17"], "`--count`: expected 1 to 16 inputs, got 17"),
+        (&["--model", "digits", "--prefer", "speed"], "unknown preference `speed`; expected one of: rounds, bytes"),
+        (&["--model", "digits", "--profile", "p.json"], "this command uses no backend"),
+    ] {
+        expect_failure(&output(pfss("plan").args(more), LIMIT), 2, &[expected]);
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Preference;
+
 /// The public description of a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -12,6 +14,9 @@ pub struct Manifest {
     pub model: String,
     /// Images of the batch.
     pub count: usize,
+    /// The choice of gates, `rounds` if it is missing.
+    #[serde(default)]
+    pub prefer: Preference,
     /// 0 or 1.
     pub party: u8,
     /// A random name of the deal, the same in both parties' folders, in hexadecimal.

@@ -59,6 +59,7 @@ impl KeyFolder {
         }
         let architecture = manifest.model.parse().map_err(|e: InferenceError| refused(e.to_string()))?;
         let model = Model::new(architecture, manifest.count).map_err(|e| refused(e.to_string()))?;
+        let model = model.preferring(manifest.prefer);
         // A plan takes memory in proportion to the batch: a folder has to hold keys of that size first.
         let (least, held) = (8 * (model.count() * model.input_len()) as u64, held_bytes(path, manifest.keys.len())?);
         if held < least {
@@ -197,8 +198,8 @@ fn read_key(folder: &Path, index: usize, deal: &Deal, file: &KeyFile) -> Result<
         return Err(refused(format!("expected SHA-256 {expected}, got {got}")));
     }
     Ok(match deal {
-        Deal::Gate(..) => Key::Gate(KeyBundle::from_bytes(&bytes)?),
-        Deal::Matrix(_) => Key::Matrix(MatrixTriple::from_bytes(&bytes)?),
+        Deal::Gate(..) | Deal::Alongside(..) => Key::Gate(KeyBundle::from_bytes(&bytes)?),
+        Deal::Matrix(..) => Key::Matrix(MatrixTriple::from_bytes(&bytes)?),
     })
 }
 

@@ -67,6 +67,7 @@ fn fill<Q: FssOps>(
             format: Manifest::FORMAT,
             model: model.architecture().name().to_owned(),
             count: model.count(),
+            prefer: model.preference(),
             party: party.number(),
             deal: deal.clone(),
             plan: hex(&plan.digest()),

@@ -1,16 +1,23 @@
 //! The unit of dealing: keys of a gate for a number of elements, or a matrix triple.
 
 use backend_api::ops::fss::FssOps;
-use pfss::{Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError};
+use pfss::{Dealer, Gate, GateKind, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError, Ring};
 use sha2::{Digest as _, Sha256};
+
+/// Bytes of the step digest in each message.
+const STEP_DIGEST: u64 = 16;
 
 /// Keys to be made for one batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deal {
     /// Keys of a gate for a number of elements.
     Gate(Gate, usize),
-    /// A triple for products of matrices.
-    Matrix(MatrixShape),
+    /// Keys of a gate that sends in the messages of the gate before it.
+    ///
+    /// It adds neither rounds nor step digests. The second look-up of a function by table is one.
+    Alongside(Gate, usize),
+    /// A triple for products of matrices in a ring.
+    Matrix(Ring, MatrixShape),
 }
 
 /// One party's keys for one batch.
@@ -23,14 +30,28 @@ pub enum Key {
 }
 
 impl Deal {
+    /// The deals of gates that run in this order, each for its number of elements.
+    ///
+    /// The second of two look-ups in a row travels with the first: they are the constants and the
+    /// slopes of a [`TableFn`](pfss::functions::TableFn), and no step has other look-ups.
+    pub(crate) fn in_order(gates: impl IntoIterator<Item = (Gate, usize)>) -> Vec<Self> {
+        let mut follows_lookup = false;
+        let deal = |(gate, count): (Gate, usize)| {
+            let is_second = gate.kind() == GateKind::Lut && follows_lookup;
+            follows_lookup = gate.kind() == GateKind::Lut;
+            if is_second { Self::Alongside(gate, count) } else { Self::Gate(gate, count) }
+        };
+        gates.into_iter().map(deal).collect()
+    }
+
     /// Makes the keys, for party 0 and party 1.
     ///
     /// # Errors
-    /// As [`Dealer::deal`] and [`Dealer::deal_matrix`].
+    /// As [`Dealer::deal`] and [`Dealer::deal_matrix_in`].
     pub fn make<Q: FssOps>(&self, q: &Q, dealer: &mut Dealer) -> Result<[Key; 2], PfssError> {
         Ok(match self {
-            Self::Gate(gate, count) => dealer.deal(q, gate, *count)?.map(Key::Gate),
-            Self::Matrix(shape) => dealer.deal_matrix(*shape)?.map(Key::Matrix),
+            Self::Gate(gate, count) | Self::Alongside(gate, count) => dealer.deal(q, gate, *count)?.map(Key::Gate),
+            Self::Matrix(ring, shape) => dealer.deal_matrix_in(*ring, *shape)?.map(Key::Matrix),
         })
     }
 
@@ -39,7 +60,11 @@ impl Deal {
     pub fn traffic(&self) -> (u64, u64) {
         match self {
             Self::Gate(gate, count) => gate.traffic(*count),
-            Self::Matrix(shape) => shape.traffic(),
+            Self::Alongside(gate, count) => {
+                let (bytes, rounds) = gate.traffic(*count);
+                (bytes - STEP_DIGEST * rounds, 0)
+            }
+            Self::Matrix(ring, shape) => shape.traffic_in(*ring),
         }
     }
 
@@ -47,8 +72,10 @@ impl Deal {
     #[must_use]
     pub fn makes(&self, key: &Key) -> bool {
         match (self, key) {
-            (Self::Gate(gate, count), Key::Gate(bundle)) => bundle.gate() == gate && bundle.count() == *count,
-            (Self::Matrix(shape), Key::Matrix(triple)) => triple.shape() == *shape,
+            (Self::Gate(gate, count) | Self::Alongside(gate, count), Key::Gate(bundle)) => {
+                bundle.gate() == gate && bundle.count() == *count
+            }
+            (Self::Matrix(ring, shape), Key::Matrix(triple)) => (triple.ring(), triple.shape()) == (*ring, *shape),
             _ => false,
         }
     }
@@ -56,13 +83,15 @@ impl Deal {
     /// Adds the kind and its numbers to a digest.
     pub(crate) fn hash(&self, hasher: &mut Sha256) {
         match self {
-            Self::Gate(gate, count) => {
-                hasher.update(b"gate");
+            Self::Gate(gate, count) | Self::Alongside(gate, count) => {
+                let is_alongside = matches!(self, Self::Alongside(..));
+                hasher.update(if is_alongside { "gate alongside" } else { "gate" });
                 hasher.update(gate.digest());
                 hasher.update((*count as u64).to_le_bytes());
             }
-            Self::Matrix(MatrixShape { batch, rows, inner, cols }) => {
+            Self::Matrix(ring, MatrixShape { batch, rows, inner, cols }) => {
                 hasher.update(b"matrix");
+                hasher.update(ring.bits().to_le_bytes());
                 [batch, rows, inner, cols].iter().for_each(|len| hasher.update((**len as u64).to_le_bytes()));
             }
         }
@@ -86,5 +115,60 @@ impl Key {
             Self::Gate(bundle) => bundle.nonce(),
             Self::Matrix(triple) => triple.nonce(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pfss::{
+        SignedRange,
+        functions::TableFn,
+        softmax::{RowLayout, SecureSoftmaxPlan},
+        suf::SufModes,
+    };
+
+    use super::*;
+
+    fn total(deals: &[Deal]) -> (u64, u64) {
+        deals.iter().map(Deal::traffic).fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
+    }
+
+    #[test]
+    fn deals_of_tables_send_what_their_gates_send_together() {
+        // rows of bits that fill no whole byte
+        let gates = TableFn::gelu(12).unwrap().gates().unwrap();
+        let deals = Deal::in_order(gates.gates().map(|gate| (gate.clone(), 37)));
+        assert_eq!(total(&deals), gates.traffic(37));
+        let places: Vec<usize> = (0..6).filter(|&at| matches!(deals[at], Deal::Alongside(..))).collect();
+        assert_eq!(places, [3]);
+        let layout = RowLayout::ragged(7, &[7, 3, 5]).unwrap();
+        let logits = SignedRange::new(-(1 << 17), 1 << 17).unwrap();
+        for new in [SecureSoftmaxPlan::new, SecureSoftmaxPlan::by_table] {
+            let plan = new(layout.clone(), logits, SufModes::default()).unwrap();
+            assert_eq!(total(&Deal::in_order(plan.deals())), plan.traffic());
+        }
+    }
+
+    #[test]
+    fn digest_differs_for_a_gate_that_travels_alongside() {
+        let gate = Gate::lut(8, 64).unwrap();
+        let digest = |deal: Deal| {
+            let mut hasher = Sha256::new();
+            deal.hash(&mut hasher);
+            hasher.finalize()
+        };
+        assert_ne!(digest(Deal::Gate(gate.clone(), 5)), digest(Deal::Alongside(gate, 5)));
+        let shape = MatrixShape { batch: 1, rows: 2, inner: 3, cols: 4 };
+        let matrix = |bits| Deal::Matrix(Ring::new(bits).unwrap(), shape);
+        assert_ne!(digest(matrix(43)), digest(matrix(64)));
+    }
+
+    #[test]
+    fn triples_of_another_ring_are_not_those_of_the_deal() {
+        let (q, shape) = (runtime::cpu().unwrap(), MatrixShape { batch: 1, rows: 2, inner: 3, cols: 4 });
+        let deal = |bits| Deal::Matrix(Ring::new(bits).unwrap(), shape);
+        let keys = deal(43).make(&q, &mut Dealer::insecure_from_seed(1)).unwrap();
+        assert!(keys.iter().all(|key| deal(43).makes(key) && !deal(64).makes(key)));
+        assert_eq!(deal(43).traffic(), (u64::div_ceil(43 * (6 + 12), 8) + 16, 1));
     }
 }

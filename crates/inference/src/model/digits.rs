@@ -18,7 +18,6 @@ pub(super) fn parameters() -> Vec<Parameter> {
 
 pub(super) fn run<E: Engine>(layers: &mut LayerBuilder<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
     let linear = layers.dense("hidden", images, [INPUTS, HIDDEN])?;
-    let truncated = layers.rescale("hidden.rescale", &linear)?;
-    let activated = layers.relu("relu", &truncated)?;
-    layers.dense("output", &activated, [HIDDEN, OUTPUTS])
+    let activated = layers.relu("relu", &linear)?;
+    layers.logits("output", &activated, [HIDDEN, OUTPUTS])
 }

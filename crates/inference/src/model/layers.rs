@@ -1,26 +1,30 @@
 //! Layers on an [`Engine`], each with the range it proves.
 
 use pfss::{
-    AutoTrunc, Gate, MatrixShape, RangeClaim, SignedRange,
-    functions::FixedFn,
+    Gate, MatrixShape, RangeError, Ring, SignedRange,
+    functions::{Accuracy, FixedFn, TableFn, gelu},
     softmax::{RowLayout, SecureSoftmaxPlan},
     suf::SufModes,
 };
 
+use super::rounding::{Product, Rounding};
 use crate::{
-    Call, Engine, InferenceError, Tensor,
-    tensor::{FRACTION_BITS, ONE, RING_BITS},
+    Call, Engine, InferenceError, Preference, Tensor,
+    tensor::{FRACTION_BITS, ONE, RING, RING_BITS},
 };
 
-/// A model under construction: an engine and the public limit on weight magnitudes.
+/// A model under construction: engine, limit on weight magnitudes, choice of gates.
 pub(crate) struct LayerBuilder<'a, E> {
     pub(crate) engine: &'a mut E,
     /// Greatest magnitude of a weight or bias, as an integer.
     pub(crate) weight_limit: u32,
+    pub(crate) preference: Preference,
 }
 
 impl<E: Engine> LayerBuilder<'_, E> {
-    /// `x W + b` for rows of `inputs` elements, with twice the fraction bits of `x`.
+    /// `x W + b` for rows of `inputs` elements, rounded to [`FRACTION_BITS`].
+    ///
+    /// It has two steps, `name` and `name.rescale`.
     pub(crate) fn dense(
         &mut self,
         name: &str,
@@ -38,20 +42,50 @@ impl<E: Engine> LayerBuilder<'_, E> {
         [inputs, outputs]: [u32; 2],
         positions: usize,
     ) -> Result<Tensor, InferenceError> {
-        let (width, height) = (inputs as usize, outputs as usize);
+        let rounding = Rounding::new(self.affine_range(x, inputs)?, FRACTION_BITS)?;
+        let words = self.affine(name, x, [inputs, outputs], positions, rounding.ring())?;
+        self.round(&format!("{name}.rescale"), Product { words, rounding })
+    }
+
+    /// `x W + b` with twice the fraction bits of `x`, the last step of a model.
+    ///
+    /// No shift follows, so it is in the ring of 64 bits.
+    pub(crate) fn logits(
+        &mut self,
+        name: &str,
+        x: &Tensor,
+        [inputs, outputs]: [u32; 2],
+    ) -> Result<Tensor, InferenceError> {
+        let range = self.affine_range(x, inputs)?;
+        Ok(Tensor { words: self.affine(name, x, [inputs, outputs], 1, RING)?, range })
+    }
+
+    /// The range of `x W + b`, for rows of `inputs` elements.
+    fn affine_range(&self, x: &Tensor, inputs: u32) -> Result<SignedRange, RangeError> {
         let limit = i64::from(self.weight_limit) * ONE;
-        let weight = Tensor {
-            words: self.engine.parameter(&format!("{name}.weight"), width * height)?,
-            range: SignedRange::new(-limit, limit)?,
-        };
-        let bias = self.engine.parameter(&format!("{name}.bias"), positions * height)?;
-        let shape = MatrixShape { batch: 1, rows: x.words.len() / width, inner: width, cols: height };
-        let mut product = self.matmul(name, shape, x, &weight)?;
-        for sequence in product.words.chunks_exact_mut(bias.len()) {
-            sequence.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
+        let (weights, biases) = (SignedRange::new(-limit, limit)?, SignedRange::new(-limit * ONE, limit * ONE)?);
+        x.range.checked_mul(weights)?.sum_of(inputs)?.checked_add(biases)
+    }
+
+    /// Words of `x W + b` in `ring`.
+    fn affine(
+        &mut self,
+        name: &str,
+        x: &Tensor,
+        [inputs, outputs]: [u32; 2],
+        positions: usize,
+        ring: Ring,
+    ) -> Result<Vec<u64>, InferenceError> {
+        let (inner, cols) = (inputs as usize, outputs as usize);
+        let weight = self.engine.parameter(&format!("{name}.weight"), inner * cols)?;
+        let bias = self.engine.parameter(&format!("{name}.bias"), positions * cols)?;
+        let shape = MatrixShape { batch: 1, rows: x.words.len() / inner, inner, cols };
+        let call = Call::Matmul { ring, shape, x: &x.words, y: &weight, weights: true };
+        let mut words = self.engine.call(name, &call)?;
+        for sequence in words.chunks_exact_mut(bias.len()) {
+            sequence.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = ring.add(*sum, *bias));
         }
-        product.range = product.range.checked_add(SignedRange::new(-limit * ONE, limit * ONE)?)?;
-        Ok(product)
+        Ok(words)
     }
 
     /// `x + constant` for a public constant.
@@ -61,18 +95,16 @@ impl<E: Engine> LayerBuilder<'_, E> {
         Ok(Tensor { words, range: x.range.checked_add(SignedRange::new(constant, constant)?)? })
     }
 
-    /// Products of matrices, with the fraction bits of both factors together.
+    /// Products of matrices, in the ring of the `rounding` that follows.
     pub(crate) fn matmul(
         &mut self,
         name: &str,
         shape: MatrixShape,
-        x: &Tensor,
-        y: &Tensor,
-    ) -> Result<Tensor, InferenceError> {
-        let words = self.engine.call(name, &Call::Matmul { shape, x: &x.words, y: &y.words })?;
-        // no architecture has rows near 2^32
-        let range = x.range.checked_mul(y.range)?.sum_of(u32::try_from(shape.inner).unwrap_or(u32::MAX))?;
-        Ok(Tensor { words, range })
+        [x, y]: [&Tensor; 2],
+        rounding: Rounding,
+    ) -> Result<Product, InferenceError> {
+        let call = Call::Matmul { ring: rounding.ring(), shape, x: &x.words, y: &y.words, weights: false };
+        Ok(Product { words: self.engine.call(name, &call)?, rounding })
     }
 
     /// Products of elements, with the fraction bits of both factors together.
@@ -87,15 +119,17 @@ impl<E: Engine> LayerBuilder<'_, E> {
     /// rounding costs neither keys nor bytes. With all ties up the mean error of a shift by 3 bits
     /// would be 1/16.
     pub(crate) fn shift(&mut self, name: &str, x: &Tensor, bits: u32) -> Result<Tensor, InferenceError> {
-        let up = (1i64 << bits) >> 1;
-        let down = up - up.min(1);
-        let halves = [up, down].map(|half| self.engine.constant(half.cast_unsigned()));
-        let words: Vec<u64> =
-            x.words.iter().zip(halves.iter().cycle()).map(|(x, half)| x.wrapping_add(*half)).collect();
-        let range = x.range.checked_add(SignedRange::new(down, up)?)?;
-        let shift = AutoTrunc::choose(RING_BITS, bits, RangeClaim::Proof(range))?;
+        let rounding = Rounding::new(x.range, bits)?;
+        self.round(name, Product { words: x.words.clone(), rounding })
+    }
+
+    /// [`shift`](Self::shift) of products of matrices.
+    pub(crate) fn round(&mut self, name: &str, x: Product) -> Result<Tensor, InferenceError> {
+        let Product { mut words, rounding: Rounding { halves, shift, range } } = x;
+        let halves = halves.map(|half| self.engine.constant(half.cast_unsigned()));
+        words.iter_mut().zip(halves.iter().cycle()).for_each(|(word, half)| *word = word.wrapping_add(*half));
         let words = self.engine.call(name, &Call::Shift { shift, x: &words })?;
-        Ok(Tensor { words, range: range.floor_shift(bits)? })
+        Ok(Tensor { words, range })
     }
 
     /// Products brought back to [`FRACTION_BITS`].
@@ -117,10 +151,38 @@ impl<E: Engine> LayerBuilder<'_, E> {
         Ok(Tensor { words, range: function.outputs().floor_shift(function.shift())? })
     }
 
+    /// A function of each element by table.
+    fn table(&mut self, name: &str, function: &TableFn, x: &Tensor) -> Result<Tensor, InferenceError> {
+        let gates = function.gates_within(x.range)?;
+        let words = self.engine.call(name, &Call::Table { function, gates, x: &x.words })?;
+        Ok(Tensor { words, range: function.outputs().floor_shift(function.shift())? })
+    }
+
+    /// GeLU of each element.
+    pub(crate) fn gelu(&mut self, name: &str, x: &Tensor) -> Result<Tensor, InferenceError> {
+        match self.preference {
+            Preference::Rounds => self.function(name, &gelu(Accuracy::CUBIC_16)?, x),
+            Preference::KeyBytes => self.table(name, &TableFn::gelu(FRACTION_BITS)?, x),
+        }
+    }
+
     /// Softmax of rows of `width` elements.
     pub(crate) fn softmax(&mut self, name: &str, x: &Tensor, width: usize) -> Result<Tensor, InferenceError> {
         let layout = RowLayout::ragged(width, &vec![width; x.words.len() / width])?;
-        let plan = SecureSoftmaxPlan::new(layout, x.range, SufModes::default())?;
+        self.softmax_packed(name, x, layout)
+    }
+
+    /// Softmax of the rows of `layout`, packed.
+    pub(crate) fn softmax_packed(
+        &mut self,
+        name: &str,
+        x: &Tensor,
+        layout: RowLayout,
+    ) -> Result<Tensor, InferenceError> {
+        let plan = match self.preference {
+            Preference::Rounds => SecureSoftmaxPlan::new(layout, x.range, SufModes::default())?,
+            Preference::KeyBytes => SecureSoftmaxPlan::by_table(layout, x.range, SufModes::default())?,
+        };
         let words = self.engine.call(name, &Call::Softmax { plan: &plan, x: &x.words })?;
         // exponentials are at least 0 and at most their sum, whose inverse is off by far less than a unit of the result
         Ok(Tensor { words, range: SignedRange::new(-2, ONE + 2)? })
@@ -129,6 +191,8 @@ impl<E: Engine> LayerBuilder<'_, E> {
 
 #[cfg(test)]
 mod tests {
+    use pfss::AutoTrunc;
+
     use super::*;
 
     /// An engine in the clear, without weights. Its content is the shift it was called for last.
@@ -152,6 +216,10 @@ mod tests {
         }
     }
 
+    fn layers(engine: &mut Clear) -> LayerBuilder<'_, Clear> {
+        LayerBuilder { engine, weight_limit: 1, preference: Preference::Rounds }
+    }
+
     #[test]
     fn every_rescale_rounds_to_nearest_with_a_mean_error_of_nearly_zero() {
         // means over 8 and 16 elements, products, scores of attention, variances
@@ -164,7 +232,7 @@ mod tests {
             let words: Vec<u64> = values.iter().map(|value| value.cast_unsigned()).collect();
             let x = Tensor { words, range: SignedRange::new(-end, end).unwrap() };
             let mut clear = Clear::default();
-            let shifted = LayerBuilder { engine: &mut clear, weight_limit: 1 }.shift("x", &x, bits).unwrap();
+            let shifted = layers(&mut clear).shift("x", &x, bits).unwrap();
             assert!(matches!(clear.0, Some(AutoTrunc::Gap { .. })));
             let error = |(&word, &value): (&u64, &i64)| (word.cast_signed() << bits) - value;
             let errors: Vec<i64> = shifted.words.iter().zip(&values).map(error).collect();
@@ -184,7 +252,7 @@ mod tests {
         for (max, fits) in [(gap - 2049, true), (gap - 2048, false), (gap - 1, false)] {
             let x = Tensor { words: vec![max.cast_unsigned()], range: SignedRange::new(0, max).unwrap() };
             let mut clear = Clear::default();
-            let rescaled = LayerBuilder { engine: &mut clear, weight_limit: 1 }.rescale("x", &x).unwrap();
+            let rescaled = layers(&mut clear).rescale("x", &x).unwrap();
             assert_eq!(matches!(clear.0, Some(AutoTrunc::Gap { .. })), fits, "{max}");
             assert_eq!(rescaled.words, [((max + 2048) >> 12).cast_unsigned()]);
         }
@@ -192,7 +260,8 @@ mod tests {
 
     #[test]
     fn rescaling_rounds_to_nearest() {
-        let mut layers = LayerBuilder { engine: &mut Clear::default(), weight_limit: 1 };
+        let mut clear = Clear::default();
+        let mut layers = layers(&mut clear);
         let values: Vec<i64> = (-3 * ONE..3 * ONE).collect();
         let words = values.iter().map(|value| value.cast_unsigned()).collect();
         let x = Tensor { words, range: SignedRange::new(-3 * ONE, 3 * ONE).unwrap() };

@@ -1,22 +1,30 @@
 //! The available networks, written once for every engine.
 
+mod block;
 mod digits;
 mod layers;
 mod norm;
+mod rounding;
+mod shape;
 mod transformer;
 
 use core::str::FromStr;
 
 use pfss::SignedRange;
 
-use self::layers::LayerBuilder;
-use crate::{Architecture, Engine, InferenceError, Parameter, Tensor, digits::PIXELS, tensor::ONE};
+pub(crate) use block::layer;
+pub(crate) use layers::LayerBuilder;
+pub(crate) use shape::Block;
+pub use shape::{DeclaredLimits, NormPlacement, TransformerShape};
 
-/// An architecture and the size of a batch.
+use crate::{Architecture, Engine, InferenceError, Parameter, Preference, Tensor, digits::PIXELS, tensor::ONE};
+
+/// An architecture, the size of a batch, and the choice of gates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     architecture: Architecture,
     count: usize,
+    preference: Preference,
 }
 
 impl FromStr for Architecture {
@@ -32,7 +40,7 @@ impl Model {
     /// The largest batch; more images than this take several deals.
     pub const MAX_COUNT: usize = 1 << 16;
 
-    /// A model for batches of `count` images.
+    /// A model for batches of `count` images, with fewest rounds.
     ///
     /// # Errors
     /// [`InferenceError::Count`] outside `1..=`[`MAX_COUNT`](Self::MAX_COUNT).
@@ -40,7 +48,39 @@ impl Model {
         if count == 0 || count > Self::MAX_COUNT {
             return Err(InferenceError::Count { max: Self::MAX_COUNT, got: count });
         }
-        Ok(Self { architecture, count })
+        Ok(Self { architecture, count, preference: Preference::default() })
+    }
+
+    /// The same model with gates chosen by `preference`.
+    ///
+    /// GeLU and softmax by spline and by table differ by at most two units of the last place, so
+    /// that logits differ a little.
+    ///
+    /// ```
+    /// use inference::{Architecture, Model, Preference, cost::ModelCost};
+    ///
+    /// let model = Model::new(Architecture::Transformer, 1)?;
+    /// let rounds = ModelCost::of_model(&model)?.total();
+    /// let bytes = ModelCost::of_model(&model.preferring(Preference::KeyBytes))?.total();
+    /// // A GeLU and a softmax by table.
+    /// assert_eq!(bytes.rounds, rounds.rounds + 2 * 5);
+    /// assert!(bytes.key_bytes[1] < rounds.key_bytes[1]);
+    /// # Ok::<(), inference::InferenceError>(())
+    /// ```
+    #[must_use]
+    pub fn preferring(self, preference: Preference) -> Self {
+        Self { preference, ..self }
+    }
+
+    /// The choice of gates.
+    #[must_use]
+    pub fn preference(&self) -> Preference {
+        self.preference
+    }
+
+    /// The model, the size of the batch and the choice of gates in words.
+    pub(crate) fn title(&self) -> String {
+        format!("{} for {} inputs{}", self.architecture, self.count, self.preference.title())
     }
 
     /// The architecture.
@@ -113,7 +153,7 @@ impl Model {
 
     /// Runs the model; the logits have twice [`FRACTION_BITS`](crate::FRACTION_BITS).
     pub(crate) fn run<E: Engine>(&self, engine: &mut E, input: Tensor) -> Result<Tensor, InferenceError> {
-        let mut layers = LayerBuilder { engine, weight_limit: self.weight_limit() };
+        let mut layers = LayerBuilder { engine, weight_limit: self.weight_limit(), preference: self.preference };
         match self.architecture {
             Architecture::Digits => digits::run(&mut layers, &input),
             Architecture::Transformer => transformer::run(&mut layers, &input),

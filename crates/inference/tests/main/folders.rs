@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use inference::{
-    Architecture, InferenceError, Limits, Model, Outcome,
+    Architecture, InferenceError, Limits, Model, Outcome, Preference,
     folder::{
         self, KeyFolder,
         files::{read_identity, write_identity},
@@ -156,6 +156,8 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     };
     change("manifest.json", &replace("\"count\": 2", "\"count\": 3"), "different plan");
     change("manifest.json", &replace("\"digits\"", "\"letters\""), "unknown model `letters`");
+    change("manifest.json", &replace("\"prefer\": \"rounds\"", "\"prefer\": \"bytes\""), "different plan");
+    change("manifest.json", &replace("\"prefer\": \"rounds\"", "\"prefer\": \"speed\""), "unknown variant `speed`");
     change("manifest.json", &replace("000.key", "../000.key"), "expected the name `000.key`");
     change("manifest.json", &replace("\"format\": 2", "\"format\": 1"), "expected format 2");
 
@@ -168,6 +170,32 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     refused(&other.join("party0"), Party::Zero, "got keys of party 1");
     assert!(KeyFolder::open(&path, Party::Zero, |_| ()).is_ok());
     assert!(matches!(KeyFolder::open(&out, Party::Zero, |_| ()), Err(InferenceError::Io { .. })));
+}
+
+#[test]
+fn folders_hold_the_choice_of_gates() {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    let model = Model::new(Architecture::Transformer, 1).unwrap().preferring(Preference::KeyBytes);
+    folder::deal(&runtime::cpu().unwrap(), &model, &out, |_| ()).unwrap();
+    let open = |party: Party| KeyFolder::open(&out.join(format!("party{}", party.number())), party, |_| ()).unwrap();
+    let [zero, one] = Party::BOTH.map(open);
+    assert_eq!([zero.model(), one.model()], [&model; 2]);
+    let (weights, images) = (weights(&model), images(&model));
+    let roles = [Role::Client(&images), Role::Server(&weights)];
+    let keys = [zero.consume(roles[0]).unwrap(), one.consume(roles[1]).unwrap()];
+    let [client, _] = run(&model, keys, &weights).map(Result::unwrap);
+    assert_eq!(client.logits, Some(inference::plain::logits(&model, &weights, &images).unwrap()));
+
+    // A manifest without the choice is from before there was one.
+    let out = scratch.path().join("old");
+    deal(&out);
+    let path = out.join("party0");
+    let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();
+    let old: Vec<&str> = manifest.lines().filter(|line| !line.contains("\"prefer\"")).collect();
+    assert_eq!(old.len() + 1, manifest.lines().count());
+    fs::write(path.join("manifest.json"), old.join("\n")).unwrap();
+    assert_eq!(KeyFolder::open(&path, Party::Zero, |_| ()).unwrap().model(), &digits(2));
 }
 
 /// The error for a fresh folder whose manifest was edited.

@@ -1,10 +1,14 @@
 //! Models on shares against the same models in the clear.
 
-use inference::{Architecture, InferenceError, Model, Parameters, plain};
+use inference::{
+    Architecture, InferenceError, Model, OpenedKeys, Parameters, Preference,
+    party::{self, Inferred, Role},
+    plain,
+};
 use nn_ops::io::{Tensor, Tensors};
-use pfss::Party;
+use pfss::{Dealer, OpenedWeights, Party, PfssError, Traffic, WeightKey, memory_pair};
 
-use crate::common::{digits, images, keys, run, weights};
+use crate::common::{PATIENCE, digits, images, keys, run, weights};
 
 /// The shares' result, traffic and measured steps against the model in the clear and the plan.
 fn holds(model: &Model) {
@@ -21,11 +25,178 @@ fn holds(model: &Model) {
 
 #[test]
 fn every_model_on_shares_is_the_model_in_the_clear_and_sends_what_its_plan_says() {
+    for model in every_model(1).chain(every_model(3)) {
+        holds(&model);
+    }
+}
+
+/// Every architecture with every choice of gates.
+fn every_model(count: usize) -> impl Iterator<Item = Model> {
+    let models = Architecture::ALL.into_iter().map(move |architecture| Model::new(architecture, count).unwrap());
+    models.flat_map(|model| Preference::ALL.map(|preference| model.clone().preferring(preference)))
+}
+
+#[test]
+fn plans_differ_by_the_choice_of_gates() {
     for architecture in Architecture::ALL {
-        for count in [1, 3] {
-            holds(&Model::new(architecture, count).unwrap());
+        let [rounds, bytes] =
+            Preference::ALL.map(|preference| Model::new(architecture, 2).unwrap().preferring(preference));
+        let plans = [&rounds, &bytes].map(|model| model.plan().unwrap());
+        assert_eq!(Model::new(architecture, 2).unwrap().plan().unwrap(), plans[0]);
+        assert_ne!(plans[0].digest(), plans[1].digest());
+        let digests = [&rounds, &bytes].map(|model| model.opened_plan().unwrap().others().digest());
+        assert_ne!(digests[0], digests[1]);
+        for party in [Party::Zero, Party::One] {
+            let [splines, tables] = plans.each_ref().map(|plan| plan.traffic(party));
+            // GeLU and softmax by table
+            let more = if architecture == Architecture::Transformer { 2 * 5 } else { 0 };
+            assert_eq!(tables.rounds, splines.rounds + more);
+            assert_eq!(tables.sent_bytes > splines.sent_bytes, more > 0);
         }
     }
+}
+
+#[test]
+fn parties_and_dealers_with_another_choice_of_gates_are_refused() {
+    let [splines, tables] =
+        Preference::ALL.map(|preference| Model::new(Architecture::Transformer, 1).unwrap().preferring(preference));
+    let weights = weights(&splines);
+    // Keys of the other plan, before anything is sent.
+    let refused = run(&splines, keys(&tables), &weights).map(|result| result.unwrap_err().to_string());
+    assert!(refused.iter().all(|reason| reason.starts_with("keys: expected ")), "{refused:?}");
+    // Parties with keys of their own plans, at the step of the first gate that differs.
+    let ([client, _], [_, server]) = (keys(&splines), keys(&tables));
+    let images = images(&splines);
+    let (to_server, to_client) = memory_pair(PATIENCE);
+    let errors = test_process::scope(|scope| {
+        let serving = scope.spawn(|| {
+            let (q, role) = (runtime::cpu().unwrap(), Role::Server(&weights));
+            party::run(&q, &tables, server, to_client, role, |_| ()).unwrap_err()
+        });
+        let (q, role) = (runtime::cpu().unwrap(), Role::Client(&images));
+        let error = party::run(&q, &splines, client, to_server, role, |_| ()).unwrap_err();
+        [error, serving.join().unwrap()]
+    });
+    for error in errors {
+        assert!(matches!(error, InferenceError::Pfss(PfssError::Channel(_))), "{error}");
+    }
+}
+
+/// Opens the weights between both parties, client first.
+fn open_weights(model: &Model, keys: [Vec<WeightKey>; 2], weights: &Parameters) -> [(Vec<OpenedWeights>, Traffic); 2] {
+    let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
+    test_process::scope(|scope| {
+        let serving = scope
+            .spawn(|| party::open_weights(&runtime::cpu().unwrap(), model, server, to_client, Some(weights)).unwrap());
+        let opened = party::open_weights(&runtime::cpu().unwrap(), model, client, to_server, None).unwrap();
+        [opened, serving.join().unwrap()]
+    })
+}
+
+/// Runs both parties on opened weights, client first.
+fn run_opened(
+    model: &Model,
+    keys: [OpenedKeys; 2],
+    opened: &[Vec<OpenedWeights>; 2],
+    weights: &Parameters,
+) -> [Inferred; 2] {
+    let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
+    let images = images(model);
+    test_process::scope(|scope| {
+        let serving = scope.spawn(|| {
+            let (q, role) = (runtime::cpu().unwrap(), Role::Server(weights));
+            party::run_opened(&q, model, server, &opened[1], to_client, role, |_| ()).unwrap()
+        });
+        let (q, role) = (runtime::cpu().unwrap(), Role::Client(&images));
+        let inferred = party::run_opened(&q, model, client, &opened[0], to_server, role, |_| ()).unwrap();
+        [inferred, serving.join().unwrap()]
+    })
+}
+
+#[test]
+fn runs_on_opened_weights_are_the_model_in_the_clear_and_send_what_their_plan_says() {
+    for model in every_model(2) {
+        let (weights, plan, q) = (weights(&model), model.opened_plan().unwrap(), runtime::cpu().unwrap());
+        let expected = plain::logits(&model, &weights, &images(&model)).unwrap();
+        let mut dealer = Dealer::insecure_from_seed(4);
+        let (keys, masks) = plan.deal_weights(&mut dealer).unwrap();
+        let opened = open_weights(&model, keys, &weights).map(|(opened, traffic)| {
+            assert_eq!(traffic, plan.opening_traffic());
+            opened
+        });
+        for _ in 0..2 {
+            let keys = plan.deal_run(&q, &mut dealer, &masks, |_| ()).unwrap();
+            let [client, server] = run_opened(&model, keys, &opened, &weights);
+            assert_eq!((client.logits, server.logits), (Some(expected.clone()), None));
+            assert_eq!(
+                [client.traffic, server.traffic],
+                [Party::Zero, Party::One].map(|party| plan.run_traffic(party))
+            );
+            assert_eq!(client.steps.len(), model.plan().unwrap().steps().len() + 1);
+        }
+        // A run that opens its weights sends as much as the opening and a run on opened weights, but for the digests of
+        // the opening.
+        let (once, digests) = (plan.opening_traffic(), 16 * plan.products().len() as u64);
+        for party in [Party::Zero, Party::One] {
+            let (whole, run) = (model.plan().unwrap().traffic(party), plan.run_traffic(party));
+            assert_eq!(whole.sent_bytes, run.sent_bytes + once.sent_bytes - digests);
+            assert_eq!((whole.rounds, once.rounds), (run.rounds, plan.products().len() as u64));
+        }
+    }
+}
+
+#[test]
+fn keys_and_opened_weights_of_other_plans_parties_and_deals_are_refused_before_anything_is_sent() {
+    let (model, q) = (digits(1), runtime::cpu().unwrap());
+    let (weights, plan) = (weights(&model), model.opened_plan().unwrap());
+    let mut dealer = Dealer::insecure_from_seed(5);
+    let mut opened = || {
+        let (keys, masks) = plan.deal_weights(&mut dealer).unwrap();
+        (open_weights(&model, keys, &weights).map(|(opened, _)| opened), masks)
+    };
+    let (([client, server], masks), ([others, _], mut swapped)) = (opened(), opened());
+    swapped.swap(0, 1);
+    let keys = || {
+        let [client, _] = plan.deal_run(&q, &mut Dealer::insecure_from_seed(6), &masks, |_| ()).unwrap();
+        client
+    };
+    let run = |model: &Model, keys: OpenedKeys, opened: &[OpenedWeights]| {
+        let (to_server, _to_client) = memory_pair(PATIENCE);
+        let images = images(model);
+        party::run_opened(&q, model, keys, opened, to_server, Role::Client(&images), |_| ()).unwrap_err()
+    };
+    let reason = |error: InferenceError| match error {
+        InferenceError::Keys { reason } => reason,
+        error => panic!("{error}"),
+    };
+
+    // Opened weights.
+    assert_eq!(reason(run(&model, keys(), &client[..1])), "expected 2 opened weights, got 1");
+    assert!(matches!(run(&model, keys(), &server), InferenceError::Pfss(PfssError::WrongParty { .. })));
+    assert!(matches!(run(&model, keys(), &others), InferenceError::Pfss(PfssError::OtherWeights { .. })));
+    // Triples.
+    let other_rows = reason(run(&digits(2), keys(), &client));
+    assert_eq!(other_rows, "triple 0 of weights: expected 2 rows, got 1");
+    let mut exchanged = keys();
+    exchanged.products.swap(0, 1);
+    let exchanged = reason(run(&model, exchanged, &client));
+    assert_eq!(exchanged, "triple 0 of weights: expected 64 x 64, got 64 x 10");
+    let mut fewer = keys();
+    fewer.products.pop();
+    assert_eq!(reason(run(&model, fewer, &client)), "expected 2 triples of weights, got 1");
+    // The dealer's masks.
+    let dealt = plan.deal_run(&q, &mut Dealer::insecure_from_seed(6), &swapped, |_| ()).unwrap_err();
+    assert_eq!(reason(dealt), "mask 0 of weights: expected 64 x 64, got 64 x 10");
+    // Keys of weights.
+    let ([mut client_keys, server_keys], _) = plan.deal_weights(&mut Dealer::insecure_from_seed(7)).unwrap();
+    let open = |keys: Vec<WeightKey>| {
+        let (to_server, _to_client) = memory_pair(PATIENCE);
+        party::open_weights(&q, &model, keys, to_server, None).map(drop).unwrap_err()
+    };
+    assert!(matches!(open(server_keys), InferenceError::Pfss(PfssError::WrongParty { .. })));
+    client_keys.swap(0, 1);
+    assert_eq!(reason(open(client_keys)), "key 0 of weights: expected 64 x 64, got 64 x 10");
+    assert_eq!(reason(open(vec![])), "expected 2 keys of weights, got 0");
 }
 
 #[test]

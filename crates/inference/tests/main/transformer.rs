@@ -1,6 +1,10 @@
 //! The transformer block with its trained weights, against the same block in double precision.
 
-use inference::{Architecture, Model, Parameters, digits, plain};
+use inference::{
+    Architecture, Model, Parameters, Preference,
+    digits::{self, Digits},
+    plain,
+};
 use nn_ops::io::{Tensors, read_safetensors};
 
 use crate::common::{images, keys, run};
@@ -82,13 +86,21 @@ fn logits(tensors: &Tensors, image: &[f64]) -> Vec<f64> {
 #[test]
 fn the_transformer_in_fixed_point_is_the_transformer_in_double_precision_up_to_rounding() {
     let (_, test) = digits::load().unwrap();
-    let (model, tensors) = (model(test.count()), read_safetensors(FILE).unwrap());
-    let weights = Parameters::from_tensors(&model, &tensors).unwrap();
-    let got = plain::logits(&model, &weights, &test.fixed_point()).unwrap();
+    let tensors = read_safetensors(FILE).unwrap();
+    for preference in Preference::ALL {
+        let model = model(test.count()).preferring(preference);
+        let weights = Parameters::from_tensors(&model, &tensors).unwrap();
+        let got = plain::logits(&model, &weights, &test.fixed_point()).unwrap();
+        check(&tensors, &test, &got);
+    }
+}
+
+/// Checks the logits of test images, and the classes.
+fn check(tensors: &Tensors, test: &Digits, got: &[u64]) {
     let (mut worst, mut sum) = (0f64, 0.0);
     for (image, got) in test.normalised().chunks(digits::PIXELS).zip(got.chunks(digits::CLASSES)) {
         let image: Vec<f64> = image.iter().map(|&pixel| f64::from(pixel)).collect();
-        for (exact, &word) in logits(&tensors, &image).iter().zip(got) {
+        for (exact, &word) in logits(tensors, &image).iter().zip(got) {
             let error = (word.cast_signed() as f64 / f64::from(1 << 24) - exact).abs();
             (worst, sum) = (worst.max(error), sum + error);
         }
@@ -97,15 +109,17 @@ fn the_transformer_in_fixed_point_is_the_transformer_in_double_precision_up_to_r
     assert!(worst < 0.05, "{worst}");
     assert!(sum / (got.len() as f64) < 0.005, "{}", sum / got.len() as f64);
 
-    let classes = digits::labels(&got);
+    let classes = digits::labels(got);
     let correct = classes.iter().zip(&test.labels).filter(|(a, b)| a == b).count();
     assert!(correct >= 346, "{correct} of {}", test.count()); // 96 %
 }
 
 #[test]
 fn the_trained_transformer_on_shares_is_that_in_the_clear() {
-    let model = model(2);
-    let weights = Parameters::read(&model, FILE).unwrap();
-    let [client, _] = run(&model, keys(&model), &weights).map(Result::unwrap);
-    assert_eq!(client.logits, Some(plain::logits(&model, &weights, &images(&model)).unwrap()));
+    for preference in Preference::ALL {
+        let model = model(2).preferring(preference);
+        let weights = Parameters::read(&model, FILE).unwrap();
+        let [client, _] = run(&model, keys(&model), &weights).map(Result::unwrap);
+        assert_eq!(client.logits, Some(plain::logits(&model, &weights, &images(&model)).unwrap()));
+    }
 }

@@ -205,6 +205,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
 
     /// Takes in a job, and reserves the device memory for its keys, inputs, outputs and scratch.
     ///
+    /// A processor reads keys in place and uses less than the reserved memory.
+    ///
     /// # Errors
     /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`],
     /// [`BatchError::BudgetExceeded`], [`PfssError::WrongParty`] for keys of another party than
@@ -306,7 +308,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             return Ok(());
         };
         self.meter.watch.enter(Activity::Idle);
-        let walked = self.walk(&jobs);
+        let walked = self.walk(jobs);
         self.meter.watch.enter(Activity::Outside);
         let steps = self.unless_failed(walked)?;
         self.stage = BatchStage::Flushed(steps, None);
@@ -314,7 +316,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     }
 
     /// The steps of all jobs, in their order, from their parts.
-    fn walk(&mut self, jobs: &[Admitted<'a>]) -> Result<Vec<Step>, PfssError> {
+    fn walk(&mut self, jobs: Vec<Admitted<'a>>) -> Result<Vec<Step>, PfssError> {
         let mut pieces = Vec::new();
         let groups = groups(jobs.iter().map(|admitted| &admitted.job));
         self.counters.groups += groups.len() as u64;
@@ -335,22 +337,28 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             counters.result_bytes += footprint.results(count);
         }
         self.counters.parts += pieces.len() as u64;
-        let cut = pieces.into_iter().map(|(at, range)| {
-            let Admitted { job, plan, .. } = &jobs[at];
+        // a descriptor's words lie next to each other
+        let by_element: Vec<bool> = jobs.iter().map(|admitted| admitted.job.keys.gate().program().is_some()).collect();
+        let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
+        // A job in one part gives its keys, any other a copy for each part.
+        let mut jobs: Vec<_> = jobs.into_iter().map(Some).collect();
+        let cut = pieces.into_iter().filter_map(|(at, range)| {
+            let admitted = jobs[at].take_if(|admitted| range.len() == admitted.job.keys.count());
+            if let Some(Admitted { job, plan, .. }) = admitted {
+                return Some(JobPart { job: at, plan, keys: job.keys, x_hat: job.x_hat });
+            }
+            let Admitted { job, plan, .. } = jobs[at].as_ref()?;
             let secrets = job.x_hat.chunks(job.keys.count().max(1));
             let x_hat = secrets.flat_map(|x_hat| &x_hat[range.clone()]).copied().collect();
-            JobPart { job: at, plan: Arc::clone(plan), keys: MaskedKeys(job.keys.0.slice(range)), x_hat }
+            Some(JobPart { job: at, plan: Arc::clone(plan), keys: MaskedKeys(job.keys.0.slice(range)), x_hat })
         });
-        let mut parts: Vec<Vec<(usize, Step)>> = jobs.iter().map(|_| Vec::new()).collect();
         self.meter.begin(self.queues.upload())?;
         stream::run(&self.queues, &self.meter, self.config.slots, cut, |job, count, step| {
             parts[job].push((count, step))
         })?;
         self.queues.upload().finish()?;
         self.meter.end();
-        // a descriptor's words lie next to each other
-        let by_element = |admitted: &Admitted<'a>| admitted.job.keys.gate().program().is_some();
-        Ok(parts.into_iter().zip(jobs).map(|(parts, admitted)| Step::join(parts, by_element(admitted))).collect())
+        Ok(parts.into_iter().zip(by_element).map(|(parts, by_element)| Step::join(parts, by_element)).collect())
     }
 
     /// This party's message of the next round, for all jobs at once.

@@ -1,19 +1,23 @@
 //! Bundles to bytes and back.
 
-use core_types::Label;
+use std::sync::Arc;
+
 use zeroize::Zeroizing;
 
 use super::{
-    BundleKeys, KeyBundle,
+    BundleKeys, CommonKeys, KeyBundle,
     header::{DIGEST_AT, Header, array, content_digest},
     layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES, SectionEntry, SectionId},
 };
-use crate::BundleError;
+use crate::{BundleError, secret::section::Section, secret::seed::Seed};
 
 impl KeyBundle {
     /// Reads a bundle from bytes.
     ///
-    /// The function is total, and never allocates more than a small multiple of `bytes.len()`.
+    /// The function is total. Besides a few kilobytes, it allocates at most 4 times `bytes.len()`,
+    /// or 26 times for a bundle with a seed, which is refused unless the other keys are at least a
+    /// sixteenth of the bytes that the seed replaces. Sections of 4 MiB and more are rounded up to
+    /// whole huge pages.
     ///
     /// The content digest finds damage, not malice: whoever can write the bytes can also write a
     /// digest. So everything is checked against the gate and the count as well.
@@ -27,31 +31,37 @@ impl KeyBundle {
         if computed != claimed {
             return Err(BundleError::Digest { what: "content", expected: computed, got: claimed });
         }
-        let mut keys = BundleKeys::default();
+        let (mut keys, mut common, mut seed) = (BundleKeys::default(), CommonKeys::default(), None);
         for section in &layout.sections {
             let start = section.offset as usize; // the whole layout fits `bytes`
             let body = &bytes[start..start + section.length as usize];
             match section.id {
                 SectionId::Program => {} // read with the header
-                SectionId::Root => {
-                    keys.roots = Zeroizing::new(elements(body, |chunk| Label::new(u128::from_le_bytes(chunk))))
+                SectionId::Seed => {
+                    let found = Seed::read(body);
+                    keys.expand(&found, &header.gate, layout.count_padded as usize);
+                    seed = Some(found);
                 }
-                SectionId::Cw => keys.cw = blocks(body),
-                SectionId::Leaf => keys.leaf = blocks(body),
-                SectionId::Vcw => keys.vcw = words(body),
-                SectionId::Last => keys.last = words(body),
-                SectionId::Words => keys.words = words(body),
-                SectionId::Bits => keys.bits = Zeroizing::new(elements(body, u32::from_le_bytes)),
+                SectionId::Root => keys.roots = Section::from_le_bytes(body),
+                SectionId::Cw => common.cw = Section::from_le_bytes(body),
+                SectionId::Leaf => keys.leaf = Section::from_le_bytes(body),
+                SectionId::Vcw => common.vcw = Section::from_le_bytes(body),
+                SectionId::Last => common.last = Section::from_le_bytes(body),
+                SectionId::Words => keys.words = Section::from_le_bytes(body),
+                SectionId::Bits => keys.bits = Section::from_le_bytes(body),
             }
         }
+        keys.common = Arc::new(common);
         keys.check(&header)?;
-        Ok(Self { header, keys, reusable: false })
+        Ok(Self { header, keys, seed, reusable: false })
     }
 
     /// The bytes of the bundle. They are as secret as the keys and are wiped when dropped.
     ///
     /// Little-endian: a header of 128 bytes, the section table, then each section at a multiple of
-    /// 256 bytes, structure-of-arrays with the element index innermost.
+    /// 256 bytes, structure-of-arrays with the element index innermost. Most bundles of party 0
+    /// hold a seed in place of roots and shares: see
+    /// [`Gate::key_bits_of`](crate::Gate::key_bits_of).
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let layout = self.layout();
@@ -66,13 +76,14 @@ impl KeyBundle {
                 SectionId::Program => {
                     self.gate().program().iter().for_each(|program| out.extend_from_slice(&program.to_bytes()));
                 }
-                SectionId::Root => self.keys.roots.iter().for_each(|root| put_block(root.bits(), &mut out)),
-                SectionId::Cw => self.keys.cw.iter().for_each(|&block| put_block(block, &mut out)),
-                SectionId::Leaf => self.keys.leaf.iter().for_each(|&block| put_block(block, &mut out)),
-                SectionId::Vcw => put_words(&self.keys.vcw, &mut out),
-                SectionId::Last => put_words(&self.keys.last, &mut out),
-                SectionId::Words => put_words(&self.keys.words, &mut out),
-                SectionId::Bits => self.keys.bits.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes())),
+                SectionId::Seed => self.seed.iter().for_each(|seed| out.extend_from_slice(seed.bytes())),
+                SectionId::Root => self.keys.roots.put_le_bytes(&mut out),
+                SectionId::Cw => self.keys.common.cw.put_le_bytes(&mut out),
+                SectionId::Leaf => self.keys.leaf.put_le_bytes(&mut out),
+                SectionId::Vcw => self.keys.common.vcw.put_le_bytes(&mut out),
+                SectionId::Last => self.keys.common.last.put_le_bytes(&mut out),
+                SectionId::Words => self.keys.words.put_le_bytes(&mut out),
+                SectionId::Bits => self.keys.bits.put_le_bytes(&mut out),
             }
         }
         debug_assert_eq!(out.len(), layout.total_len);
@@ -121,25 +132,4 @@ fn check_table(bytes: &[u8], layout: &BundleLayout) -> Result<(), BundleError> {
         end = start + section.length as usize;
     }
     Ok(())
-}
-
-/// Splits `body` into whole elements; its length is a multiple of `N` by the layout.
-fn elements<const N: usize, T>(body: &[u8], from: impl Fn([u8; N]) -> T) -> Vec<T> {
-    body.as_chunks::<N>().0.iter().map(|&chunk| from(chunk)).collect()
-}
-
-fn blocks(body: &[u8]) -> Zeroizing<Vec<u128>> {
-    Zeroizing::new(elements(body, u128::from_le_bytes))
-}
-
-fn words(body: &[u8]) -> Zeroizing<Vec<u64>> {
-    Zeroizing::new(elements(body, u64::from_le_bytes))
-}
-
-fn put_block(block: u128, out: &mut Vec<u8>) {
-    out.extend_from_slice(&block.to_le_bytes());
-}
-
-fn put_words(words: &[u64], out: &mut Vec<u8>) {
-    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
 }

@@ -1,18 +1,21 @@
 //! The fixed header of a bundle: its fields, their bytes, and how they are checked.
 
-use super::layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES};
+use super::layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES, check_size};
 use crate::{BundleError, Gate, GateKind, Party, PfssError, gate::HeaderParameters, suf::SufProgram};
 
-pub(super) const MAGIC: [u8; 4] = *b"PFK1";
-pub(super) const VERSION: u16 = 1;
+const MAGIC: [u8; 4] = *b"PFK1";
+/// All sections as they are.
+const VERSION: u16 = 1;
+/// A seed in place of party 0's uniform sections.
+const SEEDED_VERSION: u16 = 2;
 /// AES-128 in Matyas-Meyer-Oseas mode under keys derived from the nonce.
 const PRG_AES_MMO: u64 = 1;
 /// log2 of the leaves in a comparison key's last block.
 const LEAF_LOG2: u64 = 7;
 /// Flag: output words come under masks.
-const MASKED_OUTPUTS: u16 = 1;
+const MASKED_OUTPUTS: u8 = 1;
 /// Flag: the input masks are the output masks of an earlier gate.
-const OPEN_INPUTS: u16 = 2;
+const OPEN_INPUTS: u8 = 2;
 /// The content digest covers the header up to here and everything after the header.
 pub(super) const DIGEST_AT: usize = 96;
 
@@ -51,16 +54,17 @@ impl Header {
     pub(super) fn write(&self, layout: &BundleLayout, digest: &[u8; 32], out: &mut Vec<u8>) {
         let gate = &self.gate;
         out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&VERSION.to_le_bytes());
+        let version = if layout.seeded { SEEDED_VERSION } else { VERSION };
+        out.extend_from_slice(&version.to_le_bytes());
         out.extend_from_slice(&[gate.kind().number(), self.party.number()]);
-        // n and f are at most 64, the caps keep the other parameters far below 2^16
+        // n, f and the width of outputs are at most 64, the caps keep the other parameters far below 2^16
         out.extend_from_slice(&[gate.n() as u8, gate.f() as u8, PRG_AES_MMO as u8, LEAF_LOG2 as u8]);
         for small in [gate.payload_words(), u64::from(gate.masks()), u64::from(gate.degree())] {
             out.extend_from_slice(&(small as u16).to_le_bytes());
         }
-        let flag = |flag: u16, set: bool| if set { flag } else { 0 };
+        let flag = |flag: u8, set: bool| if set { flag } else { 0 };
         let flags = flag(MASKED_OUTPUTS, gate.masks_outputs()) | flag(OPEN_INPUTS, self.open_inputs);
-        out.extend_from_slice(&flags.to_le_bytes());
+        out.extend_from_slice(&[flags, gate.wider_out() as u8]);
         out.extend_from_slice(&(layout.sections.len() as u32).to_le_bytes());
         for large in [self.count as u64, layout.count_padded, layout.total_len as u64] {
             out.extend_from_slice(&large.to_le_bytes());
@@ -76,7 +80,8 @@ impl Header {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(BundleError::Truncated { expected: HEADER_BYTES, got: bytes.len() });
         };
-        check_start(header, MAGIC, VERSION)?;
+        let version = u16::from_le_bytes(array(header, 4));
+        check_start(header, MAGIC, version.clamp(VERSION, SEEDED_VERSION))?;
         let kind = GateKind::from_number(header[6]).ok_or(BundleError::Kind { got: header[6] })?;
         let party = Party::try_from(header[7]).map_err(|e| BundleError::Party { got: e.got })?;
         let small = |at: usize| u64::from(u16::from_le_bytes(array(header, at)));
@@ -84,18 +89,19 @@ impl Header {
         let gate = match kind {
             GateKind::Suf => Gate::suf(program(bytes)?),
             _ => {
-                let parameters =
-                    HeaderParameters { f: header[9].into(), degree: small(16) as u32, masks: small(14) as u32 };
+                let (degree, masks) = (small(16) as u32, small(14) as u32);
+                let parameters = HeaderParameters { f: header[9].into(), degree, masks, out: header[19].into() };
                 Gate::checked(kind, header[8].into(), parameters).map_err(refused)?
             }
         };
-        let flags = small(18) as u16;
+        let flags = header[18];
         let gate = if flags & MASKED_OUTPUTS == 0 { gate } else { gate.with_masked_outputs().map_err(refused)? };
         let fields = [
             ("n", gate.n(), u64::from(header[8])),
             ("f", gate.f(), u64::from(header[9])),
             ("masks", gate.masks(), small(14)),
             ("degree", gate.degree(), small(16)),
+            ("output width", gate.wider_out(), header[19].into()),
         ];
         for (field, expected, got) in fields {
             expect(field, expected.into(), got)?;
@@ -107,7 +113,14 @@ impl Header {
 
         let large = |at: usize| u64::from_le_bytes(array(header, at));
         let count = large(24);
-        let layout = BundleLayout::new(&gate, count)?;
+        let seeded = version == SEEDED_VERSION;
+        if seeded && !gate.is_seeded(party) {
+            return Err(BundleError::Version { expected: VERSION, got: version });
+        }
+        if seeded {
+            check_size(&gate, count)?; // of the keys that the seed expands to
+        }
+        let layout = BundleLayout::new(&gate, count, seeded)?;
         expect("sections", layout.sections.len() as u64, u32::from_le_bytes(array(header, 20)).into())?;
         expect("padded count", layout.count_padded, large(32))?;
         expect("total length", layout.total_len as u64, large(40))?;

@@ -1,6 +1,6 @@
 //! Where each section of a bundle lies, computed from its gate and its count alone.
 
-use crate::{BundleError, Gate, lanes::LANES, tree::TreeRows};
+use crate::{BundleError, Gate, lanes::LANES, secret::seed::Seed, tree::TreeRows};
 
 /// Bytes of the fixed header.
 pub(super) const HEADER_BYTES: usize = 128;
@@ -20,6 +20,8 @@ pub(super) enum SectionId {
     Last,
     Words,
     Bits,
+    /// The seed from which roots, words and bits are expanded, in their place.
+    Seed,
 }
 
 impl SectionId {
@@ -33,6 +35,7 @@ impl SectionId {
             Self::Last => "last payloads",
             Self::Words => "additive shares",
             Self::Bits => "xor shares",
+            Self::Seed => "seed",
         }
     }
 
@@ -46,6 +49,7 @@ impl SectionId {
             Self::Last => 5,
             Self::Words => 6,
             Self::Bits => 7,
+            Self::Seed => 9,
         }
     }
 }
@@ -88,32 +92,36 @@ impl From<&SectionEntry> for BundleSection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BundleLayout {
     pub(super) count_padded: u64,
+    /// Whether a seed takes the place of roots, words and bits.
+    pub(super) seeded: bool,
     pub(super) sections: Vec<SectionEntry>,
     pub(super) total_len: usize,
 }
 
 impl BundleLayout {
-    pub(super) fn new(gate: &Gate, count: u64) -> Result<Self, BundleError> {
+    pub(super) fn new(gate: &Gate, count: u64, seeded: bool) -> Result<Self, BundleError> {
         let overflow = BundleError::Overflow { count };
-        Self::place(gate, count).ok_or(overflow)
+        Self::place(gate, count, seeded).ok_or(overflow)
     }
 
     /// `None` if a length does not fit.
-    fn place(gate: &Gate, count: u64) -> Option<Self> {
+    fn place(gate: &Gate, count: u64, seeded: bool) -> Option<Self> {
         let count_padded = count.checked_next_multiple_of(LANES)?;
         u32::try_from(count_padded).ok()?; // ops count elements in 32 bits
         let (rows, words) = (TreeRows::of(&gate.trees()), gate.payload_words());
         let per_word = |rows: u64| rows.checked_div(words).unwrap_or(0);
+        let stored = |rows: u64| if seeded { 0 } else { rows };
         let program = gate.program().map_or(0, |program| program.to_bytes().len() as u64);
         let all = [
             (SectionId::Program, 1, [program, 1, 1]),
-            (SectionId::Root, 16, [rows.root, 1, count_padded]),
+            (SectionId::Seed, 1, [if seeded { Seed::BYTES as u64 } else { 0 }, 1, 1]),
+            (SectionId::Root, 16, [stored(rows.root), 1, count_padded]),
             (SectionId::Cw, 16, [rows.cw, 1, count_padded]),
             (SectionId::Leaf, 16, [rows.leaf, 1, count_padded]),
             (SectionId::Vcw, 8, [per_word(rows.vcw), words, count_padded]),
             (SectionId::Last, 8, [per_word(rows.last), words, count_padded]),
-            (SectionId::Words, 8, [gate.word_rows(), 1, count_padded]),
-            (SectionId::Bits, 4, [gate.bit_rows(), 1, count_padded / LANES]),
+            (SectionId::Words, 8, [stored(gate.word_rows()), 1, count_padded]),
+            (SectionId::Bits, 4, [stored(gate.bit_rows()), 1, count_padded / LANES]),
         ];
         // A section that the gate does not have is left out; an empty batch keeps the sections, with length zero.
         let present = all.into_iter().filter(|(_, _, dims)| dims[0] > 0 && dims[1] > 0);
@@ -127,6 +135,11 @@ impl BundleLayout {
             end = section.offset.checked_add(section.length)?;
         }
         let total_len = usize::try_from(end).ok().filter(|&len| isize::try_from(len).is_ok())?;
-        Some(Self { count_padded, sections, total_len })
+        Some(Self { count_padded, seeded, sections, total_len })
     }
+}
+
+/// Whether keys of this size can exist, with all sections as they are.
+pub(crate) fn check_size(gate: &Gate, count: u64) -> Result<(), BundleError> {
+    BundleLayout::new(gate, count, false).map(|_| ())
 }

@@ -64,7 +64,7 @@ impl KeyBundle {
         if !self.reusable {
             spent::spend(self.nonce(), self.party())?;
         }
-        Ok(MaskedKeys(self))
+        Ok(MaskedKeys(Self { seed: None, ..self })) // only bytes need the seed
     }
 
     /// Whether the inputs come already opened from an earlier gate, under its masks.

@@ -1,23 +1,29 @@
 //! One party's keys for a batch of one gate.
 
 mod codec;
+mod expand;
 mod header;
 mod layout;
 mod masked;
 
 use core::{fmt, ops::Range};
+use std::sync::Arc;
 
+use bytemuck::Pod;
 use core_types::Label;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroize;
 
 pub(crate) use header::{Header, array, check_start};
 use layout::BundleLayout;
 pub use layout::BundleSection;
+pub(crate) use layout::check_size;
 pub use masked::MaskedKeys;
 
 use crate::{
     BundleError, Gate, GateKind, Party, PfssError,
     lanes::LANES,
+    secret::section::Section,
+    secret::seed::Seed,
     tree::{KeyTree, TreeRows},
 };
 
@@ -31,6 +37,8 @@ use crate::{
 pub struct KeyBundle {
     pub(crate) header: Header,
     pub(crate) keys: BundleKeys,
+    /// The seed of roots, words and bits, which bytes hold in their place.
+    pub(crate) seed: Option<Seed>,
     /// Whether the process accepts the bundle even when its keys are spent.
     pub(crate) reusable: bool,
 }
@@ -40,13 +48,19 @@ pub struct KeyBundle {
 /// They are row-major with the element index innermost, `padded` elements per row.
 #[derive(Default)]
 pub(crate) struct BundleKeys {
-    pub(crate) roots: Zeroizing<Vec<Label>>,
-    pub(crate) cw: Zeroizing<Vec<u128>>,
-    pub(crate) leaf: Zeroizing<Vec<u128>>,
-    pub(crate) vcw: Zeroizing<Vec<u64>>,
-    pub(crate) last: Zeroizing<Vec<u64>>,
-    pub(crate) words: Zeroizing<Vec<u64>>,
-    pub(crate) bits: Zeroizing<Vec<u32>>,
+    pub(crate) roots: Section<Label>,
+    pub(crate) common: Arc<CommonKeys>,
+    pub(crate) leaf: Section<u128>,
+    pub(crate) words: Section<u64>,
+    pub(crate) bits: Section<u32>,
+}
+
+/// Corrections, which both parties have: the process that deals them keeps them once.
+#[derive(Default)]
+pub(crate) struct CommonKeys {
+    pub(crate) cw: Section<u128>,
+    pub(crate) vcw: Section<u64>,
+    pub(crate) last: Section<u64>,
 }
 
 /// One tree's part of the sections.
@@ -110,10 +124,10 @@ impl KeyBundle {
         TreeKeys {
             shape: trees[index],
             roots: &self.keys.roots[range(before.root, rows.root)],
-            cw: &self.keys.cw[range(before.cw, rows.cw)],
+            cw: &self.keys.common.cw[range(before.cw, rows.cw)],
             leaf: &self.keys.leaf[range(before.leaf, rows.leaf)],
-            vcw: &self.keys.vcw[range(before.vcw, rows.vcw)],
-            last: &self.keys.last[range(before.last, rows.last)],
+            vcw: &self.keys.common.vcw[range(before.vcw, rows.vcw)],
+            last: &self.keys.common.last[range(before.last, rows.last)],
         }
     }
 
@@ -130,7 +144,7 @@ impl KeyBundle {
     /// The bundle without its trees, for when they have been walked.
     pub(crate) fn walked(self) -> Self {
         let BundleKeys { words, bits, .. } = self.keys;
-        Self { keys: BundleKeys { words, bits, ..BundleKeys::default() }, ..self }
+        Self { keys: BundleKeys { words, bits, ..BundleKeys::default() }, seed: None, ..self }
     }
 
     /// Row `row` of the XOR shares, 32 elements a word, with padding.
@@ -169,13 +183,16 @@ impl KeyBundle {
             header: Header { count: range.len(), ..self.header.clone() },
             keys: BundleKeys {
                 roots: columns_of(&keys.roots, padded, &columns),
-                cw: columns_of(&keys.cw, padded, &columns),
+                common: Arc::new(CommonKeys {
+                    cw: columns_of(&keys.common.cw, padded, &columns),
+                    vcw: columns_of(&keys.common.vcw, padded, &columns),
+                    last: columns_of(&keys.common.last, padded, &columns),
+                }),
                 leaf: columns_of(&keys.leaf, padded, &columns),
-                vcw: columns_of(&keys.vcw, padded, &columns),
-                last: columns_of(&keys.last, padded, &columns),
                 words: columns_of(&keys.words, padded, &columns),
                 bits: columns_of(&keys.bits, padded / lanes, &words),
             },
+            seed: None, // of the whole
             reusable: self.reusable,
         }
     }
@@ -186,22 +203,16 @@ impl KeyBundle {
     }
 
     fn layout(&self) -> BundleLayout {
-        // The dealer and the reader have both built this layout before.
-        BundleLayout::new(&self.header.gate, self.header.count as u64)
+        // The dealer and the reader have both built this layout before, or a longer one.
+        BundleLayout::new(&self.header.gate, self.header.count as u64, self.seed.is_some())
             .unwrap_or_else(|_| unreachable!("a bundle that exists has a layout"))
     }
 }
 
 /// The given columns of rows of `width` elements.
-fn columns_of<T: Copy + Zeroize>(rows: &[T], width: usize, columns: &Range<usize>) -> Zeroizing<Vec<T>> {
-    let mut out = Vec::with_capacity(rows.len().checked_div(width).unwrap_or(0) * columns.len());
-    rows.chunks(width.max(1)).for_each(|row| out.extend_from_slice(&row[columns.clone()]));
-    Zeroizing::new(out)
-}
-
-/// Whether a bundle of this size can exist.
-pub(crate) fn check_size(gate: &Gate, count: u64) -> Result<(), BundleError> {
-    BundleLayout::new(gate, count).map(|_| ())
+fn columns_of<T: Pod + Zeroize>(rows: &[T], width: usize, columns: &Range<usize>) -> Section<T> {
+    let len = rows.len().checked_div(width).unwrap_or(0) * columns.len();
+    Section::of_rows(len, rows.chunks(width.max(1)).map(|row| &row[columns.clone()]))
 }
 
 impl BundleKeys {

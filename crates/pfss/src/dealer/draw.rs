@@ -2,6 +2,7 @@
 
 use chacha20::{ChaCha20Rng, rand_core::Rng};
 use core_types::Ring;
+use zeroize::Zeroizing;
 
 use super::secrets::Row;
 
@@ -28,11 +29,22 @@ impl<'a> Draw<'a> {
 
     /// A uniform bit for each element.
     pub(crate) fn fresh_bits(&mut self) -> Row {
-        Row::new(self.r().iter().map(|_| u64::from(self.rng.next_u32() & 1)).collect())
+        let mut bits = Zeroizing::new(vec![0u32; self.r().len()]);
+        self.rng.fill_bytes(bytemuck::cast_slice_mut(&mut bits));
+        Row::new(bits.iter().map(|&bit| u64::from(u32::from_le(bit) & 1)).collect())
     }
 
     /// A uniform word of `ring` for each element.
     pub(crate) fn fresh_words(&mut self, ring: Ring) -> Row {
-        Row::new(self.r().iter().map(|_| ring.reduce(self.rng.next_u64())).collect())
+        let len = self.r().len();
+        uniform(self.rng, ring, len)
     }
+}
+
+/// Uniform words of `ring`.
+pub(super) fn uniform(rng: &mut ChaCha20Rng, ring: Ring, len: usize) -> Row {
+    let mut words = Row::new(vec![0; len]);
+    rng.fill_bytes(bytemuck::cast_slice_mut(&mut words));
+    words.iter_mut().for_each(|word| *word = ring.reduce(u64::from_le(*word)));
+    words
 }

@@ -1,7 +1,8 @@
 //! The dealer: draws everything secret and splits it into two bundles.
 //!
 //! With a uniform `u`, a secret word `v` has the shares `[v]_0 = u` and `[v]_1 = v - u`, and a
-//! secret bit `b` the shares `<b>_0 = u` and `<b>_1 = b ^ u`.
+//! secret bit `b` the shares `<b>_0 = u` and `<b>_1 = b ^ u`. Every `u` of a bundle, and party 0's
+//! roots, come from one seed.
 
 mod dealing;
 mod draw;
@@ -11,6 +12,7 @@ mod trees;
 mod wire;
 
 use core::fmt;
+use std::sync::Arc;
 
 use backend_api::ops::fss::FssOps;
 use chacha20::{
@@ -22,10 +24,12 @@ use zeroize::Zeroizing;
 
 use crate::{
     Gate, KeyBundle, Party, PfssError,
-    bundle::{Header, check_size},
+    bundle::{BundleKeys, Header, check_size},
     lanes::LANES,
-    tree::KeyTree,
+    secret::section::Section,
+    secret::seed::Seed,
 };
+use draw::uniform;
 use secrets::{Row, Secrets};
 use trees::TreeDealer;
 pub use wire::{Inputs, Wire};
@@ -125,42 +129,52 @@ impl Dealer {
         let (nonce, count) = (self.nonce(), masks.first().map_or(0, |masks| masks.len()));
         // The gate draws its secrets; output masks are the last words.
         let secrets = Secrets::draw(&mut self.rng, gate, masks);
+        debug_assert_eq!(secrets.words.len() as u64, gate.word_rows(), "a row for each word");
+        debug_assert_eq!(secrets.bits.len() as u64, gate.bit_rows(), "a row for each bit");
+        debug_assert_eq!(secrets.trees.len(), gate.trees().len(), "a secret for each tree");
         let outputs = gate.output_mask_row().map_or_else(Vec::new, |first| secrets.words[first as usize..].to_vec());
-        // Trees hide thresholds and payloads.
-        let padded = count.next_multiple_of(LANES as usize);
+        // Party 0's roots and shares are uniform.
+        let (seed, padded) = (self.seed(), count.next_multiple_of(LANES as usize));
         let trees = TreeDealer { q, gate, prg: PrgKeys::from_nonce(nonce), count };
-        let mut keys = trees.empty();
-        for (tree, secret) in gate.trees().into_iter().zip(&secrets.trees) {
-            let roots = self.roots(tree, padded);
-            trees.add(tree, secret, &roots, &mut keys)?;
+        let [mut zero, mut one] = [(); 2].map(|()| BundleKeys::default());
+        zero.expand(&seed, gate, padded);
+        // Trees hide thresholds and payloads.
+        let mut sections = trees.sections();
+        one.roots = Section::zeroed(zero.roots.len());
+        let mut filled = 0;
+        for (index, (tree, secret)) in gate.trees().into_iter().zip(&secrets.trees).enumerate() {
+            let len = tree.rows().root as usize * padded;
+            let roots = self.roots(&zero.roots[filled..][..len], padded);
+            trees.fill(index, secret, &roots, &mut sections)?;
+            one.roots[filled..][..len].copy_from_slice(&roots[padded..][..len]);
+            filled += len;
         }
-        // Words are shared additively.
-        for (row, values) in secrets.words.into_iter().enumerate() {
+        [zero.leaf, one.leaf] = sections.leaves;
+        zero.common = Arc::new(sections.common);
+        one.common = Arc::clone(&zero.common);
+        // Words are shared additively; lanes past the last element share zero.
+        one.words = Section::zeroed(zero.words.len());
+        let rows = one.words.chunks_mut(padded.max(1)).zip(zero.words.chunks(padded.max(1)));
+        for (row, ((theirs, shares), values)) in rows.zip(secrets.words).enumerate() {
             let ring = gate.word_ring(row);
-            // lanes past the last element share zero
-            let mut share = self.uniform(ring, padded);
-            keys[0].words.extend_from_slice(&share);
-            share.iter_mut().for_each(|share| *share = ring.neg(*share));
-            share.iter_mut().zip(values.iter()).for_each(|(share, &value)| *share = ring.add(*share, value));
-            keys[1].words.extend_from_slice(&share);
+            theirs.iter_mut().zip(shares).for_each(|(word, &share)| *word = ring.neg(share));
+            theirs.iter_mut().zip(values.iter()).for_each(|(word, &value)| *word = ring.add(*word, value));
         }
         // Bits are shared by XOR.
-        for values in secrets.bits {
-            for lanes in values.chunks(LANES as usize) {
-                let bits = lanes.iter().enumerate().fold(0u32, |word, (lane, &bit)| word | (bit as u32) << lane);
-                let share = self.rng.next_u32();
-                keys[0].bits.push(share);
-                keys[1].bits.push(share ^ bits);
-            }
+        let packed = padded / LANES as usize;
+        one.bits = Section::zeroed(zero.bits.len());
+        let rows = one.bits.chunks_mut(packed.max(1)).zip(zero.bits.chunks(packed.max(1)));
+        for ((theirs, shares), values) in rows.zip(secrets.bits) {
+            let values = values.chunks(LANES as usize).map(pack);
+            theirs.iter_mut().zip(shares).zip(values).for_each(|((word, &share), bits)| *word = share ^ bits);
         }
         // Headers are equal apart from the party.
-        let mut parties = Party::BOTH.into_iter();
-        let bundles = keys.map(|keys| {
-            let party = parties.next().unwrap_or(Party::One); // two keys, two parties
+        let bundle = |party, keys, seed| {
             let header = Header { gate: gate.clone(), party, count, nonce, open_inputs };
-            KeyBundle { header, keys, reusable: self.insecure }
-        });
-        Ok((bundles, outputs))
+            KeyBundle { header, keys, seed, reusable: self.insecure }
+        };
+        let seed = gate.is_seeded(Party::Zero).then_some(seed);
+        Ok(([bundle(Party::Zero, zero, seed), bundle(Party::One, one, None)], outputs))
     }
 
     /// A public name for one deal.
@@ -170,18 +184,39 @@ impl Dealer {
         nonce
     }
 
-    pub(crate) fn uniform(&mut self, ring: Ring, len: usize) -> Zeroizing<Vec<u64>> {
-        Zeroizing::new((0..len).map(|_| ring.reduce(self.rng.next_u64())).collect())
+    /// A fresh seed for one party's uniform shares.
+    pub(crate) fn seed(&mut self) -> Seed {
+        let mut seed = Seed::default();
+        self.rng.fill_bytes(seed.bytes_mut());
+        seed
     }
 
-    /// Roots of both parties, one row each.
-    ///
-    /// Truth tables take all bits as randomness, trees reserve two.
-    fn roots(&mut self, tree: KeyTree, padded: usize) -> Zeroizing<Vec<Label>> {
-        let block = |rng: &mut ChaCha20Rng| u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
-        let label = |bits| if tree.rows().root > 0 { Label::new(bits).seed() } else { Label::new(bits) };
-        Zeroizing::new((0..2 * padded).map(|_| label(block(&mut self.rng))).collect())
+    /// Uniform words of `ring`.
+    pub(crate) fn uniform(&mut self, ring: Ring, len: usize) -> Row {
+        uniform(&mut self.rng, ring, len)
     }
+
+    /// Roots of both parties for one tree, a row of `padded` each, from party 0's in `zero`.
+    ///
+    /// `zero` is empty for a truth table, which takes all bits as randomness; trees reserve two.
+    fn roots(&mut self, zero: &[Label], padded: usize) -> Zeroizing<Vec<Label>> {
+        let is_table = zero.is_empty();
+        let mut roots = Zeroizing::new(vec![Label::default(); 2 * padded]);
+        let (given, fresh) = roots.split_at_mut(zero.len());
+        given.copy_from_slice(zero);
+        self.rng.fill_bytes(bytemuck::cast_slice_mut(fresh));
+        for root in fresh {
+            // the first words of the generator are the high ones
+            let label = Label::new(u128::from_le(root.bits()).rotate_left(64));
+            *root = if is_table { label } else { label.seed() };
+        }
+        roots
+    }
+}
+
+/// Up to 32 bits in one word, the first in the lowest place.
+fn pack(bits: &[u64]) -> u32 {
+    bits.iter().enumerate().fold(0, |word, (lane, &bit)| word | (bit as u32) << lane)
 }
 
 impl fmt::Debug for Dealer {

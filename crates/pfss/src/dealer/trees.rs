@@ -1,21 +1,18 @@
 //! The tree sections of both parties, made on the queue.
 
-use backend_api::{
-    Buffer,
-    ops::fss::{CmpGen, DcfGen, FssOps},
-};
+use backend_api::ops::fss::{CmpGen, DcfGen, FssOps};
 use core_types::{
     Label, PrgKeys,
     params::fss::{CmpGenParams, DcfGenParams},
 };
-use zeroize::Zeroizing;
 
 use super::secrets::TreeSecret;
 use crate::{
     Gate, PfssError,
-    bundle::BundleKeys,
+    bundle::CommonKeys,
     lanes::LANES,
-    staging::StagedSecret,
+    secret::section::Section,
+    secret::staging::{SecretInput, write_secret_into},
     tree::{KeyTree, TreeRows},
 };
 
@@ -27,91 +24,91 @@ pub(super) struct TreeDealer<'a, Q> {
     pub(super) count: usize,
 }
 
+/// The sections that trees fill, apart from roots.
+pub(super) struct TreeSections {
+    pub(super) common: CommonKeys,
+    /// The leaves of each party.
+    pub(super) leaves: [Section<u128>; 2],
+}
+
 impl<Q: FssOps> TreeDealer<'_, Q> {
-    /// Empty sections with their full capacity.
-    ///
-    /// Growing would leave copies in memory.
-    pub(super) fn empty(&self) -> [BundleKeys; 2] {
+    /// Sections of the right lengths, for [`fill`](Self::fill).
+    pub(super) fn sections(&self) -> TreeSections {
         let (rows, padded) = (TreeRows::of(&self.gate.trees()), self.padded());
         let of = |rows: u64| rows as usize * padded; // checked with the layout
-        [(); 2].map(|()| BundleKeys {
-            roots: Zeroizing::new(Vec::with_capacity(of(rows.root))),
-            cw: Zeroizing::new(Vec::with_capacity(of(rows.cw))),
-            leaf: Zeroizing::new(Vec::with_capacity(of(rows.leaf))),
-            vcw: Zeroizing::new(Vec::with_capacity(of(rows.vcw))),
-            last: Zeroizing::new(Vec::with_capacity(of(rows.last))),
-            words: Zeroizing::new(Vec::with_capacity(of(self.gate.word_rows()))),
-            bits: Zeroizing::new(Vec::with_capacity(of(self.gate.bit_rows()) / LANES as usize)),
-        })
+        TreeSections {
+            common: CommonKeys {
+                cw: Section::zeroed(of(rows.cw)),
+                vcw: Section::zeroed(of(rows.vcw)),
+                last: Section::zeroed(of(rows.last)),
+            },
+            leaves: [(); 2].map(|()| Section::zeroed(of(rows.leaf))),
+        }
     }
 
     fn padded(&self) -> usize {
         self.count.next_multiple_of(LANES as usize)
     }
 
-    /// Adds one tree to `keys`.
+    /// Fills the sections of tree `index`.
     ///
     /// `roots` holds the padded roots of party 0, then the padded roots of party 1.
-    pub(super) fn add(
+    pub(super) fn fill(
         &self,
-        tree: KeyTree,
+        index: usize,
         secret: &TreeSecret,
         roots: &[Label],
-        keys: &mut [BundleKeys; 2],
+        sections: &mut TreeSections,
     ) -> Result<(), PfssError> {
-        let (q, padded, rows) = (self.q, self.padded(), tree.rows());
+        let (q, padded, trees) = (self.q, self.padded(), self.gate.trees());
+        let (tree, before, rows) = (trees[index], TreeRows::of(&trees[..index]), trees[index].rows());
+        let range = |before: u64, rows: u64| before as usize * padded..(before + rows) as usize * padded;
         let count = self.count as u32; // a bundle holds less than 2^32 elements
-        // Roots and thresholds go to the device.
-        let device_roots = StagedSecret::upload(q, roots)?;
-        let alphas = StagedSecret::upload(q, &secret.alphas)?;
-        let mut cw = q.alloc::<u128>(rows.cw as usize * padded)?;
-        // The sections of the tree.
+        // The op reads roots and thresholds, and writes correction words.
+        let (roots, alphas) = (SecretInput::of(q, roots)?, SecretInput::of(q, &secret.alphas)?);
+        let CommonKeys { cw, vcw, last } = &mut sections.common;
+        let cw = &mut cw[range(before.cw, rows.cw)];
         match tree {
             KeyTree::Cmp { bits } => {
                 let params = CmpGenParams { key: self.prg.child, bits, count, reserved: [0; 2] };
-                let mut leaf = StagedSecret::<_, u128>::alloc(q, 2 * padded)?;
-                q.cmp_gen(CmpGen {
-                    params: &params,
-                    alphas: alphas.view(),
-                    roots: device_roots.view(),
-                    corrections: cw.view_mut(),
-                    leaves: leaf.view_mut(),
+                let mut leaves = Section::zeroed(2 * padded);
+                write_secret_into(q, cw, |corrections| {
+                    write_secret_into(q, &mut leaves, |leaves| {
+                        q.cmp_gen(CmpGen {
+                            params: &params,
+                            alphas: alphas.view(),
+                            roots: roots.view(),
+                            corrections: q.shorten_mut(corrections),
+                            leaves: q.shorten_mut(leaves),
+                        })
+                    })
                 })?;
-                let leaf = Zeroizing::new(leaf.download()?);
-                for (party, keys) in keys.iter_mut().enumerate() {
+                for (party, all) in sections.leaves.iter_mut().enumerate() {
                     // the leaves of a tree are common; a truth table is one party's
                     let own = if rows.root == 0 { party * padded..(party + 1) * padded } else { 0..2 * padded };
-                    keys.leaf.extend_from_slice(&leaf[own]);
+                    all[range(before.leaf, rows.leaf)].copy_from_slice(&leaves[own]);
                 }
             }
             KeyTree::Dcf { bits, words } => {
                 let width = self.gate.n();
                 let params = DcfGenParams { keys: self.prg, bits, count, words, width };
-                let betas = StagedSecret::upload(q, &secret.betas)?;
-                let mut vcw = q.alloc::<u64>(rows.vcw as usize * padded)?;
-                let mut last = q.alloc::<u64>(rows.last as usize * padded)?;
-                q.dcf_gen(DcfGen {
-                    params: &params,
-                    alphas: alphas.view(),
-                    betas: betas.view(),
-                    roots: device_roots.view(),
-                    corrections: cw.view_mut(),
-                    values: vcw.view_mut(),
-                    last: last.view_mut(),
+                let betas = SecretInput::of(q, &secret.betas)?;
+                let (vcw, last) = (&mut vcw[range(before.vcw, rows.vcw)], &mut last[range(before.last, rows.last)]);
+                write_secret_into(q, cw, |corrections| {
+                    write_secret_into(q, vcw, |values| {
+                        write_secret_into(q, last, |last| {
+                            q.dcf_gen(DcfGen {
+                                params: &params,
+                                alphas: alphas.view(),
+                                betas: betas.view(),
+                                roots: roots.view(),
+                                corrections: q.shorten_mut(corrections),
+                                values: q.shorten_mut(values),
+                                last: q.shorten_mut(last),
+                            })
+                        })
+                    })
                 })?;
-                let (vcw, last) = (Zeroizing::new(q.download_secret(&vcw)?), Zeroizing::new(q.download_secret(&last)?));
-                for keys in keys.iter_mut() {
-                    keys.vcw.extend_from_slice(&vcw);
-                    keys.last.extend_from_slice(&last);
-                }
-            }
-        }
-        // Correction words are common; each party has separate roots.
-        let cw = Zeroizing::new(q.download_secret(&cw)?);
-        for (party, keys) in keys.iter_mut().enumerate() {
-            keys.cw.extend_from_slice(&cw);
-            if rows.root > 0 {
-                keys.roots.extend_from_slice(&roots[party * padded..][..padded]);
             }
         }
         Ok(())

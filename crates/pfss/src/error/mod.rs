@@ -131,6 +131,14 @@ pub enum PfssError {
         /// The nonce of the bundle.
         nonce: [u8; 16],
     },
+    /// The triple is for weights under another key than the opened ones.
+    #[error("expected weights opened with key {}, got weights opened with key {}", hex(expected), hex(got))]
+    OtherWeights {
+        /// Nonce of the key that the triple is for.
+        expected: [u8; 16],
+        /// Nonce of the key that the weights were opened with.
+        got: [u8; 16],
+    },
     /// The inputs of these keys come already opened from an earlier gate's masked outputs.
     ///
     /// Masking shares of them again would reveal differences of secrets.

@@ -9,6 +9,9 @@ use core_types::Ring;
 use super::minimax::minimax;
 use crate::{PfssError, RangeError, SignedRange};
 
+/// Intervals of the grid on which a [`line`](FittedPiece::line) is fitted.
+const LINE_GRID: u32 = 64;
+
 /// A polynomial with integer coefficients in the distance from the start of its piece.
 pub(super) struct FittedPiece {
     start: i64,
@@ -36,6 +39,21 @@ impl FittedPiece {
             let leading = minimax(k as u32, rest)[k];
             coefficients[k] = (leading / width.powi(k as i32)).round() as i64;
         }
+        Self { start, distances: (0, end - start - 1), coefficients }
+    }
+
+    /// A line close to `function`, which bends one way, on the integers `start..end`.
+    ///
+    /// The best line has the slope of the chord, by the equioscillation theorem. The slope is
+    /// rounded, and the constant is the middle of the remainder's range on a grid.
+    pub(super) fn line(start: i64, end: i64, function: impl Fn(f64) -> f64) -> Self {
+        let width = (end - start) as f64;
+        let distance = |i: u32| width * f64::from(i) / f64::from(LINE_GRID);
+        let values: Vec<f64> = (0..=LINE_GRID).map(|i| function(start as f64 + distance(i))).collect();
+        let slope = ((values[values.len() - 1] - values[0]) / width).round();
+        let rest = || values.iter().zip(0..).map(|(value, i)| value - slope * distance(i));
+        let middle = (rest().fold(f64::INFINITY, f64::min) + rest().fold(f64::NEG_INFINITY, f64::max)) / 2.0;
+        let coefficients = vec![middle.round() as i64, slope as i64];
         Self { start, distances: (0, end - start - 1), coefficients }
     }
 
@@ -105,6 +123,16 @@ mod tests {
         assert_eq!(range(&[-10]), (-10, -10));
         assert_eq!(range(&[10, 3]), (10, 25));
         assert_eq!(range(&[10, -3]), (-5, 10));
+    }
+
+    #[test]
+    fn lines_are_exact_for_lines_and_the_best_ones_for_parabolas() {
+        let coefficients = |start, end, function: fn(f64) -> f64| FittedPiece::line(start, end, function).coefficients;
+        assert_eq!(coefficients(-7, 121, |x| 5.0 * x - 3.0), [-38, 5]);
+        // x^2 on 0..w: the line w x - w^2 / 8, an eighth of w^2 from it
+        assert_eq!(coefficients(0, 64, |x| x * x), [-512, 64]);
+        assert_eq!(coefficients(0, 64, |x| -x * x), [512, -64]);
+        assert_eq!(coefficients(64, 128, |x| x * x), [4096 - 512, 192]);
     }
 
     #[test]

@@ -24,14 +24,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Piecewise polynomials for secure inference follow SUF (FuseFSS, ICML 2026); SIGMA (PETS 2024)
-//! uses tables instead.
+//! A [`FixedFn`] is a spline. A [`TableFn`] is GeLU, SiLU or `exp(-t)` by a table of lines: its
+//! keys have a third of the bytes and take a fifth of the AES blocks, but it takes nine rounds in
+//! place of four and opens more bits. Tables suit where keys are stored or sent, splines where
+//! rounds take long. `docs/pfss.md` has the figures.
+//!
+//! Piecewise polynomials for secure inference follow SUF (FuseFSS, ICML 2026), tables SIGMA (PETS
+//! 2024).
 
 mod fit;
 mod library;
 mod minimax;
 mod run;
 mod special;
+mod table;
 
 use core_types::Ring;
 
@@ -43,6 +49,7 @@ use crate::{
 pub use library::{Accuracy, gelu, neg_exp, reciprocal, rsqrt, rsqrt_octaves, silu};
 pub(crate) use library::{reciprocal_octaves, softmax_exp};
 pub use run::{FixedBundles, run_function_lockstep};
+pub use table::{TableBundles, TableFn, TableGates, run_table_lockstep};
 
 /// A function of one fixed-point number: a descriptor with one word, and the shift after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +135,12 @@ impl FixedGates {
     #[must_use]
     pub fn cost(&self) -> Cost {
         self.with_keys().map(Gate::cost).fold(Cost::default(), |sum, cost| sum.then(cost))
+    }
+
+    /// Bytes that each party sends for `count` elements, step digests included, and rounds.
+    pub(crate) fn traffic(&self, count: usize) -> (u64, u64) {
+        let gates = self.with_keys().map(|gate| gate.traffic(count));
+        gates.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
     }
 }
 

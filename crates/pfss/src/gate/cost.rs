@@ -1,7 +1,12 @@
 //! The cost of a gate for each party, computed by formula.
 
 use super::Gate;
-use crate::{Cost, tree::TreeRows};
+use crate::{Cost, Party, tree::TreeRows};
+
+/// The most bytes that a seed may expand to, for each other byte of keys.
+///
+/// Readers allocate the expansion, so this limits the memory that a few hostile bytes can claim.
+const MOST_EXPANSION: u64 = 16;
 
 impl Gate {
     /// What one element costs each party.
@@ -31,9 +36,46 @@ impl Gate {
     }
 
     /// Size of one party's keys for one element, in bits, without header and padding.
+    ///
+    /// They take this in memory. Party 0's bytes are fewer: see [`key_bits_of`](Self::key_bits_of).
     #[must_use]
     pub fn key_bits_per_element(&self) -> u64 {
         8 * TreeRows::of(&self.trees()).bytes() + 64 * self.word_rows() + self.bit_rows()
+    }
+
+    /// Size of `party`'s keys for one element in the bytes of a bundle, in bits.
+    ///
+    /// Party 0's shares and roots are uniform, so its bytes hold a seed of 32 bytes for all
+    /// elements in their place. The seed is not counted; neither are header and padding.
+    ///
+    /// Party 1 stores the whole [size](Self::key_bits_per_element). So does party 0 if the other
+    /// keys would be less than a sixteenth of the bytes that a seed replaces: for instance for
+    /// products, and for predicates of 7 bits with more than 30 masked bits.
+    ///
+    /// ```
+    /// use pfss::{Gate, Party};
+    ///
+    /// // Of a shift, party 0 stores four correction words and two leaves.
+    /// let shift = Gate::gap_ars(64, 12)?;
+    /// assert_eq!(Party::BOTH.map(|party| shift.key_bits_of(party)), [8 * 96, 8 * 144 + 1]);
+    /// # Ok::<(), pfss::PfssError>(())
+    /// ```
+    #[must_use]
+    pub fn key_bits_of(&self, party: Party) -> u64 {
+        let replaced = if self.is_seeded(party) { self.uniform_bits() } else { 0 };
+        self.key_bits_per_element() - replaced
+    }
+
+    /// Whether the bytes of `party`'s bundles hold a seed in place of its uniform sections.
+    pub(crate) fn is_seeded(&self, party: Party) -> bool {
+        let uniform = self.uniform_bits();
+        let others = self.key_bits_per_element() - uniform;
+        party == Party::Zero && uniform <= MOST_EXPANSION * others
+    }
+
+    /// Bits of an element's roots and shares, all of them uniform for party 0.
+    fn uniform_bits(&self) -> u64 {
+        128 * TreeRows::of(&self.trees()).root + 64 * self.word_rows() + self.bit_rows()
     }
 }
 
@@ -98,6 +140,10 @@ mod tests {
             let cost = gate.unwrap().cost();
             assert_eq!(cost, Cost { key_bits: 8 * bytes + bits, aes, input_bits: 64, masked_bits: opened, rounds: 2 });
         }
+        // a wider result has wider words, which take 8 bytes anyway
+        let widened = Gate::gap_ars_to(43, 12, 64).unwrap();
+        let cost = Cost { key_bits: 8 * (112 + 4 * 8) + 1, aes: 5, input_bits: 43, masked_bits: 1, rounds: 2 };
+        assert_eq!((widened.cost(), widened.traffic(5)), (cost, (27 + 1 + 32, 2)));
         let lut = |n: u32, bytes: u64, aes: u64| {
             let expected = Cost { key_bits: 8 * bytes + 1, aes, input_bits: n.into(), masked_bits: 65, rounds: 2 };
             assert_eq!(Gate::lut(n, 64).unwrap().cost(), expected);

@@ -144,6 +144,37 @@ impl Gate {
         Self::checked(GateKind::GapArs, n, HeaderParameters { f, ..HeaderParameters::default() })
     }
 
+    /// [`gap_ars`](Self::gap_ars) with the result in a ring of `out` bits, `n <= out <= 64`.
+    ///
+    /// A proven range then saves bytes: the input is opened in the smallest ring that it leaves a
+    /// gap in, and the result has all bits for the gates after it. The rows of keys and the rounds
+    /// are the same. The identity of the shift holds over the integers (SIGMA, PETS 2024, section
+    /// 4.2), so its words are shared modulo `2^out`.
+    ///
+    /// ```
+    /// use pfss::{Dealer, Gate, SignedRange, Task, run_lockstep};
+    ///
+    /// // The shares 2^20 - 8 and 5 of -3 have 20 bits; shares of its half, rounded down, have 64.
+    /// let gate = Gate::gap_ars_to(20, 1, 64)?;
+    /// let cert = SignedRange::new(-9, 9)?.gap_cert(20)?;
+    /// let q = runtime::cpu()?;
+    /// let bundles = Dealer::from_os()?.deal(&q, &gate, 1)?;
+    /// let y = run_lockstep(&q, Task::GapArs(cert), bundles, [&[(1 << 20) - 8], &[5]])?;
+    /// assert_eq!(y[0].words[0].wrapping_add(y[1].words[0]), -2i64 as u64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`gap_ars`](Self::gap_ars), and [`PfssError::RingWidth`] for other widths `out`.
+    pub fn gap_ars_to(n: u32, f: u32, out: u32) -> Result<Self, PfssError> {
+        let kind = GateKind::GapArs;
+        match out {
+            // in parameters, 0 stands for the width of the input
+            0 => Err(PfssError::RingWidth { kind, min: n, max: 64, got: 0 }),
+            _ => Self::checked(kind, n, HeaderParameters { f, out, ..HeaderParameters::default() }),
+        }
+    }
+
     /// `floor(x / 2^f)` for an `n`-bit `x` read as unsigned.
     ///
     /// Exact for every `x`, at the price of a comparison of all bits; where a bound is proven,
@@ -222,7 +253,7 @@ impl Gate {
             Some(ring) if bounds.ring.contains(&n) => ring,
             _ => return Err(PfssError::RingWidth { kind, min, max, got: n }),
         };
-        let HeaderParameters { f, degree, masks } = parameters;
+        let HeaderParameters { f, degree, masks, out } = parameters;
         let shift = |max: u32, allowed: bool| {
             if allowed { Ok(()) } else { Err(PfssError::Shift { kind, max, got: f }) }
         };
@@ -240,7 +271,16 @@ impl Gate {
                 return Err(PfssError::Cap { kind, what, max, got });
             }
         }
-        let definition = kind.with(parameters).ok_or(PfssError::Program)?;
+        match out {
+            0 => {}
+            _ if !bounds.widens => {
+                return Err(PfssError::Cap { kind, what: "bits of wider results", max: 0, got: out });
+            }
+            _ if !(n..=64).contains(&out) => return Err(PfssError::RingWidth { kind, min: n, max: 64, got: out }),
+            _ => {}
+        }
+        let out = if out == n { 0 } else { out };
+        let definition = kind.with(HeaderParameters { out, ..parameters }).ok_or(PfssError::Program)?;
         Ok(Self { definition, ring, masked_outputs: false })
     }
 
@@ -330,6 +370,11 @@ impl Gate {
         self.shape().parameters().f
     }
 
+    /// The width of output words if it is more than [`n`](Self::n), else 0; a byte of the header.
+    pub(crate) fn wider_out(&self) -> u32 {
+        self.shape().parameters().out
+    }
+
     /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor.
     ///
     /// It is 0 for other gates.
@@ -375,8 +420,10 @@ impl Gate {
         let mut hasher = blake3::Hasher::new();
         hasher.update(if self.masked_outputs { b"pfss gate v1 masked outputs" } else { &b"pfss gate v1"[..] });
         hasher.update(&[self.kind().number()]);
-        let HeaderParameters { f, degree, masks } = self.shape().parameters();
-        for parameter in [self.n(), f, degree, masks] {
+        let HeaderParameters { f, degree, masks, out } = self.shape().parameters();
+        // a gate in one ring has no parameter for its output
+        let wider = (out > 0).then_some(out);
+        for parameter in [self.n(), f, degree, masks].into_iter().chain(wider) {
             hasher.update(&parameter.to_le_bytes());
         }
         if let Some(program) = self.program() {
@@ -405,6 +452,15 @@ mod tests {
         }
         assert!(Gate::gap_ars(8, 6).is_ok());
         assert!(matches!(Gate::gap_ars(8, 7), Err(PfssError::Shift { max: 6, got: 7, .. })));
+        assert_eq!(Gate::gap_ars_to(8, 6, 8), Gate::gap_ars(8, 6));
+        assert!(matches!(Gate::gap_ars_to(8, 7, 64), Err(PfssError::Shift { max: 6, got: 7, .. })));
+        for out in [0, 1, 7, 65, u32::MAX] {
+            let refused = PfssError::RingWidth { kind: GateKind::GapArs, min: 8, max: 64, got: out };
+            assert_eq!(Gate::gap_ars_to(8, 6, out), Err(refused));
+        }
+        // what no constructor asks for
+        let wider = HeaderParameters { f: 3, out: 16, ..HeaderParameters::default() };
+        assert!(matches!(Gate::checked(GateKind::Ars, 8, wider), Err(PfssError::Cap { max: 0, got: 16, .. })));
         assert!(matches!(Gate::interval_powers(8, 8), Err(PfssError::Cap { max: 7, got: 8, .. })));
         assert!(matches!(Gate::relu(8).unwrap().with_masks(1), Err(PfssError::Cap { max: 0, .. })));
     }

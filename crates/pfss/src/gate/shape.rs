@@ -17,6 +17,8 @@ pub(crate) struct HeaderParameters {
     pub(crate) f: u32,
     pub(crate) degree: u32,
     pub(crate) masks: u32,
+    /// Width of the output words, if it is more than the width of the input.
+    pub(crate) out: u32,
 }
 
 /// Bounds on the parameters of a gate.
@@ -28,6 +30,8 @@ pub(crate) struct Bounds {
     pub(crate) degree: u32,
     /// The most masked bits.
     pub(crate) masks: u32,
+    /// Whether output words may be wider than the input.
+    pub(crate) widens: bool,
 }
 
 /// The meaning of the parameter `f` of a gate.
@@ -45,12 +49,12 @@ pub(crate) enum BoundsOfF {
 impl Bounds {
     /// No parameters but the ring.
     pub(crate) const fn of_ring(min: u32, max: u32) -> Self {
-        Self { ring: min..=max, f: BoundsOfF::Nothing, degree: 0, masks: 0 }
+        Self { ring: min..=max, f: BoundsOfF::Nothing, degree: 0, masks: 0, widens: false }
     }
 
     /// A ring, and a number of its low bits that leaves at least `left` bits.
     pub(crate) const fn of_shift(left: u32) -> Self {
-        Self { ring: left + 1..=64, f: BoundsOfF::LowBits { left }, degree: 0, masks: 0 }
+        Self { f: BoundsOfF::LowBits { left }, ..Self::of_ring(left + 1, 64) }
     }
 }
 

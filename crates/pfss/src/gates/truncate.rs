@@ -3,7 +3,8 @@
 //! With `carry = 1[x_hat mod 2^f < r mod 2^f]`, the reduced result is
 //! `(x_hat >> f) - (r >> f) - carry` modulo `2^(n-f)`. The signed one of `-2^(n-2) <= x < 2^(n-2)`
 //! adds `(1 - msb(x_hat')) 2^(n-f) msb(r) - 2^(n-f-2)` for `x_hat' = x_hat + 2^(n-2)`, which
-//! replaces `x_hat` (SIGMA, PETS 2024, section 4.2).
+//! replaces `x_hat` (SIGMA, PETS 2024, section 4.2). That is an identity over the integers, so the
+//! signed result may be in a wider ring.
 
 use core_types::{
     Ring,
@@ -44,7 +45,7 @@ impl GapArs {
         let wrap = WordTerm::word(WRAP_ROW).when(Threshold { shift: offset, ..lower_half(ring) });
         // shift <= n - 2, so the shifted offset is whole
         let back = WordTerm::ONE.times(offset >> self.shift).minus();
-        let sums = BundleSums::new(ring, ring).of_shifted(offset, self.shift);
+        let sums = BundleSums::new(ring, gate.out_ring()).of_shifted(offset, self.shift);
         let sums = sums.sum(SHIFTED.into_iter().chain([wrap, back]));
         // The carry is computed on x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
         Compare::new(gate, vec![carry(ring, self.shift)], sums)

@@ -5,19 +5,23 @@
 //! 2017).
 
 mod codec;
+mod record;
 mod run;
 mod shape;
+mod shares;
+mod weights;
 
 use core::fmt;
 
 use core_types::Ring;
-use zeroize::Zeroizing;
 
-pub use shape::MatrixShape;
+pub use shape::{MatrixShape, WeightShape};
+pub use weights::{OpenedWeights, WeightKey, WeightMask, WeightTriple};
 
 use crate::{BundleError, Dealer, Party};
+use shares::{Section, SeededShares, Words, expand, split, sum};
 
-/// The ring of all matrices.
+/// The ring of matrices if none is given.
 const RING: Ring = match Ring::new(64) {
     Some(ring) => ring,
     None => unreachable!(),
@@ -25,7 +29,11 @@ const RING: Ring = match Ring::new(64) {
 
 /// One party's shares of uniform matrices `A`, `B` and of `A B`.
 ///
-/// They are in the ring of 64 bits, for one batch of products.
+/// They are in one [ring](Self::ring), for one batch of products. The fewer bits it has, the fewer
+/// are opened: the smallest that holds the product suffices, since products are exact modulo `2^k`.
+///
+/// Uniform shares are kept as a seed of 32 bytes until the triple is used: all of party 0's, and
+/// party 1's of `A` and `B`.
 ///
 /// A triple is used once, like a [`KeyBundle`](crate::KeyBundle): multiplying takes it by value,
 /// and the process refuses its nonce a second time. `Debug` shows public facts only; the shares are
@@ -49,16 +57,20 @@ const RING: Ring = match Ring::new(64) {
 /// ```
 pub struct MatrixTriple {
     party: Party,
+    ring: Ring,
     shape: MatrixShape,
     nonce: [u8; 16],
-    /// `[A]`, `[batch][rows][inner]`.
-    a: Zeroizing<Vec<u64>>,
-    /// `[B]`, `[batch][inner][cols]`.
-    b: Zeroizing<Vec<u64>>,
-    /// `[A B]`, `[batch][rows][cols]`.
-    c: Zeroizing<Vec<u64>>,
+    shares: TripleShares,
     /// Whether the process accepts the triple even when it is spent.
     reusable: bool,
+}
+
+/// `[A]` in the order `[batch][rows][inner]`, `[B]` in `[batch][inner][cols]`, and `[A B]`.
+enum TripleShares {
+    /// As read from version 1.
+    Words([Words; 3]),
+    /// Expanded when they are used.
+    Seeded(SeededShares),
 }
 
 impl MatrixTriple {
@@ -66,6 +78,12 @@ impl MatrixTriple {
     #[must_use]
     pub fn party(&self) -> Party {
         self.party
+    }
+
+    /// The ring of both factors and of the product.
+    #[must_use]
+    pub fn ring(&self) -> Ring {
+        self.ring
     }
 
     /// The matrices that can be multiplied.
@@ -79,33 +97,51 @@ impl MatrixTriple {
     pub fn nonce(&self) -> [u8; 16] {
         self.nonce
     }
+
+    /// The shares of `A`, `B` and `A B`.
+    fn into_shares(self) -> [Words; 3] {
+        let ([left, right, out], ring) = (self.shape.lens(), self.ring);
+        match self.shares {
+            TripleShares::Words(words) => words,
+            TripleShares::Seeded(shares) => [
+                expand(&shares.seed, ring, Section::Left, left),
+                expand(&shares.seed, ring, Section::Right, right),
+                shares.into_product(ring, out),
+            ],
+        }
+    }
 }
 
 impl Dealer {
-    /// A triple for one batch of products, for party 0 and party 1.
+    /// A triple for one batch of products modulo `2^64`, for party 0 and party 1.
     ///
     /// # Errors
     /// [`BundleError::Overflow`] if the matrices do not fit the address space.
     pub fn deal_matrix(&mut self, shape: MatrixShape) -> Result<[MatrixTriple; 2], BundleError> {
-        let [left, right, out] = shape.checked_lens()?;
+        self.deal_matrix_in(RING, shape)
+    }
+
+    /// [`deal_matrix`](Self::deal_matrix) in `ring`.
+    ///
+    /// # Errors
+    /// As [`deal_matrix`](Self::deal_matrix).
+    pub fn deal_matrix_in(&mut self, ring: Ring, shape: MatrixShape) -> Result<[MatrixTriple; 2], BundleError> {
+        let [left, right, _] = shape.checked_lens()?;
         let nonce = self.nonce();
-        let [a0, a1] = [self.uniform(RING, left), self.uniform(RING, left)];
-        let [b0, b1] = [self.uniform(RING, right), self.uniform(RING, right)];
-        let c0 = self.uniform(RING, out);
-        let sum = |x: &[u64], y: &[u64]| -> Zeroizing<Vec<u64>> {
-            Zeroizing::new(x.iter().zip(y).map(|(x, y)| x.wrapping_add(*y)).collect())
-        };
-        let mut c1 = Zeroizing::new(shape.multiply(&sum(&a0, &a1), &sum(&b0, &b1)));
-        c1.iter_mut().zip(c0.iter()).for_each(|(c1, c0)| *c1 = c1.wrapping_sub(*c0));
+        let seeds = [self.seed(), self.seed()];
+        let a = sum(seeds.each_ref(), ring, Section::Left, left);
+        let b = sum(seeds.each_ref(), ring, Section::Right, right);
+        let [zero, one] = split(ring, shape, [&a, &b], seeds).map(TripleShares::Seeded);
         let reusable = self.insecure;
-        let triple = |party, a, b, c| MatrixTriple { party, shape, nonce, a, b, c, reusable };
-        Ok([triple(Party::Zero, a0, b0, c0), triple(Party::One, a1, b1, c1)])
+        let triple = |party, shares| MatrixTriple { party, ring, shape, nonce, shares, reusable };
+        Ok([triple(Party::Zero, zero), triple(Party::One, one)])
     }
 }
 
 impl fmt::Debug for MatrixTriple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("MatrixTriple");
-        out.field("party", &self.party).field("shape", &self.shape).finish_non_exhaustive()
+        out.field("party", &self.party).field("ring", &self.ring).field("shape", &self.shape);
+        out.finish_non_exhaustive()
     }
 }

@@ -7,16 +7,18 @@ use backend_api::{
     BackendError, Buffer as _,
     ops::{fss::FssOps, share::MatmulWords},
 };
-use core_types::params::share::MatmulWordsParams;
+use core_types::{Ring, params::share::MatmulWordsParams};
 use zeroize::Zeroizing;
 
-use super::{MatrixShape, MatrixTriple, RING};
-use crate::{Channel, Party, PfssError, Session, spent, staging::StagedSecret};
+use super::{MatrixShape, MatrixTriple, RING, shares::Words};
+use crate::{Channel, Party, PfssError, Session, secret::staging::StagedSecret, spent};
 
 impl<C: Channel> Session<C> {
-    /// Shares of the products `x y`, from shares of both factors, all modulo `2^64`.
+    /// Shares of the products `x y`, from shares of both factors, all in the ring of the triple.
     ///
-    /// One round; [`MatrixShape::traffic`](crate::MatrixShape::traffic) gives the bytes.
+    /// One round, in which an element of `k` bits takes `k` bits;
+    /// [`MatrixShape::traffic_in`](crate::MatrixShape::traffic_in) gives the bytes. Bits of the
+    /// factors above the ring are ignored.
     ///
     /// If one party owns a factor, the other party's share of it is zeros. With `x̂ = x + A` and
     /// `ŷ = y + B` opened, the product is `x̂ ŷ - x̂ B - A ŷ + A B` (Beaver, CRYPTO 1991).
@@ -30,28 +32,25 @@ impl<C: Channel> Session<C> {
         [x, y]: [&[u64]; 2],
     ) -> Result<Vec<u64>, PfssError> {
         // Shapes and the party are checked, and the triple is spent.
-        let [left, right, _] = triple.shape.lens();
+        let MatrixTriple { party, ring, shape, nonce, reusable, .. } = triple;
+        let [left, right, _] = shape.lens();
         for (expected, got) in [(left, x.len()), (right, y.len())] {
-            if expected != got {
-                return Err(PfssError::Length { what: "elements of a factor", expected, got });
-            }
+            check_len("elements of a factor", expected, got)?;
         }
         self.check_open()?;
-        if triple.party != self.party() {
-            return Err(PfssError::WrongParty { expected: self.party(), got: triple.party });
-        }
-        if !triple.reusable {
-            spent::spend(triple.nonce, triple.party)?;
+        self.check_owner(party)?;
+        if !reusable {
+            spent::spend(nonce, party)?;
         }
         self.closing(|session| {
-            let shape = triple.shape;
-            let lens = [shape.batch, shape.rows, shape.inner, shape.cols].map(|len| len as u64);
-            session.record_digest(&facts(b"pfss matrix product v1", &triple.nonce, &lens), left);
+            session.record_digest(&facts(b"pfss matrix product v2", &nonce, &dimensions(ring, shape)), left);
             // Both masked factors are opened in one round.
-            let masks = triple.a.iter().chain(triple.b.iter());
-            let mine: Vec<u64> = x.iter().chain(y).zip(masks).map(|(x, mask)| x.wrapping_add(*mask)).collect();
-            let opened = session.open_words(q, RING, &mine)?;
-            Ok(multiplied(q, &triple, opened.split_at(left))?)
+            let [a, b, product] = triple.into_shares();
+            let masks = a.iter().chain(b.iter());
+            let mine: Vec<u64> = x.iter().chain(y).zip(masks).map(|(x, mask)| ring.add(*x, *mask)).collect();
+            let opened = session.open_words(q, ring, &mine)?;
+            let (x_hat, y_hat) = opened.split_at(left);
+            Ok(Opened { party, ring, shape, x_hat, y_hat }.multiply(q, [&a, &b, &product])?)
         })
     }
 
@@ -69,33 +68,58 @@ impl<C: Channel> Session<C> {
             session.give_words(q, RING, to, shares)
         })
     }
+
+    /// Refuses secrets of the other party.
+    pub(super) fn check_owner(&self, party: Party) -> Result<(), PfssError> {
+        if party == self.party() { Ok(()) } else { Err(PfssError::WrongParty { expected: self.party(), got: party }) }
+    }
 }
 
-/// `x_hat (y_hat - [B]) - [A] y_hat + [A B]` on the queue, with `y_hat` for party 0 alone.
-#[expect(clippy::disallowed_methods, reason = "both parties know the masked factors")]
-fn multiplied<Q: FssOps>(
-    q: &Q,
-    triple: &MatrixTriple,
-    (x_hat, y_hat): (&[u64], &[u64]),
-) -> Result<Vec<u64>, BackendError> {
-    let MatrixShape { batch, rows, inner, cols } = triple.shape;
-    let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
-    // Party 0 adds the public product to the first product.
-    let public = |word: u64| if triple.party == Party::Zero { word } else { 0 };
-    let rest: Vec<u64> = y_hat.iter().zip(triple.b.iter()).map(|(y, b)| public(*y).wrapping_sub(*b)).collect();
-    let rest = StagedSecret::upload(q, &Zeroizing::new(rest))?;
-    let (x_hat, y_hat, a) = (q.upload(x_hat)?, q.upload(y_hat)?, StagedSecret::upload(q, &triple.a)?);
-    // Both products are added to the dealer's, the second with the opposite sign.
-    let mut out = StagedSecret::upload(q, &triple.c)?;
-    let plus = MatmulWordsParams { batch, rows, inner, cols, alpha: 1, beta: 1 };
-    q.matmul_words(MatmulWords { params: &plus, x: x_hat.view(), y: rest.view(), out: out.view_mut() })?;
-    let minus = MatmulWordsParams { alpha: u64::MAX, ..plus };
-    q.matmul_words(MatmulWords { params: &minus, x: a.view(), y: y_hat.view(), out: out.view_mut() })?;
-    out.download()
+/// Masked factors, which both parties know.
+pub(super) struct Opened<'a> {
+    pub(super) party: Party,
+    pub(super) ring: Ring,
+    pub(super) shape: MatrixShape,
+    pub(super) x_hat: &'a [u64],
+    pub(super) y_hat: &'a [u64],
+}
+
+impl Opened<'_> {
+    /// `x_hat (y_hat - [B]) - [A] y_hat + [A B]` on the queue; the first `y_hat` is party 0's.
+    #[expect(clippy::disallowed_methods, reason = "both parties know the masked factors")]
+    pub(super) fn multiply<Q: FssOps>(&self, q: &Q, [a, b, product]: [&Words; 3]) -> Result<Vec<u64>, BackendError> {
+        let MatrixShape { batch, rows, inner, cols } = self.shape;
+        let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
+        // Party 0 adds the public product to the first product.
+        let public = |word: u64| if self.party == Party::Zero { word } else { 0 };
+        let rest: Vec<u64> = self.y_hat.iter().zip(b.iter()).map(|(y, b)| public(*y).wrapping_sub(*b)).collect();
+        let rest = StagedSecret::upload(q, &Zeroizing::new(rest))?;
+        let (x_hat, y_hat, a) = (q.upload(self.x_hat)?, q.upload(self.y_hat)?, StagedSecret::upload(q, a)?);
+        // Both products are added to the dealer's, the second with the opposite sign.
+        let mut out = StagedSecret::upload(q, product)?;
+        let plus = MatmulWordsParams { batch, rows, inner, cols, alpha: 1, beta: 1 };
+        q.matmul_words(MatmulWords { params: &plus, x: x_hat.view(), y: rest.view(), out: out.view_mut() })?;
+        let minus = MatmulWordsParams { alpha: u64::MAX, ..plus };
+        q.matmul_words(MatmulWords { params: &minus, x: a.view(), y: y_hat.view(), out: out.view_mut() })?;
+        // The op works modulo 2^64.
+        let mut out = out.download()?;
+        out.iter_mut().for_each(|word| *word = self.ring.reduce(*word));
+        Ok(out)
+    }
+}
+
+/// Checks a length of host slices.
+pub(super) fn check_len(what: &'static str, expected: usize, got: usize) -> Result<(), PfssError> {
+    if expected == got { Ok(()) } else { Err(PfssError::Length { what, expected, got }) }
+}
+
+/// The numbers of a ring and a shape, for a transcript.
+pub(super) fn dimensions(ring: Ring, shape: MatrixShape) -> [u64; 5] {
+    [ring.bits() as usize, shape.batch, shape.rows, shape.inner, shape.cols].map(|number| number as u64)
 }
 
 /// A digest of a step's name and public facts.
-fn facts(step: &[u8], name: &[u8], lens: &[u64]) -> [u8; 32] {
+pub(super) fn facts(step: &[u8], name: &[u8], lens: &[u64]) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(step);
     hasher.update(name);

@@ -1,5 +1,8 @@
-//! The shape of a product of matrices, and its cost.
+//! The shapes of products of matrices and of weights, and their costs.
 
+use core_types::Ring;
+
+use super::RING;
 use crate::BundleError;
 
 /// A batch of products of matrices `rows x inner` and `inner x cols`, all row-major. Public.
@@ -28,11 +31,19 @@ impl MatrixShape {
         ]
     }
 
-    /// Bytes that each party sends for it, including the step digest, and rounds.
+    /// Bytes that each party sends for it modulo `2^64`, including the step digest, and rounds.
+    ///
+    /// Both factors are opened; [`WeightShape::product_traffic`] is for opened weights.
     #[must_use]
     pub const fn traffic(self) -> (u64, u64) {
+        self.traffic_in(RING)
+    }
+
+    /// [`traffic`](Self::traffic) in `ring`: its bits for each element, in whole bytes.
+    #[must_use]
+    pub const fn traffic_in(self, ring: Ring) -> (u64, u64) {
         let [left, right, _] = self.lens();
-        (8 * (left as u64).saturating_add(right as u64) + 16, 1)
+        opening(ring, left.saturating_add(right))
     }
 
     /// The lengths, if 8 bytes for each element fit the address space.
@@ -67,4 +78,62 @@ impl MatrixShape {
         }
         out
     }
+}
+
+/// The shape of a matrix of weights, the second factor of every product by it. Public.
+///
+/// It is row-major.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WeightShape {
+    /// Rows: the columns of each first factor.
+    pub inner: usize,
+    /// Columns: the columns of each product.
+    pub cols: usize,
+}
+
+impl WeightShape {
+    /// Number of elements, saturating.
+    #[must_use]
+    pub const fn elements(self) -> usize {
+        self.inner.saturating_mul(self.cols)
+    }
+
+    /// The product of a first factor of `rows` rows by the weights.
+    #[must_use]
+    pub const fn product(self, rows: usize) -> MatrixShape {
+        MatrixShape { batch: 1, rows, inner: self.inner, cols: self.cols }
+    }
+
+    /// Bytes that each party sends to open the weights, including the step digest, and rounds.
+    ///
+    /// They are opened modulo `2^64`.
+    #[must_use]
+    pub const fn traffic(self) -> (u64, u64) {
+        self.traffic_in(RING)
+    }
+
+    /// [`traffic`](Self::traffic) in `ring`: its bits for each element, in whole bytes.
+    #[must_use]
+    pub const fn traffic_in(self, ring: Ring) -> (u64, u64) {
+        opening(ring, self.elements())
+    }
+
+    /// As [`traffic`](Self::traffic), for a product of `rows` rows by opened weights.
+    #[must_use]
+    pub const fn product_traffic(self, rows: usize) -> (u64, u64) {
+        self.product_traffic_in(RING, rows)
+    }
+
+    /// [`product_traffic`](Self::product_traffic) in `ring`.
+    #[must_use]
+    pub const fn product_traffic_in(self, ring: Ring, rows: usize) -> (u64, u64) {
+        let [left, _, _] = self.product(rows).lens();
+        opening(ring, left)
+    }
+}
+
+/// Bytes of a message that opens `elements` of `ring`, saturating, and one round.
+const fn opening(ring: Ring, elements: usize) -> (u64, u64) {
+    let bytes = (elements as u128 * ring.bits() as u128).div_ceil(8) + 16; // a step digest has 16
+    (if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }, 1)
 }

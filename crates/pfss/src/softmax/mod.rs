@@ -6,22 +6,28 @@
 //!
 //! 24 bits are for the sum: in a row of 1,024 elements it may be off by 1,023 times the rounding of
 //! an exponential, so that the result may be off by 0.13 units of `2^-12`. The product needs fewer.
-//! Exponentials from 16 on are 0, which changes such a row by at most 0.47 units.
+//! Exponentials from 16 on are 0, by table from 511/32 on, which changes such a row by at most 0.49
+//! units.
+//!
+//! Exponentials are splines or, with fewer bytes of keys and more rounds, tables of lines
+//! ([`TableFn`](crate::functions::TableFn)). Everything else is the same.
 //!
 //! Neither logits nor their distances from the maximum are ever opened. All gates run on the active
 //! elements only, so causal attention costs about half as much as a full square (SIGMA, PETS 2024,
 //! packs the same way).
 
+mod exponential;
 mod layout;
 mod run;
 
 pub use layout::{LayoutError, RowLayout};
 
 use crate::{
-    AutoTrunc, GapCert, Gate, PfssError, RangeClaim, SignedRange,
-    functions::{Accuracy, FixedFn, FixedGates, reciprocal_octaves, softmax_exp},
+    AutoTrunc, GapCert, Gate, PfssError, RangeClaim, RangeError, SignedRange,
+    functions::{Accuracy, FixedFn, FixedGates, reciprocal_octaves},
     suf::{SufError, SufModes},
 };
+use exponential::Exponential;
 
 /// Ring of all values.
 const N: u32 = 64;
@@ -42,9 +48,8 @@ const INVERSE: Accuracy = Accuracy::new(2, 8).with_fraction_bits(EXP_BITS);
 pub struct SecureSoftmaxPlan {
     layout: RowLayout,
     logits: SignedRange,
-    exp: FixedFn,
+    exp: Exponential,
     inverse: FixedFn,
-    exp_gates: FixedGates,
     inverse_gates: FixedGates,
     /// Comparisons in each round of the tournament for the maxima.
     tournament: Vec<usize>,
@@ -59,32 +64,65 @@ impl SecureSoftmaxPlan {
 
     /// Plans the softmax of logits with 12 fraction bits, given a range that holds every logit.
     ///
+    /// `modes` apply to the exponential and to the reciprocal.
+    ///
     /// # Errors
     /// [`PfssError::Range`] if differences of logits may wrap around, [`PfssError::Suf`] for a row
     /// longer than [`MAX_COLS`](Self::MAX_COLS).
     pub fn new(layout: RowLayout, logits: SignedRange, modes: SufModes) -> Result<Self, PfssError> {
-        // Distances of logits must not wrap, and rows must fit the reciprocal.
-        let distances = logits.checked_sub(logits)?;
-        distances.fits(N)?;
+        let exp = Exponential::spline(distances(logits)?.relu(), modes)?;
+        Self::with_exponential(layout, logits, modes, exp)
+    }
+
+    /// As [`new`](Self::new), with the exponentials [by table](crate::functions::TableFn).
+    ///
+    /// An exponential has two fifths of the bytes of keys, but takes five rounds more. `modes`
+    /// apply to the reciprocal alone.
+    ///
+    /// ```
+    /// use pfss::{SignedRange, softmax::{RowLayout, SecureSoftmaxPlan}, suf::SufModes};
+    ///
+    /// // 64 rows of 128 logits of magnitude at most 64.
+    /// let layout = RowLayout::ragged(128, &[128; 64])?;
+    /// let logits = SignedRange::new(-64 << 12, 64 << 12)?;
+    /// let splines = SecureSoftmaxPlan::new(layout.clone(), logits, SufModes::default())?;
+    /// let tables = SecureSoftmaxPlan::by_table(layout, logits, SufModes::default())?;
+    /// assert_eq!((splines.traffic().1, tables.traffic().1), (25, 30));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn by_table(layout: RowLayout, logits: SignedRange, modes: SufModes) -> Result<Self, PfssError> {
+        let exp = Exponential::table(distances(logits)?.relu())?;
+        Self::with_exponential(layout, logits, modes, exp)
+    }
+
+    /// Plans everything around the exponentials.
+    fn with_exponential(
+        layout: RowLayout,
+        logits: SignedRange,
+        modes: SufModes,
+        exp: Exponential,
+    ) -> Result<Self, PfssError> {
+        // Rows must fit the reciprocal.
         let longest = layout.ranges().map(|range| range.len()).max().unwrap_or(0);
         if longest > Self::MAX_COLS {
             return Err(SufError::Cap { what: "elements of a row", max: Self::MAX_COLS, got: longest }.into());
         }
-        // The functions, and the proven range of their product with its rounding.
-        let exp = softmax_exp(EXP_BITS)?;
+        // The reciprocal, and the proven range of its product with an exponential and the rounding.
         let octaves = longest.next_power_of_two().ilog2().max(1); // a sum is at least 1 and at most `longest`
         let inverse = reciprocal_octaves(INVERSE, INVERSE_BITS, octaves)?;
-        let result = |f: &FixedFn| f.outputs().floor_shift(f.shift());
-        let product = result(&exp)?.checked_mul(result(&inverse)?)?.checked_add(SignedRange::new(HALF, HALF)?)?;
+        let inverses = inverse.outputs().floor_shift(inverse.shift())?;
+        let product = exp.results()?.checked_mul(inverses)?.checked_add(SignedRange::new(HALF, HALF)?)?;
         let AutoTrunc::Gap { gate, cert } = AutoTrunc::choose(N, SHIFT, RangeClaim::Proof(product))? else {
-            return Err(crate::RangeError::NoGap { n: N, min: product.min(), max: product.max() }.into());
+            return Err(RangeError::NoGap { n: N, min: product.min(), max: product.max() }.into());
         };
         // The gates in the order in which they run.
         Ok(Self {
-            exp_gates: exp.gates_within(modes, distances.relu())?,
             inverse_gates: inverse.gates(modes)?,
             tournament: tournament(&layout),
-            relu: Gate::relu_within(N, distances.bits().max(2))?,
+            relu: Gate::relu_within(N, distances(logits)?.bits().max(2))?,
             product: Gate::product(N)?,
             shift: (gate, cert),
             layout,
@@ -113,10 +151,8 @@ impl SecureSoftmaxPlan {
     pub fn deals(&self) -> Vec<(Gate, usize)> {
         let (active, rows) = (self.layout.active(), self.live_rows());
         let mut deals: Vec<(Gate, usize)> = self.tournament.iter().map(|&count| (self.relu.clone(), count)).collect();
-        let functions = [(&self.exp_gates, active), (&self.inverse_gates, rows)];
-        for (gates, count) in functions {
-            deals.extend(gates.with_keys().map(|gate| (gate.clone(), count)));
-        }
+        deals.extend(self.exp.gates().into_iter().map(|gate| (gate.clone(), active)));
+        deals.extend(self.inverse_gates.with_keys().map(|gate| (gate.clone(), rows)));
         deals.extend([(self.product.clone(), active), (self.shift.0.clone(), active)]);
         deals
     }
@@ -124,8 +160,12 @@ impl SecureSoftmaxPlan {
     /// Bytes that each party sends, including step digests, and rounds: a function of the layout.
     #[must_use]
     pub fn traffic(&self) -> (u64, u64) {
-        let deals = self.deals().into_iter().map(|(gate, count)| gate.traffic(count));
-        deals.fold((0, 0), |sum, (bytes, rounds)| (sum.0 + bytes, sum.1 + rounds))
+        let (active, rows) = (self.layout.active(), self.live_rows());
+        let tournament = self.tournament.iter().map(|&count| self.relu.traffic(count));
+        let functions = [self.exp.traffic(active), self.inverse_gates.traffic(rows)];
+        let products = [self.product.traffic(active), self.shift.0.traffic(active)];
+        let all = tournament.chain(functions).chain(products);
+        all.fold((0, 0), |sum, (bytes, rounds)| (sum.0 + bytes, sum.1 + rounds))
     }
 
     /// The softmax of packed logits in the clear, exactly as shares compute it.
@@ -154,6 +194,13 @@ impl SecureSoftmaxPlan {
     }
 }
 
+/// The range of the differences of logits, which must not wrap around.
+fn distances(logits: SignedRange) -> Result<SignedRange, PfssError> {
+    let distances = logits.checked_sub(logits)?;
+    distances.fits(N)?;
+    Ok(distances)
+}
+
 /// Comparisons per round of the tournament: half the elements left in each row, rounded down.
 fn tournament(layout: &RowLayout) -> Vec<usize> {
     let mut left: Vec<usize> = layout.ranges().map(|range| range.len()).collect();
@@ -169,22 +216,48 @@ fn tournament(layout: &RowLayout) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn plan(cols: usize) -> SecureSoftmaxPlan {
+    type New = fn(RowLayout, SignedRange, SufModes) -> Result<SecureSoftmaxPlan, PfssError>;
+
+    fn plan(new: New, cols: usize) -> SecureSoftmaxPlan {
         let layout = RowLayout::ragged(cols, &[cols]).unwrap();
-        SecureSoftmaxPlan::new(layout, SignedRange::new(-(1 << 20), 1 << 20).unwrap(), SufModes::default()).unwrap()
+        new(layout, SignedRange::new(-(1 << 20), 1 << 20).unwrap(), SufModes::default()).unwrap()
+    }
+
+    /// Bits of keys of one exponential.
+    fn exponential_bits(plan: &SecureSoftmaxPlan) -> u64 {
+        plan.exp.gates().into_iter().map(|gate| gate.cost().key_bits).sum()
     }
 
     /// The bytes of keys in docs/pfss.md.
     #[test]
     fn keys_of_a_row_grow_with_its_length_and_those_of_an_element_do_not() {
         for (cols, bytes, opened) in [(8, 1664, 27), (128, 2496, 59), (1024, 3120, 83)] {
-            let plan = plan(cols);
-            let row = plan.inverse_gates.cost();
-            assert_eq!((row.key_bits, row.masked_bits), (8 * bytes + opened, opened), "{cols}");
-            // the descriptor of 17 thresholds on 23 bits, shifts by 32 and 30, a product
-            let of_elements = [plan.exp_gates.cost(), plan.product.cost(), plan.shift.0.cost()];
-            let bits: u64 = of_elements.iter().map(|cost| cost.key_bits).sum();
-            assert_eq!(bits, 8 * (856 + 464 + 24 + 432) + 17 + 2, "{cols}");
+            let news: [New; 2] = [SecureSoftmaxPlan::new, SecureSoftmaxPlan::by_table];
+            let [splines, tables] = news.map(|new| plan(new, cols));
+            for plan in [&splines, &tables] {
+                let row = plan.inverse_gates.cost();
+                assert_eq!((row.key_bits, row.masked_bits), (8 * bytes + opened, opened), "{cols}");
+                // a product and a shift by 30 bits
+                let [product, shift] = [&plan.product, &plan.shift.0].map(|gate| gate.cost().key_bits);
+                assert_eq!([product, shift], [8 * 24, 8 * 432 + 1], "{cols}");
+            }
+            // the descriptor of 17 thresholds on 23 bits, and a shift by 32
+            assert_eq!(exponential_bits(&splines), 8 * (856 + 464) + 17 + 1, "{cols}");
+            // a shift by 7 bits, a descriptor of one threshold on 15, two look-ups of 9, a product, a shift by 7; their
+            // carries, the selector and the signs of the look-ups
+            let bytes = 40 + (160 + 24) + 2 * (64 + 32) + 24 + 48;
+            assert_eq!(exponential_bits(&tables), 8 * bytes + 5, "{cols}");
         }
+    }
+
+    /// Each element sends its bits, and each round a digest of 16 bytes.
+    #[test]
+    fn exponentials_by_table_take_nine_rounds_and_380_bits() {
+        let plan = plan(SecureSoftmaxPlan::by_table, 8);
+        // inputs of the truncation, the descriptor, two look-ups, a product and a shift
+        let inputs = 22 + 15 + 2 * 9 + 128 + 64;
+        // carry, selector, two words with their signs, carry
+        let masked = 1 + 1 + 2 * (64 + 1) + 1;
+        assert_eq!(plan.exp.traffic(800), (100 * (inputs + masked) + 9 * 16, 9));
     }
 }

@@ -2,10 +2,10 @@
 
 use backend_api::ops::fss::FssOps;
 
-use super::{HALF, SecureSoftmaxPlan};
+use super::{HALF, SecureSoftmaxPlan, exponential::Exponential};
 use crate::{
     Channel, Dealer, Gate, KeyBundle, PfssError, Session, Task,
-    functions::{FixedBundles, FixedGates},
+    functions::{FixedBundles, FixedGates, TableBundles},
 };
 
 impl Dealer {
@@ -67,7 +67,10 @@ impl<C: Channel> Session<C> {
             distances.extend(x[range].iter().map(|&x| ring.sub(max, x)));
         }
         // Exponentials, and the reciprocal of the sum of each row that has elements.
-        let exps = self.function(q, &plan.exp_gates, keys.function(&plan.exp_gates)?, &distances)?;
+        let exps = match &plan.exp {
+            Exponential::Spline(_, gates) => self.function(q, gates, keys.function(gates)?, &distances)?,
+            Exponential::Table(_, gates) => self.table_function(q, gates, keys.table()?, &distances)?,
+        };
         // Layouts may differ with the same gates and counts: the next message compares them.
         self.record_digest(&plan.layout.digest(), plan.layout.rows());
         let live = || plan.layout.ranges().filter(|range| !range.is_empty());
@@ -121,5 +124,10 @@ impl RemainingBundles {
         let suf = self.next()?;
         let shift = gates.shift.gate().map(|_| self.next()).transpose()?;
         Ok(FixedBundles { suf, shift })
+    }
+
+    fn table(&mut self) -> Result<TableBundles, PfssError> {
+        let bundles: Vec<KeyBundle> = self.0.by_ref().take(TableBundles::COUNT).collect();
+        TableBundles::try_from(bundles)
     }
 }

@@ -1,20 +1,29 @@
 //! The committed bundles of `tests/golden`, written by an independent implementation, `tests/reference/bundles.py`.
+//!
+//! The folder has bundles of version 1, as release 0.1.0 dealt them; its folder `seeded` has them as they are dealt now.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use pfss::{
-    Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, MatrixTriple, Predicate, SignedRange,
+    Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, MatrixTriple, Predicate, Ring, SignedRange,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use runtime::AnyQueue;
 
 use crate::{
     backends::play::{Questions, Turn},
-    common::queues::{Sim, cpu},
+    common::{
+        both,
+        queues::{Sim, cpu},
+    },
 };
 
 /// The seed of the first bundle; each has the next.
 const FIRST_SEED: u64 = 1000;
+
+/// Name, width of the ring and seed of each triple of matrices.
+const TRIPLES: [(&str, u32, u64); 2] = [("matrix", 64, 1019), ("matrix_43", 43, 1020)];
+const SHAPE: MatrixShape = MatrixShape { batch: 2, rows: 1, inner: 3, cols: 2 };
 
 /// Two pieces, the top bit of `x + 5`, and its conjunction with a bit of the low three bits.
 fn suf(n: u32, polys: [&[u64]; 2], modes: SufModes) -> Gate {
@@ -61,6 +70,7 @@ fn cases() -> Vec<(&'static str, Gate, usize)> {
         ("relu_masked", Gate::relu(10).unwrap().with_masked_outputs().unwrap(), 3),
         ("truncate_masked", Gate::truncate_reduce(16, 9).unwrap().with_masked_outputs().unwrap(), 3),
         ("suf_masked", suf(9, parabolas, select).with_masked_outputs().unwrap(), 3),
+        ("gap_ars_widened", Gate::gap_ars_to(43, 9, 64).unwrap(), 3),
     ]
 }
 
@@ -89,9 +99,9 @@ fn committed(file: &str) -> Vec<u8> {
     fs::read(folder().join(file)).unwrap()
 }
 
-/// The words of `shares.txt` by name of the bundle and of the row.
-fn shares() -> BTreeMap<(String, String), Vec<u64>> {
-    let text = String::from_utf8(committed("shares.txt")).unwrap();
+/// The words of a folder's `shares.txt` by name of the bundle and of the row.
+fn shares(folder: &str) -> BTreeMap<(String, String), Vec<u64>> {
+    let text = String::from_utf8(committed(&format!("{folder}shares.txt"))).unwrap();
     let row = |line: &str| {
         let mut fields = line.split(' ').map(str::to_owned);
         let key = (fields.next().unwrap(), fields.next().unwrap());
@@ -114,7 +124,7 @@ fn the_dealer_writes_the_committed_bundles_byte_for_byte() {
         for (seed, (name, gate, count)) in (FIRST_SEED..).zip(&cases) {
             let dealt = Dealer::insecure_from_seed(seed).deal(&q, gate, *count).unwrap();
             for (party, bundle) in dealt.iter().enumerate() {
-                let file = format!("{name}.{party}.pfk");
+                let file = format!("seeded/{name}.{party}.pfk");
                 assert_same(&bundle.to_bytes(), &committed(&file), &file);
             }
         }
@@ -122,18 +132,70 @@ fn the_dealer_writes_the_committed_bundles_byte_for_byte() {
         for kind in kinds {
             assert!(cases.iter().any(|(_, gate, _)| gate.kind() == kind), "no golden bundle of {kind}");
         }
-        let shape = MatrixShape { batch: 2, rows: 1, inner: 3, cols: 2 };
-        let mut dealer = Dealer::insecure_from_seed(FIRST_SEED + cases.len() as u64);
-        for (party, triple) in dealer.deal_matrix(shape).unwrap().iter().enumerate() {
-            let file = format!("matrix.{party}.pfm");
-            assert_same(&triple.to_bytes(), &committed(&file), &file);
-            assert_eq!(MatrixTriple::from_bytes(&committed(&file)).unwrap().shape(), shape);
+        for (name, bits, seed) in TRIPLES {
+            let dealt = Dealer::insecure_from_seed(seed).deal_matrix_in(Ring::new(bits).unwrap(), SHAPE).unwrap();
+            for (party, triple) in dealt.iter().enumerate() {
+                let file = format!("seeded/{name}.{party}.pfm");
+                assert_same(&triple.to_bytes(), &committed(&file), &file);
+            }
         }
-        assert_eq!(fs::read_dir(folder()).unwrap().count(), 2 * (cases.len() + 1) + 1, "bundles without a case");
+        // two for each case and each triple, and the shares
+        let files = 2 * (cases.len() + TRIPLES.len()) + 1;
+        assert_eq!(fs::read_dir(folder().join("seeded")).unwrap().count(), files, "bundles without a case");
+        assert_eq!(fs::read_dir(folder()).unwrap().count(), files + 1, "bundles without a case");
     }
 }
 
-/// Both parties' messages and shares, from committed keys.
+#[test]
+fn the_committed_bundles_of_both_versions_are_read_and_written_alike() {
+    let versions = |file: &str| {
+        let bytes = committed(file);
+        let again = if file.ends_with(".pfk") {
+            KeyBundle::from_bytes(&bytes).unwrap().to_bytes()
+        } else {
+            MatrixTriple::from_bytes(&bytes).unwrap().to_bytes()
+        };
+        assert_same(&again, &bytes, file);
+        u16::from_le_bytes([bytes[4], bytes[5]])
+    };
+    for (name, gate, _) in cases() {
+        let seeded = if gate.kind() == GateKind::Product { 1 } else { 2 };
+        for (folder, expected) in [("", [1, 1]), ("seeded/", [seeded, 1])] {
+            assert_eq!(
+                [0, 1].map(|party| versions(&format!("{folder}{name}.{party}.pfk"))),
+                expected,
+                "{folder}{name}"
+            );
+        }
+    }
+    for (folder, expected) in [("", [1, 1]), ("seeded/", [2, 2])] {
+        for (name, ..) in TRIPLES {
+            let file = |party: usize| format!("{folder}{name}.{party}.pfm");
+            assert_eq!([0, 1].map(|party| versions(&file(party))), expected, "{folder}{name}");
+        }
+    }
+}
+
+/// Triples of version 1, whose shares are all in their bytes; of later ones the dealer's are multiplied elsewhere.
+#[test]
+fn committed_triples_of_version_1_multiply() {
+    let (x, y): (Vec<u64>, Vec<u64>) = ((1..=6).collect(), (1..=12).map(|word: u64| word << 40).collect());
+    let zeros = [x.len(), y.len()].map(|len| vec![0; len]);
+    let expected = [1 + 2 * 3 + 3 * 5, 2 + 2 * 4 + 3 * 6, 4 * 7 + 5 * 9 + 6 * 11, 4 * 8 + 5 * 10 + 6 * 12];
+    for (name, bits, _) in TRIPLES {
+        let read = |party: usize| MatrixTriple::from_bytes(&committed(&format!("{name}.{party}.pfm"))).unwrap();
+        let (triples, ring) = ([0, 1].map(read), Ring::new(bits).unwrap());
+        assert_eq!((triples[0].shape(), triples[0].ring()), (SHAPE, ring));
+        let [zero, one] = both(triples, |mut session, party, triple| {
+            let factors = if party == 0 { [&x[..], &zeros[1]] } else { [&zeros[0][..], &y] };
+            session.matmul(&cpu(None), triple, factors).unwrap()
+        });
+        let product: Vec<u64> = zero.iter().zip(&one).map(|(a, b)| ring.add(*a, *b)).collect();
+        assert_eq!(product, expected.map(|word: u64| ring.reduce(word << 40)), "{bits} bits");
+    }
+}
+
+/// Both parties' messages and shares, from committed keys; `name` includes the folder.
 fn play(q: &AnyQueue, name: &str, gate: &Gate, x_hat: &[u64]) -> [(Vec<u64>, Vec<u64>); 2] {
     let start = |party: usize| {
         let bundle = KeyBundle::from_bytes(&committed(&format!("{name}.{party}.pfk"))).unwrap().insecure_reusable();
@@ -154,15 +216,18 @@ fn play(q: &AnyQueue, name: &str, gate: &Gate, x_hat: &[u64]) -> [(Vec<u64>, Vec
 
 #[test]
 fn the_committed_bundles_give_the_messages_and_shares_written_beside_them() {
-    let rows = shares();
-    let row = |name: &str, what: &str| &rows[&(name.to_owned(), what.to_owned())];
     let machine = Sim::new("");
-    for q in [cpu(None), machine.queue(None)] {
-        for (name, gate, _) in cases() {
-            let played = play(&q, name, &gate, row(name, "x_hat"));
-            for (party, (opened, shares)) in played.iter().enumerate() {
-                assert_eq!(opened, row(name, &format!("opens{party}")), "{name}: messages of party {party}");
-                assert_eq!(shares, row(name, &format!("shares{party}")), "{name}: shares of party {party}");
+    for folder in ["", "seeded/"] {
+        let rows = shares(folder);
+        let row = |name: &str, what: &str| &rows[&(name.to_owned(), what.to_owned())];
+        for q in [cpu(None), machine.queue(None)] {
+            for (name, gate, _) in cases() {
+                let played = play(&q, &format!("{folder}{name}"), &gate, row(name, "x_hat"));
+                for (party, (opened, shares)) in played.iter().enumerate() {
+                    let of = format!("{folder}{name}, party {party}");
+                    assert_eq!(opened, row(name, &format!("opens{party}")), "messages of {of}");
+                    assert_eq!(shares, row(name, &format!("shares{party}")), "shares of {of}");
+                }
             }
         }
     }

@@ -69,7 +69,7 @@ fn a_bundle_of_any_size_is_streamed_within_the_budget() {
     let q = cpu(Some(1 << 20));
     let case = relu(20_000, 7); // 18.5 MB of keys
     let peak = peak_within(&q, 1 << 20, Fit::Split, &case).unwrap();
-    assert!((1 << 19..=1 << 20).contains(&peak), "{peak}");
+    assert!(peak < 1 << 14, "{peak}"); // a processor reads the keys where they are
     assert!(peak_within(&q, 1 << 20, Fit::Whole, &case).is_err());
 }
 

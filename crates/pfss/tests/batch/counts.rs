@@ -55,7 +55,7 @@ fn a_gate_calls_the_driver_so_often_and_no_more() {
         ("truncate-reduce", Gate::truncate_reduce(64, 12).unwrap(), Task::TruncateReduce, calls(3, 10, 2, 180)),
         ("ars", Gate::ars(64, 12).unwrap(), Task::Ars, calls(5, 15, 3, 272)),
         ("relu ars", Gate::relu_ars(64, 12).unwrap(), Task::ReluArs, calls(5, 15, 3, 272)),
-        ("lut", Gate::lut(8, 40).unwrap(), Task::Lut(&[7; 256]), calls(2, 6, 2, 124)),
+        ("lut", Gate::lut(8, 40).unwrap(), Task::Lut(&[7; 256]), calls(3, 8, 2, 156)),
         (
             "sign predicates",
             Gate::sign_predicates(64).unwrap().with_masks(2).unwrap(),

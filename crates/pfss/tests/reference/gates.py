@@ -40,7 +40,7 @@ def share_of_product(w, v, cv):
 
 
 class Gate:
-    f = degree = masks = flags = 0
+    f = degree = masks = flags = out = 0
     program = b""
 
     def word_bits(self, row):
@@ -62,7 +62,8 @@ class MaskedOutputs(Gate):
 
     def __init__(self, gate):
         self.gate, self.kind, self.n, self.f = gate, gate.kind, gate.n, gate.f
-        self.degree, self.masks, self.program, self.trees = gate.degree, gate.masks, gate.program, gate.trees
+        self.degree, self.masks, self.out = gate.degree, gate.masks, gate.out
+        self.program, self.trees = gate.program, gate.trees
         self.out_bits, self.tree_secrets = gate.out_bits, gate.tree_secrets
 
     def word_bits(self, row):
@@ -175,7 +176,7 @@ class Shift(Gate):
     high = ()
 
     def shifted(self, r):
-        return [-(x >> self.f) % 2**self.n for x in r]
+        return [-(x >> self.f) % 2 ** self.word_bits(1) for x in r]
 
     def base(self, s, e, x):
         return s.public(x >> self.f) + s.words[1][e]
@@ -209,6 +210,17 @@ class TruncateReduce(Shift):
 class GapArs(Shift):
     kind = 6
 
+    def __init__(self, n, f, out=0):
+        """`out` is the width of the result if it is wider than the input, or 0."""
+        super().__init__(n, f)
+        self.out = out
+
+    def word_bits(self, row):
+        return self.out_bits() if row else self.n
+
+    def out_bits(self):
+        return self.out or self.n
+
     def secrets(self, r, draw):
         c = draw.bits()
         wrap = [msb(x, self.n) << (self.n - self.f) for x in r]
@@ -222,11 +234,11 @@ class GapArs(Shift):
         for e, x in enumerate(moved):
             wrap = (1 - msb(x, n)) * s.words[3][e]
             carry = share_of_bit(s, opened[e], s.words[2][e])
-            out.append((self.base(s, e, x) - carry + wrap - s.public(2 ** (n - f - 2))) % 2**n)
+            out.append((self.base(s, e, x) - carry + wrap - s.public(2 ** (n - f - 2))) % 2 ** self.out_bits())
         return out
 
     def plain(self, x, _):
-        return [(signed(v, self.n) >> self.f) % 2**self.n for v in x]
+        return [(signed(v, self.n) >> self.f) % 2 ** self.out_bits() for v in x]
 
 
 class Lrs(Shift):

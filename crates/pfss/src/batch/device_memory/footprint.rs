@@ -38,6 +38,9 @@ enum Asked {
     All(u32),
 }
 
+/// Bytes after the entries of a small table, for whole vectors.
+const TABLE_END_BYTES: u64 = 512;
+
 impl Footprint {
     pub(in crate::batch) fn of(gate: &Gate, plan: &TaskPlan, count: usize) -> Self {
         let at = |points: &TreePoints| Asked::Points(points.offsets().len() as u64);
@@ -83,16 +86,22 @@ impl Footprint {
                 let placed = granules(8 * count as u64) + granules(8 * points);
                 granules(asked.result_bytes(tree, count)) + placed.max(combined)
             }
-            Asked::All(bits) => granules(asked.result_bytes(tree, count.min(elements_at_once(bits)))),
+            Asked::All(bits) => {
+                let (count, table) = (count.min(elements_at_once(bits)) as u64, 8u64 << bits);
+                // unit vectors, and the operands and results of the sums over them
+                let rows = granules(16 * cmp_blocks(bits) * count) + granules(8 * count) + granules(16 * count);
+                // the table, and its entries twice in the order in which a processor reads them
+                rows + granules(table) + granules(2 * table + TABLE_END_BYTES)
+            }
         };
         self.trees.iter().map(tree).max().unwrap_or(combined)
     }
 
     /// Bytes of the points of `count` elements: masked inputs, and offsets for each tree.
     pub(in crate::batch) fn points(&self, count: usize) -> u64 {
-        let points = self.trees.iter().filter_map(|(_, asked)| match asked {
-            Asked::Points(points) => Some(points),
-            Asked::All(_) => None, // whole-tree evaluation needs no points
+        let points = self.trees.iter().map(|&(_, asked)| match asked {
+            Asked::Points(points) => points,
+            Asked::All(_) => 0, // it has no offsets
         });
         if points.clone().next().is_none() { 0 } else { 8 * (count as u64 + points.sum::<u64>()) }
     }
@@ -123,10 +132,12 @@ impl Footprint {
 }
 
 impl Asked {
-    /// Bytes of the results for `count` elements: bits of comparison keys, words of payload keys.
+    /// Bytes of the results for `count` elements.
+    ///
+    /// They are bits of comparison keys, words of payload keys, or sums over all points.
     fn result_bytes(self, tree: KeyTree, count: usize) -> u64 {
         match (self, tree) {
-            (Self::All(bits), _) => 16 * cmp_blocks(bits) * count as u64,
+            (Self::All(_), _) => 8 * 2 * count as u64, // a sum and a number of ones
             (Self::Points(points), KeyTree::Cmp { .. }) => 4 * points * padded(count) / LANES,
             (Self::Points(points), KeyTree::Dcf { words, .. }) => 8 * points * u64::from(words) * count as u64,
         }

@@ -13,7 +13,7 @@ use crate::{
     batch::timing::meter::Meter,
     gates::{
         plan::TaskPlan,
-        walk::evaluator::{Activity, DeviceTree, TreeRef},
+        walk::evaluator::{Activity, DeviceTree, HostTree, TreeRef},
     },
 };
 
@@ -30,7 +30,8 @@ pub(in crate::batch) struct JobPart {
 struct StagedPart<'q, Q: FssOps> {
     number: u64,
     part: JobPart,
-    trees: Vec<DeviceTree<'q, Q>>,
+    /// `None` for a tree that is read in place.
+    trees: Vec<Option<DeviceTree<'q, Q>>>,
 }
 
 /// Walks `parts` in order and passes each result to `done`.
@@ -50,7 +51,10 @@ pub(in crate::batch) fn run<'q, Q: FssOps>(
     let stage = || -> Result<bool, PfssError> {
         let Some(part) = source.borrow_mut().next() else { return Ok(false) };
         let (q, number) = (queues.upload(), staged.replace(staged.get() + 1));
-        let trees = (0..part.keys.gate().trees().len()).map(|index| DeviceTree::upload(q, &part.keys.0, index));
+        let trees = (0..part.keys.gate().trees().len()).map(|index| match HostTree::of(q, &part.keys.0, index) {
+            Some(_) => Ok(None),
+            None => DeviceTree::upload(q, &part.keys.0, index).map(Some),
+        });
         let trees = meter.during(Activity::CopyIn, number, q, || trees.collect::<Result<_, _>>())?;
         ahead.borrow_mut().push_back(StagedPart { number, part, trees });
         Ok(true)
@@ -78,7 +82,7 @@ struct Resident<'p, 'q, Q: FssOps> {
     queues: &'q Queues<'q, Q>,
     meter: &'p Meter<'p, Q>,
     number: u64,
-    trees: &'p [DeviceTree<'q, Q>],
+    trees: &'p [Option<DeviceTree<'q, Q>>],
     meanwhile: &'p dyn Fn() -> Result<(), PfssError>,
 }
 
@@ -93,8 +97,11 @@ impl<Q: FssOps> Evaluator for Resident<'_, '_, Q> {
         self.queues.download()
     }
 
-    fn tree(&self, _bundle: &KeyBundle, index: usize) -> Result<TreeRef<'_, Q>, PfssError> {
-        Ok(TreeRef::Shared(&self.trees[index]))
+    fn tree<'a>(&'a self, bundle: &'a KeyBundle, index: usize) -> Result<TreeRef<'a, Q>, PfssError> {
+        match &self.trees[index] {
+            Some(tree) => Ok(TreeRef::Shared(tree)),
+            None => self.queue().tree(bundle, index),
+        }
     }
 
     fn during<T>(&self, stage: Activity, work: impl FnOnce() -> T) -> T {

@@ -7,9 +7,12 @@ use crate::{
         draw::Draw,
         secrets::{Row, Secrets, map, map2},
     },
-    gate::kinds::{
-        shift::{Ars, Lrs, ReluArs},
-        truncate::{GapArs, TruncateReduce},
+    gate::{
+        GateShape,
+        kinds::{
+            shift::{Ars, Lrs, ReluArs},
+            truncate::{GapArs, TruncateReduce},
+        },
     },
 };
 
@@ -23,10 +26,10 @@ impl TruncateReduce {
 
 impl GapArs {
     pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (r, c) = (draw.r(), draw.fresh_bits());
+        let (r, c, out) = (draw.r(), draw.fresh_bits(), self.out_ring(ring));
         // shift >= 1, so n - shift is at most 63
         let wrap = map(r, |r| ring.msb(r) << (ring.bits() - self.shift));
-        secrets.words.extend([minus_shifted(ring, self.shift, r), c.clone(), wrap]);
+        secrets.words.extend([minus_shifted(out, self.shift, r), c.clone(), wrap]);
         secrets.bits.push(c);
     }
 }
@@ -61,7 +64,7 @@ impl ReluArs {
     }
 }
 
-/// `-(r >> shift)`.
+/// `-(r >> shift)` in the ring of the result.
 fn minus_shifted(ring: Ring, shift: u32, r: &[u64]) -> Row {
     map(r, |r| ring.neg(r >> shift))
 }

@@ -10,7 +10,7 @@ use crate::{
 
 /// First row of the words section after the input mask: `[-(r >> f)]`.
 ///
-/// `[c]` follows, and for the signed shift `[2^(n-f) msb(r)]`.
+/// `[c]` follows, and for the signed shift `[2^(n-f) msb(r)]`, all in the ring of the output.
 pub(crate) const BASE_ROW: u32 = 1;
 pub(crate) const C_ROW: u32 = 2;
 pub(crate) const WRAP_ROW: u32 = 3;
@@ -56,22 +56,30 @@ impl GateShape for TruncateReduce {
 }
 
 /// Signed `floor(x / 2^shift)` of an `x` whose magnitude is at most a quarter of the ring.
+///
+/// All rows of words but the input mask are in the ring of the result, which may be wider.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct GapArs {
     pub(crate) shift: u32,
+    /// The ring of the result, if it is wider than the ring of the input.
+    pub(crate) out: Option<Ring>,
 }
 
 impl GapArs {
-    pub(crate) const BOUNDS: Bounds = Bounds::of_shift(2);
+    pub(crate) const BOUNDS: Bounds = Bounds { widens: true, ..Bounds::of_shift(2) };
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { shift: parameters.f })
+        Some(Self { shift: parameters.f, out: Ring::new(parameters.out) })
     }
 }
 
 impl GateShape for GapArs {
     fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
+        HeaderParameters { f: self.shift, out: self.out.map_or(0, Ring::bits), ..HeaderParameters::default() }
+    }
+
+    fn out_ring(&self, ring: Ring) -> Ring {
+        self.out.unwrap_or(ring)
     }
 
     fn trees(&self, _: Ring) -> Vec<KeyTree> {
@@ -82,11 +90,15 @@ impl GateShape for GapArs {
         3
     }
 
+    fn word_ring(&self, ring: Ring, row: usize) -> Ring {
+        if row > 0 { self.out_ring(ring) } else { ring }
+    }
+
     fn bit_rows(&self) -> u64 {
         1
     }
 
     fn plain(&self, ring: Ring, _: &Task<'_>, x: u64) -> Vec<u64> {
-        vec![ring.reduce((ring.signed(x) >> self.shift).cast_unsigned())]
+        vec![self.out_ring(ring).reduce((ring.signed(x) >> self.shift).cast_unsigned())]
     }
 }

@@ -26,7 +26,7 @@ use crate::{
         tree::Trees,
     },
     lanes::LANES,
-    staging::StagedSecret,
+    secret::staging::{SecretInput, StagedSecret},
 };
 
 /// Bytes of words sent to the device at once after an exchange.
@@ -108,7 +108,11 @@ impl BundleSums {
         opened: &OpenedValues,
     ) -> Result<Vec<u64>, PfssError> {
         let (count, sums) = (x.len(), self.count());
-        let at_once = summed_at_once(bundle.word_rows());
+        // Words that are read in place take no memory, and the sums of all elements then less than the trees did, whose
+        // memory a batch has reserved.
+        let results = 8 * (1 + sums as u64) * count as u64 + 4 * opened.bits().len() as u64;
+        let in_place = results <= bundle.device_bytes() && q.host_view(&bundle.keys.words).is_some();
+        let at_once = if in_place { count } else { summed_at_once(bundle.word_rows()) };
         if count <= at_once {
             return Ok(self.part(q, bundle, x, 0..count, opened)?.download()?);
         }
@@ -226,14 +230,14 @@ struct SumOperands<'a, Q: FssOps + 'a> {
     rows: Ref<'a, Q, u64>,
 }
 
-/// The words of the elements `range`, which starts at a multiple of 32, in device memory.
-fn stage_words<'q, Q: FssOps>(
-    q: &'q Q,
-    bundle: &KeyBundle,
+/// The words of the elements `range`, which starts at a multiple of 32, where ops read them.
+fn stage_words<'a, Q: FssOps>(
+    q: &'a Q,
+    bundle: &'a KeyBundle,
     range: Range<usize>,
-) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+) -> Result<SecretInput<'a, Q, u64>, PfssError> {
     if range.len() == bundle.count() {
-        return Ok(StagedSecret::upload(q, &bundle.keys.words)?);
+        return Ok(SecretInput::of(q, &bundle.keys.words)?);
     }
     let (padded, width) = (bundle.padded(), range.len().next_multiple_of(LANES as usize));
     let mut staged = StagedSecret::alloc(q, bundle.word_rows() * width)?;
@@ -241,5 +245,5 @@ fn stage_words<'q, Q: FssOps>(
         let place = staged.view_mut().slice(row * width..(row + 1) * width)?;
         q.write_secret(&words[range.start..][..width], place)?;
     }
-    Ok(staged)
+    Ok(SecretInput::Staged(staged))
 }

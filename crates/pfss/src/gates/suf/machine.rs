@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     KeyBundle, Party, PfssError,
-    staging::StagedSecret,
+    secret::staging::StagedSecret,
     suf::{BoolMode, BooleanNode, StepClass, SufProgram},
     tree::cluster::TreePoints,
 };

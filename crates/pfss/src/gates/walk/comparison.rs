@@ -20,7 +20,7 @@ use super::{
 use crate::{
     PfssError,
     answers::ComparisonProgram,
-    staging::StagedSecret,
+    secret::staging::StagedSecret,
     tree::{KeyTree, cluster::TreePoints},
 };
 

@@ -1,14 +1,14 @@
 //! Evaluation of key trees: on a single queue, or in the pipeline of a batch.
 
-use core::{fmt, ops::Deref};
+use core::fmt;
 
 use backend_api::{
-    Buffer as _,
+    Buffer as _, Ref,
     ops::fss::{CmpKeys, DcfKeys, FssOps},
 };
 use core_types::Label;
 
-use crate::{KeyBundle, PfssError, staging::StagedSecret, tree::KeyTree};
+use crate::{KeyBundle, PfssError, bundle::TreeKeys, secret::staging::StagedSecret, tree::KeyTree};
 
 /// The host's current activity for a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +43,9 @@ pub trait Evaluator {
         self.queue()
     }
 
-    /// Tree `index` of `bundle` in device memory.
+    /// Tree `index` of `bundle`, where the queue reads it.
     #[doc(hidden)]
-    fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<TreeRef<'_, Self::Queue>, PfssError>;
+    fn tree<'a>(&'a self, bundle: &'a KeyBundle, index: usize) -> Result<TreeRef<'a, Self::Queue>, PfssError>;
 
     /// Runs `work`, counted as `stage`.
     #[doc(hidden)]
@@ -67,37 +67,117 @@ impl<Q: FssOps> Evaluator for Q {
         self
     }
 
-    fn tree(&self, bundle: &KeyBundle, index: usize) -> Result<TreeRef<'_, Q>, PfssError> {
-        Ok(TreeRef::Own(DeviceTree::upload(self, bundle, index)?))
+    fn tree<'a>(&'a self, bundle: &'a KeyBundle, index: usize) -> Result<TreeRef<'a, Q>, PfssError> {
+        match HostTree::of(self, bundle, index) {
+            Some(tree) => Ok(TreeRef::InPlace(tree)),
+            None => Ok(TreeRef::Own(DeviceTree::upload(self, bundle, index)?)),
+        }
     }
 }
 
-/// A tree in device memory, owned by one evaluation or shared by several.
+/// A tree that walks read.
+///
+/// It lies in the bundle itself, or in device memory, owned by one evaluation or shared by several.
 #[derive(Debug)]
-pub enum TreeRef<'a, Q: FssOps> {
+pub enum TreeRef<'a, Q: FssOps + 'a> {
+    InPlace(HostTree<'a, Q>),
     Own(DeviceTree<'a, Q>),
     Shared(&'a DeviceTree<'a, Q>),
 }
 
-impl<'a, Q: FssOps> Deref for TreeRef<'a, Q> {
-    type Target = DeviceTree<'a, Q>;
-
-    fn deref(&self) -> &DeviceTree<'a, Q> {
+impl<Q: FssOps> TreeRef<'_, Q> {
+    /// The kind and size of the tree.
+    pub(super) fn shape(&self) -> KeyTree {
         match self {
-            Self::Own(tree) => tree,
-            Self::Shared(tree) => tree,
+            Self::InPlace(tree) => tree.shape,
+            Self::Own(tree) => tree.shape,
+            Self::Shared(tree) => tree.shape,
         }
+    }
+
+    /// The sections of a comparison tree.
+    pub(super) fn cmp_keys(&self) -> CmpKeys<'_, Q> {
+        match self {
+            Self::InPlace(tree) => tree.cmp_keys(),
+            Self::Own(tree) => tree.cmp_keys(),
+            Self::Shared(tree) => tree.cmp_keys(),
+        }
+    }
+
+    /// The sections of a payload tree.
+    pub(super) fn dcf_keys(&self) -> DcfKeys<'_, Q> {
+        match self {
+            Self::InPlace(tree) => tree.dcf_keys(),
+            Self::Own(tree) => tree.dcf_keys(),
+            Self::Shared(tree) => tree.dcf_keys(),
+        }
+    }
+}
+
+/// One tree's sections in the bundle, for a queue that reads the host's memory.
+///
+/// Large keys are then neither copied nor wiped a second time.
+pub struct HostTree<'a, Q: FssOps + 'a> {
+    shape: KeyTree,
+    roots: Ref<'a, Q, Label>,
+    cw: Ref<'a, Q, u128>,
+    leaf: Ref<'a, Q, u128>,
+    vcw: Ref<'a, Q, u64>,
+    last: Ref<'a, Q, u64>,
+}
+
+impl<'a, Q: FssOps + 'a> HostTree<'a, Q> {
+    /// Tree `index` of `bundle`.
+    ///
+    /// `None` if the queue has memory of its own, and for truth tables: the op asks for roots of
+    /// every tree, and these have none.
+    pub(crate) fn of(q: &Q, bundle: &'a KeyBundle, index: usize) -> Option<Self> {
+        let TreeKeys { shape, roots, cw, leaf, vcw, last } = bundle.tree(index);
+        if shape.rows().root == 0 {
+            return None;
+        }
+        Some(Self {
+            shape,
+            roots: q.host_view(roots)?,
+            cw: q.host_view(cw)?,
+            leaf: q.host_view(leaf)?,
+            vcw: q.host_view(vcw)?,
+            last: q.host_view(last)?,
+        })
+    }
+
+    fn cmp_keys(&self) -> CmpKeys<'_, Q> {
+        CmpKeys {
+            roots: <Q::Buf<Label>>::shorten(self.roots),
+            corrections: <Q::Buf<u128>>::shorten(self.cw),
+            leaves: <Q::Buf<u128>>::shorten(self.leaf),
+        }
+    }
+
+    fn dcf_keys(&self) -> DcfKeys<'_, Q> {
+        DcfKeys {
+            roots: <Q::Buf<Label>>::shorten(self.roots),
+            corrections: <Q::Buf<u128>>::shorten(self.cw),
+            values: <Q::Buf<u64>>::shorten(self.vcw),
+            last: <Q::Buf<u64>>::shorten(self.last),
+        }
+    }
+}
+
+impl<'a, Q: FssOps + 'a> fmt::Debug for HostTree<'a, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostTree").field("shape", &self.shape).finish_non_exhaustive()
     }
 }
 
 /// One tree's sections in device memory; those that it does not have are empty.
 pub struct DeviceTree<'q, Q: FssOps> {
-    pub(super) shape: KeyTree,
-    pub(super) roots: StagedSecret<'q, Q, Label>,
-    pub(super) cw: Q::Buf<u128>,
-    pub(super) leaf: StagedSecret<'q, Q, u128>,
-    pub(super) vcw: Q::Buf<u64>,
-    pub(super) last: Q::Buf<u64>,
+    shape: KeyTree,
+    roots: StagedSecret<'q, Q, Label>,
+    cw: Q::Buf<u128>,
+    leaf: StagedSecret<'q, Q, u128>,
+    vcw: Q::Buf<u64>,
+    last: Q::Buf<u64>,
 }
 
 impl<'q, Q: FssOps> DeviceTree<'q, Q> {
@@ -119,13 +199,11 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
         })
     }
 
-    /// The sections of a comparison tree.
-    pub(super) fn cmp_keys(&self) -> CmpKeys<'_, Q> {
+    fn cmp_keys(&self) -> CmpKeys<'_, Q> {
         CmpKeys { roots: self.roots.view(), corrections: self.cw.view(), leaves: self.leaf.view() }
     }
 
-    /// The sections of a payload tree.
-    pub(super) fn dcf_keys(&self) -> DcfKeys<'_, Q> {
+    fn dcf_keys(&self) -> DcfKeys<'_, Q> {
         DcfKeys {
             roots: self.roots.view(),
             corrections: self.cw.view(),

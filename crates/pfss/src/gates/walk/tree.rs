@@ -6,19 +6,25 @@ use core::ops::Range;
 
 use backend_api::{
     BackendError, Buffer as _, BufferMut as _, Queue, Ref,
-    ops::fss::{CmpEvalAll, CmpEvalWindow, DcfEvalWindow, FssOps as _},
+    ops::{
+        fss::{CmpEvalAll, CmpEvalWindow, DcfEvalWindow, FssOps as _},
+        share::{ShareOps as _, TableSums},
+    },
 };
 use core_types::{
     PrgKeys,
     cmp::cmp_blocks,
-    params::fss::{CmpAllParams, CmpWindowParams, DcfWindowParams},
+    params::{
+        fss::{CmpAllParams, CmpWindowParams, DcfWindowParams},
+        share::TableSumsParams,
+    },
 };
 use zeroize::Zeroizing;
 
 use super::evaluator::{Activity, Evaluator};
 use crate::{
     KeyBundle, PfssError,
-    staging::StagedSecret,
+    secret::staging::StagedSecret,
     tree::{KeyTree, cluster::TreePoints},
 };
 
@@ -64,7 +70,7 @@ impl<'w, W: Evaluator> Trees<'w, W> {
         points: &TreePoints,
     ) -> Result<StagedSecret<'w, W::Queue, u32>, PfssError> {
         let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
-        debug_assert_eq!(tree.shape, points.tree());
+        debug_assert_eq!(tree.shape(), points.tree());
         let (key, bits) = (PrgKeys::from_nonce(bundle.nonce()).child, points.tree().bits());
         let (party, count) = (bundle.party().number().into(), bundle.count() as u32); // a bundle holds less than 2^32
         let (offsets, row) = (self.offsets(points)?, bundle.count().div_ceil(32));
@@ -115,7 +121,7 @@ impl<'w, W: Evaluator> Trees<'w, W> {
         points: &TreePoints,
     ) -> Result<StagedSecret<'w, W::Queue, u64>, PfssError> {
         let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
-        debug_assert_eq!(tree.shape, points.tree());
+        debug_assert_eq!(tree.shape(), points.tree());
         let KeyTree::Dcf { bits, words } = points.tree() else { unreachable!("a payload tree") };
         let (keys, width) = (PrgKeys::from_nonce(bundle.nonce()), bundle.gate().ring().bits());
         let (party, count) = (bundle.party().number().into(), bundle.count() as u32); // a bundle holds less than 2^32
@@ -155,16 +161,30 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
     /// The first tree of `bundle`.
     pub(in crate::gates) fn of(evaluator: &'w W, bundle: &'w KeyBundle, bits: u32) -> Result<Self, PfssError> {
         let tree = evaluator.tree(bundle, 0)?;
-        debug_assert_eq!(tree.shape, KeyTree::Cmp { bits });
+        debug_assert_eq!(tree.shape(), KeyTree::Cmp { bits });
         Ok(Self { evaluator, bundle, bits, tree })
     }
 
-    /// XOR shares of the unit vectors of the masks of `elements`.
+    /// The table, where [`sums`](Self::sums) reads it.
+    #[expect(clippy::disallowed_methods, reason = "tables are public")]
+    pub(in crate::gates) fn upload(&self, table: &[u64]) -> Result<<W::Queue as Queue>::Buf<u64>, BackendError> {
+        self.evaluator.during(Activity::CopyIn, || self.evaluator.queue().upload(table))
+    }
+
+    /// Sums over `table` of the shares of unit vectors, then their numbers of ones.
     ///
-    /// The elements begin at a multiple of 32. The shares are `[blocks][elements]`, 128 points to a
-    /// word.
-    pub(in crate::gates) fn units(&self, elements: Range<usize>) -> Result<Zeroizing<Vec<u128>>, PfssError> {
-        let (q, bits) = (self.evaluator.queue(), self.bits);
+    /// They are of `elements`, which begin at a multiple of 32 and have the masked inputs `x_hat`.
+    /// With the bit `d[i]` of the mask `i`, the first row has the sums of `d[i] table[x_hat - i]`,
+    /// the second the sums of `d[i]`.
+    #[expect(clippy::disallowed_methods, reason = "both parties know the masked inputs")]
+    pub(in crate::gates) fn sums(
+        &self,
+        elements: Range<usize>,
+        x_hat: &[u64],
+        table: Ref<'_, W::Queue, u64>,
+    ) -> Result<Zeroizing<Vec<u64>>, PfssError> {
+        let (evaluator, q, bits) = (self.evaluator, self.evaluator.queue(), self.bits);
+        let x_hat = evaluator.during(Activity::CopyIn, || q.upload(x_hat))?;
         let params = CmpAllParams {
             key: PrgKeys::from_nonce(self.bundle.nonce()).child,
             bits,
@@ -174,14 +194,24 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
             keys: elements.len() as u32,
             reserved: [0; 3],
         };
-        let units = self.evaluator.during(Activity::Walk, || {
+        let rows = evaluator.during(Activity::Walk, || {
+            // The unit vectors, and the sums over them.
             let mut units = StagedSecret::<_, u128>::alloc(q, cmp_blocks(bits) as usize * elements.len())?;
             q.cmp_eval_all(CmpEvalAll { params: &params, keys: self.tree.cmp_keys(), units: units.view_mut() })?;
-            Ok::<_, BackendError>(units)
+            let params = TableSumsParams { count: params.keys, bits, tables: 1 };
+            let mut rows = StagedSecret::<_, u64>::alloc(q, 2 * elements.len())?;
+            let (sums, ones) = rows.view_mut().split_at(elements.len())?;
+            q.table_sums(TableSums {
+                params: &params,
+                units: units.view(),
+                x: x_hat.view(),
+                table: q.shorten(table),
+                sums: q.shorten_mut(sums),
+                ones: q.shorten_mut(ones),
+            })?;
+            Ok::<_, BackendError>(rows)
         })?;
-        self.evaluator.meanwhile()?;
-        Ok(Zeroizing::new(
-            self.evaluator.during(Activity::CopyOut, || self.evaluator.results().read_secret(units.view()))?,
-        ))
+        evaluator.meanwhile()?;
+        Ok(Zeroizing::new(evaluator.during(Activity::CopyOut, || evaluator.results().read_secret(rows.view()))?))
     }
 }

@@ -1,0 +1,100 @@
+//! Bytes of keys in the files of a folder, computed from a plan alone.
+
+use core::ops::RangeInclusive;
+
+use pfss::{MatrixShape, Party};
+
+use crate::{Deal, Plan};
+
+/// Elements of a word of bits. Bundles are padded to whole words.
+const LANES: usize = 32;
+/// Bytes of a seed.
+const SEED: u64 = 32;
+/// Most bytes of a bundle besides keys and descriptor.
+///
+/// They are its header, and for each of at most nine sections its entry and the gap before it.
+const BUNDLE_OVERHEAD: u64 = 128 + 9 * (48 + 255);
+/// The header of a matrix triple.
+const TRIPLE_OVERHEAD: u64 = 88;
+
+/// Bytes of `party`'s keys for a deal.
+///
+/// They are the sections of its file that hold keys: elements padded to words of bits, and the
+/// seed. Headers, the encoding of a descriptor and gaps between sections are not counted.
+///
+/// Source: `docs/key-bundles.md`, and the documentation of [`MatrixTriple::to_bytes`].
+///
+/// [`MatrixTriple::to_bytes`]: pfss::MatrixTriple::to_bytes
+#[must_use]
+pub fn key_bytes(deal: &Deal, party: Party) -> u64 {
+    match deal {
+        Deal::Gate(gate, count) | Deal::Alongside(gate, count) => {
+            let (bits, all) = (gate.key_bits_of(party), gate.key_bits_per_element());
+            let seed = if bits < all { SEED } else { 0 };
+            seed + count.next_multiple_of(LANES) as u64 / 8 * bits
+        }
+        Deal::Matrix(_, shape) => SEED + if party == Party::One { product_bytes(*shape) } else { 0 },
+    }
+}
+
+/// Bytes of party 1's share of the product of the masks.
+fn product_bytes(shape: MatrixShape) -> u64 {
+    let [_, _, out] = shape.lens();
+    8 * out as u64
+}
+
+/// The fewest and the most bytes of `party`'s files of keys for a plan.
+///
+/// The fewest are [`key_bytes`]; headers, descriptors and gaps are added for the most.
+#[must_use]
+pub fn folder_bytes(plan: &Plan, party: Party) -> RangeInclusive<u64> {
+    let overhead = |deal: &Deal| match deal {
+        Deal::Gate(gate, _) | Deal::Alongside(gate, _) => {
+            BUNDLE_OVERHEAD + gate.program().map_or(0, |program| program.to_bytes().len() as u64)
+        }
+        Deal::Matrix(..) => TRIPLE_OVERHEAD,
+    };
+    let fewest: u64 = plan.deals().map(|deal| key_bytes(deal, party)).sum();
+    fewest..=fewest + plan.deals().map(overhead).sum::<u64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use pfss::{Dealer, KeyBundle};
+
+    use super::*;
+    use crate::{Architecture, Key, Model, Preference};
+
+    /// Bytes of the sections of a bundle that hold keys.
+    fn sections(bundle: &KeyBundle) -> u64 {
+        bundle.sections().iter().filter(|section| section.name != "program").map(|section| section.bytes).sum()
+    }
+
+    #[test]
+    fn keys_take_the_planned_bytes() {
+        let q = runtime::cpu().unwrap();
+        let all = Architecture::ALL.into_iter().flat_map(|model| Preference::ALL.map(|preference| (model, preference)));
+        for (architecture, preference) in all {
+            // whole words of bits, and a rest
+            for count in [1, 5] {
+                let plan = Model::new(architecture, count).unwrap().preferring(preference).plan().unwrap();
+                let keys = plan.deal(&q, &mut Dealer::insecure_from_seed(1), |_| ()).unwrap();
+                for (party, keys) in Party::BOTH.into_iter().zip(keys) {
+                    let mut files = 0;
+                    for (deal, key) in plan.deals().zip(&keys) {
+                        let (bytes, stored) = match key {
+                            Key::Gate(bundle) => (sections(bundle), bundle.to_bytes().len()),
+                            Key::Matrix(triple) => {
+                                let bytes = triple.to_bytes().len();
+                                (bytes as u64 - TRIPLE_OVERHEAD, bytes)
+                            }
+                        };
+                        assert_eq!(key_bytes(deal, party), bytes, "{architecture} {count} {party}: {deal:?}");
+                        files += stored as u64;
+                    }
+                    assert!(folder_bytes(&plan, party).contains(&files), "{architecture} {count} {party}: {files}");
+                }
+            }
+        }
+    }
+}

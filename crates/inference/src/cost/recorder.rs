@@ -1,0 +1,113 @@
+//! The steps of a layer of a transformer, recorded on zeros.
+
+use pfss::SignedRange;
+
+use crate::{
+    Call, DeclaredLimits, Engine, InferenceError, NormPlacement, Preference, Step, Tensor, TransformerShape,
+    model::{Block, LayerBuilder, layer},
+    tensor::ONE,
+};
+
+/// An engine that records steps and returns zeros.
+#[derive(Default)]
+pub(super) struct Recorder {
+    pub(super) steps: Vec<Step>,
+    /// Names of the steps that are products by weights.
+    pub(super) weights: Vec<String>,
+}
+
+impl Engine for Recorder {
+    fn constant(&self, _: u64) -> u64 {
+        0
+    }
+
+    fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        Ok(vec![0; len])
+    }
+
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+        if call.weight_product().is_some() {
+            self.weights.push(step.to_owned());
+        }
+        self.steps.push(Step { name: step.to_owned(), deals: call.deals()? });
+        Ok(vec![0; call.len()])
+    }
+}
+
+/// The steps of one layer on `count` sequences, as in a transformer of one layer.
+///
+/// Layers have equal steps, since all ranges that keys depend on are declared.
+pub(super) fn layer_steps(
+    shape: &TransformerShape,
+    limits: DeclaredLimits,
+    count: usize,
+    preference: Preference,
+) -> Result<Recorder, InferenceError> {
+    let shape = TransformerShape { layers: 1, ..*shape };
+    let mut recorder = Recorder::default();
+    run(&mut recorder, &shape, limits, count, preference)?;
+    Ok(recorder)
+}
+
+/// The range of the hidden states that a layer takes.
+///
+/// With norms before the blocks it is the declared range. With norms after the residual
+/// connections it is the range of a norm's result, for the first layer too: the embeddings end in
+/// a norm.
+fn states(block: &Block, limits: DeclaredLimits, preference: Preference) -> Result<SignedRange, InferenceError> {
+    let residual = i64::from(limits.residual) * ONE;
+    let range = SignedRange::new(-residual, residual)?;
+    if block.shape.norm == NormPlacement::Pre {
+        return Ok(range);
+    }
+    let block = Block { shape: TransformerShape { layers: 1, sequence: 2, ..block.shape }, ..*block };
+    let mut layers = LayerBuilder { engine: &mut Recorder::default(), weight_limit: limits.weights, preference };
+    let words = vec![0; 2 * block.shape.width as usize];
+    Ok(layer(&mut layers, &block, 0, &Tensor { words, range })?.range)
+}
+
+/// Runs all layers of `shape` on hidden states that are zero.
+fn run(
+    recorder: &mut Recorder,
+    shape: &TransformerShape,
+    limits: DeclaredLimits,
+    count: usize,
+    preference: Preference,
+) -> Result<Tensor, InferenceError> {
+    let block = Block { shape: *shape, limits: Some(limits) };
+    let mut layers = LayerBuilder { engine: recorder, weight_limit: limits.weights, preference };
+    let words = vec![0; count * shape.sequence as usize * shape.width as usize];
+    let mut x = Tensor { words, range: states(&block, limits, preference)? };
+    for index in 0..shape.layers {
+        x = layer(&mut layers, &block, index, &x)?;
+    }
+    Ok(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::PublishedModel;
+
+    #[test]
+    fn layers_have_equal_steps() {
+        let all = [
+            (PublishedModel::BertTiny, Preference::Rounds),
+            (PublishedModel::BertTiny, Preference::KeyBytes),
+            (PublishedModel::Gpt2, Preference::KeyBytes),
+        ];
+        for (model, preference) in all {
+            let shape = TransformerShape { layers: 3, ..model.shape(8).unwrap() };
+            let one = layer_steps(&shape, PublishedModel::LIMITS, 2, preference).unwrap().steps;
+            let mut recorder = Recorder::default();
+            let x = run(&mut recorder, &shape, PublishedModel::LIMITS, 2, preference).unwrap();
+            assert_eq!(x.words.len(), 2 * 8 * shape.width as usize);
+            assert_eq!(recorder.steps.len(), 3 * one.len());
+            for (index, step) in recorder.steps.iter().enumerate() {
+                let (layer, same) = (index / one.len(), &one[index % one.len()]);
+                assert_eq!(step.name, format!("layer{layer}.{}", same.name));
+                assert_eq!(step.deals, same.deals, "{}", step.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Keys of many runs on weights that are opened once.
+//!
+//! The dealer makes a key and a mask for each matrix of weights, once, and for each run the other
+//! keys of the plan and a triple for each product by weights.
+
+use std::{collections::HashSet, slice, vec};
+
+use backend_api::ops::fss::FssOps;
+use pfss::{Dealer, OpenedWeights, Party, PfssError, Ring, Traffic, WeightKey, WeightMask, WeightShape, WeightTriple};
+
+use super::{deal::Key, plan::Plan};
+use crate::InferenceError;
+
+/// A product by a matrix of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WeightProduct {
+    /// The ring of the weights and of the product.
+    pub ring: Ring,
+    /// Rows of the first factor.
+    pub rows: usize,
+    /// The shape of the weights.
+    pub weights: WeightShape,
+}
+
+/// The public plan of runs of a model on a batch, with weights that are opened once.
+///
+/// [`Model::opened_plan`](crate::Model::opened_plan) makes it;
+/// [`Model::plan`](crate::Model::plan) is for runs that open the weights themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenedPlan {
+    /// The steps other than products by weights.
+    pub(crate) others: Plan,
+    /// The products by weights, in the order of the run.
+    pub(crate) products: Vec<WeightProduct>,
+}
+
+/// One party's keys of a run on opened weights.
+#[derive(Debug)]
+pub struct OpenedKeys {
+    /// Triples of the products by weights, in their order.
+    pub products: Vec<WeightTriple>,
+    /// All other keys, in the order of their use.
+    pub others: Vec<Key>,
+}
+
+impl WeightProduct {
+    /// Checks that `what` number `index` is for these weights.
+    fn check(&self, what: &str, index: usize, ring: Ring, shape: WeightShape) -> Result<(), InferenceError> {
+        let sizes = [self.weights, shape].map(|WeightShape { inner, cols }| format!("{inner} x {cols}"));
+        let rings = [self.ring, ring].map(|ring| format!("{} bits", ring.bits()));
+        for [expected, got] in [sizes, rings] {
+            if expected != got {
+                let reason = format!("{what} {index} of weights: expected {expected}, got {got}");
+                return Err(InferenceError::Keys { reason });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl OpenedPlan {
+    /// The products by weights, in the order of the run.
+    #[must_use]
+    pub fn products(&self) -> &[WeightProduct] {
+        &self.products
+    }
+
+    /// The steps other than products by weights, with their keys.
+    #[must_use]
+    pub fn others(&self) -> &Plan {
+        &self.others
+    }
+
+    /// Makes the keys that open the weights, for party 0 and party 1, and the dealer's masks.
+    ///
+    /// They are made once for a model: the masks serve every later [`deal_run`](Self::deal_run).
+    ///
+    /// # Errors
+    /// As [`Dealer::deal_weights_in`].
+    pub fn deal_weights(&self, dealer: &mut Dealer) -> Result<([Vec<WeightKey>; 2], Vec<WeightMask>), PfssError> {
+        let (mut keys, mut masks) = ([Vec::new(), Vec::new()], Vec::new());
+        for product in &self.products {
+            let (dealt, mask) = dealer.deal_weights_in(product.ring, product.weights)?;
+            keys.iter_mut().zip(dealt).for_each(|(keys, key)| keys.push(key));
+            masks.push(mask);
+        }
+        Ok((keys, masks))
+    }
+
+    /// Makes the keys of one run, for party 0 and party 1.
+    ///
+    /// `progress` is told each step before it is dealt, first `weights` for all products by them.
+    ///
+    /// # Errors
+    /// [`InferenceError::Keys`] if the masks are not of this plan's weights, and as
+    /// [`Plan::deal`].
+    pub fn deal_run<Q: FssOps>(
+        &self,
+        q: &Q,
+        dealer: &mut Dealer,
+        masks: &[WeightMask],
+        mut progress: impl FnMut(&str),
+    ) -> Result<[OpenedKeys; 2], InferenceError> {
+        check_count("masks of weights", self.products.len(), masks.len())?;
+        progress("weights");
+        let mut triples = [Vec::new(), Vec::new()];
+        for (index, (product, mask)) in self.products.iter().zip(masks).enumerate() {
+            product.check("mask", index, mask.ring(), mask.shape())?;
+            let dealt = dealer.deal_weight_triple(mask, product.rows).map_err(PfssError::from)?;
+            triples.iter_mut().zip(dealt).for_each(|(triples, triple)| triples.push(triple));
+        }
+        let ([zero, one], [zero_products, one_products]) = (self.others.deal(q, dealer, progress)?, triples);
+        Ok([OpenedKeys { products: zero_products, others: zero }, OpenedKeys { products: one_products, others: one }])
+    }
+
+    /// The bytes and rounds of each party to open the weights, exactly.
+    #[must_use]
+    pub fn opening_traffic(&self) -> Traffic {
+        let (bytes, rounds) = total(self.products.iter().map(|product| product.weights.traffic_in(product.ring)));
+        Traffic { sent_bytes: bytes, received_bytes: bytes, rounds }
+    }
+
+    /// The bytes and rounds of `party` for a run, exactly: a function of the plan, never of data.
+    #[must_use]
+    pub fn run_traffic(&self, party: Party) -> Traffic {
+        let products =
+            self.products.iter().map(|product| product.weights.product_traffic_in(product.ring, product.rows));
+        let ((bytes, rounds), others) = (total(products), self.others.traffic(party));
+        Traffic {
+            sent_bytes: others.sent_bytes + bytes,
+            received_bytes: others.received_bytes + bytes,
+            rounds: others.rounds + rounds,
+        }
+    }
+}
+
+/// Keys that open weights, checked against a plan, in the order of the run.
+pub(crate) struct WeightKeys(vec::IntoIter<WeightKey>);
+
+impl WeightKeys {
+    pub(crate) fn new(plan: &OpenedPlan, party: Party, keys: Vec<WeightKey>) -> Result<Self, InferenceError> {
+        check_count("keys of weights", plan.products.len(), keys.len())?;
+        let mut nonces = HashSet::new();
+        for (index, (product, key)) in plan.products.iter().zip(&keys).enumerate() {
+            check_party(party, key.party())?;
+            product.check("key", index, key.ring(), key.shape())?;
+            check_nonce(&mut nonces, key.nonce())?;
+        }
+        Ok(Self(keys.into_iter()))
+    }
+
+    pub(crate) fn take(&mut self) -> Result<WeightKey, InferenceError> {
+        self.0.next().ok_or_else(|| missing("key"))
+    }
+}
+
+/// Triples and opened weights, checked against a plan, in the order of the run.
+pub(crate) struct WeightProducts<'a> {
+    triples: vec::IntoIter<WeightTriple>,
+    weights: slice::Iter<'a, OpenedWeights>,
+}
+
+impl<'a> WeightProducts<'a> {
+    pub(crate) fn new(
+        plan: &OpenedPlan,
+        party: Party,
+        triples: Vec<WeightTriple>,
+        weights: &'a [OpenedWeights],
+    ) -> Result<Self, InferenceError> {
+        check_count("triples of weights", plan.products.len(), triples.len())?;
+        check_count("opened weights", plan.products.len(), weights.len())?;
+        let mut nonces = HashSet::new();
+        for (index, (product, (triple, opened))) in plan.products.iter().zip(triples.iter().zip(weights)).enumerate() {
+            check_party(party, triple.party())?;
+            check_party(party, opened.party())?;
+            product.check("triple", index, triple.ring(), triple.weights())?;
+            product.check("opened matrix", index, opened.ring(), opened.shape())?;
+            if triple.rows() != product.rows {
+                let (expected, got) = (product.rows, triple.rows());
+                let reason = format!("triple {index} of weights: expected {expected} rows, got {got}");
+                return Err(InferenceError::Keys { reason });
+            }
+            if triple.key_nonce() != opened.nonce() {
+                return Err(PfssError::OtherWeights { expected: triple.key_nonce(), got: opened.nonce() }.into());
+            }
+            check_nonce(&mut nonces, triple.nonce())?;
+        }
+        Ok(Self { triples: triples.into_iter(), weights: weights.iter() })
+    }
+
+    pub(crate) fn take(&mut self) -> Result<(WeightTriple, &'a OpenedWeights), InferenceError> {
+        self.triples.next().zip(self.weights.next()).ok_or_else(|| missing("triple"))
+    }
+}
+
+fn total(traffic: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
+    traffic.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
+}
+
+fn check_count(what: &str, expected: usize, got: usize) -> Result<(), InferenceError> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(InferenceError::Keys { reason: format!("expected {expected} {what}, got {got}") })
+}
+
+fn check_party(expected: Party, got: Party) -> Result<(), PfssError> {
+    if expected == got { Ok(()) } else { Err(PfssError::WrongParty { expected, got }) }
+}
+
+/// Checks that no deal occurs twice.
+fn check_nonce(nonces: &mut HashSet<[u8; 16]>, nonce: [u8; 16]) -> Result<(), PfssError> {
+    if nonces.insert(nonce) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce }) }
+}
+
+fn missing(what: &str) -> InferenceError {
+    InferenceError::Keys { reason: format!("expected a {what} of weights next, got none") }
+}

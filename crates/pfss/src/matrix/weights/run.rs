@@ -1,0 +1,117 @@
+//! The opening of weights in a session, and products by them.
+//!
+//! `[x y] = x_hat y_hat - x_hat [B] - [A] y_hat + [A B]` with `x_hat = x + A`, opened for each
+//! product, and `y_hat = y + B`, opened before (Beaver, CRYPTO 1991).
+
+use backend_api::ops::fss::FssOps;
+use core_types::Ring;
+
+use super::{OpenedWeights, WeightKey, WeightShape, WeightTriple};
+use crate::{
+    Channel, Party, PfssError, Session,
+    matrix::{
+        run::{Opened, check_len, dimensions, facts},
+        shares::{Section, Words, expand},
+    },
+    secret::seed::Seed,
+    spent,
+};
+
+impl<C: Channel> Session<C> {
+    /// Opens `y + B`, from shares of the weights `y` in the ring of the key.
+    ///
+    /// One round; [`WeightShape::traffic_in`](crate::WeightShape::traffic_in) gives the bytes. The
+    /// weights are row-major. If one party owns them, the other's share of them is zeros.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] for weights of another length, and as [`matmul`](Self::matmul). A
+    /// session that fails after it has sent its message has spent the key: the dealer has to make
+    /// another.
+    pub fn open_weights<Q: FssOps>(&mut self, q: &Q, key: WeightKey, y: &[u64]) -> Result<OpenedWeights, PfssError> {
+        // The weights and the party are checked, and the key is spent.
+        let WeightKey { party, ring, shape, nonce, seed, reusable } = key;
+        check_len("elements of the weights", shape.elements(), y.len())?;
+        self.check_open()?;
+        self.check_owner(party)?;
+        if !reusable {
+            spent::spend(nonce, party)?;
+        }
+        self.closing(|session| {
+            let name = facts(b"pfss opening of weights v1", &nonce, &dimensions(ring, shape.product(0)));
+            session.record_digest(&name, y.len());
+            let mask = expand(&seed, ring, Section::Right, y.len());
+            let mine: Vec<u64> = y.iter().zip(mask.iter()).map(|(y, mask)| ring.add(*y, *mask)).collect();
+            let opened = session.open_words(q, ring, &mine)?;
+            Ok(OpenedWeights::new(party, (ring, shape), nonce, seed, Words::new(opened)))
+        })
+    }
+
+    /// Shares of the product `x y` in the ring of the opened weights `y`, from shares of `x`.
+    ///
+    /// One round, which opens `x + A`;
+    /// [`WeightShape::product_traffic_in`](crate::WeightShape::product_traffic_in) gives the bytes.
+    /// `x` has the rows of the triple and is row-major.
+    ///
+    /// # Errors
+    /// [`PfssError::OtherWeights`] if the triple is for weights under another key,
+    /// [`PfssError::Length`] for another shape, and as [`matmul`](Self::matmul), all before
+    /// anything is sent or spent. [`PfssError::Channel`] with
+    /// [`ChannelError::Step`](crate::ChannelError::Step) if the two parties' weights were opened
+    /// differently, by this step's message.
+    pub fn matmul_weights<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        triple: WeightTriple,
+        x: &[u64],
+        weights: &OpenedWeights,
+    ) -> Result<Vec<u64>, PfssError> {
+        // Shapes, keys and parties are checked, and the triple is spent.
+        let WeightTriple { party, ring, rows, weights: expected, nonce, key_nonce, shares, reusable } = triple;
+        let shape = expected.product(rows);
+        let [left, right, out] = shape.lens();
+        check_len("elements of the first factor", left, x.len())?;
+        self.check_open()?;
+        self.check_owner(party)?;
+        self.check_owner(weights.party)?;
+        if key_nonce != weights.nonce {
+            return Err(PfssError::OtherWeights { expected: key_nonce, got: weights.nonce });
+        }
+        check_len("bits of the weights", ring.bits() as usize, weights.ring.bits() as usize)?;
+        check_len("rows of the weights", expected.inner, weights.shape.inner)?;
+        check_len("columns of the weights", expected.cols, weights.shape.cols)?;
+        if !reusable {
+            spent::spend(nonce, party)?;
+        }
+        self.closing(|session| {
+            let names = [&nonce[..], &key_nonce, &weights.digest].concat();
+            let step = facts(b"pfss product by opened weights v1", &names, &dimensions(ring, shape));
+            session.record_digest(&step, left);
+            // The masked first factor is opened.
+            let a = expand(&shares.seed, ring, Section::Left, left);
+            let mine: Vec<u64> = x.iter().zip(a.iter()).map(|(x, mask)| ring.add(*x, *mask)).collect();
+            let x_hat = session.open_words(q, ring, &mine)?;
+            // The masked second factor has been.
+            let b = expand(&weights.seed, ring, Section::Right, right);
+            let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &weights.words };
+            Ok(opened.multiply(q, [&a, &b, &shares.into_product(ring, out)])?)
+        })
+    }
+}
+
+impl OpenedWeights {
+    pub(super) fn new(
+        party: Party,
+        (ring, shape): (Ring, WeightShape),
+        nonce: [u8; 16],
+        seed: Seed,
+        words: Words,
+    ) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&facts(b"pfss opened weights v1", &nonce, &dimensions(ring, shape.product(0))));
+        words.iter().for_each(|word| {
+            hasher.update(&word.to_le_bytes());
+        });
+        let digest = *hasher.finalize().as_bytes();
+        Self { party, ring, shape, nonce, seed, words, digest }
+    }
+}

@@ -1,0 +1,5 @@
+//! Memory of secrets: sections of keys, seeds, and copies on devices.
+
+pub(crate) mod section;
+pub(crate) mod seed;
+pub(crate) mod staging;

@@ -1,0 +1,273 @@
+//! Products of secret matrices against scalar products, with triples and with weights that are opened once.
+
+use std::time::Duration;
+
+use crate::common::{both, words};
+use pfss::{
+    BundleError, ChannelError, Dealer, MatrixShape, MatrixTriple, OpenedWeights, Party, PfssError, Ring, Session,
+    WeightKey, WeightMask, WeightShape, WeightTriple, memory_pair,
+};
+
+/// Widths of rings in which matrices are multiplied.
+const RINGS: [u32; 5] = [1, 13, 43, 63, 64];
+
+/// The values of shares.
+fn sum(x: &[u64], y: &[u64]) -> Vec<u64> {
+    x.iter().zip(y).map(|(x, y)| x.wrapping_add(*y)).collect()
+}
+
+/// Products of matrices, one scalar product after the other.
+fn scalar_products(MatrixShape { batch, rows, inner, cols }: MatrixShape, x: &[u64], y: &[u64]) -> Vec<u64> {
+    let mut out = Vec::new();
+    for b in 0..batch {
+        for i in 0..rows {
+            for j in 0..cols {
+                let term =
+                    |k: usize| u128::from(x[(b * rows + i) * inner + k]) * u128::from(y[(b * inner + k) * cols + j]);
+                out.push((0..inner).fold(0u128, |sum, k| sum.wrapping_add(term(k))) as u64);
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
+    let shapes = [(1, 1, 1, 1), (1, 3, 4, 2), (3, 2, 1, 5), (2, 0, 3, 2), (0, 1, 1, 1), (2, 2, 0, 2)];
+    for (bits, (batch, rows, inner, cols)) in RINGS.into_iter().flat_map(|bits| shapes.map(|shape| (bits, shape))) {
+        let (ring, shape) = (Ring::new(bits).unwrap(), MatrixShape { batch, rows, inner, cols });
+        let [left, right, _] = shape.lens();
+        // bits above the ring are ignored
+        let shares = [[words(left, 1), words(right, 2)], [words(left, 3), vec![0; right]]];
+        let [x, y] = [0, 1].map(|factor| sum(&shares[0][factor], &shares[1][factor]));
+        let triples = Dealer::insecure_from_seed(8).deal_matrix_in(ring, shape).unwrap();
+        let products = both(triples, |mut session, party, triple| {
+            let [x, y] = &shares[party];
+            let product = session.matmul(&runtime::cpu().unwrap(), triple, [x, y]).unwrap();
+            assert_eq!((session.traffic().sent_bytes, session.traffic().rounds), shape.traffic_in(ring));
+            product
+        });
+        assert_eq!(shape.traffic_in(ring).0, ((left + right) as u64 * u64::from(bits)).div_ceil(8) + 16);
+        expect_products(ring, &products, &scalar_products(shape, &x, &y));
+    }
+    let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
+    assert_eq!(shape.traffic(), (8 * 4 + 16, 1));
+    let triples = Dealer::insecure_from_seed(8).deal_matrix(shape).unwrap();
+    let revealed = both(triples, |mut session, _, triple| {
+        let product = session.matmul(&runtime::cpu().unwrap(), triple, [&[1, 2], &[3, 4]]).unwrap();
+        session.reveal(&runtime::cpu().unwrap(), Party::Zero, &product).unwrap()
+    });
+    assert_eq!(revealed, [Some(vec![2 * 6 + 4 * 8]), None]);
+}
+
+/// Compares reduced shares of products with the products modulo `2^64`.
+fn expect_products(ring: Ring, shares: &[Vec<u64>; 2], products: &[u64]) {
+    assert!(shares.iter().flatten().all(|&word| word <= ring.mask()), "{} bits", ring.bits());
+    let got: Vec<u64> = shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.add(a, b)).collect();
+    let expected: Vec<u64> = products.iter().map(|&word| ring.reduce(word)).collect();
+    assert_eq!(got, expected, "{} bits", ring.bits());
+}
+
+#[test]
+fn a_matrix_triple_is_refused_for_other_shapes_to_the_other_party_and_twice() {
+    let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
+    let bytes = Dealer::from_os().unwrap().deal_matrix(shape).unwrap().each_ref().map(MatrixTriple::to_bytes);
+    let read = |party: usize| MatrixTriple::from_bytes(&bytes[party]).unwrap();
+    let q = runtime::cpu().unwrap();
+    let (to_one, to_zero) = memory_pair(Duration::from_secs(20));
+    let mut session = Session::new(to_one);
+    let refused = session.matmul(&q, read(0), [&[1, 2], &[3]]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements of a factor", expected: 2, got: 1 });
+    let refused = session.matmul(&q, read(1), [&[1, 2], &[3, 4]]).unwrap_err();
+    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+    let one = read(1);
+    let other = std::thread::spawn(move || {
+        let q = runtime::cpu().unwrap();
+        Session::new(to_zero).matmul(&q, one, [&[0, 0], &[0, 0]]).map(drop)
+    });
+    let nonce = read(0).nonce();
+    session.matmul(&q, read(0), [&[1, 2], &[3, 4]]).unwrap();
+    other.join().unwrap().unwrap();
+    assert_eq!(session.matmul(&q, read(0), [&[1, 2], &[3, 4]]), Err(PfssError::ReusedBundle { nonce }));
+    let huge = MatrixShape { rows: usize::MAX, ..shape };
+    assert!(matches!(Dealer::insecure_from_seed(1).deal_matrix(huge), Err(BundleError::Overflow { .. })));
+}
+
+#[test]
+fn products_by_opened_weights_are_exact_and_open_the_first_factor_alone() {
+    let shapes = [
+        (1, 1, [1, 1, 1]),
+        (4, 2, [3, 1, 2]),
+        (3, 5, [2, 0, 7]),
+        (0, 2, [2, 1, 0]),
+        (2, 0, [1, 3, 0]),
+        (9, 8, [5, 1, 6]),
+    ];
+    for (bits, (inner, cols, rows)) in RINGS.into_iter().flat_map(|bits| shapes.map(|shape| (bits, shape))) {
+        let (ring, shape) = (Ring::new(bits).unwrap(), WeightShape { inner, cols });
+        let mut dealer = Dealer::insecure_from_seed(8);
+        let ([zero, one], mask) = dealer.deal_weights_in(ring, shape).unwrap();
+        let mut triples: [Vec<WeightTriple>; 2] = Default::default();
+        for rows in rows {
+            let dealt = dealer.deal_weight_triple(&mask, rows).unwrap();
+            triples.iter_mut().zip(dealt).for_each(|(triples, triple)| triples.push(triple));
+        }
+        let [triples_zero, triples_one] = triples;
+        let y = [words(inner * cols, 1), words(inner * cols, 2)];
+        let x = [3, 4].map(|seed| rows.map(|rows| words(rows * inner, seed)));
+        let products = both([(zero, triples_zero), (one, triples_one)], |mut session, party, (key, triples)| {
+            let q = runtime::cpu().unwrap();
+            let mut traffic = session.traffic();
+            let mut since = |session: &Session<_>| {
+                let before = std::mem::replace(&mut traffic, session.traffic());
+                (traffic.sent_bytes - before.sent_bytes, traffic.rounds - before.rounds)
+            };
+            let weights = session.open_weights(&q, key, &y[party]).unwrap();
+            assert_eq!(since(&session), shape.traffic_in(ring));
+            let mut products = Vec::new();
+            for ((triple, x), rows) in triples.into_iter().zip(&x[party]).zip(rows) {
+                products.extend(session.matmul_weights(&q, triple, x, &weights).unwrap());
+                assert_eq!(since(&session), shape.product_traffic_in(ring, rows));
+            }
+            products
+        });
+        let y = sum(&y[0], &y[1]);
+        let expected = [0, 1, 2].map(|run| scalar_products(shape.product(rows[run]), &sum(&x[0][run], &x[1][run]), &y));
+        expect_products(ring, &products, &expected.concat());
+    }
+    let shape = WeightShape { inner: 3, cols: 2 };
+    assert_eq!((shape.traffic(), shape.product_traffic(5)), ((8 * 6 + 16, 1), (8 * 15 + 16, 1)));
+}
+
+/// Both parties' results of a product by opened weights.
+fn by_weights(triples: [WeightTriple; 2], x: &[u64], weights: &[OpenedWeights; 2]) -> [Result<Vec<u64>, PfssError>; 2] {
+    both(triples, |mut session, party, triple| {
+        let zeros = vec![0; x.len()];
+        let x = if party == 0 { x } else { &zeros };
+        session.matmul_weights(&runtime::cpu().unwrap(), triple, x, &weights[party])
+    })
+}
+
+/// Opens weights of party 1.
+fn open_weights(keys: [WeightKey; 2], y: &[u64]) -> [OpenedWeights; 2] {
+    both(keys, |mut session, party, key| {
+        let zeros = vec![0; y.len()];
+        let y = if party == 1 { y } else { &zeros };
+        session.open_weights(&runtime::cpu().unwrap(), key, y).unwrap()
+    })
+}
+
+#[test]
+fn opened_weights_keys_masks_and_triples_go_through_bytes() {
+    let shape = WeightShape { inner: 3, cols: 2 };
+    let (keys, mask) = Dealer::from_os().unwrap().deal_weights(shape).unwrap();
+    let keys = keys.map(|key| WeightKey::from_bytes(&key.to_bytes()).unwrap());
+    let y = words(6, 5);
+    let opened = open_weights(keys, &y);
+    assert_eq!(opened[0].digest(), opened[1].digest());
+    // Later runs: another dealer, and processes that begin again.
+    for seed in 0..3 {
+        let mask = WeightMask::from_bytes(&mask.to_bytes()).unwrap();
+        let triples = Dealer::from_os().unwrap().deal_weight_triple(&mask, 4).unwrap();
+        let triples = triples.map(|triple| WeightTriple::from_bytes(&triple.to_bytes()).unwrap());
+        let weights = opened.each_ref().map(|weights| OpenedWeights::from_bytes(&weights.to_bytes()).unwrap());
+        assert_eq!(weights[1].digest(), opened[1].digest());
+        let x = words(12, seed);
+        let [zero, one] = by_weights(triples, &x, &weights).map(Result::unwrap);
+        assert_eq!(sum(&zero, &one), scalar_products(shape.product(4), &x, &y));
+    }
+}
+
+#[test]
+fn a_weight_key_by_hand_opens_under_published_blocks() {
+    // NIST SP 800-38A, F.5.1: key, first counter block and key stream, here of section 1, which begins 2^64 blocks later.
+    let counter = 0xf0f1_f2f3_f4f5_f6f7_f8f9_fafb_fcfd_feff_u128 - (1 << 64);
+    let seed = [0x2b7e_1516_28ae_d2a6_abf7_1588_09cf_4f3c_u128, counter].map(u128::to_be_bytes).concat();
+    let blocks: [u128; 2] = [0xec8c_df73_9860_7cb0_f2d2_1675_ea9e_a1e4, 0x362b_7c3c_6773_5163_18a0_77d7_fc50_73ae];
+    let key = |party: u8| {
+        let lens = [1, 0, 2, 2].map(u64::to_le_bytes).concat();
+        let header = [&b"PFW1\x01\0"[..], &[party, 0], &lens, b"a nonce by hand."].concat();
+        let digest = blake3::hash(&[&b"pfss weight key v1"[..], &header, &seed].concat());
+        WeightKey::from_bytes(&[&header[..], digest.as_bytes(), &seed].concat()).unwrap()
+    };
+    // Both parties have one seed, so that zeros are opened as twice their masks.
+    let opened = open_weights([key(0), key(1)], &[0; 4]).map(|weights| weights.to_bytes().to_vec());
+    let stream = blocks.map(u128::to_be_bytes).concat();
+    let words = stream.as_chunks::<8>().0.iter().map(|&word| u64::from_le_bytes(word).wrapping_mul(2));
+    let words: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+    assert!(opened.iter().all(|bytes| bytes[88..] == [&seed[..], &words].concat()));
+}
+
+#[test]
+fn keys_and_triples_of_weights_are_refused_to_others_and_twice() {
+    let (q, shape) = (runtime::cpu().unwrap(), WeightShape { inner: 2, cols: 1 });
+    let mut dealer = Dealer::from_os().unwrap();
+    let mut deal = |shape| {
+        let (keys, mask) = dealer.deal_weights(shape).unwrap();
+        let triple = dealer.deal_weight_triple(&mask, 1).unwrap();
+        (keys.each_ref().map(WeightKey::to_bytes), triple.each_ref().map(WeightTriple::to_bytes))
+    };
+    let ((keys, triple), (other_keys, other_triple)) = (deal(shape), deal(shape));
+    let key = |party: usize| WeightKey::from_bytes(&keys[party]).unwrap();
+    let other_key = |party: usize| WeightKey::from_bytes(&other_keys[party]).unwrap();
+    let triple = |party: usize| WeightTriple::from_bytes(&triple[party]).unwrap();
+    let (to_one, _to_zero) = memory_pair(Duration::from_secs(20));
+    let mut session = Session::new(to_one);
+
+    // Lengths and parties; nothing is spent, as the keys open afterwards.
+    let refused = session.open_weights(&q, key(0), &[1]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements of the weights", expected: 2, got: 1 });
+    let refused = session.open_weights(&q, key(1), &[1, 2]).unwrap_err();
+    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+    let weights = open_weights([key(0), key(1)], &[7, 8]);
+    let others = open_weights([other_key(0), other_key(1)], &[7, 8]);
+    let refused = session.open_weights(&q, key(0), &[1, 2]).unwrap_err();
+    assert_eq!(refused, PfssError::ReusedBundle { nonce: key(0).nonce() });
+
+    // Triples: none is spent either.
+    let refused = session.matmul_weights(&q, triple(0), &[1], &weights[0]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements of the first factor", expected: 2, got: 1 });
+    let wrong_party = PfssError::WrongParty { expected: Party::Zero, got: Party::One };
+    let refused = session.matmul_weights(&q, triple(1), &[1, 2], &weights[0]).unwrap_err();
+    assert_eq!(refused, wrong_party);
+    let refused = session.matmul_weights(&q, triple(0), &[1, 2], &weights[1]).unwrap_err();
+    assert_eq!(refused, wrong_party);
+    let refused = session.matmul_weights(&q, triple(0), &[1, 2], &others[0]).unwrap_err();
+    assert_eq!(refused, PfssError::OtherWeights { expected: key(0).nonce(), got: other_key(0).nonce() });
+    // The ring of the triple is changed, with a digest that fits.
+    let mut narrow = triple(0).to_bytes().to_vec();
+    narrow[7] = 63;
+    let digest = blake3::hash(&[&b"pfss weight triple v1"[..], &narrow[..56], &narrow[88..]].concat());
+    narrow[56..88].copy_from_slice(digest.as_bytes());
+    let narrow = WeightTriple::from_bytes(&narrow).unwrap();
+    let refused = session.matmul_weights(&q, narrow, &[1, 2], &weights[0]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "bits of the weights", expected: 63, got: 64 });
+    assert_eq!(session.traffic().rounds, 0);
+    let [zero, one] = by_weights([triple(0), triple(1)], &[1, 2], &weights).map(Result::unwrap);
+    assert_eq!(sum(&zero, &one), [7 + 2 * 8]);
+    let refused = session.matmul_weights(&q, triple(0), &[1, 2], &weights[0]).unwrap_err();
+    assert_eq!(refused, PfssError::ReusedBundle { nonce: triple(0).nonce() });
+
+    // The other deal's triple is whole, and sizes that no address space holds are refused.
+    let others_triple = [0, 1].map(|party: usize| WeightTriple::from_bytes(&other_triple[party]).unwrap());
+    let [zero, one] = by_weights(others_triple, &[3, 4], &others).map(Result::unwrap);
+    assert_eq!(sum(&zero, &one), [3 * 7 + 4 * 8]);
+    let huge = Dealer::insecure_from_seed(1).deal_weights(WeightShape { inner: usize::MAX, cols: 2 });
+    assert!(matches!(huge, Err(BundleError::Overflow { .. })));
+    let (_, mask) = dealer.deal_weights(shape).unwrap();
+    assert!(matches!(dealer.deal_weight_triple(&mask, usize::MAX), Err(BundleError::Overflow { .. })));
+}
+
+#[test]
+fn parties_with_differently_opened_weights_fail_at_the_first_step() {
+    // An insecure dealer's key opens again, as a copy of the bytes in another process would.
+    let shape = WeightShape { inner: 2, cols: 2 };
+    let deal = || Dealer::insecure_from_seed(9).deal_weights(shape).unwrap();
+    let [zero, one] = [[1, 2, 3, 4], [1, 2, 3, 5]].map(|y| open_weights(deal().0, &y));
+    assert_ne!(zero[0].digest(), one[0].digest());
+    let ([weights_zero, _], [_, weights_one]) = (zero, one);
+    let triples = Dealer::insecure_from_seed(10).deal_weight_triple(&deal().1, 1).unwrap();
+    for refused in by_weights(triples, &[1, 2], &[weights_zero, weights_one]) {
+        assert!(matches!(refused, Err(PfssError::Channel(ChannelError::Step { round: 0, .. }))), "{refused:?}");
+    }
+}
