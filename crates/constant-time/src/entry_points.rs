@@ -28,7 +28,10 @@ const CHECKED: &[(&str, &[&str])] = &[
     ("session: interval powers", &["Session::interval_powers"]),
     ("session: maximum", &["Session::max"]),
     ("session: product", &["Session::product", "KeyBundle::mask_factors"]),
-    ("session: product of matrices", &["Session::matmul", "Session::reveal", "MatrixShape::multiply"]),
+    (
+        "session: product of matrices",
+        &["Session::matmul", "Session::reveal", "Session::reveal_in", "MatrixShape::multiply"],
+    ),
     (
         "session: products by opened weights",
         &["Session::open_weights", "Session::matmul_weights", "OpenedWeights::to_bytes"],

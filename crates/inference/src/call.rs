@@ -12,7 +12,6 @@ use pfss::{
 use crate::{
     InferenceError,
     keys::{deal::Deal, opened::WeightProduct, queue::KeyQueue},
-    tensor::RING_BITS,
 };
 
 /// A step of a model that needs keys and the other party, with its operands.
@@ -38,6 +37,8 @@ pub enum Call<'a> {
     },
     /// Products of elements.
     Product {
+        /// The ring of the products; of the factors, only its bits count.
+        ring: Ring,
         /// First factors.
         x: &'a [u64],
         /// Second factors.
@@ -95,7 +96,7 @@ impl Call<'_> {
     pub fn deals(&self) -> Result<Vec<Deal>, PfssError> {
         Ok(match self {
             Self::Matmul { ring, shape, .. } => vec![Deal::Matrix(*ring, *shape)],
-            Self::Product { x, .. } => vec![Deal::Gate(Gate::product(RING_BITS)?, x.len())],
+            Self::Product { ring, x, .. } => vec![Deal::Gate(Gate::product(ring.bits())?, x.len())],
             Self::Shift { shift, x } => {
                 shift.gate().map(|gate| Deal::Gate(gate.clone(), x.len())).into_iter().collect()
             }
@@ -148,7 +149,7 @@ impl Call<'_> {
             Self::Matmul { ring, shape, x, y, .. } => {
                 shape.multiply(x, y).into_iter().map(|word| ring.reduce(word)).collect()
             }
-            Self::Product { x, y } => x.iter().zip(*y).map(|(x, y)| x.wrapping_mul(*y)).collect(),
+            Self::Product { ring, x, y } => x.iter().zip(*y).map(|(&x, &y)| ring.mul(x, y)).collect(),
             Self::Shift { shift, x } => match shift.gate() {
                 None => x.to_vec(),
                 Some(gate) => x.iter().map(|&x| (gate.ring().signed(x) >> gate.f()).cast_unsigned()).collect(),
@@ -175,7 +176,7 @@ impl Call<'_> {
     ) -> Result<Vec<u64>, InferenceError> {
         Ok(match self {
             Self::Matmul { x, y, .. } => session.matmul(q, keys.matrix()?, [x, y])?,
-            Self::Product { x, y } => session.product(q, keys.gate()?, [x, y])?,
+            Self::Product { x, y, .. } => session.product(q, keys.gate()?, [x, y])?,
             Self::Shift { shift, x } => {
                 let bundle = shift.gate().map(|_| keys.gate()).transpose()?;
                 session.shift(q, shift, bundle, x)?

@@ -103,6 +103,62 @@ pub enum InferenceError {
         /// The folder.
         path: PathBuf,
     },
+    /// All runs of a folder were used, or skipped because the peer had used them.
+    #[error("key folder {}: all {runs} runs were used; deal again", path.display())]
+    RunsUsed {
+        /// The folder.
+        path: PathBuf,
+        /// Runs of the deal.
+        runs: u32,
+    },
+    /// The keys of the weights were used, and no opened weights were kept.
+    #[error("key folder {}: an opening of the weights failed, which spent their keys; deal again", path.display())]
+    WeightsSpent {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The opening of the weights failed after their keys were spent.
+    #[error("key folder {}: opening the weights: {reason}; their keys are spent, deal again", path.display())]
+    Opening {
+        /// The folder.
+        path: PathBuf,
+        /// The failure.
+        reason: Box<InferenceError>,
+    },
+    /// The server's weights are not those that were opened.
+    #[error("key folder {}: expected the weights that were opened, with digest {expected}, got {got}", path.display())]
+    OtherWeights {
+        /// The folder.
+        path: PathBuf,
+        /// SHA-256 of the opened weights in fixed point, in hexadecimal.
+        expected: String,
+        /// SHA-256 of the weights supplied.
+        got: String,
+    },
+    /// The parties have not opened the same weights: a folder is a copy of an earlier state.
+    #[error("expected the peer to have opened weights with digest {expected}, it has {got}; deal again")]
+    OpenedDiffer {
+        /// The digest of this party's opened weights, or `none`.
+        expected: String,
+        /// The digest of the peer's.
+        got: String,
+    },
+    /// The peer's next run is none of the deal.
+    #[error("next run of the peer: expected 1 to {runs}, got {got}")]
+    PeerRun {
+        /// Runs of the deal.
+        runs: u32,
+        /// The number received.
+        got: u32,
+    },
+    /// The number of runs of a deal is out of range.
+    #[error("expected 1 to {max} runs, got {got}")]
+    Runs {
+        /// The most runs.
+        max: u32,
+        /// The requested number.
+        got: u32,
+    },
     /// The folder holds the keys of the other party.
     #[error("key folder {}: expected keys of {expected}, got keys of {got}", path.display())]
     OtherParty {
@@ -153,9 +209,16 @@ impl InferenceError {
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match self {
-            Self::Keys { .. } | Self::Folder { .. } | Self::Used { .. } | Self::OtherParty { .. } => {
-                Outcome::KeysRefused
-            }
+            Self::Keys { .. }
+            | Self::Folder { .. }
+            | Self::Used { .. }
+            | Self::RunsUsed { .. }
+            | Self::WeightsSpent { .. }
+            | Self::OtherWeights { .. }
+            | Self::OpenedDiffer { .. }
+            | Self::OtherParty { .. } => Outcome::KeysRefused,
+            Self::Opening { reason, .. } => reason.outcome(),
+            Self::PeerRun { .. } => Outcome::PeerFailed,
             Self::Pfss(
                 PfssError::ReusedBundle { .. }
                 | PfssError::WrongParty { .. }

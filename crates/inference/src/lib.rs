@@ -9,8 +9,9 @@
 //! keys and how many bytes it needs, [`plain::logits`] runs it in the clear, and [`party::run`] on
 //! shares; [`party::open_weights`] opens the weights once for many runs by [`party::run_opened`].
 //! [`Model::preferring`] chooses gates for fewest bytes of keys in place of fewest rounds.
-//! [`folder::deal`] writes each party's keys to a folder that is used once. [`cost`] sums keys,
-//! bytes, rounds and arithmetic by layer and gate, of these models and of published shapes.
+//! [`folder::deal`] writes each party's keys to a folder that is used once, [`folder::deal_runs`]
+//! to folders of many runs on weights that are opened once. [`cost`] sums keys, bytes, rounds and
+//! arithmetic by layer and gate, of these models and of published shapes.
 //!
 //! ```
 //! use inference::{Architecture, Model, Parameters, party::{self, Role}, plain};

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use nn_ops::io::{Tensors, read_safetensors};
+use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use crate::{InferenceError, Model, Parameter};
@@ -61,6 +62,20 @@ impl Parameters {
     /// Checks that every weight of `model` is there, with its number of elements.
     pub(crate) fn check(&self, model: &Model) -> Result<(), InferenceError> {
         model.parameters().iter().try_for_each(|parameter| self.words(&parameter.name, parameter.len()).map(drop))
+    }
+
+    /// SHA-256 of the names and words, to compare with weights that were opened before.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        hasher.update(b"trefoil inference weights v1");
+        for (name, words) in &self.words {
+            for len in [name.len(), words.len()] {
+                hasher.update((len as u64).to_le_bytes());
+            }
+            hasher.update(name);
+            words.iter().for_each(|word| hasher.update(word.to_le_bytes()));
+        }
+        hasher.finalize().into()
     }
 
     /// A copy of the words of one parameter.

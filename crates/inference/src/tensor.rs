@@ -7,7 +7,7 @@ use pfss::{RangeError, Ring, SignedRange};
 /// Fraction bits of inputs, weights and activations. Products carry twice this number.
 pub const FRACTION_BITS: u32 = 12;
 
-/// The width of the ring of all values but products of matrices before their shift.
+/// The width of the ring of all values but products before their shift.
 pub(crate) const RING_BITS: u32 = 64;
 
 /// The ring of these values.

@@ -98,6 +98,30 @@ impl AutoTrunc {
         Ok(Self::Gap { gate: Gate::gap_ars_to(n, f, out)?, cert: proven.gap_cert(n)? })
     }
 
+    /// The shift by `f` bits of values in a proven range, with results in the ring of `out` bits.
+    ///
+    /// Its ring is the smallest in which the range leaves a gap, since a value is opened in its
+    /// bits. If no gap is left, or nothing is shifted, it is the ring of the results.
+    ///
+    /// ```
+    /// use pfss::{AutoTrunc, SignedRange};
+    ///
+    /// let shift = AutoTrunc::narrowest(12, 64, SignedRange::of_bits(40))?;
+    /// assert_eq!(shift.gate().map(pfss::Gate::n), Some(41));
+    /// # Ok::<(), pfss::PfssError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`choose`](Self::choose).
+    pub fn narrowest(f: u32, out: u32, proven: SignedRange) -> Result<Self, PfssError> {
+        // a gap shift by `f` needs two bits more
+        let narrow = proven.gap_bits().map(|n| n.max(f + 2)).filter(|&n| f > 0 && n < out);
+        match narrow {
+            Some(n) => Self::widening(n, f, out, proven),
+            None => Self::choose(out, f, RangeClaim::Proof(proven)),
+        }
+    }
+
     /// The gate to deal keys for; none for the identity.
     #[must_use]
     pub fn gate(&self) -> Option<&Gate> {

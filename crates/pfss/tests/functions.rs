@@ -125,6 +125,44 @@ fn a_proven_range_shrinks_the_keys_and_changes_no_value() {
     assert!(matches!(refused, PfssError::Range(RangeError::Outside { inner: (-1, 5), .. })));
 }
 
+/// Inputs next to both ends of a range, and around zero.
+fn ends(range: SignedRange) -> Vec<i64> {
+    let near = [range.min(), range.min() + 1, range.max() - 1, range.max(), -5000, -1, 0, 1, 5000];
+    near.into_iter().filter(|x| (range.min()..=range.max()).contains(x)).collect()
+}
+
+#[test]
+fn shifts_open_the_fewest_bits_that_a_proven_range_leaves_a_gap_in() {
+    let q = runtime::cpu().unwrap();
+    let f = gelu(Accuracy::QUADRATIC_32).unwrap();
+    // Scaled by 2^26: the identity up to 2^24, 2^20 and 2^16, and values of at most 4 on the pieces alone.
+    for (max, bits) in [((1 << 24) - 1, 52), (1 << 20, 49), (1 << 16, 45), (0, 42)] {
+        let range = SignedRange::new(-(1 << 24), max).unwrap();
+        let (gates, values) = (f.gates_within(SufModes::default(), range).unwrap(), ends(range));
+        let shift = gates.shift.gate().unwrap();
+        assert_eq!((shift.n(), shift.out_ring().bits()), (bits, 64), "{max}");
+        let x = share(&values);
+        let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, values.len()).unwrap();
+        let shares = run_function_lockstep(&q, &gates, bundles, [&x[0], &x[1]]).unwrap();
+        assert_eq!(open(&shares), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>(), "{max}");
+    }
+}
+
+#[test]
+fn tables_open_the_fewest_bits_that_a_proven_range_leaves_a_gap_in() {
+    let f = TableFn::gelu(12).unwrap();
+    // Scaled by 2^7: the identity up to 2^24, 2^20 and 2^16, and values below 4 on the cells alone.
+    for (max, bits) in [((1 << 24) - 1, 33), (1 << 20, 30), (1 << 16, 26), (0, 23)] {
+        let range = SignedRange::new(-(1 << 24), max).unwrap();
+        let gates = f.gates_within(range).unwrap();
+        let [_, _, constants, slopes, product, shift] = gates.gates();
+        assert_eq!([constants, slopes].map(|gate| gate.out_ring().bits()), [bits; 2], "{max}");
+        assert_eq!([product.n(), shift.n(), shift.out_ring().bits()], [bits, bits, 64], "{max}");
+        let values = ends(range);
+        assert_eq!(by_table(&gates, &values), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>(), "{max}");
+    }
+}
+
 #[test]
 fn keys_of_another_function_are_refused() {
     let q = runtime::cpu().unwrap();

@@ -58,6 +58,16 @@ fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
         session.reveal(&runtime::cpu().unwrap(), Party::Zero, &product).unwrap()
     });
     assert_eq!(revealed, [Some(vec![2 * 6 + 4 * 8]), None]);
+    // In a ring of one byte an element takes one byte.
+    let ring = Ring::new(8).unwrap();
+    let triples = Dealer::insecure_from_seed(8).deal_matrix_in(ring, shape).unwrap();
+    let revealed = both(triples, |mut session, _, triple| {
+        let product = session.matmul(&runtime::cpu().unwrap(), triple, [&[1, 20], &[3, 4]]).unwrap();
+        let before = session.traffic().sent_bytes;
+        let words = session.reveal_in(&runtime::cpu().unwrap(), ring, Party::One, &product).unwrap();
+        (words, session.traffic().sent_bytes - before)
+    });
+    assert_eq!(revealed, [(None, 16 + 1), (Some(vec![(2 * 6 + 40 * 8) % 256]), 16)]);
 }
 
 /// Compares reduced shares of products with the products modulo `2^64`.

@@ -450,4 +450,10 @@ fn shifts_are_chosen_by_proof_and_a_maximum_needs_one() {
     let [first, _] = deal(&q, &relu, 120);
     let refused = zero.shift(&q, &identity, Some(first), &x[0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "bundles", expected: 0, got: 1 });
+    // Keys of the same width and length for another shift, or with results in another ring.
+    for shift in [AutoTrunc::choose(16, 4, RangeClaim::Proof(range)), AutoTrunc::widening(16, 3, 64, range)] {
+        let [first, _] = deal(&q, &Gate::gap_ars(16, 3).unwrap(), 120);
+        assert_eq!(zero.shift(&q, &shift.unwrap(), Some(first), &x[0]).unwrap_err(), PfssError::Program);
+    }
+    assert_eq!(zero.traffic().rounds, 0);
 }

@@ -107,6 +107,20 @@ fn equal_extreme_and_distant_logits_are_exact() {
 }
 
 #[test]
+fn logits_far_from_zero_and_far_apart_are_exact() {
+    let layout = RowLayout::ragged(5, &[5, 1, 4]).unwrap();
+    // Distances of fewer bits than the ring of a table's product, and of more.
+    for (min, max) in [(1i64 << 40, (1 << 40) + 20 * 4096), (-(1 << 40) - 3, -(1 << 40)), (-(1 << 50), 1 << 50)] {
+        let near = |distance: i64| (max - distance).max(min);
+        let x = [min, max, near(1), near(4096), max, min, near(7 * 4096), near(3 * 4096 + 5), max, near(511 * 128)];
+        for new in FORMS {
+            let plan = new(layout.clone(), SignedRange::new(min, max).unwrap(), SufModes::default()).unwrap();
+            check(&plan, &x);
+        }
+    }
+}
+
+#[test]
 fn rows_of_up_to_1024_elements_are_within_a_unit_of_the_real_softmax() {
     for len in [2, 16, 128, 512, 1024] {
         let plans = plans(&RowLayout::ragged(len, &[len]).unwrap(), SufModes::default());

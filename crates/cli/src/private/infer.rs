@@ -10,7 +10,7 @@ use clap::Args;
 use inference::{
     InferenceError, Model, Parameters,
     digits::{self, MAX_PIXEL},
-    party::{self, Role},
+    party::Role,
     plain,
 };
 use nn_ops::io::{NpyArray, read_npy, write_npy};
@@ -19,7 +19,7 @@ use runtime::{Choice, Domain};
 
 use super::{
     LimitArgs,
-    kind::KeyPathKind,
+    keys::RunKeys,
     report::{Difference, PartyReport},
 };
 use crate::{
@@ -34,7 +34,7 @@ use crate::{
 /// the accuracy. Nothing is written unless the whole run succeeds.
 #[derive(Args, Debug)]
 pub(crate) struct InferArgs {
-    /// The folder `party0` of a deal; used up by the run.
+    /// The folder `party0` of a deal; the run uses it up, or its next run of many.
     #[arg(long, value_name = "DIR")]
     keys: PathBuf,
     /// Address of the server.
@@ -79,27 +79,22 @@ impl InferArgs {
 /// Runs the command.
 pub(super) fn run(args: &InferArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    KeyPathKind::Model.expect(&args.keys)?;
-    let folder = super::open(&args.keys, Party::Zero)?;
-    let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
+    let keys = RunKeys::open(&args.keys, Party::Zero)?;
+    let (model, key_bytes, planned) = (keys.model().clone(), keys.key_bytes(), keys.traffic());
     let (images, truth) = input(args, &model)?;
     let weights = args.compare.as_deref().map(|path| parameters(&model, path)).transpose()?;
-    let (plan, role) = (model.plan()?, Role::Client(&images));
-    super::expect_planned_keys(&plan, Party::Zero, key_bytes)?;
-    role.check(&model)?;
+    let role = Role::Client(&images);
+    keys.check(role)?;
     let out = args.out.as_deref().map(OutputFile::begin).transpose()?;
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
 
-    let endpoint = folder.endpoint(args.limits.limits());
+    let endpoint = keys.endpoint(args.limits.limits());
     let channel = endpoint.connect(&args.connect).map_err(InferenceError::from)?;
-    let keys = folder.consume(role)?;
-    let bar = super::bar(&plan, 1, "infer")?;
-    let done = party::run(&q, &model, keys, channel, role, |step| super::advance(&bar, step))?;
-    bar.finish_and_clear();
+    let done = keys.run(&q, channel, role, "infer")?;
 
     let logits = done.logits.as_deref().unwrap_or_default();
     let classes = digits::labels(logits);
-    let mut report = PartyReport::new(&model, &plan, Party::Zero, key_bytes, &done);
+    let mut report = PartyReport::new(&model, Party::Zero, planned, key_bytes, &done);
     if let Some(truth) = truth {
         report.correct = Some(classes.iter().zip(&truth).filter(|(a, b)| a == b).count());
     } else {

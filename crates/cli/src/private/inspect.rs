@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Result;
 use clap::Args;
-use inference::folder::KeyFolder;
+use inference::folder::{KeyFolder, Manifest, RunsFolder, RunsState};
 use pfss::Party;
 use serde_json::{Value, json};
 
@@ -44,12 +44,17 @@ pub(super) fn run(args: &InspectArgs) -> Result<()> {
         KeyPathKind::File => bundle::inspect_bundle(&args.path)?,
         KeyPathKind::Gate => bundle::inspect_folder(&args.path)?,
         KeyPathKind::Model => model(&args.path)?,
-        kind @ (KeyPathKind::Gates | KeyPathKind::Models) => {
+        KeyPathKind::Runs => runs(&args.path)?,
+        kind @ (KeyPathKind::Gates | KeyPathKind::Models | KeyPathKind::AllRuns) => {
             let mut both = Vec::new();
             for party in Party::BOTH {
                 let folder = folder_of(&args.path, party);
                 writeln!(io::stdout(), "{}", folder.display())?;
-                both.push(if kind == KeyPathKind::Gates { bundle::inspect_folder(&folder)? } else { model(&folder)? });
+                both.push(match kind {
+                    KeyPathKind::Gates => bundle::inspect_folder(&folder)?,
+                    KeyPathKind::AllRuns => runs(&folder)?,
+                    _ => model(&folder)?,
+                });
             }
             Value::Array(both)
         }
@@ -63,15 +68,29 @@ pub(super) fn run(args: &InspectArgs) -> Result<()> {
 /// Shows the purpose of a party's folder of `deal`.
 fn model(path: &Path) -> Result<Value> {
     let (manifest, used) = (KeyFolder::manifest(path)?, KeyFolder::is_used(path));
+    show(&manifest, if used { ", used" } else { "" })?;
+    Ok(json!({"used": used, "manifest": manifest}))
+}
+
+/// Shows the purpose of a party's folder of `deal --runs`.
+fn runs(path: &Path) -> Result<Value> {
+    let RunsState { manifest, runs, used, is_opened } = RunsFolder::state(path)?;
+    let weights = if is_opened { "opened" } else { "not opened" };
+    show(&manifest, &format!(", {used} of {runs} runs used, weights {weights}"))?;
+    Ok(json!({"runs": runs, "used_runs": used, "is_opened": is_opened, "manifest": manifest}))
+}
+
+/// Shows a manifest, with the state of its keys.
+fn show(manifest: &Manifest, state: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "model  {} for {} images", manifest.model.escape_debug(), manifest.count)?;
     writeln!(out, "prefer {}", manifest.prefer)?;
     writeln!(out, "party  {}", manifest.party)?;
-    writeln!(out, "deal   {}{}", manifest.deal.escape_debug(), if used { ", used" } else { "" })?;
+    writeln!(out, "deal   {}{state}", manifest.deal.escape_debug())?;
     writeln!(out, "plan   {}", manifest.plan.escape_debug())?;
     writeln!(out, "peer   {}", manifest.peer.escape_debug())?;
     for key in &manifest.keys {
         writeln!(out, "{}  {:>10} bytes  {}", key.file.escape_debug(), key.bytes, key.step.escape_debug())?;
     }
-    Ok(json!({"used": used, "manifest": manifest}))
+    Ok(())
 }

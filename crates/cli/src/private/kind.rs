@@ -12,10 +12,14 @@ use crate::exit::UsageError;
 pub(super) enum KeyPathKind {
     /// One party's folder, of `deal`.
     Model,
+    /// One party's folder, of `deal --runs`.
+    Runs,
     /// One party's folder, of `gen`.
     Gate,
     /// The folder that `deal` made, with the folders of both parties.
     Models,
+    /// The folder that `deal --runs` made, with the folders of both parties.
+    AllRuns,
     /// The folder that `gen` made, with the folders of both parties.
     Gates,
     /// A file, such as a bundle.
@@ -30,11 +34,17 @@ impl KeyPathKind {
         }
         let of_party = |folder: &Path| {
             let holds = |file: &str| folder.join(file).is_file();
-            holds("manifest.json").then_some(Self::Model).or_else(|| holds("gate.json").then_some(Self::Gate))
+            let kinds =
+                [("manifest.json", Self::Model), ("weights/manifest.json", Self::Runs), ("gate.json", Self::Gate)];
+            kinds.into_iter().find_map(|(file, kind)| holds(file).then_some(kind))
         };
         of_party(path).or_else(|| {
             let within = Party::BOTH.into_iter().find_map(|party| of_party(&folder_of(path, party)))?;
-            Some(if within == Self::Model { Self::Models } else { Self::Gates })
+            Some(match within {
+                Self::Model => Self::Models,
+                Self::Runs => Self::AllRuns,
+                _ => Self::Gates,
+            })
         })
     }
 
@@ -46,8 +56,12 @@ impl KeyPathKind {
         }
         let shown = path.display();
         let takes = match got {
-            Self::Model => "`trefoil pfss infer` takes the keys of party 0, `serve` the keys of party 1".to_owned(),
-            Self::Models => format!("`trefoil pfss infer` takes {shown}/party0, `serve` {shown}/party1"),
+            Self::Model | Self::Runs => {
+                "`trefoil pfss infer` takes the keys of party 0, `serve` the keys of party 1".to_owned()
+            }
+            Self::Models | Self::AllRuns => {
+                format!("`trefoil pfss infer` takes {shown}/party0, `serve` {shown}/party1")
+            }
             Self::Gate => "`trefoil pfss eval` takes it with --listen or --connect".to_owned(),
             Self::Gates => "`trefoil pfss eval` takes it; with --listen or --connect it takes one party's".to_owned(),
             Self::File => "`trefoil pfss inspect` and `verify` take a bundle".to_owned(),
@@ -60,6 +74,8 @@ impl KeyPathKind {
         match self {
             Self::Model => "one party's keys for a model (from `deal`)",
             Self::Models => "both parties' keys for a model (from `deal`)",
+            Self::Runs => "one party's keys for runs of a model (from `deal --runs`)",
+            Self::AllRuns => "both parties' keys for runs of a model (from `deal --runs`)",
             Self::Gate => "one party's keys for a gate (from `gen`)",
             Self::Gates => "both parties' keys for a gate (from `gen`)",
             Self::File => "a file",
@@ -94,7 +110,12 @@ mod tests {
     fn what_a_path_holds_is_said_with_the_command_that_takes_it() {
         let scratch = tempfile::tempdir().unwrap();
         let at = |path: &str| scratch.path().join(path);
-        for (folder, file) in [("deal/party1", "manifest.json"), ("gen/party0", "gate.json"), ("other/party0", "x")] {
+        for (folder, file) in [
+            ("deal/party1", "manifest.json"),
+            ("runs/party0/weights", "manifest.json"),
+            ("gen/party0", "gate.json"),
+            ("other/party0", "x"),
+        ] {
             fs::create_dir_all(at(folder)).unwrap();
             fs::write(at(folder).join(file), "").unwrap();
         }
@@ -105,6 +126,8 @@ mod tests {
                 KeyPathKind::Model,
                 "`trefoil pfss infer` takes the keys of party 0, `serve` the keys of party 1",
             ),
+            ("runs", KeyPathKind::AllRuns, "`trefoil pfss infer` takes "),
+            ("runs/party0", KeyPathKind::Runs, "`trefoil pfss infer` takes the keys of party 0"),
             ("gen", KeyPathKind::Gates, "`trefoil pfss eval` takes it; with --listen"),
             ("gen/party0", KeyPathKind::Gate, "`trefoil pfss eval` takes it with --listen or --connect"),
             ("other/party0/x", KeyPathKind::File, "`trefoil pfss inspect` and `verify` take a bundle"),

@@ -4,6 +4,7 @@ mod bundle;
 mod deal;
 mod infer;
 mod inspect;
+mod keys;
 mod kind;
 mod plan;
 mod report;
@@ -11,7 +12,7 @@ mod serve;
 mod sound;
 mod verify;
 
-use core::time::Duration;
+use core::{ops::RangeInclusive, time::Duration};
 use std::{
     io::{self, Write as _},
     net::TcpListener,
@@ -22,8 +23,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use inference::{
-    InferenceError, Limits, Plan,
-    cost::folder_bytes,
+    InferenceError, Limits,
     folder::{KeyFolder, Stale, remove_stale},
     tls::{Endpoint, TlsChannel, TlsError},
 };
@@ -41,9 +41,10 @@ use crate::{
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs
 /// `serve` with its weights, the client runs `infer` with its images. The client learns the
-/// classes, the server learns nothing, and only the server has the weights. `gen` makes keys for
-/// one gate or function, `eval` uses them. `inspect` shows the purpose of keys, `verify` reads them
-/// all without using any. `plan` computes the cost of a model without keys.
+/// classes, the server learns nothing, and only the server has the weights. `deal --runs` makes
+/// keys for many runs, and the first of them opens the weights. `gen` makes keys for one gate or
+/// function, `eval` uses them. `inspect` shows the purpose of keys, `verify` reads them all without
+/// using any. `plan` computes the cost of a model without keys.
 #[derive(Args, Debug)]
 pub(crate) struct PfssArgs {
     #[command(subcommand)]
@@ -142,9 +143,8 @@ fn before_dealing(out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Checks that a folder holds as much for `party` as the plan of its model computes.
-fn expect_planned_keys(plan: &Plan, party: Party, bytes: u64) -> Result<()> {
-    let planned = folder_bytes(plan, party);
+/// Checks the bytes of a folder for `party` against the plan.
+fn expect_planned_keys(planned: &RangeInclusive<u64>, party: Party, bytes: u64) -> Result<()> {
     let (fewest, most) = (planned.start(), planned.end());
     if planned.contains(&bytes) {
         return Ok(());
@@ -179,11 +179,6 @@ fn refusals() -> impl FnMut(&TlsError) {
             _ => {}
         }
     }
-}
-
-/// A progress bar on standard error over the steps of a plan, and `more` after them.
-fn bar(plan: &Plan, more: usize, title: &'static str) -> Result<ProgressBar> {
-    steps_bar(plan.steps().len() + more, title)
 }
 
 /// A progress bar on standard error over `steps` steps.

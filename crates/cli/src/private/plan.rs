@@ -8,6 +8,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use inference::{
     InferenceError, Model, Preference,
     cost::{GateCost, LayerCost, ModelCost, PlannedModel, PublishedFigures, PublishedModel, Work},
+    folder::DealPart,
 };
 use serde_json::json;
 
@@ -19,6 +20,8 @@ use crate::{
 
 /// Images or sequences of the largest batch.
 const MAX_COUNT: i64 = Model::MAX_COUNT as i64;
+/// The most runs of a deal.
+const MAX_RUNS: i64 = DealPart::MAX_RUNS as i64;
 
 /// Compute the keys, messages and arithmetic of a model by layer and gate.
 ///
@@ -37,6 +40,11 @@ pub(crate) struct PlanArgs {
     /// Number of images or sequences of the run.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MAX_COUNT))]
     count: u32,
+    /// Number of runs on weights that are opened once, as `deal --runs` deals them.
+    ///
+    /// With more than one, the sums for all runs are shown as well.
+    #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MAX_RUNS))]
+    runs: u32,
     /// What to keep low by the choice of gates: rounds, or bytes of keys.
     #[arg(long, value_name = "COST", default_value = "rounds")]
     prefer: Preference,
@@ -69,9 +77,11 @@ impl PlanArgs {
 pub(super) fn run(args: &PlanArgs) -> Result<()> {
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
     let (cost, published) = (cost(args)?, args.published());
-    print(&text(&cost, published.as_ref())?)?;
+    let all_runs = (args.runs > 1).then(|| (args.runs, cost.total().of_runs(args.runs)));
+    print(&text(&cost, all_runs, published.as_ref())?)?;
     if let Some(json) = json {
-        let facts = json!({"cost": cost, "total": cost.total(), "published": published});
+        let all_runs = all_runs.map(|(runs, total)| json!({"runs": runs, "total": total}));
+        let facts = json!({"cost": cost, "total": cost.total(), "all_runs": all_runs, "published": published});
         json.finish(&serde_json::to_vec_pretty(&facts)?)?;
     }
     Ok(())
@@ -94,18 +104,19 @@ fn cost(args: &PlanArgs) -> Result<ModelCost> {
     }
 }
 
-/// The costs of one layer of each kind, their sums, and the published figures.
-fn text(cost: &ModelCost, published: Option<&[PublishedFigures; 2]>) -> Result<String> {
+/// The costs of one layer of each kind, of all layers and of all runs, and published figures.
+fn text(cost: &ModelCost, all_runs: Option<(u32, Work)>, published: Option<&[PublishedFigures; 2]>) -> Result<String> {
     let mut text = format!("{}\n", cost.title);
     for layer in &cost.layers {
         writeln!(text, "\n{}", layer_table(layer))?;
     }
     let total = cost.total();
-    let [keys, sent] = [total.key_bytes, total.sent_bytes].map(|bytes| bytes.map(gigabytes));
-    writeln!(text, "\nparty 0: {:.3} GB of keys, {:.3} GB sent", keys[0], sent[0])?;
-    writeln!(text, "party 1: {:.3} GB of keys, {:.3} GB sent", keys[1], sent[1])?;
-    writeln!(text, "{:.3} GB of these open weights, once for all runs", gigabytes(total.weight_bytes))?;
-    writeln!(text, "{} rounds, {} AES blocks, {} products", total.rounds, total.aes_blocks, total.multiplications)?;
+    writeln!(text)?;
+    write_sums(&mut text, &total)?;
+    if let Some((runs, total)) = all_runs {
+        writeln!(text, "\n{runs} runs on weights that are opened once:")?;
+        write_sums(&mut text, &total)?;
+    }
     if let Some(published) = published {
         writeln!(text, "\npublished for the whole model ({}):", PublishedModel::SOURCE)?;
         for PublishedFigures { system, key_gigabytes, sent_gigabytes, rounds } in published {
@@ -113,6 +124,16 @@ fn text(cost: &ModelCost, published: Option<&[PublishedFigures; 2]>) -> Result<S
         }
     }
     Ok(text)
+}
+
+/// Writes sums of keys, messages and arithmetic.
+fn write_sums(text: &mut String, total: &Work) -> Result<()> {
+    let [keys, sent] = [total.key_bytes, total.sent_bytes].map(|bytes| bytes.map(gigabytes));
+    writeln!(text, "party 0: {:.3} GB of keys, {:.3} GB sent", keys[0], sent[0])?;
+    writeln!(text, "party 1: {:.3} GB of keys, {:.3} GB sent", keys[1], sent[1])?;
+    writeln!(text, "{:.3} GB of these open weights, once for all runs", gigabytes(total.weight_bytes))?;
+    writeln!(text, "{} rounds, {} AES blocks, {} products", total.rounds, total.aes_blocks, total.multiplications)?;
+    Ok(())
 }
 
 /// The gates of one layer, then the sums of one and of all equal ones.

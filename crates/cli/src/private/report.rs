@@ -4,10 +4,10 @@ use std::io::{self, Write as _};
 
 use anyhow::{Result, ensure};
 use inference::{
-    Model, Plan,
+    Model,
     party::{Inferred, Measured},
 };
-use pfss::Party;
+use pfss::{Party, Traffic};
 use serde::{Deserialize, Serialize};
 
 use crate::output::OutputFile;
@@ -58,7 +58,7 @@ impl Difference {
 }
 
 impl PartyReport {
-    pub(super) fn new(model: &Model, plan: &Plan, party: Party, key_bytes: u64, done: &Inferred) -> Self {
+    pub(super) fn new(model: &Model, party: Party, planned: Traffic, key_bytes: u64, done: &Inferred) -> Self {
         Self {
             model: model.architecture().name().to_owned(),
             count: model.count(),
@@ -66,7 +66,7 @@ impl PartyReport {
             rounds: done.traffic.rounds,
             sent_bytes: done.traffic.sent_bytes,
             received_bytes: done.traffic.received_bytes,
-            predicted_bytes: plan.traffic(party).sent_bytes,
+            predicted_bytes: planned.sent_bytes,
             key_bytes,
             seconds: done.steps.iter().map(|step| step.seconds).sum(),
             steps: done.steps.clone(),

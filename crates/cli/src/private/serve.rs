@@ -4,14 +4,11 @@ use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use inference::{
-    Parameters,
-    party::{self, Role},
-};
+use inference::{Parameters, party::Role};
 use pfss::Party;
 use runtime::{Choice, Domain};
 
-use super::{LimitArgs, kind::KeyPathKind, report::PartyReport};
+use super::{LimitArgs, keys::RunKeys, report::PartyReport};
 use crate::{
     files::{self, Named},
     output::OutputFile,
@@ -21,10 +18,11 @@ use crate::{
 ///
 /// Prints its address once it listens, refuses anyone who is not the client of the same deal,
 /// serves one run and ends. It shakes hands with many at once, so that strangers do not keep the
-/// client out.
+/// client out. With keys for many runs the first run opens the weights, and later ones take the
+/// same weights.
 #[derive(Args, Debug)]
 pub(crate) struct ServeArgs {
-    /// The folder `party1` of a deal; used up by the run.
+    /// The folder `party1` of a deal; the run uses it up, or its next run of many.
     #[arg(long, value_name = "DIR")]
     keys: PathBuf,
     /// The weights, a safetensors file.
@@ -58,20 +56,16 @@ impl ServeArgs {
 /// Runs the command.
 pub(super) fn run(args: &ServeArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    KeyPathKind::Model.expect(&args.keys)?;
-    let folder = super::open(&args.keys, Party::One)?;
-    let (model, key_bytes) = (folder.model().clone(), folder.key_bytes());
+    let keys = RunKeys::open(&args.keys, Party::One)?;
+    let (model, key_bytes, planned) = (keys.model().clone(), keys.key_bytes(), keys.traffic());
     let bytes = files::read(&args.weights).with_context(|| format!("reading {}", args.weights.display()))?;
     let weights = Parameters::read(&model, &bytes)?;
-    let (plan, role) = (model.plan()?, Role::Server(&weights));
-    super::expect_planned_keys(&plan, Party::One, key_bytes)?;
+    let role = Role::Server(&weights);
+    keys.check(role)?;
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
 
     let patience = args.wait.map(|seconds| Duration::from_secs(seconds.into()));
-    let channel = super::accept(&folder.endpoint(args.limits.limits()), &args.listen, patience)?;
-    let keys = folder.consume(role)?;
-    let bar = super::bar(&plan, 1, "serve")?;
-    let done = party::run(&q, &model, keys, channel, role, |step| super::advance(&bar, step))?;
-    bar.finish_and_clear();
-    PartyReport::new(&model, &plan, Party::One, key_bytes, &done).print(json)
+    let channel = super::accept(&keys.endpoint(args.limits.limits()), &args.listen, patience)?;
+    let done = keys.run(&q, channel, role, "serve")?;
+    PartyReport::new(&model, Party::One, planned, key_bytes, &done).print(json)
 }

@@ -44,6 +44,33 @@ fn deal_for(model: &str, count: usize, prefer: &str) -> (TempDir, PathBuf) {
     (scratch, out)
 }
 
+/// A folder dealt for `runs` runs of the digits network, and the output of `deal`.
+fn deal_runs(count: usize, runs: u32) -> (TempDir, PathBuf, String) {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    let mut deal = pfss("deal");
+    deal.args(["--count", &count.to_string(), "--runs", &runs.to_string(), "--out"]).arg(&out);
+    let shown = succeeded(&output(&mut deal, LIMIT));
+    (scratch, out, shown)
+}
+
+/// Waits until `folders` are marked as used.
+fn wait_for_use(folders: &[PathBuf]) {
+    let start = Instant::now();
+    while !folders.iter().all(|folder| folder.join("used").exists()) {
+        assert!(start.elapsed() < LIMIT, "{folders:?} have not started");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// A file of `count` equal images.
+fn equal_images(folder: &Path, count: usize) -> PathBuf {
+    let path = folder.join("images.npy");
+    let array = nn_ops::io::NpyArray { shape: vec![count, 64], data: vec![3u8; count * 64] };
+    fs::write(&path, nn_ops::io::write_npy(&array).unwrap()).unwrap();
+    path
+}
+
 /// A process that is ended with the test.
 pub(crate) struct Running(Option<Child>);
 
@@ -222,22 +249,13 @@ fn published_shapes_are_planned_next_to_their_figures() {
 fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing() {
     let (scratch, out) = deal(4096);
     let (result, json) = (scratch.path().join("classes.npy"), scratch.path().join("run.json"));
-    let images = scratch.path().join("images.npy");
-    let array = nn_ops::io::NpyArray { shape: vec![4096, 64], data: vec![3u8; 4096 * 64] };
-    fs::write(&images, nn_ops::io::write_npy(&array).unwrap()).unwrap();
-    let started = |folder: &Path| {
-        let (marker, start) = (folder.join("used"), Instant::now());
-        while !marker.exists() {
-            assert!(start.elapsed() < LIMIT, "{} has not started", folder.display());
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    };
+    let images = equal_images(scratch.path(), 4096);
 
     let (server, address) = serve(&out.join("party1"), &[]);
     let mut client = infer(&out.join("party0"), &address);
     client.arg("--images").arg(&images).arg("--out").arg(&result).arg("--json").arg(&json);
     let client = Running(Some(client.spawn().unwrap()));
-    started(&out.join("party1"));
+    wait_for_use(&[out.join("party1")]);
     server.kill();
     expect_failure(&client.output(), 5, &["peer lost", "TLS handshake"]);
     assert!(!result.exists() && !json.exists());
@@ -245,10 +263,95 @@ fn when_either_process_dies_the_other_ends_with_a_named_error_and_writes_nothing
     let (_scratch, out) = deal(4096);
     let (server, address) = serve(&out.join("party1"), &["--wait", "60", "--json", json.to_str().unwrap()]);
     let client = Running(Some(infer(&out.join("party0"), &address).arg("--images").arg(&images).spawn().unwrap()));
-    started(&out.join("party0"));
+    wait_for_use(&[out.join("party0")]);
     client.kill();
     expect_failure(&server.output(), 5, &["peer lost", "no peer"]);
     assert!(!json.exists());
+}
+
+#[test]
+fn three_runs_on_one_deal_send_the_weights_once() {
+    let (images, hidden) = (8, 64);
+    let (scratch, out, dealt) = deal_runs(images, 3);
+    let [client_folder, server_folder] = ["party0", "party1"].map(|party| out.join(party));
+    let shown = succeeded(&output(pfss("verify").arg(&out), LIMIT));
+    assert_eq!(shown.matches("sound with 3 of 3 runs unused: digits for 8 images").count(), 2, "{shown}");
+    let digest = dealt.lines().next().unwrap().rsplit(' ').next().unwrap();
+    succeeded(&output(pfss("verify").arg(&client_folder).args(["--digest", digest]), LIMIT));
+    expect_failure(&output(pfss("verify").arg(&server_folder).args(["--digest", digest]), LIMIT), 4, &["got"]);
+
+    // The factors of two products, a shift by a bit and ReLU by a bit for each of the values, in seven rounds; 37 bytes
+    // of the agreement; and once the weights, in two rounds.
+    let values = images * hidden;
+    let run = ((35 + 64) + (35 + 1 + 64 + 1)) * values / 8 + 16 * 7 + 37;
+    let weights = (35 * 64 * hidden + 64 * hidden * 10) / 8 + 16 * 2;
+    for (index, (sent, rounds)) in [(run + weights, 10), (run, 8), (run, 8)].into_iter().enumerate() {
+        let shown = succeeded(&output(pfss("inspect").arg(&server_folder), LIMIT));
+        let state = if index == 0 { "not opened" } else { "opened" };
+        assert!(shown.contains(&format!(", {index} of 3 runs used, weights {state}\n")), "{shown}");
+        let json = scratch.path().join(format!("{index}.json"));
+        let (server, address) = serve(&server_folder, &["--wait", "60"]);
+        let mut client = infer(&client_folder, &address);
+        let shown = succeeded(&output(client.args(["--compare", DIGITS, "--json"]).arg(&json), LIMIT));
+        assert!(shown.contains("0 of 80 logits differ"), "{shown}");
+        assert_eq!(shown.contains("open the weights"), index == 0, "{shown}");
+        succeeded(&server.output());
+        let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+        assert_eq!((report["sent_bytes"].as_u64(), report["rounds"].as_u64()), (Some(sent as u64), Some(rounds)));
+        assert_eq!(report["received_bytes"], report["sent_bytes"].as_u64().unwrap() + 8 * 80);
+    }
+    expect_failure(&output(&mut infer(&client_folder, "127.0.0.1:1"), LIMIT), 4, &["all 3 runs were used"]);
+    expect_failure(&output(pfss("verify").arg(&out), LIMIT), 4, &["all 3 runs were used"]);
+
+    let (shown, cost) = plan(&["--model", "digits", "--count", "8", "--runs", "3"]);
+    assert!(shown.contains("3 runs on weights that are opened once:\n"), "{shown}");
+    let total = &cost["all_runs"]["total"];
+    assert_eq!(total["sent_bytes"], serde_json::json!([3 * run + weights, 3 * (run + 8 * 80) + weights]));
+    assert_eq!((cost["all_runs"]["runs"].as_u64(), total["rounds"].as_u64()), (Some(3), Some(26)));
+}
+
+#[test]
+fn a_killed_run_of_many_is_lost_alone_and_the_next_one_runs() {
+    let (scratch, out, _) = deal_runs(4096, 2);
+    let [client_folder, server_folder] = ["party0", "party1"].map(|party| out.join(party));
+    let images = equal_images(scratch.path(), 4096);
+    let (server, address) = serve(&server_folder, &[]);
+    let client = Running(Some(infer(&client_folder, &address).arg("--images").arg(&images).spawn().unwrap()));
+    wait_for_use(&[client_folder.join("run-001"), server_folder.join("run-001")]);
+    server.kill();
+    expect_failure(&client.output(), 5, &["peer lost", "TLS handshake"]);
+
+    // Other weights than those that were opened.
+    let others = scratch.path().join("others.safetensors");
+    let mut bytes = fs::read(DIGITS).unwrap();
+    let last = bytes.len() - 4;
+    bytes[last..].copy_from_slice(&1f32.to_le_bytes());
+    fs::write(&others, bytes).unwrap();
+    let mut server = pfss("serve");
+    server.arg("--keys").arg(&server_folder).arg("--weights").arg(&others);
+    expect_failure(&output(&mut server, LIMIT), 4, &["expected the weights that were opened, with digest"]);
+
+    let (server, address) = serve(&server_folder, &["--wait", "60"]);
+    let mut client = infer(&client_folder, &address);
+    let shown = succeeded(&output(client.arg("--images").arg(&images).args(["--compare", DIGITS]), LIMIT));
+    assert!(shown.contains("0 of 40960 logits differ") && !shown.contains("open the weights"), "{shown}");
+    succeeded(&server.output());
+}
+
+#[test]
+fn folders_of_many_runs_are_not_mixed() {
+    let ((_scratch, out, _), (_other, other, _)) = (deal_runs(1, 2), deal_runs(1, 2));
+    let (server, address) = serve(&out.join("party1"), &["--wait", "10"]);
+    let client = output(&mut infer(&other.join("party0"), &address), LIMIT);
+    expect_failure(&client, 5, &["peer certificate: expected fingerprint"]);
+    expect_failure(&server.output(), 5, &["no peer within 10 s; the last refusal: "]);
+    for folder in [out.join("party1"), other.join("party0")] {
+        assert!(!folder.join("weights/used").exists() && !folder.join("run-001/used").exists());
+    }
+    // A single run out of many, and the folder of both parties.
+    let run = out.join("party0/run-001");
+    expect_failure(&output(&mut infer(&run, &address), LIMIT), 4, &["got a part of a deal for many runs"]);
+    expect_failure(&output(&mut infer(&out, &address), LIMIT), 2, &["`trefoil pfss infer` takes "]);
 }
 
 #[test]

@@ -4,18 +4,20 @@ use core::ops::RangeInclusive;
 
 use pfss::{MatrixShape, Party};
 
-use crate::{Deal, Plan};
+use crate::{Deal, OpenedPlan, Plan, WeightProduct};
 
 /// Elements of a word of bits. Bundles are padded to whole words.
 const LANES: usize = 32;
 /// Bytes of a seed.
-const SEED: u64 = 32;
+pub(super) const SEED: u64 = 32;
 /// Most bytes of a bundle besides keys and descriptor.
 ///
 /// They are its header, and for each of at most nine sections its entry and the gap before it.
 const BUNDLE_OVERHEAD: u64 = 128 + 9 * (48 + 255);
 /// The header of a matrix triple.
 const TRIPLE_OVERHEAD: u64 = 88;
+/// The header of a triple of opened weights, and the nonce of the key of the weights.
+const WEIGHT_TRIPLE_OVERHEAD: u64 = TRIPLE_OVERHEAD + 16;
 
 /// Bytes of `party`'s keys for a deal.
 ///
@@ -56,6 +58,17 @@ pub fn folder_bytes(plan: &Plan, party: Party) -> RangeInclusive<u64> {
     };
     let fewest: u64 = plan.deals().map(|deal| key_bytes(deal, party)).sum();
     fewest..=fewest + plan.deals().map(overhead).sum::<u64>()
+}
+
+/// [`folder_bytes`] of a run on weights that were opened before.
+#[must_use]
+pub fn run_folder_bytes(plan: &OpenedPlan, party: Party) -> RangeInclusive<u64> {
+    let of_product = |WeightProduct { ring, rows, weights }: &WeightProduct| {
+        key_bytes(&Deal::Matrix(*ring, weights.product(*rows)), party)
+    };
+    let products: u64 = plan.products().iter().map(of_product).sum();
+    let (others, headers) = (folder_bytes(plan.others(), party), WEIGHT_TRIPLE_OVERHEAD * plan.products().len() as u64);
+    others.start() + products..=others.end() + products + headers
 }
 
 #[cfg(test)]

@@ -21,6 +21,6 @@ mod published;
 mod recorder;
 mod report;
 
-pub use bytes::{folder_bytes, key_bytes};
+pub use bytes::{folder_bytes, key_bytes, run_folder_bytes};
 pub use published::{PlannedModel, PublishedFigures, PublishedModel};
 pub use report::{GateCost, LayerCost, ModelCost, Work};

@@ -207,6 +207,29 @@ mod tests {
     }
 
     #[test]
+    fn the_documented_costs_are_planned() {
+        let document = include_str!("../../../../docs/pfss.md");
+        let by_rounds = PublishedModel::ALL.map(|model| (model, Preference::Rounds, ""));
+        let by_bytes = (PublishedModel::BertBase, Preference::KeyBytes, ", `--prefer bytes`");
+        for (model, preference, option) in by_rounds.into_iter().chain([by_bytes]) {
+            let work = model.cost(T as u32, 1, preference).unwrap().total();
+            let giga = |count: u64| count as f64 / 1e9;
+            let [zero, one] = work.key_bytes.map(giga);
+            let (sent, weights) = (giga(work.sent_bytes[0]), giga(work.weight_bytes));
+            let rounds = match work.rounds {
+                rounds @ 1000.. => format!("{},{:03}", rounds / 1000, rounds % 1000),
+                rounds => rounds.to_string(),
+            };
+            let (aes, products) = (giga(work.aes_blocks), giga(work.multiplications));
+            let row = format!(
+                "| `{}`{option} | {zero:.2} / {one:.2} | {sent:.3} | {weights:.3} | {rounds} | {aes:.2} G | {products:.1} G |\n",
+                model.name()
+            );
+            assert!(document.contains(&row), "docs/pfss.md: {row}");
+        }
+    }
+
+    #[test]
     fn other_names_and_lengths_are_refused() {
         for model in PublishedModel::ALL {
             assert_eq!(model.name().parse::<PlannedModel>().unwrap(), PlannedModel::Published(model));

@@ -4,10 +4,13 @@ use pfss::{GateKind, MatrixShape, Party, WeightShape};
 use serde::Serialize;
 
 use super::{
-    bytes::key_bytes,
+    bytes::{SEED, key_bytes},
     recorder::{Recorder, layer_steps},
 };
-use crate::{Deal, DeclaredLimits, InferenceError, Model, Plan, Preference, Step, TransformerShape};
+use crate::{
+    Deal, DeclaredLimits, InferenceError, Model, Plan, Preference, Step, TransformerShape, folder::AGREEMENT,
+    keys::deal::STEP_DIGEST,
+};
 
 /// Keys, messages and arithmetic of both parties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -20,6 +23,8 @@ pub struct Work {
     ///
     /// A run on weights that were [opened before](crate::Model::opened_plan) does not send them.
     pub weight_bytes: u64,
+    /// Products by weights: each takes a message more if its weights are opened once.
+    pub weight_products: u64,
     /// Rounds.
     pub rounds: u64,
     /// AES blocks that each party computes to evaluate its keys, by the formula of each gate.
@@ -73,6 +78,7 @@ impl Work {
             key_bytes: sum(self.key_bytes, other.key_bytes),
             sent_bytes: sum(self.sent_bytes, other.sent_bytes),
             weight_bytes: self.weight_bytes + other.weight_bytes,
+            weight_products: self.weight_products + other.weight_products,
             rounds: self.rounds + other.rounds,
             aes_blocks: self.aes_blocks + other.aes_blocks,
             multiplications: self.multiplications + other.multiplications,
@@ -87,6 +93,7 @@ impl Work {
             key_bytes: self.key_bytes.map(|bytes| bytes * count),
             sent_bytes: self.sent_bytes.map(|bytes| bytes * count),
             weight_bytes: self.weight_bytes * count,
+            weight_products: self.weight_products * count,
             rounds: self.rounds * count,
             aes_blocks: self.aes_blocks * count,
             multiplications: self.multiplications * count,
@@ -106,16 +113,42 @@ impl Work {
                 (0, 2 * (out * shape.inner) as u64)
             }
         };
-        let weight_bytes = match deal {
+        let (weight_bytes, weight_products) = match deal {
             // bytes that products by opened weights do not send
             Deal::Matrix(ring, MatrixShape { rows, inner, cols, .. }) if by_weights => {
                 let weights = WeightShape { inner: *inner, cols: *cols };
-                sent - weights.product_traffic_in(*ring, *rows).0
+                (sent - weights.product_traffic_in(*ring, *rows).0, 1)
             }
-            _ => 0,
+            _ => (0, 0),
         };
         let key_bytes = Party::BOTH.map(|party| key_bytes(deal, party));
-        Self { key_bytes, sent_bytes: [sent; 2], weight_bytes, rounds, aes_blocks, multiplications }
+        let sent_bytes = [sent; 2];
+        Self { key_bytes, sent_bytes, weight_bytes, weight_products, rounds, aes_blocks, multiplications }
+    }
+
+    /// This work for `runs` runs on weights that are opened once.
+    ///
+    /// [`deal_runs`](crate::folder::deal_runs) deals their keys. Each product by weights adds once
+    /// a key of a seed and a message with a step digest. Each run adds the
+    /// [agreement](crate::folder::AGREEMENT) on the run.
+    #[must_use]
+    pub fn of_runs(self, runs: u32) -> Self {
+        let later = Self {
+            sent_bytes: self.sent_bytes.map(|bytes| bytes - self.weight_bytes + AGREEMENT.sent_bytes),
+            weight_bytes: 0,
+            weight_products: 0,
+            rounds: self.rounds + AGREEMENT.rounds,
+            ..self
+        };
+        let opening = Self {
+            key_bytes: [SEED * self.weight_products; 2],
+            sent_bytes: [self.weight_bytes + STEP_DIGEST * self.weight_products; 2],
+            weight_bytes: self.weight_bytes,
+            weight_products: self.weight_products,
+            rounds: self.weight_products,
+            ..Self::default()
+        };
+        later.times(runs).plus(opening)
     }
 }
 
@@ -268,7 +301,13 @@ mod tests {
                     work.weight_bytes + 16 * opened.products().len() as u64,
                     opened.opening_traffic().sent_bytes
                 );
+                assert_eq!(work.weight_products, opened.products().len() as u64);
+                let runs = work.of_runs(3);
                 for party in Party::BOTH {
+                    let (once, run) = (opened.opening_traffic(), opened.run_traffic(party));
+                    let sent = once.sent_bytes + 3 * (run.sent_bytes + AGREEMENT.sent_bytes);
+                    let rounds = once.rounds + 3 * (run.rounds + AGREEMENT.rounds);
+                    assert_eq!((runs.sent_bytes[party.index()], runs.rounds), (sent, rounds));
                     let (traffic, later) = (plan.traffic(party), opened.run_traffic(party));
                     assert_eq!(traffic.sent_bytes - work.weight_bytes, later.sent_bytes);
                     let keys: u64 = plan.deals().map(|deal| key_bytes(deal, party)).sum();
@@ -303,6 +342,13 @@ mod tests {
         assert_eq!(elements("attention.norm.squares", "product"), rows * width);
         assert_eq!(elements("attention.qkv", "matrix product"), rows * 3 * width);
         assert_eq!(elements("reveal", "opening"), images * 10);
+        // Products of the first norm open both factors in the ring of the shift after them. The embedding of 8 pixels
+        // has a magnitude of at most 18, so that centred elements have at most 36: sums of 16 squares have 39 bits.
+        // Normed elements are little above 4, with 24 fraction bits 27 bits. A sign and a gap are added.
+        for (step, bits) in [("attention.norm.squares", 39 + 2), ("attention.norm.scale", 27 + 2)] {
+            let sent = cost.layers[0].gates.iter().find(|cost| cost.step == step).map(|cost| cost.work.sent_bytes);
+            assert_eq!(sent, Some([rows * width * 2 * bits / 8 + 16; 2]), "{step}");
+        }
         // The same by table: the lookups of a constant and a slope for each unit, and for each score.
         let model = Model::new(Architecture::Transformer, images as usize).unwrap().preferring(Preference::KeyBytes);
         let tables = ModelCost::of_model(&model).unwrap();
@@ -318,9 +364,10 @@ mod tests {
             assert_eq!(elements, [inputs, inputs + fewer, 2 * inputs], "{step}");
             // one message for both look-ups in each of two rounds
             assert_eq!((shift.work.rounds, lookups.work.rounds), (2, 2), "{step}");
-            // Each opens the index of a line of 8 or 9 bits, a word and its sign.
-            let bits = if step == "feed.gelu" { 8 } else { 9 };
-            let sent = 2 * (inputs * (bits + 64 + 1) / 8) + 2 * 16;
+            // Each opens the index of a line of 8 or 9 bits, a word and its sign. Words hold inputs of GeLU, proven to
+            // be below 2^8 in units of 2^-19, and exponentials below 2^31, with a sign and a gap.
+            let (bits, word) = if step == "feed.gelu" { (8, 8 + 19 + 2) } else { (9, 31 + 2) };
+            let sent = 2 * (inputs * (bits + word + 1) / 8) + 2 * 16;
             assert_eq!(lookups.work.sent_bytes, [sent; 2], "{step}");
         }
         let (splines, tables) = (cost.total(), tables.total());

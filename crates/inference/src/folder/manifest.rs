@@ -27,8 +27,27 @@ pub struct Manifest {
     pub certificate: String,
     /// SHA-256 of the peer's certificate, in hexadecimal.
     pub peer: String,
+    /// The part of a deal for many runs; missing in a folder for a single run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<DealPart>,
     /// The keys in the order of their use.
     pub keys: Vec<KeyFile>,
+}
+
+/// One folder of a deal for many runs on weights that are opened once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum DealPart {
+    /// The keys that open the weights, and the certificate for all runs.
+    Weights {
+        /// Runs of the deal.
+        runs: u32,
+    },
+    /// The keys of one run.
+    Run {
+        /// The number of the run, from 1.
+        index: u32,
+    },
 }
 
 /// One file of keys.
@@ -51,6 +70,28 @@ impl Manifest {
     pub(super) const FILE: &str = "manifest.json";
     /// No manifest is longer.
     pub(super) const MAX_BYTES: u64 = 1 << 20;
+}
+
+impl DealPart {
+    /// The most runs of a deal.
+    pub const MAX_RUNS: u32 = 999;
+
+    /// The name of the folder of the keys that open the weights.
+    pub const WEIGHTS: &str = "weights";
+
+    /// The name of this part's folder, within the folder of its party.
+    #[must_use]
+    pub fn folder_name(self) -> String {
+        match self {
+            Self::Weights { .. } => Self::WEIGHTS.to_owned(),
+            Self::Run { index } => format!("run-{index:03}"),
+        }
+    }
+}
+
+/// The name of a file of keys by its place in the order of use.
+pub(super) fn key_name(index: usize) -> String {
+    format!("{index:03}.key")
 }
 
 /// Lower-case hexadecimal digits.

@@ -1,4 +1,6 @@
-//! A party's folder of keys: written whole or not at all, and used once.
+//! Folders of keys: written whole or not at all, and used once.
+//!
+//! The folder of a party for a single run:
 //!
 //! | file | content |
 //! |---|---|
@@ -7,18 +9,33 @@
 //! | `identity.der`, `identity.key` | this party's certificate and its secret key, for this deal alone |
 //! | `used` | made before the first use |
 //!
+//! A deal for many runs has several such folders for each party: `weights` with the keys that open
+//! the weights and the certificate, and `run-001`, `run-002`, .. with the keys of a run each. The
+//! first run opens the weights and keeps them in `weights/opened`.
+//!
+//! | folder of a party | content |
+//! |---|---|
+//! | `weights` | manifest, keys of the weights, certificate, and `opened` once they are opened |
+//! | `run-001`, `run-002`, .. | manifest, triples of the products by weights, all other keys of a run |
+//!
 //! Only the owner may read a folder. It holds everything that protects its party's secrets, and has
 //! to reach only that party, by a route that keeps it secret and intact: digests are computed
 //! without a key and nothing is signed, so they show damage but not deliberate changes, unless
 //! [`KeyFolder::digest`] reaches the party by a different route.
 
+mod agreement;
+mod checked;
 pub mod files;
 mod manifest;
+mod opened;
 mod read;
+mod runs;
 mod scratch;
 mod write;
 
-pub use manifest::{Manifest, hex};
+pub use agreement::AGREEMENT;
+pub use manifest::{DealPart, Manifest, hex};
 pub use read::KeyFolder;
+pub use runs::{RunsFolder, RunsState};
 pub use scratch::{Stale, remove_stale, remove_unfinished, whole_folder};
-pub use write::deal;
+pub use write::{deal, deal_runs};

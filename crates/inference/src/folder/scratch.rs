@@ -58,7 +58,7 @@ pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, Inferen
     let scratch = UnfinishedFolder::new(parent).map_err(while_doing("writing to", parent))?;
     let filled = fill(scratch.folder.path())?;
     sync_folder(scratch.folder.path())?;
-    fs::rename(scratch.folder.path(), out).map_err(while_doing("renaming the finished deal to", out))?;
+    fs::rename(scratch.folder.path(), out).map_err(while_doing("renaming the finished folder to", out))?;
     drop(scratch);
     sync_folder(parent)?;
     Ok(filled)

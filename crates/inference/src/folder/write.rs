@@ -1,18 +1,20 @@
-//! Deals the keys of a plan into a folder for each party.
+//! Deals the keys of a plan into folders for each party.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Party, PfssError};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Manifest,
     files::{make_folder, sync_folder, write_identity, write_new},
-    manifest::{KeyFile, hex},
+    manifest::{DealPart, KeyFile, Manifest, hex, key_name},
     scratch::whole_folder,
 };
-use crate::{InferenceError, Model, keys::deal::Key, tls::Identity};
+use crate::{InferenceError, Model, Plan, keys::deal::Key, tls::Identity};
+
+/// The step of keys and triples of weights.
+const WEIGHTS_STEP: &str = "weights";
 
 /// Deals keys for one batch, and writes them to folders.
 ///
@@ -29,68 +31,180 @@ pub fn deal<Q: FssOps>(
     q: &Q,
     model: &Model,
     out: &Path,
-    progress: impl FnMut(&str),
-) -> Result<[Manifest; 2], InferenceError> {
-    whole_folder(out, |scratch| fill(q, model, scratch, progress))
-}
-
-/// Writes both folders to `scratch`.
-fn fill<Q: FssOps>(
-    q: &Q,
-    model: &Model,
-    scratch: &Path,
     mut progress: impl FnMut(&str),
 ) -> Result<[Manifest; 2], InferenceError> {
-    let folders = Party::BOTH.map(|party| scratch.join(format!("party{}", party.number())));
-    folders.iter().try_for_each(|folder| make_folder(folder))?;
-
-    let plan = model.plan()?;
-    let mut dealer = Dealer::from_os()?;
-    let mut files = [Vec::new(), Vec::new()];
-    for step in plan.steps() {
-        progress(&step.name);
-        for deal in &step.deals {
-            for (b, key) in deal.make(q, &mut dealer)?.into_iter().enumerate() {
-                let file = format!("{:03}.key", files[b].len());
-                let (bytes, sha256) = write_key(&folders[b].join(&file), &key)?;
-                files[b].push(KeyFile { file, step: step.name.clone(), bytes, sha256 });
-            }
-        }
-    }
-    let identities = [Identity::generate()?, Identity::generate()?];
-    let deal = deal_name()?;
-    let mut written = Vec::with_capacity(2);
-    for (party, keys) in Party::BOTH.into_iter().zip(files) {
-        let (folder, identity) = (&folders[party.index()], &identities[party.index()]);
-        write_identity(folder, identity)?;
-        let manifest = Manifest {
-            format: Manifest::FORMAT,
-            model: model.architecture().name().to_owned(),
-            count: model.count(),
-            prefer: model.preference(),
-            party: party.number(),
-            deal: deal.clone(),
-            plan: hex(&plan.digest()),
-            certificate: identity.fingerprint().to_string(),
-            peer: identities[party.peer().index()].fingerprint().to_string(),
-            keys,
-        };
-        let text = serde_json::to_vec_pretty(&manifest)
-            .map_err(|e| InferenceError::Folder { path: folder.clone(), reason: e.to_string() })?;
-        write_new(&folder.join(Manifest::FILE), &text)?;
-        sync_folder(folder)?;
-        written.push(manifest);
-    }
-    Ok(<[Manifest; 2]>::try_from(written).unwrap_or_else(|_| unreachable!("two parties")))
+    whole_folder(out, |scratch| {
+        let (plan, mut dealer) = (model.plan()?, Dealer::from_os()?);
+        let deal = DealFacts::new(model, plan.digest())?;
+        let mut folders = FolderPair::make(party_folders(scratch))?;
+        folders.deal(q, &mut dealer, &plan, &mut progress)?;
+        deal.write_identities(&folders)?;
+        deal.finish(folders, None)
+    })
 }
 
-fn write_key(path: &Path, key: &Key) -> Result<(u64, String), InferenceError> {
-    let bytes = match key {
-        Key::Gate(bundle) => bundle.to_bytes(),
-        Key::Matrix(triple) => triple.to_bytes(),
-    };
-    write_new(path, &bytes)?;
-    Ok((bytes.len() as u64, hex(&Sha256::digest(&bytes[..]))))
+/// Deals keys for `runs` runs on weights that are opened once, and writes them to folders.
+///
+/// `out/party0` is for the client and `out/party1` for the server, each with a folder of the keys
+/// that open the weights and a folder for each run; [`RunsFolder`](super::RunsFolder) reads them.
+/// Each party has one certificate. The masks of the weights are not kept: no one can deal further
+/// runs. `progress` is called with each step before it is dealt.
+///
+/// Returns the manifests of both parties, the one of the weights first, then one for each run. As
+/// with [`deal`], the folders are complete or there are none.
+///
+/// # Errors
+/// [`InferenceError::Runs`] for no runs or more than [`DealPart::MAX_RUNS`], and as [`deal`].
+pub fn deal_runs<Q: FssOps>(
+    q: &Q,
+    model: &Model,
+    runs: u32,
+    out: &Path,
+    mut progress: impl FnMut(&str),
+) -> Result<[Vec<Manifest>; 2], InferenceError> {
+    if !(1..=DealPart::MAX_RUNS).contains(&runs) {
+        return Err(InferenceError::Runs { max: DealPart::MAX_RUNS, got: runs });
+    }
+    whole_folder(out, |scratch| fill_runs(q, model, runs, scratch, &mut progress))
+}
+
+/// Writes the folders of both parties for many runs to `scratch`.
+fn fill_runs<Q: FssOps>(
+    q: &Q,
+    model: &Model,
+    runs: u32,
+    scratch: &Path,
+    progress: &mut impl FnMut(&str),
+) -> Result<[Vec<Manifest>; 2], InferenceError> {
+    let parties = party_folders(scratch);
+    parties.iter().try_for_each(|party| make_folder(party))?;
+    let make = |part: DealPart| FolderPair::make(parties.each_ref().map(|party| party.join(part.folder_name())));
+    let (plan, mut dealer) = (model.opened_plan()?, Dealer::from_os()?);
+    let deal = DealFacts::new(model, plan.digest())?;
+
+    // The keys of the weights. Their masks are dropped with this function.
+    progress(WEIGHTS_STEP);
+    let part = DealPart::Weights { runs };
+    let mut weights = make(part)?;
+    let (keys, masks) = plan.deal_weights(&mut dealer)?;
+    for (party, keys) in Party::BOTH.into_iter().zip(keys) {
+        keys.iter().try_for_each(|key| weights.add(party, WEIGHTS_STEP, &key.to_bytes()))?;
+    }
+    deal.write_identities(&weights)?;
+    let mut written = deal.finish(weights, Some(part))?.map(|manifest| vec![manifest]);
+
+    // The keys of each run.
+    for index in 1..=runs {
+        progress(WEIGHTS_STEP);
+        let part = DealPart::Run { index };
+        let mut run = make(part)?;
+        for (party, triples) in Party::BOTH.into_iter().zip(plan.deal_triples(&mut dealer, &masks)?) {
+            triples.iter().try_for_each(|triple| run.add(party, WEIGHTS_STEP, &triple.to_bytes()))?;
+        }
+        run.deal(q, &mut dealer, plan.others(), progress)?;
+        written.iter_mut().zip(deal.finish(run, Some(part))?).for_each(|(all, manifest)| all.push(manifest));
+    }
+    parties.iter().try_for_each(|party| sync_folder(party))?;
+    Ok(written)
+}
+
+/// The folders of both parties in the folder of a deal.
+fn party_folders(out: &Path) -> [PathBuf; 2] {
+    Party::BOTH.map(|party| out.join(format!("party{}", party.number())))
+}
+
+/// Facts that all folders of a deal have in common.
+struct DealFacts<'a> {
+    model: &'a Model,
+    /// Its digest, in hexadecimal.
+    plan: String,
+    /// Its random name.
+    name: String,
+    identities: [Identity; 2],
+}
+
+impl<'a> DealFacts<'a> {
+    fn new(model: &'a Model, plan: [u8; 32]) -> Result<Self, InferenceError> {
+        let identities = [Identity::generate()?, Identity::generate()?];
+        Ok(Self { model, plan: hex(&plan), name: deal_name()?, identities })
+    }
+
+    fn write_identities(&self, folders: &FolderPair) -> Result<(), InferenceError> {
+        folders.paths.iter().zip(&self.identities).try_for_each(|(path, identity)| write_identity(path, identity))
+    }
+
+    /// Writes the manifests of two folders that are otherwise complete.
+    fn finish(&self, folders: FolderPair, part: Option<DealPart>) -> Result<[Manifest; 2], InferenceError> {
+        let fingerprints = self.identities.each_ref().map(|identity| identity.fingerprint().to_string());
+        let FolderPair { paths, files } = folders;
+        let [zero, one] = files;
+        let manifests = [(Party::Zero, zero), (Party::One, one)].map(|(party, keys)| Manifest {
+            format: Manifest::FORMAT,
+            model: self.model.architecture().name().to_owned(),
+            count: self.model.count(),
+            prefer: self.model.preference(),
+            party: party.number(),
+            deal: self.name.clone(),
+            plan: self.plan.clone(),
+            certificate: fingerprints[party.index()].clone(),
+            peer: fingerprints[party.peer().index()].clone(),
+            part,
+            keys,
+        });
+        for (path, manifest) in paths.iter().zip(&manifests) {
+            let text = serde_json::to_vec_pretty(manifest)
+                .map_err(|e| InferenceError::Folder { path: path.clone(), reason: e.to_string() })?;
+            write_new(&path.join(Manifest::FILE), &text)?;
+            sync_folder(path)?;
+        }
+        Ok(manifests)
+    }
+}
+
+/// A folder for each party, whose keys are being written.
+struct FolderPair {
+    paths: [PathBuf; 2],
+    files: [Vec<KeyFile>; 2],
+}
+
+impl FolderPair {
+    fn make(paths: [PathBuf; 2]) -> Result<Self, InferenceError> {
+        paths.iter().try_for_each(|path| make_folder(path))?;
+        Ok(Self { paths, files: [Vec::new(), Vec::new()] })
+    }
+
+    /// Writes the next file of keys of `party`.
+    fn add(&mut self, party: Party, step: &str, bytes: &[u8]) -> Result<(), InferenceError> {
+        let (path, files) = (&self.paths[party.index()], &mut self.files[party.index()]);
+        let file = key_name(files.len());
+        write_new(&path.join(&file), bytes)?;
+        let sha256 = hex(&Sha256::digest(bytes));
+        files.push(KeyFile { file, step: step.to_owned(), bytes: bytes.len() as u64, sha256 });
+        Ok(())
+    }
+
+    /// Deals and writes the keys of all steps of a plan.
+    fn deal<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        dealer: &mut Dealer,
+        plan: &Plan,
+        progress: &mut impl FnMut(&str),
+    ) -> Result<(), InferenceError> {
+        for step in plan.steps() {
+            progress(&step.name);
+            for deal in &step.deals {
+                for (party, key) in Party::BOTH.into_iter().zip(deal.make(q, dealer)?) {
+                    let bytes = match key {
+                        Key::Gate(bundle) => bundle.to_bytes(),
+                        Key::Matrix(triple) => triple.to_bytes(),
+                    };
+                    self.add(party, &step.name, &bytes)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 fn deal_name() -> Result<String, InferenceError> {

@@ -5,7 +5,7 @@ use pfss::{Dealer, Gate, GateKind, KeyBundle, MatrixShape, MatrixTriple, Party, 
 use sha2::{Digest as _, Sha256};
 
 /// Bytes of the step digest in each message.
-const STEP_DIGEST: u64 = 16;
+pub(crate) const STEP_DIGEST: u64 = 16;
 
 /// Keys to be made for one batch.
 #[derive(Clone, Debug, PartialEq, Eq)]

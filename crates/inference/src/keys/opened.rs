@@ -7,6 +7,7 @@ use std::{collections::HashSet, slice, vec};
 
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, OpenedWeights, Party, PfssError, Ring, Traffic, WeightKey, WeightMask, WeightShape, WeightTriple};
+use sha2::{Digest as _, Sha256};
 
 use super::{deal::Key, plan::Plan};
 use crate::InferenceError;
@@ -101,16 +102,43 @@ impl OpenedPlan {
         masks: &[WeightMask],
         mut progress: impl FnMut(&str),
     ) -> Result<[OpenedKeys; 2], InferenceError> {
-        check_count("masks of weights", self.products.len(), masks.len())?;
         progress("weights");
+        let triples = self.deal_triples(dealer, masks)?;
+        let ([zero, one], [zero_products, one_products]) = (self.others.deal(q, dealer, progress)?, triples);
+        Ok([OpenedKeys { products: zero_products, others: zero }, OpenedKeys { products: one_products, others: one }])
+    }
+
+    /// Makes the triples of one run, for party 0 and party 1.
+    ///
+    /// # Errors
+    /// [`InferenceError::Keys`] if the masks are not of this plan's weights, and as
+    /// [`Dealer::deal_weight_triple`].
+    pub(crate) fn deal_triples(
+        &self,
+        dealer: &mut Dealer,
+        masks: &[WeightMask],
+    ) -> Result<[Vec<WeightTriple>; 2], InferenceError> {
+        check_count("masks of weights", self.products.len(), masks.len())?;
         let mut triples = [Vec::new(), Vec::new()];
         for (index, (product, mask)) in self.products.iter().zip(masks).enumerate() {
             product.check("mask", index, mask.ring(), mask.shape())?;
             let dealt = dealer.deal_weight_triple(mask, product.rows).map_err(PfssError::from)?;
             triples.iter_mut().zip(dealt).for_each(|(triples, triple)| triples.push(triple));
         }
-        let ([zero, one], [zero_products, one_products]) = (self.others.deal(q, dealer, progress)?, triples);
-        Ok([OpenedKeys { products: zero_products, others: zero }, OpenedKeys { products: one_products, others: one }])
+        Ok(triples)
+    }
+
+    /// A digest of all deals; two parties with different plans refuse each other.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        hasher.update(b"trefoil inference opened plan v1");
+        hasher.update(self.others.digest());
+        for WeightProduct { ring, rows, weights: WeightShape { inner, cols } } in &self.products {
+            hasher.update(ring.bits().to_le_bytes());
+            [rows, inner, cols].iter().for_each(|len| hasher.update((**len as u64).to_le_bytes()));
+        }
+        hasher.finalize().into()
     }
 
     /// The bytes and rounds of each party to open the weights, exactly.
@@ -138,15 +166,22 @@ impl OpenedPlan {
 pub(crate) struct WeightKeys(vec::IntoIter<WeightKey>);
 
 impl WeightKeys {
+    /// Takes keys that pass [`check`](Self::check).
     pub(crate) fn new(plan: &OpenedPlan, party: Party, keys: Vec<WeightKey>) -> Result<Self, InferenceError> {
+        Self::check(plan, party, &keys)?;
+        Ok(Self(keys.into_iter()))
+    }
+
+    /// Checks that keys match `plan` and `party`, and that no deal occurs twice.
+    pub(crate) fn check(plan: &OpenedPlan, party: Party, keys: &[WeightKey]) -> Result<(), InferenceError> {
         check_count("keys of weights", plan.products.len(), keys.len())?;
         let mut nonces = HashSet::new();
-        for (index, (product, key)) in plan.products.iter().zip(&keys).enumerate() {
+        for (index, (product, key)) in plan.products.iter().zip(keys).enumerate() {
             check_party(party, key.party())?;
             product.check("key", index, key.ring(), key.shape())?;
             check_nonce(&mut nonces, key.nonce())?;
         }
-        Ok(Self(keys.into_iter()))
+        Ok(())
     }
 
     pub(crate) fn take(&mut self) -> Result<WeightKey, InferenceError> {
@@ -167,30 +202,49 @@ impl<'a> WeightProducts<'a> {
         triples: Vec<WeightTriple>,
         weights: &'a [OpenedWeights],
     ) -> Result<Self, InferenceError> {
-        check_count("triples of weights", plan.products.len(), triples.len())?;
-        check_count("opened weights", plan.products.len(), weights.len())?;
-        let mut nonces = HashSet::new();
-        for (index, (product, (triple, opened))) in plan.products.iter().zip(triples.iter().zip(weights)).enumerate() {
-            check_party(party, triple.party())?;
-            check_party(party, opened.party())?;
-            product.check("triple", index, triple.ring(), triple.weights())?;
-            product.check("opened matrix", index, opened.ring(), opened.shape())?;
-            if triple.rows() != product.rows {
-                let (expected, got) = (product.rows, triple.rows());
-                let reason = format!("triple {index} of weights: expected {expected} rows, got {got}");
-                return Err(InferenceError::Keys { reason });
-            }
-            if triple.key_nonce() != opened.nonce() {
-                return Err(PfssError::OtherWeights { expected: triple.key_nonce(), got: opened.nonce() }.into());
-            }
-            check_nonce(&mut nonces, triple.nonce())?;
-        }
+        check_opened(plan, party, weights)?;
+        check_triples(plan, party, &triples, weights.iter().map(OpenedWeights::nonce))?;
         Ok(Self { triples: triples.into_iter(), weights: weights.iter() })
     }
 
     pub(crate) fn take(&mut self) -> Result<(WeightTriple, &'a OpenedWeights), InferenceError> {
         self.triples.next().zip(self.weights.next()).ok_or_else(|| missing("triple"))
     }
+}
+
+/// Checks that opened weights match `plan` and `party`.
+pub(crate) fn check_opened(plan: &OpenedPlan, party: Party, weights: &[OpenedWeights]) -> Result<(), InferenceError> {
+    check_count("opened weights", plan.products.len(), weights.len())?;
+    for (index, (product, opened)) in plan.products.iter().zip(weights).enumerate() {
+        check_party(party, opened.party())?;
+        product.check("opened matrix", index, opened.ring(), opened.shape())?;
+    }
+    Ok(())
+}
+
+/// Checks that triples match `plan`, `party` and the nonces of the keys of the weights.
+pub(crate) fn check_triples(
+    plan: &OpenedPlan,
+    party: Party,
+    triples: &[WeightTriple],
+    key_nonces: impl IntoIterator<Item = [u8; 16]>,
+) -> Result<(), InferenceError> {
+    check_count("triples of weights", plan.products.len(), triples.len())?;
+    let (mut nonces, pairs) = (HashSet::new(), triples.iter().zip(key_nonces));
+    for (index, (product, (triple, key_nonce))) in plan.products.iter().zip(pairs).enumerate() {
+        check_party(party, triple.party())?;
+        product.check("triple", index, triple.ring(), triple.weights())?;
+        if triple.rows() != product.rows {
+            let (expected, got) = (product.rows, triple.rows());
+            let reason = format!("triple {index} of weights: expected {expected} rows, got {got}");
+            return Err(InferenceError::Keys { reason });
+        }
+        if triple.key_nonce() != key_nonce {
+            return Err(PfssError::OtherWeights { expected: triple.key_nonce(), got: key_nonce }.into());
+        }
+        check_nonce(&mut nonces, triple.nonce())?;
+    }
+    Ok(())
 }
 
 fn total(traffic: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {

@@ -107,10 +107,9 @@ impl<E: Engine> LayerBuilder<'_, E> {
         Ok(Product { words: self.engine.call(name, &call)?, rounding })
     }
 
-    /// Products of elements, with the fraction bits of both factors together.
-    pub(crate) fn product(&mut self, name: &str, x: &Tensor, y: &Tensor) -> Result<Tensor, InferenceError> {
-        let words = self.engine.call(name, &Call::Product { x: &x.words, y: &y.words })?;
-        Ok(Tensor { words, range: x.range.checked_mul(y.range)? })
+    /// Words of products of elements in `ring`, with the fraction bits of both factors together.
+    pub(crate) fn product(&mut self, name: &str, [x, y]: [&[u64]; 2], ring: Ring) -> Result<Vec<u64>, InferenceError> {
+        self.engine.call(name, &Call::Product { ring, x, y })
     }
 
     /// `x / 2^bits`, rounded to nearest, with ties up at even positions and down at odd ones.
@@ -123,18 +122,13 @@ impl<E: Engine> LayerBuilder<'_, E> {
         self.round(name, Product { words: x.words.clone(), rounding })
     }
 
-    /// [`shift`](Self::shift) of products of matrices.
+    /// [`shift`](Self::shift) of products.
     pub(crate) fn round(&mut self, name: &str, x: Product) -> Result<Tensor, InferenceError> {
         let Product { mut words, rounding: Rounding { halves, shift, range } } = x;
         let halves = halves.map(|half| self.engine.constant(half.cast_unsigned()));
         words.iter_mut().zip(halves.iter().cycle()).for_each(|(word, half)| *word = word.wrapping_add(*half));
         let words = self.engine.call(name, &Call::Shift { shift, x: &words })?;
         Ok(Tensor { words, range })
-    }
-
-    /// Products brought back to [`FRACTION_BITS`].
-    pub(crate) fn rescale(&mut self, name: &str, x: &Tensor) -> Result<Tensor, InferenceError> {
-        self.shift(name, x, FRACTION_BITS)
     }
 
     /// `max(x, 0)`.
@@ -148,14 +142,14 @@ impl<E: Engine> LayerBuilder<'_, E> {
     pub(crate) fn function(&mut self, name: &str, function: &FixedFn, x: &Tensor) -> Result<Tensor, InferenceError> {
         let gates = function.gates_within(SufModes::default(), x.range)?;
         let words = self.engine.call(name, &Call::Function { function, gates, x: &x.words })?;
-        Ok(Tensor { words, range: function.outputs().floor_shift(function.shift())? })
+        Ok(Tensor { words, range: function.outputs_within(x.range)?.floor_shift(function.shift())? })
     }
 
     /// A function of each element by table.
     fn table(&mut self, name: &str, function: &TableFn, x: &Tensor) -> Result<Tensor, InferenceError> {
         let gates = function.gates_within(x.range)?;
         let words = self.engine.call(name, &Call::Table { function, gates, x: &x.words })?;
-        Ok(Tensor { words, range: function.outputs().floor_shift(function.shift())? })
+        Ok(Tensor { words, range: function.outputs_within(x.range)?.floor_shift(function.shift())? })
     }
 
     /// GeLU of each element.
@@ -252,7 +246,7 @@ mod tests {
         for (max, fits) in [(gap - 2049, true), (gap - 2048, false), (gap - 1, false)] {
             let x = Tensor { words: vec![max.cast_unsigned()], range: SignedRange::new(0, max).unwrap() };
             let mut clear = Clear::default();
-            let rescaled = layers(&mut clear).rescale("x", &x).unwrap();
+            let rescaled = layers(&mut clear).shift("x", &x, FRACTION_BITS).unwrap();
             assert_eq!(matches!(clear.0, Some(AutoTrunc::Gap { .. })), fits, "{max}");
             assert_eq!(rescaled.words, [((max + 2048) >> 12).cast_unsigned()]);
         }
@@ -265,7 +259,7 @@ mod tests {
         let values: Vec<i64> = (-3 * ONE..3 * ONE).collect();
         let words = values.iter().map(|value| value.cast_unsigned()).collect();
         let x = Tensor { words, range: SignedRange::new(-3 * ONE, 3 * ONE).unwrap() };
-        let rescaled = layers.rescale("x", &x).unwrap();
+        let rescaled = layers.shift("x", &x, FRACTION_BITS).unwrap();
         let error = |(&word, &value): (&u64, &i64)| word.cast_signed() as f64 - value as f64 / ONE as f64;
         let errors: Vec<f64> = rescaled.words.iter().zip(&values).map(error).collect();
         assert!(errors.iter().all(|error| error.abs() <= 0.5));

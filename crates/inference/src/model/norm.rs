@@ -1,11 +1,15 @@
 //! Layer normalisation, with or without separate learned factors.
 
 use pfss::{
-    SignedRange,
+    RangeError, SignedRange,
     functions::{Accuracy, rsqrt_octaves},
 };
 
-use super::{layers::LayerBuilder, shape::Block};
+use super::{
+    layers::LayerBuilder,
+    rounding::{Product, Rounding},
+    shape::Block,
+};
 use crate::{
     Engine, InferenceError, Tensor,
     tensor::{FRACTION_BITS, ONE, RING_BITS},
@@ -36,14 +40,16 @@ pub(super) fn layer_norm<E: Engine>(
     block: &Block,
 ) -> Result<Tensor, InferenceError> {
     let width = block.shape.width;
-    let mean = row_means(layers, &format!("{name}.mean"), &x.row_sums(width)?, width, 0)?;
+    let sums = x.row_sums(width)?;
+    let mean = RowMeans::new(sums.range, width, 0)?.of(layers, &format!("{name}.mean"), &sums)?;
     let centred = x.sub(&mean.repeat(width))?;
 
     // The variance, with epsilon.
-    let mut squares = layers.product(&format!("{name}.squares"), &centred, &centred)?;
-    squares.range = squares.range.relu(); // no square is negative
-    let sums = block.vouched_squares(squares.row_sums(width)?)?;
-    let variance = row_means(layers, &format!("{name}.variance"), &sums, width, FRACTION_BITS)?;
+    let squares = centred.range.checked_mul(centred.range)?.relu(); // no square is negative
+    let means = RowMeans::new(block.vouched_squares(squares.sum_of(width)?)?, width, FRACTION_BITS)?;
+    let words = layers.product(&format!("{name}.squares"), [&centred.words; 2], means.rounding.ring())?;
+    let sums = Tensor { words, range: squares }.row_sums(width)?;
+    let variance = means.of(layers, &format!("{name}.variance"), &sums)?;
     let variance = layers.offset(&variance, EPSILON)?;
 
     // Its reciprocal root.
@@ -51,17 +57,23 @@ pub(super) fn layer_norm<E: Engine>(
     let root = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE, FRACTION_BITS, octaves)?;
     let inverse = layers.function(&format!("{name}.rsqrt"), &root, &variance)?;
 
-    // Products, and their range.
-    let scaled = layers.product(&format!("{name}.scale"), &centred, &inverse.repeat(width))?;
+    // The range of the products, and the products in the ring of the shift after them.
     let largest = centred.range.max().max(-centred.range.min());
     let bound = root_of_width(width) + (largest >> FRACTION_BITS) + 2; // the floor of `largest`, and the rounding
-    if block.shape.has_norm_factors() {
-        let range = SignedRange::new(-bound, bound)?.checked_mul(SignedRange::new(ONE, ONE)?)?;
-        return with_factors(layers, name, &Tensor { range, ..scaled }, width);
+    let range = SignedRange::new(-bound, bound)?.checked_mul(SignedRange::new(ONE, ONE)?)?;
+    let has_factors = block.shape.has_norm_factors();
+    let rounding = if has_factors {
+        Rounding::new(range.checked_mul(factors(layers)?)?, 2 * FRACTION_BITS)?
+    } else {
+        Rounding::new(range, FRACTION_BITS)?
+    };
+    let inverse = inverse.repeat(width);
+    let words = layers.product(&format!("{name}.scale"), [&centred.words, &inverse.words], rounding.ring())?;
+    let scaled = Product { words, rounding };
+    if has_factors {
+        return with_factors(layers, name, scaled, width);
     }
-    let mut normed = layers.rescale(&format!("{name}.rescale"), &scaled)?;
-    normed.range = SignedRange::new(-bound, bound)?;
-    Ok(normed)
+    layers.round(&format!("{name}.rescale"), scaled)
 }
 
 /// `sqrt(width) 2^12`, rounded up.
@@ -70,48 +82,69 @@ fn root_of_width(width: u32) -> i64 {
     if width.is_power_of_two() { root.ceil() as i64 * ONE } else { ((root * 1.002).ceil() as i64) * ONE }
 }
 
+/// The range of the learned factors and biases of a norm.
+fn factors<E: Engine>(layers: &LayerBuilder<'_, E>) -> Result<SignedRange, RangeError> {
+    let limit = i64::from(layers.weight_limit) * ONE;
+    SignedRange::new(-limit, limit)
+}
+
 /// `x * weight + bias` by columns, for `x` with 24 fraction bits.
+///
+/// The rounding of `x` is for the products by `weight`.
 fn with_factors<E: Engine>(
     layers: &mut LayerBuilder<'_, E>,
     name: &str,
-    x: &Tensor,
+    x: Product,
     width: u32,
 ) -> Result<Tensor, InferenceError> {
-    let (columns, limit) = (width as usize, i64::from(layers.weight_limit) * ONE);
-    let range = SignedRange::new(-limit, limit)?;
+    let (Product { words, rounding }, columns) = (x, width as usize);
     let weight = layers.engine.parameter(&format!("{name}.weight"), columns)?;
     let bias = layers.engine.parameter(&format!("{name}.bias"), columns)?;
-    let words = weight.iter().copied().cycle().take(x.words.len()).collect();
-    let product = layers.product(&format!("{name}.weight"), x, &Tensor { words, range })?;
-    let mut normed = layers.shift(&format!("{name}.rescale"), &product, 2 * FRACTION_BITS)?;
+    let weights: Vec<u64> = weight.iter().copied().cycle().take(words.len()).collect();
+    let words = layers.product(&format!("{name}.weight"), [&words, &weights], rounding.ring())?;
+    let mut normed = layers.round(&format!("{name}.rescale"), Product { words, rounding })?;
     for row in normed.words.chunks_exact_mut(columns) {
         row.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
     }
-    normed.range = normed.range.checked_add(range)?;
+    normed.range = normed.range.checked_add(factors(layers)?)?;
     Ok(normed)
 }
 
-/// The means of rows of `width` elements from their sums, with `drop` fraction bits less.
-///
-/// If the width is no power of two, sums are multiplied by `2^k / width`, rounded to 8 to 24 bits
-/// as the gap of a shift allows, and shifted by `k`.
-fn row_means<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
-    name: &str,
-    sums: &Tensor,
-    width: u32,
-    drop: u32,
-) -> Result<Tensor, InferenceError> {
-    let log_width = width.ilog2();
-    if width.is_power_of_two() {
-        return layers.shift(name, sums, drop + log_width);
+/// Means of rows, from their sums.
+struct RowMeans {
+    /// The factor of the sums before the shift.
+    factor: u64,
+    /// The shift, which decides the ring that sums are needed in.
+    rounding: Rounding,
+}
+
+impl RowMeans {
+    /// Means of `width` elements whose sums are in `range`, with `drop` fraction bits less.
+    ///
+    /// If the width is no power of two, sums are multiplied by `2^k / width`, rounded to 8 to 24
+    /// bits as the gap of a shift allows, and shifted by `k`.
+    fn new(range: SignedRange, width: u32, drop: u32) -> Result<Self, InferenceError> {
+        let log_width = width.ilog2();
+        if width.is_power_of_two() {
+            return Ok(Self { factor: 1, rounding: Rounding::new(range, drop + log_width)? });
+        }
+        range.fits(RING_BITS - 2 - LEAST_MEAN_BITS)?;
+        let bits = (RING_BITS - 2 - range.bits()).min(MEAN_BITS);
+        // 2^log_width < width < 2^(log_width + 1), so that the factor has `bits` bits
+        let (width, scale) = (u64::from(width), bits + log_width);
+        let factor = ((1 << scale) + width / 2) / width;
+        let range = range.checked_mul(SignedRange::new(factor.cast_signed(), factor.cast_signed())?)?;
+        Ok(Self { factor, rounding: Rounding::new(range, scale + drop)? })
     }
-    sums.range.fits(RING_BITS - 2 - LEAST_MEAN_BITS)?;
-    let bits = (RING_BITS - 2 - sums.range.bits()).min(MEAN_BITS);
-    // 2^log_width < width < 2^(log_width + 1), so that the factor has `bits` bits
-    let (width, scale) = (u64::from(width), bits + log_width);
-    let factor = ((1 << scale) + width / 2) / width;
-    let words = sums.words.iter().map(|sum| sum.wrapping_mul(factor)).collect();
-    let range = sums.range.checked_mul(SignedRange::new(factor.cast_signed(), factor.cast_signed())?)?;
-    layers.shift(name, &Tensor { words, range }, scale + drop)
+
+    /// The means of rows with these sums.
+    fn of<E: Engine>(
+        self,
+        layers: &mut LayerBuilder<'_, E>,
+        name: &str,
+        sums: &Tensor,
+    ) -> Result<Tensor, InferenceError> {
+        let words = sums.words.iter().map(|sum| sum.wrapping_mul(self.factor)).collect();
+        layers.round(name, Product { words, rounding: self.rounding })
+    }
 }

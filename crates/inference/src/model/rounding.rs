@@ -1,10 +1,10 @@
 //! The shift after a product, and products in the narrowest ring that their shift allows.
 //!
 //! A shift of operands that are proven to leave a gap takes them modulo `2^k` and gives 64 bits
-//! ([`Gate::gap_ars_to`]). So products of matrices are needed modulo `2^k` only, and their factors
-//! are opened in `k` bits.
+//! ([`Gate::gap_ars_to`]). So the products before it are needed modulo `2^k` only, and their
+//! factors are opened in `k` bits.
 
-use pfss::{AutoTrunc, Gate, RangeClaim, RangeError, Ring, SignedRange};
+use pfss::{AutoTrunc, Gate, RangeError, Ring, SignedRange};
 
 use crate::{
     InferenceError, Tensor,
@@ -21,7 +21,7 @@ pub(crate) struct Rounding {
     pub(super) range: SignedRange,
 }
 
-/// Products of matrices with their biases, before their shift.
+/// Products of matrices with their biases, or of elements, before their shift.
 pub(crate) struct Product {
     /// Words of the products, or of one share of them, modulo 2 to the bits of the ring.
     pub(crate) words: Vec<u64>,
@@ -34,15 +34,11 @@ impl Rounding {
     ///
     /// Ties go up at even positions and down at odd ones.
     pub(crate) fn new(range: SignedRange, bits: u32) -> Result<Self, InferenceError> {
-        let up = (1i64 << bits) >> 1;
+        range.floor_shift(bits)?; // refuses 64 bits and more
+        let up = if bits == 0 { 0 } else { 1i64 << (bits - 1) };
         let down = up - up.min(1);
         let sums = range.checked_add(SignedRange::new(down, up)?)?;
-        // a gap shift by `bits` needs two bits more
-        let narrow = sums.gap_bits().map(|n| n.max(bits + 2)).filter(|&n| bits > 0 && n < RING_BITS);
-        let shift = match narrow {
-            Some(n) => AutoTrunc::widening(n, bits, RING_BITS, sums)?,
-            None => AutoTrunc::choose(RING_BITS, bits, RangeClaim::Proof(sums))?,
-        };
+        let shift = AutoTrunc::narrowest(bits, RING_BITS, sums)?;
         Ok(Self { halves: [up, down], shift, range: sums.floor_shift(bits)? })
     }
 

@@ -118,26 +118,25 @@ impl Block {
     pub(crate) fn vouched(&self, x: Tensor, limit: fn(&DeclaredLimits) -> u32) -> Result<Tensor, InferenceError> {
         match &self.limits {
             None => Ok(x),
-            Some(limits) => within(x, i64::from(limit(limits)) * ONE),
+            Some(limits) => Ok(Tensor { range: within(x.range, i64::from(limit(limits)) * ONE)?, ..x }),
         }
     }
 
-    /// Sums of squares of `width` elements cut to the declared deviation, if limits are declared.
-    pub(crate) fn vouched_squares(&self, x: Tensor) -> Result<Tensor, InferenceError> {
+    /// A range of sums of `width` squares, cut to the declared deviation if limits are declared.
+    pub(crate) fn vouched_squares(&self, sums: SignedRange) -> Result<SignedRange, InferenceError> {
         match &self.limits {
-            None => Ok(x),
+            None => Ok(sums),
             Some(limits) => {
                 let deviation = SignedRange::new(0, i64::from(limits.deviation) * ONE)?;
-                within(x, deviation.checked_mul(deviation)?.sum_of(self.shape.width)?.max())
+                within(sums, deviation.checked_mul(deviation)?.sum_of(self.shape.width)?.max())
             }
         }
     }
 }
 
-/// `x` with its range cut to magnitudes of at most `limit`.
-fn within(x: Tensor, limit: i64) -> Result<Tensor, InferenceError> {
-    let range = SignedRange::new(x.range.min().max(-limit), x.range.max().min(limit))?;
-    Ok(Tensor { range, ..x })
+/// A range cut to magnitudes of at most `limit`.
+fn within(range: SignedRange, limit: i64) -> Result<SignedRange, InferenceError> {
+    Ok(SignedRange::new(range.min().max(-limit), range.max().min(limit))?)
 }
 
 #[cfg(test)]

@@ -1,19 +1,23 @@
 //! Folders of a deal: used once, private, and refused by name where they are wrong or damaged.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use inference::{
-    Architecture, InferenceError, Limits, Model, Outcome, Preference,
+    Architecture, InferenceError, Limits, Model, Outcome, Parameters, Preference,
+    cost::run_folder_bytes,
     folder::{
-        self, KeyFolder,
+        self, KeyFolder, RunsFolder,
         files::{read_identity, write_identity},
     },
-    party::Role,
+    party::{Inferred, Role},
     tls::Identity,
 };
-use pfss::Party;
+use pfss::{Channel as _, Party, memory_pair};
 
-use crate::common::{digits, images, run, weights};
+use crate::common::{PATIENCE, digits, images, run, weights};
 
 fn deal(out: &Path) {
     folder::deal(&runtime::cpu().unwrap(), &digits(2), out, |_| ()).unwrap();
@@ -224,4 +228,259 @@ fn quotes_manifest_on_one_short_line() {
     assert!(field.ends_with("..") && field.len() < 1000, "{field}");
     let file = refusal(|manifest| manifest.replace("000.key", &"a".repeat(9000)));
     assert!(file.ends_with("..") && file.len() < 1000, "{file}");
+}
+
+/// A deal for many runs, and both parties' folders of it.
+fn deal_runs(out: &Path, model: &Model, runs: u32) -> [PathBuf; 2] {
+    folder::deal_runs(&runtime::cpu().unwrap(), model, runs, out, |_| ()).unwrap();
+    Party::BOTH.map(|party| out.join(format!("party{}", party.number())))
+}
+
+fn open_runs(paths: &[PathBuf; 2]) -> [RunsFolder; 2] {
+    Party::BOTH.map(|party| RunsFolder::open(&paths[party.index()], party, |_| ()).unwrap())
+}
+
+/// Runs both parties on the next run of their folders, client first.
+fn next_run(paths: &[PathBuf; 2], weights: &Parameters) -> [Result<Inferred, InferenceError>; 2] {
+    let ([client, server], (to_server, to_client)) = (open_runs(paths), memory_pair(PATIENCE));
+    let images = images(client.model());
+    test_process::scope(|scope| {
+        let role = Role::Server(weights);
+        let serving = scope.spawn(move || server.run(&runtime::cpu().unwrap(), to_client, role, |_| ()));
+        let inferred = client.run(&runtime::cpu().unwrap(), to_server, Role::Client(&images), |_| ());
+        [inferred, serving.join().unwrap()]
+    })
+}
+
+/// Opening a folder of many runs must be refused for this reason, as a matter of keys.
+#[track_caller]
+fn refused_runs(path: &Path, party: Party, text: &str) {
+    let error = RunsFolder::open(path, party, |_| ()).map(drop).unwrap_err();
+    assert!(error.to_string().contains(text), "{error}, expected `{text}`");
+    assert_eq!(error.outcome(), Outcome::KeysRefused);
+}
+
+/// The names of the files of keys in a folder.
+fn key_files(path: &Path) -> Vec<String> {
+    let names = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.ends_with(".key") && name != "identity.key").collect()
+}
+
+#[test]
+fn many_runs_open_the_weights_once_and_send_what_was_planned() {
+    let transformer = Model::new(Architecture::Transformer, 1).unwrap().preferring(Preference::KeyBytes);
+    for model in [digits(2), transformer] {
+        let scratch = tempfile::tempdir().unwrap();
+        let paths = deal_runs(&scratch.path().join("deal"), &model, 3);
+        let (weights, plan) = (weights(&model), model.opened_plan().unwrap());
+        let expected = inference::plain::logits(&model, &weights, &images(&model)).unwrap();
+        let digests = || paths.each_ref().map(|path| RunsFolder::digest(path).unwrap());
+        let (dealt, mut sent) = (digests(), Vec::new());
+        for used in 0..3 {
+            let folders = open_runs(&paths);
+            for (folder, party) in folders.iter().zip(Party::BOTH) {
+                assert!(run_folder_bytes(&plan, party).contains(&folder.key_bytes()), "{party}");
+                assert_eq!(folder.check_runs(|_| ()).unwrap(), folder.key_bytes() * (3 - used));
+            }
+            let (planned, steps) = (folders.each_ref().map(RunsFolder::traffic), folders[0].steps());
+            let done = next_run(&paths, &weights).map(Result::unwrap);
+            assert_eq!(done.each_ref().map(|inferred| inferred.traffic), planned);
+            assert_eq!(done.each_ref().map(|inferred| inferred.steps.len()), [steps; 2]);
+            for inferred in &done {
+                assert_eq!(inferred.steps.iter().map(|step| step.sent_bytes).sum::<u64>(), inferred.traffic.sent_bytes);
+            }
+            let [client, server] = done;
+            assert_eq!((client.logits, server.logits), (Some(expected.clone()), None));
+            sent.push([client.traffic.sent_bytes, server.traffic.sent_bytes]);
+        }
+        let opening = plan.opening_traffic().sent_bytes;
+        assert_eq!(sent[0].map(|bytes| bytes - opening), sent[1]);
+        assert_eq!(sent[1], sent[2]);
+        assert_eq!(digests(), dealt);
+        for (path, party) in paths.iter().zip(Party::BOTH) {
+            refused_runs(path, party, "all 3 runs were used");
+            for part in ["weights", "run-001", "run-002", "run-003"] {
+                assert_eq!(key_files(&path.join(part)), [""; 0], "{part}");
+            }
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt as _;
+                let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+                let opened = RunsFolder::opened_path(path);
+                assert_eq!(mode(&opened), 0o700);
+                for file in fs::read_dir(&opened).unwrap() {
+                    assert_eq!(mode(&file.unwrap().path()), 0o600);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_one_party_has_used_is_skipped_by_both() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = digits(1);
+    let paths = deal_runs(&scratch.path().join("deal"), &model, 3);
+    let weights = weights(&model);
+    let expected = inference::plain::logits(&model, &weights, &images(&model)).unwrap();
+    // before the weights are opened
+    fs::write(paths[1].join("run-001/used"), b"").unwrap();
+    let [client, server] = next_run(&paths, &weights).map(Result::unwrap);
+    assert_eq!((client.logits, server.logits), (Some(expected.clone()), None));
+    assert_eq!(key_files(&paths[0].join("run-001")), [""; 0]);
+    let used = |path: &PathBuf| RunsFolder::state(path).unwrap().used;
+    assert_eq!(paths.each_ref().map(used), [2; 2]);
+    assert_eq!(next_run(&paths, &weights).map(Result::unwrap)[0].logits, Some(expected));
+    assert_eq!(paths.each_ref().map(used), [3; 2]);
+}
+
+#[test]
+fn a_failed_opening_spends_the_keys_of_the_weights_and_no_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = digits(1);
+    let paths = deal_runs(&scratch.path().join("deal"), &model, 2);
+    let weights = weights(&model);
+    let [_, server] = open_runs(&paths);
+    let (mut to_server, to_client) = memory_pair(PATIENCE);
+    let error = test_process::scope(|scope| {
+        let serving = scope.spawn(|| server.run(&runtime::cpu().unwrap(), to_client, Role::Server(&weights), |_| ()));
+        // A client that agrees on run 1 and is lost.
+        let mut agreement = [0; 37];
+        agreement[32] = 1;
+        to_server.exchange(&agreement).unwrap();
+        drop(to_server);
+        serving.join().unwrap().unwrap_err()
+    });
+    assert!(matches!(error, InferenceError::Opening { .. }), "{error}");
+    assert!(error.to_string().ends_with("their keys are spent, deal again"), "{error}");
+    assert_eq!(error.outcome(), Outcome::PeerFailed);
+    refused_runs(&paths[1], Party::One, "an opening of the weights failed, which spent their keys; deal again");
+    let state = RunsFolder::state(&paths[1]).unwrap();
+    assert_eq!((state.runs, state.used, state.is_opened), (2, 0, false));
+}
+
+#[test]
+fn parties_that_have_not_opened_the_same_weights_refuse_to_run() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = digits(1);
+    let paths = deal_runs(&scratch.path().join("deal"), &model, 3);
+    let weights = weights(&model);
+    // The server's folder comes back in its state before the first run.
+    let copy = scratch.path().join("copy");
+    copy_folder(&paths[1], &copy);
+    let _ = next_run(&paths, &weights).map(Result::unwrap);
+    let restored = [paths[0].clone(), copy];
+    let used = |path: &PathBuf| RunsFolder::state(path).unwrap().used;
+    for error in next_run(&restored, &weights).map(Result::unwrap_err) {
+        assert!(matches!(error, InferenceError::OpenedDiffer { .. }), "{error}");
+        assert_eq!(error.outcome(), Outcome::KeysRefused);
+    }
+    assert_eq!(restored.each_ref().map(used), [1, 0]);
+    assert!(!restored[1].join("weights/used").exists());
+
+    // The server ended between the opening and the writing of the opened weights.
+    fs::rename(RunsFolder::opened_path(&paths[1]), scratch.path().join("lost")).unwrap();
+    refused_runs(&paths[1], Party::One, "deal again");
+    assert!(RunsFolder::open(&paths[0], Party::Zero, |_| ()).is_ok());
+}
+
+#[test]
+fn weights_other_than_the_opened_ones_are_refused_before_anything_is_sent() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = digits(1);
+    let paths = deal_runs(&scratch.path().join("deal"), &model, 2);
+    let (weights, others) = (weights(&model), Parameters::zeros(&model));
+    let [_, server] = open_runs(&paths);
+    assert!(server.check(Role::Server(&others)).is_ok(), "no weights were opened");
+    let _ = next_run(&paths, &weights).map(Result::unwrap);
+    let [_, server] = open_runs(&paths);
+    assert!(server.check(Role::Server(&weights)).is_ok());
+    let refused = server.check(Role::Server(&others)).unwrap_err();
+    let InferenceError::OtherWeights { expected, got, .. } = &refused else { panic!("{refused}") };
+    assert!(expected != got && refused.to_string().contains(expected) && refused.to_string().contains(got));
+    assert_eq!(refused.outcome(), Outcome::KeysRefused);
+    // the channel is never read
+    let (_to_server, to_client) = memory_pair(PATIENCE);
+    let run = server.run(&runtime::cpu().unwrap(), to_client, Role::Server(&others), |_| ());
+    assert!(matches!(run, Err(InferenceError::OtherWeights { .. })));
+    let images = images(&model);
+    let [client, server] = open_runs(&paths);
+    assert!(matches!(client.check(Role::Server(&weights)), Err(InferenceError::OtherParty { .. })));
+    assert!(matches!(server.check(Role::Client(&images)), Err(InferenceError::OtherParty { .. })));
+    assert!(matches!(client.check(Role::Client(&images[1..])), Err(InferenceError::Images { .. })));
+}
+
+#[test]
+fn wrong_and_damaged_folders_of_many_runs_are_refused_by_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (out, model) = (scratch.path().join("deal"), digits(1));
+    let paths = deal_runs(&out, &model, 2);
+    let path = &paths[0];
+    for got in [0, 1000] {
+        let error = folder::deal_runs(&runtime::cpu().unwrap(), &model, got, &scratch.path().join("no"), |_| ());
+        assert!(matches!(error, Err(InferenceError::Runs { max: 999, got: found }) if found == got));
+    }
+    refused_runs(path, Party::One, "expected keys of party 1, got keys of party 0");
+    refused(&path.join("run-001"), Party::Zero, "got a part of a deal for many runs");
+    refused(&path.join("weights"), Party::Zero, "got a part of a deal for many runs");
+
+    let change = |file: &str, edit: &dyn Fn(Vec<u8>) -> Vec<u8>, text: &str| {
+        let file = path.join(file);
+        let original = fs::read(&file).unwrap();
+        fs::write(&file, edit(original.clone())).unwrap();
+        refused_runs(path, Party::Zero, text);
+        fs::write(&file, original).unwrap();
+    };
+    let flip = |mut bytes: Vec<u8>| {
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        bytes
+    };
+    let replace = |from: &'static str, to: &'static str| {
+        move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replacen(from, to, 1).into_bytes()
+    };
+    change("weights/000.key", &flip, "expected SHA-256");
+    change("weights/identity.der", &flip, "`identity.der`: expected SHA-256");
+    change(
+        "weights/manifest.json",
+        &replace("\"runs\": 2", "\"runs\": 0"),
+        "expected the keys of weights for 1 to 999 runs",
+    );
+    change("weights/manifest.json", &replace("\"count\": 1", "\"count\": 2"), "expected a run of the same deal");
+    change("run-001/manifest.json", &replace("\"index\": 1", "\"index\": 2"), "expected a run of the same deal");
+    change("run-001/000.key", &flip, "expected SHA-256");
+    change("run-001/003.key", &flip, "expected SHA-256");
+    fs::rename(path.join("run-001"), path.join("gone")).unwrap();
+    refused_runs(path, Party::Zero, "`run-001`: is missing");
+    // Of another deal.
+    let others = deal_runs(&scratch.path().join("others"), &model, 2);
+    copy_folder(&others[0].join("run-001"), &path.join("run-001"));
+    refused_runs(path, Party::Zero, "expected a run of the same deal");
+    fs::remove_dir_all(path.join("run-001")).unwrap();
+    fs::rename(path.join("gone"), path.join("run-001")).unwrap();
+
+    let weights = weights(&model);
+    let _ = next_run(&paths, &weights).map(Result::unwrap);
+    change("weights/opened/001.opened", &flip, "`001.opened`: ");
+    change("weights/opened/000.opened", &|bytes| [bytes, vec![0]].concat(), "`000.opened`: expected at most");
+    fs::copy(paths[1].join("weights/opened/000.opened"), path.join("weights/opened/000.opened")).unwrap();
+    refused_runs(path, Party::Zero, "party");
+    let digest = paths[1].join("weights/opened/weights.sha256");
+    fs::write(&digest, "none").unwrap();
+    refused_runs(&paths[1], Party::One, "`weights.sha256`: expected 64 hexadecimal digits, got `none`");
+    fs::remove_file(&digest).unwrap();
+    refused_runs(&paths[1], Party::One, "`weights.sha256`: is missing");
+}
+
+/// Copies a folder with the folders in it.
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
 }

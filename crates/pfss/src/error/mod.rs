@@ -173,7 +173,7 @@ pub enum PfssError {
         /// The system's reason.
         reason: String,
     },
-    /// The bundle is for another descriptor or other modes than the function.
+    /// The keys are for another gate, descriptor or modes than the function or the shift.
     #[error("expected keys for the function's own program, got keys for another program")]
     Program,
     /// A descriptor or program is refused.

@@ -1,12 +1,10 @@
 //! The elementary functions: their cuts, tails and accuracies.
 
-use super::{FixedFn, Spline, Tail, special::normal_cdf};
+use super::{FixedFn, RING_BITS, Spline, Tail, special::normal_cdf};
 use crate::{PfssError, SignedRange, suf::SufError};
 
 /// Fraction bits unless stated otherwise.
 const USUAL_BITS: u32 = 12;
-/// The ring that the scale of cubic pieces needs.
-const N: u32 = 64;
 /// Bits after the point of a leading coefficient.
 const LEADING_BITS: u32 = 14;
 
@@ -252,14 +250,13 @@ fn spline<'a>(
     function: &'a dyn Fn(f64) -> f64,
 ) -> Spline<'a> {
     Spline {
-        n: N,
+        n: RING_BITS, // the scale of cubic pieces needs them all
         input_bits: accuracy.fraction_bits,
         output_bits,
         degree: accuracy.degree,
         leading_bits: LEADING_BITS,
         cuts,
         margins: (0, 0),
-        below: Tail::Zero,
         above: Tail::Zero,
         inputs,
         function,
@@ -447,7 +444,7 @@ mod tests {
             for x in [12 * ONE, 12 * ONE + 1, FAR / 3, FAR - 1] {
                 assert_eq!((f.eval(x), f.eval(-x - 1)), (x, 0));
             }
-            assert!(f.outputs().gap_cert(N).is_ok());
+            assert!(f.outputs_within(f.inputs()).unwrap().gap_cert(RING_BITS).is_ok());
         }
         let f = neg_exp(Accuracy::CUBIC_16).unwrap();
         assert!([16 * ONE, 16 * ONE + 1, i64::MAX].into_iter().all(|t| f.eval(t) == 0));

@@ -42,7 +42,7 @@ mod table;
 use core_types::Ring;
 
 use crate::{
-    AutoTrunc, Cost, Gate, PfssError, RangeClaim, RangeError, SignedRange,
+    AutoTrunc, Cost, Gate, PfssError, RangeError, SignedRange,
     suf::{SufDesc, SufError, SufModes, SufProgram},
 };
 
@@ -57,7 +57,7 @@ pub struct FixedFn {
     desc: SufDesc,
     shift: u32,
     inputs: SignedRange,
-    outputs: SignedRange,
+    outputs: Outputs,
 }
 
 /// Gates of a function: the descriptor, then the shift of its result.
@@ -66,6 +66,9 @@ pub struct FixedGates {
     /// The gate of the descriptor.
     pub suf: Gate,
     /// The shift, with the proof that the spline's coefficients give.
+    ///
+    /// It takes the descriptor's word modulo `2^k` for the smallest `k` in which that range leaves
+    /// a gap, so that `k` bits are opened, and gives 64 bits.
     pub shift: AutoTrunc,
 }
 
@@ -88,10 +91,24 @@ impl FixedFn {
         self.inputs
     }
 
-    /// A proven range of the descriptor's word on those inputs, before the shift.
-    #[must_use]
-    pub const fn outputs(&self) -> SignedRange {
-        self.outputs
+    /// A proven range of the descriptor's word on a proven range of inputs, before the shift.
+    ///
+    /// ```
+    /// use pfss::{SignedRange, functions::{Accuracy, gelu}};
+    ///
+    /// // Far above zero, GeLU is its input: up to 2^12 in general, up to 16 here.
+    /// let gelu = gelu(Accuracy::QUADRATIC_32)?;
+    /// let all = gelu.outputs_within(gelu.inputs())?;
+    /// let few = gelu.outputs_within(SignedRange::new(-(16 << 12), 16 << 12)?)?;
+    /// assert_eq!([all, few].map(|range| range.max() >> gelu.shift()), [(1 << 24) - 1, 16 << 12]);
+    /// # Ok::<(), pfss::PfssError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PfssError::Range`] for a range that is not within [`inputs`](Self::inputs).
+    pub fn outputs_within(&self, inputs: SignedRange) -> Result<SignedRange, PfssError> {
+        self.inputs.holds(inputs)?;
+        self.outputs.within(inputs)
     }
 
     /// The function in the clear, exactly as shares compute it. Not for secrets: branches on `x`.
@@ -112,16 +129,15 @@ impl FixedFn {
 
     /// The gates that evaluate the function on a proven range of inputs.
     ///
-    /// The smaller the range, the smaller the keys.
+    /// The smaller the range, the smaller the keys, and the fewer bits the shift opens.
     ///
     /// # Errors
     /// [`PfssError::Suf`] for modes that do not go with the descriptor, [`PfssError::Range`] for a
     /// range that is not within [`inputs`](Self::inputs).
     pub fn gates_within(&self, modes: SufModes, inputs: SignedRange) -> Result<FixedGates, PfssError> {
-        self.inputs.holds(inputs)?;
+        let outputs = self.outputs_within(inputs)?;
         let suf = Gate::suf(SufProgram::within(self.desc.clone(), modes, inputs)?);
-        let shift = AutoTrunc::choose(self.desc.ring().bits(), self.shift, RangeClaim::Proof(self.outputs))?;
-        Ok(FixedGates { suf, shift })
+        Ok(FixedGates { suf, shift: AutoTrunc::narrowest(self.shift, RING_BITS, outputs)? })
     }
 }
 
@@ -144,6 +160,25 @@ impl FixedGates {
     }
 }
 
+/// The range of a function before its shift: its fitted pieces, and the tail above them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Outputs {
+    /// A range that holds 0 and every value on the pieces.
+    fitted: SignedRange,
+    /// The slope of the tail above the pieces, at least 0.
+    ///
+    /// The tail below is 0.
+    slope: i64,
+}
+
+impl Outputs {
+    /// A range that holds every value on `inputs`.
+    fn within(self, inputs: SignedRange) -> Result<SignedRange, PfssError> {
+        let tail = SignedRange::new(0, inputs.max().max(0))?.checked_mul(SignedRange::new(self.slope, self.slope)?)?;
+        Ok(self.fitted.hull(tail))
+    }
+}
+
 /// The value of a spline outside its fitted pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tail {
@@ -151,6 +186,9 @@ enum Tail {
     /// `x` itself.
     Identity,
 }
+
+/// The ring of inputs and results in bits.
+pub(crate) const RING_BITS: u32 = 64;
 
 /// Greatest number of fraction bits of a result.
 ///
@@ -172,7 +210,7 @@ struct Spline<'a> {
     cuts: &'a [i64],
     /// How far beyond the pieces they are fitted on the first and the last polynomial are used.
     margins: (i64, i64),
-    below: Tail,
+    /// The value above the pieces; below them it is 0.
     above: Tail,
     /// Inputs for which the result is meant, tails included.
     inputs: SignedRange,
@@ -190,7 +228,7 @@ impl Spline<'_> {
         let shift = scale - self.output_bits;
         // Each piece is fitted at the scale and rounded by half a unit.
         let mut fitted = Vec::new();
-        let mut outputs = SignedRange::new(0, 0)?;
+        let mut range = SignedRange::new(0, 0)?;
         for cut in self.cuts.windows(2) {
             let piece = fit::FittedPiece::new(cut[0], cut[1], self.degree, |x| {
                 (self.function)(self.real(x)) * 2f64.powi(scale as i32)
@@ -198,19 +236,17 @@ impl Spline<'_> {
             let below = if fitted.is_empty() { self.margins.0 } else { 0 };
             let above = if fitted.len() + 2 == self.cuts.len() { self.margins.1 } else { 0 };
             let piece = piece.rounding(shift).reaching(below, above);
-            outputs = outputs.hull(piece.range()?);
+            range = range.hull(piece.range()?);
             fitted.push((cut[0] - below, piece.expand(ring)));
         }
-        // Tails extend the range of outputs.
-        for (tail, x) in [(self.below, self.inputs.min()), (self.above, self.inputs.max())] {
-            outputs = match tail {
-                Tail::Zero => outputs,
-                Tail::Identity => outputs.hull(SignedRange::new(x, x)?.checked_mul(self.slope_range(scale)?)?),
-            };
-        }
-        // The range leaves room for the shift, and the pieces cover the ring.
-        outputs.gap_cert(self.n)?;
-        let pieces = self.order(ring, fitted, scale)?;
+        // The range of all inputs leaves room for the shift, and the pieces cover the ring.
+        let slope = match self.above {
+            Tail::Zero => 0,
+            Tail::Identity => 1i64 << (scale - self.input_bits), // at most 61 - 8
+        };
+        let outputs = Outputs { fitted: range, slope };
+        outputs.within(self.inputs)?.gap_cert(self.n)?;
+        let pieces = self.order(ring, fitted, slope.cast_unsigned());
         let spec = crate::suf::SufSpec {
             n: self.n,
             degree: self.degree,
@@ -239,16 +275,9 @@ impl Spline<'_> {
         }
     }
 
-    /// The slope of the identity at the scale of the coefficients.
-    fn slope_range(&self, scale: u32) -> Result<SignedRange, PfssError> {
-        let slope = 1i64 << (scale - self.input_bits); // at most 61 - 8
-        Ok(SignedRange::new(slope, slope)?)
-    }
-
     /// All pieces in the unsigned order of their starts.
-    fn order(&self, ring: Ring, fitted: Vec<(i64, Vec<u64>)>, scale: u32) -> Result<Vec<crate::suf::Piece>, PfssError> {
-        let slope = self.slope_range(scale)?.min().cast_unsigned();
-        let tail = |tail: Tail| match tail {
+    fn order(&self, ring: Ring, fitted: Vec<(i64, Vec<u64>)>, slope: u64) -> Vec<crate::suf::Piece> {
+        let above = match self.above {
             Tail::Zero => Vec::new(),
             Tail::Identity => vec![0, slope],
         };
@@ -257,13 +286,13 @@ impl Spline<'_> {
         let half = 1u64 << (ring.bits() - 1);
         let mut all: Vec<(u64, Vec<u64>)> = Vec::new();
         if first > 0 {
-            all.push((0, tail(self.below)));
+            all.push((0, Vec::new()));
         }
         all.extend(fitted.into_iter().map(|(start, poly)| (ring.reduce(start.cast_unsigned()), poly)));
-        all.push((ring.reduce(last.cast_unsigned()), tail(self.above)));
-        all.push((half, tail(self.below)));
+        all.push((ring.reduce(last.cast_unsigned()), above));
+        all.push((half, Vec::new()));
         all.sort_by_key(|&(start, _)| start);
         let piece = |(start, poly)| crate::suf::Piece { start, polys: vec![poly], bools: Vec::new() };
-        Ok(all.into_iter().map(piece).collect())
+        all.into_iter().map(piece).collect()
     }
 }

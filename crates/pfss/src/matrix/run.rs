@@ -11,7 +11,11 @@ use core_types::{Ring, params::share::MatmulWordsParams};
 use zeroize::Zeroizing;
 
 use super::{MatrixShape, MatrixTriple, RING, shares::Words};
-use crate::{Channel, Party, PfssError, Session, secret::staging::StagedSecret, spent};
+use crate::{
+    Channel, Party, PfssError, Session,
+    secret::staging::{SecretInput, StagedSecret},
+    spent,
+};
 
 impl<C: Channel> Session<C> {
     /// Shares of the products `x y`, from shares of both factors, all in the ring of the triple.
@@ -54,18 +58,35 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Opens shared values to one party.
+    /// Opens values shared modulo `2^64` to one party, as [`reveal_in`](Self::reveal_in).
     ///
-    /// This party receives the words modulo `2^64`; the other learns nothing. One round; the
-    /// receiver sends only its step digest.
+    /// # Errors
+    /// As [`reveal_in`](Self::reveal_in).
+    pub fn reveal<Q: FssOps>(&mut self, q: &Q, to: Party, shares: &[u64]) -> Result<Option<Vec<u64>>, PfssError> {
+        self.reveal_in(q, RING, to, shares)
+    }
+
+    /// Opens values shared in `ring` to one party.
+    ///
+    /// This party receives the words; the other learns nothing. One round, in which an element of
+    /// `k` bits takes `k` bits; the receiver sends only its step digest. Products in a ring below
+    /// 64 bits are shared in that ring, and in no wider one.
     ///
     /// # Errors
     /// [`PfssError::Channel`], which closes the session, and [`PfssError::Closed`].
-    pub fn reveal<Q: FssOps>(&mut self, q: &Q, to: Party, shares: &[u64]) -> Result<Option<Vec<u64>>, PfssError> {
+    pub fn reveal_in<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        ring: Ring,
+        to: Party,
+        shares: &[u64],
+    ) -> Result<Option<Vec<u64>>, PfssError> {
         self.check_open()?;
+        let shares = Zeroizing::new(shares.iter().map(|&share| ring.reduce(share)).collect::<Vec<_>>());
         self.closing(|session| {
-            session.record_digest(&facts(b"pfss reveal v1", &[to.number()], &[shares.len() as u64]), shares.len());
-            session.give_words(q, RING, to, shares)
+            let lens = [u64::from(ring.bits()), shares.len() as u64];
+            session.record_digest(&facts(b"pfss reveal v2", &[to.number()], &lens), shares.len());
+            session.give_words(q, ring, to, &shares)
         })
     }
 
@@ -93,8 +114,9 @@ impl Opened<'_> {
         // Party 0 adds the public product to the first product.
         let public = |word: u64| if self.party == Party::Zero { word } else { 0 };
         let rest: Vec<u64> = self.y_hat.iter().zip(b.iter()).map(|(y, b)| public(*y).wrapping_sub(*b)).collect();
-        let rest = StagedSecret::upload(q, &Zeroizing::new(rest))?;
-        let (x_hat, y_hat, a) = (q.upload(self.x_hat)?, q.upload(self.y_hat)?, StagedSecret::upload(q, a)?);
+        let rest = Zeroizing::new(rest);
+        let (rest, a) = (SecretInput::of(q, &rest)?, SecretInput::of(q, a)?);
+        let (x_hat, y_hat) = (q.upload(self.x_hat)?, q.upload(self.y_hat)?);
         // Both products are added to the dealer's, the second with the opposite sign.
         let mut out = StagedSecret::upload(q, product)?;
         let plus = MatmulWordsParams { batch, rows, inner, cols, alpha: 1, beta: 1 };

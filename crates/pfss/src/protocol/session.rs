@@ -122,7 +122,7 @@ impl<C: Channel> Session<C> {
     ///
     /// # Errors
     /// [`PfssError::Length`] if there is a bundle for the identity, or none for any other shift,
-    /// and as [`relu`](Self::relu).
+    /// [`PfssError::Program`] for keys of another gate, and as [`relu`](Self::relu).
     pub fn shift<Q: FssOps>(
         &mut self,
         q: &Q,
@@ -131,6 +131,8 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         match (shift.task(), bundle) {
+            // only the chosen gate drops these bits, into this ring
+            (Some(_), Some(bundle)) if shift.gate() != Some(bundle.gate()) => Err(PfssError::Program),
             (Some(task), Some(bundle)) => Ok(self.run(q, task, bundle, x)?.words),
             (None, None) => Ok(x.to_vec()),
             (task, bundle) => {

@@ -42,9 +42,19 @@ impl Exponential {
     /// A proven range of the results.
     pub(super) fn results(&self) -> Result<SignedRange, PfssError> {
         Ok(match self {
-            Self::Spline(function, _) => function.outputs().floor_shift(function.shift())?,
-            Self::Table(function, _) => function.outputs().floor_shift(function.shift())?,
+            Self::Spline(function, _) => function.outputs_within(function.inputs())?.floor_shift(function.shift())?,
+            Self::Table(function, _) => function.outputs_within(function.inputs())?.floor_shift(function.shift())?,
         })
+    }
+
+    /// Number of low bits of `t` that the gates read.
+    ///
+    /// Shares of `t` modulo 2 to this power are enough.
+    pub(super) fn input_bits(&self) -> u32 {
+        match self {
+            Self::Spline(_, gates) => gates.suf.n(),
+            Self::Table(_, gates) => gates.input_bits(),
+        }
     }
 
     /// The gates that need keys, in the order in which they run.

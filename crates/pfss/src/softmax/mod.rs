@@ -9,6 +9,10 @@
 //! Exponentials from 16 on are 0, by table from 511/32 on, which changes such a row by at most 0.49
 //! units.
 //!
+//! The product has a proven range: its factors and the shift after it are opened in the smallest
+//! ring in which that range leaves a gap, 45 bits. Maxima are found in the ring that exponentials
+//! take distances in.
+//!
 //! Exponentials are splines or, with fewer bytes of keys and more rounds, tables of lines
 //! ([`TableFn`](crate::functions::TableFn)). Everything else is the same.
 //!
@@ -23,13 +27,13 @@ mod run;
 pub use layout::{LayoutError, RowLayout};
 
 use crate::{
-    AutoTrunc, GapCert, Gate, PfssError, RangeClaim, RangeError, SignedRange,
-    functions::{Accuracy, FixedFn, FixedGates, reciprocal_octaves},
+    AutoTrunc, GapCert, Gate, PfssError, RangeError, SignedRange,
+    functions::{Accuracy, FixedFn, FixedGates, RING_BITS, reciprocal_octaves},
     suf::{SufError, SufModes},
 };
 use exponential::Exponential;
 
-/// Ring of all values.
+/// Ring of logits and results in bits.
 const N: u32 = 64;
 /// Fraction bits of exponentials and their sums, so that long rows keep their precision.
 const EXP_BITS: u32 = 24;
@@ -53,7 +57,9 @@ pub struct SecureSoftmaxPlan {
     inverse_gates: FixedGates,
     /// Comparisons in each round of the tournament for the maxima.
     tournament: Vec<usize>,
+    /// In the ring that the exponentials take distances in.
     relu: Gate,
+    /// In the ring of the shift.
     product: Gate,
     shift: (Gate, GapCert),
 }
@@ -113,17 +119,18 @@ impl SecureSoftmaxPlan {
         // The reciprocal, and the proven range of its product with an exponential and the rounding.
         let octaves = longest.next_power_of_two().ilog2().max(1); // a sum is at least 1 and at most `longest`
         let inverse = reciprocal_octaves(INVERSE, INVERSE_BITS, octaves)?;
-        let inverses = inverse.outputs().floor_shift(inverse.shift())?;
+        let inverses = inverse.outputs_within(inverse.inputs())?.floor_shift(inverse.shift())?;
         let product = exp.results()?.checked_mul(inverses)?.checked_add(SignedRange::new(HALF, HALF)?)?;
-        let AutoTrunc::Gap { gate, cert } = AutoTrunc::choose(N, SHIFT, RangeClaim::Proof(product))? else {
+        let AutoTrunc::Gap { gate, cert } = AutoTrunc::narrowest(SHIFT, RING_BITS, product)? else {
             return Err(RangeError::NoGap { n: N, min: product.min(), max: product.max() }.into());
         };
         // The gates in the order in which they run.
+        let distance_bits = distances(logits)?.bits().max(2);
         Ok(Self {
             inverse_gates: inverse.gates(modes)?,
             tournament: tournament(&layout),
-            relu: Gate::relu_within(N, distances(logits)?.bits().max(2))?,
-            product: Gate::product(N)?,
+            relu: Gate::relu_within(exp.input_bits().max(distance_bits), distance_bits)?,
+            product: Gate::product(gate.n())?,
             shift: (gate, cert),
             layout,
             logits,
@@ -252,12 +259,51 @@ mod tests {
 
     /// Each element sends its bits, and each round a digest of 16 bytes.
     #[test]
-    fn exponentials_by_table_take_nine_rounds_and_380_bits() {
+    fn exponentials_by_table_take_nine_rounds_and_225_bits() {
         let plan = plan(SecureSoftmaxPlan::by_table, 8);
+        // lines below 2^31, with a sign and a gap
+        let word = 33;
         // inputs of the truncation, the descriptor, two look-ups, a product and a shift
-        let inputs = 22 + 15 + 2 * 9 + 128 + 64;
+        let inputs = 22 + 15 + 2 * 9 + 2 * word + word;
         // carry, selector, two words with their signs, carry
-        let masked = 1 + 1 + 2 * (64 + 1) + 1;
+        let masked = 1 + 1 + 2 * (word + 1) + 1;
         assert_eq!(plan.exp.traffic(800), (100 * (inputs + masked) + 9 * 16, 9));
+        assert_eq!(inputs + masked, 225);
+    }
+
+    #[test]
+    fn exponentials_by_spline_take_four_rounds_and_141_bits() {
+        let plan = plan(SecureSoftmaxPlan::new, 8);
+        // the input, 17 selectors, a word of at most 3/2 at the scale of 56 bits, and a carry
+        let bits = 64 + 17 + 59 + 1;
+        assert_eq!(plan.exp.traffic(800), (100 * bits + 4 * 16, 4));
+        assert_eq!(bits, 141);
+    }
+
+    #[test]
+    fn maxima_and_products_open_the_bits_that_their_ranges_need() {
+        for cols in [2, 128, 1024] {
+            let news: [New; 2] = [SecureSoftmaxPlan::new, SecureSoftmaxPlan::by_table];
+            let [splines, tables] = news.map(|new| plan(new, cols));
+            // Distances have 22 bits and a sign; splines take 64 bits of them, tables the bits of the product of a line.
+            for (plan, bits) in [(&splines, 64), (&tables, 33)] {
+                assert_eq!((plan.relu.n(), plan.relu.f()), (bits, 23));
+                // The product of an exponential, below 2^25, and a reciprocal of 18 fraction bits, a little above 1.
+                let (shift, cert) = &plan.shift;
+                assert_eq!([plan.product.n(), shift.n(), cert.n(), shift.out_ring().bits()], [45, 45, 45, 64]);
+            }
+        }
+    }
+
+    /// Narrow ranges far from zero and next to it, and a wide range.
+    #[test]
+    fn maxima_have_a_ring_that_holds_their_distances() {
+        let layout = RowLayout::ragged(4, &[4]).unwrap();
+        for (min, max, bits) in [(1 << 40, (1 << 40) + 5, 33), (-1, 0, 33), (0, 0, 33), (-(1 << 50), 1 << 50, 53)] {
+            let logits = SignedRange::new(min, max).unwrap();
+            let plan = SecureSoftmaxPlan::by_table(layout.clone(), logits, SufModes::default()).unwrap();
+            assert_eq!(plan.relu.n(), bits, "{min}..={max}");
+            assert!(plan.relu.n() >= plan.exp.input_bits());
+        }
     }
 }

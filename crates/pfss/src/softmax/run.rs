@@ -1,5 +1,7 @@
 //! Dealing and evaluating a softmax, gate after gate.
 
+use core::ops::Range;
+
 use backend_api::ops::fss::FssOps;
 
 use super::{HALF, SecureSoftmaxPlan, exponential::Exponential};
@@ -58,9 +60,9 @@ impl<C: Channel> Session<C> {
             bundle.check_use(gate.kind(), *count)?;
         }
         let mut keys = RemainingBundles(bundles.into_iter());
-        let ring = plan.product.ring();
 
-        // Distances from the maxima are at least 0.
+        // Distances from the maxima are at least 0, in the ring that the exponentials take them in.
+        let ring = plan.relu.ring();
         let maxima = self.row_maxima(q, plan, &mut keys, x)?;
         let mut distances = Vec::with_capacity(x.len());
         for (range, &max) in plan.layout.ranges().zip(&maxima) {
@@ -74,18 +76,19 @@ impl<C: Channel> Session<C> {
         // Layouts may differ with the same gates and counts: the next message compares them.
         self.record_digest(&plan.layout.digest(), plan.layout.rows());
         let live = || plan.layout.ranges().filter(|range| !range.is_empty());
-        let sums: Vec<u64> = live().map(|range| exps[range].iter().fold(0, |sum, &e| ring.add(sum, e))).collect();
+        let sum = |range: Range<usize>| exps[range].iter().fold(0u64, |sum, &e| sum.wrapping_add(e));
+        let sums: Vec<u64> = live().map(sum).collect();
         let inverses = self.function(q, &plan.inverse_gates, keys.function(&plan.inverse_gates)?, &sums)?;
-        // Products with the reciprocal, rounded to 12 fraction bits by the shift.
+        // Products with the reciprocal, in the ring of the shift, which rounds them to 12 fraction bits.
         let factors: Vec<u64> =
             live().zip(&inverses).flat_map(|(range, &inverse)| core::iter::repeat_n(inverse, range.len())).collect();
         let mut products = self.product(q, keys.next()?, [&exps, &factors])?;
         let half = self.party().public(HALF.cast_unsigned());
-        products.iter_mut().for_each(|product| *product = ring.add(*product, half));
+        products.iter_mut().for_each(|product| *product = product.wrapping_add(half));
         Ok(self.run(q, Task::GapArs(plan.shift.1), keys.next()?, &products)?.words)
     }
 
-    /// Shares of each row's maximum, 0 for an empty row.
+    /// Shares of each row's maximum in the ring of the comparisons, 0 for an empty row.
     ///
     /// They are found in a tournament: neighbours are compared, and an odd one out moves on to the
     /// next round.

@@ -2,7 +2,7 @@
 
 use backend_api::Queue;
 use pfss::{
-    PfssError,
+    PfssError, Task,
     batch::{BatchConfig, BatchError, BatchLimits, Fit, Limit, Streams, SuperBatch, finalize_lockstep},
 };
 use runtime::AnyQueue;
@@ -76,6 +76,10 @@ fn a_bundle_of_any_size_is_streamed_within_the_budget() {
 #[test]
 fn an_exact_fit_passes_and_any_bundle_is_streamed_on_the_simulated_device() {
     let sim = Sim::new("");
+    // a device takes 64 KiB at least
+    for look_up in cases(1500).iter().filter(|case| matches!(case.task, Task::Lut(_))) {
+        drop(exact_fit(|bytes| sim.queue(Some(bytes)), look_up));
+    }
     let q = exact_fit(|bytes| sim.queue(Some(bytes)), &relu(300, 6));
     let bytes = q.budget().limit_bytes();
     let case = relu(2_000, 7); // 1.9 MB of keys

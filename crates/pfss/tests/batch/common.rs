@@ -77,8 +77,9 @@ pub(crate) fn cases(count: usize) -> Vec<Case> {
     const LOW: &[Predicate] = &[Predicate::LowLt { gamma: 77 }, Predicate::Carry];
     const INTERVALS: &[Interval] = &[Interval { start: 3, end: Some(900) }, Interval { start: 900, end: None }];
     let table: &'static [u64] = (0..1u64 << 8).map(|i| i * i * 99).collect::<Vec<_>>().leak();
+    let short: &'static [u64] = &table[..1 << 5];
     let range = SignedRange::new(-100, 100).unwrap();
-    let cert = range.gap_cert(64).unwrap();
+    let [cert, narrow] = [64, 43].map(|n| range.gap_cert(n).unwrap());
     let tasks = [
         (Gate::relu(64), Task::Relu),
         (Gate::relu(64), Task::Abs),
@@ -105,9 +106,13 @@ pub(crate) fn cases(count: usize) -> Vec<Case> {
         (Ok(suf(PredProgram::SharedAlpha, CoeffMode::MaskedSelect, BoolMode::XorPacked)), Task::Suf),
     ];
     let masked = masked.into_iter().map(|(gate, task)| (gate.unwrap().with_masked_outputs().unwrap(), task));
+    let widening = Gate::gap_ars_to(43, 12, 64).unwrap();
     let local = [
         (Gate::sign_predicates(16).unwrap(), Task::PredicateBits(SIGN)),
         (Gate::interval_powers(20, 2).unwrap(), Task::IntervalPowers(INTERVALS)),
+        (Gate::lut(5, 40).unwrap(), Task::Lut(short)),
+        (widening.clone(), Task::GapArs(narrow)),
+        (widening.with_masked_outputs().unwrap(), Task::GapArs(narrow)),
     ];
     let all = tasks.chain(descriptors.into_iter().map(|gate| (gate, Task::Suf))).chain(masked).chain(local);
     all.enumerate().map(|(at, (gate, task))| Case::new(gate, task, count, 100 + at as u64)).collect()

@@ -25,6 +25,7 @@ pub(crate) fn folder(path: &Path) -> Result<Sound> {
     let endpoint = folder.endpoint(Limits::default());
     let sound = Sound {
         purpose: format!("{} for {} elements", folder.computation.name(), folder.count()),
+        runs: None,
         party: folder.party(),
         key_bytes: folder.key_bytes() as u64,
         digest: folder.digest()?,

@@ -101,7 +101,7 @@ impl Footprint {
     pub(in crate::batch) fn points(&self, count: usize) -> u64 {
         let points = self.trees.iter().map(|&(_, asked)| match asked {
             Asked::Points(points) => points,
-            Asked::All(_) => 0, // it has no offsets
+            Asked::All(bits) => 1 << bits, // it has no offsets, but a table
         });
         if points.clone().next().is_none() { 0 } else { 8 * (count as u64 + points.sum::<u64>()) }
     }

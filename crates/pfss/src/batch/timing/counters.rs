@@ -27,7 +27,8 @@ pub struct Counters {
     pub packed_input_bytes: u64,
     /// Bytes of the points at which trees are walked.
     ///
-    /// They are the masked inputs, and for each tree an offset for each point of an input.
+    /// They are the masked inputs, for each tree an offset for each point of an input, and the
+    /// table of a look-up.
     pub point_bytes: u64,
     /// Bytes of shares at all points, from which the device computes its results.
     pub result_bytes: u64,

@@ -4,10 +4,10 @@ use core::ops::Range;
 
 use core_types::Ring;
 
-use super::{N, TableFn, Zone};
+use super::{TableFn, Zone};
 use crate::{
     PfssError, SignedRange,
-    functions::{Tail, fit::FittedPiece},
+    functions::{Outputs, RING_BITS, Tail, fit::FittedPiece},
     suf::SufError,
 };
 
@@ -23,7 +23,7 @@ pub(super) struct Lines<'a> {
     zones: Vec<Zone>,
     /// The constant and the slope of each line.
     lines: Vec<[u64; 2]>,
-    outputs: SignedRange,
+    outputs: Outputs,
 }
 
 impl<'a> Lines<'a> {
@@ -45,7 +45,7 @@ impl<'a> Lines<'a> {
             function,
             zones: Vec::new(),
             lines: Vec::new(),
-            outputs: SignedRange::new(0, 0)?,
+            outputs: Outputs { fitted: SignedRange::new(0, 0)?, slope: 0 },
         })
     }
 
@@ -87,8 +87,7 @@ impl<'a> Lines<'a> {
             Tail::Zero => 0,
             Tail::Identity => 1i64 << (self.cell_bits + self.output_bits - self.input_bits),
         };
-        let inputs = SignedRange::new(start << self.cell_bits, self.inputs.max())?;
-        self.outputs = self.outputs.hull(inputs.checked_mul(SignedRange::new(slope, slope)?)?);
+        self.outputs.slope = slope; // the last tail is above all lines
         self.lines.push([0, slope.cast_unsigned()]);
         Ok(self)
     }
@@ -122,12 +121,12 @@ impl<'a> Lines<'a> {
 
     /// Adds the line fitted to the cells `start..end`, rounded by half a unit of the result.
     fn fit(&mut self, start: i64, end: i64) -> Result<(), PfssError> {
-        let ring = Ring::new(N).ok_or(SufError::RingWidth { got: N })?;
+        let ring = Ring::new(RING_BITS).ok_or(SufError::RingWidth { got: RING_BITS })?;
         let [one, scale] = [self.input_bits, self.output_bits + self.cell_bits].map(|bits| 2f64.powi(bits as i32));
         let function = |x: f64| (self.function)(x / one) * scale;
         let [start, end] = [start, end].map(|cell| cell << self.cell_bits);
         let line = FittedPiece::line(start, end, function).rounding(self.cell_bits);
-        self.outputs = self.outputs.hull(line.range()?);
+        self.outputs.fitted = self.outputs.fitted.hull(line.range()?);
         let coefficients = line.expand(ring);
         self.lines.push([coefficients[0], coefficients[1]]); // of degree 1
         Ok(())

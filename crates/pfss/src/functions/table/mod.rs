@@ -8,7 +8,10 @@
 //! 2. the number of its line by a descriptor of degree 1: cells far out share one line,
 //! 3. `V` and `S` by two look-ups, whose messages travel together,
 //! 4. `S x` by a product, plus `V`, which has half a unit of the result in it,
-//! 5. the shift by `s` bits by `gap_ars`.
+//! 5. the shift by `s` bits by `gap_ars_to`.
+//!
+//! The lines prove a range of `S x + V`. In the ring of the smallest `k` in which it leaves a gap,
+//! the shift is exact, so steps 3 to 5 open `k` bits for each word. Results have 64 bits.
 //!
 //! A tail of a function is a line like the others: 0, or `x` itself with the slope `2^s`. As lines
 //! are in the whole input, no gate computes the distance from the middle of a cell.
@@ -24,14 +27,13 @@ mod run;
 use core_types::Ring;
 
 use crate::{
-    AutoTrunc, Cost, GapCert, Gate, PfssError, RangeClaim, RangeError, SignedRange,
+    AutoTrunc, Cost, GapCert, Gate, PfssError, RangeError, SignedRange,
+    functions::{Outputs, RING_BITS},
     suf::{Piece, SufDesc, SufError, SufModes, SufProgram, SufSpec},
 };
 
 pub use run::{TableBundles, run_table_lockstep};
 
-/// The ring of inputs and results in bits.
-const N: u32 = 64;
 /// Bytes of the step digest in each message.
 const STEP_DIGEST: u64 = 16;
 
@@ -68,7 +70,7 @@ pub struct TableFn {
     /// The constants `V` and the slopes `S` of all lines, `2^k` words each.
     tables: [Vec<u64>; 2],
     inputs: SignedRange,
-    outputs: SignedRange,
+    outputs: Outputs,
 }
 
 /// Neighbouring cells with a line each, or with one line.
@@ -93,6 +95,7 @@ pub struct TableGates {
     shift: (Gate, GapCert),
     /// The first input of the cell of the least input, from which cells are counted.
     origin: u64,
+    /// The constants and the slopes, in the ring of the product.
     tables: [Vec<u64>; 2],
 }
 
@@ -112,10 +115,13 @@ impl TableFn {
         self.inputs
     }
 
-    /// A proven range of the line's value on those inputs, before the shift.
-    #[must_use]
-    pub const fn outputs(&self) -> SignedRange {
-        self.outputs
+    /// A proven range of the line's value on a proven range of inputs, before the shift.
+    ///
+    /// # Errors
+    /// [`PfssError::Range`] for a range that is not within [`inputs`](Self::inputs).
+    pub fn outputs_within(&self, inputs: SignedRange) -> Result<SignedRange, PfssError> {
+        self.inputs.holds(inputs)?;
+        self.outputs.within(inputs)
     }
 
     /// The function in the clear, exactly as shares compute it. Not for secrets: branches on `x`.
@@ -142,12 +148,13 @@ impl TableFn {
 
     /// The gates that evaluate the function on a proven range of inputs.
     ///
-    /// The smaller the range, the smaller the keys, down to a range as wide as the table.
+    /// The smaller the range, the smaller the keys, down to a range as wide as the table, and the
+    /// fewer bits are opened.
     ///
     /// # Errors
     /// [`PfssError::Range`] for a range that is not within [`inputs`](Self::inputs).
     pub fn gates_within(&self, inputs: SignedRange) -> Result<TableGates, PfssError> {
-        self.inputs.holds(inputs)?;
+        let outputs = self.outputs_within(inputs)?;
         let s = self.cell_bits;
         // Cells are counted from the first that has an input, so that their ring has no negative part.
         let (least, greatest) = (inputs.min() >> s, inputs.max() >> s);
@@ -155,18 +162,20 @@ impl TableFn {
         let index_bits = self.tables[0].len().ilog2();
         let bits = (u64::BITS - span.leading_zeros()).max(index_bits); // at most 64 - s
         let index = self.index([least, greatest], bits)?;
-        let chosen = AutoTrunc::choose(N, s, RangeClaim::Proof(self.outputs))?;
-        let AutoTrunc::Gap { gate, cert } = chosen else {
-            return Err(RangeError::NoGap { n: N, min: self.outputs.min(), max: self.outputs.max() }.into());
+        // The lines are needed in the ring of the shift.
+        let AutoTrunc::Gap { gate, cert } = AutoTrunc::narrowest(s, RING_BITS, outputs)? else {
+            return Err(RangeError::NoGap { n: RING_BITS, min: outputs.min(), max: outputs.max() }.into());
         };
+        let ring = gate.ring();
+        let reduced = |table: &Vec<u64>| table.iter().map(|&word| ring.reduce(word)).collect::<Vec<u64>>();
         Ok(TableGates {
             truncation: Gate::truncate_reduce(bits + s, s)?,
             index: Gate::suf(SufProgram::new(index, SufModes::default())?),
-            lookup: Gate::lut(index_bits, N)?,
-            product: Gate::product(N)?,
+            lookup: Gate::lut(index_bits, ring.bits())?,
+            product: Gate::product(ring.bits())?,
             shift: (gate, cert),
             origin: (least << s).cast_unsigned(),
-            tables: self.tables.clone(),
+            tables: self.tables.each_ref().map(reduced),
         })
     }
 
@@ -208,6 +217,13 @@ impl TableGates {
         [&self.truncation, &self.index, &self.lookup, &self.lookup, &self.product, &self.shift.0]
     }
 
+    /// Number of low bits of an input that the gates read.
+    ///
+    /// Shares of inputs modulo 2 to this power are enough.
+    pub(crate) fn input_bits(&self) -> u32 {
+        self.truncation.n().max(self.product.n())
+    }
+
     /// Bits that one element sends each party, rounds, and bits of keys: the sum over all gates.
     ///
     /// Both look-ups share their rounds.
@@ -245,10 +261,11 @@ mod tests {
         let (gelu_within, positive) = (SignedRange::of_bits(25), SignedRange::new(0, (1 << 24) - 1).unwrap());
         let within = |f: Result<TableFn, _>, range| f.and_then(|f| f.gates_within(range)).unwrap();
         let tables = [
-            ("`TableFn::gelu`", within(TableFn::gelu(12), gelu_within), 18, 8, 3 * 11),
-            ("`TableFn::silu`", within(TableFn::silu(12), gelu_within), 18, 10, 3 * 11),
-            // three points in one window of 2^9
-            ("`TableFn::neg_exp`", within(TableFn::neg_exp(12), positive), 17, 8, 2 * 8 + 3 * 2),
+            // values below 2^24 in units of 2^-7: 32 bits, and one for the gap
+            ("`TableFn::gelu`", within(TableFn::gelu(12), gelu_within), (18, 8, 33), 3 * 11),
+            ("`TableFn::silu`", within(TableFn::silu(12), gelu_within), (18, 10, 33), 3 * 11),
+            // three points in one window of 2^9; values a little above 2^12 in these units
+            ("`TableFn::neg_exp`", within(TableFn::neg_exp(12), positive), (17, 8, 22), 2 * 8 + 3 * 2),
         ];
         let document = include_str!("../../../../../docs/pfss.md");
         let check = |name: &str, cost: Cost| {
@@ -259,16 +276,17 @@ mod tests {
             let line = document.lines().find(|line| line.starts_with(&format!("| {name}")));
             assert!(line.is_some_and(|line| line.ends_with(&row)), "{name}: {row}");
         };
-        for (name, gates, cell_bits, line_bits, comparison) in tables {
+        for (name, gates, (cell_bits, line_bits, word_bits), comparison) in tables {
             let tree = |bits: u64| if bits > 7 { 16 * (bits - 5) } else { 16 };
             let bytes = (tree(7) + 24) + (tree(cell_bits) + 40) + 2 * (tree(line_bits) + 32) + 24 + (tree(7) + 32);
             // the carry, two selectors, two signs, the carry of the shift
-            let masked_bits = 1 + 2 + 2 * (1 + 64) + 1;
+            let masked_bits = 1 + 2 + 2 * (1 + word_bits) + 1;
             let look_up = 2 * ((1 << (line_bits - 7)) - 1);
             let expected = Cost {
                 key_bits: 8 * bytes + 6,
                 aes: comparison + 2 * look_up,
-                input_bits: cell_bits + 7 + cell_bits + 2 * line_bits + 128 + 64,
+                // an input, its cell, the line twice, both factors, the line's value
+                input_bits: cell_bits + 7 + cell_bits + 2 * line_bits + 3 * word_bits,
                 masked_bits,
                 rounds: 9,
             };

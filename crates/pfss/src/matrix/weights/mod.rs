@@ -303,20 +303,22 @@ impl Dealer {
 impl fmt::Debug for WeightKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("WeightKey");
-        out.field("party", &self.party).field("shape", &self.shape).finish_non_exhaustive()
+        out.field("party", &self.party).field("ring", &self.ring).field("shape", &self.shape);
+        out.finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for WeightMask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WeightMask").field("shape", &self.shape).finish_non_exhaustive()
+        f.debug_struct("WeightMask").field("ring", &self.ring).field("shape", &self.shape).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for WeightTriple {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("WeightTriple");
-        out.field("party", &self.party).field("rows", &self.rows).field("weights", &self.weights);
+        out.field("party", &self.party).field("ring", &self.ring);
+        out.field("rows", &self.rows).field("weights", &self.weights);
         out.finish_non_exhaustive()
     }
 }
@@ -324,6 +326,7 @@ impl fmt::Debug for WeightTriple {
 impl fmt::Debug for OpenedWeights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = f.debug_struct("OpenedWeights");
-        out.field("party", &self.party).field("shape", &self.shape).finish_non_exhaustive()
+        out.field("party", &self.party).field("ring", &self.ring).field("shape", &self.shape);
+        out.finish_non_exhaustive()
     }
 }

@@ -1,0 +1,201 @@
+//! The checks that each folder of keys takes, for a single run or as part of a deal for many.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use pfss::{BundleError, KeyBundle, MatrixTriple, Party};
+use sha2::{Digest as _, Sha256};
+use zeroize::Zeroizing;
+
+use super::{
+    files::{io, make_marker, missing, read_at_most, read_identity, sync_folder},
+    manifest::{KeyFile, Manifest, hex, key_name},
+};
+use crate::{
+    InferenceError, Model,
+    keys::deal::{Deal, Key},
+    tls::{Fingerprint, Identity},
+};
+
+const USED: &str = "used";
+
+/// A folder whose manifest names the expected party and a known model.
+#[derive(Debug)]
+pub(super) struct CheckedFolder {
+    pub(super) path: PathBuf,
+    pub(super) manifest: Manifest,
+    pub(super) model: Model,
+}
+
+impl CheckedFolder {
+    /// Reads and checks the manifest.
+    pub(super) fn open(path: &Path, party: Party) -> Result<Self, InferenceError> {
+        let manifest = read_manifest(path)?;
+        let owner = Party::try_from(manifest.party).map_err(|e| refused(path, &e.to_string()))?;
+        if owner != party {
+            return Err(InferenceError::OtherParty { path: path.to_owned(), expected: party, got: owner });
+        }
+        let architecture = manifest.model.parse().map_err(|e: InferenceError| refused(path, &e.to_string()))?;
+        let model = Model::new(architecture, manifest.count).map_err(|e| refused(path, &e.to_string()))?;
+        let model = model.preferring(manifest.prefer);
+        Ok(Self { path: path.to_owned(), manifest, model })
+    }
+
+    /// Checks that the files of keys are large enough for the batch.
+    ///
+    /// A plan takes memory in proportion to the batch, so this comes before it.
+    pub(super) fn check_size(&self) -> Result<(), InferenceError> {
+        let count = self.model.count();
+        let least = 8 * (count * self.model.input_len()) as u64;
+        let held = held_bytes(&self.path, self.manifest.keys.len())?;
+        if held < least {
+            let reason = format!("expected at least {least} bytes of keys for {count} images, got {held}");
+            return Err(refused(&self.path, &reason));
+        }
+        Ok(())
+    }
+
+    /// Checks that the manifest is for the plan with this digest and lists `files` files of keys.
+    pub(super) fn check_plan(&self, digest: [u8; 32], files: usize) -> Result<(), InferenceError> {
+        if self.manifest.plan != hex(&digest) {
+            let reason = "dealt for a different plan of this model; deal again with this program";
+            return Err(refused(&self.path, reason));
+        }
+        if self.manifest.keys.len() != files {
+            let got = self.manifest.keys.len();
+            return Err(refused(&self.path, &format!("expected {files} files of keys, manifest has {got}")));
+        }
+        Ok(())
+    }
+
+    /// Reads one file of keys for each of `kinds`, from number `first`, and parses it.
+    ///
+    /// `progress` is called with the step of each file before the file is read.
+    pub(super) fn read_keys<T, K>(
+        &self,
+        first: usize,
+        kinds: impl IntoIterator<Item = T>,
+        progress: &mut impl FnMut(&str),
+        parse: impl Fn(T, &[u8]) -> Result<K, BundleError>,
+    ) -> Result<Vec<K>, InferenceError> {
+        let read = |((index, file), kind): ((usize, &KeyFile), T)| -> Result<K, InferenceError> {
+            progress(&file.step);
+            Ok(parse(kind, &self.read_file(index, file)?)?)
+        };
+        self.manifest.keys.iter().enumerate().skip(first).zip(kinds).map(read).collect()
+    }
+
+    /// Reads a file of keys and checks it against the manifest.
+    fn read_file(&self, index: usize, file: &KeyFile) -> Result<Zeroizing<Vec<u8>>, InferenceError> {
+        let refused = |reason: String| refused(&self.path, &format!("`{}`: {reason}", file.file));
+        let name = key_name(index);
+        if file.file != name {
+            return Err(refused(format!("expected the name `{name}`")));
+        }
+        let bytes = read_at_most(&self.path.join(&name), file.bytes).map_err(missing(&self.path, &name))?;
+        let bytes = bytes.filter(|bytes| bytes.len() as u64 == file.bytes);
+        let bytes = bytes.ok_or_else(|| refused(format!("expected {} bytes (from the manifest)", file.bytes)))?;
+        let (expected, got) = (&file.sha256, hex(&Sha256::digest(&bytes[..])));
+        if *expected != got {
+            return Err(refused(format!("expected SHA-256 {expected}, got {got}")));
+        }
+        Ok(bytes)
+    }
+
+    /// Reads this party's certificate and its key, and returns the peer's fingerprint with them.
+    pub(super) fn identity(&self) -> Result<(Identity, Fingerprint), InferenceError> {
+        let fingerprint = |text: &str| text.parse::<Fingerprint>().map_err(|e| refused(&self.path, &e.to_string()));
+        let identity = read_identity(&self.path, fingerprint(&self.manifest.certificate)?)?;
+        Ok((identity, fingerprint(&self.manifest.peer)?))
+    }
+
+    /// The digest of the plan and the name of the deal, which both sides of a connection compare.
+    pub(super) fn protocol(&self) -> [u8; 32] {
+        Sha256::digest(format!("{} {}", self.manifest.plan, self.manifest.deal)).into()
+    }
+
+    /// Bytes of keys on disk.
+    pub(super) fn key_bytes(&self) -> u64 {
+        self.manifest.keys.iter().map(|key| key.bytes).sum()
+    }
+}
+
+/// Reads the manifest of a folder.
+pub(super) fn read_manifest(path: &Path) -> Result<Manifest, InferenceError> {
+    let bytes = read_at_most(&path.join(Manifest::FILE), Manifest::MAX_BYTES)?;
+    let bytes = bytes.ok_or_else(|| refused(path, &format!("`{}` is too long", Manifest::FILE)))?;
+    let manifest: Manifest =
+        serde_json::from_slice(&bytes).map_err(|e| refused(path, &format!("`{}`: {e}", Manifest::FILE)))?;
+    if manifest.format != Manifest::FORMAT {
+        return Err(refused(path, &format!("expected format {}, got {}", Manifest::FORMAT, manifest.format)));
+    }
+    Ok(manifest)
+}
+
+/// Reads the key that `deal` makes.
+pub(super) fn read_key(deal: &Deal, bytes: &[u8]) -> Result<Key, BundleError> {
+    Ok(match deal {
+        Deal::Gate(..) | Deal::Alongside(..) => Key::Gate(KeyBundle::from_bytes(bytes)?),
+        Deal::Matrix(..) => Key::Matrix(MatrixTriple::from_bytes(bytes)?),
+    })
+}
+
+/// Whether the keys of a folder were used.
+pub(super) fn is_used(path: &Path) -> bool {
+    fs::symlink_metadata(path.join(USED)).is_ok()
+}
+
+/// Marks a folder as used, for good, and removes its `count` files of keys.
+///
+/// # Errors
+/// [`InferenceError::Used`] if it was marked before, [`InferenceError::Io`].
+pub(super) fn spend(path: &Path, count: usize) -> Result<(), InferenceError> {
+    if !make_marker(&path.join(USED))? {
+        return Err(InferenceError::Used { path: path.to_owned() });
+    }
+    sync_folder(path)?;
+    for index in 0..count {
+        let path = path.join(key_name(index));
+        fs::remove_file(&path).map_err(io("removing used keys", &path))?;
+    }
+    Ok(())
+}
+
+/// Bytes of the first `count` files of keys.
+fn held_bytes(folder: &Path, count: usize) -> Result<u64, InferenceError> {
+    let size = |index| {
+        let name = key_name(index);
+        let path = folder.join(&name);
+        let size = fs::metadata(&path).map_err(io("opening", &path)).map_err(missing(folder, &name));
+        size.map(|size| size.len())
+    };
+    (0..count).try_fold(0u64, |sum, index| Ok(sum.saturating_add(size(index)?)))
+}
+
+/// The error for a folder with this defect, on one line.
+pub(super) fn refused(path: &Path, reason: &str) -> InferenceError {
+    InferenceError::Folder { path: path.to_owned(), reason: one_line(reason) }
+}
+
+/// The most characters of a reason, which may quote a manifest.
+const MAX_REASON: usize = 400;
+
+/// A reason on one line.
+///
+/// Control characters are escaped, and a long reason is truncated.
+fn one_line(reason: &str) -> String {
+    let mut line = String::new();
+    for (count, character) in reason.chars().enumerate() {
+        if count == MAX_REASON {
+            line.push_str("..");
+            break;
+        }
+        match character.is_control() {
+            true => line.extend(character.escape_default()),
+            false => line.push(character),
+        }
+    }
+    line
+}
