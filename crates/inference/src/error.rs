@@ -112,7 +112,7 @@ pub enum InferenceError {
         runs: u32,
     },
     /// The keys of the weights were used, and no opened weights were kept.
-    #[error("key folder {}: an opening of the weights failed, which spent their keys; deal again", path.display())]
+    #[error("key folder {}: the keys of the weights are spent and no opened weights were kept; unless another process is opening them, deal again", path.display())]
     WeightsSpent {
         /// The folder.
         path: PathBuf,
@@ -136,7 +136,9 @@ pub enum InferenceError {
         got: String,
     },
     /// The parties have not opened the same weights: a folder is a copy of an earlier state.
-    #[error("expected the peer to have opened weights with digest {expected}, it has {got}; deal again")]
+    #[error(
+        "expected the peer to have opened weights with digest {expected}, it has {got}; unless another process has used this folder since, deal again"
+    )]
     OpenedDiffer {
         /// The digest of this party's opened weights, or `none`.
         expected: String,

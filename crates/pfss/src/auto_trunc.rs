@@ -115,7 +115,7 @@ impl AutoTrunc {
     /// As [`choose`](Self::choose).
     pub fn narrowest(f: u32, out: u32, proven: SignedRange) -> Result<Self, PfssError> {
         // a gap shift by `f` needs two bits more
-        let narrow = proven.gap_bits().map(|n| n.max(f + 2)).filter(|&n| f > 0 && n < out);
+        let narrow = proven.gap_bits().map(|n| n.max(f.saturating_add(2))).filter(|&n| f > 0 && n < out);
         match narrow {
             Some(n) => Self::widening(n, f, out, proven),
             None => Self::choose(out, f, RangeClaim::Proof(proven)),

@@ -238,7 +238,7 @@ fn bundles_that_move_leave_no_seed() {
         let leftovers = found(watched, || {
             let q = runtime::cpu().unwrap();
             let mut bundles = Vec::with_capacity(1);
-            bundles.push(deal(&q));
+            bundles.extend([deal(&q)]);
             bundles.push(deal(&q)); // moves the first
             let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
             for bundle in bundles {

@@ -95,7 +95,8 @@ pub(super) fn unknown(path: &Path) -> anyhow::Error {
         return UsageError(format!("{shown} does not exist")).into();
     }
     UsageError(format!(
-        "{shown} is not a key folder: expected a `manifest.json` (from `deal`) or a `gate.json` (from `gen`) in it"
+        "{shown} is not a key folder: expected a `manifest.json` (from `deal`), a `weights/manifest.json` (from `deal --runs`) or a \
+         `gate.json` (from `gen`) in it"
     ))
     .into()
 }

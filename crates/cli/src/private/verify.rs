@@ -76,6 +76,10 @@ fn both(kind: KeyPathKind, path: &Path) -> Result<()> {
     let mut sound = Vec::new();
     for expected in Party::BOTH {
         let folder = folder_of(path, expected);
+        if KeyPathKind::of(&folder).is_some_and(|other| other != kind) {
+            let reason = "expected keys of one deal, got keys of two".to_owned();
+            return Err(InferenceError::Folder { path: path.to_owned(), reason }.into());
+        }
         let found = party(kind, &folder)?;
         if found.party != expected {
             return Err(InferenceError::OtherParty { path: folder, expected, got: found.party }.into());

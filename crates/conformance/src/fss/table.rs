@@ -125,7 +125,7 @@ fn expect_random(q: &Conditioned, bits: u32, count: u32, rows: u32) -> Result<()
 /// Every word of `bits` bits, below other bits, at every position.
 fn expect_every_position(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let (size, above) = (1u64 << bits, words(3, 1 << (2 * bits)));
-    let x: Vec<u64> = (0..size * size).zip(above).map(|(at, above)| at / size | above << bits).collect();
+    let x: Vec<u64> = (0..size * size).zip(above).map(|(at, above)| (at / size) | (above << bits)).collect();
     let positions: Vec<u64> = (0..size * size).map(|at| at % size).collect();
     expect_entries(q, bits, 1, &x, &positions)
 }

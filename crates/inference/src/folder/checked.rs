@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -149,18 +150,30 @@ pub(super) fn is_used(path: &Path) -> bool {
 
 /// Marks a folder as used, for good, and removes its `count` files of keys.
 ///
+/// The marker is on disk before a file is removed, and all are removed before this returns.
+///
 /// # Errors
-/// [`InferenceError::Used`] if it was marked before, [`InferenceError::Io`].
+/// [`InferenceError::Used`] if another process got there first.
 pub(super) fn spend(path: &Path, count: usize) -> Result<(), InferenceError> {
     if !make_marker(&path.join(USED))? {
         return Err(InferenceError::Used { path: path.to_owned() });
     }
     sync_folder(path)?;
+    remove_keys(path, count)
+}
+
+/// Removes `count` files of used keys.
+///
+/// A process that was killed may have removed some before.
+pub(super) fn remove_keys(path: &Path, count: usize) -> Result<(), InferenceError> {
     for index in 0..count {
-        let path = path.join(key_name(index));
-        fs::remove_file(&path).map_err(io("removing used keys", &path))?;
+        let file = path.join(key_name(index));
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(io("removing used keys", &file)(error)),
+            _ => {}
+        }
     }
-    Ok(())
+    sync_folder(path)
 }
 
 /// Bytes of the first `count` files of keys.

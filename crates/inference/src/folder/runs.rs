@@ -1,16 +1,17 @@
 //! A party's folder of many runs on weights that are opened once.
 
 use std::{
+    collections::HashSet,
     path::{Path, PathBuf},
     time::Instant,
 };
 
 use backend_api::ops::fss::FssOps;
-use pfss::{Channel, OpenedWeights, Party, Traffic, WeightKey, WeightTriple};
+use pfss::{Channel, OpenedWeights, Party, PfssError, Traffic, WeightKey, WeightTriple};
 
 use super::{
     agreement::{AGREEMENT, PartyState},
-    checked::{CheckedFolder, is_used, read_key, read_manifest, refused, spend},
+    checked::{CheckedFolder, is_used, read_key, read_manifest, refused, remove_keys, spend},
     files::{digest, missing},
     manifest::{DealPart, Manifest},
     opened::{KeptWeights, is_opened, opened_path},
@@ -18,6 +19,7 @@ use super::{
 use crate::{
     InferenceError, Limits, Model, OpenedKeys, OpenedPlan,
     keys::{
+        deal::Key,
         opened::{WeightKeys, check_triples},
         queue::KeyQueue,
     },
@@ -227,12 +229,16 @@ impl RunsFolder {
     /// Reads and checks all later unused runs, and returns the bytes of keys of all unused runs.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// As [`open`](Self::open), and [`InferenceError::Pfss`] if two runs have the same keys.
     pub fn check_runs(&self, mut progress: impl FnMut(&str)) -> Result<u64, InferenceError> {
-        let mut bytes = self.key_bytes;
+        let (mut bytes, mut met) = (self.key_bytes, nonces(&self.keys).collect::<HashSet<_>>());
         for index in self.next + 1..=self.folder.runs {
             let run = open_run(&self.folder.path, &self.folder.weights, index)?;
-            self.folder.read_run(&run, &self.weights, &mut progress)?;
+            let keys = self.folder.read_run(&run, &self.weights, &mut progress)?;
+            // Each run is checked by itself; a copy of another run would use its masks again.
+            if let Some(nonce) = nonces(&keys).find(|&nonce| !met.insert(nonce)) {
+                return Err(PfssError::ReusedBundle { nonce }.into());
+            }
             bytes += run.key_bytes();
         }
         Ok(bytes)
@@ -264,6 +270,13 @@ impl RunsFolder {
         self.check(role)?;
         let Self { folder, weights, next, mut keys, .. } = self;
         let mut preparation = Preparation::default();
+        // Keys that a killed process left in used folders are removed.
+        for index in (1..next).filter(|&index| is_used(&folder.run_path(index))) {
+            remove_keys(&folder.run_path(index), folder.run_files())?;
+        }
+        if matches!(weights, WeightState::Opened(_)) {
+            remove_keys(&folder.weights.path, folder.plan.products.len())?;
+        }
         // Both parties agree, and nothing is spent so far.
         progress(AGREE);
         let index = preparation.measure(AGREE, || {
@@ -369,6 +382,11 @@ impl WeightState {
     }
 }
 
+/// The nonces of the keys of a run.
+fn nonces(keys: &OpenedKeys) -> impl Iterator<Item = [u8; 16]> + '_ {
+    keys.products.iter().map(WeightTriple::nonce).chain(keys.others.iter().map(Key::nonce))
+}
+
 /// The steps before a run, with their traffic.
 #[derive(Default)]
 struct Preparation {
@@ -424,7 +442,7 @@ fn open_run(path: &Path, weights: &CheckedFolder, index: u32) -> Result<CheckedF
     let part = DealPart::Run { index };
     let (name, run) = (part.folder_name(), path.join(part.folder_name()));
     let party = Party::try_from(weights.manifest.party).map_err(|e| refused(path, &e.to_string()))?;
-    let run = CheckedFolder::open(&run, party).map_err(missing(path, &name))?;
+    let run = CheckedFolder::open(&run, party).map_err(missing(path, &format!("{name}/{}", Manifest::FILE)))?;
     let expected = Manifest { part: Some(part), keys: run.manifest.keys.clone(), ..weights.manifest.clone() };
     if run.manifest != expected {
         return Err(refused(&run.path, "expected a run of the same deal as the keys of the weights, got another"));

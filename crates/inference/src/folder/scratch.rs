@@ -58,7 +58,16 @@ pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, Inferen
     let scratch = UnfinishedFolder::new(parent).map_err(while_doing("writing to", parent))?;
     let filled = fill(scratch.folder.path())?;
     sync_folder(scratch.folder.path())?;
-    fs::rename(scratch.folder.path(), out).map_err(while_doing("renaming the finished folder to", out))?;
+    {
+        // A signal that removes unfinished folders comes before this or finds nothing.
+        let mut registered = unfinished();
+        let path = scratch.folder.path();
+        if !registered.iter().any(|other| other == path) {
+            return Err(while_doing("finishing the folder", out)(ErrorKind::Interrupted.into()));
+        }
+        fs::rename(path, out).map_err(while_doing("renaming the finished folder to", out))?;
+        registered.retain(|other| other != path);
+    }
     drop(scratch);
     sync_folder(parent)?;
     Ok(filled)

@@ -187,6 +187,19 @@ mod tests {
     }
 
     #[test]
+    fn looks_are_rare_without_a_handshake_and_frequent_with_one() {
+        with_server(|_, server| {
+            let mut crowd = Crowd::of(server).unwrap();
+            let mut none = || Err(io::Error::from(ErrorKind::WouldBlock));
+            assert_eq!(take_in(&mut crowd, &mut none, &mut |_| ()).unwrap(), POLL);
+            let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+            let _peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            crowd.admit(listener.accept().unwrap().0).unwrap();
+            assert_eq!(take_in(&mut crowd, &mut none, &mut |_| ()).unwrap(), STEP);
+        });
+    }
+
+    #[test]
     fn a_listener_that_is_none_ends_the_wait() {
         with_server(|_, server| {
             let next = || Err(io::Error::from(ErrorKind::InvalidInput));

@@ -15,7 +15,7 @@ use inference::{
     party::{Inferred, Role},
     tls::Identity,
 };
-use pfss::{Channel as _, Party, memory_pair};
+use pfss::{Channel as _, Party, PfssError, memory_pair};
 
 use crate::common::{PATIENCE, digits, images, run, weights};
 
@@ -323,11 +323,14 @@ fn a_run_that_one_party_has_used_is_skipped_by_both() {
     let paths = deal_runs(&scratch.path().join("deal"), &model, 3);
     let weights = weights(&model);
     let expected = inference::plain::logits(&model, &weights, &images(&model)).unwrap();
-    // before the weights are opened
+    // before the weights are opened, by a process that was killed before it had removed all keys
     fs::write(paths[1].join("run-001/used"), b"").unwrap();
+    fs::remove_file(paths[1].join("run-001/000.key")).unwrap();
     let [client, server] = next_run(&paths, &weights).map(Result::unwrap);
     assert_eq!((client.logits, server.logits), (Some(expected.clone()), None));
-    assert_eq!(key_files(&paths[0].join("run-001")), [""; 0]);
+    for path in &paths {
+        assert_eq!(key_files(&path.join("run-001")), [""; 0]);
+    }
     let used = |path: &PathBuf| RunsFolder::state(path).unwrap().used;
     assert_eq!(paths.each_ref().map(used), [2; 2]);
     assert_eq!(next_run(&paths, &weights).map(Result::unwrap)[0].logits, Some(expected));
@@ -354,7 +357,7 @@ fn a_failed_opening_spends_the_keys_of_the_weights_and_no_run() {
     assert!(matches!(error, InferenceError::Opening { .. }), "{error}");
     assert!(error.to_string().ends_with("their keys are spent, deal again"), "{error}");
     assert_eq!(error.outcome(), Outcome::PeerFailed);
-    refused_runs(&paths[1], Party::One, "an opening of the weights failed, which spent their keys; deal again");
+    refused_runs(&paths[1], Party::One, "the keys of the weights are spent and no opened weights were kept");
     let state = RunsFolder::state(&paths[1]).unwrap();
     assert_eq!((state.runs, state.used, state.is_opened), (2, 0, false));
 }
@@ -451,7 +454,7 @@ fn wrong_and_damaged_folders_of_many_runs_are_refused_by_name() {
     change("run-001/000.key", &flip, "expected SHA-256");
     change("run-001/003.key", &flip, "expected SHA-256");
     fs::rename(path.join("run-001"), path.join("gone")).unwrap();
-    refused_runs(path, Party::Zero, "`run-001`: is missing");
+    refused_runs(path, Party::Zero, "`run-001/manifest.json`: is missing");
     // Of another deal.
     let others = deal_runs(&scratch.path().join("others"), &model, 2);
     copy_folder(&others[0].join("run-001"), &path.join("run-001"));
@@ -470,6 +473,21 @@ fn wrong_and_damaged_folders_of_many_runs_are_refused_by_name() {
     refused_runs(&paths[1], Party::One, "`weights.sha256`: expected 64 hexadecimal digits, got `none`");
     fs::remove_file(&digest).unwrap();
     refused_runs(&paths[1], Party::One, "`weights.sha256`: is missing");
+}
+
+#[test]
+fn a_copy_of_another_run_is_found() {
+    let scratch = tempfile::tempdir().unwrap();
+    let paths = deal_runs(&scratch.path().join("deal"), &digits(1), 3);
+    let [client, server] = open_runs(&paths);
+    assert!(client.check_runs(|_| ()).unwrap() > client.key_bytes() && server.check_runs(|_| ()).is_ok());
+    let copy = paths[0].join("run-003");
+    fs::remove_dir_all(&copy).unwrap();
+    copy_folder(&paths[0].join("run-001"), &copy);
+    let manifest = fs::read_to_string(copy.join("manifest.json")).unwrap();
+    fs::write(copy.join("manifest.json"), manifest.replacen("\"index\": 1", "\"index\": 3", 1)).unwrap();
+    let refused = client.check_runs(|_| ()).unwrap_err();
+    assert!(matches!(refused, InferenceError::Pfss(PfssError::ReusedBundle { .. })), "{refused}");
 }
 
 /// Copies a folder with the folders in it.

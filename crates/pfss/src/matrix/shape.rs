@@ -137,3 +137,17 @@ const fn opening(ring: Ring, elements: usize) -> (u64, u64) {
     let bytes = (elements as u128 * ring.bits() as u128).div_ceil(8) + 16; // a step digest has 16
     (if bytes > u64::MAX as u128 { u64::MAX } else { bytes as u64 }, 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_fit_the_address_space_or_are_refused() {
+        // Two factors of 2^59 - 1 words and one of the product take eight bytes less than 2^63.
+        let shape = |inner| MatrixShape { batch: 1, rows: 1, inner, cols: 1 };
+        assert_eq!(shape((1 << 59) - 1).checked_lens(), Ok([(1 << 59) - 1, (1 << 59) - 1, 1]));
+        let overflow = BundleError::Overflow { count: (1 << 60) + 1 };
+        assert_eq!(shape(1 << 59).checked_lens(), Err(overflow));
+    }
+}

@@ -18,7 +18,7 @@ const READERS: [PathReader; 12] = [
     tests("data/stark/", &["trefoil-stark", "stark-verifier", "stwo-air"]),
     tests("data/models/", &["trefoil-inference", "trefoil-cli"]),
     tests("data/digits/", &["trefoil-cli"]),
-    tests("docs/pfss.md", &["pfss"]),
+    tests("docs/pfss.md", &["pfss", "trefoil-inference"]),
     tests("docs/stark.md", &["trefoil-cli"]),
     tests("docs/tutorials/", &["trefoil"]),
     compiled("ci/budgets.toml", &["trefoil-cli"]),
