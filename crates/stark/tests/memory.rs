@@ -53,6 +53,14 @@ fn provers_take_what_was_planned_and_are_refused_before_any_work_with_a_byte_les
     }
 }
 
+#[test]
+fn trees_with_few_leaves_take_the_same_memory_truncated_and_whole() {
+    for sample in Sample::small() {
+        let plan = |residency| memory_plan(&PcsConfig::default(), &sample.statement, residency).unwrap();
+        assert_eq!(plan(Residency::Full).parts(), plan(Residency::Truncated).parts());
+    }
+}
+
 /// The peak of proofs is at most 2 % above the plan plus the workspace of trace generation.
 fn hold_peak(choice: Choice, residency: Residency, Sample { statement, trace, source }: &Sample) {
     let config = PcsConfig::default();

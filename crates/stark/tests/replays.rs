@@ -198,6 +198,8 @@ fn a_watched_proof_is_neither_recorded_nor_replayed() {
             // Without look-ups there is one stage less.
             assert_eq!(stages.len(), Stage::ALL.len() - 1);
             assert!(counts.replays == 0 && !graph.is_recorded(), "{counts:?}");
+            // The device completes the work before each stage, and the proof.
+            assert!(counts.waits > stages.len() as u64, "{counts:?}");
         }
     }
     // Without a watcher, the same source is replayed.

@@ -39,7 +39,7 @@ pub(super) struct Library {
     pub(super) sources: Vec<SourceFile>,
     /// Packages that depend on it in one step, tests included.
     pub(super) dependents: BTreeSet<String>,
-    /// Sites that cannot carry a choice at run time.
+    /// Sites that cannot carry a choice at run time, or that have no effect on results.
     pub(super) left_out: usize,
 }
 

@@ -1,15 +1,16 @@
 //! The sites of a parsed file.
 //!
 //! A mutant is chosen at run time, so a site has to be an expression that runs: constants, types,
-//! patterns and `const fn` are counted and left out. The arguments of macros are tokens, not
-//! expressions, and are not looked at.
+//! patterns and `const fn` are counted and left out. So are expressions that no result depends on:
+//! the room of a vector, the length of a sleep, and fields named `reserved`. The arguments of
+//! macros are tokens, not expressions, and are not looked at.
 
 use std::ops::Range;
 
 use proc_macro2::Span;
 use syn::{
-    Attribute, BinOp, Block, Expr, ExprBinary, ExprIf, ExprLit, ExprRepeat, ExprUnary, ImplItem, Item, Lit, Meta, Pat,
-    ReturnType, Signature, Stmt, TraitItem, Type, UnOp,
+    Attribute, BinOp, Block, Expr, ExprBinary, ExprCall, ExprIf, ExprLit, ExprMethodCall, ExprRepeat, ExprUnary,
+    FieldValue, ImplItem, Item, Lit, Member, Meta, Pat, ReturnType, Signature, Stmt, TraitItem, Type, UnOp,
     spanned::Spanned as _,
     visit::{self, Visit},
 };
@@ -22,7 +23,7 @@ const HOLD: [&str; 5] =
 
 /// The sites of a file, in the order of its text, and the number of excluded sites.
 ///
-/// Excluded sites cannot carry a choice at run time.
+/// Excluded sites cannot carry a choice at run time, or have no effect on results.
 pub(super) fn sites(file: &syn::File) -> (Vec<Site>, usize) {
     let mut finder = Finder::default();
     finder.visit_file(file);
@@ -42,15 +43,15 @@ pub(super) fn is_compiled(attributes: &[Attribute]) -> bool {
 struct Finder {
     sites: Vec<Site>,
     left_out: usize,
-    /// How many constant contexts enclose the expression.
-    constant: usize,
+    /// How many contexts that are left out enclose the expression.
+    excluded: usize,
     /// Names of the enclosing functions and of the types they are methods of.
     path: Vec<String>,
 }
 
 impl Finder {
     fn add(&mut self, whole: Range<usize>, at: Span, change: Change) {
-        if self.constant > 0 {
+        if self.excluded > 0 {
             self.left_out += 1;
             return;
         }
@@ -58,25 +59,25 @@ impl Finder {
         self.sites.push(Site { whole, change, line, function });
     }
 
-    /// Visits an expression that the compiler evaluates.
-    fn constant(&mut self, visit: impl FnOnce(&mut Self)) {
-        self.constant += 1;
+    /// Visits an expression whose sites are counted and left out.
+    fn exclude(&mut self, visit: impl FnOnce(&mut Self)) {
+        self.excluded += 1;
         visit(self);
-        self.constant -= 1;
+        self.excluded -= 1;
     }
 
     /// Visits the body of a function, and adds its result if it is a `bool`.
     fn function(&mut self, signature: &Signature, body: &Block) {
         self.path.push(signature.ident.to_string());
         let is_constant = usize::from(signature.constness.is_some());
-        self.constant += is_constant;
+        self.excluded += is_constant;
         if let (ReturnType::Type(_, ty), Some(Stmt::Expr(result, None))) = (&signature.output, body.stmts.last())
             && matches!(&**ty, Type::Path(path) if path.path.is_ident("bool"))
         {
             self.add(result.span().byte_range(), result.span(), Change::Negate);
         }
         self.visit_block(body);
-        self.constant -= is_constant;
+        self.excluded -= is_constant;
         self.path.pop();
     }
 
@@ -158,6 +159,21 @@ fn is_error_return(stmt: &Stmt) -> bool {
     matches!(&*call.func, Expr::Path(path) if path.path.is_ident("Err"))
 }
 
+/// Whether a function changes no result, whatever its arguments are.
+fn has_no_result(call: &ExprCall) -> bool {
+    let Expr::Path(function) = &*call.func else { return false };
+    let is = |name: &str| function.path.segments.last().is_some_and(|last| last.ident == name);
+    is("with_capacity") || is("sleep")
+}
+
+/// Whether a statement reserves room in a collection.
+///
+/// A reservation in a budget has the same name, but a result: it is part of an expression.
+fn reserves_room(stmt: &Stmt) -> Option<&ExprMethodCall> {
+    let Stmt::Expr(Expr::MethodCall(call), Some(_)) = stmt else { return None };
+    (call.method == "reserve" || call.method == "reserve_exact").then_some(call)
+}
+
 /// The name of the type of an `impl`.
 fn type_name(ty: &Type) -> String {
     match ty {
@@ -176,14 +192,14 @@ impl<'ast> Visit<'ast> for Finder {
             Item::Static(item) => &item.attrs,
             Item::Trait(item) => &item.attrs,
             // Other items hold no expressions that run; an enum's are constants.
-            Item::Enum(_) => return self.constant(|finder| visit::visit_item(finder, item)),
+            Item::Enum(_) => return self.exclude(|finder| visit::visit_item(finder, item)),
             _ => return,
         };
         if !is_compiled(attributes) {
             return;
         }
         match item {
-            Item::Const(_) | Item::Static(_) => self.constant(|finder| visit::visit_item(finder, item)),
+            Item::Const(_) | Item::Static(_) => self.exclude(|finder| visit::visit_item(finder, item)),
             Item::Fn(item) => self.function(&item.sig, &item.block),
             Item::Impl(item) => {
                 self.path.push(type_name(&item.self_ty));
@@ -197,7 +213,7 @@ impl<'ast> Visit<'ast> for Finder {
     fn visit_impl_item(&mut self, item: &'ast ImplItem) {
         match item {
             ImplItem::Fn(item) if is_compiled(&item.attrs) => self.function(&item.sig, &item.block),
-            ImplItem::Const(_) => self.constant(|finder| visit::visit_impl_item(finder, item)),
+            ImplItem::Const(_) => self.exclude(|finder| visit::visit_impl_item(finder, item)),
             _ => {}
         }
     }
@@ -209,7 +225,7 @@ impl<'ast> Visit<'ast> for Finder {
                     self.function(&item.sig, body);
                 }
             }
-            TraitItem::Const(_) => self.constant(|finder| visit::visit_trait_item(finder, item)),
+            TraitItem::Const(_) => self.exclude(|finder| visit::visit_trait_item(finder, item)),
             _ => {}
         }
     }
@@ -226,7 +242,18 @@ impl<'ast> Visit<'ast> for Finder {
         if let Stmt::Expr(Expr::Try(_), Some(_)) = stmt {
             self.add(stmt.span().byte_range(), stmt.span(), Change::Drop);
         }
+        if let Some(call) = reserves_room(stmt) {
+            self.visit_expr(&call.receiver);
+            return self.exclude(|finder| call.args.iter().for_each(|argument| finder.visit_expr(argument)));
+        }
         visit::visit_stmt(self, stmt);
+    }
+
+    fn visit_field_value(&mut self, field: &'ast FieldValue) {
+        match &field.member {
+            Member::Named(name) if name == "reserved" => self.exclude(|finder| visit::visit_field_value(finder, field)),
+            _ => visit::visit_field_value(self, field),
+        }
     }
 
     fn visit_expr(&mut self, expression: &'ast Expr) {
@@ -236,10 +263,13 @@ impl<'ast> Visit<'ast> for Finder {
             Expr::If(branch) => self.guard(branch),
             // The smallest number of a type is a literal that alone is too large for it.
             Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) if matches!(**expr, Expr::Lit(_)) => return,
-            Expr::Const(_) => return self.constant(|finder| visit::visit_expr(finder, expression)),
+            Expr::Const(_) => return self.exclude(|finder| visit::visit_expr(finder, expression)),
+            Expr::Call(call) if has_no_result(call) => {
+                return self.exclude(|finder| visit::visit_expr(finder, expression));
+            }
             Expr::Repeat(ExprRepeat { expr, len, .. }) => {
                 self.visit_expr(expr);
-                return self.constant(|finder| finder.visit_expr(len));
+                return self.exclude(|finder| finder.visit_expr(len));
             }
             _ => {}
         }
@@ -247,15 +277,15 @@ impl<'ast> Visit<'ast> for Finder {
     }
 
     fn visit_type(&mut self, ty: &'ast Type) {
-        self.constant(|finder| visit::visit_type(finder, ty));
+        self.exclude(|finder| visit::visit_type(finder, ty));
     }
 
     fn visit_angle_bracketed_generic_arguments(&mut self, arguments: &'ast syn::AngleBracketedGenericArguments) {
-        self.constant(|finder| visit::visit_angle_bracketed_generic_arguments(finder, arguments));
+        self.exclude(|finder| visit::visit_angle_bracketed_generic_arguments(finder, arguments));
     }
 
     fn visit_pat(&mut self, pattern: &'ast Pat) {
-        self.constant(|finder| visit::visit_pat(finder, pattern));
+        self.exclude(|finder| visit::visit_pat(finder, pattern));
     }
 
     fn visit_attribute(&mut self, _: &'ast Attribute) {}
@@ -293,6 +323,16 @@ mod tests {
     fn what_the_compiler_evaluates_is_counted_and_left_out() {
         let text = "const A: u32 = 1 + 2;\nconst fn f() -> u32 { 1 }\nfn g() { let [a, 3] = [x; 4]; let b: [u8; 5]; h::<6>() }";
         assert_eq!(mutants(text), (vec![], 7));
+    }
+
+    #[test]
+    fn what_no_result_depends_on_is_counted_and_left_out() {
+        let text = "fn f() { Vec::with_capacity(1 << n); thread::sleep(t / 64); P { reserved: [0; 2], ..p }; }";
+        assert_eq!(mutants(text), (vec![], 5));
+        let text = "fn f() { v[1].reserve(2 * n); v.reserve_exact(3); }";
+        assert_eq!(mutants(text), (vec!["f 1: fn f() { v[2].reserve(2 * n); v.reserve_exact(3); }".to_owned()], 3));
+        let budget = "fn f() { let _held = q.reserve(4 * n)?; P { room: 5 } }";
+        assert_eq!(mutants(budget).0.len(), 3, "a reservation in a budget is a result");
     }
 
     #[test]

@@ -115,10 +115,7 @@ pub(crate) fn run(sh: &Shell, options: &MutantOptions) -> Result<Tally> {
     let mut plan = MutantPlan::new(libraries(&root, package.as_deref())?, *seed, *count);
     for library in plan.libraries() {
         let sites: usize = library.sources.iter().map(|source| source.sites.len()).sum();
-        println!(
-            "{:<16}{sites:>7} sites, {} in constants, patterns and types left out",
-            library.name, library.left_out
-        );
+        println!("{:<16}{sites:>7} sites, {} more left out", library.name, library.left_out);
     }
     let target = root.join(env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()));
     let tree = WorkingCopy::copy(sh, &target, &plan.files())?;

@@ -202,3 +202,27 @@ impl Drop for Caching {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CudaConfig, CudaQueue, KernelSource};
+
+    #[test]
+    fn streams_that_ended_leave_no_segment_and_no_entry() {
+        let _session = cuda_sim::driver::simulate("").unwrap();
+        let kernels = KernelSource::Texts(Vec::new());
+        let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+        let context = queue.track().stream().context();
+        let pool = Caching { context: Arc::clone(context), homes: Mutex::new(HashMap::new()) };
+        for _ in 0..3 {
+            let stream = CudaStream::new(context).unwrap();
+            let address = pool.take(&stream, GRANULE_BYTES).unwrap();
+            pool.give_back(&stream, address);
+        }
+        // The last stream's memory is freed when another stream takes some.
+        let homes = lock(&pool.homes);
+        let held: Vec<u64> = homes.values().map(|home| home.held_bytes).collect();
+        assert_eq!(held, [SMALL_SEGMENT_BYTES]);
+    }
+}

@@ -192,3 +192,27 @@ fn dcf_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &DcfKeys<'k, CudaQueue>) -> La
     let launch = launch.input("roots", keys.roots).input("corrections", keys.corrections);
     launch.input("values", keys.values).input("last", keys.last)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::window_of_parts;
+
+    #[test]
+    fn windows_are_kept_only_if_they_save_levels() {
+        for ((window, trees, points, parts), expected) in [
+            // One or two points in a part walk from the root: two cost the same either way.
+            ((10, (64, 7), 1, 1), 64),
+            ((10, (64, 7), 2, 1), 64),
+            ((10, (64, 7), 3, 1), 10),
+            ((4, (12, 0), 4, 2), 12),
+            ((4, (12, 0), 5, 2), 4),
+            // Below the leaf a window has no levels: 2 * 61 against 57 for each point.
+            ((3, (64, 7), 2, 1), 64),
+            ((3, (64, 7), 3, 1), 3),
+            ((64, (64, 7), 9, 1), 64),
+            ((10, (64, 7), 3, 0), 10),
+        ] {
+            assert_eq!(window_of_parts(window, trees, points, parts), expected, "{window} {trees:?} {points} {parts}");
+        }
+    }
+}

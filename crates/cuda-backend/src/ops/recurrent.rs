@@ -253,3 +253,43 @@ fn with_rollout<'a, 'o: 'a, T: Real>(launch: Launch<'a>, op: &RssmRollout<'o, Cu
         .output("entropy", &op.entropy)
         .output_if("states", op.states.as_ref())
 }
+
+#[cfg(test)]
+mod tests {
+    use core_types::params::recurrent::{GruInputs, GruVariant, LossHead, StateMask, Stochastic};
+
+    use super::*;
+    use crate::{CudaConfig, KernelSource};
+
+    #[test]
+    fn blocks_keep_weights_if_several_share_a_row_and_all_run_at_once() {
+        let _session = cuda_sim::driver::simulate("sms=4").unwrap();
+        let kernels = KernelSource::Texts(Vec::new());
+        let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+        let blocks = |hidden, steps, feedback| {
+            let (variant, inputs) = (GruVariant::ResetBefore, GruInputs::MemberConstants);
+            let params = RolloutParams {
+                gru: GruParams { members: 2, batch: 5, steps, input: 4, hidden, variant, inputs },
+                stochastic: 6,
+                part: Stochastic::StridedSoftmax,
+                head: LossHead::ExpClamped,
+                feedback,
+                eps: 0.0,
+                mask: StateMask::NONE,
+            };
+            Resident::of(&queue, &params).map(|launch| launch.blocks)
+        };
+        // A block has 32 states of 16 rows of a member, and there are four multiprocessors.
+        for (hidden, expected) in [(32, None), (33, Some(4)), (64, Some(4)), (65, None)] {
+            assert_eq!(blocks(hidden, 3, Feedback::PerMember), expected, "{hidden}");
+        }
+        assert_eq!(blocks(64, 3, Feedback::EnsembleMean), Some(4));
+        assert_eq!(blocks(64, 3, Feedback::None), None);
+        assert_eq!(blocks(64, 3, Feedback::State), None);
+        // A block arrives three times in a step, and arrivals are counted in 31 bits.
+        let most = ((1 << 31) - 1) / 12;
+        for (steps, expected) in [(0, None), (1, Some(4)), (most, Some(4)), (most + 1, None), (u64::MAX, None)] {
+            assert_eq!(blocks(64, steps, Feedback::PerMember), expected, "{steps}");
+        }
+    }
+}

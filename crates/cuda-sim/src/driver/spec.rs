@@ -286,6 +286,15 @@ mod tests {
     }
 
     #[test]
+    fn items_that_are_left_out_have_the_documented_values() {
+        let documented = "devices=1;cc=8.0;sms=4;mem=256M;driver=12.4;schedule=eager;seed=0;order=natural;threads=1;\
+                          checks=none;watchdog=17179869184";
+        for text in [documented, ""] {
+            assert_eq!(text.parse::<Spec>(), Ok(Spec::default()), "{text}");
+        }
+    }
+
+    #[test]
     fn peers_reach_each_other_unless_the_text_says_otherwise() {
         assert_eq!("".parse::<Spec>().unwrap().link(0, 1), Link::Pcie);
         assert_eq!("peer=off".parse::<Spec>().unwrap().link(0, 1), Link::None);

@@ -113,3 +113,28 @@ fn summary(code: &Code, steps: std::ops::Range<usize>) -> (Set, Set) {
     }
     (read, written)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::decode::decode;
+
+    /// The registers of a kernel that may be read before they are written.
+    fn unassigned(body: &str) -> Vec<FileRegister> {
+        let head = ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k()";
+        let text = format!("{head} {{ .reg .pred %p<2>; .reg .b32 %r<100>; {body} ret; }}");
+        let module = ptx::parse(&text).unwrap();
+        decode(&module, 0).map_err(|refused| refused.reason).unwrap().unassigned().to_vec()
+    }
+
+    #[test]
+    fn registers_count_only_if_some_path_reads_them_before_it_writes_them() {
+        // A hundred registers in the second block, each written and then read.
+        let moves: String = (1..100).map(|i| format!("mov.b32 %r{i}, %r{};", i - 1)).collect();
+        assert_eq!(unassigned(&format!("bra.uni $next; $next: mov.b32 %r0, 7; {moves}")), []);
+        assert_eq!(unassigned(&format!("bra.uni $next; $next: {moves}")).len(), 1);
+        // A write on one of two ways.
+        let skipped = "setp.eq.u32 %p0, 1, 2; @%p0 bra $end; mov.b32 %r0, 7; $end: mov.b32 %r1, %r0;";
+        assert_eq!(unassigned(skipped).len(), 1);
+    }
+}

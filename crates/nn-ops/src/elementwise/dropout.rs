@@ -156,3 +156,35 @@ impl ElementwisePlan {
         Ok(q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), x, y })?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        optim::{
+            arena::ParameterArena,
+            config::OptimizerConfig,
+            table::{ParameterSpec, ParameterTable},
+        },
+        tensor::owned::Tensor,
+    };
+
+    #[test]
+    fn masks_of_a_training_are_those_of_the_steps_it_has_ended() {
+        let q = runtime::cpu().unwrap();
+        let table = ParameterTable::new(&[ParameterSpec::new("w", &[1])]).unwrap();
+        let gradients = ParameterArena::<_, f32>::zeros(&q, &table).unwrap();
+        let mut weights = ParameterArena::<_, f32>::zeros(&q, &table).unwrap();
+        let mut optimizer = Optimizer::new(&q, OptimizerConfig::sgd(0.1, 0.0), &table).unwrap();
+        let (plan, at) = (ElementwisePlan::new(&[256]).unwrap(), Dropout::new(0.5, 42).unwrap().at(3));
+        let x = Tensor::from_values(&q, &[256], &[1.0f32; 256]).unwrap();
+        for step in 0..3 {
+            let mut y = Tensor::<_, f32>::alloc(&q, &[256]).unwrap();
+            plan.dropout(&q, at, step, x.at(), y.at_mut()).unwrap();
+            let expected = y.values(&q).unwrap();
+            plan.training_dropout(&q, at, &optimizer, x.at(), y.at_mut()).unwrap();
+            assert_eq!(y.values(&q).unwrap(), expected, "step {step}");
+            optimizer.step(&q, gradients.view(), weights.view_mut(), None).unwrap();
+        }
+    }
+}

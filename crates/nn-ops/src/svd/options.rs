@@ -40,3 +40,14 @@ impl Default for SvdOptions {
         Self { oversample: 10, power: SvdPower::Auto, seed: 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_the_documented_ones() {
+        let SvdOptions { oversample, power, seed } = SvdOptions::default();
+        assert_eq!((oversample, power.iterations(), seed), (10, 2, 0));
+    }
+}

@@ -452,9 +452,16 @@ mod tests {
 
     #[test]
     fn short_sides_are_decomposed_directly() {
-        for (m, n, rank, is_direct) in
-            [(900, 64, 1, true), (65, 900, 1, false), (90, 300, 40, true), (97, 97, 86, false), (200, 101, 91, true)]
-        {
+        for (m, n, rank, is_direct) in [
+            (900, 64, 1, true),
+            (65, 900, 1, false),
+            (90, 300, 40, true),
+            (96, 300, 38, true),
+            (96, 300, 37, true),
+            (96, 300, 34, false),
+            (97, 97, 86, false),
+            (200, 101, 91, true),
+        ] {
             assert_eq!(plan(m, n, rank).unwrap().is_direct(), is_direct, "{m} {n} {rank}");
         }
     }

@@ -34,6 +34,7 @@ fn a_label_at_the_end_is_a_return() {
     assert!(last.blocks[0].leaves && last.blocks[0].successors.is_empty());
     let empty = graph(&parse(".version 7.0\n.target sm_80\n.entry kernel() { L1: }").unwrap());
     assert!(empty.blocks.is_empty());
+    assert_eq!(Dominance::dominators(&empty).parent(0), None);
     assert!(!Dominance::post_dominators(&empty).contains(0) || empty.reachable().is_empty());
 }
 

@@ -123,3 +123,42 @@ fn sampled(shape: &StatementShape, samples: &Samples) -> Vec<Sampled> {
     }
     pieces
 }
+
+#[cfg(test)]
+mod tests {
+    use core_types::air::{Air, Row};
+    use stark_verifier::PcsConfig;
+
+    use super::*;
+    use crate::Component;
+
+    /// Twenty equal columns of eight rows.
+    struct Copies;
+
+    impl Air for Copies {
+        fn log_rows(&self) -> u32 {
+            3
+        }
+
+        fn eval<R: Row>(&self, row: &mut R) {
+            let x = row.column();
+            for _ in 1..20 {
+                let copy = row.column();
+                row.constraint(copy - x);
+            }
+        }
+    }
+
+    #[test]
+    fn consecutive_columns_are_sampled_together_up_to_the_length_of_a_piece() {
+        let component = Component::new(&Copies, &[]).unwrap();
+        let mut shape = StatementShape::new(&PcsConfig::default(), &[], &[component]).unwrap();
+        shape.on_host = true;
+        let pieces = sampled(&shape, &Samples::new(&shape));
+        // A piece has an eighth of the columns, rounded up; the composition polynomial's eight are on the device.
+        let on_host = (0..20usize).step_by(3).map(|first| first..20.min(first + 3));
+        let expected: Vec<Range<usize>> = on_host.chain((20..28).map(|column| column..column + 1)).collect();
+        assert_eq!(pieces.iter().map(|piece| piece.columns.clone()).collect::<Vec<_>>(), expected);
+        assert_eq!(pieces.iter().map(|piece| piece.samples.clone()).collect::<Vec<_>>(), expected);
+    }
+}

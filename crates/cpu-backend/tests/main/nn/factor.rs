@@ -3,7 +3,9 @@
 use backend_api::ops::factor::{
     CholInverse, FactorOps, JacobiEigen, MatrixPeak, OrientColumns, ScaleColumns, SignSketch, TallGram, TallProduct,
 };
-use core_types::params::factor::{ColumnPairParams, JacobiParams, MatrixParams, ScaleParams, SketchParams, TallParams};
+use core_types::params::factor::{
+    ColumnPairParams, JacobiParams, LEAST_SIGMA, MatrixParams, ScaleParams, SketchParams, TallParams,
+};
 use cpu_backend::CpuQueue;
 
 use crate::levels::{expect_equal, queues};
@@ -54,4 +56,27 @@ fn results(q: &CpuQueue) -> Vec<u64> {
 #[test]
 fn results_are_the_same_bits_on_every_level_and_number_of_threads() {
     expect_equal(&queues(), "factors", results);
+}
+
+#[test]
+fn singular_values_of_the_least_fraction_of_the_greatest_are_zero() {
+    // The singular values of a diagonal matrix are its elements; these are powers of two, so nothing is rounded.
+    for (sigma, rank) in [(LEAST_SIGMA, 1), (2.0 * LEAST_SIGMA, 2)] {
+        for q in queues() {
+            let (mut vectors, mut inverse, mut found, mut count) = ([7.0; 4], [7.0; 4], [7.0; 2], [7]);
+            q.jacobi_eigen(JacobiEigen {
+                params: &JacobiParams { side: 2, kept: 2 },
+                gram: &[1.0, 0.0, 0.0, sigma * sigma],
+                peak: None,
+                vectors: &mut vectors,
+                inverse: &mut inverse,
+                sigma: &mut found,
+                rank: &mut count,
+            })
+            .unwrap();
+            let (second, unit) = if rank == 2 { (sigma as f32, 1.0) } else { (0.0, 0.0) };
+            assert_eq!((found, count), ([1.0, second], [rank]), "{q:?}");
+            assert_eq!(vectors, [1.0, 0.0, 0.0, unit], "{q:?}");
+        }
+    }
 }

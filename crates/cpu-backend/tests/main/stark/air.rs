@@ -1,6 +1,9 @@
 //! Programs and columns of look-ups are the same at every vector level and thread count.
 
-use backend_api::ops::air::{AirColumns, AirEvaluate, AirOps, CounterColumns, LogUpColumns, RowNumbers};
+use backend_api::{
+    Queue,
+    ops::air::{AirColumns, AirEvaluate, AirOps, CounterColumns, LogUpColumns, RowNumbers},
+};
 use core_types::{
     field::{M31, QM31},
     params::air::{
@@ -9,7 +12,7 @@ use core_types::{
     },
 };
 
-use crate::levels::{expect_equal, queues};
+use crate::levels::{expect_equal, queues, strongest};
 
 fn words(len: usize, seed: u64) -> Vec<M31> {
     let mut rng = fastrand::Rng::with_seed(seed);
@@ -51,6 +54,32 @@ fn every_level_and_thread_count_evaluates_the_same() {
             sums
         });
     }
+}
+
+#[test]
+fn columns_of_whole_tiles_are_read_in_place() {
+    let step = |opcode, target, left, right| Instruction { opcode: opcode as u16, target, left, right };
+    let instructions = [step(Opcode::Mask, 0, 0, 0), step(Opcode::Out, 0, 0, 0)];
+    let scratch_bytes = |log_size: u32| {
+        let (q, mut sums) = (strongest(1), words(4 << log_size, 2));
+        q.air_evaluate(AirEvaluate {
+            params: &AirParams { log_rows: log_size - 1, log_size, registers: 1, outputs: 1 },
+            instructions: &instructions,
+            masks: &[MaskAt { first: 0, offset: 0, reserved: 0 }],
+            constants: &[],
+            vanishing_inverses: &words(2, 3),
+            values: &words(1 << log_size, 1),
+            challenges: &[],
+            powers: &[QM31::ONE],
+            sums: &mut sums,
+        })
+        .expect("lengths match");
+        q.budget().peak_bytes()
+    };
+    // A tile of 512 positions copies a column of 256, with the index of each position, and a longer column not.
+    let [copied, first, second] = [8, 9, 10].map(scratch_bytes);
+    assert_eq!(copied, first + 2 * 512 * 4);
+    assert_eq!(first, second);
 }
 
 #[test]

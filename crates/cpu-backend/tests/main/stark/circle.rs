@@ -1,8 +1,11 @@
 //! Every vector level and thread count against the word-by-word transforms.
 
-use backend_api::ops::circle::{
-    BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
-    CircleInterpolate, CircleInterpolatePart, CircleOps, CircleRestrict,
+use backend_api::{
+    Queue,
+    ops::circle::{
+        BatchInverseM31, BatchInverseQm31, CircleEvalAtPoint, CircleEvalAtPoints, CircleEvaluate, CircleExtend,
+        CircleInterpolate, CircleInterpolatePart, CircleOps, CircleRestrict,
+    },
 };
 use core_types::{
     circle::{CirclePoint, CirclePointIndex, bit_reversed, double_x},
@@ -16,7 +19,7 @@ use core_types::{
 use cpu_backend::CpuQueue;
 
 use super::{elements, secure, tree};
-use crate::levels::queues;
+use crate::levels::{queues, strongest};
 
 // The definition, which the library runs on columns below one block.
 #[path = "../../../src/circle/scalar.rs"]
@@ -145,6 +148,21 @@ fn every_level_evaluates_at_points_as_the_folds_do() {
             assert_eq!(got[0], expected[2], "2^{}, {q:?}", at.log_len);
         }
     }
+}
+
+#[test]
+fn bases_and_sums_are_made_once_for_all_threads() {
+    let coefficients = elements(1 << 16, 29);
+    let point = CirclePoint::from_parameter(secure(1, 31)[0]).expect("no root of minus one");
+    let params = CirclePointParams { log_size: 16, columns: 1, point };
+    let [one, three] = [1, 3].map(|threads| {
+        let q = strongest(threads);
+        let (coefficients, mut results) = (&coefficients, [QM31::ONE]);
+        q.circle_eval_at_point(CircleEvalAtPoint { params: &params, coefficients, results: &mut results }).unwrap();
+        q.budget().peak_bytes()
+    });
+    assert!(one >= 16, "at least the sum of a column");
+    assert_eq!(one, three);
 }
 
 #[test]

@@ -36,9 +36,14 @@ fn devices_are_those_of_the_specification() {
 
 #[test]
 fn limits_follow_the_capability_and_multiprocessors_are_as_many_as_asked_for() {
-    for (machine, multiprocessors, shared_kib, cache_mib) in
-        [("", 4, 163, 40), ("cc=8.6", 4, 99, 6), ("cc=9.0;sms=132;driver=13.0", 132, 227, 50)]
-    {
+    // From compute capability 8.0 on the system keeps 1 KiB of shared memory for each block.
+    for (machine, multiprocessors, shared_kib, cache_mib) in [
+        ("cc=7.0", 4, 96, 6),
+        ("cc=7.5", 4, 64, 4),
+        ("", 4, 163, 40),
+        ("cc=8.6", 4, 99, 6),
+        ("cc=9.0;sms=132;driver=13.0", 132, 227, 50),
+    ] {
         let _bench = Bench::new(machine);
         assert_eq!(attribute(device::MULTIPROCESSOR_COUNT, 0), multiprocessors, "{machine}");
         assert_eq!(attribute(device::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 0), shared_kib << 10, "{machine}");

@@ -208,6 +208,11 @@ fn streams_report_what_they_were_made_with() {
     assert!(greatest < least);
     ok!(cuStreamDestroy_v2(stream));
     assert_eq!(status!(cuStreamSynchronize(stream)), Status::INVALID_HANDLE);
+    // No other flag is defined.
+    for flags in [2, 3, u32::MAX] {
+        assert_eq!(status!(cuStreamCreate(&raw mut stream, flags)), Status::INVALID_VALUE, "{flags}");
+        assert_eq!(status!(cuStreamCreateWithPriority(&raw mut stream, flags, 0)), Status::INVALID_VALUE, "{flags}");
+    }
     drop(bench);
 }
 

@@ -206,6 +206,13 @@ fn trap_and_bad_barriers_are_reported() {
     let options = Options::default();
     assert_eq!(kind("trap;", 32, &options), FaultKind::Trap);
     assert!(matches!(kind("mov.u32 %r0, 16;\nbar.sync %r0;", 32, &options), FaultKind::Barrier { got: 16, .. }));
-    assert!(matches!(kind("mov.u32 %r0, 33;\nbar.sync 1, %r0;", 32, &options), FaultKind::Barrier { got: 33, .. }));
+    for threads in [0, 33] {
+        let FaultKind::Barrier { quantity, got, .. } =
+            kind(&format!("mov.u32 %r0, {threads};\nbar.sync 1, %r0;"), 32, &options)
+        else {
+            panic!("{threads}")
+        };
+        assert_eq!((quantity, got), ("thread count", threads));
+    }
     assert!(matches!(kind("vote.sync.any.pred %p0, 1, 0;", 32, &options), FaultKind::DivergentCollective { .. }));
 }

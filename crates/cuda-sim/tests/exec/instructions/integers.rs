@@ -1,6 +1,9 @@
 //! Integer and bit operations against wide host arithmetic.
 
+use cuda_sim::exec::{Grid, Options};
+
 use super::vectors::{check, check_predicate, check16, check32, check64};
+use crate::exec::rig::{memory, module, run};
 
 fn s32(word: u32) -> i128 {
     (word as i32).into()
@@ -198,6 +201,17 @@ fn comparisons_by_width_and_sign() {
     check_predicate("setp.lt.u32 %p2, %r1, %r2; setp.eq.xor.u32 %p3|%p1, %r1, 0, %p2;", |a, b| {
         ((a as u32) < b as u32) != (a as u32 != 0)
     });
+}
+
+#[test]
+fn a_source_that_fills_its_register_is_converted_in_one_step() {
+    let steps = |body: &str| {
+        let counters = run(&module(0, body), Grid::linear(1, 1), &[], &memory(), &Options::default()).unwrap();
+        counters.warp_instructions
+    };
+    let word = steps("mov.b32 %r1, 5; cvt.rn.f32.s32 %r2, %r1; ret;");
+    let wide = steps("mov.b64 %d1, 5; cvt.rn.f32.s64 %r2, %d1; ret;");
+    assert_eq!(word, wide);
 }
 
 #[test]
