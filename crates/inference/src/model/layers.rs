@@ -215,6 +215,17 @@ mod tests {
     }
 
     #[test]
+    fn weights_of_a_softmax_have_the_documented_range() {
+        let x = Tensor { words: vec![0, 4096, 1, 0], range: SignedRange::new(0, 4096).unwrap() };
+        for preference in Preference::ALL {
+            let mut clear = Clear::default();
+            let mut layers = LayerBuilder { preference, ..layers(&mut clear) };
+            let range = layers.softmax("x", &x, 4).unwrap().range;
+            assert_eq!((range.min(), range.max()), (-2, ONE + 2));
+        }
+    }
+
+    #[test]
     fn every_rescale_rounds_to_nearest_with_a_mean_error_of_nearly_zero() {
         // means over 8 and 16 elements, products, scores of attention, variances
         for bits in [3u32, 4, 12, 13, 16] {
