@@ -27,7 +27,7 @@ use crate::{
     bundle::{BundleKeys, Header, check_size},
     lanes::LANES,
     secret::section::Section,
-    secret::seed::Seed,
+    secret::seed::{Seed, and_wipe_stack},
 };
 use draw::uniform;
 use secrets::{Row, Secrets};
@@ -157,8 +157,10 @@ impl Dealer {
         let rows = one.words.chunks_mut(padded.max(1)).zip(zero.words.chunks(padded.max(1)));
         for (row, ((theirs, shares), values)) in rows.zip(secrets.words).enumerate() {
             let ring = gate.word_ring(row);
-            theirs.iter_mut().zip(shares).for_each(|(word, &share)| *word = ring.neg(share));
-            theirs.iter_mut().zip(values.iter()).for_each(|(word, &value)| *word = ring.add(*word, value));
+            and_wipe_stack(|| {
+                theirs.iter_mut().zip(shares).for_each(|(word, &share)| *word = ring.neg(share));
+                theirs.iter_mut().zip(values.iter()).for_each(|(word, &value)| *word = ring.add(*word, value));
+            });
         }
         // Bits are shared by XOR.
         let packed = padded / LANES as usize;
@@ -187,7 +189,7 @@ impl Dealer {
     /// A fresh seed for one party's uniform shares.
     pub(crate) fn seed(&mut self) -> Seed {
         let mut seed = Seed::default();
-        self.rng.fill_bytes(seed.bytes_mut());
+        and_wipe_stack(|| self.rng.fill_bytes(seed.bytes_mut()));
         seed
     }
 

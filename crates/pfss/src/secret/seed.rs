@@ -46,31 +46,32 @@ impl Seed {
 
     /// Fills `words` with uniform elements of `ring`.
     pub(crate) fn fill_words(&self, section: u64, ring: Ring, words: &mut [u64]) {
-        self.fill(section, bytemuck::cast_slice_mut(words));
-        words.iter_mut().for_each(|word| *word = ring.reduce(u64::from_le(*word)));
+        and_wipe_stack(|| {
+            self.fill(section, bytemuck::cast_slice_mut(words));
+            words.iter_mut().for_each(|word| *word = ring.reduce(u64::from_le(*word)));
+        });
     }
 
     /// Fills `words` with uniform bits, 32 to a word.
     pub(crate) fn fill_bits(&self, section: u64, words: &mut [u32]) {
-        self.fill(section, bytemuck::cast_slice_mut(words));
-        words.iter_mut().for_each(|word| *word = u32::from_le(*word));
+        and_wipe_stack(|| {
+            self.fill(section, bytemuck::cast_slice_mut(words));
+            words.iter_mut().for_each(|word| *word = u32::from_le(*word));
+        });
     }
 
     /// Fills `roots` with uniform seeds of trees, whose two lowest bits are zero.
     pub(crate) fn fill_roots(&self, section: u64, roots: &mut [Label]) {
-        self.fill(section, bytemuck::cast_slice_mut(roots));
-        roots.iter_mut().for_each(|root| *root = Label::new(u128::from_le(root.bits())).seed());
+        and_wipe_stack(|| {
+            self.fill(section, bytemuck::cast_slice_mut(roots));
+            roots.iter_mut().for_each(|root| *root = Label::new(u128::from_le(root.bits())).seed());
+        });
     }
 
     /// Fills `bytes` with the key stream of a section.
+    ///
+    /// Copies of round keys are left on the stack.
     fn fill(&self, section: u64, bytes: &mut [u8]) {
-        self.expand(section, bytes);
-        wipe_stack();
-    }
-
-    /// [`fill`](Self::fill), which may leave round keys on the stack: they are moved.
-    #[inline(never)]
-    fn expand(&self, section: u64, bytes: &mut [u8]) {
         let (mut key, mut start) = (Zeroizing::new([0; 16]), [0; 16]);
         key.copy_from_slice(&self.0[..16]);
         start.copy_from_slice(&self.0[16..]);
@@ -79,10 +80,21 @@ impl Seed {
     }
 }
 
-/// Overwrites the part of the stack that the last call used.
-#[inline(never)]
-fn wipe_stack() {
-    core::hint::black_box(&mut Zeroizing::new([0u8; 4096]));
+/// Calls `work`, and overwrites the part of the stack that it used, up to 32 KiB.
+///
+/// Ciphers and generators leave copies of secrets there, and whatever is built there next, with
+/// bytes that it does not set, may carry them into memory that nothing wipes.
+pub(crate) fn and_wipe_stack(work: impl FnOnce()) {
+    #[inline(never)]
+    fn call(work: impl FnOnce()) {
+        work();
+    }
+    #[inline(never)]
+    fn wipe() {
+        core::hint::black_box(&mut Zeroizing::new([0u128; 2048]));
+    }
+    call(work);
+    wipe();
 }
 
 #[cfg(test)]
