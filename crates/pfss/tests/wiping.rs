@@ -6,6 +6,7 @@ use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
     hint::black_box,
+    num::NonZeroUsize,
     ptr, slice,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
     time::Duration,
@@ -18,6 +19,7 @@ use pfss::{
     memory_pair,
     suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
 };
+use runtime::{AnyQueue, Choice, Domain, Settings};
 use test_process::alone;
 
 /// The system's allocator, which counts the bytes that the current thread asks for and, while a test watches, looks for secrets in
@@ -115,6 +117,12 @@ fn scan(block: &[u8]) {
 #[global_allocator]
 static ALLOCATOR: Scanning = Scanning;
 
+/// A queue without worker threads: to start some copies parts of the stack into memory of the thread pool.
+fn queue() -> AnyQueue {
+    let settings = Settings { threads: NonZeroUsize::new(1), ..Settings::default() };
+    runtime::open_with(&settings, Some(Domain::Pfss), Some(Choice::Cpu)).unwrap().0
+}
+
 /// Words found in memory freed by `run`, which drops the queues that it uses: they keep the memory of buffers until then.
 fn found(watched: [u64; 4], run: impl FnOnce()) -> usize {
     FOUND.store(0, SeqCst);
@@ -201,10 +209,10 @@ fn dealing_serialising_reading_evaluating_and_dropping_leave_no_seeds_roots_tabl
         ];
         for (gate, party) in gates.iter().flat_map(|gate| [(gate, 0), (gate, 1)]) {
             let deal = |q: &_| Dealer::insecure_from_seed(8).deal(q, gate, 20).unwrap().into_iter().nth(party).unwrap();
-            let watched = secrets(deal(&runtime::cpu().unwrap()));
+            let watched = secrets(deal(&queue()));
             let x_hat: Vec<u64> = (0..20).map(|i| 1000 + i).collect();
             let leftovers = found(watched, || {
-                let q = runtime::cpu().unwrap();
+                let q = queue();
                 let bundle = KeyBundle::from_bytes(&deal(&q).to_bytes()).unwrap().insecure_reusable();
                 let keys = bundle.with_open_inputs().unwrap();
                 match gate.kind() {
@@ -234,9 +242,9 @@ fn bundles_that_move_leave_no_seed() {
             let [zero, _] = Dealer::insecure_from_seed(8).deal(q, &Gate::relu(64).unwrap(), 20).unwrap();
             zero
         };
-        let watched = secrets(deal(&runtime::cpu().unwrap()));
+        let watched = secrets(deal(&queue()));
         let leftovers = found(watched, || {
-            let q = runtime::cpu().unwrap();
+            let q = queue();
             let mut bundles = Vec::with_capacity(1);
             bundles.extend([deal(&q)]);
             bundles.push(deal(&q)); // moves the first
@@ -254,7 +262,7 @@ fn bundles_that_move_leave_no_seed() {
 #[test]
 fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
     alone(|| {
-        let (q, mut dealer) = (runtime::cpu().unwrap(), Dealer::insecure_from_seed(9));
+        let (q, mut dealer) = (queue(), Dealer::insecure_from_seed(9));
         let mut deal = || dealer.deal(&q, &Gate::product(64).unwrap(), 2).unwrap();
         let watched = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xd6e8_feb8_6659_fd93];
         let (x, y) = watched.split_at(2);
@@ -263,7 +271,7 @@ fn masking_the_factors_of_a_product_leaves_no_share_of_them() {
 
         let ([keys_zero, keys_one], (zero, one)) = (deal(), memory_pair(Duration::from_secs(20)));
         let run = || {
-            let q = runtime::cpu().unwrap();
+            let q = queue();
             test_process::scope(|scope| {
                 scope.spawn(|| drop(Session::new(zero).product(&q, keys_zero, [x, y]).unwrap()));
                 drop(Session::new(one).product(&q, keys_one, [&[1, 2], &[3, 4]]).unwrap());
@@ -318,14 +326,14 @@ fn multiplying_matrices_leaves_no_share_of_the_triple() {
         let deal = || Dealer::insecure_from_seed(10).deal_matrix(shape).unwrap();
         let (zeros, [triple, other]) = ([left, right].map(|len| vec![0; len]), deal());
         let (masks, product) = shares_of_zeros(|session| {
-            session.matmul(&runtime::cpu().unwrap(), triple, zeros.each_ref().map(|zeros| &zeros[..])).unwrap()
+            session.matmul(&queue(), triple, zeros.each_ref().map(|zeros| &zeros[..])).unwrap()
         });
         let watched = [masks[0], masks[left], product[0], last_word(&other.to_bytes())];
         drop((masks, product, other));
         let factors = [left, right].map(|len| (0..len as u64).map(|i| 1000 + i).collect::<Vec<u64>>());
         let (zero, one) = memory_pair(Duration::from_secs(20));
         let run = || {
-            let (q, [x, y], [zero_triple, one_triple]) = (runtime::cpu().unwrap(), &factors, deal());
+            let (q, [x, y], [zero_triple, one_triple]) = (queue(), &factors, deal());
             test_process::scope(|scope| {
                 scope.spawn(|| drop(Session::new(zero).matmul(&q, zero_triple, [x, y]).unwrap()));
                 drop(Session::new(one).matmul(&q, one_triple, [x, y]).unwrap());
@@ -346,7 +354,7 @@ fn multiplying_by_opened_weights_leaves_no_share_of_their_mask_or_of_the_triple(
         };
         let ([key, _], [triple, other]) = deal();
         let (masks, product) = shares_of_zeros(|session| {
-            let q = runtime::cpu().unwrap();
+            let q = queue();
             let weights = session.open_weights(&q, key, &[0; 20]).unwrap();
             session.matmul_weights(&q, triple, &[0; 12], &weights).unwrap()
         });
@@ -355,7 +363,7 @@ fn multiplying_by_opened_weights_leaves_no_share_of_their_mask_or_of_the_triple(
         let ([x, y], (zero, one)) =
             ([12, 20].map(|len| (1000..1000 + len).collect::<Vec<u64>>()), memory_pair(Duration::from_secs(20)));
         let run = || {
-            let (q, ([zero_key, one_key], [zero_triple, one_triple])) = (runtime::cpu().unwrap(), deal());
+            let (q, ([zero_key, one_key], [zero_triple, one_triple])) = (queue(), deal());
             test_process::scope(|scope| {
                 scope.spawn(|| {
                     let mut session = Session::new(zero);
@@ -376,7 +384,7 @@ fn multiplying_by_opened_weights_leaves_no_share_of_their_mask_or_of_the_triple(
 #[test]
 fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
     alone(|| {
-        let q = runtime::cpu().unwrap();
+        let q = queue();
         let keys = |gate: Gate, count: usize| {
             let [bundle, _] = Dealer::insecure_from_seed(8).deal(&q, &gate, count).unwrap();
             bundle.with_open_inputs().unwrap()
@@ -388,7 +396,7 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
         let intervals: Vec<_> = ends.windows(2).map(|ends| Interval { start: ends[0], end: Some(ends[1]) }).collect();
         let powers = keys(Gate::interval_powers(64, 2).unwrap(), 1001);
         let watched = blocks(buffer(8 * 5 * 3 * 1001), || {
-            let q = runtime::cpu().unwrap();
+            let q = queue();
             drop(powers.eval(&q, Task::IntervalPowers(&intervals), &x_hat(1001)).unwrap())
         });
         assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
@@ -399,7 +407,7 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
         for points in [6, 3] {
             let compare = keys(Gate::full_predicates(64).unwrap(), 32 * 1001);
             let run = || {
-                let q = runtime::cpu().unwrap();
+                let q = queue();
                 drop(compare.eval(&q, Task::PredicateBits(&predicates), &x_hat(32 * 1001)).unwrap())
             };
             let watched = blocks(buffer(4 * points * 1001), run);
@@ -409,7 +417,7 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
         // the unit vectors of a table of 2^8 words
         let table = keys(Gate::lut(8, 64).unwrap(), 1001);
         let watched = blocks(buffer(16 * 2 * 1001), || {
-            let q = runtime::cpu().unwrap();
+            let q = queue();
             drop(table.eval(&q, Task::Lut(&[1 << 40; 256]), &x_hat(1001)).unwrap())
         });
         assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
