@@ -118,7 +118,7 @@ pub trait Queue: Sized {
 
     /// The host's own memory as a view that ops read in place.
     ///
-    /// `None` on a device with memory of its own, to which elements have to be copied.
+    /// `None` on a device with separate memory: elements must be copied there.
     fn host_view<'a, T: Element>(&self, _host: &'a [T]) -> Option<Ref<'a, Self, T>>
     where
         Self::Buf<T>: 'a,

@@ -27,7 +27,7 @@ impl Model {
         Ok(OpenedPlan { others, products })
     }
 
-    /// The steps of a run; products by weights apart from them, if there is a list for them.
+    /// The steps of a run. Products by weights go to `products` instead, if it is given.
     fn record(&self, products: Option<Vec<WeightProduct>>) -> Result<(Plan, Vec<WeightProduct>), InferenceError> {
         let mut planner = Planner { steps: Vec::new(), products };
         let input = self.input(&vec![0; self.count() * self.input_len()])?;

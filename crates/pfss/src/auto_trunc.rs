@@ -79,7 +79,7 @@ impl AutoTrunc {
 
     /// The gap shift of values of `n` bits, with results of `out` bits.
     ///
-    /// It has to be proven that the values leave a gap: there is no exact shift into a wider ring.
+    /// The values must be proven to leave a gap: no exact shift leads into a wider ring.
     ///
     /// ```
     /// use pfss::{AutoTrunc, SignedRange};

@@ -63,11 +63,11 @@
 //! - Output shares add up to the result itself and must not be opened, unless a gate has
 //!   [masked outputs](Gate::with_masked_outputs).
 //! - Key generation and evaluation take no branch and no memory index from a secret, provided that
-//!   the queue's AES is constant-time: the CPU queue uses AES instructions, or a Boolean circuit
-//!   where there are none, and so does the crate `aes`, which expands seeds. A GPU deals keys with
-//!   tables in shared memory, and evaluates them the same way unless it was opened with bitsliced
-//!   AES. Timing of the dealer's random generator and of memory allocation depends on public sizes
-//!   only.
+//!   the queue's AES is constant-time: the CPU queue uses AES instructions, or a Boolean circuit on
+//!   processors without them, and so does the crate `aes`, which expands seeds. A GPU deals keys
+//!   with tables in shared memory, and evaluates them the same way unless it was opened with
+//!   bitsliced AES. Timing of the dealer's random generator and of memory allocation depends on
+//!   public sizes only.
 //! - Keys, seeds, shares of masks and serialised bundles are wiped when dropped, as are the copies
 //!   of masks, roots and truth tables in device memory, and all of these in the host memory that a
 //!   queue copies through. The state of a dealer's generator and copies made by callers are not.

@@ -279,7 +279,7 @@ mod tests {
             };
             Resident::of(&queue, &params).map(|launch| launch.blocks)
         };
-        // A block has 32 states of 16 rows of a member, and there are four multiprocessors.
+        // A block has 32 states of 16 rows of a member; the device has four multiprocessors.
         for (hidden, expected) in [(32, None), (33, Some(4)), (64, Some(4)), (65, None)] {
             assert_eq!(blocks(hidden, 3, Feedback::PerMember), expected, "{hidden}");
         }

@@ -63,7 +63,7 @@ impl ShareOps for CudaQueue {
         let launch = self.kernel("fss_table_sums")?.cover_striding(threads).value("params", op.params);
         let launch = launch.input("units", op.units).input("x", op.x).input("table", op.table);
         let launch = launch.output("sums", &op.sums).output("ones", &op.ones);
-        // SAFETY: `TableSums::check` verified all lengths, and that there is a table.
+        // SAFETY: `TableSums::check` verified all lengths and that at least one table was given.
         unsafe { launch.launch() }
     }
 }

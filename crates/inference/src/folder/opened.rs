@@ -46,7 +46,7 @@ pub(super) fn opened_path(folder: &Path) -> PathBuf {
     folder.join("opened")
 }
 
-/// Whether there are opened weights.
+/// Whether the weights were opened and kept.
 ///
 /// # Errors
 /// [`InferenceError::Io`] if the system refuses to answer.

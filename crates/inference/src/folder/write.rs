@@ -51,7 +51,7 @@ pub fn deal<Q: FssOps>(
 /// runs. `progress` is called with each step before it is dealt.
 ///
 /// Returns the manifests of both parties, the one of the weights first, then one for each run. As
-/// with [`deal`], the folders are complete or there are none.
+/// with [`deal`], either all folders are written or none.
 ///
 /// # Errors
 /// [`InferenceError::Runs`] for no runs or more than [`DealPart::MAX_RUNS`], and as [`deal`].

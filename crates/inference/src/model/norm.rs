@@ -130,7 +130,7 @@ impl RowMeans {
         }
         range.fits(RING_BITS - 2 - LEAST_MEAN_BITS)?;
         let bits = (RING_BITS - 2 - range.bits()).min(MEAN_BITS);
-        // 2^log_width < width < 2^(log_width + 1), so that the factor has `bits` bits
+        // 2^log_width < width < 2^(log_width + 1), so that the factor is at most 2^bits
         let (width, scale) = (u64::from(width), bits + log_width);
         let factor = ((1 << scale) + width / 2) / width;
         let range = range.checked_mul(SignedRange::new(factor.cast_signed(), factor.cast_signed())?)?;

@@ -1,4 +1,4 @@
-//! Host memory for keys: wiped when dropped, and on huge pages where there is much of it.
+//! Host memory for keys: wiped when dropped, and on huge pages from 4 MiB on.
 //!
 //! Fresh memory costs a fault for each page, and returning it costs as much again. For a ReLU of 64
 //! bits, which has 952 bytes of keys, both took longer than the walk of its tree; with pages of

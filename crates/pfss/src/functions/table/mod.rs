@@ -181,7 +181,7 @@ impl TableFn {
 
     /// The descriptor of a line's number, for cells counted from `least` on in `bits` bits.
     ///
-    /// It has a piece for each zone that holds a cell up to `greatest`.
+    /// Each zone that holds a cell up to `greatest` is a piece.
     fn index(&self, [least, greatest]: [i64; 2], bits: u32) -> Result<SufDesc, PfssError> {
         let ring = Ring::new(bits).ok_or(SufError::RingWidth { got: bits })?;
         let mut pieces = Vec::new();

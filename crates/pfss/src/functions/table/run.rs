@@ -32,7 +32,7 @@ impl TryFrom<Vec<KeyBundle>> for TableBundles {
     /// Takes the bundles in the order of [`TableGates::gates`].
     ///
     /// # Errors
-    /// [`PfssError::Length`] unless there are six.
+    /// [`PfssError::Length`] for any number but six.
     fn try_from(bundles: Vec<KeyBundle>) -> Result<Self, PfssError> {
         let refused = |got: usize| PfssError::Length { what: "bundles", expected: Self::COUNT, got };
         let all = <[KeyBundle; Self::COUNT]>::try_from(bundles).map_err(|bundles| refused(bundles.len()))?;

@@ -129,8 +129,8 @@ pub struct HostTree<'a, Q: FssOps + 'a> {
 impl<'a, Q: FssOps + 'a> HostTree<'a, Q> {
     /// Tree `index` of `bundle`.
     ///
-    /// `None` if the queue has memory of its own, and for truth tables: the op asks for roots of
-    /// every tree, and these have none.
+    /// `None` if the queue has separate memory, and for truth tables: they have no roots, which the
+    /// op expects of every tree.
     pub(crate) fn of(q: &Q, bundle: &'a KeyBundle, index: usize) -> Option<Self> {
         let TreeKeys { shape, roots, cw, leaf, vcw, last } = bundle.tree(index);
         if shape.rows().root == 0 {

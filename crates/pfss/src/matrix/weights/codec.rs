@@ -110,7 +110,7 @@ impl WeightTriple {
 }
 
 impl OpenedWeights {
-    /// The bytes of the opened weights, little-endian, for a process that goes on with them.
+    /// The bytes of the opened weights, little-endian, for a later process.
     ///
     /// They are a header of 88 bytes, the seed of this party's share of the mask, and 8 bytes for
     /// each opened word. They are secret, and wiped when dropped. Copies are for products by the
