@@ -168,3 +168,21 @@ impl Leak {
         self.allocations.is_empty() && self.pinned + handles == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_leaked_is_a_leak() {
+        assert!(Leak { device: 1, ..Leak::default() }.is_empty());
+        assert!(!Leak { allocations: vec![(1, 1)], ..Leak::default() }.is_empty());
+        // Numbers of up to two kinds of objects, one of each.
+        for kinds in (1..32).filter(|kinds: &u32| kinds.count_ones() <= 2) {
+            let count = |kind: u32| (kinds >> kind & 1) as usize;
+            let [pinned, streams, events, modules, communicators] = [0, 1, 2, 3, 4].map(count);
+            let leak = Leak { pinned, streams, events, modules, communicators, ..Leak::default() };
+            assert!(!leak.is_empty(), "{leak}");
+        }
+    }
+}

@@ -258,7 +258,7 @@ impl DriverCall {
         let driver = self.driver();
         let schedule = driver.spec.schedule;
         let draw = driver.draw();
-        driver.queue.step(goal, schedule, |count| (draw % count.max(1) as u64) as usize)
+        driver.queue.step(goal, schedule, |count| (draw % count as u64) as usize)
     }
 
     fn run(&mut self, id: u64) {

@@ -83,7 +83,7 @@ pub(super) fn of(capability: (u32, u32)) -> Option<&'static CapabilityLimits> {
 
 impl CapabilityLimits {
     /// Shared memory of each block that the system keeps.
-    fn shared_reserved(&self) -> u32 {
+    pub(super) fn shared_reserved(&self) -> u32 {
         if self.capability >= (8, 0) { 1 << 10 } else { 0 }
     }
 
@@ -93,12 +93,14 @@ impl CapabilityLimits {
     }
 
     /// Blocks of a shape that a multiprocessor holds at once.
+    ///
+    /// A block has at least one thread, and a thread at least one register.
     pub(super) fn occupancy(&self, threads: u32, registers: u32, shared: u32) -> u32 {
-        let warps = threads.div_ceil(32).max(1);
+        let warps = threads.div_ceil(32);
         let by_threads = self.threads / 32 / warps;
         // Registers are handed out to warps in units of 256.
-        let by_registers = REGISTERS / ((registers.max(1) * 32).next_multiple_of(256) * warps);
-        let by_shared = self.shared / (shared + self.shared_reserved()).max(1);
+        let by_registers = REGISTERS / ((registers * 32).next_multiple_of(256) * warps);
+        let by_shared = self.shared.checked_div(shared.saturating_add(self.shared_reserved())).unwrap_or(self.blocks);
         by_threads.min(by_registers).min(by_shared).min(self.blocks)
     }
 }
@@ -174,6 +176,11 @@ mod tests {
         assert_eq!(ampere.occupancy(256, 32, 0), 8);
         assert_eq!(ampere.occupancy(256, 64, 0), 4);
         assert_eq!(ampere.occupancy(1024, 64, 0), 1);
+        // A block of 65 threads has three warps; without shared memory, it takes none before 8.0.
+        assert_eq!(ampere.occupancy(65, 64, 0), 10);
+        let volta = of((7, 0)).unwrap();
+        assert_eq!((volta.occupancy(32, 16, 0), volta.occupancy(32, 16, 3 << 10)), (32, 32));
+        assert_eq!((volta.occupancy(32, 16, (3 << 10) + 1), volta.occupancy(32, 16, u32::MAX)), (31, 0));
         // 48 KiB and the reserved one fit three times into 164 KiB.
         assert_eq!(ampere.occupancy(128, 32, 48 << 10), 3);
         assert_eq!(ampere.occupancy(32, 16, 0), 32);

@@ -309,6 +309,33 @@ mod tests {
     }
 
     #[test]
+    fn items_have_their_documented_bounds() {
+        for text in [
+            "devices=0;sms=1;mem=0;threads=1;driver=11.0;seed=0;watchdog=0",
+            "devices=64;sms=1024;threads=64;driver=13.5;seed=18446744073709551615;watchdog=18446744073709551615",
+            "devices=64;links=63-0:none,0-62:nvlink;cc=7.0;mem=72057594037927935",
+        ] {
+            assert_eq!(text.parse::<Spec>().err(), None, "{text}");
+        }
+        let memory = |text: &str| format!("mem={text}").parse::<Spec>().map(|spec| spec.memory).ok();
+        assert_eq!(["9", "9K", "9M", "9G"].map(memory), [Some(9), Some(9 << 10), Some(9 << 20), Some(9 << 30)]);
+        let refused = "threads=65 links=64-0:none links=1-1:none mem=K mem=72057594037927936 cc=8.10 driver=13.6";
+        for bad in refused.split(' ') {
+            assert_eq!(bad.parse::<Spec>().unwrap_err().item, bad);
+        }
+        // A specification that no text describes.
+        for spec in [
+            Spec { capability: (8, 1), ..Spec::default() },
+            Spec { driver_version: 12_100, ..Spec::default() },
+            Spec { capability: (9, 0), driver_version: 11_070, ..Spec::default() },
+        ] {
+            assert!(spec.limits().is_err(), "{spec:?}");
+        }
+        let oldest = Spec { capability: (9, 0), driver_version: 11_080, ..Spec::default() };
+        assert!(oldest.limits().is_ok());
+    }
+
+    #[test]
     fn a_bad_item_is_named() {
         for bad in [
             "devices=65",

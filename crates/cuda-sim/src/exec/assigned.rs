@@ -116,7 +116,9 @@ fn summary(code: &Code, steps: std::ops::Range<usize>) -> (Set, Set) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::flow::tests::{after, random_code};
     use super::*;
+    use crate::exec::code::{Cmp, Preset, StepOp};
     use crate::exec::decode::decode;
 
     /// The registers of a kernel that may be read before they are written.
@@ -125,6 +127,47 @@ mod tests {
         let text = format!("{head} {{ .reg .pred %p<2>; .reg .b32 %r<100>; {body} ret; }}");
         let module = ptx::parse(&text).unwrap();
         decode(&module, 0).map_err(|refused| refused.reason).unwrap().unassigned().to_vec()
+    }
+
+    #[test]
+    fn registers_are_those_of_paths_through_the_steps() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let other = |rng: &mut fastrand::Rng| {
+            let mut reg = || [0, 1, 2, 64, 65][rng.usize(..5)];
+            match (reg(), reg(), reg() % 3) {
+                (a, b, 0) => StepOp::Mov32(a, b),
+                (a, b, 1) => StepOp::Zext64(a % 3, b),
+                (a, b, _) => StepOp::Setp64(Cmp::Eq, a % 3, b % 3, a % 2),
+            }
+        };
+        for round in 0..500 {
+            let mut code = random_code(&mut rng, 3 + round % 20, other);
+            (code.words32, code.words64, code.predicates) = (66, 3, 3);
+            code.presets32.push((2, Preset::Const(0)));
+            code.true_predicate = Some(2);
+            let is_unassigned = |register: FileRegister| {
+                let (mut seen, mut left) = (vec![false; code.steps.len()], vec![0]);
+                while let Some(pc) = left.pop() {
+                    let (step, mut reads, mut writes) = (code.steps[pc], false, false);
+                    operands(&code, step.op, &mut |used, what| match what {
+                        Use::Read => reads |= used == register,
+                        Use::Write => writes |= used == register,
+                    });
+                    if reads || step.guard != NO_GUARD && register == FileRegister::Predicate(step.guard) {
+                        return true;
+                    }
+                    if !writes && !std::mem::replace(&mut seen[pc], true) {
+                        left.extend(after(&code, pc));
+                    }
+                }
+                false
+            };
+            let all = (0..66).map(FileRegister::W32).chain((0..3).map(FileRegister::W64));
+            let all = all.chain((0..3).map(FileRegister::Predicate));
+            let preset = [FileRegister::W32(2), FileRegister::Predicate(2)];
+            let expected = all.filter(|&register| !preset.contains(&register) && is_unassigned(register));
+            assert_eq!(code.unassigned(), expected.collect::<Vec<_>>(), "{:?}", code.steps);
+        }
     }
 
     #[test]

@@ -100,6 +100,8 @@ pub(super) enum StepOp {
     },
     Cvt(Cvt, R, R),
     /// Two `f32` into the halves of a word: first operand high.
+    ///
+    /// A conversion to one 16-bit float has zero as the first.
     CvtPack {
         kind: HalfKind,
         toward_zero: bool,
@@ -211,7 +213,6 @@ pub(super) enum Un {
     Popc,
     Clz,
     BfindU,
-    BfindS,
 }
 
 /// Three-operand 32-bit arithmetic.
@@ -312,11 +313,6 @@ pub(super) enum Cvt {
     F64Int64(bool),
     F32F64,
     F64F32,
-    F32F16,
-    F32F16Rz,
-    F32Bf16,
-    F32Bf16Rz,
-    F32Bf16Relu,
     F16F32,
     Bf16F32,
     /// Integers (64-bit) to 16-bit floats, rounded once.

@@ -139,16 +139,17 @@ impl Reduction {
         })
     }
 
-    /// `a op b` of words of 64 bits if `wide`, else of 32 bits, whose sum may carry beyond them.
+    /// `a op b` of words of 64 bits if `wide`, else of 32 bits.
+    ///
+    /// Bits beyond the 32 of a result mean nothing.
     pub(super) fn apply(self, wide: bool, a: u64, b: u64) -> u64 {
         let signed = |word: u64| if wide { word.cast_signed() } else { i64::from(word as i32) };
-        let pick = |first: bool| if first { a } else { b };
         match self {
             Self::Add => a.wrapping_add(b),
             Self::MinU => a.min(b),
             Self::MaxU => a.max(b),
-            Self::MinS => pick(signed(a) < signed(b)),
-            Self::MaxS => pick(signed(a) > signed(b)),
+            Self::MinS => signed(a).min(signed(b)).cast_unsigned(),
+            Self::MaxS => signed(a).max(signed(b)).cast_unsigned(),
             Self::And => a & b,
             Self::Or => a | b,
             Self::Xor => a ^ b,
@@ -165,8 +166,6 @@ pub(super) enum Mma {
     M16N8K8(HalfKind),
     /// m16n8k8, `f32` accumulation.
     M16N8K8Tf32,
-    /// m16n8k4, `f32` accumulation.
-    M16N8K4Tf32,
-    /// m16n8k32 and m16n8k16 of bytes: depth, signedness of a and b, whether sums saturate.
-    Bytes { depth: u8, a_signed: bool, b_signed: bool, saturate: bool },
+    /// m16n8k32 of signed bytes, 32-bit accumulation.
+    Bytes { saturate: bool },
 }

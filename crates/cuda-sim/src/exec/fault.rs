@@ -281,3 +281,29 @@ impl FaultKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::MemoryProblem;
+    use super::*;
+
+    #[test]
+    fn every_kind_of_fault_has_the_code_of_the_driver() {
+        let (address, bytes, space, got) = (0, 4, Space::Shared, 0);
+        let (expected, memory) = (String::new(), MemoryFault { address, bytes, problem: MemoryProblem::Null });
+        for (kind, code) in [
+            (FaultKind::Launch { quantity: "grid", expected, got }, 1),
+            (FaultKind::OutOfMemory(OutOfMemory { device: 0, requested: 1, free: 0 }), 2),
+            (FaultKind::NoSuchKernel, 500),
+            (FaultKind::Memory(memory), 700),
+            (FaultKind::Timeout { fragments: String::new() }, 702),
+            (FaultKind::CallDepth(64), 714),
+            (FaultKind::Barrier { quantity: "number", expected: "0 to 15", got }, 715),
+            (FaultKind::Misaligned { space, address, bytes }, 716),
+            (FaultKind::IllegalTarget(0), 718),
+            (FaultKind::Trap, 719),
+        ] {
+            assert_eq!(kind.cu_result(), code, "{kind}");
+        }
+    }
+}

@@ -170,3 +170,108 @@ impl Flow {
         join.into_iter().map(|join| join.filter(|&join| join != end)).collect()
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::array;
+
+    use super::*;
+    use crate::exec::code::CodeStep;
+    use crate::exec::register::R;
+
+    /// The predicate register that guards steps of random code.
+    const GUARD: R = 1;
+
+    /// Code of `count` steps with random branches, tables and ends.
+    ///
+    /// `other` returns the steps between them.
+    pub(in crate::exec) fn random_code(
+        rng: &mut fastrand::Rng,
+        count: usize,
+        other: fn(&mut fastrand::Rng) -> StepOp,
+    ) -> Code {
+        let mut code = Code::default();
+        for pc in 0..count {
+            let mut target = || rng.u32(..count as u32);
+            let (targets, choice) = (array::from_fn::<_, 3, _>(|_| target()), rng.u32(..12));
+            let op = match choice {
+                _ if pc + 1 == count => StepOp::Exit,
+                0..4 => StepOp::Bra(targets[0]),
+                4 => StepOp::BraTable(0, code.tables.len() as u32),
+                5 => StepOp::Exit,
+                6 => StepOp::Trap,
+                _ => other(rng),
+            };
+            code.tables.extend(matches!(op, StepOp::BraTable(..)).then(|| targets.to_vec()));
+            let guarded = pc + 1 < count && matches!(op, StepOp::Bra(_) | StepOp::Exit) && rng.u32(..3) > 0;
+            code.steps.push(CodeStep { guard: if guarded { GUARD } else { NO_GUARD }, negated: false, op });
+        }
+        code
+    }
+
+    /// The steps that may come after one.
+    pub(in crate::exec) fn after(code: &Code, pc: usize) -> Vec<usize> {
+        let step = &code.steps[pc];
+        let (mut next, ends) = match step.op {
+            StepOp::Bra(target) => (vec![target as usize], true),
+            StepOp::BraTable(_, table) => (code.tables[table as usize].iter().map(|&pc| pc as usize).collect(), true),
+            StepOp::Exit | StepOp::Trap => (Vec::new(), true),
+            _ => (Vec::new(), false),
+        };
+        next.extend((!ends || step.guard != NO_GUARD).then_some(pc + 1));
+        next
+    }
+
+    /// The steps that can be reached from the beginning of a block without entering another.
+    fn reached(code: &Code, from: usize, without: Option<usize>) -> Vec<bool> {
+        let (mut seen, mut left) = (vec![false; code.steps.len()], vec![from]);
+        while let Some(pc) = left.pop() {
+            if Some(pc) != without && !std::mem::replace(&mut seen[pc], true) {
+                left.extend(after(code, pc));
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn blocks_and_joins_are_those_of_paths_through_the_steps() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for round in 0..500 {
+            let count = 3 + round % 14;
+            let code = random_code(&mut rng, count, |_| StepOp::CommitGroup);
+            let (flow, ends) = (Flow::new(&code), |pc: usize| matches!(code.steps[pc].op, StepOp::Exit));
+            let (firsts, joins): (Vec<_>, _) =
+                (flow.blocks.iter().map(|block| block.steps.start).collect(), flow.joins());
+            assert_eq!((firsts[0], flow.roots.as_slice()), (0, &[0][..]));
+            for (index, block) in flow.blocks.iter().enumerate() {
+                let (first, last) = (block.steps.start, block.steps.end - 1);
+                assert_eq!(block.steps.end, firsts.get(index + 1).copied().unwrap_or(count));
+                assert!(block.steps.clone().all(|pc| flow.block_of(pc) == index));
+                // Only the last step of a block goes elsewhere, and only to the beginning of a block.
+                assert!((first..last).all(|pc| after(&code, pc) == [pc + 1]), "{:?}", code.steps);
+                let next: Vec<_> = after(&code, last).iter().map(|&pc| flow.block_of(pc)).collect();
+                assert_eq!(block.successors, next);
+                assert!(after(&code, last).iter().all(|pc| firsts.contains(pc)));
+                for other in 0..firsts.len() {
+                    let paths = reached(&code, first, Some(firsts[other]));
+                    let expected: HashSet<_> = (0..firsts.len()).filter(|&block| paths[firsts[block]]).collect();
+                    assert_eq!(flow.reach(index, other), expected);
+                    assert_eq!(
+                        flow.leads_to(|block| block == other)[index],
+                        reached(&code, first, None)[firsts[other]]
+                    );
+                }
+                // The next block is the one from which all others that every thread passes still come.
+                let from =
+                    |block: usize, without| (0..count).any(|pc| ends(pc) && reached(&code, firsts[block], without)[pc]);
+                let passed: Vec<_> =
+                    (0..firsts.len()).filter(|&other| other != index && !from(index, Some(firsts[other]))).collect();
+                let is_next =
+                    |&&block: &&usize| passed.iter().all(|&other| other == block || !from(block, Some(firsts[other])));
+                if from(index, None) {
+                    assert_eq!(joins[index].as_ref(), passed.iter().find(is_next), "block {index} of {:?}", code.steps);
+                }
+            }
+        }
+    }
+}

@@ -160,8 +160,8 @@ impl Mma {
     /// How many words of the first and of the second factor each lane holds.
     pub(super) fn words(self) -> (usize, usize) {
         match self {
-            Self::M16N8K16(_) | Self::M16N8K8Tf32 | Self::Bytes { depth: 32, .. } => (4, 2),
-            Self::M16N8K8(_) | Self::M16N8K4Tf32 | Self::Bytes { .. } => (2, 1),
+            Self::M16N8K16(_) | Self::M16N8K8Tf32 | Self::Bytes { .. } => (4, 2),
+            Self::M16N8K8(_) => (2, 1),
         }
     }
 }

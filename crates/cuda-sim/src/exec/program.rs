@@ -271,7 +271,7 @@ fn describe(function: &Function, code: &Code) -> Kernel {
     let parameters = parameters.map(|p| Parameter { offset: p.offset, bytes: p.size, align: p.align }).collect();
     let bounds = function.directives.iter().filter_map(|directive| match directive {
         Directive::MaxThreads(n) | Directive::RequiredThreads(n) => {
-            Some(n.iter().map(|&n| u64::from(n.max(1))).product::<u64>())
+            Some(n.iter().map(|&n| u64::from(n)).product::<u64>())
         }
         _ => None,
     });

@@ -199,4 +199,9 @@ fn addresses_tell_their_allocation() {
     ok!(cuPointerGetAttribute((&raw mut ordinal).cast(), ffi::pointer::DEVICE_ORDINAL, data + 20));
     assert_eq!(ordinal, 0);
     assert_eq!(status!(cuMemGetAddressRange_v2(&raw mut base, &raw mut size, data + 64)), Status::NOT_FOUND);
+    let (mut names, mut place): (_, *mut c_void) = ([ffi::pointer::RANGE_START_ADDR, 99], (&raw mut base).cast());
+    ok!(cuPointerGetAttributes(1, names.as_mut_ptr(), &raw mut place, data + 63));
+    let mut places = [place; 2];
+    let unknown = status!(cuPointerGetAttributes(2, names.as_mut_ptr(), places.as_mut_ptr(), data));
+    assert_eq!((unknown, base), (Status::INVALID_VALUE, data));
 }

@@ -2,10 +2,12 @@
 //!
 //! Each test takes its turn with the driver of the process by a separate session.
 
+mod arguments;
 mod bench;
 mod copies;
 mod devices;
 mod faults;
+mod functions;
 mod memory;
 mod modules;
 mod refusals;

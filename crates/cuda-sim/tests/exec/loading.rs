@@ -161,3 +161,66 @@ fn more_local_memory_than_a_thread_can_have_is_refused_at_the_launch() {
     assert_eq!(said(&callee("")), Some(600_000));
     assert!(Program::load(&callee("call far;").replace("300000", "100000")).is_ok());
 }
+
+#[test]
+fn kernels_are_described_by_their_declarations() {
+    let text = format!(
+        "{HEAD}.visible .entry k(.param .u32 a, .param .u64 b, .param .align 16 .b8 c[20], .param .u16 d)
+         .maxntid 8, 4 {{ .shared .b8 s[3]; .shared .b8 t[2]; .local .b8 l[5]; .local .b64 m; ret; }}
+         .visible .entry wide() .maxntid 2048 {{ ret; }}"
+    );
+    let program = Program::load(&text).unwrap();
+    let kernel = program.kernel("k").unwrap();
+    let parameters = [(0, 4, 4), (8, 8, 8), (16, 20, 16), (36, 2, 2)];
+    let got: Vec<_> = kernel.parameters.iter().map(|p| (p.offset, p.bytes, p.align)).collect();
+    assert_eq!(got, parameters);
+    assert_eq!((kernel.static_shared, kernel.local, kernel.max_threads), (5, 13, 32));
+    assert_eq!(program.kernel("wide").unwrap().max_threads, 1024);
+    assert!(program.kernel("none").is_none());
+}
+
+#[test]
+fn launches_are_held_to_the_limits_of_devices() {
+    let body = ".shared .align 4 .b8 s[16]; ret;";
+    let refused = |text: &str, grid: [u32; 3], block: [u32; 3], dynamic_shared: u32, params: &[u64]| {
+        let grid = Grid { grid, block, dynamic_shared };
+        match run(text, grid, params, &memory(), &Options::default()).err().map(|fault| fault.kind) {
+            Some(FaultKind::Launch { quantity, got, .. }) => Some((quantity, got)),
+            Some(other) => panic!("{other}"),
+            None => None,
+        }
+    };
+    let (one, text) = ([1; 3], module(0, body));
+    for (grid, block, shared, expected) in [
+        ([0, 1, 1], one, 0, Some(("grid", 0))),
+        ([1, 0, 1], one, 0, Some(("grid", 0))),
+        ([1, 1, 0], one, 0, Some(("grid", 0))),
+        ([1 << 31, 1, 1], one, 0, Some(("grid", 1 << 31))),
+        ([1, 65_536, 1], one, 0, Some(("grid", 65_536))),
+        ([1, 1, 65_536], one, 0, Some(("grid", 65_536))),
+        ([1, 65_535, 1], one, 0, None),
+        (one, [0, 1, 1], 0, Some(("block", 0))),
+        (one, [1, 0, 1], 0, Some(("block", 0))),
+        (one, [1, 1, 0], 0, Some(("block", 0))),
+        (one, [1025, 1, 1], 0, Some(("block", 1025))),
+        (one, [1, 1025, 1], 0, Some(("block", 1025))),
+        (one, [1, 1, 65], 0, Some(("block", 65))),
+        (one, [1024, 1, 1], 0, None),
+        (one, [1, 1024, 1], 0, None),
+        (one, [16, 1, 64], 0, None),
+        (one, [25, 41, 1], 0, Some(("threads of a block", 1025))),
+        (one, one, 227 * 1024 - 16, None),
+        (one, one, 227 * 1024 - 15, Some(("shared memory", 227 * 1024 + 1))),
+    ] {
+        assert_eq!(refused(&text, grid, block, shared, &[]), expected, "{grid:?} {block:?} {shared}");
+    }
+    let bounded = text.replacen("k()\n", "k()\n.maxntid 33\n", 1);
+    assert_eq!(refused(&bounded, one, [33, 1, 1], 0, &[]), None);
+    assert_eq!(refused(&bounded, one, [34, 1, 1], 0, &[]), Some(("threads of a block", 34)));
+    assert_eq!(refused(&text, one, one, 0, &[1]), Some(("parameters", 8)));
+    assert_eq!(refused(&module(2, body), one, one, 0, &[1]), Some(("parameters", 8)));
+    assert_eq!(refused(&module(2, body), one, one, 0, &[1, 2]), None);
+    let renamed = text.replace(".entry k", ".entry other");
+    let fault = run(&renamed, Grid::linear(1, 1), &[], &memory(), &Options::default()).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::NoSuchKernel);
+}

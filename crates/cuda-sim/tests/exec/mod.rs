@@ -10,3 +10,4 @@ mod programs;
 mod rig;
 mod scrambled;
 mod shipped;
+mod unwritten;

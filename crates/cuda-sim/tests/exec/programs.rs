@@ -1,6 +1,6 @@
 //! Whole programs: memory, shared memory, barriers, shuffles, calls, tables, schedules.
 
-use cuda_sim::exec::{Checks, Grid, Options, Schedule};
+use cuda_sim::exec::{Checks, Fault, FaultKind, Grid, Options, Schedule};
 
 use crate::exec::rig::{download, memory, module, results, run, upload};
 
@@ -115,4 +115,91 @@ fn block_reduction_agrees_in_every_mode() {
         let sums = results(&module(2, REDUCE), Grid::linear(20, 256), &[&words], 20, &options).unwrap();
         assert_eq!(sums, expected, "{options:?}");
     }
+}
+
+/// A function with arguments of several sizes, a recursion, and a call through a moved address.
+const CALLS: &str = ".version 7.8\n.target sm_80\n.address_size 64
+    .func (.param .b64 sum) mixed(.param .b8 a, .param .b64 b, .param .b16 c, .param .align 16 .b8 d[24]) {
+        .reg .b16 %h<3>;
+        .reg .b32 %r<2>;
+        .reg .b64 %d<6>;
+        .local .align 8 .b64 kept;
+        ld.param.u8 %d0, [a]; ld.param.u64 %d1, [b]; ld.param.u16 %d2, [c];
+        ld.param.u64 %d3, [d+16]; st.local.b64 [kept], %d3; ld.param.v2.u64 {%d4, %d5}, [d];
+        add.s64 %d0, %d0, %d1; add.s64 %d0, %d0, %d2; ld.local.b64 %d3, [kept]; add.s64 %d0, %d0, %d3;
+        add.s64 %d0, %d0, %d4; add.s64 %d0, %d0, %d5;
+        st.param.b64 [sum], %d0;
+        ret;
+    }
+    .func (.param .b32 result) fall(.param .b32 depth) {
+        .reg .b32 %r<3>;
+        .reg .pred %p<2>;
+        .local .align 4 .b8 room[ROOM];
+        ld.param.b32 %r0, [depth];
+        st.local.b32 [room], %r0;
+        mov.b32 %r1, 0;
+        setp.eq.u32 %p0, %r0, 0;
+        @%p0 bra $end;
+        {
+            .param .b32 a0; .param .b32 r0;
+            sub.u32 %r1, %r0, 1;
+            st.param.b32 [a0], %r1;
+            call (r0), fall, (a0);
+            ld.param.b32 %r1, [r0];
+        }
+        $end:
+        ld.local.b32 %r2, [room];
+        add.u32 %r1, %r1, %r2;
+        st.param.b32 [result], %r1;
+        ret;
+    }
+    .func touch(.param .b64 at) {
+        .reg .b64 %d<2>;
+        ld.param.u64 %d0, [at]; st.global.b64 [%d0], 77; ret;
+    }
+    .visible .entry k(.param .u64 depth, .param .u64 out) {
+        .reg .b16 %h<3>;
+        .reg .b32 %r<4>;
+        .reg .b64 %d<8>;
+        .param .b8 a0; .param .b64 b0; .param .b16 c0; .param .align 16 .b8 d0[24]; .param .b64 r1;
+        .param .b32 n0; .param .b32 s0; .param .b64 t0;
+        ld.param.u64 %d0, [out]; ld.param.u32 %r0, [depth];
+        st.param.b8 [a0], 200; st.param.b64 [b0], 0x100000000; st.param.b16 [c0], 60000;
+        st.param.b64 [d0], 1; st.param.b64 [d0+8], 0x20000; st.param.b64 [d0+16], 0x300000000000;
+        call (r1), mixed, (a0, b0, c0, d0);
+        ld.param.u64 %d2, [r1]; st.global.b64 [%d0], %d2;
+        st.param.b32 [n0], %r0;
+        call (s0), fall, (n0);
+        ld.param.b32 %r1, [s0]; st.global.b32 [%d0+8], %r1;
+        add.s64 %d3, %d0, 16; st.param.b64 [t0], %d3;
+        mov.u64 %d4, touch;
+        proto: .callprototype _ (.param .b64 _);
+        call %d4, (t0), proto;
+        add.s64 %d3, %d0, 24; st.param.b64 [t0], %d3;
+        call touch, (t0);
+        ret;
+    }";
+
+#[test]
+fn calls_pass_values_of_every_size_and_recur_until_there_is_no_room() {
+    let attempt = |room: u32, depth: u64, options: &Options| {
+        let memory = memory();
+        let out = memory.alloc(0, 32).unwrap();
+        let text = CALLS.replace("ROOM", &room.to_string());
+        run(&text, Grid::linear(1, 1), &[depth, out], &memory, options)?;
+        Ok::<_, Box<Fault>>(download(&memory, out, 8))
+    };
+    let sum = 200 + (1_u64 << 32) + 60000 + 1 + 0x20000 + 0x3000_0000_0000;
+    for options in all_modes() {
+        let got = attempt(4, 5, &options).unwrap();
+        let wide = |index: usize| u64::from(got[2 * index + 1]) << 32 | u64::from(got[2 * index]);
+        assert_eq!((wide(0), got[2]), (sum, 15));
+        assert_eq!((wide(2), wide(3)), (77, 77));
+    }
+    // The kernel is at depth 0 of 24, so `fall` may be called 23 times. Of rooms of a third of local memory, two fit with
+    // the other variables.
+    let deepest = |room: u32| (0..40).take_while(|&depth| attempt(room, depth, &Options::default()).is_ok()).last();
+    assert_eq!(deepest(4), Some(22));
+    assert_eq!(deepest(512 * 1024 / 3), Some(1));
+    assert_eq!(attempt(4, 23, &Options::default()).unwrap_err().kind, FaultKind::CallDepth(24));
 }

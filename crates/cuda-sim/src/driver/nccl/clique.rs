@@ -19,7 +19,8 @@ pub(super) struct JoinArguments {
 
 /// The number that the bytes of a unique id begin with.
 fn number(id: &UniqueId) -> u64 {
-    id.internal.iter().take(8).rev().fold(0, |all, &byte| all << 8 | u64::from(byte as u8))
+    let bytes: [u8; 8] = std::array::from_fn(|at| id.internal[at] as u8);
+    u64::from_le_bytes(bytes)
 }
 
 impl Driver {

@@ -213,7 +213,9 @@ impl TaskQueue {
         !self.pending.iter().any(|(id, task)| goal.names(*id, task))
     }
 
-    /// What to do next for `goal`. `pick` chooses among the ready tasks, given their number.
+    /// What to do next for `goal`.
+    ///
+    /// `pick` chooses among the ready tasks, given their number, which is at least 2.
     pub(in crate::driver) fn step(
         &self,
         goal: &WaitGoal,
@@ -252,7 +254,7 @@ impl TaskQueue {
         match ready.len() {
             0 => Next::Wait,
             1 => Next::Run(ready[0]),
-            count if schedule == StreamSchedule::Random => Next::Run(ready[pick(count) % count]),
+            count if schedule == StreamSchedule::Random => Next::Run(ready[pick(count)]),
             _ => Next::Run(ready[0]),
         }
     }

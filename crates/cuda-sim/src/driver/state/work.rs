@@ -157,7 +157,7 @@ impl WorkUnit {
         match self {
             Self::Kernel(call) => {
                 let words = call.params.windows(8).step_by(4);
-                words.map(|word| word.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte))).collect()
+                words.filter_map(|word| Some(u64::from_le_bytes(word.try_into().ok()?))).collect()
             }
             Self::Copy(copy) => {
                 let device = |end: &End| match end.place {
@@ -208,6 +208,59 @@ impl fmt::Display for WorkUnit {
             Self::Carry(carry) => write!(f, "NCCL transfer of {} bytes", carry.copy.bytes()),
             Self::Record(_) => f.write_str("event"),
             Self::Fail(..) => f.write_str("failing work"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{iter, slice::from_ref};
+
+    use super::*;
+
+    /// Two planes of two rows of 4 bytes, packed at the source and apart at the target.
+    fn planes() -> Copy {
+        let end = |address, pitch, plane| End { place: CopyLocation::Device(address), pitch, plane };
+        let (target, source) = (end(0x1000, 8, 32), end(0x9000, 4, 8));
+        Copy { target, source, width: 4, height: 2, depth: 2, dropped: false }
+    }
+
+    #[test]
+    fn work_states_its_addresses_and_bytes() {
+        let (copy, fill) = (planes(), Fill { target: 0x1000, pitch: 16, value: 7, element: 2, width: 3, height: 2 });
+        let touched = copy.accesses();
+        assert_eq!(touched.reads.as_slice(), from_ref(&(0x9000..0x9010)));
+        assert_eq!(touched.writes, [0x1000..0x1004, 0x1008..0x100c, 0x1020..0x1024, 0x1028..0x102c]);
+        assert_eq!(copy.target.device_range(4, 2, 2), Some((0x1000, 0x102c)));
+        assert_eq!(fill.ranges(), [0x1000..0x1006, 0x1010..0x1016]);
+        let flat = Copy::flat(CopyLocation::Host(0x2000), CopyLocation::Device(0x1000), 500);
+        let host = 0x2000..0x21f4;
+        assert_eq!((flat.host_target(), flat.host_source()), (Some(host.clone()), None));
+        assert_eq!(flat.accesses().writes.as_slice(), from_ref(&host));
+        let exchange = ExchangeRanges { reads: vec![16..20, 32..40], writes: iter::once(64..66).collect() };
+        let works = [WorkUnit::Copy(copy), WorkUnit::Fill(fill), WorkUnit::Exchange(exchange.into())];
+        assert_eq!(works.each_ref().map(WorkUnit::addresses), [vec![0x1000, 0x9000], vec![0x1000], vec![16, 32, 64]]);
+        let texts = ["copy of 16 bytes", "fill of 12 bytes", "NCCL operation with 12 and 2 bytes"];
+        assert_eq!(works.each_ref().map(ToString::to_string), texts);
+    }
+
+    #[test]
+    fn work_takes_a_fixed_time_and_a_nanosecond_for_each_hundred_bytes() {
+        let copy = Copy::flat(CopyLocation::Host(0x2000), CopyLocation::Device(0x1000), 500);
+        let fill = Fill { target: 0x1000, pitch: 4000, value: 7, element: 4, width: 1000, height: 3 };
+        let carry = Carry { copy: copy.clone(), comm: 0, source_context: 0, leave: 0 };
+        let exchange = ExchangeRanges { reads: Vec::new(), writes: Vec::new() };
+        let works = [
+            (WorkUnit::Nothing, 0),
+            (WorkUnit::Record(1), 0),
+            (WorkUnit::Copy(copy), 1005),
+            (WorkUnit::Fill(fill), 1120),
+            (WorkUnit::Carry(carry.into()), 5),
+            (WorkUnit::Exchange(exchange.into()), 2000),
+            (WorkUnit::Free(0), 1000),
+        ];
+        for (work, expected) in works {
+            assert_eq!(work.nanoseconds(None), expected, "{work}");
         }
     }
 }

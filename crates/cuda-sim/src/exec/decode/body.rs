@@ -267,15 +267,11 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A 16-bit source, zero extended.
+    /// A 16-bit source, zero extended: a register of that width or a number.
     pub(super) fn src16(&mut self, operand: &Operand) -> Decoded<R> {
         match operand {
             Operand::Int(value) => self.build.const32(*value as u32 & 0xffff),
-            _ => {
-                let wide = !matches!(operand, Operand::Reg(_)) || !matches!(self.slot(operand)?, Slot::Narrow(..));
-                let reg = self.src32(operand)?;
-                if wide { self.extended(reg, 16, false) } else { Ok(reg) }
-            }
+            _ => self.src32(operand),
         }
     }
 

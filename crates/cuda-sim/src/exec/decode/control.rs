@@ -1,18 +1,19 @@
 //! Branches, calls, returns, and the choice of the decoder for each opcode.
 
-use ptx::ast::{Instruction, Operand, Symbol, Type};
+use ptx::ast::{Instruction, Operand, Symbol};
 
 use super::super::code::{Approx, Bin, FBin, FUn, HalfOp, LocalMove, PredOp, StepOp, Tri, Un};
+use super::super::register::R;
 use super::body::{Body, operand, type_of};
 use super::build::{Decoded, push, refuse};
 use super::float::is_float;
+use super::integer::shape;
 use super::layout::{SymbolLocation, call_frame};
 
 impl Body<'_> {
     /// Decodes one instruction; its guard has been set.
     pub(super) fn instruction(&mut self, ins: &Instruction) -> Decoded<()> {
         let float = type_of(ins).is_ok_and(is_float);
-        let float64 = type_of(ins).is_ok_and(|ty| ty == Type::F64);
         match ins.opcode.base() {
             "mov" => self.mov(ins),
             "cvta" => self.cvta(ins),
@@ -27,12 +28,12 @@ impl Body<'_> {
             "min" if float => self.float_binary(ins, FBin::Min, None),
             "max" if float => self.float_binary(ins, FBin::Max, None),
             "copysign" => self.float_binary(ins, FBin::CopySign, None),
-            "fma" | "mad" if float => self.fma(ins),
+            "fma" => self.fma(ins),
             "neg" if float => self.float_unary(ins, Some(FUn::Neg), None),
             "abs" if float => self.float_unary(ins, Some(FUn::Abs), None),
             "sqrt" => self.float_unary(ins, Some(FUn::Sqrt), Some(Approx::Sqrt)),
             "rcp" => self.float_unary(ins, Some(FUn::Rcp), Some(Approx::Rcp)),
-            "rsqrt" if !float64 => self.float_unary(ins, None, Some(Approx::Rsqrt)),
+            "rsqrt" => self.float_unary(ins, None, Some(Approx::Rsqrt)),
             "ex2" => self.float_unary(ins, None, Some(Approx::Ex2)),
             "lg2" => self.float_unary(ins, None, Some(Approx::Lg2)),
             "sin" => self.float_unary(ins, None, Some(Approx::Sin)),
@@ -63,8 +64,7 @@ impl Body<'_> {
             "bfi" => self.bfi(ins),
             "prmt" => self.prmt(ins),
             "lop3" => self.lop3(ins),
-            "sad" if type_of(ins)? == Type::S32 => self.ternary(ins, Tri::SadS),
-            "sad" if type_of(ins)? == Type::U32 => self.ternary(ins, Tri::SadU),
+            "sad" => self.ternary(ins, if shape(type_of(ins)?)?.1 { Tri::SadS } else { Tri::SadU }),
             "ld" => self.load(ins),
             "st" => self.store(ins),
             "atom" | "red" => self.atomic(ins),
@@ -108,13 +108,12 @@ impl Body<'_> {
     }
 
     fn call(&mut self, ins: &Instruction) -> Decoded<()> {
-        let is_list = |index: usize| matches!(ins.operands.get(index), Some(Operand::List(_)));
         let list = |index: usize| match ins.operands.get(index) {
-            Some(Operand::List(items)) => items.as_slice(),
-            _ => &[],
+            Some(Operand::List(items)) => Some(items.as_slice()),
+            _ => None,
         };
-        let callee_at = usize::from(is_list(0));
-        let (results, arguments) = (if callee_at == 1 { list(0) } else { &[] }, list(callee_at + 1));
+        let callee_at = usize::from(list(0).is_some());
+        let (results, arguments) = (list(0).unwrap_or_default(), list(callee_at + 1).unwrap_or_default());
         let callee = operand(ins, callee_at)?;
         let direct = match callee {
             Operand::Symbol { symbol: Symbol::Module(name), .. } => self.layout.function(name),
@@ -133,26 +132,24 @@ impl Body<'_> {
                 _ => return refuse("expected a function or a prototype"),
             },
         };
-        if params.len() != arguments.len() || returns.len() != results.len() {
-            return refuse(format!("expected {} arguments and {} results", params.len(), returns.len()));
-        }
-        let (to, from) = call_frame(params, returns, self.callee_base);
-        for ((argument, param), to) in arguments.iter().zip(params).zip(to) {
+        let frame = call_frame(params, returns, self.callee_base);
+        for ((argument, param), to) in arguments.iter().zip(params).zip(frame.params) {
             let from = self.call_variable(argument)?;
             self.move_local(LocalMove { to, from, bytes: param.bytes() });
         }
         match direct {
             Some(index) => {
                 self.calls.insert(index);
-                self.emit(StepOp::Call { target: index as u32, back: 0 });
+                // The linker fills in the rest.
+                self.emit(StepOp::Call { target: index as u32, back: R::MAX });
             }
             None => {
                 let handle = self.src64(callee)?;
                 self.indirect = true;
-                self.emit(StepOp::CallTable { handle, table: 0 });
+                self.emit(StepOp::CallTable { handle, table: u32::MAX });
             }
         }
-        for ((result, param), from) in results.iter().zip(returns).zip(from) {
+        for ((result, param), from) in results.iter().zip(returns).zip(frame.returns) {
             let to = self.call_variable(result)?;
             self.move_local(LocalMove { to, from, bytes: param.bytes() });
         }

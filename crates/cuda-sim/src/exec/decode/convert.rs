@@ -2,7 +2,7 @@
 
 use ptx::ast::{Instruction, Type};
 
-use super::super::code::{Cvt, FUn, StepOp};
+use super::super::code::{Bin, Cvt, FUn, StepOp};
 use super::super::register::{HalfKind, R};
 use super::body::{Body, operand};
 use super::build::{Decoded, Refusal, refuse};
@@ -46,14 +46,24 @@ impl Body<'_> {
         self.computed64(|temp| if signed { StepOp::Sext64(temp, reg) } else { StepOp::Zext64(temp, reg) })
     }
 
+    /// Where an integer result of at most 32 bits goes.
+    ///
+    /// A wider register is filled by the signedness of the type.
+    fn integer_dest(&mut self, ins: &Instruction, signed: bool) -> Decoded<(R, Option<StepOp>)> {
+        Ok(match self.dest(operand(ins, 0)?, 32)? {
+            (d, Some(StepOp::Zext64(wide, narrow))) if signed => (d, Some(StepOp::Sext64(wide, narrow))),
+            dest => dest,
+        })
+    }
+
     fn int_to_int(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
         let (to_bits, to_signed) = shape(to)?;
         let from_signed = shape(from)?.1;
-        if ins.opcode.has("sat") && to_bits <= 32 {
+        if ins.opcode.has("sat") && to_bits < 64 {
             let a = self.wide_source(ins, from)?;
-            let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+            let (d, finish) = self.integer_dest(ins, to_signed)?;
             self.emit(StepOp::Cvt(Cvt::Narrow(from_signed, to_bits, to_signed), d, a));
-            if to_signed && to_bits < 32 {
+            if to_signed {
                 self.emit(StepOp::Ext32 { signed: true, bits: to_bits, d, a: d });
             }
             self.finish(finish);
@@ -61,11 +71,16 @@ impl Body<'_> {
         }
         if to_bits == 64 {
             let a = self.wide_source(ins, from)?;
-            return self.result(ins, 64, |d| StepOp::Mov64(d, a));
+            if !ins.opcode.has("sat") {
+                return self.result(ins, 64, |d| StepOp::Mov64(d, a));
+            }
+            // Of the other signedness, only negative values or those above the largest do not fit.
+            let (op, bound) = if to_signed { (Bin::MinU, i64::MAX.cast_unsigned()) } else { (Bin::MaxS, 0) };
+            let bound = self.build.const64(bound)?;
+            return self.result(ins, 64, |d| StepOp::Bin64(op, d, a, bound));
         }
         let (a, wide) = self.extended_source(ins, from)?;
-        // A destination wider than its type is filled by the signedness of that type.
-        let (d, finish) = self.dest(operand(ins, 0)?, 32)?;
+        let (d, finish) = self.integer_dest(ins, to_signed)?;
         self.emit(if wide { StepOp::Trunc32(d, a) } else { StepOp::Mov32(d, a) });
         if to_bits < 32 {
             self.emit(StepOp::Ext32 { signed: to_signed, bits: to_bits, d, a: d });
@@ -75,12 +90,8 @@ impl Body<'_> {
     }
 
     fn int_to_float(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
-        Self::rounding(ins, &["rn"])?;
         let signed = shape(from)?.1;
-        if let Some(kind) = half_kind(to) {
-            if kind != HalfKind::F16 {
-                return refuse("integer to this type");
-            }
+        if half_kind(to).is_some() {
             let a = self.wide_source(ins, from)?;
             return self.result(ins, 16, |d| StepOp::Cvt(if signed { Cvt::S64F16 } else { Cvt::U64F16 }, d, a));
         }
@@ -114,7 +125,8 @@ impl Body<'_> {
             (false, _) => Cvt::F32Int(bits, signed),
             (true, _) => Cvt::F64Int(bits, signed),
         };
-        let (d, finish) = self.dest(operand(ins, 0)?, if bits == 64 { 64 } else { 32 })?;
+        let to = if bits == 64 { self.dest(operand(ins, 0)?, bits) } else { self.integer_dest(ins, signed) };
+        let (d, finish) = to?;
         self.emit(StepOp::Cvt(op, d, rounded));
         if bits < 32 && signed {
             self.emit(StepOp::Ext32 { signed: true, bits, d, a: d });
@@ -143,29 +155,29 @@ impl Body<'_> {
     fn float_to_float(&mut self, ins: &Instruction, from: Type, to: Type) -> Decoded<()> {
         let kind = half_kind(to);
         if let Some(pair @ (HalfKind::F16x2 | HalfKind::Bf16x2)) = kind {
-            Self::rounding(ins, &["rn", "rz"])?;
             let (a, b) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?);
             let (toward_zero, relu) = (ins.opcode.has("rz"), ins.opcode.has("relu"));
             return self.result(ins, 32, |d| StepOp::CvtPack { kind: pair, toward_zero, relu, d, a, b });
         }
-        let (a, wide) = self.float_source(ins, from)?;
-        let (bits, rz) = (if to == Type::F64 { 64 } else { 8 * to.bytes() as u8 }, ins.opcode.has("rz"));
-        let (d, finish) = self.dest(operand(ins, 0)?, bits)?;
-        let round = ins.opcode.modifiers().find_map(rounding_to_integer);
+        let (source, wide) = self.float_source(ins, from)?;
+        let a = match ins.opcode.modifiers().find_map(rounding_to_integer) {
+            Some(round) if wide => self.computed64(|rounded| StepOp::FUn64(round, rounded, source))?,
+            Some(round) => self.computed32(|rounded| StepOp::FUn32(round, rounded, source))?,
+            None => source,
+        };
+        let (d, finish) = self.dest(operand(ins, 0)?, 8 * to.bytes() as u8)?;
         let cvt = |op| StepOp::Cvt(op, d, a);
         let op = match (wide, kind, to) {
-            (false, Some(HalfKind::F16), _) => cvt(if rz { Cvt::F32F16Rz } else { Cvt::F32F16 }),
-            (false, Some(_), _) if ins.opcode.has("relu") => cvt(Cvt::F32Bf16Relu),
-            (false, Some(_), _) => cvt(if rz { Cvt::F32Bf16Rz } else { Cvt::F32Bf16 }),
+            (false, Some(kind), _) => {
+                let (toward_zero, relu) = (ins.opcode.has("rz"), ins.opcode.has("relu"));
+                StepOp::CvtPack { kind, toward_zero, relu, d, a: self.build.const32(0)?, b: a }
+            }
             (true, Some(_), _) => return refuse("f64 to a 16-bit float"),
             (false, None, Type::Tf32) => cvt(Cvt::F32Tf32),
             (false, None, Type::F64) => cvt(Cvt::F32F64),
-            (true, None, Type::F32) => {
-                Self::rounding(ins, &["rn"])?;
-                cvt(Cvt::F64F32)
-            }
-            (false, None, _) => round.map_or(StepOp::Mov32(d, a), |round| StepOp::FUn32(round, d, a)),
-            (true, None, _) => round.map_or(StepOp::Mov64(d, a), |round| StepOp::FUn64(round, d, a)),
+            (true, None, Type::F32) => cvt(Cvt::F64F32),
+            (false, None, _) => StepOp::Mov32(d, a),
+            (true, None, _) => StepOp::Mov64(d, a),
         };
         self.emit(op);
         if to == Type::F32 {

@@ -50,19 +50,8 @@ impl Body<'_> {
         }
     }
 
-    /// Refuses every rounding mode of floats but those named.
-    ///
-    /// Arithmetic is exact on the host only if it rounds to nearest.
-    pub(super) fn rounding(ins: &Instruction, allowed: &[&str]) -> Decoded<()> {
-        let mut modes = ins.opcode.modifiers().filter(|part| matches!(*part, "rn" | "rz" | "rm" | "rp" | "rna" | "rs"));
-        match modes.find(|mode| !allowed.contains(mode)) {
-            Some(mode) => refuse(format!("rounding mode {mode}")),
-            None => Ok(()),
-        }
-    }
-
+    /// Two-operand arithmetic, which the table of opcodes admits in round-to-nearest only.
     pub(super) fn float_binary(&mut self, ins: &Instruction, op: FBin, half: Option<HalfOp>) -> Decoded<()> {
-        Self::rounding(ins, &["rn"])?;
         let ty = type_of(ins)?;
         let op = match op {
             FBin::Min if ins.opcode.has("NaN") => FBin::MinNan,
@@ -88,9 +77,6 @@ impl Body<'_> {
     }
 
     fn half(&mut self, ins: &Instruction, op: HalfOp, kind: HalfKind, count: usize) -> Decoded<()> {
-        if ins.opcode.has("sat") || ins.opcode.has("NaN") || ins.opcode.has("xorsign") {
-            return refuse("modifier of a 16-bit float operation");
-        }
         let mut regs = [0; 3];
         let single = matches!(kind, HalfKind::F16 | HalfKind::Bf16);
         for (index, reg) in regs.iter_mut().enumerate().take(count) {
@@ -102,7 +88,6 @@ impl Body<'_> {
     }
 
     pub(super) fn fma(&mut self, ins: &Instruction) -> Decoded<()> {
-        Self::rounding(ins, &["rn"])?;
         let ty = type_of(ins)?;
         match ty {
             Type::F32 => {
@@ -123,7 +108,6 @@ impl Body<'_> {
 
     /// `neg` and `abs` of floats, `sqrt`, `rcp` and the approximate functions.
     pub(super) fn float_unary(&mut self, ins: &Instruction, exact: Option<FUn>, approx: Option<Approx>) -> Decoded<()> {
-        Self::rounding(ins, &["rn"])?;
         let ty = type_of(ins)?;
         match (ty, exact) {
             (Type::F32, _) => {

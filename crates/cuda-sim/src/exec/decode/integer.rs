@@ -109,7 +109,6 @@ impl Body<'_> {
             64 => return self.result(ins, 64, |d| StepOp::Mad64(d, a, b, c)),
             _ => {
                 let op = match (high, signed) {
-                    (true, _) if bits == 16 => return refuse("high half of a 16-bit product"),
                     (false, _) => Tri::Mad,
                     (true, false) => Tri::MadHiU,
                     (true, true) => Tri::MadHiS,
@@ -169,13 +168,8 @@ impl Body<'_> {
 
     /// `popc`, `clz`, `bfind`: a 32-bit count of either width.
     pub(super) fn count(&mut self, ins: &Instruction, op: Un) -> Decoded<()> {
-        let (bits, signed) = shape(type_of(ins)?)?;
-        let op = if signed && op == Un::BfindU { Un::BfindS } else { op };
-        if ins.opcode.has("shiftamt") {
-            return refuse("shift amount form");
-        }
         let source = operand(ins, 1)?;
-        if bits == 64 {
+        if shape(type_of(ins)?)?.0 == 64 {
             let a = self.src64(source)?;
             return self.result(ins, 32, |d| StepOp::Count64(op, d, a));
         }
@@ -199,11 +193,8 @@ impl Body<'_> {
     }
 
     pub(super) fn bfi(&mut self, ins: &Instruction) -> Decoded<()> {
-        if shape(type_of(ins)?)?.0 != 32 {
-            return refuse("only 32-bit fields");
-        }
         let (a, b) = (self.src32(operand(ins, 1)?)?, self.src32(operand(ins, 2)?)?);
-        let (pos, len) = (self.src16(operand(ins, 3)?)?, self.src16(operand(ins, 4)?)?);
+        let (pos, len) = (self.src32(operand(ins, 3)?)?, self.src32(operand(ins, 4)?)?);
         let packed = self.computed32(|packed| StepOp::Pack32(packed, pos, len))?;
         self.result(ins, 32, |d| StepOp::Tri32(Tri::Bfi, d, a, b, packed))
     }

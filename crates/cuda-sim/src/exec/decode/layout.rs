@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ptx::ast::{Function, Linkage, Module, Shape, Space, Variable};
+use ptx::ast::{Function, Linkage, Module, Param, Shape, Space, Variable};
 
 use super::build::{Decoded, Refusal};
 
@@ -97,7 +97,7 @@ impl<'a> ModuleLayout<'a> {
         // What gaps add to the address of the next array.
         let mut added = 0_u64;
         for (owner, variable) in at_module.chain(inner).filter(|(_, variable)| variable.space == Space::Shared) {
-            let align = variable.alignment().max(1);
+            let align = variable.alignment();
             if variable.shape == Shape::Unsized {
                 dynamic_align = dynamic_align.max(align);
                 unsized_names.push((owner, &*variable.name));
@@ -165,41 +165,36 @@ impl<'a> ModuleLayout<'a> {
 ///
 /// A kernel's parameters are not in local memory; theirs are offsets in the parameter buffer.
 pub(in crate::exec) fn frame(function: &Function, base: u64, is_entry: bool) -> Frame {
-    let mut frame = Frame { end: base, ..Frame::default() };
-    let mut take = |bytes: u64, align: u64| {
-        let at = frame.end.next_multiple_of(align.max(1));
-        frame.end = at + bytes;
-        at
-    };
-    if is_entry {
-        frame.params = function.param_layout().iter().map(|param| param.offset).collect();
+    let mut frame = if is_entry {
+        let params = function.param_layout().iter().map(|param| param.offset).collect();
+        Frame { params, end: base, ..Frame::default() }
     } else {
-        frame.params = function.params.iter().map(|param| take(param.bytes(), param.alignment())).collect();
-        frame.returns = function.returns.iter().map(|param| take(param.bytes(), param.alignment())).collect();
-    }
+        call_frame(&function.params, &function.returns, base)
+    };
     let variables = function.body.iter().flat_map(|body| &body.variables);
     frame.variables = variables
         .map(|variable| match variable.space {
-            Space::Local | Space::Param => take(variable.bytes(), variable.alignment()),
-            Space::Shared | Space::Global | Space::Const => 0,
+            Space::Local | Space::Param => place(&mut frame.end, variable.bytes(), variable.alignment()),
+            Space::Shared | Space::Global | Space::Const => u64::MAX,
         })
         .collect();
     frame
 }
 
 /// Where a callee finds its arguments and puts its results, if its frame begins at `base`.
-pub(in crate::exec) fn call_frame(
-    params: &[ptx::ast::Param],
-    returns: &[ptx::ast::Param],
-    base: u64,
-) -> (Vec<u64>, Vec<u64>) {
-    let mut end = base;
-    let mut take = |param: &ptx::ast::Param| {
-        let at = end.next_multiple_of(param.alignment().max(1));
-        end = at + param.bytes();
-        at
-    };
-    let params = params.iter().map(&mut take).collect();
-    let returns = returns.iter().map(take).collect();
-    (params, returns)
+///
+/// The frame has no variables yet.
+pub(in crate::exec) fn call_frame(params: &[Param], returns: &[Param], base: u64) -> Frame {
+    let mut frame = Frame { end: base, ..Frame::default() };
+    let mut take = |param: &Param| place(&mut frame.end, param.bytes(), param.alignment());
+    frame.params = params.iter().map(&mut take).collect();
+    frame.returns = returns.iter().map(take).collect();
+    frame
+}
+
+/// The next place of `bytes` bytes from `end` on, which moves past it.
+fn place(end: &mut u64, bytes: u64, align: u64) -> u64 {
+    let at = end.next_multiple_of(align);
+    *end = at + bytes;
+    at
 }

@@ -46,18 +46,12 @@ impl Body<'_> {
         Ok((target, named))
     }
 
-    /// The elements of a vector operand, or the one element.
-    fn elements(operand: &Operand) -> Decoded<&[Operand]> {
-        let elements = Self::fragment_elements(operand);
-        if matches!(elements.len(), 1 | 2 | 4) { Ok(elements) } else { refuse("number of elements") }
-    }
-
     pub(super) fn load(&mut self, ins: &Instruction) -> Decoded<()> {
         let ty = type_of(ins)?;
         let signed = matches!(ty, Type::S8 | Type::S16 | Type::S32);
-        let width = Self::element_width(ty)?;
+        let width = ty.bytes() as u8;
         let (target, window) = self.access_target(ins, 1)?;
-        let elements = Self::elements(operand(ins, 0)?)?;
+        let elements = Self::elements(operand(ins, 0)?);
         let mut regs = [Slot::None; 4];
         for (reg, element) in regs.iter_mut().zip(elements) {
             *reg = self.slot(element)?;
@@ -68,9 +62,9 @@ impl Body<'_> {
     }
 
     pub(super) fn store(&mut self, ins: &Instruction) -> Decoded<()> {
-        let width = Self::element_width(type_of(ins)?)?;
+        let width = type_of(ins)?.bytes() as u8;
         let (target, window) = self.access_target(ins, 0)?;
-        let elements = Self::elements(operand(ins, 1)?)?;
+        let elements = Self::elements(operand(ins, 1)?);
         let mut regs = [Slot::None; 4];
         for (reg, element) in regs.iter_mut().zip(elements) {
             *reg = self.stored(element, width)?;
@@ -94,14 +88,6 @@ impl Body<'_> {
         self.build.code.volatile |= access.order.volatile;
         let index = push(&mut self.build.code.accesses, access);
         self.emit(op(index));
-    }
-
-    fn element_width(ty: Type) -> Decoded<u8> {
-        match ty.bytes() {
-            _ if ty == Type::Pred => refuse("predicates are not stored"),
-            bytes @ (1 | 2 | 4 | 8) => Ok(bytes as u8),
-            _ => refuse("128-bit element"),
-        }
     }
 
     /// A value to be stored: the low bytes of a register of any width, or a constant.
@@ -133,11 +119,7 @@ impl Body<'_> {
                 None => return refuse("unknown atomic operation"),
             },
         };
-        let width = match ty.bytes() {
-            4 => 4,
-            8 => 8,
-            _ => return refuse("width"),
-        };
+        let width = ty.bytes() as u8;
         let (target, window) = self.access_target(ins, first)?;
         if !matches!(window, Window::Generic | Window::Fixed(Space::Global | Space::Shared)) {
             return refuse("expected global, shared or generic memory");
@@ -151,9 +133,6 @@ impl Body<'_> {
     }
 
     pub(super) fn fence(&mut self, ins: &Instruction) -> Decoded<()> {
-        if ins.opcode.has("proxy") || ins.opcode.has("mbarrier_init") {
-            return refuse("proxy and mbarrier fences");
-        }
         let sequential = ins.opcode.base() == "membar" || ins.opcode.has("sc");
         self.step(StepOp::Fence { wide: !ins.opcode.has("cta"), sequential })
     }
@@ -172,10 +151,7 @@ impl Body<'_> {
             ["async", "ca" | "cg", "shared" | "shared::cta", "global", ..] => {
                 let (target, _) = self.target(operand(ins, 0)?)?;
                 let (source, _) = self.target(operand(ins, 1)?)?;
-                let Operand::Int(bytes @ (4 | 8 | 16)) = operand(ins, 2)? else { return refuse("size") };
-                if parts[1] == "cg" && *bytes != 16 {
-                    return refuse("cg copies 16 bytes");
-                }
+                let Operand::Int(bytes) = operand(ins, 2)? else { return refuse("size") };
                 let read = match ins.operands.get(3) {
                     Some(source) if self.is_predicate(source) => return refuse("ignore-src"),
                     Some(source) => Some(self.src32(source)?),
@@ -192,12 +168,8 @@ impl Body<'_> {
 
     /// Registers of the elements of a vector operand, all of the 32-bit file.
     pub(super) fn fragment<const N: usize>(&mut self, operand: &Operand) -> Decoded<[R; N]> {
-        let elements = Self::fragment_elements(operand);
-        let mut regs = [0; N];
-        if elements.len() > N {
-            return refuse(format!("expected at most {N} registers"));
-        }
-        for (reg, element) in regs.iter_mut().zip(elements) {
+        let mut regs = [R::default(); N];
+        for (reg, element) in regs.iter_mut().zip(Self::elements(operand)) {
             *reg = match element {
                 Operand::Reg(_) => low_register(self.slot(element)?).ok_or(Refusal("expected 32 bits".to_owned()))?,
                 other => self.src32(other)?,
@@ -206,15 +178,11 @@ impl Body<'_> {
         Ok(regs)
     }
 
-    fn fragment_elements(operand: &Operand) -> &[Operand] {
+    /// The elements of a vector operand, or the one element.
+    pub(super) fn elements(operand: &Operand) -> &[Operand] {
         match operand {
             Operand::Vector(elements) => elements,
             single => std::slice::from_ref(single),
         }
-    }
-
-    /// How many elements a vector operand has.
-    pub(super) fn fragment_len(operand: &Operand) -> usize {
-        Self::fragment_elements(operand).len()
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn decode(module: &Module, entry: usize) -> Result<Code, Undecoded> {
     for depth in 0..MAX_DEPTH {
         let frames = level.iter().map(|&index| frame(&module.functions[index], base, depth == 0));
         let frames: Vec<_> = frames.collect();
-        let callee_base = frames.iter().map(|frame| frame.end).max().unwrap_or(base).next_multiple_of(16);
+        let callee_base = frames.iter().map(|frame| frame.end).max().unwrap_or(base);
         if callee_base > MAX_LOCAL && level.is_subset(&seen) {
             // A recursion that there is no room for is a fault when it gets there.
             break;
@@ -112,7 +112,7 @@ fn decode_function(body: &mut Body<'_>, function: usize, depth: u32) -> Result<C
     starts.push(body.steps.len() as u32);
     let end = if body.is_entry { StepOp::Exit } else { StepOp::Return(body.back) };
     body.steps.push(CodeStep { guard: NO_GUARD, negated: false, op: end });
-    let last = body.build.code.origins.len().saturating_sub(1) as u32;
+    let last = body.origin.last().copied().unwrap_or_default();
     body.origin.push(last);
     for step in &mut body.steps {
         match &mut step.op {

@@ -1,6 +1,6 @@
 //! Barriers, warp collectives, tensor instructions.
 
-use ptx::ast::{Instruction, Operand, Type};
+use ptx::ast::{Instruction, Operand};
 
 use super::super::code::StepOp;
 use super::super::collective::{
@@ -46,9 +46,6 @@ impl Body<'_> {
             self.collective(members, CollectiveKind::WarpBarrier);
             return Ok(());
         }
-        if has("cluster") {
-            return refuse("cluster barrier");
-        }
         let aligned = ins.opcode.base() == "bar" || has("aligned");
         let members = if aligned { Members::Live } else { Members::Arriving };
         self.branch_around();
@@ -68,11 +65,7 @@ impl Body<'_> {
         }
         let role = if has("arrive") { BarrierRole::Arrive } else { BarrierRole::Sync };
         let id = self.src32(operand(ins, 0)?)?;
-        let threads = match ins.operands.get(1) {
-            Some(threads) => Some(self.src32(threads)?),
-            None if role == BarrierRole::Arrive => return refuse("arrive needs a thread count"),
-            None => None,
-        };
+        let threads = ins.operands.get(1).map(|threads| self.src32(threads)).transpose()?;
         self.collective(members, CollectiveKind::Barrier { id, threads, role });
         Ok(())
     }
@@ -122,11 +115,7 @@ impl Body<'_> {
     }
 
     pub(super) fn redux(&mut self, ins: &Instruction) -> Decoded<()> {
-        let signed = match type_of(ins)? {
-            Type::S32 => true,
-            Type::U32 | Type::B32 => false,
-            _ => return refuse("type"),
-        };
+        let (_, signed) = shape(type_of(ins)?)?;
         let Some(op) = ins.opcode.modifiers().nth(1).and_then(|name| Reduction::named(name, signed)) else {
             return refuse("expected .sync and an operation");
         };
@@ -141,65 +130,24 @@ impl Body<'_> {
     }
 
     pub(super) fn load_matrix(&mut self, ins: &Instruction) -> Decoded<()> {
-        let has = |part| ins.opcode.has(part);
-        if !(has("sync") && has("aligned") && has("m8n8") && (has("shared") || has("shared::cta")) && has("b16")) {
-            return refuse("expected ldmatrix.sync.aligned.m8n8.{x1,x2,x4}[.trans].shared.b16");
-        }
-        let count = match (has("x1"), has("x2"), has("x4")) {
-            (true, ..) => 1,
-            (_, true, _) => 2,
-            (.., true) => 4,
-            _ => return refuse("number of matrices"),
-        };
         let to = operand(ins, 0)?;
-        if Self::fragment_len(to) != usize::from(count) {
-            return refuse(format!("expected {count} destination registers"));
-        }
+        let (transposed, count) = (ins.opcode.has("trans"), Self::elements(to).len() as u8);
         let d = self.fragment(to)?;
         let (target, _) = self.target(operand(ins, 1)?)?;
-        self.collective(Members::Live, CollectiveKind::LoadMatrix { transposed: has("trans"), count, d, target });
+        self.collective(Members::Live, CollectiveKind::LoadMatrix { transposed, count, d, target });
         Ok(())
     }
 
     pub(super) fn mma(&mut self, ins: &Instruction) -> Decoded<()> {
+        let half = |name: &str| if name == "f16" { HalfKind::F16 } else { HalfKind::Bf16 };
         let parts: Vec<&str> = ins.opcode.modifiers().collect();
-        let saturate = parts.contains(&"satfinite");
-        let parts: Vec<&str> = parts.into_iter().filter(|part| *part != "satfinite").collect();
-        let (shape, d, a, b, c) = match parts[..] {
-            ["sync", "aligned", shape, "row", "col", d, a, b, c] => (shape, d, a, b, c),
-            _ => return refuse("expected mma.sync.aligned.SHAPE.row.col with four types"),
-        };
-        let byte = |ty| match ty {
-            "s8" => Some(true),
-            "u8" => Some(false),
-            _ => None,
-        };
-        let half = |ty| match ty {
-            "f16" => Some(HalfKind::F16),
-            "bf16" => Some(HalfKind::Bf16),
-            _ => None,
-        };
-        let shape = match (shape, half(a), (d, c)) {
-            ("m16n8k16", Some(kind), ("f32", "f32")) if a == b => Mma::M16N8K16(kind),
-            ("m16n8k8", Some(kind), ("f32", "f32")) if a == b => Mma::M16N8K8(kind),
-            ("m16n8k8", None, ("f32", "f32")) if (a, b) == ("tf32", "tf32") => Mma::M16N8K8Tf32,
-            ("m16n8k4", None, ("f32", "f32")) if (a, b) == ("tf32", "tf32") => Mma::M16N8K4Tf32,
-            ("m16n8k32" | "m16n8k16", None, ("s32", "s32")) => match (byte(a), byte(b)) {
-                (Some(a_signed), Some(b_signed)) => {
-                    let depth = if shape == "m16n8k32" { 32 } else { 16 };
-                    Mma::Bytes { depth, a_signed, b_signed, saturate }
-                }
-                _ => return refuse("types"),
-            },
+        let shape = match parts[..] {
+            [.., "m16n8k16", "row", "col", "f32", a @ ("f16" | "bf16"), _, _] => Mma::M16N8K16(half(a)),
+            [.., "m16n8k8", "row", "col", "f32", a @ ("f16" | "bf16"), _, _] => Mma::M16N8K8(half(a)),
+            [.., "m16n8k8", "row", "col", "f32", "tf32", _, _] => Mma::M16N8K8Tf32,
+            [_, _, "m16n8k32", ..] => Mma::Bytes { saturate: ins.opcode.has("satfinite") },
             _ => return refuse("shape and types"),
         };
-        let (a_words, b_words) = shape.words();
-        let sizes = [4, a_words, b_words, 4];
-        for (index, size) in sizes.into_iter().enumerate() {
-            if Self::fragment_len(operand(ins, index)?) != size {
-                return refuse(format!("expected {size} registers in operand {}", index + 1));
-            }
-        }
         let d: [R; 4] = self.fragment(operand(ins, 0)?)?;
         let a: [R; 4] = self.fragment(operand(ins, 1)?)?;
         let b: [R; 2] = self.fragment(operand(ins, 2)?)?;

@@ -3,7 +3,7 @@
 use super::super::code::Cvt;
 use super::super::register::HalfKind;
 use super::float::canon;
-use super::half::{narrow, narrow_toward_zero, round_odd, widen};
+use super::half::{narrow, widen};
 
 /// Clamps a value to an integer type of `bits` bits.
 ///
@@ -34,11 +34,6 @@ pub(in crate::exec) fn from32_to32(op: Cvt, a: u32) -> u32 {
         Cvt::F32Int(32, true) => x as i32 as u32,
         Cvt::F32Int(32, false) => x as u32,
         Cvt::F32Int(bits, signed) => clamp(f64::from(x), bits, signed),
-        Cvt::F32F16 => u32::from(narrow(HalfKind::F16, x)),
-        Cvt::F32F16Rz => u32::from(narrow_toward_zero(HalfKind::F16, x)),
-        Cvt::F32Bf16 => u32::from(narrow(HalfKind::Bf16, x)),
-        Cvt::F32Bf16Rz => u32::from(narrow_toward_zero(HalfKind::Bf16, x)),
-        Cvt::F32Bf16Relu => u32::from(narrow(HalfKind::Bf16, if x <= 0.0 { 0.0 } else { x })),
         Cvt::F16F32 => canon(widen(HalfKind::F16, a as u16)),
         Cvt::Bf16F32 => canon(widen(HalfKind::Bf16, a as u16)),
         Cvt::F32Tf32 if x.is_nan() => canon(x),
@@ -70,8 +65,9 @@ pub(in crate::exec) fn from64_to32(op: Cvt, a: u64) -> u32 {
         Cvt::S64F32 => (a as i64 as f32).to_bits(),
         Cvt::F64F32 => canon(x as f32),
         Cvt::F64Int(bits, signed) => clamp(x, bits, signed),
-        Cvt::S64F16 => u32::from(narrow(HalfKind::F16, round_odd(a as i64 as f64))),
-        Cvt::U64F16 => u32::from(narrow(HalfKind::F16, round_odd(a as f64))),
+        // An integer within the range of `f16` is exact as `f32`.
+        Cvt::S64F16 => u32::from(narrow(HalfKind::F16, a as i64 as f32)),
+        Cvt::U64F16 => u32::from(narrow(HalfKind::F16, a as f32)),
         Cvt::Narrow(source_signed, bits, signed) => {
             let value = if source_signed { i128::from(a as i64) } else { i128::from(a) };
             let (low, high) =

@@ -123,11 +123,10 @@ pub(in crate::exec) fn unary64(op: FUn, mask: u32, a: PerLane<u64>, d: &mut PerL
         match op {
             FUn::Neg => return a ^ 1 << 63,
             FUn::Abs => return a & !(1 << 63),
-            FUn::Flush => x,
+            // PTX has them for `f32` only.
+            FUn::Flush | FUn::Saturate => x,
             FUn::Sqrt => x.sqrt(),
             FUn::Rcp => 1.0 / x,
-            FUn::Saturate if x > 0.0 => x.min(1.0),
-            FUn::Saturate => 0.0,
             FUn::Floor => x.floor(),
             FUn::Ceil => x.ceil(),
             FUn::Nearest => x.round_ties_even(),
@@ -152,22 +151,22 @@ pub(in crate::exec) fn approx(op: Approx, a: u32, noise: Option<u64>) -> u32 {
         Approx::Sqrt => x.sqrt(),
         Approx::Tanh => x.tanh(),
     };
-    perturb(y as f32, u64::from(a) ^ (op as u64) << 32, noise)
+    perturb(y as f32, noise)
 }
 
 /// `div.approx` and `div.full`.
 pub(in crate::exec) fn div_approx(a: u32, b: u32, noise: Option<u64>) -> u32 {
     let y = f64::from(f32::from_bits(a)) / f64::from(f32::from_bits(b));
-    perturb(y as f32, u64::from(a) << 32 | u64::from(b), noise)
+    perturb(y as f32, noise)
 }
 
 /// Moves a finite, normal value by -2 to 2 units in the last place.
 ///
-/// The distance is a hash of `salt` and the seed.
-fn perturb(value: f32, salt: u64, noise: Option<u64>) -> u32 {
+/// The distance is a hash of the value and the seed.
+fn perturb(value: f32, noise: Option<u64>) -> u32 {
     let bits = canon(value);
     let Some(seed) = noise.filter(|_| value.is_normal()) else { return bits };
-    let hash = mix(salt ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let hash = mix(u64::from(bits) ^ mix(seed));
     let moved = bits.wrapping_add((hash % 5) as u32).wrapping_sub(2);
     if f32::from_bits(moved).is_normal() { moved } else { bits }
 }
@@ -211,5 +210,19 @@ pub(in crate::exec) fn class_of(class: FloatClass, value: f64, normal: bool) -> 
         FloatClass::NotANumber => value.is_nan(),
         FloatClass::Normal => normal,
         FloatClass::Subnormal => value.is_finite() && value != 0.0 && !normal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mixer_is_that_of_splitmix64() {
+        // The first outputs for seed 1234567, as published with the reference implementation in C.
+        let outputs = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        for (index, output) in (1..).zip(outputs) {
+            assert_eq!(mix(1_234_567 + 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(index)), output);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Arithmetic on `f16` and `bf16`, each result rounded once.
 
+use std::cmp::Ordering;
+
 use half::{bf16, f16};
 
 use super::super::code::{Cmp, HalfOp};
@@ -28,41 +30,35 @@ pub(in crate::exec) fn narrow(kind: HalfKind, value: f32) -> u16 {
 /// Rounds toward zero; NaN becomes `0x7fff`.
 pub(in crate::exec) fn narrow_toward_zero(kind: HalfKind, value: f32) -> u16 {
     let nearest = narrow(kind, value);
-    if value.is_nan() || value.is_infinite() || widen(kind, nearest).abs() <= value.abs() {
-        return nearest;
-    }
-    nearest - 1
+    if widen(kind, nearest).abs() > value.abs() { nearest - 1 } else { nearest }
 }
 
 /// Rounds a double to the nearest `f32`, except that an inexact result gets an odd last bit.
 ///
 /// A second rounding to 16 bits then gives what one rounding would.
-pub(in crate::exec) fn round_odd(value: f64) -> f32 {
+fn round_odd(value: f64) -> f32 {
     let near = value as f32;
-    if !value.is_finite() || f64::from(near) == value {
-        return near;
+    let is_even = near.to_bits() & 1 == 0;
+    match f64::from(near).partial_cmp(&value) {
+        Some(Ordering::Less) if is_even => near.next_up(),
+        Some(Ordering::Greater) if is_even => near.next_down(),
+        _ => near,
     }
-    let bits = near.to_bits();
-    let truncated = if f64::from(near).abs() > value.abs() { bits - 1 } else { bits };
-    f32::from_bits(truncated | 1)
 }
 
 /// `a * b + c` with one rounding, for operands of at most 24 significant bits.
 fn fused(a: f32, b: f32, c: f32) -> f32 {
     let (product, addend) = (f64::from(a) * f64::from(b), f64::from(c));
     let sum = product + addend;
-    if !sum.is_finite() {
-        return sum as f32;
-    }
     let shadow = sum - product;
     let error = (product - (sum - shadow)) + (addend - shadow);
-    let odd = if error != 0.0 && sum.to_bits() & 1 == 0 {
-        // The exact sum lies next to `sum` on the side of `error`.
-        if (error > 0.0) == (sum >= 0.0) { sum.to_bits() + 1 } else { sum.to_bits().wrapping_sub(1) }
-    } else {
-        sum.to_bits()
-    };
-    round_odd(f64::from_bits(odd))
+    let is_even = sum.to_bits() & 1 == 0;
+    // The exact sum lies next to `sum` on the side of `error`, which is NaN for an infinite sum.
+    round_odd(match error.partial_cmp(&0.0) {
+        Some(Ordering::Greater) if is_even => sum.next_up(),
+        Some(Ordering::Less) if is_even => sum.next_down(),
+        _ => sum,
+    })
 }
 
 /// One operation on one value.
@@ -84,7 +80,8 @@ pub(in crate::exec) fn arithmetic(op: HalfOp, kind: HalfKind, a: u32, b: u32, c:
     match kind {
         HalfKind::F16 | HalfKind::Bf16 => low,
         HalfKind::F16x2 | HalfKind::Bf16x2 => {
-            low | u32::from(one(op, kind, (a >> 16) as u16, (b >> 16) as u16, (c >> 16) as u16)) << 16
+            // Operations on pairs have two operands.
+            low | u32::from(one(op, kind, (a >> 16) as u16, (b >> 16) as u16, c as u16)) << 16
         }
     }
 }

@@ -64,7 +64,6 @@ pub(in crate::exec) fn unary32(op: Un, mask: u32, a: PerLane<u32>, d: &mut PerLa
         Un::Popc => map1(mask, a, d, u32::count_ones),
         Un::Clz => map1(mask, a, d, u32::leading_zeros),
         Un::BfindU => map1(mask, a, d, |a| 31_u32.wrapping_sub(a.leading_zeros())),
-        Un::BfindS => map1(mask, a, d, |a| 31_u32.wrapping_sub(((a as i32 >> 31) as u32 ^ a).leading_zeros())),
     }
 }
 
@@ -77,16 +76,14 @@ pub(in crate::exec) fn unary64(op: Un, mask: u32, a: PerLane<u64>, d: &mut PerLa
         Un::Neg => a.wrapping_neg(),
         Un::AbsS => (a as i64).wrapping_abs() as u64,
         Un::Brev => a.reverse_bits(),
-        Un::Popc | Un::Clz | Un::BfindU | Un::BfindS => u64::from(count64(op, a)),
+        Un::Popc | Un::Clz | Un::BfindU => u64::from(count64(op, a)),
     });
 }
 
-/// Operations from a 64-bit word to a 32-bit count.
+/// `clz` or `popc` of a 64-bit word.
 pub(in crate::exec) fn count64(op: Un, a: u64) -> u32 {
     match op {
         Un::Clz => a.leading_zeros(),
-        Un::BfindU => 63_u32.wrapping_sub(a.leading_zeros()),
-        Un::BfindS => 63_u32.wrapping_sub(((a as i64 >> 63) as u64 ^ a).leading_zeros()),
         _ => a.count_ones(),
     }
 }
@@ -159,7 +156,7 @@ pub(in crate::exec) fn bfe(a: u64, pos: u32, len: u32, width: u32, signed: bool)
 #[inline(always)]
 fn bfi(a: u32, b: u32, pos: u32, len: u32) -> u32 {
     let (pos, len) = (pos & 0xff, len & 0xff);
-    if pos > 31 || len == 0 {
+    if pos > 31 {
         return b;
     }
     let field = if len > 31 { u32::MAX } else { (1 << len) - 1 } << pos;

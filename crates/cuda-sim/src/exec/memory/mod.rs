@@ -426,6 +426,116 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_device_counts_its_bytes_and_refuses_more_than_it_has() {
+        let memory = Memory::new(&[1000, 5000]);
+        let [first, second] = [600, 400].map(|bytes| memory.alloc(0, bytes).unwrap());
+        let usage = |used, peak, allocations| Usage { capacity: 1000, used, peak, allocations };
+        assert_eq!(memory.usage(0), usage(1000, 1000, 2));
+        assert_eq!(memory.alloc(0, 1), Err(OutOfMemory { device: 0, requested: 1, free: 0 }));
+        assert_eq!(memory.alloc(2, 1), Err(OutOfMemory { device: 2, requested: 1, free: 0 }));
+        memory.free(first).unwrap();
+        assert_eq!(memory.usage(0), usage(400, 1000, 1));
+        assert_eq!(memory.alloc(0, 601), Err(OutOfMemory { device: 0, requested: 601, free: 600 }));
+        assert_eq!((memory.usage(1).used, memory.usage(2)), (0, Usage::default()));
+        // An address is freed once, and by its start.
+        let refused = [first, second + 1, second + 399, second + 400].map(|at| memory.free(at).unwrap_err().problem);
+        let [MemoryProblem::Freed { offset: 0, .. }, inside, last, MemoryProblem::PastEnd { past: 1, .. }] = refused
+        else {
+            panic!("{refused:?}")
+        };
+        let allocation = memory.find(second).unwrap();
+        assert_eq!([inside, last], [MemoryProblem::NotABase { allocation }; 2]);
+        assert_eq!((allocation.id, allocation.bytes, memory.find(second + 399)), (2, 400, Some(allocation)));
+        assert_eq!([second - 1, second + 400].map(|at| memory.find(at)), [None; 2]);
+        // An empty range may begin at the end.
+        assert_eq!([0, 400, 401].map(|at| memory.read(second + at, &mut []).is_ok()), [true, true, false]);
+        assert_eq!(
+            [(0, 400), (1, 400), (400, 1)].map(|(at, len)| memory.fill(second + at, &[0], len).is_ok()),
+            [true, false, false]
+        );
+    }
+
+    #[test]
+    fn mapped_ranges_touch_and_do_not_overlap() {
+        let memory = Memory::new(&[1000]);
+        let mut bytes = [0u8; 64];
+        let at = |offset: usize| bytes.as_mut_ptr().wrapping_add(offset);
+        let at = [0, 8, 15, 16, 24, 31, 32].map(at);
+        // SAFETY: the array outlives the mappings, and is not used meanwhile.
+        let map = |index: usize, len: u64| unsafe { memory.map_host(at[index], len) }.is_ok();
+        assert!(map(3, 16));
+        // Before and after the bytes 16 to 31, and across each of their ends.
+        let outcomes = [map(2, 2), map(1, 8), map(3, 1), map(5, 1), map(4, 20), map(6, 8), map(0, 9)];
+        assert_eq!(outcomes, [false, true, false, false, false, true, false]);
+        assert_eq!([1, 3, 6].map(|index| memory.unmap_host(at[index]).is_ok()), [true; 3]);
+        assert_eq!(
+            [1, 2].map(|index| memory.unmap_host(at[index]).unwrap_err().problem),
+            [MemoryProblem::HostPointer; 2]
+        );
+        let device = memory.alloc(0, 16).unwrap();
+        let pointer = std::ptr::with_exposed_provenance_mut(device as usize);
+        assert!(memory.unmap_host(pointer).is_err() && memory.free(device).is_ok());
+        for low in [0, GUARD - 1] {
+            // SAFETY: a range in the first page is refused.
+            let refused = unsafe { memory.map_host(std::ptr::with_exposed_provenance_mut(low as usize), 8) };
+            assert_eq!(refused.unwrap_err().problem, MemoryProblem::Null);
+        }
+    }
+
+    #[test]
+    fn an_address_beside_allocations_belongs_to_the_nearer_one() {
+        let memory = Memory::new(&[1 << 20]);
+        let [first, second] = [(); 2].map(|()| memory.alloc(0, ALIGNMENT).unwrap());
+        let (end, gap) = (first + ALIGNMENT, second - first - ALIGNMENT);
+        assert_eq!(gap, GAP);
+        let problem = |address: u64| memory.read(address, &mut [0]).unwrap_err().problem;
+        for (distance, is_past) in [(0, true), (GAP / 2 - 1, true), (GAP / 2, false), (GAP - 1, false)] {
+            match problem(end + distance) {
+                MemoryProblem::PastEnd { allocation, past } => {
+                    assert!(is_past && (allocation.base, past) == (first, distance + 1), "{distance}");
+                }
+                MemoryProblem::Before { allocation, before } => {
+                    assert!(!is_past && (allocation.base, before) == (second, GAP - distance), "{distance}");
+                }
+                other => panic!("{distance}: {other}"),
+            }
+        }
+        // No allocation is near on the other sides.
+        assert!(matches!(problem(first - GAP + 1), MemoryProblem::Before { before, .. } if before == GAP - 1));
+        assert_eq!(problem(first - GAP), MemoryProblem::HostPointer);
+        let past = |by: u64| problem(second + ALIGNMENT + by - 1);
+        assert!(matches!(past(GAP), MemoryProblem::PastEnd { past: GAP, .. }));
+        assert_eq!(past(GAP + 1), MemoryProblem::Unmapped);
+        assert_eq!([0, GUARD - 1].map(problem), [MemoryProblem::Null; 2]);
+        assert_eq!([GUARD, HEAP_BASE - GAP].map(problem), [MemoryProblem::HostPointer; 2]);
+    }
+
+    #[test]
+    fn copies_and_fills_carry_bytes_and_gaps() {
+        let memory = Memory::new(&[1 << 20]);
+        let [from, to] = [(); 2].map(|()| memory.alloc(0, 10_000).unwrap());
+        for (pattern, count) in [(&[1, 2, 3][..], 3000), (&[4][..], 5000), (&[5, 6, 7, 8][..], 2)] {
+            memory.fill(from + 1, pattern, count).unwrap();
+            let mut got = vec![0; pattern.len() * count as usize];
+            memory.read(from + 1, &mut got).unwrap();
+            assert_eq!(got, pattern.repeat(count as usize));
+        }
+        assert_eq!([0, 1].map(|at| memory.first_unwritten(from + at, 9000).unwrap()), [Some(from), None]);
+        assert_eq!(memory.first_unwritten(from + 1, 9001), Ok(Some(from + 9001)));
+        // Bytes of the source that nothing wrote are gaps of the target, whatever was there.
+        memory.fill(to, &[9], 10_000).unwrap();
+        memory.copy(to + 3, from, 9005).unwrap();
+        assert_eq!(
+            [to, to + 4, to + 9004].map(|at| memory.first_unwritten(at, 5).unwrap()),
+            [Some(to + 3), None, Some(to + 9004)]
+        );
+        assert_eq!(memory.first_unwritten(to + 9008, 992), Ok(None));
+        let mut got = [0; 12];
+        memory.read(to + 1, &mut got).unwrap();
+        assert_eq!(got, [9, 9, 0, 5, 6, 7, 8, 5, 6, 7, 8, 4]);
+    }
+
+    #[test]
     fn allocations_move_together_once_half_the_addresses_are_used() {
         for (before, gap) in [(2 * ALIGNMENT, GAP), (ALIGNMENT, GUARD), (0, GUARD)] {
             let memory = Memory::new(&[2 * ALIGNMENT]);

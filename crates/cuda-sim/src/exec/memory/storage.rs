@@ -291,6 +291,23 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_those_of_a_plain_set() {
+        let (storage, mut model, mut rng) = (Storage::fresh(29), [false; 29], fastrand::Rng::with_seed(1));
+        for _ in 0..150 {
+            let (start, end, is_written) = (rng.usize(..30), rng.usize(..30), rng.u32(..4) > 0);
+            let range = start.min(end)..start.max(end);
+            storage.mark(range.start as u64, range.len() as u64, is_written);
+            model[range].fill(is_written);
+            for (from, to) in (0..30).flat_map(|from| (from..30).map(move |to| (from, to))) {
+                let gap = (from..to).find(|&at| !model[at]).map(|at| at as u64);
+                assert_eq!(storage.first_unwritten(from as u64, (to - from) as u64), gap, "{from}..{to} of {model:?}");
+            }
+        }
+        storage.forget_tracking();
+        assert_eq!(storage.first_unwritten(0, 29), None);
+    }
+
+    #[test]
     fn memory_of_the_host_is_the_callers() {
         let mut words = [1u64, 2, 3];
         // SAFETY: the array outlives the storage, and nothing else names it meanwhile.

@@ -39,3 +39,14 @@ impl Executor<'_, '_> {
 fn quiet_limit(watchdog: u64) -> u64 {
     (watchdog / 128).max(1 << 24)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_128th_of_the_watchdog_without_progress_is_too_long() {
+        let limits = [0, 1 << 31, (1 << 31) + 128, 1 << 34].map(quiet_limit);
+        assert_eq!(limits, [1 << 24, 1 << 24, (1 << 24) + 1, 1 << 27]);
+    }
+}

@@ -381,3 +381,96 @@ fn a_context_that_still_has_a_communicator_leaks_it() {
     let [Report::Leak(leak)] = &reports[..] else { panic!("{reports:?}") };
     assert_eq!(leak.communicators, 1);
 }
+
+#[test]
+fn elements_of_every_type_arrive_and_none_is_nothing() {
+    let bench = Bench::new("devices=2");
+    let ranks = ranks(&bench, 2);
+    let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[at as u32; 4]));
+    // Bytes of the types as NCCL numbers them.
+    for (data_type, bytes) in (0..).zip([1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1]) {
+        let before = bench.session.counters().nccl_bytes.get(&(0, 1)).copied().unwrap_or(0);
+        let (sender, receiver) = (&ranks[0], &ranks[1]);
+        let sent = nccl!(ncclSend(pointer(from), 2, data_type, 1, sender.comm, sender.stream));
+        let received = nccl!(ncclRecv(pointer(to), 2, data_type, 0, receiver.comm, receiver.stream));
+        assert_eq!([sent, received], [Status::SUCCESS; 2], "{data_type}");
+        assert_eq!(bench.session.counters().nccl_bytes[&(0, 1)] - before, 2 * bytes, "{data_type}");
+    }
+    assert_eq!(ranks[1].words(to, 4), [0; 4]);
+    assert_eq!(ranks[0].send(0x1234, 0, 1), Status::SUCCESS);
+    assert!(ranks[0].is_idle());
+    assert_eq!(ranks[0].send(from, usize::MAX, 1), Status::INVALID_ARGUMENT);
+    assert_eq!(ranks[0].send(from, usize::MAX / 4, 1), Status::INVALID_ARGUMENT);
+    part(&ranks);
+}
+
+#[test]
+fn shares_in_place_are_sent_to_the_others_alone() {
+    let bench = Bench::new("devices=3");
+    let ranks = ranks(&bench, 3);
+    let buffers = [0, 1, 2].map(|at| {
+        let mut words = [99; 6];
+        words[2 * at..][..2].fill(at as u32);
+        ranks[at].upload(&bench, &words)
+    });
+    for (at, rank) in ranks.iter().enumerate() {
+        assert_eq!(rank.all_gather(buffers[at] + 8 * at as u64, buffers[at], 2), Status::SUCCESS);
+        assert_eq!(rank.broadcast(buffers[at] + 20, buffers[at] + 20, 1, 1), Status::SUCCESS);
+    }
+    for (rank, &buffer) in ranks.iter().zip(&buffers) {
+        assert_eq!(rank.words(buffer, 6), [0, 0, 1, 1, 2, 2]);
+    }
+    let pairs = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
+    let expected = pairs.map(|(from, to)| ((from, to), if from == 1 { 12 } else { 8 }));
+    assert_eq!(bench.session.counters().nccl_bytes, expected.into());
+    part(&ranks);
+    assert_eq!(bench.session.reports(), []);
+}
+
+#[test]
+fn a_rank_joins_once_and_with_the_number_of_ranks_of_the_first() {
+    let _bench = Bench::new("devices=3");
+    let (id, mut made) = (unique_id(), [Comm::NULL; 2]);
+    assert_eq!(nccl!(ncclGroupStart()), Status::SUCCESS);
+    let join = |comm: &mut Comm, count: i32, rank: i32| nccl!(ncclCommInitRank(comm, count, id, rank));
+    assert_eq!(join(&mut made[0], 2, 0), Status::SUCCESS);
+    for (count, rank) in [(2, 0), (3, 1), (1, 0), (2, 2), (2, -1), (0, 0)] {
+        assert_eq!(join(&mut made[1], count, rank), Status::INVALID_ARGUMENT, "{rank} of {count}");
+    }
+    assert_eq!(nccl!(ncclGroupEnd()), Status::INVALID_ARGUMENT);
+    assert_eq!(nccl!(ncclCommAbort(made[0])), Status::SUCCESS);
+    // SAFETY: all fields are numbers, for which zero is a value.
+    let mut unmade: Config = unsafe { std::mem::zeroed() };
+    let configured = functions().ncclCommInitRankConfig.unwrap();
+    // SAFETY: the pointers are to a communicator and a record.
+    let joined = unsafe { configured(&raw mut made[1], 2, unique_id(), 0, &raw mut unmade) };
+    assert_eq!(joined, Status::INVALID_ARGUMENT);
+}
+
+#[test]
+fn a_communicator_ends_once_and_carries_nothing_then() {
+    let bench = Bench::new("devices=2");
+    let ranks = ranks(&bench, 2);
+    let own = ranks[0].upload(&bench, &[7; 4]);
+    // The end of a group within another launches nothing.
+    assert_eq!([nccl!(ncclGroupStart()), nccl!(ncclGroupStart())], [Status::SUCCESS; 2]);
+    assert_eq!(ranks[0].send(own, 4, 1), Status::SUCCESS);
+    assert_eq!(nccl!(ncclGroupEnd()), Status::SUCCESS);
+    assert!(ranks[0].is_idle());
+    assert_eq!(nccl!(ncclGroupEnd()), Status::SUCCESS);
+    assert!(!ranks[0].is_idle());
+    let to = ranks[1].upload(&bench, &[1; 4]);
+    assert_eq!(ranks[1].receive(to, 4, 0), Status::SUCCESS);
+    assert_eq!(ranks[1].words(to, 4), [7; 4]);
+    let finalize = functions().ncclCommFinalize.unwrap();
+    // SAFETY: a communicator is a name that only NCCL resolves.
+    let finalized = |rank: &Rank| unsafe { finalize(rank.comm) };
+    ranks[0].enter();
+    assert_eq!([finalized(&ranks[0]), finalized(&ranks[0])], [Status::SUCCESS, Status::INVALID_ARGUMENT]);
+    assert_eq!((ranks[0].error(), ranks[0].send(own, 4, 1)), (Status::SUCCESS, Status::INVALID_USAGE));
+    assert_eq!(nccl!(ncclCommDestroy(ranks[0].comm)), Status::SUCCESS);
+    // What a rank that has left would have to receive is not sent.
+    ranks[1].enter();
+    assert_eq!(ranks[1].send(to, 4, 0), Status::REMOTE_ERROR);
+    assert_eq!(nccl!(ncclCommDestroy(ranks[1].comm)), Status::SUCCESS);
+}

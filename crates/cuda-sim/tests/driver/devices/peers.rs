@@ -42,6 +42,11 @@ fn links_are_those_of_the_specification() {
     assert_eq!(attribute(p2p::NATIVE_ATOMIC_SUPPORTED, 1, 0), 1);
     assert_eq!(attribute(p2p::NATIVE_ATOMIC_SUPPORTED, 2, 0), 0);
     assert_eq!(attribute(p2p::ACCESS_SUPPORTED, 3, 1), 0);
+    assert_eq!([attribute(p2p::ARRAY_ACCESS_SUPPORTED, 3, 1), attribute(p2p::ARRAY_ACCESS_SUPPORTED, 3, 2)], [0, 1]);
+    for (which, other, expected) in [(p2p::ACCESS_SUPPORTED, 1, Status::INVALID_DEVICE), (9, 0, Status::INVALID_VALUE)]
+    {
+        assert_eq!(status!(cuDeviceGetP2PAttribute(&mut 0, which, 1, other)), expected, "{which}");
+    }
 }
 
 #[test]
@@ -106,6 +111,7 @@ fn access_has_to_be_possible_and_is_ended_once() {
     assert_eq!(status!(cuCtxEnablePeerAccess(two, 0)), Status::PEER_ACCESS_UNSUPPORTED);
     assert_eq!(status!(cuCtxEnablePeerAccess(bench.context, 0)), Status::INVALID_DEVICE);
     assert_eq!(status!(cuCtxDisablePeerAccess(one)), Status::PEER_ACCESS_NOT_ENABLED);
+    assert_eq!(status!(cuCtxEnablePeerAccess(one, 1)), Status::INVALID_VALUE, "no flag is defined");
     ok!(cuCtxEnablePeerAccess(one, 0));
     ok!(cuCtxDisablePeerAccess(one));
 }

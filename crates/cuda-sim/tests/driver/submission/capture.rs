@@ -3,7 +3,7 @@
 use cuda_loader::{
     Status,
     ffi::{
-        self, CUgraph, CUgraphExec, CUstream,
+        self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUstream,
         capture::{GLOBAL, RELAXED, THREAD_LOCAL},
     },
 };
@@ -229,4 +229,116 @@ fn two_captures_do_not_merge() {
     assert_eq!(status!(cuStreamWaitEvent(second, event, 0)), Status::STREAM_CAPTURE_MERGE);
     assert_eq!(end(first).0, Status::STREAM_CAPTURE_INVALIDATED);
     assert_eq!(end(second).0, Status::STREAM_CAPTURE_INVALIDATED);
+}
+
+#[test]
+fn calls_that_wait_or_change_memory_are_refused_beside_a_capture() {
+    let bench = Bench::new("");
+    let (stream, other, event, module) = (bench.stream(), bench.stream(), bench.event(), bench.module());
+    let (data, pinned, mut words) = (bench.upload(&[0; 4]), bench.pinned(4).as_mut_ptr().cast(), [0u32; 4]);
+    let pointer: *mut std::ffi::c_void = words.as_mut_ptr().cast();
+    ok!(cuEventRecord(event, other));
+    let calls: [&dyn Fn() -> Status; 10] = [
+        &|| status!(cuMemcpyHtoD_v2(data, pointer, 4)),
+        &|| status!(cuMemsetD8_v2(data, 1, 1)),
+        &|| status!(cuEventQuery(event)),
+        &|| status!(cuEventSynchronize(event)),
+        &|| status!(cuStreamSynchronize(CUstream::NULL)),
+        &|| status!(cuMemFree_v2(data)),
+        &|| status!(cuMemFreeHost(pinned)),
+        &|| status!(cuMemHostRegister_v2(pointer, 16, 0)),
+        &|| status!(cuMemHostUnregister(pointer)),
+        &|| status!(cuModuleUnload(module)),
+    ];
+    for (index, call) in calls.iter().enumerate() {
+        ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
+        assert_eq!(call(), Status::STREAM_CAPTURE_UNSUPPORTED, "call {index}");
+        assert_eq!(end(stream).0, Status::STREAM_CAPTURE_INVALIDATED, "call {index}");
+    }
+    for (index, call) in calls.iter().enumerate() {
+        assert_eq!(call(), Status::SUCCESS, "call {index}");
+    }
+    assert_eq!(bench.session.counters().captures_lost, 10);
+}
+
+#[test]
+fn calls_on_the_legacy_stream_break_captures_of_their_context() {
+    let bench = Bench::new("devices=2");
+    let (mut blocking, mut far, mut context) = (CUstream::NULL, CUstream::NULL, CUcontext::NULL);
+    let (other, event, graph) = (bench.stream(), bench.event(), super::graphs::new_graph());
+    let (exec, data) = (super::graphs::instantiate(graph), bench.upload(&[1; 4]));
+    ok!(cuStreamCreate(&raw mut blocking, ffi::stream::DEFAULT));
+    ok!(cuEventRecord(event, other));
+    let calls: [&dyn Fn() -> Status; 5] = [
+        &|| status!(cuStreamSynchronize(CUstream::NULL)),
+        &|| status!(cuEventRecord(event, CUstream::NULL)),
+        &|| status!(cuStreamWaitEvent(CUstream::NULL, event, 0)),
+        &|| status!(cuGraphLaunch(exec, CUstream::NULL)),
+        &|| status!(cuMemsetD32Async(data, 1, 4, CUstream::NULL)),
+    ];
+    for (index, call) in calls.iter().enumerate() {
+        ok!(cuStreamBeginCapture_v2(blocking, RELAXED));
+        assert_eq!(call(), Status::STREAM_CAPTURE_IMPLICIT, "call {index}");
+        assert_eq!(end(blocking).0, Status::STREAM_CAPTURE_INVALIDATED, "call {index}");
+    }
+    ok!(cuDevicePrimaryCtxRetain(&raw mut context, 1));
+    ok!(cuCtxSetCurrent(context));
+    ok!(cuStreamCreate(&raw mut far, ffi::stream::DEFAULT));
+    ok!(cuStreamBeginCapture_v2(far, RELAXED));
+    assert_eq!(status!(cuEventRecord(event, far)), Status::INVALID_HANDLE, "an event of another context");
+    ok!(cuCtxSetCurrent(bench.context));
+    for (index, call) in calls.iter().enumerate() {
+        assert_eq!(call(), Status::SUCCESS, "call {index}");
+    }
+    ok!(cuCtxSetCurrent(context));
+    assert_eq!(end(far).0, Status::SUCCESS);
+}
+
+#[test]
+fn a_capture_takes_events_as_nodes_and_other_dependencies() {
+    let bench = Bench::new("");
+    let (stream, event, data) = (bench.stream(), bench.event(), bench.upload(&[1; 4]));
+    let info = || {
+        let (mut state, mut id) = (9, 9);
+        ok!(cuStreamGetCaptureInfo(stream, &raw mut state, &raw mut id));
+        ok!(cuStreamGetCaptureInfo(stream, &raw mut state, std::ptr::null_mut()));
+        (state, id)
+    };
+    let update = |nodes: &mut [CUgraphNode], flags: u32| {
+        status!(cuStreamUpdateCaptureDependencies(stream, nodes.as_mut_ptr(), nodes.len(), flags))
+    };
+    assert_eq!(info(), (ffi::capture::STATUS_NONE, 0));
+    assert_eq!(status!(cuStreamBeginCapture_v2(stream, RELAXED + 1)), Status::INVALID_VALUE);
+    assert_eq!(status!(cuStreamEndCapture(stream, &mut CUgraph::default())), Status::ILLEGAL_STATE);
+    assert_eq!(update(&mut [], 0), Status::ILLEGAL_STATE);
+    // Adding none changes nothing; setting none leaves the nodes before apart.
+    for (flags, expected) in [(0, Status::SUCCESS), (1, Status::STREAM_CAPTURE_UNJOINED)] {
+        ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
+        assert_eq!(status!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL)), Status::ILLEGAL_STATE);
+        let (state, id) = info();
+        assert!(state == ffi::capture::STATUS_ACTIVE && id > 0, "{state} {id}");
+        ok!(cuEventRecordWithFlags(event, stream, 1));
+        assert_eq!(status!(cuEventRecordWithFlags(event, stream, 2)), Status::INVALID_VALUE);
+        ok!(cuStreamWaitEvent(stream, event, 1));
+        assert_eq!(update(&mut [], 2), Status::INVALID_VALUE);
+        assert_eq!(update(&mut [CUgraphNode::NULL], flags), Status::INVALID_VALUE);
+        assert_eq!(update(&mut [], flags), Status::SUCCESS);
+        ok!(cuMemsetD32Async(data, 9, 4, stream));
+        let (ended, whole) = end(stream);
+        assert_eq!(ended, expected, "{flags}");
+        if ended == Status::SUCCESS {
+            let (mut nodes, mut count) = ([CUgraphNode::NULL; 4], 4);
+            ok!(cuGraphGetNodes(whole, nodes.as_mut_ptr(), &raw mut count));
+            let kinds: Vec<u32> = nodes[..count].iter().map(|&node| super::graphs::kind(node)).collect();
+            assert_eq!(kinds, [ffi::graph::EVENT_RECORD, ffi::graph::WAIT_EVENT, ffi::graph::MEMSET]);
+            ok!(cuGraphGetEdges(whole, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut count));
+            assert_eq!(count, 2);
+            ok!(cuGraphLaunch(super::graphs::instantiate(whole), stream));
+            assert_eq!((status!(cuEventQuery(event)), bench.download(data, 4)), (Status::SUCCESS, vec![9; 4]));
+        }
+    }
+    let counters = bench.session.counters();
+    assert_eq!((counters.captures, counters.captures_lost), (2, 1));
+    let mut mode = RELAXED + 1;
+    assert_eq!(status!(cuThreadExchangeStreamCaptureMode(&raw mut mode)), Status::INVALID_VALUE);
 }

@@ -11,13 +11,13 @@ use cuda_loader::{
 
 use crate::driver::bench::{Bench, ok, status};
 
-fn new_graph() -> CUgraph {
+pub(super) fn new_graph() -> CUgraph {
     let mut graph = CUgraph::NULL;
     ok!(cuGraphCreate(&raw mut graph, 0));
     graph
 }
 
-fn add_fill(to: CUgraph, after: &[CUgraphNode], dst: CUdeviceptr, value: u32) -> CUgraphNode {
+pub(super) fn add_fill(to: CUgraph, after: &[CUgraphNode], dst: CUdeviceptr, value: u32) -> CUgraphNode {
     let params = MemsetNodeParams { dst, pitch: 0, value, element_size: 4, width: 4, height: 1 };
     let mut node = CUgraphNode::NULL;
     let context = ffi::CUcontext::NULL;
@@ -39,7 +39,13 @@ fn kernel_params<T>(
     with(&KernelNodeParams { func, grid: [1; 3], block: [4, 1, 1], shared_mem_bytes: 0, kernel_params, extra })
 }
 
-fn add_kernel(to: CUgraph, after: &[CUgraphNode], func: CUfunction, data: CUdeviceptr, factor: u32) -> CUgraphNode {
+pub(super) fn add_kernel(
+    to: CUgraph,
+    after: &[CUgraphNode],
+    func: CUfunction,
+    data: CUdeviceptr,
+    factor: u32,
+) -> CUgraphNode {
     let mut node = CUgraphNode::NULL;
     kernel_params(func, data, factor, |params| {
         ok!(cuGraphAddKernelNode(&raw mut node, to, after.as_ptr(), after.len(), params));
@@ -47,13 +53,13 @@ fn add_kernel(to: CUgraph, after: &[CUgraphNode], func: CUfunction, data: CUdevi
     node
 }
 
-fn instantiate(graph: CUgraph) -> CUgraphExec {
+pub(super) fn instantiate(graph: CUgraph) -> CUgraphExec {
     let mut exec = CUgraphExec::NULL;
     ok!(cuGraphInstantiateWithFlags(&raw mut exec, graph, 0));
     exec
 }
 
-fn kind(node: CUgraphNode) -> u32 {
+pub(super) fn kind(node: CUgraphNode) -> u32 {
     let mut kind = 99;
     ok!(cuGraphNodeGetType(node, &raw mut kind));
     kind
@@ -91,6 +97,16 @@ fn a_cycle_is_refused() {
     let mut fault = first;
     ok!(cuGraphInstantiate_v2(&raw mut exec, whole, &raw mut fault, std::ptr::null_mut(), 0));
     assert!(fault.is_null());
+    // The reason is cut to the room there is.
+    let mut log = [7; 8];
+    ok!(cuGraphInstantiate_v2(&raw mut exec, whole, &raw mut fault, log.as_mut_ptr(), 0));
+    assert_eq!(log, [7; 8]);
+    ok!(cuGraphAddDependencies(whole, &raw const second, &raw const first, 1));
+    let refused = status!(cuGraphInstantiate_v2(&raw mut exec, whole, &raw mut fault, log.as_mut_ptr(), 8));
+    assert_eq!((refused, log.map(|byte| byte as u8)), (Status::INVALID_VALUE, *b"the gra\0"));
+    assert_eq!(status!(cuGraphInstantiateWithFlags(&raw mut exec, whole, 2)), Status::INVALID_VALUE);
+    assert_eq!(status!(cuGraphCreate(&mut CUgraph::default(), 1)), Status::INVALID_VALUE);
+    assert_eq!(bench.session.counters().instantiations, 3);
 }
 
 #[test]
@@ -144,6 +160,9 @@ fn an_instance_is_updated_by_a_graph_of_its_shape_only() {
         let first = add_kernel(graph, &[], kernel, data, factor);
         add_kernel(graph, &[first], kernel, data, factor);
     }
+    let loose = new_graph();
+    add_kernel(loose, &[], kernel, data, 2);
+    let second = add_kernel(loose, &[], kernel, data, 2);
     add_kernel(shorter, &[], kernel, data, 2);
     let first = add_kernel(other, &[], kernel, data, 2);
     let odd = add_fill(other, &[first], data, 0);
@@ -153,6 +172,7 @@ fn an_instance_is_updated_by_a_graph_of_its_shape_only() {
         let status = status!(cuGraphExecUpdate(exec, graph, &raw mut node, &raw mut result));
         (status, result, node)
     };
+    assert_eq!(update(loose), (Status::GRAPH_EXEC_UPDATE_FAILURE, graph::UPDATE_TOPOLOGY_CHANGED, second));
     assert_eq!(update(shorter), (Status::GRAPH_EXEC_UPDATE_FAILURE, graph::UPDATE_TOPOLOGY_CHANGED, CUgraphNode::NULL));
     assert_eq!(update(other), (Status::GRAPH_EXEC_UPDATE_FAILURE, graph::UPDATE_NODE_TYPE_CHANGED, odd));
     assert_eq!(update(same), (Status::SUCCESS, graph::UPDATE_SUCCESS, CUgraphNode::NULL));

@@ -3,4 +3,5 @@
 mod capture;
 mod graphs;
 mod hazards;
+mod nodes;
 mod streams;

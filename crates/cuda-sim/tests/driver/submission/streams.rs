@@ -196,6 +196,38 @@ fn elapsed_time_is_simulated_and_positive() {
 }
 
 #[test]
+fn an_event_has_times_once_it_was_recorded() {
+    let bench = Bench::new("");
+    let (stream, [first, second, empty], mut untimed) =
+        (bench.stream(), [(); 3].map(|()| bench.event()), ffi::CUevent::NULL);
+    ok!(cuEventCreate(&raw mut untimed, ffi::event::DISABLE_TIMING));
+    let data = bench.upload(&[0; 1000]);
+    ok!(cuEventRecord(first, stream));
+    // A fill takes 1000 ns, and another for each 100 bytes.
+    ok!(cuMemsetD32Async(data, 1, 1000, stream));
+    ok!(cuEventRecord(second, stream));
+    ok!(cuEventRecord(untimed, stream));
+    let elapsed = |start, end| {
+        let mut milliseconds = 9.0;
+        (status!(cuEventElapsedTime(&raw mut milliseconds, start, end)), milliseconds)
+    };
+    assert_eq!(elapsed(first, second), (Status::SUCCESS, 0.001_04));
+    assert_eq!(elapsed(second, first), (Status::SUCCESS, -0.001_04));
+    for (start, end) in [(first, empty), (empty, first), (first, untimed), (untimed, first)] {
+        assert_eq!(elapsed(start, end).0, Status::INVALID_HANDLE);
+    }
+    // An event that was never recorded has nothing to wait for.
+    ok!(cuEventQuery(empty));
+    ok!(cuEventSynchronize(empty));
+    let mut flags = 9;
+    // Both handles of the legacy stream.
+    for handle in [CUstream::NULL, CUstream(std::ptr::without_provenance_mut(1))] {
+        ok!(cuStreamGetFlags(handle, &raw mut flags));
+        assert_eq!(flags, ffi::stream::DEFAULT);
+    }
+}
+
+#[test]
 fn streams_report_what_they_were_made_with() {
     let bench = Bench::new("");
     let mut stream = CUstream::NULL;

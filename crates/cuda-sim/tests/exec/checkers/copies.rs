@@ -44,6 +44,13 @@ fn the_source_of_a_copy_is_not_written_before_the_wait() {
         WORDS,
     );
     silent("another place", &copy("st.global.b32 [%d1+1024], 5;", ""), Grid::linear(1, 64), WORDS);
+    // The words before and after the sources of one warp and of one lane.
+    for (threads, store) in [(32, "@!%p0 st.global.b32 [%d0+128], 5;"), (1, "st.global.b32 [%d0+4], 5;")] {
+        let text = copy(&format!("setp.ne.u32 %p0, %r0, 0; {store}"), "");
+        silent("the next word", &text, Grid::linear(1, threads), WORDS);
+        let inside = text.replace("+128]", "+124]").replace("+4]", "+0]");
+        races("the last word", Space::Global, &inside, Grid::linear(1, threads), WORDS);
+    }
 }
 
 #[test]

@@ -103,6 +103,25 @@ fn a_loop_that_counts_forever_ends_without_progress() {
 }
 
 #[test]
+fn a_launch_may_take_as_many_steps_as_the_watchdog_allows() {
+    let body = "mov.u32 %r0, %tid.x; bar.sync 0; setp.lt.u32 %p0, %r0, 5; @%p0 bra $end; bar.sync 0; $end: ret;";
+    for options in all_modes() {
+        let attempt = |watchdog: u64| {
+            let options = Options { watchdog, ..options.clone() };
+            run(&module(0, body), Grid::linear(3, 70), &[], &memory(), &options)
+        };
+        let counters = attempt(1 << 30).unwrap();
+        // Each thread ends, and meets the others twice but for five of each block, who have ended by then.
+        assert_eq!(counters.barriers, 3 * 2, "{options:?}");
+        assert!(counters.warp_instructions <= counters.lane_instructions, "{options:?}");
+        let steps = counters.warp_instructions;
+        assert_eq!(attempt(steps).unwrap().lane_instructions, counters.lane_instructions, "{options:?}");
+        let fault = attempt(steps - 1).unwrap_err();
+        assert!(matches!(fault.kind, FaultKind::Timeout { .. }), "{fault}");
+    }
+}
+
+#[test]
 fn warps_at_different_barriers_deadlock() {
     let body = "mov.u32 %r0, %tid.x;
         setp.lt.u32 %p0, %r0, 32;

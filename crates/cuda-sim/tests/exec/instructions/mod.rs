@@ -2,5 +2,7 @@
 
 mod floats;
 mod integers;
+mod memory;
+mod tensors;
 mod vectors;
 mod warps;

@@ -120,6 +120,22 @@ pub(crate) fn check16(instruction: &str, expected: impl Fn(u16, u16, u16) -> u16
     check(&body, |[a, b, c]| expected(a as u16, b as u16, c as u16).into());
 }
 
+/// Several instructions at once, each of which leaves its result in `%d5`; `expected(operands, index)` is that of one.
+pub(crate) fn check_each(instructions: &[String], expected: impl Fn([u64; 3], usize) -> u64) {
+    const FOLD: u64 = 1_000_003;
+    let lines = instructions.iter().map(|instruction| format!("{instruction} mad.lo.s64 %d4, %d4, {FOLD}, %d5;\n"));
+    check(&format!("mov.b64 %d4, 0;\n{}", lines.collect::<String>()), |operands| {
+        let results = (0..instructions.len()).map(|index| expected(operands, index));
+        results.fold(0, |all: u64, result| all.wrapping_mul(FOLD).wrapping_add(result))
+    });
+}
+
+/// As [`check_each`], for instructions that leave a predicate in `%p1`.
+pub(crate) fn check_predicates(instructions: &[String], expected: impl Fn([u64; 3], usize) -> bool) {
+    let chosen: Vec<_> = instructions.iter().map(|line| format!("{line} selp.b64 %d5, 1, 0, %p1;")).collect();
+    check_each(&chosen, |operands, index| expected(operands, index).into());
+}
+
 /// A predicate.
 pub(crate) fn check_predicate(instruction: &str, expected: impl Fn(u64, u64) -> bool) {
     let body = format!("{instruction} selp.b64 %d4, 1, 0, %p1;");

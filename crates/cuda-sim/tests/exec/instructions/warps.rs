@@ -4,7 +4,7 @@ use cuda_sim::exec::{Grid, Options};
 use half::bf16;
 
 use crate::exec::programs::all_modes;
-use crate::exec::rig::{module, results};
+use crate::exec::rig::{in_place, indexed, module, results};
 
 /// Runs one warp: `%r1` holds the lane's input word, `%r0` the lane; `%r4` and `%r5` are stored.
 fn warp(body: &str, input: &[u32], options: &Options) -> (Vec<u32>, Vec<u32>) {
@@ -102,6 +102,182 @@ fn votes_matches_and_reductions() {
         let (got, _) = warp(&format!("redux.sync.{op} %r4, %r1, -1;"), &input, &Options::default());
         assert_eq!(got, vec![expected; 32], "{op}");
     }
+}
+
+#[test]
+fn lanes_of_each_mask_agree_among_themselves() {
+    // Lanes with an even and with an odd number, each with a mask of them.
+    let masks = "and.b32 %r7, %r0, 1; setp.eq.u32 %p4, %r7, 0; selp.b32 %r6, 0x55555555, 0xaaaaaaaa, %p4;";
+    let wide = "mov.b64 %d3, {%r0, %r1}; and.b64 %d3, %d3, 0xffffffff00000000;";
+    let flag = "selp.b32 %r4, 1, 0, %p2;";
+    let zero = "setp.eq.u32 %p1, %r1, 0;";
+    let inputs: [Vec<u32>; 4] = [
+        (0..32).map(|lane| lane % 3).collect(),
+        (0..32).map(|lane| lane % 2).collect(),
+        vec![0; 32],
+        (0..32).map(|lane| u32::from(lane == 7)).collect(),
+    ];
+    for (input, options) in inputs.iter().zip(all_modes()) {
+        let got = |body: &str| warp(&format!("{masks} {wide} {zero} {body}"), input, &options);
+        let lanes = |lane: usize, holds: &dyn Fn(usize) -> bool| {
+            let members = (0..32_usize).filter(|other| other % 2 == lane % 2);
+            members.filter(|&other| holds(other)).fold(0_u32, |mask, other| mask | 1 << other)
+        };
+        let ballots = got("vote.sync.ballot.b32 %r4, %p1, %r6;").0;
+        let all = got(&format!("vote.sync.all.pred %p2, %p1, %r6; {flag}")).0;
+        let any = got(&format!("vote.sync.any.pred %p2, %p1, %r6; {flag}")).0;
+        let uniform = got(&format!("vote.sync.uni.pred %p2, %p1, %r6; {flag}")).0;
+        let sums = got("redux.sync.add.s32 %r4, %r1, %r6;").0;
+        let same = got("match.any.sync.b32 %r4, %r1, %r6; match.any.sync.b64 %r5, %d3, %r6;");
+        let equal = got("match.all.sync.b32 %r4|%p2, %r1, %r6; selp.b32 %r5, 1, 0, %p2;");
+        let wide_equal = got("match.all.sync.b64 %r4|%p2, %d3, %r6; selp.b32 %r5, 1, 0, %p2;");
+        for lane in 0..32 {
+            let (members, yes) = (lanes(lane, &|_| true), lanes(lane, &|other| input[other] == 0));
+            let alike = lanes(lane, &|other| input[other] == input[lane]);
+            let of_group = (0..32_usize).filter(|other| other % 2 == lane % 2).map(|other| input[other]);
+            assert_eq!(ballots[lane], yes, "{input:?}");
+            assert_eq!(all[lane], u32::from(yes == members), "{input:?}");
+            assert_eq!(any[lane], u32::from(yes != 0), "{input:?}");
+            assert_eq!(uniform[lane], u32::from(yes == members || yes == 0), "{input:?}");
+            assert_eq!(sums[lane], of_group.sum::<u32>(), "{input:?}");
+            assert_eq!((same.0[lane], same.1[lane]), (alike, alike), "{input:?}");
+            let expected = if alike == members { (members, 1) } else { (0, 0) };
+            assert_eq!((equal.0[lane], equal.1[lane]), expected, "{input:?}");
+            assert_eq!((wide_equal.0[lane], wide_equal.1[lane]), expected, "{input:?}");
+        }
+    }
+}
+
+#[test]
+fn barriers_reduce_over_the_threads_that_come_to_them() {
+    // Warps 0 and 1 meet at barrier 1, and warp 2 is on its own at barrier 2; then all meet.
+    let body = "setp.lt.u32 %p0, %r0, BOUND;
+        setp.ge.u32 %p1, %r0, 64;
+        @%p1 bra $last;
+        bar.red.popc.u32 %r4, 1, 64, %p0;
+        bra.uni $join;
+        $last:
+        barrier.red.popc.aligned.u32 %r4, 2, 32, !%p0;
+        $join:
+        bar.red.and.pred %p2, 0, %p0;
+        bar.red.or.pred %p3, 3, 96, %p0;
+        bar.red.popc.u32 %r5, 0, %p0;
+        shl.b32 %r5, %r5, 8;
+        add.u32 %r4, %r4, %r5;
+        @%p2 add.u32 %r4, %r4, 0x10000;
+        @%p3 add.u32 %r4, %r4, 0x20000;
+        st.global.b32 [%d1], %r4;
+        ret;";
+    for bound in [0_u32, 1, 40, 64, 70, 96] {
+        for options in all_modes() {
+            let text = indexed(&body.replace("BOUND", &bound.to_string()));
+            let got = in_place(&text, Grid::linear(1, 96), &[0; 96], &options).unwrap();
+            let flags = u32::from(bound == 96) << 16 | u32::from(bound > 0) << 17;
+            let expected = |thread: u32| {
+                let here = if thread < 64 { bound.min(64) } else { 96 - bound.max(64) };
+                here + (bound << 8) + flags
+            };
+            assert_eq!(got, (0..96).map(expected).collect::<Vec<_>>(), "{bound}, {options:?}");
+        }
+    }
+}
+
+#[test]
+fn threads_that_only_arrive_release_those_that_wait() {
+    // Warp 1 stores a value, arrives and ends; warp 0 waits for it.
+    let body = ".shared .b32 s;
+        setp.ge.u32 %p0, %r0, 32;
+        @%p0 bra $give;
+        bar.sync 1, 64;
+        ld.shared.b32 %r4, [s];
+        st.global.b32 [%d1], %r4;
+        ret;
+        $give:
+        st.shared.b32 [s], 7;
+        bar.arrive 1, 64;
+        st.global.b32 [%d1], 8;
+        ret;";
+    for options in all_modes() {
+        let got = in_place(&indexed(body), Grid::linear(1, 64), &[0; 64], &options).unwrap();
+        assert_eq!(got, [[7; 32], [8; 32]].concat(), "{options:?}");
+    }
+}
+
+#[test]
+fn special_registers_name_threads_and_blocks_by_their_coordinates() {
+    type Expected = fn([u32; 3], [u32; 3]) -> u32;
+    let (grid, block) = ([3, 2, 2], [5, 3, 4]);
+    let mut registers: Vec<(String, Expected)> = Vec::new();
+    let axes: [(&str, [Expected; 4]); 3] = [
+        ("x", [|thread, _| thread[0], |_, _| 5, |_, block| block[0], |_, _| 3]),
+        ("y", [|thread, _| thread[1], |_, _| 3, |_, block| block[1], |_, _| 2]),
+        ("z", [|thread, _| thread[2], |_, _| 4, |_, block| block[2], |_, _| 2]),
+    ];
+    for (axis, [tid, ntid, ctaid, nctaid]) in axes {
+        for (name, expected) in [("tid", tid), ("ntid", ntid), ("ctaid", ctaid), ("nctaid", nctaid)] {
+            registers.push((format!("{name}.{axis}"), expected));
+        }
+        // Without clusters every block is one.
+        for (name, expected) in [("clusterid", ctaid), ("nclusterid", nctaid)] {
+            registers.push((format!("{name}.{axis}"), expected));
+        }
+        registers.push((format!("cluster_ctaid.{axis}"), |_, _| 0));
+        registers.push((format!("cluster_nctaid.{axis}"), |_, _| 1));
+    }
+    let others: [(&str, Expected); 10] = [
+        ("laneid", |thread, _| (thread[0] + 5 * (thread[1] + 3 * thread[2])) % 32),
+        ("warpid", |thread, _| (thread[0] + 5 * (thread[1] + 3 * thread[2])) / 32),
+        ("nwarpid", |_, _| 2),
+        ("smid", |_, _| 0),
+        ("nsmid", |_, _| 1),
+        ("cluster_ctarank", |_, _| 0),
+        ("cluster_nctarank", |_, _| 1),
+        ("dynamic_smem_size", |_, _| 48),
+        ("total_smem_size", |_, _| 72),
+        ("aggr_smem_size", |_, _| 72),
+    ];
+    registers.extend(others.map(|(name, expected)| (name.to_owned(), expected)));
+    let count = registers.len() as u32;
+    let stores = registers
+        .iter()
+        .enumerate()
+        .map(|(index, (name, _))| format!("mov.u32 %r4, %{name}; st.global.b32 [%d0+{}], %r4;\n", 4 * index));
+    let text = module(
+        1,
+        &format!(
+            ".shared .align 4 .b8 s[24];
+             ld.param.u64 %d0, [p0];
+             mov.u32 %r0, %tid.z; mov.u32 %r1, %tid.y; mad.lo.u32 %r0, %r0, 3, %r1;
+             mov.u32 %r1, %tid.x; mad.lo.u32 %r0, %r0, 5, %r1;
+             mov.u32 %r2, %ctaid.z; mov.u32 %r1, %ctaid.y; mad.lo.u32 %r2, %r2, 2, %r1;
+             mov.u32 %r1, %ctaid.x; mad.lo.u32 %r2, %r2, 3, %r1;
+             mad.lo.u32 %r0, %r2, 60, %r0;
+             mul.wide.u32 %d1, %r0, {}; add.s64 %d0, %d0, %d1;
+             {} ret;",
+            4 * count,
+            stores.collect::<String>()
+        ),
+    );
+    let text = text.replace(".version 7.8", ".version 8.1").replace("sm_80", "sm_90");
+    let shape = Grid { grid, block, dynamic_shared: 48 };
+    let got = results(&text, shape, &[], (720 * count) as usize, &Options::sanitize()).unwrap();
+    let place = |index: u32, [x, y, _]: [u32; 3]| [index % x, index / x % y, index / (x * y)];
+    for number in 0..720 {
+        let (thread, block) = (place(number % 60, block), place(number / 60, grid));
+        for (index, (name, expected)) in registers.iter().enumerate() {
+            let value = got[(number * count) as usize + index];
+            assert_eq!(value, expected(thread, block), "{name} of thread {thread:?} of block {block:?}");
+        }
+    }
+}
+
+#[test]
+fn clocks_count_up() {
+    let body = "mov.u32 %r4, %clock; mov.u64 %d3, %clock64; mov.u32 %r6, %clock; cvt.u32.u64 %r7, %d3;
+        sub.u32 %r4, %r7, %r4; sub.u32 %r7, %r6, %r7; min.u32 %r4, %r4, %r7; mov.u32 %r5, %clock_hi;";
+    let (steps, high) = warp(body, &[0; 32], &Options::default());
+    assert!(steps.iter().all(|&steps| (1..16).contains(&steps)), "{steps:?}");
+    assert_eq!(high, [0; 32]);
 }
 
 #[test]
@@ -277,74 +453,6 @@ fn a_tile_product_through_ldmatrix_equals_a_scalar_loop() {
                 let sum: f64 = (0..16).map(|k| a[16 * row + k].to_f64() * b[8 * k + column].to_f64()).sum();
                 assert_eq!(f64::from(f32::from_bits(got[4 * lane + r])), sum + 1.0, "row {row} column {column}");
             }
-        }
-    }
-}
-
-#[test]
-fn products_of_bytes_and_tf32_equal_scalar_loops() {
-    // Every lane passes other words; the fragments are read back by the layout of the tables.
-    let mut rng = fastrand::Rng::with_seed(1);
-    let mut constants = |count: u32, first: u32| -> (Vec<u32>, String) {
-        let words = (0..32 * count).map(|_| rng.u32(..)).collect();
-        let loads: Vec<String> =
-            (0..count).map(|r| format!("ld.global.b32 %r{}, [%d3+{}];", first + r, 128 * r)).collect();
-        (words, loads.concat())
-    };
-    let program = |instruction: &str, loads: [String; 3]| {
-        let [a, b, c] = loads;
-        module(
-            4,
-            &format!(
-                "mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4;
-                 ld.param.u64 %d3, [p0]; add.s64 %d3, %d3, %d2; {a}
-                 ld.param.u64 %d3, [p1]; add.s64 %d3, %d3, %d2; {b}
-                 ld.param.u64 %d3, [p2]; add.s64 %d3, %d3, %d2; {c}
-                 {instruction} {{%r20, %r21, %r22, %r23}}, {{%r1, %r2, %r3, %r4}}, {{%r5, %r6}}, {{%r7, %r8, %r9, %r10}};
-                 ld.param.u64 %d3, [p3]; mul.wide.u32 %d2, %r0, 16; add.s64 %d3, %d3, %d2;
-                 st.global.v4.b32 [%d3], {{%r20, %r21, %r22, %r23}};
-                 ret;"
-            ),
-        )
-    };
-    let execute = |text: &str, inputs: [&[u32]; 3]| {
-        results(text, Grid::linear(1, 32), &inputs, 128, &Options::sanitize()).unwrap()
-    };
-    let (a, load_a) = constants(4, 1);
-    let (b, load_b) = constants(2, 5);
-    let (c, load_c) = constants(4, 7);
-    let loads = [load_a, load_b, load_c];
-    let text = program("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", loads.clone());
-    let got = execute(&text, [&a, &b, &c]);
-    let byte =
-        |words: &[u32], r: usize, lane: usize, item: usize| i64::from((words[32 * r + lane] >> (8 * item)) as i8);
-    for lane in 0..32 {
-        for r in 0..4 {
-            let (row, column) = (lane / 4 + 8 * (r / 2), 2 * (lane % 4) + r % 2);
-            let dot: i64 = (0..32)
-                .map(|k| {
-                    let (part, in_part) = (k / 16, k % 16);
-                    let from_a = byte(&a, 2 * part + row / 8, 4 * (row % 8) + in_part / 4, in_part % 4);
-                    from_a * byte(&b, part, 4 * column + in_part / 4, in_part % 4)
-                })
-                .sum();
-            let expected = i64::from(c[32 * r + lane] as i32).wrapping_add(dot) as u32;
-            assert_eq!(got[4 * lane + r], expected, "row {row} column {column}");
-        }
-    }
-    // Small integers as tf32, whose sums are exact.
-    let small = |words: &[u32]| -> Vec<u32> { words.iter().map(|word| ((word % 16) as f32 - 8.0).to_bits()).collect() };
-    let [a, b, c] = [small(&a), small(&b), small(&c)];
-    let text = program("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", loads);
-    let got = execute(&text, [&a, &b, &c]);
-    let float = |words: &[u32], r: usize, lane: usize| f32::from_bits(words[32 * r + lane]);
-    for lane in 0..32 {
-        for r in 0..4 {
-            let (row, column) = (lane / 4 + 8 * (r / 2), 2 * (lane % 4) + r % 2);
-            let dot: f32 = (0..8)
-                .map(|k| float(&a, row / 8 + 2 * (k / 4), 4 * (row % 8) + k % 4) * float(&b, k / 4, 4 * column + k % 4))
-                .sum();
-            assert_eq!(f32::from_bits(got[4 * lane + r]), float(&c, r, lane) + dot, "row {row} column {column}");
         }
     }
 }

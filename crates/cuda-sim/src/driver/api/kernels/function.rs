@@ -40,8 +40,8 @@ pub(super) fn kernel(entry: &mut DriverCall, func: CUfunction) -> Result<Kernel,
 ///
 /// They are the registers in the text, capped by the launch bounds.
 pub(super) fn registers(kernel: &Kernel) -> u32 {
-    let most = (limits::REGISTERS / kernel.max_threads.max(1)).min(255) & !7;
-    kernel.registers.next_multiple_of(8).clamp(16, most.max(16))
+    let most = (limits::REGISTERS / kernel.max_threads.next_multiple_of(32)).min(255) & !7;
+    kernel.registers.next_multiple_of(8).clamp(16, most)
 }
 
 unsafe extern "C" fn cuFuncGetAttribute(value: *mut i32, attrib: u32, func: CUfunction) -> Status {
@@ -101,7 +101,7 @@ pub(super) fn blocks(entry: &mut DriverCall, func: CUfunction, threads: u32, sha
     if threads == 0 || threads > kernel.max_threads.min(limits::MAX_THREADS) {
         return Ok(0);
     }
-    let shared = u32::try_from(shared as u64 + kernel.static_shared).unwrap_or(u32::MAX / 2);
+    let Ok(shared) = u32::try_from(kernel.static_shared.saturating_add(shared as u64)) else { return Ok(0) };
     Ok(entry.driver().limits.occupancy(threads, registers(&kernel), shared))
 }
 
@@ -166,7 +166,31 @@ unsafe extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
         let kernel = kernel(entry, func)?;
         let blocks = u32::try_from(num_blocks).ok().filter(|&blocks| blocks > 0).ok_or(Status::INVALID_VALUE)?;
         let limits = entry.driver().limits;
-        let share = (limits.shared / blocks).min(limits.shared_opt_in());
+        let share = (limits.shared / blocks).saturating_sub(limits.shared_reserved());
         put!(dynamic_smem_size, u64::from(share).saturating_sub(kernel.static_shared) as usize)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_are_allocated_by_eight_and_shared_by_the_warps_of_a_block() {
+        for (registers, max_threads, expected) in [
+            (1, 1024, 16),
+            (16, 1024, 16),
+            (17, 1024, 24),
+            (64, 1024, 64),
+            (65, 1024, 64),
+            (80, 800, 80),
+            (80, 801, 72),
+            (500, 256, 248),
+            (248, 1, 248),
+        ] {
+            let (name, parameters) = (String::new(), Vec::new());
+            let kernel = Kernel { name, parameters, static_shared: 0, local: 0, registers, max_threads };
+            assert_eq!(super::registers(&kernel), expected, "{registers} registers, {max_threads} threads");
+        }
+    }
 }

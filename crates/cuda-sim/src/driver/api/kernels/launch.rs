@@ -124,11 +124,8 @@ pub(in crate::driver::api) unsafe fn kernel_call(
         return Err(Status::INVALID_VALUE);
     }
     let (program, name) = (function.program.clone(), function.name.clone());
-    let resident = function::blocks(entry, request.func, threads as u32, dynamic_shared as usize)?;
-    if resident == 0 {
-        return Err(Status::LAUNCH_OUT_OF_RESOURCES);
-    }
     if request.cooperative {
+        let resident = function::blocks(entry, request.func, threads as u32, dynamic_shared as usize)?;
         let multiprocessors = entry.driver().spec.multiprocessors;
         let blocks: u64 = grid.iter().map(|&n| u64::from(n)).product();
         if blocks > u64::from(resident) * u64::from(multiprocessors) {

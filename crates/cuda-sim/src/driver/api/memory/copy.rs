@@ -281,6 +281,18 @@ unsafe extern "C" fn cuMemcpyDtoDAsync_v2(
     flat("cuMemcpyDtoDAsync_v2", Said::Device(dst_device), Said::Device(src_device), byte_count, Some(stream))
 }
 
+/// The length of a row or a plane, which a record may leave out.
+///
+/// # Errors
+/// `INVALID_VALUE` if `needed` elements from `at` on do not fit.
+fn extent(given: usize, at: usize, needed: usize) -> Result<usize, Status> {
+    match given {
+        0 => Ok(needed),
+        _ if at.checked_add(needed).is_none_or(|end| end > given) => Err(Status::INVALID_VALUE),
+        _ => Ok(given),
+    }
+}
+
 /// One end of a copy of rows, as its record specifies.
 fn end(
     entry: &mut DriverCall,
@@ -290,10 +302,7 @@ fn end(
     (pitch, rows): (usize, usize),
     width: usize,
 ) -> Result<End, Status> {
-    let pitch = if pitch == 0 { width } else { pitch };
-    if pitch < width {
-        return Err(Status::INVALID_VALUE);
-    }
+    let pitch = extent(pitch, x, width)?;
     let offset = ((z * rows + y) * pitch + x) as u64;
     let place = match kind {
         mem_type::HOST => CopyLocation::Host((host_address + offset) as usize),
@@ -301,7 +310,7 @@ fn end(
         mem_type::UNIFIED => either(entry, device_address + offset),
         _ => return Err(Status::NOT_SUPPORTED),
     };
-    Ok(End { place, pitch: pitch as u64, plane: (pitch * rows.max(1)) as u64 })
+    Ok(End { place, pitch: pitch as u64, plane: (pitch * rows) as u64 })
 }
 
 fn rows_2d(entry: &mut DriverCall, from: *const Memcpy2D) -> Result<Copy, Status> {
@@ -328,8 +337,8 @@ pub(in crate::driver::api) fn rows_3d(entry: &mut DriverCall, from: *const Memcp
     let target = (copy.dst_host.expose_provenance() as u64, copy.dst_device);
     let source_at = [copy.src_x_in_bytes, copy.src_y, copy.src_z];
     let target_at = [copy.dst_x_in_bytes, copy.dst_y, copy.dst_z];
-    let rows = |rows: usize| if rows == 0 { copy.height } else { rows };
-    let (source_rows, target_rows) = (rows(copy.src_height), rows(copy.dst_height));
+    let source_rows = extent(copy.src_height, copy.src_y, copy.height)?;
+    let target_rows = extent(copy.dst_height, copy.dst_y, copy.height)?;
     Ok(Copy {
         source: end(entry, copy.src_memory_type, source, source_at, (copy.src_pitch, source_rows), width)?,
         target: end(entry, copy.dst_memory_type, target, target_at, (copy.dst_pitch, target_rows), width)?,

@@ -21,7 +21,7 @@ register! {
 }
 
 impl DriverCall {
-    /// Refuses a fill outside live memory or off its elements' alignment.
+    /// Refuses a fill outside live memory, with overlapping rows, or off its elements' alignment.
     pub(in crate::driver::api) fn check_fill(&mut self, fill: &Fill) -> Result<(), Status> {
         let name = self.name;
         let driver = self.driver();
@@ -32,7 +32,8 @@ impl DriverCall {
             let reason = format!("{:#x}..{last:#x} lies in no live allocation", fill.target);
             driver.report(Report::Address { call: name, reason });
         }
-        let aligned = fill.target.is_multiple_of(fill.element.into()) && (fill.height < 2 || fill.pitch >= row);
+        let whole = |bytes: u64| bytes.is_multiple_of(fill.element.into());
+        let aligned = whole(fill.target) && (fill.height < 2 || fill.pitch >= row && whole(fill.pitch));
         if found.is_some() && aligned { Ok(()) } else { Err(Status::INVALID_VALUE) }
     }
 

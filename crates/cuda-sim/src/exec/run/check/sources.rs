@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::shadow::mark::{AccessMark, Race};
 use crate::exec::fault::Access;
-use crate::exec::lanes::{Bits, WARP};
+use crate::exec::lanes::Bits;
 use crate::exec::run::seen::Seen;
 
 /// The source of a copy in flight.
@@ -60,7 +60,7 @@ impl Sources {
             let mut hit = sources.filter(|(_, source)| start < source.range.end && source.range.start < end);
             let (warp, source) = hit.next()?;
             let &InFlightSource { lane: other, pc, ref range, .. } = source;
-            let (warps, lanes) = (1 << warp, 1 << (other % WARP));
+            let (warps, lanes) = (1 << warp, 1 << other);
             let earlier = AccessMark { block, time: 0, warps, lanes, pc, access: Access::AsyncRead };
             Some((Race { earlier, other: (warp, other), lane }, start.max(range.start)))
         })

@@ -92,3 +92,73 @@ fn bank_cycles(seen: &Seen<'_>, lanes: u32) -> u32 {
     }
     cycles.into_iter().max().unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::exec::fault::Access;
+    use crate::exec::run::seen::AccessedMemory;
+
+    /// The bytes of the lanes of a mask.
+    fn bytes(seen: &Seen<'_>, lanes: u32) -> Vec<u64> {
+        Bits(lanes).flat_map(|lane| seen.addresses[lane]..seen.addresses[lane] + seen.bytes).collect()
+    }
+
+    /// The counters by their definitions.
+    fn expected(seen: &Seen<'_>) -> Traffic {
+        if seen.space == Space::Global {
+            let sectors: BTreeSet<u64> = bytes(seen, seen.active).iter().map(|byte| byte / 32).collect();
+            return Traffic { global_requests: 1, global_sectors: sectors.len() as u64, ..Traffic::default() };
+        }
+        let at_once = 128 / seen.bytes.max(4) as usize;
+        let parts = (0..32 / at_once).map(|part| (0..at_once).map(|lane| 1 << (part * at_once + lane)).sum::<u32>());
+        let cycles: Vec<u32> = parts
+            .map(|part| {
+                let words: BTreeSet<u64> = bytes(seen, part & seen.active).iter().map(|byte| byte / 4).collect();
+                (0..32).map(|bank| words.iter().filter(|&word| word % 32 == bank).count() as u32).max().unwrap()
+            })
+            .collect();
+        Traffic {
+            shared_requests: 1,
+            shared_wavefronts: cycles.iter().map(|&cycles| u64::from(cycles)).sum(),
+            shared_ideal: cycles.iter().filter(|&&cycles| cycles > 0).count() as u64,
+            conflict_degree: *cycles.iter().max().unwrap(),
+            ..Traffic::default()
+        }
+    }
+
+    #[test]
+    fn counters_are_those_of_the_sectors_and_banks_of_every_byte() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for case in 0..1500 {
+            let (width, base) = (1 << rng.u64(..5), rng.u64(1..64));
+            let stride = [0, 1, 1, 1, 2, 3, 8, 32][rng.usize(..8)];
+            let is_apart = rng.u32(..4) == 0;
+            let addresses: [u64; WARP] = std::array::from_fn(|lane| {
+                (if is_apart { rng.u64(..256) } else { base + stride * lane as u64 }) * width
+            });
+            let active =
+                [u32::MAX, u32::MAX, 1 << rng.u32(..32), 0xffff << rng.u32(..17), rng.u32(1..)][rng.usize(..5)];
+            let space = [Space::Global, Space::Shared][case % 2];
+            let memory = AccessedMemory::Window;
+            let seen = Seen::plain(space, Access::Read, active, &addresses, width, &memory);
+            let range = seen.range();
+            if let Some(range) = &range {
+                let touched: BTreeSet<u64> = bytes(&seen, active).into_iter().collect();
+                assert!(range.clone().eq(touched), "{range:?} {addresses:?}");
+            }
+            let lanes = active >> active.trailing_zeros();
+            let is_whole = stride == 1 && lanes & lanes.wrapping_add(1) == 0 || stride == 0 && active == u32::MAX;
+            assert!(range.is_some() || is_apart || !is_whole, "{addresses:?} {active:x}");
+            let mut lines = BTreeMap::new();
+            count(&mut lines, 7, &seen, range.as_ref());
+            count(&mut lines, 7, &seen, None);
+            let once = expected(&seen);
+            let mut twice = once;
+            twice += once;
+            assert_eq!(lines, BTreeMap::from([(7, twice)]), "{addresses:?} of {width} bytes, lanes {active:x}");
+        }
+    }
+}

@@ -94,7 +94,7 @@ pub(super) fn check_aligned<'j>(
     }
     if space != Space::Global {
         let size = turn.window_size(space);
-        if span.high >= size || bytes > size - span.high {
+        if size.checked_sub(span.high).is_none_or(|room| bytes > room) {
             return outside(space, addresses, active, bytes, size);
         }
         let arrays = &turn.job.code.arrays;
@@ -144,14 +144,14 @@ fn within_arrays(warp: &mut Warp, arrays: &[Range<u64>], addresses: &[u64; WARP]
 
 #[cold]
 fn misaligned<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64) -> Outcome<T> {
-    let lane = Bits(active).find(|&lane| addresses[lane] & (bytes - 1) != 0).unwrap_or(0);
+    let lane = Bits(active).find(|&lane| addresses[lane] & (bytes - 1) != 0).unwrap_or_default();
     trouble(lane, FaultKind::Misaligned { space, address: addresses[lane], bytes })
 }
 
 #[cold]
 fn outside<T>(space: Space, addresses: &[u64; WARP], active: u32, bytes: u64, size: u64) -> Outcome<T> {
     let fits = |address: u64| address.checked_add(bytes).is_some_and(|end| end <= size);
-    let lane = Bits(active).find(|&lane| !fits(addresses[lane])).unwrap_or(0);
+    let lane = Bits(active).find(|&lane| !fits(addresses[lane])).unwrap_or_default();
     trouble(lane, FaultKind::Window { space, address: addresses[lane], bytes, size })
 }
 

@@ -200,7 +200,7 @@ fn perform(turn: &mut Turn<'_, '_>, warp: &mut Warp, collective: &CollectiveOp, 
         CollectiveKind::Redux { op, d, a } => {
             let values = regs.w32[a as usize].0;
             let words = Bits(lanes).map(|lane| u64::from(values[lane]));
-            let result = words.reduce(|x, y| op.apply(false, x, y)).unwrap_or(0) as u32;
+            let result = words.reduce(|x, y| op.apply(false, x, y)).unwrap_or_default() as u32;
             Bits(lanes).for_each(|lane| regs.w32[d as usize].0[lane] = result);
         }
         CollectiveKind::LoadMatrix { transposed, count, d, target } => {

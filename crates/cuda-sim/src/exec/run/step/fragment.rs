@@ -170,13 +170,13 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
             pc = target;
         } else {
             warp.part(active);
-            let other = if target < pc + 1 {
+            let other = if backward {
                 // Lanes that leave a loop go first: others may wait for what they do next.
                 Fragment { loops: 0, ..ready(pc + 1, mask & !active) }
             } else {
                 ready(target, active)
             };
-            (pc, mask) = if target < pc + 1 { (target, active) } else { (pc + 1, mask & !active) };
+            (pc, mask) = if backward { (target, active) } else { (pc + 1, mask & !active) };
             limit = meeting_point(warp, pc).min(other.pc);
             warp.fragments.push(other);
         }

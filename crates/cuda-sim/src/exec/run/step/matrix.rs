@@ -89,24 +89,15 @@ pub(super) fn multiply(warp: &mut Warp, shape: Mma, d: [R; 4], a: [R; 4], b: [R;
             sums[row][column] = word(c, lane);
         }
     }
-    let halves =
-        |kind: HalfKind| move |word: u32, item: usize, _: bool| half::widen(kind, (word >> (16 * item)) as u16);
+    let halves = |kind: HalfKind| move |word: u32, item: usize| half::widen(kind, (word >> (16 * item)) as u16);
     // The low 13 bits of a register do not belong to its tf32 value.
-    let tf32 = |word: u32, _: usize, _: bool| f32::from_bits(word & !0x1fff);
+    let tf32 = |word: u32, _: usize| f32::from_bits(word & !0x1fff);
     match shape {
         Mma::M16N8K16(kind) => add_floats::<16>(&mut sums, &unpack(a, b, 2, halves(kind))),
         Mma::M16N8K8(kind) => add_floats::<8>(&mut sums, &unpack(a, b, 2, halves(kind))),
         Mma::M16N8K8Tf32 => add_floats::<8>(&mut sums, &unpack(a, b, 1, tf32)),
-        Mma::M16N8K4Tf32 => add_floats::<4>(&mut sums, &unpack(a, b, 1, tf32)),
-        Mma::Bytes { depth, a_signed, b_signed, saturate } => {
-            let pick = |word: u32, item: usize, is_a: bool| {
-                let byte = (word >> (8 * item)) as u8;
-                if if is_a { a_signed } else { b_signed } { i64::from(byte as i8) } else { i64::from(byte) }
-            };
-            // Sixteen bytes deep, the second half of the registers is not there.
-            let parts = usize::from(depth) / 16;
-            let a = |r: usize, lane| if r / 2 < parts { a(r, lane) } else { 0 };
-            let b = |r: usize, lane| if r < parts { b(r, lane) } else { 0 };
+        Mma::Bytes { saturate } => {
+            let pick = |word: u32, item: usize| i64::from((word >> (8 * item)) as i8);
             add_bytes(&mut sums, &unpack(a, b, 4, pick), saturate);
         }
     }
@@ -134,7 +125,7 @@ fn unpack<T: Copy + Default, const K: usize>(
     a: impl Fn(usize, usize) -> u32,
     b: impl Fn(usize, usize) -> u32,
     per_word: usize,
-    pick: impl Fn(u32, usize, bool) -> T,
+    pick: impl Fn(u32, usize) -> T,
 ) -> MatrixOperands<T, K> {
     let mut operands = MatrixOperands { a: [[T::default(); K]; 16], b: [[T::default(); 8]; K] };
     let half_depth = 4 * per_word;
@@ -144,9 +135,9 @@ fn unpack<T: Copy + Default, const K: usize>(
             for item in 0..per_word {
                 let k = first + item + half_depth * part;
                 for upper in 0..2 {
-                    operands.a[group + 8 * upper][k] = pick(a(2 * part + upper, lane), item, true);
+                    operands.a[group + 8 * upper][k] = pick(a(2 * part + upper, lane), item);
                 }
-                operands.b[k][group] = pick(b(part, lane), item, false);
+                operands.b[k][group] = pick(b(part, lane), item);
             }
         }
     }

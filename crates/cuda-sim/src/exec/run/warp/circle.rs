@@ -33,3 +33,28 @@ impl Circle {
         self.closed && self.epoch == epoch
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_circle_is_closed_at_the_first_look_that_sees_the_state_of_the_last_power_of_two() {
+        for (tail, length) in (0..20).flat_map(|tail| (1..20).map(move |length| (tail, length))) {
+            let state = |look: u64| if look < tail { 1000 + look } else { (look - tail) % length };
+            let anchor = |look: u64| if look > 1 { 1 << (look - 1).ilog2() } else { 0 };
+            let closes = |look: u64| look > 0 && state(look) == state(anchor(look));
+            let first = (0..).find(|&look| closes(look)).unwrap();
+            let mut circle = Circle::default();
+            // What was seen in an epoch before does not count.
+            for (state, closed) in [(9, false), (0, false), (0, true), (5, true)] {
+                circle.look(0, state);
+                assert_eq!((circle.is_closed(0), circle.is_closed(7)), (closed, false));
+            }
+            for look in 0..first + 3 {
+                circle.look(7, state(look));
+                assert_eq!(circle.is_closed(7), look >= first, "{tail} states, then {length} in a circle, look {look}");
+            }
+        }
+    }
+}

@@ -189,7 +189,7 @@ impl Warp {
     /// Lanes `taken` of `mask` take a fork.
     pub(in crate::exec::run) fn skip(&mut self, code: &Code, fork: u32, taken: u32, mask: u32) {
         let sides = code.forks[fork as usize].into_iter().zip([taken, mask & !taken]);
-        for (barriers, lanes) in sides.filter(|&(barriers, lanes)| barriers != 0 && lanes != 0) {
+        for (barriers, lanes) in sides {
             match self.skipped.iter_mut().find(|(_, known)| *known == barriers) {
                 Some((known, _)) => *known |= lanes,
                 None => self.skipped.push((lanes, barriers)),

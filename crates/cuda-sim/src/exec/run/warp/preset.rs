@@ -10,7 +10,7 @@ use crate::exec::run::job::LaunchJob;
 
 /// Coordinates of thread number `linear` of a block.
 pub(in crate::exec::run) fn thread_at(linear: u32, block: [u32; 3]) -> [u32; 3] {
-    let [x, y, _] = block.map(|n| n.max(1));
+    let [x, y, _] = block;
     [linear % x, linear / x % y, linear / x / y]
 }
 

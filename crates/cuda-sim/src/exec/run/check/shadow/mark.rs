@@ -78,3 +78,61 @@ pub(in crate::exec::run) struct Race {
     /// The lane of the later access.
     pub(in crate::exec::run) lane: usize,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::exec::lanes::Bits;
+
+    /// The threads of a mark, as warps and lanes.
+    fn threads(mark: &AccessMark) -> BTreeSet<(usize, usize)> {
+        Bits(mark.warps).flat_map(|warp| Bits(mark.lanes).map(move |lane| (warp, lane))).collect()
+    }
+
+    fn is_product(all: &BTreeSet<(usize, usize)>) -> bool {
+        let (warps, lanes): (BTreeSet<usize>, BTreeSet<usize>) = all.iter().copied().unzip();
+        warps.len() * lanes.len() == all.len()
+    }
+
+    #[test]
+    fn marks_are_joined_and_cut_as_sets_of_threads() {
+        let mark = |warps, lanes| AccessMark { time: 1, warps, lanes, ..AccessMark::NONE };
+        for masks in 0..256_u32 {
+            let [a, b] = [(masks & 3, masks >> 2 & 3), (masks >> 4 & 3, masks >> 6)].map(|(w, l)| mark(w, l));
+            let (first, second) = (threads(&a), threads(&b));
+            assert_eq!(a.is_empty(), first.is_empty());
+            if first.is_empty() || second.is_empty() {
+                continue;
+            }
+            let (mut sum, mut rest) = (a, a);
+            let is_added = sum.add(&b);
+            let all: BTreeSet<_> = first.union(&second).copied().collect();
+            if is_added {
+                assert_eq!(threads(&sum), all, "{a:?} {b:?}");
+            } else {
+                assert_eq!(threads(&sum), first, "{a:?} {b:?}");
+                assert!(!is_product(&all) || first.is_subset(&second), "{a:?} {b:?}");
+            }
+            rest.remove(&b);
+            let left: BTreeSet<_> = first.difference(&second).copied().collect();
+            if is_product(&left) {
+                assert_eq!(threads(&rest), left, "{a:?} {b:?}");
+            } else {
+                assert_eq!(threads(&rest), first, "{a:?} {b:?}");
+            }
+        }
+        // Other blocks, clocks and kinds of access stay apart.
+        for other in [
+            AccessMark { block: 1, ..mark(1, 1) },
+            AccessMark { time: 2, ..mark(1, 1) },
+            AccessMark { access: Access::Atomic, ..mark(1, 1) },
+        ] {
+            let (mut sum, mut rest) = (mark(1, 1), mark(1, 1));
+            assert!(!sum.add(&other), "{other:?}");
+            rest.remove(&other);
+            assert_eq!(rest.is_empty(), other.time == 2, "a later access of the same threads replaces it");
+        }
+    }
+}
