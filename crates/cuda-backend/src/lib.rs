@@ -45,6 +45,8 @@ mod ops;
 mod peers;
 mod programs;
 mod queue;
+#[cfg(test)]
+mod rig;
 mod streams;
 mod submit;
 mod sync;

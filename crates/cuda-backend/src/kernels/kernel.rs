@@ -215,7 +215,37 @@ fn fit(entry: &KernelEntry, facts: FunctionFacts, info: &DeviceInfo) -> Result<S
 
 #[cfg(test)]
 mod tests {
-    use super::carveout;
+    use super::*;
+    use crate::rig;
+
+    #[test]
+    fn blocks_fit_up_to_the_limits_of_kernel_and_device() {
+        let (_machine, queue) = rig::queue(1);
+        let info = DeviceInfo { max_block_threads: 512, max_shared_bytes: 1000, ..queue.device().info().clone() };
+        let fit = |max_threads, threads, [of_facts, static_shared]: [u32; 2], dynamic_shared| {
+            let facts = FunctionFacts { max_threads, static_shared: of_facts, registers: 9, local_bytes: 0 };
+            let (name, params, block, min_blocks) = ("k".to_owned(), Vec::new(), [threads, 2, 1], 1);
+            let entry = KernelEntry { name, params, block, min_blocks, dynamic_shared, static_shared };
+            fit(&entry, facts, &info).map(|shared| [shared.fixed, shared.dynamic])
+        };
+        let threads =
+            |most, got| Err(format!("expected blocks of at most {most} threads (9 registers each), got {got}"));
+        assert_eq!(fit(256, 128, [0, 0], None), Ok([0, 0]));
+        assert_eq!(fit(256, 129, [0, 0], None), threads(256, 258));
+        assert_eq!(fit(2048, 256, [0, 0], None), Ok([0, 0]));
+        assert_eq!(fit(2048, 257, [0, 0], None), threads(512, 514));
+        let shared = |got| Err(format!("expected at most 1000 bytes of shared memory per block, got {got}"));
+        for (fixed, dynamic, expected) in [
+            ([1000, 7], None, Ok([1000, 0])),
+            ([7, 1001], None, shared(1001)),
+            ([200, 300], Some(DynamicShared::Bytes(700)), Ok([300, 700])),
+            ([300, 200], Some(DynamicShared::Bytes(701)), shared(1001)),
+            ([300, 200], Some(DynamicShared::UpTo { up_to: 4096 }), Ok([300, 700])),
+            ([300, 200], Some(DynamicShared::UpTo { up_to: 600 }), Ok([300, 600])),
+        ] {
+            assert_eq!(fit(256, 1, fixed, dynamic), expected, "{fixed:?} {dynamic:?}");
+        }
+    }
 
     #[test]
     fn as_much_memory_is_shared_out_as_the_blocks_need() {

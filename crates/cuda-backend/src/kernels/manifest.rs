@@ -271,9 +271,15 @@ mod tests {
         let twice = parameters(&[(0, 4, 4), (4, 4, 4)]).replace(r#""q""#, r#""p""#);
         refused(&twice, "[1,1,1]");
         refused(&parameters(&[(0, 4, 4)]).replace("value", "read"), "[1,1,1]");
+        refused(&parameters(&[(4096, 1, 1)]), "[1,1,1]");
         refused("[]", "[0,1,1]");
+        refused("[]", "[1025,1,1]");
         refused("[]", "[1024,2,1]");
         refused("[]", "[4294967295,4294967295,4294967295]");
+        for (params, block) in [(parameters(&[(0, 4, 4), (4088, 8, 8)]), "[1024,1,1]"), (parameters(&[]), "[2,16,32]")]
+        {
+            assert!(Manifest::read("m", &kernel(&params, block, "null"), PTX).is_ok(), "{params} {block}");
+        }
     }
 
     #[test]

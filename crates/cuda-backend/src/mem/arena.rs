@@ -113,6 +113,16 @@ mod tests {
     }
 
     #[test]
+    fn a_short_remainder_stays_with_the_span_that_was_cut() {
+        for (bytes, remainder) in [(1536, None), (1535, Some(0x1000 + 1535))] {
+            let mut arena = AddressArena::new(512);
+            arena.add_segment(0x1000, 2048);
+            assert_eq!((arena.take(bytes), arena.take(512)), (Some(0x1000), remainder));
+            assert!(arena.give_back(0x1000));
+        }
+    }
+
+    #[test]
     fn neighbouring_segments_do_not_join() {
         let mut arena = AddressArena::new(0);
         arena.add_segment(0x1000, 0x1000);

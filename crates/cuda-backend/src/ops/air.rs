@@ -62,7 +62,7 @@ impl<'a> DeviceProgram<'a> {
         let launch = if self.is_wide() {
             let launch = queue.kernel(wide)?;
             let blocks = self.blocks(&launch);
-            launch.grid([blocks, 1, 1])
+            launch.blocks(blocks)
         } else {
             let launch = queue.kernel(narrow)?.cover_striding(1 << self.params.log_size);
             launch.dynamic_shared(4 * THREADS * self.params.registers)
@@ -184,16 +184,16 @@ impl AirOps for CudaQueue {
         let end = columns.len();
         let column = columns.slice(end - (4 << p.log_rows)..end)?;
         let mut parts = self.alloc::<QM31>((LogUpColumnsParams::MOST_RUNS * p.parts()) as usize)?;
-        let launch = self.kernel("air_logup_sums")?.grid([p.parts().into(), 1, 1]);
+        let launch = self.kernel("air_logup_sums")?.blocks(p.parts().into());
         let launch = launch.input("column", column.as_ref()).output("parts", &parts.view_mut()).value("params", p);
         // SAFETY: `column` is the last one, and `parts` has an element for each part of the maximum number of runs.
         unsafe { launch.launch() }?;
-        let launch = self.kernel("air_logup_totals")?.grid([1, 1, 1]);
-        let launch = launch.output("parts", &parts.view_mut()).output("sums", &sums).value("params", p);
+        let launch = self.kernel("air_logup_totals")?.output("parts", &parts.view_mut());
+        let launch = launch.output("sums", &sums).value("params", p);
         // SAFETY: `parts` has an element for each part of the maximum number of runs; `LogUpColumns::check` verified
         // the length 2 of `sums`.
         unsafe { launch.launch() }?;
-        let launch = self.kernel("air_logup_rows")?.grid([p.parts().into(), 1, 1]);
+        let launch = self.kernel("air_logup_rows")?.blocks(p.parts().into());
         let launch = launch.output("column", &column).input("parts", parts.view());
         let launch = launch.input("sums", sums.as_ref()).value("params", p);
         // SAFETY: `column` is the last one, `parts` has an element for each part of the maximum number of runs, and
@@ -212,7 +212,7 @@ impl AirOps for CudaQueue {
     }
 
     fn gather_column(&self, op: GatherColumn<'_, Self>) -> Result<(), BackendError> {
-        let launch = self.kernel("air_gather_column")?.cover_striding(1 << op.params.log_rows);
+        let launch = self.kernel("air_gather_column")?.cover_striding(op.column.len() as u64);
         let launch = launch.input("keys", op.keys).input("table", op.table).output("column", &op.column);
         let launch = launch.value("params", op.params);
         // SAFETY: `GatherColumn::check` verified all lengths; keys beyond the table read nothing.
@@ -220,14 +220,14 @@ impl AirOps for CudaQueue {
     }
 
     fn row_numbers(&self, op: RowNumbers<'_, Self>) -> Result<(), BackendError> {
-        let launch = self.kernel("air_row_numbers")?.cover_striding(1 << op.params.log_rows);
+        let launch = self.kernel("air_row_numbers")?.cover_striding(op.column.len() as u64);
         let launch = launch.output("column", &op.column).value("params", op.params);
         // SAFETY: `RowNumbers::check` verified the length of the view.
         unsafe { launch.launch() }
     }
 
     fn secure_add_lifted(&self, op: SecureAddLifted<'_, Self>) -> Result<(), BackendError> {
-        let launch = self.kernel("air_add_lifted")?.cover_striding(4 << op.params.log_large);
+        let launch = self.kernel("air_add_lifted")?.cover_striding(op.large.len() as u64);
         let launch = launch.input("small", op.small).output("large", &op.large).value("params", op.params);
         // SAFETY: `SecureAddLifted::check` verified all lengths.
         unsafe { launch.launch() }
@@ -241,5 +241,36 @@ impl AirOps for CudaQueue {
         let launch = launch.input("base", op.base).output("powers", &op.powers).value("params", op.params);
         // SAFETY: `SecurePowers::check` verified all lengths.
         unsafe { launch.launch() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rig;
+
+    #[test]
+    fn registers_are_shared_up_to_96_and_else_in_global_memory() {
+        let (_machine, queue) = rig::queue(3);
+        let (instructions, masks) = (queue.zeros::<Instruction>(5).unwrap(), queue.zeros::<MaskAt>(1).unwrap());
+        let constants = queue.zeros::<M31>(1).unwrap();
+        // A device of three blocks of 128 threads; 2^24 words of registers are the most.
+        for (registers, log_size, blocks, words, shared_bytes) in [
+            (0, 1, 1, None, Some(0)),
+            (96, 8, 2, None, Some(4 * 128 * 96)),
+            (96, 9, 3, None, Some(4 * 128 * 96)),
+            (97, 7, 1, Some(128 * 97), None),
+            (97, 8, 2, Some(256 * 97), None),
+            (97, 9, 3, Some(384 * 97), None),
+            (1 << 16, 9, 2, Some(256 << 16), None),
+        ] {
+            let params = AirParams { log_rows: 1, log_size, registers, outputs: 0 };
+            let (instructions, masks, constants) = (instructions.view(), masks.view(), constants.view());
+            let program = DeviceProgram { params: &params, instructions, masks, constants };
+            let launch = program.launch(&queue, rig::KERNELS).unwrap();
+            assert_eq!(launch.geometry(), ([blocks, 1, 1], shared_bytes), "{params:?}");
+            let room = program.registers(&queue, rig::KERNELS).unwrap();
+            assert_eq!(room.map(|room| room.len()), words, "{params:?}");
+        }
     }
 }

@@ -8,6 +8,9 @@ use core_types::{field::QM31, params::channel::ChannelState};
 
 use crate::{CudaMut, CudaQueue, CudaRef, checked::ChannelOps};
 
+/// Threads of a warp.
+const WARP: u32 = 32;
+
 /// Expected nonces of a search for each of its warps, which the device's capacity limits.
 const NONCES_PER_WARP: u64 = 16;
 
@@ -43,8 +46,8 @@ impl ChannelOps for CudaQueue {
         let mut search = self.zeros::<u64>(2)?;
         let launch = self.kernel("channel_grind")?;
         let warps = (1u64 << op.params.bits).div_ceil(NONCES_PER_WARP);
-        let blocks = warps.div_ceil(u64::from(launch.block()[0] / 32)).min(launch.at_once());
-        let launch = launch.grid([blocks, 1, 1]).input("channel", op.channel);
+        let blocks = warps.div_ceil(u64::from(launch.width() / WARP)).min(launch.at_once());
+        let launch = launch.blocks(blocks).input("channel", op.channel);
         let launch = launch.output("search", &search.view_mut()).value("params", op.params);
         // SAFETY: `ChannelGrind::check` verified that the transcript has one element; the search has the two words that
         // it needs.

@@ -11,7 +11,7 @@ use backend_api::{
 };
 use core_types::params::correction::{CorrectionParams, SimilarParams};
 
-use super::family::over_elements;
+use super::family::{index_bound, over_elements};
 use crate::{CudaMut, CudaQueue, CudaRef, checked::CorrectionOps, submit::Launch};
 
 /// Minimum states that a block goes through, and the granularity of parts.
@@ -49,16 +49,10 @@ impl CorrectionOps for CudaQueue {
         if outputs == 0 {
             return op.features.map_or(Ok(()), |features| training_features(self, batch, &op.records, &features));
         }
-        if outputs >= 1 << 22 || batch >= 1 << 31 {
-            return Err(BackendError::Unsupported {
-                op: "encode_states",
-                why: "an axis has more elements than a grid can cover",
-            });
-        }
+        index_bound("encode_states", batch)?;
         let launch = self.kernel("correction_encode")?;
-        let blocks = batch.div_ceil(TRAININGS);
-        let blocks = if blocks <= SINGLE { blocks } else { blocks.div_ceil(TURNS).min(launch.at_once()) };
-        let launch = launch.grid([blocks, outputs.div_ceil(COLUMNS), 1]).value("p", op.params);
+        let grid = blocks_of_codes(batch, outputs, launch.at_once());
+        let launch = launch.grid(grid).value("p", op.params);
         let launch = records(launch, &op.records).input("weights", op.weights).input("bias", op.bias);
         let launch = launch.output_if("features", op.features.as_ref()).output("codes", &op.codes);
         // SAFETY: `EncodeStates::check` verified all lengths; `codes` is not empty.
@@ -79,12 +73,10 @@ impl CorrectionOps for CudaQueue {
         if queries == 0 || count == 0 {
             return Ok(());
         }
-        if queries >= 1 << 31 || width >= 1 << 31 {
-            let why = "expected fewer than 2^31 queries and features";
-            return Err(BackendError::Unsupported { op: "similar_states", why });
+        for len in [queries, width] {
+            index_bound("similar_states", len)?;
         }
-        let part_len = capacity.div_ceil(MOST_PARTS).next_multiple_of(LEAST_PART);
-        let parts = capacity.div_ceil(part_len);
+        let [parts, part_len] = parts_of_ring(capacity);
         let mut words = self.alloc::<u64>((parts * queries * count) as usize)?; // at most 2^9, 2^31 and 2^5
 
         // The most similar states of each part, then of all parts.
@@ -95,7 +87,7 @@ impl CorrectionOps for CudaQueue {
         // SAFETY: `SimilarStates::check` verified all lengths, and that the count fits a warp; `words` hold a list for
         // each part of each query.
         unsafe { launch.launch() }?;
-        let launch = self.kernel("correction_similar_join")?.grid([queries, 1, 1]);
+        let launch = self.kernel("correction_similar_join")?.blocks(queries);
         let launch = launch.value("p", op.params).value("parts", &(parts as u32)).input("stored", op.stored);
         let launch = launch.input("words", words.view());
         let launch = launch.output("places", &op.places).output("similarities", &op.similarities);
@@ -104,12 +96,7 @@ impl CorrectionOps for CudaQueue {
     }
 
     fn store_states(&self, op: StoreStates<'_, Self>) -> Result<(), BackendError> {
-        if op.params.width >= 1 << 31 {
-            return Err(BackendError::Unsupported {
-                op: "store_states",
-                why: "expected states of fewer than 2^31 features",
-            });
-        }
+        index_bound("store_states", op.params.width)?;
         let launch = self.kernel("correction_store")?.value("p", op.params).input("features", op.features);
         let launch = launch.input("outcomes", op.outcomes).output("states", &op.states).output("norms", &op.norms);
         let launch = launch.output("known", &op.known).output("stored", &op.stored);
@@ -118,14 +105,25 @@ impl CorrectionOps for CudaQueue {
     }
 
     fn training_features(&self, op: TrainingFeatures<'_, Self>) -> Result<(), BackendError> {
-        if op.batch as u64 >= 1 << 31 {
-            return Err(BackendError::Unsupported {
-                op: "training_features",
-                why: "expected fewer than 2^31 trainings",
-            });
-        }
-        training_features(self, op.batch as u64, &op.records, &op.features)
+        let batch = op.batch as u64;
+        index_bound("training_features", batch)?;
+        training_features(self, batch, &op.records, &op.features)
     }
+}
+
+/// The grid that encodes states, on a device that holds `at_once` blocks.
+///
+/// Blocks of trainings are along x, and blocks of codes along y.
+fn blocks_of_codes(batch: u64, outputs: u64, at_once: u64) -> [u64; 3] {
+    let blocks = batch.div_ceil(TRAININGS);
+    let blocks = if blocks <= SINGLE { blocks } else { blocks.div_ceil(TURNS).min(at_once) };
+    [blocks, outputs.div_ceil(COLUMNS), 1]
+}
+
+/// The number of parts that a ring of `capacity` states is cut into, and the states of each.
+fn parts_of_ring(capacity: u64) -> [u64; 2] {
+    let part_len = capacity.div_ceil(MOST_PARTS).next_multiple_of(LEAST_PART);
+    [capacity.div_ceil(part_len), part_len]
 }
 
 /// Applies corrections. `y` may be the predictions.
@@ -152,7 +150,7 @@ fn training_features(
 ) -> Result<(), BackendError> {
     let launch = queue.kernel("correction_features")?;
     let blocks = batch.div_ceil(TRAININGS).min(launch.at_once());
-    let launch = records(launch.grid([blocks, 1, 1]).value("batch", &batch), of).output("features", features);
+    let launch = records(launch.blocks(blocks).value("batch", &batch), of).output("features", features);
     // SAFETY: the op has checked that records and features are of `batch` trainings.
     unsafe { launch.launch() }
 }
@@ -160,4 +158,32 @@ fn training_features(
 fn records<'a, 'r: 'a>(launch: Launch<'a>, records: &TrainingRecords<'r, CudaQueue>) -> Launch<'a> {
     let launch = launch.input("losses", records.losses).input("norms", records.norms);
     launch.input("scalars", records.scalars).input("recorded", records.recorded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trainings_take_turns_if_there_are_many() {
+        for ([batch, outputs, at_once], expected) in [
+            ([4, 128, 16], [1, 1, 1]),
+            ([5, 129, 16], [2, 2, 1]),
+            ([128, 300, 16], [32, 3, 1]),
+            // 33 blocks of trainings, of which a block takes four, and as many as the device holds.
+            ([129, 1, 16], [9, 1, 1]),
+            ([4000, 1, 16], [16, 1, 1]),
+        ] {
+            assert_eq!(blocks_of_codes(batch, outputs, at_once), expected, "{batch} {outputs}");
+        }
+    }
+
+    #[test]
+    fn rings_have_at_most_512_parts_of_whole_turns() {
+        for (capacity, expected) in
+            [(256, [1, 256]), (257, [2, 256]), (512 * 256, [512, 256]), (512 * 256 + 1, [257, 512])]
+        {
+            assert_eq!(parts_of_ring(capacity), expected, "{capacity}");
+        }
+    }
 }

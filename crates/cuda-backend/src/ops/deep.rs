@@ -29,7 +29,7 @@ impl DeepOps for CudaQueue {
 
     fn deep_lines(&self, op: DeepLines<'_, Self>) -> Result<(), BackendError> {
         let (terms, batches) = (self.upload(op.terms)?, self.upload(op.batches)?);
-        let launch = self.kernel("deep_lines")?.grid([batches.len() as u64, 1, 1]);
+        let launch = self.kernel("deep_lines")?.blocks(batches.len() as u64);
         let launch = launch.input("terms", terms.view()).input("batches", batches.view());
         let launch = launch.input("points", op.points).input("sampled", op.sampled).input("powers", op.powers);
         let launch = launch.output("factors", &op.factors).output("lines", &op.lines);
@@ -45,7 +45,7 @@ impl DeepOps for CudaQueue {
         let most = batches.iter().map(|batch| batch.count).max().unwrap_or(0);
         let (firsts, batches) = (self.upload(&firsts)?, self.upload(batches)?);
         let blocks = (1u64 << params.log_size).div_ceil(POSITIONS) * batches.len() as u64;
-        let launch = self.kernel("deep_numerators")?.grid([blocks, 1, 1]);
+        let launch = self.kernel("deep_numerators")?.blocks(blocks);
         let launch = launch.input("firsts", firsts.view()).input("batches", batches.view());
         let launch = launch.input("values", values).input("factors", factors).output("numerators", &numerators);
         let launch = launch.value("params", params).value("most", &most);
@@ -58,7 +58,7 @@ impl DeepOps for CudaQueue {
         let count = count("deep_quotients", op.batches.len())?;
         let batches = self.upload(op.batches)?;
         let blocks = (1u64 << op.params.log_size).div_ceil(POSITIONS);
-        let launch = self.kernel("deep_quotients")?.grid([blocks, 1, 1]).input("batches", batches.view());
+        let launch = self.kernel("deep_quotients")?.blocks(blocks).input("batches", batches.view());
         let launch = launch.input("points", op.points).input("lines", op.lines);
         let launch = launch.input("numerators", op.numerators).output("quotients", &op.quotients);
         let launch = launch.value("params", op.params).value("count", &count);

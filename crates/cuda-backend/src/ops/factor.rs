@@ -31,6 +31,13 @@ fn shared(before: u64, side: u64) -> u32 {
     (before + 8 * side * side) as u32 // at most 96 rows
 }
 
+/// The number of parts of a matrix whose products are summed apart, and the rows of each.
+fn parts_of_gram(rows: u64, cols: u64) -> [u64; 2] {
+    let most = (MOST_PARTS * SHARED_SIDE * SHARED_SIDE / (cols * cols)).clamp(1, MOST_PARTS);
+    let part_rows = rows.div_ceil(most).max(LEAST_ROWS).next_multiple_of(DEPTH);
+    [rows.div_ceil(part_rows), part_rows]
+}
+
 impl FactorOps for CudaQueue {
     fn chol_inverse(&self, op: CholInverse<'_, Self>) -> Result<(), BackendError> {
         if op.side == 0 {
@@ -92,7 +99,7 @@ impl FactorOps for CudaQueue {
     }
 
     fn orient_columns(&self, op: OrientColumns<'_, Self>) -> Result<(), BackendError> {
-        let launch = self.kernel("factor_orient")?.grid([op.params.cols, 1, 1]).value("p", op.params);
+        let launch = self.kernel("factor_orient")?.blocks(op.params.cols).value("p", op.params);
         let launch = launch.output("u", &op.u).output("v", &op.v);
         // SAFETY: `OrientColumns::check` verified both shapes, of fewer than 2^31 rows.
         unsafe { launch.launch() }
@@ -121,9 +128,7 @@ impl FactorOps for CudaQueue {
         if rows == 0 || cols == 0 {
             return self.clear(op.gram);
         }
-        let most = (MOST_PARTS * SHARED_SIDE * SHARED_SIDE / (cols * cols)).clamp(1, MOST_PARTS);
-        let part_rows = rows.div_ceil(most).max(LEAST_ROWS).next_multiple_of(DEPTH);
-        let count = rows.div_ceil(part_rows);
+        let [count, part_rows] = parts_of_gram(rows, cols);
         let mut parts = self.alloc::<f64>((count * cols * cols) as usize)?;
 
         // The sums of each part, then their sums.
@@ -147,5 +152,26 @@ impl FactorOps for CudaQueue {
         let launch = launch.input("x", op.x).input("c", op.c).output("y", &op.y);
         // SAFETY: `TallProduct::check` verified all shapes, of fewer than 2^31 rows.
         unsafe { launch.launch() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gram_matrices_have_fewer_parts_the_larger_they_are() {
+        for ([rows, cols], expected) in [
+            ([65, 96], [2, 64]),
+            ([4096, 96], [64, 64]),
+            ([4097, 96], [43, 96]),
+            ([4096, 97], [43, 96]),
+            ([1 << 20, 192], [16, 65_536]),
+            ([1 << 20, 768], [1, 1 << 20]),
+        ] {
+            assert_eq!(parts_of_gram(rows, cols), expected, "{rows} {cols}");
+        }
+        // Doubles of the matrix, after those and the words that the kernels keep.
+        assert_eq!((shared(INVERSE_BYTES, 96), shared(JACOBI_BYTES, 3)), (768 + 73_728, 1152 + 72));
     }
 }

@@ -1,6 +1,6 @@
-//! Kernels on real elements: their names by element type, their grids over elements and rows.
+//! Kernels on real elements: their names by element type, their grids and the lengths they index.
 
-use backend_api::{DType, Element, Real};
+use backend_api::{BackendError, DType, Element, Real};
 
 use crate::{CudaRef, submit::Launch};
 
@@ -10,6 +10,14 @@ const WARP_LEN: u64 = 1024;
 const ROWS_PER_BLOCK: u64 = 4;
 /// Most blocks of a grid that strides over the rest.
 const MOST_BLOCKS: u64 = 1 << 16;
+
+/// A length as the kernels index it: below 2^31.
+pub(super) fn index_bound(op: &'static str, len: u64) -> Result<u32, BackendError> {
+    u32::try_from(len)
+        .ok()
+        .filter(|&len| len < 1 << 31)
+        .ok_or(BackendError::Unsupported { op, why: "expected fewer than 2^31 elements along an axis" })
+}
 
 /// The kernels of one family, by element type.
 #[derive(Clone, Copy)]
@@ -89,6 +97,45 @@ pub(super) fn aligned<T: Element>(view: CudaRef<'_, T>) -> bool {
 
 /// A grid of threads that take four elements at a time and stride by the grid.
 pub(super) fn over_elements(launch: Launch<'_>, len: usize) -> Launch<'_> {
-    let threads = u64::from(launch.block()[0]);
-    launch.grid([(len as u64).div_ceil(4 * threads).min(MOST_BLOCKS), 1, 1])
+    let blocks = (len as u64).div_ceil(4).div_ceil(launch.width().into());
+    launch.blocks(blocks.min(MOST_BLOCKS))
+}
+
+#[cfg(test)]
+mod tests {
+    use backend_api::{Buffer as _, Queue as _};
+
+    use super::*;
+    use crate::rig;
+
+    #[test]
+    fn grids_are_of_rows_and_of_four_elements_to_a_thread() {
+        let (_machine, queue) = rig::queue(3);
+        for (len, blocks) in [(0, 0), (1, 1), (512, 1), (513, 2), (512 << 16, 1 << 16), ((512 << 16) + 1, 1 << 16)] {
+            let launch = over_elements(queue.kernel(rig::KERNELS[0]).unwrap(), len);
+            assert_eq!(launch.geometry(), ([blocks, 1, 1], None), "{len}");
+        }
+        for (rows, blocks) in [(0, 0), (1, 1), (4, 1), (5, 2), (4 << 16, 1 << 16), ((4 << 16) + 1, 1 << 16)] {
+            assert_eq!(RowGroup::Held.grid(rows), [blocks, 1, 1], "{rows}");
+            assert_eq!(RowGroup::Warp.grid(rows), [blocks, 1, 1], "{rows}");
+            assert_eq!(RowGroup::Block.grid(rows), [rows, 1, 1], "{rows}");
+        }
+    }
+
+    #[test]
+    fn rows_are_held_if_they_are_short_and_aligned() {
+        use super::RowGroup::{Block, Held, Warp};
+        for (len, aligned, unaligned) in
+            [(0, Held, Warp), (3, Warp, Warp), (4, Held, Warp), (1024, Held, Warp), (1028, Block, Block)]
+        {
+            assert_eq!((RowGroup::new(len, true), RowGroup::new(len, false)), (aligned, unaligned), "{len}");
+        }
+        let (_machine, queue) = rig::queue(1);
+        let (words, halves) = (queue.alloc::<u32>(16).unwrap(), queue.alloc::<u16>(16).unwrap());
+        for first in 0..9_usize {
+            assert_eq!(aligned(words.slice(first..16).unwrap()), first.is_multiple_of(4), "{first}");
+            assert_eq!(aligned(halves.slice(first..16).unwrap()), first.is_multiple_of(4), "{first}");
+        }
+        assert!(aligned(words.slice(1..1).unwrap()), "an empty view");
+    }
 }

@@ -44,8 +44,7 @@ impl FriOps for CudaQueue {
 
     fn fri_last_layer(&self, op: FriLastLayer<'_, Self>) -> Result<(), BackendError> {
         let mut scratch = self.alloc::<M31>(4 << op.params.log_size)?;
-        let launch = self.kernel("deep_last_layer")?.grid([1, 1, 1]);
-        let launch = launch.input("twiddles", op.inverse_twiddles).input("values", op.values);
+        let launch = self.kernel("deep_last_layer")?.input("twiddles", op.inverse_twiddles).input("values", op.values);
         let launch = launch.output("scratch", &scratch.view_mut()).output("coefficients", &op.coefficients);
         let launch = launch.output("excess", &op.excess).value("params", op.params);
         // SAFETY: `FriLastLayer::check` verified all lengths; `scratch` is as long as the values.

@@ -34,7 +34,7 @@ const WHOLE_WORDS: u32 = 64;
 const MOST_POINTS: u32 = 65_535;
 
 /// Threads that make a key together.
-const THREADS_OF_KEY_MADE: u32 = 4;
+const THREADS_OF_KEY_MADE: usize = 4;
 
 /// Keys that a thread of a bitsliced kernel stands for.
 const KEYS_OF_BITSLICED: u32 = 2;
@@ -42,7 +42,7 @@ const KEYS_OF_BITSLICED: u32 = 2;
 /// Most parts that the trees of a small batch are cut into.
 ///
 /// Each part walks down to its subtree: 8 of them take 24 AES blocks where the whole tree takes 14.
-const MOST_PARTS: u32 = 8;
+const MOST_PARTS: u64 = 8;
 
 impl FssOps for CudaQueue {
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>, _: CmpShape) -> Result<(), BackendError> {
@@ -68,12 +68,9 @@ impl FssOps for CudaQueue {
             ("fss_cmp_eval_all", 1)
         };
         let launch = self.kernel(kernel)?;
-        let [threads, ..] = launch.block();
-        let tiles = p.keys.div_ceil(of_thread * threads);
-        // a device that the keys do not fill takes parts of each tree
-        let most = MOST_PARTS.min(cmp_blocks(p.bits).div_ceil(2) as u32);
-        let parts = (launch.at_once() / u64::from(tiles.max(1))).clamp(1, most.into());
-        let launch = launch.grid([tiles.into(), parts, 1]).value("params", p);
+        let tiles = u64::from(p.keys.div_ceil(of_thread).div_ceil(launch.width()));
+        let parts = parts_of_trees(launch.at_once(), tiles, cmp_blocks(p.bits));
+        let launch = launch.grid([tiles, parts, 1]).value("params", p);
         let launch = cmp_keys(launch, &op.keys).output("units", &op.units);
         // SAFETY: `CmpEvalAll::check` verified all lengths.
         unsafe { launch.launch() }
@@ -136,6 +133,13 @@ impl FssOps for CudaQueue {
     }
 }
 
+/// The parts that each tree of `blocks` blocks is cut into.
+///
+/// A device that the keys do not fill, with `at_once` blocks of threads for `tiles`, takes several.
+fn parts_of_trees(at_once: u64, tiles: u64, blocks: u64) -> u64 {
+    (at_once / tiles.max(1)).clamp(1, MOST_PARTS.min(blocks.div_ceil(2)))
+}
+
 /// Whether trees of this many bits are to be walked with bitsliced AES.
 fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
     queue.device().aes() == AesKernel::Bitsliced && bits > CMP_TABLE_BITS
@@ -143,14 +147,13 @@ fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
 
 /// One thread per `keys` keys along x, one block per point along y.
 fn keys_by_points(launch: Launch<'_>, keys: u32, count: u32, points: u32) -> Launch<'_> {
-    let tiles = count.div_ceil(keys * launch.block()[0]);
+    let tiles = count.div_ceil(keys).div_ceil(launch.width());
     launch.grid([tiles.into(), points.min(MOST_POINTS).into(), 1])
 }
 
 /// Four threads for each of `count` keys.
 fn keys_made(launch: Launch<'_>, count: u32) -> Launch<'_> {
-    let keys = launch.block()[0] / THREADS_OF_KEY_MADE;
-    launch.grid([count.div_ceil(keys.max(1)).into(), 1, 1])
+    launch.cover(THREADS_OF_KEY_MADE * count as usize)
 }
 
 /// A grid of one thread per `keys` keys along x, and of parts of the points along y.
@@ -166,7 +169,7 @@ fn keys_with_points<'a>(
     count: u32,
     points: u32,
 ) -> (Launch<'a>, u32) {
-    let tiles = count.div_ceil(keys * launch.block()[0]);
+    let tiles = count.div_ceil(keys).div_ceil(launch.width());
     let parts = (queue.device().info().multiprocessors / tiles.max(1)).clamp(1, points.clamp(1, MOST_POINTS));
     (launch.grid([tiles.into(), parts.into(), 1]), parts)
 }
@@ -195,7 +198,41 @@ fn dcf_keys<'a, 'k: 'a>(launch: Launch<'a>, keys: &DcfKeys<'k, CudaQueue>) -> La
 
 #[cfg(test)]
 mod tests {
-    use super::window_of_parts;
+    use super::*;
+    use crate::rig;
+
+    #[test]
+    fn grids_are_of_keys_along_x_and_of_points_or_parts_along_y() {
+        let (_machine, queue) = rig::queue(12);
+        let launch = || queue.kernel(rig::KERNELS[0]).unwrap();
+        // A block has 128 threads.
+        for ([keys, count, points], tiles, by_points, parts) in [
+            ([1, 0, 0], 0, 0, 1),
+            ([1, 128, 9], 1, 9, 9),
+            ([1, 128, 13], 1, 13, 12),
+            ([1, 129, 13], 2, 13, 6),
+            ([2, 256, 70_000], 1, 65_535, 12),
+            ([2, 257, 65_536], 2, 65_535, 6),
+            ([2, 3073, 5], 13, 5, 1),
+        ] {
+            let name = format!("{keys} {count} {points}");
+            assert_eq!(
+                keys_by_points(launch(), keys, count, points).geometry(),
+                ([tiles, by_points, 1], None),
+                "{name}"
+            );
+            let (launch, got) = keys_with_points(&queue, launch(), keys, count, points);
+            assert_eq!((launch.geometry(), got), (([tiles, parts, 1], None), parts as u32), "{name}");
+        }
+        for (count, blocks) in [(0, 0), (32, 1), (33, 2)] {
+            assert_eq!(keys_made(launch(), count).geometry(), ([blocks, 1, 1], None), "{count}");
+        }
+        for ([at_once, tiles, blocks], parts) in
+            [([12, 0, 64], 8), ([12, 1, 64], 8), ([12, 5, 64], 2), ([12, 13, 64], 1), ([12, 1, 8], 4)]
+        {
+            assert_eq!(parts_of_trees(at_once, tiles, blocks), parts, "{at_once} {tiles} {blocks}");
+        }
+    }
 
     #[test]
     fn windows_are_kept_only_if_they_save_levels() {

@@ -77,7 +77,7 @@ impl MerkleOps for CudaQueue {
         for first_level in (0..log_leaves).step_by(TREE_LEVELS as usize) {
             let levels = TREE_LEVELS.min(log_leaves - first_level);
             let blocks = 1 << (log_leaves - first_level - levels);
-            let launch = self.kernel("merkle_tree")?.grid([blocks, 1, 1]).value("params", op.params);
+            let launch = self.kernel("merkle_tree")?.blocks(blocks).value("params", op.params);
             let launch = launch.output("nodes", &op.nodes);
             let launch = launch.value("first_level", &first_level).value("levels", &levels);
             // SAFETY: `MerkleTree::check` verified the length of the view; these are levels of the tree, no more than a

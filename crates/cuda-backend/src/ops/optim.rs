@@ -68,7 +68,7 @@ impl OptimOps for CudaQueue {
     }
 
     fn square_sums<T: Real>(&self, op: SquareSums<'_, Self, T>) -> Result<(), BackendError> {
-        let launch = self.kernel(SQUARES.of::<T>())?.grid([op.sums.len() as u64, 1, 1]);
+        let launch = self.kernel(SQUARES.of::<T>())?.blocks(op.sums.len() as u64);
         let launch = launch.value("len", &(op.g.len() as u64)).input("g", op.g).output("sums", &op.sums);
         // SAFETY: `SquareSums::check` verified that there is a sum for each part of the gradients; each part has a
         // block.

@@ -8,9 +8,9 @@ use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
     ops::recurrent::{GruBackward, GruForward, RssmLoss, RssmRollout},
 };
-use core_types::params::recurrent::{Feedback, GruParams, RolloutParams};
+use core_types::params::recurrent::{Feedback, GruParams, RolloutParams, RssmLossParams};
 
-use super::family::{KernelFamily, family};
+use super::family::{KernelFamily, family, index_bound};
 use crate::{CudaQueue, checked::RecurrentOps, submit::Launch};
 
 const FORWARD: KernelFamily = family!("recurrent_gru_forward");
@@ -34,10 +34,7 @@ impl RecurrentOps for CudaQueue {
         if op.d_h0.is_empty() {
             return Ok(());
         }
-        admit("gru_backward", p)?;
-        if p.members >= 1 << 16 {
-            return Err(BackendError::Unsupported { op: "gru_backward", why: "expected fewer than 2^16 members" });
-        }
+        admit_backward(p)?;
         let mut turned = self.alloc::<f32>(op.u.len())?;
         let tiles = |len: u64| len.div_ceil(SIDE);
         let launch = self.kernel("recurrent_turn")?.grid([tiles(3 * p.hidden), tiles(p.hidden), p.members]);
@@ -88,18 +85,10 @@ impl RecurrentOps for CudaQueue {
             return Ok(());
         }
         let p = op.params;
-        // One more state than there are is counted.
-        let products = p.stochastic.saturating_add(1).saturating_mul(p.hidden.saturating_add(1));
-        let rows = p.members.saturating_mul(p.rows);
-        if products >= 1 << 31 || rows >= 1 << 31 {
-            return Err(BackendError::Unsupported {
-                op: "rssm_loss",
-                why: "expected fewer than 2^31 elements along an axis",
-            });
-        }
+        let rows = rows_of_losses(p)?;
         let launch = self
             .kernel("recurrent_rssm_loss")?
-            .grid([rows.div_ceil(ROWS_OF_LOSSES), 1, 1])
+            .blocks(rows.div_ceil(ROWS_OF_LOSSES))
             .value("p", p)
             .input("head", op.head)
             .input("states", op.states)
@@ -119,13 +108,7 @@ impl RecurrentOps for CudaQueue {
         if op.entropy.is_empty() {
             return Ok(());
         }
-        admit("rssm_rollout", p)?;
-        if op.params.stochastic.saturating_mul(p.hidden) >= 1 << 31 {
-            return Err(BackendError::Unsupported {
-                op: "rssm_rollout",
-                why: "`stochastic` times `hidden` must be below 2^31",
-            });
-        }
+        admit_rollout(op.params)?;
         if let Some(resident) = Resident::of(self, op.params) {
             return resident.launch(self, &op);
         }
@@ -157,15 +140,37 @@ impl RecurrentOps for CudaQueue {
 
 /// Refuses sizes that the kernels do not index or hold.
 fn admit(op: &'static str, p: &GruParams) -> Result<(), BackendError> {
-    let blocks = p.members.saturating_mul(p.batch);
-    let why = if p.hidden > MOST_STATES {
-        "`hidden` exceeds the most states per row that the kernels support"
-    } else if p.input.saturating_mul(p.hidden) >= 1 << 30 || blocks >= 1 << 31 {
-        "expected fewer than 2^31 elements along an axis"
-    } else {
-        return Ok(());
-    };
-    Err(BackendError::Unsupported { op, why })
+    if p.hidden > MOST_STATES {
+        let why = "`hidden` exceeds the most states per row that the kernels support";
+        return Err(BackendError::Unsupported { op, why });
+    }
+    // The weights of three gates are indexed in 32 bits.
+    for len in [p.input.saturating_mul(p.hidden).saturating_mul(2), p.members.saturating_mul(p.batch)] {
+        index_bound(op, len)?;
+    }
+    Ok(())
+}
+
+/// The same of a backward pass, which turns the weights of the members along z of a grid.
+fn admit_backward(p: &GruParams) -> Result<(), BackendError> {
+    if p.members >= 1 << 16 {
+        return Err(BackendError::Unsupported { op: "gru_backward", why: "expected fewer than 2^16 members" });
+    }
+    admit("gru_backward", p)
+}
+
+/// The same of a roll-out, which indexes the second part of a combined state by states.
+fn admit_rollout(params: &RolloutParams) -> Result<(), BackendError> {
+    admit("rssm_rollout", &params.gru)?;
+    index_bound("rssm_rollout", params.stochastic.saturating_mul(params.gru.hidden)).map(drop)
+}
+
+/// The rows of all members of a loss, unless its kernel does not index them.
+fn rows_of_losses(p: &RssmLossParams) -> Result<u64, BackendError> {
+    // One more state than there are is counted.
+    let products = p.stochastic.saturating_add(1).saturating_mul(p.hidden.saturating_add(1));
+    index_bound("rssm_loss", products)?;
+    index_bound("rssm_loss", p.members.saturating_mul(p.rows)).map(u64::from)
 }
 
 /// Gates of all rows, three times the length of the last state.
@@ -176,7 +181,7 @@ fn gates(p: &GruParams) -> usize {
 /// A block for each four rows of each member, with room for three states of each row.
 fn of_units<'a>(launch: Launch<'a>, p: &GruParams) -> Launch<'a> {
     let floats = 3 * ROWS * p.hidden.next_multiple_of(4) + THREADS; // below 2^15
-    launch.grid([p.members * p.batch.div_ceil(ROWS), 1, 1]).dynamic_shared(4 * floats as u32)
+    launch.blocks(p.members * p.batch.div_ceil(ROWS)).dynamic_shared(4 * floats as u32)
 }
 
 /// A launch whose blocks keep weights for all steps.
@@ -223,7 +228,7 @@ impl Resident {
     fn launch<T: Real>(self, queue: &CudaQueue, op: &RssmRollout<'_, CudaQueue, T>) -> Result<(), BackendError> {
         let mut exchanged = queue.alloc::<f32>(self.exchanged)?;
         let mut arrived = queue.zeros::<u32>(self.arrived)?;
-        let launch = queue.kernel(RESIDENT.of::<T>())?.grid([self.blocks, 1, 1]).cooperative();
+        let launch = queue.kernel(RESIDENT.of::<T>())?.blocks(self.blocks).cooperative();
         let launch = with_rollout(launch.dynamic_shared(self.shared_bytes).value("p", op.params), op)
             .output("exchanged", &exchanged.view_mut())
             .output("arrived", &arrived.view_mut());
@@ -256,27 +261,98 @@ fn with_rollout<'a, 'o: 'a, T: Real>(launch: Launch<'a>, op: &RssmRollout<'o, Cu
 
 #[cfg(test)]
 mod tests {
-    use core_types::params::recurrent::{GruInputs, GruVariant, LossHead, StateMask, Stochastic};
+    use core_types::params::recurrent::{GruInputs, GruVariant, LossError, LossHead, StateMask, Stochastic};
 
     use super::*;
-    use crate::{CudaConfig, KernelSource};
+    use crate::rig;
+
+    fn unit([members, batch, input, hidden]: [u64; 4]) -> GruParams {
+        let (variant, inputs) = (GruVariant::ResetBefore, GruInputs::MemberConstants);
+        GruParams { members, batch, steps: 3, input, hidden, variant, inputs }
+    }
+
+    fn rollout(gru: GruParams, stochastic: u64, feedback: Feedback) -> RolloutParams {
+        let (part, head, mask) = (Stochastic::StridedSoftmax, LossHead::ExpClamped, StateMask::NONE);
+        RolloutParams { gru, stochastic, part, head, feedback, eps: 0.0, mask }
+    }
+
+    #[test]
+    fn sizes_beyond_what_kernels_index_or_hold_are_refused() {
+        for (sizes, forward, backward) in [
+            ([2, 5, 4, 2024], true, true),
+            ([2, 5, 4, 2025], false, false),
+            ([2, 5, (1 << 30) - 1, 1], true, true),
+            ([2, 5, 1 << 28, 4], false, false),
+            ([1, (1 << 31) - 1, 4, 8], true, true),
+            ([1 << 10, 1 << 21, 4, 8], false, false),
+            ([(1 << 16) - 1, 5, 4, 8], true, true),
+            ([1 << 16, 5, 4, 8], true, false),
+            ([u64::MAX; 4], false, false),
+        ] {
+            let unit = unit(sizes);
+            assert_eq!(
+                (admit("gru_forward", &unit).is_ok(), admit_backward(&unit).is_ok()),
+                (forward, backward),
+                "{sizes:?}"
+            );
+        }
+        for (hidden, stochastic, accepted) in
+            [(8, (1 << 28) - 1, true), (8, 1 << 28, false), (2025, 1, false), (8, u64::MAX, false)]
+        {
+            let params = rollout(unit([2, 5, 4, hidden]), stochastic, Feedback::State);
+            assert_eq!(admit_rollout(&params).is_ok(), accepted, "{hidden} {stochastic}");
+        }
+    }
+
+    #[test]
+    fn losses_have_fewer_than_2_to_the_31_rows_and_products() {
+        let rows = |[members, rows, hidden, stochastic]: [u64; 4]| {
+            let (part, head, error) = (Stochastic::StridedSoftmax, LossHead::ExpClamped, LossError::OfLosses);
+            let (scale, own_targets, reserved) = (1.0, 0, 0);
+            let sizes =
+                RssmLossParams { members, rows, hidden, stochastic, part, head, error, scale, own_targets, reserved };
+            rows_of_losses(&sizes).ok()
+        };
+        assert_eq!(rows([3, 5, 8, 4]), Some(15));
+        // 2^31 - 1 is a prime number.
+        assert_eq!(rows([(1 << 31) - 1, 1, 8, 4]), Some((1 << 31) - 1));
+        assert_eq!(rows([1 << 16, 1 << 15, 8, 4]), None);
+        assert_eq!(rows([3, 5, (1 << 31) - 2, 0]), Some(15));
+        assert_eq!(rows([3, 5, 0, (1 << 31) - 2]), Some(15));
+        assert_eq!(rows([3, 5, (1 << 31) - 1, 0]), None);
+        assert_eq!(rows([3, 5, (1 << 16) - 1, (1 << 15) - 1]), None);
+        assert_eq!(rows([3, 5, u64::MAX, u64::MAX]), None);
+    }
+
+    #[test]
+    fn blocks_have_four_rows_and_room_for_three_states_of_each() {
+        let (_machine, queue) = rig::queue(1);
+        let launch = |sizes| of_units(queue.kernel(rig::KERNELS[0]).unwrap(), &unit(sizes));
+        // Bytes of the threads' features and of twelve states.
+        assert_eq!(launch([3, 4, 5, 8]).geometry(), ([3, 1, 1], Some(4 * (256 + 12 * 8))));
+        assert_eq!(launch([3, 5, 5, 9]).geometry(), ([6, 1, 1], Some(4 * (256 + 12 * 12))));
+        assert_eq!(gates(&unit([3, 5, 7, 9])), 405);
+    }
+
+    #[test]
+    fn room_for_weights_and_what_blocks_exchange_follows_the_sizes() {
+        let (_machine, queue) = rig::queue(10);
+        let of = |batch, hidden| {
+            let resident = Resident::of(&queue, &rollout(unit([1, batch, 4, hidden]), 6, Feedback::PerMember));
+            resident.map(|it| (it.blocks, it.shared_bytes, it.exchanged, it.arrived))
+        };
+        // Three groups of rows, two blocks to each: weights of 32 states, and twice 16 states of 36 floats and sums.
+        assert_eq!(of(33, 33), Some((6, 4 * (96 * 33 + 32 * 36 + 32), 3 * 33 * 36, 6)));
+        // 160 KiB are the most.
+        assert_eq!(of(1, 319), Some((10, 4 * (96 * 319 + 32 * 320 + 32), 3 * 320, 2)));
+        assert_eq!(of(1, 320), None);
+    }
 
     #[test]
     fn blocks_keep_weights_if_several_share_a_row_and_all_run_at_once() {
-        let _session = cuda_sim::driver::simulate("sms=4").unwrap();
-        let kernels = KernelSource::Texts(Vec::new());
-        let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+        let (_machine, queue) = rig::queue(4);
         let blocks = |hidden, steps, feedback| {
-            let (variant, inputs) = (GruVariant::ResetBefore, GruInputs::MemberConstants);
-            let params = RolloutParams {
-                gru: GruParams { members: 2, batch: 5, steps, input: 4, hidden, variant, inputs },
-                stochastic: 6,
-                part: Stochastic::StridedSoftmax,
-                head: LossHead::ExpClamped,
-                feedback,
-                eps: 0.0,
-                mask: StateMask::NONE,
-            };
+            let params = rollout(GruParams { steps, ..unit([2, 5, 4, hidden]) }, 6, feedback);
             Resident::of(&queue, &params).map(|launch| launch.blocks)
         };
         // A block has 32 states of 16 rows of a member; the device has four multiprocessors.

@@ -49,10 +49,10 @@ impl ShareOps for CudaQueue {
             return Ok(());
         }
         let MatmulWordsParams { batch, rows, cols, .. } = *op.params;
-        let tiles = batch * rows.div_ceil(TILE) * cols.div_ceil(TILE); // no more than results
+        let tiles: u64 = [batch, rows.div_ceil(TILE), cols.div_ceil(TILE)].into_iter().product(); // at most the results
         let launch = self.kernel("fss_matmul_words")?;
         let blocks = tiles.min(launch.at_once());
-        let launch = launch.grid([blocks, 1, 1]).value("params", op.params);
+        let launch = launch.blocks(blocks).value("params", op.params);
         let launch = launch.input("x", op.x).input("y", op.y).output("out", &op.out);
         // SAFETY: `MatmulWords::check` verified all lengths, and `out` is not empty.
         unsafe { launch.launch() }

@@ -59,6 +59,12 @@ impl<'a> Launch<'a> {
         self.kernel.block()
     }
 
+    /// Threads of a block along x.
+    #[must_use]
+    pub(crate) fn width(&self) -> u32 {
+        self.block()[0]
+    }
+
     /// Minimum number of blocks that the device holds at once.
     ///
     /// It follows from the register bound that the kernel was built for.
@@ -73,18 +79,23 @@ impl<'a> Launch<'a> {
         self
     }
 
+    /// Launches `blocks` along x. Nothing runs if there are none.
+    pub(crate) fn blocks(self, blocks: u64) -> Self {
+        self.grid([blocks, 1, 1])
+    }
+
     /// Launches enough blocks along x to give each of `threads` items a thread along x.
     pub fn cover(self, threads: usize) -> Self {
-        let width = u64::from(self.block()[0].max(1));
-        self.grid([(threads as u64).div_ceil(width), 1, 1])
+        let width = u64::from(self.width());
+        self.blocks((threads as u64).div_ceil(width))
     }
 
     /// As [`cover`](Self::cover), with at most the blocks that the device holds at once.
     ///
     /// The threads of the kernel stride over the grid.
     pub(crate) fn cover_striding(self, items: u64) -> Self {
-        let blocks = items.div_ceil(self.block()[0].into()).min(self.at_once());
-        self.grid([blocks, 1, 1])
+        let blocks = items.div_ceil(self.width().into()).min(self.at_once());
+        self.blocks(blocks)
     }
 
     /// Gives each block `bytes` of dynamic shared memory.
@@ -162,6 +173,12 @@ impl<'a> Launch<'a> {
         Ok(())
     }
 
+    /// The grid, and the dynamic shared memory of a block.
+    #[cfg(test)]
+    pub(crate) fn geometry(&self) -> ([u64; 3], Option<u32>) {
+        (self.grid, self.dynamic_shared)
+    }
+
     fn address<T: Element>(mut self, name: &str, kind: ArgumentKind, region: Option<BlockRegion<'a>>) -> Self {
         if let Some(region) = region {
             if let Err(error) = self.track.own(LAUNCH, region.block()) {
@@ -226,5 +243,22 @@ impl<'a> Launch<'a> {
 impl fmt::Debug for Launch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Launch").field("kernel", self.kernel.name()).field("grid", &self.grid).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::rig;
+
+    #[test]
+    fn grids_cover_items_by_blocks_along_x() {
+        let (_machine, queue) = rig::queue(3);
+        let launch = || queue.kernel(rig::KERNELS[0]).unwrap();
+        assert_eq!((launch().width(), launch().at_once(), launch().geometry()), (128, 3, ([1; 3], None)));
+        assert_eq!(launch().blocks(9).dynamic_shared(5).geometry(), ([9, 1, 1], Some(5)));
+        for (items, blocks, striding) in [(0, 0, 0), (1, 1, 1), (128, 1, 1), (129, 2, 2), (384, 3, 3), (385, 4, 3)] {
+            assert_eq!(launch().cover(items).geometry(), ([blocks, 1, 1], None), "{items}");
+            assert_eq!(launch().cover_striding(items as u64).geometry(), ([striding, 1, 1], None), "{items}");
+        }
     }
 }

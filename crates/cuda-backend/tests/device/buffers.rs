@@ -1,7 +1,7 @@
 //! Buffers, views and transfers on the simulated driver.
 
 use crate::device::support::{Machine, POOLS, config, on_each, open, scale};
-use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Queue};
+use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Fork, Queue, Record};
 use cuda_backend::{Allocator, CudaConfig, CudaQueue};
 
 /// Lengths around the granule, the pinned classes and the chunk of a transfer.
@@ -48,6 +48,17 @@ fn views_reach_their_elements_and_no_others() {
     machine.assert_clean();
 }
 
+/// Twenty MiB are five pieces.
+#[test]
+fn two_copies_to_the_host_are_in_flight_at_once() {
+    on_each(&["schedule=eager", "schedule=lazy"], &[Allocator::Auto], |_, queue, at| {
+        let zeros = queue.zeros::<u32>(5 << 20).unwrap();
+        assert!(queue.download(&zeros).unwrap().iter().all(|&word| word == 0), "{at}");
+        let pinned = queue.device().memory().unwrap().pinned;
+        assert_eq!((pinned.misses, pinned.hits, pinned.peak_bytes), (2, 3, 8 << 20), "{at}");
+    });
+}
+
 #[test]
 fn elements_of_every_size_pass_whole() {
     let _machine = Machine::new("schedule=random");
@@ -82,6 +93,15 @@ fn lengths_beyond_the_address_space_are_typed() {
     assert!(matches!(queue.zeros::<u64>(usize::MAX), Err(BackendError::LengthOverflow { .. })));
     assert!(matches!(queue.zeros::<u64>(usize::MAX / 4), Err(BackendError::LengthOverflow { .. })));
     assert!(matches!(queue.zeros::<u8>(1 << 40), Err(BackendError::BudgetExceeded { .. })));
+    // A length in bytes is at most half of the addresses, and memory comes in pieces of 512 bytes.
+    const MOST: usize = isize::MAX as usize;
+    assert!(
+        matches!(queue.alloc::<u8>(MOST), Err(BackendError::BudgetExceeded { need_bytes, .. }) if need_bytes == 1 << 63)
+    );
+    assert!(matches!(queue.alloc::<u8>(MOST + 1), Err(BackendError::LengthOverflow { .. })));
+    let lens = [(1, 1), (128, 4), (129, 4), (MOST, 1), (MOST + 1, 1)];
+    let bytes = lens.map(|(len, element_bytes)| queue.buffer_bytes(len, element_bytes));
+    assert_eq!(bytes, [512, 512, 1024, 1 << 63, u64::MAX]);
 }
 
 #[test]
@@ -93,8 +113,13 @@ fn buffers_of_another_device_are_refused() {
     let mut other = second.zeros::<u32>(4).unwrap();
     assert_eq!(second.download(&buf), Err(BackendError::MixedBackend { op: "read" }));
     assert_eq!(second.write(&[0; 4], buf.view_mut()), Err(BackendError::MixedBackend { op: "write" }));
-    let mixed = Err(BackendError::MixedBackend { op: "copy" });
-    assert_eq!(second.copy(buf.view(), other.view_mut()), mixed);
+    let mixed = |op| Err(BackendError::MixedBackend { op });
+    assert_eq!(second.copy(buf.view(), other.view_mut()), mixed("copy"));
+    assert_eq!(second.copy(other.view(), buf.view_mut()), mixed("copy"));
+    assert_eq!(second.clear(buf.view_mut()), mixed("clear"));
+    assert_eq!(second.join(&first), mixed("join"));
+    let graph = first.record(|first| scale(first, &mut buf.view_mut(), 2)).unwrap().unwrap();
+    assert_eq!(second.replay(&graph), mixed("replay"));
     assert_eq!(scale(&second, &mut buf.view_mut(), 1), Err(BackendError::MixedBackend { op: "launch" }));
     scale(&first, &mut buf.view_mut(), 3).unwrap();
     scale(&second, &mut other.view_mut(), 3).unwrap();

@@ -22,6 +22,7 @@ fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
         ("expected elements of `u32`, got `f32`", queue.kernel("test_add").unwrap().input("a", floats.view())),
         ("expected 4 bytes, got 8", shared().output("words", &wide.view_mut()).value("count", &1u64)),
         ("blocks along y", queue.kernel("test_stray").unwrap().grid([1, 1 << 20, 1])),
+        ("at most 65535 blocks along z, got 65536", queue.kernel("test_stray").unwrap().grid([0, 1, 65_536])),
         ("blocks along x", queue.kernel("test_stray").unwrap().grid([u64::MAX, 1, 1])),
         ("expected no size of dynamic shared memory", queue.kernel("test_stray").unwrap().dynamic_shared(16)),
         ("expected a size of dynamic shared memory", shared().output("words", &few.view_mut()).value("count", &64u32)),
@@ -36,7 +37,7 @@ fn arguments_grids_and_shared_memory_that_do_not_fit_are_refused() {
         let error = unsafe { launch.launch() }.unwrap_err();
         assert!(matches!(error, BackendError::Kernel { .. }) && error.to_string().contains(reason), "{error}");
     }
-    let nothing = queue.kernel("test_stray").unwrap().grid([0, 1, 1]);
+    let nothing = queue.kernel("test_stray").unwrap().grid([0, 65_535, 65_535]);
     // SAFETY: no block runs.
     unsafe { nothing.launch() }.unwrap();
     assert_eq!(machine.counters().launches, before);
@@ -124,6 +125,19 @@ fn a_lost_device_names_the_launches_in_flight_and_stays_lost() {
         assert!(machine.counters().calls_after_sticky.len() <= 1);
         // Its context is gone with all holders, so the device can be opened anew.
         assert_eq!(program(Allocator::StreamOrdered).unwrap(), expected());
+    }
+}
+
+#[test]
+fn a_lost_device_names_its_last_64_launches() {
+    for schedule in ["schedule=eager", "schedule=lazy"] {
+        let _machine = Machine::new(schedule);
+        let queue = open(Allocator::StreamOrdered).unwrap();
+        let mut words = queue.upload(&[1u32; 64]).unwrap();
+        (0..70).for_each(|_| scale(&queue, &mut words.view_mut(), 1).unwrap());
+        let lost = stray(&queue).and_then(|()| queue.finish()).unwrap_err();
+        let BackendError::DeviceLost { in_flight, .. } = &lost else { panic!("{lost}") };
+        assert_eq!(*in_flight, [vec!["test_scale"; 63], vec!["test_stray"]].concat(), "{schedule}");
     }
 }
 

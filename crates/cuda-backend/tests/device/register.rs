@@ -35,6 +35,10 @@ fn ranges_devices_and_recordings_that_will_not_do_are_refused() {
     let mixed = BackendError::MixedBackend { op: "write_registered" };
     assert_eq!(queue.write_registered(&foreign, 0, buf.view_mut()), Err(mixed.clone()));
     assert_eq!(other.write_registered(&foreign, 0, buf.view_mut()), Err(mixed));
+    let (mut theirs, mixed) = (other.zeros::<u8>(8).unwrap(), |op| Err(BackendError::MixedBackend { op }));
+    assert_eq!(queue.write_registered(&host, 0, theirs.view_mut()), mixed("write_registered"));
+    assert_eq!(queue.read_registered(theirs.view(), &mut host, 0), mixed("read_registered"));
+    assert_eq!(other.read_registered(theirs.view(), &mut host, 0), mixed("read_registered"));
     let mut refused = Ok(());
     let graph = queue.record::<BackendError>(|queue| {
         refused = queue.write_registered(&host, 0, buf.view_mut());
@@ -47,7 +51,7 @@ fn ranges_devices_and_recordings_that_will_not_do_are_refused() {
     queue.write_registered(&empty, 0, nothing.view_mut()).unwrap();
     assert_eq!(queue.download(&buf).unwrap(), [0; 8]);
     assert_eq!(*host, [1; 10]);
-    drop((host, foreign, empty, buf, nothing, queue, other));
+    drop((host, foreign, empty, buf, theirs, nothing, queue, other));
     machine.assert_clean();
 }
 

@@ -192,7 +192,7 @@ pub struct PragmaAt {
 }
 
 /// A pair of braces in a body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// The scope around it; none for the body itself.
     pub parent: Option<usize>,

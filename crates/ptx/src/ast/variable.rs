@@ -127,7 +127,7 @@ impl Variable {
                     image.relocations.push(Relocation {
                         at,
                         width: width.min(8) as u32,
-                        shift: mask.map_or(0, |mask| mask.trailing_zeros().min(63)),
+                        shift: mask.map_or(0, u64::trailing_zeros),
                         symbol: symbol.clone(),
                         offset: *offset,
                         generic: *generic,

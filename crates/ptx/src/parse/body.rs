@@ -90,9 +90,8 @@ pub(super) struct BodyBuilder<'text> {
 
 impl<'text> BodyBuilder<'text> {
     fn new() -> Self {
-        let root = Scope { parent: None, instructions: 0..0, registers: Vec::new(), variables: Vec::new() };
         Self {
-            body: Body { scopes: vec![root], ..Body::default() },
+            body: Body { scopes: vec![Scope::default()], ..Body::default() },
             scopes: vec![ScopeNames::default()],
             scope: 0,
             depth: 1,
@@ -193,7 +192,7 @@ impl<'text> BodyBuilder<'text> {
     fn close_scope(&mut self) {
         let scope = &mut self.body.scopes[self.scope];
         scope.instructions.end = self.body.instructions.len();
-        self.scope = scope.parent.unwrap_or(0);
+        self.scope = scope.parent.unwrap_or_default();
         self.depth -= 1;
     }
 
@@ -265,7 +264,7 @@ impl<'text> Parser<'text> {
         self.take()?;
         let at = builder.body.instructions.len();
         let parent = Some(builder.scope);
-        builder.body.scopes.push(Scope { parent, instructions: at..at, registers: Vec::new(), variables: Vec::new() });
+        builder.body.scopes.push(Scope { parent, instructions: at..at, ..Scope::default() });
         builder.scopes.push(ScopeNames::default());
         builder.scope = builder.scopes.len() - 1;
         builder.depth += 1;
@@ -371,27 +370,19 @@ impl<'text> Parser<'text> {
         if self.eat_directive(".callprototype")? {
             let id = PrototypeId(builder.body.prototypes.len() as u32);
             builder.declare(&word, Local::Prototype(id))?;
-            let prototype = self.prototype()?;
-            builder.body.prototypes.push(Prototype { name, at, scope, ..prototype });
-            return Ok(());
+            let (_, returns) = self.named_params()?;
+            if self.ahead.text != "_" {
+                return Err(self.ahead.expected("`_`"));
+            }
+            self.take()?;
+            let (_, params) = self.named_params()?;
+            let noreturn = self.eat_directive(".noreturn")?;
+            builder.body.prototypes.push(Prototype { name, at, scope, returns, params, noreturn });
+            return self.expect(b';', "`;`");
         }
         let label = LabelId(builder.body.labels.len() as u32);
         builder.declare(&word, Local::Label(label))?;
         builder.body.labels.push(Label { name, at, scope });
         Ok(())
-    }
-
-    /// `(returns) _ (params) .noreturn;`
-    fn prototype(&mut self) -> Result<Prototype, ParseError> {
-        let (_, returns) = self.named_params()?;
-        if self.ahead.text != "_" {
-            return Err(self.ahead.expected("`_`"));
-        }
-        let name = self.take()?;
-        let name = self.name(name.text);
-        let (_, params) = self.named_params()?;
-        let noreturn = self.eat_directive(".noreturn")?;
-        self.expect(b';', "`;`")?;
-        Ok(Prototype { name, at: 0, scope: 0, returns, params, noreturn })
     }
 }

@@ -84,16 +84,13 @@ impl<'text> Parser<'text> {
             (true, None) => Shape::Unsized,
             (true, Some(_)) => return Err(range("array dimension")),
         };
-        let elements = match variable.shape {
-            Shape::Scalar => 1,
-            Shape::Array(count) => count,
-            Shape::Unsized => 0,
-        };
-        if elements.checked_mul(variable.element_bytes()).is_none_or(|bytes| bytes > MAX_BYTES) {
-            return Err(range("variable size"));
-        }
-        if given > elements * u64::from(variable.lanes) {
-            return Err(range("number of initial values"));
+        if let Shape::Array(elements) = variable.shape {
+            if elements.checked_mul(variable.element_bytes()).is_none_or(|bytes| bytes > MAX_BYTES) {
+                return Err(range("variable size"));
+            }
+            if given > elements * u64::from(variable.lanes) {
+                return Err(range("number of initial values"));
+            }
         }
         Ok(())
     }

@@ -73,6 +73,7 @@ fn products_of_words_by_64_bits_are_found_whatever_path_the_words_took() {
         ("ld.global.s32 %rd4, [%rd1];", "mul.lo.s64 %rd5, %rd2, %rd4;", false),
         ("", "mul.lo.s64 %rd5, %rd2, 12;", false),
         ("", "mul.lo.s64 %rd5, %rd2, %rd1;", false),
+        ("", "mul.lo.s64 %rd5, %rd1, %rd2;", false),
         ("", "mul.wide.u32 %rd5, %r1, %r1;", false),
     ] {
         let found = broken(BOUNDS, &format!("{CLEAN}\n{words}\n{code}\n{product}"));
@@ -118,8 +119,8 @@ fn launch_bounds_must_be_those_of_the_table() {
 fn table_and_module_list_the_same_kernels() {
     let mut wrong = table();
     wrong.kernels[0].name = "other".to_owned();
-    let found: Vec<_> = check(&kernel("bar.sync 0;"), &wrong).into_iter().map(|f| (f.lint, f.kernel)).collect();
-    assert_eq!(found, [(Lint::Unlisted, "kernel".to_owned()), (Lint::Unlisted, "other".to_owned())]);
+    let found: Vec<_> = check(&kernel("bar.sync 0;"), &wrong).into_iter().map(|f| (f.lint, f.kernel, f.line)).collect();
+    assert_eq!(found, [(Lint::Unlisted, "kernel".to_owned(), 5), (Lint::Unlisted, "other".to_owned(), 0)]);
 }
 
 #[test]
@@ -149,4 +150,20 @@ fn findings_read_well() {
     let module = parse(&text(BOUNDS, "bar.sync 0;\nst.b32 [%rd1+4], %r1;")).unwrap();
     let found = check(&module, &table());
     assert_eq!(found[0].to_string(), "line 13: kernel: generic-access: `st.b32 [%rd1+4], %r1;`");
+    let mut table = table();
+    table.kernels[0].min_blocks = 1;
+    let parted = "mov.u32 %r2, %tid.x;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra L1;\nbar.sync 0;\nbar.arrive 1, 64;\nL1:";
+    let found = check(&parse(&text(".reqnctapercluster 2", parted)).unwrap(), &table);
+    assert_eq!(
+        found.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        [
+            "line 5: kernel: refused: `.reqnctapercluster` needs PTX 7.8, the module has 7.0",
+            "line 14: kernel: divergent-collective: `bar.sync 0;` joins the whole block, but lanes may reach it apart",
+            "line 15: kernel: divergent-collective: `bar.arrive 1, 64;` joins whole warps, but lanes may reach it \
+             apart",
+            "line 5: kernel: barrier-count: expected 1 barriers, got 2",
+            "line 5: kernel: launch-bounds: expected threads [64, 2, 1], got none",
+            "line 5: kernel: launch-bounds: expected 1 blocks per multiprocessor, got 0",
+        ]
+    );
 }

@@ -92,6 +92,53 @@ fn errors_name_what_is_wrong_and_where() {
     expect("{ mov.b32 %r1, 0;\n.reg .b64 %r1; }", 2, 11, "`%r1` is used before its declaration");
     expect("mov.u64 %rd1, tile;\n.local .b32 tile;", 2, 13, "`tile` is used before its declaration");
     expect(".local .align 3 .b32 x;", 1, 15, "alignment out of range: `3`");
+    expect("add.s32 %r1, %r2, %r01;", 1, 19, "undeclared register `%r01`");
+    let long = format!("mov.b32 %r1, %{};", "y".repeat(50));
+    expect(&long, 1, 14, &format!("undeclared register `%{}`", "y".repeat(39)));
+    expect(".reg .b32 %q<2>;\n.reg .b32 %q<3>;", 2, 11, "`%q` is declared twice");
+    expect(".reg .b32 x;\nmov.b32 x, 0;\n.reg .b32 x;", 3, 11, "`x` is declared twice");
+    expect(".reg .b32 a.b;", 1, 11, "expected a register name, got `a.b`");
+    expect(".reg .b32 _;", 1, 11, "expected a register name, got `_`");
+    expect("_: nop;", 1, 1, "expected an opcode, got `_`");
+    expect("$f %r1;", 1, 1, "expected an opcode, got `$f`");
+    expect("a.b: nop;", 1, 4, "expected an operand, got `:`");
+    expect("mov.b32 %r1, a.b;", 1, 14, "expected an operand, got `a.b`");
+    expect("ld.global.u32 %r1, [%rd1, %r2];", 1, 27, "expected `{` before the coordinates, got `%r2`");
+    expect(".loc 1 2 3, function_name $L+4, inlined_at 1 2 4", 1, 33, "undefined name `[1, 2, 4]`");
+    expect("/**//*/ a\n*/ x %x1;", 2, 6, "undeclared register `%x1`");
+    expect("mov.b32 %r1, -0f3F800000;", 1, 15, "malformed number `0f3F800000`");
+    expect("mov.b64 %rd1, -0d3FF0000000000000;", 1, 16, "malformed number `0d3FF0000000000000`");
+    for number in ["0x", "0b2", "08", "1e999", "0f3F80000", "0d3FF000000000000", "1.5.5"] {
+        expect(&format!("mov.b32 %r1, {number};"), 1, 14, &format!("malformed number `{number}`"));
+    }
+}
+
+#[test]
+fn errors_at_module_scope_name_what_is_wrong_and_where() {
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+    for (text, line, column, message) in [
+        (".file 1 \"a\", 5, 6\n.file 1 \"b\"", 2, 1, "`.file` is declared twice"),
+        (".func f() { ret; }\n.func f() { ret; }", 2, 1, "`f` is declared twice"),
+        (".global .b32 x;\n.global .b32 x;", 2, 14, "`x` is declared twice"),
+        (".global .b32 x = 0(x);", 1, 18, "address mask out of range: `0`"),
+        (".global .b32 x[][];", 1, 18, "expected a number, got `]`"),
+        (".global .b32 x[][2];", 1, 14, "array dimension out of range: `x`"),
+        (".global .b32 x[2][2] = {1};", 1, 14, "dimensions of initial values out of range: `x`"),
+        (".global .v2 .b32 x[2] = {1, 2};", 1, 18, "dimensions of initial values out of range: `x`"),
+        (".global .v2 .b32 x = {1};", 1, 18, "number of initial values out of range: `x`"),
+        (".entry k(.param .align 8192 .b8 x[8]) { ret; }", 1, 24, "parameter alignment out of range: `8192`"),
+        (".entry k(.param .b8 x[1048577]) { ret; }", 1, 23, "parameter length out of range: `1048577`"),
+    ] {
+        let error = parse(&format!("{head}{text}")).unwrap_err();
+        assert_eq!(
+            (error.line - 3, error.column, error.kind.to_string()),
+            (line, column, message.to_owned()),
+            "{text}"
+        );
+    }
+    parse(&format!("{head}.entry k(.param .align 4096 .b8 x[1048576]) {{ ret; }}")).unwrap();
+    let error = parse(&head.replace("64", "48")).unwrap_err();
+    assert_eq!(error.to_string(), "line 3, column 15: address size out of range: `48`");
 }
 
 #[test]

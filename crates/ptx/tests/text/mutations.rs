@@ -68,6 +68,24 @@ fn loops_and_float_tests_are_no_guards() {
     assert_eq!(mutations(&kernel(&back)), []);
     let float = format!("{index}setp.lt.f32 %p1, %r1, %r2;\n@%p1 bra L1;\nst.shared.b32 [tile], %r1;\nL1:");
     assert_eq!(mutations(&kernel(&float)), []);
+    let both = format!(
+        "{index}setp.ge.u32 %p1, %r1, %r2;\n@%p1 bra L1;\nadd.s32 %r3, %r3, 1;\nbra.uni L2;\nL1:\n\
+         st.shared.b32 [tile], %r3;\nL2:"
+    );
+    assert_eq!(mutations(&kernel(&both)), [], "either side does something");
+}
+
+#[test]
+fn guards_may_lead_to_the_end_of_the_thread() {
+    let index = "mov.u32 %r1, %tid.x;\nld.param.b32 %r2, [n];\nsetp.lt.u32 %p1, %r1, %r2;";
+    let leaves = kernel(&format!("{index}\n@%p1 bra L1;\nret;\nL1:\nst.shared.b32 [tile], %r1;"));
+    let ends =
+        text("", &format!("{index}\n@!%p1 bra L1;\nst.shared.b32 [tile], %r1;\nL1:")).replace("\nret;\n}", "\n}");
+    for (module, gone) in [(leaves, "@%p1 bra L1;"), (parse(&ends).unwrap(), "@!%p1 bra L1;")] {
+        let found = mutations(&module);
+        assert_eq!(found.iter().map(|m| (m.fault, &*m.text)).collect::<Vec<_>>(), [(Fault::Guard, gone)]);
+        assert!(!print(&found[0].apply(&module)).contains(gone));
+    }
 }
 
 #[test]

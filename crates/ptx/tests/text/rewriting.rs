@@ -3,6 +3,7 @@
 use crate::text::samples::{COMPILED, WITHOUT_FLAGS};
 use ptx::{
     KernelSpec, Table,
+    ast::Directive,
     lint::{Lint, check},
     parse, print,
     rewrite::{RewriteError, drop_unreachable, insert_launch_bounds, normalise_names, prepare},
@@ -22,6 +23,19 @@ fn bounds_replace_those_there() {
     insert_launch_bounds(&mut module, &table(&["m31_axpy", "depot"])).unwrap();
     assert_eq!(print(&module), once);
     assert!(!check(&module, &table(&["m31_axpy"])).iter().any(|finding| finding.lint == Lint::LaunchBounds));
+}
+
+#[test]
+fn bounds_without_blocks_are_left_out_and_other_directives_stay() {
+    let text = ".version 7.0\n.target sm_80\n.visible .entry a()\n.reqntid 7\n.maxnreg 32\n{ ret; }\n\
+                .visible .entry b() { ret; }\n";
+    let mut module = parse(text).unwrap();
+    assert_eq!(module.functions[0].directives[0], Directive::RequiredThreads([7, 1, 1]));
+    let mut table = table(&["a", "b"]);
+    (table.kernels[0].min_blocks, table.kernels[1].min_blocks) = (0, 1);
+    insert_launch_bounds(&mut module, &table).unwrap();
+    let bounds = ["a()\n.maxntid 128, 1, 1\n.maxnreg 32\n{", "b()\n.maxntid 128, 1, 1\n.minnctapersm 1\n{"];
+    assert!(bounds.iter().all(|bounds| print(&module).contains(bounds)), "{}", print(&module));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The parse tree and the text printed from it.
 
+use crate::text::samples::kernel;
 use ptx::{
     ast::{
         Address, AddressBase, Class, Directive, FunctionKind, Guard, Initialiser, Instruction, Operand, Reg,
@@ -81,6 +82,69 @@ fn printing_is_a_fixed_point() {
     }
 }
 
+/// As LLVM lays texts out; by hand.
+const LAID_OUT: &str = "\
+.version 7.8
+.target sm_90, debug
+.address_size 64
+.file 1 \"a.rs\"
+
+.extern .func (.param .b32 r) helper(
+\t.param .b64 a,
+\t.param .align 8 .b8 b[16]
+)
+;
+
+.global .v2 .b32 pair = {1, -2};
+
+.visible .entry kernel()
+.reqnctapercluster 2, 1
+{
+\t.reg .b32 x;
+P: .callprototype (.param .b32 _) _(.param .b32 _, .param .b64 _) .noreturn;
+\t.loc 1 2 3
+\tmov.u32 x, %tid.x;
+\t{
+\t.reg .b64 %rd<2>;
+\tmov.b64 %rd1, {x, x};
+\t}
+\tret;
+}
+";
+
+#[test]
+fn printing_lays_texts_out_as_llvm_does() {
+    assert_eq!(print(&parse(LAID_OUT).unwrap()), LAID_OUT);
+}
+
+#[test]
+fn images_hold_the_bytes_of_the_variables_type() {
+    let text = ".version 8.0 .target sm_80\n.global .b8 bytes[3] = {1, -1, 258};\n.global .v2 .b16 pair = {1, -2};\n\
+        .global .f32 f[2] = {1.5, 0f3FC00000};\n.global .f64 d[2] = {1.5, 0f3FC00000};\n.global .b128 wide = 5;\n\
+        .global .u8 top = 0xFF00000000000000(generic(f));\n.global .b128 place = f+4;\n.global .b32 one[] = {7};\n";
+    let module = parse(text).unwrap();
+    let (float, double): ([u8; 4], [u8; 8]) = ([0, 0, 0xc0, 0x3f], [0, 0, 0, 0, 0, 0, 0xf8, 0x3f]);
+    let five: Vec<u8> = [&[5][..], &[0; 15]].concat();
+    for (name, bytes) in [
+        ("bytes", &[1, 255, 2][..]),
+        ("pair", &[1, 0, 254, 255]),
+        ("f", &[float, float].concat()),
+        ("d", &[double, double].concat()),
+        ("wide", &five),
+        ("top", &[0]),
+        ("place", &[0; 16]),
+        ("one", &[7, 0, 0, 0]),
+    ] {
+        let variable = module.global(name).unwrap();
+        assert_eq!((variable.image().bytes, variable.bytes()), (bytes.to_vec(), bytes.len() as u64), "{name}");
+    }
+    let place = |name| module.global(name).unwrap().image().relocations.remove(0);
+    let (top, wide) = (place("top"), place("place"));
+    assert_eq!((top.at, top.width, top.shift, top.offset, top.generic), (0, 1, 56, 0, true));
+    assert_eq!((wide.at, wide.width, wide.shift, wide.offset, wide.generic), (0, 8, 0, 4, false));
+    assert_eq!(module.address_size, 32);
+}
+
 #[test]
 fn headers_and_globals() {
     let module = parse(FEATURES).unwrap();
@@ -151,6 +215,29 @@ fn operands() {
 }
 
 #[test]
+fn numbers_have_the_radix_and_sign_they_are_written_with() {
+    let value = |number: &str| instruction(&kernel(&format!("mov.b64 %rd1, {number};")), "mov.b64").operands[1].clone();
+    for (number, integer) in
+        [("0x1e", 30), ("0X1E", 30), ("0b101", 5), ("0B11", 3), ("017", 15), ("10U", 10), ("- -7", 7)]
+    {
+        assert_eq!(value(number), Operand::Int(integer), "{number}");
+    }
+    for (number, float) in
+        [("1.5e-3", 1.5e-3), ("1e+5", 1e5), ("1E5", 1e5), ("-1.5", -1.5), ("0D3ff8000000000000", 1.5_f64)]
+    {
+        assert_eq!(value(number), Operand::F64(float.to_bits()), "{number}");
+    }
+    assert_eq!((value("18446744073709551615"), value("0F3f800000")), (Operand::Int(-1), Operand::F32(0x3f80_0000)));
+}
+
+#[test]
+fn names_of_inner_scopes_hide_outer_ones() {
+    let module = kernel("L1:\n{\n.reg .b32 %zx;\n.reg .b32 %z<4>;\nbra L1;\nL1:\n}");
+    let Operand::Label(label) = instruction(&module, "bra").operands[0] else { panic!("not a label") };
+    assert_eq!(module.entries().next().unwrap().1.target(label), 1);
+}
+
+#[test]
 fn control_flow_names_resolve() {
     let module = parse(FEATURES).unwrap();
     let (_, body) = module.entries().next().unwrap();
@@ -202,7 +289,9 @@ fn value_of(expression: &str) -> Option<i64> {
 
 #[test]
 fn expressions_have_the_operators_and_precedences_of_c() {
-    let expressions: [(&str, i64); 14] = [
+    let expressions: [(&str, i64); 16] = [
+        ("(6 | 3) * 2", 14),
+        ("0x1e+4", 34),
         ("6 | 3", 7),
         ("6 ^ 3", 5),
         ("6 & 3", 2),

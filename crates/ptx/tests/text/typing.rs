@@ -80,3 +80,45 @@ fn mistakes_are_reported_in_the_order_of_the_text() {
         ]
     );
 }
+
+#[test]
+fn mistakes_of_calls_and_vectors_name_the_operand_and_what_may_stand_there() {
+    let frame = ".version 7.0\n.target sm_80\n.address_size 64\n\
+        .func (.param .b32 r) got(.param .b32 a, .param .align 8 .b8 b[16]) { ret; }\n.entry k() {\n\
+        .reg .pred %p<2>; .reg .b32 %r<3>; .reg .b64 %d<3>; .param .b32 x; .param .align 8 .b8 y[16];\n";
+    for (code, mistake) in [
+        ("call (x), got, (%r1, y);", None),
+        ("call;", Some("expected 1 to 4 operands, got 0")),
+        ("call (x), got, (%r1);", Some("operand 3: expected 2 arguments, got 1")),
+        ("call got, (%r1, y);", Some("operand 1: expected 1 results, got 0")),
+        (
+            "call (%d1), got, (%r1, y);",
+            Some("operand 1: expected results that fit, `r` as .b32, got `%d1` of type .b64"),
+        ),
+        ("call (x), got, (%r1, x);", Some("operand 3: expected arguments that fit, `b` as .b8[16], got `x`")),
+        (
+            "ld.global.v2.b32 {%r1, %p1}, [%d1];",
+            Some("operand 1: expected 2 times a register of 32 bits or wider in braces, got `{%r1, %p1}`"),
+        ),
+        (
+            "ld.global.b32 %p1, [%d1];",
+            Some("operand 1: expected a register of 32 bits or wider, got `%p1` of type .pred"),
+        ),
+    ] {
+        let mistakes = check(&parse(&format!("{frame}{code}\nret;\n}}\n")).unwrap());
+        let reasons: Vec<String> = mistakes.iter().map(|mistake| mistake.reason.to_string()).collect();
+        assert_eq!(reasons, Vec::from_iter(mistake), "{code}");
+    }
+}
+
+#[test]
+fn parameters_take_the_bytes_that_the_isa_allows() {
+    for (version, bytes, is_accepted) in
+        [("7.8", 4352, true), ("7.8", 4353, false), ("8.1", 4353, true), ("8.1", 32_764, true), ("8.1", 32_765, false)]
+    {
+        let text = format!(
+            ".version {version}\n.target sm_80\n.address_size 64\n.entry k(.param .b8 a[{bytes}]) {{ ret; }}\n"
+        );
+        assert_eq!(check(&parse(&text).unwrap()).is_empty(), is_accepted, "{version} {bytes}");
+    }
+}

@@ -91,6 +91,8 @@ fn votes_and_broadcasts_are_uniform_within_a_warp() {
     assert_eq!(spreads(&format!("{vote}shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\nL1:")), []);
     assert_eq!(spreads(&format!("{vote}bar.sync 1, 64;\nL1:")), []);
     assert_eq!(spreads(&format!("{vote}bar.sync 0;\nL1:")), [Spread::Warps]);
+    assert_eq!(spreads(&format!("{vote}bar.red.popc.u32 %r3, 1, 64, %p1;\nL1:")), []);
+    assert_eq!(spreads(&format!("{vote}bar.red.popc.u32 %r3, 1, %p1;\nL1:")), [Spread::Warps]);
     let partial = vote.replace("-1", "65535");
     assert_eq!(spreads(&format!("{partial}shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\nL1:")), [Spread::Lanes]);
     let broadcast = "mov.u32 %r1, %tid.x;\nshfl.sync.idx.b32 %r2, %r1, 0, 31, -1;\nsetp.lt.u32 %p1, %r2, 32;\n\
@@ -125,6 +127,17 @@ fn the_index_of_a_warp_is_uniform_within_it() {
     assert_eq!(spreads(".maxntid 32, 4, 1", &code(row, "bar.sync 0")), [Spread::Warps]);
     assert_eq!(spreads(".maxntid 128, 1, 1", &code(row, "bar.sync 0")), []);
     assert_eq!(spreads(".maxntid 16, 4, 1", &code(row, shuffle)), [Spread::Lanes]);
+    let layer = "mov.u32 %r2, %tid.z;";
+    assert_eq!(spreads(".maxntid 32, 1, 4", &code(layer, "bar.sync 0")), [Spread::Warps]);
+    assert_eq!(spreads(".maxntid 32, 4, 1", &code(layer, "bar.sync 0")), []);
+    let wide = "mov.u32 %r1, %tid.x;\ncvt.u64.u32 %rd1, %r1;\nshr.u64 %rd2, %rd1, 5;\ncvt.u32.u64 %r2, %rd2;";
+    assert_eq!(spreads(".maxntid 128, 1, 1", &code(wide, shuffle)), []);
+    for (source, first, spread) in
+        [("%tid.x", 4, &[Spread::Lanes][..]), ("%tid.x", 5, &[]), ("%clock", 5, &[Spread::Lanes])]
+    {
+        let field = format!("mov.u32 %r1, {source};\nbfe.u32 %r2, %r1, {first}, 8;");
+        assert_eq!(spreads(".maxntid 128, 1, 1", &code(&field, shuffle)), spread, "{field}");
+    }
 }
 
 #[test]

@@ -235,5 +235,41 @@ pub(super) fn strips<'a>(
 ) -> Result<Launch<'a>, BackendError> {
     let log_strip = p.log_rows + p.log_width;
     let kernel = if log_strip == CircleStripParams::LOG_STRIP { narrow } else { wide };
-    Ok(queue.kernel(kernel)?.grid([u64::from(columns) << (p.log_size - log_strip), 1, 1]))
+    Ok(queue.kernel(kernel)?.blocks(u64::from(columns) << (p.log_size - log_strip)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ops::circle::schedule::Strips, rig};
+
+    #[test]
+    fn grids_are_of_tiles_by_groups_of_columns_and_of_strips() {
+        let (_machine, queue) = rig::queue(1);
+        for ((log_size, layers, columns), (kernel, grid)) in [
+            ((3, 3, 0), (0, [0, 1, 1])),
+            ((3, 3, 512), (0, [1, 1, 1])),
+            ((3, 3, 513), (0, [2, 1, 1])),
+            ((12, 12, 5), (0, [1, 5, 1])),
+            ((15, 12, 5), (0, [8, 5, 1])),
+            ((15, 13, 5), (1, [4, 5, 1])),
+            ((24, 13, 9), (1, [2048, 3, 1])),
+        ] {
+            let p = DomainSpan::whole(log_size).tiles(log_size, layers, 0, columns);
+            let launch = tiles_or_pairs(&queue, rig::KERNELS, &p).unwrap();
+            assert_eq!(launch.geometry(), (grid, None), "{p:?}");
+            assert!(format!("{launch:?}").contains(rig::KERNELS[kernel]), "{launch:?}");
+        }
+        for (log_rows, columns, (kernel, blocks)) in [(8, 3, (0, 3 << 4)), (9, 3, (1, 3 << 2)), (4, 1, (0, 1 << 4))] {
+            let layers = Strips { layer: 16 - log_rows, log_rows };
+            let p = DomainSpan::whole(16).strips(layers, 16, 16, 0);
+            let launch = strips(&queue, rig::KERNELS, &p, columns).unwrap();
+            assert_eq!(launch.geometry(), ([blocks, 1, 1], None), "{p:?}");
+            assert!(format!("{launch:?}").contains(rig::KERNELS[kernel]), "{launch:?}");
+        }
+        for (count, blocks) in [(0, 0), (128, 1), (129, 2), (128 << 16, 1 << 16), ((128 << 16) + 1, 1 << 16)] {
+            let launch = striding(queue.kernel(rig::KERNELS[0]).unwrap(), count);
+            assert_eq!(launch.geometry(), ([blocks, 1, 1], None), "{count}");
+        }
+    }
 }

@@ -23,12 +23,12 @@ use crate::{CudaMut, CudaQueue, CudaRef, checked::CircleOps, submit::Launch};
 const MOST_STRIDING: u64 = 1 << 16;
 
 /// Elements that a thread of an inverting kernel takes.
-const M31_PER_THREAD: u64 = 8;
-const QM31_PER_THREAD: u64 = 4;
+const M31_PER_THREAD: usize = 8;
+const QM31_PER_THREAD: usize = 4;
 
 impl CircleOps for CudaQueue {
     fn circle_twiddles(&self, op: CircleTwiddles<'_, Self>) -> Result<(), BackendError> {
-        let launch = striding(self.kernel("circle_twiddles")?, 1 << (op.params.log_size - 1));
+        let launch = striding(self.kernel("circle_twiddles")?, op.twiddles.len() as u64);
         let launch = launch.output("twiddles", &op.twiddles).output("inverse_twiddles", &op.inverse_twiddles);
         let launch = launch.value("params", op.params);
         // SAFETY: `CircleTwiddles::check` verified that the length of both views is half the number of points.
@@ -112,7 +112,7 @@ impl CircleOps for CudaQueue {
 /// Inverts elements, `per_thread` in each thread of `kernel`.
 fn invert<T: Element>(
     queue: &CudaQueue,
-    (kernel, per_thread): (&str, u64),
+    (kernel, per_thread): (&str, usize),
     elements: CudaRef<'_, T>,
     inverses: &CudaMut<'_, T>,
     first_zero: &CudaMut<'_, u64>,
@@ -120,10 +120,9 @@ fn invert<T: Element>(
     if elements.is_empty() {
         return Ok(());
     }
-    let launch = queue.kernel(kernel)?;
-    let (len, per_block) = (elements.len() as u64, u64::from(launch.block()[0]) * per_thread);
-    let launch = launch.grid([len.div_ceil(per_block), 1, 1]).input("elements", elements);
-    let launch = launch.output("inverses", inverses).output("first_zero", first_zero).value("len", &len);
+    let len = elements.len();
+    let launch = queue.kernel(kernel)?.cover(len.div_ceil(per_thread)).input("elements", elements);
+    let launch = launch.output("inverses", inverses).output("first_zero", first_zero).value("len", &(len as u64));
     // SAFETY: the op has checked that both views have `len` elements, and that `first_zero` is one word; the kernel is
     // the one for elements of `T`.
     unsafe { launch.launch() }
@@ -131,6 +130,6 @@ fn invert<T: Element>(
 
 /// One thread for each of `count` items, or a stride where that would be many blocks.
 fn striding(launch: Launch<'_>, count: u64) -> Launch<'_> {
-    let blocks = count.div_ceil(u64::from(launch.block()[0])).min(MOST_STRIDING);
-    launch.grid([blocks, 1, 1])
+    let blocks = count.div_ceil(launch.width().into()).min(MOST_STRIDING);
+    launch.blocks(blocks)
 }

@@ -85,7 +85,7 @@ impl CudaQueue {
             unsafe { launch.launch() }?;
 
             let Some(sums) = sums else { continue };
-            let launch = self.kernel("circle_point_sums")?.grid([samples.len() as u64, 1, 1]);
+            let launch = self.kernel("circle_point_sums")?.blocks(samples.len() as u64);
             let launch = launch.input("samples", samples.view()).input("sums", sums.view());
             let launch = launch.output("values", values).value("len", &ranges);
             // SAFETY: every sample has `ranges` sums, and its place is among the values.

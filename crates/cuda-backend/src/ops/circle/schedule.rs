@@ -165,6 +165,37 @@ mod tests {
     }
 
     #[test]
+    fn blocks_take_columns_until_they_keep_any_device_busy() {
+        for ((log_size, layers, columns), (columns_of_launch, columns_per_block, words)) in [
+            // Columns of less than a tile are one run of words.
+            ((11, 11, 5), (1, 1, 5 << 11)),
+            ((12, 12, 0), (0, 1, 0)),
+            ((12, 12, 8192), (8192, 1, 8192 << 12)),
+            ((12, 12, 8193), (8193, 2, 8193 << 12)),
+            ((13, 12, 4097), (4097, 2, 4097 << 13)),
+            ((13, 13, 4097), (4097, 1, 4097 << 13)),
+            ((26, 12, 7), (7, 7, 7 << 26)),
+        ] {
+            let p = DomainSpan { log_domain: 27, log_size, position: 3 }.tiles(9, layers, 5, columns);
+            assert_eq!(
+                (p.columns, p.columns_per_block, p.words),
+                (columns_of_launch, columns_per_block, words),
+                "{p:?}"
+            );
+            assert_eq!(
+                (p.log_domain, p.log_size, p.log_source, p.layers, p.scale, p.position),
+                (27, log_size, 9, layers, 5, 3)
+            );
+        }
+        for (log_rows, log_strip) in [(4, 12), (8, 12), (9, 14), (11, 14)] {
+            let p = DomainSpan::first(20, 21).strips(Strips { layer: 9, log_rows }, 19, 18, 5);
+            assert_eq!((p.log_rows, p.log_rows + p.log_width), (log_rows, log_strip));
+            assert_eq!((p.log_domain, p.log_size, p.log_source, p.log_region), (21, 20, 19, 18));
+            assert_eq!((p.layer, p.scale, p.position), (9, 5, 0));
+        }
+    }
+
+    #[test]
     fn tiles_cover_all_columns() {
         for log_size in 3..=30 {
             for columns in [1, 2, 3, 100, 65_537] {

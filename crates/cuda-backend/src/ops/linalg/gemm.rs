@@ -3,11 +3,10 @@
 use backend_api::{BackendError, Buffer, Queue, Real, ops::linalg::Gemm};
 use core_types::params::gemm::{BATCH_AXES, GemmParams, GemmShare, MatrixStrides};
 
-use super::index_bound;
 use crate::{
     CudaMut, CudaQueue, CudaRef,
     checked::GemmOps,
-    ops::family::{KernelFamily, family},
+    ops::family::{KernelFamily, family, index_bound},
 };
 
 const GENERAL: KernelFamily = family!("linalg_gemm_general");
@@ -120,7 +119,7 @@ impl GemmOps for CudaQueue {
             index_bound("gemm", len)?;
         }
         // The kernels write rows of C side by side: the product of the transposes, if its columns are contiguous.
-        if p.c.row == 1 && p.c.col != 1 && bias.is_none() {
+        if is_turned(p.c) && bias.is_none() {
             run(self, &transposed(p), GemmOperands { a: b, b: a, bias }, &c)
         } else {
             run(self, p, GemmOperands { a, b, bias }, &c)
@@ -138,12 +137,8 @@ fn run<'a, T: Real>(
     let results: u64 = p.batch.iter().zip(p.c.batch).map(|(&len, stride)| if stride == 0 { 1 } else { len }).product();
     let tiling = tiling(p, results, &factors);
     let tiles = p.m.div_ceil(tiling.size()) * p.n.div_ceil(tiling.size());
-    let busy = (BUSY_BLOCKS / (tiles * results)).min(p.k / LEAST_PART).clamp(1, MOST_PARTS);
     let sums = results.saturating_mul(p.m).saturating_mul(p.n);
-    let chains = if p.k < LONG { 1 } else { p.k.div_ceil(LONGEST_CHAIN).min(MOST_CHAINS).min(MOST_SUMS / sums) };
-    let parts = busy.max(chains);
-    let part = p.k.div_ceil(parts).next_multiple_of(DEPTH).max(DEPTH);
-    let (parts, part) = (p.k.div_ceil(part).max(1) as u32, part as u32); // below 2^31
+    let (parts, part) = parts_of_k(p.k, tiles * results, sums);
     let elements = sums as usize; // with several parts: fewer than BUSY_BLOCKS tiles, or at most MOST_SUMS
 
     // The tiles of all results, for every part of k.
@@ -168,6 +163,19 @@ fn run<'a, T: Real>(
     // SAFETY: `Gemm::check` verified that the strides of `p` stay inside c and that the bias has n elements; `work`
     // holds `parts` sums for each of the elements.
     unsafe { launch.launch() }
+}
+
+/// The number of parts that `k` is cut into, and the indices of each, for some tiles and `sums`.
+fn parts_of_k(k: u64, tiles: u64, sums: u64) -> (u32, u32) {
+    let busy = (BUSY_BLOCKS / tiles).min(k / LEAST_PART).clamp(1, MOST_PARTS);
+    let chains = if k < LONG { 1 } else { k.div_ceil(LONGEST_CHAIN).min(MOST_CHAINS).min(MOST_SUMS / sums) };
+    let part = k.div_ceil(busy.max(chains)).next_multiple_of(DEPTH).max(DEPTH);
+    (k.div_ceil(part).max(1) as u32, part as u32) // below 2^31
+}
+
+/// Whether the columns of C are contiguous, and not its rows.
+fn is_turned(c: MatrixStrides) -> bool {
+    c.row == 1 && c.col != 1
 }
 
 /// The same product with every matrix transposed.
@@ -206,4 +214,94 @@ fn transposition<T: Real>(
         return Some(false);
     }
     (s.row == 1 && rows.is_multiple_of(chunk) && whole(cols, s.col)).then_some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use core_types::params::elementwise::Activation;
+
+    use super::*;
+    use crate::rig;
+
+    #[test]
+    fn k_is_cut_where_tiles_are_few_or_chains_long() {
+        for ([k, tiles, sums], expected) in [
+            // The tiles keep a card busy, or k is short.
+            ([4096, 128, 1 << 20], (1, 4096)),
+            ([0, 1, 1], (1, 32)),
+            ([511, 1, 1], (1, 512)),
+            // Parts of 256 indices, as many as there are blocks to keep busy, and at most 16.
+            ([512, 1, 1], (2, 256)),
+            ([513, 1, 1], (2, 288)),
+            ([4096, 64, 1 << 20], (2, 2048)),
+            ([4096, 65, 1 << 20], (1, 4096)),
+            ([8160, 1, 1], (16, 512)),
+            // Chains of 512 from k = 8192 on, as long as there is room for 2^22 sums.
+            ([8191, 128, 1 << 20], (1, 8192)),
+            ([8192, 128, 1 << 10], (16, 512)),
+            ([8192, 128, 1 << 20], (4, 2048)),
+            ([1 << 22, 128, 1], (4096, 1024)),
+        ] {
+            assert_eq!(parts_of_k(k, tiles, sums), expected, "{k} {tiles} {sums}");
+        }
+    }
+
+    const fn strides(batch: u64, row: u64, col: u64) -> MatrixStrides {
+        MatrixStrides { batch: [0, 0, 0, batch], row, col }
+    }
+
+    #[test]
+    fn factors_are_aligned_if_all_their_lines_are() {
+        let (_machine, queue) = rig::queue(1);
+        let words = queue.alloc::<f32>(64).unwrap();
+        let halves = queue.alloc::<half::f16>(64).unwrap();
+        // Lengths in elements: four floats are 16 bytes, and eight halves are.
+        for (batch, s, sizes, of_floats, of_halves) in [
+            (1, strides(0, 8, 1), [3, 8], Some(false), Some(false)),
+            (1, strides(0, 1, 8), [8, 3], Some(true), Some(true)),
+            (1, strides(0, 4, 1), [3, 4], Some(false), None),
+            (1, strides(0, 6, 1), [3, 8], None, None),
+            (1, strides(0, 1, 8), [6, 3], None, None),
+            (1, strides(0, 1, 6), [8, 3], None, None),
+            (1, strides(0, 8, 2), [3, 8], None, None),
+            (2, strides(6, 8, 1), [3, 8], None, None),
+            (1, strides(6, 8, 1), [3, 8], Some(false), Some(false)),
+            (2, strides(28, 8, 1), [3, 8], Some(false), None),
+            (1, strides(0, 1, 1), [1, 8], Some(false), Some(false)),
+            (1, strides(0, 1, 1), [8, 1], Some(true), Some(true)),
+        ] {
+            let of = |at: usize| transposition([1, 1, 1, batch], s, sizes, words.slice(at..64).unwrap());
+            assert_eq!((of(0), of(4), of(1), of(2)), (of_floats, of_floats, None, None), "{batch} {s:?} {sizes:?}");
+            assert_eq!(transposition([1, 1, 1, batch], s, sizes, halves.view()), of_halves, "{batch} {s:?} {sizes:?}");
+        }
+        assert_eq!(transposition([1; 4], strides(0, 8, 1), [3, 8], words.slice(8..8).unwrap()), None);
+    }
+
+    #[test]
+    fn tiles_are_large_where_enough_of_them_keep_a_card_busy() {
+        let (_machine, queue) = rig::queue(1);
+        let words = queue.alloc::<f32>(64).unwrap();
+        let factors = GemmOperands { a: words.view(), b: words.view(), bias: None };
+        let tiling = |m, n, k, results| {
+            let (a, b, c) = (strides(0, k, 1), strides(0, n, 1), strides(0, n, 1));
+            let activation = Activation::Identity;
+            tiling(&GemmParams { batch: [1; 4], m, n, k, a, b, c, accumulate: 0, activation }, results, &factors)
+        };
+        let aligned = |large| Tiling::Aligned { large, a_transposed: false, b_transposed: false };
+        for (m, n, k, results, expected) in [
+            (128, 128, 8, 95, aligned(false)),
+            (128, 128, 8, 96, aligned(true)),
+            (129, 132, 8, 24, aligned(true)),
+            (128, 516, 8, 20, aligned(true)),
+            (129, 128, 8, 47, aligned(false)),
+            (129, 128, 8, 48, aligned(true)),
+            (128, 128, 6, 96, Tiling::General),
+            (128, 126, 8, 96, Tiling::General),
+        ] {
+            assert_eq!(tiling(m, n, k, results), expected, "{m} {n} {k} {results}");
+        }
+        for (row, col, turned) in [(1, 8, true), (8, 1, false), (1, 1, false), (2, 8, false)] {
+            assert_eq!(is_turned(strides(0, row, col)), turned, "{row} {col}");
+        }
+    }
 }

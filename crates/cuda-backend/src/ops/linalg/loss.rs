@@ -5,11 +5,10 @@ use backend_api::{
     ops::linalg::{CrossEntropy, CrossEntropyProbs},
 };
 
-use super::index_bound;
 use crate::{
     CudaQueue,
     checked::LossOps,
-    ops::family::{KernelFamily, RowGroup, family},
+    ops::family::{KernelFamily, RowGroup, family, index_bound},
 };
 
 const WARP: KernelFamily = family!("linalg_entropy_warp");

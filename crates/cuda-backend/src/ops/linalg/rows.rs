@@ -13,11 +13,11 @@ use core_types::params::{
     rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams},
 };
 
-use super::{index_bound, sum::pitched_columns};
+use super::sum::pitched_columns;
 use crate::{
     CudaMut, CudaQueue, CudaRef,
     checked::RowOps,
-    ops::family::{KernelFamily, RowGroup, aligned, family},
+    ops::family::{KernelFamily, RowGroup, aligned, family, index_bound},
 };
 
 const SOFTMAX: [KernelFamily; 3] =
@@ -123,7 +123,7 @@ fn softmax<T: Real>(
     };
     let launch = if p.axis.inner > 1 {
         let blocks = (p.axis.outer * p.axis.inner).div_ceil(SOFTMAX_COLUMNS_PER_BLOCK);
-        queue.kernel(SOFTMAX_COLUMNS.of::<T>())?.grid([blocks, 1, 1])
+        queue.kernel(SOFTMAX_COLUMNS.of::<T>())?.blocks(blocks)
     } else {
         let plain = keep.is_none() && addend.is_none();
         let group = RowGroup::new(p.axis.len, plain && aligned(x) && aligned(y.as_ref()));
@@ -150,7 +150,7 @@ fn softmax_backward<T: Real>(
     index_bound("softmax_backward", p.len)?;
     let launch = if p.inner > 1 {
         let blocks = (p.outer * p.inner).div_ceil(SOFTMAX_COLUMNS_PER_BLOCK);
-        queue.kernel(SOFTMAX_BACKWARD_COLUMNS.of::<T>())?.grid([blocks, 1, 1])
+        queue.kernel(SOFTMAX_BACKWARD_COLUMNS.of::<T>())?.blocks(blocks)
     } else {
         let group = RowGroup::new(p.len, aligned(y) && aligned(g) && aligned(dx.as_ref()));
         queue.kernel(group.of(SOFTMAX_BACKWARD).of::<T>())?.grid(group.grid(p.outer))

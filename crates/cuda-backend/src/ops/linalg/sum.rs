@@ -3,10 +3,9 @@
 use backend_api::{BackendError, Buffer, BufferMut, DType, Queue, Real};
 use core_types::params::elementwise::SumParams;
 
-use super::index_bound;
 use crate::{
     CudaMut, CudaQueue, CudaRef,
-    ops::family::{KernelFamily, RowGroup, family, over_elements},
+    ops::family::{KernelFamily, RowGroup, family, index_bound},
 };
 
 const WARP: KernelFamily = family!("linalg_sum_rows_warp");
@@ -152,8 +151,7 @@ fn join<T: Real>(
     parts: CudaRef<'_, f64>,
     y: &CudaMut<'_, T>,
 ) -> Result<(), BackendError> {
-    let outputs = (p.outer * p.inner) as usize;
-    let launch = over_elements(queue.kernel(JOIN.of::<T>())?, 4 * outputs);
+    let launch = queue.kernel(JOIN.of::<T>())?.cover_striding(y.len() as u64);
     let launch = launch.value("p", &words(p)).value("count", &count).input("parts", parts).output("y", y);
     // SAFETY: `parts` hold `count` sums for each element of y, which has the size of `p`.
     unsafe { launch.launch() }
@@ -165,3 +163,36 @@ fn words(p: &SumParams) -> [u64; 4] {
 }
 
 const _: () = assert!(size_of::<SumParams>() == size_of::<[u64; 4]>());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_axes_are_cut_until_the_blocks_keep_a_card_busy() {
+        for ([outer, len, inner], parts, part_len) in [
+            // Rows, of which a block takes a whole one: a part has 16384 elements or more.
+            ([1, 0, 1], 1, 4),
+            ([1, 5, 1], 1, 8),
+            ([1, 32_767, 1], 1, 32_768),
+            ([1, 32_768, 1], 2, 16_384),
+            ([1, 32_770, 1], 2, 16_388),
+            ([512, 1 << 20, 1], 1, 1 << 20),
+            ([256, 1 << 20, 1], 2, 1 << 19),
+            ([257, 1 << 20, 1], 1, 1 << 20),
+            ([1, 1 << 24, 1], 512, 1 << 15),
+            // Columns, 32 to a block: a part has 256 rows or more.
+            ([1, 511, 2], 1, 512),
+            ([1, 512, 2], 2, 256),
+            ([3, 1 << 16, 33], 85, 772),
+            ([3, 1 << 16, 32], 169, 388),
+        ] {
+            let cut = SumCut::new("sum_axis", len, AxisBlocks::of(outer, inner)).unwrap();
+            assert_eq!((cut.parts, cut.part_len), (parts, part_len), "{outer} {len} {inner}");
+        }
+        let of = |len| SumCut::new("sum_axis", len, AxisBlocks::of(512, 1)).map(|cut| cut.part_len);
+        assert_eq!(of((1 << 31) - 4), Ok((1 << 31) - 4));
+        let why = "expected fewer than 2^31 elements along an axis";
+        assert_eq!(of((1 << 31) - 3), Err(BackendError::Unsupported { op: "sum_axis", why }));
+    }
+}

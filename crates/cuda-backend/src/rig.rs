@@ -1,0 +1,20 @@
+//! A queue whose launches unit tests look at before they run.
+
+use cuda_sim::driver::{Simulation, simulate};
+
+use crate::{CudaConfig, CudaQueue, KernelSource, ProgramKind, ProgramSource};
+
+const KINDS: [ProgramKind; 2] = [ProgramKind::Evaluate, ProgramKind::Fractions];
+
+/// The kernels of [`queue`].
+///
+/// They have blocks of 128 threads, of which a multiprocessor is to hold one.
+pub(crate) const KERNELS: [&str; 2] = [KINDS[0].kernel(), KINDS[1].kernel()];
+
+/// A queue on a simulated device of `multiprocessors`.
+pub(crate) fn queue(multiprocessors: u32) -> (Simulation, CudaQueue) {
+    let session = simulate(&format!("sms={multiprocessors}")).unwrap();
+    let empty = |kind| ProgramSource { kind, instructions: &[], masks: &[], constants: &[] }.text();
+    let kernels = KernelSource::Texts(Vec::from(KINDS.map(empty)));
+    (session, CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap())
+}
