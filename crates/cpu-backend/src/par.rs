@@ -79,3 +79,35 @@ fn in_turn<J: Send>(pool: &ThreadPool, jobs: Vec<J>, body: &(dyn Fn(usize, J) + 
 fn in_parallel(pool: &ThreadPool, count: usize, per_job: usize, body: &(dyn Fn(usize) + Sync)) {
     pool.install(|| (0..count).into_par_iter().with_min_len(per_job).for_each(body));
 }
+
+#[cfg(test)]
+mod tests {
+    use core::{
+        num::NonZeroUsize,
+        sync::atomic::{AtomicBool, Ordering},
+    };
+    use std::thread;
+
+    use super::*;
+    use crate::CpuConfig;
+
+    #[test]
+    fn one_thread_or_one_part_stays_on_the_calling_thread() {
+        let here = thread::current().id();
+        for threads in [1, 2] {
+            let config = CpuConfig { threads: NonZeroUsize::new(threads), ..CpuConfig::default() };
+            let q = CpuQueue::open(config).expect("the threads start");
+            let stays = |run: &dyn Fn(&(dyn Fn() + Sync))| {
+                let left = AtomicBool::new(false);
+                run(&|| {
+                    left.fetch_or(thread::current().id() != here, Ordering::Relaxed);
+                });
+                !left.into_inner()
+            };
+            let chunks = [4, 5].map(|len| stays(&|body| q.for_chunks(&mut vec![0u8; len], 4, |_, _| body())));
+            let indices = [4, 5].map(|count| stays(&|body| q.for_indices(count, 4, |_| body())));
+            let jobs = [1, 2].map(|count| stays(&|body| q.for_jobs(vec![(); count], |_, ()| body())));
+            assert_eq!([chunks, indices, jobs], [[true, threads == 1]; 3], "{threads} threads");
+        }
+    }
+}

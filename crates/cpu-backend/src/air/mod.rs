@@ -22,7 +22,7 @@ use core_types::{
 use self::{
     logup::LastColumn,
     program::{CheckedProgram, Outputs, TileProgram},
-    tiles::{ProgramRun, TILE},
+    tiles::ProgramRun,
 };
 use crate::checked::AirOps;
 use crate::{CpuQueue, columns::cut_columns, simd::dispatch};
@@ -71,9 +71,7 @@ impl CpuQueue {
 impl AirOps for CpuQueue {
     fn air_columns(&self, op: AirColumns<'_, Self>) -> Result<(), BackendError> {
         let AirColumns { params, outputs, instructions, masks, constants, .. } = op;
-        let in_place = 1usize << params.log_size >= TILE;
-        let source =
-            CheckedProgram { instructions, masks, constants, challenges: &[], registers: params.registers, in_place };
+        let source = CheckedProgram::new(params, instructions, masks, constants, &[]);
         let program = TileProgram::new(&source, Outputs::Table(outputs.columns as usize));
         let target = AirOutputs { planes: op.columns, factors: None, counters: shared(op.counters) };
         self.run_program([params.log_rows, params.log_size], &program, masks, op.inputs, target)
@@ -81,9 +79,7 @@ impl AirOps for CpuQueue {
 
     fn air_evaluate(&self, op: AirEvaluate<'_, Self>) -> Result<(), BackendError> {
         let AirEvaluate { params, instructions, masks, constants, challenges, .. } = op;
-        let in_place = 1usize << params.log_size >= TILE;
-        let source =
-            CheckedProgram { instructions, masks, constants, challenges, registers: params.registers, in_place };
+        let source = CheckedProgram::new(params, instructions, masks, constants, challenges);
         let program = TileProgram::new(&source, Outputs::Sum(op.powers));
         let logs = [params.log_rows, params.log_size];
         let target = AirOutputs { planes: op.sums, factors: Some(op.vanishing_inverses), counters: &[] };
@@ -92,9 +88,7 @@ impl AirOps for CpuQueue {
 
     fn air_fractions(&self, op: AirFractions<'_, Self>) -> Result<(), BackendError> {
         let AirFractions { params, instructions, masks, constants, challenges, .. } = op;
-        let in_place = 1usize << params.log_size >= TILE;
-        let source =
-            CheckedProgram { instructions, masks, constants, challenges, registers: params.registers, in_place };
+        let source = CheckedProgram::new(params, instructions, masks, constants, challenges);
         let program = TileProgram::new(&source, Outputs::Write);
         let target = AirOutputs { planes: op.fractions, factors: None, counters: &[] };
         self.run_program([params.log_rows, params.log_size], &program, masks, op.values, target)

@@ -10,8 +10,11 @@ use std::collections::HashMap;
 
 use core_types::{
     field::{M31, QM31},
-    params::air::{Instruction, MaskAt, Opcode},
+    params::air::{AirParams, Instruction, MaskAt, Opcode},
 };
+
+/// Positions of a tile: planes of 2 KiB, and 16 KiB of sums.
+pub(super) const TILE: usize = 1 << 9;
 
 /// Where a plane of words is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +92,19 @@ pub(super) struct CheckedProgram<'a> {
     ///
     /// Masks of the current row are then read where they are.
     pub(super) in_place: bool,
+}
+
+impl<'a> CheckedProgram<'a> {
+    /// A program over columns of `2^log_size` positions.
+    pub(super) fn new(
+        &AirParams { log_size, registers, .. }: &AirParams,
+        instructions: &'a [Instruction],
+        masks: &'a [MaskAt],
+        constants: &'a [M31],
+        challenges: &'a [QM31],
+    ) -> Self {
+        Self { instructions, masks, constants, challenges, registers, in_place: 1usize << log_size >= TILE }
+    }
 }
 
 impl TileProgram {

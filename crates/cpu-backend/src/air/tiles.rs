@@ -11,14 +11,11 @@ use core_types::{
     params::air::MaskAt,
 };
 
-use super::program::{PlaneAt, PlaneStep, Term, TileProgram};
+use super::program::{PlaneAt, PlaneStep, TILE, Term, TileProgram};
 use crate::simd::{
     LaneKernel,
     words::{Wide, WordVectors, secure_product},
 };
-
-/// Positions of a tile: planes of 2 KiB, and 16 KiB of sums.
-pub(super) const TILE: usize = 1 << 9;
 
 /// A program over positions that follow each other.
 pub(super) struct ProgramRun<'a> {

@@ -34,7 +34,7 @@ use self::{
     pass::Twiddles,
     samples::ColumnSample,
     steps::{StepRunner, log_block},
-    transform::TransformRegion,
+    transform::{GRAIN_WORDS, TransformRegion},
 };
 use crate::checked::CircleOps;
 use crate::{CpuQueue, Simd};
@@ -57,7 +57,7 @@ impl CpuQueue {
     fn circle_transform(&self, log_size: u32, twiddles: &[Twiddle], columns: &mut [M31], direction: Direction) {
         if log_size < log_block(self.simd().log_width()) {
             let log_domain = log_domain(twiddles);
-            self.for_chunks(columns, 1 << 15, |_, columns| {
+            self.for_chunks(columns, GRAIN_WORDS, |_, columns| {
                 for column in columns.chunks_mut(1 << log_size) {
                     match direction {
                         Direction::Interpolate => scalar::interpolate(column, log_size, twiddles, log_domain),

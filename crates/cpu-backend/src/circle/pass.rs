@@ -119,7 +119,8 @@ impl<L: WordVectors> TwiddleGroup<L> {
         // SAFETY: R / 2 entries of the first layer, and half the previous number of each next, serve these positions.
         unsafe {
             let first = twiddles.at(layer, position);
-            let mut group = Self { low: [l.splat(*first); 4], middle: [l.splat(0); 2], high: [l.splat(0)] };
+            let t = l.splat(*first);
+            let mut group = Self { low: [t; 4], middle: [t; 2], high: [t] };
             if R > 2 {
                 let second = twiddles.at(layer + 1, position);
                 group.low[1] = l.splat(*first.add(1));

@@ -4,6 +4,8 @@
 //! A strip of `depth` layers from `i` on has `2^depth` rows, `2^i` words apart. The inverse runs
 //! tiles first, the forward transform runs them last.
 
+use backend_api::Queue;
+
 use super::{
     pass::{Pass, Twiddles},
     steps::{STRIP_WORDS, StepRunner, TransformStrip, TransformTile, log_tile},
@@ -11,10 +13,15 @@ use super::{
 use crate::CpuQueue;
 
 /// Number of words from which a second thread is worth it.
-const GRAIN_WORDS: usize = 1 << 15;
+pub(super) const GRAIN_WORDS: usize = 1 << 15;
 
 /// Columns of a strip without scratch.
 const WIDE: usize = 1 << 12;
+
+/// Most layers of a strip: `2^depth` rows of at least 64 columns fit its scratch.
+///
+/// Shorter runs cost more cache and page misses.
+const MOST_DEPTH: u32 = STRIP_WORDS.ilog2() - 6;
 
 /// All layers of `2^log_len` consecutive positions of a domain.
 #[derive(Clone, Copy)]
@@ -57,10 +64,10 @@ impl CpuQueue {
         count: usize,
         region: impl Fn(usize) -> TransformRegion + Sync,
     ) {
-        let threads = self.pool().map_or(1, rayon::ThreadPool::current_num_threads);
+        let threads = self.caps().threads;
         if count >= threads {
             // One thread per region keeps each in one cache.
-            let regions_per_job = (GRAIN_WORDS >> log_len.min(usize::BITS - 1)).max(1);
+            let regions_per_job = GRAIN_WORDS.div_ceil(1 << log_len);
             self.for_indices(count, regions_per_job, |i| {
                 let region = region(i);
                 for (number, stage) in stages(steps, &region).enumerate() {
@@ -90,8 +97,7 @@ impl CpuQueue {
 fn stages(steps: impl StepRunner, region: &TransformRegion) -> impl Iterator<Item = RegionSweep> {
     let tiles = log_tile(steps.log_width()).min(region.log_len);
     let above = region.log_len - tiles;
-    // 2^depth rows of at least 64 columns fit a strip's scratch; shorter runs cost more cache and page misses.
-    let levels = above.div_ceil(STRIP_WORDS.ilog2() - 6);
+    let levels = above.div_ceil(MOST_DEPTH);
     let depth = above.div_ceil(levels.max(1));
     let inverse = region.inverse;
     (0..=levels).map(move |i| match if inverse { i } else { levels - i } {

@@ -13,8 +13,10 @@ pub(super) struct Strides {
 ///
 /// A is `m x k`, B is `k x n` and row-major, and none is empty.
 pub(super) fn product([m, n, k]: [usize; 3], a: &[f64], strides: Strides, b: &[f64], c: &mut [f64]) {
-    let reach = (m - 1) * strides.row + (k - 1) * strides.col + 1;
-    assert!(a.len() >= reach && b.len() >= k * n && c.len() >= m * n, "a product leaves its slices");
+    assert!(
+        a.len() > (m - 1) * strides.row + (k - 1) * strides.col && b.len() >= k * n && c.len() >= m * n,
+        "a product leaves its slices"
+    );
     let lhs = (a.as_ptr(), strides.col as isize, strides.row as isize);
     let rhs = (b.as_ptr(), 1, n as isize);
     // The kernels write columns, so a row-major C is computed as its transpose; a single column is both.

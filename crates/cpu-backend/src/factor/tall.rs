@@ -13,9 +13,11 @@ use crate::{
 
 /// Rows of a block: with 48 columns, the block and its results stay in the L2 cache.
 const BLOCK: usize = 256;
+/// Partial sums of a Gram matrix of many rows, at least.
+const FEWEST_PARTS: usize = 8;
 /// Most partial sums of a Gram matrix.
 const MOST_PARTS: usize = 64;
-/// Most elements of all partial sums where they are more than eight: 64 parts of 96 columns.
+/// Most elements of all partial sums where they are more than the fewest: 64 parts of 96 columns.
 const MOST_ELEMENTS: usize = MOST_PARTS * 96 * 96;
 
 /// `wide = x`. Lengths are equal.
@@ -65,7 +67,7 @@ impl CpuQueue {
         if rows == 0 || cols == 0 {
             return Ok(());
         }
-        let most = (MOST_ELEMENTS / (cols * cols)).clamp(8, MOST_PARTS);
+        let most = (MOST_ELEMENTS / (cols * cols)).clamp(FEWEST_PARTS, MOST_PARTS);
         let part_rows = rows.div_ceil(most).next_multiple_of(BLOCK);
         let mut parts = self.zeros::<f64>(rows.div_ceil(part_rows) * cols * cols)?;
         let tasks = parts.len() / (cols * cols);

@@ -41,6 +41,12 @@ impl<L: AesBlocks> RoundKeys<L> {
     }
 }
 
+/// Room for a step.
+#[inline(always)]
+pub(super) fn room<L: AesBlocks>(l: L) -> Step<L> {
+    [l.splat(0); TOGETHER]
+}
+
 /// A step passing through a cipher.
 ///
 /// It holds the input of the first middle round and the words that the last round adds.
@@ -54,7 +60,7 @@ impl<L: AesBlocks> Passage<L> {
     /// Room for a step.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
-        Self { entered: [l.splat(0); TOGETHER], last: [l.splat(0); TOGETHER] }
+        Self { entered: room(l), last: room(l) }
     }
 
     /// Makes vector `i` come out as H(u) ^ `change`, where H(u) = AES(u) ^ u.

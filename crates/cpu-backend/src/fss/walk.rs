@@ -9,7 +9,7 @@
 use backend_api::ops::fss::GROUP;
 use core_types::Label;
 
-use super::cipher::{Passage, RoundKeys};
+use super::cipher::{Passage, RoundKeys, room};
 use crate::simd::blocks::{AesBlocks, Step, TOGETHER};
 
 /// The bits of a label that a seed uses.
@@ -50,7 +50,7 @@ impl<L: AesBlocks> PartyNodes<L> {
     /// Room for nodes.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
-        Self { labels: [l.splat(0); TOGETHER] }
+        Self { labels: room(l) }
     }
 
     /// The first of `pair` where `mask` is clear, the second where it is set.
@@ -130,7 +130,7 @@ impl<L: AesBlocks> PointBits<L> {
     /// Room for points.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
-        Self { words: [l.splat(0); TOGETHER] }
+        Self { words: room(l) }
     }
 
     /// The lower `bits` bits of the words that the step's keys begin the slice with.
@@ -188,7 +188,7 @@ impl<L: AesBlocks> Directions<L> {
     /// Room for directions.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
-        Self { rest: [l.splat(0); TOGETHER] }
+        Self { rest: room(l) }
     }
 
     /// Directions from the highest of `bits` bits on.
@@ -201,11 +201,11 @@ impl<L: AesBlocks> Directions<L> {
         for (aligned, word) in aligned.iter_mut().zip(words) {
             *aligned = word << (64 - bits);
         }
-        let mut rest = [l.splat(0); TOGETHER];
-        for (i, rest) in rest.iter_mut().enumerate() {
+        let mut directions = Self::idle(l);
+        for (i, rest) in directions.rest.iter_mut().enumerate() {
             *rest = l.zip(&aligned[i * L::N..], &aligned[i * L::N..]);
         }
-        Self { rest }
+        directions
     }
 
     /// The next bit of each key, spread over its block.
@@ -232,7 +232,7 @@ impl<L: AesBlocks, const K: usize> Paths<L, K> {
     /// Room for walks.
     #[inline(always)]
     pub(super) fn idle(l: L) -> Self {
-        Self { nodes: PartyNodes::idle(l), points: PointBits::idle(l), gathered: [[l.splat(0); TOGETHER]; K] }
+        Self { nodes: PartyNodes::idle(l), points: PointBits::idle(l), gathered: [room(l); K] }
     }
 
     /// Selects the first of `pair` where `mask` is clear, the second where it is set.

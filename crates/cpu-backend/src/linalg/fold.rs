@@ -224,10 +224,14 @@ pub(crate) fn fold<F: Fold, T: Real>(
     if y.is_empty() {
         return Ok(());
     }
+    if len == 0 {
+        y.iter_mut().for_each(|y| put(y, F::NONE));
+        return Ok(());
+    }
     // A long axis is cut into parts of at least a few tasks' elements.
     let part_len = (4 * CHUNK).div_ceil(inner.min(STRIP));
     let parts = len.div_ceil(part_len);
-    if parts <= 1 {
+    if parts == 1 {
         each_part::<F, T>(q, Parts::new(len, len), inner, x.into(), y, &put);
         return Ok(());
     }
@@ -243,7 +247,9 @@ pub(crate) fn fold<F: Fold, T: Real>(
     Ok(())
 }
 
-/// An axis of `len` elements in `count` parts of `part_len`; the last part may be shorter.
+/// An axis of `len` elements, at least one, in `count` parts of `part_len`.
+///
+/// The last part may be shorter.
 #[derive(Clone, Copy)]
 struct Parts {
     len: usize,
@@ -253,7 +259,7 @@ struct Parts {
 
 impl Parts {
     fn new(len: usize, part_len: usize) -> Self {
-        Self { len, part_len, count: len.div_ceil(part_len.max(1)).max(1) }
+        Self { len, part_len, count: len.div_ceil(part_len) }
     }
 
     /// The first element of part `line`, and its length; parts are numbered across all axes.
@@ -276,7 +282,7 @@ fn each_part<F: Fold, O: Send>(
     let put_all = |out: &mut [O], kept: &[F::Kept]| out.iter_mut().zip(kept).for_each(|(out, &kept)| put(out, kept));
     // Contiguous parts, a block of results at a time.
     if inner == 1 {
-        let per_task = CHUNK.div_ceil(parts.part_len.max(1));
+        let per_task = CHUNK.div_ceil(parts.part_len);
         q.for_chunks(out, per_task, |task, out| {
             for (i, out) in out.chunks_mut(ROWS).enumerate() {
                 let mut kept = [F::NONE; ROWS];
@@ -290,7 +296,7 @@ fn each_part<F: Fold, O: Send>(
     // Columns from `column` on of the part `line`.
     let strip = |line: usize, column: usize, out: &mut [O]| {
         let (first, rows) = parts.place(line);
-        let x = if rows == 0 { x.range(0..0) } else { x.range(first * inner + column..(first + rows) * inner) };
+        let x = x.range(first * inner + column..(first + rows) * inner);
         let mut kept = [F::NONE; STRIP];
         let kept = &mut kept[..out.len()];
         dispatch(q.simd(), FoldStrip::<F> { x, pitch: inner, kept });
@@ -298,7 +304,7 @@ fn each_part<F: Fold, O: Send>(
     };
     // Narrow parts are one strip each, wide ones several.
     if inner <= STRIP {
-        let per_task = CHUNK.div_ceil(parts.part_len.max(1) * inner);
+        let per_task = CHUNK.div_ceil(parts.part_len * inner);
         q.for_chunks(out, per_task * inner, |task, out| {
             for (i, out) in out.chunks_mut(inner).enumerate() {
                 strip(task * per_task + i, 0, out);

@@ -24,6 +24,9 @@ use crate::{
     simd::{LaneKernel, dispatch, floats::Floats},
 };
 
+/// Logits of a task, at least.
+const TASK_LOGITS: usize = 1 << 14;
+
 /// Targets of the rows.
 #[derive(Clone, Copy)]
 enum Targets<'a> {
@@ -59,7 +62,7 @@ impl CpuQueue {
         if logits.is_empty() {
             return Ok(());
         }
-        let rows = (1usize << 14).div_ceil(classes);
+        let rows = TASK_LOGITS.div_ceil(classes);
         let tasks: Vec<_> = dlogits.chunks_mut(rows * classes).zip(losses.chunks_mut(rows)).collect();
         let _scratch = match T::DTYPE {
             DType::F32 => None,

@@ -16,23 +16,26 @@ use crate::{
 /// The index of the greatest element along the axis, NaN above all: the lowest of equal ones.
 pub(super) fn arg_max<T: Real>(q: &CpuQueue, p: &AxisParams, x: &[T], y: &mut [u32]) {
     let (len, inner) = (p.len as usize, p.inner as usize);
+    if y.is_empty() {
+        return;
+    }
+    // An axis with results has elements.
     if inner == 1 {
-        let per_task = CHUNK.div_ceil(len.max(1));
+        let per_task = CHUNK.div_ceil(len);
         q.for_chunks(y, per_task, |task, y| {
             dispatch(q.simd(), ArgMaxRows { len, x: x[task * per_task * len..][..y.len() * len].into(), y });
         });
-    } else if inner > 0 {
+    } else {
         for (o, y) in y.chunks_mut(inner).enumerate() {
             let x = &x[o * len * inner..][..len * inner];
             q.for_chunks(y, BLOCK, |block, y| {
-                let x = x.get(block * BLOCK..).unwrap_or(&[]).into();
-                dispatch(q.simd(), ArgMaxColumns { x, pitch: inner, y });
+                dispatch(q.simd(), ArgMaxColumns { x: x[block * BLOCK..].into(), pitch: inner, y });
             });
         }
     }
 }
 
-/// Rows of `len` elements, one to a result.
+/// Rows of `len` elements, at least one, one row to a result.
 struct ArgMaxRows<'a> {
     len: usize,
     x: Reals<'a>,
@@ -45,7 +48,7 @@ impl<L: Floats> LaneKernel<L> for ArgMaxRows<'_> {
     #[inline(always)]
     fn run(self, l: L) {
         let mut wide = [0.0; BLOCK];
-        for (y, row) in self.y.iter_mut().zip(self.x.chunks(self.len.max(1))) {
+        for (y, row) in self.y.iter_mut().zip(self.x.chunks(self.len)) {
             let (mut best, mut place) = (None, 0);
             for (block, row) in row.chunks(BLOCK).enumerate() {
                 let row = in_f32(l, row, &mut wide);

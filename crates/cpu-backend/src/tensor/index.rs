@@ -13,6 +13,9 @@ use crate::{
     simd::{LaneKernel, dispatch, floats::Floats},
 };
 
+/// Most tasks that rows of a table are dealt to.
+const MOST_TASKS: usize = 64;
+
 /// Row i of y is row `indices[i]` of the table; zeros where there is none.
 pub(super) fn gather<T: Real>(q: &CpuQueue, p: &TableParams, table: &[T], indices: &[u32], y: &mut [T]) {
     let width = p.width as usize;
@@ -47,7 +50,7 @@ pub(super) fn scatter_add<T: Real>(q: &CpuQueue, op: ScatterAdd<'_, CpuQueue, T>
     }
     // Rows of the table are dealt out evenly; a task finds its indices by bisection.
     let rows = p.rows as usize;
-    let per_task = (CHUNK.div_ceil(width)).max(rows.div_ceil(64));
+    let per_task = CHUNK.div_ceil(width).max(rows.div_ceil(MOST_TASKS));
     let index_of = |place: u32| indices.get(place as usize).map_or(usize::MAX, |&index| index as usize);
     q.for_chunks(table, per_task * width, |task, table| {
         let first = task * per_task;

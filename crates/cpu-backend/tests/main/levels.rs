@@ -20,6 +20,11 @@ pub(crate) fn strongest(threads: usize) -> CpuQueue {
     queue(Simd::detect_up_to(SimdLevel::Avx512), threads)
 }
 
+/// A queue on the portable paths, whose vectors have one length on every processor.
+pub(crate) fn portable(threads: usize) -> CpuQueue {
+    queue(Simd::detect_up_to(SimdLevel::Portable), threads)
+}
+
 /// Queues at every level, each with one thread and with three.
 pub(crate) fn queues() -> Vec<CpuQueue> {
     levels().flat_map(|simd| [1, 3].map(|threads| queue(simd, threads))).collect()

@@ -8,5 +8,6 @@ mod nn;
 mod pfss;
 mod queue;
 mod reference;
+mod scratch;
 mod stark;
 mod tensor_threads;

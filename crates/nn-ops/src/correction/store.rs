@@ -246,6 +246,7 @@ mod tests {
             assert!(matches!(refused, Some(NnError::Parameter { .. })), "{refused:?}");
         }
         assert_eq!(ResidualStore::new(&q, 8, usize::MAX).err(), Some(NnError::Overflow { op: OP }));
+        assert!(SimilarStates::new(&q, 1, 32).is_ok());
         assert!(matches!(SimilarStates::new(&q, 1, 33), Err(NnError::Parameter { value: 33.0, .. })));
         let mut store = ResidualStore::new(&q, 2, 3).unwrap();
         let mut stored = |shape: &[usize], outcomes: usize| {

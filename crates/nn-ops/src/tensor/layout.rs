@@ -338,6 +338,23 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_admits_any_strides_without_gaps_or_its_own() {
+        let (dense, gaps) = (Layout::contiguous(&[4, 1, 3]).unwrap(), Layout::strided(&[4, 1, 3], &[4, 1, 1]).unwrap());
+        let same = Layout::strided(&[4, 1, 3], &[3, 77, 1]).unwrap();
+        for (plan, operand) in [(&dense, &same), (&same, &dense), (&gaps, &gaps)] {
+            assert_eq!(plan.admit("op", "x", operand), Ok(()));
+        }
+        let why = |plan: &Layout, operand: &Layout| match plan.admit("op", "x", operand) {
+            Err(NnError::InvalidStride { op: "op", tensor: "x", why, .. }) => why,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(why(&dense, &gaps), "the elements are not in row-major order without gaps");
+        assert_eq!(why(&gaps, &dense), "the plan was made for different strides");
+        let other = dense.admit("op", "x", &Layout::contiguous(&[4, 3]).unwrap());
+        assert!(matches!(other, Err(NnError::ShapeMismatch { op: "op", tensor: "x", .. })), "{other:?}");
+    }
+
+    #[test]
     fn hostile_shapes_are_refused() {
         assert!(matches!(Layout::contiguous(&[usize::MAX, 2]), Err(NnError::Overflow { .. })));
         assert!(matches!(Layout::contiguous(&[usize::MAX]), Err(NnError::Overflow { .. })));

@@ -193,6 +193,7 @@ mod tests {
         assert_eq!(shown(&[3]), "[0, 0.5, 1]");
         assert_eq!(shown(&[2, 2]), "[[0, 0.5],\n [1, 1.5]]");
         assert_eq!(shown(&[2, 1, 2]), "[[[0, 0.5]],\n\n [[1, 1.5]]]");
+        assert_eq!(shown(&[8]), "[0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5]");
         assert_eq!(shown(&[9]), "[0, 0.5, 1, .., 3, 3.5, 4]");
         assert_eq!(shown(&[0, 2]), "[]");
         assert_eq!(shown(&[1 << 60, 0]).lines().count(), 7);

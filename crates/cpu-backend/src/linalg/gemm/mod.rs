@@ -33,6 +33,8 @@ use crate::{
 
 /// Below this many multiply-adds, a second thread costs more than it gains.
 const SERIAL_MULTIPLY_ADDS: usize = 1 << 20;
+/// Products of a batch with fewer multiply-adds run side by side.
+const SIDE_BY_SIDE_MULTIPLY_ADDS: usize = 8 * SERIAL_MULTIPLY_ADDS;
 /// Rows of a task, whose panels of A lie in the L2 cache.
 const TASK_ROWS: usize = 128;
 /// Elements of the result that a task holds in f32 before it rounds them.
@@ -193,7 +195,7 @@ impl CpuQueue {
         }
         // Small products of separate results run side by side, others one by one.
         let span = (m - 1) * product.c.row + (n - 1) * product.c.col + 1;
-        let side_by_side = batch > 1 && c_batch >= span && size < SERIAL_MULTIPLY_ADDS * 8;
+        let side_by_side = batch > 1 && c_batch >= span && size < SIDE_BY_SIDE_MULTIPLY_ADDS;
         let packs = T::DTYPE != DType::F32 || !product.stays_in_place(epilogue.is_some());
         let products = if side_by_side { batch } else { 1 };
         let _scratch = packs.then(|| self.reserve_products::<T, S>(&product, products)).transpose()?;

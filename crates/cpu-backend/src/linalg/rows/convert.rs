@@ -88,3 +88,18 @@ pub(super) fn prefetch<L: Floats>(l: L, block: Option<&[f32]>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use half::bf16;
+
+    use super::*;
+
+    #[test]
+    fn next_row_is_given_unless_it_needs_conversion() {
+        let (x, halves) = ([0.0f32, 1.0, 2.0, 3.0, 4.0, 5.0], [bf16::ONE; 6]);
+        let row = |i: usize| next_row(Reals::from(&x[..]), i, 2);
+        assert_eq!([row(0), row(1), row(2)], [&x[2..4], &x[4..], &[]]);
+        assert!(next_row(Reals::from(&halves[..]), 0, 2).is_empty());
+    }
+}

@@ -37,6 +37,12 @@ pub(super) const PART_STEPS: usize = 64;
 /// Vectors worked on at once, to hide the latency of sums and exponentials.
 const UNROLL: usize = 4;
 
+/// Elements of those vectors.
+#[inline(always)]
+const fn unrolled<L: Floats>() -> usize {
+    UNROLL * L::N
+}
+
 /// The sum of four accumulators.
 #[inline(always)]
 fn total<L: Floats>(l: L, acc: [L::V; UNROLL]) -> L::V {
@@ -46,7 +52,7 @@ fn total<L: Floats>(l: L, acc: [L::V; UNROLL]) -> L::V {
 /// Whether a part ends with this step, counted from 0.
 #[inline(always)]
 pub(super) fn ends_part(step: usize) -> bool {
-    step % PART_STEPS == PART_STEPS - 1
+    (step + 1).is_multiple_of(PART_STEPS)
 }
 
 /// Softmax or its logarithm.

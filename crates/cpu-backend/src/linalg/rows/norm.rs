@@ -9,7 +9,7 @@ use core_types::params::rows::NormParams;
 use super::{
     UNROLL,
     convert::{OutRow, column_values, next_row, prefetch, scratch},
-    ends_part, total,
+    ends_part, total, unrolled,
 };
 use crate::{
     linalg::{
@@ -179,8 +179,8 @@ impl<const CENTRED: bool> NormRowsForward<'_, CENTRED> {
 #[inline(always)]
 fn sum<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f64 {
     let (mut all, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
-    let mut fetch = y.chunks(UNROLL * L::N);
-    let mut blocks = x.chunks_exact(UNROLL * L::N);
+    let mut fetch = y.chunks(unrolled::<L>());
+    let mut blocks = x.chunks_exact(unrolled::<L>());
     for (step, x) in (&mut blocks).enumerate() {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
@@ -205,9 +205,9 @@ fn moments<L: Floats>(l: L, x: &[f32], next: &[f32], shift: f32) -> (f64, f64) {
     let (m, zero) = (l.splat(shift), l.splat(0.0));
     let (mut residual, mut square) = (zero, zero);
     let (mut first, mut second) = ([zero; UNROLL], [zero; UNROLL]);
-    let mut fetch = next.chunks(UNROLL * L::N);
+    let mut fetch = next.chunks(unrolled::<L>());
     // Whole blocks; parts are added up apart.
-    let mut blocks = x.chunks_exact(UNROLL * L::N);
+    let mut blocks = x.chunks_exact(unrolled::<L>());
     for (step, x) in (&mut blocks).enumerate() {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {

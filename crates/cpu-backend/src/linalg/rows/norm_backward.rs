@@ -84,7 +84,7 @@ impl MeanDistance {
 #[inline(always)]
 fn shared_sums<L: Floats>(l: L, x: &[f32], line: MeanDistance, g: &[f32], gamma: &[f32]) -> [f64; 3] {
     let [mut d, mut a, mut ad] = [l.splat(0.0); 3];
-    let part = PART_STEPS * 2 * L::N;
+    let part = const { PART_STEPS * 2 * L::N };
     for ((x, g), gamma) in x.chunks(part).zip(g.chunks(part)).zip(gamma.chunks(part)) {
         let sums = part_sums(l, x, line, g, gamma);
         (d, a, ad) = (l.add(d, sums[0]), l.add(a, sums[1]), l.add(ad, sums[2]));

@@ -9,7 +9,7 @@ use core_types::params::rows::SoftmaxParams;
 use super::{
     MaskSlice, SoftmaxVariant, UNROLL,
     convert::{OutRow, next_row, prefetch, scratch},
-    ends_part, total,
+    ends_part, total, unrolled,
 };
 use crate::{
     linalg::{
@@ -111,8 +111,8 @@ impl SoftmaxVariant {
 pub(in crate::linalg) fn greatest<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
     let low = l.splat(f32::NEG_INFINITY);
     let mut acc = [low; UNROLL];
-    let mut blocks = x.chunks_exact(UNROLL * L::N);
-    let mut fetch = y.chunks(UNROLL * L::N);
+    let mut blocks = x.chunks_exact(unrolled::<L>());
+    let mut fetch = y.chunks(unrolled::<L>());
     for x in &mut blocks {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
@@ -132,10 +132,10 @@ pub(in crate::linalg) fn greatest<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 
 pub(in crate::linalg) fn exp_and_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32, y: &mut [f32]) -> f32 {
     let m = l.splat(greatest);
     let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
-    let mut fetch = next.chunks(UNROLL * L::N);
+    let mut fetch = next.chunks(unrolled::<L>());
     // Whole blocks; parts are added up apart.
-    let mut blocks = x.chunks_exact(UNROLL * L::N);
-    let mut outs = y.chunks_exact_mut(UNROLL * L::N);
+    let mut blocks = x.chunks_exact(unrolled::<L>());
+    let mut outs = y.chunks_exact_mut(unrolled::<L>());
     for (step, (x, y)) in (&mut blocks).zip(&mut outs).enumerate() {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
@@ -188,9 +188,9 @@ fn log_sum<L: Floats>(l: L, x: &[f32], next: &[f32], greatest: f32) -> f32 {
     let zero = l.splat(0.0);
     let (mut all_rest, mut all_ties) = (zero, zero);
     let (mut rest, mut ties) = ([zero; UNROLL], [zero; UNROLL]);
-    let mut fetch = next.chunks(UNROLL * L::N);
+    let mut fetch = next.chunks(unrolled::<L>());
     // Whole blocks; parts are added up apart.
-    let mut blocks = x.chunks_exact(UNROLL * L::N);
+    let mut blocks = x.chunks_exact(unrolled::<L>());
     for (step, x) in (&mut blocks).enumerate() {
         prefetch(l, fetch.next());
         for u in 0..UNROLL {
@@ -366,7 +366,7 @@ fn live<L: Floats>(l: L, y: L::V, v: L::V) -> L::V {
 #[inline(always)]
 fn weighted_sum<L: Floats>(l: L, kind: SoftmaxVariant, y: &[f32], g: &[f32]) -> f32 {
     let (mut sum, mut acc) = (l.splat(0.0), [l.splat(0.0); UNROLL]);
-    let (mut ys, mut gs) = (y.chunks_exact(UNROLL * L::N), g.chunks_exact(UNROLL * L::N));
+    let (mut ys, mut gs) = (y.chunks_exact(unrolled::<L>()), g.chunks_exact(unrolled::<L>()));
     for (step, (y, g)) in (&mut ys).zip(&mut gs).enumerate() {
         for u in 0..UNROLL {
             acc[u] = kind.contribution(l, l.load(&y[u * L::N..]), l.load(&g[u * L::N..]), acc[u]);

@@ -186,6 +186,10 @@ fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
     let few = softmax_params(1, len * inner / 3, 3);
     let block = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(&few, &x, &mut y)), x.clone());
     assert_eq!(block, 64 * 4 * (len * inner / 3) as u64);
+    let both = |q: &CpuQueue, mut dx: Vec<f32>| {
+        q.softmax_backward(SoftmaxBackward { params: &params.axis, y: &x, g: &x, dx: &mut dx })
+    };
+    assert_eq!(scratch_bytes(both, x.clone()), 2 * 2 * 64 * 4 * len as u64 + 24 * 5 * len as u64);
     let rows = softmax_params(len, inner, 1);
     let plain = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(&rows, &x, &mut y)), x.clone());
     assert_eq!(plain, 0);
@@ -204,4 +208,64 @@ fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
     let refused = q.softmax(unmasked(&params, &x, &mut y));
     assert!(matches!(refused, Err(BackendError::BudgetExceeded { .. })), "{refused:?}");
     assert!(y.iter().all(|&y| y == 7.0) && q.budget().live_bytes() == 0);
+}
+
+/// An op on a queue, with room for a result and for statistics of the rows.
+type RowOp<'a, T> = &'a dyn Fn(&CpuQueue, &mut [T], &mut [f32]) -> Result<(), BackendError>;
+
+/// Scratch of a masked softmax, its gradient, norms and their gradients on rows of 300.
+fn row_scratch<T: Real>(rows: usize, is_given: [bool; 2]) -> [u64; 6] {
+    const LEN: usize = 300;
+    let x: Vec<T> = values(1, rows * LEN).into_iter().map(T::from_f32).collect();
+    let (x, keep, column) = (&x[..], vec![true; LEN], vec![T::from_f32(1.0); LEN]);
+    let [gamma, beta] = is_given.map(|is_given| is_given.then_some(&column[..]));
+    let softmax = softmax_params(rows, LEN, 1);
+    let norm = NormParams { rows: rows as u64, len: LEN as u64, eps: 1e-5 };
+    let of = |op: RowOp<'_, T>| {
+        let (q, mut y, mut stats) = (strongest(2), x.to_vec(), vec![1.0f32; 2 * rows]);
+        op(&q, &mut y, &mut stats).unwrap();
+        q.budget().peak_bytes()
+    };
+    [
+        of(&|q, y, _| q.softmax(Softmax { params: &softmax, x, mask: RowMask::Keep(&keep[..]), y })),
+        of(&|q, dx, _| q.softmax_backward(SoftmaxBackward { params: &softmax.axis, y: x, g: x, dx })),
+        of(&|q, y, stats| q.layer_norm(LayerNorm { params: &norm, x, gamma, beta, y, stats })),
+        of(&|q, y, stats| q.rms_norm(RmsNorm { params: &norm, x, gamma, y, rstd: &mut stats[..rows] })),
+        of(&|q, dx, stats| {
+            let (g, stats) = (x, &stats[..]);
+            q.layer_norm_backward(LayerNormBackward {
+                params: &norm,
+                x,
+                gamma,
+                stats,
+                g,
+                dx,
+                dgamma: None,
+                dbeta: None,
+            })
+        }),
+        of(&|q, dx, stats| {
+            let (g, rstd) = (x, &stats[..rows]);
+            q.rms_norm_backward(RmsNormBackward { params: &norm, x, gamma, rstd, g, dx, dgamma: None })
+        }),
+    ]
+}
+
+/// A task has at most 2^14 elements: 54 rows of 300.
+///
+/// Gradients of norms have blocks of 64 rows, and a buffer of sums with 64 bytes of slack.
+#[test]
+fn rows_that_are_converted_masked_or_made_are_scratch_of_two_tasks() {
+    let (row, sums) = (4 * 300, [4 * (2 * 300 + 16), 4 * (300 + 16)]);
+    for (rows, tasks) in [(54, 1), (55, 2)] {
+        let all = |of_tasks: [u64; 4], of_block: u64| {
+            let [softmax, gradient, layer, rms] = of_tasks.map(|count| tasks * count * row);
+            [softmax, gradient, layer, rms, of_block * row + sums[0], of_block * row + sums[1]]
+        };
+        assert_eq!(row_scratch::<f32>(rows, [true; 2]), all([1, 0, 0, 0], 0));
+        assert_eq!(row_scratch::<f32>(rows, [true, false]), all([1, 0, 1, 0], 0));
+        assert_eq!(row_scratch::<f32>(rows, [false; 2]), all([1, 0, 2, 1], 1));
+        assert_eq!(row_scratch::<bf16>(rows, [true; 2]), all([3, 3, 4, 3], 4));
+        assert_eq!(row_scratch::<bf16>(rows, [false; 2]), all([3, 3, 4, 3], 4));
+    }
 }

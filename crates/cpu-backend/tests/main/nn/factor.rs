@@ -59,6 +59,24 @@ fn results_are_the_same_bits_on_every_level_and_number_of_threads() {
 }
 
 #[test]
+fn singular_values_that_f32_does_not_have_are_zero() {
+    for q in queues() {
+        let (mut vectors, mut inverse, mut sigma, mut rank) = ([7.0], [7.0], [7.0], [7]);
+        q.jacobi_eigen(JacobiEigen {
+            params: &JacobiParams { side: 1, kept: 1 },
+            gram: &[1e-100],
+            peak: None,
+            vectors: &mut vectors,
+            inverse: &mut inverse,
+            sigma: &mut sigma,
+            rank: &mut rank,
+        })
+        .unwrap();
+        assert_eq!((vectors, inverse, sigma, rank), ([0.0], [0.0], [0.0], [0]), "{q:?}");
+    }
+}
+
+#[test]
 fn singular_values_of_the_least_fraction_of_the_greatest_are_zero() {
     // The singular values of a diagonal matrix are its elements; these are powers of two, so nothing is rounded.
     for (sigma, rank) in [(LEAST_SIGMA, 1), (2.0 * LEAST_SIGMA, 2)] {

@@ -60,11 +60,11 @@ fn every_level_and_thread_count_evaluates_the_same() {
 fn columns_of_whole_tiles_are_read_in_place() {
     let step = |opcode, target, left, right| Instruction { opcode: opcode as u16, target, left, right };
     let instructions = [step(Opcode::Mask, 0, 0, 0), step(Opcode::Out, 0, 0, 0)];
-    let scratch_bytes = |log_size: u32| {
+    let scratch_bytes = |log_size: u32, instructions: &[Instruction]| {
         let (q, mut sums) = (strongest(1), words(4 << log_size, 2));
         q.air_evaluate(AirEvaluate {
-            params: &AirParams { log_rows: log_size - 1, log_size, registers: 1, outputs: 1 },
-            instructions: &instructions,
+            params: &AirParams { log_rows: log_size - 1, log_size, registers: 2, outputs: 1 },
+            instructions,
             masks: &[MaskAt { first: 0, offset: 0, reserved: 0 }],
             constants: &[],
             vanishing_inverses: &words(2, 3),
@@ -77,9 +77,20 @@ fn columns_of_whole_tiles_are_read_in_place() {
         q.budget().peak_bytes()
     };
     // A tile of 512 positions copies a column of 256, with the index of each position, and a longer column not.
-    let [copied, first, second] = [8, 9, 10].map(scratch_bytes);
+    let [copied, first, second] = [8, 9, 10].map(|log_size| scratch_bytes(log_size, &instructions));
     assert_eq!(copied, first + 2 * 512 * 4);
     assert_eq!(first, second);
+    // The plane of zeros, a spare one, and four planes of sums of 64 bits.
+    assert_eq!(first, (1 + 1 + 4 * 2) * 512 * 4);
+    // A plane is free again once the register that stands for it is overwritten.
+    let chain = [
+        step(Opcode::Mask, 0, 0, 0),
+        step(Opcode::Mul, 1, 0, 0),
+        step(Opcode::Add, 1, 1, 0),
+        step(Opcode::Mul, 1, 1, 0),
+        step(Opcode::Out, 0, 1, 0),
+    ];
+    assert_eq!(scratch_bytes(9, &chain), first + 2 * 512 * 4);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod fri;
 mod grind;
 mod merkle;
 mod refused;
+mod scratch;
 
 /// Random elements with many zeros and minus ones among them.
 fn elements(len: usize, seed: u64) -> Vec<M31> {
