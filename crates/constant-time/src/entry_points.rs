@@ -118,8 +118,14 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
             "lockstep::eval_lockstep",
             "run::run_function_lockstep",
             "run::run_table_lockstep",
+            "Dealer::deal_wired_function",
+            "Session::wired_function",
             "SuperBatch::enqueue",
         ],
+    ),
+    (
+        "copies, or hashes by BLAKE3, which takes no branch and no index from its input",
+        &["Wire::from_masks", "DealerSeed::from_os", "DealerSeed::from_bytes", "DealerSeed::dealer"],
     ),
     (
         "public facts, or a reference to what the caller has",
@@ -138,6 +144,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
             "MaskedKeys::nonce",
             "Wire::ring",
             "Wire::count",
+            "Wire::masks",
             "Job::into_keys",
             "BitShares::party",
             "BitShares::count",
@@ -199,6 +206,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
 /// Types that hold secrets or compute with them; free functions count by their file.
 const OWNERS: &[&str] = &[
     "Dealer",
+    "DealerSeed",
     "KeyBundle",
     "MaskedKeys",
     "Wire",

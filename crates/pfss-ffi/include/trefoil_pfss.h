@@ -1,9 +1,10 @@
 /* Function secret sharing for two-party secure inference: deals keys for gates, and evaluates them as one party, a
-   descriptor by itself or many gates in a batch.
+   descriptor by itself, many gates in a batch, or a plan of several gates: a function, a softmax, products.
 
    - A function that can fail returns a status; trefoil_pfss_last_error says what was expected and what came. Results
      go to the last arguments and are written only on success.
-   - Handles belong to the caller, who frees each once; freeing null does nothing. No handle is used by two threads at once.
+   - Handles belong to the caller, who frees each once; freeing null does nothing. Threads may share backends, gates, plans,
+     bytes and dealers; any other handle that another thread is using is refused with TREFOIL_PFSS_STATE.
    - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; whether the memory
      is there is up to the caller.
    - Anything with hat in its name is public: masked inputs hatx = x + r, masked outputs haty = y + r_out, meant to be opened.
@@ -55,7 +56,7 @@ typedef int32_t trefoil_pfss_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-// An open backend.
+// An open backend. Threads may share it.
 typedef struct trefoil_pfss_backend trefoil_pfss_backend;
 
 // Many gates evaluated together by one party.
@@ -63,22 +64,33 @@ typedef struct trefoil_pfss_backend trefoil_pfss_backend;
 // They take one pass over the device, and one message a round for all of them.
 typedef struct trefoil_pfss_batch trefoil_pfss_batch;
 
-// The bytes of one party's bundle, as secret as its keys.
+// The bytes of one party's keys, as secret as the keys. Threads may share them.
 typedef struct trefoil_pfss_bytes trefoil_pfss_bytes;
 
 // The trusted third party that makes keys for both parties.
+//
+// Threads may share it; its calls wait for each other.
 typedef struct trefoil_pfss_dealer trefoil_pfss_dealer;
 
-// A descriptor's evaluation by one party: bits have to be opened, or all is computed.
+// The keys of one call, with all that evaluating them needs.
 typedef struct trefoil_pfss_evaluation trefoil_pfss_evaluation;
 
 // A gate with its public parameters, or a descriptor with its modes.
 //
-// Keys can be dealt for it.
+// Keys can be dealt for it. Threads may share it.
 typedef struct trefoil_pfss_gate trefoil_pfss_gate;
 
 // One party's keys. They mask inputs once, and are evaluated once.
 typedef struct trefoil_pfss_keys trefoil_pfss_keys;
+
+// A public computation of several gates. Threads may share it.
+typedef struct trefoil_pfss_plan trefoil_pfss_plan;
+
+// One party's run of a plan: a message has to be exchanged, or all is computed.
+typedef struct trefoil_pfss_run trefoil_pfss_run;
+
+// One party's keys of SUF's calls: one key for each input, used once.
+typedef struct trefoil_pfss_suf_keys trefoil_pfss_suf_keys;
 
 // The masks `r_out` of a gate's output words.
 //
@@ -196,6 +208,56 @@ typedef struct {
   uint8_t nonce[16];
 } trefoil_pfss_keys_info;
 
+// The parameters of a function by name.
+typedef struct {
+  // Fraction bits of inputs, 8 to 20; of results too, unless `output_bits` applies.
+  uint32_t fraction_bits;
+  // Fraction bits of results of `reciprocal` and `rsqrt`; zero for the other functions.
+  uint32_t output_bits;
+  // Degree of the pieces, 1 to 3; `degree` and `pieces` zero for the recommended ones.
+  uint32_t degree;
+  // Pieces in total, or for each octave of `reciprocal` and `rsqrt`.
+  uint32_t pieces;
+  // 1 for a table of lines (`gelu`, `silu`, `neg_exp`): smaller keys, more rounds. Else 0.
+  uint32_t by_table;
+  // The least input as a fixed-point integer, if a range is proven.
+  //
+  // Otherwise `min` and `max` are both zero.
+  int64_t min;
+  // The greatest input.
+  int64_t max;
+} trefoil_pfss_function_parameters;
+
+// A question about a secret `x` of `n` bits, with public constants.
+typedef struct {
+  // Which question.
+  //
+  // 1: `x < a`. 2: `a <= x < b`, where `b` of 0 stands for `2^n`. 3: whether the masked `x`
+  // wrapped around `2^n`. 4: the top bit of `x + a`. 5: `x >= 0` signed. 6: whether the low
+  // `n - 1` bits wrapped. 7: the low bits are less than `a`. 8: whether the low bits wrapped.
+  uint32_t kind;
+  // The first constant; 0 if the question has none.
+  uint64_t a;
+  // The second constant; 0 if the question has none.
+  uint64_t b;
+} trefoil_pfss_query;
+
+// The sizes of a plan.
+typedef struct {
+  // Elements of the first input.
+  size_t x_len;
+  // Elements of the second input; 0 if there is none.
+  size_t y_len;
+  // Elements of the result.
+  size_t outputs;
+  // Ring width of the result in bits.
+  uint32_t out_n;
+  // Messages that each party sends.
+  uint64_t rounds;
+  // Bytes of all these messages.
+  uint64_t sent_bytes;
+} trefoil_pfss_plan_info;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -237,8 +299,7 @@ trefoil_pfss_status trefoil_pfss_batch_options_default(trefoil_pfss_batch_option
 
 // Begins a batch on a backend; `options` may be null.
 //
-// The batch counts as part of the backend: two threads must not use the two at the same time. The
-// backend may be freed before the batch.
+// Threads may use different batches of one backend. The backend may be freed before the batch.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -362,6 +423,127 @@ trefoil_pfss_status trefoil_pfss_batch_clear(trefoil_pfss_batch *batch);
 // # Safety
 // As said [at the top](crate#safety).
 void trefoil_pfss_batch_free(trefoil_pfss_batch *batch);
+
+// SUF's `gen_dcf` for `count` inputs: keys of `payload` if `x < alpha`, else of zeros.
+//
+// `x` has `in_bits` bits, 1 to 64, and `alpha` as well. `alpha` and the payload of `len` bytes are
+// public, and part of both parties' keys. Each input has a key with a fresh mask.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_suf_gen_dcf(trefoil_pfss_dealer *dealer,
+                                             trefoil_pfss_backend *backend,
+                                             uint32_t in_bits,
+                                             uint64_t alpha,
+                                             const uint8_t *payload,
+                                             size_t len,
+                                             size_t count,
+                                             trefoil_pfss_bytes **party_0,
+                                             trefoil_pfss_bytes **party_1);
+
+// SUF's `gen_packed_lt` for `count` inputs: keys of `x < t` for each threshold `t`.
+//
+// `x` has `in_bits` bits, 1 to 64, and so do the thresholds, which are public and part of both
+// parties' keys. One tree answers all thresholds of an input.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_suf_gen_packed_lt(trefoil_pfss_dealer *dealer,
+                                                   trefoil_pfss_backend *backend,
+                                                   uint32_t in_bits,
+                                                   const uint64_t *thresholds,
+                                                   size_t len,
+                                                   size_t count,
+                                                   trefoil_pfss_bytes **party_0,
+                                                   trefoil_pfss_bytes **party_1);
+
+// SUF's `gen_interval_lut` for `count` inputs: keys of the words of the interval of `x`.
+//
+// Interval `i` is `cutpoints[i] <= x < cutpoints[i + 1]` and has `out_words` words of 64 bits from
+// `payload[i * out_words]` on, 16 at most. Cut points ascend from 0 to `2^in_bits`, which is
+// written as 0 if `in_bits` is 64. They and the payload are public. Inputs are below `2^in_bits`,
+// and are shared and opened modulo `2^64`.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_suf_gen_interval_lut(trefoil_pfss_dealer *dealer,
+                                                      trefoil_pfss_backend *backend,
+                                                      uint32_t in_bits,
+                                                      size_t out_words,
+                                                      const uint64_t *cutpoints,
+                                                      size_t cutpoints_len,
+                                                      const uint64_t *payload,
+                                                      size_t payload_len,
+                                                      size_t count,
+                                                      trefoil_pfss_bytes **party_0,
+                                                      trefoil_pfss_bytes **party_1);
+
+// Reads keys from the bytes that one of the three calls above gave.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_suf_keys_read(const uint8_t *bytes,
+                                               size_t len,
+                                               trefoil_pfss_suf_keys **keys);
+
+// Masks this party's input shares, one for each key, as `trefoil_pfss_keys_mask_inputs`.
+//
+// More inputs than keys are refused: one mask for many values reveals their differences.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_suf_keys_mask_inputs(trefoil_pfss_suf_keys *keys,
+                                                      const uint64_t *x,
+                                                      size_t count,
+                                                      uint64_t *masked);
+
+// SUF's `eval_dcf_many_u64`: XOR shares of the payload or zeros, `[count][payload]`.
+//
+// `hatx` are the opened masked inputs, one for each key. SUF's broadcast, one key for all inputs,
+// is refused: one mask for many values reveals their differences. This spends the keys. Nothing
+// has to be exchanged.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_suf_eval_dcf_many(trefoil_pfss_backend *backend,
+                                                   trefoil_pfss_suf_keys *keys,
+                                                   const uint64_t *hatx,
+                                                   size_t count,
+                                                   uint8_t *outs,
+                                                   size_t len);
+
+// SUF's `eval_packed_lt_many`: XOR shares of bit masks, `[count][ceil(thresholds / 64)]`.
+//
+// Threshold `t` is in bit `t % 64` of word `t / 64`. Otherwise as
+// `trefoil_pfss_suf_eval_dcf_many`.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_suf_eval_packed_lt_many(trefoil_pfss_backend *backend,
+                                                         trefoil_pfss_suf_keys *keys,
+                                                         const uint64_t *hatx,
+                                                         size_t count,
+                                                         uint64_t *outs,
+                                                         size_t len);
+
+// SUF's `eval_interval_lut_many_u64`: additive shares of words, `[count][out_words]`.
+//
+// They are modulo `2^64`. Otherwise as `trefoil_pfss_suf_eval_dcf_many`.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_suf_eval_interval_lut_many(trefoil_pfss_backend *backend,
+                                                            trefoil_pfss_suf_keys *keys,
+                                                            const uint64_t *hatx,
+                                                            size_t count,
+                                                            uint64_t *outs,
+                                                            size_t len);
+
+// Wipes and frees keys of SUF's calls.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_suf_keys_free(trefoil_pfss_suf_keys *keys);
 
 // A dealer with randomness from the operating system.
 //
@@ -577,6 +759,151 @@ trefoil_pfss_status trefoil_pfss_keys_mask_inputs(trefoil_pfss_keys *keys,
 // # Safety
 // As said [at the top](crate#safety).
 void trefoil_pfss_keys_free(trefoil_pfss_keys *keys);
+
+// Plans the function `name` of `count` fixed-point numbers in a ring of 64 bits.
+//
+// The names are `gelu`, `silu`, `neg_exp` (`exp(-t)` for `t >= 0`), `reciprocal` (for inputs of 1
+// to 1024) and `rsqrt` (for inputs of 1/16 to 256). A proven range makes keys smaller.
+//
+// # Safety
+// As said [at the top](crate#safety); `name` ends with a zero byte.
+trefoil_pfss_status trefoil_pfss_plan_function(const char *name,
+                                               const trefoil_pfss_function_parameters *parameters,
+                                               size_t count,
+                                               trefoil_pfss_plan **plan);
+
+// Plans the softmax of `rows` packed rows; row `r` has `lengths[r]` elements.
+//
+// Rows have at most 1024 elements and may have none. Logits have 12 fraction bits in a ring of 64
+// bits, and lie in `min..=max`, which nothing checks. Results have 12 fraction bits. With
+// `by_table` of 1, exponentials come from a table of lines: smaller keys, more rounds.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_plan_softmax(const size_t *lengths,
+                                              size_t rows,
+                                              int64_t min,
+                                              int64_t max,
+                                              uint32_t by_table,
+                                              trefoil_pfss_plan **plan);
+
+// Plans `batch` products of secret matrices `x` and `y`.
+//
+// `x` is `rows` by `inner`, `y` is `inner` by `cols`; matrices are row-major, one after the other,
+// modulo `2^n`. If one party owns a factor, the other
+// party's share of it is zeros.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_plan_matmul(uint32_t n,
+                                             size_t batch,
+                                             size_t rows,
+                                             size_t inner,
+                                             size_t cols,
+                                             trefoil_pfss_plan **plan);
+
+// Plans `count` products `x y` of secrets modulo `2^n`.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_plan_product(uint32_t n, size_t count, trefoil_pfss_plan **plan);
+
+// Plans the answers to `queries` about each of `count` secrets of `n` bits.
+//
+// The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. All queries are about
+// the whole secret (1 to 3), or about its sign (4 to 6), or about its low `low_bits` bits (7 and
+// 8); `low_bits` is 0 for the others.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_plan_predicates(uint32_t n,
+                                                 uint32_t low_bits,
+                                                 const trefoil_pfss_query *queries,
+                                                 size_t queries_len,
+                                                 size_t count,
+                                                 trefoil_pfss_plan **plan);
+
+// Writes the sizes of the inputs, the result and the messages of a plan.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_plan_inspect(trefoil_pfss_plan *plan, trefoil_pfss_plan_info *info);
+
+// Deals the keys of a plan: one byte string for party 0 and one for party 1.
+//
+// Each is for its own party only, and for one run.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_plan_deal(trefoil_pfss_dealer *dealer,
+                                           trefoil_pfss_backend *backend,
+                                           trefoil_pfss_plan *plan,
+                                           trefoil_pfss_bytes **party_0,
+                                           trefoil_pfss_bytes **party_1);
+
+// Frees a plan.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_plan_free(trefoil_pfss_plan *plan);
+
+// Starts one party's run of a plan with its keys, on its shares of the inputs.
+//
+// The numbers of elements of `x` and `y` are in the plan's information; `y` may be null if it has
+// none. Keys of another plan and wrong numbers of elements are refused with the keys unchanged.
+// After that the keys are spent, whether the run succeeds or not, and the process refuses them.
+// Backend and plan may be freed before the run.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_run_start(trefoil_pfss_backend *backend,
+                                           trefoil_pfss_plan *plan,
+                                           const uint8_t *keys,
+                                           size_t keys_len,
+                                           const uint64_t *x,
+                                           size_t x_len,
+                                           const uint64_t *y,
+                                           size_t y_len,
+                                           trefoil_pfss_run **run);
+
+// How many bytes have to be sent and received in the round; 0 when all is computed.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_run_pending(trefoil_pfss_run *run, size_t *bytes);
+
+// This party's message of the round, to be sent to the other party.
+//
+// It holds masked values and a digest of everything public so far, and nothing else.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_run_masked(trefoil_pfss_run *run, uint8_t *bytes, size_t len);
+
+// Takes in the other party's message of the round.
+//
+// The call computes up to the next message, or to the end.
+//
+// A message of another length is refused, and the round stays open. After any other failure, such
+// as a message of another step, the run never gives results.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_run_absorb(trefoil_pfss_run *run, const uint8_t *peer, size_t len);
+
+// Additive shares of the result, modulo `2^out_n` of the plan's information.
+//
+// Do not open the shares unless both parties may know the result.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_run_y_share(trefoil_pfss_run *run, uint64_t *y, size_t len);
+
+// Wipes and frees a run, finished or not.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_run_free(trefoil_pfss_run *run);
 
 // Why the last failed call of this thread failed.
 //

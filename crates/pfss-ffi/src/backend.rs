@@ -6,11 +6,11 @@ use std::{ffi::CString, sync::Arc};
 use runtime::{AnyQueue, Choice, Domain, open_for};
 
 use crate::{
-    memory::{free, handle, put_handle},
+    memory::{free, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
-/// An open backend.
+/// An open backend. Threads may share it.
 pub struct Backend {
     pub(crate) queue: Arc<AnyQueue>,
     name: CString,
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_backend_name(backend: *mut Backend) -> *const c_char {
     // SAFETY: the caller's promise.
-    unsafe { handle("backend", backend) }.map_or(core::ptr::null(), |backend| backend.name.as_ptr())
+    unsafe { shared("backend", backend) }.map_or(core::ptr::null(), |backend| backend.name.as_ptr())
 }
 
 /// Frees a backend.

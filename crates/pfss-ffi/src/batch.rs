@@ -10,7 +10,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Backend, GateHandle, Keys,
-    memory::{array, check, fill, free, handle, put, put_handle},
+    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
     shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
 };
@@ -234,8 +234,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_options_default(options: *mut BatchO
 
 /// Begins a batch on a backend; `options` may be null.
 ///
-/// The batch counts as part of the backend: two threads must not use the two at the same time. The
-/// backend may be freed before the batch.
+/// Threads may use different batches of one backend. The backend may be freed before the batch.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -247,7 +246,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let backend = unsafe { handle("backend", backend) }?;
+        let backend = unsafe { shared("backend", backend) }?;
         let config = if options.is_null() {
             BatchConfig::default()
         } else {
@@ -255,7 +254,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
             unsafe { array("options", options, 1) }?[0].into()
         };
         check("batch", batch, 1)?;
-        let opened = BatchHandle::open(backend, config)?;
+        let opened = BatchHandle::open(&backend, config)?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("batch", opened, batch) }
     })
@@ -282,7 +281,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (batch, gate, keys) = unsafe { (handle("batch", batch)?, handle("gate", gate)?, handle("keys", keys)?) };
+        let (mut batch, gate, mut keys) =
+            unsafe { (exclusive("batch", batch)?, shared("gate", gate)?, exclusive("keys", keys)?) };
         // SAFETY: the caller's promise.
         let hatx = unsafe { array("hatx", hatx, count) }?;
         check("job", job, 1)?; // before the keys are spent
@@ -306,7 +306,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_flush(batch: *mut BatchHandle) -> Status {
     // SAFETY: the caller's promise.
-    guard(|| Ok(unsafe { handle("batch", batch) }?.batch.flush()?))
+    guard(|| Ok(unsafe { exclusive("batch", batch) }?.batch.flush()?))
 }
 
 /// Begins a round, unless one is open, and writes its number of bytes.
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_flush(batch: *mut BatchHandle) -> St
 pub unsafe extern "C" fn trefoil_pfss_batch_pending(batch: *mut BatchHandle, bytes: *mut usize) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let batch = unsafe { handle("batch", batch) }?;
+        let mut batch = unsafe { exclusive("batch", batch) }?;
         check("bytes", bytes, 1)?;
         let len = batch.message_len()?;
         // SAFETY: the caller's promise.
@@ -336,7 +336,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_pending(batch: *mut BatchHandle, byt
 pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, bytes: *mut u8, len: usize) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let batch = unsafe { handle("batch", batch) }?;
+        let mut batch = unsafe { exclusive("batch", batch) }?;
         let message = batch.batch.round()?.ok_or_else(|| CallFailure::state("no opening is pending"))?;
         // SAFETY: the caller's promise.
         unsafe { fill("bytes of masked bits and words", &message, bytes, len) }
@@ -353,7 +353,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, byte
 pub unsafe extern "C" fn trefoil_pfss_batch_absorb(batch: *mut BatchHandle, peer: *const u8, len: usize) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (batch, peer) = unsafe { (handle("batch", batch)?, array("peer", peer, len)?) };
+        let (mut batch, peer) = unsafe { (exclusive("batch", batch)?, array("peer", peer, len)?) };
         Ok(batch.batch.absorb(peer)?)
     })
 }
@@ -369,7 +369,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_absorb(batch: *mut BatchHandle, peer
 pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, digest: *mut u8, len: usize) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let batch = unsafe { handle("batch", batch) }?;
+        let batch = unsafe { exclusive("batch", batch) }?;
         // SAFETY: the caller's promise.
         unsafe { fill("bytes of the digest", &batch.batch.digest(), digest, len) }
     })
@@ -391,7 +391,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let batch = unsafe { handle("batch", batch) }?;
+        let batch = unsafe { exclusive("batch", batch) }?;
         // SAFETY: the caller's promise.
         unsafe { fill("shares of words", batch.words(job, true)?, haty, len) }
     })
@@ -413,7 +413,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_y_share(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let batch = unsafe { handle("batch", batch) }?;
+        let batch = unsafe { exclusive("batch", batch) }?;
         // SAFETY: the caller's promise.
         unsafe { fill("shares of words", batch.words(job, false)?, y, len) }
     })
@@ -432,7 +432,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_bool_share(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let batch = unsafe { handle("batch", batch) }?;
+        let batch = unsafe { exclusive("batch", batch) }?;
         // SAFETY: the caller's promise.
         unsafe { fill("shares of bits", additive(batch.descriptor(job)?)?, bools, len) }
     })
@@ -451,7 +451,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_bool_share_packed(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let batch = unsafe { handle("batch", batch) }?;
+        let batch = unsafe { exclusive("batch", batch) }?;
         // SAFETY: the caller's promise.
         unsafe { fill("words of bits", packed(batch.descriptor(job)?)?, bools, words) }
     })
@@ -465,7 +465,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_bool_share_packed(
 pub unsafe extern "C" fn trefoil_pfss_batch_counters(batch: *mut BatchHandle, counters: *mut BatchCounters) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let batch = unsafe { handle("batch", batch) }?;
+        let batch = unsafe { exclusive("batch", batch) }?;
         // SAFETY: the caller's promise.
         unsafe { put("counters", batch.batch.counters().into(), counters) }
     })
@@ -480,7 +480,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_counters(batch: *mut BatchHandle, co
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_clear(batch: *mut BatchHandle) -> Status {
     // SAFETY: the caller's promise.
-    guard(|| Ok(unsafe { handle("batch", batch) }?.clear()?))
+    guard(|| Ok(unsafe { exclusive("batch", batch) }?.clear()?))
 }
 
 /// Frees a batch, finished or not, and wipes the shares of a finished one.

@@ -4,11 +4,13 @@ use pfss::Dealer;
 
 use crate::{
     Backend, Bytes, GateHandle,
-    memory::{check, free, handle, put_handle},
+    memory::{check, free, in_turn, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
 /// The trusted third party that makes keys for both parties.
+///
+/// Threads may share it; its calls wait for each other.
 pub struct DealerHandle {
     pub(crate) dealer: Dealer,
 }
@@ -64,8 +66,8 @@ pub unsafe extern "C" fn trefoil_pfss_deal(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (dealer, backend, gate) =
-            unsafe { (handle("dealer", dealer)?, handle("backend", backend)?, handle("gate", gate)?) };
+        let (mut dealer, backend, gate) =
+            unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?, shared("gate", gate)?) };
         // both places are looked at before either is written
         check("party_0", party_0, 1)?;
         check("party_1", party_1, 1)?;

@@ -7,7 +7,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Backend, Keys,
-    memory::{array, check, fill, free, handle, put, put_handle},
+    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
     shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
 };
@@ -63,8 +63,8 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (backend, keys, hatx) =
-            unsafe { (handle("backend", backend)?, handle("keys", keys)?, array("hatx", hatx, count)?) };
+        let (backend, mut keys, hatx) =
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, array("hatx", hatx, count)?) };
         check("evaluation", evaluation, 1)?; // before the keys are spent
         let gate = keys.gate()?;
         if gate.program().is_none() {
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
 pub unsafe extern "C" fn trefoil_pfss_evaluation_pending(evaluation: *mut Evaluation, words: *mut usize) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
         let pending = match evaluation.step {
             Some(Step::Done(_)) => 0,
             _ => evaluation.pending()?.masked_bits().len(),
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_masked_bits(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
         // SAFETY: the caller's promise.
         unsafe { fill("words of masked bits", evaluation.pending()?.masked_bits(), bits, words) }
     })
@@ -130,7 +130,8 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (evaluation, peer) = unsafe { (handle("evaluation", evaluation)?, array("peer_bits", peer_bits, words)?) };
+        let (mut evaluation, peer) =
+            unsafe { (exclusive("evaluation", evaluation)?, array("peer_bits", peer_bits, words)?) };
         CallFailure::unless_len("words of masked bits", evaluation.pending()?.masked_bits().len(), words)?;
         if let Some(Step::Open(pending)) = evaluation.step.take() {
             evaluation.step = Some(pending.finish(&*evaluation.queue, peer)?);
@@ -151,7 +152,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
 pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, haty: *mut u64, len: usize) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
         let words = &evaluation.shares()?.words;
         unless_masked(evaluation.masked_outputs, true)?;
         // SAFETY: the caller's promise.
@@ -170,7 +171,7 @@ pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, ha
 pub unsafe extern "C" fn trefoil_pfss_y_share(evaluation: *mut Evaluation, y: *mut u64, len: usize) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
         let words = &evaluation.shares()?.words;
         unless_masked(evaluation.masked_outputs, false)?;
         // SAFETY: the caller's promise.
@@ -189,7 +190,7 @@ pub unsafe extern "C" fn trefoil_pfss_y_share(evaluation: *mut Evaluation, y: *m
 pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bools: *mut u64, len: usize) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
         // SAFETY: the caller's promise.
         unsafe { fill("shares of bits", additive(evaluation.shares()?)?, bools, len) }
     })
@@ -210,7 +211,7 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share_packed(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let evaluation = unsafe { handle("evaluation", evaluation) }?;
+        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
         // SAFETY: the caller's promise.
         unsafe { fill("words of bits", packed(evaluation.shares()?)?, bools, words) }
     })

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use pfss::{Operation, OperationError, Parameters, PfssError, SignedRange, suf::SufProgram};
 
 use crate::{
-    memory::{array, check, free, handle, put_handle},
+    memory::{array, check, exclusive, free, put_handle},
     status::{CallFailure, Status, guard},
 };
 
 /// A gate with its public parameters, or a descriptor with its modes.
 ///
-/// Keys can be dealt for it.
+/// Keys can be dealt for it. Threads may share it.
 pub struct GateHandle {
     pub(crate) operation: Arc<Operation>,
 }
@@ -46,6 +46,14 @@ impl From<OperationError> for CallFailure {
     }
 }
 
+/// The proven range of two numbers; none if both are zero.
+pub(crate) fn proven_range(min: i64, max: i64) -> Result<Option<SignedRange>, CallFailure> {
+    match (min, max) {
+        (0, 0) => Ok(None),
+        (min, max) => Ok(Some(SignedRange::new(min, max).map_err(PfssError::from)?)),
+    }
+}
+
 /// Makes the gate `name` with its parameters.
 ///
 /// The names are `relu` (with a proven range or without), `abs`, `truncate_reduce`, `gap_ars`
@@ -69,10 +77,7 @@ pub unsafe extern "C" fn trefoil_pfss_gate_named(
         let given = unsafe { array("parameters", parameters, 1) }?[0];
         // SAFETY: the caller's promise.
         let table = unsafe { array("table", given.table, given.table_len) }?;
-        let range = match (given.min, given.max) {
-            (0, 0) => None,
-            (min, max) => Some(SignedRange::new(min, max).map_err(PfssError::from)?),
-        };
+        let range = proven_range(given.min, given.max)?;
         let positive = |number: u32| (number > 0).then_some(number);
         let parameters = Parameters {
             n: given.n,
@@ -123,7 +128,7 @@ pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, 
 pub unsafe extern "C" fn trefoil_pfss_gate_mask_outputs(gate: *mut GateHandle) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let gate = unsafe { handle("gate", gate) }?;
+        let mut gate = unsafe { exclusive("gate", gate) }?;
         let masked = Operation::clone(&gate.operation).with_masked_outputs()?;
         gate.operation = Arc::new(masked);
         Ok(())

@@ -4,18 +4,22 @@ use pfss::{Gate, GateKind, KeyBundle, MaskedKeys, PfssError, suf::BoolMode};
 use zeroize::Zeroizing;
 
 use crate::{
-    memory::{array, check, fill, free, handle, put, put_handle},
+    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
-/// The bytes of one party's bundle, as secret as its keys.
+/// The bytes of one party's keys, as secret as the keys. Threads may share them.
 pub struct Bytes {
     bytes: Zeroizing<Vec<u8>>,
 }
 
 impl Bytes {
     pub(crate) fn new(bundle: &KeyBundle) -> Self {
-        Self { bytes: bundle.to_bytes() }
+        Self::of(bundle.to_bytes())
+    }
+
+    pub(crate) fn of(bytes: Zeroizing<Vec<u8>>) -> Self {
+        Self { bytes }
     }
 }
 
@@ -34,6 +38,11 @@ fn spent() -> CallFailure {
 }
 
 impl Keys {
+    /// Keys that have masked nothing yet.
+    pub(crate) fn fresh(bundle: KeyBundle) -> Self {
+        Self(KeysState::Fresh(bundle))
+    }
+
     /// The public facts: gate, party, count and nonce.
     fn facts(&self) -> Result<(&Gate, u8, usize, [u8; 16]), CallFailure> {
         match &self.0 {
@@ -59,7 +68,7 @@ impl Keys {
     }
 
     /// This party's share of the masked inputs; this spends the masks.
-    fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, CallFailure> {
+    pub(crate) fn mask(&mut self, x: &[u64]) -> Result<Vec<u64>, CallFailure> {
         let count = self.count()?;
         CallFailure::unless_len("elements", count, x.len())?;
         match core::mem::replace(&mut self.0, KeysState::Evaluated) {
@@ -134,7 +143,7 @@ pub struct KeysInfo {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bytes_data(bytes: *mut Bytes) -> *const u8 {
     // SAFETY: the caller's promise.
-    unsafe { handle("bytes", bytes) }.map_or(core::ptr::null(), |bytes| bytes.bytes.as_ptr())
+    unsafe { shared("bytes", bytes) }.map_or(core::ptr::null(), |bytes| bytes.bytes.as_ptr())
 }
 
 /// How many bytes there are; 0 for null.
@@ -144,7 +153,7 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_data(bytes: *mut Bytes) -> *const u8
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bytes_len(bytes: *mut Bytes) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { handle("bytes", bytes) }.map_or(0, |bytes| bytes.bytes.len())
+    unsafe { shared("bytes", bytes) }.map_or(0, |bytes| bytes.bytes.len())
 }
 
 /// Wipes and frees bytes.
@@ -183,7 +192,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
             return Err(CallFailure::new(Status::TREFOIL_PFSS_PROGRAM, expected));
         }
         // SAFETY: the caller's promise.
-        unsafe { put_handle("keys", Keys(KeysState::Fresh(bundle)), keys) }
+        unsafe { put_handle("keys", Keys::fresh(bundle), keys) }
     })
 }
 
@@ -195,7 +204,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
 pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut KeysInfo) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let keys = unsafe { handle("keys", keys) }?;
+        let keys = unsafe { exclusive("keys", keys) }?;
         let (gate, party, count, nonce) = keys.facts()?;
         // a gate by name has one output word
         let (words, bools, additive) = gate.program().map_or((1, 0, false), |program| {
@@ -239,7 +248,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (keys, x) = unsafe { (handle("keys", keys)?, array("x", x, count)?) };
+        let (mut keys, x) = unsafe { (exclusive("keys", keys)?, array("x", x, count)?) };
         check("masked", masked, count)?; // before the masks are spent
         let words = keys.mask(x)?;
         // SAFETY: the caller's promise.

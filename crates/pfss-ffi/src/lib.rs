@@ -3,8 +3,9 @@
 //! It deals keys for gates and evaluates them as one of two parties, from C or C++.
 //!
 //! It follows the layouts of SUF's composite evaluation: a single descriptor, or many gates in a
-//! super-batch. The header is `include/trefoil_pfss.h`; `examples/composite.cpp` and
-//! `examples/batch.cpp` are programs that use it.
+//! super-batch. Plans are computations of several gates: functions, softmax, products. The header
+//! is `include/trefoil_pfss.h`; `examples/composite.cpp` and `examples/batch.cpp` are programs that
+//! use it. SUF's own calls, one key for each input, are in `include/suf_compat.hpp`.
 //!
 //! # Conventions
 //!
@@ -12,8 +13,11 @@
 //!   the expected and the received value. Results go to the last arguments, which are written only
 //!   on success.
 //! - Handles are opaque and belong to the caller, who frees each once with the function named after
-//!   it; freeing null does nothing. A handle must not be used by two threads at once, but may move
-//!   between threads.
+//!   it; freeing null does nothing.
+//! - Handles may move between threads. Threads may share backends, gates, plans and bytes, and
+//!   dealers, whose calls wait for each other. A call on any other handle that another thread is
+//!   using, or on a gate that another thread changes, is refused with
+//!   [`Status::TREFOIL_PFSS_STATE`]. A handle is freed once no thread uses it.
 //! - An array is a pointer and a number of elements, which is checked against the size that the
 //!   call needs. An empty array may be null.
 //! - Anything with `hat` in its name is public: masked inputs `hatx = x + r`, and masked outputs
@@ -34,11 +38,14 @@
 
 mod backend;
 mod batch;
+mod compat;
 mod dealer;
 mod evaluation;
 mod gate;
 mod keys;
 mod memory;
+mod parts;
+mod plan;
 mod shares;
 mod status;
 mod wires;
@@ -50,6 +57,24 @@ pub use batch::{
     trefoil_pfss_batch_digest, trefoil_pfss_batch_flush, trefoil_pfss_batch_free, trefoil_pfss_batch_haty_share,
     trefoil_pfss_batch_masked, trefoil_pfss_batch_open, trefoil_pfss_batch_options_default, trefoil_pfss_batch_pending,
     trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share,
+};
+pub use compat::sigma::{
+    Exchange, SigmaContext, SigmaPeer, SigmaStats, suf_layernorm_enabled, suf_sigma_clear, suf_sigma_consume_key,
+    suf_sigma_eval_activation, suf_sigma_eval_inverse, suf_sigma_eval_nexp, suf_sigma_eval_rsqrt,
+    suf_sigma_keygen_activation, suf_sigma_keygen_inverse, suf_sigma_keygen_nexp, suf_sigma_keygen_rsqrt,
+    suf_sigma_reset_eval, suf_sigma_reset_keygen, suf_sigma_set_keybuf_ptr, suf_softmax_enabled,
+    trefoil_pfss_sigma_clear, trefoil_pfss_sigma_consume_key, trefoil_pfss_sigma_enable,
+    trefoil_pfss_sigma_eval_activation, trefoil_pfss_sigma_eval_inverse, trefoil_pfss_sigma_eval_nexp,
+    trefoil_pfss_sigma_eval_rsqrt, trefoil_pfss_sigma_free, trefoil_pfss_sigma_keygen_activation,
+    trefoil_pfss_sigma_keygen_inverse, trefoil_pfss_sigma_keygen_nexp, trefoil_pfss_sigma_keygen_rsqrt,
+    trefoil_pfss_sigma_open, trefoil_pfss_sigma_open_global, trefoil_pfss_sigma_reset_eval,
+    trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
+};
+pub use compat::suf::{
+    SufKeys, trefoil_pfss_suf_eval_dcf_many, trefoil_pfss_suf_eval_interval_lut_many,
+    trefoil_pfss_suf_eval_packed_lt_many, trefoil_pfss_suf_gen_dcf, trefoil_pfss_suf_gen_interval_lut,
+    trefoil_pfss_suf_gen_packed_lt, trefoil_pfss_suf_keys_free, trefoil_pfss_suf_keys_mask_inputs,
+    trefoil_pfss_suf_keys_read,
 };
 pub use dealer::{
     DealerHandle, trefoil_pfss_deal, trefoil_pfss_dealer_free, trefoil_pfss_dealer_insecure_from_seed,
@@ -67,6 +92,12 @@ pub use gate::{
 pub use keys::{
     Bytes, Keys, KeysInfo, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len,
     trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs, trefoil_pfss_keys_read,
+};
+pub use plan::{
+    FunctionParameters, PlanHandle, PlanInfo, Query, RunHandle, trefoil_pfss_plan_deal, trefoil_pfss_plan_free,
+    trefoil_pfss_plan_function, trefoil_pfss_plan_inspect, trefoil_pfss_plan_matmul, trefoil_pfss_plan_predicates,
+    trefoil_pfss_plan_product, trefoil_pfss_plan_softmax, trefoil_pfss_run_absorb, trefoil_pfss_run_free,
+    trefoil_pfss_run_masked, trefoil_pfss_run_pending, trefoil_pfss_run_start, trefoil_pfss_run_y_share,
 };
 pub use status::{Status, trefoil_pfss_last_error};
 pub use wires::{Wires, trefoil_pfss_deal_wired, trefoil_pfss_wires_free};

@@ -1,6 +1,7 @@
 //! The caller's pointers, checked as far as they can be.
 
 use core::slice;
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use crate::status::CallFailure;
 
@@ -41,37 +42,91 @@ pub(crate) unsafe fn put<T>(what: &str, value: T, to: *mut T) -> Result<(), Call
     Ok(())
 }
 
-/// Hands a new handle to the caller.
+/// Hands a new handle to the caller: the address of a lock with the object inside.
 ///
 /// # Safety
 /// As [`put`].
 pub(crate) unsafe fn put_handle<T>(what: &str, value: T, to: *mut *mut T) -> Result<(), CallFailure> {
     check(what, to, 1)?;
     // SAFETY: not null and aligned; the rest is the caller's promise.
-    unsafe { to.write(Box::into_raw(Box::new(value))) };
+    unsafe { to.write(Box::into_raw(Box::new(RwLock::new(value))).cast()) };
     Ok(())
 }
 
-/// The object that a handle stands for.
+/// The object that a handle stands for, which threads may read at the same time.
+///
+/// Refused while another thread changes it.
 ///
 /// # Safety
-/// As said at the top of the crate: unless null, `handle` came from [`put_handle`] with this type,
-/// was not freed, and is in no other use.
-pub(crate) unsafe fn handle<'a, T>(what: &str, handle: *mut T) -> Result<&'a mut T, CallFailure> {
-    check(what, handle, 1)?;
-    // SAFETY: a live handle without other users, by the caller's promise.
-    Ok(unsafe { &mut *handle })
+/// As said at the top of the crate: unless null, `handle` came from [`put_handle`] with this type
+/// and was not freed.
+pub(crate) unsafe fn shared<'a, T: Sync>(what: &str, handle: *mut T) -> Result<RwLockReadGuard<'a, T>, CallFailure> {
+    // SAFETY: the caller's promise.
+    match unsafe { lock_of(what, handle) }?.try_read() {
+        Ok(object) => Ok(object),
+        Err(TryLockError::WouldBlock) => Err(in_use(what)),
+        Err(TryLockError::Poisoned(_)) => Err(broken(what)),
+    }
+}
+
+/// The object that a handle stands for, for one thread.
+///
+/// Refused while another thread uses it.
+///
+/// # Safety
+/// As [`shared`].
+pub(crate) unsafe fn exclusive<'a, T: Send>(
+    what: &str,
+    handle: *mut T,
+) -> Result<RwLockWriteGuard<'a, T>, CallFailure> {
+    // SAFETY: the caller's promise.
+    match unsafe { lock_of(what, handle) }?.try_write() {
+        Ok(object) => Ok(object),
+        Err(TryLockError::WouldBlock) => Err(in_use(what)),
+        Err(TryLockError::Poisoned(_)) => Err(broken(what)),
+    }
+}
+
+/// [`exclusive`], after waiting for other threads.
+///
+/// For calls that hold no other handle exclusively, so that no two threads wait for each other.
+///
+/// # Safety
+/// As [`shared`].
+pub(crate) unsafe fn in_turn<'a, T: Send>(what: &str, handle: *mut T) -> Result<RwLockWriteGuard<'a, T>, CallFailure> {
+    // SAFETY: the caller's promise.
+    unsafe { lock_of(what, handle) }?.write().map_err(|_| broken(what))
 }
 
 /// Frees a handle; null is none.
 ///
 /// # Safety
-/// As [`handle`], and the handle is not used again.
+/// As [`shared`], and the handle is not used again.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() {
         // SAFETY: it came from `Box::into_raw` in `put_handle`, and is freed once, by the caller's promise.
-        drop(unsafe { Box::from_raw(handle) });
+        drop(unsafe { Box::from_raw(handle.cast::<RwLock<T>>()) });
     }
+}
+
+/// The lock that a handle is the address of.
+///
+/// # Safety
+/// As [`shared`].
+unsafe fn lock_of<'a, T>(what: &str, handle: *mut T) -> Result<&'a RwLock<T>, CallFailure> {
+    let lock = handle.cast::<RwLock<T>>();
+    check(what, lock, 1)?;
+    // SAFETY: a live handle of this type, by the caller's promise.
+    Ok(unsafe { &*lock })
+}
+
+fn in_use(what: &str) -> CallFailure {
+    CallFailure::state(format!("{what} is in use by another thread"))
+}
+
+/// A call panicked while it changed the object.
+fn broken(what: &str) -> CallFailure {
+    CallFailure::state(format!("{what} cannot be used: an earlier call failed inside the library"))
 }
 
 /// Refuses what no array of `len` elements can be.
@@ -88,5 +143,76 @@ pub(crate) fn check<T>(what: &str, data: *const T, len: usize) -> Result<(), Cal
     match len.checked_mul(size_of::<T>()) {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(()),
         _ => Err(CallFailure::argument(format!("{what} has {len} elements, more than memory holds"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::{
+        ptr::null_mut,
+        sync::atomic::{AtomicPtr, Ordering::Relaxed},
+    };
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        thread,
+    };
+
+    use super::*;
+
+    /// Whether a second thread can read and change the object now, or the reason why not.
+    fn elsewhere(handle: *mut u64) -> [Result<(), String>; 2] {
+        let handle = AtomicPtr::new(handle);
+        thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                // SAFETY: a live handle of a word.
+                let read = unsafe { shared("word", handle.load(Relaxed)) }.map(drop);
+                // SAFETY: a live handle of a word.
+                let changed = unsafe { exclusive("word", handle.load(Relaxed)) }.map(drop);
+                [read, changed].map(|outcome| outcome.map_err(|failure| format!("{failure:?}")))
+            });
+            other.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn readers_share_an_object_and_a_writer_has_it_alone() {
+        let mut word = null_mut();
+        // SAFETY: a place for a handle, and a live handle of a word until it is freed.
+        unsafe {
+            put_handle("word", 7u64, &mut word).unwrap();
+            let reader = shared("word", word).unwrap();
+            let [read, changed] = elsewhere(word);
+            assert_eq!((*reader, read), (7, Ok(())));
+            assert!(changed.unwrap_err().contains("word is in use by another thread"));
+            drop(reader);
+            let mut writer = exclusive("word", word).unwrap();
+            *writer += 1;
+            for outcome in elsewhere(word) {
+                assert!(outcome.unwrap_err().contains("word is in use by another thread"));
+            }
+            drop(writer);
+            assert_eq!(elsewhere(word), [Ok(()), Ok(())]);
+            assert_eq!(*in_turn("word", word).unwrap(), 8);
+            free(word);
+        }
+    }
+
+    #[test]
+    fn an_object_that_a_call_left_half_changed_is_refused() {
+        let mut word = null_mut();
+        // SAFETY: a place for a handle, and a live handle of a word until it is freed.
+        unsafe {
+            put_handle("word", 7u64, &mut word).unwrap();
+            let panicked = catch_unwind(AssertUnwindSafe(|| {
+                let writer = exclusive("word", word).unwrap();
+                assert_eq!(*writer, 0, "half changed");
+            }));
+            assert!(panicked.is_err());
+            let reasons = [shared("word", word).map(drop), exclusive("word", word).map(drop)];
+            for refused in reasons.into_iter().chain([in_turn("word", word).map(drop)]) {
+                assert!(format!("{:?}", refused.unwrap_err()).contains("an earlier call failed"));
+            }
+            free(word);
+        }
     }
 }

@@ -4,7 +4,7 @@ use pfss::{Inputs, Wire};
 
 use crate::{
     Backend, Bytes, DealerHandle, GateHandle,
-    memory::{check, free, handle, put_handle},
+    memory::{check, free, in_turn, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
@@ -41,8 +41,8 @@ pub unsafe extern "C" fn trefoil_pfss_deal_wired(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (dealer, backend, gate) =
-            unsafe { (handle("dealer", dealer)?, handle("backend", backend)?, handle("gate", gate)?) };
+        let (mut dealer, backend, gate) =
+            unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?, shared("gate", gate)?) };
         // all places are looked at before any is written
         check("party_0", party_0, 1)?;
         check("party_1", party_1, 1)?;
@@ -50,12 +50,14 @@ pub unsafe extern "C" fn trefoil_pfss_deal_wired(
         if gate.masks_outputs() {
             check("outputs", outputs, 1)?;
         }
+        let held;
         let wire;
         let inputs = if inputs.is_null() {
             Inputs::Fresh(count)
         } else {
             // SAFETY: the caller's promise.
-            let of = &unsafe { handle("inputs", inputs) }?.wires;
+            held = unsafe { shared("inputs", inputs) }?;
+            let of = &held.wires;
             let words = of.len();
             let unknown = || CallFailure::argument(format!("expected an output word below {words}, got {word}"));
             wire = [of.get(word).ok_or_else(unknown)?];

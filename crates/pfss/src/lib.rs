@@ -44,6 +44,7 @@
 //! | softmax of causal or ragged rows | [`softmax`] |
 //! | gates by name, with their meaning in the clear | [`Operation`] |
 //! | gates in a row that open each value once | [`Gate::with_masked_outputs`], [`Dealer::deal_wired`] |
+//! | functions in such a row | [`functions::WiredFn`], [`Dealer::deal_wired_function`] |
 //!
 //! [`Gate::cost`] states the bytes, AES blocks, opened bits and rounds of each gate.
 //!
@@ -126,7 +127,7 @@ pub use auto_trunc::{AutoTrunc, RangeClaim};
 pub use bundle::{BundleSection, KeyBundle, MaskedKeys};
 pub use channel::{Channel, ChannelError, MemoryChannel, StreamChannel, TcpChannel, TcpOptions, memory_pair};
 pub use cost::Cost;
-pub use dealer::{Dealer, Inputs, Wire};
+pub use dealer::{Dealer, DealerSeed, Inputs, Wire};
 pub use error::{BundleError, PfssError};
 pub use gate::Gate;
 pub use gate_kind::GateKind;

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use crate::common::both;
+use crate::common::{both, words};
 use pfss::{
-    BoolShares, BundleError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError, Ring, Session,
-    Task, Wire, eval_lockstep, memory_pair, run_lockstep,
+    BoolShares, BundleError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError, RangeError,
+    Ring, Session, Task, Wire, eval_lockstep,
+    functions::{WiredBundles, WiredFn, WiredGates},
+    memory_pair, run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 
@@ -256,4 +258,117 @@ fn flags_of_a_bundle_round_trip_and_others_are_refused() {
     changed[18] = 1;
     assert!(matches!(KeyBundle::from_bytes(&changed), Err(BundleError::Gate { .. })));
     assert_eq!(predicates.gate().kind(), GateKind::FullPredicates);
+}
+
+/// Functions between wires of `n` bits.
+fn wired(n: u32) -> Vec<(&'static str, WiredFn)> {
+    vec![
+        ("gelu", WiredFn::gelu(n, 12).unwrap()),
+        ("silu of 8 bits", WiredFn::silu(n, 8).unwrap()),
+        ("neg exp", WiredFn::neg_exp(n, 12).unwrap()),
+        ("reciprocal", WiredFn::reciprocal(n, 12, 100).unwrap()),
+        ("rsqrt", WiredFn::rsqrt(n, 12, 1).unwrap()),
+        ("rsqrt of a sum of 768", WiredFn::rsqrt(n, 12, 768).unwrap()),
+    ]
+}
+
+/// Inputs at both ends of the range, around zero, and at every power of two.
+fn wired_inputs(function: &WiredFn) -> Vec<i64> {
+    let range = function.inputs();
+    let powers = (0..63).flat_map(|k| [-(1i64 << k), (1 << k) - 1, 1 << k, (1 << k) + (1 << k) / 3]);
+    let all = powers.chain([range.min(), range.max(), 0, 6144, -6144, 50_000]);
+    all.filter(|x| (range.min()..=range.max()).contains(x)).collect()
+}
+
+#[test]
+fn functions_between_wires_are_the_public_functions_under_masks() {
+    let q = runtime::cpu().unwrap();
+    for n in [64, 63, 37] {
+        for (name, function) in wired(n) {
+            let (gates, values) = (function.gates(SufModes::default()).unwrap(), wired_inputs(&function));
+            let ring = gates.ring();
+            let input = Wire::from_masks(ring, &words(values.len(), n.into()));
+            let x_hat: Vec<u64> =
+                values.iter().zip(input.masks()).map(|(&x, &r)| ring.add(ring.reduce(x as u64), r)).collect();
+            let (keys, output) = Dealer::from_os().unwrap().deal_wired_function(&q, &gates, &input).unwrap();
+            let [a, b] = both(keys, |mut session, _, keys| {
+                let y_hat = session.wired_function(&q, &gates, keys, &x_hat).unwrap();
+                let traffic = session.traffic();
+                assert_eq!((traffic.sent_bytes, traffic.rounds), gates.traffic(x_hat.len()), "{name}");
+                y_hat
+            });
+            assert_eq!(a, b);
+            assert_eq!(output.ring(), ring);
+            for ((&x, &y_hat), &mask) in values.iter().zip(&a).zip(output.masks()) {
+                assert_eq!(ring.signed(ring.sub(y_hat, mask)), function.eval(x), "{name} of {x} in {n} bits");
+            }
+        }
+    }
+}
+
+#[test]
+fn quotients_under_roots_hold_their_bounds() {
+    for bits in [8, 12, 16] {
+        for divisor in [1, 3, 31, 32, 33, 768, 1024, 4095, 1 << 20] {
+            let function = WiredFn::rsqrt(64, bits, divisor).unwrap();
+            let (bound, one) = (if divisor < 32 { 1.2 } else { 1.6 }, f64::from(1u32 << bits));
+            let (low, high) = (f64::from(divisor) / 16.0, f64::from(divisor) * 256.0);
+            for k in 0..=2000 {
+                let x = (low * (high / low).powf(f64::from(k) / 2000.0) * one).ceil().min(high * one) as i64;
+                let exact = (f64::from(divisor) / (x as f64 / one)).sqrt() * one;
+                let got = function.eval(x) as f64;
+                assert!((got - exact).abs() <= bound, "{x} of {divisor} with {bits} bits: {got} for {exact}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_function_between_wires_is_refused_where_it_does_not_fit() {
+    let gap = |refused: Result<WiredFn, PfssError>| {
+        assert!(matches!(refused, Err(PfssError::Range(RangeError::NoGap { .. }))), "{refused:?}");
+    };
+    assert!(WiredFn::gelu(26, 12).is_ok() && WiredFn::neg_exp(19, 12).is_ok());
+    assert!(WiredFn::reciprocal(22, 12, 100).is_ok() && WiredFn::rsqrt(33, 12, 768).is_ok());
+    gap(WiredFn::gelu(25, 12));
+    gap(WiredFn::reciprocal(21, 12, 100));
+    gap(WiredFn::rsqrt(32, 12, 1024));
+    let outside = WiredFn::neg_exp(18, 12);
+    assert!(matches!(outside, Err(PfssError::Range(RangeError::Outside { .. }))), "{outside:?}");
+    for refused in [
+        WiredFn::gelu(65, 12),
+        WiredFn::silu(64, 7),
+        WiredFn::neg_exp(64, 21),
+        WiredFn::reciprocal(64, 12, 0),
+        WiredFn::reciprocal(64, 12, 4097),
+        WiredFn::reciprocal(64, 7, 4),
+        WiredFn::rsqrt(64, 12, 0),
+        WiredFn::rsqrt(64, 12, 1 << 31),
+        WiredFn::rsqrt(64, 21, 4),
+    ] {
+        assert!(matches!(refused, Err(PfssError::Suf(_))), "{refused:?}");
+    }
+
+    // keys of another function, of the other party, of another number of elements, and another wire
+    let q = runtime::cpu().unwrap();
+    let gates = WiredFn::gelu(40, 12).unwrap().gates(SufModes::default()).unwrap();
+    let other = WiredFn::silu(40, 12).unwrap().gates(SufModes::default()).unwrap();
+    let input = Wire::from_masks(gates.ring(), &[1, 2]);
+    let mut dealer = Dealer::insecure_from_seed(4);
+    let narrow = Wire::from_masks(Ring::new(39).unwrap(), &[1, 2]);
+    let refused = dealer.deal_wired_function(&q, &gates, &narrow).map(drop);
+    assert_eq!(refused, Err(PfssError::WireRing { expected: 40, got: 39 }));
+    let mut run = |dealt: &WiredGates, swap: bool, change: fn(&mut Vec<KeyBundle>), x_hat: &[u64]| {
+        let ([zero, one], _) = dealer.deal_wired_function(&q, dealt, &input).unwrap();
+        let mut bundles = Vec::<KeyBundle>::from(if swap { one } else { zero });
+        change(&mut bundles);
+        let (channel, _other) = memory_pair(Duration::from_millis(10));
+        Session::new(channel).wired_function(&q, &gates, WiredBundles::from(bundles), x_hat).unwrap_err()
+    };
+    let wrong_party = PfssError::WrongParty { expected: Party::Zero, got: Party::One };
+    assert_eq!(run(&gates, true, |_| (), &[1, 2]), wrong_party);
+    assert_eq!(run(&gates, false, |_| (), &[1]), PfssError::Length { what: "elements", expected: 2, got: 1 });
+    assert_eq!(run(&other, false, |_| (), &[1, 2]), PfssError::Program);
+    assert_eq!(run(&gates, false, |bundles| drop(bundles.pop()), &[1, 2]), PfssError::Program);
+    assert_eq!(run(&gates, false, |bundles| bundles.swap(0, 1), &[1, 2]), PfssError::Program);
 }

@@ -2,12 +2,15 @@
 
 use std::{
     fmt::Write,
+    fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
 use pfss::{
-    BoolShares, Dealer, Gate, Inputs, Operation, Parameters, SignedRange, Task, eval_lockstep, run_lockstep,
+    BoolShares, Dealer, Gate, Inputs, Operation, Parameters, SignedRange, Task, eval_lockstep,
+    functions::WiredFn,
+    run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use test_process::LIMIT;
@@ -141,24 +144,103 @@ fn expected_of_circuit() -> String {
     out
 }
 
+/// What `examples/sigma.cpp` prints: the functions in the clear.
+fn expected_of_sigma() -> String {
+    type Input = fn(i64) -> i64;
+    let functions: [(&str, WiredFn, Input); 4] = [
+        ("silu", WiredFn::silu(50, 12).unwrap(), |at| (at - 25) * 700),
+        ("nexp", WiredFn::neg_exp(50, 12).unwrap(), |at| at * 1500),
+        ("inverse", WiredFn::reciprocal(50, 12, 128).unwrap(), |at| 4096 + at * 8000),
+        ("rsqrt", WiredFn::rsqrt(50, 12, 768).unwrap(), |at| 200_000 + at * 1_000_000),
+    ];
+    let mut out = String::new();
+    for (name, function, input) in functions {
+        out.push_str(name);
+        for at in 0..50 {
+            let y = function.ring().reduce(function.eval(input(at)).cast_unsigned());
+            write!(out, " {y:x}").unwrap();
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// What `examples/suf.cpp` prints, by plain arithmetic.
+fn expected_of_suf() -> String {
+    let x = |at: u64| at * 100;
+    let bit = |at: u64, threshold: u64| u64::from(x(at) < threshold);
+    let packed = |at| bit(at, 5) | bit(at, 700) << 1 | bit(at, 701) << 2 | bit(at, 3000) << 3;
+    let dcf = |at| [0x12, 0x34].map(|byte: u64| byte * bit(at, 1000));
+    let lut = |at| match x(at) {
+        ..900 => [1, u64::MAX],
+        900..2000 => [20, 21],
+        2000.. => [300, 1 << 63],
+    };
+    let relu = |at| if x(at) < 1 << 11 { x(at) } else { 0 };
+    let (mut out, all) = (String::new(), 0..40u64);
+    for (what, values) in [
+        ("packed", all.clone().map(packed).collect::<Vec<u64>>()),
+        ("dcf", all.clone().flat_map(dcf).collect()),
+        ("lut", all.clone().flat_map(lut).collect()),
+        ("one mask for many values reveals their differences", Vec::new()),
+        ("relu", all.map(relu).collect()),
+    ] {
+        out.push_str(what);
+        values.iter().for_each(|value| write!(out, " {value:x}").unwrap());
+        out.push('\n');
+    }
+    out + "jobs 1\n"
+}
+
 /// Compiles an example against the header and the library, and returns its output.
 fn output_of(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    output_by("c++", &[], &Path::new(env!("CARGO_MANIFEST_DIR")).join("include"), &library("a"), name)
+}
+
+/// What an example prints, compiled by `compiler` with further options.
+fn output_by(compiler: &str, options: &[&str], include: &Path, library: &Path, name: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join(name);
-    let mut compiler = Command::new("c++");
-    compiler
-        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I"])
-        .arg(root.join("include"))
-        .arg(root.join(format!("examples/{name}.cpp")))
-        .arg(library("a"))
+    let mut command = Command::new(compiler);
+    command
+        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror"])
+        .args(options)
+        .arg("-I")
+        .arg(include)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.cpp")))
+        .arg(library)
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program);
-    let compiled = test_process::output(&mut compiler, LIMIT);
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let compiled = test_process::output(&mut command, LIMIT);
+    assert!(compiled.status.success(), "{compiler}, {name}: {}", String::from_utf8_lossy(&compiled.stderr));
     let run = test_process::output(&mut Command::new(&program), LIMIT);
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert!(run.status.success(), "{compiler}, {name}: {}", String::from_utf8_lossy(&run.stderr));
     String::from_utf8(run.stdout).unwrap()
+}
+
+/// A prefix as `install` makes it, with the libraries that cargo built with this test.
+#[cfg(target_os = "linux")]
+fn installed(folder: &Path) -> PathBuf {
+    let (built, prefix) = (folder.join("built"), folder.join("prefix"));
+    fs::create_dir(&built).unwrap();
+    for ending in ["a", "so"] {
+        fs::copy(library(ending), built.join(format!("libtrefoil_pfss.{ending}"))).unwrap();
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("package");
+    let packaged = test_process::output(Command::new(script).arg(&built).arg(&prefix), LIMIT);
+    assert!(packaged.status.success(), "{}", String::from_utf8_lossy(&packaged.stderr));
+    prefix
+}
+
+/// The compilers for the installed library: `g++`, and `clang++` where there is one.
+///
+/// Where `ci/install` installs it, `clang++` has to be there.
+#[cfg(target_os = "linux")]
+fn compilers() -> Vec<&'static str> {
+    let found = test_process::output(Command::new("sh").args(["-c", "command -v clang++"]), LIMIT).status.success();
+    let listed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/install/clang").exists();
+    assert!(found || !listed, "expected clang++, which ci/install/clang installs");
+    if found { vec!["g++", "clang++"] } else { vec!["g++"] }
 }
 
 #[test]
@@ -174,4 +256,54 @@ fn a_super_batch_in_c_plus_plus_gets_the_shares_of_single_gates() {
 #[test]
 fn a_circuit_in_c_plus_plus_opens_masked_outputs_into_the_next_gate() {
     assert_eq!(output_of("circuit"), expected_of_circuit());
+}
+
+#[test]
+fn functions_of_masked_values_in_c_plus_plus_are_the_public_functions() {
+    assert_eq!(output_of("sigma"), expected_of_sigma());
+}
+
+#[test]
+fn calls_of_suf_in_c_plus_plus_open_plain_arithmetic() {
+    assert_eq!(output_of("suf"), expected_of_suf());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn examples_of_the_installed_library_run_under_the_sanitizers_of_each_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let prefix = installed(folder.path());
+    let examples = [
+        ("composite", expected()),
+        ("batch", expected_of_batch()),
+        ("circuit", expected_of_circuit()),
+        ("sigma", expected_of_sigma()),
+        ("suf", expected_of_suf()),
+    ];
+    let options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let (include, library) = (prefix.join("include"), prefix.join("lib/libtrefoil_pfss.a"));
+    for compiler in compilers() {
+        for (name, expected) in &examples {
+            assert_eq!(output_by(compiler, &options, &include, &library, name), *expected, "{compiler}, {name}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_cmake_package_names_files_of_the_prefix() {
+    let folder = tempfile::tempdir().unwrap();
+    let prefix = installed(folder.path());
+    let package = prefix.join("lib/cmake/trefoilPfss");
+    let config = fs::read_to_string(package.join("trefoilPfssConfig.cmake")).unwrap();
+    let named: Vec<&str> =
+        config.split("${trefoilPfss_PREFIX}/").skip(1).map_while(|rest| rest.split('"').next()).collect();
+    assert_eq!(named.len(), 3, "{config}");
+    for file in named {
+        assert!(prefix.join(file).exists(), "{file}");
+    }
+    // The prefix is found from the package, three folders down.
+    assert_eq!(package.join("../../..").canonicalize().unwrap(), prefix.canonicalize().unwrap());
+    let version = fs::read_to_string(package.join("trefoilPfssConfigVersion.cmake")).unwrap();
+    assert!(version.contains(&format!("set(PACKAGE_VERSION \"{}\")", env!("CARGO_PKG_VERSION"))), "{version}");
 }

@@ -5,4 +5,8 @@ mod batch;
 mod example;
 mod header;
 mod misuse;
+mod plans;
+mod sigma;
+mod suf;
 mod symbols;
+mod threads;

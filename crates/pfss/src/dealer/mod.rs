@@ -5,6 +5,7 @@
 //! roots, come from one seed.
 
 mod dealing;
+mod derive;
 mod draw;
 mod hide;
 mod secrets;
@@ -29,6 +30,7 @@ use crate::{
     secret::section::Section,
     secret::seed::{Seed, and_wipe_stack},
 };
+pub use derive::DealerSeed;
 use draw::uniform;
 use secrets::{Row, Secrets};
 use trees::TreeDealer;

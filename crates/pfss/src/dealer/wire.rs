@@ -16,8 +16,8 @@ use crate::{Gate, KeyBundle, PfssError, bundle::check_size};
 ///
 /// The dealer needs them to make keys for the gate that takes the opened word as its input.
 ///
-/// A wire unmasks the words opened on it, so it must stay with the dealer. `Debug` shows no masks,
-/// and they are wiped when dropped. One wire may be the input of several gates, as they all take
+/// A wire unmasks the words opened on it, so it must stay with dealers. `Debug` shows no masks, and
+/// they are wiped when dropped. One wire may be the input of several gates, as they all take
 /// the same opened word.
 pub struct Wire {
     ring: Ring,
@@ -34,6 +34,21 @@ pub enum Inputs<'a> {
 }
 
 impl Wire {
+    /// A wire whose masks are made elsewhere, by another dealer of the same circuit.
+    ///
+    /// The masks are taken modulo `2^n`. They have to be uniform, secret, and each for one value:
+    /// whoever has them reads every word that is opened on the wire.
+    #[must_use]
+    pub fn from_masks(ring: Ring, masks: &[u64]) -> Self {
+        Self { ring, masks: Zeroizing::new(masks.iter().map(|&mask| ring.reduce(mask)).collect()) }
+    }
+
+    /// The masks, for a dealer that makes the next gate's keys elsewhere.
+    #[must_use]
+    pub fn masks(&self) -> &[u64] {
+        &self.masks
+    }
+
     /// The ring of the words.
     #[must_use]
     pub fn ring(&self) -> Ring {

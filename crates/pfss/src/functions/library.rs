@@ -205,6 +205,22 @@ pub fn rsqrt_octaves(accuracy: Accuracy, output_bits: u32, count: u32) -> Result
     octaves(accuracy, output_bits, (accuracy.one() / 16, count), &|z| 1.0 / z.sqrt())
 }
 
+/// `1 / sqrt(z / quotient)` on `count` octaves, for `1/16 <= z / quotient <= 2^(count - 4)`.
+///
+/// The quotient is at least 1 and below 2. If `z` was rounded down, its integer stands for the
+/// middle of the values that it may have had. The accuracy is not checked.
+pub(crate) fn rsqrt_of_quotient(
+    accuracy: Accuracy,
+    output_bits: u32,
+    (quotient, rounded): (f64, bool),
+    count: u32,
+) -> Result<FixedFn, PfssError> {
+    let one = accuracy.one() as f64;
+    let middle = if rounded { 0.5 / one } else { 0.0 };
+    let low = (quotient * one / 16.0) as i64;
+    octaves(accuracy, output_bits, (low, count), &|z| (quotient / (z + middle)).sqrt())
+}
+
 /// A function that is 0 far below zero and `x` far above.
 ///
 /// It has [`graded`] pieces up to `end` on either side.

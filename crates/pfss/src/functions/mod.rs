@@ -27,7 +27,8 @@
 //! A [`FixedFn`] is a spline. A [`TableFn`] is GeLU, SiLU or `exp(-t)` by a table of lines: its
 //! keys have a third of the bytes and take a fifth of the AES blocks, but it takes nine rounds in
 //! place of four and opens more bits. Tables suit where keys are stored or sent, splines where
-//! rounds take long. `docs/pfss.md` has the figures.
+//! rounds take long. `docs/pfss.md` has the figures. A [`WiredFn`] takes the masked output of an
+//! earlier gate to a masked output, in rings of fewer bits too.
 //!
 //! Piecewise polynomials for secure inference follow SUF (FuseFSS, ICML 2026), tables SIGMA (PETS
 //! 2024).
@@ -38,6 +39,7 @@ mod minimax;
 mod run;
 mod special;
 mod table;
+mod wired;
 
 use core_types::Ring;
 
@@ -47,9 +49,10 @@ use crate::{
 };
 
 pub use library::{Accuracy, gelu, neg_exp, reciprocal, rsqrt, rsqrt_octaves, silu};
-pub(crate) use library::{reciprocal_octaves, softmax_exp};
+pub(crate) use library::{reciprocal_octaves, rsqrt_of_quotient, softmax_exp};
 pub use run::{FixedBundles, run_function_lockstep};
 pub use table::{TableBundles, TableFn, TableGates, run_table_lockstep};
+pub use wired::{WiredBundles, WiredFn, WiredGates};
 
 /// A function of one fixed-point number: a descriptor with one word, and the shift after it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,149 @@
+//! The state of SUF's bridge: a dealer's seed, a buffer of keys, and keys read from it.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use pfss::{
+    Channel, DealerSeed, Party, PfssError, Session, Traffic, Wire,
+    functions::{WiredBundles, WiredGates},
+};
+use runtime::AnyQueue;
+
+use super::{buffer::KeyBuffer, record::Record, request::Request};
+use crate::status::CallFailure;
+
+/// The keys and the state of both halves of the bridge: making keys, and evaluating them.
+///
+/// One half may stay unused: a dealer makes keys only, a party evaluates only.
+pub struct SigmaContext {
+    queue: Arc<AnyQueue>,
+    seed: DealerSeed,
+    /// The keys made since the last reset: the number of the next deal.
+    deals: u64,
+    buffer: Option<KeyBuffer>,
+    /// Keys that were read and not evaluated, the oldest first.
+    waiting: VecDeque<Record>,
+    /// The gates of the functions so far.
+    gates: Vec<(Request, Arc<WiredGates>)>,
+}
+
+/// The keys of one call, with all that evaluating them needs.
+pub(super) struct Evaluation {
+    queue: Arc<AnyQueue>,
+    gates: Arc<WiredGates>,
+    bundles: WiredBundles,
+}
+
+impl SigmaContext {
+    pub(super) fn new(queue: Arc<AnyQueue>, seed: DealerSeed) -> Self {
+        Self { queue, seed, deals: 0, buffer: None, waiting: VecDeque::new(), gates: Vec::new() }
+    }
+
+    /// Keys are made as from the start: the next deal is the first.
+    pub(super) fn reset_keygen(&mut self) {
+        self.deals = 0;
+    }
+
+    /// Drops and wipes keys that were read and not evaluated.
+    pub(super) fn reset_eval(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Wipes all keys, in the buffer too, and forgets the buffer.
+    pub(super) fn clear(&mut self) {
+        if let Some(buffer) = &mut self.buffer {
+            buffer.wipe();
+        }
+        self.buffer = None;
+        self.reset_eval();
+        self.reset_keygen();
+        self.gates.clear();
+    }
+
+    /// Takes another buffer; keys in the one before stay there.
+    pub(super) fn set_buffer(&mut self, buffer: KeyBuffer) {
+        self.buffer = Some(buffer);
+    }
+
+    /// First address and length of the buffer, if there is one.
+    pub(super) fn span(&self) -> Option<(usize, usize)> {
+        self.buffer.as_ref().map(KeyBuffer::span)
+    }
+
+    /// Makes `party`'s keys for inputs under `masks`, and returns the masks of the outputs.
+    pub(super) fn keygen(&mut self, party: Party, request: Request, masks: &[u64]) -> Result<Wire, CallFailure> {
+        let gates = self.gates_of(request)?;
+        let buffer = self.buffer.as_mut().ok_or_else(no_buffer)?;
+        let input = Wire::from_masks(gates.ring(), masks);
+        // Both parties' keys follow from the number of the deal, its function and its masks.
+        let deal: Vec<u8> =
+            [self.deals].into_iter().chain(request.to_words()).flat_map(|number| number.to_le_bytes()).collect();
+        let mut dealer = self.seed.dealer(&deal, &input);
+        let ([zero, one], output) = dealer.deal_wired_function(&*self.queue, &gates, &input)?;
+        let bundles = match party {
+            Party::Zero => zero,
+            Party::One => one,
+        };
+        buffer.append(&Record { request, party, count: masks.len(), bundles }.into_bytes())?;
+        self.deals += 1;
+        Ok(output)
+    }
+
+    /// Reads the keys at the cursor, which moves on.
+    pub(super) fn consume(&mut self) -> Result<(), CallFailure> {
+        let record = self.buffer.as_mut().ok_or_else(no_buffer)?.take()?;
+        self.waiting.push_back(record);
+        Ok(())
+    }
+
+    /// The oldest keys that were read, for one evaluation; keys at the cursor if there are none.
+    ///
+    /// If they are for another call, they are kept.
+    pub(super) fn take(&mut self, party: Party, request: Request, count: usize) -> Result<Evaluation, CallFailure> {
+        let gates = self.gates_of(request)?;
+        if self.waiting.is_empty() {
+            self.consume()?;
+        }
+        match self.waiting.pop_front() {
+            Some(next) if (next.party, next.request, next.count) == (party, request, count) => {
+                Ok(Evaluation { queue: Arc::clone(&self.queue), gates, bundles: next.bundles })
+            }
+            Some(next) => {
+                let described =
+                    |party: Party, request: Request, count: usize| format!("{request} of {count} elements for {party}");
+                let message = format!(
+                    "expected a call of the next keys, {}, got {}",
+                    described(next.party, next.request, next.count),
+                    described(party, request, count)
+                );
+                self.waiting.push_front(next);
+                Err(CallFailure::state(message))
+            }
+            None => Err(CallFailure::state("no keys are left")),
+        }
+    }
+
+    /// The gates of a function, made once.
+    fn gates_of(&mut self, request: Request) -> Result<Arc<WiredGates>, CallFailure> {
+        if let Some((_, gates)) = self.gates.iter().find(|(known, _)| *known == request) {
+            return Ok(Arc::clone(gates));
+        }
+        let refused = |error: PfssError| CallFailure::argument(format!("{request} is refused: {error}"));
+        let gates = Arc::new(request.gates().map_err(refused)?);
+        self.gates.push((request, Arc::clone(&gates)));
+        Ok(gates)
+    }
+}
+
+impl Evaluation {
+    /// The masked outputs of the masked inputs, and what went over the channel.
+    pub(super) fn run<C: Channel>(self, channel: C, x_hat: &[u64]) -> Result<(Vec<u64>, Traffic), CallFailure> {
+        let Self { queue, gates, bundles } = self;
+        let mut session = Session::new(channel);
+        let y_hat = session.wired_function(&*queue, &gates, bundles, x_hat)?;
+        Ok((y_hat, session.traffic()))
+    }
+}
+
+fn no_buffer() -> CallFailure {
+    CallFailure::state("no buffer of keys is set")
+}

@@ -1,0 +1,44 @@
+//! The functions that SUF's bridge to SIGMA calls: keys, and their evaluation.
+//!
+//! SIGMA keeps every value between its layers under a mask: parties hold the open `x + r`, and only
+//! the dealer has `r`. For each function there is a call that takes the masks of the inputs, makes
+//! one party's keys and gives the masks of the outputs, and a call that takes the open masked
+//! inputs and gives the open masked outputs. Names, order of arguments and the cursor in SIGMA's
+//! buffer of keys are as in SUF's bridge. What differs:
+//!
+//! - Every call returns a [`Status`](crate::Status), and results go to arrays of the caller's.
+//! - All arrays are in host memory, for every backend.
+//! - The buffer has a capacity, and inputs of all functions have `bw` bits and `scale` fraction
+//!   bits.
+//! - The other party is reached by a function that exchanges bytes.
+//! - Keys are evaluated once.
+//!
+//! The header is `include/trefoil_sigma.h`, and `examples/sigma.cpp` a program that uses it.
+//!
+//! Interface: the bridge of the repository `SUF_new` to SIGMA (PETS 2024); functions:
+//! [`pfss::functions::WiredFn`].
+
+mod buffer;
+mod calls;
+mod context;
+mod global;
+mod handles;
+mod peer;
+mod record;
+mod request;
+
+pub use context::SigmaContext;
+pub use global::{
+    suf_layernorm_enabled, suf_sigma_clear, suf_sigma_consume_key, suf_sigma_eval_activation, suf_sigma_eval_inverse,
+    suf_sigma_eval_nexp, suf_sigma_eval_rsqrt, suf_sigma_keygen_activation, suf_sigma_keygen_inverse,
+    suf_sigma_keygen_nexp, suf_sigma_keygen_rsqrt, suf_sigma_reset_eval, suf_sigma_reset_keygen,
+    suf_sigma_set_keybuf_ptr, suf_softmax_enabled, trefoil_pfss_sigma_enable, trefoil_pfss_sigma_open_global,
+};
+pub use handles::{
+    trefoil_pfss_sigma_clear, trefoil_pfss_sigma_consume_key, trefoil_pfss_sigma_eval_activation,
+    trefoil_pfss_sigma_eval_inverse, trefoil_pfss_sigma_eval_nexp, trefoil_pfss_sigma_eval_rsqrt,
+    trefoil_pfss_sigma_free, trefoil_pfss_sigma_keygen_activation, trefoil_pfss_sigma_keygen_inverse,
+    trefoil_pfss_sigma_keygen_nexp, trefoil_pfss_sigma_keygen_rsqrt, trefoil_pfss_sigma_open,
+    trefoil_pfss_sigma_reset_eval, trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
+};
+pub use peer::{Exchange, SigmaPeer, SigmaStats};

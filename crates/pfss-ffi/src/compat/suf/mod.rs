@@ -1,0 +1,291 @@
+//! The calls of SUF's batch, interval and packed classes, one key for each input.
+//!
+//! SUF's functions take constants that the caller has shifted by a mask, and have them in the clear
+//! in both parties' keys. Here constants are of the input itself, and public; the mask is drawn by
+//! the dealer, a fresh one for each input. `include/suf_compat.hpp` has SUF's classes on top.
+
+mod form;
+
+use pfss::Gate;
+use zeroize::Zeroizing;
+
+pub use form::SufKeys;
+use form::{Form, interval_lut};
+
+use crate::{
+    Backend, Bytes, DealerHandle,
+    memory::{array, check, exclusive, fill, free, in_turn, put_handle, shared},
+    shares::{packed, wipe},
+    status::{CallFailure, Status, guard},
+};
+
+/// Deals `count` keys of `form` for both parties.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+unsafe fn deal(
+    dealer: *mut DealerHandle,
+    backend: *mut Backend,
+    (form, gate): (&Form, &Gate),
+    count: usize,
+    [party_0, party_1]: [*mut *mut Bytes; 2],
+) -> Result<(), CallFailure> {
+    // SAFETY: the caller's promise.
+    let (mut dealer, backend) = unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?) };
+    // both places are looked at before either is written
+    check("party_0", party_0, 1)?;
+    check("party_1", party_1, 1)?;
+    let [zero, one] = form.bytes(dealer.dealer.deal(&*backend.queue, gate, count)?).map(Bytes::of);
+    // SAFETY: the caller's promise.
+    unsafe {
+        put_handle("party_0", zero, party_0)?;
+        put_handle("party_1", one, party_1)
+    }
+}
+
+/// SUF's `gen_dcf` for `count` inputs: keys of `payload` if `x < alpha`, else of zeros.
+///
+/// `x` has `in_bits` bits, 1 to 64, and `alpha` as well. `alpha` and the payload of `len` bytes are
+/// public, and part of both parties' keys. Each input has a key with a fresh mask.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_gen_dcf(
+    dealer: *mut DealerHandle,
+    backend: *mut Backend,
+    in_bits: u32,
+    alpha: u64,
+    payload: *const u8,
+    len: usize,
+    count: usize,
+    party_0: *mut *mut Bytes,
+    party_1: *mut *mut Bytes,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let payload = unsafe { array("payload", payload, len) }?.to_vec();
+        let form = Form::Dcf { alpha, payload };
+        let gate = form.comparison(in_bits)?;
+        // SAFETY: the caller's promise.
+        unsafe { deal(dealer, backend, (&form, &gate), count, [party_0, party_1]) }
+    })
+}
+
+/// SUF's `gen_packed_lt` for `count` inputs: keys of `x < t` for each threshold `t`.
+///
+/// `x` has `in_bits` bits, 1 to 64, and so do the thresholds, which are public and part of both
+/// parties' keys. One tree answers all thresholds of an input.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_gen_packed_lt(
+    dealer: *mut DealerHandle,
+    backend: *mut Backend,
+    in_bits: u32,
+    thresholds: *const u64,
+    len: usize,
+    count: usize,
+    party_0: *mut *mut Bytes,
+    party_1: *mut *mut Bytes,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let thresholds = unsafe { array("thresholds", thresholds, len) }?.to_vec();
+        let form = Form::PackedLt { thresholds };
+        let gate = form.comparison(in_bits)?;
+        // SAFETY: the caller's promise.
+        unsafe { deal(dealer, backend, (&form, &gate), count, [party_0, party_1]) }
+    })
+}
+
+/// SUF's `gen_interval_lut` for `count` inputs: keys of the words of the interval of `x`.
+///
+/// Interval `i` is `cutpoints[i] <= x < cutpoints[i + 1]` and has `out_words` words of 64 bits from
+/// `payload[i * out_words]` on, 16 at most. Cut points ascend from 0 to `2^in_bits`, which is
+/// written as 0 if `in_bits` is 64. They and the payload are public. Inputs are below `2^in_bits`,
+/// and are shared and opened modulo `2^64`.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_gen_interval_lut(
+    dealer: *mut DealerHandle,
+    backend: *mut Backend,
+    in_bits: u32,
+    out_words: usize,
+    cutpoints: *const u64,
+    cutpoints_len: usize,
+    payload: *const u64,
+    payload_len: usize,
+    count: usize,
+    party_0: *mut *mut Bytes,
+    party_1: *mut *mut Bytes,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (cutpoints, payload) =
+            unsafe { (array("cutpoints", cutpoints, cutpoints_len)?, array("payload", payload, payload_len)?) };
+        let gate = interval_lut(in_bits, out_words, cutpoints, payload)?;
+        let form = Form::IntervalLut { words: out_words };
+        // SAFETY: the caller's promise.
+        unsafe { deal(dealer, backend, (&form, &gate), count, [party_0, party_1]) }
+    })
+}
+
+/// Reads keys from the bytes that one of the three calls above gave.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_keys_read(bytes: *const u8, len: usize, keys: *mut *mut SufKeys) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let read = SufKeys::read(unsafe { array("bytes", bytes, len) }?)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("keys", read, keys) }
+    })
+}
+
+/// Masks this party's input shares, one for each key, as `trefoil_pfss_keys_mask_inputs`.
+///
+/// More inputs than keys are refused: one mask for many values reveals their differences.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_keys_mask_inputs(
+    keys: *mut SufKeys,
+    x: *const u64,
+    count: usize,
+    masked: *mut u64,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (mut keys, x) = unsafe { (exclusive("keys", keys)?, array("x", x, count)?) };
+        check("masked", masked, count)?; // before the masks are spent
+        let words = keys.mask(x)?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("masked", &words, masked, count) }
+    })
+}
+
+/// SUF's `eval_dcf_many_u64`: XOR shares of the payload or zeros, `[count][payload]`.
+///
+/// `hatx` are the opened masked inputs, one for each key. SUF's broadcast, one key for all inputs,
+/// is refused: one mask for many values reveals their differences. This spends the keys. Nothing
+/// has to be exchanged.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
+    backend: *mut Backend,
+    keys: *mut SufKeys,
+    hatx: *const u64,
+    count: usize,
+    outs: *mut u8,
+    len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (backend, mut keys, hatx) =
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, array("hatx", hatx, count)?) };
+        // everything is looked at before the keys are spent
+        keys.check_inputs(count)?;
+        let payload = keys.payload()?.to_vec();
+        CallFailure::unless_len("bytes of shares", count.saturating_mul(payload.len()), len)?;
+        check("outs", outs, len)?;
+        let shares = keys.eval(&backend.queue, hatx)?;
+        // The payload is public, so that each share of the bit selects it by itself.
+        let bits = packed(&shares)?;
+        let select = |e: usize| 0u8.wrapping_sub(((bits[e / 32] >> (e % 32)) & 1) as u8);
+        let mut bytes: Zeroizing<Vec<u8>> = Zeroizing::new(Vec::with_capacity(len));
+        (0..count).for_each(|e| bytes.extend(payload.iter().map(|byte| byte & select(e))));
+        // SAFETY: the caller's promise.
+        unsafe { fill("bytes of shares", &bytes, outs, len) }
+    })
+}
+
+/// SUF's `eval_packed_lt_many`: XOR shares of bit masks, `[count][ceil(thresholds / 64)]`.
+///
+/// Threshold `t` is in bit `t % 64` of word `t / 64`. Otherwise as
+/// `trefoil_pfss_suf_eval_dcf_many`.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_eval_packed_lt_many(
+    backend: *mut Backend,
+    keys: *mut SufKeys,
+    hatx: *const u64,
+    count: usize,
+    outs: *mut u64,
+    len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (backend, mut keys, hatx) =
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, array("hatx", hatx, count)?) };
+        // everything is looked at before the keys are spent
+        keys.check_inputs(count)?;
+        let thresholds = keys.thresholds()?;
+        let words = thresholds.div_ceil(64);
+        CallFailure::unless_len("words of bit masks", count.saturating_mul(words), len)?;
+        check("outs", outs, len)?;
+        let shares = keys.eval(&backend.queue, hatx)?;
+        // Rows of elements become bits of thresholds.
+        let (bits, row) = (packed(&shares)?, count.div_ceil(32));
+        let mut masks = Zeroizing::new(vec![0u64; len]);
+        for t in 0..thresholds {
+            for e in 0..count {
+                let bit = (bits[t * row + e / 32] >> (e % 32)) & 1;
+                masks[e * words + t / 64] |= u64::from(bit) << (t % 64);
+            }
+        }
+        // SAFETY: the caller's promise.
+        unsafe { fill("words of bit masks", &masks, outs, len) }
+    })
+}
+
+/// SUF's `eval_interval_lut_many_u64`: additive shares of words, `[count][out_words]`.
+///
+/// They are modulo `2^64`. Otherwise as `trefoil_pfss_suf_eval_dcf_many`.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_eval_interval_lut_many(
+    backend: *mut Backend,
+    keys: *mut SufKeys,
+    hatx: *const u64,
+    count: usize,
+    outs: *mut u64,
+    len: usize,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (backend, mut keys, hatx) =
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, array("hatx", hatx, count)?) };
+        // everything is looked at before the keys are spent
+        keys.check_inputs(count)?;
+        CallFailure::unless_len("shares of words", count.saturating_mul(keys.words()?), len)?;
+        check("outs", outs, len)?;
+        let mut shares = keys.eval(&backend.queue, hatx)?;
+        // SAFETY: the caller's promise.
+        let filled = unsafe { fill("shares of words", &shares.words, outs, len) };
+        wipe(&mut shares);
+        filled
+    })
+}
+
+/// Wipes and frees keys of SUF's calls.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_suf_keys_free(keys: *mut SufKeys) {
+    // SAFETY: the caller's promise.
+    unsafe { free(keys) };
+}

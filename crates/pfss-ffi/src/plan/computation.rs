@@ -1,0 +1,176 @@
+//! Computations of several gates: the keys they need, and how one party runs them.
+
+use pfss::{
+    Channel, Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError, Predicate, Ring, Session, Task,
+    functions::{FixedBundles, FixedGates, TableBundles, TableGates},
+    softmax::SecureSoftmaxPlan,
+};
+use runtime::AnyQueue;
+use zeroize::Zeroizing;
+
+use crate::{parts, status::CallFailure};
+
+/// The computation of a plan, with all sizes.
+pub(super) enum Computation {
+    /// A function by splines, and its number of elements.
+    Spline(Box<FixedGates>, usize),
+    /// A function by a table of lines, and its number of elements.
+    Table(Box<TableGates>, usize),
+    /// Softmax of packed rows.
+    Softmax(Box<SecureSoftmaxPlan>),
+    /// A batch of matrix products.
+    Matmul(Ring, MatrixShape),
+    /// Products of elements, and their number.
+    Product(Gate, usize),
+    /// Comparisons with public constants, and the number of elements of each.
+    Predicates(Gate, Vec<Predicate>, usize),
+}
+
+/// One party's keys for a computation.
+pub(super) enum ComputationKeys {
+    Bundles(Vec<KeyBundle>),
+    Triple(MatrixTriple),
+}
+
+impl Computation {
+    /// The numbers of elements of both inputs; the second is 0 if there is one input.
+    pub(super) fn inputs(&self) -> [usize; 2] {
+        match self {
+            Self::Spline(_, count) | Self::Table(_, count) | Self::Predicates(_, _, count) => [*count, 0],
+            Self::Softmax(plan) => [plan.layout().active(), 0],
+            Self::Matmul(_, shape) => {
+                let [left, right, _] = shape.lens();
+                [left, right]
+            }
+            Self::Product(_, count) => [*count; 2],
+        }
+    }
+
+    /// The number of elements of the result.
+    pub(super) fn outputs(&self) -> usize {
+        match self {
+            Self::Spline(_, count) | Self::Table(_, count) | Self::Product(_, count) => *count,
+            Self::Softmax(plan) => plan.layout().active(),
+            Self::Matmul(_, shape) => shape.lens()[2],
+            Self::Predicates(_, predicates, count) => predicates.len().saturating_mul(*count),
+        }
+    }
+
+    /// The width of the result's ring in bits.
+    pub(super) fn out_bits(&self) -> u32 {
+        match self {
+            Self::Spline(..) | Self::Table(..) | Self::Softmax(_) => 64,
+            Self::Matmul(ring, _) => ring.bits(),
+            Self::Product(gate, _) | Self::Predicates(gate, ..) => gate.out_ring().bits(),
+        }
+    }
+
+    /// Bytes that each party sends, and rounds.
+    pub(super) fn traffic(&self) -> (u64, u64) {
+        match self {
+            Self::Table(gates, count) => gates.traffic(*count),
+            Self::Softmax(plan) => plan.traffic(),
+            Self::Matmul(ring, shape) => shape.traffic_in(*ring),
+            Self::Spline(..) | Self::Product(..) | Self::Predicates(..) => {
+                let gates = self.deals().into_iter().map(|(gate, count)| gate.traffic(count));
+                gates.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
+            }
+        }
+    }
+
+    /// The gates that need bundles, in the order of the bundles; none for matrix products.
+    fn deals(&self) -> Vec<(Gate, usize)> {
+        match self {
+            Self::Spline(gates, count) => {
+                [&gates.suf].into_iter().chain(gates.shift.gate()).map(|gate| (gate.clone(), *count)).collect()
+            }
+            Self::Table(gates, count) => gates.gates().into_iter().map(|gate| (gate.clone(), *count)).collect(),
+            Self::Softmax(plan) => plan.deals(),
+            Self::Matmul(..) => Vec::new(),
+            Self::Product(gate, count) | Self::Predicates(gate, _, count) => vec![(gate.clone(), *count)],
+        }
+    }
+
+    /// Deals both parties' keys.
+    pub(super) fn deal(&self, dealer: &mut Dealer, q: &AnyQueue) -> Result<[Zeroizing<Vec<u8>>; 2], CallFailure> {
+        if let Self::Matmul(ring, shape) = self {
+            let triples = dealer.deal_matrix_in(*ring, *shape).map_err(PfssError::from)?;
+            return Ok(triples.map(|triple| parts::join(&[&triple.to_bytes()[..]])));
+        }
+        let bundles = dealer.deal_all(q, &self.deals())?;
+        Ok(bundles.map(|bundles| {
+            let all: Vec<Zeroizing<Vec<u8>>> = bundles.iter().map(KeyBundle::to_bytes).collect();
+            let all: Vec<&[u8]> = all.iter().map(|bytes| &bytes[..]).collect();
+            parts::join(&all)
+        }))
+    }
+
+    /// Reads one party's keys, and refuses keys of another computation.
+    pub(super) fn read(&self, bytes: &[u8]) -> Result<ComputationKeys, CallFailure> {
+        let parts = parts::split(bytes)?;
+        let deals = self.deals();
+        CallFailure::unless_len("parts of keys", deals.len().max(1), parts.len())?;
+        if let Self::Matmul(ring, shape) = self {
+            let triple = MatrixTriple::from_bytes(parts[0]).map_err(PfssError::from)?;
+            let fits = (triple.ring(), triple.shape()) == (*ring, *shape);
+            return if fits { Ok(ComputationKeys::Triple(triple)) } else { Err(PfssError::Program.into()) };
+        }
+        let mut bundles: Vec<KeyBundle> = Vec::with_capacity(deals.len());
+        for (part, (gate, count)) in parts.into_iter().zip(&deals) {
+            let bundle = KeyBundle::from_bytes(part).map_err(PfssError::from)?;
+            if bundle.gate() != gate {
+                return Err(PfssError::Program.into());
+            }
+            CallFailure::unless_len("elements of keys", *count, bundle.count())?;
+            if let Some(first) = bundles.first()
+                && first.party() != bundle.party()
+            {
+                return Err(PfssError::WrongParty { expected: first.party(), got: bundle.party() }.into());
+            }
+            bundles.push(bundle);
+        }
+        Ok(ComputationKeys::Bundles(bundles))
+    }
+
+    /// This party's shares of the result, in a session that has just begun.
+    pub(super) fn run<C: Channel>(
+        &self,
+        session: &mut Session<C>,
+        q: &AnyQueue,
+        keys: ComputationKeys,
+        [x, y]: [&[u64]; 2],
+    ) -> Result<Vec<u64>, PfssError> {
+        let bundles = match (self, keys) {
+            (Self::Matmul(..), ComputationKeys::Triple(triple)) => return session.matmul(q, triple, [x, y]),
+            (_, ComputationKeys::Bundles(bundles)) => bundles,
+            _ => return Err(PfssError::Program),
+        };
+        let mut single = bundles.into_iter();
+        let mut next = || single.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 });
+        match self {
+            Self::Spline(gates, _) => {
+                let suf = next()?;
+                session.function(q, gates, FixedBundles { suf, shift: single.next() }, x)
+            }
+            Self::Table(gates, _) => {
+                session.table_function(q, gates, TableBundles::try_from(single.collect::<Vec<_>>())?, x)
+            }
+            Self::Softmax(plan) => session.softmax(q, plan, single.collect(), x),
+            Self::Product(..) => session.product(q, next()?, [x, y]),
+            Self::Predicates(_, predicates, _) => Ok(session.run(q, Task::Predicates(predicates), next()?, x)?.words),
+            Self::Matmul(..) => Err(PfssError::Program),
+        }
+    }
+}
+
+impl ComputationKeys {
+    /// The party whose keys they are.
+    pub(super) fn party(&self) -> Result<Party, CallFailure> {
+        match self {
+            Self::Triple(triple) => Ok(triple.party()),
+            Self::Bundles(bundles) => {
+                bundles.first().map(KeyBundle::party).ok_or_else(|| CallFailure::argument("expected keys, got none"))
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Handles of plans: public computations of several gates, with all their sizes.
+//!
+//! Functions, softmax, products and comparisons take several gates or two inputs. A plan names the
+//! computation, deals the keys of all its gates as one byte string for each party, and is run from
+//! message to message.
+
+mod computation;
+mod query;
+mod run;
+
+use core::ffi::{CStr, c_char};
+use std::sync::Arc;
+
+use pfss::{
+    Gate, MatrixShape, PfssError, Ring, SignedRange,
+    functions::{Accuracy, TableFn, gelu, neg_exp, reciprocal, rsqrt, silu},
+    softmax::{RowLayout, SecureSoftmaxPlan},
+    suf::SufModes,
+};
+
+use computation::Computation;
+pub use query::Query;
+pub use run::{
+    RunHandle, trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending,
+    trefoil_pfss_run_start, trefoil_pfss_run_y_share,
+};
+
+use crate::{
+    Backend, Bytes, DealerHandle,
+    gate::proven_range,
+    memory::{array, check, free, in_turn, put, put_handle, shared},
+    status::{CallFailure, Status, guard},
+};
+
+/// A public computation of several gates. Threads may share it.
+pub struct PlanHandle {
+    computation: Arc<Computation>,
+}
+
+impl PlanHandle {
+    fn new(computation: Computation) -> Self {
+        Self { computation: Arc::new(computation) }
+    }
+
+    /// The computation, for a run that may outlive the handle.
+    fn computation(&self) -> Arc<Computation> {
+        Arc::clone(&self.computation)
+    }
+}
+
+/// The parameters of a function by name.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FunctionParameters {
+    /// Fraction bits of inputs, 8 to 20; of results too, unless `output_bits` applies.
+    pub fraction_bits: u32,
+    /// Fraction bits of results of `reciprocal` and `rsqrt`; zero for the other functions.
+    pub output_bits: u32,
+    /// Degree of the pieces, 1 to 3; `degree` and `pieces` zero for the recommended ones.
+    pub degree: u32,
+    /// Pieces in total, or for each octave of `reciprocal` and `rsqrt`.
+    pub pieces: u32,
+    /// 1 for a table of lines (`gelu`, `silu`, `neg_exp`): smaller keys, more rounds. Else 0.
+    pub by_table: u32,
+    /// The least input as a fixed-point integer, if a range is proven.
+    ///
+    /// Otherwise `min` and `max` are both zero.
+    pub min: i64,
+    /// The greatest input.
+    pub max: i64,
+}
+
+/// The sizes of a plan.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanInfo {
+    /// Elements of the first input.
+    pub x_len: usize,
+    /// Elements of the second input; 0 if there is none.
+    pub y_len: usize,
+    /// Elements of the result.
+    pub outputs: usize,
+    /// Ring width of the result in bits.
+    pub out_n: u32,
+    /// Messages that each party sends.
+    pub rounds: u64,
+    /// Bytes of all these messages.
+    pub sent_bytes: u64,
+}
+
+impl FunctionParameters {
+    /// The function `name` of `count` elements.
+    fn computation(&self, name: &str, count: usize) -> Result<Computation, CallFailure> {
+        let by_octaves = matches!(name, "reciprocal" | "rsqrt");
+        if !by_octaves && self.output_bits > 0 {
+            return Err(CallFailure::argument(format!("expected no `output_bits` for function `{name}`")));
+        }
+        let inputs = proven_range(self.min, self.max)?;
+        if self.by_table > 0 {
+            // A table has no choice of pieces.
+            if (self.degree, self.pieces) != (0, 0) {
+                return Err(CallFailure::argument("expected no `degree` and no `pieces` for a function by table"));
+            }
+            let function = match name {
+                "gelu" => TableFn::gelu(self.fraction_bits),
+                "silu" => TableFn::silu(self.fraction_bits),
+                "neg_exp" => TableFn::neg_exp(self.fraction_bits),
+                _ => return Err(unknown(name, "gelu, silu, neg_exp (by table)")),
+            }?;
+            let gates = function.gates_within(inputs.unwrap_or(function.inputs()))?;
+            return Ok(Computation::Table(Box::new(gates), count));
+        }
+        let accuracy = self.accuracy(by_octaves);
+        let function = match name {
+            "gelu" => gelu(accuracy),
+            "silu" => silu(accuracy),
+            "neg_exp" => neg_exp(accuracy),
+            "reciprocal" => reciprocal(accuracy, self.output_bits),
+            "rsqrt" => rsqrt(accuracy, self.output_bits),
+            _ => return Err(unknown(name, "gelu, silu, neg_exp, reciprocal, rsqrt")),
+        }?;
+        let gates = function.gates_within(SufModes::default(), inputs.unwrap_or(function.inputs()))?;
+        Ok(Computation::Spline(Box::new(gates), count))
+    }
+
+    /// The given pieces, or the recommended ones for the fraction bits.
+    fn accuracy(&self, by_octaves: bool) -> Accuracy {
+        let pieces = match (self.degree, self.pieces) {
+            (0, 0) => match (self.fraction_bits, by_octaves) {
+                (..=13, false) => Accuracy::CUBIC_16,
+                (14..=16, false) => Accuracy::new(2, 64),
+                (17.., false) => Accuracy::new(2, 128),
+                (..=13, true) => Accuracy::CUBIC_QUARTER_OCTAVE,
+                (14..=16, true) => Accuracy::new(3, 8),
+                (17.., true) => Accuracy::new(3, 16),
+            },
+            (degree, pieces) => Accuracy::new(degree, pieces),
+        };
+        pieces.with_fraction_bits(self.fraction_bits)
+    }
+}
+
+fn unknown(name: &str, known: &str) -> CallFailure {
+    CallFailure::argument(format!("unknown function `{name}`; expected one of: {known}"))
+}
+
+/// Plans the function `name` of `count` fixed-point numbers in a ring of 64 bits.
+///
+/// The names are `gelu`, `silu`, `neg_exp` (`exp(-t)` for `t >= 0`), `reciprocal` (for inputs of 1
+/// to 1024) and `rsqrt` (for inputs of 1/16 to 256). A proven range makes keys smaller.
+///
+/// # Safety
+/// As said [at the top](crate#safety); `name` ends with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_function(
+    name: *const c_char,
+    parameters: *const FunctionParameters,
+    count: usize,
+    plan: *mut *mut PlanHandle,
+) -> Status {
+    guard(|| {
+        check("name", name, 1)?;
+        // SAFETY: not null, and a string that ends with a zero byte by the caller's promise.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+        // SAFETY: the caller's promise.
+        let parameters = unsafe { array("parameters", parameters, 1) }?[0];
+        let computation = parameters.computation(&name, count)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("plan", PlanHandle::new(computation), plan) }
+    })
+}
+
+/// Plans the softmax of `rows` packed rows; row `r` has `lengths[r]` elements.
+///
+/// Rows have at most 1024 elements and may have none. Logits have 12 fraction bits in a ring of 64
+/// bits, and lie in `min..=max`, which nothing checks. Results have 12 fraction bits. With
+/// `by_table` of 1, exponentials come from a table of lines: smaller keys, more rounds.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_softmax(
+    lengths: *const usize,
+    rows: usize,
+    min: i64,
+    max: i64,
+    by_table: u32,
+    plan: *mut *mut PlanHandle,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let lengths = unsafe { array("lengths", lengths, rows) }?;
+        let layout = RowLayout::ragged(SecureSoftmaxPlan::MAX_COLS, lengths).map_err(CallFailure::argument)?;
+        let logits = SignedRange::new(min, max).map_err(PfssError::from)?;
+        let modes = SufModes::default();
+        let softmax = if by_table > 0 {
+            SecureSoftmaxPlan::by_table(layout, logits, modes)
+        } else {
+            SecureSoftmaxPlan::new(layout, logits, modes)
+        }?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("plan", PlanHandle::new(Computation::Softmax(Box::new(softmax))), plan) }
+    })
+}
+
+/// Plans `batch` products of secret matrices `x` and `y`.
+///
+/// `x` is `rows` by `inner`, `y` is `inner` by `cols`; matrices are row-major, one after the other,
+/// modulo `2^n`. If one party owns a factor, the other
+/// party's share of it is zeros.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_matmul(
+    n: u32,
+    batch: usize,
+    rows: usize,
+    inner: usize,
+    cols: usize,
+    plan: *mut *mut PlanHandle,
+) -> Status {
+    guard(|| {
+        let refused = || CallFailure::argument(format!("expected a ring of 1 to 64 bits, got {n}"));
+        let ring = Ring::new(n).ok_or_else(refused)?;
+        let computation = Computation::Matmul(ring, MatrixShape { batch, rows, inner, cols });
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("plan", PlanHandle::new(computation), plan) }
+    })
+}
+
+/// Plans `count` products `x y` of secrets modulo `2^n`.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_product(n: u32, count: usize, plan: *mut *mut PlanHandle) -> Status {
+    guard(|| {
+        let computation = Computation::Product(Gate::product(n)?, count);
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("plan", PlanHandle::new(computation), plan) }
+    })
+}
+
+/// Plans the answers to `queries` about each of `count` secrets of `n` bits.
+///
+/// The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. All queries are about
+/// the whole secret (1 to 3), or about its sign (4 to 6), or about its low `low_bits` bits (7 and
+/// 8); `low_bits` is 0 for the others.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_predicates(
+    n: u32,
+    low_bits: u32,
+    queries: *const Query,
+    queries_len: usize,
+    count: usize,
+    plan: *mut *mut PlanHandle,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let queries = unsafe { array("queries", queries, queries_len) }?;
+        let (gate, predicates) = query::predicates(n, low_bits, queries)?;
+        let computation = Computation::Predicates(gate, predicates, count);
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("plan", PlanHandle::new(computation), plan) }
+    })
+}
+
+/// Writes the sizes of the inputs, the result and the messages of a plan.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_inspect(plan: *mut PlanHandle, info: *mut PlanInfo) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let plan = unsafe { shared("plan", plan) }?;
+        let computation = &plan.computation;
+        let ([x_len, y_len], (sent_bytes, rounds)) = (computation.inputs(), computation.traffic());
+        let (outputs, out_n) = (computation.outputs(), computation.out_bits());
+        // SAFETY: the caller's promise.
+        unsafe { put("info", PlanInfo { x_len, y_len, outputs, out_n, rounds, sent_bytes }, info) }
+    })
+}
+
+/// Deals the keys of a plan: one byte string for party 0 and one for party 1.
+///
+/// Each is for its own party only, and for one run.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_deal(
+    dealer: *mut DealerHandle,
+    backend: *mut Backend,
+    plan: *mut PlanHandle,
+    party_0: *mut *mut Bytes,
+    party_1: *mut *mut Bytes,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (mut dealer, backend, plan) =
+            unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?, shared("plan", plan)?) };
+        // both places are looked at before either is written
+        check("party_0", party_0, 1)?;
+        check("party_1", party_1, 1)?;
+        let [zero, one] = plan.computation.deal(&mut dealer.dealer, &backend.queue)?.map(Bytes::of);
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_handle("party_0", zero, party_0)?;
+            put_handle("party_1", one, party_1)
+        }
+    })
+}
+
+/// Frees a plan.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_free(plan: *mut PlanHandle) {
+    // SAFETY: the caller's promise.
+    unsafe { free(plan) };
+}

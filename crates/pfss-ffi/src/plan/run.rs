@@ -1,0 +1,258 @@
+//! Runs of plans, which the caller drives from message to message.
+//!
+//! A session computes on a separate thread and waits there for each message of the other party,
+//! so that no code of the caller runs inside the library. Between two calls that thread waits.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread::{self, JoinHandle},
+};
+
+use pfss::{Channel, ChannelError, Party, PfssError, Session};
+use runtime::AnyQueue;
+use zeroize::Zeroizing;
+
+use super::{PlanHandle, computation::Computation};
+use crate::{
+    Backend,
+    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
+    status::{CallFailure, Status, guard},
+};
+
+/// This party's shares of a result.
+type Words = Zeroizing<Vec<u64>>;
+
+/// One party's run of a plan: a message has to be exchanged, or all is computed.
+pub struct RunHandle {
+    state: RunState,
+    /// This party's messages, from the thread.
+    messages: Receiver<Vec<u8>>,
+    /// The other party's messages, to the thread. None once the run is freed.
+    answers: Option<Sender<Vec<u8>>>,
+    /// The thread. None once it has ended.
+    worker: Option<JoinHandle<Result<Words, PfssError>>>,
+}
+
+enum RunState {
+    /// This party's message of the round.
+    Round(Vec<u8>),
+    Done(Words),
+    Failed,
+}
+
+/// The session's end of a run.
+struct Relay {
+    party: Party,
+    messages: Sender<Vec<u8>>,
+    answers: Receiver<Vec<u8>>,
+}
+
+impl Channel for Relay {
+    fn party(&self) -> Party {
+        self.party
+    }
+
+    fn send(&mut self, message: &[u8]) -> Result<(), ChannelError> {
+        self.messages.send(message.to_vec()).map_err(|_| ChannelError::Lost { doing: "sending" })
+    }
+
+    fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError> {
+        let answer = self.answers.recv().map_err(|_| ChannelError::Lost { doing: "receiving" })?;
+        if answer.len() == len {
+            Ok(answer)
+        } else {
+            Err(ChannelError::Length { expected: len, got: answer.len() as u64 })
+        }
+    }
+}
+
+impl RunHandle {
+    /// Starts a run and waits for its first message.
+    fn start(
+        queue: Arc<AnyQueue>,
+        computation: Arc<Computation>,
+        keys: &[u8],
+        inputs: [&[u64]; 2],
+    ) -> Result<Self, CallFailure> {
+        // Everything that can be refused is refused before the keys are used.
+        let [left, right] = computation.inputs();
+        CallFailure::unless_len("elements of x", left, inputs[0].len())?;
+        CallFailure::unless_len("elements of y", right, inputs[1].len())?;
+        let keys = computation.read(keys)?;
+        let party = keys.party()?;
+        // The session has the other ends of both channels.
+        let inputs = inputs.map(|words| Words::new(words.to_vec()));
+        let (to_caller, messages) = channel();
+        let (answers, from_caller) = channel();
+        let relay = Relay { party, messages: to_caller, answers: from_caller };
+        let work = move || {
+            let mut session = Session::new(relay);
+            let [x, y] = [&inputs[0][..], &inputs[1][..]];
+            computation.run(&mut session, &queue, keys, [x, y]).map(Words::new)
+        };
+        let worker = thread::Builder::new().name("pfss run".to_owned()).spawn(work);
+        let worker = worker.map_err(|error| CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, error))?;
+        let mut run = Self { state: RunState::Failed, messages, answers: Some(answers), worker: Some(worker) };
+        run.advance()?;
+        Ok(run)
+    }
+
+    /// Waits for the next message, or for the end.
+    fn advance(&mut self) -> Result<(), CallFailure> {
+        self.state = RunState::Failed;
+        if let Ok(message) = self.messages.recv() {
+            self.state = RunState::Round(message);
+            return Ok(());
+        }
+        // The session has ended: the thread has a result, or the reason why there is none.
+        let words = match self.worker.take().map(JoinHandle::join) {
+            Some(Ok(ended)) => ended?,
+            _ => return Err(CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, "the run ended without a result")),
+        };
+        self.state = RunState::Done(words);
+        Ok(())
+    }
+
+    /// This party's message of the round; none if all is computed.
+    fn message(&self) -> Result<Option<&[u8]>, CallFailure> {
+        match &self.state {
+            RunState::Round(message) => Ok(Some(message)),
+            RunState::Done(_) => Ok(None),
+            RunState::Failed => Err(CallFailure::state("the run failed earlier")),
+        }
+    }
+
+    /// This party's message of the round that is open.
+    fn due(&self) -> Result<&[u8], CallFailure> {
+        self.message()?.ok_or_else(|| CallFailure::state("no message is due: all is computed"))
+    }
+}
+
+impl Drop for RunHandle {
+    fn drop(&mut self) {
+        self.answers = None; // ends a session that waits for a message
+        if let Some(worker) = self.worker.take() {
+            worker.join().ok();
+        }
+    }
+}
+
+/// Starts one party's run of a plan with its keys, on its shares of the inputs.
+///
+/// The numbers of elements of `x` and `y` are in the plan's information; `y` may be null if it has
+/// none. Keys of another plan and wrong numbers of elements are refused with the keys unchanged.
+/// After that the keys are spent, whether the run succeeds or not, and the process refuses them.
+/// Backend and plan may be freed before the run.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_run_start(
+    backend: *mut Backend,
+    plan: *mut PlanHandle,
+    keys: *const u8,
+    keys_len: usize,
+    x: *const u64,
+    x_len: usize,
+    y: *const u64,
+    y_len: usize,
+    run: *mut *mut RunHandle,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (backend, plan) = unsafe { (shared("backend", backend)?, shared("plan", plan)?) };
+        // SAFETY: the caller's promise.
+        let (keys, inputs) =
+            unsafe { (array("keys", keys, keys_len)?, [array("x", x, x_len)?, array("y", y, y_len)?]) };
+        check("run", run, 1)?; // before the keys are spent
+        let started = RunHandle::start(Arc::clone(&backend.queue), plan.computation(), keys, inputs)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("run", started, run) }
+    })
+}
+
+/// How many bytes have to be sent and received in the round; 0 when all is computed.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_run_pending(run: *mut RunHandle, bytes: *mut usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let run = unsafe { exclusive("run", run) }?;
+        let len = run.message()?.map_or(0, <[u8]>::len);
+        // SAFETY: the caller's promise.
+        unsafe { put("bytes", len, bytes) }
+    })
+}
+
+/// This party's message of the round, to be sent to the other party.
+///
+/// It holds masked values and a digest of everything public so far, and nothing else.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_run_masked(run: *mut RunHandle, bytes: *mut u8, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let run = unsafe { exclusive("run", run) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill("bytes of the message", run.due()?, bytes, len) }
+    })
+}
+
+/// Takes in the other party's message of the round.
+///
+/// The call computes up to the next message, or to the end.
+///
+/// A message of another length is refused, and the round stays open. After any other failure, such
+/// as a message of another step, the run never gives results.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_run_absorb(run: *mut RunHandle, peer: *const u8, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (mut run, peer) = unsafe { (exclusive("run", run)?, array("peer", peer, len)?) };
+        CallFailure::unless_len("bytes of the message", run.due()?.len(), len)?;
+        if let Some(answers) = &run.answers {
+            answers.send(peer.to_vec()).ok(); // a session that has ended gives its reason when the thread is joined
+        }
+        run.advance()
+    })
+}
+
+/// Additive shares of the result, modulo `2^out_n` of the plan's information.
+///
+/// Do not open the shares unless both parties may know the result.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_run_y_share(run: *mut RunHandle, y: *mut u64, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let run = unsafe { exclusive("run", run) }?;
+        let RunState::Done(words) = &run.state else {
+            run.message()?; // names an earlier failure
+            return Err(CallFailure::state("no shares: a message is due"));
+        };
+        // SAFETY: the caller's promise.
+        unsafe { fill("shares of words", words, y, len) }
+    })
+}
+
+/// Wipes and frees a run, finished or not.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_run_free(run: *mut RunHandle) {
+    // SAFETY: the caller's promise.
+    unsafe { free(run) };
+}

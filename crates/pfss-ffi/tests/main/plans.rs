@@ -1,0 +1,371 @@
+//! Plans through the C interface: results against the functions in the clear, and refusals.
+
+use core::ptr::{null, null_mut};
+use std::ffi::CStr;
+
+use pfss::{
+    MatrixShape, Ring, SignedRange,
+    functions::{Accuracy, FixedFn, TableFn, gelu, neg_exp, reciprocal, rsqrt, silu},
+    softmax::{RowLayout, SecureSoftmaxPlan},
+    suf::SufModes,
+};
+use trefoil_pfss::{
+    Backend, Bytes, DealerHandle, FunctionParameters, PlanHandle, PlanInfo, Query, RunHandle, Status,
+    trefoil_pfss_backend_free, trefoil_pfss_backend_open, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free,
+    trefoil_pfss_bytes_len, trefoil_pfss_dealer_free, trefoil_pfss_dealer_open, trefoil_pfss_plan_deal,
+    trefoil_pfss_plan_free, trefoil_pfss_plan_function, trefoil_pfss_plan_inspect, trefoil_pfss_plan_matmul,
+    trefoil_pfss_plan_predicates, trefoil_pfss_plan_product, trefoil_pfss_plan_softmax, trefoil_pfss_run_absorb,
+    trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending, trefoil_pfss_run_start,
+    trefoil_pfss_run_y_share,
+};
+
+use crate::misuse::refused;
+
+const OK: Status = Status::TREFOIL_PFSS_OK;
+const STATE: Status = Status::TREFOIL_PFSS_STATE;
+const ARGUMENT: Status = Status::TREFOIL_PFSS_ARGUMENT;
+const LENGTH: Status = Status::TREFOIL_PFSS_LENGTH;
+const PROGRAM: Status = Status::TREFOIL_PFSS_PROGRAM;
+
+/// A plan, made by one of the functions.
+fn plan(make: impl FnOnce(*mut *mut PlanHandle) -> Status) -> *mut PlanHandle {
+    let mut plan = null_mut();
+    assert_eq!(make(&mut plan), OK);
+    plan
+}
+
+/// A backend, a dealer, and both parties' keys of a plan.
+struct Dealt {
+    backend: *mut Backend,
+    dealer: *mut DealerHandle,
+    keys: [*mut Bytes; 2],
+}
+
+impl Dealt {
+    fn new(plan: *mut PlanHandle) -> Self {
+        let mut dealt = Self { backend: null_mut(), dealer: null_mut(), keys: [null_mut(); 2] };
+        // SAFETY: places for handles, and live handles.
+        unsafe {
+            assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut dealt.backend), OK);
+            assert_eq!(trefoil_pfss_dealer_open(&mut dealt.dealer), OK);
+            let [zero, one] = &mut dealt.keys;
+            assert_eq!(trefoil_pfss_plan_deal(dealt.dealer, dealt.backend, plan, zero, one), OK);
+        }
+        dealt
+    }
+
+    /// Starts the run of one party.
+    fn start(&self, plan: *mut PlanHandle, party: usize, [x, y]: [&[u64]; 2], run: *mut *mut RunHandle) -> Status {
+        let keys = self.keys[party];
+        // SAFETY: live handles, arrays of the given lengths, and a place for a handle.
+        unsafe {
+            let (data, len) = (trefoil_pfss_bytes_data(keys), trefoil_pfss_bytes_len(keys));
+            trefoil_pfss_run_start(self.backend, plan, data, len, x.as_ptr(), x.len(), y.as_ptr(), y.len(), run)
+        }
+    }
+}
+
+impl Drop for Dealt {
+    fn drop(&mut self) {
+        // SAFETY: live handles, freed once.
+        unsafe {
+            self.keys.into_iter().for_each(|keys| trefoil_pfss_bytes_free(keys));
+            trefoil_pfss_dealer_free(self.dealer);
+            trefoil_pfss_backend_free(self.backend);
+        }
+    }
+}
+
+/// A party's additive shares of words.
+fn share(words: &[u64], party: usize) -> Vec<u64> {
+    let share = |at: usize| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let of = |(at, word): (usize, &u64)| if party == 0 { share(at) } else { word.wrapping_sub(share(at)) };
+    words.iter().enumerate().map(of).collect()
+}
+
+/// The message of a run, empty if all is computed.
+fn message(run: *mut RunHandle) -> Vec<u8> {
+    let mut len = 0;
+    // SAFETY: a live handle, and arrays of the given lengths.
+    unsafe {
+        assert_eq!(trefoil_pfss_run_pending(run, &mut len), OK);
+        let mut message = vec![0; len];
+        if len > 0 {
+            assert_eq!(trefoil_pfss_run_masked(run, message.as_mut_ptr(), len), OK);
+        }
+        message
+    }
+}
+
+/// The opened result of both parties' runs, which send the planned bytes. Frees the plan.
+fn opened(plan: *mut PlanHandle, inputs: [&[u64]; 2]) -> Vec<u64> {
+    let dealt = Dealt::new(plan);
+    let mut runs = [null_mut(); 2];
+    // SAFETY: live handles and arrays of the given lengths; zeros are an information.
+    unsafe {
+        let mut info = core::mem::zeroed::<PlanInfo>();
+        assert_eq!(trefoil_pfss_plan_inspect(plan, &mut info), OK);
+        assert_eq!([info.x_len, info.y_len], inputs.map(<[u64]>::len));
+        for (party, run) in runs.iter_mut().enumerate() {
+            let [x, y] = inputs.map(|words| share(words, party));
+            assert_eq!(dealt.start(plan, party, [&x, &y], run), OK);
+        }
+        trefoil_pfss_plan_free(plan);
+        let (mut rounds, mut sent) = (0, 0);
+        loop {
+            let messages = runs.map(message);
+            if messages[0].is_empty() {
+                break;
+            }
+            rounds += 1;
+            sent += messages[0].len() as u64;
+            for party in [0, 1] {
+                let theirs = &messages[1 - party];
+                assert_eq!(trefoil_pfss_run_absorb(runs[party], theirs.as_ptr(), theirs.len()), OK);
+            }
+        }
+        assert_eq!((rounds, sent), (info.rounds, info.sent_bytes));
+        let shares = runs.map(|run| {
+            let mut words = vec![0; info.outputs];
+            assert_eq!(trefoil_pfss_run_y_share(run, words.as_mut_ptr(), words.len()), OK);
+            trefoil_pfss_run_free(run);
+            words
+        });
+        let ring = Ring::new(info.out_n).unwrap();
+        shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.add(a, b)).collect()
+    }
+}
+
+fn words(values: &[i64]) -> Vec<u64> {
+    values.iter().map(|value| value.cast_unsigned()).collect()
+}
+
+fn function_of(fraction_bits: u32, output_bits: u32) -> FunctionParameters {
+    FunctionParameters { fraction_bits, output_bits, degree: 0, pieces: 0, by_table: 0, min: 0, max: 0 }
+}
+
+fn function(name: &CStr, parameters: FunctionParameters, count: usize) -> *mut PlanHandle {
+    // SAFETY: a string that ends with a zero byte, parameters, and a place for a handle.
+    plan(|plan| unsafe { trefoil_pfss_plan_function(name.as_ptr(), &parameters, count, plan) })
+}
+
+#[test]
+fn functions_are_those_of_the_library() {
+    let both = [-70_000, -4096, -1, 0, 1, 2048, 6144, 70_000];
+    let positive = [4096, 4097, 8192, 12_345, 100_000, 1_000_000];
+    let distances = [0, 1, 4096, 30_000, 65_535, 65_536, 1_000_000];
+    let fine = Accuracy::new(2, 64).with_fraction_bits(16);
+    let splines: [(&CStr, FunctionParameters, FixedFn, &[i64]); 6] = [
+        (c"gelu", function_of(12, 0), gelu(Accuracy::CUBIC_16).unwrap(), &both),
+        (c"silu", function_of(16, 0), silu(fine).unwrap(), &both),
+        (c"neg_exp", function_of(12, 0), neg_exp(Accuracy::CUBIC_16).unwrap(), &distances),
+        (c"reciprocal", function_of(12, 20), reciprocal(Accuracy::CUBIC_QUARTER_OCTAVE, 20).unwrap(), &positive),
+        (c"rsqrt", function_of(12, 12), rsqrt(Accuracy::CUBIC_QUARTER_OCTAVE, 12).unwrap(), &positive),
+        (
+            c"gelu",
+            FunctionParameters { degree: 2, pieces: 32, min: -70_000, max: 70_000, ..function_of(12, 0) },
+            gelu(Accuracy::QUADRATIC_32).unwrap(),
+            &both,
+        ),
+    ];
+    for (name, parameters, expected, inputs) in splines {
+        let got = opened(function(name, parameters, inputs.len()), [&words(inputs), &[]]);
+        let expected: Vec<i64> = inputs.iter().map(|&x| expected.eval(x)).collect();
+        assert_eq!(got, words(&expected), "{name:?}");
+    }
+    let tables: [(&CStr, TableFn, &[i64]); 3] = [
+        (c"gelu", TableFn::gelu(12).unwrap(), &both),
+        (c"silu", TableFn::silu(12).unwrap(), &both),
+        (c"neg_exp", TableFn::neg_exp(12).unwrap(), &distances),
+    ];
+    for (name, expected, inputs) in tables {
+        let parameters = FunctionParameters { by_table: 1, ..function_of(12, 0) };
+        let got = opened(function(name, parameters, inputs.len()), [&words(inputs), &[]]);
+        let expected: Vec<i64> = inputs.iter().map(|&x| expected.eval(x)).collect();
+        assert_eq!(got, words(&expected), "{name:?} by table");
+    }
+}
+
+#[test]
+fn softmax_of_packed_rows_is_that_of_the_library() {
+    let (lengths, range) = ([3, 0, 1, 5], SignedRange::new(-40_000, 40_000).unwrap());
+    let logits = [4096, -4096, 0, 7, -40_000, 40_000, 39_000, 12_345, -3];
+    let layout = RowLayout::ragged(5, &lengths).unwrap();
+    for by_table in [0, 1] {
+        let modes = SufModes::default();
+        let expected = if by_table == 0 {
+            SecureSoftmaxPlan::new(layout.clone(), range, modes)
+        } else {
+            SecureSoftmaxPlan::by_table(layout.clone(), range, modes)
+        };
+        let (min, max) = (range.min(), range.max());
+        // SAFETY: an array of the given length, and a place for a handle.
+        let plan = plan(|plan| unsafe {
+            trefoil_pfss_plan_softmax(lengths.as_ptr(), lengths.len(), min, max, by_table, plan)
+        });
+        let got = opened(plan, [&words(&logits), &[]]);
+        assert_eq!(got, words(&expected.unwrap().eval(&logits).unwrap()), "{by_table}");
+    }
+}
+
+#[test]
+fn products_of_matrices_and_elements_are_those_of_plain_integers() {
+    let square = |at: u64| at.wrapping_mul(at);
+    let values =
+        |len: usize, factor| -> Vec<u64> { (1..=len as u64).map(|at| square(at).wrapping_mul(factor)).collect() };
+    let shape = MatrixShape { batch: 2, rows: 3, inner: 4, cols: 5 };
+    let [left, right, _] = shape.lens();
+    let (x, y) = (values(left, 0x9e37_79b9_7f4a_7c15 >> 8), values(right, 12_345));
+    for n in [64, 43, 1] {
+        let ring = Ring::new(n).unwrap();
+        let MatrixShape { batch, rows, inner, cols } = shape;
+        // SAFETY: a place for a handle.
+        let matrices = plan(|plan| unsafe { trefoil_pfss_plan_matmul(n, batch, rows, inner, cols, plan) });
+        let expected: Vec<u64> = shape.multiply(&x, &y).into_iter().map(|word| ring.reduce(word)).collect();
+        assert_eq!(opened(matrices, [&x, &y]), expected, "{n}");
+        // SAFETY: a place for a handle.
+        let elements = plan(|plan| unsafe { trefoil_pfss_plan_product(n, left, plan) });
+        let factors = &values(left, 77);
+        let expected: Vec<u64> = x.iter().zip(factors).map(|(x, y)| ring.reduce(x.wrapping_mul(*y))).collect();
+        assert_eq!(opened(elements, [&x, factors]), expected, "{n}");
+    }
+}
+
+fn predicates(n: u32, low_bits: u32, queries: &[Query], count: usize) -> *mut PlanHandle {
+    // SAFETY: an array of the given length, and a place for a handle.
+    plan(|plan| unsafe { trefoil_pfss_plan_predicates(n, low_bits, queries.as_ptr(), queries.len(), count, plan) })
+}
+
+#[test]
+fn predicates_answer_every_query_about_every_secret() {
+    let query = |kind, a, b| Query { kind, a, b };
+    let all: Vec<u64> = (0..64).collect();
+    type Answer = fn(u64, Query) -> bool;
+    let whole: Answer = |x, Query { kind, a, b }| if kind == 1 { x < a } else { a <= x && (b == 0 || x < b) };
+    let sign: Answer = |x, Query { kind, a, .. }| if kind == 4 { (x + a) % 64 >= 32 } else { x < 32 };
+    let low: Answer = |x, Query { a, .. }| x % 8 < a;
+    let cases = [
+        (0, vec![query(1, 0, 0), query(1, 40, 0), query(2, 3, 50), query(2, 60, 0), query(1, 63, 0)], whole),
+        (0, vec![query(4, 0, 0), query(4, 17, 0), query(5, 0, 0)], sign),
+        (3, vec![query(7, 0, 0), query(7, 5, 0), query(7, 7, 0)], low),
+    ];
+    for (low_bits, queries, answer) in cases {
+        let expected: Vec<u64> =
+            queries.iter().flat_map(|query| all.iter().map(|&x| u64::from(answer(x, *query)))).collect();
+        assert_eq!(opened(predicates(6, low_bits, &queries, 64), [&all, &[]]), expected, "{queries:?}");
+    }
+    // What depends on masks is a bit.
+    for (low_bits, kinds) in [(0, vec![3]), (0, vec![6]), (2, vec![8])] {
+        let queries: Vec<Query> = kinds.into_iter().map(|kind| query(kind, 0, 0)).collect();
+        let bits = opened(predicates(6, low_bits, &queries, 64), [&all, &[]]);
+        assert!(bits.iter().all(|&bit| bit < 2), "{queries:?}: {bits:?}");
+    }
+}
+
+#[test]
+fn plans_refuse_by_name_what_they_are_not_made_for() {
+    let mut none = null_mut();
+    let query = |kind, a, b| Query { kind, a, b };
+    // SAFETY: strings that end with a zero byte, arrays of the given lengths, and a place for a handle.
+    unsafe {
+        let spline = function_of(12, 0);
+        for (name, parameters, status, text) in [
+            (c"tanh", spline, ARGUMENT, "unknown function `tanh`; expected one of: gelu, silu"),
+            (c"gelu", function_of(12, 3), ARGUMENT, "expected no `output_bits` for function `gelu`"),
+            (c"gelu", function_of(7, 0), PROGRAM, ""),
+            (c"rsqrt", FunctionParameters { by_table: 1, ..spline }, ARGUMENT, "unknown function `rsqrt`"),
+            (c"gelu", FunctionParameters { by_table: 1, pieces: 4, ..spline }, ARGUMENT, "expected no `degree`"),
+            (c"gelu", FunctionParameters { min: 2, max: 1, ..spline }, ARGUMENT, ""),
+        ] {
+            refused(trefoil_pfss_plan_function(name.as_ptr(), &parameters, 1, &mut none), status, text);
+        }
+        refused(trefoil_pfss_plan_function(null(), &spline, 1, &mut none), ARGUMENT, "name is a null");
+        refused(trefoil_pfss_plan_function(c"gelu".as_ptr(), null(), 1, &mut none), ARGUMENT, "parameters is a null");
+        let long = [1025];
+        let refusal = trefoil_pfss_plan_softmax(long.as_ptr(), 1, -1, 1, 0, &mut none);
+        refused(refusal, ARGUMENT, "expected at most 1024 active elements in row 0, got 1025");
+        refused(
+            trefoil_pfss_plan_matmul(65, 1, 1, 1, 1, &mut none),
+            ARGUMENT,
+            "expected a ring of 1 to 64 bits, got 65",
+        );
+        refused(trefoil_pfss_plan_product(0, 1, &mut none), ARGUMENT, "got 0");
+        for (low_bits, queries, text) in [
+            (0, vec![], "expected at least one query, got none"),
+            (0, vec![query(9, 0, 0)], "expected a query of kind 1 to 8, got 9"),
+            (0, vec![query(1, 0, 0), query(4, 0, 0)], "got others from query 1 on"),
+            (2, vec![query(1, 0, 0)], "expected `low_bits` of 0 for these queries, got 2"),
+            (0, vec![query(5, 1, 0)], "expected 0 constants for query 0 of kind 5, got 0x1 and 0x0"),
+            (0, vec![query(1, 64, 0)], "constant 0x40 of item 0 is outside a ring of 6 bits"),
+            (3, vec![query(7, 8, 0)], "constant 0x8 of item 0 is outside a ring of 3 bits"),
+            (0, vec![query(2, 5, 5)], "interval 0 is empty"),
+            (0, vec![query(3, 0, 0); 1025], "expected at most 1024 for masked bits"),
+        ] {
+            let refusal = trefoil_pfss_plan_predicates(6, low_bits, queries.as_ptr(), queries.len(), 1, &mut none);
+            refused(refusal, ARGUMENT, text);
+        }
+        assert!(none.is_null());
+    }
+}
+
+#[test]
+fn runs_refuse_by_name_what_their_plan_and_step_do_not_allow() {
+    let product = |count| {
+        // SAFETY: a place for a handle.
+        plan(|plan| unsafe { trefoil_pfss_plan_product(20, count, plan) })
+    };
+    let (of_two, of_three) = (product(2), product(3));
+    let (dealt, other) = (Dealt::new(of_two), Dealt::new(of_two));
+    let (two, three) = ([1, 2], [1, 2, 3]);
+    let mut runs = [null_mut(); 2];
+    let [mut strange, mut foreign] = [null_mut(); 2];
+    // SAFETY: live handles, arrays of the given lengths, and places for results.
+    unsafe {
+        // Nothing of this spends the keys.
+        refused(dealt.start(of_two, 0, [&three, &two], &mut strange), LENGTH, "expected 2 elements of x, got 3");
+        refused(dealt.start(of_two, 0, [&two, &[]], &mut strange), LENGTH, "expected 2 elements of y, got 0");
+        refused(dealt.start(of_three, 0, [&three, &three], &mut strange), LENGTH, "expected 3 elements of keys, got 2");
+        refused(dealt.start(of_two, 0, [&two, &two], null_mut()), ARGUMENT, "run is a null");
+        let matrices = plan(|plan| trefoil_pfss_plan_matmul(64, 1, 1, 2, 1, plan));
+        refused(dealt.start(matrices, 0, [&two, &two], &mut strange), Status::TREFOIL_PFSS_BUNDLE, "");
+        let odd = trefoil_pfss_run_start(
+            dealt.backend,
+            of_two,
+            [1, 2].as_ptr(),
+            2,
+            two.as_ptr(),
+            2,
+            two.as_ptr(),
+            2,
+            &mut strange,
+        );
+        refused(odd, Status::TREFOIL_PFSS_BUNDLE, "expected keys of a plan");
+
+        // A round at a time, and each key once.
+        for (party, run) in runs.iter_mut().enumerate() {
+            assert_eq!(dealt.start(of_two, party, [&two, &two], run), OK);
+        }
+        refused(dealt.start(of_two, 0, [&two, &two], &mut strange), STATE, "bundle reused");
+        let (mut word, mine) = ([0; 2], message(runs[0]));
+        refused(trefoil_pfss_run_y_share(runs[0], word.as_mut_ptr(), 2), STATE, "a message is due");
+        refused(trefoil_pfss_run_absorb(runs[0], mine.as_ptr(), 1), LENGTH, "bytes of the message, got 1");
+        let theirs = message(runs[1]);
+        assert_eq!(trefoil_pfss_run_absorb(runs[0], theirs.as_ptr(), theirs.len()), OK);
+        refused(trefoil_pfss_run_absorb(runs[0], theirs.as_ptr(), theirs.len()), STATE, "all is computed");
+        refused(trefoil_pfss_run_y_share(runs[0], word.as_mut_ptr(), 1), LENGTH, "expected 2 shares of words, got 1");
+        assert_eq!(trefoil_pfss_run_y_share(runs[0], word.as_mut_ptr(), 2), OK);
+
+        // A message of another deal has another digest, and ends the run.
+        assert_eq!(other.start(of_two, 0, [&two, &two], &mut foreign), OK);
+        let theirs = message(foreign);
+        let wrong = trefoil_pfss_run_absorb(runs[1], theirs.as_ptr(), theirs.len());
+        refused(wrong, Status::TREFOIL_PFSS_PEER, "expected step digest");
+        refused(trefoil_pfss_run_y_share(runs[1], word.as_mut_ptr(), 2), STATE, "the run failed earlier");
+        let mut len = 0;
+        refused(trefoil_pfss_run_pending(runs[1], &mut len), STATE, "the run failed earlier");
+        // `foreign` still waits for a message when it is freed.
+        runs.into_iter().chain([foreign, null_mut()]).for_each(|run| trefoil_pfss_run_free(run));
+        [of_two, of_three, matrices].into_iter().for_each(|plan| trefoil_pfss_plan_free(plan));
+        assert!(strange.is_null());
+    }
+}
