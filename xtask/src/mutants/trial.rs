@@ -3,9 +3,14 @@
 use std::{
     collections::BTreeSet,
     fs,
+    io::{BufRead as _, BufReader},
     os::unix::process::CommandExt as _,
     path::Path,
-    process::{Command, Stdio},
+    process::{ChildStdout, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -66,6 +71,7 @@ impl Tester {
     }
 }
 
+/// Runs a program until it ends, a test of it fails, or `limit` is over.
 fn run(program: &TestExecutable, variables: &[(&str, &str)], limit: Duration) -> Result<Ending> {
     let limited = format!("ulimit -v {MEMORY}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
@@ -79,17 +85,23 @@ fn run(program: &TestExecutable, variables: &[(&str, &str)], limit: Duration) ->
         .env("RUST_BACKTRACE", "0")
         .current_dir(&program.folder)
         .stdin(Stdio::null())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null());
     // A group ends as a whole.
     command.process_group(0);
     let start = Instant::now();
     let mut child = command.spawn().with_context(|| format!("cannot start {}", program.executable.display()))?;
+    let failed = Arc::new(AtomicBool::new(false));
+    if let Some(lines) = child.stdout.take() {
+        let failed = Arc::clone(&failed);
+        thread::spawn(move || watch(lines, &failed));
+    }
     loop {
         if let Some(status) = child.try_wait().context("cannot wait for a test program")? {
             return Ok(if status.success() { Ending::Passed } else { Ending::Failed });
         }
-        if start.elapsed() > limit {
+        let (has_failed, is_late) = (failed.load(Ordering::Relaxed), start.elapsed() > limit);
+        if has_failed || is_late {
             // The processes that the program started end with it.
             let group = format!("-{}", child.id());
             Command::new("kill")
@@ -98,9 +110,20 @@ fn run(program: &TestExecutable, variables: &[(&str, &str)], limit: Duration) ->
                 .status()
                 .context("cannot run kill")?;
             child.wait().context("cannot wait for a test program")?;
-            return Ok(Ending::TimedOut);
+            return Ok(if has_failed { Ending::Failed } else { Ending::TimedOut });
         }
         thread::sleep(TICK);
+    }
+}
+
+/// Reads what a program prints, and notes the first test that it reports as failed.
+///
+/// The tests after it need not run.
+fn watch(lines: ChildStdout, failed: &AtomicBool) {
+    for line in BufReader::new(lines).split(b'\n').map_while(Result::ok) {
+        if line.starts_with(b"test ") && line.ends_with(b" ... FAILED") {
+            failed.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -136,6 +159,14 @@ mod tests {
         assert!(Tester::new(program(folder.path(), "false"), folder.path(), OWN_LIMIT).unwrap().is_none());
         let slow = program(folder.path(), "sleep 600");
         assert!(Tester::new(slow, folder.path(), Duration::from_millis(100)).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_program_ends_at_its_first_failed_test() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "echo 'test a ... ok'\necho 'test b ... FAILED'\nsleep 600";
+        let ending = run(&program(folder.path(), script), &[], Duration::from_secs(300)).unwrap();
+        assert_eq!(ending, Ending::Failed);
     }
 
     #[test]
