@@ -223,6 +223,8 @@ fn views_that_do_not_fit_are_refused_before_anything_changes() {
     let other = SetShape::new(&[(domain(9), 2)]).unwrap();
     let mismatch = || Err(FftError::SetShape { expected: other.to_string(), got: shape.to_string() });
     assert_eq!(CfftPlan::with_shape(&other).interpolate_in_place(&q, &tree, values.view_mut()), mismatch());
+    let mut polynomials = Columns::<_, Coefficients>::upload(&q, &set()).unwrap();
+    assert_eq!(CfftPlan::with_shape(&other).evaluate_in_place(&q, &tree, polynomials.view_mut()), mismatch());
     let mut extended = Columns::<_, BitReversed>::upload(&q, &set()).unwrap();
     let plan = LdePlan::with_shape(&other, 0).unwrap();
     let refused = plan.interpolate_and_extend_into(&q, &tree, values.view_mut(), extended.view_mut());
@@ -250,6 +252,19 @@ fn views_that_do_not_fit_are_refused_before_anything_changes() {
     assert_eq!(ColumnsRef::<AnyQueue, BitReversed>::new(domain(3), buf.view()).err(), partial);
     assert_eq!(ColumnsMut::<AnyQueue, BitReversed>::new(domain(3), buf.view_mut()).err(), partial);
     assert_eq!(Columns::<AnyQueue, BitReversed>::from_buf(domain(3), buf).err(), partial);
+}
+
+#[test]
+fn sets_that_do_not_fit_are_refused_before_memory_is_taken() {
+    let q = processor();
+    let tree = TwiddleTree::new(&q, domain(9)).unwrap();
+    let plan = LdePlan::with_shape(&SetShape::new(&[(domain(8), 8)]).unwrap(), 0).unwrap();
+    let polynomials = Columns::<_, Coefficients>::upload(&q, &set()).unwrap();
+    let values = Columns::<_, BitReversed>::upload(&q, &set()).unwrap();
+    let before = q.budget().peak_bytes();
+    assert!(plan.extend(&q, &tree, &polynomials).is_err());
+    assert!(plan.interpolate_and_extend(&q, &tree, values).is_err());
+    assert_eq!(q.budget().peak_bytes(), before);
 }
 
 #[test]

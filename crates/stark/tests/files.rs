@@ -77,6 +77,11 @@ fn binary_files_are_told_by_their_first_bytes_and_read_whole_or_not_at_all() {
     assert!(refused.contains("expected a proof file"), "{refused}");
     let (most, got) = (ProofFile::MOST_BYTES, ProofFile::MOST_BYTES + 1);
     assert_eq!(ProofFile::from_bytes(&vec![b' '; got]), Err(FileError::Size { most, got }));
+    // A file as long as the limit is read.
+    let mut longest = vec![0; most];
+    longest[..8].copy_from_slice(&binary[..8]);
+    let refused = ProofFile::from_bytes(&longest);
+    assert!(matches!(refused, Err(FileError::Encoding { .. })), "{refused:?}");
 }
 
 #[test]

@@ -4,11 +4,16 @@ use core::num::NonZeroUsize;
 
 use backend_api::{Counted as _, Queue as _};
 use runtime::{AnyQueue, Choice, Settings};
-use stark::{PcsConfig, Protocol, ProveError, ProverError, Residency, StatementProver, memory_plan, verify};
+use stark::{
+    MemoryParts, MemoryPlan, PcsConfig, Protocol, ProveError, ProverError, Residency, StatementProver, memory_plan,
+    memory_plan_of_rank, memory_plan_on, verify,
+};
+use stark_airs::WideFibonacci;
 
 use crate::{
     common::{configs, open_with, refused_by_one_byte, simulate},
     samples::Sample,
+    stated::{Fibonaccis, Stated},
 };
 
 const LIMIT: u64 = 1 << 30;
@@ -50,6 +55,78 @@ fn provers_take_what_was_planned_and_are_refused_before_any_work_with_a_byte_les
     let samples = Sample::small();
     for (sample, residency) in samples.iter().flat_map(|sample| residencies.map(|residency| (sample, residency))) {
         hold(sample, residency);
+    }
+}
+
+/// The bytes of a plan: its parts in their order, trace generation on the device, and host memory.
+fn sizes(plan: &MemoryPlan) -> [u64; 10] {
+    let MemoryParts { coefficients, values, trees, look_ups, quotients, fri, twiddles, rest } = plan.parts();
+    [coefficients, values, trees, look_ups, quotients, fri, twiddles, rest, plan.making_bytes(), plan.host_bytes()]
+}
+
+/// The sizes are those of a separate model of the protocol, written from its description in another language.
+#[test]
+fn plans_have_the_sizes_of_a_separate_model() {
+    use Residency::{Blocks, Full, Host, Truncated};
+    let [config, mut other] = configs();
+    other.fri_config.log_last_layer_degree_bound = 2;
+    let wide =
+        |log_rows, columns| Stated::WideFibonacci(Fibonaccis(vec![WideFibonacci::new(log_rows, columns).unwrap()]));
+    let steps = |log_steps| Sample::steps(log_steps, [1, 2]).statement;
+    let gates = Sample::plonk(60, [3, 9]).statement;
+    let alone = [
+        (wide(5, 40), other, Full, [6144, 24576, 16352, 0, 1024, 4320, 512, 58232, 0, 0]),
+        (wide(13, 32), config, Truncated, [1310720, 2621440, 2097120, 0, 262144, 2620736, 65536, 30892, 0, 0]),
+        (wide(14, 32), config, Truncated, [2621440, 5242880, 1048544, 0, 524288, 6290688, 131072, 36348, 0, 0]),
+        (wide(14, 33), config, Truncated, [2686976, 5373952, 2621408, 0, 524288, 6290688, 131072, 34532, 0, 0]),
+        (wide(5, 40), config, Blocks(4), [6144, 3328, 6112, 0, 1024, 3424, 256, 18412, 0, 0]),
+        (wide(5, 40), config, Host(4), [2304, 3328, 6112, 0, 1024, 3424, 256, 18412, 5120, 5120]),
+        (
+            wide(21, 40),
+            config,
+            Host(2),
+            [100663296, 436207616, 33554400, 0, 67108864, 234880352, 16777216, 112812, 335544320, 335544320],
+        ),
+        (steps([6, 4]), config, Full, [3968, 7936, 24512, 2752, 3840, 20000, 512, 13900, 0, 0]),
+        (steps([6, 4]), other, Host(4), [2560, 12288, 32704, 3136, 3840, 9248, 1024, 163448, 512, 1920]),
+        (steps([4, 6]), other, Blocks(8), [3968, 7744, 49088, 2752, 3840, 7200, 1024, 171128, 0, 0]),
+        (gates.clone(), config, Host(2), [2560, 11776, 6016, 6176, 3072, 9024, 512, 21308, 1280, 4096]),
+        (gates.clone(), other, Blocks(4), [6144, 13824, 32640, 6176, 3072, 9248, 1024, 185544, 0, 0]),
+    ];
+    for (statement, config, residency, expected) in alone {
+        let plan = memory_plan(&config, &statement, residency).unwrap();
+        assert_eq!(sizes(&plan), expected, "{residency:?}, {statement:?}");
+    }
+    let shared = [
+        (steps([6, 4]), config, 2, [3008, 9216, 4640, 3776, 3840, 6976, 512, 28404, 0, 0]),
+        (steps([6, 4]), other, 2, [3968, 7744, 24832, 2752, 3840, 7200, 1024, 206400, 0, 0]),
+        (gates, config, 4, [3072, 7168, 7808, 8224, 3072, 5952, 512, 43788, 1024, 0]),
+        // Columns are exchanged in two rounds.
+        (wide(14, 131), config, 2, [4849664, 13434880, 196992, 0, 524288, 1834560, 131072, 176356, 8585216, 0]),
+    ];
+    for (statement, config, ranks, expected) in shared {
+        let plan = memory_plan_of_rank(&config, &statement, ranks).unwrap();
+        assert_eq!(sizes(&plan), expected, "{ranks} ranks, {statement:?}");
+    }
+}
+
+#[test]
+fn a_budget_that_holds_a_plan_to_the_byte_gets_it() {
+    let (config, sample, q) = (PcsConfig::default(), Sample::wide(9, 37, 0), open(Choice::Cpu));
+    for ranks in [1, 2] {
+        let plan = match ranks {
+            1 => memory_plan(&config, &sample.statement, Residency::Truncated),
+            _ => memory_plan_of_rank(&config, &sample.statement, ranks),
+        };
+        let plan = plan.unwrap();
+        // Ranks have room for trace generation too.
+        let needed = plan.bytes_on(&q) + if ranks == 1 { 0 } else { plan.making_bytes() };
+        let planned = |free_bytes: u64| {
+            let _held = q.budget().reserve(LIMIT - free_bytes).unwrap();
+            memory_plan_on(&q, &config, &sample.statement, ranks).unwrap()
+        };
+        assert_eq!(planned(needed), plan, "{ranks} ranks");
+        assert_ne!(planned(needed - 1), plan, "{ranks} ranks");
     }
 }
 

@@ -252,12 +252,12 @@ impl<R: Row> FieldValue<R> {
         }
     }
 
-    fn join(coordinates: [Self; 4]) -> R::E {
-        if let [Self::Base(x0), Self::Base(x1), Self::Base(x2), Self::Base(x3)] = coordinates {
-            return R::E::from_coordinates([x0, x1, x2, x3]);
+    /// A coordinate: stwo's evaluator takes values of the base field alone, by their type.
+    fn base(self) -> R::F {
+        match self {
+            Self::Base(value) => value,
+            Self::Secure(_) => unreachable!("coordinates are values of the base field"),
         }
-        let [x0, x1, x2, x3] = coordinates.map(Self::secure);
-        x0 + x1 * R::E::from(QM31::I) + x2 * R::E::from(QM31::U) + x3 * R::E::from(QM31::I * QM31::U)
     }
 }
 
@@ -289,7 +289,7 @@ impl<R: Row> RowValues<R> {
             },
             TapeStep::Binary(op, [left, right]) => self.get(left).binary(op, self.get(right)),
             TapeStep::Join(coordinates) => {
-                FieldValue::Secure(FieldValue::join(coordinates.map(|value| self.get(value))))
+                FieldValue::Secure(R::E::from_coordinates(coordinates.map(|value| self.get(value).base())))
             }
             TapeStep::Constraint(value) => {
                 return match self.get(value) {

@@ -312,3 +312,19 @@ fn extension(op: &'static str, log_coefficients: u32, log_size: u32) -> Result<(
     domain(op, log_size)?;
     require(op, log_coefficients <= log_size, "the domain is smaller than the polynomial")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_have_from_two_to_the_most_points_and_at_least_those_of_the_polynomial() {
+        for (log_size, holds) in [(0, false), (1, true), (30, true), (31, false), (u32::MAX, false)] {
+            assert_eq!(domain("op", log_size).is_ok(), holds, "2^{log_size} points");
+            assert_eq!(extension("op", 0, log_size).is_ok(), holds, "2^{log_size} points");
+        }
+        for (log_coefficients, holds) in [(4, true), (5, true), (6, false)] {
+            assert_eq!(extension("op", log_coefficients, 5).is_ok(), holds, "2^{log_coefficients} coefficients");
+        }
+    }
+}

@@ -32,3 +32,16 @@ pub(super) fn check_log(op: &'static str, log_size: u32) -> Result<(), BackendEr
     }
     Err(BackendError::Unsupported { op, why: "expected a log size of at most 30" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_lie_within_their_view_and_their_domain() {
+        let check = |first, log_len| check_columns("op", &[ColumnAt::new(first, log_len)], 3, 20).is_ok();
+        assert!(check(12, 3) && check(16, 2) && check(19, 0));
+        assert!(!check(13, 3) && !check(17, 2) && !check(20, 0) && !check(u64::MAX, 0) && !check(0, 4));
+        assert_eq!([0, 30, 31, u32::MAX].map(|log| check_log("op", log).is_ok()), [true, true, false, false]);
+    }
+}

@@ -185,3 +185,30 @@ fn cover(batches: &[DeepBatch], terms: usize) -> bool {
     });
     end == Some(terms)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_cover_terms_if_they_follow_each_other_and_none_is_empty() {
+        let covered = |parts: &[[u32; 2]], terms| {
+            let batch = |&[first, count]: &[u32; 2]| DeepBatch { first, count, point: 0, log_size: 0 };
+            cover(&parts.iter().map(batch).collect::<Vec<_>>(), terms)
+        };
+        assert!(covered(&[], 0) && covered(&[[0, 5]], 5) && covered(&[[0, 1], [1, 3], [4, 1]], 5));
+        for (parts, terms) in [
+            (&[[0, 2], [2, 3]][..], 4),
+            (&[[0, 2], [2, 3]], 6),
+            (&[[0, 2], [3, 2]], 5),
+            (&[[0, 3], [2, 3]], 5),
+            (&[[1, 4]], 5),
+            (&[[0, 0], [0, 5]], 5),
+            (&[[0, 5], [5, 0]], 5),
+            (&[[0, u32::MAX], [0, 5]], 5),
+            (&[], 1),
+        ] {
+            assert!(!covered(parts, terms), "{parts:?} of {terms}");
+        }
+    }
+}

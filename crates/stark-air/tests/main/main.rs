@@ -7,7 +7,7 @@ mod refused;
 mod traces;
 
 use core_types::{
-    air::{Air, BaseValue, Fraction, LogUp, Relation, Row, Tree},
+    air::{Air, BaseValue, ExtensionValue, Fraction, LogUp, Relation, Row, Tree},
     field::{M31, QM31},
     params::air::Opcode,
 };
@@ -109,6 +109,35 @@ fn squares_are_computed_once_and_registers_are_few() {
     assert!(program.registers() <= 8, "{}", program.registers());
     assert!(recorded.fraction_program().is_none());
     assert_eq!((recorded.constraints(), recorded.columns()[1].len()), (98, 100));
+}
+
+/// Elements of the secure field joined of constants, of a column alone, and of both.
+struct Joined;
+
+impl Air for Joined {
+    fn log_rows(&self) -> u32 {
+        2
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        let (x, words) = (row.column(), [0, 3, 5, 7].map(|word| R::F::from(M31::from_u32(word))));
+        let zero = words[0];
+        for place in 0..4 {
+            let mut coordinates = words;
+            coordinates.rotate_left(place);
+            row.constraint_ext(R::E::from_coordinates(coordinates) - x);
+            coordinates[place] = x;
+            row.constraint_ext(R::E::from_coordinates(coordinates));
+            let mut alone = [zero; 4];
+            alone[place] = x;
+            row.constraint_ext(R::E::from_coordinates(alone));
+        }
+    }
+}
+
+#[test]
+fn elements_are_joined_of_constants_and_columns() {
+    compare(&Joined, &mut Rng::with_seed(7));
 }
 
 const PAIR: Relation = Relation::new(0, 2);

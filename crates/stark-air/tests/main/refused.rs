@@ -56,7 +56,7 @@ enum Wrong {
     NoRunningSum,
     ColumnBesides,
     Nodes,
-    Challenge,
+    Challenge(u32),
 }
 
 impl Air for Wrong {
@@ -98,8 +98,8 @@ impl Air for Wrong {
                 }
                 row.constraint(sum);
             }
-            Self::Challenge => {
-                let far = row.challenge(1 << 16);
+            Self::Challenge(slot) => {
+                let far = row.challenge(*slot);
                 row.constraint_ext(far);
             }
         }
@@ -118,8 +118,55 @@ fn what_cannot_be_read_or_named_is_refused() {
         // A prover that is given interaction columns does not mind.
         assert_eq!(Recorded::of_constraints(&wrong).unwrap().fraction_program(), None, "{wrong:?}");
     }
-    for wrong in [Wrong::Tree, Wrong::Nodes, Wrong::Challenge] {
-        let refused = Recorded::new(&wrong);
-        assert!(matches!(refused, Err(RecordError::TooMany { .. })), "{wrong:?}: {refused:?}");
+    let refused = Recorded::new(&Wrong::Nodes);
+    assert!(matches!(refused, Err(RecordError::TooMany { what: "nodes", most: 0x10_0000, .. })), "{refused:?}");
+    let too_many = |what, most, got| Err(RecordError::TooMany { what, most, got });
+    assert_eq!(Recorded::new(&Wrong::Tree), too_many("trees", 256, (1 << 20) + 1));
+    // Programs read the mean in the slot after the challenges.
+    assert_eq!(Recorded::new(&Wrong::Challenge(65_535)), too_many("challenges", 65_536, 65_537));
+    assert_eq!(Recorded::new(&Wrong::Challenge(65_534)).map(|recorded| recorded.challenges()), Ok(65_535));
+}
+
+/// Sums of one column, constant or value more than a program has numbers for.
+enum Sums {
+    Columns,
+    Constants,
+    Values,
+}
+
+impl Air for Sums {
+    fn log_rows(&self) -> u32 {
+        4
+    }
+
+    fn eval<R: Row>(&self, row: &mut R) {
+        const MORE: u32 = (1 << 16) + 1;
+        let x = row.column();
+        let sum = match self {
+            Self::Columns => (1..MORE).fold(x, |sum, _| sum + row.column()),
+            Self::Constants => (2..MORE + 2).fold(x, |sum, factor| sum + x * M31::from_u32(factor)),
+            // Each value leads to the next one, and is needed again when all are known.
+            Self::Values => {
+                let next = |value: &R::F| Some(*value + x);
+                let values: Vec<R::F> = core::iter::successors(next(&x), next).take(MORE as usize).collect();
+                let last = values[MORE as usize - 1];
+                row.constraint(last);
+                values.into_iter().fold(x.square(), |sum, value| sum + value)
+            }
+        };
+        row.constraint(sum);
+    }
+}
+
+#[test]
+fn programs_with_more_than_they_have_numbers_for_are_refused() {
+    let most = 1 << 16;
+    for (sums, what, got) in [
+        (Sums::Columns, "masks", most + 1),
+        (Sums::Constants, "constants", most + 1),
+        // Registers are counted in groups of four.
+        (Sums::Values, "registers", most + 4),
+    ] {
+        assert_eq!(Recorded::new(&sums), Err(RecordError::TooMany { what, most, got }));
     }
 }

@@ -55,6 +55,20 @@ fn lifted_positions_are_those_of_stwo() {
     }
 }
 
+#[test]
+fn challenges_are_those_of_stwo() {
+    for count in 0..6 {
+        let (mut channel, mut theirs) = (stark_verifier::Channel::default(), Blake2sChannel::default());
+        channel.mix_u32s(&[1, 2, 3]);
+        theirs.mix_u32s(&[1, 2, 3]);
+        for _ in 0..2 {
+            let expected: Vec<QM31> = theirs.draw_secure_felts(count).into_iter().map(ours).collect();
+            assert_eq!(channel.draw_felts(count), expected, "{count}");
+        }
+        assert_eq!(channel.draw_felt(), ours(theirs.draw_secure_felt()), "{count}");
+    }
+}
+
 /// An AIR on the rows of this test, with the preprocessed columns that it reads.
 struct PointAir<'a> {
     log_rows: u32,

@@ -14,8 +14,8 @@ use core_types::{
     field::{P, QM31},
 };
 use stark_verifier::{
-    Component, ConfigError, FriError, MerkleError, Part, PcsConfig, Preprocessed, Proof, Protocol, StatementError,
-    VerificationError, Verifier,
+    Component, ConfigError, FriError, Inputs, MerkleError, Part, PcsConfig, Preprocessed, Proof, Protocol,
+    StatementError, VerificationError, Verifier,
 };
 use stwo::core::{proof::StarkProof, vcs_lifted::blake2_merkle::Blake2sMerkleHasher};
 
@@ -157,8 +157,25 @@ fn errors_name_the_check() {
     let tree = |tree, error| VerificationError::Tree { tree, error };
     let fri = VerificationError::Fri;
     expect(|proof| proof.config.pow_bits = 0, VerificationError::Config);
+    // Lists that are too short and too long.
+    let [sampled, queried] = [right.sampled_values[1].len(), right.queried_values[2].len()];
     expect(|proof| proof.commitments.truncate(2), length(Part::Commitments, 3, 2));
-    expect(|proof| proof.sampled_values[1][2].clear(), length(Part::SampledValues { tree: 1, column: 2 }, 1, 0));
+    expect(|proof| proof.commitments.push(Default::default()), length(Part::Commitments, 3, 4));
+    expect(|proof| proof.sampled_values.truncate(2), length(Part::SampledTrees, 3, 2));
+    expect(|proof| proof.sampled_values.push(vec![]), length(Part::SampledTrees, 3, 4));
+    expect(|proof| proof.decommitments.truncate(2), length(Part::Decommitments, 3, 2));
+    expect(|proof| proof.decommitments.push(Default::default()), length(Part::Decommitments, 3, 4));
+    expect(|proof| proof.queried_values.truncate(2), length(Part::QueriedTrees, 3, 2));
+    expect(|proof| proof.queried_values.push(vec![]), length(Part::QueriedTrees, 3, 4));
+    let columns = |got| length(Part::SampledColumns { tree: 1 }, sampled, got);
+    expect(|proof| proof.sampled_values[1].truncate(2), columns(2));
+    expect(|proof| proof.sampled_values[1].push(vec![]), columns(sampled + 1));
+    let columns = |got| length(Part::QueriedColumns { tree: 2 }, queried, got);
+    expect(|proof| proof.queried_values[2].truncate(2), columns(2));
+    expect(|proof| proof.queried_values[2].push(vec![]), columns(queried + 1));
+    let values = |got| length(Part::SampledValues { tree: 1, column: 2 }, 1, got);
+    expect(|proof| proof.sampled_values[1][2].clear(), values(0));
+    expect(|proof| proof.sampled_values[1][2].push(QM31::ONE), values(2));
     expect(|proof| proof.sampled_values[1][0][0] += QM31::ONE, VerificationError::Constraints);
     expect(|proof| proof.fri_proof.inner_layers.truncate(1), fri(FriError::Layers { expected: 3, got: 1 }));
     let last = FriError::LastLayerLength { bound: 1, got: 1 };
@@ -217,6 +234,26 @@ fn a_session_that_leaves_out_a_tree_is_refused() {
         (0..2).for_each(|_| session.commit());
         let error = VerificationError::Inputs { component: None, expected: 1, got: 0 };
         assert_eq!(session.finish(&[]), Err(error));
+    });
+}
+
+#[test]
+fn a_component_without_its_challenges_is_named() {
+    let vector = vector("steps-1");
+    let proof = proof(&vector);
+    with_verifier(&vector, vector.config, |verifier| {
+        let verifier = verifier.unwrap();
+        // Each component reads two challenges.
+        let finish = |counts: [usize; 2]| {
+            let mut session = verifier.begin(&proof).unwrap();
+            (0..3).for_each(|_| session.commit());
+            session.finish(&counts.map(|count| Inputs { challenges: vec![QM31::ONE; count], ..Inputs::default() }))
+        };
+        for (counts, component) in [([1, 2], 0), ([2, 1], 1), ([0, 1], 0), ([3, 0], 1)] {
+            let error = VerificationError::Inputs { component: Some(component), expected: 2, got: counts[component] };
+            assert_eq!(finish(counts), Err(error));
+        }
+        assert_eq!(finish([2, 3]), Err(VerificationError::Constraints));
     });
 }
 
@@ -280,6 +317,7 @@ fn statements_without_proofs_are_refused() {
     assert_eq!(verifier(None, &[4], of_cubes(&[1])), column(1));
     assert_eq!(verifier(None, &[5], of_cubes(&[0])), column(0));
     assert_eq!(verifier(None, &[5, 4, 8], of_cubes(&[1])), Ok(()));
+    assert_eq!(verifier(None, &[4, 29], of_cubes(&[0])), Ok(()));
     assert_eq!(verifier(None, &[4, 30], of_cubes(&[0])), Err(StatementError::Rows { log_rows: 30 }));
     assert_eq!(verifier(Some(8), &[4, 8], of_cubes(&[0])), Err(StatementError::Lifting { log_size: 9 }));
     let equal =

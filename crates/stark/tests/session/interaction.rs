@@ -126,6 +126,19 @@ fn a_proof_with_interaction_columns_of_the_host_is_two_submissions_and_two_waits
             assert_eq!(paired(&q, &mut prover, &mut pair, &rows, 2), expected(&q, &rows, 2));
         }
         assert!(!pair.is_recorded());
+        prover.load(&q, &[&rows(3)]).unwrap();
+        let fewer = pair.submit(
+            &mut prover,
+            &q,
+            &[],
+            |mut session| {
+                session.commit_preprocessed()?;
+                Ok(session)
+            },
+            |_| Ok::<_, ProverError>(Interaction::default()),
+            finish,
+        );
+        assert_eq!(fewer.map(drop), Err(ProverError::Tree { expected: 1, got: 2 }));
     }
 }
 

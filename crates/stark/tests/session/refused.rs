@@ -1,7 +1,10 @@
 //! Refused inputs, by error, and that a prover can prove after a refusal.
 
 use core_types::field::M31;
-use stark::{Component, Generated, PcsConfig, Protocol, Prover, ProverError, RecordedGenerator, preprocessed_root};
+use stark::{
+    Component, Generated, Interaction, MemoryPlan, PcsConfig, ProofGraphPair, Protocol, Prover, ProverError,
+    RecordedGenerator, Residency, preprocessed_root,
+};
 use stark_air::RecordError;
 use stark_airs::WideFibonacci;
 use stark_verifier::{ConfigError, StatementError};
@@ -111,7 +114,22 @@ fn trees_out_of_order_are_named() {
     session.commit_preprocessed().unwrap();
     session.commit(&columns).unwrap();
     assert_eq!(session.commit(&columns), Err(ProverError::NoTree { trees: 2, got: 2 }));
-    assert_eq!(session.commit_look_ups(), Err(ProverError::NoTree { trees: 2, got: 2 }));
+    let none = || Err(ProverError::NoTree { trees: 2, got: 2 });
+    assert_eq!(session.commit_look_ups(), none());
+    assert_eq!(session.load_interaction(&Interaction::default()), none());
+    prover.load(&q, &columns).unwrap();
+    let paired = ProofGraphPair::new().submit(
+        &mut prover,
+        &q,
+        &[],
+        |mut session| {
+            session.commit_preprocessed()?;
+            Ok(session)
+        },
+        |_| Ok::<_, ProverError>(Interaction::default()),
+        |session| session.submit(),
+    );
+    assert_eq!(paired.map(drop), none());
 }
 
 #[test]
@@ -128,6 +146,8 @@ fn statements_without_proofs_are_named() {
     assert_eq!(make(config, &[], &two), ProverError::Statement(StatementError::Lifting { log_size: 6 }));
     let work = PcsConfig { pow_bits: 41, ..PcsConfig::default() };
     assert_eq!(make(work, &[], &FIBONACCI()), ProverError::Work { got: 41, most: 40 });
+    let most = PcsConfig { pow_bits: 40, ..PcsConfig::default() };
+    assert!(Prover::new(&q, Protocol::V2_3, most, &[], components(&FIBONACCI())).is_ok());
     let rows = vec![M31::ONE; 16];
     let lifted = |lifting| PcsConfig { lifting_log_size: Some(lifting), ..PcsConfig::default() };
     for (config, expected) in [
@@ -179,5 +199,8 @@ fn heights_without_a_domain_are_named() {
         config.fri_config.log_blowup_factor = log_blowup_factor;
         let made = Prover::new(&q, Protocol::V2_3, config, &[], vec![of(log_rows).unwrap()]);
         assert_eq!(made.map(|_| ()), rows(log_rows));
+        // Half the rows have a domain.
+        let half = [of(log_rows - 1).unwrap()];
+        assert!(MemoryPlan::new(&config, &[], &half, Residency::Full).is_ok(), "2^{} rows", log_rows - 1);
     }
 }

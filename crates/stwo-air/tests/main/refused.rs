@@ -30,8 +30,10 @@ enum Does {
     PreprocessedMask,
     Tree,
     Offset,
+    FullMask,
     WideMask,
-    LongConstant,
+    /// 4095 constants and products, negated this number of times.
+    LongConstant(u32),
     Batches,
     Gap,
     Nothing,
@@ -81,14 +83,18 @@ impl FrameworkEval for Wrong {
                 let [y] = eval.next_interaction_mask(ORIGINAL_TRACE_IDX, [-(1 << 40)]);
                 eval.add_constraint(x - y);
             }
+            Does::FullMask => {
+                let [y, ..] = eval.next_interaction_mask(ORIGINAL_TRACE_IDX, [0; 16]);
+                eval.add_constraint(x - y);
+            }
             Does::WideMask => {
                 let [y, ..] = eval.next_interaction_mask(ORIGINAL_TRACE_IDX, [0; 17]);
                 eval.add_constraint(x - y);
             }
-            Does::LongConstant => {
-                let felt = SecureField::from_u32_unchecked(1, 2, 3, 4);
-                let sum = (0..3000).fold(E::EF::zero(), |sum, _| sum + felt);
-                eval.add_constraint(sum * x);
+            Does::LongConstant(negations) => {
+                let felt = E::EF::from(SecureField::from_u32_unchecked(1, 2, 3, 4));
+                let power = (0..11).fold(felt, |power, _| power.clone() * power);
+                eval.add_constraint((0..*negations).fold(power, |power, _| -power) * x);
             }
             Does::Batches => {
                 eval.write_logup_frac(fraction());
@@ -138,7 +144,7 @@ fn wrong_airs_are_refused() {
         (Does::Offset, FrameworkError::Mask { tree: 1, offset: -(1 << 40) }),
         (Does::WideMask, FrameworkError::TooMany { what: "rows in a mask", most: 16 }),
         (
-            Does::LongConstant,
+            Does::LongConstant(2),
             FrameworkError::TooMany { what: "constants and operations in a value without columns", most: 4096 },
         ),
         (Does::Batches, FrameworkError::Batches { fractions: 1, got: 2 }),
@@ -150,6 +156,13 @@ fn wrong_airs_are_refused() {
         (Does::Square, FrameworkError::Baked),
     ] {
         assert_eq!(recorded(does), Err(error), "{does:?}");
+    }
+}
+
+#[test]
+fn airs_at_the_limits_are_recorded() {
+    for does in [Does::FullMask, Does::LongConstant(1)] {
+        assert!(Recorded::new(&recorded(does).unwrap()).is_ok(), "{does:?}");
     }
 }
 
@@ -195,7 +208,10 @@ fn challenges_that_cannot_be_slots_are_refused() {
         (&[PAIR, Relation::new(1, 2)][..], FrameworkError::Slots { relation: 1, most: 1 << 16 }),
         (&[PAIR, Relation::new(2, u32::MAX)], FrameworkError::Slots { relation: 1, most: 1 << 16 }),
         (&[], FrameworkError::Draws { expected: 0, got: 2 }),
+        (&[PAIR, Relation::new((1 << 16) - 1, 2)], FrameworkError::Slots { relation: 1, most: 1 << 16 }),
+        (&[PAIR, Relation::new((1 << 16) - 2, 2)], FrameworkError::Draws { expected: 4, got: 2 }),
         (&[PAIR, Relation::new(2, 2)], FrameworkError::Draws { expected: 4, got: 2 }),
+        (&[Relation::new(2, 2), PAIR], FrameworkError::Draws { expected: 4, got: 2 }),
         // The slots end before the power that the look-up uses.
         (&[Relation::new(0, 1)], FrameworkError::Baked),
     ] {

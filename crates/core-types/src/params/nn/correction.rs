@@ -284,6 +284,18 @@ mod tests {
     }
 
     #[test]
+    fn factors_are_numbers_and_limits_are_not_negative() {
+        let p = CorrectionParams::default();
+        let endless = CorrectionParams { limit: f32::INFINITY, ..p };
+        assert!([p, CorrectionParams { limit: 0.0, ..p }, endless].iter().all(|p| p.fault().is_none()));
+        for limit in [f32::NAN, -f32::MIN_POSITIVE, f32::NEG_INFINITY] {
+            assert_eq!(CorrectionParams { limit, ..p }.fault(), Some("the limit is not 0 or more"));
+        }
+        let none = [CorrectionParams { history: f32::NAN, ..p }, CorrectionParams { model: f32::NAN, ..p }];
+        assert_eq!(none.map(|p| p.fault()), [Some("a factor is not a number"); 2]);
+    }
+
+    #[test]
     fn a_ring_is_read_from_its_oldest_state_on() {
         let places = |capacity, stored| {
             let ring = Ring::new(capacity, stored);
@@ -316,6 +328,8 @@ mod tests {
         assert_eq!(similarity(1.0, 0.5, 2.0), 1.0);
         assert_eq!(similarity(1.0, 1e-9, 2.0), 0.0);
         assert_eq!(similarity(1.0, 2.0, 0.0), 0.0);
+        let least = similarity(1.0, LEAST_NORM, 2.0);
+        assert_eq!([least, similarity(1.0, 2.0, LEAST_NORM)], [1.0 / (LEAST_NORM * 2.0); 2]);
         assert!(similarity(f32::NAN, 1.0, 1.0).is_nan());
     }
 }

@@ -173,6 +173,7 @@ mod tests {
         assert_eq!(scale_exponent(1), -100);
         assert_eq!(scale_exponent(0), 0);
         assert_eq!(power_of_two(-3), 0.125);
+        assert_eq!(least_pivot(4, 8.0), 1.0 / (1u64 << 45) as f64);
     }
 
     #[test]

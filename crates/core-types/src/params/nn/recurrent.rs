@@ -323,4 +323,26 @@ mod tests {
         let rows = GruInputs::ALL.map(|inputs| (of(inputs).input_shape(), of(inputs).input_row(1, 2, 1)));
         assert_eq!(rows, [([1, 4, 3, 5], 7), ([2, 4, 3, 5], 19), ([1, 1, 3, 5], 1), ([2, 1, 3, 5], 4)]);
     }
+    #[test]
+    fn losses_are_clamped_beyond_the_limit_and_have_no_slope_there() {
+        let of = |head| RssmLossParams {
+            members: 1,
+            rows: 1,
+            hidden: 1,
+            stochastic: 0,
+            part: Stochastic::Zeros,
+            head,
+            error: LossError::OfLosses,
+            scale: 1.0,
+            own_targets: 0,
+            reserved: 0,
+        };
+        let [clamped, linear] = [LossHead::ExpClamped, LossHead::Linear].map(of);
+        for dot in [0.0, -3.0, LOG_LOSS_LIMIT, -LOG_LOSS_LIMIT] {
+            assert_eq!(clamped.held(dot), (1.0, dot));
+        }
+        assert_eq!([10.5, -10.5].map(|dot| clamped.held(dot)), [(0.0, LOG_LOSS_LIMIT), (0.0, -LOG_LOSS_LIMIT)]);
+        assert_eq!(linear.held(-10.5), (1.0, -10.5));
+        assert!(clamped.held(f32::NAN).1.is_nan());
+    }
 }
