@@ -28,6 +28,10 @@ const NN_BACKEND: Variable =
     Variable { name: "RSI_ML_BACKEND", help: "cpu, gpu, auto: backend of nn-ops only; gpu may fall back at opening" };
 const NN_STRICT: Variable =
     Variable { name: "RSI_ML_BACKEND_STRICT", help: "1: refuse that fallback; 0 (default): report it" };
+const NN_ALLOW_MIXED: Variable = Variable {
+    name: "RSI_ML_ALLOW_MIXED",
+    help: "1: backward passes of nn-dispatch may run on another device than their forward passes; 0 (default): refuse",
+};
 const MEM_LIMIT: Variable =
     Variable { name: "TREFOIL_MEM_LIMIT", help: "limit of the bytes of all buffers, with K, M or G; default none" };
 const THREADS: Variable = Variable { name: "TREFOIL_THREADS", help: "CPU threads, 1..=1024; default all cores" };
@@ -75,11 +79,12 @@ const SIMULATED: Variable =
 const MOST_THREADS: usize = 1024;
 
 /// Every variable that Trefoil reads.
-pub const VARIABLES: [Variable; 17] = [
+pub const VARIABLES: [Variable; 18] = [
     BACKEND,
     PFSS_BACKEND,
     NN_BACKEND,
     NN_STRICT,
+    NN_ALLOW_MIXED,
     MEM_LIMIT,
     THREADS,
     SIMD,
@@ -204,6 +209,8 @@ pub struct Settings {
     pub nn_backend: Option<Choice>,
     /// `RSI_ML_BACKEND_STRICT`.
     pub nn_strict: bool,
+    /// `RSI_ML_ALLOW_MIXED`.
+    pub nn_allow_mixed: bool,
     /// `TREFOIL_MEM_LIMIT`, in bytes.
     pub mem_limit_bytes: Option<u64>,
     /// `TREFOIL_THREADS`.
@@ -280,6 +287,7 @@ impl Settings {
             pfss_backend: backend(PFSS_BACKEND, false)?,
             nn_backend: backend(NN_BACKEND, false)?,
             nn_strict: flag(NN_STRICT)?,
+            nn_allow_mixed: flag(NN_ALLOW_MIXED)?,
             mem_limit_bytes: parsed(MEM_LIMIT, set(MEM_LIMIT)?, "a byte count such as `512M`", parse_bytes)?,
             threads: parsed(THREADS, set(THREADS)?, "a whole number of 1..=1024", |text| {
                 text.parse().ok().filter(|threads: &NonZeroUsize| threads.get() <= MOST_THREADS)
@@ -359,6 +367,7 @@ mod tests {
         assert_eq!(with("SUF_PFSS_BACKEND", "cuda").unwrap().pfss_backend, Some(Choice::Gpu));
         assert_eq!(with("RSI_ML_BACKEND", "auto").unwrap().nn_backend, Some(Choice::Auto));
         assert!(with("RSI_ML_BACKEND_STRICT", "1").unwrap().nn_strict);
+        assert!(with("RSI_ML_ALLOW_MIXED", "1").unwrap().nn_allow_mixed);
         assert_eq!(with("TREFOIL_MEM_LIMIT", "512M").unwrap().mem_limit_bytes, Some(512 << 20));
         assert_eq!(with("TREFOIL_THREADS", "3").unwrap().threads, NonZeroUsize::new(3));
         assert_eq!(with("TREFOIL_SIMD", "AVX2").unwrap().simd, Some(SimdLevel::Avx2));
@@ -419,12 +428,14 @@ mod tests {
     }
 
     #[test]
-    fn threads_have_an_upper_bound() {
+    fn threads_and_seconds_have_bounds() {
         assert_eq!(with("TREFOIL_THREADS", "1024").unwrap().threads, NonZeroUsize::new(1024));
         for value in ["0", "1025", "99999999999999999999", "1e3", "-1"] {
             let said = with("TREFOIL_THREADS", value).unwrap_err().to_string();
             assert_eq!(said, format!("TREFOIL_THREADS: unknown value `{value}`; expected a whole number of 1..=1024"));
         }
+        let said = with("TREFOIL_GPU_TIMEOUT", "0").unwrap_err().to_string();
+        assert_eq!(said, "TREFOIL_GPU_TIMEOUT: unknown value `0`; expected a number of seconds above 0");
     }
 
     #[test]

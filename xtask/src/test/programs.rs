@@ -18,13 +18,14 @@ use crate::{clock, mpi, progress, step::cargo_messages, tally::Tally};
 /// Tests of tens of seconds to minutes, by program and by a part of their names.
 ///
 /// Each runs in a separate process, and none unless everything is run.
-const APART: [(&str, &[&str]); 5] = [
+const APART: [(&str, &[&str]); 6] = [
     ("cli main", &["every_op_of_the_suite_is_in_its_profile"]),
     (
         "conformance main",
         &["cpu::", "mutants::", "small::", "a_thousand_streamed_residuals", "blocks_that_keep_weights"],
     ),
     ("cuda-backend main", &["transforms_of_sixteen_million_points", "air_programs::mutants"]),
+    ("nn-dispatch main", &["soak::"]),
     ("nn-ops main", &["soak::"]),
     (
         "stark main",

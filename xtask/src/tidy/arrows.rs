@@ -119,6 +119,8 @@ const ARROWS: &[Arrow] = &[
     ("stark-verifier", &["core-types"], &["stark-airs"]),
     ("stwo-air", &["core-types"], &["trefoil-runtime", "trefoil-stark", "stark-air", "stark-airs", "stark-fft"]),
     ("nn-ops", &["core-types", "backend-api"], &["trefoil-runtime"]),
+    ("nn-dispatch", &["core-types", "backend-api", "nn-ops", "trefoil-runtime"], &[]),
+    ("hybrid-accel", &["backend-api", "nn-ops", "trefoil-runtime"], &[]),
     (
         "trefoil-runtime",
         &["core-types", "backend-api", "trefoil-collective", "cpu-backend", "cuda-loader", "cuda-backend", "cuda-sim"],
@@ -132,7 +134,7 @@ const ARROWS: &[Arrow] = &[
     ("trefoil", FACADE, &[]),
     ("trefoil-cli", PROGRAM, &["test-process"]),
     ("trefoil-fuzz", READERS, &[]),
-    ("xtask", &["trefoil-ptx"], &[]),
+    ("xtask", &["trefoil-ptx", "cuda-sim"], &[]),
 ];
 
 /// Compares the dependencies between workspace crates with [`ARROWS`].

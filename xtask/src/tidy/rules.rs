@@ -22,6 +22,8 @@ const SAFE_ROOTS: &[&str] = &[
     "crates/stark-verifier/src/lib.rs",
     "crates/stwo-air/src/lib.rs",
     "crates/nn-ops/src/lib.rs",
+    "crates/nn-dispatch/src/lib.rs",
+    "crates/hybrid-accel/src/lib.rs",
     "crates/runtime/src/lib.rs",
     "crates/trefoil/src/lib.rs",
     "crates/conformance/src/lib.rs",

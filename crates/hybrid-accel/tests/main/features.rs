@@ -1,0 +1,94 @@
+//! Features against numbers of the original, worked out by hand from `TrainingState::compute_features` of
+//! hybrid-predict-trainer-rs: statistics in f64 with the deviation of a population, and Rust's `max` and `min`, which drop NaN.
+
+use hybrid_accel::{GpuAccelerator, GpuBackend, Phase, TrainingState};
+use nn_ops::Feedback;
+
+use crate::common::{cpu, sim};
+
+/// A training with these losses and norms.
+fn recorded(steps: impl IntoIterator<Item = (f32, f32)>) -> TrainingState {
+    let mut state = TrainingState::new();
+    steps.into_iter().for_each(|(loss, norm)| state.record_step(loss, norm));
+    state
+}
+
+/// Each case with the features from the given place on.
+fn cases() -> Vec<(&'static str, TrainingState, usize, Vec<f32>)> {
+    const NAN: f32 = f32::NAN;
+    let rest = |count: usize| vec![0.0; count];
+    let mut two = TrainingState::new();
+    two.record_step(2.5, 1.0);
+    two.enter_phase(Phase::Predict);
+    two.record_step(1.5, 0.125);
+    two.optimizer.momentum_mean = 0.25;
+    two.optimizer.momentum_deviation = 0.5;
+    two.optimizer.variance_mean = 0.125;
+    two.optimizer.variance_deviation = 0.0625;
+    two.optimizer.rate = 1e-3;
+    two.optimizer.beta1_power = 0.81;
+    two.optimizer.beta2_power = 0.998_001;
+    let halves = |count: usize| (0..count).map(|i| (if i < 16 { 4.0 } else { 3.0 }, 1.0));
+    let growing = (0..300).map(|i| (i as f32, if i == 299 { 10.0 } else { 0.01 }));
+    let mut all = vec![
+        // Loss and norm are NaN: the logarithm falls to -10 and the quotient to 10, by max and min.
+        ("empty", TrainingState::new(), 0, {
+            let start = vec![NAN, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, NAN, 0.0, 0.0, 0.0, 0.0, -10.0, 10.0, 0.0];
+            [start, vec![0.0; 4], vec![-10.0], rest(43)].concat()
+        }),
+        // Losses 2.5 and 1.5; norms 1 and 1/8: mean 9/16, deviation 7/16; their quotients 2/9 and 7/9.
+        ("two steps", two, 0, {
+            let losses = vec![1.5, 2.0, 0.5, 1.5, 2.5, 0.0, 1.0, 2e-4];
+            let norms = vec![0.125, 0.5625, 0.4375, 0.125, 1.0, -0.903_09, 2.0 / 9.0, 7.0 / 9.0];
+            let optimizer = vec![0.25, 0.5, 0.125, 0.0625, -3.0, 0.81, 0.998_001, 0.0];
+            [losses, norms, optimizer, vec![2.0, 0.01], rest(38)].concat()
+        }),
+        // A first loss that is NaN: no mean and no deviation, while least and greatest leave it out.
+        ("NaN first", recorded([(NAN, NAN), (2.0, 1.0), (1.0, 0.5)]), 0, vec![1.0, NAN, NAN, 1.0, 2.0, 0.0, 1.0, 3e-4]),
+        // Norms with NaN: the mean is NaN, and falls to 1e-8 as a divisor; the deviation stays NaN.
+        ("NaN norm", recorded([(1.0, NAN), (1.0, 0.5)]), 8, vec![0.5, NAN, NAN, 0.5, 0.5, -0.301_03, 10.0, NAN]),
+        // Fewer than 32 losses have no trend.
+        ("31 losses", recorded(halves(31)), 5, vec![0.0, 1.0]),
+        ("32 losses", recorded(halves(32)), 0, vec![3.0, 3.5, 0.5, 3.0, 4.0, -1.0, 0.75, 3.2e-3]),
+        // The last 256 losses are 44 to 299: mean 171.5, deviation sqrt((256^2 - 1) / 12).
+        ("300 losses", recorded(growing), 0, {
+            let losses = vec![299.0, 171.5, 5461.25f32.sqrt(), 44.0, 299.0, 16.0, 291.5 / 275.5, 0.03];
+            // The last 64 norms are 63 of 0.01 and one of 10.
+            let mean = 10.63 / 64.0;
+            let deviation = (63.0f64 * (0.01 - mean) * (0.01 - mean) + (10.0 - mean) * (10.0 - mean)) / 64.0;
+            let (mean, deviation) = (mean as f32, deviation.sqrt() as f32);
+            [losses, vec![10.0, mean, deviation, 0.01, 10.0, 1.0, 10.0, deviation / mean]].concat()
+        }),
+        ("no gradient", recorded([(1.0, 0.0), (1.0, 0.0)]), 8, vec![0.0, 0.0, 0.0, 0.0, 0.0, -10.0, 0.0, 0.0]),
+    ];
+    // Phases are numbered in their order.
+    for (number, phase) in [Phase::Warmup, Phase::Full, Phase::Predict, Phase::Correct].into_iter().enumerate() {
+        let mut state = recorded([(1.0, 1.0); 3]);
+        state.enter_phase(phase);
+        state.record_step(1.0, 1.0);
+        all.push(("phase", state, 24, vec![number as f32, 0.01, 0.0]));
+    }
+    all
+}
+
+fn features_hold<B: GpuBackend>(accelerator: &GpuAccelerator<B>) {
+    for (name, state, first, expected) in cases() {
+        let got = accelerator.compute_features(&state).unwrap();
+        assert_eq!(got.len(), 64);
+        for (place, (got, expected)) in got[first..].iter().zip(&expected).enumerate() {
+            let is_same =
+                if expected.is_nan() { got.is_nan() } else { (got - expected).abs() <= 1e-6 * expected.abs() };
+            assert!(is_same, "{name}: feature {} is {got}, expected {expected}", first + place);
+        }
+    }
+}
+
+#[test]
+fn features_are_those_of_the_original_on_the_processor() {
+    features_hold(&cpu(Feedback::State));
+}
+
+#[test]
+fn features_are_those_of_the_original_on_the_simulated_device() {
+    features_hold(&sim(Feedback::State));
+}
