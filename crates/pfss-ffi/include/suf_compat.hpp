@@ -2,10 +2,11 @@
 //
 // Differences from SUF:
 // - Thresholds, cut points and payloads are of the input x itself and public; the dealer draws a fresh mask for each
-//   input, which the keys hold. Parties mask their shares of x (mask), add both parties' masked words, and evaluate on
-//   these public sums.
+//   input, which the keys hold. Parties mask their shares of x (mask), add both parties' masked words modulo 2^in_bits
+//   (for interval look-ups modulo 2^64), and evaluate on these public sums.
 // - A key string holds one key for each of `count` inputs, and is used once. One key for many inputs ("broadcast") throws:
 //   one mask for many values reveals their differences.
+// - Keys take the place of in_bits, key_bytes and keys_flat in the eval calls.
 // - There is no stager: a batch stages its keys by itself.
 #ifndef TREFOIL_SUF_COMPAT_HPP
 #define TREFOIL_SUF_COMPAT_HPP
@@ -65,7 +66,8 @@ using DcfKeyPair = KeyPair;
 using PackedLtKeyPair = KeyPair;
 using IntervalLutKeyPair = KeyPair;
 
-// Interval i is cutpoints[i] <= x < cutpoints[i + 1] and has out_words words of payload_flat.
+// Interval i is cutpoints[i] <= x < cutpoints[i + 1] and has out_words words of payload_flat. Cut points ascend from 0 to
+// 2^in_bits, which is written as 0 for 64 bits.
 struct IntervalLutDesc {
     int in_bits = 64;
     int out_words = 0;

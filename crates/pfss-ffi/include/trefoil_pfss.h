@@ -4,7 +4,8 @@
    - A function that can fail returns a status; trefoil_pfss_last_error says what was expected and what came. Results
      go to the last arguments and are written only on success.
    - Handles belong to the caller, who frees each once; freeing null does nothing. Threads may share backends, gates, plans,
-     bytes and dealers; any other handle that another thread is using is refused with TREFOIL_PFSS_STATE.
+     bytes and dealers; any other handle that another thread is using is refused with TREFOIL_PFSS_STATE. A handle is freed
+     once no call on it runs or waits.
    - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; whether the memory
      is there is up to the caller.
    - Anything with hat in its name is public: masked inputs hatx = x + r, masked outputs haty = y + r_out, meant to be opened.
@@ -763,7 +764,8 @@ void trefoil_pfss_keys_free(trefoil_pfss_keys *keys);
 // Plans the function `name` of `count` fixed-point numbers in a ring of 64 bits.
 //
 // The names are `gelu`, `silu`, `neg_exp` (`exp(-t)` for `t >= 0`), `reciprocal` (for inputs of 1
-// to 1024) and `rsqrt` (for inputs of 1/16 to 256). A proven range makes keys smaller.
+// to 1024) and `rsqrt` (for inputs of 1/16 to 256). A proven range makes keys smaller. `count` is
+// below `2^32`.
 //
 // # Safety
 // As said [at the top](crate#safety); `name` ends with a zero byte.
@@ -790,8 +792,7 @@ trefoil_pfss_status trefoil_pfss_plan_softmax(const size_t *lengths,
 // Plans `batch` products of secret matrices `x` and `y`.
 //
 // `x` is `rows` by `inner`, `y` is `inner` by `cols`; matrices are row-major, one after the other,
-// modulo `2^n`. If one party owns a factor, the other
-// party's share of it is zeros.
+// modulo `2^n`. If one party owns a factor, the other party's share of it is zeros.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -802,7 +803,7 @@ trefoil_pfss_status trefoil_pfss_plan_matmul(uint32_t n,
                                              size_t cols,
                                              trefoil_pfss_plan **plan);
 
-// Plans `count` products `x y` of secrets modulo `2^n`.
+// Plans `count` products `x y` of secrets modulo `2^n`; `count` is below `2^32`.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -812,7 +813,7 @@ trefoil_pfss_status trefoil_pfss_plan_product(uint32_t n, size_t count, trefoil_
 //
 // The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. All queries are about
 // the whole secret (1 to 3), or about its sign (4 to 6), or about its low `low_bits` bits (7 and
-// 8); `low_bits` is 0 for the others.
+// 8); `low_bits` is 0 for the others. `count` is below `2^32`.
 //
 // # Safety
 // As said [at the top](crate#safety).

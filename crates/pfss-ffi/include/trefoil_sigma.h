@@ -8,9 +8,11 @@
    - suf_sigma_* have the names and the order of arguments of SUF's bridge, and share one context in the process;
      trefoil_pfss_sigma_* take a context of the caller's.
    - Every call returns a status; trefoil_pfss_last_error names the expected and the received value. Results go to arrays of the
-     caller's, which must not overlap, and are written only on success.
+     caller's, which must not overlap each other or the buffer of keys, and are written only on success.
    - All pointers are to host memory, whatever backend computes: copy from a device before each call, and back after it.
    - Inputs and outputs of all functions are words of bw bits with scale fraction bits, 8 to 20.
+   - Masked inputs are open before a call; SUF's calls open the parties' shares of them.
+   - Two processes that make keys take the same secret seed: SUF's random numbers start from a constant.
    - Keys are evaluated once: a copy of their bytes is refused.
    - Errors of results, in units of the last place, for 12 fraction bits: gelu 0.62, silu 0.83, nexp 1.33, inverse 0.55,
      rsqrt 1.2 with extradiv below 32, else 1.6. Inputs outside the stated range give arbitrary results. */
@@ -65,16 +67,19 @@ void trefoil_pfss_sigma_free(trefoil_pfss_sigma *context);
 
 // Makes keys from the first deal on again.
 //
-// The same calls with the same masks then make the same deals, for the other party too.
+// The same calls with the same masks then make the same deals, for the other party too. For other masks, open a context
+// with another seed: masks that repeat by chance would show in equal keys.
 trefoil_pfss_status trefoil_pfss_sigma_reset_keygen(trefoil_pfss_sigma *context);
 
-// Drops and wipes keys that were consumed and not evaluated.
+// Drops and wipes keys that were consumed and not evaluated. SUF's call goes back to the first keys instead, to evaluate
+// them again.
 trefoil_pfss_status trefoil_pfss_sigma_reset_eval(trefoil_pfss_sigma *context);
 
 // Reads the keys at the cursor into the context, wipes their bytes, and moves the cursor behind them.
 trefoil_pfss_status trefoil_pfss_sigma_consume_key(trefoil_pfss_sigma *context);
 
-// Wipes all keys of the context, and keys that it wrote to its buffer and did not read. The context then has no buffer.
+// Wipes all keys of the context, and keys that it wrote to its buffer and did not read. These are wiped in their places,
+// whatever the caller has put there since. The context then has no buffer.
 trefoil_pfss_status trefoil_pfss_sigma_clear(trefoil_pfss_sigma *context);
 
 // Sets the buffer of keys: capacity bytes from *cursor on.
@@ -199,7 +204,8 @@ trefoil_pfss_status trefoil_pfss_sigma_eval_rsqrt(trefoil_pfss_sigma *context,
 // Without this call, the first call opens the backend named in the environment, and a seed from the operating system.
 trefoil_pfss_status trefoil_pfss_sigma_open_global(trefoil_pfss_backend *backend, const uint8_t *seed, size_t len);
 
-// Sets whether SIGMA's softmax and norms take these functions, which SUF reads from variables.
+// Sets whether SIGMA's softmax and norms take these functions. SUF reads this from variables of the environment, and takes
+// none if they are not set.
 void trefoil_pfss_sigma_enable(bool softmax, bool layernorm);
 
 // Whether SIGMA's softmax takes these functions: yes, unless they were disabled.

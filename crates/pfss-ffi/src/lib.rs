@@ -17,7 +17,7 @@
 //! - Handles may move between threads. Threads may share backends, gates, plans and bytes, and
 //!   dealers, whose calls wait for each other. A call on any other handle that another thread is
 //!   using, or on a gate that another thread changes, is refused with
-//!   [`Status::TREFOIL_PFSS_STATE`]. A handle is freed once no thread uses it.
+//!   [`Status::TREFOIL_PFSS_STATE`]. A handle is freed once no call on it runs or waits.
 //! - An array is a pointer and a number of elements, which is checked against the size that the
 //!   call needs. An empty array may be null.
 //! - Anything with `hat` in its name is public: masked inputs `hatx = x + r`, and masked outputs

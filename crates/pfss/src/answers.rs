@@ -40,6 +40,9 @@ impl Term {
     }
 }
 
+/// A comparison that holds for every word, as a public bit of 1.
+const ALWAYS: Threshold = Threshold { shift: 0, bound: 2, bits: 1, wanted: 1 };
+
 /// The part of a predicate that both parties know; party 0 adds it.
 #[derive(Clone, Copy)]
 enum PublicBit {
@@ -177,17 +180,17 @@ impl ComparisonProgram {
 
     /// Comparisons of `x_hat` whose outcomes add up to a public bit.
     fn thresholds(&self, bit: PublicBit) -> Vec<Threshold> {
-        let (ring, always) = (self.ring, Threshold { shift: 0, bound: 2, bits: 1, wanted: 1 });
+        let ring = self.ring;
         let below = |shift, bound, ring: Ring| Threshold { shift, bound, bits: ring.bits(), wanted: 1 };
         match bit {
-            PublicBit::One => vec![always],
+            PublicBit::One => vec![ALWAYS],
             PublicBit::Below { bound } => vec![below(0, bound, self.domain)],
             // `x_hat - end` is not below `start - end`, the part of the ring outside the interval
-            PublicBit::Ordered { start, end } => vec![below(ring.neg(end), ring.sub(start, end), ring), always],
+            PublicBit::Ordered { start, end } => vec![below(ring.neg(end), ring.sub(start, end), ring), ALWAYS],
             // the top bit is clear in the lower half
             PublicBit::Top { c, flip } => {
                 let low = below(c, 1 << (ring.bits() - 1), ring);
-                if flip == 1 { vec![low] } else { vec![low, always] }
+                if flip == 1 { vec![low] } else { vec![low, ALWAYS] }
             }
         }
     }

@@ -195,7 +195,10 @@ mod tests {
 
     #[test]
     fn no_shift_is_the_identity_and_a_whole_shift_is_refused() {
-        assert_eq!(AutoTrunc::choose(64, 0, RangeClaim::Unknown), Ok(AutoTrunc::Identity));
+        for n in [2, 64] {
+            assert_eq!(AutoTrunc::choose(n, 0, RangeClaim::Unknown), Ok(AutoTrunc::Identity));
+            assert_eq!(AutoTrunc::narrowest(0, n, range(0, 1)), Ok(AutoTrunc::Identity));
+        }
         assert!(AutoTrunc::Identity.gate().is_none() && AutoTrunc::Identity.task().is_none());
         for f in [64, 65, u32::MAX] {
             assert!(matches!(AutoTrunc::choose(64, f, RangeClaim::Unknown), Err(PfssError::Shift { .. })));

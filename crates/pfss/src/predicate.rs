@@ -136,3 +136,31 @@ impl Predicate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Task;
+
+    /// The transcripts of parties with different builds of one session version have to agree.
+    #[test]
+    fn facts_are_those_of_the_session_s_version() {
+        let interval = |start, end| Predicate::Interval(Interval { start, end });
+        for (predicate, facts) in [
+            (Predicate::Lt { beta: 9 }, [1, 9, 0, 0]),
+            (interval(3, Some(9)), [2, 3, 9, 0]),
+            (interval(3, None), [2, 3, 0, 1]),
+            (Predicate::Wrap, [3, 0, 0, 0]),
+            (Predicate::Msb { c: 9 }, [4, 9, 0, 0]),
+            (Predicate::NonNegative, [5, 0, 0, 0]),
+            (Predicate::Borrow, [6, 0, 0, 0]),
+            (Predicate::LowLt { gamma: 9 }, [7, 9, 0, 0]),
+            (Predicate::Carry, [8, 0, 0, 0]),
+        ] {
+            assert_eq!(predicate.facts(), facts, "{predicate:?}");
+        }
+        let range = SignedRange::new(-2, 5).unwrap();
+        assert_eq!(Task::ReluWithin(range).facts(), [u64::MAX - 1, 5]);
+        assert_eq!((Task::Relu.facts(), Task::Abs.facts()), (vec![], vec![1]));
+    }
+}

@@ -327,7 +327,8 @@ mod tests {
     #[test]
     fn ends_beyond_64_bits_are_refused() {
         let wide = SignedRange::new(i64::MIN, i64::MAX).unwrap();
-        assert!(matches!(wide.checked_add(wide), Err(RangeError::Overflow { .. })));
+        assert_eq!(wide.checked_add(wide), Err(RangeError::Overflow { bits: 64, end: 2 * i128::from(i64::MIN) }));
+        assert_eq!(SignedRange::new(-5, 3).unwrap().sum_of(4), SignedRange::new(-20, 12));
         assert!(matches!(wide.checked_mul(wide), Err(RangeError::Overflow { .. })));
         assert!(matches!(wide.sum_of(2), Err(RangeError::Overflow { .. })));
         assert_eq!(wide.floor_shift(64), Err(RangeError::Shift { f: 64 }));

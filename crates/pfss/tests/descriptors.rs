@@ -167,6 +167,28 @@ fn bytes_and_descriptors_correspond_one_to_one() {
 }
 
 #[test]
+fn formulas_in_bytes_have_at_most_64_nodes_of_16_levels() {
+    let read = |tags: &[u64]| {
+        // 8 bits, degree 0, no word, a bit named b, a predicate, a piece
+        let mut bytes: Vec<u8> = [8u64, 0, 0, 1, 1, 1, 1].into_iter().flat_map(u64::to_le_bytes).collect();
+        bytes.push(b'b');
+        bytes.extend([&[3, 0][..], tags].concat().into_iter().flat_map(u64::to_le_bytes));
+        SufDesc::from_bytes(&bytes).map(drop)
+    };
+    fn tree(levels: u32) -> Vec<u64> {
+        if levels == 1 { vec![6] } else { [vec![3], tree(levels - 1), tree(levels - 1)].concat() }
+    }
+    let nots = |count: usize, formula: &[u64]| [&vec![2; count][..], formula].concat();
+    let cap = |what, max, got| Err(SufError::Cap { what, max, got });
+    assert_eq!(read(&nots(15, &[6])), Ok(()));
+    assert_eq!(read(&nots(16, &[6])), cap("levels of a formula", 16, 17));
+    assert_eq!(read(&nots(1, &tree(6))), Ok(()));
+    assert_eq!(read(&nots(2, &tree(6))), cap("nodes of a formula", 64, 65));
+    assert_eq!(read(&[6 + 63]), Err(SufError::Variable { piece: 0, bit: 0, preds: 1, got: 63 }));
+    assert_eq!(read(&[6 + 64]), Err(SufError::Tag { what: "node of a formula", got: 6 + 64 }));
+}
+
+#[test]
 fn hostile_bytes_are_refused_with_the_reason() {
     let with = |at: usize, value: u64| {
         let mut bytes = SufDesc::new(sample()).unwrap().to_bytes();

@@ -1,9 +1,12 @@
 //! Gates against plain arithmetic: every input under every mask of a small ring, and corners of the widest ring.
 
+use std::time::Duration;
+
 use crate::common::{Batch, both, pending, words};
 use pfss::{
-    BundleError, Dealer, Gate, GateKind, Interval, KeyBundle, PfssError, RangeError, Ring, SignedRange, Task,
-    eval_lockstep,
+    BundleError, Dealer, Gate, GateKind, Interval, KeyBundle, PfssError, RangeError, Ring, Session, SignedRange, Task,
+    batch::{Class, GateChain},
+    eval_lockstep, memory_pair, run_lockstep,
 };
 
 /// Compares each result with the plain function of its input.
@@ -298,11 +301,11 @@ fn products_are_exact_for_every_pair_of_factors() {
     let (x, y): (Vec<u64>, Vec<u64>) = corners.iter().flat_map(|&x| corners.map(|y| (x, y))).unzip();
     check(64, &x, &y);
 
-    let [bundle, other] = Dealer::insecure_from_seed(5).deal(&q, &Gate::product(8).unwrap(), 2).unwrap();
-    let refused = bundle.mask_factors(&[1, 2], &[1]).unwrap_err();
-    assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: 1 });
+    let [bundle, other] = Dealer::insecure_from_seed(5).deal(&q, &Gate::product(8).unwrap(), 3).unwrap();
+    let refused = bundle.mask_factors(&[1, 2, 3], &[1]).unwrap_err();
+    assert_eq!(refused, PfssError::Length { what: "elements", expected: 3, got: 1 });
     let refused = other.with_open_inputs().unwrap().eval(&q, Task::Product, &[1, 2, 3]).unwrap_err();
-    assert_eq!(refused, PfssError::Length { what: "factors", expected: 4, got: 3 });
+    assert_eq!(refused, PfssError::Length { what: "factors", expected: 6, got: 3 });
 }
 
 #[test]
@@ -352,6 +355,8 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
     assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 64 });
     let refused = one(&widened).with_open_inputs().unwrap().eval(&q, Task::Ars, &[1, 2]).unwrap_err();
     assert_eq!(refused, PfssError::Kind { expected: GateKind::Ars, got: GateKind::GapArs });
+    let refused = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Product, &[1, 2]).unwrap_err();
+    assert_eq!(refused, PfssError::Kind { expected: GateKind::Product, got: GateKind::Relu });
     for x_hat in [&[][..], &[1], &[1, 2, 3]] {
         let refused = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Relu, x_hat).unwrap_err();
         assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: x_hat.len() });
@@ -359,6 +364,18 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
     let step = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Relu, &[1, 2]).unwrap();
     let refused = pending(step).finish(&q, &[0, 0]).unwrap_err();
     assert_eq!(refused, PfssError::Length { what: "words of masked bits", expected: 1, got: 2 });
+
+    // the ring of a certificate counts in every way to run a task
+    let mut session = Session::new(memory_pair(Duration::from_secs(1)).0);
+    let (task, width) = (Task::GapArs(foreign), PfssError::CertWidth { expected: 16, got: 17 });
+    assert_eq!(session.run(&q, task, one(&shift), &[1, 2]).unwrap_err(), width);
+    let keys = one(&shift).with_open_inputs().unwrap();
+    assert_eq!(session.eval(&q, task, keys, &[1, 2]).unwrap_err(), width);
+    let chain = GateChain::on(vec![1, 2]).then(Class::Trunc, task, one(&shift));
+    assert_eq!(chain.unwrap_err(), width);
+    let bundles = dealer.deal(&q, &shift, 2).unwrap();
+    assert_eq!(run_lockstep(&q, task, bundles, [&[1, 2], &[3, 4]]).unwrap_err(), width);
+    assert_eq!(session.traffic().rounds, 0);
 }
 
 #[test]

@@ -210,6 +210,16 @@ fn the_errors_of_a_program_name_what_is_wrong() {
     assert_eq!(with(start + 24, 5), program(SufError::Bits { max: 4, got: 5 }));
     assert_eq!(with(start + 24, 0), program(SufError::Bits { max: 4, got: 0 }));
     assert!(matches!(with(168, 40), BundleError::Program(SufError::Truncated { .. })));
+    assert_eq!(with(start + 8, 3), program(SufError::Tag { what: "mode of coefficients", got: 3 }));
+    assert_eq!(with(start + 16, 2), program(SufError::Tag { what: "mode of bits", got: 2 }));
+    // the entry of the program has to be there before it is read
+    for (len, expected) in
+        [(175, BundleError::Truncated { expected: 176, got: 175 }), (176, section("offset", 176, start as u64))]
+    {
+        let mut short = bytes[..len].to_vec();
+        short[40..48].copy_from_slice(&(len as u64).to_le_bytes());
+        assert_eq!(refusal(&short), expected);
+    }
     // another program of the same shape: the digest of the gate tells
     // modes, counts, names, predicates, start and length
     let coefficient = start + 4 * 8 + 6 * 8 + 2 * 9 + 4 * 8 + 2 * 8;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::{both, words};
 use pfss::{
-    BundleError, ChannelError, Dealer, MatrixShape, MatrixTriple, OpenedWeights, Party, PfssError, Ring, Session,
-    WeightKey, WeightMask, WeightShape, WeightTriple, memory_pair,
+    BundleError, Channel as _, ChannelError, Dealer, MatrixShape, MatrixTriple, OpenedWeights, Party, PfssError, Ring,
+    Session, WeightKey, WeightMask, WeightShape, WeightTriple, memory_pair,
 };
 
 /// Widths of rings in which matrices are multiplied.
@@ -245,13 +245,21 @@ fn keys_and_triples_of_weights_are_refused_to_others_and_twice() {
     let refused = session.matmul_weights(&q, triple(0), &[1, 2], &others[0]).unwrap_err();
     assert_eq!(refused, PfssError::OtherWeights { expected: key(0).nonce(), got: other_key(0).nonce() });
     // The ring of the triple is changed, with a digest that fits.
-    let mut narrow = triple(0).to_bytes().to_vec();
-    narrow[7] = 63;
-    let digest = blake3::hash(&[&b"pfss weight triple v1"[..], &narrow[..56], &narrow[88..]].concat());
-    narrow[56..88].copy_from_slice(digest.as_bytes());
-    let narrow = WeightTriple::from_bytes(&narrow).unwrap();
-    let refused = session.matmul_weights(&q, narrow, &[1, 2], &weights[0]).unwrap_err();
-    assert_eq!(refused, PfssError::Length { what: "bits of the weights", expected: 63, got: 64 });
+    let forged = |at: usize, value: u8| {
+        let mut bytes = triple(0).to_bytes().to_vec();
+        bytes[at] = value;
+        let digest = blake3::hash(&[&b"pfss weight triple v1"[..], &bytes[..56], &bytes[88..]].concat());
+        bytes[56..88].copy_from_slice(digest.as_bytes());
+        WeightTriple::from_bytes(&bytes).unwrap()
+    };
+    for (at, value, x, what, expected, got) in [
+        (7, 63, &[1, 2][..], "bits of the weights", 63, 64),
+        (24, 3, &[1, 2, 3][..], "rows of the weights", 3, 2),
+        (32, 2, &[1, 2][..], "columns of the weights", 2, 1),
+    ] {
+        let refused = session.matmul_weights(&q, forged(at, value), x, &weights[0]).unwrap_err();
+        assert_eq!(refused, PfssError::Length { what, expected, got });
+    }
     assert_eq!(session.traffic().rounds, 0);
     let [zero, one] = by_weights([triple(0), triple(1)], &[1, 2], &weights).map(Result::unwrap);
     assert_eq!(sum(&zero, &one), [7 + 2 * 8]);
@@ -266,6 +274,42 @@ fn keys_and_triples_of_weights_are_refused_to_others_and_twice() {
     assert!(matches!(huge, Err(BundleError::Overflow { .. })));
     let (_, mask) = dealer.deal_weights(shape).unwrap();
     assert!(matches!(dealer.deal_weight_triple(&mask, usize::MAX), Err(BundleError::Overflow { .. })));
+}
+
+#[test]
+fn a_closed_session_refuses_every_product_and_opening() {
+    let (q, shape) = (runtime::cpu().unwrap(), WeightShape { inner: 1, cols: 1 });
+    let mut dealer = Dealer::insecure_from_seed(9);
+    let ([key, _], _) = dealer.deal_weights(shape).unwrap();
+    let (keys, mask) = dealer.deal_weights(shape).unwrap();
+    let [triple, _] = dealer.deal_weight_triple(&mask, 1).unwrap();
+    let [product, _] = dealer.deal_matrix(shape.product(1)).unwrap();
+    let weights = open_weights(keys, &[7]);
+
+    let mut session = Session::new(memory_pair(Duration::from_secs(20)).0);
+    let lost = PfssError::Channel(ChannelError::Lost { doing: "sending" });
+    assert_eq!(session.reveal(&q, Party::One, &[1]), Err(lost));
+    assert_eq!(session.reveal(&q, Party::One, &[1]), Err(PfssError::Closed));
+    assert_eq!(session.matmul(&q, product, [&[1], &[2]]), Err(PfssError::Closed));
+    assert_eq!(session.open_weights(&q, key, &[1]).unwrap_err(), PfssError::Closed);
+    assert_eq!(session.matmul_weights(&q, triple, &[1], &weights[0]), Err(PfssError::Closed));
+}
+
+#[test]
+fn shares_are_given_and_taken_at_the_same_step() {
+    let q = runtime::cpu().unwrap();
+    // a word of 8 and a word of 7 bits take a byte each
+    let [sent, taken] = both([8, 7], |mut session, _, bits| {
+        session.reveal_in(&q, Ring::new(bits).unwrap(), Party::One, &[1]).unwrap_err()
+    });
+    assert_eq!(sent, PfssError::Channel(ChannelError::Lost { doing: "receiving" }));
+    // a peer that answers for another step
+    let (zero, mut one) = memory_pair(Duration::from_secs(20));
+    one.send(&[0; 16]).unwrap();
+    let answered = Session::new(zero).reveal(&q, Party::One, &[1]).unwrap_err();
+    for refused in [taken, answered] {
+        assert!(matches!(refused, PfssError::Channel(ChannelError::Step { round: 0, .. })), "{refused}");
+    }
 }
 
 #[test]

@@ -184,6 +184,21 @@ fn constants_outside_the_ring_and_foreign_predicates_are_refused() {
     assert_eq!(refused(&full, Predicate::NonNegative), PfssError::PredicateKind { index: 0, expected, got });
     let (expected, got) = (GateKind::FullPredicates, GateKind::Relu);
     assert_eq!(refused(&Gate::relu(8).unwrap(), Predicate::Wrap), PfssError::PredicateKind { index: 0, expected, got });
+
+    // a masked bit for each predicate, and an input for each element
+    let mut refused = |gate: &Gate, task: Task<'_>, x_hat: &[u64]| {
+        let [bundle, _] = dealer.deal(&q, gate, 1).unwrap();
+        bundle.with_open_inputs().unwrap().eval(&q, task, x_hat).unwrap_err()
+    };
+    let length = |what, expected, got| PfssError::Length { what, expected, got };
+    let (two, all) = (full.clone().with_masks(2).unwrap(), [Predicate::Wrap; 3]);
+    for got in [0, 1, 3] {
+        assert_eq!(refused(&two, Task::Predicates(&all[..got]), &[0]), length("predicates", 2, got));
+    }
+    assert_eq!(refused(&Gate::relu(8).unwrap(), Task::Predicates(&all), &[0]), length("predicates", 0, 3));
+    for task in [Task::Predicates(&all), Task::PredicateBits(&all)] {
+        assert_eq!(refused(&full, task, &[0, 0]), length("elements", 1, 2));
+    }
 }
 
 #[test]

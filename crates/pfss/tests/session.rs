@@ -180,10 +180,13 @@ fn the_bundle_of_the_other_party_and_bundles_of_two_deals_are_refused() {
     let q = runtime::cpu().unwrap();
     let [b0, b1] = deal(&q, &Gate::relu(8).unwrap(), 1);
     let (zero, _one) = memory_pair(PATIENCE);
-    let refused = Session::new(zero).relu(&q, copy(&b1), &[3]).unwrap_err();
-    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+    let mut session = Session::new(zero);
+    let wrong_party = PfssError::WrongParty { expected: Party::Zero, got: Party::One };
+    assert_eq!(session.relu(&q, copy(&b1), &[3]).unwrap_err(), wrong_party);
+    let keys = copy(&b1).with_open_inputs().unwrap();
+    assert_eq!(session.eval(&q, Task::Relu, keys, &[3]).unwrap_err(), wrong_party);
     let refused = run_lockstep(&q, Task::Relu, [copy(&b1), copy(&b0)], [&[3], &[4]]).unwrap_err();
-    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+    assert_eq!(refused, wrong_party);
     let [_, other] = Dealer::insecure_from_seed(99).deal(&q, &Gate::relu(8).unwrap(), 1).unwrap();
     let expected = PfssError::NonceMismatch { expected: b0.nonce(), got: other.nonce() };
     assert_eq!(run_lockstep(&q, Task::Relu, [b0, other], [&[3], &[4]]).unwrap_err(), expected);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::common::{both, words};
 use pfss::{
-    BoolShares, BundleError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError, RangeError,
-    Ring, Session, Task, Wire, eval_lockstep,
+    BoolShares, BundleError, ChannelError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError,
+    RangeError, Ring, Session, Task, Wire, eval_lockstep,
     functions::{WiredBundles, WiredFn, WiredGates},
     memory_pair, run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
@@ -307,11 +307,30 @@ fn functions_between_wires_are_the_public_functions_under_masks() {
 }
 
 #[test]
+fn parties_compare_the_ring_of_a_function_whose_gates_are_those_of_another_ring() {
+    let q = runtime::cpu().unwrap();
+    // One output has five bytes in both rings.
+    let [narrow, wide] = [38, 40].map(|n| WiredFn::gelu(n, 12).unwrap().gates(SufModes::default()).unwrap());
+    assert!(narrow.gates().eq(wide.gates()));
+    let input = Wire::from_masks(wide.ring(), &[77]);
+    let (keys, _) = Dealer::from_os().unwrap().deal_wired_function(&q, &wide, &input).unwrap();
+    let errors = both(keys, |mut session, party, keys| {
+        let gates = if party == 0 { &narrow } else { &wide };
+        session.wired_function(&q, gates, keys, &[6144 + 77]).unwrap_err()
+    });
+    for error in errors {
+        assert!(matches!(error, PfssError::Channel(ChannelError::Step { .. })), "{error:?}");
+    }
+}
+
+#[test]
 fn quotients_under_roots_hold_their_bounds() {
-    for bits in [8, 12, 16] {
+    // Fraction bits, and the bounds for divisors below 32 and for others.
+    let bounds = [(8, 1.2, 1.6), (12, 1.2, 1.6), (16, 1.2, 1.6), (17, 2.6, 2.6), (20, 17.0, 17.0)];
+    for (bits, of_small, of_others) in bounds {
         for divisor in [1, 3, 31, 32, 33, 768, 1024, 4095, 1 << 20] {
             let function = WiredFn::rsqrt(64, bits, divisor).unwrap();
-            let (bound, one) = (if divisor < 32 { 1.2 } else { 1.6 }, f64::from(1u32 << bits));
+            let (bound, one) = (if divisor < 32 { of_small } else { of_others }, f64::from(1u32 << bits));
             let (low, high) = (f64::from(divisor) / 16.0, f64::from(divisor) * 256.0);
             for k in 0..=2000 {
                 let x = (low * (high / low).powf(f64::from(k) / 2000.0) * one).ceil().min(high * one) as i64;

@@ -110,7 +110,7 @@ impl Pipe {
         let kept = Arc::clone(&bytes);
         let reader = thread::spawn(move || {
             let Some(mut pipe) = pipe else { return };
-            let mut chunk = [0; 4096];
+            let mut chunk = vec![0; 4096];
             while let Ok(count @ 1..) = pipe.read(&mut chunk) {
                 kept.lock().unwrap_or_else(PoisonError::into_inner).extend(&chunk[..count]);
             }

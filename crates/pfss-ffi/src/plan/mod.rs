@@ -140,6 +140,14 @@ impl FunctionParameters {
     }
 }
 
+/// Refuses a number of elements that no keys have.
+fn check_count(count: usize) -> Result<(), CallFailure> {
+    match u32::try_from(count) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(CallFailure::argument(format!("expected fewer than 2^32 elements, got {count}"))),
+    }
+}
+
 fn unknown(name: &str, known: &str) -> CallFailure {
     CallFailure::argument(format!("unknown function `{name}`; expected one of: {known}"))
 }
@@ -147,7 +155,8 @@ fn unknown(name: &str, known: &str) -> CallFailure {
 /// Plans the function `name` of `count` fixed-point numbers in a ring of 64 bits.
 ///
 /// The names are `gelu`, `silu`, `neg_exp` (`exp(-t)` for `t >= 0`), `reciprocal` (for inputs of 1
-/// to 1024) and `rsqrt` (for inputs of 1/16 to 256). A proven range makes keys smaller.
+/// to 1024) and `rsqrt` (for inputs of 1/16 to 256). A proven range makes keys smaller. `count` is
+/// below `2^32`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety); `name` ends with a zero byte.
@@ -164,6 +173,7 @@ pub unsafe extern "C" fn trefoil_pfss_plan_function(
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
         // SAFETY: the caller's promise.
         let parameters = unsafe { array("parameters", parameters, 1) }?[0];
+        check_count(count)?;
         let computation = parameters.computation(&name, count)?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("plan", PlanHandle::new(computation), plan) }
@@ -206,8 +216,7 @@ pub unsafe extern "C" fn trefoil_pfss_plan_softmax(
 /// Plans `batch` products of secret matrices `x` and `y`.
 ///
 /// `x` is `rows` by `inner`, `y` is `inner` by `cols`; matrices are row-major, one after the other,
-/// modulo `2^n`. If one party owns a factor, the other
-/// party's share of it is zeros.
+/// modulo `2^n`. If one party owns a factor, the other party's share of it is zeros.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -229,13 +238,14 @@ pub unsafe extern "C" fn trefoil_pfss_plan_matmul(
     })
 }
 
-/// Plans `count` products `x y` of secrets modulo `2^n`.
+/// Plans `count` products `x y` of secrets modulo `2^n`; `count` is below `2^32`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_product(n: u32, count: usize, plan: *mut *mut PlanHandle) -> Status {
     guard(|| {
+        check_count(count)?;
         let computation = Computation::Product(Gate::product(n)?, count);
         // SAFETY: the caller's promise.
         unsafe { put_handle("plan", PlanHandle::new(computation), plan) }
@@ -246,7 +256,7 @@ pub unsafe extern "C" fn trefoil_pfss_plan_product(n: u32, count: usize, plan: *
 ///
 /// The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. All queries are about
 /// the whole secret (1 to 3), or about its sign (4 to 6), or about its low `low_bits` bits (7 and
-/// 8); `low_bits` is 0 for the others.
+/// 8); `low_bits` is 0 for the others. `count` is below `2^32`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -262,6 +272,7 @@ pub unsafe extern "C" fn trefoil_pfss_plan_predicates(
     guard(|| {
         // SAFETY: the caller's promise.
         let queries = unsafe { array("queries", queries, queries_len) }?;
+        check_count(count)?;
         let (gate, predicates) = query::predicates(n, low_bits, queries)?;
         let computation = Computation::Predicates(gate, predicates, count);
         // SAFETY: the caller's promise.

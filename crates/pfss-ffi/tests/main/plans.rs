@@ -290,6 +290,23 @@ fn plans_refuse_by_name_what_they_are_not_made_for() {
             "expected a ring of 1 to 64 bits, got 65",
         );
         refused(trefoil_pfss_plan_product(0, 1, &mut none), ARGUMENT, "got 0");
+        for count in [1 << 32, usize::MAX] {
+            let one = query(1, 0, 0);
+            for refusal in [
+                trefoil_pfss_plan_function(c"gelu".as_ptr(), &spline, count, &mut none),
+                trefoil_pfss_plan_product(64, count, &mut none),
+                trefoil_pfss_plan_predicates(6, 0, &one, 1, count, &mut none),
+            ] {
+                refused(refusal, ARGUMENT, &format!("expected fewer than 2^32 elements, got {count}"));
+            }
+        }
+        // The greatest number has sizes of its own.
+        assert_eq!(trefoil_pfss_plan_product(64, (1 << 32) - 1, &mut none), OK);
+        let mut info = core::mem::zeroed::<PlanInfo>();
+        assert_eq!(trefoil_pfss_plan_inspect(none, &mut info), OK);
+        assert_eq!((info.outputs, info.sent_bytes), ((1 << 32) - 1, 16 * ((1 << 32) - 1) + 16));
+        trefoil_pfss_plan_free(none);
+        none = null_mut();
         for (low_bits, queries, text) in [
             (0, vec![], "expected at least one query, got none"),
             (0, vec![query(9, 0, 0)], "expected a query of kind 1 to 8, got 9"),

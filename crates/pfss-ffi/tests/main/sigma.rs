@@ -69,6 +69,9 @@ fn links() -> [Link; 2] {
 }
 
 /// The callback of a [`Link`]; 1 if the other party is gone.
+///
+/// # Safety
+/// `ctx` is a live [`Link`], and the arrays have the given lengths.
 unsafe extern "C" fn exchange(
     ctx: *mut c_void,
     sent: *const u8,
@@ -350,6 +353,7 @@ fn keys_are_evaluated_once_in_their_order_and_by_their_call() {
         refused(alone(context, Call::NegExp, 50, &x_hat), STATE, "expected a call of the next keys, gelu");
         refused(alone(context, gelu, 51, &x_hat), STATE, "got gelu (bw = 51, scale = 12) of 3 elements for party 0");
         refused(alone(context, gelu, 50, &x_hat[..2]), STATE, "got gelu (bw = 50, scale = 12) of 2 elements");
+        assert_eq!((*cursor, keys == zero), (keys.as_mut_ptr(), true));
         // the other party is gone: the keys are spent all the same
         let status = alone(context, gelu, 50, &x_hat);
         refused(status, Status::TREFOIL_PFSS_PEER, "the peer's function returned 1");
@@ -467,15 +471,6 @@ fn calls_that_cannot_be_answered_write_nothing() {
         refused(keygen(12, words.0, usize::MAX, words.1), ARGUMENT, "more than memory holds");
         let inside = cursor.wrapping_add(cursor.align_offset(8)).cast();
         refused(keygen(12, words.0, 3, inside), ARGUMENT, "output_mask and the buffer of keys overlap");
-        assert!(keys.iter().all(|&byte| byte == 1) && cursor == keys.as_mut_ptr() && output == [9; 3]);
-
-        // what was written is wiped by a clear, and by nothing else
-        assert_eq!(gelu.keygen(context, 0, 50, &masks).0, OK);
-        let end = cursor.offset_from_unsigned(keys.as_ptr());
-        assert!(keys.starts_with(b"TFSIGMA1") && keys[end..].iter().all(|&byte| byte == 1));
-        assert_eq!(trefoil_pfss_sigma_clear(context), OK);
-        assert!(keys[..end].iter().all(|&byte| byte == 0) && keys[end..].iter().all(|&byte| byte == 1));
-        refused(gelu.keygen(context, 0, 50, &masks).0, STATE, "no buffer of keys is set");
 
         // evaluations look at every pointer before they look for keys
         let [link, _] = links();
@@ -491,6 +486,16 @@ fn calls_that_cannot_be_answered_write_nothing() {
         refused(eval(&peer, words.1, words.1, null_mut()), ARGUMENT, "input_masked and output_masked overlap");
         let odd = words.1.byte_add(1).cast();
         refused(eval(&peer, words.0, words.1, odd), ARGUMENT, "stats is not aligned");
+        refused(eval(&peer, words.0, inside, null_mut()), ARGUMENT, "output_masked and the buffer of keys overlap");
+        assert!(keys.iter().all(|&byte| byte == 1) && cursor == keys.as_mut_ptr() && output == [9; 3]);
+
+        // what was written is wiped by a clear, and by nothing else
+        assert_eq!(gelu.keygen(context, 0, 50, &masks).0, OK);
+        let end = cursor.offset_from_unsigned(keys.as_ptr());
+        assert!(keys.starts_with(b"TFSIGMA1") && keys[end..].iter().all(|&byte| byte == 1));
+        assert_eq!(trefoil_pfss_sigma_clear(context), OK);
+        assert!(keys[..end].iter().all(|&byte| byte == 0) && keys[end..].iter().all(|&byte| byte == 1));
+        refused(gelu.keygen(context, 0, 50, &masks).0, STATE, "no buffer of keys is set");
 
         let mut other = null_mut();
         let short = trefoil_pfss_sigma_open(handles.0, [1u8; 31].as_ptr(), 31, &mut other);

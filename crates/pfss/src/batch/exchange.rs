@@ -137,12 +137,10 @@ pub fn finalize_lockstep<Q: FssOps>(
     loop {
         zero.masked(&mut watch);
         one.masked(&mut watch);
-        let (from_zero, from_one) = (zero.round()?, one.round()?);
-        if from_zero.is_none() && from_one.is_none() {
-            return Ok(());
-        }
-        zero.absorb(&from_one.unwrap_or_default())?;
-        one.absorb(&from_zero.unwrap_or_default())?;
+        // equal jobs end in the same round
+        let (Some(from_zero), Some(from_one)) = (zero.round()?, one.round()?) else { return Ok(()) };
+        zero.absorb(&from_one)?;
+        one.absorb(&from_zero)?;
     }
 }
 

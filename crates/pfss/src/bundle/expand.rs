@@ -13,11 +13,11 @@ impl BundleKeys {
     pub(crate) fn expand(&mut self, seed: &Seed, gate: &Gate, padded: usize) {
         let section = |id: SectionId, row: usize| u64::from(id.number()) << 32 | row as u64;
         self.roots = zeros(TreeRows::of(&gate.trees()).root, padded);
-        for (row, roots) in self.roots.chunks_mut(padded.max(1)).enumerate() {
+        for (row, roots) in self.roots.chunks_mut(padded.max(LANES as usize)).enumerate() {
             seed.fill_roots(section(SectionId::Root, row), roots);
         }
         self.words = zeros(gate.word_rows(), padded);
-        for (row, words) in self.words.chunks_mut(padded.max(1)).enumerate() {
+        for (row, words) in self.words.chunks_mut(padded.max(LANES as usize)).enumerate() {
             seed.fill_words(section(SectionId::Words, row), gate.word_ring(row), words);
         }
         let packed = padded / LANES as usize;

@@ -109,7 +109,7 @@ impl BundleLayout {
         let count_padded = count.checked_next_multiple_of(LANES)?;
         u32::try_from(count_padded).ok()?; // ops count elements in 32 bits
         let (rows, words) = (TreeRows::of(&gate.trees()), gate.payload_words());
-        let per_word = |rows: u64| rows.checked_div(words).unwrap_or(0);
+        let per_word = |rows: u64| rows.checked_div(words).unwrap_or_default();
         let stored = |rows: u64| if seeded { 0 } else { rows };
         let program = gate.program().map_or(0, |program| program.to_bytes().len() as u64);
         let all = [
@@ -124,7 +124,7 @@ impl BundleLayout {
             (SectionId::Bits, 4, [stored(gate.bit_rows()), 1, count_padded / LANES]),
         ];
         // A section that the gate does not have is left out; an empty batch keeps the sections, with length zero.
-        let present = all.into_iter().filter(|(_, _, dims)| dims[0] > 0 && dims[1] > 0);
+        let present = all.into_iter().filter(|(_, _, dims)| dims[0] > 0);
         let mut sections: Vec<SectionEntry> =
             present.map(|(id, elem_bytes, dims)| SectionEntry { id, elem_bytes, dims, offset: 0, length: 0 }).collect();
         let mut end = (HEADER_BYTES + ENTRY_BYTES * sections.len()) as u64;

@@ -209,10 +209,10 @@ impl KeyBundle {
     }
 }
 
-/// The given columns of rows of `width` elements.
+/// The given columns of rows of `width` elements, at least one.
 fn columns_of<T: Pod + Zeroize>(rows: &[T], width: usize, columns: &Range<usize>) -> Section<T> {
-    let len = rows.len().checked_div(width).unwrap_or(0) * columns.len();
-    Section::of_rows(len, rows.chunks(width.max(1)).map(|row| &row[columns.clone()]))
+    let len = rows.len() / width * columns.len();
+    Section::of_rows(len, rows.chunks(width).map(|row| &row[columns.clone()]))
 }
 
 impl BundleKeys {
@@ -223,7 +223,7 @@ impl BundleKeys {
             return Err(BundleError::Root { index });
         }
         let padded = header.count.next_multiple_of(LANES as usize);
-        for (row, words) in self.words.chunks(padded.max(1)).enumerate() {
+        for (row, words) in self.words.chunks(padded.max(LANES as usize)).enumerate() {
             let ring = gate.word_ring(row);
             if let Some(index) = words.iter().position(|&word| word > ring.mask()) {
                 return Err(BundleError::Share { bits: ring.bits(), row, index });

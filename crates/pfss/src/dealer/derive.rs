@@ -62,7 +62,8 @@ impl DealerSeed {
     ///
     /// The description is public, and different for every deal: the number of the deal, the gate
     /// and its parameters. The same seed, description and masks give the same bundles, whose keys a
-    /// process accepts once.
+    /// process accepts once. If a description served several deals, equal nonces would show that
+    /// their masks are equal.
     #[must_use]
     pub fn dealer(&self, deal: &[u8], input: &Wire) -> Dealer {
         let mut streams = Zeroizing::new([0; 2 * Self::BYTES]);

@@ -156,7 +156,8 @@ impl Dealer {
         one.common = Arc::clone(&zero.common);
         // Words are shared additively; lanes past the last element share zero.
         one.words = Section::zeroed(zero.words.len());
-        let rows = one.words.chunks_mut(padded.max(1)).zip(zero.words.chunks(padded.max(1)));
+        let width = padded.max(LANES as usize);
+        let rows = one.words.chunks_mut(width).zip(zero.words.chunks(width));
         for (row, ((theirs, shares), values)) in rows.zip(secrets.words).enumerate() {
             let ring = gate.word_ring(row);
             and_wipe_stack(|| {

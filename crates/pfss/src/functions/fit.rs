@@ -126,6 +126,21 @@ mod tests {
     }
 
     #[test]
+    fn ranges_follow_the_ends_of_pieces_and_their_margins() {
+        let piece = || FittedPiece { start: 0, distances: (0, 5), coefficients: vec![10, 3, 0] };
+        let ends = |piece: FittedPiece| piece.range().map(|range| (range.min(), range.max()));
+        assert_eq!(ends(piece()), Ok((10, 25)));
+        assert_eq!(ends(piece().reaching(2, 7)), Ok((4, 46)));
+        assert_eq!([0, 1, 3].map(|shift| piece().rounding(shift).coefficients[0]), [10, 11, 14]);
+        assert_eq!(ends(FittedPiece::line(-7, 121, |x| 5.0 * x - 3.0)), Ok((-38, -38 + 5 * 127)));
+        for single in [FittedPiece::line(5, 6, |x| 4.0 * x), FittedPiece::new(5, 6, 1, |x| 4.0 * x)] {
+            assert_eq!(ends(single), Ok((20, 20)), "a piece of one integer has no slope in it");
+        }
+        let cube = FittedPiece { start: 0, distances: (0, i64::MAX), coefficients: vec![0, 0, 0, 1] };
+        assert_eq!(ends(cube), Err(RangeError::Overflow { bits: 64, end: i128::MAX }.into()));
+    }
+
+    #[test]
     fn lines_are_exact_for_lines_and_the_best_ones_for_parabolas() {
         let coefficients = |start, end, function: fn(f64) -> f64| FittedPiece::line(start, end, function).coefficients;
         assert_eq!(coefficients(-7, 121, |x| 5.0 * x - 3.0), [-38, 5]);

@@ -422,7 +422,7 @@ impl Gate {
         hasher.update(&[self.kind().number()]);
         let HeaderParameters { f, degree, masks, out } = self.shape().parameters();
         // a gate in one ring has no parameter for its output
-        let wider = (out > 0).then_some(out);
+        let wider = (out != 0).then_some(out);
         for parameter in [self.n(), f, degree, masks].into_iter().chain(wider) {
             hasher.update(&parameter.to_le_bytes());
         }
@@ -459,9 +459,34 @@ mod tests {
             assert_eq!(Gate::gap_ars_to(8, 6, out), Err(refused));
         }
         // what no constructor asks for
-        let wider = HeaderParameters { f: 3, out: 16, ..HeaderParameters::default() };
-        assert!(matches!(Gate::checked(GateKind::Ars, 8, wider), Err(PfssError::Cap { max: 0, got: 16, .. })));
-        assert!(matches!(Gate::interval_powers(8, 8), Err(PfssError::Cap { max: 7, got: 8, .. })));
         assert!(matches!(Gate::relu(8).unwrap().with_masks(1), Err(PfssError::Cap { max: 0, .. })));
+    }
+
+    #[test]
+    fn every_parameter_of_a_header_has_its_bounds_and_its_refusal() {
+        use crate::GateKind::{Ars, FullPredicates, GapArs, IntervalPowers, LowPredicates, Lut, Relu};
+        let ring = |kind, min, max, got| PfssError::RingWidth { kind, min, max, got };
+        let shift = |kind, max, got| PfssError::Shift { kind, max, got };
+        let cap = |kind, what, max, got| PfssError::Cap { kind, what, max, got };
+        // kind, n, f, degree, masks, out
+        for ((kind, n, [f, degree, masks, out]), expected) in [
+            ((Relu, 65, [0; 4]), ring(Relu, 2, 64, 65)),
+            ((FullPredicates, 0, [0; 4]), ring(FullPredicates, 1, 64, 0)),
+            ((GapArs, 2, [1, 0, 0, 0]), ring(GapArs, 3, 64, 2)),
+            ((Lut, 14, [8, 0, 0, 0]), ring(Lut, 1, 13, 14)),
+            ((Lut, 8, [65, 0, 0, 0]), ring(Lut, 1, 64, 65)),
+            ((GapArs, 8, [3, 0, 0, 7]), ring(GapArs, 8, 64, 7)),
+            ((FullPredicates, 8, [1, 0, 0, 0]), shift(FullPredicates, 0, 1)),
+            ((Relu, 8, [1, 0, 0, 0]), shift(Relu, 0, 1)),
+            ((Relu, 8, [8, 0, 0, 0]), shift(Relu, 0, 8)),
+            ((LowPredicates, 8, [0; 4]), shift(LowPredicates, 7, 0)),
+            ((LowPredicates, 8, [8, 0, 0, 0]), shift(LowPredicates, 7, 8)),
+            ((IntervalPowers, 8, [0, 8, 0, 0]), cap(IntervalPowers, "the degree", 7, 8)),
+            ((FullPredicates, 8, [0, 0, 1025, 0]), cap(FullPredicates, "masked bits", 1024, 1025)),
+            ((Ars, 8, [3, 0, 0, 16]), cap(Ars, "bits of wider results", 0, 16)),
+        ] {
+            assert_eq!(Gate::checked(kind, n, HeaderParameters { f, degree, masks, out }), Err(expected));
+        }
+        assert!(Gate::interval_powers(8, 7).is_ok() && Gate::full_predicates(8).unwrap().with_masks(1024).is_ok());
     }
 }

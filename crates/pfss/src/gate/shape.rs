@@ -117,12 +117,12 @@ pub(crate) trait GateShape {
         let (bits, word_bits) = self.opened();
         let masked_bits = bits + word_bits;
         Cost {
-            key_bits: 0,
             aes: self.aes(ring),
             // all secrets are opened at once
             input_bits: u64::from(ring.bits()) * self.inputs() as u64,
             masked_bits,
             rounds: 1 + u64::from(masked_bits > 0),
+            ..Cost::default()
         }
     }
 

@@ -71,7 +71,7 @@ fn end_to_end<'p>(parts: impl Iterator<Item = &'p Zeroizing<Vec<u64>>>) -> Vec<u
 /// Rows of words, from parts with their numbers of elements.
 fn rows_of_words(parts: &[(usize, Zeroizing<Vec<u64>>)]) -> Vec<u64> {
     let total = parts.iter().map(|(_, words)| words.len()).sum();
-    let rows = parts.iter().map(|(count, words)| words.len().checked_div(*count).unwrap_or(0)).max().unwrap_or(0);
+    let rows = parts.iter().filter_map(|(count, words)| words.len().checked_div(*count)).max().unwrap_or_default();
     let mut out = Vec::with_capacity(total);
     for row in 0..rows {
         parts.iter().for_each(|(count, words)| out.extend_from_slice(&words[row * count..][..*count]));
@@ -82,8 +82,8 @@ fn rows_of_words(parts: &[(usize, Zeroizing<Vec<u64>>)]) -> Vec<u64> {
 /// Rows of bits, 32 elements a word, from parts with their numbers of elements.
 fn join_rows(parts: &[(usize, &[u32])]) -> Vec<u32> {
     let per_row = |count: usize| count.div_ceil(32);
-    let rows = parts.iter().map(|(count, words)| words.len().checked_div(per_row(*count)).unwrap_or(0));
-    let rows = rows.max().unwrap_or(0);
+    let rows = parts.iter().filter_map(|(count, words)| words.len().checked_div(per_row(*count)));
+    let rows = rows.max().unwrap_or_default();
     let mut out = Vec::with_capacity(parts.iter().map(|(_, words)| words.len()).sum());
     for row in 0..rows {
         for (count, words) in parts {

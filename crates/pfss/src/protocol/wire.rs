@@ -178,6 +178,16 @@ mod tests {
     }
 
     #[test]
+    fn words_of_64_bits_need_no_device_memory() {
+        let settings = runtime::Settings { mem_limit_bytes: Some(0), ..runtime::Settings::default() };
+        let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Cpu)).unwrap();
+        let (ring, words) = (Ring::new(64).unwrap(), [1, u64::MAX, 1 << 40]);
+        let bytes = words_to_bytes(&q, ring, &words).unwrap();
+        assert_eq!(words_from_bytes(&q, ring, &bytes, 3).unwrap(), words);
+        assert!(words_to_bytes(&q, Ring::new(63).unwrap(), &words).is_err());
+    }
+
+    #[test]
     fn openings_are_read_from_messages_of_their_length() {
         let q = runtime::cpu().unwrap();
         let pending = || {

@@ -112,7 +112,7 @@ impl SecureSoftmaxPlan {
         exp: Exponential,
     ) -> Result<Self, PfssError> {
         // Rows must fit the reciprocal.
-        let longest = layout.ranges().map(|range| range.len()).max().unwrap_or(0);
+        let longest = layout.ranges().map(|range| range.len()).max().unwrap_or_default();
         if longest > Self::MAX_COLS {
             return Err(SufError::Cap { what: "elements of a row", max: Self::MAX_COLS, got: longest }.into());
         }
@@ -255,6 +255,11 @@ mod tests {
             let bytes = 40 + (160 + 24) + 2 * (64 + 32) + 24 + 48;
             assert_eq!(exponential_bits(&tables), 8 * bytes + 5, "{cols}");
         }
+        // eight pieces an octave, at least one octave, and one for each doubling
+        for (cols, octaves) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3)] {
+            let plan = plan(SecureSoftmaxPlan::by_table, cols);
+            assert_eq!(plan.inverse_gates.cost().masked_bits, 8 * octaves + 3, "{cols}");
+        }
     }
 
     /// Each element sends its bits, and each round a digest of 16 bytes.
@@ -299,10 +304,12 @@ mod tests {
     #[test]
     fn maxima_have_a_ring_that_holds_their_distances() {
         let layout = RowLayout::ragged(4, &[4]).unwrap();
-        for (min, max, bits) in [(1 << 40, (1 << 40) + 5, 33), (-1, 0, 33), (0, 0, 33), (-(1 << 50), 1 << 50, 53)] {
+        for (min, max, bits, distance_bits) in
+            [(1 << 40, (1 << 40) + 5, 33, 4), (-1, 0, 33, 2), (0, 0, 33, 2), (-(1 << 50), 1 << 50, 53, 0)]
+        {
             let logits = SignedRange::new(min, max).unwrap();
             let plan = SecureSoftmaxPlan::by_table(layout.clone(), logits, SufModes::default()).unwrap();
-            assert_eq!(plan.relu.n(), bits, "{min}..={max}");
+            assert_eq!((plan.relu.n(), plan.relu.f()), (bits, distance_bits), "{min}..={max}");
             assert!(plan.relu.n() >= plan.exp.input_bits());
         }
     }

@@ -111,7 +111,7 @@ impl<C: Channel> Session<C> {
                 *row = winners.by_ref().take(met).chain(odd).collect();
             }
         }
-        Ok(rows.into_iter().map(|row| row.first().copied().unwrap_or(0)).collect())
+        Ok(rows.into_iter().map(|row| row.first().copied().unwrap_or_default()).collect())
     }
 }
 

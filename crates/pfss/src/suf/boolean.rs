@@ -203,7 +203,7 @@ impl Builder<'_> {
         match terms[..] {
             [only] if !flip => only,
             _ => {
-                let known = terms.iter().map(|&term| self.known[term]).max().unwrap_or(0);
+                let known = terms.iter().map(|&term| self.known[term]).max().unwrap_or_default();
                 self.add(BooleanNode::Xor { terms, flip }, known)
             }
         }

@@ -353,11 +353,11 @@ impl SufProgram {
             _ => Clusters::new(payload, &self.payload_offsets()).aes(),
         };
         Cost {
-            key_bits: 0,
             aes: self.classes.iter().map(cmp).sum::<u64>() + payload_aes,
             input_bits: self.desc.ring().bits().into(),
             masked_bits: rounds.iter().sum::<usize>() as u64,
             rounds: 1 + rounds.len() as u64,
+            ..Cost::default()
         }
     }
 }

@@ -161,7 +161,7 @@ impl<'a> Circle<'a> {
         while let Some(&first) = rest.first() {
             let close = |&&point: &&usize| self.distance(first, point) <= 1 << most;
             let (points, others) = rest.split_at(rest.iter().take_while(close).count());
-            let span = points.iter().map(|&point| self.distance(first, point)).max().unwrap_or(0);
+            let span = points.iter().map(|&point| self.distance(first, point)).max().unwrap_or_default();
             let window = leaf.max(64 - span.saturating_sub(1).leading_zeros());
             if levels(self.bits, leaf, window, points.len()) < levels(self.bits, leaf, self.bits, points.len()) {
                 clusters.push(Cluster { window, points: points.to_vec() });

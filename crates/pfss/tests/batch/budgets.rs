@@ -3,7 +3,9 @@
 use backend_api::Queue;
 use pfss::{
     PfssError, Task,
-    batch::{BatchConfig, BatchError, BatchLimits, Fit, Limit, Streams, SuperBatch, finalize_lockstep},
+    batch::{
+        BatchConfig, BatchError, BatchLimits, Fit, LayerLimits, Limit, Pace, Streams, SuperBatch, finalize_lockstep,
+    },
 };
 use runtime::AnyQueue;
 
@@ -86,6 +88,16 @@ fn an_exact_fit_passes_and_any_bundle_is_streamed_on_the_simulated_device() {
     let peak = peak_within(&q, bytes, Fit::Split, &case).unwrap();
     assert!((bytes / 2..=bytes).contains(&peak), "{peak}");
     drop(q);
+    // the keys of a part for each slot
+    let part = need(&cpu(None), &relu(64, 1), Fit::Whole);
+    for slots in 1..=3 {
+        let q = sim.queue(None);
+        let (streams, idle) = (Streams::fork(&q).unwrap(), q.budget().live_bytes());
+        let config = BatchConfig { fit: Fit::Split, part: 64, slots, ..BatchConfig::default() };
+        drop(flushed(&q, Some(&streams), config, &[&relu(320, 6)]).unwrap());
+        let (peak, slots) = (q.budget().peak_bytes() - idle, slots as u64);
+        assert!((slots - 1) * part < peak && peak <= slots * part, "{slots} slots: {peak}, {part} each");
+    }
     assert_eq!(sim.session.reports(), []);
 }
 
@@ -146,8 +158,46 @@ fn every_limit_of_a_batch_fails_by_its_name_and_takes_nothing_in() {
 #[test]
 fn a_configuration_that_no_batch_can_have_is_refused() {
     let q = cpu(None);
-    for (slots, part) in [(0, 32), (4, 32), (2, 0), (2, 33)] {
+    let (few, multiple) = ("1 to 3", "a positive multiple of 32");
+    for (slots, part, what, expected, got) in
+        [(0, 32, "slots", few, 0), (4, 32, "slots", few, 4), (2, 0, "part", multiple, 0), (2, 33, "part", multiple, 33)]
+    {
         let refused = SuperBatch::new(&q, None, BatchConfig { slots, part, ..BatchConfig::default() }).unwrap_err();
-        assert!(matches!(refused, PfssError::Batch(BatchError::Config { .. })), "{refused}");
+        assert_eq!(refused, BatchError::Config { what, expected, got }.into());
     }
+}
+
+#[test]
+fn slots_are_reserved_once_and_grow_to_the_largest_part() {
+    let q = cpu(None);
+    let [small, large] = [32, 64].map(|count| need(&q, &relu(count, 1), Fit::Whole));
+    for slots in 1..=3 {
+        let config = BatchConfig { fit: Fit::Split, part: 64, slots, ..BatchConfig::default() };
+        let mut batch = SuperBatch::new(&q, None, config).unwrap();
+        let live = [32, 32, 500, 64, 33].map(|count| {
+            let [job, _] = relu(count, 1).jobs();
+            batch.enqueue(job).unwrap();
+            batch.budget().live_bytes()
+        });
+        let [small, large] = [small, large].map(|part| part * slots as u64);
+        assert_eq!(live, [small, small, large, large, large], "{slots} slots");
+    }
+}
+
+/// The limits are those of SUF.
+#[test]
+fn defaults_are_the_documented_ones() {
+    let limits =
+        BatchLimits { jobs: 262_144, words: 16_777_216, bytes: 134_217_728, flushes: 65_536, device_bytes: None };
+    assert_eq!(BatchConfig::default(), BatchConfig { limits, fit: Fit::Whole, slots: 2, part: 65_536 });
+    let layer = LayerLimits {
+        jobs: 65_536,
+        words: 4_194_304,
+        flushes: 1024,
+        phases: 4096,
+        elements: 268_435_456,
+        element_bits: 4_294_967_296,
+    };
+    assert_eq!(LayerLimits::default(), layer);
+    assert_eq!(Pace::default(), Pace::Lazy { open_words: 4_194_304, jobs: 16_384 });
 }

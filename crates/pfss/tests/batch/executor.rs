@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use pfss::{
-    Dealer, Gate, GateKind, Inputs, KeyBundle, MaskedKeys, MemoryChannel, PfssError, Session, SignedRange, Task,
+    Dealer, Gate, GateKind, Inputs, KeyBundle, MaskedKeys, MemoryChannel, Party, PfssError, Session, SignedRange, Task,
     batch::{
         BarrierPolicy, BatchConfig, BatchError, BatchLimits, Class, Fit, GateChain, Job, LayerLimits, LayerTotals,
         Limit, Need, Pace, PhaseExecutor, PhaseTask, Port, Ticket,
@@ -208,14 +208,21 @@ fn products_open_their_factors_beside_other_gates() {
     let (ring, streamed) = (gate.ring(), BatchConfig { fit: Fit::Split, part: 32, ..BatchConfig::default() });
     let share = |seed| words(40, seed).into_iter().map(|word| ring.reduce(word)).collect::<Vec<_>>();
     let factors = [[share(1), share(2)], [share(3), share(4)]];
-    let results = both([(), ()], |mut session, party, ()| {
-        let mut executor = executor(&q, streamed, LAZY);
+    let product = |party: usize| {
         let bundle = Dealer::insecure_from_seed(6).deal(&q, &gate, 40).unwrap().into_iter().nth(party);
-        let mut product = Product { bundle, factors: factors[party].clone(), opening: None, gate: None, words: vec![] };
-        let mut chain = layer.chain(party);
+        Product { bundle, factors: factors[party].clone(), opening: None, gate: None, words: vec![] }
+    };
+    let results = both([(), ()], |mut session, party, ()| {
+        let (mut executor, mut product, mut chain) = (executor(&q, streamed, LAZY), product(party), layer.chain(party));
         executor.run(&mut session, &mut [&mut product, &mut chain]).unwrap();
         (product.words, session.traffic().rounds)
     });
+    let alone = both([(), ()], |mut session, party, ()| {
+        let (mut executor, mut product) = (executor(&q, streamed, LAZY), product(party));
+        executor.run(&mut session, &mut [&mut product]).unwrap();
+        (product.words, session.traffic().rounds)
+    });
+    assert_eq!(alone, results.each_ref().map(|(words, _)| (words.clone(), 1)), "nothing to open after the factors");
     let plain = |e: usize| {
         let [x, y] = [0, 1].map(|factor: usize| ring.add(factors[0][factor][e], factors[1][factor][e]));
         ring.mul(x, y)
@@ -324,7 +331,7 @@ fn a_barrier_drains_what_its_policy_names_and_the_layer_the_rest() {
             fetched.push(fetch.1);
         }
         let totals = executor.finalize_layer(&mut session).unwrap();
-        for ticket in [first.ticket, first.ticket] {
+        for ticket in [first.ticket, first.ticket, second.ticket] {
             let mut fetch = Fetch(ticket, Ok(0));
             executor.run(&mut session, &mut [&mut fetch]).unwrap();
             fetched.push(fetch.1);
@@ -334,7 +341,8 @@ fn a_barrier_drains_what_its_policy_names_and_the_layer_the_rest() {
     });
     for (fetched, flushes, rounds) in results {
         assert_eq!(fetched[..3], [Ok(0), Ok(7), Ok(33)]);
-        assert!(matches!(fetched[3], Err(PfssError::Batch(BatchError::Ticket { .. }))), "fetched twice");
+        let twice = [0, 1].map(|got| Err(PfssError::Batch(BatchError::Ticket { got })));
+        assert_eq!(fetched[3..], twice, "fetched twice");
         assert_eq!((flushes, rounds), ([1, 1], 2));
     }
 }
@@ -357,4 +365,45 @@ fn limits_of_layer_and_batch_stop_the_executor_by_their_names() {
     let limits = BatchLimits { words: 32, ..BatchLimits::default() };
     let error = refused(BatchConfig { limits, ..BatchConfig::default() }, LayerLimits::default()).unwrap_err();
     assert_eq!(error, BatchError::Limit { limit: Limit::Words, max: 32, got: 33 }.into());
+    // nor does it send anything under keys of the other party
+    let mut executor = executor(&q, BatchConfig::default(), LAZY);
+    let refused = run_all(&mut executor, &mut session, vec![Layer::new(4, 1).chain(1)]).unwrap_err();
+    assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
+}
+
+/// Chains of one gate each, which wait for as many words or gates as the pace says.
+#[test]
+fn a_pace_decides_which_openings_and_gates_go_together() {
+    const MANY: usize = 1 << 20;
+    let q = cpu(None);
+    // elements of the chains, words and gates that wait; rounds, and phases of one flush each
+    let table: [(&[usize], usize, usize, u64, u64); 8] = [
+        (&[1], MANY, MANY, 2, 1),
+        (&[40, 40], 40, MANY, 3, 1),
+        (&[40, 40], 41, MANY, 2, 1),
+        (&[1, 1], 0, MANY, 3, 1),
+        (&[1, 1, 1], MANY, 0, 4, 3),
+        (&[1, 1, 1], MANY, 1, 4, 3),
+        (&[1, 1, 1], MANY, 2, 3, 2),
+        (&[1, 1, 1], MANY, 3, 2, 1),
+    ];
+    for (counts, open_words, jobs, rounds, phases) in table {
+        let (pace, cases) = (Pace::Lazy { open_words, jobs }, counts.iter().zip(1..));
+        let cases: Vec<Case> = cases.map(|(&count, seed)| relu(count, seed)).collect();
+        let results = both([(), ()], |mut session, party, ()| {
+            let mut executor = executor(&q, BatchConfig::default(), pace);
+            let chain = |case: &Case| {
+                let bundle = case.deal().into_iter().nth(party).unwrap();
+                GateChain::on(case.x[party].clone()).then(Class::Coeff, Task::Relu, bundle).unwrap()
+            };
+            let words = run_all(&mut executor, &mut session, cases.iter().map(chain).collect()).unwrap();
+            (words, session.traffic().rounds, executor.totals())
+        });
+        for (at, case) in cases.iter().enumerate() {
+            assert_eq!([0, 1].map(|party: usize| results[party].0[at].clone()), case.expected(), "{pace:?}");
+        }
+        for (_, got, totals) in results {
+            assert_eq!((got, totals.phases, totals.flushes), (rounds, phases, [phases, 0]), "{pace:?}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use backend_api::BackendKind;
+use backend_api::{BackendError, BackendKind};
 use pfss::{
     ChannelError, Dealer, Gate, GateKind, KeyBundle, Operation, Parameters, Party, PfssError, SignedRange, Task,
     batch::{BatchConfig, BatchError, Job, Stager, State, Streams, SuperBatch, finalize_lockstep},
@@ -147,7 +147,8 @@ fn ragged_rows_are_found_by_their_lengths() {
             assert_eq!(zero.row(handle, row).unwrap(), &words[start..start + len * stride]);
             start += len * stride;
         }
-        assert!(matches!(zero.row(handle, 5), Err(PfssError::Backend(_))));
+        let outside = BackendError::OutOfRange { start: 5, end: 6, len: 5 };
+        assert_eq!(zero.row(handle, 5), Err(outside.into()));
     }
 }
 
@@ -204,8 +205,11 @@ fn parties_with_other_jobs_are_told_and_nobody_gets_a_share() {
         assert_eq!(refused, PfssError::Closed);
         error
     });
-    for error in errors {
-        assert!(matches!(error, PfssError::Channel(ChannelError::Step { .. })), "{error}");
+    let [(mut zero, _), _] = flushed(&q, None, BatchConfig::default(), &[&relu(8, 5)]).unwrap();
+    let [_, (mut one, _)] = flushed(&q, None, BatchConfig::default(), &[&relu(8, 6)]).unwrap();
+    let alone = finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap_err();
+    for error in errors.into_iter().chain([alone]) {
+        assert!(matches!(error, PfssError::Channel(ChannelError::Step { round: 0, .. })), "{error}");
     }
 }
 

@@ -88,10 +88,19 @@ fn the_order_of_jobs_changes_no_share_and_jobs_of_one_program_form_a_group() {
     let expected: Vec<_> = expected.into_iter().rev().collect();
     assert_equal(&q, false, BatchConfig::default(), &turned, &expected);
 
-    let [(batch, _), _] = flushed(&q, None, BatchConfig::default(), &mixed).unwrap();
-    assert_eq!((batch.counters().jobs, batch.counters().groups, batch.counters().parts), (6, 4, 6));
-    let counted: u64 = mixed.iter().map(|case| case.masks.len() as u64).sum();
-    assert_eq!(batch.counters().elements, counted);
+    let [(mut batch, _), _] = flushed(&q, None, BatchConfig::default(), &mixed).unwrap();
+    batch.round().unwrap();
+    let counters = batch.counters();
+    assert_eq!((counters.jobs, counters.groups, counters.parts, counters.flushes), (6, 4, 6, 1));
+    // three jobs of 40 elements of 64, 20 and 33 bits, and 33, 64 and 1 of 64 bits
+    assert_eq!((counters.elements, counters.input_bytes), (218, 8 * 218));
+    assert_eq!(counters.packed_input_bytes, 8 * (40 + 33 + 64 + 1) + 100 + 165);
+    // a bit of each element, but three of those of the descriptor and of the predicates
+    assert_eq!((counters.rounds, counters.opened_bytes), (1, 5 + 3 * 5 + 3 * 5 + 5 + 8 + 1));
+
+    let [(batch, _), _] = flushed(&q, None, BatchConfig::default(), &[&relu(0, 1)]).unwrap();
+    let counters = batch.counters();
+    assert_eq!((counters.jobs, counters.groups, counters.parts, counters.elements), (1, 1, 1, 0));
 }
 
 /// More than one part of the default size, on the edge of a word.

@@ -12,8 +12,8 @@ use backend_api::{
 use collective::Local;
 use core_types::params::recurrent::{GruInputs, GruParams, GruVariant};
 use runtime::{
-    AnyBuf, AnyQueue, AnyRank, Choice, Domain, OpenError, ReplayCounts, Replays, Settings, Unavailable, availability,
-    cuda_facts, cuda_links, cuda_memory, cuda_queue, open_with, ranks,
+    AnyBuf, AnyQueue, AnyRank, Choice, CudaLibrary, Domain, OpenError, ReplayCounts, Replays, Settings, Unavailable,
+    availability, cuda_facts, cuda_links, cuda_memory, cuda_queue, open_with, ranks,
 };
 
 fn settings() -> Settings {
@@ -85,6 +85,21 @@ fn the_simulator_is_opened_by_name_and_is_no_gpu() {
 }
 
 /// `y += x`, recorded at its second use for a key.
+#[test]
+fn devices_compute_known_values_before_they_serve_a_domain() {
+    let settings = Settings { cuda_library: CudaLibrary::Simulated, ..settings() };
+    for (domain, requested, active) in [
+        (Domain::Pfss, Choice::Sim, Choice::Sim),
+        (Domain::Nn, Choice::Sim, Choice::Sim),
+        (Domain::Pfss, Choice::Auto, Choice::Gpu),
+    ] {
+        let (_, status) = open_with(&settings, Some(domain), Some(requested)).unwrap();
+        assert_eq!((status.active, status.fallback), (active, None), "{domain:?}");
+    }
+    let states = availability(&settings).map(|(choice, state)| (choice, state.is_ok()));
+    assert_eq!(states, [(Choice::Cpu, true), (Choice::Gpu, true), (Choice::Sim, true)]);
+}
+
 #[test]
 fn what_is_run_often_is_recorded_once_and_replayed() {
     let q = open(&settings(), Choice::Sim);

@@ -63,14 +63,19 @@ impl KeyBuffer {
 
     /// Reads the record at the cursor, moves the cursor behind it, and wipes its bytes.
     ///
-    /// If it is refused, cursor and bytes stay as they are.
-    pub(super) fn take(&mut self) -> Result<Record, CallFailure> {
+    /// If it is refused, by `check` too, cursor and bytes stay as they are.
+    pub(super) fn take(
+        &mut self,
+        check: impl FnOnce(&Record) -> Result<(), CallFailure>,
+    ) -> Result<Record, CallFailure> {
         let at = self.position()?;
         let header = self.bytes(at, HEADER_BYTES)?;
         let len = Record::len_from(header.first_chunk().ok_or_else(|| past_the_end(HEADER_BYTES, 0))?)?;
         let record = Record::read(self.bytes(at, len)?)?;
+        check(&record)?;
         self.bytes_mut(at..at + len).zeroize();
-        self.written.retain(|range| range.start != at);
+        // the end of longer keys, written at the same place before, is still to be wiped
+        self.written.retain(|range| range.start < at || range.end > at + len);
         self.advance(at + len);
         Ok(record)
     }
@@ -120,4 +125,39 @@ impl KeyBuffer {
 fn past_the_end(expected: usize, left: usize) -> CallFailure {
     let message = format!("expected {expected} bytes of keys at the cursor, the buffer has {left} left");
     CallFailure::new(Status::TREFOIL_PFSS_LENGTH, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use pfss::{Party, functions::WiredBundles};
+
+    use super::*;
+    use crate::compat::sigma::request::{Function, Request};
+
+    #[test]
+    fn the_end_of_longer_keys_under_those_that_were_read_is_wiped() {
+        let mut bytes = [1u8; 128];
+        let start = bytes.as_mut_ptr();
+        let mut cursor = start;
+        let cursor = &raw mut cursor;
+        // SAFETY: a cursor and initialised bytes, which outlive the buffer and which nothing else uses meanwhile.
+        let mut buffer = unsafe { KeyBuffer::new(cursor, 100) }.unwrap();
+        let request = Request::new(Function::NegExp, 50, 12).unwrap();
+        let bundles = WiredBundles::from(Vec::new());
+        let record = Record { request, party: Party::Zero, count: 0, bundles }.into_bytes();
+        assert_eq!(record.len(), HEADER_BYTES);
+        for keys in [&[7u8; 90][..], &record[..]] {
+            // SAFETY: the cursor, which nothing else uses now.
+            unsafe { *cursor = start };
+            buffer.append(keys).unwrap();
+        }
+        // SAFETY: the cursor, which nothing else uses now.
+        unsafe { *cursor = start };
+        assert_eq!(buffer.take(|_| Ok(())).unwrap().count, 0);
+        // SAFETY: a byte of the buffer behind those that were read.
+        let behind = unsafe { start.add(HEADER_BYTES).read() };
+        assert_eq!(behind, 7);
+        buffer.wipe();
+        assert_eq!((&bytes[..90], &bytes[90..]), (&[0; 90][..], &[1; 38][..]));
+    }
 }

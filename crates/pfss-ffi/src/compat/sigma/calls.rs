@@ -35,6 +35,15 @@ impl Words {
         Ok(words)
     }
 
+    /// Refuses arrays that share memory with the context's buffer of keys.
+    ///
+    /// Both are checked before.
+    fn apart_from_keys(self, context: &SigmaContext, names: [&str; 2]) -> Result<(), CallFailure> {
+        let Some(buffer) = context.span() else { return Ok(()) };
+        let mut arrays = names.into_iter().zip(self.spans());
+        arrays.try_for_each(|(name, span)| apart([name, "the buffer of keys"], [span, buffer]))
+    }
+
     /// First address and length in bytes of both arrays.
     fn spans(self) -> [(usize, usize); 2] {
         let bytes = self.n * size_of::<u64>(); // `check` found that they fit memory
@@ -55,14 +64,21 @@ pub(super) unsafe fn keygen(
     let party = party_of(party)?;
     // SAFETY: the caller's promise.
     let masks = unsafe { words.checked(["input_mask", "output_mask"]) }?;
-    if let Some(buffer) = context.span() {
-        for (name, span) in ["input_mask", "output_mask"].into_iter().zip(words.spans()) {
-            apart([name, "the buffer of keys"], [span, buffer])?;
-        }
-    }
+    words.apart_from_keys(context, ["input_mask", "output_mask"])?;
     let output = context.keygen(party, request, masks)?;
     // SAFETY: the caller's promise.
     unsafe { fill("output_mask", output.masks(), words.output, words.n) }
+}
+
+/// The next keys of a context, for an evaluation on arrays that are checked before.
+pub(super) fn next_keys(
+    context: &mut SigmaContext,
+    party: Party,
+    request: Request,
+    words: Words,
+) -> Result<Evaluation, CallFailure> {
+    words.apart_from_keys(context, ["input_masked", "output_masked"])?;
+    context.take(party, request, words.n)
 }
 
 /// Evaluates a function with the keys that `take` gives.
@@ -70,7 +86,7 @@ pub(super) unsafe fn keygen(
 /// # Safety
 /// As said at the top of the crate, for `peer`, both arrays and `stats`, which may be null.
 pub(super) unsafe fn evaluate(
-    take: impl FnOnce(Party, Request, usize) -> Result<Evaluation, CallFailure>,
+    take: impl FnOnce(Party, Request, Words) -> Result<Evaluation, CallFailure>,
     peer: *const SigmaPeer,
     party: c_int,
     request: Request,
@@ -85,7 +101,7 @@ pub(super) unsafe fn evaluate(
     let x_hat = unsafe { words.checked(["input_masked", "output_masked"]) }?;
     // SAFETY: the caller's promise.
     let before = if stats.is_null() { None } else { Some(unsafe { array("stats", stats, 1) }?[0]) };
-    let (y_hat, traffic) = take(party, request, words.n)?.run(channel, x_hat)?;
+    let (y_hat, traffic) = take(party, request, words)?.run(channel, x_hat)?;
     // SAFETY: the caller's promise.
     unsafe { fill("output_masked", &y_hat, words.output, words.n) }?;
     if let Some(before) = before {

@@ -90,36 +90,25 @@ impl SigmaContext {
 
     /// Reads the keys at the cursor, which moves on.
     pub(super) fn consume(&mut self) -> Result<(), CallFailure> {
-        let record = self.buffer.as_mut().ok_or_else(no_buffer)?.take()?;
+        let record = self.buffer.as_mut().ok_or_else(no_buffer)?.take(|_| Ok(()))?;
         self.waiting.push_back(record);
         Ok(())
     }
 
     /// The oldest keys that were read, for one evaluation; keys at the cursor if there are none.
     ///
-    /// If they are for another call, they are kept.
+    /// If they are for another call, they stay where they are.
     pub(super) fn take(&mut self, party: Party, request: Request, count: usize) -> Result<Evaluation, CallFailure> {
         let gates = self.gates_of(request)?;
-        if self.waiting.is_empty() {
-            self.consume()?;
+        let check = |next: &Record| next.check(party, request, count);
+        if let Some(next) = self.waiting.front() {
+            check(next)?;
         }
-        match self.waiting.pop_front() {
-            Some(next) if (next.party, next.request, next.count) == (party, request, count) => {
-                Ok(Evaluation { queue: Arc::clone(&self.queue), gates, bundles: next.bundles })
-            }
-            Some(next) => {
-                let described =
-                    |party: Party, request: Request, count: usize| format!("{request} of {count} elements for {party}");
-                let message = format!(
-                    "expected a call of the next keys, {}, got {}",
-                    described(next.party, next.request, next.count),
-                    described(party, request, count)
-                );
-                self.waiting.push_front(next);
-                Err(CallFailure::state(message))
-            }
-            None => Err(CallFailure::state("no keys are left")),
-        }
+        let next = match self.waiting.pop_front() {
+            Some(next) => next,
+            None => self.buffer.as_mut().ok_or_else(no_buffer)?.take(check)?,
+        };
+        Ok(Evaluation { queue: Arc::clone(&self.queue), gates, bundles: next.bundles })
     }
 
     /// The gates of a function, made once.

@@ -11,7 +11,7 @@ use runtime::{Domain, open_for};
 
 use super::{
     buffer::KeyBuffer,
-    calls::{Words, evaluate, keygen, seed_of},
+    calls::{Words, evaluate, keygen, next_keys, seed_of},
     context::{Evaluation, SigmaContext},
     peer::{SigmaPeer, SigmaStats},
     request::{Function, Request},
@@ -50,8 +50,8 @@ fn with<T>(work: impl FnOnce(&mut SigmaContext) -> Result<T, CallFailure>) -> Re
 }
 
 /// The next keys of the process's context, which is free again afterwards.
-fn take(party: Party, request: Request, n: usize) -> Result<Evaluation, CallFailure> {
-    with(|context| context.take(party, request, n))
+fn take(party: Party, request: Request, words: Words) -> Result<Evaluation, CallFailure> {
+    with(|context| next_keys(context, party, request, words))
 }
 
 /// Opens the process's context, as `trefoil_pfss_sigma_open`, and clears the one before.
@@ -86,7 +86,9 @@ pub extern "C" fn suf_layernorm_enabled() -> bool {
     LAYERNORM.load(Relaxed)
 }
 
-/// Sets whether SIGMA's softmax and norms take these functions, which SUF reads from variables.
+/// Sets whether SIGMA's softmax and norms take these functions.
+///
+/// SUF reads this from variables of the environment, and takes none if they are not set.
 #[unsafe(no_mangle)]
 pub extern "C" fn trefoil_pfss_sigma_enable(softmax: bool, layernorm: bool) {
     SOFTMAX.store(softmax, Relaxed);

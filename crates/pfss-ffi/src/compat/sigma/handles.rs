@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{
     buffer::KeyBuffer,
-    calls::{Words, evaluate, keygen, seed_of},
+    calls::{Words, evaluate, keygen, next_keys, seed_of},
     context::SigmaContext,
     peer::{SigmaPeer, SigmaStats},
     request::{Function, Request},
@@ -43,7 +43,8 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_open(
 
 /// Makes keys from the first deal on again.
 ///
-/// The same calls with the same masks then make the same deals, for the other party too.
+/// The same calls with the same masks then make the same deals, for the other party too. For other
+/// masks, open a context with another seed: masks that repeat by chance would show in equal keys.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -57,6 +58,8 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_reset_keygen(context: *mut SigmaCont
 }
 
 /// Drops and wipes keys that were consumed and not evaluated.
+///
+/// SUF's call goes back to the first keys instead, to evaluate them again.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -83,7 +86,8 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_consume_key(context: *mut SigmaConte
 
 /// Wipes all keys of the context, and keys that it wrote to its buffer and did not read.
 ///
-/// The context then has no buffer.
+/// These are wiped in their places, whatever the caller has put there since. The context then has
+/// no buffer.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -190,8 +194,11 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_eval_activation(
     guard(|| {
         let request = Request::new(Function::activation(silu), bw, scale)?;
         let words = Words { input: input_masked, n, output: output_masked };
-        // SAFETY: the caller's promise.
-        let take = |party, request, n| unsafe { exclusive("context", context) }?.take(party, request, n);
+        let take = |party, request, words| {
+            // SAFETY: the caller's promise.
+            let mut context = unsafe { exclusive("context", context) }?;
+            next_keys(&mut context, party, request, words)
+        };
         // SAFETY: the caller's promise.
         unsafe { evaluate(take, peer, party, request, words, stats) }
     })
@@ -243,8 +250,11 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_eval_nexp(
     guard(|| {
         let request = Request::new(Function::NegExp, bw, scale)?;
         let words = Words { input: input_masked, n, output: output_masked };
-        // SAFETY: the caller's promise.
-        let take = |party, request, n| unsafe { exclusive("context", context) }?.take(party, request, n);
+        let take = |party, request, words| {
+            // SAFETY: the caller's promise.
+            let mut context = unsafe { exclusive("context", context) }?;
+            next_keys(&mut context, party, request, words)
+        };
         // SAFETY: the caller's promise.
         unsafe { evaluate(take, peer, party, request, words, stats) }
     })
@@ -297,8 +307,11 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_eval_inverse(
     guard(|| {
         let request = Request::new(Function::inverse(nmax)?, bw, scale)?;
         let words = Words { input: input_masked, n, output: output_masked };
-        // SAFETY: the caller's promise.
-        let take = |party, request, n| unsafe { exclusive("context", context) }?.take(party, request, n);
+        let take = |party, request, words| {
+            // SAFETY: the caller's promise.
+            let mut context = unsafe { exclusive("context", context) }?;
+            next_keys(&mut context, party, request, words)
+        };
         // SAFETY: the caller's promise.
         unsafe { evaluate(take, peer, party, request, words, stats) }
     })
@@ -352,8 +365,11 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_eval_rsqrt(
     guard(|| {
         let request = Request::new(Function::rsqrt(extradiv)?, bw, scale)?;
         let words = Words { input: input_masked, n, output: output_masked };
-        // SAFETY: the caller's promise.
-        let take = |party, request, n| unsafe { exclusive("context", context) }?.take(party, request, n);
+        let take = |party, request, words| {
+            // SAFETY: the caller's promise.
+            let mut context = unsafe { exclusive("context", context) }?;
+            next_keys(&mut context, party, request, words)
+        };
         // SAFETY: the caller's promise.
         unsafe { evaluate(take, peer, party, request, words, stats) }
     })

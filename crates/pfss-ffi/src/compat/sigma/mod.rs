@@ -10,8 +10,10 @@
 //! - All arrays are in host memory, for every backend.
 //! - The buffer has a capacity, and inputs of all functions have `bw` bits and `scale` fraction
 //!   bits.
+//! - Masked inputs are open before a call; SUF's calls open the parties' shares of them.
 //! - The other party is reached by a function that exchanges bytes.
-//! - Keys are evaluated once.
+//! - Two processes that make keys take the same secret seed from the caller.
+//! - Keys are evaluated once, and `reset_eval` drops them; SUF's goes back to the first ones.
 //!
 //! The header is `include/trefoil_sigma.h`, and `examples/sigma.cpp` a program that uses it.
 //!

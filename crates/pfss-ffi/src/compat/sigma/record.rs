@@ -45,6 +45,17 @@ impl Record {
         bytes
     }
 
+    /// Refuses a call that the keys were not made for.
+    pub(super) fn check(&self, party: Party, request: Request, count: usize) -> Result<(), CallFailure> {
+        if (self.party, self.request, self.count) == (party, request, count) {
+            return Ok(());
+        }
+        let described =
+            |party: Party, request: Request, count: usize| format!("{request} of {count} elements for {party}");
+        let (expected, got) = (described(self.party, self.request, self.count), described(party, request, count));
+        Err(CallFailure::state(format!("expected a call of the next keys, {expected}, got {got}")))
+    }
+
     /// The length of the record that begins with `header`.
     pub(super) fn len_from(header: &[u8; HEADER_BYTES]) -> Result<usize, CallFailure> {
         if header[..MAGIC.len()] != MAGIC {

@@ -19,6 +19,9 @@ use crate::{
 /// Its sums of bits have fewer.
 const TERMS: u64 = 16;
 
+/// Bytes of a buffer without elements, which takes a granule all the same.
+const EMPTY: u64 = 0;
+
 /// The sums of one step of a gate.
 ///
 /// The step that takes the most of each kind of row stands for all.
@@ -39,11 +42,11 @@ impl Combining {
         // where thresholds are hidden, the rows of all points are combined in the end
         let of = |(sums, rows): (&BitSums, usize)| (sums.terms() as u64, (sums.len() + rows) as u64);
         let most = |(terms, rows): (u64, u64), (more, also): (u64, u64)| (terms.max(more), rows.max(also));
-        let (bit_terms, bit_rows) = match plan {
+        let bits = match plan {
             TaskPlan::Compare(_) | TaskPlan::Bits(_) => {
-                plan.comparisons().iter().map(Comparison::over).map(of).fold((0, 0), most)
+                plan.comparisons().iter().map(Comparison::over).map(of).reduce(most)
             }
-            TaskPlan::Suf(plan) => plan.bit_sums().map(of).fold((0, 0), most),
+            TaskPlan::Suf(plan) => plan.bit_sums().map(of).reduce(most),
             TaskPlan::Powers(plan) => {
                 let (term_bytes, sums) =
                     (size_of::<WordTerm>() as u64 * plan.sums().terms(), plan.sums().count() as u64);
@@ -51,6 +54,7 @@ impl Combining {
             }
             TaskPlan::Look(_) | TaskPlan::Product => return Self::default(),
         };
+        let (bit_terms, bit_rows) = bits.unwrap_or_default(); // a descriptor may have no sums of bits
         let bits = Self { term_bytes: size_of::<BitTerm>() as u64 * bit_terms, bit_rows, ..Self::default() };
         match plan {
             TaskPlan::Suf(plan) if plan.sums_words() => bits.and(Self { bit_rows: 0, ..Self::closing(gate) }),
@@ -92,6 +96,6 @@ impl Combining {
         let bits = 4 * self.bit_rows * padded / LANES;
         let words = [8 * count, 8 * self.held_rows * padded, 8 * self.sums * count];
         // rows of bits are in two buffers, and one of rows is empty
-        [self.term_bytes, bits, 0, 0].into_iter().chain(words).map(granules).sum()
+        [self.term_bytes, bits, EMPTY, EMPTY].into_iter().chain(words).map(granules).sum()
     }
 }

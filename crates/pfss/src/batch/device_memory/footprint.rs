@@ -82,10 +82,8 @@ impl Footprint {
     pub(super) fn scratch(&self, count: usize) -> u64 {
         let combined = self.walking.bytes(count);
         let tree = |&(tree, asked): &(KeyTree, Asked)| match asked {
-            Asked::Points(points) => {
-                let placed = granules(8 * count as u64) + granules(8 * points);
-                granules(asked.result_bytes(tree, count)) + placed.max(combined)
-            }
+            // the terms over the points take more than the offsets of the points
+            Asked::Points(_) => granules(asked.result_bytes(tree, count)) + combined,
             Asked::All(bits) => {
                 let (count, table) = (count.min(elements_at_once(bits)) as u64, 8u64 << bits);
                 // unit vectors, and the operands and results of the sums over them
@@ -149,4 +147,82 @@ fn packing_bytes(ring: Ring, count: usize) -> u64 {
     let words = count.min(PACKED_AT_ONCE) as u64;
     // words of all 64 bits are sent as they are
     if ring.bits() == 64 { 0 } else { granules(8 * words) + granules((words * u64::from(ring.bits())).div_ceil(8)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Interval, Predicate, Task,
+        suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+    };
+
+    /// More elements than are packed, or read from tables of 13 bits, at once.
+    const COUNT: usize = 99_990;
+
+    /// Two pieces, a step at two points of 20 bits and a conjunction with one at a point of 9 bits.
+    fn suf(preds: PredProgram, coeffs: CoeffMode, bools: BoolMode) -> Gate {
+        let (first, second) = (BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1));
+        let piece = |start| Piece { start, polys: vec![vec![1, 2, 3]; 2], bools: vec![first.clone(), second.clone()] };
+        let desc = SufDesc::new(SufSpec {
+            n: 20,
+            degree: 2,
+            words: vec!["y".into(), "z".into()],
+            bools: vec!["a".into(), "b".into()],
+            preds: vec![Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 9, gamma: 100 }],
+            pieces: vec![piece(0), piece(70_000)],
+        });
+        Gate::suf(SufProgram::new(desc.unwrap(), SufModes { preds, coeffs, bools }).unwrap())
+    }
+
+    #[test]
+    fn bytes_are_those_worked_out_buffer_by_buffer() {
+        let below = [Predicate::Lt { beta: 12_345 }, Predicate::Wrap, Predicate::Lt { beta: 1 }];
+        let intervals = [Interval { start: 3, end: Some(900) }, Interval { start: 900, end: None }];
+        let (short, long) = (vec![0; 1 << 8], vec![0; 1 << 13]);
+        let hidden = suf(PredProgram::StepDcf, CoeffMode::StepDcf, BoolMode::Additive);
+        let payload = suf(PredProgram::SharedAlpha, CoeffMode::IntervalLut, BoolMode::XorPacked);
+        let predicates = Gate::full_predicates(33).unwrap().with_masks(3);
+        // keys, scratch of the walk, buffers after the exchange, packing, points and results
+        for (gate, task, expected) in [
+            (Gate::relu(64), Task::Relu, [92_802_560, 840_704, 4_016_128, 0, 799_928, 12_500]),
+            (Gate::ars(64, 12), Task::Ars, [104_005_120, 840_704, 6_428_672, 0, 799_936, 25_000]),
+            (predicates, Task::Predicates(&below), [44_802_560, 915_968, 6_443_520, 0, 799_944, 37_500]),
+            (Gate::lut(8, 40), Task::Lut(&short), [4_802_560, 5_607_936, 4_816_384, 427_008, 801_968, 1_599_840]),
+            (Gate::lut(13, 64), Task::Lut(&long), [12_802_560, 4_492_288, 4_816_384, 0, 865_456, 1_599_840]),
+            (
+                Gate::interval_powers(20, 2),
+                Task::IntervalPowers(&intervals),
+                [84_002_304, 14_403_584, 3_204_096, 0, 799_944, 7_199_280],
+            ),
+            (Gate::product(40), Task::Product, [0, 803_328, 4_003_840, 0, 0, 0]),
+            (Ok(hidden), Task::Suf, [329_615_360, 14_445_056, 9_707_520, 0, 799_968, 9_649_040]),
+            (Ok(payload), Task::Suf, [114_407_424, 8_845_312, 4_045_312, 0, 799_968, 4_849_520]),
+        ] {
+            let gate = gate.unwrap();
+            let of = Footprint::of(&gate, &task.plan(&gate).unwrap(), COUNT);
+            let closing = of.closing.bytes(COUNT.min(of.closing.at_once()));
+            let got = [of.keys(COUNT), of.scratch(COUNT), closing, of.packing, of.points(COUNT), of.results(COUNT)];
+            assert_eq!(got, expected, "{}", gate.kind());
+            assert_eq!(of.total(COUNT), (got[0] + got[1]).max(closing).max(of.packing), "{}", gate.kind());
+        }
+    }
+
+    #[test]
+    fn parts_fit_to_the_byte_in_multiples_of_32() {
+        let gate = Gate::relu(64).unwrap();
+        let of = Footprint::of(&gate, &Task::Relu.plan(&gate).unwrap(), COUNT);
+        assert_eq!([32, 64, 96, 300].map(|count| of.total(count)), [36_352, 66_560, 96_256, 305_664]);
+        assert_eq!(of.aes(), 56);
+        for (bytes, most, expected) in [
+            (36_351, 1000, None),
+            (36_352, 1000, Some(32)),
+            (66_559, 1000, Some(32)),
+            (66_560, 1000, Some(64)),
+            (u64::MAX, 64, Some(64)),
+            (u64::MAX, 65, Some(96)),
+        ] {
+            assert_eq!(of.fitting(bytes, most), expected, "{bytes} bytes for {most}");
+        }
+    }
 }

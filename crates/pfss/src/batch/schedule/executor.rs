@@ -176,7 +176,8 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
         tasks: &mut [&mut dyn PhaseTask<'a>],
     ) -> Result<(), PfssError> {
         loop {
-            let (before, mut wants, mut finished) = (self.port.moves, Wants::default(), false);
+            let (mut wants, mut finished) = (Wants::default(), false);
+            self.port.moved = false;
             for task in tasks.iter_mut().filter(|task| !task.is_done()) {
                 let need = task.step(&mut self.port)?;
                 self.relieve(session)?;
@@ -195,7 +196,7 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
             if wants.unfinished == 0 {
                 return Ok(());
             }
-            let moved = finished || self.port.moves != before;
+            let moved = finished || self.port.moved;
             if moved && self.pace != Pace::Eager {
                 continue;
             }

@@ -23,8 +23,8 @@ pub struct Port<'a> {
     opened: BTreeMap<Ticket, Vec<u64>>,
     shares: BTreeMap<Ticket, Shares>,
     pub(super) layer: LayerPlanner,
-    /// Submissions and results fetched: changes whenever a task makes progress.
-    pub(super) moves: u64,
+    /// Whether something was submitted or fetched: set whenever a task makes progress.
+    pub(super) moved: bool,
 }
 
 impl<'a> Port<'a> {
@@ -37,7 +37,7 @@ impl<'a> Port<'a> {
             opened: BTreeMap::new(),
             shares: BTreeMap::new(),
             layer,
-            moves: 0,
+            moved: false,
         }
     }
 
@@ -97,18 +97,18 @@ impl<'a> Port<'a> {
     }
 
     fn fetched<T>(&mut self, ticket: Ticket, found: Option<T>) -> Result<Option<T>, BatchError> {
-        self.moves += u64::from(found.is_some());
-        if found.is_some() || self.waiting.contains(&ticket) {
-            Ok(found)
-        } else {
-            Err(BatchError::Ticket { got: ticket.0 })
+        if found.is_some() {
+            self.moved = true;
+        } else if !self.waiting.contains(&ticket) {
+            return Err(BatchError::Ticket { got: ticket.0 });
         }
+        Ok(found)
     }
 
     fn ticket(&mut self) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
-        self.moves += 1;
+        self.moved = true;
         self.waiting.insert(ticket);
         ticket
     }

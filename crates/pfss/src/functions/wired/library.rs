@@ -91,8 +91,8 @@ impl WiredFn {
     /// There are `f` fraction bits, 8 to 20, and `n` is at least `f + 11 + log2(divisor)`, rounded
     /// up. The spline takes the quotient with `f + 4` fraction bits, at most 20, and drops the bits
     /// of `x` below. The error is at most 1.6 units of the last place up to `f = 16`, and at most
-    /// 1.2 for divisors below 32, where no bit is dropped; it doubles with each bit from there, to
-    /// 17 units for `f = 20`.
+    /// 1.2 for divisors below 32, where no bit is dropped then. It is at most 2.6, 4.6, 8.6 and 17
+    /// units for `f` of 17, 18, 19 and 20.
     ///
     /// # Errors
     /// As [`gelu`](Self::gelu), and [`PfssError::Suf`] for a divisor of 0 or above `2^31 - 1`.

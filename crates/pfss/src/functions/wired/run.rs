@@ -80,6 +80,16 @@ impl WiredGates {
         }
         Ok(())
     }
+
+    /// A digest of the last gate, and of the ring, which the gates may not determine.
+    fn opening_digest(&self) -> Result<[u8; 32], PfssError> {
+        let last = self.gates().last().ok_or(PfssError::BareOutputs)?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"pfss wired function v1");
+        hasher.update(&last.digest());
+        hasher.update(&self.ring.bits().to_le_bytes());
+        Ok(*hasher.finalize().as_bytes())
+    }
 }
 
 impl<C: Channel> Session<C> {
@@ -118,9 +128,9 @@ impl<C: Channel> Session<C> {
         }
         // The shares are masked, and opened modulo 2^n.
         let masked: Vec<u64> = shares.unwrap_or_default().iter().map(|&word| gates.ring.reduce(word)).collect();
-        let last = gates.gates().last().ok_or(PfssError::BareOutputs)?.digest();
+        let opening = gates.opening_digest()?;
         self.closing(|session| {
-            session.record_digest(&last, masked.len());
+            session.record_digest(&opening, masked.len());
             session.open_words(q, gates.ring, &masked)
         })
     }

@@ -36,9 +36,11 @@ use crate::{
 const BYTES_AT_ONCE: usize = 8 << 20;
 
 /// Elements of `rows` words each that go to the device at once, a multiple of 32.
+///
+/// A gate has the row of its input mask at least, and less than 2^15 rows.
 pub(crate) fn summed_at_once(rows: usize) -> usize {
     let lanes = LANES as usize;
-    (BYTES_AT_ONCE / (8 * rows.max(1)) / lanes).max(1) * lanes
+    BYTES_AT_ONCE / (8 * rows) / lanes * lanes
 }
 
 /// Sums over the words of a bundle.
@@ -246,4 +248,14 @@ fn stage_words<'a, Q: FssOps>(
         q.write_secret(&words[range.start..][..width], place)?;
     }
     Ok(SecretInput::Staged(staged))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_elements_are_summed_at_once_as_take_8_mib() {
+        assert_eq!([1, 3, 9].map(summed_at_once), [1 << 20, 349_504, 116_480]);
+    }
 }
