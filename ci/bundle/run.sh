@@ -148,6 +148,8 @@ whole_proofs() {
     done
     return "$failed"
 }
+# families: the committed samples of kernels, a verdict for each family.
+families() { "$trefoil" trials --backend "$backend" --samples "$here/kernels" | tee "$out/families.txt"; }
 torch() { python3 "$here/torch_times.py" "$@" "$out/torch.json"; }
 pageable() { TREFOIL_GPU_PINNED=0 "$@"; }
 bitsliced() { TREFOIL_GPU_AES=bitsliced "$@"; }
@@ -162,7 +164,7 @@ profile() {
         --section SpeedOfLight --section Occupancy --section LaunchStats --section MemoryWorkloadAnalysis \
         "$trefoil" bench --backend "$backend" --exact "$1" >> "$out/ncu.csv"
 }
-export -f suite bench kernels proofs whole_proofs torch pageable bitsliced interpreted sanitizer profile
+export -f suite bench kernels proofs whole_proofs families torch pageable bitsliced interpreted sanitizer profile
 export here trefoil backend out
 
 # run NAME SECONDS FUNCTION ARGUMENT...: a piece that is one of the functions above. The shell outlives the first signal, so
@@ -190,6 +192,9 @@ check() {
         --max-elements "$small" air.
     run "kernels as compiled" 120 kernels
     run "trials of the compiler" 60 "$trefoil" trials --backend "$backend"
+    rm -f "$out/families.txt"
+    run "families of kernels" 60 families
+    if [ -s "$out/families.txt" ]; then sed 's/^/family /' "$out/families.txt" | tee -a "$out/summary.txt"; fi
     if [ "$quick" = 1 ]; then run "proofs" 300 proofs 5; else run "proofs" 120 proofs 12; fi
     if [ "$quick" = 1 ]; then return; fi
     run "suite, AES by table" 240 suite full-table.jsonl --condition plain

@@ -9,6 +9,7 @@ mod docs;
 mod forwarders;
 mod fuzz;
 mod gpu;
+mod kernels;
 mod mpi;
 mod mutants;
 mod nightly;
@@ -76,6 +77,11 @@ TASKS
                            docs/kernels.md. Needs ci/install/kernel-compiler, ci/install/ptxas.
     sass [NAME]            Machine code of each kernel whose name contains NAME, or of all, on sm_90: registers, spills, and
                            clocks by pipe for the body and each innermost loop. Needs ci/install/ptxas.
+    kernels --family NAME --count N --seed S --out DIR
+                           N seeded samples of a family of kernels, or of each family (`all`), in the new or empty
+                           folder DIR: source, PTX, manifest, expected results, and a line in index.jsonl. Lints,
+                           assembler, the host's twin and the simulated device check each of them. An unknown name
+                           lists the families. Needs ci/install/kernel-compiler; ci/install/ptxas for registers.
     constant-time          Runs every entry point of pfss that takes a secret under valgrind, which reports branches
                            and addresses that depend on one; planted leaks have to be reported.
     fuzz [--seconds N]     Runs every fuzz target under fuzz/ for N seconds (default 10) from its seeds.
@@ -189,6 +195,8 @@ enum CommandLineTask<'a> {
     BuildPtx {
         check: bool,
     },
+    /// Samples of the families of kernels.
+    Kernels(kernels::KernelOptions),
 }
 
 const TEST_GPU_FLAGS: [&str; 2] = ["--sanitize", "--allow-none"];
@@ -222,6 +230,7 @@ impl<'a> CommandLineTask<'a> {
             ["sass", name] if !name.starts_with('-') => Self::Sass(Some(name)),
             ["build-ptx"] => Self::BuildPtx { check: false },
             ["build-ptx", "--check"] => Self::BuildPtx { check: true },
+            ["kernels", flags @ ..] => Self::Kernels(kernels::KernelOptions::parse(flags)?),
             [name] if let Some(plain) = PLAIN.iter().position(|(plain, _)| plain == name) => Self::Plain(plain),
             other => bail!("unknown arguments `{}`", other.join(" ")),
         })
@@ -246,6 +255,7 @@ impl<'a> CommandLineTask<'a> {
             Self::Release { version } => release::run(sh, version),
             Self::Sass(name) => build_ptx::sass(sh, name),
             Self::BuildPtx { check } => build_ptx::run(sh, check),
+            Self::Kernels(options) => kernels::run(sh, &options),
         }
     }
 }
@@ -298,6 +308,7 @@ mod tests {
             &["test", "--changed", "--all"],
             &["times", "--slow"],
             &["test-gpu", "--none"],
+            &["kernels", "--family", "math"],
         ] {
             assert!(CommandLineTask::parse(bad).is_err(), "{bad:?}");
         }

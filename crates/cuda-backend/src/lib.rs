@@ -65,7 +65,7 @@ pub use link::{Detour, Link, Route};
 pub use mem::PinnedCounts;
 pub use nccl::{NcclError, NcclInfo, NcclRank, nccl};
 pub use open::{Allocator, CudaConfig, DriverInfo, MIN_BUDGET_BYTES, OpenError, devices, driver};
-pub use ops::{launch_canary, launch_programs};
+pub use ops::{launch_canary, launch_programs, launch_sample};
 pub use peers::{PeerRank, links, measured_links};
 pub use programs::{ProgramKind, ProgramSource};
 pub use queue::{CudaMark, CudaQueue};

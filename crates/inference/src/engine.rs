@@ -18,6 +18,14 @@ pub trait Engine {
     /// [`InferenceError::Parameters`] if the model's weights do not have it.
     fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError>;
 
+    /// Checks values against a declared limit, in fixed point. Only an engine in the clear can.
+    ///
+    /// # Errors
+    /// [`InferenceError::Declared`] for a value beyond it.
+    fn check_declared(&self, _step: &str, _words: &[u64], _limit: u32) -> Result<(), InferenceError> {
+        Ok(())
+    }
+
     /// Runs a step.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pfss::{BundleError, ChannelError, PfssError, RangeError, softmax::LayoutError};
 use thiserror::Error;
 
-use crate::tls::TlsError;
+use crate::{model_file::ModelFileError, tls::TlsError};
 
 /// Why an inference, or its preparation, did not succeed.
 #[derive(Debug, Error)]
@@ -17,13 +17,82 @@ pub enum InferenceError {
         /// The mismatch.
         reason: String,
     },
-    /// The images have another number of pixels than the batch.
-    #[error("expected {expected} pixels for the batch, got {got}")]
+    /// The inputs have another number of values than the batch: pixels, if they are images.
+    #[error("expected {expected} input values for the batch, got {got}")]
     Images {
-        /// Pixels of the batch.
+        /// Values of the batch.
         expected: usize,
-        /// Pixels supplied.
+        /// Values supplied.
         got: usize,
+    },
+    /// The file of a model is refused.
+    #[error(transparent)]
+    ModelFile(#[from] ModelFileError),
+    /// The ranges of a layer of a model file cannot be proven from the declared limits.
+    #[error(
+        "{layer}: {reason}; ranges are in units of 2^-12, of products in units of 2^-24: declare smaller limits before this layer"
+    )]
+    Layer {
+        /// Its place in the file, and its name.
+        layer: String,
+        /// The failed proof.
+        reason: Box<InferenceError>,
+    },
+    /// A layer of a function, or the head of its model, has a value that is not allowed.
+    #[error("{place}: expected {expected}, got {got}")]
+    LayerValue {
+        /// The layer and the value.
+        place: String,
+        /// The allowed values.
+        expected: String,
+        /// The value.
+        got: String,
+    },
+    /// A value of a run in the clear is beyond the limit that a model file declares.
+    #[error("`{step}`: expected magnitudes of at most {limit} (declared in the model file), got {got}")]
+    Declared {
+        /// The layer, or a part of it.
+        step: String,
+        /// The declared limit.
+        limit: u32,
+        /// The greatest magnitude.
+        got: f64,
+    },
+    /// The inputs of a model file have another shape.
+    #[error("expected inputs of shape {expected}, got {got:?}")]
+    InputShape {
+        /// The shapes that are accepted.
+        expected: String,
+        /// The shape supplied.
+        got: Vec<usize>,
+    },
+    /// An input of a model file is beyond its declared limits.
+    #[error("expected inputs of {min} to {max}, got {got} at {at}")]
+    Input {
+        /// The index of the first such value in the batch.
+        at: usize,
+        /// The least value.
+        min: i32,
+        /// The greatest value.
+        max: i32,
+        /// The value.
+        got: f64,
+    },
+    /// A row of inputs of an embedding is not one-hot.
+    #[error("expected rows with a single 1 and zeros, row {row} is another")]
+    OneHot {
+        /// The index of the first such row in the batch.
+        row: usize,
+    },
+    /// A token is not in the vocabulary.
+    #[error("expected tokens of 0 to {max}, got {got} at {at}")]
+    Token {
+        /// The index of the first such token in the batch.
+        at: usize,
+        /// The last token.
+        max: u32,
+        /// The value.
+        got: f32,
     },
     /// A pixel is out of range.
     #[error("expected pixels of at most {max} in fixed point, got {got} at {at}")]
@@ -66,6 +135,16 @@ pub enum InferenceError {
         expected: String,
         /// Its value.
         got: u32,
+    },
+    /// A step of the batch sends more than a connection carries in a message.
+    #[error("`{step}`: expected messages of at most {max} bytes, got {got}; run fewer inputs at once")]
+    MessageLength {
+        /// The step.
+        step: String,
+        /// The most bytes.
+        max: u64,
+        /// Bytes that the step sends.
+        got: u64,
     },
     /// The batch is empty or too large.
     #[error("expected 1 to {max} inputs, got {got}")]
@@ -110,6 +189,24 @@ pub enum InferenceError {
         path: PathBuf,
         /// Runs of the deal.
         runs: u32,
+    },
+    /// A folder of many runs is open already, in another process or in this one.
+    #[error("key folder {}: in use by another process, or opened twice by this one; wait until it ends", path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A run of many failed after its keys were spent.
+    #[error("key folder {}: run {run} of {runs}: {reason}; this run is spent", path.display())]
+    FailedRun {
+        /// The folder.
+        path: PathBuf,
+        /// The number of the run, from 1.
+        run: u32,
+        /// Runs of the deal.
+        runs: u32,
+        /// The failure.
+        reason: Box<InferenceError>,
     },
     /// The keys of the weights were used, and no opened weights were kept.
     #[error("key folder {}: the keys of the weights are spent and no opened weights were kept; unless another process is opening them, deal again", path.display())]
@@ -215,11 +312,12 @@ impl InferenceError {
             | Self::Folder { .. }
             | Self::Used { .. }
             | Self::RunsUsed { .. }
+            | Self::InUse { .. }
             | Self::WeightsSpent { .. }
             | Self::OtherWeights { .. }
             | Self::OpenedDiffer { .. }
             | Self::OtherParty { .. } => Outcome::KeysRefused,
-            Self::Opening { reason, .. } => reason.outcome(),
+            Self::Opening { reason, .. } | Self::FailedRun { reason, .. } => reason.outcome(),
             Self::PeerRun { .. } => Outcome::PeerFailed,
             Self::Pfss(
                 PfssError::ReusedBundle { .. }

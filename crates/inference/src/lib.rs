@@ -11,7 +11,9 @@
 //! [`Model::preferring`] chooses gates for fewest bytes of keys in place of fewest rounds.
 //! [`folder::deal`] writes each party's keys to a folder that is used once, [`folder::deal_runs`]
 //! to folders of many runs on weights that are opened once. [`cost`] sums keys, bytes, rounds and
-//! arithmetic by layer and gate, of these models and of published shapes.
+//! arithmetic by layer and gate, of these models and of published shapes. [`ModelFile`] describes
+//! any other model as a list of layers, whose weights come from PyTorch, and [`Model::from_fn`] as
+//! a function on [`Layers`].
 //!
 //! ```
 //! use inference::{Architecture, Model, Parameters, party::{self, Role}, plain};
@@ -42,9 +44,11 @@ pub mod digits;
 mod engine;
 mod error;
 pub mod folder;
+mod function;
 mod keys;
 mod limits;
 mod model;
+mod model_file;
 mod parameter;
 mod parameters;
 pub mod party;
@@ -58,13 +62,15 @@ pub use architecture::Architecture;
 pub use call::Call;
 pub use engine::Engine;
 pub use error::{InferenceError, Outcome};
+pub use function::{FunctionModel, ModelLimits};
 pub use keys::{
     deal::{Deal, Key},
     opened::{OpenedKeys, OpenedPlan, WeightProduct},
     plan::{Plan, Step},
 };
 pub use limits::Limits;
-pub use model::{DeclaredLimits, Model, NormPlacement, TransformerShape};
+pub use model::{Attention, Conv2d, DeclaredLimits, Layers, Model, NormPlacement, TransformerShape, Value};
+pub use model_file::{ModelFile, ModelFileError};
 pub use parameter::Parameter;
 pub use parameters::Parameters;
 pub use preference::Preference;

@@ -9,6 +9,10 @@ pub struct Parameter {
     pub name: String,
     /// Its shape there.
     pub shape: Vec<usize>,
+    /// Whether outputs come first there, as in PyTorch.
+    ///
+    /// A model takes `[inputs][outputs]`, so that the file's first axis becomes the last.
+    pub outputs_first: bool,
     /// Fraction bits that it is rounded to.
     pub fraction_bits: u32,
 }
@@ -26,6 +30,19 @@ impl Parameter {
         self.len() == 0
     }
 
+    /// A tensor that the file has as a model takes it.
+    pub(crate) fn stored(name: &str, shape: Vec<usize>) -> Self {
+        Self { name: name.to_owned(), shape, outputs_first: false, fraction_bits: FRACTION_BITS }
+    }
+
+    /// Weights `[outputs][..inputs]` of a dense layer or convolution, and biases, if any.
+    pub(crate) fn outputs_first(name: &str, shape: Vec<usize>, has_bias: bool) -> Vec<Self> {
+        let outputs = shape.first().copied().unwrap_or_default();
+        let weight = Self { outputs_first: true, ..Self::stored(&format!("{name}.weight"), shape) };
+        let bias = has_bias.then(|| Self::bias(name, vec![outputs]));
+        [weight].into_iter().chain(bias).collect()
+    }
+
     /// Weights `[inputs][outputs]` and biases of a dense layer.
     pub(crate) fn dense(name: &str, inputs: usize, outputs: usize) -> [Self; 2] {
         Self::with_bias(name, [inputs, outputs], vec![outputs])
@@ -37,15 +54,11 @@ impl Parameter {
     }
 
     fn with_bias(name: &str, weight: [usize; 2], bias: Vec<usize>) -> [Self; 2] {
-        let parameter = |part: &str, shape: Vec<usize>, fraction_bits| Self {
-            name: format!("{name}.{part}"),
-            shape,
-            fraction_bits,
-        };
-        [
-            parameter("weight", weight.to_vec(), FRACTION_BITS),
-            // added to products
-            parameter("bias", bias, 2 * FRACTION_BITS),
-        ]
+        [Self::stored(&format!("{name}.weight"), weight.to_vec()), Self::bias(name, bias)]
+    }
+
+    /// Biases, which are added to products.
+    fn bias(name: &str, shape: Vec<usize>) -> Self {
+        Self { fraction_bits: 2 * FRACTION_BITS, ..Self::stored(&format!("{name}.bias"), shape) }
     }
 }

@@ -64,11 +64,12 @@ impl Role<'_> {
     /// folder as used.
     ///
     /// # Errors
-    /// [`InferenceError::Images`] or [`InferenceError::Pixel`] for images,
+    /// [`InferenceError::Images`] for another number of inputs, [`InferenceError::Pixel`] for images,
+    /// [`InferenceError::Input`] or [`InferenceError::OneHot`] for the inputs of a model file, and
     /// [`InferenceError::Parameters`] for weights that `model` does not take.
     pub fn check(&self, model: &Model) -> Result<(), InferenceError> {
         match self {
-            Self::Client(images) => model.check_images(images),
+            Self::Client(images) => model.check_input(images),
             Self::Server(weights) => weights.check(model),
         }
     }

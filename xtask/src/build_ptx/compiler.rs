@@ -73,7 +73,7 @@ impl Compiler {
         Ok(Self { cargo, rustc, version })
     }
 
-    /// Compiles the module of a cargo feature to PTX.
+    /// Compiles the module of a cargo feature of `kernels-ptx` to PTX.
     ///
     /// The result is the text that the compiler prints under `flags`. `settings` are variables that
     /// override the profile.
@@ -84,33 +84,48 @@ impl Compiler {
         flags: &[&str],
         settings: &[(&str, &str)],
     ) -> Result<String> {
-        let text = root.join("kernels-ptx/target").join(format!("{feature}.s"));
-        let mut command = self.command(root, feature);
+        self.build_crate(&root.join("kernels-ptx"), Some(feature), flags, settings)
+    }
+
+    /// As [`build`](Self::build), for the crate in `folder`.
+    ///
+    /// The crate has the manifest of `kernels-ptx`.
+    pub(super) fn build_crate(
+        &self,
+        folder: &Path,
+        feature: Option<&str>,
+        flags: &[&str],
+        settings: &[(&str, &str)],
+    ) -> Result<String> {
+        let name = feature.unwrap_or("sample");
+        let text = folder.join("target").join(format!("{name}.s"));
+        let mut command = self.command(folder, feature);
         command.arg(format!("--emit=asm={}", text.display())).arg("-Ctarget-cpu=sm_80").args(flags);
         command.envs(settings.iter().copied());
-        std::fs::create_dir_all(root.join("kernels-ptx/target"))?;
+        std::fs::create_dir_all(folder.join("target"))?;
         if text.exists() {
             std::fs::remove_file(&text)?; // else a build that cargo finds fresh would not be told from a failed one
-            touch(&root.join("kernels-ptx/src/lib.rs"))?;
+            touch(&folder.join("src/lib.rs"))?;
         }
-        let status = progress::during(&format!("kernels of {feature}, build"), || command.status());
+        let status = progress::during(&format!("kernels of {name}, build"), || command.status());
         let status = status.with_context(|| format!("cannot start {}", self.cargo.display()))?;
-        ensure!(status.success(), "module {feature} does not build ({status})");
+        ensure!(status.success(), "module {name} does not build ({status})");
         std::fs::read_to_string(&text).with_context(|| format!("the build wrote no {}", text.display()))
     }
 
     /// The source of the module that a cargo feature stands for, with its macros expanded.
     pub(super) fn expand(&self, root: &Path, feature: &str) -> Result<String> {
-        output(self.command(root, feature).arg("-Zunpretty=expanded"))
+        output(self.command(&root.join("kernels-ptx"), Some(feature)).arg("-Zunpretty=expanded"))
     }
 
-    /// The compiler of a module, to which its own flags are still to be given.
-    fn command(&self, root: &Path, feature: &str) -> Command {
+    /// The compiler of a crate, to which its own flags are still to be given.
+    fn command(&self, folder: &Path, feature: Option<&str>) -> Command {
         let mut command = Command::new(&self.cargo);
         command
-            .current_dir(root.join("kernels-ptx"))
+            .current_dir(folder)
             .args(["rustc", "--quiet", "--release", "--locked", "--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
-            .args(["--features", feature, "--"]);
+            .args(feature.map(|feature| format!("--features={feature}")))
+            .arg("--");
         // The cargo that runs this task leaves its own settings behind.
         let inherited = env::vars_os().map(|(name, _)| name);
         for name in inherited.filter(|name| is_of_outer_build(&name.to_string_lossy())) {

@@ -33,8 +33,10 @@ use self::{
 use crate::{step::skip, tally::Tally};
 
 pub(crate) use self::{
+    ptxas::NONE_FOUND as NO_ASSEMBLER,
     sass::run as sass,
     sources::{FILE as SOURCES, are_as_built},
+    trials::sample::{Assembler, CompiledSample, DeviceKernel, SampleCompiler},
 };
 
 /// Builds every module and writes the files, or with `check` compares them.

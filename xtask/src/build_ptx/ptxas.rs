@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 pub(super) const ARCHITECTURES: [&str; 4] = ["sm_80", "sm_86", "sm_89", "sm_90"];
 
 /// Message on a machine without the assembler.
-pub(super) const NONE_FOUND: &str = "ptxas is neither below target/ptxas (ci/install/ptxas fetches it) nor on the path: kernels were not assembled, \
+pub(crate) const NONE_FOUND: &str = "ptxas is neither below target/ptxas (ci/install/ptxas fetches it) nor on the path: kernels were not assembled, \
      registers and spills not checked";
 
 /// The assembler's resource usage of one kernel.

@@ -5,12 +5,16 @@
 use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
+use walkdir::WalkDir;
 use xshell::{Shell, cmd};
 
 use crate::{program::BuildProfile, step::check_quietly, tally::Tally};
 
 /// Where the bundle is put together.
 const FOLDER: &str = "target/gpu-bundle";
+
+/// Samples of the families of kernels, which the bundle runs.
+const SAMPLES: &str = "data/kernels";
 
 /// The bundle has to fit where it is carried to.
 const MAX_BYTES: u64 = 60 << 20;
@@ -51,6 +55,7 @@ pub(crate) fn try_out(sh: &Shell, program: BuildProfile) -> Result<Tally> {
         "small-table.jsonl",
         "small-bitsliced.jsonl",
         "small-interpreted.jsonl",
+        "families.txt",
     ];
     for report in
         reports.into_iter().chain(["speed.json", "speed.html", "speed.jsonl", "stark.txt", "conditions.jsonl"])
@@ -68,14 +73,27 @@ fn assemble(sh: &Shell, program: BuildProfile, folder: impl AsRef<Path>) -> Resu
     for entry in sh.read_dir("ci/bundle")? {
         sh.copy_file(entry, folder)?;
     }
+    let samples = sh.current_dir().join(SAMPLES);
+    let target = sh.current_dir().join(folder).join("kernels");
+    for entry in WalkDir::new(&samples) {
+        let entry = entry.with_context(|| format!("cannot list {SAMPLES}"))?;
+        let to = target.join(entry.path().strip_prefix(&samples)?);
+        if entry.file_type().is_dir() {
+            sh.create_dir(to)?;
+        } else {
+            sh.copy_file(entry.path(), to)?;
+        }
+    }
     Ok(())
 }
 
-/// Bytes of the files of a folder.
+/// Bytes of the files in a folder and the folders within.
 fn size(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
-    for entry in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
-        bytes += entry?.metadata()?.len();
+    for entry in WalkDir::new(folder) {
+        let metadata = entry.and_then(|entry| entry.metadata());
+        let metadata = metadata.with_context(|| format!("cannot read {}", folder.display()))?;
+        bytes += if metadata.is_file() { metadata.len() } else { 0 };
     }
     Ok(bytes)
 }

@@ -229,6 +229,11 @@ pub(crate) struct TrialsArgs {
     /// Device to test: gpu (= cuda) or sim.
     #[arg(long, value_name = "NAME")]
     pub(crate) backend: Option<Choice>,
+    /// Run the samples of kernels in DIR instead, with a verdict for each family.
+    ///
+    /// `cargo xtask kernels` wrote DIR. TEXT then chooses families.
+    #[arg(long, value_name = "DIR", conflicts_with = "events")]
+    pub(crate) samples: Option<PathBuf>,
     /// Write every event to FILE as it happens, a line of JSON each.
     ///
     /// FILE `-` is standard output, which then holds nothing else.

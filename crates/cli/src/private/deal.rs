@@ -16,9 +16,14 @@ use inference::{
 use pfss::Party;
 use runtime::{Choice, Domain};
 
-use super::{advance, expect_planned_keys, kind::folder_of, steps_bar};
+use super::{
+    advance, expect_planned_keys,
+    kind::folder_of,
+    model::{ModelArg, described},
+    steps_bar,
+};
 
-/// Images of the largest batch.
+/// Inputs of the largest batch.
 const MAX_COUNT: i64 = Model::MAX_COUNT as i64;
 /// The most runs of a deal.
 const MAX_RUNS: i64 = DealPart::MAX_RUNS as i64;
@@ -29,10 +34,12 @@ const MAX_RUNS: i64 = DealPart::MAX_RUNS as i64;
 /// different route than the folder, it shows whether the folder was changed.
 #[derive(Args, Debug)]
 pub(crate) struct DealArgs {
-    /// The network: digits or transformer.
+    /// The network: digits or transformer, or a model file whose name ends in `.json`.
+    ///
+    /// A model file goes into both folders, so that `serve` and `infer` read it from there.
     #[arg(long, value_name = "NAME", default_value = "digits")]
-    model: Architecture,
-    /// Number of images to classify in a run.
+    model: ModelArg<Architecture>,
+    /// Number of images to classify in a run, or of other inputs.
     #[arg(long, value_name = "N", default_value_t = 360, value_parser = clap::value_parser!(u32).range(1..=MAX_COUNT))]
     count: u32,
     /// Number of runs.
@@ -58,7 +65,11 @@ pub(crate) struct DealArgs {
 /// Runs the command.
 pub(super) fn run(args: &DealArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
-    let model = Model::new(args.model, args.count as usize)?.preferring(args.prefer);
+    let architecture = match &args.model {
+        ModelArg::Known(architecture) => architecture.clone(),
+        ModelArg::File(path) => described(path)?,
+    };
+    let model = Model::new(architecture, args.count as usize)?.preferring(args.prefer);
     super::before_dealing(&args.out)?;
     let work = ModelCost::of_model(&model)?.total();
     if args.runs == 1 {

@@ -7,31 +7,27 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use inference::{
-    InferenceError, Model, Parameters,
-    digits::{self, MAX_PIXEL},
-    party::Role,
-    plain,
-};
-use nn_ops::io::{NpyArray, read_npy, write_npy};
+use inference::{InferenceError, Model, Parameters, digits, party::Role, plain};
+use nn_ops::io::{NpyArray, write_npy};
 use pfss::Party;
 use runtime::{Choice, Domain};
 
 use super::{
     LimitArgs,
+    input::{self, Inputs},
     keys::RunKeys,
     report::{Difference, PartyReport},
 };
 use crate::{
-    exit::UsageError,
     files::{self, Named},
+    interrupt,
     output::OutputFile,
 };
 
-/// Run the client: hold the images, learn their classes.
+/// Run the client: hold the inputs, learn their classes or the results of a model file.
 ///
-/// Without `--images` it takes the first of the test digits that ship with the program, and prints
-/// the accuracy. Nothing is written unless the whole run succeeds.
+/// Without `--images` and `--input` it takes the first of the test digits that ship with the
+/// program, and prints the accuracy. Nothing is written unless the whole run succeeds.
 #[derive(Args, Debug)]
 pub(crate) struct InferArgs {
     /// The folder `party0` of a deal; the run uses it up, or its next run of many.
@@ -45,6 +41,12 @@ pub(crate) struct InferArgs {
     /// The number of images must match the keys.
     #[arg(long, value_name = "FILE")]
     images: Option<PathBuf>,
+    /// Inputs of any model: `.npy`, or 32-bit floats, little-endian.
+    ///
+    /// The shape must match the keys: the number of inputs, then the shape of one. For a model that
+    /// begins with an embedding, the tokens will do: a number for each position.
+    #[arg(long, value_name = "FILE", conflicts_with = "images")]
+    input: Option<PathBuf>,
     /// Their digits, `.npy` of bytes, to print the accuracy.
     #[arg(long, value_name = "FILE", requires = "images")]
     labels: Option<PathBuf>,
@@ -52,6 +54,9 @@ pub(crate) struct InferArgs {
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
     /// Where to write the classes, `.npy` of bytes.
+    ///
+    /// The results of a model file are floats: `.npy` if the name ends so, and else as `--input`
+    /// without a header.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -68,11 +73,12 @@ impl InferArgs {
     /// The files that it reads and writes.
     pub(crate) fn files(&self) -> Vec<Named<'_>> {
         let images = self.images.as_deref().map(|path| Named::read("--images", path));
+        let input = self.input.as_deref().map(|path| Named::read("--input", path));
         let labels = self.labels.as_deref().map(|path| Named::read("--labels", path));
         let compare = self.compare.as_deref().map(|path| Named::read("--compare", path));
         let out = self.out.as_deref().map(|path| Named::written("--out", path));
         let json = self.json.as_deref().map(|path| Named::written("--json", path));
-        [images, labels, compare, out, json].into_iter().flatten().collect()
+        [images, input, labels, compare, out, json].into_iter().flatten().collect()
     }
 }
 
@@ -80,10 +86,14 @@ impl InferArgs {
 pub(super) fn run(args: &InferArgs) -> Result<()> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
     let keys = RunKeys::open(&args.keys, Party::Zero)?;
+    if matches!(keys, RunKeys::Many(_)) {
+        // The run may write opened weights, which are secret.
+        interrupt::watch()?;
+    }
     let (model, key_bytes, planned) = (keys.model().clone(), keys.key_bytes(), keys.traffic());
-    let (images, truth) = input(args, &model)?;
+    let (inputs, truth) = inputs(args, &model)?;
     let weights = args.compare.as_deref().map(|path| parameters(&model, path)).transpose()?;
-    let role = Role::Client(&images);
+    let role = Role::Client(&inputs);
     keys.check(role)?;
     let out = args.out.as_deref().map(OutputFile::begin).transpose()?;
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
@@ -93,56 +103,56 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
     let done = keys.run(&q, channel, role, "infer")?;
 
     let logits = done.logits.as_deref().unwrap_or_default();
-    let classes = digits::labels(logits);
     let mut report = PartyReport::new(&model, Party::Zero, planned, key_bytes, &done);
-    if let Some(truth) = truth {
-        report.correct = Some(classes.iter().zip(&truth).filter(|(a, b)| a == b).count());
-    } else {
-        let mut out = io::stdout().lock();
-        classes.iter().try_for_each(|class| writeln!(out, "{class}"))?;
-    }
+    let (bytes, correct) = result(&model, logits, truth.as_deref(), args.out.as_deref())?;
+    report.correct = correct;
     if let Some(weights) = weights {
-        report.difference = Some(Difference::between(logits, &plain::logits(&model, &weights, &images)?));
+        report.difference = Some(Difference::between(logits, &plain::logits(&model, &weights, &inputs)?));
     }
     if let Some(out) = out {
-        out.finish(&write_npy(&NpyArray { shape: vec![classes.len()], data: classes })?)?;
+        out.finish(&bytes)?;
     }
     report.print(json)
 }
 
-/// Images in fixed point, and their digits where they are known.
-fn input(args: &InferArgs, model: &Model) -> Result<(Vec<u64>, Option<Vec<u8>>)> {
-    let array = |path: &Path| -> Result<NpyArray<u8>> {
-        let file = files::read(path).with_context(|| format!("reading {}", path.display()))?;
-        read_npy(&file).with_context(|| format!("parsing {}", path.display()))
-    };
-    let Some(path) = &args.images else {
-        let test = digits::load()?.1;
-        if model.count() > test.count() {
-            return Err(UsageError(format!("the shipped test set has {} images; give --images", test.count())).into());
+/// The inputs that the options name.
+fn inputs(args: &InferArgs, model: &Model) -> Result<Inputs> {
+    match (&args.images, &args.input) {
+        (Some(path), _) => input::images(model, path, args.labels.as_deref()),
+        (None, Some(path)) => input::numbers(model, path),
+        (None, None) => input::shipped(model),
+    }
+}
+
+/// The classes of images, or the results of a model file.
+///
+/// Prints them, except where images have labels.
+fn result(
+    model: &Model,
+    logits: &[u64],
+    labels: Option<&[u8]>,
+    out: Option<&Path>,
+) -> Result<(Vec<u8>, Option<usize>)> {
+    let mut stdout = io::stdout().lock();
+    if model.architecture().file().is_some() {
+        let values = model.decode(logits);
+        for row in values.chunks(model.classes()) {
+            let row: Vec<String> = row.iter().map(|value| format!("{value:.6}")).collect();
+            writeln!(stdout, "{}", row.join(" "))?;
         }
-        let test = test.take(model.count());
-        return Ok((test.fixed_point(), Some(test.labels)));
-    };
-    let (images, count, features) = (array(path)?, model.count(), model.input_len());
-    let unusable = |path: &Path, reason: String| UsageError(format!("{}: {reason}", path.display()));
-    let fits = images.shape.first() == Some(&count) && images.data.len() == count * features;
-    if !fits {
-        let got = &images.shape;
-        let reason = format!("expected the shape [{count}, {features}] (from the keys), got {got:?}");
-        return Err(unusable(path, reason).into());
+        let is_npy = out.is_some_and(|path| path.extension().is_some_and(|extension| extension == "npy"));
+        let bytes = match is_npy {
+            true => write_npy(&NpyArray { shape: model.output_shape(), data: values })?,
+            false => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+        };
+        return Ok((bytes, None));
     }
-    if let Some(at) = images.data.iter().position(|&pixel| pixel > MAX_PIXEL) {
-        let (image, got) = (at / features, images.data[at]);
-        return Err(unusable(path, format!("expected pixels of 0 to {MAX_PIXEL}, image {image} has {got}")).into());
+    let classes = digits::labels(logits);
+    let correct = labels.map(|labels| classes.iter().zip(labels).filter(|(a, b)| a == b).count());
+    if correct.is_none() {
+        classes.iter().try_for_each(|class| writeln!(stdout, "{class}"))?;
     }
-    let Some(labels) = &args.labels else { return Ok((digits::fixed_point(&images.data), None)) };
-    let truth = array(labels)?;
-    if truth.shape != [count] {
-        let reason = format!("expected {count} labels, one for each image, got the shape {:?}", truth.shape);
-        return Err(unusable(labels, reason).into());
-    }
-    Ok((digits::fixed_point(&images.data), Some(truth.data)))
+    Ok((write_npy(&NpyArray { shape: vec![classes.len()], data: classes })?, correct))
 }
 
 fn parameters(model: &Model, path: &Path) -> Result<Parameters> {

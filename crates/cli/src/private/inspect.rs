@@ -75,7 +75,11 @@ fn model(path: &Path) -> Result<Value> {
 /// Shows the purpose of a party's folder of `deal --runs`.
 fn runs(path: &Path) -> Result<Value> {
     let RunsState { manifest, runs, used, is_opened } = RunsFolder::state(path)?;
-    let weights = if is_opened { "opened" } else { "not opened" };
+    let weights = match (is_opened, used == runs) {
+        (true, _) => "opened",
+        (false, true) => "removed",
+        (false, false) => "not opened",
+    };
     show(&manifest, &format!(", {used} of {runs} runs used, weights {weights}"))?;
     Ok(json!({"runs": runs, "used_runs": used, "is_opened": is_opened, "manifest": manifest}))
 }
@@ -83,7 +87,10 @@ fn runs(path: &Path) -> Result<Value> {
 /// Shows a manifest, with the state of its keys.
 fn show(manifest: &Manifest, state: &str) -> Result<()> {
     let mut out = io::stdout().lock();
-    writeln!(out, "model  {} for {} images", manifest.model.escape_debug(), manifest.count)?;
+    writeln!(out, "model  {}", manifest.purpose())?;
+    if let Some(digest) = &manifest.model_sha256 {
+        writeln!(out, "file   {}", digest.escape_debug())?;
+    }
     writeln!(out, "prefer {}", manifest.prefer)?;
     writeln!(out, "party  {}", manifest.party)?;
     writeln!(out, "deal   {}{state}", manifest.deal.escape_debug())?;

@@ -5,15 +5,15 @@ use std::path::Path;
 use anyhow::Result;
 use backend_api::ops::fss::FssOps;
 use inference::{
-    InferenceError, Limits, Model, Plan,
+    InferenceError, Key, Limits, Model, Plan,
     cost::{folder_bytes, run_folder_bytes},
-    folder::{KeyFolder, RunsFolder},
+    folder::{BegunRun, KeyFolder, RunsFolder},
     party::{self, Inferred, Role},
     tls::{Endpoint, TlsChannel},
 };
 use pfss::{Party, Traffic};
 
-use super::{advance, before_dealing, expect_planned_keys, kind::KeyPathKind, steps_bar};
+use super::{advance, expect_planned_keys, kind::KeyPathKind, remove_leftovers, steps_bar};
 
 /// A party's folder with the keys of a run, read and checked.
 pub(super) enum RunKeys {
@@ -23,12 +23,20 @@ pub(super) enum RunKeys {
     Many(Box<RunsFolder>),
 }
 
+/// A run whose keys are spent.
+pub(super) enum SpentRun {
+    /// Of keys for a single run.
+    Single { model: Model, keys: Vec<Key>, planned: Traffic, key_bytes: u64 },
+    /// Of keys for many runs.
+    Many(Box<BegunRun>),
+}
+
 impl RunKeys {
     /// Reads the folder of `party`, and compares its size with the plan of its model.
     pub(super) fn open(path: &Path, party: Party) -> Result<Self> {
         if KeyPathKind::of(path) == Some(KeyPathKind::Runs) {
-            // The run may write opened weights, which are secret.
-            before_dealing(&RunsFolder::opened_path(path))?;
+            // A run writes opened weights, which are secret.
+            remove_leftovers(&RunsFolder::opened_path(path));
             let folder = open_runs(path, party)?;
             expect_planned_keys(&run_folder_bytes(folder.plan(), party), party, folder.key_bytes())?;
             return Ok(Self::Many(Box::new(folder)));
@@ -80,32 +88,99 @@ impl RunKeys {
         }
     }
 
+    /// Unused runs.
+    pub(super) fn unused(&self) -> u32 {
+        match self {
+            Self::Single { .. } => 1,
+            Self::Many(folder) => folder.unused(),
+        }
+    }
+
+    /// Spends the next run, with the peer of [`endpoint`](Self::endpoint).
+    ///
+    /// Returns the keys of later runs as well, which several connections may take one after the
+    /// other.
+    pub(super) fn begin<Q: FssOps>(
+        self,
+        q: &Q,
+        channel: &mut TlsChannel,
+        role: Role<'_>,
+        progress: impl FnMut(&str),
+    ) -> (Result<SpentRun, InferenceError>, Option<Self>) {
+        match self {
+            Self::Single { folder, plan, party } => {
+                let (model, planned, key_bytes) = (folder.model().clone(), plan.traffic(party), folder.key_bytes());
+                let keys = folder.consume(role);
+                (keys.map(|keys| SpentRun::Single { model, keys, planned, key_bytes }), None)
+            }
+            Self::Many(mut folder) => {
+                let begun = folder.begin(q, channel, role, progress);
+                (begun.map(|run| SpentRun::Many(Box::new(run))), Some(Self::Many(folder)))
+            }
+        }
+    }
+
     /// Runs the model with the peer of [`endpoint`](Self::endpoint), and spends the keys.
+    pub(super) fn run<Q: FssOps>(
+        self,
+        q: &Q,
+        mut channel: TlsChannel,
+        role: Role<'_>,
+        title: &'static str,
+    ) -> Result<Inferred> {
+        let bar = steps_bar(self.steps(), title)?;
+        let (begun, _later) = self.begin(q, &mut channel, role, |step| advance(&bar, step));
+        let done = begun?.run(q, channel, role, |step| advance(&bar, step))?;
+        bar.finish_and_clear();
+        Ok(done)
+    }
+
+    /// The number of steps of the next run.
+    pub(super) fn steps(&self) -> usize {
+        match self {
+            // the opening of the logits comes after the steps of the plan
+            Self::Single { plan, .. } => plan.steps().len() + 1,
+            Self::Many(folder) => folder.steps(),
+        }
+    }
+}
+
+impl SpentRun {
+    /// The number of the run, if it is one of many.
+    pub(super) fn number(&self) -> Option<u32> {
+        match self {
+            Self::Single { .. } => None,
+            Self::Many(run) => Some(run.index()),
+        }
+    }
+
+    /// Bytes of its keys.
+    pub(super) fn key_bytes(&self) -> u64 {
+        match self {
+            Self::Single { key_bytes, .. } => *key_bytes,
+            Self::Many(run) => run.key_bytes(),
+        }
+    }
+
+    /// The bytes and rounds of the run, exactly.
+    pub(super) fn traffic(&self) -> Traffic {
+        match self {
+            Self::Single { planned, .. } => *planned,
+            Self::Many(run) => run.traffic(),
+        }
+    }
+
+    /// Runs the model with the peer that the run was begun with.
     pub(super) fn run<Q: FssOps>(
         self,
         q: &Q,
         channel: TlsChannel,
         role: Role<'_>,
-        title: &'static str,
-    ) -> Result<Inferred> {
-        let bar = steps_bar(self.steps(), title)?;
-        let done = match self {
-            Self::Single { folder, .. } => {
-                let model = folder.model().clone();
-                let keys = folder.consume(role)?;
-                party::run(q, &model, keys, channel, role, |step| advance(&bar, step))?
-            }
-            Self::Many(folder) => folder.run(q, channel, role, |step| advance(&bar, step))?,
-        };
-        bar.finish_and_clear();
-        Ok(done)
-    }
-
-    fn steps(&self) -> usize {
+        progress: impl FnMut(&str),
+    ) -> Result<Inferred, InferenceError> {
         match self {
-            // the opening of the logits comes after the steps of the plan
-            Self::Single { plan, .. } => plan.steps().len() + 1,
-            Self::Many(folder) => folder.steps(),
+            Self::Single { model, keys, .. } => party::run(q, &model, keys, channel, role, progress),
+            Self::Many(run) => run.run(q, channel, role, progress),
         }
     }
 }

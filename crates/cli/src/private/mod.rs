@@ -3,9 +3,11 @@
 mod bundle;
 mod deal;
 mod infer;
+mod input;
 mod inspect;
 mod keys;
 mod kind;
+mod model;
 mod plan;
 mod report;
 mod serve;
@@ -40,8 +42,8 @@ use crate::{
 /// Function secret sharing: private inference by two processes, and keys of single gates.
 ///
 /// A dealer runs `deal` and gives `party0` to the client, `party1` to the server. The server runs
-/// `serve` with its weights, the client runs `infer` with its images. The client learns the
-/// classes, the server learns nothing, and only the server has the weights. `deal --runs` makes
+/// `serve` with its weights, the client runs `infer` with its inputs. The client learns the
+/// results, the server learns nothing, and only the server has the weights. `deal --runs` makes
 /// keys for many runs, and the first of them opens the weights. `gen` makes keys for one gate or
 /// function, `eval` uses them. `inspect` shows the purpose of keys, `verify` reads them all without
 /// using any. `plan` computes the cost of a model without keys.
@@ -130,6 +132,12 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
 /// Handles signals, and removes unfinished folders of killed programs next to it.
 fn before_dealing(out: &Path) -> Result<()> {
     interrupt::watch()?;
+    remove_leftovers(out);
+    Ok(())
+}
+
+/// Removes unfinished folders of killed programs next to the folder `out`.
+fn remove_leftovers(out: &Path) {
     // A folder that cannot be read is an error when the keys are written.
     for Stale { path, bytes, removed } in remove_stale(folder_of(out)).unwrap_or_default() {
         let (path, size) = (path.display(), bytes >> 10);
@@ -140,7 +148,6 @@ fn before_dealing(out: &Path) -> Result<()> {
             }
         }
     }
-    Ok(())
 }
 
 /// Checks the bytes of a folder for `party` against the plan.
@@ -157,13 +164,16 @@ fn expect_planned_keys(planned: &RangeInclusive<u64>, party: Party, bytes: u64) 
 ///
 /// It waits for as long as `patience`, if there is a limit.
 fn accept(endpoint: &Endpoint<'_>, address: &str, patience: Option<Duration>) -> Result<TlsChannel> {
+    Ok(endpoint.accept(&listen(address)?, patience, refusals()).map_err(InferenceError::from)?)
+}
+
+/// Listens on `address`, and prints the address.
+fn listen(address: &str) -> Result<TcpListener> {
     let listener = TcpListener::bind(address).with_context(|| format!("listening on {address}"))?;
-    {
-        let mut out = io::stdout().lock();
-        writeln!(out, "listening on {}", listener.local_addr()?)?;
-        out.flush()?;
-    }
-    Ok(endpoint.accept(&listener, patience, refusals()).map_err(InferenceError::from)?)
+    let mut out = io::stdout().lock();
+    writeln!(out, "listening on {}", listener.local_addr()?)?;
+    out.flush()?;
+    Ok(listener)
 }
 
 /// Returns a function that reports refused connections on standard error.

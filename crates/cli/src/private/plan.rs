@@ -12,28 +12,32 @@ use inference::{
 };
 use serde_json::json;
 
+use super::model::{ModelArg, described};
 use crate::{
     exit::UsageError,
     files::Named,
     output::{OutputFile, print},
 };
 
-/// Images or sequences of the largest batch.
+/// Inputs or sequences of the largest batch.
 const MAX_COUNT: i64 = Model::MAX_COUNT as i64;
 /// The most runs of a deal.
 const MAX_RUNS: i64 = DealPart::MAX_RUNS as i64;
 
 /// Compute the keys, messages and arithmetic of a model by layer and gate.
 ///
-/// `digits` and `transformer` are whole models: a run sends these bytes, and a folder of keys holds
-/// them. `bert-tiny`, `bert-base`, `bert-large` and `gpt2` are shapes alone: their layers, without
-/// embeddings and layers for results, for assumed limits on magnitudes. For one sequence of 128
-/// positions the published figures of other systems are shown next to them. Runs on the host alone.
+/// `digits`, `transformer` and model files are whole models: a run sends these bytes, and a folder
+/// of keys holds them. `bert-tiny`, `bert-base`, `bert-large` and `gpt2` are shapes alone: their
+/// layers, without embeddings and layers for results, for assumed limits on magnitudes. For one
+/// sequence of 128 positions the published figures of other systems are shown next to them. Runs
+/// on the host alone.
 #[derive(Args, Debug)]
 pub(crate) struct PlanArgs {
-    /// The model: digits, transformer, bert-tiny, bert-base, bert-large or gpt2.
+    /// The model: digits, transformer, bert-tiny, bert-base, bert-large or gpt2, or a model file.
+    ///
+    /// The name of a model file ends in `.json`.
     #[arg(long, value_name = "NAME")]
-    model: PlannedModel,
+    model: ModelArg<PlannedModel>,
     /// Positions of a sequence, for a shape; 128 if not given.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     sequence: Option<u32>,
@@ -56,7 +60,12 @@ pub(crate) struct PlanArgs {
 impl PlanArgs {
     /// The files that it reads and writes.
     pub(crate) fn files(&self) -> Vec<Named<'_>> {
-        self.json.as_deref().map(|path| Named::written("--json", path)).into_iter().collect()
+        let model = match &self.model {
+            ModelArg::Known(_) => None,
+            ModelArg::File(path) => Some(Named::read("--model", path)),
+        };
+        let json = self.json.as_deref().map(|path| Named::written("--json", path));
+        [model, json].into_iter().flatten().collect()
     }
 
     fn sequence(&self) -> u32 {
@@ -66,8 +75,8 @@ impl PlanArgs {
     /// The published figures for this run.
     fn published(&self) -> Option<[PublishedFigures; 2]> {
         let is_published = self.sequence() == PublishedModel::PUBLISHED_SEQUENCE && self.count == 1;
-        match self.model {
-            PlannedModel::Published(model) if is_published => Some(model.figures()),
+        match &self.model {
+            ModelArg::Known(PlannedModel::Published(model)) if is_published => Some(model.figures()),
             _ => None,
         }
     }
@@ -89,7 +98,11 @@ pub(super) fn run(args: &PlanArgs) -> Result<()> {
 
 fn cost(args: &PlanArgs) -> Result<ModelCost> {
     let count = args.count as usize;
-    match args.model {
+    let planned = match &args.model {
+        ModelArg::Known(planned) => planned.clone(),
+        ModelArg::File(path) => PlannedModel::Runs(described(path)?),
+    };
+    match planned {
         PlannedModel::Runs(model) if args.sequence.is_some() => {
             Err(UsageError(format!("`--sequence`: the inputs of `{model}` have a fixed length")).into())
         }

@@ -82,7 +82,7 @@ impl PartyReport {
             let Measured { step, seconds, sent_bytes, rounds } = step;
             writeln!(out, "  {:>9.1} ms {sent_bytes:>10} bytes sent {rounds:>3} rounds  {step}", seconds * 1e3)?;
         }
-        writeln!(out, "{} images by `{}`, party {}", self.count, self.model, self.party)?;
+        writeln!(out, "{} inputs by `{}`, party {}", self.count, self.model, self.party)?;
         writeln!(
             out,
             "{} rounds, {} bytes sent as predicted, {} received",
@@ -101,6 +101,24 @@ impl PartyReport {
         if let Some(json) = json {
             json.finish(&serde_json::to_vec_pretty(self)?)?;
         }
+        self.check()
+    }
+
+    /// Prints one line that begins with the name of the run.
+    ///
+    /// It fails if the run was not what was planned.
+    pub(super) fn print_line(&self, run: &str) -> Result<()> {
+        let Self { count, model, rounds, sent_bytes, received_bytes, seconds, .. } = self;
+        writeln!(
+            io::stdout(),
+            "{run}: {count} inputs by `{model}`, {rounds} rounds, {sent_bytes} bytes sent as predicted, \
+             {received_bytes} received, {seconds:.3} s"
+        )?;
+        self.check()
+    }
+
+    /// Fails if the run was not what was planned.
+    fn check(&self) -> Result<()> {
         let (sent, predicted) = (self.sent_bytes, self.predicted_bytes);
         ensure!(sent == predicted, "expected {predicted} bytes sent (from the plan), got {sent}");
         let different = self.difference.as_ref().map_or(0, |difference| difference.different);

@@ -114,7 +114,7 @@ fn model(path: &Path) -> Result<Sound> {
     let folder = super::open(path, party)?;
     let endpoint = folder.endpoint(Limits::default());
     Ok(Sound {
-        purpose: format!("{} for {} images", manifest.model, manifest.count),
+        purpose: manifest.purpose(),
         runs: None,
         party,
         key_bytes: folder.key_bytes(),
@@ -136,7 +136,7 @@ fn runs(path: &Path) -> Result<Sound> {
     let weight_bytes: u64 = if is_opened { 0 } else { manifest.keys.iter().map(|key| key.bytes).sum() };
     let endpoint = folder.endpoint(Limits::default());
     Ok(Sound {
-        purpose: format!("{} for {} images", manifest.model, manifest.count),
+        purpose: manifest.purpose(),
         runs: Some([runs - used, runs]),
         party,
         key_bytes: run_bytes + weight_bytes,

@@ -2,6 +2,7 @@
 //!
 //! They test the device, its driver's compiler, and the simulator's rules.
 
+mod samples;
 mod trial;
 
 use std::time::Instant;
@@ -30,6 +31,9 @@ pub(crate) fn run(args: &TrialsArgs) -> Result<()> {
         Some(Choice::Gpu) => Choice::Gpu,
         _ => return Err(UsageError("trials need a device: `--backend gpu` or `--backend sim`".to_owned()).into()),
     };
+    if let Some(folder) = &args.samples {
+        return samples::run(&settings, choice, folder, &args.filter);
+    }
     let trials = trial::chosen(&args.filter, choice);
     if trials.is_empty() {
         return Err(UsageError(format!("no kernel of the trials contains `{}`", args.filter)).into());

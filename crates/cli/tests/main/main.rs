@@ -8,6 +8,7 @@ mod networks;
 mod private;
 mod profile;
 mod rehearsal;
+mod serving;
 mod stark;
 mod stark_devices;
 mod stark_files;

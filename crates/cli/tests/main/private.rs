@@ -14,7 +14,7 @@ use test_process::{output, output_of, within};
 
 use crate::{LIMIT, program, text};
 
-const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/digits.safetensors");
+pub(crate) const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/digits.safetensors");
 const TRANSFORMER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/models/transformer.safetensors");
 
 /// A subcommand of `pfss`.
@@ -31,7 +31,7 @@ pub(crate) fn succeeded(output: &Output) -> String {
 }
 
 /// A dealt folder for `count` images and the digits network.
-fn deal(count: usize) -> (TempDir, PathBuf) {
+pub(crate) fn deal(count: usize) -> (TempDir, PathBuf) {
     deal_for("digits", count, "rounds")
 }
 
@@ -45,7 +45,7 @@ fn deal_for(model: &str, count: usize, prefer: &str) -> (TempDir, PathBuf) {
 }
 
 /// A folder dealt for `runs` runs of the digits network, and the output of `deal`.
-fn deal_runs(count: usize, runs: u32) -> (TempDir, PathBuf, String) {
+pub(crate) fn deal_runs(count: usize, runs: u32) -> (TempDir, PathBuf, String) {
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("deal");
     let mut deal = pfss("deal");
@@ -55,7 +55,7 @@ fn deal_runs(count: usize, runs: u32) -> (TempDir, PathBuf, String) {
 }
 
 /// Waits until `folders` are marked as used.
-fn wait_for_use(folders: &[PathBuf]) {
+pub(crate) fn wait_for_use(folders: &[PathBuf]) {
     let start = Instant::now();
     while !folders.iter().all(|folder| folder.join("used").exists()) {
         assert!(start.elapsed() < LIMIT, "{folders:?} have not started");
@@ -64,7 +64,7 @@ fn wait_for_use(folders: &[PathBuf]) {
 }
 
 /// A file of `count` equal images.
-fn equal_images(folder: &Path, count: usize) -> PathBuf {
+pub(crate) fn equal_images(folder: &Path, count: usize) -> PathBuf {
     let path = folder.join("images.npy");
     let array = nn_ops::io::NpyArray { shape: vec![count, 64], data: vec![3u8; count * 64] };
     fs::write(&path, nn_ops::io::write_npy(&array).unwrap()).unwrap();
@@ -72,14 +72,14 @@ fn equal_images(folder: &Path, count: usize) -> PathBuf {
 }
 
 /// A process that is ended with the test.
-pub(crate) struct Running(Option<Child>);
+pub(crate) struct Running(pub(crate) Option<Child>);
 
 impl Running {
     pub(crate) fn output(mut self) -> Output {
         output_of(self.0.take().unwrap(), LIMIT)
     }
 
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         let mut child = self.0.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
@@ -116,7 +116,7 @@ pub(crate) fn listen(mut command: Command) -> (Running, String) {
     (Running(Some(child)), address)
 }
 
-fn infer(keys: &Path, address: &str) -> Command {
+pub(crate) fn infer(keys: &Path, address: &str) -> Command {
     let mut command = pfss("infer");
     command.arg("--keys").arg(keys).args(["--connect", address]);
     command
@@ -285,21 +285,22 @@ fn three_runs_on_one_deal_send_the_weights_once() {
     let values = images * hidden;
     let run = ((35 + 64) + (35 + 1 + 64 + 1)) * values / 8 + 16 * 7 + 37;
     let weights = (35 * 64 * hidden + 64 * hidden * 10) / 8 + 16 * 2;
+    let (server, address) = serve(&server_folder, &["--wait", "60"]);
     for (index, (sent, rounds)) in [(run + weights, 10), (run, 8), (run, 8)].into_iter().enumerate() {
         let shown = succeeded(&output(pfss("inspect").arg(&server_folder), LIMIT));
         let state = if index == 0 { "not opened" } else { "opened" };
         assert!(shown.contains(&format!(", {index} of 3 runs used, weights {state}\n")), "{shown}");
         let json = scratch.path().join(format!("{index}.json"));
-        let (server, address) = serve(&server_folder, &["--wait", "60"]);
         let mut client = infer(&client_folder, &address);
         let shown = succeeded(&output(client.args(["--compare", DIGITS, "--json"]).arg(&json), LIMIT));
         assert!(shown.contains("0 of 80 logits differ"), "{shown}");
         assert_eq!(shown.contains("open the weights"), index == 0, "{shown}");
-        succeeded(&server.output());
         let report: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
         assert_eq!((report["sent_bytes"].as_u64(), report["rounds"].as_u64()), (Some(sent as u64), Some(rounds)));
         assert_eq!(report["received_bytes"], report["sent_bytes"].as_u64().unwrap() + 8 * 80);
     }
+    let shown = succeeded(&server.output());
+    assert!(shown.ends_with("3 runs served, 0 failed, no run is left\n"), "{shown}");
     expect_failure(&output(&mut infer(&client_folder, "127.0.0.1:1"), LIMIT), 4, &["all 3 runs were used"]);
     expect_failure(&output(pfss("verify").arg(&out), LIMIT), 4, &["all 3 runs were used"]);
 
@@ -426,9 +427,112 @@ fn wrong_files_of_a_party_are_refused_before_its_keys_are_used() {
     succeeded(&output(pfss("verify").arg(&out), LIMIT));
 }
 
+/// The page on models of one's own, whose model and commands are run.
+const OWN_MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/own-model.md");
+
+/// The blocks of a language in the page.
+fn blocks(language: &str) -> Vec<String> {
+    let page = fs::read_to_string(OWN_MODEL).unwrap();
+    let start = format!("```{language}\n");
+    let rest = page.split(&start).skip(1);
+    rest.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+/// A command of the page, in the folder of its files.
+fn own(line: &str, folder: &Path) -> Command {
+    let mut words = line.strip_prefix("trefoil pfss ").unwrap().split(' ');
+    let mut command = pfss(words.next().unwrap());
+    command.args(words).current_dir(folder);
+    command
+}
+
+/// Writes the page's model, weights and inputs; returns both, and the model for two inputs.
+fn write_own_model(folder: &Path) -> (inference::Model, inference::Parameters, Vec<f32>) {
+    let file = blocks("json").remove(0);
+    fs::write(folder.join("model.json"), &file).unwrap();
+    let model = inference::Model::new(inference::ModelFile::read(file.as_bytes()).unwrap().into(), 2).unwrap();
+    let value = |at: usize| (at * 37 % 101) as f32 / 101.0;
+    let tensor = |parameter: inference::Parameter| {
+        let data = (0..parameter.len()).map(|at| 0.5 * value(at) - 0.25).collect();
+        (parameter.name, nn_ops::io::Tensor { shape: parameter.shape, data })
+    };
+    let tensors: nn_ops::io::Tensors = model.parameters().into_iter().map(tensor).collect();
+    fs::write(folder.join("model.safetensors"), nn_ops::io::write_safetensors(&tensors).unwrap()).unwrap();
+    let inputs: Vec<f32> = (0..2 * 64).map(value).collect();
+    let array = nn_ops::io::NpyArray { shape: vec![2, 1, 8, 8], data: inputs.clone() };
+    fs::write(folder.join("inputs.npy"), nn_ops::io::write_npy(&array).unwrap()).unwrap();
+    let raw: Vec<u8> = inputs.iter().flat_map(|value| value.to_le_bytes()).collect();
+    fs::write(folder.join("inputs.f32"), raw).unwrap();
+    let weights = inference::Parameters::from_tensors(&model, &tensors).unwrap();
+    (model, weights, inputs)
+}
+
+#[test]
+fn the_model_of_the_page_is_run_by_its_commands() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let (model, weights, inputs) = write_own_model(folder);
+    let page = blocks("sh").concat();
+    let lines: Vec<&str> = page.lines().filter(|line| line.starts_with("trefoil")).collect();
+    let [plan, deal, serve, infer] = lines[..] else { panic!("{lines:?}") };
+    let shown = succeeded(&output(&mut own(plan, folder), LIMIT));
+    assert!(shown.contains("\n14 rounds, "), "{shown}");
+    let words = model.encode(&model.input_shapes()[0], &inputs).unwrap();
+    let expected = model.decode(&inference::plain::logits(&model, &weights, &words).unwrap());
+
+    // With the array of the page, and with the same numbers without a header.
+    for (input, results) in [("inputs.npy", "results.npy"), ("inputs.f32", "results.f32")] {
+        let _ = fs::remove_dir_all(folder.join("deal"));
+        succeeded(&output(&mut own(deal, folder), LIMIT));
+        let shown = succeeded(&output(pfss("inspect").arg(folder.join("deal/party0")), LIMIT));
+        let digest = model.architecture().file().unwrap().digest();
+        assert!(shown.contains(&format!("for 2 inputs\nfile   {digest}\n")), "{shown}");
+        let (server, address) = listen(own(&serve.replace("127.0.0.1:7070", "127.0.0.1:0"), folder));
+        let line = infer.replace("127.0.0.1:7070", &address);
+        let line = line.replace("inputs.npy", input).replace("results.npy", results);
+        let shown = succeeded(&output(own(&line, folder).args(["--compare", "model.safetensors"]), LIMIT));
+        assert!(shown.contains("0 of 20 logits differ"), "{shown}");
+        let first: Vec<String> = expected[..10].iter().map(|value| format!("{value:.6}")).collect();
+        assert!(shown.lines().any(|line| line == first.join(" ")), "{shown}");
+        succeeded(&server.output());
+    }
+    let array = nn_ops::io::read_npy::<f32>(&fs::read(folder.join("results.npy")).unwrap()).unwrap();
+    assert_eq!((array.shape, &array.data), (vec![2, 10], &expected));
+    let raw: Vec<u8> = expected.iter().flat_map(|value| value.to_le_bytes()).collect();
+    assert_eq!(fs::read(folder.join("results.f32")).unwrap(), raw);
+}
+
+#[test]
+fn wrong_files_of_a_described_model_are_refused_before_its_keys_are_used() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    write_own_model(folder);
+    let file = blocks("json").remove(0);
+    fs::write(folder.join("empty.json"), "{}").unwrap();
+    fs::write(folder.join("wide.json"), file.replace(", \"limit\": 64", "")).unwrap();
+    fs::write(folder.join("short.f32"), [0; 4]).unwrap();
+    succeeded(&output(&mut own("trefoil pfss deal --model model.json --count 2 --out deal", folder), LIMIT));
+    let infer = "infer --keys deal/party0 --connect 127.0.0.1:1";
+    for (line, code, expected) in [
+        ("plan --model none.json".to_owned(), 1, "reading none.json"),
+        ("plan --model empty.json".to_owned(), 1, "model file: missing field `version`"),
+        ("deal --model wide.json --count 1 --out other".to_owned(), 1, "layers[4] \"gelu\": expected a range within"),
+        ("plan --model model.json --sequence 8".to_owned(), 2, "the inputs of `digits-cnn` have a fixed length"),
+        ("plan --model model.json --json model.json".to_owned(), 2, "--model and --json are the same file"),
+        (infer.to_owned(), 2, "no inputs of `digits-cnn` ship with the program; give --input"),
+        (format!("{infer} --images inputs.npy"), 2, "expected --input for `digits-cnn`, got --images"),
+        (format!("{infer} --input short.f32"), 2, "expected 32-bit floats, 512 bytes for [2, 1, 8, 8], got 4 bytes"),
+        (format!("{infer} --input model.json"), 2, "expected 32-bit floats, 512 bytes for [2, 1, 8, 8], got"),
+        (format!("serve --keys deal/party1 --weights {DIGITS}"), 1, "weights: `conv.weight`: missing"),
+    ] {
+        expect_failure(&output(&mut own(&format!("trefoil pfss {line}"), folder), LIMIT), code, &[expected]);
+    }
+    succeeded(&output(pfss("verify").arg(folder.join("deal")), LIMIT));
+}
+
 /// The command with the default handling of signals: a shell has programs in the background ignore some.
 #[cfg(unix)]
-fn heeding_signals(command: &Command) -> Command {
+pub(crate) fn heeding_signals(command: &Command) -> Command {
     let mut heeding = Command::new("env");
     heeding.args(cfg!(target_os = "linux").then_some("--default-signal=INT,TERM,HUP"));
     heeding.arg(command.get_program()).args(command.get_args());

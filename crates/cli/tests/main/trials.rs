@@ -1,5 +1,7 @@
 //! Kernels with known results on the simulated device.
 
+use std::{fs, path::Path};
+
 use serde_json::Value;
 
 use super::{call, lines, stderr_of, text, trefoil};
@@ -57,6 +59,55 @@ fn a_refused_launch_is_reported_and_the_next_kernel_follows() {
     let (_, code, events) = run(&["canary_s"], "fail=701@launch:1");
     assert_eq!(code, Some(1));
     assert_eq!(of(&events, "ends", "verdict"), ["passed", "failed", "passed", "passed", "passed"]);
+}
+
+/// The committed samples of the families of kernels.
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/kernels");
+
+#[test]
+fn samples_of_every_family_have_their_results_on_the_simulated_device() {
+    let output = call("trials --backend sim --samples").arg(SAMPLES).assert().code(0).get_output().clone();
+    let shown = text(&output.stdout);
+    for family in ["arithmetic", "math", "control", "vector", "matrix", "reductions", "pairs"] {
+        assert!(shown.contains(&format!("{family:<12} passed, 3 samples\n")), "{shown}");
+    }
+    assert_eq!(shown.lines().count(), 7, "{shown}");
+}
+
+#[test]
+fn a_wrong_result_of_a_sample_fails_its_family() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = fs::read_to_string(Path::new(SAMPLES).join("index.jsonl")).unwrap();
+    let lines = index.lines().filter(|line| line.contains("\"arithmetic\"") || line.contains("\"control\""));
+    let mut kept = String::new();
+    for line in lines {
+        let name = serde_json::from_str::<Value>(line).unwrap()["folder"].as_str().unwrap().to_owned();
+        fs::create_dir(folder.path().join(&name)).unwrap();
+        let (from, to) = (Path::new(SAMPLES).join(&name), folder.path().join(&name));
+        for file in ["kernel.ptx", "kernel.json", "expected.json"] {
+            fs::copy(from.join(file), to.join(file)).unwrap();
+        }
+        if name.starts_with("control") {
+            let text = fs::read_to_string(from.join("expected.json")).unwrap();
+            let mut expected: Value = serde_json::from_str(&text).unwrap();
+            let word = &mut expected["launches"][0]["words"][0];
+            *word = (word.as_u64().unwrap() ^ 1).into();
+            fs::write(to.join("expected.json"), expected.to_string()).unwrap();
+        }
+        kept.push_str(line);
+        kept.push('\n');
+    }
+    fs::write(folder.path().join("index.jsonl"), kept).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = call("trials --backend sim --samples");
+        let output = command.arg(folder.path()).args(arguments).assert().get_output().clone();
+        (text(&output.stdout), output.status.code())
+    };
+    let (shown, code) = run(&[]);
+    assert!(shown.contains("arithmetic   passed, 3 samples\n"), "{shown}");
+    assert!(shown.contains("control      FAILED, ") && code == Some(1), "{shown}");
+    assert_eq!(run(&["arith"]), ("arithmetic   passed, 3 samples\n".to_owned(), Some(0)));
+    assert_eq!(run(&["no such family"]).1, Some(2));
 }
 
 #[test]

@@ -32,4 +32,4 @@ mod share;
 mod tensor;
 mod trials;
 
-pub use trials::{launch_canary, launch_programs};
+pub use trials::{launch_canary, launch_programs, launch_sample};

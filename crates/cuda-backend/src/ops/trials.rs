@@ -70,6 +70,29 @@ pub fn launch_canary(
     unsafe { launch.launch() }
 }
 
+/// Runs `threads` threads of `kernel`, a sample of a family of kernels.
+///
+/// The kernel reads `from`, and changes `to`, which begins as zeros. Its sample states how many
+/// words there are of both.
+///
+/// # Errors
+/// [`BackendError::Kernel`] if the name does not begin with `sample_`, [`BackendError::Length`] if
+/// there are no words to read or to write, and the driver's errors.
+pub fn launch_sample(
+    queue: &CudaQueue,
+    kernel: &str,
+    from: CudaRef<'_, u32>,
+    to: &CudaMut<'_, u32>,
+    threads: u32,
+) -> Result<(), BackendError> {
+    belongs(kernel, "sample_")?;
+    same("from", from.len().max(1), from.len())?;
+    same("to", to.len().max(1), to.len())?;
+    let launch = queue.kernel(kernel)?.cover(threads as usize).input("from", from).output("to", to);
+    // SAFETY: a sample touches the words that it states and no others; the simulated device has checked that.
+    unsafe { launch.value("len", &threads).launch() }
+}
+
 /// Refuses kernels with other parameters.
 fn belongs(kernel: &str, prefix: &str) -> Result<(), BackendError> {
     if kernel.starts_with(prefix) {

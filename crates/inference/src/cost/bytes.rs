@@ -86,11 +86,13 @@ mod tests {
     #[test]
     fn keys_take_the_planned_bytes() {
         let q = runtime::cpu().unwrap();
-        let all = Architecture::ALL.into_iter().flat_map(|model| Preference::ALL.map(|preference| (model, preference)));
+        let all = Architecture::ALL
+            .into_iter()
+            .flat_map(|model| Preference::ALL.map(|preference| (model.clone(), preference)));
         for (architecture, preference) in all {
             // whole words of bits, and a rest
             for count in [1, 5] {
-                let plan = Model::new(architecture, count).unwrap().preferring(preference).plan().unwrap();
+                let plan = Model::new(architecture.clone(), count).unwrap().preferring(preference).plan().unwrap();
                 let keys = plan.deal(&q, &mut Dealer::insecure_from_seed(1), |_| ()).unwrap();
                 for (party, keys) in Party::BOTH.into_iter().zip(keys) {
                     let mut files = 0;

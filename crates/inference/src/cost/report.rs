@@ -290,10 +290,12 @@ mod tests {
 
     #[test]
     fn totals_are_those_of_the_plan() {
-        let all = Architecture::ALL.into_iter().flat_map(|model| Preference::ALL.map(|preference| (model, preference)));
+        let all = Architecture::ALL
+            .into_iter()
+            .flat_map(|model| Preference::ALL.map(|preference| (model.clone(), preference)));
         for (architecture, preference) in all {
             for count in [1, 3] {
-                let model = Model::new(architecture, count).unwrap().preferring(preference);
+                let model = Model::new(architecture.clone(), count).unwrap().preferring(preference);
                 let (plan, cost) = (model.plan().unwrap(), ModelCost::of_model(&model).unwrap());
                 let work = cost.total();
                 let opened = model.opened_plan().unwrap();

@@ -15,7 +15,7 @@ use super::{
     manifest::{KeyFile, Manifest, hex, key_name},
 };
 use crate::{
-    InferenceError, Model,
+    Architecture, InferenceError, Model, ModelFile,
     keys::deal::{Deal, Key},
     tls::{Fingerprint, Identity},
 };
@@ -38,7 +38,10 @@ impl CheckedFolder {
         if owner != party {
             return Err(InferenceError::OtherParty { path: path.to_owned(), expected: party, got: owner });
         }
-        let architecture = manifest.model.parse().map_err(|e: InferenceError| refused(path, &e.to_string()))?;
+        let architecture: Architecture = match &manifest.model_sha256 {
+            None => manifest.model.parse().map_err(|e: InferenceError| refused(path, &e.to_string()))?,
+            Some(digest) => read_model(path, &manifest.model, digest)?.into(),
+        };
         let model = Model::new(architecture, manifest.count).map_err(|e| refused(path, &e.to_string()))?;
         let model = model.preferring(manifest.prefer);
         Ok(Self { path: path.to_owned(), manifest, model })
@@ -46,8 +49,12 @@ impl CheckedFolder {
 
     /// Checks that the files of keys are large enough for the batch.
     ///
-    /// A plan takes memory in proportion to the batch, so this comes before it.
+    /// A plan takes memory in proportion to the batch, so this comes before it. A described model
+    /// may need fewer bytes than its inputs have; its batch is limited by its tensors instead.
     pub(super) fn check_size(&self) -> Result<(), InferenceError> {
+        if self.model.architecture().file().is_some() {
+            return Ok(());
+        }
         let count = self.model.count();
         let least = 8 * (count * self.model.input_len()) as u64;
         let held = held_bytes(&self.path, self.manifest.keys.len())?;
@@ -133,6 +140,22 @@ pub(super) fn read_manifest(path: &Path) -> Result<Manifest, InferenceError> {
         return Err(refused(path, &format!("expected format {}, got {}", Manifest::FORMAT, manifest.format)));
     }
     Ok(manifest)
+}
+
+/// Reads the file of the model with this name and digest.
+fn read_model(path: &Path, name: &str, digest: &str) -> Result<ModelFile, InferenceError> {
+    let refused = |reason: String| refused(path, &format!("`{}`: {reason}", Manifest::MODEL_FILE));
+    let bytes = read_at_most(&path.join(Manifest::MODEL_FILE), ModelFile::MAX_BYTES as u64);
+    let bytes = bytes.map_err(missing(path, Manifest::MODEL_FILE))?;
+    let bytes = bytes.ok_or_else(|| refused(format!("expected at most {} bytes", ModelFile::MAX_BYTES)))?;
+    let file = ModelFile::read(&bytes).map_err(|e| refused(e.to_string()))?;
+    if file.digest() != digest {
+        return Err(refused(format!("expected SHA-256 {digest}, got {}", file.digest())));
+    }
+    if file.name() != name {
+        return Err(refused(format!("expected the model `{name}`, got `{}`", file.name())));
+    }
+    Ok(file)
 }
 
 /// Reads the key that `deal` makes.

@@ -10,9 +10,12 @@ use crate::Preference;
 pub struct Manifest {
     /// Version of the folder's format.
     pub format: u32,
-    /// Name of the architecture.
+    /// Name of the model.
     pub model: String,
-    /// Images of the batch.
+    /// SHA-256 of the file `model.json`, in hexadecimal; missing for a built-in model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_sha256: Option<String>,
+    /// Inputs of the batch.
     pub count: usize,
     /// The choice of gates, `rounds` if it is missing.
     #[serde(default)]
@@ -68,8 +71,17 @@ impl Manifest {
     /// The version that this program writes and reads.
     pub(super) const FORMAT: u32 = 2;
     pub(super) const FILE: &str = "manifest.json";
+    /// The [`ModelFile`](crate::ModelFile) of a model that is not built in.
+    pub(super) const MODEL_FILE: &str = "model.json";
     /// No manifest is longer.
     pub(super) const MAX_BYTES: u64 = 1 << 20;
+
+    /// The model and the number of inputs in words, escaped.
+    #[must_use]
+    pub fn purpose(&self) -> String {
+        let inputs = if self.model_sha256.is_some() { "inputs" } else { "images" };
+        format!("{} for {} {inputs}", self.model.escape_debug(), self.count)
+    }
 }
 
 impl DealPart {

@@ -5,18 +5,20 @@
 //! | file | content |
 //! |---|---|
 //! | `manifest.json` | [`Manifest`]: whose keys these are, for what, and the digest of each file of keys |
+//! | `model.json` | the [`ModelFile`](crate::ModelFile), unless the model is built in |
 //! | `000.key`, `001.key`, .. | the keys, in the order of their use |
 //! | `identity.der`, `identity.key` | this party's certificate and its secret key, for this deal alone |
 //! | `used` | made before the first use |
 //!
 //! A deal for many runs has several such folders for each party: `weights` with the keys that open
 //! the weights and the certificate, and `run-001`, `run-002`, .. with the keys of a run each. The
-//! first run opens the weights and keeps them in `weights/opened`.
+//! first run opens the weights and keeps them in `weights/opened` until the last run is spent.
 //!
-//! | folder of a party | content |
+//! | in the folder of a party | content |
 //! |---|---|
-//! | `weights` | manifest, keys of the weights, certificate, and `opened` once they are opened |
-//! | `run-001`, `run-002`, .. | manifest, triples of the products by weights, all other keys of a run |
+//! | `weights` | manifest, model file, keys of the weights, certificate, and `opened` once they are opened |
+//! | `lock` | an empty file, locked by the process that uses the folder |
+//! | `run-001`, `run-002`, .. | manifest, model file, triples of the products by weights, all other keys of a run |
 //!
 //! Only the owner may read a folder. It holds everything that protects its party's secrets, and has
 //! to reach only that party, by a route that keeps it secret and intact: digests are computed
@@ -24,16 +26,20 @@
 //! [`KeyFolder::digest`] reaches the party by a different route.
 
 mod agreement;
+mod begun;
 mod checked;
 pub mod files;
+mod lock;
 mod manifest;
 mod opened;
+mod party_folder;
 mod read;
 mod runs;
 mod scratch;
 mod write;
 
 pub use agreement::AGREEMENT;
+pub use begun::BegunRun;
 pub use manifest::{DealPart, Manifest, hex};
 pub use read::KeyFolder;
 pub use runs::{RunsFolder, RunsState};

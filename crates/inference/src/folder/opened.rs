@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     checked::refused,
-    files::{io, missing, read_at_most, write_new},
+    files::{io, missing, read_at_most, sync_folder, write_new},
     manifest::hex,
     scratch::whole_folder,
 };
@@ -55,6 +55,18 @@ pub(super) fn is_opened(folder: &Path) -> Result<bool, InferenceError> {
     match fs::symlink_metadata(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         found => found.map(|_| true).map_err(io("opening", &path)),
+    }
+}
+
+/// Removes the opened weights once no run needs them.
+///
+/// # Errors
+/// [`InferenceError::Io`] if they are there and cannot be removed.
+pub(super) fn remove_opened(folder: &Path) -> Result<(), InferenceError> {
+    let path = opened_path(folder);
+    match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(io("removing the opened weights", &path)).and_then(|()| sync_folder(folder)),
     }
 }
 

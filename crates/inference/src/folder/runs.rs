@@ -1,30 +1,30 @@
 //! A party's folder of many runs on weights that are opened once.
 
+use core::mem;
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
-    time::Instant,
+    sync::Arc,
 };
 
 use backend_api::ops::fss::FssOps;
-use pfss::{Channel, OpenedWeights, Party, PfssError, Traffic, WeightKey, WeightTriple};
+use pfss::{Channel, Party, PfssError, Traffic, WeightTriple};
 
 use super::{
     agreement::{AGREEMENT, PartyState},
-    checked::{CheckedFolder, is_used, read_key, read_manifest, refused, remove_keys, spend},
-    files::{digest, missing},
+    begun::{BegunRun, Preparation, sum},
+    checked::{CheckedFolder, is_used, read_manifest, remove_keys, spend},
+    files::digest,
+    lock::FolderLock,
     manifest::{DealPart, Manifest},
-    opened::{KeptWeights, is_opened, opened_path},
+    opened::{is_opened, opened_path, remove_opened},
+    party_folder::{NextRun, PartyFolder, WeightState, open_run, runs_of, used_runs},
 };
 use crate::{
     InferenceError, Limits, Model, OpenedKeys, OpenedPlan,
-    keys::{
-        deal::Key,
-        opened::{WeightKeys, check_triples},
-        queue::KeyQueue,
-    },
-    party::{self, Inferred, Measured, Role},
-    tls::{Endpoint, Fingerprint, Identity},
+    keys::deal::Key,
+    party::{Inferred, Role},
+    tls::Endpoint,
 };
 
 /// The steps that come before a run.
@@ -34,7 +34,8 @@ const OPEN: &str = "open the weights";
 /// A party's folder of a deal for many runs, whose next run was read and checked.
 ///
 /// [`deal_runs`](super::deal_runs) makes it. [`run`](Self::run) spends one run, and opens the
-/// weights if no run before has.
+/// weights if no run before has. [`begin`](Self::begin) spends one run after the other, for several
+/// connections at once. The folder is locked until this and all of its runs are dropped.
 ///
 /// ```
 /// use inference::{Architecture, Model, Parameters, folder::{self, RunsFolder}, party::Role, plain};
@@ -62,12 +63,14 @@ const OPEN: &str = "open the weights";
 /// ```
 #[derive(Debug)]
 pub struct RunsFolder {
-    folder: PartyFolder,
+    folder: Arc<PartyFolder>,
     weights: WeightState,
-    /// The next unused run, its keys, and their bytes on disk.
+    /// The number of the next unused run, one more than all if there is none.
     next: u32,
-    keys: OpenedKeys,
-    key_bytes: u64,
+    /// The next run, if it was read.
+    run: Option<NextRun>,
+    /// Whether keys that a killed process left in used folders were removed.
+    is_clean: bool,
 }
 
 /// The public state of a party's folder of many runs.
@@ -83,26 +86,6 @@ pub struct RunsState {
     pub is_opened: bool,
 }
 
-/// Facts that all runs of a party have in common.
-#[derive(Debug)]
-struct PartyFolder {
-    path: PathBuf,
-    /// The folder of the keys that open the weights.
-    weights: CheckedFolder,
-    runs: u32,
-    party: Party,
-    plan: OpenedPlan,
-    identity: Identity,
-    peer: Fingerprint,
-}
-
-/// The weights of a deal, before or after they are opened.
-#[derive(Debug)]
-enum WeightState {
-    Keys(Vec<WeightKey>),
-    Opened(KeptWeights),
-}
-
 impl RunsFolder {
     /// Reads and checks the folder of `party`: the weights and the next unused run.
     ///
@@ -110,14 +93,22 @@ impl RunsFolder {
     /// with the step of each file of keys before the file is read.
     ///
     /// # Errors
+    /// [`InferenceError::InUse`] if the folder is open already, here or in another process,
     /// [`InferenceError::RunsUsed`] if no run is left, [`InferenceError::WeightsSpent`] if an
     /// opening of the weights failed, and as [`KeyFolder::open`](super::KeyFolder::open).
     pub fn open(path: &Path, party: Party, mut progress: impl FnMut(&str)) -> Result<Self, InferenceError> {
         // The next run, and the size of its files before a plan takes memory for the batch.
         let weights = CheckedFolder::open(&path.join(DealPart::WEIGHTS), party)?;
         let runs = runs_of(&weights.path, &weights.manifest)?;
+        let lock = FolderLock::take(path)?;
         let next = used_runs(path, runs) + 1;
         if next > runs {
+            // The process of the last run may have been killed before it had removed these.
+            remove_opened(&weights.path)?;
+            let last = path.join(DealPart::Run { index: runs }.folder_name());
+            if let Ok(manifest) = read_manifest(&last) {
+                remove_keys(&last, manifest.keys.len())?;
+            }
             return Err(InferenceError::RunsUsed { path: path.to_owned(), runs });
         }
         let run = open_run(path, &weights, next)?;
@@ -125,10 +116,11 @@ impl RunsFolder {
         let plan = weights.model.opened_plan()?;
         weights.check_plan(plan.digest(), plan.products.len())?;
         let (identity, peer) = weights.identity()?;
-        let folder = PartyFolder { path: path.to_owned(), weights, runs, party, plan, identity, peer };
+        let folder = PartyFolder { path: path.to_owned(), weights, runs, party, plan, identity, peer, _lock: lock };
         let weights = folder.read_weights(&mut progress)?;
         let keys = folder.read_run(&run, &weights, &mut progress)?;
-        Ok(Self { folder, weights, next, keys, key_bytes: run.key_bytes() })
+        let run = Some(NextRun { keys, bytes: run.key_bytes() });
+        Ok(Self { folder: Arc::new(folder), weights, next, run, is_clean: false })
     }
 
     /// The public state of a folder, of either party.
@@ -155,7 +147,7 @@ impl RunsFolder {
         digest(path, names.iter().map(String::as_str))
     }
 
-    /// Where a party's opened weights are kept.
+    /// Where a party's opened weights are kept until the last run is spent.
     #[must_use]
     pub fn opened_path(path: &Path) -> PathBuf {
         opened_path(&path.join(DealPart::WEIGHTS))
@@ -173,10 +165,21 @@ impl RunsFolder {
         &self.folder.plan
     }
 
-    /// Bytes of keys of the next run on disk.
+    /// Bytes of keys of the next run on disk; 0 if the run was not read yet.
+    ///
+    /// [`open`](Self::open) reads the first one, and [`begin`](Self::begin) each later one.
     #[must_use]
     pub fn key_bytes(&self) -> u64 {
-        self.key_bytes
+        self.run.as_ref().map_or(0, |run| run.bytes)
+    }
+
+    /// Unused runs; 0 if the opening of the weights failed.
+    #[must_use]
+    pub fn unused(&self) -> u32 {
+        match self.weights {
+            WeightState::Spent => 0,
+            WeightState::Keys(_) | WeightState::Opened(_) => self.folder.runs + 1 - self.next,
+        }
     }
 
     /// The bytes and rounds of the next run, exactly.
@@ -205,7 +208,7 @@ impl RunsFolder {
     /// This party's side of a connection to the party of the other folder.
     #[must_use]
     pub fn endpoint(&self, limits: Limits) -> Endpoint<'_> {
-        let PartyFolder { weights, party, identity, peer, .. } = &self.folder;
+        let PartyFolder { weights, party, identity, peer, .. } = &*self.folder;
         Endpoint { party: *party, identity, peer: *peer, protocol: weights.protocol(), limits }
     }
 
@@ -215,7 +218,7 @@ impl RunsFolder {
     /// [`InferenceError::OtherParty`] if `role` is the other party's, as [`Role::check`], and
     /// [`InferenceError::OtherWeights`] for other weights than those that were opened.
     pub fn check(&self, role: Role<'_>) -> Result<(), InferenceError> {
-        let PartyFolder { path, party, weights, .. } = &self.folder;
+        let PartyFolder { path, party, weights, .. } = &*self.folder;
         if role.party() != *party {
             return Err(InferenceError::OtherParty { path: path.clone(), expected: role.party(), got: *party });
         }
@@ -231,222 +234,143 @@ impl RunsFolder {
     /// # Errors
     /// As [`open`](Self::open), and [`InferenceError::Pfss`] if two runs have the same keys.
     pub fn check_runs(&self, mut progress: impl FnMut(&str)) -> Result<u64, InferenceError> {
-        let (mut bytes, mut met) = (self.key_bytes, nonces(&self.keys).collect::<HashSet<_>>());
-        for index in self.next + 1..=self.folder.runs {
-            let run = open_run(&self.folder.path, &self.folder.weights, index)?;
-            let keys = self.folder.read_run(&run, &self.weights, &mut progress)?;
+        let read = self.run.as_ref();
+        let (mut bytes, mut met) = (self.key_bytes(), HashSet::new());
+        met.extend(read.into_iter().flat_map(|run| nonces(&run.keys)));
+        for index in self.next + u32::from(read.is_some())..=self.folder.runs {
+            let run = self.folder.read_next(index, &self.weights, &mut progress)?;
             // Each run is checked by itself; a copy of another run would use its masks again.
-            if let Some(nonce) = nonces(&keys).find(|&nonce| !met.insert(nonce)) {
+            if let Some(nonce) = nonces(&run.keys).find(|&nonce| !met.insert(nonce)) {
                 return Err(PfssError::ReusedBundle { nonce }.into());
             }
-            bytes += run.key_bytes();
+            bytes += run.bytes;
         }
         Ok(bytes)
     }
 
     /// Runs the model with the peer of [`endpoint`](Self::endpoint), and spends the run.
     ///
-    /// The parties exchange which run is their next one and which weights they have opened. They
-    /// use the later of both runs, and mark earlier ones as used. If the weights were not opened,
-    /// they are opened first, and written to the folder before the run begins. Files of keys are
-    /// removed before anything that depends on them is sent. `progress` is told each step before it
+    /// This is [`begin`](Self::begin), and then the run. `progress` is told each step before it
     /// runs.
     ///
-    /// Nothing protects against a copy of the folder made earlier.
-    ///
     /// # Errors
-    /// As [`check`](Self::check), before anything is sent. [`InferenceError::OpenedDiffer`],
-    /// [`InferenceError::PeerRun`] or [`InferenceError::Pfss`] if the parties do not agree, before
-    /// anything is spent. [`InferenceError::Opening`] if the opening of the weights fails, which
-    /// spends their keys for good. As [`party::run_opened`] if the run fails, which spends that run
-    /// alone, and [`InferenceError::Used`] if another process got there first.
+    /// As [`begin`](Self::begin), and [`InferenceError::FailedRun`] if the run fails, which spends
+    /// that run alone.
     pub fn run<Q: FssOps, C: Channel>(
-        self,
+        mut self,
         q: &Q,
         mut channel: C,
         role: Role<'_>,
         mut progress: impl FnMut(&str),
     ) -> Result<Inferred, InferenceError> {
+        let run = self.begin(q, &mut channel, role, &mut progress)?;
+        run.run(q, channel, role, progress)
+    }
+
+    /// Agrees with the peer of [`endpoint`](Self::endpoint) on the next run, and spends it.
+    ///
+    /// The parties exchange which run is their next one and which weights they have opened. They
+    /// use the later of both runs, and mark earlier ones as used. If the weights were not opened,
+    /// they are opened first, and written to the folder before the run begins. Files of keys are
+    /// removed before anything that depends on them is sent, and the opened weights with the last
+    /// run. `progress` is told each step before it runs.
+    ///
+    /// The run that is returned needs this folder no more, so that the next one may begin on
+    /// another connection. Nothing protects against a copy of the folder made earlier.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), [`InferenceError::RunsUsed`] and [`InferenceError::WeightsSpent`]
+    /// if there is nothing to begin, and as [`open`](Self::open) for the files of the run, before
+    /// anything is sent. [`InferenceError::OpenedDiffer`], [`InferenceError::PeerRun`] or
+    /// [`InferenceError::Pfss`] if the parties do not agree, before anything is spent.
+    /// [`InferenceError::Opening`] if the opening of the weights fails, which spends their keys for
+    /// good. [`InferenceError::Used`] if a run was used by a process that had no lock.
+    pub fn begin<Q: FssOps, C: Channel>(
+        &mut self,
+        q: &Q,
+        channel: &mut C,
+        role: Role<'_>,
+        mut progress: impl FnMut(&str),
+    ) -> Result<BegunRun, InferenceError> {
         self.check(role)?;
-        let Self { folder, weights, next, mut keys, .. } = self;
+        let first = self.next_run()?;
+        self.clean()?;
+        let (folder, next, planned) = (Arc::clone(&self.folder), self.next, self.traffic());
         let mut preparation = Preparation::default();
-        // Keys that a killed process left in used folders are removed.
-        for index in (1..next).filter(|&index| is_used(&folder.run_path(index))) {
-            remove_keys(&folder.run_path(index), folder.run_files())?;
-        }
-        if matches!(weights, WeightState::Opened(_)) {
-            remove_keys(&folder.weights.path, folder.plan.products.len())?;
-        }
+
         // Both parties agree, and nothing is spent so far.
         progress(AGREE);
-        let index = preparation.measure(AGREE, || {
-            let state = PartyState { opened: weights.digest(), next };
-            Ok((state.agree(&mut channel, folder.runs)?, AGREEMENT))
-        })?;
-        if index > next {
-            let run = open_run(&folder.path, &folder.weights, index)?;
-            keys = folder.read_run(&run, &weights, &mut |_| ())?;
-        }
+        let agreed = preparation.measure(AGREE, || {
+            let state = PartyState { opened: self.weights.digest(), next };
+            Ok((state.agree(channel, folder.runs)?, AGREEMENT))
+        });
+        let index = match agreed {
+            Ok(index) => index,
+            Err(error) => {
+                self.run = Some(first);
+                return Err(error);
+            }
+        };
+        let NextRun { keys, bytes } = match index > next {
+            true => folder.read_next(index, &self.weights, &mut |_| ())?,
+            false => first,
+        };
+
         // The weights are opened, if no run before has.
-        let kept = match weights {
+        let weights = match mem::replace(&mut self.weights, WeightState::Spent) {
             WeightState::Opened(kept) => kept,
             WeightState::Keys(weight_keys) => {
                 progress(OPEN);
-                preparation.measure(OPEN, || folder.open_weights(q, weight_keys, &mut channel, role))?
+                preparation.measure(OPEN, || folder.open_weights(q, weight_keys, channel, role))?
             }
+            WeightState::Spent => return Err(InferenceError::WeightsSpent { path: folder.path.clone() }),
         };
-        // The run and those that the peer is ahead are spent.
+        self.weights = WeightState::Opened(Arc::clone(&weights));
+
+        // The run and those that the peer is ahead are spent. Whatever happens, none of them begins again.
+        self.next = index + 1;
         for index in next..=index {
             spend(&folder.run_path(index), folder.run_files())?;
         }
-        let run = party::run_opened(q, &folder.weights.model, keys, &kept.weights, channel, role, progress)?;
-        Ok(preparation.followed_by(run))
-    }
-}
-
-impl PartyFolder {
-    fn run_path(&self, index: u32) -> PathBuf {
-        self.path.join(DealPart::Run { index }.folder_name())
-    }
-
-    /// Files of keys of a run.
-    fn run_files(&self) -> usize {
-        self.plan.products.len() + self.plan.others.deals().count()
-    }
-
-    /// Reads the opened weights, or the keys that open them.
-    fn read_weights(&self, progress: &mut impl FnMut(&str)) -> Result<WeightState, InferenceError> {
-        let path = &self.weights.path;
-        if is_opened(path)? {
-            return Ok(WeightState::Opened(KeptWeights::read(path, &self.plan, self.party)?));
+        if index == folder.runs {
+            remove_opened(&folder.weights.path)?;
         }
-        if is_used(path) {
-            return Err(InferenceError::WeightsSpent { path: self.path.clone() });
+        Ok(BegunRun { folder, index, keys, key_bytes: bytes, weights, planned, preparation })
+    }
+
+    /// Takes the next run, and reads it if it was not read.
+    fn next_run(&mut self) -> Result<NextRun, InferenceError> {
+        let (path, runs) = (&self.folder.path, self.folder.runs);
+        if matches!(self.weights, WeightState::Spent) {
+            return Err(InferenceError::WeightsSpent { path: path.clone() });
         }
-        let keys = self.weights.read_keys(0, &self.plan.products, progress, |_, bytes| WeightKey::from_bytes(bytes))?;
-        WeightKeys::check(&self.plan, self.party, &keys)?;
-        Ok(WeightState::Keys(keys))
-    }
-
-    /// Reads the keys of a run: triples of the products by weights, then all others.
-    fn read_run(
-        &self,
-        run: &CheckedFolder,
-        weights: &WeightState,
-        progress: &mut impl FnMut(&str),
-    ) -> Result<OpenedKeys, InferenceError> {
-        let Self { plan, party, .. } = self;
-        run.check_plan(plan.digest(), self.run_files())?;
-        let products = run.read_keys(0, &plan.products, progress, |_, bytes| WeightTriple::from_bytes(bytes))?;
-        check_triples(plan, *party, &products, weights.nonces())?;
-        let others = run.read_keys(products.len(), plan.others.deals(), progress, read_key)?;
-        KeyQueue::check(&plan.others, *party, &others)?;
-        Ok(OpenedKeys { products, others })
-    }
-
-    /// Spends the keys of the weights, opens the weights, and writes them.
-    fn open_weights<Q: FssOps, C: Channel>(
-        &self,
-        q: &Q,
-        keys: Vec<WeightKey>,
-        channel: &mut C,
-        role: Role<'_>,
-    ) -> Result<(KeptWeights, Traffic), InferenceError> {
-        let (path, model) = (&self.weights.path, &self.weights.model);
-        let server = match role {
-            Role::Client(_) => None,
-            Role::Server(weights) => Some(weights),
-        };
-        spend(path, keys.len())?;
-        let opened = party::open_weights(q, model, keys, channel, server);
-        let kept = opened.and_then(|(opened, traffic)| Ok((KeptWeights::write(path, opened, server)?, traffic)));
-        kept.map_err(|reason| InferenceError::Opening { path: self.path.clone(), reason: Box::new(reason) })
-    }
-}
-
-impl WeightState {
-    /// The nonces of the keys of the weights.
-    fn nonces(&self) -> Vec<[u8; 16]> {
-        match self {
-            Self::Keys(keys) => keys.iter().map(WeightKey::nonce).collect(),
-            Self::Opened(kept) => kept.weights.iter().map(OpenedWeights::nonce).collect(),
+        if self.next > runs {
+            return Err(InferenceError::RunsUsed { path: path.clone(), runs });
+        }
+        match self.run.take() {
+            Some(run) => Ok(run),
+            None => self.folder.read_next(self.next, &self.weights, &mut |_| ()),
         }
     }
 
-    /// The digest of the opened weights, if they were opened.
-    fn digest(&self) -> Option<[u8; 32]> {
-        match self {
-            Self::Keys(_) => None,
-            Self::Opened(kept) => Some(kept.digest()),
+    /// Removes keys that a killed process left in used folders.
+    fn clean(&mut self) -> Result<(), InferenceError> {
+        if self.is_clean {
+            return Ok(());
         }
+        let folder = &self.folder;
+        for index in (1..self.next).filter(|&index| is_used(&folder.run_path(index))) {
+            remove_keys(&folder.run_path(index), folder.run_files())?;
+        }
+        if matches!(self.weights, WeightState::Opened(_)) {
+            remove_keys(&folder.weights.path, folder.plan.products.len())?;
+        }
+        self.is_clean = true;
+        Ok(())
     }
 }
 
 /// The nonces of the keys of a run.
 fn nonces(keys: &OpenedKeys) -> impl Iterator<Item = [u8; 16]> + '_ {
     keys.products.iter().map(WeightTriple::nonce).chain(keys.others.iter().map(Key::nonce))
-}
-
-/// The steps before a run, with their traffic.
-#[derive(Default)]
-struct Preparation {
-    steps: Vec<Measured>,
-    traffic: Traffic,
-}
-
-impl Preparation {
-    fn measure<T>(
-        &mut self,
-        step: &str,
-        run: impl FnOnce() -> Result<(T, Traffic), InferenceError>,
-    ) -> Result<T, InferenceError> {
-        let start = Instant::now();
-        let (result, traffic) = run()?;
-        let (seconds, sent_bytes, rounds) = (start.elapsed().as_secs_f64(), traffic.sent_bytes, traffic.rounds);
-        self.steps.push(Measured { step: step.to_owned(), seconds, sent_bytes, rounds });
-        self.traffic = sum(self.traffic, traffic);
-        Ok(result)
-    }
-
-    /// The results of a run, with these steps before its own.
-    fn followed_by(mut self, run: Inferred) -> Inferred {
-        self.steps.extend(run.steps);
-        Inferred { logits: run.logits, traffic: sum(self.traffic, run.traffic), steps: self.steps }
-    }
-}
-
-fn sum(a: Traffic, b: Traffic) -> Traffic {
-    Traffic {
-        sent_bytes: a.sent_bytes + b.sent_bytes,
-        received_bytes: a.received_bytes + b.received_bytes,
-        rounds: a.rounds + b.rounds,
-    }
-}
-
-/// The number of runs of a deal, from the manifest of the keys that open the weights.
-fn runs_of(path: &Path, manifest: &Manifest) -> Result<u32, InferenceError> {
-    match manifest.part {
-        Some(DealPart::Weights { runs }) if (1..=DealPart::MAX_RUNS).contains(&runs) => Ok(runs),
-        _ => Err(refused(path, &format!("expected the keys of weights for 1 to {} runs", DealPart::MAX_RUNS))),
-    }
-}
-
-/// The last run that was used, or 0. Earlier ones are not used any more.
-fn used_runs(path: &Path, runs: u32) -> u32 {
-    let used = |&index: &u32| is_used(&path.join(DealPart::Run { index }.folder_name()));
-    (1..=runs).rev().find(used).unwrap_or_default()
-}
-
-/// Reads the manifest of a run, and checks that it is of the deal of `weights`.
-fn open_run(path: &Path, weights: &CheckedFolder, index: u32) -> Result<CheckedFolder, InferenceError> {
-    let part = DealPart::Run { index };
-    let (name, run) = (part.folder_name(), path.join(part.folder_name()));
-    let party = Party::try_from(weights.manifest.party).map_err(|e| refused(path, &e.to_string()))?;
-    let run = CheckedFolder::open(&run, party).map_err(missing(path, &format!("{name}/{}", Manifest::FILE)))?;
-    let expected = Manifest { part: Some(part), keys: run.manifest.keys.clone(), ..weights.manifest.clone() };
-    if run.manifest != expected {
-        return Err(refused(&run.path, "expected a run of the same deal as the keys of the weights, got another"));
-    }
-    run.check_size()?;
-    Ok(run)
 }

@@ -11,7 +11,7 @@ use super::{
     manifest::{DealPart, KeyFile, Manifest, hex, key_name},
     scratch::whole_folder,
 };
-use crate::{InferenceError, Model, Plan, keys::deal::Key, tls::Identity};
+use crate::{Architecture, InferenceError, Model, ModelFile, Plan, keys::deal::Key, tls::Identity};
 
 /// The step of keys and triples of weights.
 const WEIGHTS_STEP: &str = "weights";
@@ -25,14 +25,15 @@ const WEIGHTS_STEP: &str = "weights";
 /// dealer: trusted, and gone afterwards.
 ///
 /// # Errors
-/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`] if it cannot be written, and as
-/// [`Dealer::deal`].
+/// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`] if it cannot be written,
+/// [`InferenceError::Keys`] for a model that is a Rust function, and as [`Dealer::deal`].
 pub fn deal<Q: FssOps>(
     q: &Q,
     model: &Model,
     out: &Path,
     mut progress: impl FnMut(&str),
 ) -> Result<[Manifest; 2], InferenceError> {
+    check_name(model)?;
     whole_folder(out, |scratch| {
         let (plan, mut dealer) = (model.plan()?, Dealer::from_os()?);
         let deal = DealFacts::new(model, plan.digest())?;
@@ -65,7 +66,19 @@ pub fn deal_runs<Q: FssOps>(
     if !(1..=DealPart::MAX_RUNS).contains(&runs) {
         return Err(InferenceError::Runs { max: DealPart::MAX_RUNS, got: runs });
     }
+    check_name(model)?;
     whole_folder(out, |scratch| fill_runs(q, model, runs, scratch, &mut progress))
+}
+
+/// Checks that a folder can name the model, or hold its file.
+fn check_name(model: &Model) -> Result<(), InferenceError> {
+    match model.architecture() {
+        Architecture::Digits | Architecture::Transformer | Architecture::File(_) => Ok(()),
+        Architecture::Function(_) => {
+            let reason = "expected a built-in model or a model file for key folders, got a Rust function".to_owned();
+            Err(InferenceError::Keys { reason })
+        }
+    }
 }
 
 /// Writes the folders of both parties for many runs to `scratch`.
@@ -141,6 +154,7 @@ impl<'a> DealFacts<'a> {
         let manifests = [(Party::Zero, zero), (Party::One, one)].map(|(party, keys)| Manifest {
             format: Manifest::FORMAT,
             model: self.model.architecture().name().to_owned(),
+            model_sha256: self.model.architecture().file().map(ModelFile::digest),
             count: self.model.count(),
             prefer: self.model.preference(),
             party: party.number(),
@@ -154,6 +168,9 @@ impl<'a> DealFacts<'a> {
         for (path, manifest) in paths.iter().zip(&manifests) {
             let text = serde_json::to_vec_pretty(manifest)
                 .map_err(|e| InferenceError::Folder { path: path.clone(), reason: e.to_string() })?;
+            if let Some(file) = self.model.architecture().file() {
+                write_new(&path.join(Manifest::MODEL_FILE), file.json())?;
+            }
             write_new(&path.join(Manifest::FILE), &text)?;
             sync_folder(path)?;
         }

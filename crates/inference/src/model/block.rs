@@ -30,8 +30,7 @@ pub(super) fn layer_parameters(shape: &TransformerShape, index: u32) -> Vec<Para
     parameters.extend(dense("feed.out", hidden, width));
     if shape.has_norm_factors() {
         for name in ["attention.norm.weight", "attention.norm.bias", "feed.norm.weight", "feed.norm.bias"] {
-            let name = format!("{prefix}{name}");
-            parameters.push(Parameter { name, shape: vec![width as usize], fraction_bits: FRACTION_BITS });
+            parameters.push(Parameter::stored(&format!("{prefix}{name}"), vec![width as usize]));
         }
     }
     parameters
@@ -50,17 +49,18 @@ pub(crate) fn layer<E: Engine>(
     x: &Tensor,
 ) -> Result<Tensor, InferenceError> {
     let prefix = prefix(&block.shape, index);
+    let attention_name = format!("{prefix}attention");
     let (attention_norm, feed_norm) = (format!("{prefix}attention.norm"), format!("{prefix}feed.norm"));
     let residual = |sum: Tensor| block.vouched(sum, |limits| limits.residual);
     match block.shape.norm {
         NormPlacement::Pre => {
             let normed = layer_norm(layers, &attention_norm, x, block)?;
-            let x = residual(x.add(&attention(layers, &prefix, &normed, block)?)?)?;
+            let x = residual(x.add(&attention(layers, &attention_name, &normed, block)?)?)?;
             let normed = layer_norm(layers, &feed_norm, &x, block)?;
             residual(x.add(&feed_forward(layers, &prefix, &normed, block)?)?)
         }
         NormPlacement::Post => {
-            let sum = residual(x.add(&attention(layers, &prefix, x, block)?)?)?;
+            let sum = residual(x.add(&attention(layers, &attention_name, x, block)?)?)?;
             let x = layer_norm(layers, &attention_norm, &sum, block)?;
             let sum = residual(x.add(&feed_forward(layers, &prefix, &x, block)?)?)?;
             layer_norm(layers, &feed_norm, &sum, block)
@@ -69,9 +69,11 @@ pub(crate) fn layer<E: Engine>(
 }
 
 /// Attention of every position to its sequence, or to the positions up to its own.
-fn attention<E: Engine>(
+///
+/// Of the shape, the width, the heads, the positions and whether it is causal count.
+pub(super) fn attention<E: Engine>(
     layers: &mut LayerBuilder<'_, E>,
-    prefix: &str,
+    name: &str,
     x: &Tensor,
     block: &Block,
 ) -> Result<Tensor, InferenceError> {
@@ -80,8 +82,8 @@ fn attention<E: Engine>(
     let (head_width, count) = (shape.head_width(), x.words.len() / (positions * width));
 
     // Queries, keys and values of each head.
-    let projected = layers.dense(&format!("{prefix}attention.qkv"), x, [shape.width, 3 * shape.width])?;
-    let projected = block.vouched(projected, |limits| limits.projections)?;
+    let projected = layers.dense(&format!("{name}.qkv"), x, [shape.width, 3 * shape.width])?;
+    let projected = layers.limited(&format!("{name}.qkv"), projected, block.limits.map(|limits| limits.projections))?;
     // [count][position][part][head][unit], brought to [part][count][head][position][unit]
     let parts = projected.permuted([count, positions, 3, heads, head_width], [2, 0, 3, 1, 4]);
     let len = x.words.len();
@@ -93,18 +95,18 @@ fn attention<E: Engine>(
     let product = MatrixShape { batch, rows: positions, inner: head_width, cols: positions };
     let range = product_range(head_width, [&queries, &keys])?;
     let rounding = Rounding::new(range, FRACTION_BITS + shape.log_scale())?;
-    let scores = layers.matmul(&format!("{prefix}attention.scores"), product, [&queries, &keys], rounding)?;
-    let weights = attention_weights(layers, prefix, scores, block)?;
+    let scores = layers.matmul(&format!("{name}.scores"), product, [&queries, &keys], rounding)?;
+    let weights = attention_weights(layers, name, scores, block)?;
 
     // Sums of values by these weights, and the layer after them.
     let product = MatrixShape { batch, rows: positions, inner: positions, cols: head_width };
     // A row of weights sums to one within a unit for each, and none is below -2: their magnitudes sum to little more.
     let sum = ONE + 5 * positions as i64;
     let rounding = Rounding::new(values.range.checked_mul(SignedRange::new(-sum, sum)?)?, FRACTION_BITS)?;
-    let mixed = layers.matmul(&format!("{prefix}attention.mix"), product, [&weights, &values], rounding)?;
-    let mixed = layers.round(&format!("{prefix}attention.mix.rescale"), mixed)?;
+    let mixed = layers.matmul(&format!("{name}.mix"), product, [&weights, &values], rounding)?;
+    let mixed = layers.round(&format!("{name}.mix.rescale"), mixed)?;
     let mixed = mixed.permuted([count, heads, positions, head_width], [0, 2, 1, 3]);
-    layers.dense(&format!("{prefix}attention.out"), &mixed, [shape.width, shape.width])
+    layers.dense(&format!("{name}.out"), &mixed, [shape.width, shape.width])
 }
 
 /// The softmax of scores `[row][position]`, divided by the root of a head's width.
@@ -113,15 +115,16 @@ fn attention<E: Engine>(
 /// weights of the others are zero.
 fn attention_weights<E: Engine>(
     layers: &mut LayerBuilder<'_, E>,
-    prefix: &str,
+    name: &str,
     scores: Product,
     block: &Block,
 ) -> Result<Tensor, InferenceError> {
     let (shape, positions) = (&block.shape, block.shape.sequence as usize);
-    let (rescale, softmax) = (format!("{prefix}attention.scores.rescale"), format!("{prefix}attention.softmax"));
+    let (rescale, softmax) = (format!("{name}.scores.rescale"), format!("{name}.softmax"));
+    let limit = block.limits.map(|limits| limits.scores);
     if !shape.causal {
         let scores = layers.round(&rescale, scores)?;
-        let scores = block.vouched(scores, |limits| limits.scores)?;
+        let scores = layers.limited(&format!("{name}.scores"), scores, limit)?;
         return layers.softmax(&softmax, &scores, positions);
     }
     let rows = scores.words.len() / positions;
@@ -129,7 +132,7 @@ fn attention_weights<E: Engine>(
     let layout = RowLayout::ragged(positions, &lengths)?;
     let packed = Product { words: layout.gather(&scores.words)?, ..scores };
     let packed = layers.round(&rescale, packed)?;
-    let packed = block.vouched(packed, |limits| limits.scores)?;
+    let packed = layers.limited(&format!("{name}.scores"), packed, limit)?;
     let weights = layers.softmax_packed(&softmax, &packed, layout.clone())?;
     // the range holds the zeros of the others
     Ok(Tensor { words: layout.scatter(&weights.words)?, range: weights.range })

@@ -19,5 +19,5 @@ pub(super) fn parameters() -> Vec<Parameter> {
 pub(super) fn run<E: Engine>(layers: &mut LayerBuilder<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
     let linear = layers.dense("hidden", images, [INPUTS, HIDDEN])?;
     let activated = layers.relu("relu", &linear)?;
-    layers.logits("output", &activated, [HIDDEN, OUTPUTS])
+    layers.logits("output", &activated, [HIDDEN, OUTPUTS], Some(1))
 }

@@ -2,12 +2,15 @@
 
 use pfss::{
     Gate, MatrixShape, RangeError, Ring, SignedRange,
-    functions::{Accuracy, FixedFn, TableFn, gelu},
+    functions::{Accuracy, FixedFn, TableFn, gelu, silu},
     softmax::{RowLayout, SecureSoftmaxPlan},
     suf::SufModes,
 };
 
-use super::rounding::{Product, Rounding};
+use super::{
+    rounding::{Product, Rounding},
+    shape::within,
+};
 use crate::{
     Call, Engine, InferenceError, Preference, Tensor,
     tensor::{FRACTION_BITS, ONE, RING, RING_BITS},
@@ -31,20 +34,41 @@ impl<E: Engine> LayerBuilder<'_, E> {
         x: &Tensor,
         [inputs, outputs]: [u32; 2],
     ) -> Result<Tensor, InferenceError> {
-        self.dense_at(name, x, [inputs, outputs], 1)
+        self.dense_at(name, x, [inputs, outputs], Some(1))
     }
 
-    /// [`dense`](Self::dense) on sequences of `positions` rows, with biases for each position.
+    /// [`dense`](Self::dense) with biases for each of `biases` rows in turn, or without.
     pub(crate) fn dense_at(
         &mut self,
         name: &str,
         x: &Tensor,
         [inputs, outputs]: [u32; 2],
-        positions: usize,
+        biases: Option<usize>,
     ) -> Result<Tensor, InferenceError> {
-        let rounding = Rounding::new(self.affine_range(x, inputs)?, FRACTION_BITS)?;
-        let words = self.affine(name, x, [inputs, outputs], positions, rounding.ring())?;
+        let rounding = Rounding::new(self.affine_range(x, inputs, biases)?, FRACTION_BITS)?;
+        let words = self.affine(name, x, [inputs, outputs], biases, rounding.ring())?;
         self.round(&format!("{name}.rescale"), Product { words, rounding })
+    }
+
+    /// The row of weights that each one-hot vector of `inputs` elements chooses.
+    ///
+    /// One product of a row is not zero, so that its range is the range of the weights.
+    pub(crate) fn embedding(
+        &mut self,
+        name: &str,
+        x: &Tensor,
+        [inputs, outputs]: [u32; 2],
+    ) -> Result<Tensor, InferenceError> {
+        let rounding = Rounding::new(self.weights()?.checked_mul(x.range)?, FRACTION_BITS)?;
+        let words = self.affine(name, x, [inputs, outputs], None, rounding.ring())?;
+        self.round(&format!("{name}.rescale"), Product { words, rounding })
+    }
+
+    /// `x` with a weight added to each element of each input of `len` elements.
+    pub(crate) fn add_weights(&self, name: &str, x: &Tensor, len: usize) -> Result<Tensor, InferenceError> {
+        let weights = self.engine.parameter(&format!("{name}.weight"), len)?;
+        let words = x.words.iter().zip(weights.iter().cycle()).map(|(x, weight)| x.wrapping_add(*weight)).collect();
+        Ok(Tensor { words, range: x.range.checked_add(self.weights()?)? })
     }
 
     /// `x W + b` with twice the fraction bits of `x`, the last step of a model.
@@ -55,16 +79,25 @@ impl<E: Engine> LayerBuilder<'_, E> {
         name: &str,
         x: &Tensor,
         [inputs, outputs]: [u32; 2],
+        biases: Option<usize>,
     ) -> Result<Tensor, InferenceError> {
-        let range = self.affine_range(x, inputs)?;
-        Ok(Tensor { words: self.affine(name, x, [inputs, outputs], 1, RING)?, range })
+        let range = self.affine_range(x, inputs, biases)?;
+        Ok(Tensor { words: self.affine(name, x, [inputs, outputs], biases, RING)?, range })
+    }
+
+    /// The range of weights with [`FRACTION_BITS`].
+    fn weights(&self) -> Result<SignedRange, RangeError> {
+        let limit = i64::from(self.weight_limit) * ONE;
+        SignedRange::new(-limit, limit)
     }
 
     /// The range of `x W + b`, for rows of `inputs` elements.
-    fn affine_range(&self, x: &Tensor, inputs: u32) -> Result<SignedRange, RangeError> {
-        let limit = i64::from(self.weight_limit) * ONE;
-        let (weights, biases) = (SignedRange::new(-limit, limit)?, SignedRange::new(-limit * ONE, limit * ONE)?);
-        x.range.checked_mul(weights)?.sum_of(inputs)?.checked_add(biases)
+    fn affine_range(&self, x: &Tensor, inputs: u32, biases: Option<usize>) -> Result<SignedRange, RangeError> {
+        let sums = x.range.checked_mul(self.weights()?)?.sum_of(inputs)?;
+        match biases {
+            Some(_) => sums.checked_add(self.weights()?.checked_mul(SignedRange::new(ONE, ONE)?)?),
+            None => Ok(sums),
+        }
     }
 
     /// Words of `x W + b` in `ring`.
@@ -73,19 +106,29 @@ impl<E: Engine> LayerBuilder<'_, E> {
         name: &str,
         x: &Tensor,
         [inputs, outputs]: [u32; 2],
-        positions: usize,
+        biases: Option<usize>,
         ring: Ring,
     ) -> Result<Vec<u64>, InferenceError> {
         let (inner, cols) = (inputs as usize, outputs as usize);
         let weight = self.engine.parameter(&format!("{name}.weight"), inner * cols)?;
-        let bias = self.engine.parameter(&format!("{name}.bias"), positions * cols)?;
+        let bias = match biases {
+            Some(rows) => self.engine.parameter(&format!("{name}.bias"), rows * cols)?,
+            None => Vec::new(),
+        };
         let shape = MatrixShape { batch: 1, rows: x.words.len() / inner, inner, cols };
         let call = Call::Matmul { ring, shape, x: &x.words, y: &weight, weights: true };
         let mut words = self.engine.call(name, &call)?;
-        for sequence in words.chunks_exact_mut(bias.len()) {
-            sequence.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = ring.add(*sum, *bias));
+        for rows in words.chunks_exact_mut(bias.len().max(1)) {
+            rows.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = ring.add(*sum, *bias));
         }
         Ok(words)
+    }
+
+    /// `x` with its proven range cut to a declared limit, if there is one.
+    pub(crate) fn limited(&self, name: &str, x: Tensor, limit: Option<u32>) -> Result<Tensor, InferenceError> {
+        let Some(limit) = limit else { return Ok(x) };
+        self.engine.check_declared(name, &x.words, limit)?;
+        Ok(Tensor { range: within(x.range, i64::from(limit) * ONE)?, ..x })
     }
 
     /// `x + constant` for a public constant.
@@ -157,6 +200,14 @@ impl<E: Engine> LayerBuilder<'_, E> {
         match self.preference {
             Preference::Rounds => self.function(name, &gelu(Accuracy::CUBIC_16)?, x),
             Preference::KeyBytes => self.table(name, &TableFn::gelu(FRACTION_BITS)?, x),
+        }
+    }
+
+    /// SiLU of each element.
+    pub(crate) fn silu(&mut self, name: &str, x: &Tensor) -> Result<Tensor, InferenceError> {
+        match self.preference {
+            Preference::Rounds => self.function(name, &silu(Accuracy::CUBIC_16)?, x),
+            Preference::KeyBytes => self.table(name, &TableFn::silu(FRACTION_BITS)?, x),
         }
     }
 

@@ -1,7 +1,10 @@
 //! The available networks, written once for every engine.
 
 mod block;
+mod described;
 mod digits;
+mod function;
+mod input;
 mod layers;
 mod norm;
 mod rounding;
@@ -10,14 +13,15 @@ mod transformer;
 
 use core::str::FromStr;
 
-use pfss::SignedRange;
-
 pub(crate) use block::layer;
+pub use function::{Attention, Conv2d, Layers, Value};
 pub(crate) use layers::LayerBuilder;
 pub(crate) use shape::Block;
 pub use shape::{DeclaredLimits, NormPlacement, TransformerShape};
 
-use crate::{Architecture, Engine, InferenceError, Parameter, Preference, Tensor, digits::PIXELS, tensor::ONE};
+use crate::{
+    Architecture, Engine, InferenceError, ModelLimits, Parameter, Preference, Tensor, function::FunctionModel,
+};
 
 /// An architecture, the size of a batch, and the choice of gates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,13 +44,15 @@ impl Model {
     /// The largest batch; more images than this take several deals.
     pub const MAX_COUNT: usize = 1 << 16;
 
-    /// A model for batches of `count` images, with fewest rounds.
+    /// A model for batches of `count` inputs, with fewest rounds.
     ///
     /// # Errors
-    /// [`InferenceError::Count`] outside `1..=`[`MAX_COUNT`](Self::MAX_COUNT).
+    /// [`InferenceError::Count`] outside `1..=`[`MAX_COUNT`](Self::MAX_COUNT), and for a batch that
+    /// is too large for the [file](crate::ModelFile::max_count) of a model.
     pub fn new(architecture: Architecture, count: usize) -> Result<Self, InferenceError> {
-        if count == 0 || count > Self::MAX_COUNT {
-            return Err(InferenceError::Count { max: Self::MAX_COUNT, got: count });
+        let max = architecture.described().map_or(Self::MAX_COUNT, |model| model.max_count.min(Self::MAX_COUNT));
+        if count == 0 || count > max {
+            return Err(InferenceError::Count { max, got: count });
         }
         Ok(Self { architecture, count, preference: Preference::default() })
     }
@@ -79,40 +85,43 @@ impl Model {
     }
 
     /// The model, the size of the batch and the choice of gates in words.
+    ///
+    /// The digest of a model's file, or the limits and shapes of a function, are part of it, and so
+    /// of the plan.
     pub(crate) fn title(&self) -> String {
-        format!("{} for {} inputs{}", self.architecture, self.count, self.preference.title())
+        let file = match &self.architecture {
+            Architecture::Digits | Architecture::Transformer => String::new(),
+            Architecture::File(file) => format!(" of file {}", file.digest()),
+            Architecture::Function(model) => {
+                let FunctionModel { input_shape, output_shape, limits: ModelLimits { weights, inputs }, .. } = &**model;
+                format!(
+                    " of a function of {input_shape:?} in {inputs:?} to {output_shape:?} with weights of at most {weights}"
+                )
+            }
+        };
+        format!("{}{file} for {} inputs{}", self.architecture, self.count, self.preference.title())
     }
 
     /// The architecture.
     #[must_use]
-    pub fn architecture(&self) -> Architecture {
-        self.architecture
+    pub fn architecture(&self) -> &Architecture {
+        &self.architecture
     }
 
-    /// Images of a batch.
+    /// Inputs of a batch.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Pixels of one image.
-    #[must_use]
-    pub fn input_len(&self) -> usize {
-        PIXELS
-    }
-
-    /// Logits of one image.
-    #[must_use]
-    pub fn classes(&self) -> usize {
-        crate::digits::CLASSES
-    }
-
     /// The weights it needs.
     #[must_use]
     pub fn parameters(&self) -> Vec<Parameter> {
-        match self.architecture {
+        match &self.architecture {
             Architecture::Digits => digits::parameters(),
             Architecture::Transformer => transformer::parameters(),
+            Architecture::File(file) => described::parameters(file),
+            Architecture::Function(model) => model.trace.parameters.clone(),
         }
     }
 
@@ -121,42 +130,26 @@ impl Model {
     /// Ranges are proven with it, without reading weights.
     #[must_use]
     pub fn weight_limit(&self) -> u32 {
-        match self.architecture {
+        match &self.architecture {
             Architecture::Digits => digits::WEIGHT_LIMIT,
             Architecture::Transformer => transformer::WEIGHT_LIMIT,
+            Architecture::File(file) => file.weight_limit(),
+            Architecture::Function(model) => model.limits.weights,
         }
     }
 
-    /// Checks images in fixed point, `[count][pixels]` in `0..=1`.
-    pub(crate) fn check_images(&self, images: &[u64]) -> Result<(), InferenceError> {
-        let (expected, got, max) = (self.count * self.input_len(), images.len(), ONE.cast_unsigned());
-        if got != expected {
-            return Err(InferenceError::Images { expected, got });
-        }
-        match images.iter().position(|&pixel| pixel > max) {
-            Some(at) => Err(InferenceError::Pixel { at, max, got: images[at] }),
-            None => Ok(()),
-        }
-    }
-
-    /// Images in fixed point, `[count][pixels]` in `0..=1`, as the model's input.
-    pub(crate) fn input(&self, images: &[u64]) -> Result<Tensor, InferenceError> {
-        self.check_images(images)?;
-        Ok(self.shares(images.to_vec()))
-    }
-
-    /// Shares of such images.
-    pub(crate) fn shares(&self, words: Vec<u64>) -> Tensor {
-        let range = SignedRange::new(0, ONE).unwrap_or(SignedRange::of_bits(64)); // 0 is below 1
-        Tensor { words, range }
-    }
-
-    /// Runs the model; the logits have twice [`FRACTION_BITS`](crate::FRACTION_BITS).
+    /// Runs the model; the logits have [`output_fraction_bits`](Self::output_fraction_bits).
     pub(crate) fn run<E: Engine>(&self, engine: &mut E, input: Tensor) -> Result<Tensor, InferenceError> {
-        let mut layers = LayerBuilder { engine, weight_limit: self.weight_limit(), preference: self.preference };
-        match self.architecture {
-            Architecture::Digits => digits::run(&mut layers, &input),
-            Architecture::Transformer => transformer::run(&mut layers, &input),
+        let (weight_limit, preference) = (self.weight_limit(), self.preference);
+        match &self.architecture {
+            Architecture::Digits => digits::run(&mut LayerBuilder { engine, weight_limit, preference }, &input),
+            Architecture::Transformer => {
+                transformer::run(&mut LayerBuilder { engine, weight_limit, preference }, &input)
+            }
+            Architecture::File(file) => {
+                described::run(&mut LayerBuilder { engine, weight_limit, preference }, file, &input)
+            }
+            Architecture::Function(model) => model.run(engine, preference, input),
         }
     }
 }

@@ -40,24 +40,10 @@ pub(super) fn layer_norm<E: Engine>(
     block: &Block,
 ) -> Result<Tensor, InferenceError> {
     let width = block.shape.width;
-    let sums = x.row_sums(width)?;
-    let mean = RowMeans::new(sums.range, width, 0)?.of(layers, &format!("{name}.mean"), &sums)?;
+    let mean = row_means(layers, &format!("{name}.mean"), x, width)?;
     let centred = x.sub(&mean.repeat(width))?;
 
-    // The variance, with epsilon.
-    let squares = centred.range.checked_mul(centred.range)?.relu(); // no square is negative
-    let means = RowMeans::new(block.vouched_squares(squares.sum_of(width)?)?, width, FRACTION_BITS)?;
-    let words = layers.product(&format!("{name}.squares"), [&centred.words; 2], means.rounding.ring())?;
-    let sums = Tensor { words, range: squares }.row_sums(width)?;
-    let variance = means.of(layers, &format!("{name}.variance"), &sums)?;
-    let variance = layers.offset(&variance, EPSILON)?;
-
-    // Its reciprocal root.
-    let octaves = (variance.range.max() / EPSILON + 1).cast_unsigned().next_power_of_two().ilog2();
-    let root = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE, FRACTION_BITS, octaves)?;
-    let inverse = layers.function(&format!("{name}.rsqrt"), &root, &variance)?;
-
-    // The range of the products, and the products in the ring of the shift after them.
+    // The range of the results before the bias, and the shift after the last product.
     let largest = centred.range.max().max(-centred.range.min());
     let bound = root_of_width(width) + (largest >> FRACTION_BITS) + 2; // the floor of `largest`, and the rounding
     let range = SignedRange::new(-bound, bound)?.checked_mul(SignedRange::new(ONE, ONE)?)?;
@@ -67,13 +53,55 @@ pub(super) fn layer_norm<E: Engine>(
     } else {
         Rounding::new(range, FRACTION_BITS)?
     };
+
+    // Squares for the variance; in the same round the products by the weights, if there are any.
+    let squares = centred.range.checked_mul(centred.range)?.relu(); // no square is negative
+    let means = RowMeans::new(block.vouched_squares(squares.sum_of(width)?)?, width, FRACTION_BITS)?;
+    let step = format!("{name}.squares");
+    let (words, weighted) = if has_factors {
+        let weight = layers.engine.parameter(&format!("{name}.weight"), width as usize)?;
+        let (x, len) = (centred.words.as_slice(), centred.words.len());
+        let weights: Vec<u64> = weight.iter().copied().cycle().take(len).collect();
+        let rings = [means.rounding.ring(), rounding.ring()];
+        let ring = if rings[0].bits() < rings[1].bits() { rings[1] } else { rings[0] };
+        let mut words = layers.product(&step, [&[x, x].concat(), &[x, &weights].concat()], ring)?;
+        let weighted = words.split_off(len);
+        (words, weighted)
+    } else {
+        (layers.product(&step, [&centred.words; 2], means.rounding.ring())?, centred.words)
+    };
+    let sums = Tensor { words, range: squares }.row_sums(width)?;
+    let variance = means.of(layers, &format!("{name}.variance"), &sums)?;
+    let variance = layers.offset(&variance, EPSILON)?;
+
+    // Its reciprocal root.
+    let octaves = (variance.range.max() / EPSILON + 1).cast_unsigned().next_power_of_two().ilog2();
+    let root = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE, FRACTION_BITS, octaves)?;
+    let inverse = layers.function(&format!("{name}.rsqrt"), &root, &variance)?;
+
+    // The products by it, in the ring of the shift after them.
     let inverse = inverse.repeat(width);
-    let words = layers.product(&format!("{name}.scale"), [&centred.words, &inverse.words], rounding.ring())?;
-    let scaled = Product { words, rounding };
+    let words = layers.product(&format!("{name}.scale"), [&weighted, &inverse.words], rounding.ring())?;
+    let mut normed = layers.round(&format!("{name}.rescale"), Product { words, rounding })?;
     if has_factors {
-        return with_factors(layers, name, scaled, width);
+        let bias = layers.engine.parameter(&format!("{name}.bias"), width as usize)?;
+        for row in normed.words.chunks_exact_mut(bias.len()) {
+            row.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
+        }
+        normed.range = normed.range.checked_add(factors(layers)?)?;
     }
-    layers.round(&format!("{name}.rescale"), scaled)
+    Ok(normed)
+}
+
+/// The mean of each row of `width` elements.
+pub(super) fn row_means<E: Engine>(
+    layers: &mut LayerBuilder<'_, E>,
+    name: &str,
+    x: &Tensor,
+    width: u32,
+) -> Result<Tensor, InferenceError> {
+    let sums = x.row_sums(width)?;
+    RowMeans::new(sums.range, width, 0)?.of(layers, name, &sums)
 }
 
 /// `sqrt(width) 2^12`, rounded up.
@@ -86,28 +114,6 @@ fn root_of_width(width: u32) -> i64 {
 fn factors<E: Engine>(layers: &LayerBuilder<'_, E>) -> Result<SignedRange, RangeError> {
     let limit = i64::from(layers.weight_limit) * ONE;
     SignedRange::new(-limit, limit)
-}
-
-/// `x * weight + bias` by columns, for `x` with 24 fraction bits.
-///
-/// The rounding of `x` is for the products by `weight`.
-fn with_factors<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
-    name: &str,
-    x: Product,
-    width: u32,
-) -> Result<Tensor, InferenceError> {
-    let (Product { words, rounding }, columns) = (x, width as usize);
-    let weight = layers.engine.parameter(&format!("{name}.weight"), columns)?;
-    let bias = layers.engine.parameter(&format!("{name}.bias"), columns)?;
-    let weights: Vec<u64> = weight.iter().copied().cycle().take(words.len()).collect();
-    let words = layers.product(&format!("{name}.weight"), [&words, &weights], rounding.ring())?;
-    let mut normed = layers.round(&format!("{name}.rescale"), Product { words, rounding })?;
-    for row in normed.words.chunks_exact_mut(columns) {
-        row.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
-    }
-    normed.range = normed.range.checked_add(factors(layers)?)?;
-    Ok(normed)
 }
 
 /// Means of rows, from their sums.

@@ -128,14 +128,16 @@ impl Block {
             None => Ok(sums),
             Some(limits) => {
                 let deviation = SignedRange::new(0, i64::from(limits.deviation) * ONE)?;
-                within(sums, deviation.checked_mul(deviation)?.sum_of(self.shape.width)?.max())
+                let squares = deviation.checked_mul(deviation).and_then(|square| square.sum_of(self.shape.width));
+                // a limit that 64 bits do not hold is beyond all proven sums
+                squares.map_or(Ok(sums), |squares| within(sums, squares.max()))
             }
         }
     }
 }
 
 /// A range cut to magnitudes of at most `limit`.
-fn within(range: SignedRange, limit: i64) -> Result<SignedRange, InferenceError> {
+pub(super) fn within(range: SignedRange, limit: i64) -> Result<SignedRange, InferenceError> {
     Ok(SignedRange::new(range.min().max(-limit), range.max().min(limit))?)
 }
 

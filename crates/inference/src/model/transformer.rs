@@ -41,10 +41,10 @@ pub(super) fn parameters() -> Vec<Parameter> {
 }
 
 pub(super) fn run<E: Engine>(layers: &mut LayerBuilder<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
-    let embedded = layers.dense_at("embed", images, [PATCH, WIDTH], POSITIONS)?;
+    let embedded = layers.dense_at("embed", images, [PATCH, WIDTH], Some(POSITIONS))?;
     let x = layer(layers, &BLOCK, 0, &embedded)?;
     let count = x.words.len() / (POSITIONS * WIDTH as usize);
     let sums = x.permuted([count, POSITIONS, WIDTH as usize], [0, 2, 1]).row_sums(POSITIONS as u32)?;
     let mean = layers.shift("pool", &sums, POSITIONS.ilog2())?;
-    layers.logits("head", &mean, [WIDTH, OUTPUTS])
+    layers.logits("head", &mean, [WIDTH, OUTPUTS], Some(1))
 }

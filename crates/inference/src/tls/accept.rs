@@ -1,6 +1,6 @@
 //! The server side: connections are accepted until one proves to be the pinned client.
 
-use core::time::Duration;
+use core::{slice, time::Duration};
 use std::{
     io::{self, ErrorKind},
     net::{TcpListener, TcpStream},
@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use super::{Endpoint, TlsChannel, TlsError, crowd::Crowd};
+use super::{Endpoint, TlsChannel, TlsError, crowd::Crowd, pending::PendingConnection};
 
 /// Time between two checks for a peer while no handshake is in progress.
 const POLL: Duration = Duration::from_millis(20);
@@ -47,21 +47,40 @@ impl Endpoint<'_> {
 /// Waits for the peer among the connections that `next` returns; `next` itself does not wait.
 fn accept_from(
     endpoint: &Endpoint<'_>,
+    next: impl FnMut() -> io::Result<TcpStream>,
+    patience: Option<Duration>,
+    refused: impl FnMut(&TlsError),
+) -> Result<TlsChannel, TlsError> {
+    let mut crowd = Crowd::of(slice::from_ref(endpoint), endpoint.limits)?;
+    let take = |peer: PendingConnection| peer.into_stream(&endpoint.limits).and_then(|stream| endpoint.channel(stream));
+    let accepted = accept_in(&mut crowd, next, patience, refused, take, || false)?;
+    accepted.ok_or_else(|| TlsError::NoPeer { seconds: 0, last: String::new() }) // the wait has no other end
+}
+
+/// Waits for a proven peer of a crowd that `take` takes.
+///
+/// `None` if `ended` returns true first.
+///
+/// # Errors
+/// As [`Endpoint::accept`].
+pub(super) fn accept_in<T>(
+    crowd: &mut Crowd,
     mut next: impl FnMut() -> io::Result<TcpStream>,
     patience: Option<Duration>,
     mut refused: impl FnMut(&TlsError),
-) -> Result<TlsChannel, TlsError> {
-    let mut crowd = Crowd::of(endpoint)?;
+    mut take: impl FnMut(PendingConnection) -> Result<T, TlsError>,
+    mut ended: impl FnMut() -> bool,
+) -> Result<Option<T>, TlsError> {
     let (start, mut last) = (Instant::now(), String::new());
-    loop {
+    while !ended() {
         let mut refused = |error: TlsError| {
             refused(&error);
             last = format!("the last refusal: {error}");
         };
-        let pause = take_in(&mut crowd, &mut next, &mut refused)?;
+        let pause = take_in(crowd, &mut next, &mut refused)?;
         if let Some(peer) = crowd.step(&mut refused) {
-            match peer.into_stream(&endpoint.limits).and_then(|stream| endpoint.channel(stream)) {
-                Ok(channel) => return Ok(channel),
+            match take(peer) {
+                Ok(taken) => return Ok(Some(taken)),
                 Err(error) => refused(error),
             }
         }
@@ -70,6 +89,7 @@ fn accept_from(
         }
         thread::sleep(pause);
     }
+    Ok(None)
 }
 
 /// Accepts whoever is there, up to a burst. Returns the time until the next look.
@@ -132,7 +152,7 @@ fn is_out_of_files(error: &io::Error) -> bool {
     cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
 
-fn local(error: &io::Error) -> TlsError {
+pub(super) fn local(error: &io::Error) -> TlsError {
     TlsError::Local { doing: "accepting", reason: error.to_string() }
 }
 
@@ -189,7 +209,7 @@ mod tests {
     #[test]
     fn looks_are_rare_without_a_handshake_and_frequent_with_one() {
         with_server(|_, server| {
-            let mut crowd = Crowd::of(server).unwrap();
+            let mut crowd = Crowd::of(slice::from_ref(server), server.limits).unwrap();
             let mut none = || Err(io::Error::from(ErrorKind::WouldBlock));
             assert_eq!(take_in(&mut crowd, &mut none, &mut |_| ()).unwrap(), POLL);
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

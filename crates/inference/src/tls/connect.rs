@@ -12,7 +12,7 @@ use std::{
 use rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
 
 use super::{
-    Endpoint, TlsChannel, TlsError, TlsStream,
+    Endpoint, Fingerprint, TlsChannel, TlsError, TlsStream,
     endpoint::{Refusals, of_identity},
     pending::HANDSHAKE,
     stream::Bounded,
@@ -78,22 +78,24 @@ impl Client<'_> {
         let stream = TcpStream::connect_timeout(&address, patience).map_err(lost("connecting"))?;
         let stream = Bounded::until(end, stream, limits).map_err(lost("configuring the socket"))?;
         let (config, refusals) = &self.config;
-        let mut stream = shake_hands(Arc::clone(config), stream).map_err(|error| refusals.explain(error))?;
+        let stream = shake_hands(Arc::clone(config), &self.endpoint.peer, stream);
+        let mut stream = stream.map_err(|error| refusals.explain(error))?;
         stream.sock.begin_session();
         self.endpoint.channel(TlsStream::new(stream))
     }
 }
 
-/// Shakes hands over any stream.
+/// Shakes hands with the holder of the certificate `peer` over any stream.
 ///
 /// # Errors
 /// [`TlsError::Handshake`] if the peer is rejected or rejects this side, [`TlsError::Lost`] if the
 /// stream ends or stands still.
 pub(super) fn shake_hands<S: Read + Write>(
     config: Arc<ClientConfig>,
+    peer: &Fingerprint,
     mut stream: S,
 ) -> Result<StreamOwned<ClientConnection, S>, TlsError> {
-    let name = ServerName::try_from("trefoil-party")
+    let name = ServerName::try_from(peer.server_name())
         .map_err(|e| TlsError::Local { doing: "configuring TLS", reason: e.to_string() })?;
     let mut connection = ClientConnection::new(config, name).map_err(of_identity)?;
     let doing = "TLS handshake";

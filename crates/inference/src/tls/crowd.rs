@@ -6,7 +6,7 @@ use rustls::ServerConfig;
 
 use super::{
     Endpoint, TlsError,
-    endpoint::Refusals,
+    endpoint::{self, Refusals},
     pending::{PendingConnection, lost},
 };
 use crate::Limits;
@@ -23,15 +23,22 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
+    /// Handshakes with the peers of `endpoints`, within `limits`.
+    ///
     /// # Errors
-    /// [`TlsError::Identity`] if the endpoint's identity cannot be used.
-    pub(super) fn of(endpoint: &Endpoint<'_>) -> Result<Self, TlsError> {
-        let (config, refusals) = endpoint.server()?;
-        Ok(Self { pending: Vec::new(), config, refusals, limits: endpoint.limits })
+    /// [`TlsError::Identity`] if an endpoint's identity cannot be used.
+    pub(super) fn of(endpoints: &[Endpoint<'_>], limits: Limits) -> Result<Self, TlsError> {
+        let (config, refusals) = endpoint::server(endpoints)?;
+        Ok(Self { pending: Vec::new(), config, refusals, limits })
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty()
+    }
+
+    /// Drops all handshakes.
+    pub(super) fn clear(&mut self) {
+        self.pending.clear();
     }
 
     /// Takes in a connection. [`step`](Self::step) has to follow before too many more come.

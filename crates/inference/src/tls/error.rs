@@ -17,6 +17,14 @@ pub enum TlsError {
         /// The fingerprint of the peer's certificate.
         got: Fingerprint,
     },
+    /// The peer holds none of the certificates expected, of a server for several peers.
+    #[error("peer certificate: expected one of {known} fingerprints, got {got}")]
+    UnknownCertificate {
+        /// The number of fingerprints that this side was given.
+        known: usize,
+        /// The fingerprint of the peer's certificate.
+        got: Fingerprint,
+    },
     /// The TLS handshake failed, also if the peer refuses this side's certificate.
     #[error("{doing}: {reason}")]
     Handshake {

@@ -14,6 +14,15 @@ impl Fingerprint {
     pub(super) fn of(certificate: &[u8]) -> Self {
         Self(Sha256::digest(certificate).into())
     }
+
+    /// The name that a client sends in its first message, for a server with several certificates.
+    ///
+    /// It is the first half of the fingerprint that the client expects. It is not encrypted, and it
+    /// proves nothing: the certificate itself is compared later.
+    pub(super) fn server_name(&self) -> String {
+        let half: String = self.0[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{half}.trefoil-party")
+    }
 }
 
 impl fmt::Display for Fingerprint {

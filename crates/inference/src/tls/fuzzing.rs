@@ -1,6 +1,6 @@
 //! The handshake of either side over any stream, for fuzz targets.
 
-use core::fmt;
+use core::{fmt, slice};
 use std::{
     io::{Read, Write},
     time::Instant,
@@ -10,7 +10,7 @@ use rustls::{ClientConnection, StreamOwned, pki_types::ServerName};
 
 use super::{
     Endpoint, TlsError, connect,
-    endpoint::{Refusals, of_identity},
+    endpoint::{Refusals, of_identity, server},
     pending::PendingConnection,
 };
 use crate::Limits;
@@ -30,7 +30,7 @@ impl<S: Read + Write> Acceptor<S> {
     /// # Errors
     /// [`TlsError::Identity`] if the endpoint's identity cannot be used.
     pub fn new(endpoint: &Endpoint<'_>, stream: S) -> Result<Self, TlsError> {
-        let (config, refusals) = endpoint.server()?;
+        let (config, refusals) = server(slice::from_ref(endpoint))?;
         Ok(Self { pending: PendingConnection::over(stream, config)?, refusals, limits: endpoint.limits })
     }
 
@@ -61,7 +61,7 @@ pub fn connect<S: Read + Write>(
     stream: S,
 ) -> Result<StreamOwned<ClientConnection, S>, TlsError> {
     let (config, refusals) = endpoint.client()?;
-    connect::shake_hands(config, stream).map_err(|error| refusals.explain(error))
+    connect::shake_hands(config, &endpoint.peer, stream).map_err(|error| refusals.explain(error))
 }
 
 /// A client before its first byte, for a driver that changes its messages on the way.

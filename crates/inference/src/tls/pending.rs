@@ -10,7 +10,7 @@ use std::{
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use super::{TlsError, TlsStream, endpoint::of_identity, stream::Bounded};
+use super::{Fingerprint, TlsError, TlsStream, endpoint::of_identity, stream::Bounded};
 use crate::Limits;
 
 /// Longest time from a connection to the end of its TLS handshake.
@@ -66,6 +66,11 @@ impl<S: Read + Write> PendingConnection<S> {
     /// Whether the peer has proven itself and begun to speak the protocol inside.
     pub(super) fn is_ready(&self) -> bool {
         self.ready
+    }
+
+    /// The certificate of a peer that is ready.
+    pub(super) fn peer(&self) -> Option<Fingerprint> {
+        self.tls.peer_certificates()?.first().map(|certificate| Fingerprint::of(certificate))
     }
 
     /// Reads the peer's messages and answers them.

@@ -12,12 +12,12 @@ use rustls::{
 
 use super::Fingerprint;
 
-/// Accepts one certificate, on either side.
+/// Accepts one certificate, or on the listening side one of several.
 ///
 /// That the peer holds its key is verified as TLS 1.3 does.
 #[derive(Debug)]
 pub(super) struct Pinned {
-    pub(super) expected: Fingerprint,
+    pub(super) expected: Vec<Fingerprint>,
     pub(super) algorithms: WebPkiSupportedAlgorithms,
     /// The certificate that was refused, for the error message.
     pub(super) refused: Arc<Mutex<Option<Fingerprint>>>,
@@ -26,7 +26,7 @@ pub(super) struct Pinned {
 impl Pinned {
     fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         let got = Fingerprint::of(certificate);
-        if got == self.expected {
+        if self.expected.contains(&got) {
             return Ok(());
         }
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(got);

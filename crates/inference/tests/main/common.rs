@@ -50,12 +50,22 @@ pub(crate) fn run_over<C: Channel + Send>(
     channels: [C; 2],
     weights: &Parameters,
 ) -> [Result<Inferred, InferenceError>; 2] {
+    run_on(model, keys, channels, weights, &images(model))
+}
+
+/// [`run_over`] on these inputs in fixed point.
+pub(crate) fn run_on<C: Channel + Send>(
+    model: &Model,
+    keys: [Vec<Key>; 2],
+    channels: [C; 2],
+    weights: &Parameters,
+    inputs: &[u64],
+) -> [Result<Inferred, InferenceError>; 2] {
     let ([client, server], [to_server, to_client]) = (keys, channels);
-    let images = images(model);
     test_process::scope(|scope| {
         let serving = scope
             .spawn(|| party::run(&runtime::cpu().unwrap(), model, server, to_client, Role::Server(weights), |_| ()));
-        let role = Role::Client(&images);
+        let role = Role::Client(inputs);
         let inferred = party::run(&runtime::cpu().unwrap(), model, client, to_server, role, |_| ());
         [inferred, serving.join().unwrap()]
     })

@@ -231,17 +231,17 @@ fn quotes_manifest_on_one_short_line() {
 }
 
 /// A deal for many runs, and both parties' folders of it.
-fn deal_runs(out: &Path, model: &Model, runs: u32) -> [PathBuf; 2] {
+pub(crate) fn deal_runs(out: &Path, model: &Model, runs: u32) -> [PathBuf; 2] {
     folder::deal_runs(&runtime::cpu().unwrap(), model, runs, out, |_| ()).unwrap();
     Party::BOTH.map(|party| out.join(format!("party{}", party.number())))
 }
 
-fn open_runs(paths: &[PathBuf; 2]) -> [RunsFolder; 2] {
+pub(crate) fn open_runs(paths: &[PathBuf; 2]) -> [RunsFolder; 2] {
     Party::BOTH.map(|party| RunsFolder::open(&paths[party.index()], party, |_| ()).unwrap())
 }
 
 /// Runs both parties on the next run of their folders, client first.
-fn next_run(paths: &[PathBuf; 2], weights: &Parameters) -> [Result<Inferred, InferenceError>; 2] {
+pub(crate) fn next_run(paths: &[PathBuf; 2], weights: &Parameters) -> [Result<Inferred, InferenceError>; 2] {
     let ([client, server], (to_server, to_client)) = (open_runs(paths), memory_pair(PATIENCE));
     let images = images(client.model());
     test_process::scope(|scope| {
@@ -254,16 +254,32 @@ fn next_run(paths: &[PathBuf; 2], weights: &Parameters) -> [Result<Inferred, Inf
 
 /// Opening a folder of many runs must be refused for this reason, as a matter of keys.
 #[track_caller]
-fn refused_runs(path: &Path, party: Party, text: &str) {
+pub(crate) fn refused_runs(path: &Path, party: Party, text: &str) {
     let error = RunsFolder::open(path, party, |_| ()).map(drop).unwrap_err();
     assert!(error.to_string().contains(text), "{error}, expected `{text}`");
     assert_eq!(error.outcome(), Outcome::KeysRefused);
 }
 
 /// The names of the files of keys in a folder.
-fn key_files(path: &Path) -> Vec<String> {
+pub(crate) fn key_files(path: &Path) -> Vec<String> {
     let names = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.ends_with(".key") && name != "identity.key").collect()
+}
+
+/// Checks that only the owner may enter a folder and read its files.
+#[cfg(unix)]
+fn are_private(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(folder), 0o700);
+    for file in fs::read_dir(folder).unwrap() {
+        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    }
+}
+
+#[cfg(not(unix))]
+fn are_private(folder: &Path) {
+    assert!(folder.is_dir());
 }
 
 #[test]
@@ -283,6 +299,7 @@ fn many_runs_open_the_weights_once_and_send_what_was_planned() {
                 assert_eq!(folder.check_runs(|_| ()).unwrap(), folder.key_bytes() * (3 - used));
             }
             let (planned, steps) = (folders.each_ref().map(RunsFolder::traffic), folders[0].steps());
+            drop(folders);
             let done = next_run(&paths, &weights).map(Result::unwrap);
             assert_eq!(done.each_ref().map(|inferred| inferred.traffic), planned);
             assert_eq!(done.each_ref().map(|inferred| inferred.steps.len()), [steps; 2]);
@@ -292,6 +309,9 @@ fn many_runs_open_the_weights_once_and_send_what_was_planned() {
             let [client, server] = done;
             assert_eq!((client.logits, server.logits), (Some(expected.clone()), None));
             sent.push([client.traffic.sent_bytes, server.traffic.sent_bytes]);
+            if used < 2 {
+                paths.iter().for_each(|path| are_private(&RunsFolder::opened_path(path)));
+            }
         }
         let opening = plan.opening_traffic().sent_bytes;
         assert_eq!(sent[0].map(|bytes| bytes - opening), sent[1]);
@@ -302,16 +322,7 @@ fn many_runs_open_the_weights_once_and_send_what_was_planned() {
             for part in ["weights", "run-001", "run-002", "run-003"] {
                 assert_eq!(key_files(&path.join(part)), [""; 0], "{part}");
             }
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt as _;
-                let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-                let opened = RunsFolder::opened_path(path);
-                assert_eq!(mode(&opened), 0o700);
-                for file in fs::read_dir(&opened).unwrap() {
-                    assert_eq!(mode(&file.unwrap().path()), 0o600);
-                }
-            }
+            assert!(!RunsFolder::opened_path(path).exists(), "no run needs the opened weights");
         }
     }
 }
@@ -395,6 +406,7 @@ fn weights_other_than_the_opened_ones_are_refused_before_anything_is_sent() {
     let (weights, others) = (weights(&model), Parameters::zeros(&model));
     let [_, server] = open_runs(&paths);
     assert!(server.check(Role::Server(&others)).is_ok(), "no weights were opened");
+    drop(server);
     let _ = next_run(&paths, &weights).map(Result::unwrap);
     let [_, server] = open_runs(&paths);
     assert!(server.check(Role::Server(&weights)).is_ok());

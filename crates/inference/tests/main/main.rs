@@ -4,7 +4,10 @@
 mod common;
 mod faults;
 mod folders;
+mod functions;
+mod model_files;
 mod models;
+mod runs;
 mod strangers;
 mod thief;
 mod tls;

@@ -40,9 +40,9 @@ fn every_model(count: usize) -> impl Iterator<Item = Model> {
 fn plans_differ_by_the_choice_of_gates() {
     for architecture in Architecture::ALL {
         let [rounds, bytes] =
-            Preference::ALL.map(|preference| Model::new(architecture, 2).unwrap().preferring(preference));
+            Preference::ALL.map(|preference| Model::new(architecture.clone(), 2).unwrap().preferring(preference));
         let plans = [&rounds, &bytes].map(|model| model.plan().unwrap());
-        assert_eq!(Model::new(architecture, 2).unwrap().plan().unwrap(), plans[0]);
+        assert_eq!(Model::new(architecture.clone(), 2).unwrap().plan().unwrap(), plans[0]);
         assert_ne!(plans[0].digest(), plans[1].digest());
         let digests = [&rounds, &bytes].map(|model| model.opened_plan().unwrap().others().digest());
         assert_ne!(digests[0], digests[1]);

@@ -13,7 +13,7 @@ use std::{
 
 use inference::{
     InferenceError, Limits, Outcome, plain,
-    tls::{Endpoint, Identity, TlsChannel, TlsError},
+    tls::{Endpoint, Identity, PeerListener, TlsChannel, TlsError},
 };
 use pfss::{Channel as _, ChannelError, Party};
 
@@ -84,6 +84,37 @@ fn a_model_runs_between_two_pinned_certificates() {
     let [client, server] = run_over(&model, keys(&model), channels, &weights).map(Result::unwrap);
     assert_eq!(client.logits, Some(plain::logits(&model, &weights, &images(&model)).unwrap()));
     assert_eq!(client.traffic.sent_bytes, server.traffic.received_bytes);
+}
+
+#[test]
+fn one_listener_accepts_the_peers_of_several_endpoints_and_no_stranger() {
+    let (pairs, stranger) = ([identities(), identities()], Identity::generate().unwrap());
+    let [[zero, to_zero], [one, to_one]] = pairs.each_ref().map(endpoints);
+    // Each peer computes something else, and expects another certificate of the server.
+    let [one, to_one] = [one, to_one].map(|end| Endpoint { protocol: [8; 32], ..end });
+    let (socket, address) = listen();
+    let mut listener = PeerListener::new(socket, &[to_zero, to_one]).unwrap();
+    let mut reasons = Vec::new();
+    test_process::scope(|scope| {
+        let connecting = scope.spawn(|| {
+            let other = Endpoint { identity: &stranger, protocol: [8; 32], ..endpoints(&pairs[1])[0] };
+            assert!(other.connect(address).is_err());
+            for (client, index) in [(&one, 1), (&zero, 0)] {
+                let mut channel = client.connect(address).unwrap();
+                assert_eq!(channel.exchange(b"?").unwrap(), [index]);
+            }
+        });
+        for index in [1, 0] {
+            let peer = listener.accept(Some(PATIENCE), |error| reasons.push(error.to_string()), || false);
+            let peer = peer.unwrap().unwrap();
+            assert_eq!((peer.index(), peer.fingerprint()), (index, pairs[index][0].fingerprint()));
+            assert_eq!(peer.channel().unwrap().exchange(&[index as u8]).unwrap(), b"?");
+        }
+        connecting.join().unwrap();
+    });
+    let expected = format!("expected one of 2 fingerprints, got {}", stranger.fingerprint());
+    assert!(reasons.iter().any(|reason| reason.contains(&expected)), "{reasons:?}");
+    assert!(listener.accept(None, |_| (), || true).unwrap().is_none(), "the wait has ended");
 }
 
 #[test]

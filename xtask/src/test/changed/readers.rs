@@ -11,13 +11,15 @@ pub(super) struct PathReader {
 }
 
 /// Who reads what. A test compares the table with the sources.
-const READERS: [PathReader; 12] = [
+const READERS: [PathReader; 14] = [
     compiled("kernels-ptx/ptx/", &["cuda-backend", "device-trials"]),
     tests("kernels-ptx/ptx/", &["conformance", "cuda-sim", "trefoil-cli"]),
     tests("kernels-ptx/", &["xtask"]),
     tests("data/stark/", &["trefoil-stark", "stark-verifier", "stwo-air"]),
     tests("data/models/", &["trefoil-inference", "trefoil-cli"]),
     tests("data/digits/", &["trefoil-cli"]),
+    tests("data/kernels/", &["trefoil-cli", "xtask"]),
+    tests("docs/own-model.md", &["trefoil-cli"]),
     tests("docs/pfss.md", &["pfss", "trefoil-inference"]),
     tests("docs/stark.md", &["trefoil-cli"]),
     tests("docs/tutorials/", &["trefoil"]),

@@ -1,0 +1,217 @@
+//! Models described by a file: its layers on an engine, and their weights.
+
+use pfss::{PfssError, SignedRange};
+
+use super::{
+    block::attention,
+    layers::LayerBuilder,
+    norm::{layer_norm, row_means},
+    shape::{Block, DeclaredLimits, NormPlacement, TransformerShape},
+};
+use crate::{
+    Engine, InferenceError, ModelFile, Parameter, Tensor,
+    model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer},
+    tensor::ONE,
+};
+
+/// The weights of all layers, in the order of the file.
+pub(super) fn parameters(file: &ModelFile) -> Vec<Parameter> {
+    file.layers().iter().flat_map(layer_parameters).collect()
+}
+
+/// The weights of a layer, and of the layers in it.
+pub(super) fn layer_parameters(layer: &PlacedLayer) -> Vec<Parameter> {
+    let PlacedLayer { name, kind, input, .. } = layer;
+    let lens: Vec<usize> = input.iter().map(|&len| len as usize).collect();
+    let [.., last] = lens[..] else { return Vec::new() };
+    let stored = |part: &str, shape: Vec<usize>| Parameter::stored(&format!("{name}.{part}"), shape);
+    match kind {
+        LayerKind::Dense { outputs, bias, .. } => Parameter::outputs_first(name, vec![*outputs as usize, last], *bias),
+        LayerKind::LayerNorm { affine: true, .. } => vec![stored("weight", vec![last]), stored("bias", vec![last])],
+        LayerKind::Attention { .. } => {
+            let projections = Parameter::outputs_first(&format!("{name}.qkv"), vec![3 * last, last], true);
+            let mix = Parameter::outputs_first(&format!("{name}.out"), vec![last, last], true);
+            projections.into_iter().chain(mix).collect()
+        }
+        LayerKind::Residual { .. } => layer.inner.iter().flat_map(layer_parameters).collect(),
+        LayerKind::Embedding { outputs } => vec![stored("weight", vec![last, *outputs as usize])],
+        LayerKind::PositionEmbedding => vec![stored("weight", lens)],
+        LayerKind::Conv2d(Convolution { outputs, kernel, bias, .. }) => {
+            let [outputs, high, wide] = [*outputs, kernel[0], kernel[1]].map(|len| len as usize);
+            Parameter::outputs_first(name, vec![outputs, lens[0], high, wide], *bias)
+        }
+        LayerKind::LayerNorm { .. } | LayerKind::Activation(_) | LayerKind::Flatten | LayerKind::MeanPool => Vec::new(),
+    }
+}
+
+/// Runs all layers. The result of a dense layer at the end has twice the fraction bits.
+pub(super) fn run<E: Engine>(
+    layers: &mut LayerBuilder<'_, E>,
+    file: &ModelFile,
+    x: &Tensor,
+) -> Result<Tensor, InferenceError> {
+    match file.layers() {
+        [before @ .., last] if let LayerKind::Dense { outputs, bias, limit } = last.kind => {
+            let x = run_layers(layers, before, x)?;
+            let dims = [last_axis(last), outputs];
+            let y = layers.logits(&last.name, &x, dims, bias.then_some(1)).map_err(|error| of_layer(last, error))?;
+            check_logits(layers, &last.name, &y, limit)?;
+            Ok(y)
+        }
+        all => run_layers(layers, all, x),
+    }
+}
+
+/// Checks results with twice the fraction bits against a declared limit.
+fn check_logits<E: Engine>(
+    layers: &LayerBuilder<'_, E>,
+    name: &str,
+    y: &Tensor,
+    limit: Option<u32>,
+) -> Result<(), InferenceError> {
+    let Some(limit) = limit else { return Ok(()) };
+    // a magnitude between two units counts as the greater
+    let magnitude = |word: &u64| word.cast_signed().unsigned_abs().div_ceil(ONE.cast_unsigned());
+    let magnitudes: Vec<u64> = y.words.iter().map(magnitude).collect();
+    layers.engine.check_declared(name, &magnitudes, limit)
+}
+
+/// Runs a list of layers, one after the other.
+fn run_layers<E: Engine>(
+    layers: &mut LayerBuilder<'_, E>,
+    list: &[PlacedLayer],
+    x: &Tensor,
+) -> Result<Tensor, InferenceError> {
+    let mut x = x.clone();
+    for layer in list {
+        x = run_layer(layers, layer, &x).map_err(|error| of_layer(layer, error))?;
+    }
+    Ok(x)
+}
+
+/// Runs a layer.
+pub(super) fn run_layer<E: Engine>(
+    layers: &mut LayerBuilder<'_, E>,
+    layer: &PlacedLayer,
+    x: &Tensor,
+) -> Result<Tensor, InferenceError> {
+    let (name, width) = (&layer.name, last_axis(layer));
+    match &layer.kind {
+        LayerKind::Dense { outputs, bias, limit } => {
+            let y = layers.dense_at(name, x, [width, *outputs], bias.then_some(1))?;
+            layers.limited(name, y, *limit)
+        }
+        LayerKind::Activation(Activation::Relu) => layers.relu(name, x),
+        LayerKind::Activation(Activation::Gelu) => layers.gelu(name, x),
+        LayerKind::Activation(Activation::Silu) => layers.silu(name, x),
+        LayerKind::LayerNorm { affine, deviation_limit, .. } => {
+            let norm = if *affine { NormPlacement::Post } else { NormPlacement::Pre };
+            let limits = deviation_limit.map(|deviation| DeclaredLimits { deviation, ..UNREAD });
+            layer_norm(layers, name, x, &Block { shape: TransformerShape { width, norm, ..ONE_UNIT }, limits })
+        }
+        LayerKind::Attention { heads, causal, limits, limit } => {
+            let shape =
+                TransformerShape { width, heads: *heads, sequence: layer.input[0], causal: *causal, ..ONE_UNIT };
+            let declared =
+                |&AttentionLimits { projections, scores }: &_| DeclaredLimits { projections, scores, ..UNREAD };
+            let block = Block { shape, limits: limits.as_ref().map(declared) };
+            let y = attention(layers, name, x, &block)?;
+            layers.limited(name, y, *limit)
+        }
+        LayerKind::Residual { limit, .. } => {
+            let y = run_layers(layers, &layer.inner, x)?;
+            layers.limited(name, x.add(&y)?, *limit)
+        }
+        LayerKind::Embedding { outputs } => layers.embedding(name, x, [width, *outputs]),
+        LayerKind::PositionEmbedding => layers.add_weights(name, x, elements(&layer.input)),
+        LayerKind::Conv2d(convolution) => conv2d(layers, layer, convolution, x),
+        LayerKind::Flatten => Ok(x.clone()),
+        LayerKind::MeanPool => mean_pool(layers, layer, x),
+    }
+}
+
+/// The convolution as one product: a row of inputs for each pixel of the result.
+///
+/// Rows are elements of `x` and zeros at public places, so that they cost nothing by themselves.
+fn conv2d<E: Engine>(
+    layers: &mut LayerBuilder<'_, E>,
+    layer: &PlacedLayer,
+    convolution: &Convolution,
+    x: &Tensor,
+) -> Result<Tensor, InferenceError> {
+    let Convolution { outputs, kernel, bias, limit, .. } = *convolution;
+    let patches = patches(layer, convolution, x)?;
+    let inputs = layer.input[0] * kernel[0] * kernel[1];
+    let y = layers.dense_at(&layer.name, &patches, [inputs, outputs], bias.then_some(1))?;
+    // [count][pixel][channel] becomes [count][channel][pixel]
+    let (channels, pixels) = (outputs as usize, elements(&layer.output[1..]));
+    let count = x.words.len() / elements(&layer.input);
+    layers.limited(&layer.name, y.permuted([count, pixels, channels], [0, 2, 1]), limit)
+}
+
+/// The inputs of a convolution, `[count][row][column][channel][kernel row][kernel column]`.
+fn patches(layer: &PlacedLayer, convolution: &Convolution, x: &Tensor) -> Result<Tensor, InferenceError> {
+    let lens = |shape: &[u32]| [shape[0] as usize, shape[1] as usize, shape[2] as usize];
+    let ([channels, height, width], [_, rows, cols]) = (lens(&layer.input), lens(&layer.output));
+    let pair = |pair: [u32; 2]| pair.map(|len| len as usize);
+    let (kernel, stride, padding) = (pair(convolution.kernel), pair(convolution.stride), pair(convolution.padding));
+    // The place of a pixel within an image, if it is no padding.
+    let place = |at: usize, axis: usize, len: usize| at.checked_sub(padding[axis]).filter(|&at| at < len);
+    let size = channels * kernel[0] * kernel[1];
+    let mut words = Vec::with_capacity(x.words.len() / (channels * height * width) * rows * cols * size);
+    for image in x.words.chunks_exact(channels * height * width) {
+        for (row, col) in (0..rows).flat_map(|row| (0..cols).map(move |col| (row, col))) {
+            for index in 0..size {
+                let (channel, at) = (index / (kernel[0] * kernel[1]), index % (kernel[0] * kernel[1]));
+                let row = place(row * stride[0] + at / kernel[1], 0, height);
+                let col = place(col * stride[1] + at % kernel[1], 1, width);
+                words.push(row.zip(col).map_or(0, |(row, col)| image[(channel * height + row) * width + col]));
+            }
+        }
+    }
+    Ok(Tensor { words, range: x.range.hull(SignedRange::new(0, 0)?) })
+}
+
+/// The mean of each unit over positions, or of each channel over pixels.
+fn mean_pool<E: Engine>(
+    layers: &mut LayerBuilder<'_, E>,
+    layer: &PlacedLayer,
+    x: &Tensor,
+) -> Result<Tensor, InferenceError> {
+    if let &[positions, width] = &layer.input[..] {
+        let count = x.words.len() / elements(&layer.input);
+        let columns = x.permuted([count, positions as usize, width as usize], [0, 2, 1]);
+        return row_means(layers, &layer.name, &columns, positions);
+    }
+    row_means(layers, &layer.name, x, layer.input[1..].iter().product())
+}
+
+/// Lengths of a transformer, for one of its parts alone.
+const ONE_UNIT: TransformerShape =
+    TransformerShape { layers: 1, width: 1, heads: 1, hidden: 1, sequence: 1, causal: false, norm: NormPlacement::Pre };
+
+/// Limits that a part does not read.
+const UNREAD: DeclaredLimits =
+    DeclaredLimits { weights: 0, residual: 0, deviation: 0, projections: 0, scores: 0, hidden: 0 };
+
+/// The length of the last axis of a layer's input.
+fn last_axis(layer: &PlacedLayer) -> u32 {
+    layer.input.last().copied().unwrap_or(1) // shapes are not empty
+}
+
+/// Elements of a shape, which a file limits to 2^26.
+fn elements(shape: &[u32]) -> usize {
+    shape.iter().map(|&len| len as usize).product()
+}
+
+/// A failed proof of ranges with the layer's place and name; other errors as they are.
+pub(super) fn of_layer(layer: &PlacedLayer, error: InferenceError) -> InferenceError {
+    match error {
+        InferenceError::Range(_)
+        | InferenceError::Layout(_)
+        | InferenceError::Pfss(PfssError::Range(_) | PfssError::Suf(_)) => {
+            InferenceError::Layer { layer: layer.place.clone(), reason: Box::new(error) }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,459 @@
+//! Models that are Rust functions on layers.
+//!
+//! The layers are those of a model file, checked in the same way. A function cannot see the words
+//! of its values, so that it does the same for the planner, in the clear and on either party's
+//! shares.
+
+use core::{fmt, ops::Range};
+use std::sync::Arc;
+
+use pfss::SignedRange;
+
+use super::{
+    Model,
+    described::{layer_parameters, of_layer, run_layer},
+    layers::LayerBuilder,
+};
+use crate::{
+    Architecture, Call, Engine, InferenceError, ModelFileError, ModelLimits, Preference, Tensor,
+    function::{Execution, FunctionModel, ModelFunction, Trace},
+    model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer, check_head},
+    tensor::ONE,
+};
+
+/// The epsilon of a layer norm, 1/16.
+const EPSILON: f64 = 0.0625;
+
+/// The layers of a model that is a function, one method for each.
+///
+/// Names of layers begin the names of their steps and weights; no two layers have the same. Weights
+/// are named and stored as by PyTorch: `docs/own-model.md` has a table. Ranges are proven from
+/// layer to layer, from the [`ModelLimits`].
+pub struct Layers<'a> {
+    engine: AnyEngine<'a>,
+    weight_limit: u32,
+    preference: Preference,
+    trace: Option<&'a mut Trace>,
+}
+
+/// A value of a model: a tensor for each input of the batch.
+///
+/// Its words, or a share of them, stay inside.
+#[derive(Clone)]
+pub struct Value {
+    tensor: Tensor,
+    /// The shape for one input.
+    shape: Vec<u32>,
+    /// Whether it is the input of the model.
+    is_input: bool,
+}
+
+/// A convolution; pairs are vertical, then horizontal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conv2d {
+    /// Channels of the result.
+    pub outputs: u32,
+    /// The size of a kernel.
+    pub kernel: [u32; 2],
+    /// Pixels between two places of the kernel, `[1, 1]` for every pixel.
+    pub stride: [u32; 2],
+    /// Zeros before and after the pixels.
+    pub padding: [u32; 2],
+    /// Whether a bias is added to each channel.
+    pub bias: bool,
+}
+
+/// Attention of each position to all positions, or to those up to its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attention {
+    /// Heads, each of a power of four of the width's elements.
+    pub heads: u32,
+    /// Whether a position attends only to itself and to the positions before it.
+    pub causal: bool,
+    /// Declared magnitudes of projections and of scores; `None` leaves the proven ranges.
+    ///
+    /// Projections are queries, keys and values. Scores are divided by the root of a head's width.
+    pub limits: Option<[u32; 2]>,
+}
+
+impl Model {
+    /// A model that is a Rust function, for one input of this shape.
+    ///
+    /// `function` lists the layers. It is run once here, on zeros, and then by the planner, in the
+    /// clear and on shares, each time for a whole batch. Results have
+    /// [`FRACTION_BITS`](crate::FRACTION_BITS). [`Model::new`] makes a model for larger batches
+    /// from the [`architecture`](Self::architecture).
+    ///
+    /// Both parties and the dealer need the same function, and it has to list the same layers each
+    /// time. Plans hold its name, limits, shapes and steps with their gates, so that most others are
+    /// refused, but not those that reorder values in another way.
+    /// Key folders hold a name or a file, and not a function: deal with
+    /// [`Plan::deal`](crate::Plan::deal).
+    ///
+    /// ```
+    /// use inference::{Conv2d, Model, ModelLimits, Parameters, party::{self, Role}, plain};
+    /// use pfss::{Dealer, memory_pair};
+    ///
+    /// let limits = ModelLimits { weights: 1, inputs: [0, 1] };
+    /// let model = Model::from_fn("pictures", &[1, 4, 4], limits, |layers, images| {
+    ///     let conv = Conv2d { outputs: 2, kernel: [3, 3], stride: [2, 2], padding: [1, 1], bias: true };
+    ///     let x = layers.conv2d("conv", images, &conv)?;
+    ///     let x = layers.relu("relu", &x)?.flatten();
+    ///     let y = layers.dense("mix", &x, 8, true)?;
+    ///     let y = layers.gelu("gelu", &y)?;
+    ///     layers.dense("output", &x.add(&y)?, 3, true)
+    /// })?;
+    /// assert_eq!((model.input_len(), model.output_shape()), (16, vec![1, 3]));
+    /// assert_eq!(model.parameters()[0].shape, [2, 1, 3, 3]);
+    ///
+    /// // It is planned, dealt and run like any other.
+    /// let [client, server] = model.plan()?.deal(&runtime::cpu()?, &mut Dealer::from_os()?, |_| ())?;
+    /// let (weights, image) = (Parameters::zeros(&model), model.encode(&[1, 1, 4, 4], &[0.5; 16])?);
+    /// let (to_server, to_client) = memory_pair(std::time::Duration::from_secs(10));
+    /// let queues = [runtime::cpu()?, runtime::cpu()?];
+    /// let role = Role::Server(&weights);
+    /// let results = std::thread::scope(|scope| {
+    ///     let serving = scope.spawn(|| party::run(&queues[1], &model, server, to_client, role, |_| ()));
+    ///     let role = Role::Client(&image);
+    ///     let inferred = party::run(&queues[0], &model, client, to_server, role, |_| ())?;
+    ///     serving.join().map_err(|_| "the server ends")??;
+    ///     Ok::<_, Box<dyn std::error::Error>>(inferred.logits)
+    /// })?;
+    /// assert_eq!(results, Some(plain::logits(&model, &weights, &image)?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InferenceError::LayerValue`] for a name, a shape or a limit that is not allowed, and the
+    /// errors of `function`.
+    pub fn from_fn<F>(name: &str, input_shape: &[u32], limits: ModelLimits, function: F) -> Result<Self, InferenceError>
+    where
+        F: Fn(&mut Layers<'_>, &Value) -> Result<Value, InferenceError> + Send + Sync + 'static,
+    {
+        check_head(name, input_shape, limits.weights, limits.inputs).map_err(of_function)?;
+        if Architecture::ALL.iter().any(|known| known.name() == name) {
+            return Err(refused("name", "a name that is not a built-in model's", format!("{name:?}")));
+        }
+        let len = elements(input_shape);
+        let [min, max] = limits.inputs.map(|limit| i64::from(limit) * ONE);
+        let input = Tensor { words: vec![0; len as usize], range: SignedRange::new(min, max)? };
+
+        // The first run, on zeros, shows the weights and the shape of the results.
+        let mut trace = Trace { largest: len, ..Trace::default() };
+        let execution = Execution {
+            engine: &mut Zeros,
+            weight_limit: limits.weights,
+            preference: Preference::default(),
+            trace: Some(&mut trace),
+        };
+        let function = Function(function);
+        let (_, output_shape) = function.run(execution, input, input_shape)?;
+        let (name, input_shape) = (name.to_owned(), input_shape.to_vec());
+        let model = FunctionModel { name, input_shape, limits, output_shape, trace, function: Arc::new(function) };
+        Self::new(Architecture::Function(Arc::new(model)), 1)
+    }
+}
+
+impl Layers<'_> {
+    /// `x W + b` along the last axis; weights `[outputs, inputs]` as of `nn.Linear`.
+    ///
+    /// # Errors
+    /// [`InferenceError::LayerValue`] for a name or a length that is not allowed, or an input of
+    /// another shape than the layer takes. [`InferenceError::Layer`] if its range cannot be proven.
+    /// The errors of the engine that runs it.
+    pub fn dense(&mut self, name: &str, x: &Value, outputs: u32, bias: bool) -> Result<Value, InferenceError> {
+        self.apply(name, LayerKind::Dense { outputs, bias, limit: None }, x)
+    }
+
+    /// A convolution of images `[channels, height, width]`, as `nn.Conv2d`.
+    ///
+    /// It is the product of the kernels and a row of `channels` times kernel size elements for each
+    /// pixel of the result.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn conv2d(&mut self, name: &str, x: &Value, convolution: &Conv2d) -> Result<Value, InferenceError> {
+        let Conv2d { outputs, kernel, stride, padding, bias } = *convolution;
+        self.apply(name, LayerKind::Conv2d(Convolution { outputs, kernel, stride, padding, bias, limit: None }), x)
+    }
+
+    /// `max(x, 0)` of each element.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn relu(&mut self, name: &str, x: &Value) -> Result<Value, InferenceError> {
+        self.apply(name, LayerKind::Activation(Activation::Relu), x)
+    }
+
+    /// GeLU of each element, as `nn.GELU()`.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn gelu(&mut self, name: &str, x: &Value) -> Result<Value, InferenceError> {
+        self.apply(name, LayerKind::Activation(Activation::Gelu), x)
+    }
+
+    /// SiLU of each element, as `nn.SiLU()`.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn silu(&mut self, name: &str, x: &Value) -> Result<Value, InferenceError> {
+        self.apply(name, LayerKind::Activation(Activation::Silu), x)
+    }
+
+    /// Layer normalisation along the last axis with the epsilon 1/16, as `nn.LayerNorm`.
+    ///
+    /// With `affine` it has weights and biases. `deviation` declares the greatest standard
+    /// deviation of a row.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn layer_norm(
+        &mut self,
+        name: &str,
+        x: &Value,
+        affine: bool,
+        deviation: Option<u32>,
+    ) -> Result<Value, InferenceError> {
+        self.apply(name, LayerKind::LayerNorm { eps: EPSILON, affine, deviation_limit: deviation }, x)
+    }
+
+    /// Attention of positions `[positions, width]`, with the layers before and after it.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn attention(&mut self, name: &str, x: &Value, attention: &Attention) -> Result<Value, InferenceError> {
+        let Attention { heads, causal, limits } = *attention;
+        let limits = limits.map(|[projections, scores]| AttentionLimits { projections, scores });
+        self.apply(name, LayerKind::Attention { heads, causal, limits, limit: None }, x)
+    }
+
+    /// The row of weights `[vocabulary, outputs]` for each one-hot vector, as `nn.Embedding`.
+    ///
+    /// It takes the input of the model, `[positions, vocabulary]` with limits 0 and 1, and nothing
+    /// else: its range is proven for one-hot vectors, and only inputs are checked to be such.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn embedding(&mut self, name: &str, x: &Value, outputs: u32) -> Result<Value, InferenceError> {
+        let is_one_hot = x.is_input && x.shape.len() == 2 && (x.tensor.range.min(), x.tensor.range.max()) == (0, ONE);
+        if !is_one_hot {
+            let expected = "the input of the model, [positions, vocabulary] with limits 0 and 1";
+            return Err(refused(&format!("layer {name:?}: its input"), expected, format!("the shape {:?}", x.shape)));
+        }
+        if let Some(trace) = &mut self.trace {
+            trace.is_one_hot = true;
+        }
+        self.apply(name, LayerKind::Embedding { outputs }, x)
+    }
+
+    /// Adds a row of weights to each position of `[positions, width]`.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn position_embedding(&mut self, name: &str, x: &Value) -> Result<Value, InferenceError> {
+        self.apply(name, LayerKind::PositionEmbedding, x)
+    }
+
+    /// The mean over the positions of `[positions, width]`, or over the pixels of each channel.
+    ///
+    /// # Errors
+    /// As [`dense`](Self::dense).
+    pub fn mean_pool(&mut self, name: &str, x: &Value) -> Result<Value, InferenceError> {
+        self.apply(name, LayerKind::MeanPool, x)
+    }
+
+    /// `x` with a declared limit on magnitudes, for smaller ranges and keys.
+    ///
+    /// **A run on shares does not check it, and a value beyond it gives arbitrary results.** A run
+    /// in the clear does, and names `name`.
+    ///
+    /// # Errors
+    /// [`InferenceError::Declared`] in the clear for a value beyond it, and
+    /// [`InferenceError::Range`] if no value of the proven range is within it.
+    pub fn limited(&mut self, name: &str, x: &Value, limit: u32) -> Result<Value, InferenceError> {
+        let tensor = self.builder().limited(name, x.tensor.clone(), Some(limit))?;
+        Ok(Value { tensor, shape: x.shape.clone(), is_input: false })
+    }
+
+    /// Checks a layer, records its weights if the model is being made, and runs it.
+    fn apply(&mut self, name: &str, kind: LayerKind, x: &Value) -> Result<Value, InferenceError> {
+        let (mut layer, largest) = PlacedLayer::alone(name, kind, &x.shape).map_err(of_function)?;
+        layer.place = format!("layer {name:?}");
+        if let Some(trace) = &mut self.trace {
+            record(trace, &layer, largest)?;
+        }
+        let tensor = run_layer(&mut self.builder(), &layer, &x.tensor).map_err(|error| of_layer(&layer, error))?;
+        Ok(Value { tensor, shape: layer.output, is_input: false })
+    }
+}
+
+impl<'a> Layers<'a> {
+    fn builder(&mut self) -> LayerBuilder<'_, AnyEngine<'a>> {
+        LayerBuilder { engine: &mut self.engine, weight_limit: self.weight_limit, preference: self.preference }
+    }
+}
+
+impl Value {
+    /// The shape for one input.
+    #[must_use]
+    pub fn shape(&self) -> &[u32] {
+        &self.shape
+    }
+
+    /// The range proven for every element, in fixed point.
+    #[must_use]
+    pub fn range(&self) -> SignedRange {
+        self.tensor.range
+    }
+
+    /// `self + other`, element by element: a residual connection.
+    ///
+    /// # Errors
+    /// [`InferenceError::LayerValue`] for another shape or a value of a run on another batch,
+    /// [`InferenceError::Range`] if the range of the sums leaves 64 bits.
+    pub fn add(&self, other: &Self) -> Result<Self, InferenceError> {
+        if self.shape != other.shape {
+            return Err(refused("sum", format!("the shape {:?}", self.shape), format!("{:?}", other.shape)));
+        }
+        let [expected, got] = [self, other].map(|value| value.tensor.words.len());
+        if expected != got {
+            let expected = format!("a value of the same run, of {expected} words");
+            return Err(refused("sum", expected, format!("{got} words")));
+        }
+        Ok(Self { tensor: self.tensor.add(&other.tensor)?, shape: self.shape.clone(), is_input: false })
+    }
+
+    /// All elements on one axis.
+    #[must_use]
+    pub fn flatten(&self) -> Self {
+        // every shape has at most 2^26 elements
+        Self { tensor: self.tensor.clone(), shape: vec![elements(&self.shape) as u32], is_input: false }
+    }
+
+    /// A range of the rows along the first axis, positions for instance.
+    ///
+    /// # Errors
+    /// [`InferenceError::LayerValue`] for an empty range, or rows that are not there.
+    pub fn rows(&self, rows: Range<u32>) -> Result<Self, InferenceError> {
+        let (count, rest) = match &self.shape[..] {
+            [first, rest @ ..] => (*first, rest),
+            [] => (0, &[][..]),
+        };
+        if rows.is_empty() || rows.end > count {
+            return Err(refused("rows", format!("a part of 0..{count}"), format!("{rows:?}")));
+        }
+        let (one, width) = (elements(&self.shape) as usize, elements(rest) as usize);
+        let part = rows.start as usize * width..rows.end as usize * width;
+        let words = self.tensor.words.chunks_exact(one).flat_map(|input| &input[part.clone()]).copied().collect();
+        let shape = [rows.end - rows.start].into_iter().chain(rest.iter().copied()).collect();
+        Ok(Self { tensor: Tensor { words, range: self.tensor.range }, shape, is_input: false })
+    }
+}
+
+/// Adds the name and the weights of a layer to those before it.
+fn record(trace: &mut Trace, layer: &PlacedLayer, largest: u64) -> Result<(), InferenceError> {
+    if !trace.names.insert(layer.name.clone()) {
+        return Err(refused(&layer.place, "a name that no layer before it has", format!("{:?}", layer.name)));
+    }
+    for parameter in layer_parameters(layer) {
+        if trace.parameters.iter().any(|other| other.name == parameter.name) {
+            let expected = "weights with names that no layer before it has";
+            return Err(refused(&layer.place, expected, format!("`{}`", parameter.name)));
+        }
+        trace.parameters.push(parameter);
+    }
+    trace.largest = trace.largest.max(largest);
+    Ok(())
+}
+
+/// Elements of a checked shape.
+fn elements(shape: &[u32]) -> u64 {
+    shape.iter().map(|&len| u64::from(len)).product()
+}
+
+/// The error of a check that files and functions have in common.
+fn of_function(error: ModelFileError) -> InferenceError {
+    match error {
+        ModelFileError::Value { place, expected, got } => {
+            let place = place.replacen("layers[0]", "layer", 1);
+            InferenceError::LayerValue { place, expected, got }
+        }
+        other => other.into(),
+    }
+}
+
+fn refused(place: &str, expected: impl Into<String>, got: String) -> InferenceError {
+    InferenceError::LayerValue { place: place.to_owned(), expected: expected.into(), got }
+}
+
+/// A function that lists layers.
+struct Function<F>(F);
+
+impl<F> ModelFunction for Function<F>
+where
+    F: Fn(&mut Layers<'_>, &Value) -> Result<Value, InferenceError> + Send + Sync,
+{
+    fn run(
+        &self,
+        execution: Execution<'_>,
+        input: Tensor,
+        shape: &[u32],
+    ) -> Result<(Tensor, Vec<u32>), InferenceError> {
+        let Execution { engine, weight_limit, preference, trace } = execution;
+        let mut layers = Layers { engine: AnyEngine(engine), weight_limit, preference, trace };
+        let input = Value { tensor: input, shape: shape.to_vec(), is_input: true };
+        let Value { tensor, shape, .. } = (self.0)(&mut layers, &input)?;
+        Ok((tensor, shape))
+    }
+}
+
+/// An engine whose type a function does not depend on.
+struct AnyEngine<'a>(&'a mut dyn Engine);
+
+impl Engine for AnyEngine<'_> {
+    fn constant(&self, word: u64) -> u64 {
+        self.0.constant(word)
+    }
+
+    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        self.0.parameter(name, len)
+    }
+
+    fn check_declared(&self, step: &str, words: &[u64], limit: u32) -> Result<(), InferenceError> {
+        self.0.check_declared(step, words, limit)
+    }
+
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+        self.0.call(step, call)
+    }
+}
+
+/// The engine of the first run: everything is zero.
+struct Zeros;
+
+impl Engine for Zeros {
+    fn constant(&self, _: u64) -> u64 {
+        0
+    }
+
+    fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        Ok(vec![0; len])
+    }
+
+    fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+        Ok(vec![0; call.len()])
+    }
+}
+
+impl fmt::Debug for Layers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layers").field("weight_limit", &self.weight_limit).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Value").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+//! One listening socket for the peers of several endpoints, one after another.
+
+use core::{fmt, time::Duration};
+use std::net::TcpListener;
+
+use pfss::Party;
+
+use super::{
+    Endpoint, Fingerprint, TlsChannel, TlsError, TlsStream,
+    accept::{accept_in, local},
+    crowd::Crowd,
+    endpoint::channel,
+    pending::PendingConnection,
+};
+use crate::Limits;
+
+/// A listening socket that accepts the peers of one endpoint or several.
+///
+/// Handshakes that have begun when a peer is accepted go on with the next call, so that peers may
+/// come at once.
+pub struct PeerListener {
+    listener: TcpListener,
+    crowd: Crowd,
+    sides: Vec<Side>,
+    limits: Limits,
+}
+
+/// What a connection to the peer of an endpoint needs.
+#[derive(Clone, Copy)]
+struct Side {
+    party: Party,
+    peer: Fingerprint,
+    protocol: [u8; 32],
+}
+
+/// A peer that has proven to hold its certificate.
+pub struct AcceptedPeer {
+    index: usize,
+    side: Side,
+    stream: TlsStream,
+}
+
+impl PeerListener {
+    /// A listener for the peers of `endpoints`.
+    ///
+    /// The connection to each peer has the first endpoint's limits. Of endpoints with the same peer
+    /// the first is taken.
+    ///
+    /// # Errors
+    /// [`TlsError::Identity`] if an endpoint's identity cannot be used, [`TlsError::Local`] if the
+    /// socket cannot be configured.
+    pub fn new(listener: TcpListener, endpoints: &[Endpoint<'_>]) -> Result<Self, TlsError> {
+        listener.set_nonblocking(true).map_err(|e| local(&e))?;
+        let limits = endpoints.first().map_or_else(Limits::default, |endpoint| endpoint.limits);
+        let side = |&Endpoint { party, peer, protocol, .. }: &Endpoint<'_>| Side { party, peer, protocol };
+        let sides = endpoints.iter().map(side).collect();
+        Ok(Self { listener, crowd: Crowd::of(endpoints, limits)?, sides, limits })
+    }
+
+    /// Waits for the next peer of any endpoint.
+    ///
+    /// Strangers are refused as by [`Endpoint::accept`], and the wait ends in the same way. `ended`
+    /// is called at least every 20 milliseconds; `None` if it returns true before a peer comes.
+    ///
+    /// # Errors
+    /// As [`Endpoint::accept`].
+    pub fn accept(
+        &mut self,
+        patience: Option<Duration>,
+        refused: impl FnMut(&TlsError),
+        ended: impl FnMut() -> bool,
+    ) -> Result<Option<AcceptedPeer>, TlsError> {
+        let Self { listener, crowd, sides, limits } = self;
+        let take = |pending: PendingConnection| -> Result<AcceptedPeer, TlsError> {
+            let peer = pending.peer();
+            let index = sides.iter().position(|side| Some(side.peer) == peer);
+            let unknown = || TlsError::Handshake { doing: "TLS handshake", reason: "no certificate of a peer".into() };
+            let index = index.ok_or_else(unknown)?;
+            Ok(AcceptedPeer { index, side: sides[index], stream: pending.into_stream(limits)? })
+        };
+        accept_in(crowd, || Ok(listener.accept()?.0), patience, refused, take, ended)
+    }
+
+    /// Drops the handshakes that have begun, so that their files are free.
+    ///
+    /// A peer among them connects again.
+    pub fn drop_handshakes(&mut self) {
+        self.crowd.clear();
+    }
+}
+
+impl AcceptedPeer {
+    /// The place of its endpoint among those of the listener.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Its certificate.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.side.peer
+    }
+
+    /// Shakes hands within the connection: party, and digest of what is computed.
+    ///
+    /// It waits for the peer, so a server of several peers calls it on a thread for each.
+    ///
+    /// # Errors
+    /// [`TlsError::Channel`] if the peer is the same party, computes something else, or is lost.
+    pub fn channel(self) -> Result<TlsChannel, TlsError> {
+        channel(self.side.party, self.stream, &self.side.protocol)
+    }
+}
+
+impl fmt::Debug for PeerListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PeerListener").field("listener", &self.listener).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for AcceptedPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AcceptedPeer").field("fingerprint", &self.side.peer).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,29 @@
+//! Integers of 32 bits: each thread runs a straight-line program on its own words.
+
+use anyhow::Result;
+
+use super::{
+    super::{
+        random::Random,
+        sample::{Cooperation, Expected, Kernel},
+        tape::{INTEGER, Tape, word},
+    },
+    Parts, THREADS, columns, elementwise,
+};
+
+/// A random program and its results.
+pub(super) fn generate(random: &mut Random) -> Result<Parts> {
+    let inputs = 2 + random.below(3) as u32;
+    let steps = 12 + random.below(13);
+    let tape = Tape::random(random, &INTEGER, inputs, steps, 2);
+    let rows: Vec<Vec<u32>> = (0..THREADS).map(|_| (0..inputs).map(|_| word(random)).collect()).collect();
+    let results: Vec<Vec<u32>> = rows.iter().map(|row| tape.evaluate(row)).collect();
+    let kernel = Kernel {
+        function: "thread",
+        cooperation: Cooperation::Alone,
+        threads: THREADS,
+        from: columns(&rows),
+        expected: Expected::Words { words: columns(&results) },
+    };
+    Ok((elementwise("thread", "Combines the words of thread `i`.", &tape), vec![kernel]))
+}
