@@ -48,7 +48,7 @@ fn start() -> io::Result<()> {
 ///
 /// `nohup` and scripts have background programs ignore signals. They stay ignored.
 #[cfg(unix)]
-fn ignored() -> u64 {
+pub(crate) fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)

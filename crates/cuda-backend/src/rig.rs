@@ -8,7 +8,7 @@ const KINDS: [ProgramKind; 2] = [ProgramKind::Evaluate, ProgramKind::Fractions];
 
 /// The kernels of [`queue`].
 ///
-/// They have blocks of 128 threads, of which a multiprocessor is to hold one.
+/// They have blocks of 128 threads; a multiprocessor is to hold one block.
 pub(crate) const KERNELS: [&str; 2] = [KINDS[0].kernel(), KINDS[1].kernel()];
 
 /// A queue on a simulated device of `multiprocessors`.

@@ -90,9 +90,10 @@ impl Recordings {
 
 /// The accelerator of hybrid-predict-trainer-rs.
 ///
-/// Each call has separate memory for each shape. On a device, it is recorded when a shape comes for
-/// the second time, and replayed as one submission from then on; [`cycle`](Self::cycle) is all four
-/// calls in one recording. Results are copies, which later calls do not overwrite.
+/// Encoding, prediction and compression have separate memory for each shape. On a device, they are
+/// recorded when a shape comes for the second time, and replayed as one submission from then on;
+/// [`cycle`](Self::cycle) is all four calls in one recording. Results are copies, which later calls
+/// do not overwrite.
 ///
 /// Calls of one accelerator run one after the other; [`fork`](Self::fork) gives another stream.
 ///
@@ -481,12 +482,14 @@ impl<B: GpuBackend> GpuAccelerator<B> {
         steps: usize,
         read: impl FnOnce(&PredictStage) -> Result<R, AccelError>,
     ) -> Result<R, AccelError> {
+        // All arguments are checked before anything is sent.
         let batch = self.rows_of(call, encoded)?.iter().sum::<usize>();
         refuse_empty(call, "the rows of all codes", batch)?;
         refuse_no_step(steps)?;
         if losses.len() != batch {
             return Err(AccelError::shape(call, "the losses", format!("[{batch}]"), &[losses.len()]));
         }
+        // The recording of this shape.
         let wide = encoded.iter().map(GpuTensor::widened).collect::<Result<Vec<_>, _>>()?;
         let (q, weights) = (&self.queue, &*self.weights);
         let mut recordings = self.recordings();

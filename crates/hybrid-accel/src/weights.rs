@@ -2,7 +2,7 @@
 
 use backend_api::DType;
 use half::f16;
-use nn_ops::{GruColumns, GruMember, GruWeights, Init, Overflow, Tensor};
+use nn_ops::{GruColumns, GruMember, GruWeights, Init, NnError, Overflow, Tensor};
 use runtime::AnyQueue;
 
 use crate::{
@@ -41,27 +41,37 @@ impl AcceleratorWeights {
     pub fn random(config: &AcceleratorConfig) -> Result<Self, AccelError> {
         config.check()?;
         let (output, hidden, seed) = (config.encode.output_dim, config.gru.hidden_dim, config.seed);
-        let columns = hidden.saturating_mul(3);
-        let limit = (2.0 / (output as f32 + hidden as f32)).sqrt();
-        let unit = |member: u32| {
-            let of = |rows: usize, site: u32| {
-                Init::Uniform { low: -limit, high: limit }.values(&[rows, columns], seed, 3 + 2 * member + site)
-            };
-            GruMember::new(
-                output,
-                hidden,
-                GruColumns { w: of(output, 0)?, u: of(hidden, 1)?, b: vec![0.0; columns], bu: None },
-            )
-        };
         Ok(Self {
             encoder: Init::Kaiming.values(&[FEATURES, output], seed, 0)?,
             encoder_bias: vec![0.0; output],
-            members: (0..config.members as u32).map(unit).collect::<Result<_, _>>()?,
+            members: random_units(config.members, [output, hidden], seed, 3)?,
             loss_head: Init::Glorot.values(&[hidden.saturating_add(config.stochastic), 1], seed, 1)?,
             state_head: Init::Glorot.values(&[hidden, output], seed, 2)?,
             state_bias: vec![0.0; output],
         })
     }
+}
+
+/// Units of `[input, hidden]` features with random weights.
+///
+/// They are uniform in `+-sqrt(2 / (input + hidden))`, as in the upstream; biases are zero. Sites
+/// begin with `first`.
+pub(crate) fn random_units(
+    count: usize,
+    [input, hidden]: [usize; 2],
+    seed: u64,
+    first: u32,
+) -> Result<Vec<GruMember>, NnError> {
+    let columns = hidden.saturating_mul(3);
+    let high = (2.0 / (input as f32 + hidden as f32)).sqrt();
+    let unit = |member: u32| {
+        let of = |rows: usize, site: u32| {
+            Init::Uniform { low: -high, high }.values(&[rows, columns], seed, first + 2 * member + site)
+        };
+        let (w, u) = (of(input, 0)?, of(hidden, 1)?);
+        GruMember::new(input, hidden, GruColumns { w, u, b: vec![0.0; columns], bu: None })
+    };
+    (0..count as u32).map(unit).collect()
 }
 
 /// The weights of the units, by their type.

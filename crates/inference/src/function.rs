@@ -36,12 +36,12 @@ pub(crate) trait ModelFunction: Send + Sync {
     -> Result<(Tensor, Vec<u32>), InferenceError>;
 }
 
-/// What a function runs on.
+/// The engine and the settings of one run of a function.
 pub(crate) struct Execution<'a> {
     pub(crate) engine: &'a mut dyn Engine,
     pub(crate) weight_limit: u32,
     pub(crate) preference: Preference,
-    /// What is recorded when the model is made.
+    /// The facts to record, when the model is made.
     pub(crate) trace: Option<&'a mut Trace>,
 }
 

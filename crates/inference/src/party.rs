@@ -1,5 +1,6 @@
 //! One party's run of a model on shares.
 
+use core::fmt;
 use std::time::Instant;
 
 use backend_api::ops::fss::FssOps;
@@ -16,12 +17,22 @@ use crate::{
 };
 
 /// A party's role and inputs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Role<'a> {
     /// Party 0: images in fixed point, `[count][pixels]`; learns the logits.
     Client(&'a [u64]),
     /// Party 1: the weights; learns nothing.
     Server(&'a Parameters),
+}
+
+/// Shows the role alone: inputs and weights are secret.
+impl fmt::Debug for Role<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client(_) => "Client",
+            Self::Server(_) => "Server",
+        })
+    }
 }
 
 /// The results and measurements of a party.
@@ -64,9 +75,9 @@ impl Role<'_> {
     /// folder as used.
     ///
     /// # Errors
-    /// [`InferenceError::Images`] for another number of inputs, [`InferenceError::Pixel`] for images,
-    /// [`InferenceError::Input`] or [`InferenceError::OneHot`] for the inputs of a model file, and
-    /// [`InferenceError::Parameters`] for weights that `model` does not take.
+    /// [`InferenceError::Images`] for another number of inputs, [`InferenceError::Pixel`] for
+    /// images, [`InferenceError::Input`] or [`InferenceError::OneHot`] for the inputs of a model
+    /// file, and [`InferenceError::Parameters`] for weights that `model` does not take.
     pub fn check(&self, model: &Model) -> Result<(), InferenceError> {
         match self {
             Self::Client(images) => model.check_input(images),

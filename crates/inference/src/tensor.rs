@@ -1,6 +1,6 @@
 //! Words of a value or of one share of it, with the range proven for the value.
 
-use core::ops::Range;
+use core::{fmt, ops::Range};
 
 use pfss::{RangeError, Ring, SignedRange};
 
@@ -23,12 +23,19 @@ pub(crate) const ONE: i64 = 1 << FRACTION_BITS;
 ///
 /// Ranges come from public facts only: the architecture, its limit on weights, and the range of
 /// inputs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Tensor {
     /// Ring words modulo `2^64`.
     pub words: Vec<u64>,
     /// What every value lies in.
     pub range: SignedRange,
+}
+
+/// Shows the number and the range: words may be secret.
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tensor").field("len", &self.words.len()).field("range", &self.range).finish_non_exhaustive()
+    }
 }
 
 impl Tensor {

@@ -110,7 +110,8 @@ pub trait TensorOpsAPI {
 
     /// The gradient of [`log_softmax`](Self::log_softmax), `dx = g - exp(y) sum_j g_j`.
     ///
-    /// `y` is the result of the forward pass.
+    /// `y` is the result of the forward pass. Elements with y = -inf are constant: their dx is 0,
+    /// and their g is left out of the sum.
     ///
     /// # Errors
     /// As the trait.
@@ -199,7 +200,8 @@ pub trait TensorOpsAPI {
 
     /// The mean over the rows of `-sum_j t_j log_softmax(x)_j` for target probabilities t.
     ///
-    /// Both operands are `[rows, classes]`. The saved result has the gradient already.
+    /// Both operands are `[rows, classes]`. The saved result has the gradient of the logits
+    /// already, `(softmax(x) sum_j t_j - t) / rows`.
     ///
     /// # Errors
     /// As the trait, and for no rows.

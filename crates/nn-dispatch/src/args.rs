@@ -3,6 +3,9 @@
 use crate::handle::Operand;
 
 /// The elements that a softmax leaves out.
+///
+/// Their results are 0, or -inf in a log-softmax, also if a row has no other element. Their
+/// gradients are 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum SoftmaxMask<'a> {
     /// Nothing.

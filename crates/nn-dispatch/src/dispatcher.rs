@@ -21,6 +21,9 @@ use crate::{
 ///
 /// The device is opened once. If it is a `gpu` that cannot be opened, the CPU takes its place and
 /// [`status`](Self::status) has the reason. Calls wait for their results.
+///
+/// Threads may share a dispatcher, its handles and saved results. Only [`reopen`](Self::reopen)
+/// takes it alone.
 pub struct BackendDispatcher {
     selection: Selection,
     backend: BackendStatus,
@@ -118,16 +121,29 @@ impl BackendDispatcher {
     }
 
     /// Runs an op on the device, or on the CPU if the device cannot run it and the CPU may.
-    pub(crate) fn run<R>(&self, mut op: impl FnMut(&Target) -> Result<R, DispatchError>) -> Result<R, DispatchError> {
+    pub(crate) fn run<R>(&self, op: impl FnMut(&Target) -> Result<R, DispatchError>) -> Result<R, DispatchError> {
+        self.run_with(None, op)
+    }
+
+    /// [`run`](Self::run) for an op that reads state with the tag `held`.
+    ///
+    /// State of an op that fell back stays on the CPU.
+    pub(crate) fn run_with<R>(
+        &self,
+        held: Option<Tag>,
+        mut op: impl FnMut(&Target) -> Result<R, DispatchError>,
+    ) -> Result<R, DispatchError> {
         self.counts.dispatch();
-        match op(&self.main) {
-            Err(error) if self.falls_back(&error) => {
-                let result = op(self.host()?)?;
-                self.counts.fallback();
-                Ok(result)
-            }
-            outcome => outcome,
-        }
+        let host = match self.host.get().filter(|host| held == Some(host.tag)) {
+            Some(host) => host,
+            None => match op(&self.main) {
+                Err(error) if self.falls_back(&error) => self.host()?,
+                outcome => return outcome,
+            },
+        };
+        let result = op(host)?;
+        self.counts.fallback();
+        Ok(result)
     }
 
     /// Runs a backward pass where `saved` is accepted.
@@ -139,16 +155,13 @@ impl BackendDispatcher {
         saved: &Saved,
         mut pass: impl FnMut(&Target, bool) -> Result<R, DispatchError>,
     ) -> Result<R, DispatchError> {
-        // A forward pass that fell back has its backward pass on the CPU, too.
-        if let Some(host) = self.host.get().filter(|host| host.tag == saved.tag) {
-            self.counts.dispatch();
-            let result = pass(host, true)?;
-            self.counts.fallback();
-            return Ok(result);
-        }
-        self.run(|target| {
+        self.run_with(Some(saved.tag), |target| {
             let is_own = self.admit(op, saved.tag, target)?;
-            pass(target, is_own)
+            let result = pass(target, is_own)?;
+            if !is_own {
+                self.counts.mixed();
+            }
+            Ok(result)
         })
     }
 
@@ -160,7 +173,6 @@ impl BackendDispatcher {
         if !self.selection.allow_mixed {
             return Err(DispatchError::Mixed { op, forward, backward: target.tag });
         }
-        self.counts.mixed();
         Ok(false)
     }
 

@@ -99,7 +99,7 @@ typedef struct trefoil_pfss_suf_keys trefoil_pfss_suf_keys;
 // They are held only by the dealer, and are as secret as the dealer.
 typedef struct trefoil_pfss_wires trefoil_pfss_wires;
 
-// The most that a batch takes in, and what it does with jobs that do not fit the device.
+// Limits of a batch, and its treatment of jobs that do not fit the device.
 typedef struct {
   // Jobs.
   uint64_t jobs;
@@ -119,7 +119,7 @@ typedef struct {
   size_t part;
 } trefoil_pfss_batch_options;
 
-// What a batch has done since it was opened.
+// Counters of a batch since it was opened.
 //
 // Sizes and AES blocks follow from public shapes, times are the host's.
 typedef struct {
@@ -179,7 +179,7 @@ typedef struct {
   size_t table_len;
 } trefoil_pfss_gate_parameters;
 
-// What is public about a bundle.
+// Public facts of a bundle.
 typedef struct {
   // The party that it is for, 0 or 1.
   uint32_t party;
@@ -405,7 +405,7 @@ trefoil_pfss_status trefoil_pfss_batch_bool_share_packed(trefoil_pfss_batch *bat
                                                          uint32_t *bools,
                                                          size_t words);
 
-// What the batch has done.
+// Reads the counters of a batch.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -734,7 +734,7 @@ void trefoil_pfss_bytes_free(trefoil_pfss_bytes *bytes);
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_keys_read(const uint8_t *bytes, size_t len, trefoil_pfss_keys **keys);
 
-// Says what is public about keys.
+// Reads the public facts of keys.
 //
 // # Safety
 // As said [at the top](crate#safety).

@@ -26,7 +26,7 @@ pub struct BatchHandle {
     first: u64,
 }
 
-/// The most that a batch takes in, and what it does with jobs that do not fit the device.
+/// Limits of a batch, and its treatment of jobs that do not fit the device.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOptions {
@@ -48,7 +48,7 @@ pub struct BatchOptions {
     pub part: usize,
 }
 
-/// What a batch has done since it was opened.
+/// Counters of a batch since it was opened.
 ///
 /// Sizes and AES blocks follow from public shapes, times are the host's.
 #[repr(C)]
@@ -457,7 +457,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_bool_share_packed(
     })
 }
 
-/// What the batch has done.
+/// Reads the counters of a batch.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

@@ -104,7 +104,7 @@ impl Keys {
     }
 }
 
-/// What is public about a bundle.
+/// Public facts of a bundle.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeysInfo {
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
     })
 }
 
-/// Says what is public about keys.
+/// Reads the public facts of keys.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

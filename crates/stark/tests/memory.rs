@@ -64,7 +64,7 @@ fn sizes(plan: &MemoryPlan) -> [u64; 10] {
     [coefficients, values, trees, look_ups, quotients, fri, twiddles, rest, plan.making_bytes(), plan.host_bytes()]
 }
 
-/// The sizes are those of a separate model of the protocol, written from its description in another language.
+/// The sizes come from a separate model of the protocol, written from its description.
 #[test]
 fn plans_have_the_sizes_of_a_separate_model() {
     use Residency::{Blocks, Full, Host, Truncated};

@@ -121,12 +121,13 @@ pub(crate) fn run(sh: &Shell, options: &KernelOptions) -> Result<Tally> {
 impl Tools<'_> {
     /// Writes a sample, compiles it and runs both of its sides.
     fn check(&self, folder: &mut SampleFolder, sample: &Sample) -> Result<IndexLine> {
+        // Sources, expected results, and the device's text.
         folder.write(sample)?;
         let compiled = device::compile(&self.compiler, self.root, sample)
             .with_context(|| format!("sample {} for the device", sample.folder()))?;
         folder.file(sample, "kernel.ptx", &compiled.ptx)?;
         folder.file(sample, "kernel.json", &compiled.manifest)?;
-
+        // The assembler's figures, or the reason for none.
         let assembled = self.assembler.as_ref().map(|assembler| {
             let figures = assembler.assemble(&folder.of(sample, "kernel.ptx"));
             (assembler.describe(), figures)
@@ -136,6 +137,7 @@ impl Tools<'_> {
             Some((tool, Err(error))) => (None, format!("{tool}: {error:#}")),
             None => (None, NO_ASSEMBLER.to_owned()),
         };
+        // Both sides that run.
         let line = IndexLine {
             family: sample.family,
             seed: sample.seed,

@@ -117,6 +117,17 @@ impl Expected {
         }
     }
 
+    /// Whether some results differ by more than their bounds; a single result does.
+    pub(super) fn differs(&self) -> bool {
+        match self {
+            Self::Words { words } => words.len() == 1 || words.iter().any(|word| *word != words[0]),
+            Self::Floats { values, bounds } => {
+                let mut pairs = values.iter().zip(bounds);
+                pairs.any(|(value, bound)| (value - values[0]).abs() > bound + bounds[0])
+            }
+        }
+    }
+
     /// The first word that is wrong, in words; `None` if all are right.
     pub(super) fn mismatch(&self, got: &[u32]) -> Option<String> {
         if got.len() != self.len() {
@@ -156,6 +167,14 @@ mod tests {
         assert_eq!(floats.mismatch(&[1f32, -2.5].map(f32::to_bits)), None);
         assert!(floats.mismatch(&[1f32, -2.6].map(f32::to_bits)).unwrap().starts_with("word 1: expected -2e0 within"));
         assert!(floats.mismatch(&[1f32, f32::NAN].map(f32::to_bits)).is_some());
+    }
+
+    #[test]
+    fn results_differ_beyond_their_bounds() {
+        assert!(Expected::Words { words: vec![5] }.differs() && Expected::Words { words: vec![5, 6] }.differs());
+        assert!(!Expected::Words { words: vec![5, 5] }.differs());
+        let floats = |bound| Expected::Floats { values: vec![1.0, 1.5], bounds: vec![bound; 2] };
+        assert!(floats(0.2).differs() && !floats(0.25).differs());
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn run(program: &TestExecutable, variables: &[(&str, &str)], limit: Duration) ->
     }
 }
 
-/// Reads what a program prints, and notes the first test that it reports as failed.
+/// Reads the output of a program, and notes the first test that it reports as failed.
 ///
 /// The tests after it need not run.
 fn watch(lines: ChildStdout, failed: &AtomicBool) {

@@ -17,7 +17,7 @@ const BLOCK: usize = 256;
 const FEWEST_PARTS: usize = 8;
 /// Most partial sums of a Gram matrix.
 const MOST_PARTS: usize = 64;
-/// Most elements of all partial sums where they are more than the fewest: 64 parts of 96 columns.
+/// Most elements of all partial sums beyond the fewest: 64 parts of 96 columns.
 const MOST_ELEMENTS: usize = MOST_PARTS * 96 * 96;
 
 /// `wide = x`. Lengths are equal.

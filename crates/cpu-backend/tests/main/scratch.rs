@@ -65,7 +65,7 @@ fn gemm<T: Real>(batch: usize, [m, n, k]: [usize; 3], bias: Option<f32>, activat
     bytes
 }
 
-/// Bytes of packed panels: all of B, and for each of two threads those of A.
+/// Bytes of packed panels: all panels of B, and for each of two threads its panels of A.
 ///
 /// A panel has sixteen lines of f32. Rows of A have at most 384 terms at once, and a slot more.
 fn panels([panels_of_b, panels_of_a]: [u64; 2], k: u64) -> u64 {

@@ -170,7 +170,7 @@ mod tests {
             ([4, 128, 16], [1, 1, 1]),
             ([5, 129, 16], [2, 2, 1]),
             ([128, 300, 16], [32, 3, 1]),
-            // 33 blocks of trainings, of which a block takes four, and as many as the device holds.
+            // 33 blocks of trainings, four to a block of the grid; then the most that the device holds.
             ([129, 1, 16], [9, 1, 1]),
             ([4000, 1, 16], [16, 1, 1]),
         ] {

@@ -1,4 +1,4 @@
-//! Kernels on real elements: their names by element type, their grids and the lengths they index.
+//! Kernels on real elements: names by element type, grids and the lengths they index.
 
 use backend_api::{BackendError, DType, Element, Real};
 

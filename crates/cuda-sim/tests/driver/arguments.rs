@@ -1,4 +1,4 @@
-//! Memory, pools, copies and fills up to the edges of what the driver accepts, and a step beyond.
+//! Memory, pools, copies and fills up to the limits of the driver, and a step beyond.
 
 use std::ffi::c_void;
 

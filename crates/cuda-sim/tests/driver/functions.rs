@@ -1,4 +1,4 @@
-//! Kernels: their attributes, how many blocks a device holds, and host functions beside them.
+//! Kernels: their attributes, how many blocks a device holds, and host functions.
 //!
 //! # Safety
 //! Host functions are called with the argument they were enqueued with.
@@ -81,7 +81,7 @@ fn a_multiprocessor_holds_the_blocks_that_its_resources_allow() {
     assert_eq!([96, 97].map(|threads| resident(bounded, threads, 0)), [21, 0]);
     assert_eq!([usize::MAX, 1 << 32, u32::MAX as usize, 164 << 10].map(|bytes| resident(scale, 32, bytes)), [0; 4]);
     assert_eq!(status!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut 0, scale, -1, 0)), Status::INVALID_VALUE);
-    // The share of a block leaves room for as many, and no byte more does.
+    // Blocks with this share of shared memory all fit, and blocks with one byte more do not.
     for blocks in 1..=32 {
         let mut share = 0;
         ok!(cuOccupancyAvailableDynamicSMemPerBlock(&raw mut share, scale, blocks, 32));

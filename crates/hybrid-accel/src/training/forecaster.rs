@@ -1,8 +1,8 @@
 //! Forecasts of losses, by an ensemble that learns from the features of earlier steps.
 
 use nn_ops::{
-    GruColumns, GruInputs, GruMember, GruPlan, GruResults, Init, LossError, NnError, OptimizerConfig, RssmOperands,
-    RssmPlan, RssmSpec, RssmSummary, RssmTensors, RssmTrainer, RssmTraining, Tensor,
+    GruInputs, GruPlan, GruResults, Init, LossError, NnError, OptimizerConfig, RssmOperands, RssmPlan, RssmSpec,
+    RssmSummary, RssmTensors, RssmTrainer, RssmTraining, Tensor,
 };
 use rand_chacha::{
     ChaCha8Rng,
@@ -11,7 +11,7 @@ use rand_chacha::{
 use runtime::AnyQueue;
 
 use super::config::ForecastConfig;
-use crate::config::FEATURES;
+use crate::{config::FEATURES, weights::random_units};
 
 /// The features of a training after one step; the first is the loss.
 pub(super) type FeatureRow = [f32; FEATURES];
@@ -39,15 +39,7 @@ impl LossForecaster {
     /// An ensemble with random weights.
     pub(super) fn new(q: &AnyQueue, config: &ForecastConfig) -> Result<Self, NnError> {
         let (hidden, seed) = (config.hidden, config.seed);
-        let limit = (2.0 / (FEATURES as f32 + hidden as f32)).sqrt();
-        let unit = |member: u32| {
-            let of = |rows: usize, site: u32| {
-                Init::Uniform { low: -limit, high: limit }.values(&[rows, 3 * hidden], seed, 1 + 2 * member + site)
-            };
-            let columns = GruColumns { w: of(FEATURES, 0)?, u: of(hidden, 1)?, b: vec![0.0; 3 * hidden], bu: None };
-            GruMember::new(FEATURES, hidden, columns)
-        };
-        let members = (0..config.members as u32).map(unit).collect::<Result<Vec<_>, _>>()?;
+        let members = random_units(config.members, [FEATURES, hidden], seed, 1)?;
         let head = Init::Glorot.values(&[hidden + STOCHASTIC, 1], seed, 0)?;
         // Losses differ by orders of magnitude, and small ones count the same.
         let training = RssmTraining {

@@ -59,7 +59,8 @@ impl LabelledRows {
 /// A perceptron with ReLU in training: the network of `trefoil nn train`.
 ///
 /// Batches come in a random order, each row once in an epoch; rows that are left at the end of an
-/// epoch are left out. The probe is the mean cross-entropy of up to 256 of the rows.
+/// epoch are left out. The probe is the mean cross-entropy of up to 256 of the rows. Summaries of
+/// the optimiser have its rate alone; the features of moments and their corrections are 0.
 pub struct MlpModel {
     q: AnyQueue,
     /// The network that the training is of.
@@ -93,6 +94,7 @@ impl MlpModel {
         optimizer: OptimizerConfig,
         seed: u64,
     ) -> Result<Self, AccelError> {
+        // Rows and batch fit the sizes.
         let &[features, .., classes] = sizes else {
             return Err(AccelError::config("the number of sizes", "2 or more", sizes.len()));
         };
@@ -101,6 +103,7 @@ impl MlpModel {
         if batch == 0 || batch > count {
             return Err(AccelError::config("the batch", "1 or more and at most the number of rows", batch));
         }
+        // Weights, the rows of the probe, and the order of the first epoch, from one seed.
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let network = Mlp::new(q, sizes, &mut random)?;
         let optimizer = OptimizerConfig { clip: Some(optimizer.clip.unwrap_or(UNLIMITED)), ..optimizer };
@@ -129,11 +132,12 @@ impl MlpModel {
 
     /// Goes on with the training from weights that were set, with the optimiser as it is.
     fn settle(&mut self) -> Result<(), AccelError> {
-        let Some(moved) = self.moved.take() else { return Ok(()) };
+        let Some(moved) = &self.moved else { return Ok(()) };
         let mut checkpoint = self.trained.save(&self.q, &self.training)?;
         checkpoint.tensors.extend(moved.tensors(&self.q, &self.names())?);
-        self.trained = Mlp::resume(&self.q, &checkpoint)?;
-        self.training = self.trained.resume_training(&self.q, self.batch, &checkpoint)?;
+        let trained = Mlp::resume(&self.q, &checkpoint)?;
+        self.training = trained.resume_training(&self.q, self.batch, &checkpoint)?;
+        (self.trained, self.moved) = (trained, None);
         Ok(())
     }
 

@@ -138,7 +138,7 @@ impl<B: GpuBackend, M: HybridModel> HybridLoop<B, M> {
         &self.accelerator
     }
 
-    /// Trains for `steps` steps, some of which predictions replace.
+    /// Trains for `steps` steps, some of them replaced by predictions.
     ///
     /// A later call goes on with the training.
     ///

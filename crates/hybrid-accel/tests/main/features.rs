@@ -29,6 +29,7 @@ fn cases() -> Vec<(&'static str, TrainingState, usize, Vec<f32>)> {
     two.optimizer.beta1_power = 0.81;
     two.optimizer.beta2_power = 0.998_001;
     let halves = |count: usize| (0..count).map(|i| (if i < 16 { 4.0 } else { 3.0 }, 1.0));
+    let counting = |count: usize| (0..count).map(|i| (i as f32, 1.0));
     let growing = (0..300).map(|i| (i as f32, if i == 299 { 10.0 } else { 0.01 }));
     let mut all = vec![
         // Loss and norm are NaN: the logarithm falls to -10 and the quotient to 10, by max and min.
@@ -50,6 +51,13 @@ fn cases() -> Vec<(&'static str, TrainingState, usize, Vec<f32>)> {
         // Fewer than 32 losses have no trend.
         ("31 losses", recorded(halves(31)), 5, vec![0.0, 1.0]),
         ("32 losses", recorded(halves(32)), 0, vec![3.0, 3.5, 0.5, 3.0, 4.0, -1.0, 0.75, 3.2e-3]),
+        ("16 losses", recorded(halves(16)), 0, vec![4.0, 4.0, 0.0, 4.0, 4.0, 0.0, 1.0, 1.6e-3]),
+        ("256 losses", recorded(counting(256)), 0, {
+            vec![255.0, 127.5, 5461.25f32.sqrt(), 0.0, 255.0, 16.0, 247.5 / 231.5, 0.0256]
+        }),
+        ("257 losses", recorded(counting(257)), 0, {
+            vec![256.0, 128.5, 5461.25f32.sqrt(), 1.0, 256.0, 16.0, 248.5 / 232.5, 0.0257]
+        }),
         // The last 256 losses are 44 to 299: mean 171.5, deviation sqrt((256^2 - 1) / 12).
         ("300 losses", recorded(growing), 0, {
             let losses = vec![299.0, 171.5, 5461.25f32.sqrt(), 44.0, 299.0, 16.0, 291.5 / 275.5, 0.03];

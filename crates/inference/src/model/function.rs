@@ -1,8 +1,7 @@
 //! Models that are Rust functions on layers.
 //!
-//! The layers are those of a model file, checked in the same way. A function cannot see the words
-//! of its values, so that it does the same for the planner, in the clear and on either party's
-//! shares.
+//! They use the layers of model files, checked in the same way. A function cannot see the words of
+//! its values, so that it does the same for the planner, in the clear and on either party's shares.
 
 use core::{fmt, ops::Range};
 use std::sync::Arc;
@@ -85,8 +84,9 @@ impl Model {
     /// from the [`architecture`](Self::architecture).
     ///
     /// Both parties and the dealer need the same function, and it has to list the same layers each
-    /// time. Plans hold its name, limits, shapes and steps with their gates, so that most others are
-    /// refused, but not those that reorder values in another way.
+    /// time. Plans hold its name, limits, shapes and steps with their gates. A function that
+    /// differs in one of these is refused; one that differs only in the order of values is not.
+    ///
     /// Key folders hold a name or a file, and not a function: deal with
     /// [`Plan::deal`](crate::Plan::deal).
     ///

@@ -58,7 +58,7 @@ impl Endpoint<'_> {
     }
 }
 
-/// The handshake of the protocol inside, by `party` with this digest of what is computed.
+/// The handshake of the protocol inside, by `party` with this digest of the computation.
 pub(super) fn channel(party: Party, stream: TlsStream, protocol: &[u8; 32]) -> Result<TlsChannel, TlsError> {
     Ok(StreamChannel::over(party, stream, protocol, MAX_MESSAGE_BYTES)?)
 }

@@ -25,7 +25,7 @@ pub struct PeerListener {
     limits: Limits,
 }
 
-/// What a connection to the peer of an endpoint needs.
+/// The parameters of connections to the peer of one endpoint.
 #[derive(Clone, Copy)]
 struct Side {
     party: Party,
@@ -90,7 +90,7 @@ impl PeerListener {
 }
 
 impl AcceptedPeer {
-    /// The place of its endpoint among those of the listener.
+    /// The index of its endpoint in the list of the listener.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
@@ -102,7 +102,7 @@ impl AcceptedPeer {
         self.side.peer
     }
 
-    /// Shakes hands within the connection: party, and digest of what is computed.
+    /// Completes the handshake inside TLS: party, and digest of the computation.
     ///
     /// It waits for the peer, so a server of several peers calls it on a thread for each.
     ///

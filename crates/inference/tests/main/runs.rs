@@ -1,4 +1,4 @@
-//! Runs of one folder that go on at once, its lock, and what is left after the last run.
+//! Runs of one folder that go on at once, its lock, and its files after the last run.
 
 use std::fs;
 

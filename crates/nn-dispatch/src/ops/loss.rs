@@ -30,12 +30,14 @@ pub(crate) fn cross_entropy(
     d.run(|target| {
         let (x, t) = (target.stage(logits, &d.counts)?, target.stage(targets, &d.counts)?);
         let q = &target.queue;
+        // The losses of the rows, with the gradient of their mean.
         let (mut losses, mut gradient) = (q.alloc::<f32>(rows)?, q.alloc::<f32>(layout.numel())?);
         let results = CrossEntropyResults {
             losses: TensorMut::new(losses.view_mut(), of_losses)?,
             dlogits: TensorMut::new(gradient.view_mut(), layout)?,
         };
         plan.cross_entropy_probs(q, 1.0 / rows as f32, x.at(layout)?, t.at(layout)?, results)?;
+        // The mean, in f64.
         let sum: f64 = q.download(&losses)?.into_iter().map(f64::from).sum();
         let pass = Pass::CrossEntropy { len: layout.numel(), gradient: Arc::new(gradient) };
         Ok(((sum / rows as f64) as f32, target.saved(pass)))

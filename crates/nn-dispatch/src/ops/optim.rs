@@ -42,7 +42,12 @@ pub(crate) fn adam_step(
     const OP: &str = "adam_step";
     exact(OP, "g", state.len(), g.values().len())?;
     exact(OP, "w", state.len(), w.len())?;
-    d.run(|target| {
+    let held = state.moments.as_ref().map(|held| held.tag);
+    d.run_with(held, |target| {
+        // Moments that no step has used are zeros, and are made anew on any device.
+        if state.steps() == 0 && state.moments.as_ref().is_some_and(|held| held.tag != target.tag) {
+            state.moments = None;
+        }
         let (params, record) = (state.params(), state.next_record());
         let len = state.len();
         let Moments { m, v, .. } = moments_on(d, OP, target, len, &mut state.moments)?;
@@ -81,6 +86,7 @@ fn moments_on<'s>(
     if !d.admit(op, held.tag, target)? {
         let (m, v) = (q.upload(&held.queue.download(&held.m)?)?, q.upload(&held.queue.download(&held.v)?)?);
         *held = Moments { tag, queue: q.clone(), m, v };
+        d.counts.mixed();
     }
     Ok(held)
 }

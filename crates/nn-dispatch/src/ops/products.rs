@@ -43,6 +43,7 @@ pub(crate) fn matmul_backward(
     let Pass::Matmul { product, a: kept_a, b: kept_b } = &saved.pass else {
         return Err(saved.refused(OP, "matmul"));
     };
+    // Lengths.
     let plan = d.plans.product(*product)?;
     let MatmulGradients { a: mut da, b: mut db } = gradients;
     exact(OP, "a", plan.a.numel(), a.values().len())?;
@@ -50,6 +51,7 @@ pub(crate) fn matmul_backward(
     exact(OP, "g", plan.c.numel(), g.values().len())?;
     exact_if(OP, "da", plan.a.numel(), da.as_deref().map(<[f32]>::len))?;
     exact_if(OP, "db", plan.b.numel(), db.as_deref().map(<[f32]>::len))?;
+    // Each gradient is a product of G and the other factor.
     d.run_backward(OP, saved, |target, is_own| {
         let g = target.stage(g, &d.counts)?;
         if let Some(da) = da.as_deref_mut() {
@@ -113,6 +115,7 @@ pub(crate) fn linear_backward(
     let Pass::Linear { shape, x: kept_x, w: kept_w } = &saved.pass else {
         return Err(saved.refused(OP, "linear"));
     };
+    // Lengths.
     let plan = d.plans.layer(*shape)?;
     let LinearGradients { x: mut dx, w: dw, bias: mut dbias } = gradients;
     exact(OP, "x", plan.x.numel(), x.values().len())?;
@@ -122,12 +125,14 @@ pub(crate) fn linear_backward(
     exact(OP, "dw", plan.w.numel(), dw.len())?;
     exact_if(OP, "dbias", plan.bias.numel(), dbias.as_deref().map(<[f32]>::len))?;
     d.run_backward(OP, saved, |target, is_own| {
+        // Operands and room.
         let x = target.recall(kept_x, is_own, x, &d.counts)?;
         let w = target.recall(kept_w, is_own, w, &d.counts)?;
         let g = target.stage(g, &d.counts)?;
         let mut of_x = dx.as_deref_mut().map(|dx| target.room(dx)).transpose()?;
         let mut of_w = target.room(dw)?;
         let mut of_bias = dbias.as_deref_mut().map(|dbias| target.room(dbias)).transpose()?;
+        // The gradients.
         let rooms = GradientRooms {
             x: of_x.as_mut().map(|room| room.at(plan.x)).transpose()?,
             w: of_w.at(plan.w)?,

@@ -28,6 +28,7 @@ pub(crate) fn softmax(
         SoftmaxMask::None | SoftmaxMask::Causal { .. } => None,
     };
     d.run(|target| {
+        // Operands and room.
         let x = target.stage(x, &d.counts)?;
         let addend = match addend {
             Some((addend, layout)) => Some((target.stage(addend, &d.counts)?, layout)),
@@ -39,6 +40,7 @@ pub(crate) fn softmax(
             (_, None) => Mask::None,
         };
         let mut room = target.room(y)?;
+        // The rows.
         if is_log {
             plan.log_softmax(&target.queue, x.at(layout)?, mask, room.at(layout)?)?;
         } else {
@@ -61,10 +63,12 @@ pub(crate) fn softmax_backward(
         Pass::Softmax { is_log: of_log, layout, dim, y } if *of_log == is_log => (*layout, *dim, y),
         _ => return Err(saved.refused(op, expected)),
     };
+    // Lengths.
     let plan = SoftmaxPlan::new(layout.shape(), dim)?;
     exact(op, "y", layout.numel(), y.values().len())?;
     exact(op, "g", layout.numel(), g.values().len())?;
     exact(op, "dx", layout.numel(), dx.len())?;
+    // The gradient.
     d.run_backward(op, saved, |target, is_own| {
         let (y, g) = (target.recall(kept, is_own, y, &d.counts)?, target.stage(g, &d.counts)?);
         let mut room = target.room(dx)?;

@@ -134,8 +134,8 @@ fn a_device_that_is_opened_again_refuses_results_from_before() {
 }
 
 /// A simulated device with 128 KiB for buffers.
-fn small(per_op_fallback: bool) -> BackendDispatcher {
-    let mut selection = Selection { per_op_fallback, ..Selection::new(Choice::Sim) };
+fn small(per_op_fallback: bool, allow_mixed: bool) -> BackendDispatcher {
+    let mut selection = Selection { per_op_fallback, allow_mixed, ..Selection::new(Choice::Sim) };
     selection.settings.mem_limit_bytes = Some(128 << 10);
     BackendDispatcher::with(selection).unwrap()
 }
@@ -146,10 +146,10 @@ fn an_op_beyond_the_memory_of_a_device_runs_on_the_cpu_only_on_request() {
     let (a, b, g) = (values(1, LEN), values(2, LEN), values(3, LEN));
     let product = Product::new(128, 128, 128);
     let mut c = vec![f32::NAN; LEN];
-    let refused = small(false).matmul((&a).into(), (&b).into(), product, &mut c).unwrap_err();
+    let refused = small(false, false).matmul((&a).into(), (&b).into(), product, &mut c).unwrap_err();
     assert!(matches!(refused, DispatchError::Op(NnError::Backend(BackendError::BudgetExceeded { .. }))), "{refused}");
 
-    let (d, cpu) = (small(true), on(Choice::Cpu));
+    let (d, cpu) = (small(true, false), on(Choice::Cpu));
     norm_backward(&d, &norm(&d)).unwrap();
     assert_eq!(d.counters(), Counters { dispatches: 2, ..Counters::default() });
     let saved = d.matmul((&a).into(), (&b).into(), product, &mut c).unwrap();
@@ -167,6 +167,52 @@ fn an_op_beyond_the_memory_of_a_device_runs_on_the_cpu_only_on_request() {
     cpu.matmul_backward(&on_cpu, (&a).into(), (&b).into(), (&g).into(), gradients).unwrap();
     assert_eq!(da, own);
     assert_eq!(d.counters(), Counters { dispatches: 4, fallbacks: 2, ..Counters::default() });
+}
+
+/// Elements of a tensor: a device of [`small`] holds two such tensors, and not three.
+const TWO_FIT: usize = 12_000;
+
+#[test]
+fn steps_beyond_the_memory_of_a_device_run_on_the_cpu_with_their_moments() {
+    let (d, cpu, g) = (small(true, false), on(Choice::Cpu), values(2, TWO_FIT));
+    let [mut w, mut expected] = [values(1, TWO_FIT), values(1, TWO_FIT)];
+    let [mut state, mut alone] = [(); 2].map(|()| AdamState::new(TWO_FIT, AdamOptions::default()).unwrap());
+    for step in 1..=2 {
+        // The moments of the first step fit the device, and its gradient does not.
+        d.adam_step(&mut w, (&g).into(), &mut state).unwrap();
+        cpu.adam_step(&mut expected, (&g).into(), &mut alone).unwrap();
+        assert_eq!((&w, state.steps()), (&expected, step));
+        assert_eq!(d.counters(), Counters { dispatches: step, fallbacks: step, ..Counters::default() });
+    }
+}
+
+#[test]
+fn backward_passes_beyond_the_memory_of_a_device_are_mixed_and_counted_when_they_have_run() {
+    let (x, g) = (values(1, TWO_FIT), values(2, TWO_FIT));
+    let backward = |d: &BackendDispatcher, saved: &Saved| {
+        let mut dx = vec![f32::NAN; TWO_FIT];
+        d.gelu_backward(saved, (&x).into(), (&g).into(), &mut dx).map(|()| dx)
+    };
+    let cpu = on(Choice::Cpu);
+    let on_cpu = cpu.gelu((&x).into(), &mut vec![0.0; TWO_FIT]).unwrap();
+    let expected = backward(&cpu, &on_cpu).unwrap();
+
+    // After a forward pass on the device.
+    let strict = small(true, false);
+    let saved = strict.gelu((&x).into(), &mut vec![0.0; TWO_FIT]).unwrap();
+    assert!(matches!(backward(&strict, &saved), Err(DispatchError::Mixed { .. })));
+    let lenient = small(true, true);
+    let saved = lenient.gelu((&x).into(), &mut vec![0.0; TWO_FIT]).unwrap();
+    assert_eq!(backward(&lenient, &saved).unwrap(), expected);
+    assert_eq!(lenient.counters(), Counters { dispatches: 2, fallbacks: 1, mixed: 1, ..Counters::default() });
+
+    // After one elsewhere: a pass that fails is not counted, and one that falls back counts once.
+    let failing = small(false, true);
+    assert!(matches!(backward(&failing, &on_cpu), Err(DispatchError::Op(NnError::Backend(_)))));
+    assert_eq!(failing.counters().mixed, 0);
+    let falling = small(true, true);
+    assert_eq!(backward(&falling, &on_cpu).unwrap(), expected);
+    assert_eq!(falling.counters(), Counters { dispatches: 1, fallbacks: 1, mixed: 1, ..Counters::default() });
 }
 
 #[test]

@@ -77,7 +77,8 @@ fn cross_entropies_and_their_gradients_match_f64() {
         for [rows, classes] in [[1, 1], [4, 2], [3, 7], [6, 33]] {
             let logits: Vec<f32> = values(6, rows * classes).iter().map(|x| x * 3.0).collect();
             let mut targets: Vec<f32> = values(7, rows * classes).iter().map(|t| t.abs()).collect();
-            for row in targets.chunks_mut(classes) {
+            // Rows of odd numbers do not add up to 1.
+            for row in targets.chunks_mut(classes).step_by(2) {
                 let sum: f32 = row.iter().sum();
                 row.iter_mut().for_each(|t| *t /= sum);
             }

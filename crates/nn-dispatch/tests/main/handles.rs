@@ -1,7 +1,9 @@
 //! Handles: versions, device copies, and memory.
 
+use std::thread;
+
 use backend_api::Queue;
-use nn_dispatch::{BackendDispatcher, DispatchError, Handle, MatmulGradients, Product, TensorOpsAPI};
+use nn_dispatch::{AdamState, BackendDispatcher, DispatchError, Handle, MatmulGradients, Product, Saved, TensorOpsAPI};
 use nn_ops::NnError;
 use runtime::Choice;
 
@@ -97,4 +99,31 @@ fn a_saved_result_on_a_device_keeps_the_version_of_its_forward_pass() {
     d.update(&mut weights, &values(3, 20)).unwrap();
     d.matmul((&x).into(), (&weights).into(), PRODUCT, &mut [0.0; 15]).unwrap();
     assert_eq!(gradient(&weights), before);
+}
+
+#[test]
+fn threads_share_a_dispatcher_and_its_handles() {
+    fn shared<T: Send + Sync>() {}
+    shared::<BackendDispatcher>();
+    shared::<Handle>();
+    shared::<Saved>();
+    shared::<AdamState>();
+    each(|d| {
+        let (x, weights) = (values(1, 12), d.upload(&values(2, 20)));
+        let mut expected = [f32::NAN; 15];
+        d.matmul((&x).into(), (&weights).into(), PRODUCT, &mut expected).unwrap();
+        let run = || {
+            for _ in 0..20 {
+                let mut c = [f32::NAN; 15];
+                d.matmul((&x).into(), (&weights).into(), PRODUCT, &mut c).unwrap();
+                assert_eq!(c, expected);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(run);
+            }
+        });
+        assert_eq!(d.counters().dispatches, 61);
+    });
 }

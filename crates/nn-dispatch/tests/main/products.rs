@@ -43,6 +43,23 @@ fn products_and_their_gradients_match_f64_for_every_flag() {
 }
 
 #[test]
+fn products_without_elements_are_empty_or_zero() {
+    each(|d| {
+        for [batch, m, k, n] in [[0, 2, 3, 4], [1, 0, 3, 4], [1, 2, 0, 4], [1, 2, 3, 0]] {
+            let p = Product { batch, ..Product::new(m, k, n) };
+            let (a, b, g) = (values(1, batch * m * k), values(2, batch * k * n), values(3, batch * m * n));
+            let mut c = vec![f32::NAN; batch * m * n];
+            let saved = d.matmul((&a).into(), (&b).into(), p, &mut c).unwrap();
+            assert_eq!(c, vec![0.0; c.len()], "{p:?}");
+            let (mut da, mut db) = (vec![f32::NAN; a.len()], vec![f32::NAN; b.len()]);
+            let gradients = MatmulGradients { a: Some(&mut da), b: Some(&mut db) };
+            d.matmul_backward(&saved, (&a).into(), (&b).into(), (&g).into(), gradients).unwrap();
+            assert_eq!((&da, &db), (&vec![0.0; da.len()], &vec![0.0; db.len()]), "{p:?}");
+        }
+    });
+}
+
+#[test]
 fn a_gradient_that_is_left_out_changes_no_other() {
     each(|d| {
         let (a, b, g) = (values(1, 6), values(2, 12), values(3, 8));

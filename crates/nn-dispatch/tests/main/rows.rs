@@ -72,6 +72,26 @@ fn masks_leave_elements_out_and_repeat_over_a_batch() {
     });
 }
 
+#[test]
+fn rows_without_an_element_have_no_share_and_no_gradient() {
+    const NONE: f32 = f32::NEG_INFINITY;
+    each(|d| {
+        let (x, g, mask) = (values(5, 6), values(6, 6), [NONE, NONE, NONE, 0.0, NONE, 0.0]);
+        let masks = [SoftmaxMask::Additive((&mask).into()), SoftmaxMask::Causal { offset: -1 }];
+        let (mut y, mut dx) = ([f32::NAN; 6], [f32::NAN; 6]);
+        for mask in masks {
+            let saved = d.softmax((&x).into(), &[2, 3], 1, mask, &mut y).unwrap();
+            d.softmax_backward(&saved, (&y).into(), (&g).into(), &mut dx).unwrap();
+            assert_eq!((&y[..3], &dx[..3]), (&[0.0; 3][..], &[0.0; 3][..]));
+            assert!((y[3..].iter().sum::<f32>() - 1.0).abs() < 1e-6);
+            let saved = d.log_softmax((&x).into(), &[2, 3], 1, mask, &mut y).unwrap();
+            d.log_softmax_backward(&saved, (&y).into(), (&g).into(), &mut dx).unwrap();
+            assert_eq!((&y[..3], &dx[..3]), (&[NONE; 3][..], &[0.0; 3][..]));
+            assert_eq!((y[4], dx[4]), (NONE, 0.0));
+        }
+    });
+}
+
 /// `(x - mean) / sqrt(variance + eps) gamma + beta`, in f64.
 fn layer_norm(x: &[f64], gamma: &[f64], beta: &[f64], eps: f64) -> Vec<f64> {
     let normed = |row: &[f64]| -> Vec<f64> {

@@ -27,7 +27,7 @@ struct Model {
     bu: [f64; HIDDEN],
 }
 
-/// The gradients of member `m`, from the inputs, the saved values and those of the gates.
+/// The gradients of member `m`, from the inputs, the saved values and the gradients of the gates.
 fn model(inputs: GruInputs, (after, decay, m): (bool, f64, usize), x: &[f32], saved: &[f32], gates: &[f32]) -> Model {
     let mut all = Model { w: [[0.0; GATES]; INPUT], u: [[0.0; GATES]; HIDDEN], b: [0.0; GATES], bu: [0.0; HIDDEN] };
     for (s, b) in (0..STEPS).flat_map(|s| (0..BATCH).map(move |b| (s, b))) {
@@ -92,7 +92,7 @@ fn gradients_of_every_form_of_inputs_and_decay_are_sums_over_rows_and_steps() {
                 expect_close(&name, unit.bu().unwrap_or_default(), expected.bu.into_iter().filter(|_| after));
             }
 
-            // Gradients of the inputs are added to what is there, without decay.
+            // Gradients of the inputs are added to the values there, without decay.
             let mut into = Tensor::from_values(&q, x.layout().shape(), &vec![1.0f32; of_x.len()]).unwrap();
             gradient.add_inputs(&q, &mut workspace, &weights, gates.at(), into.at_mut()).unwrap();
             let mut expected = vec![1.0; of_x.len()];

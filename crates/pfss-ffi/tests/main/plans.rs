@@ -300,7 +300,7 @@ fn plans_refuse_by_name_what_they_are_not_made_for() {
                 refused(refusal, ARGUMENT, &format!("expected fewer than 2^32 elements, got {count}"));
             }
         }
-        // The greatest number has sizes of its own.
+        // The greatest number of elements, and its sizes.
         assert_eq!(trefoil_pfss_plan_product(64, (1 << 32) - 1, &mut none), OK);
         let mut info = core::mem::zeroed::<PlanInfo>();
         assert_eq!(trefoil_pfss_plan_inspect(none, &mut info), OK);

@@ -184,7 +184,7 @@ fn slots_are_reserved_once_and_grow_to_the_largest_part() {
     }
 }
 
-/// The limits are those of SUF.
+/// SUF has the same limits.
 #[test]
 fn defaults_are_the_documented_ones() {
     let limits =

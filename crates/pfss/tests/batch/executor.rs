@@ -371,7 +371,7 @@ fn limits_of_layer_and_batch_stop_the_executor_by_their_names() {
     assert_eq!(refused, PfssError::WrongParty { expected: Party::Zero, got: Party::One });
 }
 
-/// Chains of one gate each, which wait for as many words or gates as the pace says.
+/// Chains of one gate each, which wait for the numbers of words or gates in the pace.
 #[test]
 fn a_pace_decides_which_openings_and_gates_go_together() {
     const MANY: usize = 1 << 20;

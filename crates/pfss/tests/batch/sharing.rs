@@ -95,7 +95,7 @@ fn the_order_of_jobs_changes_no_share_and_jobs_of_one_program_form_a_group() {
     // three jobs of 40 elements of 64, 20 and 33 bits, and 33, 64 and 1 of 64 bits
     assert_eq!((counters.elements, counters.input_bytes), (218, 8 * 218));
     assert_eq!(counters.packed_input_bytes, 8 * (40 + 33 + 64 + 1) + 100 + 165);
-    // a bit of each element, but three of those of the descriptor and of the predicates
+    // a bit of each element, but three of each element of the descriptor and of the predicates
     assert_eq!((counters.rounds, counters.opened_bytes), (1, 5 + 3 * 5 + 3 * 5 + 5 + 8 + 1));
 
     let [(batch, _), _] = flushed(&q, None, BatchConfig::default(), &[&relu(0, 1)]).unwrap();

@@ -74,7 +74,7 @@ impl<O: Operation> Tape<O> {
         Self { steps: (0..inputs).map(Step::Input).collect(), outputs: Vec::new() }
     }
 
-    /// A random program of `operations`, with `steps` of them; its outputs are their last results.
+    /// A random program of `steps` operations out of `operations`; it outputs the last results.
     pub(super) fn random(random: &mut Random, operations: &[O], inputs: u32, steps: usize, outputs: usize) -> Self {
         let mut tape = Self::of_inputs(inputs);
         let mut results = Vec::new();

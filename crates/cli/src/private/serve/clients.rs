@@ -84,7 +84,7 @@ impl<'a> Server<'a> {
                     Ok(Some(peer)) => match self.pool.admit(peer.index()) {
                         Ok(admitted) => {
                             if !self.pool.has_room(self.queues.len()) {
-                                // Their files may be needed, and nobody goes on with them for a while.
+                                // Clients may need their file descriptors, and no handshake goes on until there is room.
                                 listener.drop_handshakes();
                             }
                             scope.spawn(move || self.client(peer, admitted));
@@ -92,7 +92,7 @@ impl<'a> Server<'a> {
                         Err(reason) => refuse(&reason),
                     },
                     Ok(None) => break,
-                    // Runs that go on may be what the next client waits for.
+                    // The next client may wait for a run in progress to end.
                     Err(TlsError::NoPeer { .. }) if self.pool.running() > 0 => {}
                     Err(error) => return Err(error.into()),
                 }

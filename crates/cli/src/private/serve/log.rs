@@ -65,7 +65,7 @@ pub(super) fn now() -> String {
     utc(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()))
 }
 
-/// The date and the time of day, in UTC, so many seconds after the beginning of 1970.
+/// The date and the time of day in UTC, `seconds` after the beginning of 1970.
 ///
 /// Source: Howard Hinnant, chrono-Compatible Low-Level Date Algorithms, `civil_from_days`. Years
 /// begin in March there, so that the leap day is the last one.

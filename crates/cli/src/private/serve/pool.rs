@@ -40,7 +40,7 @@ pub(super) struct PooledFolder {
     keys: Mutex<Option<RunKeys>>,
 }
 
-/// What the runs of all folders are at.
+/// The numbers of runs and clients of all folders.
 struct Counts {
     /// Unused runs of each folder.
     unused: Vec<u32>,

@@ -9,7 +9,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// From now on Ctrl-C and SIGTERM ask the server to end.
 ///
-/// The second one ends the program at once. SIGHUP stays as it is, so that `nohup` works.
+/// The second one ends the program at once. SIGHUP stays as it is, so that `nohup` works, and so
+/// do signals that the program was started to ignore.
 pub(super) fn watch() -> Result<()> {
     #[cfg(unix)]
     {
@@ -19,7 +20,8 @@ pub(super) fn watch() -> Result<()> {
             flag::{register, register_conditional_default},
         };
 
-        for signal in [SIGINT, SIGTERM] {
+        let ignored = crate::interrupt::ignored();
+        for signal in [SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0) {
             // In this order: the first signal finds the flag unset.
             register_conditional_default(signal, &STOP).context("waiting for signals")?;
             register(signal, &STOP).context("waiting for signals")?;

@@ -165,7 +165,7 @@ fn run<'a, T: Real>(
     unsafe { launch.launch() }
 }
 
-/// The number of parts that `k` is cut into, and the indices of each, for some tiles and `sums`.
+/// The number of parts of `k` and the indices of each, for some tiles and `sums`.
 fn parts_of_k(k: u64, tiles: u64, sums: u64) -> (u32, u32) {
     let busy = (BUSY_BLOCKS / tiles).min(k / LEAST_PART).clamp(1, MOST_PARTS);
     let chains = if k < LONG { 1 } else { k.div_ceil(LONGEST_CHAIN).min(MOST_CHAINS).min(MOST_SUMS / sums) };
@@ -230,7 +230,7 @@ mod tests {
             ([4096, 128, 1 << 20], (1, 4096)),
             ([0, 1, 1], (1, 32)),
             ([511, 1, 1], (1, 512)),
-            // Parts of 256 indices, as many as there are blocks to keep busy, and at most 16.
+            // Parts of 256 indices or more, enough to keep the blocks busy, and at most 16.
             ([512, 1, 1], (2, 256)),
             ([513, 1, 1], (2, 288)),
             ([4096, 64, 1 << 20], (2, 2048)),

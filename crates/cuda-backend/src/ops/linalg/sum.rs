@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn long_axes_are_cut_until_the_blocks_keep_a_card_busy() {
         for ([outer, len, inner], parts, part_len) in [
-            // Rows, of which a block takes a whole one: a part has 16384 elements or more.
+            // Rows: a block takes a whole row, and a part has 16384 elements or more.
             ([1, 0, 1], 1, 4),
             ([1, 5, 1], 1, 8),
             ([1, 32_767, 1], 1, 32_768),

@@ -469,7 +469,7 @@ fn a_communicator_ends_once_and_carries_nothing_then() {
     assert_eq!([finalized(&ranks[0]), finalized(&ranks[0])], [Status::SUCCESS, Status::INVALID_ARGUMENT]);
     assert_eq!((ranks[0].error(), ranks[0].send(own, 4, 1)), (Status::SUCCESS, Status::INVALID_USAGE));
     assert_eq!(nccl!(ncclCommDestroy(ranks[0].comm)), Status::SUCCESS);
-    // What a rank that has left would have to receive is not sent.
+    // A message to a rank that has left is not sent.
     ranks[1].enter();
     assert_eq!(ranks[1].send(to, 4, 0), Status::REMOTE_ERROR);
     assert_eq!(nccl!(ncclCommDestroy(ranks[1].comm)), Status::SUCCESS);

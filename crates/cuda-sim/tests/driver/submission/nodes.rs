@@ -71,7 +71,7 @@ fn nodes_that_cannot_run_are_not_added() {
     assert_eq!(count, 3 + 1 + 1);
 }
 
-/// What a call writes into an array with room for `room` nodes.
+/// The nodes that a call writes into an array with room for `room` nodes.
 fn listed(room: usize, call: impl Fn(*mut CUgraphNode, *mut usize) -> Status) -> Vec<CUgraphNode> {
     let (mut nodes, mut count) = ([CUgraphNode::NULL; 5], room);
     assert_eq!(call(nodes.as_mut_ptr(), &raw mut count), Status::SUCCESS);

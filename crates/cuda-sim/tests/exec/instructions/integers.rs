@@ -220,7 +220,7 @@ fn carries_chain_over_words() {
         let borrow = u128::from(a < b);
         if u128::from(c) < u128::from(a) + borrow { u64::MAX } else { 0 }
     });
-    // Without `.cc` the carry stays what it was.
+    // Without `.cc` the carry does not change.
     let kept = "add.cc.u32 %r5, %r1, %r2; addc.u32 %r6, %r3, -1; addc.u32 %r4, 0, 0;";
     check32(kept, |a, b, _| u32::from(a.checked_add(b).is_none()));
     let difference = "sub.cc.u32 %r5, %r1, %r2; subc.u32 %r4, %r3, %r1;";

@@ -25,7 +25,7 @@ fn low(word: u64) -> u64 {
 #[test]
 fn every_width_is_loaded_from_every_space() {
     type Expected = fn(u64) -> u64;
-    // The first operand is in memory; what the loads leave is put together to one word.
+    // The first operand is in memory; the results of the loads are put together to one word.
     let loads: [(&str, Expected); 14] = [
         ("ld@.b64 %d5, [%];", |a| a),
         ("ld@.s8 %d5, [%+7];", |a| (a as i64 >> 56) as u64),
@@ -149,7 +149,7 @@ const UPDATES: [Update; 28] = [
 #[test]
 fn every_atomic_updates_every_space() {
     for (space, place) in SPACES.into_iter().filter(|(_, place)| !["%r28", "%d18"].contains(place)) {
-        // The new value with what is next to it, and then the old value.
+        // The new value with its neighbours, and then the old value.
         let mut lines = vec![format!("{PLACES} mov.b64 %d5, 0;\n")];
         for (order, op, bits, _) in UPDATES {
             let (class, old) = if bits == 32 { ("%r", "cvt.u64.u32 %d5, %r9;") } else { ("%d", "mov.b64 %d5, %d9;") };
@@ -226,7 +226,7 @@ fn asynchronous_copies_land_by_groups_and_are_filled_with_zeros() {
             };
             let padded = |data: &[u8]| -> Vec<u8> { data.iter().copied().chain([0; 16]).take(16).collect() };
             assert_eq!(row(0), padded(&source[..thread % (bytes + 1)]), "{bytes} bytes, thread {thread}");
-            // Nobody may look at a copy under way; it is not there yet.
+            // The destination of an incomplete copy must not be read; it holds its old bytes.
             assert_eq!(row(1), padded(&vec![0xff; bytes]), "{bytes} bytes, thread {thread}");
             assert_eq!(row(2), padded(&source[..bytes]), "{bytes} bytes, thread {thread}");
         }

@@ -120,7 +120,7 @@ pub(crate) fn check16(instruction: &str, expected: impl Fn(u16, u16, u16) -> u16
     check(&body, |[a, b, c]| expected(a as u16, b as u16, c as u16).into());
 }
 
-/// Several instructions at once, each of which leaves its result in `%d5`; `expected(operands, index)` is that of one.
+/// Several instructions at once. Each leaves `expected(operands, index)` in `%d5`.
 pub(crate) fn check_each(instructions: &[String], expected: impl Fn([u64; 3], usize) -> u64) {
     const FOLD: u64 = 1_000_003;
     let lines = instructions.iter().map(|instruction| format!("{instruction} mad.lo.s64 %d4, %d4, {FOLD}, %d5;\n"));

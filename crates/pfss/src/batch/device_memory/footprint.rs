@@ -160,7 +160,7 @@ mod tests {
     /// More elements than are packed, or read from tables of 13 bits, at once.
     const COUNT: usize = 99_990;
 
-    /// Two pieces, a step at two points of 20 bits and a conjunction with one at a point of 9 bits.
+    /// Two pieces: a step at two points of 20 bits, and its conjunction with one of 9 bits.
     fn suf(preds: PredProgram, coeffs: CoeffMode, bools: BoolMode) -> Gate {
         let (first, second) = (BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1));
         let piece = |start| Piece { start, polys: vec![vec![1, 2, 3]; 2], bools: vec![first.clone(), second.clone()] };

@@ -20,7 +20,7 @@ struct Knowledge {
     own: Rc<Times>,
     /// Of every lane, about other blocks.
     others: Rc<GridKnowledge>,
-    /// Single lanes beyond that, of any block.
+    /// Single lanes beyond `others`, of any block.
     apart: Option<Rc<[Option<Rc<GridKnowledge>>; WARP]>>,
 }
 
