@@ -265,7 +265,8 @@ impl<B: GpuBackend> GpuAccelerator<B> {
 
     /// [`predict_batch`](Self::predict_batch), with the units' last states and predicted losses.
     ///
-    /// `losses` are the current losses of all rows, with which the predicted ones begin.
+    /// `losses` has the current loss of each row, for all tensors in turn. The predicted losses
+    /// begin with it.
     ///
     /// # Errors
     /// [`AccelError::Shape`] for another number of losses and without codes; otherwise as

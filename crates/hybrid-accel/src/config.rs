@@ -45,6 +45,8 @@ impl Default for GruConfig {
 }
 
 /// Sizes and element types of an accelerator.
+///
+/// The numbers after the fields are their defaults; [`check`](Self::check) has the values allowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AcceleratorConfig {
     /// The encoder.
@@ -89,6 +91,9 @@ const MOST_MEMBERS: usize = 1024;
 
 impl AcceleratorConfig {
     /// Refuses sizes that make no accelerator.
+    ///
+    /// `encode.input_dim` is 64, `gru.input_dim` equals `encode.output_dim`, `members` is 1 to
+    /// 1024, and all other sizes are at least 1. Block and batch sizes are not read.
     ///
     /// # Errors
     /// [`AccelError::Config`] with the name of the number and the values allowed.

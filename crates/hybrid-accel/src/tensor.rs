@@ -83,6 +83,8 @@ impl GpuTensor {
 
     /// Waits for the elements and copies them to the host, in row-major order.
     ///
+    /// Elements of f16 are converted to f32, which is exact.
+    ///
     /// # Errors
     /// [`AccelError::Ops`] from the device.
     pub fn to_host(&self) -> Result<Vec<f32>, AccelError> {

@@ -28,12 +28,12 @@ pub enum InferenceError {
     /// The file of a model is refused.
     #[error(transparent)]
     ModelFile(#[from] ModelFileError),
-    /// The ranges of a layer of a model file cannot be proven from the declared limits.
+    /// The ranges of a layer of a file or a function cannot be proven from the declared limits.
     #[error(
         "{layer}: {reason}; ranges are in units of 2^-12, of products in units of 2^-24: declare smaller limits before this layer"
     )]
     Layer {
-        /// Its place in the file, and its name.
+        /// Its place in the file, and its name; for a function the name alone.
         layer: String,
         /// The failed proof.
         reason: Box<InferenceError>,
@@ -48,7 +48,7 @@ pub enum InferenceError {
         /// The value.
         got: String,
     },
-    /// A value of a run in the clear is beyond the limit that a model file declares.
+    /// A value of a run in the clear is beyond the limit that a file or a function declares.
     #[error("`{step}`: expected magnitudes of at most {limit} (declared in the model file), got {got}")]
     Declared {
         /// The layer, or a part of it.
@@ -58,7 +58,7 @@ pub enum InferenceError {
         /// The greatest magnitude.
         got: f64,
     },
-    /// The inputs of a model file have another shape.
+    /// The inputs have another shape than the model takes.
     #[error("expected inputs of shape {expected}, got {got:?}")]
     InputShape {
         /// The shapes that are accepted.
@@ -66,7 +66,7 @@ pub enum InferenceError {
         /// The shape supplied.
         got: Vec<usize>,
     },
-    /// An input of a model file is beyond its declared limits.
+    /// An input of the model of a file or a function is beyond its declared limits.
     #[error("expected inputs of {min} to {max}, got {got} at {at}")]
     Input {
         /// The index of the first such value in the batch.

@@ -8,9 +8,9 @@ use crate::{Engine, InferenceError, Parameter, Preference, Tensor};
 /// Limits that the ranges of a model are proven from, as integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelLimits {
-    /// The greatest magnitude of a weight or a bias.
+    /// The greatest magnitude of a weight or a bias, 1 to `2^16`.
     pub weights: u32,
-    /// The least and the greatest value of an input.
+    /// The least and the greatest value of an input, within `-2^20` to `2^20`.
     pub inputs: [i32; 2],
 }
 

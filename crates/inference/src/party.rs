@@ -19,7 +19,9 @@ use crate::{
 /// A party's role and inputs.
 #[derive(Clone, Copy)]
 pub enum Role<'a> {
-    /// Party 0: images in fixed point, `[count][pixels]`; learns the logits.
+    /// Party 0: inputs in fixed point, one after the other; learns the logits.
+    ///
+    /// They have [`Model::input_len`] words each, pixels if they are images.
     Client(&'a [u64]),
     /// Party 1: the weights; learns nothing.
     Server(&'a Parameters),
@@ -76,8 +78,9 @@ impl Role<'_> {
     ///
     /// # Errors
     /// [`InferenceError::Images`] for another number of inputs, [`InferenceError::Pixel`] for
-    /// images, [`InferenceError::Input`] or [`InferenceError::OneHot`] for the inputs of a model
-    /// file, and [`InferenceError::Parameters`] for weights that `model` does not take.
+    /// images, [`InferenceError::Input`] or [`InferenceError::OneHot`] for the inputs of the model
+    /// of a file or a function, and [`InferenceError::Parameters`] for weights that `model` does
+    /// not take.
     pub fn check(&self, model: &Model) -> Result<(), InferenceError> {
         match self {
             Self::Client(images) => model.check_input(images),
@@ -88,7 +91,7 @@ impl Role<'_> {
 
 /// Runs `model` with the keys of [`Model::plan`] over an open channel.
 ///
-/// `progress` is told each step before it runs.
+/// `progress` is called with each step before it runs.
 ///
 /// The client's share of the images is the images themselves, and the server's is zero; for weights
 /// it is the other way round. Only masked words are sent, and at the end the server's share of the

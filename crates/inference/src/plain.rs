@@ -9,7 +9,7 @@ use crate::{Call, Engine, InferenceError, Model, Parameters, tensor::ONE};
 /// # Errors
 /// As [`Role::check`](crate::party::Role::check) for inputs, [`InferenceError::Parameters`] if the
 /// weights are another model's, and [`InferenceError::Declared`] for a value beyond a limit that a
-/// model file declares for the results of a layer, or for projections and scores.
+/// file or a function declares for the results of a layer, or for projections and scores.
 pub fn logits(model: &Model, weights: &Parameters, images: &[u64]) -> Result<Vec<u64>, InferenceError> {
     let input = model.input(images)?;
     weights.check(model)?;

@@ -14,9 +14,9 @@ impl Model {
     /// Its keys, bytes and rounds.
     ///
     /// # Errors
-    /// [`InferenceError::Layer`] if a range of a model file cannot be proven from its limits. The
-    /// ranges of built-in architectures are. [`InferenceError::MessageLength`] if a message may be
-    /// too long for a connection.
+    /// [`InferenceError::Layer`] if a range of a file's or a function's model cannot be proven from
+    /// its limits, and the errors of the function. The ranges of built-in architectures are proven.
+    /// [`InferenceError::MessageLength`] if a message may be too long for a connection.
     pub fn plan(&self) -> Result<Plan, InferenceError> {
         self.record(None).map(|(plan, _)| plan)
     }

@@ -25,11 +25,14 @@ use crate::{
 pub trait TensorOpsAPI {
     /// `C = op(A) op(B)` for each product of a batch.
     ///
+    /// [`Product`] has the shapes: `a` and `b` as they are stored, and `c` with `[m, n]` for each
+    /// product.
+    ///
     /// # Errors
     /// As the trait.
     fn matmul(&self, a: Operand<'_>, b: Operand<'_>, product: Product, c: &mut [f32]) -> Result<Saved, DispatchError>;
 
-    /// The gradients of [`matmul`](Self::matmul) for `g`, the gradient of C.
+    /// The gradients of [`matmul`](Self::matmul) for `g`, the gradient of C, stored as C is.
     ///
     /// # Errors
     /// As the trait.
@@ -44,6 +47,8 @@ pub trait TensorOpsAPI {
 
     /// `Y = X W + b` for X `[m, k]`, W `[k, n]` and b `[n]`, where `shape` is `[m, k, n]`.
     ///
+    /// Y is `[m, n]`. Without `bias`, b is zero.
+    ///
     /// # Errors
     /// As the trait.
     fn linear(
@@ -55,7 +60,7 @@ pub trait TensorOpsAPI {
         y: &mut [f32],
     ) -> Result<Saved, DispatchError>;
 
-    /// The gradients of [`linear`](Self::linear) for `g`, the gradient of Y.
+    /// The gradients of [`linear`](Self::linear) for `g`, the gradient of Y, `[m, n]`.
     ///
     /// # Errors
     /// As the trait.
@@ -68,7 +73,7 @@ pub trait TensorOpsAPI {
         gradients: LinearGradients<'_>,
     ) -> Result<(), DispatchError>;
 
-    /// `y_c = exp(x_c) / sum_j exp(x_j)` along axis `dim` of `shape`.
+    /// `y_c = exp(x_c) / sum_j exp(x_j)` along axis `dim` of `shape`, the shape of x and y.
     ///
     /// # Errors
     /// As the trait.
@@ -95,7 +100,7 @@ pub trait TensorOpsAPI {
         dx: &mut [f32],
     ) -> Result<(), DispatchError>;
 
-    /// `y_c = x_c - ln sum_j exp(x_j)` along axis `dim` of `shape`.
+    /// `y_c = x_c - ln sum_j exp(x_j)` along axis `dim` of `shape`, the shape of x and y.
     ///
     /// # Errors
     /// As the trait.
@@ -125,6 +130,7 @@ pub trait TensorOpsAPI {
 
     /// `y = (x - mean) / sqrt(variance + eps) gamma + beta` for each row of `[rows, columns]`.
     ///
+    /// `shape` is `[rows, columns]`, the shape of x and y.
     /// The variance is the biased one. Mean and deviation of the rows are in the saved result.
     ///
     /// # Errors
@@ -140,7 +146,7 @@ pub trait TensorOpsAPI {
 
     /// The gradients of [`layer_norm`](Self::layer_norm) for `g`, the gradient of y.
     ///
-    /// `gamma` is given exactly if the forward pass had it.
+    /// `g` has the shape of y. `gamma` is given exactly if the forward pass had it.
     ///
     /// # Errors
     /// As the trait.
@@ -155,31 +161,35 @@ pub trait TensorOpsAPI {
 
     /// `y = x Phi(x)` by the tanh approximation (Hendrycks, Gimpel, arXiv 1606.08415).
     ///
+    /// It is computed for each element; x and y have the same length.
+    ///
     /// # Errors
     /// As the trait.
     fn gelu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved, DispatchError>;
 
-    /// The gradient of [`gelu`](Self::gelu).
+    /// The gradient of [`gelu`](Self::gelu) for `g`, the gradient of y; all lengths are equal.
     ///
     /// # Errors
     /// As the trait.
     fn gelu_backward(&self, saved: &Saved, x: Operand<'_>, g: Operand<'_>, dx: &mut [f32])
     -> Result<(), DispatchError>;
 
-    /// `y = max(x, 0)`. NaN stays NaN.
+    /// `y = max(x, 0)` for each element; x and y have the same length. NaN stays NaN.
     ///
     /// # Errors
     /// As the trait.
     fn relu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved, DispatchError>;
 
-    /// The gradient of [`relu`](Self::relu), which is 0 at 0.
+    /// The gradient of [`relu`](Self::relu) for `g`, the gradient of y. The slope at 0 is 0.
     ///
     /// # Errors
     /// As the trait.
     fn relu_backward(&self, saved: &Saved, x: Operand<'_>, g: Operand<'_>, dx: &mut [f32])
     -> Result<(), DispatchError>;
 
-    /// Row i of y is row `indices[i]` of the table, `[rows, width]`.
+    /// Row i of y is row `indices[i]` of the table.
+    ///
+    /// `shape` is the table's, `[rows, width]`; y is `[indices.len(), width]`.
     ///
     /// # Errors
     /// As the trait; [`NnError::Index`](nn_ops::NnError::Index) names the first index that is not
@@ -193,6 +203,8 @@ pub trait TensorOpsAPI {
     ) -> Result<Saved, DispatchError>;
 
     /// Adds row i of `g` to row `indices[i]` of `dtable`, the gradient of the table.
+    ///
+    /// `g` has the shape of y, and `dtable` the shape of the table.
     ///
     /// # Errors
     /// As the trait.
@@ -214,6 +226,8 @@ pub trait TensorOpsAPI {
 
     /// `g` times the gradient of [`cross_entropy`](Self::cross_entropy) for the logits.
     ///
+    /// `dlogits` is `[rows, classes]`, and `g` is the gradient of the mean loss, usually 1.
+    ///
     /// # Errors
     /// As the trait.
     fn cross_entropy_backward(&self, saved: &Saved, g: f32, dlogits: &mut [f32]) -> Result<(), DispatchError>;
@@ -224,7 +238,9 @@ pub trait TensorOpsAPI {
     /// As the trait.
     fn sgd_step(&self, w: &mut [f32], g: Operand<'_>, rate: f32) -> Result<(), DispatchError>;
 
-    /// A step of Adam or AdamW; see [`AdamOptions`](crate::AdamOptions).
+    /// A step of Adam or AdamW on `w`; see [`AdamOptions`](crate::AdamOptions).
+    ///
+    /// `w` and its gradient `g` have the length of `state`, which counts the step.
     ///
     /// # Errors
     /// As the trait; [`DispatchError::Mixed`] if the moments of `state` are on another device.

@@ -36,7 +36,7 @@ enum trefoil_pfss_status
   TREFOIL_PFSS_BUNDLE = 3,
   // The bytes are not a program, or the program is refused.
   TREFOIL_PFSS_PROGRAM = 4,
-  // The keys, the evaluation or the batch are in the wrong state for the call.
+  // The keys, the evaluation, the run or the batch are in the wrong state for the call.
   //
   // They are past this step or not yet there, or the keys were used before.
   TREFOIL_PFSS_STATE = 5,
@@ -215,7 +215,9 @@ typedef struct {
   uint32_t fraction_bits;
   // Fraction bits of results of `reciprocal` and `rsqrt`; zero for the other functions.
   uint32_t output_bits;
-  // Degree of the pieces, 1 to 3; `degree` and `pieces` zero for the recommended ones.
+  // Degree of the pieces, 1 to 3.
+  //
+  // `degree` and `pieces` are both zero for the recommended ones, and for a table.
   uint32_t degree;
   // Pieces in total, or for each octave of `reciprocal` and `rsqrt`.
   uint32_t pieces;
@@ -792,7 +794,8 @@ trefoil_pfss_status trefoil_pfss_plan_softmax(const size_t *lengths,
 // Plans `batch` products of secret matrices `x` and `y`.
 //
 // `x` is `rows` by `inner`, `y` is `inner` by `cols`; matrices are row-major, one after the other,
-// modulo `2^n`. If one party owns a factor, the other party's share of it is zeros.
+// modulo `2^n`, and `n` is 1 to 64. If one party owns a factor, the other party's share of it is
+// zeros.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -803,7 +806,9 @@ trefoil_pfss_status trefoil_pfss_plan_matmul(uint32_t n,
                                              size_t cols,
                                              trefoil_pfss_plan **plan);
 
-// Plans `count` products `x y` of secrets modulo `2^n`; `count` is below `2^32`.
+// Plans `count` products `x y` of secrets modulo `2^n`.
+//
+// `n` is 1 to 64, and `count` is below `2^32`.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -811,9 +816,9 @@ trefoil_pfss_status trefoil_pfss_plan_product(uint32_t n, size_t count, trefoil_
 
 // Plans the answers to `queries` about each of `count` secrets of `n` bits.
 //
-// The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. All queries are about
-// the whole secret (1 to 3), or about its sign (4 to 6), or about its low `low_bits` bits (7 and
-// 8); `low_bits` is 0 for the others. `count` is below `2^32`.
+// The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. There are 1 to 1024
+// queries. All are about the whole secret (kinds 1 to 3), or about its sign (4 to 6), or about its
+// low `low_bits` bits (7 and 8); `low_bits` is 0 for the others. `count` is below `2^32`.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -875,7 +880,8 @@ trefoil_pfss_status trefoil_pfss_run_pending(trefoil_pfss_run *run, size_t *byte
 
 // This party's message of the round, to be sent to the other party.
 //
-// It holds masked values and a digest of everything public so far, and nothing else.
+// It has the length of `trefoil_pfss_run_pending`. It holds masked values and a digest of
+// everything public so far, and nothing else.
 //
 // # Safety
 // As said [at the top](crate#safety).
@@ -893,6 +899,8 @@ trefoil_pfss_status trefoil_pfss_run_masked(trefoil_pfss_run *run, uint8_t *byte
 trefoil_pfss_status trefoil_pfss_run_absorb(trefoil_pfss_run *run, const uint8_t *peer, size_t len);
 
 // Additive shares of the result, modulo `2^out_n` of the plan's information.
+//
+// `len` is `outputs` of that information.
 //
 // Do not open the shares unless both parties may know the result.
 //

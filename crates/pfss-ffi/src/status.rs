@@ -24,7 +24,7 @@ pub enum Status {
     TREFOIL_PFSS_BUNDLE = 3,
     /// The bytes are not a program, or the program is refused.
     TREFOIL_PFSS_PROGRAM = 4,
-    /// The keys, the evaluation or the batch are in the wrong state for the call.
+    /// The keys, the evaluation, the run or the batch are in the wrong state for the call.
     ///
     /// They are past this step or not yet there, or the keys were used before.
     TREFOIL_PFSS_STATE = 5,

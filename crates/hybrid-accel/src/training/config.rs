@@ -7,6 +7,7 @@ pub(super) const HISTORY: usize = 4096;
 
 /// Lengths of the phases, and the target of a predicted step.
 ///
+/// The numbers after the fields are their defaults; [`check`](Self::check) has the values allowed.
 /// The defaults of the first three, of the threshold and of the rank follow
 /// hybrid-predict-trainer-rs.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,8 @@ impl Default for HybridConfig {
 }
 
 /// Sizes and training of the ensemble that forecasts losses.
+///
+/// The numbers after the fields are their defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForecastConfig {
     /// Members: 3.
@@ -73,6 +76,11 @@ impl Default for ForecastConfig {
 
 impl HybridConfig {
     /// Refuses numbers that make no loop.
+    ///
+    /// `full_steps` and `forecast.window` are 2 to 1024, and `warmup_steps` is greater than the
+    /// window. `rank` and `forecast.members` are 1 to 1024, `forecast.hidden` is 1 to 4096.
+    /// `max_predict_steps`, `correct_steps` and `forecast.batch` are at least 1. The threshold is 0
+    /// to 1, and `tolerance` is 0 or more.
     ///
     /// # Errors
     /// [`AccelError::Config`] with the name of the number and the values allowed.

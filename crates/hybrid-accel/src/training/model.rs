@@ -29,13 +29,13 @@ pub trait HybridModel {
     /// As [`full_step`](Self::full_step).
     fn probe(&mut self) -> Result<f32, AccelError>;
 
-    /// All weights, tensor by tensor.
+    /// All weights: the tensors of [`shapes`](Self::shapes), row-major, one after the other.
     ///
     /// # Errors
     /// As [`full_step`](Self::full_step).
     fn weights(&self) -> Result<Vec<f32>, AccelError>;
 
-    /// Replaces all weights. The optimiser's state stays.
+    /// Replaces all weights, given as by [`weights`](Self::weights). The optimiser's state stays.
     ///
     /// # Errors
     /// As [`full_step`](Self::full_step), also for another number of weights.

@@ -50,7 +50,7 @@ impl BegunRun {
 
     /// Runs the model with the peer that it was begun with.
     ///
-    /// `progress` is told each step before it runs.
+    /// `progress` is called with each step before it runs.
     ///
     /// # Errors
     /// [`InferenceError::FailedRun`] with the number of the run and the error of

@@ -231,6 +231,8 @@ impl RunsFolder {
 
     /// Reads and checks all later unused runs, and returns the bytes of keys of all unused runs.
     ///
+    /// `progress` is called with the step of each file of keys before the file is read.
+    ///
     /// # Errors
     /// As [`open`](Self::open), and [`InferenceError::Pfss`] if two runs have the same keys.
     pub fn check_runs(&self, mut progress: impl FnMut(&str)) -> Result<u64, InferenceError> {
@@ -250,8 +252,8 @@ impl RunsFolder {
 
     /// Runs the model with the peer of [`endpoint`](Self::endpoint), and spends the run.
     ///
-    /// This is [`begin`](Self::begin), and then the run. `progress` is told each step before it
-    /// runs.
+    /// This is [`begin`](Self::begin), and then the run. `progress` is called with each step
+    /// before it runs.
     ///
     /// # Errors
     /// As [`begin`](Self::begin), and [`InferenceError::FailedRun`] if the run fails, which spends
@@ -273,7 +275,7 @@ impl RunsFolder {
     /// use the later of both runs, and mark earlier ones as used. If the weights were not opened,
     /// they are opened first, and written to the folder before the run begins. Files of keys are
     /// removed before anything that depends on them is sent, and the opened weights with the last
-    /// run. `progress` is told each step before it runs.
+    /// run. `progress` is called with each step before it runs.
     ///
     /// The run that is returned needs this folder no more, so that the next one may begin on
     /// another connection. Nothing protects against a copy of the folder made earlier.

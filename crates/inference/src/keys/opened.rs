@@ -72,9 +72,9 @@ impl OpenedPlan {
         &self.others
     }
 
-    /// Makes the keys that open the weights, for party 0 and party 1, and the dealer's masks.
+    /// Deals the keys that open the weights, for party 0 and party 1, and the dealer's masks.
     ///
-    /// They are made once for a model: the masks serve every later [`deal_run`](Self::deal_run).
+    /// They are dealt once for a model: the masks serve every later [`deal_run`](Self::deal_run).
     ///
     /// # Errors
     /// As [`Dealer::deal_weights_in`].
@@ -88,9 +88,10 @@ impl OpenedPlan {
         Ok((keys, masks))
     }
 
-    /// Makes the keys of one run, for party 0 and party 1.
+    /// Deals the keys of one run, for party 0 and party 1.
     ///
-    /// `progress` is told each step before it is dealt, first `weights` for all products by them.
+    /// `progress` is called with each step before it is dealt, first with `weights` for all
+    /// products by them.
     ///
     /// # Errors
     /// [`InferenceError::Keys`] if the masks are not of this plan's weights, and as

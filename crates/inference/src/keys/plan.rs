@@ -39,7 +39,9 @@ impl Plan {
         self.steps.iter().flat_map(|step| &step.deals)
     }
 
-    /// Makes all keys, for party 0 and party 1. `progress` is told each step before it is dealt.
+    /// Deals all keys, for party 0 and party 1.
+    ///
+    /// `progress` is called with each step before it is dealt.
     ///
     /// # Errors
     /// As [`Deal::make`].

@@ -48,15 +48,18 @@ pub struct Value {
 }
 
 /// A convolution; pairs are vertical, then horizontal.
+///
+/// Along an axis of `p` pixels the result has `(p + 2 padding - kernel) / stride + 1` pixels,
+/// rounded down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conv2d {
     /// Channels of the result.
     pub outputs: u32,
-    /// The size of a kernel.
+    /// The size of a kernel, 1 to 64.
     pub kernel: [u32; 2],
-    /// Pixels between two places of the kernel, `[1, 1]` for every pixel.
+    /// Pixels between two places of the kernel, 1 to 64; `[1, 1]` for every pixel.
     pub stride: [u32; 2],
-    /// Zeros before and after the pixels.
+    /// Zeros before and after the pixels, at most 64 on each side.
     pub padding: [u32; 2],
     /// Whether a bias is added to each channel.
     pub bias: bool,
@@ -72,11 +75,16 @@ pub struct Attention {
     /// Declared magnitudes of projections and of scores; `None` leaves the proven ranges.
     ///
     /// Projections are queries, keys and values. Scores are divided by the root of a head's width.
+    /// A run on shares does not check these limits, and values beyond them give arbitrary results.
+    /// A run in the clear does.
     pub limits: Option<[u32; 2]>,
 }
 
 impl Model {
     /// A model that is a Rust function, for one input of this shape.
+    ///
+    /// The name has 1 to 64 letters, digits, `_`, `-` and `.`. The shape has one to three axes of
+    /// at most `2^16` each, and at most `2^26` elements.
     ///
     /// `function` lists the layers. It is run once here, on zeros, and then by the planner, in the
     /// clear and on shares, each time for a whole batch. Results have
@@ -157,6 +165,8 @@ impl Model {
 impl Layers<'_> {
     /// `x W + b` along the last axis; weights `[outputs, inputs]` as of `nn.Linear`.
     ///
+    /// It takes `[.., inputs]` to `[.., outputs]`. Without `bias`, b is zero.
+    ///
     /// # Errors
     /// [`InferenceError::LayerValue`] for a name or a length that is not allowed, or an input of
     /// another shape than the layer takes. [`InferenceError::Layer`] if its range cannot be proven.
@@ -167,8 +177,9 @@ impl Layers<'_> {
 
     /// A convolution of images `[channels, height, width]`, as `nn.Conv2d`.
     ///
-    /// It is the product of the kernels and a row of `channels` times kernel size elements for each
-    /// pixel of the result.
+    /// The result is `[outputs, height, width]` with the sizes that [`Conv2d`] states. It is the
+    /// product of the kernels and a row of `channels` times kernel size elements for each pixel of
+    /// the result.
     ///
     /// # Errors
     /// As [`dense`](Self::dense).
@@ -204,7 +215,8 @@ impl Layers<'_> {
     /// Layer normalisation along the last axis with the epsilon 1/16, as `nn.LayerNorm`.
     ///
     /// With `affine` it has weights and biases. `deviation` declares the greatest standard
-    /// deviation of a row.
+    /// deviation of a row; without it the bound follows from the proven range. **No run checks it,
+    /// and rows beyond it give arbitrary results.**
     ///
     /// # Errors
     /// As [`dense`](Self::dense).
@@ -220,6 +232,8 @@ impl Layers<'_> {
 
     /// Attention of positions `[positions, width]`, with the layers before and after it.
     ///
+    /// There are at most 1024 positions. The result has the same shape.
+    ///
     /// # Errors
     /// As [`dense`](Self::dense).
     pub fn attention(&mut self, name: &str, x: &Value, attention: &Attention) -> Result<Value, InferenceError> {
@@ -231,7 +245,8 @@ impl Layers<'_> {
     /// The row of weights `[vocabulary, outputs]` for each one-hot vector, as `nn.Embedding`.
     ///
     /// It takes the input of the model, `[positions, vocabulary]` with limits 0 and 1, and nothing
-    /// else: its range is proven for one-hot vectors, and only inputs are checked to be such.
+    /// else: its range is proven for one-hot vectors, and only inputs are checked to be such. The
+    /// result is `[positions, outputs]`.
     ///
     /// # Errors
     /// As [`dense`](Self::dense).
@@ -257,13 +272,15 @@ impl Layers<'_> {
 
     /// The mean over the positions of `[positions, width]`, or over the pixels of each channel.
     ///
+    /// The result is `[width]`, or `[channels]` for `[channels, height, width]`.
+    ///
     /// # Errors
     /// As [`dense`](Self::dense).
     pub fn mean_pool(&mut self, name: &str, x: &Value) -> Result<Value, InferenceError> {
         self.apply(name, LayerKind::MeanPool, x)
     }
 
-    /// `x` with a declared limit on magnitudes, for smaller ranges and keys.
+    /// `x` with a declared limit on magnitudes, an integer, for smaller ranges and keys.
     ///
     /// **A run on shares does not check it, and a value beyond it gives arbitrary results.** A run
     /// in the clear does, and names `name`.
@@ -324,7 +341,7 @@ impl Value {
         Ok(Self { tensor: self.tensor.add(&other.tensor)?, shape: self.shape.clone(), is_input: false })
     }
 
-    /// All elements on one axis.
+    /// All elements on one axis, in row-major order.
     #[must_use]
     pub fn flatten(&self) -> Self {
         // every shape has at most 2^26 elements

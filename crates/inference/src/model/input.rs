@@ -50,7 +50,8 @@ impl Model {
     /// Inputs in fixed point, from numbers.
     ///
     /// `values` are row-major and have one of the [`input_shapes`](Self::input_shapes). They are
-    /// rounded to [`FRACTION_BITS`]. Tokens become one-hot vectors.
+    /// rounded to [`FRACTION_BITS`]. Tokens become one-hot vectors. The result has
+    /// [`input_len`](Self::input_len) words for each input of the batch.
     ///
     /// # Errors
     /// [`InferenceError::InputShape`] for another shape, [`InferenceError::Token`] for a token that
@@ -78,7 +79,7 @@ impl Model {
         Ok(words)
     }
 
-    /// Results as numbers, from words in fixed point.
+    /// Results as numbers, from words with [`output_fraction_bits`](Self::output_fraction_bits).
     #[must_use]
     pub fn decode(&self, words: &[u64]) -> Vec<f32> {
         let scale = (1u64 << self.output_fraction_bits()) as f64;

@@ -41,14 +41,15 @@ impl FromStr for Architecture {
 }
 
 impl Model {
-    /// The largest batch; more images than this take several deals.
+    /// The largest batch; more inputs than this take several deals.
     pub const MAX_COUNT: usize = 1 << 16;
 
     /// A model for batches of `count` inputs, with fewest rounds.
     ///
     /// # Errors
     /// [`InferenceError::Count`] outside `1..=`[`MAX_COUNT`](Self::MAX_COUNT), and for a batch that
-    /// is too large for the [file](crate::ModelFile::max_count) of a model.
+    /// is too large for the model of a [file](crate::ModelFile::max_count) or a function: a tensor
+    /// has at most 2^26 elements.
     pub fn new(architecture: Architecture, count: usize) -> Result<Self, InferenceError> {
         let max = architecture.described().map_or(Self::MAX_COUNT, |model| model.max_count.min(Self::MAX_COUNT));
         if count == 0 || count > max {

@@ -60,7 +60,8 @@ impl PeerListener {
     /// Waits for the next peer of any endpoint.
     ///
     /// Strangers are refused as by [`Endpoint::accept`], and the wait ends in the same way. `ended`
-    /// is called at least every 20 milliseconds; `None` if it returns true before a peer comes.
+    /// is called at least every 20 milliseconds; the result is `None` if it returns true before a
+    /// peer comes.
     ///
     /// # Errors
     /// As [`Endpoint::accept`].
@@ -81,7 +82,7 @@ impl PeerListener {
         accept_in(crowd, || Ok(listener.accept()?.0), patience, refused, take, ended)
     }
 
-    /// Drops the handshakes that have begun, so that their files are free.
+    /// Drops the handshakes that have begun, which frees their file descriptors.
     ///
     /// A peer among them connects again.
     pub fn drop_handshakes(&mut self) {
@@ -90,7 +91,7 @@ impl PeerListener {
 }
 
 impl AcceptedPeer {
-    /// The index of its endpoint in the list of the listener.
+    /// The index of its endpoint in the list of [`PeerListener::new`].
     #[must_use]
     pub fn index(&self) -> usize {
         self.index

@@ -56,7 +56,9 @@ pub struct FunctionParameters {
     pub fraction_bits: u32,
     /// Fraction bits of results of `reciprocal` and `rsqrt`; zero for the other functions.
     pub output_bits: u32,
-    /// Degree of the pieces, 1 to 3; `degree` and `pieces` zero for the recommended ones.
+    /// Degree of the pieces, 1 to 3.
+    ///
+    /// `degree` and `pieces` are both zero for the recommended ones, and for a table.
     pub degree: u32,
     /// Pieces in total, or for each octave of `reciprocal` and `rsqrt`.
     pub pieces: u32,
@@ -216,7 +218,8 @@ pub unsafe extern "C" fn trefoil_pfss_plan_softmax(
 /// Plans `batch` products of secret matrices `x` and `y`.
 ///
 /// `x` is `rows` by `inner`, `y` is `inner` by `cols`; matrices are row-major, one after the other,
-/// modulo `2^n`. If one party owns a factor, the other party's share of it is zeros.
+/// modulo `2^n`, and `n` is 1 to 64. If one party owns a factor, the other party's share of it is
+/// zeros.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -238,7 +241,9 @@ pub unsafe extern "C" fn trefoil_pfss_plan_matmul(
     })
 }
 
-/// Plans `count` products `x y` of secrets modulo `2^n`; `count` is below `2^32`.
+/// Plans `count` products `x y` of secrets modulo `2^n`.
+///
+/// `n` is 1 to 64, and `count` is below `2^32`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -254,9 +259,9 @@ pub unsafe extern "C" fn trefoil_pfss_plan_product(n: u32, count: usize, plan: *
 
 /// Plans the answers to `queries` about each of `count` secrets of `n` bits.
 ///
-/// The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. All queries are about
-/// the whole secret (1 to 3), or about its sign (4 to 6), or about its low `low_bits` bits (7 and
-/// 8); `low_bits` is 0 for the others. `count` is below `2^32`.
+/// The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. There are 1 to 1024
+/// queries. All are about the whole secret (kinds 1 to 3), or about its sign (4 to 6), or about its
+/// low `low_bits` bits (7 and 8); `low_bits` is 0 for the others. `count` is below `2^32`.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).

@@ -191,7 +191,8 @@ pub unsafe extern "C" fn trefoil_pfss_run_pending(run: *mut RunHandle, bytes: *m
 
 /// This party's message of the round, to be sent to the other party.
 ///
-/// It holds masked values and a digest of everything public so far, and nothing else.
+/// It has the length of `trefoil_pfss_run_pending`. It holds masked values and a digest of
+/// everything public so far, and nothing else.
 ///
 /// # Safety
 /// As said [at the top](crate#safety).
@@ -228,6 +229,8 @@ pub unsafe extern "C" fn trefoil_pfss_run_absorb(run: *mut RunHandle, peer: *con
 }
 
 /// Additive shares of the result, modulo `2^out_n` of the plan's information.
+///
+/// `len` is `outputs` of that information.
 ///
 /// Do not open the shares unless both parties may know the result.
 ///

@@ -29,6 +29,9 @@ pub use run::WiredBundles;
 
 /// A function of one fixed-point number, from one wire of `n` bits to another.
 ///
+/// Inputs and results have the same number `f` of fraction bits. Errors are in units of the last
+/// place of a result, `2^-f`.
+///
 /// ```
 /// use std::time::Duration;
 /// use pfss::{Dealer, Ring, Session, Wire, functions::WiredFn, memory_pair, suf::SufModes};

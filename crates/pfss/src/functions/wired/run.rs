@@ -29,7 +29,8 @@ impl From<WiredBundles> for Vec<KeyBundle> {
 impl Dealer {
     /// Keys of a function of the values on the wire `input`, for party 0 and party 1.
     ///
-    /// The second result is the wire of the function's output.
+    /// Each value of `input` has its own keys. The second result is the wire of the function's
+    /// output, with a fresh mask for each value.
     ///
     /// # Errors
     /// [`PfssError::WireRing`] for a wire of another ring than the function's, and as
@@ -95,9 +96,9 @@ impl WiredGates {
 impl<C: Channel> Session<C> {
     /// A function of the values on a wire: takes the open `x_hat` and opens `y_hat`.
     ///
-    /// Both have `n` bits; bits of `x_hat` above are ignored. The rounds are given by
-    /// [`WiredGates::cost`]. Inputs must lie in [`WiredFn::inputs`](super::WiredFn::inputs).
-    /// Nothing checks this, as they are secret.
+    /// `y_hat` has a word for each word of `x_hat`. Both have `n` bits; bits of `x_hat` above are
+    /// ignored. The rounds are given by [`WiredGates::cost`]. Inputs must lie in
+    /// [`WiredFn::inputs`](super::WiredFn::inputs). Nothing checks this, as they are secret.
     ///
     /// # Errors
     /// [`PfssError::Program`] for keys of another function, [`PfssError::Length`] for another
