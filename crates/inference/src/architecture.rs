@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::{FRACTION_BITS, function::FunctionModel, model_file::ModelFile};
 
-/// A network. Public: both parties and the dealer know it.
+/// A network. It is public: both parties and the dealer have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Architecture {
     /// Two dense layers of 64 and 10 units with ReLU between them, on 8x8 images.

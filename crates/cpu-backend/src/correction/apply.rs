@@ -11,7 +11,9 @@ use crate::{
     simd::{LaneKernel, dispatch},
 };
 
-/// `y` corrected, from the predictions or, without them, in place. Lengths are equal.
+/// `y` corrected, from the predictions or, without them, in place.
+///
+/// The other slices are at least as long as `y`.
 struct Apply<'a> {
     params: &'a CorrectionParams,
     predictions: Option<&'a [f32]>,
@@ -47,9 +49,9 @@ pub(super) fn run(
     y: &mut [f32],
 ) {
     q.for_chunks(y, CHUNK, |i, y| {
-        let of = |all: &'_ [f32]| -> core::ops::Range<usize> { i * CHUNK..all.len().min((i + 1) * CHUNK) };
-        let (a, b) = (&a[of(a)], &b[of(b)]);
-        let predictions = predictions.map(|predictions| &predictions[of(predictions)]);
+        let first = i * CHUNK;
+        let (a, b) = (&a[first..], &b[first..]);
+        let predictions = predictions.map(|predictions| &predictions[first..]);
         dispatch(q.simd(), Apply { params, predictions, a, b, y });
     });
 }

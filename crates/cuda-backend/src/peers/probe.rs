@@ -175,9 +175,10 @@ fn attempt(owner: &CudaQueue, reader: &CudaQueue, link: &Link) -> Result<(), Ref
     let inlet = Inlet::new(owner, &Link { route: Route::Peer, ..link.clone() })?;
     carry(&inlet, (owner, &source), (reader, &mut target)).map_err(Refusal::of)?;
     let came = reader.download(&target).map_err(failed)?;
-    match sent.iter().zip(&came).position(|(sent, came)| sent != came) {
+    let [sent, came]: [&[u8]; 2] = [bytemuck::cast_slice(&sent), bytemuck::cast_slice(&came)];
+    match sent.iter().zip(came).position(|(sent, came)| sent != came) {
         None => Ok(()),
-        Some(word) => Err(Refusal::Detour(Detour::Wrong { bytes: 4 * TRIED_WORDS, first: 4 * word })),
+        Some(first) => Err(Refusal::Detour(Detour::Wrong { bytes: sent.len(), first })),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::air_programs::job::Job;
+use core_types::params::air::{Instruction, Opcode};
 use cpu_backend::{CpuConfig, CpuQueue};
 use cuda_backend::{AirKernel, CudaConfig, CudaQueue, ProgramKind};
 use cuda_sim::driver::simulate;
@@ -75,4 +76,26 @@ fn both_ways_to_run_every_step_give_the_words_of_the_processor() {
             assert_eq!(session.reports(), []);
         }
     }
+}
+
+#[test]
+fn products_of_lifted_words_are_those_of_the_processor() {
+    // Three coordinates of each factor are known to be zero, so some sums of products have no terms.
+    let steps = [
+        (Opcode::Mask, 0, 7, 0),
+        (Opcode::Mask, 1, 2, 0),
+        (Opcode::Lift, 4, 0, 0),
+        (Opcode::Lift, 8, 1, 0),
+        (Opcode::MulExt, 12, 4, 8),
+        (Opcode::OutExt, 0, 12, 0),
+    ];
+    let steps = steps.map(|(opcode, target, left, right)| Instruction { opcode: opcode as u16, target, left, right });
+    let job = Job::new(steps.to_vec(), [3, 4], 1);
+    let expected = job.run(&CpuQueue::open(CpuConfig::default()).unwrap(), ProgramKind::Evaluate).unwrap();
+    let session = simulate("checks=sanitize").unwrap();
+    let q = CudaQueue::open(CudaConfig::default()).unwrap();
+    assert_eq!(job.run(&q, ProgramKind::Evaluate).unwrap(), expected);
+    assert_eq!(q.device().programs().held, 1);
+    drop(q);
+    assert_eq!(session.reports(), []);
 }

@@ -80,7 +80,9 @@ pub struct MlpModel {
 impl MlpModel {
     /// A network of `sizes` (inputs, then the units of each layer) with random weights.
     ///
-    /// The optimiser measures the norm of the gradients, whether it limits it or not.
+    /// A step takes `batch` rows. `seed` determines the weights, the rows of the probe and the
+    /// order of the rows. The optimiser measures the norm of the gradients, whether it limits it or
+    /// not.
     ///
     /// # Errors
     /// [`AccelError::Shape`] or [`AccelError::Config`] for rows that do not fit, for fewer than two
@@ -130,7 +132,7 @@ impl MlpModel {
         self.moved.as_ref().unwrap_or(&self.trained)
     }
 
-    /// Goes on with the training from weights that were set, with the optimiser as it is.
+    /// Continues the training from weights that were set, with the optimiser unchanged.
     fn settle(&mut self) -> Result<(), AccelError> {
         let Some(moved) = &self.moved else { return Ok(()) };
         let mut checkpoint = self.trained.save(&self.q, &self.training)?;
@@ -141,7 +143,7 @@ impl MlpModel {
         Ok(())
     }
 
-    /// The share of rows that the network assigns to their class.
+    /// The share of rows, 0 to 1, that the network assigns to their class.
     ///
     /// # Errors
     /// [`AccelError::Shape`] or [`AccelError::Config`] for rows that do not fit,

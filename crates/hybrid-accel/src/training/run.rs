@@ -140,7 +140,7 @@ impl<B: GpuBackend, M: HybridModel> HybridLoop<B, M> {
 
     /// Trains for `steps` steps, some of them replaced by predictions.
     ///
-    /// A later call goes on with the training.
+    /// A later call continues the training.
     ///
     /// # Errors
     /// [`AccelError::Diverged`] for a loss or a gradient that is not finite, the errors of the

@@ -13,8 +13,8 @@ use crate::{
 
 /// A run that both parties agreed on. Its keys are spent.
 ///
-/// [`RunsFolder::begin`](super::RunsFolder::begin) returns it. Several runs of a folder may go on
-/// at once, each on its own connection.
+/// [`RunsFolder::begin`](super::RunsFolder::begin) returns it. Several runs of a folder may be
+/// in progress at once, each on its own connection.
 #[derive(Debug)]
 pub struct BegunRun {
     pub(super) folder: Arc<PartyFolder>,

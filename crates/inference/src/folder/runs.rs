@@ -277,8 +277,8 @@ impl RunsFolder {
     /// removed before anything that depends on them is sent, and the opened weights with the last
     /// run. `progress` is called with each step before it runs.
     ///
-    /// The run that is returned needs this folder no more, so that the next one may begin on
-    /// another connection. Nothing protects against a copy of the folder made earlier.
+    /// The returned run does not need this folder any more: the next one may begin on another
+    /// connection. Nothing protects against a copy of the folder made earlier.
     ///
     /// # Errors
     /// As [`check`](Self::check), [`InferenceError::RunsUsed`] and [`InferenceError::WeightsSpent`]

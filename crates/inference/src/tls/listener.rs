@@ -16,8 +16,8 @@ use crate::Limits;
 
 /// A listening socket that accepts the peers of one endpoint or several.
 ///
-/// Handshakes that have begun when a peer is accepted go on with the next call, so that peers may
-/// come at once.
+/// Handshakes that have begun when a peer is accepted continue in the next call, so that several
+/// peers may connect at once.
 pub struct PeerListener {
     listener: TcpListener,
     crowd: Crowd,

@@ -73,18 +73,18 @@ impl ParameterTable {
             let layout = Layout::contiguous(&spec.shape).map_err(|reason| NnError::named(&*spec.name, reason))?;
             entries.push(ParameterEntry { name: spec.name.clone(), layout, range: 0..0 });
         }
-        let (mut len, mut decayed) = (0usize, 0);
-        for decays in [true, false] {
+        // Tensors that decay come first.
+        let mut place = |decays: bool, mut len: usize| {
             for (entry, _) in entries.iter_mut().zip(tensors).filter(|(_, spec)| spec.decays == decays) {
                 let overflow = NnError::Overflow { op: OP };
                 let end = len.checked_add(entry.layout.numel()).ok_or(overflow.clone())?;
                 entry.range = len..end;
                 len = end.checked_next_multiple_of(ALIGN).ok_or(overflow)?;
             }
-            if decays {
-                decayed = len;
-            }
-        }
+            Ok::<_, NnError>(len)
+        };
+        let decayed = place(true, 0)?;
+        let len = place(false, decayed)?;
         Ok(Arc::new(Self { entries, by_name, decayed, len }))
     }
 

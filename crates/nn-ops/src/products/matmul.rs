@@ -302,4 +302,19 @@ mod tests {
             "`matmul` cannot use b with strides [4, 2]: neither rows nor columns of the matrix are contiguous"
         );
     }
+
+    #[test]
+    fn a_single_row_or_column_may_have_any_stride() {
+        for (shape, strides, expected) in [
+            ([1, 3], [7, 1], [3, 1]),
+            ([1, 3], [7, 2], [1, 2]),
+            ([3, 1], [1, 7], [1, 3]),
+            ([3, 1], [2, 7], [2, 1]),
+            ([1, 1], [7, 5], [1, 1]),
+            ([3, 2], [1, 4], [1, 4]),
+        ] {
+            let found = matrix(OP, ("a", &Layout::strided(&shape, &strides).unwrap())).unwrap();
+            assert_eq!([found.row, found.col], expected, "{shape:?} {strides:?}");
+        }
+    }
 }

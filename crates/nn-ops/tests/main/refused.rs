@@ -1,9 +1,9 @@
 //! Arguments at the bounds of plans, which are accepted, and past them, which are refused by name.
 
 use nn_ops::{
-    Annealing, CorrectionOptions, CorrectionParams, CorrectionPlan, Dropout, GemmPlan, GruVariant, GruWeights, Layout,
-    LinearBackwardPlan, LossScale, NnError, OptimizerConfig, RssmPlan, RssmSpec, Rule, Schedule, SvdOptions, SvdPlan,
-    SvdPower, WeightDecay,
+    Activation, Annealing, CorrectionOptions, CorrectionParams, CorrectionPlan, Dropout, GemmPlan, GruVariant,
+    GruWeights, Layout, LinearBackwardPlan, LinearGradients, LinearSaved, LossScale, NnError, OptimizerConfig,
+    RssmPlan, RssmSpec, Rule, Schedule, SvdOptions, SvdPlan, SvdPower, Tensor, WeightDecay, linear_backward,
 };
 
 fn refused<T>(made: Result<T, NnError>) -> String {
@@ -55,6 +55,13 @@ fn products_need_matrices_whose_axes_match() {
     assert_eq!(refused(backward(&[2, 3], &[2, 4])), "`linear_backward` expected w of shape [3, 4], got [2, 4]");
     assert_eq!(refused(backward(&[2, 3, 1], &[3, 4])), "`linear_backward` expected x with 2 axes, got 3");
     assert_eq!(refused(backward(&[2, 3], &[3])), "`linear_backward` expected w with 2 axes, got 1");
+    let q = runtime::cpu().unwrap();
+    let [x, w, y, g, mut dw] =
+        [[2, 3], [3, 4], [2, 4], [2, 3], [3, 4]].map(|shape| Tensor::<_, f32>::alloc(&q, &shape).unwrap());
+    let pass = LinearSaved { x: x.at(), w: w.at(), f: Activation::Identity, saved: y.at() };
+    let gradients = LinearGradients { x: None, w: dw.at_mut(), bias: None };
+    let made = linear_backward(&q, pass, g.at(), gradients);
+    assert_eq!(refused(made), "`linear_backward` expected g of shape [2, 4], got [2, 3]");
 }
 
 #[test]

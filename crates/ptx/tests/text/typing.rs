@@ -89,6 +89,8 @@ fn mistakes_of_calls_and_vectors_name_the_operand_and_what_may_stand_there() {
     for (code, mistake) in [
         ("call (x), got, (%r1, y);", None),
         ("call;", Some("expected 1 to 4 operands, got 0")),
+        ("P: .callprototype _; call %d1, P;", None),
+        ("P: .callprototype _; call %d1, P, P;", Some("expected 2 operands, got 3")),
         ("call (x), got, (%r1);", Some("operand 3: expected 2 arguments, got 1")),
         ("call got, (%r1, y);", Some("operand 1: expected 1 results, got 0")),
         (

@@ -44,9 +44,11 @@ fn room(rows: usize, cols: usize) -> usize {
     rows * (2 * cols + 1) + 2
 }
 
-/// Sizes around every number of lines, slots and rows of a tile, and one whose terms are several pieces.
-const SIZES: [[usize; 3]; 9] = [
+/// Sizes around every number of lines, slots and rows of a tile, one without terms, and one whose terms are several
+/// pieces.
+const SIZES: [[usize; 3]; 10] = [
     [1, 1, 1],
+    [4, 3, 0],
     [1, 20, 3],
     [3, 16, 2],
     [17, 33, 31],

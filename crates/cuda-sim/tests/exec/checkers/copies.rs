@@ -54,6 +54,25 @@ fn the_source_of_a_copy_is_not_written_before_the_wait() {
 }
 
 #[test]
+fn a_copy_that_lands_is_a_write_of_its_lane() {
+    // All threads have met since lane 1 began its copy; lane 2 reads the word.
+    let landed = |after: &str| {
+        format!(
+            ".shared .align 4 .b8 s[4];
+             mov.u32 %r4, s; setp.eq.u32 %p0, %r0, 1; setp.eq.u32 %p1, %r0, 2;
+             @%p0 cp.async.ca.shared.global [%r4], [%d1], 4;
+             bar.sync 0;
+             cp.async.wait_all;
+             {after}
+             @%p1 ld.shared.b32 %r5, [%r4];
+             ret;"
+        )
+    };
+    races("no barrier", Space::Shared, &landed(""), Grid::linear(1, 32), WORDS);
+    silent("a barrier", &landed("bar.warp.sync -1;"), Grid::linear(1, 32), WORDS);
+}
+
+#[test]
 fn the_constant_path_reads_only_what_the_kernel_does_not_write() {
     let grid = Grid::linear(1, 32);
     let load = "ld.global.nc.b32 %r4, [%d1];";

@@ -2,7 +2,7 @@
 
 use cuda_sim::exec::{FaultKind, GAP, GUARD, Grid, Memory, MemoryProblem, Options, Program, Space};
 
-use crate::exec::rig::{memory, module, run, upload};
+use crate::exec::rig::{indexed, memory, module, run, upload};
 
 /// One thread loads a word through `p0` and stores it to `p1`.
 const COPY: &str = "ld.param.u64 %d0, [p0];
@@ -79,6 +79,12 @@ fn misaligned_and_uninitialised_words_are_faults() {
     memory.write(target + 4, &[9, 9]).unwrap();
     let expected = FaultKind::Uninitialised { space: Space::Global, address: target + 6 };
     assert_eq!(copy(&memory, target + 4, data), Some(expected));
+    // One lane of many is misaligned.
+    let words = upload(&memory, &[0; 32]);
+    let text = indexed("setp.eq.u32 %p0, %r0, 5; @%p0 add.s64 %d1, %d1, 2; st.global.b32 [%d1], %r0; ret;");
+    let fault = run(&text, Grid::linear(1, 32), &[words], &memory, &Options::sanitize()).unwrap_err();
+    let expected = FaultKind::Misaligned { space: Space::Global, address: words + 22, bytes: 4 };
+    assert_eq!((fault.kind, fault.party.thread), (expected, [5, 0, 0]));
 }
 
 #[test]

@@ -257,6 +257,34 @@ fn a_flag_holds_within_the_scopes_of_both_sides() {
 }
 
 #[test]
+fn a_flag_that_another_thread_stores_over_passes_no_release_on() {
+    // Thread 1 raises the flag to 1, thread 32 raises it to 2, and thread 40 waits for 2.
+    let body = |load: &str, store: &str| {
+        format!(
+            "setp.eq.u32 %p0, %r0, 1; @%p0 bra $first;
+             setp.eq.u32 %p0, %r0, 32; @%p0 bra $second;
+             setp.ne.u32 %p0, %r0, 40; @%p0 ret;
+             $wait:
+             ld.relaxed.gpu.global.b32 %r4, [%d0]; setp.ne.u32 %p0, %r4, 2; @%p0 bra $wait;
+             ld.acquire.gpu.global.b32 %r4, [%d0];
+             ld.global.b32 %r5, [%d0+4];
+             ret;
+             $first:
+             st.global.b32 [%d0+4], 5;
+             st.release.gpu.global.b32 [%d0], 1;
+             ret;
+             $second:
+             ld.{load}.gpu.global.b32 %r4, [%d0]; setp.ne.u32 %p0, %r4, 1; @%p0 bra $second;
+             st.{store}.gpu.global.b32 [%d0], 2;
+             ret;"
+        )
+    };
+    let grid = Grid::linear(1, 64);
+    races("relaxed", Space::Global, &body("relaxed", "relaxed"), grid, ZEROS);
+    silent("acquire and release", &body("acquire", "release"), grid, ZEROS);
+}
+
+#[test]
 fn atomics_of_a_block_are_atomic_within_it_only() {
     for op in ["red.relaxed.cta.global.add.u32 [%d0], 1;", "st.relaxed.cta.global.b32 [%d0], 1;"] {
         silent("within", op, Grid::linear(1, 64), ZEROS);

@@ -186,5 +186,6 @@ fn traffic_counts_sectors_and_bank_cycles() {
         assert_eq!((total.global_requests, total.global_sectors), (1, sectors), "stride {stride}");
         assert_eq!((total.shared_requests, total.shared_ideal), (1, 1), "stride {stride}");
         assert_eq!((total.shared_wavefronts, total.conflict_degree), (u64::from(degree), degree), "stride {stride}");
+        assert!(counters.touched.reads().is_empty(), "streams are not checked");
     }
 }

@@ -94,6 +94,30 @@ fn lanes_that_part_and_meet_in_a_loop_let_other_warps_go_on() {
 }
 
 #[test]
+fn lanes_of_a_warp_take_turns_of_64_rounds_of_their_loops() {
+    // Thread 1 raises a flag after 193 rounds, and thread 0 waits for it; both store the number of their rounds.
+    let body = "mov.b32 %r3, 0;
+        setp.eq.u32 %p0, %r0, 0;
+        @%p0 bra $wait;
+        $work:
+        add.u32 %r3, %r3, 1;
+        setp.lt.u32 %p1, %r3, 193;
+        @%p1 bra $work;
+        st.global.b32 [%d1], %r3;
+        st.relaxed.gpu.global.b32 [%d0+8], 1;
+        ret;
+        $wait:
+        add.u32 %r3, %r3, 1;
+        ld.relaxed.gpu.global.b32 %r4, [%d0+8];
+        setp.eq.u32 %p1, %r4, 0;
+        @%p1 bra $wait;
+        st.global.b32 [%d1], %r3;
+        ret;";
+    let left = in_place(&indexed(body), Grid::linear(1, 2), &[0; 3], &Options::default()).unwrap();
+    assert_eq!(left, [193, 193, 1]);
+}
+
+#[test]
 fn a_loop_that_counts_forever_ends_without_progress() {
     let counting = "$spin: add.u64 %d0, %d0, 1; bra.uni $spin;";
     for options in [Options::default(), Options::sanitize()] {

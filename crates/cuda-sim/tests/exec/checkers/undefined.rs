@@ -84,6 +84,9 @@ fn some_lanes_may_have_a_value_and_others_none() {
 fn a_value_that_is_only_moved_about_is_no_fault() {
     let body = "mov.b32 %r5, %r4; add.u32 %r5, %r5, 1; st.global.b32 [%d1], 1; ret;";
     silent("dropped", body, Grid::linear(1, 32), WORDS);
+    let reduced = "add.u32 %r6, %r4, 1; setp.eq.u32 %p0, %r0, 1; bar.red.popc.u32 %r5, 0, %p0;
+        st.global.b32 [%d1], %r5; ret;";
+    silent("next to the result of a barrier", reduced, Grid::linear(1, 32), WORDS);
     // The argument of a call that does not look at it.
     let text = ".version 7.0\n.target sm_80\n.address_size 64
         .func (.param .b32 r) second(.param .b32 a, .param .b32 b) {

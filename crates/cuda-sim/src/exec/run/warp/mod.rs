@@ -159,13 +159,8 @@ impl Warp {
 
     /// Lanes go another way than others.
     pub(in crate::exec::run) fn part(&mut self, lanes: u32) {
-        for index in 0..self.together.len() {
-            let group = self.together[index];
-            if group & lanes != 0 && group & !lanes != 0 {
-                self.together[index] = group & lanes;
-                self.together.push(group & !lanes);
-            }
-        }
+        let parts = self.together.iter().flat_map(|group| [group & lanes, group & !lanes]);
+        self.together = parts.filter(|&part| part != 0).collect();
     }
 
     /// Lanes meet at a collective.
