@@ -283,7 +283,8 @@ fn a_closed_session_refuses_every_product_and_opening() {
     let ([key, _], _) = dealer.deal_weights(shape).unwrap();
     let (keys, mask) = dealer.deal_weights(shape).unwrap();
     let [triple, _] = dealer.deal_weight_triple(&mask, 1).unwrap();
-    let [product, _] = dealer.deal_matrix(shape.product(1)).unwrap();
+    let [product, _] = Dealer::from_os().unwrap().deal_matrix(shape.product(1)).unwrap();
+    let unspent = MatrixTriple::from_bytes(&product.to_bytes()).unwrap();
     let weights = open_weights(keys, &[7]);
 
     let mut session = Session::new(memory_pair(Duration::from_secs(20)).0);
@@ -293,6 +294,10 @@ fn a_closed_session_refuses_every_product_and_opening() {
     assert_eq!(session.matmul(&q, product, [&[1], &[2]]), Err(PfssError::Closed));
     assert_eq!(session.open_weights(&q, key, &[1]).unwrap_err(), PfssError::Closed);
     assert_eq!(session.matmul_weights(&q, triple, &[1], &weights[0]), Err(PfssError::Closed));
+    // The refused product spent no keys: with them, another session gets as far as its channel.
+    let mut next = Session::new(memory_pair(Duration::from_secs(20)).0);
+    let ended = next.matmul(&q, unspent, [&[1], &[2]]);
+    assert!(matches!(ended, Err(PfssError::Channel(ChannelError::Lost { .. }))), "{ended:?}");
 }
 
 #[test]

@@ -199,6 +199,10 @@ fn constants_outside_the_ring_and_foreign_predicates_are_refused() {
     for task in [Task::Predicates(&all), Task::PredicateBits(&all)] {
         assert_eq!(refused(&full, task, &[0, 0]), length("elements", 1, 2));
     }
+    let (powers, intervals) = (Gate::interval_powers(8, 1).unwrap(), [(0, 5), (3, 3)]);
+    let intervals = intervals.map(|(start, end)| Interval { start, end: Some(end) });
+    let empty = PfssError::EmptyInterval { index: 1, start: 3, end: 3 };
+    assert_eq!(refused(&powers, Task::IntervalPowers(&intervals), &[0]), empty);
 }
 
 #[test]

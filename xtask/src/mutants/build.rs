@@ -16,10 +16,13 @@ use cargo_metadata::{
 use super::tree::WorkingCopy;
 use crate::step::cargo_messages;
 
-/// Tests that take minutes for each mutant are left out of test programs.
+/// Tests that are left out of test programs.
 ///
-/// They are mutants themselves, or refuse each call of a driver in turn.
-const SKIPPED: [&str; 4] = ["--skip", "mutants::", "--skip", "whatever_call_is_refused"];
+/// Some take minutes for each mutant: they are mutants themselves, or refuse each call of a driver
+/// in turn. Others run programs with AddressSanitizer, which needs more than the address space of a
+/// trial.
+const SKIPPED: [&str; 6] =
+    ["--skip", "mutants::", "--skip", "whatever_call_is_refused", "--skip", "run_under_the_sanitizers"];
 
 /// The simulated device reports every access outside a buffer.
 const CHECKED: [(&str, &str); 1] = [("TREFOIL_SIM", "checks=sanitize")];

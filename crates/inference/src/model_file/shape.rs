@@ -74,9 +74,9 @@ impl LayerKind {
                 Ok(len) => Ok(vec![len]),
                 Err(_) => Err(axes("fewer than 2^32 elements")),
             },
-            Self::MeanPool => match input {
-                &[_, width] => Ok(vec![width]),
-                &[channels, _, _] => Ok(vec![channels]),
+            Self::MeanPool => match *input {
+                [_, width] => Ok(vec![width]),
+                [channels, _, _] => Ok(vec![channels]),
                 _ => Err(axes("the shape [positions, width] or [channels, height, width]")),
             },
             Self::Activation(_) | Self::Residual { .. } => Ok(input.to_vec()),

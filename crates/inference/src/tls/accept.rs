@@ -228,10 +228,10 @@ mod tests {
         });
     }
 
-    /// Opens three connections and returns which are gone once there are no more files.
+    /// Opens up to four connections and returns which are gone once there are no more files.
     ///
     /// They are opened in this order, with a ClientHello or without.
-    fn gone_without_files(greeting: [bool; 3]) -> [bool; 3] {
+    fn gone_without_files<const N: usize>(greeting: [bool; N]) -> [bool; N] {
         with_server(|client, server| {
             let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
             let mut events = Vec::new();
@@ -252,7 +252,7 @@ mod tests {
             let refused = |error: &TlsError| {
                 if error.to_string().contains("make room") {
                     let is_gone = |peer: &mut TcpStream| peer.read_to_end(&mut Vec::new()).is_ok();
-                    assert!(gone.replace(peers.each_mut().map(is_gone)).is_none(), "a quarter of three is one");
+                    assert!(gone.replace(peers.each_mut().map(is_gone)).is_none(), "a quarter of four is one");
                 }
             };
             let ended = accept_from(server, next, Some(SHORT), refused);
@@ -267,5 +267,7 @@ mod tests {
         assert_eq!(gone_without_files([false, true, true]), [false, true, false]);
         assert_eq!(gone_without_files([true, true, true]), [true, false, false]);
         assert_eq!(gone_without_files([false, false, false]), [true, false, false]);
+        assert_eq!(gone_without_files([true, false]), [false, true]);
+        assert_eq!(gone_without_files([true, false, true, false]), [false, true, false, false]);
     }
 }

@@ -79,8 +79,8 @@ impl Crowd {
     /// Drops `count` handshakes.
     ///
     /// Each is the oldest of the handshakes with a whole ClientHello or of those without, whichever
-    /// are more. Neither a crowd of silent strangers nor one of half-done handshakes can leave a
-    /// peer no time.
+    /// are more, and of those without if both are equal in number. Neither a crowd of silent
+    /// strangers nor one of half-done handshakes can leave a peer no time.
     fn give_way(&mut self, count: usize, refused: &mut dyn FnMut(TlsError)) {
         for _ in 0..count {
             let greeted = self.pending.iter().filter(|pending| pending.is_greeted()).count();

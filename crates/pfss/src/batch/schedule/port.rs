@@ -134,7 +134,8 @@ impl fmt::Debug for Port<'_> {
         f.debug_struct("Port")
             .field("openings", &self.openings.len())
             .field("jobs", &self.jobs.each_ref().map(Vec::len))
-            .field("results", &(self.opened.len() + self.shares.len()))
+            .field("opened", &self.opened.len())
+            .field("shares", &self.shares.len())
             .finish_non_exhaustive()
     }
 }
