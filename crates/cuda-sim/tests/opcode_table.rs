@@ -199,3 +199,28 @@ fn every_admitted_opcode_decodes() {
     }
     assert!(refused.is_empty(), "{} refused:\n{}", refused.len(), refused.join("\n"));
 }
+
+/// The decoder separates only forms of the table.
+#[test]
+fn no_form_of_the_table_decodes_as_another() {
+    for (_, opcode) in all() {
+        let parts: Vec<_> = opcode.split('.').collect();
+        let ty = parts[parts.len() - 1];
+        let has = |wanted: &[&str]| parts.iter().any(|part| wanted.contains(part));
+        let is_decoded = match parts[0] {
+            "fma" if ty.ends_with("x2") => false,
+            "add" | "sub" | "mul" | "fma" | "div" | "sqrt" | "rcp" => !has(&["rz", "rm", "rp"]),
+            "bfi" | "bfind" | "sad" => ty.ends_with("32") && !has(&["shiftamt"]) && opcode != "bfind.s32",
+            "mad" => !(has(&["hi"]) && ty.ends_with("16")),
+            "cvt" if has(&["rm", "rp", "rs"]) || ty != "f32" && has(&["rz"]) => false,
+            "cvt" => ty == "f32" || !has(&["bf16", "bf16x2"]) || opcode == "cvt.f32.bf16",
+            "ld" | "st" => ty != "b128",
+            "atom" | "red" => !ty.ends_with("16"),
+            "fence" => !has(&["proxy"]),
+            "barrier" => !has(&["cluster"]),
+            "mma" => has(&["f32"]) || opcode.contains(".m16n8k32.") && opcode.ends_with(".s8.s8.s32"),
+            _ => true,
+        };
+        assert!(is_decoded, "{opcode}");
+    }
+}

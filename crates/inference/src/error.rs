@@ -49,7 +49,7 @@ pub enum InferenceError {
         got: String,
     },
     /// A value of a run in the clear is beyond the limit that a file or a function declares.
-    #[error("`{step}`: expected magnitudes of at most {limit} (declared in the model file), got {got}")]
+    #[error("`{step}`: expected magnitudes of at most {limit} (the declared limit), got {got}")]
     Declared {
         /// The layer, or a part of it.
         step: String,

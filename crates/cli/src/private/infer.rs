@@ -1,5 +1,6 @@
 //! `trefoil pfss infer`: the client of private inference.
 
+use core::fmt::Write as _;
 use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -95,6 +96,8 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
     let weights = args.compare.as_deref().map(|path| parameters(&model, path)).transpose()?;
     let role = Role::Client(&inputs);
     keys.check(role)?;
+    // A value beyond a declared limit is refused before the keys are spent.
+    let expected = weights.map(|weights| plain::logits(&model, &weights, &inputs)).transpose()?;
     let out = args.out.as_deref().map(OutputFile::begin).transpose()?;
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
 
@@ -104,14 +107,15 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
 
     let logits = done.logits.as_deref().unwrap_or_default();
     let mut report = PartyReport::new(&model, Party::Zero, planned, key_bytes, &done);
-    let (bytes, correct) = result(&model, logits, truth.as_deref(), args.out.as_deref())?;
+    let (bytes, correct, text) = result(&model, logits, truth.as_deref(), args.out.as_deref())?;
     report.correct = correct;
-    if let Some(weights) = weights {
-        report.difference = Some(Difference::between(logits, &plain::logits(&model, &weights, &inputs)?));
+    if let Some(expected) = expected {
+        report.difference = Some(Difference::between(logits, &expected));
     }
     if let Some(out) = out {
         out.finish(&bytes)?;
     }
+    io::stdout().lock().write_all(text.as_bytes())?;
     report.print(json)
 }
 
@@ -124,35 +128,35 @@ fn inputs(args: &InferArgs, model: &Model) -> Result<Inputs> {
     }
 }
 
-/// The classes of images, or the results of a model file.
+/// The classes of images, or the results of a model file: as a file, and as text to print.
 ///
-/// Prints them, except where images have labels.
+/// Images with labels have the number of right classes in place of the text.
 fn result(
     model: &Model,
     logits: &[u64],
     labels: Option<&[u8]>,
     out: Option<&Path>,
-) -> Result<(Vec<u8>, Option<usize>)> {
-    let mut stdout = io::stdout().lock();
+) -> Result<(Vec<u8>, Option<usize>, String)> {
+    let mut text = String::new();
     if model.architecture().file().is_some() {
         let values = model.decode(logits);
         for row in values.chunks(model.classes()) {
             let row: Vec<String> = row.iter().map(|value| format!("{value:.6}")).collect();
-            writeln!(stdout, "{}", row.join(" "))?;
+            writeln!(text, "{}", row.join(" "))?;
         }
         let is_npy = out.is_some_and(|path| path.extension().is_some_and(|extension| extension == "npy"));
         let bytes = match is_npy {
             true => write_npy(&NpyArray { shape: model.output_shape(), data: values })?,
             false => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
         };
-        return Ok((bytes, None));
+        return Ok((bytes, None, text));
     }
     let classes = digits::labels(logits);
     let correct = labels.map(|labels| classes.iter().zip(labels).filter(|(a, b)| a == b).count());
     if correct.is_none() {
-        classes.iter().try_for_each(|class| writeln!(stdout, "{class}"))?;
+        classes.iter().try_for_each(|class| writeln!(text, "{class}"))?;
     }
-    Ok((write_npy(&NpyArray { shape: vec![classes.len()], data: classes })?, correct))
+    Ok((write_npy(&NpyArray { shape: vec![classes.len()], data: classes })?, correct, text))
 }
 
 fn parameters(model: &Model, path: &Path) -> Result<Parameters> {

@@ -184,8 +184,8 @@ fn refusals() -> impl FnMut(&TlsError) {
     move |error| {
         count += 1;
         match count {
-            1..=10 => eprintln!("refused a connection: {error}"),
-            _ if count.is_power_of_two() => eprintln!("refused {count} connections; the last: {error}"),
+            1..=10 => say("refused a connection", &error.to_string()),
+            _ if count.is_power_of_two() => say(&format!("refused {count} connections; the last"), &error.to_string()),
             _ => {}
         }
     }

@@ -41,7 +41,7 @@ impl<L: AesBlocks> RoundKeys<L> {
     }
 }
 
-/// Room for a step.
+/// A step of zeros, to be filled.
 #[inline(always)]
 pub(super) fn room<L: AesBlocks>(l: L) -> Step<L> {
     [l.splat(0); TOGETHER]

@@ -31,6 +31,8 @@ const SINGLE: u64 = 32;
 const TURNS: u64 = 4;
 /// Columns of codes that a block takes.
 const COLUMNS: u64 = 128;
+/// Most codes of a training: a grid has at most 65,535 blocks along y.
+const MOST_CODES: u64 = 65_535 * COLUMNS;
 
 impl CorrectionOps for CudaQueue {
     fn apply_correction(&self, op: ApplyCorrection<'_, Self>) -> Result<(), BackendError> {
@@ -50,6 +52,10 @@ impl CorrectionOps for CudaQueue {
             return op.features.map_or(Ok(()), |features| training_features(self, batch, &op.records, &features));
         }
         index_bound("encode_states", batch)?;
+        if outputs > MOST_CODES {
+            let why = "expected codes of at most 8388480 elements";
+            return Err(BackendError::Unsupported { op: "encode_states", why });
+        }
         let launch = self.kernel("correction_encode")?;
         let grid = blocks_of_codes(batch, outputs, launch.at_once());
         let launch = launch.grid(grid).value("p", op.params);
@@ -173,6 +179,7 @@ mod tests {
             // 33 blocks of trainings, four to a block of the grid; then the most that the device holds.
             ([129, 1, 16], [9, 1, 1]),
             ([4000, 1, 16], [16, 1, 1]),
+            ([1, MOST_CODES, 16], [1, 65_535, 1]),
         ] {
             assert_eq!(blocks_of_codes(batch, outputs, at_once), expected, "{batch} {outputs}");
         }

@@ -250,10 +250,37 @@ impl<B: GpuBackend, M: HybridModel> HybridLoop<B, M> {
             return Ok(None);
         }
         let (weights, before) = (self.weights()?, f64::from(self.model.probe()?));
+        match self.tried(direction, horizon, forecast, (&weights, before), report) {
+            Ok(None) => {
+                self.model.set_weights(&weights)?;
+                report.refused += 1;
+                Ok(None)
+            }
+            Ok(kept) => Ok(kept),
+            Err(error) => {
+                // The weights from before, if the model takes them; the first error is the one to report.
+                self.model.set_weights(&weights).ok();
+                Err(error)
+            }
+        }
+    }
+
+    /// Tries moves from the longest on; returns the weights of the first that is kept.
+    ///
+    /// Otherwise the model is left at weights that were tried. `before` is the loss of the probe.
+    fn tried(
+        &mut self,
+        direction: &[f32],
+        horizon: usize,
+        forecast: &Forecast,
+        (weights, before): (&[f32], f64),
+        report: &mut HybridReport,
+    ) -> Result<Option<Vec<f32>>, AccelError> {
+        let confidence = forecast.summary.confidence;
         for steps in SHARES.map(|share| horizon / share).into_iter().filter(|&steps| steps > 0) {
             let [factor, upper] = forecast.factors(steps);
             let target = before * ((1.0 + self.config.tolerance) * upper).min(1.0);
-            let Some(best) = self.best(&weights, direction, steps)?.filter(|best| best.loss <= target) else {
+            let Some(best) = self.best(weights, direction, steps)?.filter(|best| best.loss <= target) else {
                 continue;
             };
             self.model.set_weights(&best.weights)?;
@@ -274,8 +301,6 @@ impl<B: GpuBackend, M: HybridModel> HybridLoop<B, M> {
             });
             return Ok(Some(best.weights));
         }
-        self.model.set_weights(&weights)?;
-        report.refused += 1;
         Ok(None)
     }
 

@@ -284,7 +284,8 @@ impl RunsFolder {
     /// As [`check`](Self::check), [`InferenceError::RunsUsed`] and [`InferenceError::WeightsSpent`]
     /// if there is nothing to begin, and as [`open`](Self::open) for the files of the run, before
     /// anything is sent. [`InferenceError::OpenedDiffer`], [`InferenceError::PeerRun`] or
-    /// [`InferenceError::Pfss`] if the parties do not agree, before anything is spent.
+    /// [`InferenceError::Pfss`] if the parties do not agree, before anything is spent but the runs
+    /// that the peer has used.
     /// [`InferenceError::Opening`] if the opening of the weights fails, which spends their keys for
     /// good. [`InferenceError::Used`] if a run was used by a process that had no lock.
     pub fn begin<Q: FssOps, C: Channel>(
@@ -313,6 +314,11 @@ impl RunsFolder {
                 return Err(error);
             }
         };
+        // Runs that the peer has used never begin again, also if this one cannot be read.
+        if index > next {
+            self.next = index;
+            (next..index).try_for_each(|skipped| spend(&folder.run_path(skipped), folder.run_files()))?;
+        }
         let NextRun { keys, bytes } = match index > next {
             true => folder.read_next(index, &self.weights, &mut |_| ())?,
             false => first,
@@ -329,11 +335,9 @@ impl RunsFolder {
         };
         self.weights = WeightState::Opened(Arc::clone(&weights));
 
-        // The run and those that the peer is ahead are spent. Whatever happens, none of them begins again.
+        // The run is spent. Whatever happens, it does not begin again.
         self.next = index + 1;
-        for index in next..=index {
-            spend(&folder.run_path(index), folder.run_files())?;
-        }
+        spend(&folder.run_path(index), folder.run_files())?;
         if index == folder.runs {
             remove_opened(&folder.weights.path)?;
         }

@@ -380,6 +380,13 @@ fn record(trace: &mut Trace, layer: &PlacedLayer, largest: u64) -> Result<(), In
         }
         trace.parameters.push(parameter);
     }
+    // Steps are found by their names, which begin with the name of their layer.
+    let begins = |long: &str, short: &str| long.strip_prefix(short).is_some_and(|rest| rest.starts_with('.'));
+    let name = &layer.name;
+    if let Some(other) = trace.names.iter().find(|other| begins(name, other) || begins(other, name)) {
+        let expected = format!("a name that is not a part of {other:?} or with it as a part");
+        return Err(refused(&layer.place, expected, format!("{name:?}")));
+    }
     trace.largest = trace.largest.max(largest);
     Ok(())
 }

@@ -36,9 +36,9 @@ impl Crowd {
         self.pending.is_empty()
     }
 
-    /// Drops all handshakes.
-    pub(super) fn clear(&mut self) {
-        self.pending.clear();
+    /// Drops unfinished handshakes.
+    pub(super) fn drop_unproven(&mut self) {
+        self.pending.retain(PendingConnection::is_proven);
     }
 
     /// Takes in a connection. [`step`](Self::step) has to follow before too many more come.

@@ -47,9 +47,13 @@ impl PeerListener {
     /// the first is taken.
     ///
     /// # Errors
-    /// [`TlsError::Identity`] if an endpoint's identity cannot be used, [`TlsError::Local`] if the
-    /// socket cannot be configured.
+    /// [`TlsError::Identity`] if an endpoint's identity cannot be used, [`TlsError::Local`] without
+    /// an endpoint, or if the socket cannot be configured.
     pub fn new(listener: TcpListener, endpoints: &[Endpoint<'_>]) -> Result<Self, TlsError> {
+        if endpoints.is_empty() {
+            let reason = "expected at least one endpoint, got none".to_owned();
+            return Err(TlsError::Local { doing: "listening", reason });
+        }
         listener.set_nonblocking(true).map_err(|e| local(&e))?;
         let limits = endpoints.first().map_or_else(Limits::default, |endpoint| endpoint.limits);
         let side = |&Endpoint { party, peer, protocol, .. }: &Endpoint<'_>| Side { party, peer, protocol };
@@ -82,11 +86,11 @@ impl PeerListener {
         accept_in(crowd, || Ok(listener.accept()?.0), patience, refused, take, ended)
     }
 
-    /// Drops the handshakes that have begun, which frees their file descriptors.
+    /// Drops unfinished handshakes, which frees their file descriptors.
     ///
-    /// A peer among them connects again.
+    /// A peer among them connects again. Peers whose handshake is complete keep their place.
     pub fn drop_handshakes(&mut self) {
-        self.crowd.clear();
+        self.crowd.drop_unproven();
     }
 }
 

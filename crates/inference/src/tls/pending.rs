@@ -68,6 +68,11 @@ impl<S: Read + Write> PendingConnection<S> {
         self.ready
     }
 
+    /// Whether the peer has proven to hold an accepted certificate.
+    pub(super) fn is_proven(&self) -> bool {
+        !self.tls.is_handshaking()
+    }
+
     /// The certificate of a peer that is ready.
     pub(super) fn peer(&self) -> Option<Fingerprint> {
         self.tls.peer_certificates()?.first().map(|certificate| Fingerprint::of(certificate))

@@ -204,5 +204,5 @@ impl<'a> Server<'a> {
 
 /// Reports a client that has not begun a run.
 fn refuse(error: &dyn fmt::Display) {
-    eprintln!("refused a connection: {error}");
+    say("refused a connection", &error.to_string());
 }

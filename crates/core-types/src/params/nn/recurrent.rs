@@ -323,6 +323,7 @@ mod tests {
         let rows = GruInputs::ALL.map(|inputs| (of(inputs).input_shape(), of(inputs).input_row(1, 2, 1)));
         assert_eq!(rows, [([1, 4, 3, 5], 7), ([2, 4, 3, 5], 19), ([1, 1, 3, 5], 1), ([2, 1, 3, 5], 4)]);
     }
+
     #[test]
     fn losses_are_clamped_beyond_the_limit_and_have_no_slope_there() {
         let of = |head| RssmLossParams {

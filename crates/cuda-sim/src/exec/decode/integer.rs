@@ -166,7 +166,7 @@ impl Body<'_> {
         self.result(ins, bits, |d| if bits == 64 { StepOp::Un64(op, d, a) } else { StepOp::Un32(op, d, a) })
     }
 
-    /// `popc`, `clz`, `bfind`: a 32-bit count of either width.
+    /// `popc` and `clz` of either width, `bfind` of 32 bits: a 32-bit count.
     pub(super) fn count(&mut self, ins: &Instruction, op: Un) -> Decoded<()> {
         let source = operand(ins, 1)?;
         if shape(type_of(ins)?)?.0 == 64 {

@@ -186,7 +186,8 @@ pub(in crate::exec) fn frame(function: &Function, base: u64, is_entry: bool) -> 
 /// The frame has no variables yet.
 pub(in crate::exec) fn call_frame(params: &[Param], returns: &[Param], base: u64) -> Frame {
     let mut frame = Frame { end: base, ..Frame::default() };
-    let mut take = |param: &Param| place(&mut frame.end, param.bytes(), param.alignment());
+    // A declared alignment below the type's does not count.
+    let mut take = |param: &Param| place(&mut frame.end, param.bytes(), param.alignment().max(param.ty.bytes()));
     frame.params = params.iter().map(&mut take).collect();
     frame.returns = returns.iter().map(take).collect();
     frame

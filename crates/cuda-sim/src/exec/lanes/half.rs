@@ -80,7 +80,7 @@ pub(in crate::exec) fn arithmetic(op: HalfOp, kind: HalfKind, a: u32, b: u32, c:
     match kind {
         HalfKind::F16 | HalfKind::Bf16 => low,
         HalfKind::F16x2 | HalfKind::Bf16x2 => {
-            // Operations on pairs have two operands.
+            // Operations on pairs have two operands: c is not used.
             low | u32::from(one(op, kind, (a >> 16) as u16, (b >> 16) as u16, c as u16)) << 16
         }
     }

@@ -140,7 +140,7 @@ fn values_beyond_a_declared_limit_are_found_in_the_clear() {
     // four pixels by weights of 2, and a bias of 2
     assert!(results(0.875).is_ok());
     let error = results(1.0).unwrap_err().to_string();
-    assert_eq!(error, "`convolution`: expected magnitudes of at most 9 (declared in the model file), got 10");
+    assert_eq!(error, "`convolution`: expected magnitudes of at most 9 (the declared limit), got 10");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn results_beyond_the_limit_of_the_last_layer_are_found_in_the_clear() {
     // eight products of 8 pixels and 2 by weights of 2
     assert!(results(0.25).is_ok());
     let error = results(0.5).unwrap_err().to_string();
-    assert_eq!(error, "`output`: expected magnitudes of at most 64 (declared in the model file), got 96");
+    assert_eq!(error, "`output`: expected magnitudes of at most 64 (the declared limit), got 96");
 }
 
 #[test]

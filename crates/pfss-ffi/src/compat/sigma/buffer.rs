@@ -56,8 +56,11 @@ impl KeyBuffer {
         }
         // SAFETY: within the buffer, which nothing else uses by the promise made in `new`; it may be uninitialised.
         unsafe { self.start.get_mut().add(at).copy_from_nonoverlapping(record.as_ptr(), record.len()) };
-        self.written.push(at..at + record.len());
-        self.advance(at + record.len());
+        let end = at + record.len();
+        // Earlier records that this one overwrites need no wiping of their own.
+        self.written.retain(|range| range.start < at || range.end > end);
+        self.written.push(at..end);
+        self.advance(end);
         Ok(())
     }
 

@@ -303,14 +303,16 @@ fn end(
     width: usize,
 ) -> Result<End, Status> {
     let pitch = extent(pitch, x, width)?;
-    let offset = ((z * rows + y) * pitch + x) as u64;
+    let plane = pitch.checked_mul(rows).filter(|_| pitch <= i32::MAX as usize).ok_or(Status::INVALID_VALUE)?;
+    let offset = z.checked_mul(plane).and_then(|at| at.checked_add(y.checked_mul(pitch)?)?.checked_add(x));
+    let offset = offset.ok_or(Status::INVALID_VALUE)? as u64;
     let place = match kind {
         mem_type::HOST => CopyLocation::Host((host_address + offset) as usize),
         mem_type::DEVICE => CopyLocation::Device(device_address + offset),
         mem_type::UNIFIED => either(entry, device_address + offset),
         _ => return Err(Status::NOT_SUPPORTED),
     };
-    Ok(End { place, pitch: pitch as u64, plane: (pitch * rows) as u64 })
+    Ok(End { place, pitch: pitch as u64, plane: plane as u64 })
 }
 
 fn rows_2d(entry: &mut DriverCall, from: *const Memcpy2D) -> Result<Copy, Status> {
