@@ -92,7 +92,7 @@ fn products_pack_panels_beyond_the_sizes_that_stay_in_place() {
 #[test]
 fn products_of_16_bits_hold_results_in_f32() {
     let plain = |batch, size| gemm::<bf16>(batch, size, None, Activation::Identity);
-    // A task holds all columns of its rows: up to 2^16 results in whole panels of rows, but two panels at least.
+    // A task holds all columns of whole panels of rows: at most 2^16 results, or two panels if those have more.
     assert_eq!(plain(1, [5, 7, 3]), panels([1, 1], 3) + 2 * 4 * 5 * 7);
     assert_eq!(plain(1, [200, 1000, 1]), panels([63, 4], 1) + 2 * 4 * 64 * 1000);
     assert_eq!(plain(1, [33, 4000, 1]), panels([250, 2], 1) + 2 * 4 * 32 * 4000);

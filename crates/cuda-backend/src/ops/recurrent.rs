@@ -167,7 +167,7 @@ fn admit_rollout(params: &RolloutParams) -> Result<(), BackendError> {
 
 /// The rows of all members of a loss, unless its kernel does not index them.
 fn rows_of_losses(p: &RssmLossParams) -> Result<u64, BackendError> {
-    // One more state than there are is counted.
+    // The bound holds with one more of each.
     let products = p.stochastic.saturating_add(1).saturating_mul(p.hidden.saturating_add(1));
     index_bound("rssm_loss", products)?;
     index_bound("rssm_loss", p.members.saturating_mul(p.rows)).map(u64::from)

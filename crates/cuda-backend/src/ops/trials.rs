@@ -77,7 +77,7 @@ pub fn launch_canary(
 ///
 /// # Errors
 /// [`BackendError::Kernel`] if the name does not begin with `sample_`, [`BackendError::Length`] if
-/// there are no words to read or to write, and the driver's errors.
+/// one of the views is empty, and the driver's errors.
 pub fn launch_sample(
     queue: &CudaQueue,
     kernel: &str,

@@ -79,7 +79,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Launches `blocks` along x. Nothing runs if there are none.
+    /// Launches `blocks` along x; 0 blocks launch nothing.
     pub(crate) fn blocks(self, blocks: u64) -> Self {
         self.grid([blocks, 1, 1])
     }

@@ -93,7 +93,7 @@ impl LossForecaster {
         let mut states = Tensor::alloc(q, &[members, 1, hidden])?;
         let results = GruResults { states: None, last: states.at_mut(), saved: None };
         GruPlan::new(weights, 1, window, GruInputs::Sequence)?.forward(q, weights, before.at(), None, results)?;
-        // From here on, each member goes on with its own losses.
+        // Each member continues with its own losses.
         let plan = RssmPlan::new(weights, RssmSpec { batch: 1, steps, stochastic: STOCHASTIC, ..RssmSpec::default() })?;
         let losses = Tensor::from_values(q, &[members, 1], &vec![now[0]; members])?;
         let now = Tensor::from_values(q, &[1, FEATURES], now)?;

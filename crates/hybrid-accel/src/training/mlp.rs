@@ -86,7 +86,8 @@ impl MlpModel {
     ///
     /// # Errors
     /// [`AccelError::Shape`] or [`AccelError::Config`] for rows that do not fit, for fewer than two
-    /// sizes and for a batch of no rows or of more than there are; [`AccelError::Ops`] for numbers
+    /// sizes and for a batch of 0 rows or of more than the data has;
+    /// [`AccelError::Ops`] for numbers
     /// that make no optimiser, and if memory is short.
     pub fn new(
         q: &AnyQueue,

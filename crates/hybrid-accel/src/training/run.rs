@@ -220,7 +220,7 @@ impl<B: GpuBackend, M: HybridModel> HybridLoop<B, M> {
 
     /// Forecasts the next losses, after a check of the forecast of the phase before.
     ///
-    /// `None` if there are too few steps to learn from.
+    /// `None` before the forecaster has enough steps to learn from.
     fn forecast(&mut self, horizon: usize, report: &mut HybridReport) -> Result<Option<Forecast>, AccelError> {
         let full = self.config.full_steps;
         let (learned, after) = self.rows.split_at(self.rows.len().saturating_sub(full));

@@ -103,7 +103,7 @@ fn steps_of_a_smooth_training_are_saved_and_its_loss_is_reached() {
     // The drift is measured before the steps that it replaces, when the weights moved faster.
     let (reached, expected) = (training.model().distance(), plain.distance());
     assert!(reached <= expected, "{reached} {expected}");
-    // A later call goes on without a warm-up.
+    // A later call continues without a warm-up.
     let further = training.run(35).unwrap();
     assert_eq!((further.full_steps, further.steps_saved), (15, 20), "{further}");
 }

@@ -54,7 +54,7 @@ pub(super) fn layer_norm<E: Engine>(
         Rounding::new(range, FRACTION_BITS)?
     };
 
-    // Squares for the variance; in the same round the products by the weights, if there are any.
+    // Squares for the variance, and products by the weights of a norm with factors, in one round.
     let squares = centred.range.checked_mul(centred.range)?.relu(); // no square is negative
     let means = RowMeans::new(block.vouched_squares(squares.sum_of(width)?)?, width, FRACTION_BITS)?;
     let step = format!("{name}.squares");

@@ -125,7 +125,7 @@ pub(crate) struct Convolution {
 }
 
 impl LayerKind {
-    /// Whether there are steps or weights whose names begin with the layer's.
+    /// Whether the names of other steps or weights begin with the layer's name.
     pub(super) const fn has_parts(&self) -> bool {
         !matches!(self, Self::Residual { .. } | Self::Flatten)
     }

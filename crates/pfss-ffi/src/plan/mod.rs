@@ -127,18 +127,11 @@ impl FunctionParameters {
 
     /// The given pieces, or the recommended ones for the fraction bits.
     fn accuracy(&self, by_octaves: bool) -> Accuracy {
-        let pieces = match (self.degree, self.pieces) {
-            (0, 0) => match (self.fraction_bits, by_octaves) {
-                (..=13, false) => Accuracy::CUBIC_16,
-                (14..=16, false) => Accuracy::new(2, 64),
-                (17.., false) => Accuracy::new(2, 128),
-                (..=13, true) => Accuracy::CUBIC_QUARTER_OCTAVE,
-                (14..=16, true) => Accuracy::new(3, 8),
-                (17.., true) => Accuracy::new(3, 16),
-            },
-            (degree, pieces) => Accuracy::new(degree, pieces),
-        };
-        pieces.with_fraction_bits(self.fraction_bits)
+        match (self.degree, self.pieces) {
+            (0, 0) if by_octaves => Accuracy::recommended_by_octave(self.fraction_bits),
+            (0, 0) => Accuracy::recommended(self.fraction_bits),
+            (degree, pieces) => Accuracy::new(degree, pieces).with_fraction_bits(self.fraction_bits),
+        }
     }
 }
 

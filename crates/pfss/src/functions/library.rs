@@ -68,6 +68,32 @@ impl Accuracy {
         Self { fraction_bits, ..self }
     }
 
+    /// The recommended pieces for [`gelu`], [`silu`] and [`neg_exp`].
+    ///
+    /// Their errors are in the table of [`with_fraction_bits`](Self::with_fraction_bits).
+    #[must_use]
+    pub const fn recommended(fraction_bits: u32) -> Self {
+        let pieces = match fraction_bits {
+            0..=12 => Self::CUBIC_16,
+            13..=16 => Self::new(2, 64),
+            _ => Self::new(2, 128),
+        };
+        pieces.with_fraction_bits(fraction_bits)
+    }
+
+    /// The recommended pieces for [`reciprocal`] and [`rsqrt`].
+    ///
+    /// Their errors are in the table of [`with_fraction_bits`](Self::with_fraction_bits).
+    #[must_use]
+    pub const fn recommended_by_octave(fraction_bits: u32) -> Self {
+        let pieces = match fraction_bits {
+            0..=13 => Self::CUBIC_QUARTER_OCTAVE,
+            14..=16 => Self::new(3, 8),
+            _ => Self::new(3, 16),
+        };
+        pieces.with_fraction_bits(fraction_bits)
+    }
+
     /// 1.0 in fixed point.
     const fn one(self) -> i64 {
         1 << self.fraction_bits
@@ -422,6 +448,7 @@ mod tests {
             let one = 1i64 << bits;
             let step = (one / 4096).max(1) as usize;
             let accuracy = Accuracy::new(degree, pieces).with_fraction_bits(bits);
+            assert_eq!(Accuracy::recommended(bits), accuracy);
             let [gelu, silu, neg_exp] = [gelu, silu, neg_exp].map(|function| function(accuracy).unwrap());
             let got = [
                 error(&gelu, bits, (-9 * one, 9 * one), step, |x| x * normal_cdf(x)),
@@ -430,6 +457,7 @@ mod tests {
             ];
             assert!(got.iter().zip(of_pieces).all(|(&got, bound)| got <= bound), "{bits} bits: {got:?}");
             let accuracy = Accuracy::new(3, per_octave).with_fraction_bits(bits);
+            assert_eq!(Accuracy::recommended_by_octave(bits), accuracy);
             let [reciprocal, rsqrt] = [reciprocal, rsqrt].map(|function| function(accuracy, bits).unwrap());
             let by_octaves = |f: &FixedFn, low: i64, count: u32, function: fn(f64) -> f64| {
                 let octave = |k: u32| (low << k, low << (k + 1));

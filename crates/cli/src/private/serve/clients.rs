@@ -84,7 +84,7 @@ impl<'a> Server<'a> {
                     Ok(Some(peer)) => match self.pool.admit(peer.index()) {
                         Ok(admitted) => {
                             if !self.pool.has_room(self.queues.len()) {
-                                // Clients may need their file descriptors, and no handshake goes on until there is room.
+                                // Clients may need the file descriptors; no handshake continues before a place is free.
                                 listener.drop_handshakes();
                             }
                             scope.spawn(move || self.client(peer, admitted));

@@ -82,7 +82,7 @@ fn a_context_has_limits_of_its_own() {
     assert_eq!(status!(cuCtxGetLimit(&mut 0, beyond)), Status::UNSUPPORTED_LIMIT);
 }
 
-/// Flags of a device's primary context, and whether somebody holds it.
+/// Flags of a device's primary context, and whether it is retained.
 fn primary(dev: i32) -> (u32, i32) {
     let (mut flags, mut active) = (9, 9);
     ok!(cuDevicePrimaryCtxGetState(dev, &raw mut flags, &raw mut active));

@@ -28,7 +28,7 @@ impl WiredFn {
     /// [`PfssError::Suf`] for other fraction bits and for `n` above 64, [`PfssError::Range`] for a
     /// ring without room for the inputs.
     pub fn gelu(n: u32, fraction_bits: u32) -> Result<Self, PfssError> {
-        let function = gelu(pieces(fraction_bits))?;
+        let function = gelu(Accuracy::recommended(fraction_bits))?;
         let inputs = function.inputs();
         Self::new(function, n, 0, inputs)
     }
@@ -41,7 +41,7 @@ impl WiredFn {
     /// # Errors
     /// As [`gelu`](Self::gelu).
     pub fn silu(n: u32, fraction_bits: u32) -> Result<Self, PfssError> {
-        let function = silu(pieces(fraction_bits))?;
+        let function = silu(Accuracy::recommended(fraction_bits))?;
         let inputs = function.inputs();
         Self::new(function, n, 0, inputs)
     }
@@ -55,7 +55,7 @@ impl WiredFn {
     /// # Errors
     /// As [`gelu`](Self::gelu).
     pub fn neg_exp(n: u32, fraction_bits: u32) -> Result<Self, PfssError> {
-        let function = neg_exp(pieces(fraction_bits))?;
+        let function = neg_exp(Accuracy::recommended(fraction_bits))?;
         let inputs = match n {
             RING_BITS => function.inputs(),
             // the gap of the ring
@@ -79,7 +79,7 @@ impl WiredFn {
             let what = "for the greatest input of a reciprocal (at least 1)";
             return Err(SufError::Cap { what, max: Self::MAX_RECIPROCAL as usize, got: max as usize }.into());
         }
-        let accuracy = octave(checked(fraction_bits)?);
+        let accuracy = Accuracy::recommended_by_octave(checked(fraction_bits)?);
         let count = max.next_power_of_two().trailing_zeros().max(1);
         let function = reciprocal_octaves(accuracy, fraction_bits, count)?;
         let inputs = function.inputs();
@@ -107,33 +107,13 @@ impl WiredFn {
         let more = exponent.min(MORE_BITS).min(MOST_BITS - checked(fraction_bits)?);
         let dropped = exponent - more;
         let quotient = f64::from(divisor) / f64::from(1u32 << exponent);
-        let accuracy = octave(fraction_bits + more);
+        let accuracy = Accuracy::recommended_by_octave(fraction_bits + more);
         let function = rsqrt_of_quotient(accuracy, fraction_bits, (quotient, dropped > 0), ROOT_OCTAVES)?;
         // Every input of the ring that has its upper bits in the spline's range.
         let taken = function.inputs();
         let inputs = SignedRange::new(taken.min() << dropped, ((taken.max() + 1) << dropped) - 1)?;
         Self::new(function, n, dropped, inputs)
     }
-}
-
-/// Pieces for functions on a fixed interval.
-const fn pieces(fraction_bits: u32) -> Accuracy {
-    let accuracy = match fraction_bits {
-        0..=12 => Accuracy::CUBIC_16,
-        13..=16 => Accuracy::new(2, 64),
-        _ => Accuracy::new(2, 128),
-    };
-    accuracy.with_fraction_bits(fraction_bits)
-}
-
-/// Pieces for functions on octaves.
-const fn octave(fraction_bits: u32) -> Accuracy {
-    let accuracy = match fraction_bits {
-        0..=13 => Accuracy::CUBIC_QUARTER_OCTAVE,
-        14..=16 => Accuracy::new(3, 8),
-        _ => Accuracy::new(3, 16),
-    };
-    accuracy.with_fraction_bits(fraction_bits)
 }
 
 /// Refuses fraction bits that no spline has.
