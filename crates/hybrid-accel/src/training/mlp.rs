@@ -87,8 +87,7 @@ impl MlpModel {
     /// # Errors
     /// [`AccelError::Shape`] or [`AccelError::Config`] for rows that do not fit, for fewer than two
     /// sizes and for a batch of 0 rows or of more than the data has;
-    /// [`AccelError::Ops`] for numbers
-    /// that make no optimiser, and if memory is short.
+    /// [`AccelError::Ops`] for options that no optimiser takes, and if memory is short.
     pub fn new(
         q: &AnyQueue,
         sizes: &[usize],

@@ -1,4 +1,4 @@
-//! Runs of one folder that go on at once, its lock, and its files after the last run.
+//! Concurrent runs of one folder, its lock, and its files after the last run.
 
 use std::fs;
 
@@ -87,7 +87,7 @@ fn a_folder_of_many_runs_is_open_once_at_a_time() {
     for (path, party) in paths.iter().zip(Party::BOTH) {
         refused_runs(path, party, &format!("key folder {}: in use by another process", path.display()));
     }
-    // A run holds the lock for as long as it goes on.
+    // A run holds the lock until it ends.
     let (mut folders, images) = (first, images(&model));
     let ([client, _server], _channels) = begin(&mut folders, &weights, &images);
     drop(folders);

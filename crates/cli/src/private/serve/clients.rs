@@ -141,7 +141,7 @@ impl<'a> Server<'a> {
             Begun::Lost(error) => return self.end(folder, client, None, start, Err(error.into())),
         };
 
-        // The run. Whatever becomes of it, others go on.
+        // The run. Its end does not affect others.
         let (number, planned, key_bytes) = (run.number(), run.traffic(), run.key_bytes());
         let done = run.run(q, channel, Role::Server(&folder.weights), progress);
         bar.finish_and_clear();

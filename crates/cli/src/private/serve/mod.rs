@@ -31,7 +31,7 @@ const MAX_AT_ONCE: i64 = 64;
 ///
 /// Prints its address once it listens, refuses anyone who is not a client of one of its deals,
 /// serves a client for each unused run of its folders, and ends when no run is left. A client that
-/// fails uses up its run, and the others go on. It shakes hands with many at once, so that
+/// fails uses up its run, and others continue. It shakes hands with many at once, so that
 /// strangers do not keep clients out. With keys for many runs the first run opens the weights, and
 /// later ones take the same weights. Ctrl-C ends it after the running clients.
 #[derive(Args, Debug)]
