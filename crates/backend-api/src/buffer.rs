@@ -42,6 +42,13 @@ pub trait Buffer<T: Element> {
     where
         Self: 'l;
 
+    /// The exclusive view as a shared one.
+    ///
+    /// So an op can read one part of a buffer and write another.
+    fn read_only<'a>(view: Self::Mut<'a>) -> Self::Ref<'a>
+    where
+        Self: 'a;
+
     /// A view of the elements `range`.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Which types may live in device memory.
 
-use bytemuck::{CheckedBitPattern, NoUninit, Zeroable, checked};
+use bytemuck::{AnyBitPattern, CheckedBitPattern, NoUninit, Zeroable, checked};
 
 use crate::BackendError;
 
@@ -11,6 +11,9 @@ use crate::BackendError;
 /// field element comes back as [`BackendError::Corrupt`](crate::BackendError::Corrupt), so a faulty
 /// kernel shows up as an error and not as a wrong proof.
 pub trait Element: NoUninit + Zeroable + CheckedBitPattern + Send + Sync {}
+
+/// An element for which every bit pattern is a valid value.
+pub trait PlainElement: Element + AnyBitPattern {}
 
 /// Words of an element: its size in bytes, divided by four.
 ///
@@ -33,6 +36,25 @@ pub fn as_words<T: Element>(elements: &[T]) -> &[u32] {
     bytemuck::cast_slice(elements)
 }
 
+/// Words as elements, where they lie: [`Queue::elements`](crate::Queue::elements).
+///
+/// # Errors
+/// [`BackendError::Unsupported`] for words that are no whole number of elements, or whose address
+/// is not aligned for one.
+pub fn as_elements<T: PlainElement>(words: &[u32]) -> Result<&[T], BackendError> {
+    const { assert!(words_of::<T>() > 0) }
+    if words.is_empty() {
+        return Ok(&[]); // at any address
+    }
+    bytemuck::try_cast_slice(words).map_err(|_| not_elements())
+}
+
+/// The refusal of words that are no elements.
+#[must_use]
+pub const fn not_elements() -> BackendError {
+    BackendError::Unsupported { op: "elements", why: "expected whole elements that start at a multiple of their size" }
+}
+
 /// The elements that [`Queue::words`](crate::Queue::words) showed as `words`.
 ///
 /// Every bit pattern is checked; words beyond the last whole element are left out.
@@ -49,6 +71,8 @@ pub fn from_words<T: Element>(words: &[u32]) -> Result<Vec<T>, BackendError> {
 }
 
 impl<T: NoUninit + Zeroable + CheckedBitPattern + Send + Sync> Element for T {}
+
+impl<T: Element + AnyBitPattern> PlainElement for T {}
 
 #[cfg(test)]
 mod tests {
@@ -67,6 +91,16 @@ mod tests {
         let digests = [Digest([1, 2, 3, 4, 5, 6, 7, u32::MAX])];
         assert_eq!(from_words::<Digest>(as_words(&digests)).unwrap(), digests);
         assert_eq!(from_words::<u64>(&[1, 2, 3]).unwrap(), [1 | 2 << 32]);
+    }
+
+    #[test]
+    fn whole_elements_are_read_where_their_words_lie() {
+        let elements = [1u64 | 2 << 32, 3];
+        assert_eq!(as_elements::<u64>(as_words(&elements)), Ok(&elements[..]));
+        assert_eq!(as_elements::<u64>(&[]), Ok(&[][..]));
+        for wrong in [0..3, 1..3] {
+            assert_eq!(as_elements::<u64>(&as_words(&elements)[wrong]), Err(not_elements()));
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub use buffer::{Buffer, BufferMut, BufferRef};
 pub use caps::{BackendKind, Caps};
 pub use collective::{Collective, CollectiveError, Ranks};
 pub use counted::{Counted, Submissions};
-pub use element::{Element, as_words, from_words, words_of};
+pub use element::{Element, PlainElement, as_elements, as_words, from_words, not_elements, words_of};
 pub use error::BackendError;
 pub use fork::Fork;
 #[doc(hidden)]

@@ -1,6 +1,6 @@
 //! The queue: allocation, copies, and the wait for what was submitted.
 
-use crate::{BackendError, Budget, Buffer, Caps, Element};
+use crate::{BackendError, Budget, Buffer, Caps, Element, PlainElement};
 
 /// A shared view into a buffer of queue `Q`.
 pub type Ref<'a, Q, T> = <<Q as Queue>::Buf<T> as Buffer<T>>::Ref<'a>;
@@ -79,6 +79,14 @@ pub trait Queue: Sized {
     /// As [`write`](Self::write).
     fn write_secret<T: Element>(&self, host: &[T], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
+    /// Writes separate host slices with secrets to a view, one after the other.
+    ///
+    /// It takes the number of copies that [`write_secret`](Self::write_secret) of one slice takes.
+    ///
+    /// # Errors
+    /// As [`write_parts`](Self::write_parts).
+    fn write_secret_parts<T: Element>(&self, parts: &[&[T]], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
+
     /// [`read`](Self::read) of a secret: on return no host memory of the backend holds it.
     ///
     /// # Errors
@@ -112,6 +120,19 @@ pub trait Queue: Sized {
     /// Elements of several types can thus be read as one buffer, and converted back by
     /// [`from_words`](crate::from_words). Types that are not made of words do not compile.
     fn words<'a, T: Element>(&self, view: Ref<'a, Self, T>) -> Ref<'a, Self, u32>
+    where
+        Self::Buf<T>: 'a,
+        Self::Buf<u32>: 'a;
+
+    /// The elements that lie in a view of words, without a copy.
+    ///
+    /// This is the inverse of [`words`](Self::words). A buffer with elements of several types is
+    /// written in one copy, as words, and its parts are read as elements.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] for words that are no whole number of elements, or that start
+    /// inside an element, counted from the start of the buffer.
+    fn elements<'a, T: PlainElement>(&self, words: Ref<'a, Self, u32>) -> Result<Ref<'a, Self, T>, BackendError>
     where
         Self::Buf<T>: 'a,
         Self::Buf<u32>: 'a;

@@ -2,10 +2,12 @@
 
 use core::fmt::Debug;
 
-use backend_api::{BackendError, BackendKind, Buffer, Element, Queue, Register, as_words, from_words};
+use backend_api::{
+    BackendError, BackendKind, Buffer, BufferMut as _, BufferRef as _, Element, Queue, Register, as_words, from_words,
+};
 use core_types::field::M31;
 
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec};
 
 /// Lengths around words, vectors, pages and the pieces that copies are cut into.
 const LENGTHS: [usize; 12] = [0, 1, 3, 31, 64, 257, 4095, 65_537, (1 << 18) + 5, (1 << 20) - 1, (1 << 21) + 1, 5 << 20];
@@ -54,6 +56,8 @@ pub fn specs() -> Vec<OpSpec> {
             op: "queue.words",
             cases: [each("u64", words::<u64>), each("M31", words::<M31>)].into_iter().flatten().collect(),
         },
+        OpSpec { op: "queue.elements", cases: each("u64 and u128", elements).into() },
+        OpSpec { op: "queue.read_only", cases: each("u64", read_only).into() },
         OpSpec {
             op: "queue.host_view",
             cases: [each("u8", host_view::<u8>), each("M31", host_view::<M31>)].into_iter().flatten().collect(),
@@ -173,6 +177,32 @@ fn words<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Words of a buffer, read as elements of two types. Parts of an element are refused.
+fn elements(q: &Conditioned, len: usize) -> Result<(), Failure> {
+    let host: Vec<u128> = (0..len.div_ceil(4)).map(|i| u128::from(word(i)) << 64 | i as u128).collect();
+    let buf = q.upload(&host)?;
+    let words = q.words(buf.view());
+    Failure::unless_equal(&host, &q.read(q.elements::<u128>(words)?)?)?;
+    Failure::unless_equal(bytemuck::cast_slice::<u128, u64>(&host), &q.read(q.elements::<u64>(words)?)?)?;
+    if len > 0 {
+        Failure::unless_equal(&host[..1], &q.read(q.elements::<u128>(words.slice(0..4)?)?)?)?;
+        for part in [1..3, 0..3] {
+            Failure::unless_refused("part of an element", q.elements::<u64>(words.slice(part)?).map(|_| ()))?;
+        }
+    }
+    Ok(())
+}
+
+/// One half of a buffer is read while the other is written.
+fn read_only(q: &Conditioned, len: usize) -> Result<(), Failure> {
+    let mut whole = data::<u64>(2 * len, 1);
+    let mut buf = q.upload(&whole)?;
+    let (from, to) = buf.view_mut().split_at(len)?;
+    q.copy(Buf::read_only(from), to)?;
+    whole.copy_within(..len, len);
+    Failure::unless_equal(&whole, &q.download(&buf)?)
+}
+
 /// The host's memory in place.
 ///
 /// A processor reads and writes it; no other device has a view of it.
@@ -205,9 +235,13 @@ fn write_secret<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failu
         whole[before..before + len].copy_from_slice(&new);
         Failure::unless_equal(&whole, &q.download(&buf)?)?;
     }
-    let host = data::<T>(len, 3);
+    let (host, one) = (data::<T>(len, 3), data::<T>(1, 4));
     Failure::unless_equal(&host, &q.download_secret(&q.upload_secret(&host)?)?)?;
     let mut buf = q.zeros::<T>(len)?;
+    q.write_secret_parts(&[&host[..len / 3], &[], &host[len / 3..]], buf.view_mut())?;
+    Failure::unless_equal(&host, &q.download_secret(&buf)?)?;
+    Failure::unless_refused("one element more in parts", q.write_secret_parts(&[&host, &one], buf.view_mut()))?;
+    Failure::unless_equal(&host, &q.download_secret(&buf)?)?;
     Failure::unless_refused("one element more", q.write_secret(&data::<T>(len + 1, 3), buf.view_mut()))
 }
 

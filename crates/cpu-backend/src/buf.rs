@@ -102,6 +102,13 @@ impl<T: Element> Buffer<T> for CpuBuf<T> {
     {
         view
     }
+
+    fn read_only<'a>(view: &'a mut [T]) -> &'a [T]
+    where
+        Self: 'a,
+    {
+        view
+    }
 }
 
 impl<T> fmt::Debug for CpuBuf<T> {

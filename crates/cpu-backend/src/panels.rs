@@ -22,11 +22,18 @@ pub(crate) enum Start<'a> {
     Zero,
     /// What C holds, at the end: the sum of the terms does not begin with it.
     Last,
+    /// Nothing, or what C holds as for [`Last`](Self::Last), and the terms times a factor.
+    Scaled {
+        /// The factor of the sum of the terms.
+        alpha: f32,
+        /// Whether the product is added to C.
+        adds: bool,
+    },
 }
 
 /// `C = start + A B`, with A of `rows` rows of k, and B of k rows of n.
 ///
-/// The rows of each matrix lie a stride apart.
+/// The rows of each matrix lie a stride apart. Only [`Start::Scaled`] multiplies the product.
 pub(crate) struct PanelProduct<'a> {
     pub(crate) rows: usize,
     pub(crate) k: usize,
@@ -94,7 +101,7 @@ impl PanelProduct<'_> {
             let start = match self.start {
                 Start::Row(start) => &start[j..][..width],
                 Start::Result => &self.c[(i + r) * self.c_row + j..][..width],
-                Start::Zero | Start::Last => continue,
+                Start::Zero | Start::Last | Start::Scaled { .. } => continue,
             };
             load::<L, V, PART>(l, start, sums);
         }
@@ -114,7 +121,13 @@ impl PanelProduct<'_> {
         }
         for (r, mut sums) in sums.into_iter().enumerate() {
             let c = &mut self.c[(i + r) * self.c_row + j..][..width];
-            if let Start::Last = self.start {
+            if let Start::Scaled { alpha, .. } = self.start {
+                let alpha = l.splat(alpha);
+                for sum in &mut sums {
+                    *sum = l.mul(alpha, *sum);
+                }
+            }
+            if let Start::Last | Start::Scaled { adds: true, .. } = self.start {
                 let mut before = [l.splat(0.0); V];
                 load::<L, V, PART>(l, c, &mut before);
                 for (sum, before) in sums.iter_mut().zip(before) {
@@ -135,7 +148,7 @@ impl PanelProduct<'_> {
 
 /// `V` vectors of `s`, or the one that `s` is a `PART` of.
 #[inline(always)]
-fn load<L: Floats, const V: usize, const PART: bool>(l: L, s: &[f32], into: &mut [L::V; V]) {
+pub(crate) fn load<L: Floats, const V: usize, const PART: bool>(l: L, s: &[f32], into: &mut [L::V; V]) {
     for (v, into) in into.iter_mut().enumerate() {
         *into = if PART { l.load_partial(&s[v * L::N..], 0.0) } else { l.load(&s[v * L::N..]) };
     }

@@ -3,7 +3,9 @@
 use core::fmt;
 use std::{num::NonZeroUsize, sync::Arc, thread};
 
-use backend_api::{BackendError, BackendKind, Budget, Caps, Element, Queue, Reservation, as_words};
+use backend_api::{
+    BackendError, BackendKind, Budget, Caps, Element, PlainElement, Queue, Reservation, as_elements, as_words,
+};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use thiserror::Error;
 
@@ -165,6 +167,11 @@ impl Queue for CpuQueue {
         self.write(host, dst)
     }
 
+    /// As [`write_parts`](Self::write_parts), which goes straight to its target.
+    fn write_secret_parts<T: Element>(&self, parts: &[&[T]], dst: &mut [T]) -> Result<(), BackendError> {
+        self.write_parts(parts, dst)
+    }
+
     /// As [`read`](Self::read), which goes straight to its result.
     fn read_secret<T: Element>(&self, src: &[T]) -> Result<Vec<T>, BackendError> {
         self.read(src)
@@ -179,6 +186,13 @@ impl Queue for CpuQueue {
         CpuBuf<T>: 'a,
     {
         as_words(view)
+    }
+
+    fn elements<'a, T: PlainElement>(&self, words: &'a [u32]) -> Result<&'a [T], BackendError>
+    where
+        CpuBuf<T>: 'a,
+    {
+        as_elements(words)
     }
 
     fn host_view<'a, T: Element>(&self, host: &'a [T]) -> Option<&'a [T]>

@@ -3,7 +3,7 @@
 use core::{fmt, marker::PhantomData, ops::Range};
 use std::sync::Arc;
 
-use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Element, words_of};
+use backend_api::{BackendError, Buffer, BufferMut, BufferRef, Element, PlainElement, not_elements, words_of};
 
 use crate::mem::{BlockRegion, DeviceBlock};
 
@@ -77,6 +77,21 @@ impl<'a, T: Element> CudaRef<'a, T> {
     }
 }
 
+impl<'a> CudaRef<'a, u32> {
+    /// The same bytes as elements.
+    ///
+    /// # Errors
+    /// [`BackendError::Unsupported`] unless the view starts and ends at a multiple of an element's
+    /// size in its buffer. Blocks are aligned for every element.
+    pub fn elements<T: PlainElement>(self) -> Result<CudaRef<'a, T>, BackendError> {
+        let (ElementSpan { block, start, len }, words) = (self.span, words_of::<T>());
+        if !start.is_multiple_of(words) || !len.is_multiple_of(words) {
+            return Err(not_elements());
+        }
+        Ok(CudaRef { span: ElementSpan { block, start: start / words, len: len / words }, element: PhantomData })
+    }
+}
+
 impl<'a, T> CudaMut<'a, T> {
     /// The bytes, if there are any.
     pub(crate) fn region(&self) -> Option<BlockRegion<'a>> {
@@ -131,6 +146,13 @@ impl<T: Element> Buffer<T> for CudaBuf<T> {
         Self: 'l,
     {
         view
+    }
+
+    fn read_only<'a>(view: CudaMut<'a, T>) -> CudaRef<'a, T>
+    where
+        Self: 'a,
+    {
+        CudaRef { span: view.span, element: PhantomData }
     }
 }
 

@@ -3,7 +3,8 @@
 //! One-dimensional grids of 256 threads that stride by the grid.
 //!
 //! # Safety
-//! Views hold `len` elements. The output of a map may be its input.
+//! Views hold `len` elements. The output of a map may be its input. The output of a
+//! choice may be `a`.
 
 use core_types::{
     float::{abs, clamp, huber, ln},

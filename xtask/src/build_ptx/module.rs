@@ -34,7 +34,7 @@ const fn module(name: &'static str, op_set: &'static str) -> Module {
 }
 
 impl Module {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 20] = [
         module("air", "air"),
         module("circle", "circle"),
         module("channel", "channel"),
@@ -43,6 +43,7 @@ impl Module {
         module("factor", "factor"),
         module("fss", "fss"),
         module("fss_bitsliced", "fss"),
+        module("linalg_attention", "linalg"),
         module("linalg_elementwise", "linalg"),
         module("linalg_gemm", "linalg"),
         module("linalg_gemm_mma", "linalg"),
@@ -69,11 +70,12 @@ impl Module {
     pub(super) fn holds(self, kernel: &str) -> bool {
         let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| kernel.starts_with(prefix));
         let mma = begins(&["linalg_gemm_mma"]);
-        let rows = begins(&["linalg_gemm", "linalg_norm", "linalg_softmax", "linalg_entropy"]);
+        let others = ["linalg_attention", "linalg_gemm", "linalg_norm", "linalg_softmax", "linalg_entropy"];
         match self.name {
             "fss" => !kernel.ends_with("_bitsliced"),
             "fss_bitsliced" => kernel.ends_with("_bitsliced"),
-            "linalg_elementwise" => !rows,
+            "linalg_attention" => begins(&["linalg_attention"]),
+            "linalg_elementwise" => !begins(&others),
             "linalg_gemm" => begins(&["linalg_gemm"]) && !mma,
             "linalg_gemm_mma" => mma,
             "linalg_norm" => begins(&["linalg_norm"]),
@@ -111,6 +113,7 @@ mod tests {
         assert_eq!(of("factor", "factor_jacobi"), ["factor"]);
         assert_eq!(of("fss", "fss_cmp_eval_window"), ["fss"]);
         assert_eq!(of("fss", "fss_cmp_eval_window_bitsliced"), ["fss_bitsliced"]);
+        assert_eq!(of("linalg", "linalg_attention_many64_f32"), ["linalg_attention"]);
         assert_eq!(of("linalg", "linalg_sum_rows_warp_f32"), ["linalg_elementwise"]);
         assert_eq!(of("linalg", "linalg_gemm_join_f16"), ["linalg_gemm"]);
         assert_eq!(of("linalg", "linalg_gemm_mma64_tt_f16"), ["linalg_gemm_mma"]);

@@ -24,6 +24,7 @@ macro_rules! op_sets {
         $crate::elementwise_ops! { $with $($queue)? }
         $crate::gemm_ops! { $with $($queue)? }
         $crate::row_ops! { $with $($queue)? }
+        $crate::attention_ops! { $with $($queue)? }
         $crate::loss_ops! { $with $($queue)? }
         $crate::optim_ops! { $with $($queue)? }
         $crate::recurrent_ops! { $with $($queue)? }

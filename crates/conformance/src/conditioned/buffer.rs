@@ -103,4 +103,11 @@ impl<T: Element> Buffer<T> for ConditionedBuf<T> {
     {
         AnyBuf::<T>::shorten_mut(view)
     }
+
+    fn read_only<'a>(view: AnyMut<'a, T>) -> AnyRef<'a, T>
+    where
+        Self: 'a,
+    {
+        AnyBuf::<T>::read_only(view)
+    }
 }

@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use backend_api::{BackendError, Budget, Buffer, Caps, Element, Fork, Queue, Record, Register};
+use backend_api::{BackendError, Budget, Buffer, Caps, Element, Fork, PlainElement, Queue, Record, Register};
 use runtime::{AnyMut, AnyQueue, AnyRef, AnyRegistered};
 
 pub(crate) use self::buffer::ConditionedBuf;
@@ -176,6 +176,10 @@ impl Queue for Conditioned {
         self.queue.write_secret(host, dst)
     }
 
+    fn write_secret_parts<T: Element>(&self, parts: &[&[T]], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
+        self.queue.write_secret_parts(parts, dst)
+    }
+
     fn read_secret<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
         self.queue.read_secret(src)
     }
@@ -189,6 +193,13 @@ impl Queue for Conditioned {
         ConditionedBuf<T>: 'a,
     {
         self.queue.words(view)
+    }
+
+    fn elements<'a, T: PlainElement>(&self, words: AnyRef<'a, u32>) -> Result<AnyRef<'a, T>, BackendError>
+    where
+        ConditionedBuf<T>: 'a,
+    {
+        self.queue.elements(words)
     }
 
     fn host_view<'a, T: Element>(&self, host: &'a [T]) -> Option<AnyRef<'a, T>>

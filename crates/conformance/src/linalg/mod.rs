@@ -1,5 +1,7 @@
 //! Specifications of the `linalg` op set.
 
+mod alpha;
+mod attention;
 mod differences;
 mod elementwise;
 mod gemm;
@@ -22,9 +24,11 @@ fn batches() -> [usize; 8] {
 #[must_use]
 pub fn specs() -> Vec<OpSpec> {
     let mut all = gemm::specs();
+    all.extend(alpha::specs());
     all.extend(elementwise::specs());
     all.push(loss::specs());
     all.extend(rows::specs());
+    all.extend(attention::specs());
     all.extend(differences::specs());
     all.extend(refuse::specs());
     all

@@ -33,6 +33,8 @@ fn params() -> GemmParams {
         c: contiguous(2, 5),
         accumulate: 0,
         activation: Activation::Identity,
+        alpha: 1.0,
+        reserved: 0,
     }
 }
 

@@ -50,6 +50,8 @@ fn with_gaps() -> GemmParams {
         c: MatrixStrides { batch: [0, 60, 30, 0], row: 6, col: 1 },
         accumulate: 0,
         activation: Activation::Identity,
+        alpha: 1.0,
+        reserved: 0,
     }
 }
 
@@ -69,6 +71,8 @@ fn summed([m, n, k]: [u64; 3], [ta, tb]: [bool; 2]) -> GemmParams {
         c: MatrixStrides { batch: [0; BATCH_AXES], ..strides(m, n, false) },
         accumulate: 1,
         activation: Activation::Identity,
+        alpha: 1.0,
+        reserved: 0,
     }
 }
 

@@ -3,12 +3,16 @@
 use backend_api::{
     Buffer, Queue, Real,
     ops::{
-        linalg::{Activate, Binary, ElementwiseOps},
-        tensor::{ActivateInPlace, BinaryInPlace, CopyStrided, Fill, Map, MapInPlace, Select, TensorOps},
+        linalg::{Activate, Binary, Dropout, ElementwiseOps},
+        tensor::{
+            ActivateInPlace, BinaryInPlace, CopyStrided, DropoutInPlace, Fill, Map, MapInPlace, Select, SelectInPlace,
+            TensorOps,
+        },
     },
 };
 use core_types::params::{
-    elementwise::{Activation, Binary as Arithmetic, BinaryParams},
+    elementwise::{Activation, Binary as Arithmetic, BinaryParams, DropoutParams},
+    optim::StepState,
     tensor::{CopyParams, Function, MapParams},
 };
 
@@ -48,14 +52,18 @@ pub(super) fn specs() -> Vec<OpSpec> {
     }));
     combined.push(Case::new("strides of a that are not row-major", refused_strides));
     combined.push(Case::new("more than six axes, of copies and of what is not in place too", refused_ranks));
+    let dropped = lengths().flat_map(|n| typed!(format!("{n} elements"), dropout_in_place(n)));
     let choices = lengths().flat_map(|n| typed!(format!("{n} elements"), chosen(n)));
+    let kept = lengths().flat_map(|n| typed!(format!("{n} elements"), chosen_in_place(n)));
     let fills = lengths().flat_map(|n| typed!(format!("{n} elements"), filled(n)));
     vec![
         OpSpec { op: "tensor.map", cases: maps },
         OpSpec { op: "tensor.map_in_place", cases: in_place.collect() },
         OpSpec { op: "tensor.activate_in_place", cases: activated.collect() },
         OpSpec { op: "tensor.binary_in_place", cases: combined },
+        OpSpec { op: "tensor.dropout_in_place", cases: dropped.collect() },
         OpSpec { op: "tensor.select", cases: choices.collect() },
+        OpSpec { op: "tensor.select_in_place", cases: kept.collect() },
         OpSpec { op: "tensor.fill", cases: fills.collect() },
     ]
 }
@@ -244,18 +252,51 @@ fn refused_ranks(q: &Conditioned) -> Result<(), Failure> {
     Ok(())
 }
 
-fn chosen<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
+/// Masks that begin at a counter and within one, with and without a record.
+///
+/// Two masks keep all elements or none.
+fn dropout_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
+    let x: Vec<T> = InputSource::new(10).reals(n);
+    let (dx, state) = (q.upload(&x)?, q.upload(&[StepState { step: 3, skipped: 2, ..StepState::new(1.0) }])?);
+    for (first, threshold) in [(0, 1 << 30), (5, 1 << 31), (8, 0), (0, 1 << 32)] {
+        let params = DropoutParams { seed: 7, site: 3, step: 9, first, threshold, scale: 1.5 };
+        for follows in [false, true] {
+            let (mut y, mut want) = (q.upload(&x)?, q.zeros::<T>(n)?);
+            let record = || follows.then(|| state.view());
+            q.dropout(Dropout { params: &params, state: record(), x: dx.view(), y: want.view_mut() })?;
+            q.dropout_in_place(DropoutInPlace { params: &params, state: record(), len: n, x: y.view_mut() })?;
+            Failure::unless_equal(&bits(&q.download(&want)?), &bits(&q.download(&y)?))?;
+        }
+    }
+    Ok(())
+}
+
+/// A mask, two operands, and the choice.
+///
+/// Elements that are not selected are NaN, and so are some selected ones.
+fn choice<T: Real>(n: usize) -> (Vec<bool>, [Vec<T>; 3]) {
     let mut random = InputSource::new(7);
     let mask: Vec<bool> = (0..n).map(|_| random.word().is_multiple_of(3)).collect();
-    // Elements that are not selected are NaN, and so are some selected ones.
     let pick = |keep: bool| -> Vec<T> {
         let value = |(i, &m): (usize, &bool)| if m == keep && i % 5 > 0 { i as f32 } else { f32::NAN };
         narrow(&mask.iter().enumerate().map(value).collect::<Vec<f32>>())
     };
     let (a, b) = (pick(true), pick(false));
+    let expected = (0..n).map(|i| if mask[i] { a[i] } else { b[i] }).collect();
+    (mask, [a, b, expected])
+}
+
+fn chosen<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
+    let (mask, [a, b, expected]) = choice::<T>(n);
     let (dm, da, db, mut y) = (q.upload(&mask)?, q.upload(&a)?, q.upload(&b)?, q.zeros::<T>(n)?);
     q.select(Select { mask: dm.view(), a: da.view(), b: db.view(), y: y.view_mut() })?;
-    let expected: Vec<T> = (0..n).map(|i| if mask[i] { a[i] } else { b[i] }).collect();
+    Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
+}
+
+fn chosen_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
+    let (mask, [a, b, expected]) = choice::<T>(n);
+    let (mask, mut y, b) = (q.upload(&mask)?, q.upload(&a)?, q.upload(&b)?);
+    q.select_in_place(SelectInPlace { mask: mask.view(), a: y.view_mut(), b: b.view() })?;
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }
 

@@ -8,6 +8,6 @@ pub mod share;
 mod sizes;
 pub(crate) mod stark;
 
-pub use nn::{correction, elementwise, factor, gemm, optim, recurrent, rows, tensor};
+pub use nn::{attention, correction, elementwise, factor, gemm, optim, recurrent, rows, tensor};
 pub use sizes::Sizes;
 pub use stark::{air, channel, circle, columns, deep, fri, merkle};

@@ -4,12 +4,11 @@ use backend_api::{
     BackendError, Real,
     ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, SumAxis},
 };
-use core_types::params::{elementwise::DropoutParams, optim::StepState};
 
 use super::{
     activation::{ActivationBackward, ActivationMap},
     binary::binary,
-    dropout::Dropped,
+    dropout::{Dropped, of_step},
     fold::{WideSum, fold},
 };
 use crate::checked::ElementwiseOps;
@@ -57,8 +56,7 @@ impl ElementwiseOps for CpuQueue {
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
         let Dropout { params, state, x, y } = op;
-        let begun = state.and_then(|state| state.first()).map_or(0, StepState::begun);
-        let p = &DropoutParams { step: params.step.wrapping_add(begun), ..*params };
+        let p = &of_step(params, state);
         self.for_blocks([x], y, |first, [x], y| {
             let first = p.first.wrapping_add(first as u64);
             dispatch(self.simd(), Dropped { p, first, x, y });

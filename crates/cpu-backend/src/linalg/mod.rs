@@ -1,10 +1,11 @@
 //! Dense linear algebra and neural-network ops.
 
 pub(crate) mod activation;
+mod attention;
 mod axes;
 pub(crate) mod binary;
 pub(crate) mod convert;
-mod dropout;
+pub(crate) mod dropout;
 mod elementwise;
 pub(crate) mod fold;
 mod gemm;

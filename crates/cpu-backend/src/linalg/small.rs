@@ -10,10 +10,11 @@ const MAX_B: usize = 1 << 14;
 const MAX_TERMS: usize = 384;
 const MAX_ROWS: usize = 64;
 
-/// `C = max(A B + bias, floor)` with unit strides along rows.
+/// `C = max(alpha A B + bias, floor)` with unit strides along rows.
 ///
 /// Operands go directly into registers, and results out through the epilogue. NaN stays.
 pub(super) struct SmallLayer<'a> {
+    pub(super) alpha: f32,
     pub(super) floor: f32,
     pub(super) m: usize,
     pub(super) n: usize,
@@ -75,11 +76,11 @@ impl SmallLayer<'_> {
         }
         let bias = &self.bias[j..][..2 * L::N];
         let (bias0, bias1) = (l.load(bias), l.load(&bias[L::N..]));
-        let floor = l.splat(self.floor);
+        let (alpha, floor) = (l.splat(self.alpha), l.splat(self.floor));
         for (r, [s0, s1]) in sums.into_iter().enumerate() {
             let c = &mut self.c[(i + r) * self.c_row + j..][..2 * L::N];
-            l.store(c, l.max(floor, l.add(s0, bias0)));
-            l.store(&mut c[L::N..], l.max(floor, l.add(s1, bias1)));
+            l.store(c, l.max(floor, l.add(l.mul(alpha, s0), bias0)));
+            l.store(&mut c[L::N..], l.max(floor, l.add(l.mul(alpha, s1), bias1)));
         }
         R
     }

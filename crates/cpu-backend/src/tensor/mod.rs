@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use backend_api::{
     BackendError, Real,
     ops::tensor::{
-        ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, Fill, Gather, Map, MapInPlace, Narrow, Reduce, ScatterAdd,
-        Select, Widen,
+        ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, DropoutInPlace, Fill, Gather, Map, MapInPlace, Narrow,
+        Reduce, ScatterAdd, Select, SelectInPlace, Widen,
     },
 };
 
@@ -27,6 +27,7 @@ use crate::{
         activation::InPlace,
         binary::binary,
         convert::{BLOCK, narrow, narrowed, widened},
+        dropout::{DroppedInPlace, of_step},
         fold::{Greatest, Least, WideSum, fold},
         reals::RealsMut,
     },
@@ -53,6 +54,14 @@ impl TensorOps for CpuQueue {
 
     fn copy_strided<T: Real>(&self, op: CopyStrided<'_, Self, T>) -> Result<(), BackendError> {
         copy::copy(self, op.params, op.x, op.y);
+        Ok(())
+    }
+
+    fn dropout_in_place<T: Real>(&self, op: DropoutInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        let p = &of_step(op.params, op.state);
+        self.for_blocks_in_place([], op.x, |first, [], y| {
+            dispatch(self.simd(), DroppedInPlace { p, first: p.first.wrapping_add(first as u64), y });
+        });
         Ok(())
     }
 
@@ -123,7 +132,16 @@ impl TensorOps for CpuQueue {
         let Select { mask, a, b, y } = op;
         self.for_chunks(y, CHUNK, |task, y| {
             let part = task * CHUNK..task * CHUNK + y.len();
-            dispatch(self.simd(), Choice { mask: &mask[part.clone()], a: &a[part.clone()], b: &b[part], y });
+            dispatch(self.simd(), Choice { mask: &mask[part.clone()], a: Some(&a[part.clone()]), b: &b[part], y });
+        });
+        Ok(())
+    }
+
+    fn select_in_place<T: Real>(&self, op: SelectInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        let SelectInPlace { mask, a, b } = op;
+        self.for_chunks(a, CHUNK, |task, y| {
+            let part = task * CHUNK..task * CHUNK + y.len();
+            dispatch(self.simd(), Choice { mask: &mask[part.clone()], a: None, b: &b[part], y });
         });
         Ok(())
     }
@@ -183,10 +201,10 @@ impl<L: Floats> LaneKernel<L> for Narrowed<'_> {
     }
 }
 
-/// y is a or b, by the mask; all slices have one length.
+/// y is a or b, by the mask, or stays or is b without a; all slices have one length.
 struct Choice<'a, T> {
     mask: &'a [bool],
-    a: &'a [T],
+    a: Option<&'a [T]>,
     b: &'a [T],
     y: &'a mut [T],
 }
@@ -197,8 +215,14 @@ impl<T: Real, L: Floats> LaneKernel<L> for Choice<'_, T> {
     #[inline(always)]
     fn run(self, _: L) {
         let Self { mask, a, b, y } = self;
-        for (((y, &chosen), &a), &b) in y.iter_mut().zip(mask).zip(a).zip(b) {
-            *y = if chosen { a } else { b };
+        if let Some(a) = a {
+            for (((y, &chosen), &a), &b) in y.iter_mut().zip(mask).zip(a).zip(b) {
+                *y = if chosen { a } else { b };
+            }
+        } else {
+            for ((y, &chosen), &b) in y.iter_mut().zip(mask).zip(b) {
+                *y = if chosen { *y } else { b };
+            }
         }
     }
 }

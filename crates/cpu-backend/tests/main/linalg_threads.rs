@@ -53,6 +53,8 @@ fn bits_are_those_of_one_thread() {
                     c: strides(m, n, false),
                     accumulate: 0,
                     activation: if with_bias { Activation::GeluTanh } else { Activation::Identity },
+                    alpha: if with_bias { -0.7 } else { 1.0 },
+                    reserved: 0,
                 };
                 expect_equal(&queues, &format!("{p:?}"), |q| bits(q, &p, with_bias));
             }

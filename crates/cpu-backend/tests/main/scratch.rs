@@ -4,7 +4,7 @@ use backend_api::{
     BackendError, Queue, Real,
     ops::{
         factor::{FactorOps, MatrixPeak, ScaleColumns, TallGram, TallProduct},
-        linalg::{Gemm, GemmOps},
+        linalg::{Attention, AttentionBackward, AttentionOps, Gemm, GemmOps},
         recurrent::{GruBackward, GruForward, GruLayer, RecurrentOps},
         share::{ShareOps, TableSums},
         tensor::{Reduce, TensorOps},
@@ -13,7 +13,8 @@ use backend_api::{
 use core_types::{
     cmp::cmp_blocks,
     params::{
-        elementwise::Activation,
+        attention::{AttentionParams, HeadStrides},
+        elementwise::{Activation, DropoutParams},
         factor::{MatrixParams, ScaleParams, TallParams},
         gemm::{GemmParams, MatrixStrides},
         recurrent::{GruInputs, GruParams, GruVariant},
@@ -54,6 +55,8 @@ fn gemm<T: Real>(batch: usize, [m, n, k]: [usize; 3], bias: Option<f32>, activat
         c: strides(m, n),
         accumulate: 0,
         activation,
+        alpha: 1.0,
+        reserved: 0,
     };
     let (a, b, mut c) = (ones(batch * m * k), ones(batch * k * n), ones(batch * m * n));
     let column = bias.map(|bias| vec![T::from_f32(bias); n]);
@@ -101,6 +104,84 @@ fn products_of_16_bits_hold_results_in_f32() {
     // A bias is widened.
     let layer = gemm::<bf16>(1, [2, 3, 4], Some(1.0), Activation::Identity);
     assert_eq!(layer, buffer(3) + panels([1, 1], 4) + 2 * 4 * 2 * 3);
+}
+
+/// Two heads of equal keys and values, with 8 elements in a row.
+fn attention(queries: u64, keys: u64) -> AttentionParams {
+    let [of_queries, of_keys] = [queries, keys].map(|rows| HeadStrides::by_head(2, rows, 8));
+    AttentionParams {
+        batch: 1,
+        heads: 2,
+        kv_heads: 2,
+        queries,
+        keys,
+        dim: 8,
+        q: of_queries,
+        k: of_keys,
+        v: of_keys,
+        y: of_queries,
+        mask: HeadStrides { batch: 0, head: 0, row: 0 },
+        causal_offset: 0,
+        causal: 0,
+        scale: 1.0,
+        dropout: DropoutParams { seed: 0, site: 0, step: 0, first: 0, threshold: 0, scale: 1.0 },
+    }
+}
+
+/// Bytes of the arrays of two tasks, which have room to start at cache lines.
+fn arrays<const C: usize>(lens: [u64; C]) -> u64 {
+    2 * 4 * (16 + lens.iter().map(|len| len + 16).sum::<u64>())
+}
+
+#[test]
+fn attention_takes_blocks_of_scores() {
+    // Columns of queries, scores of 128 keys and 48 queries, results, factors of dropout, widened rows.
+    let scores = 128 * 48;
+    let (x, p) = (vec![1.0f32; 2 * 8 * 600], attention(5, 600));
+    for (params, bytes) in [
+        (p, arrays([8 * 48, scores, 48 * 8, 0, 0])),
+        // Few queries: results, greatest score and sum of two parts of each head.
+        (attention(1, 600), buffer(2 * 2 * 10) + arrays([16, 512, 0, 0])),
+    ] {
+        let mut y = vec![0.0f32; 2 * 8 * params.queries as usize];
+        let op = Attention::<CpuQueue, f32> {
+            params: &params,
+            q: &x[..],
+            k: &x[..],
+            v: &x[..],
+            key_lens: None,
+            keep: None,
+            addend: None,
+            state: None,
+            y: &mut y[..],
+            lse: None,
+        };
+        assert_eq!(peak(|q| q.attention(op)), bytes, "{params:?}");
+        assert!(y.iter().all(|y| (y - 1.0).abs() < 1e-5));
+    }
+    // Two blocks of columns and two of scores, and the sums of keys and values; a sum of each query.
+    let (y, lse) = (vec![1.0f32; 2 * 8 * 5], [8.0 + 600f32.ln(); 2 * 5]);
+    let (mut dq, mut dk, mut dv) = (y.clone(), x.clone(), x.clone());
+    let op = AttentionBackward::<CpuQueue, f32> {
+        params: &p,
+        q: &x[..],
+        k: &x[..],
+        v: &x[..],
+        key_lens: None,
+        keep: None,
+        addend: None,
+        state: None,
+        y: &y[..],
+        lse: &lse[..],
+        g: &y[..],
+        dq: &mut dq[..],
+        dk: &mut dk[..],
+        dv: &mut dv[..],
+    };
+    let sums = 128 * 8;
+    let lens = [8 * 48, 8 * 48, scores, scores, 0, sums, sums, 0, 0, 0, 0];
+    assert_eq!(peak(|q| q.attention_backward(op)), buffer(2 * 5) + arrays(lens));
+    assert!(dv.iter().all(|dv| (dv * 600.0 / 5.0 - 1.0).abs() < 1e-4));
 }
 
 /// Compares reductions of small whole numbers, whose sums are exact, with plain loops.

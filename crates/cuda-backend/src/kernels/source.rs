@@ -44,6 +44,7 @@ const EMBEDDED: &[(&str, &str, &str)] = embedded!(
     "factor",
     "fss",
     "fss_bitsliced",
+    "linalg_attention",
     "linalg_elementwise",
     "linalg_gemm",
     "linalg_gemm_mma",

@@ -10,8 +10,8 @@ use backend_api::{
     ops::{
         linalg::{ElementwiseOps, SumAxis},
         tensor::{
-            ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, Fill, Gather, Map, MapInPlace, Narrow, Reduce,
-            ScatterAdd, Select, Widen,
+            ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, DropoutInPlace, Fill, Gather, Map, MapInPlace, Narrow,
+            Reduce, ScatterAdd, Select, SelectInPlace, Widen,
         },
     },
 };
@@ -25,7 +25,7 @@ use core_types::params::{
 use super::{
     family::{KernelFamily, RowGroup, family, over_elements},
     linalg::{
-        elementwise::{activate, binary, is_flat, strided_len},
+        elementwise::{activate, binary, dropout, is_flat, strided_len},
         sum::{self, AxisBlocks, COLUMNS_PER_BLOCK, SumCut},
     },
 };
@@ -84,6 +84,10 @@ impl TensorOps for CudaQueue {
         // SAFETY: `CopyStrided::check` verified that the strides stay inside x and y, and that y's strides nest; the
         // shape of `p` has `len` elements, none of its axes empty.
         unsafe { launch.launch() }
+    }
+
+    fn dropout_in_place<T: Real>(&self, op: DropoutInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        dropout(self, op.params, op.state, op.x.as_ref(), &op.x)
     }
 
     fn fill<T: Real>(&self, op: Fill<'_, Self, T>) -> Result<(), BackendError> {
@@ -170,11 +174,11 @@ impl TensorOps for CudaQueue {
     }
 
     fn select<T: Real>(&self, op: Select<'_, Self, T>) -> Result<(), BackendError> {
-        let launch = over_elements(self.kernel(SELECT.of::<T>())?, op.y.len());
-        let launch = launch.value("len", &(op.y.len() as u64)).input("mask", op.mask);
-        let launch = launch.input("a", op.a).input("b", op.b).output("y", &op.y);
-        // SAFETY: `Select::check` verified that all views have one length, the kernel's.
-        unsafe { launch.launch() }
+        select(self, op.mask, [op.a, op.b], &op.y)
+    }
+
+    fn select_in_place<T: Real>(&self, op: SelectInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        select(self, op.mask, [op.a.as_ref(), op.b], &op.a)
     }
 
     fn widen<T: Real>(&self, op: Widen<'_, Self, T>) -> Result<(), BackendError> {
@@ -190,6 +194,20 @@ fn map<T: Real>(queue: &CudaQueue, p: &MapParams, x: CudaRef<'_, T>, y: &CudaMut
     let launch = over_elements(queue.kernel(MAP.of::<T>())?, y.len());
     let launch = launch.value("p", p).value("len", &(y.len() as u64)).input("x", x).output("y", y);
     // SAFETY: the op has checked that x and y have one length, the kernel's.
+    unsafe { launch.launch() }
+}
+
+/// Chooses between two tensors by a mask. `y` may be `a`.
+fn select<T: Real>(
+    queue: &CudaQueue,
+    mask: CudaRef<'_, bool>,
+    [a, b]: [CudaRef<'_, T>; 2],
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(SELECT.of::<T>())?, y.len());
+    let launch = launch.value("len", &(y.len() as u64)).input("mask", mask);
+    let launch = launch.input("a", a).input("b", b).output("y", y);
+    // SAFETY: the op has checked that all views have one length, the kernel's.
     unsafe { launch.launch() }
 }
 

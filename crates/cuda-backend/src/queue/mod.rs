@@ -10,7 +10,9 @@ pub use timed::CudaMark;
 use core::fmt;
 use std::sync::Arc;
 
-use backend_api::{BackendError, BackendKind, Budget, BufferMut as _, BufferRef as _, Caps, Element, Queue, Register};
+use backend_api::{
+    BackendError, BackendKind, Budget, BufferMut as _, BufferRef as _, Caps, Element, PlainElement, Queue, Register,
+};
 
 use crate::{
     AesKernel, AirKernel, CudaBuf, CudaMut, CudaRef, CudaRegistered, DeviceCtx, Launch, ModuleOutcome, ProgramSource,
@@ -181,6 +183,10 @@ impl Queue for CudaQueue {
         self.upload_as(Content::Secret, &[host], dst)
     }
 
+    fn write_secret_parts<T: Element>(&self, parts: &[&[T]], dst: CudaMut<'_, T>) -> Result<(), BackendError> {
+        self.upload_as(Content::Secret, parts, dst)
+    }
+
     fn read_secret<T: Element>(&self, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
         self.download_as(Content::Secret, src)
     }
@@ -201,6 +207,13 @@ impl Queue for CudaQueue {
         CudaBuf<T>: 'a,
     {
         view.words()
+    }
+
+    fn elements<'a, T: PlainElement>(&self, words: CudaRef<'a, u32>) -> Result<CudaRef<'a, T>, BackendError>
+    where
+        CudaBuf<T>: 'a,
+    {
+        words.elements()
     }
 
     fn finish(&self) -> Result<(), BackendError> {

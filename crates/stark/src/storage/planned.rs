@@ -2,7 +2,9 @@
 
 use core::{cell::RefCell, marker::PhantomData, ops::Range};
 
-use backend_api::{BackendError, BackendKind, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Queue};
+use backend_api::{
+    BackendError, BackendKind, Budget, Buffer, BufferMut, BufferRef, Caps, Element, PlainElement, Queue,
+};
 
 /// A queue that only counts buffer allocations.
 ///
@@ -69,6 +71,10 @@ impl Queue for Planned {
         Ok(())
     }
 
+    fn write_secret_parts<T: Element>(&self, _: &[&[T]], _: Nowhere<T>) -> Result<(), BackendError> {
+        Ok(())
+    }
+
     fn read_secret<T: Element>(&self, src: Nowhere<T>) -> Result<Vec<T>, BackendError> {
         self.read(src)
     }
@@ -82,6 +88,13 @@ impl Queue for Planned {
         Nowhere<T>: 'a,
     {
         Nowhere(view.0 * size_of::<T>() / size_of::<u32>(), PhantomData)
+    }
+
+    fn elements<'a, T: PlainElement>(&self, words: Nowhere<u32>) -> Result<Nowhere<T>, BackendError>
+    where
+        Nowhere<T>: 'a,
+    {
+        Ok(Nowhere(words.0 * size_of::<u32>() / size_of::<T>(), PhantomData))
     }
 
     fn finish(&self) -> Result<(), BackendError> {
@@ -139,6 +152,13 @@ impl<T: Element> Buffer<T> for Nowhere<T> {
     fn shorten_mut<'s, 'l: 's>(view: Self) -> Self
     where
         Self: 'l,
+    {
+        view
+    }
+
+    fn read_only<'a>(view: Self) -> Self
+    where
+        Self: 'a,
     {
         view
     }

@@ -1,5 +1,6 @@
 //! Speed lines of the op sets `linalg`, `optim` and `factor`.
 
+mod attention;
 mod elements;
 mod gemm;
 mod loss;
@@ -18,6 +19,7 @@ use crate::{Extent, Line};
 pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
     let mut all = gemm::contests();
     all.extend(rows::contests());
+    all.extend(attention::contests());
     all.extend(elements::contests());
     all.extend([loss::contest()]);
     all.extend(svd::contests());
@@ -43,6 +45,7 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
     for &n in squares {
         all.extend([gemm::square::<_, f32>(n), gemm::square::<_, bf16>(n)]);
     }
+    all.extend(attention::lines(extent));
     all.extend(svd::lines(extent));
     all
 }

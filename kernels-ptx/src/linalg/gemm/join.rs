@@ -1,4 +1,4 @@
-//! Adds the partial sums of a product, in order.
+//! Adds the partial sums of a product, in order; the factor is applied to the total.
 //!
 //! A one-dimensional grid, which strides over all elements of all results.
 //!

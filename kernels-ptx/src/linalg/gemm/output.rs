@@ -1,6 +1,6 @@
-//! Output of a sum: bias, activation, accumulation and the one rounding.
+//! Output of a sum: factor, bias, activation, accumulation and the one rounding.
 //!
-//! A sum may also go to a place among partial sums.
+//! A sum may also go to a place among partial sums, as it is.
 //!
 //! # Safety
 //! As in [`gemm`](super); a tile belongs to the product, and one thread takes an element.
@@ -11,7 +11,7 @@ use super::{
     super::{activation::value, real::Real},
     Tile, counts, place,
 };
-use crate::dev::idx;
+use crate::dev::{idx, numeric::math::fma};
 
 /// One result of the batch.
 pub struct Output<T> {
@@ -23,6 +23,7 @@ pub struct Output<T> {
     bias: *const T,
     activation: Activation,
     accumulate: bool,
+    alpha: f32,
     work: *mut f32,
 }
 
@@ -42,6 +43,7 @@ impl<T: Real> Output<T> {
             bias,
             activation: p.activation,
             accumulate: p.accumulate != 0,
+            alpha: p.alpha,
             work: if work.is_null() { work } else { work.add((part * u64::from(m) * u64::from(n)) as usize) },
         }
     }
@@ -54,10 +56,10 @@ impl<T: Real> Output<T> {
     #[inline(always)]
     unsafe fn finish(&self, row: u32, col: u32, sum: f32) -> f32 {
         if self.accumulate {
-            return (*self.at(row, col)).widen() + sum;
+            return fma(self.alpha, sum, (*self.at(row, col)).widen());
         }
         let bias = if self.bias.is_null() { 0.0 } else { (*self.bias.add(col as usize)).widen() };
-        value(self.activation, sum + bias)
+        value(self.activation, fma(self.alpha, sum, bias))
     }
 
     /// Takes the sum of one element, which need not exist.

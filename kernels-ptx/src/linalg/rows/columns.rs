@@ -5,7 +5,8 @@
 //!
 //! # Safety
 //! Tensors hold `outer x len x inner` elements, masks `mask_period x len x inner`; no axis and no
-//! period is zero.
+//! period is zero. The output of a softmax may be its input: after the barrier, a thread reads only
+//! the elements that it writes.
 
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 

@@ -6,7 +6,8 @@
 //!
 //! # Safety
 //! Tensors hold `outer x len` elements with `inner = 1`, masks `mask_period x len`; `mask_period`
-//! and `len` are not zero.
+//! and `len` are not zero. The output of a softmax may be its input: a thread writes the elements
+//! that it alone has read.
 
 use core::cell::Cell;
 
@@ -67,6 +68,8 @@ impl Mask {
 }
 
 /// The logits of one row; `end` is the number of elements that a causal mask keeps.
+///
+/// It is 0 for a row that is not live, which another group may be writing: nothing is read.
 struct Logits<T> {
     x: *const T,
     mask: Mask,
@@ -76,8 +79,9 @@ struct Logits<T> {
 
 impl<T: Real> Logits<T> {
     #[inline(always)]
-    unsafe fn new(p: &SoftmaxParams, causal: u32, row: u64, x: *const T, mask: Mask) -> Self {
+    unsafe fn new(p: &SoftmaxParams, causal: u32, (row, live): (u64, bool), x: *const T, mask: Mask) -> Self {
         let end = if causal == 0 { p.axis.len } else { p.causal_len(row) } as u32;
+        let end = if live { end } else { 0 };
         let mask = if mask.is_none() {
             mask
         } else {
@@ -116,7 +120,11 @@ impl<T: Real> Logits<T> {
 unsafe fn held<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T, mask: Mask, y: *mut T) {
     let span = Span::aligned::<Warp>(p.axis.len as u32);
     for (row, live) in group::rows::<Warp>(p.axis.outer) {
-        let logits = Logits::new(p, causal, row, x, mask);
+        // A warp without a row reads nothing: the output may be the input.
+        if !live {
+            break;
+        }
+        let logits = Logits::new(p, causal, (row, true), x, mask);
         let held = Held::new(span, [f32::NEG_INFINITY; 4], |chunk| logits.plain(chunk));
         let any = logits.end > 0;
         let mut greatest = f32::NEG_INFINITY;
@@ -129,9 +137,7 @@ unsafe fn held<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T,
             e.each(|_, values| rest = fold4(values, rest, |sum, e| sum + e));
             let finish = State { greatest, rest: Warp::sum::<1>(rest), ties }.finish(kind, any);
             e.each(|chunk, values| {
-                if live {
-                    chunk.store(y, values.map(|e| finish.scaled(e)));
-                }
+                chunk.store(y, values.map(|e| finish.scaled(e)));
             });
         } else {
             held.each(|_, values| {
@@ -141,9 +147,7 @@ unsafe fn held<T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T,
             });
             let finish = State { greatest, rest: Warp::sum::<1>(rest), ties: Warp::sum::<2>(ties) }.finish(kind, any);
             held.each(|chunk, values| {
-                if live {
-                    chunk.store(y, values.map(|x| finish.value::<T>(x)));
-                }
+                chunk.store(y, values.map(|x| finish.value::<T>(x)));
             });
         }
     }
@@ -160,7 +164,7 @@ fn tie(greatest: f32, x: f32) -> f32 {
 unsafe fn streamed<G: Group, T: Real>(p: &SoftmaxParams, kind: Kind, causal: u32, x: *const T, mask: Mask, y: *mut T) {
     let span = Span::new::<G>(p.axis.len as u32, all_aligned4([x, y]));
     for (row, live) in group::rows::<G>(p.axis.outer) {
-        let logits = Logits::new(p, causal, row, x, mask);
+        let logits = Logits::new(p, causal, (row, live), x, mask);
         let streamed = Streamed { span, fetch: |chunk| logits.masked(chunk) };
         let mut state = PartState::EMPTY;
         streamed.each(|chunk, values| state.take::<G>(chunk, values));

@@ -216,3 +216,26 @@ impl PackShape {
         Ok(Self { width, count: params.count as usize, words: words.unwrap_or(usize::MAX) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core_types::AesKey;
+
+    use super::*;
+
+    #[test]
+    fn points_have_the_width_of_a_ring() {
+        let shape = |bits| {
+            let key = AesKey::default();
+            let params = CmpWindowParams { key, bits, party: 1, count: 3, points: 2, window: bits, reserved: [0; 3] };
+            CmpShape::new("op", &params)
+        };
+        for bits in 1..=64 {
+            assert!(shape(bits).is_ok(), "{bits}");
+        }
+        for bits in [0, 65, 128] {
+            let why = "expected a width of 1 to 64 bits";
+            assert_eq!(shape(bits), Err(BackendError::Unsupported { op: "op", why }), "{bits}");
+        }
+    }
+}

@@ -29,8 +29,9 @@ macro_rules! gemm_ops {
 op! {
     /// Computes a batch of matrix products, with f32 sums and one rounding to `T`.
     ///
-    /// The order of each sum depends only on the shape. Results that share elements are refused,
-    /// and so is a bias or an activation on a product that accumulates.
+    /// The order of each sum depends only on the shape. Each sum is multiplied by
+    /// [`alpha`](GemmParams::alpha). Results that share elements are refused, and so is a bias or
+    /// an activation on a product that accumulates.
     pub struct Gemm<'a, Q, T: Real> as "gemm" {
         /// Shapes, strides and epilogue.
         params: plain &'a GemmParams,
@@ -80,6 +81,23 @@ fn results_are_apart(p: &GemmParams, repeated: bool) -> bool {
 mod tests {
     use super::*;
 
+    /// A product of one element, whose matrices all have these strides.
+    fn plain(strides: MatrixStrides) -> GemmParams {
+        GemmParams {
+            batch: [1; 4],
+            m: 1,
+            n: 1,
+            k: 1,
+            a: strides,
+            b: strides,
+            c: strides,
+            accumulate: 0,
+            activation: Activation::Identity,
+            alpha: 1.0,
+            reserved: 0,
+        }
+    }
+
     /// The places of the elements of C, counted one by one.
     fn places_differ(p: &GemmParams) -> bool {
         let lens = [p.batch[0], p.batch[1], p.batch[2], p.batch[3], p.m, p.n];
@@ -102,7 +120,7 @@ mod tests {
             let batch = [1, 1, 1 + digit(0) % 3, 2];
             let c = MatrixStrides { batch: [9, 9, digit(1) * digit(1), digit(2)], row: digit(3), col: digit(4) };
             let (m, n) = (1 + digit(5) % 3, 1 + digit(5) / 3);
-            let p = GemmParams { batch, m, n, k: 1, a: c, b: c, c, accumulate: 0, activation: Activation::Identity };
+            let p = GemmParams { batch, m, n, ..plain(c) };
             if results_are_apart(&p, false) {
                 apart += 1;
                 assert!(places_differ(&p), "{p:?}");
@@ -116,17 +134,7 @@ mod tests {
         for (row, col, batch) in [(4, 1, 12), (1, 3, 12), (8, 2, 1), (2, 6, 1), (20, 1, 5)] {
             let c = MatrixStrides { batch: [0, 0, 0, batch], row, col };
             let (m, n) = (3, 4);
-            let p = GemmParams {
-                batch: [1, 1, 1, 2],
-                m,
-                n,
-                k: 1,
-                a: c,
-                b: c,
-                c,
-                accumulate: 0,
-                activation: Activation::Identity,
-            };
+            let p = GemmParams { batch: [1, 1, 1, 2], m, n, ..plain(c) };
             assert!(results_are_apart(&p, false) && places_differ(&p), "{p:?}");
         }
     }

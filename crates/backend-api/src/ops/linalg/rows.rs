@@ -27,6 +27,8 @@ macro_rules! row_ops {
             linalg::RowOps: Queue {
                 softmax<T>(Softmax),
                 log_softmax<T>(LogSoftmax),
+                softmax_in_place<T>(SoftmaxInPlace),
+                log_softmax_in_place<T>(LogSoftmaxInPlace),
                 softmax_backward<T>(SoftmaxBackward),
                 log_softmax_backward<T>(LogSoftmaxBackward),
                 layer_norm<T>(LayerNorm),
@@ -76,6 +78,40 @@ op! {
         mask: views RowMask<'a, Q> [period, len, inner],
         /// The results.
         y: write T [outer, len, inner],
+    }
+    sizes(self) {
+        let AxisParams { outer, len, inner } = self.params.axis;
+        let period = self.params.mask_period;
+        require(OP, period != 0, "the mask period is zero")?;
+    }
+}
+
+op! {
+    /// Softmax over its operand, with the bits of [`Softmax`].
+    pub struct SoftmaxInPlace<'a, Q, T: Real> as "softmax_in_place" {
+        /// The shape, and how masks repeat.
+        params: plain &'a SoftmaxParams,
+        /// The elements to leave out.
+        mask: views RowMask<'a, Q> [period, len, inner],
+        /// The elements, then the results.
+        x: write T [outer, len, inner],
+    }
+    sizes(self) {
+        let AxisParams { outer, len, inner } = self.params.axis;
+        let period = self.params.mask_period;
+        require(OP, period != 0, "the mask period is zero")?;
+    }
+}
+
+op! {
+    /// Log-softmax over its operand, with the bits of [`LogSoftmax`].
+    pub struct LogSoftmaxInPlace<'a, Q, T: Real> as "log_softmax_in_place" {
+        /// The shape, and how masks repeat.
+        params: plain &'a SoftmaxParams,
+        /// The elements to leave out.
+        mask: views RowMask<'a, Q> [period, len, inner],
+        /// The elements, then the results.
+        x: write T [outer, len, inner],
     }
     sizes(self) {
         let AxisParams { outer, len, inner } = self.params.axis;

@@ -5,7 +5,8 @@
 pub(super) mod shape;
 
 use core_types::params::{
-    elementwise::{Activation, BinaryParams},
+    elementwise::{Activation, BinaryParams, DropoutParams},
+    optim::StepState,
     rows::AxisParams,
     tensor::{Beyond, CopyParams, MapParams, ReduceParams, Reduction, TableParams},
 };
@@ -32,6 +33,7 @@ macro_rules! tensor_ops {
                 arg_max<T>(ArgMax),
                 binary_in_place<T>(BinaryInPlace),
                 copy_strided<T>(CopyStrided),
+                dropout_in_place<T>(DropoutInPlace),
                 fill<T>(Fill),
                 gather<T>(Gather),
                 map<T>(Map),
@@ -40,6 +42,7 @@ macro_rules! tensor_ops {
                 reduce<T>(Reduce),
                 scatter_add<T>(ScatterAdd),
                 select<T>(Select),
+                select_in_place<T>(SelectInPlace),
                 widen<T>(Widen),
             }
         }
@@ -128,6 +131,23 @@ op! {
     }
     valid(self) {
         product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
+    }
+}
+
+op! {
+    /// `x = x keep scale`, with the bits of [`Dropout`](crate::ops::linalg::Dropout).
+    pub struct DropoutInPlace<'a, Q, T: Real> as "dropout_in_place" {
+        /// Mask and scale.
+        params: plain &'a DropoutParams,
+        /// The record of an optimiser, if masks follow one.
+        state: read_if StepState [1],
+        /// Number of elements.
+        len: plain usize,
+        /// The elements, then the results.
+        x: write T [len],
+    }
+    sizes(self) {
+        let len = self.len;
     }
 }
 
@@ -305,6 +325,23 @@ op! {
     }
     sizes(self) {
         let len = self.y.len();
+    }
+}
+
+op! {
+    /// `a` stays where `mask` is true and becomes `b` where it is false, bit for bit.
+    ///
+    /// These are the bits of [`Select`]. The other operand has no effect.
+    pub struct SelectInPlace<'a, Q, T: Real> as "select_in_place" {
+        /// Which is chosen.
+        mask: read bool [len],
+        /// The first operand, then the results.
+        a: write T [len],
+        /// Taken where the mask is false.
+        b: read T [len],
+    }
+    sizes(self) {
+        let len = self.a.len();
     }
 }
 

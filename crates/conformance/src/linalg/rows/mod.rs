@@ -43,11 +43,11 @@ fn wide(x: &[f32]) -> Vec<f64> {
     x.iter().map(|&x| f64::from(x)).collect()
 }
 
-fn upload<T: Real>(q: &Conditioned, x: &[f32]) -> Result<Buf<T>, Failure> {
+pub(super) fn upload<T: Real>(q: &Conditioned, x: &[f32]) -> Result<Buf<T>, Failure> {
     Ok(q.upload(&x.iter().map(|&x| T::from_f32(x)).collect::<Vec<T>>())?)
 }
 
-fn download<T: Real>(q: &Conditioned, x: &Buf<T>) -> Result<Vec<f32>, Failure> {
+pub(super) fn download<T: Real>(q: &Conditioned, x: &Buf<T>) -> Result<Vec<f32>, Failure> {
     Ok(q.read(x.view())?.into_iter().map(Real::to_f32).collect())
 }
 
@@ -55,7 +55,7 @@ fn download<T: Real>(q: &Conditioned, x: &Buf<T>) -> Result<Vec<f32>, Failure> {
 ///
 /// Norms are Euclidean. The expected norm counts as at least a tenth per element: a gradient that
 /// cancels to zero, as with one element in a row, has no relative error.
-fn unless_near(what: &str, expected: &[f64], got: &[f32], bound: f64) -> Result<(), Failure> {
+pub(super) fn unless_near(what: &str, expected: &[f64], got: &[f32], bound: f64) -> Result<(), Failure> {
     let square = |x: f64| x * x;
     let size: f64 = expected.iter().map(|&e| square(e)).sum();
     let error: f64 = expected.iter().zip(got).map(|(&e, &g)| square(f64::from(g) - e)).sum();

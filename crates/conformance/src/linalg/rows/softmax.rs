@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, download, model, unless_near, upload, values, wide};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, spec::typed};
 
 /// Softmax or its logarithm, with its model.
 #[derive(Clone, Copy)]
@@ -26,6 +26,8 @@ pub(super) fn specs() -> Vec<OpSpec> {
         OpSpec { op: "linalg.log_softmax", cases: forward(log_softmax) },
         OpSpec { op: "linalg.softmax_backward", cases: backward(softmax) },
         OpSpec { op: "linalg.log_softmax_backward", cases: backward(log_softmax) },
+        OpSpec { op: "linalg.softmax_in_place", cases: in_place(softmax) },
+        OpSpec { op: "linalg.log_softmax_in_place", cases: in_place(log_softmax) },
     ]
 }
 
@@ -367,6 +369,61 @@ fn causal_case<T: Real>(op: SoftmaxOp, width: &str, shape: &'static [usize], axi
         }
         Ok(())
     })
+}
+
+/// The forms in place against the others, which are compared with the model.
+fn in_place(op: SoftmaxOp) -> Vec<Case> {
+    let mut cases = Vec::from(batches().map(|rows| {
+        Case::new(format!("{rows} rows of 16"), move |q| same_in_place::<f32>(q, op, &[rows, 16], 1, Mask::None))
+    }));
+    cases.extend(typed!("shapes of every kind", shapes_in_place(op)));
+    for (shape, axis) in [([3, 5, 17], 2), ([3, 5, 20], 2), ([2, 3, 1101], 2), ([3, 9, 5], 1), ([2, 7, 70], 1)] {
+        cases.extend(typed!(format!("masks, axis {axis} of {shape:?}"), masks_in_place(op, shape, axis)));
+    }
+    cases
+}
+
+fn shapes_in_place<T: Real>(q: &Conditioned, op: SoftmaxOp) -> Result<(), Failure> {
+    for (shape, axis) in SHAPES {
+        same_in_place::<T>(q, op, shape, axis, Mask::None)?;
+    }
+    typed_shapes().try_for_each(|(shape, axis)| same_in_place::<T>(q, op, &shape, axis, Mask::None))
+}
+
+/// Masks of every kind.
+///
+/// Those with elements are repeated over the first axis and leave out one row of it.
+fn masks_in_place<T: Real>(q: &Conditioned, op: SoftmaxOp, shape: [usize; 3], axis: usize) -> Result<(), Failure> {
+    let (len, inner) = axis_lengths(&shape, axis);
+    let of_mask = &shape[1..];
+    let mut keep: Vec<bool> = values(32, of_mask.iter().product()).iter().map(|&v| v > -1.0).collect();
+    keep.iter_mut().step_by(inner).take(len).for_each(|keep| *keep = false);
+    let addend: Vec<f32> = keep.iter().map(|&keep| if keep { 0.5 } else { f32::NEG_INFINITY }).collect();
+    let (keep, addend) = (q.upload(&keep)?, q.upload(&addend)?);
+    let keep = Mask::Keep(TensorRef::contiguous(keep.view(), of_mask)?);
+    let addend = Mask::Additive(TensorRef::contiguous(addend.view(), of_mask)?);
+    for mask in [keep, addend, Mask::Causal { offset: 0 }, Mask::Causal { offset: -2 }] {
+        same_in_place::<T>(q, op, &shape, axis, mask)?;
+    }
+    Ok(())
+}
+
+fn same_in_place<T: Real>(
+    q: &Conditioned,
+    op: SoftmaxOp,
+    shape: &[usize],
+    axis: usize,
+    mask: Mask<'_, Conditioned>,
+) -> Result<(), Failure> {
+    let x = values(31, shape.iter().product());
+    let (expected, mut y) = (op.run::<T>(q, shape, axis, &x, mask)?, upload::<T>(q, &x)?);
+    let (plan, into) = (SoftmaxPlan::new(shape, axis)?, TensorMut::contiguous(y.view_mut(), shape)?);
+    match op.log {
+        false => plan.softmax_in_place(q, into, mask),
+        true => plan.log_softmax_in_place(q, into, mask),
+    }?;
+    let bits = |y: &[f32]| y.iter().map(|y| y.to_bits()).collect::<Vec<_>>();
+    Failure::unless_equal(&bits(&expected), &bits(&download::<T>(q, &y)?))
 }
 
 fn backward(op: SoftmaxOp) -> Vec<Case> {

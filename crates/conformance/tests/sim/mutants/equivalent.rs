@@ -93,6 +93,11 @@ pub(super) const EQUIVALENT: &[Equivalent] = &[
         reason: "no bound: a sum relative to its own greatest element is the same sum",
     },
     Equivalent { kernel: "linalg_softmax_columns_*", guards: &[0], reason: NOTHING },
+    Equivalent {
+        kernel: "linalg_softmax_held_*",
+        guards: &[0],
+        reason: "after the last turn no row is live, which ends the loop too",
+    },
     Equivalent { kernel: "linalg_softmax_warp_*", guards: &[11, 12, 13, 14], reason: NOTHING },
     Equivalent {
         kernel: "linalg_softmax_warp_*",

@@ -5,7 +5,8 @@
 //! A mutant is the shipped text of a kernel less one instruction, or less the condition of one. It runs the cases of
 //! the conformance suite that launch its kernel, the cheapest first and each in several orders of blocks and warps, on
 //! the simulated driver with every checker on, until one fails or the driver reports something. Every mutant is noticed
-//! except the ones in [`EQUIVALENT`]. No equivalent mutant lacks a barrier.
+//! except the ones in [`EQUIVALENT`]. No equivalent mutant lacks a barrier. Kernels of attention keep their bounds tests:
+//! unrolled loops have hundreds of copies of each.
 
 mod direct;
 mod equivalent;
@@ -19,7 +20,7 @@ use ptx::mutate::{Fault, Mutation};
 
 use self::equivalent::EQUIVALENT;
 use self::shipped::{
-    AIR, CHANNEL, CIRCLE, CORRECTION, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, OPTIM, RECURRENT, TENSOR,
+    AIR, ATTENTION, CHANNEL, CIRCLE, CORRECTION, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, OPTIM, RECURRENT, TENSOR,
 };
 use self::trials::{OfKernel, Trials, altered};
 
@@ -65,6 +66,11 @@ fn are_noticed(trials: &Trials<'_>) {
 #[test]
 fn faults_in_the_kernels_of_programs_and_look_ups_are_noticed() {
     are_noticed(&Trials::of(&AIR, direct::look_ups(), 1 << 21));
+}
+
+#[test]
+fn faults_in_the_attention_kernels_are_noticed() {
+    are_noticed(&Trials::of(&ATTENTION, Vec::new(), 1 << 21));
 }
 
 #[test]
@@ -131,7 +137,9 @@ fn faults_in_the_kernels_of_recurrent_networks_are_noticed() {
 fn few_mutants_are_equivalent_and_each_that_is_listed_is_there() {
     let (mut tried, mut equivalent) = (0, 0);
     let mut found = vec![BTreeSet::new(); EQUIVALENT.len()];
-    let all = [AIR, CHANNEL, CIRCLE, CORRECTION, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, OPTIM, RECURRENT, TENSOR];
+    let all = [
+        AIR, ATTENTION, CHANNEL, CIRCLE, CORRECTION, DEEP, FACTOR, FSS, LINALG, MERKLE, OPEN, OPTIM, RECURRENT, TENSOR,
+    ];
     for shipped in all {
         for_each(&altered(&shipped, &shipped.parse()), |kernel, _, mutation, number| {
             tried += 1;

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use conformance::OpSpec;
 use cuda_backend::{AesKernel, AirKernel, CudaConfig, CudaQueue, KernelSource, ModuleText};
-use ptx::ast::{FunctionKind, Module};
+use ptx::{
+    ast::{FunctionKind, Module},
+    mutate::Fault,
+};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -15,6 +18,8 @@ pub(super) struct Shipped {
     texts: &'static [(&'static str, &'static str)],
     /// How the names of the kernels begin that are altered: the others only take part in specifications.
     begins: &'static str,
+    /// Whether bounds tests are among the faults.
+    guards: bool,
     pub(super) specs: fn() -> Vec<OpSpec>,
     /// The ways to evaluate keys that it has.
     pub(super) aes: &'static [AesKernel],
@@ -29,6 +34,7 @@ macro_rules! shipped {
                 include_str!(concat!("../../../../../kernels-ptx/ptx/", $module, ".json")),
             )),*],
             begins: "",
+            guards: true,
             specs: $specs,
             aes: &$aes,
         }
@@ -36,6 +42,8 @@ macro_rules! shipped {
 }
 
 pub(super) const AIR: Shipped = shipped!(air, ["air"], conformance::air::specs, [AesKernel::Table]);
+pub(super) const ATTENTION: Shipped =
+    Shipped { guards: false, ..shipped!(attention, ["linalg_attention"], attention_specs, [AesKernel::Table]) };
 pub(super) const CIRCLE: Shipped = shipped!(circle, ["circle"], conformance::circle::specs, [AesKernel::Table]);
 pub(super) const CHANNEL: Shipped = shipped!(channel, ["channel"], conformance::channel::specs, [AesKernel::Table]);
 pub(super) const CORRECTION: Shipped =
@@ -46,7 +54,7 @@ pub(super) const FSS: Shipped = shipped!(fss, ["fss", "fss_bitsliced"], conforma
 pub(super) const LINALG: Shipped = shipped!(
     linalg,
     ["linalg_elementwise", "linalg_gemm", "linalg_gemm_mma", "linalg_norm", "linalg_softmax"],
-    conformance::linalg::specs,
+    linalg_specs,
     [AesKernel::Table]
 );
 pub(super) const MERKLE: Shipped = shipped!(merkle, ["merkle"], conformance::merkle::specs, [AesKernel::Table]);
@@ -59,6 +67,19 @@ pub(super) const TENSOR: Shipped = Shipped {
     begins: "tensor_",
     ..shipped!(tensor, ["tensor", "linalg_elementwise"], conformance::tensor::specs, [AesKernel::Table])
 };
+
+/// The specifications of the two passes of attention.
+///
+/// Cases of plans are left out: they launch kernels of other modules too.
+fn attention_specs() -> Vec<OpSpec> {
+    let passes = ["linalg.attention", "linalg.attention_backward"];
+    conformance::linalg::specs().into_iter().filter(|spec| passes.contains(&spec.op)).collect()
+}
+
+/// The specifications of all other ops of linear algebra.
+fn linalg_specs() -> Vec<OpSpec> {
+    conformance::linalg::specs().into_iter().filter(|spec| !spec.op.starts_with("linalg.attention")).collect()
+}
 
 /// The specifications of single ops of the set, which launch no product.
 fn factor_specs() -> Vec<OpSpec> {
@@ -96,9 +117,9 @@ fn deep_specs() -> Vec<OpSpec> {
 }
 
 impl Shipped {
-    /// Whether faults are put into a kernel.
-    pub(super) fn alters(&self, kernel: &str) -> bool {
-        kernel.starts_with(self.begins)
+    /// Whether this fault is put into a kernel.
+    pub(super) fn alters(&self, kernel: &str, fault: Fault) -> bool {
+        kernel.starts_with(self.begins) && (self.guards || fault != Fault::Guard)
     }
 
     /// All kernels in one module.

@@ -120,7 +120,7 @@ impl<'a> Trials<'a> {
         for trial in &trials {
             cut.entry(trial.kernels.clone()).or_insert_with(|| {
                 let module = restricted(&whole, &trial.kernels);
-                let of_kernel = by_kernel(&module);
+                let of_kernel = altered(shipped, &module);
                 (module, of_kernel)
             });
         }
@@ -163,9 +163,14 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// The mutations of the kernels in `module` that `shipped` alters.
+/// The mutations of the kernels in `module` that `shipped` has.
 pub(super) fn altered(shipped: &Shipped, module: &Module) -> OfKernel {
-    by_kernel(module).into_iter().filter(|(kernel, _)| shipped.alters(kernel)).collect()
+    let mut of_kernel = by_kernel(module);
+    of_kernel.retain(|kernel, mutations| {
+        mutations.retain(|mutation| shipped.alters(kernel, mutation.fault));
+        !mutations.is_empty()
+    });
+    of_kernel
 }
 
 /// The mutations of `module`.

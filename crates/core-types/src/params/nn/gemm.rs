@@ -54,11 +54,11 @@ impl MatrixStrides {
     }
 }
 
-/// A batch of products `C[i] = act(A[i] B[i] + bias)`, or `C[i] += A[i] B[i]`.
+/// A batch of products `C[i] = act(alpha A[i] B[i] + bias)`, or `C[i] += alpha A[i] B[i]`.
 ///
 /// A is m x k, B is k x n, C is m x n, for every index `i` of the batch. The bias has n elements
 /// and is added to every row. A sum over `k = 0` terms is zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
 #[repr(C)]
 pub struct GemmParams {
     /// Length of each leading axis, outermost first; 1 for those not in use.
@@ -82,6 +82,15 @@ pub struct GemmParams {
     pub accumulate: u32,
     /// The function applied after the bias.
     pub activation: Activation,
+    /// Factor of each sum, before the bias and the one rounding; 1 keeps all bits.
+    ///
+    /// Infinities and NaN propagate as in arithmetic: 0 times an infinite sum is NaN, and so is an
+    /// infinite factor times a sum of 0, with or without terms. A backend may multiply parts of a
+    /// long sum and then add them. Infinite products of parts of both signs make the sum NaN, and
+    /// so does an infinite factor of a part that is 0.
+    pub alpha: f32,
+    /// Makes the size a multiple of eight bytes; zero.
+    pub reserved: u32,
 }
 
 sizes!(GemmParams { batch, m, n, k, activation });

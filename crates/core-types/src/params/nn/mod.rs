@@ -1,5 +1,6 @@
 //! Launch records of neural networks.
 
+pub mod attention;
 pub mod correction;
 pub mod elementwise;
 pub mod factor;

@@ -2,7 +2,8 @@
 //!
 //! Every element is a sum of pieces, each one chain of sums over up to [`PIECE`] slots of terms in
 //! their order, so that rows of a product have the same bits in a product of other rows, and errors
-//! do not grow with k as in one chain.
+//! do not grow with k as in one chain. Each piece is multiplied by the product's alpha when it
+//! leaves the registers.
 
 mod pack;
 mod slot;
@@ -69,6 +70,7 @@ struct BatchProduct {
     b: Strides,
     c: Strides,
     accumulate: bool,
+    alpha: f32,
 }
 
 impl BatchProduct {
@@ -81,6 +83,7 @@ impl BatchProduct {
             b: p.b.into(),
             c: p.c.into(),
             accumulate: p.accumulate == 1,
+            alpha: p.alpha,
         }
     }
 
@@ -234,7 +237,7 @@ impl CpuQueue {
         ])
     }
 
-    /// `C = f(A B + bias)`, `C = A B` or `C += A B`.
+    /// `C = f(alpha A B + bias)`, `C = alpha A B` or `C += alpha A B`.
     ///
     /// `m` and `n` are at least 1, and every element lies in its slice.
     fn product<T: Real, O: Real, S: Slot>(
@@ -293,13 +296,13 @@ impl CpuQueue {
 
     /// A product of f32 that stays in place.
     fn in_place(&self, p: BatchProduct, a: &[f32], b: &[f32], epilogue: Option<Epilogue<'_>>, c: &mut [f32]) {
-        let BatchProduct { m, n, k, .. } = p;
+        let BatchProduct { m, n, k, alpha, .. } = p;
         let (simd, c_row, a_row, b_row) = (self.simd(), p.c_row(), p.a.row, p.b.row);
         if let Some(Epilogue { bias, f }) = epilogue
             && is_small(m, n, k)
         {
             let floor = if f == Activation::Relu { 0.0 } else { f32::NEG_INFINITY };
-            dispatch(simd, SmallLayer { floor, m, n, k, a, a_row, b, b_row, bias, c, c_row });
+            dispatch(simd, SmallLayer { alpha, floor, m, n, k, a, a_row, b, b_row, bias, c, c_row });
             if !matches!(f, Activation::Identity | Activation::Relu) {
                 c.chunks_mut(c_row).take(m).for_each(|row| dispatch(simd, InPlace { f, y: &mut row[..n] }));
             }
@@ -307,7 +310,7 @@ impl CpuQueue {
         }
         for first in (0..k).step_by(PIECE) {
             let (terms, a, b) = (PIECE.min(k - first), &a[first..], &b[first * b_row..]);
-            let start = if first == 0 && !p.accumulate { Start::Zero } else { Start::Last };
+            let start = Start::Scaled { alpha, adds: first > 0 || p.accumulate };
             dispatch(simd, panels::PanelProduct { rows: m, k: terms, n, a, a_row, b, b_row, start, c: &mut *c, c_row });
         }
         self.finish(p, epilogue, c, c_row);
@@ -337,9 +340,10 @@ impl CpuQueue {
             Some(c) if held.is_empty() => (c, p.c_row()),
             _ => (&mut held[..], p.n),
         };
-        // Products without terms are zero.
-        if slots == 0 && !p.accumulate {
-            results.chunks_mut(c_row).for_each(|row| row[..p.n].fill(0.0));
+        // Products without terms are zero, or NaN if alpha is not finite.
+        let empty = p.alpha * 0.0;
+        if slots == 0 && (!p.accumulate || empty.is_nan()) {
+            results.chunks_mut(c_row).for_each(|row| row[..p.n].fill(empty));
         }
         // Each piece packs its part of A and adds its products.
         for first in (0..slots).step_by(PIECE) {
@@ -351,6 +355,7 @@ impl CpuQueue {
                     slots,
                     a: &a,
                     b: &packed[p.panels() * first..][..p.panels() * slots],
+                    alpha: p.alpha,
                     first: first == 0 && !p.accumulate,
                     rows: p.m,
                     cols: p.n,

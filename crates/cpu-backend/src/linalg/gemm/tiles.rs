@@ -11,13 +11,14 @@ use crate::simd::{
     floats::{Floats, Pairs, TermPair, Terms},
 };
 
-/// `C = A B`, or `C += A B` unless it is the `first` piece.
+/// `C = alpha A B`, or `C += alpha A B` unless it is the `first` piece.
 ///
 /// Panels have `slots` slots each. C has `rows` rows that start every `c_row` elements.
 pub(super) struct GemmTiles<'a, S> {
     pub(super) slots: usize,
     pub(super) a: &'a [[S; LINES]],
     pub(super) b: &'a [[S; LINES]],
+    pub(super) alpha: f32,
     pub(super) first: bool,
     pub(super) rows: usize,
     pub(super) cols: usize,
@@ -103,11 +104,12 @@ impl<S: Empty> GemmTiles<'_, S> {
                 }
             }
         }
-        // The sums are stored, or added to the pieces before.
+        // The sums times alpha are stored, or added to the pieces before.
+        let alpha = f.splat(self.alpha);
         for (r, sums) in sums.into_iter().enumerate() {
             let c = &mut self.c[(i + r) * self.c_row + j..][..width];
             for (v, sum) in sums.into_iter().enumerate() {
-                let c = c.get_mut(v * n..).unwrap_or_default();
+                let (c, sum) = (c.get_mut(v * n..).unwrap_or_default(), f.mul(alpha, sum));
                 if c.len() < n {
                     let sum = if self.first { sum } else { f.add(f.load_partial(c, 0.0), sum) };
                     f.store_partial(c, sum);

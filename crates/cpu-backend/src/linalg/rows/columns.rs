@@ -121,6 +121,28 @@ impl SoftmaxStrip<'_> {
         }
     }
 
+    /// Copies the results into `to`, as [`gather`](Self::gather) does.
+    #[inline(always)]
+    fn gather_results<L: Floats>(&self, l: L, to: &mut [Row]) {
+        let (width, len) = (self.width, to.len());
+        match &self.results {
+            SoftmaxStripResults::Block(block) => {
+                for k in 0..block.len() / width {
+                    let values = &mut to[k % len][k / len * width..][..width];
+                    convert::widen(l, block.shared().range(k * width..(k + 1) * width), values);
+                }
+            }
+            SoftmaxStripResults::Pieces(pieces) => {
+                for (row, piece) in to.iter_mut().zip(pieces) {
+                    match piece.shared() {
+                        Reals::F32(x) if x.len() == STRIP => row.copy_from_slice(x),
+                        x => convert::widen(l, x, &mut row[..width]),
+                    }
+                }
+            }
+        }
+    }
+
     /// Writes the results.
     #[inline(always)]
     fn scatter<L: Floats>(self, l: L, from: &[Row]) {
@@ -157,7 +179,10 @@ pub(super) struct SoftmaxStripForward<'a> {
     pub(super) kind: SoftmaxVariant,
     pub(super) p: &'a SoftmaxParams,
     pub(super) mask: MaskSlice<'a>,
-    pub(super) x: Reals<'a>,
+    /// The elements; without them, those that the results hold.
+    pub(super) x: Option<Reals<'a>>,
+    /// The least finite number of the elements' type.
+    pub(super) lowest: f32,
     pub(super) strip: SoftmaxStrip<'a>,
 }
 
@@ -208,7 +233,10 @@ impl<L: Floats> LaneKernel<L> for SoftmaxStripForward<'_> {
     fn run(self, l: L) {
         let mut z = vec![0.0; strip_scratch(self.p.axis.len as usize)];
         let z = z.as_chunks_mut().0;
-        self.strip.gather(l, &self.p.axis, self.x, z);
+        match self.x {
+            Some(x) => self.strip.gather(l, &self.p.axis, x, z),
+            None => self.strip.gather_results(l, z),
+        }
         let any = self.apply_mask(z);
         let mut greatest = [f32::NEG_INFINITY; STRIP];
         for row in &*z {
@@ -219,7 +247,7 @@ impl<L: Floats> LaneKernel<L> for SoftmaxStripForward<'_> {
         }
         match self.kind {
             SoftmaxVariant::Softmax => softmax(l, z, &greatest),
-            SoftmaxVariant::Log => log_softmax(l, z, &greatest, self.x.lowest()),
+            SoftmaxVariant::Log => log_softmax(l, z, &greatest, self.lowest),
         }
         for (column, (&m, any)) in greatest.iter().zip(any).enumerate() {
             if m == f32::NEG_INFINITY {

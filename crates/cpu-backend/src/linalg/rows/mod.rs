@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use backend_api::{
     BackendError, Buffer, DType, Queue, Real, Reservation,
     ops::linalg::{
-        AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask,
-        Softmax, SoftmaxBackward,
+        AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RmsNorm,
+        RmsNormBackward, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
     },
 };
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
@@ -88,12 +88,14 @@ fn rows_per_task(len: usize) -> usize {
 }
 
 impl CpuQueue {
+    /// A softmax of x, or of what y holds if there is no x.
+    ///
     /// The op has checked lengths and period.
     fn softmax_forward<T: Real>(
         &self,
         kind: SoftmaxVariant,
         p: &SoftmaxParams,
-        x: &[T],
+        x: Option<&[T]>,
         mask: RowMask<'_, Self>,
         y: &mut [T],
     ) -> Result<(), BackendError> {
@@ -110,18 +112,21 @@ impl CpuQueue {
         // Along another axis than the last, strips of columns are gathered.
         if p.axis.inner > 1 {
             let _scratch = self.reserve_strips(&p.axis, 1)?;
+            let (x, lowest) = (x.map(Reals::from), Reals::from(&*y).lowest());
             self.for_jobs(columns::strips(&p.axis, y), |_, strip| {
-                dispatch(simd, columns::SoftmaxStripForward { kind, p, mask, x: x.into(), strip });
+                dispatch(simd, columns::SoftmaxStripForward { kind, p, mask, x, lowest, strip });
             });
             return Ok(());
         }
         // Along the last axis, a task has whole rows.
         let len = p.axis.len as usize;
         let rows = rows_per_task(len);
-        let masked = matches!(mask, MaskSlice::Keep(_) | MaskSlice::Add(_));
-        let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2, usize::from(masked))?;
+        let masked = usize::from(matches!(mask, MaskSlice::Keep(_) | MaskSlice::Add(_)));
+        // A row in place is copied, whatever its type.
+        let (narrow, always) = if x.is_some() { (2, masked) } else { (1, masked + 1) };
+        let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, narrow, always)?;
         self.for_chunks(y, rows * len, |i, y| {
-            let x = x[i * rows * len..][..y.len()].into();
+            let x = x.map(|x| Reals::from(&x[i * rows * len..][..y.len()]));
             dispatch(simd, softmax::SoftmaxRowsForward { kind, p, mask, first_row: i * rows, x, y: y.into() });
         });
         Ok(())
@@ -287,12 +292,22 @@ fn add_blocks<T: Real>(blocks: &[f32], width: usize, out: &mut [T]) {
 impl RowOps for CpuQueue {
     fn softmax<T: Real>(&self, op: Softmax<'_, Self, T>) -> Result<(), BackendError> {
         let Softmax { params, x, mask, y } = op;
-        self.softmax_forward(SoftmaxVariant::Softmax, params, x, mask, y)
+        self.softmax_forward(SoftmaxVariant::Softmax, params, Some(x), mask, y)
     }
 
     fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
         let LogSoftmax { params, x, mask, y } = op;
-        self.softmax_forward(SoftmaxVariant::Log, params, x, mask, y)
+        self.softmax_forward(SoftmaxVariant::Log, params, Some(x), mask, y)
+    }
+
+    fn softmax_in_place<T: Real>(&self, op: SoftmaxInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        let SoftmaxInPlace { params, mask, x } = op;
+        self.softmax_forward(SoftmaxVariant::Softmax, params, None, mask, x)
+    }
+
+    fn log_softmax_in_place<T: Real>(&self, op: LogSoftmaxInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        let LogSoftmaxInPlace { params, mask, x } = op;
+        self.softmax_forward(SoftmaxVariant::Log, params, None, mask, x)
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {

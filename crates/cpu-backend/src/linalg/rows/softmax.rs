@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     linalg::{
-        convert::in_f32,
+        convert::{in_f32, widen},
         reals::{Reals, RealsMut},
         vmath::{EXP_SCALE, exp_scaled},
     },
@@ -26,7 +26,8 @@ pub(super) struct SoftmaxRowsForward<'a> {
     pub(super) p: &'a SoftmaxParams,
     pub(super) mask: MaskSlice<'a>,
     pub(super) first_row: usize,
-    pub(super) x: Reals<'a>,
+    /// The elements; without them, those that y holds.
+    pub(super) x: Option<Reals<'a>>,
     pub(super) y: RealsMut<'a>,
 }
 
@@ -37,13 +38,24 @@ impl<L: Floats> LaneKernel<L> for SoftmaxRowsForward<'_> {
     fn run(mut self, l: L) {
         let len = self.p.axis.len as usize;
         let period = self.p.mask_period as usize;
-        let (mut wide_x, mut wide_y) = (scratch(self.x, len), scratch(self.x, len));
+        let lowest = self.y.shared().lowest();
+        // A row in place is copied, so that its passes read the elements while they write results.
+        let mut wide_x = match self.x {
+            Some(x) => scratch(x, len),
+            None => vec![0.0; len],
+        };
+        let mut wide_y = scratch(self.y.shared(), len);
         let mut masked = vec![0.0; if matches!(self.mask, MaskSlice::Keep(_) | MaskSlice::Add(_)) { len } else { 0 }];
-        for (i, x) in self.x.chunks(len).enumerate() {
-            let row = self.first_row + i;
-            let next = next_row(self.x, i, len);
-            let x = in_f32(l, x, &mut wide_x);
-            let mut out = OutRow::new(self.y.range(i * len..(i + 1) * len), &mut wide_y);
+        for i in 0..self.y.len() / len {
+            let (row, cells) = (self.first_row + i, i * len..(i + 1) * len);
+            let (x, next) = match self.x {
+                Some(x) => (in_f32(l, x.range(cells.clone()), &mut wide_x), next_row(x, i, len)),
+                None => {
+                    widen(l, self.y.shared().range(cells.clone()), &mut wide_x);
+                    (&wide_x[..], &[][..])
+                }
+            };
+            let mut out = OutRow::new(self.y.range(cells), &mut wide_y);
             let y = out.values();
             // Elements that the mask leaves out become -inf, or are cut off.
             let of_row = || {
@@ -72,7 +84,7 @@ impl<L: Floats> LaneKernel<L> for SoftmaxRowsForward<'_> {
                     (&masked[..], len, next, mask.iter().any(|&m| m != f32::NEG_INFINITY))
                 }
             };
-            self.kind.row(l, &values[..kept], next, &mut y[..kept], any, self.x.lowest());
+            self.kind.row(l, &values[..kept], next, &mut y[..kept], any, lowest);
             y[kept..].fill(self.kind.excluded());
             out.finish(l);
         }
@@ -383,4 +395,25 @@ fn weighted_sum<L: Floats>(l: L, kind: SoftmaxVariant, y: &[f32], g: &[f32]) -> 
     let (y, g) = (l.load_partial(ys.remainder(), 0.0), l.load_partial(gs.remainder(), 0.0));
     acc[1] = kind.contribution(l, y, g, acc[1]);
     l.sum(total(l, acc))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_of_sums_are_those_of_their_parts() {
+        for ties in 1..=64u8 {
+            for eighths in 0..=64u8 {
+                let got = log_of_parts(EXP_SCALE * f32::from(eighths) / 8.0, ties.into());
+                let expected = (f64::from(ties) + f64::from(eighths) / 8.0).ln();
+                let tolerance = expected * 2f64.powi(-23);
+                assert!((f64::from(got) - expected).abs() <= tolerance, "{ties} {eighths}: {got}, not {expected}");
+            }
+        }
+        // A sum near 1, and one whose logarithm is below the normal numbers.
+        assert_eq!(log_of_parts(EXP_SCALE * 2f32.powi(-100), 1.0), 2f32.powi(-100));
+        assert_eq!(log_of_parts(EXP_SCALE * 2f32.powi(-127), 1.0), 0.0);
+        assert!(log_of_parts(f32::NAN, 2.0).is_nan());
+    }
 }

@@ -36,7 +36,8 @@ fn place(s: &MatrixStrides, row: usize, col: usize) -> usize {
 fn params([m, n, k]: [usize; 3], [a, b, c]: [usize; 3]) -> GemmParams {
     let [a, b, c] = [strides(a, m, k), strides(b, k, n), strides(c, m, n)];
     let [m, n, k] = [m, n, k].map(|len| len as u64);
-    GemmParams { batch: [1; 4], m, n, k, a, b, c, accumulate: 0, activation: Activation::Identity }
+    let activation = Activation::Identity;
+    GemmParams { batch: [1; 4], m, n, k, a, b, c, accumulate: 0, activation, alpha: 1.0, reserved: 0 }
 }
 
 /// Elements that a matrix in any form reaches.
@@ -44,9 +45,10 @@ fn room(rows: usize, cols: usize) -> usize {
     rows * (2 * cols + 1) + 2
 }
 
-/// Sizes around every number of lines, slots and rows of a tile, one without terms, and one whose terms are several
-/// pieces.
-const SIZES: [[usize; 3]; 10] = [
+/// Sizes around every number of lines, slots and rows of a tile.
+///
+/// One has no terms, one has several pieces of terms, and one is a small layer.
+const SIZES: [[usize; 3]; 11] = [
     [1, 1, 1],
     [4, 3, 0],
     [1, 20, 3],
@@ -57,11 +59,12 @@ const SIZES: [[usize; 3]; 10] = [
     [40, 5, 7],
     [7, 17, 1601],
     [150, 50, 40],
+    [9, 64, 24],
 ];
 
 fn is_close<T: Real>(simd: Simd, step: f64) {
     let q = queue(simd, 1);
-    for size @ [m, n, k] in SIZES {
+    for (index, size @ [m, n, k]) in SIZES.into_iter().enumerate() {
         let (a, b, bias) = (values::<T>(1, room(m, k)), values::<T>(2, room(k, n)), values::<T>(3, n));
         for form in (0..27).step_by(if m * n * k < 40_000 { 1 } else { 4 }) {
             let p = params(size, [form % 3, form / 3 % 3, form / 9]);
@@ -69,7 +72,9 @@ fn is_close<T: Real>(simd: Simd, step: f64) {
             for (accumulate, bias) in [(0, None), (1, None), (0, Some(&bias[..]))] {
                 let mut c = before.clone();
                 let activation = if bias.is_some() { Activation::Relu } else { Activation::Identity };
-                let p = GemmParams { accumulate, activation, ..p };
+                // Each form meets each factor in a product of some size.
+                let alpha = [1.0, -0.75, 1.5][(index + form) % 3];
+                let p = GemmParams { accumulate, activation, alpha, ..p };
                 q.gemm(Gemm { params: &p, a: &a, b: &b, bias, c: &mut c[..] }).unwrap();
                 let mut wanted = before.clone();
                 for i in 0..m {
@@ -79,7 +84,8 @@ fn is_close<T: Real>(simd: Simd, step: f64) {
                         let (mut sum, mut size) = (start, start.abs());
                         for t in 0..k {
                             let [a, b] = [a[place(&p.a, i, t)], b[place(&p.b, t, j)]].map(|x| f64::from(x.to_f32()));
-                            (sum, size) = (sum + a * b, size + (a * b).abs());
+                            let term = f64::from(alpha) * a * b;
+                            (sum, size) = (sum + term, size + term.abs());
                         }
                         if let Some(bias) = bias {
                             sum = (sum + f64::from(bias[j].to_f32())).max(0.0);

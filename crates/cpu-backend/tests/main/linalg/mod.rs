@@ -1,4 +1,5 @@
-//! Products of matrices, and ops on rows and columns.
+//! Products of matrices, attention, and ops on rows and columns.
 
+mod attention;
 mod gemm;
 mod rows;

@@ -6,7 +6,7 @@ use backend_api::{
     BackendError, Budget, Queue, Real,
     ops::linalg::{
         CrossEntropy, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, LossOps, RmsNorm, RmsNormBackward,
-        RowMask, RowOps, Softmax, SoftmaxBackward,
+        RowMask, RowOps, Softmax, SoftmaxBackward, SoftmaxInPlace,
     },
 };
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
@@ -29,6 +29,11 @@ fn softmax_params(outer: usize, len: usize, inner: usize) -> SoftmaxParams {
 /// A softmax without a mask.
 fn unmasked<'a, T: Real>(params: &'a SoftmaxParams, x: &'a [T], y: &'a mut [T]) -> Softmax<'a, CpuQueue, T> {
     Softmax { params, x, mask: RowMask::None, y }
+}
+
+/// A softmax over its operand, without a mask.
+fn in_place<T: Real>(q: &CpuQueue, params: &SoftmaxParams, mut x: Vec<T>) -> Result<(), BackendError> {
+    q.softmax_in_place(SoftmaxInPlace { params, mask: RowMask::None, x: &mut x })
 }
 
 /// Outputs and gradients of every op, for comparison.
@@ -193,9 +198,13 @@ fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
     let rows = softmax_params(len, inner, 1);
     let plain = scratch_bytes(|q, mut y: Vec<f32>| q.softmax(unmasked(&rows, &x, &mut y)), x.clone());
     assert_eq!(plain, 0);
+    // Each of two tasks copies a row in place.
+    assert_eq!(scratch_bytes(|q, x: Vec<f32>| in_place(q, &rows, x), x.clone()), 2 * 4 * inner as u64);
+    assert_eq!(scratch_bytes(|q, x: Vec<f32>| in_place(q, &params, x), x.clone()), columns);
     let narrow: Vec<bf16> = x.iter().map(|&x| bf16::from_f32(x)).collect();
     let widened = |q: &CpuQueue, mut y: Vec<bf16>| q.softmax(unmasked(&rows, &narrow, &mut y));
     assert_eq!(scratch_bytes(widened, narrow.clone()), 2 * 2 * 4 * inner as u64);
+    assert_eq!(scratch_bytes(|q, x: Vec<bf16>| in_place(q, &rows, x), narrow.clone()), 2 * 2 * 4 * inner as u64);
     let (targets, mut losses) = (vec![0; len], vec![0.0; len]);
     let entropy = |q: &CpuQueue, mut y: Vec<bf16>| {
         let (logits, targets, losses, dlogits) = (&narrow[..], &targets[..], &mut losses[..], &mut y[..]);

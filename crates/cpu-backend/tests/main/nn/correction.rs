@@ -1,7 +1,7 @@
 //! Bits on every vector level and any number of threads. Values are the conformance suite's.
 
-use backend_api::ops::correction::{CorrectionOps, EncodeStates, SimilarStates, TrainingRecords};
-use core_types::params::correction::{EncodeParams, SimilarParams};
+use backend_api::ops::correction::{CorrectionOps, EncodeStates, EstimateResiduals, SimilarStates, TrainingRecords};
+use core_types::params::correction::{EncodeParams, EstimateParams, SimilarParams};
 use cpu_backend::{CpuQueue, Simd, SimdLevel};
 
 use super::values;
@@ -73,4 +73,35 @@ fn similar_states_do_not_depend_on_the_threads() {
     for simd in levels() {
         assert_eq!(found(simd, 1), found(simd, 3), "{simd:?}");
     }
+}
+
+#[test]
+fn estimates_by_hand_for_each_query() {
+    // Residual, step and confidence of three states; a weight falls to a half in 100 steps.
+    let known = [2.0, 100.0, 1.0, 5.0, 0.0, 2.0, -1.0, 60.0, 4.0];
+    let (mut history, mut modelled) = ([9.0f32; 3], [9.0f32; 3]);
+    queue(Simd::detect_up_to(SimdLevel::Portable), 1)
+        .estimate_residuals(EstimateResiduals {
+            params: &EstimateParams {
+                capacity: 3,
+                width: 3,
+                queries: 3,
+                count: 2,
+                coefficients: 2,
+                decay: 0.5,
+                reserved: 0,
+            },
+            known: &known,
+            places: &[0, 1, 2, 9, 9, 9],
+            features: &[1.0, 2.0, 100.0, 3.0, -4.0, 100.0, 5.0, 6.0, 100.0],
+            steps: &[100.0, 50.0, 0.0],
+            model: &[10.0, 1.0, 0.5],
+            history: &mut history,
+            modelled: &mut modelled,
+        })
+        .unwrap();
+    // (2 * 1 + 5 * 2 / 2) / (1 + 2 / 2); one state, from a later step; none.
+    assert_eq!(history, [3.5, -1.0, 0.0]);
+    // 10 + 2 + 0.5 and 30 - 4 + 0.5; the third feature has no coefficient.
+    assert_eq!(modelled, [12.5, 26.5, 0.0]);
 }

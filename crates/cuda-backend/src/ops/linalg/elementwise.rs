@@ -4,7 +4,10 @@ use backend_api::{
     BackendError, BufferMut, BufferRef, Real,
     ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, SumAxis},
 };
-use core_types::params::elementwise::{Activation, BinaryParams, DropoutParams, MAX_RANK};
+use core_types::params::{
+    elementwise::{Activation, BinaryParams, DropoutParams, MAX_RANK},
+    optim::StepState,
+};
 
 use super::sum;
 use crate::{
@@ -50,12 +53,7 @@ impl ElementwiseOps for CudaQueue {
     }
 
     fn dropout<T: Real>(&self, op: Dropout<'_, Self, T>) -> Result<(), BackendError> {
-        let launch = over_elements(self.kernel(DROPOUT.of::<T>())?, op.x.len());
-        let launch = launch.value("p", &words(op.params)).value("len", &(op.x.len() as u64));
-        let launch = launch.input_if("state", op.state).input("x", op.x).output("y", &op.y);
-        // SAFETY: `Dropout::check` verified that x and y are equally long, and that there is one record if there is
-        // any; the length is theirs.
-        unsafe { launch.launch() }
+        dropout(self, op.params, op.state, op.x, &op.y)
     }
 }
 
@@ -69,6 +67,22 @@ pub(in crate::ops) fn activate<T: Real>(
     let launch = over_elements(queue.kernel(ACTIVATE.of::<T>())?, x.len());
     let launch = launch.value("f", &f).value("len", &(x.len() as u64)).input("x", x).output("y", y);
     // SAFETY: the op has checked that x and y are equally long; the length is theirs.
+    unsafe { launch.launch() }
+}
+
+/// Drops elements by a mask. `y` may be `x`.
+pub(in crate::ops) fn dropout<T: Real>(
+    queue: &CudaQueue,
+    p: &DropoutParams,
+    state: Option<CudaRef<'_, StepState>>,
+    x: CudaRef<'_, T>,
+    y: &CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let launch = over_elements(queue.kernel(DROPOUT.of::<T>())?, x.len());
+    let launch = launch.value("p", &words(p)).value("len", &(x.len() as u64));
+    let launch = launch.input_if("state", state).input("x", x).output("y", y);
+    // SAFETY: the op has checked that x and y are equally long, and that there is one record if there is any; the
+    // length is theirs.
     unsafe { launch.launch() }
 }
 
@@ -115,7 +129,7 @@ pub(in crate::ops) fn is_flat(shape: &[u64], strides: &[u64; MAX_RANK]) -> bool 
 }
 
 /// The record in words of eight bytes, its padding zero. Hosts of GPUs are little-endian.
-fn words(p: &DropoutParams) -> [u64; 5] {
+pub(super) fn words(p: &DropoutParams) -> [u64; 5] {
     let place = u64::from(p.site) | u64::from(p.step) << 32;
     [p.seed, place, p.first, p.threshold, p.scale.to_bits().into()]
 }

@@ -284,8 +284,9 @@ mod tests {
         let factors = GemmOperands { a: words.view(), b: words.view(), bias: None };
         let tiling = |m, n, k, results| {
             let (a, b, c) = (strides(0, k, 1), strides(0, n, 1), strides(0, n, 1));
-            let activation = Activation::Identity;
-            tiling(&GemmParams { batch: [1; 4], m, n, k, a, b, c, accumulate: 0, activation }, results, &factors)
+            let (batch, activation) = ([1; 4], Activation::Identity);
+            let p = GemmParams { batch, m, n, k, a, b, c, accumulate: 0, activation, alpha: 1.0, reserved: 0 };
+            tiling(&p, results, &factors)
         };
         let aligned = |large| Tiling::Aligned { large, a_transposed: false, b_transposed: false };
         for (m, n, k, results, expected) in [

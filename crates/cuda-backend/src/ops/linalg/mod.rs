@@ -4,6 +4,7 @@
 //! sum: results do not depend on the card. All results except for products on the matrix units have
 //! the same bits everywhere.
 
+mod attention;
 pub(super) mod elementwise;
 mod gemm;
 mod loss;

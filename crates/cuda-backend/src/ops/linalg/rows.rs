@@ -3,8 +3,8 @@
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
     ops::linalg::{
-        AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, RmsNorm, RmsNormBackward, RowMask,
-        Softmax, SoftmaxBackward,
+        AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RmsNorm,
+        RmsNormBackward, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
     },
 };
 use bytemuck::NoUninit;
@@ -49,6 +49,14 @@ impl RowOps for CudaQueue {
 
     fn log_softmax<T: Real>(&self, op: LogSoftmax<'_, Self, T>) -> Result<(), BackendError> {
         softmax(self, SoftmaxKind::Log, op.params, op.x, op.mask, &op.y)
+    }
+
+    fn softmax_in_place<T: Real>(&self, op: SoftmaxInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        softmax(self, SoftmaxKind::Softmax, op.params, op.x.as_ref(), op.mask, &op.x)
+    }
+
+    fn log_softmax_in_place<T: Real>(&self, op: LogSoftmaxInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        softmax(self, SoftmaxKind::Log, op.params, op.x.as_ref(), op.mask, &op.x)
     }
 
     fn softmax_backward<T: Real>(&self, op: SoftmaxBackward<'_, Self, T>) -> Result<(), BackendError> {
@@ -102,7 +110,7 @@ enum SoftmaxKind {
     Log,
 }
 
-/// Computes softmax or its logarithm. The op has checked lengths and period.
+/// Computes softmax or its logarithm. `y` may be `x`. The op has checked lengths and period.
 fn softmax<T: Real>(
     queue: &CudaQueue,
     kind: SoftmaxKind,

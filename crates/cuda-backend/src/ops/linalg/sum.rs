@@ -166,7 +166,26 @@ const _: () = assert!(size_of::<SumParams>() == size_of::<[u64; 4]>());
 
 #[cfg(test)]
 mod tests {
+    use cuda_sim::driver::simulate;
+
     use super::*;
+    use crate::CudaConfig;
+
+    #[test]
+    fn sums_of_rows_are_added_once_to_the_output() {
+        let _machine = simulate("checks=sanitize").unwrap();
+        let queue = CudaQueue::open(CudaConfig::default()).unwrap();
+        // By warps, by blocks, and in two parts.
+        for (outer, len) in [(3, 5), (2, 5000), (1, 33_000)] {
+            let values: Vec<f32> = (0..outer * len).map(|i| (i % 7) as f32).collect();
+            let x = queue.upload(&values).unwrap();
+            let mut y = queue.upload(&vec![100.0f32; outer]).unwrap();
+            let params = SumParams { outer: outer as u64, len: len as u64, inner: 1, accumulate: 1 };
+            axis(&queue, &params, x.view(), &y.view_mut()).unwrap();
+            let sums: Vec<f32> = values.chunks(len).map(|row| 100.0 + row.iter().sum::<f32>()).collect();
+            assert_eq!(queue.download(&y).unwrap(), sums, "{outer} {len}");
+        }
+    }
 
     #[test]
     fn long_axes_are_cut_until_the_blocks_keep_a_card_busy() {

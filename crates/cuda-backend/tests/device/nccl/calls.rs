@@ -120,6 +120,8 @@ fn broadcast_brings_what_the_root_has() {
             rank.barrier(q).unwrap();
             let said = QM31::from_coordinates([1, 2, 3, root as u32].map(M31::from_u32));
             assert_eq!(q.download(&buffer).unwrap(), [own, said, said, own], "{spec}");
+            let sent = |to: usize| if rank.rank() == root && to != root { 32 } else { 0 };
+            assert_eq!(rank.sent_bytes(), (0..ranks).map(sent).collect::<Vec<_>>());
         });
         assert_sent(&session, |from, _| if from == root { 32 } else { 0 }, ranks);
         clean(&session);

@@ -168,6 +168,31 @@ def _():
     return [lambda: F.rms_norm(x, [COLUMNS], gamma, 1e-5)]
 
 
+def attention(name, *shape):
+    @line(name)
+    def _():
+        q, k, v = (noise(*shape, size=1) for _ in range(3))
+        return [lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True)]
+
+
+attention("nn.attention/4x8x512x64", 4, 8, 512, 64)
+attention("nn.attention/1x8x2048x64", 1, 8, 2048, 64)
+attention("nn.attention/8x12x128x64", 8, 12, 128, 64)
+
+
+@line("nn.attention_backward/4x8x512x64", trains=True)
+def _():
+    inputs = [noise(4, 8, 512, 64, size=1).requires_grad_() for _ in range(3)]
+    y, g = F.scaled_dot_product_attention(*inputs, is_causal=True), noise(4, 8, 512, 64, size=1)
+    return [lambda: torch.autograd.grad(y, inputs, g, retain_graph=True)]
+
+
+@line("nn.attention_decode/2048")
+def _():
+    q, k, v = noise(4, 8, 1, 64, size=1), noise(4, 8, 2048, 64, size=1), noise(4, 8, 2048, 64, size=1)
+    return [lambda: F.scaled_dot_product_attention(q, k, v)]
+
+
 @line("nn.cross_entropy", trains=True)
 def _():
     x, targets = noise(ROWS, COLUMNS).requires_grad_(), torch.arange(ROWS) * 7 % COLUMNS

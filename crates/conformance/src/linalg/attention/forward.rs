@@ -1,0 +1,205 @@
+//! Results of attention for sizes, groups of heads, layouts, dropout, and in other batches.
+
+use backend_api::{
+    Buffer, Queue, Real,
+    ops::linalg::{Attention, AttentionOps},
+};
+use core_types::params::{
+    attention::{AttentionParams, HeadStrides},
+    elementwise::DropoutParams,
+};
+
+use super::{
+    batches, download, hold_forward,
+    model::{Problem, Sizes, covered, packed, rows, start},
+    run_forward, upload,
+};
+use crate::{Case, Conditioned, Failure, spec::typed};
+
+/// Queries, keys and dimensions, around the sizes of tiles and of vectors.
+pub(super) const ROWS: [[u64; 3]; 21] = [
+    [1, 1, 1],
+    [1, 2, 3],
+    [5, 7, 8],
+    [7, 5, 16],
+    [2, 33, 17],
+    [3, 31, 33],
+    [15, 16, 64],
+    [17, 15, 65],
+    [4, 41, 96],
+    [6, 3, 100],
+    [2, 5, 127],
+    [3, 4, 128],
+    [63, 64, 4],
+    [64, 65, 4],
+    [65, 63, 2],
+    [1, 129, 16],
+    [130, 1, 4],
+    [2, 257, 8],
+    [9, 300, 4],
+    [1, 1030, 8],
+    [66, 35, 68],
+];
+
+/// Batches, heads of queries, and heads of keys.
+pub(super) const GROUPS: [[u64; 3]; 4] = [[2, 3, 3], [2, 6, 2], [1, 4, 1], [3, 8, 4]];
+
+/// Shapes without a product.
+pub(super) const EMPTY: [(&str, Sizes); 6] = [
+    ("no batch", [0, 2, 1, 3, 4, 5]),
+    ("no head", [2, 0, 0, 3, 4, 5]),
+    ("no head of queries", [2, 0, 3, 3, 4, 5]),
+    ("no query", [2, 2, 1, 0, 4, 5]),
+    ("no key", [2, 2, 1, 3, 0, 5]),
+    ("no element in a row", [2, 2, 1, 3, 4, 0]),
+];
+
+/// The order of axes in memory, and gaps between rows.
+#[derive(Clone, Copy)]
+pub(super) enum Placement {
+    /// Row-major `[batch, heads, rows, dim]`.
+    ByHead,
+    /// A third of row-major `[batch, rows, 3, heads, dim]`.
+    Interleaved,
+    /// Rows that begin at any address, with gaps.
+    Unaligned,
+}
+
+pub(super) const PLACEMENTS: [(&str, Placement); 3] = [
+    ("heads before rows", Placement::ByHead),
+    ("interleaved with two others", Placement::Interleaved),
+    ("gaps after rows, heads and batches", Placement::Unaligned),
+];
+
+impl Placement {
+    fn strides(self, rows: u64, heads: u64, dim: u64) -> HeadStrides {
+        match self {
+            Self::ByHead => HeadStrides::by_head(heads, rows, dim),
+            Self::Interleaved => HeadStrides { batch: rows * 3 * heads * dim, head: dim, row: 3 * heads * dim },
+            Self::Unaligned => {
+                let (head, row) = (dim + 1, heads * (dim + 1) + 1);
+                HeadStrides { batch: rows * row + 3, head, row }
+            }
+        }
+    }
+
+    /// Parameters with all tensors laid out like this.
+    pub(super) fn params(self, sizes: Sizes) -> AttentionParams {
+        let [_, heads, kv_heads, queries, keys, dim] = sizes;
+        let (of_queries, of_keys) = (self.strides(queries, heads, dim), self.strides(keys, kv_heads, dim));
+        AttentionParams { q: of_queries, k: of_keys, v: of_keys, y: of_queries, ..packed(sizes) }
+    }
+}
+
+/// Dropout of probability `p` that counts weights from `first` on.
+pub(super) fn dropout(p: f64, first: u64) -> DropoutParams {
+    let scale = if p == 1.0 { 0.0 } else { (1.0 / (1.0 - p)) as f32 };
+    DropoutParams { seed: 0x0123_4567_89ab_cdef, site: 3, step: 9, first, threshold: (p * 2f64.powi(32)) as u64, scale }
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for [queries, keys, dim] in ROWS {
+        let name = format!("{queries} queries, {keys} keys of {dim}");
+        cases.extend(typed!(name, sized([1, 2, 1, queries, keys, dim])));
+    }
+    for batch in batches() {
+        let case = Case::new(format!("{batch} batches"), move |q| sized::<f32>(q, [batch as u64, 1, 1, 1, 2, 1]));
+        // A simulated device computes a whole tile for each batch.
+        cases.push(if batch > 64 { case.on_elements(1 << 17) } else { case });
+    }
+    for [batch, heads, kv_heads] in GROUPS {
+        let name = format!("{batch} batches, {heads} heads on {kv_heads}");
+        cases.extend(typed!(name, sized([batch, heads, kv_heads, 5, 9, 8])));
+    }
+    cases.extend(EMPTY.map(|(name, sizes)| Case::new(name, move |q| sized::<f32>(q, sizes))));
+    for (name, placement) in PLACEMENTS {
+        cases.extend(typed!(name, placed(placement)));
+    }
+    cases.extend(typed!("keys and values that batches and heads share", shared()));
+    for (p, first) in [(0.25, 0), (0.5, 5), (1.0, 0)] {
+        cases.extend(typed!(format!("dropout of {p}, from weight {first} on"), drops(p, first, None)));
+    }
+    for (number, steps) in [[3, 2], [u64::from(u32::MAX), 1 << 32], [u64::MAX, 7]].into_iter().enumerate() {
+        let name = format!("dropout by the record of an optimiser, {number}");
+        cases.push(Case::new(name, move |q| drops::<f32>(q, 0.5, 0, Some(steps))));
+    }
+    cases.extend(typed!("a batch or a head alone", alone(5, 70)));
+    cases.extend(typed!("a batch or a head alone, one query", alone(1, 530)));
+    cases.push(Case::new("without the logarithms of the sums", without_lse));
+    cases
+}
+
+fn sized<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    hold_forward::<T>(q, &Problem::new(packed(sizes), 1))
+}
+
+fn placed<T: Real>(q: &Conditioned, placement: Placement) -> Result<(), Failure> {
+    hold_forward::<T>(q, &Problem::new(placement.params([2, 4, 2, 5, 9, 7]), 2))?;
+    hold_forward::<T>(q, &Problem::new(placement.params([2, 2, 1, 4, 7, 16]), 3))
+}
+
+fn shared<T: Real>(q: &Conditioned) -> Result<(), Failure> {
+    let mut params = packed([3, 4, 4, 5, 7, 8]);
+    (params.k, params.v) = (HeadStrides { batch: 0, head: 0, row: 8 }, HeadStrides { batch: 0, head: 8, row: 0 });
+    hold_forward::<T>(q, &Problem::new(params, 4))
+}
+
+fn drops<T: Real>(q: &Conditioned, p: f64, first: u64, steps: Option<[u64; 2]>) -> Result<(), Failure> {
+    let params = AttentionParams { dropout: dropout(p, first), ..packed([2, 4, 2, 5, 19, 8]) };
+    hold_forward::<T>(q, &Problem { steps, ..Problem::new(params, 5) })
+}
+
+/// Compares each batch and head, computed alone, with the whole problem, bit for bit.
+fn alone<T: Real>(q: &Conditioned, queries: u64, keys: u64) -> Result<(), Failure> {
+    const DIM: usize = 8;
+    let whole = Problem::new(packed([2, 4, 2, queries, keys, DIM as u64]), 6);
+    let (y, lse) = run_forward::<T>(q, &whole)?;
+    let p = &whole.params;
+    for (batch, head) in (0..p.batch).flat_map(|batch| (0..p.heads).map(move |head| (batch, head))) {
+        // The strides stay, and views begin at the first element of the batch or of the head.
+        let mut one = whole.clone();
+        one.params = AttentionParams { batch: 1, ..*p };
+        if batch % 2 == 0 {
+            (one.params.heads, one.params.kv_heads) = (1, 1);
+        } else if head > 0 {
+            continue;
+        }
+        let heads = one.params.heads;
+        one.q.drain(..start(&p.q, [batch, head, 0]));
+        one.k.drain(..start(&p.k, [batch, head / 2, 0]));
+        one.v.drain(..start(&p.v, [batch, head / 2, 0]));
+        one.q.truncate(covered(&p.q, [1, heads, p.queries], p.dim).len());
+        one.k.truncate(covered(&p.k, [1, one.params.kv_heads, p.keys], p.dim).len());
+        one.v.truncate(one.k.len());
+        let (got_y, got_lse) = run_forward::<T>(q, &one)?;
+        for [_, own, query] in rows([1, heads, p.queries]) {
+            let (from, to) = (start(&p.y, [batch, head + own, query]), start(&p.y, [0, own, query]));
+            Failure::unless_equal(&y[from..][..DIM], &got_y[to..][..DIM])?;
+            let place = |batch: u64, heads: u64, head: u64| ((batch * heads + head) * p.queries + query) as usize;
+            let (from, to) = (place(batch, p.heads, head + own), place(0, heads, own));
+            Failure::unless_equal(&[lse[from]], &[got_lse[to]])?;
+        }
+    }
+    Ok(())
+}
+
+fn without_lse(q: &Conditioned) -> Result<(), Failure> {
+    let problem = Problem::new(packed([2, 2, 1, 5, 9, 8]), 7);
+    let (expected, _) = run_forward::<f32>(q, &problem)?;
+    let [queries, keys, values] = [&problem.q, &problem.k, &problem.v].map(|values| upload::<f32>(q, values));
+    let (queries, keys, values, mut y) = (queries?, keys?, values?, q.zeros::<f32>(expected.len())?);
+    q.attention(Attention {
+        params: &problem.params,
+        q: queries.view(),
+        k: keys.view(),
+        v: values.view(),
+        key_lens: None,
+        keep: None,
+        addend: None,
+        state: None,
+        y: y.view_mut(),
+        lse: None,
+    })?;
+    Failure::unless_equal(&expected, &download::<f32>(q, &y)?)
+}

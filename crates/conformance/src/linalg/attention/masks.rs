@@ -1,0 +1,134 @@
+//! Results of attention with keys that are left out.
+
+use backend_api::Real;
+use core_types::params::attention::{AttentionParams, HeadStrides};
+
+use super::{
+    InputSource, hold_forward,
+    model::{Problem, Sizes, covered, packed},
+};
+use crate::{Case, Conditioned, Failure, spec::typed};
+
+/// The shape of a mask.
+#[derive(Clone, Copy)]
+pub(super) enum MaskShape {
+    /// `[batch, heads, queries, keys]`.
+    Full,
+    /// `[queries, keys]`, for all heads.
+    Queries,
+    /// `[batch, 1, 1, keys]`, for all queries of a batch.
+    Keys,
+    /// The full shape, with gaps after rows and batches.
+    Gaps,
+}
+
+pub(super) const MASK_SHAPES: [(&str, MaskShape); 4] = [
+    ("[batch, heads, queries, keys]", MaskShape::Full),
+    ("[queries, keys]", MaskShape::Queries),
+    ("[batch, 1, 1, keys]", MaskShape::Keys),
+    ("all axes with gaps", MaskShape::Gaps),
+];
+
+/// The sizes that masks are tried on.
+const SIZES: Sizes = [2, 4, 2, 5, 19, 8];
+
+impl MaskShape {
+    fn strides(self, p: &AttentionParams) -> HeadStrides {
+        let head = p.queries * (p.keys + 3);
+        match self {
+            Self::Full => HeadStrides::by_head(p.heads, p.queries, p.keys),
+            Self::Queries => HeadStrides { batch: 0, head: 0, row: p.keys },
+            Self::Keys => HeadStrides { batch: p.keys, head: 0, row: 0 },
+            Self::Gaps => HeadStrides { batch: p.heads * head + 1, head, row: p.keys + 3 },
+        }
+    }
+
+    /// A problem whose mask leaves out a quarter of the keys, and all keys of the first row.
+    pub(super) fn problem(self, additive: bool, mut params: AttentionParams) -> Problem {
+        params.mask = self.strides(&params);
+        let mut random = InputSource::new(11);
+        let used = covered(&params.mask, [params.batch, params.heads, params.queries], params.keys);
+        let mut keep: Vec<bool> = used.iter().map(|_| !random.word().is_multiple_of(4)).collect();
+        keep[..params.keys as usize].fill(false);
+        let problem = Problem::new(params, 12);
+        if !additive {
+            return Problem { keep: Some(keep), ..problem };
+        }
+        let mut addend = |(&keep, &used): (&bool, &bool)| match (keep, used) {
+            (_, false) => f32::NAN,
+            (true, true) => random.reals::<f32>(1)[0] * 2.0,
+            (false, true) => f32::NEG_INFINITY,
+        };
+        Problem { addend: Some(keep.iter().zip(&used).map(&mut addend).collect()), ..problem }
+    }
+}
+
+/// Five batches with numbers of keys below and above nine.
+pub(super) fn ragged() -> Problem {
+    Problem { key_lens: Some(vec![0, 1, 6, 9, u32::MAX]), ..Problem::new(packed([5, 2, 1, 3, 9, 8]), 13) }
+}
+
+/// Problems with a causal mask, some of whose queries read no key or all.
+pub(super) fn causal() -> Vec<Problem> {
+    let shifts = [-3, -1, 0, 4, 100, i64::MIN, i64::MAX].map(|shift| ([1, 2, 1, 5, 9, 4], shift));
+    let long = [([1, 1, 1, 33, 70, 4], 37), ([1, 1, 1, 66, 66, 4], 0), ([1, 1, 1, 70, 3, 4], -66)];
+    let problem = |(sizes, causal_offset): (Sizes, i64)| {
+        Problem::new(AttentionParams { causal: 1, causal_offset, ..packed(sizes) }, 14)
+    };
+    shifts.into_iter().chain(long).map(problem).collect()
+}
+
+/// All masks at once.
+pub(super) fn together(additive: bool) -> Problem {
+    let params = AttentionParams { causal: 1, causal_offset: 12, ..packed(SIZES) };
+    Problem { key_lens: Some(vec![17, 15]), ..MaskShape::Full.problem(additive, params) }
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (name, shape) in MASK_SHAPES {
+        cases.push(Case::new(format!("a keep mask, {name}"), move |q| masked::<f32>(q, shape, false)));
+        cases.push(Case::new(format!("an additive mask, {name}"), move |q| masked::<f32>(q, shape, true)));
+    }
+    for additive in [false, true] {
+        let name = format!("causal mask, lengths, and {}", if additive { "addends" } else { "flags" });
+        cases.extend(typed!(name, all(additive)));
+    }
+    cases.extend(typed!("causal masks", diagonals()));
+    cases.extend(typed!("batches of several lengths", lengths()));
+    for first in [60, 64, 130, 256, 290] {
+        cases.push(Case::new(format!("the first {first} keys are left out"), move |q| late(q, first)));
+    }
+    cases
+}
+
+fn masked<T: Real>(q: &Conditioned, shape: MaskShape, additive: bool) -> Result<(), Failure> {
+    hold_forward::<T>(q, &shape.problem(additive, packed(SIZES)))
+}
+
+fn all<T: Real>(q: &Conditioned, additive: bool) -> Result<(), Failure> {
+    hold_forward::<T>(q, &together(additive))
+}
+
+fn diagonals<T: Real>(q: &Conditioned) -> Result<(), Failure> {
+    causal().iter().try_for_each(|problem| hold_forward::<T>(q, problem))
+}
+
+fn lengths<T: Real>(q: &Conditioned) -> Result<(), Failure> {
+    hold_forward::<T>(q, &ragged())
+}
+
+/// Leaves out the first keys of 300, by flags and by addends, some of them finite.
+fn late(q: &Conditioned, first: usize) -> Result<(), Failure> {
+    let mut params = packed([1, 1, 1, 3, 300, 4]);
+    params.mask = MaskShape::Queries.strides(&params);
+    let problem = Problem::new(params, 15);
+    let is_late = |place: usize| place % 300 >= first;
+    let keep = (0..900).map(is_late).collect();
+    hold_forward::<f32>(q, &Problem { keep: Some(keep), ..problem.clone() })?;
+    for low in [f32::NEG_INFINITY, -1e9] {
+        let addend = (0..900).map(|place| if is_late(place) { 0.5 } else { low }).collect();
+        hold_forward::<f32>(q, &Problem { addend: Some(addend), ..problem.clone() })?;
+    }
+    Ok(())
+}

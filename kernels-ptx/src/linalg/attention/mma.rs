@@ -1,0 +1,256 @@
+//! Tiles of 16-bit elements on the matrix units, with f32 sums.
+//!
+//! A warp takes 16 rows. Lane `4 g + t` holds rows `g` and `g + 8`, and of every eight lines or
+//! columns `2 t` and `2 t + 1`. Weights are rounded to the element type, but for lines that have
+//! elements that are not finite: those take the ordinary units.
+//!
+//! # Safety
+//! As in [`tile`](super::tile).
+
+use super::{
+    super::{
+        gemm::{
+            mma::Fragment,
+            shared::{load, store2},
+        },
+        real::{Bf16, F16, Real},
+    },
+    tile::{Engine, LINES, OWN, WEIGHT_PITCH, is_read},
+};
+use crate::dev::{
+    idx,
+    memory::{
+        gmem::U2,
+        smem::{SharedAddr, SharedSlice},
+    },
+    mma::{ldmatrix_x4, ldmatrix_x4_trans},
+    numeric::{
+        half::{bf16_to_f32, f16_to_f32, pack_bf16, pack_f16},
+        math::fma,
+    },
+    sync::warp_sync,
+    unroll::unroll,
+    warp::{FULL, shfl_xor},
+};
+
+/// A 16-bit element type by its bits.
+pub trait Half: Fragment {
+    /// The bits of infinity, which are the bits of the exponent.
+    const INFINITY: u32;
+
+    /// Two elements in one word, `low` in the low half.
+    fn pack(low: f32, high: f32) -> u32;
+
+    /// The value of an element.
+    fn value(bits: u16) -> f32;
+}
+
+impl Half for F16 {
+    const INFINITY: u32 = 0x7c00;
+
+    #[inline(always)]
+    fn pack(low: f32, high: f32) -> u32 {
+        pack_f16(low, high)
+    }
+
+    #[inline(always)]
+    fn value(bits: u16) -> f32 {
+        f16_to_f32(bits)
+    }
+}
+
+impl Half for Bf16 {
+    const INFINITY: u32 = 0x7f80;
+
+    #[inline(always)]
+    fn pack(low: f32, high: f32) -> u32 {
+        pack_bf16(low, high)
+    }
+
+    #[inline(always)]
+    fn value(bits: u16) -> f32 {
+        bf16_to_f32(bits)
+    }
+}
+
+/// Whether both elements of a word are finite.
+#[inline(always)]
+fn both_finite<T: Half>(word: u32) -> bool {
+    let (low, high) = (T::INFINITY, T::INFINITY << 16);
+    word & low != low && word & high != high
+}
+
+/// Blocks of 64 rows of up to `D` elements, 64 or 128.
+pub struct Mma<const D: u32>;
+
+impl<T: Half, const D: u32> Engine<T> for Mma<D> {
+    const ROWS: u32 = 64;
+    const OWN_ROWS: u32 = 2;
+    const OWN_LINES: u32 = 8;
+    const WIDTH: u32 = D;
+    // Eight vectors lie in different banks.
+    const PITCH: u32 = (D + 8) * 2;
+    /// By eight columns: two of the first row, two of the second.
+    type Sums = [[f32; 4]; 16];
+    const ZERO: Self::Sums = [[0.0; 4]; 16];
+    type Four = U2;
+    const NOTHING: U2 = U2([0; 2]);
+
+    #[inline(always)]
+    fn row(i: u32) -> u32 {
+        idx::warp() * 16 + idx::lane() / 4 + 8 * i
+    }
+
+    #[inline(always)]
+    fn line(j: u32) -> u32 {
+        j / 2 * 8 + idx::lane() % 4 * 2 + j % 2
+    }
+
+    #[inline(always)]
+    fn across_row(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
+        let value = combine(value, shfl_xor(FULL, value, 2));
+        combine(value, shfl_xor(FULL, value, 1))
+    }
+
+    #[inline(always)]
+    unsafe fn load(x: *const T) -> U2 {
+        *x.cast::<U2>()
+    }
+
+    #[inline(always)]
+    fn are_finite(U2([a, b]): U2) -> bool {
+        both_finite::<T>(a) & both_finite::<T>(b)
+    }
+
+    #[inline(always)]
+    unsafe fn store(at: SharedAddr, column: u32, U2([a, b]): U2) {
+        store2(at.offset(2 * column), [f32::from_bits(a), f32::from_bits(b)]);
+    }
+
+    #[inline(always)]
+    unsafe fn set(at: SharedAddr, column: u32, x: f32) {
+        SharedSlice::<T>::at(at).set(column, T::narrow(x));
+    }
+
+    #[inline(always)]
+    unsafe fn dots(rows: SharedAddr, lines: SharedAddr, dim: u32) -> [f32; OWN] {
+        // Four matrices of rows, rows 0 and 8 and then the next elements of both; of lines, elements first.
+        let (row, low, high) = (idx::lane() % 8, idx::lane() / 8 % 2, idx::lane() / 16);
+        let pitch = <Self as Engine<T>>::PITCH;
+        let rows = rows.offset((idx::warp() * 16 + low * 8 + row) * pitch + high * 16);
+        let lines = lines.offset((high * 8 + row) * pitch + low * 16);
+        let mut sums = [[0.0; 4]; 4];
+        let mut element = 0;
+        while element < dim {
+            let x = ldmatrix_x4(rows.offset(2 * element));
+            unroll!(N in 0..2 => {
+                let [a, b, c, d] = ldmatrix_x4(lines.offset(16 * N * pitch + 2 * element));
+                T::multiply(&mut sums[(2 * N) as usize], x, [a, b]);
+                T::multiply(&mut sums[(2 * N + 1) as usize], x, [c, d]);
+            });
+            element += 16;
+        }
+        let mut own = [0.0; OWN];
+        unroll!(I in 0..2 => {
+            unroll!(J in 0..8 => {
+                own[(8 * I + J) as usize] = sums[(J / 2) as usize][(2 * I + J % 2) as usize];
+            });
+        });
+        own
+    }
+
+    #[inline(always)]
+    unsafe fn add_lines(
+        sums: &mut Self::Sums,
+        weights: &[f32; OWN],
+        room: SharedAddr,
+        lines: SharedAddr,
+        special: bool,
+    ) {
+        let pitch = <Self as Engine<T>>::PITCH;
+        if special {
+            <Self as Engine<T>>::write(room, weights);
+            warp_sync(FULL);
+            add_one_by_one::<T, D>(sums, room, lines, pitch);
+            return;
+        }
+        let (row, low, high) = (idx::lane() % 8, idx::lane() / 8 % 2, idx::lane() / 16);
+        let lines = lines.offset((low * 8 + row) * pitch + high * 16);
+        unroll!(K in 0..2 => {
+            let k = (4 * K) as usize;
+            let w = [
+                T::pack(weights[k], weights[k + 1]),
+                T::pack(weights[k + 8], weights[k + 9]),
+                T::pack(weights[k + 2], weights[k + 3]),
+                T::pack(weights[k + 10], weights[k + 11]),
+            ];
+            unroll!(N in 0..8 => {
+                if 16 * N < D {
+                    let [a, b, c, d] = ldmatrix_x4_trans(lines.offset(16 * K * pitch + 32 * N));
+                    T::multiply(&mut sums[(2 * N) as usize], w, [a, b]);
+                    T::multiply(&mut sums[(2 * N + 1) as usize], w, [c, d]);
+                }
+            });
+        });
+    }
+
+    #[inline(always)]
+    fn scale(sums: &mut Self::Sums, i: u32, factor: f32) {
+        let first = (2 * i) as usize;
+        unroll!(N in 0..16 => {
+            if 8 * N < D {
+                let sums = &mut sums[N as usize];
+                sums[first] *= factor;
+                sums[first + 1] *= factor;
+            }
+        });
+    }
+
+    #[inline(always)]
+    unsafe fn put<Y: Real>(sums: &Self::Sums, i: u32, factor: f32, y: *mut Y, _: bool, dim: u32) {
+        let first = (2 * i) as usize;
+        unroll!(N in 0..16 => {
+            let column = 8 * N + idx::lane() % 4 * 2;
+            if 8 * N < D && column < dim {
+                let (y, sums) = (y.add(column as usize), &sums[N as usize]);
+                let [a, b] = [sums[first] * factor, sums[first + 1] * factor];
+                if column + 1 < dim {
+                    Y::store2(y, [a, b]);
+                } else {
+                    *y = Y::narrow(a);
+                }
+            }
+        });
+    }
+}
+
+/// Adds the product of a tile of weights and one of lines, without lines that are left out.
+#[inline(always)]
+unsafe fn add_one_by_one<T: Half, const D: u32>(
+    sums: &mut [[f32; 4]; 16],
+    weights: SharedAddr,
+    lines: SharedAddr,
+    pitch: u32,
+) {
+    let weights = weights.offset((idx::warp() * 16 + idx::lane() / 4) * WEIGHT_PITCH);
+    let lines = lines.offset(idx::lane() % 4 * 4);
+    let mut line = 0;
+    while line < LINES {
+        let w = [load(weights.offset(4 * line)), load(weights.offset(8 * WEIGHT_PITCH + 4 * line))];
+        unroll!(N in 0..16 => {
+            if 8 * N < D {
+                let word = lines.offset(line * pitch + 16 * N).load();
+                let x = [T::value(word as u16), T::value((word >> 16) as u16)];
+                let sums = &mut sums[N as usize];
+                unroll!(I in 0..2 => {
+                    if is_read(w[I as usize]) {
+                        let first = (2 * I) as usize;
+                        sums[first] = fma(w[I as usize], x[0], sums[first]);
+                        sums[first + 1] = fma(w[I as usize], x[1], sums[first + 1]);
+                    }
+                });
+            }
+        });
+        line += 1;
+    }
+}
