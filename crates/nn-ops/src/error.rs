@@ -205,6 +205,20 @@ pub enum NnError {
         /// What was given.
         what: &'static str,
     },
+    /// A variable of another tape.
+    #[error("`{op}` expected a variable of this tape, got one of another tape")]
+    OtherTape {
+        /// Name of the operator.
+        op: &'static str,
+    },
+    /// A backward pass of a forward pass that saved nothing, or of a loss without gradients.
+    #[error("`{op}` cannot compute gradients: {why}")]
+    NoGradient {
+        /// Name of the operator.
+        op: &'static str,
+        /// The reason.
+        why: &'static str,
+    },
     /// The device failed.
     #[error(transparent)]
     Backend(#[from] BackendError),

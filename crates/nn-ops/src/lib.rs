@@ -3,13 +3,17 @@
 //! Operators take tensors (views of a queue's buffers with a [`Layout`]) and write to tensors that
 //! the caller owns, on whatever device the queue runs on. A plan (such as [`GemmPlan`] or
 //! [`SoftmaxPlan`]) checks the shapes once, before any device work, and its methods run on tensors
-//! of those shapes; a free function such as [`matmul`] makes the plan for one call. Elements are
-//! f32, f16 or bf16; sums and functions are computed in f32.
+//! of those shapes; a free function such as [`matmul`] makes the plan for one call. Methods of
+//! [`Functional`] on a queue take operands of any layout and return the result as a new [`Tensor`].
+//! Elements are f32, f16 or bf16; sums and functions are computed in f32.
 //!
 //! An operator overwrites its results, whose previous contents do not matter. Exceptions: operators
 //! named `_in_place` read the tensor that they write; those named `add_inputs`, `scatter_add` or
 //! `accumulating` and the gradients of matrix products and of linear layers add to the previous
 //! contents (start them with zeros, or [`fill`] them); [`axpby`] does as its factors define.
+//!
+//! Layers ([`Layer`], in f32) have their parameters in a [`ParameterArena`] and save the state of
+//! their backward pass. A [`Tape`] records layers and operators and computes all gradients.
 //!
 //! ```
 //! use nn_ops::{Tensor, matmul};
@@ -24,11 +28,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod attention;
 mod correction;
 mod elementwise;
 mod error;
+mod functional;
 mod gru;
 pub mod io;
+mod layers;
 mod mlp;
 mod movement;
 mod optim;
@@ -36,8 +43,13 @@ mod products;
 mod rows;
 mod rssm;
 mod svd;
+mod tape;
 mod tensor;
 
+pub use attention::{
+    AttentionGradients, AttentionInputs, AttentionMask, AttentionOptions, AttentionPlan, AttentionSaved,
+    AttentionShape, CacheShape, DropoutStep, KeyValueCache,
+};
 pub use core_types::params::{
     correction::CorrectionParams,
     elementwise::{Activation, Binary},
@@ -51,12 +63,17 @@ pub use correction::{
 };
 pub use elementwise::{
     BinaryPlan, Dropout, DropoutSite, ElementwisePlan, Map, activate, activate_backward, activate_in_place, axpby,
-    binary, binary_in_place, fill, map, map_in_place, select,
+    binary, binary_in_place, fill, map, map_in_place, select, select_in_place,
 };
 pub use error::{NnError, Shape};
+pub use functional::{Functional, Nested, Normed, NormedSum, RowLosses};
 pub use gru::{
     GruColumns, GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPass, GruPassValues,
     GruPlan, GruResults, GruRows, GruUpstream, GruWeights, TorchUnit,
+};
+pub use layers::{
+    AnyLayer, Embedding, Gru, Layer, LayerNorm, LayerOps, Mode, Parameters, RmsNorm, Saved, SelfAttention, Sequential,
+    Start,
 };
 pub use mlp::{Mlp, MlpInference, MlpTraining, Precision};
 pub use movement::{Indices, Overflow, concat, copy, narrow, widen};
@@ -77,4 +94,5 @@ pub use rssm::{
     RssmTraining, TrajectoryMetrics,
 };
 pub use svd::{CompressedResidual, ResidualPlan, SvdFactors, SvdOptions, SvdPlan, SvdPower, SvdWorkspace};
-pub use tensor::{Init, Layout, Tensor, TensorMut, TensorRef};
+pub use tape::{Tape, Var, VariableGradients};
+pub use tensor::{Init, Layout, Operand, Tensor, TensorMut, TensorRef};

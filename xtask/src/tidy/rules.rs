@@ -127,8 +127,13 @@ const IMPURE_PATHS: &[(&str, &str)] = &[
 /// Where a domain allocates memory that has to begin as zeros.
 ///
 /// Elsewhere an op overwrites its memory, and `alloc` does.
-const ZEROS_HOMES: &[&str] =
-    &["crates/nn-ops/src/optim/arena.rs", "crates/stark/src/storage/answers.rs", "crates/stark/src/storage/memory.rs"];
+const ZEROS_HOMES: &[&str] = &[
+    "crates/nn-ops/src/layers/gru.rs",
+    "crates/nn-ops/src/optim/arena.rs",
+    "crates/nn-ops/src/tape/backward.rs",
+    "crates/stark/src/storage/answers.rs",
+    "crates/stark/src/storage/memory.rs",
+];
 
 const PRINTING: &[&str] = &["print", "println", "eprint", "eprintln"];
 

@@ -249,6 +249,14 @@ fn saved_results_of_another_op_and_tensors_of_other_lengths_are_refused() {
         assert!(matches!(refused, Err(DispatchError::Op(NnError::Parameter { op: "softmax", .. }))));
         let refused = d.softmax((&[0.0f32; 4]).into(), &[2, 2], 1, mask, &mut [0.0; 4]).unwrap_err();
         assert_eq!(refused, DispatchError::Op(NnError::Length { op: "softmax", tensor: "mask", expected: 4, got: 24 }));
+        for got in [23, 25] {
+            let length = |tensor| DispatchError::Op(NnError::Length { op: "softmax", tensor, expected: 24, got });
+            let other = vec![0.0f32; got];
+            let refused = d.softmax((&other).into(), &[4, 6], 1, SoftmaxMask::None, &mut [0.0; 24]).unwrap_err();
+            assert_eq!(refused, length("x"));
+            let refused = d.softmax((&x).into(), &[4, 6], 1, SoftmaxMask::None, &mut vec![0.0; got]).unwrap_err();
+            assert_eq!(refused, length("y"));
+        }
         assert_eq!(c, [7.0; 8]);
         assert_eq!(d.counters().fallbacks, before.fallbacks);
     });

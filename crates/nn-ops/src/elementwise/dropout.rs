@@ -2,7 +2,10 @@
 
 use backend_api::{
     Real,
-    ops::linalg::{self, ElementwiseOps},
+    ops::{
+        linalg::{self, ElementwiseOps},
+        tensor::{DropoutInPlace, TensorOps},
+    },
 };
 use core_types::params::{elementwise::DropoutParams, recurrent::StateMask};
 
@@ -14,6 +17,7 @@ use crate::{
 };
 
 const OP: &str = "dropout";
+const IN_PLACE: &str = "dropout_in_place";
 
 /// Seeded dropout, `y = x keep / (1 - p)`.
 ///
@@ -134,6 +138,24 @@ impl ElementwisePlan {
         Ok(q.dropout(linalg::Dropout { params: &at.dropout.params(at.site, step), state: None, x, y })?)
     }
 
+    /// Drops elements of x by the mask of a site and a training step, and keeps the results in x.
+    ///
+    /// They have the bits of [`dropout`](Self::dropout).
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn dropout_in_place<Q: TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        at: DropoutSite,
+        step: u32,
+        x: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        let (len, x) = (self.layout().numel(), x.planned(IN_PLACE, "x", self.layout())?);
+        let params = at.dropout.params(at.site, step);
+        Ok(q.dropout_in_place(DropoutInPlace { params: &params, state: None, len, x })?)
+    }
+
     /// Drops elements of x by the mask of a site and of an optimiser's current step.
     ///
     /// The current step is the number of steps that the optimiser has ended, taken or left out: 0
@@ -154,6 +176,22 @@ impl ElementwisePlan {
         let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
         let params = at.dropout.params(at.site, 0);
         Ok(q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), x, y })?)
+    }
+
+    /// [`training_dropout`](Self::training_dropout) with the results in x.
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn training_dropout_in_place<Q: TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        at: DropoutSite,
+        optimizer: &Optimizer<Q>,
+        x: TensorMut<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        let (len, x) = (self.layout().numel(), x.planned(IN_PLACE, "x", self.layout())?);
+        let params = at.dropout.params(at.site, 0);
+        Ok(q.dropout_in_place(DropoutInPlace { params: &params, state: Some(optimizer.record()), len, x })?)
     }
 }
 
@@ -184,6 +222,11 @@ mod tests {
             let expected = y.values(&q).unwrap();
             plan.training_dropout(&q, at, &optimizer, x.at(), y.at_mut()).unwrap();
             assert_eq!(y.values(&q).unwrap(), expected, "step {step}");
+            let [mut of_step, mut of_record] =
+                [(); 2].map(|()| Tensor::from_values(&q, &[256], &[1.0f32; 256]).unwrap());
+            plan.dropout_in_place(&q, at, step, of_step.at_mut()).unwrap();
+            plan.training_dropout_in_place(&q, at, &optimizer, of_record.at_mut()).unwrap();
+            assert_eq!([of_step, of_record].map(|x| x.values(&q).unwrap()), [expected.clone(), expected]);
             optimizer.step(&q, gradients.view(), weights.view_mut(), None).unwrap();
         }
     }

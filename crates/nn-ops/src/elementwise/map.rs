@@ -2,7 +2,7 @@
 
 use backend_api::{
     Real,
-    ops::tensor::{self, ActivateInPlace, MapInPlace, TensorOps},
+    ops::tensor::{self, ActivateInPlace, MapInPlace, SelectInPlace, TensorOps},
 };
 use core_types::params::{
     elementwise::Activation,
@@ -12,7 +12,11 @@ use core_types::params::{
 use super::activation::ElementwisePlan;
 use crate::{
     error::NnError,
-    tensor::views::{Planned, TensorMut, TensorRef},
+    movement::copy::copy,
+    tensor::{
+        owned::Tensor,
+        views::{Planned, TensorMut, TensorRef},
+    },
 };
 
 /// A function of every element. NaN stays NaN.
@@ -132,6 +136,25 @@ impl ElementwisePlan {
         Ok(q.select(tensor::Select { mask, a, b, y: y.planned(OP, "y", self.layout())? })?)
     }
 
+    /// a stays where `mask` is true and becomes b elsewhere.
+    ///
+    /// a then has the bits of [`select`](Self::select).
+    ///
+    /// # Errors
+    /// As [`activate`](Self::activate).
+    pub fn select_in_place<Q: TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        mask: TensorRef<'_, Q, bool>,
+        a: TensorMut<'_, Q, T>,
+        b: TensorRef<'_, Q, T>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "select_in_place";
+        let mask = mask.planned(OP, "mask", self.layout())?;
+        let (a, b) = (a.planned(OP, "a", self.layout())?, b.planned(OP, "b", self.layout())?);
+        Ok(q.select_in_place(SelectInPlace { mask, a, b })?)
+    }
+
     /// `y = value`.
     ///
     /// # Errors
@@ -195,12 +218,43 @@ pub fn select<Q: TensorOps, T: Real>(
     ElementwisePlan::new(mask.layout().shape())?.select(q, mask, of, y)
 }
 
-/// `y = value`; see [`ElementwisePlan::fill`].
+/// a stays where `mask` is true and becomes b elsewhere.
+///
+/// See [`ElementwisePlan::select_in_place`].
+///
+/// ```
+/// use nn_ops::{Tensor, select_in_place};
+///
+/// let q = runtime::cpu()?;
+/// let (mut a, b) = (Tensor::from_values(&q, &[3], &[1.0f32, 2.0, 3.0])?, Tensor::from_values(&q, &[3], &[0.0; 3])?);
+/// let mask = Tensor::from_values(&q, &[3], &[true, false, true])?;
+/// select_in_place(&q, mask.at(), a.at_mut(), b.at())?;
+/// assert_eq!(a.values(&q)?, [1.0, 0.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
-/// As [`ElementwisePlan::fill`].
+/// As [`ElementwisePlan::select_in_place`].
+pub fn select_in_place<Q: TensorOps, T: Real>(
+    q: &Q,
+    mask: TensorRef<'_, Q, bool>,
+    a: TensorMut<'_, Q, T>,
+    b: TensorRef<'_, Q, T>,
+) -> Result<(), NnError> {
+    ElementwisePlan::new(mask.layout().shape())?.select_in_place(q, mask, a, b)
+}
+
+/// `y = value` for y of any layout; elements in the gaps of y stay.
+///
+/// # Errors
+/// [`NnError::Backend`] from the device.
 pub fn fill<Q: TensorOps, T: Real>(q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
-    ElementwisePlan::new(y.layout().shape())?.fill(q, value, y)
+    if y.layout().is_contiguous() {
+        return ElementwisePlan::new(y.layout().shape())?.fill(q, value, y);
+    }
+    let mut one = Tensor::alloc(q, &[])?;
+    fill(q, value, one.at_mut())?;
+    copy(q, one.at(), y)
 }
 
 #[cfg(test)]

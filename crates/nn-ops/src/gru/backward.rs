@@ -5,9 +5,13 @@ use backend_api::{
     ops::recurrent::{GruBackward, RecurrentOps},
 };
 
-use super::{plan::GruPlan, weights::GruWeights};
+use super::{
+    plan::GruPlan,
+    weights::{GruIds, GruWeights},
+};
 use crate::{
     error::NnError,
+    optim::arena::ParameterArena,
     tensor::views::{Planned, TensorMut, TensorRef},
 };
 
@@ -48,12 +52,25 @@ impl GruPlan {
         gradients: GruGradients<'_, Q>,
     ) -> Result<(), NnError> {
         self.admit(OP, weights)?;
+        self.run_backward(q, weights.ids(), weights.arena(), saved, upstream, gradients)
+    }
+
+    /// [`backward`](Self::backward) with weights among the tensors of an arena.
+    pub(crate) fn run_backward<Q: RecurrentOps>(
+        &self,
+        q: &Q,
+        ids: GruIds,
+        arena: &ParameterArena<Q, f32>,
+        saved: TensorRef<'_, Q, f32>,
+        upstream: GruUpstream<'_, Q>,
+        gradients: GruGradients<'_, Q>,
+    ) -> Result<(), NnError> {
         let saved = saved.planned(OP, "saved", &self.saved)?;
         let d_states = upstream.states.planned(OP, "states", &self.states)?;
         let d_h_t = upstream.last.planned(OP, "last", &self.state)?;
         let d_gates = gradients.gates.planned(OP, "gates", &self.gates)?;
         let d_h0 = gradients.first.planned(OP, "first", &self.state)?;
-        let (params, u) = (&self.params, weights.layer()?.u);
+        let (params, u) = (&self.params, ids.layer(arena)?.u);
         Ok(q.gru_backward(GruBackward { params, u, saved, d_states, d_h_t, d_gates, d_h0 })?)
     }
 }

@@ -15,10 +15,14 @@ use core_types::params::{
     recurrent::{GRU_SAVED, GruVariant},
 };
 
-use super::{plan::GruPlan, weights::GruWeights};
+use super::{
+    plan::GruPlan,
+    weights::{GruIds, GruWeights},
+};
 use crate::{
     elementwise::binary::BinaryPlan,
     error::NnError,
+    optim::arena::ParameterArena,
     products::matmul::GemmPlan,
     rows::sum::SumPlan,
     tensor::{
@@ -243,6 +247,18 @@ impl GruGradientPlan {
         gradients: &mut GruWeights<Q>,
     ) -> Result<(), NnError> {
         self.admit(workspace, gradients)?;
+        self.write(q, workspace, values, gradients.ids(), gradients.arena_mut())
+    }
+
+    /// [`weights`](Self::weights) that go to tensors of an arena.
+    pub(crate) fn write<Q: GemmOps + ElementwiseOps>(
+        &self,
+        q: &Q,
+        workspace: &mut GruGradientWorkspace<Q>,
+        values: GruPassValues<'_, Q>,
+        ids: GruIds,
+        arena: &mut ParameterArena<Q, f32>,
+    ) -> Result<(), NnError> {
         let GruPassValues { x, saved, gates } = values;
         let x = x.planned(OP, "x", self.gru.inputs())?;
         let saved = saved.planned(OP, "saved", &self.gru.saved)?;
@@ -263,7 +279,6 @@ impl GruGradientPlan {
             gates
         };
         // Weights of the inputs, then of the state for z and r.
-        let (ids, arena) = (gradients.ids(), gradients.arena_mut());
         self.w.launch(q, x, self.summed(q, over_steps, d)?, None, arena.at_mut(ids.w)?.into_view())?;
         self.u_gates.launch(q, of(H)?, d, None, arena.at_mut(ids.u)?.into_view())?;
         // The candidate, whose state is reset before or after the product.
@@ -296,10 +311,22 @@ impl GruGradientPlan {
         x: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         self.admit(workspace, weights)?;
+        self.add_to_inputs(q, workspace, (weights.ids(), weights.arena()), gates, x)
+    }
+
+    /// [`add_inputs`](Self::add_inputs) with weights among the tensors of an arena.
+    pub(crate) fn add_to_inputs<Q: GemmOps + ElementwiseOps>(
+        &self,
+        q: &Q,
+        workspace: &mut GruGradientWorkspace<Q>,
+        (ids, arena): (GruIds, &ParameterArena<Q, f32>),
+        gates: TensorRef<'_, Q, f32>,
+        x: TensorMut<'_, Q, f32>,
+    ) -> Result<(), NnError> {
         let gates = gates.planned(OP, "gates", &self.gru.gates)?;
         let x = x.planned(OP, "x", self.gru.inputs())?;
         let d = self.summed(q, &mut workspace.over_steps, gates)?;
-        self.inputs.launch(q, d, weights.layer()?.w, None, x)
+        self.inputs.launch(q, d, ids.layer(arena)?.w, None, x)
     }
 
     /// The gates' gradients that reach the inputs: for every step, or summed over the steps.

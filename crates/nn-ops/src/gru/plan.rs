@@ -9,9 +9,10 @@ use backend_api::{
 };
 use core_types::params::recurrent::{GRU_SAVED, GruInputs, GruParams, GruVariant};
 
-use super::weights::GruWeights;
+use super::weights::{GruIds, GruSizes, GruWeights};
 use crate::{
     error::NnError,
+    optim::arena::ParameterArena,
     tensor::{
         layout::Layout,
         views::{Planned, TensorMut, TensorRef},
@@ -81,7 +82,12 @@ impl GruPlan {
         steps: usize,
         inputs: GruInputs,
     ) -> Result<Self, NnError> {
-        let (members, input, hidden) = (weights.count(), weights.input(), weights.hidden());
+        Self::of_sizes(weights.sizes(), batch, steps, inputs)
+    }
+
+    /// [`new`](Self::new) for weights of these sizes.
+    pub(crate) fn of_sizes(sizes: GruSizes, batch: usize, steps: usize, inputs: GruInputs) -> Result<Self, NnError> {
+        let GruSizes { members, input, hidden, variant } = sizes;
         let all = [members, steps, batch, input];
         // Shared inputs lack the axis of members, constant ones the axis of steps.
         let x = match inputs {
@@ -97,7 +103,7 @@ impl GruPlan {
             steps: steps as u64,
             input: input as u64,
             hidden: hidden as u64,
-            variant: weights.variant(),
+            variant,
             inputs,
         };
         Ok(Self {
@@ -139,11 +145,24 @@ impl GruPlan {
         results: GruResults<'_, Q>,
     ) -> Result<(), NnError> {
         self.admit(OP, weights)?;
+        self.run(q, weights.ids(), weights.arena(), x, first, results)
+    }
+
+    /// [`forward`](Self::forward) of weights among the tensors of an arena.
+    pub(crate) fn run<Q: RecurrentOps, T: Real>(
+        &self,
+        q: &Q,
+        ids: GruIds,
+        arena: &ParameterArena<Q, T>,
+        x: TensorRef<'_, Q, f32>,
+        first: Option<TensorRef<'_, Q, f32>>,
+        results: GruResults<'_, Q>,
+    ) -> Result<(), NnError> {
         let (x, h0) = (x.planned(OP, "x", &self.x)?, first.planned(OP, "first", &self.state)?);
         let states = results.states.planned(OP, "states", &self.states)?;
         let h_t = results.last.planned(OP, "last", &self.state)?;
         let saved = results.saved.planned(OP, "saved", &self.saved)?;
-        let (params, layer) = (&self.params, weights.layer()?);
+        let (params, layer) = (&self.params, ids.layer(arena)?);
         Ok(q.gru_forward(GruForward { params, layer, x, h0, states, h_t, saved })?)
     }
 

@@ -38,27 +38,38 @@ const OP: &str = "gru_weights";
 /// ```
 pub struct GruWeights<Q: Queue, T: Element = f32> {
     sizes: GruSizes,
+    ids: GruIds,
     /// w, u, b and bu of all members, and what else is trained with them.
     arena: ParameterArena<Q, T>,
 }
 
-/// The sizes of an ensemble, and its tensors in an arena.
+/// The sizes of an ensemble.
 #[derive(Clone, Copy, Debug)]
-struct GruSizes {
-    members: usize,
-    input: usize,
-    hidden: usize,
-    variant: GruVariant,
-    ids: GruIds,
+pub(crate) struct GruSizes {
+    pub(crate) members: usize,
+    pub(crate) input: usize,
+    pub(crate) hidden: usize,
+    pub(crate) variant: GruVariant,
 }
 
 /// The tensors of an ensemble in an arena.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GruIds {
-    pub(super) w: ParameterId,
-    pub(super) u: ParameterId,
-    pub(super) b: ParameterId,
-    pub(super) bu: Option<ParameterId>,
+///
+/// Their shapes are `[members, input, 3 hidden]`, `[members, hidden, 3 hidden]`, `[members, 3
+/// hidden]` and `[members, hidden]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GruIds {
+    pub(crate) w: ParameterId,
+    pub(crate) u: ParameterId,
+    pub(crate) b: ParameterId,
+    pub(crate) bu: Option<ParameterId>,
+}
+
+impl GruIds {
+    /// The views of an arena that ops take.
+    pub(crate) fn layer<Q: Queue, T: Real>(self, arena: &ParameterArena<Q, T>) -> Result<GruLayer<'_, Q, T>, NnError> {
+        let of = |id| Ok::<_, NnError>(arena.at(id)?.view());
+        Ok(GruLayer { w: of(self.w)?, u: of(self.u)?, b: of(self.b)?, bu: self.bu.map(of).transpose()? })
+    }
 }
 
 impl<Q: Queue> GruWeights<Q> {
@@ -110,7 +121,7 @@ impl<Q: Queue> GruWeights<Q> {
         if let Some(bu) = ids.bu {
             write(bu, |unit| unit.bu().unwrap_or_default())?;
         }
-        Ok(Self { sizes: GruSizes { members: count, input, hidden, variant, ids }, arena })
+        Ok(Self { sizes: GruSizes { members: count, input, hidden, variant }, ids, arena })
     }
 
     /// Creates `members` random units of `[input, hidden]` features.
@@ -165,7 +176,7 @@ impl<Q: Queue> GruWeights<Q> {
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
     pub fn like(&self, q: &Q) -> Result<Self, NnError> {
-        Ok(Self { sizes: self.sizes, arena: ParameterArena::zeros(q, self.arena.table())? })
+        Ok(Self { sizes: self.sizes, ids: self.ids, arena: ParameterArena::zeros(q, self.arena.table())? })
     }
 
     /// The weights rounded to 16 bits, for inference only.
@@ -183,7 +194,7 @@ impl<Q: Queue> GruWeights<Q> {
         let shape = [self.arena.table().len()];
         let into = TensorMut::contiguous(arena.view_mut(), &shape)?;
         narrow(q, overflow, TensorRef::contiguous(self.arena.view(), &shape)?, into)?;
-        Ok(GruWeights { sizes: self.sizes, arena })
+        Ok(GruWeights { sizes: self.sizes, ids: self.ids, arena })
     }
 
     /// Waits and copies the weights of all members to the host.
@@ -191,7 +202,7 @@ impl<Q: Queue> GruWeights<Q> {
     /// # Errors
     /// [`NnError::Backend`] from the device.
     pub fn members(&self, q: &Q) -> Result<Vec<GruMember>, NnError> {
-        let GruSizes { members, input, hidden, ids, .. } = self.sizes;
+        let (GruSizes { members, input, hidden, .. }, ids) = (self.sizes, self.ids);
         let [w, u, b] = [ids.w, ids.u, ids.b].map(|id| self.arena.values(q, id));
         let (w, u, b) = (w?, u?, b?);
         let bu = ids.bu.map(|id| self.arena.values(q, id)).transpose()?;
@@ -232,16 +243,19 @@ impl<Q: Queue, T: Real> GruWeights<Q, T> {
         self.sizes.variant
     }
 
-    /// The views that ops take.
-    pub(crate) fn layer(&self) -> Result<GruLayer<'_, Q, T>, NnError> {
-        let GruIds { w, u, b, bu } = self.sizes.ids;
-        let of = |id| Ok::<_, NnError>(self.arena.at(id)?.view());
-        Ok(GruLayer { w: of(w)?, u: of(u)?, b: of(b)?, bu: bu.map(of).transpose()? })
+    /// The sizes of the ensemble.
+    pub(super) fn sizes(&self) -> GruSizes {
+        self.sizes
     }
 
-    /// Which tensors of the [`arena`](Self::arena) are which.
+    /// The views that ops take.
+    pub(crate) fn layer(&self) -> Result<GruLayer<'_, Q, T>, NnError> {
+        self.ids.layer(&self.arena)
+    }
+
+    /// The weights among the tensors of the [`arena`](Self::arena).
     pub(super) fn ids(&self) -> GruIds {
-        self.sizes.ids
+        self.ids
     }
 
     /// The weights, and all parameters trained with them.
@@ -257,7 +271,7 @@ impl<Q: Queue, T: Real> GruWeights<Q, T> {
 
 impl<Q: Queue, T: Element> core::fmt::Debug for GruWeights<Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let GruSizes { members, input, hidden, variant, .. } = &self.sizes;
+        let GruSizes { members, input, hidden, variant } = &self.sizes;
         f.debug_struct("GruWeights")
             .field("members", members)
             .field("input", input)

@@ -317,8 +317,25 @@ pub fn write_safetensors_as(tensors: &Tensors, dtype: DType, text: &TextByKey) -
         views.push((name.as_str(), TensorView::new(dtype, tensor.shape.clone(), bytes).map_err(container)?));
     }
     let digest = digest(&views, text);
-    let text = text.clone().into_iter().chain([(DIGEST.to_owned(), digest)]).collect();
-    safetensors::serialize(views, Some(text)).map_err(container)
+    let text: TextByKey = text.clone().into_iter().chain([(DIGEST.to_owned(), digest)]).collect();
+    let mut file = safetensors::serialize(views, Some(text.clone().into_iter().collect())).map_err(container)?;
+    put_in_order(&mut file, &text);
+    Ok(file)
+}
+
+/// Sorts the text of a file by its keys, so that equal content gives equal files.
+///
+/// `safetensors` writes it first, in an order that differs from run to run.
+fn put_in_order(file: &mut [u8], text: &TextByKey) {
+    const START: &[u8] = br#"{"__metadata__":"#;
+    let Ok(ordered) = serde_json::to_vec(text) else { return };
+    let begins = size_of::<u64>();
+    let place = begins + START.len();
+    if file.get(begins..place) == Some(START)
+        && let Some(written) = file.get_mut(place..place + ordered.len())
+    {
+        written.copy_from_slice(&ordered);
+    }
 }
 
 /// SHA-256 in hexadecimal over tensors and text.
@@ -405,6 +422,14 @@ mod tests {
         // A file of another program has none.
         let view = TensorView::new(Dtype::F32, vec![1], &[0; 4]).unwrap();
         assert!(read_safetensors(&safetensors::serialize([("n", view)], None).unwrap()).is_ok());
+    }
+
+    #[test]
+    fn equal_content_gives_equal_files() {
+        let text: TextByKey = ["b", "a\n", "\"c", "d"].map(|key| (key.to_owned(), format!("of {key}"))).into();
+        let files: Vec<_> = (0..8).map(|_| write_safetensors_as(&sample(), DType::F32, &text).unwrap()).collect();
+        assert!(files.iter().all(|file| *file == files[0]));
+        assert_eq!(SavedTensors::read(&files[0]).unwrap().text, text);
     }
 
     #[test]

@@ -12,19 +12,19 @@ use core_types::params::{
 use crate::{
     error::NnError,
     tensor::{
-        layout::Layout,
+        layout::{Layout, broadcast_shape},
         views::{Planned, TensorMut, TensorRef},
     },
 };
 
 const OP: &str = "matmul";
 
-/// A checked batch of matrix products `C = A B`.
+/// A checked batch of matrix products `C = alpha A B`.
 ///
 /// A is `[.., m, k]`, B is `[.., k, n]`, C is `[.., m, n]`. Leading axes of A and B broadcast by
 /// the rules of NumPy. Each matrix has a stride of 1 along its rows or along its columns, so a
 /// transposed operand is a layout, not a copy. A sum over `k = 0` terms is zero; an empty C is left
-/// alone.
+/// alone. alpha is 1 unless [`with_alpha`](Self::with_alpha) sets it.
 ///
 /// ```
 /// use nn_ops::{GemmPlan, Tensor};
@@ -71,6 +71,29 @@ impl GemmPlan {
         Self::adding(OP, [("a", a), ("b", b), ("c", c)])
     }
 
+    /// The same plan with each product multiplied by `alpha`, which is 1 before.
+    ///
+    /// The factor is applied to the f32 sums, before the one rounding and before what C held is
+    /// added, and takes no extra pass. For infinities, NaN and factors that make them, see
+    /// [`GemmParams::alpha`].
+    ///
+    /// ```
+    /// use nn_ops::{GemmPlan, Tensor};
+    ///
+    /// let q = runtime::cpu()?;
+    /// let a = Tensor::from_values(&q, &[1, 2], &[1.0f32, 2.0])?;
+    /// let mut c = Tensor::from_values(&q, &[1, 1], &[100.0f32])?;
+    /// let plan = GemmPlan::accumulating(a.layout(), &a.layout().transposed()?, c.layout())?.with_alpha(-0.5);
+    /// plan.run(&q, a.at(), a.at().transposed()?, c.at_mut())?; // C -= A A^T / 2
+    /// assert_eq!(c.values(&q)?, [97.5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_alpha(mut self, alpha: f32) -> Self {
+        self.params.alpha = alpha;
+        self
+    }
+
     /// A plan for `C = f(A B)` on behalf of an operator.
     pub(crate) fn of(op: &'static str, layouts: [Named<'_>; 3], activation: Activation) -> Result<Self, NnError> {
         Self::build(op, layouts, activation, false)
@@ -88,24 +111,18 @@ impl GemmPlan {
         activation: Activation,
         accumulate: bool,
     ) -> Result<Self, NnError> {
-        for layout in [a, b, c] {
-            if layout.rank() < 2 {
-                return Err(NnError::TooFewAxes { op, min: 2, got: layout.rank() });
-            }
+        let whole = product_shape(op, a, (b_name, b))?;
+        if c.rank() < 2 {
+            return Err(NnError::TooFewAxes { op, min: 2, got: c.rank() });
         }
-        let [(a_lead, m, k), (b_lead, b_k, n), (c_lead, c_m, c_n)] = [a, b, c].map(split);
-        let shape = |lead: &[usize], rows: usize, cols: usize| [lead, &[rows, cols]].concat();
-        if k != b_k {
-            return Err(NnError::shape(op, b_name, &shape(b_lead, k, n)[..], b));
-        }
-        let apart = || NnError::Broadcast { op, lhs: a.into(), rhs: b.into() };
-        let lead = broadcast_shape(a_lead, b_lead).ok_or_else(apart)?;
+        let [(_, m, k), (_, _, n), (c_lead, c_m, c_n)] = [a, b, c].map(split);
+        let lead = &whole[..whole.len() - 2];
         if (c_m, c_n) != (m, n) || (!accumulate && c_lead != lead) {
-            return Err(NnError::shape(op, c_name, &shape(&lead, m, n)[..], c));
+            return Err(NnError::shape(op, c_name, &whole[..], c));
         }
         let stretched = |layout: &Layout| {
             let (own, rows, cols) = split(layout);
-            if own == lead { Ok(*layout) } else { layout.broadcast_by(op, &shape(&lead, rows, cols)) }
+            if own == lead { Ok(*layout) } else { layout.broadcast_by(op, &[lead, &[rows, cols]].concat()) }
         };
         let wide = [stretched(a)?, stretched(b)?, stretched(c)?];
         let [a_mat, b_mat, c_mat] =
@@ -114,7 +131,7 @@ impl GemmPlan {
             let why = "its elements overlap";
             return Err(NnError::InvalidStride { op, tensor: c_name, strides: c.strides().to_vec(), why });
         }
-        let axes = merged_axes(&lead, &wide);
+        let axes = merged_axes(lead, &wide);
         let mut batch = [1; BATCH_AXES];
         let mut batch_strides = [[0; BATCH_AXES]; 3];
         for (slot, (len, strides)) in (BATCH_AXES - axes.len()..).zip(axes) {
@@ -132,6 +149,8 @@ impl GemmPlan {
             c: with_batch(c_mat, 2),
             accumulate: u32::from(accumulate),
             activation,
+            alpha: 1.0,
+            reserved: 0,
         };
         Ok(Self { op, params, a: *a, b: *b, c: *c })
     }
@@ -203,17 +222,26 @@ fn matrix(op: &'static str, (tensor, layout): Named<'_>) -> Result<MatrixStrides
     Ok(MatrixStrides { batch: [0; BATCH_AXES], row: row as u64, col: col as u64 })
 }
 
-/// The common shape of two lists of leading axes.
-fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
-    let rank = a.len().max(b.len());
-    let axis = |s: &[usize], i: usize| (i + s.len()).checked_sub(rank).map_or(1, |i| s[i]);
-    (0..rank)
-        .map(|i| match (axis(a, i), axis(b, i)) {
-            (x, y) if x == y => Some(x),
-            (1, x) | (x, 1) => Some(x),
-            _ => None,
-        })
-        .collect()
+/// Whether a product reads tensors of this layout as they lie.
+///
+/// A layout of fewer than two axes counts, so that the product refuses it.
+pub(crate) fn is_factor(layout: &Layout) -> bool {
+    layout.rank() < 2 || matrix(OP, ("a factor", layout)).is_ok()
+}
+
+/// The shape of `A B`, whose inner lengths are equal and whose leading axes broadcast.
+pub(crate) fn product_shape(op: &'static str, a: &Layout, (b_name, b): Named<'_>) -> Result<Vec<usize>, NnError> {
+    for layout in [a, b] {
+        if layout.rank() < 2 {
+            return Err(NnError::TooFewAxes { op, min: 2, got: layout.rank() });
+        }
+    }
+    let ((a_lead, rows, inner), (b_lead, b_inner, columns)) = (split(a), split(b));
+    if inner != b_inner {
+        return Err(NnError::shape(op, b_name, &[b_lead, &[inner, columns]].concat()[..], b));
+    }
+    let apart = || NnError::Broadcast { op, lhs: a.into(), rhs: b.into() };
+    Ok([&broadcast_shape(a_lead, b_lead).ok_or_else(apart)?[..], &[rows, columns]].concat())
 }
 
 /// Leading axes with their strides in A, B and C, outermost first.

@@ -65,6 +65,29 @@ pub(crate) struct FittedMask<'a, Q: Queue + 'a> {
 }
 
 impl<'a, Q: Queue + 'a> Mask<'a, Q> {
+    /// The same mask with a shorter lifetime, as by [`TensorRef::shorten`].
+    #[must_use]
+    pub fn shorten<'s>(&self) -> Mask<'s, Q>
+    where
+        'a: 's,
+    {
+        match self {
+            Self::None => Mask::None,
+            Self::Keep(keep) => Mask::Keep(keep.shorten()),
+            Self::Additive(addend) => Mask::Additive(addend.shorten()),
+            Self::Causal { offset } => Mask::Causal { offset: *offset },
+        }
+    }
+
+    /// Whether a softmax along `axis` of `shape` reads the mask as it lies.
+    ///
+    /// A mask of booleans counts, so that the softmax refuses it.
+    pub(crate) fn is_readable(&self, shape: &[usize], axis: usize) -> bool {
+        let Self::Additive(addend) = self else { return true };
+        let own = addend.layout().shape();
+        addend.layout().is_contiguous() && missing_axes(own, shape, axis).is_some()
+    }
+
     /// Checks the mask against logits of `shape` and the softmax axis.
     pub(crate) fn fit<'s>(self, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'s, Q>, NnError>
     where
@@ -103,11 +126,15 @@ fn repeated<'s, 'l: 's, Q: Queue, T: Element>(
     axis: usize,
 ) -> Result<(usize, Ref<'s, Q, T>), NnError> {
     let own = mask.layout().shape();
-    let missing = shape.len().checked_sub(own.len()).filter(|&missing| missing <= axis && own == &shape[missing..]);
-    let Some(missing) = missing else {
+    let Some(missing) = missing_axes(own, shape, axis) else {
         return Err(NnError::shape(op, "mask", shape, own));
     };
     // At most the product of `shape` with empty axes counted as 1, which has been checked.
     let period = shape[missing..axis].iter().product();
     Ok((period, mask.planned(op, "mask", &Layout::contiguous(own)?)?))
+}
+
+/// Number of leading axes of `shape` that a mask of shape `own` lacks, if it fits.
+fn missing_axes(own: &[usize], shape: &[usize], axis: usize) -> Option<usize> {
+    shape.len().checked_sub(own.len()).filter(|&missing| missing <= axis && own == &shape[missing..])
 }

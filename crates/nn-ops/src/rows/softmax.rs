@@ -2,7 +2,9 @@
 
 use backend_api::{
     Real,
-    ops::linalg::{LogSoftmax, LogSoftmaxBackward, RowMask, RowOps, Softmax, SoftmaxBackward},
+    ops::linalg::{
+        LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RowMask, RowOps, Softmax, SoftmaxBackward, SoftmaxInPlace,
+    },
 };
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
@@ -111,6 +113,38 @@ impl SoftmaxPlan {
         let (params, mask) = self.masked(OP, mask)?;
         let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
         Ok(q.log_softmax(LogSoftmax { params: &params, x, mask, y })?)
+    }
+
+    /// [`softmax`](Self::softmax) of x with the results in x, bit for bit.
+    ///
+    /// The backward pass reads the results alone.
+    ///
+    /// # Errors
+    /// As [`softmax`](Self::softmax).
+    pub fn softmax_in_place<Q: RowOps, T: Real>(
+        &self,
+        q: &Q,
+        x: TensorMut<'_, Q, T>,
+        mask: Mask<'_, Q>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "softmax_in_place";
+        let (params, mask) = self.masked(OP, mask)?;
+        Ok(q.softmax_in_place(SoftmaxInPlace { params: &params, mask, x: x.planned(OP, "x", &self.layout)? })?)
+    }
+
+    /// [`log_softmax`](Self::log_softmax) of x with the results in x, bit for bit.
+    ///
+    /// # Errors
+    /// As [`softmax`](Self::softmax).
+    pub fn log_softmax_in_place<Q: RowOps, T: Real>(
+        &self,
+        q: &Q,
+        x: TensorMut<'_, Q, T>,
+        mask: Mask<'_, Q>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "log_softmax_in_place";
+        let (params, mask) = self.masked(OP, mask)?;
+        Ok(q.log_softmax_in_place(LogSoftmaxInPlace { params: &params, mask, x: x.planned(OP, "x", &self.layout)? })?)
     }
 
     /// The gradient of [`softmax`](Self::softmax), `dx = y (g - sum_j g_j y_j)`.
@@ -224,6 +258,12 @@ mod tests {
         });
         assert_eq!(refusals[0].to_string(), "`softmax` expected x of shape [2, 3], got [3, 2]");
         assert!(matches!(refusals[1], NnError::InvalidStride { op: "softmax", tensor: "x", .. }));
+        let other = TensorMut::contiguous(y.view_mut(), &[3, 2]).unwrap();
+        let refused = plan.softmax_in_place(&q, other, Mask::None).unwrap_err();
+        assert_eq!(refused.to_string(), "`softmax_in_place` expected x of shape [2, 3], got [3, 2]");
+        let turned = TensorMut::contiguous(y.view_mut(), &[3, 2]).unwrap().transposed().unwrap();
+        let refused = plan.log_softmax_in_place(&q, turned, Mask::None).unwrap_err();
+        assert!(matches!(refused, NnError::InvalidStride { op: "log_softmax_in_place", tensor: "x", .. }), "{refused}");
         let causal = run(&q, &[5], 0, Mask::Causal { offset: 0 });
         assert!(matches!(causal, Err(NnError::Parameter { op: "softmax", .. })), "{causal:?}");
     }

@@ -242,6 +242,32 @@ impl Layout {
         Ok((if layout.span == 0 { 0 } else { range.start * self.strides[axis] }, layout))
     }
 
+    /// The layout of one index along `axis`, without that axis.
+    ///
+    /// It comes after the place of its first element in a view of the whole layout.
+    pub(crate) fn indexed(&self, axis: usize, index: usize) -> Result<(usize, Self), NnError> {
+        let (first, one) = self.narrowed("index", axis, index..index.saturating_add(1))?;
+        let without = |all: &[usize]| [&all[..axis], &all[axis + 1..]].concat();
+        Ok((first, Self::strided(&without(one.shape()), &without(one.strides()))?))
+    }
+
+    /// The same elements in another shape, in their row-major order.
+    ///
+    /// The elements must lie without gaps.
+    ///
+    /// # Errors
+    /// [`NnError::Length`] for a shape of another number of elements, [`NnError::InvalidStride`] if
+    /// the elements lie otherwise; otherwise as [`contiguous`](Self::contiguous).
+    pub fn reshaped(&self, shape: &[usize]) -> Result<Self, NnError> {
+        const OP: &str = "reshape";
+        Self::contiguous(self.shape())?.admit(OP, "a tensor", self)?;
+        let layout = Self::contiguous(shape)?;
+        if layout.numel() != self.numel() {
+            return Err(NnError::Length { op: OP, tensor: "a shape", expected: self.numel(), got: layout.numel() });
+        }
+        Ok(layout)
+    }
+
     /// This layout repeated with zero strides up to `shape`, by the rules of NumPy.
     ///
     /// Axes are matched from the last one. An axis that has length 1 or is missing stretches.
@@ -293,6 +319,19 @@ impl Layout {
         };
         NnError::InvalidStride { op, tensor, strides: operand.strides().to_vec(), why }
     }
+}
+
+/// The common shape of two shapes by the rules of NumPy, if there is one.
+pub(crate) fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let rank = a.len().max(b.len());
+    let axis = |s: &[usize], i: usize| (i + s.len()).checked_sub(rank).map_or(1, |i| s[i]);
+    (0..rank)
+        .map(|i| match (axis(a, i), axis(b, i)) {
+            (x, y) if x == y => Some(x),
+            (1, x) | (x, 1) => Some(x),
+            _ => None,
+        })
+        .collect()
 }
 
 impl From<&Layout> for Shape {
@@ -391,6 +430,13 @@ mod tests {
         let (first, slice) = layout.narrowed("slice", 1, 1..3).unwrap();
         assert_eq!((first, slice.shape(), slice.span()), (4, &[2, 2, 4][..], 20));
         assert_eq!(layout.narrowed("slice", 2, 4..4).unwrap().0, 0);
+        let (first, row) = layout.indexed(1, 2).unwrap();
+        assert_eq!((first, row.shape(), row.strides()), (8, &[2, 4][..], &[12, 1][..]));
+        for (index, end) in [(3, 4), (usize::MAX, usize::MAX)] {
+            let past = layout.indexed(1, index);
+            assert_eq!(past.err(), Some(NnError::Slice { op: "index", len: 3, start: index, end }));
+        }
+        assert_eq!(layout.indexed(3, 0).err(), Some(NnError::Axis { op: "index", rank: 3, axis: 3 }));
         let past = layout.narrowed("slice", 1, 2..4);
         assert_eq!(past.err(), Some(NnError::Slice { op: "slice", len: 3, start: 2, end: 4 }));
     }

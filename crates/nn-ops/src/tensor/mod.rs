@@ -2,10 +2,12 @@
 
 pub(crate) mod init;
 pub(crate) mod layout;
+pub(crate) mod operand;
 pub(crate) mod owned;
 pub(crate) mod views;
 
 pub use init::Init;
 pub use layout::Layout;
+pub use operand::Operand;
 pub use owned::Tensor;
 pub use views::{TensorMut, TensorRef};

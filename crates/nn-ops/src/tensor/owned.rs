@@ -1,6 +1,6 @@
 //! A tensor that owns its elements, and how it prints.
 
-use core::fmt;
+use core::{fmt, ops::Range};
 
 use backend_api::{Buffer, Element, Queue, Real};
 
@@ -75,6 +75,66 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     #[must_use]
     pub fn at_mut(&mut self) -> TensorMut<'_, Q, T> {
         TensorMut::whole(self.buffer.view_mut(), self.layout)
+    }
+
+    /// The elements with the last two axes exchanged; see [`TensorRef::transposed`].
+    ///
+    /// ```
+    /// use nn_ops::{Functional, Tensor};
+    ///
+    /// let q = runtime::cpu()?;
+    /// let x = q.tensor([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]])?;
+    /// assert_eq!(q.packed(&x.transposed()?)?.values(&q)?, [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    /// assert_eq!(q.packed(&x.narrowed(1, 1..3)?)?.values(&q)?, [2.0, 3.0, 5.0, 6.0]);
+    /// assert_eq!(x.into_shape(&[3, 2])?.layout().shape(), [3, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`TensorRef::transposed`].
+    pub fn transposed(&self) -> Result<TensorRef<'_, Q, T>, NnError> {
+        self.at().transposed()
+    }
+
+    /// The elements with the axes in another order; see [`TensorRef::permuted`].
+    ///
+    /// # Errors
+    /// As [`TensorRef::permuted`].
+    pub fn permuted(&self, axes: &[usize]) -> Result<TensorRef<'_, Q, T>, NnError> {
+        self.at().permuted(axes)
+    }
+
+    /// The elements with these indices along an axis; see [`TensorRef::narrowed`].
+    ///
+    /// # Errors
+    /// As [`TensorRef::narrowed`].
+    pub fn narrowed(&self, axis: usize, range: Range<usize>) -> Result<TensorRef<'_, Q, T>, NnError> {
+        self.at().narrowed(axis, range)
+    }
+
+    /// The elements with one index along an axis; see [`TensorRef::indexed`].
+    ///
+    /// # Errors
+    /// As [`TensorRef::indexed`].
+    pub fn indexed(&self, axis: usize, index: usize) -> Result<TensorRef<'_, Q, T>, NnError> {
+        self.at().indexed(axis, index)
+    }
+
+    /// The elements in another shape; see [`TensorRef::reshaped`].
+    ///
+    /// # Errors
+    /// As [`TensorRef::reshaped`].
+    pub fn reshaped(&self, shape: &[usize]) -> Result<TensorRef<'_, Q, T>, NnError> {
+        self.at().reshaped(shape)
+    }
+
+    /// This tensor in another shape, in row-major order.
+    ///
+    /// # Errors
+    /// As [`TensorRef::reshaped`]; the tensor is dropped then.
+    pub fn into_shape(self, shape: &[usize]) -> Result<Self, NnError> {
+        let layout = self.layout.reshaped(shape)?;
+        Ok(Self { buffer: self.buffer, layout })
     }
 
     /// Shape and strides.

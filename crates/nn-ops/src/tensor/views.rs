@@ -71,14 +71,24 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     /// [`NnError::Length`] for a shape of another number of elements, [`NnError::InvalidStride`] if
     /// the elements lie otherwise; otherwise as [`Layout::contiguous`].
     pub fn reshaped(&self, shape: &[usize]) -> Result<Self, NnError> {
-        const OP: &str = "reshape";
-        Layout::contiguous(self.layout.shape())?.admit(OP, "a tensor", &self.layout)?;
-        let layout = Layout::contiguous(shape)?;
-        if layout.numel() != self.layout.numel() {
-            let (expected, got) = (self.layout.numel(), layout.numel());
-            return Err(NnError::Length { op: OP, tensor: "a shape", expected, got });
-        }
-        Ok(Self { view: self.view, layout })
+        Ok(Self { view: self.view, layout: self.layout.reshaped(shape)? })
+    }
+
+    /// The elements with one index along `axis`, without that axis.
+    ///
+    /// # Errors
+    /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter.
+    pub fn indexed(&self, axis: usize, index: usize) -> Result<Self, NnError> {
+        let (first, layout) = self.layout.indexed(axis, index)?;
+        Self::new(self.view.slice(first..first + layout.span())?, layout)
+    }
+
+    /// The elements repeated up to `shape`; see [`Layout::broadcast`].
+    ///
+    /// # Errors
+    /// As [`Layout::broadcast`].
+    pub fn broadcast(&self, shape: &[usize]) -> Result<Self, NnError> {
+        Ok(Self { view: self.view, layout: self.layout.broadcast(shape)? })
     }
 
     /// The same tensor with a shorter lifetime.
@@ -199,6 +209,42 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     pub fn narrowed(self, axis: usize, range: Range<usize>) -> Result<Self, NnError> {
         let (first, layout) = self.layout.narrowed("slice", axis, range)?;
         Self::new(self.view.slice(first..first + layout.span())?, layout)
+    }
+
+    /// The elements with one index along `axis`, without that axis.
+    ///
+    /// # Errors
+    /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter.
+    pub fn indexed(self, axis: usize, index: usize) -> Result<Self, NnError> {
+        let (first, layout) = self.layout.indexed(axis, index)?;
+        Self::new(self.view.slice(first..first + layout.span())?, layout)
+    }
+
+    /// The same elements with the last two axes exchanged.
+    ///
+    /// # Errors
+    /// [`NnError::TooFewAxes`] with fewer than two axes.
+    pub fn transposed(self) -> Result<Self, NnError> {
+        let layout = self.layout.transposed()?;
+        Ok(Self { view: self.view, layout })
+    }
+
+    /// The same elements with the axes in another order; see [`Layout::permuted`].
+    ///
+    /// # Errors
+    /// As [`Layout::permuted`].
+    pub fn permuted(self, axes: &[usize]) -> Result<Self, NnError> {
+        let layout = self.layout.permuted(axes)?;
+        Ok(Self { view: self.view, layout })
+    }
+
+    /// The same elements in another shape; see [`Layout::reshaped`].
+    ///
+    /// # Errors
+    /// As [`Layout::reshaped`].
+    pub fn reshaped(self, shape: &[usize]) -> Result<Self, NnError> {
+        let layout = self.layout.reshaped(shape)?;
+        Ok(Self { view: self.view, layout })
     }
 
     /// The same tensor with a shorter lifetime, as by [`TensorRef::shorten`].

@@ -3,16 +3,15 @@
 
 mod cycle;
 mod depths;
-mod ensemble;
+mod functional;
 mod goldens;
 mod gru;
 mod import;
-mod mlp;
 mod networks;
 mod optimizers;
 mod refused;
-mod resume;
 mod rollouts;
 mod soak;
 mod step;
+mod training;
 mod truncation;

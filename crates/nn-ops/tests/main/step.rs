@@ -60,7 +60,7 @@ fn product(
 ) -> Vec<f32> {
     let (mut result, (c, _)) = (vec![0.0; m * n], row_major(n, &[]));
     let (m, n, k, batch) = (m as u64, n as u64, k as u64, [1; BATCH_AXES]);
-    let params = GemmParams { batch, m, n, k, a, b, c, accumulate: 0, activation };
+    let params = GemmParams { batch, m, n, k, a, b, c, accumulate: 0, activation, alpha: 1.0, reserved: 0 };
     let op = Gemm { params: &params, a: a_elements, b: b_elements, bias, c: &mut result[..] };
     runtime::cpu().expect("a processor").gemm(op).expect("views that fit");
     result

@@ -100,6 +100,9 @@ fn networks_of_broken_checkpoints_are_refused() {
     for broken in [text("mlp.dropout", "2 1"), text("mlp.dropout", "0.5"), text("mlp.dropout", "0.5 1 1")] {
         assert!(broken.contains("under `mlp.dropout`"), "{broken}");
     }
+    for (key, more) in [("mlp.layers", "3 3"), ("mlp.activation", "relu relu")] {
+        assert!(text(key, more).ends_with(&format!("under `{key}`, got `{more}`")));
+    }
     assert!(text("optimizer.rule", "lion").contains("under `optimizer.rule`"));
     let gone = refused(&|checkpoint| drop(checkpoint.text.remove("mlp.activation")));
     assert_eq!(gone, "checkpoint: expected the name of an activation under `mlp.activation`, got nothing");

@@ -1,0 +1,9 @@
+//! Operators on any layout that return their result.
+
+mod forms;
+mod nested;
+pub(crate) mod packed;
+mod queue;
+
+pub use forms::{Functional, Normed, NormedSum, RowLosses};
+pub use nested::Nested;

@@ -1,0 +1,104 @@
+//! Copies of operands whose layout an op does not read.
+
+use backend_api::{Queue, Real, ops::tensor::TensorOps};
+
+use crate::{
+    error::NnError,
+    movement::copy::copy,
+    products::matmul::is_factor,
+    rows::Mask,
+    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
+};
+
+/// An operand as an op reads it: as given, or a row-major copy.
+pub(crate) enum Packed<'a, Q: Queue + 'a, T: Real> {
+    Given(TensorRef<'a, Q, T>),
+    Copied(Tensor<Q, T>),
+}
+
+impl<'a, Q: TensorOps + 'a, T: Real> Packed<'a, Q, T> {
+    /// The elements in row-major order without gaps.
+    pub(crate) fn of(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
+        Self::unless(x.layout().is_contiguous(), q, x)
+    }
+
+    /// [`of`](Self::of) for an operand that may be left out.
+    pub(super) fn of_some(q: &Q, x: Option<TensorRef<'a, Q, T>>) -> Result<Option<Self>, NnError> {
+        x.map(|x| Self::of(q, x)).transpose()
+    }
+
+    /// The elements as a product reads them: rows or columns are contiguous.
+    pub(crate) fn factor(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
+        Self::unless(is_factor(x.layout()), q, x)
+    }
+
+    /// The elements as a matrix of `shape`, which a product reads.
+    ///
+    /// A matrix stays as it is; of other tensors the leading axes become one.
+    pub(super) fn matrix(q: &Q, x: TensorRef<'a, Q, T>, shape: [usize; 2]) -> Result<Self, NnError> {
+        if x.layout().shape() == shape {
+            return Self::factor(q, x);
+        }
+        match Self::of(q, x)? {
+            Self::Given(x) => Ok(Self::Given(x.reshaped(&shape)?)),
+            Self::Copied(x) => Ok(Self::Copied(x.into_shape(&shape)?)),
+        }
+    }
+
+    fn unless(is_readable: bool, q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
+        if is_readable { Ok(Self::Given(x)) } else { Ok(Self::Copied(copied(q, x)?)) }
+    }
+
+    /// The operand of the op.
+    pub(crate) fn at(&self) -> TensorRef<'_, Q, T> {
+        match self {
+            Self::Given(x) => x.shorten(),
+            Self::Copied(x) => x.at(),
+        }
+    }
+
+    /// The layout of the operand.
+    pub(super) fn layout(&self) -> &Layout {
+        match self {
+            Self::Given(x) => x.layout(),
+            Self::Copied(x) => x.layout(),
+        }
+    }
+
+    /// Room for a result of the operand's shape.
+    pub(super) fn room(&self, q: &Q) -> Result<Tensor<Q, T>, NnError> {
+        Tensor::alloc(q, self.layout().shape())
+    }
+}
+
+/// A mask as a softmax reads it: as given, or with its addends repeated.
+pub(super) struct PackedMask<'a, Q: Queue + 'a> {
+    given: Mask<'a, Q>,
+    addends: Option<Tensor<Q, f32>>,
+}
+
+impl<'a, Q: TensorOps + 'a> PackedMask<'a, Q> {
+    /// The mask of a softmax along `axis` of `shape`.
+    pub(super) fn of(q: &Q, given: Mask<'a, Q>, shape: &[usize], axis: usize) -> Result<Self, NnError> {
+        let addends = match given {
+            Mask::Additive(addend) if !given.is_readable(shape, axis) => Some(copied(q, addend.broadcast(shape)?)?),
+            _ => None,
+        };
+        Ok(Self { given, addends })
+    }
+
+    /// The mask of the op.
+    pub(super) fn at(&self) -> Mask<'_, Q> {
+        match &self.addends {
+            Some(addends) => Mask::Additive(addends.at()),
+            None => self.given.shorten(),
+        }
+    }
+}
+
+/// A row-major copy.
+pub(crate) fn copied<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>, NnError> {
+    let mut y = Tensor::alloc(q, x.layout().shape())?;
+    copy(q, x, y.at_mut())?;
+    Ok(y)
+}

@@ -1,0 +1,93 @@
+//! Any of the layers, for lists of layers and for the tape.
+
+use core_types::params::elementwise::Activation;
+
+use super::{
+    attention::SelfAttention,
+    gru::Gru,
+    layer::{Layer, LayerOps},
+    mode::Mode,
+    norm::{LayerNorm, RmsNorm},
+    parameters::{Parameters, Start},
+    saved::Saved,
+};
+use crate::{
+    elementwise::DropoutSite,
+    error::NnError,
+    optim::{arena::ParameterArena, table::ParameterId},
+    products::Dense,
+    tensor::{owned::Tensor, views::TensorRef},
+};
+
+/// Defines [`AnyLayer`] from its variants.
+macro_rules! any_layer {
+    ($($(#[$doc:meta])* $layer:ident,)*) => {
+        /// Any layer with one input and one output.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum AnyLayer {
+            $($(#[$doc])* $layer($layer),)*
+        }
+
+        $(
+            impl From<$layer> for AnyLayer {
+                fn from(layer: $layer) -> Self {
+                    Self::$layer(layer)
+                }
+            }
+        )*
+
+        impl Parameters for AnyLayer {
+            fn visit(&self, visitor: &mut dyn FnMut(ParameterId, Start)) {
+                match self {
+                    $(Self::$layer(layer) => layer.visit(visitor),)*
+                }
+            }
+        }
+
+        impl Layer for AnyLayer {
+            fn forward<Q: LayerOps>(
+                &self,
+                q: &Q,
+                values: &ParameterArena<Q, f32>,
+                mode: Mode,
+                x: TensorRef<'_, Q, f32>,
+            ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+                match self {
+                    $(Self::$layer(layer) => Layer::forward(layer, q, values, mode, x),)*
+                }
+            }
+
+            fn backward<Q: LayerOps>(
+                &self,
+                q: &Q,
+                values: &ParameterArena<Q, f32>,
+                saved: Saved<Q>,
+                x: TensorRef<'_, Q, f32>,
+                g: TensorRef<'_, Q, f32>,
+                gradients: &mut ParameterArena<Q, f32>,
+            ) -> Result<Tensor<Q, f32>, NnError> {
+                match self {
+                    $(Self::$layer(layer) => Layer::backward(layer, q, values, saved, x, g, gradients),)*
+                }
+            }
+        }
+    };
+}
+
+any_layer! {
+    /// Weights and biases.
+    Dense,
+    /// A layer norm.
+    LayerNorm,
+    /// An RMS norm.
+    RmsNorm,
+    /// A function of every element.
+    Activation,
+    /// Dropout of elements, in training.
+    DropoutSite,
+    /// Multi-head self attention.
+    SelfAttention,
+    /// A gated recurrent unit.
+    Gru,
+}

@@ -1,0 +1,123 @@
+//! Rows of a trained table by index.
+
+use super::{
+    layer::LayerOps,
+    parameters::{Parameters, Start},
+};
+use crate::{
+    error::NnError,
+    movement::Indices,
+    optim::{
+        arena::ParameterArena,
+        table::{ParameterId, ParameterSpec, ParameterTable},
+    },
+    tensor::{init::Init, owned::Tensor, views::TensorRef},
+};
+
+const OP: &str = "embedding";
+
+/// A trained table of rows, which are read by index.
+///
+/// ```
+/// use nn_ops::{Embedding, Indices, ParameterArena, ParameterTable, Tensor};
+///
+/// let q = runtime::cpu()?;
+/// let table = ParameterTable::new(&Embedding::specs("tokens", [3, 2]))?;
+/// let tokens = Embedding::find(&table, "tokens")?;
+/// let (mut values, mut gradients) = (ParameterArena::zeros(&q, &table)?, ParameterArena::zeros(&q, &table)?);
+/// values.write(&q, tokens.weight(), &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+///
+/// let text = Indices::new(&q, 3, &[2, 0, 2])?;
+/// let x = tokens.forward(&q, &values, &text)?;
+/// assert_eq!(x.values(&q)?, [5.0, 6.0, 1.0, 2.0, 5.0, 6.0]);
+/// let g = Tensor::from_values(&q, &[3, 2], &[1.0f32; 6])?;
+/// tokens.backward(&q, &text, g.at(), &mut gradients)?;
+/// assert_eq!(gradients.values(&q, tokens.weight())?, [1.0, 1.0, 0.0, 0.0, 2.0, 2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Embedding {
+    weight: ParameterId,
+    rows: usize,
+    features: usize,
+}
+
+impl Embedding {
+    /// The table `name.weight` of `[rows, features]`.
+    #[must_use]
+    pub fn specs(name: &str, [rows, features]: [usize; 2]) -> [ParameterSpec; 1] {
+        [ParameterSpec::new(format!("{name}.weight"), &[rows, features])]
+    }
+
+    /// The embedding of the tensor `name.weight`.
+    ///
+    /// # Errors
+    /// [`NnError::MissingTensor`] if it is not there, [`NnError::NamedTensor`] unless it is a
+    /// matrix.
+    pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
+        let name = format!("{name}.weight");
+        let weight = table.id(&name)?;
+        match *table.layout(weight)?.shape() {
+            [rows, features] => Ok(Self { weight, rows, features }),
+            ref other => {
+                let reason = NnError::Rank { op: OP, tensor: "weight", expected: 2, got: other.len() };
+                Err(NnError::named(name, reason))
+            }
+        }
+    }
+
+    /// The table.
+    #[must_use]
+    pub fn weight(&self) -> ParameterId {
+        self.weight
+    }
+
+    /// Rows of the table.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Features of a row.
+    #[must_use]
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// The rows that `indices` name, `[count, features]`.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] for indices into another number of rows, [`NnError::Axis`] for
+    /// values of another table, [`NnError::Backend`] from the device.
+    pub fn forward<Q: LayerOps>(
+        &self,
+        q: &Q,
+        values: &ParameterArena<Q, f32>,
+        indices: &Indices<Q>,
+    ) -> Result<Tensor<Q, f32>, NnError> {
+        let mut y = Tensor::alloc(q, &[indices.count(), self.features])?;
+        indices.gather(q, values.at(self.weight)?, y.at_mut())?;
+        Ok(y)
+    }
+
+    /// Adds the gradient `g` of the rows, `[count, features]`, to the gradient of the table.
+    ///
+    /// # Errors
+    /// As [`forward`](Self::forward).
+    pub fn backward<Q: LayerOps>(
+        &self,
+        q: &Q,
+        indices: &Indices<Q>,
+        g: TensorRef<'_, Q, f32>,
+        gradients: &mut ParameterArena<Q, f32>,
+    ) -> Result<(), NnError> {
+        indices.scatter_add(q, g, gradients.at_mut(self.weight)?)
+    }
+}
+
+impl Parameters for Embedding {
+    /// The table begins uniform in `-0.05..0.05`: a standard deviation of 0.029 (GPT-2: 0.02).
+    fn visit(&self, visitor: &mut dyn FnMut(ParameterId, Start)) {
+        visitor(self.weight, Start::Random(Init::Uniform { low: -0.05, high: 0.05 }));
+    }
+}

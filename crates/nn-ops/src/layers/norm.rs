@@ -1,0 +1,201 @@
+//! Layer norm and RMS norm as layers of a model.
+
+use super::{
+    layer::{Layer, LayerOps},
+    mode::Mode,
+    parameters::{Parameters, Start},
+    rows::{add_gradient, alloc_rows, gradient, matrix, written},
+    saved::{Saved, State, other},
+};
+use crate::{
+    error::NnError,
+    optim::{
+        arena::ParameterArena,
+        table::{ParameterId, ParameterSpec, ParameterTable},
+    },
+    rows::{NormAffine, NormGradients, NormPlan, NormResults, NormSaved},
+    tensor::{owned::Tensor, views::TensorRef},
+};
+
+/// A layer norm of rows `[.., features]` with trained factors and addends.
+///
+/// See [`NormPlan::layer_norm`], and [`Layer`] for an example.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LayerNorm {
+    weight: ParameterId,
+    bias: ParameterId,
+    features: usize,
+    eps: f32,
+}
+
+impl LayerNorm {
+    /// The factors `name.weight` and the addends `name.bias`, which do not decay.
+    #[must_use]
+    pub fn specs(name: &str, features: usize) -> [ParameterSpec; 2] {
+        ["weight", "bias"].map(|part| ParameterSpec::new(format!("{name}.{part}"), &[features]).without_decay())
+    }
+
+    /// The norm of the tensors `name.weight` and `name.bias`, with `eps` added to the variance.
+    ///
+    /// # Errors
+    /// [`NnError::MissingTensor`] if a tensor is not there, [`NnError::NamedTensor`] for tensors
+    /// that are no rows of one length, [`NnError::Parameter`] unless eps is finite and not
+    /// negative.
+    pub fn find(table: &ParameterTable, name: &str, eps: f32) -> Result<Self, NnError> {
+        const OP: &str = "layer_norm";
+        let (weight, features) = row(OP, table, &format!("{name}.weight"))?;
+        let of_bias = format!("{name}.bias");
+        let (bias, got) = row(OP, table, &of_bias)?;
+        if got != features {
+            return Err(NnError::named(of_bias, NnError::shape(OP, "bias", [features], [got])));
+        }
+        NormPlan::new(&[0, features], eps)?;
+        Ok(Self { weight, bias, features, eps })
+    }
+}
+
+impl Parameters for LayerNorm {
+    fn visit(&self, visitor: &mut dyn FnMut(ParameterId, Start)) {
+        visitor(self.weight, Start::Ones);
+        visitor(self.bias, Start::Zeros);
+    }
+}
+
+impl Layer for LayerNorm {
+    fn forward<Q: LayerOps>(
+        &self,
+        q: &Q,
+        values: &ParameterArena<Q, f32>,
+        mode: Mode,
+        x: TensorRef<'_, Q, f32>,
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+        let rows = matrix("layer_norm", "x", x, self.features)?;
+        let shape = rows.layout().shape();
+        let plan = NormPlan::new(shape, self.eps)?;
+        let mut y = alloc_rows(q, x.layout(), self.features)?;
+        let mut stats: Tensor<Q, f32> = Tensor::from_buffer(plan.layer_stats(q)?, &[2, shape[0]])?;
+        let affine = NormAffine { gamma: Some(values.at(self.weight)?), beta: Some(values.at(self.bias)?) };
+        plan.layer_norm(q, rows, affine, NormResults { y: written(&mut y, shape)?, stats: stats.at_mut() })?;
+        Ok((y, Saved::new(q, mode, State::LayerNorm(stats))))
+    }
+
+    fn backward<Q: LayerOps>(
+        &self,
+        q: &Q,
+        values: &ParameterArena<Q, f32>,
+        saved: Saved<Q>,
+        x: TensorRef<'_, Q, f32>,
+        g: TensorRef<'_, Q, f32>,
+        gradients: &mut ParameterArena<Q, f32>,
+    ) -> Result<Tensor<Q, f32>, NnError> {
+        const OP: &str = "layer_norm_backward";
+        let State::LayerNorm(stats) = saved.open(q, OP)? else {
+            return Err(other(OP));
+        };
+        let (rows, g) = (matrix(OP, "x", x, self.features)?, gradient(OP, x.layout(), g, self.features)?);
+        let plan = NormPlan::new(rows.layout().shape(), self.eps)?;
+        let mut of_x = alloc_rows(q, x.layout(), self.features)?;
+        let (mut of_weight, mut of_bias) = (Tensor::alloc(q, &[self.features])?, Tensor::alloc(q, &[self.features])?);
+        let gamma = Some(values.at(self.weight)?.shorten());
+        let pass = NormSaved { x: rows.shorten(), gamma, stats: stats.at() };
+        let into = NormGradients {
+            x: written(&mut of_x, rows.layout().shape())?,
+            gamma: Some(of_weight.at_mut()),
+            beta: Some(of_bias.at_mut()),
+        };
+        plan.layer_norm_backward(q, pass, g, into)?;
+        add_gradient(q, gradients, self.weight, of_weight.at())?;
+        add_gradient(q, gradients, self.bias, of_bias.at())?;
+        Ok(of_x)
+    }
+}
+
+/// An RMS norm of rows `[.., features]` with trained factors.
+///
+/// See [`NormPlan::rms_norm`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RmsNorm {
+    weight: ParameterId,
+    features: usize,
+    eps: f32,
+}
+
+impl RmsNorm {
+    /// The factors `name.weight`, which do not decay.
+    #[must_use]
+    pub fn specs(name: &str, features: usize) -> [ParameterSpec; 1] {
+        [ParameterSpec::new(format!("{name}.weight"), &[features]).without_decay()]
+    }
+
+    /// The norm of the tensor `name.weight`, with `eps` added to the mean square.
+    ///
+    /// # Errors
+    /// As [`LayerNorm::find`].
+    pub fn find(table: &ParameterTable, name: &str, eps: f32) -> Result<Self, NnError> {
+        let (weight, features) = row("rms_norm", table, &format!("{name}.weight"))?;
+        NormPlan::new(&[0, features], eps)?;
+        Ok(Self { weight, features, eps })
+    }
+}
+
+impl Parameters for RmsNorm {
+    fn visit(&self, visitor: &mut dyn FnMut(ParameterId, Start)) {
+        visitor(self.weight, Start::Ones);
+    }
+}
+
+impl Layer for RmsNorm {
+    fn forward<Q: LayerOps>(
+        &self,
+        q: &Q,
+        values: &ParameterArena<Q, f32>,
+        mode: Mode,
+        x: TensorRef<'_, Q, f32>,
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+        let rows = matrix("rms_norm", "x", x, self.features)?;
+        let shape = rows.layout().shape();
+        let plan = NormPlan::new(shape, self.eps)?;
+        let mut y = alloc_rows(q, x.layout(), self.features)?;
+        let mut stats: Tensor<Q, f32> = Tensor::from_buffer(plan.rms_stats(q)?, &[shape[0]])?;
+        let results = NormResults { y: written(&mut y, shape)?, stats: stats.at_mut() };
+        plan.rms_norm(q, rows, Some(values.at(self.weight)?), results)?;
+        Ok((y, Saved::new(q, mode, State::RmsNorm(stats))))
+    }
+
+    fn backward<Q: LayerOps>(
+        &self,
+        q: &Q,
+        values: &ParameterArena<Q, f32>,
+        saved: Saved<Q>,
+        x: TensorRef<'_, Q, f32>,
+        g: TensorRef<'_, Q, f32>,
+        gradients: &mut ParameterArena<Q, f32>,
+    ) -> Result<Tensor<Q, f32>, NnError> {
+        const OP: &str = "rms_norm_backward";
+        let State::RmsNorm(stats) = saved.open(q, OP)? else {
+            return Err(other(OP));
+        };
+        let (rows, g) = (matrix(OP, "x", x, self.features)?, gradient(OP, x.layout(), g, self.features)?);
+        let plan = NormPlan::new(rows.layout().shape(), self.eps)?;
+        let mut of_x = alloc_rows(q, x.layout(), self.features)?;
+        let mut of_weight = Tensor::alloc(q, &[self.features])?;
+        let gamma = Some(values.at(self.weight)?.shorten());
+        let pass = NormSaved { x: rows.shorten(), gamma, stats: stats.at() };
+        let into = written(&mut of_x, rows.layout().shape())?;
+        plan.rms_norm_backward(q, pass, g, into, Some(of_weight.at_mut()))?;
+        add_gradient(q, gradients, self.weight, of_weight.at())?;
+        Ok(of_x)
+    }
+}
+
+/// A tensor of one axis, and its length.
+fn row(op: &'static str, table: &ParameterTable, name: &str) -> Result<(ParameterId, usize), NnError> {
+    let id = table.id(name)?;
+    match *table.layout(id)?.shape() {
+        [len] => Ok((id, len)),
+        ref other => {
+            let reason = NnError::Rank { op, tensor: "a parameter", expected: 1, got: other.len() };
+            Err(NnError::named(name, reason))
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! A tape: values recorded in the order of their computation, and their gradients.
+
+mod backward;
+mod node;
+mod ops;
+mod record;
+mod var;
+mod views;
+
+pub use backward::VariableGradients;
+pub use record::Tape;
+pub use var::Var;

@@ -1,0 +1,121 @@
+//! The nodes of a tape: values, and the ops that computed them.
+
+use core::ops::Range;
+
+use backend_api::{BufferRef, Queue};
+use core_types::params::elementwise::Activation;
+
+use crate::{
+    error::NnError,
+    layers::{AnyLayer, Embedding, Saved},
+    movement::Indices,
+    optim::{arena::ParameterArena, table::ParameterId},
+    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
+};
+
+/// A value, and the op that computed it.
+pub(super) struct Node<'a, Q: Queue + 'a> {
+    pub(super) layout: Layout,
+    pub(super) value: Value<'a, Q>,
+    pub(super) kind: Kind<'a, Q>,
+    /// Whether a parameter or a variable receives a gradient through this value.
+    pub(super) needs_gradient: bool,
+}
+
+/// The memory of a value.
+pub(super) enum Value<'a, Q: Queue + 'a> {
+    /// The tape's, row-major.
+    Own(Tensor<Q, f32>),
+    /// The caller's.
+    Given(TensorRef<'a, Q, f32>),
+    /// A parameter of the model.
+    Parameter(ParameterId),
+    /// Part of the memory of node `root`, from element `first` on.
+    Part { root: usize, first: usize },
+}
+
+/// The op that computed a value, with the positions of its operands.
+pub(super) enum Kind<'a, Q: Queue + 'a> {
+    /// No gradient passes.
+    Constant,
+    /// The caller receives the gradient.
+    Variable,
+    Parameter(ParameterId),
+    Layer {
+        layer: AnyLayer,
+        saved: Saved<Q>,
+        x: usize,
+    },
+    Embedding {
+        layer: Embedding,
+        indices: &'a Indices<Q>,
+    },
+    Matmul {
+        a: usize,
+        b: usize,
+    },
+    /// `a + sign b`.
+    Sum {
+        a: usize,
+        b: usize,
+        sign: f32,
+    },
+    Product {
+        a: usize,
+        b: usize,
+    },
+    Scale {
+        factor: f32,
+        x: usize,
+    },
+    Activation {
+        f: Activation,
+        x: usize,
+    },
+    Softmax {
+        is_log: bool,
+        axis: usize,
+        x: usize,
+    },
+    Reshape {
+        x: usize,
+    },
+    Permute {
+        axes: Vec<usize>,
+        x: usize,
+    },
+    Narrow {
+        axis: usize,
+        range: Range<usize>,
+        x: usize,
+    },
+    /// The sum over `axes`, times `factor` if there is one.
+    Reduce {
+        axes: Vec<usize>,
+        factor: Option<f32>,
+        x: usize,
+    },
+    /// The mean loss of all rows, and its gradient with respect to the logits.
+    CrossEntropy {
+        gradient: Tensor<Q, f32>,
+        x: usize,
+    },
+}
+
+/// The value of a node.
+pub(super) fn value_of<'s, 'a: 's, Q: Queue + 'a>(
+    nodes: &'s [Node<'a, Q>],
+    values: &'s ParameterArena<Q, f32>,
+    index: usize,
+) -> Result<TensorRef<'s, Q, f32>, NnError> {
+    let node = &nodes[index];
+    match &node.value {
+        Value::Own(tensor) => Ok(tensor.at()),
+        Value::Given(x) => Ok(x.shorten()),
+        Value::Parameter(id) => values.at(*id),
+        Value::Part { root, first } => {
+            let whole = value_of(nodes, values, *root)?.view();
+            TensorRef::new(whole.slice(*first..*first + node.layout.span())?, node.layout)
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Recorded ops that compute new elements.
+
+use core_types::params::{
+    elementwise::{Activation, Binary},
+    tensor::Reduction,
+};
+
+use super::{node::Kind, record::Tape, var::Var};
+use crate::{
+    elementwise::{activate, axpby, binary},
+    error::NnError,
+    functional::packed::Packed,
+    layers::{AnyLayer, Embedding, Layer, LayerOps, Parameters, Sequential},
+    movement::Indices,
+    products::matmul::{matmul, product_shape},
+    rows::{CrossEntropyPlan, CrossEntropyResults, Mask, ReducePlan, SoftmaxPlan},
+    tensor::{layout::broadcast_shape, owned::Tensor, views::TensorRef},
+};
+
+impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
+    /// The output of a layer.
+    ///
+    /// # Errors
+    /// As [`Layer::forward`]; [`NnError::OtherTape`] for a variable of another tape.
+    pub fn layer(&mut self, layer: impl Into<AnyLayer>, x: Var) -> Result<Var, NnError> {
+        let (layer, x) = (layer.into(), self.index(x)?);
+        let input = self.packed(x)?;
+        let (y, saved) = layer.forward(self.q, self.values, self.mode, input.at())?;
+        drop(input);
+        let needs = self.needs(&[x]) || self.mode.is_training() && !layer.ids().is_empty();
+        Ok(self.own(y, needs, Kind::Layer { layer, saved, x }))
+    }
+
+    /// The output of layers one after the other. Each layer is recorded.
+    ///
+    /// # Errors
+    /// As [`layer`](Self::layer).
+    pub fn sequence(&mut self, layers: &Sequential, x: Var) -> Result<Var, NnError> {
+        self.index(x)?;
+        layers.layers().iter().try_fold(x, |x, &layer| self.layer(layer, x))
+    }
+
+    /// The rows of a table that `indices` name, `[count, features]`.
+    ///
+    /// # Errors
+    /// As [`Embedding::forward`].
+    pub fn embedding(&mut self, layer: &Embedding, indices: &'a Indices<Q>) -> Result<Var, NnError> {
+        let y = layer.forward(self.q, self.values, indices)?;
+        let needs = self.mode.is_training();
+        Ok(self.own(y, needs, Kind::Embedding { layer: *layer, indices }))
+    }
+
+    /// The products of matrices `[.., m, k]` and `[.., k, n]`, whose leading axes broadcast.
+    ///
+    /// A transposed factor is not copied.
+    ///
+    /// # Errors
+    /// As [`GemmPlan::new`](crate::GemmPlan::new); [`NnError::OtherTape`] for a variable of another
+    /// tape, [`NnError::Backend`] from the device.
+    pub fn matmul(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
+        let (a, b) = (self.index(a)?, self.index(b)?);
+        let (lhs, rhs) = (Packed::factor(self.q, self.at(a)?)?, Packed::factor(self.q, self.at(b)?)?);
+        let mut y = Tensor::alloc(self.q, &product_shape("matmul", lhs.at().layout(), ("b", rhs.at().layout()))?)?;
+        matmul(self.q, lhs.at(), rhs.at(), y.at_mut())?;
+        drop((lhs, rhs));
+        let needs = self.needs(&[a, b]);
+        Ok(self.own(y, needs, Kind::Matmul { a, b }))
+    }
+
+    /// `a + b`, whose axes broadcast by the rules of NumPy.
+    ///
+    /// # Errors
+    /// [`NnError::Broadcast`] for shapes without a common one, [`NnError::OtherTape`] for a
+    /// variable of another tape, [`NnError::Backend`] from the device.
+    pub fn add(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
+        let (a, b) = (self.index(a)?, self.index(b)?);
+        self.combine(Binary::Add, a, b, Kind::Sum { a, b, sign: 1.0 })
+    }
+
+    /// `a - b`, whose axes broadcast by the rules of NumPy.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn sub(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
+        let (a, b) = (self.index(a)?, self.index(b)?);
+        self.combine(Binary::Sub, a, b, Kind::Sum { a, b, sign: -1.0 })
+    }
+
+    /// `a b`, element by element, whose axes broadcast by the rules of NumPy.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn mul(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
+        let (a, b) = (self.index(a)?, self.index(b)?);
+        self.combine(Binary::Mul, a, b, Kind::Product { a, b })
+    }
+
+    fn combine(&mut self, op: Binary, a: usize, b: usize, kind: Kind<'a, Q>) -> Result<Var, NnError> {
+        let (lhs, rhs) = (self.at(a)?, self.at(b)?);
+        let apart = || NnError::Broadcast { op: "binary", lhs: lhs.layout().into(), rhs: rhs.layout().into() };
+        let shape = broadcast_shape(lhs.layout().shape(), rhs.layout().shape()).ok_or_else(apart)?;
+        let mut y = Tensor::alloc(self.q, &shape)?;
+        binary(self.q, op, lhs, rhs, y.at_mut())?;
+        let needs = self.needs(&[a, b]);
+        Ok(self.own(y, needs, kind))
+    }
+
+    /// `factor x`.
+    ///
+    /// # Errors
+    /// [`NnError::OtherTape`] for a variable of another tape, [`NnError::Backend`] from the device.
+    pub fn scale(&mut self, x: Var, factor: f32) -> Result<Var, NnError> {
+        let x = self.index(x)?;
+        let input = self.packed(x)?;
+        let mut y = Tensor::alloc(self.q, input.at().layout().shape())?;
+        axpby(self.q, factor, input.at(), 0.0, y.at_mut())?;
+        drop(input);
+        let needs = self.needs(&[x]);
+        Ok(self.own(y, needs, Kind::Scale { factor, x }))
+    }
+
+    /// `f(x)`, element by element.
+    ///
+    /// # Errors
+    /// As [`scale`](Self::scale).
+    pub fn activate(&mut self, f: Activation, x: Var) -> Result<Var, NnError> {
+        let x = self.index(x)?;
+        let input = self.packed(x)?;
+        let mut y = Tensor::alloc(self.q, input.at().layout().shape())?;
+        activate(self.q, f, input.at(), y.at_mut())?;
+        drop(input);
+        let needs = self.needs(&[x]);
+        Ok(self.own(y, needs, Kind::Activation { f, x }))
+    }
+
+    /// The softmax along an axis; see [`SoftmaxPlan::softmax`].
+    ///
+    /// # Errors
+    /// As [`SoftmaxPlan::new`] and [`scale`](Self::scale).
+    pub fn softmax(&mut self, x: Var, axis: usize) -> Result<Var, NnError> {
+        self.normalize(x, axis, false)
+    }
+
+    /// The logarithm of the softmax along an axis; see [`SoftmaxPlan::log_softmax`].
+    ///
+    /// # Errors
+    /// As [`softmax`](Self::softmax).
+    pub fn log_softmax(&mut self, x: Var, axis: usize) -> Result<Var, NnError> {
+        self.normalize(x, axis, true)
+    }
+
+    fn normalize(&mut self, x: Var, axis: usize, is_log: bool) -> Result<Var, NnError> {
+        let x = self.index(x)?;
+        let plan = SoftmaxPlan::new(self.nodes[x].layout.shape(), axis)?;
+        let input = self.packed(x)?;
+        let mut y = Tensor::alloc(self.q, input.at().layout().shape())?;
+        match is_log {
+            true => plan.log_softmax(self.q, input.at(), Mask::None, y.at_mut())?,
+            false => plan.softmax(self.q, input.at(), Mask::None, y.at_mut())?,
+        }
+        drop(input);
+        let needs = self.needs(&[x]);
+        Ok(self.own(y, needs, Kind::Softmax { is_log, axis, x }))
+    }
+
+    /// The sum over `axes`, which the result lacks.
+    ///
+    /// # Errors
+    /// As [`ReducePlan::new`] and [`scale`](Self::scale).
+    pub fn sum(&mut self, x: Var, axes: &[usize]) -> Result<Var, NnError> {
+        self.reduce(x, axes, Reduction::Sum)
+    }
+
+    /// The mean over `axes`, which the result lacks.
+    ///
+    /// # Errors
+    /// As [`sum`](Self::sum).
+    pub fn mean(&mut self, x: Var, axes: &[usize]) -> Result<Var, NnError> {
+        self.reduce(x, axes, Reduction::Mean)
+    }
+
+    fn reduce(&mut self, x: Var, axes: &[usize], reduction: Reduction) -> Result<Var, NnError> {
+        let x = self.index(x)?;
+        let plan = ReducePlan::new(self.nodes[x].layout.shape(), axes, reduction)?;
+        let input = self.packed(x)?;
+        let mut y = Tensor::alloc(self.q, plan.layout().shape())?;
+        plan.run(self.q, input.at(), y.at_mut())?;
+        drop(input);
+        let count: usize = axes.iter().map(|&axis| self.nodes[x].layout.shape()[axis]).product();
+        let factor = (reduction == Reduction::Mean).then_some(1.0 / count as f32);
+        let needs = self.needs(&[x]);
+        Ok(self.own(y, needs, Kind::Reduce { axes: axes.to_vec(), factor, x }))
+    }
+
+    /// The mean softmax cross-entropy of logits `[rows, classes]`, a tensor without axes.
+    ///
+    /// Rows whose target is not below `classes` have a loss of zero; they count in the mean.
+    ///
+    /// # Errors
+    /// [`NnError::Rank`] unless the logits are a matrix, [`NnError::EmptyReduction`] without rows,
+    /// [`NnError::ShapeMismatch`] unless there is a target for each row; otherwise as
+    /// [`scale`](Self::scale).
+    pub fn cross_entropy(&mut self, logits: Var, targets: TensorRef<'_, Q, u32>) -> Result<Var, NnError> {
+        const OP: &str = "cross_entropy";
+        let x = self.index(logits)?;
+        let &[rows, classes] = self.nodes[x].layout.shape() else {
+            let got = self.nodes[x].layout.rank();
+            return Err(NnError::Rank { op: OP, tensor: "logits", expected: 2, got });
+        };
+        if rows == 0 {
+            return Err(NnError::EmptyReduction { op: OP });
+        }
+        let plan = CrossEntropyPlan::new(rows, classes)?;
+        let input = self.packed(x)?;
+        let (mut losses, mut gradient) = (Tensor::alloc(self.q, &[rows])?, Tensor::alloc(self.q, &[rows, classes])?);
+        let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: gradient.at_mut() };
+        plan.cross_entropy(self.q, 1.0 / rows as f32, input.at(), targets, results)?;
+        drop(input);
+        let mut y = Tensor::alloc(self.q, &[])?;
+        ReducePlan::new(&[rows], &[0], Reduction::Mean)?.run(self.q, losses.at(), y.at_mut())?;
+        let needs = self.needs(&[x]);
+        Ok(self.own(y, needs, Kind::CrossEntropy { gradient, x }))
+    }
+
+    /// The mean of the squares of `x - target`, a tensor without axes.
+    ///
+    /// # Errors
+    /// [`NnError::ShapeMismatch`] for tensors of different shapes, [`NnError::EmptyReduction`]
+    /// without elements; otherwise as [`scale`](Self::scale).
+    pub fn mse(&mut self, x: Var, target: Var) -> Result<Var, NnError> {
+        let (expected, got) = (self.shape(x)?, self.shape(target)?);
+        if expected != got {
+            return Err(NnError::shape("mse", "target", expected, got));
+        }
+        let axes: Vec<usize> = (0..expected.len()).collect();
+        let difference = self.sub(x, target)?;
+        let square = self.mul(difference, difference)?;
+        self.mean(square, &axes)
+    }
+}

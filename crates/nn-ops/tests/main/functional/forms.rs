@@ -1,0 +1,164 @@
+//! Values, views that are passed on, and arguments that are refused.
+
+use nn_ops::{
+    Activation, Binary, Dropout, Functional, Indices, Mask, NnError, Operand, Reduction, Tensor, TensorMut, copy, fill,
+    io::{Tensor as Saved, Tensors},
+};
+use runtime::AnyQueue;
+
+use super::on_each_device;
+
+/// Means of the rows of `x` and of a tensor made here, one after the other.
+///
+/// The queue's type is not known, and `x` lives longer than the other tensor.
+fn means<Q: Functional>(q: &Q, x: &impl Operand<Q, f32>) -> Result<Tensor<Q, f32>, NnError> {
+    let own = q.filled(x.operand().layout().shape(), 7.0)?;
+    q.reduce(Reduction::Mean, &q.concat(0, &[x.operand(), own.at()])?, &[1])
+}
+
+#[test]
+fn results_are_those_of_arithmetic() {
+    on_each_device(|q| {
+        let x = q.tensor([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]).unwrap();
+        let values = |y: Result<Tensor<AnyQueue, f32>, NnError>| y.unwrap().values(q).unwrap();
+        let turned = x.transposed().unwrap();
+        assert_eq!(values(means(q, &x)), [2.0, 5.0, 7.0, 7.0]);
+        assert_eq!(values(means(q, &turned)), [2.5, 3.5, 4.5, 7.0, 7.0, 7.0]);
+        assert_eq!(values(q.add(&x, &q.tensor([[10.0f32], [20.0]]).unwrap())), [11.0, 12.0, 13.0, 24.0, 25.0, 26.0]);
+        assert_eq!(values(q.binary_scalar(Binary::Sub, &turned, 1.0)), [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
+        assert_eq!(values(q.binary_scalar(Binary::Div, &q.tensor(6.0f32).unwrap(), 4.0)), [1.5]);
+        assert_eq!(values(q.scaled(&x.narrowed(1, 1..3).unwrap(), 0.5)), [1.0, 1.5, 2.5, 3.0]);
+        assert_eq!(values(q.matmul(&x, &turned)), [14.0, 32.0, 32.0, 77.0]);
+        for (a, b) in [(x.at(), turned), (x.at(), turned.narrowed(1, 0..1).unwrap())] {
+            let plain = values(q.matmul(&a, &b));
+            let expected: Vec<f32> = plain.iter().map(|value| value / 4.0).collect();
+            assert_eq!(values(q.matmul_scaled(&a, &b, 0.25)), expected);
+        }
+        let bias = q.tensor([100.0f32, -100.0]).unwrap();
+        assert_eq!(values(q.linear(&x, &turned, Some(bias.at()), Activation::Relu)), [114.0, 0.0, 132.0, 0.0]);
+        let [dx, dw, db] = q.linear_backward(&x, &turned, &q.filled(&[2, 2], 1.0).unwrap()).unwrap();
+        assert_eq!(dx.values(q).unwrap(), [5.0, 7.0, 9.0, 5.0, 7.0, 9.0]);
+        assert_eq!(dw.values(q).unwrap(), [5.0, 5.0, 7.0, 7.0, 9.0, 9.0]);
+        assert_eq!(db.values(q).unwrap(), [2.0, 2.0]);
+        assert_eq!(values(q.gather(&turned, &[2, 2, 0])), [3.0, 6.0, 3.0, 6.0, 1.0, 4.0]);
+        let kept = q.tensor([[true, false, true]; 2]).unwrap();
+        assert_eq!(values(q.select(&kept, &x, &q.tensor(0.0f32).unwrap())), [1.0, 0.0, 3.0, 4.0, 0.0, 6.0]);
+        assert_eq!(q.arg_max(&turned, 0).unwrap().values(q).unwrap(), [2, 2]);
+    });
+}
+
+/// A function that writes its result over its operand.
+type InPlace<'a> = &'a dyn Fn(&mut Tensor<AnyQueue, f32>) -> Result<(), NnError>;
+
+#[test]
+fn results_in_place_have_the_bits_of_new_tensors() {
+    on_each_device(|q| {
+        let x = q.tensor([[1.0f32, -2.0, 3.0, 0.5], [4.0, 5.0, -6.0, 0.25]]).unwrap();
+        let row = q.tensor([0.5f32, 0.0, f32::NEG_INFINITY, -1.0]).unwrap();
+        let bits =
+            |y: &Tensor<AnyQueue, f32>| -> Vec<u32> { y.values(q).unwrap().into_iter().map(f32::to_bits).collect() };
+        let expect = |run: InPlace<'_>, expected: Result<Tensor<AnyQueue, f32>, NnError>| {
+            let mut own = q.packed(&x).unwrap();
+            run(&mut own).unwrap();
+            assert_eq!(bits(&own), bits(&expected.unwrap()));
+        };
+        for axis in 0..2 {
+            expect(&|x| q.softmax_in_place(x, axis), q.softmax(&x, axis));
+            expect(&|x| q.log_softmax_in_place(x, axis), q.log_softmax(&x, axis));
+        }
+        for mask in [Mask::Additive(row.at()), Mask::Causal { offset: 1 }] {
+            expect(&|x| q.masked_softmax_in_place(x, 1, mask), q.masked_softmax(&x, 1, mask));
+            expect(&|x| q.masked_log_softmax_in_place(x, 1, mask), q.masked_log_softmax(&x, 1, mask));
+        }
+        let at = Dropout::new(0.5, 7).unwrap().at(1);
+        expect(&|x| q.dropout_in_place(x, at, 2), q.dropout(&x, at, 2));
+        let kept = q.tensor([[true, false, false, true], [false, true, true, false]]).unwrap();
+        expect(&|x| q.select_in_place(&kept, x, &row), q.select(&kept, &x, &row));
+        let refused = q.select_in_place(&kept, &mut q.filled::<f32>(&[3, 2], 1.0).unwrap(), &row).unwrap_err();
+        assert_eq!(refused.to_string(), "`select_in_place` expected a of shape [2, 4], got [3, 2]");
+    });
+}
+
+#[test]
+fn additive_masks_broadcast_and_a_mask_that_does_not_is_refused() {
+    on_each_device(|q| {
+        let x = q.tensor([[[0.0f32; 4]; 3]; 2]).unwrap();
+        let least = f32::NEG_INFINITY;
+        let padding = q.tensor([[[0.0f32, 0.0, 0.0, least]], [[0.0, least, least, least]]]).unwrap();
+        let y = q.masked_softmax(&x, 2, Mask::Additive(padding.at())).unwrap().values(q).unwrap();
+        let third = 1.0f32 / 3.0;
+        let rows = [[third, third, third, 0.0], [1.0, 0.0, 0.0, 0.0]];
+        let expected: Vec<f32> = rows.iter().flat_map(|row| row.repeat(3)).collect();
+        assert!(y.iter().zip(&expected).all(|(got, want)| (got - want).abs() < 1e-6), "{y:?}");
+        let other = q.tensor([0.0f32; 3]).unwrap();
+        let refused = q.masked_softmax(&x, 2, Mask::Additive(other.at())).unwrap_err();
+        assert_eq!(refused.to_string(), "`broadcast` cannot broadcast shapes [3] and [2, 3, 4]");
+    });
+}
+
+#[test]
+fn results_are_written_through_turned_and_sliced_views() {
+    on_each_device(|q| {
+        let x = q.tensor([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]).unwrap();
+        let mut y: Tensor<AnyQueue, f32> = q.filled(&[3, 2, 2], 0.0).unwrap();
+        copy(q, x.at(), y.at_mut().indexed(1, 1).unwrap().transposed().unwrap()).unwrap();
+        assert_eq!(y.values(q).unwrap(), [0.0, 0.0, 1.0, 4.0, 0.0, 0.0, 2.0, 5.0, 0.0, 0.0, 3.0, 6.0]);
+        let turned: TensorMut<'_, _, f32> = y.at_mut().reshaped(&[6, 2]).unwrap().permuted(&[1, 0]).unwrap();
+        fill(q, 9.0, turned.indexed(0, 1).unwrap().narrowed(0, 0..2).unwrap()).unwrap();
+        assert_eq!(y.values(q).unwrap(), [0.0, 9.0, 1.0, 9.0, 0.0, 0.0, 2.0, 5.0, 0.0, 0.0, 3.0, 6.0]);
+        assert!(matches!(y.at_mut().transposed().unwrap().reshaped(&[12]), Err(NnError::InvalidStride { .. })));
+    });
+}
+
+#[test]
+fn a_gather_is_that_of_uploaded_indices() {
+    on_each_device(|q| {
+        let table = q.tensor([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]).unwrap();
+        let mut rows = Tensor::alloc(q, &[4, 2]).unwrap();
+        let indices = [2, 0, 0, 1];
+        Indices::new(q, 3, &indices).unwrap().gather(q, table.at(), rows.at_mut()).unwrap();
+        assert_eq!(q.gather(&table, &indices).unwrap().values(q).unwrap(), rows.values(q).unwrap());
+    });
+}
+
+#[test]
+fn arguments_that_do_not_fit_are_refused_by_name() {
+    on_each_device(|q| {
+        let [x, w, vector] = [&[2, 3][..], &[4, 3], &[3]].map(|shape| q.filled::<f32>(shape, 1.0).unwrap());
+        let error = |y: Result<Tensor<AnyQueue, f32>, NnError>| y.unwrap_err().to_string();
+        let linear = |x: &Tensor<AnyQueue, f32>, w: &Tensor<AnyQueue, f32>| q.linear(x, w, None, Activation::Identity);
+        assert_eq!(error(q.add(&x, &w)), "`binary` cannot broadcast shapes [2, 3] and [4, 3]");
+        assert_eq!(error(q.matmul(&x, &w)), "`matmul` expected b of shape [3, 3], got [4, 3]");
+        assert_eq!(error(q.matmul(&x, &vector)), "`matmul` needs 2 axes or more, got 1");
+        assert_eq!(error(linear(&x, &w)), "`linear` expected w of shape [3, 3], got [4, 3]");
+        assert_eq!(error(linear(&x, &vector)), "`linear` expected w with 2 axes, got 1");
+        assert_eq!(error(linear(&vector, &w)), "`linear` needs 2 axes or more, got 1");
+        let backward = q.linear_backward(&x, &w.transposed().unwrap(), &x).unwrap_err();
+        assert_eq!(backward.to_string(), "`linear_backward` expected g of shape [2, 4], got [2, 3]");
+        assert_eq!(error(q.softmax(&x, 2)), "`softmax` expected an axis below 2, got 2");
+        assert_eq!(q.arg_max(&x, 2).unwrap_err(), NnError::Axis { op: "arg_max", rank: 2, axis: 2 });
+        assert_eq!(error(q.concat(2, &[x.at()])), "`concat` expected an axis below 2, got 2");
+        assert_eq!(error(q.gather(&x, &[2])), "`indices` expected indices below 2, got 2 at place 0");
+        let targets = q.tensor([0u32, 1]).unwrap();
+        let logits = q.cross_entropy(&vector, &targets, 1.0).unwrap_err();
+        assert_eq!(logits.to_string(), "`cross_entropy` expected logits with 2 axes, got 1");
+        // Booleans are not copied on the device.
+        let kept = q.tensor([[true; 2]; 3]).unwrap();
+        let strided = q.select(&kept.transposed().unwrap(), &x, &x).unwrap_err();
+        assert!(matches!(strided, NnError::InvalidStride { op: "select", tensor: "mask", .. }), "{strided}");
+    });
+}
+
+#[test]
+fn tensors_of_a_file_are_uploaded_by_name() {
+    on_each_device(|q| {
+        let saved = |shape: &[usize]| Saved { shape: shape.to_vec(), data: vec![0.5, 1.5] };
+        let file = Tensors::from([("a".to_owned(), saved(&[2])), ("b".to_owned(), saved(&[2, 1]))]);
+        let named = q.named_tensors(&file).unwrap();
+        assert_eq!(named["b"].layout().shape(), [2, 1]);
+        assert_eq!(named["a"].values(q).unwrap(), [0.5, 1.5]);
+        let wrong = Tensors::from([("c".to_owned(), saved(&[3]))]);
+        let refused = q.named_tensors(&wrong).unwrap_err();
+        assert_eq!(refused.to_string(), "tensor `c`: `tensor` expected a tensor of 3 elements, got 2");
+    });
+}
