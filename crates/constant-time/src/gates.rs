@@ -16,6 +16,7 @@ pub(crate) fn all() -> Result<Vec<Gate>> {
         Gate::relu_within(64, 22)?,
         Gate::truncate_reduce(40, 9)?,
         Gate::gap_ars(64, 12)?,
+        Gate::gap_ars(64, 12)?.in_one_round()?,
         Gate::interval_powers(64, 2)?,
         Gate::lrs(64, 12)?,
         Gate::ars(64, 12)?,

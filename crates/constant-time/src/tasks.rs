@@ -23,6 +23,7 @@ impl Case {
 
 pub(crate) fn all() -> Result<Vec<Case>> {
     let range = SignedRange::new(-(1 << 20), 1 << 20)?;
+    let gap_in_one_round = Gate::gap_ars(64, 12).and_then(Gate::in_one_round);
     let case =
         |title, task, gate, plain: fn(i64) -> i64| -> Result<Case> { Ok(Case { title, task, gate: gate?, plain }) };
     let all = [
@@ -31,6 +32,7 @@ pub(crate) fn all() -> Result<Vec<Case>> {
         case("absolute value", Task::Abs, Gate::relu(64), i64::abs),
         case("truncate-reduce", Task::TruncateReduce, Gate::truncate_reduce(40, 9), |x| x >> 9),
         case("gap ars", Task::GapArs(range.gap_cert(64)?), Gate::gap_ars(64, 12), |x| x >> 12),
+        case("gap ars in one round", Task::GapArs(range.gap_cert(64)?), gap_in_one_round, |x| x >> 12),
         case("lrs", Task::Lrs, Gate::lrs(64, 12), |x| (x.cast_unsigned() >> 12).cast_signed()),
         case("ars", Task::Ars, Gate::ars(64, 12), |x| x >> 12),
         case("relu ars", Task::ReluArs, Gate::relu_ars(64, 12), |x| x.max(0) >> 12),

@@ -122,6 +122,27 @@ impl AutoTrunc {
         }
     }
 
+    /// The same gap shift [in one round](Gate::in_one_round), with larger keys.
+    ///
+    /// Other shifts stay as they are.
+    ///
+    /// ```
+    /// use pfss::{AutoTrunc, SignedRange};
+    ///
+    /// let shift = AutoTrunc::narrowest(12, 64, SignedRange::of_bits(40))?.in_one_round()?;
+    /// assert_eq!(shift.gate().map(|gate| gate.cost().rounds), Some(1));
+    /// # Ok::<(), pfss::PfssError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None is expected here: [`Gate::in_one_round`] fails only for other gates.
+    pub fn in_one_round(self) -> Result<Self, PfssError> {
+        Ok(match self {
+            Self::Gap { gate, cert } => Self::Gap { gate: gate.in_one_round()?, cert },
+            Self::Identity | Self::Exact { .. } => self,
+        })
+    }
+
     /// The gate to deal keys for; none for the identity.
     #[must_use]
     pub fn gate(&self) -> Option<&Gate> {
@@ -190,6 +211,19 @@ mod tests {
                 assert!(matches!(AutoTrunc::widening(n, f, 64, inside), Err(PfssError::Shift { .. })));
             }
             assert!(matches!(AutoTrunc::widening(n, 1, n - 1, inside), Err(PfssError::RingWidth { .. })));
+        }
+    }
+
+    #[test]
+    fn only_a_gap_shift_is_made_one_of_one_round() {
+        let gap = AutoTrunc::choose(64, 12, RangeClaim::Proof(range(-1000, 1000))).unwrap();
+        let fewer = gap.clone().in_one_round().unwrap();
+        assert_eq!(fewer.gate().cloned(), gap.gate().cloned().map(|gate| gate.in_one_round().unwrap()));
+        assert_ne!(fewer, gap);
+        assert_eq!(fewer.task(), gap.task());
+        for other in [AutoTrunc::choose(64, 12, RangeClaim::Unknown), AutoTrunc::choose(64, 0, RangeClaim::Unknown)] {
+            let other = other.unwrap();
+            assert_eq!(other.clone().in_one_round(), Ok(other));
         }
     }
 

@@ -16,6 +16,10 @@ use crate::{GapCert, GateKind, Interval, Predicate, SignedRange};
 /// [`PredicateKind`](crate::PfssError::PredicateKind), [`Constant`](crate::PfssError::Constant) and
 /// [`EmptyInterval`](crate::PfssError::EmptyInterval) for predicates, intervals and tables that the
 /// keys do not answer.
+///
+/// A task has no ring: inputs are shared in the ring of the keys.
+/// [`Session::run_in`](crate::Session::run_in), [`Session::eval_in`](crate::Session::eval_in) and
+/// [`Job::in_ring`](crate::batch::Job::in_ring) refuse keys of another ring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Task<'a> {

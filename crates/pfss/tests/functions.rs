@@ -55,6 +55,12 @@ fn shares_are_those_of_the_public_function_in_every_mode() {
             let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, values.len()).unwrap();
             let shares = run_function_lockstep(&q, &gates, bundles, [&x[0], &x[1]]).unwrap();
             assert_eq!(open(&shares), plain, "{name}, {coeffs:?}");
+            // the shift in one round
+            let fewer = gates.clone().in_one_round().unwrap();
+            assert_eq!(fewer.cost().rounds, gates.cost().rounds - 1, "{name}, {coeffs:?}");
+            let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &fewer, values.len()).unwrap();
+            let shares = run_function_lockstep(&q, &fewer, bundles, [&x[0], &x[1]]).unwrap();
+            assert_eq!(open(&shares), plain, "{name}, {coeffs:?}, in one round");
         }
     }
 }

@@ -194,10 +194,11 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
         let cert = SignedRange::new(-quarter, quarter - 1).unwrap().gap_cert(n).unwrap();
         let masks: Vec<u64> = (0..1 << n).collect();
         let batch = Batch::product(n, (-quarter..quarter).map(|x| x as u64), &masks);
-        let gate = Gate::gap_ars(n, f).unwrap();
-        let got = batch.run(&q, &gate, n, Task::GapArs(cert));
         let ring = batch.ring;
-        expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "gap ars");
+        for gate in in_two_rounds_and_in_one(Gate::gap_ars(n, f).unwrap()) {
+            let got = batch.run(&q, &gate, n, Task::GapArs(cert));
+            expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "gap ars");
+        }
     }
     for f in [1, 6, 7, 8, 12, 31, 32, 62] {
         let quarter = 1i64 << 62;
@@ -206,9 +207,18 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
         let masks =
             [0, 1, 1 << 62, 1 << 63, 3 << 62, u64::MAX, u64::MAX >> 1, (1 << 62) - 1, 1 << f, 0x0123_4567_89ab_cdef];
         let batch = Batch::product(64, inside.map(|x| x as u64), &masks);
-        let got = batch.run(&q, &Gate::gap_ars(64, f).unwrap(), 64, Task::GapArs(cert));
-        expect(&batch, &got, |x| ((x as i64) >> f) as u64, "gap ars");
+        for gate in in_two_rounds_and_in_one(Gate::gap_ars(64, f).unwrap()) {
+            let got = batch.run(&q, &gate, 64, Task::GapArs(cert));
+            expect(&batch, &got, |x| ((x as i64) >> f) as u64, "gap ars");
+        }
     }
+}
+
+/// Both forms of a gap shift: with an opened carry, and with a carry from a payload.
+fn in_two_rounds_and_in_one(gate: Gate) -> [Gate; 2] {
+    let one = gate.clone().in_one_round().unwrap();
+    assert_eq!([gate.cost().rounds, one.cost().rounds], [2, 1]);
+    [gate, one]
 }
 
 #[test]
@@ -218,8 +228,10 @@ fn the_gap_shift_into_a_wider_ring_is_exact_on_the_whole_admissible_range() {
         let (quarter, wide) = (1i64 << (n - 2), Ring::new(out).unwrap());
         let cert = SignedRange::new(-quarter, quarter - 1).unwrap().gap_cert(n).unwrap();
         let batch = Batch::product(n, xs.into_iter().map(|x| x as u64), masks);
-        let got = batch.run(&q, &Gate::gap_ars_to(n, f, out).unwrap(), out, Task::GapArs(cert));
-        expect(&batch, &got, |x| wide.reduce((batch.ring.signed(x) >> f) as u64), "widening gap ars");
+        for gate in in_two_rounds_and_in_one(Gate::gap_ars_to(n, f, out).unwrap()) {
+            let got = batch.run(&q, &gate, out, Task::GapArs(cert));
+            expect(&batch, &got, |x| wide.reduce((batch.ring.signed(x) >> f) as u64), "widening gap ars");
+        }
     };
     let masks: Vec<u64> = (0..256).collect();
     for f in 1..=6 {

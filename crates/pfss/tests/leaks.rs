@@ -153,6 +153,7 @@ fn key_bytes_do_not_tell_two_secrets_apart() {
     let gates = [
         Gate::relu(64).unwrap(),
         Gate::gap_ars(64, 12).unwrap(),
+        Gate::gap_ars(64, 12).and_then(Gate::in_one_round).unwrap(),
         Gate::interval_powers(64, 2).unwrap(),
         Gate::ars(64, 12).unwrap(),
         Gate::relu_ars(64, 12).unwrap(),
@@ -191,6 +192,7 @@ fn bundle_lengths_depend_on_gate_and_count_only() {
         Gate::relu(8).unwrap(),
         Gate::truncate_reduce(8, 3).unwrap(),
         Gate::gap_ars(8, 3).unwrap(),
+        Gate::gap_ars(8, 3).and_then(Gate::in_one_round).unwrap(),
         Gate::interval_powers(8, 2).unwrap(),
         Gate::lrs(8, 3).unwrap(),
         Gate::ars(8, 3).unwrap(),
@@ -216,6 +218,7 @@ fn no_window_of_a_bundle_holds_a_mask_a_threshold_or_a_payload() {
         Gate::full_predicates(64).unwrap(),
         Gate::relu(64).unwrap(),
         Gate::gap_ars(64, 12).unwrap(),
+        Gate::gap_ars(64, 12).and_then(Gate::in_one_round).unwrap(),
         Gate::interval_powers(64, 3).unwrap(),
         Gate::lrs(64, 12).unwrap(),
         Gate::ars(64, 12).unwrap(),

@@ -7,7 +7,7 @@ use pfss::{
 
 use crate::wiping::asked_bytes;
 
-/// Reads a bundle and holds the reader to its bound.
+/// Reads a bundle, at once and piece by piece, and compares both readers and the memory that they ask for.
 ///
 /// The bound is a multiple of the input, larger where a seed may be expanded, and a little for errors and tables.
 fn read(bytes: &[u8]) -> Result<KeyBundle, BundleError> {
@@ -16,7 +16,25 @@ fn read(bytes: &[u8]) -> Result<KeyBundle, BundleError> {
     let result = KeyBundle::from_bytes(bytes);
     let asked = asked_bytes() - before;
     assert!(asked <= most * bytes.len() + 4096, "{asked} bytes asked for {} bytes of input", bytes.len());
+    let before = asked_bytes();
+    let pieces = read_pieces(bytes);
+    let asked = asked_bytes() - before;
+    assert!(asked <= (most + 1) * bytes.len() + 8192, "{asked} bytes asked for pieces of {} bytes", bytes.len());
+    match (&result, pieces) {
+        (Ok(at_once), Ok(pieces)) => assert_eq!(*pieces.to_bytes(), *at_once.to_bytes()),
+        (at_once, pieces) => assert_eq!(pieces.err().as_ref(), at_once.as_ref().err()),
+    }
     result
+}
+
+fn read_pieces(bytes: &[u8]) -> Result<KeyBundle, BundleError> {
+    let mut rest = bytes;
+    KeyBundle::read_pieces(bytes.len(), |piece| {
+        let (next, after) = rest.split_at(piece.len());
+        piece.copy_from_slice(next);
+        rest = after;
+        Ok::<(), BundleError>(())
+    })
 }
 
 fn refusal(bytes: &[u8]) -> BundleError {
@@ -51,6 +69,7 @@ fn corpus() -> Vec<Vec<u8>> {
         Gate::relu(10).unwrap(),
         Gate::truncate_reduce(16, 8).unwrap(),
         Gate::gap_ars(64, 12).unwrap(),
+        Gate::gap_ars(64, 12).and_then(Gate::in_one_round).unwrap(),
         Gate::interval_powers(3, 2).unwrap(),
         Gate::lrs(12, 9).unwrap(),
         Gate::ars(9, 3).unwrap(),
@@ -78,6 +97,19 @@ fn every_bundle_survives_a_round_trip_byte_for_byte() {
     for bytes in corpus().into_iter().chain(more.into_iter().flatten()) {
         let bundle = read(&bytes).unwrap();
         assert_eq!(bundle.to_bytes()[..], bytes[..]);
+    }
+}
+
+#[test]
+fn reading_piece_by_piece_takes_the_memory_of_the_keys_alone() {
+    for bytes in bundles(Gate::relu(64).unwrap(), 2000) {
+        let before = asked_bytes();
+        let bundle = read_pieces(&bytes).unwrap();
+        let asked = asked_bytes() - before;
+        // 55 correction words, 2 leaves, a root, 3 words and a bit for each of 2016 elements
+        let keys = 2016 * (16 * (55 + 2 + 1) + 24) + 2016 / 8;
+        assert!((keys..keys + 4096).contains(&asked), "{asked} bytes asked, for {keys} bytes of keys");
+        assert!((keys..keys + 33).contains(&(bundle.memory_bytes() as usize)), "{}", bundle.memory_bytes());
     }
 }
 
@@ -227,6 +259,18 @@ fn the_errors_of_a_program_name_what_is_wrong() {
     // keys of other modes do not fit
     assert!(matches!(with(start + 8, 0), BundleError::Field { field: "payload words", expected: 2, got: 0 }));
     assert_eq!(bytes[start..start + 8 * 9], other[start..start + 8 * 9], "both parties hold the same program");
+}
+
+/// The public bytes grow until the claimed program is read; a copy for each piece would take 17 times the bundle.
+#[test]
+fn a_program_that_claims_a_long_bundle_takes_memory_in_proportion() {
+    let [_, mut bytes] = bundles(suf(CoeffMode::MaskedSelect), 3);
+    let start = u64::from_le_bytes(bytes[160..168].try_into().unwrap());
+    bytes.resize(8 << 20, 0);
+    let len = bytes.len() as u64;
+    bytes[40..48].copy_from_slice(&len.to_le_bytes());
+    bytes[168..176].copy_from_slice(&(len - start).to_le_bytes());
+    assert!(matches!(refusal(&bytes), BundleError::Program(SufError::Trailing { .. })));
 }
 
 /// A seed expands to as much as a count says, so little else may not stand for much.

@@ -23,6 +23,7 @@ fn bundles_have_the_bytes_that_their_gate_states_for_each_party() {
         Gate::full_predicates(9).unwrap().with_masks(2).unwrap(),
         Gate::relu(10).unwrap(),
         Gate::gap_ars(64, 12).unwrap(),
+        Gate::gap_ars(64, 12).and_then(Gate::in_one_round).unwrap(),
         Gate::ars(12, 3).unwrap(),
         Gate::relu_ars(10, 3).unwrap().with_masked_outputs().unwrap(),
         Gate::interval_powers(5, 2).unwrap(),

@@ -374,6 +374,7 @@ fn every_gate_sends_what_its_cost_says() {
             (Gate::relu(n), Task::Relu),
             (Gate::relu(n), Task::Abs),
             (Gate::gap_ars(n, 5), Task::GapArs(cert)),
+            (Gate::gap_ars(n, 5).and_then(Gate::in_one_round), Task::GapArs(cert)),
             (Gate::truncate_reduce(n, 5), Task::TruncateReduce),
             (Gate::lrs(n, 5), Task::Lrs),
             (Gate::ars(n, 5), Task::Ars),

@@ -56,8 +56,15 @@ fn close(plan: &SecureSoftmaxPlan, x: &[i64], got: &[i64]) {
     }
 }
 
-/// Holds the shares to the public model, bit for bit, and the model to the real softmax.
+/// Checks a plan as it is, and in fewer rounds: both have the results of the same public model.
 fn check(plan: &SecureSoftmaxPlan, x: &[i64]) {
+    let fewer = plan.clone().in_fewer_rounds().unwrap();
+    assert_eq!(fewer.eval(x).unwrap(), plan.eval(x).unwrap());
+    [plan, &fewer].into_iter().for_each(|plan| check_plan(plan, x));
+}
+
+/// Holds the shares to the public model, bit for bit, and the model to the real softmax.
+fn check_plan(plan: &SecureSoftmaxPlan, x: &[i64]) {
     let (shares, traffic) = run(plan, x);
     let got: Vec<i64> = shares[0].iter().zip(&shares[1]).map(|(&a, &b)| a.wrapping_add(b) as i64).collect();
     assert_eq!(got, plan.eval(x).unwrap());
@@ -185,6 +192,29 @@ fn exponentials_by_table_have_fewer_bytes_of_keys_and_five_rounds_more() {
     let [(fewer, first), (more, second)] = plans.each_ref().map(SecureSoftmaxPlan::traffic);
     assert_eq!(second, first + 5);
     assert!(fewer < more, "{fewer} and {more}");
+}
+
+#[test]
+fn steps_with_few_elements_take_fewer_rounds_with_larger_keys() {
+    let logits = SignedRange::new(-(1 << 18), 1 << 18).unwrap();
+    let bytes = |plan: &SecureSoftmaxPlan| {
+        plan.deals().iter().map(|(gate, count)| gate.key_bits_per_element() * *count as u64).sum::<u64>() / 8
+    };
+    // Rows of 128 have seven rounds of comparisons, and the last four have at most one for 16 elements; a row of 8 has
+    // none with so few. A reciprocal takes two rounds less.
+    for (cols, last) in [(8, 0), (16, 1), (128, 4), (1024, 7)] {
+        let layout = RowLayout::ragged(cols, &[cols; 4]).unwrap();
+        for new in FORMS {
+            let plan = new(layout.clone(), logits, SufModes::default()).unwrap();
+            let fewer = plan.clone().in_fewer_rounds().unwrap();
+            let [(sent, rounds), (fewer_sent, fewer_rounds)] = [&plan, &fewer].map(SecureSoftmaxPlan::traffic);
+            assert_eq!(fewer_rounds, rounds - 2 - last, "{cols}");
+            assert!(fewer_sent < sent, "{cols}");
+            // payloads of two words for each of 21 bits of a comparison, and of three and of one for a reciprocal
+            let more = bytes(&fewer).saturating_sub(bytes(&plan));
+            assert!(more <= layout.active() as u64 / 8 * 512 + 4 * 1024, "{cols}: {more}");
+        }
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::{both, words};
 use pfss::{
     BoolShares, BundleError, ChannelError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError,
-    RangeError, Ring, Session, Task, Wire, eval_lockstep,
+    RangeError, Ring, Session, SignedRange, Task, Wire, eval_lockstep,
     functions::{WiredBundles, WiredFn, WiredGates},
     memory_pair, run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
@@ -111,6 +111,27 @@ fn every_gate_gives_its_output_under_the_mask_of_its_wire() {
         let (bundles, wires) = deal(&gate, 256);
         let [a, b] = run_lockstep(&q, task, bundles, [&zero, &one]).unwrap();
         expect(&gate, &sums(gate.out_ring(), [&a.words, &b.words]), &wires[0], plain);
+    }
+}
+
+#[test]
+fn gap_shifts_give_their_outputs_under_the_masks_of_their_wires_in_two_rounds_and_in_one() {
+    let q = runtime::cpu().unwrap();
+    let cert = SignedRange::new(-64, 63).unwrap().gap_cert(8).unwrap();
+    // every input that leaves a gap in 8 bits
+    let zero: Vec<u64> = (0..128).map(|at| (at * 77 + 13) & 255).collect();
+    let one: Vec<u64> =
+        (-64..64i64).zip(&zero).map(|(x, share)| x.cast_unsigned().wrapping_sub(*share) & 255).collect();
+    for out in [8, 20, 64] {
+        let two_rounds = Gate::gap_ars_to(8, 3, out).unwrap();
+        for bare in [two_rounds.clone(), two_rounds.in_one_round().unwrap()] {
+            let gate = bare.clone().with_masked_outputs().unwrap();
+            assert_eq!(gate.key_bits_per_element(), bare.key_bits_per_element() + 64);
+            let (bundles, wires) = deal(&gate, 128);
+            let [a, b] = run_lockstep(&q, Task::GapArs(cert), bundles, [&zero, &one]).unwrap();
+            let opened = sums(gate.out_ring(), [&a.words, &b.words]);
+            expect(&gate, &opened, &wires[0], |at| ((at.cast_signed() - 64) >> 3).cast_unsigned());
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use core_types::Ring;
 use thiserror::Error;
 
 use crate::{
@@ -51,6 +52,8 @@ pub struct Job<'a> {
     pub(super) x_hat: Vec<u64>,
     /// Lengths of the rows that the elements are packed in, one after the other.
     pub(super) rows: Vec<usize>,
+    /// The ring that the keys must have, if the caller named one.
+    ring: Option<Ring>,
 }
 
 impl<'a> Job<'a> {
@@ -58,7 +61,15 @@ impl<'a> Job<'a> {
     #[must_use]
     pub fn new(work: impl Into<Work<'a>>, keys: MaskedKeys, x_hat: Vec<u64>) -> Self {
         let rows = vec![x_hat.len() / keys.gate().inputs()];
-        Self { work: work.into(), keys, x_hat, rows }
+        Self { work: work.into(), keys, x_hat, rows, ring: None }
+    }
+
+    /// The same job on inputs of `ring`, which a batch refuses if its keys have another ring.
+    ///
+    /// A task has no ring. Without this call a job has the ring of its keys.
+    #[must_use]
+    pub fn in_ring(self, ring: Ring) -> Self {
+        Self { ring: Some(ring), ..self }
     }
 
     /// The same job on elements packed in rows of these lengths.
@@ -86,6 +97,7 @@ impl<'a> Job<'a> {
     /// Refuses everything that can be refused before the job is taken in.
     pub(super) fn plan(&self, plans: &mut AllPlans) -> Result<Arc<TaskPlan>, PfssError> {
         let (task, gate) = (self.work.task(), self.keys.gate());
+        self.ring.map_or(Ok(()), |ring| gate.check_ring(ring))?;
         task.check_keys(&self.keys.0, self.x_hat.len())?;
         let plan = plans.of(gate, task, &task.facts())?;
         match &self.work {

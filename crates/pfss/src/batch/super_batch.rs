@@ -210,8 +210,10 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// # Errors
     /// [`BatchError::State`] unless the batch is pending, [`BatchError::Limit`],
     /// [`BatchError::BudgetExceeded`], [`PfssError::WrongParty`] for keys of another party than
-    /// earlier jobs, and the gate's own errors. The batch is then as before, but the job and its
-    /// keys are gone; [`try_enqueue`](Self::try_enqueue) gives them back.
+    /// earlier jobs, [`PfssError::KeyRing`] for keys of another ring than
+    /// [`Job::in_ring`](super::Job::in_ring) names, and the gate's own errors. The batch is then as
+    /// before, but the job and its keys are gone; [`try_enqueue`](Self::try_enqueue) gives them
+    /// back.
     pub fn enqueue(&mut self, job: Job<'a>) -> Result<Handle, PfssError> {
         Ok(self.try_enqueue(job)?)
     }
@@ -250,7 +252,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             words: grow(Limit::Words, limits.words, self.taken.words, words)?,
             bytes: grow(Limit::Bytes, limits.bytes, self.taken.bytes, 8 * words)?,
         };
-        let footprint = Footprint::of(job.keys.gate(), &plan, job.keys.count());
+        let footprint = Footprint::of(job.keys.gate(), &plan);
         self.reserve(&footprint, job.keys.count())?;
         self.taken = taken;
         Ok((plan, footprint))

@@ -25,8 +25,9 @@ impl KeyBundle {
     /// # Errors
     /// The [`BundleError`] of the first check that fails.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BundleError> {
-        let (header, layout, claimed) = Header::read(bytes)?;
+        let (header, layout, claimed) = Header::read(bytes, bytes.len())?;
         check_table(bytes, &layout)?;
+        check_gaps(bytes, &layout)?;
         let computed = content_digest(bytes);
         if computed != claimed {
             return Err(BundleError::Digest { what: "content", expected: computed, got: claimed });
@@ -101,9 +102,8 @@ fn write_entry(section: &SectionEntry, out: &mut Vec<u8>) {
     }
 }
 
-/// Checks that the table and the gaps have the only layout that the header allows.
-fn check_table(bytes: &[u8], layout: &BundleLayout) -> Result<(), BundleError> {
-    let mut end = HEADER_BYTES + ENTRY_BYTES * layout.sections.len();
+/// Checks that the table has the only layout that the header allows.
+pub(super) fn check_table(bytes: &[u8], layout: &BundleLayout) -> Result<(), BundleError> {
     for (index, section) in layout.sections.iter().enumerate() {
         let entry = &bytes[HEADER_BYTES + ENTRY_BYTES * index..][..ENTRY_BYTES];
         let [dim0, dim1, dim2] = section.dims;
@@ -124,6 +124,12 @@ fn check_table(bytes: &[u8], layout: &BundleLayout) -> Result<(), BundleError> {
             }
         }
     }
+    Ok(())
+}
+
+/// Checks that the bytes between sections are zero.
+fn check_gaps(bytes: &[u8], layout: &BundleLayout) -> Result<(), BundleError> {
+    let mut end = HEADER_BYTES + ENTRY_BYTES * layout.sections.len();
     for section in &layout.sections {
         let start = section.offset as usize;
         if let Some(at) = bytes[end..start].iter().position(|&byte| byte != 0) {

@@ -63,6 +63,7 @@ mod tests {
             Gate::interval_powers(5, 2).unwrap(),
             Gate::truncate_reduce(16, 7).unwrap().with_masked_outputs().unwrap(),
             Gate::gap_ars_to(20, 9, 64).unwrap().with_masked_outputs().unwrap(),
+            Gate::gap_ars_to(20, 9, 64).and_then(Gate::in_one_round).unwrap(),
             Gate::lut(8, 40).unwrap(),
             suf(CoeffMode::MaskedSelect),
             suf(CoeffMode::IntervalLut),

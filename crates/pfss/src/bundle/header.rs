@@ -76,7 +76,10 @@ impl Header {
     }
 
     /// Reads a header and the layout it implies, and returns the content digest it claims.
-    pub(super) fn read(bytes: &[u8]) -> Result<(Self, BundleLayout, [u8; 32]), BundleError> {
+    ///
+    /// `bytes` are the first of a bundle of `len` bytes: at least the header, the section table and
+    /// the program.
+    pub(super) fn read(bytes: &[u8], len: usize) -> Result<(Self, BundleLayout, [u8; 32]), BundleError> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
             return Err(BundleError::Truncated { expected: HEADER_BYTES, got: bytes.len() });
         };
@@ -87,7 +90,7 @@ impl Header {
         let small = |at: usize| u64::from(u16::from_le_bytes(array(header, at)));
         let refused = |e: PfssError| BundleError::Gate { reason: e.to_string() };
         let gate = match kind {
-            GateKind::Suf => Gate::suf(program(bytes)?),
+            GateKind::Suf => Gate::suf(program(bytes, len)?),
             _ => {
                 let (degree, masks) = (small(16) as u32, small(14) as u32);
                 let parameters = HeaderParameters { f: header[9].into(), degree, masks, out: header[19].into() };
@@ -124,8 +127,8 @@ impl Header {
         expect("sections", layout.sections.len() as u64, u32::from_le_bytes(array(header, 20)).into())?;
         expect("padded count", layout.count_padded, large(32))?;
         expect("total length", layout.total_len as u64, large(40))?;
-        if layout.total_len != bytes.len() {
-            return Err(BundleError::Length { expected: layout.total_len, got: bytes.len() });
+        if layout.total_len != len {
+            return Err(BundleError::Length { expected: layout.total_len, got: len });
         }
         let (expected, got) = (gate.digest(), array(header, 64));
         if expected != got {
@@ -138,14 +141,29 @@ impl Header {
     }
 }
 
-/// Reads the program from the first section of a bundle of that kind.
+/// The end of the public bytes at the start of a bundle of `len` bytes.
+///
+/// They are the header, the table of `sections` and the program of a descriptor. `bytes` are at
+/// least the header and the table, of one section or more. Nothing in them is trusted, so the end
+/// may lie anywhere up to `len`.
+pub(super) fn public_end(bytes: &[u8], sections: usize, len: usize) -> usize {
+    let table = HEADER_BYTES + ENTRY_BYTES * sections;
+    if GateKind::from_number(bytes[6]) != Some(GateKind::Suf) {
+        return table.min(len);
+    }
+    let large = |at: usize| u64::from_le_bytes(array(bytes, at));
+    let end = large(HEADER_BYTES + 32).saturating_add(large(HEADER_BYTES + 40));
+    usize::try_from(end).unwrap_or(usize::MAX).clamp(table.min(len), len)
+}
+
+/// Reads the program from the first section of a bundle of that kind, of `len` bytes in all.
 ///
 /// The section's table entry is not trusted here; it is compared with the layout afterwards.
-fn program(bytes: &[u8]) -> Result<SufProgram, BundleError> {
+fn program(bytes: &[u8], len: usize) -> Result<SufProgram, BundleError> {
     let large = |at: usize| u64::from_le_bytes(array(bytes, at));
     let claimed = usize::try_from(large(40)).unwrap_or(usize::MAX);
-    if claimed != bytes.len() {
-        return Err(BundleError::Length { expected: claimed, got: bytes.len() });
+    if claimed != len {
+        return Err(BundleError::Length { expected: claimed, got: len });
     }
     if bytes.len() < HEADER_BYTES + ENTRY_BYTES {
         return Err(BundleError::Truncated { expected: HEADER_BYTES + ENTRY_BYTES, got: bytes.len() });
@@ -183,8 +201,13 @@ pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
 
 /// The digest that the header must carry at [`DIGEST_AT`].
 pub(super) fn content_digest(bytes: &[u8]) -> [u8; 32] {
+    *content_hasher(bytes).finalize().as_bytes()
+}
+
+/// The content digest of a bundle, begun with its first bytes, at least the header.
+pub(super) fn content_hasher(start: &[u8]) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&bytes[..DIGEST_AT]);
-    hasher.update(&bytes[HEADER_BYTES..]);
-    *hasher.finalize().as_bytes()
+    hasher.update(&start[..DIGEST_AT]);
+    hasher.update(&start[HEADER_BYTES..]);
+    hasher
 }

@@ -5,6 +5,7 @@ mod expand;
 mod header;
 mod layout;
 mod masked;
+mod pieces;
 
 use core::{fmt, ops::Range};
 use std::sync::Arc;
@@ -108,6 +109,19 @@ impl KeyBundle {
     #[must_use]
     pub fn byte_len(&self) -> usize {
         self.layout().total_len
+    }
+
+    /// Bytes of the keys in memory, all sections together; keys of a seed are expanded.
+    ///
+    /// This is [`Gate::key_bits_per_element`] for each element, up to padding, and the seed.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        let BundleKeys { roots, common, leaf, words, bits } = &self.keys;
+        let corrections = size_of_val(&common.cw[..]) + size_of_val(&common.vcw[..]) + size_of_val(&common.last[..]);
+        let rows = size_of_val(&roots[..]) + size_of_val(&leaf[..]);
+        let shares = size_of_val(&words[..]) + size_of_val(&bits[..]);
+        let seed = if self.seed.is_some() { Seed::BYTES } else { 0 };
+        (corrections + rows + shares + seed) as u64
     }
 
     /// Elements per row of every section: the count, rounded up to whole 32-bit words of bits.

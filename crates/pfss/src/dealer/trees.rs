@@ -90,7 +90,7 @@ impl<Q: FssOps> TreeDealer<'_, Q> {
                 }
             }
             KeyTree::Dcf { bits, words } => {
-                let width = self.gate.n();
+                let width = self.gate.out_ring().bits();
                 let params = DcfGenParams { keys: self.prg, bits, count, words, width };
                 let betas = SecretInput::of(q, &secret.betas)?;
                 let (vcw, last) = (&mut vcw[range(before.vcw, rows.vcw)], &mut last[range(before.last, rows.last)]);

@@ -107,6 +107,14 @@ pub enum PfssError {
         /// Ring width of the certificate.
         got: u32,
     },
+    /// The keys are for inputs of another ring than the caller's.
+    #[error("expected keys for inputs of {expected} bits, got keys for {got} bits")]
+    KeyRing {
+        /// Ring width of the caller's inputs.
+        expected: u32,
+        /// Ring width of the keys' inputs.
+        got: u32,
+    },
     /// The bundle belongs to the other party.
     #[error("expected a bundle of {expected}, got one of {got}")]
     WrongParty {

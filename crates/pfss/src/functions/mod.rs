@@ -145,6 +145,17 @@ impl FixedFn {
 }
 
 impl FixedGates {
+    /// The same gates with a gap shift [in one round](Gate::in_one_round).
+    ///
+    /// With a descriptor by [`CoeffMode::IntervalLut`](crate::suf::CoeffMode::IntervalLut), which
+    /// takes one round too, the function takes two rounds in place of four.
+    ///
+    /// # Errors
+    /// As [`AutoTrunc::in_one_round`].
+    pub fn in_one_round(self) -> Result<Self, PfssError> {
+        Ok(Self { shift: self.shift.in_one_round()?, ..self })
+    }
+
     /// The gates that need keys.
     pub(crate) fn with_keys(&self) -> impl Iterator<Item = &Gate> {
         [&self.suf].into_iter().chain(self.shift.gate())

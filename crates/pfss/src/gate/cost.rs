@@ -108,6 +108,7 @@ mod tests {
         let table = [
             ("truncate_reduce", Gate::truncate_reduce(64, 12)),
             ("gap_ars", Gate::gap_ars(64, 12)),
+            ("gap_ars`, `in_one_round", Gate::gap_ars(64, 12).and_then(Gate::in_one_round)),
             ("lrs", Gate::lrs(64, 12)),
             ("ars", Gate::ars(64, 12)),
             ("relu", Gate::relu(64)),

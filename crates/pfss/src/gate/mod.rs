@@ -9,7 +9,7 @@ use std::sync::Arc;
 use core_types::{MAX_PAYLOAD_WORDS, Ring};
 
 pub(crate) use kinds::AnyGate;
-use kinds::suf::Suf;
+use kinds::{suf::Suf, truncate::GapArs};
 use shape::BoundsOfF;
 pub(crate) use shape::{GateShape, HeaderParameters};
 
@@ -175,6 +175,33 @@ impl Gate {
         }
     }
 
+    /// The same gap shift in one round, with larger keys.
+    ///
+    /// The carry comes from a comparison key with a payload (Boyle et al., EUROCRYPT 2021), so that
+    /// nothing is opened after the masked input. The key takes 24 bytes for each bit shifted off,
+    /// and 24 more. Results are the same.
+    ///
+    /// ```
+    /// use pfss::Gate;
+    ///
+    /// let shift = Gate::gap_ars(64, 12)?;
+    /// let (two, one) = (shift.cost(), shift.in_one_round()?.cost());
+    /// assert_eq!((two.rounds, one.rounds), (2, 1));
+    /// assert_eq!((two.key_bits, one.key_bits), (8 * 144 + 1, 8 * (12 * 24 + 24 + 3 * 8)));
+    /// # Ok::<(), pfss::PfssError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`PfssError::Kind`] for other gates than a gap shift.
+    pub fn in_one_round(self) -> Result<Self, PfssError> {
+        match self.definition {
+            AnyGate::GapArs(shift) => {
+                Ok(Self { definition: AnyGate::GapArs(GapArs { one_round: true, ..shift }), ..self })
+            }
+            other => Err(PfssError::Kind { expected: GateKind::GapArs, got: other.kind() }),
+        }
+    }
+
     /// `floor(x / 2^f)` for an `n`-bit `x` read as unsigned.
     ///
     /// Exact for every `x`, at the price of a comparison of all bits; where a bound is proven,
@@ -318,6 +345,11 @@ impl Gate {
         self.ring.bits()
     }
 
+    /// Refuses inputs of another ring.
+    pub(crate) fn check_ring(&self, ring: Ring) -> Result<(), PfssError> {
+        check_ring(ring, self.ring)
+    }
+
     /// The ring of the output, or of each of several outputs.
     #[must_use]
     pub fn out_ring(&self) -> Ring {
@@ -377,7 +409,7 @@ impl Gate {
 
     /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor.
     ///
-    /// It is 0 for other gates.
+    /// It is 1 for a gap shift [in one round](Self::in_one_round), and 0 for other gates.
     #[must_use]
     pub fn degree(&self) -> u32 {
         self.shape().parameters().degree
@@ -433,6 +465,12 @@ impl Gate {
     }
 }
 
+/// Refuses keys for inputs of the ring `keys` if the caller's are of another ring.
+pub(crate) fn check_ring(inputs: Ring, keys: Ring) -> Result<(), PfssError> {
+    let (expected, got) = (inputs.bits(), keys.bits());
+    if expected == got { Ok(()) } else { Err(PfssError::KeyRing { expected, got }) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -458,6 +496,13 @@ mod tests {
             let refused = PfssError::RingWidth { kind: GateKind::GapArs, min: 8, max: 64, got: out };
             assert_eq!(Gate::gap_ars_to(8, 6, out), Err(refused));
         }
+        let (relu, lut) = (Gate::relu(8).unwrap(), Gate::lut(8, 8).unwrap());
+        for gate in [relu, lut] {
+            let refused = PfssError::Kind { expected: GateKind::GapArs, got: gate.kind() };
+            assert_eq!(gate.in_one_round(), Err(refused));
+        }
+        let shift = Gate::gap_ars_to(8, 6, 64).unwrap().in_one_round().unwrap();
+        assert_eq!((shift.degree(), shift.clone().in_one_round()), (1, Ok(shift)));
         // what no constructor asks for
         assert!(matches!(Gate::relu(8).unwrap().with_masks(1), Err(PfssError::Cap { max: 0, .. })));
     }
@@ -482,6 +527,7 @@ mod tests {
             ((LowPredicates, 8, [0; 4]), shift(LowPredicates, 7, 0)),
             ((LowPredicates, 8, [8, 0, 0, 0]), shift(LowPredicates, 7, 8)),
             ((IntervalPowers, 8, [0, 8, 0, 0]), cap(IntervalPowers, "the degree", 7, 8)),
+            ((GapArs, 8, [3, 2, 0, 0]), cap(GapArs, "the degree", 1, 2)),
             ((FullPredicates, 8, [0, 0, 1025, 0]), cap(FullPredicates, "masked bits", 1024, 1025)),
             ((Ars, 8, [3, 0, 0, 16]), cap(Ars, "bits of wider results", 0, 16)),
         ] {

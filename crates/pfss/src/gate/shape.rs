@@ -15,6 +15,7 @@ use crate::{Cost, Task, suf::SufProgram, tree::KeyTree};
 pub(crate) struct HeaderParameters {
     /// Low bits compared or shifted off, bits of the input of a ReLU, or bits of a table's words.
     pub(crate) f: u32,
+    /// Highest power of powers on intervals or of a descriptor; 1 for a gap shift in one round.
     pub(crate) degree: u32,
     pub(crate) masks: u32,
     /// Width of the output words, if it is more than the width of the input.

@@ -19,9 +19,9 @@ use crate::{
     tree::cluster::TreePoints,
 };
 
-/// The evaluation of [`IntervalPowers`] for given intervals.
+/// Sums over the shares of a tree with a payload, with nothing to open.
 #[derive(Clone, Debug)]
-pub(crate) struct PowersPlan {
+pub(crate) struct PayloadPlan {
     points: TreePoints,
     sums: BundleSums,
 }
@@ -34,7 +34,7 @@ impl IntervalPowers {
     /// comparison key with payload `D(y) = (-r)^j 1[y < r]`, evaluated at the ends:
     /// `D(x_hat - end) - D(x_hat - start)`, plus `(-r)^j` where the ends wrap around (Boyle et al.,
     /// EUROCRYPT 2021, interval containment).
-    pub(super) fn plan(&self, gate: &Gate, intervals: &[Interval]) -> Result<PowersPlan, PfssError> {
+    pub(super) fn plan(&self, gate: &Gate, intervals: &[Interval]) -> Result<PayloadPlan, PfssError> {
         let (ring, words) = (gate.ring(), self.degree as usize + 1);
         // Each end is a point, shared by the intervals that have it.
         let mut offsets = Vec::new();
@@ -63,11 +63,16 @@ impl IntervalPowers {
             };
             sums.sum([share(end, j), share(start, j).minus(), inside])
         });
-        Ok(PowersPlan { points, sums })
+        Ok(PayloadPlan::new(points, sums))
     }
 }
 
-impl PowersPlan {
+impl PayloadPlan {
+    /// Walks the gate's only tree at `points`; the result is `sums`.
+    pub(super) const fn new(points: TreePoints, sums: BundleSums) -> Self {
+        Self { points, sums }
+    }
+
     /// Where the tree is walked.
     pub(crate) fn points(&self) -> &TreePoints {
         &self.points
@@ -78,7 +83,7 @@ impl PowersPlan {
         &self.sums
     }
 
-    /// Shares for the keys and intervals of the plan.
+    /// Shares for the keys and the sums of the plan.
     ///
     /// `x_hat` has the masked input of each element, an element of the gate's ring.
     pub(super) fn eval<W: Evaluator>(
@@ -87,7 +92,7 @@ impl PowersPlan {
         bundle: &KeyBundle,
         x_hat: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        let trees = Trees::at(evaluator, bundle, x_hat)?;
+        let trees = Trees::at(evaluator, bundle, x_hat, [&self.points])?;
         let shares = trees.words(0, &self.points)?;
         self.sums.run_with(&trees, shares.view())
     }

@@ -6,7 +6,7 @@ use core::slice;
 use std::sync::Arc;
 
 use super::{
-    intervals::PowersPlan,
+    intervals::PayloadPlan,
     predicates::additive,
     product::product,
     shares::{
@@ -32,8 +32,8 @@ pub(crate) enum TaskPlan {
     Look(TablePlan),
     /// XOR shares of comparisons, with nothing to open.
     Bits(Comparison),
-    /// Powers of the mask on intervals, with nothing to open.
-    Powers(PowersPlan),
+    /// Sums over a tree with a payload: powers on intervals, or a shift; nothing to open.
+    Payload(PayloadPlan),
     /// A product of opened factors.
     Product,
     /// The steps of a descriptor.
@@ -85,6 +85,9 @@ impl Task<'_> {
             (Self::ReluWithin(range), AnyGate::Relu(relu)) => relu.plan(gate, range)?,
             (Self::Abs, AnyGate::Relu(relu)) => relu.plan_abs(gate)?,
             (Self::TruncateReduce, AnyGate::TruncateReduce(truncation)) => truncation.plan(gate),
+            (Self::GapArs(_), AnyGate::GapArs(shift)) if shift.one_round => {
+                return Ok(TaskPlan::Payload(shift.plan_in_one_round(gate)));
+            }
             (Self::GapArs(_), AnyGate::GapArs(shift)) => shift.plan(gate),
             (Self::Lrs, AnyGate::Lrs(shift)) => shift.plan(gate),
             (Self::Ars, AnyGate::Ars(shift)) => shift.plan(gate),
@@ -106,7 +109,7 @@ impl Task<'_> {
             }
             (Self::Lut(table), AnyGate::Lut(_)) => return Ok(TaskPlan::Look(Lut::plan(gate, table)?)),
             (Self::IntervalPowers(intervals), AnyGate::IntervalPowers(powers)) => {
-                return Ok(TaskPlan::Powers(powers.plan(gate, intervals)?));
+                return Ok(TaskPlan::Payload(powers.plan(gate, intervals)?));
             }
             (Self::Product, AnyGate::Product(_)) => return Ok(TaskPlan::Product),
             (Self::Suf, AnyGate::Suf(suf)) => return Ok(TaskPlan::Suf(Arc::new(SufPlan::new(gate, &suf.program)))),
@@ -156,7 +159,7 @@ impl TaskPlan {
                 let bits = comparison.eval_bits(evaluator, &bundle, &x_hat)?;
                 Ok(Step::Done(Shares { words: Vec::new(), bools: BoolShares::Xor(bits) }))
             }
-            Self::Powers(plan) => Ok(Step::Done(plan.eval(evaluator, &bundle, &x_hat)?.into())),
+            Self::Payload(plan) => Ok(Step::Done(plan.eval(evaluator, &bundle, &x_hat)?.into())),
             Self::Product => Ok(Step::Done(product(&bundle, &x_hat).into())),
             Self::Suf(plan) => plan.eval(evaluator, bundle, x_hat),
         }

@@ -8,12 +8,18 @@
 //! (Boyle et al., EUROCRYPT 2021, interval containment). Opened as `w = p ^ c`, a predicate `p` has
 //! the additive shares `w + (1 - 2w) [c]`.
 
+use core::slice;
+
 use core_types::{Ring, params::share::WordTerm};
 
 use super::{
     shares::{bits::BitShares, sums::BundleSums},
     tasks::compare::Compare,
-    walk::{comparison::Comparison, evaluator::Evaluator, tree::Trees},
+    walk::{
+        comparison::{Comparison, answers},
+        evaluator::Evaluator,
+        tree::Trees,
+    },
 };
 use crate::{Gate, KeyBundle, PfssError, Predicate, answers::ComparisonProgram, tree::KeyTree};
 
@@ -60,7 +66,8 @@ impl Comparison {
         bundle: &KeyBundle,
         x_hat: &[u64],
     ) -> Result<BitShares, PfssError> {
-        let mut bits = self.eval(&Trees::at(evaluator, bundle, x_hat)?, 0)?;
+        let trees = Trees::at(evaluator, bundle, x_hat, [self.points()])?;
+        let mut bits = answers(&trees, slice::from_ref(self))?;
         Ok(BitShares::new(bundle.party(), bundle.count(), core::mem::take(&mut *bits)))
     }
 }

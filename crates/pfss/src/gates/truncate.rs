@@ -5,17 +5,21 @@
 //! adds `(1 - msb(x_hat')) 2^(n-f) msb(r) - 2^(n-f-2)` for `x_hat' = x_hat + 2^(n-2)`, which
 //! replaces `x_hat` (SIGMA, PETS 2024, section 4.2). That is an identity over the integers, so the
 //! signed result may be in a wider ring.
+//!
+//! The carry is opened under a mask, or comes from a comparison key with the payload 1 (Boyle et
+//! al., EUROCRYPT 2021), whose shares are additive: larger keys, but no second round.
 
 use core_types::{
     Ring,
     params::share::{Threshold, WordTerm},
 };
 
-use super::{shares::sums::BundleSums, tasks::compare::Compare, walk::comparison::Comparison};
+use super::{intervals::PayloadPlan, shares::sums::BundleSums, tasks::compare::Compare, walk::comparison::Comparison};
 use crate::{
     Gate,
     answers::ComparisonProgram,
-    gate::kinds::truncate::{BASE_ROW, C_ROW, GapArs, TruncateReduce, WRAP_ROW},
+    gate::kinds::truncate::{BASE_ROW, C_ROW, GapArs, TruncateReduce},
+    tree::cluster::TreePoints,
 };
 
 /// The row of the opened carry.
@@ -41,14 +45,25 @@ impl GapArs {
     /// 4.2), so one comparison of `f` bits is enough:
     /// `(x_hat' >> f) - (r >> f) - carry + (1 - msb(x_hat')) 2^(n-f) msb(r) - 2^(n-f-2)`.
     pub(super) fn plan(&self, gate: &Gate) -> Compare {
+        // The carry is computed on x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
+        Compare::new(gate, vec![carry(gate.ring(), self.shift)], self.sums(gate, OPENED_CARRY))
+    }
+
+    /// The same with the carry from the payload key: `1[y < r mod 2^f]` at `y = x_hat mod 2^f`.
+    pub(super) fn plan_in_one_round(&self, gate: &Gate) -> PayloadPlan {
+        let points = TreePoints::new(gate.trees()[0], &[0]); // the gate's only tree, of one payload word
+        let carry = WordTerm::word(gate.word_rows() as u32); // the row after the words of the bundle
+        PayloadPlan::new(points, self.sums(gate, carry).under_output_masks(gate))
+    }
+
+    /// The sum, given the carry.
+    fn sums(&self, gate: &Gate, carry: WordTerm) -> BundleSums {
         let (ring, offset) = (gate.ring(), 1u64 << (gate.n() - 2)); // 3 <= n <= 64 for this gate
-        let wrap = WordTerm::word(WRAP_ROW).when(Threshold { shift: offset, ..lower_half(ring) });
+        let wrap = WordTerm::word(self.wrap_row()).when(Threshold { shift: offset, ..lower_half(ring) });
         // shift <= n - 2, so the shifted offset is whole
         let back = WordTerm::ONE.times(offset >> self.shift).minus();
         let sums = BundleSums::new(ring, gate.out_ring()).of_shifted(offset, self.shift);
-        let sums = sums.sum(SHIFTED.into_iter().chain([wrap, back]));
-        // The carry is computed on x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
-        Compare::new(gate, vec![carry(ring, self.shift)], sums)
+        sums.sum(shifted(carry).into_iter().chain([wrap, back]))
     }
 }
 
@@ -61,9 +76,16 @@ pub(super) fn carry(ring: Ring, k: u32) -> Comparison {
     Comparison::new(&ComparisonProgram::carry(domain, ring))
 }
 
+/// The opened carry.
+const OPENED_CARRY: WordTerm = WordTerm::bit(CARRY, C_ROW);
+
+/// [`shifted`] with the opened carry.
+pub(super) const SHIFTED: [WordTerm; 3] = shifted(OPENED_CARRY);
+
 /// `(x_hat >> f) - (r >> f) - carry`, where the shifted input is the variable of the sums.
-pub(super) const SHIFTED: [WordTerm; 3] =
-    [WordTerm::ONE.power(1), WordTerm::word(BASE_ROW), WordTerm::bit(CARRY, C_ROW).minus()];
+const fn shifted(carry: WordTerm) -> [WordTerm; 3] {
+    [WordTerm::ONE.power(1), WordTerm::word(BASE_ROW), carry.minus()]
+}
 
 /// The comparison that holds where the top bit of a word of `ring` is 0.
 pub(super) const fn lower_half(ring: Ring) -> Threshold {

@@ -4,18 +4,14 @@
 //! `y_hat = y + B` (Beaver, CRYPTO 1991, for matrices).
 
 use backend_api::{
-    BackendError, Buffer as _,
+    BackendError, BufferRef as _,
     ops::{fss::FssOps, share::MatmulWords},
 };
 use core_types::{Ring, params::share::MatmulWordsParams};
 use zeroize::Zeroizing;
 
 use super::{MatrixShape, MatrixTriple, RING, shares::Words};
-use crate::{
-    Channel, Party, PfssError, Session,
-    secret::staging::{SecretInput, StagedSecret},
-    spent,
-};
+use crate::{Channel, Party, PfssError, Session, gate::check_ring, secret::staging::StagedSecret, spent};
 
 impl<C: Channel> Session<C> {
     /// Shares of the products `x y`, from shares of both factors, all in the ring of the triple.
@@ -56,6 +52,22 @@ impl<C: Channel> Session<C> {
             let (x_hat, y_hat) = opened.split_at(left);
             Ok(Opened { party, ring, shape, x_hat, y_hat }.multiply(q, [&a, &b, &product])?)
         })
+    }
+
+    /// [`matmul`](Self::matmul) of factors in `ring`, with a triple of that ring alone.
+    ///
+    /// # Errors
+    /// [`PfssError::KeyRing`] for a triple of another ring, before anything is sent or spent, and
+    /// as [`matmul`](Self::matmul).
+    pub fn matmul_in<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        ring: Ring,
+        triple: MatrixTriple,
+        factors: [&[u64]; 2],
+    ) -> Result<Vec<u64>, PfssError> {
+        check_ring(ring, triple.ring)?;
+        self.matmul(q, triple, factors)
     }
 
     /// Opens values shared modulo `2^64` to one party, as [`reveal_in`](Self::reveal_in).
@@ -107,7 +119,6 @@ pub(super) struct Opened<'a> {
 
 impl Opened<'_> {
     /// `x_hat (y_hat - [B]) - [A] y_hat + [A B]` on the queue; the first `y_hat` is party 0's.
-    #[expect(clippy::disallowed_methods, reason = "both parties know the masked factors")]
     pub(super) fn multiply<Q: FssOps>(&self, q: &Q, [a, b, product]: [&Words; 3]) -> Result<Vec<u64>, BackendError> {
         let MatrixShape { batch, rows, inner, cols } = self.shape;
         let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
@@ -115,16 +126,31 @@ impl Opened<'_> {
         let public = |word: u64| if self.party == Party::Zero { word } else { 0 };
         let rest: Vec<u64> = self.y_hat.iter().zip(b.iter()).map(|(y, b)| public(*y).wrapping_sub(*b)).collect();
         let rest = Zeroizing::new(rest);
-        let (rest, a) = (SecretInput::of(q, &rest)?, SecretInput::of(q, a)?);
-        let (x_hat, y_hat) = (q.upload(self.x_hat)?, q.upload(self.y_hat)?);
         // Both products are added to the dealer's, the second with the opposite sign.
-        let mut out = StagedSecret::upload(q, product)?;
         let plus = MatmulWordsParams { batch, rows, inner, cols, alpha: 1, beta: 1 };
-        q.matmul_words(MatmulWords { params: &plus, x: x_hat.view(), y: rest.view(), out: out.view_mut() })?;
         let minus = MatmulWordsParams { alpha: u64::MAX, ..plus };
-        q.matmul_words(MatmulWords { params: &minus, x: a.view(), y: y_hat.view(), out: out.view_mut() })?;
+        let factors = [self.x_hat, self.y_hat, &rest[..], &a[..]];
+        let mut out = match factors.map(|factor| q.host_view(factor)) {
+            [Some(x_hat), Some(y_hat), Some(rest), Some(a)] => {
+                let mut out = StagedSecret::<_, u64>::upload(q, product)?;
+                for (params, x, y) in [(&plus, x_hat, rest), (&minus, a, y_hat)] {
+                    q.matmul_words(MatmulWords { params, x: q.shorten(x), y: q.shorten(y), out: out.view_mut() })?;
+                }
+                out.download()?
+            }
+            _ => {
+                // One copy: the public factors, and the shares after them, which are wiped.
+                let mut all = StagedSecret::upload_parts(q, &factors[..2], &[&rest[..], &a[..], &product[..]])?;
+                let [left, right, results] = self.shape.lens();
+                let [y_hat, rest, a, out] = [left, left + right, left + 2 * right, 2 * (left + right)];
+                for (params, x, y) in [(&plus, 0..y_hat, rest..a), (&minus, a..out, y_hat..rest)] {
+                    let (read, out) = all.split_at(out)?;
+                    q.matmul_words(MatmulWords { params, x: read.slice(x)?, y: read.slice(y)?, out })?;
+                }
+                q.read_secret(all.slice(out..out + results)?)?
+            }
+        };
         // The op works modulo 2^64.
-        let mut out = out.download()?;
         out.iter_mut().for_each(|word| *word = self.ring.reduce(*word));
         Ok(out)
     }

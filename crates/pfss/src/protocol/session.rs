@@ -87,6 +87,26 @@ impl<C: Channel> Session<C> {
         self.evaluate(q, &plan, keys, x_hat)
     }
 
+    /// [`run`](Self::run) on shares in `ring`, with keys of that ring alone.
+    ///
+    /// A task has no ring, so [`run`](Self::run) takes inputs to be shared in the ring of the keys.
+    /// Shares of another ring give both parties wrong results without an error.
+    ///
+    /// # Errors
+    /// [`PfssError::KeyRing`] for keys of another ring, before anything is sent or spent, and as
+    /// [`run`](Self::run).
+    pub fn run_in<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        ring: Ring,
+        task: Task<'_>,
+        bundle: KeyBundle,
+        x: &[u64],
+    ) -> Result<Shares, PfssError> {
+        bundle.gate().check_ring(ring)?;
+        self.run(q, task, bundle, x)
+    }
+
     /// [`run`](Self::run) on masked inputs that are already open.
     ///
     /// The round that opens them is left out.
@@ -108,6 +128,22 @@ impl<C: Channel> Session<C> {
         self.evaluate(q, &plan, keys, x_hat.to_vec())
     }
 
+    /// [`eval`](Self::eval) on masked inputs of `ring`, with keys of that ring alone.
+    ///
+    /// # Errors
+    /// As [`run_in`](Self::run_in).
+    pub fn eval_in<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        ring: Ring,
+        task: Task<'_>,
+        keys: MaskedKeys,
+        x_hat: &[u64],
+    ) -> Result<Shares, PfssError> {
+        keys.gate().check_ring(ring)?;
+        self.eval(q, task, keys, x_hat)
+    }
+
     /// Shares of `max(x, 0)`, `x` read as signed. Two rounds.
     ///
     /// # Errors
@@ -118,7 +154,7 @@ impl<C: Channel> Session<C> {
 
     /// Shares of `floor(x / 2^f)` for signed `x`, by the gate that `shift` chose.
     ///
-    /// Two rounds; the identity takes no rounds and no bundle.
+    /// One or two rounds, by its gate; the identity takes no rounds and no bundle.
     ///
     /// # Errors
     /// [`PfssError::Length`] if there is a bundle for the identity, or none for any other shift,

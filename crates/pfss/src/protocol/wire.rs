@@ -1,17 +1,21 @@
 //! The bodies of messages: dense little-endian bit streams without spare bits.
 
 use backend_api::{
-    Buffer,
+    BackendError,
     ops::fss::{FssOps, PackBits, UnpackBits},
 };
-use core_types::{Ring, pack::packed_words, params::fss::PackParams};
+use core_types::{
+    Ring,
+    pack::{packed_word, packed_words, unpacked_element},
+    params::fss::PackParams,
+};
 
-use crate::{ChannelError, Pending, PfssError, Step};
+use crate::{ChannelError, Pending, PfssError, Step, secret::staging::write_secret_into};
 
-/// Elements that are packed at once: this bounds device memory and does not change results.
+/// Elements that are packed at once: ops count them in 32 bits.
 ///
 /// Whole words for every ring.
-pub(crate) const PACKED_AT_ONCE: usize = 1 << 15;
+const PACKED_AT_ONCE: usize = 1 << 20;
 
 /// Encodes the opening of a gate: its masked bits, then its masked words.
 pub(crate) fn opening_to_bytes<Q: FssOps>(q: &Q, pending: &Pending) -> Result<Vec<u8>, PfssError> {
@@ -43,11 +47,7 @@ pub(crate) fn words_to_bytes<Q: FssOps>(q: &Q, ring: Ring, words: &[u64]) -> Res
             packed.extend_from_slice(words);
             continue;
         }
-        let source = q.upload_secret(words)?;
-        let mut target = q.alloc::<u64>(word_len(words.len(), ring))?;
-        let params = params(words.len(), ring);
-        q.pack_bits(PackBits { params: &params, elements: source.view(), words: target.view_mut() })?;
-        packed.extend(q.download_secret(&target)?);
+        packed.extend(pack(q, ring, words)?);
     }
     let mut out: Vec<u8> = packed.iter().flat_map(|word| word.to_le_bytes()).collect();
     out.truncate(bytes);
@@ -75,14 +75,39 @@ pub(crate) fn words_from_bytes<Q: FssOps>(
     }
     let mut words = Vec::with_capacity(count);
     for packed in packed.chunks(word_len(PACKED_AT_ONCE, ring)) {
-        let part = PACKED_AT_ONCE.min(count - words.len());
-        let source = q.upload_secret(packed)?;
-        let mut target = q.alloc::<u64>(part)?;
-        let params = params(part, ring);
-        q.unpack_bits(UnpackBits { params: &params, words: source.view(), elements: target.view_mut() })?;
-        words.extend(q.download_secret(&target)?);
+        words.extend(unpack(q, ring, packed, PACKED_AT_ONCE.min(count - words.len()))?);
     }
     Ok(words)
+}
+
+/// The stream of at most [`PACKED_AT_ONCE`] elements, as whole words.
+///
+/// Messages are made and read in the host's memory. A queue packs words that it can read there; a
+/// device with separate memory would need a copy each way, which takes longer than packing.
+fn pack<Q: FssOps>(q: &Q, ring: Ring, words: &[u64]) -> Result<Vec<u64>, BackendError> {
+    let (params, len) = (params(words.len(), ring), word_len(words.len(), ring));
+    let Some(elements) = q.host_view(words) else {
+        let word = |index| packed_word(index, params.count, ring, |element| words[element as usize]);
+        return Ok((0..len as u32).map(word).collect());
+    };
+    let mut packed = vec![0; len];
+    write_secret_into(q, &mut packed, |target| {
+        q.pack_bits(PackBits { params: &params, elements: q.shorten(elements), words: q.shorten_mut(target) })
+    })?;
+    Ok(packed)
+}
+
+/// The inverse of [`pack`] for `count` elements.
+fn unpack<Q: FssOps>(q: &Q, ring: Ring, packed: &[u64], count: usize) -> Result<Vec<u64>, BackendError> {
+    let Some(words) = q.host_view(packed) else {
+        let element = |index| unpacked_element(index, ring, |word| packed[word as usize]);
+        return Ok((0..count as u64).map(element).collect());
+    };
+    let (params, mut elements) = (params(count, ring), vec![0; count]);
+    write_secret_into(q, &mut elements, |target| {
+        q.unpack_bits(UnpackBits { params: &params, words: q.shorten(words), elements: q.shorten_mut(target) })
+    })?;
+    Ok(elements)
 }
 
 /// Rows of `count` bits, each row in `ceil(count / 8)` bytes.
@@ -118,7 +143,7 @@ fn check_tail(bytes: &[u8], bits: u64) -> Result<(), ChannelError> {
 }
 
 fn params(count: usize, ring: Ring) -> PackParams {
-    // the length of a bundle, which fits 32 bits
+    // at most the elements that are packed at once
     PackParams { count: count as u32, bits: ring.bits() }
 }
 
@@ -178,13 +203,15 @@ mod tests {
     }
 
     #[test]
-    fn words_of_64_bits_need_no_device_memory() {
+    fn packing_needs_no_device_memory() {
         let settings = runtime::Settings { mem_limit_bytes: Some(0), ..runtime::Settings::default() };
         let (q, _) = runtime::open_with(&settings, None, Some(runtime::Choice::Cpu)).unwrap();
-        let (ring, words) = (Ring::new(64).unwrap(), [1, u64::MAX, 1 << 40]);
-        let bytes = words_to_bytes(&q, ring, &words).unwrap();
-        assert_eq!(words_from_bytes(&q, ring, &bytes, 3).unwrap(), words);
-        assert!(words_to_bytes(&q, Ring::new(63).unwrap(), &words).is_err());
+        for bits in [64, 63, 1] {
+            let ring = Ring::new(bits).unwrap();
+            let words = [1, u64::MAX, 1 << 40].map(|word| ring.reduce(word));
+            let bytes = words_to_bytes(&q, ring, &words).unwrap();
+            assert_eq!(words_from_bytes(&q, ring, &bytes, 3).unwrap(), words);
+        }
     }
 
     #[test]

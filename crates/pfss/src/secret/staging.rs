@@ -1,30 +1,72 @@
 //! Secrets where ops read them: in place, or in device memory that is cleared when returned.
 
-use backend_api::{BackendError, Buffer, Element, Mut, Queue, Ref};
+use core::ops::Range;
+
+use backend_api::{BackendError, Buffer, BufferMut as _, Element, Mut, Queue, Ref};
 use zeroize::{Zeroize, Zeroizing};
 
+/// Elements to be read, and those after them to be written.
+type ReadAndWritten<'a, Q, T> = (Ref<'a, Q, T>, Mut<'a, Q, T>);
+
 /// A secret's copy in device memory, overwritten with zeros before the memory is returned.
+///
+/// Public elements may lie before it in the same buffer; they are not overwritten.
 pub(crate) struct StagedSecret<'q, Q: Queue, T: Element> {
     q: &'q Q,
     buffer: Q::Buf<T>,
+    /// Number of public elements.
+    public: usize,
 }
 
 impl<'q, Q: Queue, T: Element> StagedSecret<'q, Q, T> {
     pub(crate) fn upload(q: &'q Q, host: &[T]) -> Result<Self, BackendError> {
-        Ok(Self { q, buffer: q.upload_secret(host)? })
+        Self::upload_parts(q, &[], &[host])
+    }
+
+    /// Copies public slices and then secret ones to one buffer, in one copy.
+    pub(crate) fn upload_parts(q: &'q Q, public: &[&[T]], secret: &[&[T]]) -> Result<Self, BackendError> {
+        Self::upload_with_room(q, public, secret, 0)
+    }
+
+    /// [`upload_parts`](Self::upload_parts), followed by `room` elements of unspecified content.
+    pub(crate) fn upload_with_room(
+        q: &'q Q,
+        public: &[&[T]],
+        secret: &[&[T]],
+        room: usize,
+    ) -> Result<Self, BackendError> {
+        let [before, after] = [public, secret].map(|parts| parts.iter().map(|part| part.len()).sum::<usize>());
+        let mut staged = Self::alloc(q, before + after + room)?;
+        staged.public = before;
+        q.write_secret_parts(&[public, secret].concat(), staged.buffer.slice_mut(0..before + after)?)?;
+        Ok(staged)
     }
 
     /// Room for something that an op writes in full.
     pub(crate) fn alloc(q: &'q Q, len: usize) -> Result<Self, BackendError> {
-        Ok(Self { q, buffer: q.alloc(len)? })
+        Ok(Self { q, buffer: q.alloc(len)?, public: 0 })
     }
 
     pub(crate) fn view(&self) -> Ref<'_, Q, T> {
         self.buffer.view()
     }
 
+    pub(crate) fn slice(&self, range: Range<usize>) -> Result<Ref<'_, Q, T>, BackendError> {
+        self.buffer.slice(range)
+    }
+
     pub(crate) fn view_mut(&mut self) -> Mut<'_, Q, T> {
         self.buffer.view_mut()
+    }
+
+    pub(crate) fn slice_mut(&mut self, range: Range<usize>) -> Result<Mut<'_, Q, T>, BackendError> {
+        self.buffer.slice_mut(range)
+    }
+
+    /// The elements before `mid` to be read, and those from it on to be written.
+    pub(crate) fn split_at(&mut self, mid: usize) -> Result<ReadAndWritten<'_, Q, T>, BackendError> {
+        let (before, after) = self.buffer.view_mut().split_at(mid)?;
+        Ok((Q::Buf::<T>::read_only(before), after))
     }
 
     pub(crate) fn download(&self) -> Result<Vec<T>, BackendError> {
@@ -34,8 +76,11 @@ impl<'q, Q: Queue, T: Element> StagedSecret<'q, Q, T> {
 
 impl<Q: Queue, T: Element> Drop for StagedSecret<'_, Q, T> {
     fn drop(&mut self) {
-        // A queue that can no longer clear a buffer has lost its memory, and its next op returns that error.
-        let _ = self.q.clear(self.buffer.view_mut());
+        let secret = self.public..self.buffer.len();
+        if let Ok(secret) = self.buffer.slice_mut(secret) {
+            // A queue that can no longer clear a buffer has lost its memory, and its next op returns that error.
+            let _ = self.q.clear(secret);
+        }
     }
 }
 

@@ -16,6 +16,9 @@
 //! Exponentials are splines or, with fewer bytes of keys and more rounds, tables of lines
 //! ([`TableFn`](crate::functions::TableFn)). Everything else is the same.
 //!
+//! Steps that have few elements, next to the exponentials, can use keys with payloads: larger keys
+//! that save a round of opened bits. They are the reciprocals and the last comparisons.
+//!
 //! Neither logits nor their distances from the maximum are ever opened. All gates run on the active
 //! elements only, so causal attention costs about half as much as a full square (SIGMA, PETS 2024,
 //! packs the same way).
@@ -29,7 +32,7 @@ pub use layout::{LayoutError, RowLayout};
 use crate::{
     AutoTrunc, GapCert, Gate, PfssError, RangeError, SignedRange,
     functions::{Accuracy, FixedFn, FixedGates, RING_BITS, reciprocal_octaves},
-    suf::{SufError, SufModes},
+    suf::{BoolMode, CoeffMode, Piece, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
 };
 use exponential::Exponential;
 
@@ -44,6 +47,11 @@ const SHIFT: u32 = EXP_BITS + INVERSE_BITS - 12;
 const HALF: i64 = 1 << (SHIFT - 1);
 /// The reciprocal's pieces: quadratic, since the ring has no room for cubes of 34 bits.
 const INVERSE: Accuracy = Accuracy::new(2, 8).with_fraction_bits(EXP_BITS);
+/// Elements for each comparison of a round of the tournament that takes larger keys.
+const ELEMENTS_OF_LAST: usize = 16;
+/// Polynomials selected by a key with a payload, without a round.
+const BY_PAYLOAD: SufModes =
+    SufModes { preds: PredProgram::SharedAlpha, coeffs: CoeffMode::IntervalLut, bools: BoolMode::Additive };
 
 /// The public plan of one softmax.
 ///
@@ -59,6 +67,8 @@ pub struct SecureSoftmaxPlan {
     tournament: Vec<usize>,
     /// In the ring that the exponentials take distances in.
     relu: Gate,
+    /// The same function without a round of opened bits, for rounds with few comparisons.
+    last_relu: Option<Gate>,
     /// In the ring of the shift.
     product: Gate,
     shift: (Gate, GapCert),
@@ -130,6 +140,7 @@ impl SecureSoftmaxPlan {
             inverse_gates: inverse.gates(modes)?,
             tournament: tournament(&layout),
             relu: Gate::relu_within(exp.input_bits().max(distance_bits), distance_bits)?,
+            last_relu: None,
             product: Gate::product(gate.n())?,
             shift: (gate, cert),
             layout,
@@ -139,10 +150,44 @@ impl SecureSoftmaxPlan {
         })
     }
 
+    /// The same softmax in fewer rounds, with larger keys for reciprocals and last comparisons.
+    ///
+    /// Reciprocals take two rounds less, with their `modes` replaced by [`CoeffMode::IntervalLut`].
+    /// A round of the tournament for the maxima takes one less if it has at most one comparison for
+    /// 16 elements: the last four of seven for rows of 128 elements. Results are the same.
+    ///
+    /// ```
+    /// use pfss::{SignedRange, softmax::{RowLayout, SecureSoftmaxPlan}, suf::SufModes};
+    ///
+    /// let layout = RowLayout::ragged(128, &[128; 64])?;
+    /// let logits = SignedRange::new(-64 << 12, 64 << 12)?;
+    /// let tables = SecureSoftmaxPlan::by_table(layout, logits, SufModes::default())?;
+    /// let fewer = tables.clone().in_fewer_rounds()?;
+    /// assert_eq!((tables.traffic().1, fewer.traffic().1), (30, 24));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// None is expected here: the functions and ranges are the plan's.
+    pub fn in_fewer_rounds(self) -> Result<Self, PfssError> {
+        let last_relu = relu_by_payload(self.relu.n(), distances(self.logits)?.bits().max(2))?;
+        Ok(Self { inverse_gates: self.inverse.gates(BY_PAYLOAD)?.in_one_round()?, last_relu: Some(last_relu), ..self })
+    }
+
     /// Which elements are active.
     #[must_use]
     pub fn layout(&self) -> &RowLayout {
         &self.layout
+    }
+
+    /// The gate of a round of the tournament if its `count` comparisons have larger keys.
+    fn last_relu(&self, count: usize) -> Option<&Gate> {
+        self.last_relu.as_ref().filter(|_| count <= self.layout.active() / ELEMENTS_OF_LAST)
+    }
+
+    /// The comparisons of each round of the tournament, with their gate.
+    fn comparisons(&self) -> impl Iterator<Item = (&Gate, usize)> {
+        self.tournament.iter().map(|&count| (self.last_relu(count).unwrap_or(&self.relu), count))
     }
 
     /// Rows with something in them.
@@ -157,7 +202,7 @@ impl SecureSoftmaxPlan {
     #[must_use]
     pub fn deals(&self) -> Vec<(Gate, usize)> {
         let (active, rows) = (self.layout.active(), self.live_rows());
-        let mut deals: Vec<(Gate, usize)> = self.tournament.iter().map(|&count| (self.relu.clone(), count)).collect();
+        let mut deals: Vec<(Gate, usize)> = self.comparisons().map(|(gate, count)| (gate.clone(), count)).collect();
         deals.extend(self.exp.gates().into_iter().map(|gate| (gate.clone(), active)));
         deals.extend(self.inverse_gates.with_keys().map(|gate| (gate.clone(), rows)));
         deals.extend([(self.product.clone(), active), (self.shift.0.clone(), active)]);
@@ -168,7 +213,7 @@ impl SecureSoftmaxPlan {
     #[must_use]
     pub fn traffic(&self) -> (u64, u64) {
         let (active, rows) = (self.layout.active(), self.live_rows());
-        let tournament = self.tournament.iter().map(|&count| self.relu.traffic(count));
+        let tournament = self.comparisons().map(|(gate, count)| gate.traffic(count));
         let functions = [self.exp.traffic(active), self.inverse_gates.traffic(rows)];
         let products = [self.product.traffic(active), self.shift.0.traffic(active)];
         let all = tournament.chain(functions).chain(products);
@@ -206,6 +251,20 @@ fn distances(logits: SignedRange) -> Result<SignedRange, PfssError> {
     let distances = logits.checked_sub(logits)?;
     distances.fits(N)?;
     Ok(distances)
+}
+
+/// `max(x, 0)` of `bits` bits in a ring of `n` bits, as a descriptor of one round.
+fn relu_by_payload(n: u32, bits: u32) -> Result<Gate, PfssError> {
+    let piece = |start, poly| Piece { start, polys: vec![poly], bools: Vec::new() };
+    let spec = SufSpec {
+        n,
+        degree: 1,
+        words: vec!["y".to_owned()],
+        bools: Vec::new(),
+        preds: Vec::new(),
+        pieces: vec![piece(0, vec![0, 1]), piece(1 << (n - 1), Vec::new())],
+    };
+    Ok(Gate::suf(SufProgram::within(SufDesc::new(spec)?, BY_PAYLOAD, SignedRange::of_bits(bits))?))
 }
 
 /// Comparisons per round of the tournament: half the elements left in each row, rounded down.

@@ -3,6 +3,7 @@
 use core::ops::Range;
 
 use backend_api::ops::fss::FssOps;
+use core_types::Ring;
 
 use super::{HALF, SecureSoftmaxPlan, exponential::Exponential};
 use crate::{
@@ -100,10 +101,13 @@ impl<C: Channel> Session<C> {
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
         let mut rows: Vec<Vec<u64>> = plan.layout.ranges().map(|range| x[range].to_vec()).collect();
-        for _ in &plan.tournament {
+        for &count in &plan.tournament {
             let pairs = || rows.iter().flat_map(|row| row.as_chunks::<2>().0);
             let (a, b): (Vec<u64>, Vec<u64>) = pairs().map(|&[a, b]| (a, b)).unzip();
-            let winners = self.max(q, [plan.logits; 2], keys.next()?, [&a, &b])?;
+            let winners = match plan.last_relu(count) {
+                None => self.max(q, [plan.logits; 2], keys.next()?, [&a, &b])?,
+                Some(relu) => self.max_by_descriptor(q, relu.ring(), keys.next()?, [&a, &b])?,
+            };
             let mut winners = winners.into_iter();
             for row in &mut rows {
                 let odd = row.as_chunks::<2>().1.first().copied();
@@ -112,6 +116,19 @@ impl<C: Channel> Session<C> {
             }
         }
         Ok(rows.into_iter().map(|row| row.first().copied().unwrap_or_default()).collect())
+    }
+
+    /// Shares of `max(a, b)` in `ring`, by the descriptor of a ReLU. One round.
+    fn max_by_descriptor<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        ring: Ring,
+        bundle: KeyBundle,
+        [a, b]: [&[u64]; 2],
+    ) -> Result<Vec<u64>, PfssError> {
+        let difference: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.sub(a, b)).collect();
+        let positive = self.run(q, Task::Suf, bundle, &difference)?.words;
+        Ok(positive.iter().zip(b).map(|(&positive, &b)| ring.add(positive, b)).collect())
     }
 }
 

@@ -49,6 +49,7 @@ fn cases() -> Vec<(&'static str, Gate, usize)> {
     let select = modes(PredProgram::SharedAlpha, CoeffMode::MaskedSelect, BoolMode::Additive);
     let payload = modes(PredProgram::SharedAlpha, CoeffMode::IntervalLut, BoolMode::XorPacked);
     let hidden = modes(PredProgram::StepDcf, CoeffMode::StepDcf, BoolMode::Additive);
+    let one_round = Gate::gap_ars(64, 9).and_then(Gate::in_one_round).unwrap();
     let (lines, parabolas): ([&[u64]; 2], [&[u64]; 2]) = ([&[1, 2], &[3]], [&[1, 2, 3], &[4, 5]]);
     vec![
         ("full_predicates", Gate::full_predicates(9).unwrap().with_masks(2).unwrap(), 3),
@@ -71,6 +72,8 @@ fn cases() -> Vec<(&'static str, Gate, usize)> {
         ("truncate_masked", Gate::truncate_reduce(16, 9).unwrap().with_masked_outputs().unwrap(), 3),
         ("suf_masked", suf(9, parabolas, select).with_masked_outputs().unwrap(), 3),
         ("gap_ars_widened", Gate::gap_ars_to(43, 9, 64).unwrap(), 3),
+        ("gap_ars_one_round", Gate::gap_ars_to(43, 9, 64).and_then(Gate::in_one_round).unwrap(), 3),
+        ("gap_ars_one_round_masked", one_round.with_masked_outputs().unwrap(), 3),
     ]
 }
 

@@ -42,6 +42,7 @@ fn gates() -> Vec<Gate> {
         Gate::relu(64).unwrap(),
         Gate::truncate_reduce(40, 9).unwrap(),
         Gate::gap_ars(64, 12).unwrap(),
+        Gate::gap_ars_to(43, 12, 64).and_then(Gate::in_one_round).unwrap(),
         Gate::interval_powers(20, 2).unwrap(),
         Gate::lrs(24, 5).unwrap(),
         Gate::ars(64, 12).unwrap(),

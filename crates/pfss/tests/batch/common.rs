@@ -107,12 +107,15 @@ pub(crate) fn cases(count: usize) -> Vec<Case> {
     ];
     let masked = masked.into_iter().map(|(gate, task)| (gate.unwrap().with_masked_outputs().unwrap(), task));
     let widening = Gate::gap_ars_to(43, 12, 64).unwrap();
+    let one_round = widening.clone().in_one_round().unwrap();
     let local = [
         (Gate::sign_predicates(16).unwrap(), Task::PredicateBits(SIGN)),
         (Gate::interval_powers(20, 2).unwrap(), Task::IntervalPowers(INTERVALS)),
         (Gate::lut(5, 40).unwrap(), Task::Lut(short)),
         (widening.clone(), Task::GapArs(narrow)),
         (widening.with_masked_outputs().unwrap(), Task::GapArs(narrow)),
+        (one_round.clone(), Task::GapArs(narrow)),
+        (one_round.with_masked_outputs().unwrap(), Task::GapArs(narrow)),
     ];
     let all = tasks.chain(descriptors.into_iter().map(|gate| (gate, Task::Suf))).chain(masked).chain(local);
     all.enumerate().map(|(at, (gate, task))| Case::new(gate, task, count, 100 + at as u64)).collect()

@@ -1,12 +1,13 @@
-//! How often one gate calls the driver of a device: exact numbers, so that none of them grows unseen.
+//! How often gates call the driver of a device: exact numbers, so that none of them grows unseen.
 
 use std::collections::BTreeMap;
 
-use crate::common::{queues::Sim, words};
+use crate::common::{both, queues::Sim, words};
 use cuda_sim::driver::Counters;
 use pfss::{
-    Dealer, Gate, Predicate, Step, Task,
+    Dealer, Gate, MatrixShape, MemoryChannel, Predicate, Ring, Session, SignedRange, Step, Task,
     functions::{Accuracy, gelu},
+    softmax::{RowLayout, SecureSoftmaxPlan},
     suf::{CoeffMode, SufModes},
 };
 
@@ -19,23 +20,32 @@ struct Calls {
     up: u64,
     /// Copies to the host.
     down: u64,
-    /// Calls of any function, those included.
-    all: u64,
+    /// Fills, which wipe secrets.
+    clears: u64,
 }
 
 impl Calls {
     fn between(before: &Counters, after: &Counters) -> Self {
-        let of = |counted: &BTreeMap<&'static str, u64>, part: &str| -> u64 {
-            counted.iter().filter(|(name, _)| name.contains(part)).map(|(_, calls)| calls).sum()
-        };
-        let calls = |part| of(&after.calls, part) - of(&before.calls, part);
+        let calls = |part| named(after, part) - named(before, part);
         Self {
             launches: after.launches - before.launches,
             up: calls("cuMemcpyHtoD"),
             down: calls("cuMemcpyDtoH"),
-            all: calls(""),
+            clears: calls("cuMemsetD8"),
         }
     }
+}
+
+/// Calls of all functions whose name has `part`.
+fn named(counters: &Counters, part: &str) -> u64 {
+    let counted: &BTreeMap<&'static str, u64> = &counters.calls;
+    counted.iter().filter(|(name, _)| name.contains(part)).map(|(_, calls)| calls).sum()
+}
+
+/// Blocks of device memory that the driver had not kept from earlier ones.
+fn fresh_blocks(before: &Counters, after: &Counters) -> u64 {
+    let fresh = |counters: &Counters| counters.allocations - counters.pool_hits;
+    fresh(after) - fresh(before)
 }
 
 /// Elements of each batch: two words of bits.
@@ -50,47 +60,115 @@ fn a_gate_calls_the_driver_so_often_and_no_more() {
     let lookup = SufModes { coeffs: CoeffMode::IntervalLut, ..SufModes::default() };
     let function = gelu(Accuracy::CUBIC_16).unwrap();
     let gelu = |modes| function.gates(modes).unwrap().suf;
-    let table: [(&str, Gate, Task<'_>, Calls); 8] = [
-        ("relu", Gate::relu(64).unwrap(), Task::Relu, calls(3, 10, 2, 176)),
-        ("truncate-reduce", Gate::truncate_reduce(64, 12).unwrap(), Task::TruncateReduce, calls(3, 10, 2, 180)),
-        ("ars", Gate::ars(64, 12).unwrap(), Task::Ars, calls(5, 15, 3, 272)),
-        ("relu ars", Gate::relu_ars(64, 12).unwrap(), Task::ReluArs, calls(5, 15, 3, 272)),
-        ("lut", Gate::lut(8, 40).unwrap(), Task::Lut(&[7; 256]), calls(3, 8, 2, 156)),
+    // with the most calls of any function: copies, fills, allocations, events
+    let table: [(&str, Gate, Task<'_>, Calls, u64); 8] = [
+        ("relu", Gate::relu(64).unwrap(), Task::Relu, calls(3, 4, 2, 3), 100),
+        ("truncate-reduce", Gate::truncate_reduce(64, 12).unwrap(), Task::TruncateReduce, calls(3, 4, 2, 3), 104),
+        ("ars", Gate::ars(64, 12).unwrap(), Task::Ars, calls(5, 6, 2, 4), 128),
+        ("relu ars", Gate::relu_ars(64, 12).unwrap(), Task::ReluArs, calls(5, 6, 2, 4), 128),
+        ("lut", Gate::lut(8, 40).unwrap(), Task::Lut(&[7; 256]), calls(3, 3, 2, 4), 100),
         (
             "sign predicates",
             Gate::sign_predicates(64).unwrap().with_masks(2).unwrap(),
             Task::Predicates(&PREDICATES),
-            calls(3, 10, 2, 176),
+            calls(3, 4, 2, 3),
+            100,
         ),
-        ("gelu by masked selection", gelu(select), Task::Suf, calls(4, 10, 2, 180)),
-        ("gelu by payloads", gelu(lookup), Task::Suf, calls(4, 9, 1, 144)),
+        ("gelu by masked selection", gelu(select), Task::Suf, calls(4, 4, 2, 3), 106),
+        ("gelu by payloads", gelu(lookup), Task::Suf, calls(3, 3, 1, 4), 86),
     ];
     let x = words(COUNT, 5);
-    let got: Vec<(&str, Calls)> = table
-        .iter()
-        .map(|(name, gate, task, _)| {
-            let x_hat: Vec<u64> = x.iter().map(|&x| gate.ring().reduce(x)).collect();
-            // the first evaluation loads the kernels and fills the pools
-            let mut counters = Vec::new();
-            for seed in [1, 2] {
-                let [bundle, _] = Dealer::insecure_from_seed(seed).deal(&q, gate, COUNT).unwrap();
-                let keys = bundle.with_open_inputs().unwrap();
-                counters = vec![sim.session.counters()];
-                // to the end of the gate; the peer's part of each opening is taken to be zero
-                let mut step = keys.eval(&q, *task, &x_hat).unwrap();
-                while let Step::Open(pending) = step {
-                    let (bits, words) = (vec![0; pending.masked_bits().len()], vec![0; pending.masked_words().len()]);
-                    step = pending.finish_with(&q, &bits, &words).unwrap();
-                }
-                counters.push(sim.session.counters());
+    for (name, gate, task, expected, most) in table {
+        let x_hat: Vec<u64> = x.iter().map(|&x| gate.ring().reduce(x)).collect();
+        // the first evaluation loads the kernels and fills the pools
+        let mut counters = Vec::new();
+        for seed in [1, 2] {
+            let [bundle, _] = Dealer::insecure_from_seed(seed).deal(&q, &gate, COUNT).unwrap();
+            let keys = bundle.with_open_inputs().unwrap();
+            counters = vec![sim.session.counters()];
+            // to the end of the gate; the peer's part of each opening is taken to be zero
+            let mut step = keys.eval(&q, task, &x_hat).unwrap();
+            while let Step::Open(pending) = step {
+                let (bits, words) = (vec![0; pending.masked_bits().len()], vec![0; pending.masked_words().len()]);
+                step = pending.finish_with(&q, &bits, &words).unwrap();
             }
-            (*name, Calls::between(&counters[0], &counters[1]))
-        })
-        .collect();
-    let expected: Vec<(&str, Calls)> = table.iter().map(|&(name, _, _, calls)| (name, calls)).collect();
-    assert_eq!(got, expected);
+            counters.push(sim.session.counters());
+        }
+        let [before, after] = &counters[..] else { unreachable!("two counts") };
+        assert_eq!(Calls::between(before, after), expected, "{name}");
+        assert_eq!(fresh_blocks(before, after), 0, "{name}: the pool has kept the blocks of the first evaluation");
+        let all = named(after, "") - named(before, "");
+        assert!(all <= most, "{name}: {all} calls, expected at most {most}");
+    }
 }
 
-const fn calls(launches: u64, up: u64, down: u64, all: u64) -> Calls {
-    Calls { launches, up, down, all }
+const fn calls(launches: u64, up: u64, down: u64, clears: u64) -> Calls {
+    Calls { launches, up, down, clears }
+}
+
+/// One party's calls in a step that both run, apart from kernels, and the rounds of the step.
+fn of_one_party<K: Send>(
+    sim: &Sim,
+    keys: [K; 2],
+    run: impl Fn(&mut Session<MemoryChannel>, K) + Sync,
+) -> ([u64; 3], u64) {
+    let before = sim.session.counters();
+    let rounds = both(keys, |mut session, _, keys| {
+        run(&mut session, keys);
+        session.traffic().rounds
+    });
+    let Calls { up, down, clears, .. } = Calls::between(&before, &sim.session.counters());
+    assert_eq!(rounds[0], rounds[1]);
+    let calls = [up, down, clears].map(|both| {
+        assert!(both.is_multiple_of(2), "{both} calls of both parties");
+        both / 2
+    });
+    (calls, rounds[0])
+}
+
+/// Attention and the layer after it, in narrow rings, so that messages are packed.
+///
+/// A gate has a copy of its keys with the opened inputs, one of the opened bits with the shares
+/// that they select, and one of the terms of each of its two sums. It has two copies to the host in
+/// two rounds, and clears the keys, the bits, and the shares.
+#[test]
+fn the_steps_of_a_transformer_copy_to_the_host_once_a_round_at_most() {
+    const SIDE: usize = 4;
+    let sim = Sim::new("");
+    let (q, x, mut dealer) = (sim.queue(None), vec![5; SIDE * SIDE], Dealer::insecure_from_seed(4));
+    let gate = |gates: u64| [4, 2, 3].map(|calls| gates * calls);
+
+    let shape = MatrixShape { batch: 1, rows: SIDE, inner: SIDE, cols: SIDE };
+    let triples = dealer.deal_matrix_in(Ring::new(43).unwrap(), shape).unwrap();
+    let product = of_one_party(&sim, triples, |session, triple| {
+        session.matmul(&q, triple, [&x, &x]).unwrap();
+    });
+    assert_eq!(product, ([1; 3], 1));
+
+    let cert = SignedRange::new(-(1 << 40), 1 << 40).unwrap().gap_cert(43).unwrap();
+    let bundles = dealer.deal(&q, &Gate::gap_ars_to(43, 12, 64).unwrap(), x.len()).unwrap();
+    let shift = of_one_party(&sim, bundles, |session, bundle| {
+        session.run(&q, Task::GapArs(cert), bundle, &x).unwrap();
+    });
+    assert_eq!(shift, (gate(1), 2));
+
+    // the two rounds of the tournament, the exponential and the reciprocal with their shifts, and the last shift
+    let (layout, logits) = (RowLayout::ragged(SIDE, &[SIDE; SIDE]).unwrap(), SignedRange::new(-(1 << 20), 1 << 20));
+    let plan = SecureSoftmaxPlan::new(layout, logits.unwrap(), SufModes::default()).unwrap();
+    let bundles = dealer.deal_all(&q, &plan.deals()).unwrap();
+    let softmax = of_one_party(&sim, bundles, |session, bundles| {
+        session.softmax(&q, &plan, bundles, &x).unwrap();
+    });
+    assert_eq!(softmax, (gate(2 + 2 + 2 + 1), 15));
+
+    let gates = gelu(Accuracy::CUBIC_16).unwrap().gates(SufModes::default()).unwrap();
+    let bundles = dealer.deal_function(&q, &gates, x.len()).unwrap();
+    let function = of_one_party(&sim, bundles, |session, bundles| {
+        session.function(&q, &gates, bundles, &x).unwrap();
+    });
+    assert_eq!(function, (gate(2), 4));
+
+    for ([_, down, _], rounds) in [product, shift, softmax, function] {
+        assert!(down <= rounds, "{down} copies to the host in {rounds} rounds");
+    }
 }

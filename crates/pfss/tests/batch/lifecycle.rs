@@ -1,6 +1,7 @@
 //! Pending, flushed, final, cleared: every call out of turn is refused, and stale handles find nothing.
 
 use std::{
+    collections::HashSet,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -10,8 +11,10 @@ use std::{
 
 use backend_api::{BackendError, BackendKind};
 use pfss::{
-    ChannelError, Dealer, Gate, GateKind, KeyBundle, Operation, Parameters, Party, PfssError, SignedRange, Task,
+    ChannelError, Dealer, Gate, GateKind, KeyBundle, MatrixShape, Operation, Parameters, Party, PfssError, Ring,
+    Session, SignedRange, Task,
     batch::{BatchConfig, BatchError, Job, Stager, State, Streams, SuperBatch, finalize_lockstep},
+    memory_pair,
 };
 
 use runtime::AnyQueue;
@@ -90,6 +93,65 @@ fn jobs_that_do_not_fit_their_keys_are_refused() {
     let [other, _] = relu(4, 2).jobs();
     let refused = batch.enqueue(other).unwrap_err();
     assert_eq!(refused, PfssError::WrongParty { expected: Party::One, got: Party::Zero });
+}
+
+#[test]
+fn keys_of_another_ring_are_refused_for_every_gate() {
+    let (q, host) = (cpu(None), runtime::cpu().unwrap());
+    let mut batch = SuperBatch::new(&q, None, BatchConfig::default()).unwrap();
+    let mut session = Session::new(memory_pair(Duration::from_secs(1)).0);
+    let mut kinds = HashSet::from([GateKind::Product]);
+    let others = |own: Ring| (1..=64).filter(move |&bits| bits != own.bits()).map(|bits| Ring::new(bits).unwrap());
+    for case in cases(3) {
+        let (own, task, what) = (case.gate.ring(), case.task, case.gate.kind());
+        kinds.insert(what);
+        let refusal = |ring: Ring| PfssError::KeyRing { expected: ring.bits(), got: own.bits() };
+        // A batch gives the job back, which it takes under the ring of its keys.
+        let [mut job, _] = case.jobs();
+        for ring in others(own) {
+            let refused = batch.try_enqueue(job.in_ring(ring)).unwrap_err();
+            assert_eq!(refused.error, refusal(ring), "{what}");
+            job = *refused.job;
+        }
+        batch.enqueue(job.in_ring(own)).unwrap();
+        // A session sends nothing for other rings, and gives the shares of the task in the ring of the keys.
+        for ring in [others(own).next(), others(own).next_back(), Ring::new(own.bits() - 1)].into_iter().flatten() {
+            let ([bundle, _], [keys, _]) = (case.deal(), case.keys());
+            assert_eq!(session.run_in(&host, ring, task, bundle, &case.x[0]).unwrap_err(), refusal(ring), "{what}");
+            assert_eq!(session.eval_in(&host, ring, task, keys, &case.x_hat()).unwrap_err(), refusal(ring), "{what}");
+        }
+        let run = both(case.deal(), |mut session, party, bundle| {
+            flat(&session.run_in(&host, own, task, bundle, &case.x[party]).unwrap())
+        });
+        let evaluated = both(case.keys(), |mut session, _, keys| {
+            flat(&session.eval_in(&host, own, task, keys, &case.x_hat()).unwrap())
+        });
+        assert_eq!([run, evaluated], [case.expected(), case.expected()], "{what}");
+    }
+
+    let [own, other] = [20, 21].map(|bits| Ring::new(bits).unwrap());
+    let refusal = PfssError::KeyRing { expected: 21, got: 20 };
+    let deal = || Dealer::insecure_from_seed(5).deal(&q, &Gate::product(20).unwrap(), 1).unwrap();
+    let [bundle, _] = deal();
+    assert_eq!(session.run_in(&host, other, Task::Product, bundle, &[3, 5]).unwrap_err(), refusal);
+    let x = [[3, 5], [1, 6]];
+    let shares = both(deal(), |mut session, party, bundle| {
+        session.run_in(&host, own, Task::Product, bundle, &x[party]).unwrap().words
+    });
+    assert_eq!(sum(own, &shares), [4 * 11]);
+    let shape = MatrixShape { batch: 1, rows: 1, inner: 1, cols: 1 };
+    let deal = || Dealer::insecure_from_seed(5).deal_matrix_in(own, shape).unwrap();
+    let [triple, _] = deal();
+    assert_eq!(session.matmul_in(&host, other, triple, [&[3], &[5]]).unwrap_err(), refusal);
+    let shares = both(deal(), |mut session, party, triple| {
+        let [x, y] = x[party];
+        session.matmul_in(&host, own, triple, [&[x], &[y]]).unwrap()
+    });
+    assert_eq!(sum(own, &shares), [4 * 11]);
+
+    let mut all = (1..).map_while(GateKind::from_number);
+    assert!(all.all(|kind| kinds.contains(&kind)), "{kinds:?}");
+    assert_eq!(session.traffic().rounds, 0);
 }
 
 #[test]
@@ -297,6 +359,11 @@ fn a_batch_on_a_gpu_asks_for_a_stager_and_for_its_own() {
     let foreign = Foreign(cpu(None));
     let refused = SuperBatch::new(&q, Some(&foreign), BatchConfig::default()).unwrap_err();
     assert!(matches!(refused, PfssError::Batch(BatchError::ForeignStager { .. })), "{refused}");
+    // The same device, opened a second time, has another memory.
+    let again = Streams::fork(&sim.queue(None)).unwrap();
+    let refused = SuperBatch::new(&q, Some(&again), BatchConfig::default()).unwrap_err().to_string();
+    let name = "cuda (Simulated device 0)";
+    assert_eq!(refused, format!("expected a stager for {name}, got one for {name}, opened separately"));
     let streams = Streams::fork(&q).unwrap();
     SuperBatch::new(&q, Some(&streams), BatchConfig::default()).unwrap();
 }

@@ -122,7 +122,7 @@ class Bundle:
                 if kind == "cmp":
                     row.append(trees.Cmp(prg, n, alpha, pair))
                 else:
-                    row.append(trees.Dcf(prg, n, gate.n, alpha, beta, pair))
+                    row.append(trees.Dcf(prg, n, gate.out_bits(), alpha, beta, pair))
             self.keys.append(row)
         self.words = ([], [])
         for index, row in enumerate(words):
@@ -286,6 +286,8 @@ CASES = [
         3,
     ),
     ("gap_ars_widened", gates.GapArs(43, 9, 64), 3),
+    ("gap_ars_one_round", gates.GapArs(43, 9, 64, one_round=True), 3),
+    ("gap_ars_one_round_masked", gates.MaskedOutputs(gates.GapArs(64, 9, one_round=True)), 3),
 ]
 
 # Name, ring and seed of each triple of matrices.
@@ -296,6 +298,8 @@ INPUTS = {
     "relu_within": [-32, -1, 31],
     "gap_ars": [-(2**62), -1, 2**62 - 1],
     "gap_ars_widened": [-(2**41), -1, 2**41 - 1],
+    "gap_ars_one_round": [-(2**41), -1, 2**41 - 1],
+    "gap_ars_one_round_masked": [-(2**62), -1, 2**62 - 1],
 }
 
 

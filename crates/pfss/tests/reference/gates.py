@@ -210,10 +210,15 @@ class TruncateReduce(Shift):
 class GapArs(Shift):
     kind = 6
 
-    def __init__(self, n, f, out=0):
-        """`out` is the width of the result if it is wider than the input, or 0."""
+    def __init__(self, n, f, out=0, one_round=False):
+        """`out` is the width of the result if it is wider than the input, or 0.
+
+        In one round the carry is not opened: its tree has the payload 1.
+        """
         super().__init__(n, f)
-        self.out = out
+        self.out, self.degree = out, int(one_round)
+        if one_round:
+            self.trees = [dcf(f, 1)]
 
     def word_bits(self, row):
         return self.out_bits() if row else self.n
@@ -221,19 +226,27 @@ class GapArs(Shift):
     def out_bits(self):
         return self.out or self.n
 
+    def tree_secrets(self, r):
+        return [[(x, [1] * self.degree) for x in r]]
+
     def secrets(self, r, draw):
-        c = draw.bits()
         wrap = [msb(x, self.n) << (self.n - self.f) for x in r]
+        if self.degree:
+            return [r, self.shifted(r), wrap], []
+        c = draw.bits()
         return [r, self.shifted(r), c, wrap], [c]
 
     def run(self, s, x_hat):
         n, f = self.n, self.f
         moved = [(x + 2 ** (n - 2)) % 2**n for x in x_hat]
-        (opened,), _ = yield s.masked(self.carries(s, moved), 0), []
+        if self.degree:
+            carries = [s.dcf(0, e, x)[0] for e, x in enumerate(moved)]  # 1[x mod 2^f < r mod 2^f]
+        else:
+            (opened,), _ = yield s.masked(self.carries(s, moved), 0), []
+            carries = [share_of_bit(s, w, s.words[2][e]) for e, w in enumerate(opened)]
         out = []
-        for e, x in enumerate(moved):
-            wrap = (1 - msb(x, n)) * s.words[3][e]
-            carry = share_of_bit(s, opened[e], s.words[2][e])
+        for e, (x, carry) in enumerate(zip(moved, carries)):
+            wrap = (1 - msb(x, n)) * s.words[3 - self.degree][e]
             out.append((self.base(s, e, x) - carry + wrap - s.public(2 ** (n - f - 2))) % 2 ** self.out_bits())
         return out
 

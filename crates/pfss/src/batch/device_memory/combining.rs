@@ -28,6 +28,8 @@ const EMPTY: u64 = 0;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Combining {
     term_bytes: u64,
+    /// Offsets of points, which lie after the public words.
+    points: u64,
     /// Rows of bits, read or written.
     bit_rows: u64,
     /// Rows of the bundle's words.
@@ -37,25 +39,29 @@ pub(super) struct Combining {
 }
 
 impl Combining {
-    /// Between the walk of a tree and the end of its step.
-    pub(super) fn walking(gate: &Gate, plan: &TaskPlan) -> Self {
+    /// Between the walk of a tree and the end of its step, for trees with `points` points in all.
+    pub(super) fn walking(gate: &Gate, plan: &TaskPlan, points: u64) -> Self {
         // where thresholds are hidden, the rows of all points are combined in the end
-        let of = |(sums, rows): (&BitSums, usize)| (sums.terms() as u64, (sums.len() + rows) as u64);
-        let most = |(terms, rows): (u64, u64), (more, also): (u64, u64)| (terms.max(more), rows.max(also));
+        let of = |(sums, rows): (&BitSums, usize)| [sums.terms() as u64, rows as u64, sums.len() as u64];
+        // the sums of all trees are kept until they are read together
+        let most = |[terms, rows, sums]: [u64; 3], [more, also, other]: [u64; 3]| {
+            [terms.max(more), rows.max(also), sums + other]
+        };
         let bits = match plan {
             TaskPlan::Compare(_) | TaskPlan::Bits(_) => {
                 plan.comparisons().iter().map(Comparison::over).map(of).reduce(most)
             }
             TaskPlan::Suf(plan) => plan.bit_sums().map(of).reduce(most),
-            TaskPlan::Powers(plan) => {
+            TaskPlan::Payload(plan) => {
                 let (term_bytes, sums) =
                     (size_of::<WordTerm>() as u64 * plan.sums().terms(), plan.sums().count() as u64);
-                return Self { term_bytes, bit_rows: 0, held_rows: gate.word_rows(), sums };
+                return Self { term_bytes, points, bit_rows: 0, held_rows: gate.word_rows(), sums };
             }
             TaskPlan::Look(_) | TaskPlan::Product => return Self::default(),
         };
-        let (bit_terms, bit_rows) = bits.unwrap_or_default(); // a descriptor may have no sums of bits
-        let bits = Self { term_bytes: size_of::<BitTerm>() as u64 * bit_terms, bit_rows, ..Self::default() };
+        let [bit_terms, rows, sums] = bits.unwrap_or_default(); // a descriptor may have no sums of bits
+        let term_bytes = size_of::<BitTerm>() as u64 * bit_terms;
+        let bits = Self { term_bytes, points, bit_rows: rows + sums, ..Self::default() };
         match plan {
             TaskPlan::Suf(plan) if plan.sums_words() => bits.and(Self { bit_rows: 0, ..Self::closing(gate) }),
             _ => bits,
@@ -72,13 +78,14 @@ impl Combining {
             None => (TERMS * u64::from(gate.masks().max(1)), gate.masks().max(1).into()),
         };
         let term_bytes = size_of::<WordTerm>() as u64 * terms;
-        Self { term_bytes, bit_rows: gate.bit_rows(), held_rows: gate.word_rows(), sums }
+        Self { term_bytes, points: 0, bit_rows: gate.bit_rows(), held_rows: gate.word_rows(), sums }
     }
 
     /// Enough for either.
     fn and(self, other: Self) -> Self {
         Self {
             term_bytes: self.term_bytes.max(other.term_bytes),
+            points: self.points.max(other.points),
             bit_rows: self.bit_rows.max(other.bit_rows),
             held_rows: self.held_rows.max(other.held_rows),
             sums: self.sums.max(other.sums),
@@ -94,8 +101,8 @@ impl Combining {
     pub(super) fn bytes(&self, count: usize) -> u64 {
         let (padded, count) = (padded(count), count as u64);
         let bits = 4 * self.bit_rows * padded / LANES;
-        let words = [8 * count, 8 * self.held_rows * padded, 8 * self.sums * count];
-        // rows of bits are in two buffers, and one of rows is empty
+        let words = [8 * (count + self.points), 8 * self.held_rows * padded, 8 * self.sums * count];
+        // rows of bits are in two buffers
         [self.term_bytes, bits, EMPTY, EMPTY].into_iter().chain(words).map(granules).sum()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It is a function of the gate, its public points and its number of elements.
 
-use core_types::{Ring, cmp::cmp_blocks};
+use core_types::cmp::cmp_blocks;
 
 use super::{
     bytes::{granules, padded},
@@ -12,7 +12,6 @@ use crate::{
     Gate,
     gates::{plan::TaskPlan, tasks::table::elements_at_once, walk::comparison::Comparison},
     lanes::LANES,
-    protocol::wire::PACKED_AT_ONCE,
     tree::{KeyTree, cluster::TreePoints},
 };
 
@@ -24,8 +23,6 @@ pub(in crate::batch) struct Footprint {
     walking: Combining,
     /// What turns opened bits into shares.
     closing: Combining,
-    /// Bytes for packing the words that the whole job opens.
-    packing: u64,
     aes: u64,
 }
 
@@ -42,21 +39,22 @@ enum Asked {
 const TABLE_END_BYTES: u64 = 512;
 
 impl Footprint {
-    pub(in crate::batch) fn of(gate: &Gate, plan: &TaskPlan, count: usize) -> Self {
+    pub(in crate::batch) fn of(gate: &Gate, plan: &TaskPlan) -> Self {
         let at = |points: &TreePoints| Asked::Points(points.offsets().len() as u64);
-        let (asked, aes, packing): (Vec<Asked>, _, _) = match plan {
-            TaskPlan::Look(_) => (vec![Asked::All(gate.n())], gate.cost().aes, packing_bytes(gate.out_ring(), count)),
+        let (asked, aes): (Vec<Asked>, _) = match plan {
+            TaskPlan::Look(_) => (vec![Asked::All(gate.n())], gate.cost().aes),
             TaskPlan::Compare(_) | TaskPlan::Bits(_) => {
                 let points = plan.comparisons().iter().map(Comparison::points);
                 let aes = points.clone().map(TreePoints::aes).sum();
-                (points.map(at).collect(), aes, 0)
+                (points.map(at).collect(), aes)
             }
-            TaskPlan::Powers(plan) => (vec![at(plan.points())], plan.points().aes(), 0),
-            TaskPlan::Product => (Vec::new(), 0, 0),
-            TaskPlan::Suf(plan) => (plan.points().into_iter().map(Asked::Points).collect(), gate.cost().aes, 0),
+            TaskPlan::Payload(plan) => (vec![at(plan.points())], plan.points().aes()),
+            TaskPlan::Product => (Vec::new(), 0),
+            TaskPlan::Suf(plan) => (plan.points().into_iter().map(at).collect(), gate.cost().aes),
         };
+        let points = asked.iter().map(|asked| if let Asked::Points(points) = asked { *points } else { 0 }).sum();
         let trees = gate.trees().into_iter().zip(asked).collect();
-        Self { trees, walking: Combining::walking(gate, plan), closing: Combining::closing(gate), packing, aes }
+        Self { trees, walking: Combining::walking(gate, plan, points), closing: Combining::closing(gate), aes }
     }
 
     /// AES blocks for one element: analytic, not counted.
@@ -78,18 +76,18 @@ impl Footprint {
 
     /// Bytes of masked inputs, offsets, results and intermediates for `count` elements.
     ///
-    /// Trees are walked one after the other, so the largest tree counts.
+    /// Trees are walked one after the other, so the largest tree counts, with the sums of all.
     pub(super) fn scratch(&self, count: usize) -> u64 {
         let combined = self.walking.bytes(count);
         let tree = |&(tree, asked): &(KeyTree, Asked)| match asked {
-            // the terms over the points take more than the offsets of the points
             Asked::Points(_) => granules(asked.result_bytes(tree, count)) + combined,
             Asked::All(bits) => {
-                let (count, table) = (count.min(elements_at_once(bits)) as u64, 8u64 << bits);
-                // unit vectors, and the operands and results of the sums over them
-                let rows = granules(16 * cmp_blocks(bits) * count) + granules(8 * count) + granules(16 * count);
-                // the table, and its entries twice in the order in which a processor reads them
-                rows + granules(table) + granules(2 * table + TABLE_END_BYTES)
+                let (at_once, table) = (count.min(elements_at_once(bits)) as u64, 8u64 << bits);
+                // unit vectors and the results of the sums over them; the masked inputs and the table
+                let rows = granules(16 * cmp_blocks(bits) * at_once) + granules(16 * at_once);
+                let points = granules(8 * count as u64 + table);
+                // the entries of the table twice, in the order in which a processor reads them
+                rows + points + granules(2 * table + TABLE_END_BYTES)
             }
         };
         self.trees.iter().map(tree).max().unwrap_or(combined)
@@ -114,7 +112,7 @@ impl Footprint {
     /// They are the maximum of the walk of the trees and of the later steps, without keys.
     pub(in crate::batch) fn total(&self, count: usize) -> u64 {
         let walked = self.keys(count) + self.scratch(count);
-        walked.max(self.closing.bytes(count.min(self.closing.at_once()))).max(self.packing)
+        walked.max(self.closing.bytes(count.min(self.closing.at_once())))
     }
 
     /// The most elements, a multiple of 32, that take at most `bytes`; `None` if 32 take more.
@@ -142,13 +140,6 @@ impl Asked {
     }
 }
 
-/// Bytes for packing a word of each of `count` elements, some at a time.
-fn packing_bytes(ring: Ring, count: usize) -> u64 {
-    let words = count.min(PACKED_AT_ONCE) as u64;
-    // words of all 64 bits are sent as they are
-    if ring.bits() == 64 { 0 } else { granules(8 * words) + granules((words * u64::from(ring.bits())).div_ceil(8)) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,7 +148,7 @@ mod tests {
         suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
     };
 
-    /// More elements than are packed, or read from tables of 13 bits, at once.
+    /// More elements than are read from tables of 13 bits at once.
     const COUNT: usize = 99_990;
 
     /// Two pieces: a step at two points of 20 bits, and its conjunction with one of 9 bits.
@@ -183,35 +174,35 @@ mod tests {
         let hidden = suf(PredProgram::StepDcf, CoeffMode::StepDcf, BoolMode::Additive);
         let payload = suf(PredProgram::SharedAlpha, CoeffMode::IntervalLut, BoolMode::XorPacked);
         let predicates = Gate::full_predicates(33).unwrap().with_masks(3);
-        // keys, scratch of the walk, buffers after the exchange, packing, points and results
+        // keys, scratch of the walk, buffers after the exchange, points and results
         for (gate, task, expected) in [
-            (Gate::relu(64), Task::Relu, [92_802_560, 840_704, 4_016_128, 0, 799_928, 12_500]),
-            (Gate::ars(64, 12), Task::Ars, [104_005_120, 840_704, 6_428_672, 0, 799_936, 25_000]),
-            (predicates, Task::Predicates(&below), [44_802_560, 915_968, 6_443_520, 0, 799_944, 37_500]),
-            (Gate::lut(8, 40), Task::Lut(&short), [4_802_560, 5_607_936, 4_816_384, 427_008, 801_968, 1_599_840]),
-            (Gate::lut(13, 64), Task::Lut(&long), [12_802_560, 4_492_288, 4_816_384, 0, 865_456, 1_599_840]),
+            (Gate::relu(64), Task::Relu, [92_802_560, 840_704, 4_016_128, 799_928, 12_500]),
+            (Gate::ars(64, 12), Task::Ars, [104_005_120, 853_504, 6_428_672, 799_936, 25_000]),
+            (predicates, Task::Predicates(&below), [44_802_560, 915_968, 6_443_520, 799_944, 37_500]),
+            (Gate::lut(8, 40), Task::Lut(&short), [4_802_560, 5_607_424, 4_816_384, 801_968, 1_599_840]),
+            (Gate::lut(13, 64), Task::Lut(&long), [12_802_560, 5_258_752, 4_816_384, 865_456, 1_599_840]),
             (
                 Gate::interval_powers(20, 2),
                 Task::IntervalPowers(&intervals),
-                [84_002_304, 14_403_584, 3_204_096, 0, 799_944, 7_199_280],
+                [84_002_304, 14_403_584, 3_204_096, 799_944, 7_199_280],
             ),
-            (Gate::product(40), Task::Product, [0, 803_328, 4_003_840, 0, 0, 0]),
-            (Ok(hidden), Task::Suf, [329_615_360, 14_445_056, 9_707_520, 0, 799_968, 9_649_040]),
-            (Ok(payload), Task::Suf, [114_407_424, 8_845_312, 4_045_312, 0, 799_968, 4_849_520]),
+            (Gate::product(40), Task::Product, [0, 803_328, 4_003_840, 0, 0]),
+            (Ok(hidden), Task::Suf, [329_615_360, 14_457_344, 9_707_520, 799_968, 9_649_040]),
+            (Ok(payload), Task::Suf, [114_407_424, 8_857_600, 4_045_312, 799_968, 4_849_520]),
         ] {
             let gate = gate.unwrap();
-            let of = Footprint::of(&gate, &task.plan(&gate).unwrap(), COUNT);
+            let of = Footprint::of(&gate, &task.plan(&gate).unwrap());
             let closing = of.closing.bytes(COUNT.min(of.closing.at_once()));
-            let got = [of.keys(COUNT), of.scratch(COUNT), closing, of.packing, of.points(COUNT), of.results(COUNT)];
+            let got = [of.keys(COUNT), of.scratch(COUNT), closing, of.points(COUNT), of.results(COUNT)];
             assert_eq!(got, expected, "{}", gate.kind());
-            assert_eq!(of.total(COUNT), (got[0] + got[1]).max(closing).max(of.packing), "{}", gate.kind());
+            assert_eq!(of.total(COUNT), (got[0] + got[1]).max(closing), "{}", gate.kind());
         }
     }
 
     #[test]
     fn parts_fit_to_the_byte_in_multiples_of_32() {
         let gate = Gate::relu(64).unwrap();
-        let of = Footprint::of(&gate, &Task::Relu.plan(&gate).unwrap(), COUNT);
+        let of = Footprint::of(&gate, &Task::Relu.plan(&gate).unwrap());
         assert_eq!([32, 64, 96, 300].map(|count| of.total(count)), [36_352, 66_560, 96_256, 305_664]);
         assert_eq!(of.aes(), 56);
         for (bytes, most, expected) in [

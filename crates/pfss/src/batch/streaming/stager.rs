@@ -1,6 +1,6 @@
 //! The queues of a pipeline: for computation, for copies to the device, for copies from it.
 
-use backend_api::{BackendError, BackendKind, Fork, Queue};
+use backend_api::{BackendError, BackendKind, Caps, Fork, Queue};
 
 use super::ref_or_arc::RefOrArc;
 use crate::error::BatchError;
@@ -77,11 +77,16 @@ impl<'q, Q: Queue> Queues<'q, Q> {
             None => return Err(BatchError::NoStager { kind }),
         };
         for queue in [&upload, &download] {
-            let (expected, got) = (compute.caps(), queue.caps());
-            if (expected.kind, &expected.device) != (got.kind, &got.device) {
-                let [expected, got] = [expected, got].map(|caps| format!("{} ({})", caps.kind, caps.device));
-                return Err(BatchError::ForeignStager { expected, got });
+            let [expected, mut got] = [&compute, queue].map(|queue| named(queue.caps()));
+            // Forks share a budget; two devices of one name, or a device that is opened twice, have two.
+            let shares_memory = kind == BackendKind::Cpu || core::ptr::eq(compute.budget(), queue.budget());
+            if expected == got && shares_memory {
+                continue;
             }
+            if expected == got {
+                got.push_str(", opened separately");
+            }
+            return Err(BatchError::ForeignStager { expected, got });
         }
         Ok(Self { compute, upload, download })
     }
@@ -105,4 +110,9 @@ impl<'q, Q: Queue> Queues<'q, Q> {
     pub(super) fn download(&self) -> &Q {
         &self.download
     }
+}
+
+/// The kind and the name of a device.
+fn named(caps: &Caps) -> String {
+    format!("{} ({})", caps.kind, caps.device)
 }

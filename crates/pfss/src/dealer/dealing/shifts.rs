@@ -5,7 +5,7 @@ use core_types::Ring;
 use crate::{
     dealer::{
         draw::Draw,
-        secrets::{Row, Secrets, map, map2},
+        secrets::{Row, Secrets, map, map2, powers},
     },
     gate::{
         GateShape,
@@ -26,11 +26,18 @@ impl TruncateReduce {
 
 impl GapArs {
     pub(super) fn draw(&self, ring: Ring, draw: &mut Draw<'_>, secrets: &mut Secrets) {
-        let (r, c, out) = (draw.r(), draw.fresh_bits(), self.out_ring(ring));
+        let (r, out) = (draw.r(), self.out_ring(ring));
+        secrets.words.push(minus_shifted(out, self.shift, r));
+        if self.one_round {
+            // the payload is 1
+            secrets.trees.iter_mut().for_each(|tree| tree.betas = powers(out, r, 1));
+        } else {
+            let c = draw.fresh_bits();
+            secrets.words.push(c.clone());
+            secrets.bits.push(c);
+        }
         // shift >= 1, so n - shift is at most 63
-        let wrap = map(r, |r| ring.msb(r) << (ring.bits() - self.shift));
-        secrets.words.extend([minus_shifted(out, self.shift, r), c.clone(), wrap]);
-        secrets.bits.push(c);
+        secrets.words.push(map(r, |r| ring.msb(r) << (ring.bits() - self.shift)));
     }
 }
 

@@ -10,10 +10,10 @@ use crate::{
 
 /// First row of the words section after the input mask: `[-(r >> f)]`.
 ///
-/// `[c]` follows, and for the signed shift `[2^(n-f) msb(r)]`, all in the ring of the output.
+/// `[c]` follows if the carry is opened, and for the signed shift `[2^(n-f) msb(r)]`, all in the
+/// ring of the output.
 pub(crate) const BASE_ROW: u32 = 1;
 pub(crate) const C_ROW: u32 = 2;
-pub(crate) const WRAP_ROW: u32 = 3;
 
 /// `floor(x / 2^shift)` in the ring of the bits that are left.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -63,19 +63,30 @@ pub(crate) struct GapArs {
     pub(crate) shift: u32,
     /// The ring of the result, if it is wider than the ring of the input.
     pub(crate) out: Option<Ring>,
+    /// Whether the key has a payload, so that the carry comes additively shared from it.
+    ///
+    /// Nothing is then opened after the masked input.
+    pub(crate) one_round: bool,
 }
 
 impl GapArs {
-    pub(crate) const BOUNDS: Bounds = Bounds { widens: true, ..Bounds::of_shift(2) };
+    /// The degree is 1 for a shift in one round, and else 0.
+    pub(crate) const BOUNDS: Bounds = Bounds { widens: true, degree: 1, ..Bounds::of_shift(2) };
 
     pub(crate) fn of(parameters: HeaderParameters) -> Option<Self> {
-        Some(Self { shift: parameters.f, out: Ring::new(parameters.out) })
+        Some(Self { shift: parameters.f, out: Ring::new(parameters.out), one_round: parameters.degree == 1 })
+    }
+
+    /// The row of `[2^(n-f) msb(r)]`.
+    pub(crate) const fn wrap_row(&self) -> u32 {
+        if self.one_round { C_ROW } else { C_ROW + 1 }
     }
 }
 
 impl GateShape for GapArs {
     fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, out: self.out.map_or(0, Ring::bits), ..HeaderParameters::default() }
+        let (out, degree) = (self.out.map_or(0, Ring::bits), self.one_round.into());
+        HeaderParameters { f: self.shift, out, degree, ..HeaderParameters::default() }
     }
 
     fn out_ring(&self, ring: Ring) -> Ring {
@@ -83,11 +94,12 @@ impl GateShape for GapArs {
     }
 
     fn trees(&self, _: Ring) -> Vec<KeyTree> {
-        vec![KeyTree::Cmp { bits: self.shift }]
+        let bits = self.shift;
+        vec![if self.one_round { KeyTree::Dcf { bits, words: 1 } } else { KeyTree::Cmp { bits } }]
     }
 
     fn word_rows(&self) -> u64 {
-        3
+        self.wrap_row().into()
     }
 
     fn word_ring(&self, ring: Ring, row: usize) -> Ring {
@@ -95,7 +107,7 @@ impl GateShape for GapArs {
     }
 
     fn bit_rows(&self) -> u64 {
-        1
+        u64::from(!self.one_round)
     }
 
     fn plain(&self, ring: Ring, _: &Task<'_>, x: u64) -> Vec<u64> {

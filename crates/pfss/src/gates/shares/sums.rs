@@ -9,7 +9,7 @@
 use core::ops::Range;
 
 use backend_api::{
-    Buffer as _, BufferMut as _, BufferRef as _, Queue, Ref,
+    BackendError, BufferRef as _, Mut, Queue, Ref,
     ops::{fss::FssOps, share::CombineWords},
 };
 use core_types::{
@@ -110,20 +110,19 @@ impl BundleSums {
         opened: &OpenedValues,
     ) -> Result<Vec<u64>, PfssError> {
         let (count, sums) = (x.len(), self.count());
-        // Words that are read in place take no memory, and the sums of all elements then less than the trees did, whose
-        // memory a batch has reserved.
-        let results = 8 * (1 + sums as u64) * count as u64 + 4 * opened.bits().len() as u64;
+        // Operands that are read in place take no memory, and the sums of all elements then less than the trees did,
+        // whose memory a batch has reserved.
+        let results = 8 * sums as u64 * count as u64;
         let in_place = results <= bundle.device_bytes() && q.host_view(&bundle.keys.words).is_some();
         let at_once = if in_place { count } else { summed_at_once(bundle.word_rows()) };
         if count <= at_once {
-            return Ok(self.part(q, bundle, x, 0..count, opened)?.download()?);
+            return self.part(q, bundle, x, 0..count, opened);
         }
         let mut out = vec![0; sums * count];
         for start in (0..count).step_by(at_once) {
             let range = start..count.min(start + at_once);
             let opened = opened.part(range.clone());
-            let part = self.part(q, bundle, &x[range.clone()], range.clone(), &opened)?;
-            let part = Zeroizing::new(part.download()?);
+            let part = Zeroizing::new(self.part(q, bundle, &x[range.clone()], range.clone(), &opened)?);
             if self.interleaved {
                 out[sums * start..][..part.len()].copy_from_slice(&part);
             } else {
@@ -143,44 +142,76 @@ impl BundleSums {
         rows: Ref<'_, W::Queue, u64>,
     ) -> Result<Vec<u64>, PfssError> {
         let (evaluator, q, bundle) = (trees.evaluator(), trees.evaluator().queue(), trees.bundle());
-        let words = evaluator.during(Activity::CopyIn, || stage_words(q, bundle, 0..bundle.count()))?;
+        let words = evaluator.during(Activity::CopyIn, || SecretInput::of(q, &bundle.keys.words))?;
         let sums = evaluator.during(Activity::Walk, || {
-            let nothing = q.alloc(0)?; // a walk opens nothing
-            let over =
-                SumOperands { x: trees.x_hat(), opened: nothing.view(), words: words.view(), rows: q.shorten(rows) };
-            self.combine(q, bundle, over)
+            let mut sums = StagedSecret::<_, u64>::alloc(q, self.count() * bundle.count())?;
+            let x = trees.x_hat()?;
+            let opened = q.words::<u64>(x).slice(0..0)?; // a walk opens nothing
+            let over = SumOperands { x, opened, words: words.view(), rows: q.shorten(rows) };
+            self.combine(q, bundle, over, sums.view_mut())?;
+            Ok::<_, BackendError>(sums)
         })?;
         evaluator.meanwhile()?;
         Ok(evaluator.during(Activity::CopyOut, || evaluator.results().read_secret(sums.view()))?)
     }
 
     /// The sums of the elements `range` of the bundle, with their public words `x`.
-    #[expect(clippy::disallowed_methods, reason = "both parties know what was opened")]
-    fn part<'q, Q: FssOps>(
+    ///
+    /// The range starts at a multiple of 32. The operands are read in place, or go to the device in
+    /// one copy, into a buffer with room for the sums.
+    fn part<Q: FssOps>(
         &self,
-        q: &'q Q,
+        q: &Q,
         bundle: &KeyBundle,
         x: &[u64],
         range: Range<usize>,
         opened: &OpenedValues,
-    ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
-        let (x, opened, words) = (q.upload(x)?, q.upload(opened.bits())?, stage_words(q, bundle, range)?);
-        let rows = q.alloc(0)?;
-        let over = SumOperands { x: x.view(), opened: opened.view(), words: words.view(), rows: rows.view() };
-        self.combine(q, bundle, over)
+    ) -> Result<Vec<u64>, PfssError> {
+        let (whole, padded, results) = (range.len() == bundle.count(), bundle.padded(), self.count() * range.len());
+        if whole
+            && let Some(x) = q.host_view(x)
+            && let Some(opened) = q.host_view(opened.bits())
+            && let Some(words) = q.host_view(&bundle.keys.words)
+        {
+            let (rows, mut sums) = (x.slice(0..0)?, StagedSecret::<_, u64>::alloc(q, results)?);
+            self.combine(q, bundle, SumOperands { x, opened, words, rows }, sums.view_mut())?;
+            return Ok(sums.download()?);
+        }
+        // Each row of the bundle's words, cut to whole words of bits.
+        let width = range.len().next_multiple_of(LANES as usize);
+        let words: Vec<&[u64]> = if whole {
+            vec![&bundle.keys.words[..]]
+        } else {
+            bundle.keys.words.chunks_exact(padded).map(|row| &row[range.start..][..width]).collect()
+        };
+        // Public operands come before the words and the sums, which are wiped.
+        let pairs = in_pairs(opened.bits());
+        let (after_x, after_opened) = (x.len(), x.len() + pairs.len());
+        let operands = after_opened + bundle.word_rows() * width;
+        let mut staged = StagedSecret::upload_with_room(q, &[x, &pairs[..]], &words, results)?;
+        let (read, sums) = staged.split_at(operands)?;
+        let over = SumOperands {
+            x: read.slice(0..after_x)?,
+            opened: q.words::<u64>(read.slice(after_x..after_opened)?).slice(0..opened.bits().len())?,
+            words: read.slice(after_opened..operands)?,
+            rows: read.slice(0..0)?,
+        };
+        self.combine(q, bundle, over, sums)?;
+        Ok(q.read_secret(staged.slice(operands..operands + results)?)?)
     }
 
-    /// Computes the sums over operands in device memory.
-    fn combine<'q, 'a, Q: FssOps + 'a>(
+    /// Writes the sums over operands that ops can read.
+    fn combine<'a, Q: FssOps + 'a>(
         &self,
-        q: &'q Q,
+        q: &Q,
         bundle: &KeyBundle,
         over: SumOperands<'a, Q>,
-    ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+        sums: Mut<'_, Q, u64>,
+    ) -> Result<(), BackendError> {
         let SumOperands { x, opened, words, rows } = over;
         let count = x.len();
         if count == 0 {
-            return Ok(StagedSecret::alloc(q, 0)?); // rows without elements do not say how many they are
+            return Ok(()); // rows without elements do not say how many they are
         }
         // Row counts follow from the lengths of the operands.
         let params = WordParams {
@@ -197,7 +228,6 @@ impl BundleSums {
             reserved: 0,
         };
         // One launch forms all sums.
-        let mut out = StagedSecret::alloc(q, self.count() * count)?;
         q.combine_words(CombineWords {
             params: &params,
             terms: &self.terms,
@@ -205,9 +235,8 @@ impl BundleSums {
             padded: q.shorten(words),
             rows: q.shorten(rows),
             opened: q.shorten(opened),
-            sums: out.view_mut(),
-        })?;
-        Ok(out)
+            sums: q.shorten_mut(sums),
+        })
     }
 
     /// Terms of all sums.
@@ -221,7 +250,7 @@ impl BundleSums {
     }
 }
 
-/// What sums of some elements are over, in device memory.
+/// What sums of some elements are over, where ops read it.
 struct SumOperands<'a, Q: FssOps + 'a> {
     /// The public words.
     x: Ref<'a, Q, u64>,
@@ -232,27 +261,27 @@ struct SumOperands<'a, Q: FssOps + 'a> {
     rows: Ref<'a, Q, u64>,
 }
 
-/// The words of the elements `range`, which starts at a multiple of 32, where ops read them.
-fn stage_words<'a, Q: FssOps>(
-    q: &'a Q,
-    bundle: &'a KeyBundle,
-    range: Range<usize>,
-) -> Result<SecretInput<'a, Q, u64>, PfssError> {
-    if range.len() == bundle.count() {
-        return Ok(SecretInput::of(q, &bundle.keys.words)?);
-    }
-    let (padded, width) = (bundle.padded(), range.len().next_multiple_of(LANES as usize));
-    let mut staged = StagedSecret::alloc(q, bundle.word_rows() * width)?;
-    for (row, words) in bundle.keys.words.chunks_exact(padded).enumerate() {
-        let place = staged.view_mut().slice(row * width..(row + 1) * width)?;
-        q.write_secret(&words[range.start..][..width], place)?;
-    }
-    Ok(SecretInput::Staged(staged))
+/// Words of 32 bits as words of 64 bits with the same bytes, up to zeros at the end.
+fn in_pairs(words: &[u32]) -> Vec<u64> {
+    let mut pairs = vec![0u64; words.len().div_ceil(2)];
+    bytemuck::cast_slice_mut::<u64, u32>(&mut pairs)[..words.len()].copy_from_slice(words);
+    pairs
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pairs_are_read_as_the_words_they_are_made_of() {
+        for len in 0..4 {
+            let words: Vec<u32> = (1..=len).collect();
+            let pairs = in_pairs(&words);
+            assert_eq!(pairs.len(), words.len().div_ceil(2));
+            let (got, zeros) = backend_api::as_words(&pairs).split_at(words.len());
+            assert!(got == words && zeros.iter().all(|&zero| zero == 0), "{len}");
+        }
+    }
 
     #[test]
     fn as_many_elements_are_summed_at_once_as_take_8_mib() {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use backend_api::{Buffer as _, Queue as _};
+use backend_api::BufferRef as _;
 use zeroize::Zeroizing;
 
 use super::{
@@ -18,16 +18,12 @@ use super::{
             results::{BoolShares, Shares},
             sums::BundleSums,
         },
-        walk::{
-            evaluator::{Activity, Evaluator},
-            tree::Trees,
-        },
+        walk::{comparison::BitRows, evaluator::Evaluator, tree::Trees},
     },
     plan::{ClassPlan, SufPlan, WordsPlan},
 };
 use crate::{
     KeyBundle, Party, PfssError,
-    secret::staging::StagedSecret,
     suf::{BoolMode, BooleanNode, StepClass, SufProgram},
     tree::cluster::TreePoints,
 };
@@ -61,7 +57,7 @@ impl Machine {
     ) -> Result<Self, PfssError> {
         let values = vec![None; plan.program.bools().values.len()];
         let mut machine = Self { bundle, plan, x_hat, steps: vec![], values, words: vec![], bools: vec![], round: 0 };
-        let trees = Trees::at(q, &machine.bundle, &machine.x_hat)?;
+        let trees = Trees::at(q, &machine.bundle, &machine.x_hat, machine.plan.points())?;
         let (steps, payload_tree) = machine.compare(&trees)?;
         let (words, bools) = machine.select(&trees, payload_tree)?;
         drop(trees);
@@ -80,28 +76,31 @@ impl Machine {
         let (mut tree, mut wrap) = (0, rows.selectors + 3 * rows.ands + rows.bools);
         // Step functions without changes are public.
         let mut steps: Vec<Bits> = program.bools().steps.iter().map(|step| self.public(step.initial)).collect();
+        if self.plan.classes.is_empty() {
+            return Ok((steps, tree));
+        }
+        let mut sums = BitRows::of(trees, self.plan.bit_sums())?;
         for (plan, class) in self.plan.classes.iter().zip(program.classes()) {
             // A class takes one key of the mask, or a key for each hidden threshold.
-            let combined = match plan {
+            match plan {
                 ClassPlan::Shared(comparison) => {
+                    sums.compare(tree, comparison)?;
                     tree += 1;
-                    comparison.eval(trees, tree - 1)?
                 }
-                ClassPlan::Hidden { at_input, sums } => {
+                ClassPlan::Hidden { at_input, sums: over } => {
                     let (first_tree, first_wrap) = (tree, wrap);
                     tree += class.thresholds.len();
                     wrap += class.thresholds.iter().filter(|&&threshold| threshold > 0).count();
                     let rows = self.hidden_thresholds(trees, class, at_input, first_tree, first_wrap)?;
-                    let evaluator = trees.evaluator();
-                    let rows = evaluator.during(Activity::CopyIn, || StagedSecret::upload(evaluator.queue(), &rows))?;
-                    sums.combine(trees, &rows)?
+                    sums.add_over(over, &rows)?;
                 }
-            };
-            // Each row goes to its step function.
-            let rows = combined.chunks(count.div_ceil(32).max(1));
-            for (&step, row) in class.steps.iter().zip(rows) {
-                steps[step] = Zeroizing::new(row.to_vec());
             }
+        }
+        // Each row goes to its step function.
+        let combined = sums.read()?;
+        let rows = combined.chunks(count.div_ceil(32).max(1));
+        for (&step, row) in program.classes().iter().flat_map(|class| &class.steps).zip(rows) {
+            steps[step] = Zeroizing::new(row.to_vec());
         }
         Ok((steps, tree))
     }
@@ -138,10 +137,7 @@ impl Machine {
         let payload = plan.payload.as_ref().map(|points| trees.words(tree, points)).transpose()?;
         let words = match (&plan.words, &payload) {
             (WordsPlan::Payload(sums), Some(payload)) => sums.run_with(trees, payload.view())?,
-            (WordsPlan::OnePiece(sums), _) => {
-                let nothing = trees.evaluator().queue().alloc(0)?;
-                sums.run_with(trees, nothing.view())?
-            }
+            (WordsPlan::OnePiece(sums), _) => sums.run_with(trees, trees.x_hat()?.slice(0..0)?)?,
             (WordsPlan::Hidden(at_input, pieces), _) => {
                 let ring = program.desc().ring();
                 // The sums of all hidden pieces are added up.

@@ -83,7 +83,8 @@ impl SufPlan {
             _ => WordsPlan::OnePiece(coeffs::words(gate, &program, |_, _| Vec::new())),
         };
         // Output bits before the first exchange.
-        let steps = reached.filter(|_| program.local_bools()).map(|reached| reached.steps());
+        let has_bools = program.local_bools() && !program.desc().bools().is_empty();
+        let steps = reached.filter(|_| has_bools).map(|reached| reached.steps());
         // Sums after an exchange, over opened selectors and output bits.
         let powers = program.desc().degree() as usize + 1;
         let product = |i: usize, j: usize| 1 + rows.powers + i * powers + j;
@@ -94,18 +95,18 @@ impl SufPlan {
         Self { classes, payload, words, steps, selected, opened_bits, program }
     }
 
-    /// The numbers of points at which the trees are evaluated, in their order.
-    pub(crate) fn points(&self) -> Vec<u64> {
+    /// The points at which each tree is evaluated, in the order of the trees.
+    pub(crate) fn points(&self) -> Vec<&TreePoints> {
         let mut points = Vec::new();
         for (plan, class) in self.classes.iter().zip(self.program.classes()) {
             match plan {
-                ClassPlan::Shared(comparison) => points.push(comparison.points().offsets().len() as u64),
-                ClassPlan::Hidden { .. } => points.extend(class.thresholds.iter().map(|_| 1)),
+                ClassPlan::Shared(comparison) => points.push(comparison.points()),
+                ClassPlan::Hidden { at_input, .. } => points.extend(class.thresholds.iter().map(|_| at_input)),
             }
         }
         match (&self.payload, &self.words) {
-            (Some(payload), _) => points.push(payload.offsets().len() as u64),
-            (None, WordsPlan::Hidden(_, pieces)) => points.extend(pieces.iter().map(|_| 1)),
+            (Some(payload), _) => points.push(payload),
+            (None, WordsPlan::Hidden(at_input, pieces)) => points.extend(pieces.iter().map(|_| at_input)),
             (None, _) => {}
         }
         points

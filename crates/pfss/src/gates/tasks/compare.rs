@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use zeroize::Zeroizing;
-
 use crate::{
     Gate, KeyBundle, PfssError,
     gates::{
@@ -12,7 +10,11 @@ use crate::{
             pending::{Pending, Step},
             sums::BundleSums,
         },
-        walk::{comparison::Comparison, evaluator::Evaluator, tree::Trees},
+        walk::{
+            comparison::{Comparison, answers},
+            evaluator::Evaluator,
+            tree::Trees,
+        },
     },
 };
 
@@ -51,15 +53,10 @@ impl Compare {
         bundle: KeyBundle,
         x_hat: Vec<u64>,
     ) -> Result<Step, PfssError> {
-        let trees = Trees::at(evaluator, &bundle, &x_hat)?;
-        let answers = self.comparisons.iter().enumerate().map(|(index, comparison)| comparison.eval(&trees, index));
-        let mut answers: Vec<Zeroizing<Vec<u32>>> = answers.collect::<Result<_, _>>()?;
+        let trees = Trees::at(evaluator, &bundle, &x_hat, self.comparisons.iter().map(Comparison::points))?;
+        let mut bits = answers(&trees, &self.comparisons)?;
         drop(trees);
-        let bits = match &mut answers[..] {
-            [only] => core::mem::take(&mut **only),
-            all => all.iter().map(|bits| &bits[..]).collect::<Vec<_>>().concat(), // of the full capacity at once
-        };
-        let bits = BitShares::new(bundle.party(), bundle.count(), bits);
+        let bits = BitShares::new(bundle.party(), bundle.count(), core::mem::take(&mut *bits));
         Ok(Step::Open(Pending::summed(bundle, &bits, self.first_mask, Some(x_hat), Arc::clone(&self.sums))))
     }
 }

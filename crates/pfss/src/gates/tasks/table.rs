@@ -9,7 +9,6 @@
 
 use std::sync::Arc;
 
-use backend_api::Buffer as _;
 use core_types::{Ring, cmp::cmp_blocks};
 use zeroize::Zeroizing;
 
@@ -63,11 +62,11 @@ impl TablePlan {
     ) -> Result<Step, PfssError> {
         // Sums over the table and over all bits, some elements at a time.
         let [mut words, mut ones] = [(); 2].map(|()| Zeroizing::new(Vec::with_capacity(x_hat.len())));
-        let tree = WholeTree::of(evaluator, &bundle, self.domain.bits())?;
-        let (table, at_once) = (tree.upload(&self.table)?, elements_at_once(self.domain.bits()));
-        for (first, x_hat) in (0..).step_by(at_once).zip(x_hat.chunks(at_once)) {
-            let rows = tree.sums(first..first + x_hat.len(), x_hat, table.view())?;
-            let (part, part_ones) = rows.split_at(x_hat.len());
+        let tree = WholeTree::of(evaluator, &bundle, self.domain.bits(), [x_hat, &self.table])?;
+        for first in (0..x_hat.len()).step_by(elements_at_once(self.domain.bits())) {
+            let elements = first..x_hat.len().min(first + elements_at_once(self.domain.bits()));
+            let rows = tree.sums(elements.clone())?;
+            let (part, part_ones) = rows.split_at(elements.len());
             words.extend_from_slice(part);
             ones.extend_from_slice(part_ones);
         }

@@ -7,7 +7,7 @@
 //! interval containment).
 
 use backend_api::{
-    BackendError, Queue as _,
+    BufferMut as _, BufferRef as _, Queue as _,
     ops::share::{CombineBits, ShareOps as _},
 };
 use core_types::params::share::{BitParams, BitTerm};
@@ -18,7 +18,7 @@ use super::{
     tree::Trees,
 };
 use crate::{
-    PfssError,
+    KeyBundle, PfssError,
     answers::ComparisonProgram,
     secret::staging::StagedSecret,
     tree::{KeyTree, cluster::TreePoints},
@@ -53,28 +53,107 @@ impl Comparison {
         (&self.sums, self.points.offsets().len())
     }
 
-    /// XOR shares of the answers from comparison tree `index`.
-    ///
-    /// There is one row of `count.div_ceil(32)` words for each. Bits past the last element are
-    /// zero.
-    pub(in crate::gates) fn eval<W: Evaluator>(
-        &self,
-        trees: &Trees<'_, W>,
-        index: usize,
-    ) -> Result<Zeroizing<Vec<u32>>, PfssError> {
-        let shares = trees.bits(index, &self.points)?;
-        let mut bits = self.sums.combine(trees, &shares)?;
-        drop(shares);
-        if self.with_msb.contains(&true) {
-            let (count, msb) = (trees.bundle().count(), trees.bundle().bit_row(0));
-            for (_, row) in self.with_msb.iter().zip(bits.chunks_mut(count.div_ceil(32).max(1))).filter(|(on, _)| **on)
-            {
-                for (word, (bits, msb)) in row.iter_mut().zip(msb).enumerate() {
-                    *bits ^= msb & u32::MAX >> (32 - (count - 32 * word).min(32)); // at least one element per word
-                }
+    /// Adds the top bit of the mask to the sums of the answers that take it.
+    fn add_msb(&self, bundle: &KeyBundle, sums: &mut [u32]) {
+        let rows = self.with_msb.iter().zip(sums.chunks_mut(bundle.count().div_ceil(32).max(1)));
+        for (_, row) in rows.filter(|(on, _)| **on) {
+            for (word, (bits, msb)) in row.iter_mut().zip(bundle.bit_row(0)).enumerate() {
+                *bits ^= msb & u32::MAX >> (32 - (bundle.count() - 32 * word).min(32)); // at least one element per word
             }
         }
-        Ok(bits)
+    }
+}
+
+/// XOR shares of the answers of `comparisons`, one for each tree.
+///
+/// There is one row of `count.div_ceil(32)` words for each answer. Bits past the last element are
+/// zero.
+pub(in crate::gates) fn answers<W: Evaluator>(
+    trees: &Trees<'_, W>,
+    comparisons: &[Comparison],
+) -> Result<Zeroizing<Vec<u32>>, PfssError> {
+    let mut rows = BitRows::of(trees, comparisons.iter().map(Comparison::over))?;
+    for (index, comparison) in comparisons.iter().enumerate() {
+        rows.compare(index, comparison)?;
+    }
+    let mut bits = rows.read()?;
+    let (mut rest, row) = (&mut bits[..], trees.bundle().count().div_ceil(32));
+    for comparison in comparisons {
+        let (sums, after) = rest.split_at_mut(comparison.sums.len() * row);
+        comparison.add_msb(trees.bundle(), sums);
+        rest = after;
+    }
+    Ok(bits)
+}
+
+/// Sums of bits over several trees, in device memory until they are read together.
+///
+/// The same buffer has room for the bits of one tree at a time, so that one clear wipes all.
+pub(in crate::gates) struct BitRows<'t, 'w, W: Evaluator> {
+    trees: &'t Trees<'w, W>,
+    /// The bits of a tree, and then the sums.
+    memory: StagedSecret<'w, W::Queue, u32>,
+    /// Words before the sums.
+    first: usize,
+    /// Words that hold sums.
+    filled: usize,
+}
+
+impl<'t, 'w, W: Evaluator> BitRows<'t, 'w, W> {
+    /// Room for all of `sums`, each over a number of rows of bits.
+    pub(in crate::gates) fn of<'s>(
+        trees: &'t Trees<'w, W>,
+        sums: impl Iterator<Item = (&'s BitSums, usize)>,
+    ) -> Result<Self, PfssError> {
+        let most = |(rows, all): (usize, usize), (sums, over): (&BitSums, usize)| (rows.max(over), all + sums.len());
+        let ((rows, all), row) = (sums.fold((0, 0), most), trees.bundle().count().div_ceil(32));
+        let memory = StagedSecret::alloc(trees.evaluator().queue(), (rows + all) * row)?;
+        Ok(Self { trees, memory, first: rows * row, filled: 0 })
+    }
+
+    /// Adds the sums of `comparison`, over the bits of tree `index` at its points.
+    pub(in crate::gates) fn compare(&mut self, index: usize, comparison: &Comparison) -> Result<(), PfssError> {
+        self.trees.bits(index, &comparison.points, &mut self.memory)?;
+        let rows = comparison.points.offsets().len() * self.trees.bundle().count().div_ceil(32);
+        self.add(&comparison.sums, rows)
+    }
+
+    /// Adds `sums` over rows of bits in host memory.
+    pub(in crate::gates) fn add_over(&mut self, sums: &BitSums, rows: &[u32]) -> Result<(), PfssError> {
+        let evaluator = self.trees.evaluator();
+        evaluator
+            .during(Activity::CopyIn, || evaluator.queue().write_secret(rows, self.memory.slice_mut(0..rows.len())?))?;
+        self.add(sums, rows.len())
+    }
+
+    /// Adds `sums` over the first `rows` words of the memory.
+    fn add(&mut self, sums: &BitSums, rows: usize) -> Result<(), PfssError> {
+        let (trees, evaluator, bundle) = (self.trees, self.trees.evaluator(), self.trees.bundle());
+        // a bundle holds less than 2^32 elements
+        let params = BitParams { count: bundle.count() as u32, party: bundle.party().number().into() };
+        let place = self.filled..self.filled + sums.len() * bundle.count().div_ceil(32);
+        self.filled = place.end;
+        evaluator.during(Activity::Walk, || {
+            let (bits, all) = self.memory.split_at(self.first)?;
+            evaluator.queue().combine_bits(CombineBits {
+                params: &params,
+                terms: &sums.terms,
+                x: trees.x_hat()?,
+                rows: bits.slice(0..rows)?,
+                sums: all.slice(place)?,
+            })
+        })?;
+        Ok(())
+    }
+
+    /// All sums in host memory, in the order in which they were added.
+    pub(in crate::gates) fn read(self) -> Result<Zeroizing<Vec<u32>>, PfssError> {
+        let evaluator = self.trees.evaluator();
+        evaluator.meanwhile()?;
+        let sums = evaluator.during(Activity::CopyOut, || {
+            evaluator.results().read_secret(self.memory.slice(self.first..self.first + self.filled)?)
+        })?;
+        Ok(Zeroizing::new(sums))
     }
 }
 
@@ -99,29 +178,5 @@ impl BitSums {
     /// Number of sums.
     pub(crate) fn len(&self) -> usize {
         self.sums
-    }
-
-    /// The sums over `rows` that lie on the device.
-    pub(in crate::gates) fn combine<W: Evaluator>(
-        &self,
-        trees: &Trees<'_, W>,
-        rows: &StagedSecret<'_, W::Queue, u32>,
-    ) -> Result<Zeroizing<Vec<u32>>, PfssError> {
-        let (evaluator, q, bundle) = (trees.evaluator(), trees.evaluator().queue(), trees.bundle());
-        // a bundle holds less than 2^32 elements
-        let params = BitParams { count: bundle.count() as u32, party: bundle.party().number().into() };
-        let sums = evaluator.during(Activity::Walk, || {
-            let mut sums = StagedSecret::<_, u32>::alloc(q, self.sums * bundle.count().div_ceil(32))?;
-            q.combine_bits(CombineBits {
-                params: &params,
-                terms: &self.terms,
-                x: trees.x_hat(),
-                rows: rows.view(),
-                sums: sums.view_mut(),
-            })?;
-            Ok::<_, BackendError>(sums)
-        })?;
-        evaluator.meanwhile()?;
-        Ok(Zeroizing::new(evaluator.during(Activity::CopyOut, || evaluator.results().read_secret(sums.view()))?))
     }
 }

@@ -1,10 +1,11 @@
 //! Evaluation of key trees: on a single queue, or in the pipeline of a batch.
 
-use core::fmt;
+use core::{fmt, ops::Range};
 
 use backend_api::{
-    Buffer as _, Ref,
+    BackendError, Buffer as _, PlainElement, Ref, as_words,
     ops::fss::{CmpKeys, DcfKeys, FssOps},
+    words_of,
 };
 use core_types::Label;
 
@@ -47,6 +48,18 @@ pub trait Evaluator {
     #[doc(hidden)]
     fn tree<'a>(&'a self, bundle: &'a KeyBundle, index: usize) -> Result<TreeRef<'a, Self::Queue>, PfssError>;
 
+    /// The first tree of `bundle`, copied together with public words.
+    ///
+    /// `None` if there is no such tree, if it is read in place, or if it is on the device already.
+    #[doc(hidden)]
+    fn tree_with_points<'a>(
+        &'a self,
+        _bundle: &'a KeyBundle,
+        _points: &[&[u64]],
+    ) -> Result<Option<DeviceTree<'a, Self::Queue>>, PfssError> {
+        Ok(None)
+    }
+
     /// Runs `work`, counted as `stage`.
     #[doc(hidden)]
     fn during<T>(&self, _stage: Activity, work: impl FnOnce() -> T) -> T {
@@ -73,6 +86,17 @@ impl<Q: FssOps> Evaluator for Q {
             None => Ok(TreeRef::Own(DeviceTree::upload(self, bundle, index)?)),
         }
     }
+
+    fn tree_with_points<'a>(
+        &'a self,
+        bundle: &'a KeyBundle,
+        points: &[&[u64]],
+    ) -> Result<Option<DeviceTree<'a, Q>>, PfssError> {
+        if bundle.gate().trees().is_empty() || HostTree::of(self, bundle, 0).is_some() {
+            return Ok(None);
+        }
+        DeviceTree::upload_with_points(self, bundle, 0, points).map(Some)
+    }
 }
 
 /// A tree that walks read.
@@ -96,18 +120,18 @@ impl<Q: FssOps> TreeRef<'_, Q> {
     }
 
     /// The sections of a comparison tree.
-    pub(super) fn cmp_keys(&self) -> CmpKeys<'_, Q> {
+    pub(super) fn cmp_keys(&self) -> Result<CmpKeys<'_, Q>, BackendError> {
         match self {
-            Self::InPlace(tree) => tree.cmp_keys(),
+            Self::InPlace(tree) => Ok(tree.cmp_keys()),
             Self::Own(tree) => tree.cmp_keys(),
             Self::Shared(tree) => tree.cmp_keys(),
         }
     }
 
     /// The sections of a payload tree.
-    pub(super) fn dcf_keys(&self) -> DcfKeys<'_, Q> {
+    pub(super) fn dcf_keys(&self) -> Result<DcfKeys<'_, Q>, BackendError> {
         match self {
-            Self::InPlace(tree) => tree.dcf_keys(),
+            Self::InPlace(tree) => Ok(tree.dcf_keys()),
             Self::Own(tree) => tree.dcf_keys(),
             Self::Shared(tree) => tree.dcf_keys(),
         }
@@ -170,46 +194,83 @@ impl<'a, Q: FssOps + 'a> fmt::Debug for HostTree<'a, Q> {
     }
 }
 
-/// One tree's sections in device memory; those that it does not have are empty.
+/// One tree's sections in device memory.
+///
+/// They are in one buffer of words, which takes one copy and one clear.
+///
+/// Sections that the tree does not have are empty. The padding to whole words of bits makes every
+/// section a multiple of 16 bytes long. Points may lie between the public and the secret ones.
 pub struct DeviceTree<'q, Q: FssOps> {
+    q: &'q Q,
     shape: KeyTree,
-    roots: StagedSecret<'q, Q, Label>,
-    cw: Q::Buf<u128>,
-    leaf: StagedSecret<'q, Q, u128>,
-    vcw: Q::Buf<u64>,
-    last: Q::Buf<u64>,
+    sections: StagedSecret<'q, Q, u32>,
+    cw: Range<usize>,
+    vcw: Range<usize>,
+    last: Range<usize>,
+    points: Range<usize>,
+    leaf: Range<usize>,
+    roots: Range<usize>,
 }
 
 impl<'q, Q: FssOps> DeviceTree<'q, Q> {
     /// Copies tree `index` of `bundle` to the device, in order on `q`.
     pub(crate) fn upload(q: &'q Q, bundle: &KeyBundle, index: usize) -> Result<Self, PfssError> {
-        let tree = bundle.tree(index);
-        // Correction words are common to both parties; roots, and leaves that are truth tables, are not.
-        let roots = match tree.roots {
-            [] => StagedSecret::alloc(q, bundle.padded())?, // not read for truth tables
-            roots => StagedSecret::upload(q, roots)?,
+        Self::upload_with_points(q, bundle, index, &[])
+    }
+
+    /// [`upload`](Self::upload) together with public words, in one copy.
+    fn upload_with_points(q: &'q Q, bundle: &KeyBundle, index: usize, points: &[&[u64]]) -> Result<Self, PfssError> {
+        let TreeKeys { shape, roots, cw, leaf, vcw, last } = bundle.tree(index);
+        // Truth tables have no roots. The op expects some, which it does not read.
+        let unread = if roots.is_empty() { words_of::<Label>() * bundle.padded() } else { 0 };
+        // Correction words are common to both parties; leaves that are truth tables, and roots, are not.
+        let (common, own) = ([as_words(cw), as_words(vcw), as_words(last)], [as_words(leaf), as_words(roots)]);
+        // Points are padded to 16 bytes.
+        let (words, padding) = (points.iter().map(|points| points.len()).sum::<usize>(), [0u64]);
+        let points = points.iter().copied().chain([&padding[..words % 2]]).map(as_words);
+        let public: Vec<&[u32]> = common.into_iter().chain(points).collect();
+        let sections = StagedSecret::upload_with_room(q, &public, &own, unread)?;
+        // The places of the sections, one after the other.
+        let mut end = 0;
+        let mut next = |len: usize| {
+            let start = end;
+            end += len;
+            start..end
         };
-        Ok(Self {
-            shape: tree.shape,
-            roots,
-            cw: q.upload_secret(tree.cw)?,
-            leaf: StagedSecret::upload(q, tree.leaf)?,
-            vcw: q.upload_secret(tree.vcw)?,
-            last: q.upload_secret(tree.last)?,
+        let [cw, vcw, last] = common.map(|section| next(section.len()));
+        let points = next(words_of::<u64>() * words.next_multiple_of(2));
+        let [leaf, roots] = own.map(|section| next(section.len()));
+        Ok(Self { q, shape, sections, cw, vcw, last, points, leaf, roots: roots.start..roots.end + unread })
+    }
+
+    /// The public words `range` that were copied with the tree.
+    pub(super) fn points(&self, range: Range<usize>) -> Result<Ref<'_, Q, u64>, BackendError> {
+        let [start, end] = [range.start, range.end].map(|at| self.points.start + words_of::<u64>() * at);
+        self.section(&(start..end))
+    }
+
+    fn cmp_keys(&self) -> Result<CmpKeys<'_, Q>, BackendError> {
+        Ok(CmpKeys {
+            roots: self.section(&self.roots)?,
+            corrections: self.section(&self.cw)?,
+            leaves: self.section(&self.leaf)?,
         })
     }
 
-    fn cmp_keys(&self) -> CmpKeys<'_, Q> {
-        CmpKeys { roots: self.roots.view(), corrections: self.cw.view(), leaves: self.leaf.view() }
+    fn dcf_keys(&self) -> Result<DcfKeys<'_, Q>, BackendError> {
+        Ok(DcfKeys {
+            roots: self.section(&self.roots)?,
+            corrections: self.section(&self.cw)?,
+            values: self.section(&self.vcw)?,
+            last: self.section(&self.last)?,
+        })
     }
 
-    fn dcf_keys(&self) -> DcfKeys<'_, Q> {
-        DcfKeys {
-            roots: self.roots.view(),
-            corrections: self.cw.view(),
-            values: self.vcw.view(),
-            last: self.last.view(),
-        }
+    fn section<'s, T: PlainElement>(&'s self, words: &Range<usize>) -> Result<Ref<'s, Q, T>, BackendError>
+    where
+        Q::Buf<T>: 's,
+    {
+        self.q.elements(self.sections.slice(words.clone())?)
     }
 }
 

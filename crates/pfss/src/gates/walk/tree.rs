@@ -5,9 +5,9 @@
 use core::ops::Range;
 
 use backend_api::{
-    BackendError, Buffer as _, BufferMut as _, Queue, Ref,
+    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Queue, Ref,
     ops::{
-        fss::{CmpEvalAll, CmpEvalWindow, DcfEvalWindow, FssOps as _},
+        fss::{CmpEvalAll, CmpEvalWindow, DcfEvalWindow, FssOps},
         share::{ShareOps as _, TableSums},
     },
 };
@@ -21,7 +21,7 @@ use core_types::{
 };
 use zeroize::Zeroizing;
 
-use super::evaluator::{Activity, Evaluator};
+use super::evaluator::{Activity, DeviceTree, Evaluator, TreeRef};
 use crate::{
     KeyBundle, PfssError,
     secret::staging::StagedSecret,
@@ -30,20 +30,34 @@ use crate::{
 
 /// The trees of a bundle during an evaluation, with the public masked inputs.
 ///
-/// The inputs are uploaded once, for all trees and for the sums at the end.
+/// The inputs are uploaded once, for all trees and for the sums at the end, together with the
+/// offsets of the points of every tree.
 pub(in crate::gates) struct Trees<'w, W: Evaluator> {
     evaluator: &'w W,
     bundle: &'w KeyBundle,
-    x_hat: <W::Queue as Queue>::Buf<u64>,
+    /// The masked inputs, and then the offsets.
+    points: Points<'w, W::Queue>,
+    /// The place of each tree's offsets.
+    offsets: Vec<Range<usize>>,
 }
 
 impl<'w, W: Evaluator> Trees<'w, W> {
-    /// Takes in the masked inputs, one per element of the bundle.
-    pub(in crate::gates) fn at(evaluator: &'w W, bundle: &'w KeyBundle, x_hat: &[u64]) -> Result<Self, PfssError> {
+    /// Takes in the masked inputs, one per element of the bundle, and the points of each tree.
+    pub(in crate::gates) fn at<'p>(
+        evaluator: &'w W,
+        bundle: &'w KeyBundle,
+        x_hat: &[u64],
+        points: impl IntoIterator<Item = &'p TreePoints>,
+    ) -> Result<Self, PfssError> {
         debug_assert_eq!(x_hat.len(), bundle.count());
-        #[expect(clippy::disallowed_methods, reason = "both parties know what was opened")]
-        let x_hat = evaluator.during(Activity::CopyIn, || evaluator.queue().upload(x_hat))?;
-        Ok(Self { evaluator, bundle, x_hat })
+        let (mut parts, mut offsets, mut end) = (vec![x_hat], Vec::new(), x_hat.len());
+        for points in points {
+            parts.push(points.offsets());
+            offsets.push(end..end + points.offsets().len());
+            end += points.offsets().len();
+        }
+        let points = Points::upload(evaluator, bundle, &parts)?;
+        Ok(Self { evaluator, bundle, points, offsets })
     }
 
     /// The evaluator of the trees.
@@ -57,37 +71,43 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     }
 
     /// The masked inputs in device memory.
-    pub(in crate::gates) fn x_hat(&self) -> Ref<'_, W::Queue, u64> {
-        self.x_hat.view()
+    pub(in crate::gates) fn x_hat(&self) -> Result<Ref<'_, W::Queue, u64>, BackendError> {
+        self.points.slice(0..self.bundle.count())
     }
 
-    /// XOR shares of `1[α <= y]` at the points of comparison tree `index`.
+    /// The offsets of the points of tree `index` in device memory.
+    fn offsets(&self, index: usize) -> Result<Ref<'_, W::Queue, u64>, BackendError> {
+        self.points.slice(self.offsets[index].clone())
+    }
+
+    /// Writes XOR shares of `1[α <= y]` at the points of comparison tree `index`.
     ///
-    /// They are `[points][padded / 32]` in the order of evaluation.
-    pub(in crate::gates) fn bits(
+    /// They are `[points][padded / 32]` in the order of evaluation, the first elements of `shares`.
+    pub(super) fn bits(
         &self,
         index: usize,
         points: &TreePoints,
-    ) -> Result<StagedSecret<'w, W::Queue, u32>, PfssError> {
-        let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
+        shares: &mut StagedSecret<'_, W::Queue, u32>,
+    ) -> Result<(), PfssError> {
+        let (q, tree, bundle) =
+            (self.evaluator.queue(), self.points.tree(self.evaluator, self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape(), points.tree());
         let (key, bits) = (PrgKeys::from_nonce(bundle.nonce()).child, points.tree().bits());
         let (party, count) = (bundle.party().number().into(), bundle.count() as u32); // a bundle holds less than 2^32
-        let (offsets, row) = (self.offsets(points)?, bundle.count().div_ceil(32));
+        let row = bundle.count().div_ceil(32);
         Ok(self.evaluator.during(Activity::Walk, || {
-            let mut shares = StagedSecret::<_, u32>::alloc(q, points.offsets().len() * row)?;
             for (window, at) in points.calls() {
                 let (window, points) = (*window, at.len() as u32);
                 let params = CmpWindowParams { key, bits, party, count, points, window, reserved: [0; 3] };
                 q.cmp_eval_window(CmpEvalWindow {
                     params: &params,
-                    keys: tree.cmp_keys(),
-                    x_hat: self.x_hat.view(),
-                    offsets: offsets.slice(at.clone())?,
-                    shares: shares.view_mut().slice(at.start * row..at.end * row)?,
+                    keys: tree.cmp_keys()?,
+                    x_hat: self.x_hat()?,
+                    offsets: self.offsets(index)?.slice(at.clone())?,
+                    shares: shares.slice_mut(at.start * row..at.end * row)?,
                 })?;
             }
-            Ok::<_, BackendError>(shares)
+            Ok::<_, BackendError>(())
         })?)
     }
 
@@ -97,7 +117,9 @@ impl<'w, W: Evaluator> Trees<'w, W> {
         index: usize,
         points: &TreePoints,
     ) -> Result<Zeroizing<Vec<u32>>, PfssError> {
-        let shares = self.bits(index, points)?;
+        let len = points.offsets().len() * self.bundle.count().div_ceil(32);
+        let mut shares = StagedSecret::<_, u32>::alloc(self.evaluator.queue(), len)?;
+        self.bits(index, points, &mut shares)?;
         self.evaluator.meanwhile()?;
         let shares = Zeroizing::new(
             self.evaluator.during(Activity::CopyOut, || self.evaluator.results().read_secret(shares.view()))?,
@@ -114,18 +136,20 @@ impl<'w, W: Evaluator> Trees<'w, W> {
 
     /// Additive shares of `β 1[y < α]` at the points of payload tree `index`.
     ///
-    /// They are `[points][payload words][count]` in the order of their evaluation.
+    /// They are `[points][payload words][count]` in the order of their evaluation, in the ring of
+    /// the gate's output.
     pub(in crate::gates) fn words(
         &self,
         index: usize,
         points: &TreePoints,
     ) -> Result<StagedSecret<'w, W::Queue, u64>, PfssError> {
-        let (q, tree, bundle) = (self.evaluator.queue(), self.evaluator.tree(self.bundle, index)?, self.bundle);
+        let (q, tree, bundle) =
+            (self.evaluator.queue(), self.points.tree(self.evaluator, self.bundle, index)?, self.bundle);
         debug_assert_eq!(tree.shape(), points.tree());
         let KeyTree::Dcf { bits, words } = points.tree() else { unreachable!("a payload tree") };
-        let (keys, width) = (PrgKeys::from_nonce(bundle.nonce()), bundle.gate().ring().bits());
+        let (keys, width) = (PrgKeys::from_nonce(bundle.nonce()), bundle.gate().out_ring().bits());
         let (party, count) = (bundle.party().number().into(), bundle.count() as u32); // a bundle holds less than 2^32
-        let (offsets, row) = (self.offsets(points)?, words as usize * bundle.count());
+        let row = words as usize * bundle.count();
         Ok(self.evaluator.during(Activity::Walk, || {
             let mut shares = StagedSecret::<_, u64>::alloc(q, points.offsets().len() * row)?;
             for (window, at) in points.calls() {
@@ -133,19 +157,61 @@ impl<'w, W: Evaluator> Trees<'w, W> {
                 let params = DcfWindowParams { keys, bits, party, count, points, words, width, window, reserved: 0 };
                 q.dcf_eval_window(DcfEvalWindow {
                     params: &params,
-                    keys: tree.dcf_keys(),
-                    x_hat: self.x_hat.view(),
-                    offsets: offsets.slice(at.clone())?,
+                    keys: tree.dcf_keys()?,
+                    x_hat: self.x_hat()?,
+                    offsets: self.offsets(index)?.slice(at.clone())?,
                     shares: shares.view_mut().slice(at.start * row..at.end * row)?,
                 })?;
             }
             Ok::<_, BackendError>(shares)
         })?)
     }
+}
 
-    #[expect(clippy::disallowed_methods, reason = "offsets are public")]
-    fn offsets(&self, points: &TreePoints) -> Result<<W::Queue as Queue>::Buf<u64>, BackendError> {
-        self.evaluator.during(Activity::CopyIn, || self.evaluator.queue().upload(points.offsets()))
+/// Public words in device memory, copied alone or together with the first tree.
+enum Points<'w, Q: FssOps> {
+    Alone(Q::Buf<u64>),
+    WithTree(DeviceTree<'w, Q>),
+}
+
+impl<'w, Q: FssOps> Points<'w, Q> {
+    /// Copies `parts`, one after the other.
+    #[expect(clippy::disallowed_methods, reason = "both parties know what was opened, points, and tables")]
+    fn upload<W: Evaluator<Queue = Q>>(
+        evaluator: &'w W,
+        bundle: &'w KeyBundle,
+        parts: &[&[u64]],
+    ) -> Result<Self, PfssError> {
+        evaluator.during(Activity::CopyIn, || {
+            if let Some(tree) = evaluator.tree_with_points(bundle, parts)? {
+                return Ok(Self::WithTree(tree));
+            }
+            let q = evaluator.queue();
+            let mut buffer = q.alloc::<u64>(parts.iter().map(|part| part.len()).sum())?;
+            q.write_parts(parts, buffer.view_mut())?;
+            Ok(Self::Alone(buffer))
+        })
+    }
+
+    /// The words `range`.
+    fn slice(&self, range: Range<usize>) -> Result<Ref<'_, Q, u64>, BackendError> {
+        match self {
+            Self::Alone(buffer) => buffer.slice(range),
+            Self::WithTree(tree) => tree.points(range),
+        }
+    }
+
+    /// Tree `index` of `bundle`, whose first tree these points were copied with.
+    fn tree<'a, W: Evaluator<Queue = Q>>(
+        &'a self,
+        evaluator: &'a W,
+        bundle: &'a KeyBundle,
+        index: usize,
+    ) -> Result<TreeRef<'a, Q>, PfssError> {
+        match self {
+            Self::WithTree(tree) if index == 0 => Ok(TreeRef::Shared(tree)),
+            _ => evaluator.tree(bundle, index),
+        }
     }
 }
 
@@ -154,37 +220,33 @@ pub(in crate::gates) struct WholeTree<'w, W: Evaluator> {
     evaluator: &'w W,
     bundle: &'w KeyBundle,
     bits: u32,
-    tree: super::evaluator::TreeRef<'w, W::Queue>,
+    /// The masked inputs, and then the table.
+    points: Points<'w, W::Queue>,
+    /// Number of masked inputs and entries of the table.
+    words: usize,
 }
 
 impl<'w, W: Evaluator> WholeTree<'w, W> {
-    /// The first tree of `bundle`.
-    pub(in crate::gates) fn of(evaluator: &'w W, bundle: &'w KeyBundle, bits: u32) -> Result<Self, PfssError> {
-        let tree = evaluator.tree(bundle, 0)?;
-        debug_assert_eq!(tree.shape(), KeyTree::Cmp { bits });
-        Ok(Self { evaluator, bundle, bits, tree })
+    /// The first tree of `bundle`, with the masked input of each element and the table.
+    pub(in crate::gates) fn of(
+        evaluator: &'w W,
+        bundle: &'w KeyBundle,
+        bits: u32,
+        [x_hat, table]: [&[u64]; 2],
+    ) -> Result<Self, PfssError> {
+        debug_assert_eq!(x_hat.len(), bundle.count());
+        let points = Points::upload(evaluator, bundle, &[x_hat, table])?;
+        Ok(Self { evaluator, bundle, bits, points, words: x_hat.len() + table.len() })
     }
 
-    /// The table, where [`sums`](Self::sums) reads it.
-    #[expect(clippy::disallowed_methods, reason = "tables are public")]
-    pub(in crate::gates) fn upload(&self, table: &[u64]) -> Result<<W::Queue as Queue>::Buf<u64>, BackendError> {
-        self.evaluator.during(Activity::CopyIn, || self.evaluator.queue().upload(table))
-    }
-
-    /// Sums over `table` of the shares of unit vectors, then their numbers of ones.
+    /// Sums over the table of the shares of unit vectors, then their numbers of ones.
     ///
-    /// They are of `elements`, which begin at a multiple of 32 and have the masked inputs `x_hat`.
-    /// With the bit `d[i]` of the mask `i`, the first row has the sums of `d[i] table[x_hat - i]`,
-    /// the second the sums of `d[i]`.
-    #[expect(clippy::disallowed_methods, reason = "both parties know the masked inputs")]
-    pub(in crate::gates) fn sums(
-        &self,
-        elements: Range<usize>,
-        x_hat: &[u64],
-        table: Ref<'_, W::Queue, u64>,
-    ) -> Result<Zeroizing<Vec<u64>>, PfssError> {
+    /// They are of `elements`, which begin at a multiple of 32. With the bit `d[i]` of the mask
+    /// `i`, the first row has the sums of `d[i] table[x_hat - i]`, the second the sums of `d[i]`.
+    pub(in crate::gates) fn sums(&self, elements: Range<usize>) -> Result<Zeroizing<Vec<u64>>, PfssError> {
         let (evaluator, q, bits) = (self.evaluator, self.evaluator.queue(), self.bits);
-        let x_hat = evaluator.during(Activity::CopyIn, || q.upload(x_hat))?;
+        let tree = self.points.tree(evaluator, self.bundle, 0)?;
+        debug_assert_eq!(tree.shape(), KeyTree::Cmp { bits });
         let params = CmpAllParams {
             key: PrgKeys::from_nonce(self.bundle.nonce()).child,
             bits,
@@ -197,15 +259,15 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
         let rows = evaluator.during(Activity::Walk, || {
             // The unit vectors, and the sums over them.
             let mut units = StagedSecret::<_, u128>::alloc(q, cmp_blocks(bits) as usize * elements.len())?;
-            q.cmp_eval_all(CmpEvalAll { params: &params, keys: self.tree.cmp_keys(), units: units.view_mut() })?;
+            q.cmp_eval_all(CmpEvalAll { params: &params, keys: tree.cmp_keys()?, units: units.view_mut() })?;
             let params = TableSumsParams { count: params.keys, bits, tables: 1 };
             let mut rows = StagedSecret::<_, u64>::alloc(q, 2 * elements.len())?;
             let (sums, ones) = rows.view_mut().split_at(elements.len())?;
             q.table_sums(TableSums {
                 params: &params,
                 units: units.view(),
-                x: x_hat.view(),
-                table: q.shorten(table),
+                x: self.points.slice(elements.clone())?,
+                table: self.points.slice(self.bundle.count()..self.words)?,
                 sums: q.shorten_mut(sums),
                 ones: q.shorten_mut(ones),
             })?;
