@@ -67,6 +67,7 @@ pub use keys::{
     deal::{Deal, Key},
     opened::{OpenedKeys, OpenedPlan, WeightProduct},
     plan::{Plan, Step},
+    stored::Keys,
 };
 pub use limits::Limits;
 pub use model::{Attention, Conv2d, DeclaredLimits, Layers, Model, NormPlacement, TransformerShape, Value};

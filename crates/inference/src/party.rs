@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Call, Engine, InferenceError, Model, Parameters,
     keys::{
-        deal::Key,
         opened::{OpenedKeys, WeightKeys, WeightProducts},
         queue::KeyQueue,
+        stored::Keys,
     },
 };
 
@@ -46,6 +46,11 @@ pub struct Inferred {
     pub traffic: Traffic,
     /// Time and traffic of each step.
     pub steps: Vec<Measured>,
+    /// The most bytes of keys that were in memory at once.
+    ///
+    /// Keys of a folder are in memory for a step, keys that were dealt in this process all at once.
+    /// Triples of products by opened weights are counted from the beginning.
+    pub key_memory_bytes: u64,
 }
 
 /// What one step took.
@@ -91,7 +96,9 @@ impl Role<'_> {
 
 /// Runs `model` with the keys of [`Model::plan`] over an open channel.
 ///
-/// `progress` is called with each step before it runs.
+/// Keys are those that [`Plan::deal`](crate::Plan::deal) made or
+/// [`KeyFolder::consume`](crate::folder::KeyFolder::consume) returned. `progress` is called with
+/// each step before it runs.
 ///
 /// The client's share of the images is the images themselves, and the server's is zero; for weights
 /// it is the other way round. Only masked words are sent, and at the end the server's share of the
@@ -100,17 +107,18 @@ impl Role<'_> {
 /// # Errors
 /// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that do not match the plan and
 /// this party, before anything is sent. As [`Role::check`] for inputs that do not fit, also before
-/// anything is sent. [`InferenceError::Pfss`] if the session fails.
+/// anything is sent. [`InferenceError::Pfss`] if the session fails, and
+/// [`InferenceError::Folder`] or [`InferenceError::Io`] if a file of keys cannot be read again.
 pub fn run<Q: FssOps, C: Channel>(
     q: &Q,
     model: &Model,
-    keys: Vec<Key>,
+    keys: impl Into<Keys>,
     channel: C,
     role: Role<'_>,
     progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     role.check(model)?;
-    let keys = KeyQueue::new(&model.plan()?, role.party(), keys)?;
+    let keys = KeyQueue::new(&model.plan()?, role.party(), keys.into())?;
     infer(q, model, (keys, None), channel, role, progress)
 }
 
@@ -159,7 +167,9 @@ pub fn run_opened<Q: FssOps, C: Channel>(
     let plan = model.opened_plan()?;
     let products = WeightProducts::new(&plan, role.party(), keys.products, weights)?;
     let keys = KeyQueue::new(plan.others(), role.party(), keys.others)?;
-    infer(q, model, (keys, Some(products)), channel, role, progress)
+    let mut inferred = infer(q, model, (keys, Some(products)), channel, role, progress)?;
+    inferred.key_memory_bytes += plan.triple_memory_bytes(role.party());
+    Ok(inferred)
 }
 
 /// Runs `model` with checked keys and the products by opened weights, if any.
@@ -179,7 +189,8 @@ fn infer<Q: FssOps, C: Channel>(
     let mut shared = ShareEngine { q, session, keys, products, role, progress, steps: Vec::new() };
     let shares = model.run(&mut shared, input)?;
     let logits = shared.measure("reveal", |shared| Ok(shared.session.reveal(q, Party::Zero, &shares.words)?))?;
-    Ok(Inferred { logits, traffic: shared.session.traffic(), steps: shared.steps })
+    let (traffic, key_memory_bytes) = (shared.session.traffic(), shared.keys.most_bytes());
+    Ok(Inferred { logits, traffic, steps: shared.steps, key_memory_bytes })
 }
 
 /// The engine of shares.
@@ -235,7 +246,10 @@ impl<Q: FssOps, C: Channel, P: FnMut(&str)> Engine for ShareEngine<'_, Q, C, P> 
                 let (triple, weights) = products.take()?;
                 Ok(shared.session.matmul_weights(shared.q, triple, x, weights)?)
             }
-            _ => call.shared(shared.q, &mut shared.session, &mut shared.keys),
+            _ => {
+                shared.keys.begin_step();
+                call.shared(shared.q, &mut shared.session, &mut shared.keys)
+            }
         })
     }
 }

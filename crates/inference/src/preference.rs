@@ -1,4 +1,4 @@
-//! The choice between few rounds and few bytes of keys.
+//! The choice between few rounds, few bytes of keys, and both.
 
 use core::{fmt, str::FromStr};
 
@@ -21,11 +21,20 @@ pub enum Preference {
     /// Each of them takes five rounds more, and more bytes are sent.
     #[serde(rename = "bytes")]
     KeyBytes,
+    /// Few bytes of keys, few rounds, and few bytes sent.
+    ///
+    /// GeLU and the exponentials of softmax are tables of lines. Steps with one element for a row
+    /// (means, roots, reciprocals) and the last comparisons of a maximum have larger keys that save
+    /// rounds. Norms with learned factors open these once and not for each row. For a layer of
+    /// BERT-base that is fewer rounds than splines take, with hardly more bytes of keys than
+    /// [`KeyBytes`](Self::KeyBytes).
+    #[serde(rename = "balanced")]
+    Balanced,
 }
 
 impl Preference {
     /// Every preference.
-    pub const ALL: [Self; 2] = [Self::Rounds, Self::KeyBytes];
+    pub const ALL: [Self; 3] = [Self::Rounds, Self::KeyBytes, Self::Balanced];
 
     /// Its name on a command line and in key folders.
     #[must_use]
@@ -33,6 +42,7 @@ impl Preference {
         match self {
             Self::Rounds => "rounds",
             Self::KeyBytes => "bytes",
+            Self::Balanced => "balanced",
         }
     }
 
@@ -41,7 +51,18 @@ impl Preference {
         match self {
             Self::Rounds => "",
             Self::KeyBytes => " with fewest bytes of keys",
+            Self::Balanced => " with few bytes of keys and few rounds",
         }
+    }
+
+    /// Whether steps with few elements have larger keys that save rounds.
+    pub(crate) const fn saves_rounds_of_rows(self) -> bool {
+        matches!(self, Self::Balanced)
+    }
+
+    /// Whether the factors of a norm are opened once and not for each row, for one more round.
+    pub(crate) const fn opens_factors_once(self) -> bool {
+        matches!(self, Self::Balanced)
     }
 }
 
@@ -74,6 +95,6 @@ mod tests {
             assert_eq!(serde_json::from_str::<Preference>(&json).unwrap(), preference);
         }
         let refused = "speed".parse::<Preference>().unwrap_err().to_string();
-        assert_eq!(refused, "unknown preference `speed`; expected one of: rounds, bytes");
+        assert_eq!(refused, "unknown preference `speed`; expected one of: rounds, bytes, balanced");
     }
 }

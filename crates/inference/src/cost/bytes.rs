@@ -2,14 +2,13 @@
 
 use core::ops::RangeInclusive;
 
-use pfss::{MatrixShape, Party};
+use pfss::Party;
 
-use crate::{Deal, OpenedPlan, Plan, WeightProduct};
+use crate::{
+    Deal, OpenedPlan, Plan, WeightProduct,
+    keys::deal::{SEED, padded, triple_bytes},
+};
 
-/// Elements of a word of bits. Bundles are padded to whole words.
-const LANES: usize = 32;
-/// Bytes of a seed.
-pub(super) const SEED: u64 = 32;
 /// Most bytes of a bundle besides keys and descriptor.
 ///
 /// They are its header, and for each of at most nine sections its entry and the gap before it.
@@ -33,16 +32,10 @@ pub fn key_bytes(deal: &Deal, party: Party) -> u64 {
         Deal::Gate(gate, count) | Deal::Alongside(gate, count) => {
             let (bits, all) = (gate.key_bits_of(party), gate.key_bits_per_element());
             let seed = if bits < all { SEED } else { 0 };
-            seed + count.next_multiple_of(LANES) as u64 / 8 * bits
+            seed + padded(*count) / 8 * bits
         }
-        Deal::Matrix(_, shape) => SEED + if party == Party::One { product_bytes(*shape) } else { 0 },
+        Deal::Matrix(_, shape) => triple_bytes(*shape, party),
     }
-}
-
-/// Bytes of party 1's share of the product of the masks.
-fn product_bytes(shape: MatrixShape) -> u64 {
-    let [_, _, out] = shape.lens();
-    8 * out as u64
 }
 
 /// The fewest and the most bytes of `party`'s files of keys for a plan.

@@ -203,6 +203,30 @@ mod tests {
             assert_eq!(tables.multiplications, work.multiplications + layers * 3 * (T * hidden + scores));
             assert_eq!(tables.weight_bytes, work.weight_bytes);
             assert!(tables.key_bytes[1] < work.key_bytes[1] && tables.sent_bytes[1] > work.sent_bytes[1]);
+
+            // Balanced: in each norm one round less for the mean, the variance, the selection and the shift of a root,
+            // and, with factors, one more for their products with the roots. In the softmax two rounds less for the
+            // reciprocals, and one for each of the four rounds with at most one comparison for 16 elements.
+            let balanced = model.cost(T as u32, 1, Preference::Balanced).unwrap().total();
+            let of_factors = if shape.causal { 0 } else { 2 };
+            assert_eq!(balanced.rounds, tables.rounds - layers * (2 * 4 + 2 + 4 - of_factors));
+            assert!(balanced.rounds < work.rounds && balanced.sent_bytes[0] < tables.sent_bytes[0]);
+            for party in [0, 1] {
+                let [more, fewer] = [&balanced, &tables].map(|work| work.key_bytes[party]);
+                assert!(more < fewer + fewer / 10, "{model}: {more} and {fewer}");
+            }
+        }
+    }
+
+    /// Limits on keys, bytes after the weights and rounds; each other preference exceeds one.
+    #[test]
+    fn the_balanced_plan_of_bert_base_meets_all_limits_at_once() {
+        for preference in Preference::ALL {
+            let work = PublishedModel::BertBase.cost(T as u32, 1, preference).unwrap().total();
+            let [zero, one] = work.key_bytes;
+            let sent = work.sent_bytes[0] - work.weight_bytes;
+            let meets = [zero <= 6_000_000_000, one <= 9_000_000_000, sent <= 500_000_000, work.rounds <= 860];
+            assert_eq!(meets == [true; 4], preference == Preference::Balanced, "{preference}: {meets:?}");
         }
     }
 
@@ -211,7 +235,8 @@ mod tests {
         let document = include_str!("../../../../docs/pfss.md");
         let by_rounds = PublishedModel::ALL.map(|model| (model, Preference::Rounds, ""));
         let by_bytes = (PublishedModel::BertBase, Preference::KeyBytes, ", `--prefer bytes`");
-        for (model, preference, option) in by_rounds.into_iter().chain([by_bytes]) {
+        let balanced = (PublishedModel::BertBase, Preference::Balanced, ", `--prefer balanced`");
+        for (model, preference, option) in by_rounds.into_iter().chain([by_bytes, balanced]) {
             let work = model.cost(T as u32, 1, preference).unwrap().total();
             let giga = |count: u64| count as f64 / 1e9;
             let [zero, one] = work.key_bytes.map(giga);

@@ -95,6 +95,7 @@ mod tests {
             (PublishedModel::BertTiny, Preference::Rounds),
             (PublishedModel::BertTiny, Preference::KeyBytes),
             (PublishedModel::Gpt2, Preference::KeyBytes),
+            (PublishedModel::BertTiny, Preference::Balanced),
         ];
         for (model, preference) in all {
             let shape = TransformerShape { layers: 3, ..model.shape(8).unwrap() };

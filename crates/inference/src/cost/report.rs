@@ -4,12 +4,13 @@ use pfss::{GateKind, MatrixShape, Party, WeightShape};
 use serde::Serialize;
 
 use super::{
-    bytes::{SEED, key_bytes},
+    bytes::key_bytes,
     recorder::{Recorder, layer_steps},
 };
 use crate::{
-    Deal, DeclaredLimits, InferenceError, Model, Plan, Preference, Step, TransformerShape, folder::AGREEMENT,
-    keys::deal::STEP_DIGEST,
+    Deal, DeclaredLimits, InferenceError, Model, Plan, Preference, Step, TransformerShape,
+    folder::AGREEMENT,
+    keys::deal::{SEED, STEP_DIGEST},
 };
 
 /// Keys, messages and arithmetic of both parties.
@@ -58,6 +59,10 @@ pub struct LayerCost {
     pub count: u32,
     /// The gates of one layer in the order of their first use.
     pub gates: Vec<GateCost>,
+    /// The most bytes of keys of party 0 and party 1 that a run has in memory at once.
+    ///
+    /// Both count the step with the most key bytes: see [`Plan::most_memory_bytes`].
+    pub key_memory_bytes: [u64; 2],
 }
 
 /// The cost of a run of a model.
@@ -172,7 +177,9 @@ impl ModelCost {
         let kept = |name: &str| opened.others().steps().iter().any(|step| step.name == name);
         let mut gates = gates(plan.steps(), |name| !kept(name));
         gates.push(reveal(&plan, &gates));
-        Ok(Self { title: model.title(), layers: vec![LayerCost { name: "whole model".to_owned(), count: 1, gates }] })
+        let key_memory_bytes = Party::BOTH.map(|party| plan.most_memory_bytes(party));
+        let layer = LayerCost { name: "whole model".to_owned(), count: 1, gates, key_memory_bytes };
+        Ok(Self { title: model.title(), layers: vec![layer] })
     }
 
     /// The cost of the layers of a transformer on `count` sequences of hidden states.
@@ -199,7 +206,17 @@ impl ModelCost {
         let gates = gates(&steps, |name| weights.iter().any(|step| step == name));
         let (positions, end) = (shape.sequence, preference.title());
         let title = format!("layers of {name} for {count} sequences of {positions} positions{end}");
-        Ok(Self { title, layers: vec![LayerCost { name: "layer".to_owned(), count: shape.layers, gates }] })
+        let most = |party| steps.iter().map(|step| step.memory_bytes(party)).max().unwrap_or(0);
+        let key_memory_bytes = Party::BOTH.map(most);
+        let layer = LayerCost { name: "layer".to_owned(), count: shape.layers, gates, key_memory_bytes };
+        Ok(Self { title, layers: vec![layer] })
+    }
+
+    /// The most bytes of keys of party 0 and party 1 that a run has in memory at once.
+    #[must_use]
+    pub fn key_memory_bytes(&self) -> [u64; 2] {
+        let most = |party: usize| self.layers.iter().map(|layer| layer.key_memory_bytes[party]).max().unwrap_or(0);
+        [most(0), most(1)]
     }
 
     /// The work of the whole run.

@@ -34,7 +34,7 @@ impl BegunRun {
         self.index
     }
 
-    /// Bytes of its keys, which are no longer on disk.
+    /// Bytes of its keys, whose files no longer have names.
     #[must_use]
     pub fn key_bytes(&self) -> u64 {
         self.key_bytes
@@ -97,7 +97,7 @@ impl Preparation {
     /// The results of a run, with these steps before its own.
     fn followed_by(mut self, run: Inferred) -> Inferred {
         self.steps.extend(run.steps);
-        Inferred { logits: run.logits, traffic: sum(self.traffic, run.traffic), steps: self.steps }
+        Inferred { traffic: sum(self.traffic, run.traffic), steps: self.steps, ..run }
     }
 }
 

@@ -1,22 +1,21 @@
 //! The checks that each folder of keys takes, for a single run or as part of a deal for many.
 
 use std::{
-    fs,
-    io::ErrorKind,
+    fs::{self, File},
+    io::{ErrorKind, Read as _, Seek as _},
     path::{Path, PathBuf},
 };
 
-use pfss::{BundleError, KeyBundle, MatrixTriple, Party};
+use pfss::{BundleError, Party};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::{
-    files::{io, make_marker, missing, read_at_most, read_identity, sync_folder},
+    files::{content_digest, io, make_marker, missing, read_at_most, read_identity, sync_folder},
     manifest::{KeyFile, Manifest, hex, key_name},
 };
 use crate::{
     Architecture, InferenceError, Model, ModelFile,
-    keys::deal::{Deal, Key},
     tls::{Fingerprint, Identity},
 };
 
@@ -78,12 +77,11 @@ impl CheckedFolder {
         Ok(())
     }
 
-    /// Reads one file of keys for each of `kinds`, from number `first`, and parses it.
+    /// Reads one file of keys for each of `kinds`, from the first one on, and parses it.
     ///
     /// `progress` is called with the step of each file before the file is read.
     pub(super) fn read_keys<T, K>(
         &self,
-        first: usize,
         kinds: impl IntoIterator<Item = T>,
         progress: &mut impl FnMut(&str),
         parse: impl Fn(T, &[u8]) -> Result<K, BundleError>,
@@ -92,24 +90,39 @@ impl CheckedFolder {
             progress(&file.step);
             Ok(parse(kind, &self.read_file(index, file)?)?)
         };
-        self.manifest.keys.iter().enumerate().skip(first).zip(kinds).map(read).collect()
+        self.manifest.keys.iter().enumerate().zip(kinds).map(read).collect()
     }
 
     /// Reads a file of keys and checks it against the manifest.
     fn read_file(&self, index: usize, file: &KeyFile) -> Result<Zeroizing<Vec<u8>>, InferenceError> {
+        let mut opened = self.open_file(index, file)?;
+        // the file has this length
+        let mut bytes = Zeroizing::new(vec![0u8; file.bytes as usize]);
+        opened.read_exact(&mut bytes).map_err(io("reading", &self.path.join(&file.file)))?;
+        Ok(bytes)
+    }
+
+    /// Opens a file of keys, checks it against the manifest, and returns it at its start.
+    ///
+    /// The file is read in pieces: its length takes no memory.
+    pub(super) fn open_file(&self, index: usize, file: &KeyFile) -> Result<File, InferenceError> {
         let refused = |reason: String| refused(&self.path, &format!("`{}`: {reason}", file.file));
         let name = key_name(index);
         if file.file != name {
             return Err(refused(format!("expected the name `{name}`")));
         }
-        let bytes = read_at_most(&self.path.join(&name), file.bytes).map_err(missing(&self.path, &name))?;
-        let bytes = bytes.filter(|bytes| bytes.len() as u64 == file.bytes);
-        let bytes = bytes.ok_or_else(|| refused(format!("expected {} bytes (from the manifest)", file.bytes)))?;
-        let (expected, got) = (&file.sha256, hex(&Sha256::digest(&bytes[..])));
+        let path = self.path.join(&name);
+        let mut opened = File::open(&path).map_err(io("opening", &path)).map_err(missing(&self.path, &name))?;
+        let bytes = opened.metadata().map_err(io("reading", &path))?.len();
+        if bytes != file.bytes {
+            return Err(refused(format!("expected {} bytes (from the manifest), got {bytes}", file.bytes)));
+        }
+        let (expected, got) = (&file.sha256, hex(&content_digest(&mut opened).map_err(io("reading", &path))?));
         if *expected != got {
             return Err(refused(format!("expected SHA-256 {expected}, got {got}")));
         }
-        Ok(bytes)
+        opened.rewind().map_err(io("reading", &path))?;
+        Ok(opened)
     }
 
     /// Reads this party's certificate and its key, and returns the peer's fingerprint with them.
@@ -156,14 +169,6 @@ fn read_model(path: &Path, name: &str, digest: &str) -> Result<ModelFile, Infere
         return Err(refused(format!("expected the model `{name}`, got `{}`", file.name())));
     }
     Ok(file)
-}
-
-/// Reads the key that `deal` makes.
-pub(super) fn read_key(deal: &Deal, bytes: &[u8]) -> Result<Key, BundleError> {
-    Ok(match deal {
-        Deal::Gate(..) | Deal::Alongside(..) => Key::Gate(KeyBundle::from_bytes(bytes)?),
-        Deal::Matrix(..) => Key::Matrix(MatrixTriple::from_bytes(bytes)?),
-    })
 }
 
 /// Whether the keys of a folder were used.

@@ -74,20 +74,25 @@ pub fn read_at_most(path: &Path, max: u64) -> Result<Option<Zeroizing<Vec<u8>>>,
 /// [`InferenceError::Io`].
 pub fn digest<'a>(folder: &Path, names: impl IntoIterator<Item = &'a str>) -> Result<String, InferenceError> {
     let mut all = Sha256::new();
-    let mut chunk = Zeroizing::new(vec![0; 1 << 16]);
     for name in names {
         let path = folder.join(name);
-        let (mut file, mut content) = (File::open(&path).map_err(io("opening", &path))?, Sha256::new());
-        loop {
-            match file.read(&mut chunk).map_err(io("reading", &path))? {
-                0 => break,
-                read => content.update(&chunk[..read]),
-            }
-        }
+        let mut file = File::open(&path).map_err(io("opening", &path))?;
         all.update([name.as_bytes(), &[0]].concat());
-        all.update(content.finalize());
+        all.update(content_digest(&mut file).map_err(io("reading", &path))?);
     }
     Ok(hex(&all.finalize()))
+}
+
+/// SHA-256 of the bytes of a file from its current position, read in blocks of 64 KiB.
+pub(super) fn content_digest(file: &mut File) -> std::io::Result<[u8; 32]> {
+    let mut content = Sha256::new();
+    let mut chunk = Zeroizing::new(vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut chunk)? {
+            0 => return Ok(content.finalize().into()),
+            read => content.update(&chunk[..read]),
+        }
+    }
 }
 
 /// Names a file that is missing in a folder of keys: the folder is damaged.

@@ -29,6 +29,7 @@ mod agreement;
 mod begun;
 mod checked;
 pub mod files;
+mod key_files;
 mod lock;
 mod manifest;
 mod opened;

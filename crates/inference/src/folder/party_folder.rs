@@ -9,18 +9,16 @@ use backend_api::ops::fss::FssOps;
 use pfss::{Channel, OpenedWeights, Party, Traffic, WeightKey, WeightTriple};
 
 use super::{
-    checked::{CheckedFolder, is_used, read_key, refused, spend},
+    checked::{CheckedFolder, is_used, refused, spend},
     files::missing,
+    key_files::CheckedFiles,
     lock::FolderLock,
     manifest::{DealPart, Manifest},
     opened::{KeptWeights, is_opened},
 };
 use crate::{
-    InferenceError, OpenedKeys, OpenedPlan,
-    keys::{
-        opened::{WeightKeys, check_triples},
-        queue::KeyQueue,
-    },
+    InferenceError, OpenedPlan,
+    keys::opened::{WeightKeys, check_triples},
     party::{self, Role},
     tls::{Fingerprint, Identity},
 };
@@ -49,10 +47,14 @@ pub(super) enum WeightState {
     Spent,
 }
 
-/// The keys of the next run, and their bytes on disk.
+/// The keys of the next run, which were read and checked.
 #[derive(Debug)]
 pub(super) struct NextRun {
-    pub(super) keys: OpenedKeys,
+    /// Triples of the products by weights.
+    pub(super) products: Vec<WeightTriple>,
+    /// The files of all other keys.
+    pub(super) others: CheckedFiles,
+    /// Bytes of all of them on disk.
     pub(super) bytes: u64,
 }
 
@@ -75,7 +77,7 @@ impl PartyFolder {
         if is_used(path) {
             return Err(InferenceError::WeightsSpent { path: self.path.clone() });
         }
-        let keys = self.weights.read_keys(0, &self.plan.products, progress, |_, bytes| WeightKey::from_bytes(bytes))?;
+        let keys = self.weights.read_keys(&self.plan.products, progress, |_, bytes| WeightKey::from_bytes(bytes))?;
         WeightKeys::check(&self.plan, self.party, &keys)?;
         Ok(WeightState::Keys(keys))
     }
@@ -87,24 +89,22 @@ impl PartyFolder {
         weights: &WeightState,
         progress: &mut impl FnMut(&str),
     ) -> Result<NextRun, InferenceError> {
-        let run = open_run(&self.path, &self.weights, index)?;
-        Ok(NextRun { keys: self.read_run(&run, weights, progress)?, bytes: run.key_bytes() })
+        self.read_run(&open_run(&self.path, &self.weights, index)?, weights, progress)
     }
 
-    /// Reads the keys of a run: triples of the products by weights, then all others.
+    /// Reads and checks the keys of a run: triples of the products by weights, then all others.
     pub(super) fn read_run(
         &self,
         run: &CheckedFolder,
         weights: &WeightState,
         progress: &mut impl FnMut(&str),
-    ) -> Result<OpenedKeys, InferenceError> {
+    ) -> Result<NextRun, InferenceError> {
         let Self { plan, party, .. } = self;
         run.check_plan(plan.digest(), self.run_files())?;
-        let products = run.read_keys(0, &plan.products, progress, |_, bytes| WeightTriple::from_bytes(bytes))?;
+        let products = run.read_keys(&plan.products, progress, |_, bytes| WeightTriple::from_bytes(bytes))?;
         check_triples(plan, *party, &products, weights.nonces())?;
-        let others = run.read_keys(products.len(), plan.others.deals(), progress, read_key)?;
-        KeyQueue::check(&plan.others, *party, &others)?;
-        Ok(OpenedKeys { products, others })
+        let others = CheckedFiles::read(run, products.len(), plan.others.deals(), *party, progress)?;
+        Ok(NextRun { products, others, bytes: run.key_bytes() })
     }
 
     /// Spends the keys of the weights, opens the weights, and writes them.

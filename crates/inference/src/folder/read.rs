@@ -5,13 +5,13 @@ use std::path::Path;
 use pfss::Party;
 
 use super::{
-    checked::{CheckedFolder, is_used, read_key, read_manifest, refused, spend},
+    checked::{CheckedFolder, is_used, read_manifest, refused, remove_keys, spend},
     files::digest,
+    key_files::CheckedFiles,
     manifest::Manifest,
 };
 use crate::{
-    InferenceError, Limits, Model,
-    keys::{deal::Key, queue::KeyQueue},
+    InferenceError, Keys, Limits, Model,
     party::Role,
     tls::{Endpoint, Fingerprint, Identity},
 };
@@ -23,33 +23,36 @@ pub struct KeyFolder {
     party: Party,
     identity: Identity,
     peer: Fingerprint,
-    keys: Vec<Key>,
+    keys: CheckedFiles,
 }
 
 impl KeyFolder {
     /// Reads and checks every file in the folder of `party`.
     ///
-    /// Files are checked against the folder's manifest and the plan of its model. `progress` is
-    /// called with the step of each file of keys before the file is read.
+    /// Files are checked against the folder's manifest and the plan of its model. One key at a time
+    /// is in memory: a run reads the files again. `progress` is called with the step of each file
+    /// of keys before the file is read.
     ///
     /// # Errors
-    /// [`InferenceError::Used`] if it was used before, [`InferenceError::OtherParty`] if it is the
-    /// other party's, [`InferenceError::Folder`] or [`InferenceError::Pfss`] if it is one of a deal
-    /// for many runs or anything in it differs from the manifest and the plan,
-    /// [`InferenceError::Io`] if it cannot be read.
+    /// [`InferenceError::Used`] if it was used before, once keys that a killed process left in it
+    /// are removed. [`InferenceError::OtherParty`] if it is the other party's,
+    /// [`InferenceError::Folder`] or [`InferenceError::Pfss`] if it is one of a deal for many runs
+    /// or anything in it differs from the manifest and the plan. [`InferenceError::Io`] if it
+    /// cannot be read.
     pub fn open(path: &Path, party: Party, mut progress: impl FnMut(&str)) -> Result<Self, InferenceError> {
         let folder = CheckedFolder::open(path, party)?;
         if folder.manifest.part.is_some() {
             return Err(refused(path, "expected keys of a single run, got a part of a deal for many runs"));
         }
         if is_used(path) {
+            // The process that used it may have been killed before it had removed all keys.
+            remove_keys(path, folder.manifest.keys.len())?;
             return Err(InferenceError::Used { path: path.to_owned() });
         }
         folder.check_size()?;
         let plan = folder.model.plan()?;
         folder.check_plan(plan.digest(), plan.deals().count())?;
-        let keys = folder.read_keys(0, plan.deals(), &mut progress, read_key)?;
-        KeyQueue::check(&plan, party, &keys)?;
+        let keys = CheckedFiles::read(&folder, 0, plan.deals(), party, &mut progress)?;
         let (identity, peer) = folder.identity()?;
         Ok(Self { folder, party, identity, peer, keys })
     }
@@ -103,19 +106,23 @@ impl KeyFolder {
     /// The inputs of the run are checked first. Call this before anything that depends on the keys
     /// leaves this party. Whatever happens afterwards, they cannot be used again.
     ///
-    /// Nothing protects against a copy of the folder made earlier.
+    /// The keys stay in their files, which have no names any more, until a step reads them. They
+    /// are gone when the keys are dropped, or with the process. Nothing protects against a copy of
+    /// the folder made earlier.
     ///
     /// # Errors
-    /// With the folder unused: [`InferenceError::OtherParty`] if `role` is the other party's, and
-    /// as [`Role::check`]. [`InferenceError::Used`] if another process got there first,
-    /// [`InferenceError::Io`] if the mark cannot be made.
-    pub fn consume(self, role: Role<'_>) -> Result<Vec<Key>, InferenceError> {
+    /// With the folder unused: [`InferenceError::OtherParty`] if `role` is the other party's, as
+    /// [`Role::check`], and [`InferenceError::Folder`] if a file is not the one that was checked.
+    /// [`InferenceError::Used`] if another process got there first, [`InferenceError::Io`] if a
+    /// file cannot be opened or the mark cannot be made.
+    pub fn consume(self, role: Role<'_>) -> Result<Keys, InferenceError> {
         let Self { folder, party, keys, .. } = self;
         if role.party() != party {
             return Err(InferenceError::OtherParty { path: folder.path, expected: role.party(), got: party });
         }
         role.check(&folder.model)?;
-        spend(&folder.path, keys.len())?;
+        let (files, keys) = (keys.len(), keys.hold()?);
+        spend(&folder.path, files)?;
         Ok(keys)
     }
 }

@@ -22,7 +22,6 @@ use super::{
 };
 use crate::{
     InferenceError, Limits, Model, OpenedKeys, OpenedPlan,
-    keys::deal::Key,
     party::{Inferred, Role},
     tls::Endpoint,
 };
@@ -118,8 +117,7 @@ impl RunsFolder {
         let (identity, peer) = weights.identity()?;
         let folder = PartyFolder { path: path.to_owned(), weights, runs, party, plan, identity, peer, _lock: lock };
         let weights = folder.read_weights(&mut progress)?;
-        let keys = folder.read_run(&run, &weights, &mut progress)?;
-        let run = Some(NextRun { keys, bytes: run.key_bytes() });
+        let run = Some(folder.read_run(&run, &weights, &mut progress)?);
         Ok(Self { folder: Arc::new(folder), weights, next, run, is_clean: false })
     }
 
@@ -238,11 +236,11 @@ impl RunsFolder {
     pub fn check_runs(&self, mut progress: impl FnMut(&str)) -> Result<u64, InferenceError> {
         let read = self.run.as_ref();
         let (mut bytes, mut met) = (self.key_bytes(), HashSet::new());
-        met.extend(read.into_iter().flat_map(|run| nonces(&run.keys)));
+        met.extend(read.into_iter().flat_map(nonces));
         for index in self.next + u32::from(read.is_some())..=self.folder.runs {
             let run = self.folder.read_next(index, &self.weights, &mut progress)?;
             // Each run is checked by itself; a copy of another run would use its masks again.
-            if let Some(nonce) = nonces(&run.keys).find(|&nonce| !met.insert(nonce)) {
+            if let Some(nonce) = nonces(&run).find(|&nonce| !met.insert(nonce)) {
                 return Err(PfssError::ReusedBundle { nonce }.into());
             }
             bytes += run.bytes;
@@ -283,9 +281,9 @@ impl RunsFolder {
     /// # Errors
     /// As [`check`](Self::check), [`InferenceError::RunsUsed`] and [`InferenceError::WeightsSpent`]
     /// if there is nothing to begin, and as [`open`](Self::open) for the files of the run, before
-    /// anything is sent. [`InferenceError::OpenedDiffer`], [`InferenceError::PeerRun`] or
-    /// [`InferenceError::Pfss`] if the parties do not agree, before anything is spent but the runs
-    /// that the peer has used.
+    /// anything that depends on keys is sent. [`InferenceError::OpenedDiffer`],
+    /// [`InferenceError::PeerRun`] or [`InferenceError::Pfss`] if the parties do not agree, before
+    /// anything is spent but the runs that the peer has used.
     /// [`InferenceError::Opening`] if the opening of the weights fails, which spends their keys for
     /// good. [`InferenceError::Used`] if a run was used by a process that had no lock.
     pub fn begin<Q: FssOps, C: Channel>(
@@ -319,10 +317,12 @@ impl RunsFolder {
             self.next = index;
             (next..index).try_for_each(|skipped| spend(&folder.run_path(skipped), folder.run_files()))?;
         }
-        let NextRun { keys, bytes } = match index > next {
+        let NextRun { products, others, bytes } = match index > next {
             true => folder.read_next(index, &self.weights, &mut |_| ())?,
             false => first,
         };
+        // The files are opened while they have names; the run reads them.
+        let keys = OpenedKeys { products, others: others.hold()? };
 
         // The weights are opened, if no run before has.
         let weights = match mem::replace(&mut self.weights, WeightState::Spent) {
@@ -377,6 +377,6 @@ impl RunsFolder {
 }
 
 /// The nonces of the keys of a run.
-fn nonces(keys: &OpenedKeys) -> impl Iterator<Item = [u8; 16]> + '_ {
-    keys.products.iter().map(WeightTriple::nonce).chain(keys.others.iter().map(Key::nonce))
+fn nonces(run: &NextRun) -> impl Iterator<Item = [u8; 16]> + '_ {
+    run.products.iter().map(WeightTriple::nonce).chain(run.others.nonces())
 }

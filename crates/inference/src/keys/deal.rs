@@ -6,6 +6,10 @@ use sha2::{Digest as _, Sha256};
 
 /// Bytes of the step digest in each message.
 pub(crate) const STEP_DIGEST: u64 = 16;
+/// Bytes of a seed.
+pub(crate) const SEED: u64 = 32;
+/// Elements of a word of bits. Bundles are padded to whole words.
+const LANES: usize = 32;
 
 /// Keys to be made for one batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +72,22 @@ impl Deal {
         }
     }
 
+    /// Bytes that `party`'s keys take in memory until they are used.
+    ///
+    /// They are the keys for elements padded to words of bits. The seed of a bundle is counted, and
+    /// so are the keys that it replaces in a file; the seed of a triple is expanded by its use.
+    #[must_use]
+    pub fn memory_bytes(&self, party: Party) -> u64 {
+        match self {
+            Self::Gate(gate, count) | Self::Alongside(gate, count) => {
+                let all = gate.key_bits_per_element();
+                let seed = if gate.key_bits_of(party) < all { SEED } else { 0 };
+                seed + padded(*count) / 8 * all
+            }
+            Self::Matrix(_, shape) => triple_bytes(*shape, party),
+        }
+    }
+
     /// Whether `key` is what this deal makes.
     #[must_use]
     pub fn makes(&self, key: &Key) -> bool {
@@ -98,7 +118,26 @@ impl Deal {
     }
 }
 
+/// The elements of a batch in a bundle, padding included.
+pub(crate) fn padded(count: usize) -> u64 {
+    count.next_multiple_of(LANES) as u64
+}
+
+/// Bytes of a party's triple: a seed, and party 1's share of the product of the masks.
+pub(crate) fn triple_bytes(shape: MatrixShape, party: Party) -> u64 {
+    let [_, _, out] = shape.lens();
+    SEED + if party == Party::One { 8 * out as u64 } else { 0 }
+}
+
 impl Key {
+    /// Bytes of the key in memory.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self {
+            Self::Gate(bundle) => bundle.memory_bytes(),
+            Self::Matrix(triple) => triple_bytes(triple.shape(), triple.party()),
+        }
+    }
+
     /// The party whose key this is.
     #[must_use]
     pub fn party(&self) -> Party {

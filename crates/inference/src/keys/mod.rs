@@ -6,3 +6,4 @@ pub(crate) mod deal;
 pub(crate) mod opened;
 pub(crate) mod plan;
 pub(crate) mod queue;
+pub(crate) mod stored;

@@ -9,7 +9,11 @@ use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, OpenedWeights, Party, PfssError, Ring, Traffic, WeightKey, WeightMask, WeightShape, WeightTriple};
 use sha2::{Digest as _, Sha256};
 
-use super::{deal::Key, plan::Plan};
+use super::{
+    deal::{Deal, Key},
+    plan::Plan,
+    stored::Keys,
+};
 use crate::InferenceError;
 
 /// A product by a matrix of weights.
@@ -41,7 +45,7 @@ pub struct OpenedKeys {
     /// Triples of the products by weights, in their order.
     pub products: Vec<WeightTriple>,
     /// All other keys, in the order of their use.
-    pub others: Vec<Key>,
+    pub others: Keys,
 }
 
 impl WeightProduct {
@@ -106,7 +110,8 @@ impl OpenedPlan {
         progress("weights");
         let triples = self.deal_triples(dealer, masks)?;
         let ([zero, one], [zero_products, one_products]) = (self.others.deal(q, dealer, progress)?, triples);
-        Ok([OpenedKeys { products: zero_products, others: zero }, OpenedKeys { products: one_products, others: one }])
+        let keys = |products, others: Vec<Key>| OpenedKeys { products, others: others.into() };
+        Ok([keys(zero_products, zero), keys(one_products, one)])
     }
 
     /// Makes the triples of one run, for party 0 and party 1.
@@ -140,6 +145,15 @@ impl OpenedPlan {
             [rows, inner, cols].iter().for_each(|len| hasher.update((**len as u64).to_le_bytes()));
         }
         hasher.finalize().into()
+    }
+
+    /// Bytes that `party`'s triples of a run take in memory, from its beginning on.
+    #[must_use]
+    pub fn triple_memory_bytes(&self, party: Party) -> u64 {
+        let triple = |&WeightProduct { ring, rows, weights }: &WeightProduct| {
+            Deal::Matrix(ring, weights.product(rows)).memory_bytes(party)
+        };
+        self.products.iter().map(triple).sum()
     }
 
     /// The bytes and rounds of each party to open the weights, exactly.

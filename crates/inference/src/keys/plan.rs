@@ -27,6 +27,14 @@ pub struct Plan {
     pub(crate) outputs: usize,
 }
 
+impl Step {
+    /// Bytes that `party`'s keys of the step take in memory together.
+    #[must_use]
+    pub fn memory_bytes(&self, party: Party) -> u64 {
+        self.deals.iter().map(|deal| deal.memory_bytes(party)).sum()
+    }
+}
+
 impl Plan {
     /// The steps in the order of their run.
     #[must_use]
@@ -70,6 +78,17 @@ impl Plan {
         let (digest, shares) = (16, 16 + 8 * self.outputs as u64);
         let (sent, received) = if party == Party::One { (shares, digest) } else { (digest, shares) };
         Traffic { sent_bytes: bytes + sent, received_bytes: bytes + received, rounds: rounds + 1 }
+    }
+
+    /// The most bytes of `party`'s keys that a run from a folder has in memory at once.
+    ///
+    /// They are the keys of the step that has most, since each step reads its keys and wipes them.
+    /// On top of it come shares of values, the expanded masks of a product of matrices, a copy of a
+    /// triple while it is read, and the bytes of files of at most 64 KiB, which are read at the
+    /// beginning.
+    #[must_use]
+    pub fn most_memory_bytes(&self, party: Party) -> u64 {
+        self.steps.iter().map(|step| step.memory_bytes(party)).max().unwrap_or(0)
     }
 
     /// A digest of the title and all deals; two parties with different plans refuse each other.

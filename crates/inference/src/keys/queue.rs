@@ -4,52 +4,120 @@ use std::{collections::HashSet, vec};
 
 use pfss::{KeyBundle, MatrixTriple, Party, PfssError};
 
-use super::{deal::Key, plan::Plan};
+use super::{
+    deal::{Deal, Key},
+    plan::Plan,
+    stored::{KeySource, Keys, Stored},
+};
 use crate::InferenceError;
 
 /// Keys in the order of their use.
-pub(crate) struct KeyQueue(vec::IntoIter<Key>);
+pub(crate) struct KeyQueue {
+    keys: Queued,
+    /// Bytes of the keys that the current step has read.
+    step_bytes: u64,
+    /// The most bytes of keys that were in memory at once.
+    most_bytes: u64,
+}
+
+enum Queued {
+    Memory(vec::IntoIter<Key>),
+    Source(Box<dyn KeySource>),
+}
+
+/// A check of keys against a plan, one after the other.
+pub(crate) struct KeyCheck {
+    party: Party,
+    /// The nonces of the keys before.
+    nonces: HashSet<[u8; 16]>,
+}
 
 impl KeyQueue {
-    /// Takes keys that pass [`check`](Self::check).
-    pub(crate) fn new(plan: &Plan, party: Party, keys: Vec<Key>) -> Result<Self, InferenceError> {
-        Self::check(plan, party, &keys)?;
-        Ok(Self(keys.into_iter()))
+    /// Takes keys that match `plan` and `party`; no deal occurs twice.
+    pub(crate) fn new(plan: &Plan, party: Party, keys: Keys) -> Result<Self, InferenceError> {
+        let (expected, got) = (plan.deals().count(), keys.len());
+        if expected != got {
+            return Err(InferenceError::Keys { reason: format!("expected {expected} keys, got {got}") });
+        }
+        match keys.0 {
+            Stored::Memory(keys) => {
+                let mut check = KeyCheck::new(party);
+                plan.deals().zip(&keys).try_for_each(|(deal, key)| check.next(deal, key))?;
+                let most_bytes = keys.iter().map(Key::memory_bytes).sum();
+                Ok(Self { keys: Queued::Memory(keys.into_iter()), step_bytes: 0, most_bytes })
+            }
+            Stored::Source(source) => {
+                check_party(party, source.party())?;
+                // They were read for the plan of their folder, which may be another.
+                let different = plan.deals().zip(source.deals()).position(|(expected, deal)| expected != deal);
+                if let Some(index) = different {
+                    return Err(other_gate(index));
+                }
+                Ok(Self { keys: Queued::Source(source), step_bytes: 0, most_bytes: 0 })
+            }
+        }
     }
 
-    /// Checks that keys match `plan` and `party`, and that no deal occurs twice.
-    pub(crate) fn check(plan: &Plan, party: Party, keys: &[Key]) -> Result<(), InferenceError> {
-        let refused = |reason: String| InferenceError::Keys { reason };
-        let expected = plan.deals().count();
-        if keys.len() != expected {
-            return Err(refused(format!("expected {expected} keys, got {}", keys.len())));
-        }
-        let mut nonces = HashSet::new();
-        for (index, (deal, key)) in plan.deals().zip(keys).enumerate() {
-            if key.party() != party {
-                return Err(PfssError::WrongParty { expected: party, got: key.party() }.into());
-            }
-            if !deal.makes(key) {
-                return Err(refused(format!("key {index} is for a different gate or element count than the plan")));
-            }
-            if !nonces.insert(key.nonce()) {
-                return Err(PfssError::ReusedBundle { nonce: key.nonce() }.into());
-            }
-        }
-        Ok(())
+    /// Begins a step: the keys of the step before were used, and wiped.
+    pub(crate) fn begin_step(&mut self) {
+        self.step_bytes = 0;
+    }
+
+    /// The most bytes of keys that were in memory at once.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.most_bytes
     }
 
     pub(crate) fn gate(&mut self) -> Result<KeyBundle, InferenceError> {
-        match self.0.next() {
+        match self.next()? {
             Some(Key::Gate(bundle)) => Ok(bundle),
             _ => Err(InferenceError::Keys { reason: "expected gate keys next, got a matrix triple or no key".into() }),
         }
     }
 
     pub(crate) fn matrix(&mut self) -> Result<MatrixTriple, InferenceError> {
-        match self.0.next() {
+        match self.next()? {
             Some(Key::Matrix(triple)) => Ok(triple),
             _ => Err(InferenceError::Keys { reason: "expected a matrix triple next, got gate keys or no key".into() }),
         }
     }
+
+    fn next(&mut self) -> Result<Option<Key>, InferenceError> {
+        match &mut self.keys {
+            Queued::Memory(keys) => Ok(keys.next()),
+            Queued::Source(source) => {
+                let key = source.next_key()?;
+                self.step_bytes += key.as_ref().map_or(0, Key::memory_bytes);
+                self.most_bytes = self.most_bytes.max(self.step_bytes);
+                Ok(key)
+            }
+        }
+    }
+}
+
+impl KeyCheck {
+    pub(crate) fn new(party: Party) -> Self {
+        Self { party, nonces: HashSet::new() }
+    }
+
+    /// Checks that the next key fits `deal` and the party, and that its nonce is new.
+    pub(crate) fn next(&mut self, deal: &Deal, key: &Key) -> Result<(), InferenceError> {
+        check_party(self.party, key.party())?;
+        if !deal.makes(key) {
+            return Err(other_gate(self.nonces.len()));
+        }
+        if !self.nonces.insert(key.nonce()) {
+            return Err(PfssError::ReusedBundle { nonce: key.nonce() }.into());
+        }
+        Ok(())
+    }
+}
+
+fn check_party(expected: Party, got: Party) -> Result<(), PfssError> {
+    if expected == got { Ok(()) } else { Err(PfssError::WrongParty { expected, got }) }
+}
+
+fn other_gate(index: usize) -> InferenceError {
+    let reason = format!("key {index} is for a different gate or element count than the plan");
+    InferenceError::Keys { reason }
 }

@@ -2,9 +2,9 @@
 
 use pfss::{
     Gate, MatrixShape, RangeError, Ring, SignedRange,
-    functions::{Accuracy, FixedFn, TableFn, gelu, silu},
+    functions::{Accuracy, FixedFn, FixedGates, TableFn, gelu, silu},
     softmax::{RowLayout, SecureSoftmaxPlan},
-    suf::SufModes,
+    suf::{CoeffMode, SufModes},
 };
 
 use super::{
@@ -174,6 +174,13 @@ impl<E: Engine> LayerBuilder<'_, E> {
         Ok(Tensor { words, range })
     }
 
+    /// [`round`](Self::round) of one element for each row.
+    pub(crate) fn round_rows(&mut self, name: &str, x: Product) -> Result<Tensor, InferenceError> {
+        let Product { words, rounding } = x;
+        let rounding = if self.preference.saves_rounds_of_rows() { rounding.in_one_round()? } else { rounding };
+        self.round(name, Product { words, rounding })
+    }
+
     /// `max(x, 0)`.
     pub(crate) fn relu(&mut self, name: &str, x: &Tensor) -> Result<Tensor, InferenceError> {
         let gate = Gate::relu_within(RING_BITS, x.range.bits().max(2))?;
@@ -182,8 +189,34 @@ impl<E: Engine> LayerBuilder<'_, E> {
     }
 
     /// A function of each element.
-    pub(crate) fn function(&mut self, name: &str, function: &FixedFn, x: &Tensor) -> Result<Tensor, InferenceError> {
+    fn function(&mut self, name: &str, function: &FixedFn, x: &Tensor) -> Result<Tensor, InferenceError> {
         let gates = function.gates_within(SufModes::default(), x.range)?;
+        self.function_by(name, function, gates, x)
+    }
+
+    /// A function of one element for each row.
+    pub(crate) fn row_function(
+        &mut self,
+        name: &str,
+        function: &FixedFn,
+        x: &Tensor,
+    ) -> Result<Tensor, InferenceError> {
+        if !self.preference.saves_rounds_of_rows() {
+            return self.function(name, function, x);
+        }
+        let modes = SufModes { coeffs: CoeffMode::IntervalLut, ..SufModes::default() };
+        let gates = function.gates_within(modes, x.range)?.in_one_round()?;
+        self.function_by(name, function, gates, x)
+    }
+
+    /// A function of each element by these gates.
+    fn function_by(
+        &mut self,
+        name: &str,
+        function: &FixedFn,
+        gates: FixedGates,
+        x: &Tensor,
+    ) -> Result<Tensor, InferenceError> {
         let words = self.engine.call(name, &Call::Function { function, gates, x: &x.words })?;
         Ok(Tensor { words, range: function.outputs_within(x.range)?.floor_shift(function.shift())? })
     }
@@ -199,7 +232,7 @@ impl<E: Engine> LayerBuilder<'_, E> {
     pub(crate) fn gelu(&mut self, name: &str, x: &Tensor) -> Result<Tensor, InferenceError> {
         match self.preference {
             Preference::Rounds => self.function(name, &gelu(Accuracy::CUBIC_16)?, x),
-            Preference::KeyBytes => self.table(name, &TableFn::gelu(FRACTION_BITS)?, x),
+            Preference::KeyBytes | Preference::Balanced => self.table(name, &TableFn::gelu(FRACTION_BITS)?, x),
         }
     }
 
@@ -207,7 +240,7 @@ impl<E: Engine> LayerBuilder<'_, E> {
     pub(crate) fn silu(&mut self, name: &str, x: &Tensor) -> Result<Tensor, InferenceError> {
         match self.preference {
             Preference::Rounds => self.function(name, &silu(Accuracy::CUBIC_16)?, x),
-            Preference::KeyBytes => self.table(name, &TableFn::silu(FRACTION_BITS)?, x),
+            Preference::KeyBytes | Preference::Balanced => self.table(name, &TableFn::silu(FRACTION_BITS)?, x),
         }
     }
 
@@ -224,9 +257,11 @@ impl<E: Engine> LayerBuilder<'_, E> {
         x: &Tensor,
         layout: RowLayout,
     ) -> Result<Tensor, InferenceError> {
+        let modes = SufModes::default();
         let plan = match self.preference {
-            Preference::Rounds => SecureSoftmaxPlan::new(layout, x.range, SufModes::default())?,
-            Preference::KeyBytes => SecureSoftmaxPlan::by_table(layout, x.range, SufModes::default())?,
+            Preference::Rounds => SecureSoftmaxPlan::new(layout, x.range, modes)?,
+            Preference::KeyBytes => SecureSoftmaxPlan::by_table(layout, x.range, modes)?,
+            Preference::Balanced => SecureSoftmaxPlan::by_table(layout, x.range, modes)?.in_fewer_rounds()?,
         };
         let words = self.engine.call(name, &Call::Softmax { plan: &plan, x: &x.words })?;
         // exponentials are at least 0 and at most their sum, whose inverse is off by far less than a unit of the result

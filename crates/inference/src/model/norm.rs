@@ -1,7 +1,7 @@
 //! Layer normalisation, with or without separate learned factors.
 
 use pfss::{
-    RangeError, SignedRange,
+    MatrixShape, RangeError, SignedRange,
     functions::{Accuracy, rsqrt_octaves},
 };
 
@@ -11,7 +11,7 @@ use super::{
     shape::Block,
 };
 use crate::{
-    Engine, InferenceError, Tensor,
+    Call, Engine, InferenceError, Tensor,
     tensor::{FRACTION_BITS, ONE, RING_BITS},
 };
 
@@ -49,17 +49,19 @@ pub(super) fn layer_norm<E: Engine>(
     let range = SignedRange::new(-bound, bound)?.checked_mul(SignedRange::new(ONE, ONE)?)?;
     let has_factors = block.shape.has_norm_factors();
     let rounding = if has_factors {
-        Rounding::new(range.checked_mul(factors(layers)?)?, 2 * FRACTION_BITS)?
+        Rounding::new(range.checked_mul(factor_range(layers)?)?, 2 * FRACTION_BITS)?
     } else {
         Rounding::new(range, FRACTION_BITS)?
     };
 
-    // Squares for the variance, and products by the weights of a norm with factors, in one round.
+    // Squares for the variance. The products by the weights of a norm with factors are in the same round, which opens
+    // the weights for each row; or each root is later multiplied by all weights, which are then opened once.
+    let weight = if has_factors { layers.engine.parameter(&format!("{name}.weight"), width as usize)? } else { vec![] };
+    let opens_once = has_factors && layers.preference.opens_factors_once();
     let squares = centred.range.checked_mul(centred.range)?.relu(); // no square is negative
     let means = RowMeans::new(block.vouched_squares(squares.sum_of(width)?)?, width, FRACTION_BITS)?;
     let step = format!("{name}.squares");
-    let (words, weighted) = if has_factors {
-        let weight = layers.engine.parameter(&format!("{name}.weight"), width as usize)?;
+    let (words, weighted) = if has_factors && !opens_once {
         let (x, len) = (centred.words.as_slice(), centred.words.len());
         let weights: Vec<u64> = weight.iter().copied().cycle().take(len).collect();
         let rings = [means.rounding.ring(), rounding.ring()];
@@ -77,18 +79,25 @@ pub(super) fn layer_norm<E: Engine>(
     // Its reciprocal root.
     let octaves = (variance.range.max() / EPSILON + 1).cast_unsigned().next_power_of_two().ilog2();
     let root = rsqrt_octaves(Accuracy::CUBIC_QUARTER_OCTAVE, FRACTION_BITS, octaves)?;
-    let inverse = layers.function(&format!("{name}.rsqrt"), &root, &variance)?;
+    let inverse = layers.row_function(&format!("{name}.rsqrt"), &root, &variance)?;
 
     // The products by it, in the ring of the shift after them.
-    let inverse = inverse.repeat(width);
-    let words = layers.product(&format!("{name}.scale"), [&weighted, &inverse.words], rounding.ring())?;
+    let ring = rounding.ring();
+    let factors = if opens_once {
+        let shape = MatrixShape { batch: 1, rows: inverse.words.len(), inner: 1, cols: width as usize };
+        let call = Call::Matmul { ring, shape, x: &inverse.words, y: &weight, weights: false };
+        layers.engine.call(&format!("{name}.factors"), &call)?
+    } else {
+        inverse.repeat(width).words
+    };
+    let words = layers.product(&format!("{name}.scale"), [&weighted, &factors], ring)?;
     let mut normed = layers.round(&format!("{name}.rescale"), Product { words, rounding })?;
     if has_factors {
         let bias = layers.engine.parameter(&format!("{name}.bias"), width as usize)?;
         for row in normed.words.chunks_exact_mut(bias.len()) {
             row.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
         }
-        normed.range = normed.range.checked_add(factors(layers)?)?;
+        normed.range = normed.range.checked_add(factor_range(layers)?)?;
     }
     Ok(normed)
 }
@@ -111,7 +120,7 @@ fn root_of_width(width: u32) -> i64 {
 }
 
 /// The range of the learned factors and biases of a norm.
-fn factors<E: Engine>(layers: &LayerBuilder<'_, E>) -> Result<SignedRange, RangeError> {
+fn factor_range<E: Engine>(layers: &LayerBuilder<'_, E>) -> Result<SignedRange, RangeError> {
     let limit = i64::from(layers.weight_limit) * ONE;
     SignedRange::new(-limit, limit)
 }
@@ -151,6 +160,6 @@ impl RowMeans {
         sums: &Tensor,
     ) -> Result<Tensor, InferenceError> {
         let words = sums.words.iter().map(|sum| sum.wrapping_mul(self.factor)).collect();
-        layers.round(name, Product { words, rounding: self.rounding })
+        layers.round_rows(name, Product { words, rounding: self.rounding })
     }
 }

@@ -4,7 +4,7 @@
 //! ([`Gate::gap_ars_to`]). So the products before it are needed modulo `2^k` only, and their
 //! factors are opened in `k` bits.
 
-use pfss::{AutoTrunc, Gate, RangeError, Ring, SignedRange};
+use pfss::{AutoTrunc, Gate, PfssError, RangeError, Ring, SignedRange};
 
 use crate::{
     InferenceError, Tensor,
@@ -40,6 +40,11 @@ impl Rounding {
         let sums = range.checked_add(SignedRange::new(down, up)?)?;
         let shift = AutoTrunc::narrowest(bits, RING_BITS, sums)?;
         Ok(Self { halves: [up, down], shift, range: sums.floor_shift(bits)? })
+    }
+
+    /// The same division in one round, with larger keys.
+    pub(super) fn in_one_round(self) -> Result<Self, PfssError> {
+        Ok(Self { shift: self.shift.in_one_round()?, ..self })
     }
 
     /// The ring that operands are needed in.

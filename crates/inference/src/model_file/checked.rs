@@ -73,7 +73,7 @@ impl<'a> Checker<'a> {
         check_name("name", name)?;
         if !(1..=MAX_AXES).contains(&input.shape.len()) {
             let expected = format!("1 to {MAX_AXES} axes");
-            return Err(refused("input.shape", expected, format!("{:?}", input.shape)));
+            return Err(refused("input.shape", expected, input.shape.len()));
         }
         let check_axis = |&len: &u32| check_len("input.shape", len, MAX_LEN);
         input.shape.iter().try_for_each(check_axis).map_err(|misfit| at("", misfit))?;

@@ -17,7 +17,7 @@ pub enum ModelFileError {
     /// It is not JSON, has an unknown field or lacks one.
     #[error("model file: {reason}")]
     Json {
-        /// The parser's error, with line and column.
+        /// The parser's error, with line and column, on one line of at most 500 characters.
         reason: String,
     },
     /// A value is out of range, or a layer does not take the results of the layer before it.
@@ -30,4 +30,32 @@ pub enum ModelFileError {
         /// The value, escaped.
         got: String,
     },
+}
+
+/// The most characters of a parser's error, which may quote the file.
+const MAX_REASON: usize = 400;
+
+impl ModelFileError {
+    /// The error for bytes that the parser refuses.
+    ///
+    /// Control characters are escaped. A long error is truncated before its line and column.
+    pub(super) fn json(error: &serde_json::Error) -> Self {
+        let (text, place) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+        let (quote, place) = match text.strip_suffix(&place) {
+            Some(quote) => (quote, &place[..]),
+            None => (&text[..], ""),
+        };
+        let mut reason: String = quote.chars().flat_map(escaped).take(MAX_REASON).collect();
+        if quote.chars().flat_map(escaped).nth(MAX_REASON).is_some() {
+            reason.push_str("..");
+        }
+        Self::Json { reason: reason + place }
+    }
+}
+
+/// A control character by its escape, any other character as it is.
+fn escaped(character: char) -> impl Iterator<Item = char> {
+    let escape = character.is_control().then(|| character.escape_default());
+    let plain = escape.is_none().then_some(character);
+    escape.into_iter().flatten().chain(plain)
 }

@@ -80,10 +80,9 @@ impl ModelFile {
         if bytes.len() > Self::MAX_BYTES {
             return Err(ModelFileError::Length { max: Self::MAX_BYTES, got: bytes.len() });
         }
-        let json = |error: serde_json::Error| ModelFileError::Json { reason: error.to_string() };
-        let content: Content = serde_json::from_slice(bytes).map_err(json)?;
+        let content: Content = serde_json::from_slice(bytes).map_err(|error| ModelFileError::json(&error))?;
         let (layers, output_shape, largest) = Checker::check(&content)?;
-        let json = serde_json::to_vec_pretty(&content).map_err(json)?;
+        let json = serde_json::to_vec_pretty(&content).map_err(|error| ModelFileError::json(&error))?;
         let digest = Sha256::digest(&json).into();
         Ok(Self { content, layers, output_shape, largest, json, digest })
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use inference::{
-    Architecture, InferenceError, Key, Model, Parameters,
+    Architecture, InferenceError, Key, Keys, Model, Parameters,
     party::{self, Inferred, Role},
 };
 use nn_ops::io::{Tensor, Tensors};
@@ -46,7 +46,7 @@ pub(crate) fn keys(model: &Model) -> [Vec<Key>; 2] {
 /// Runs both parties over a channel each; client first.
 pub(crate) fn run_over<C: Channel + Send>(
     model: &Model,
-    keys: [Vec<Key>; 2],
+    keys: [impl Into<Keys> + Send; 2],
     channels: [C; 2],
     weights: &Parameters,
 ) -> [Result<Inferred, InferenceError>; 2] {
@@ -56,7 +56,7 @@ pub(crate) fn run_over<C: Channel + Send>(
 /// [`run_over`] on these inputs in fixed point.
 pub(crate) fn run_on<C: Channel + Send>(
     model: &Model,
-    keys: [Vec<Key>; 2],
+    keys: [impl Into<Keys> + Send; 2],
     channels: [C; 2],
     weights: &Parameters,
     inputs: &[u64],
@@ -72,6 +72,10 @@ pub(crate) fn run_on<C: Channel + Send>(
 }
 
 /// Runs both parties in memory.
-pub(crate) fn run(model: &Model, keys: [Vec<Key>; 2], weights: &Parameters) -> [Result<Inferred, InferenceError>; 2] {
+pub(crate) fn run(
+    model: &Model,
+    keys: [impl Into<Keys> + Send; 2],
+    weights: &Parameters,
+) -> [Result<Inferred, InferenceError>; 2] {
     run_over(model, keys, memory_pair(PATIENCE).into(), weights)
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use inference::{
-    InferenceError, Limits, Outcome, Parameters,
+    InferenceError, Key, Limits, Outcome, Parameters,
     party::{self, Role},
     tls::{Endpoint, Identity, TlsChannel},
 };
@@ -157,7 +157,7 @@ fn a_peer_over_tls_that_closes_lies_or_stalls_is_named_in_time() {
 fn keys_of_others_missing_keys_and_repeated_keys_are_refused_before_anything_is_sent() {
     let model = digits(2);
     let weights = Parameters::zeros(&model);
-    let outcomes = |keys| run(&model, keys, &weights).map(|result| result.unwrap_err());
+    let outcomes = |keys: [Vec<Key>; 2]| run(&model, keys, &weights).map(|result| result.unwrap_err());
     let [client, server] = keys(&model);
     for error in outcomes([server, client]) {
         assert!(matches!(error, InferenceError::Pfss(PfssError::WrongParty { .. })), "{error}");

@@ -7,6 +7,7 @@ mod folders;
 mod functions;
 mod model_files;
 mod models;
+mod reading;
 mod runs;
 mod strangers;
 mod thief;

@@ -39,27 +39,35 @@ fn every_model(count: usize) -> impl Iterator<Item = Model> {
 #[test]
 fn plans_differ_by_the_choice_of_gates() {
     for architecture in Architecture::ALL {
-        let [rounds, bytes] =
+        let models =
             Preference::ALL.map(|preference| Model::new(architecture.clone(), 2).unwrap().preferring(preference));
-        let plans = [&rounds, &bytes].map(|model| model.plan().unwrap());
+        let plans = models.each_ref().map(|model| model.plan().unwrap());
         assert_eq!(Model::new(architecture.clone(), 2).unwrap().plan().unwrap(), plans[0]);
-        assert_ne!(plans[0].digest(), plans[1].digest());
-        let digests = [&rounds, &bytes].map(|model| model.opened_plan().unwrap().others().digest());
-        assert_ne!(digests[0], digests[1]);
+        let digests = plans.each_ref().map(|plan| plan.digest());
+        let opened = models.each_ref().map(|model| model.opened_plan().unwrap().others().digest());
+        for [a, b, c] in [digests, opened] {
+            assert!(a != b && a != c && b != c);
+        }
         for party in [Party::Zero, Party::One] {
-            let [splines, tables] = plans.each_ref().map(|plan| plan.traffic(party));
+            let [splines, tables, balanced] = plans.each_ref().map(|plan| plan.traffic(party));
+            let has_functions = architecture == Architecture::Transformer;
             // GeLU and softmax by table
-            let more = if architecture == Architecture::Transformer { 2 * 5 } else { 0 };
+            let more = if has_functions { 2 * 5 } else { 0 };
             assert_eq!(tables.rounds, splines.rounds + more);
             assert_eq!(tables.sent_bytes > splines.sent_bytes, more > 0);
+            // the same, without a second round for the mean, the variance, the selection and the shift of the root in
+            // each of two norms, and for the selection and the shift of reciprocals
+            let fewer = if has_functions { 2 * 4 + 2 } else { 0 };
+            assert_eq!(balanced.rounds, tables.rounds - fewer);
+            assert_eq!(balanced.sent_bytes < tables.sent_bytes, fewer > 0);
         }
     }
 }
 
 #[test]
 fn parties_and_dealers_with_another_choice_of_gates_are_refused() {
-    let [splines, tables] =
-        Preference::ALL.map(|preference| Model::new(Architecture::Transformer, 1).unwrap().preferring(preference));
+    let [splines, tables] = [Preference::Rounds, Preference::KeyBytes]
+        .map(|preference| Model::new(Architecture::Transformer, 1).unwrap().preferring(preference));
     let weights = weights(&splines);
     // Keys of the other plan, before anything is sent.
     let refused = run(&splines, keys(&tables), &weights).map(|result| result.unwrap_err().to_string());
@@ -170,6 +178,12 @@ fn keys_and_opened_weights_of_other_plans_parties_and_deals_are_refused_before_a
         error => panic!("{error}"),
     };
 
+    // Inputs.
+    let (to_server, _to_client) = memory_pair(PATIENCE);
+    let whole = images(&model);
+    let role = Role::Client(&whole[1..]);
+    let refused = party::run_opened(&q, &model, keys(), &client, to_server, role, |_| ()).unwrap_err();
+    assert!(matches!(refused, InferenceError::Images { expected: 64, got: 63 }), "{refused}");
     // Opened weights.
     assert_eq!(reason(run(&model, keys(), &client[..1])), "expected 2 opened weights, got 1");
     assert!(matches!(run(&model, keys(), &server), InferenceError::Pfss(PfssError::WrongParty { .. })));

@@ -19,7 +19,7 @@ fn malformed_heads_and_layers_are_refused_by_name() {
         (FLAT, "\"version\": 1", "\"version\": 1, \"more\": 1", "unknown field `more`"),
         (FLAT, "\"name\": \"flat\"", "\"name\": \"a b\"", "name: expected 1 to 64 letters, digits"),
         (FLAT, "\"flatten\", \"kind\"", "\"\", \"kind\"", "layers[1]: name: expected 1 to 64 letters, digits"),
-        (FLAT, "[1, 3, 3]", "[]", "input.shape: expected 1 to 3 axes, got []"),
+        (FLAT, "[1, 3, 3]", "[]", "input.shape: expected 1 to 3 axes, got 0"),
         (FLAT, "[1, 3, 3]", "[1, 0, 3]", "input.shape: expected 1 to 65536, got 0"),
         (FLAT, "[1, 3, 3]", "[65536, 65536, 65536]", "input.shape: expected at most 67108864 elements"),
         (FLAT, "[1, 3, 3]", "[1, 4294967296, 3]", "invalid value"),
@@ -89,6 +89,19 @@ fn large_files_and_models_are_refused_without_memory_for_them() {
     let file = layers(1, r#"{"conv2d": {"outputs": 512, "kernel": [1, 1]}}"#).unwrap();
     assert!(Model::new(file.clone().into(), 8192).is_ok());
     assert!(matches!(Model::new(file.into(), 8193), Err(InferenceError::Count { max: 8192, got: 8193 })));
+}
+
+#[test]
+fn errors_that_quote_a_file_are_one_short_line_with_the_place() {
+    let long = "x".repeat(5000);
+    for (field, quoted) in [("a\\n\\u001bb", "`a\\n\\u{1b}b`"), (&long[..], &format!("`{}..", &long[..385])[..])] {
+        let error = refused(FLAT, "\"version\": 1", &format!("\"version\": 1,\n\"{field}\": 1"));
+        assert!(error.starts_with(&format!("model file: unknown field {quoted}")), "{error}");
+        assert!(error.len() < 600 && !error.contains(char::is_control), "{error}");
+        assert!(error.contains(" at line 3 column "), "{error}");
+    }
+    let error = refused(FLAT, "[1, 3, 3]", &format!("{:?}", vec![1; 9000]));
+    assert_eq!(error, "model file: input.shape: expected 1 to 3 axes, got 9000");
 }
 
 #[test]

@@ -1,0 +1,175 @@
+//! Keys of a folder are read step by step while the run goes on, and only as they were checked.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use inference::{
+    Architecture, InferenceError, Key, Keys, Model, Outcome, Preference,
+    folder::{self, KeyFolder},
+    party::{self, Role},
+};
+use pfss::{Party, memory_pair};
+
+use crate::{
+    common::{PATIENCE, digits, images, keys, run, weights},
+    folders::{deal_runs, key_files, next_run},
+};
+
+/// Both parties' folders of a deal for one run.
+fn deal(model: &Model, out: &Path) -> [PathBuf; 2] {
+    folder::deal(&runtime::cpu().unwrap(), model, out, |_| ()).unwrap();
+    Party::BOTH.map(|party| out.join(format!("party{}", party.number())))
+}
+
+fn open(paths: &[PathBuf; 2]) -> [KeyFolder; 2] {
+    Party::BOTH.map(|party| KeyFolder::open(&paths[party.index()], party, |_| ()).unwrap())
+}
+
+fn consume(folders: [KeyFolder; 2], model: &Model) -> [Keys; 2] {
+    let ([client, server], images, weights) = (folders, images(model), weights(model));
+    [client.consume(Role::Client(&images)).unwrap(), server.consume(Role::Server(&weights)).unwrap()]
+}
+
+#[test]
+fn a_run_has_the_keys_of_one_step_in_memory() {
+    let transformer = |preference| Model::new(Architecture::Transformer, 5).unwrap().preferring(preference);
+    for model in [digits(8)].into_iter().chain(Preference::ALL.map(transformer)) {
+        let scratch = tempfile::tempdir().unwrap();
+        let (paths, plan) = (deal(&model, &scratch.path().join("deal")), model.plan().unwrap());
+        let sizes = key_files(&paths[1]).into_iter().map(|name| fs::metadata(paths[1].join(name)).unwrap().len());
+        // Some of the files are read when the run begins, others stay open.
+        let (small, large): (Vec<u64>, Vec<u64>) = sizes.partition(|&size| size <= 1 << 16);
+        assert!(!small.is_empty() && !large.is_empty(), "{model:?}");
+        let weights = weights(&model);
+        let all = keys(&model).map(|keys| keys.len());
+        let consumed = consume(open(&paths), &model);
+        assert_eq!(consumed.each_ref().map(Keys::len), all);
+        paths.iter().for_each(|path| assert_eq!(key_files(path), [""; 0]));
+
+        let done = run(&model, consumed, &weights).map(Result::unwrap);
+        let expected = inference::plain::logits(&model, &weights, &images(&model)).unwrap();
+        assert_eq!(done[0].logits.as_ref(), Some(&expected));
+        let most = Party::BOTH.map(|party| plan.most_memory_bytes(party));
+        assert_eq!(done.each_ref().map(|inferred| inferred.key_memory_bytes), most);
+        // Keys that were dealt in this process are in memory from the beginning.
+        let sum = Party::BOTH.map(|party| plan.steps().iter().map(|step| step.memory_bytes(party)).sum::<u64>());
+        let done = run(&model, keys(&model), &weights).map(Result::unwrap);
+        assert_eq!(done.map(|inferred| inferred.key_memory_bytes), sum);
+        assert!(most[0] < sum[0] && most[1] < sum[1]);
+    }
+}
+
+#[test]
+fn the_largest_step_of_the_digits_network_is_its_relu() {
+    // For each of 64 units a ReLU of 22 bits: trees of 256 bytes, 3 words, 1 bit; and a seed for party 0.
+    let (plan, units) = (digits(8).plan().unwrap(), 8 * 64);
+    let relu = units * (256 + 24) + units / 8;
+    assert_eq!(Party::BOTH.map(|party| plan.most_memory_bytes(party)), [relu + 32, relu]);
+}
+
+#[test]
+fn runs_on_opened_weights_have_their_triples_and_the_keys_of_one_step_in_memory() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = digits(8);
+    let paths = deal_runs(&scratch.path().join("deal"), &model, 2);
+    let plan = model.opened_plan().unwrap();
+    for _ in 0..2 {
+        let done = next_run(&paths, &weights(&model)).map(Result::unwrap);
+        let most = |party| plan.triple_memory_bytes(party) + plan.others().most_memory_bytes(party);
+        assert_eq!(done.map(|inferred| inferred.key_memory_bytes), Party::BOTH.map(most));
+    }
+}
+
+#[test]
+fn files_that_are_replaced_after_they_were_checked_leave_the_folder_unused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = digits(8);
+    let paths = deal(&model, &scratch.path().join("deal"));
+    let others = deal(&model, &scratch.path().join("others"));
+    let (path, images) = (&paths[0], images(&model));
+    for name in key_files(path) {
+        let (file, other) = (path.join(&name), others[0].join(&name));
+        let (original, other) = (fs::read(&file).unwrap(), fs::read(other).unwrap());
+        let shorter = &original[..original.len() - 1];
+        let longer = [&original[..], &[0]].concat();
+        for changed in [&other[..], shorter, &longer[..]] {
+            let [client, _] = open(&paths);
+            fs::write(&file, changed).unwrap();
+            let error = client.consume(Role::Client(&images)).map(drop).unwrap_err();
+            assert!(error.to_string().contains("expected the file that was checked"), "{name}: {error}");
+            assert_eq!(error.outcome(), Outcome::KeysRefused);
+            fs::write(&file, &original).unwrap();
+        }
+        let [client, _] = open(&paths);
+        fs::remove_file(&file).unwrap();
+        let error = client.consume(Role::Client(&images)).map(drop).unwrap_err();
+        assert!(error.to_string().contains(&format!("`{name}`: is missing")), "{error}");
+        fs::write(&file, &original).unwrap();
+    }
+    assert!(!KeyFolder::is_used(path));
+    consume(open(&paths), &model);
+}
+
+#[test]
+fn keys_that_a_killed_process_left_in_a_used_folder_are_removed() {
+    let scratch = tempfile::tempdir().unwrap();
+    let model = digits(2);
+    let paths = deal(&model, &scratch.path().join("deal"));
+    let [early, _] = open(&paths);
+    // by a process that was killed before it had removed all keys
+    fs::write(paths[0].join("used"), b"").unwrap();
+    fs::remove_file(paths[0].join("000.key")).unwrap();
+    let images = images(&model);
+    let refused = early.consume(Role::Client(&images)).map(drop).unwrap_err();
+    assert!(matches!(refused, InferenceError::Used { .. }), "{refused}");
+    assert!(!key_files(&paths[0]).is_empty());
+    let refused = KeyFolder::open(&paths[0], Party::Zero, |_| ()).unwrap_err();
+    assert!(matches!(refused, InferenceError::Used { .. }), "{refused}");
+    assert_eq!(key_files(&paths[0]), [""; 0]);
+}
+
+#[test]
+fn bytes_that_change_after_they_were_checked_end_the_run_before_they_are_used() {
+    let model = digits(8);
+    let weights = weights(&model);
+    for index in 0..model.plan().unwrap().deals().count() {
+        let scratch = tempfile::tempdir().unwrap();
+        let paths = deal(&model, &scratch.path().join("deal"));
+        let folders = open(&paths);
+        // The last byte: none of those that are compared when the files are opened.
+        let file = paths[1].join(format!("{index:03}.key"));
+        let mut bytes = fs::read(&file).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(&file, bytes).unwrap();
+        let [client, server] = run(&model, consume(folders, &model), &weights);
+        let error = server.unwrap_err();
+        let expected = format!("`{index:03}.key`: changed since it was checked");
+        assert!(error.to_string().contains(&expected), "{error}");
+        assert_eq!(error.outcome(), Outcome::KeysRefused);
+        assert_eq!(client.unwrap_err().outcome(), Outcome::PeerFailed);
+    }
+}
+
+#[test]
+fn keys_of_a_folder_for_another_batch_are_refused_before_anything_is_sent() {
+    let scratch = tempfile::tempdir().unwrap();
+    let paths = deal(&digits(2), &scratch.path().join("deal"));
+    let [client, server] = consume(open(&paths), &digits(2));
+    let refused = |keys: Keys, model: &Model, party: Party| {
+        let (to_server, to_client) = memory_pair(PATIENCE);
+        let (images, weights) = (images(model), weights(model));
+        let q = runtime::cpu().unwrap();
+        match party {
+            Party::Zero => party::run(&q, model, keys, to_server, Role::Client(&images), |_| ()).unwrap_err(),
+            Party::One => party::run(&q, model, keys, to_client, Role::Server(&weights), |_| ()).unwrap_err(),
+        }
+    };
+    let other = refused(client, &digits(3), Party::Zero);
+    assert!(other.to_string().contains("key 0 is for a different gate or element count"), "{other}");
+    let party = refused(server, &digits(2), Party::Zero);
+    assert!(matches!(party, InferenceError::Pfss(_)) && party.outcome() == Outcome::KeysRefused, "{party}");
+    let none = refused(Vec::<Key>::new().into(), &digits(2), Party::One);
+    assert!(none.to_string().contains("expected 4 keys, got 0"), "{none}");
+}
