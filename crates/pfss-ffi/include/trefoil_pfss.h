@@ -1,11 +1,12 @@
 /* Function secret sharing for two-party secure inference: deals keys for gates, and evaluates them as one party, a
-   descriptor by itself, many gates in a batch, or a plan of several gates: a function, a softmax, products.
+   descriptor by itself, many gates in a batch, a plan of several gates (a function, a softmax, products), or products by
+   weights that are opened once.
 
    - A function that can fail returns a status; trefoil_pfss_last_error says what was expected and what came. Results
      go to the last arguments and are written only on success.
    - Handles belong to the caller, who frees each once; freeing null does nothing. Threads may share backends, gates, plans,
-     bytes and dealers; any other handle that another thread is using is refused with TREFOIL_PFSS_STATE. A handle is freed
-     once no call on it runs or waits.
+     weights, bytes and dealers; any other handle that another thread is using is refused with TREFOIL_PFSS_STATE. A handle
+     is freed once no call on it runs or waits.
    - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; whether the memory
      is there is up to the caller.
    - Anything with hat in its name is public: masked inputs hatx = x + r, masked outputs haty = y + r_out, meant to be opened.
@@ -73,7 +74,7 @@ typedef struct trefoil_pfss_bytes trefoil_pfss_bytes;
 // Threads may share it; its calls wait for each other.
 typedef struct trefoil_pfss_dealer trefoil_pfss_dealer;
 
-// The keys of one call, with all that evaluating them needs.
+// A descriptor's evaluation by one party: bits have to be opened, or all is computed.
 typedef struct trefoil_pfss_evaluation trefoil_pfss_evaluation;
 
 // A gate with its public parameters, or a descriptor with its modes.
@@ -92,6 +93,9 @@ typedef struct trefoil_pfss_run trefoil_pfss_run;
 
 // One party's keys of SUF's calls: one key for each input, used once.
 typedef struct trefoil_pfss_suf_keys trefoil_pfss_suf_keys;
+
+// One party's opened weights, for any number of products. Threads may share them.
+typedef struct trefoil_pfss_weights trefoil_pfss_weights;
 
 // The masks `r_out` of a gate's output words.
 //
@@ -835,6 +839,15 @@ trefoil_pfss_status trefoil_pfss_plan_predicates(uint32_t n,
 // As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_plan_inspect(trefoil_pfss_plan *plan, trefoil_pfss_plan_info *info);
 
+// Writes the sizes of the keys of party 0 and party 1 for a plan, in bytes; `len` is 2.
+//
+// Headers, the encodings of descriptors and gaps are not counted: they take up to 3 KiB for each
+// gate and the bytes of its descriptor.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_plan_key_bytes(trefoil_pfss_plan *plan, uint64_t *bytes, size_t len);
+
 // Deals the keys of a plan: one byte string for party 0 and one for party 1.
 //
 // Each is for its own party only, and for one run.
@@ -900,7 +913,8 @@ trefoil_pfss_status trefoil_pfss_run_absorb(trefoil_pfss_run *run, const uint8_t
 
 // Additive shares of the result, modulo `2^out_n` of the plan's information.
 //
-// `len` is `outputs` of that information.
+// `len` is `outputs` of that information. The result of a product by opened weights has the rows
+// of its keys and the columns of the weights, modulo `2^n` of the weights.
 //
 // Do not open the shares unless both parties may know the result.
 //
@@ -913,6 +927,105 @@ trefoil_pfss_status trefoil_pfss_run_y_share(trefoil_pfss_run *run, uint64_t *y,
 // # Safety
 // As said [at the top](crate#safety).
 void trefoil_pfss_run_free(trefoil_pfss_run *run);
+
+// Deals the keys that open one secret matrix of weights, and the dealer's mask of it.
+//
+// The matrix is `inner` by `cols`, modulo `2^n`, and `n` is 1 to 64. The mask makes keys of
+// products, in this or a later process. It stays with the dealer: whoever has it can open the
+// weights.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_weights_deal(trefoil_pfss_dealer *dealer,
+                                              uint32_t n,
+                                              size_t inner,
+                                              size_t cols,
+                                              trefoil_pfss_bytes **party_0,
+                                              trefoil_pfss_bytes **party_1,
+                                              trefoil_pfss_bytes **mask);
+
+// Deals the keys of one product `x y` by weights `y` under `mask`.
+//
+// `x` has `rows` rows. Each of the two byte strings is for its own party only, and for one
+// product.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_weights_deal_product(trefoil_pfss_dealer *dealer,
+                                                      const uint8_t *mask,
+                                                      size_t mask_len,
+                                                      size_t rows,
+                                                      trefoil_pfss_bytes **party_0,
+                                                      trefoil_pfss_bytes **party_1);
+
+// Starts the run in which one party opens weights, from its shares `y` of them.
+//
+// The weights are `inner` by `cols`, row-major, modulo `2^n`, as the keys were dealt. If one party
+// owns them, the other party's share is zeros. The run has one round of `ceil(inner cols n / 8)`
+// bytes and 16; `trefoil_pfss_run_weights` then gives the weights.
+//
+// Keys of other weights and wrong numbers of elements are refused with the keys unchanged. After
+// that the keys are spent, whether the run succeeds or not, and the process refuses them.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_weights_open(trefoil_pfss_backend *backend,
+                                              uint32_t n,
+                                              size_t inner,
+                                              size_t cols,
+                                              const uint8_t *keys,
+                                              size_t keys_len,
+                                              const uint64_t *y,
+                                              size_t y_len,
+                                              trefoil_pfss_run **run);
+
+// The weights that a run opened.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_run_weights(trefoil_pfss_run *run, trefoil_pfss_weights **weights);
+
+// Starts one party's run of a product `x y` by opened weights `y`, from its shares of `x`.
+//
+// `x` is row-major and has the rows of the keys. The run has one round of
+// `ceil(rows inner n / 8)` bytes and 16; `trefoil_pfss_run_y_share` then gives the shares of the
+// product.
+//
+// Keys for other weights and wrong numbers of elements are refused with the keys unchanged. After
+// that the keys are spent, whether the run succeeds or not, and the process refuses them. Backend
+// and weights may be freed before the run.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_weights_product(trefoil_pfss_backend *backend,
+                                                 trefoil_pfss_weights *weights,
+                                                 const uint8_t *keys,
+                                                 size_t keys_len,
+                                                 const uint64_t *x,
+                                                 size_t x_len,
+                                                 trefoil_pfss_run **run);
+
+// The bytes of opened weights, for products in a later process.
+//
+// They are as secret as keys.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_weights_bytes(trefoil_pfss_weights *weights, trefoil_pfss_bytes **bytes);
+
+// Reads opened weights from their bytes, and refuses any others.
+//
+// # Safety
+// As said [at the top](crate#safety).
+trefoil_pfss_status trefoil_pfss_weights_read(const uint8_t *bytes,
+                                              size_t len,
+                                              trefoil_pfss_weights **weights);
+
+// Wipes and frees opened weights, once no run uses them.
+//
+// # Safety
+// As said [at the top](crate#safety).
+void trefoil_pfss_weights_free(trefoil_pfss_weights *weights);
 
 // Why the last failed call of this thread failed.
 //

@@ -14,9 +14,9 @@
 //!   on success.
 //! - Handles are opaque and belong to the caller, who frees each once with the function named after
 //!   it; freeing null does nothing.
-//! - Handles may move between threads. Threads may share backends, gates, plans and bytes, and
-//!   dealers, whose calls wait for each other. A call on any other handle that another thread is
-//!   using, or on a gate that another thread changes, is refused with
+//! - Handles may move between threads. Threads may share backends, gates, plans, weights and bytes,
+//!   and dealers, whose calls wait for each other. A call on any other handle that another thread
+//!   is using, or on a gate that another thread changes, is refused with
 //!   [`Status::TREFOIL_PFSS_STATE`]. A handle is freed once no call on it runs or waits.
 //! - An array is a pointer and a number of elements, which is checked against the size that the
 //!   call needs. An empty array may be null.
@@ -94,10 +94,13 @@ pub use keys::{
     trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs, trefoil_pfss_keys_read,
 };
 pub use plan::{
-    FunctionParameters, PlanHandle, PlanInfo, Query, RunHandle, trefoil_pfss_plan_deal, trefoil_pfss_plan_free,
-    trefoil_pfss_plan_function, trefoil_pfss_plan_inspect, trefoil_pfss_plan_matmul, trefoil_pfss_plan_predicates,
-    trefoil_pfss_plan_product, trefoil_pfss_plan_softmax, trefoil_pfss_run_absorb, trefoil_pfss_run_free,
-    trefoil_pfss_run_masked, trefoil_pfss_run_pending, trefoil_pfss_run_start, trefoil_pfss_run_y_share,
+    FunctionParameters, PlanHandle, PlanInfo, Query, RunHandle, WeightsHandle, trefoil_pfss_plan_deal,
+    trefoil_pfss_plan_free, trefoil_pfss_plan_function, trefoil_pfss_plan_inspect, trefoil_pfss_plan_key_bytes,
+    trefoil_pfss_plan_matmul, trefoil_pfss_plan_predicates, trefoil_pfss_plan_product, trefoil_pfss_plan_softmax,
+    trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending,
+    trefoil_pfss_run_start, trefoil_pfss_run_weights, trefoil_pfss_run_y_share, trefoil_pfss_weights_bytes,
+    trefoil_pfss_weights_deal, trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
+    trefoil_pfss_weights_product, trefoil_pfss_weights_read,
 };
 pub use status::{Status, trefoil_pfss_last_error};
 pub use wires::{Wires, trefoil_pfss_deal_wired, trefoil_pfss_wires_free};

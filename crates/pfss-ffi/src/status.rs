@@ -72,7 +72,9 @@ impl From<PfssError> for CallFailure {
         let status = match &error {
             PfssError::Length { .. } => Status::TREFOIL_PFSS_LENGTH,
             PfssError::Bundle(_) => Status::TREFOIL_PFSS_BUNDLE,
-            PfssError::Suf(_) | PfssError::Program | PfssError::Kind { .. } => Status::TREFOIL_PFSS_PROGRAM,
+            PfssError::Suf(_) | PfssError::Program | PfssError::Kind { .. } | PfssError::OtherWeights { .. } => {
+                Status::TREFOIL_PFSS_PROGRAM
+            }
             PfssError::ReusedBundle { .. } | PfssError::OpenInputs => Status::TREFOIL_PFSS_STATE,
             PfssError::Backend(_)
             | PfssError::Batch(BatchError::NoStager { .. } | BatchError::ForeignStager { .. }) => {

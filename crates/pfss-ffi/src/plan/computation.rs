@@ -10,6 +10,11 @@ use zeroize::Zeroizing;
 
 use crate::{parts, status::CallFailure};
 
+/// Bytes of the seed that replaces a party's uniform keys.
+const SEED: u64 = 32;
+/// Bundles are padded to whole words of bits, each of this many elements.
+const LANES: u64 = 32;
+
 /// The computation of a plan, with all sizes.
 pub(super) enum Computation {
     /// A function by splines, and its number of elements.
@@ -76,6 +81,24 @@ impl Computation {
                 gates.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
             }
         }
+    }
+
+    /// Bytes of `party`'s keys, without headers, encodings of descriptors and gaps, saturating.
+    ///
+    /// Source: `docs/key-bundles.md`.
+    pub(super) fn key_bytes(&self, party: Party) -> u64 {
+        if let Self::Matmul(_, shape) = self {
+            // party 1 has its share of the product of both masks
+            let words = if party == Party::One { shape.lens()[2] as u64 } else { 0 };
+            return words.saturating_mul(8).saturating_add(SEED);
+        }
+        let of_gate = |(gate, count): (Gate, usize)| {
+            let bits = gate.key_bits_of(party);
+            let seed = if bits < gate.key_bits_per_element() { SEED } else { 0 };
+            let elements = (count as u64).next_multiple_of(LANES); // fewer than 2^33
+            (elements / 8).saturating_mul(bits).saturating_add(seed)
+        };
+        self.deals().into_iter().map(of_gate).fold(0, u64::saturating_add)
     }
 
     /// The gates that need bundles, in the order of the bundles; none for matrix products.

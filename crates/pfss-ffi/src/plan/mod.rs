@@ -2,17 +2,18 @@
 //!
 //! Functions, softmax, products and comparisons take several gates or two inputs. A plan names the
 //! computation, deals the keys of all its gates as one byte string for each party, and is run from
-//! message to message.
+//! message to message. Products by weights that are opened once have no plan, but the same runs.
 
 mod computation;
 mod query;
 mod run;
+mod weights;
 
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 
 use pfss::{
-    Gate, MatrixShape, PfssError, Ring, SignedRange,
+    Gate, MatrixShape, Party, PfssError, Ring, SignedRange,
     functions::{Accuracy, TableFn, gelu, neg_exp, reciprocal, rsqrt, silu},
     softmax::{RowLayout, SecureSoftmaxPlan},
     suf::SufModes,
@@ -24,11 +25,16 @@ pub use run::{
     RunHandle, trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending,
     trefoil_pfss_run_start, trefoil_pfss_run_y_share,
 };
+pub use weights::{
+    WeightsHandle, trefoil_pfss_run_weights, trefoil_pfss_weights_bytes, trefoil_pfss_weights_deal,
+    trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
+    trefoil_pfss_weights_product, trefoil_pfss_weights_read,
+};
 
 use crate::{
     Backend, Bytes, DealerHandle,
     gate::proven_range,
-    memory::{array, check, free, in_turn, put, put_handle, shared},
+    memory::{array, check, fill, free, in_turn, put, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
@@ -143,6 +149,11 @@ fn check_count(count: usize) -> Result<(), CallFailure> {
     }
 }
 
+/// The ring of `n` bits.
+fn ring_of(n: u32) -> Result<Ring, CallFailure> {
+    Ring::new(n).ok_or_else(|| CallFailure::argument(format!("expected a ring of 1 to 64 bits, got {n}")))
+}
+
 fn unknown(name: &str, known: &str) -> CallFailure {
     CallFailure::argument(format!("unknown function `{name}`; expected one of: {known}"))
 }
@@ -226,9 +237,7 @@ pub unsafe extern "C" fn trefoil_pfss_plan_matmul(
     plan: *mut *mut PlanHandle,
 ) -> Status {
     guard(|| {
-        let refused = || CallFailure::argument(format!("expected a ring of 1 to 64 bits, got {n}"));
-        let ring = Ring::new(n).ok_or_else(refused)?;
-        let computation = Computation::Matmul(ring, MatrixShape { batch, rows, inner, cols });
+        let computation = Computation::Matmul(ring_of(n)?, MatrixShape { batch, rows, inner, cols });
         // SAFETY: the caller's promise.
         unsafe { put_handle("plan", PlanHandle::new(computation), plan) }
     })
@@ -292,6 +301,24 @@ pub unsafe extern "C" fn trefoil_pfss_plan_inspect(plan: *mut PlanHandle, info: 
         let (outputs, out_n) = (computation.outputs(), computation.out_bits());
         // SAFETY: the caller's promise.
         unsafe { put("info", PlanInfo { x_len, y_len, outputs, out_n, rounds, sent_bytes }, info) }
+    })
+}
+
+/// Writes the sizes of the keys of party 0 and party 1 for a plan, in bytes; `len` is 2.
+///
+/// Headers, the encodings of descriptors and gaps are not counted: they take up to 3 KiB for each
+/// gate and the bytes of its descriptor.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_key_bytes(plan: *mut PlanHandle, bytes: *mut u64, len: usize) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let plan = unsafe { shared("plan", plan) }?;
+        let of_parties = Party::BOTH.map(|party| plan.computation.key_bytes(party));
+        // SAFETY: the caller's promise.
+        unsafe { fill("parties", &of_parties, bytes, len) }
     })
 }
 

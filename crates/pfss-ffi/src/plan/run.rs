@@ -11,7 +11,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use pfss::{Channel, ChannelError, Party, PfssError, Session};
+use pfss::{Channel, ChannelError, OpenedWeights, Party, PfssError, Session};
 use runtime::AnyQueue;
 use zeroize::Zeroizing;
 
@@ -22,8 +22,8 @@ use crate::{
     status::{CallFailure, Status, guard},
 };
 
-/// This party's shares of a result.
-type Words = Zeroizing<Vec<u64>>;
+/// This party's shares of inputs or of a result.
+pub(super) type Words = Zeroizing<Vec<u64>>;
 
 /// One party's run of a plan: a message has to be exchanged, or all is computed.
 pub struct RunHandle {
@@ -33,18 +33,26 @@ pub struct RunHandle {
     /// The other party's messages, to the thread. None once the run is freed.
     answers: Option<Sender<Vec<u8>>>,
     /// The thread. None once it has ended.
-    worker: Option<JoinHandle<Result<Words, PfssError>>>,
+    worker: Option<JoinHandle<Result<Outcome, PfssError>>>,
 }
 
 enum RunState {
     /// This party's message of the round.
     Round(Vec<u8>),
-    Done(Words),
+    Done(Outcome),
     Failed,
 }
 
+/// The result of a run.
+pub(super) enum Outcome {
+    /// This party's shares.
+    Words(Words),
+    /// Weights that were opened under their mask.
+    Weights(Arc<OpenedWeights>),
+}
+
 /// The session's end of a run.
-struct Relay {
+pub(super) struct Relay {
     party: Party,
     messages: Sender<Vec<u8>>,
     answers: Receiver<Vec<u8>>,
@@ -70,8 +78,8 @@ impl Channel for Relay {
 }
 
 impl RunHandle {
-    /// Starts a run and waits for its first message.
-    fn start(
+    /// Starts a run of a plan and waits for its first message.
+    fn of_plan(
         queue: Arc<AnyQueue>,
         computation: Arc<Computation>,
         keys: &[u8],
@@ -83,17 +91,24 @@ impl RunHandle {
         CallFailure::unless_len("elements of y", right, inputs[1].len())?;
         let keys = computation.read(keys)?;
         let party = keys.party()?;
-        // The session has the other ends of both channels.
         let inputs = inputs.map(|words| Words::new(words.to_vec()));
+        Self::start(party, move |session| {
+            let [x, y] = [&inputs[0][..], &inputs[1][..]];
+            computation.run(session, &queue, keys, [x, y]).map(|words| Outcome::Words(Words::new(words)))
+        })
+    }
+
+    /// Starts `work` in a session of `party` and waits for its first message.
+    pub(super) fn start(
+        party: Party,
+        work: impl FnOnce(&mut Session<Relay>) -> Result<Outcome, PfssError> + Send + 'static,
+    ) -> Result<Self, CallFailure> {
+        // The session has the other ends of both channels.
         let (to_caller, messages) = channel();
         let (answers, from_caller) = channel();
         let relay = Relay { party, messages: to_caller, answers: from_caller };
-        let work = move || {
-            let mut session = Session::new(relay);
-            let [x, y] = [&inputs[0][..], &inputs[1][..]];
-            computation.run(&mut session, &queue, keys, [x, y]).map(Words::new)
-        };
-        let worker = thread::Builder::new().name("pfss run".to_owned()).spawn(work);
+        let in_session = move || work(&mut Session::new(relay));
+        let worker = thread::Builder::new().name("pfss run".to_owned()).spawn(in_session);
         let worker = worker.map_err(|error| CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, error))?;
         let mut run = Self { state: RunState::Failed, messages, answers: Some(answers), worker: Some(worker) };
         run.advance()?;
@@ -108,11 +123,11 @@ impl RunHandle {
             return Ok(());
         }
         // The session has ended: the thread has a result, or the reason why there is none.
-        let words = match self.worker.take().map(JoinHandle::join) {
+        let outcome = match self.worker.take().map(JoinHandle::join) {
             Some(Ok(ended)) => ended?,
             _ => return Err(CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, "the run ended without a result")),
         };
-        self.state = RunState::Done(words);
+        self.state = RunState::Done(outcome);
         Ok(())
     }
 
@@ -123,6 +138,15 @@ impl RunHandle {
             RunState::Done(_) => Ok(None),
             RunState::Failed => Err(CallFailure::state("the run failed earlier")),
         }
+    }
+
+    /// The result, once all is computed.
+    pub(super) fn outcome(&self) -> Result<&Outcome, CallFailure> {
+        if let RunState::Done(outcome) = &self.state {
+            return Ok(outcome);
+        }
+        self.message()?; // names an earlier failure
+        Err(CallFailure::state("no result: a message is due"))
     }
 
     /// This party's message of the round that is open.
@@ -168,7 +192,7 @@ pub unsafe extern "C" fn trefoil_pfss_run_start(
         let (keys, inputs) =
             unsafe { (array("keys", keys, keys_len)?, [array("x", x, x_len)?, array("y", y, y_len)?]) };
         check("run", run, 1)?; // before the keys are spent
-        let started = RunHandle::start(Arc::clone(&backend.queue), plan.computation(), keys, inputs)?;
+        let started = RunHandle::of_plan(Arc::clone(&backend.queue), plan.computation(), keys, inputs)?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("run", started, run) }
     })
@@ -230,7 +254,8 @@ pub unsafe extern "C" fn trefoil_pfss_run_absorb(run: *mut RunHandle, peer: *con
 
 /// Additive shares of the result, modulo `2^out_n` of the plan's information.
 ///
-/// `len` is `outputs` of that information.
+/// `len` is `outputs` of that information. The result of a product by opened weights has the rows
+/// of its keys and the columns of the weights, modulo `2^n` of the weights.
 ///
 /// Do not open the shares unless both parties may know the result.
 ///
@@ -241,9 +266,8 @@ pub unsafe extern "C" fn trefoil_pfss_run_y_share(run: *mut RunHandle, y: *mut u
     guard(|| {
         // SAFETY: the caller's promise.
         let run = unsafe { exclusive("run", run) }?;
-        let RunState::Done(words) = &run.state else {
-            run.message()?; // names an earlier failure
-            return Err(CallFailure::state("no shares: a message is due"));
+        let Outcome::Words(words) = run.outcome()? else {
+            return Err(CallFailure::state("no shares: the run opened weights; use `trefoil_pfss_run_weights`"));
         };
         // SAFETY: the caller's promise.
         unsafe { fill("shares of words", words, y, len) }

@@ -10,3 +10,4 @@ mod sigma;
 mod suf;
 mod symbols;
 mod threads;
+mod weights;

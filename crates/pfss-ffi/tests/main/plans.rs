@@ -4,7 +4,7 @@ use core::ptr::{null, null_mut};
 use std::ffi::CStr;
 
 use pfss::{
-    MatrixShape, Ring, SignedRange,
+    KeyBundle, MatrixShape, MatrixTriple, Ring, SignedRange,
     functions::{Accuracy, FixedFn, TableFn, gelu, neg_exp, reciprocal, rsqrt, silu},
     softmax::{RowLayout, SecureSoftmaxPlan},
     suf::SufModes,
@@ -13,10 +13,10 @@ use trefoil_pfss::{
     Backend, Bytes, DealerHandle, FunctionParameters, PlanHandle, PlanInfo, Query, RunHandle, Status,
     trefoil_pfss_backend_free, trefoil_pfss_backend_open, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free,
     trefoil_pfss_bytes_len, trefoil_pfss_dealer_free, trefoil_pfss_dealer_open, trefoil_pfss_plan_deal,
-    trefoil_pfss_plan_free, trefoil_pfss_plan_function, trefoil_pfss_plan_inspect, trefoil_pfss_plan_matmul,
-    trefoil_pfss_plan_predicates, trefoil_pfss_plan_product, trefoil_pfss_plan_softmax, trefoil_pfss_run_absorb,
-    trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending, trefoil_pfss_run_start,
-    trefoil_pfss_run_y_share,
+    trefoil_pfss_plan_free, trefoil_pfss_plan_function, trefoil_pfss_plan_inspect, trefoil_pfss_plan_key_bytes,
+    trefoil_pfss_plan_matmul, trefoil_pfss_plan_predicates, trefoil_pfss_plan_product, trefoil_pfss_plan_softmax,
+    trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending,
+    trefoil_pfss_run_start, trefoil_pfss_run_y_share,
 };
 
 use crate::misuse::refused;
@@ -77,7 +77,7 @@ impl Drop for Dealt {
 }
 
 /// A party's additive shares of words.
-fn share(words: &[u64], party: usize) -> Vec<u64> {
+pub(crate) fn share(words: &[u64], party: usize) -> Vec<u64> {
     let share = |at: usize| (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let of = |(at, word): (usize, &u64)| if party == 0 { share(at) } else { word.wrapping_sub(share(at)) };
     words.iter().enumerate().map(of).collect()
@@ -110,30 +110,67 @@ fn opened(plan: *mut PlanHandle, inputs: [&[u64]; 2]) -> Vec<u64> {
             let [x, y] = inputs.map(|words| share(words, party));
             assert_eq!(dealt.start(plan, party, [&x, &y], run), OK);
         }
+        let mut key_bytes = [0; 2];
+        assert_eq!(trefoil_pfss_plan_key_bytes(plan, key_bytes.as_mut_ptr(), 2), OK);
+        assert_eq!(key_bytes, dealt.keys.map(key_bytes_of));
         trefoil_pfss_plan_free(plan);
-        let (mut rounds, mut sent) = (0, 0);
-        loop {
-            let messages = runs.map(message);
-            if messages[0].is_empty() {
-                break;
-            }
-            rounds += 1;
-            sent += messages[0].len() as u64;
-            for party in [0, 1] {
-                let theirs = &messages[1 - party];
-                assert_eq!(trefoil_pfss_run_absorb(runs[party], theirs.as_ptr(), theirs.len()), OK);
-            }
-        }
-        assert_eq!((rounds, sent), (info.rounds, info.sent_bytes));
-        let shares = runs.map(|run| {
-            let mut words = vec![0; info.outputs];
-            assert_eq!(trefoil_pfss_run_y_share(run, words.as_mut_ptr(), words.len()), OK);
-            trefoil_pfss_run_free(run);
-            words
-        });
-        let ring = Ring::new(info.out_n).unwrap();
-        shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.add(a, b)).collect()
+        assert_eq!(exchanged(runs), (info.rounds, info.sent_bytes));
+        result(runs, info.outputs, Ring::new(info.out_n).unwrap())
     }
+}
+
+/// The bytes of keys in the keys of a plan.
+fn key_bytes_of(keys: *mut Bytes) -> u64 {
+    // SAFETY: a live handle, and its bytes.
+    let bytes = unsafe { core::slice::from_raw_parts(trefoil_pfss_bytes_data(keys), trefoil_pfss_bytes_len(keys)) };
+    // A magic, and each part after its length.
+    let (mut rest, mut sum) = (&bytes[8..], 0);
+    while let Some((len, body)) = rest.split_first_chunk::<8>() {
+        let (part, after) = body.split_at(u64::from_le_bytes(*len) as usize);
+        sum += match KeyBundle::from_bytes(part) {
+            Ok(bundle) => {
+                let sections = bundle.sections();
+                sections.iter().filter(|section| section.name != "program").map(|section| section.bytes).sum::<u64>()
+            }
+            // a triple is a header of 88 bytes and its keys
+            Err(_) => MatrixTriple::from_bytes(part).map(|_| part.len() as u64 - 88).unwrap(),
+        };
+        rest = after;
+    }
+    sum
+}
+
+/// Runs both parties to their end, and returns the rounds and the bytes that each has sent.
+pub(crate) fn exchanged(runs: [*mut RunHandle; 2]) -> (u64, u64) {
+    let (mut rounds, mut sent) = (0, 0);
+    loop {
+        let messages = runs.map(message);
+        if messages[0].is_empty() {
+            return (rounds, sent);
+        }
+        rounds += 1;
+        sent += messages[0].len() as u64;
+        for party in [0, 1] {
+            let theirs = &messages[1 - party];
+            // SAFETY: a live handle, and an array of the given length.
+            let status = unsafe { trefoil_pfss_run_absorb(runs[party], theirs.as_ptr(), theirs.len()) };
+            assert_eq!(status, OK);
+        }
+    }
+}
+
+/// The opened result of runs that have ended, which are freed.
+pub(crate) fn result(runs: [*mut RunHandle; 2], len: usize, ring: Ring) -> Vec<u64> {
+    let shares = runs.map(|run| {
+        let mut words = vec![0; len];
+        // SAFETY: a live handle, freed once, and an array of the given length.
+        unsafe {
+            assert_eq!(trefoil_pfss_run_y_share(run, words.as_mut_ptr(), len), OK);
+            trefoil_pfss_run_free(run);
+        }
+        words
+    });
+    shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.add(a, b)).collect()
 }
 
 fn words(values: &[i64]) -> Vec<u64> {
@@ -357,6 +394,8 @@ fn runs_refuse_by_name_what_their_plan_and_step_do_not_allow() {
             &mut strange,
         );
         refused(odd, Status::TREFOIL_PFSS_BUNDLE, "expected keys of a plan");
+
+        refused(trefoil_pfss_plan_key_bytes(of_two, [0; 3].as_mut_ptr(), 3), LENGTH, "expected 2 parties, got 3");
 
         // A round at a time, and each key once.
         for (party, run) in runs.iter_mut().enumerate() {

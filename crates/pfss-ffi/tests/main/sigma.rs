@@ -34,12 +34,12 @@ const LENGTH: Status = Status::TREFOIL_PFSS_LENGTH;
 const SCALE: c_int = 12;
 const CAPACITY: usize = 1 << 22;
 
-/// The functions with a header of their own.
+/// The functions with a header of their own: the exports of their module.
 pub(crate) fn sigma_functions() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compat/sigma");
-    let texts = ["handles.rs", "global.rs"].map(|file| fs::read_to_string(folder.join(file)).unwrap());
-    let name = |line: &str| Some(line.split_once("extern \"C\" fn ")?.1.split_once('(')?.0.to_owned());
-    texts.iter().flat_map(|text| text.lines().filter_map(name)).collect()
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compat/sigma/mod.rs")).unwrap();
+    let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let is_function = |word: &&str| word.starts_with("suf_") || word.starts_with("trefoil_pfss_sigma_");
+    words.filter(is_function).map(str::to_owned).collect()
 }
 
 #[test]

@@ -2,16 +2,17 @@
 
 use core::ffi::c_int;
 
-use pfss::{DealerSeed, Party};
+use pfss::Party;
 
 use super::{
-    context::{Evaluation, SigmaContext},
+    context::SigmaContext,
     peer::{PeerChannel, SigmaPeer, SigmaStats},
+    place::Place,
     request::Request,
 };
 use crate::{
     memory::{array, check, fill, put},
-    status::CallFailure,
+    status::{CallFailure, Status, guard},
 };
 
 /// Two arrays of a word for each of `n` elements.
@@ -54,75 +55,67 @@ impl Words {
 /// Makes keys for inputs under the masks of the input, and writes the masks of the outputs.
 ///
 /// # Safety
-/// As said at the top of the crate, for both arrays.
+/// As said at the top of the crate, for a handle and both arrays.
 pub(super) unsafe fn keygen(
-    context: &mut SigmaContext,
+    place: Place,
     party: c_int,
-    request: Request,
+    request: impl FnOnce() -> Result<Request, CallFailure>,
     words: Words,
-) -> Result<(), CallFailure> {
-    let party = party_of(party)?;
-    // SAFETY: the caller's promise.
-    let masks = unsafe { words.checked(["input_mask", "output_mask"]) }?;
-    words.apart_from_keys(context, ["input_mask", "output_mask"])?;
-    let output = context.keygen(party, request, masks)?;
-    // SAFETY: the caller's promise.
-    unsafe { fill("output_mask", output.masks(), words.output, words.n) }
+) -> Status {
+    let names = ["input_mask", "output_mask"];
+    guard(|| {
+        let (request, party) = (request()?, party_of(party)?);
+        // SAFETY: the caller's promise.
+        let masks = unsafe { words.checked(names) }?;
+        let make = |context: &mut SigmaContext| {
+            words.apart_from_keys(context, names)?;
+            let output = context.keygen(party, request, masks)?;
+            // SAFETY: the caller's promise.
+            unsafe { fill("output_mask", output.masks(), words.output, words.n) }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { place.with(make) }
+    })
 }
 
-/// The next keys of a context, for an evaluation on arrays that are checked before.
-pub(super) fn next_keys(
-    context: &mut SigmaContext,
-    party: Party,
-    request: Request,
-    words: Words,
-) -> Result<Evaluation, CallFailure> {
-    words.apart_from_keys(context, ["input_masked", "output_masked"])?;
-    context.take(party, request, words.n)
-}
-
-/// Evaluates a function with the keys that `take` gives.
+/// Evaluates a function with the next keys of a context, which is free during the exchanges.
 ///
 /// # Safety
-/// As said at the top of the crate, for `peer`, both arrays and `stats`, which may be null.
+/// As said at the top of the crate, for a handle, `peer`, both arrays and `stats`, which may be
+/// null.
 pub(super) unsafe fn evaluate(
-    take: impl FnOnce(Party, Request, Words) -> Result<Evaluation, CallFailure>,
+    place: Place,
     peer: *const SigmaPeer,
     party: c_int,
-    request: Request,
+    request: impl FnOnce() -> Result<Request, CallFailure>,
     words: Words,
     stats: *mut SigmaStats,
-) -> Result<(), CallFailure> {
-    // All pointers are looked at before keys are taken.
-    let party = party_of(party)?;
-    // SAFETY: the caller's promise.
-    let channel = unsafe { PeerChannel::new(party, peer) }?;
-    // SAFETY: the caller's promise.
-    let x_hat = unsafe { words.checked(["input_masked", "output_masked"]) }?;
-    // SAFETY: the caller's promise.
-    let before = if stats.is_null() { None } else { Some(unsafe { array("stats", stats, 1) }?[0]) };
-    let (y_hat, traffic) = take(party, request, words)?.run(channel, x_hat)?;
-    // SAFETY: the caller's promise.
-    unsafe { fill("output_masked", &y_hat, words.output, words.n) }?;
-    if let Some(before) = before {
+) -> Status {
+    let names = ["input_masked", "output_masked"];
+    guard(|| {
+        // All pointers are looked at before keys are taken.
+        let (request, party) = (request()?, party_of(party)?);
         // SAFETY: the caller's promise.
-        unsafe { put("stats", before.plus(traffic), stats) }?;
-    }
-    Ok(())
-}
-
-/// The seed that a caller gives, or one from the operating system for null and no bytes.
-///
-/// # Safety
-/// As said at the top of the crate.
-pub(super) unsafe fn seed_of(seed: *const u8, len: usize) -> Result<DealerSeed, CallFailure> {
-    if seed.is_null() && len == 0 {
-        return Ok(DealerSeed::from_os()?);
-    }
-    CallFailure::unless_len("bytes of the seed", DealerSeed::BYTES, len)?;
-    // SAFETY: the caller's promise.
-    let bytes = unsafe { array("seed", seed.cast::<[u8; DealerSeed::BYTES]>(), 1) }?;
-    Ok(DealerSeed::from_bytes(&bytes[0]))
+        let channel = unsafe { PeerChannel::new(party, peer) }?;
+        // SAFETY: the caller's promise.
+        let x_hat = unsafe { words.checked(names) }?;
+        // SAFETY: the caller's promise.
+        let before = if stats.is_null() { None } else { Some(unsafe { array("stats", stats, 1) }?[0]) };
+        let take = |context: &mut SigmaContext| {
+            words.apart_from_keys(context, names)?;
+            context.take(party, request, words.n)
+        };
+        // SAFETY: the caller's promise.
+        let (y_hat, traffic) = unsafe { place.with(take) }?.run(channel, x_hat)?;
+        // Results are written last.
+        // SAFETY: the caller's promise.
+        unsafe { fill("output_masked", &y_hat, words.output, words.n) }?;
+        if let Some(before) = before {
+            // SAFETY: the caller's promise.
+            unsafe { put("stats", before.plus(traffic), stats) }?;
+        }
+        Ok(())
+    })
 }
 
 fn party_of(party: c_int) -> Result<Party, CallFailure> {
@@ -151,13 +144,11 @@ mod tests {
     #[test]
     fn arrays_are_apart_unless_they_share_a_byte() {
         let overlap = |a, b| apart(["a", "b"], [a, b]).is_err();
-        for (a, b) in
-            [((8, 8), (16, 8)), ((16, 8), (8, 8)), ((8, 0), (8, 8)), ((8, 8), (8, 0)), ((0, 8), (usize::MAX, 1))]
-        {
-            assert!(!overlap(a, b), "{a:?} {b:?}");
+        for (a, b) in [((8, 8), (16, 8)), ((8, 0), (8, 8)), ((12, 0), (8, 8)), ((0, 8), (usize::MAX, 1))] {
+            assert!(!overlap(a, b) && !overlap(b, a), "{a:?} {b:?}");
         }
-        for (a, b) in [((8, 8), (8, 8)), ((8, 9), (16, 8)), ((16, 8), (8, 9)), ((8, 80), (16, 8)), ((16, 8), (8, 80))] {
-            assert!(overlap(a, b), "{a:?} {b:?}");
+        for (a, b) in [((8, 8), (8, 8)), ((8, 9), (16, 8)), ((8, 80), (16, 8)), ((8, 8), (12, 1))] {
+            assert!(overlap(a, b) && overlap(b, a), "{a:?} {b:?}");
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct SigmaContext {
 }
 
 /// The keys of one call, with all that evaluating them needs.
-pub(super) struct Evaluation {
+pub(super) struct NextKeys {
     queue: Arc<AnyQueue>,
     gates: Arc<WiredGates>,
     bundles: WiredBundles,
@@ -98,7 +98,7 @@ impl SigmaContext {
     /// The oldest keys that were read, for one evaluation; keys at the cursor if there are none.
     ///
     /// If they are for another call, they stay where they are.
-    pub(super) fn take(&mut self, party: Party, request: Request, count: usize) -> Result<Evaluation, CallFailure> {
+    pub(super) fn take(&mut self, party: Party, request: Request, count: usize) -> Result<NextKeys, CallFailure> {
         let gates = self.gates_of(request)?;
         let check = |next: &Record| next.check(party, request, count);
         if let Some(next) = self.waiting.front() {
@@ -108,7 +108,7 @@ impl SigmaContext {
             Some(next) => next,
             None => self.buffer.as_mut().ok_or_else(no_buffer)?.take(check)?,
         };
-        Ok(Evaluation { queue: Arc::clone(&self.queue), gates, bundles: next.bundles })
+        Ok(NextKeys { queue: Arc::clone(&self.queue), gates, bundles: next.bundles })
     }
 
     /// The gates of a function, made once.
@@ -123,7 +123,7 @@ impl SigmaContext {
     }
 }
 
-impl Evaluation {
+impl NextKeys {
     /// The masked outputs of the masked inputs, and what went over the channel.
     pub(super) fn run<C: Channel>(self, channel: C, x_hat: &[u64]) -> Result<(Vec<u64>, Traffic), CallFailure> {
         let Self { queue, gates, bundles } = self;

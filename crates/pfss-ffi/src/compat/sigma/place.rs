@@ -1,0 +1,69 @@
+//! Where the context of a call is: with the caller, or in the process.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pfss::DealerSeed;
+use runtime::{Domain, open_for};
+
+use super::context::SigmaContext;
+use crate::{
+    memory::exclusive,
+    status::{CallFailure, Status},
+};
+
+/// The process's context, opened by the first call that needs it.
+static CONTEXT: Mutex<Option<SigmaContext>> = Mutex::new(None);
+
+/// The context of a call.
+pub(super) enum Place {
+    /// The handle of a context of the caller's.
+    Caller(*mut SigmaContext),
+    /// The process's context.
+    Process,
+}
+
+impl Place {
+    /// Calls `work` with the context; the process's is opened if there is none.
+    ///
+    /// # Safety
+    /// As said at the top of the crate, for a handle.
+    pub(super) unsafe fn with<T>(
+        self,
+        work: impl FnOnce(&mut SigmaContext) -> Result<T, CallFailure>,
+    ) -> Result<T, CallFailure> {
+        match self {
+            Self::Caller(handle) => {
+                // SAFETY: the caller's promise.
+                let mut context = unsafe { exclusive("context", handle) }?;
+                work(&mut context)
+            }
+            Self::Process => {
+                let mut held = lock();
+                let context = match &mut *held {
+                    Some(context) => context,
+                    none => {
+                        let opened = open_for(Domain::Pfss, None);
+                        let (queue, _) =
+                            opened.map_err(|error| CallFailure::new(Status::TREFOIL_PFSS_BACKEND, error))?;
+                        none.insert(SigmaContext::new(Arc::new(queue), DealerSeed::from_os()?))
+                    }
+                };
+                work(context)
+            }
+        }
+    }
+}
+
+/// Clears the process's context, and puts another one or none in its place.
+pub(super) fn replace_process(context: Option<SigmaContext>) {
+    let mut held = lock();
+    if let Some(before) = held.as_mut() {
+        before.clear();
+    }
+    *held = context;
+}
+
+fn lock() -> MutexGuard<'static, Option<SigmaContext>> {
+    // a call changes the context only after all else has succeeded
+    CONTEXT.lock().unwrap_or_else(PoisonError::into_inner)
+}

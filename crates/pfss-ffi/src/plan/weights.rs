@@ -1,0 +1,236 @@
+//! Products by secret weights that are opened under a mask once, for any number of products.
+
+use std::sync::Arc;
+
+use pfss::{OpenedWeights, PfssError, WeightKey, WeightMask, WeightShape, WeightTriple};
+
+use super::{
+    ring_of,
+    run::{Outcome, RunHandle, Words},
+};
+use crate::{
+    Backend, Bytes, DealerHandle,
+    memory::{array, check, exclusive, free, in_turn, put_handle, shared},
+    status::{CallFailure, Status, guard},
+};
+
+/// One party's opened weights, for any number of products. Threads may share them.
+pub struct WeightsHandle {
+    weights: Arc<OpenedWeights>,
+}
+
+/// Deals the keys that open one secret matrix of weights, and the dealer's mask of it.
+///
+/// The matrix is `inner` by `cols`, modulo `2^n`, and `n` is 1 to 64. The mask makes keys of
+/// products, in this or a later process. It stays with the dealer: whoever has it can open the
+/// weights.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_weights_deal(
+    dealer: *mut DealerHandle,
+    n: u32,
+    inner: usize,
+    cols: usize,
+    party_0: *mut *mut Bytes,
+    party_1: *mut *mut Bytes,
+    mask: *mut *mut Bytes,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let mut dealer = unsafe { in_turn("dealer", dealer) }?;
+        // all places are looked at before any is written
+        for (what, place) in [("party_0", party_0), ("party_1", party_1), ("mask", mask)] {
+            check(what, place, 1)?;
+        }
+        let shape = WeightShape { inner, cols };
+        let ([zero, one], secret) = dealer.dealer.deal_weights_in(ring_of(n)?, shape).map_err(PfssError::from)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_handle("party_0", Bytes::of(zero.to_bytes()), party_0)?;
+            put_handle("party_1", Bytes::of(one.to_bytes()), party_1)?;
+            put_handle("mask", Bytes::of(secret.to_bytes()), mask)
+        }
+    })
+}
+
+/// Deals the keys of one product `x y` by weights `y` under `mask`.
+///
+/// `x` has `rows` rows. Each of the two byte strings is for its own party only, and for one
+/// product.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_weights_deal_product(
+    dealer: *mut DealerHandle,
+    mask: *const u8,
+    mask_len: usize,
+    rows: usize,
+    party_0: *mut *mut Bytes,
+    party_1: *mut *mut Bytes,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (mut dealer, mask) = unsafe { (in_turn("dealer", dealer)?, array("mask", mask, mask_len)?) };
+        // both places are looked at before either is written
+        check("party_0", party_0, 1)?;
+        check("party_1", party_1, 1)?;
+        let mask = WeightMask::from_bytes(mask).map_err(PfssError::from)?;
+        let [zero, one] = dealer.dealer.deal_weight_triple(&mask, rows).map_err(PfssError::from)?;
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_handle("party_0", Bytes::of(zero.to_bytes()), party_0)?;
+            put_handle("party_1", Bytes::of(one.to_bytes()), party_1)
+        }
+    })
+}
+
+/// Starts the run in which one party opens weights, from its shares `y` of them.
+///
+/// The weights are `inner` by `cols`, row-major, modulo `2^n`, as the keys were dealt. If one party
+/// owns them, the other party's share is zeros. The run has one round of `ceil(inner cols n / 8)`
+/// bytes and 16; `trefoil_pfss_run_weights` then gives the weights.
+///
+/// Keys of other weights and wrong numbers of elements are refused with the keys unchanged. After
+/// that the keys are spent, whether the run succeeds or not, and the process refuses them.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_weights_open(
+    backend: *mut Backend,
+    n: u32,
+    inner: usize,
+    cols: usize,
+    keys: *const u8,
+    keys_len: usize,
+    y: *const u64,
+    y_len: usize,
+    run: *mut *mut RunHandle,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (backend, keys, y) =
+            unsafe { (shared("backend", backend)?, array("keys", keys, keys_len)?, array("y", y, y_len)?) };
+        check("run", run, 1)?; // before the keys are spent
+        let (ring, shape) = (ring_of(n)?, WeightShape { inner, cols });
+        CallFailure::unless_len("elements of y", shape.elements(), y_len)?;
+        let key = WeightKey::from_bytes(keys).map_err(PfssError::from)?;
+        if (key.ring(), key.shape()) != (ring, shape) {
+            return Err(PfssError::Program.into());
+        }
+        let (queue, y) = (Arc::clone(&backend.queue), Words::new(y.to_vec()));
+        let started = RunHandle::start(key.party(), move |session| {
+            session.open_weights(&*queue, key, &y).map(|weights| Outcome::Weights(Arc::new(weights)))
+        })?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("run", started, run) }
+    })
+}
+
+/// The weights that a run opened.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_run_weights(run: *mut RunHandle, weights: *mut *mut WeightsHandle) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let run = unsafe { exclusive("run", run) }?;
+        let Outcome::Weights(opened) = run.outcome()? else {
+            return Err(CallFailure::state("no weights: the run has shares; use `trefoil_pfss_run_y_share`"));
+        };
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("weights", WeightsHandle { weights: Arc::clone(opened) }, weights) }
+    })
+}
+
+/// Starts one party's run of a product `x y` by opened weights `y`, from its shares of `x`.
+///
+/// `x` is row-major and has the rows of the keys. The run has one round of
+/// `ceil(rows inner n / 8)` bytes and 16; `trefoil_pfss_run_y_share` then gives the shares of the
+/// product.
+///
+/// Keys for other weights and wrong numbers of elements are refused with the keys unchanged. After
+/// that the keys are spent, whether the run succeeds or not, and the process refuses them. Backend
+/// and weights may be freed before the run.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_weights_product(
+    backend: *mut Backend,
+    weights: *mut WeightsHandle,
+    keys: *const u8,
+    keys_len: usize,
+    x: *const u64,
+    x_len: usize,
+    run: *mut *mut RunHandle,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let (backend, weights) = unsafe { (shared("backend", backend)?, shared("weights", weights)?) };
+        // SAFETY: the caller's promise.
+        let (keys, x) = unsafe { (array("keys", keys, keys_len)?, array("x", x, x_len)?) };
+        check("run", run, 1)?; // before the keys are spent
+        let triple = WeightTriple::from_bytes(keys).map_err(PfssError::from)?;
+        let [left, ..] = triple.weights().product(triple.rows()).lens();
+        CallFailure::unless_len("elements of x", left, x_len)?;
+        let (queue, opened) = (Arc::clone(&backend.queue), Arc::clone(&weights.weights));
+        let x = Words::new(x.to_vec());
+        // The session compares keys and weights before it spends the keys.
+        let started = RunHandle::start(triple.party(), move |session| {
+            let product = session.matmul_weights(&*queue, triple, &x, &opened)?;
+            Ok(Outcome::Words(Words::new(product)))
+        })?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("run", started, run) }
+    })
+}
+
+/// The bytes of opened weights, for products in a later process.
+///
+/// They are as secret as keys.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_weights_bytes(weights: *mut WeightsHandle, bytes: *mut *mut Bytes) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let weights = unsafe { shared("weights", weights) }?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("bytes", Bytes::of(weights.weights.to_bytes()), bytes) }
+    })
+}
+
+/// Reads opened weights from their bytes, and refuses any others.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_weights_read(
+    bytes: *const u8,
+    len: usize,
+    weights: *mut *mut WeightsHandle,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { array("bytes", bytes, len) }?;
+        let opened = OpenedWeights::from_bytes(bytes).map_err(PfssError::from)?;
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("weights", WeightsHandle { weights: Arc::new(opened) }, weights) }
+    })
+}
+
+/// Wipes and frees opened weights, once no run uses them.
+///
+/// # Safety
+/// As said [at the top](crate#safety).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_weights_free(weights: *mut WeightsHandle) {
+    // SAFETY: the caller's promise.
+    unsafe { free(weights) };
+}
