@@ -47,6 +47,25 @@ impl DeviceInfo {
     }
 }
 
+/// The name of the device of `queue`, for errors; a GPU's with its number.
+pub(crate) fn device_name(queue: &AnyQueue) -> String {
+    let name = &queue.caps().device;
+    ordinal(queue).map_or_else(|| format!("`{name}`"), |ordinal| format!("`{name}` (device {ordinal})"))
+}
+
+/// The number of a GPU among the devices of its driver.
+#[cfg(feature = "cuda")]
+fn ordinal(queue: &AnyQueue) -> Option<u32> {
+    let AnyQueue::Cuda(device) = queue else { return None };
+    Some(device.device().info().ordinal)
+}
+
+/// No GPU is built in.
+#[cfg(not(feature = "cuda"))]
+fn ordinal(_: &AnyQueue) -> Option<u32> {
+    None
+}
+
 /// Bytes as the upstream counts them.
 pub(crate) fn bytes(count: u64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)

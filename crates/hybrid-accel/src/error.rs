@@ -41,16 +41,16 @@ pub enum AccelError {
         /// The type supplied.
         got: DType,
     },
-    /// A tensor is on another device than the accelerator.
-    #[error("`{call}` expected {tensor} on `{expected}`, got one on `{got}`")]
+    /// A tensor is on another device than the accelerator, or the device was opened twice.
+    #[error("`{call}` expected {tensor} on {expected}, got one on {got}; copy it through the host")]
     OtherDevice {
         /// Name of the call.
         call: &'static str,
         /// Name of the argument.
         tensor: &'static str,
-        /// The device of the accelerator.
+        /// The device of the accelerator, a GPU with its number.
         expected: String,
-        /// The device of the tensor.
+        /// The device of the tensor, a GPU with its number.
         got: String,
     },
     /// A number of a configuration is outside its domain.

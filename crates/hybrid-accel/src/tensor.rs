@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use backend_api::{DType, Queue as _};
+use backend_api::DType;
 use half::f16;
 use nn_ops::{Overflow, Tensor, narrow, widen};
 use runtime::AnyQueue;
 
-use crate::error::AccelError;
+use crate::{backend::device_name, error::AccelError};
 
 /// A tensor on a device, of f32 or f16.
 ///
@@ -140,12 +140,15 @@ impl GpuTensor {
         &self.queue
     }
 
-    /// Refuses a tensor that is not on the device of `queue`.
+    /// Refuses a tensor that is not in the memory of `queue`.
     pub(crate) fn on(&self, queue: &AnyQueue, call: &'static str, tensor: &'static str) -> Result<(), AccelError> {
-        let (expected, got) = (queue.caps(), self.queue.caps());
-        if expected.kind == got.kind && expected.device == got.device {
+        if queue.shares_memory(&self.queue) {
             return Ok(());
         }
-        Err(AccelError::OtherDevice { call, tensor, expected: expected.device.clone(), got: got.device.clone() })
+        let (expected, mut got) = (device_name(queue), device_name(&self.queue));
+        if got == expected {
+            got.push_str(", opened a second time");
+        }
+        Err(AccelError::OtherDevice { call, tensor, expected, got })
     }
 }

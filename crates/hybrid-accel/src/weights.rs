@@ -134,3 +134,17 @@ impl DeviceWeights {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matrices_of_units_share_no_random_numbers() {
+        let units = random_units(3, [4, 4], 7, 5).unwrap();
+        let matrices: Vec<&[f32]> = units.iter().flat_map(|unit| [unit.w(), unit.u()]).collect();
+        for (number, matrix) in matrices.iter().enumerate() {
+            assert!(!matrices[..number].contains(matrix), "matrix {number}");
+        }
+    }
+}

@@ -45,8 +45,18 @@ pub(crate) fn cpu(feedback: Feedback) -> GpuAccelerator<TrefoilCpu> {
     open(TrefoilCpu::default(), feedback, DType::F32)
 }
 
+/// The simulated device `number` of two; a process has one simulated machine.
+pub(crate) fn simulated(number: u32) -> TrefoilCuda {
+    let machine = Some("devices=2".parse().unwrap());
+    TrefoilCuda::simulated(Settings { simulated: machine, cuda_device: number, ..Settings::default() })
+}
+
+pub(crate) fn sim_on(number: u32, feedback: Feedback) -> GpuAccelerator<TrefoilCuda> {
+    open(simulated(number), feedback, DType::F32)
+}
+
 pub(crate) fn sim(feedback: Feedback) -> GpuAccelerator<TrefoilCuda> {
-    open(TrefoilCuda::simulated(Settings::default()), feedback, DType::F32)
+    sim_on(0, feedback)
 }
 
 /// Trainings whose losses fall by different factors.

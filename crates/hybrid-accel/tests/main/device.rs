@@ -1,11 +1,11 @@
 //! The processor and the simulated device, recordings, streams and memory.
 
 use backend_api::Queue as _;
-use hybrid_accel::{GpuAccelerator, GpuBackend, GpuTensor, TrefoilCuda};
+use hybrid_accel::{GpuAccelerator, GpuBackend, GpuTensor};
 use nn_ops::Feedback;
-use runtime::{ReplayCounts, Settings};
+use runtime::ReplayCounts;
 
-use crate::common::{OUTPUT, cpu, difference, numbers, sim, trainings};
+use crate::common::{OUTPUT, cpu, difference, numbers, sim, simulated, trainings};
 
 const BATCH: usize = 3;
 const STEPS: usize = 4;
@@ -109,7 +109,7 @@ fn a_thousand_cycles_take_no_more_memory_than_a_few() {
 
 #[test]
 fn the_simulated_device_has_the_facts_of_its_description() {
-    let backend = TrefoilCuda::simulated(Settings::default());
+    let backend = simulated(0);
     assert!(backend.is_available());
     assert_eq!(backend.name(), "CUDA (simulated)");
     let accelerator = sim(Feedback::State);

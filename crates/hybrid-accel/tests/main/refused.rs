@@ -6,7 +6,7 @@ use hybrid_accel::{
 };
 use nn_ops::{Feedback, NnError};
 
-use crate::common::{OUTPUT, config, cpu, numbers, sim, trainings, weights};
+use crate::common::{OUTPUT, config, cpu, numbers, sim, sim_on, trainings, weights};
 
 fn text<T>(result: Result<T, AccelError>) -> String {
     result.err().expect("a refusal").to_string()
@@ -64,6 +64,21 @@ fn types_devices_and_values_that_do_not_fit_are_refused() {
     ] {
         assert!(matches!(refused, Some(AccelError::OtherDevice { .. })), "{refused:?}");
     }
+    // Another device, and the same device that is opened a second time, under the same name.
+    let fork = on_sim.fork().unwrap();
+    for (other, got) in [
+        (sim_on(1, Feedback::State), "`Simulated device 1` (device 1)"),
+        (sim(Feedback::State), "`Simulated device 0` (device 0), opened a second time"),
+    ] {
+        let tensor = GpuTensor::from_slice(other.queue(), &numbers(12), &[1, 12]).unwrap();
+        for accelerator in [&on_sim, &fork] {
+            let refused = text(accelerator.compress_residuals(&tensor, 1));
+            let call = "`compress_residuals` expected the residuals on `Simulated device 0` (device 0)";
+            assert_eq!(refused, format!("{call}, got one on {got}; copy it through the host"));
+        }
+    }
+    let tensor_of_fork = GpuTensor::from_slice(fork.queue(), &numbers(12), &[1, 12]).unwrap();
+    on_sim.compress_residuals(&tensor_of_fork, 1).unwrap();
 
     let large = GpuTensor::from_slice(on_cpu.queue(), &[1.0, 1e6, -1e6], &[3]).unwrap();
     let range = NnError::Range { op: "narrow", count: 2, first: 1 };

@@ -68,6 +68,11 @@ fn loops_and_float_tests_are_no_guards() {
     assert_eq!(mutations(&kernel(&back)), []);
     let float = format!("{index}setp.lt.f32 %p1, %r1, %r2;\n@%p1 bra L1;\nst.shared.b32 [tile], %r1;\nL1:");
     assert_eq!(mutations(&kernel(&float)), []);
+    for comparison in ["eq", "ne"] {
+        let equal =
+            format!("{index}setp.{comparison}.u32 %p1, %r1, %r2;\n@%p1 bra L1;\nst.shared.b32 [tile], %r1;\nL1:");
+        assert_eq!(mutations(&kernel(&equal)), [], "{comparison}");
+    }
     let both = format!(
         "{index}setp.ge.u32 %p1, %r1, %r2;\n@%p1 bra L1;\nadd.s32 %r3, %r3, 1;\nbra.uni L2;\nL1:\n\
          st.shared.b32 [tile], %r3;\nL2:"

@@ -7,6 +7,7 @@ use stark::{
 };
 use stark_air::RecordError;
 use stark_airs::WideFibonacci;
+use stark_fft::FftError;
 use stark_verifier::{ConfigError, StatementError};
 
 use crate::{
@@ -183,6 +184,8 @@ fn columns_of_no_rows_and_of_a_few_are_named() {
         let refused = ProverError::Rows { tree: 0, column: 0, expected: got.next_power_of_two(), got };
         assert_eq!(preprocessed_root(&q, &PcsConfig::default(), &[&vec![M31::ONE; got]]), Err(refused));
     }
+    let single = preprocessed_root(&q, &PcsConfig::default(), &[&[M31::ONE]]);
+    assert_eq!(single, Err(ProverError::Fft(FftError::LogSize { got: 0 })), "one row has no domain");
 }
 
 #[test]

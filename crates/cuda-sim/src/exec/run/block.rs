@@ -75,7 +75,6 @@ impl ThreadBlock {
     /// Gives every warp that can run its turns, until all wait or one has looped for long.
     pub(super) fn round(&mut self, executor: &mut Executor<'_, '_>) -> Result<RoundEnd, LocatedFault> {
         loop {
-            let mut progress = false;
             let mut tired = false;
             for turn in 0..self.warps.len() {
                 let index = match executor.job.options.schedule {
@@ -84,9 +83,8 @@ impl ThreadBlock {
                     Schedule::Seeded(_) => executor.random(self.warps.len() as u64) as usize,
                 };
                 loop {
-                    let (ended, used) = self.turn(executor, index)?;
-                    progress |= used > 0;
-                    progress |= self.complete_barriers(executor)?;
+                    let ended = self.turn(executor, index)?;
+                    self.complete_barriers(executor)?;
                     tired |= ended == Ended::Tired;
                     let seeded = matches!(executor.job.options.schedule, Schedule::Seeded(_));
                     if ended != Ended::Fuel || seeded {
@@ -97,8 +95,10 @@ impl ThreadBlock {
             if self.warps.iter().all(Warp::is_done) {
                 return Ok(RoundEnd::Done);
             }
+            // Turns carry out complete collectives of their warps, and complete barriers are released after each turn:
+            // without a warp that can run, nothing changes any more.
             let runnable = self.warps.iter().any(|warp| warp.fragments.iter().any(|f| f.state == FragmentState::Ready));
-            if !progress && !runnable {
+            if !runnable {
                 return Err(self.stuck(executor));
             }
             if tired || matches!(executor.job.options.schedule, Schedule::Seeded(_)) {
@@ -107,8 +107,8 @@ impl ThreadBlock {
         }
     }
 
-    /// One turn of one warp; also how many steps it made.
-    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<(Ended, u64), LocatedFault> {
+    /// Gives one warp a turn.
+    fn turn(&mut self, executor: &mut Executor<'_, '_>, index: usize) -> Result<Ended, LocatedFault> {
         let job = executor.job;
         let fuel = match job.options.schedule {
             Schedule::Seeded(_) => 1 + executor.random(SEEDED_TURN),
@@ -130,7 +130,7 @@ impl ThreadBlock {
         executor.counters.warp_instructions += used;
         executor.counters.lane_instructions += lanes;
         match ended {
-            Ok(ended) if executor.spend(used) => Ok((ended, used)),
+            Ok(ended) if executor.spend(used) => Ok(ended),
             Ok(_) => Err(self.timed_out(executor, index)),
             Err(fault) => {
                 let warp = &self.warps[index];
@@ -141,8 +141,8 @@ impl ThreadBlock {
         }
     }
 
-    /// Releases the warps at barriers that are complete. True if there was one.
-    fn complete_barriers(&mut self, executor: &mut Executor<'_, '_>) -> Result<bool, LocatedFault> {
+    /// Releases the warps at barriers that are complete.
+    fn complete_barriers(&mut self, executor: &mut Executor<'_, '_>) -> Result<(), LocatedFault> {
         let code = executor.job.code;
         let role = |pc: u32| match code.steps[pc as usize].op {
             StepOp::Collective(index) => match code.collectives[index as usize].kind {
@@ -151,7 +151,6 @@ impl ThreadBlock {
             },
             _ => None,
         };
-        let mut any = false;
         for id in 0..BARRIERS {
             if !self.core.barriers[id].is_complete(self.core.live_threads) {
                 continue;
@@ -172,9 +171,8 @@ impl ThreadBlock {
             }
             executor.counters.barriers += 1;
             executor.progress.note(0, true);
-            any = true;
         }
-        Ok(any)
+        Ok(())
     }
 
     /// Whether a thread that has ended went past the barrier `id` that the others wait at.

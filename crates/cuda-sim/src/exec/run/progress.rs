@@ -5,9 +5,12 @@
 //! kind has happened meanwhile, the launch hangs for good.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{
-    AtomicBool, AtomicU64, AtomicUsize,
-    Ordering::{Relaxed, SeqCst},
+use std::sync::{
+    Mutex, MutexGuard, PoisonError,
+    atomic::{
+        AtomicBool, AtomicU64, AtomicUsize,
+        Ordering::{Relaxed, SeqCst},
+    },
 };
 
 use super::warp::{FragmentState, Warp};
@@ -24,26 +27,40 @@ pub(super) struct Common {
     cancelled: AtomicBool,
     /// Turns that got somewhere.
     changes: AtomicU64,
-    /// Host threads that run blocks, or will.
-    active: AtomicUsize,
-    /// Active host threads whose blocks make no progress.
-    stuck: AtomicUsize,
+    /// Host threads that have begun.
+    begun: AtomicUsize,
+    hosts: Mutex<Vec<HostState>>,
+}
+
+/// Whether the blocks of a host thread make progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HostState {
+    /// They do, or will.
+    Running,
+    /// They make none as long as [`Common::changes`] has this value.
+    Stuck(u64),
+    Ended,
 }
 
 /// Progress of one host thread.
 pub(super) struct HostProgress<'c> {
     common: &'c Common,
+    /// Its index among the host threads.
+    number: usize,
     /// Steps since something last happened here.
     quiet: u64,
     /// Turns that got somewhere, of all host threads, as of the last look.
     epoch: u64,
-    stuck: bool,
 }
 
 impl Common {
     /// For `threads` host threads, each with one [`HostProgress`].
     pub(super) fn new(threads: usize) -> Self {
-        Self { active: AtomicUsize::new(threads), ..Self::default() }
+        Self { hosts: Mutex::new(vec![HostState::Running; threads]), ..Self::default() }
+    }
+
+    fn hosts(&self) -> MutexGuard<'_, Vec<HostState>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Some block has failed: the others need not go on.
@@ -59,7 +76,7 @@ impl Common {
 
 impl<'c> HostProgress<'c> {
     pub(super) fn new(common: &'c Common) -> Self {
-        Self { common, quiet: 0, epoch: common.changes.load(SeqCst), stuck: false }
+        Self { common, number: common.begun.fetch_add(1, Relaxed), quiet: 0, epoch: common.changes.load(SeqCst) }
     }
 
     /// Adds `steps`, and returns the steps of all host threads so far.
@@ -103,29 +120,24 @@ impl<'c> HostProgress<'c> {
         if !warps.all(|warp| waits(warp) || warp.circle.is_closed(self.epoch)) {
             return false;
         }
-        if !std::mem::replace(&mut self.stuck, true) {
-            self.common.stuck.fetch_add(1, SeqCst);
-        }
-        self.common.stuck.load(SeqCst) == self.common.active.load(SeqCst) && !self.catch_up()
+        // A host thread that was stuck before the last change may no longer be, even if it has not run since.
+        let stuck = HostState::Stuck(self.epoch);
+        let common = self.common;
+        let mut hosts = common.hosts();
+        hosts[self.number] = stuck;
+        hosts.iter().all(|&host| host == stuck || host == HostState::Ended) && !self.catch_up()
     }
 
     /// Takes note of what other host threads have done. True if that was anything.
     fn catch_up(&mut self) -> bool {
         let changes = self.common.changes.load(SeqCst);
-        let changed = std::mem::replace(&mut self.epoch, changes) != changes;
-        if changed && std::mem::take(&mut self.stuck) {
-            self.common.stuck.fetch_sub(1, SeqCst);
-        }
-        changed
+        std::mem::replace(&mut self.epoch, changes) != changes
     }
 }
 
 impl Drop for HostProgress<'_> {
     fn drop(&mut self) {
-        if self.stuck {
-            self.common.stuck.fetch_sub(1, SeqCst);
-        }
-        self.common.active.fetch_sub(1, SeqCst);
+        self.common.hosts()[self.number] = HostState::Ended;
     }
 }
 
@@ -141,4 +153,40 @@ fn state_of(warp: &Warp) -> u64 {
     warp.regs.w64.iter().for_each(|lanes| lanes.0.hash(&mut hasher));
     warp.regs.p.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter::empty;
+
+    use super::*;
+
+    #[test]
+    fn a_host_thread_without_warps_to_run_is_over_at_the_limit_of_patience() {
+        let common = Common::new(1);
+        let mut host = HostProgress::new(&common);
+        host.note(PATIENCE - 1, false);
+        assert!(!host.is_over(empty()));
+        host.note(1, false);
+        assert!(host.is_over(empty()));
+        host.note(1, true);
+        assert!(!host.is_over(empty()), "a change starts over");
+    }
+
+    #[test]
+    fn a_launch_is_over_once_every_host_thread_is_stuck_since_the_same_change() {
+        let common = Common::new(3);
+        let [mut first, mut second, third] = [(); 3].map(|()| HostProgress::new(&common));
+        first.note(PATIENCE, false);
+        second.note(PATIENCE, false);
+        assert!(!first.is_over(empty()));
+        assert!(!second.is_over(empty()), "the third runs");
+        drop(third);
+        assert!(second.is_over(empty()));
+        // The first may go on after a change, though it has not run since.
+        second.note(1, true);
+        second.note(PATIENCE, false);
+        assert!(!second.is_over(empty()));
+        assert!(first.is_over(empty()));
+    }
 }

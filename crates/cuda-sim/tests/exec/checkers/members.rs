@@ -212,6 +212,9 @@ fn a_barrier_in_a_branch_is_for_all_threads_or_for_none() {
                 let text = barrier_in_a_branch(condition, "bar.sync 0;", skippers_first, after);
                 reported("branch", &text, grid, ZEROS, skipped);
             }
+            // The same at a later barrier of the code.
+            let text = barrier_in_a_branch(condition, "bar.sync 0;", skippers_first, "st.global.b32 [%d1], 5;");
+            reported("second barrier", &format!("bar.sync 0; {text}"), grid, ZEROS, skipped);
             // Who only ends leaves the barrier to the others.
             let text = barrier_in_a_branch(condition, "bar.sync 0; st.global.b32 [%d1], 5;", skippers_first, "");
             silent("early return", &text, grid, ZEROS);

@@ -366,3 +366,18 @@ fn volatile_accesses_do_not_keep_the_lanes_of_a_warp_together() {
         silent("tail", &text.replace("HERE", "bar.warp.sync -1;"), Grid::linear(1, 32), ZEROS);
     }
 }
+
+#[test]
+fn what_a_volatile_load_saw_is_relied_upon_by_the_next_load_of_the_place() {
+    let body = "
+        .shared .align 4 .b8 s[128];
+        mov.u32 %r3, s; shl.b32 %r4, %r0, 2; xor.b32 %r5, %r4, 4;
+        add.u32 %r4, %r4, %r3; add.u32 %r5, %r5, %r3;
+        st.volatile.shared.b32 [%r4], %r0;
+        ld.volatile.shared.b32 %r6, [%r5];
+        HERE
+        ld.relaxed.cta.shared.b32 %r7, [%r5];
+        ret;";
+    races("relied upon", Space::Shared, &body.replace("HERE", ""), Grid::linear(1, 32), ZEROS);
+    silent("after a fence", &body.replace("HERE", "membar.cta;"), Grid::linear(1, 32), ZEROS);
+}

@@ -151,6 +151,26 @@ fn fragments_of_a_product_are_written_in_every_word() {
 }
 
 #[test]
+fn four_results_of_a_collective_are_written_next_to_a_value_that_is_not() {
+    let body = |stored: u32| {
+        format!(
+            ".shared .align 16 .b8 s[512];
+             mov.b32 %r20, %r21;
+             mov.u32 %r4, s; shl.b32 %r5, %r0, 4; add.u32 %r4, %r4, %r5;
+             st.shared.v4.b32 [%r4], {{%r0, %r0, %r0, %r0}};
+             bar.warp.sync -1;
+             ldmatrix.sync.aligned.m8n8.x4.shared.b16 {{%r10, %r11, %r12, %r13}}, [%r4];
+             st.global.b32 [%d1], %r{stored};
+             ret;"
+        )
+    };
+    for result in 10..14 {
+        silent("a result", &body(result), Grid::linear(1, 32), WORDS);
+    }
+    reported("the value", &body(20), Grid::linear(1, 32), WORDS, undefined);
+}
+
+#[test]
 fn without_checks_nothing_is_said_of_values() {
     let text = module(1, "ld.param.u64 %d0, [p0]; st.global.b32 [%d0], %r4; ret;");
     results(&text, Grid::linear(1, 1), &[], 1, &Options::default()).unwrap();

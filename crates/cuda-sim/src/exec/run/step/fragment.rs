@@ -5,8 +5,8 @@
 use super::{access, asynchronous, atomic, collective};
 use crate::exec::code::{Cmp, Code, MAX_DEPTH, NO_GUARD, PredOp, StepOp};
 use crate::exec::fault::FaultKind;
-use crate::exec::lanes::{Bits, PerLane, convert, float, half, integer, lanes_where, map1, map2, map3, test2};
-use crate::exec::register::HalfKind;
+use crate::exec::lanes::{Bits, PerLane, WARP, convert, float, half, integer, lanes_where, map1, map2, map3, test2};
+use crate::exec::register::{HalfKind, R};
 use crate::exec::run::check::happens_before::clocks::Strength;
 use crate::exec::run::trouble::{Outcome, trouble};
 use crate::exec::run::turn::Turn;
@@ -139,9 +139,15 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
                 }
                 target
             }
-            StepOp::Return(_) | StepOp::CallTable { .. } => {
+            StepOp::CallTable { handle, table } => {
                 warp.pc = pc;
-                leave(code, warp, ready(pc, mask), active, step.op)?;
+                let targets = called(warp, &code.calls[table as usize], handle, pc + 1, active)?;
+                leave(warp, ready(pc, mask), active, targets);
+                return Ok(Stop::Switch);
+            }
+            StepOp::Return(back) => {
+                let targets = warp.regs.w32[back as usize].0;
+                leave(warp, ready(pc, mask), active, targets);
                 return Ok(Stop::Switch);
             }
             StepOp::Collective(index) => {
@@ -192,29 +198,29 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
     }
 }
 
-/// Sends lanes to where each has to go: back from a call, or into the function it names.
-fn leave(code: &Code, warp: &mut Warp, fragment: Fragment, active: u32, op: StepOp) -> Outcome {
+/// The functions that lanes call by the handles of a register.
+///
+/// Stores the step `back` at which each lane goes on.
+fn called(warp: &mut Warp, table: &[(u64, u32, R)], handle: R, back: u32, active: u32) -> Outcome<[u32; WARP]> {
+    let handles = warp.regs.w64[handle as usize].0;
+    let mut targets = [0; WARP];
+    for lane in Bits(active) {
+        let Some(&(_, target, register)) = table.iter().find(|(handle, ..)| *handle == handles[lane]) else {
+            return trouble(lane, FaultKind::IllegalTarget(handles[lane]));
+        };
+        warp.regs.w32[register as usize].0[lane] = back;
+        targets[lane] = target;
+    }
+    Ok(targets)
+}
+
+/// Sends each active lane to its target, and the others to the next step.
+fn leave(warp: &mut Warp, fragment: Fragment, active: u32, targets: [u32; WARP]) {
     let Fragment { pc, mask, .. } = fragment;
     let mut left = active;
     while left != 0 {
-        let lane = left.trailing_zeros() as usize;
-        let (together, target) = match op {
-            StepOp::CallTable { handle, table } => {
-                let handles = warp.regs.w64[handle as usize].0;
-                let found = code.calls[table as usize].iter().find(|(handle, ..)| *handle == handles[lane]);
-                let Some(&(_, target, back)) = found else {
-                    return trouble(lane, FaultKind::IllegalTarget(handles[lane]));
-                };
-                let together = lanes_where(left, |other| handles[other] == handles[lane]);
-                Bits(together).for_each(|lane| warp.regs.w32[back as usize].0[lane] = pc + 1);
-                (together, target)
-            }
-            StepOp::Return(back) => {
-                let backs = warp.regs.w32[back as usize].0;
-                (lanes_where(left, |other| backs[other] == backs[lane]), backs[lane])
-            }
-            _ => (left, pc + 1),
-        };
+        let target = targets[left.trailing_zeros() as usize];
+        let together = lanes_where(left, |lane| targets[lane] == target);
         warp.part(together);
         warp.fragments.push(Fragment { pc: target, mask: together, ..fragment });
         left &= !together;
@@ -222,7 +228,6 @@ fn leave(code: &Code, warp: &mut Warp, fragment: Fragment, active: u32, op: Step
     if mask != active {
         warp.fragments.push(Fragment { pc: pc + 1, mask: mask & !active, ..fragment });
     }
-    Ok(())
 }
 
 /// Everything that neither branches nor waits.
