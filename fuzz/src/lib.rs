@@ -13,7 +13,7 @@ pub mod stark_proof;
 mod tensors;
 
 pub use device::{elf_file, executor, kernel_manifest, machine, ptx_text};
-pub use private::{descriptor, handshake, key_bundle, key_folder, matrix_triple, session};
+pub use private::{descriptor, handshake, key_bundle, key_folder, matrix_triple, model_file, session};
 pub use tensors::{checkpoint, npy, safetensors};
 
 /// The program of one target.

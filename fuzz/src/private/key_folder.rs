@@ -21,6 +21,7 @@ use inference::{
 use pfss::Party;
 use sha2::{Digest as _, Sha256};
 
+use super::check_error;
 use crate::queue::QUEUE;
 
 const MANIFEST: &str = "manifest.json";
@@ -97,12 +98,6 @@ fn check_manifest(path: &Path) {
         }
         Err(error) => check_error(&error),
     }
-}
-
-/// An error quotes a file on one line that is not long.
-fn check_error(error: &InferenceError) {
-    let text = error.to_string();
-    assert!(text.len() < 4096 && !text.contains(char::is_control), "{text:?}");
 }
 
 /// An accepted folder serves with its certificate, and gives its keys once.

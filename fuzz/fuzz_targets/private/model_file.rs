@@ -1,0 +1,3 @@
+#![cfg_attr(fuzzing, no_main)]
+
+trefoil_fuzz::target!(model_file);
