@@ -22,7 +22,9 @@
 //! op with its name, its element type, the sizes among its parameters and the lengths of its views,
 //! or a copy with its bytes. No span shows contents, keys, seeds or factors. Without a subscriber
 //! that wants them, a call takes one extra load and comparison. A span is the time until the call
-//! returns: on a GPU, where ops run later, that is the time to enqueue them.
+//! returns: on a GPU, where ops run later, that is the time to enqueue them. [`mark_calls`]
+//! measures the time of the device. A backend that opens in place of another is an event with the
+//! same target and level, and the reason.
 //!
 //! # Features
 //!
@@ -55,7 +57,9 @@ pub use cuda_backend::{
     Route, abandoned, exit_at_once,
 };
 
-pub use any::{AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, TRACE_TARGET};
+pub use any::{
+    AnyBuf, AnyGraph, AnyMark, AnyMut, AnyQueue, AnyRank, AnyRef, AnyRegistered, MarkedCall, TRACE_TARGET, mark_calls,
+};
 pub use choice::{Choice, UnknownChoice};
 pub use collective_kind::CollectiveKind;
 #[cfg(feature = "cuda")]

@@ -4,7 +4,7 @@ use backend_api::Budget;
 use core::fmt;
 use cpu_backend::{CpuConfig, CpuError, CpuQueue, SimdLevel};
 
-use crate::{AnyQueue, Choice, Domain, OpenError, Settings, Unavailable};
+use crate::{AnyQueue, Choice, Domain, OpenError, Settings, TRACE_TARGET, Unavailable};
 #[cfg(feature = "cuda")]
 use crate::{CudaFacts, CudaLibrary, cuda, cuda_facts};
 
@@ -110,7 +110,10 @@ pub fn open_with(
                 let active = if requested == Choice::Auto { Choice::Gpu } else { requested };
                 return Ok((queue, BackendStatus { requested, active, fallback: None }));
             }
-            Err(reason) if stand_in => Some(reason),
+            Err(reason) if stand_in => {
+                tracing::debug!(target: TRACE_TARGET, requested = %requested, reason = %reason, "fallback");
+                Some(reason)
+            }
             Err(reason) => return Err(OpenError::Unavailable { requested, reason }),
         },
     };

@@ -25,8 +25,11 @@ pub struct ReplayCounts {
 /// The sequence is recorded at the second use of a shape and replayed from then on.
 ///
 /// Each key has a separate workspace `S`, so recorded ops find their buffers at the same addresses:
-/// inputs are copied into it and results are read from it. The ops must use no other buffer. The
-/// least recently used entry makes room for a new one.
+/// inputs are copied into it and results are read from it. The ops must use no other buffer.
+///
+/// A new entry takes the place of the least recently used one after its first run has succeeded, so
+/// that a refused call leaves all recordings. Until then there is one workspace more than the
+/// capacity.
 ///
 /// Results do not depend on whether ops were replayed.
 #[derive(Debug)]
@@ -70,7 +73,8 @@ impl<Q: Record, K: Hash + Eq + Clone, S> Replays<Q, K, S> {
     /// `build` makes the workspace at the first use. `load` fills it before each run.
     ///
     /// # Errors
-    /// Whatever `build`, `load` or `body` fails with. The entry of a failed run is dropped.
+    /// Whatever `build`, `load` or `body` fails with. Every recording is kept; an entry that was
+    /// not recorded is dropped if its run fails.
     pub fn run<E: From<BackendError>>(
         &mut self,
         queue: &Q,
@@ -79,44 +83,25 @@ impl<Q: Record, K: Hash + Eq + Clone, S> Replays<Q, K, S> {
         load: impl FnOnce(&Q, &mut S) -> Result<(), E>,
         body: impl Fn(&Q, &mut S) -> Result<(), E>,
     ) -> Result<&mut S, E> {
-        self.clock += 1;
+        // Outside the map while it runs, so that a panic drops the entry.
         let mut entry = match self.entries.remove(key) {
             Some(entry) => entry,
-            None => {
-                self.make_room();
-                ReplayEntry { workspace: build(queue)?, graph: GraphState::New, used: 0 }
-            }
+            None => ReplayEntry { workspace: build(queue)?, graph: GraphState::New, used: 0 },
         };
-        let first = entry.used == 0;
+        if let Err(error) = entry.run(queue, &mut self.counts, load, body) {
+            // `load` fills the workspace anew before each replay.
+            if matches!(entry.graph, GraphState::Recorded(_)) {
+                self.entries.insert(key.clone(), entry);
+            }
+            return Err(error);
+        }
+        self.clock += 1;
         entry.used = self.clock;
-        load(queue, &mut entry.workspace)?;
-        if !first && matches!(entry.graph, GraphState::New) {
-            let ReplayEntry { workspace, .. } = &mut entry;
-            entry.graph = match queue.record(|queue| body(queue, workspace))? {
-                Some(graph) => {
-                    self.counts.recorded += 1;
-                    GraphState::Recorded(graph)
-                }
-                None => GraphState::Refused,
-            };
-        }
-        match &entry.graph {
-            GraphState::Recorded(graph) => {
-                queue.replay(graph)?;
-                self.counts.replayed += 1;
-            }
-            GraphState::New => {
-                body(queue, &mut entry.workspace)?;
-                self.counts.eager += 1;
-            }
-            GraphState::Refused => {
-                body(queue, &mut entry.workspace)?;
-                self.counts.fallbacks += 1;
-            }
-        }
+        self.make_room();
         Ok(&mut self.entries.entry(key.clone()).insert_entry(entry).into_mut().workspace)
     }
 
+    /// Drops the least recently used entries until there is a free place.
     fn make_room(&mut self) {
         while self.entries.len() >= self.capacity {
             let Some(oldest) = self.entries.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone())
@@ -126,6 +111,44 @@ impl<Q: Record, K: Hash + Eq + Clone, S> Replays<Q, K, S> {
             self.entries.remove(&oldest);
             self.counts.evicted += 1;
         }
+    }
+}
+
+impl<G, S> ReplayEntry<G, S> {
+    /// Runs `body` on the workspace, or its recording, which is made at the second use.
+    fn run<Q: Record<Graph = G>, E: From<BackendError>>(
+        &mut self,
+        queue: &Q,
+        counts: &mut ReplayCounts,
+        load: impl FnOnce(&Q, &mut S) -> Result<(), E>,
+        body: impl Fn(&Q, &mut S) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Self { workspace, graph, used } = self;
+        load(queue, workspace)?;
+        if *used > 0 && matches!(graph, GraphState::New) {
+            *graph = match queue.record(|queue| body(queue, workspace))? {
+                Some(recorded) => {
+                    counts.recorded += 1;
+                    GraphState::Recorded(recorded)
+                }
+                None => GraphState::Refused,
+            };
+        }
+        match graph {
+            GraphState::Recorded(graph) => {
+                queue.replay(graph)?;
+                counts.replayed += 1;
+            }
+            GraphState::New => {
+                body(queue, workspace)?;
+                counts.eager += 1;
+            }
+            GraphState::Refused => {
+                body(queue, workspace)?;
+                counts.fallbacks += 1;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -33,7 +33,8 @@ const ON_THE_HOST: &str = "this command uses no backend: it runs on the host alo
 pub(crate) struct Cli {
     /// Write a profile of every op and every copy to FILE.
     ///
-    /// Open FILE in chrome://tracing or ui.perfetto.dev.
+    /// Open FILE in chrome://tracing or ui.perfetto.dev. A table is printed on standard error at
+    /// the end.
     #[arg(long, alias = "trace", value_name = "FILE", global = true)]
     pub(crate) profile: Option<PathBuf>,
     #[command(subcommand)]

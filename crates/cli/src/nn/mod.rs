@@ -1,4 +1,4 @@
-//! `trefoil nn`: networks that are trained, asked, and rolled out.
+//! `trefoil nn`: networks that are trained, asked, and rolled out, and models of text.
 
 mod array;
 mod data;
@@ -6,8 +6,11 @@ mod held_out;
 mod history;
 mod model;
 mod predict;
+mod profile;
 mod rollout;
+mod sample;
 mod saved;
+mod text;
 mod train;
 
 use anyhow::Result;
@@ -20,10 +23,11 @@ pub(crate) use self::{
 };
 use crate::files::Named;
 
-/// Networks on the handwritten digits that ship or on arrays of your own.
+/// Networks on the handwritten digits that ship, on arrays of your own, and on text.
 ///
 /// `train` fits a perceptron to labelled rows and writes it as safetensors. `predict` classifies
-/// rows. `rollout` forecasts a training loss.
+/// rows. `rollout` forecasts a training loss. `profile` measures a network, op by op. `text train`
+/// fits a transformer to text files, and `sample` continues a text with it.
 #[derive(Args, Debug)]
 pub(crate) struct NnArgs {
     #[command(subcommand)]
@@ -35,6 +39,9 @@ pub(crate) enum NnCommand {
     Train(train::TrainArgs),
     Predict(predict::PredictArgs),
     Rollout(rollout::RolloutArgs),
+    Profile(profile::ProfileArgs),
+    Text(text::TextArgs),
+    Sample(sample::SampleArgs),
 }
 
 impl NnCommand {
@@ -44,6 +51,9 @@ impl NnCommand {
             Self::Train(args) => args.files(),
             Self::Predict(args) => args.files(),
             Self::Rollout(args) => args.files(),
+            Self::Profile(args) => args.files(),
+            Self::Text(args) => args.files(),
+            Self::Sample(args) => args.files(),
         }
     }
 }
@@ -54,5 +64,8 @@ pub(crate) fn run(command: &NnCommand) -> Result<()> {
         NnCommand::Train(args) => train::run(args),
         NnCommand::Predict(args) => predict::run(args),
         NnCommand::Rollout(args) => rollout::run(args),
+        NnCommand::Profile(args) => profile::run(args),
+        NnCommand::Text(args) => text::run(args),
+        NnCommand::Sample(args) => sample::run(args),
     }
 }

@@ -48,10 +48,11 @@ pub(crate) struct DealArgs {
     /// them again. Each party then has one folder for all runs, and each run uses up the next.
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MAX_RUNS))]
     runs: u32,
-    /// What to keep low by the choice of gates: rounds, or bytes of keys.
+    /// What to keep low by the choice of gates: rounds, bytes (of keys), or balanced for both.
     ///
     /// With `bytes` GeLU and softmax are evaluated by table: their keys take fewer bytes, but each
-    /// takes five rounds more and sends more. Both parties read the choice from their folders.
+    /// takes five rounds more and sends more. `balanced` saves rounds elsewhere in place of these,
+    /// by larger keys where a row has one. Both parties read the choice from their folders.
     #[arg(long, value_name = "COST", default_value = "rounds")]
     prefer: Preference,
     /// Folder to make, with `party0` in it for the client and `party1` for the server.

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use backend_api::ops::fss::FssOps;
 use inference::{
-    InferenceError, Key, Limits, Model, Plan,
+    InferenceError, Keys, Limits, Model, Plan,
     cost::{folder_bytes, run_folder_bytes},
     folder::{BegunRun, KeyFolder, RunsFolder},
     party::{self, Inferred, Role},
@@ -26,7 +26,7 @@ pub(super) enum RunKeys {
 /// A run whose keys are spent.
 pub(super) enum SpentRun {
     /// Of keys for a single run.
-    Single { model: Model, keys: Vec<Key>, planned: Traffic, key_bytes: u64 },
+    Single { model: Model, keys: Keys, planned: Traffic, key_bytes: u64 },
     /// Of keys for many runs.
     Many(Box<BegunRun>),
 }

@@ -1,5 +1,6 @@
 //! `trefoil pfss`: private inference between two processes, and keys of single gates.
 
+mod bench;
 mod bundle;
 mod deal;
 mod infer;
@@ -46,7 +47,7 @@ use crate::{
 /// results, the server learns nothing, and only the server has the weights. `deal --runs` makes
 /// keys for many runs, and the first of them opens the weights. `gen` makes keys for one gate or
 /// function, `eval` uses them. `inspect` shows the purpose of keys, `verify` reads them all without
-/// using any. `plan` computes the cost of a model without keys.
+/// using any. `plan` computes the cost of a model without keys, `bench` measures it.
 #[derive(Args, Debug)]
 pub(crate) struct PfssArgs {
     #[command(subcommand)]
@@ -69,6 +70,7 @@ pub(crate) enum PfssCommand {
     Inspect(inspect::InspectArgs),
     Verify(verify::VerifyArgs),
     Plan(plan::PlanArgs),
+    Bench(bench::BenchArgs),
 }
 
 impl PfssCommand {
@@ -85,6 +87,7 @@ impl PfssCommand {
             Self::Eval(args) => args.files(),
             Self::Inspect(args) => args.files(),
             Self::Plan(args) => args.files(),
+            Self::Bench(args) => args.files(),
             Self::Deal(_) | Self::Gen(_) | Self::Verify(_) => Vec::new(),
         }
     }
@@ -124,6 +127,7 @@ pub(crate) fn run(command: &PfssCommand) -> Result<()> {
         PfssCommand::Inspect(args) => inspect::run(args),
         PfssCommand::Verify(args) => verify::run(args),
         PfssCommand::Plan(args) => plan::run(args),
+        PfssCommand::Bench(args) => bench::run(args),
     }
 }
 

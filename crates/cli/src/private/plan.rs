@@ -49,7 +49,7 @@ pub(crate) struct PlanArgs {
     /// With more than one, the sums for all runs are shown as well.
     #[arg(long, value_name = "R", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=MAX_RUNS))]
     runs: u32,
-    /// What to keep low by the choice of gates: rounds, or bytes of keys.
+    /// What to keep low by the choice of gates: rounds, bytes (of keys), or balanced for both.
     #[arg(long, value_name = "COST", default_value = "rounds")]
     prefer: Preference,
     /// Also write the table as JSON.
@@ -90,7 +90,13 @@ pub(super) fn run(args: &PlanArgs) -> Result<()> {
     print(&text(&cost, all_runs, published.as_ref())?)?;
     if let Some(json) = json {
         let all_runs = all_runs.map(|(runs, total)| json!({"runs": runs, "total": total}));
-        let facts = json!({"cost": cost, "total": cost.total(), "all_runs": all_runs, "published": published});
+        let facts = json!({
+            "cost": cost,
+            "total": cost.total(),
+            "key_memory_bytes": cost.key_memory_bytes(),
+            "all_runs": all_runs,
+            "published": published,
+        });
         json.finish(&serde_json::to_vec_pretty(&facts)?)?;
     }
     Ok(())
@@ -126,6 +132,8 @@ fn text(cost: &ModelCost, all_runs: Option<(u32, Work)>, published: Option<&[Pub
     let total = cost.total();
     writeln!(text)?;
     write_sums(&mut text, &total)?;
+    let [zero, one] = cost.key_memory_bytes().map(gigabytes);
+    writeln!(text, "a run has at most {zero:.3} GB of party 0's keys in memory at once, {one:.3} GB of party 1's")?;
     if let Some((runs, total)) = all_runs {
         writeln!(text, "\n{runs} runs on weights that are opened once:")?;
         write_sums(&mut text, &total)?;
@@ -151,7 +159,7 @@ fn write_sums(text: &mut String, total: &Work) -> Result<()> {
 
 /// The gates of one layer, then the sums of one and of all equal ones.
 fn layer_table(layer: &LayerCost) -> Table {
-    let LayerCost { name, count, gates } = layer;
+    let LayerCost { name, count, gates, .. } = layer;
     let head =
         ["step", "gate", "elements", "keys 0, B", "keys 1, B", "sent 0, B", "sent 1, B", "rounds", "AES", "products"];
     let mut table = Table::new();

@@ -24,6 +24,8 @@ pub(crate) struct PartyReport {
     /// Bytes predicted by the plan; the run fails if it sent any other number.
     pub(crate) predicted_bytes: u64,
     pub(crate) key_bytes: u64,
+    /// The most bytes of keys that were in memory at once.
+    key_memory_bytes: u64,
     seconds: f64,
     pub(crate) steps: Vec<Measured>,
     /// Images classified as labelled, for a client that has labels.
@@ -68,6 +70,7 @@ impl PartyReport {
             received_bytes: done.traffic.received_bytes,
             predicted_bytes: planned.sent_bytes,
             key_bytes,
+            key_memory_bytes: done.key_memory_bytes,
             seconds: done.steps.iter().map(|step| step.seconds).sum(),
             steps: done.steps.clone(),
             correct: None,
@@ -88,7 +91,8 @@ impl PartyReport {
             "{} rounds, {} bytes sent as predicted, {} received",
             self.rounds, self.sent_bytes, self.received_bytes
         )?;
-        writeln!(out, "{} bytes of keys, {:.3} s", self.key_bytes, self.seconds)?;
+        let Self { key_bytes, key_memory_bytes, seconds, .. } = self;
+        writeln!(out, "{key_bytes} bytes of keys, at most {key_memory_bytes} in memory at once, {seconds:.3} s")?;
         if let Some(correct) = self.correct {
             writeln!(out, "accuracy {:.2} % ({correct} of {})", 1e2 * correct as f64 / self.count as f64, self.count)?;
         }

@@ -91,8 +91,12 @@ fn keys_of_a_gate_are_made_shown_and_used_once() {
     assert_eq!((&facts["party"], &facts["total"]["aes_blocks"]), (&json!(1), &json!(7 * 56)));
 
     let (out, report) = (bench.path("y.npy"), bench.path("eval.json"));
+    let key_bytes = [0, 1].map(|party| fs::metadata(format!("{keys}/party{party}/keys.pfk")).unwrap().len());
     let shown = succeed("eval", &["--keys", &keys, "--input", &input, "--out", &out, "--json", &report]);
     assert!(shown.contains("0 of 7 elements differ"), "{shown}");
+    assert!(key_bytes[0] < key_bytes[1], "party 0 has a seed in place of keys");
+    let line = format!("{} bytes of keys of party 0, {} of party 1\n", key_bytes[0], key_bytes[1]);
+    assert!(shown.contains(&line), "{shown}");
     let shown: Vec<Vec<&str>> = shown.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(
         shown[..4],
@@ -105,6 +109,7 @@ fn keys_of_a_gate_are_made_shown_and_used_once() {
     // words, a byte of bits, and the digests of two rounds
     assert_eq!((&report["sent_bytes"], &report["rounds"]), (&json!(56 + 1 + 32), &json!(2)));
     assert_eq!((&report["aes_blocks"], &report["different"]), (&json!(7 * 56), &json!(0)));
+    assert_eq!(report["key_bytes"], json!(key_bytes));
 
     assert!(!Path::new(&bundle).exists());
     fail("eval", &["--keys", &keys, "--input", &input], 4, "was used before");

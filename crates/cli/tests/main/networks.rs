@@ -1,5 +1,7 @@
 //! `trefoil nn`: networks that are trained and asked.
 
+mod text;
+
 use std::fs;
 
 use super::{LIMIT, call, program, stderr_of, stdout_of, text, trefoil};

@@ -1,5 +1,4 @@
-//! `--profile FILE`: what stands in the file, also where the program was interrupted, and what becomes of a file that cannot be
-//! written.
+//! `--profile FILE`: its table, and its file, also of a program that is interrupted or cannot write. `trefoil nn profile`.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +12,7 @@ use std::{
 use serde_json::Value;
 use test_process::wait;
 
-use super::{LIMIT, call, program, text, trefoil};
+use super::{LIMIT, call, program, stderr_of, stdout_of, text, trefoil};
 
 /// The events of a profile.
 fn events(path: &Path) -> Vec<Value> {
@@ -90,6 +89,103 @@ fn the_demo_profiles_its_own_process_and_both_parties() {
     }
     demo(None);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "only the report is left");
+}
+
+/// The sum of a number over all values of a list.
+fn sum(list: &Value, name: &str) -> f64 {
+    list.as_array().unwrap().iter().map(|item| item[name].as_f64().unwrap()).sum()
+}
+
+#[test]
+fn the_table_of_a_network_adds_up_on_the_processor_and_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("profile.json");
+    for (backend, kind, measured_runs) in [("cpu", "cpu", 3), ("sim", "cuda", 2 * 3)] {
+        let mut profile = call("nn profile --mlp 12,7,5 --batch 3 --repeat 3 --json --profile");
+        profile.arg(&file).args(["--backend", backend]);
+        let output = profile.assert().success().get_output().clone();
+        let network: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let lines = network["calls"].as_array().unwrap();
+        assert!((sum(&network["calls"], "share") - 100.0).abs() < 1e-6, "{network}");
+        // Views of a product of 3 rows: the inputs, the weights, the bias, and the results.
+        let products = [
+            ("layers.0", 2 * 3 * 12 * 7, 4 * (3 * 12 + 12 * 7 + 7 + 3 * 7)),
+            ("layers.1", 2 * 3 * 7 * 5, 4 * (3 * 7 + 7 * 5 + 5 + 3 * 5)),
+        ];
+        let gemms: Vec<_> = lines.iter().filter(|line| line["call"] == "gemm").collect();
+        assert_eq!(gemms.len(), 2, "{network}");
+        for (line, (layer, flop, bytes)) in gemms.into_iter().zip(products) {
+            assert_eq!((&line["layer"], &line["flop"]), (&layer.into(), &flop.into()), "{line}");
+            assert_eq!((&line["bytes"], &line["element"]), (&bytes.into(), &"f32".into()), "{line}");
+            assert!(line["sizes"].as_str().unwrap().contains("m=3 "), "{line}");
+            assert_eq!(line["device_us"].is_null(), backend == "cpu", "{line}");
+        }
+
+        // The first run is in the sums of the process, which standard error has too.
+        let said = text(&output.stderr);
+        let summary: Value = serde_json::from_str(said.lines().last().unwrap()).expect(&said);
+        assert_eq!(summary["calls"], network["summary"]["calls"]);
+        assert!((sum(&summary["calls"], "share") - 100.0).abs() < 1e-6, "{summary}");
+        let gemm = summary["calls"].as_array().unwrap().iter().find(|line| line["call"] == "gemm").unwrap();
+        let runs = 1 + measured_runs;
+        let [flop, bytes] = [products.map(|of| of.1), products.map(|of| of.2)].map(|of| runs * of.iter().sum::<i32>());
+        assert_eq!((&gemm["calls"], &gemm["backend"]), (&(2 * runs).into(), &kind.into()), "{gemm}");
+        assert_eq!((&gemm["flop"], &gemm["bytes"]), (&flop.into(), &bytes.into()), "{gemm}");
+        assert_eq!(gemm["flop_per_s"].is_null(), backend == "sim", "{gemm}");
+        assert!(sum(&summary["memory"], "peak_bytes") >= f64::from(4 * (12 * 7 + 7 + 7 * 5 + 5)), "{summary}");
+        assert_eq!(
+            (&summary["memory"][0]["backend"], summary["fallbacks"].as_array().unwrap().len()),
+            (&kind.into(), 0)
+        );
+        assert_eq!(spans(&events(&file)).iter().filter(|&&name| name == "gemm").count() as i32, 2 * runs);
+    }
+}
+
+#[test]
+fn a_training_step_is_shown_with_its_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("model");
+    call("nn train --epochs 1 --hidden 8 --out").arg(&model).assert().success();
+    let mut profile = call("nn profile --train --batch 16 --repeat 2 --device-time");
+    let said = stdout_of(profile.arg(&model));
+    assert!(said.contains("64-8-10, 16 rows") && said.contains("training step, medians of 2 runs"), "{said}");
+    for part in ["layers.0 ", "layers.1 ", "loss ", "layers.1 backward ", "layers.0 backward ", "optimizer "] {
+        assert!(said.lines().any(|line| line.trim_start().starts_with(part)), "{part}\n{said}");
+    }
+    assert!(said.contains("adam_step") && said.contains("cross_entropy"), "{said}");
+    assert!(said.contains("memory       queue 0 (cpu): at most") && said.contains("fallbacks    none"), "{said}");
+}
+
+#[test]
+fn a_profile_of_no_network_is_refused() {
+    let refused = |line: &str| stderr_of(&mut call(line), 2);
+    assert!(refused("nn profile --mlp 12").contains("expects the inputs and the units of 1 layer or more"));
+    assert!(refused("nn profile").contains("FILE"));
+    assert!(refused("nn profile model --mlp 12,7").contains("cannot be used with"));
+    assert!(refused("nn profile --mlp 12,0").contains("is not in 1..="));
+    assert!(stderr_of(&mut call("nn profile no-such-file"), 1).contains("reading no-such-file"));
+}
+
+#[test]
+fn the_table_of_a_secret_command_depends_on_sizes_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each run draws other keys.
+    let [first, second] = ["first", "second"].map(|name| {
+        let mut generate = call("pfss gen --gate relu --count 7 --out");
+        generate.arg(folder.path().join(name)).arg("--profile").arg(folder.path().join("profile.json"));
+        let said = text(&generate.assert().success().get_output().stderr);
+        let table = said.lines().skip_while(|line| !line.contains("share")).skip(1);
+        let rows = table.map(|line| line.split_whitespace().collect::<Vec<_>>()).take_while(|row| row[0] != "all");
+        let kept = rows.map(|row| {
+            let is_known = |word: &&str| ["cpu", "%"].contains(word) || word.parse::<f64>().is_ok();
+            assert!(row[1..].iter().all(is_known), "{row:?}");
+            // The name, the backend, the calls, and after time and share the elements or megabytes.
+            [&row[..3], row.get(6).map_or(&[][..], core::slice::from_ref)].concat().join(" ")
+        });
+        kept.collect::<BTreeSet<_>>()
+    });
+    assert!(first.iter().any(|row| row.starts_with("cmp_gen cpu ")), "{first:?}");
+    assert_eq!(first, second);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The queue whose backend is chosen at run time, with its buffers, views and graphs.
 
 mod counted;
+mod marks;
 mod ops;
 mod rank;
 mod register;
@@ -8,12 +9,18 @@ mod span;
 mod timed;
 
 use core::ops::Range;
+#[cfg(feature = "cuda")]
+use std::sync::Arc;
 
-use backend_api::{BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Fork, Queue, Record, as_words};
+use backend_api::{
+    BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Fork, PlainElement, Queue, Record, as_elements,
+    as_words,
+};
 use cpu_backend::{CpuBuf, CpuQueue};
 #[cfg(feature = "cuda")]
 use cuda_backend::{CudaBuf, CudaGraph, CudaMut, CudaQueue, CudaRef};
 
+pub use marks::{MarkedCall, mark_calls};
 pub use rank::AnyRank;
 pub use register::AnyRegistered;
 pub use span::TRACE_TARGET;
@@ -32,6 +39,22 @@ pub enum AnyQueue {
     /// An NVIDIA GPU, or the simulated one.
     #[cfg(feature = "cuda")]
     Cuda(CudaQueue),
+}
+
+impl AnyQueue {
+    /// Whether the queues use one memory, so that ops of one accept buffers of the other.
+    ///
+    /// A device that is opened twice has two memories, and so have two devices of one name. All
+    /// queues of the processor use the memory of the host.
+    #[must_use]
+    pub fn shares_memory(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Cpu(_), Self::Cpu(_)) => true,
+            #[cfg(feature = "cuda")]
+            (Self::Cuda(queue), Self::Cuda(other)) => Arc::ptr_eq(queue.device(), other.device()),
+            _ => false,
+        }
+    }
 }
 
 /// A buffer of an [`AnyQueue`].
@@ -122,6 +145,17 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
         Self: 'l,
     {
         view
+    }
+
+    fn read_only<'a>(view: AnyMut<'a, T>) -> AnyRef<'a, T>
+    where
+        Self: 'a,
+    {
+        match view {
+            AnyMut::Cpu(view) => AnyRef::Cpu(view),
+            #[cfg(feature = "cuda")]
+            AnyMut::Cuda(view) => AnyRef::Cuda(CudaBuf::read_only(view)),
+        }
     }
 }
 
@@ -305,6 +339,20 @@ impl Queue for AnyQueue {
         )
     }
 
+    fn write_secret_parts<T: Element>(&self, parts: &[&[T]], dst: AnyMut<'_, T>) -> Result<(), BackendError> {
+        traced!(
+            self,
+            "write_secret",
+            [bytes = dst.len() * size_of::<T>()],
+            match (self, dst) {
+                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write_secret_parts(parts, dst),
+                #[cfg(feature = "cuda")]
+                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write_secret_parts(parts, dst),
+                _ => Err(BackendError::MixedBackend { op: "write_secret" }),
+            }
+        )
+    }
+
     fn read_secret<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
         traced!(
             self,
@@ -341,6 +389,17 @@ impl Queue for AnyQueue {
             AnyRef::Cpu(view) => AnyRef::Cpu(as_words(view)),
             #[cfg(feature = "cuda")]
             AnyRef::Cuda(view) => AnyRef::Cuda(view.words()),
+        }
+    }
+
+    fn elements<'a, T: PlainElement>(&self, words: AnyRef<'a, u32>) -> Result<AnyRef<'a, T>, BackendError>
+    where
+        AnyBuf<T>: 'a,
+    {
+        match words {
+            AnyRef::Cpu(words) => as_elements(words).map(AnyRef::Cpu),
+            #[cfg(feature = "cuda")]
+            AnyRef::Cuda(words) => words.elements().map(AnyRef::Cuda),
         }
     }
 

@@ -9,7 +9,7 @@ use cuda_backend::{CudaMut, CudaQueue, CudaRef};
 
 use super::{
     AnyMut, AnyQueue, AnyRef,
-    span::{Params, Views, traced},
+    span::{Params, Views, traced, view_bytes},
 };
 
 /// Views of the host.
@@ -77,7 +77,8 @@ macro_rules! forwarded {
             [
                 $(element = %<$t as Real>::DTYPE,)?
                 params = %Params(&$op),
-                views = %Views(&$op)
+                views = %Views(&$op),
+                bytes = view_bytes(&$op, 0 $(+ size_of::<$t>())?)
             ],
             match $queue {
                 AnyQueue::Cpu(q) => backend_api::ops::$module::$set::$method(q, $op.map(&mut OnCpu)?),

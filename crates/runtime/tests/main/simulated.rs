@@ -45,8 +45,15 @@ fn the_simulator_is_opened_by_name_and_is_no_gpu() {
     first.replay(&graph).unwrap();
     assert_eq!(first.download(&words).unwrap(), [7, 8, 9]);
 
-    // Queues of different backends do not mix.
+    // Queues of different backends do not mix, nor do queues of two devices or of a device that is opened twice.
     let host = open(&settings(), Choice::Cpu);
+    let again = open(&settings(), Choice::Sim);
+    assert_eq!(again.caps(), first.caps());
+    for (other, shared) in [(&branch, true), (&second, false), (&again, false), (&host, false)] {
+        assert_eq!((first.shares_memory(other), other.shares_memory(&first)), (shared, shared));
+        assert_eq!(other.download(&words).is_ok(), shared);
+    }
+    assert!(host.shares_memory(&open(&settings(), Choice::Cpu)));
     assert_eq!(host.download(&words), Err(BackendError::MixedBackend { op: "read" }));
     assert_eq!(host.join(&first), Err(BackendError::MixedBackend { op: "join" }));
     let mut own = host.upload(&[1.0f32; 3]).unwrap();
@@ -84,7 +91,6 @@ fn the_simulator_is_opened_by_name_and_is_no_gpu() {
     assert_eq!(states, [(Choice::Cpu, true), (Choice::Gpu, false), (Choice::Sim, true)]);
 }
 
-/// `y += x`, recorded at its second use for a key.
 #[test]
 fn devices_compute_known_values_before_they_serve_a_domain() {
     let settings = Settings { cuda_library: CudaLibrary::Simulated, ..settings() };
@@ -100,6 +106,7 @@ fn devices_compute_known_values_before_they_serve_a_domain() {
     assert_eq!(states, [(Choice::Cpu, true), (Choice::Gpu, true), (Choice::Sim, true)]);
 }
 
+/// `y += x`, recorded at its second use for a key.
 #[test]
 fn what_is_run_often_is_recorded_once_and_replayed() {
     let q = open(&settings(), Choice::Sim);
@@ -121,6 +128,50 @@ fn what_is_run_often_is_recorded_once_and_replayed() {
     // Another key takes the only place.
     assert_eq!(run(6, 8.0), (8.0, counts(2, 1, 2, 1)));
     assert_eq!(run(5, 16.0), (16.0, counts(3, 1, 2, 2)));
+}
+
+/// The one recording is replayed after a call that failed in each of its parts.
+#[test]
+fn a_refused_call_leaves_every_recording() {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Part {
+        Build,
+        Load,
+        Body,
+    }
+
+    let q = open(&settings(), Choice::Sim);
+    let mut replays: Replays<AnyQueue, usize, [AnyBuf<u32>; 2]> = Replays::new(1);
+    // Copies words on the device, unless a part of the call is refused.
+    let mut run = |len: usize, word: u32, refused: Option<Part>| {
+        let outcome = |part: Part| {
+            if refused == Some(part) { Err(BackendError::MixedBackend { op: "refused" }) } else { Ok(()) }
+        };
+        let build = |q: &AnyQueue| outcome(Part::Build).and_then(|()| Ok([q.alloc(len)?, q.alloc(len)?]));
+        let load = |q: &AnyQueue, [input, _]: &mut [AnyBuf<u32>; 2]| {
+            outcome(Part::Load).and_then(|()| q.write(&vec![word; len], input.view_mut()))
+        };
+        let body = |q: &AnyQueue, [input, copied]: &mut [AnyBuf<u32>; 2]| {
+            outcome(Part::Body).and_then(|()| q.copy(input.view(), copied.view_mut()))
+        };
+        let words = replays.run(&q, &len, build, load, body).and_then(|[_, copied]| q.download(copied));
+        (words, replays.counts())
+    };
+    let recorded = |replayed| ReplayCounts { eager: 1, fallbacks: 0, recorded: 1, replayed, evicted: 0 };
+    assert_eq!(run(5, 1, None).0.unwrap(), [1; 5]);
+    assert_eq!(run(5, 2, None), (Ok(vec![2; 5]), recorded(1)));
+    let error = Err(BackendError::MixedBackend { op: "refused" });
+    let mut replayed = 1;
+    for (len, part) in [(6, Part::Build), (6, Part::Load), (6, Part::Body), (5, Part::Load)] {
+        assert_eq!(run(len, 3, Some(part)), (error.clone(), recorded(replayed)));
+        replayed += 1;
+        assert_eq!(run(5, 4, None), (Ok(vec![4; 5]), recorded(replayed)));
+    }
+    // A call that succeeds takes the place.
+    assert_eq!(run(6, 5, None), (Ok(vec![5; 6]), ReplayCounts { eager: 2, evicted: 1, ..recorded(replayed) }));
+    // A recording that fails leaves no entry: the next run is a first one again.
+    assert_eq!(run(6, 6, Some(Part::Body)).0, error);
+    assert_eq!(run(6, 7, None), (Ok(vec![7; 6]), ReplayCounts { eager: 3, evicted: 1, ..recorded(replayed) }));
 }
 
 /// Gathers the rank numbers over all ranks.

@@ -109,7 +109,7 @@ fn both_parties(args: &EvalArgs) -> Result<Done> {
     let mask: Vec<u64> = random_words(x.len())?.into_iter().map(|word| ring.reduce(word)).collect();
     let other: Vec<u64> = x.iter().zip(&mask).map(|(&x, &mask)| ring.sub(x, mask)).collect();
 
-    let key_bytes = zero.key_bytes();
+    let key_bytes = vec![zero.key_bytes(), one.key_bytes()];
     let (computation, zero) = zero.consume()?;
     let (_, one) = one.consume()?;
     advance(&bar, "walk key trees and open");
@@ -129,7 +129,7 @@ fn one_party(args: &EvalArgs) -> Result<Done> {
     let (q, _) = runtime::open_for(Domain::Pfss, args.backend)?;
     let folder = PartyFolder::open(&args.keys)?;
     let (x, party) = (inputs(args, &folder.computation, folder.count())?, folder.party());
-    let (key_bytes, endpoint) = (folder.key_bytes(), folder.endpoint(args.limits.limits()));
+    let (key_bytes, endpoint) = (vec![folder.key_bytes()], folder.endpoint(args.limits.limits()));
     let channel = match (&args.connect, &args.listen) {
         (Some(address), _) => endpoint.connect(address.as_str()).map_err(InferenceError::from)?,
         (None, listen) => {

@@ -19,7 +19,8 @@ pub(super) struct EvaluationReport {
     sent_bytes: u64,
     /// By the gate's formula; the run fails if it sent anything else.
     predicted_bytes: u64,
-    key_bytes: usize,
+    /// Of the file of each party that ran here.
+    key_bytes: Vec<usize>,
     /// By the gate's formula.
     aes_blocks: u64,
     seconds: f64,
@@ -33,7 +34,7 @@ impl EvaluationReport {
     pub(super) fn new(
         computation: &Computation,
         count: usize,
-        key_bytes: usize,
+        key_bytes: Vec<usize>,
         traffic: Traffic,
         seconds: f64,
     ) -> Self {
@@ -61,7 +62,11 @@ impl EvaluationReport {
         let Self { gate, bits, count, rounds, sent_bytes, predicted_bytes, .. } = self;
         writeln!(out, "{gate} of {bits} bits on {count} elements")?;
         writeln!(out, "{rounds} rounds, {sent_bytes} bytes sent by each party, predicted {predicted_bytes}")?;
-        writeln!(out, "{} bytes of keys and {} AES blocks for each party", self.key_bytes, self.aes_blocks)?;
+        match self.key_bytes[..] {
+            [zero, one] => writeln!(out, "{zero} bytes of keys of party 0, {one} of party 1")?,
+            _ => writeln!(out, "{} bytes of keys", self.key_bytes.iter().sum::<usize>())?,
+        }
+        writeln!(out, "{} AES blocks for each party", self.aes_blocks)?;
         writeln!(out, "{:.3} s, {:.0} elements/s", self.seconds, self.elements_per_second)?;
         if let Some(different) = self.different {
             writeln!(out, "against the gate in the clear: {different} of {count} elements differ")?;

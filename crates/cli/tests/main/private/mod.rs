@@ -1,5 +1,7 @@
 //! Two processes classify digits privately, and one of them fails.
 
+mod bench;
+
 use std::{
     fs,
     io::{BufRead as _, BufReader},
@@ -155,7 +157,7 @@ fn the_digits_test_set_is_classified_privately_with_the_plaintext_model_s_exact_
 
 #[test]
 fn a_transformer_block_classifies_privately_with_the_plaintext_model_s_exact_logits() {
-    for prefer in ["rounds", "bytes"] {
+    for prefer in ["rounds", "bytes", "balanced"] {
         let (_scratch, out) = deal_for("transformer", 6, prefer);
         let shown = succeeded(&output(pfss("inspect").arg(out.join("party1")), LIMIT));
         assert!(shown.contains(&format!("prefer {prefer}\n")), "{shown}");
@@ -177,7 +179,8 @@ fn plan(more: &[&str]) -> (String, serde_json::Value) {
 
 #[test]
 fn a_dealt_folder_holds_the_keys_that_were_planned() {
-    for (model, prefer) in [("digits", "rounds"), ("transformer", "rounds"), ("transformer", "bytes")] {
+    let transformer = ["rounds", "bytes", "balanced"].map(|prefer| ("transformer", prefer));
+    for (model, prefer) in [("digits", "rounds")].into_iter().chain(transformer) {
         let (_scratch, out) = deal_for(model, 6, prefer);
         let (shown, cost) = plan(&["--model", model, "--count", "6", "--prefer", prefer]);
         assert_eq!(shown.contains("with fewest bytes of keys\n"), prefer == "bytes", "{shown}");
@@ -238,7 +241,10 @@ fn published_shapes_are_planned_next_to_their_figures() {
         (&["--model", "digits", "--sequence", "8"], "`--sequence`: the inputs of `digits` have a fixed length"),
         (&["--model", "bert-tiny", "--sequence", "513"], "`--sequence`: positions: expected 1 to 512 for bert-tiny"),
         (&["--model", "bert-tiny", "--count", "17"], "`--count`: expected 1 to 16 inputs, got 17"),
-        (&["--model", "digits", "--prefer", "speed"], "unknown preference `speed`; expected one of: rounds, bytes"),
+        (
+            &["--model", "digits", "--prefer", "speed"],
+            "unknown preference `speed`; expected one of: rounds, bytes, balanced",
+        ),
         (&["--model", "digits", "--profile", "p.json"], "this command uses no backend"),
     ] {
         expect_failure(&output(pfss("plan").args(more), LIMIT), 2, &[expected]);

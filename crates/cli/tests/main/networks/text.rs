@@ -1,0 +1,139 @@
+//! `trefoil nn text` and `trefoil nn sample`: a tiny transformer on a repeating text.
+
+use std::{fs, path::Path};
+
+use crate::{call, stderr_of, stdout_of, text, trefoil};
+
+/// The period of the text: the byte after a digit depends on the letter before it.
+const PATTERN: &str = "1a2b1c2d";
+
+/// A training of seconds, without its files.
+const TRAIN: &str = "nn text train text --width 32 --heads 2 --layers 2 --context 16 --batch 8 --steps 400 --rate 0.01";
+
+/// A folder with the text, 800 bytes.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("text"), PATTERN.repeat(100)).unwrap();
+    folder
+}
+
+/// The number after the name of a fact.
+fn number(said: &str, name: &str) -> f64 {
+    let line = said.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// The bytes that `sample` writes for a prompt.
+fn sampled(folder: &Path, prompt: &str, more: &[&str]) -> String {
+    let mut sample = trefoil();
+    sample.current_dir(folder).args(["nn", "sample", "model", "--prompt", prompt, "--out", "sampled"]).args(more);
+    stdout_of(&mut sample);
+    text(&fs::read(folder.join("sampled")).unwrap())
+}
+
+#[test]
+fn a_transformer_learns_a_repeating_text_and_continues_it() {
+    let folder = folder();
+    let mut train = call(TRAIN);
+    train.current_dir(folder.path()).args(["--out", "model", "--history", "history"]);
+    let said = stdout_of(&mut train);
+    assert!(said.contains("720 bytes to train, 80 held out"), "{said}");
+    // By the last byte alone, half of the bytes have two successors: a loss of ln(2) / 2 = 0.35. The first byte of a
+    // window has no other: 0.02 remain.
+    assert!(number(&said, "loss") < 0.1 && number(&said, "held-out loss") < 0.1, "{said}");
+    assert_eq!(fs::metadata(folder.path().join("history")).unwrap().len(), 128 + 4 * 2 * 40);
+
+    // Far beyond the context of 16 bytes.
+    let expected = PATTERN.repeat(8);
+    let greedy = ["--length", "60", "--temperature", "0"];
+    assert_eq!(sampled(folder.path(), &expected[..4], &greedy), expected);
+    let seeded = |seed: &str| {
+        let draws = ["--length", "60", "--temperature", "3", "--top-k", "4", "--seed", seed];
+        sampled(folder.path(), "1a2b", &draws)
+    };
+    assert_eq!(seeded("1"), seeded("1"));
+    assert_ne!(seeded("1"), seeded("2"));
+    let one = ["--length", "60", "--temperature", "1.5", "--top-k", "1"];
+    assert_eq!(sampled(folder.path(), &expected[..4], &one), expected);
+    // A long prompt, on a simulated device.
+    let prompt = PATTERN.repeat(3);
+    let on_device = sampled(folder.path(), &prompt, &["--length", "2", "--temperature", "0", "--backend", "sim"]);
+    assert_eq!(on_device, format!("{prompt}1a"));
+    let mut shown = call("nn sample model --prompt 1a --length 2 --temperature 0");
+    assert_eq!(stdout_of(shown.current_dir(folder.path())), "1a2b\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_text_training_that_was_killed_is_resumed_to_the_same_model() {
+    use std::{process::Stdio, time::Instant};
+
+    use crate::{LIMIT, program};
+
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let arguments: Vec<&str> = TRAIN.split(' ').chain(["--out"]).collect();
+    trefoil().current_dir(folder.path()).args(&arguments).arg("whole").assert().success();
+    let mut killed = program();
+    killed.current_dir(folder.path()).args(&arguments).args(["killed", "--checkpoint", "state"]);
+    let mut process = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    // The first state is written before the first step.
+    let mut states = std::collections::BTreeSet::new();
+    while states.len() < 3 {
+        assert!(start.elapsed() < LIMIT && process.try_wait().unwrap().is_none(), "no checkpoint");
+        states.extend(fs::read(at("state")));
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let resume = |out: &str, more: &[&str]| {
+        let mut resume = trefoil();
+        resume.current_dir(folder.path()).args(&arguments).args([out, "--checkpoint", "state"]).args(more);
+        resume
+    };
+    resume("resumed", &[]).assert().success();
+    assert_eq!(fs::read(at("resumed")).unwrap(), fs::read(at("whole")).unwrap());
+    let other = stderr_of(&mut resume("other", &["--seed", "8"]), 1);
+    assert!(other.contains("different arguments or rows: expected seed 8, got seed 7"), "{other}");
+    fs::write(at("text"), PATTERN.repeat(101)).unwrap();
+    let other = stderr_of(&mut resume("other", &[]), 1);
+    assert!(other.contains("different arguments or rows: expected text "), "{other}");
+}
+
+#[test]
+fn text_that_cannot_be_trained_on_and_models_of_other_kinds_are_refused() {
+    let folder = folder();
+    fs::write(folder.path().join("short"), "x".repeat(169)).unwrap();
+    fs::write(folder.path().join("bytes"), b"text \xff").unwrap();
+    let refused = |line: &str, code: i32| stderr_of(call(line).current_dir(folder.path()), code);
+    let short = refused("nn text train short --context 16 --out m", 1);
+    assert!(short.contains("at least 170 bytes for --context 16") && short.contains("got 169"), "{short}");
+    let bytes = refused("nn text train text bytes --out m", 1);
+    assert!(bytes.contains("reading bytes: expected UTF-8, got another byte at 5"), "{bytes}");
+    assert!(refused("nn text train none --out m", 1).contains("reading none"));
+    refused("nn text train --out m", 2);
+    assert!(refused("nn text train text --out text", 2).contains("the same file"));
+    let width = refused("nn text train text --width 30 --out m", 2);
+    assert!(width.contains("expected a width that is a multiple of 4 heads, got 30"), "{width}");
+    assert!(refused("nn text train text --heads 1 --out m", 2).contains("at most 128 features"));
+    assert!(refused("nn text train text --rate nan --out m", 2).contains("rate"));
+    let diverged = refused("nn text train text --context 16 --width 32 --batch 8 --steps 30 --rate 1e30 --out m", 1);
+    assert!(diverged.contains("try a smaller `--rate`"), "{diverged}");
+    let last = refused("nn text train text --context 16 --width 32 --batch 8 --steps 1 --rate 1e30 --out m", 1);
+    assert!(last.contains("the held-out loss is") && last.contains("try a smaller `--rate`"), "{last}");
+    assert!(!folder.path().join("m").exists());
+
+    assert!(refused("nn sample none --prompt a", 1).contains("reading none"));
+    assert!(refused("nn sample text --prompt a", 1).contains("safetensors"));
+    refused("nn sample text", 2);
+    refused("nn sample text --prompt a --top-k 257", 2);
+    assert!(refused("nn sample text --prompt a --temperature -1", 2).contains("0 or more, got -1"));
+    let mut empty = trefoil();
+    let empty = stderr_of(empty.args(["nn", "sample", "text", "--prompt", ""]), 2);
+    assert!(empty.contains("`--prompt` must have at least one byte"), "{empty}");
+    // A network of another kind.
+    let perceptron = "nn train --epochs 1 --hidden 4 --out m";
+    call(perceptron).current_dir(folder.path()).assert().success();
+    let other = refused("nn sample m --prompt a", 1);
+    assert!(other.contains("expected a number of heads under `trefoil.text.heads`"), "{other}");
+}
