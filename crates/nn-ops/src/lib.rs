@@ -66,7 +66,7 @@ pub use elementwise::{
     binary, binary_in_place, fill, map, map_in_place, select, select_in_place,
 };
 pub use error::{NnError, Shape};
-pub use functional::{Functional, Nested, Normed, NormedSum, RowLosses};
+pub use functional::{Attended, Functional, Nested, Normed, NormedSum, RowLosses};
 pub use gru::{
     GruColumns, GruConcat, GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPass, GruPassValues,
     GruPlan, GruResults, GruRows, GruUpstream, GruWeights, TorchUnit,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, error::Error};
 
 use trefoil::CpuQueue;
 use trefoil::nn_ops::{
-    Activation, Functional, Init, Mask, NnError, Reduction, Tensor,
+    Activation, AttentionOptions, Functional, Init, NnError, Reduction, Tensor,
     io::{Tensor as Saved, Tensors, read_safetensors, write_safetensors},
 };
 
@@ -43,13 +43,14 @@ const BLOCK: [(&str, &[usize]); 13] = [
 /// The output of a block, and the gradients of its input and weights for the gradient `g` of the output.
 fn block(q: &CpuQueue, w: &BTreeMap<&str, Device>, g: &Device) -> Result<(Device, [Device; 13]), NnError> {
     // Forward.
-    let (x, scale, order, at) = (&w["x"], (SIZE as f32).powf(-0.5), [0, 2, 1, 3], |name: &str| Some(w[name].at()));
+    let (x, at) = (&w["x"], |name: &str| Some(w[name].at()));
+    let causal = AttentionOptions { causal: Some(0), ..AttentionOptions::default() };
     let (n, n_stats) = q.layer_norm(x, at("gamma_1"), at("beta_1"), EPS)?;
     let packed = q.linear(&n, &w["qkv"], at("qkv_bias"), Activation::Identity)?;
-    let heads = packed.reshaped(&[BATCH, TIME, 3, HEADS, SIZE])?.permuted(&[2, 0, 3, 1, 4])?;
-    let (query, key, value) = (q.scaled(&heads.indexed(0, 0)?, scale)?, heads.indexed(0, 1)?, heads.indexed(0, 2)?);
-    let p = q.masked_softmax(&q.matmul(&query, &key.transposed()?)?, 3, Mask::Causal { offset: 0 })?;
-    let mixed = q.packed(&q.matmul(&p, &value)?.permuted(&order)?)?.into_shape(&[BATCH, TIME, WIDTH])?;
+    let heads = packed.reshaped(&[BATCH, TIME, 3, HEADS, SIZE])?;
+    let (query, key, value) = (heads.indexed(2, 0)?, heads.indexed(2, 1)?, heads.indexed(2, 2)?);
+    let attended = q.attention(&query, &key, &value, causal)?;
+    let mixed = attended.0.reshaped(&[BATCH, TIME, WIDTH])?;
     let h = q.add(x, &q.linear(&mixed, &w["out"], at("out_bias"), Activation::Identity)?)?;
     let (m, m_stats) = q.layer_norm(&h, at("gamma_2"), at("beta_2"), EPS)?;
     let up = q.linear(&m, &w["up"], at("up_bias"), Activation::Identity)?;
@@ -63,12 +64,8 @@ fn block(q: &CpuQueue, w: &BTreeMap<&str, Device>, g: &Device) -> Result<(Device
     let [of_h, gamma_2, beta_2] = q.layer_norm_backward(&h, at("gamma_2"), &m_stats, &of_m)?;
     let of_h = q.add(g, &of_h)?;
     let [of_mixed, out, out_bias] = q.linear_backward(&mixed, &w["out"], &of_h)?;
-    let of_mixed = of_mixed.reshaped(&SIZES)?.permuted(&order)?;
-    let of_scores = q.softmax_backward(&p, &q.matmul(&of_mixed, &value.transposed()?)?, 3)?;
-    let of_query = q.matmul_scaled(&of_scores, &key, scale)?;
-    let (of_key, of_value) = (q.matmul(&of_scores.transposed()?, &query)?, q.matmul(&p.transposed()?, &of_mixed)?);
-    let parts = [of_query.permuted(&order)?, of_key.permuted(&order)?, of_value.permuted(&order)?];
-    let of_packed = q.concat(2, &parts)?.into_shape(&[BATCH, TIME, 3 * WIDTH])?;
+    let parts = q.attention_backward(&query, &key, &value, causal, &attended, &of_mixed.reshaped(&SIZES)?)?;
+    let of_packed = q.concat(2, &parts.each_ref().map(Tensor::at))?.into_shape(&[BATCH, TIME, 3 * WIDTH])?;
     let [of_n, qkv, qkv_bias] = q.linear_backward(&n, &w["qkv"], &of_packed)?;
     let [of_x, gamma, beta] = q.layer_norm_backward(x, at("gamma_1"), &n_stats, &of_n)?;
     let x = q.add(&of_h, &of_x)?;
@@ -93,13 +90,10 @@ impl Named<'_> {
     }
 
     fn attention(&self, name: &str, x: &Device) -> Result<Device, NnError> {
-        let part = |part: &str| self.dense(&format!("{name}.{part}"), x, Activation::Identity);
+        let part = |part: &str| self.dense(&format!("{name}.{part}"), x, Activation::Identity)?.into_shape(&SIZES);
         let [query, key, value] = [part("query")?, part("key")?, part("value")?];
-        let (query, value) = (query.reshaped(&SIZES)?.permuted(&[0, 2, 1, 3])?, value.reshaped(&SIZES)?);
-        let scores =
-            self.q.matmul_scaled(&query, &key.reshaped(&SIZES)?.permuted(&[0, 2, 3, 1])?, (SIZE as f32).powf(-0.5))?;
-        let mixed = self.q.matmul(&self.q.softmax(&scores, 3)?, &value.permuted(&[0, 2, 1, 3])?)?;
-        self.q.packed(&mixed.permuted(&[0, 2, 1, 3])?)?.into_shape(&[BATCH, TIME, WIDTH])
+        let (mixed, _) = self.q.attention(&query, &key, &value, AttentionOptions::default())?;
+        mixed.into_shape(&[BATCH, TIME, WIDTH])
     }
 
     /// A dense layer, the sum with the input of the part before it, and the norm of the sum.
@@ -321,7 +315,7 @@ fn a_sentence_encoder_runs_from_its_file() -> Result<(), Box<dyn Error>> {
 /// The programs take no more lines than these.
 #[test]
 fn the_programs_are_short() {
-    for (name, most) in [("fn block(", 30), ("fn embed(", 12)] {
+    for (name, most) in [("fn block(", 27), ("fn embed(", 12)] {
         let (_, program) = include_str!("transformer.rs").split_once(name).expect("the program");
         let (body, _) = program.split_once("\n}\n").expect("its end");
         let lines = body.lines().skip(1).filter(|line| !line.is_empty()).count();

@@ -2,7 +2,7 @@
 
 mod cache;
 mod inputs;
-mod plan;
+pub(crate) mod plan;
 
 pub use cache::{CacheShape, KeyValueCache};
 pub use inputs::{

@@ -320,13 +320,21 @@ fn outer_strides(
     if layout.span() == 0 {
         return Ok([0; 3]);
     }
-    let [a, b, c, unit, ..] = layout.six_strides();
-    if shape[3] > 1 && unit != 1 {
+    if !has_unit_rows(layout) {
         let (strides, why) = (layout.strides().to_vec(), "the last axis does not have unit stride");
         return Err(NnError::InvalidStride { op, tensor, strides, why });
     }
+    let [a, b, c, ..] = layout.six_strides();
     let used = |stride: u64, len: usize| if len > 1 { stride } else { 0 };
     Ok([used(a, shape[0]), used(b, shape[1]), used(c, shape[2])])
+}
+
+/// Whether the elements along the last axis are neighbours in memory.
+pub(crate) fn has_unit_rows(layout: &Layout) -> bool {
+    match (layout.shape().last(), layout.strides().last()) {
+        (Some(&len), Some(&stride)) => len <= 1 || stride == 1,
+        _ => true,
+    }
 }
 
 /// Refuses a gradient whose layout differs from the layout of its tensor.

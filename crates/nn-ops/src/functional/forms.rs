@@ -10,6 +10,7 @@ use core_types::params::{
 
 use super::nested::Nested;
 use crate::{
+    attention::AttentionOptions,
     elementwise::{DropoutSite, Map},
     error::NnError,
     io::weights::Tensors,
@@ -23,6 +24,9 @@ pub type Normed<Q, T> = (Tensor<Q, T>, Tensor<Q, f32>);
 
 /// A sum, its normalised rows, and their statistics.
 pub type NormedSum<Q, T> = (Tensor<Q, T>, Tensor<Q, T>, Tensor<Q, f32>);
+
+/// The result of an attention, and the logarithms of its sums.
+pub type Attended<Q, T> = (Tensor<Q, T>, Tensor<Q, f32>);
 
 /// The loss of each row of logits, and the gradient of the logits.
 pub type RowLosses<Q, T> = (Tensor<Q, f32>, Tensor<Q, T>);
@@ -475,6 +479,43 @@ pub trait Functional: Queue {
         &self,
         x: &impl Operand<Self, T>,
         w: &impl Operand<Self, T>,
+        g: &impl Operand<Self, T>,
+    ) -> Result<[Tensor<Self, T>; 3], NnError>;
+
+    /// Attention of queries `[batch, queries, heads, dim]` to keys and values.
+    ///
+    /// Keys and values are `[batch, keys, kv_heads, dim]`. The result has the shape of the queries;
+    /// the logarithms of the sums, `[batch, heads, queries]`, are for the gradients. An operand is
+    /// copied if its last axis does not have unit stride. Masks, lengths of keys and dropout need
+    /// an [`AttentionPlan`](crate::AttentionPlan).
+    ///
+    /// # Errors
+    /// [`NnError::Rank`] for queries or keys without four axes, [`NnError::Parameter`] for options
+    /// with dropout; otherwise as [`AttentionPlan::new`](crate::AttentionPlan::new) and
+    /// [`AttentionPlan::forward`](crate::AttentionPlan::forward).
+    fn attention<T: Real>(
+        &self,
+        q: &impl Operand<Self, T>,
+        k: &impl Operand<Self, T>,
+        v: &impl Operand<Self, T>,
+        options: AttentionOptions,
+    ) -> Result<Attended<Self, T>, NnError>;
+
+    /// The gradients of [`attention`](Self::attention) with respect to q, k and v.
+    ///
+    /// `saved` is its result, and g the gradient of the first part. Operands that are not row-major
+    /// are copied, since gradients have the strides of their operands.
+    ///
+    /// # Errors
+    /// As [`attention`](Self::attention) and
+    /// [`AttentionPlan::backward`](crate::AttentionPlan::backward).
+    fn attention_backward<T: Real>(
+        &self,
+        q: &impl Operand<Self, T>,
+        k: &impl Operand<Self, T>,
+        v: &impl Operand<Self, T>,
+        options: AttentionOptions,
+        saved: &Attended<Self, T>,
         g: &impl Operand<Self, T>,
     ) -> Result<[Tensor<Self, T>; 3], NnError>;
 

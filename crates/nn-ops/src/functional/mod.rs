@@ -5,5 +5,5 @@ mod nested;
 pub(crate) mod packed;
 mod queue;
 
-pub use forms::{Functional, Normed, NormedSum, RowLosses};
+pub use forms::{Attended, Functional, Normed, NormedSum, RowLosses};
 pub use nested::Nested;

@@ -3,6 +3,7 @@
 use backend_api::{Queue, Real, ops::tensor::TensorOps};
 
 use crate::{
+    attention::plan::has_unit_rows,
     error::NnError,
     movement::copy::copy,
     products::matmul::is_factor,
@@ -30,6 +31,11 @@ impl<'a, Q: TensorOps + 'a, T: Real> Packed<'a, Q, T> {
     /// The elements as a product reads them: rows or columns are contiguous.
     pub(crate) fn factor(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
         Self::unless(is_factor(x.layout()), q, x)
+    }
+
+    /// The elements as attention reads them: each row along the last axis is contiguous.
+    pub(super) fn rows(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
+        Self::unless(has_unit_rows(x.layout()), q, x)
     }
 
     /// The elements as a matrix of `shape`, which a product reads.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use backend_api::{
     Real,
     ops::{
-        linalg::{ElementwiseOps, GemmOps, LossOps, RowOps},
+        linalg::{AttentionOps, ElementwiseOps, GemmOps, LossOps, RowOps},
         tensor::TensorOps,
     },
 };
@@ -17,11 +17,12 @@ use core_types::params::{
 };
 
 use super::{
-    forms::{Functional, Normed, NormedSum, RowLosses},
+    forms::{Attended, Functional, Normed, NormedSum, RowLosses},
     nested::Nested,
     packed::{Packed, PackedMask, copied},
 };
 use crate::{
+    attention::{AttentionGradients, AttentionInputs, AttentionOptions, AttentionPlan, AttentionSaved, AttentionShape},
     elementwise::{
         DropoutSite, ElementwisePlan, Map, activate, activate_backward, axpby, binary, fill, map, select,
         select_in_place,
@@ -45,7 +46,7 @@ use crate::{
     },
 };
 
-impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps + TensorOps> Functional for Q {
+impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> Functional for Q {
     fn tensor<N: Nested>(&self, values: N) -> Result<Tensor<Self, N::Element>, NnError> {
         let (mut shape, mut elements) = (Vec::new(), Vec::new());
         N::push_lengths(&mut shape);
@@ -452,6 +453,44 @@ impl<Q: GemmOps + RowOps + ElementwiseOps + LossOps + TensorOps> Functional for 
         Ok([dx.into_shape(of_x.layout().shape())?, dw, db])
     }
 
+    fn attention<T: Real>(
+        &self,
+        q: &impl Operand<Self, T>,
+        k: &impl Operand<Self, T>,
+        v: &impl Operand<Self, T>,
+        options: AttentionOptions,
+    ) -> Result<Attended<Self, T>, NnError> {
+        let (q, k, v) = (q.operand(), k.operand(), v.operand());
+        let plan = attention_plan("attention", [q.layout(), k.layout()], options)?;
+        let (q, k, v) = (Packed::rows(self, q)?, Packed::rows(self, k)?, Packed::rows(self, v)?);
+        let (mut y, mut lse) = (q.room(self)?, plan.lse(self)?);
+        let inputs = AttentionInputs::new(q.at(), k.at(), v.at());
+        plan.forward(self, inputs, y.at_mut(), Some(lse.at_mut()))?;
+        Ok((y, lse))
+    }
+
+    fn attention_backward<T: Real>(
+        &self,
+        q: &impl Operand<Self, T>,
+        k: &impl Operand<Self, T>,
+        v: &impl Operand<Self, T>,
+        options: AttentionOptions,
+        (y, lse): &Attended<Self, T>,
+        g: &impl Operand<Self, T>,
+    ) -> Result<[Tensor<Self, T>; 3], NnError> {
+        let (q, k, v) = (q.operand(), k.operand(), v.operand());
+        let plan = attention_plan("attention_backward", [q.layout(), k.layout()], options)?;
+        // Gradients are row-major, and have the strides of their operands.
+        let (q, k, v) = (Packed::of(self, q)?, Packed::of(self, k)?, Packed::of(self, v)?);
+        let g = Packed::of(self, g.operand())?;
+        let (mut dq, mut dk, mut dv) = (q.room(self)?, k.room(self)?, v.room(self)?);
+        let inputs = AttentionInputs::new(q.at(), k.at(), v.at());
+        let saved = AttentionSaved { y: y.at(), lse: lse.at() };
+        let gradients = AttentionGradients { q: dq.at_mut(), k: dk.at_mut(), v: dv.at_mut() };
+        plan.backward(self, inputs, saved, g.at(), gradients)?;
+        Ok([dq, dk, dv])
+    }
+
     fn gather<T: Real>(&self, table: &impl Operand<Self, T>, indices: &[u32]) -> Result<Tensor<Self, T>, NnError> {
         let table = table.operand();
         let Some((&rows, row)) = table.layout().shape().split_first() else {
@@ -507,6 +546,19 @@ fn with_columns(layout: &Layout, columns: usize) -> Vec<usize> {
 fn matrix(op: &'static str, logits: &Layout) -> Result<[usize; 2], NnError> {
     let got = logits.rank();
     logits.shape().try_into().map_err(|_| NnError::Rank { op, tensor: "logits", expected: 2, got })
+}
+
+/// The plan of an attention with queries and keys of these layouts, and without dropout.
+fn attention_plan(op: &'static str, [q, k]: [&Layout; 2], options: AttentionOptions) -> Result<AttentionPlan, NnError> {
+    let lengths = |tensor, layout: &Layout| -> Result<[usize; 4], NnError> {
+        let got = layout.rank();
+        layout.shape().try_into().map_err(|_| NnError::Rank { op, tensor, expected: 4, got })
+    };
+    let ([batch, queries, heads, dim], [_, keys, kv_heads, _]) = (lengths("q", q)?, lengths("k", k)?);
+    if options.dropout.is_some() {
+        return Err(NnError::parameter(op, "number of dropouts", "0 (`AttentionPlan` has dropout)", 1.0));
+    }
+    AttentionPlan::new(AttentionShape { batch, heads, kv_heads, queries, keys, dim }, options)
 }
 
 /// All rows of x, its columns, which are the rows of w, and the columns of w.

@@ -197,10 +197,17 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
 
     /// The gradients of both terms of `a + sign b`.
     fn sum(&mut self, [a, b]: [usize; 2], sign: f32, g: Tensor<Q, f32>) -> Result<(), NnError> {
+        // The last term that needs the gradient takes it without a copy, unless its sign changes.
+        if sign == 1.0 && !self.needs(a) {
+            let of_b = self.reduced(g, b)?;
+            return self.add(b, of_b);
+        }
         if self.needs(b) {
-            let of_b = self.scaled(sign, &g)?;
-            let of_b = self.reduced(of_b, b)?;
-            self.add(b, of_b)?;
+            match self.summed(&g, b)? {
+                Some(of_b) if sign == 1.0 => self.add(b, of_b)?,
+                Some(of_b) => self.add_scaled(b, sign, &of_b)?,
+                None => self.add_scaled(b, sign, &g)?,
+            }
         }
         if self.needs(a) {
             let of_a = self.reduced(g, a)?;
@@ -222,17 +229,25 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
 
     /// A gradient summed over the axes along which a node's value was broadcast.
     fn reduced(&self, g: Tensor<Q, f32>, x: usize) -> Result<Tensor<Q, f32>, NnError> {
+        match self.summed(&g, x)? {
+            Some(sum) => Ok(sum),
+            None => g.into_shape(self.shape(x)),
+        }
+    }
+
+    /// The sum over the axes along which a node's value was broadcast, if there are such axes.
+    fn summed(&self, g: &Tensor<Q, f32>, x: usize) -> Result<Option<Tensor<Q, f32>>, NnError> {
         let (from, to) = (*g.layout(), self.shape(x));
         let missing = from.rank() - to.len();
         let is_broadcast = |axis: usize| axis < missing || to[axis - missing] == 1;
         let axes: Vec<usize> = (0..from.rank()).filter(|&axis| from.shape()[axis] != 1 && is_broadcast(axis)).collect();
         if axes.is_empty() {
-            return g.into_shape(to);
+            return Ok(None);
         }
         let plan = ReducePlan::new(from.shape(), &axes, Reduction::Sum)?;
         let mut y = Tensor::alloc(self.q, plan.layout().shape())?;
         plan.run(self.q, g.at(), y.at_mut())?;
-        y.into_shape(to)
+        Ok(Some(y.into_shape(to)?))
     }
 
     /// Adds a gradient to the sum of a node.
@@ -247,6 +262,16 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
                 Ok(())
             }
         }
+    }
+
+    /// Adds `factor g`, which has the size of the node's value, to the sum of a node.
+    fn add_scaled(&mut self, x: usize, factor: f32, g: &Tensor<Q, f32>) -> Result<(), NnError> {
+        let shape = self.shape(x);
+        if let Some(sum) = &mut self.sums[x] {
+            return axpby(self.q, factor, g.at().reshaped(shape)?, 1.0, sum.at_mut());
+        }
+        let gradient = self.scaled(factor, g)?.into_shape(shape)?;
+        self.add(x, gradient)
     }
 
     fn needs(&self, x: usize) -> bool {

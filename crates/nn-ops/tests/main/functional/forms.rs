@@ -1,7 +1,8 @@
 //! Values, views that are passed on, and arguments that are refused.
 
 use nn_ops::{
-    Activation, Binary, Dropout, Functional, Indices, Mask, NnError, Operand, Reduction, Tensor, TensorMut, copy, fill,
+    Activation, AttentionOptions, Binary, Dropout, Functional, Indices, Mask, NnError, Operand, Reduction, Tensor,
+    TensorMut, copy, fill,
     io::{Tensor as Saved, Tensors},
 };
 use runtime::AnyQueue;
@@ -44,6 +45,26 @@ fn results_are_those_of_arithmetic() {
         let kept = q.tensor([[true, false, true]; 2]).unwrap();
         assert_eq!(values(q.select(&kept, &x, &q.tensor(0.0f32).unwrap())), [1.0, 0.0, 3.0, 4.0, 0.0, 6.0]);
         assert_eq!(q.arg_max(&turned, 0).unwrap().values(q).unwrap(), [2, 2]);
+    });
+}
+
+#[test]
+fn attention_of_equal_scores_is_the_mean_of_earlier_values() {
+    on_each_device(|q| {
+        let rows = |values: [f32; 4]| Tensor::from_values(q, &[1, 2, 1, 2], &values).unwrap();
+        let expect = |y: &Tensor<AnyQueue, f32>, shape: &[usize], expected: &[f32]| {
+            assert_eq!(y.layout().shape(), shape);
+            let y = y.values(q).unwrap();
+            assert!(y.iter().zip(expected).all(|(got, want)| (got - want).abs() < 1e-6), "{y:?}, not {expected:?}");
+        };
+        let options = AttentionOptions { causal: Some(0), ..AttentionOptions::default() };
+        let (query, key, value) = (rows([0.0; 4]), rows([1.0, 2.0, -1.0, 0.5]), rows([1.0, 2.0, 3.0, 4.0]));
+        let attended = q.attention(&query, &key, &value, options).unwrap();
+        expect(&attended.0, &[1, 2, 1, 2], &[1.0, 2.0, 2.0, 3.0]);
+        expect(&attended.1, &[1, 1, 2], &[0.0, std::f32::consts::LN_2]);
+        let [_, dk, dv] = q.attention_backward(&query, &key, &value, options, &attended, &rows([1.0; 4])).unwrap();
+        expect(&dk, &[1, 2, 1, 2], &[0.0; 4]); // all queries are 0
+        expect(&dv, &[1, 2, 1, 2], &[1.5, 1.5, 0.5, 0.5]);
     });
 }
 
@@ -142,6 +163,16 @@ fn arguments_that_do_not_fit_are_refused_by_name() {
         let targets = q.tensor([0u32, 1]).unwrap();
         let logits = q.cross_entropy(&vector, &targets, 1.0).unwrap_err();
         assert_eq!(logits.to_string(), "`cross_entropy` expected logits with 2 axes, got 1");
+        let heads = q.filled::<f32>(&[1, 2, 2, 3], 1.0).unwrap();
+        let attend = |k: &Tensor<AnyQueue, f32>, v: &Tensor<AnyQueue, f32>, options| q.attention(&heads, k, v, options);
+        let refused = |k, v, options| attend(k, v, options).unwrap_err().to_string();
+        let (plain, other) = (AttentionOptions::default(), q.filled::<f32>(&[1, 3, 2, 3], 1.0).unwrap());
+        assert_eq!(refused(&x, &heads, plain), "`attention` expected k with 4 axes, got 2");
+        let expected = "`attention` expected v of shape [1, 2, 2, 3], got [1, 3, 2, 3]";
+        assert_eq!(refused(&heads, &other, plain), expected);
+        let dropped = AttentionOptions { dropout: Some(Dropout::new(0.5, 7).unwrap().at(1)), ..plain };
+        let expected = "`attention`: number of dropouts must be 0 (`AttentionPlan` has dropout), got 1";
+        assert_eq!(refused(&heads, &heads, dropped), expected);
         // Booleans are not copied on the device.
         let kept = q.tensor([[true; 2]; 3]).unwrap();
         let strided = q.select(&kept.transposed().unwrap(), &x, &x).unwrap_err();

@@ -2,7 +2,8 @@
 
 use half::f16;
 use nn_ops::{
-    Activation, Binary, Dropout, Functional, Map, Mask, NnError, Operand, Overflow, Reduction, Tensor, TensorRef,
+    Activation, AttentionOptions, Binary, Dropout, Functional, Map, Mask, NnError, Operand, Overflow, Reduction,
+    Tensor, TensorRef,
 };
 use runtime::AnyQueue;
 
@@ -107,6 +108,14 @@ fn results(q: &AnyQueue, x: &impl Operand<AnyQueue, f32>) -> Result<Vec<(&'stati
     let w = matrix.transposed()?;
     add("linear", &[&q.linear(x, &w, None, Activation::Relu)?, &q.linear(&matrix, &w, None, Activation::Tanh)?])?;
     add("linear_backward", &q.linear_backward(x, &w, &q.matmul(x, &w)?)?.each_ref())?;
+    // Attention of 4 heads to 2, with one batch broadcast to 2.
+    let (heads, options) =
+        (whole.broadcast(&[2, 3, 4, 5])?, AttentionOptions { causal: Some(0), ..Default::default() });
+    let keys = heads.narrowed(2, 1..3)?;
+    let attended = q.attention(&heads, &keys, &keys, options)?;
+    add("attention", &[&attended.0, &attended.1])?;
+    let gradients = q.attention_backward(&heads, &keys, &keys, options, &attended, &heads)?;
+    add("attention_backward", &gradients.each_ref())?;
     // Movement and conversion.
     add("gather", &[&q.gather(x, &[2, 0, 2])?])?;
     add("concat", &[&q.concat(1, &[whole, whole.narrowed(1, 1..3)?])?])?;

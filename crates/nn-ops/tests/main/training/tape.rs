@@ -216,11 +216,44 @@ fn values_with_several_uses_get_the_sum_of_the_gradients() {
         let twice = tape.add(x[0], x[0])?;
         tape.add(cube, twice)
     });
+    // The gradient of a term is added to the gradient of a later use, or summed before.
+    let cases: [[&[usize]; 2]; 3] = [[&[2, 3], &[2, 3]], [&[2, 3], &[3]], [&[1, 3], &[3]]];
+    for shapes in cases {
+        expect_gradients(&format!("(a + b) b {shapes:?}"), &shapes, |tape, x| {
+            let sum = tape.add(x[0], x[1])?;
+            tape.mul(sum, x[1])
+        });
+        expect_gradients(&format!("(a - b) b {shapes:?}"), &shapes, |tape, x| {
+            let difference = tape.sub(x[0], x[1])?;
+            tape.mul(difference, x[1])
+        });
+    }
     expect_gradients("x - x", &[&[2, 3]], |tape, x| tape.sub(x[0], x[0]));
     expect_gradients("a value that nothing else uses", &[&[2, 3]], |tape, x| {
         tape.mul(x[0], x[0])?;
         tape.scale(x[0], 2.0)
     });
+}
+
+#[test]
+fn sums_with_a_constant_pass_their_gradient_to_the_other_term() {
+    let q = open();
+    let model = nothing(&q);
+    let (c, weights) = (tensor(&q, &[2, 2], &[1.0; 4]), tensor(&q, &[2, 2], &[3.0, 5.0, 7.0, 11.0]));
+    let cases: [(&[usize], &[f32]); 2] = [(&[2, 2], &[3.0, 5.0, 7.0, 11.0]), (&[2], &[10.0, 16.0])];
+    for (shape, expected) in cases {
+        let x = tensor(&q, shape, &vec![0.5; expected.len()]);
+        for sign in [1.0, -1.0] {
+            let mut tape = Tape::new(&q, &model, TRAINING);
+            let (constant, var, by) = (tape.input(c.at()), tape.variable(x.at()), tape.input(weights.at()));
+            let sum = if sign == 1.0 { tape.add(constant, var) } else { tape.sub(constant, var) }.unwrap();
+            let product = tape.mul(sum, by).unwrap();
+            let loss = tape.sum(product, &[0, 1]).unwrap();
+            let gradients = tape.backward(loss, &mut nothing(&q)).unwrap();
+            let expected: Vec<f32> = expected.iter().map(|gradient| sign * gradient).collect();
+            assert_eq!(gradients.of(var).unwrap().values(&q).unwrap(), expected, "{shape:?}, {sign}");
+        }
+    }
 }
 
 #[test]
