@@ -1,8 +1,8 @@
 //! The dealer, whose whole random stream is secret except for the nonces.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cpu_backend::CpuQueue;
-use pfss::{Dealer, Gate, KeyBundle, MatrixShape};
+use pfss::{Dealer, Gate, KeyBundle, MatrixShape, Ring};
 
 use crate::{Check, gates, memcheck, plain::COUNT};
 
@@ -33,8 +33,9 @@ fn for_given_masks(q: &CpuQueue) -> Result<()> {
     Ok(())
 }
 
-fn matrices(_: &CpuQueue) -> Result<()> {
-    for triple in dealer().deal_matrix(MATRICES)? {
+fn matrices(q: &CpuQueue) -> Result<()> {
+    let ring = Ring::new(64).context("a ring of 64 bits")?;
+    for triple in dealer().deal_matrix(MATRICES)?.into_iter().chain(dealer().deal_matrix_on(q, ring, MATRICES)?) {
         core::hint::black_box(triple.to_bytes());
     }
     Ok(())

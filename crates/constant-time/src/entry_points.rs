@@ -10,13 +10,17 @@ use std::{
 const CHECKED: &[(&str, &[&str])] = &[
     ("deal and serialise", &["Dealer::insecure_from_seeds", "Dealer::deal", "KeyBundle::to_bytes"]),
     ("deal and serialise for given masks", &["Dealer::insecure_deal_for_masks"]),
-    ("deal and serialise matrices", &["Dealer::deal_matrix", "Dealer::deal_matrix_in", "MatrixTriple::to_bytes"]),
+    (
+        "deal and serialise matrices",
+        &["Dealer::deal_matrix", "Dealer::deal_matrix_in", "Dealer::deal_matrix_on", "MatrixTriple::to_bytes"],
+    ),
     (
         "deal and serialise weights",
         &[
             "Dealer::deal_weights",
             "Dealer::deal_weights_in",
             "Dealer::deal_weight_triple",
+            "Dealer::deal_weight_triple_on",
             "WeightKey::to_bytes",
             "WeightMask::to_bytes",
             "WeightTriple::to_bytes",

@@ -35,11 +35,12 @@ fn products(q: &CpuQueue) -> Result<()> {
     expect(MATRICES, &x, revealed)
 }
 
-fn dealt_weights(_: &CpuQueue) -> Result<()> {
+fn dealt_weights(q: &CpuQueue) -> Result<()> {
     let mut dealer = deal::dealer();
     let (keys, mask) = dealer.deal_weights(WEIGHTS)?;
     black_box((mask.to_bytes(), keys.map(|key| key.to_bytes())));
-    for triple in dealer.deal_weight_triple(&mask, ROWS)? {
+    let triples = dealer.deal_weight_triple(&mask, ROWS)?;
+    for triple in triples.into_iter().chain(dealer.deal_weight_triple_on(q, &mask, ROWS)?) {
         black_box(triple.to_bytes());
     }
     Ok(())

@@ -70,6 +70,30 @@ fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
     assert_eq!(revealed, [(None, 16 + 1), (Some(vec![(2 * 6 + 40 * 8) % 256]), 16)]);
 }
 
+#[test]
+fn triples_dealt_on_a_queue_are_the_same() {
+    let (q, dealer) = (runtime::cpu().unwrap(), || Dealer::insecure_from_seed(12));
+    let shapes = [(1, 1, 1, 1), (2, 3, 4, 5), (1, 65, 130, 67), (2, 0, 3, 2), (0, 1, 1, 1), (2, 2, 0, 2)];
+    for (bits, (batch, rows, inner, cols)) in RINGS.into_iter().flat_map(|bits| shapes.map(|shape| (bits, shape))) {
+        let (ring, shape) = (Ring::new(bits).unwrap(), MatrixShape { batch, rows, inner, cols });
+        let expected = dealer().deal_matrix_in(ring, shape).unwrap();
+        let got = dealer().deal_matrix_on(&q, ring, shape).unwrap();
+        assert_eq!(got.map(|triple| triple.to_bytes()), expected.map(|triple| triple.to_bytes()), "{bits} {shape:?}");
+        // A batch of one product by weights.
+        let (_, mask) = dealer().deal_weights_in(ring, WeightShape { inner, cols }).unwrap();
+        let expected = dealer().deal_weight_triple(&mask, rows).unwrap();
+        let got = dealer().deal_weight_triple_on(&q, &mask, rows).unwrap();
+        assert_eq!(got.map(|triple| triple.to_bytes()), expected.map(|triple| triple.to_bytes()), "{bits} {shape:?}");
+    }
+    // Matrices that do not fit are refused before anything is multiplied.
+    let (ring, huge) = (Ring::new(64).unwrap(), MatrixShape { batch: 1, rows: usize::MAX, inner: 2, cols: 1 });
+    let refused = dealer().deal_matrix_on(&q, ring, huge).unwrap_err();
+    assert!(matches!(refused, PfssError::Bundle(BundleError::Overflow { .. })));
+    let (_, mask) = dealer().deal_weights(WeightShape { inner: 2, cols: 1 }).unwrap();
+    let refused = dealer().deal_weight_triple_on(&q, &mask, usize::MAX).unwrap_err();
+    assert!(matches!(refused, PfssError::Bundle(BundleError::Overflow { .. })));
+}
+
 /// Compares reduced shares of products with the products modulo `2^64`.
 fn expect_products(ring: Ring, shares: &[Vec<u64>; 2], products: &[u64]) {
     assert!(shares.iter().flatten().all(|&word| word <= ring.mask()), "{} bits", ring.bits());

@@ -14,7 +14,7 @@ use std::{
 
 use pfss::{
     Channel, ChannelError, Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, OpenedWeights, Party, Predicate,
-    Session, Task, WeightShape,
+    Ring, Session, Task, WeightShape,
     batch::{BatchConfig, Job, SuperBatch},
     memory_pair,
     suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
@@ -334,7 +334,9 @@ fn multiplying_matrices_leaves_no_share_of_the_triple() {
         let factors = [left, right].map(|len| (0..len as u64).map(|i| 1000 + i).collect::<Vec<u64>>());
         let (zero, one) = memory_pair(Duration::from_secs(20));
         let run = || {
-            let (q, [x, y], [zero_triple, one_triple]) = (queue(), &factors, deal());
+            drop(deal());
+            let (q, [x, y], mut dealer) = (queue(), &factors, Dealer::insecure_from_seed(10));
+            let [zero_triple, one_triple] = dealer.deal_matrix_on(&q, Ring::new(64).unwrap(), shape).unwrap();
             test_process::scope(|scope| {
                 scope.spawn(|| drop(Session::new(zero).matmul(&q, zero_triple, [x, y]).unwrap()));
                 drop(Session::new(one).matmul(&q, one_triple, [x, y]).unwrap());

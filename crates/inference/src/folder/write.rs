@@ -111,7 +111,7 @@ fn fill_runs<Q: FssOps>(
         progress(WEIGHTS_STEP);
         let part = DealPart::Run { index };
         let mut run = make(part)?;
-        for (party, triples) in Party::BOTH.into_iter().zip(plan.deal_triples(&mut dealer, &masks)?) {
+        for (party, triples) in Party::BOTH.into_iter().zip(plan.deal_triples(q, &mut dealer, &masks)?) {
             triples.iter().try_for_each(|triple| run.add(party, WEIGHTS_STEP, &triple.to_bytes()))?;
         }
         run.deal(q, &mut dealer, plan.others(), progress)?;

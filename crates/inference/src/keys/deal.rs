@@ -51,11 +51,11 @@ impl Deal {
     /// Makes the keys, for party 0 and party 1.
     ///
     /// # Errors
-    /// As [`Dealer::deal`] and [`Dealer::deal_matrix_in`].
+    /// As [`Dealer::deal`] and [`Dealer::deal_matrix_on`].
     pub fn make<Q: FssOps>(&self, q: &Q, dealer: &mut Dealer) -> Result<[Key; 2], PfssError> {
         Ok(match self {
             Self::Gate(gate, count) | Self::Alongside(gate, count) => dealer.deal(q, gate, *count)?.map(Key::Gate),
-            Self::Matrix(ring, shape) => dealer.deal_matrix_in(*ring, *shape)?.map(Key::Matrix),
+            Self::Matrix(ring, shape) => dealer.deal_matrix_on(q, *ring, *shape)?.map(Key::Matrix),
         })
     }
 

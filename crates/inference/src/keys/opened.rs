@@ -108,7 +108,7 @@ impl OpenedPlan {
         mut progress: impl FnMut(&str),
     ) -> Result<[OpenedKeys; 2], InferenceError> {
         progress("weights");
-        let triples = self.deal_triples(dealer, masks)?;
+        let triples = self.deal_triples(q, dealer, masks)?;
         let ([zero, one], [zero_products, one_products]) = (self.others.deal(q, dealer, progress)?, triples);
         let keys = |products, others: Vec<Key>| OpenedKeys { products, others: others.into() };
         Ok([keys(zero_products, zero), keys(one_products, one)])
@@ -118,9 +118,10 @@ impl OpenedPlan {
     ///
     /// # Errors
     /// [`InferenceError::Keys`] if the masks are not of this plan's weights, and as
-    /// [`Dealer::deal_weight_triple`].
-    pub(crate) fn deal_triples(
+    /// [`Dealer::deal_weight_triple_on`].
+    pub(crate) fn deal_triples<Q: FssOps>(
         &self,
+        q: &Q,
         dealer: &mut Dealer,
         masks: &[WeightMask],
     ) -> Result<[Vec<WeightTriple>; 2], InferenceError> {
@@ -128,7 +129,7 @@ impl OpenedPlan {
         let mut triples = [Vec::new(), Vec::new()];
         for (index, (product, mask)) in self.products.iter().zip(masks).enumerate() {
             product.check("mask", index, mask.ring(), mask.shape())?;
-            let dealt = dealer.deal_weight_triple(mask, product.rows).map_err(PfssError::from)?;
+            let dealt = dealer.deal_weight_triple_on(q, mask, product.rows)?;
             triples.iter_mut().zip(dealt).for_each(|(triples, triple)| triples.push(triple));
         }
         Ok(triples)

@@ -117,7 +117,7 @@ impl Computation {
     /// Deals both parties' keys.
     pub(super) fn deal(&self, dealer: &mut Dealer, q: &AnyQueue) -> Result<[Zeroizing<Vec<u8>>; 2], CallFailure> {
         if let Self::Matmul(ring, shape) = self {
-            let triples = dealer.deal_matrix_in(*ring, *shape).map_err(PfssError::from)?;
+            let triples = dealer.deal_matrix_on(q, *ring, *shape)?;
             return Ok(triples.map(|triple| parts::join(&[&triple.to_bytes()[..]])));
         }
         let bundles = dealer.deal_all(q, &self.deals())?;

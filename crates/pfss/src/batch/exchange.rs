@@ -59,7 +59,7 @@ impl<C: Channel> Session<C> {
     /// [`PfssError::Backend`] close the session and poison the batch.
     pub fn finalize<Q: FssOps>(&mut self, batch: &mut SuperBatch<'_, Q>) -> Result<(), PfssError> {
         let q = batch.queue();
-        while batch.round()?.is_some() {
+        while batch.begin_round()? {
             if let Err(error) = self.open_round(&*q, &[], &mut [batch]) {
                 batch.poison();
                 return Err(error);
@@ -87,9 +87,9 @@ impl<C: Channel> Session<C> {
             }
             for batch in batches.iter_mut() {
                 session.record_digest(&batch.digest(), batch.jobs());
-                let round = batch.round()?;
-                mine.extend(round.iter().flatten());
-                rounds.push(round.map(|message| message.len()));
+                let (begun, start) = (batch.begin_round()?, mine.len());
+                batch.messages().for_each(|part| mine.extend_from_slice(part));
+                rounds.push(begun.then_some(mine.len() - start));
             }
             let theirs = session.exchange(&mine)?;
             let mut rest = &theirs[..];

@@ -372,12 +372,20 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     /// # Errors
     /// [`BatchError::State`] unless the batch is flushed; a failure of the device poisons it.
     pub fn round(&mut self) -> Result<Option<Vec<u8>>, PfssError> {
+        Ok(self.begin_round()?.then(|| self.messages().collect::<Vec<_>>().concat()))
+    }
+
+    /// Begins a round unless one has begun; `false` when all is open, and the batch final.
+    ///
+    /// This party's message is then in [`messages`](Self::messages). Errors as
+    /// [`round`](Self::round).
+    pub(super) fn begin_round(&mut self) -> Result<bool, PfssError> {
         self.expect(State::Flushed)?;
-        if let BatchStage::Flushed(_, Some(begun)) = &self.stage {
-            return Ok(Some(begun.iter().flatten().flatten().copied().collect()));
+        if let BatchStage::Flushed(_, Some(_)) = &self.stage {
+            return Ok(true);
         }
         let BatchStage::Flushed(steps, _) = core::mem::replace(&mut self.stage, BatchStage::Poisoned) else {
-            return Ok(None);
+            return Ok(false);
         };
         let message = |step: &Step| match step {
             Step::Open(pending) => wire::opening_to_bytes(self.queues.compute(), pending).map(Some),
@@ -389,14 +397,22 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
             let done = |step| if let Step::Done(shares) = step { Some(shares) } else { None };
             self.stage = BatchStage::Finalized(steps.into_iter().map(done).collect());
             self.release();
-            return Ok(None);
+            return Ok(false);
         }
-        let message = messages.iter().flatten().flatten().copied().collect::<Vec<u8>>();
         self.counters.rounds += 1;
-        self.counters.opened_bytes += message.len() as u64;
+        self.counters.opened_bytes += messages.iter().flatten().map(Vec::len).sum::<usize>() as u64;
         self.stage = BatchStage::Flushed(steps, Some(messages));
         self.meter.watch.enter(Activity::Exchange);
-        Ok(Some(message))
+        Ok(true)
+    }
+
+    /// The parts of this party's message in the round that has begun, job after job.
+    pub(super) fn messages(&self) -> impl Iterator<Item = &[u8]> {
+        let messages: &[Option<Vec<u8>>] = match &self.stage {
+            BatchStage::Flushed(_, Some(messages)) => &messages[..],
+            _ => &[],
+        };
+        messages.iter().flatten().map(Vec::as_slice)
     }
 
     /// Shows the masked bits and words that this round's message holds, job after job.

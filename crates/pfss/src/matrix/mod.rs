@@ -13,13 +13,14 @@ mod weights;
 
 use core::fmt;
 
+use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
 pub use shape::{MatrixShape, WeightShape};
 pub use weights::{OpenedWeights, WeightKey, WeightMask, WeightTriple};
 
-use crate::{BundleError, Dealer, Party};
-use shares::{Section, SeededShares, Words, expand, split, sum};
+use crate::{BundleError, Dealer, Party, PfssError};
+use shares::{Section, SeededShares, Words, expand, multiply_on, split, sum};
 
 /// The ring of matrices if none is given.
 const RING: Ring = match Ring::new(64) {
@@ -126,12 +127,38 @@ impl Dealer {
     /// # Errors
     /// As [`deal_matrix`](Self::deal_matrix).
     pub fn deal_matrix_in(&mut self, ring: Ring, shape: MatrixShape) -> Result<[MatrixTriple; 2], BundleError> {
+        self.deal_matrix_by(ring, shape, |[a, b]| Ok(Words::new(shape.multiply(a, b))))
+    }
+
+    /// [`deal_matrix_in`](Self::deal_matrix_in) with the product of the masks on a queue.
+    ///
+    /// The triples are the same. The queue multiplies with all its threads, or on a GPU.
+    ///
+    /// # Errors
+    /// [`PfssError::Bundle`] with the error of [`deal_matrix`](Self::deal_matrix), and
+    /// [`PfssError::Backend`].
+    pub fn deal_matrix_on<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        ring: Ring,
+        shape: MatrixShape,
+    ) -> Result<[MatrixTriple; 2], PfssError> {
+        self.deal_matrix_by(ring, shape, |factors| Ok(multiply_on(q, shape, factors)?))
+    }
+
+    /// A triple for which `multiply` computes `A B` modulo `2^64`.
+    fn deal_matrix_by<E: From<BundleError>>(
+        &mut self,
+        ring: Ring,
+        shape: MatrixShape,
+        multiply: impl FnOnce([&[u64]; 2]) -> Result<Words, E>,
+    ) -> Result<[MatrixTriple; 2], E> {
         let [left, right, _] = shape.checked_lens()?;
         let nonce = self.nonce();
         let seeds = [self.seed(), self.seed()];
         let a = sum(seeds.each_ref(), ring, Section::Left, left);
         let b = sum(seeds.each_ref(), ring, Section::Right, right);
-        let [zero, one] = split(ring, shape, [&a, &b], seeds).map(TripleShares::Seeded);
+        let [zero, one] = split(ring, multiply([&a[..], &b[..]])?, seeds).map(TripleShares::Seeded);
         let reusable = self.insecure;
         let triple = |party, shares| MatrixTriple { party, ring, shape, nonce, shares, reusable };
         Ok([triple(Party::Zero, zero), triple(Party::One, one)])

@@ -3,11 +3,18 @@
 //! A triple's shares of `A` and `B` are uniform for both parties, and party 0's of `A B` too, so
 //! seeds give them. Party 1's share of `A B` is the rest.
 
-use core_types::Ring;
+use backend_api::{
+    BackendError,
+    ops::{fss::FssOps, share::MatmulWords},
+};
+use core_types::{Ring, params::share::MatmulWordsParams};
 use zeroize::Zeroizing;
 
 use super::MatrixShape;
-use crate::secret::seed::Seed;
+use crate::secret::{
+    seed::Seed,
+    staging::{SecretInput, write_secret_into},
+};
 
 /// One party's share of a matrix.
 pub(super) type Words = Zeroizing<Vec<u64>>;
@@ -58,10 +65,25 @@ pub(super) fn sum(seeds: [&Seed; 2], ring: Ring, section: Section, len: usize) -
     sum
 }
 
-/// Both parties' shares of `A` and `A B` for the given `A` and `B`, where the seeds give `A`.
-pub(super) fn split(ring: Ring, shape: MatrixShape, [a, b]: [&[u64]; 2], [zero, one]: [Seed; 2]) -> [SeededShares; 2] {
-    let mut rest = Zeroizing::new(shape.multiply(a, b)); // modulo 2^64, which is a multiple of every ring's size
-    let known = expand(&zero, ring, Section::Product, rest.len());
-    rest.iter_mut().zip(known.iter()).for_each(|(rest, known)| *rest = ring.sub(*rest, *known));
-    [SeededShares { seed: zero, product: None }, SeededShares { seed: one, product: Some(rest) }]
+/// `A B` modulo `2^64` on the queue, in place if it reads the host's memory.
+pub(super) fn multiply_on<Q: FssOps>(q: &Q, shape: MatrixShape, [a, b]: [&[u64]; 2]) -> Result<Words, BackendError> {
+    let MatrixShape { batch, rows, inner, cols } = shape;
+    let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
+    let params = MatmulWordsParams { batch, rows, inner, cols, alpha: 1, beta: 0 };
+    let [_, _, len] = shape.lens();
+    let mut product = Words::new(vec![0; len]);
+    let (x, y) = (SecretInput::of(q, a)?, SecretInput::of(q, b)?);
+    write_secret_into(q, &mut product[..], |out| {
+        q.matmul_words(MatmulWords { params: &params, x: x.view(), y: y.view(), out: q.shorten_mut(out) })
+    })?;
+    Ok(product)
+}
+
+/// Both parties' shares of `A` and `A B`, where the seeds give `A`.
+///
+/// `product` is `A B` modulo `2^64`, which is a multiple of every ring's size.
+pub(super) fn split(ring: Ring, mut product: Words, [zero, one]: [Seed; 2]) -> [SeededShares; 2] {
+    let known = expand(&zero, ring, Section::Product, product.len());
+    product.iter_mut().zip(known.iter()).for_each(|(rest, known)| *rest = ring.sub(*rest, *known));
+    [SeededShares { seed: zero, product: None }, SeededShares { seed: one, product: Some(product) }]
 }

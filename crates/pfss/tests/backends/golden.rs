@@ -136,10 +136,13 @@ fn the_dealer_writes_the_committed_bundles_byte_for_byte() {
             assert!(cases.iter().any(|(_, gate, _)| gate.kind() == kind), "no golden bundle of {kind}");
         }
         for (name, bits, seed) in TRIPLES {
-            let dealt = Dealer::insecure_from_seed(seed).deal_matrix_in(Ring::new(bits).unwrap(), SHAPE).unwrap();
-            for (party, triple) in dealt.iter().enumerate() {
-                let file = format!("seeded/{name}.{party}.pfm");
-                assert_same(&triple.to_bytes(), &committed(&file), &file);
+            let (dealer, ring) = (|| Dealer::insecure_from_seed(seed), Ring::new(bits).unwrap());
+            let on_queue = dealer().deal_matrix_on(&q, ring, SHAPE).unwrap();
+            for dealt in [dealer().deal_matrix_in(ring, SHAPE).unwrap(), on_queue] {
+                for (party, triple) in dealt.iter().enumerate() {
+                    let file = format!("seeded/{name}.{party}.pfm");
+                    assert_same(&triple.to_bytes(), &committed(&file), &file);
+                }
             }
         }
         // two for each case and each triple, and the shares

@@ -285,7 +285,7 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
     /// Delivers the shares of a batch that has nothing left to open, and empties it.
     fn collect(&mut self, class: Class) -> Result<(), PfssError> {
         let batch = &mut self.batches[class.index()];
-        if batch.round()?.is_none() {
+        if !batch.begin_round()? {
             for (ticket, handle) in core::mem::take(&mut self.running[class.index()]) {
                 self.port.deliver_shares(ticket, batch.take(handle)?);
             }

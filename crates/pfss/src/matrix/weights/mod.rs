@@ -10,13 +10,14 @@ mod run;
 
 use core::fmt;
 
+use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
 use super::{
     RING, WeightShape,
-    shares::{Section, SeededShares, Words, split, sum},
+    shares::{Section, SeededShares, Words, multiply_on, split, sum},
 };
-use crate::{BundleError, Dealer, Party, secret::seed::Seed};
+use crate::{BundleError, Dealer, Party, PfssError, secret::seed::Seed};
 
 /// One party's share of the uniform mask `B` of a matrix of weights.
 ///
@@ -286,14 +287,41 @@ impl Dealer {
     /// # Errors
     /// [`BundleError::Overflow`] if the matrices do not fit the address space.
     pub fn deal_weight_triple(&mut self, mask: &WeightMask, rows: usize) -> Result<[WeightTriple; 2], BundleError> {
+        let shape = mask.shape.product(rows);
+        self.deal_weight_triple_by(mask, rows, |[a, b]| Ok(Words::new(shape.multiply(a, b))))
+    }
+
+    /// [`deal_weight_triple`](Self::deal_weight_triple) with the product `A B` on a queue.
+    ///
+    /// The triples are the same. The queue multiplies with all its threads, or on a GPU.
+    ///
+    /// # Errors
+    /// [`PfssError::Bundle`] with the error of [`deal_weight_triple`](Self::deal_weight_triple),
+    /// and [`PfssError::Backend`].
+    pub fn deal_weight_triple_on<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        mask: &WeightMask,
+        rows: usize,
+    ) -> Result<[WeightTriple; 2], PfssError> {
+        let shape = mask.shape.product(rows);
+        self.deal_weight_triple_by(mask, rows, |factors| Ok(multiply_on(q, shape, factors)?))
+    }
+
+    /// A triple for which `multiply` computes `A B` modulo `2^64`.
+    fn deal_weight_triple_by<E: From<BundleError>>(
+        &mut self,
+        mask: &WeightMask,
+        rows: usize,
+        multiply: impl FnOnce([&[u64]; 2]) -> Result<Words, E>,
+    ) -> Result<[WeightTriple; 2], E> {
         let (ring, weights, key_nonce) = (mask.ring, mask.shape, mask.nonce);
-        let shape = weights.product(rows);
-        let [left, right, _] = shape.checked_lens()?;
+        let [left, right, _] = weights.product(rows).checked_lens()?;
         let nonce = self.nonce();
         let seeds = [self.seed(), self.seed()];
         let a = sum(seeds.each_ref(), ring, Section::Left, left);
         let b = sum(mask.seeds.each_ref(), ring, Section::Right, right);
-        let [zero, one] = split(ring, shape, [&a, &b], seeds);
+        let [zero, one] = split(ring, multiply([&a[..], &b[..]])?, seeds);
         let reusable = self.insecure;
         let triple = |party, shares| WeightTriple { party, ring, rows, weights, nonce, key_nonce, shares, reusable };
         Ok([triple(Party::Zero, zero), triple(Party::One, one)])
