@@ -84,6 +84,13 @@ pub enum Goal {
         /// Least rate of ours divided by the peer's.
         ratio: f64,
     },
+    /// At most `seconds` longer than contender number `peer`, by the fastest rounds.
+    Beyond {
+        /// Index of the peer among the contenders.
+        peer: usize,
+        /// Most seconds of one run of ours beyond one run of the peer's.
+        seconds: f64,
+    },
 }
 
 /// How long to measure.
@@ -131,7 +138,7 @@ pub struct Standing {
     pub show: Show,
     /// Ours first, then the peers.
     pub timings: Vec<Timing>,
-    /// The goals, their conditions, and whether the medians meet them.
+    /// The goals, their conditions, and whether the times meet them.
     pub goals: Vec<(Goal, &'static str, bool)>,
 }
 
@@ -148,11 +155,21 @@ impl Standing {
         (!self.timings[i].elsewhere).then(|| self.timings[i].median_s / self.timings[0].median_s)
     }
 
-    /// Whether the medians meet a goal.
+    /// Seconds of our run beyond contender `i`'s, by the fastest round of each.
+    ///
+    /// Medians of a long run vary by more than a short addition to it. `None` if contender `i` was
+    /// measured on another machine.
+    #[must_use]
+    pub fn beyond(&self, i: usize) -> Option<f64> {
+        (!self.timings[i].elsewhere).then(|| self.timings[0].best_s - self.timings[i].best_s)
+    }
+
+    /// Whether the times meet a goal: the medians, but for [`Goal::Beyond`].
     pub(crate) fn meets(&self, goal: Goal) -> bool {
         match goal {
             Goal::Rate(rate) => self.rate(0) >= rate,
             Goal::Ratio { peer, ratio } => self.ratio(peer).is_some_and(|got| got >= ratio),
+            Goal::Beyond { peer, seconds } => self.beyond(peer).is_some_and(|got| got <= seconds),
         }
     }
 }
@@ -179,4 +196,21 @@ pub(crate) fn interleaved(mut contenders: Vec<Contender>, effort: Effort) -> Vec
         Timing { elsewhere, ..timing }
     };
     contenders.into_iter().zip(samples).map(timing).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_addition_is_bounded_by_the_fastest_rounds_of_this_machine() {
+        let timing =
+            |median_s, best_s| Timing { name: String::new(), median_s, best_s, rounds_s: 0.0, elsewhere: false };
+        let timings = vec![timing(9.0, 3.0), timing(1.0, 2.0), Timing { elsewhere: true, ..timing(1.0, 2.0) }];
+        let (id, show) = (String::new(), Show::Nanoseconds);
+        let standing = Standing { id, unit: "call", work: 1.0, show, timings, goals: Vec::new() };
+        assert_eq!([standing.beyond(1), standing.beyond(2)], [Some(1.0), None]);
+        let meets = |peer, seconds| standing.meets(Goal::Beyond { peer, seconds });
+        assert_eq!([meets(1, 1.0), meets(1, 0.9), meets(2, 9.0)], [true, false, false]);
+    }
 }

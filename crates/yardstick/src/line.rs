@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(ids.len(), lines.len());
         for line in &lines {
             for (goal, _) in &line.goals {
-                if let Goal::Ratio { peer, .. } = goal {
+                if let Goal::Ratio { peer, .. } | Goal::Beyond { peer, .. } = goal {
                     assert!((1..line.entrants.len()).contains(peer), "{}", line.id);
                 }
             }

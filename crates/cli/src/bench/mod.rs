@@ -111,6 +111,10 @@ fn line(standing: &Standing) -> BenchLine {
                 format!("at least {}", shown(standing.work / rate)).replace("at least", bound(standing.show))
             }
             Goal::Ratio { peer, ratio } => format!(">= {ratio:.2} x {}", standing.timings[peer].name),
+            Goal::Beyond { peer, seconds } => {
+                let got = standing.beyond(peer).map_or_else(String::new, |got| format!(", got {:.2} us", got * 1e6));
+                format!("<= {:.2} us beyond {}{got}", seconds * 1e6, standing.timings[peer].name)
+            }
         };
         let applies = condition_holds(condition);
         let text = if condition.is_empty() { want } else { format!("{want} (given {condition})") };

@@ -1,12 +1,14 @@
-//! Speed lines of the op sets `linalg`, `optim` and `factor`.
+//! Speed lines of the op sets `linalg`, `optim` and `factor`, and of their dispatch.
 
 mod attention;
+mod dispatch;
 mod elements;
 mod gemm;
 mod loss;
 mod optim;
 mod rows;
 mod svd;
+mod text;
 
 use cpu_backend::CpuQueue;
 use half::bf16;
@@ -18,12 +20,14 @@ use crate::{Extent, Line};
 /// Every line of the op sets on the processor.
 pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
     let mut all = gemm::contests();
+    all.extend(dispatch::contests());
     all.extend(rows::contests());
     all.extend(attention::contests());
     all.extend(elements::contests());
     all.extend([loss::contest()]);
     all.extend(svd::contests());
     all.extend(optim::contests());
+    all.extend([text::contest()]);
     all
 }
 

@@ -22,11 +22,12 @@ const WORKER: &str = include_str!("worker.py");
 const GOAL: f64 = 1.0;
 
 /// The least rate of ours relative to PyTorch, of other lines.
-const GOALS: [(&str, f64); 4] = [
+const GOALS: [(&str, f64); 5] = [
     ("nn.attention/1x8x2048x64", 1.0 / 0.75),
     ("nn.attention/4x8x512x64", 1.0 / 0.48),
     ("nn.attention/8x12x128x64", 1.0 / 0.6),
     ("nn.attention_backward/4x8x512x64", 1.0 / 0.7),
+    ("nn.text_step", 1.0 / 0.78),
 ];
 
 thread_local! {
