@@ -366,7 +366,10 @@ fn multiplying_by_opened_weights_leaves_no_share_of_their_mask_or_of_the_triple(
         let ([x, y], (zero, one)) =
             ([12, 20].map(|len| (1000..1000 + len).collect::<Vec<u64>>()), memory_pair(Duration::from_secs(20)));
         let run = || {
-            let (q, ([zero_key, one_key], [zero_triple, one_triple])) = (queue(), deal());
+            drop(deal());
+            let (q, mut dealer) = (queue(), Dealer::insecure_from_seed(11));
+            let ([zero_key, one_key], mask) = dealer.deal_weights(shape).unwrap();
+            let [zero_triple, one_triple] = dealer.deal_weight_triple_on(&q, &mask, rows).unwrap();
             test_process::scope(|scope| {
                 scope.spawn(|| {
                     let mut session = Session::new(zero);
