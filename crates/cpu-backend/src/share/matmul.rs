@@ -96,7 +96,7 @@ impl<L: RingWords> LaneKernel<L> for MatrixPart<'_, '_, '_> {
             product.accumulate(l);
             at += count;
         }
-        // Factors may be secret: no copy of them stays on the stack of a thread that goes on.
+        // Factors may be secret, and the thread may keep running: clear their copies on its stack.
         panel.fill(0);
         core::hint::black_box(&mut panel);
     }

@@ -49,7 +49,7 @@ impl Keys {
         }
     }
 
-    /// Whether there are none.
+    /// Whether no key is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,4 +1,4 @@
-//! Keys of a folder are read step by step while the run goes on, and only as they were checked.
+//! Each step of a run reads its own keys, and refuses keys that changed after the check.
 
 use std::{
     fs,

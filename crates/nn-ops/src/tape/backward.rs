@@ -235,7 +235,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
         }
     }
 
-    /// The sum over the axes along which a node's value was broadcast, if there are such axes.
+    /// The sum over the axes along which a node's value was broadcast; `None` without such axes.
     fn summed(&self, g: &Tensor<Q, f32>, x: usize) -> Result<Option<Tensor<Q, f32>>, NnError> {
         let (from, to) = (*g.layout(), self.shape(x));
         let missing = from.rank() - to.len();

@@ -120,7 +120,7 @@ fn decode<Q: AllOps>(id: impl Into<String>, [batch, heads, rows, dim]: Sizes) ->
 
 /// The same attention by products and softmax, 64 queries at a time.
 ///
-/// Blocks leave out the keys behind their last query. Queries come scaled.
+/// Blocks leave out the keys after their last query. Queries are already scaled.
 fn composed<Q: AllOps>(sizes: Sizes) -> Line<Q> {
     const ROWS: usize = 64;
     Line::new(id("attention_composed", sizes), size::<f32>(2, 4, sizes), move |q: &Q| {

@@ -440,7 +440,7 @@ fn bits_of_a_head_depend_on_no_other_head_and_on_no_thread() {
     }
 }
 
-/// Queries of a block have the same bits, whichever others there are.
+/// The bits of a query do not depend on the other queries of its block.
 #[test]
 fn bits_of_a_query_depend_on_no_other_query() {
     for simd in levels() {

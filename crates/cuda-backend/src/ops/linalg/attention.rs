@@ -29,7 +29,7 @@ const FEW_ROWS: u64 = 16;
 const MANY_ROWS: u64 = 64;
 /// Keys of a tile.
 const LINES: u64 = 32;
-/// Least keys of a part, if there are several.
+/// The fewest keys of a part, when the keys are split into several parts.
 const LEAST_PART: u64 = 256;
 /// Most parts of the keys.
 const MOST_PARTS: u64 = 64;

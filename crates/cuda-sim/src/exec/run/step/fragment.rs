@@ -200,7 +200,7 @@ fn steps(turn: &mut Turn<'_, '_>, warp: &mut Warp, index: usize) -> Outcome<Stop
 
 /// The functions that lanes call by the handles of a register.
 ///
-/// Stores the step `back` at which each lane goes on.
+/// Stores `back`, the step where each lane continues.
 fn called(warp: &mut Warp, table: &[(u64, u32, R)], handle: R, back: u32, active: u32) -> Outcome<[u32; WARP]> {
     let handles = warp.regs.w64[handle as usize].0;
     let mut targets = [0; WARP];
