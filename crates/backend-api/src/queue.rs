@@ -87,6 +87,23 @@ pub trait Queue: Sized {
     /// As [`write_parts`](Self::write_parts).
     fn write_secret_parts<T: Element>(&self, parts: &[&[T]], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
+    /// Writes public lists of ops to a view, and behind them host slices with secrets.
+    ///
+    /// It takes the number of copies that [`write_secret`](Self::write_secret) of one slice takes.
+    /// A device with separate memory may note the lists. Until something else is written to the
+    /// buffer, an op that names the place of its list there does not copy the list again.
+    ///
+    /// # Errors
+    /// As [`write_parts`](Self::write_parts).
+    fn write_with_lists<T: Element>(
+        &self,
+        lists: &[&[T]],
+        secret: &[&[T]],
+        dst: Mut<'_, Self, T>,
+    ) -> Result<(), BackendError> {
+        self.write_secret_parts(&[lists, secret].concat(), dst)
+    }
+
     /// [`read`](Self::read) of a secret: on return no host memory of the backend holds it.
     ///
     /// # Errors

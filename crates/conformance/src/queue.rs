@@ -28,52 +28,24 @@ fn insets(len: usize) -> &'static [(usize, usize)] {
 pub fn specs() -> Vec<OpSpec> {
     let each = |name: &str, check: fn(&Conditioned, usize) -> Result<(), Failure>| {
         LENGTHS.map(|len| {
-            Case::new(format!("{name}, {len}"), move |q| check(q, len)).on_elements(if len <= 1 << 20 {
-                0
-            } else {
-                len as u64
-            })
+            let elements = if len <= 1 << 20 { 0 } else { len as u64 };
+            Case::new(format!("{name}, {len}"), move |q| check(q, len)).on_elements(elements)
         })
     };
+    let two = |op, one: [Case; 12], other: [Case; 12]| OpSpec { op, cases: one.into_iter().chain(other).collect() };
+    let writes = [each("u8", write::<u8>), each("u64", write::<u64>), each("M31", write::<M31>)];
     vec![
         OpSpec { op: "queue.zeros", cases: each("u64", zeros).into() },
-        OpSpec {
-            op: "queue.clear",
-            cases: [each("u8", clear::<u8>), each("M31", clear::<M31>)].into_iter().flatten().collect(),
-        },
-        OpSpec {
-            op: "queue.write",
-            cases: [each("u8", write::<u8>), each("u64", write::<u64>), each("M31", write::<M31>)]
-                .into_iter()
-                .flatten()
-                .collect(),
-        },
-        OpSpec {
-            op: "queue.write_parts",
-            cases: [each("u8", write_parts::<u8>), each("M31", write_parts::<M31>)].into_iter().flatten().collect(),
-        },
-        OpSpec {
-            op: "queue.words",
-            cases: [each("u64", words::<u64>), each("M31", words::<M31>)].into_iter().flatten().collect(),
-        },
+        two("queue.clear", each("u8", clear::<u8>), each("M31", clear::<M31>)),
+        OpSpec { op: "queue.write", cases: writes.into_iter().flatten().collect() },
+        two("queue.write_parts", each("u8", write_parts::<u8>), each("M31", write_parts::<M31>)),
+        two("queue.words", each("u64", words::<u64>), each("M31", words::<M31>)),
         OpSpec { op: "queue.elements", cases: each("u64 and u128", elements).into() },
         OpSpec { op: "queue.read_only", cases: each("u64", read_only).into() },
-        OpSpec {
-            op: "queue.host_view",
-            cases: [each("u8", host_view::<u8>), each("M31", host_view::<M31>)].into_iter().flatten().collect(),
-        },
-        OpSpec {
-            op: "queue.write_secret",
-            cases: [each("u8", write_secret::<u8>), each("M31", write_secret::<M31>)].into_iter().flatten().collect(),
-        },
-        OpSpec {
-            op: "queue.register",
-            cases: [each("u8", register::<u8>), each("M31", register::<M31>)].into_iter().flatten().collect(),
-        },
-        OpSpec {
-            op: "queue.copy",
-            cases: [each("u8", copy::<u8>), each("u64", copy::<u64>)].into_iter().flatten().collect(),
-        },
+        two("queue.host_view", each("u8", host_view::<u8>), each("M31", host_view::<M31>)),
+        two("queue.write_secret", each("u8", write_secret::<u8>), each("M31", write_secret::<M31>)),
+        two("queue.register", each("u8", register::<u8>), each("M31", register::<M31>)),
+        two("queue.copy", each("u8", copy::<u8>), each("u64", copy::<u64>)),
     ]
 }
 
@@ -241,6 +213,11 @@ fn write_secret<T: HostElement>(q: &Conditioned, len: usize) -> Result<(), Failu
     q.write_secret_parts(&[&host[..len / 3], &[], &host[len / 3..]], buf.view_mut())?;
     Failure::unless_equal(&host, &q.download_secret(&buf)?)?;
     Failure::unless_refused("one element more in parts", q.write_secret_parts(&[&host, &one], buf.view_mut()))?;
+    let mut listed = q.zeros::<T>(len)?;
+    q.write_with_lists(&[&host[..len / 3]], &[&host[len / 3..]], listed.view_mut())?;
+    Failure::unless_equal(&host, &q.download_secret(&listed)?)?;
+    let more = q.write_with_lists(&[&host], &[&one], listed.view_mut());
+    Failure::unless_refused("one element more behind a list", more)?;
     Failure::unless_equal(&host, &q.download_secret(&buf)?)?;
     Failure::unless_refused("one element more", q.write_secret(&data::<T>(len + 1, 3), buf.view_mut()))
 }

@@ -5,10 +5,7 @@
 use std::{fmt::Debug, num::NonZeroUsize};
 
 use backend_api::ops::{Access, Op};
-use conformance::{
-    Condition, Conditioned, OpSpec, Outcome, Selection, air, channel, circle, correction, deep, factor, fri, fss,
-    linalg, merkle, optim, recurrent, run, tensor,
-};
+use conformance::{Condition, Conditioned, OpSpec, Outcome, Selection, fss, run};
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 use runtime::AnyQueue;
 
@@ -40,76 +37,33 @@ fn at_level(level: SimdLevel) -> Option<Simd> {
     level.is_available().then(|| Simd::detect_up_to(level))
 }
 
-#[test]
-fn circle_specifications_hold_on_every_vector_level() {
-    on_each("circle", &LEVELS, at_level, |simd| holds(circle::specs, 100, simd, 1));
-    holds(circle::specs, 100, strongest(), 3);
+/// A test for each op set, of more cases than the number.
+macro_rules! on_every_level {
+    ($(fn $test:ident() = $set:ident, $least:literal;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                let specs = conformance::$set::specs;
+                on_each(stringify!($set), &LEVELS, at_level, |simd| holds(specs, $least, simd, 1));
+                holds(specs, $least, strongest(), 3);
+            }
+        )*
+    };
 }
 
-#[test]
-fn air_specifications_hold_on_every_vector_level() {
-    on_each("air", &LEVELS, at_level, |simd| holds(air::specs, 50, simd, 1));
-    holds(air::specs, 50, strongest(), 3);
-}
-
-#[test]
-fn transcript_specifications_hold_on_every_vector_level() {
-    on_each("channel", &LEVELS, at_level, |simd| holds(channel::specs, 100, simd, 1));
-    holds(channel::specs, 100, strongest(), 3);
-}
-
-#[test]
-fn correction_specifications_hold_on_every_vector_level() {
-    on_each("correction", &LEVELS, at_level, |simd| holds(correction::specs, 90, simd, 1));
-    holds(correction::specs, 90, strongest(), 3);
-}
-
-#[test]
-fn deep_specifications_hold_on_every_vector_level() {
-    on_each("deep", &LEVELS, at_level, |simd| holds(deep::specs, 80, simd, 1));
-    holds(deep::specs, 80, strongest(), 3);
-}
-
-#[test]
-fn factor_specifications_hold_on_every_vector_level() {
-    on_each("factor", &LEVELS, at_level, |simd| holds(factor::specs, 150, simd, 1));
-    holds(factor::specs, 150, strongest(), 3);
-}
-
-#[test]
-fn fri_specifications_hold_on_every_vector_level() {
-    on_each("fri", &LEVELS, at_level, |simd| holds(fri::specs, 80, simd, 1));
-    holds(fri::specs, 80, strongest(), 3);
-}
-
-#[test]
-fn merkle_specifications_hold_on_every_vector_level() {
-    on_each("merkle", &LEVELS, at_level, |simd| holds(merkle::specs, 60, simd, 1));
-    holds(merkle::specs, 60, strongest(), 3);
-}
-
-#[test]
-fn optimiser_specifications_hold_on_every_vector_level() {
-    on_each("optim", &LEVELS, at_level, |simd| holds(optim::specs, 80, simd, 1));
-    holds(optim::specs, 80, strongest(), 3);
-}
-
-#[test]
-fn recurrent_specifications_hold_on_every_vector_level() {
-    on_each("recurrent", &LEVELS, at_level, |simd| holds(recurrent::specs, 20, simd, 1));
-    holds(recurrent::specs, 20, strongest(), 3);
-}
-
-#[test]
-fn linalg_specifications_hold_on_every_vector_level() {
-    on_each("linalg", &LEVELS, at_level, |simd| holds(linalg::specs, 100, simd, 1));
-    holds(linalg::specs, 100, strongest(), 3);
-}
-
-#[test]
-fn tensor_specifications_hold_on_every_vector_level() {
-    on_each("tensor", &LEVELS, at_level, |simd| holds(tensor::specs, 300, simd, 1));
-    holds(tensor::specs, 300, strongest(), 3);
+on_every_level! {
+    fn circle_specifications_hold_on_every_vector_level() = circle, 100;
+    fn air_specifications_hold_on_every_vector_level() = air, 50;
+    fn transcript_specifications_hold_on_every_vector_level() = channel, 100;
+    fn correction_specifications_hold_on_every_vector_level() = correction, 90;
+    fn deep_specifications_hold_on_every_vector_level() = deep, 80;
+    fn factor_specifications_hold_on_every_vector_level() = factor, 150;
+    fn fri_specifications_hold_on_every_vector_level() = fri, 80;
+    fn merkle_specifications_hold_on_every_vector_level() = merkle, 60;
+    fn optimiser_specifications_hold_on_every_vector_level() = optim, 80;
+    fn recurrent_specifications_hold_on_every_vector_level() = recurrent, 20;
+    fn linalg_specifications_hold_on_every_vector_level() = linalg, 100;
+    fn tensor_specifications_hold_on_every_vector_level() = tensor, 300;
 }
 
 #[test]

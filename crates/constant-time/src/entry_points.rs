@@ -10,17 +10,12 @@ use std::{
 const CHECKED: &[(&str, &[&str])] = &[
     ("deal and serialise", &["Dealer::insecure_from_seeds", "Dealer::deal", "KeyBundle::to_bytes"]),
     ("deal and serialise for given masks", &["Dealer::insecure_deal_for_masks"]),
-    (
-        "deal and serialise matrices",
-        &["Dealer::deal_matrix", "Dealer::deal_matrix_in", "Dealer::deal_matrix_on", "MatrixTriple::to_bytes"],
-    ),
+    ("deal and serialise matrices", &["Dealer::deal_matrix", "MatrixTriple::to_bytes"]),
     (
         "deal and serialise weights",
         &[
             "Dealer::deal_weights",
-            "Dealer::deal_weights_in",
             "Dealer::deal_weight_triple",
-            "Dealer::deal_weight_triple_on",
             "WeightKey::to_bytes",
             "WeightMask::to_bytes",
             "WeightTriple::to_bytes",
@@ -32,17 +27,27 @@ const CHECKED: &[(&str, &[&str])] = &[
     ("session: interval powers", &["Session::interval_powers"]),
     ("session: maximum", &["Session::max"]),
     ("session: product", &["Session::product", "KeyBundle::mask_factors"]),
-    (
-        "session: product of matrices",
-        &["Session::matmul", "Session::reveal", "Session::reveal_in", "MatrixShape::multiply"],
-    ),
+    ("session: product of matrices", &["Session::matmul", "Session::reveal", "MatrixShape::multiply"]),
     (
         "session: products by opened weights",
         &["Session::open_weights", "Session::matmul_weights", "OpenedWeights::to_bytes"],
     ),
     ("session: gelu", &["Session::function", "Dealer::deal_function"]),
-    ("session: function by table", &["Session::table_function", "Dealer::deal_table_function"]),
-    ("session: softmax", &["Session::softmax", "Dealer::deal_all", "RowLayout::gather", "RowLayout::scatter"]),
+    (
+        "session: function by table",
+        &["Session::table_function", "Session::table_function_from", "Dealer::deal_table_function"],
+    ),
+    (
+        "session: softmax",
+        &[
+            "Session::softmax",
+            "Session::softmax_from",
+            "Session::function_from",
+            "Dealer::deal_all",
+            "RowLayout::gather",
+            "RowLayout::scatter",
+        ],
+    ),
     ("lockstep: relu", &["lockstep::run_lockstep_watched", "Pending::finish_with"]),
     ("step by step: relu", &["KeyBundle::mask", "MaskedKeys::eval", "Pending::finish"]),
     (
@@ -169,7 +174,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
             "MatrixTriple::nonce",
             "MatrixShape::lens",
             "MatrixShape::traffic",
-            "MatrixShape::traffic_in",
+            "MatrixShape::key_bytes",
             "WeightKey::party",
             "WeightKey::ring",
             "WeightKey::shape",

@@ -26,6 +26,7 @@ mod matrices;
 mod memcheck;
 mod plain;
 mod planted;
+mod seeds;
 mod sessions;
 mod tasks;
 
@@ -85,7 +86,8 @@ fn checks() -> Result<Vec<Check>> {
     let mut checks = planted::checks();
     checks.extend(deal::checks()?);
     checks.extend(sessions::checks()?);
-    let again = deal::checks()?.into_iter().chain(sessions::checks()?);
+    checks.extend(seeds::checks());
+    let again = deal::checks()?.into_iter().chain(sessions::checks()?).chain(seeds::checks());
     checks.extend(again.map(Check::without_aes_instructions));
     checks.extend(lockstep::checks()?);
     checks.extend(matrices::checks());

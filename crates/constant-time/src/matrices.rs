@@ -4,7 +4,7 @@ use core::hint::black_box;
 
 use anyhow::{Context, Result, ensure};
 use cpu_backend::CpuQueue;
-use pfss::{MatrixShape, Party, WeightShape};
+use pfss::{MatrixShape, Party, Ring, WeightShape};
 
 use crate::{
     Check,
@@ -26,21 +26,20 @@ pub(crate) fn checks() -> Vec<Check> {
 }
 
 fn products(q: &CpuQueue) -> Result<()> {
-    let ([left, ..], x) = (MATRICES.lens(), factors(MATRICES));
-    let [zero, one] = deal::dealer().deal_matrix(MATRICES)?;
+    let (ring, [left, ..], x) = (ring()?, MATRICES.lens(), factors(MATRICES));
+    let [zero, one] = deal::dealer().deal_matrix(q, ring, MATRICES)?;
     let revealed = both(zero, one, split(&x), |session, triple, x| {
         let product = session.matmul(q, triple, [&x[..left], &x[left..]])?;
-        session.reveal(q, Party::Zero, &product)
+        session.reveal(q, ring, Party::Zero, &product)
     })?;
     expect(MATRICES, &x, revealed)
 }
 
 fn dealt_weights(q: &CpuQueue) -> Result<()> {
     let mut dealer = deal::dealer();
-    let (keys, mask) = dealer.deal_weights(WEIGHTS)?;
+    let (keys, mask) = dealer.deal_weights(ring()?, WEIGHTS)?;
     black_box((mask.to_bytes(), keys.map(|key| key.to_bytes())));
-    let triples = dealer.deal_weight_triple(&mask, ROWS)?;
-    for triple in triples.into_iter().chain(dealer.deal_weight_triple_on(q, &mask, ROWS)?) {
+    for triple in dealer.deal_weight_triple(q, &mask, ROWS)? {
         black_box(triple.to_bytes());
     }
     Ok(())
@@ -48,17 +47,21 @@ fn dealt_weights(q: &CpuQueue) -> Result<()> {
 
 fn by_weights(q: &CpuQueue) -> Result<()> {
     let shape = WEIGHTS.product(ROWS);
-    let ([left, ..], x) = (shape.lens(), factors(shape));
+    let (ring, [left, ..], x) = (ring()?, shape.lens(), factors(shape));
     let mut dealer = deal::dealer();
-    let ([zero_key, one_key], mask) = dealer.deal_weights(WEIGHTS)?;
-    let [zero, one] = dealer.deal_weight_triple(&mask, ROWS)?;
+    let ([zero_key, one_key], mask) = dealer.deal_weights(ring, WEIGHTS)?;
+    let [zero, one] = dealer.deal_weight_triple(q, &mask, ROWS)?;
     let revealed = both((zero_key, zero), (one_key, one), split(&x), |session, (key, triple), x| {
         let weights = session.open_weights(q, key, &x[left..])?;
         black_box(weights.to_bytes());
         let product = session.matmul_weights(q, triple, &x[..left], &weights)?;
-        session.reveal(q, Party::Zero, &product)
+        session.reveal(q, ring, Party::Zero, &product)
     })?;
     expect(shape, &x, revealed)
+}
+
+fn ring() -> Result<Ring> {
+    Ring::new(64).context("a ring of 64 bits")
 }
 
 /// Both factors.

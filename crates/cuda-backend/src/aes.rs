@@ -2,7 +2,7 @@
 //!
 //! Either with lookups in a table, or with a Boolean circuit whose addresses depend on no secret.
 
-/// How kernels that evaluate keys compute AES.
+/// How kernels that evaluate keys or expand seeds compute AES.
 ///
 /// Both give the same shares. Dealing keys is not affected: `cmp_gen` and `dcf_gen` use the table
 /// either way.

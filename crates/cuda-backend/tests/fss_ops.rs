@@ -8,7 +8,8 @@ use backend_api::{
     BackendError, Buffer, Queue,
     ops::{
         fss::{
-            CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
+            CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, ExpandSeed, FssOps, PackBits,
+            UnpackBits,
         },
         share::{CombineBits, CombineWords, MatmulWords, ShareOps, TableSums},
     },
@@ -17,7 +18,9 @@ use core_types::{
     AesKey, Label, PrgKeys,
     cmp::{CMP_ALL_BITS, cmp_blocks, cmp_leaves, cmp_levels},
     params::{
-        fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
+        fss::{
+            CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, SeedParams, padded,
+        },
         share::{BitParams, BitTerm, MatmulWordsParams, NO_ROW, TableSumsParams, Threshold, WordParams, WordTerm},
     },
 };
@@ -177,11 +180,23 @@ fn streams<Q: FssOps>(q: &Q, count: u32, bits: u32, results: &mut Results) -> Re
     Ok(())
 }
 
+/// The rows of a seed, in a view that begins at an odd word.
+fn seeds<Q: FssOps>(q: &Q, rows: u32, blocks: u32, results: &mut Results) -> Result<(), BackendError> {
+    let (key, first) = (AesKey::new([5; 16]), u128::MAX - 70);
+    let params = SeedParams { key, first, mask: [!3, 1023], rows, blocks, reserved: [0; 2] };
+    let end = 1 + 2 * rows as usize * blocks as usize;
+    let mut words = q.zeros::<u64>(end)?;
+    q.expand_seed(ExpandSeed { params: &params, words: words.slice_mut(1..end)? })?;
+    results.words.push(q.download(&words)?);
+    Ok(())
+}
+
 fn everything<Q: FssOps>(q: &Q, count: u32, bits: u32, points: u32) -> Result<Results, BackendError> {
     let mut results = Results::default();
     comparisons(q, cmp_params(count, bits, points), &mut results)?;
     payloads(q, dcf_params(count, bits, points), &mut results)?;
     streams(q, count, bits, &mut results)?;
+    seeds(q, points, count, &mut results)?;
     Ok(results)
 }
 
@@ -218,6 +233,7 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Resul
     q.combine_words(CombineWords {
         params: &params,
         terms: &terms,
+        placed: None,
         x: x.view(),
         padded: padded.view(),
         rows: rows.view(),
@@ -234,6 +250,7 @@ fn sums<Q: FssOps + ShareOps>(q: &Q, count: u32, results: &mut Results) -> Resul
     q.combine_bits(CombineBits {
         params: &params,
         terms: &terms,
+        placed: None,
         x: x.view(),
         rows: bits.view(),
         sums: sums.view_mut(),
@@ -290,6 +307,7 @@ fn several<Q: FssOps + ShareOps>(q: &Q) -> Result<Results, BackendError> {
     comparisons(q, cmp_params(40, 12, 37), &mut results)?;
     payloads(q, dcf_params(33, 9, 21), &mut results)?;
     streams(q, 9000, 11, &mut results)?;
+    seeds(q, 2, 1500, &mut results)?;
     sums(q, 9000, &mut results)?;
     products(q, 9, &mut results)?;
     tables(q, 300, &mut results)?;
@@ -314,6 +332,7 @@ fn bitsliced_aes_evaluates_every_key_to_the_same_shares() {
     assert_eq!((launches["fss_cmp_eval_all"], launches["fss_cmp_eval_window"]), (2, 4), "of 7 bits, by either party");
     let ops = ["fss_cmp_eval_all", "fss_cmp_eval_window", "fss_dcf_eval_window"];
     assert_eq!(walks, ops.map(|op| format!("{op}_bitsliced")).iter().collect::<Vec<_>>());
+    assert!(launches.contains_key("fss_expand_seed_bitsliced") && !launches.contains_key("fss_expand_seed"));
     drop(queue);
     assert_eq!(session.reports(), []);
 }

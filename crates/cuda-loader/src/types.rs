@@ -43,12 +43,14 @@ macro_rules! handles {
             }
         }
 
-        // SAFETY: a handle is a name that only the driver resolves, and the driver may be called from any thread.
+        // SAFETY: a handle is a name that only its library resolves, whichever thread passes it.
         unsafe impl Send for $name {}
         // SAFETY: as above.
         unsafe impl Sync for $name {}
     )*};
 }
+
+pub(crate) use handles;
 
 handles! {
     /// A context.

@@ -6,8 +6,8 @@ use core::fmt;
 
 use backend_api::ops::fss::FssOps;
 use pfss::{
-    AutoTrunc, Channel, Gate, KeyBundle, MatrixShape, PfssError, Ring, Session, SignedRange, Task, WeightShape,
-    functions::{FixedBundles, FixedFn, FixedGates, TableBundles, TableFn, TableGates},
+    AutoTrunc, Channel, Gate, MatrixShape, PfssError, Ring, Session, SignedRange, Task, WeightShape,
+    functions::{FixedFn, FixedGates, TableFn, TableGates},
     softmax::SecureSoftmaxPlan,
 };
 
@@ -181,7 +181,7 @@ impl Call<'_> {
         })
     }
 
-    /// Runs the step on shares, with the next keys.
+    /// Runs the step on shares, with the next keys. Each gate's keys are read when it runs.
     ///
     /// # Errors
     /// [`InferenceError`] if keys are missing or the session fails.
@@ -199,19 +199,9 @@ impl Call<'_> {
                 session.shift(q, shift, bundle, x)?
             }
             Self::Relu { range, x, .. } => session.run(q, Task::ReluWithin(*range), keys.gate()?, x)?.words,
-            Self::Function { gates, x, .. } => {
-                let suf = keys.gate()?;
-                let shift = gates.shift.gate().map(|_| keys.gate()).transpose()?;
-                session.function(q, gates, FixedBundles { suf, shift }, x)?
-            }
-            Self::Table { gates, x, .. } => {
-                let bundles = gates.gates().iter().map(|_| keys.gate()).collect::<Result<Vec<KeyBundle>, _>>()?;
-                session.table_function(q, gates, TableBundles::try_from(bundles)?, x)?
-            }
-            Self::Softmax { plan, x } => {
-                let bundles = plan.deals().iter().map(|_| keys.gate()).collect::<Result<_, _>>()?;
-                session.softmax(q, plan, bundles, x)?
-            }
+            Self::Function { gates, x, .. } => session.function_from(q, gates, || keys.gate(), x)?,
+            Self::Table { gates, x, .. } => session.table_function_from(q, gates, || keys.gate(), x)?,
+            Self::Softmax { plan, x } => session.softmax_from(q, plan, || keys.gate(), x)?,
         })
     }
 }

@@ -1,6 +1,9 @@
 //! Execution of a model: in the clear, on shares, or only to record its requirements.
 
-use crate::{Call, InferenceError};
+use crate::{
+    Call, InferenceError,
+    keys::{opened::WeightProduct, plan::Step},
+};
 
 /// An executor of models: in the clear, on shares, or only to record their requirements.
 ///
@@ -31,4 +34,33 @@ pub trait Engine {
     /// # Errors
     /// Engine-specific.
     fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError>;
+}
+
+/// An engine that records steps and returns zeros.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    pub(crate) steps: Vec<RecordedStep>,
+}
+
+/// A step of a run.
+pub(crate) struct RecordedStep {
+    pub(crate) step: Step,
+    /// The product by weights, if the step is one.
+    pub(crate) product: Option<WeightProduct>,
+}
+
+impl Engine for Recorder {
+    fn constant(&self, _: u64) -> u64 {
+        0
+    }
+
+    fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        Ok(vec![0; len])
+    }
+
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+        let step = Step { name: step.to_owned(), deals: call.deals()? };
+        self.steps.push(RecordedStep { step, product: call.weight_product() });
+        Ok(vec![0; call.len()])
+    }
 }

@@ -1,11 +1,16 @@
 //! Why an inference did not succeed, and whose failure that is.
 
+use core::fmt::Display;
 use std::path::PathBuf;
 
-use pfss::{BundleError, ChannelError, PfssError, RangeError, softmax::LayoutError};
+use pfss::{BundleError, ChannelError, Party, PfssError, RangeError, softmax::LayoutError};
 use thiserror::Error;
 
-use crate::{model_file::ModelFileError, tls::TlsError};
+use crate::{
+    Limit,
+    model_file::ModelFileError,
+    tls::{Connection, Fingerprint, TlsError},
+};
 
 /// Why an inference, or its preparation, did not succeed.
 #[derive(Debug, Error)]
@@ -264,9 +269,9 @@ pub enum InferenceError {
         /// The folder.
         path: PathBuf,
         /// The party that was to run.
-        expected: pfss::Party,
+        expected: Party,
         /// The party of the folder.
-        got: pfss::Party,
+        got: Party,
     },
     /// The file system refused.
     #[error("{doing} {}: {reason}", path.display())]
@@ -277,6 +282,24 @@ pub enum InferenceError {
         path: PathBuf,
         /// The system's reason.
         reason: std::io::Error,
+    },
+    /// The peer sent nothing, or read nothing, for as long as a limit allows.
+    #[error(
+        "{peer}{}: timed out while {doing} in step `{step}`{}",
+        after(" with certificate ", *certificate),
+        after(": ", *limit)
+    )]
+    Stalled {
+        /// The peer.
+        peer: Party,
+        /// The peer's certificate; `None` for a channel without TLS.
+        certificate: Option<Fingerprint>,
+        /// What this party was doing.
+        doing: &'static str,
+        /// The step of the model, or before it.
+        step: String,
+        /// The limit; `None` for a channel without TLS.
+        limit: Option<Limit>,
     },
     /// The connection could not be made, or the peer is not the one expected.
     #[error(transparent)]
@@ -318,7 +341,7 @@ impl InferenceError {
             | Self::OpenedDiffer { .. }
             | Self::OtherParty { .. } => Outcome::KeysRefused,
             Self::Opening { reason, .. } | Self::FailedRun { reason, .. } => reason.outcome(),
-            Self::PeerRun { .. } => Outcome::PeerFailed,
+            Self::PeerRun { .. } | Self::Stalled { .. } => Outcome::PeerFailed,
             Self::Pfss(
                 PfssError::ReusedBundle { .. }
                 | PfssError::WrongParty { .. }
@@ -334,6 +357,43 @@ impl InferenceError {
     }
 }
 
+impl InferenceError {
+    /// A timeout of the channel as a stall of `peer` in a step; any other error as it is.
+    #[must_use]
+    pub fn in_step(self, peer: Party, step: &str) -> Self {
+        match self {
+            Self::Pfss(PfssError::Channel(ChannelError::Timeout { doing }))
+            | Self::Tls(TlsError::Channel(ChannelError::Timeout { doing })) => {
+                Self::Stalled { peer, certificate: None, doing, step: step.to_owned(), limit: None }
+            }
+            other => other,
+        }
+    }
+
+    /// The stall of a peer with its certificate and the limit; any other error as it is.
+    ///
+    /// Call it when the error occurs: the age of the connection tells both limits apart.
+    #[must_use]
+    pub fn over(self, connection: &Connection) -> Self {
+        match self {
+            Self::Stalled { peer, doing, step, .. } => {
+                let (certificate, limit) = (Some(connection.peer()), Some(connection.limit()));
+                Self::Stalled { peer, certificate, doing, step, limit }
+            }
+            Self::FailedRun { path, run, runs, reason } => {
+                Self::FailedRun { path, run, runs, reason: Box::new(reason.over(connection)) }
+            }
+            Self::Opening { path, reason } => Self::Opening { path, reason: Box::new(reason.over(connection)) },
+            other => other,
+        }
+    }
+}
+
+/// A value after some words, or nothing.
+fn after(words: &str, value: Option<impl Display>) -> String {
+    value.map_or_else(String::new, |value| format!("{words}{value}"))
+}
+
 impl From<ChannelError> for InferenceError {
     fn from(error: ChannelError) -> Self {
         Self::Pfss(error.into())
@@ -343,5 +403,48 @@ impl From<ChannelError> for InferenceError {
 impl From<BundleError> for InferenceError {
     fn from(error: BundleError) -> Self {
         Self::Pfss(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use super::*;
+    use crate::{
+        Limits,
+        tls::{Endpoint, Identity},
+    };
+
+    #[test]
+    fn stalls_name_the_peer_the_step_and_the_limit() {
+        let identity = Identity::generate().unwrap();
+        let connection = |session| {
+            let limits = Limits { idle: Duration::from_secs(5), session };
+            let peer = identity.fingerprint();
+            Endpoint { party: Party::One, identity: &identity, peer, protocol: [0; 32], limits }.connection()
+        };
+        let (long, over) = (connection(Duration::from_secs(3600)), connection(Duration::from_millis(1)));
+        thread::sleep(Duration::from_millis(2));
+        let stall = "timed out while receiving in step `relu`";
+        let timeout = || ChannelError::Timeout { doing: "receiving" };
+        let errors: [fn(ChannelError) -> InferenceError; 2] =
+            [InferenceError::from, |error| TlsError::Channel(error).into()];
+        for error in errors {
+            let stalled = || error(timeout()).in_step(Party::Zero, "relu");
+            assert_eq!(stalled().to_string(), format!("party 0: {stall}"));
+            assert_eq!(stalled().outcome(), Outcome::PeerFailed);
+            for (connection, limit) in [(&long, "nothing moved for 5 s"), (&over, "the session took 0.001 s")] {
+                let named = format!("party 0 with certificate {}: {stall}: {limit}", identity.fingerprint());
+                assert_eq!(stalled().over(connection).to_string(), named);
+                let (path, reason) = (PathBuf::from("keys"), Box::new(stalled()));
+                let failed = InferenceError::FailedRun { path: path.clone(), run: 2, runs: 3, reason };
+                assert!(failed.over(connection).to_string().contains(&named));
+                let opening = InferenceError::Opening { path, reason: Box::new(stalled()) };
+                assert!(opening.over(connection).to_string().contains(&named));
+            }
+        }
+        let lost = InferenceError::from(ChannelError::Lost { doing: "sending" }).in_step(Party::One, "relu");
+        assert_eq!(lost.over(&long).to_string(), "peer lost while sending");
     }
 }

@@ -69,7 +69,7 @@ pub use keys::{
     plan::{Plan, Step},
     stored::Keys,
 };
-pub use limits::Limits;
+pub use limits::{Limit, Limits};
 pub use model::{Attention, Conv2d, DeclaredLimits, Layers, Model, NormPlacement, TransformerShape, Value};
 pub use model_file::{ModelFile, ModelFileError};
 pub use parameter::Parameter;

@@ -14,6 +14,7 @@ use crate::{
         queue::KeyQueue,
         stored::Keys,
     },
+    tensor::RING,
 };
 
 /// A party's role and inputs.
@@ -48,7 +49,7 @@ pub struct Inferred {
     pub steps: Vec<Measured>,
     /// The most bytes of keys that were in memory at once.
     ///
-    /// Keys of a folder are in memory for a step, keys that were dealt in this process all at once.
+    /// Keys of a folder are in memory for a gate, keys that were dealt in this process all at once.
     /// Triples of products by opened weights are counted from the beginning.
     pub key_memory_bytes: u64,
 }
@@ -107,8 +108,9 @@ impl Role<'_> {
 /// # Errors
 /// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that do not match the plan and
 /// this party, before anything is sent. As [`Role::check`] for inputs that do not fit, also before
-/// anything is sent. [`InferenceError::Pfss`] if the session fails, and
-/// [`InferenceError::Folder`] or [`InferenceError::Io`] if a file of keys cannot be read again.
+/// anything is sent. [`InferenceError::Pfss`] if the session fails, [`InferenceError::Stalled`] if
+/// the peer is silent for as long as the channel waits, and [`InferenceError::Folder`] or
+/// [`InferenceError::Io`] if a file of keys cannot be read again.
 pub fn run<Q: FssOps, C: Channel>(
     q: &Q,
     model: &Model,
@@ -131,7 +133,8 @@ pub fn run<Q: FssOps, C: Channel>(
 /// # Errors
 /// [`InferenceError::Keys`] or [`InferenceError::Pfss`] for keys that do not match the plan and
 /// this party, and [`InferenceError::Parameters`] for weights that `model` does not take, before
-/// anything is sent. [`InferenceError::Pfss`] if the session fails; the weights then need new keys.
+/// anything is sent. [`InferenceError::Pfss`] or [`InferenceError::Stalled`] if the session fails;
+/// the weights then need new keys.
 pub fn open_weights<Q: FssOps, C: Channel>(
     q: &Q,
     model: &Model,
@@ -188,7 +191,8 @@ fn infer<Q: FssOps, C: Channel>(
     let session = Session::new(channel);
     let mut shared = ShareEngine { q, session, keys, products, role, progress, steps: Vec::new() };
     let shares = model.run(&mut shared, input)?;
-    let logits = shared.measure("reveal", |shared| Ok(shared.session.reveal(q, Party::Zero, &shares.words)?))?;
+    let logits =
+        shared.measure("reveal", |shared| Ok(shared.session.reveal(q, RING, Party::Zero, &shares.words)?))?;
     let (traffic, key_memory_bytes) = (shared.session.traffic(), shared.keys.most_bytes());
     Ok(Inferred { logits, traffic, steps: shared.steps, key_memory_bytes })
 }
@@ -213,7 +217,7 @@ impl<Q, C: Channel, P: FnMut(&str)> ShareEngine<'_, Q, C, P> {
     ) -> Result<T, InferenceError> {
         (self.progress)(step);
         let (before, start) = (self.session.traffic(), Instant::now());
-        let result = run(self)?;
+        let result = run(self).map_err(|error| error.in_step(self.role.party().peer(), step))?;
         let after = self.session.traffic();
         self.steps.push(Measured {
             step: step.to_owned(),
@@ -246,10 +250,7 @@ impl<Q: FssOps, C: Channel, P: FnMut(&str)> Engine for ShareEngine<'_, Q, C, P> 
                 let (triple, weights) = products.take()?;
                 Ok(shared.session.matmul_weights(shared.q, triple, x, weights)?)
             }
-            _ => {
-                shared.keys.begin_step();
-                call.shared(shared.q, &mut shared.session, &mut shared.keys)
-            }
+            _ => call.shared(shared.q, &mut shared.session, &mut shared.keys),
         })
     }
 }
@@ -272,10 +273,12 @@ impl<Q: FssOps, C: Channel> Engine for OpeningEngine<'_, Q, C> {
         self.weights.map_or_else(|| Ok(vec![0; len]), |weights| weights.get(name, len))
     }
 
-    fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
         if let Call::Matmul { y, weights: true, .. } = call {
             let key = self.keys.take()?;
-            self.opened.push(self.session.open_weights(self.q, key, y)?);
+            let opened = self.session.open_weights(self.q, key, y);
+            let peer = self.session.party().peer();
+            self.opened.push(opened.map_err(|error| InferenceError::from(error).in_step(peer, step))?);
         }
         Ok(vec![0; call.len()])
     }

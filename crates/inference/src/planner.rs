@@ -1,10 +1,11 @@
 //! The plans of a model: a run on zeros that records its steps.
 
 use crate::{
-    Call, Engine, InferenceError, Model,
+    InferenceError, Model,
+    engine::{RecordedStep, Recorder},
     keys::{
         deal::Deal,
-        opened::{OpenedPlan, WeightProduct},
+        opened::OpenedPlan,
         plan::{Plan, Step},
     },
     tls::MAX_MESSAGE_BYTES,
@@ -18,7 +19,8 @@ impl Model {
     /// its limits, and the errors of the function. The ranges of built-in architectures are proven.
     /// [`InferenceError::MessageLength`] if a message may be too long for a connection.
     pub fn plan(&self) -> Result<Plan, InferenceError> {
-        self.record(None).map(|(plan, _)| plan)
+        let (steps, outputs) = self.record()?;
+        self.plan_of(steps.into_iter().map(|recorded| recorded.step).collect(), outputs)
     }
 
     /// Its keys, bytes and rounds if its weights are opened once, for many runs.
@@ -26,46 +28,33 @@ impl Model {
     /// # Errors
     /// As [`plan`](Self::plan).
     pub fn opened_plan(&self) -> Result<OpenedPlan, InferenceError> {
-        let (mut others, products) = self.record(Some(Vec::new()))?;
+        let (steps, outputs) = self.record()?;
+        let (mut others, mut products) = (Vec::new(), Vec::new());
+        for RecordedStep { step, product } in steps {
+            match product {
+                Some(product) => products.push(product),
+                None => others.push(step),
+            }
+        }
+        let mut others = self.plan_of(others, outputs)?;
         others.title.push_str(" on opened weights");
         Ok(OpenedPlan { others, products })
     }
 
-    /// The steps of a run. Products by weights go to `products` instead, if it is given.
-    fn record(&self, products: Option<Vec<WeightProduct>>) -> Result<(Plan, Vec<WeightProduct>), InferenceError> {
-        let mut planner = Planner { steps: Vec::new(), products };
+    /// The steps of a run, and the elements of its result.
+    pub(crate) fn record(&self) -> Result<(Vec<RecordedStep>, usize), InferenceError> {
+        let mut recorder = Recorder::default();
         let input = self.shares(vec![0; self.count() * self.input_len()]);
-        let outputs = self.run(&mut planner, input)?.words.len();
-        Ok((Plan { title: self.title(), steps: planner.steps, outputs }, planner.products.unwrap_or_default()))
-    }
-}
-
-/// Runs a model on zeros to record its steps.
-struct Planner {
-    steps: Vec<Step>,
-    /// Products by weights, if they are no steps.
-    products: Option<Vec<WeightProduct>>,
-}
-
-impl Engine for Planner {
-    fn constant(&self, _: u64) -> u64 {
-        0
+        let outputs = self.run(&mut recorder, input)?.words.len();
+        Ok((recorder.steps, outputs))
     }
 
-    fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        Ok(vec![0; len])
-    }
-
-    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-        match (&mut self.products, call.weight_product()) {
-            (Some(products), Some(product)) => products.push(product),
-            _ => {
-                let deals = call.deals()?;
-                deals.iter().try_for_each(|deal| check_messages(step, deal))?;
-                self.steps.push(Step { name: step.to_owned(), deals });
-            }
+    /// The plan of these steps, whose messages a connection carries.
+    fn plan_of(&self, steps: Vec<Step>, outputs: usize) -> Result<Plan, InferenceError> {
+        for Step { name, deals } in &steps {
+            deals.iter().try_for_each(|deal| check_messages(name, deal))?;
         }
-        Ok(vec![0; call.len()])
+        Ok(Plan { title: self.title(), steps, outputs })
     }
 }
 

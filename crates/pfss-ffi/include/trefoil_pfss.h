@@ -1,6 +1,6 @@
 /* Function secret sharing for two-party secure inference: deals keys for gates, and evaluates them as one party, a
-   descriptor by itself, many gates in a batch, a plan of several gates (a function, a softmax, products), or products by
-   weights that are opened once.
+   descriptor by itself, many gates in a batch, a plan of one gate or several (a function, a softmax, products), or products
+   by weights that are opened once. The cost of a model is a sum over plans.
 
    - A function that can fail returns a status; trefoil_pfss_last_error says what was expected and what came. Results
      go to the last arguments and are written only on success.
@@ -265,6 +265,38 @@ typedef struct {
   uint64_t sent_bytes;
 } trefoil_pfss_plan_info;
 
+// One step of a model: runs of a plan.
+typedef struct {
+  // The plan.
+  trefoil_pfss_plan *plan;
+  // Number of runs.
+  uint64_t runs;
+  // The part of a matrix product by weights that is run; 0 for all other plans.
+  //
+  // 0: both factors are opened, by `trefoil_pfss_run_start`. 1: the second factor alone, as
+  // weights, by `trefoil_pfss_weights_open`. 2: the first factor alone, for a product by weights
+  // opened before, by `trefoil_pfss_weights_product`. For 1 and 2 the plan has a batch of 1.
+  uint32_t weights;
+} trefoil_pfss_step;
+
+// Keys, messages and arithmetic of a model. Sums are saturating.
+typedef struct {
+  // Keys of a gate, matrix triples and keys of weights that each party gets.
+  uint64_t gates;
+  // Elements that gates are evaluated on, of matrix products, and of weights that are opened.
+  uint64_t elements;
+  // Bytes of keys of party 0 and party 1, as `trefoil_pfss_plan_key_bytes` counts them.
+  uint64_t key_bytes[2];
+  // Bytes that each party sends, step digests included.
+  uint64_t sent_bytes;
+  // Rounds of all steps, one after the other.
+  uint64_t rounds;
+  // AES blocks that each party computes to evaluate its keys, by the formula of each gate.
+  //
+  // For predicates they are the blocks of one public point for each secret.
+  uint64_t aes_blocks;
+} trefoil_pfss_cost;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -287,29 +319,17 @@ const char *trefoil_pfss_version(void);
 trefoil_pfss_status trefoil_pfss_backend_open(const char *name, trefoil_pfss_backend **backend);
 
 // The name of what was opened, a string that lives as long as the backend; null for null.
-//
-// # Safety
-// As said [at the top](crate#safety).
 const char *trefoil_pfss_backend_name(trefoil_pfss_backend *backend);
 
 // Frees a backend.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_backend_free(trefoil_pfss_backend *backend);
 
 // The options of a batch that is given none: the limits of SUF, and jobs are not cut.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_options_default(trefoil_pfss_batch_options *options);
 
 // Begins a batch on a backend; `options` may be null.
 //
 // Threads may use different batches of one backend. The backend may be freed before the batch.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_open(trefoil_pfss_backend *backend,
                                             const trefoil_pfss_batch_options *options,
                                             trefoil_pfss_batch **batch);
@@ -321,9 +341,6 @@ trefoil_pfss_status trefoil_pfss_batch_open(trefoil_pfss_backend *backend,
 //
 // This spends the keys. If the job is refused, the keys are unchanged and still usable for the
 // same masked inputs. These inputs are open, so no other keys fit them.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_submit(trefoil_pfss_batch *batch,
                                               trefoil_pfss_gate *gate,
                                               trefoil_pfss_keys *keys,
@@ -332,50 +349,32 @@ trefoil_pfss_status trefoil_pfss_batch_submit(trefoil_pfss_batch *batch,
                                               uint64_t *job);
 
 // Walks the key trees of all jobs. After a failure the batch never gives any results.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_flush(trefoil_pfss_batch *batch);
 
 // Begins a round, unless one is open, and writes its number of bytes.
 //
 // This number of bytes has to be sent and received in the round, for all jobs together; it is 0
 // when all is computed.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_pending(trefoil_pfss_batch *batch, size_t *bytes);
 
 // This party's masked bits and words of the round, to be sent to the other party.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_masked(trefoil_pfss_batch *batch, uint8_t *bytes, size_t len);
 
 // Takes in the other party's bytes of the round.
 //
 // If they are not the message that is due, the batch never gives any results.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_absorb(trefoil_pfss_batch *batch, const uint8_t *peer, size_t len);
 
 // A digest of the gates, counts and nonces of all jobs so far, 32 bytes.
 //
 // Parties have to compare digests before they open anything: if they differ, the parties are out
 // of step.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_digest(trefoil_pfss_batch *batch, uint8_t *digest, size_t len);
 
 // Additive shares of the masked output words `y + r_out` of a job.
 //
 // They are laid out as in `trefoil_pfss_haty_share`, modulo `2^n` of the output. The gate has
 // masked outputs, and the shares are meant to be opened. Jobs from before a clear are refused.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_haty_share(trefoil_pfss_batch *batch,
                                                   uint64_t job,
                                                   uint64_t *haty,
@@ -385,59 +384,38 @@ trefoil_pfss_status trefoil_pfss_batch_haty_share(trefoil_pfss_batch *batch,
 //
 // They are laid out as in `trefoil_pfss_y_share`. The gate has no masked outputs. Do not open the
 // shares unless both parties may know `y`. Jobs from before a clear are refused.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_y_share(trefoil_pfss_batch *batch,
                                                uint64_t job,
                                                uint64_t *y,
                                                size_t len);
 
 // Additive shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_bool_share(trefoil_pfss_batch *batch,
                                                   uint64_t job,
                                                   uint64_t *bools,
                                                   size_t len);
 
 // XOR shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share_packed`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_bool_share_packed(trefoil_pfss_batch *batch,
                                                          uint64_t job,
                                                          uint32_t *bools,
                                                          size_t words);
 
 // Reads the counters of a batch.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_counters(trefoil_pfss_batch *batch, trefoil_pfss_counters *counters);
 
 // Drops all jobs and wipes their results; the batch then takes in jobs again.
 //
 // A batch that failed stays failed.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_batch_clear(trefoil_pfss_batch *batch);
 
 // Frees a batch, finished or not, and wipes the shares of a finished one.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_batch_free(trefoil_pfss_batch *batch);
 
 // SUF's `gen_dcf` for `count` inputs: keys of `payload` if `x < alpha`, else of zeros.
 //
 // `x` has `in_bits` bits, 1 to 64, and `alpha` as well. `alpha` and the payload of `len` bytes are
 // public, and part of both parties' keys. Each input has a key with a fresh mask.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_suf_gen_dcf(trefoil_pfss_dealer *dealer,
                                              trefoil_pfss_backend *backend,
                                              uint32_t in_bits,
@@ -452,9 +430,6 @@ trefoil_pfss_status trefoil_pfss_suf_gen_dcf(trefoil_pfss_dealer *dealer,
 //
 // `x` has `in_bits` bits, 1 to 64, and so do the thresholds, which are public and part of both
 // parties' keys. One tree answers all thresholds of an input.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_suf_gen_packed_lt(trefoil_pfss_dealer *dealer,
                                                    trefoil_pfss_backend *backend,
                                                    uint32_t in_bits,
@@ -470,9 +445,6 @@ trefoil_pfss_status trefoil_pfss_suf_gen_packed_lt(trefoil_pfss_dealer *dealer,
 // `payload[i * out_words]` on, 16 at most. Cut points ascend from 0 to `2^in_bits`, which is
 // written as 0 if `in_bits` is 64. They and the payload are public. Inputs are below `2^in_bits`,
 // and are shared and opened modulo `2^64`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_suf_gen_interval_lut(trefoil_pfss_dealer *dealer,
                                                       trefoil_pfss_backend *backend,
                                                       uint32_t in_bits,
@@ -486,9 +458,6 @@ trefoil_pfss_status trefoil_pfss_suf_gen_interval_lut(trefoil_pfss_dealer *deale
                                                       trefoil_pfss_bytes **party_1);
 
 // Reads keys from the bytes that one of the three calls above gave.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_suf_keys_read(const uint8_t *bytes,
                                                size_t len,
                                                trefoil_pfss_suf_keys **keys);
@@ -496,9 +465,6 @@ trefoil_pfss_status trefoil_pfss_suf_keys_read(const uint8_t *bytes,
 // Masks this party's input shares, one for each key, as `trefoil_pfss_keys_mask_inputs`.
 //
 // More inputs than keys are refused: one mask for many values reveals their differences.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_suf_keys_mask_inputs(trefoil_pfss_suf_keys *keys,
                                                       const uint64_t *x,
                                                       size_t count,
@@ -509,9 +475,6 @@ trefoil_pfss_status trefoil_pfss_suf_keys_mask_inputs(trefoil_pfss_suf_keys *key
 // `hatx` are the opened masked inputs, one for each key. SUF's broadcast, one key for all inputs,
 // is refused: one mask for many values reveals their differences. This spends the keys. Nothing
 // has to be exchanged.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_suf_eval_dcf_many(trefoil_pfss_backend *backend,
                                                    trefoil_pfss_suf_keys *keys,
                                                    const uint64_t *hatx,
@@ -523,9 +486,6 @@ trefoil_pfss_status trefoil_pfss_suf_eval_dcf_many(trefoil_pfss_backend *backend
 //
 // Threshold `t` is in bit `t % 64` of word `t / 64`. Otherwise as
 // `trefoil_pfss_suf_eval_dcf_many`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_suf_eval_packed_lt_many(trefoil_pfss_backend *backend,
                                                          trefoil_pfss_suf_keys *keys,
                                                          const uint64_t *hatx,
@@ -536,9 +496,6 @@ trefoil_pfss_status trefoil_pfss_suf_eval_packed_lt_many(trefoil_pfss_backend *b
 // SUF's `eval_interval_lut_many_u64`: additive shares of words, `[count][out_words]`.
 //
 // They are modulo `2^64`. Otherwise as `trefoil_pfss_suf_eval_dcf_many`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_suf_eval_interval_lut_many(trefoil_pfss_backend *backend,
                                                             trefoil_pfss_suf_keys *keys,
                                                             const uint64_t *hatx,
@@ -547,39 +504,24 @@ trefoil_pfss_status trefoil_pfss_suf_eval_interval_lut_many(trefoil_pfss_backend
                                                             size_t len);
 
 // Wipes and frees keys of SUF's calls.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_suf_keys_free(trefoil_pfss_suf_keys *keys);
 
 // A dealer with randomness from the operating system.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_dealer_open(trefoil_pfss_dealer **dealer);
 
 // A dealer whose output anyone can reproduce.
 //
 // For tests only: its keys protect nothing. A process refuses bundles that it has masked or
 // evaluated before, even if they were dealt again from the same seed.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_dealer_insecure_from_seed(uint64_t seed, trefoil_pfss_dealer **dealer);
 
 // Frees a dealer and wipes its state.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_dealer_free(trefoil_pfss_dealer *dealer);
 
 // Deals keys for `count` elements: a bundle for party 0 and one for party 1.
 //
 // Each bundle is for its own party only. For a gate with masked outputs, use
 // `trefoil_pfss_deal_wired`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
                                       trefoil_pfss_backend *backend,
                                       trefoil_pfss_gate *gate,
@@ -592,9 +534,6 @@ trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
 // There is one input for each element of the keys. This spends the keys, whether it succeeds or
 // not, and the process refuses to evaluate another copy of them. Keys of gates by name are
 // evaluated in batches.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_evaluate(trefoil_pfss_backend *backend,
                                           trefoil_pfss_keys *keys,
                                           const uint64_t *hatx,
@@ -602,25 +541,16 @@ trefoil_pfss_status trefoil_pfss_evaluate(trefoil_pfss_backend *backend,
                                           trefoil_pfss_evaluation **evaluation);
 
 // How many words of masked bits have to be sent and received now; 0 when all is computed.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_evaluation_pending(trefoil_pfss_evaluation *evaluation, size_t *words);
 
 // This party's masked bits, to be sent to the other party.
 //
 // They are rows of `ceil(count / 32)` words, with element `e` in bit `e % 32` of word `e / 32`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_evaluation_masked_bits(trefoil_pfss_evaluation *evaluation,
                                                         uint32_t *bits,
                                                         size_t words);
 
 // Takes in the other party's masked bits and goes on to the next opening, or to the end.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_evaluation_resume(trefoil_pfss_evaluation *evaluation,
                                                    const uint32_t *peer_bits,
                                                    size_t words);
@@ -630,44 +560,29 @@ trefoil_pfss_status trefoil_pfss_evaluation_resume(trefoil_pfss_evaluation *eval
 // They are `[count][words]`: word `i` of element `e` is at `e * words + i`. The keys are of a gate
 // with masked outputs. The shares are meant to be opened: the sum of both parties' shares is the
 // `hatx` of the next gate.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_haty_share(trefoil_pfss_evaluation *evaluation, uint64_t *haty, size_t len);
 
 // Additive shares of the output words `y` themselves modulo `2^n`.
 //
 // They are in the order of `trefoil_pfss_haty_share`. The keys are of a gate without masked
 // outputs. Do not open the shares unless both parties may know `y`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_y_share(trefoil_pfss_evaluation *evaluation, uint64_t *y, size_t len);
 
 // Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`.
 //
 // The keys have additive bits. The bits are never masked; do not open them unless both parties may
 // know the bits.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_bool_share(trefoil_pfss_evaluation *evaluation, uint64_t *bools, size_t len);
 
 // XOR shares of the output bits, `[bools][ceil(count / 32)]` words.
 //
 // Element `e` is in bit `e % 32` of word `e / 32`. The keys have XOR-shared bits. The bits are
 // never masked; do not open them unless both parties may know the bits.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_bool_share_packed(trefoil_pfss_evaluation *evaluation,
                                                    uint32_t *bools,
                                                    size_t words);
 
 // Wipes and frees an evaluation, finished or not.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_evaluation_free(trefoil_pfss_evaluation *evaluation);
 
 // Makes the gate `name` with its parameters.
@@ -693,57 +608,33 @@ trefoil_pfss_status trefoil_pfss_gate_named(const char *name,
 // 3 top bit; 4 top bit of `x + c`: c); pieces: start, for each word the number of coefficients and
 // the coefficients, for each bit its formula, each operand after its operator (0 false, 1 true, 2
 // not, 3 xor, 4 and, 5 or, 6 + i predicate i).
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_gate_read(const uint8_t *program, size_t len, trefoil_pfss_gate **gate);
 
 // Makes the gate compute `y + r_out` for each output word `y`.
 //
 // Only the dealer holds the masks `r_out`. The output shares are then `haty` shares, meant to be
 // opened. Output bits are unchanged.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_gate_mask_outputs(trefoil_pfss_gate *gate);
 
 // Frees a gate.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_gate_free(trefoil_pfss_gate *gate);
 
 // Where the bytes are; valid until they are freed. Null for null.
-//
-// # Safety
-// As said [at the top](crate#safety).
 const uint8_t *trefoil_pfss_bytes_data(trefoil_pfss_bytes *bytes);
 
 // How many bytes there are; 0 for null.
-//
-// # Safety
-// As said [at the top](crate#safety).
 size_t trefoil_pfss_bytes_len(trefoil_pfss_bytes *bytes);
 
 // Wipes and frees bytes.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_bytes_free(trefoil_pfss_bytes *bytes);
 
 // Reads keys from the bytes of a bundle.
 //
 // Refuses bytes that are not a bundle, whatever they are, and bundles of gates that this interface
 // does not make.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_keys_read(const uint8_t *bytes, size_t len, trefoil_pfss_keys **keys);
 
 // Reads the public facts of keys.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_keys_inspect(trefoil_pfss_keys *keys, trefoil_pfss_keys_info *info);
 
 // Masks this party's input shares.
@@ -753,19 +644,19 @@ trefoil_pfss_status trefoil_pfss_keys_inspect(trefoil_pfss_keys *keys, trefoil_p
 //
 // Keys mask once, since two inputs under one mask would reveal their difference: a second call is
 // refused, and so is any copy of the keys that this process reads from their bytes.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_keys_mask_inputs(trefoil_pfss_keys *keys,
                                                   const uint64_t *x,
                                                   size_t count,
                                                   uint64_t *masked);
 
 // Wipes and frees keys.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_keys_free(trefoil_pfss_keys *keys);
+
+// Plans a gate of `count` elements: one made by name, or a descriptor without output bits.
+//
+// The result has the words of each element one after the other. Gates with masked outputs are
+// refused. `count` is below `2^32`. The gate may be freed before the plan.
+trefoil_pfss_status trefoil_pfss_plan_gate(trefoil_pfss_gate *gate, size_t count, trefoil_pfss_plan **plan);
 
 // Plans the function `name` of `count` fixed-point numbers in a ring of 64 bits.
 //
@@ -785,9 +676,6 @@ trefoil_pfss_status trefoil_pfss_plan_function(const char *name,
 // Rows have at most 1024 elements and may have none. Logits have 12 fraction bits in a ring of 64
 // bits, and lie in `min..=max`, which nothing checks. Results have 12 fraction bits. With
 // `by_table` of 1, exponentials come from a table of lines: smaller keys, more rounds.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_plan_softmax(const size_t *lengths,
                                               size_t rows,
                                               int64_t min,
@@ -800,9 +688,6 @@ trefoil_pfss_status trefoil_pfss_plan_softmax(const size_t *lengths,
 // `x` is `rows` by `inner`, `y` is `inner` by `cols`; matrices are row-major, one after the other,
 // modulo `2^n`, and `n` is 1 to 64. If one party owns a factor, the other party's share of it is
 // zeros.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_plan_matmul(uint32_t n,
                                              size_t batch,
                                              size_t rows,
@@ -813,9 +698,6 @@ trefoil_pfss_status trefoil_pfss_plan_matmul(uint32_t n,
 // Plans `count` products `x y` of secrets modulo `2^n`.
 //
 // `n` is 1 to 64, and `count` is below `2^32`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_plan_product(uint32_t n, size_t count, trefoil_pfss_plan **plan);
 
 // Plans the answers to `queries` about each of `count` secrets of `n` bits.
@@ -823,9 +705,6 @@ trefoil_pfss_status trefoil_pfss_plan_product(uint32_t n, size_t count, trefoil_
 // The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. There are 1 to 1024
 // queries. All are about the whole secret (kinds 1 to 3), or about its sign (4 to 6), or about its
 // low `low_bits` bits (7 and 8); `low_bits` is 0 for the others. `count` is below `2^32`.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_plan_predicates(uint32_t n,
                                                  uint32_t low_bits,
                                                  const trefoil_pfss_query *queries,
@@ -834,26 +713,17 @@ trefoil_pfss_status trefoil_pfss_plan_predicates(uint32_t n,
                                                  trefoil_pfss_plan **plan);
 
 // Writes the sizes of the inputs, the result and the messages of a plan.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_plan_inspect(trefoil_pfss_plan *plan, trefoil_pfss_plan_info *info);
 
 // Writes the sizes of the keys of party 0 and party 1 for a plan, in bytes; `len` is 2.
 //
 // Headers, the encodings of descriptors and gaps are not counted: they take up to 3 KiB for each
 // gate and the bytes of its descriptor.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_plan_key_bytes(trefoil_pfss_plan *plan, uint64_t *bytes, size_t len);
 
 // Deals the keys of a plan: one byte string for party 0 and one for party 1.
 //
 // Each is for its own party only, and for one run.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_plan_deal(trefoil_pfss_dealer *dealer,
                                            trefoil_pfss_backend *backend,
                                            trefoil_pfss_plan *plan,
@@ -861,10 +731,18 @@ trefoil_pfss_status trefoil_pfss_plan_deal(trefoil_pfss_dealer *dealer,
                                            trefoil_pfss_bytes **party_1);
 
 // Frees a plan.
+void trefoil_pfss_plan_free(trefoil_pfss_plan *plan);
+
+// Computes the cost of a model, given as plans and the number of runs of each.
+//
+// The sums equal the costs of the runs. Weights that are opened once are a separate step, and so
+// are the products by them. For the cost of each step, call this function with one step.
 //
 // # Safety
-// As said [at the top](crate#safety).
-void trefoil_pfss_plan_free(trefoil_pfss_plan *plan);
+// As said [at the top](crate#safety), also for the plan of each step.
+trefoil_pfss_status trefoil_pfss_model_cost(const trefoil_pfss_step *steps,
+                                            size_t len,
+                                            trefoil_pfss_cost *cost);
 
 // Starts one party's run of a plan with its keys, on its shares of the inputs.
 //
@@ -872,9 +750,6 @@ void trefoil_pfss_plan_free(trefoil_pfss_plan *plan);
 // none. Keys of another plan and wrong numbers of elements are refused with the keys unchanged.
 // After that the keys are spent, whether the run succeeds or not, and the process refuses them.
 // Backend and plan may be freed before the run.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_run_start(trefoil_pfss_backend *backend,
                                            trefoil_pfss_plan *plan,
                                            const uint8_t *keys,
@@ -886,18 +761,12 @@ trefoil_pfss_status trefoil_pfss_run_start(trefoil_pfss_backend *backend,
                                            trefoil_pfss_run **run);
 
 // How many bytes have to be sent and received in the round; 0 when all is computed.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_run_pending(trefoil_pfss_run *run, size_t *bytes);
 
 // This party's message of the round, to be sent to the other party.
 //
 // It has the length of `trefoil_pfss_run_pending`. It holds masked values and a digest of
 // everything public so far, and nothing else.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_run_masked(trefoil_pfss_run *run, uint8_t *bytes, size_t len);
 
 // Takes in the other party's message of the round.
@@ -906,9 +775,6 @@ trefoil_pfss_status trefoil_pfss_run_masked(trefoil_pfss_run *run, uint8_t *byte
 //
 // A message of another length is refused, and the round stays open. After any other failure, such
 // as a message of another step, the run never gives results.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_run_absorb(trefoil_pfss_run *run, const uint8_t *peer, size_t len);
 
 // Additive shares of the result, modulo `2^out_n` of the plan's information.
@@ -917,15 +783,9 @@ trefoil_pfss_status trefoil_pfss_run_absorb(trefoil_pfss_run *run, const uint8_t
 // of its keys and the columns of the weights, modulo `2^n` of the weights.
 //
 // Do not open the shares unless both parties may know the result.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_run_y_share(trefoil_pfss_run *run, uint64_t *y, size_t len);
 
 // Wipes and frees a run, finished or not.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_run_free(trefoil_pfss_run *run);
 
 // Deals the keys that open one secret matrix of weights, and the dealer's mask of it.
@@ -933,9 +793,6 @@ void trefoil_pfss_run_free(trefoil_pfss_run *run);
 // The matrix is `inner` by `cols`, modulo `2^n`, and `n` is 1 to 64. The mask makes keys of
 // products, in this or a later process. It stays with the dealer: whoever has it can open the
 // weights.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_weights_deal(trefoil_pfss_dealer *dealer,
                                               uint32_t n,
                                               size_t inner,
@@ -946,12 +803,10 @@ trefoil_pfss_status trefoil_pfss_weights_deal(trefoil_pfss_dealer *dealer,
 
 // Deals the keys of one product `x y` by weights `y` under `mask`.
 //
-// `x` has `rows` rows. Each of the two byte strings is for its own party only, and for one
-// product.
-//
-// # Safety
-// As said [at the top](crate#safety).
+// `x` has `rows` rows. The backend multiplies the masks, for both parties together; the keys do
+// not depend on it. Each of the two byte strings is for its own party only, and for one product.
 trefoil_pfss_status trefoil_pfss_weights_deal_product(trefoil_pfss_dealer *dealer,
+                                                      trefoil_pfss_backend *backend,
                                                       const uint8_t *mask,
                                                       size_t mask_len,
                                                       size_t rows,
@@ -966,9 +821,6 @@ trefoil_pfss_status trefoil_pfss_weights_deal_product(trefoil_pfss_dealer *deale
 //
 // Keys of other weights and wrong numbers of elements are refused with the keys unchanged. After
 // that the keys are spent, whether the run succeeds or not, and the process refuses them.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_weights_open(trefoil_pfss_backend *backend,
                                               uint32_t n,
                                               size_t inner,
@@ -980,9 +832,6 @@ trefoil_pfss_status trefoil_pfss_weights_open(trefoil_pfss_backend *backend,
                                               trefoil_pfss_run **run);
 
 // The weights that a run opened.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_run_weights(trefoil_pfss_run *run, trefoil_pfss_weights **weights);
 
 // Starts one party's run of a product `x y` by opened weights `y`, from its shares of `x`.
@@ -994,9 +843,6 @@ trefoil_pfss_status trefoil_pfss_run_weights(trefoil_pfss_run *run, trefoil_pfss
 // Keys for other weights and wrong numbers of elements are refused with the keys unchanged. After
 // that the keys are spent, whether the run succeeds or not, and the process refuses them. Backend
 // and weights may be freed before the run.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_weights_product(trefoil_pfss_backend *backend,
                                                  trefoil_pfss_weights *weights,
                                                  const uint8_t *keys,
@@ -1008,23 +854,14 @@ trefoil_pfss_status trefoil_pfss_weights_product(trefoil_pfss_backend *backend,
 // The bytes of opened weights, for products in a later process.
 //
 // They are as secret as keys.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_weights_bytes(trefoil_pfss_weights *weights, trefoil_pfss_bytes **bytes);
 
 // Reads opened weights from their bytes, and refuses any others.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_weights_read(const uint8_t *bytes,
                                               size_t len,
                                               trefoil_pfss_weights **weights);
 
 // Wipes and frees opened weights, once no run uses them.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_weights_free(trefoil_pfss_weights *weights);
 
 // Why the last failed call of this thread failed.
@@ -1040,9 +877,6 @@ const char *trefoil_pfss_last_error(void);
 //
 // If the gate has masked outputs, writes the wires of its own output words to `outputs`; for other
 // gates `outputs` may be null and is not written.
-//
-// # Safety
-// As said [at the top](crate#safety).
 trefoil_pfss_status trefoil_pfss_deal_wired(trefoil_pfss_dealer *dealer,
                                             trefoil_pfss_backend *backend,
                                             trefoil_pfss_gate *gate,
@@ -1054,9 +888,6 @@ trefoil_pfss_status trefoil_pfss_deal_wired(trefoil_pfss_dealer *dealer,
                                             trefoil_pfss_wires **outputs);
 
 // Wipes and frees wires.
-//
-// # Safety
-// As said [at the top](crate#safety).
 void trefoil_pfss_wires_free(trefoil_pfss_wires *wires);
 
 #ifdef __cplusplus

@@ -1,12 +1,15 @@
 //! Handles of backends.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 use std::{ffi::CString, sync::Arc};
 
 use runtime::{AnyQueue, Choice, Domain, open_for};
 
 use crate::{
-    memory::{free, put_handle, shared},
+    memory::{free, put_handle, shared, text},
     status::{CallFailure, Status, guard},
 };
 
@@ -29,8 +32,8 @@ pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend:
         let choice: Option<Choice> = if name.is_null() {
             None
         } else {
-            // SAFETY: not null, and a string that ends with a zero byte by the caller's promise.
-            let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
+            // SAFETY: the caller's promise.
+            let name = unsafe { text("name", name) }?;
             Some(name.parse().map_err(CallFailure::argument)?)
         };
         let opened = open_for(Domain::Pfss, choice);
@@ -42,9 +45,6 @@ pub unsafe extern "C" fn trefoil_pfss_backend_open(name: *const c_char, backend:
 }
 
 /// The name of what was opened, a string that lives as long as the backend; null for null.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_backend_name(backend: *mut Backend) -> *const c_char {
     // SAFETY: the caller's promise.
@@ -52,9 +52,6 @@ pub unsafe extern "C" fn trefoil_pfss_backend_name(backend: *mut Backend) -> *co
 }
 
 /// Frees a backend.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_backend_free(backend: *mut Backend) {
     // SAFETY: the caller's promise.

@@ -1,4 +1,7 @@
 //! Super-batches over C: jobs in, one flush, rounds of messages, shares out.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use std::{sync::Arc, time::Instant};
 
@@ -10,7 +13,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Backend, GateHandle, Keys,
-    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
+    memory::{array, check, copy_of, exclusive, fill, free, put, put_handle, shared},
     shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
 };
@@ -223,9 +226,6 @@ impl Drop for BatchHandle {
 }
 
 /// The options of a batch that is given none: the limits of SUF, and jobs are not cut.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_options_default(options: *mut BatchOptions) -> Status {
     // SAFETY: the caller's promise.
@@ -235,9 +235,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_options_default(options: *mut BatchO
 /// Begins a batch on a backend; `options` may be null.
 ///
 /// Threads may use different batches of one backend. The backend may be freed before the batch.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_open(
     backend: *mut Backend,
@@ -267,9 +264,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
 ///
 /// This spends the keys. If the job is refused, the keys are unchanged and still usable for the
 /// same masked inputs. These inputs are open, so no other keys fit them.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_submit(
     batch: *mut BatchHandle,
@@ -300,9 +294,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
 }
 
 /// Walks the key trees of all jobs. After a failure the batch never gives any results.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_flush(batch: *mut BatchHandle) -> Status {
     // SAFETY: the caller's promise.
@@ -313,9 +304,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_flush(batch: *mut BatchHandle) -> St
 ///
 /// This number of bytes has to be sent and received in the round, for all jobs together; it is 0
 /// when all is computed.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_pending(batch: *mut BatchHandle, bytes: *mut usize) -> Status {
     guard(|| {
@@ -329,9 +317,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_pending(batch: *mut BatchHandle, byt
 }
 
 /// This party's masked bits and words of the round, to be sent to the other party.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, bytes: *mut u8, len: usize) -> Status {
     guard(|| {
@@ -346,9 +331,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, byte
 /// Takes in the other party's bytes of the round.
 ///
 /// If they are not the message that is due, the batch never gives any results.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_absorb(batch: *mut BatchHandle, peer: *const u8, len: usize) -> Status {
     guard(|| {
@@ -362,9 +344,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_absorb(batch: *mut BatchHandle, peer
 ///
 /// Parties have to compare digests before they open anything: if they differ, the parties are out
 /// of step.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, digest: *mut u8, len: usize) -> Status {
     guard(|| {
@@ -379,9 +358,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, dige
 ///
 /// They are laid out as in `trefoil_pfss_haty_share`, modulo `2^n` of the output. The gate has
 /// masked outputs, and the shares are meant to be opened. Jobs from before a clear are refused.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
     batch: *mut BatchHandle,
@@ -389,21 +365,14 @@ pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
     haty: *mut u64,
     len: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let batch = unsafe { exclusive("batch", batch) }?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("shares of words", batch.words(job, true)?, haty, len) }
-    })
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(("batch", batch), ("shares of words", haty, len), |batch| batch.words(job, true)) }
 }
 
 /// Additive shares of the output words `y` of a job.
 ///
 /// They are laid out as in `trefoil_pfss_y_share`. The gate has no masked outputs. Do not open the
 /// shares unless both parties may know `y`. Jobs from before a clear are refused.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_y_share(
     batch: *mut BatchHandle,
@@ -411,18 +380,11 @@ pub unsafe extern "C" fn trefoil_pfss_batch_y_share(
     y: *mut u64,
     len: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let batch = unsafe { exclusive("batch", batch) }?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("shares of words", batch.words(job, false)?, y, len) }
-    })
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(("batch", batch), ("shares of words", y, len), |batch| batch.words(job, false)) }
 }
 
 /// Additive shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_bool_share(
     batch: *mut BatchHandle,
@@ -430,18 +392,11 @@ pub unsafe extern "C" fn trefoil_pfss_batch_bool_share(
     bools: *mut u64,
     len: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let batch = unsafe { exclusive("batch", batch) }?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("shares of bits", additive(batch.descriptor(job)?)?, bools, len) }
-    })
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(("batch", batch), ("shares of bits", bools, len), |batch| additive(batch.descriptor(job)?)) }
 }
 
 /// XOR shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share_packed`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_bool_share_packed(
     batch: *mut BatchHandle,
@@ -449,18 +404,11 @@ pub unsafe extern "C" fn trefoil_pfss_batch_bool_share_packed(
     bools: *mut u32,
     words: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let batch = unsafe { exclusive("batch", batch) }?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("words of bits", packed(batch.descriptor(job)?)?, bools, words) }
-    })
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(("batch", batch), ("words of bits", bools, words), |batch| packed(batch.descriptor(job)?)) }
 }
 
 /// Reads the counters of a batch.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_counters(batch: *mut BatchHandle, counters: *mut BatchCounters) -> Status {
     guard(|| {
@@ -474,9 +422,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_counters(batch: *mut BatchHandle, co
 /// Drops all jobs and wipes their results; the batch then takes in jobs again.
 ///
 /// A batch that failed stays failed.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_clear(batch: *mut BatchHandle) -> Status {
     // SAFETY: the caller's promise.
@@ -484,9 +429,6 @@ pub unsafe extern "C" fn trefoil_pfss_batch_clear(batch: *mut BatchHandle) -> St
 }
 
 /// Frees a batch, finished or not, and wipes the shares of a finished one.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_free(batch: *mut BatchHandle) {
     // SAFETY: the caller's promise.

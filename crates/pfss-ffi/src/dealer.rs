@@ -1,10 +1,13 @@
 //! Handles of dealers, and keys dealt in pairs.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use pfss::Dealer;
 
 use crate::{
     Backend, Bytes, GateHandle,
-    memory::{check, free, in_turn, put_handle, shared},
+    memory::{BothPlaces, free, in_turn, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
@@ -16,9 +19,6 @@ pub struct DealerHandle {
 }
 
 /// A dealer with randomness from the operating system.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_dealer_open(dealer: *mut *mut DealerHandle) -> Status {
     // SAFETY: the caller's promise.
@@ -29,9 +29,6 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_open(dealer: *mut *mut DealerHandle
 ///
 /// For tests only: its keys protect nothing. A process refuses bundles that it has masked or
 /// evaluated before, even if they were dealt again from the same seed.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_dealer_insecure_from_seed(seed: u64, dealer: *mut *mut DealerHandle) -> Status {
     // SAFETY: the caller's promise.
@@ -39,9 +36,6 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_insecure_from_seed(seed: u64, deale
 }
 
 /// Frees a dealer and wipes its state.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_dealer_free(dealer: *mut DealerHandle) {
     // SAFETY: the caller's promise.
@@ -52,9 +46,6 @@ pub unsafe extern "C" fn trefoil_pfss_dealer_free(dealer: *mut DealerHandle) {
 ///
 /// Each bundle is for its own party only. For a gate with masked outputs, use
 /// `trefoil_pfss_deal_wired`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_deal(
     dealer: *mut DealerHandle,
@@ -68,18 +59,13 @@ pub unsafe extern "C" fn trefoil_pfss_deal(
         // SAFETY: the caller's promise.
         let (mut dealer, backend, gate) =
             unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?, shared("gate", gate)?) };
-        // both places are looked at before either is written
-        check("party_0", party_0, 1)?;
-        check("party_1", party_1, 1)?;
+        let places = BothPlaces::new(party_0, party_1)?;
         let gate = gate.operation.gate();
         if gate.masks_outputs() {
             return Err(CallFailure::argument("expected a gate without masked outputs; use `trefoil_pfss_deal_wired`"));
         }
-        let [zero, one] = dealer.dealer.deal(&*backend.queue, gate, count)?;
+        let bundles = dealer.dealer.deal(&*backend.queue, gate, count)?;
         // SAFETY: the caller's promise.
-        unsafe {
-            put_handle("party_0", Bytes::new(&zero), party_0)?;
-            put_handle("party_1", Bytes::new(&one), party_1)
-        }
+        unsafe { places.put(bundles.map(|bundle| Bytes::of(bundle.to_bytes()))) }
     })
 }

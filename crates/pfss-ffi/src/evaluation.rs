@@ -1,4 +1,7 @@
 //! Handles of evaluations of descriptors, which the caller drives from exchange to exchange.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use std::sync::Arc;
 
@@ -7,7 +10,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Backend, Keys,
-    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
+    memory::{array, check, copy_of, exclusive, free, put, put_handle, shared},
     shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
 };
@@ -35,6 +38,13 @@ impl Evaluation {
             _ => Err(CallFailure::state("no shares: the bits were not opened")),
         }
     }
+
+    /// The output words, under masks or not.
+    fn words(&self, masked: bool) -> Result<&[u64], CallFailure> {
+        let words = &self.shares()?.words;
+        unless_masked(self.masked_outputs, masked)?;
+        Ok(words)
+    }
 }
 
 impl Drop for Evaluation {
@@ -50,9 +60,6 @@ impl Drop for Evaluation {
 /// There is one input for each element of the keys. This spends the keys, whether it succeeds or
 /// not, and the process refuses to evaluate another copy of them. Keys of gates by name are
 /// evaluated in batches.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluate(
     backend: *mut Backend,
@@ -81,9 +88,6 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
 }
 
 /// How many words of masked bits have to be sent and received now; 0 when all is computed.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluation_pending(evaluation: *mut Evaluation, words: *mut usize) -> Status {
     guard(|| {
@@ -101,27 +105,18 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_pending(evaluation: *mut Evalua
 /// This party's masked bits, to be sent to the other party.
 ///
 /// They are rows of `ceil(count / 32)` words, with element `e` in bit `e % 32` of word `e / 32`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluation_masked_bits(
     evaluation: *mut Evaluation,
     bits: *mut u32,
     words: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("words of masked bits", evaluation.pending()?.masked_bits(), bits, words) }
-    })
+    let (from, to) = (("evaluation", evaluation), ("words of masked bits", bits, words));
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(from, to, |evaluation| Ok(evaluation.pending()?.masked_bits())) }
 }
 
 /// Takes in the other party's masked bits and goes on to the next opening, or to the end.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
     evaluation: *mut Evaluation,
@@ -145,82 +140,51 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
 /// They are `[count][words]`: word `i` of element `e` is at `e * words + i`. The keys are of a gate
 /// with masked outputs. The shares are meant to be opened: the sum of both parties' shares is the
 /// `hatx` of the next gate.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, haty: *mut u64, len: usize) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
-        let words = &evaluation.shares()?.words;
-        unless_masked(evaluation.masked_outputs, true)?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("shares of words", words, haty, len) }
-    })
+    let (from, to) = (("evaluation", evaluation), ("shares of words", haty, len));
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(from, to, |evaluation| evaluation.words(true)) }
 }
 
 /// Additive shares of the output words `y` themselves modulo `2^n`.
 ///
 /// They are in the order of `trefoil_pfss_haty_share`. The keys are of a gate without masked
 /// outputs. Do not open the shares unless both parties may know `y`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_y_share(evaluation: *mut Evaluation, y: *mut u64, len: usize) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
-        let words = &evaluation.shares()?.words;
-        unless_masked(evaluation.masked_outputs, false)?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("shares of words", words, y, len) }
-    })
+    let (from, to) = (("evaluation", evaluation), ("shares of words", y, len));
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(from, to, |evaluation| evaluation.words(false)) }
 }
 
 /// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`.
 ///
 /// The keys have additive bits. The bits are never masked; do not open them unless both parties may
 /// know the bits.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bools: *mut u64, len: usize) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("shares of bits", additive(evaluation.shares()?)?, bools, len) }
-    })
+    let (from, to) = (("evaluation", evaluation), ("shares of bits", bools, len));
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(from, to, |evaluation| additive(evaluation.shares()?)) }
 }
 
 /// XOR shares of the output bits, `[bools][ceil(count / 32)]` words.
 ///
 /// Element `e` is in bit `e % 32` of word `e / 32`. The keys have XOR-shared bits. The bits are
 /// never masked; do not open them unless both parties may know the bits.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bool_share_packed(
     evaluation: *mut Evaluation,
     bools: *mut u32,
     words: usize,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let evaluation = unsafe { exclusive("evaluation", evaluation) }?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("words of bits", packed(evaluation.shares()?)?, bools, words) }
-    })
+    let (from, to) = (("evaluation", evaluation), ("words of bits", bools, words));
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(from, to, |evaluation| packed(evaluation.shares()?)) }
 }
 
 /// Wipes and frees an evaluation, finished or not.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluation_free(evaluation: *mut Evaluation) {
     // SAFETY: the caller's promise.

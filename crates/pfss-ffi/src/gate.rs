@@ -1,12 +1,15 @@
 //! Handles of gates, made by name or from a descriptor.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 use std::sync::Arc;
 
 use pfss::{Operation, OperationError, Parameters, PfssError, SignedRange, suf::SufProgram};
 
 use crate::{
-    memory::{array, check, exclusive, free, put_handle},
+    memory::{array, exclusive, free, put_handle, text},
     status::{CallFailure, Status, guard},
 };
 
@@ -70,11 +73,8 @@ pub unsafe extern "C" fn trefoil_pfss_gate_named(
     gate: *mut *mut GateHandle,
 ) -> Status {
     guard(|| {
-        check("name", name, 1)?;
-        // SAFETY: not null, and a string that ends with a zero byte by the caller's promise.
-        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
         // SAFETY: the caller's promise.
-        let given = unsafe { array("parameters", parameters, 1) }?[0];
+        let (name, given) = unsafe { (text("name", name)?, array("parameters", parameters, 1)?[0]) };
         // SAFETY: the caller's promise.
         let table = unsafe { array("table", given.table, given.table_len) }?;
         let range = proven_range(given.min, given.max)?;
@@ -102,9 +102,6 @@ pub unsafe extern "C" fn trefoil_pfss_gate_named(
 /// 3 top bit; 4 top bit of `x + c`: c); pieces: start, for each word the number of coefficients and
 /// the coefficients, for each bit its formula, each operand after its operator (0 false, 1 true, 2
 /// not, 3 xor, 4 and, 5 or, 6 + i predicate i).
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, gate: *mut *mut GateHandle) -> Status {
     guard(|| {
@@ -121,9 +118,6 @@ pub unsafe extern "C" fn trefoil_pfss_gate_read(program: *const u8, len: usize, 
 ///
 /// Only the dealer holds the masks `r_out`. The output shares are then `haty` shares, meant to be
 /// opened. Output bits are unchanged.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_gate_mask_outputs(gate: *mut GateHandle) -> Status {
     guard(|| {
@@ -136,9 +130,6 @@ pub unsafe extern "C" fn trefoil_pfss_gate_mask_outputs(gate: *mut GateHandle) -
 }
 
 /// Frees a gate.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_gate_free(gate: *mut GateHandle) {
     // SAFETY: the caller's promise.

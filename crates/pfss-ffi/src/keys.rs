@@ -1,4 +1,7 @@
 //! Handles of keys and byte strings: reading, writing, inspecting, masking.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use pfss::{Gate, GateKind, KeyBundle, MaskedKeys, PfssError, suf::BoolMode};
 use zeroize::Zeroizing;
@@ -14,10 +17,6 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    pub(crate) fn new(bundle: &KeyBundle) -> Self {
-        Self::of(bundle.to_bytes())
-    }
-
     pub(crate) fn of(bytes: Zeroizing<Vec<u8>>) -> Self {
         Self { bytes }
     }
@@ -137,9 +136,6 @@ pub struct KeysInfo {
 }
 
 /// Where the bytes are; valid until they are freed. Null for null.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bytes_data(bytes: *mut Bytes) -> *const u8 {
     // SAFETY: the caller's promise.
@@ -147,9 +143,6 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_data(bytes: *mut Bytes) -> *const u8
 }
 
 /// How many bytes there are; 0 for null.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bytes_len(bytes: *mut Bytes) -> usize {
     // SAFETY: the caller's promise.
@@ -157,9 +150,6 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_len(bytes: *mut Bytes) -> usize {
 }
 
 /// Wipes and frees bytes.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bytes_free(bytes: *mut Bytes) {
     // SAFETY: the caller's promise.
@@ -170,9 +160,6 @@ pub unsafe extern "C" fn trefoil_pfss_bytes_free(bytes: *mut Bytes) {
 ///
 /// Refuses bytes that are not a bundle, whatever they are, and bundles of gates that this interface
 /// does not make.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, keys: *mut *mut Keys) -> Status {
     guard(|| {
@@ -197,9 +184,6 @@ pub unsafe extern "C" fn trefoil_pfss_keys_read(bytes: *const u8, len: usize, ke
 }
 
 /// Reads the public facts of keys.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut KeysInfo) -> Status {
     guard(|| {
@@ -236,9 +220,6 @@ pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut K
 ///
 /// Keys mask once, since two inputs under one mask would reveal their difference: a second call is
 /// refused, and so is any copy of the keys that this process reads from their bytes.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
     keys: *mut Keys,
@@ -257,9 +238,6 @@ pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
 }
 
 /// Wipes and frees keys.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_free(keys: *mut Keys) {
     // SAFETY: the caller's promise.

@@ -3,9 +3,10 @@
 //! It deals keys for gates and evaluates them as one of two parties, from C or C++.
 //!
 //! It follows the layouts of SUF's composite evaluation: a single descriptor, or many gates in a
-//! super-batch. Plans are computations of several gates: functions, softmax, products. The header
-//! is `include/trefoil_pfss.h`; `examples/composite.cpp` and `examples/batch.cpp` are programs that
-//! use it. SUF's own calls, one key for each input, are in `include/suf_compat.hpp`.
+//! super-batch. Plans are computations of one gate or several: functions, softmax, products; the
+//! cost of a model is a sum over plans. The header is `include/trefoil_pfss.h`;
+//! `examples/composite.cpp` and `examples/batch.cpp` are programs that use it. SUF's own calls, one
+//! key for each input, are in `include/suf_compat.hpp`.
 //!
 //! # Conventions
 //!
@@ -35,6 +36,7 @@
 //! impossible lengths are refused; whether the memory is there cannot be checked.
 
 #![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
+#![allow(clippy::missing_safety_doc, reason = "the requirements of all functions are stated above, once")]
 
 mod backend;
 mod batch;
@@ -59,16 +61,21 @@ pub use batch::{
     trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share,
 };
 pub use compat::sigma::{
-    Exchange, SigmaContext, SigmaPeer, SigmaStats, suf_layernorm_enabled, suf_sigma_clear, suf_sigma_consume_key,
-    suf_sigma_eval_activation, suf_sigma_eval_inverse, suf_sigma_eval_nexp, suf_sigma_eval_rsqrt,
-    suf_sigma_keygen_activation, suf_sigma_keygen_inverse, suf_sigma_keygen_nexp, suf_sigma_keygen_rsqrt,
-    suf_sigma_reset_eval, suf_sigma_reset_keygen, suf_sigma_set_keybuf_ptr, suf_softmax_enabled,
-    trefoil_pfss_sigma_clear, trefoil_pfss_sigma_consume_key, trefoil_pfss_sigma_enable,
-    trefoil_pfss_sigma_eval_activation, trefoil_pfss_sigma_eval_inverse, trefoil_pfss_sigma_eval_nexp,
-    trefoil_pfss_sigma_eval_rsqrt, trefoil_pfss_sigma_free, trefoil_pfss_sigma_keygen_activation,
-    trefoil_pfss_sigma_keygen_inverse, trefoil_pfss_sigma_keygen_nexp, trefoil_pfss_sigma_keygen_rsqrt,
-    trefoil_pfss_sigma_open, trefoil_pfss_sigma_open_global, trefoil_pfss_sigma_reset_eval,
-    trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
+    context::SigmaContext,
+    functions::{
+        suf_sigma_eval_activation, suf_sigma_eval_inverse, suf_sigma_eval_nexp, suf_sigma_eval_rsqrt,
+        suf_sigma_keygen_activation, suf_sigma_keygen_inverse, suf_sigma_keygen_nexp, suf_sigma_keygen_rsqrt,
+        trefoil_pfss_sigma_eval_activation, trefoil_pfss_sigma_eval_inverse, trefoil_pfss_sigma_eval_nexp,
+        trefoil_pfss_sigma_eval_rsqrt, trefoil_pfss_sigma_keygen_activation, trefoil_pfss_sigma_keygen_inverse,
+        trefoil_pfss_sigma_keygen_nexp, trefoil_pfss_sigma_keygen_rsqrt,
+    },
+    peer::{Exchange, SigmaPeer, SigmaStats},
+    setup::{
+        suf_layernorm_enabled, suf_sigma_clear, suf_sigma_consume_key, suf_sigma_reset_eval, suf_sigma_reset_keygen,
+        suf_sigma_set_keybuf_ptr, suf_softmax_enabled, trefoil_pfss_sigma_clear, trefoil_pfss_sigma_consume_key,
+        trefoil_pfss_sigma_enable, trefoil_pfss_sigma_free, trefoil_pfss_sigma_open, trefoil_pfss_sigma_open_global,
+        trefoil_pfss_sigma_reset_eval, trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
+    },
 };
 pub use compat::suf::{
     SufKeys, trefoil_pfss_suf_eval_dcf_many, trefoil_pfss_suf_eval_interval_lut_many,
@@ -94,13 +101,21 @@ pub use keys::{
     trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs, trefoil_pfss_keys_read,
 };
 pub use plan::{
-    FunctionParameters, PlanHandle, PlanInfo, Query, RunHandle, WeightsHandle, trefoil_pfss_plan_deal,
-    trefoil_pfss_plan_free, trefoil_pfss_plan_function, trefoil_pfss_plan_inspect, trefoil_pfss_plan_key_bytes,
-    trefoil_pfss_plan_matmul, trefoil_pfss_plan_predicates, trefoil_pfss_plan_product, trefoil_pfss_plan_softmax,
-    trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending,
-    trefoil_pfss_run_start, trefoil_pfss_run_weights, trefoil_pfss_run_y_share, trefoil_pfss_weights_bytes,
-    trefoil_pfss_weights_deal, trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
-    trefoil_pfss_weights_product, trefoil_pfss_weights_read,
+    FunctionParameters, PlanHandle, PlanInfo,
+    cost::{ModelCost, ModelStep, trefoil_pfss_model_cost},
+    query::Query,
+    run::{
+        RunHandle, trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending,
+        trefoil_pfss_run_start, trefoil_pfss_run_y_share,
+    },
+    trefoil_pfss_plan_deal, trefoil_pfss_plan_free, trefoil_pfss_plan_function, trefoil_pfss_plan_gate,
+    trefoil_pfss_plan_inspect, trefoil_pfss_plan_key_bytes, trefoil_pfss_plan_matmul, trefoil_pfss_plan_predicates,
+    trefoil_pfss_plan_product, trefoil_pfss_plan_softmax,
+    weights::{
+        WeightsHandle, trefoil_pfss_run_weights, trefoil_pfss_weights_bytes, trefoil_pfss_weights_deal,
+        trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
+        trefoil_pfss_weights_product, trefoil_pfss_weights_read,
+    },
 };
 pub use status::{Status, trefoil_pfss_last_error};
 pub use wires::{Wires, trefoil_pfss_deal_wired, trefoil_pfss_wires_free};

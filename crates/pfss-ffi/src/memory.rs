@@ -1,9 +1,15 @@
 //! The caller's pointers, checked as far as they can be.
 
-use core::slice;
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use core::{
+    ffi::{CStr, c_char},
+    slice,
+};
+use std::{
+    borrow::Cow,
+    sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError},
+};
 
-use crate::status::CallFailure;
+use crate::status::{CallFailure, Status, guard};
 
 /// The array that `data` points at.
 ///
@@ -96,6 +102,60 @@ pub(crate) unsafe fn exclusive<'a, T: Send>(
 pub(crate) unsafe fn in_turn<'a, T: Send>(what: &str, handle: *mut T) -> Result<RwLockWriteGuard<'a, T>, CallFailure> {
     // SAFETY: the caller's promise.
     unsafe { lock_of(what, handle) }?.write().map_err(|_| broken(what))
+}
+
+/// The places of both parties' handles, once both are looked at.
+pub(crate) struct BothPlaces<T>([*mut *mut T; 2]);
+
+impl<T> BothPlaces<T> {
+    /// Refuses a place that no handle can be written to, before anything is dealt.
+    pub(crate) fn new(party_0: *mut *mut T, party_1: *mut *mut T) -> Result<Self, CallFailure> {
+        check("party_0", party_0, 1)?;
+        check("party_1", party_1, 1)?;
+        Ok(Self([party_0, party_1]))
+    }
+
+    /// Hands a new handle to the caller for each party.
+    ///
+    /// # Safety
+    /// As [`put`], for both places.
+    pub(crate) unsafe fn put(self, [zero, one]: [T; 2]) -> Result<(), CallFailure> {
+        let Self([party_0, party_1]) = self;
+        // SAFETY: the caller's promise.
+        unsafe {
+            put_handle("party_0", zero, party_0)?;
+            put_handle("party_1", one, party_1)
+        }
+    }
+}
+
+/// Runs a call that copies elements of a handle's object to an array of the caller's.
+///
+/// Errors name the handle by `who`, and the elements by `what`.
+///
+/// # Safety
+/// As [`exclusive`] and [`fill`].
+pub(crate) unsafe fn copy_of<H: Send, T: Copy>(
+    (who, handle): (&str, *mut H),
+    (what, to, len): (&str, *mut T, usize),
+    elements: impl FnOnce(&H) -> Result<&[T], CallFailure>,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let object = unsafe { exclusive(who, handle) }?;
+        // SAFETY: the caller's promise.
+        unsafe { fill(what, elements(&object)?, to, len) }
+    })
+}
+
+/// The text at `text`, a string of C.
+///
+/// # Safety
+/// Unless null, `text` ends with a zero byte, and is not written meanwhile.
+pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<Cow<'a, str>, CallFailure> {
+    check(what, text, 1)?;
+    // SAFETY: not null, and a string that ends with a zero byte by the caller's promise.
+    Ok(unsafe { CStr::from_ptr(text) }.to_string_lossy())
 }
 
 /// Frees a handle; null is none.

@@ -1,10 +1,13 @@
 //! Handles of wires: masks of outputs that a dealer keeps for the gates that read them.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use pfss::{Inputs, Wire};
 
 use crate::{
     Backend, Bytes, DealerHandle, GateHandle,
-    memory::{check, free, in_turn, put_handle, shared},
+    memory::{BothPlaces, check, free, in_turn, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
@@ -24,9 +27,6 @@ pub struct Wires {
 ///
 /// If the gate has masked outputs, writes the wires of its own output words to `outputs`; for other
 /// gates `outputs` may be null and is not written.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_deal_wired(
     dealer: *mut DealerHandle,
@@ -43,9 +43,7 @@ pub unsafe extern "C" fn trefoil_pfss_deal_wired(
         // SAFETY: the caller's promise.
         let (mut dealer, backend, gate) =
             unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?, shared("gate", gate)?) };
-        // all places are looked at before any is written
-        check("party_0", party_0, 1)?;
-        check("party_1", party_1, 1)?;
+        let places = BothPlaces::new(party_0, party_1)?;
         let gate = gate.operation.gate();
         if gate.masks_outputs() {
             check("outputs", outputs, 1)?;
@@ -64,22 +62,18 @@ pub unsafe extern "C" fn trefoil_pfss_deal_wired(
             CallFailure::unless_len("elements of the wire", wire[0].count(), count)?;
             Inputs::Open(&wire)
         };
-        let ([zero, one], wires) = dealer.dealer.deal_wired(&*backend.queue, gate, inputs)?;
+        let (bundles, wires) = dealer.dealer.deal_wired(&*backend.queue, gate, inputs)?;
         // SAFETY: the caller's promise.
         unsafe {
             if gate.masks_outputs() {
                 put_handle("outputs", Wires { wires }, outputs)?;
             }
-            put_handle("party_0", Bytes::new(&zero), party_0)?;
-            put_handle("party_1", Bytes::new(&one), party_1)
+            places.put(bundles.map(|bundle| Bytes::of(bundle.to_bytes())))
         }
     })
 }
 
 /// Wipes and frees wires.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_wires_free(wires: *mut Wires) {
     // SAFETY: the caller's promise.

@@ -20,19 +20,13 @@ impl Party {
     /// 0 or 1.
     #[must_use]
     pub const fn index(self) -> usize {
-        match self {
-            Self::Zero => 0,
-            Self::One => 1,
-        }
+        self as usize
     }
 
     /// The number on the wire and in key bundles.
     #[must_use]
     pub const fn number(self) -> u8 {
-        match self {
-            Self::Zero => 0,
-            Self::One => 1,
-        }
+        self as u8
     }
 
     /// The other party.

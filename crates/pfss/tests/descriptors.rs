@@ -43,9 +43,6 @@ fn the_plain_meaning_is_that_of_wide_integers_for_every_input() {
         assert_eq!(value.bools, [inside, (x + 100) % 256 >= 128], "{x}");
         assert_eq!(desc.eval(x + 256), value, "only the residue counts");
     }
-    assert_eq!(desc.word_port("slope"), Some(1));
-    assert_eq!(desc.bool_port("odd_1"), Some(1));
-    assert_eq!(desc.word_port("inside"), None);
 }
 
 #[test]

@@ -1,24 +1,14 @@
 //! Elementary functions on shares: bit for bit the public fixed-point function, in every mode and over channels.
 
-use crate::common::{both, words};
+use crate::common::{WORDS, both, open, share};
 use pfss::{
     Dealer, Gate, KeyBundle, Party, PfssError, RangeError, SignedRange,
     functions::{
-        Accuracy, FixedFn, TableBundles, TableFn, TableGates, gelu, neg_exp, reciprocal, rsqrt, run_function_lockstep,
-        run_table_lockstep, silu,
+        Accuracy, FixedFn, FixedGates, TableBundles, TableFn, TableGates, gelu, neg_exp, reciprocal, rsqrt,
+        run_function_lockstep, run_table_lockstep, silu,
     },
     suf::{CoeffMode, SufModes},
 };
-
-fn share(values: &[i64]) -> [Vec<u64>; 2] {
-    let zero = words(values.len(), 1);
-    let one = values.iter().zip(&zero).map(|(&v, &share)| (v as u64).wrapping_sub(share)).collect();
-    [zero, one]
-}
-
-fn open(shares: &[Vec<u64>; 2]) -> Vec<i64> {
-    shares[0].iter().zip(&shares[1]).map(|(&a, &b)| a.wrapping_add(b) as i64).collect()
-}
 
 /// Inputs all over the admissible range, every start of a piece and its neighbours among them.
 fn inputs(f: &FixedFn) -> Vec<i64> {
@@ -45,29 +35,22 @@ fn all() -> Vec<(&'static str, FixedFn)> {
 
 #[test]
 fn shares_are_those_of_the_public_function_in_every_mode() {
-    let q = runtime::cpu().unwrap();
     for (name, f) in all() {
         let values = inputs(&f);
-        let x = share(&values);
         let plain: Vec<i64> = values.iter().map(|&x| f.eval(x)).collect();
         for coeffs in [CoeffMode::MaskedSelect, CoeffMode::IntervalLut, CoeffMode::StepDcf] {
             let gates = f.gates(SufModes { coeffs, ..SufModes::default() }).unwrap();
-            let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, values.len()).unwrap();
-            let shares = run_function_lockstep(&q, &gates, bundles, [&x[0], &x[1]]).unwrap();
-            assert_eq!(open(&shares), plain, "{name}, {coeffs:?}");
+            assert_eq!(by_spline(&gates, &values), plain, "{name}, {coeffs:?}");
             // the shift in one round
             let fewer = gates.clone().in_one_round().unwrap();
             assert_eq!(fewer.cost().rounds, gates.cost().rounds - 1, "{name}, {coeffs:?}");
-            let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &fewer, values.len()).unwrap();
-            let shares = run_function_lockstep(&q, &fewer, bundles, [&x[0], &x[1]]).unwrap();
-            assert_eq!(open(&shares), plain, "{name}, {coeffs:?}, in one round");
+            assert_eq!(by_spline(&fewer, &values), plain, "{name}, {coeffs:?}, in one round");
         }
     }
 }
 
 #[test]
 fn a_result_has_as_many_fraction_bits_as_asked_for_or_none() {
-    let q = runtime::cpu().unwrap();
     // 26 bits are what two linear factors of 12 bits leave, 62 are one more than any function has
     for bits in [0, 12, 25, 26, 27, 40, 58] {
         let accuracy = Accuracy::LINEAR_HALF_OCTAVE;
@@ -79,10 +62,7 @@ fn a_result_has_as_many_fraction_bits_as_asked_for_or_none() {
                 assert!((got - real).abs() < 0.021 + 2f64.powi(-(bits as i32)), "{bits} bits, {x}: {got} for {real}");
             }
             let gates = f.gates(SufModes::default()).unwrap();
-            let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, values.len()).unwrap();
-            let shares = share(&values);
-            let shares = run_function_lockstep(&q, &gates, bundles, [&shares[0], &shares[1]]).unwrap();
-            assert_eq!(open(&shares), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
+            assert_eq!(by_spline(&gates, &values), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
         }
     }
     for bits in [62, 63, 64, 1 << 31, u32::MAX] {
@@ -97,14 +77,12 @@ fn a_function_over_channels_sends_what_its_cost_says() {
     let q = runtime::cpu().unwrap();
     let f = gelu(Accuracy::CUBIC_16).unwrap();
     let values: Vec<i64> = (-50..50).map(|i| i * 400).collect();
-    let x = share(&values);
-    let gates = f.gates(SufModes::default()).unwrap();
+    let (x, gates) = (share(WORDS, &values), f.gates(SufModes::default()).unwrap());
     let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, 100).unwrap();
     let [a, b] = both(bundles, |mut session, party, bundles| {
         (session.function(&q, &gates, bundles, &x[party]).unwrap(), session.traffic())
     });
-    let plain: Vec<i64> = values.iter().map(|&x| f.eval(x)).collect();
-    assert_eq!(open(&[a.0, b.0]), plain);
+    assert_eq!(open(WORDS, [&a.0, &b.0]), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
     let cost = gates.cost();
     // 16 fitted pieces, the first of them without an opening, two tails, and the carry of the shift
     assert_eq!((cost.masked_bits, cost.rounds), (17 + 1, 4));
@@ -114,19 +92,15 @@ fn a_function_over_channels_sends_what_its_cost_says() {
 
 #[test]
 fn a_proven_range_shrinks_the_keys_and_changes_no_value() {
-    let q = runtime::cpu().unwrap();
     let f = neg_exp(Accuracy::CUBIC_16).unwrap();
     let values: Vec<i64> = (0..100).map(|i| i * 700).collect();
-    let x = share(&values);
     let range = SignedRange::new(0, 100 * 700).unwrap();
     let (wide, narrow) = (f.gates(SufModes::default()).unwrap(), f.gates_within(SufModes::default(), range).unwrap());
     // 17 points in one window of 2^16, or in two of 2^15, and a far one
     let blocks = (2 * 48 + 17 * 9 + 57, 2 * 2 * 3 + 17 * 8 + 11);
     assert_eq!((wide.suf.cost().aes, narrow.suf.cost().aes), blocks);
     assert!(3 * narrow.suf.cost().key_bits < 2 * wide.suf.cost().key_bits);
-    let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &narrow, 100).unwrap();
-    let shares = run_function_lockstep(&q, &narrow, bundles, [&x[0], &x[1]]).unwrap();
-    assert_eq!(open(&shares), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
+    assert_eq!(by_spline(&narrow, &values), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
     let outside = SignedRange::new(-1, 5).unwrap();
     let refused = f.gates_within(SufModes::default(), outside).unwrap_err();
     assert!(matches!(refused, PfssError::Range(RangeError::Outside { inner: (-1, 5), .. })));
@@ -140,7 +114,6 @@ fn ends(range: SignedRange) -> Vec<i64> {
 
 #[test]
 fn shifts_open_the_fewest_bits_that_a_proven_range_leaves_a_gap_in() {
-    let q = runtime::cpu().unwrap();
     let f = gelu(Accuracy::QUADRATIC_32).unwrap();
     // Scaled by 2^26: the identity up to 2^24, 2^20 and 2^16, and values of at most 4 on the pieces alone.
     for (max, bits) in [((1 << 24) - 1, 52), (1 << 20, 49), (1 << 16, 45), (0, 42)] {
@@ -148,10 +121,7 @@ fn shifts_open_the_fewest_bits_that_a_proven_range_leaves_a_gap_in() {
         let (gates, values) = (f.gates_within(SufModes::default(), range).unwrap(), ends(range));
         let shift = gates.shift.gate().unwrap();
         assert_eq!((shift.n(), shift.out_ring().bits()), (bits, 64), "{max}");
-        let x = share(&values);
-        let bundles = Dealer::insecure_from_seed(3).deal_function(&q, &gates, values.len()).unwrap();
-        let shares = run_function_lockstep(&q, &gates, bundles, [&x[0], &x[1]]).unwrap();
-        assert_eq!(open(&shares), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>(), "{max}");
+        assert_eq!(by_spline(&gates, &values), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>(), "{max}");
     }
 }
 
@@ -182,12 +152,52 @@ fn keys_of_another_function_are_refused() {
     assert_eq!(run_function_lockstep(&q, &first, [zero, one], [&[1], &[2]]).unwrap_err(), PfssError::Program);
 }
 
+#[test]
+fn keys_from_a_source_are_read_when_their_gate_runs_and_refused_out_of_order() {
+    let q = runtime::cpu().unwrap();
+    let gates = gelu(Accuracy::CUBIC_16).unwrap().gates(SufModes::default()).unwrap();
+    let (table, x) = (TableFn::gelu(12).unwrap().gates().unwrap(), [1, 2]);
+    let deal = || {
+        let mut dealer = Dealer::insecure_from_seed(3);
+        let spline = dealer.deal_function(&q, &gates, 2).unwrap();
+        let [zero, one] = spline.map(|bundles| vec![bundles.suf, bundles.shift.unwrap()]);
+        let [table_zero, table_one] = dealer.deal_table_function(&q, &table, 2).unwrap().map(Vec::<KeyBundle>::from);
+        [(zero, table_zero), (one, table_one)]
+    };
+    // keys of the last gate in place of the first gate's: nothing is sent
+    let refused = both(deal(), |mut session, _, (mut spline, mut keys)| {
+        let by_spline = session.function_from(&q, &gates, || spline.pop().ok_or(PfssError::OpenInputs), &x);
+        let by_table = session.table_function_from(&q, &table, || keys.pop().ok_or(PfssError::OpenInputs), &x);
+        (by_spline.unwrap_err(), by_table.unwrap_err(), session.traffic().rounds)
+    });
+    assert_eq!(refused, [(); 2].map(|()| (PfssError::Program, PfssError::Program, 0)));
+    // keys of the first gate alone: it runs, and then the error of the source is returned
+    let stopped = both(deal(), |mut session, _, (spline, keys)| {
+        let (mut spline, mut keys) = (spline.into_iter().take(1), keys.into_iter().take(1));
+        let by_spline = session.function_from(&q, &gates, || spline.next().ok_or(PfssError::OpenInputs), &x);
+        let rounds = session.traffic().rounds;
+        let by_table = session.table_function_from(&q, &table, || keys.next().ok_or(PfssError::OpenInputs), &x);
+        (by_spline.unwrap_err(), rounds, by_table.unwrap_err(), session.traffic().rounds - rounds)
+    });
+    let [first, ..] = table.gates();
+    let rounds = [gates.suf.cost().rounds, first.cost().rounds];
+    assert_eq!(stopped, [(); 2].map(|()| (PfssError::OpenInputs, rounds[0], PfssError::OpenInputs, rounds[1])));
+}
+
+/// What shares compute by spline.
+fn by_spline(gates: &FixedGates, values: &[i64]) -> Vec<i64> {
+    let (q, x) = (runtime::cpu().unwrap(), share(WORDS, values));
+    let bundles = Dealer::insecure_from_seed(3).deal_function(&q, gates, values.len()).unwrap();
+    let [zero, one] = run_function_lockstep(&q, gates, bundles, [&x[0], &x[1]]).unwrap();
+    open(WORDS, [&zero, &one])
+}
+
 /// What shares compute by table.
 fn by_table(gates: &TableGates, values: &[i64]) -> Vec<i64> {
-    let q = runtime::cpu().unwrap();
-    let x = share(values);
+    let (q, x) = (runtime::cpu().unwrap(), share(WORDS, values));
     let bundles = Dealer::insecure_from_seed(3).deal_table_function(&q, gates, values.len()).unwrap();
-    open(&run_table_lockstep(&q, gates, bundles, [&x[0], &x[1]]).unwrap())
+    let [zero, one] = run_table_lockstep(&q, gates, bundles, [&x[0], &x[1]]).unwrap();
+    open(WORDS, [&zero, &one])
 }
 
 #[test]
@@ -238,12 +248,12 @@ fn a_table_over_channels_sends_what_its_cost_says() {
     let q = runtime::cpu().unwrap();
     let f = TableFn::gelu(12).unwrap();
     let values: Vec<i64> = (-50..50).map(|i| i * 400).collect();
-    let (x, gates) = (share(&values), f.gates().unwrap());
+    let (x, gates) = (share(WORDS, &values), f.gates().unwrap());
     let bundles = Dealer::insecure_from_seed(3).deal_table_function(&q, &gates, 100).unwrap();
     let [a, b] = both(bundles, |mut session, party, bundles| {
         (session.table_function(&q, &gates, bundles, &x[party]).unwrap(), session.traffic())
     });
-    assert_eq!(open(&[a.0, b.0]), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
+    assert_eq!(open(WORDS, [&a.0, &b.0]), values.iter().map(|&x| f.eval(x)).collect::<Vec<_>>());
     let by_gates = gates.gates().map(|gate| gate.traffic(100));
     // both look-ups travel in the same two messages, whose digests have 16 bytes
     let (bytes, rounds) = by_gates.iter().fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));

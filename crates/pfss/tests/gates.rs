@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::common::{Batch, both, pending, words};
+use crate::common::{Batch, WORDS, add, both, pending, words};
+use backend_api::ops::fss::FssOps;
 use pfss::{
     BundleError, Dealer, Gate, GateKind, Interval, KeyBundle, PfssError, RangeError, Ring, Session, SignedRange, Task,
     batch::{Class, GateChain},
@@ -10,10 +11,11 @@ use pfss::{
 };
 
 /// Compares each result with the plain function of its input.
-fn expect(batch: &Batch, got: &[u64], plain: impl Fn(u64) -> u64, what: &str) {
+fn check<Q: FssOps>(q: &Q, batch: &Batch, gate: &Gate, task: Task<'_>, plain: impl Fn(u64) -> u64) {
+    let (got, what, n) = (batch.run(q, gate, task), gate.kind(), gate.n());
     assert_eq!(got.len(), batch.x.len(), "{what}");
-    for ((&x, &r), &got) in batch.x.iter().zip(&batch.r).zip(got) {
-        assert_eq!(got, plain(x), "{what}: x = {x:#x}, r = {r:#x}");
+    for ((&x, &r), &got) in batch.x.iter().zip(&batch.r).zip(&got) {
+        assert_eq!(got, plain(x), "{what} of {n} bits: x = {x:#x}, r = {r:#x}");
     }
 }
 
@@ -22,12 +24,11 @@ fn relu_is_exact_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     for n in [2, 5, 8, 9] {
         let batch = Batch::exhaustive(n);
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, Task::Relu);
-        expect(&batch, &got, |x| if batch.ring.msb(x) == 1 { 0 } else { x }, "relu");
+        let plain = |x| if batch.ring.msb(x) == 1 { 0 } else { x };
+        check(&q, &batch, &Gate::relu(n).unwrap(), Task::Relu, plain);
     }
     let batch = Batch::boundary(64, &[12345]);
-    let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, Task::Relu);
-    expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
+    check(&q, &batch, &Gate::relu(64).unwrap(), Task::Relu, |x| (x as i64).max(0) as u64);
 }
 
 #[test]
@@ -38,8 +39,7 @@ fn relu_of_a_proven_range_is_exact_with_keys_of_its_own_width() {
         let range = SignedRange::of_bits(k);
         let batch = Batch::product(8, (range.min()..=range.max()).map(|x| x as u64), &all);
         let gate = Gate::relu_within(8, k).unwrap();
-        let got = batch.run(&q, &gate, 8, Task::ReluWithin(range));
-        expect(&batch, &got, |x| batch.ring.signed(x).max(0) as u64, "relu within");
+        check(&q, &batch, &gate, Task::ReluWithin(range), |x| batch.ring.signed(x).max(0) as u64);
     }
     for k in [2u32, 9, 22, 63] {
         let range = SignedRange::of_bits(k);
@@ -47,8 +47,7 @@ fn relu_of_a_proven_range_is_exact_with_keys_of_its_own_width() {
         let masks = [0, 1, 1 << 63, u64::MAX, 1 << (k - 1), (1u64 << (k - 1)).wrapping_neg(), 0x0123_4567_89ab_cdef];
         let batch = Batch::product(64, inputs, &masks);
         let gate = Gate::relu_within(64, k).unwrap();
-        let got = batch.run(&q, &gate, 64, Task::ReluWithin(range));
-        expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu within");
+        check(&q, &batch, &gate, Task::ReluWithin(range), |x| (x as i64).max(0) as u64);
     }
     let deal = || Dealer::insecure_from_seed(2).deal(&q, &Gate::relu_within(64, 22).unwrap(), 1).unwrap();
     let overflow = |end| PfssError::Range(RangeError::Overflow { bits: 22, end });
@@ -64,40 +63,37 @@ fn relu_of_a_proven_range_is_exact_with_keys_of_its_own_width() {
 #[test]
 fn truncation_is_faithful_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
-    let check = |batch: &Batch, f: u32| {
-        let n = batch.ring.bits();
-        let gate = Gate::truncate_reduce(n, f).unwrap();
-        let got = batch.run(&q, &gate, n - f, Task::TruncateReduce);
-        expect(batch, &got, |x| x >> f, "truncate-reduce");
+    let check_by = |batch: &Batch, f: u32| {
+        let gate = Gate::truncate_reduce(batch.ring.bits(), f).unwrap();
+        check(&q, batch, &gate, Task::TruncateReduce, |x| x >> f);
     };
     for f in 1..8 {
-        check(&Batch::exhaustive(8), f);
+        check_by(&Batch::exhaustive(8), f);
     }
-    check(&Batch::exhaustive(9), 8);
+    check_by(&Batch::exhaustive(9), 8);
     for f in [1, 6, 7, 8, 12, 31, 32, 63] {
-        check(&Batch::boundary(64, &[1 << f]), f);
+        check_by(&Batch::boundary(64, &[1 << f]), f);
     }
+}
+
+/// Every shift that is exact for all inputs.
+fn check_shifts<Q: FssOps>(q: &Q, batch: &Batch, f: u32) {
+    let (ring, n) = (batch.ring, batch.ring.bits());
+    check(q, batch, &Gate::lrs(n, f).unwrap(), Task::Lrs, |x| x >> f);
+    check(q, batch, &Gate::ars(n, f).unwrap(), Task::Ars, |x| ring.reduce((ring.signed(x) >> f) as u64));
+    check(q, batch, &Gate::relu_ars(n, f).unwrap(), Task::ReluArs, |x| (ring.signed(x).max(0) >> f) as u64);
 }
 
 #[test]
 fn exact_shifts_hold_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
-    let check = |batch: &Batch, f: u32| {
-        let (ring, n) = (batch.ring, batch.ring.bits());
-        let got = batch.run(&q, &Gate::lrs(n, f).unwrap(), n, Task::Lrs);
-        expect(batch, &got, |x| x >> f, "lrs");
-        let got = batch.run(&q, &Gate::ars(n, f).unwrap(), n, Task::Ars);
-        expect(batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "ars");
-        let got = batch.run(&q, &Gate::relu_ars(n, f).unwrap(), n, Task::ReluArs);
-        expect(batch, &got, |x| (ring.signed(x).max(0) >> f) as u64, "relu ars");
-    };
     for f in 1..8 {
-        check(&Batch::exhaustive(8), f);
+        check_shifts(&q, &Batch::exhaustive(8), f);
     }
-    check(&Batch::exhaustive(2), 1);
-    check(&Batch::exhaustive(9), 8);
+    check_shifts(&q, &Batch::exhaustive(2), 1);
+    check_shifts(&q, &Batch::exhaustive(9), 8);
     for f in [1, 6, 7, 8, 12, 31, 32, 63] {
-        check(&Batch::boundary(64, &[1 << f, (1 << 63) | (1 << f), 3 << 62]), f);
+        check_shifts(&q, &Batch::boundary(64, &[1 << f, (1 << 63) | (1 << f), 3 << 62]), f);
     }
 }
 
@@ -107,16 +103,12 @@ fn tables_are_read_at_every_input_under_every_mask() {
     for (n, out) in [(1, 1), (3, 64), (7, 5), (8, 64), (8, 13)] {
         let ring = Ring::new(out).unwrap();
         let table: Vec<u64> = words(1 << n, 7).into_iter().map(|word| ring.reduce(word)).collect();
-        let batch = Batch::exhaustive(n);
-        let gate = Gate::lut(n, out).unwrap();
-        let got = batch.run(&q, &gate, out, Task::Lut(&table));
-        expect(&batch, &got, |x| table[x as usize], "lut");
+        check(&q, &Batch::exhaustive(n), &Gate::lut(n, out).unwrap(), Task::Lut(&table), |x| table[x as usize]);
     }
     let table: Vec<u64> = (0..1u64 << 13).map(|i| i * i).collect();
     // more elements than are gone through at once
     let batch = Batch::product(13, (0..8192).step_by(9), &[0, 1, 4095, 4096, 8191]);
-    let got = batch.run(&q, &Gate::lut(13, 64).unwrap(), 64, Task::Lut(&table));
-    expect(&batch, &got, |x| x * x, "lut");
+    check(&q, &batch, &Gate::lut(13, 64).unwrap(), Task::Lut(&table), |x| x * x);
 }
 
 #[test]
@@ -127,34 +119,24 @@ fn bits_of_an_input_above_the_ring_change_no_result() {
         let ring = batch.ring;
         let above = words(batch.x_hat.len(), n.into());
         batch.x_hat.iter_mut().zip(above).for_each(|(x_hat, word)| *x_hat |= word << n);
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, Task::Relu);
-        expect(&batch, &got, |x| ring.signed(x).max(0) as u64, "relu");
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, Task::Abs);
-        expect(&batch, &got, |x| ring.reduce(ring.signed(x).unsigned_abs()), "abs");
-        let gate = Gate::truncate_reduce(n, 4).unwrap();
-        let got = batch.run(&q, &gate, n - 4, Task::TruncateReduce);
-        expect(&batch, &got, |x| x >> 4, "truncate-reduce");
-        let got = batch.run(&q, &Gate::lrs(n, 4).unwrap(), n, Task::Lrs);
-        expect(&batch, &got, |x| x >> 4, "lrs");
-        let got = batch.run(&q, &Gate::ars(n, 4).unwrap(), n, Task::Ars);
-        expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> 4) as u64), "ars");
-        let got = batch.run(&q, &Gate::relu_ars(n, 4).unwrap(), n, Task::ReluArs);
-        expect(&batch, &got, |x| (ring.signed(x).max(0) >> 4) as u64, "relu ars");
+        let relu = Gate::relu(n).unwrap();
+        check(&q, &batch, &relu, Task::Relu, |x| ring.signed(x).max(0) as u64);
+        check(&q, &batch, &relu, Task::Abs, |x| ring.reduce(ring.signed(x).unsigned_abs()));
+        check(&q, &batch, &Gate::truncate_reduce(n, 4).unwrap(), Task::TruncateReduce, |x| x >> 4);
+        check_shifts(&q, &batch, 4);
     }
     let mut batch = Batch::exhaustive(5);
     batch.x_hat.iter_mut().for_each(|x_hat| *x_hat |= 0xa5a0);
     let table: Vec<u64> = (0..32).map(|i| i * i + 7).collect();
-    let got = batch.run(&q, &Gate::lut(5, 11).unwrap(), 11, Task::Lut(&table));
-    expect(&batch, &got, |x| table[x as usize], "lut");
-    let interval = [Interval { start: 5, end: Some(20) }];
-    let got = batch.run(&q, &Gate::interval_powers(5, 0).unwrap(), 5, Task::IntervalPowers(&interval));
-    expect(&batch, &got, |x| u64::from((5..20).contains(&x)), "interval");
+    check(&q, &batch, &Gate::lut(5, 11).unwrap(), Task::Lut(&table), |x| table[x as usize]);
+    let (powers, interval) = (Gate::interval_powers(5, 0).unwrap(), [Interval { start: 5, end: Some(20) }]);
+    check(&q, &batch, &powers, Task::IntervalPowers(&interval), |x| u64::from((5..20).contains(&x)));
     let range = SignedRange::new(-128, 127).unwrap();
     let cert = range.gap_cert(9).unwrap();
     let mut batch = Batch::product(9, (-128i64..128).map(|x| x as u64), &[0, 1, 200, 256, 511]);
     batch.x_hat.iter_mut().for_each(|x_hat| *x_hat |= 0xa5a0_0000);
-    let got = batch.run(&q, &Gate::gap_ars(9, 3).unwrap(), 9, Task::GapArs(cert));
-    expect(&batch, &got, |x| batch.ring.reduce((batch.ring.signed(x) >> 3) as u64), "gap ars");
+    let plain = |x| batch.ring.reduce((batch.ring.signed(x) >> 3) as u64);
+    check(&q, &batch, &Gate::gap_ars(9, 3).unwrap(), Task::GapArs(cert), plain);
 }
 
 #[test]
@@ -180,9 +162,8 @@ fn tables_of_another_size_or_ring_are_refused() {
 fn the_absolute_value_is_exact_for_every_input_and_mask() {
     let q = runtime::cpu().unwrap();
     for batch in [Batch::exhaustive(2), Batch::exhaustive(8), Batch::boundary(64, &[12345])] {
-        let (ring, n) = (batch.ring, batch.ring.bits());
-        let got = batch.run(&q, &Gate::relu(n).unwrap(), n, Task::Abs);
-        expect(&batch, &got, |x| ring.signed(x).unsigned_abs(), "abs");
+        let (ring, relu) = (batch.ring, Gate::relu(batch.ring.bits()).unwrap());
+        check(&q, &batch, &relu, Task::Abs, |x| ring.signed(x).unsigned_abs());
     }
 }
 
@@ -196,8 +177,7 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
         let batch = Batch::product(n, (-quarter..quarter).map(|x| x as u64), &masks);
         let ring = batch.ring;
         for gate in in_two_rounds_and_in_one(Gate::gap_ars(n, f).unwrap()) {
-            let got = batch.run(&q, &gate, n, Task::GapArs(cert));
-            expect(&batch, &got, |x| ring.reduce((ring.signed(x) >> f) as u64), "gap ars");
+            check(&q, &batch, &gate, Task::GapArs(cert), |x| ring.reduce((ring.signed(x) >> f) as u64));
         }
     }
     for f in [1, 6, 7, 8, 12, 31, 32, 62] {
@@ -208,8 +188,7 @@ fn the_gap_shift_is_exact_on_the_whole_admissible_range() {
             [0, 1, 1 << 62, 1 << 63, 3 << 62, u64::MAX, u64::MAX >> 1, (1 << 62) - 1, 1 << f, 0x0123_4567_89ab_cdef];
         let batch = Batch::product(64, inside.map(|x| x as u64), &masks);
         for gate in in_two_rounds_and_in_one(Gate::gap_ars(64, f).unwrap()) {
-            let got = batch.run(&q, &gate, 64, Task::GapArs(cert));
-            expect(&batch, &got, |x| ((x as i64) >> f) as u64, "gap ars");
+            check(&q, &batch, &gate, Task::GapArs(cert), |x| ((x as i64) >> f) as u64);
         }
     }
 }
@@ -224,29 +203,28 @@ fn in_two_rounds_and_in_one(gate: Gate) -> [Gate; 2] {
 #[test]
 fn the_gap_shift_into_a_wider_ring_is_exact_on_the_whole_admissible_range() {
     let q = runtime::cpu().unwrap();
-    let check = |n: u32, f: u32, out: u32, xs: Vec<i64>, masks: &[u64]| {
+    let check_to = |n: u32, f: u32, out: u32, xs: Vec<i64>, masks: &[u64]| {
         let (quarter, wide) = (1i64 << (n - 2), Ring::new(out).unwrap());
         let cert = SignedRange::new(-quarter, quarter - 1).unwrap().gap_cert(n).unwrap();
         let batch = Batch::product(n, xs.into_iter().map(|x| x as u64), masks);
         for gate in in_two_rounds_and_in_one(Gate::gap_ars_to(n, f, out).unwrap()) {
-            let got = batch.run(&q, &gate, out, Task::GapArs(cert));
-            expect(&batch, &got, |x| wide.reduce((batch.ring.signed(x) >> f) as u64), "widening gap ars");
+            check(&q, &batch, &gate, Task::GapArs(cert), |x| wide.reduce((batch.ring.signed(x) >> f) as u64));
         }
     };
     let masks: Vec<u64> = (0..256).collect();
     for f in 1..=6 {
         for out in (8..=16).chain([64]) {
-            check(8, f, out, (-64..64).collect(), &masks);
+            check_to(8, f, out, (-64..64).collect(), &masks);
         }
     }
-    check(3, 1, 64, (-2..2).collect(), &masks[..8]);
+    check_to(3, 1, 64, (-2..2).collect(), &masks[..8]);
     for f in [1, 6, 7, 8, 12, 31, 41] {
         let quarter = 1i64 << 41;
         let inside = [-quarter, 1 - quarter, -1, 0, 1, quarter - 1, 1 << (f - 1), -(1 << (f - 1)), 1 << 40];
         let masks =
             [0, 1, 1 << 41, 1 << 42, 3 << 41, (1 << 43) - 1, (1 << 42) - 1, (1 << 41) - 1, 1 << f, 0x2_3456_789a];
         for out in [43, 44, 63, 64] {
-            check(43, f, out, inside.to_vec(), &masks);
+            check_to(43, f, out, inside.to_vec(), &masks);
         }
     }
 }
@@ -279,8 +257,7 @@ fn a_widening_shift_opens_the_bits_of_its_input_and_gives_words_of_its_output() 
         assert_eq!((session.traffic().sent_bytes, session.traffic().rounds), gate.traffic(x.len()));
         words
     });
-    let got: Vec<u64> = zero.iter().zip(&one).map(|(a, b)| a.wrapping_add(*b)).collect();
-    assert_eq!(got, x.map(|x| ((x as i64) >> 12) as u64));
+    assert_eq!(add(WORDS, [&zero, &one]), x.map(|x| ((x as i64) >> 12) as u64));
 }
 
 #[test]
@@ -293,16 +270,13 @@ fn products_are_exact_for_every_pair_of_factors() {
         let (mine, zero) = zero.mask_factors(x, y).unwrap();
         let zeros = vec![0; x.len()]; // party 1's shares of the factors
         let (theirs, one) = one.mask_factors(&zeros, &zeros).unwrap();
-        // unreduced sums
-        let opened: Vec<u64> = mine.iter().zip(&theirs).map(|(&a, &b)| a.wrapping_add(b)).collect();
+        let opened = add(WORDS, [&mine, &theirs]); // unreduced sums
         let [a, b] = eval_lockstep(&q, Task::Product, [zero, one], &opened).unwrap().map(|shares| shares.words);
         for (e, (&x, &y)) in x.iter().zip(y).enumerate() {
             assert_eq!(ring.add(a[e], b[e]), ring.mul(x, y), "{n} bits: {x:#x} * {y:#x}");
         }
     };
-    let check = |n: u32, x: &[u64], y: &[u64]| {
-        check_under(n, x, y, &words(x.len(), n.into()));
-    };
+    let check = |n: u32, x: &[u64], y: &[u64]| check_under(n, x, y, &words(x.len(), n.into()));
     let (x, y): (Vec<u64>, Vec<u64>) = (0..1u64 << 16).map(|at| (at & 255, at >> 8)).unzip();
     check(8, &x, &y);
     // every factor under every mask, times some other factor
@@ -329,7 +303,7 @@ fn the_gap_shift_is_wrong_outside_its_range() {
     for outside in [65, -65i64 as u64] {
         let batch = Batch::product(8, [outside], &masks);
         let gate = Gate::gap_ars(8, 3).unwrap();
-        let got = batch.run(&q, &gate, 8, Task::GapArs(cert));
+        let got = batch.run(&q, &gate, Task::GapArs(cert));
         let right = batch.ring.reduce((batch.ring.signed(batch.x[0]) >> 3) as u64);
         let wrong: Vec<u64> = got.into_iter().filter(|&y| y != right).collect();
         assert!(!wrong.is_empty());
@@ -342,8 +316,7 @@ fn batches_of_every_ragged_size_are_exact() {
     let q = runtime::cpu().unwrap();
     for count in [0, 1, 31, 32, 33, 255, 256, 257] {
         let batch = Batch::product(64, words(count, 1), &words(1, 2));
-        let got = batch.run(&q, &Gate::relu(64).unwrap(), 64, Task::Relu);
-        expect(&batch, &got, |x| (x as i64).max(0) as u64, "relu");
+        check(&q, &batch, &Gate::relu(64).unwrap(), Task::Relu, |x| (x as i64).max(0) as u64);
     }
 }
 
@@ -357,21 +330,22 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
     let cert = SignedRange::new(-4, 4).unwrap().gap_cert(16).unwrap();
     let foreign = SignedRange::new(-4, 4).unwrap().gap_cert(17).unwrap();
 
-    let refused = one(&relu).with_open_inputs().unwrap().eval(&q, Task::GapArs(cert), &[1, 2]).unwrap_err();
-    assert_eq!(refused, PfssError::Kind { expected: GateKind::GapArs, got: GateKind::Relu });
-    let refused = one(&shift).with_open_inputs().unwrap().eval(&q, Task::GapArs(foreign), &[1, 2]).unwrap_err();
-    assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 17 });
     // a certificate for the ring of the result says nothing about the input
     let (widened, wide) = (Gate::gap_ars_to(16, 4, 64).unwrap(), SignedRange::of_bits(63).gap_cert(64).unwrap());
-    let refused = one(&widened).with_open_inputs().unwrap().eval(&q, Task::GapArs(wide), &[1, 2]).unwrap_err();
-    assert_eq!(refused, PfssError::CertWidth { expected: 16, got: 64 });
-    let refused = one(&widened).with_open_inputs().unwrap().eval(&q, Task::Ars, &[1, 2]).unwrap_err();
-    assert_eq!(refused, PfssError::Kind { expected: GateKind::Ars, got: GateKind::GapArs });
-    let refused = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Product, &[1, 2]).unwrap_err();
-    assert_eq!(refused, PfssError::Kind { expected: GateKind::Product, got: GateKind::Relu });
-    for x_hat in [&[][..], &[1], &[1, 2, 3]] {
-        let refused = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Relu, x_hat).unwrap_err();
-        assert_eq!(refused, PfssError::Length { what: "elements", expected: 2, got: x_hat.len() });
+    let kind = |expected, got| PfssError::Kind { expected, got };
+    let width = |got| PfssError::CertWidth { expected: 16, got };
+    let length = |got| PfssError::Length { what: "elements", expected: 2, got };
+    for (gate, task, x_hat, refused) in [
+        (&relu, Task::GapArs(cert), &[1, 2][..], kind(GateKind::GapArs, GateKind::Relu)),
+        (&shift, Task::GapArs(foreign), &[1, 2], width(17)),
+        (&widened, Task::GapArs(wide), &[1, 2], width(64)),
+        (&widened, Task::Ars, &[1, 2], kind(GateKind::Ars, GateKind::GapArs)),
+        (&relu, Task::Product, &[1, 2], kind(GateKind::Product, GateKind::Relu)),
+        (&relu, Task::Relu, &[], length(0)),
+        (&relu, Task::Relu, &[1], length(1)),
+        (&relu, Task::Relu, &[1, 2, 3], length(3)),
+    ] {
+        assert_eq!(one(gate).with_open_inputs().unwrap().eval(&q, task, x_hat).unwrap_err(), refused);
     }
     let step = one(&relu).with_open_inputs().unwrap().eval(&q, Task::Relu, &[1, 2]).unwrap();
     let refused = pending(step).finish(&q, &[0, 0]).unwrap_err();
@@ -379,14 +353,14 @@ fn keys_of_another_gate_ring_or_size_are_refused() {
 
     // the ring of a certificate counts in every way to run a task
     let mut session = Session::new(memory_pair(Duration::from_secs(1)).0);
-    let (task, width) = (Task::GapArs(foreign), PfssError::CertWidth { expected: 16, got: 17 });
-    assert_eq!(session.run(&q, task, one(&shift), &[1, 2]).unwrap_err(), width);
+    let task = Task::GapArs(foreign);
+    assert_eq!(session.run(&q, task, one(&shift), &[1, 2]).unwrap_err(), width(17));
     let keys = one(&shift).with_open_inputs().unwrap();
-    assert_eq!(session.eval(&q, task, keys, &[1, 2]).unwrap_err(), width);
+    assert_eq!(session.eval(&q, task, keys, &[1, 2]).unwrap_err(), width(17));
     let chain = GateChain::on(vec![1, 2]).then(Class::Trunc, task, one(&shift));
-    assert_eq!(chain.unwrap_err(), width);
+    assert_eq!(chain.unwrap_err(), width(17));
     let bundles = dealer.deal(&q, &shift, 2).unwrap();
-    assert_eq!(run_lockstep(&q, task, bundles, [&[1, 2], &[3, 4]]).unwrap_err(), width);
+    assert_eq!(run_lockstep(&q, task, bundles, [&[1, 2], &[3, 4]]).unwrap_err(), width(17));
     assert_eq!(session.traffic().rounds, 0);
 }
 
@@ -417,16 +391,15 @@ fn the_two_parties_hold_equal_corrections_and_one_of_them_a_seed() {
 #[test]
 fn masks_of_the_operating_system_are_fresh_for_each_element_and_each_deal() {
     let q = runtime::cpu().unwrap();
-    let ring = Ring::new(64).unwrap();
     let (gate, zeros) = (Gate::interval_powers(64, 1).unwrap(), [0u64; 32]);
     let mut seen = std::collections::HashSet::new();
     for _ in 0..4 {
-        let whole = [pfss::Interval { start: 0, end: None }];
+        let whole = [Interval { start: 0, end: None }];
         let bundles = Dealer::from_os().unwrap().deal(&q, &gate, 32).unwrap();
         let keys = bundles.map(|bundle| bundle.with_open_inputs().unwrap());
         let shares = eval_lockstep(&q, Task::IntervalPowers(&whole), keys, &zeros).unwrap();
-        let [a, b] = shares.map(|shares| shares.words);
+        let powers = add(WORDS, shares.each_ref().map(|shares| &shares.words[..]));
         // the second power row is -r
-        assert!((32..64).all(|i| seen.insert(ring.add(a[i], b[i]))));
+        assert!(powers[32..64].iter().all(|&power| seen.insert(power)));
     }
 }

@@ -1,6 +1,6 @@
 //! Statistics that a leak in keys or shares would show, and proof that they would: a published crate fails the first.
 
-use crate::common::{both, flat, pending, words};
+use crate::common::{WORDS, add, both, descriptor, flat, pending, suf_gate, words};
 use fss_rs::{
     PointFn,
     dpf::{Dpf, DpfImpl},
@@ -9,7 +9,7 @@ use fss_rs::{
 };
 use pfss::{
     Dealer, Gate, Interval, KeyBundle, Step, Task, WeightShape, WeightTriple,
-    suf::{BoolMode, CoeffMode, Piece, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+    suf::{BoolMode, CoeffMode, PredProgram, SufModes},
 };
 
 const COUNT: usize = 256;
@@ -34,20 +34,8 @@ fn greatest_bias(levels: &[Level]) -> f64 {
         0 => level.t_left,
         1 => level.t_right,
         // the correction of the branch that α leaves, and of the one it takes
-        2 => {
-            if level.alpha {
-                level.t_left
-            } else {
-                level.t_right
-            }
-        }
-        _ => {
-            if level.alpha {
-                level.t_right
-            } else {
-                level.t_left
-            }
-        }
+        2 => [level.t_right, level.t_left][usize::from(level.alpha)],
+        _ => [level.t_left, level.t_right][usize::from(level.alpha)],
     };
     let mut worst = rate(&|level| level.t_left == level.t_right);
     for which in 0..4 {
@@ -118,17 +106,27 @@ fn the_same_statistic_convicts_a_crate_that_leaves_the_control_bit_in_the_seed()
 
 /// A line up to 0x1234 and a parabola after it, with hidden thresholds where the mode hides them.
 fn suf(coeffs: CoeffMode) -> Gate {
-    let piece = |start, poly: &[u64]| Piece { start, polys: vec![poly.to_vec()], bools: vec![] };
-    let desc = SufDesc::new(SufSpec {
-        n: 64,
-        degree: 2,
-        words: vec!["y".into()],
-        bools: vec![],
-        preds: vec![],
-        pieces: vec![piece(0, &[0, 1]), piece(0x1234, &[0, 0, 1])],
-    });
     let modes = SufModes { preds: PredProgram::StepDcf, coeffs, bools: BoolMode::XorPacked };
-    Gate::suf(SufProgram::new(desc.unwrap(), modes).unwrap())
+    suf_gate(descriptor(64, &[], &[], &[(0, &[&[0, 1]]), (0x1234, &[&[0, 0, 1]])]), modes)
+}
+
+/// One gate of each kind with a shift by `f`, powers of `degree`, and masks for predicates of each class.
+fn gates(n: u32, f: u32, degree: u32, [full, sign, low]: [u32; 3]) -> Vec<Gate> {
+    let gates = [
+        Gate::full_predicates(n).and_then(|gate| gate.with_masks(full)),
+        Gate::sign_predicates(n).and_then(|gate| gate.with_masks(sign)),
+        Gate::low_predicates(n, f).and_then(|gate| gate.with_masks(low)),
+        Gate::relu(n),
+        Gate::truncate_reduce(n, f),
+        Gate::gap_ars(n, f),
+        Gate::gap_ars(n, f).and_then(Gate::in_one_round),
+        Gate::interval_powers(n, degree),
+        Gate::lrs(n, f),
+        Gate::ars(n, f),
+        Gate::relu_ars(n, f),
+        Gate::product(n),
+    ];
+    gates.map(Result::unwrap).into()
 }
 
 /// χ² of two byte histograms against a common distribution: 255 degrees of freedom.
@@ -150,24 +148,8 @@ const CHI_LIMIT: f64 = 255.0 + 5.0 * 22.6;
 #[test]
 fn key_bytes_do_not_tell_two_secrets_apart() {
     let q = runtime::cpu().unwrap();
-    let gates = [
-        Gate::relu(64).unwrap(),
-        Gate::gap_ars(64, 12).unwrap(),
-        Gate::gap_ars(64, 12).and_then(Gate::in_one_round).unwrap(),
-        Gate::interval_powers(64, 2).unwrap(),
-        Gate::ars(64, 12).unwrap(),
-        Gate::relu_ars(64, 12).unwrap(),
-        suf(CoeffMode::StepDcf),
-        suf(CoeffMode::MaskedSelect),
-        Gate::lut(13, 64).unwrap(),
-        Gate::product(64).unwrap(),
-        Gate::full_predicates(64).unwrap().with_masks(1).unwrap(),
-        Gate::sign_predicates(64).unwrap().with_masks(1).unwrap(),
-        Gate::low_predicates(64, 12).unwrap().with_masks(1).unwrap(),
-        Gate::truncate_reduce(64, 12).unwrap(),
-        Gate::lrs(64, 12).unwrap(),
-    ];
-    for gate in gates {
+    let further = [suf(CoeffMode::StepDcf), suf(CoeffMode::MaskedSelect), Gate::lut(13, 64).unwrap()];
+    for gate in gates(64, 12, 2, [1; 3]).into_iter().chain(further) {
         let deal = |mask: u64, seed: u64| {
             let bundles = Dealer::insecure_from_seed(seed).insecure_deal_for_masks(&q, &gate, &[mask; 512]).unwrap();
             // the sections start at byte 512, after header and table
@@ -185,22 +167,7 @@ fn key_bytes_do_not_tell_two_secrets_apart() {
 fn bundle_lengths_depend_on_gate_and_count_only() {
     let q = runtime::cpu().unwrap();
     let mut dealer = Dealer::insecure_from_seed(4);
-    let gates = [
-        Gate::full_predicates(8).unwrap().with_masks(2).unwrap(),
-        Gate::sign_predicates(8).unwrap().with_masks(1).unwrap(),
-        Gate::low_predicates(8, 3).unwrap(),
-        Gate::relu(8).unwrap(),
-        Gate::truncate_reduce(8, 3).unwrap(),
-        Gate::gap_ars(8, 3).unwrap(),
-        Gate::gap_ars(8, 3).and_then(Gate::in_one_round).unwrap(),
-        Gate::interval_powers(8, 2).unwrap(),
-        Gate::lrs(8, 3).unwrap(),
-        Gate::ars(8, 3).unwrap(),
-        Gate::relu_ars(8, 3).unwrap(),
-        Gate::lut(8, 64).unwrap(),
-        Gate::product(8).unwrap(),
-    ];
-    for gate in gates {
+    for gate in gates(8, 3, 2, [2, 1, 0]).into_iter().chain([Gate::lut(8, 64).unwrap()]) {
         let mut lengths: Vec<[usize; 2]> = (0..256)
             .map(|r| dealer.insecure_deal_for_masks(&q, &gate, &[r, 255 - r]).unwrap())
             .map(|bundles| bundles.map(|bundle| bundle.to_bytes().len()))
@@ -214,24 +181,8 @@ fn bundle_lengths_depend_on_gate_and_count_only() {
 fn no_window_of_a_bundle_holds_a_mask_a_threshold_or_a_payload() {
     let q = runtime::cpu().unwrap();
     let masks = words(32, 5);
-    let gates = [
-        Gate::full_predicates(64).unwrap(),
-        Gate::relu(64).unwrap(),
-        Gate::gap_ars(64, 12).unwrap(),
-        Gate::gap_ars(64, 12).and_then(Gate::in_one_round).unwrap(),
-        Gate::interval_powers(64, 3).unwrap(),
-        Gate::lrs(64, 12).unwrap(),
-        Gate::ars(64, 12).unwrap(),
-        Gate::relu_ars(64, 12).unwrap(),
-        Gate::truncate_reduce(64, 12).unwrap(),
-        Gate::sign_predicates(64).unwrap(),
-        Gate::low_predicates(64, 12).unwrap(),
-        Gate::product(64).unwrap(),
-        suf(CoeffMode::StepDcf),
-        suf(CoeffMode::IntervalLut),
-        suf(CoeffMode::MaskedSelect),
-    ];
-    for gate in gates {
+    let descriptors = [CoeffMode::StepDcf, CoeffMode::IntervalLut, CoeffMode::MaskedSelect].map(suf);
+    for gate in gates(64, 12, 3, [0; 3]).into_iter().chain(descriptors) {
         let mut secrets = std::collections::HashSet::new();
         for &r in &masks {
             secrets.extend([r, r.wrapping_add(0x1234), r & (u64::MAX >> 1), r >> 12, r.wrapping_neg()]);
@@ -289,20 +240,21 @@ fn assert_uniform(shares: &[u64]) {
 fn shares_of_products_by_opened_weights_are_uniform_over_runs() {
     // one input and one weight in every row: all that varies is the dealer's randomness
     let (rows, mut dealer) = (1 << 13, Dealer::insecure_from_seed(9));
-    let (keys, mask) = dealer.deal_weights(WeightShape { inner: 1, cols: 1 }).unwrap();
+    let q = runtime::cpu().unwrap();
+    let (keys, mask) = dealer.deal_weights(WORDS, WeightShape { inner: 1, cols: 1 }).unwrap();
     let mut runs: [Vec<WeightTriple>; 2] = Default::default();
     for _ in 0..4 {
-        let triples = dealer.deal_weight_triple(&mask, rows).unwrap();
+        let triples = dealer.deal_weight_triple(&q, &mask, rows).unwrap();
         runs.iter_mut().zip(triples).for_each(|(run, triple)| run.push(triple));
     }
     let ([zero, one], [zero_runs, one_runs]) = (keys, runs);
     let shares = both([(zero, zero_runs), (one, one_runs)], |mut session, party, (key, triples)| {
-        let (q, x) = (runtime::cpu().unwrap(), vec![5; rows]);
+        let x = vec![5; rows];
         let weights = session.open_weights(&q, key, &[7 * party as u64]).unwrap();
         let products = triples.into_iter().map(|triple| session.matmul_weights(&q, triple, &x, &weights).unwrap());
         products.collect::<Vec<_>>().concat()
     });
-    assert!(shares[0].iter().zip(&shares[1]).all(|(a, b)| a.wrapping_add(*b) == 2 * 5 * 7));
+    assert!(add(WORDS, [&shares[0], &shares[1]]).iter().all(|&product| product == 2 * 5 * 7));
     shares.iter().for_each(|shares| assert_uniform(shares));
 }
 

@@ -2,10 +2,13 @@
 
 use pfss::{
     BundleError, Dealer, Gate, KeyBundle,
-    suf::{BoolExpr, CoeffMode, Piece, Pred, SufDesc, SufError, SufModes, SufProgram, SufSpec},
+    suf::{CoeffMode, Pred, SufError, SufModes},
 };
 
-use crate::wiping::asked_bytes;
+use crate::{
+    common::{descriptor, suf_gate, two_bits},
+    wiping::asked_bytes,
+};
 
 /// Reads a bundle, at once and piece by piece, and compares both readers and the memory that they ask for.
 ///
@@ -48,16 +51,9 @@ fn bundles(gate: Gate, count: usize) -> [Vec<u8>; 2] {
 
 /// A clipped line on 4 bits and the sign, one of them by a conjunction of shares.
 fn suf(coeffs: CoeffMode) -> Gate {
-    let piece = |start, c1| Piece { start, polys: vec![vec![3, c1]], bools: vec![BoolExpr::Var(0) & BoolExpr::Var(1)] };
-    let desc = SufDesc::new(SufSpec {
-        n: 4,
-        degree: 1,
-        words: vec!["y".into()],
-        bools: vec!["b".into()],
-        preds: vec![Pred::Msb, Pred::LtLow { f: 2, gamma: 1 }],
-        pieces: vec![piece(0, 1), piece(8, 0)],
-    });
-    Gate::suf(SufProgram::new(desc.unwrap(), SufModes { coeffs, ..SufModes::default() }).unwrap())
+    let (preds, [_, conjunction]) = ([Pred::Msb, Pred::LtLow { f: 2, gamma: 1 }], two_bits());
+    let desc = descriptor(4, &preds, &[conjunction], &[(0, &[&[3, 1]]), (8, &[&[3, 0]])]);
+    suf_gate(desc, SufModes { coeffs, ..SufModes::default() })
 }
 
 /// A small bundle of each kind for each party.
@@ -81,6 +77,11 @@ fn corpus() -> Vec<Vec<u8>> {
         Gate::lut(3, 11).unwrap().with_masked_outputs().unwrap(),
     ];
     gates.into_iter().flat_map(|gate| bundles(gate, 3)).collect()
+}
+
+/// A small bundle of each kind for one party, the parties in turn.
+fn corpus_of_one_party() -> impl Iterator<Item = Vec<u8>> {
+    corpus().into_iter().enumerate().filter(|(index, _)| index / 2 % 2 == index % 2).map(|(_, bytes)| bytes)
 }
 
 /// Gives changed bytes a right content digest again, as an attacker would.
@@ -143,10 +144,7 @@ fn every_truncated_bundle_is_refused_at_every_byte() {
 
 #[test]
 fn every_single_bit_flip_is_refused() {
-    for (index, mut bytes) in corpus().into_iter().enumerate() {
-        if index / 2 % 2 != index % 2 {
-            continue; // each gate for one party, the parties in turn
-        }
+    for mut bytes in corpus_of_one_party() {
         for bit in 0..8 * bytes.len() {
             bytes[bit / 8] ^= 1 << (bit % 8);
             assert!(read(&bytes).is_err(), "bit {bit}");
@@ -157,7 +155,7 @@ fn every_single_bit_flip_is_refused() {
 
 #[test]
 fn every_value_of_every_header_and_table_byte_is_refused_or_harmless_even_with_a_right_digest() {
-    for mut bytes in corpus() {
+    for mut bytes in corpus_of_one_party() {
         let original = bytes.clone();
         let table_end = 128 + 48 * usize::from(bytes[20]);
         for at in (0..96).chain(128..table_end) {

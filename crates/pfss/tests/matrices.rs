@@ -2,19 +2,21 @@
 
 use std::time::Duration;
 
-use crate::common::{both, words};
+use crate::common::{
+    WORDS, add, both,
+    queues::{Sim, cpu},
+    words,
+};
+use core_types::params::share::WordTerm;
+use cuda_sim::driver::Counters;
 use pfss::{
     BundleError, Channel as _, ChannelError, Dealer, MatrixShape, MatrixTriple, OpenedWeights, Party, PfssError, Ring,
     Session, WeightKey, WeightMask, WeightShape, WeightTriple, memory_pair,
 };
+use runtime::AnyQueue;
 
 /// Widths of rings in which matrices are multiplied.
 const RINGS: [u32; 5] = [1, 13, 43, 63, 64];
-
-/// The values of shares.
-fn sum(x: &[u64], y: &[u64]) -> Vec<u64> {
-    x.iter().zip(y).map(|(x, y)| x.wrapping_add(*y)).collect()
-}
 
 /// Products of matrices, one scalar product after the other.
 fn scalar_products(MatrixShape { batch, rows, inner, cols }: MatrixShape, x: &[u64], y: &[u64]) -> Vec<u64> {
@@ -33,81 +35,60 @@ fn scalar_products(MatrixShape { batch, rows, inner, cols }: MatrixShape, x: &[u
 
 #[test]
 fn products_of_matrices_are_exact_and_send_what_their_shape_says() {
-    let shapes = [(1, 1, 1, 1), (1, 3, 4, 2), (3, 2, 1, 5), (2, 0, 3, 2), (0, 1, 1, 1), (2, 2, 0, 2)];
-    for (bits, (batch, rows, inner, cols)) in RINGS.into_iter().flat_map(|bits| shapes.map(|shape| (bits, shape))) {
+    let q = runtime::cpu().unwrap();
+    let small = [(1, 1, 1, 1), (1, 3, 4, 2), (3, 2, 1, 5), (2, 3, 4, 5), (2, 0, 3, 2), (0, 1, 1, 1), (2, 2, 0, 2)];
+    let shapes = small.into_iter().chain([(1, 65, 130, 67)]);
+    let all = RINGS.into_iter().flat_map(|bits| shapes.clone().map(move |shape| (bits, shape)));
+    for (bits, (batch, rows, inner, cols)) in all {
         let (ring, shape) = (Ring::new(bits).unwrap(), MatrixShape { batch, rows, inner, cols });
         let [left, right, _] = shape.lens();
         // bits above the ring are ignored
         let shares = [[words(left, 1), words(right, 2)], [words(left, 3), vec![0; right]]];
-        let [x, y] = [0, 1].map(|factor| sum(&shares[0][factor], &shares[1][factor]));
-        let triples = Dealer::insecure_from_seed(8).deal_matrix_in(ring, shape).unwrap();
+        let [x, y] = [0, 1].map(|factor| add(WORDS, [&shares[0][factor], &shares[1][factor]]));
+        let triples = Dealer::insecure_from_seed(8).deal_matrix(&q, ring, shape).unwrap();
         let products = both(triples, |mut session, party, triple| {
             let [x, y] = &shares[party];
             let product = session.matmul(&runtime::cpu().unwrap(), triple, [x, y]).unwrap();
-            assert_eq!((session.traffic().sent_bytes, session.traffic().rounds), shape.traffic_in(ring));
+            assert_eq!((session.traffic().sent_bytes, session.traffic().rounds), shape.traffic(ring));
             product
         });
-        assert_eq!(shape.traffic_in(ring).0, ((left + right) as u64 * u64::from(bits)).div_ceil(8) + 16);
+        assert_eq!(shape.traffic(ring).0, ((left + right) as u64 * u64::from(bits)).div_ceil(8) + 16);
         expect_products(ring, &products, &scalar_products(shape, &x, &y));
     }
     let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
-    assert_eq!(shape.traffic(), (8 * 4 + 16, 1));
-    let triples = Dealer::insecure_from_seed(8).deal_matrix(shape).unwrap();
+    assert_eq!(shape.traffic(WORDS), (8 * 4 + 16, 1));
+    let triples = Dealer::insecure_from_seed(8).deal_matrix(&q, WORDS, shape).unwrap();
     let revealed = both(triples, |mut session, _, triple| {
         let product = session.matmul(&runtime::cpu().unwrap(), triple, [&[1, 2], &[3, 4]]).unwrap();
-        session.reveal(&runtime::cpu().unwrap(), Party::Zero, &product).unwrap()
+        session.reveal(&runtime::cpu().unwrap(), WORDS, Party::Zero, &product).unwrap()
     });
     assert_eq!(revealed, [Some(vec![2 * 6 + 4 * 8]), None]);
     // In a ring of one byte an element takes one byte.
     let ring = Ring::new(8).unwrap();
-    let triples = Dealer::insecure_from_seed(8).deal_matrix_in(ring, shape).unwrap();
+    let triples = Dealer::insecure_from_seed(8).deal_matrix(&q, ring, shape).unwrap();
     let revealed = both(triples, |mut session, _, triple| {
         let product = session.matmul(&runtime::cpu().unwrap(), triple, [&[1, 20], &[3, 4]]).unwrap();
         let before = session.traffic().sent_bytes;
-        let words = session.reveal_in(&runtime::cpu().unwrap(), ring, Party::One, &product).unwrap();
+        let words = session.reveal(&runtime::cpu().unwrap(), ring, Party::One, &product).unwrap();
         (words, session.traffic().sent_bytes - before)
     });
     assert_eq!(revealed, [(None, 16 + 1), (Some(vec![(2 * 6 + 40 * 8) % 256]), 16)]);
 }
 
-#[test]
-fn triples_dealt_on_a_queue_are_the_same() {
-    let (q, dealer) = (runtime::cpu().unwrap(), || Dealer::insecure_from_seed(12));
-    let shapes = [(1, 1, 1, 1), (2, 3, 4, 5), (1, 65, 130, 67), (2, 0, 3, 2), (0, 1, 1, 1), (2, 2, 0, 2)];
-    for (bits, (batch, rows, inner, cols)) in RINGS.into_iter().flat_map(|bits| shapes.map(|shape| (bits, shape))) {
-        let (ring, shape) = (Ring::new(bits).unwrap(), MatrixShape { batch, rows, inner, cols });
-        let expected = dealer().deal_matrix_in(ring, shape).unwrap();
-        let got = dealer().deal_matrix_on(&q, ring, shape).unwrap();
-        assert_eq!(got.map(|triple| triple.to_bytes()), expected.map(|triple| triple.to_bytes()), "{bits} {shape:?}");
-        // A batch of one product by weights.
-        let (_, mask) = dealer().deal_weights_in(ring, WeightShape { inner, cols }).unwrap();
-        let expected = dealer().deal_weight_triple(&mask, rows).unwrap();
-        let got = dealer().deal_weight_triple_on(&q, &mask, rows).unwrap();
-        assert_eq!(got.map(|triple| triple.to_bytes()), expected.map(|triple| triple.to_bytes()), "{bits} {shape:?}");
-    }
-    // Matrices that do not fit are refused before anything is multiplied.
-    let (ring, huge) = (Ring::new(64).unwrap(), MatrixShape { batch: 1, rows: usize::MAX, inner: 2, cols: 1 });
-    let refused = dealer().deal_matrix_on(&q, ring, huge).unwrap_err();
-    assert!(matches!(refused, PfssError::Bundle(BundleError::Overflow { .. })));
-    let (_, mask) = dealer().deal_weights(WeightShape { inner: 2, cols: 1 }).unwrap();
-    let refused = dealer().deal_weight_triple_on(&q, &mask, usize::MAX).unwrap_err();
-    assert!(matches!(refused, PfssError::Bundle(BundleError::Overflow { .. })));
-}
-
 /// Compares reduced shares of products with the products modulo `2^64`.
 fn expect_products(ring: Ring, shares: &[Vec<u64>; 2], products: &[u64]) {
     assert!(shares.iter().flatten().all(|&word| word <= ring.mask()), "{} bits", ring.bits());
-    let got: Vec<u64> = shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.add(a, b)).collect();
     let expected: Vec<u64> = products.iter().map(|&word| ring.reduce(word)).collect();
-    assert_eq!(got, expected, "{} bits", ring.bits());
+    assert_eq!(add(ring, [&shares[0], &shares[1]]), expected, "{} bits", ring.bits());
 }
 
 #[test]
 fn a_matrix_triple_is_refused_for_other_shapes_to_the_other_party_and_twice() {
     let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
-    let bytes = Dealer::from_os().unwrap().deal_matrix(shape).unwrap().each_ref().map(MatrixTriple::to_bytes);
-    let read = |party: usize| MatrixTriple::from_bytes(&bytes[party]).unwrap();
     let q = runtime::cpu().unwrap();
+    let triples = Dealer::from_os().unwrap().deal_matrix(&q, WORDS, shape).unwrap();
+    let bytes = triples.each_ref().map(MatrixTriple::to_bytes);
+    let read = |party: usize| MatrixTriple::from_bytes(&bytes[party]).unwrap();
     let (to_one, to_zero) = memory_pair(Duration::from_secs(20));
     let mut session = Session::new(to_one);
     let refused = session.matmul(&q, read(0), [&[1, 2], &[3]]).unwrap_err();
@@ -124,11 +105,13 @@ fn a_matrix_triple_is_refused_for_other_shapes_to_the_other_party_and_twice() {
     other.join().unwrap().unwrap();
     assert_eq!(session.matmul(&q, read(0), [&[1, 2], &[3, 4]]), Err(PfssError::ReusedBundle { nonce }));
     let huge = MatrixShape { rows: usize::MAX, ..shape };
-    assert!(matches!(Dealer::insecure_from_seed(1).deal_matrix(huge), Err(BundleError::Overflow { .. })));
+    let refused = Dealer::insecure_from_seed(1).deal_matrix(&q, WORDS, huge).unwrap_err();
+    assert!(matches!(refused, PfssError::Bundle(BundleError::Overflow { .. })));
 }
 
 #[test]
 fn products_by_opened_weights_are_exact_and_open_the_first_factor_alone() {
+    let q = runtime::cpu().unwrap();
     let shapes = [
         (1, 1, [1, 1, 1]),
         (4, 2, [3, 1, 2]),
@@ -136,41 +119,112 @@ fn products_by_opened_weights_are_exact_and_open_the_first_factor_alone() {
         (0, 2, [2, 1, 0]),
         (2, 0, [1, 3, 0]),
         (9, 8, [5, 1, 6]),
+        (4, 5, [3, 1, 2]),
+        (130, 67, [65, 1, 2]),
     ];
     for (bits, (inner, cols, rows)) in RINGS.into_iter().flat_map(|bits| shapes.map(|shape| (bits, shape))) {
         let (ring, shape) = (Ring::new(bits).unwrap(), WeightShape { inner, cols });
         let mut dealer = Dealer::insecure_from_seed(8);
-        let ([zero, one], mask) = dealer.deal_weights_in(ring, shape).unwrap();
+        let ([zero, one], mask) = dealer.deal_weights(ring, shape).unwrap();
         let mut triples: [Vec<WeightTriple>; 2] = Default::default();
         for rows in rows {
-            let dealt = dealer.deal_weight_triple(&mask, rows).unwrap();
+            let dealt = dealer.deal_weight_triple(&q, &mask, rows).unwrap();
             triples.iter_mut().zip(dealt).for_each(|(triples, triple)| triples.push(triple));
         }
         let [triples_zero, triples_one] = triples;
         let y = [words(inner * cols, 1), words(inner * cols, 2)];
         let x = [3, 4].map(|seed| rows.map(|rows| words(rows * inner, seed)));
         let products = both([(zero, triples_zero), (one, triples_one)], |mut session, party, (key, triples)| {
-            let q = runtime::cpu().unwrap();
             let mut traffic = session.traffic();
             let mut since = |session: &Session<_>| {
                 let before = std::mem::replace(&mut traffic, session.traffic());
                 (traffic.sent_bytes - before.sent_bytes, traffic.rounds - before.rounds)
             };
             let weights = session.open_weights(&q, key, &y[party]).unwrap();
-            assert_eq!(since(&session), shape.traffic_in(ring));
+            assert_eq!(since(&session), shape.traffic(ring));
             let mut products = Vec::new();
             for ((triple, x), rows) in triples.into_iter().zip(&x[party]).zip(rows) {
                 products.extend(session.matmul_weights(&q, triple, x, &weights).unwrap());
-                assert_eq!(since(&session), shape.product_traffic_in(ring, rows));
+                assert_eq!(since(&session), shape.product_traffic(ring, rows));
             }
             products
         });
-        let y = sum(&y[0], &y[1]);
-        let expected = [0, 1, 2].map(|run| scalar_products(shape.product(rows[run]), &sum(&x[0][run], &x[1][run]), &y));
+        let y = add(WORDS, [&y[0], &y[1]]);
+        let expected =
+            [0, 1, 2].map(|run| scalar_products(shape.product(rows[run]), &add(WORDS, [&x[0][run], &x[1][run]]), &y));
         expect_products(ring, &products, &expected.concat());
     }
     let shape = WeightShape { inner: 3, cols: 2 };
-    assert_eq!((shape.traffic(), shape.product_traffic(5)), ((8 * 6 + 16, 1), (8 * 15 + 16, 1)));
+    assert_eq!((shape.traffic(WORDS), shape.product_traffic(WORDS, 5)), ((8 * 6 + 16, 1), (8 * 15 + 16, 1)));
+}
+
+/// Compares each party's shares from a device with its shares from the processor, and counts the bytes copied there.
+///
+/// `run` computes both parties' shares, each party's on its queue, of a product whose factors and results have the
+/// given lengths. The device expands the shares of party `i` if `expand[i]`.
+fn expect_on_device(
+    schedule: &str,
+    [left, right, results]: [usize; 3],
+    expand: [bool; 2],
+    run: impl Fn([&AnyQueue; 2]) -> [Vec<u64>; 2],
+) {
+    let host = cpu(None);
+    let expected = run([&host; 2]);
+    for (party, expands) in expand.into_iter().enumerate() {
+        let sim = Sim::new(schedule);
+        let q = sim.queue(None);
+        let (mut queues, before) = ([&host; 2], sim.session.counters());
+        queues[party] = &q;
+        assert!(run(queues) == expected, "party {party}, {left} and {right} words");
+
+        let after = sim.session.counters();
+        let launches = |counters: &Counters| counters.launches_of.get("fss_expand_seed").copied().unwrap_or(0);
+        let (launched, bytes) = (launches(&after) - launches(&before), after.bytes_to_device - before.bytes_to_device);
+        let opened = left + right;
+        // With their seeds, party 0 copies two terms of a sum, and party 1 its share of the product of the masks.
+        let copied = match (expands, party) {
+            (false, _) => (0, 8 * (2 * opened + results)),
+            (true, 0) => (3, 8 * opened + 2 * size_of::<WordTerm>()),
+            (true, _) => (2, 8 * (opened + results)),
+        };
+        assert_eq!((launched, bytes), (copied.0, copied.1 as u64), "party {party}, {left} and {right} words");
+        drop(q);
+        assert_eq!(sim.session.reports(), [], "party {party}");
+    }
+}
+
+#[test]
+fn shares_do_not_depend_on_where_masks_are_expanded() {
+    let host = cpu(None);
+    // Odd numbers of words, and a word less or more than 64 KiB of shares of party 0 and of party 1.
+    for (bits, schedule, [batch, rows, inner, cols], expand) in [
+        (64, "", [3, 5, 41, 67], [true; 2]),
+        (13, "schedule=lazy", [3, 5, 41, 67], [true; 2]),
+        (64, "", [1, 1, 1, 4095], [false; 2]),
+        (64, "", [1, 1, 2, 2730], [true, false]),
+        (43, "", [1, 1, 1, 8190], [true, false]),
+        (43, "schedule=lazy", [1, 1, 1, 8191], [true; 2]),
+    ] {
+        let (ring, shape) = (Ring::new(bits).unwrap(), MatrixShape { batch, rows, inner, cols });
+        let lens @ [left, right, _] = shape.lens();
+        let [x, y] = [words(left, 1), words(right, 2)];
+        expect_on_device(schedule, lens, expand, |queues| {
+            let triples = Dealer::insecure_from_seed(8).deal_matrix(&host, ring, shape).unwrap();
+            both(triples, |mut session, party, triple| session.matmul(queues[party], triple, [&x, &y]).unwrap())
+        });
+        if batch > 1 {
+            continue;
+        }
+        expect_on_device(schedule, lens, expand, |queues| {
+            let mut dealer = Dealer::insecure_from_seed(8);
+            let ([zero, one], mask) = dealer.deal_weights(ring, WeightShape { inner, cols }).unwrap();
+            let [triple_zero, triple_one] = dealer.deal_weight_triple(&host, &mask, rows).unwrap();
+            both([(zero, triple_zero), (one, triple_one)], |mut session, party, (key, triple)| {
+                let weights = session.open_weights(queues[party], key, &y).unwrap();
+                session.matmul_weights(queues[party], triple, &x, &weights).unwrap()
+            })
+        });
+    }
 }
 
 /// Both parties' results of a product by opened weights.
@@ -194,7 +248,7 @@ fn open_weights(keys: [WeightKey; 2], y: &[u64]) -> [OpenedWeights; 2] {
 #[test]
 fn opened_weights_keys_masks_and_triples_go_through_bytes() {
     let shape = WeightShape { inner: 3, cols: 2 };
-    let (keys, mask) = Dealer::from_os().unwrap().deal_weights(shape).unwrap();
+    let (keys, mask) = Dealer::from_os().unwrap().deal_weights(WORDS, shape).unwrap();
     let keys = keys.map(|key| WeightKey::from_bytes(&key.to_bytes()).unwrap());
     let y = words(6, 5);
     let opened = open_weights(keys, &y);
@@ -202,13 +256,13 @@ fn opened_weights_keys_masks_and_triples_go_through_bytes() {
     // Later runs: another dealer, and processes that begin again.
     for seed in 0..3 {
         let mask = WeightMask::from_bytes(&mask.to_bytes()).unwrap();
-        let triples = Dealer::from_os().unwrap().deal_weight_triple(&mask, 4).unwrap();
+        let triples = Dealer::from_os().unwrap().deal_weight_triple(&runtime::cpu().unwrap(), &mask, 4).unwrap();
         let triples = triples.map(|triple| WeightTriple::from_bytes(&triple.to_bytes()).unwrap());
         let weights = opened.each_ref().map(|weights| OpenedWeights::from_bytes(&weights.to_bytes()).unwrap());
         assert_eq!(weights[1].digest(), opened[1].digest());
         let x = words(12, seed);
         let [zero, one] = by_weights(triples, &x, &weights).map(Result::unwrap);
-        assert_eq!(sum(&zero, &one), scalar_products(shape.product(4), &x, &y));
+        assert_eq!(add(WORDS, [&zero, &one]), scalar_products(shape.product(4), &x, &y));
     }
 }
 
@@ -237,8 +291,8 @@ fn keys_and_triples_of_weights_are_refused_to_others_and_twice() {
     let (q, shape) = (runtime::cpu().unwrap(), WeightShape { inner: 2, cols: 1 });
     let mut dealer = Dealer::from_os().unwrap();
     let mut deal = |shape| {
-        let (keys, mask) = dealer.deal_weights(shape).unwrap();
-        let triple = dealer.deal_weight_triple(&mask, 1).unwrap();
+        let (keys, mask) = dealer.deal_weights(WORDS, shape).unwrap();
+        let triple = dealer.deal_weight_triple(&q, &mask, 1).unwrap();
         (keys.each_ref().map(WeightKey::to_bytes), triple.each_ref().map(WeightTriple::to_bytes))
     };
     let ((keys, triple), (other_keys, other_triple)) = (deal(shape), deal(shape));
@@ -286,35 +340,36 @@ fn keys_and_triples_of_weights_are_refused_to_others_and_twice() {
     }
     assert_eq!(session.traffic().rounds, 0);
     let [zero, one] = by_weights([triple(0), triple(1)], &[1, 2], &weights).map(Result::unwrap);
-    assert_eq!(sum(&zero, &one), [7 + 2 * 8]);
+    assert_eq!(add(WORDS, [&zero, &one]), [7 + 2 * 8]);
     let refused = session.matmul_weights(&q, triple(0), &[1, 2], &weights[0]).unwrap_err();
     assert_eq!(refused, PfssError::ReusedBundle { nonce: triple(0).nonce() });
 
     // The other deal's triple is whole, and sizes that no address space holds are refused.
     let others_triple = [0, 1].map(|party: usize| WeightTriple::from_bytes(&other_triple[party]).unwrap());
     let [zero, one] = by_weights(others_triple, &[3, 4], &others).map(Result::unwrap);
-    assert_eq!(sum(&zero, &one), [3 * 7 + 4 * 8]);
-    let huge = Dealer::insecure_from_seed(1).deal_weights(WeightShape { inner: usize::MAX, cols: 2 });
+    assert_eq!(add(WORDS, [&zero, &one]), [3 * 7 + 4 * 8]);
+    let huge = dealer.deal_weights(WORDS, WeightShape { inner: usize::MAX, cols: 2 });
     assert!(matches!(huge, Err(BundleError::Overflow { .. })));
-    let (_, mask) = dealer.deal_weights(shape).unwrap();
-    assert!(matches!(dealer.deal_weight_triple(&mask, usize::MAX), Err(BundleError::Overflow { .. })));
+    let (_, mask) = dealer.deal_weights(WORDS, shape).unwrap();
+    let refused = dealer.deal_weight_triple(&q, &mask, usize::MAX).unwrap_err();
+    assert!(matches!(refused, PfssError::Bundle(BundleError::Overflow { .. })));
 }
 
 #[test]
 fn a_closed_session_refuses_every_product_and_opening() {
     let (q, shape) = (runtime::cpu().unwrap(), WeightShape { inner: 1, cols: 1 });
     let mut dealer = Dealer::insecure_from_seed(9);
-    let ([key, _], _) = dealer.deal_weights(shape).unwrap();
-    let (keys, mask) = dealer.deal_weights(shape).unwrap();
-    let [triple, _] = dealer.deal_weight_triple(&mask, 1).unwrap();
-    let [product, _] = Dealer::from_os().unwrap().deal_matrix(shape.product(1)).unwrap();
+    let ([key, _], _) = dealer.deal_weights(WORDS, shape).unwrap();
+    let (keys, mask) = dealer.deal_weights(WORDS, shape).unwrap();
+    let [triple, _] = dealer.deal_weight_triple(&q, &mask, 1).unwrap();
+    let [product, _] = Dealer::from_os().unwrap().deal_matrix(&q, WORDS, shape.product(1)).unwrap();
     let unspent = MatrixTriple::from_bytes(&product.to_bytes()).unwrap();
     let weights = open_weights(keys, &[7]);
 
     let mut session = Session::new(memory_pair(Duration::from_secs(20)).0);
     let lost = PfssError::Channel(ChannelError::Lost { doing: "sending" });
-    assert_eq!(session.reveal(&q, Party::One, &[1]), Err(lost));
-    assert_eq!(session.reveal(&q, Party::One, &[1]), Err(PfssError::Closed));
+    assert_eq!(session.reveal(&q, WORDS, Party::One, &[1]), Err(lost));
+    assert_eq!(session.reveal(&q, WORDS, Party::One, &[1]), Err(PfssError::Closed));
     assert_eq!(session.matmul(&q, product, [&[1], &[2]]), Err(PfssError::Closed));
     assert_eq!(session.open_weights(&q, key, &[1]).unwrap_err(), PfssError::Closed);
     assert_eq!(session.matmul_weights(&q, triple, &[1], &weights[0]), Err(PfssError::Closed));
@@ -329,13 +384,13 @@ fn shares_are_given_and_taken_at_the_same_step() {
     let q = runtime::cpu().unwrap();
     // a word of 8 and a word of 7 bits take a byte each
     let [sent, taken] = both([8, 7], |mut session, _, bits| {
-        session.reveal_in(&q, Ring::new(bits).unwrap(), Party::One, &[1]).unwrap_err()
+        session.reveal(&q, Ring::new(bits).unwrap(), Party::One, &[1]).unwrap_err()
     });
     assert_eq!(sent, PfssError::Channel(ChannelError::Lost { doing: "receiving" }));
     // a peer that answers for another step
     let (zero, mut one) = memory_pair(Duration::from_secs(20));
     one.send(&[0; 16]).unwrap();
-    let answered = Session::new(zero).reveal(&q, Party::One, &[1]).unwrap_err();
+    let answered = Session::new(zero).reveal(&q, WORDS, Party::One, &[1]).unwrap_err();
     for refused in [taken, answered] {
         assert!(matches!(refused, PfssError::Channel(ChannelError::Step { round: 0, .. })), "{refused}");
     }
@@ -345,11 +400,12 @@ fn shares_are_given_and_taken_at_the_same_step() {
 fn parties_with_differently_opened_weights_fail_at_the_first_step() {
     // An insecure dealer's key opens again, as a copy of the bytes in another process would.
     let shape = WeightShape { inner: 2, cols: 2 };
-    let deal = || Dealer::insecure_from_seed(9).deal_weights(shape).unwrap();
+    let deal = || Dealer::insecure_from_seed(9).deal_weights(WORDS, shape).unwrap();
     let [zero, one] = [[1, 2, 3, 4], [1, 2, 3, 5]].map(|y| open_weights(deal().0, &y));
     assert_ne!(zero[0].digest(), one[0].digest());
     let ([weights_zero, _], [_, weights_one]) = (zero, one);
-    let triples = Dealer::insecure_from_seed(10).deal_weight_triple(&deal().1, 1).unwrap();
+    let q = runtime::cpu().unwrap();
+    let triples = Dealer::insecure_from_seed(10).deal_weight_triple(&q, &deal().1, 1).unwrap();
     for refused in by_weights(triples, &[1, 2], &[weights_zero, weights_one]) {
         assert!(matches!(refused, Err(PfssError::Channel(ChannelError::Step { round: 0, .. }))), "{refused:?}");
     }

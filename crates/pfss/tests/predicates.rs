@@ -39,7 +39,7 @@ fn check(batch: &Batch, gate: &Gate, predicates: &[Predicate]) {
     let [zero, one] = batch.shares(&q, gate, Task::PredicateBits(predicates)).map(bits);
     let held = zero.reveal(&one).unwrap();
     let masked = gate.clone().with_masks(predicates.len() as u32).unwrap();
-    let words = batch.run(&q, &masked, ring.bits(), Task::Predicates(predicates));
+    let words = batch.run(&q, &masked, Task::Predicates(predicates));
     for (row, &predicate) in predicates.iter().enumerate() {
         for e in 0..count {
             let (x, r) = (batch.x[e], batch.r[e]);
@@ -211,7 +211,7 @@ fn interval_powers_are_exact_for_every_input_and_mask() {
     let interval = |start, end| Interval { start, end };
     let check = |batch: &Batch, degree: u32, intervals: &[Interval]| {
         let gate = Gate::interval_powers(batch.ring.bits(), degree).unwrap();
-        let mut shares = batch.run(&q, &gate, batch.ring.bits(), Task::IntervalPowers(intervals)).into_iter();
+        let mut shares = batch.run(&q, &gate, Task::IntervalPowers(intervals)).into_iter();
         for &Interval { start, end } in intervals {
             for j in 0..=degree {
                 for (&x, &r) in batch.x.iter().zip(&batch.r) {

@@ -7,7 +7,7 @@ use pfss::{
     suf::SufModes,
 };
 
-use crate::common::words;
+use crate::common::{WORDS, open, share, words};
 
 /// GeLU with 32 quadratic pieces: its descriptor and its shift.
 fn gelu_gates() -> [Gate; 2] {
@@ -70,10 +70,9 @@ fn a_party_with_a_seed_and_a_party_without_compute_together() {
     let bytes = bundles.each_ref().map(KeyBundle::to_bytes);
     assert_eq!(bytes.each_ref().map(|bytes| bytes[4]), [2, 1]);
     let x: Vec<i64> = words(40, 3).into_iter().map(|word| word as i64 >> 24).collect();
-    let mine = words(40, 4);
-    let theirs: Vec<u64> = x.iter().zip(&mine).map(|(&x, &mine)| (x as u64).wrapping_sub(mine)).collect();
+    let [mine, theirs] = share(WORDS, &x);
     let keys = bytes.map(|bytes| KeyBundle::from_bytes(&bytes).unwrap());
     let [zero, one] = run_lockstep(&q, task, keys, [&mine, &theirs]).unwrap();
-    let sums = zero.words.iter().zip(&one.words).map(|(a, b)| a.wrapping_add(*b) as i64);
-    assert!(sums.eq(x.iter().map(|x| x >> 12)));
+    let got = open(WORDS, [&zero.words, &one.words]);
+    assert!(got.into_iter().eq(x.iter().map(|x| x >> 12)));
 }

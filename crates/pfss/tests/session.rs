@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{both, words};
+use crate::common::{add, both, open, share};
 use backend_api::ops::fss::FssOps;
 use pfss::{
     AutoTrunc, BoolShares, Channel, ChannelError, Dealer, Gate, Interval, KeyBundle, Party, PfssError, Predicate,
@@ -18,17 +18,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn options() -> TcpOptions {
     TcpOptions { read_timeout: PATIENCE, write_timeout: PATIENCE, ..TcpOptions::new([7; 32]) }
-}
-
-/// Additive shares of `values`.
-fn share(ring: Ring, values: &[i64]) -> [Vec<u64>; 2] {
-    let zero: Vec<u64> = words(values.len(), 1).into_iter().map(|word| ring.reduce(word)).collect();
-    let one = values.iter().zip(&zero).map(|(&v, &share)| ring.sub(v as u64, share)).collect();
-    [zero, one]
-}
-
-fn open(ring: Ring, shares: &[Vec<u64>; 2]) -> Vec<i64> {
-    shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.signed(ring.add(a, b))).collect()
 }
 
 fn deal<Q: FssOps>(q: &Q, gate: &Gate, count: usize) -> [KeyBundle; 2] {
@@ -73,7 +62,7 @@ fn a_linear_layer_epilogue_over_tcp_equals_lockstep_and_plain_arithmetic() {
         let expected = run_lockstep(&q, Task::Relu, [a, b], [&shifted[0].words, &shifted[1].words]).unwrap();
         let expected = expected.map(|shares| shares.words);
         let plain: Vec<i64> = values.iter().map(|v| (v >> 12).max(0)).collect();
-        assert_eq!(open(ring, &expected), plain);
+        assert_eq!(open(ring, [&expected[0], &expected[1]]), plain);
 
         let ([shift_0, shift_1], [relu_0, relu_1]) = (shift, relu);
         let party = |shift, relu, x| {
@@ -119,14 +108,13 @@ fn every_other_gate_of_a_session_is_exact() {
 
     let narrow = Ring::new(11).unwrap();
     let unsigned: Vec<u64> = values.iter().map(|&v| ring.reduce(v as u64)).collect();
-    let sums = |ring: Ring, a: &[u64], b: &[u64]| a.iter().zip(b).map(|(&a, &b)| ring.add(a, b)).collect::<Vec<_>>();
-    assert_eq!(sums(narrow, &a.0, &b.0), unsigned.iter().map(|x| x >> 5).collect::<Vec<_>>());
+    assert_eq!(add(narrow, [&a.0, &b.0]), unsigned.iter().map(|x| x >> 5).collect::<Vec<_>>());
     assert_eq!(a.1.reveal(&b.1).unwrap(), values.iter().map(|&v| v >= 0).collect::<Vec<_>>());
     let expected = [400, 40_000].map(|beta| unsigned.iter().map(move |&x| u64::from(x < beta)).collect::<Vec<_>>());
-    assert_eq!(sums(ring, &a.2, &b.2), expected.concat());
+    assert_eq!(add(ring, [&a.2, &b.2]), expected.concat());
     assert_eq!(a.4, b.4);
     // x = x_hat - r on the interval: x_hat [I] + [I (-r)]
-    let powers = sums(ring, &a.3, &b.3);
+    let powers = add(ring, [&a.3, &b.3]);
     for (e, &x) in unsigned.iter().enumerate() {
         let selected = ring.add(ring.mul(a.4[e], powers[e]), powers[80 + e]);
         assert_eq!(selected, if (400..8_000).contains(&x) { x } else { 0 });
@@ -359,7 +347,7 @@ fn opened<Q: FssOps + Sync>(
         (run(&mut session, q, bundle, &x[party]).unwrap(), session.traffic())
     });
     assert_eq!(a.1, b.1, "both parties send alike");
-    (open(gate.ring(), &[a.0, b.0]), a.1)
+    (open(gate.ring(), [&a.0, &b.0]), a.1)
 }
 
 #[test]
@@ -402,12 +390,8 @@ fn a_table_is_read_over_channels_and_sends_what_its_cost_says() {
     let [a, b] = both(deal(&q, &gate, 120), |mut session, party, bundle| {
         (session.run(&q, Task::Lut(&table), bundle, &x[party]).unwrap().words, session.traffic())
     });
-    assert!(
-        values
-            .iter()
-            .zip(a.0.iter().zip(&b.0))
-            .all(|(v, (a, b))| gate.out_ring().add(*a, *b) == table[(v & 255) as usize])
-    );
+    let read = add(gate.out_ring(), [&a.0, &b.0]);
+    assert!(values.iter().map(|x| table[(x & 255) as usize]).eq(read));
     let cost = gate.cost();
     assert_eq!(cost.masked_bits, 11);
     let bytes = 120 + 120 * cost.masked_bits / 8 + 16 * cost.rounds;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{both, words};
+use crate::common::{WORDS, both, open, share};
 use pfss::{
     ChannelError, Dealer, PfssError, RangeError, Session, SignedRange, Traffic, memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
@@ -30,10 +30,8 @@ fn logits(count: usize, seed: u64) -> Vec<i64> {
 
 /// Runs both parties on shares of packed logits.
 fn run(plan: &SecureSoftmaxPlan, x: &[i64]) -> ([Vec<u64>; 2], Traffic) {
-    let q = runtime::cpu().unwrap();
-    let zero = words(x.len(), 7);
-    let one: Vec<u64> = x.iter().zip(&zero).map(|(&x, &share)| (x as u64).wrapping_sub(share)).collect();
-    let (x, bundles) = ([zero, one], Dealer::insecure_from_seed(6).deal_all(&q, &plan.deals()).unwrap());
+    let (q, x) = (runtime::cpu().unwrap(), share(WORDS, x));
+    let bundles = Dealer::insecure_from_seed(6).deal_all(&q, &plan.deals()).unwrap();
     let [a, b] = both(bundles, |mut session, party, bundles| {
         (session.softmax(&q, plan, bundles, &x[party]).unwrap(), session.traffic())
     });
@@ -66,7 +64,7 @@ fn check(plan: &SecureSoftmaxPlan, x: &[i64]) {
 /// Holds the shares to the public model, bit for bit, and the model to the real softmax.
 fn check_plan(plan: &SecureSoftmaxPlan, x: &[i64]) {
     let (shares, traffic) = run(plan, x);
-    let got: Vec<i64> = shares[0].iter().zip(&shares[1]).map(|(&a, &b)| a.wrapping_add(b) as i64).collect();
+    let got = open(WORDS, [&shares[0], &shares[1]]);
     assert_eq!(got, plan.eval(x).unwrap());
     let (bytes, rounds) = plan.traffic();
     assert_eq!(traffic, Traffic { sent_bytes: bytes, received_bytes: bytes, rounds });
@@ -177,16 +175,16 @@ fn packing_halves_what_causal_rows_cost() {
     }
 }
 
+fn key_bytes(plan: &SecureSoftmaxPlan) -> u64 {
+    plan.deals().iter().map(|(gate, count)| gate.key_bits_per_element() * *count as u64).sum::<u64>() / 8
+}
+
 #[test]
 fn exponentials_by_table_have_fewer_bytes_of_keys_and_five_rounds_more() {
     let logits = SignedRange::new(-(1 << 18), 1 << 18).unwrap();
     let layout = RowLayout::ragged(128, &[128; 4]).unwrap();
     let plans = FORMS.map(|new| new(layout.clone(), logits, SufModes::default()).unwrap());
-    let bytes = |plan: &SecureSoftmaxPlan| {
-        let bits = plan.deals().iter().map(|(gate, count)| gate.key_bits_per_element() * *count as u64).sum::<u64>();
-        bits / 8
-    };
-    let [splines, tables] = plans.each_ref().map(bytes);
+    let [splines, tables] = plans.each_ref().map(key_bytes);
     // 17 thresholds on 21 bits and a shift by 32 bits, or the gates of a table with cells of 13 bits
     assert!(splines - tables > layout.active() as u64 * 700, "{splines} and {tables}");
     let [(fewer, first), (more, second)] = plans.each_ref().map(SecureSoftmaxPlan::traffic);
@@ -197,9 +195,6 @@ fn exponentials_by_table_have_fewer_bytes_of_keys_and_five_rounds_more() {
 #[test]
 fn steps_with_few_elements_take_fewer_rounds_with_larger_keys() {
     let logits = SignedRange::new(-(1 << 18), 1 << 18).unwrap();
-    let bytes = |plan: &SecureSoftmaxPlan| {
-        plan.deals().iter().map(|(gate, count)| gate.key_bits_per_element() * *count as u64).sum::<u64>() / 8
-    };
     // Rows of 128 have seven rounds of comparisons, and the last four have at most one for 16 elements; a row of 8 has
     // none with so few. A reciprocal takes two rounds less.
     for (cols, last) in [(8, 0), (16, 1), (128, 4), (1024, 7)] {
@@ -211,7 +206,7 @@ fn steps_with_few_elements_take_fewer_rounds_with_larger_keys() {
             assert_eq!(fewer_rounds, rounds - 2 - last, "{cols}");
             assert!(fewer_sent < sent, "{cols}");
             // payloads of two words for each of 21 bits of a comparison, and of three and of one for a reciprocal
-            let more = bytes(&fewer).saturating_sub(bytes(&plan));
+            let more = key_bytes(&fewer).saturating_sub(key_bytes(&plan));
             assert!(more <= layout.active() as u64 / 8 * 512 + 4 * 1024, "{cols}: {more}");
         }
     }

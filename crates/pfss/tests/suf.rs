@@ -1,6 +1,6 @@
 //! Descriptors on shares against their plain meaning: every way of selecting and comparing, every input and mask.
 
-use crate::common::{Batch, both};
+use crate::common::{Batch, add, both};
 use pfss::{
     BoolShares, Dealer, Gate, GateKind, KeyBundle, PfssError, Shares, SignedRange, Step, Task, run_lockstep,
     suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
@@ -325,7 +325,7 @@ fn a_piece_split_in_two_and_permuted_elements_change_no_value() {
     let open = |batch: &Batch, desc: &SufDesc| {
         let program = SufProgram::new(desc.clone(), SufModes::default()).unwrap();
         let [a, b] = evaluate(batch, &program);
-        a.words.iter().zip(&b.words).map(|(a, b)| batch.ring.add(*a, *b)).collect::<Vec<_>>()
+        add(batch.ring, [&a.words, &b.words])
     };
     let masks: Vec<u64> = (0..256).step_by(5).collect();
     let batch = Batch::product(8, 0..256, &masks);

@@ -14,13 +14,15 @@ use std::{
 
 use pfss::{
     Channel, ChannelError, Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, OpenedWeights, Party, Predicate,
-    Ring, Session, Task, WeightShape,
+    Session, Task, WeightShape,
     batch::{BatchConfig, Job, SuperBatch},
     memory_pair,
-    suf::{CoeffMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
+    suf::{CoeffMode, SufModes},
 };
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use test_process::alone;
+
+use crate::common::{WORDS, descriptor, suf_gate};
 
 /// The system's allocator, which counts the bytes that the current thread asks for and, while a test watches, looks for secrets in
 /// memory that is given back.
@@ -167,18 +169,10 @@ fn secrets(bundle: KeyBundle) -> [u64; 4] {
     [at(first), at(first + 8), share, next]
 }
 
-/// A line and a constant.
+/// A parabola and a constant.
 fn clipped(coeffs: CoeffMode) -> Gate {
-    let piece = |start, poly: &[u64]| Piece { start, polys: vec![poly.to_vec()], bools: vec![] };
-    let desc = SufDesc::new(SufSpec {
-        n: 64,
-        degree: 2,
-        words: vec!["y".into()],
-        bools: vec![],
-        preds: vec![],
-        pieces: vec![piece(0, &[0, 1, 1]), piece(1 << 20, &[7])],
-    });
-    Gate::suf(SufProgram::new(desc.unwrap(), SufModes { coeffs, ..SufModes::default() }).unwrap())
+    let desc = descriptor(64, &[], &[], &[(0, &[&[0, 1, 1]]), (1 << 20, &[&[7]])]);
+    suf_gate(desc, SufModes { coeffs, ..SufModes::default() })
 }
 
 #[test]
@@ -324,8 +318,8 @@ fn multiplying_matrices_leaves_no_share_of_the_triple() {
     alone(|| {
         let shape = MatrixShape { batch: 2, rows: 3, inner: 4, cols: 5 };
         let [left, right, _] = shape.lens();
-        let deal = || Dealer::insecure_from_seed(10).deal_matrix(shape).unwrap();
-        let (zeros, [triple, other]) = ([left, right].map(|len| vec![0; len]), deal());
+        let deal = |q: &AnyQueue| Dealer::insecure_from_seed(10).deal_matrix(q, WORDS, shape).unwrap();
+        let (zeros, [triple, other]) = ([left, right].map(|len| vec![0; len]), deal(&queue()));
         let (masks, product) = shares_of_zeros(|session| {
             session.matmul(&queue(), triple, zeros.each_ref().map(|zeros| &zeros[..])).unwrap()
         });
@@ -334,9 +328,9 @@ fn multiplying_matrices_leaves_no_share_of_the_triple() {
         let factors = [left, right].map(|len| (0..len as u64).map(|i| 1000 + i).collect::<Vec<u64>>());
         let (zero, one) = memory_pair(Duration::from_secs(20));
         let run = || {
-            drop(deal());
-            let (q, [x, y], mut dealer) = (queue(), &factors, Dealer::insecure_from_seed(10));
-            let [zero_triple, one_triple] = dealer.deal_matrix_on(&q, Ring::new(64).unwrap(), shape).unwrap();
+            let (q, [x, y]) = (queue(), &factors);
+            drop(deal(&q));
+            let [zero_triple, one_triple] = deal(&q);
             test_process::scope(|scope| {
                 scope.spawn(|| drop(Session::new(zero).matmul(&q, zero_triple, [x, y]).unwrap()));
                 drop(Session::new(one).matmul(&q, one_triple, [x, y]).unwrap());
@@ -350,12 +344,12 @@ fn multiplying_matrices_leaves_no_share_of_the_triple() {
 fn multiplying_by_opened_weights_leaves_no_share_of_their_mask_or_of_the_triple() {
     alone(|| {
         let (shape, rows) = (WeightShape { inner: 4, cols: 5 }, 3);
-        let deal = || {
+        let deal = |q: &AnyQueue| {
             let mut dealer = Dealer::insecure_from_seed(11);
-            let (keys, mask) = dealer.deal_weights(shape).unwrap();
-            (keys, dealer.deal_weight_triple(&mask, rows).unwrap())
+            let (keys, mask) = dealer.deal_weights(WORDS, shape).unwrap();
+            (keys, dealer.deal_weight_triple(q, &mask, rows).unwrap())
         };
-        let ([key, _], [triple, other]) = deal();
+        let ([key, _], [triple, other]) = deal(&queue());
         let (masks, product) = shares_of_zeros(|session| {
             let q = queue();
             let weights = session.open_weights(&q, key, &[0; 20]).unwrap();
@@ -366,10 +360,9 @@ fn multiplying_by_opened_weights_leaves_no_share_of_their_mask_or_of_the_triple(
         let ([x, y], (zero, one)) =
             ([12, 20].map(|len| (1000..1000 + len).collect::<Vec<u64>>()), memory_pair(Duration::from_secs(20)));
         let run = || {
-            drop(deal());
-            let (q, mut dealer) = (queue(), Dealer::insecure_from_seed(11));
-            let ([zero_key, one_key], mask) = dealer.deal_weights(shape).unwrap();
-            let [zero_triple, one_triple] = dealer.deal_weight_triple_on(&q, &mask, rows).unwrap();
+            let q = queue();
+            drop(deal(&q));
+            let ([zero_key, one_key], [zero_triple, one_triple]) = deal(&q);
             test_process::scope(|scope| {
                 scope.spawn(|| {
                     let mut session = Session::new(zero);

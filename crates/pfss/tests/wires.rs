@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use crate::common::{both, words};
+use crate::common::{add, both, descriptor, share, suf_gate, two_bits, words};
 use pfss::{
     BoolShares, BundleError, ChannelError, Dealer, Gate, GateKind, Inputs, KeyBundle, MemoryChannel, Party, PfssError,
     RangeError, Ring, Session, SignedRange, Task, Wire, eval_lockstep,
     functions::{WiredBundles, WiredFn, WiredGates},
     memory_pair, run_lockstep,
-    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+    suf::{BoolMode, CoeffMode, Pred, PredProgram, SufDesc, SufModes},
 };
 
 const TABLE: [u64; 256] = {
@@ -39,20 +39,8 @@ fn named() -> Vec<Named> {
 
 /// Two words, a bit over all of `x` and a conjunction of two classes of bits.
 fn suf() -> SufDesc {
-    let piece = |start, polys: [&[u64]; 2]| Piece {
-        start,
-        polys: polys.map(<[u64]>::to_vec).to_vec(),
-        bools: vec![BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)],
-    };
-    SufDesc::new(SufSpec {
-        n: 8,
-        degree: 2,
-        words: vec!["y".into(), "z".into()],
-        bools: vec!["a".into(), "b".into()],
-        preds: vec![Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 3, gamma: 5 }],
-        pieces: vec![piece(0, [&[1, 2, 3], &[7]]), piece(70, [&[4, 5], &[0, 1]])],
-    })
-    .unwrap()
+    let preds = [Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 3, gamma: 5 }];
+    descriptor(8, &preds, &two_bits(), &[(0, &[&[1, 2, 3], &[7]]), (70, &[&[4, 5], &[0, 1]])])
 }
 
 /// The masks of a wire, from shares of them in keys that are dealt for it: only the dealer can do that.
@@ -82,13 +70,7 @@ fn more_inputs_than_a_bundle_holds_are_refused() {
 
 /// Shares of every element of the ring of 8 bits.
 fn split() -> [Vec<u64>; 2] {
-    let zero: Vec<u64> = (0..256).map(|x| (x * 77 + 13) & 255).collect();
-    let one = zero.iter().zip(0..256u64).map(|(share, x)| x.wrapping_sub(*share) & 255).collect();
-    [zero, one]
-}
-
-fn sums(ring: Ring, shares: [&[u64]; 2]) -> Vec<u64> {
-    shares[0].iter().zip(shares[1]).map(|(&a, &b)| ring.add(a, b)).collect()
+    share(Ring::new(8).unwrap(), &(0..256).collect::<Vec<_>>())
 }
 
 /// Compares opened outputs, less their masks, with the plain function.
@@ -110,7 +92,7 @@ fn every_gate_gives_its_output_under_the_mask_of_its_wire() {
         assert_ne!(gate.digest(), bare.digest());
         let (bundles, wires) = deal(&gate, 256);
         let [a, b] = run_lockstep(&q, task, bundles, [&zero, &one]).unwrap();
-        expect(&gate, &sums(gate.out_ring(), [&a.words, &b.words]), &wires[0], plain);
+        expect(&gate, &add(gate.out_ring(), [&a.words, &b.words]), &wires[0], plain);
     }
 }
 
@@ -119,9 +101,7 @@ fn gap_shifts_give_their_outputs_under_the_masks_of_their_wires_in_two_rounds_an
     let q = runtime::cpu().unwrap();
     let cert = SignedRange::new(-64, 63).unwrap().gap_cert(8).unwrap();
     // every input that leaves a gap in 8 bits
-    let zero: Vec<u64> = (0..128).map(|at| (at * 77 + 13) & 255).collect();
-    let one: Vec<u64> =
-        (-64..64i64).zip(&zero).map(|(x, share)| x.cast_unsigned().wrapping_sub(*share) & 255).collect();
+    let [zero, one] = share(Ring::new(8).unwrap(), &(-64..64).collect::<Vec<_>>());
     for out in [8, 20, 64] {
         let two_rounds = Gate::gap_ars_to(8, 3, out).unwrap();
         for bare in [two_rounds.clone(), two_rounds.in_one_round().unwrap()] {
@@ -129,7 +109,7 @@ fn gap_shifts_give_their_outputs_under_the_masks_of_their_wires_in_two_rounds_an
             assert_eq!(gate.key_bits_per_element(), bare.key_bits_per_element() + 64);
             let (bundles, wires) = deal(&gate, 128);
             let [a, b] = run_lockstep(&q, Task::GapArs(cert), bundles, [&zero, &one]).unwrap();
-            let opened = sums(gate.out_ring(), [&a.words, &b.words]);
+            let opened = add(gate.out_ring(), [&a.words, &b.words]);
             expect(&gate, &opened, &wires[0], |at| ((at.cast_signed() - 64) >> 3).cast_unsigned());
         }
     }
@@ -146,10 +126,10 @@ fn every_word_of_a_descriptor_has_a_wire_in_every_mode() {
                 spec.pieces.truncate(pieces);
                 let desc = SufDesc::new(spec).unwrap();
                 let modes = SufModes { preds, coeffs, bools: BoolMode::Additive };
-                let gate = Gate::suf(SufProgram::new(desc.clone(), modes).unwrap()).with_masked_outputs().unwrap();
+                let gate = suf_gate(desc.clone(), modes).with_masked_outputs().unwrap();
                 let (bundles, wires) = deal(&gate, 256);
                 let shares = run_lockstep(&q, Task::Suf, bundles, [&zero, &one]).unwrap();
-                let opened = sums(gate.ring(), shares.each_ref().map(|shares| &shares.words[..]));
+                let opened = add(gate.ring(), shares.each_ref().map(|shares| &shares.words[..]));
                 assert_eq!(wires.len(), 2);
                 for (word, wire) in wires.iter().enumerate() {
                     let opened: Vec<u64> = opened.iter().skip(word).step_by(2).copied().collect();
@@ -160,7 +140,7 @@ fn every_word_of_a_descriptor_has_a_wire_in_every_mode() {
                     BoolShares::Additive(bits) => bits,
                     BoolShares::Xor(_) => panic!("additive bits were asked for"),
                 });
-                let bits = sums(gate.ring(), [&bits[0], &bits[1]]);
+                let bits = add(gate.ring(), [&bits[0], &bits[1]]);
                 let plain = (0..256).flat_map(|x| desc.eval(x).bools).map(u64::from);
                 assert!(plain.eq(bits));
             }
@@ -176,12 +156,12 @@ fn products_mask_their_output_and_take_two_wires() {
     let (square, shift) = (Gate::product(8).unwrap().with_masked_outputs().unwrap(), Gate::lrs(8, 1).unwrap());
     let (bundles, halves) = dealer.deal_wired(&q, &shift.with_masked_outputs().unwrap(), Inputs::Fresh(256)).unwrap();
     let [a, b] = run_lockstep(&q, Task::Lrs, bundles, [&zero, &one]).unwrap();
-    let half = sums(Ring::new(8).unwrap(), [&a.words, &b.words]);
+    let half = add(Ring::new(8).unwrap(), [&a.words, &b.words]);
     let (bundles, wires) = dealer.deal_wired(&q, &square, Inputs::Open(&[&halves[0], &halves[0]])).unwrap();
     let factors = half.repeat(2);
     let keys = bundles.map(|bundle| bundle.with_open_inputs().unwrap());
     let [a, b] = eval_lockstep(&q, Task::Product, keys, &factors).unwrap();
-    expect(&square, &sums(square.ring(), [&a.words, &b.words]), &wires[0], |x| (x >> 1) * (x >> 1));
+    expect(&square, &add(square.ring(), [&a.words, &b.words]), &wires[0], |x| (x >> 1) * (x >> 1));
 }
 
 /// Evaluates ReLU once, and a shift and a table on its opened output.
@@ -215,9 +195,9 @@ fn one_wire_feeds_two_gates_of_a_circuit() {
     let keys = [[relu_0, shift_0, table_0], [relu_1, shift_1, table_1]];
     let [a, b] = both(keys, |session, party, keys| circuit(session, keys, &x[party]).unwrap());
     let relu = |x: u64| (x as i8).max(0) as u64;
-    let shifted = sums(Ring::new(8).unwrap(), [&a[0], &b[0]]);
+    let shifted = add(Ring::new(8).unwrap(), [&a[0], &b[0]]);
     assert!(shifted.into_iter().eq((0..256).map(|x| relu(x) >> 2)));
-    let read = sums(Ring::new(20).unwrap(), [&a[1], &b[1]]);
+    let read = add(Ring::new(20).unwrap(), [&a[1], &b[1]]);
     assert!(read.into_iter().eq((0..256).map(|x| TABLE[relu(x) as usize])));
 }
 

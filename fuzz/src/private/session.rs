@@ -12,8 +12,8 @@ use std::{
 
 use cpu_backend::CpuQueue;
 use pfss::{
-    BoolShares, ChannelError, Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError, Predicate, Session,
-    Shares, StreamChannel, Task,
+    BoolShares, ChannelError, Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError, Predicate, Ring,
+    Session, Shares, StreamChannel, Task,
     batch::{BatchConfig, Job, SuperBatch},
     suf::{BoolExpr, CoeffMode, Piece, Pred, SufDesc, SufModes, SufProgram, SufSpec},
 };
@@ -32,6 +32,8 @@ const LENGTH_BYTES: usize = 4;
 const DIGEST_BYTES: usize = 16;
 /// Elements of each step.
 const COUNT: usize = 3;
+/// The ring of matrices and of revealed words.
+const RING: Ring = Ring::new(64).expect("a ring of 64 bits");
 const SHAPE: MatrixShape = MatrixShape { batch: 1, rows: 1, inner: COUNT, cols: 1 };
 
 /// Checks one input.
@@ -140,7 +142,7 @@ fn run<S: Read + Write>(q: &CpuQueue, stream: S, party: Party) -> Result<Vec<u64
     let mut session = Session::new(StreamChannel::over(party, stream, &PROTOCOL, MAX_MESSAGE_BYTES)?);
     let outcome = steps(q, &mut session, Keys::deal(q, party));
     if outcome.is_err() {
-        let closed = session.reveal(q, Party::Zero, &[]);
+        let closed = session.reveal(q, RING, Party::Zero, &[]);
         assert_eq!(closed, Err(PfssError::Closed), "a session goes on after a failure");
     }
     outcome
@@ -176,7 +178,7 @@ fn steps<S: Read + Write>(
         out.extend(&batch.shares(job)?.words);
     }
     for to in Party::BOTH {
-        out.extend(session.reveal(q, to, &x)?.into_iter().flatten());
+        out.extend(session.reveal(q, RING, to, &x)?.into_iter().flatten());
     }
     Ok(out)
 }
@@ -203,7 +205,7 @@ impl Keys {
         let (relu, bits) = (deal(Gate::relu(16)), deal(Gate::sign_predicates(9)));
         let (suf, product) = (deal(Ok(clipped_line())), deal(Gate::product(64)));
         let batch = [deal(Gate::ars(12, 3)), deal(Gate::relu(7))];
-        let [zero, one] = dealer.deal_matrix(SHAPE).expect("a triple");
+        let [zero, one] = dealer.deal_matrix(q, RING, SHAPE).expect("a triple");
         Self { relu, bits, suf, product, batch, triple: if party == Party::Zero { zero } else { one } }
     }
 }

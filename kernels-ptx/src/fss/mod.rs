@@ -1,6 +1,6 @@
 //! Kernels of function secret sharing.
 //!
-//! They cover comparison keys, comparison keys with payload, packing, arithmetic on shares,
+//! They cover comparison keys, comparison keys with payload, seeds, packing, arithmetic on shares,
 //! products of matrices of shares, and sums of tables.
 //!
 //! `backend_api::ops::fss` states the layout of a batch. Trees are walked by the formulas of
@@ -17,6 +17,7 @@ mod dcf;
 mod matmul;
 mod pack;
 mod quad;
+mod seed;
 mod share;
 mod table;
 

@@ -9,7 +9,7 @@
 
 use core_types::{
     params::{
-        elementwise::{Activation, Binary, BinaryParams, DropoutParams},
+        elementwise::{Activation, Binary, BinaryParams, BinaryScalarParams, DropoutParams},
         optim::StepState,
     },
     philox,
@@ -17,7 +17,7 @@ use core_types::{
 
 use super::{
     activation::{gradient, value},
-    index::{THREADS, divide, for_elements},
+    index::{THREADS, each_index, for_elements},
     real::{Bf16, F16, Real, aligned4},
 };
 use crate::dev::{idx, numeric::math::fma};
@@ -69,21 +69,36 @@ unsafe fn binary<T: Real>(op: Binary, len: u64, a: *const T, b: *const T, y: *mu
 #[inline(always)]
 unsafe fn binary_strided<T: Real>(p: &BinaryParams, len: u32, a: *const T, b: *const T, y: *mut T) {
     for i in idx::grid_stride(u64::from(len)) {
-        let (mut rest, mut at_a, mut at_b) = (i as u32, 0, 0);
-        macro_rules! axis {
-            ($($axis:literal)*) => {$(
-                if p.rank > $axis {
-                    let index;
-                    (index, rest) = divide(rest, p.shape[$axis] as u32);
-                    at_a += u64::from(index) * p.a_strides[$axis];
-                    at_b += u64::from(index) * p.b_strides[$axis];
-                }
-            )*};
-        }
-        axis!(5 4 3 2 1 0);
-        debug_assert!(rest == 0);
+        let (mut at_a, mut at_b) = (0, 0);
+        each_index(i as u32, p.rank, &p.shape, |axis, index| {
+            at_a += index * p.a_strides[axis];
+            at_b += index * p.b_strides[axis];
+        });
         let (a, b) = ((*a.add(at_a as usize)).widen(), (*b.add(at_b as usize)).widen());
         *y.add(i as usize) = T::narrow(p.op.value(a, b));
+    }
+}
+
+/// `y = op(x, value)` for two views of `len` elements.
+#[inline(always)]
+unsafe fn binary_scalar<T: Real>(op: Binary, value: f32, len: u64, x: *const T, y: *mut T) {
+    for_elements(
+        len,
+        aligned4(x) && aligned4(y),
+        |i| T::store4(y.add(i), T::load4(x.add(i)).map(|x| op.value(x, value))),
+        |i| *y.add(i) = T::narrow(op.value((*x.add(i)).widen(), value)),
+    );
+}
+
+/// `y = op(x, value)` with strides.
+///
+/// The output has `len` elements, below 2^32, so that no axis is empty.
+#[inline(always)]
+unsafe fn binary_scalar_strided<T: Real>(p: &BinaryScalarParams, len: u32, x: *const T, y: *mut T) {
+    for i in idx::grid_stride(u64::from(len)) {
+        let mut at = 0;
+        each_index(i as u32, p.rank, &p.shape, |axis, index| at += index * p.x_strides[axis]);
+        *y.add(i as usize) = T::narrow(p.op.value((*x.add(at as usize)).widen(), p.value));
     }
 }
 
@@ -138,8 +153,8 @@ unsafe fn dropout<T: Real>(p: &DropoutParams, len: u64, state: *const StepState,
 }
 
 macro_rules! entries {
-    ($type:ty: $activate:ident, $activate_backward:ident, $binary:ident, $binary_strided:ident, $axpby:ident,
-     $dropout:ident) => {
+    ($type:ty: $activate:ident, $activate_backward:ident, $binary:ident, $binary_strided:ident, $binary_scalar:ident,
+     $binary_scalar_strided:ident, $axpby:ident, $dropout:ident) => {
         #[doc = "[`activate`] of one element type."]
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $activate(f: Activation, len: u64, x: *const $type, y: *mut $type) {
@@ -182,6 +197,29 @@ macro_rules! entries {
             binary_strided(&p, len, a, b, y);
         }
 
+        #[doc = "[`binary_scalar`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $binary_scalar(
+            op: Binary,
+            value: f32,
+            len: u64,
+            x: *const $type,
+            y: *mut $type,
+        ) {
+            binary_scalar(op, value, len, x, y);
+        }
+
+        #[doc = "[`binary_scalar_strided`] of one element type."]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "ptx-kernel" fn $binary_scalar_strided(
+            p: BinaryScalarParams,
+            len: u32,
+            x: *const $type,
+            y: *mut $type,
+        ) {
+            binary_scalar_strided(&p, len, x, y);
+        }
+
         #[doc = "[`axpby`] of one element type."]
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $axpby(alpha: f32, beta: f32, len: u64, x: *const $type, y: *mut $type) {
@@ -201,15 +239,19 @@ macro_rules! entries {
         }
 
         kernel_table! {
-            $activate, $activate_backward, $binary, $binary_strided, $axpby, $dropout:
+            $activate, $activate_backward, $binary, $binary_strided, $binary_scalar, $binary_scalar_strided, $axpby,
+            $dropout:
                 block [THREADS, 1, 1], min_blocks 4, shared None, barriers 0;
         }
     };
 }
 
 entries!(f32: linalg_activate_f32, linalg_activate_backward_f32, linalg_binary_f32,
-    linalg_binary_strided_f32, linalg_axpby_f32, linalg_dropout_f32);
+    linalg_binary_strided_f32, linalg_binary_scalar_f32, linalg_binary_scalar_strided_f32, linalg_axpby_f32,
+    linalg_dropout_f32);
 entries!(F16: linalg_activate_f16, linalg_activate_backward_f16, linalg_binary_f16,
-    linalg_binary_strided_f16, linalg_axpby_f16, linalg_dropout_f16);
+    linalg_binary_strided_f16, linalg_binary_scalar_f16, linalg_binary_scalar_strided_f16, linalg_axpby_f16,
+    linalg_dropout_f16);
 entries!(Bf16: linalg_activate_bf16, linalg_activate_backward_bf16, linalg_binary_bf16,
-    linalg_binary_strided_bf16, linalg_axpby_bf16, linalg_dropout_bf16);
+    linalg_binary_strided_bf16, linalg_binary_scalar_bf16, linalg_binary_scalar_strided_bf16, linalg_axpby_bf16,
+    linalg_dropout_bf16);

@@ -2,6 +2,8 @@
 
 use core::hint::assert_unchecked;
 
+use core_types::params::elementwise::MAX_RANK;
+
 use crate::dev::idx;
 
 /// Remainder and quotient of `i / len`.
@@ -26,6 +28,26 @@ pub unsafe fn divide_long(i: u64, len: u64) -> (u64, u64) {
         return (u64::from(rest), u64::from(quotient));
     }
     (i % len, i / len)
+}
+
+/// Calls `step(axis, index)` for each axis of row-major element `i`, innermost first.
+///
+/// # Safety
+/// The shape has more than `i` elements, below 2^32, so that no axis is empty.
+#[inline(always)]
+pub unsafe fn each_index(i: u32, rank: u32, shape: &[u64; MAX_RANK], mut step: impl FnMut(usize, u64)) {
+    let mut rest = i;
+    macro_rules! axis {
+        ($($axis:literal)*) => {$(
+            if rank > $axis {
+                let index;
+                (index, rest) = divide(rest, shape[$axis] as u32);
+                step($axis, u64::from(index));
+            }
+        )*};
+    }
+    axis!(5 4 3 2 1 0);
+    debug_assert!(rest == 0);
 }
 
 /// Threads of a block of a map over elements.

@@ -12,28 +12,20 @@ use core_types::params::tensor::CopyParams;
 use crate::{
     dev::idx,
     linalg::{
-        index::{THREADS, divide},
-        real::{Bf16, F16, Real},
+        index::{THREADS, each_index},
+        real::{Bf16, F16},
     },
 };
 
 /// `y[i] = x[i]` for `len` indices, below 2^32, so that no axis is empty.
 #[inline(always)]
-unsafe fn copy<T: Real>(p: &CopyParams, len: u32, x: *const T, y: *mut T) {
+unsafe fn copy<T: Copy>(p: &CopyParams, len: u32, x: *const T, y: *mut T) {
     for i in idx::grid_stride(u64::from(len)) {
-        let (mut rest, mut at_x, mut at_y) = (i as u32, 0, 0);
-        macro_rules! axis {
-            ($($axis:literal)*) => {$(
-                if p.rank > $axis {
-                    let index;
-                    (index, rest) = divide(rest, p.shape[$axis] as u32);
-                    at_x += u64::from(index) * p.x_strides[$axis];
-                    at_y += u64::from(index) * p.y_strides[$axis];
-                }
-            )*};
-        }
-        axis!(5 4 3 2 1 0);
-        debug_assert!(rest == 0);
+        let (mut at_x, mut at_y) = (0, 0);
+        each_index(i as u32, p.rank, &p.shape, |axis, index| {
+            at_x += index * p.x_strides[axis];
+            at_y += index * p.y_strides[axis];
+        });
         *y.add(at_y as usize) = *x.add(at_x as usize);
     }
 }
@@ -54,4 +46,6 @@ entries! {
     tensor_copy_f32 = f32;
     tensor_copy_f16 = F16;
     tensor_copy_bf16 = Bf16;
+    tensor_copy_bool = u8;
+    tensor_copy_u32 = u32;
 }

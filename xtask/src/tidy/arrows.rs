@@ -10,64 +10,9 @@ use crate::metadata;
 
 /// The permitted dependencies of a crate inside the workspace.
 ///
-/// They are its name, its normal and build dependencies, and further ones of its tests.
+/// They are its name, its normal and build dependencies, and further ones of its tests. A crate
+/// may have several entries, and then has the dependencies of all.
 type Arrow = (&'static str, &'static [&'static str], &'static [&'static str]);
-
-/// Everything below the program.
-const PROGRAM: &[&str] = &[
-    "core-types",
-    "backend-api",
-    "trefoil-collective",
-    "trefoil-collective-mpi",
-    "cpu-backend",
-    "cuda-backend",
-    "pfss",
-    "trefoil-stark",
-    "stark-air",
-    "stark-airs",
-    "stark-fft",
-    "nn-ops",
-    "trefoil-runtime",
-    "conformance",
-    "trefoil-inference",
-    "device-trials",
-    "yardstick",
-];
-
-/// The libraries visible to the suite of conformance tests.
-const LIBRARIES: &[&str] = &[
-    "core-types",
-    "backend-api",
-    "cpu-backend",
-    "cuda-backend",
-    "pfss",
-    "trefoil-stark",
-    "stark-air",
-    "stark-airs",
-    "stark-fft",
-    "nn-ops",
-    "trefoil-runtime",
-    "conformance",
-    "trefoil-inference",
-    "yardstick",
-];
-
-/// The libraries that benchmark lines measure.
-///
-/// `nn-dispatch` is among them, since lines compare its dispatch with the op alone.
-const MEASURED: &[&str] = &[
-    "core-types",
-    "backend-api",
-    "cpu-backend",
-    "pfss",
-    "trefoil-stark",
-    "stark-air",
-    "stark-airs",
-    "stark-fft",
-    "nn-ops",
-    "nn-dispatch",
-    "trefoil-runtime",
-];
 
 /// What programs take from one crate.
 const FACADE: &[&str] = &[
@@ -81,6 +26,9 @@ const FACADE: &[&str] = &[
     "nn-ops",
     "trefoil-runtime",
 ];
+
+/// The crates beyond [`FACADE`] for the conformance suite and the program.
+const SUITE: &[&str] = &["cuda-backend", "stark-air", "conformance", "trefoil-inference", "yardstick"];
 
 /// Crates that read bytes from outside.
 const READERS: &[&str] = &[
@@ -143,13 +91,17 @@ const ARROWS: &[Arrow] = &[
         &["core-types", "backend-api", "trefoil-collective", "cpu-backend", "cuda-loader", "cuda-backend", "cuda-sim"],
         &["test-process"],
     ),
-    ("conformance", LIBRARIES, &["cuda-sim", "trefoil-ptx"]),
-    ("yardstick", MEASURED, &[]),
-    ("constant-time", &["cpu-backend", "pfss"], &[]),
+    ("conformance", FACADE, &["cuda-sim", "trefoil-ptx"]),
+    ("conformance", SUITE, &[]),
+    ("yardstick", FACADE, &[]),
+    ("yardstick", &["stark-air", "nn-dispatch"], &[]), // lines compare its dispatch with the op alone
+    ("constant-time", &["core-types", "backend-api", "cpu-backend", "pfss"], &[]),
     ("pfss-ffi", &["pfss", "trefoil-runtime"], &["test-process"]),
     ("trefoil-inference", &["core-types", "backend-api", "pfss", "nn-ops"], &["trefoil-runtime", "test-process"]),
     ("trefoil", FACADE, &[]),
-    ("trefoil-cli", PROGRAM, &["test-process"]),
+    ("trefoil-cli", FACADE, &["test-process"]),
+    ("trefoil-cli", SUITE, &[]),
+    ("trefoil-cli", &["trefoil-collective", "trefoil-collective-mpi", "device-trials"], &[]),
     ("trefoil-fuzz", READERS, &[]),
     ("xtask", &["trefoil-ptx", "cuda-sim"], &[]),
 ];
@@ -162,16 +114,17 @@ pub(super) fn check(root: &Path) -> Result<Vec<Finding>> {
         let manifest = package.manifest_path.strip_prefix(&metadata.workspace_root).unwrap_or(&package.manifest_path);
         let manifest_text = std::fs::read_to_string(&package.manifest_path)
             .with_context(|| format!("cannot read {}", package.manifest_path))?;
-        let Some((_, normal, tests)) = ARROWS.iter().find(|(name, ..)| *name == package.name.as_str()) else {
+        let arrows: Vec<&Arrow> = ARROWS.iter().filter(|(name, ..)| *name == package.name.as_str()).collect();
+        if arrows.is_empty() {
             let message =
                 format!("crate `{}` has no entry among the allowed arrows (xtask/src/tidy/arrows.rs)", package.name);
             findings.push(Finding::new(manifest.as_str(), line_of(&manifest_text, "name"), message));
             continue;
-        };
+        }
         for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
             let name = dependency.name.as_str();
             let dev = dependency.kind == DependencyKind::Development;
-            if normal.contains(&name) || (dev && tests.contains(&name)) {
+            if arrows.iter().any(|(_, normal, tests)| normal.contains(&name) || (dev && tests.contains(&name))) {
                 continue;
             }
             let kind = if dev { "dev-depend" } else { "depend" };

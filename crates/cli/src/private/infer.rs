@@ -14,7 +14,7 @@ use pfss::Party;
 use runtime::{Choice, Domain};
 
 use super::{
-    LimitArgs,
+    GREETING, LimitArgs,
     input::{self, Inputs},
     keys::RunKeys,
     report::{Difference, PartyReport},
@@ -102,8 +102,11 @@ pub(super) fn run(args: &InferArgs) -> Result<()> {
     let json = args.json.as_deref().map(OutputFile::begin).transpose()?;
 
     let endpoint = keys.endpoint(args.limits.limits());
-    let channel = endpoint.connect(&args.connect).map_err(InferenceError::from)?;
-    let done = keys.run(&q, channel, role, "infer")?;
+    let connection = endpoint.connection();
+    let channel = endpoint.connect(&args.connect);
+    let channel =
+        channel.map_err(|error| InferenceError::from(error).in_step(Party::One, GREETING).over(&connection))?;
+    let done = keys.run(&q, channel, &connection, role, "infer")?;
 
     let logits = done.logits.as_deref().unwrap_or_default();
     let mut report = PartyReport::new(&model, Party::Zero, planned, key_bytes, &done);

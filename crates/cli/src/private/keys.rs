@@ -9,7 +9,7 @@ use inference::{
     cost::{folder_bytes, run_folder_bytes},
     folder::{BegunRun, KeyFolder, RunsFolder},
     party::{self, Inferred, Role},
-    tls::{Endpoint, TlsChannel},
+    tls::{Connection, Endpoint, TlsChannel},
 };
 use pfss::{Party, Traffic};
 
@@ -121,16 +121,20 @@ impl RunKeys {
     }
 
     /// Runs the model with the peer of [`endpoint`](Self::endpoint), and spends the keys.
+    ///
+    /// `connection` is of the channel, for errors.
     pub(super) fn run<Q: FssOps>(
         self,
         q: &Q,
         mut channel: TlsChannel,
+        connection: &Connection,
         role: Role<'_>,
         title: &'static str,
     ) -> Result<Inferred> {
         let bar = steps_bar(self.steps(), title)?;
         let (begun, _later) = self.begin(q, &mut channel, role, |step| advance(&bar, step));
-        let done = begun?.run(q, channel, role, |step| advance(&bar, step))?;
+        let done = begun.and_then(|run| run.run(q, channel, role, |step| advance(&bar, step)));
+        let done = done.map_err(|error| error.over(connection))?;
         bar.finish_and_clear();
         Ok(done)
     }

@@ -93,6 +93,9 @@ impl PfssCommand {
     }
 }
 
+/// The step of a connection before the first step of a run, in errors.
+const GREETING: &str = "greeting";
+
 /// Time between two looks of a progress bar at the clock.
 const TICK: Duration = Duration::from_millis(200);
 

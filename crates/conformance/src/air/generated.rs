@@ -105,12 +105,8 @@ impl<'w> WitnessVisitor<'w> for TraceMaker<'_> {
     }
 }
 
-fn expect_made(q: &Conditioned, witness: &impl Witness, trace: &[TraceColumns]) -> Result<(), Failure> {
-    expect_made_with(q, &[], witness, trace)
-}
-
-/// [`expect_made`], with preprocessed columns, by slot of any component.
-fn expect_made_with(
+/// Compares the traces of all components; preprocessed columns are by slot of any component.
+fn expect_made(
     q: &Conditioned,
     preprocessed: &[Vec<M31>],
     witness: &impl Witness,
@@ -147,7 +143,7 @@ fn fibonacci(q: &Conditioned, log_rows: u32, columns: u32) -> Result<(), Failure
     let mut stream = ElementStream::new(u64::from(columns << 8 | log_rows));
     let seeds: Vec<[M31; 2]> = stream.column(2 << log_rows).as_chunks().0.to_vec();
     let air = WideFibonacci::new(log_rows, columns)?;
-    expect_made(q, &air.seeds(&seeds)?, &air.trace(&seeds)?)
+    expect_made(q, &[], &air.seeds(&seeds)?, &air.trace(&seeds)?)
 }
 
 fn machine(q: &Conditioned, log_steps: [u32; 2]) -> Result<(), Failure> {
@@ -156,7 +152,7 @@ fn machine(q: &Conditioned, log_steps: [u32; 2]) -> Result<(), Failure> {
     // The first coordinate passes the end of the field as well.
     for first in [[x, y], [-M31::ONE, M31::ZERO]] {
         let machine = StateMachine::new(log_steps, first)?;
-        expect_made(q, &machine, &machine.trace())?;
+        expect_made(q, &[], &machine, &machine.trace())?;
     }
     Ok(())
 }
@@ -169,7 +165,7 @@ fn poseidon2(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
     if chain != same {
         return Err(Failure::Broken("the chain leads elsewhere".into()));
     }
-    expect_made(q, &states, &trace)
+    expect_made(q, &[], &states, &trace)
 }
 
 fn blake2s(q: &Conditioned, log_blocks: u32) -> Result<(), Failure> {
@@ -179,13 +175,13 @@ fn blake2s(q: &Conditioned, log_blocks: u32) -> Result<(), Failure> {
     if hash != same {
         return Err(Failure::Broken("the digest is another".into()));
     }
-    expect_made(q, &states, &trace)
+    expect_made(q, &[], &states, &trace)
 }
 
 fn plonk(q: &Conditioned, gates: u32) -> Result<(), Failure> {
     let mut stream = ElementStream::new(u64::from(gates));
     let plonk = Plonk::evaluate(Circuit::sample(gates)?, stream.column(2))?;
-    expect_made_with(q, &plonk.preprocessed_values(), &plonk.wires(), &plonk.trace())
+    expect_made(q, &plonk.preprocessed_values(), &plonk.wires(), &plonk.trace())
 }
 
 /// Sums of neighbours, and numbers of rows that are counted modulo 4.

@@ -10,16 +10,10 @@ use core_types::{
 };
 
 use super::{
-    model::{ElementStream, stored_point, value_at},
-    transform::{PUBLISHED_EXTENSION, tree, words},
+    model::{ElementStream, stored_point},
+    transform::{PUBLISHED_EXTENSION, expect_at, tree, words},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
-
-/// Blocks with more values than these are checked on a sample of points.
-const ALL_VALUES: usize = 1 << 7;
-
-/// Points checked in a big block.
-const SAMPLES: usize = 5;
 
 fn restricted(q: &Conditioned, params: CircleRestrictParams, coefficients: &[M31]) -> Result<Vec<M31>, BackendError> {
     let tree = tree(q, params.log_domain)?;
@@ -35,30 +29,13 @@ fn restricted(q: &Conditioned, params: CircleRestrictParams, coefficients: &[M31
 }
 
 /// Evaluates random polynomials and compares the values with the definition.
-///
-/// All values of a small block are compared; of a big block the first, the last and some others.
 fn hold(q: &Conditioned, params: CircleRestrictParams) -> Result<(), Failure> {
     let CircleRestrictParams { log_coefficients, log_domain, log_block, block, columns } = params;
     let mut stream = ElementStream::new(u64::from(log_coefficients << 16 | log_domain << 8 | log_block));
     let coefficients = stream.column((columns as usize) << log_coefficients);
     let values = restricted(q, params, &coefficients)?;
-    let len = 1usize << log_block;
-    let all = coefficients.chunks(1 << log_coefficients).zip(values.chunks(len));
-    for (column, (coefficients, values)) in all.enumerate() {
-        let positions: Vec<usize> = if len <= ALL_VALUES {
-            (0..len).collect()
-        } else {
-            [0, len - 1].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize % len)).collect()
-        };
-        for p in positions {
-            let expected = value_at(coefficients, stored_point(log_domain, block as usize * len + p));
-            if values[p] != expected {
-                let index = column * len + p;
-                return Err(Failure::Differs { index, expected: expected.to_string(), got: values[p].to_string() });
-            }
-        }
-    }
-    Ok(())
+    let first = (block as usize) << log_block;
+    expect_at([log_coefficients, log_block], &coefficients, &values, |p| stored_point(log_domain, first + p))
 }
 
 /// The first block, the last and one between.

@@ -7,7 +7,7 @@ use backend_api::{
     ops::circle::{CircleEvaluate, CircleExtend, CircleInterpolate, CircleLde, CircleOps, CircleTwiddles},
 };
 use core_types::{
-    circle::double_x,
+    circle::{CirclePoint, double_x},
     field::{M31, Twiddle},
     params::circle::{CircleExtendParams, CircleFftParams, CircleTwiddleParams},
 };
@@ -22,6 +22,9 @@ const BIG: [u32; 10] = [11, 12, 13, 14, 15, 16, 17, 19, 20, 22];
 
 /// Points checked in a big column.
 const SAMPLES: usize = 6;
+
+/// Columns with more values than these are checked on a sample of points.
+const ALL_VALUES: usize = 1 << 7;
 
 /// The polynomial with coefficients 1 to 8 on 16 points.
 pub(super) const PUBLISHED_EXTENSION: [u32; 16] = [
@@ -128,15 +131,31 @@ fn expect_values(log_size: u32, log_coefficients: u32, coefficients: &[M31], val
     Failure::unless_equal(&expected, values)
 }
 
-/// Compares each column's first, last and some other values with the definition.
+/// Compares columns of `2^log_size` points with the definition, as [`expect_at`].
 fn expect_samples(log_size: u32, log_coefficients: u32, coefficients: &[M31], values: &[M31]) -> Result<(), Failure> {
-    let len = 1usize << log_size;
+    expect_at([log_coefficients, log_size], coefficients, values, |p| stored_point(log_size, p))
+}
+
+/// Compares columns of `2^log_len` values with the definition at their points.
+///
+/// All values of a small column are compared; of a big one the first, the last and some others.
+pub(super) fn expect_at(
+    [log_coefficients, log_len]: [u32; 2],
+    coefficients: &[M31],
+    values: &[M31],
+    point: impl Fn(usize) -> CirclePoint<M31>,
+) -> Result<(), Failure> {
+    let len = 1usize << log_len;
+    let mut stream = ElementStream::new(99);
     let columns = coefficients.chunks(1 << log_coefficients).zip(values.chunks(len));
     for (column, (coefficients, values)) in columns.enumerate() {
-        let mut stream = ElementStream::new(99);
-        let positions = [0, len - 1].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize & (len - 1)));
+        let positions: Vec<usize> = if len <= ALL_VALUES {
+            (0..len).collect()
+        } else {
+            [0, len - 1].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize % len)).collect()
+        };
         for p in positions {
-            let expected = value_at(coefficients, stored_point(log_size, p));
+            let expected = value_at(coefficients, point(p));
             if values[p] != expected {
                 let (expected, got) = (expected.to_string(), values[p].to_string());
                 return Err(Failure::Differs { index: column * len + p, expected, got });
@@ -199,6 +218,43 @@ pub(super) fn twiddles() -> OpSpec {
     OpSpec { op: "circle.twiddles", cases }
 }
 
+/// Coefficients and values of columns on `2^log_size` points, one of them from the other.
+type Transformed = fn(&Conditioned, u32, u32, Vec<M31>) -> Result<[Vec<M31>; 2], BackendError>;
+
+/// Columns of every size and number, transformed by `run` and compared with the definition.
+fn transform_cases(run: Transformed) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for log_size in 1..=10 {
+        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q| {
+            for column in patterns(log_size) {
+                let [coefficients, values] = run(q, log_size, 1, column)?;
+                expect_values(log_size, log_size, &coefficients, &values)?;
+            }
+            Ok(())
+        }));
+    }
+    for columns in BATCHES {
+        cases.push(Case::new(format!("{columns} columns"), move |q| {
+            for log_size in [1, 3, 7] {
+                let input = ElementStream::new(5).column((columns as usize) << log_size);
+                let [coefficients, values] = run(q, log_size, columns, input)?;
+                expect_values(log_size, log_size, &coefficients, &values)?;
+            }
+            Ok(())
+        }));
+    }
+    for log_size in BIG {
+        let case = Case::new(format!("2^{log_size} points, sampled"), move |q| {
+            let columns = some_columns(log_size);
+            let input = ElementStream::new(6).column((columns as usize) << log_size);
+            let [coefficients, values] = run(q, log_size, columns, input)?;
+            expect_samples(log_size, log_size, &coefficients, &values)
+        });
+        cases.push(case.on_elements(1 << log_size));
+    }
+    cases
+}
+
 pub(super) fn evaluate() -> OpSpec {
     let mut cases = vec![Case::new("published values of 1..=8", |q| {
         let expected = words(&[
@@ -214,33 +270,10 @@ pub(super) fn evaluate() -> OpSpec {
         Failure::unless_equal(&expected, &evaluated(q, 3, 1, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
     })];
     cases.push(Case::new("sizes that no domain has, and a view that is too long", refusals));
-    for log_size in 1..=10 {
-        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q| {
-            for column in patterns(log_size) {
-                expect_values(log_size, log_size, &column, &evaluated(q, log_size, 1, &column)?)?;
-            }
-            Ok(())
-        }));
-    }
-    for columns in BATCHES {
-        cases.push(Case::new(format!("{columns} columns"), move |q| {
-            for log_size in [1, 3, 7] {
-                let input = ElementStream::new(5).column((columns as usize) << log_size);
-                expect_values(log_size, log_size, &input, &evaluated(q, log_size, columns, &input)?)?;
-            }
-            Ok(())
-        }));
-    }
-    for log_size in BIG {
-        cases.push(
-            Case::new(format!("2^{log_size} points, sampled"), move |q| {
-                let columns = some_columns(log_size);
-                let input = ElementStream::new(6).column((columns as usize) << log_size);
-                expect_samples(log_size, log_size, &input, &evaluated(q, log_size, columns, &input)?)
-            })
-            .on_elements(1 << log_size),
-        );
-    }
+    cases.extend(transform_cases(|q, log_size, columns, coefficients| {
+        let values = evaluated(q, log_size, columns, &coefficients)?;
+        Ok([coefficients, values])
+    }));
     OpSpec { op: "circle.evaluate", cases }
 }
 
@@ -269,33 +302,9 @@ pub(super) fn interpolate() -> OpSpec {
         let expected = words(&[1_073_741_828, 0, 190_298_901, 0, 2_147_352_575, 0, 775_648_038, 2]);
         Failure::unless_equal(&expected, &interpolated(q, 3, 1, &words(&[1, 2, 3, 4, 5, 6, 7, 8]))?)
     })];
-    for log_size in 1..=10 {
-        cases.push(Case::new(format!("2^{log_size} points, all by definition"), move |q| {
-            for values in patterns(log_size) {
-                expect_values(log_size, log_size, &interpolated(q, log_size, 1, &values)?, &values)?;
-            }
-            Ok(())
-        }));
-    }
-    for columns in BATCHES {
-        cases.push(Case::new(format!("{columns} columns"), move |q| {
-            for log_size in [1, 3, 7] {
-                let values = ElementStream::new(7).column((columns as usize) << log_size);
-                expect_values(log_size, log_size, &interpolated(q, log_size, columns, &values)?, &values)?;
-            }
-            Ok(())
-        }));
-    }
-    for log_size in BIG {
-        cases.push(
-            Case::new(format!("2^{log_size} points, sampled"), move |q| {
-                let columns = some_columns(log_size);
-                let values = ElementStream::new(8).column((columns as usize) << log_size);
-                expect_samples(log_size, log_size, &interpolated(q, log_size, columns, &values)?, &values)
-            })
-            .on_elements(1 << log_size),
-        );
-    }
+    cases.extend(transform_cases(|q, log_size, columns, values| {
+        Ok([interpolated(q, log_size, columns, &values)?, values])
+    }));
     OpSpec { op: "circle.interpolate", cases }
 }
 
@@ -344,9 +353,6 @@ fn expect_lde(q: &Conditioned, params: CircleExtendParams) -> Result<(), Failure
     let values = evaluated(q, log_coefficients, columns, &coefficients)?;
     let [found, extended] = interpolated_and_extended(q, params, &values)?;
     Failure::unless_equal(&coefficients, &found)?;
-    if log_size < 8 {
-        return expect_values(log_size, log_coefficients, &coefficients, &extended);
-    }
     expect_samples(log_size, log_coefficients, &coefficients, &extended)
 }
 

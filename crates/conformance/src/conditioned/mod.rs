@@ -180,6 +180,15 @@ impl Queue for Conditioned {
         self.queue.write_secret_parts(parts, dst)
     }
 
+    fn write_with_lists<T: Element>(
+        &self,
+        lists: &[&[T]],
+        secret: &[&[T]],
+        dst: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        self.queue.write_with_lists(lists, secret, dst)
+    }
+
     fn read_secret<T: Element>(&self, src: AnyRef<'_, T>) -> Result<Vec<T>, BackendError> {
         self.queue.read_secret(src)
     }

@@ -26,21 +26,18 @@ impl Estimate {
             let noise = random.reals::<f32>(2);
             [noise[0], 40.0 * i as f32, 0.6 + noise[1] / 2.0]
         });
-        let known = known.collect();
         let place = |i: usize| if i % 7 == 6 { NO_STATE } else { (i * 11 % capacity.max(1)) as u32 };
-        let [sizes @ .., _] = [capacity, width, queries, count, coefficients, 0].map(|len| len as u64);
-        let [capacity, _, _, _, _] = sizes;
         Self {
             params: EstimateParams {
-                capacity,
-                width: sizes[1],
-                queries: sizes[2],
-                count: sizes[3],
-                coefficients: sizes[4],
+                capacity: capacity as u64,
+                width: width as u64,
+                queries: queries as u64,
+                count: count as u64,
+                coefficients: coefficients as u64,
                 decay: 0.95,
                 reserved: 0,
             },
-            known,
+            known: known.collect(),
             places: (0..queries * count).map(place).collect(),
             features: random.reals(queries * width),
             steps: (0..queries).map(|i| 100.0 * i as f32).collect(),
@@ -110,12 +107,11 @@ pub(super) fn spec() -> OpSpec {
         let mut none = plain.clone();
         none.places.fill(NO_STATE);
         none.hold(q)?;
-        let mut doubtful = plain.clone();
-        doubtful.known.iter_mut().skip(2).step_by(3).for_each(|confidence| *confidence = 0.0);
-        doubtful.hold(q)?;
-        let mut negative = plain.clone();
-        negative.known.iter_mut().skip(2).step_by(3).for_each(|confidence| *confidence = -0.5);
-        negative.hold(q)?;
+        for confidence in [0.0, -0.5] {
+            let mut doubtful = plain.clone();
+            doubtful.known.iter_mut().skip(2).step_by(3).for_each(|known| *known = confidence);
+            doubtful.hold(q)?;
+        }
         let mut apart = plain;
         apart.steps = vec![1e6, 0.0, 120.0, -50.0];
         apart.hold(q)?;

@@ -92,21 +92,19 @@ pub(super) fn lines() -> OpSpec {
         Case::new("batches of one to six terms", |q| Claims::random(&[1, 2, 3, 4, 5, 6]).hold(q)),
         Case::new("batches of very different lengths", |q| Claims::random(&[300, 1, 1, 70, 33]).hold(q)),
         Case::new("places that there are not", |q| {
-            let mut claims = Claims::random(&[2, 3]);
-            claims.batches[1].first = 1;
-            Failure::unless_refused("a gap between batches", claims.lines(q).map(drop))?;
-            claims = Claims::random(&[2, 3]);
-            claims.batches[1].count = 2;
-            Failure::unless_refused("a term without a batch", claims.lines(q).map(drop))?;
-            claims = Claims::random(&[2, 3]);
-            claims.batches[0].point = 7;
-            Failure::unless_refused("a point beyond the last", claims.lines(q).map(drop))?;
-            claims = Claims::random(&[2, 3]);
-            claims.terms[4].value = 7;
-            Failure::unless_refused("a value beyond the last", claims.lines(q).map(drop))?;
-            claims = Claims::random(&[2, 3]);
-            claims.terms[4].power = 7;
-            Failure::unless_refused("a power beyond the last", claims.lines(q).map(drop))
+            type Change = (&'static str, fn(&mut Claims));
+            let changes: [Change; 5] = [
+                ("a gap between batches", |claims| claims.batches[1].first = 1),
+                ("a term without a batch", |claims| claims.batches[1].count = 2),
+                ("a point beyond the last", |claims| claims.batches[0].point = 7),
+                ("a value beyond the last", |claims| claims.terms[4].value = 7),
+                ("a power beyond the last", |claims| claims.terms[4].power = 7),
+            ];
+            changes.into_iter().try_for_each(|(what, change)| {
+                let mut claims = Claims::random(&[2, 3]);
+                change(&mut claims);
+                Failure::unless_refused(what, claims.lines(q).map(drop))
+            })
         }),
     ];
     for count in BATCHES {

@@ -119,21 +119,21 @@ pub(super) fn numerators() -> OpSpec {
         Ok(())
     }));
     cases.push(Case::new("columns that there are not", |q| {
-        let mut columns = DeepColumns::random(3, 4, &[2]);
-        columns.terms[1].column = 4;
-        Failure::unless_refused("a column beyond the last", columns.numerators(q).map(drop))?;
-        columns = DeepColumns::random(3, 4, &[2]);
-        columns.columns[columns.terms[1].column as usize].log_len = 2;
-        Failure::unless_refused("a column with fewer values than positions", columns.numerators(q).map(drop))?;
-        columns = DeepColumns::random(3, 4, &[2]);
-        columns.columns[columns.terms[1].column as usize].first = columns.values.len() as u64 - 7;
-        Failure::unless_refused("a column that leaves its buffer", columns.numerators(q).map(drop))?;
-        columns = DeepColumns::random(3, 4, &[2]);
-        columns.batches[0].count = 3;
-        Failure::unless_refused("a batch with a term beyond the last", columns.numerators(q).map(drop))?;
-        columns = DeepColumns::random(3, 4, &[2]);
-        columns.batches[0].log_size = 2;
-        Failure::unless_refused("a batch of another height", columns.numerators(q).map(drop))
+        type Change = (&'static str, fn(&mut DeepColumns));
+        let changes: [Change; 5] = [
+            ("a column beyond the last", |all| all.terms[1].column = 4),
+            ("a column with fewer values than positions", |all| all.columns[all.terms[1].column as usize].log_len = 2),
+            ("a column that leaves its buffer", |all| {
+                all.columns[all.terms[1].column as usize].first = all.values.len() as u64 - 7;
+            }),
+            ("a batch with a term beyond the last", |all| all.batches[0].count = 3),
+            ("a batch of another height", |all| all.batches[0].log_size = 2),
+        ];
+        changes.into_iter().try_for_each(|(what, change)| {
+            let mut columns = DeepColumns::random(3, 4, &[2]);
+            change(&mut columns);
+            Failure::unless_refused(what, columns.numerators(q).map(drop))
+        })
     }));
     OpSpec { op: "deep.numerators", cases }
 }

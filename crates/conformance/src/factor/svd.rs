@@ -154,22 +154,14 @@ fn sketched() -> Vec<Case> {
             .on_elements(128 * 110),
         );
     }
-    cases.push(
-        Case::new("300 x 260, rank 86 of values that fall fast", |q| {
-            let sigma: Vec<f64> = (0..150).map(|i| 0.8f64.powi(i)).collect();
-            let a = rounded(&with_spectrum(300, 260, &sigma, 35));
-            expect(&a, &decompose(q, &a, 86, options(10, 1))?, &sigma, Bounds { sigma: 1e-5, excess: 1.005 })
-        })
-        .on_elements(300 * 260),
-    );
-    cases.push(
-        Case::new("120 x 128, rank 100 of values that fall fast", |q| {
-            let sigma: Vec<f64> = (0..120).map(|i| 0.9f64.powi(i)).collect();
-            let a = rounded(&with_spectrum(120, 128, &sigma, 37));
-            expect(&a, &decompose(q, &a, 100, options(10, 1))?, &sigma, Bounds { sigma: 1e-5, excess: 1.005 })
-        })
-        .on_elements(120 * 128),
-    );
+    for (m, n, rank, count, ratio, seed) in [(300, 260, 86, 150, 0.8f64, 35), (120, 128, 100, 120, 0.9, 37)] {
+        let case = Case::new(format!("{m} x {n}, rank {rank} of values that fall fast"), move |q| {
+            let sigma: Vec<f64> = (0..count).map(|i| ratio.powi(i)).collect();
+            let a = rounded(&with_spectrum(m, n, &sigma, seed));
+            expect(&a, &decompose(q, &a, rank, options(10, 1))?, &sigma, Bounds { sigma: 1e-5, excess: 1.005 })
+        });
+        cases.push(case.on_elements((m * n) as u64));
+    }
     cases.push(Case::new("the same bits again, others with another seed", |q| {
         let a = Matrix::random(90, 70, 36);
         let run = |seed| decompose(q, &a, 5, SvdOptions { seed, ..options(7, 1) });

@@ -9,7 +9,7 @@ use core_types::{
     params::fri::FriFoldParams,
 };
 
-use super::{divided, inverse_twiddles, line_x};
+use super::{divided, inverse_twiddles, line_x, random};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     circle::model::{ElementStream, stored_point},
@@ -51,11 +51,6 @@ fn expected(params: FriFoldParams, challenge: QM31, values: &[QM31]) -> Vec<QM31
 fn expect_folds(q: &Conditioned, params: FriFoldParams, values: &[QM31]) -> Result<(), Failure> {
     let challenge = ElementStream::new(u64::from(params.log_size)).qm31();
     Failure::unless_equal(&expected(params, challenge, values), &folded(q, params, challenge, values)?)
-}
-
-fn random(log_size: u32) -> Vec<QM31> {
-    let mut stream = ElementStream::new(77 + u64::from(log_size));
-    (0..1 << log_size).map(|_| stream.qm31()).collect()
 }
 
 fn felts<const N: usize>(words: [[u32; 4]; N]) -> Vec<QM31> {

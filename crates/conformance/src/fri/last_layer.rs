@@ -10,8 +10,8 @@ use core_types::{
     params::fri::FriLastLayerParams,
 };
 
-use super::{inverse_twiddles, line_x};
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, secure};
+use super::{inverse_twiddles, line_x, random};
+use crate::{Case, Conditioned, Failure, OpSpec, secure};
 
 /// Returns the coefficients, and the word that is nonzero if higher coefficients exist.
 fn interpolated(
@@ -46,11 +46,6 @@ fn evaluated(coefficients: &[QM31], log_size: u32) -> Vec<QM31> {
         coefficients.iter().zip(basis).fold(QM31::ZERO, |sum, (&c, b)| sum + c * QM31::from(b))
     };
     (0..1usize << log_size).map(|position| at(line_x(position, log_size))).collect()
-}
-
-fn random(log_size: u32) -> Vec<QM31> {
-    let mut stream = ElementStream::new(13 + u64::from(log_size));
-    (0..1 << log_size).map(|_| stream.qm31()).collect()
 }
 
 /// Interpolates the values of random coefficients.

@@ -13,7 +13,10 @@ use core_types::{
     field::{M31, QM31, Twiddle},
 };
 
-use crate::{Buf, Conditioned, OpSpec, circle::model::stored_point};
+use crate::{
+    Buf, Conditioned, OpSpec,
+    circle::model::{ElementStream, stored_point},
+};
 
 /// Every specification of the op set.
 #[must_use]
@@ -44,4 +47,10 @@ fn line_x(position: usize, log_size: u32) -> M31 {
 /// `x / divisor` for a coordinate that is not zero.
 fn divided(x: QM31, divisor: M31) -> QM31 {
     QM31::from(divisor).inverse().map_or(QM31::ZERO, |inverse| x * inverse)
+}
+
+/// Random values, the same for each size.
+fn random(log_size: u32) -> Vec<QM31> {
+    let mut stream = ElementStream::new(77 + u64::from(log_size));
+    (0..1 << log_size).map(|_| stream.qm31()).collect()
 }

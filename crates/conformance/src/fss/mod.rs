@@ -11,6 +11,7 @@ mod matmul;
 mod model;
 mod pack;
 mod refuse;
+mod seed;
 mod share;
 mod table;
 mod window;
@@ -22,6 +23,7 @@ use crate::OpSpec;
 pub fn specs() -> Vec<OpSpec> {
     vec![
         pack::specs(),
+        seed::specs(),
         cmp::specs(),
         all::specs(),
         window::cmp_specs(),

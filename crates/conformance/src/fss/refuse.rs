@@ -107,7 +107,7 @@ fn dcf_eval_window(q: &Conditioned, params: DcfWindowParams, lens: [usize; 7]) -
 /// Runs an op, which must accept views of lengths `lens`.
 ///
 /// It must refuse each view with one element more or less, or with none.
-fn expect_lens<const N: usize>(
+pub(super) fn expect_lens<const N: usize>(
     op: &str,
     lens: [usize; N],
     run: impl Fn([usize; N]) -> Result<(), BackendError>,

@@ -3,7 +3,7 @@
 //! The sums are formed one element and one term after the other.
 
 use backend_api::{
-    Buffer as _, Queue,
+    Buffer as _, Queue, as_words,
     ops::share::{CombineBits, CombineWords, ShareOps},
 };
 use core_types::params::{
@@ -11,7 +11,7 @@ use core_types::params::{
     share::{BitParams, BitTerm, MAX_POWER, NO_ROW, ONE_ROW, Threshold, WordParams, WordTerm},
 };
 
-use super::batch::words;
+use super::{batch::words, refuse::expect_lens};
 use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 
 /// Sums over 33 elements, of a row of each kind.
@@ -76,6 +76,21 @@ fn rows_of_bits(seed: u64, count: u32) -> Vec<u32> {
     words(seed, ROWS as usize * padded(count) / 32).into_iter().map(|word| word as u32).collect()
 }
 
+/// Whether a list was copied ahead of its op, and if so, whether it is still in its place.
+const PLACES: [Option<bool>; 3] = [None, Some(true), Some(false)];
+
+/// The place of `list`, or of words that have been written over it since.
+///
+/// As terms, those have rows, widths and flags out of range.
+fn place(q: &Conditioned, list: &[u32], is_there: bool) -> Result<<Conditioned as Queue>::Buf<u32>, Failure> {
+    let mut place = q.alloc::<u32>(list.len())?;
+    q.write_with_lists(&[list], &[], place.view_mut())?;
+    if !is_there {
+        q.write(&vec![u32::MAX; list.len()], place.view_mut())?;
+    }
+    Ok(place)
+}
+
 fn expect_bits(q: &Conditioned, seed: u64, count: u32) -> Result<(), Failure> {
     let (width, n, mut choices) = (padded(count), count as usize, Choices::new(seed));
     let terms: Vec<BitTerm> = (0..12)
@@ -100,15 +115,19 @@ fn expect_bits(q: &Conditioned, seed: u64, count: u32) -> Result<(), Failure> {
             expected.extend(words);
         }
         let (device_x, device_rows) = (q.upload(&x)?, q.upload(&rows)?);
-        let mut sums = q.upload(&vec![0xdead_beef_u32; expected.len()])?;
-        q.combine_bits(CombineBits {
-            params: &BitParams { count, party },
-            terms: &terms,
-            x: device_x.view(),
-            rows: device_rows.view(),
-            sums: sums.view_mut(),
-        })?;
-        Failure::unless_equal(&expected, &q.download(&sums)?)?;
+        for is_there in PLACES {
+            let placed = is_there.map(|is_there| place(q, as_words(&terms), is_there)).transpose()?;
+            let mut sums = q.upload(&vec![0xdead_beef_u32; expected.len()])?;
+            q.combine_bits(CombineBits {
+                params: &BitParams { count, party },
+                terms: &terms,
+                placed: placed.as_ref().map(|place| place.view()),
+                x: device_x.view(),
+                rows: device_rows.view(),
+                sums: sums.view_mut(),
+            })?;
+            Failure::unless_equal(&expected, &q.download(&sums)?)?;
+        }
     }
     Ok(())
 }
@@ -187,17 +206,22 @@ fn expect_words(q: &Conditioned, seed: u64, count: u32, interleaved: u32) -> Res
             }
         }
         let (x, held, rows) = (q.upload(&x)?, q.upload(&held)?, q.upload(&rows)?);
-        let (opened, mut sums) = (q.upload(&opened)?, q.upload(&vec![0xdead_beef_u64; expected.len()])?);
-        q.combine_words(CombineWords {
-            params: &params,
-            terms: &terms,
-            x: x.view(),
-            padded: held.view(),
-            rows: rows.view(),
-            opened: opened.view(),
-            sums: sums.view_mut(),
-        })?;
-        Failure::unless_equal(&expected, &q.download(&sums)?)?;
+        let opened = q.upload(&opened)?;
+        for is_there in PLACES {
+            let placed = is_there.map(|is_there| place(q, as_words(&terms), is_there)).transpose()?;
+            let mut sums = q.upload(&vec![0xdead_beef_u64; expected.len()])?;
+            q.combine_words(CombineWords {
+                params: &params,
+                terms: &terms,
+                placed: placed.as_ref().map(|place| place.view()),
+                x: x.view(),
+                padded: held.view(),
+                rows: rows.view(),
+                opened: opened.view(),
+                sums: sums.view_mut(),
+            })?;
+            Failure::unless_equal(&expected, &q.download(&sums)?)?;
+        }
     }
     Ok(())
 }
@@ -206,7 +230,14 @@ fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
     let last = BitTerm { public: Threshold::default(), row: 0, last: 1 };
     let bits = |params: BitParams, terms: &[BitTerm], [x, rows, sums]: [usize; 3]| {
         let (x, rows, mut sums) = (q.zeros(x)?, q.zeros(rows)?, q.zeros(sums)?);
-        q.combine_bits(CombineBits { params: &params, terms, x: x.view(), rows: rows.view(), sums: sums.view_mut() })
+        q.combine_bits(CombineBits {
+            params: &params,
+            terms,
+            placed: None,
+            x: x.view(),
+            rows: rows.view(),
+            sums: sums.view_mut(),
+        })
     };
     let params = BitParams { count: 33, party: 0 };
     bits(params, &[last], [33, 2, 2])?;
@@ -232,6 +263,7 @@ fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
         q.combine_words(CombineWords {
             params: &params,
             terms,
+            placed: None,
             x: x.view(),
             padded: held.view(),
             rows: rows.view(),
@@ -240,14 +272,7 @@ fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
         })
     };
     let (last, lens) = (WordTerm { value: 1, last: 1, ..WordTerm::NONE }, [33, 64, 33, 2, 33]);
-    words(params, &[last], lens)?;
-    for i in 0..lens.len() {
-        for len in [0, lens[i] - 1, lens[i] + 1] {
-            let mut wrong = lens;
-            wrong[i] = len;
-            Failure::unless_refused(&format!("combine_words with views of {wrong:?}"), words(params, &[last], wrong))?;
-        }
-    }
+    expect_lens("combine_words", lens, |lens| words(params, &[last], lens))?;
     for term in [
         WordTerm { last: 0, ..last },
         WordTerm { value: 2, ..last },

@@ -12,7 +12,8 @@ use core_types::params::{
 };
 use half::{bf16, f16};
 use nn_ops::{
-    Activation, Binary, Dropout, Layout, TensorMut, TensorRef, activate, activate_backward, axpby, binary, sum_axis,
+    Activation, Binary, Dropout, Layout, Tensor, TensorMut, TensorRef, activate, activate_backward, axpby, binary,
+    sum_axis,
 };
 
 use super::{
@@ -74,14 +75,9 @@ pub(super) fn specs() -> Vec<OpSpec> {
 }
 
 fn apply<T: Real>(q: &Conditioned, f: Activation, x: &[T]) -> Result<Vec<T>, Failure> {
-    let dx = q.upload(x)?;
-    let mut y = q.zeros::<T>(x.len())?;
-    let mut run = || {
-        let y = TensorMut::contiguous(y.view_mut(), &[x.len()])?;
-        activate(q, f, TensorRef::contiguous(dx.view(), &[x.len()])?, y)
-    };
-    run()?;
-    Ok(q.download(&y)?)
+    let (x, mut y) = (Tensor::from_values(q, &[x.len()], x)?, Tensor::alloc(q, &[x.len()])?);
+    activate(q, f, x.at(), y.at_mut())?;
+    Ok(y.values(q)?)
 }
 
 fn narrow<T: Real>(x: &[f32]) -> Vec<T> {
@@ -173,13 +169,9 @@ fn slopes<T: Real>(q: &Conditioned, f: Activation, n: usize) -> Result<(), Failu
     let x: Vec<T> = narrow(&x);
     let g = InputSource::new(3).reals::<T>(n);
     let saved: Vec<T> = if f.saves_output() { apply(q, f, &x)? } else { x.clone() };
-    let (saved, dg) = (q.upload(&saved)?, q.upload(&g)?);
-    let mut dx = q.zeros::<T>(n)?;
-    let mut run = || {
-        let (saved, g) = (TensorRef::contiguous(saved.view(), &[n])?, TensorRef::contiguous(dg.view(), &[n])?);
-        activate_backward(q, f, saved, g, TensorMut::contiguous(dx.view_mut(), &[n])?)
-    };
-    run()?;
+    let (saved, dg) = (Tensor::from_values(q, &[n], &saved)?, Tensor::from_values(q, &[n], &g)?);
+    let mut dx = Tensor::alloc(q, &[n])?;
+    activate_backward(q, f, saved.at(), dg.at(), dx.at_mut())?;
     let expected: Vec<f64> = x
         .iter()
         .zip(&g)
@@ -190,7 +182,7 @@ fn slopes<T: Real>(q: &Conditioned, f: Activation, n: usize) -> Result<(), Failu
         .collect();
     // A saved output is rounded, and so is the result.
     let rounding = 4.0 * rounding::<T>();
-    Failure::unless_close(&expected, &wide(&q.download(&dx)?), 1e-5 + rounding, 1e-6 + rounding)
+    Failure::unless_close(&expected, &wide(&dx.values(q)?), 1e-5 + rounding, 1e-6 + rounding)
 }
 
 /// Shapes of a, b and y: equal ones, and broadcasting in every direction.
@@ -209,7 +201,7 @@ const BROADCASTS: [[&[usize]; 3]; 8] = [
 type Definition = (Binary, fn(f32, f32) -> f32);
 
 /// Every function of two numbers.
-const BINARIES: [Definition; 6] = [
+pub(super) const BINARIES: [Definition; 6] = [
     (Binary::Add, |a, b| a + b),
     (Binary::Sub, |a, b| a - b),
     (Binary::Mul, |a, b| a * b),
@@ -298,13 +290,9 @@ fn strided<T: Real>(q: &Conditioned) -> Result<(), Failure> {
 
 /// alpha x + beta y with alpha = 2.
 fn doubled<T: Real>(q: &Conditioned, x: &[T], beta: f32, y: &[T]) -> Result<Vec<f32>, Failure> {
-    let (dx, mut dy, shape) = (q.upload(x)?, q.upload(y)?, [x.len()]);
-    let mut run = || {
-        let y = TensorMut::contiguous(dy.view_mut(), &shape)?;
-        axpby(q, 2.0, TensorRef::contiguous(dx.view(), &shape)?, beta, y)
-    };
-    run()?;
-    Ok(wide(&q.download(&dy)?))
+    let (x, mut y) = (Tensor::from_values(q, &[x.len()], x)?, Tensor::from_values(q, &[y.len()], y)?);
+    axpby(q, 2.0, x.at(), beta, y.at_mut())?;
+    Ok(wide(&y.values(q)?))
 }
 
 fn combine<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
@@ -349,14 +337,10 @@ fn sums() -> Vec<Case> {
 fn sum<T: Real>(q: &Conditioned, (outer, len, inner): (usize, usize, usize)) -> Result<(), Failure> {
     let x = InputSource::new(len as u64).reals::<T>(outer * len * inner);
     let start = InputSource::new(1).reals::<T>(outer * inner);
-    let dx = q.upload(&x)?;
+    let dx = Tensor::from_values(q, &[outer, len, inner], &x)?;
     for accumulate in [false, true] {
-        let mut dy = q.upload(&start)?;
-        let mut run = || {
-            let x = TensorRef::contiguous(dx.view(), &[outer, len, inner])?;
-            sum_axis(q, x, 1, accumulate, TensorMut::contiguous(dy.view_mut(), &[outer, inner])?)
-        };
-        run()?;
+        let mut dy = Tensor::from_values(q, &[outer, inner], &start)?;
+        sum_axis(q, dx.at(), 1, accumulate, dy.at_mut())?;
         let expected: Vec<f64> = (0..outer * inner)
             .map(|i| {
                 let (o, j) = (i / inner, i % inner);
@@ -364,7 +348,7 @@ fn sum<T: Real>(q: &Conditioned, (outer, len, inner): (usize, usize, usize)) -> 
                 if accumulate { sum + f64::from(start[i].to_f32()) } else { sum }
             })
             .collect();
-        Failure::unless_close(&expected, &wide(&q.download(&dy)?), 2f64.powi(-23) + rounding::<T>(), 0.0)?;
+        Failure::unless_close(&expected, &wide(&dy.values(q)?), 2f64.powi(-23) + rounding::<T>(), 0.0)?;
     }
     Ok(())
 }
@@ -374,11 +358,8 @@ fn dropout<T: Real>(q: &Conditioned, p: f64, n: usize) -> Result<(), Failure> {
     let x: Vec<T> = InputSource::new(2).reals(n);
     let dx = q.upload(&x)?;
     let mut dy = q.zeros::<T>(n)?;
-    let mut run = || {
-        let y = TensorMut::contiguous(dy.view_mut(), &[n])?;
-        Dropout::new(p, seed)?.apply(q, site, step, TensorRef::contiguous(dx.view(), &[n])?, y)
-    };
-    run()?;
+    let (x_at, y_at) = (TensorRef::contiguous(dx.view(), &[n])?, TensorMut::contiguous(dy.view_mut(), &[n])?);
+    Dropout::new(p, seed)?.apply(q, site, step, x_at, y_at)?;
     Failure::unless_equal(&dropped(p, [seed, site.into(), step.into(), 0], &x), &wide(&q.download(&dy)?))?;
     // by the record of an optimiser, whose numbers pass the ends of words
     for (taken, left) in [(0, 0), (3, 2), (u64::from(u32::MAX), 1 << 32)] {

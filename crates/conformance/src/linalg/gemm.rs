@@ -232,12 +232,9 @@ fn epilogue<T: Real>(q: &Conditioned, f: Activation, shape: GemmShape, with_bias
         true => Layout::contiguous(&[cols, rows])?.transposed(),
     };
     let (la, lb) = (layout(m, k, ta)?, layout(k, n, tb)?);
-    let mut run = || {
-        let (a, b) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
-        let bias = with_bias.then(|| TensorRef::contiguous(dbias.view(), &[n])).transpose()?;
-        linear(q, LinearOperands { x: a, w: b, bias }, f, TensorMut::contiguous(dc.view_mut(), &[m, n])?)
-    };
-    run()?;
+    let (x, w) = (TensorRef::new(da.view(), la)?, TensorRef::new(db.view(), lb)?);
+    let operand = with_bias.then(|| TensorRef::contiguous(dbias.view(), &[n])).transpose()?;
+    linear(q, LinearOperands { x, w, bias: operand }, f, TensorMut::contiguous(dc.view_mut(), &[m, n])?)?;
     let mut expected = Vec::with_capacity(m * n);
     for i in 0..m {
         for j in 0..n {
@@ -304,12 +301,9 @@ fn gradients(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[u
     let (a, b, g) = (random.reals(la.numel()), random.reals(lb.numel()), random.reals::<f32>(lc.numel()));
     let (da, db, dg) = (q.upload(&a)?, q.upload(&b)?, q.upload(&g)?);
     let (mut ga, mut gb) = (q.zeros::<f32>(a.len())?, q.zeros::<f32>(b.len())?);
-    let mut run = || {
-        let g = TensorRef::new(dg.view(), lc)?;
-        matmul_backward_lhs(q, g, TensorRef::new(db.view(), lb)?, TensorMut::new(ga.view_mut(), la)?)?;
-        matmul_backward_rhs(q, TensorRef::new(da.view(), la)?, g, TensorMut::new(gb.view_mut(), lb)?)
-    };
-    run()?;
+    let upstream = TensorRef::new(dg.view(), lc)?;
+    matmul_backward_lhs(q, upstream, TensorRef::new(db.view(), lb)?, TensorMut::new(ga.view_mut(), la)?)?;
+    matmul_backward_rhs(q, TensorRef::new(da.view(), la)?, upstream, TensorMut::new(gb.view_mut(), lb)?)?;
     let loss = |a: &[f32], b: &[f32]| -> Result<f64, Failure> {
         Ok(model(a, &la, b, &lb, c_shape)?.iter().zip(&g).map(|(y, &g)| y * f64::from(g)).sum())
     };
@@ -320,11 +314,7 @@ fn gradients(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], c_shape: &[u
             .map(|i| {
                 let at = |step: f32| {
                     let (mut a, mut b) = (a.clone(), b.clone());
-                    if of_a {
-                        a[i] += step
-                    } else {
-                        b[i] += step
-                    }
+                    (if of_a { &mut a } else { &mut b })[i] += step;
                     loss(&a, &b)
                 };
                 Ok((at(STEP)? - at(-STEP)?) / f64::from(2.0 * STEP))

@@ -4,7 +4,7 @@ use backend_api::{
     Buffer, Queue, Real,
     ops::linalg::{CrossEntropy, LossOps},
 };
-use nn_ops::{CrossEntropyResults, TensorMut, TensorRef, cross_entropy, cross_entropy_probs};
+use nn_ops::{CrossEntropyResults, Tensor, cross_entropy, cross_entropy_probs};
 
 use super::{
     batches,
@@ -49,24 +49,18 @@ fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -
     let targets: Vec<u32> = (0..rows).map(|r| class(r, random.word())).collect();
     let probs: Vec<T> = random.reals::<f32>(n).into_iter().map(|p| T::from_f32(p.abs())).collect();
     let scale = 1.0 / rows.max(1) as f32;
-    let (dx, dt, dp) = (q.upload(&x)?, q.upload(&targets)?, q.upload(&probs)?);
+    let shape = [rows, classes];
+    let (logits, classed) = (Tensor::from_values(q, &shape, &x)?, Tensor::from_values(q, &[rows], &targets)?);
+    let weights = Tensor::from_values(q, &shape, &probs)?;
     let (x, probs) = (wide(&x), wide(&probs));
     for by_class in [true, false] {
-        let (mut losses, mut grad) = (q.zeros::<f32>(rows)?, q.upload(&vec![T::from_f32(f32::NAN); n])?);
-        let mut run = || {
-            let logits = TensorRef::contiguous(dx.view(), &[rows, classes])?;
-            let results = CrossEntropyResults {
-                losses: TensorMut::contiguous(losses.view_mut(), &[rows])?,
-                dlogits: TensorMut::contiguous(grad.view_mut(), &[rows, classes])?,
-            };
-            if by_class {
-                cross_entropy(q, scale, logits, TensorRef::contiguous(dt.view(), &[rows])?, results)
-            } else {
-                let probs = TensorRef::contiguous(dp.view(), &[rows, classes])?;
-                cross_entropy_probs(q, scale, logits, probs, results)
-            }
-        };
-        run()?;
+        let mut losses = Tensor::alloc(q, &[rows])?;
+        let mut grad = Tensor::from_values(q, &shape, &vec![T::from_f32(f32::NAN); n])?;
+        let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: grad.at_mut() };
+        match by_class {
+            true => cross_entropy(q, scale, logits.at(), classed.at(), results),
+            false => cross_entropy_probs(q, scale, logits.at(), weights.at(), results),
+        }?;
         let (mut want_losses, mut want_grad) = (Vec::new(), Vec::new());
         for r in 0..rows {
             let t: Vec<f64> = (0..classes)
@@ -79,8 +73,8 @@ fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -
             want_losses.push(loss);
             want_grad.extend(grad.into_iter().map(|g| g * f64::from(scale)));
         }
-        Failure::unless_close(&want_losses, &q.download(&losses)?, 1e-6, 2e-6)?;
-        let grad = wide(&q.download(&grad)?);
+        Failure::unless_close(&want_losses, &losses.values(q)?, 1e-6, 2e-6)?;
+        let grad = wide(&grad.values(q)?);
         Failure::unless_close(&want_grad, &grad, 1e-5 + rounding::<T>(), 1e-5 * f64::from(scale))?;
     }
     Ok(())

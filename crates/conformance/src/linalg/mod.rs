@@ -9,6 +9,7 @@ mod loss;
 pub(crate) mod model;
 mod refuse;
 mod rows;
+mod scalar;
 mod strides;
 
 use crate::{
@@ -26,6 +27,7 @@ pub fn specs() -> Vec<OpSpec> {
     let mut all = gemm::specs();
     all.extend(alpha::specs());
     all.extend(elementwise::specs());
+    all.push(scalar::specs());
     all.push(loss::specs());
     all.extend(rows::specs());
     all.extend(attention::specs());

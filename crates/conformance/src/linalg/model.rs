@@ -33,6 +33,15 @@ pub(crate) fn rounding<T: Real>() -> f64 {
     }
 }
 
+/// The greatest finite value of `T`.
+pub(crate) fn greatest<T: Real>() -> f32 {
+    match T::DTYPE {
+        DType::F16 => half::f16::MAX.to_f32(),
+        DType::Bf16 => half::bf16::MAX.to_f32(),
+        _ => f32::MAX,
+    }
+}
+
 /// The exact values.
 pub(super) fn wide<T: Real>(x: &[T]) -> Vec<f32> {
     x.iter().map(|x| x.to_f32()).collect()

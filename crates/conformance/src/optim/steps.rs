@@ -14,30 +14,28 @@ use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource};
 /// Lengths around vectors, warps, blocks and the parallel grain.
 const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 255, 257, 1028, 70_001];
 
+/// Cases of a step of any length, of views, and of gradients in f32 with a copy in 16 bits.
+macro_rules! step_cases {
+    ($check:ident) => {{
+        let mut cases: Vec<Case> = Vec::new();
+        for n in LENGTHS {
+            let of_length = typed!(format!("{n} weights"), $check(n, 0, GradientType::OfType));
+            cases.extend(of_length.map(|case| case.on_elements(n as u64)));
+        }
+        cases.extend(typed!("from the second element on".to_owned(), $check(700, 1, GradientType::OfType)));
+        for (n, skip) in [(33, 0), (700, 1), (1028, 0)] {
+            let name = format!("{n} weights from {skip} on, gradients in f32 and a copy in 16 bits");
+            cases.push(Case::new(name, move |q| {
+                $check::<f16>(q, n, skip, GradientType::Wide)?;
+                $check::<bf16>(q, n, skip, GradientType::Wide)
+            }));
+        }
+        cases
+    }};
+}
+
 pub(super) fn specs() -> Vec<OpSpec> {
-    let mut sgd: Vec<Case> = Vec::new();
-    let mut adam: Vec<Case> = Vec::new();
-    for n in LENGTHS {
-        sgd.extend(
-            typed!(format!("{n} weights"), descends(n, 0, GradientType::OfType)).map(|case| case.on_elements(n as u64)),
-        );
-        adam.extend(
-            typed!(format!("{n} weights"), adapts(n, 0, GradientType::OfType)).map(|case| case.on_elements(n as u64)),
-        );
-    }
-    sgd.extend(typed!("from the second element on".to_owned(), descends(700, 1, GradientType::OfType)));
-    adam.extend(typed!("from the second element on".to_owned(), adapts(700, 1, GradientType::OfType)));
-    for (n, skip) in [(33, 0), (700, 1), (1028, 0)] {
-        let name = format!("{n} weights from {skip} on, gradients in f32 and a copy");
-        sgd.push(Case::new(format!("{name} in 16 bits"), move |q| {
-            descends::<f16>(q, n, skip, GradientType::Wide)?;
-            descends::<bf16>(q, n, skip, GradientType::Wide)
-        }));
-        adam.push(Case::new(format!("{name} in 16 bits"), move |q| {
-            adapts::<f16>(q, n, skip, GradientType::Wide)?;
-            adapts::<bf16>(q, n, skip, GradientType::Wide)
-        }));
-    }
+    let (mut sgd, mut adam) = (step_cases!(descends), step_cases!(adapts));
     sgd.push(Case::new("momentum without running sums is refused", |q| {
         let (g, mut w, state) = (q.zeros::<f32>(1)?, q.zeros::<f32>(1)?, q.upload(&[state()])?);
         let (state, g, wide, w) = (state.view(), Some(g.view()), None, w.view_mut());
@@ -136,14 +134,11 @@ fn descends<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradient
         for i in 0..n {
             let mut weight = Weight::new(start_w[skip + i], i < 500);
             weight.v = start_v[skip + i].into();
-            let (rule, decay, g) = if momentum {
-                (Rule::Sgd { momentum: 0.75, nesterov: true }, WeightDecay::Coupled(0.5), data.g[skip + i])
-            } else {
-                (Rule::Sgd { momentum: 0.0, nesterov: false }, WeightDecay::Coupled(0.5), data.g[skip + i])
-            };
+            let rule = Rule::Sgd { momentum: params.momentum.into(), nesterov: momentum };
+            let g = f64::from(data.g[skip + i].to_f32()) / 16.0;
             // both forms of decay at once: the decoupled part is of the weight from before
             let faded = if weight.decays { weight.w / 16.0 } else { 0.0 };
-            weight.step(rule, decay, 0.125 / (1.0 - 0.875f64.powi(3)), 3, f64::from(g.to_f32()) / 16.0);
+            weight.step(rule, WeightDecay::Coupled(0.5), 0.125 / (1.0 - 0.875f64.powi(3)), 3, g);
             weight.w -= faded;
             model.push(weight);
         }

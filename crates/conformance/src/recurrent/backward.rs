@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::recurrent::{GruInputs, GruVariant};
 
 use super::{
-    forward::{BOUNDS, SIZES, VARIANTS, named, sizes},
+    forward::{SIZES, VARIANTS, sizes, unless_all_close},
     model::{EnsembleInputs, values},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
@@ -110,9 +110,7 @@ impl BackwardInputs {
 
     fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let (expected, got) = (self.gradients(), self.run(q)?);
-        let (rtol, atol) = BOUNDS;
-        Failure::unless_close(&expected.gates, &got.gates, rtol, atol).map_err(|failure| named("gates", failure))?;
-        Failure::unless_close(&expected.first, &got.first, rtol, atol).map_err(|failure| named("first states", failure))
+        unless_all_close([("gates", &expected.gates, &got.gates), ("first states", &expected.first, &got.first)])
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
 pub(super) const VARIANTS: [GruVariant; 2] = [GruVariant::ResetBefore, GruVariant::ResetAfter];
 
 /// Relative and absolute error of a state.
-pub(super) const BOUNDS: (f64, f64) = (1e-5, 5e-6);
+const BOUNDS: (f64, f64) = (1e-5, 5e-6);
 
 /// Members, batch, steps, inputs and states of the cases.
 ///
@@ -42,11 +42,6 @@ pub(super) fn sizes([members, batch, steps, input, hidden]: [usize; 5]) -> Sizes
     Sizes { members, batch, steps, input, hidden }
 }
 
-/// Runs the op on copies of the inputs.
-pub(super) fn run(q: &Conditioned, inputs: &EnsembleInputs) -> Result<ForwardResults<f32>, BackendError> {
-    run_of::<f32>(q, inputs)
-}
-
 /// The values in `T`.
 pub(super) fn of_type<T: Real>(values: &[f32]) -> Vec<T> {
     values.iter().map(|&value| T::from_f32(value)).collect()
@@ -61,8 +56,8 @@ pub(super) fn rounded<T: Real>(mut inputs: EnsembleInputs) -> EnsembleInputs {
     inputs
 }
 
-/// [`run`] with weights of type `T`.
-fn run_of<T: Real>(q: &Conditioned, inputs: &EnsembleInputs) -> Result<ForwardResults<f32>, BackendError> {
+/// Runs the op on copies of the inputs, with weights of type `T`.
+fn run<T: Real>(q: &Conditioned, inputs: &EnsembleInputs) -> Result<ForwardResults<f32>, BackendError> {
     let p = &inputs.params;
     let upload = |values: &[f32]| q.upload(&of_type::<T>(values));
     let (w, u, b) = (upload(&inputs.w)?, upload(&inputs.u)?, upload(&inputs.b)?);
@@ -85,22 +80,22 @@ fn run_of<T: Real>(q: &Conditioned, inputs: &EnsembleInputs) -> Result<ForwardRe
     Ok(ForwardResults { states: q.download(&states)?, last: q.download(&last)?, saved: q.download(&saved)? })
 }
 
-fn hold(q: &Conditioned, inputs: &EnsembleInputs) -> Result<(), Failure> {
-    hold_of::<f32>(q, inputs)
-}
-
-/// [`hold`] with weights of type `T`, which the inputs' are.
-fn hold_of<T: Real>(q: &Conditioned, inputs: &EnsembleInputs) -> Result<(), Failure> {
-    let (expected, got) = (inputs.results(), run_of::<T>(q, inputs)?);
-    let (rtol, atol) = BOUNDS;
-    for (what, expected, got) in [
+/// Compares the results with weights of type `T`, which the inputs' are, with the definition.
+fn hold<T: Real>(q: &Conditioned, inputs: &EnsembleInputs) -> Result<(), Failure> {
+    let (expected, got) = (inputs.results(), run::<T>(q, inputs)?);
+    unless_all_close([
         ("states", &expected.states, &got.states),
         ("the last state", &expected.last, &got.last),
         ("what is saved", &expected.saved, &got.saved),
-    ] {
-        Failure::unless_close(expected, got, rtol, atol).map_err(|failure| named(what, failure))?;
-    }
-    Ok(())
+    ])
+}
+
+/// Compares named results with the results of the definition.
+pub(super) fn unless_all_close<const N: usize>(results: [(&str, &[f64], &[f32]); N]) -> Result<(), Failure> {
+    let (rtol, atol) = BOUNDS;
+    results.into_iter().try_for_each(|(what, expected, got)| {
+        Failure::unless_close(expected, got, rtol, atol).map_err(|failure| named(what, failure))
+    })
 }
 
 /// Prefixes a failure with its subject.
@@ -115,7 +110,9 @@ pub(super) fn forward() -> OpSpec {
     let mut cases = Vec::new();
     for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
         cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
-            GruInputs::ALL.into_iter().try_for_each(|form| hold(q, &EnsembleInputs::new(sizes(of), variant, form)))
+            GruInputs::ALL
+                .into_iter()
+                .try_for_each(|form| hold::<f32>(q, &EnsembleInputs::new(sizes(of), variant, form)))
         }));
     }
     for variant in VARIANTS {
@@ -123,16 +120,16 @@ pub(super) fn forward() -> OpSpec {
             let of = |batch: u32| sizes([2, batch as usize, 2, 3, 5]);
             BATCHES
                 .into_iter()
-                .try_for_each(|batch| hold(q, &EnsembleInputs::new(of(batch), variant, GruInputs::Sequence)))
+                .try_for_each(|batch| hold::<f32>(q, &EnsembleInputs::new(of(batch), variant, GruInputs::Sequence)))
         }));
         cases.push(Case::new(format!("{variant:?}, states that begin as zeros"), move |q| {
             let inputs = EnsembleInputs {
                 h0: None,
                 ..EnsembleInputs::new(sizes([2, 3, 2, 4, 9]), variant, GruInputs::Sequence)
             };
-            hold(q, &inputs)?;
-            hold_of::<f16>(q, &rounded::<f16>(inputs.clone()))?;
-            hold_of::<bf16>(q, &rounded::<bf16>(inputs))
+            hold::<f32>(q, &inputs)?;
+            hold::<f16>(q, &rounded::<f16>(inputs.clone()))?;
+            hold::<bf16>(q, &rounded::<bf16>(inputs))
         }));
         cases.push(Case::new(format!("{variant:?}, sums far from zero"), move |q| saturated(q, variant)));
         cases.push(Case::new(format!("{variant:?}, bits of rows and calls"), move |q| bits(q, variant)));
@@ -142,15 +139,15 @@ pub(super) fn forward() -> OpSpec {
         cases.push(Case::new(format!("{variant:?}, weights of 16 bits, {of:?}"), move |q| {
             GruInputs::ALL.into_iter().try_for_each(|form| {
                 let inputs = EnsembleInputs::new(sizes(of), variant, form);
-                hold_of::<f16>(q, &rounded::<f16>(inputs.clone()))?;
-                hold_of::<bf16>(q, &rounded::<bf16>(inputs))
+                hold::<f16>(q, &rounded::<f16>(inputs.clone()))?;
+                hold::<bf16>(q, &rounded::<bf16>(inputs))
             })
         }));
     }
     cases.push(Case::new("biases of the other variant", other_biases));
     for variant in VARIANTS {
         let large = Case::new(format!("{variant:?}, five members of 128 inputs and 256 states"), move |q| {
-            hold(q, &EnsembleInputs::new(sizes([5, 32, 10, 128, 256]), variant, GruInputs::Sequence))
+            hold::<f32>(q, &EnsembleInputs::new(sizes([5, 32, 10, 128, 256]), variant, GruInputs::Sequence))
         });
         cases.push(large.on_elements(5 * 32 * 10 * 384));
     }
@@ -161,7 +158,7 @@ pub(super) fn forward() -> OpSpec {
 fn saturated(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let mut inputs = EnsembleInputs::new(sizes([1, 6, 3, 4, 21]), variant, GruInputs::Sequence);
     inputs.x.iter_mut().for_each(|x| *x *= 400.0);
-    let (expected, got) = (inputs.results(), run(q, &inputs)?);
+    let (expected, got) = (inputs.results(), run::<f32>(q, &inputs)?);
     // An error in a sum is as large as the sum.
     Failure::unless_close(&expected.states, &got.states, 1e-4, 1e-4)
 }
@@ -171,7 +168,7 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     const BATCH: usize = 33;
     let (input, hidden) = (6, 35);
     let whole = EnsembleInputs::new(sizes([2, BATCH, 5, input, hidden]), variant, GruInputs::Sequence);
-    let all = run(q, &whole)?;
+    let all = run::<f32>(q, &whole)?;
     for row in [0, 7, 16, BATCH - 1] {
         let take = |of: &[f32], len: usize| {
             of.chunks(BATCH * len).flat_map(|matrix| matrix[row * len..][..len].to_vec()).collect::<Vec<_>>()
@@ -180,7 +177,7 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
         alone.params.batch = 1;
         alone.x = take(&whole.x, input);
         alone.h0 = whole.h0.as_ref().map(|h0| take(h0, hidden));
-        let got = run(q, &alone)?;
+        let got = run::<f32>(q, &alone)?;
         Failure::unless_equal(&take(&all.states, hidden), &got.states)
             .and_then(|()| Failure::unless_equal(&take(&all.saved, hidden), &got.saved))
             .map_err(|failure| named(&format!("row {row} alone"), failure))?;
@@ -191,7 +188,7 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
         part.params.steps = steps as u64;
         part.x = whole.x[from * BATCH * input..][..steps * BATCH * input].to_vec();
         part.h0 = state;
-        state = Some(run(q, &part)?.last);
+        state = Some(run::<f32>(q, &part)?.last);
     }
     Failure::unless_equal(&all.last, &state.unwrap_or_default()).map_err(|failure| named("two calls", failure))
 }
@@ -202,11 +199,11 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
 fn not_numbers(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let (batch, input, hidden) = (6, 3, 18);
     let plain = EnsembleInputs::new(sizes([1, batch, 2, input, hidden]), variant, GruInputs::Sequence);
-    let expected = run(q, &plain)?;
+    let expected = run::<f32>(q, &plain)?;
     for (row, value) in [(1, f32::NAN), (4, f32::INFINITY)] {
         let mut inputs = plain.clone();
         inputs.x[row * input] = value;
-        let got = run(q, &inputs)?;
+        let got = run::<f32>(q, &inputs)?;
         let rows = expected.last.chunks(hidden).zip(got.last.chunks(hidden)).enumerate();
         for (at, (expected, got)) in rows {
             if at != row {
@@ -224,6 +221,6 @@ fn other_biases(q: &Conditioned) -> Result<(), Failure> {
     let after = EnsembleInputs::new(sizes([1, 2, 2, 3, 4]), GruVariant::ResetAfter, GruInputs::Sequence);
     let with = EnsembleInputs { bu: after.bu.clone(), ..before };
     let without = EnsembleInputs { bu: None, ..after };
-    Failure::unless_refused("biases that do not belong", run(q, &with).map(drop))?;
-    Failure::unless_refused("biases that are missing", run(q, &without).map(drop))
+    Failure::unless_refused("biases that do not belong", run::<f32>(q, &with).map(drop))?;
+    Failure::unless_refused("biases that are missing", run::<f32>(q, &without).map(drop))
 }

@@ -13,7 +13,7 @@ use nn_ops::RssmTraining;
 
 use super::{
     differences::{Slopes, unless_differences},
-    forward::named,
+    forward::{named, unless_all_close},
     model::values,
 };
 use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
@@ -65,27 +65,16 @@ impl Losses {
         (part, head, error): (Stochastic, LossHead, LossError),
     ) -> Self {
         let stochastic = if part == Stochastic::CopyHidden { hidden } else { stochastic };
-        let own_targets = u32::from(members == 2);
-        let params = RssmLossParams {
-            members: members as u64,
-            rows: rows as u64,
-            hidden: hidden as u64,
-            stochastic: stochastic as u64,
-            part,
-            head,
-            error,
-            scale: 0.25,
-            own_targets,
-            reserved: 0,
-        };
+        let training =
+            RssmTraining { stochastic, part, head, error, own_data: members == 2, ..RssmTraining::default() };
         let limit = (1.0 / (hidden + stochastic) as f32).sqrt();
-        let targets = values(15, if own_targets == 1 { members * rows } else { rows }, 1.0);
-        Self {
-            params,
-            head: values(13, hidden + stochastic, 2.0 * limit),
-            states: values(14, members * rows * hidden, 1.0),
-            targets: targets.into_iter().map(|target| 2.0 + target).collect(),
-        }
+        let weights = values(13, hidden + stochastic, 2.0 * limit);
+        let states = values(14, members * rows * hidden, 1.0);
+        let targets = values(15, if training.own_data { members * rows } else { rows }, 1.0);
+        let targets = targets.into_iter().map(|target| 2.0 + target).collect();
+        let mut losses = Self::of_training(&training, [members, rows, hidden], (weights, states, targets));
+        losses.params.scale = 0.25;
+        losses
     }
 
     /// The loss operands of `training`, averaged over the rows.
@@ -205,16 +194,13 @@ impl Losses {
 
     fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
         let (expected, got) = (self.results(), self.run(q)?);
-        for (what, expected, got) in [
+        unless_all_close([
             ("losses", &expected.predicted, &got.predicted),
             ("errors", &expected.errors, &got.errors),
             ("slopes", &expected.slopes, &got.slopes),
             ("combined states", &expected.combined, &got.combined),
             ("gradients", &expected.d_states, &got.d_states),
-        ] {
-            Failure::unless_close(expected, got, 1e-5, 5e-6).map_err(|failure| named(what, failure))?;
-        }
-        Ok(())
+        ])
     }
 }
 

@@ -10,7 +10,7 @@ use core_types::params::recurrent::{Feedback, GruInputs, GruVariant, LossHead, R
 use half::{bf16, f16};
 
 use super::{
-    forward::{BOUNDS, named, of_type, rounded},
+    forward::{named, of_type, rounded, unless_all_close},
     model::{EnsembleInputs, Sizes, StateChange, values},
 };
 use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
@@ -223,12 +223,8 @@ impl Rollout {
         RolloutResults { trajectory: trajectory.concat(), last: h.concat(), combined, entropy, states }
     }
 
-    fn run(&self, q: &Conditioned) -> Result<RolloutResults<f32>, BackendError> {
-        self.run_of::<f32>(q)
-    }
-
     /// With weights of type `T`.
-    fn run_of<T: Real>(&self, q: &Conditioned) -> Result<RolloutResults<f32>, BackendError> {
+    fn run<T: Real>(&self, q: &Conditioned) -> Result<RolloutResults<f32>, BackendError> {
         let (p, inputs) = (&self.params.gru, &self.inputs);
         let upload = |values: &[f32]| q.upload(&of_type::<T>(values));
         let (w, u, b) = (upload(&inputs.w)?, upload(&inputs.u)?, upload(&inputs.b)?);
@@ -240,10 +236,9 @@ impl Rollout {
         let (mut trajectory, mut last) = (of(p.steps + 1)?, of(p.hidden)?);
         let (mut combined, mut entropy) = (of(p.hidden + self.params.stochastic)?, of(1)?);
         let mut states = of(p.steps * p.hidden)?;
-        let norm = self.norm.as_ref().map(|[gamma, beta]| Ok::<_, BackendError>([q.upload(gamma)?, q.upload(beta)?]));
-        let norm = norm.transpose()?;
-        let back = self.back.as_ref().map(|[v, biases]| Ok::<_, BackendError>([q.upload(v)?, q.upload(biases)?]));
-        let back = back.transpose()?;
+        let pair = |[a, b]: &[Vec<f32>; 2]| Ok::<_, BackendError>([q.upload(a)?, q.upload(b)?]);
+        let norm = self.norm.as_ref().map(pair).transpose()?;
+        let back = self.back.as_ref().map(pair).transpose()?;
         let bu = bu.as_ref().map(|bu| bu.view());
         q.rssm_rollout(RssmRollout {
             params: &self.params,
@@ -271,25 +266,17 @@ impl Rollout {
         })
     }
 
-    fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
-        self.hold_of::<f32>(q)
-    }
-
     /// With weights of type `T`, rounded to it.
-    fn hold_of<T: Real>(&self, q: &Conditioned) -> Result<(), Failure> {
+    fn hold<T: Real>(&self, q: &Conditioned) -> Result<(), Failure> {
         let of_type = Self { inputs: rounded::<T>(self.inputs.clone()), ..self.clone() };
-        let (expected, got) = (of_type.results(), of_type.run_of::<T>(q)?);
-        let (rtol, atol) = BOUNDS;
-        for (what, expected, got) in [
+        let (expected, got) = (of_type.results(), of_type.run::<T>(q)?);
+        unless_all_close([
             ("the trajectory", &expected.trajectory, &got.trajectory),
             ("the last state", &expected.last, &got.last),
             ("the combined state", &expected.combined, &got.combined),
             ("the entropy", &expected.entropy, &got.entropy),
             ("the states", &expected.states, &got.states),
-        ] {
-            Failure::unless_close(expected, got, rtol, atol).map_err(|failure| named(what, failure))?;
-        }
-        Ok(())
+        ])
     }
 }
 
@@ -308,14 +295,14 @@ pub(super) fn rollout() -> OpSpec {
     for (sizes, loss) in PUBLISHED {
         let [members, hidden, _, steps] = sizes;
         let case = Case::new(format!("inputs of hybrid-predict-trainer-rs, {sizes:?}"), move |q| {
-            published(sizes, loss).hold(q)
+            published(sizes, loss).hold::<f32>(q)
         });
         cases.push(case.on_elements((members * steps * 2 * hidden) as u64));
     }
     cases.push(Case::new("batches", |q| {
         for (batch, feedback) in BATCHES.into_iter().flat_map(|batch| Feedback::ALL.map(|feedback| (batch, feedback))) {
             let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
-            Rollout::new([2, batch as usize, 2, 3, 5, 2], GruVariant::ResetBefore, mode).hold(q)?;
+            Rollout::new([2, batch as usize, 2, 3, 5, 2], GruVariant::ResetBefore, mode).hold::<f32>(q)?;
         }
         Ok(())
     }));
@@ -327,7 +314,7 @@ pub(super) fn rollout() -> OpSpec {
                 rollout.params.gru.inputs = form;
                 rollout.inputs.params = rollout.params.gru;
                 rollout.inputs.x = values(9, rollout.params.gru.input_shape().iter().product::<u64>() as usize, 1.5);
-                rollout.hold(q).map_err(|failure| named(&format!("{feedback:?}, {form:?}"), failure))?;
+                rollout.hold::<f32>(q).map_err(|failure| named(&format!("{feedback:?}, {form:?}"), failure))?;
             }
         }
         Ok(())
@@ -335,7 +322,7 @@ pub(super) fn rollout() -> OpSpec {
     cases.push(Case::new("losses at the ends of their range", |q| {
         let mut rollout = Rollout::new([1, 6, 2, 4, 9, 4], GruVariant::ResetBefore, DEFAULT);
         rollout.head.iter_mut().for_each(|weight| *weight *= 60.0);
-        let (expected, got) = (rollout.results(), rollout.run(q)?);
+        let (expected, got) = (rollout.results(), rollout.run::<f32>(q)?);
         Failure::unless_close(&expected.trajectory, &got.trajectory, 1e-3, 0.0)
     }));
     cases.push(Case::new("changed states in every mode", changes).on_elements(3 * 5 * 3 * 17));
@@ -347,7 +334,7 @@ pub(super) fn rollout() -> OpSpec {
     cases.push(Case::new("what is not a number", not_numbers));
     cases.push(Case::new("refusals", refusals));
     let large = Case::new("five members of 64 features, 256 states and 32 more", |q| {
-        Rollout::new([5, 32, 10, 64, 256, 32], GruVariant::ResetBefore, DEFAULT).hold(q)
+        Rollout::new([5, 32, 10, 64, 256, 32], GruVariant::ResetBefore, DEFAULT).hold::<f32>(q)
     });
     cases.push(large.on_elements(5 * 32 * 10 * 352));
     OpSpec { op: "recurrent.rssm_rollout", cases }
@@ -358,7 +345,7 @@ fn modes<T: Real>(q: &Conditioned, sizes: [usize; 6], feedback: Feedback) -> Res
     for (part, head) in PARTS.into_iter().flat_map(|part| HEADS.map(|head| (part, head))) {
         let mode = Mode(part, head, feedback);
         Rollout::new(sizes, GruVariant::ResetBefore, mode)
-            .hold_of::<T>(q)
+            .hold::<T>(q)
             .map_err(|failure| named(&format!("{mode:?}"), failure))?;
     }
     match feedback {
@@ -384,7 +371,7 @@ fn changed<T: Real>(
     let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
     let rollout = Rollout::new(sizes, variant, mode).changed(normalised, dropped);
     let what = || format!("{variant:?}, {feedback:?}, normalised {normalised}, dropped {dropped}");
-    rollout.hold_of::<T>(q).map_err(|failure| named(&what(), failure))
+    rollout.hold::<T>(q).map_err(|failure| named(&what(), failure))
 }
 
 /// Both variants with every feedback, on states that are changed in every way and not at all.
@@ -407,7 +394,7 @@ fn bits_of_rows(q: &Conditioned, feedback: Feedback) -> Result<(), Failure> {
     let (members, input, hidden, steps) = (2, 5, 35, 4);
     let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
     let whole = Rollout::new([members, BATCH, steps, input, hidden, 6], GruVariant::ResetBefore, mode);
-    let all = whole.run(q)?;
+    let all = whole.run::<f32>(q)?;
     for row in [0, 6, 16, BATCH - 1] {
         let take = |of: &[f32], len: usize| {
             of.chunks(BATCH * len).flat_map(|matrix| matrix[row * len..][..len].to_vec()).collect::<Vec<_>>()
@@ -417,7 +404,7 @@ fn bits_of_rows(q: &Conditioned, feedback: Feedback) -> Result<(), Failure> {
         alone.inputs.x = take(&whole.inputs.x, input);
         alone.inputs.h0 = whole.inputs.h0.as_ref().map(|h0| take(h0, hidden));
         alone.losses = take(&whole.losses, 1);
-        let got = alone.run(q)?;
+        let got = alone.run::<f32>(q)?;
         Failure::unless_equal(&take(&all.trajectory, steps + 1), &got.trajectory)
             .and_then(|()| Failure::unless_equal(&take(&all.combined, hidden + 6), &got.combined))
             .and_then(|()| Failure::unless_equal(&take(&all.entropy, 1), &got.entropy))
@@ -435,7 +422,7 @@ fn bits_of_calls(q: &Conditioned) -> Result<(), Failure> {
     let whole = of(DEFAULT);
     let mut first = whole.clone();
     first.params.gru.steps = 1;
-    let got = first.run(q)?;
+    let got = first.run::<f32>(q)?;
     let mut second = whole.clone();
     second.params.gru.steps = steps as u64 - 1;
     second.params.gru.inputs = GruInputs::MemberConstants;
@@ -443,16 +430,18 @@ fn bits_of_calls(q: &Conditioned) -> Result<(), Failure> {
     second.inputs.x = whole.inputs.x.repeat(members);
     second.inputs.x.iter_mut().step_by(input).zip(&second.losses).for_each(|(x, &loss)| *x = loss);
     second.inputs.h0 = Some(got.last);
-    let all = whole.run(q)?;
-    Failure::unless_equal(&all.combined, &second.run(q)?.combined).map_err(|failure| named("losses", failure))?;
+    let all = whole.run::<f32>(q)?;
+    let got = second.run::<f32>(q)?.combined;
+    Failure::unless_equal(&all.combined, &got).map_err(|failure| named("losses", failure))?;
 
     let whole = of(Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::None));
-    let (all, mut first, mut second) = (whole.run(q)?, whole.clone(), whole.clone());
+    let (all, mut first, mut second) = (whole.run::<f32>(q)?, whole.clone(), whole.clone());
     let (x, later) = whole.inputs.x.split_at(batch * input);
     (first.params.gru.steps, first.inputs.x) = (1, x.to_vec());
     (second.params.gru.steps, second.inputs.x) = (steps as u64 - 1, later.to_vec());
-    second.inputs.h0 = Some(first.run(q)?.last);
-    Failure::unless_equal(&all.combined, &second.run(q)?.combined).map_err(|failure| named("a sequence", failure))
+    second.inputs.h0 = Some(first.run::<f32>(q)?.last);
+    let got = second.run::<f32>(q)?.combined;
+    Failure::unless_equal(&all.combined, &got).map_err(|failure| named("a sequence", failure))
 }
 
 /// Checks that a row with a NaN feature predicts NaN from then on.
@@ -463,10 +452,10 @@ fn not_numbers(q: &Conditioned) -> Result<(), Failure> {
     for feature in [0, 2] {
         let (row, input, steps) = (1, 4, 3);
         let plain = Rollout::new([2, 6, steps, input, 18, 5], GruVariant::ResetBefore, DEFAULT);
-        let expected = plain.run(q)?;
+        let expected = plain.run::<f32>(q)?;
         let mut rollout = plain.clone();
         rollout.inputs.x[row * input + feature] = f32::NAN;
-        let got = rollout.run(q)?;
+        let got = rollout.run::<f32>(q)?;
         let rows = expected.trajectory.chunks(steps + 1).zip(got.trajectory.chunks(steps + 1)).enumerate();
         for (at, (expected, got)) in rows {
             if at % 6 != row {
@@ -479,7 +468,7 @@ fn not_numbers(q: &Conditioned) -> Result<(), Failure> {
     let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, Feedback::None);
     let mut rollout = Rollout::new([1, 1, 3, 4, 18, 5], GruVariant::ResetBefore, mode);
     rollout.inputs.x[4 + 2] = f32::NAN; // of the second step
-    let got = rollout.run(q)?.trajectory;
+    let got = rollout.run::<f32>(q)?.trajectory;
     if got[..2].iter().any(|loss| loss.is_nan()) || got[2..].iter().any(|loss| !loss.is_nan()) {
         return Err(Failure::Broken(format!("a feature of the second step is NaN, and the losses are {got:?}")));
     }
@@ -491,7 +480,7 @@ fn refusals(q: &Conditioned) -> Result<(), Failure> {
     let refused = |what: &str, change: fn(&mut Rollout)| {
         let mut rollout = plain.clone();
         change(&mut rollout);
-        Failure::unless_refused(what, rollout.run(q).map(drop))
+        Failure::unless_refused(what, rollout.run::<f32>(q).map(drop))
     };
     refused("a map of states that are not fed back", |rollout| {
         rollout.back = Some([vec![0.0; 20], vec![0.0; 4]]);

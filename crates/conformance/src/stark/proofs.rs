@@ -118,6 +118,15 @@ fn plonk(name: &str, gates: u32, inputs: [u32; 2], config: PcsConfig, expected: 
 }
 
 pub(super) fn prove() -> OpSpec {
+    let two_heights = |how: &str, residency| {
+        steps(
+            &format!("state machine, two components of two heights{how}"),
+            [4, 6],
+            [1, 1 << 30],
+            (config([2, 2, 1, 3, 0], None), residency),
+            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
+        )
+    };
     let cases = vec![
         steps(
             "state machine, two components of one height",
@@ -126,34 +135,10 @@ pub(super) fn prove() -> OpSpec {
             (config([1, 1, 0, 3, 5], None), Residency::Full),
             "6a51f961498a5a481f9ee7f8ec7fc82aaab30236f1adffe3d6f688f7f5b33f29",
         ),
-        steps(
-            "state machine, two components of two heights",
-            [4, 6],
-            [1, 1 << 30],
-            (config([2, 2, 1, 3, 0], None), Residency::Full),
-            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
-        ),
-        steps(
-            "state machine, two components of two heights, trees truncated",
-            [4, 6],
-            [1, 1 << 30],
-            (config([2, 2, 1, 3, 0], None), Residency::Truncated),
-            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
-        ),
-        steps(
-            "state machine, two components of two heights, in blocks",
-            [4, 6],
-            [1, 1 << 30],
-            (config([2, 2, 1, 3, 0], None), Residency::Blocks(8)),
-            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
-        ),
-        steps(
-            "state machine, two components of two heights, coefficients on the host",
-            [4, 6],
-            [1, 1 << 30],
-            (config([2, 2, 1, 3, 0], None), Residency::Host(8)),
-            "d83df35193dad1ef68397208454c6a76ebfc59311b070b68fed6df42b729d5c8",
-        ),
+        two_heights("", Residency::Full),
+        two_heights(", trees truncated", Residency::Truncated),
+        two_heights(", in blocks", Residency::Blocks(8)),
+        two_heights(", coefficients on the host", Residency::Host(8)),
         plonk(
             "circuit of 16 gates",
             16,

@@ -9,7 +9,10 @@ use backend_api::{
 use core_types::params::tensor::Beyond;
 
 use super::{LENGTHS, bits, typed};
-use crate::{Conditioned, Failure, OpSpec, linalg::model::InputSource};
+use crate::{
+    Conditioned, Failure, OpSpec,
+    linalg::model::{InputSource, greatest},
+};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let exact = LENGTHS.into_iter().flat_map(|n| typed!(format!("{n} elements"), widened(n)));
@@ -52,15 +55,6 @@ fn narrowed<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let held: Vec<f32> = rounded.into_iter().map(held).collect();
     Failure::unless_equal(&bits(&held), &bits(&y))?;
     Failure::unless_equal(&[7 + count, first], &found)
-}
-
-/// The greatest finite value.
-fn greatest<T: Real>() -> f32 {
-    match T::DTYPE {
-        DType::F16 => half::f16::MAX.to_f32(),
-        DType::Bf16 => half::bf16::MAX.to_f32(),
-        _ => f32::MAX,
-    }
 }
 
 /// The values around the point that rounds to infinity.

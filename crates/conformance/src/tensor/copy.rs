@@ -1,12 +1,9 @@
 //! Copies between layouts against index arithmetic, to the bit.
 
-use backend_api::{
-    Buffer, Queue, Real,
-    ops::tensor::{CopyStrided, TensorOps},
-};
+use backend_api::{Buffer, Queue, ops::tensor::StridedElement};
 use core_types::params::tensor::CopyParams;
 
-use super::{bits, typed};
+use super::typed;
 use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
 
 /// Shape, strides of x, strides of y.
@@ -32,17 +29,40 @@ const LAYOUTS: [Layouts; 15] = [
 ];
 
 pub(super) fn specs() -> Vec<OpSpec> {
-    let mut cases: Vec<_> =
-        LAYOUTS.into_iter().flat_map(|layouts| typed!(format!("{layouts:?}"), copied(&layouts))).collect();
-    cases.extend(BATCHES.map(|n| {
+    let mut reals: Vec<_> = LAYOUTS
+        .into_iter()
+        .flat_map(|layouts| typed!(format!("{layouts:?}"), copied(&layouts, InputSource::reals)))
+        .collect();
+    reals.extend(many::<f32>(InputSource::reals));
+    let flags = every::<bool>(|source, count| (0..count).map(|_| source.word().is_multiple_of(3)).collect());
+    let words = every::<u32>(|source, count| (0..count).map(|_| source.word()).collect());
+    vec![
+        OpSpec { op: "tensor.copy_strided", cases: reals },
+        OpSpec { op: "tensor.copy_strided_bool", cases: flags },
+        OpSpec { op: "tensor.copy_strided_u32", cases: words },
+    ]
+}
+
+/// Makes a number of elements.
+type Values<T> = fn(&mut InputSource, usize) -> Vec<T>;
+
+/// Copies of many elements, and refusals.
+fn many<T: StridedElement>(values: Values<T>) -> Vec<Case> {
+    let mut cases = Vec::from(BATCHES.map(|n| {
         Case::new(format!("the transpose of {n} rows"), move |q| {
-            copied::<f32>(q, &[&[37, n.into()], &[1, 37], &[u64::from(n), 1]])
+            copied(q, &[&[37, n.into()], &[1, 37], &[u64::from(n), 1]], values)
         })
     }));
-    cases.push(Case::new("300 x 300, transposed", |q| copied::<f32>(q, &[&[300, 300], &[1, 300], &[300, 1]])));
-    cases.push(Case::new("70001 pairs out of triples", |q| copied::<f32>(q, &[&[70_001, 2], &[3, 1], &[2, 1]])));
-    cases.push(Case::new("results that overlap", refused_overlaps));
-    vec![OpSpec { op: "tensor.copy_strided", cases }]
+    cases.push(Case::new("300 x 300, transposed", move |q| copied(q, &[&[300, 300], &[1, 300], &[300, 1]], values)));
+    cases.push(Case::new("70001 pairs out of triples", move |q| copied(q, &[&[70_001, 2], &[3, 1], &[2, 1]], values)));
+    cases.push(Case::new("results that overlap", refused_overlaps::<T>));
+    cases
+}
+
+/// Copies of every layout, of many elements, and refusals.
+fn every<T: StridedElement>(values: Values<T>) -> Vec<Case> {
+    let layouts = LAYOUTS.map(|layouts| Case::new(format!("{layouts:?}"), move |q| copied(q, &layouts, values)));
+    layouts.into_iter().chain(many(values)).collect()
 }
 
 fn params(layouts: &[&[u64]; 3]) -> CopyParams {
@@ -61,24 +81,24 @@ fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
     places
 }
 
-fn copied<T: Real>(q: &Conditioned, layouts: &[&[u64]; 3]) -> Result<(), Failure> {
+fn copied<T: StridedElement>(q: &Conditioned, layouts: &[&[u64]; 3], values: Values<T>) -> Result<(), Failure> {
     let (from, to) = (places(layouts[0], layouts[1]), places(layouts[0], layouts[2]));
     let len = |places: &[usize]| places.iter().max().map_or(0, |last| last + 1);
     // The buffer of y has three elements more, which stay, as do those in the gaps of y.
-    let (x, start): (Vec<T>, Vec<T>) = (InputSource::new(1).reals(len(&from)), InputSource::new(2).reals(len(&to) + 3));
+    let (x, start) = (values(&mut InputSource::new(1), len(&from)), values(&mut InputSource::new(2), len(&to) + 3));
     let (dx, mut y) = (q.upload(&x)?, q.upload(&start)?);
-    q.copy_strided(CopyStrided { params: &params(layouts), x: dx.view(), y: y.slice_mut(0..len(&to))? })?;
+    T::copy_strided(q, &params(layouts), dx.view(), y.slice_mut(0..len(&to))?)?;
     let mut expected = start;
     from.into_iter().zip(to).for_each(|(from, to)| expected[to] = x[from]);
-    Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
+    let got = q.download(&y)?;
+    Failure::unless_equal::<u8>(bytemuck::cast_slice(&expected), bytemuck::cast_slice(&got))
 }
 
-fn refused_overlaps(q: &Conditioned) -> Result<(), Failure> {
-    let (x, mut y) = (q.zeros::<f32>(100)?, q.zeros::<f32>(100)?);
+fn refused_overlaps<T: StridedElement>(q: &Conditioned) -> Result<(), Failure> {
+    let (x, mut y) = (q.zeros::<T>(100)?, q.zeros::<T>(100)?);
     for y_strides in [[0, 1], [1, 0], [1, 1], [2, 1], [3, 2], [u64::MAX, 1]] {
         let params = params(&[&[3, 4], &[4, 1], &y_strides]);
-        let outcome = q.copy_strided(CopyStrided { params: &params, x: x.view(), y: y.view_mut() });
-        Failure::unless_refused("a result that overlaps", outcome)?;
+        Failure::unless_refused("a result that overlaps", T::copy_strided(q, &params, x.view(), y.view_mut()))?;
     }
     Ok(())
 }

@@ -73,12 +73,11 @@ fn added<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
         (InputSource::new(8).reals(rows * width), InputSource::new(9).reals(count * width));
     let (di, places, dg) = (q.upload(&indices)?, q.upload(&order)?, q.upload(&g)?);
     let mut y = q.upload(&table)?;
-    let (indices_view, order_view, g_view) = (di.view(), places.view(), dg.view());
     q.scatter_add(ScatterAdd {
         params: &params(size),
-        indices: indices_view,
-        order: order_view,
-        g: g_view,
+        indices: di.view(),
+        order: places.view(),
+        g: dg.view(),
         table: y.view_mut(),
     })?;
     // Sums of multiples of 2^-12 are exact in f32, so that only the order of rounding is left, and there is one.

@@ -38,9 +38,28 @@ fn hold_with(config: CudaConfig, machine: &str, specs: Vec<OpSpec>) {
     assert_eq!(session.reports(), []);
 }
 
-#[test]
-fn programs_and_look_ups_hold_under_every_checker() {
-    hold_on("checks=sanitize", conformance::air::specs());
+/// A test for each op set, on a machine.
+macro_rules! holds {
+    ($(fn $test:ident() = $set:ident on $machine:literal;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                hold_on($machine, conformance::$set::specs());
+            }
+        )*
+    };
+}
+
+holds! {
+    fn programs_and_look_ups_hold_under_every_checker() = air on "checks=sanitize";
+    fn circle_transforms_hold_under_every_checker() = circle on "checks=sanitize";
+    fn commitment_trees_hold_under_every_checker() = merkle on "checks=sanitize";
+    fn transcripts_hold_under_every_checker() = channel on "checks=sanitize";
+    fn corrections_hold_under_every_checker() = correction on "checks=sanitize;order=seeded";
+    fn factorisations_hold_under_every_checker() = factor on "checks=sanitize;order=seeded";
+    fn optimisers_hold_under_every_checker() = optim on "checks=sanitize;order=seeded";
+    fn maps_copies_and_reductions_hold_under_every_checker() = tensor on "checks=sanitize";
+    fn linear_algebra_holds_under_every_checker() = linalg on "checks=sanitize";
 }
 
 #[test]
@@ -60,34 +79,9 @@ fn proofs_hold_whichever_way_programs_are_run() {
 }
 
 #[test]
-fn circle_transforms_hold_under_every_checker() {
-    hold_on("checks=sanitize", conformance::circle::specs());
-}
-
-#[test]
-fn commitment_trees_hold_under_every_checker() {
-    hold_on("checks=sanitize", conformance::merkle::specs());
-}
-
-#[test]
-fn transcripts_hold_under_every_checker() {
-    hold_on("checks=sanitize", conformance::channel::specs());
-}
-
-#[test]
 fn quotients_folds_and_openings_hold_under_every_checker() {
     hold_on("checks=sanitize", conformance::deep::specs());
     hold_on("checks=sanitize;order=reverse", conformance::fri::specs());
-}
-
-#[test]
-fn corrections_hold_under_every_checker() {
-    hold_on("checks=sanitize;order=seeded", conformance::correction::specs());
-}
-
-#[test]
-fn factorisations_hold_under_every_checker() {
-    hold_on("checks=sanitize;order=seeded", conformance::factor::specs());
 }
 
 #[test]
@@ -96,24 +90,9 @@ fn factorisations_are_recorded() {
 }
 
 #[test]
-fn optimisers_hold_under_every_checker() {
-    hold_on("checks=sanitize;order=seeded", conformance::optim::specs());
-}
-
-#[test]
 fn recurrent_networks_hold_under_every_checker() {
     hold_on("checks=sanitize", conformance::recurrent::specs());
     hold_on("checks=sanitize;order=reverse", conformance::recurrent::specs());
-}
-
-#[test]
-fn maps_copies_and_reductions_hold_under_every_checker() {
-    hold_on("checks=sanitize", conformance::tensor::specs());
-}
-
-#[test]
-fn linear_algebra_holds_under_every_checker() {
-    hold_on("checks=sanitize", conformance::linalg::specs());
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod cipher;
 mod cmp;
 mod dcf;
 mod dealer;
+mod seed;
 mod tables;
 mod walk;
 
@@ -13,7 +14,7 @@ use backend_api::{
     BackendError,
     ops::fss::{
         CmpAllShape, CmpEvalAll, CmpEvalWindow, CmpGen, CmpGenShape, CmpKeys, CmpShape, DcfEvalWindow, DcfGen,
-        DcfGenShape, DcfKeys, DcfShape, GROUP, PackBits, PackShape, UnpackBits,
+        DcfGenShape, DcfKeys, DcfShape, ExpandSeed, GROUP, PackBits, PackShape, UnpackBits,
     },
 };
 use core_types::pack::{packed_word, unpacked_element};
@@ -27,7 +28,7 @@ use crate::{CpuQueue, columns::cut_columns, simd::dispatch_aes};
 /// It is a multiple of [`GROUP`].
 const KEYS_PER_JOB: usize = 1024;
 
-/// Words that one job of the streaming ops takes.
+/// Words that one job of the streaming ops takes, of each row if there are several.
 const WORDS_PER_JOB: usize = 1 << 14;
 
 impl CpuQueue {
@@ -97,6 +98,15 @@ impl FssOps for CpuQueue {
         self.for_jobs(jobs, |job, mut sections| {
             let first = job * KEYS_PER_JOB;
             dispatch_aes(self.simd(), dcf::Gen { secrets: &secrets, first, sections: &mut sections });
+        });
+        Ok(())
+    }
+
+    fn expand_seed(&self, op: ExpandSeed<'_, Self>) -> Result<(), BackendError> {
+        let ExpandSeed { params, words } = op;
+        let jobs = cut_columns(words, 2 * params.blocks as usize, WORDS_PER_JOB);
+        self.for_jobs(jobs, |job, mut rows| {
+            dispatch_aes(self.simd(), seed::Expand { params, first: job * WORDS_PER_JOB / 2, rows: &mut rows });
         });
         Ok(())
     }

@@ -2,8 +2,9 @@
 
 use backend_api::{
     BackendError, Real,
-    ops::linalg::{self, Activate, ActivateBackward, Axpby, Dropout, SumAxis},
+    ops::linalg::{self, Activate, ActivateBackward, Axpby, BinaryScalar, Dropout, SumAxis},
 };
+use core_types::params::elementwise::{BinaryParams, MAX_RANK};
 
 use super::{
     activation::{ActivationBackward, ActivationMap},
@@ -31,6 +32,14 @@ impl ElementwiseOps for CpuQueue {
 
     fn binary<T: Real>(&self, op: linalg::Binary<'_, Self, T>) -> Result<(), BackendError> {
         binary(self, op.params, Some(op.a), op.b, op.y);
+        Ok(())
+    }
+
+    fn binary_scalar<T: Real>(&self, op: BinaryScalar<'_, Self, T>) -> Result<(), BackendError> {
+        let BinaryScalar { params: p, x, y } = op;
+        let (a_strides, b_strides) = (p.x_strides, [0; MAX_RANK]);
+        let params = BinaryParams { op: p.op, rank: p.rank, shape: p.shape, a_strides, b_strides };
+        binary(self, &params, Some(x), &[T::from_f32(p.value)], y);
         Ok(())
     }
 

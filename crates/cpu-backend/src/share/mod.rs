@@ -30,7 +30,7 @@ const POINTS_PER_JOB: usize = 1 << 21;
 
 impl ShareOps for CpuQueue {
     fn combine_bits(&self, op: CombineBits<'_, Self>, shape: BitShape) -> Result<(), BackendError> {
-        let CombineBits { params, terms, x, rows, sums } = op;
+        let CombineBits { params, terms, x, rows, sums, .. } = op;
         let (params, per_job) = (&params, ELEMENTS_PER_JOB / 32);
         self.for_jobs(cut_columns(sums, shape.words, per_job), |job, mut sums| {
             let first = job * per_job;
@@ -40,7 +40,7 @@ impl ShareOps for CpuQueue {
     }
 
     fn combine_words(&self, op: CombineWords<'_, Self>, shape: WordShape) -> Result<(), BackendError> {
-        let CombineWords { params, terms, x, padded, rows, opened, sums } = op;
+        let CombineWords { params, terms, x, padded, rows, opened, sums, .. } = op;
         let of = WordSums { params, shape, terms, x, padded, rows, opened };
         if params.interleaved == 0 {
             self.for_jobs(cut_columns(sums, shape.count, ELEMENTS_PER_JOB), |job, mut sums| {

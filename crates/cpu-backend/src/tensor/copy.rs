@@ -1,13 +1,13 @@
 //! Copies between layouts.
 
-use backend_api::Real;
+use backend_api::{Element, Real};
 use core_types::params::{elementwise::MAX_RANK, tensor::CopyParams};
 
 use crate::{
     CpuQueue,
     linalg::reals::{Reals, RealsMut},
     par::CHUNK,
-    simd::{LaneKernel, Simd, dispatch, floats::Floats},
+    simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// Rows and columns of the squares of a transpose.
@@ -27,10 +27,35 @@ struct CopyAxis {
 /// An axis of one index.
 const POINT: CopyAxis = CopyAxis { len: 1, x: 0, y: 0 };
 
-/// `y[i] = x[i]` for every index of the shape.
+/// `y[i] = x[i]` for every index of the shape. Planes of f32 are transposed in registers.
 ///
 /// The parameters fit the views, and axes of the result nest.
-pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) {
+pub(super) fn copy_reals<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) {
+    copy(q, p, x, y, |[a, b], x, y| match (Reals::from(x), RealsMut::from(y)) {
+        (Reals::F32(x), RealsMut::F32(y)) => {
+            dispatch(q.simd(), Transpose { a, b, x, y });
+            true
+        }
+        _ => false,
+    });
+}
+
+/// As [`copy_reals`], for elements that are no floats.
+pub(super) fn copy_elements<T: Element>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) {
+    copy(q, p, x, y, |_, _, _| false);
+}
+
+/// Copies by squares, except for planes that `transpose` copies, which returns true for them.
+///
+/// `transpose` gets planes whose first axis is contiguous in the source, and the second in the
+/// result.
+fn copy<T: Element>(
+    q: &CpuQueue,
+    p: &CopyParams,
+    x: &[T],
+    y: &mut [T],
+    transpose: impl Fn([CopyAxis; 2], &[T], &mut [T]) -> bool + Sync,
+) {
     let (axes, rank) = ordered(p);
     if axes[..rank].iter().any(|axis| axis.len == 0) {
         return;
@@ -45,7 +70,7 @@ pub(super) fn copy<T: Real>(q: &CpuQueue, p: &CopyParams, x: &[T], y: &mut [T]) 
         let part = CopyAxis { len: per_task.min(outer.len - first), ..outer };
         let mut axes = axes;
         axes[0] = part;
-        each_plane(q.simd(), &axes[..rank], &x[first * outer.x..], y);
+        each_plane(&axes[..rank], &x[first * outer.x..], y, &transpose);
     });
 }
 
@@ -85,20 +110,30 @@ fn ordered(p: &CopyParams) -> ([CopyAxis; MAX_RANK], usize) {
 }
 
 /// Copies the two innermost axes at every index of the others.
-fn each_plane<T: Real>(simd: Simd, axes: &[CopyAxis], x: &[T], y: &mut [T]) {
+fn each_plane<T: Element>(
+    axes: &[CopyAxis],
+    x: &[T],
+    y: &mut [T],
+    transpose: &impl Fn([CopyAxis; 2], &[T], &mut [T]) -> bool,
+) {
     match *axes {
         [] => {}
-        [a] => plane(simd, POINT, a, x, y),
-        [a, b] => plane(simd, a, b, x, y),
+        [a] => plane([POINT, a], x, y, transpose),
+        [a, b] => plane([a, b], x, y, transpose),
         [outer, ref rest @ ..] => {
             for i in 0..outer.len {
-                each_plane(simd, rest, &x[i * outer.x..], &mut y[i * outer.y..]);
+                each_plane(rest, &x[i * outer.x..], &mut y[i * outer.y..], transpose);
             }
         }
     }
 }
 
-fn plane<T: Real>(simd: Simd, a: CopyAxis, b: CopyAxis, x: &[T], y: &mut [T]) {
+fn plane<T: Element>(
+    [a, b]: [CopyAxis; 2],
+    x: &[T],
+    y: &mut [T],
+    transpose: &impl Fn([CopyAxis; 2], &[T], &mut [T]) -> bool,
+) {
     if b.x == 1 && b.y == 1 {
         for i in 0..a.len {
             y[i * a.y..][..b.len].copy_from_slice(&x[i * a.x..][..b.len]);
@@ -111,11 +146,7 @@ fn plane<T: Real>(simd: Simd, a: CopyAxis, b: CopyAxis, x: &[T], y: &mut [T]) {
         }
         return;
     }
-    if a.x == 1
-        && b.y == 1
-        && let (Reals::F32(x), RealsMut::F32(y)) = (x.into(), y.into())
-    {
-        dispatch(simd, Transpose { a, b, x, y });
+    if a.x == 1 && b.y == 1 && transpose([a, b], x, y) {
         return;
     }
     for first_a in (0..a.len).step_by(SQUARE) {

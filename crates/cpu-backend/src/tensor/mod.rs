@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use backend_api::{
     BackendError, Real,
     ops::tensor::{
-        ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, DropoutInPlace, Fill, Gather, Map, MapInPlace, Narrow,
-        Reduce, ScatterAdd, Select, SelectInPlace, Widen,
+        ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, CopyStridedBool, CopyStridedU32, DropoutInPlace, Fill,
+        Gather, Map, MapInPlace, Narrow, Reduce, ScatterAdd, Select, SelectInPlace, Widen,
     },
 };
 
@@ -53,7 +53,17 @@ impl TensorOps for CpuQueue {
     }
 
     fn copy_strided<T: Real>(&self, op: CopyStrided<'_, Self, T>) -> Result<(), BackendError> {
-        copy::copy(self, op.params, op.x, op.y);
+        copy::copy_reals(self, op.params, op.x, op.y);
+        Ok(())
+    }
+
+    fn copy_strided_bool(&self, op: CopyStridedBool<'_, Self>) -> Result<(), BackendError> {
+        copy::copy_elements(self, op.params, op.x, op.y);
+        Ok(())
+    }
+
+    fn copy_strided_u32(&self, op: CopyStridedU32<'_, Self>) -> Result<(), BackendError> {
+        copy::copy_elements(self, op.params, op.x, op.y);
         Ok(())
     }
 

@@ -103,7 +103,6 @@ impl LoadedKernel {
         &self.entry.params
     }
 
-    /// Bytes of all parameters.
     pub(crate) fn parameter_bytes(&self) -> usize {
         self.entry.parameter_bytes()
     }

@@ -11,7 +11,6 @@ use thiserror::Error;
 /// The most bytes that the parameters of a kernel may have.
 const MAX_PARAMETER_BYTES: usize = 4096;
 
-/// Bytes of an address.
 const ADDRESS_BYTES: usize = 8;
 
 /// The most threads that a block may have on any device.
@@ -214,7 +213,6 @@ impl KernelEntry {
         Ok(())
     }
 
-    /// Bytes of all parameters.
     pub(super) fn parameter_bytes(&self) -> usize {
         self.params.last().map_or(0, |last| last.offset + last.size)
     }

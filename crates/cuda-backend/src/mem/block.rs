@@ -24,7 +24,17 @@ pub(crate) struct DeviceBlock {
     address: u64,
     bytes: u64,
     uses: Mutex<Uses>,
+    lists: Mutex<NotedLists>,
     _reserved: Reservation,
+}
+
+/// Public lists in a block, as noted by the host.
+#[derive(Default)]
+struct NotedLists {
+    /// The byte where they start, and their bytes; `None` once anything else is written.
+    written: Option<(u64, Vec<u8>)>,
+    /// Whether a graph writes to the block whenever it runs, so that nothing is noted.
+    by_graph: bool,
 }
 
 impl DeviceBlock {
@@ -48,7 +58,8 @@ impl DeviceBlock {
         }
         .map_err(|fault| fault.of_allocation(bytes))?;
         let (pool, events, uses) = (Arc::clone(pool), Arc::clone(events), Mutex::new(Uses::born_on(home)));
-        Ok(Arc::new(Self { pool, events, home: Arc::clone(home), address, bytes, uses, _reserved: reserved }))
+        let (home, lists) = (Arc::clone(home), Mutex::default());
+        Ok(Arc::new(Self { pool, events, home, address, bytes, uses, lists, _reserved: reserved }))
     }
 
     /// Whether the memory is from `pool`.
@@ -68,7 +79,15 @@ impl DeviceBlock {
         access: BlockAccess,
         turn: &Turn<'_>,
     ) -> Result<(), DriverFault> {
+        if access == BlockAccess::Write {
+            lock(&self.lists).written = None;
+        }
         lock(&self.uses).admit(stream, at, access, &self.events, turn)
+    }
+
+    /// Notes that a graph writes to the block, at any time from now on.
+    pub(crate) fn written_by_graph(&self) {
+        *lock(&self.lists) = NotedLists { written: None, by_graph: true };
     }
 }
 
@@ -119,5 +138,85 @@ impl<'a> BlockRegion<'a> {
 
     pub(crate) fn bytes(self) -> u64 {
         self.bytes
+    }
+
+    /// Notes that the region starts with `lists`, which were just copied there.
+    ///
+    /// The caller has held the region exclusively since before the copy.
+    pub(crate) fn note_lists(self, lists: Vec<u8>) {
+        let mut noted = lock(&self.block.lists);
+        if !noted.by_graph {
+            noted.written = Some((self.start, lists));
+        }
+    }
+
+    /// Whether the region is noted to hold exactly `list`.
+    ///
+    /// Nothing has been written to the block since. As long as the caller has a view of the region,
+    /// work that it submits reads that list.
+    pub(crate) fn holds(self, list: &[u8]) -> bool {
+        let noted = lock(&self.block.lists);
+        let Some((start, lists)) = &noted.written else { return false };
+        let Some(from) = self.start.checked_sub(*start) else { return false };
+        let held = lists.get(from as usize..).and_then(|lists| lists.get(..list.len()));
+        self.bytes == list.len() as u64 && held == Some(list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ops::Range;
+
+    use backend_api::{Buffer as _, Fork as _, Queue as _, Record as _, Register as _};
+
+    use crate::{CudaBuf, CudaConfig, CudaMut, CudaQueue, KernelSource};
+
+    /// Whether elements of `buf` are noted to be `list`.
+    fn holds(buf: &CudaBuf<u32>, elements: Range<usize>, list: &[u32]) -> bool {
+        buf.slice(elements).unwrap().region().unwrap().holds(bytemuck::cast_slice(list))
+    }
+
+    #[test]
+    fn lists_are_noted_until_their_block_is_written() {
+        let _session = cuda_sim::driver::simulate("").unwrap();
+        let kernels = KernelSource::Texts(Vec::new());
+        let queue = CudaQueue::open(CudaConfig { kernels, ..CudaConfig::default() }).unwrap();
+        let mut buf = queue.zeros::<u32>(64).unwrap();
+        let write = |buf: &mut CudaBuf<u32>| {
+            queue.write_with_lists(&[&[1, 2][..], &[3][..]], &[&[4; 50][..]], buf.slice_mut(11..64).unwrap()).unwrap();
+        };
+        let noted = |buf: &CudaBuf<u32>| [holds(buf, 11..13, &[1, 2]), holds(buf, 13..14, &[3])];
+        write(&mut buf);
+        assert_eq!(noted(&buf), [true; 2]);
+        // Another list, another length, another place, and a word outside the lists.
+        let others = [(11..13, &[1, 3][..]), (11..14, &[1, 2][..]), (10..12, &[0, 1][..]), (14..15, &[4][..])];
+        for (elements, list) in others {
+            assert!(!holds(&buf, elements, list), "{list:?}");
+        }
+        assert_eq!(queue.read(buf.slice(11..14).unwrap()).unwrap(), [1, 2, 3]);
+        assert_eq!(noted(&buf), [true; 2]);
+        // A write anywhere in the block ends it, on any queue of the device.
+        let (other, host) = (queue.zeros::<u32>(1).unwrap(), queue.register(vec![0u32]).unwrap());
+        let branch = queue.fork().unwrap();
+        type Write<'a> = &'a dyn Fn(CudaMut<'_, u32>);
+        let writes: [Write<'_>; 5] = [
+            &|place| queue.clear(place).unwrap(),
+            &|place| queue.write(&[0], place).unwrap(),
+            &|place| queue.write_registered(&host, 0, place).unwrap(),
+            &|place| branch.clear(place).unwrap(),
+            &|place| branch.copy(other.view(), place).unwrap(),
+        ];
+        for (index, write_first) in writes.into_iter().enumerate() {
+            write_first(buf.slice_mut(0..1).unwrap());
+            assert_eq!(noted(&buf), [false; 2], "write {index}");
+            write(&mut buf);
+            assert_eq!(noted(&buf), [true; 2], "write {index}");
+        }
+        // A graph may write at any time.
+        let graph = queue.record(|queue| queue.clear(buf.slice_mut(0..1)?)).unwrap();
+        assert!(graph.is_some());
+        assert_eq!(noted(&buf), [false; 2]);
+        write(&mut buf);
+        assert_eq!(noted(&buf), [false; 2]);
     }
 }

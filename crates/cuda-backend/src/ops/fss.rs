@@ -5,19 +5,19 @@
 //! not depend on the indices; the addresses do, and the indices come from labels that are secrets
 //! of this party or of the dealer. This matters if others share the GPU, against whom the op set
 //! then promises nothing. Under [`AesKernel::Bitsliced`](crate::AesKernel::Bitsliced) the ops of a
-//! party, `cmp_eval_window`, `dcf_eval_window` and `cmp_eval_all`, look nothing up; the dealer's
-//! ops do.
+//! party, `cmp_eval_window`, `dcf_eval_window`, `cmp_eval_all` and `expand_seed`, look nothing up;
+//! the dealer's ops do.
 //!
 //! Evaluation and generation give each thread of the grid one key, or a quarter of one, at a time;
-//! kernels use a grid-stride loop. For each kernel that evaluates keys there is one that does so
-//! with bitsliced AES, with the same results; the one for payload keys walks to each point from the
-//! root, even where points are clustered. Truth tables need no AES.
+//! kernels use a grid-stride loop. For each kernel that evaluates keys or expands a seed there is
+//! one that does so with bitsliced AES, with the same results; the one for payload keys walks to
+//! each point from the root, even where points are clustered. Truth tables need no AES.
 
 use backend_api::{
     BackendError, BufferMut as _, Queue as _,
     ops::fss::{
         CmpAllShape, CmpEvalAll, CmpEvalWindow, CmpGen, CmpGenShape, CmpKeys, CmpShape, DcfEvalWindow, DcfGen,
-        DcfGenShape, DcfKeys, DcfShape, PackBits, PackShape, UnpackBits,
+        DcfGenShape, DcfKeys, DcfShape, ExpandSeed, PackBits, PackShape, UnpackBits,
     },
 };
 use core_types::{
@@ -30,13 +30,13 @@ use crate::{AesKernel, CudaQueue, checked::FssOps, submit::Launch};
 /// Width at which packed and unpacked elements are the same words.
 const WHOLE_WORDS: u32 = 64;
 
-/// Blocks along y; more points than this are left to the stride.
+/// Blocks along y; more points or rows than this are left to the stride.
 const MOST_POINTS: u32 = 65_535;
 
 /// Threads that make a key together.
 const THREADS_OF_KEY_MADE: usize = 4;
 
-/// Keys that a thread of a bitsliced kernel stands for.
+/// Keys, or blocks of a key stream, that a thread of a bitsliced kernel stands for.
 const KEYS_OF_BITSLICED: u32 = 2;
 
 /// Most parts that the trees of a small batch are cut into.
@@ -47,11 +47,7 @@ const MOST_PARTS: u64 = 8;
 impl FssOps for CudaQueue {
     fn cmp_eval_window(&self, op: CmpEvalWindow<'_, Self>, _: CmpShape) -> Result<(), BackendError> {
         let p = op.params;
-        let (kernel, of_thread) = if bitsliced(self, p.bits) {
-            ("fss_cmp_eval_window_bitsliced", KEYS_OF_BITSLICED)
-        } else {
-            ("fss_cmp_eval_window", 1)
-        };
+        let (kernel, of_thread) = walking(self, p.bits, ["fss_cmp_eval_window", "fss_cmp_eval_window_bitsliced"]);
         let (launch, parts) = keys_with_points(self, self.kernel(kernel)?, of_thread, p.count, p.points);
         let window = window_of_parts(p.window, (p.bits, CMP_TABLE_BITS), p.points, parts);
         let launch = cmp_keys(launch.value("params", &CmpWindowParams { window, ..*p }), &op.keys);
@@ -62,11 +58,7 @@ impl FssOps for CudaQueue {
 
     fn cmp_eval_all(&self, op: CmpEvalAll<'_, Self>, _: CmpAllShape) -> Result<(), BackendError> {
         let p = op.params;
-        let (kernel, of_thread) = if bitsliced(self, p.bits) {
-            ("fss_cmp_eval_all_bitsliced", KEYS_OF_BITSLICED)
-        } else {
-            ("fss_cmp_eval_all", 1)
-        };
+        let (kernel, of_thread) = walking(self, p.bits, ["fss_cmp_eval_all", "fss_cmp_eval_all_bitsliced"]);
         let launch = self.kernel(kernel)?;
         let tiles = u64::from(p.keys.div_ceil(of_thread).div_ceil(launch.width()));
         let parts = parts_of_trees(launch.at_once(), tiles, cmp_blocks(p.bits));
@@ -111,6 +103,18 @@ impl FssOps for CudaQueue {
         unsafe { launch.launch() }
     }
 
+    fn expand_seed(&self, op: ExpandSeed<'_, Self>) -> Result<(), BackendError> {
+        let p = op.params;
+        let (kernel, of_thread) = match self.device().aes() {
+            AesKernel::Table => ("fss_expand_seed", 1),
+            AesKernel::Bitsliced => ("fss_expand_seed_bitsliced", KEYS_OF_BITSLICED),
+        };
+        let launch = rows_of_blocks(self.kernel(kernel)?, of_thread, p.rows, p.blocks);
+        let launch = launch.value("params", p).output("words", &op.words);
+        // SAFETY: `ExpandSeed::check` verified the length; the grid has no more rows than the words.
+        unsafe { launch.launch() }
+    }
+
     fn pack_bits(&self, op: PackBits<'_, Self>, _: PackShape) -> Result<(), BackendError> {
         if op.params.bits == WHOLE_WORDS {
             return self.copy(op.elements, op.words);
@@ -140,15 +144,25 @@ fn parts_of_trees(at_once: u64, tiles: u64, blocks: u64) -> u64 {
     (at_once / tiles.max(1)).clamp(1, MOST_PARTS.min(blocks.div_ceil(2)))
 }
 
-/// Whether trees of this many bits are to be walked with bitsliced AES.
-fn bitsliced(queue: &CudaQueue, bits: u32) -> bool {
-    queue.device().aes() == AesKernel::Bitsliced && bits > CMP_TABLE_BITS
+/// The kernel that walks trees of `bits` bits, and the keys of each of its threads.
+fn walking(queue: &CudaQueue, bits: u32, [by_table, bitsliced]: [&'static str; 2]) -> (&'static str, u32) {
+    let is_bitsliced = queue.device().aes() == AesKernel::Bitsliced && bits > CMP_TABLE_BITS;
+    if is_bitsliced { (bitsliced, KEYS_OF_BITSLICED) } else { (by_table, 1) }
 }
 
 /// One thread per `keys` keys along x, one block per point along y.
 fn keys_by_points(launch: Launch<'_>, keys: u32, count: u32, points: u32) -> Launch<'_> {
     let tiles = count.div_ceil(keys).div_ceil(launch.width());
     launch.grid([tiles.into(), points.min(MOST_POINTS).into(), 1])
+}
+
+/// One thread per `of_thread` blocks of a row along x, and the rows along y.
+///
+/// There are no more blocks of threads than the device holds at once, or one for each row.
+fn rows_of_blocks(launch: Launch<'_>, of_thread: u32, rows: u32, blocks: u32) -> Launch<'_> {
+    let (tiles, rows) = (blocks.div_ceil(of_thread).div_ceil(launch.width()), u64::from(rows.min(MOST_POINTS)));
+    let along_x = u64::from(tiles).min(launch.at_once().div_ceil(rows.max(1)));
+    launch.grid([along_x, rows, 1])
 }
 
 /// Four threads for each of `count` keys.
@@ -223,6 +237,21 @@ mod tests {
             );
             let (launch, got) = keys_with_points(&queue, launch(), keys, count, points);
             assert_eq!((launch.geometry(), got), (([tiles, parts, 1], None), parts as u32), "{name}");
+        }
+        // The device holds 12 blocks of threads at once.
+        for ([of_thread, rows, blocks], grid) in [
+            ([1, 3, 0], [0, 3]),
+            ([1, 0, 500], [4, 0]),
+            ([1, 3, 128], [1, 3]),
+            ([1, 3, 500], [4, 3]),
+            ([1, 3, 700], [4, 3]),
+            ([2, 1, 513], [3, 1]),
+            ([1, 5, 700], [3, 5]),
+            ([1, 70_000, 700], [1, 65_535]),
+        ] {
+            let name = format!("{of_thread} {rows} {blocks}");
+            let expected = ([grid[0], grid[1], 1], None);
+            assert_eq!(rows_of_blocks(launch(), of_thread, rows, blocks).geometry(), expected, "{name}");
         }
         for (count, blocks) in [(0, 0), (32, 1), (33, 2)] {
             assert_eq!(keys_made(launch(), count).geometry(), ([blocks, 1, 1], None), "{count}");

@@ -6,12 +6,12 @@
 //! sum: results do not depend on the card.
 
 use backend_api::{
-    BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
+    BackendError, Buffer, BufferMut, BufferRef, Element, Queue, Real,
     ops::{
         linalg::{ElementwiseOps, SumAxis},
         tensor::{
-            ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, DropoutInPlace, Fill, Gather, Map, MapInPlace, Narrow,
-            Reduce, ScatterAdd, Select, SelectInPlace, Widen,
+            ActivateInPlace, ArgMax, BinaryInPlace, CopyStrided, CopyStridedBool, CopyStridedU32, DropoutInPlace, Fill,
+            Gather, Map, MapInPlace, Narrow, Reduce, ScatterAdd, Select, SelectInPlace, Widen,
         },
     },
 };
@@ -68,22 +68,15 @@ impl TensorOps for CudaQueue {
     }
 
     fn copy_strided<T: Real>(&self, op: CopyStrided<'_, Self, T>) -> Result<(), BackendError> {
-        let CopyStrided { params: p, x, y } = op;
-        let p = ordered(p);
-        let shape = &p.shape[..p.rank as usize];
-        let count: u64 = shape.iter().product();
-        if count == 0 {
-            return Ok(());
-        }
-        if is_flat(shape, &p.x_strides) && is_flat(shape, &p.y_strides) {
-            return self.copy(x.slice(0..count as usize)?, y.slice(0..count as usize)?);
-        }
-        let len = strided_len("copy_strided", count)?;
-        let launch = self.kernel(COPY.of::<T>())?.cover(len as usize);
-        let launch = launch.value("p", &p).value("len", &len).input("x", x).output("y", &y);
-        // SAFETY: `CopyStrided::check` verified that the strides stay inside x and y, and that y's strides nest; the
-        // shape of `p` has `len` elements, none of its axes empty.
-        unsafe { launch.launch() }
+        copy_strided(self, "copy_strided", COPY.of::<T>(), op.params, op.x, op.y)
+    }
+
+    fn copy_strided_bool(&self, op: CopyStridedBool<'_, Self>) -> Result<(), BackendError> {
+        copy_strided(self, "copy_strided_bool", "tensor_copy_bool", op.params, op.x, op.y)
+    }
+
+    fn copy_strided_u32(&self, op: CopyStridedU32<'_, Self>) -> Result<(), BackendError> {
+        copy_strided(self, "copy_strided_u32", "tensor_copy_u32", op.params, op.x, op.y)
     }
 
     fn dropout_in_place<T: Real>(&self, op: DropoutInPlace<'_, Self, T>) -> Result<(), BackendError> {
@@ -194,6 +187,32 @@ fn map<T: Real>(queue: &CudaQueue, p: &MapParams, x: CudaRef<'_, T>, y: &CudaMut
     let launch = over_elements(queue.kernel(MAP.of::<T>())?, y.len());
     let launch = launch.value("p", p).value("len", &(y.len() as u64)).input("x", x).output("y", y);
     // SAFETY: the op has checked that x and y have one length, the kernel's.
+    unsafe { launch.launch() }
+}
+
+/// Copies between layouts as `op`, by the kernel of the element type.
+fn copy_strided<T: Element>(
+    queue: &CudaQueue,
+    op: &'static str,
+    kernel: &'static str,
+    p: &CopyParams,
+    x: CudaRef<'_, T>,
+    y: CudaMut<'_, T>,
+) -> Result<(), BackendError> {
+    let p = ordered(p);
+    let shape = &p.shape[..p.rank as usize];
+    let count: u64 = shape.iter().product();
+    if count == 0 {
+        return Ok(());
+    }
+    if is_flat(shape, &p.x_strides) && is_flat(shape, &p.y_strides) {
+        return queue.copy(x.slice(0..count as usize)?, y.slice(0..count as usize)?);
+    }
+    let len = strided_len(op, count)?;
+    let launch = queue.kernel(kernel)?.cover(len as usize);
+    let launch = launch.value("p", &p).value("len", &len).input("x", x).output("y", &y);
+    // SAFETY: the op has checked that the strides stay inside x and y, and that y's strides nest; the shape of `p` has
+    // `len` elements, none of its axes empty.
     unsafe { launch.launch() }
 }
 

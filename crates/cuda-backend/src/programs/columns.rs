@@ -11,7 +11,6 @@ use super::assembly::{Address, Assembly, PtxWord, Wide};
 /// The arithmetic matches `core_types::air::neighbour`.
 #[derive(Debug)]
 pub(super) struct ColumnReader {
-    /// The position.
     pub(super) position: PtxWord,
     /// Positions.
     pub(super) size: PtxWord,
@@ -27,7 +26,6 @@ pub(super) struct ColumnReader {
     pub(super) places: BTreeMap<i32, Wide>,
 }
 
-/// The row at a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PositionRow {
     row: PtxWord,

@@ -23,7 +23,6 @@ const TARGET: &str = "sm_80";
 /// Where threads without a position go.
 const PAST: &str = "$L__past";
 
-/// Bytes of an address.
 const ADDRESS_BYTES: usize = 8;
 
 /// A parameter that is an address.

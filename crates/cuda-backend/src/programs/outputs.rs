@@ -71,7 +71,6 @@ pub(super) struct Planes {
 }
 
 impl Planes {
-    /// Writes an output.
     pub(super) fn write(&self, a: &mut Assembly, output: u16, value: [PtxWord; 4]) {
         for (k, word) in (4 * u32::from(output)..).zip(value) {
             let at = Address(plane_at(a, self.place, self.plane, k), 0);

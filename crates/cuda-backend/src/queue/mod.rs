@@ -187,6 +187,23 @@ impl Queue for CudaQueue {
         self.upload_as(Content::Secret, parts, dst)
     }
 
+    fn write_with_lists<T: Element>(
+        &self,
+        lists: &[&[T]],
+        secret: &[&[T]],
+        dst: CudaMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        let region = dst.region();
+        self.upload_as(Content::Secret, &[lists, secret].concat(), dst)?;
+        // A recorded copy has not run yet.
+        let is_submitted = self.track().recording().is_none();
+        if let Some(region) = region.filter(|_| is_submitted && !lists.is_empty()) {
+            let lists: Vec<&[u8]> = lists.iter().map(|list| bytemuck::cast_slice(list)).collect();
+            region.note_lists(lists.concat());
+        }
+        Ok(())
+    }
+
     fn read_secret<T: Element>(&self, src: CudaRef<'_, T>) -> Result<Vec<T>, BackendError> {
         self.download_as(Content::Secret, src)
     }

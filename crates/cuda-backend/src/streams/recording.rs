@@ -116,6 +116,7 @@ impl GraphRecording {
         });
         if access == BlockAccess::Write {
             kept.access = BlockAccess::Write;
+            block.written_by_graph();
         }
         kept.uses.admit(stream, at, access, self.device.events(), turn)
     }

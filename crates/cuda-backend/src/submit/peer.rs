@@ -60,7 +60,6 @@ impl Courier {
         Ok(Self { stream: CudaStream::new(owner.context())?, events: Arc::clone(owner.events()) })
     }
 
-    /// Its stream.
     pub(crate) fn stream(&self) -> &Arc<CudaStream> {
         &self.stream
     }

@@ -12,7 +12,7 @@ fn open(allocator: Allocator, budget: u64) -> CudaQueue {
 fn random_traces_stay_within_the_budget_and_return_to_nothing() {
     const LIMIT: u64 = 8 << 20;
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let machine = Machine::new("mem=64M;schedule=random");
+        let _machine = Machine::clean("mem=64M;schedule=random");
         let queue = open(allocator, LIMIT);
         let mut rng = fastrand::Rng::with_seed(1);
         let (mut held, mut live, mut refused) = (Vec::new(), 0u64, 0);
@@ -41,15 +41,13 @@ fn random_traces_stay_within_the_budget_and_return_to_nothing() {
         assert!(refused > 0 && queue.budget().peak_bytes() <= LIMIT);
         held.clear();
         assert_eq!(queue.budget().live_bytes(), 0);
-        drop(queue);
-        machine.assert_clean();
     }
 }
 
 #[test]
 fn memory_that_a_pool_keeps_is_given_back_before_a_request_fails() {
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let machine = Machine::new("mem=64M");
+        let _machine = Machine::clean("mem=64M");
         let queue = open(allocator, 1 << 30);
         // Kept by the pool in pieces too short for what follows.
         let pieces: Vec<_> = (0..2).map(|_| queue.zeros::<u8>(24 << 20).unwrap()).collect();
@@ -61,8 +59,6 @@ fn memory_that_a_pool_keeps_is_given_back_before_a_request_fails() {
         assert_eq!(queue.budget().live_bytes(), 56 << 20);
         drop(whole);
         assert!(queue.zeros::<u8>(32 << 20).is_ok());
-        drop(queue);
-        machine.assert_clean();
     }
 }
 
@@ -78,13 +74,11 @@ fn one_refusal_is_tried_again_and_two_are_reported() {
         machine.assert_clean();
         drop(machine);
 
-        let machine = Machine::new(fault);
+        let _machine = Machine::clean(fault);
         let queue = open(allocator, 64 << 20);
         assert_eq!(queue.zeros::<u8>(1024).unwrap_err(), BackendError::OutOfMemory { bytes: 1024 });
         assert_eq!(queue.budget().live_bytes(), 0);
         assert_eq!(queue.device().memory().unwrap().reclaims, 1);
-        drop(queue);
-        machine.assert_clean();
     }
 }
 
@@ -103,7 +97,7 @@ fn what_a_stream_gave_back_it_uses_again_without_a_call() {
 #[test]
 fn a_segment_that_the_driver_does_not_take_back_serves_as_before() {
     // No room for a whole segment, so a large block has a segment as short as a small block's.
-    let machine = Machine::new("mem=8M;fail=1@cuMemFree_v2:1");
+    let machine = Machine::clean("mem=8M;fail=1@cuMemFree_v2:1");
     let queue = open(Allocator::Caching, 64 << 20);
     drop(queue.alloc::<u8>(2 << 20).unwrap());
     let refused = queue.alloc::<u8>(7 << 20).unwrap_err();
@@ -111,6 +105,4 @@ fn a_segment_that_the_driver_does_not_take_back_serves_as_before() {
     let before = machine.counters().allocations;
     drop(queue.alloc::<u8>(2 << 20).unwrap());
     assert_eq!(machine.counters().allocations, before);
-    drop(queue);
-    machine.assert_clean();
 }

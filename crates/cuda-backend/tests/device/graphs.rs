@@ -79,7 +79,7 @@ fn replaying_equals_running_with_one_launch_and_no_allocation() {
 
 #[test]
 fn a_recording_keeps_what_it_uses() {
-    let machine = Machine::new("schedule=lazy");
+    let _machine = Machine::clean("schedule=lazy");
     let queue = open(Allocator::StreamOrdered).unwrap();
     let mut output = queue.zeros::<u32>(64).unwrap();
     let graph = {
@@ -106,15 +106,13 @@ fn a_recording_keeps_what_it_uses() {
     queue.replay(&graph).unwrap();
     drop(graph);
     assert_eq!(queue.download(&output).unwrap(), [15; 64]);
-    drop((output, queue));
-    machine.assert_clean();
 }
 
 #[test]
 fn a_recording_uses_again_what_nobody_holds_any_more() {
     let schedules = ["eager", "lazy", "random;seed=1", "random;seed=2", "random;seed=3"];
     for schedule in schedules.map(|schedule| format!("schedule={schedule};checks=sanitize")) {
-        let machine = Machine::new(&schedule);
+        let _machine = Machine::clean(&schedule);
         let queue = open(Allocator::StreamOrdered).unwrap();
         let (input, mut outputs) = (queue.upload(&[7u32; 500]).unwrap(), queue.zeros::<u32>(8 * 500).unwrap());
         let before = queue.budget().live_bytes();
@@ -146,14 +144,12 @@ fn a_recording_uses_again_what_nobody_holds_any_more() {
             let expected: Vec<u32> = (1..9).flat_map(|factor| [7 * factor; 500]).collect();
             assert_eq!(queue.download(&outputs).unwrap(), expected, "{schedule}");
         }
-        drop((graph, input, outputs, queue));
-        machine.assert_clean();
     }
 }
 
 #[test]
 fn what_was_there_before_a_recording_is_there_in_each_replay() {
-    let machine = Machine::new("schedule=lazy;checks=sanitize");
+    let _machine = Machine::clean("schedule=lazy;checks=sanitize");
     let queue = open(Allocator::StreamOrdered).unwrap();
     let (constant, mut outputs) = (queue.upload(&[7u32; 500]).unwrap(), queue.zeros::<u32>(2 * 500).unwrap());
     let graph = queue.record::<BackendError>(|queue| {
@@ -169,14 +165,12 @@ fn what_was_there_before_a_recording_is_there_in_each_replay() {
         queue.replay(&graph).unwrap();
         assert_eq!(queue.download(&outputs).unwrap(), [[7; 500], [9; 500]].concat());
     }
-    drop((graph, outputs, queue));
-    machine.assert_clean();
 }
 
 #[test]
 fn a_replay_on_another_queue_waits_for_what_it_uses() {
     for seed in 0..4 {
-        let machine = Machine::new(&format!("schedule=random;seed={seed}"));
+        let _machine = Machine::clean(&format!("schedule=random;seed={seed}"));
         let queue = open(Allocator::StreamOrdered).unwrap();
         let other = queue.fork().unwrap();
         let mut words = queue.upload(&[1u32; 200]).unwrap();
@@ -186,8 +180,6 @@ fn a_replay_on_another_queue_waits_for_what_it_uses() {
         scale(&queue, &mut words.view_mut(), 5).unwrap();
         queue.replay(&graph).unwrap();
         assert_eq!(other.download(&words).unwrap(), [90; 200], "seed {seed}");
-        drop((words, graph, queue, other));
-        machine.assert_clean();
     }
 }
 
@@ -217,7 +209,7 @@ fn what_waits_is_not_recorded_but_run() {
 
 #[test]
 fn a_body_that_goes_on_without_what_it_was_refused_gives_no_graph() {
-    let machine = Machine::new("");
+    let _machine = Machine::clean("");
     let queue = open(Allocator::Auto).unwrap();
     let mut words = queue.upload(&[2u32; 10]).unwrap();
     let recorded = queue.record::<BackendError>(|queue| {
@@ -227,13 +219,11 @@ fn a_body_that_goes_on_without_what_it_was_refused_gives_no_graph() {
     assert!(recorded.unwrap().is_none());
     assert_eq!(queue.device().memory().unwrap().refused_recordings, 1);
     assert_eq!(queue.download(&words).unwrap(), [2; 10]);
-    drop((words, queue));
-    machine.assert_clean();
 }
 
 #[test]
 fn what_is_left_of_a_recording_s_queues_is_refused() {
-    let machine = Machine::new("schedule=random;seed=1");
+    let _machine = Machine::clean("schedule=random;seed=1");
     let queue = open(Allocator::StreamOrdered).unwrap();
     let mut words = queue.upload(&[1u32; 100]).unwrap();
     let mut left = Vec::new();
@@ -263,8 +253,6 @@ fn what_is_left_of_a_recording_s_queues_is_refused() {
     queue.replay(&graph).unwrap();
     assert_eq!(queue.download(&words).unwrap(), [3; 100]);
     assert_eq!(queue.download(&other).unwrap(), [5; 100]);
-    drop((left, words, other, graph, queue));
-    machine.assert_clean();
 }
 
 #[test]

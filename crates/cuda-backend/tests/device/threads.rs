@@ -125,7 +125,7 @@ fn current() -> CUcontext {
 #[test]
 fn the_program_keeps_the_context_that_it_had() {
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let machine = Machine::new("devices=2;schedule=lazy");
+        let _machine = Machine::clean("devices=2;schedule=lazy");
         for context in [CUcontext::NULL, primary(1), primary(0)] {
             driver!(cuCtxSetCurrent(context));
             assert_eq!(program(allocator).unwrap(), expected());
@@ -138,14 +138,13 @@ fn the_program_keeps_the_context_that_it_had() {
         let mut popped = CUcontext::NULL;
         driver!(cuCtxPopCurrent_v2(&raw mut popped));
         assert_eq!((popped, current()), (primary(1), CUcontext::NULL));
-        machine.assert_clean();
     }
 }
 
 #[test]
 fn the_program_may_change_its_context_between_ops() {
     for schedule in SCHEDULES {
-        let machine = Machine::new(&format!("devices=2;{schedule}"));
+        let _machine = Machine::clean(&format!("devices=2;{schedule}"));
         let contexts = [primary(1), CUcontext::NULL, primary(0)];
         let mut turns = contexts.iter().cycle();
         let mut switch = || driver!(cuCtxSetCurrent(*turns.next().unwrap()));
@@ -164,14 +163,12 @@ fn the_program_may_change_its_context_between_ops() {
             assert_eq!(queue.download(&sum).unwrap(), [6 * round; 300], "{schedule}");
         }
         switch();
-        drop(queue);
-        machine.assert_clean();
     }
 }
 
 #[test]
 fn every_thread_keeps_its_own_context() {
-    let machine = Machine::new("devices=2;schedule=random;seed=1");
+    let _machine = Machine::clean("devices=2;schedule=random;seed=1");
     let queue = open(Allocator::Caching).unwrap();
     test_process::scope(|scope| {
         for (context, factor) in [(CUcontext::NULL, 2), (primary(1), 3), (primary(0), 4)] {
@@ -188,8 +185,6 @@ fn every_thread_keeps_its_own_context() {
             });
         }
     });
-    drop(queue);
-    machine.assert_clean();
 }
 
 #[test]
@@ -197,7 +192,7 @@ fn a_queue_may_go_with_its_thread() {
     thread_local! {
         static HELD: RefCell<Option<(CudaQueue, CudaBuf<u32>)>> = const { RefCell::new(None) };
     }
-    let machine = Machine::new("schedule=lazy");
+    let _machine = Machine::clean("schedule=lazy");
     let held = thread::spawn(|| {
         HELD.set(None); // before anything else of this thread, so that it goes after all of that
         let queue = open(Allocator::StreamOrdered).unwrap();
@@ -205,5 +200,4 @@ fn a_queue_may_go_with_its_thread() {
         HELD.set(Some((queue, words)));
     });
     within(LIMIT, || held.join().unwrap());
-    machine.assert_clean();
 }

@@ -2,9 +2,13 @@
 //!
 //! A value that a kernel loads through a pointer parameter follows from it, and so does every value
 //! computed from that, on any path. Points are public, the parameter record holds shapes and public
-//! AES keys; all other inputs of kernels of keys are secret.
+//! AES keys; all other inputs of kernels of keys are secret. The record of a seed begins with its
+//! secret key and counter.
 
+use core::{mem::offset_of, ops::Range};
 use std::sync::LazyLock;
+
+use core_types::params::fss::SeedParams;
 
 use ptx::ast::{AddressBase, Body, Instruction, Module, Operand, Symbol};
 
@@ -35,11 +39,14 @@ impl Origin {
 struct Origins {
     registers: Vec<Origin>,
     shared: Origin,
+    /// Bytes of the first parameter that count as memory that it points to.
+    record: Range<i64>,
 }
 
 impl Origins {
-    fn of(body: &Body) -> Self {
-        let mut origins = Self { registers: vec![Origin::default(); body.registers.len()], shared: Origin::default() };
+    fn of(body: &Body, record: Range<i64>) -> Self {
+        let registers = vec![Origin::default(); body.registers.len()];
+        let mut origins = Self { registers, shared: Origin::default(), record };
         let mut changed = true;
         while changed {
             changed = false;
@@ -58,16 +65,20 @@ impl Origins {
             read = read.with(self.registers[register.0 as usize]);
         }
         for operand in &instruction.operands {
-            let symbol = match operand {
-                Operand::Symbol { symbol, .. } => Some(symbol),
+            let (symbol, offset) = match operand {
+                Operand::Symbol { symbol, .. } => (Some(symbol), None),
                 Operand::Address(address) => match &address.base {
-                    AddressBase::Symbol(symbol) => Some(symbol),
-                    AddressBase::Reg(_) | AddressBase::Absolute => None,
+                    AddressBase::Symbol(symbol) => (Some(symbol), Some(address.offset)),
+                    AddressBase::Reg(_) | AddressBase::Absolute => (None, None),
                 },
-                _ => None,
+                _ => (None, None),
             };
             if let Some(Symbol::Param(index)) = symbol {
                 read.params |= 1 << index;
+                // a record whose address is taken counts whole
+                if *index == 0 && !self.record.is_empty() && offset.is_none_or(|at| self.record.contains(&at)) {
+                    read.contents |= 1;
+                }
             }
         }
         read
@@ -99,9 +110,14 @@ impl Origins {
 
 /// The kinds of memory accesses and branches of `kernel` that follow from the memory that `secret` parameters point to.
 fn following_from(kernel: &str, secret: Params) -> Vec<String> {
+    following_from_record(kernel, secret, 0..0)
+}
+
+/// [`following_from`], where the bytes `record` of the first parameter count as memory that it points to.
+fn following_from_record(kernel: &str, secret: Params, record: Range<i64>) -> Vec<String> {
     let function = MODULES.iter().find_map(|module| module.function(kernel)).unwrap();
     let body = function.body.as_ref().unwrap();
-    let origins = Origins::of(body);
+    let origins = Origins::of(body, record);
     let mut found = Vec::new();
     for instruction in &body.instructions {
         let opcode = &instruction.opcode;
@@ -133,6 +149,15 @@ fn no_address_and_no_branch_of_a_bitsliced_kernel_follows_from_a_secret() {
         let kernel = format!("{kernel}_bitsliced");
         assert_eq!(following_from(&kernel, secret), Vec::<String>::new(), "{kernel}");
     }
+}
+
+#[test]
+fn no_address_and_no_branch_follows_from_a_seed_but_of_look_ups() {
+    let secret = 0..offset_of!(SeedParams, mask) as i64;
+    assert_eq!(following_from_record("fss_expand_seed_bitsliced", 1, secret.clone()), Vec::<String>::new());
+    assert_eq!(following_from_record("fss_expand_seed", 1, secret), ["ld.shared"]);
+    let sizes = offset_of!(SeedParams, rows) as i64..size_of::<SeedParams>() as i64;
+    assert!(!following_from_record("fss_expand_seed_bitsliced", 1, sizes).is_empty(), "sizes end loops");
 }
 
 #[test]

@@ -2,29 +2,15 @@
 
 use std::ffi::{c_char, c_void};
 
+use crate::types::handles;
+
 /// The number of `ncclUint32` among NCCL's types of data.
 pub const UINT32: i32 = 3;
 
-/// A communicator: the place of one rank.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Comm(pub *mut c_void);
-
-impl Comm {
-    /// The handle that names nothing.
-    pub const NULL: Self = Self(std::ptr::null_mut());
-
-    /// Whether this is [`NULL`](Self::NULL).
-    #[must_use]
-    pub fn is_null(self) -> bool {
-        self.0.is_null()
-    }
+handles! {
+    /// A communicator: the place of one rank. Its caller keeps apart what may not meet.
+    Comm;
 }
-
-// SAFETY: a handle is a name that only the library resolves; which calls may meet each other is for the caller to keep.
-unsafe impl Send for Comm {}
-// SAFETY: as above.
-unsafe impl Sync for Comm {}
 
 /// Identifier by which the ranks of a group find each other; passed by value.
 #[repr(C)]

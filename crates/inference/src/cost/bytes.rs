@@ -4,10 +4,7 @@ use core::ops::RangeInclusive;
 
 use pfss::Party;
 
-use crate::{
-    Deal, OpenedPlan, Plan, WeightProduct,
-    keys::deal::{SEED, padded, triple_bytes},
-};
+use crate::{Deal, OpenedPlan, Plan, WeightProduct};
 
 /// Most bytes of a bundle besides keys and descriptor.
 ///
@@ -29,12 +26,8 @@ const WEIGHT_TRIPLE_OVERHEAD: u64 = TRIPLE_OVERHEAD + 16;
 #[must_use]
 pub fn key_bytes(deal: &Deal, party: Party) -> u64 {
     match deal {
-        Deal::Gate(gate, count) | Deal::Alongside(gate, count) => {
-            let (bits, all) = (gate.key_bits_of(party), gate.key_bits_per_element());
-            let seed = if bits < all { SEED } else { 0 };
-            seed + padded(*count) / 8 * bits
-        }
-        Deal::Matrix(_, shape) => triple_bytes(*shape, party),
+        Deal::Gate(gate, count) | Deal::Alongside(gate, count) => gate.key_bytes(party, *count),
+        Deal::Matrix(_, shape) => shape.key_bytes(party),
     }
 }
 

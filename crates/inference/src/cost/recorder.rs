@@ -3,36 +3,11 @@
 use pfss::SignedRange;
 
 use crate::{
-    Call, DeclaredLimits, Engine, InferenceError, NormPlacement, Preference, Step, Tensor, TransformerShape,
+    DeclaredLimits, InferenceError, NormPlacement, Preference, Tensor, TransformerShape,
+    engine::{RecordedStep, Recorder},
     model::{Block, LayerBuilder, layer},
     tensor::ONE,
 };
-
-/// An engine that records steps and returns zeros.
-#[derive(Default)]
-pub(super) struct Recorder {
-    pub(super) steps: Vec<Step>,
-    /// Names of the steps that are products by weights.
-    pub(super) weights: Vec<String>,
-}
-
-impl Engine for Recorder {
-    fn constant(&self, _: u64) -> u64 {
-        0
-    }
-
-    fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        Ok(vec![0; len])
-    }
-
-    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-        if call.weight_product().is_some() {
-            self.weights.push(step.to_owned());
-        }
-        self.steps.push(Step { name: step.to_owned(), deals: call.deals()? });
-        Ok(vec![0; call.len()])
-    }
-}
 
 /// The steps of one layer on `count` sequences, as in a transformer of one layer.
 ///
@@ -42,11 +17,11 @@ pub(super) fn layer_steps(
     limits: DeclaredLimits,
     count: usize,
     preference: Preference,
-) -> Result<Recorder, InferenceError> {
+) -> Result<Vec<RecordedStep>, InferenceError> {
     let shape = TransformerShape { layers: 1, ..*shape };
     let mut recorder = Recorder::default();
     run(&mut recorder, &shape, limits, count, preference)?;
-    Ok(recorder)
+    Ok(recorder.steps)
 }
 
 /// The range of the hidden states that a layer takes.
@@ -99,15 +74,15 @@ mod tests {
         ];
         for (model, preference) in all {
             let shape = TransformerShape { layers: 3, ..model.shape(8).unwrap() };
-            let one = layer_steps(&shape, PublishedModel::LIMITS, 2, preference).unwrap().steps;
+            let one = layer_steps(&shape, PublishedModel::LIMITS, 2, preference).unwrap();
             let mut recorder = Recorder::default();
             let x = run(&mut recorder, &shape, PublishedModel::LIMITS, 2, preference).unwrap();
             assert_eq!(x.words.len(), 2 * 8 * shape.width as usize);
             assert_eq!(recorder.steps.len(), 3 * one.len());
-            for (index, step) in recorder.steps.iter().enumerate() {
+            for (index, RecordedStep { step, product }) in recorder.steps.iter().enumerate() {
                 let (layer, same) = (index / one.len(), &one[index % one.len()]);
-                assert_eq!(step.name, format!("layer{layer}.{}", same.name));
-                assert_eq!(step.deals, same.deals, "{}", step.name);
+                assert_eq!(step.name, format!("layer{layer}.{}", same.step.name));
+                assert_eq!((&step.deals, product), (&same.step.deals, &same.product), "{}", step.name);
             }
         }
     }

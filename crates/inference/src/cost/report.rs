@@ -3,14 +3,15 @@
 use pfss::{GateKind, MatrixShape, Party, WeightShape};
 use serde::Serialize;
 
-use super::{
-    bytes::key_bytes,
-    recorder::{Recorder, layer_steps},
-};
+use super::{bytes::key_bytes, recorder::layer_steps};
 use crate::{
-    Deal, DeclaredLimits, InferenceError, Model, Plan, Preference, Step, TransformerShape,
+    Deal, DeclaredLimits, InferenceError, Model, Plan, Preference, TransformerShape,
+    engine::RecordedStep,
     folder::AGREEMENT,
-    keys::deal::{SEED, STEP_DIGEST},
+    keys::{
+        deal::{SEED, STEP_DIGEST},
+        plan::most_memory_bytes,
+    },
 };
 
 /// Keys, messages and arithmetic of both parties.
@@ -61,7 +62,7 @@ pub struct LayerCost {
     pub gates: Vec<GateCost>,
     /// The most bytes of keys of party 0 and party 1 that a run has in memory at once.
     ///
-    /// Both count the step with the most key bytes: see [`Plan::most_memory_bytes`].
+    /// Both count the gate with the most key bytes: see [`Plan::most_memory_bytes`].
     pub key_memory_bytes: [u64; 2],
 }
 
@@ -78,30 +79,26 @@ impl Work {
     /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
-        let sum = |a: [u64; 2], b: [u64; 2]| [a[0] + b[0], a[1] + b[1]];
-        Self {
-            key_bytes: sum(self.key_bytes, other.key_bytes),
-            sent_bytes: sum(self.sent_bytes, other.sent_bytes),
-            weight_bytes: self.weight_bytes + other.weight_bytes,
-            weight_products: self.weight_products + other.weight_products,
-            rounds: self.rounds + other.rounds,
-            aes_blocks: self.aes_blocks + other.aes_blocks,
-            multiplications: self.multiplications + other.multiplications,
-        }
+        self.zip(other, |a, b| a + b)
     }
 
     /// This work `count` times, one after the other.
     #[must_use]
     pub fn times(self, count: u32) -> Self {
-        let count = u64::from(count);
+        self.zip(self, |a, _| a * u64::from(count))
+    }
+
+    /// A function of each number of both.
+    fn zip(self, other: Self, each: impl Fn(u64, u64) -> u64) -> Self {
+        let of_both = |a: [u64; 2], b: [u64; 2]| [each(a[0], b[0]), each(a[1], b[1])];
         Self {
-            key_bytes: self.key_bytes.map(|bytes| bytes * count),
-            sent_bytes: self.sent_bytes.map(|bytes| bytes * count),
-            weight_bytes: self.weight_bytes * count,
-            weight_products: self.weight_products * count,
-            rounds: self.rounds * count,
-            aes_blocks: self.aes_blocks * count,
-            multiplications: self.multiplications * count,
+            key_bytes: of_both(self.key_bytes, other.key_bytes),
+            sent_bytes: of_both(self.sent_bytes, other.sent_bytes),
+            weight_bytes: each(self.weight_bytes, other.weight_bytes),
+            weight_products: each(self.weight_products, other.weight_products),
+            rounds: each(self.rounds, other.rounds),
+            aes_blocks: each(self.aes_blocks, other.aes_blocks),
+            multiplications: each(self.multiplications, other.multiplications),
         }
     }
 
@@ -122,7 +119,7 @@ impl Work {
             // bytes that products by opened weights do not send
             Deal::Matrix(ring, MatrixShape { rows, inner, cols, .. }) if by_weights => {
                 let weights = WeightShape { inner: *inner, cols: *cols };
-                (sent - weights.product_traffic_in(*ring, *rows).0, 1)
+                (sent - weights.product_traffic(*ring, *rows).0, 1)
             }
             _ => (0, 0),
         };
@@ -173,9 +170,8 @@ impl ModelCost {
     /// # Errors
     /// As [`Model::plan`].
     pub fn of_model(model: &Model) -> Result<Self, InferenceError> {
-        let (plan, opened) = (model.plan()?, model.opened_plan()?);
-        let kept = |name: &str| opened.others().steps().iter().any(|step| step.name == name);
-        let mut gates = gates(plan.steps(), |name| !kept(name));
+        let plan = model.plan()?;
+        let mut gates = gates(&model.record()?.0);
         gates.push(reveal(&plan, &gates));
         let key_memory_bytes = Party::BOTH.map(|party| plan.most_memory_bytes(party));
         let layer = LayerCost { name: "whole model".to_owned(), count: 1, gates, key_memory_bytes };
@@ -202,12 +198,12 @@ impl ModelCost {
     ) -> Result<Self, InferenceError> {
         shape.check()?;
         check_size(shape, count)?;
-        let Recorder { steps, weights } = layer_steps(shape, limits, count, preference)?;
-        let gates = gates(&steps, |name| weights.iter().any(|step| step == name));
+        let steps = layer_steps(shape, limits, count, preference)?;
+        let gates = gates(&steps);
         let (positions, end) = (shape.sequence, preference.title());
         let title = format!("layers of {name} for {count} sequences of {positions} positions{end}");
-        let most = |party| steps.iter().map(|step| step.memory_bytes(party)).max().unwrap_or(0);
-        let key_memory_bytes = Party::BOTH.map(most);
+        let deals = || steps.iter().flat_map(|recorded| &recorded.step.deals);
+        let key_memory_bytes = Party::BOTH.map(|party| most_memory_bytes(deals(), party));
         let layer = LayerCost { name: "layer".to_owned(), count: shape.layers, gates, key_memory_bytes };
         Ok(Self { title, layers: vec![layer] })
     }
@@ -246,16 +242,16 @@ fn check_size(shape: &TransformerShape, count: usize) -> Result<(), InferenceErr
     Ok(())
 }
 
-/// The cost of each gate of each step, given which steps are products by weights.
-fn gates(steps: &[Step], by_weights: impl Fn(&str) -> bool) -> Vec<GateCost> {
+/// The cost of each gate of each step; some steps are products by weights.
+fn gates(steps: &[RecordedStep]) -> Vec<GateCost> {
     let mut gates: Vec<GateCost> = Vec::new();
-    for step in steps {
+    for RecordedStep { step, product } in steps {
         for deal in &step.deals {
             let (name, elements) = match deal {
                 Deal::Gate(gate, count) | Deal::Alongside(gate, count) => (gate.kind().to_string(), *count),
                 Deal::Matrix(_, shape) => ("matrix product".to_owned(), shape.lens()[2]),
             };
-            let (elements, work) = (elements as u64, Work::of(deal, by_weights(&step.name)));
+            let (elements, work) = (elements as u64, Work::of(deal, product.is_some()));
             match gates.iter_mut().find(|gate| gate.step == step.name && gate.gate == name) {
                 Some(gate) => {
                     gate.elements += elements;

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     Architecture, InferenceError, Model, ModelFile,
+    model_file::one_line,
     tls::{Fingerprint, Identity},
 };
 
@@ -218,25 +219,4 @@ fn held_bytes(folder: &Path, count: usize) -> Result<u64, InferenceError> {
 /// The error for a folder with this defect, on one line.
 pub(super) fn refused(path: &Path, reason: &str) -> InferenceError {
     InferenceError::Folder { path: path.to_owned(), reason: one_line(reason) }
-}
-
-/// The most characters of a reason, which may quote a manifest.
-const MAX_REASON: usize = 400;
-
-/// A reason on one line.
-///
-/// Control characters are escaped, and a long reason is truncated.
-fn one_line(reason: &str) -> String {
-    let mut line = String::new();
-    for (count, character) in reason.chars().enumerate() {
-        if count == MAX_REASON {
-            line.push_str("..");
-            break;
-        }
-        match character.is_control() {
-            true => line.extend(character.escape_default()),
-            false => line.push(character),
-        }
-    }
-    line
 }

@@ -303,7 +303,8 @@ impl RunsFolder {
         progress(AGREE);
         let agreed = preparation.measure(AGREE, || {
             let state = PartyState { opened: self.weights.digest(), next };
-            Ok((state.agree(channel, folder.runs)?, AGREEMENT))
+            let agreed = state.agree(channel, folder.runs);
+            Ok((agreed.map_err(|error| error.in_step(folder.party.peer(), AGREE))?, AGREEMENT))
         });
         let index = match agreed {
             Ok(index) => index,

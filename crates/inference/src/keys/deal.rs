@@ -51,11 +51,11 @@ impl Deal {
     /// Makes the keys, for party 0 and party 1.
     ///
     /// # Errors
-    /// As [`Dealer::deal`] and [`Dealer::deal_matrix_on`].
+    /// As [`Dealer::deal`] and [`Dealer::deal_matrix`].
     pub fn make<Q: FssOps>(&self, q: &Q, dealer: &mut Dealer) -> Result<[Key; 2], PfssError> {
         Ok(match self {
             Self::Gate(gate, count) | Self::Alongside(gate, count) => dealer.deal(q, gate, *count)?.map(Key::Gate),
-            Self::Matrix(ring, shape) => dealer.deal_matrix_on(q, *ring, *shape)?.map(Key::Matrix),
+            Self::Matrix(ring, shape) => dealer.deal_matrix(q, *ring, *shape)?.map(Key::Matrix),
         })
     }
 
@@ -68,7 +68,7 @@ impl Deal {
                 let (bytes, rounds) = gate.traffic(*count);
                 (bytes - STEP_DIGEST * rounds, 0)
             }
-            Self::Matrix(ring, shape) => shape.traffic_in(*ring),
+            Self::Matrix(ring, shape) => shape.traffic(*ring),
         }
     }
 
@@ -82,10 +82,15 @@ impl Deal {
             Self::Gate(gate, count) | Self::Alongside(gate, count) => {
                 let all = gate.key_bits_per_element();
                 let seed = if gate.key_bits_of(party) < all { SEED } else { 0 };
-                seed + padded(*count) / 8 * all
+                seed + count.next_multiple_of(LANES) as u64 / 8 * all
             }
-            Self::Matrix(_, shape) => triple_bytes(*shape, party),
+            Self::Matrix(_, shape) => shape.key_bytes(party),
         }
+    }
+
+    /// Whether its keys are used together with those before it.
+    pub(crate) fn is_alongside(&self) -> bool {
+        matches!(self, Self::Alongside(..))
     }
 
     /// Whether `key` is what this deal makes.
@@ -104,8 +109,7 @@ impl Deal {
     pub(crate) fn hash(&self, hasher: &mut Sha256) {
         match self {
             Self::Gate(gate, count) | Self::Alongside(gate, count) => {
-                let is_alongside = matches!(self, Self::Alongside(..));
-                hasher.update(if is_alongside { "gate alongside" } else { "gate" });
+                hasher.update(if self.is_alongside() { "gate alongside" } else { "gate" });
                 hasher.update(gate.digest());
                 hasher.update((*count as u64).to_le_bytes());
             }
@@ -118,23 +122,12 @@ impl Deal {
     }
 }
 
-/// The elements of a batch in a bundle, padding included.
-pub(crate) fn padded(count: usize) -> u64 {
-    count.next_multiple_of(LANES) as u64
-}
-
-/// Bytes of a party's triple: a seed, and party 1's share of the product of the masks.
-pub(crate) fn triple_bytes(shape: MatrixShape, party: Party) -> u64 {
-    let [_, _, out] = shape.lens();
-    SEED + if party == Party::One { 8 * out as u64 } else { 0 }
-}
-
 impl Key {
     /// Bytes of the key in memory.
     pub(crate) fn memory_bytes(&self) -> u64 {
         match self {
             Self::Gate(bundle) => bundle.memory_bytes(),
-            Self::Matrix(triple) => triple_bytes(triple.shape(), triple.party()),
+            Self::Matrix(triple) => triple.shape().key_bytes(triple.party()),
         }
     }
 

@@ -11,7 +11,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     deal::{Deal, Key},
-    plan::Plan,
+    plan::{Plan, total},
+    queue::{check_count, check_nonce, check_party},
     stored::Keys,
 };
 use crate::InferenceError;
@@ -81,11 +82,11 @@ impl OpenedPlan {
     /// They are dealt once for a model: the masks serve every later [`deal_run`](Self::deal_run).
     ///
     /// # Errors
-    /// As [`Dealer::deal_weights_in`].
+    /// As [`Dealer::deal_weights`].
     pub fn deal_weights(&self, dealer: &mut Dealer) -> Result<([Vec<WeightKey>; 2], Vec<WeightMask>), PfssError> {
         let (mut keys, mut masks) = ([Vec::new(), Vec::new()], Vec::new());
         for product in &self.products {
-            let (dealt, mask) = dealer.deal_weights_in(product.ring, product.weights)?;
+            let (dealt, mask) = dealer.deal_weights(product.ring, product.weights)?;
             keys.iter_mut().zip(dealt).for_each(|(keys, key)| keys.push(key));
             masks.push(mask);
         }
@@ -118,7 +119,7 @@ impl OpenedPlan {
     ///
     /// # Errors
     /// [`InferenceError::Keys`] if the masks are not of this plan's weights, and as
-    /// [`Dealer::deal_weight_triple_on`].
+    /// [`Dealer::deal_weight_triple`].
     pub(crate) fn deal_triples<Q: FssOps>(
         &self,
         q: &Q,
@@ -129,7 +130,7 @@ impl OpenedPlan {
         let mut triples = [Vec::new(), Vec::new()];
         for (index, (product, mask)) in self.products.iter().zip(masks).enumerate() {
             product.check("mask", index, mask.ring(), mask.shape())?;
-            let dealt = dealer.deal_weight_triple_on(q, mask, product.rows)?;
+            let dealt = dealer.deal_weight_triple(q, mask, product.rows)?;
             triples.iter_mut().zip(dealt).for_each(|(triples, triple)| triples.push(triple));
         }
         Ok(triples)
@@ -160,15 +161,14 @@ impl OpenedPlan {
     /// The bytes and rounds of each party to open the weights, exactly.
     #[must_use]
     pub fn opening_traffic(&self) -> Traffic {
-        let (bytes, rounds) = total(self.products.iter().map(|product| product.weights.traffic_in(product.ring)));
+        let (bytes, rounds) = total(self.products.iter().map(|product| product.weights.traffic(product.ring)));
         Traffic { sent_bytes: bytes, received_bytes: bytes, rounds }
     }
 
     /// The bytes and rounds of `party` for a run, exactly: a function of the plan, never of data.
     #[must_use]
     pub fn run_traffic(&self, party: Party) -> Traffic {
-        let products =
-            self.products.iter().map(|product| product.weights.product_traffic_in(product.ring, product.rows));
+        let products = self.products.iter().map(|product| product.weights.product_traffic(product.ring, product.rows));
         let ((bytes, rounds), others) = (total(products), self.others.traffic(party));
         Traffic {
             sent_bytes: others.sent_bytes + bytes,
@@ -261,26 +261,6 @@ pub(crate) fn check_triples(
         check_nonce(&mut nonces, triple.nonce())?;
     }
     Ok(())
-}
-
-fn total(traffic: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
-    traffic.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
-}
-
-fn check_count(what: &str, expected: usize, got: usize) -> Result<(), InferenceError> {
-    if expected == got {
-        return Ok(());
-    }
-    Err(InferenceError::Keys { reason: format!("expected {expected} {what}, got {got}") })
-}
-
-fn check_party(expected: Party, got: Party) -> Result<(), PfssError> {
-    if expected == got { Ok(()) } else { Err(PfssError::WrongParty { expected, got }) }
-}
-
-/// Checks that no deal occurs twice.
-fn check_nonce(nonces: &mut HashSet<[u8; 16]>, nonce: [u8; 16]) -> Result<(), PfssError> {
-    if nonces.insert(nonce) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce }) }
 }
 
 fn missing(what: &str) -> InferenceError {

@@ -72,8 +72,7 @@ impl Plan {
     /// The bytes and rounds of `party`, exactly: a function of the plan, never of data.
     #[must_use]
     pub fn traffic(&self, party: Party) -> Traffic {
-        let (bytes, rounds) =
-            self.deals().map(Deal::traffic).fold((0, 0), |sum, deal| (sum.0 + deal.0, sum.1 + deal.1));
+        let (bytes, rounds) = total(self.deals().map(Deal::traffic));
         // The server gives its shares of the logits, the client its step digest.
         let (digest, shares) = (16, 16 + 8 * self.outputs as u64);
         let (sent, received) = if party == Party::One { (shares, digest) } else { (digest, shares) };
@@ -82,13 +81,13 @@ impl Plan {
 
     /// The most bytes of `party`'s keys that a run from a folder has in memory at once.
     ///
-    /// They are the keys of the step that has most, since each step reads its keys and wipes them.
-    /// On top of it come shares of values, the expanded masks of a product of matrices, a copy of a
-    /// triple while it is read, and the bytes of files of at most 64 KiB, which are read at the
-    /// beginning.
+    /// They are the keys of the gate that has most, since each gate reads its keys and wipes them;
+    /// the two look-ups of a function by table count together. On top of it come shares of values,
+    /// the expanded masks of a product of matrices, a copy of a triple while it is read, and the
+    /// bytes of files of at most 64 KiB, which are read at the beginning.
     #[must_use]
     pub fn most_memory_bytes(&self, party: Party) -> u64 {
-        self.steps.iter().map(|step| step.memory_bytes(party)).max().unwrap_or(0)
+        most_memory_bytes(self.deals(), party)
     }
 
     /// A digest of the title and all deals; two parties with different plans refuse each other.
@@ -104,4 +103,19 @@ impl Plan {
         }
         hasher.finalize().into()
     }
+}
+
+/// The most bytes of `party`'s keys of any of these deals, and of those alongside it.
+pub(crate) fn most_memory_bytes<'a>(deals: impl IntoIterator<Item = &'a Deal>, party: Party) -> u64 {
+    let (mut most, mut gate) = (0, 0);
+    for deal in deals {
+        gate = deal.memory_bytes(party) + if deal.is_alongside() { gate } else { 0 };
+        most = most.max(gate);
+    }
+    most
+}
+
+/// The sums of bytes and rounds.
+pub(super) fn total(traffic: impl Iterator<Item = (u64, u64)>) -> (u64, u64) {
+    traffic.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
 }

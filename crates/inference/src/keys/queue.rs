@@ -14,8 +14,10 @@ use crate::InferenceError;
 /// Keys in the order of their use.
 pub(crate) struct KeyQueue {
     keys: Queued,
-    /// Bytes of the keys that the current step has read.
-    step_bytes: u64,
+    /// Whether each key is used together with the one before it.
+    is_alongside: vec::IntoIter<bool>,
+    /// Bytes of the keys of the current gate.
+    gate_bytes: u64,
     /// The most bytes of keys that were in memory at once.
     most_bytes: u64,
 }
@@ -35,16 +37,15 @@ pub(crate) struct KeyCheck {
 impl KeyQueue {
     /// Takes keys that match `plan` and `party`; no deal occurs twice.
     pub(crate) fn new(plan: &Plan, party: Party, keys: Keys) -> Result<Self, InferenceError> {
-        let (expected, got) = (plan.deals().count(), keys.len());
-        if expected != got {
-            return Err(InferenceError::Keys { reason: format!("expected {expected} keys, got {got}") });
-        }
+        check_count("keys", plan.deals().count(), keys.len())?;
+        let is_alongside: Vec<bool> = plan.deals().map(Deal::is_alongside).collect();
+        let (is_alongside, gate_bytes) = (is_alongside.into_iter(), 0);
         match keys.0 {
             Stored::Memory(keys) => {
                 let mut check = KeyCheck::new(party);
                 plan.deals().zip(&keys).try_for_each(|(deal, key)| check.next(deal, key))?;
                 let most_bytes = keys.iter().map(Key::memory_bytes).sum();
-                Ok(Self { keys: Queued::Memory(keys.into_iter()), step_bytes: 0, most_bytes })
+                Ok(Self { keys: Queued::Memory(keys.into_iter()), is_alongside, gate_bytes, most_bytes })
             }
             Stored::Source(source) => {
                 check_party(party, source.party())?;
@@ -53,14 +54,9 @@ impl KeyQueue {
                 if let Some(index) = different {
                     return Err(other_gate(index));
                 }
-                Ok(Self { keys: Queued::Source(source), step_bytes: 0, most_bytes: 0 })
+                Ok(Self { keys: Queued::Source(source), is_alongside, gate_bytes, most_bytes: 0 })
             }
         }
-    }
-
-    /// Begins a step: the keys of the step before were used, and wiped.
-    pub(crate) fn begin_step(&mut self) {
-        self.step_bytes = 0;
     }
 
     /// The most bytes of keys that were in memory at once.
@@ -86,9 +82,13 @@ impl KeyQueue {
         match &mut self.keys {
             Queued::Memory(keys) => Ok(keys.next()),
             Queued::Source(source) => {
+                // The keys of the gate before were used, and wiped, but for those that are used together.
+                if !self.is_alongside.next().unwrap_or_default() {
+                    self.gate_bytes = 0;
+                }
                 let key = source.next_key()?;
-                self.step_bytes += key.as_ref().map_or(0, Key::memory_bytes);
-                self.most_bytes = self.most_bytes.max(self.step_bytes);
+                self.gate_bytes += key.as_ref().map_or(0, Key::memory_bytes);
+                self.most_bytes = self.most_bytes.max(self.gate_bytes);
                 Ok(key)
             }
         }
@@ -106,15 +106,26 @@ impl KeyCheck {
         if !deal.makes(key) {
             return Err(other_gate(self.nonces.len()));
         }
-        if !self.nonces.insert(key.nonce()) {
-            return Err(PfssError::ReusedBundle { nonce: key.nonce() }.into());
-        }
+        check_nonce(&mut self.nonces, key.nonce())?;
         Ok(())
     }
 }
 
-fn check_party(expected: Party, got: Party) -> Result<(), PfssError> {
+pub(super) fn check_party(expected: Party, got: Party) -> Result<(), PfssError> {
     if expected == got { Ok(()) } else { Err(PfssError::WrongParty { expected, got }) }
+}
+
+/// Checks that no deal occurs twice.
+pub(super) fn check_nonce(nonces: &mut HashSet<[u8; 16]>, nonce: [u8; 16]) -> Result<(), PfssError> {
+    if nonces.insert(nonce) { Ok(()) } else { Err(PfssError::ReusedBundle { nonce }) }
+}
+
+/// Checks the number of keys or other secrets.
+pub(super) fn check_count(what: &str, expected: usize, got: usize) -> Result<(), InferenceError> {
+    if expected == got {
+        return Ok(());
+    }
+    Err(InferenceError::Keys { reason: format!("expected {expected} {what}, got {got}") })
 }
 
 fn other_gate(index: usize) -> InferenceError {

@@ -1,4 +1,4 @@
-//! One party's keys of a run: all in memory, or read when a step uses them.
+//! One party's keys of a run: all in memory, or read when a gate uses them.
 
 use core::fmt;
 
@@ -10,7 +10,7 @@ use crate::InferenceError;
 /// One party's keys of a run, in the order of their use.
 ///
 /// Keys that were dealt in this process are in memory. Keys of a spent folder are read from their
-/// files by the step that uses them, and wiped after it: see
+/// files by the gate that uses them, and wiped after it: see
 /// [`Plan::most_memory_bytes`](crate::Plan::most_memory_bytes). `Debug` shows their number.
 pub struct Keys(pub(super) Stored);
 

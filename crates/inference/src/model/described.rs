@@ -4,6 +4,7 @@ use pfss::{PfssError, SignedRange};
 
 use super::{
     block::attention,
+    input::elements,
     layers::LayerBuilder,
     norm::{layer_norm, row_means},
     shape::{Block, DeclaredLimits, NormPlacement, TransformerShape},
@@ -197,11 +198,6 @@ const UNREAD: DeclaredLimits =
 /// The length of the last axis of a layer's input.
 fn last_axis(layer: &PlacedLayer) -> u32 {
     layer.input.last().copied().unwrap_or(1) // shapes are not empty
-}
-
-/// Elements of a shape, which a file limits to 2^26.
-fn elements(shape: &[u32]) -> usize {
-    shape.iter().map(|&len| len as usize).product()
 }
 
 /// A failed proof of ranges with the layer's place and name; other errors as they are.

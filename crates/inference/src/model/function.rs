@@ -15,8 +15,9 @@ use super::{
 };
 use crate::{
     Architecture, Call, Engine, InferenceError, ModelFileError, ModelLimits, Preference, Tensor,
+    engine::Recorder,
     function::{Execution, FunctionModel, ModelFunction, Trace},
-    model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer, check_head},
+    model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer, check_head, elements},
     tensor::ONE,
 };
 
@@ -149,7 +150,7 @@ impl Model {
         // The first run, on zeros, shows the weights and the shape of the results.
         let mut trace = Trace { largest: len, ..Trace::default() };
         let execution = Execution {
-            engine: &mut Zeros,
+            engine: &mut Recorder::default(),
             weight_limit: limits.weights,
             preference: Preference::default(),
             trace: Some(&mut trace),
@@ -391,11 +392,6 @@ fn record(trace: &mut Trace, layer: &PlacedLayer, largest: u64) -> Result<(), In
     Ok(())
 }
 
-/// Elements of a checked shape.
-fn elements(shape: &[u32]) -> u64 {
-    shape.iter().map(|&len| u64::from(len)).product()
-}
-
 /// The error of a check that files and functions have in common.
 fn of_function(error: ModelFileError) -> InferenceError {
     match error {
@@ -450,23 +446,6 @@ impl Engine for AnyEngine<'_> {
 
     fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
         self.0.call(step, call)
-    }
-}
-
-/// The engine of the first run: everything is zero.
-struct Zeros;
-
-impl Engine for Zeros {
-    fn constant(&self, _: u64) -> u64 {
-        0
-    }
-
-    fn parameter(&self, _: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        Ok(vec![0; len])
-    }
-
-    fn call(&mut self, _: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-        Ok(vec![0; call.len()])
     }
 }
 

@@ -149,7 +149,7 @@ fn one_hot(tokens: &[f32], vocabulary: usize) -> Result<Vec<u64>, InferenceError
 }
 
 /// Elements of a shape, which a file limits to 2^26.
-fn elements(shape: &[u32]) -> usize {
+pub(super) fn elements(shape: &[u32]) -> usize {
     lens(shape).iter().product()
 }
 

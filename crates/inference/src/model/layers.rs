@@ -86,7 +86,7 @@ impl<E: Engine> LayerBuilder<'_, E> {
     }
 
     /// The range of weights with [`FRACTION_BITS`].
-    fn weights(&self) -> Result<SignedRange, RangeError> {
+    pub(super) fn weights(&self) -> Result<SignedRange, RangeError> {
         let limit = i64::from(self.weight_limit) * ONE;
         SignedRange::new(-limit, limit)
     }

@@ -1,7 +1,7 @@
 //! Layer normalisation, with or without separate learned factors.
 
 use pfss::{
-    MatrixShape, RangeError, SignedRange,
+    MatrixShape, SignedRange,
     functions::{Accuracy, rsqrt_octaves},
 };
 
@@ -49,7 +49,7 @@ pub(super) fn layer_norm<E: Engine>(
     let range = SignedRange::new(-bound, bound)?.checked_mul(SignedRange::new(ONE, ONE)?)?;
     let has_factors = block.shape.has_norm_factors();
     let rounding = if has_factors {
-        Rounding::new(range.checked_mul(factor_range(layers)?)?, 2 * FRACTION_BITS)?
+        Rounding::new(range.checked_mul(layers.weights()?)?, 2 * FRACTION_BITS)?
     } else {
         Rounding::new(range, FRACTION_BITS)?
     };
@@ -97,7 +97,7 @@ pub(super) fn layer_norm<E: Engine>(
         for row in normed.words.chunks_exact_mut(bias.len()) {
             row.iter_mut().zip(&bias).for_each(|(sum, bias)| *sum = sum.wrapping_add(*bias));
         }
-        normed.range = normed.range.checked_add(factor_range(layers)?)?;
+        normed.range = normed.range.checked_add(layers.weights()?)?;
     }
     Ok(normed)
 }
@@ -117,12 +117,6 @@ pub(super) fn row_means<E: Engine>(
 fn root_of_width(width: u32) -> i64 {
     let root = f64::from(width).sqrt();
     if width.is_power_of_two() { root.ceil() as i64 * ONE } else { ((root * 1.002).ceil() as i64) * ONE }
-}
-
-/// The range of the learned factors and biases of a norm.
-fn factor_range<E: Engine>(layers: &LayerBuilder<'_, E>) -> Result<SignedRange, RangeError> {
-    let limit = i64::from(layers.weight_limit) * ONE;
-    SignedRange::new(-limit, limit)
 }
 
 /// Means of rows, from their sums.

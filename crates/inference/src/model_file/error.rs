@@ -32,9 +32,6 @@ pub enum ModelFileError {
     },
 }
 
-/// The most characters of a parser's error, which may quote the file.
-const MAX_REASON: usize = 400;
-
 impl ModelFileError {
     /// The error for bytes that the parser refuses.
     ///
@@ -45,12 +42,21 @@ impl ModelFileError {
             Some(quote) => (quote, &place[..]),
             None => (&text[..], ""),
         };
-        let mut reason: String = quote.chars().flat_map(escaped).take(MAX_REASON).collect();
-        if quote.chars().flat_map(escaped).nth(MAX_REASON).is_some() {
-            reason.push_str("..");
-        }
-        Self::Json { reason: reason + place }
+        Self::Json { reason: one_line(quote) + place }
     }
+}
+
+/// The most characters of a text from a file that an error quotes.
+const MAX_CHARACTERS: usize = 400;
+
+/// A text with control characters escaped, truncated if it is long.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut escaped = text.chars().flat_map(escaped);
+    let mut line: String = escaped.by_ref().take(MAX_CHARACTERS).collect();
+    if escaped.next().is_some() {
+        line.push_str("..");
+    }
+    line
 }
 
 /// A control character by its escape, any other character as it is.

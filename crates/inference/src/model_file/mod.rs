@@ -11,7 +11,9 @@ use self::{checked::Checker, layer::Content};
 
 pub(crate) use checked::{PlacedLayer, check_head};
 pub use error::ModelFileError;
+pub(crate) use error::one_line;
 pub(crate) use layer::{Activation, AttentionLimits, Convolution, LayerKind};
+pub(crate) use shape::elements;
 
 use crate::FRACTION_BITS;
 

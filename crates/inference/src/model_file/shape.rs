@@ -26,7 +26,7 @@ impl Misfit {
 }
 
 /// The number of elements of a shape, saturating.
-pub(super) fn elements(shape: &[u32]) -> u64 {
+pub(crate) fn elements(shape: &[u32]) -> u64 {
     shape.iter().fold(1u64, |product, &len| product.saturating_mul(len.into()))
 }
 

@@ -9,7 +9,7 @@ use rustls::{
     crypto::{CryptoProvider, ring},
 };
 
-use super::{Fingerprint, Identity, TlsError, TlsStream, certificates::Certificates, verify::Pinned};
+use super::{Connection, Fingerprint, Identity, TlsError, TlsStream, certificates::Certificates, verify::Pinned};
 use crate::Limits;
 
 /// Greatest length of a message.
@@ -37,6 +37,12 @@ pub struct Endpoint<'a> {
 }
 
 impl Endpoint<'_> {
+    /// A connection to the peer that begins now, for its errors.
+    #[must_use]
+    pub fn connection(&self) -> Connection {
+        Connection::begin(self.peer, self.limits)
+    }
+
     /// The handshake of the protocol inside.
     pub(super) fn channel(&self, stream: TlsStream) -> Result<TlsChannel, TlsError> {
         channel(self.party, stream, &self.protocol)

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use pfss::Party;
 
 use super::{
-    Endpoint, Fingerprint, TlsChannel, TlsError, TlsStream,
+    Connection, Endpoint, Fingerprint, TlsChannel, TlsError, TlsStream,
     accept::{accept_in, local},
     crowd::Crowd,
     endpoint::channel,
@@ -37,6 +37,7 @@ struct Side {
 pub struct AcceptedPeer {
     index: usize,
     side: Side,
+    connection: Connection,
     stream: TlsStream,
 }
 
@@ -81,7 +82,8 @@ impl PeerListener {
             let index = sides.iter().position(|side| Some(side.peer) == peer);
             let unknown = || TlsError::Handshake { doing: "TLS handshake", reason: "no certificate of a peer".into() };
             let index = index.ok_or_else(unknown)?;
-            Ok(AcceptedPeer { index, side: sides[index], stream: pending.into_stream(limits)? })
+            let (side, connection) = (sides[index], Connection::begin(sides[index].peer, *limits));
+            Ok(AcceptedPeer { index, side, connection, stream: pending.into_stream(limits)? })
         };
         accept_in(crowd, || Ok(listener.accept()?.0), patience, refused, take, ended)
     }
@@ -105,6 +107,12 @@ impl AcceptedPeer {
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         self.side.peer
+    }
+
+    /// Its connection, for errors.
+    #[must_use]
+    pub fn connection(&self) -> Connection {
+        self.connection
     }
 
     /// Completes the handshake inside TLS: party, and digest of the computation.

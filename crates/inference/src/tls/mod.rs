@@ -26,4 +26,4 @@ pub use error::TlsError;
 pub use fingerprint::Fingerprint;
 pub use identity::Identity;
 pub use listener::{AcceptedPeer, PeerListener};
-pub use stream::TlsStream;
+pub use stream::{Connection, TlsStream};

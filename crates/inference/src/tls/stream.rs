@@ -7,7 +7,35 @@ use std::{
     time::Instant,
 };
 
-use crate::Limits;
+use super::Fingerprint;
+use crate::{Limit, Limits};
+
+/// A connection as the error of a stalled peer names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Connection {
+    peer: Fingerprint,
+    limits: Limits,
+    since: Instant,
+}
+
+impl Connection {
+    /// A connection to the holder of the certificate `peer` that begins now.
+    pub(super) fn begin(peer: Fingerprint, limits: Limits) -> Self {
+        Self { peer, limits, since: Instant::now() }
+    }
+
+    /// The certificate of the peer.
+    #[must_use]
+    pub fn peer(&self) -> Fingerprint {
+        self.peer
+    }
+
+    /// The limit that a wait has reached if it ends now.
+    pub(crate) fn limit(&self) -> Limit {
+        let Limits { idle, session } = self.limits;
+        if self.since.elapsed() < session { Limit::Idle(idle) } else { Limit::Session(session) }
+    }
+}
 
 /// An encrypted stream to the peer whose certificate was expected.
 pub struct TlsStream(Box<dyn Duplex>);
@@ -70,26 +98,46 @@ impl Bounded {
     }
 
     /// The longest wait from now on.
-    fn patience(&self) -> io::Result<Option<Duration>> {
+    fn patience(&self) -> io::Result<Duration> {
         let left = self.end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(Error::new(ErrorKind::TimedOut, "the time limit of the connection has passed"));
         }
-        Ok(Some(self.limits.idle.min(left)))
+        Ok(self.limits.idle.min(left))
+    }
+
+    /// Ends the stream with the first wait that reaches a limit.
+    ///
+    /// TLS does not report the failure of one write, and repeats it: without this a peer that reads
+    /// nothing would have twice the time.
+    fn expire<T>(&mut self, moved: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &moved
+            && matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+        {
+            self.end = Instant::now();
+        }
+        moved
     }
 }
 
 impl Read for Bounded {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(self.patience()?)?;
-        self.stream.read(buffer)
+        self.stream.set_read_timeout(Some(self.patience()?))?;
+        let read = self.stream.read(buffer);
+        self.expire(read)
     }
 }
 
 impl Write for Bounded {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(self.patience()?)?;
-        self.stream.write(buffer)
+        let (start, patience) = (Instant::now(), self.patience()?);
+        self.stream.set_write_timeout(Some(patience))?;
+        let written = self.stream.write(buffer);
+        // After a whole wait some bytes may have gone into the system's buffers, and the next write would wait again.
+        if start.elapsed() >= patience {
+            self.end = Instant::now();
+        }
+        self.expire(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {

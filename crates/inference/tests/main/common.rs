@@ -1,13 +1,18 @@
-//! Weights and deals for tests.
+//! Weights, deals and runs for tests.
 
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use inference::{
-    Architecture, InferenceError, Key, Keys, Model, Parameters,
+    Architecture, InferenceError, Key, Keys, Model, OpenedKeys, Parameters,
+    folder::{self, KeyFolder, RunsFolder},
     party::{self, Inferred, Role},
 };
 use nn_ops::io::{Tensor, Tensors};
-use pfss::{Channel, Dealer, memory_pair};
+use pfss::{Channel, Dealer, OpenedWeights, Party, Traffic, WeightKey, memory_pair};
+use tempfile::TempDir;
 
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -78,4 +83,92 @@ pub(crate) fn run(
     weights: &Parameters,
 ) -> [Result<Inferred, InferenceError>; 2] {
     run_over(model, keys, memory_pair(PATIENCE).into(), weights)
+}
+
+/// Opens the weights between both parties, client first.
+pub(crate) fn open_weights(
+    model: &Model,
+    keys: [Vec<WeightKey>; 2],
+    weights: &Parameters,
+) -> [(Vec<OpenedWeights>, Traffic); 2] {
+    let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
+    test_process::scope(|scope| {
+        let serving = scope
+            .spawn(|| party::open_weights(&runtime::cpu().unwrap(), model, server, to_client, Some(weights)).unwrap());
+        let opened = party::open_weights(&runtime::cpu().unwrap(), model, client, to_server, None).unwrap();
+        [opened, serving.join().unwrap()]
+    })
+}
+
+/// Runs both parties on opened weights and these inputs in fixed point, client first.
+pub(crate) fn run_opened(
+    model: &Model,
+    keys: [OpenedKeys; 2],
+    opened: &[Vec<OpenedWeights>; 2],
+    weights: &Parameters,
+    inputs: &[u64],
+) -> [Inferred; 2] {
+    let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
+    test_process::scope(|scope| {
+        let serving = scope.spawn(|| {
+            let (q, role) = (runtime::cpu().unwrap(), Role::Server(weights));
+            party::run_opened(&q, model, server, &opened[1], to_client, role, |_| ()).unwrap()
+        });
+        let (q, role) = (runtime::cpu().unwrap(), Role::Client(inputs));
+        let inferred = party::run_opened(&q, model, client, &opened[0], to_server, role, |_| ()).unwrap();
+        [inferred, serving.join().unwrap()]
+    })
+}
+
+/// Both parties' folders of a deal, client first.
+fn parties(out: &Path) -> [PathBuf; 2] {
+    Party::BOTH.map(|party| out.join(format!("party{}", party.number())))
+}
+
+/// A deal for one run in the folder `deal` of a new one, and both parties' folders of it.
+pub(crate) fn deal(model: &Model) -> (TempDir, [PathBuf; 2]) {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    folder::deal(&runtime::cpu().unwrap(), model, &out, |_| ()).unwrap();
+    (scratch, parties(&out))
+}
+
+/// Opens both parties' folders of a deal for one run.
+pub(crate) fn open(paths: &[PathBuf; 2]) -> [KeyFolder; 2] {
+    Party::BOTH.map(|party| KeyFolder::open(&paths[party.index()], party, |_| ()).unwrap())
+}
+
+/// Spends both parties' folders on these inputs in fixed point.
+pub(crate) fn consume([client, server]: [KeyFolder; 2], weights: &Parameters, inputs: &[u64]) -> [Keys; 2] {
+    [client.consume(Role::Client(inputs)).unwrap(), server.consume(Role::Server(weights)).unwrap()]
+}
+
+/// [`deal`] for many runs.
+pub(crate) fn deal_runs(model: &Model, runs: u32) -> (TempDir, [PathBuf; 2]) {
+    let scratch = tempfile::tempdir().unwrap();
+    let out = scratch.path().join("deal");
+    folder::deal_runs(&runtime::cpu().unwrap(), model, runs, &out, |_| ()).unwrap();
+    (scratch, parties(&out))
+}
+
+/// Opens both parties' folders of a deal for many runs.
+pub(crate) fn open_runs(paths: &[PathBuf; 2]) -> [RunsFolder; 2] {
+    Party::BOTH.map(|party| RunsFolder::open(&paths[party.index()], party, |_| ()).unwrap())
+}
+
+/// Runs both parties on the next run of their folders and these inputs in fixed point.
+///
+/// The client is first.
+pub(crate) fn next_run(
+    paths: &[PathBuf; 2],
+    weights: &Parameters,
+    inputs: &[u64],
+) -> [Result<Inferred, InferenceError>; 2] {
+    let ([client, server], (to_server, to_client)) = (open_runs(paths), memory_pair(PATIENCE));
+    test_process::scope(|scope| {
+        let role = Role::Server(weights);
+        let serving = scope.spawn(move || server.run(&runtime::cpu().unwrap(), to_client, role, |_| ()));
+        let inferred = client.run(&runtime::cpu().unwrap(), to_server, Role::Client(inputs), |_| ());
+        [inferred, serving.join().unwrap()]
+    })
 }

@@ -1,7 +1,6 @@
 //! Every fault of a peer, at every message of a run.
 
 use std::{
-    net::TcpListener,
     sync::mpsc::{self, Receiver, RecvTimeoutError},
     time::{Duration, Instant},
 };
@@ -9,11 +8,14 @@ use std::{
 use inference::{
     InferenceError, Key, Limits, Outcome, Parameters,
     party::{self, Role},
-    tls::{Endpoint, Identity, TlsChannel},
+    tls::{Endpoint, TlsChannel},
 };
 use pfss::{Channel, ChannelError, Party, PfssError, memory_pair};
 
-use crate::common::{PATIENCE, digits, images, keys, run};
+use crate::{
+    common::{PATIENCE, digits, images, keys, run},
+    tls::{connect, endpoints, identities},
+};
 
 /// A channel whose peer stops after some exchanges.
 struct Faulty<C> {
@@ -108,26 +110,14 @@ fn every_fault_of_the_peer_at_every_message_is_named() {
     }
     // At the first message: a server that has to wait for the client would itself run out of patience on a busy machine.
     let error = client_of(pair(Duration::from_millis(300)), Fault::Stall, 1);
-    assert!(matches!(error, InferenceError::Pfss(PfssError::Channel(ChannelError::Timeout { .. }))), "{error}");
+    assert_eq!(error.to_string(), "party 1: timed out while receiving in step `hidden`");
 }
 
-/// Two ends over TLS; the client waits for no more than `client`.
-fn tls_pair(client: Limits) -> [TlsChannel; 2] {
-    let identities = [0, 1].map(|_| Identity::generate().unwrap());
-    let end = |b: usize, limits| Endpoint {
-        party: Party::BOTH[b],
-        identity: &identities[b],
-        peer: identities[1 - b].fingerprint(),
-        protocol: [1; 32],
-        limits,
-    };
-    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let address = listener.local_addr().unwrap();
-    test_process::scope(|scope| {
-        let server = end(1, Limits { idle: PATIENCE, session: PATIENCE });
-        let serving = scope.spawn(move || server.accept(&listener, Some(PATIENCE), |_| ()).unwrap());
-        [end(0, client).connect(address).unwrap(), serving.join().unwrap()]
-    })
+/// Two ends over TLS; the client waits for no more than `limits`.
+fn tls_pair(limits: Limits) -> [TlsChannel; 2] {
+    let identities = identities();
+    let [client, server] = endpoints(&identities);
+    connect([Endpoint { limits, ..client }, server], PATIENCE).map(Result::unwrap)
 }
 
 #[test]
@@ -139,17 +129,22 @@ fn a_peer_over_tls_that_closes_lies_or_stalls_is_named_in_time() {
     let patient = Limits { idle: PATIENCE, session: PATIENCE };
     assert!(matches!(channel_error(patient, Fault::Close), ChannelError::Lost { .. }));
     assert!(matches!(channel_error(patient, Fault::Longer), ChannelError::Length { .. }));
-    // The handshake is within these limits, too, so they are long enough for a busy machine. Both wait side by side.
+    // The handshake is within these limits, too, so they are long enough for a busy machine. All wait side by side.
     let short = Duration::from_secs(10);
     let start = Instant::now();
-    let ended = test_process::scope(|scope| {
+    test_process::scope(|scope| {
         let limits = [Limits { idle: short, ..patient }, Limits { session: short, ..patient }];
-        let waiting = limits.map(|limits| scope.spawn(move || channel_error(limits, Fault::Stall)));
-        waiting.map(|waiting| waiting.join().unwrap())
+        let waiting = limits.map(|limits| scope.spawn(move || client_of(tls_pair(limits), Fault::Stall, 2)));
+        // A peer that reads nothing: the message is longer than all buffers of the connection.
+        let [mut client, _server] = tls_pair(Limits { idle: short, ..patient });
+        let (sending, sent) = (Instant::now(), client.send(&vec![0; 32 << 20]));
+        assert_eq!(sent, Err(ChannelError::Timeout { doing: "sending" }));
+        assert!(sending.elapsed() < 2 * short, "{:?}", sending.elapsed());
+        for stalled in waiting {
+            let error = stalled.join().unwrap();
+            assert_eq!(error.to_string(), "party 1: timed out while receiving in step `hidden.rescale`");
+        }
     });
-    for error in ended {
-        assert!(matches!(error, ChannelError::Timeout { .. }), "{error}");
-    }
     assert!(start.elapsed() < PATIENCE);
 }
 

@@ -12,16 +12,12 @@ use inference::{
         self, KeyFolder, RunsFolder,
         files::{read_identity, write_identity},
     },
-    party::{Inferred, Role},
+    party::Role,
     tls::Identity,
 };
 use pfss::{Channel as _, Party, PfssError, memory_pair};
 
-use crate::common::{PATIENCE, digits, images, run, weights};
-
-fn deal(out: &Path) {
-    folder::deal(&runtime::cpu().unwrap(), &digits(2), out, |_| ()).unwrap();
-}
+use crate::common::{PATIENCE, consume, deal, deal_runs, digits, images, next_run, open, open_runs, run, weights};
 
 /// Opening must be refused for the reason in `text`, as a matter of keys.
 fn refused(path: &Path, party: Party, text: &str) {
@@ -32,22 +28,15 @@ fn refused(path: &Path, party: Party, text: &str) {
 
 #[test]
 fn two_folders_run_the_model_once_and_only_once() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("deal");
-    deal(&out);
-    let paths = Party::BOTH.map(|party| out.join(format!("party{}", party.number())));
-    let open = || [0, 1].map(|b| KeyFolder::open(&paths[b], Party::BOTH[b], |_| ()).unwrap());
-    let (folders, late) = (open(), open());
-    assert_eq!(folders[0].endpoint(Limits::default()).protocol, folders[1].endpoint(Limits::default()).protocol);
     let model = digits(2);
-    let weights = weights(&model);
-    let images = images(&model);
-    let roles = [Role::Client(&images), Role::Server(&weights)];
-    let [zero, one] = folders;
-    let keys = [zero.consume(roles[0]).unwrap(), one.consume(roles[1]).unwrap()];
-    let [client, _] = run(&model, keys, &weights).map(Result::unwrap);
+    let (_scratch, paths) = deal(&model);
+    let (folders, late) = (open(&paths), open(&paths));
+    assert_eq!(folders[0].endpoint(Limits::default()).protocol, folders[1].endpoint(Limits::default()).protocol);
+    let (weights, images) = (weights(&model), images(&model));
+    let [client, _] = run(&model, consume(folders, &weights, &images), &weights).map(Result::unwrap);
     assert_eq!(client.logits, Some(inference::plain::logits(&model, &weights, &images).unwrap()));
 
+    let roles = [Role::Client(&images), Role::Server(&weights)];
     for (path, (role, late)) in paths.iter().zip(roles.into_iter().zip(late)) {
         refused(path, role.party(), "was used before");
         // read before the first use, and consumed after it
@@ -59,12 +48,9 @@ fn two_folders_run_the_model_once_and_only_once() {
 
 #[test]
 fn inputs_that_the_model_does_not_take_leave_the_folder_unused() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("deal");
-    deal(&out);
-    let paths = Party::BOTH.map(|party| out.join(format!("party{}", party.number())));
-    let open = |party: Party| KeyFolder::open(&paths[party.index()], party, |_| ()).unwrap();
     let model = digits(2);
+    let (_scratch, paths) = deal(&model);
+    let open = |party: Party| KeyFolder::open(&paths[party.index()], party, |_| ()).unwrap();
     let (fit, transformer) = (images(&model), Model::new(Architecture::Transformer, 2).unwrap());
     let (short, mut bright, others) = (&fit[..fit.len() - 1], fit.clone(), weights(&transformer));
     bright[70] = 4097;
@@ -101,42 +87,43 @@ fn every_changed_bit_of_a_certificate_is_refused() {
 
 #[test]
 fn folders_are_whole_and_private() {
-    let scratch = tempfile::tempdir().unwrap();
+    let (scratch, _) = deal(&digits(2));
     let out = scratch.path().join("deal");
-    deal(&out);
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1, "nothing half-written is left");
-    #[cfg(unix)]
-    for party in ["party0", "party1"] {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&out), mode(&out.join(party))), (0o700, 0o700));
-        for file in fs::read_dir(out.join(party)).unwrap() {
-            assert_eq!(mode(&file.unwrap().path()), 0o600);
-        }
-    }
+    are_private(&out);
     let again = folder::deal(&runtime::cpu().unwrap(), &digits(1), &out, |_| ());
     assert!(matches!(again, Err(InferenceError::Exists { .. })));
 }
 
+/// An edit of the bytes of a file.
+type Edit<'a> = &'a dyn Fn(Vec<u8>) -> Vec<u8>;
+
+/// Runs a check while a file is edited.
+fn change(file: &Path, edit: Edit<'_>, check: impl FnOnce()) {
+    let original = fs::read(file).unwrap();
+    fs::write(file, edit(original.clone())).unwrap();
+    check();
+    fs::write(file, original).unwrap();
+}
+
+/// Bytes with the last bit flipped.
+fn flip(mut bytes: Vec<u8>) -> Vec<u8> {
+    *bytes.last_mut().unwrap() ^= 1;
+    bytes
+}
+
+/// An edit that replaces the first `from` of a text.
+fn replace(from: &'static str, to: &'static str) -> impl Fn(Vec<u8>) -> Vec<u8> {
+    move |bytes| String::from_utf8(bytes).unwrap().replacen(from, to, 1).into_bytes()
+}
+
 #[test]
 fn wrong_and_damaged_folders_are_refused_by_name() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("deal");
-    deal(&out);
-    let path = out.join("party0");
+    let (scratch, [path, _]) = deal(&digits(2));
     refused(&path, Party::One, "expected keys of party 1, got keys of party 0");
 
-    let change = |file: &str, edit: &dyn Fn(Vec<u8>) -> Vec<u8>, text: &str| {
-        let file = path.join(file);
-        let original = fs::read(&file).unwrap();
-        fs::write(&file, edit(original.clone())).unwrap();
-        refused(&path, Party::Zero, text);
-        fs::write(&file, original).unwrap();
-    };
-    let flip = |mut bytes: Vec<u8>| {
-        let last = bytes.len() - 1;
-        bytes[last] ^= 1;
-        bytes
+    let change = |file: &str, edit: Edit<'_>, text: &str| {
+        change(&path.join(file), edit, || refused(&path, Party::Zero, text));
     };
     let cut = |mut bytes: Vec<u8>| {
         bytes.pop();
@@ -155,9 +142,6 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     fs::rename(path.join("001.key"), path.join("gone")).unwrap();
     refused(&path, Party::Zero, "`001.key`: is missing");
     fs::rename(path.join("gone"), path.join("001.key")).unwrap();
-    let replace = |from: &'static str, to: &'static str| {
-        move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replacen(from, to, 1).into_bytes()
-    };
     change("manifest.json", &replace("\"count\": 2", "\"count\": 3"), "different plan");
     change("manifest.json", &replace("\"digits\"", "\"letters\""), "unknown model `letters`");
     change("manifest.json", &replace("\"prefer\": \"rounds\"", "\"prefer\": \"bytes\""), "different plan");
@@ -166,35 +150,28 @@ fn wrong_and_damaged_folders_are_refused_by_name() {
     change("manifest.json", &replace("\"format\": 2", "\"format\": 1"), "expected format 2");
 
     // Keys and manifest copied over the other party's: the same masks twice.
-    let other = scratch.path().join("other");
-    deal(&other);
+    let (_other, [other, _]) = deal(&digits(2));
+    let out = scratch.path().join("deal");
     for file in ["001.key", "manifest.json"] {
-        fs::copy(out.join("party1").join(file), other.join("party0").join(file)).unwrap();
+        fs::copy(out.join("party1").join(file), other.join(file)).unwrap();
     }
-    refused(&other.join("party0"), Party::Zero, "got keys of party 1");
+    refused(&other, Party::Zero, "got keys of party 1");
     assert!(KeyFolder::open(&path, Party::Zero, |_| ()).is_ok());
     assert!(matches!(KeyFolder::open(&out, Party::Zero, |_| ()), Err(InferenceError::Io { .. })));
 }
 
 #[test]
 fn folders_hold_the_choice_of_gates() {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("deal");
     let model = Model::new(Architecture::Transformer, 1).unwrap().preferring(Preference::KeyBytes);
-    folder::deal(&runtime::cpu().unwrap(), &model, &out, |_| ()).unwrap();
-    let open = |party: Party| KeyFolder::open(&out.join(format!("party{}", party.number())), party, |_| ()).unwrap();
-    let [zero, one] = Party::BOTH.map(open);
-    assert_eq!([zero.model(), one.model()], [&model; 2]);
+    let (_scratch, paths) = deal(&model);
+    let folders = open(&paths);
+    assert_eq!(folders.each_ref().map(KeyFolder::model), [&model; 2]);
     let (weights, images) = (weights(&model), images(&model));
-    let roles = [Role::Client(&images), Role::Server(&weights)];
-    let keys = [zero.consume(roles[0]).unwrap(), one.consume(roles[1]).unwrap()];
-    let [client, _] = run(&model, keys, &weights).map(Result::unwrap);
+    let [client, _] = run(&model, consume(folders, &weights, &images), &weights).map(Result::unwrap);
     assert_eq!(client.logits, Some(inference::plain::logits(&model, &weights, &images).unwrap()));
 
     // A manifest without the choice is from before there was one.
-    let out = scratch.path().join("old");
-    deal(&out);
-    let path = out.join("party0");
+    let (_old, [path, _]) = deal(&digits(2));
     let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();
     let old: Vec<&str> = manifest.lines().filter(|line| !line.contains("\"prefer\"")).collect();
     assert_eq!(old.len() + 1, manifest.lines().count());
@@ -204,10 +181,8 @@ fn folders_hold_the_choice_of_gates() {
 
 /// The error for a fresh folder whose manifest was edited.
 fn refusal(edit: impl FnOnce(String) -> String) -> String {
-    let scratch = tempfile::tempdir().unwrap();
-    let out = scratch.path().join("deal");
-    deal(&out);
-    let (path, manifest) = (out.join("party0"), out.join("party0/manifest.json"));
+    let (_scratch, [path, _]) = deal(&digits(2));
+    let manifest = path.join("manifest.json");
     fs::write(&manifest, edit(fs::read_to_string(&manifest).unwrap())).unwrap();
     KeyFolder::open(&path, Party::Zero, |_| ()).map(drop).unwrap_err().to_string()
 }
@@ -230,28 +205,6 @@ fn quotes_manifest_on_one_short_line() {
     assert!(file.ends_with("..") && file.len() < 1000, "{file}");
 }
 
-/// A deal for many runs, and both parties' folders of it.
-pub(crate) fn deal_runs(out: &Path, model: &Model, runs: u32) -> [PathBuf; 2] {
-    folder::deal_runs(&runtime::cpu().unwrap(), model, runs, out, |_| ()).unwrap();
-    Party::BOTH.map(|party| out.join(format!("party{}", party.number())))
-}
-
-pub(crate) fn open_runs(paths: &[PathBuf; 2]) -> [RunsFolder; 2] {
-    Party::BOTH.map(|party| RunsFolder::open(&paths[party.index()], party, |_| ()).unwrap())
-}
-
-/// Runs both parties on the next run of their folders, client first.
-pub(crate) fn next_run(paths: &[PathBuf; 2], weights: &Parameters) -> [Result<Inferred, InferenceError>; 2] {
-    let ([client, server], (to_server, to_client)) = (open_runs(paths), memory_pair(PATIENCE));
-    let images = images(client.model());
-    test_process::scope(|scope| {
-        let role = Role::Server(weights);
-        let serving = scope.spawn(move || server.run(&runtime::cpu().unwrap(), to_client, role, |_| ()));
-        let inferred = client.run(&runtime::cpu().unwrap(), to_server, Role::Client(&images), |_| ());
-        [inferred, serving.join().unwrap()]
-    })
-}
-
 /// Opening a folder of many runs must be refused for this reason, as a matter of keys.
 #[track_caller]
 pub(crate) fn refused_runs(path: &Path, party: Party, text: &str) {
@@ -266,14 +219,18 @@ pub(crate) fn key_files(path: &Path) -> Vec<String> {
     names.filter(|name| name.ends_with(".key") && name != "identity.key").collect()
 }
 
-/// Checks that only the owner may enter a folder and read its files.
+/// Checks that only the owner may enter a folder and those in it, and read their files.
 #[cfg(unix)]
 fn are_private(folder: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(folder), 0o700);
-    for file in fs::read_dir(folder).unwrap() {
-        assert_eq!(mode(&file.unwrap().path()), 0o600);
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            are_private(&path);
+        } else {
+            assert_eq!(mode(&path), 0o600);
+        }
     }
 }
 
@@ -286,10 +243,9 @@ fn are_private(folder: &Path) {
 fn many_runs_open_the_weights_once_and_send_what_was_planned() {
     let transformer = Model::new(Architecture::Transformer, 1).unwrap().preferring(Preference::KeyBytes);
     for model in [digits(2), transformer] {
-        let scratch = tempfile::tempdir().unwrap();
-        let paths = deal_runs(&scratch.path().join("deal"), &model, 3);
-        let (weights, plan) = (weights(&model), model.opened_plan().unwrap());
-        let expected = inference::plain::logits(&model, &weights, &images(&model)).unwrap();
+        let (_scratch, paths) = deal_runs(&model, 3);
+        let (weights, images, plan) = (weights(&model), images(&model), model.opened_plan().unwrap());
+        let expected = inference::plain::logits(&model, &weights, &images).unwrap();
         let digests = || paths.each_ref().map(|path| RunsFolder::digest(path).unwrap());
         let (dealt, mut sent) = (digests(), Vec::new());
         for used in 0..3 {
@@ -300,7 +256,7 @@ fn many_runs_open_the_weights_once_and_send_what_was_planned() {
             }
             let (planned, steps) = (folders.each_ref().map(RunsFolder::traffic), folders[0].steps());
             drop(folders);
-            let done = next_run(&paths, &weights).map(Result::unwrap);
+            let done = next_run(&paths, &weights, &images).map(Result::unwrap);
             assert_eq!(done.each_ref().map(|inferred| inferred.traffic), planned);
             assert_eq!(done.each_ref().map(|inferred| inferred.steps.len()), [steps; 2]);
             for inferred in &done {
@@ -329,30 +285,28 @@ fn many_runs_open_the_weights_once_and_send_what_was_planned() {
 
 #[test]
 fn a_run_that_one_party_has_used_is_skipped_by_both() {
-    let scratch = tempfile::tempdir().unwrap();
     let model = digits(1);
-    let paths = deal_runs(&scratch.path().join("deal"), &model, 3);
-    let weights = weights(&model);
-    let expected = inference::plain::logits(&model, &weights, &images(&model)).unwrap();
+    let (_scratch, paths) = deal_runs(&model, 3);
+    let (weights, images) = (weights(&model), images(&model));
+    let expected = inference::plain::logits(&model, &weights, &images).unwrap();
     // before the weights are opened, by a process that was killed before it had removed all keys
     fs::write(paths[1].join("run-001/used"), b"").unwrap();
     fs::remove_file(paths[1].join("run-001/000.key")).unwrap();
-    let [client, server] = next_run(&paths, &weights).map(Result::unwrap);
+    let [client, server] = next_run(&paths, &weights, &images).map(Result::unwrap);
     assert_eq!((client.logits, server.logits), (Some(expected.clone()), None));
     for path in &paths {
         assert_eq!(key_files(&path.join("run-001")), [""; 0]);
     }
     let used = |path: &PathBuf| RunsFolder::state(path).unwrap().used;
     assert_eq!(paths.each_ref().map(used), [2; 2]);
-    assert_eq!(next_run(&paths, &weights).map(Result::unwrap)[0].logits, Some(expected));
+    assert_eq!(next_run(&paths, &weights, &images).map(Result::unwrap)[0].logits, Some(expected));
     assert_eq!(paths.each_ref().map(used), [3; 2]);
 }
 
 #[test]
 fn a_failed_opening_spends_the_keys_of_the_weights_and_no_run() {
-    let scratch = tempfile::tempdir().unwrap();
     let model = digits(1);
-    let paths = deal_runs(&scratch.path().join("deal"), &model, 2);
+    let (_scratch, paths) = deal_runs(&model, 2);
     let weights = weights(&model);
     let [_, server] = open_runs(&paths);
     let (mut to_server, to_client) = memory_pair(PATIENCE);
@@ -375,17 +329,16 @@ fn a_failed_opening_spends_the_keys_of_the_weights_and_no_run() {
 
 #[test]
 fn parties_that_have_not_opened_the_same_weights_refuse_to_run() {
-    let scratch = tempfile::tempdir().unwrap();
     let model = digits(1);
-    let paths = deal_runs(&scratch.path().join("deal"), &model, 3);
-    let weights = weights(&model);
+    let (scratch, paths) = deal_runs(&model, 3);
+    let (weights, images) = (weights(&model), images(&model));
     // The server's folder comes back in its state before the first run.
     let copy = scratch.path().join("copy");
     copy_folder(&paths[1], &copy);
-    let _ = next_run(&paths, &weights).map(Result::unwrap);
+    let _ = next_run(&paths, &weights, &images).map(Result::unwrap);
     let restored = [paths[0].clone(), copy];
     let used = |path: &PathBuf| RunsFolder::state(path).unwrap().used;
-    for error in next_run(&restored, &weights).map(Result::unwrap_err) {
+    for error in next_run(&restored, &weights, &images).map(Result::unwrap_err) {
         assert!(matches!(error, InferenceError::OpenedDiffer { .. }), "{error}");
         assert_eq!(error.outcome(), Outcome::KeysRefused);
     }
@@ -400,14 +353,13 @@ fn parties_that_have_not_opened_the_same_weights_refuse_to_run() {
 
 #[test]
 fn weights_other_than_the_opened_ones_are_refused_before_anything_is_sent() {
-    let scratch = tempfile::tempdir().unwrap();
     let model = digits(1);
-    let paths = deal_runs(&scratch.path().join("deal"), &model, 2);
-    let (weights, others) = (weights(&model), Parameters::zeros(&model));
+    let (_scratch, paths) = deal_runs(&model, 2);
+    let (weights, others, images) = (weights(&model), Parameters::zeros(&model), images(&model));
     let [_, server] = open_runs(&paths);
     assert!(server.check(Role::Server(&others)).is_ok(), "no weights were opened");
     drop(server);
-    let _ = next_run(&paths, &weights).map(Result::unwrap);
+    let _ = next_run(&paths, &weights, &images).map(Result::unwrap);
     let [_, server] = open_runs(&paths);
     assert!(server.check(Role::Server(&weights)).is_ok());
     let refused = server.check(Role::Server(&others)).unwrap_err();
@@ -418,7 +370,6 @@ fn weights_other_than_the_opened_ones_are_refused_before_anything_is_sent() {
     let (_to_server, to_client) = memory_pair(PATIENCE);
     let run = server.run(&runtime::cpu().unwrap(), to_client, Role::Server(&others), |_| ());
     assert!(matches!(run, Err(InferenceError::OtherWeights { .. })));
-    let images = images(&model);
     let [client, server] = open_runs(&paths);
     assert!(matches!(client.check(Role::Server(&weights)), Err(InferenceError::OtherParty { .. })));
     assert!(matches!(server.check(Role::Client(&images)), Err(InferenceError::OtherParty { .. })));
@@ -427,9 +378,8 @@ fn weights_other_than_the_opened_ones_are_refused_before_anything_is_sent() {
 
 #[test]
 fn wrong_and_damaged_folders_of_many_runs_are_refused_by_name() {
-    let scratch = tempfile::tempdir().unwrap();
-    let (out, model) = (scratch.path().join("deal"), digits(1));
-    let paths = deal_runs(&out, &model, 2);
+    let model = digits(1);
+    let (scratch, paths) = deal_runs(&model, 2);
     let path = &paths[0];
     for got in [0, 1000] {
         let error = folder::deal_runs(&runtime::cpu().unwrap(), &model, got, &scratch.path().join("no"), |_| ());
@@ -439,20 +389,8 @@ fn wrong_and_damaged_folders_of_many_runs_are_refused_by_name() {
     refused(&path.join("run-001"), Party::Zero, "got a part of a deal for many runs");
     refused(&path.join("weights"), Party::Zero, "got a part of a deal for many runs");
 
-    let change = |file: &str, edit: &dyn Fn(Vec<u8>) -> Vec<u8>, text: &str| {
-        let file = path.join(file);
-        let original = fs::read(&file).unwrap();
-        fs::write(&file, edit(original.clone())).unwrap();
-        refused_runs(path, Party::Zero, text);
-        fs::write(&file, original).unwrap();
-    };
-    let flip = |mut bytes: Vec<u8>| {
-        let last = bytes.len() - 1;
-        bytes[last] ^= 1;
-        bytes
-    };
-    let replace = |from: &'static str, to: &'static str| {
-        move |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replacen(from, to, 1).into_bytes()
+    let change = |file: &str, edit: Edit<'_>, text: &str| {
+        change(&path.join(file), edit, || refused_runs(path, Party::Zero, text));
     };
     change("weights/000.key", &flip, "expected SHA-256");
     change("weights/identity.der", &flip, "`identity.der`: expected SHA-256");
@@ -468,14 +406,13 @@ fn wrong_and_damaged_folders_of_many_runs_are_refused_by_name() {
     fs::rename(path.join("run-001"), path.join("gone")).unwrap();
     refused_runs(path, Party::Zero, "`run-001/manifest.json`: is missing");
     // Of another deal.
-    let others = deal_runs(&scratch.path().join("others"), &model, 2);
+    let (_others, others) = deal_runs(&model, 2);
     copy_folder(&others[0].join("run-001"), &path.join("run-001"));
     refused_runs(path, Party::Zero, "expected a run of the same deal");
     fs::remove_dir_all(path.join("run-001")).unwrap();
     fs::rename(path.join("gone"), path.join("run-001")).unwrap();
 
-    let weights = weights(&model);
-    let _ = next_run(&paths, &weights).map(Result::unwrap);
+    let _ = next_run(&paths, &weights(&model), &images(&model)).map(Result::unwrap);
     change("weights/opened/001.opened", &flip, "`001.opened`: ");
     change("weights/opened/000.opened", &|bytes| [bytes, vec![0]].concat(), "`000.opened`: expected at most");
     fs::copy(paths[1].join("weights/opened/000.opened"), path.join("weights/opened/000.opened")).unwrap();
@@ -489,8 +426,7 @@ fn wrong_and_damaged_folders_of_many_runs_are_refused_by_name() {
 
 #[test]
 fn a_copy_of_another_run_is_found() {
-    let scratch = tempfile::tempdir().unwrap();
-    let paths = deal_runs(&scratch.path().join("deal"), &digits(1), 3);
+    let (_scratch, paths) = deal_runs(&digits(1), 3);
     let [client, server] = open_runs(&paths);
     assert!(client.check_runs(|_| ()).unwrap() > client.key_bytes() && server.check_runs(|_| ()).is_ok());
     let copy = paths[0].join("run-003");

@@ -5,14 +5,10 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use inference::{
-    Attention, Conv2d, InferenceError, Layers, Model, ModelFile, ModelLimits, Value, folder,
-    party::{self, Role},
-    plain,
-};
+use inference::{Attention, Conv2d, InferenceError, Layers, Model, ModelFile, ModelLimits, Value, folder, plain};
 use pfss::{Dealer, memory_pair};
 
-use crate::common::{PATIENCE, digits, keys, run_on, weights};
+use crate::common::{PATIENCE, digits, keys, open_weights, run_on, run_opened, weights};
 
 const LIMITS: ModelLimits = ModelLimits { weights: 1, inputs: [0, 1] };
 
@@ -107,25 +103,11 @@ fn functions_run_on_weights_that_are_opened_once() {
     let model = Model::from_fn("pictures", &[1, 4, 4], LIMITS, images).unwrap();
     let (weights, inputs, q) = (weights(&model), vec![2048; 16], runtime::cpu().unwrap());
     let (plan, mut dealer) = (model.opened_plan().unwrap(), Dealer::insecure_from_seed(9));
-    let ([client, server], masks) = plan.deal_weights(&mut dealer).unwrap();
-    let runs = plan.deal_run(&q, &mut dealer, &masks, |_| ()).unwrap();
-    let (mut to_server, mut to_client) = memory_pair(PATIENCE);
-    let logits = test_process::scope(|scope| {
-        let [client_run, server_run] = runs;
-        let (model, weights) = (&model, &weights);
-        let serving = scope.spawn(move || {
-            let q = runtime::cpu().unwrap();
-            let (opened, _) = party::open_weights(&q, model, server, &mut to_client, Some(weights)).unwrap();
-            let role = Role::Server(weights);
-            party::run_opened(&q, model, server_run, &opened, to_client, role, |_| ()).unwrap();
-        });
-        let (opened, _) = party::open_weights(&q, model, client, &mut to_server, None).unwrap();
-        let role = Role::Client(&inputs);
-        let inferred = party::run_opened(&q, model, client_run, &opened, to_server, role, |_| ()).unwrap();
-        serving.join().unwrap();
-        inferred.logits
-    });
-    assert_eq!(logits, Some(plain::logits(&model, &weights, &inputs).unwrap()));
+    let (keys, masks) = plan.deal_weights(&mut dealer).unwrap();
+    let opened = open_weights(&model, keys, &weights).map(|(opened, _)| opened);
+    let keys = plan.deal_run(&q, &mut dealer, &masks, |_| ()).unwrap();
+    let [client, _] = run_opened(&model, keys, &opened, &weights, &inputs);
+    assert_eq!(client.logits, Some(plain::logits(&model, &weights, &inputs).unwrap()));
 }
 
 #[test]

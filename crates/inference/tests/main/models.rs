@@ -2,13 +2,13 @@
 
 use inference::{
     Architecture, InferenceError, Model, OpenedKeys, Parameters, Preference,
-    party::{self, Inferred, Role},
+    party::{self, Role},
     plain,
 };
 use nn_ops::io::{Tensor, Tensors};
-use pfss::{Dealer, OpenedWeights, Party, PfssError, Traffic, WeightKey, memory_pair};
+use pfss::{Dealer, OpenedWeights, Party, PfssError, WeightKey, memory_pair};
 
-use crate::common::{PATIENCE, digits, images, keys, run, weights};
+use crate::common::{PATIENCE, digits, images, keys, open_weights, run, run_opened, weights};
 
 /// The shares' result, traffic and measured steps against the model in the clear and the plan.
 fn holds(model: &Model) {
@@ -90,42 +90,12 @@ fn parties_and_dealers_with_another_choice_of_gates_are_refused() {
     }
 }
 
-/// Opens the weights between both parties, client first.
-fn open_weights(model: &Model, keys: [Vec<WeightKey>; 2], weights: &Parameters) -> [(Vec<OpenedWeights>, Traffic); 2] {
-    let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
-    test_process::scope(|scope| {
-        let serving = scope
-            .spawn(|| party::open_weights(&runtime::cpu().unwrap(), model, server, to_client, Some(weights)).unwrap());
-        let opened = party::open_weights(&runtime::cpu().unwrap(), model, client, to_server, None).unwrap();
-        [opened, serving.join().unwrap()]
-    })
-}
-
-/// Runs both parties on opened weights, client first.
-fn run_opened(
-    model: &Model,
-    keys: [OpenedKeys; 2],
-    opened: &[Vec<OpenedWeights>; 2],
-    weights: &Parameters,
-) -> [Inferred; 2] {
-    let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
-    let images = images(model);
-    test_process::scope(|scope| {
-        let serving = scope.spawn(|| {
-            let (q, role) = (runtime::cpu().unwrap(), Role::Server(weights));
-            party::run_opened(&q, model, server, &opened[1], to_client, role, |_| ()).unwrap()
-        });
-        let (q, role) = (runtime::cpu().unwrap(), Role::Client(&images));
-        let inferred = party::run_opened(&q, model, client, &opened[0], to_server, role, |_| ()).unwrap();
-        [inferred, serving.join().unwrap()]
-    })
-}
-
 #[test]
 fn runs_on_opened_weights_are_the_model_in_the_clear_and_send_what_their_plan_says() {
     for model in every_model(2) {
         let (weights, plan, q) = (weights(&model), model.opened_plan().unwrap(), runtime::cpu().unwrap());
-        let expected = plain::logits(&model, &weights, &images(&model)).unwrap();
+        let images = images(&model);
+        let expected = plain::logits(&model, &weights, &images).unwrap();
         let mut dealer = Dealer::insecure_from_seed(4);
         let (keys, masks) = plan.deal_weights(&mut dealer).unwrap();
         let opened = open_weights(&model, keys, &weights).map(|(opened, traffic)| {
@@ -134,7 +104,7 @@ fn runs_on_opened_weights_are_the_model_in_the_clear_and_send_what_their_plan_sa
         });
         for _ in 0..2 {
             let keys = plan.deal_run(&q, &mut dealer, &masks, |_| ()).unwrap();
-            let [client, server] = run_opened(&model, keys, &opened, &weights);
+            let [client, server] = run_opened(&model, keys, &opened, &weights, &images);
             assert_eq!((client.logits, server.logits), (Some(expected.clone()), None));
             assert_eq!(
                 [client.traffic, server.traffic],

@@ -1,55 +1,39 @@
-//! Each step of a run reads its own keys, and refuses keys that changed after the check.
+//! Each gate of a run reads its own keys, and refuses keys that changed after the check.
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use inference::{
-    Architecture, InferenceError, Key, Keys, Model, Outcome, Preference,
-    folder::{self, KeyFolder},
+    Architecture, Deal, InferenceError, Key, Keys, Model, Outcome, Preference,
+    folder::KeyFolder,
     party::{self, Role},
 };
-use pfss::{Party, memory_pair};
+use pfss::{Channel, ChannelError, MemoryChannel, Party, memory_pair};
 
 use crate::{
-    common::{PATIENCE, digits, images, keys, run, weights},
-    folders::{deal_runs, key_files, next_run},
+    common::{PATIENCE, consume, deal, deal_runs, digits, images, keys, next_run, open, run, run_over, weights},
+    folders::key_files,
 };
 
-/// Both parties' folders of a deal for one run.
-fn deal(model: &Model, out: &Path) -> [PathBuf; 2] {
-    folder::deal(&runtime::cpu().unwrap(), model, out, |_| ()).unwrap();
-    Party::BOTH.map(|party| out.join(format!("party{}", party.number())))
-}
-
-fn open(paths: &[PathBuf; 2]) -> [KeyFolder; 2] {
-    Party::BOTH.map(|party| KeyFolder::open(&paths[party.index()], party, |_| ()).unwrap())
-}
-
-fn consume(folders: [KeyFolder; 2], model: &Model) -> [Keys; 2] {
-    let ([client, server], images, weights) = (folders, images(model), weights(model));
-    [client.consume(Role::Client(&images)).unwrap(), server.consume(Role::Server(&weights)).unwrap()]
-}
-
 #[test]
-fn a_run_has_the_keys_of_one_step_in_memory() {
+fn a_run_has_the_keys_of_one_gate_in_memory() {
     let transformer = |preference| Model::new(Architecture::Transformer, 5).unwrap().preferring(preference);
     for model in [digits(8)].into_iter().chain(Preference::ALL.map(transformer)) {
-        let scratch = tempfile::tempdir().unwrap();
-        let (paths, plan) = (deal(&model, &scratch.path().join("deal")), model.plan().unwrap());
+        let ((_scratch, paths), plan) = (deal(&model), model.plan().unwrap());
         let sizes = key_files(&paths[1]).into_iter().map(|name| fs::metadata(paths[1].join(name)).unwrap().len());
         // Some of the files are read when the run begins, others stay open.
         let (small, large): (Vec<u64>, Vec<u64>) = sizes.partition(|&size| size <= 1 << 16);
         assert!(!small.is_empty() && !large.is_empty(), "{model:?}");
-        let weights = weights(&model);
+        let (weights, images) = (weights(&model), images(&model));
         let all = keys(&model).map(|keys| keys.len());
-        let consumed = consume(open(&paths), &model);
+        let consumed = consume(open(&paths), &weights, &images);
         assert_eq!(consumed.each_ref().map(Keys::len), all);
         paths.iter().for_each(|path| assert_eq!(key_files(path), [""; 0]));
 
         let done = run(&model, consumed, &weights).map(Result::unwrap);
-        let expected = inference::plain::logits(&model, &weights, &images(&model)).unwrap();
+        let expected = inference::plain::logits(&model, &weights, &images).unwrap();
         assert_eq!(done[0].logits.as_ref(), Some(&expected));
         let most = Party::BOTH.map(|party| plan.most_memory_bytes(party));
         assert_eq!(done.each_ref().map(|inferred| inferred.key_memory_bytes), most);
@@ -58,6 +42,55 @@ fn a_run_has_the_keys_of_one_step_in_memory() {
         let done = run(&model, keys(&model), &weights).map(Result::unwrap);
         assert_eq!(done.map(|inferred| inferred.key_memory_bytes), sum);
         assert!(most[0] < sum[0] && most[1] < sum[1]);
+    }
+}
+
+/// A channel that counts the messages of a party.
+struct Counting<'a> {
+    inner: MemoryChannel,
+    sent: &'a AtomicU64,
+}
+
+impl Channel for Counting<'_> {
+    fn party(&self) -> Party {
+        self.inner.party()
+    }
+
+    fn send(&mut self, message: &[u8]) -> Result<(), ChannelError> {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.inner.send(message)
+    }
+
+    fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError> {
+        self.inner.recv(len)
+    }
+}
+
+/// Damaged keys of each gate end a run after the rounds of all gates before it, and not sooner.
+#[test]
+fn each_gate_of_a_softmax_and_a_function_reads_its_keys_when_it_runs() {
+    for (preference, name) in [(Preference::Rounds, "attention.softmax"), (Preference::KeyBytes, "feed.gelu")] {
+        let model = Model::new(Architecture::Transformer, 1).unwrap().preferring(preference);
+        let (plan, weights, images) = (model.plan().unwrap(), weights(&model), images(&model));
+        let before: usize = plan.steps().iter().take_while(|step| step.name != name).map(|step| step.deals.len()).sum();
+        let (deals, step) = (plan.deals().collect::<Vec<_>>(), plan.steps().iter().find(|step| step.name == name));
+        for index in (before..).take(step.unwrap().deals.len()) {
+            let (_scratch, paths) = deal(&model);
+            let folders = open(&paths);
+            let file = paths[1].join(format!("{index:03}.key"));
+            let mut bytes = fs::read(&file).unwrap();
+            *bytes.last_mut().unwrap() ^= 1;
+            fs::write(&file, bytes).unwrap();
+            let sent = [0, 0].map(AtomicU64::new);
+            let (to_server, to_client) = memory_pair(PATIENCE);
+            let channels = [(to_server, &sent[0]), (to_client, &sent[1])].map(|(inner, sent)| Counting { inner, sent });
+            let [_, server] = run_over(&model, consume(folders, &weights, &images), channels, &weights);
+            assert!(server.unwrap_err().to_string().contains("changed since it was checked"));
+            // Two look-ups read their keys together.
+            let first = index - usize::from(matches!(deals[index], Deal::Alongside(..)));
+            let rounds: u64 = deals[..first].iter().map(|deal| deal.traffic().1).sum();
+            assert_eq!(sent[1].load(Ordering::Relaxed), rounds, "{name}, {index}");
+        }
     }
 }
 
@@ -70,13 +103,12 @@ fn the_largest_step_of_the_digits_network_is_its_relu() {
 }
 
 #[test]
-fn runs_on_opened_weights_have_their_triples_and_the_keys_of_one_step_in_memory() {
-    let scratch = tempfile::tempdir().unwrap();
+fn runs_on_opened_weights_have_their_triples_and_the_keys_of_one_gate_in_memory() {
     let model = digits(8);
-    let paths = deal_runs(&scratch.path().join("deal"), &model, 2);
+    let (_scratch, paths) = deal_runs(&model, 2);
     let plan = model.opened_plan().unwrap();
     for _ in 0..2 {
-        let done = next_run(&paths, &weights(&model)).map(Result::unwrap);
+        let done = next_run(&paths, &weights(&model), &images(&model)).map(Result::unwrap);
         let most = |party| plan.triple_memory_bytes(party) + plan.others().most_memory_bytes(party);
         assert_eq!(done.map(|inferred| inferred.key_memory_bytes), Party::BOTH.map(most));
     }
@@ -84,10 +116,8 @@ fn runs_on_opened_weights_have_their_triples_and_the_keys_of_one_step_in_memory(
 
 #[test]
 fn files_that_are_replaced_after_they_were_checked_leave_the_folder_unused() {
-    let scratch = tempfile::tempdir().unwrap();
     let model = digits(8);
-    let paths = deal(&model, &scratch.path().join("deal"));
-    let others = deal(&model, &scratch.path().join("others"));
+    let ((_scratch, paths), (_others, others)) = (deal(&model), deal(&model));
     let (path, images) = (&paths[0], images(&model));
     for name in key_files(path) {
         let (file, other) = (path.join(&name), others[0].join(&name));
@@ -109,14 +139,13 @@ fn files_that_are_replaced_after_they_were_checked_leave_the_folder_unused() {
         fs::write(&file, &original).unwrap();
     }
     assert!(!KeyFolder::is_used(path));
-    consume(open(&paths), &model);
+    consume(open(&paths), &weights(&model), &images);
 }
 
 #[test]
 fn keys_that_a_killed_process_left_in_a_used_folder_are_removed() {
-    let scratch = tempfile::tempdir().unwrap();
     let model = digits(2);
-    let paths = deal(&model, &scratch.path().join("deal"));
+    let (_scratch, paths) = deal(&model);
     let [early, _] = open(&paths);
     // by a process that was killed before it had removed all keys
     fs::write(paths[0].join("used"), b"").unwrap();
@@ -133,17 +162,16 @@ fn keys_that_a_killed_process_left_in_a_used_folder_are_removed() {
 #[test]
 fn bytes_that_change_after_they_were_checked_end_the_run_before_they_are_used() {
     let model = digits(8);
-    let weights = weights(&model);
+    let (weights, images) = (weights(&model), images(&model));
     for index in 0..model.plan().unwrap().deals().count() {
-        let scratch = tempfile::tempdir().unwrap();
-        let paths = deal(&model, &scratch.path().join("deal"));
+        let (_scratch, paths) = deal(&model);
         let folders = open(&paths);
         // The last byte: none of those that are compared when the files are opened.
         let file = paths[1].join(format!("{index:03}.key"));
         let mut bytes = fs::read(&file).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         fs::write(&file, bytes).unwrap();
-        let [client, server] = run(&model, consume(folders, &model), &weights);
+        let [client, server] = run(&model, consume(folders, &weights, &images), &weights);
         let error = server.unwrap_err();
         let expected = format!("`{index:03}.key`: changed since it was checked");
         assert!(error.to_string().contains(&expected), "{error}");
@@ -154,9 +182,9 @@ fn bytes_that_change_after_they_were_checked_end_the_run_before_they_are_used() 
 
 #[test]
 fn keys_of_a_folder_for_another_batch_are_refused_before_anything_is_sent() {
-    let scratch = tempfile::tempdir().unwrap();
-    let paths = deal(&digits(2), &scratch.path().join("deal"));
-    let [client, server] = consume(open(&paths), &digits(2));
+    let model = digits(2);
+    let (_scratch, paths) = deal(&model);
+    let [client, server] = consume(open(&paths), &weights(&model), &images(&model));
     let refused = |keys: Keys, model: &Model, party: Party| {
         let (to_server, to_client) = memory_pair(PATIENCE);
         let (images, weights) = (images(model), weights(model));

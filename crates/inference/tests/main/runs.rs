@@ -10,8 +10,8 @@ use inference::{
 use pfss::{MemoryChannel, Party, memory_pair};
 
 use crate::{
-    common::{PATIENCE, digits, images, weights},
-    folders::{deal_runs, key_files, next_run, open_runs, refused_runs},
+    common::{PATIENCE, deal_runs, digits, images, next_run, open_runs, weights},
+    folders::{key_files, refused_runs},
 };
 
 /// Begins the next run of both parties' folders, client first.
@@ -35,9 +35,8 @@ fn begin(
 
 #[test]
 fn runs_of_one_folder_go_on_at_once_and_a_failed_one_is_named_and_lost_alone() {
-    let scratch = tempfile::tempdir().unwrap();
     let model = digits(1);
-    let paths = deal_runs(&scratch.path().join("deal"), &model, 3);
+    let (_scratch, paths) = deal_runs(&model, 3);
     let (weights, images) = (weights(&model), images(&model));
     let expected = inference::plain::logits(&model, &weights, &images).unwrap();
     let mut folders = open_runs(&paths);
@@ -79,9 +78,8 @@ fn runs_of_one_folder_go_on_at_once_and_a_failed_one_is_named_and_lost_alone() {
 
 #[test]
 fn a_folder_of_many_runs_is_open_once_at_a_time() {
-    let scratch = tempfile::tempdir().unwrap();
     let model = digits(1);
-    let paths = deal_runs(&scratch.path().join("deal"), &model, 2);
+    let (_scratch, paths) = deal_runs(&model, 2);
     let weights = weights(&model);
     let first = open_runs(&paths);
     for (path, party) in paths.iter().zip(Party::BOTH) {
@@ -98,9 +96,9 @@ fn a_folder_of_many_runs_is_open_once_at_a_time() {
 
 #[test]
 fn secrets_that_a_killed_process_left_after_the_last_run_are_removed() {
-    let scratch = tempfile::tempdir().unwrap();
-    let paths = deal_runs(&scratch.path().join("deal"), &digits(1), 2);
-    let _ = next_run(&paths, &weights(&digits(1))).map(Result::unwrap);
+    let model = digits(1);
+    let (_scratch, paths) = deal_runs(&model, 2);
+    let _ = next_run(&paths, &weights(&model), &images(&model)).map(Result::unwrap);
     fs::write(paths[1].join("run-002/used"), b"").unwrap();
     assert!(RunsFolder::opened_path(&paths[1]).exists());
     refused_runs(&paths[1], Party::One, "all 2 runs were used");

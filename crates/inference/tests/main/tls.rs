@@ -38,11 +38,11 @@ fn listen() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-fn identities() -> [Identity; 2] {
+pub(crate) fn identities() -> [Identity; 2] {
     [0, 1].map(|_| Identity::generate().unwrap())
 }
 
-fn endpoints(identities: &[Identity; 2]) -> [Endpoint<'_>; 2] {
+pub(crate) fn endpoints(identities: &[Identity; 2]) -> [Endpoint<'_>; 2] {
     [0, 1].map(|b| Endpoint {
         party: Party::BOTH[b],
         identity: &identities[b],
@@ -53,7 +53,7 @@ fn endpoints(identities: &[Identity; 2]) -> [Endpoint<'_>; 2] {
 }
 
 /// Connects two endpoints, the client first.
-fn connect(ends: [Endpoint<'_>; 2], patience: Duration) -> [Result<TlsChannel, TlsError>; 2] {
+pub(crate) fn connect(ends: [Endpoint<'_>; 2], patience: Duration) -> [Result<TlsChannel, TlsError>; 2] {
     let ((listener, address), [client, server]) = (listen(), ends);
     test_process::scope(|scope| {
         let serving = scope.spawn(move || server.accept(&listener, Some(patience), |_| ()));

@@ -1,7 +1,10 @@
 //! Computations of several gates: the keys they need, and how one party runs them.
 
+use std::sync::Arc;
+
 use pfss::{
-    Channel, Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError, Predicate, Ring, Session, Task,
+    Channel, Dealer, Gate, KeyBundle, MatrixShape, MatrixTriple, Operation, Party, PfssError, Predicate, Ring, Session,
+    Task,
     functions::{FixedBundles, FixedGates, TableBundles, TableGates},
     softmax::SecureSoftmaxPlan,
 };
@@ -11,12 +14,12 @@ use zeroize::Zeroizing;
 use crate::{parts, status::CallFailure};
 
 /// Bytes of the seed that replaces a party's uniform keys.
-const SEED: u64 = 32;
-/// Bundles are padded to whole words of bits, each of this many elements.
-const LANES: u64 = 32;
+pub(super) const SEED: u64 = 32;
 
 /// The computation of a plan, with all sizes.
 pub(super) enum Computation {
+    /// A gate without output bits and masks, and its number of elements.
+    Gate(Arc<Operation>, usize),
     /// A function by splines, and its number of elements.
     Spline(Box<FixedGates>, usize),
     /// A function by a table of lines, and its number of elements.
@@ -41,7 +44,9 @@ impl Computation {
     /// The numbers of elements of both inputs; the second is 0 if there is one input.
     pub(super) fn inputs(&self) -> [usize; 2] {
         match self {
-            Self::Spline(_, count) | Self::Table(_, count) | Self::Predicates(_, _, count) => [*count, 0],
+            Self::Gate(_, count) | Self::Spline(_, count) | Self::Table(_, count) | Self::Predicates(_, _, count) => {
+                [*count, 0]
+            }
             Self::Softmax(plan) => [plan.layout().active(), 0],
             Self::Matmul(_, shape) => {
                 let [left, right, _] = shape.lens();
@@ -54,6 +59,10 @@ impl Computation {
     /// The number of elements of the result.
     pub(super) fn outputs(&self) -> usize {
         match self {
+            Self::Gate(operation, count) => {
+                let words = operation.gate().program().map_or(1, |program| program.desc().words().len());
+                count.saturating_mul(words)
+            }
             Self::Spline(_, count) | Self::Table(_, count) | Self::Product(_, count) => *count,
             Self::Softmax(plan) => plan.layout().active(),
             Self::Matmul(_, shape) => shape.lens()[2],
@@ -65,6 +74,7 @@ impl Computation {
     pub(super) fn out_bits(&self) -> u32 {
         match self {
             Self::Spline(..) | Self::Table(..) | Self::Softmax(_) => 64,
+            Self::Gate(operation, _) => operation.gate().out_ring().bits(),
             Self::Matmul(ring, _) => ring.bits(),
             Self::Product(gate, _) | Self::Predicates(gate, ..) => gate.out_ring().bits(),
         }
@@ -75,8 +85,8 @@ impl Computation {
         match self {
             Self::Table(gates, count) => gates.traffic(*count),
             Self::Softmax(plan) => plan.traffic(),
-            Self::Matmul(ring, shape) => shape.traffic_in(*ring),
-            Self::Spline(..) | Self::Product(..) | Self::Predicates(..) => {
+            Self::Matmul(ring, shape) => shape.traffic(*ring),
+            Self::Gate(..) | Self::Spline(..) | Self::Product(..) | Self::Predicates(..) => {
                 let gates = self.deals().into_iter().map(|(gate, count)| gate.traffic(count));
                 gates.fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
             }
@@ -84,26 +94,17 @@ impl Computation {
     }
 
     /// Bytes of `party`'s keys, without headers, encodings of descriptors and gaps, saturating.
-    ///
-    /// Source: `docs/key-bundles.md`.
     pub(super) fn key_bytes(&self, party: Party) -> u64 {
         if let Self::Matmul(_, shape) = self {
-            // party 1 has its share of the product of both masks
-            let words = if party == Party::One { shape.lens()[2] as u64 } else { 0 };
-            return words.saturating_mul(8).saturating_add(SEED);
+            return shape.key_bytes(party);
         }
-        let of_gate = |(gate, count): (Gate, usize)| {
-            let bits = gate.key_bits_of(party);
-            let seed = if bits < gate.key_bits_per_element() { SEED } else { 0 };
-            let elements = (count as u64).next_multiple_of(LANES); // fewer than 2^33
-            (elements / 8).saturating_mul(bits).saturating_add(seed)
-        };
-        self.deals().into_iter().map(of_gate).fold(0, u64::saturating_add)
+        self.deals().iter().map(|(gate, count)| gate.key_bytes(party, *count)).fold(0, u64::saturating_add)
     }
 
     /// The gates that need bundles, in the order of the bundles; none for matrix products.
-    fn deals(&self) -> Vec<(Gate, usize)> {
+    pub(super) fn deals(&self) -> Vec<(Gate, usize)> {
         match self {
+            Self::Gate(operation, count) => vec![(operation.gate().clone(), *count)],
             Self::Spline(gates, count) => {
                 [&gates.suf].into_iter().chain(gates.shift.gate()).map(|gate| (gate.clone(), *count)).collect()
             }
@@ -117,7 +118,7 @@ impl Computation {
     /// Deals both parties' keys.
     pub(super) fn deal(&self, dealer: &mut Dealer, q: &AnyQueue) -> Result<[Zeroizing<Vec<u8>>; 2], CallFailure> {
         if let Self::Matmul(ring, shape) = self {
-            let triples = dealer.deal_matrix_on(q, *ring, *shape)?;
+            let triples = dealer.deal_matrix(q, *ring, *shape)?;
             return Ok(triples.map(|triple| parts::join(&[&triple.to_bytes()[..]])));
         }
         let bundles = dealer.deal_all(q, &self.deals())?;
@@ -171,6 +172,7 @@ impl Computation {
         let mut single = bundles.into_iter();
         let mut next = || single.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 });
         match self {
+            Self::Gate(operation, _) => Ok(session.run(q, operation.task(), next()?, x)?.words),
             Self::Spline(gates, _) => {
                 let suf = next()?;
                 session.function(q, gates, FixedBundles { suf, shift: single.next() }, x)

@@ -1,15 +1,20 @@
 //! Handles of plans: public computations of several gates, with all their sizes.
 //!
 //! Functions, softmax, products and comparisons take several gates or two inputs. A plan names the
-//! computation, deals the keys of all its gates as one byte string for each party, and is run from
-//! message to message. Products by weights that are opened once have no plan, but the same runs.
+//! computation, of one gate or several, deals the keys of all its gates as one byte string for each
+//! party, and is run from message to message. Products by weights that are opened once have the
+//! same runs, but no plan of their own. The cost of a model is a sum over plans.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 mod computation;
-mod query;
-mod run;
-mod weights;
+pub(crate) mod cost;
+pub(crate) mod query;
+pub(crate) mod run;
+pub(crate) mod weights;
 
-use core::ffi::{CStr, c_char};
+use core::ffi::c_char;
 use std::sync::Arc;
 
 use pfss::{
@@ -20,21 +25,12 @@ use pfss::{
 };
 
 use computation::Computation;
-pub use query::Query;
-pub use run::{
-    RunHandle, trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending,
-    trefoil_pfss_run_start, trefoil_pfss_run_y_share,
-};
-pub use weights::{
-    WeightsHandle, trefoil_pfss_run_weights, trefoil_pfss_weights_bytes, trefoil_pfss_weights_deal,
-    trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
-    trefoil_pfss_weights_product, trefoil_pfss_weights_read,
-};
+use query::Query;
 
 use crate::{
-    Backend, Bytes, DealerHandle,
+    Backend, Bytes, DealerHandle, GateHandle,
     gate::proven_range,
-    memory::{array, check, fill, free, in_turn, put, put_handle, shared},
+    memory::{BothPlaces, array, fill, free, in_turn, put, put_handle, shared, text},
     status::{CallFailure, Status, guard},
 };
 
@@ -46,11 +42,6 @@ pub struct PlanHandle {
 impl PlanHandle {
     fn new(computation: Computation) -> Self {
         Self { computation: Arc::new(computation) }
-    }
-
-    /// The computation, for a run that may outlive the handle.
-    fn computation(&self) -> Arc<Computation> {
-        Arc::clone(&self.computation)
     }
 }
 
@@ -158,6 +149,31 @@ fn unknown(name: &str, known: &str) -> CallFailure {
     CallFailure::argument(format!("unknown function `{name}`; expected one of: {known}"))
 }
 
+/// Plans a gate of `count` elements: one made by name, or a descriptor without output bits.
+///
+/// The result has the words of each element one after the other. Gates with masked outputs are
+/// refused. `count` is below `2^32`. The gate may be freed before the plan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_plan_gate(
+    gate: *mut GateHandle,
+    count: usize,
+    plan: *mut *mut PlanHandle,
+) -> Status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let gate = unsafe { shared("gate", gate) }?;
+        check_count(count)?;
+        let operation = &gate.operation;
+        let bits = operation.gate().program().map_or(0, |program| program.desc().bools().len());
+        if bits > 0 || operation.gate().masks_outputs() {
+            return Err(CallFailure::argument("expected a gate without output bits and without masked outputs"));
+        }
+        let computation = Computation::Gate(Arc::clone(operation), count);
+        // SAFETY: the caller's promise.
+        unsafe { put_handle("plan", PlanHandle::new(computation), plan) }
+    })
+}
+
 /// Plans the function `name` of `count` fixed-point numbers in a ring of 64 bits.
 ///
 /// The names are `gelu`, `silu`, `neg_exp` (`exp(-t)` for `t >= 0`), `reciprocal` (for inputs of 1
@@ -174,11 +190,8 @@ pub unsafe extern "C" fn trefoil_pfss_plan_function(
     plan: *mut *mut PlanHandle,
 ) -> Status {
     guard(|| {
-        check("name", name, 1)?;
-        // SAFETY: not null, and a string that ends with a zero byte by the caller's promise.
-        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
         // SAFETY: the caller's promise.
-        let parameters = unsafe { array("parameters", parameters, 1) }?[0];
+        let (name, parameters) = unsafe { (text("name", name)?, array("parameters", parameters, 1)?[0]) };
         check_count(count)?;
         let computation = parameters.computation(&name, count)?;
         // SAFETY: the caller's promise.
@@ -191,9 +204,6 @@ pub unsafe extern "C" fn trefoil_pfss_plan_function(
 /// Rows have at most 1024 elements and may have none. Logits have 12 fraction bits in a ring of 64
 /// bits, and lie in `min..=max`, which nothing checks. Results have 12 fraction bits. With
 /// `by_table` of 1, exponentials come from a table of lines: smaller keys, more rounds.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_softmax(
     lengths: *const usize,
@@ -224,9 +234,6 @@ pub unsafe extern "C" fn trefoil_pfss_plan_softmax(
 /// `x` is `rows` by `inner`, `y` is `inner` by `cols`; matrices are row-major, one after the other,
 /// modulo `2^n`, and `n` is 1 to 64. If one party owns a factor, the other party's share of it is
 /// zeros.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_matmul(
     n: u32,
@@ -246,9 +253,6 @@ pub unsafe extern "C" fn trefoil_pfss_plan_matmul(
 /// Plans `count` products `x y` of secrets modulo `2^n`.
 ///
 /// `n` is 1 to 64, and `count` is below `2^32`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_product(n: u32, count: usize, plan: *mut *mut PlanHandle) -> Status {
     guard(|| {
@@ -264,9 +268,6 @@ pub unsafe extern "C" fn trefoil_pfss_plan_product(n: u32, count: usize, plan: *
 /// The result has a row of `count` words for each query, 0 or 1 modulo `2^n`. There are 1 to 1024
 /// queries. All are about the whole secret (kinds 1 to 3), or about its sign (4 to 6), or about its
 /// low `low_bits` bits (7 and 8); `low_bits` is 0 for the others. `count` is below `2^32`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_predicates(
     n: u32,
@@ -288,9 +289,6 @@ pub unsafe extern "C" fn trefoil_pfss_plan_predicates(
 }
 
 /// Writes the sizes of the inputs, the result and the messages of a plan.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_inspect(plan: *mut PlanHandle, info: *mut PlanInfo) -> Status {
     guard(|| {
@@ -308,9 +306,6 @@ pub unsafe extern "C" fn trefoil_pfss_plan_inspect(plan: *mut PlanHandle, info: 
 ///
 /// Headers, the encodings of descriptors and gaps are not counted: they take up to 3 KiB for each
 /// gate and the bytes of its descriptor.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_key_bytes(plan: *mut PlanHandle, bytes: *mut u64, len: usize) -> Status {
     guard(|| {
@@ -325,9 +320,6 @@ pub unsafe extern "C" fn trefoil_pfss_plan_key_bytes(plan: *mut PlanHandle, byte
 /// Deals the keys of a plan: one byte string for party 0 and one for party 1.
 ///
 /// Each is for its own party only, and for one run.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_deal(
     dealer: *mut DealerHandle,
@@ -340,22 +332,14 @@ pub unsafe extern "C" fn trefoil_pfss_plan_deal(
         // SAFETY: the caller's promise.
         let (mut dealer, backend, plan) =
             unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?, shared("plan", plan)?) };
-        // both places are looked at before either is written
-        check("party_0", party_0, 1)?;
-        check("party_1", party_1, 1)?;
-        let [zero, one] = plan.computation.deal(&mut dealer.dealer, &backend.queue)?.map(Bytes::of);
+        let places = BothPlaces::new(party_0, party_1)?;
+        let keys = plan.computation.deal(&mut dealer.dealer, &backend.queue)?.map(Bytes::of);
         // SAFETY: the caller's promise.
-        unsafe {
-            put_handle("party_0", zero, party_0)?;
-            put_handle("party_1", one, party_1)
-        }
+        unsafe { places.put(keys) }
     })
 }
 
 /// Frees a plan.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_plan_free(plan: *mut PlanHandle) {
     // SAFETY: the caller's promise.

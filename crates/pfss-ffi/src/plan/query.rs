@@ -29,32 +29,21 @@ enum Keyed {
 }
 
 impl Query {
-    /// The keys that it needs, and its number of constants.
-    fn keyed(self) -> Result<(Keyed, u32), CallFailure> {
-        match self.kind {
-            1 => Ok((Keyed::Whole, 1)),
-            2 => Ok((Keyed::Whole, 2)),
-            3 => Ok((Keyed::Whole, 0)),
-            4 => Ok((Keyed::Sign, 1)),
-            5 | 6 => Ok((Keyed::Sign, 0)),
-            7 => Ok((Keyed::LowBits, 1)),
-            8 => Ok((Keyed::LowBits, 0)),
-            kind => Err(CallFailure::argument(format!("expected a query of kind 1 to 8, got {kind}"))),
-        }
-    }
-
-    /// The question, whose constants were checked.
-    fn predicate(self) -> Predicate {
+    /// The keys that it needs, its number of constants, and its predicate.
+    ///
+    /// The constants are not checked yet.
+    fn predicate(self) -> Result<(Keyed, u32, Predicate), CallFailure> {
         let Self { kind, a, b } = self;
         match kind {
-            1 => Predicate::Lt { beta: a },
-            2 => Predicate::Interval(Interval { start: a, end: (b != 0).then_some(b) }),
-            3 => Predicate::Wrap,
-            4 => Predicate::Msb { c: a },
-            5 => Predicate::NonNegative,
-            6 => Predicate::Borrow,
-            7 => Predicate::LowLt { gamma: a },
-            _ => Predicate::Carry,
+            1 => Ok((Keyed::Whole, 1, Predicate::Lt { beta: a })),
+            2 => Ok((Keyed::Whole, 2, Predicate::Interval(Interval { start: a, end: (b != 0).then_some(b) }))),
+            3 => Ok((Keyed::Whole, 0, Predicate::Wrap)),
+            4 => Ok((Keyed::Sign, 1, Predicate::Msb { c: a })),
+            5 => Ok((Keyed::Sign, 0, Predicate::NonNegative)),
+            6 => Ok((Keyed::Sign, 0, Predicate::Borrow)),
+            7 => Ok((Keyed::LowBits, 1, Predicate::LowLt { gamma: a })),
+            8 => Ok((Keyed::LowBits, 0, Predicate::Carry)),
+            _ => Err(CallFailure::argument(format!("expected a query of kind 1 to 8, got {kind}"))),
         }
     }
 
@@ -77,12 +66,12 @@ impl Query {
 
 /// The predicates, and the gate whose keys answer them all.
 pub(super) fn predicates(n: u32, low_bits: u32, queries: &[Query]) -> Result<(Gate, Vec<Predicate>), CallFailure> {
-    let keyed = queries.iter().map(|query| query.keyed()).collect::<Result<Vec<_>, _>>()?;
-    let Some(&(first, _)) = keyed.first() else {
+    let keyed = queries.iter().map(|query| query.predicate()).collect::<Result<Vec<_>, _>>()?;
+    let Some(&(first, ..)) = keyed.first() else {
         return Err(CallFailure::argument("expected at least one query, got none"));
     };
     // One tree answers questions of one kind.
-    if let Some(index) = keyed.iter().position(|&(kind, _)| kind != first) {
+    if let Some(index) = keyed.iter().position(|&(kind, ..)| kind != first) {
         let expected = "expected queries that are all about the whole secret, or its sign, or its low bits";
         return Err(CallFailure::argument(format!("{expected}, got others from query {index} on")));
     }
@@ -97,8 +86,8 @@ pub(super) fn predicates(n: u32, low_bits: u32, queries: &[Query]) -> Result<(Ga
     // Every answer is opened under a bit of the dealer.
     let gate = gate.with_masks(u32::try_from(queries.len()).unwrap_or(u32::MAX))?;
     let mask = if first == Keyed::LowBits { (1 << low_bits) - 1 } else { gate.ring().mask() };
-    for (index, (query, &(_, constants))) in queries.iter().zip(&keyed).enumerate() {
+    for (index, (query, &(_, constants, _))) in queries.iter().zip(&keyed).enumerate() {
         query.check(index, constants, mask)?;
     }
-    Ok((gate, queries.iter().map(|query| query.predicate()).collect()))
+    Ok((gate, keyed.into_iter().map(|(_, _, predicate)| predicate).collect()))
 }

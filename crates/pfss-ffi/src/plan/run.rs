@@ -2,6 +2,9 @@
 //!
 //! A session computes on a separate thread and waits there for each message of the other party,
 //! so that no code of the caller runs inside the library. Between two calls that thread waits.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use std::{
     sync::{
@@ -18,7 +21,7 @@ use zeroize::Zeroizing;
 use super::{PlanHandle, computation::Computation};
 use crate::{
     Backend,
-    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
+    memory::{array, check, copy_of, exclusive, free, put, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
@@ -149,6 +152,16 @@ impl RunHandle {
         Err(CallFailure::state("no result: a message is due"))
     }
 
+    /// The shares of the result, once all is computed.
+    fn words(&self) -> Result<&[u64], CallFailure> {
+        match self.outcome()? {
+            Outcome::Words(words) => Ok(words),
+            Outcome::Weights(_) => {
+                Err(CallFailure::state("no shares: the run opened weights; use `trefoil_pfss_run_weights`"))
+            }
+        }
+    }
+
     /// This party's message of the round that is open.
     fn due(&self) -> Result<&[u8], CallFailure> {
         self.message()?.ok_or_else(|| CallFailure::state("no message is due: all is computed"))
@@ -170,9 +183,6 @@ impl Drop for RunHandle {
 /// none. Keys of another plan and wrong numbers of elements are refused with the keys unchanged.
 /// After that the keys are spent, whether the run succeeds or not, and the process refuses them.
 /// Backend and plan may be freed before the run.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_start(
     backend: *mut Backend,
@@ -192,16 +202,13 @@ pub unsafe extern "C" fn trefoil_pfss_run_start(
         let (keys, inputs) =
             unsafe { (array("keys", keys, keys_len)?, [array("x", x, x_len)?, array("y", y, y_len)?]) };
         check("run", run, 1)?; // before the keys are spent
-        let started = RunHandle::of_plan(Arc::clone(&backend.queue), plan.computation(), keys, inputs)?;
+        let started = RunHandle::of_plan(Arc::clone(&backend.queue), Arc::clone(&plan.computation), keys, inputs)?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("run", started, run) }
     })
 }
 
 /// How many bytes have to be sent and received in the round; 0 when all is computed.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_pending(run: *mut RunHandle, bytes: *mut usize) -> Status {
     guard(|| {
@@ -217,17 +224,10 @@ pub unsafe extern "C" fn trefoil_pfss_run_pending(run: *mut RunHandle, bytes: *m
 ///
 /// It has the length of `trefoil_pfss_run_pending`. It holds masked values and a digest of
 /// everything public so far, and nothing else.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_masked(run: *mut RunHandle, bytes: *mut u8, len: usize) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let run = unsafe { exclusive("run", run) }?;
-        // SAFETY: the caller's promise.
-        unsafe { fill("bytes of the message", run.due()?, bytes, len) }
-    })
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(("run", run), ("bytes of the message", bytes, len), |run| run.due()) }
 }
 
 /// Takes in the other party's message of the round.
@@ -236,9 +236,6 @@ pub unsafe extern "C" fn trefoil_pfss_run_masked(run: *mut RunHandle, bytes: *mu
 ///
 /// A message of another length is refused, and the round stays open. After any other failure, such
 /// as a message of another step, the run never gives results.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_absorb(run: *mut RunHandle, peer: *const u8, len: usize) -> Status {
     guard(|| {
@@ -258,26 +255,13 @@ pub unsafe extern "C" fn trefoil_pfss_run_absorb(run: *mut RunHandle, peer: *con
 /// of its keys and the columns of the weights, modulo `2^n` of the weights.
 ///
 /// Do not open the shares unless both parties may know the result.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_y_share(run: *mut RunHandle, y: *mut u64, len: usize) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let run = unsafe { exclusive("run", run) }?;
-        let Outcome::Words(words) = run.outcome()? else {
-            return Err(CallFailure::state("no shares: the run opened weights; use `trefoil_pfss_run_weights`"));
-        };
-        // SAFETY: the caller's promise.
-        unsafe { fill("shares of words", words, y, len) }
-    })
+    // SAFETY: the caller's promise.
+    unsafe { copy_of(("run", run), ("shares of words", y, len), |run| run.words()) }
 }
 
 /// Wipes and frees a run, finished or not.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_free(run: *mut RunHandle) {
     // SAFETY: the caller's promise.

@@ -1,4 +1,7 @@
 //! Products by secret weights that are opened under a mask once, for any number of products.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use std::sync::Arc;
 
@@ -10,7 +13,7 @@ use super::{
 };
 use crate::{
     Backend, Bytes, DealerHandle,
-    memory::{array, check, exclusive, free, in_turn, put_handle, shared},
+    memory::{BothPlaces, array, check, exclusive, free, in_turn, put_handle, shared},
     status::{CallFailure, Status, guard},
 };
 
@@ -24,9 +27,6 @@ pub struct WeightsHandle {
 /// The matrix is `inner` by `cols`, modulo `2^n`, and `n` is 1 to 64. The mask makes keys of
 /// products, in this or a later process. It stays with the dealer: whoever has it can open the
 /// weights.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_deal(
     dealer: *mut DealerHandle,
@@ -40,16 +40,13 @@ pub unsafe extern "C" fn trefoil_pfss_weights_deal(
     guard(|| {
         // SAFETY: the caller's promise.
         let mut dealer = unsafe { in_turn("dealer", dealer) }?;
-        // all places are looked at before any is written
-        for (what, place) in [("party_0", party_0), ("party_1", party_1), ("mask", mask)] {
-            check(what, place, 1)?;
-        }
+        let places = BothPlaces::new(party_0, party_1)?;
+        check("mask", mask, 1)?;
         let shape = WeightShape { inner, cols };
-        let ([zero, one], secret) = dealer.dealer.deal_weights_in(ring_of(n)?, shape).map_err(PfssError::from)?;
+        let (keys, secret) = dealer.dealer.deal_weights(ring_of(n)?, shape).map_err(PfssError::from)?;
         // SAFETY: the caller's promise.
         unsafe {
-            put_handle("party_0", Bytes::of(zero.to_bytes()), party_0)?;
-            put_handle("party_1", Bytes::of(one.to_bytes()), party_1)?;
+            places.put(keys.map(|key| Bytes::of(key.to_bytes())))?;
             put_handle("mask", Bytes::of(secret.to_bytes()), mask)
         }
     })
@@ -57,14 +54,12 @@ pub unsafe extern "C" fn trefoil_pfss_weights_deal(
 
 /// Deals the keys of one product `x y` by weights `y` under `mask`.
 ///
-/// `x` has `rows` rows. Each of the two byte strings is for its own party only, and for one
-/// product.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
+/// `x` has `rows` rows. The backend multiplies the masks, for both parties together; the keys do
+/// not depend on it. Each of the two byte strings is for its own party only, and for one product.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_deal_product(
     dealer: *mut DealerHandle,
+    backend: *mut Backend,
     mask: *const u8,
     mask_len: usize,
     rows: usize,
@@ -73,17 +68,13 @@ pub unsafe extern "C" fn trefoil_pfss_weights_deal_product(
 ) -> Status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (mut dealer, mask) = unsafe { (in_turn("dealer", dealer)?, array("mask", mask, mask_len)?) };
-        // both places are looked at before either is written
-        check("party_0", party_0, 1)?;
-        check("party_1", party_1, 1)?;
+        let (mut dealer, backend, mask) =
+            unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?, array("mask", mask, mask_len)?) };
+        let places = BothPlaces::new(party_0, party_1)?;
         let mask = WeightMask::from_bytes(mask).map_err(PfssError::from)?;
-        let [zero, one] = dealer.dealer.deal_weight_triple(&mask, rows).map_err(PfssError::from)?;
+        let triples = dealer.dealer.deal_weight_triple(&*backend.queue, &mask, rows)?;
         // SAFETY: the caller's promise.
-        unsafe {
-            put_handle("party_0", Bytes::of(zero.to_bytes()), party_0)?;
-            put_handle("party_1", Bytes::of(one.to_bytes()), party_1)
-        }
+        unsafe { places.put(triples.map(|triple| Bytes::of(triple.to_bytes()))) }
     })
 }
 
@@ -95,9 +86,6 @@ pub unsafe extern "C" fn trefoil_pfss_weights_deal_product(
 ///
 /// Keys of other weights and wrong numbers of elements are refused with the keys unchanged. After
 /// that the keys are spent, whether the run succeeds or not, and the process refuses them.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_open(
     backend: *mut Backend,
@@ -131,9 +119,6 @@ pub unsafe extern "C" fn trefoil_pfss_weights_open(
 }
 
 /// The weights that a run opened.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_weights(run: *mut RunHandle, weights: *mut *mut WeightsHandle) -> Status {
     guard(|| {
@@ -156,9 +141,6 @@ pub unsafe extern "C" fn trefoil_pfss_run_weights(run: *mut RunHandle, weights: 
 /// Keys for other weights and wrong numbers of elements are refused with the keys unchanged. After
 /// that the keys are spent, whether the run succeeds or not, and the process refuses them. Backend
 /// and weights may be freed before the run.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_product(
     backend: *mut Backend,
@@ -193,9 +175,6 @@ pub unsafe extern "C" fn trefoil_pfss_weights_product(
 /// The bytes of opened weights, for products in a later process.
 ///
 /// They are as secret as keys.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_bytes(weights: *mut WeightsHandle, bytes: *mut *mut Bytes) -> Status {
     guard(|| {
@@ -207,9 +186,6 @@ pub unsafe extern "C" fn trefoil_pfss_weights_bytes(weights: *mut WeightsHandle,
 }
 
 /// Reads opened weights from their bytes, and refuses any others.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_read(
     bytes: *const u8,
@@ -226,9 +202,6 @@ pub unsafe extern "C" fn trefoil_pfss_weights_read(
 }
 
 /// Wipes and frees opened weights, once no run uses them.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_free(weights: *mut WeightsHandle) {
     // SAFETY: the caller's promise.

@@ -4,68 +4,61 @@ use core::ptr::{null, null_mut};
 
 use pfss::suf::BoolMode;
 use trefoil_pfss::{
-    Backend, BatchCounters, BatchHandle, BatchOptions, Bytes, DealerHandle, GateHandle, GateParameters, Keys, KeysInfo,
-    Status, trefoil_pfss_backend_free, trefoil_pfss_backend_open, trefoil_pfss_batch_absorb,
+    BatchCounters, BatchOptions, GateHandle, GateParameters, Keys, KeysInfo, Status, trefoil_pfss_batch_absorb,
     trefoil_pfss_batch_bool_share, trefoil_pfss_batch_clear, trefoil_pfss_batch_counters, trefoil_pfss_batch_flush,
     trefoil_pfss_batch_free, trefoil_pfss_batch_haty_share, trefoil_pfss_batch_masked, trefoil_pfss_batch_open,
     trefoil_pfss_batch_options_default, trefoil_pfss_batch_pending, trefoil_pfss_batch_submit,
-    trefoil_pfss_batch_y_share, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len,
-    trefoil_pfss_deal, trefoil_pfss_dealer_free, trefoil_pfss_dealer_insecure_from_seed, trefoil_pfss_evaluate,
-    trefoil_pfss_gate_free, trefoil_pfss_gate_named, trefoil_pfss_gate_read, trefoil_pfss_keys_free,
-    trefoil_pfss_keys_inspect, trefoil_pfss_keys_read,
+    trefoil_pfss_batch_y_share, trefoil_pfss_deal, trefoil_pfss_evaluate, trefoil_pfss_gate_free,
+    trefoil_pfss_gate_named, trefoil_pfss_gate_read, trefoil_pfss_keys_free, trefoil_pfss_keys_inspect,
+    trefoil_pfss_keys_read,
 };
 
-use crate::{example::program, misuse::refused};
-
-const OK: Status = Status::TREFOIL_PFSS_OK;
-const STATE: Status = Status::TREFOIL_PFSS_STATE;
-const ARGUMENT: Status = Status::TREFOIL_PFSS_ARGUMENT;
+use crate::{
+    example::program,
+    misuse::refused,
+    setup::{ARGUMENT, LENGTH, OK, PROGRAM, STATE, Setup, owned, parameters},
+};
 
 /// Keys of party 0 for two elements, and their bytes.
 ///
 /// # Safety
-/// The handles are live.
-unsafe fn keys(
-    dealer: *mut DealerHandle,
-    backend: *mut Backend,
-    gate: *mut GateHandle,
-) -> (*mut Keys, [*mut Bytes; 2]) {
-    let (mut keys, mut bundles) = (null_mut(), [null_mut(); 2]);
+/// The gate is a live handle.
+unsafe fn keys(setup: &Setup, gate: *mut GateHandle) -> (*mut Keys, Vec<u8>) {
+    let [mut zero, mut one] = [null_mut(); 2];
     // SAFETY: live handles by the caller's promise, and places for results.
-    unsafe {
-        let [zero, one] = &mut bundles;
-        assert_eq!(trefoil_pfss_deal(dealer, backend, gate, 2, zero, one), OK);
-        let (data, len) = (trefoil_pfss_bytes_data(bundles[0]), trefoil_pfss_bytes_len(bundles[0]));
-        assert_eq!(trefoil_pfss_keys_read(data, len, &mut keys), OK);
-    }
-    (keys, bundles)
+    assert_eq!(unsafe { trefoil_pfss_deal(setup.dealer, setup.backend, gate, 2, &mut zero, &mut one) }, OK);
+    let [zero, _] = [zero, one].map(owned);
+    (read(&zero), zero)
 }
 
-fn relu(n: u32) -> GateParameters {
-    GateParameters { n, shift: 0, min: 0, max: 0, word_bits: 0, table: null(), table_len: 0 }
+/// Keys from their bytes.
+fn read(bytes: &[u8]) -> *mut Keys {
+    let mut keys = null_mut();
+    // SAFETY: an array of the given length, and a place for a handle.
+    assert_eq!(unsafe { trefoil_pfss_keys_read(bytes.as_ptr(), bytes.len(), &mut keys) }, OK);
+    keys
 }
 
 #[test]
 fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
-    let (mut backend, mut dealer, mut batch): (*mut Backend, *mut DealerHandle, *mut BatchHandle) =
-        (null_mut(), null_mut(), null_mut());
+    let (setup, mut batch) = (Setup::new(), null_mut());
+    let backend = setup.backend;
     let [mut gate, mut other, mut descriptor]: [*mut GateHandle; 3] = [null_mut(); 3];
     let (hatx, mut words, mut job, mut len) = ([1u64, 2], [0u64; 2], 7u64, 0usize);
     let bytes = program(BoolMode::Additive).to_bytes();
     // SAFETY: every pointer is null, or points at an array of the given length; handles are live until freed below.
     unsafe {
-        assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), OK);
-        assert_eq!(trefoil_pfss_dealer_insecure_from_seed(3, &mut dealer), OK);
-        refused(trefoil_pfss_gate_named(c"rely".as_ptr(), &relu(16), &mut gate), ARGUMENT, "unknown gate `rely`");
-        let shift = GateParameters { shift: 3, ..relu(16) };
+        let plain = parameters(16, 0);
+        refused(trefoil_pfss_gate_named(c"rely".as_ptr(), &plain, &mut gate), ARGUMENT, "unknown gate `rely`");
+        let shift = parameters(16, 3);
         refused(trefoil_pfss_gate_named(c"relu".as_ptr(), &shift, &mut gate), ARGUMENT, "expected no `shift`");
-        let table = GateParameters { word_bits: 4, table_len: 4, ..relu(2) };
+        let table = GateParameters { word_bits: 4, table_len: 4, ..parameters(2, 0) };
         refused(trefoil_pfss_gate_named(c"lut".as_ptr(), &table, &mut gate), ARGUMENT, "table is a null");
-        let empty = GateParameters { min: 3, max: 2, ..relu(16) };
+        let empty = GateParameters { min: 3, max: 2, ..plain };
         refused(trefoil_pfss_gate_named(c"relu".as_ptr(), &empty, &mut gate), ARGUMENT, "");
-        refused(trefoil_pfss_gate_named(null(), &relu(16), &mut gate), ARGUMENT, "name is a null");
-        assert_eq!(trefoil_pfss_gate_named(c"relu".as_ptr(), &relu(16), &mut gate), OK);
-        assert_eq!(trefoil_pfss_gate_named(c"abs".as_ptr(), &relu(17), &mut other), OK);
+        refused(trefoil_pfss_gate_named(null(), &plain, &mut gate), ARGUMENT, "name is a null");
+        assert_eq!(trefoil_pfss_gate_named(c"relu".as_ptr(), &plain, &mut gate), OK);
+        assert_eq!(trefoil_pfss_gate_named(c"abs".as_ptr(), &parameters(17, 0), &mut other), OK);
         assert_eq!(trefoil_pfss_gate_read(bytes.as_ptr(), bytes.len(), &mut descriptor), OK);
 
         let mut options = core::mem::zeroed::<BatchOptions>();
@@ -74,23 +67,22 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         options.jobs = 1;
         assert_eq!(trefoil_pfss_batch_open(backend, &options, &mut batch), OK);
 
-        let (first, bundles) = keys(dealer, backend, gate);
+        let (first, bundle) = keys(&setup, gate);
         let mut info = core::mem::zeroed::<KeysInfo>();
         assert_eq!(trefoil_pfss_keys_inspect(first, &mut info), OK);
         assert_eq!((info.n, info.out_n, info.words, info.bools, info.rounds), (16, 16, 1, 0, 1));
         let mut evaluation = null_mut();
         let single = trefoil_pfss_evaluate(backend, first, hatx.as_ptr(), 2, &mut evaluation);
-        refused(single, Status::TREFOIL_PFSS_PROGRAM, "expected keys of a program, got relu");
+        refused(single, PROGRAM, "expected keys of a program, got relu");
         let long = trefoil_pfss_batch_submit(batch, gate, first, hatx.as_ptr(), 1, &mut job);
-        refused(long, Status::TREFOIL_PFSS_LENGTH, "expected 2 masked inputs, got 1");
+        refused(long, LENGTH, "expected 2 masked inputs, got 1");
         assert_eq!(trefoil_pfss_batch_submit(batch, gate, first, hatx.as_ptr(), 2, &mut job), OK);
         assert_eq!(job, 0);
-        let (mut copy, data) = (null_mut(), trefoil_pfss_bytes_data(bundles[0]));
-        assert_eq!(trefoil_pfss_keys_read(data, trefoil_pfss_bytes_len(bundles[0]), &mut copy), OK);
+        let copy = read(&bundle);
         let again = trefoil_pfss_batch_submit(batch, gate, copy, hatx.as_ptr(), 2, &mut job);
         refused(again, STATE, "bundle reused");
 
-        let (second, more) = keys(dealer, backend, descriptor);
+        let (second, _) = keys(&setup, descriptor);
         let full = trefoil_pfss_batch_submit(batch, descriptor, second, hatx.as_ptr(), 2, &mut job);
         refused(full, Status::TREFOIL_PFSS_LIMIT, "expected at most 1 jobs, got 2");
         refused(trefoil_pfss_batch_y_share(batch, 0, words.as_mut_ptr(), 2), STATE, "pending");
@@ -101,7 +93,7 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         assert_eq!(len, 1);
         let mut message = [0u8; 2];
         let long = trefoil_pfss_batch_masked(batch, message.as_mut_ptr(), 2);
-        refused(long, Status::TREFOIL_PFSS_LENGTH, "expected 1 bytes of masked bits and words, got 2");
+        refused(long, LENGTH, "expected 1 bytes of masked bits and words, got 2");
         assert_eq!(trefoil_pfss_batch_masked(batch, message.as_mut_ptr(), 1), OK);
         assert_eq!(trefoil_pfss_batch_absorb(batch, message.as_ptr(), 1), OK);
         assert_eq!(trefoil_pfss_batch_pending(batch, &mut len), OK);
@@ -119,7 +111,7 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         assert_eq!(trefoil_pfss_batch_clear(batch), OK);
         refused(trefoil_pfss_batch_y_share(batch, 0, words.as_mut_ptr(), 2), STATE, "got job 0");
         let foreign = trefoil_pfss_batch_submit(batch, other, second, hatx.as_ptr(), 2, &mut job);
-        refused(foreign, Status::TREFOIL_PFSS_PROGRAM, "expected keys for relu, got suf");
+        refused(foreign, PROGRAM, "expected keys for relu, got suf");
         assert_eq!(trefoil_pfss_batch_submit(batch, descriptor, second, hatx.as_ptr(), 2, &mut job), OK);
         assert_eq!(job, 1);
         assert_eq!(trefoil_pfss_batch_flush(batch), OK);
@@ -129,10 +121,8 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         refused(trefoil_pfss_batch_clear(batch), STATE, "failed earlier");
 
         [first, copy, second].into_iter().for_each(|keys| trefoil_pfss_keys_free(keys));
-        bundles.into_iter().chain(more).for_each(|bytes| trefoil_pfss_bytes_free(bytes));
         [gate, other, descriptor].into_iter().for_each(|gate| trefoil_pfss_gate_free(gate));
-        trefoil_pfss_dealer_free(dealer);
-        trefoil_pfss_backend_free(backend);
+        drop(setup); // a batch may outlive its backend
         trefoil_pfss_batch_free(batch);
     }
 }

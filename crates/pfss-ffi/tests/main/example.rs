@@ -5,6 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::OnceLock,
 };
 
 use pfss::{
@@ -192,13 +193,16 @@ fn expected_of_suf() -> String {
     out + "jobs 1\n"
 }
 
-/// Compiles an example against the header and the library, and returns its output.
+/// What an example prints, linked with the installed shared library.
+#[cfg(target_os = "linux")]
 fn output_of(name: &str) -> String {
-    output_by("c++", &[], &Path::new(env!("CARGO_MANIFEST_DIR")).join("include"), &library("a"), name)
+    let lib = installed("example").join("lib");
+    output_by("c++", &[&format!("-Wl,-rpath,{}", lib.display())], &lib.join("libtrefoil_pfss.so"), name)
 }
 
-/// What an example prints, compiled by `compiler` with further options.
-fn output_by(compiler: &str, options: &[&str], include: &Path, library: &Path, name: &str) -> String {
+/// What an example prints, compiled by `compiler` with further options and linked with `library`.
+#[cfg(target_os = "linux")]
+fn output_by(compiler: &str, options: &[&str], library: &Path, name: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join(name);
     let mut command = Command::new(compiler);
@@ -206,7 +210,7 @@ fn output_by(compiler: &str, options: &[&str], include: &Path, library: &Path, n
         .args(["-std=c++17", "-Wall", "-Wextra", "-Werror"])
         .args(options)
         .arg("-I")
-        .arg(include)
+        .arg(installed("example").join("include"))
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.cpp")))
         .arg(library)
         .args(["-lpthread", "-ldl", "-lm", "-o"])
@@ -219,17 +223,26 @@ fn output_by(compiler: &str, options: &[&str], include: &Path, library: &Path, n
 }
 
 /// A prefix as `install` makes it, with the libraries that cargo built with this test.
+///
+/// Packaging takes seconds, so the tests of a `module`, which is a process, share a prefix.
 #[cfg(target_os = "linux")]
-fn installed(folder: &Path) -> PathBuf {
-    let (built, prefix) = (folder.join("built"), folder.join("prefix"));
-    fs::create_dir(&built).unwrap();
-    for ending in ["a", "so"] {
-        fs::copy(library(ending), built.join(format!("libtrefoil_pfss.{ending}"))).unwrap();
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("package");
-    let packaged = test_process::output(Command::new(script).arg(&built).arg(&prefix), LIMIT);
-    assert!(packaged.status.success(), "{}", String::from_utf8_lossy(&packaged.stderr));
-    prefix
+pub(crate) fn installed(module: &str) -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pfss-ffi-{module}"));
+        if folder.exists() {
+            fs::remove_dir_all(&folder).unwrap();
+        }
+        let (built, prefix) = (folder.join("built"), folder.join("prefix"));
+        fs::create_dir_all(&built).unwrap();
+        for ending in ["a", "so"] {
+            fs::copy(library(ending), built.join(format!("libtrefoil_pfss.{ending}"))).unwrap();
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("package");
+        let packaged = test_process::output(Command::new(script).arg(&built).arg(&prefix), LIMIT);
+        assert!(packaged.status.success(), "{}", String::from_utf8_lossy(&packaged.stderr));
+        prefix
+    })
 }
 
 /// The compilers for the installed library: `g++`, and `clang++` where there is one.
@@ -244,26 +257,31 @@ fn compilers() -> Vec<&'static str> {
     if found { vec!["g++", "clang++"] } else { vec!["g++"] }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_program_in_c_plus_plus_gets_the_same_shares() {
     assert_eq!(output_of("composite"), expected());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_super_batch_in_c_plus_plus_gets_the_shares_of_single_gates() {
     assert_eq!(output_of("batch"), expected_of_batch());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_circuit_in_c_plus_plus_opens_masked_outputs_into_the_next_gate() {
     assert_eq!(output_of("circuit"), expected_of_circuit());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn functions_of_masked_values_in_c_plus_plus_are_the_public_functions() {
     assert_eq!(output_of("sigma"), expected_of_sigma());
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn calls_of_suf_in_c_plus_plus_open_plain_arithmetic() {
     assert_eq!(output_of("suf"), expected_of_suf());
@@ -272,8 +290,6 @@ fn calls_of_suf_in_c_plus_plus_open_plain_arithmetic() {
 #[cfg(target_os = "linux")]
 #[test]
 fn examples_of_the_installed_library_run_under_the_sanitizers_of_each_compiler() {
-    let folder = tempfile::tempdir().unwrap();
-    let prefix = installed(folder.path());
     let examples = [
         ("composite", expected()),
         ("batch", expected_of_batch()),
@@ -282,10 +298,10 @@ fn examples_of_the_installed_library_run_under_the_sanitizers_of_each_compiler()
         ("suf", expected_of_suf()),
     ];
     let options = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
-    let (include, library) = (prefix.join("include"), prefix.join("lib/libtrefoil_pfss.a"));
+    let library = installed("example").join("lib/libtrefoil_pfss.a");
     for compiler in compilers() {
         for (name, expected) in &examples {
-            assert_eq!(output_by(compiler, &options, &include, &library, name), *expected, "{compiler}, {name}");
+            assert_eq!(output_by(compiler, &options, &library, name), *expected, "{compiler}, {name}");
         }
     }
 }
@@ -293,8 +309,7 @@ fn examples_of_the_installed_library_run_under_the_sanitizers_of_each_compiler()
 #[cfg(target_os = "linux")]
 #[test]
 fn the_cmake_package_names_files_of_the_prefix() {
-    let folder = tempfile::tempdir().unwrap();
-    let prefix = installed(folder.path());
+    let prefix = installed("example");
     let package = prefix.join("lib/cmake/trefoilPfss");
     let config = fs::read_to_string(package.join("trefoilPfssConfig.cmake")).unwrap();
     let named: Vec<&str> =

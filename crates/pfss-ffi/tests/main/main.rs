@@ -6,6 +6,7 @@ mod example;
 mod header;
 mod misuse;
 mod plans;
+mod setup;
 mod sigma;
 mod suf;
 mod symbols;

@@ -13,7 +13,10 @@ use trefoil_pfss::{
     trefoil_pfss_keys_mask_inputs, trefoil_pfss_keys_read, trefoil_pfss_last_error,
 };
 
-use crate::example::program;
+use crate::{
+    example::program,
+    setup::{ARGUMENT, BUNDLE, LENGTH, OK, PROGRAM, STATE},
+};
 
 fn last_error() -> String {
     // SAFETY: the message lives until the next failing call of this thread.
@@ -36,63 +39,55 @@ fn wrong_calls_are_refused_by_name_and_keys_serve_once() {
     let bytes = program(BoolMode::Additive).to_bytes();
     // SAFETY: every pointer is null, or points at an array of the given length; handles are live until freed below.
     unsafe {
-        refused(trefoil_pfss_backend_open(c"tpu".as_ptr(), &mut backend), Status::TREFOIL_PFSS_ARGUMENT, "tpu");
-        refused(
-            trefoil_pfss_backend_open(c"cpu".as_ptr(), null_mut()),
-            Status::TREFOIL_PFSS_ARGUMENT,
-            "backend is a null",
-        );
-        assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), Status::TREFOIL_PFSS_OK);
+        refused(trefoil_pfss_backend_open(c"tpu".as_ptr(), &mut backend), ARGUMENT, "tpu");
+        refused(trefoil_pfss_backend_open(c"cpu".as_ptr(), null_mut()), ARGUMENT, "backend is a null");
+        assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), OK);
         let cut = trefoil_pfss_gate_read(bytes.as_ptr(), bytes.len() - 1, &mut gate);
-        refused(cut, Status::TREFOIL_PFSS_PROGRAM, "");
+        refused(cut, PROGRAM, "");
         let endless = trefoil_pfss_gate_read(bytes.as_ptr(), usize::MAX, &mut gate);
-        refused(endless, Status::TREFOIL_PFSS_ARGUMENT, "more than memory holds");
-        assert_eq!(trefoil_pfss_gate_read(bytes.as_ptr(), bytes.len(), &mut gate), Status::TREFOIL_PFSS_OK);
-        assert_eq!(trefoil_pfss_dealer_insecure_from_seed(1, &mut dealer), Status::TREFOIL_PFSS_OK);
+        refused(endless, ARGUMENT, "more than memory holds");
+        assert_eq!(trefoil_pfss_gate_read(bytes.as_ptr(), bytes.len(), &mut gate), OK);
+        assert_eq!(trefoil_pfss_dealer_insecure_from_seed(1, &mut dealer), OK);
 
         let [zero, one] = &mut bundles;
-        refused(trefoil_pfss_deal(dealer, backend, null_mut(), 2, zero, one), Status::TREFOIL_PFSS_ARGUMENT, "gate");
-        refused(trefoil_pfss_deal(dealer, backend, gate, usize::MAX, zero, one), Status::TREFOIL_PFSS_BUNDLE, "");
-        assert_eq!(trefoil_pfss_deal(dealer, backend, gate, 2, zero, one), Status::TREFOIL_PFSS_OK);
+        refused(trefoil_pfss_deal(dealer, backend, null_mut(), 2, zero, one), ARGUMENT, "gate");
+        refused(trefoil_pfss_deal(dealer, backend, gate, usize::MAX, zero, one), BUNDLE, "");
+        assert_eq!(trefoil_pfss_deal(dealer, backend, gate, 2, zero, one), OK);
         let (data, len) = (trefoil_pfss_bytes_data(bundles[0]), trefoil_pfss_bytes_len(bundles[0]));
-        refused(trefoil_pfss_keys_read(data, len - 1, &mut keys), Status::TREFOIL_PFSS_BUNDLE, "");
+        refused(trefoil_pfss_keys_read(data, len - 1, &mut keys), BUNDLE, "");
         for keys in [&mut keys, &mut copy] {
-            assert_eq!(trefoil_pfss_keys_read(data, len, keys), Status::TREFOIL_PFSS_OK);
+            assert_eq!(trefoil_pfss_keys_read(data, len, keys), OK);
         }
         let mut info = core::mem::zeroed::<KeysInfo>();
-        assert_eq!(trefoil_pfss_keys_inspect(keys, &mut info), Status::TREFOIL_PFSS_OK);
+        assert_eq!(trefoil_pfss_keys_inspect(keys, &mut info), OK);
         assert_eq!((info.party, info.n, info.count, info.words, info.bools, info.additive), (0, 20, 2, 1, 2, 1));
 
         let (x, mut masked) = ([1u64, 2, 3], [0u64; 3]);
         let long = trefoil_pfss_keys_mask_inputs(keys, x.as_ptr(), 3, masked.as_mut_ptr());
-        refused(long, Status::TREFOIL_PFSS_LENGTH, "expected 2 elements, got 3");
+        refused(long, LENGTH, "expected 2 elements, got 3");
         let nowhere = trefoil_pfss_keys_mask_inputs(keys, x.as_ptr(), 2, null_mut());
-        refused(nowhere, Status::TREFOIL_PFSS_ARGUMENT, "masked is a null");
+        refused(nowhere, ARGUMENT, "masked is a null");
         let mut mask = |keys| trefoil_pfss_keys_mask_inputs(keys, x.as_ptr(), 2, masked.as_mut_ptr());
-        assert_eq!(mask(keys), Status::TREFOIL_PFSS_OK);
-        refused(mask(keys), Status::TREFOIL_PFSS_STATE, "already masked inputs");
-        refused(mask(copy), Status::TREFOIL_PFSS_STATE, "bundle reused");
+        assert_eq!(mask(keys), OK);
+        refused(mask(keys), STATE, "already masked inputs");
+        refused(mask(copy), STATE, "bundle reused");
         let long = trefoil_pfss_evaluate(backend, keys, x.as_ptr(), 3, &mut evaluation);
-        refused(long, Status::TREFOIL_PFSS_LENGTH, "expected 2 masked inputs, got 3");
+        refused(long, LENGTH, "expected 2 masked inputs, got 3");
         let odd = x.as_ptr().byte_add(1);
-        refused(
-            trefoil_pfss_evaluate(backend, keys, odd, 2, &mut evaluation),
-            Status::TREFOIL_PFSS_ARGUMENT,
-            "not aligned",
-        );
-        assert_eq!(trefoil_pfss_evaluate(backend, keys, x.as_ptr(), 2, &mut evaluation), Status::TREFOIL_PFSS_OK);
+        refused(trefoil_pfss_evaluate(backend, keys, odd, 2, &mut evaluation), ARGUMENT, "not aligned");
+        assert_eq!(trefoil_pfss_evaluate(backend, keys, x.as_ptr(), 2, &mut evaluation), OK);
         let spent = trefoil_pfss_keys_inspect(keys, &mut info);
-        refused(spent, Status::TREFOIL_PFSS_STATE, "evaluated before");
+        refused(spent, STATE, "evaluated before");
         let mut other = null_mut();
         let again = trefoil_pfss_evaluate(backend, copy, x.as_ptr(), 2, &mut other);
-        refused(again, Status::TREFOIL_PFSS_STATE, "evaluated before");
+        refused(again, STATE, "evaluated before");
 
         let early = trefoil_pfss_haty_share(evaluation, masked.as_mut_ptr(), 2);
-        refused(early, Status::TREFOIL_PFSS_STATE, "the bits were not opened");
+        refused(early, STATE, "the bits were not opened");
         let early = trefoil_pfss_bool_share(evaluation, masked.as_mut_ptr(), 2);
-        refused(early, Status::TREFOIL_PFSS_STATE, "the bits were not opened");
+        refused(early, STATE, "the bits were not opened");
         let none = trefoil_pfss_evaluation_resume(evaluation, core::ptr::null(), 0);
-        refused(none, Status::TREFOIL_PFSS_LENGTH, "words of masked bits");
+        refused(none, LENGTH, "words of masked bits");
 
         trefoil_pfss_evaluation_free(evaluation);
         trefoil_pfss_keys_free(keys);

@@ -7,25 +7,23 @@ use pfss::{
     KeyBundle, MatrixShape, MatrixTriple, Ring, SignedRange,
     functions::{Accuracy, FixedFn, TableFn, gelu, neg_exp, reciprocal, rsqrt, silu},
     softmax::{RowLayout, SecureSoftmaxPlan},
-    suf::SufModes,
+    suf::{BoolMode, Piece, SufDesc, SufModes, SufProgram, SufSpec},
 };
 use trefoil_pfss::{
-    Backend, Bytes, DealerHandle, FunctionParameters, PlanHandle, PlanInfo, Query, RunHandle, Status,
-    trefoil_pfss_backend_free, trefoil_pfss_backend_open, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free,
-    trefoil_pfss_bytes_len, trefoil_pfss_dealer_free, trefoil_pfss_dealer_open, trefoil_pfss_plan_deal,
-    trefoil_pfss_plan_free, trefoil_pfss_plan_function, trefoil_pfss_plan_inspect, trefoil_pfss_plan_key_bytes,
-    trefoil_pfss_plan_matmul, trefoil_pfss_plan_predicates, trefoil_pfss_plan_product, trefoil_pfss_plan_softmax,
-    trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending,
-    trefoil_pfss_run_start, trefoil_pfss_run_y_share,
+    FunctionParameters, GateParameters, ModelCost, ModelStep, PlanHandle, PlanInfo, Query, RunHandle, Status,
+    trefoil_pfss_gate_free, trefoil_pfss_gate_mask_outputs, trefoil_pfss_gate_named, trefoil_pfss_gate_read,
+    trefoil_pfss_model_cost, trefoil_pfss_plan_deal, trefoil_pfss_plan_free, trefoil_pfss_plan_function,
+    trefoil_pfss_plan_gate, trefoil_pfss_plan_inspect, trefoil_pfss_plan_key_bytes, trefoil_pfss_plan_matmul,
+    trefoil_pfss_plan_predicates, trefoil_pfss_plan_product, trefoil_pfss_plan_softmax, trefoil_pfss_run_absorb,
+    trefoil_pfss_run_free, trefoil_pfss_run_masked, trefoil_pfss_run_pending, trefoil_pfss_run_start,
+    trefoil_pfss_run_y_share,
 };
 
-use crate::misuse::refused;
-
-const OK: Status = Status::TREFOIL_PFSS_OK;
-const STATE: Status = Status::TREFOIL_PFSS_STATE;
-const ARGUMENT: Status = Status::TREFOIL_PFSS_ARGUMENT;
-const LENGTH: Status = Status::TREFOIL_PFSS_LENGTH;
-const PROGRAM: Status = Status::TREFOIL_PFSS_PROGRAM;
+use crate::{
+    example::program,
+    misuse::refused,
+    setup::{ARGUMENT, BUNDLE, LENGTH, OK, PROGRAM, STATE, Setup, owned, parameters},
+};
 
 /// A plan, made by one of the functions.
 fn plan(make: impl FnOnce(*mut *mut PlanHandle) -> Status) -> *mut PlanHandle {
@@ -34,45 +32,26 @@ fn plan(make: impl FnOnce(*mut *mut PlanHandle) -> Status) -> *mut PlanHandle {
     plan
 }
 
-/// A backend, a dealer, and both parties' keys of a plan.
+/// A backend, and both parties' keys of a plan.
 struct Dealt {
-    backend: *mut Backend,
-    dealer: *mut DealerHandle,
-    keys: [*mut Bytes; 2],
+    setup: Setup,
+    keys: [Vec<u8>; 2],
 }
 
 impl Dealt {
     fn new(plan: *mut PlanHandle) -> Self {
-        let mut dealt = Self { backend: null_mut(), dealer: null_mut(), keys: [null_mut(); 2] };
-        // SAFETY: places for handles, and live handles.
-        unsafe {
-            assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut dealt.backend), OK);
-            assert_eq!(trefoil_pfss_dealer_open(&mut dealt.dealer), OK);
-            let [zero, one] = &mut dealt.keys;
-            assert_eq!(trefoil_pfss_plan_deal(dealt.dealer, dealt.backend, plan, zero, one), OK);
-        }
-        dealt
+        let (setup, [mut zero, mut one]) = (Setup::new(), [null_mut(); 2]);
+        // SAFETY: live handles, and places for handles.
+        let status = unsafe { trefoil_pfss_plan_deal(setup.dealer, setup.backend, plan, &mut zero, &mut one) };
+        assert_eq!(status, OK);
+        Self { setup, keys: [zero, one].map(owned) }
     }
 
     /// Starts the run of one party.
     fn start(&self, plan: *mut PlanHandle, party: usize, [x, y]: [&[u64]; 2], run: *mut *mut RunHandle) -> Status {
-        let keys = self.keys[party];
+        let (backend, data, len) = (self.setup.backend, self.keys[party].as_ptr(), self.keys[party].len());
         // SAFETY: live handles, arrays of the given lengths, and a place for a handle.
-        unsafe {
-            let (data, len) = (trefoil_pfss_bytes_data(keys), trefoil_pfss_bytes_len(keys));
-            trefoil_pfss_run_start(self.backend, plan, data, len, x.as_ptr(), x.len(), y.as_ptr(), y.len(), run)
-        }
-    }
-}
-
-impl Drop for Dealt {
-    fn drop(&mut self) {
-        // SAFETY: live handles, freed once.
-        unsafe {
-            self.keys.into_iter().for_each(|keys| trefoil_pfss_bytes_free(keys));
-            trefoil_pfss_dealer_free(self.dealer);
-            trefoil_pfss_backend_free(self.backend);
-        }
+        unsafe { trefoil_pfss_run_start(backend, plan, data, len, x.as_ptr(), x.len(), y.as_ptr(), y.len(), run) }
     }
 }
 
@@ -97,6 +76,15 @@ fn message(run: *mut RunHandle) -> Vec<u8> {
     }
 }
 
+/// The cost of plans with their numbers of runs, and the parts of products that are run.
+fn cost(steps: &[(*mut PlanHandle, u64, u32)]) -> ModelCost {
+    let steps: Vec<ModelStep> = steps.iter().map(|&(plan, runs, weights)| ModelStep { plan, runs, weights }).collect();
+    let mut cost = ModelCost::default();
+    // SAFETY: an array of the given length, whose plans are live handles, and a place for a cost.
+    assert_eq!(unsafe { trefoil_pfss_model_cost(steps.as_ptr(), steps.len(), &mut cost) }, OK);
+    cost
+}
+
 /// The opened result of both parties' runs, which send the planned bytes. Frees the plan.
 fn opened(plan: *mut PlanHandle, inputs: [&[u64]; 2]) -> Vec<u64> {
     let dealt = Dealt::new(plan);
@@ -112,32 +100,49 @@ fn opened(plan: *mut PlanHandle, inputs: [&[u64]; 2]) -> Vec<u64> {
         }
         let mut key_bytes = [0; 2];
         assert_eq!(trefoil_pfss_plan_key_bytes(plan, key_bytes.as_mut_ptr(), 2), OK);
-        assert_eq!(key_bytes, dealt.keys.map(key_bytes_of));
+        let [zero, one] = dealt.keys.each_ref().map(|keys| keys_of(keys));
+        assert_eq!((key_bytes, zero.gates, zero.elements), ([zero.bytes, one.bytes], one.gates, one.elements));
+        let ModelCost { gates, elements, key_bytes: planned, sent_bytes, rounds, .. } = cost(&[(plan, 1, 0)]);
+        assert_eq!((gates, elements, planned), (zero.gates, zero.elements, key_bytes));
+        assert_eq!((rounds, sent_bytes), (info.rounds, info.sent_bytes));
         trefoil_pfss_plan_free(plan);
         assert_eq!(exchanged(runs), (info.rounds, info.sent_bytes));
         result(runs, info.outputs, Ring::new(info.out_n).unwrap())
     }
 }
 
-/// The bytes of keys in the keys of a plan.
-fn key_bytes_of(keys: *mut Bytes) -> u64 {
-    // SAFETY: a live handle, and its bytes.
-    let bytes = unsafe { core::slice::from_raw_parts(trefoil_pfss_bytes_data(keys), trefoil_pfss_bytes_len(keys)) };
+/// The gates, elements and bytes of one party's keys.
+#[derive(Default)]
+struct DealtKeys {
+    gates: u64,
+    elements: u64,
+    bytes: u64,
+}
+
+/// The gates, elements and bytes of the keys of a plan.
+fn keys_of(bytes: &[u8]) -> DealtKeys {
     // A magic, and each part after its length.
-    let (mut rest, mut sum) = (&bytes[8..], 0);
+    let (mut rest, mut dealt) = (&bytes[8..], DealtKeys::default());
     while let Some((len, body)) = rest.split_first_chunk::<8>() {
         let (part, after) = body.split_at(u64::from_le_bytes(*len) as usize);
-        sum += match KeyBundle::from_bytes(part) {
+        let (elements, bytes) = match KeyBundle::from_bytes(part) {
             Ok(bundle) => {
                 let sections = bundle.sections();
-                sections.iter().filter(|section| section.name != "program").map(|section| section.bytes).sum::<u64>()
+                let of_keys = sections.iter().filter(|section| section.name != "program");
+                (bundle.count(), of_keys.map(|section| section.bytes).sum::<u64>())
             }
             // a triple is a header of 88 bytes and its keys
-            Err(_) => MatrixTriple::from_bytes(part).map(|_| part.len() as u64 - 88).unwrap(),
+            Err(_) => {
+                let triple = MatrixTriple::from_bytes(part).unwrap();
+                (triple.shape().lens()[2], part.len() as u64 - 88)
+            }
         };
+        dealt.gates += 1;
+        dealt.elements += elements as u64;
+        dealt.bytes += bytes;
         rest = after;
     }
-    sum
+    dealt
 }
 
 /// Runs both parties to their end, and returns the rounds and the bytes that each has sent.
@@ -186,6 +191,125 @@ fn function(name: &CStr, parameters: FunctionParameters, count: usize) -> *mut P
     plan(|plan| unsafe { trefoil_pfss_plan_function(name.as_ptr(), &parameters, count, plan) })
 }
 
+/// The plan of a gate by name, which is freed before it.
+fn gate(name: &CStr, parameters: GateParameters, count: usize) -> *mut PlanHandle {
+    let mut gate = null_mut();
+    // SAFETY: a string that ends with a zero byte, parameters, places for handles, and a handle that is freed once.
+    unsafe {
+        assert_eq!(trefoil_pfss_gate_named(name.as_ptr(), &parameters, &mut gate), OK);
+        let planned = plan(|plan| trefoil_pfss_plan_gate(gate, count, plan));
+        trefoil_pfss_gate_free(gate);
+        planned
+    }
+}
+
+#[test]
+fn gates_by_name_run_as_plans_for_every_input() {
+    let all: Vec<u64> = (0..256).collect();
+    let table: Vec<u64> = all.iter().map(|x| x * x % 32).collect();
+    let lut = GateParameters { word_bits: 5, table: table.as_ptr(), table_len: table.len(), ..parameters(8, 0) };
+    type Meaning = fn(i64) -> i64;
+    let gates: [(&CStr, GateParameters, Meaning, u64); 5] = [
+        (c"relu", parameters(8, 0), |x| x.max(0), 255),
+        (c"abs", parameters(8, 0), i64::abs, 255),
+        (c"ars", parameters(8, 3), |x| x.div_euclid(8), 255),
+        (c"truncate_reduce", parameters(8, 3), |x| x.div_euclid(8), 31),
+        (c"lut", lut, |x| x * x, 31),
+    ];
+    for (name, parameters, meaning, mask) in gates {
+        let expected = all.iter().map(|&x| meaning(i64::from((x as u8).cast_signed())).cast_unsigned() & mask);
+        assert_eq!(opened(gate(name, parameters, all.len()), [&all, &[]]), expected.collect::<Vec<u64>>(), "{name:?}");
+    }
+}
+
+#[test]
+fn a_descriptor_of_two_words_runs_as_a_plan_for_every_input() {
+    let all: Vec<u64> = (0..256).collect();
+    let piece =
+        |start, polys: [&[u64]; 2]| Piece { start, polys: polys.map(<[u64]>::to_vec).to_vec(), bools: Vec::new() };
+    let desc = SufDesc::new(SufSpec {
+        n: 8,
+        degree: 1,
+        words: vec!["y".into(), "z".into()],
+        bools: Vec::new(),
+        preds: Vec::new(),
+        pieces: vec![piece(0, [&[1, 2], &[3]]), piece(100, [&[5], &[0, 1]])],
+    });
+    let bytes = SufProgram::new(desc.unwrap(), SufModes::default()).unwrap().to_bytes();
+    let mut gate = null_mut();
+    // SAFETY: an array of the given length, places for handles, and a handle that is freed once.
+    let planned = unsafe {
+        assert_eq!(trefoil_pfss_gate_read(bytes.as_ptr(), bytes.len(), &mut gate), OK);
+        let planned = plan(|plan| trefoil_pfss_plan_gate(gate, all.len(), plan));
+        trefoil_pfss_gate_free(gate);
+        planned
+    };
+    // The words of each element are one after the other.
+    let words = |&x: &u64| if x < 100 { [1 + 2 * x, 3] } else { [5, x] };
+    assert_eq!(opened(planned, [&all, &[]]), all.iter().flat_map(words).collect::<Vec<u64>>());
+}
+
+#[test]
+fn costs_of_models_are_sums_over_their_steps() {
+    let relu = gate(c"relu", parameters(64, 0), 70);
+    let [product, batch] = [1, 2].map(|batch| {
+        // SAFETY: a place for a handle.
+        plan(|plan| unsafe { trefoil_pfss_plan_matmul(43, batch, 3, 4, 5, plan) })
+    });
+    assert_eq!(cost(&[]), ModelCost::default());
+    // For each of 96 elements party 1 has trees of 928 bytes, three words and a bit. Party 0 has a seed in place of the
+    // roots, words and bits. An element walks 56 blocks; 64 bits of each of 70 are opened, and then one.
+    let of_relu = ModelCost {
+        gates: 1,
+        elements: 70,
+        key_bytes: [96 * (928 - 16) + 32, 96 * (928 + 24) + 96 / 8],
+        sent_bytes: 70 * 8 + 9 + 2 * 16,
+        rounds: 2,
+        aes_blocks: 56 * 70,
+    };
+    assert_eq!(cost(&[(relu, 1, 0)]), of_relu);
+    // 20 weights of 43 bits are opened once, and 12 elements for each product of 15.
+    let of_weights =
+        ModelCost { gates: 1, elements: 20, key_bytes: [32; 2], sent_bytes: 108 + 16, rounds: 1, aes_blocks: 0 };
+    let of_product = ModelCost {
+        gates: 1,
+        elements: 15,
+        key_bytes: [32, 32 + 8 * 15],
+        sent_bytes: 65 + 16,
+        rounds: 1,
+        aes_blocks: 0,
+    };
+    assert_eq!([1, 2].map(|part| cost(&[(product, 1, part)])), [of_weights, of_product]);
+    // 32 elements in one message, if both factors are opened
+    assert_eq!(cost(&[(product, 1, 0)]), ModelCost { sent_bytes: 172 + 16, ..of_product });
+    let [zero, one] = of_relu.key_bytes;
+    let of_model = ModelCost {
+        gates: 1 + 5 + 2,
+        elements: 20 + 5 * 15 + 2 * 70,
+        key_bytes: [32 + 5 * 32 + 2 * zero, 32 + 5 * (32 + 8 * 15) + 2 * one],
+        sent_bytes: 124 + 5 * 81 + 2 * of_relu.sent_bytes,
+        rounds: 1 + 5 + 2 * 2,
+        aes_blocks: 2 * 56 * 70,
+    };
+    assert_eq!(cost(&[(product, 1, 1), (product, 5, 2), (relu, 2, 0)]), of_model);
+    assert_eq!(cost(&[(relu, u64::MAX, 0), (relu, 1, 0)]).rounds, u64::MAX);
+    // SAFETY: steps with live handles or null, a place for a cost, and handles that are freed once.
+    unsafe {
+        for (plan, weights, text) in [
+            (relu, 1, "expected `weights` of 0, or of 1 or 2 for matrix products with a batch of 1, got 1 in step 0"),
+            (batch, 2, "with a batch of 1, got 2 in step 0"),
+            (product, 3, "with a batch of 1, got 3 in step 0"),
+            (null_mut(), 0, "plan of a step is a null pointer"),
+        ] {
+            let (step, mut unwritten) = (ModelStep { plan, runs: 1, weights }, of_model);
+            refused(trefoil_pfss_model_cost(&step, 1, &mut unwritten), ARGUMENT, text);
+            assert_eq!(unwritten, of_model);
+        }
+        refused(trefoil_pfss_model_cost(null(), 0, null_mut()), ARGUMENT, "cost is a null pointer");
+        [relu, product, batch].into_iter().for_each(|plan| trefoil_pfss_plan_free(plan));
+    }
+}
+
 #[test]
 fn functions_are_those_of_the_library() {
     let both = [-70_000, -4096, -1, 0, 1, 2048, 6144, 70_000];
@@ -224,7 +348,7 @@ fn functions_are_those_of_the_library() {
 }
 
 #[test]
-fn softmax_of_packed_rows_is_that_of_the_library() {
+fn softmax_of_packed_rows_matches_the_library() {
     let (lengths, range) = ([3, 0, 1, 5], SignedRange::new(-40_000, 40_000).unwrap());
     let logits = [4096, -4096, 0, 7, -40_000, 40_000, 39_000, 12_345, -3];
     let layout = RowLayout::ragged(5, &lengths).unwrap();
@@ -344,6 +468,17 @@ fn plans_refuse_by_name_what_they_are_not_made_for() {
         assert_eq!((info.outputs, info.sent_bytes), ((1 << 32) - 1, 16 * ((1 << 32) - 1) + 16));
         trefoil_pfss_plan_free(none);
         none = null_mut();
+        // Output bits and masks have calls of their own.
+        let bytes = program(BoolMode::Additive).to_bytes();
+        let [mut bits, mut masked] = [null_mut(); 2];
+        assert_eq!(trefoil_pfss_gate_read(bytes.as_ptr(), bytes.len(), &mut bits), OK);
+        assert_eq!(trefoil_pfss_gate_named(c"relu".as_ptr(), &parameters(16, 0), &mut masked), OK);
+        refused(trefoil_pfss_plan_gate(masked, 1 << 32, &mut none), ARGUMENT, "expected fewer than 2^32 elements");
+        assert_eq!(trefoil_pfss_gate_mask_outputs(masked), OK);
+        for gate in [bits, masked] {
+            refused(trefoil_pfss_plan_gate(gate, 1, &mut none), ARGUMENT, "without output bits and without masked");
+            trefoil_pfss_gate_free(gate);
+        }
         for (low_bits, queries, text) in [
             (0, vec![], "expected at least one query, got none"),
             (0, vec![query(9, 0, 0)], "expected a query of kind 1 to 8, got 9"),
@@ -381,9 +516,9 @@ fn runs_refuse_by_name_what_their_plan_and_step_do_not_allow() {
         refused(dealt.start(of_three, 0, [&three, &three], &mut strange), LENGTH, "expected 3 elements of keys, got 2");
         refused(dealt.start(of_two, 0, [&two, &two], null_mut()), ARGUMENT, "run is a null");
         let matrices = plan(|plan| trefoil_pfss_plan_matmul(64, 1, 1, 2, 1, plan));
-        refused(dealt.start(matrices, 0, [&two, &two], &mut strange), Status::TREFOIL_PFSS_BUNDLE, "");
+        refused(dealt.start(matrices, 0, [&two, &two], &mut strange), BUNDLE, "");
         let odd = trefoil_pfss_run_start(
-            dealt.backend,
+            dealt.setup.backend,
             of_two,
             [1, 2].as_ptr(),
             2,
@@ -393,7 +528,7 @@ fn runs_refuse_by_name_what_their_plan_and_step_do_not_allow() {
             2,
             &mut strange,
         );
-        refused(odd, Status::TREFOIL_PFSS_BUNDLE, "expected keys of a plan");
+        refused(odd, BUNDLE, "expected keys of a plan");
 
         refused(trefoil_pfss_plan_key_bytes(of_two, [0; 3].as_mut_ptr(), 3), LENGTH, "expected 2 parties, got 3");
 

@@ -25,19 +25,19 @@ use trefoil_pfss::{
     trefoil_pfss_sigma_reset_eval, trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
 };
 
-use crate::misuse::refused;
+use crate::{
+    misuse::refused,
+    setup::{ARGUMENT, BUNDLE, LENGTH, OK, STATE},
+};
 
-const OK: Status = Status::TREFOIL_PFSS_OK;
-const STATE: Status = Status::TREFOIL_PFSS_STATE;
-const ARGUMENT: Status = Status::TREFOIL_PFSS_ARGUMENT;
-const LENGTH: Status = Status::TREFOIL_PFSS_LENGTH;
 const SCALE: c_int = 12;
 const CAPACITY: usize = 1 << 22;
 
-/// The functions with a header of their own: the exports of their module.
+/// The functions with a header of their own, as the crate exports them.
 pub(crate) fn sigma_functions() -> Vec<String> {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/compat/sigma/mod.rs")).unwrap();
-    let words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let code = text.lines().filter(|line| !line.starts_with("//"));
+    let words = code.flat_map(|line| line.split(|at: char| !at.is_ascii_alphanumeric() && at != '_'));
     let is_function = |word: &&str| word.starts_with("suf_") || word.starts_with("trefoil_pfss_sigma_");
     words.filter(is_function).map(str::to_owned).collect()
 }
@@ -368,8 +368,8 @@ fn keys_are_evaluated_once_in_their_order_and_by_their_call() {
         // keys that are dropped are not evaluated, and those after them are no record of this call
         assert_eq!(trefoil_pfss_sigma_consume_key(context), OK);
         assert_eq!(trefoil_pfss_sigma_reset_eval(context), OK);
-        refused(trefoil_pfss_sigma_consume_key(context), Status::TREFOIL_PFSS_BUNDLE, "expected keys at the cursor");
-        refused(alone(context, Call::NegExp, 50, &x_hat), Status::TREFOIL_PFSS_BUNDLE, "expected keys at the cursor");
+        refused(trefoil_pfss_sigma_consume_key(context), BUNDLE, "expected keys at the cursor");
+        refused(alone(context, Call::NegExp, 50, &x_hat), BUNDLE, "expected keys at the cursor");
 
         // the cursor has to stay within the buffer, and a record too
         *cursor = copy.as_mut_ptr().wrapping_add(copy.len() + 1);
@@ -410,7 +410,7 @@ fn malformed_records_are_refused_and_left_in_the_buffer() {
         // SAFETY: live handles, and a buffer that outlives its use.
         unsafe {
             assert_eq!(trefoil_pfss_sigma_set_keybuf_ptr(handles.1, &mut cursor, keys.len()), OK);
-            refused(trefoil_pfss_sigma_consume_key(handles.1), Status::TREFOIL_PFSS_BUNDLE, reason);
+            refused(trefoil_pfss_sigma_consume_key(handles.1), BUNDLE, reason);
         }
         assert!(keys == before && cursor == keys.as_mut_ptr(), "{at}");
     }

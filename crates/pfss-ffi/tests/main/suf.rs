@@ -3,52 +3,29 @@
 use core::ptr::{null, null_mut};
 
 use trefoil_pfss::{
-    Backend, Bytes, DealerHandle, Status, SufKeys, trefoil_pfss_backend_free, trefoil_pfss_backend_open,
-    trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len, trefoil_pfss_dealer_free,
-    trefoil_pfss_dealer_open, trefoil_pfss_suf_eval_dcf_many, trefoil_pfss_suf_eval_interval_lut_many,
+    Backend, Bytes, Status, SufKeys, trefoil_pfss_suf_eval_dcf_many, trefoil_pfss_suf_eval_interval_lut_many,
     trefoil_pfss_suf_eval_packed_lt_many, trefoil_pfss_suf_gen_dcf, trefoil_pfss_suf_gen_interval_lut,
     trefoil_pfss_suf_gen_packed_lt, trefoil_pfss_suf_keys_free, trefoil_pfss_suf_keys_mask_inputs,
     trefoil_pfss_suf_keys_read,
 };
 
-use crate::misuse::refused;
+use crate::{
+    misuse::refused,
+    setup::{ARGUMENT, BUNDLE, LENGTH, OK, PROGRAM, STATE, Setup, owned},
+};
 
-const OK: Status = Status::TREFOIL_PFSS_OK;
-const ARGUMENT: Status = Status::TREFOIL_PFSS_ARGUMENT;
-const LENGTH: Status = Status::TREFOIL_PFSS_LENGTH;
-const PROGRAM: Status = Status::TREFOIL_PFSS_PROGRAM;
 const BROADCAST: &str = "one mask for many values reveals their differences";
 
-/// A backend and a dealer.
-struct Setup {
-    backend: *mut Backend,
-    dealer: *mut DealerHandle,
-}
-
 impl Setup {
-    fn new() -> Self {
-        let mut setup = Self { backend: null_mut(), dealer: null_mut() };
-        // SAFETY: places for handles.
-        unsafe {
-            assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut setup.backend), OK);
-            assert_eq!(trefoil_pfss_dealer_open(&mut setup.dealer), OK);
-        }
-        setup
-    }
-
     /// Both parties' keys, made by a `gen` call, and read.
     fn keys(&self, make: impl FnOnce(&Self, [*mut *mut Bytes; 2]) -> Status) -> [*mut SufKeys; 2] {
         let mut bytes = [null_mut(); 2];
         let [zero, one] = &mut bytes;
         assert_eq!(make(self, [zero, one]), OK);
-        bytes.map(|bytes| {
+        bytes.map(owned).map(|bytes| {
             let mut keys = null_mut();
-            // SAFETY: a live handle, freed once, and a place for a handle.
-            unsafe {
-                let (data, len) = (trefoil_pfss_bytes_data(bytes), trefoil_pfss_bytes_len(bytes));
-                assert_eq!(trefoil_pfss_suf_keys_read(data, len, &mut keys), OK);
-                trefoil_pfss_bytes_free(bytes);
-            }
+            // SAFETY: an array of the given length, and a place for a handle.
+            assert_eq!(unsafe { trefoil_pfss_suf_keys_read(bytes.as_ptr(), bytes.len(), &mut keys) }, OK);
             keys
         })
     }
@@ -86,16 +63,6 @@ impl Setup {
                 one,
             )
         })
-    }
-}
-
-impl Drop for Setup {
-    fn drop(&mut self) {
-        // SAFETY: live handles, freed once.
-        unsafe {
-            trefoil_pfss_dealer_free(self.dealer);
-            trefoil_pfss_backend_free(self.backend);
-        }
     }
 }
 
@@ -269,7 +236,7 @@ fn calls_of_suf_refuse_by_name_what_they_are_not_made_for() {
         }
         assert!(zero.is_null() && one.is_null());
         let foreign = trefoil_pfss_suf_keys_read([0u8; 9].as_ptr(), 9, &mut none);
-        refused(foreign, Status::TREFOIL_PFSS_BUNDLE, "expected keys of a plan or of SUF's calls, got 9 bytes");
+        refused(foreign, BUNDLE, "expected keys of a plan or of SUF's calls, got 9 bytes");
 
         // Nothing of this spends the keys.
         let dcf = trefoil_pfss_suf_eval_dcf_many(backend, keys, x.as_ptr(), 2, bytes.as_mut_ptr(), 2);
@@ -282,10 +249,10 @@ fn calls_of_suf_refuse_by_name_what_they_are_not_made_for() {
         refused(nowhere, ARGUMENT, "outs is a null");
         assert_eq!(trefoil_pfss_suf_keys_mask_inputs(keys, x.as_ptr(), 2, words.as_mut_ptr()), OK);
         let again = trefoil_pfss_suf_keys_mask_inputs(keys, x.as_ptr(), 2, words.as_mut_ptr());
-        refused(again, Status::TREFOIL_PFSS_STATE, "already masked inputs");
+        refused(again, STATE, "already masked inputs");
         let mut eval = || trefoil_pfss_suf_eval_packed_lt_many(backend, keys, x.as_ptr(), 2, words.as_mut_ptr(), 2);
         assert_eq!(eval(), OK);
-        refused(eval(), Status::TREFOIL_PFSS_STATE, "evaluated before");
+        refused(eval(), STATE, "evaluated before");
         [keys, other].into_iter().for_each(|keys| trefoil_pfss_suf_keys_free(keys));
     }
 }

@@ -1,14 +1,11 @@
 //! Symbols exported by the libraries: a program that also links the CUDA driver calls the driver.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{fs, path::PathBuf, process::Command};
 
 use test_process::LIMIT;
 
-use crate::example::library;
+#[cfg(target_os = "linux")]
+use crate::example::installed;
 
 /// A program whose driver answers 42.
 const PROGRAM: &str = r#"
@@ -24,17 +21,10 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The driver, the program's source, and both libraries as they are installed.
-fn prepared(folder: &Path) -> [PathBuf; 2] {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    fs::write(folder.join("driver.c"), "int cuInit(unsigned flags) { (void)flags; return 42; }\n").unwrap();
-    fs::write(folder.join("program.c"), PROGRAM).unwrap();
-    run(Command::new("cc").args(["-shared", "-fPIC", "-o", "libcuda.so", "driver.c"]).current_dir(folder));
-    let (archive, localized) = (library("a"), folder.join("libtrefoil_pfss.a"));
-    run(Command::new(root.join("localize")).arg(archive).arg(&localized));
-    let shared = folder.join(format!("libtrefoil_pfss.so.{}", trefoil_pfss::trefoil_pfss_abi_version()));
-    fs::copy(library("so"), &shared).unwrap();
-    [localized, shared]
+/// Both libraries as they are installed.
+#[cfg(target_os = "linux")]
+fn libraries() -> [PathBuf; 2] {
+    ["libtrefoil_pfss.a", "libtrefoil_pfss.so"].map(|name| installed("symbols").join("lib").join(name))
 }
 
 #[cfg(target_os = "linux")]
@@ -42,16 +32,20 @@ fn prepared(folder: &Path) -> [PathBuf; 2] {
 fn a_program_that_links_the_driver_too_calls_the_driver() {
     let folder = tempfile::tempdir().unwrap();
     let expected = format!("42 {}\n", trefoil_pfss::trefoil_pfss_abi_version());
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
-    for (which, library) in prepared(folder.path()).iter().enumerate() {
+    let prefix = installed("symbols");
+    fs::write(folder.path().join("driver.c"), "int cuInit(unsigned flags) { (void)flags; return 42; }\n").unwrap();
+    fs::write(folder.path().join("program.c"), PROGRAM).unwrap();
+    run(Command::new("cc").args(["-shared", "-fPIC", "-o", "libcuda.so", "driver.c"]).current_dir(folder.path()));
+    let searched = format!("{}:{}", folder.path().display(), prefix.join("lib").display());
+    for (which, library) in libraries().iter().enumerate() {
         for driver_first in [true, false] {
             let program = folder.path().join(format!("program-{which}-{driver_first}"));
             let driver = folder.path().join("libcuda.so");
             let order = if driver_first { [&driver, library] } else { [library, &driver] };
             let mut compiler = Command::new("cc");
-            compiler.arg("-I").arg(&include).arg(folder.path().join("program.c")).args(order);
+            compiler.arg("-I").arg(prefix.join("include")).arg(folder.path().join("program.c")).args(order);
             run(compiler.args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program));
-            assert_eq!(run(Command::new(&program).env("LD_LIBRARY_PATH", folder.path())), expected, "{library:?}");
+            assert_eq!(run(Command::new(&program).env("LD_LIBRARY_PATH", &searched)), expected, "{library:?}");
         }
     }
 }
@@ -59,10 +53,9 @@ fn a_program_that_links_the_driver_too_calls_the_driver() {
 #[cfg(target_os = "linux")]
 #[test]
 fn libraries_export_the_functions_of_the_headers_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("include");
+    let include = installed("symbols").join("include");
     let headers = ["trefoil_pfss.h", "trefoil_sigma.h"].map(|name| fs::read_to_string(include.join(name)).unwrap());
-    let [archive, shared] = prepared(folder.path());
+    let [archive, shared] = libraries();
     for (library, options) in
         [(archive, &["--defined-only", "--extern-only"][..]), (shared, &["--defined-only", "--dynamic"])]
     {

@@ -7,16 +7,15 @@ use core::{
 use std::collections::BTreeSet;
 
 use trefoil_pfss::{
-    Backend, DealerHandle, GateHandle, GateParameters, Keys, KeysInfo, Status, trefoil_pfss_backend_free,
-    trefoil_pfss_backend_open, trefoil_pfss_batch_absorb, trefoil_pfss_batch_flush, trefoil_pfss_batch_free,
-    trefoil_pfss_batch_masked, trefoil_pfss_batch_open, trefoil_pfss_batch_pending, trefoil_pfss_batch_submit,
-    trefoil_pfss_batch_y_share, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len,
-    trefoil_pfss_deal, trefoil_pfss_dealer_free, trefoil_pfss_dealer_open, trefoil_pfss_gate_free,
+    Backend, DealerHandle, GateHandle, Keys, KeysInfo, trefoil_pfss_batch_absorb, trefoil_pfss_batch_flush,
+    trefoil_pfss_batch_free, trefoil_pfss_batch_masked, trefoil_pfss_batch_open, trefoil_pfss_batch_pending,
+    trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share, trefoil_pfss_deal, trefoil_pfss_gate_free,
     trefoil_pfss_gate_named, trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs,
     trefoil_pfss_keys_read,
 };
 
-const OK: Status = Status::TREFOIL_PFSS_OK;
+use crate::setup::{OK, Setup, owned, parameters};
+
 const COUNT: usize = 40;
 const RING: u32 = 20;
 const MASK: u64 = (1 << RING) - 1;
@@ -34,11 +33,9 @@ unsafe fn relu(backend: *mut Backend, dealer: *mut DealerHandle, gate: *mut Gate
     unsafe {
         let [zero, one] = &mut bundles;
         assert_eq!(trefoil_pfss_deal(dealer, backend, gate, COUNT, zero, one), OK);
-        let keys: [*mut Keys; 2] = bundles.map(|bytes| {
+        let keys: [*mut Keys; 2] = bundles.map(owned).map(|bytes| {
             let mut keys = null_mut();
-            let (data, len) = (trefoil_pfss_bytes_data(bytes), trefoil_pfss_bytes_len(bytes));
-            assert_eq!(trefoil_pfss_keys_read(data, len, &mut keys), OK);
-            trefoil_pfss_bytes_free(bytes);
+            assert_eq!(trefoil_pfss_keys_read(bytes.as_ptr(), bytes.len(), &mut keys), OK);
             keys
         });
         for (party, &keys) in keys.iter().enumerate() {
@@ -89,16 +86,10 @@ unsafe fn relu(backend: *mut Backend, dealer: *mut DealerHandle, gate: *mut Gate
 fn threads_share_a_backend_a_gate_and_a_dealer() {
     const THREADS: u64 = 8;
     const ROUNDS: u64 = 5;
-    let (mut backend, mut dealer, mut gate) = (null_mut(), null_mut(), null_mut());
-    let parameters =
-        GateParameters { n: RING, shift: 0, min: 0, max: 0, word_bits: 0, table: core::ptr::null(), table_len: 0 };
-    // SAFETY: a string that ends with a zero byte, parameters, and places for handles.
-    unsafe {
-        assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), OK);
-        assert_eq!(trefoil_pfss_dealer_open(&mut dealer), OK);
-        assert_eq!(trefoil_pfss_gate_named(c"relu".as_ptr(), &parameters, &mut gate), OK);
-    }
-    let (backend, dealer, gate) = (AtomicPtr::new(backend), AtomicPtr::new(dealer), AtomicPtr::new(gate));
+    let (setup, mut gate) = (Setup::new(), null_mut());
+    // SAFETY: a string that ends with a zero byte, parameters, and a place for a handle.
+    assert_eq!(unsafe { trefoil_pfss_gate_named(c"relu".as_ptr(), &parameters(RING, 0), &mut gate) }, OK);
+    let (backend, dealer, gate) = (AtomicPtr::new(setup.backend), AtomicPtr::new(setup.dealer), AtomicPtr::new(gate));
     let nonces: BTreeSet<[u8; 16]> = test_process::scope(|scope| {
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
@@ -118,10 +109,6 @@ fn threads_share_a_backend_a_gate_and_a_dealer() {
     });
     // Every deal drew its own randomness.
     assert_eq!(nonces.len() as u64, THREADS * ROUNDS);
-    // SAFETY: live handles, freed once.
-    unsafe {
-        trefoil_pfss_gate_free(gate.into_inner());
-        trefoil_pfss_dealer_free(dealer.into_inner());
-        trefoil_pfss_backend_free(backend.into_inner());
-    }
+    // SAFETY: a live handle, freed once.
+    unsafe { trefoil_pfss_gate_free(gate.into_inner()) };
 }

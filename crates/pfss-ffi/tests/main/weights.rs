@@ -1,44 +1,30 @@
 //! Products by weights that are opened once: results against plain integers, and refusals.
 
-use core::{ptr::null_mut, slice};
+use core::ptr::null_mut;
 
 use pfss::{Ring, WeightShape};
 use trefoil_pfss::{
-    Backend, Bytes, DealerHandle, RunHandle, Status, WeightsHandle, trefoil_pfss_backend_free,
-    trefoil_pfss_backend_open, trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len,
-    trefoil_pfss_dealer_free, trefoil_pfss_dealer_open, trefoil_pfss_run_free, trefoil_pfss_run_weights,
-    trefoil_pfss_run_y_share, trefoil_pfss_weights_bytes, trefoil_pfss_weights_deal, trefoil_pfss_weights_deal_product,
+    RunHandle, Status, WeightsHandle, trefoil_pfss_run_free, trefoil_pfss_run_weights, trefoil_pfss_run_y_share,
+    trefoil_pfss_weights_bytes, trefoil_pfss_weights_deal, trefoil_pfss_weights_deal_product,
     trefoil_pfss_weights_free, trefoil_pfss_weights_open, trefoil_pfss_weights_product, trefoil_pfss_weights_read,
 };
 
 use crate::{
     misuse::refused,
     plans::{exchanged, result, share},
+    setup::{ARGUMENT, BUNDLE, LENGTH, OK, PROGRAM, STATE, Setup, owned},
 };
-
-const OK: Status = Status::TREFOIL_PFSS_OK;
-const STATE: Status = Status::TREFOIL_PFSS_STATE;
-const ARGUMENT: Status = Status::TREFOIL_PFSS_ARGUMENT;
-const LENGTH: Status = Status::TREFOIL_PFSS_LENGTH;
-const PROGRAM: Status = Status::TREFOIL_PFSS_PROGRAM;
 
 /// A dealer and both parties of products by weights.
 struct Owners {
-    backend: *mut Backend,
-    dealer: *mut DealerHandle,
+    setup: Setup,
     ring: Ring,
     shape: WeightShape,
 }
 
 impl Owners {
     fn new(ring: Ring, shape: WeightShape) -> Self {
-        let (mut backend, mut dealer) = (null_mut(), null_mut());
-        // SAFETY: places for handles, and a string that ends with a zero byte.
-        unsafe {
-            assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), OK);
-            assert_eq!(trefoil_pfss_dealer_open(&mut dealer), OK);
-        }
-        Self { backend, dealer, ring, shape }
+        Self { setup: Setup::new(), ring, shape }
     }
 
     /// Both parties' keys of the weights, and the dealer's mask.
@@ -46,7 +32,8 @@ impl Owners {
         let (n, WeightShape { inner, cols }) = (self.ring.bits(), self.shape);
         let [mut zero, mut one, mut mask] = [null_mut(); 3];
         // SAFETY: a live handle, and places for handles.
-        let status = unsafe { trefoil_pfss_weights_deal(self.dealer, n, inner, cols, &mut zero, &mut one, &mut mask) };
+        let status =
+            unsafe { trefoil_pfss_weights_deal(self.setup.dealer, n, inner, cols, &mut zero, &mut one, &mut mask) };
         assert_eq!(status, OK);
         ([zero, one].map(owned), owned(mask))
     }
@@ -54,9 +41,10 @@ impl Owners {
     /// Both parties' keys of a product.
     fn deal_product(&self, mask: &[u8], rows: usize) -> [Vec<u8>; 2] {
         let [mut zero, mut one] = [null_mut(); 2];
-        let (data, len) = (mask.as_ptr(), mask.len());
-        // SAFETY: a live handle, an array of the given length, and places for handles.
-        let status = unsafe { trefoil_pfss_weights_deal_product(self.dealer, data, len, rows, &mut zero, &mut one) };
+        let (dealer, backend, data, len) = (self.setup.dealer, self.setup.backend, mask.as_ptr(), mask.len());
+        // SAFETY: live handles, an array of the given length, and places for handles.
+        let status =
+            unsafe { trefoil_pfss_weights_deal_product(dealer, backend, data, len, rows, &mut zero, &mut one) };
         assert_eq!(status, OK);
         [zero, one].map(owned)
     }
@@ -66,35 +54,14 @@ impl Owners {
         let (n, WeightShape { inner, cols }) = (self.ring.bits(), self.shape);
         let (data, len) = (keys.as_ptr(), keys.len());
         // SAFETY: a live handle, arrays of the given lengths, and a place for a handle.
-        unsafe { trefoil_pfss_weights_open(self.backend, n, inner, cols, data, len, y.as_ptr(), y.len(), run) }
+        unsafe { trefoil_pfss_weights_open(self.setup.backend, n, inner, cols, data, len, y.as_ptr(), y.len(), run) }
     }
 
     /// Starts a product by one party.
     fn multiply(&self, weights: *mut WeightsHandle, keys: &[u8], x: &[u64], run: &mut *mut RunHandle) -> Status {
         let (data, len) = (keys.as_ptr(), keys.len());
         // SAFETY: live handles, arrays of the given lengths, and a place for a handle.
-        unsafe { trefoil_pfss_weights_product(self.backend, weights, data, len, x.as_ptr(), x.len(), run) }
-    }
-}
-
-impl Drop for Owners {
-    fn drop(&mut self) {
-        // SAFETY: live handles, freed once.
-        unsafe {
-            trefoil_pfss_dealer_free(self.dealer);
-            trefoil_pfss_backend_free(self.backend);
-        }
-    }
-}
-
-/// A copy of bytes, whose handle is freed.
-fn owned(bytes: *mut Bytes) -> Vec<u8> {
-    // SAFETY: a live handle, freed once, and its bytes before that.
-    unsafe {
-        let (data, len) = (trefoil_pfss_bytes_data(bytes), trefoil_pfss_bytes_len(bytes));
-        let copy = slice::from_raw_parts(data, len).to_vec();
-        trefoil_pfss_bytes_free(bytes);
-        copy
+        unsafe { trefoil_pfss_weights_product(self.setup.backend, weights, data, len, x.as_ptr(), x.len(), run) }
     }
 }
 
@@ -129,7 +96,7 @@ fn products_by_weights_opened_once_match_plain_integers() {
             let share = reduced(share(&y, party));
             assert_eq!(owners.open(&keys[party], &share, &mut runs[party]), OK);
         }
-        let (bytes, rounds) = shape.traffic_in(ring);
+        let (bytes, rounds) = shape.traffic(ring);
         assert_eq!(exchanged(runs), (rounds, bytes));
         let weights = runs.map(weights_of);
         for rows in [1, 5] {
@@ -139,7 +106,7 @@ fn products_by_weights_opened_once_match_plain_integers() {
                 let share = reduced(share(&x, party));
                 assert_eq!(owners.multiply(weights[party], &keys[party], &share, &mut runs[party]), OK);
             }
-            let (bytes, rounds) = shape.product_traffic_in(ring, rows);
+            let (bytes, rounds) = shape.product_traffic(ring, rows);
             assert_eq!(exchanged(runs), (rounds, bytes));
             assert_eq!(result(runs, product.lens()[2], ring), reduced(product.multiply(&x, &y)), "{n} {rows}");
         }
@@ -158,17 +125,21 @@ fn keys_of_other_weights_and_spent_ones_are_refused() {
     let [mut zero, mut one, mut secret] = [null_mut(); 3];
     // Nothing of this spends the keys.
     refused(owners.open(&keys[0], &[1], &mut strange), LENGTH, "expected 2 elements of y, got 1");
-    refused(owners.open(&mask, &[1, 2], &mut strange), Status::TREFOIL_PFSS_BUNDLE, "");
+    refused(owners.open(&mask, &[1, 2], &mut strange), BUNDLE, "");
     let turned = Owners::new(ring, WeightShape { inner: 1, cols: 2 });
     refused(turned.open(&keys[0], &[1, 2], &mut strange), PROGRAM, "");
     let narrow = Owners::new(Ring::new(43).unwrap(), shape);
     refused(narrow.open(&keys[0], &[1, 2], &mut strange), PROGRAM, "");
     // SAFETY: live handles, arrays of the given lengths, and places for handles.
     unsafe {
-        let refusal = trefoil_pfss_weights_deal(owners.dealer, 65, 2, 1, &mut zero, &mut one, &mut secret);
+        let refusal = trefoil_pfss_weights_deal(owners.setup.dealer, 65, 2, 1, &mut zero, &mut one, &mut secret);
         refused(refusal, ARGUMENT, "expected a ring of 1 to 64 bits, got 65");
-        let refusal = trefoil_pfss_weights_deal(owners.dealer, 64, 2, 1, &mut zero, &mut one, null_mut());
+        let refusal = trefoil_pfss_weights_deal(owners.setup.dealer, 64, 2, 1, &mut zero, &mut one, null_mut());
         refused(refusal, ARGUMENT, "mask is a null pointer");
+        let (data, len) = (mask.as_ptr(), mask.len());
+        let refusal =
+            trefoil_pfss_weights_deal_product(owners.setup.dealer, null_mut(), data, len, 1, &mut zero, &mut one);
+        refused(refusal, ARGUMENT, "backend is a null pointer");
     }
     for party in [0, 1] {
         assert_eq!(owners.open(&keys[party], &[3, 4], &mut runs[party]), OK);

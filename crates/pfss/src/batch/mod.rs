@@ -7,7 +7,7 @@
 //!
 //! A [`PhaseExecutor`] runs [`PhaseTask`]s, such as a [`GateChain`], side by side: all that they
 //! open goes into one message a round, and their gates into one flush of each [`Class`] in a phase.
-//! On a GPU both need a [`Stager`], such as [`Streams`].
+//! On a GPU both need [`Streams`].
 //!
 //! ```
 //! use pfss::{Dealer, Gate, Task, batch::{BatchConfig, Job, SuperBatch, finalize_lockstep}};
@@ -65,10 +65,9 @@ pub use limits::{BatchLimits, LayerLimits};
 pub use schedule::{
     chain::GateChain,
     executor::{Need, Pace, PhaseExecutor, PhaseTask},
-    layer::{BarrierPolicy, LayerPlanner, LayerTotals},
-    phase::PhasePlanner,
+    layer::{BarrierPolicy, LayerTotals},
     port::{Port, Ticket},
 };
-pub use streaming::stager::{Stager, Streams};
+pub use streaming::stager::Streams;
 pub use super_batch::{Handle, SuperBatch};
 pub use timing::{counters::Counters, device_times::DeviceTimes, times::StageTimes};

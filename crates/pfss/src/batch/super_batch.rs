@@ -13,13 +13,14 @@ use super::{
     limits::grow,
     streaming::{
         ref_or_arc::RefOrArc,
-        stager::{Queues, Stager},
+        stager::{Queues, Streams},
         stream::{self, JobPart},
     },
     timing::{counters::Counters, meter::Meter, times::Stopwatch},
 };
 use crate::{
-    ChannelError, MaskedKeys, Party, PfssError, Shares, Step,
+    MaskedKeys, Party, PfssError, Shares, Step,
+    channel::check_message,
     error::{BatchError, Limit, State},
     gates::{plan::TaskPlan, plans::AllPlans, walk::evaluator::Activity},
     protocol::wire,
@@ -90,8 +91,8 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
     ///
     /// # Errors
     /// [`BatchError::NoStager`], [`BatchError::ForeignStager`], or [`BatchError::Config`].
-    pub fn new(q: &'a Q, stager: Option<&'a dyn Stager<Q>>, config: BatchConfig) -> Result<Self, PfssError> {
-        let stager = stager.map(|stager| [stager.upload(), stager.download()].map(RefOrArc::Borrowed));
+    pub fn new(q: &'a Q, stager: Option<&'a Streams<Q>>, config: BatchConfig) -> Result<Self, PfssError> {
+        let stager = stager.map(|stager| [&stager.upload, &stager.download].map(RefOrArc::Borrowed));
         Self::on(Queues::new(RefOrArc::Borrowed(q), stager)?, config)
     }
 
@@ -447,10 +448,7 @@ impl<'a, Q: FssOps> SuperBatch<'a, Q> {
 
     /// The steps after the round with these messages.
     fn advance(&self, steps: Vec<Step>, mine: &[Option<Vec<u8>>], theirs: &[u8]) -> Result<Vec<Step>, PfssError> {
-        let expected: usize = mine.iter().flatten().map(Vec::len).sum();
-        if theirs.len() != expected {
-            return Err(ChannelError::Length { expected, got: theirs.len() as u64 }.into());
-        }
+        check_message(mine.iter().flatten().map(Vec::len).sum(), theirs.len())?;
         let mut rest = theirs;
         let mut next = Vec::with_capacity(steps.len());
         for (step, mine) in steps.into_iter().zip(mine) {

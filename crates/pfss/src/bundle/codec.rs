@@ -1,15 +1,13 @@
 //! Bundles to bytes and back.
 
-use std::sync::Arc;
-
 use zeroize::Zeroizing;
 
 use super::{
-    BundleKeys, CommonKeys, KeyBundle,
-    header::{DIGEST_AT, Header, array, content_digest},
-    layout::{BundleLayout, ENTRY_BYTES, HEADER_BYTES, SectionEntry, SectionId},
+    KeyBundle,
+    header::{DIGEST_AT, array, content_hasher},
+    layout::{BundleLayout, BundleSection, ENTRY_BYTES, HEADER_BYTES, SectionId},
 };
-use crate::{BundleError, secret::section::Section, secret::seed::Seed};
+use crate::BundleError;
 
 impl KeyBundle {
     /// Reads a bundle from bytes.
@@ -25,36 +23,8 @@ impl KeyBundle {
     /// # Errors
     /// The [`BundleError`] of the first check that fails.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BundleError> {
-        let (header, layout, claimed) = Header::read(bytes, bytes.len())?;
-        check_table(bytes, &layout)?;
-        check_gaps(bytes, &layout)?;
-        let computed = content_digest(bytes);
-        if computed != claimed {
-            return Err(BundleError::Digest { what: "content", expected: computed, got: claimed });
-        }
-        let (mut keys, mut common, mut seed) = (BundleKeys::default(), CommonKeys::default(), None);
-        for section in &layout.sections {
-            let start = section.offset as usize; // the whole layout fits `bytes`
-            let body = &bytes[start..start + section.length as usize];
-            match section.id {
-                SectionId::Program => {} // read with the header
-                SectionId::Seed => {
-                    let found = Seed::read(body);
-                    keys.expand(&found, &header.gate, layout.count_padded as usize);
-                    seed = Some(found);
-                }
-                SectionId::Root => keys.roots = Section::from_le_bytes(body),
-                SectionId::Cw => common.cw = Section::from_le_bytes(body),
-                SectionId::Leaf => keys.leaf = Section::from_le_bytes(body),
-                SectionId::Vcw => common.vcw = Section::from_le_bytes(body),
-                SectionId::Last => common.last = Section::from_le_bytes(body),
-                SectionId::Words => keys.words = Section::from_le_bytes(body),
-                SectionId::Bits => keys.bits = Section::from_le_bytes(body),
-            }
-        }
-        keys.common = Arc::new(common);
-        keys.check(&header)?;
-        Ok(Self { header, keys, seed, reusable: false })
+        // Nothing is left to fill.
+        Self::read_sections(bytes, bytes.len(), &mut |_| Ok(()))
     }
 
     /// The bytes of the bundle. They are as secret as the keys and are wiped when dropped.
@@ -88,16 +58,16 @@ impl KeyBundle {
             }
         }
         debug_assert_eq!(out.len(), layout.total_len);
-        let digest = content_digest(&out);
-        out[DIGEST_AT..HEADER_BYTES].copy_from_slice(&digest);
+        let digest = content_hasher(&out).finalize();
+        out[DIGEST_AT..HEADER_BYTES].copy_from_slice(digest.as_bytes());
         Zeroizing::new(out)
     }
 }
 
-fn write_entry(section: &SectionEntry, out: &mut Vec<u8>) {
+fn write_entry(section: &BundleSection, out: &mut Vec<u8>) {
     out.extend_from_slice(&section.id.number().to_le_bytes());
-    out.extend_from_slice(&section.elem_bytes.to_le_bytes());
-    for value in section.dims.into_iter().chain([section.offset, section.length]) {
+    out.extend_from_slice(&section.element_bytes.to_le_bytes());
+    for value in section.dims.into_iter().chain([section.offset, section.bytes]) {
         out.extend_from_slice(&value.to_le_bytes());
     }
 }
@@ -111,31 +81,18 @@ pub(super) fn check_table(bytes: &[u8], layout: &BundleLayout) -> Result<(), Bun
         let wide = |at: usize| u64::from_le_bytes(array(entry, at));
         let fields = [
             ("id", u64::from(section.id.number()), narrow(0)),
-            ("element bytes", u64::from(section.elem_bytes), narrow(4)),
+            ("element bytes", u64::from(section.element_bytes), narrow(4)),
             ("dimension 0", dim0, wide(8)),
             ("dimension 1", dim1, wide(16)),
             ("dimension 2", dim2, wide(24)),
             ("offset", section.offset, wide(32)),
-            ("length", section.length, wide(40)),
+            ("length", section.bytes, wide(40)),
         ];
         for (field, expected, got) in fields {
             if expected != got {
                 return Err(BundleError::Section { index, field, expected, got });
             }
         }
-    }
-    Ok(())
-}
-
-/// Checks that the bytes between sections are zero.
-fn check_gaps(bytes: &[u8], layout: &BundleLayout) -> Result<(), BundleError> {
-    let mut end = HEADER_BYTES + ENTRY_BYTES * layout.sections.len();
-    for section in &layout.sections {
-        let start = section.offset as usize;
-        if let Some(at) = bytes[end..start].iter().position(|&byte| byte != 0) {
-            return Err(BundleError::Gap { offset: end + at, got: bytes[end + at] });
-        }
-        end = start + section.length as usize;
     }
     Ok(())
 }

@@ -2,16 +2,85 @@
 //!
 //! Row `i` of the bundle's section `s` is section `2^32 s + i` of the seed.
 
+use core::ops::Range;
+
+use backend_api::{BackendError, BufferMut as _, Mut, Queue, ops::fss::FssOps};
 use bytemuck::Pod;
 use zeroize::Zeroize;
 
-use super::{BundleKeys, layout::SectionId};
-use crate::{Gate, lanes::LANES, secret::section::Section, secret::seed::Seed, tree::TreeRows};
+use super::{BundleKeys, KeyBundle, layout::SectionId};
+use crate::{
+    Gate,
+    lanes::LANES,
+    secret::{
+        section::Section,
+        seed::{SectionBlocks, Seed},
+    },
+    tree::TreeRows,
+};
+
+/// The rows of a bundle's seed, for a device to expand.
+#[derive(Clone, Copy)]
+pub(crate) struct SeededRows<'a> {
+    bundle: &'a KeyBundle,
+    seed: &'a Seed,
+}
+
+impl KeyBundle {
+    /// The rows of the seed, if `q` expands `bytes` bytes of them rather than copying them.
+    ///
+    /// `None` for keys without a seed, for a queue that reads the host's memory, and for few bytes.
+    pub(crate) fn seeded_rows<Q: Queue>(&self, q: &Q, bytes: usize) -> Option<SeededRows<'_>> {
+        let seed = self.seed.as_ref()?;
+        let copied = bytes < Seed::LEAST_EXPANDED || q.host_view(&self.keys.words).is_some();
+        (!copied).then_some(SeededRows { bundle: self, seed })
+    }
+}
+
+impl SeededRows<'_> {
+    /// Writes the roots of tree `index`, two words each.
+    pub(crate) fn roots<Q: FssOps>(self, q: &Q, index: usize, roots: Mut<'_, Q, u64>) -> Result<(), BackendError> {
+        let Self { bundle, seed } = self;
+        let row = TreeRows::of(&bundle.gate().trees()[..index]).root as usize;
+        let section = section(SectionId::Root, row);
+        let of = SectionBlocks { section, sections: 1, first: bundle.first, blocks: bundle.padded() };
+        seed.expand_on(q, of, [!3, u64::MAX], roots)
+    }
+
+    /// Writes the elements `columns` of each row of additive shares.
+    ///
+    /// The range starts at a multiple of [`LANES`] and has a multiple of them.
+    pub(crate) fn words<Q: FssOps>(
+        self,
+        q: &Q,
+        columns: Range<usize>,
+        words: Mut<'_, Q, u64>,
+    ) -> Result<(), BackendError> {
+        let Self { bundle, seed } = self;
+        let (gate, rows, width) = (bundle.gate(), bundle.word_rows(), columns.len());
+        // Neighbouring rows in one ring take one launch. A block has two words.
+        let (mut row, mut rest) = (0, words);
+        while row < rows {
+            let ring = gate.word_ring(row);
+            let end = (row + 1..rows).find(|&next| gate.word_ring(next) != ring).unwrap_or(rows);
+            let (part, after) = rest.split_at((end - row) * width)?;
+            let (section, first) = (section(SectionId::Words, row), (bundle.first + columns.start) / 2);
+            let of = SectionBlocks { section, sections: end - row, first, blocks: width / 2 };
+            seed.expand_on(q, of, [ring.mask(); 2], part)?;
+            (row, rest) = (end, after);
+        }
+        Ok(())
+    }
+}
+
+/// The seed's section of row `row` of a section of the bundle.
+fn section(id: SectionId, row: usize) -> u64 {
+    u64::from(id.number()) << 32 | row as u64
+}
 
 impl BundleKeys {
     /// Fills roots, words and bits of party 0 from `seed`, in rows of `padded` elements.
     pub(crate) fn expand(&mut self, seed: &Seed, gate: &Gate, padded: usize) {
-        let section = |id: SectionId, row: usize| u64::from(id.number()) << 32 | row as u64;
         self.roots = zeros(TreeRows::of(&gate.trees()).root, padded);
         for (row, roots) in self.roots.chunks_mut(padded.max(LANES as usize)).enumerate() {
             seed.fill_roots(section(SectionId::Root, row), roots);
@@ -91,12 +160,12 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_holds_its_shares_and_no_seed() {
+    fn the_bytes_of_a_slice_hold_its_shares_and_no_seed() {
         let q = runtime::cpu().unwrap();
         let [zero, _] = Dealer::insecure_from_seed(3).deal(&q, &Gate::ars(10, 3).unwrap(), 40).unwrap();
         let part = zero.slice(32..40);
-        assert!(part.seed.is_none());
         let read = KeyBundle::from_bytes(&part.to_bytes()).unwrap();
+        assert!(read.seed.is_none());
         for row in 0..zero.word_rows() {
             assert_eq!(read.word_row(row), &zero.word_row(row)[32..]);
         }

@@ -177,7 +177,8 @@ fn program(bytes: &[u8], len: usize) -> Result<SufProgram, BundleError> {
     SufProgram::from_bytes(program.ok_or(outside)?).map_err(BundleError::Program)
 }
 
-fn expect(field: &'static str, expected: u64, got: u64) -> Result<(), BundleError> {
+/// Checks a header field whose value follows from other facts.
+pub(crate) fn expect(field: &'static str, expected: u64, got: u64) -> Result<(), BundleError> {
     if expected == got { Ok(()) } else { Err(BundleError::Field { field, expected, got }) }
 }
 
@@ -199,12 +200,9 @@ pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     core::array::from_fn(|i| bytes[at + i])
 }
 
-/// The digest that the header must carry at [`DIGEST_AT`].
-pub(super) fn content_digest(bytes: &[u8]) -> [u8; 32] {
-    *content_hasher(bytes).finalize().as_bytes()
-}
-
-/// The content digest of a bundle, begun with its first bytes, at least the header.
+/// The hasher of the digest at [`DIGEST_AT`], after the bytes of `start`.
+///
+/// `start` has the first bytes of a bundle, at least its header; the digest itself is left out.
 pub(super) fn content_hasher(start: &[u8]) -> blake3::Hasher {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&start[..DIGEST_AT]);

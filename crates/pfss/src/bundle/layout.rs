@@ -12,16 +12,16 @@ const ALIGN: u64 = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SectionId {
     /// The encoding of the gate's program, before all other sections; public.
-    Program,
-    Root,
-    Cw,
-    Leaf,
-    Vcw,
-    Last,
-    Words,
-    Bits,
+    Program = 8,
+    Root = 1,
+    Cw = 2,
+    Leaf = 3,
+    Vcw = 4,
+    Last = 5,
+    Words = 6,
+    Bits = 7,
     /// The seed from which roots, words and bits are expanded, in their place.
-    Seed,
+    Seed = 9,
 }
 
 impl SectionId {
@@ -40,33 +40,14 @@ impl SectionId {
     }
 
     pub(super) const fn number(self) -> u32 {
-        match self {
-            Self::Program => 8,
-            Self::Root => 1,
-            Self::Cw => 2,
-            Self::Leaf => 3,
-            Self::Vcw => 4,
-            Self::Last => 5,
-            Self::Words => 6,
-            Self::Bits => 7,
-            Self::Seed => 9,
-        }
+        self as u32
     }
 }
 
-/// One section: `rows` x `columns` elements, row-major.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SectionEntry {
-    pub(super) id: SectionId,
-    pub(super) elem_bytes: u32,
-    pub(super) dims: [u64; 3],
-    pub(super) offset: u64,
-    pub(super) length: u64,
-}
-
-/// Public facts about a section of a bundle.
+/// Public facts about a section of a bundle. Its elements are row-major.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleSection {
+    pub(super) id: SectionId,
     /// Name of the contents.
     pub name: &'static str,
     /// Bytes of one of its elements.
@@ -81,20 +62,13 @@ pub struct BundleSection {
     pub bytes: u64,
 }
 
-impl From<&SectionEntry> for BundleSection {
-    fn from(section: &SectionEntry) -> Self {
-        let &SectionEntry { id, elem_bytes, dims, offset, length } = section;
-        Self { name: id.name(), element_bytes: elem_bytes, dims, offset, bytes: length }
-    }
-}
-
 /// Where everything lies in a bundle: a function of the gate and the count, never of secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BundleLayout {
     pub(super) count_padded: u64,
     /// Whether a seed takes the place of roots, words and bits.
     pub(super) seeded: bool,
-    pub(super) sections: Vec<SectionEntry>,
+    pub(super) sections: Vec<BundleSection>,
     pub(super) total_len: usize,
 }
 
@@ -113,7 +87,7 @@ impl BundleLayout {
         let stored = |rows: u64| if seeded { 0 } else { rows };
         let program = gate.program().map_or(0, |program| program.to_bytes().len() as u64);
         let all = [
-            (SectionId::Program, 1, [program, 1, 1]),
+            (SectionId::Program, 1u32, [program, 1, 1]),
             (SectionId::Seed, 1, [if seeded { Seed::BYTES as u64 } else { 0 }, 1, 1]),
             (SectionId::Root, 16, [stored(rows.root), 1, count_padded]),
             (SectionId::Cw, 16, [rows.cw, 1, count_padded]),
@@ -125,14 +99,14 @@ impl BundleLayout {
         ];
         // A section that the gate does not have is left out; an empty batch keeps the sections, with length zero.
         let present = all.into_iter().filter(|(_, _, dims)| dims[0] > 0);
-        let mut sections: Vec<SectionEntry> =
-            present.map(|(id, elem_bytes, dims)| SectionEntry { id, elem_bytes, dims, offset: 0, length: 0 }).collect();
-        let mut end = (HEADER_BYTES + ENTRY_BYTES * sections.len()) as u64;
-        for section in &mut sections {
-            let elements = section.dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))?;
-            section.length = elements.checked_mul(u64::from(section.elem_bytes))?;
-            section.offset = end.checked_next_multiple_of(ALIGN)?;
-            end = section.offset.checked_add(section.length)?;
+        let mut end = (HEADER_BYTES + ENTRY_BYTES * present.clone().count()) as u64;
+        let mut sections = Vec::new();
+        for (id, element_bytes, dims) in present {
+            let elements = dims.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim))?;
+            let bytes = elements.checked_mul(u64::from(element_bytes))?;
+            let offset = end.checked_next_multiple_of(ALIGN)?;
+            end = offset.checked_add(bytes)?;
+            sections.push(BundleSection { id, name: id.name(), element_bytes, dims, offset, bytes });
         }
         let total_len = usize::try_from(end).ok().filter(|&len| isize::try_from(len).is_ok())?;
         Some(Self { count_padded, seeded, sections, total_len })

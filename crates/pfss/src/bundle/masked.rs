@@ -1,9 +1,7 @@
 //! Spending the masks of a bundle, which leaves keys that evaluate once.
 
-use core::fmt;
-
 use super::KeyBundle;
-use crate::{Gate, Party, PfssError, spent};
+use crate::{Gate, Party, PfssError, error::check_len, spent};
 
 /// One party's keys with spent input masks.
 ///
@@ -11,6 +9,7 @@ use crate::{Gate, Party, PfssError, spent};
 ///
 /// [`KeyBundle::mask`] returns them with the masked inputs, [`KeyBundle::with_open_inputs`] for
 /// inputs that are already open. They can no longer mask anything, and cannot be turned into bytes.
+#[derive(Debug)]
 pub struct MaskedKeys(pub(crate) KeyBundle);
 
 impl KeyBundle {
@@ -64,7 +63,7 @@ impl KeyBundle {
         if !self.reusable {
             spent::spend(self.nonce(), self.party())?;
         }
-        Ok(MaskedKeys(Self { seed: None, ..self })) // only bytes need the seed
+        Ok(MaskedKeys(self))
     }
 
     /// Whether the inputs come already opened from an earlier gate, under its masks.
@@ -89,8 +88,7 @@ impl KeyBundle {
         if self.takes_open_inputs() {
             return Err(PfssError::OpenInputs);
         }
-        let expected = self.gate().inputs() * self.count();
-        if inputs == expected { Ok(()) } else { Err(PfssError::Length { what: "elements", expected, got: inputs }) }
+        check_len("elements", self.gate().inputs() * self.count(), inputs)
     }
 }
 
@@ -117,11 +115,5 @@ impl MaskedKeys {
     #[must_use]
     pub fn nonce(&self) -> [u8; 16] {
         self.0.nonce()
-    }
-}
-
-impl fmt::Debug for MaskedKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("MaskedKeys").field(&self.0).finish()
     }
 }

@@ -14,7 +14,7 @@ use bytemuck::Pod;
 use core_types::Label;
 use zeroize::Zeroize;
 
-pub(crate) use header::{Header, array, check_start};
+pub(crate) use header::{Header, array, check_start, expect};
 use layout::BundleLayout;
 pub use layout::BundleSection;
 pub(crate) use layout::check_size;
@@ -22,6 +22,7 @@ pub use masked::MaskedKeys;
 
 use crate::{
     BundleError, Gate, GateKind, Party, PfssError,
+    error::check_len,
     lanes::LANES,
     secret::section::Section,
     secret::seed::Seed,
@@ -40,6 +41,8 @@ pub struct KeyBundle {
     pub(crate) keys: BundleKeys,
     /// The seed of roots, words and bits, which bytes hold in their place.
     pub(crate) seed: Option<Seed>,
+    /// The first element here, as an element of the seed's rows; 0 but in a slice.
+    pub(crate) first: usize,
     /// Whether the process accepts the bundle even when its keys are spent.
     pub(crate) reusable: bool,
 }
@@ -102,7 +105,7 @@ impl KeyBundle {
     /// The sections of [`to_bytes`](Self::to_bytes), in their order.
     #[must_use]
     pub fn sections(&self) -> Vec<BundleSection> {
-        self.layout().sections.iter().map(BundleSection::from).collect()
+        self.layout().sections
     }
 
     /// Length of [`to_bytes`](Self::to_bytes).
@@ -158,7 +161,7 @@ impl KeyBundle {
     /// The bundle without its trees, for when they have been walked.
     pub(crate) fn walked(self) -> Self {
         let BundleKeys { words, bits, .. } = self.keys;
-        Self { keys: BundleKeys { words, bits, ..BundleKeys::default() }, seed: None, ..self }
+        Self { keys: BundleKeys { words, bits, ..BundleKeys::default() }, ..self }
     }
 
     /// Row `row` of the XOR shares, 32 elements a word, with padding.
@@ -172,10 +175,7 @@ impl KeyBundle {
         if self.gate().kind() != kind {
             return Err(PfssError::Kind { expected: kind, got: self.gate().kind() });
         }
-        if self.count() != count {
-            return Err(PfssError::Length { what: "elements", expected: self.count(), got: count });
-        }
-        Ok(())
+        check_len("elements", self.count(), count)
     }
 
     /// Checks that the bundle belongs to `party`.
@@ -206,7 +206,8 @@ impl KeyBundle {
                 words: columns_of(&keys.words, padded, &columns),
                 bits: columns_of(&keys.bits, padded / lanes, &words),
             },
-            seed: None, // of the whole
+            seed: self.seed.clone(),
+            first: self.first + range.start,
             reusable: self.reusable,
         }
     }
@@ -217,8 +218,10 @@ impl KeyBundle {
     }
 
     fn layout(&self) -> BundleLayout {
-        // The dealer and the reader have both built this layout before, or a longer one.
-        BundleLayout::new(&self.header.gate, self.header.count as u64, self.seed.is_some())
+        // A reader expands rows from their start. The dealer and the reader have both built this layout before, or a
+        // longer one.
+        let seeded = self.seed.is_some() && self.first == 0;
+        BundleLayout::new(&self.header.gate, self.header.count as u64, seeded)
             .unwrap_or_else(|_| unreachable!("a bundle that exists has a layout"))
     }
 }

@@ -9,9 +9,13 @@ use super::{
     BundleKeys, CommonKeys, KeyBundle,
     codec::check_table,
     header::{Header, array, content_hasher, public_end},
-    layout::{ENTRY_BYTES, HEADER_BYTES, SectionEntry, SectionId},
+    layout::{BundleSection, ENTRY_BYTES, HEADER_BYTES, SectionId},
 };
-use crate::{BundleError, secret::section::Section, secret::seed::Seed};
+use crate::{
+    BundleError,
+    secret::section::{Section, swap_on_big_endian},
+    secret::seed::Seed,
+};
 
 /// Bytes that are filled and hashed at once; a whole number of elements of every section.
 const PIECE: usize = 1 << 18;
@@ -58,17 +62,28 @@ impl KeyBundle {
             let end = if start.len() < len { public_end(&start, sections, len) } else { len };
             extend(&mut start, end, &mut fill)?;
         }
-        let (header, layout, claimed) = Header::read(&start, len)?;
-        check_table(&start, &layout)?;
+        Self::read_sections(&start, len, &mut fill)
+    }
+
+    /// Reads a bundle of `len` bytes: first `start`, then the bytes that `fill` writes.
+    ///
+    /// `start` has at least the public bytes, or the whole of a shorter bundle.
+    pub(super) fn read_sections<E: From<BundleError>>(
+        start: &[u8],
+        len: usize,
+        fill: &mut dyn FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let (header, layout, claimed) = Header::read(start, len)?;
+        check_table(start, &layout)?;
 
         // Each section, after the gap before it.
         let table = HEADER_BYTES + ENTRY_BYTES * layout.sections.len();
-        let mut pieces = Pieces { ready: &start[table..], at: table, hasher: content_hasher(&start), fill: &mut fill };
+        let mut pieces = Pieces { ready: &start[table..], at: table, hasher: content_hasher(start), fill };
         let (mut keys, mut common, mut seed) = (BundleKeys::default(), CommonKeys::default(), None);
         for section in &layout.sections {
             pieces.gap(section.offset as usize)?;
             match section.id {
-                SectionId::Program => pieces.skip(section.length as usize)?, // read with the header
+                SectionId::Program => pieces.skip(section.bytes as usize), // read with the header
                 SectionId::Seed => {
                     let mut bytes = Zeroizing::new([0u8; Seed::BYTES]);
                     pieces.read(&mut bytes[..])?;
@@ -94,7 +109,7 @@ impl KeyBundle {
             keys.expand(seed, &header.gate, layout.count_padded as usize);
         }
         keys.check(&header)?;
-        Ok(Self { header, keys, seed, reusable: false })
+        Ok(Self { header, keys, seed, first: 0, reusable: false })
     }
 }
 
@@ -154,19 +169,18 @@ impl<E: From<BundleError>> Pieces<'_, E> {
         Ok(())
     }
 
-    /// Reads `len` bytes that are public and known already.
-    fn skip(&mut self, len: usize) -> Result<(), E> {
-        self.read(&mut vec![0; len])
+    /// Passes over `len` public bytes, which were read with the header.
+    fn skip(&mut self, len: usize) {
+        self.ready = &self.ready[len..];
+        self.at += len;
     }
 
     /// Reads the elements of a section.
-    fn section<T: Pod + Zeroize>(&mut self, section: &SectionEntry) -> Result<Section<T>, E> {
-        let mut elements = Section::<T>::zeroed(section.length as usize / size_of::<T>());
+    fn section<T: Pod + Zeroize>(&mut self, section: &BundleSection) -> Result<Section<T>, E> {
+        let mut elements = Section::<T>::zeroed(section.bytes as usize / size_of::<T>());
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut elements[..]);
         self.read(bytes)?;
-        if cfg!(target_endian = "big") {
-            bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
-        }
+        swap_on_big_endian::<T>(bytes);
         Ok(elements)
     }
 }
@@ -250,7 +264,7 @@ mod tests {
         for bundle in [zero, one] {
             let bytes = bundle.to_bytes();
             let layout = BundleLayout::new(bundle.gate(), 9000, bundle.seed.is_some()).unwrap();
-            assert!(layout.sections.iter().any(|section| section.length as usize > 2 * PIECE));
+            assert!(layout.sections.iter().any(|section| section.bytes as usize > 2 * PIECE));
             assert_eq!(*read(&bytes, bytes.len()).unwrap().to_bytes(), *bytes);
         }
     }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 
-use super::{Channel, ChannelError};
+use super::{Channel, ChannelError, check_message};
 use crate::Party;
 
 /// One end of an in-process connection.
@@ -43,11 +43,8 @@ impl Channel for MemoryChannel {
             RecvTimeoutError::Timeout => ChannelError::Timeout { doing },
             RecvTimeoutError::Disconnected => ChannelError::Lost { doing },
         })?;
-        if message.len() == len {
-            Ok(message)
-        } else {
-            Err(ChannelError::Length { expected: len, got: message.len() as u64 })
-        }
+        check_message(len, message.len())?;
+        Ok(message)
     }
 }
 

@@ -166,3 +166,8 @@ pub enum ChannelError {
         reason: String,
     },
 }
+
+/// Checks the length of a message.
+pub(crate) fn check_message(expected: usize, got: usize) -> Result<(), ChannelError> {
+    if expected == got { Ok(()) } else { Err(ChannelError::Length { expected, got: got as u64 }) }
+}

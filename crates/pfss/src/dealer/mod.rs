@@ -176,7 +176,7 @@ impl Dealer {
         // Headers are equal apart from the party.
         let bundle = |party, keys, seed| {
             let header = Header { gate: gate.clone(), party, count, nonce, open_inputs };
-            KeyBundle { header, keys, seed, reusable: self.insecure }
+            KeyBundle { header, keys, seed, first: 0, reusable: self.insecure }
         };
         let seed = gate.is_seeded(Party::Zero).then_some(seed);
         Ok(([bundle(Party::Zero, zero, seed), bundle(Party::One, one, None)], outputs))

@@ -10,7 +10,7 @@ use core_types::Ring;
 use zeroize::Zeroizing;
 
 use super::{Dealer, secrets::Row};
-use crate::{Gate, KeyBundle, PfssError, bundle::check_size};
+use crate::{Gate, KeyBundle, PfssError, bundle::check_size, error::check_len};
 
 /// The masks of one output word of a gate, one mask for each element.
 ///
@@ -112,16 +112,11 @@ impl Dealer {
 
     /// The masks of open inputs, one row for each secret of an element.
     fn masks_of(gate: &Gate, wires: &[&Wire]) -> Result<Vec<Row>, PfssError> {
-        let (expected, got) = (gate.inputs(), wires.len());
-        if expected != got {
-            return Err(PfssError::Length { what: "wires", expected, got });
-        }
+        check_len("wires", gate.inputs(), wires.len())?;
         let count = wires.first().map_or(0, |wire| wire.count());
         check_size(gate, count as u64)?;
         for wire in wires {
-            if wire.count() != count {
-                return Err(PfssError::Length { what: "elements of a wire", expected: count, got: wire.count() });
-            }
+            check_len("elements of a wire", count, wire.count())?;
             if wire.ring != gate.ring() {
                 return Err(PfssError::WireRing { expected: gate.n(), got: wire.ring.bits() });
             }

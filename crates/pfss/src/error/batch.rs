@@ -1,4 +1,4 @@
-//! Why a batch, an executor or a planner refuses or stops.
+//! Why a batch or an executor refuses or stops.
 //!
 //! The states, classes and limits that the errors name are defined here as well.
 
@@ -46,15 +46,6 @@ impl Class {
     }
 }
 
-impl fmt::Display for Class {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Coeff => "coeff",
-            Self::Trunc => "trunc",
-        })
-    }
-}
-
 /// The quantity that a limit bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -98,7 +89,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Why a super-batch, a planner or an executor refuses, or has stopped.
+/// Why a super-batch or an executor refuses, or has stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum BatchError {
@@ -173,12 +164,6 @@ pub enum BatchError {
         expected: String,
         /// The device of the stager.
         got: String,
-    },
-    /// A class of gates would be flushed a second time in a phase.
-    #[error("{class} gates were flushed in this phase already")]
-    FlushedTwice {
-        /// The class.
-        class: Class,
     },
     /// No task can advance, and no requested opening or flush is pending.
     #[error(

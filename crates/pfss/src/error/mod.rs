@@ -203,3 +203,8 @@ pub enum PfssError {
     #[error(transparent)]
     Backend(#[from] BackendError),
 }
+
+/// Checks a number of elements, or a length of host slices.
+pub(crate) fn check_len(what: &'static str, expected: usize, got: usize) -> Result<(), PfssError> {
+    if expected == got { Ok(()) } else { Err(PfssError::Length { what, expected, got }) }
+}

@@ -1,7 +1,7 @@
 //! The elementary functions: their cuts, tails and accuracies.
 
-use super::{FixedFn, RING_BITS, Spline, Tail, special::normal_cdf};
-use crate::{PfssError, SignedRange, suf::SufError};
+use super::{FixedFn, RING_BITS, Spline, Tail, check_fraction_bits, check_parameter, special::normal_cdf};
+use crate::{PfssError, SignedRange};
 
 /// Fraction bits unless stated otherwise.
 const USUAL_BITS: u32 = 12;
@@ -110,17 +110,10 @@ impl Accuracy {
     }
 
     fn check(self, least: u32) -> Result<(), PfssError> {
-        let cap = |what, max: u32, got: u32| Err(SufError::Cap { what, max: max as usize, got: got as usize }.into());
-        match self {
-            Self { degree, .. } if !(1..=3).contains(&degree) => cap("degrees (at least 1)", 3, degree),
-            Self { pieces, .. } if !pieces.is_power_of_two() || !(least..=128).contains(&pieces) => {
-                cap("pieces (a power of two)", 128, pieces)
-            }
-            Self { fraction_bits, .. } if !(8..=20).contains(&fraction_bits) => {
-                cap("fraction bits (at least 8)", 20, fraction_bits)
-            }
-            _ => Ok(()),
-        }
+        check_parameter("degrees (at least 1)", 1..=3, self.degree)?;
+        let least = if self.pieces.is_power_of_two() { least } else { u32::MAX }; // which refuses all others
+        check_parameter("pieces (a power of two)", least..=128, self.pieces)?;
+        Ok(check_fraction_bits(self.fraction_bits)?)
     }
 }
 
@@ -223,10 +216,7 @@ pub fn rsqrt(accuracy: Accuracy, output_bits: u32) -> Result<FixedFn, PfssError>
 /// # Errors
 /// As [`rsqrt`], and [`PfssError::Suf`] beyond 36 octaves.
 pub fn rsqrt_octaves(accuracy: Accuracy, output_bits: u32, count: u32) -> Result<FixedFn, PfssError> {
-    const MAX: u32 = 36;
-    if !(1..=MAX).contains(&count) {
-        return Err(SufError::Cap { what: "octaves (at least 1)", max: MAX as usize, got: count as usize }.into());
-    }
+    check_parameter("octaves (at least 1)", 1..=36, count)?;
     accuracy.check(1)?;
     octaves(accuracy, output_bits, (accuracy.one() / 16, count), &|z| 1.0 / z.sqrt())
 }
@@ -320,6 +310,7 @@ fn graded(end: i64, pieces: u32, bend: f64) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suf::SufError;
 
     const F: u32 = USUAL_BITS;
     const ONE: i64 = 1 << F;

@@ -41,6 +41,8 @@ mod special;
 mod table;
 mod wired;
 
+use core::ops::RangeInclusive;
+
 use core_types::Ring;
 
 use crate::{
@@ -208,6 +210,22 @@ pub(crate) const RING_BITS: u32 = 64;
 ///
 /// A function that takes the value 1 then still fits the ring.
 const MAX_OUTPUT_BITS: u32 = 61;
+
+/// Fraction bits of inputs.
+const FRACTION_BITS: RangeInclusive<u32> = 8..=20;
+
+/// Refuses fraction bits that no function has.
+fn check_fraction_bits(got: u32) -> Result<(), SufError> {
+    check_parameter("fraction bits (at least 8)", FRACTION_BITS, got)
+}
+
+/// Refuses a parameter outside its range.
+fn check_parameter(what: &'static str, range: RangeInclusive<u32>, got: u32) -> Result<(), SufError> {
+    if range.contains(&got) {
+        return Ok(());
+    }
+    Err(SufError::Cap { what, max: *range.end() as usize, got: got as usize })
+}
 
 /// What to fit.
 struct Spline<'a> {

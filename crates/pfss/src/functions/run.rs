@@ -65,6 +65,30 @@ impl<C: Channel> Session<C> {
         let word = self.run(q, Task::Suf, bundles.suf, x)?.words;
         self.shift(q, &gates.shift, bundles.shift, &word)
     }
+
+    /// [`function`](Self::function) with keys that are read when their gate runs.
+    ///
+    /// `next` returns the bundles in the order of [`FixedBundles`]. One of them is in memory at a
+    /// time.
+    ///
+    /// # Errors
+    /// The errors of `next`, and as [`function`](Self::function). The keys of the shift are checked
+    /// when it runs.
+    pub fn function_from<Q: FssOps, E: From<PfssError>>(
+        &mut self,
+        q: &Q,
+        gates: &FixedGates,
+        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &[u64],
+    ) -> Result<Vec<u64>, E> {
+        let suf = next()?;
+        if *suf.gate() != gates.suf {
+            return Err(PfssError::Program.into());
+        }
+        let word = self.run(q, Task::Suf, suf, x)?.words;
+        let shift = gates.shift.gate().map(|_| next()).transpose()?;
+        Ok(self.shift(q, &gates.shift, shift, &word)?)
+    }
 }
 
 /// Evaluates a function for both parties, as [`run_lockstep`] runs a task.

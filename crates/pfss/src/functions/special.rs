@@ -3,12 +3,11 @@
 //! `erf(z) = 2 / sqrt(pi) exp(-z^2) sum over k >= 0 of 2^k z^(2k+1) / (1 3 .. (2k+1))` (Abramowitz
 //! and Stegun, 7.1.6).
 
-/// The distribution function of the normal distribution, `(1 + erf(x / sqrt 2)) / 2`.
+/// `(1 + erf(x / sqrt 2)) / 2`.
 ///
 /// It has nearly double precision for moderate `x`.
 pub(super) fn normal_cdf(x: f64) -> f64 {
-    // erf z = 2 / sqrt(pi) * exp(-z^2) * sum over k of z (2 z^2)^k / (1 * 3 * .. * (2k + 1)): all terms of one sign, so
-    // that nothing cancels. Beyond 8 the law's tail is below 1e-15.
+    // All terms of the sum have one sign, so that nothing cancels. Beyond 8 the law's tail is below 1e-15.
     if x.abs() > 8.0 {
         return if x > 0.0 { 1.0 } else { 0.0 };
     }

@@ -1,7 +1,7 @@
 //! The cost of a gate for each party, computed by formula.
 
 use super::Gate;
-use crate::{Cost, Party, tree::TreeRows};
+use crate::{Cost, Party, lanes::LANES, secret::seed::Seed, tree::TreeRows};
 
 /// The most bytes that a seed may expand to, for each other byte of keys.
 ///
@@ -33,6 +33,20 @@ impl Gate {
         let (_, word_bits) = self.shape().opened();
         let masked = (count * word_bits).div_ceil(8) + (masked_bits - word_bits) * count.div_ceil(8);
         ((count * input_bits).div_ceil(8) + masked + 16 * rounds, rounds)
+    }
+
+    /// Bytes of `party`'s keys for `count` elements in a bundle, saturating.
+    ///
+    /// They are the sections that hold keys: elements padded to words of bits, and the seed.
+    /// Headers, the encoding of a descriptor and gaps between sections are not counted.
+    ///
+    /// Source: `docs/key-bundles.md`.
+    #[must_use]
+    pub fn key_bytes(&self, party: Party, count: usize) -> u64 {
+        let (bits, all) = (self.key_bits_of(party), self.key_bits_per_element());
+        let seed = if bits < all { Seed::BYTES as u64 } else { 0 };
+        // a word of bits for each 32 elements
+        (count as u64).div_ceil(LANES).saturating_mul(LANES / 8 * bits).saturating_add(seed)
     }
 
     /// Size of one party's keys for one element, in bits, without header and padding.

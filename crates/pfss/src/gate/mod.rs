@@ -30,6 +30,7 @@ use crate::{GateKind, PfssError, suf::SufProgram, tree::KeyTree};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Gate {
     definition: AnyGate,
+    parameters: HeaderParameters,
     ring: Ring,
     masked_outputs: bool,
 }
@@ -99,8 +100,8 @@ impl Gate {
             return Err(PfssError::Cap { kind, what: "masked bits", max, got: masks });
         }
         // a descriptor is more than its parameters, and has no masks to change
-        let definition = kind.with(HeaderParameters { masks, ..self.shape().parameters() });
-        Ok(Self { definition: definition.unwrap_or(self.definition), ..self })
+        let parameters = HeaderParameters { masks, ..self.parameters };
+        Ok(Self { definition: kind.with(parameters).unwrap_or(self.definition), parameters, ..self })
     }
 
     /// `max(x, 0)` for an `n`-bit `x` read as signed. Exact for every `x`.
@@ -196,7 +197,8 @@ impl Gate {
     pub fn in_one_round(self) -> Result<Self, PfssError> {
         match self.definition {
             AnyGate::GapArs(shift) => {
-                Ok(Self { definition: AnyGate::GapArs(GapArs { one_round: true, ..shift }), ..self })
+                let parameters = HeaderParameters { degree: 1, ..self.parameters };
+                Ok(Self { definition: AnyGate::GapArs(GapArs { one_round: true, ..shift }), parameters, ..self })
             }
             other => Err(PfssError::Kind { expected: GateKind::GapArs, got: other.kind() }),
         }
@@ -266,8 +268,9 @@ impl Gate {
     /// The function of a descriptor. One bundle serves all its output words and bits.
     #[must_use]
     pub fn suf(program: SufProgram) -> Self {
-        let ring = program.desc().ring();
-        Self { definition: AnyGate::Suf(Suf::new(program)), ring, masked_outputs: false }
+        let (ring, degree) = (program.desc().ring(), program.desc().degree());
+        let parameters = HeaderParameters { degree, ..HeaderParameters::default() };
+        Self { definition: AnyGate::Suf(Suf::new(program)), parameters, ring, masked_outputs: false }
     }
 
     /// The one place that accepts parameters, from callers and from bundle headers alike.
@@ -306,9 +309,9 @@ impl Gate {
             _ if !(n..=64).contains(&out) => return Err(PfssError::RingWidth { kind, min: n, max: 64, got: out }),
             _ => {}
         }
-        let out = if out == n { 0 } else { out };
-        let definition = kind.with(HeaderParameters { out, ..parameters }).ok_or(PfssError::Program)?;
-        Ok(Self { definition, ring, masked_outputs: false })
+        let parameters = HeaderParameters { out: if out == n { 0 } else { out }, ..parameters };
+        let definition = kind.with(parameters).ok_or(PfssError::Program)?;
+        Ok(Self { definition, parameters, ring, masked_outputs: false })
     }
 
     /// The kind of the gate, with its parameters.
@@ -399,12 +402,12 @@ impl Gate {
     /// words](Self::lut). 0 for gates that have none of these.
     #[must_use]
     pub fn f(&self) -> u32 {
-        self.shape().parameters().f
+        self.parameters.f
     }
 
     /// The width of output words if it is more than [`n`](Self::n), else 0; a byte of the header.
     pub(crate) fn wider_out(&self) -> u32 {
-        self.shape().parameters().out
+        self.parameters.out
     }
 
     /// The highest power of [`interval_powers`](Self::interval_powers) or of a descriptor.
@@ -412,13 +415,13 @@ impl Gate {
     /// It is 1 for a gap shift [in one round](Self::in_one_round), and 0 for other gates.
     #[must_use]
     pub fn degree(&self) -> u32 {
-        self.shape().parameters().degree
+        self.parameters.degree
     }
 
     /// Masked bits per element for predicates with additive results; 0 for other gates.
     #[must_use]
     pub fn masks(&self) -> u32 {
-        self.shape().parameters().masks
+        self.parameters.masks
     }
 
     /// The key trees, in the order of the sections.
@@ -452,7 +455,7 @@ impl Gate {
         let mut hasher = blake3::Hasher::new();
         hasher.update(if self.masked_outputs { b"pfss gate v1 masked outputs" } else { &b"pfss gate v1"[..] });
         hasher.update(&[self.kind().number()]);
-        let HeaderParameters { f, degree, masks, out } = self.shape().parameters();
+        let HeaderParameters { f, degree, masks, out } = self.parameters;
         // a gate in one ring has no parameter for its output
         let wider = (out != 0).then_some(out);
         for parameter in [self.n(), f, degree, masks].into_iter().chain(wider) {

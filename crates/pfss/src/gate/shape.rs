@@ -11,7 +11,7 @@ use core_types::Ring;
 use crate::{Cost, Task, suf::SufProgram, tree::KeyTree};
 
 /// Parameters of a gate in a bundle header, besides kind and ring; 0 if unused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct HeaderParameters {
     /// Low bits compared or shifted off, bits of the input of a ReLU, or bits of a table's words.
     pub(crate) f: u32,
@@ -61,10 +61,6 @@ impl Bounds {
 
 /// The shape of a gate with its parameters. `ring` is the ring of its input, of `n` bits.
 pub(crate) trait GateShape {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters::default()
-    }
-
     /// The program of a descriptor.
     fn program(&self) -> Option<&Arc<SufProgram>> {
         None

@@ -30,10 +30,7 @@ impl IntervalPowers {
     /// The plan of `1[x in I] (-r)^j` for each of `intervals` and each power `0 <= j <= degree`.
     ///
     /// The shares are `[intervals][degree + 1][count]`, with the element innermost. With them, a
-    /// polynomial of `x = x_hat - r` on each interval is public arithmetic. The key is one
-    /// comparison key with payload `D(y) = (-r)^j 1[y < r]`, evaluated at the ends:
-    /// `D(x_hat - end) - D(x_hat - start)`, plus `(-r)^j` where the ends wrap around (Boyle et al.,
-    /// EUROCRYPT 2021, interval containment).
+    /// polynomial of `x = x_hat - r` on each interval is public arithmetic.
     pub(super) fn plan(&self, gate: &Gate, intervals: &[Interval]) -> Result<PayloadPlan, PfssError> {
         let (ring, words) = (gate.ring(), self.degree as usize + 1);
         // Each end is a point, shared by the intervals that have it.
@@ -92,7 +89,7 @@ impl PayloadPlan {
         bundle: &KeyBundle,
         x_hat: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        let trees = Trees::at(evaluator, bundle, x_hat, [&self.points])?;
+        let trees = Trees::at(evaluator, bundle, x_hat, [&self.points], [self.sums.list()], true)?;
         let shares = trees.words(0, &self.points)?;
         self.sums.run_with(&trees, shares.view())
     }

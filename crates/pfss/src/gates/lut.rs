@@ -14,6 +14,7 @@ use core_types::{
 use super::{shares::sums::BundleSums, tasks::table::TablePlan};
 use crate::{
     Gate, PfssError,
+    error::check_len,
     gate::kinds::lut::{E_ROW, Lut, RHO_E_ROW},
 };
 
@@ -23,9 +24,7 @@ impl Lut {
     /// The leaves of the comparison key are shares of the unit vector of `r`: the parties' bits
     /// differ at position `r` only. So the parties' sums `Σ_i bit_i table[x_hat - i]`, one of them
     /// negated, add up to the wanted word up to its sign, and their sums of bits add up to that
-    /// sign. The sign is opened under `c` and the word under `ρ`, in one round; the result is
-    /// `(1 - 2w) e (y_hat - ρ)` (Pika, PETS 2022; SIGMA, PETS 2024). Every entry is read, whatever
-    /// the secret.
+    /// sign. Both are opened in one round.
     ///
     /// The key is evaluated at all `2^n` points at once, each node of its tree expanded once:
     /// `2^(n-6) - 2` AES blocks.
@@ -41,10 +40,7 @@ impl Lut {
 
 /// Whether there is a word of `out` for each element of `domain`.
 fn check_table(domain: Ring, out: Ring, table: &[u64]) -> Result<(), PfssError> {
-    let (expected, got) = (1 << domain.bits(), table.len());
-    if expected != got {
-        return Err(PfssError::Length { what: "words of the table", expected, got });
-    }
+    check_len("words of the table", 1 << domain.bits(), table.len())?;
     match table.iter().position(|&word| word > out.mask()) {
         Some(index) => Err(PfssError::Constant { index, bits: out.bits(), got: table[index] }),
         None => Ok(()),

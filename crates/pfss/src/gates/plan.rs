@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Gate, GateKind, KeyBundle, MaskedKeys, PfssError, SignedRange, Task,
     answers::ComparisonProgram,
+    error::check_len,
     gate::{AnyGate, kinds::lut::Lut},
 };
 
@@ -58,10 +59,7 @@ impl Task<'_> {
             }
             Self::Product => {
                 bundle.check_use(self.describe().0, count)?;
-                if inputs == 2 * count {
-                    return Ok(());
-                }
-                Err(PfssError::Length { what: "factors", expected: 2 * count, got: inputs })
+                check_len("factors", 2 * count, inputs)
             }
             _ => {
                 bundle.check_use(self.describe().0, inputs)?;

@@ -21,17 +21,14 @@ use super::{
         tree::Trees,
     },
 };
-use crate::{Gate, KeyBundle, PfssError, Predicate, answers::ComparisonProgram, tree::KeyTree};
+use crate::{Gate, KeyBundle, PfssError, Predicate, answers::ComparisonProgram, error::check_len, tree::KeyTree};
 
 /// The plan of predicates as additive shares.
 ///
 /// Each predicate is opened under a bit of the dealer, from row `first_mask` on, and shared again
 /// as a word.
 pub(super) fn additive(gate: &Gate, predicates: &[Predicate], first_mask: usize) -> Result<Compare, PfssError> {
-    let (expected, got) = (gate.masks() as usize, predicates.len());
-    if expected != got {
-        return Err(PfssError::Length { what: "predicates", expected, got });
-    }
+    check_len("predicates", gate.masks() as usize, predicates.len())?;
     let comparison = Comparison::new(&ComparisonProgram::new(gate, predicates)?);
     let (ring, bit) = (gate.ring(), |at: u32| [WordTerm::bit(at, 1 + at)]);
     let sums = (0..predicates.len() as u32).fold(BundleSums::new(ring, ring), |sums, at| sums.sum(bit(at)));
@@ -66,7 +63,7 @@ impl Comparison {
         bundle: &KeyBundle,
         x_hat: &[u64],
     ) -> Result<BitShares, PfssError> {
-        let trees = Trees::at(evaluator, bundle, x_hat, [self.points()])?;
+        let trees = Trees::at(evaluator, bundle, x_hat, [self.points()], [self.list()], false)?;
         let mut bits = answers(&trees, slice::from_ref(self))?;
         Ok(BitShares::new(bundle.party(), bundle.count(), core::mem::take(&mut *bits)))
     }

@@ -20,10 +20,7 @@ const PRODUCT: [WordTerm; 2] = [WordTerm::bit(0, C_ROW).power(1), WordTerm::sele
 impl Relu {
     /// The plan of `max(x, 0)` for inputs in a proven range, `x` read as signed.
     ///
-    /// The sign bit is `msb(x_hat) ^ msb(r) ^ P(x_hat mod 2^(n-1))` with `P` the comparison key of
-    /// the low bits of `r`; the dealer's bit is `msb(r) ^ c`, so that the opened bit is the sign
-    /// under the mask `c`. The keys may have fewer bits: the sign of an integer of `k` bits is the
-    /// top bit of its low `k` bits.
+    /// The dealer's bit is `msb(r) ^ c`, so that the opened bit is the sign under the mask `c`.
     pub(super) fn plan(&self, gate: &Gate, range: SignedRange) -> Result<Compare, PfssError> {
         self.signed(gate, range, PRODUCT.to_vec())
     }

@@ -27,11 +27,7 @@ use crate::{
 const SECOND: u32 = 1;
 
 impl Lrs {
-    /// The plan of `floor(x / 2^f)` for unsigned `x`, exact for every `x`.
-    ///
-    /// With `wrap = 1[x_hat < r]`, the result is
-    /// `(x_hat >> f) - (r >> f) - carry + 2^(n-f) wrap` (SIGMA, PETS 2024, section 4.2). Both bits
-    /// are opened in one round.
+    /// The plan of `floor(x / 2^f)` for unsigned `x`, which opens carry and wrap in one round.
     pub(super) fn plan(&self, gate: &Gate) -> Compare {
         let ring = gate.ring();
         let wrap = WordTerm::bit(SECOND, C_SECOND_ROW).times(top(ring, self.shift));
@@ -41,10 +37,9 @@ impl Lrs {
 }
 
 impl Ars {
-    /// The plan of `floor(x / 2^f)` for signed `x`, exact for every `x`.
+    /// The plan of `floor(x / 2^f)` for signed `x`.
     ///
-    /// The unsigned shift is off by `2^(n-f) msb(x)`, so the result is
-    /// `(x_hat >> f) - (r >> f) - carry + 2^(n-f) δ` with `δ = wrap - msb(x)`. With `g = msb(r)`,
+    /// The result is `q + 2^(n-f) δ` with `δ = wrap - msb(x)`. With `g = msb(r)`,
     /// `h = msb(x_hat)` and `b` the borrow of the low `n - 1` bits, `δ = g b` if `h = 0` and
     /// `δ = -(1 - g)(1 - b)` if `h = 1`. As `h` is public and the dealer has `g`, both cases are
     /// linear in the opened bit `b ^ c'`: one round, whereas composing SIGMA's gates (PETS 2024)
@@ -70,13 +65,11 @@ impl Ars {
 }
 
 impl ReluArs {
-    /// The plan of `floor(max(x, 0) / 2^f)`, `x` read as signed, exact for every `x`.
+    /// The plan of `floor(max(x, 0) / 2^f)`, `x` read as signed.
     ///
-    /// On `x >= 0` the wrap is `(1 - msb(x_hat)) msb(r)` (SIGMA, PETS 2024, lemma 2), so with
-    /// `d = 1[x >= 0]` the result is
-    /// `d ((x_hat >> f) - (r >> f) - carry + 2^(n-f) (1 - msb(x_hat)) msb(r))`. Sign and carry are
-    /// opened in one round, and the dealer shares the products of the sign's mask with all other
-    /// terms.
+    /// On `x >= 0` the wrap is `(1 - msb(x_hat)) msb(r)` (SIGMA, PETS 2024, lemma 2). Sign and
+    /// carry are opened in one round, and the dealer shares the products of the sign's mask with
+    /// all other terms.
     pub(super) fn plan(&self, gate: &Gate) -> Compare {
         let ring = gate.ring();
         let sums = BundleSums::new(ring, ring).of_shifted(0, self.shift);

@@ -28,9 +28,7 @@ pub(super) const CARRY: u32 = 0;
 impl TruncateReduce {
     /// The plan of `floor(x / 2^f)` in the ring of `n - f` bits.
     ///
-    /// With the carry bit `1[x_hat mod 2^f < r mod 2^f]`, the result is
-    /// `(x_hat >> f) - (r >> f) - carry`: faithful, without the error of one unit that dropping the
-    /// carry costs (SIGMA, PETS 2024, section 4.2).
+    /// It is faithful, without the error of one unit that dropping the carry costs.
     pub(super) fn plan(&self, gate: &Gate) -> Compare {
         let sums = BundleSums::new(gate.ring(), gate.out_ring()).of_shifted(0, self.shift).sum(SHIFTED);
         Compare::new(gate, vec![carry(gate.ring(), self.shift)], sums)
@@ -40,10 +38,8 @@ impl TruncateReduce {
 impl GapArs {
     /// The plan of `floor(x / 2^f)` for signed `x` with `-2^(n-2) <= x < 2^(n-2)`.
     ///
-    /// On `x' = x + 2^(n-2)`, which lies in the lower half of the ring, the wrap of `x' + r` is
-    /// `msb(r)` whenever the top bit of `x_hat' = x_hat + 2^(n-2)` is 0 (SIGMA, PETS 2024, section
-    /// 4.2), so one comparison of `f` bits is enough:
-    /// `(x_hat' >> f) - (r >> f) - carry + (1 - msb(x_hat')) 2^(n-f) msb(r) - 2^(n-f-2)`.
+    /// As `x' = x + 2^(n-2)` lies in the lower half of the ring, the wrap of `x' + r` is `msb(r)`
+    /// whenever the top bit of `x_hat'` is 0, so one comparison of `f` bits is enough.
     pub(super) fn plan(&self, gate: &Gate) -> Compare {
         // The carry is computed on x': the offset is a multiple of 2^f, so the low bits of x_hat' and x_hat agree.
         Compare::new(gate, vec![carry(gate.ring(), self.shift)], self.sums(gate, OPENED_CARRY))

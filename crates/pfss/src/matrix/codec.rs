@@ -60,7 +60,10 @@ mod tests {
     use super::*;
     use crate::{
         Dealer, MatrixShape, Ring,
-        matrix::record::{DIGEST_AT, HEADER_BYTES},
+        matrix::{
+            record::{DIGEST_AT, HEADER_BYTES},
+            shares::Words,
+        },
     };
 
     const SHAPE: MatrixShape = MatrixShape { batch: 2, rows: 1, inner: 3, cols: 2 };
@@ -70,12 +73,21 @@ mod tests {
         samples_in(64)
     }
 
+    /// The shares of `A`, `B` and `A B` in the bytes of a triple.
+    fn shares_of(bytes: &[u8]) -> [Words; 3] {
+        let triple = MatrixTriple::from_bytes(bytes).unwrap();
+        let ([_, _, out], ring) = (triple.shape.lens(), triple.ring);
+        let ([a, b], product) = triple.into_masks();
+        [a, b, product.into_words(ring, out)]
+    }
+
     fn samples_in(bits: u32) -> [Vec<u8>; 4] {
         let ring = Ring::new(bits).unwrap();
-        let [zero, one] = Dealer::insecure_from_seed(5).deal_matrix_in(ring, SHAPE).unwrap();
+        let q = runtime::cpu().unwrap();
+        let [zero, one] = Dealer::insecure_from_seed(5).deal_matrix(&q, ring, SHAPE).unwrap();
         let seeded = [&zero, &one].map(|triple| triple.to_bytes().to_vec());
         let [zero_words, one_words] = [zero, one].map(|mut triple| {
-            let words = MatrixTriple::from_bytes(&triple.to_bytes()).unwrap().into_shares();
+            let words = shares_of(&triple.to_bytes());
             triple.shares = TripleShares::Words(words);
             triple.to_bytes().to_vec()
         });
@@ -108,8 +120,7 @@ mod tests {
         for bits in [1, 43, 63, 64] {
             let ring = Ring::new(bits).unwrap();
             assert_eq!(samples_in(bits).map(|bytes| bytes.len()), expected);
-            let [zero, one, zero_words, one_words] =
-                samples_in(bits).map(|bytes| MatrixTriple::from_bytes(&bytes).unwrap().into_shares());
+            let [zero, one, zero_words, one_words] = samples_in(bits).map(|bytes| shares_of(&bytes));
             assert_eq!([&zero, &one], [&zero_words, &one_words]);
             let [a, b, product] = [0, 1, 2].map(|matrix| -> Vec<u64> {
                 zero[matrix].iter().zip(one[matrix].iter()).map(|(x, y)| ring.add(*x, *y)).collect()

@@ -5,6 +5,7 @@
 //! 2017).
 
 mod codec;
+mod opened;
 mod record;
 mod run;
 mod shape;
@@ -19,8 +20,8 @@ use core_types::Ring;
 pub use shape::{MatrixShape, WeightShape};
 pub use weights::{OpenedWeights, WeightKey, WeightMask, WeightTriple};
 
-use crate::{BundleError, Dealer, Party, PfssError};
-use shares::{Section, SeededShares, Words, expand, multiply_on, split, sum};
+use crate::{Dealer, Party, PfssError};
+use shares::{ProductShare, Section, SeededShares, Words, expand, split, sum};
 
 /// The ring of matrices if none is given.
 const RING: Ring = match Ring::new(64) {
@@ -41,13 +42,14 @@ const RING: Ring = match Ring::new(64) {
 /// wiped when dropped.
 ///
 /// ```
-/// use pfss::{Dealer, MatrixShape, Session, memory_pair};
+/// use pfss::{Dealer, MatrixShape, Ring, Session, memory_pair};
 ///
 /// // Party 1 owns the weights, party 0 the input: the other's share is zero, and yet nobody learns anything.
 /// let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 2 };
-/// let [zero, one] = Dealer::from_os()?.deal_matrix(shape)?;
-/// let (to_one, to_zero) = memory_pair(std::time::Duration::from_secs(10));
+/// let ring = Ring::new(64).ok_or("a ring has 1 to 64 bits")?;
 /// let (q, server_q) = (runtime::cpu()?, runtime::cpu()?);
+/// let [zero, one] = Dealer::from_os()?.deal_matrix(&q, ring, shape)?;
+/// let (to_one, to_zero) = memory_pair(std::time::Duration::from_secs(10));
 /// let server = std::thread::spawn(move || {
 ///     Session::new(to_zero).matmul(&server_q, one, [&[0, 0], &[1, 2, 3, 4]])
 /// });
@@ -99,66 +101,41 @@ impl MatrixTriple {
         self.nonce
     }
 
-    /// The shares of `A`, `B` and `A B`.
-    fn into_shares(self) -> [Words; 3] {
-        let ([left, right, out], ring) = (self.shape.lens(), self.ring);
+    /// The shares of `A` and `B`, and the share of `A B`.
+    fn into_masks(self) -> ([Words; 2], ProductShare) {
+        let ([left, right, _], ring) = (self.shape.lens(), self.ring);
         match self.shares {
-            TripleShares::Words(words) => words,
-            TripleShares::Seeded(shares) => [
-                expand(&shares.seed, ring, Section::Left, left),
-                expand(&shares.seed, ring, Section::Right, right),
-                shares.into_product(ring, out),
-            ],
+            TripleShares::Words([a, b, product]) => ([a, b], ProductShare::Words(product)),
+            TripleShares::Seeded(shares) => {
+                let masks = [(Section::Left, left), (Section::Right, right)];
+                let masks = masks.map(|(section, len)| expand(&shares.seed, ring, section, len));
+                (masks, ProductShare::Seeded(shares))
+            }
         }
     }
 }
 
 impl Dealer {
-    /// A triple for one batch of products modulo `2^64`, for party 0 and party 1.
+    /// A triple for one batch of products in `ring`, for party 0 and party 1.
+    ///
+    /// The queue multiplies the masks, with all its threads or on a GPU. The triples do not depend
+    /// on it.
     ///
     /// # Errors
-    /// [`BundleError::Overflow`] if the matrices do not fit the address space.
-    pub fn deal_matrix(&mut self, shape: MatrixShape) -> Result<[MatrixTriple; 2], BundleError> {
-        self.deal_matrix_in(RING, shape)
-    }
-
-    /// [`deal_matrix`](Self::deal_matrix) in `ring`.
-    ///
-    /// # Errors
-    /// As [`deal_matrix`](Self::deal_matrix).
-    pub fn deal_matrix_in(&mut self, ring: Ring, shape: MatrixShape) -> Result<[MatrixTriple; 2], BundleError> {
-        self.deal_matrix_by(ring, shape, |[a, b]| Ok(Words::new(shape.multiply(a, b))))
-    }
-
-    /// [`deal_matrix_in`](Self::deal_matrix_in) with the product of the masks on a queue.
-    ///
-    /// The triples are the same. The queue multiplies with all its threads, or on a GPU.
-    ///
-    /// # Errors
-    /// [`PfssError::Bundle`] with the error of [`deal_matrix`](Self::deal_matrix), and
-    /// [`PfssError::Backend`].
-    pub fn deal_matrix_on<Q: FssOps>(
+    /// [`PfssError::Bundle`] with [`BundleError::Overflow`](crate::BundleError::Overflow) if the
+    /// matrices do not fit the address space. [`PfssError::Backend`] if the queue fails, or has no
+    /// memory for both masks and their product; a queue that reads the host's memory takes none.
+    pub fn deal_matrix<Q: FssOps>(
         &mut self,
         q: &Q,
         ring: Ring,
         shape: MatrixShape,
     ) -> Result<[MatrixTriple; 2], PfssError> {
-        self.deal_matrix_by(ring, shape, |factors| Ok(multiply_on(q, shape, factors)?))
-    }
-
-    /// A triple for which `multiply` computes `A B` modulo `2^64`.
-    fn deal_matrix_by<E: From<BundleError>>(
-        &mut self,
-        ring: Ring,
-        shape: MatrixShape,
-        multiply: impl FnOnce([&[u64]; 2]) -> Result<Words, E>,
-    ) -> Result<[MatrixTriple; 2], E> {
-        let [left, right, _] = shape.checked_lens()?;
+        let [_, right, _] = shape.checked_lens()?;
         let nonce = self.nonce();
         let seeds = [self.seed(), self.seed()];
-        let a = sum(seeds.each_ref(), ring, Section::Left, left);
         let b = sum(seeds.each_ref(), ring, Section::Right, right);
-        let [zero, one] = split(ring, multiply([&a[..], &b[..]])?, seeds).map(TripleShares::Seeded);
+        let [zero, one] = split(q, (ring, shape), seeds, &b)?.map(TripleShares::Seeded);
         let reusable = self.insecure;
         let triple = |party, shares| MatrixTriple { party, ring, shape, nonce, shares, reusable };
         Ok([triple(Party::Zero, zero), triple(Party::One, one)])

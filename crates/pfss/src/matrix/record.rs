@@ -137,8 +137,3 @@ impl Record<'_> {
         }
     }
 }
-
-/// Checks a header field whose value follows from the kind of record.
-pub(super) fn expect(field: &'static str, expected: u64, got: u64) -> Result<(), BundleError> {
-    if expected == got { Ok(()) } else { Err(BundleError::Field { field, expected, got }) }
-}

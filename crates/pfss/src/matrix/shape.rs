@@ -2,8 +2,7 @@
 
 use core_types::Ring;
 
-use super::RING;
-use crate::BundleError;
+use crate::{BundleError, Party, secret::seed::Seed};
 
 /// A batch of products of matrices `rows x inner` and `inner x cols`, all row-major. Public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,19 +30,27 @@ impl MatrixShape {
         ]
     }
 
-    /// Bytes that each party sends for it modulo `2^64`, including the step digest, and rounds.
+    /// Bytes that each party sends for it in `ring`, including the step digest, and rounds.
     ///
-    /// Both factors are opened; [`WeightShape::product_traffic`] is for opened weights.
+    /// Both factors are opened, with the bits of `ring` for each element, in whole bytes;
+    /// [`WeightShape::product_traffic`] is for opened weights.
     #[must_use]
-    pub const fn traffic(self) -> (u64, u64) {
-        self.traffic_in(RING)
-    }
-
-    /// [`traffic`](Self::traffic) in `ring`: its bits for each element, in whole bytes.
-    #[must_use]
-    pub const fn traffic_in(self, ring: Ring) -> (u64, u64) {
+    pub const fn traffic(self, ring: Ring) -> (u64, u64) {
         let [left, right, _] = self.lens();
         opening(ring, left.saturating_add(right))
+    }
+
+    /// Bytes of `party`'s triple after its header, saturating.
+    ///
+    /// They are a seed, and party 1's share of the product of the masks.
+    #[must_use]
+    pub const fn key_bytes(self, party: Party) -> u64 {
+        let [_, _, out] = self.lens();
+        let words = match party {
+            Party::Zero => 0,
+            Party::One => out as u64,
+        };
+        words.saturating_mul(8).saturating_add(Seed::BYTES as u64)
     }
 
     /// The lengths, if 8 bytes for each element fit the address space.
@@ -105,28 +112,14 @@ impl WeightShape {
     }
 
     /// Bytes that each party sends to open the weights, including the step digest, and rounds.
-    ///
-    /// They are opened modulo `2^64`.
     #[must_use]
-    pub const fn traffic(self) -> (u64, u64) {
-        self.traffic_in(RING)
-    }
-
-    /// [`traffic`](Self::traffic) in `ring`: its bits for each element, in whole bytes.
-    #[must_use]
-    pub const fn traffic_in(self, ring: Ring) -> (u64, u64) {
+    pub const fn traffic(self, ring: Ring) -> (u64, u64) {
         opening(ring, self.elements())
     }
 
     /// As [`traffic`](Self::traffic), for a product of `rows` rows by opened weights.
     #[must_use]
-    pub const fn product_traffic(self, rows: usize) -> (u64, u64) {
-        self.product_traffic_in(RING, rows)
-    }
-
-    /// [`product_traffic`](Self::product_traffic) in `ring`.
-    #[must_use]
-    pub const fn product_traffic_in(self, ring: Ring, rows: usize) -> (u64, u64) {
+    pub const fn product_traffic(self, ring: Ring, rows: usize) -> (u64, u64) {
         let [left, _, _] = self.product(rows).lens();
         opening(ring, left)
     }

@@ -11,6 +11,7 @@ use crate::{
     AutoTrunc, Channel, ChannelError, Gate, Interval, KeyBundle, MaskedKeys, Party, Pending, PfssError, Shares,
     SignedRange, Step, Task,
     bundle::Header,
+    error::check_len,
     gates::{plan::TaskPlan, plans::AllPlans},
 };
 
@@ -193,14 +194,23 @@ impl<C: Channel> Session<C> {
         bundle: KeyBundle,
         [a, b]: [&[u64]; 2],
     ) -> Result<Vec<u64>, PfssError> {
-        let ring = bundle.gate().ring();
         let differences = ranges[0].checked_sub(ranges[1])?;
-        differences.fits(ring.bits())?;
-        if a.len() != b.len() {
-            return Err(PfssError::Length { what: "elements", expected: a.len(), got: b.len() });
-        }
+        differences.fits(bundle.gate().n())?;
+        check_len("elements", a.len(), b.len())?;
+        self.max_by(q, Task::ReluWithin(differences), bundle, [a, b])
+    }
+
+    /// Shares of `b + max(a - b, 0)`, where `relu` takes a difference to its positive part.
+    pub(crate) fn max_by<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        relu: Task<'_>,
+        bundle: KeyBundle,
+        [a, b]: [&[u64]; 2],
+    ) -> Result<Vec<u64>, PfssError> {
+        let ring = bundle.gate().ring();
         let difference: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.sub(a, b)).collect();
-        let positive = self.run(q, Task::ReluWithin(differences), bundle, &difference)?.words;
+        let positive = self.run(q, relu, bundle, &difference)?.words;
         Ok(positive.iter().zip(b).map(|(&positive, &b)| ring.add(positive, b)).collect())
     }
 

@@ -10,7 +10,7 @@ use core_types::{
     params::fss::PackParams,
 };
 
-use crate::{ChannelError, Pending, PfssError, Step, secret::staging::write_secret_into};
+use crate::{ChannelError, Pending, PfssError, Step, channel::check_message, secret::staging::write_secret_into};
 
 /// Elements that are packed at once: ops count them in 32 bits.
 ///
@@ -29,10 +29,7 @@ pub(crate) fn finish_opening<Q: FssOps>(q: &Q, pending: Pending, theirs: &[u8]) 
     let (count, ring, words) = (pending.count(), pending.word_ring(), pending.masked_words().len());
     let rows = pending.masked_bits().len().checked_div(count.div_ceil(32)).unwrap_or(0);
     let bit_bytes = rows * count.div_ceil(8);
-    let expected = bit_bytes + byte_len(words, ring);
-    if theirs.len() != expected {
-        return Err(ChannelError::Length { expected, got: theirs.len() as u64 }.into());
-    }
+    check_message(bit_bytes + byte_len(words, ring), theirs.len())?;
     let (bits, packed) = theirs.split_at(bit_bytes);
     let words = words_from_bytes(q, ring, packed, words)?;
     pending.finish_with(q, &bits_from_bytes(bits, count)?, &words)
@@ -61,10 +58,7 @@ pub(crate) fn words_from_bytes<Q: FssOps>(
     bytes: &[u8],
     count: usize,
 ) -> Result<Vec<u64>, PfssError> {
-    let expected = byte_len(count, ring);
-    if bytes.len() != expected {
-        return Err(ChannelError::Length { expected, got: bytes.len() as u64 }.into());
-    }
+    check_message(byte_len(count, ring), bytes.len())?;
     check_tail(bytes, count as u64 * u64::from(ring.bits()))?;
     let mut packed: Vec<u64> = Vec::with_capacity(word_len(count, ring));
     for chunk in bytes.chunks(8) {

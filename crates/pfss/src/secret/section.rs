@@ -43,15 +43,6 @@ impl<T: Pod + Zeroize> Section<T> {
         Self { memory, len }
     }
 
-    /// The elements whose little-endian bytes are `bytes`, a whole number of them.
-    pub(crate) fn from_le_bytes(bytes: &[u8]) -> Self {
-        let mut section = Self::zeroed(bytes.len() / size_of::<T>());
-        let target = bytemuck::cast_slice_mut(&mut section);
-        target.copy_from_slice(bytes);
-        swap_on_big_endian::<T>(target);
-        section
-    }
-
     /// Adds the little-endian bytes of all elements to `out`.
     pub(crate) fn put_le_bytes(&self, out: &mut Vec<u8>) {
         let start = out.len();
@@ -80,7 +71,7 @@ impl<T: Pod + Zeroize> Section<T> {
 }
 
 /// Turns elements of type `T` from little-endian to the order of this machine, and back.
-fn swap_on_big_endian<T>(bytes: &mut [u8]) {
+pub(crate) fn swap_on_big_endian<T>(bytes: &mut [u8]) {
     if cfg!(target_endian = "big") {
         bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
     }

@@ -4,7 +4,11 @@
 //! Section `s` begins `2^64 s` blocks later, so that sections never overlap.
 
 use aes::Aes128;
-use core_types::{Label, Ring};
+use backend_api::{
+    BackendError, Mut,
+    ops::fss::{ExpandSeed, FssOps},
+};
+use core_types::{AesKey, Label, Ring, params::fss::SeedParams};
 use ctr::{
     Ctr128BE,
     cipher::{KeyIvInit as _, StreamCipher as _},
@@ -15,12 +19,37 @@ use zeroize::Zeroizing;
 ///
 /// It is wiped when dropped, and so is the key that is expanded from it. It stays at its place in
 /// memory when its owner moves, since a move would leave a copy behind.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Seed(Box<Zeroizing<[u8; Self::BYTES]>>);
+
+impl Clone for Seed {
+    /// Copies byte by byte: a derived clone may leave the seed on the stack.
+    fn clone(&self) -> Self {
+        Self::read(self.bytes())
+    }
+}
+
+/// The same blocks of consecutive sections, 16 bytes each.
+#[derive(Clone, Copy)]
+pub(crate) struct SectionBlocks {
+    /// The first section.
+    pub(crate) section: u64,
+    /// Number of sections.
+    pub(crate) sections: usize,
+    /// The first block of each section.
+    pub(crate) first: usize,
+    /// Blocks of each section.
+    pub(crate) blocks: usize,
+}
 
 impl Seed {
     /// Bytes of a seed.
     pub(crate) const BYTES: usize = 32;
+
+    /// Bytes from which on a device expands a seed; fewer are copied.
+    ///
+    /// In the microseconds of a launch the host's bus moves about this many bytes.
+    pub(crate) const LEAST_EXPANDED: usize = 1 << 16;
 
     /// The seed in the first bytes of `bytes`; missing bytes are zero.
     pub(crate) fn read(bytes: &[u8]) -> Self {
@@ -68,15 +97,54 @@ impl Seed {
         });
     }
 
+    /// Fills `words` with key streams where `q` computes, two words for each block.
+    ///
+    /// The bits in `mask` are kept of the low and the high word of a block.
+    ///
+    /// # Errors
+    /// The device's errors.
+    pub(crate) fn expand_on<Q: FssOps>(
+        &self,
+        q: &Q,
+        of: SectionBlocks,
+        mask: [u64; 2],
+        words: Mut<'_, Q, u64>,
+    ) -> Result<(), BackendError> {
+        let mut outcome = Ok(());
+        and_wipe_stack(|| {
+            let params = Zeroizing::new(SeedParams {
+                key: AesKey::new(*self.key()),
+                first: self.counter(of.section).wrapping_add(of.first as u128),
+                mask,
+                rows: of.sections as u32,
+                blocks: of.blocks as u32, // callers have less than 2^32 blocks
+                reserved: [0; 2],
+            });
+            outcome = q.expand_seed(ExpandSeed { params: &params, words: q.shorten_mut(words) });
+        });
+        outcome
+    }
+
     /// Fills `bytes` with the key stream of a section.
     ///
     /// Copies of round keys are left on the stack.
     fn fill(&self, section: u64, bytes: &mut [u8]) {
-        let (mut key, mut start) = (Zeroizing::new([0; 16]), [0; 16]);
+        let first = self.counter(section).to_be_bytes();
+        Ctr128BE::<Aes128>::new((&*self.key()).into(), &first.into()).write_keystream(bytes);
+    }
+
+    /// The AES key.
+    fn key(&self) -> Zeroizing<[u8; 16]> {
+        let mut key = Zeroizing::new([0; 16]);
         key.copy_from_slice(&self.0[..16]);
+        key
+    }
+
+    /// The counter of a section's first block.
+    fn counter(&self, section: u64) -> u128 {
+        let mut start = [0; 16];
         start.copy_from_slice(&self.0[16..]);
-        let first = u128::from_be_bytes(start).wrapping_add(u128::from(section) << 64).to_be_bytes();
-        Ctr128BE::<Aes128>::new((&*key).into(), &first.into()).write_keystream(bytes);
+        u128::from_be_bytes(start).wrapping_add(u128::from(section) << 64)
     }
 }
 
@@ -127,6 +195,25 @@ mod tests {
             let mut bits = [u32::MAX; 8];
             seed.fill_bits(section, &mut bits);
             assert!(bits.into_iter().eq(bytes.as_chunks::<4>().0.iter().map(|&word| u32::from_le_bytes(word))));
+        }
+    }
+
+    #[test]
+    fn queues_expand_parts_of_sections_to_the_same_words() {
+        let (q, ring, len) = (runtime::cpu().unwrap(), Ring::new(37).unwrap(), 80);
+        for (counter, section) in [(COUNTER, 0), (u128::MAX - 3, 6 << 32), (1 << 90, u64::MAX - 1)] {
+            let seed = seed(counter);
+            let of = SectionBlocks { section, sections: 2, first: 16, blocks: 24 };
+            let mut words = [1; 96];
+            seed.expand_on(&q, of, [ring.mask(); 2], &mut words[..]).unwrap();
+            let expected = [0, 1].map(|row: u64| seed.words(section.wrapping_add(row), ring, len));
+            assert!(words[..48] == expected[0][32..] && words[48..] == expected[1][32..], "{section}");
+            let mut roots = [Label::new(0); 40];
+            seed.fill_roots(section, &mut roots);
+            let of = SectionBlocks { sections: 1, ..of };
+            seed.expand_on(&q, of, [!3, u64::MAX], &mut words[..48]).unwrap();
+            let expanded: &[u64] = bytemuck::cast_slice(&roots[16..]);
+            assert!(words[..48] == *expanded, "{section}");
         }
     }
 }

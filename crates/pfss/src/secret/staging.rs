@@ -35,10 +35,23 @@ impl<'q, Q: Queue, T: Element> StagedSecret<'q, Q, T> {
         secret: &[&[T]],
         room: usize,
     ) -> Result<Self, BackendError> {
-        let [before, after] = [public, secret].map(|parts| parts.iter().map(|part| part.len()).sum::<usize>());
-        let mut staged = Self::alloc(q, before + after + room)?;
-        staged.public = before;
-        q.write_secret_parts(&[public, secret].concat(), staged.buffer.slice_mut(0..before + after)?)?;
+        Self::upload_with_lists(q, &[], [public, secret], room)
+    }
+
+    /// [`upload_with_room`](Self::upload_with_room) behind public lists of ops.
+    pub(crate) fn upload_with_lists(
+        q: &'q Q,
+        lists: &[&[T]],
+        parts: [&[&[T]]; 2],
+        room: usize,
+    ) -> Result<Self, BackendError> {
+        let [public, secret] = parts;
+        let [lists_len, before, after] =
+            [lists, public, secret].map(|parts| parts.iter().map(|part| part.len()).sum::<usize>());
+        let (public, end) = (lists_len + before, lists_len + before + after);
+        let mut staged = Self::alloc(q, end + room)?;
+        staged.public = public;
+        q.write_with_lists(lists, &parts.concat(), staged.buffer.slice_mut(0..end)?)?;
         Ok(staged)
     }
 

@@ -31,6 +31,7 @@ pub use layout::{LayoutError, RowLayout};
 
 use crate::{
     AutoTrunc, GapCert, Gate, PfssError, RangeError, SignedRange,
+    error::check_len,
     functions::{Accuracy, FixedFn, FixedGates, RING_BITS, reciprocal_octaves},
     suf::{BoolMode, CoeffMode, Piece, PredProgram, SufDesc, SufError, SufModes, SufProgram, SufSpec},
 };
@@ -241,8 +242,7 @@ impl SecureSoftmaxPlan {
     }
 
     fn check_len(&self, got: usize) -> Result<(), PfssError> {
-        let expected = self.layout.active();
-        if expected == got { Ok(()) } else { Err(PfssError::Length { what: "active elements", expected, got }) }
+        check_len("active elements", self.layout.active(), got)
     }
 }
 

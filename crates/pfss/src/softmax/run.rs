@@ -3,13 +3,9 @@
 use core::ops::Range;
 
 use backend_api::ops::fss::FssOps;
-use core_types::Ring;
 
 use super::{HALF, SecureSoftmaxPlan, exponential::Exponential};
-use crate::{
-    Channel, Dealer, Gate, KeyBundle, PfssError, Session, Task,
-    functions::{FixedBundles, FixedGates, TableBundles},
-};
+use crate::{Channel, Dealer, Gate, KeyBundle, PfssError, Session, Task, error::check_len};
 
 impl Dealer {
     /// Keys for each of several gates, in their order, for party 0 and party 1.
@@ -51,16 +47,45 @@ impl<C: Channel> Session<C> {
         plan.check_len(x.len())?;
         // The bundles are checked against the plan before anything is sent.
         let deals = plan.deals();
-        if deals.len() != bundles.len() {
-            return Err(PfssError::Length { what: "bundles", expected: deals.len(), got: bundles.len() });
-        }
+        check_len("bundles", deals.len(), bundles.len())?;
         for ((gate, count), bundle) in deals.iter().zip(&bundles) {
             if bundle.gate() != gate {
                 return Err(PfssError::Program);
             }
             bundle.check_use(gate.kind(), *count)?;
         }
-        let mut keys = RemainingBundles(bundles.into_iter());
+        let mut bundles = bundles.into_iter();
+        let left = || bundles.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 });
+        self.softmax_from(q, plan, left, x)
+    }
+
+    /// [`softmax`](Self::softmax) with keys that are read when their gate runs.
+    ///
+    /// `next` returns the bundles of [`SecureSoftmaxPlan::deals`] in that order. One of them is in
+    /// memory at a time, but for the two look-ups of exponentials by table.
+    ///
+    /// # Errors
+    /// The errors of `next`, and as [`softmax`](Self::softmax). Each bundle is checked when its
+    /// gate runs.
+    pub fn softmax_from<Q: FssOps, E: From<PfssError>>(
+        &mut self,
+        q: &Q,
+        plan: &SecureSoftmaxPlan,
+        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &[u64],
+    ) -> Result<Vec<u64>, E> {
+        plan.check_len(x.len())?;
+        let mut planned = plan.deals().into_iter();
+        let mut keys = || -> Result<KeyBundle, E> {
+            let bundle = next()?;
+            match planned.next() {
+                Some((gate, count)) if *bundle.gate() == gate => {
+                    bundle.check_use(gate.kind(), count)?;
+                    Ok(bundle)
+                }
+                _ => Err(PfssError::Program.into()),
+            }
+        };
 
         // Distances from the maxima are at least 0, in the ring that the exponentials take them in.
         let ring = plan.relu.ring();
@@ -71,42 +96,42 @@ impl<C: Channel> Session<C> {
         }
         // Exponentials, and the reciprocal of the sum of each row that has elements.
         let exps = match &plan.exp {
-            Exponential::Spline(_, gates) => self.function(q, gates, keys.function(gates)?, &distances)?,
-            Exponential::Table(_, gates) => self.table_function(q, gates, keys.table()?, &distances)?,
+            Exponential::Spline(_, gates) => self.function_from(q, gates, &mut keys, &distances)?,
+            Exponential::Table(_, gates) => self.table_function_from(q, gates, &mut keys, &distances)?,
         };
         // Layouts may differ with the same gates and counts: the next message compares them.
         self.record_digest(&plan.layout.digest(), plan.layout.rows());
         let live = || plan.layout.ranges().filter(|range| !range.is_empty());
         let sum = |range: Range<usize>| exps[range].iter().fold(0u64, |sum, &e| sum.wrapping_add(e));
         let sums: Vec<u64> = live().map(sum).collect();
-        let inverses = self.function(q, &plan.inverse_gates, keys.function(&plan.inverse_gates)?, &sums)?;
+        let inverses = self.function_from(q, &plan.inverse_gates, &mut keys, &sums)?;
         // Products with the reciprocal, in the ring of the shift, which rounds them to 12 fraction bits.
         let factors: Vec<u64> =
             live().zip(&inverses).flat_map(|(range, &inverse)| core::iter::repeat_n(inverse, range.len())).collect();
-        let mut products = self.product(q, keys.next()?, [&exps, &factors])?;
+        let mut products = self.product(q, keys()?, [&exps, &factors])?;
         let half = self.party().public(HALF.cast_unsigned());
         products.iter_mut().for_each(|product| *product = product.wrapping_add(half));
-        Ok(self.run(q, Task::GapArs(plan.shift.1), keys.next()?, &products)?.words)
+        Ok(self.run(q, Task::GapArs(plan.shift.1), keys()?, &products)?.words)
     }
 
     /// Shares of each row's maximum in the ring of the comparisons, 0 for an empty row.
     ///
     /// They are found in a tournament: neighbours are compared, and an odd one out moves on to the
     /// next round.
-    fn row_maxima<Q: FssOps>(
+    fn row_maxima<Q: FssOps, E: From<PfssError>>(
         &mut self,
         q: &Q,
         plan: &SecureSoftmaxPlan,
-        keys: &mut RemainingBundles,
+        keys: &mut impl FnMut() -> Result<KeyBundle, E>,
         x: &[u64],
-    ) -> Result<Vec<u64>, PfssError> {
+    ) -> Result<Vec<u64>, E> {
         let mut rows: Vec<Vec<u64>> = plan.layout.ranges().map(|range| x[range].to_vec()).collect();
         for &count in &plan.tournament {
             let pairs = || rows.iter().flat_map(|row| row.as_chunks::<2>().0);
             let (a, b): (Vec<u64>, Vec<u64>) = pairs().map(|&[a, b]| (a, b)).unzip();
             let winners = match plan.last_relu(count) {
-                None => self.max(q, [plan.logits; 2], keys.next()?, [&a, &b])?,
-                Some(relu) => self.max_by_descriptor(q, relu.ring(), keys.next()?, [&a, &b])?,
+                None => self.max(q, [plan.logits; 2], keys()?, [&a, &b])?,
+                Some(_) => self.max_by(q, Task::Suf, keys()?, [&a, &b])?,
             };
             let mut winners = winners.into_iter();
             for row in &mut rows {
@@ -116,38 +141,5 @@ impl<C: Channel> Session<C> {
             }
         }
         Ok(rows.into_iter().map(|row| row.first().copied().unwrap_or_default()).collect())
-    }
-
-    /// Shares of `max(a, b)` in `ring`, by the descriptor of a ReLU. One round.
-    fn max_by_descriptor<Q: FssOps>(
-        &mut self,
-        q: &Q,
-        ring: Ring,
-        bundle: KeyBundle,
-        [a, b]: [&[u64]; 2],
-    ) -> Result<Vec<u64>, PfssError> {
-        let difference: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| ring.sub(a, b)).collect();
-        let positive = self.run(q, Task::Suf, bundle, &difference)?.words;
-        Ok(positive.iter().zip(b).map(|(&positive, &b)| ring.add(positive, b)).collect())
-    }
-}
-
-/// The bundles that are left, already checked against the plan.
-struct RemainingBundles(std::vec::IntoIter<KeyBundle>);
-
-impl RemainingBundles {
-    fn next(&mut self) -> Result<KeyBundle, PfssError> {
-        self.0.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 })
-    }
-
-    fn function(&mut self, gates: &FixedGates) -> Result<FixedBundles, PfssError> {
-        let suf = self.next()?;
-        let shift = gates.shift.gate().map(|_| self.next()).transpose()?;
-        Ok(FixedBundles { suf, shift })
-    }
-
-    fn table(&mut self) -> Result<TableBundles, PfssError> {
-        let bundles: Vec<KeyBundle> = self.0.by_ref().take(TableBundles::COUNT).collect();
-        TableBundles::try_from(bundles)
     }
 }

@@ -159,31 +159,12 @@ impl SufDesc {
         self.spec
     }
 
-    /// Position of the word port `name`.
-    #[must_use]
-    pub fn word_port(&self, name: &str) -> Option<usize> {
-        self.spec.words.iter().position(|port| port == name)
-    }
-
-    /// Position of the bit port `name`.
-    #[must_use]
-    pub fn bool_port(&self, name: &str) -> Option<usize> {
-        self.spec.bools.iter().position(|port| port == name)
-    }
-
-    /// Position of the piece that holds `x`.
-    #[must_use]
-    pub fn piece_of(&self, x: u64) -> usize {
-        let x = self.ring.reduce(x);
-        // the first piece starts at 0, so at least one starts at or below x
-        self.spec.pieces.partition_point(|piece| piece.start <= x) - 1
-    }
-
     /// The function in the clear. Not for secrets: branches on `x`.
     #[must_use]
     pub fn eval(&self, x: u64) -> SufValue {
-        let ring = self.ring;
-        let piece = &self.spec.pieces[self.piece_of(x)];
+        let (ring, x) = (self.ring, self.ring.reduce(x));
+        // the first piece starts at 0, so at least one starts at or below x
+        let piece = &self.spec.pieces[self.spec.pieces.partition_point(|piece| piece.start <= x) - 1];
         let horner = |poly: &Vec<u64>| poly.iter().rev().fold(0, |sum, &c| ring.add(ring.mul(sum, x), c));
         let preds: Vec<bool> = self.spec.preds.iter().map(|pred| pred.holds(ring, x)).collect();
         SufValue {

@@ -6,15 +6,16 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use pfss::{
     Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, MatrixTriple, Predicate, Ring, SignedRange,
-    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+    suf::{BoolMode, CoeffMode, Pred, PredProgram, SufModes},
 };
 use runtime::AnyQueue;
 
 use crate::{
     backends::play::{Questions, Turn},
     common::{
-        both,
+        add, both, descriptor,
         queues::{Sim, cpu},
+        suf_gate, two_bits,
     },
 };
 
@@ -27,20 +28,9 @@ const SHAPE: MatrixShape = MatrixShape { batch: 2, rows: 1, inner: 3, cols: 2 };
 
 /// Two pieces, the top bit of `x + 5`, and its conjunction with a bit of the low three bits.
 fn suf(n: u32, polys: [&[u64]; 2], modes: SufModes) -> Gate {
-    let piece = |start, poly: &[u64]| Piece {
-        start,
-        polys: vec![poly.to_vec()],
-        bools: vec![BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)],
-    };
-    let desc = SufDesc::new(SufSpec {
-        n,
-        degree: polys[0].len() as u32 - 1,
-        words: vec!["y".into()],
-        bools: vec!["a".into(), "b".into()],
-        preds: vec![Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 3, gamma: 5 }],
-        pieces: vec![piece(0, polys[0]), piece(3 << (n - 3), polys[1])],
-    });
-    Gate::suf(SufProgram::new(desc.unwrap(), modes).unwrap())
+    let preds = [Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 3, gamma: 5 }];
+    let pieces = [(0, &polys[..1]), (3 << (n - 3), &polys[1..])];
+    suf_gate(descriptor(n, &preds, &two_bits(), &pieces), modes)
 }
 
 /// Name, gate and number of elements of each bundle, in the order of their seeds.
@@ -136,13 +126,10 @@ fn the_dealer_writes_the_committed_bundles_byte_for_byte() {
             assert!(cases.iter().any(|(_, gate, _)| gate.kind() == kind), "no golden bundle of {kind}");
         }
         for (name, bits, seed) in TRIPLES {
-            let (dealer, ring) = (|| Dealer::insecure_from_seed(seed), Ring::new(bits).unwrap());
-            let on_queue = dealer().deal_matrix_on(&q, ring, SHAPE).unwrap();
-            for dealt in [dealer().deal_matrix_in(ring, SHAPE).unwrap(), on_queue] {
-                for (party, triple) in dealt.iter().enumerate() {
-                    let file = format!("seeded/{name}.{party}.pfm");
-                    assert_same(&triple.to_bytes(), &committed(&file), &file);
-                }
+            let dealt = Dealer::insecure_from_seed(seed).deal_matrix(&q, Ring::new(bits).unwrap(), SHAPE).unwrap();
+            for (party, triple) in dealt.iter().enumerate() {
+                let file = format!("seeded/{name}.{party}.pfm");
+                assert_same(&triple.to_bytes(), &committed(&file), &file);
             }
         }
         // two for each case and each triple, and the shares
@@ -196,8 +183,7 @@ fn committed_triples_of_version_1_multiply() {
             let factors = if party == 0 { [&x[..], &zeros[1]] } else { [&zeros[0][..], &y] };
             session.matmul(&cpu(None), triple, factors).unwrap()
         });
-        let product: Vec<u64> = zero.iter().zip(&one).map(|(a, b)| ring.add(*a, *b)).collect();
-        assert_eq!(product, expected.map(|word: u64| ring.reduce(word << 40)), "{bits} bits");
+        assert_eq!(add(ring, [&zero, &one]), expected.map(|word: u64| ring.reduce(word << 40)), "{bits} bits");
     }
 }
 

@@ -6,32 +6,22 @@ mod play;
 
 use pfss::{
     Dealer, Gate, GateKind, Interval, KeyBundle, Predicate, SignedRange,
-    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+    suf::{BoolMode, CoeffMode, Pred, PredProgram, SufModes},
 };
 use play::Questions;
 use runtime::AnyQueue;
 
 use crate::common::{
+    descriptor,
     queues::{Sim, cpu},
-    words,
+    suf_gate, two_bits, words,
 };
 
 /// Two pieces, a bit over all bits of `x` and one over two classes of them.
 fn suf(preds: PredProgram, coeffs: CoeffMode, bools: BoolMode) -> Gate {
-    let piece = |start, poly: &[u64]| Piece {
-        start,
-        polys: vec![poly.to_vec()],
-        bools: vec![BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)],
-    };
-    let desc = SufDesc::new(SufSpec {
-        n: 20,
-        degree: 2,
-        words: vec!["y".into()],
-        bools: vec!["a".into(), "b".into()],
-        preds: vec![Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 9, gamma: 100 }],
-        pieces: vec![piece(0, &[1, 2, 3]), piece(70_000, &[4, 5])],
-    });
-    Gate::suf(SufProgram::new(desc.unwrap(), SufModes { preds, coeffs, bools }).unwrap())
+    let of = [Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 9, gamma: 100 }];
+    let desc = descriptor(20, &of, &two_bits(), &[(0, &[&[1, 2, 3]]), (70_000, &[&[4, 5]])]);
+    suf_gate(desc, SufModes { preds, coeffs, bools })
 }
 
 fn gates() -> Vec<Gate> {

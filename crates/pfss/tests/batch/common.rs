@@ -1,14 +1,14 @@
 //! Jobs with known masks, and both parties of a batch.
 
 use pfss::{
-    Dealer, Gate, Interval, KeyBundle, MaskedKeys, PfssError, Predicate, Ring, SignedRange, Task,
-    batch::{BatchConfig, Handle, Job, SuperBatch},
+    Dealer, Gate, Interval, KeyBundle, MaskedKeys, PfssError, Predicate, SignedRange, Task,
+    batch::{BatchConfig, Handle, Job, Streams, SuperBatch},
     run_lockstep,
-    suf::{BoolExpr, BoolMode, CoeffMode, Piece, Pred, PredProgram, SufDesc, SufModes, SufProgram, SufSpec},
+    suf::{BoolMode, CoeffMode, Pred, PredProgram, SufModes},
 };
 use runtime::AnyQueue;
 
-use crate::common::{flat, words};
+use crate::common::{descriptor, flat, suf_gate, two_bits, words};
 
 /// A gate on both parties' shares of inputs under known masks.
 pub(crate) struct Case {
@@ -54,20 +54,9 @@ impl Case {
 
 /// Two pieces, a bit over all bits of `x` and one over two classes of them.
 fn suf(preds: PredProgram, coeffs: CoeffMode, bools: BoolMode) -> Gate {
-    let piece = |start, polys: [&[u64]; 2]| Piece {
-        start,
-        polys: polys.map(<[u64]>::to_vec).to_vec(),
-        bools: vec![BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)],
-    };
-    let desc = SufDesc::new(SufSpec {
-        n: 20,
-        degree: 2,
-        words: vec!["y".into(), "z".into()],
-        bools: vec!["a".into(), "b".into()],
-        preds: vec![Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 9, gamma: 100 }],
-        pieces: vec![piece(0, [&[1, 2, 3], &[7]]), piece(70_000, [&[4, 5], &[0, 1]])],
-    });
-    Gate::suf(SufProgram::new(desc.unwrap(), SufModes { preds, coeffs, bools }).unwrap())
+    let of = [Pred::MsbAdd { c: 5 }, Pred::LtLow { f: 9, gamma: 100 }];
+    let pieces: [(u64, &[&[u64]]); 2] = [(0, &[&[1, 2, 3], &[7]]), (70_000, &[&[4, 5], &[0, 1]])];
+    suf_gate(descriptor(20, &of, &two_bits(), &pieces), SufModes { preds, coeffs, bools })
 }
 
 /// One gate of every kind with one secret, `count` elements each.
@@ -132,7 +121,7 @@ pub(crate) type WithHandles<'q> = (SuperBatch<'q, AnyQueue>, Vec<Handle>);
 /// One batch for each party on `q`, flushed, with the given cases in it.
 pub(crate) fn flushed<'q>(
     q: &'q AnyQueue,
-    stager: Option<&'q dyn pfss::batch::Stager<AnyQueue>>,
+    stager: Option<&'q Streams<AnyQueue>>,
     config: BatchConfig,
     cases: &[&Case],
 ) -> Result<[WithHandles<'q>; 2], PfssError> {
@@ -149,9 +138,4 @@ pub(crate) fn flushed<'q>(
     }
     let [zero, one] = batches.try_into().unwrap_or_else(|_| unreachable!("two parties"));
     Ok([zero, one])
-}
-
-/// The sum of both parties' shares.
-pub(crate) fn sum(ring: Ring, shares: &[Vec<u64>; 2]) -> Vec<u64> {
-    shares[0].iter().zip(&shares[1]).map(|(&a, &b)| ring.add(a, b)).collect()
 }

@@ -15,7 +15,7 @@ use runtime::AnyQueue;
 
 use crate::{
     batch::common::{Case, relu},
-    common::{both, queues::cpu, words},
+    common::{WORDS, add, both, queues::cpu, share, words},
 };
 
 const LAZY: Pace = Pace::Lazy { open_words: 1 << 22, jobs: 1 << 14 };
@@ -28,10 +28,8 @@ struct Layer {
 
 impl Layer {
     fn new(count: usize, seed: u64) -> Self {
-        let zero = words(count, seed);
-        let values = words(count, seed + 1).into_iter().map(|value| (value >> 30).wrapping_sub(1 << 33));
-        let one = values.zip(&zero).map(|(value, share)| value.wrapping_sub(*share)).collect();
-        Self { x: [zero, one], seed }
+        let values = words(count, seed).into_iter().map(|value| (value >> 30) as i64 - (1 << 33));
+        Self { x: share(WORDS, &values.collect::<Vec<_>>()), seed }
     }
 
     fn shift() -> Task<'static> {
@@ -227,7 +225,7 @@ fn products_open_their_factors_beside_other_gates() {
         let [x, y] = [0, 1].map(|factor: usize| ring.add(factors[0][factor][e], factors[1][factor][e]));
         ring.mul(x, y)
     };
-    let sums: Vec<u64> = (0..40).map(|e| ring.add(results[0].0[e], results[1].0[e])).collect();
+    let sums = add(ring, [&results[0].0, &results[1].0]);
     assert_eq!(sums, (0..40).map(plain).collect::<Vec<_>>());
     assert_eq!(results[0].1, 4);
 }

@@ -13,16 +13,14 @@ use backend_api::{BackendError, BackendKind};
 use pfss::{
     ChannelError, Dealer, Gate, GateKind, KeyBundle, MatrixShape, Operation, Parameters, Party, PfssError, Ring,
     Session, SignedRange, Task,
-    batch::{BatchConfig, BatchError, Job, Stager, State, Streams, SuperBatch, finalize_lockstep},
+    batch::{BatchConfig, BatchError, Job, State, Streams, SuperBatch, finalize_lockstep},
     memory_pair,
 };
 
-use runtime::AnyQueue;
-
 use crate::{
-    batch::common::{cases, flushed, relu, sum},
+    batch::common::{cases, flushed, relu},
     common::{
-        both, flat,
+        add, both, flat,
         queues::{Sim, cpu},
     },
 };
@@ -57,8 +55,9 @@ fn calls_out_of_turn_are_refused_and_change_nothing() {
     assert_eq!(zero.budget().live_bytes(), 0);
     let shares = [flat(zero.shares(handle).unwrap()), flat(one.shares(other).unwrap())];
     assert_eq!(shares, case.expected());
-    let plain = sum(case.gate.ring(), &case.x).into_iter().map(|x| if x >> 63 == 0 { x } else { 0 });
-    assert_eq!(sum(case.gate.ring(), &shares), plain.collect::<Vec<_>>());
+    let sum = |shares: &[Vec<u64>; 2]| add(case.gate.ring(), [&shares[0], &shares[1]]);
+    let plain = sum(&case.x).into_iter().map(|x| if x >> 63 == 0 { x } else { 0 });
+    assert_eq!(sum(&shares), plain.collect::<Vec<_>>());
     assert_eq!(one.take(other).unwrap().words, shares[1]);
     assert_eq!(one.take(other).unwrap_err(), BatchError::Ticket { got: 0 });
 
@@ -138,16 +137,16 @@ fn keys_of_another_ring_are_refused_for_every_gate() {
     let shares = both(deal(), |mut session, party, bundle| {
         session.run_in(&host, own, Task::Product, bundle, &x[party]).unwrap().words
     });
-    assert_eq!(sum(own, &shares), [4 * 11]);
+    assert_eq!(add(own, [&shares[0], &shares[1]]), [4 * 11]);
     let shape = MatrixShape { batch: 1, rows: 1, inner: 1, cols: 1 };
-    let deal = || Dealer::insecure_from_seed(5).deal_matrix_in(own, shape).unwrap();
+    let deal = || Dealer::insecure_from_seed(5).deal_matrix(&host, own, shape).unwrap();
     let [triple, _] = deal();
     assert_eq!(session.matmul_in(&host, other, triple, [&[3], &[5]]).unwrap_err(), refusal);
     let shares = both(deal(), |mut session, party, triple| {
         let [x, y] = x[party];
         session.matmul_in(&host, own, triple, [&[x], &[y]]).unwrap()
     });
-    assert_eq!(sum(own, &shares), [4 * 11]);
+    assert_eq!(add(own, [&shares[0], &shares[1]]), [4 * 11]);
 
     let mut all = (1..).map_while(GateKind::from_number);
     assert!(all.all(|kind| kinds.contains(&kind)), "{kinds:?}");
@@ -329,7 +328,7 @@ fn a_shared_batch_of_operations_outlives_its_makers_and_measures_by_its_clock() 
     finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap();
     for (operation, (a, b)) in operations.iter().zip(handles) {
         let shares = [flat(zero.shares(a).unwrap()), flat(one.shares(b).unwrap())];
-        assert_eq!(sum(operation.gate().out_ring(), &shares), [operation.eval(0)[0]; 3]);
+        assert_eq!(add(operation.gate().out_ring(), [&shares[0], &shares[1]]), [operation.eval(0)[0]; 3]);
     }
     let times = zero.counters().times;
     for part in [times.copy_in, times.walk, times.copy_out, times.exchange, times.idle] {
@@ -338,25 +337,13 @@ fn a_shared_batch_of_operations_outlives_its_makers_and_measures_by_its_clock() 
     assert!(times.flushes() + times.exchange <= Duration::from_millis(ticks.load(Ordering::Relaxed)));
 }
 
-/// Copies on queues of a processor.
-struct Foreign(AnyQueue);
-
-impl Stager<AnyQueue> for Foreign {
-    fn upload(&self) -> &AnyQueue {
-        &self.0
-    }
-    fn download(&self) -> &AnyQueue {
-        &self.0
-    }
-}
-
 #[test]
 fn a_batch_on_a_gpu_asks_for_a_stager_and_for_its_own() {
     let sim = Sim::new("");
     let q = sim.queue(None);
     let missing = SuperBatch::new(&q, None, BatchConfig::default()).unwrap_err();
     assert_eq!(missing, BatchError::NoStager { kind: BackendKind::Cuda }.into());
-    let foreign = Foreign(cpu(None));
+    let foreign = Streams::fork(&cpu(None)).unwrap();
     let refused = SuperBatch::new(&q, Some(&foreign), BatchConfig::default()).unwrap_err();
     assert!(matches!(refused, PfssError::Batch(BatchError::ForeignStager { .. })), "{refused}");
     // The same device, opened a second time, has another memory.

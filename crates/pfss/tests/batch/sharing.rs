@@ -1,6 +1,9 @@
 //! Grouping, cutting and streams change no share.
 
-use pfss::batch::{BatchConfig, BatchLimits, Fit, Stager, Streams, finalize_lockstep};
+use pfss::{
+    Gate, SignedRange, Task,
+    batch::{BatchConfig, BatchLimits, Fit, Streams, finalize_lockstep},
+};
 use runtime::AnyQueue;
 
 use crate::{
@@ -14,8 +17,7 @@ use crate::{
 /// Runs the cases in one batch, and compares every share with the gate run alone.
 fn assert_equal(q: &AnyQueue, streams: bool, config: BatchConfig, cases: &[&Case], expected: &[[Vec<u64>; 2]]) {
     let forked = streams.then(|| Streams::fork(q).unwrap());
-    let stager = forked.as_ref().map(|forked| forked as &dyn Stager<AnyQueue>);
-    let [(mut zero, zeros), (mut one, ones)] = flushed(q, stager, config, cases).unwrap();
+    let [(mut zero, zeros), (mut one, ones)] = flushed(q, forked.as_ref(), config, cases).unwrap();
     finalize_lockstep([&mut zero, &mut one], |_, _| {}).unwrap();
     for (at, expected) in expected.iter().enumerate() {
         let got = [flat(zero.shares(zeros[at]).unwrap()), flat(one.shares(ones[at]).unwrap())];
@@ -59,6 +61,26 @@ fn shares_do_not_depend_on_batches_parts_or_streams_on_the_shipped_kernels() {
     assert_equal(&q, true, split(32, 3), &all, &expected);
     drop(q);
     assert_eq!(sim.session.reports(), []);
+}
+
+/// A device expands the roots and words of all parts but the last, at their places in the rows of the seed. Roots and
+/// words of the last part are copied. The words of the shift are in two rings.
+#[test]
+fn shares_do_not_depend_on_where_a_seed_is_expanded() {
+    const PART: usize = 4096;
+    let cert = SignedRange::new(-100, 100).unwrap().gap_cert(20).unwrap();
+    let relu = Case::new(Gate::relu(10).unwrap(), Task::Relu, 2 * PART + 33, 70);
+    let shift = Case::new(Gate::gap_ars_to(20, 9, 64).unwrap(), Task::GapArs(cert), 2 * PART, 71);
+    let (cases, expected) = ([&relu, &shift], [relu.expected(), shift.expected()]);
+    for schedule in ["", "schedule=lazy"] {
+        let sim = Sim::new(schedule);
+        let q = sim.queue(None);
+        assert_equal(&q, true, split(PART, 2), &cases, &expected);
+        drop(q);
+        // for each part of party 0 the roots, and the words of each ring
+        assert_eq!(sim.session.counters().launches_of["fss_expand_seed"], 2 * 2 + 2 * 3, "{schedule}");
+        assert_eq!(sim.session.reports(), [], "{schedule}");
+    }
 }
 
 /// Copies and walks in any order that the streams allow.

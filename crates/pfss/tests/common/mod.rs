@@ -1,4 +1,4 @@
-//! Uniform words, batches of inputs and masks, both parties played on public masked inputs, and queues.
+//! Uniform words, shares, descriptors, batches of inputs and masks, both parties on public masked inputs, and queues.
 
 pub(crate) mod queues;
 
@@ -8,12 +8,63 @@ use backend_api::ops::fss::FssOps;
 use pfss::{
     BoolShares, Dealer, Gate, MaskedKeys, MemoryChannel, Pending, Ring, Session, Shares, Step, Task, eval_lockstep,
     memory_pair,
+    suf::{BoolExpr, Piece, Pred, SufDesc, SufModes, SufProgram, SufSpec},
 };
+
+/// The ring of whole words.
+pub(crate) const WORDS: Ring = Ring::new(64).unwrap();
 
 /// Uniform words of 64 bits.
 pub(crate) fn words(len: usize, seed: u64) -> Vec<u64> {
     let mut rng = fastrand::Rng::with_seed(seed);
     std::iter::repeat_with(|| rng.u64(..)).take(len).collect()
+}
+
+/// Additive shares of `values`.
+pub(crate) fn share(ring: Ring, values: &[i64]) -> [Vec<u64>; 2] {
+    let zero: Vec<u64> = words(values.len(), 1).into_iter().map(|word| ring.reduce(word)).collect();
+    let one = values.iter().zip(&zero).map(|(&value, &share)| ring.sub(value as u64, share)).collect();
+    [zero, one]
+}
+
+/// The sums of both parties' shares.
+pub(crate) fn add(ring: Ring, [zero, one]: [&[u64]; 2]) -> Vec<u64> {
+    zero.iter().zip(one).map(|(&a, &b)| ring.add(a, b)).collect()
+}
+
+/// [`add`], read as signed.
+pub(crate) fn open(ring: Ring, [zero, one]: [&[u64]; 2]) -> Vec<i64> {
+    add(ring, [zero, one]).into_iter().map(|word| ring.signed(word)).collect()
+}
+
+/// A predicate, and its conjunction with another.
+pub(crate) fn two_bits() -> [BoolExpr; 2] {
+    [BoolExpr::Var(0), BoolExpr::Var(0) & BoolExpr::Var(1)]
+}
+
+/// A descriptor of pieces with these starts and polynomials, and the same formulas in each.
+pub(crate) fn descriptor(n: u32, preds: &[Pred], bools: &[BoolExpr], pieces: &[(u64, &[&[u64]])]) -> SufDesc {
+    let piece = |&(start, polys): &(u64, &[&[u64]])| Piece {
+        start,
+        polys: polys.iter().map(|poly| poly.to_vec()).collect(),
+        bools: bools.to_vec(),
+    };
+    let named = |names: [&str; 2], len: usize| names[..len].iter().map(|&name| name.to_owned()).collect();
+    let longest = pieces.iter().flat_map(|(_, polys)| polys.iter()).map(|poly| poly.len()).max().unwrap();
+    SufDesc::new(SufSpec {
+        n,
+        degree: longest as u32 - 1,
+        words: named(["y", "z"], pieces[0].1.len()),
+        bools: named(["a", "b"], bools.len()),
+        preds: preds.to_vec(),
+        pieces: pieces.iter().map(piece).collect(),
+    })
+    .unwrap()
+}
+
+/// The gate of a descriptor.
+pub(crate) fn suf_gate(desc: SufDesc, modes: SufModes) -> Gate {
+    Gate::suf(SufProgram::new(desc, modes).unwrap())
 }
 
 /// Inputs, one mask for each, and the public values.
@@ -64,11 +115,10 @@ impl Batch {
         eval_lockstep(q, task, self.keys(q, gate), &self.x_hat).unwrap()
     }
 
-    /// The sums of both parties' shares of words, in the ring of `out` bits.
-    pub(crate) fn run<Q: FssOps>(&self, q: &Q, gate: &Gate, out: u32, task: Task<'_>) -> Vec<u64> {
+    /// The sums of both parties' shares of words.
+    pub(crate) fn run<Q: FssOps>(&self, q: &Q, gate: &Gate, task: Task<'_>) -> Vec<u64> {
         let [zero, one] = self.shares(q, gate, task);
-        let ring = Ring::new(out).unwrap();
-        zero.words.iter().zip(&one.words).map(|(&a, &b)| ring.add(a, b)).collect()
+        add(gate.out_ring(), [&zero.words, &one.words])
     }
 }
 

@@ -1,6 +1,6 @@
 //! The queue whose backend is chosen at run time, with its buffers, views and graphs.
 
-mod counted;
+mod dispatch;
 mod marks;
 mod ops;
 mod rank;
@@ -13,8 +13,8 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use backend_api::{
-    BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Element, Fork, PlainElement, Queue, Record, as_elements,
-    as_words,
+    BackendError, Budget, Buffer, BufferMut, BufferRef, Caps, Counted, Element, Fork, PlainElement, Queue, Record,
+    Submissions, as_elements, as_words,
 };
 use cpu_backend::{CpuBuf, CpuQueue};
 #[cfg(feature = "cuda")]
@@ -26,6 +26,7 @@ pub use register::AnyRegistered;
 pub use span::TRACE_TARGET;
 pub use timed::AnyMark;
 
+use dispatch::{inside, inside_all};
 use span::traced;
 
 /// A queue whose backend is chosen at run time.
@@ -110,11 +111,7 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
         Self: 'a;
 
     fn len(&self) -> usize {
-        match self {
-            Self::Cpu(buf) => buf.len(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(buf) => buf.len(),
-        }
+        inside!(self, AnyBuf(buf) => buf.len())
     }
 
     fn view(&self) -> AnyRef<'_, T> {
@@ -161,19 +158,11 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
 
 impl<'a, T: Element> BufferRef<'a, T> for AnyRef<'a, T> {
     fn len(&self) -> usize {
-        match self {
-            Self::Cpu(view) => view.len(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(view) => view.len(),
-        }
+        inside!(self, AnyRef(view) => view.len())
     }
 
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError> {
-        match self {
-            Self::Cpu(view) => BufferRef::slice(view, range).map(Self::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(view) => view.slice(range).map(Self::Cuda),
-        }
+        inside!(self, AnyRef(view) => BufferRef::slice(view, range), wrap AnyRef)
     }
 }
 
@@ -184,11 +173,7 @@ impl<'a, T: Element> BufferMut<'a, T> for AnyMut<'a, T> {
         Self: 'b;
 
     fn len(&self) -> usize {
-        match self {
-            Self::Cpu(view) => view.len(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(view) => view.len(),
-        }
+        inside!(self, AnyMut(view) => view.len())
     }
 
     fn reborrow(&mut self) -> AnyMut<'_, T> {
@@ -200,11 +185,7 @@ impl<'a, T: Element> BufferMut<'a, T> for AnyMut<'a, T> {
     }
 
     fn slice(self, range: Range<usize>) -> Result<Self, BackendError> {
-        match self {
-            Self::Cpu(view) => BufferMut::slice(view, range).map(Self::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(view) => view.slice(range).map(Self::Cuda),
-        }
+        inside!(self, AnyMut(view) => BufferMut::slice(view, range), wrap AnyMut)
     }
 
     fn split_at(self, mid: usize) -> Result<(Self, Self), BackendError> {
@@ -220,27 +201,15 @@ impl Queue for AnyQueue {
     type Buf<T: Element> = AnyBuf<T>;
 
     fn caps(&self) -> &Caps {
-        match self {
-            Self::Cpu(queue) => queue.caps(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.caps(),
-        }
+        inside!(self, AnyQueue(queue) => queue.caps())
     }
 
     fn budget(&self) -> &Budget {
-        match self {
-            Self::Cpu(queue) => queue.budget(),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.budget(),
-        }
+        inside!(self, AnyQueue(queue) => queue.budget())
     }
 
     fn buffer_bytes(&self, len: usize, element_bytes: usize) -> u64 {
-        match self {
-            Self::Cpu(queue) => queue.buffer_bytes(len, element_bytes),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.buffer_bytes(len, element_bytes),
-        }
+        inside!(self, AnyQueue(queue) => queue.buffer_bytes(len, element_bytes))
     }
 
     fn zeros<T: Element>(&self, len: usize) -> Result<AnyBuf<T>, BackendError> {
@@ -248,11 +217,7 @@ impl Queue for AnyQueue {
             self,
             "zeros",
             [bytes = len.saturating_mul(size_of::<T>())],
-            match self {
-                Self::Cpu(queue) => queue.zeros(len).map(AnyBuf::Cpu),
-                #[cfg(feature = "cuda")]
-                Self::Cuda(queue) => queue.zeros(len).map(AnyBuf::Cuda),
-            }
+            inside!(self, AnyQueue(queue) => queue.zeros(len), wrap AnyBuf)
         )
     }
 
@@ -261,11 +226,7 @@ impl Queue for AnyQueue {
             self,
             "alloc",
             [bytes = len.saturating_mul(size_of::<T>())],
-            match self {
-                Self::Cpu(queue) => queue.alloc(len).map(AnyBuf::Cpu),
-                #[cfg(feature = "cuda")]
-                Self::Cuda(queue) => queue.alloc(len).map(AnyBuf::Cuda),
-            }
+            inside!(self, AnyQueue(queue) => queue.alloc(len), wrap AnyBuf)
         )
     }
 
@@ -274,12 +235,7 @@ impl Queue for AnyQueue {
             self,
             "clear",
             [bytes = dst.len() * size_of::<T>()],
-            match (self, dst) {
-                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.clear(dst),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.clear(dst),
-                _ => Err(BackendError::MixedBackend { op: "clear" }),
-            }
+            inside_all!("clear", [self => AnyQueue(queue), dst => AnyMut(dst)], queue.clear(dst))
         )
     }
 
@@ -288,12 +244,7 @@ impl Queue for AnyQueue {
             self,
             "write",
             [bytes = size_of_val(host)],
-            match (self, dst) {
-                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write(host, dst),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write(host, dst),
-                _ => Err(BackendError::MixedBackend { op: "write" }),
-            }
+            inside_all!("write", [self => AnyQueue(queue), dst => AnyMut(dst)], queue.write(host, dst))
         )
     }
 
@@ -302,12 +253,7 @@ impl Queue for AnyQueue {
             self,
             "write",
             [bytes = dst.len() * size_of::<T>()],
-            match (self, dst) {
-                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write_parts(parts, dst),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write_parts(parts, dst),
-                _ => Err(BackendError::MixedBackend { op: "write" }),
-            }
+            inside_all!("write", [self => AnyQueue(queue), dst => AnyMut(dst)], queue.write_parts(parts, dst))
         )
     }
 
@@ -316,12 +262,7 @@ impl Queue for AnyQueue {
             self,
             "read",
             [bytes = src.len() * size_of::<T>()],
-            match (self, src) {
-                (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read(src),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read(src),
-                _ => Err(BackendError::MixedBackend { op: "read" }),
-            }
+            inside_all!("read", [self => AnyQueue(queue), src => AnyRef(src)], queue.read(src))
         )
     }
 
@@ -330,12 +271,7 @@ impl Queue for AnyQueue {
             self,
             "write_secret",
             [bytes = size_of_val(host)],
-            match (self, dst) {
-                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write_secret(host, dst),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write_secret(host, dst),
-                _ => Err(BackendError::MixedBackend { op: "write_secret" }),
-            }
+            inside_all!("write_secret", [self => AnyQueue(queue), dst => AnyMut(dst)], queue.write_secret(host, dst))
         )
     }
 
@@ -344,12 +280,29 @@ impl Queue for AnyQueue {
             self,
             "write_secret",
             [bytes = dst.len() * size_of::<T>()],
-            match (self, dst) {
-                (Self::Cpu(queue), AnyMut::Cpu(dst)) => queue.write_secret_parts(parts, dst),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyMut::Cuda(dst)) => queue.write_secret_parts(parts, dst),
-                _ => Err(BackendError::MixedBackend { op: "write_secret" }),
-            }
+            inside_all!(
+                "write_secret",
+                [self => AnyQueue(queue), dst => AnyMut(dst)],
+                queue.write_secret_parts(parts, dst)
+            )
+        )
+    }
+
+    fn write_with_lists<T: Element>(
+        &self,
+        lists: &[&[T]],
+        secret: &[&[T]],
+        dst: AnyMut<'_, T>,
+    ) -> Result<(), BackendError> {
+        traced!(
+            self,
+            "write_secret",
+            [bytes = dst.len() * size_of::<T>()],
+            inside_all!(
+                "write_secret",
+                [self => AnyQueue(queue), dst => AnyMut(dst)],
+                queue.write_with_lists(lists, secret, dst)
+            )
         )
     }
 
@@ -358,12 +311,7 @@ impl Queue for AnyQueue {
             self,
             "read_secret",
             [bytes = src.len() * size_of::<T>()],
-            match (self, src) {
-                (Self::Cpu(queue), AnyRef::Cpu(src)) => queue.read_secret(src),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyRef::Cuda(src)) => queue.read_secret(src),
-                _ => Err(BackendError::MixedBackend { op: "read_secret" }),
-            }
+            inside_all!("read_secret", [self => AnyQueue(queue), src => AnyRef(src)], queue.read_secret(src))
         )
     }
 
@@ -372,12 +320,7 @@ impl Queue for AnyQueue {
             self,
             "copy",
             [bytes = src.len() * size_of::<T>()],
-            match (self, src, dst) {
-                (Self::Cpu(queue), AnyRef::Cpu(src), AnyMut::Cpu(dst)) => queue.copy(src, dst),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => queue.copy(src, dst),
-                _ => Err(BackendError::MixedBackend { op: "copy" }),
-            }
+            inside_all!("copy", [self => AnyQueue(queue), src => AnyRef(src), dst => AnyMut(dst)], queue.copy(src, dst))
         )
     }
 
@@ -407,50 +350,30 @@ impl Queue for AnyQueue {
     where
         AnyBuf<T>: 'a,
     {
-        match self {
-            Self::Cpu(queue) => queue.host_view(host).map(AnyRef::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.host_view(host).map(AnyRef::Cuda),
-        }
+        inside!(self, AnyQueue(queue) => queue.host_view(host), wrap AnyRef)
     }
 
     fn host_view_mut<'a, T: Element>(&self, host: &'a mut [T]) -> Result<AnyMut<'a, T>, &'a mut [T]>
     where
         AnyBuf<T>: 'a,
     {
-        match self {
-            Self::Cpu(queue) => queue.host_view_mut(host).map(AnyMut::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.host_view_mut(host).map(AnyMut::Cuda),
-        }
+        inside!(self, AnyQueue(queue) => queue.host_view_mut(host), wrap AnyMut)
     }
 
     fn finish(&self) -> Result<(), BackendError> {
-        traced!(
-            self,
-            "finish",
-            [],
-            match self {
-                Self::Cpu(queue) => queue.finish(),
-                #[cfg(feature = "cuda")]
-                Self::Cuda(queue) => queue.finish(),
-            }
-        )
+        traced!(self, "finish", [], inside!(self, AnyQueue(queue) => queue.finish()))
+    }
+}
+
+impl Counted for AnyQueue {
+    fn submissions(&self) -> Submissions {
+        inside!(self, AnyQueue(queue) => queue.submissions())
     }
 }
 
 impl Fork for AnyQueue {
     fn fork(&self) -> Result<Self, BackendError> {
-        traced!(
-            self,
-            "fork",
-            [],
-            match self {
-                Self::Cpu(queue) => queue.fork().map(Self::Cpu),
-                #[cfg(feature = "cuda")]
-                Self::Cuda(queue) => queue.fork().map(Self::Cuda),
-            }
-        )
+        traced!(self, "fork", [], inside!(self, AnyQueue(queue) => queue.fork(), wrap AnyQueue))
     }
 
     fn join(&self, branch: &Self) -> Result<(), BackendError> {
@@ -458,12 +381,7 @@ impl Fork for AnyQueue {
             self,
             "join",
             [],
-            match (self, branch) {
-                (Self::Cpu(queue), Self::Cpu(branch)) => queue.join(branch),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), Self::Cuda(branch)) => queue.join(branch),
-                _ => Err(BackendError::MixedBackend { op: "join" }),
-            }
+            inside_all!("join", [self => AnyQueue(queue), branch => AnyQueue(branch)], queue.join(branch))
         )
     }
 }

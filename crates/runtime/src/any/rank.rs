@@ -62,45 +62,51 @@ impl AnyRank {
     }
 }
 
+/// Runs a call on the rank inside.
+///
+/// Ranks `on_devices` take queues and views of a GPU; others end the group as mixed.
+macro_rules! any_rank {
+    ($any:expr, $rank:ident => $run:expr) => {
+        match $any {
+            AnyRank::Host($rank) => $run,
+            #[cfg(feature = "cuda")]
+            AnyRank::Peer($rank) => $run,
+            #[cfg(feature = "cuda")]
+            AnyRank::Nccl($rank) => $run,
+        }
+    };
+    ($any:expr, $rank:ident => $run:expr, on_devices $op:literal, [$($value:ident => $of:ident),+]) => {
+        match $any {
+            AnyRank::Host($rank) => $run,
+            #[cfg(feature = "cuda")]
+            AnyRank::Peer($rank) => match ($($value,)+) {
+                ($($of::Cuda($value),)+) => $run,
+                _ => $any.mixed($op),
+            },
+            #[cfg(feature = "cuda")]
+            AnyRank::Nccl($rank) => match ($($value,)+) {
+                ($($of::Cuda($value),)+) => $run,
+                _ => $any.mixed($op),
+            },
+        }
+    };
+}
+
 impl Ranks for AnyRank {
     fn rank(&self) -> usize {
-        match self {
-            Self::Host(rank) => rank.rank(),
-            #[cfg(feature = "cuda")]
-            Self::Peer(rank) => rank.rank(),
-            #[cfg(feature = "cuda")]
-            Self::Nccl(rank) => rank.rank(),
-        }
+        any_rank!(self, rank => rank.rank())
     }
 
     fn ranks(&self) -> usize {
-        match self {
-            Self::Host(rank) => rank.ranks(),
-            #[cfg(feature = "cuda")]
-            Self::Peer(rank) => rank.ranks(),
-            #[cfg(feature = "cuda")]
-            Self::Nccl(rank) => rank.ranks(),
-        }
+        any_rank!(self, rank => rank.ranks())
     }
 
     fn give_up(&self) {
-        match self {
-            Self::Host(rank) => rank.give_up(),
-            #[cfg(feature = "cuda")]
-            Self::Peer(rank) => rank.give_up(),
-            #[cfg(feature = "cuda")]
-            Self::Nccl(rank) => rank.give_up(),
-        }
+        any_rank!(self, rank => rank.give_up())
     }
 
     fn sent_bytes(&self) -> Vec<u64> {
-        match self {
-            Self::Host(rank) => rank.sent_bytes(),
-            #[cfg(feature = "cuda")]
-            Self::Peer(rank) => rank.sent_bytes(),
-            #[cfg(feature = "cuda")]
-            Self::Nccl(rank) => rank.sent_bytes(),
-        }
+        any_rank!(self, rank => rank.sent_bytes())
     }
 }
 
@@ -115,19 +121,11 @@ impl Collective<AnyQueue> for AnyRank {
             q,
             "all_gather",
             [bytes = shares.iter().map(ExactSizeIterator::len).sum::<usize>() * size_of::<T>()],
-            match self {
-                Self::Host(rank) => rank.all_gather(q, buffer, shares),
-                #[cfg(feature = "cuda")]
-                Self::Peer(rank) => match (q, buffer) {
-                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.all_gather(q, buffer, shares),
-                    _ => self.mixed("all_gather"),
-                },
-                #[cfg(feature = "cuda")]
-                Self::Nccl(rank) => match (q, buffer) {
-                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.all_gather(q, buffer, shares),
-                    _ => self.mixed("all_gather"),
-                },
-            }
+            any_rank!(
+                self,
+                rank => rank.all_gather(q, buffer, shares),
+                on_devices "all_gather", [q => AnyQueue, buffer => AnyBuf]
+            )
         )
     }
 
@@ -141,19 +139,11 @@ impl Collective<AnyQueue> for AnyRank {
             q,
             "all_to_all",
             [bytes = src.len() * size_of::<T>()],
-            match self {
-                Self::Host(rank) => rank.all_to_all(q, src, dst),
-                #[cfg(feature = "cuda")]
-                Self::Peer(rank) => match (q, src, dst) {
-                    (AnyQueue::Cuda(q), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => rank.all_to_all(q, src, dst),
-                    _ => self.mixed("all_to_all"),
-                },
-                #[cfg(feature = "cuda")]
-                Self::Nccl(rank) => match (q, src, dst) {
-                    (AnyQueue::Cuda(q), AnyRef::Cuda(src), AnyMut::Cuda(dst)) => rank.all_to_all(q, src, dst),
-                    _ => self.mixed("all_to_all"),
-                },
-            }
+            any_rank!(
+                self,
+                rank => rank.all_to_all(q, src, dst),
+                on_devices "all_to_all", [q => AnyQueue, src => AnyRef, dst => AnyMut]
+            )
         )
     }
 
@@ -168,40 +158,15 @@ impl Collective<AnyQueue> for AnyRank {
             q,
             "broadcast",
             [bytes = range.len() * size_of::<T>()],
-            match self {
-                Self::Host(rank) => rank.broadcast(q, root, buffer, range),
-                #[cfg(feature = "cuda")]
-                Self::Peer(rank) => match (q, buffer) {
-                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.broadcast(q, root, buffer, range),
-                    _ => self.mixed("broadcast"),
-                },
-                #[cfg(feature = "cuda")]
-                Self::Nccl(rank) => match (q, buffer) {
-                    (AnyQueue::Cuda(q), AnyBuf::Cuda(buffer)) => rank.broadcast(q, root, buffer, range),
-                    _ => self.mixed("broadcast"),
-                },
-            }
+            any_rank!(
+                self,
+                rank => rank.broadcast(q, root, buffer, range),
+                on_devices "broadcast", [q => AnyQueue, buffer => AnyBuf]
+            )
         )
     }
 
     fn barrier(&self, q: &AnyQueue) -> Result<(), CollectiveError> {
-        traced!(
-            q,
-            "barrier",
-            [],
-            match self {
-                Self::Host(rank) => rank.barrier(q),
-                #[cfg(feature = "cuda")]
-                Self::Peer(rank) => match q {
-                    AnyQueue::Cuda(q) => rank.barrier(q),
-                    AnyQueue::Cpu(_) => self.mixed("barrier"),
-                },
-                #[cfg(feature = "cuda")]
-                Self::Nccl(rank) => match q {
-                    AnyQueue::Cuda(q) => rank.barrier(q),
-                    AnyQueue::Cpu(_) => self.mixed("barrier"),
-                },
-            }
-        )
+        traced!(q, "barrier", [], any_rank!(self, rank => rank.barrier(q), on_devices "barrier", [q => AnyQueue]))
     }
 }

@@ -6,7 +6,11 @@ use backend_api::{BackendError, BufferMut as _, BufferRef as _, Element, Registe
 #[cfg(feature = "cuda")]
 use cuda_backend::CudaRegistered;
 
-use super::{AnyMut, AnyQueue, AnyRef, span::traced};
+use super::{
+    AnyMut, AnyQueue, AnyRef,
+    dispatch::{inside, inside_all},
+    span::traced,
+};
 
 /// Elements on the host that were shown to the device of an [`AnyQueue`].
 #[non_exhaustive]
@@ -22,21 +26,13 @@ impl<T: Element> Deref for AnyRegistered<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        match self {
-            Self::Cpu(host) => host,
-            #[cfg(feature = "cuda")]
-            Self::Cuda(host) => host,
-        }
+        inside!(self, AnyRegistered(host) => host)
     }
 }
 
 impl<T: Element> DerefMut for AnyRegistered<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        match self {
-            Self::Cpu(host) => host,
-            #[cfg(feature = "cuda")]
-            Self::Cuda(host) => host,
-        }
+        inside!(self, AnyRegistered(host) => host)
     }
 }
 
@@ -65,11 +61,7 @@ impl Register for AnyQueue {
             self,
             "register",
             [bytes = size_of_val(&*elements)],
-            match self {
-                Self::Cpu(queue) => queue.register(elements).map(AnyRegistered::Cpu),
-                #[cfg(feature = "cuda")]
-                Self::Cuda(queue) => queue.register(elements).map(AnyRegistered::Cuda),
-            }
+            inside!(self, AnyQueue(queue) => queue.register(elements), wrap AnyRegistered)
         )
     }
 
@@ -83,15 +75,11 @@ impl Register for AnyQueue {
             self,
             "write_registered",
             [bytes = dst.len() * size_of::<T>()],
-            match (self, host, dst) {
-                (Self::Cpu(queue), AnyRegistered::Cpu(host), AnyMut::Cpu(dst)) =>
-                    queue.write_registered(host, first, dst),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyRegistered::Cuda(host), AnyMut::Cuda(dst)) => {
-                    queue.write_registered(host, first, dst)
-                }
-                _ => Err(BackendError::MixedBackend { op: "write_registered" }),
-            }
+            inside_all!(
+                "write_registered",
+                [self => AnyQueue(queue), host => AnyRegistered(host), dst => AnyMut(dst)],
+                queue.write_registered(host, first, dst)
+            )
         )
     }
 
@@ -105,15 +93,11 @@ impl Register for AnyQueue {
             self,
             "read_registered",
             [bytes = src.len() * size_of::<T>()],
-            match (self, src, host) {
-                (Self::Cpu(queue), AnyRef::Cpu(src), AnyRegistered::Cpu(host)) =>
-                    queue.read_registered(src, host, first),
-                #[cfg(feature = "cuda")]
-                (Self::Cuda(queue), AnyRef::Cuda(src), AnyRegistered::Cuda(host)) => {
-                    queue.read_registered(src, host, first)
-                }
-                _ => Err(BackendError::MixedBackend { op: "read_registered" }),
-            }
+            inside_all!(
+                "read_registered",
+                [self => AnyQueue(queue), src => AnyRef(src), host => AnyRegistered(host)],
+                queue.read_registered(src, host, first)
+            )
         )
     }
 }

@@ -5,7 +5,10 @@ use cpu_backend::CpuMark;
 #[cfg(feature = "cuda")]
 use cuda_backend::CudaMark;
 
-use super::AnyQueue;
+use super::{
+    AnyQueue,
+    dispatch::{inside, inside_all},
+};
 
 /// A point in the work of an [`AnyQueue`].
 #[derive(Debug)]
@@ -22,19 +25,14 @@ impl Timed for AnyQueue {
     type Mark = AnyMark;
 
     fn mark(&self) -> Result<AnyMark, BackendError> {
-        match self {
-            Self::Cpu(queue) => queue.mark().map(AnyMark::Cpu),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(queue) => queue.mark().map(AnyMark::Cuda),
-        }
+        inside!(self, AnyQueue(queue) => queue.mark(), wrap AnyMark)
     }
 
     fn elapsed_ns(&self, from: &AnyMark, to: &AnyMark) -> Result<i64, BackendError> {
-        match (self, from, to) {
-            (Self::Cpu(queue), AnyMark::Cpu(from), AnyMark::Cpu(to)) => queue.elapsed_ns(from, to),
-            #[cfg(feature = "cuda")]
-            (Self::Cuda(queue), AnyMark::Cuda(from), AnyMark::Cuda(to)) => queue.elapsed_ns(from, to),
-            _ => Err(BackendError::MixedBackend { op: "elapsed_ns" }),
-        }
+        inside_all!(
+            "elapsed_ns",
+            [self => AnyQueue(queue), from => AnyMark(from), to => AnyMark(to)],
+            queue.elapsed_ns(from, to)
+        )
     }
 }

@@ -147,10 +147,19 @@ impl RoundKeys {
     /// The hashes of a group's labels under cipher `index`: AES(u) ^ u.
     ///
     /// # Safety
+    /// As [`encrypt`](Self::encrypt).
+    #[inline(always)]
+    pub(super) unsafe fn hash(self, index: u32, labels: Planes) -> Planes {
+        xor(self.encrypt(index, labels), labels)
+    }
+
+    /// The encryptions of a group's blocks under cipher `index`.
+    ///
+    /// # Safety
     /// All lanes of a warp call, after the barrier that follows [`write`](Self::write), with an
     /// index that was written.
     #[inline(always)]
-    pub(super) unsafe fn hash(self, index: u32, labels: Planes) -> Planes {
+    pub(super) unsafe fn encrypt(self, index: u32, blocks: Planes) -> Planes {
         let own = self.0.offset(index * CIPHER + idx::lane() % PLACES * STEP);
         // SAFETY: round and place lie in the region.
         let key = |round| unsafe {
@@ -158,7 +167,7 @@ impl RoundKeys {
             let ([a, b, c, d], [e, f, g, h]) = (load(at), load(at.offset(ROUND / 2)));
             [Plane(a), Plane(b), Plane(c), Plane(d), Plane(e), Plane(f), Plane(g), Plane(h)]
         };
-        xor(encrypt(labels, key), labels)
+        encrypt(blocks, key)
     }
 }
 

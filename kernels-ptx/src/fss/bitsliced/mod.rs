@@ -21,6 +21,7 @@ mod nodes;
 mod pairs;
 mod points;
 mod seat;
+mod seed;
 mod sub_bytes;
 
 use self::cipher::RoundKeys;
@@ -36,7 +37,7 @@ const WARPS: u32 = THREADS / 32;
 /// The round keys of the children's cipher.
 const ONE_CIPHER: Region<u128> = RoundKeys::region(1);
 
-/// Shared memory of a block that evaluates keys without payload.
+/// Shared memory of a block that evaluates keys without payload, or expands a seed.
 pub(super) const CMP_BYTES: u32 = ONE_CIPHER.end().bytes();
 
 /// Groups of 32 keys to a warp.

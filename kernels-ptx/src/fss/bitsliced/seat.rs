@@ -13,7 +13,7 @@ use crate::{
         idx,
         warp::{FULL, ballot, shfl_xor},
     },
-    fss::GROUP,
+    fss::{GROUP, aes::columns},
 };
 
 /// A lane: the place of one byte, for one of the warp's two groups of keys.
@@ -80,6 +80,19 @@ impl Seat {
         let own = section.add((self.first(pair) + u64::from(self.row())) as usize).cast::<u32>();
         let own = own.add(self.column() as usize);
         eight(|j| *own.add((16 * j) as usize))
+    }
+
+    /// This lane's words of the blocks that `of` returns for the keys of its group.
+    ///
+    /// They are those that [`words`](Self::words) reads. `of` takes keys past the last one too.
+    #[inline(always)]
+    pub(super) fn words_of_each(self, pair: Pair, of: impl Fn(u64) -> u128) -> [u32; 8] {
+        let column = self.column();
+        eight(|j| {
+            let [a, b, c, d] = columns(of(self.key(pair, 4 * j + self.row())));
+            let [even, odd] = if column & 2 == 0 { [a, b] } else { [c, d] };
+            if column & 1 == 0 { even } else { odd }
+        })
     }
 
     /// As [`words`](Self::words), for one of two rows that `side` names for each key.

@@ -8,7 +8,9 @@
 //! # Safety
 //! Tensors hold `rows x len` elements, and `sum` overlaps no other, `gamma` and `beta` `len` or
 //! they are null, which stands for ones and zeros, `mean` and `rstd` `rows`; `len` is not zero. RMS
-//! norm has null pointers for `beta` and `mean`. `status` is null or a word.
+//! norm has null pointers for `beta` and `mean`. `status` is null or a word. Without a sum, the
+//! output may be the input: a thread writes the elements that it alone reads, in the last pass, and
+//! a warp without a row reads nothing.
 
 use core_types::params::rows::NormParams;
 
@@ -87,13 +89,7 @@ fn scale_to_one<G: Group>(values: &impl Row<[f32; 4]>, eps: f32) -> (f32, f32) {
 
 /// Normalises the row of index `row`. With a null `mean` it is not centred.
 #[inline(always)]
-unsafe fn normalise<G: Group, T: Real>(
-    p: &NormParams,
-    values: &impl Row<[f32; 4]>,
-    row: u64,
-    live: bool,
-    out: &Target<T>,
-) {
+unsafe fn normalise<G: Group, T: Real>(p: &NormParams, values: &impl Row<[f32; 4]>, row: u64, out: &Target<T>) {
     let (centred, n) = (!out.mean.is_null(), p.len as f32);
     let (mut scale, mut inverse, mut scaled) = (1.0, 1.0, false);
     let Statistics { shift, residual, spread } = loop {
@@ -109,7 +105,7 @@ unsafe fn normalise<G: Group, T: Real>(
     let root = if constant { sqrt(p.eps) } else { sqrt(fma(p.eps * scale, scale, spread)) };
     let unit = if constant { 0.0 } else { 1.0 / root };
     let rstd = if constant { 1.0 / root } else { unit * scale };
-    if live && G::rank() == 0 {
+    if G::rank() == 0 {
         if centred {
             *out.mean.add(row as usize) = (shift + residual) * inverse;
         }
@@ -124,10 +120,25 @@ unsafe fn normalise<G: Group, T: Real>(
         let h = x.map(|x| fma(fma(x, scale, -shift), unit, offset));
         let (gamma, beta) = (chunk.load_or(out.gamma, 1.0), chunk.load_or(out.beta, 0.0));
         let values = zip4(zip4(h, gamma), beta).map(|((h, gamma), beta)| fma(h, gamma, beta));
-        if live {
-            chunk.store(y, values);
-        }
+        chunk.store(y, values);
     });
+}
+
+/// The rows below `count` that the group takes.
+///
+/// A warp that has no more ends before others of its block.
+#[inline(always)]
+fn live_rows<G: Group>(count: u64) -> impl Iterator<Item = u64> {
+    let mut next = Some(G::first_row() + u64::from(G::row_in_block()));
+    core::iter::from_fn(move || {
+        let row = next?;
+        let Some(step) = G::next_row() else {
+            next = None;
+            return Some(row); // a block has its row
+        };
+        next = Some(row + step);
+        (row < count).then_some(row)
+    })
 }
 
 #[inline(always)]
@@ -138,19 +149,19 @@ unsafe fn aligned<T>(x: *const T, out: &Target<T>) -> bool {
 #[inline(always)]
 unsafe fn held<T: Real>(p: &NormParams, x: *const T, out: &Target<T>) {
     let span = Span::aligned::<Warp>(p.len as u32);
-    for (row, live) in group::rows::<Warp>(p.rows) {
+    for row in live_rows::<Warp>(p.rows) {
         let x = x.add((row * p.len) as usize);
-        normalise::<Warp, T>(p, &Held::new(span, [0.0; 4], |chunk| chunk.load(x)), row, live, out);
+        normalise::<Warp, T>(p, &Held::new(span, [0.0; 4], |chunk| chunk.load(x)), row, out);
     }
 }
 
 #[inline(always)]
 unsafe fn streamed<G: Group, T: Real>(p: &NormParams, x: *const T, out: &Target<T>) {
     let span = Span::not_held::<G>(p.len as u32, aligned(x, out));
-    for (row, live) in group::rows::<G>(p.rows) {
+    for row in live_rows::<G>(p.rows) {
         let x = x.add((row * p.len) as usize);
         let fetch = |chunk: Chunk| chunk.load(x);
-        normalise::<G, T>(p, &Streamed { span, fetch }, row, live, out);
+        normalise::<G, T>(p, &Streamed { span, fetch }, row, out);
     }
 }
 
@@ -168,13 +179,11 @@ impl<T: Real> Addends<T> {
         Self { x: self.x.add(at), r: self.r.add(at), sum: self.sum.add(at) }
     }
 
-    /// The chunk of the sum as it is rounded, which is written if the row is `live`.
+    /// The chunk of the sum as it is rounded, after writing it.
     #[inline(always)]
-    unsafe fn add(&self, chunk: Chunk, live: bool) -> [f32; 4] {
+    unsafe fn add(&self, chunk: Chunk) -> [f32; 4] {
         let sum = zip4(chunk.load(self.x), chunk.load(self.r)).map(|(x, r)| T::narrow(x + r).widen());
-        if live {
-            chunk.store(self.sum, sum);
-        }
+        chunk.store(self.sum, sum);
         sum
     }
 }
@@ -182,9 +191,9 @@ impl<T: Real> Addends<T> {
 #[inline(always)]
 unsafe fn held_sum<T: Real>(p: &NormParams, addends: &Addends<T>, out: &Target<T>) {
     let span = Span::aligned::<Warp>(p.len as u32);
-    for (row, live) in group::rows::<Warp>(p.rows) {
+    for row in live_rows::<Warp>(p.rows) {
         let addends = addends.from((row * p.len) as usize);
-        normalise::<Warp, T>(p, &Held::new(span, [0.0; 4], |chunk| addends.add(chunk, live)), row, live, out);
+        normalise::<Warp, T>(p, &Held::new(span, [0.0; 4], |chunk| addends.add(chunk)), row, out);
     }
 }
 
@@ -192,13 +201,12 @@ unsafe fn held_sum<T: Real>(p: &NormParams, addends: &Addends<T>, out: &Target<T
 unsafe fn streamed_sum<G: Group, T: Real>(p: &NormParams, addends: &Addends<T>, out: &Target<T>) {
     let all_aligned = aligned(addends.x, out) && all_aligned4([addends.r, addends.sum]);
     let span = Span::not_held::<G>(p.len as u32, all_aligned);
-    for (row, live) in group::rows::<G>(p.rows) {
+    for row in live_rows::<G>(p.rows) {
         let addends = addends.from((row * p.len) as usize);
-        Streamed { span, fetch: |chunk| addends.add(chunk, live) }.each(|_, _| ());
-        // A thread rereads elements that it wrote itself; one without a row writes none, and reads the input instead.
-        let x = if live { addends.sum.cast_const() } else { addends.x };
-        let fetch = |chunk: Chunk| chunk.load(x);
-        normalise::<G, T>(p, &Streamed { span, fetch }, row, live, out);
+        Streamed { span, fetch: |chunk| addends.add(chunk) }.each(|_, _| ());
+        // A thread rereads elements that it wrote itself.
+        let fetch = |chunk: Chunk| chunk.load(addends.sum.cast_const());
+        normalise::<G, T>(p, &Streamed { span, fetch }, row, out);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Batches of function-secret-sharing keys.
 //!
-//! They are comparison keys (CMP) and comparison keys with payload (DCF). Another op packs elements
-//! for transport.
+//! They are comparison keys (CMP) and comparison keys with payload (DCF). Other ops expand the seed
+//! of a party's uniform sections, and pack elements for transport.
 //!
 //! A batch of `count` keys is a structure of arrays with `P = padded(count)` keys to a row (`count`
 //! rounded up to a multiple of 32), level-major, all words little-endian:
@@ -31,7 +31,7 @@ mod shape;
 
 use core_types::{
     Label,
-    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams},
+    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, SeedParams},
 };
 
 pub use super::sets::FssOps;
@@ -57,6 +57,7 @@ macro_rules! fss_ops {
                 cmp_gen(CmpGen) -> CmpGenShape,
                 dcf_eval_window(DcfEvalWindow) -> DcfShape,
                 dcf_gen(DcfGen) -> DcfGenShape,
+                expand_seed(ExpandSeed),
                 pack_bits(PackBits) -> PackShape,
                 unpack_bits(UnpackBits) -> PackShape,
             }
@@ -199,6 +200,25 @@ op! {
     sizes(self) -> shape: DcfGenShape {
         let shape = DcfGenShape::new(OP, self.params)?;
         let DcfGenShape { row, count, levels, words, .. } = shape;
+    }
+}
+
+op! {
+    /// Fills rows with the key stream of a secret seed: AES-128 in counter mode.
+    ///
+    /// Block `b` of row `r` is the encryption of the counter `first` + 2^64 r + b modulo 2^128, a
+    /// big-endian number (NIST SP 800-38A, section 6.5). Its 16 bytes are two little-endian words,
+    /// and each word keeps its bits in `mask`. It takes one AES block for each two words.
+    ///
+    /// A graph that [recorded](crate::Record) the op holds the seed.
+    pub struct ExpandSeed<'a, Q> as "expand_seed" {
+        /// Key and first counter, which are secret, masks and sizes.
+        params: plain &'a SeedParams,
+        /// The words of each block, low half first.
+        words: write u64 [rows, blocks, 2],
+    }
+    sizes(self) {
+        let SeedParams { rows, blocks, .. } = *self.params;
     }
 }
 

@@ -1,7 +1,7 @@
 //! Maps over elements, arithmetic with broadcasting, and sums over an axis.
 
 use core_types::params::{
-    elementwise::{Activation, BinaryParams, DropoutParams, SumParams},
+    elementwise::{Activation, BinaryParams, BinaryScalarParams, DropoutParams, SumParams},
     optim::StepState,
 };
 
@@ -28,6 +28,7 @@ macro_rules! elementwise_ops {
                 activate<T>(Activate),
                 activate_backward<T>(ActivateBackward),
                 binary<T>(Binary),
+                binary_scalar<T>(BinaryScalar),
                 axpby<T>(Axpby),
                 sum_axis<T>(SumAxis),
                 dropout<T>(Dropout),
@@ -88,6 +89,26 @@ op! {
         let count = product(p.rank, &p.shape);
         let reached_by_a = reached(p.rank, &p.shape, &p.a_strides);
         let reached_by_b = reached(p.rank, &p.shape, &p.b_strides);
+    }
+}
+
+op! {
+    /// `y = f(x, value)`, with `value` rounded to `T`.
+    ///
+    /// These are the bits of [`Binary`] for a second operand of one element that repeats.
+    pub struct BinaryScalar<'a, Q, T: Real> as "binary_scalar" {
+        /// Function, number, shape and strides.
+        params: plain &'a BinaryScalarParams,
+        /// Every element that its strides reach.
+        x: read T [>= reached_by_x],
+        /// The elements of the shape.
+        y: write T [count],
+    }
+    sizes(self) {
+        let p = self.params;
+        check_rank(OP, p.rank)?;
+        let count = product(p.rank, &p.shape);
+        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
     }
 }
 

@@ -7,12 +7,12 @@ mod loss;
 mod rows;
 
 pub use attention::{Attention, AttentionBackward};
-pub use elementwise::{Activate, ActivateBackward, Axpby, Binary, Dropout, SumAxis};
+pub use elementwise::{Activate, ActivateBackward, Axpby, Binary, BinaryScalar, Dropout, SumAxis};
 pub use gemm::Gemm;
 pub use loss::{CrossEntropy, CrossEntropyProbs};
 pub use rows::{
-    AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RmsNorm,
-    RmsNormBackward, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
+    AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace,
+    RmsNorm, RmsNormBackward, RmsNormInPlace, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
 };
 
 pub use super::sets::{AttentionOps, ElementwiseOps, GemmOps, LossOps, RowOps};

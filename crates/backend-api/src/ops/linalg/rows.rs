@@ -32,9 +32,11 @@ macro_rules! row_ops {
                 softmax_backward<T>(SoftmaxBackward),
                 log_softmax_backward<T>(LogSoftmaxBackward),
                 layer_norm<T>(LayerNorm),
+                layer_norm_in_place<T>(LayerNormInPlace),
                 add_layer_norm<T>(AddLayerNorm),
                 layer_norm_backward<T>(LayerNormBackward),
                 rms_norm<T>(RmsNorm),
+                rms_norm_in_place<T>(RmsNormInPlace),
                 rms_norm_backward<T>(RmsNormBackward),
             }
         }
@@ -191,6 +193,27 @@ op! {
 }
 
 op! {
+    /// Layer norm over its operand, with the bits and errors of [`LayerNorm`].
+    ///
+    /// It is for inference: [`LayerNormBackward`] reads the rows that this overwrites.
+    pub struct LayerNormInPlace<'a, Q, T: Real> as "layer_norm_in_place" {
+        /// The shape, and eps.
+        params: plain &'a NormParams,
+        /// A factor for each column; 1 without.
+        gamma: read_if T [len],
+        /// An addend for each column; 0 without.
+        beta: read_if T [len],
+        /// The rows, then the normalised rows.
+        x: write T [rows, len],
+        /// The means of all rows, then their rstd.
+        stats: write f32 [2, rows],
+    }
+    sizes(self) {
+        let NormParams { rows, len, .. } = *self.params;
+    }
+}
+
+op! {
     /// A residual connection and its layer norm.
     ///
     /// `sum = x + r`, added in f32 and rounded to `T`. [`LayerNorm`] then normalises the rounded
@@ -261,6 +284,25 @@ op! {
         gamma: read_if T [len],
         /// The normalised rows.
         y: write T [rows, len],
+        /// The rstd of each row.
+        rstd: write f32 [rows],
+    }
+    sizes(self) {
+        let NormParams { rows, len, .. } = *self.params;
+    }
+}
+
+op! {
+    /// RMS norm over its operand, with the bits and errors of [`RmsNorm`].
+    ///
+    /// It is for inference: [`RmsNormBackward`] reads the rows that this overwrites.
+    pub struct RmsNormInPlace<'a, Q, T: Real> as "rms_norm_in_place" {
+        /// The shape, and eps.
+        params: plain &'a NormParams,
+        /// A factor for each column; 1 without.
+        gamma: read_if T [len],
+        /// The rows, then the normalised rows.
+        x: write T [rows, len],
         /// The rstd of each row.
         rstd: write f32 [rows],
     }

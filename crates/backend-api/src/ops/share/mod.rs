@@ -6,8 +6,9 @@
 //!
 //! Every gate of function secret sharing that is used here ends in sums of the party's words with
 //! public factors: powers of the masked input, opened bits, comparisons of the masked input with
-//! constants. So one op serves all of them, and only the list of terms differs. Lists are public
-//! and stay on the host; they say nothing about any element.
+//! constants. So one op serves all of them, and only the list of terms differs. Lists are public;
+//! they say nothing about any element. Ops take them from the host. A device that needs a copy
+//! finds it where [`Queue::write_with_lists`](crate::Queue::write_with_lists) put it, or makes one.
 //!
 //! A row of bits is `u32[P / 32]`, element `e` at bit `e % 32` of word `e / 32`, with
 //! `P = padded(count)`; bits past the last element are zero.
@@ -57,6 +58,10 @@ op! {
         params: plain &'a BitParams,
         /// The terms of the sums.
         terms: plain &'a [BitTerm],
+        /// Where the terms are in device memory.
+        ///
+        /// A device reads them there only if it noted that they are there, and else copies them.
+        placed: read_if u32 [list, 8],
         /// Public words.
         x: read u64 [count],
         /// `k` rows of shares, for any `k`.
@@ -67,7 +72,7 @@ op! {
     sizes(self) -> shape: BitShape {
         let shape = BitShape::new(OP, self.params, self.terms, self.rows.len())?;
         let BitShape { count, words, rows, sums } = shape;
-        let k = rows.checked_div(words).unwrap_or_default();
+        let (list, k) = (self.terms.len(), rows.checked_div(words).unwrap_or_default());
     }
 }
 
@@ -78,6 +83,8 @@ op! {
         params: plain &'a WordParams,
         /// The terms of the sums.
         terms: plain &'a [WordTerm],
+        /// Where the terms are in device memory, as for [`CombineBits`].
+        placed: read_if u32 [list, 16],
         /// Public words.
         x: read u64 [count],
         /// Rows of shares with padding.
@@ -92,6 +99,7 @@ op! {
     sizes(self) -> shape: WordShape {
         let shape = WordShape::new(OP, self.params, self.terms)?;
         let WordShape { count, padded, padded_rows, rows, opened_rows, sums } = shape;
+        let list = self.terms.len();
     }
 }
 

@@ -3,6 +3,7 @@
 //! Maps, in-place forms, copies, conversions, reductions and rows by index.
 
 pub(super) mod shape;
+mod strided;
 
 use core_types::params::{
     elementwise::{Activation, BinaryParams, DropoutParams},
@@ -14,6 +15,7 @@ use core_types::params::{
 pub use super::sets::TensorOps;
 use crate::{BufferMut, DType, Queue, Real, ops::op};
 use shape::{check_rank, is_nested, is_row_major, map_fault, product, reached};
+pub use strided::StridedElement;
 
 /// The table of the set, for [`op_sets!`](crate::op_sets!).
 #[doc(hidden)]
@@ -33,6 +35,8 @@ macro_rules! tensor_ops {
                 arg_max<T>(ArgMax),
                 binary_in_place<T>(BinaryInPlace),
                 copy_strided<T>(CopyStrided),
+                copy_strided_bool(CopyStridedBool),
+                copy_strided_u32(CopyStridedU32),
                 dropout_in_place<T>(DropoutInPlace),
                 fill<T>(Fill),
                 gather<T>(Gather),
@@ -122,6 +126,48 @@ op! {
         x: read T [>= reached_by_x],
         /// Every element that its strides reach.
         y: write T [>= reached_by_y],
+    }
+    sizes(self) {
+        let p = self.params;
+        check_rank(OP, p.rank)?;
+        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
+        let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
+    }
+    valid(self) {
+        product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
+    }
+}
+
+op! {
+    /// [`CopyStrided`] of booleans.
+    pub struct CopyStridedBool<'a, Q> as "copy_strided_bool" {
+        /// Shape and strides.
+        params: plain &'a CopyParams,
+        /// Every element that its strides reach.
+        x: read bool [>= reached_by_x],
+        /// Every element that its strides reach.
+        y: write bool [>= reached_by_y],
+    }
+    sizes(self) {
+        let p = self.params;
+        check_rank(OP, p.rank)?;
+        let reached_by_x = reached(p.rank, &p.shape, &p.x_strides);
+        let reached_by_y = reached(p.rank, &p.shape, &p.y_strides);
+    }
+    valid(self) {
+        product(p.rank, &p.shape) == 0 || is_nested(p.rank, &p.shape, &p.y_strides), "elements of the result overlap";
+    }
+}
+
+op! {
+    /// [`CopyStrided`] of words, such as indices.
+    pub struct CopyStridedU32<'a, Q> as "copy_strided_u32" {
+        /// Shape and strides.
+        params: plain &'a CopyParams,
+        /// Every element that its strides reach.
+        x: read u32 [>= reached_by_x],
+        /// Every element that its strides reach.
+        y: write u32 [>= reached_by_y],
     }
     sizes(self) {
         let p = self.params;

@@ -46,10 +46,10 @@ pub(super) fn run_both(
     });
     match (mine, other) {
         (Ok(mine), Ok(other)) => Ok([mine, other]),
-        // A lost channel is how the other party's failure appears here.
-        (Err(InferenceError::Pfss(PfssError::Channel(_))), Err(error)) | (Err(error), _) | (_, Err(error)) => {
-            Err(error)
-        }
+        // A lost channel or a stall is how the other party's failure appears here.
+        (Err(InferenceError::Pfss(PfssError::Channel(_)) | InferenceError::Stalled { .. }), Err(error))
+        | (Err(error), _)
+        | (_, Err(error)) => Err(error),
     }
 }
 

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     exit::say,
     output::OutputFile,
-    private::{PartyReport, advance, refusals, steps_bar},
+    private::{GREETING, PartyReport, advance, refusals, steps_bar},
 };
 
 /// Time between two looks while all places are taken.
@@ -123,7 +123,9 @@ impl<'a> Server<'a> {
     }
 
     fn run(&self, q: &AnyQueue, peer: AcceptedPeer, admitted: &mut Admitted<'_>) {
-        let (client, folder, start) = (peer.fingerprint(), admitted.folder(), Instant::now());
+        let (client, connection) = (peer.fingerprint(), peer.connection());
+        let (folder, start) = (admitted.folder(), Instant::now());
+        let named = |error: InferenceError| error.over(&connection);
         let bar = match self.is_single {
             true => steps_bar(self.pool.steps(), "serve").unwrap_or_else(|_| ProgressBar::hidden()),
             false => ProgressBar::hidden(),
@@ -133,12 +135,12 @@ impl<'a> Server<'a> {
         // Until keys are spent, a client that fails costs nothing.
         let mut channel = match peer.channel() {
             Ok(channel) => channel,
-            Err(error) => return refuse(&error),
+            Err(error) => return refuse(&named(InferenceError::from(error).in_step(Party::Zero, GREETING))),
         };
         let run = match admitted.begin(q, &mut channel, progress) {
             Begun::Run(run) => run,
-            Begun::Refused(error) => return refuse(&error),
-            Begun::Lost(error) => return self.end(folder, client, None, start, Err(error.into())),
+            Begun::Refused(error) => return refuse(&named(error)),
+            Begun::Lost(error) => return self.end(folder, client, None, start, Err(named(error).into())),
         };
 
         // The run. Its end does not affect others.
@@ -146,7 +148,7 @@ impl<'a> Server<'a> {
         let done = run.run(q, channel, Role::Server(&folder.weights), progress);
         bar.finish_and_clear();
         let report = |done: &Inferred| PartyReport::new(&folder.model, Party::One, planned, key_bytes, done);
-        let done = done.map(|done| (report(&done), done)).map_err(anyhow::Error::from);
+        let done = done.map(|done| (report(&done), done)).map_err(|error| named(error).into());
         self.end(folder, client, number, start, done);
     }
 

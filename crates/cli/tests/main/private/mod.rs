@@ -1,6 +1,8 @@
 //! Two processes classify digits privately, and one of them fails.
 
 mod bench;
+mod copies;
+mod stalled;
 
 use std::{
     fs,

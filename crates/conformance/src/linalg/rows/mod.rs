@@ -2,6 +2,7 @@
 
 mod model;
 mod norm;
+mod norm_in_place;
 mod softmax;
 
 use backend_api::{Buffer, Queue, Real};
@@ -12,6 +13,7 @@ use crate::{Buf, Conditioned, Failure, OpSpec};
 pub(super) fn specs() -> Vec<OpSpec> {
     let mut all = softmax::specs();
     all.extend(norm::specs());
+    all.extend(norm_in_place::specs());
     all
 }
 

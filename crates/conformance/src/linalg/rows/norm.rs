@@ -11,20 +11,20 @@ use crate::{Buf, Case, Conditioned, Failure, OpSpec};
 
 /// Layer norm (`centred`) or RMS norm.
 #[derive(Clone, Copy)]
-struct NormOp {
-    centred: bool,
+pub(super) struct NormOp {
+    pub(super) centred: bool,
 }
 
 /// Inputs of one case; `beta` is all zero for RMS norm.
-struct NormInputs {
-    rows: usize,
-    n: usize,
-    eps: f32,
-    x: Vec<f32>,
-    gamma: Vec<f32>,
-    beta: Vec<f32>,
+pub(super) struct NormInputs {
+    pub(super) rows: usize,
+    pub(super) n: usize,
+    pub(super) eps: f32,
+    pub(super) x: Vec<f32>,
+    pub(super) gamma: Vec<f32>,
+    pub(super) beta: Vec<f32>,
     /// Whether gamma and beta are passed; otherwise they are ones and zeros.
-    affine: bool,
+    pub(super) affine: bool,
 }
 
 /// The gradients with respect to x, gamma and beta.
@@ -53,14 +53,14 @@ const EXTREMES: [(i32, f32); 9] =
     [(-120, 0.0), (-83, 0.0), (-83, 1e-38), (-40, 1e-25), (-34, 0.0), (61, 1e-5), (63, 1e-5), (64, 1e30), (122, 0.0)];
 
 /// Rows that a GPU's warp streams, that it holds, and that a block takes, aligned and not.
-const EXTREME_LENGTHS: [usize; 5] = [17, 64, 1024, 1100, 1101];
+pub(super) const EXTREME_LENGTHS: [usize; 5] = [17, 64, 1024, 1100, 1101];
 
 /// Lengths of rows without spread: held by a GPU's warp, streamed by it, taken by a block.
-const UNDEFINED_LENGTHS: [usize; 3] = [8, 9, 1028];
+pub(super) const UNDEFINED_LENGTHS: [usize; 3] = [8, 9, 1028];
 
 impl NormOp {
     /// `rows` rows of `n` values around `offset`.
-    fn inputs(self, rows: usize, n: usize, offset: f32) -> NormInputs {
+    pub(super) fn inputs(self, rows: usize, n: usize, offset: f32) -> NormInputs {
         let x = values(n as u64, rows * n).iter().map(|v| v + offset).collect();
         let beta = if self.centred { values(42, n) } else { vec![0.0; n] };
         NormInputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta, affine: true }
@@ -69,7 +69,7 @@ impl NormOp {
     /// `rows` rows of `n` values with standard deviations of about `2^log`.
     ///
     /// Their means have the same size.
-    fn scaled(self, rows: usize, n: usize, log: i32, eps: f32) -> NormInputs {
+    pub(super) fn scaled(self, rows: usize, n: usize, log: i32, eps: f32) -> NormInputs {
         let mut inputs = self.inputs(rows, n, 1.0);
         // In two steps, for a power that is below the normal numbers.
         inputs.x.iter_mut().for_each(|x| *x *= 2f32.powi(log / 2) * 2f32.powi(log - log / 2));
@@ -77,14 +77,14 @@ impl NormOp {
     }
 
     /// Seven rows without eps; rows 3 and 5 have no spread.
-    fn undefined(self, n: usize) -> NormInputs {
+    pub(super) fn undefined(self, n: usize) -> NormInputs {
         let mut inputs = NormInputs { eps: 0.0, ..self.inputs(7, n, 0.0) };
         [3, 5].into_iter().for_each(|row| inputs.x[row * n..][..n].fill(0.0));
         inputs
     }
 
     /// The same without gamma and beta.
-    fn plain(self, inputs: NormInputs) -> NormInputs {
+    pub(super) fn plain(self, inputs: NormInputs) -> NormInputs {
         NormInputs { gamma: vec![1.0; inputs.n], beta: vec![0.0; inputs.n], affine: false, ..inputs }
     }
 

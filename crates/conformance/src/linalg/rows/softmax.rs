@@ -2,12 +2,12 @@
 //!
 //! They run on rows with special values and on very many equal terms.
 
-use backend_api::{Buffer, Queue, Real};
+use backend_api::{Buffer, DType, Queue, Real};
 use half::{bf16, f16};
 use nn_ops::{Mask, SoftmaxPlan, TensorMut, TensorRef};
 
 use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, download, model, unless_near, upload, values, wide};
-use crate::{Case, Conditioned, Failure, OpSpec, spec::typed};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::greatest, spec::typed};
 
 /// Softmax or its logarithm, with its model.
 #[derive(Clone, Copy)]
@@ -124,33 +124,17 @@ fn forward(op: SoftmaxOp) -> Vec<Case> {
         Ok(())
     }));
     cases.push(Case::new("special values in rows of every kind", move |q| special_rows(q, op)));
-    cases.extend([
-        Case::new("a row that begins with parts of -inf, f32", move |q| empty_parts::<f32>(q, op, 5e-6)),
-        Case::new("a row that begins with parts of -inf, f16", move |q| empty_parts::<f16>(q, op, 1.0 / 1024.0)),
-        Case::new("a row that begins with parts of -inf, bf16", move |q| empty_parts::<bf16>(q, op, 1.0 / 128.0)),
-    ]);
+    cases.extend(typed!("a row that begins with parts of -inf", empty_parts(op)));
     if op.log {
-        cases.extend([
-            Case::new("finite elements have finite logarithms, f32", move |q| finite::<f32>(q, op, f32::MAX, 5e-6)),
-            Case::new("finite elements have finite logarithms, f16", move |q| {
-                finite::<f16>(q, op, f16::MAX.to_f32(), 1.0 / 1024.0)
-            }),
-            Case::new("finite elements have finite logarithms, bf16", move |q| {
-                finite::<bf16>(q, op, bf16::MAX.to_f32(), 1.0 / 128.0)
-            }),
-        ]);
+        cases.extend(typed!("finite elements have finite logarithms", finite(op)));
     }
-    cases.push(masked_case::<f32>(op, "keep mask, last axis", [&[6, 5, 17]; 2], 2, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask, last axis, aligned", [&[6, 5, 20]; 2], 2, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask, last axis, long", [&[2, 1, 1101]; 2], 2, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask, first axis", [&[9, 5, 3]; 2], 0, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask that repeats, last axis", [&[2, 3, 16], &[3, 16]], 2, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask that repeats, long", [&[2, 2, 1028], &[2, 1028]], 2, 5e-6));
-    cases.push(masked_case::<f32>(op, "keep mask that repeats, middle axis", [&[2, 2, 5, 7], &[2, 5, 7]], 2, 5e-6));
-    cases.push(causal_case::<f32>(op, "", &[3, 4, 6], 2, 5e-6));
-    cases.push(causal_case::<f32>(op, "", &[2, 3, 16], 2, 5e-6));
-    cases.push(causal_case::<f32>(op, "", &[5, 7, 2], 1, 5e-6));
-    cases.push(causal_case::<f32>(op, "", &[1, 3, 1100], 2, 5e-6));
+    cases.push(masked_case::<f32>(op, "keep mask, last axis", [&[6, 5, 17]; 2], 2));
+    cases.push(masked_case::<f32>(op, "keep mask, last axis, aligned", [&[6, 5, 20]; 2], 2));
+    cases.push(masked_case::<f32>(op, "keep mask, last axis, long", [&[2, 1, 1101]; 2], 2));
+    cases.push(masked_case::<f32>(op, "keep mask, first axis", [&[9, 5, 3]; 2], 0));
+    cases.push(masked_case::<f32>(op, "keep mask that repeats, last axis", [&[2, 3, 16], &[3, 16]], 2));
+    cases.push(masked_case::<f32>(op, "keep mask that repeats, long", [&[2, 2, 1028], &[2, 1028]], 2));
+    cases.push(masked_case::<f32>(op, "keep mask that repeats, middle axis", [&[2, 2, 5, 7], &[2, 5, 7]], 2));
     cases.push(Case::new("a mask of -1e9 leaves out as -inf does", move |q| {
         let (x, shape) = (values(5, 4 * 33), [4, 33]);
         let masked = |low: f32| (0..33).map(|i| if i % 3 == 1 { low } else { 0.0 }).collect::<Vec<_>>();
@@ -165,19 +149,16 @@ fn forward(op: SoftmaxOp) -> Vec<Case> {
         let near: Vec<f32> = results.swap_remove(0).into_iter().take(kept.len()).collect();
         Failure::unless_close(&wide(&kept), &near, 1e-7, 0.0)
     }));
-    cases.extend([
-        Case::new("typed shapes, f32", move |q| typed::<f32>(q, op, 5e-6)),
-        Case::new("typed shapes, f16", move |q| typed::<f16>(q, op, 1.0 / 1024.0)),
-        Case::new("typed shapes, bf16", move |q| typed::<bf16>(q, op, 1.0 / 128.0)),
-    ]);
+    cases.extend(typed!("shapes of every kind", shapes(op)));
     for (shape, axis) in [(&[3, 2, 20], 2), (&[2, 1, 1101], 2), (&[9, 5, 3], 0)] {
         let name = format!("keep mask, axis {axis} of {shape:?}");
-        cases.push(masked_case::<f16>(op, &format!("f16, {name}"), [shape; 2], axis, 1.0 / 1024.0));
-        cases.push(masked_case::<bf16>(op, &format!("bf16, {name}"), [shape; 2], axis, 1.0 / 128.0));
+        cases.push(masked_case::<f16>(op, &format!("f16, {name}"), [shape; 2], axis));
+        cases.push(masked_case::<bf16>(op, &format!("bf16, {name}"), [shape; 2], axis));
     }
     for (shape, axis) in [(&[3, 4, 6], 2), (&[2, 3, 16], 2), (&[5, 7, 2], 1), (&[1, 3, 1100], 2)] {
-        cases.push(causal_case::<f16>(op, "f16, ", shape, axis, 1.0 / 1024.0));
-        cases.push(causal_case::<bf16>(op, "bf16, ", shape, axis, 1.0 / 128.0));
+        cases.push(causal_case::<f32>(op, "", shape, axis));
+        cases.push(causal_case::<f16>(op, "f16, ", shape, axis));
+        cases.push(causal_case::<bf16>(op, "bf16, ", shape, axis));
     }
     cases
 }
@@ -229,23 +210,32 @@ fn repeated_gradient_case(op: SoftmaxOp, shape: &'static [usize], axis: usize) -
     })
 }
 
-fn typed<T: Real>(q: &Conditioned, op: SoftmaxOp, rtol: f64) -> Result<(), Failure> {
+/// The relative error of a result in `T`.
+fn rtol<T: Real>() -> f64 {
+    match T::DTYPE {
+        DType::F16 => 1.0 / 1024.0,
+        DType::Bf16 => 1.0 / 128.0,
+        _ => 5e-6,
+    }
+}
+
+fn shapes<T: Real>(q: &Conditioned, op: SoftmaxOp) -> Result<(), Failure> {
     for (shape, axis) in typed_shapes() {
         let (len, inner) = axis_lengths(&shape, axis);
         let x = values(3, shape.iter().product());
         let y = op.run::<T>(q, &shape, axis, &x, Mask::None)?;
-        Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, rtol, 1e-7)?;
+        Failure::unless_close(&model::along(&wide(&x), len, inner, op.model), &y, rtol::<T>(), 1e-7)?;
     }
     Ok(())
 }
 
 /// Runs a row that is summed in parts; the first part contains only -inf.
-fn empty_parts<T: Real>(q: &Conditioned, op: SoftmaxOp, rtol: f64) -> Result<(), Failure> {
+fn empty_parts<T: Real>(q: &Conditioned, op: SoftmaxOp) -> Result<(), Failure> {
     const LEN: usize = 16_600;
     let mut x = values(14, LEN);
     x[..16_400].fill(f32::NEG_INFINITY);
     let want = model::along(&wide(&x), LEN, 1, op.model);
-    Failure::unless_close(&want, &op.run::<T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol, 1e-7)
+    Failure::unless_close(&want, &op.run::<T>(q, &[1, LEN], 1, &x, Mask::None)?, rtol::<T>(), 1e-7)
 }
 
 /// Runs rows without a result, and rows in which one element dominates.
@@ -272,7 +262,8 @@ fn special_rows(q: &Conditioned, op: SoftmaxOp) -> Result<(), Failure> {
 ///
 /// The least number has the least finite logarithm, and its gradient passes through; the gradient
 /// of -inf is 0.
-fn finite<T: Real>(q: &Conditioned, op: SoftmaxOp, most: f32, rtol: f64) -> Result<(), Failure> {
+fn finite<T: Real>(q: &Conditioned, op: SoftmaxOp) -> Result<(), Failure> {
+    let most = greatest::<T>();
     let rows = [4, 20, 33, 1101].map(|n| ([2, n], 1));
     for (shape, axis) in rows.into_iter().chain([([20, 7], 0), ([300, 70], 0)]) {
         let (len, inner) = axis_lengths(&shape, axis);
@@ -290,7 +281,7 @@ fn finite<T: Real>(q: &Conditioned, op: SoftmaxOp, most: f32, rtol: f64) -> Resu
         let least = |(&y, &x): (&f64, &f32)| if x.is_finite() { y.max(-f64::from(most)) } else { y };
         let want: Vec<f64> = y.iter().zip(&x).map(least).collect();
         let got = op.run::<T>(q, &shape, axis, &x, Mask::None)?;
-        Failure::unless_close(&want, &got, rtol, 1e-7)?;
+        Failure::unless_close(&want, &got, rtol::<T>(), 1e-7)?;
         let dx = op.run_backward::<T>(q, &shape, axis, &got, &g)?;
         let other = |i: usize| i / inner % len == 1;
         match (0..count).find(|&i| other(i) && dx[i] != T::from_f32(g[i]).to_f32()) {
@@ -323,13 +314,7 @@ fn masked_model(op: SoftmaxOp, x: &[f32], keep: &[bool], len: usize, inner: usiz
 ///
 /// Shapes of logits and mask. The mask is given as addends, and as flags
 /// with NaN in the elements that they leave out.
-fn masked_case<T: Real>(
-    op: SoftmaxOp,
-    name: &str,
-    [shape, mask]: [&'static [usize]; 2],
-    axis: usize,
-    rtol: f64,
-) -> Case {
+fn masked_case<T: Real>(op: SoftmaxOp, name: &str, [shape, mask]: [&'static [usize]; 2], axis: usize) -> Case {
     Case::new(name, move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let count: usize = shape.iter().product();
@@ -343,16 +328,16 @@ fn masked_case<T: Real>(
         let want = masked_model(op, &sums, &kept, len, inner);
         let addend = q.upload(&addend)?;
         let additive = Mask::Additive(TensorRef::contiguous(addend.view(), mask)?);
-        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, additive)?, rtol, 1e-7)?;
+        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, additive)?, rtol::<T>(), 1e-7)?;
         x.iter_mut().zip(&kept).filter(|(_, kept)| !**kept).for_each(|(x, _)| *x = f32::NAN);
         let want = masked_model(op, &x, &kept, len, inner);
         let keep = q.upload(&keep)?;
         let flags = Mask::Keep(TensorRef::contiguous(keep.view(), mask)?);
-        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, flags)?, rtol, 1e-7)
+        Failure::unless_close(&want, &op.run::<T>(q, shape, axis, &x, flags)?, rtol::<T>(), 1e-7)
     })
 }
 
-fn causal_case<T: Real>(op: SoftmaxOp, width: &str, shape: &'static [usize], axis: usize, rtol: f64) -> Case {
+fn causal_case<T: Real>(op: SoftmaxOp, width: &str, shape: &'static [usize], axis: usize) -> Case {
     Case::new(format!("{width}causal mask, axis {axis} of {shape:?}"), move |q| {
         let (len, inner) = axis_lengths(shape, axis);
         let queries = shape[axis - 1];
@@ -365,7 +350,7 @@ fn causal_case<T: Real>(op: SoftmaxOp, width: &str, shape: &'static [usize], axi
             let keep: Vec<bool> = (0..x.len()).map(kept).collect();
             let want = masked_model(op, &x, &keep, len, inner);
             let y = op.run::<T>(q, shape, axis, &x, Mask::Causal { offset })?;
-            Failure::unless_close(&want, &y, rtol, 1e-7)?;
+            Failure::unless_close(&want, &y, rtol::<T>(), 1e-7)?;
         }
         Ok(())
     })

@@ -63,74 +63,33 @@ fn are_noticed(trials: &Trials<'_>) {
     assert!(wrong.is_empty(), "{} mutants: {wrong:#?}", wrong.len());
 }
 
-#[test]
-fn faults_in_the_kernels_of_programs_and_look_ups_are_noticed() {
-    are_noticed(&Trials::of(&AIR, direct::look_ups(), 1 << 21));
+/// A test for each module: further trials, and the most warp instructions of a launch.
+macro_rules! noticed {
+    ($(fn $test:ident() = $shipped:ident, $more:expr, $longest:expr;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                are_noticed(&Trials::of(&$shipped, $more, $longest));
+            }
+        )*
+    };
 }
 
-#[test]
-fn faults_in_the_attention_kernels_are_noticed() {
-    are_noticed(&Trials::of(&ATTENTION, Vec::new(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_circle_kernels_are_noticed() {
-    are_noticed(&Trials::of(&CIRCLE, direct::trials(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_kernels_of_corrections_are_noticed() {
-    are_noticed(&Trials::of(&CORRECTION, Vec::new(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_kernels_of_quotients_and_folds_are_noticed() {
-    are_noticed(&Trials::of(&DEEP, Vec::new(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_transcript_kernels_are_noticed() {
-    are_noticed(&Trials::of(&CHANNEL, Vec::new(), 1 << 18));
-}
-
-#[test]
-fn faults_in_the_kernels_of_openings_are_noticed() {
-    are_noticed(&Trials::of(&OPEN, Vec::new(), 1 << 18));
-}
-
-#[test]
-fn faults_in_the_kernels_of_function_secret_sharing_are_noticed() {
-    are_noticed(&Trials::of(&FSS, Vec::new(), 1 << 18));
-}
-
-#[test]
-fn faults_in_the_kernels_of_decompositions_are_noticed() {
-    are_noticed(&Trials::of(&FACTOR, wide::trials(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_kernels_of_optimisers_are_noticed() {
-    are_noticed(&Trials::of(&OPTIM, Vec::new(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_kernels_of_tensors_are_noticed() {
-    are_noticed(&Trials::of(&TENSOR, Vec::new(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_linear_algebra_kernels_are_noticed() {
-    are_noticed(&Trials::of(&LINALG, Vec::new(), 1 << 23));
-}
-
-#[test]
-fn faults_in_the_kernels_of_commitment_trees_are_noticed() {
-    are_noticed(&Trials::of(&MERKLE, Vec::new(), 1 << 21));
-}
-
-#[test]
-fn faults_in_the_kernels_of_recurrent_networks_are_noticed() {
-    are_noticed(&Trials::of(&RECURRENT, Vec::new(), 1 << 19));
+noticed! {
+    fn faults_in_the_kernels_of_programs_and_look_ups_are_noticed() = AIR, direct::look_ups(), 1 << 21;
+    fn faults_in_the_attention_kernels_are_noticed() = ATTENTION, Vec::new(), 1 << 21;
+    fn faults_in_the_circle_kernels_are_noticed() = CIRCLE, direct::trials(), 1 << 21;
+    fn faults_in_the_kernels_of_corrections_are_noticed() = CORRECTION, Vec::new(), 1 << 21;
+    fn faults_in_the_kernels_of_quotients_and_folds_are_noticed() = DEEP, Vec::new(), 1 << 21;
+    fn faults_in_the_transcript_kernels_are_noticed() = CHANNEL, Vec::new(), 1 << 18;
+    fn faults_in_the_kernels_of_openings_are_noticed() = OPEN, Vec::new(), 1 << 18;
+    fn faults_in_the_kernels_of_function_secret_sharing_are_noticed() = FSS, Vec::new(), 1 << 18;
+    fn faults_in_the_kernels_of_decompositions_are_noticed() = FACTOR, wide::trials(), 1 << 21;
+    fn faults_in_the_kernels_of_optimisers_are_noticed() = OPTIM, Vec::new(), 1 << 21;
+    fn faults_in_the_kernels_of_tensors_are_noticed() = TENSOR, Vec::new(), 1 << 21;
+    fn faults_in_the_linear_algebra_kernels_are_noticed() = LINALG, Vec::new(), 1 << 23;
+    fn faults_in_the_kernels_of_commitment_trees_are_noticed() = MERKLE, Vec::new(), 1 << 21;
+    fn faults_in_the_kernels_of_recurrent_networks_are_noticed() = RECURRENT, Vec::new(), 1 << 19;
 }
 
 #[test]

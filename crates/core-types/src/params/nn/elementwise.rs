@@ -131,6 +131,34 @@ impl Sizes for BinaryParams {
     }
 }
 
+/// `y = f(x, value)` over a row-major output of `shape`; axes past `rank` have length 1.
+///
+/// A stride of 0 repeats x along its axis.
+#[derive(Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(C)]
+pub struct BinaryScalarParams {
+    /// The function.
+    pub op: Binary,
+    /// The second operand, for every element.
+    pub value: f32,
+    /// Number of axes in use.
+    pub rank: u32,
+    /// Keeps the axes in place; zero.
+    pub reserved: u32,
+    /// Length of each axis, outermost first.
+    pub shape: [u64; MAX_RANK],
+    /// Elements of `x` from one index of the axis to the next.
+    pub x_strides: [u64; MAX_RANK],
+}
+
+impl Sizes for BinaryScalarParams {
+    fn each_size(&self, _: &'static str, see: &mut impl FnMut(&'static str, &dyn Debug)) {
+        see("op", &self.op);
+        let rank = (self.rank as usize).min(self.shape.len());
+        see("shape", &&self.shape[..rank]);
+    }
+}
+
 /// Sum over the middle axis of a row-major tensor.
 ///
 /// The source is an `outer x len x inner` tensor, the result a row-major `outer x inner` one.

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use backend_api::{
     BackendError, Buffer, DType, Queue, Real, Reservation,
     ops::linalg::{
-        AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RmsNorm,
-        RmsNormBackward, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
+        AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, LogSoftmax, LogSoftmaxBackward,
+        LogSoftmaxInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
     },
 };
 use core_types::params::rows::{AxisParams, NORM_BLOCK_ROWS, NormParams, SoftmaxParams};
@@ -207,7 +207,9 @@ impl CpuQueue {
         // Scratch for rows and parameters that are not f32.
         let given = [gamma, beta].into_iter().flatten().count();
         let made = usize::from(gamma.is_none()) + usize::from(CENTRED && beta.is_none());
-        let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, 2 + given, made)?;
+        // A row in place is copied, whatever its type.
+        let (narrow, always) = if matches!(x, NormRows::InPlace) { (1, 1) } else { (2, 0) };
+        let _scratch = self.reserve_rows::<T>([y.len(), rows * len], len, narrow + given, always + made)?;
         let [gamma, beta] = [gamma, beta].map(|values| values.map(Reals::from));
         // The least row with an undefined result is reported.
         let undefined = AtomicUsize::new(usize::MAX);
@@ -215,7 +217,7 @@ impl CpuQueue {
         let tasks = y.chunks_mut(rows * len).zip(rstd.chunks_mut(rows));
         let tasks = tasks.map(|(y, rstd)| (x.take(y.len()), y, means.next().unwrap_or_default(), rstd)).collect();
         self.for_jobs(tasks, |i, (x, y, mean, rstd)| {
-            let x = x.values(simd).into();
+            let x = x.values(simd).map(Reals::from);
             let kernel = norm::NormRowsForward::<CENTRED> {
                 p,
                 fetches: simd.fetches_rows(),
@@ -326,6 +328,12 @@ impl RowOps for CpuQueue {
         self.norm_forward::<T, true>("layer_norm", params, NormRows::Given(x), [gamma, beta], y, [mean, rstd])
     }
 
+    fn layer_norm_in_place<T: Real>(&self, op: LayerNormInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        let LayerNormInPlace { params, gamma, beta, x, stats } = op;
+        let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
+        self.norm_forward::<T, true>("layer_norm_in_place", params, NormRows::InPlace, [gamma, beta], x, [mean, rstd])
+    }
+
     fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
         let AddLayerNorm { params, x, r, gamma, beta, sum, y, stats } = op;
         let (mean, rstd) = stats.split_at_mut(stats.len() / 2);
@@ -342,6 +350,12 @@ impl RowOps for CpuQueue {
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
         let RmsNorm { params, x, gamma, y, rstd } = op;
         self.norm_forward::<T, false>("rms_norm", params, NormRows::Given(x), [gamma, None], y, [&mut [], rstd])
+    }
+
+    fn rms_norm_in_place<T: Real>(&self, op: RmsNormInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        let RmsNormInPlace { params, gamma, x, rstd } = op;
+        let rows = NormRows::InPlace;
+        self.norm_forward::<T, false>("rms_norm_in_place", params, rows, [gamma, None], x, [&mut [], rstd])
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     linalg::{
-        convert::{BLOCK, in_f32},
+        convert::{BLOCK, in_f32, widen},
         reals::{Reals, RealsMut},
     },
     simd::{LaneKernel, Simd, dispatch, floats::Floats},
@@ -23,6 +23,8 @@ use crate::{
 pub(super) enum NormRows<'a, T> {
     /// These.
     Given(&'a [T]),
+    /// The rows that the results overwrite.
+    InPlace,
     /// Their sum, which is to be written.
     Sum { x: &'a [T], r: &'a [T], sum: &'a mut [T] },
 }
@@ -36,6 +38,7 @@ impl<'a, T: Real> NormRows<'a, T> {
                 *rows = rest;
                 Self::Given(x)
             }
+            Self::InPlace => Self::InPlace,
             Self::Sum { x: rows, r: others, sum: sums } => {
                 let ((x, rest), (r, others_rest)) = (rows.split_at(len), others.split_at(len));
                 let (sum, sums_rest) = core::mem::take(sums).split_at_mut(len);
@@ -45,13 +48,14 @@ impl<'a, T: Real> NormRows<'a, T> {
         }
     }
 
-    /// The elements, after writing the sum.
-    pub(super) fn values(self, simd: Simd) -> &'a [T] {
+    /// The elements, after writing the sum; `None` for rows in place.
+    pub(super) fn values(self, simd: Simd) -> Option<&'a [T]> {
         match self {
-            Self::Given(x) => x,
+            Self::Given(x) => Some(x),
+            Self::InPlace => None,
             Self::Sum { x, r, sum } => {
                 dispatch(simd, Add { x: x.into(), r: r.into(), sum: (&mut *sum).into() });
-                sum
+                Some(sum)
             }
         }
     }
@@ -89,7 +93,8 @@ pub(super) struct NormRowsForward<'a, const CENTRED: bool> {
     pub(super) p: &'a NormParams,
     /// Whether the next row and the output are fetched before they are needed.
     pub(super) fetches: bool,
-    pub(super) x: Reals<'a>,
+    /// The rows; without them, the rows in y.
+    pub(super) x: Option<Reals<'a>>,
     pub(super) gamma: Option<Reals<'a>>,
     pub(super) beta: Option<Reals<'a>>,
     pub(super) y: RealsMut<'a>,
@@ -104,15 +109,33 @@ impl<const CENTRED: bool, L: Floats> LaneKernel<L> for NormRowsForward<'_, CENTR
     #[inline(always)]
     fn run(mut self, l: L) -> Option<usize> {
         let n = self.p.len as usize;
-        let (mut wide_x, mut wide_y) = (scratch(self.x, n), scratch(self.x, n));
+        // A row in place is copied, so that its passes read the elements while they write results.
+        let mut wide_x = match self.x {
+            Some(x) => scratch(x, n),
+            None => vec![0.0; n],
+        };
+        let mut wide_y = scratch(self.y.shared(), n);
         let (mut wide_gamma, mut wide_beta) = (Vec::new(), Vec::new());
         let gamma = column_values(l, self.gamma, 1.0, n, &mut wide_gamma);
         let beta = if CENTRED { column_values(l, self.beta, 0.0, n, &mut wide_beta) } else { &[] };
-        for (i, x) in self.x.chunks(n).enumerate() {
-            let next = if self.fetches { next_row(self.x, i, n) } else { &[] };
-            let x = in_f32(l, x, &mut wide_x);
-            let mut out = OutRow::new(self.y.range(i * n..(i + 1) * n), &mut wide_y);
-            let fetched = if self.fetches { out.values() } else { &mut [] };
+        let mut undefined = None;
+        for i in 0..self.y.len() / n {
+            let cells = i * n..(i + 1) * n;
+            let (x, next) = match self.x {
+                Some(x) => {
+                    let next = if self.fetches { next_row(x, i, n) } else { &[] };
+                    (in_f32(l, x.range(cells.clone()), &mut wide_x), next)
+                }
+                None => {
+                    widen(l, self.y.shared().range(cells.clone()), &mut wide_x);
+                    (&wide_x[..], &[][..])
+                }
+            };
+            let mut out = OutRow::new(self.y.range(cells), &mut wide_y);
+            let fetched: &[f32] = match &out {
+                OutRow::Direct(row) if self.fetches => row,
+                _ => &[],
+            };
             let shift = if CENTRED { (sum(l, x, fetched) / n as f64) as f32 } else { 0.0 };
             let (residual, square) = moments(l, x, next, shift);
             let (residual, square) = (residual / n as f64, square / n as f64);
@@ -121,16 +144,23 @@ impl<const CENTRED: bool, L: Floats> LaneKernel<L> for NormRowsForward<'_, CENTR
             let residual = if CENTRED { residual } else { 0.0 };
             let spread = square - residual * residual;
             let spread = if spread < 0.0 { 0.0 } else { spread }; // NaN stays
-            let root = (spread + f64::from(self.p.eps)).sqrt();
+            let (mut mean, mut root) = (f64::from(shift) + residual, (spread + f64::from(self.p.eps)).sqrt());
             let rstd = (1.0 / root) as f32;
-            if CENTRED {
-                self.mean[i] = (f64::from(shift) + residual) as f32;
+            if is_lost(rstd) {
+                (mean, root) = normalise_in_f64::<CENTRED>(x, self.p.eps, gamma, beta, out.values());
+                if root == 0.0 {
+                    undefined = undefined.or(Some(i));
+                }
+            } else {
+                normalise::<L, CENTRED>(l, x, shift, (-residual / root) as f32, rstd, gamma, beta, out.values());
             }
-            self.rstd[i] = rstd;
-            normalise::<L, CENTRED>(l, x, shift, (-residual / root) as f32, rstd, gamma, beta, out.values());
+            if CENTRED {
+                self.mean[i] = mean as f32;
+            }
+            self.rstd[i] = (1.0 / root) as f32;
             out.finish(l);
         }
-        if self.rstd.iter().any(|&rstd| is_lost(rstd)) { self.repair(gamma, beta) } else { None }
+        undefined
     }
 }
 
@@ -143,36 +173,24 @@ fn is_lost(rstd: f32) -> bool {
     !kept
 }
 
-impl<const CENTRED: bool> NormRowsForward<'_, CENTRED> {
-    /// Recomputes the rows that f32 has lost; returns the first row whose result is undefined.
-    #[cold]
-    fn repair(mut self, gamma: &[f32], beta: &[f32]) -> Option<usize> {
-        let n = self.p.len as usize;
-        let mut undefined = None;
-        for (i, x) in self.x.chunks(n).enumerate() {
-            let mut y = self.y.range(i * n..(i + 1) * n);
-            if !is_lost(self.rstd[i]) {
-                continue;
-            }
-            let value = |column: usize| f64::from(x.get(column));
-            let mean_of = |term: &dyn Fn(f64) -> f64| (0..n).map(|column| term(value(column))).sum::<f64>() / n as f64;
-            let mean = if CENTRED { mean_of(&|x| x) } else { 0.0 };
-            let root = (mean_of(&|x| (x - mean) * (x - mean)) + f64::from(self.p.eps)).sqrt();
-            if root == 0.0 {
-                undefined = undefined.or(Some(i));
-            }
-            if CENTRED {
-                self.mean[i] = mean as f32;
-            }
-            self.rstd[i] = (1.0 / root) as f32;
-            for column in 0..n {
-                let scaled = (value(column) - mean) / root * f64::from(gamma[column]);
-                let shifted = if CENTRED { scaled + f64::from(beta[column]) } else { scaled };
-                y.set(column, shifted as f32);
-            }
-        }
-        undefined
+/// Normalises a row that f32 has lost. Returns its mean and the inverse of its rstd.
+#[cold]
+fn normalise_in_f64<const CENTRED: bool>(
+    x: &[f32],
+    eps: f32,
+    gamma: &[f32],
+    beta: &[f32],
+    y: &mut [f32],
+) -> (f64, f64) {
+    let mean_of = |term: &dyn Fn(f64) -> f64| x.iter().map(|&x| term(f64::from(x))).sum::<f64>() / x.len() as f64;
+    let mean = if CENTRED { mean_of(&|x| x) } else { 0.0 };
+    let root = (mean_of(&|x| (x - mean) * (x - mean)) + f64::from(eps)).sqrt();
+    for (column, (y, &x)) in y.iter_mut().zip(x).enumerate() {
+        let scaled = (f64::from(x) - mean) / root * f64::from(gamma[column]);
+        let shifted = if CENTRED { scaled + f64::from(beta[column]) } else { scaled };
+        *y = shifted as f32;
     }
+    (mean, root)
 }
 
 /// The sum of x. Fetches y for the passes that follow.

@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use backend_api::{
     BackendError, Budget, Queue, Real,
     ops::linalg::{
-        CrossEntropy, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, LossOps, RmsNorm, RmsNormBackward,
-        RowMask, RowOps, Softmax, SoftmaxBackward, SoftmaxInPlace,
+        CrossEntropy, LayerNorm, LayerNormBackward, LayerNormInPlace, LogSoftmax, LogSoftmaxBackward, LossOps, RmsNorm,
+        RmsNormBackward, RmsNormInPlace, RowMask, RowOps, Softmax, SoftmaxBackward, SoftmaxInPlace,
     },
 };
 use core_types::params::rows::{AxisParams, NormParams, SoftmaxParams};
@@ -222,8 +222,8 @@ fn scratch_is_counted_in_the_budget_and_refused_beyond_it() {
 /// An op on a queue, with room for a result and for statistics of the rows.
 type RowOp<'a, T> = &'a dyn Fn(&CpuQueue, &mut [T], &mut [f32]) -> Result<(), BackendError>;
 
-/// Scratch of a masked softmax, its gradient, norms and their gradients on rows of 300.
-fn row_scratch<T: Real>(rows: usize, is_given: [bool; 2]) -> [u64; 6] {
+/// Scratch on rows of 300: a masked softmax, its gradient, norms, norms in place, gradients.
+fn row_scratch<T: Real>(rows: usize, is_given: [bool; 2]) -> [u64; 8] {
     const LEN: usize = 300;
     let x: Vec<T> = values(1, rows * LEN).into_iter().map(T::from_f32).collect();
     let (x, keep, column) = (&x[..], vec![true; LEN], vec![T::from_f32(1.0); LEN]);
@@ -240,6 +240,8 @@ fn row_scratch<T: Real>(rows: usize, is_given: [bool; 2]) -> [u64; 6] {
         of(&|q, dx, _| q.softmax_backward(SoftmaxBackward { params: &softmax.axis, y: x, g: x, dx })),
         of(&|q, y, stats| q.layer_norm(LayerNorm { params: &norm, x, gamma, beta, y, stats })),
         of(&|q, y, stats| q.rms_norm(RmsNorm { params: &norm, x, gamma, y, rstd: &mut stats[..rows] })),
+        of(&|q, x, stats| q.layer_norm_in_place(LayerNormInPlace { params: &norm, gamma, beta, x, stats })),
+        of(&|q, x, stats| q.rms_norm_in_place(RmsNormInPlace { params: &norm, gamma, x, rstd: &mut stats[..rows] })),
         of(&|q, dx, stats| {
             let (g, stats) = (x, &stats[..]);
             q.layer_norm_backward(LayerNormBackward {
@@ -267,14 +269,16 @@ fn row_scratch<T: Real>(rows: usize, is_given: [bool; 2]) -> [u64; 6] {
 fn rows_that_are_converted_masked_or_made_are_scratch_of_two_tasks() {
     let (row, sums) = (4 * 300, [4 * (2 * 300 + 16), 4 * (300 + 16)]);
     for (rows, tasks) in [(54, 1), (55, 2)] {
-        let all = |of_tasks: [u64; 4], of_block: u64| {
-            let [softmax, gradient, layer, rms] = of_tasks.map(|count| tasks * count * row);
-            [softmax, gradient, layer, rms, of_block * row + sums[0], of_block * row + sums[1]]
+        let all = |of_tasks: [u64; 6], of_block: u64| {
+            let [softmax, gradient, layer, rms, layer_in_place, rms_in_place] =
+                of_tasks.map(|count| tasks * count * row);
+            let gradients = sums.map(|sums| of_block * row + sums);
+            [softmax, gradient, layer, rms, layer_in_place, rms_in_place, gradients[0], gradients[1]]
         };
-        assert_eq!(row_scratch::<f32>(rows, [true; 2]), all([1, 0, 0, 0], 0));
-        assert_eq!(row_scratch::<f32>(rows, [true, false]), all([1, 0, 1, 0], 0));
-        assert_eq!(row_scratch::<f32>(rows, [false; 2]), all([1, 0, 2, 1], 1));
-        assert_eq!(row_scratch::<bf16>(rows, [true; 2]), all([3, 3, 4, 3], 4));
-        assert_eq!(row_scratch::<bf16>(rows, [false; 2]), all([3, 3, 4, 3], 4));
+        assert_eq!(row_scratch::<f32>(rows, [true; 2]), all([1, 0, 0, 0, 1, 1], 0));
+        assert_eq!(row_scratch::<f32>(rows, [true, false]), all([1, 0, 1, 0, 2, 1], 0));
+        assert_eq!(row_scratch::<f32>(rows, [false; 2]), all([1, 0, 2, 1, 3, 2], 1));
+        assert_eq!(row_scratch::<bf16>(rows, [true; 2]), all([3, 3, 4, 3, 4, 3], 4));
+        assert_eq!(row_scratch::<bf16>(rows, [false; 2]), all([3, 3, 4, 3, 4, 3], 4));
     }
 }

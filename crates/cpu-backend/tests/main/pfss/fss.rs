@@ -3,14 +3,17 @@
 use backend_api::{
     Queue,
     ops::fss::{
-        CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, FssOps, PackBits, UnpackBits,
+        CmpEvalAll, CmpEvalWindow, CmpGen, CmpKeys, DcfEvalWindow, DcfGen, DcfKeys, ExpandSeed, FssOps, PackBits,
+        UnpackBits,
     },
 };
 use core_types::{
     AesKey, Label, PrgKeys, Ring,
     cmp::{CMP_ALL_BITS, cmp_blocks, cmp_eval, cmp_gen, cmp_leaves, cmp_levels},
     dcf::{DcfCiphers, DcfDealer, dcf_eval_window},
-    params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, padded},
+    params::fss::{
+        CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, PackParams, SeedParams, padded,
+    },
 };
 use cpu_backend::{AesPath, CpuConfig, CpuQueue, Simd, SimdLevel};
 
@@ -223,6 +226,21 @@ fn everything(q: &CpuQueue, count: u32, bits: u32, points: u32) -> Outputs {
         out.words64.extend([payloads.values, payloads.last]);
     }
     out
+}
+
+#[test]
+fn every_path_and_thread_count_expands_a_seed_to_the_same_words() {
+    let queues = queues();
+    let key = AesKey::new([9; 16]);
+    for (rows, blocks) in [(0u32, 3u32), (1, 0), (1, 1), (2, 31), (3, 33), (1, 257), (2, 20_000)] {
+        let params = SeedParams { key, first: u128::MAX - 40, mask: [!3, 1023], rows, blocks, reserved: [0; 2] };
+        let name = format!("{rows} rows of {blocks} blocks");
+        expect_equal(&queues, &name, |q| {
+            let mut words = vec![u64::MAX; 2 * rows as usize * blocks as usize];
+            q.expand_seed(ExpandSeed { params: &params, words: &mut words }).unwrap();
+            words
+        });
+    }
 }
 
 #[test]

@@ -24,8 +24,15 @@ fn bits_are_the_scalar_sums_at_every_level() {
         for party in [0, 1] {
             let mut sums = vec![0; 2 * per_row];
             let params = BitParams { count: COUNT as u32, party };
-            q.combine_bits(CombineBits { params: &params, terms: &terms, x: &x, rows: &rows, sums: &mut sums })
-                .unwrap();
+            q.combine_bits(CombineBits {
+                params: &params,
+                terms: &terms,
+                placed: None,
+                x: &x,
+                rows: &rows,
+                sums: &mut sums,
+            })
+            .unwrap();
             for e in 0..per_row * 32 {
                 let bit = |words: &[u32]| words[e / 32] >> (e % 32) & 1;
                 let known = x.get(e).map_or(0, |&x| terms[0].public_bit(party, x));
@@ -74,6 +81,7 @@ fn words_are_the_scalar_sums_at_every_level() {
             q.combine_words(CombineWords {
                 params: &params,
                 terms: &terms,
+                placed: None,
                 x: &x,
                 padded: &held,
                 rows: &more,

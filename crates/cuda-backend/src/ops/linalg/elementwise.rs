@@ -2,10 +2,10 @@
 
 use backend_api::{
     BackendError, BufferMut, BufferRef, Real,
-    ops::linalg::{Activate, ActivateBackward, Axpby, Binary, Dropout, SumAxis},
+    ops::linalg::{Activate, ActivateBackward, Axpby, Binary, BinaryScalar, Dropout, SumAxis},
 };
 use core_types::params::{
-    elementwise::{Activation, BinaryParams, DropoutParams, MAX_RANK},
+    elementwise::{Activation, BinaryParams, BinaryScalarParams, DropoutParams, MAX_RANK},
     optim::StepState,
 };
 
@@ -20,6 +20,8 @@ const ACTIVATE: KernelFamily = family!("linalg_activate");
 const ACTIVATE_BACKWARD: KernelFamily = family!("linalg_activate_backward");
 const BINARY: KernelFamily = family!("linalg_binary");
 const BINARY_STRIDED: KernelFamily = family!("linalg_binary_strided");
+const BINARY_SCALAR: KernelFamily = family!("linalg_binary_scalar");
+const BINARY_SCALAR_STRIDED: KernelFamily = family!("linalg_binary_scalar_strided");
 const AXPBY: KernelFamily = family!("linalg_axpby");
 const DROPOUT: KernelFamily = family!("linalg_dropout");
 
@@ -38,6 +40,28 @@ impl ElementwiseOps for CudaQueue {
 
     fn binary<T: Real>(&self, op: Binary<'_, Self, T>) -> Result<(), BackendError> {
         binary(self, "binary", op.params, [op.a, op.b], &op.y)
+    }
+
+    fn binary_scalar<T: Real>(&self, op: BinaryScalar<'_, Self, T>) -> Result<(), BackendError> {
+        let BinaryScalar { params: p, x, y } = op;
+        if y.is_empty() {
+            return Ok(());
+        }
+        let value = T::from_f32(p.value).to_f32();
+        let rank = (p.rank as usize).min(MAX_RANK);
+        let launch = if is_flat(&p.shape[..rank], &p.x_strides) {
+            let launch = over_elements(self.kernel(BINARY_SCALAR.of::<T>())?, y.len());
+            launch.value("op", &p.op).value("value", &value).value("len", &(y.len() as u64))
+        } else {
+            let len = strided_len("binary_scalar", y.len() as u64)?;
+            let launch = self.kernel(BINARY_SCALAR_STRIDED.of::<T>())?.cover(len as usize);
+            launch.value("p", &BinaryScalarParams { rank: rank as u32, value, ..*p }).value("len", &len)
+        };
+        let launch = launch.input("x", x).output("y", &y);
+        // SAFETY: `BinaryScalar::check` verified that y has the elements of the shape of `p`, whose number is the
+        // length, and that the strides stay inside x: without gaps, it is at least as long as y. No axis is empty,
+        // since y is not.
+        unsafe { launch.launch() }
     }
 
     fn axpby<T: Real>(&self, op: Axpby<'_, Self, T>) -> Result<(), BackendError> {

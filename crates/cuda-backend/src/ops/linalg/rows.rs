@@ -3,8 +3,8 @@
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, Queue, Real,
     ops::linalg::{
-        AddLayerNorm, LayerNorm, LayerNormBackward, LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RmsNorm,
-        RmsNormBackward, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
+        AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, LogSoftmax, LogSoftmaxBackward,
+        LogSoftmaxInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace, RowMask, Softmax, SoftmaxBackward, SoftmaxInPlace,
     },
 };
 use bytemuck::NoUninit;
@@ -70,13 +70,21 @@ impl RowOps for CudaQueue {
     fn layer_norm<T: Real>(&self, op: LayerNorm<'_, Self, T>) -> Result<(), BackendError> {
         let LayerNorm { params, x, gamma, beta, y, stats } = op;
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
+        let x = Some(x);
         norm(self, "layer_norm", params, NormForward { x, added: None, gamma, beta, y, mean: Some(mean), rstd })
+    }
+
+    fn layer_norm_in_place<T: Real>(&self, op: LayerNormInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        let LayerNormInPlace { params, gamma, beta, x: y, stats } = op;
+        let (mean, rstd) = stats.split_at(params.rows as usize)?;
+        let views = NormForward { x: None, added: None, gamma, beta, y, mean: Some(mean), rstd };
+        norm(self, "layer_norm_in_place", params, views)
     }
 
     fn add_layer_norm<T: Real>(&self, op: AddLayerNorm<'_, Self, T>) -> Result<(), BackendError> {
         let AddLayerNorm { params, x, r, gamma, beta, sum, y, stats } = op;
         let (mean, rstd) = stats.split_at(params.rows as usize)?;
-        let added = Some((r, sum));
+        let (x, added) = (Some(x), Some((r, sum)));
         norm(self, "add_layer_norm", params, NormForward { x, added, gamma, beta, y, mean: Some(mean), rstd })
     }
 
@@ -90,7 +98,14 @@ impl RowOps for CudaQueue {
 
     fn rms_norm<T: Real>(&self, op: RmsNorm<'_, Self, T>) -> Result<(), BackendError> {
         let RmsNorm { params, x, gamma, y, rstd } = op;
+        let x = Some(x);
         norm(self, "rms_norm", params, NormForward { x, added: None, gamma, beta: None, y, mean: None, rstd })
+    }
+
+    fn rms_norm_in_place<T: Real>(&self, op: RmsNormInPlace<'_, Self, T>) -> Result<(), BackendError> {
+        let RmsNormInPlace { params, gamma, x: y, rstd } = op;
+        let views = NormForward { x: None, added: None, gamma, beta: None, y, mean: None, rstd };
+        norm(self, "rms_norm_in_place", params, views)
     }
 
     fn rms_norm_backward<T: Real>(&self, op: RmsNormBackward<'_, Self, T>) -> Result<(), BackendError> {
@@ -172,7 +187,8 @@ fn softmax_backward<T: Real>(
 /// The views of a forward pass; RMS norm has neither `beta` nor `mean`.
 #[derive(Debug)]
 struct NormForward<'a, T> {
-    x: CudaRef<'a, T>,
+    /// The rows; without them, the rows in `y`.
+    x: Option<CudaRef<'a, T>>,
     /// The term added to x before that, and the destination of the sum.
     added: Option<(CudaRef<'a, T>, CudaMut<'a, T>)>,
     gamma: Option<CudaRef<'a, T>>,
@@ -211,10 +227,11 @@ fn norm<T: Real>(
     views: NormForward<'_, T>,
 ) -> Result<(), BackendError> {
     let NormForward { x, added, gamma, beta, y, mean, rstd } = views;
-    if x.is_empty() {
+    if y.is_empty() {
         return Ok(());
     }
     index_bound(op, p.len)?;
+    let x = x.unwrap_or_else(|| y.as_ref());
 
     // Without eps, the kernel lowers the status to the first row whose result is undefined.
     let mut status = if p.eps > 0.0 { None } else { Some(queue.upload(&[u64::MAX])?) };
@@ -233,7 +250,7 @@ fn norm<T: Real>(
     let launch = launch.output("y", &y).output_if("mean", mean.as_ref()).output("rstd", &rstd);
     let launch = launch.output_if("status", lowered.as_ref());
     // SAFETY: the op has checked that x, y, r and sum have `p.rows p.len` elements, gamma and beta `p.len`, mean and
-    // rstd `p.rows`; no row is empty, since x is not. The status is one word.
+    // rstd `p.rows`; no row is empty, since y is not. The status is one word. Without a sum, y may be x.
     unsafe { launch.launch() }?;
 
     let Some(status) = status else { return Ok(()) };

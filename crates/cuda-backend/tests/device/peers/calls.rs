@@ -98,9 +98,8 @@ fn every_call_brings_what_it_says_over_every_link() {
         links.into_iter().flat_map(|link| ["eager", "lazy", "random;seed=3"].map(|schedule| (link, schedule)))
     {
         for (ranks, allocator) in [(1, Allocator::Auto), (2, Allocator::Auto), (4, Allocator::Caching)] {
-            let machine = Machine::new(&format!("devices=4;{link};schedule={schedule};checks=sanitize"));
+            let _machine = Machine::clean(&format!("devices=4;{link};schedule={schedule};checks=sanitize"));
             hold(&open_with(ranks, allocator));
-            machine.assert_clean();
         }
     }
 }
@@ -108,14 +107,12 @@ fn every_call_brings_what_it_says_over_every_link() {
 #[test]
 fn several_ranks_may_be_on_one_device() {
     for schedule in ["eager", "lazy", "random;seed=5"] {
-        let machine = Machine::new(&format!("devices=2;schedule={schedule};checks=sanitize"));
+        let _machine = Machine::clean(&format!("devices=2;schedule={schedule};checks=sanitize"));
         // Two that were opened apart, a second stream of one of them, and one on another device.
         let mut queues = open(2);
         queues.extend(open(1));
         queues.push(queues[0].fork().unwrap());
         hold(&queues);
-        drop(queues);
-        machine.assert_clean();
     }
 }
 
@@ -148,7 +145,7 @@ fn links_carry_what_is_said_to_be_sent_and_calls_do_not_wait() {
 #[test]
 fn memory_is_not_reused_while_others_copy_from_it() {
     for (link, schedule) in ["peer=copies", "peer=off"].into_iter().zip(["lazy", "random;seed=9"]) {
-        let machine = Machine::new(&format!("devices=3;{link};schedule={schedule};checks=sanitize"));
+        let _machine = Machine::clean(&format!("devices=3;{link};schedule={schedule};checks=sanitize"));
         let queues = open_with(3, Allocator::Caching);
         on_ranks(&queues, PeerRank::group(&queues).unwrap(), |q, rank| {
             for round in 0..8u32 {
@@ -167,8 +164,6 @@ fn memory_is_not_reused_while_others_copy_from_it() {
                 drop((after, dst));
             }
         });
-        drop(queues);
-        machine.assert_clean();
     }
 }
 
@@ -176,7 +171,7 @@ fn memory_is_not_reused_while_others_copy_from_it() {
 /// all the same.
 #[test]
 fn memory_that_is_offered_is_in_use_although_its_stream_is_done() {
-    let machine = Machine::new("devices=2;schedule=lazy;checks=sanitize");
+    let _machine = Machine::clean("devices=2;schedule=lazy;checks=sanitize");
     let queues = open(2);
     let (say, hear) = std::sync::mpsc::channel();
     let hear = std::sync::Mutex::new(hear);
@@ -205,8 +200,6 @@ fn memory_that_is_offered_is_in_use_although_its_stream_is_done() {
             assert_eq!(q.download(&dst).unwrap(), [[0; 32], [1; 32]].concat());
         });
     });
-    drop(queues);
-    machine.assert_clean();
 }
 
 #[test]

@@ -118,10 +118,10 @@ fn whatever_work_fails_late_no_rank_hangs() {
 
 /// The errors of all ranks' calls if rank `odd` acts differently.
 fn ended(odd: usize, act: impl Fn(&PeerRank) + Sync) -> Vec<Option<CollectiveError>> {
-    let machine = Machine::new("devices=3");
+    let _machine = Machine::clean("devices=3");
     let queues = open(3);
     let group = PeerRank::group(&queues).unwrap();
-    let ended = on_ranks(&queues, group, |q, rank| {
+    on_ranks(&queues, group, |q, rank| {
         let mut buffer = q.upload(&[rank.rank() as u32; 3]).unwrap();
         rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap();
         if rank.rank() == odd {
@@ -131,10 +131,7 @@ fn ended(odd: usize, act: impl Fn(&PeerRank) + Sync) -> Vec<Option<CollectiveErr
         let first = rank.all_gather(q, &mut buffer, &[0..1, 1..2, 2..3]).unwrap_err();
         assert_eq!(rank.barrier(q), Err(first.clone()), "a group that has failed stays so");
         Some(first)
-    });
-    drop(queues);
-    machine.assert_clean();
-    ended
+    })
 }
 
 #[test]
@@ -165,7 +162,7 @@ fn a_rank_that_ends_stalls_gives_up_or_does_another_thing_ends_all_with_its_name
 fn stalls() {
     let call = "all-gather of u32 (1 to 1, 2 in all)".to_owned();
     let stalled = CollectiveError::Stalled { rank: 1, call, seconds: 1 };
-    let machine = Machine::new("devices=2");
+    let _machine = Machine::clean("devices=2");
     let queues = open(2);
     let has_failed = Barrier::new(2);
     on_ranks(&queues, PeerRank::patient_group(&queues, Duration::from_secs(1)).unwrap(), |q, rank| {
@@ -179,8 +176,6 @@ fn stalls() {
         has_failed.wait();
         assert_eq!(failure, Err(stalled.clone()));
     });
-    drop(queues);
-    machine.assert_clean();
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn gathered(queues: &[CudaQueue]) {
 #[test]
 fn a_link_is_used_if_it_does_what_it_says_and_else_the_reason_stands_there() {
     for allocator in [Allocator::StreamOrdered, Allocator::Caching] {
-        let machine = Machine::new("devices=4;links=0-1:nvlink,0-2:pcie,1-2:dropped");
+        let _machine = Machine::clean("devices=4;links=0-1:nvlink,0-2:pcie,1-2:dropped");
         let mut queues = open_with(4, allocator);
         queues.extend(open_with(1, allocator));
         let found = links(&queues).unwrap();
@@ -56,8 +56,6 @@ fn a_link_is_used_if_it_does_what_it_says_and_else_the_reason_stands_there() {
         gathered(&queues);
         let group = PeerRank::group(&queues).unwrap();
         assert_eq!(group[3].links(), found);
-        drop((group, queues));
-        machine.assert_clean();
     }
 }
 
@@ -107,7 +105,7 @@ fn whatever_call_that_only_peers_need_is_refused_bytes_go_through_the_host() {
         };
         let tried = made.min(if call == "cuDeviceGetP2PAttribute" { 6 } else { 2 });
         for turn in 1..=tried {
-            let machine = Machine::new("devices=2");
+            let machine = Machine::clean("devices=2");
             let queues = open(2);
             machine.inject(&format!("fail=1@{call}:{turn}"));
             let found = links(&queues).unwrap();
@@ -120,8 +118,6 @@ fn whatever_call_that_only_peers_need_is_refused_bytes_go_through_the_host() {
             // That direction alone.
             assert_eq!((link.from, link.to), if turn * 2 > tried { (1, 0) } else { (0, 1) }, "{call} {turn}");
             gathered(&queues);
-            drop(queues);
-            machine.assert_clean();
         }
         let machine = Machine::new("devices=2");
         let queues = open(2);
@@ -142,19 +138,17 @@ fn a_device_that_is_lost_in_a_trial_has_no_link() {
 
 #[test]
 fn access_that_is_there_already_is_as_good() {
-    let machine = Machine::new("devices=2");
+    let machine = Machine::clean("devices=2");
     let (first, second) = (open_with(2, Allocator::Caching), open_with(2, Allocator::Caching));
     assert!(links(&first).unwrap().iter().all(|link| link.route == Route::Peer));
     // The contexts of the devices are the first queues'.
     assert!(links(&second).unwrap().iter().all(|link| link.route == Route::Peer));
     assert_eq!(machine.counters().calls_of("cuCtxEnablePeerAccess"), 4);
-    drop((first, second));
-    machine.assert_clean();
 }
 
 #[test]
 fn without_pinned_memory_bytes_still_get_there() {
-    let machine = Machine::new("devices=2;peer=off;checks=sanitize");
+    let _machine = Machine::clean("devices=2;peer=off;checks=sanitize");
     let open = |device| {
         let config = crate::device::support::config(Allocator::Auto);
         CudaQueue::open(cuda_backend::CudaConfig { device, pinned_bytes: Some(0), ..config }).unwrap()
@@ -168,6 +162,4 @@ fn without_pinned_memory_bytes_still_get_there() {
         let all = q.download(&all).unwrap();
         assert!(all.iter().enumerate().all(|(at, &word)| word == if at < words { 5 } else { 6 }));
     });
-    drop(queues);
-    machine.assert_clean();
 }

@@ -12,12 +12,20 @@ pub(crate) const PTX: &str = include_str!("test.ptx");
 /// A simulated machine. The driver is one for the process, so tests take turns.
 pub(crate) struct Machine {
     session: Simulation,
+    ends_clean: bool,
 }
 
 impl Machine {
     /// A machine by `spec`, with nothing on it.
     pub(crate) fn new(spec: &str) -> Self {
-        Self { session: driver::simulate(spec).unwrap() }
+        Self { session: driver::simulate(spec).unwrap(), ends_clean: false }
+    }
+
+    /// As [`Machine::new`], with [`Machine::assert_clean`] when it is dropped.
+    pub(crate) fn clean(spec: &str) -> Self {
+        let mut machine = Self::new(spec);
+        machine.ends_clean = true;
+        machine
     }
 
     /// Adds a fault; its calls count from here on.
@@ -44,6 +52,14 @@ impl Machine {
         assert_eq!(self.reports(), []);
         assert_eq!(self.counters().calls_after_sticky, Vec::<&str>::new());
         assert_eq!(self.counters().legacy_operations, 0);
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if self.ends_clean && !std::thread::panicking() {
+            self.assert_clean();
+        }
     }
 }
 
@@ -79,9 +95,8 @@ pub(crate) fn on_each(specs: &[impl AsRef<str>], pools: &[Allocator], test: impl
     for spec in specs {
         for &pool in pools {
             let spec = spec.as_ref();
-            let machine = Machine::new(spec);
+            let machine = Machine::clean(spec);
             test(&machine, open(pool).unwrap(), &format!("{spec}, {pool:?}"));
-            machine.assert_clean();
         }
     }
 }

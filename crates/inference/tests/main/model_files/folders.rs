@@ -1,66 +1,49 @@
 //! Key folders of described models: the file is in them, and parties with different files refuse each other.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use inference::{
-    InferenceError, Limits, Model, ModelFile, Parameters,
-    folder::{self, KeyFolder, RunsFolder},
-    party::{self, Role},
+    InferenceError, Limits, ModelFile, Parameters,
+    folder::{self, KeyFolder},
     plain,
 };
 use pfss::{Party, memory_pair};
 use sha2::{Digest as _, Sha256};
 
 use super::{FLAT, IMAGES, inputs, model, tensors};
-use crate::common::{PATIENCE, digits};
-
-fn deal(model: &Model, out: &Path) {
-    folder::deal(&runtime::cpu().unwrap(), model, out, |_| ()).unwrap();
-}
-
-fn open(out: &Path, party: Party) -> Result<KeyFolder, InferenceError> {
-    KeyFolder::open(&out.join(format!("party{}", party.number())), party, |_| ())
-}
+use crate::common::{PATIENCE, consume, deal, deal_runs, digits, next_run, open, run_on};
 
 #[test]
 fn folders_hold_the_file_and_run_the_model() {
-    let (scratch, model) = (tempfile::tempdir().unwrap(), model(IMAGES, 2));
-    let out = scratch.path().join("deal");
-    deal(&model, &out);
-    let file = fs::read(out.join("party0/model.json")).unwrap();
-    assert_eq!(fs::read(out.join("party1/model.json")).unwrap(), file);
+    let model = model(IMAGES, 2);
+    let (_scratch, paths) = deal(&model);
+    let [file, other] = paths.each_ref().map(|path| fs::read(path.join("model.json")).unwrap());
+    assert_eq!(other, file);
     assert_eq!(Some(&ModelFile::read(&file).unwrap()), model.architecture().file());
-    let manifest = KeyFolder::manifest(&out.join("party0")).unwrap();
+    let manifest = KeyFolder::manifest(&paths[0]).unwrap();
     assert_eq!(manifest.model_sha256, Some(folder::hex(&Sha256::digest(&file))));
     assert_eq!((manifest.model.as_str(), manifest.purpose().as_str()), ("images", "images for 2 inputs"));
 
-    let [client, server] = Party::BOTH.map(|party| open(&out, party).unwrap());
-    assert_eq!(client.endpoint(Limits::default()).protocol, server.endpoint(Limits::default()).protocol);
+    let folders = open(&paths);
+    let [client, server] = folders.each_ref().map(|folder| folder.endpoint(Limits::default()).protocol);
+    assert_eq!(client, server);
     let weights = Parameters::from_tensors(&model, &tensors(&model)).unwrap();
     let (shape, values) = inputs(&model);
     let words = model.encode(&shape, &values).unwrap();
-    let (read, [zero, one]) = (client.model().clone(), [Role::Client(&words), Role::Server(&weights)]);
+    let read = folders[0].model().clone();
     assert_eq!(read, model);
-    let (keys, server_keys) = (client.consume(zero).unwrap(), server.consume(one).unwrap());
-    let (to_server, to_client) = memory_pair(PATIENCE);
-    let logits = test_process::scope(|scope| {
-        let serving =
-            scope.spawn(|| party::run(&runtime::cpu().unwrap(), &read, server_keys, to_client, one, |_| ()).unwrap());
-        let inferred = party::run(&runtime::cpu().unwrap(), &read, keys, to_server, zero, |_| ()).unwrap();
-        serving.join().unwrap();
-        inferred.logits
-    });
-    assert_eq!(logits, Some(plain::logits(&model, &weights, &words).unwrap()));
+    let keys = consume(folders, &weights, &words);
+    let [client, _] = run_on(&read, keys, memory_pair(PATIENCE).into(), &weights, &words).map(Result::unwrap);
+    assert_eq!(client.logits, Some(plain::logits(&model, &weights, &words).unwrap()));
 }
 
 #[test]
 fn other_missing_and_damaged_files_are_refused() {
-    let (scratch, model) = (tempfile::tempdir().unwrap(), model(FLAT, 1));
-    let out = scratch.path().join("deal");
-    deal(&model, &out);
-    let (path, manifest) = (out.join("party0/model.json"), out.join("party0/manifest.json"));
+    let (_scratch, [folder, _]) = deal(&model(FLAT, 1));
+    let (path, manifest) = (folder.join("model.json"), folder.join("manifest.json"));
     let (file, listed) = (fs::read_to_string(&path).unwrap(), fs::read_to_string(&manifest).unwrap());
-    let refused = || match open(&out, Party::Zero) {
+    let open = || KeyFolder::open(&folder, Party::Zero, |_| ());
+    let refused = || match open() {
         Err(InferenceError::Folder { reason, .. }) => reason,
         other => panic!("{other:?}"),
     };
@@ -87,12 +70,11 @@ fn other_missing_and_damaged_files_are_refused() {
     // White space alone is no other file.
     fs::write(&path, file.replace('\n', " ")).unwrap();
     fs::write(&manifest, &listed).unwrap();
-    assert!(open(&out, Party::Zero).is_ok());
+    assert!(open().is_ok());
 }
 
 #[test]
 fn plans_of_different_files_differ_and_built_in_models_have_none() {
-    let scratch = tempfile::tempdir().unwrap();
     let plans = [
         FLAT.to_owned(),
         FLAT.replace("\"weight_limit\": 2", "\"weight_limit\": 1"),
@@ -101,33 +83,21 @@ fn plans_of_different_files_differ_and_built_in_models_have_none() {
     .map(|file| model(&file, 1).plan().unwrap().digest());
     assert!(plans[0] != plans[1] && plans[1] != plans[2] && plans[0] != plans[2]);
     // Built-in models have neither the file nor its digest.
-    let out = scratch.path().join("digits");
-    deal(&digits(1), &out);
-    let manifest = fs::read_to_string(out.join("party0/manifest.json")).unwrap();
+    let (_scratch, [folder, _]) = deal(&digits(1));
+    let manifest = fs::read_to_string(folder.join("manifest.json")).unwrap();
     assert!(!manifest.contains("model_sha256") && manifest.contains("\"format\": 2"), "{manifest}");
-    assert!(!out.join("party0/model.json").exists());
+    assert!(!folder.join("model.json").exists());
 }
 
 #[test]
 fn described_models_run_on_weights_that_are_opened_once() {
-    let (scratch, model) = (tempfile::tempdir().unwrap(), model(IMAGES, 1));
-    let out = scratch.path().join("runs");
-    folder::deal_runs(&runtime::cpu().unwrap(), &model, 2, &out, |_| ()).unwrap();
+    let model = model(IMAGES, 1);
+    let (_scratch, paths) = deal_runs(&model, 2);
     let weights = Parameters::from_tensors(&model, &tensors(&model)).unwrap();
     let (shape, values) = inputs(&model);
     let words = model.encode(&shape, &values).unwrap();
     for _ in 0..2 {
-        let [client, server] = [Party::Zero, Party::One]
-            .map(|party| RunsFolder::open(&out.join(format!("party{}", party.number())), party, |_| ()).unwrap());
-        let (to_server, to_client) = memory_pair(PATIENCE);
-        let logits = test_process::scope(|scope| {
-            let serving = scope.spawn(|| {
-                server.run(&runtime::cpu().unwrap(), to_client, Role::Server(&weights), |_| ()).unwrap();
-            });
-            let inferred = client.run(&runtime::cpu().unwrap(), to_server, Role::Client(&words), |_| ()).unwrap();
-            serving.join().unwrap();
-            inferred.logits
-        });
-        assert_eq!(logits, Some(plain::logits(&model, &weights, &words).unwrap()));
+        let [client, _] = next_run(&paths, &weights, &words).map(Result::unwrap);
+        assert_eq!(client.logits, Some(plain::logits(&model, &weights, &words).unwrap()));
     }
 }

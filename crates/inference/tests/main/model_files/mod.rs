@@ -1,7 +1,7 @@
 //! Models described by files: on shares, in the clear and in double precision, and refusals.
 
 mod folders;
-mod real;
+pub(crate) mod real;
 mod refusals;
 
 use inference::{

@@ -11,7 +11,7 @@ struct Real {
 }
 
 /// The results for one input: numbers, or tokens if the first layer is an embedding.
-pub(super) fn results(content: &Value, tensors: &Tensors, input: &[f32]) -> Vec<f64> {
+pub(crate) fn results(content: &Value, tensors: &Tensors, input: &[f32]) -> Vec<f64> {
     let mut shape = lens(&content["input"]["shape"]);
     let mut data: Vec<f64> = input.iter().map(|&value| f64::from(value)).collect();
     if data.len() < shape.iter().product::<usize>() {

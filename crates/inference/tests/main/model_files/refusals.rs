@@ -145,28 +145,21 @@ fn ranges_without_a_proof_are_refused_with_the_layer() {
 
 #[test]
 fn values_beyond_a_declared_limit_are_found_in_the_clear() {
-    let model = model(&FLAT.replace("\"kernel\": [2, 2]", "\"kernel\": [2, 2], \"limit\": 9"), 1);
-    let mut tensors = tensors(&model);
-    tensors.values_mut().flat_map(|tensor| &mut tensor.data).for_each(|weight| *weight = 2.0);
-    let weights = Parameters::from_tensors(&model, &tensors).unwrap();
-    let results = |pixel: f32| plain::logits(&model, &weights, &model.encode(&[1, 1, 3, 3], &[pixel; 9]).unwrap());
-    // four pixels by weights of 2, and a bias of 2
-    assert!(results(0.875).is_ok());
-    let error = results(1.0).unwrap_err().to_string();
-    assert_eq!(error, "`convolution`: expected magnitudes of at most 9 (the declared limit), got 10");
-}
-
-#[test]
-fn results_beyond_the_limit_of_the_last_layer_are_found_in_the_clear() {
-    let model = model(&FLAT.replace("\"bias\": false", "\"bias\": false, \"limit\": 64"), 1);
-    let mut tensors = tensors(&model);
-    tensors.values_mut().flat_map(|tensor| &mut tensor.data).for_each(|weight| *weight = 2.0);
-    let weights = Parameters::from_tensors(&model, &tensors).unwrap();
-    let results = |pixel: f32| plain::logits(&model, &weights, &model.encode(&[1, 1, 3, 3], &[pixel; 9]).unwrap());
-    // eight products of 8 pixels and 2 by weights of 2
-    assert!(results(0.25).is_ok());
-    let error = results(0.5).unwrap_err().to_string();
-    assert_eq!(error, "`output`: expected magnitudes of at most 64 (the declared limit), got 96");
+    let (inner, last) = ("\"kernel\": [2, 2]", "\"bias\": false");
+    for (field, limit, within, beyond, expected) in [
+        // four pixels by weights of 2, and a bias of 2
+        (inner, 9, 0.875, 1.0, "`convolution`: expected magnitudes of at most 9 (the declared limit), got 10"),
+        // the last layer: eight products of 8 pixels and 2 by weights of 2
+        (last, 64, 0.25, 0.5, "`output`: expected magnitudes of at most 64 (the declared limit), got 96"),
+    ] {
+        let model = model(&FLAT.replace(field, &format!("{field}, \"limit\": {limit}")), 1);
+        let mut tensors = tensors(&model);
+        tensors.values_mut().flat_map(|tensor| &mut tensor.data).for_each(|weight| *weight = 2.0);
+        let weights = Parameters::from_tensors(&model, &tensors).unwrap();
+        let results = |pixel: f32| plain::logits(&model, &weights, &model.encode(&[1, 1, 3, 3], &[pixel; 9]).unwrap());
+        assert!(results(within).is_ok(), "{field}");
+        assert_eq!(results(beyond).unwrap_err().to_string(), expected);
+    }
 }
 
 #[test]

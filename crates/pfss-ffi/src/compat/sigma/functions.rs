@@ -1,6 +1,9 @@
 //! The functions of the bridge: a call that makes keys and a call that evaluates, for each.
 //!
 //! Each call has two names: with a context of the caller's, and SUF's own name with the process's.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use core::ffi::c_int;
 
@@ -21,9 +24,6 @@ macro_rules! function_calls {
         $(#[$eval_doc:meta])* $eval:ident, $global_eval:ident
     ) => {
         $(#[$keygen_doc])*
-        ///
-        /// # Safety
-        /// As said [at the top](crate#safety).
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $keygen(
             context: *mut SigmaContext,
@@ -42,9 +42,6 @@ macro_rules! function_calls {
         }
 
         #[doc = concat!("As `", stringify!($keygen), "`, with the process's context.")]
-        ///
-        /// # Safety
-        /// As said [at the top](crate#safety).
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $global_keygen(
             party: c_int,
@@ -62,9 +59,6 @@ macro_rules! function_calls {
         }
 
         $(#[$eval_doc])*
-        ///
-        /// # Safety
-        /// As said [at the top](crate#safety).
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $eval(
             context: *mut SigmaContext,
@@ -87,9 +81,6 @@ macro_rules! function_calls {
         #[doc = concat!("As `", stringify!($eval), "`, with the process's context.")]
         ///
         /// The context is free during the exchanges.
-        ///
-        /// # Safety
-        /// As said [at the top](crate#safety).
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $global_eval(
             peer: *const SigmaPeer,

@@ -22,26 +22,10 @@
 
 mod buffer;
 mod calls;
-mod context;
-mod functions;
-mod peer;
+pub(crate) mod context;
+pub(crate) mod functions;
+pub(crate) mod peer;
 mod place;
 mod record;
 mod request;
-mod setup;
-
-pub use context::SigmaContext;
-pub use functions::{
-    suf_sigma_eval_activation, suf_sigma_eval_inverse, suf_sigma_eval_nexp, suf_sigma_eval_rsqrt,
-    suf_sigma_keygen_activation, suf_sigma_keygen_inverse, suf_sigma_keygen_nexp, suf_sigma_keygen_rsqrt,
-    trefoil_pfss_sigma_eval_activation, trefoil_pfss_sigma_eval_inverse, trefoil_pfss_sigma_eval_nexp,
-    trefoil_pfss_sigma_eval_rsqrt, trefoil_pfss_sigma_keygen_activation, trefoil_pfss_sigma_keygen_inverse,
-    trefoil_pfss_sigma_keygen_nexp, trefoil_pfss_sigma_keygen_rsqrt,
-};
-pub use peer::{Exchange, SigmaPeer, SigmaStats};
-pub use setup::{
-    suf_layernorm_enabled, suf_sigma_clear, suf_sigma_consume_key, suf_sigma_reset_eval, suf_sigma_reset_keygen,
-    suf_sigma_set_keybuf_ptr, suf_softmax_enabled, trefoil_pfss_sigma_clear, trefoil_pfss_sigma_consume_key,
-    trefoil_pfss_sigma_enable, trefoil_pfss_sigma_free, trefoil_pfss_sigma_open, trefoil_pfss_sigma_open_global,
-    trefoil_pfss_sigma_reset_eval, trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
-};
+pub(crate) mod setup;

@@ -1,4 +1,7 @@
 //! Opening, setting up and clearing contexts: the caller's and the process's.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
@@ -25,9 +28,6 @@ static LAYERNORM: AtomicBool = AtomicBool::new(true);
 macro_rules! context_calls {
     ($($(#[$doc:meta])* $call:ident, $global:ident => $work:expr;)*) => {$(
         $(#[$doc])*
-        ///
-        /// # Safety
-        /// As said [at the top](crate#safety).
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $call(context: *mut SigmaContext) -> Status {
             let work = $work;
@@ -74,9 +74,6 @@ context_calls! {
 /// operating system. Contexts that make the two parties' keys apart need the same seed: whoever has
 /// it and the masks of the inputs has both parties' keys. Contexts that evaluate need none. The
 /// backend may be freed before the context.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_sigma_open(
     backend: *mut Backend,
@@ -95,9 +92,6 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_open(
 ///
 /// Without this call, the first call opens the backend named in the environment, and a seed from
 /// the operating system.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_sigma_open_global(backend: *mut Backend, seed: *const u8, len: usize) -> Status {
     guard(|| {
@@ -129,9 +123,6 @@ unsafe fn open(backend: *mut Backend, seed: *const u8, len: usize) -> Result<Sig
 ///
 /// These are wiped in their places, whatever the caller has put there since. The context then has
 /// no buffer.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_sigma_clear(context: *mut SigmaContext) -> Status {
     let clear = |context: &mut SigmaContext| {
@@ -154,9 +145,6 @@ pub extern "C" fn suf_sigma_clear() -> Status {
 }
 
 /// Wipes the keys that were consumed and the seed, and frees a context.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_sigma_free(context: *mut SigmaContext) {
     // SAFETY: the caller's promise.

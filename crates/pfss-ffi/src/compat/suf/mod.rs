@@ -3,6 +3,9 @@
 //! SUF's functions take constants that the caller has shifted by a mask, and have them in the clear
 //! in both parties' keys. Here constants are of the input itself, and public; the mask is drawn by
 //! the dealer, a fresh one for each input. `include/suf_compat.hpp` has SUF's classes on top.
+//!
+//! # Safety
+//! As said [at the top](crate#safety).
 
 mod form;
 
@@ -14,15 +17,12 @@ use form::{Form, interval_lut};
 
 use crate::{
     Backend, Bytes, DealerHandle,
-    memory::{array, check, exclusive, fill, free, in_turn, put_handle, shared},
+    memory::{BothPlaces, array, check, exclusive, fill, free, in_turn, put_handle, shared},
     shares::{packed, wipe},
     status::{CallFailure, Status, guard},
 };
 
 /// Deals `count` keys of `form` for both parties.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 unsafe fn deal(
     dealer: *mut DealerHandle,
     backend: *mut Backend,
@@ -32,24 +32,16 @@ unsafe fn deal(
 ) -> Result<(), CallFailure> {
     // SAFETY: the caller's promise.
     let (mut dealer, backend) = unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?) };
-    // both places are looked at before either is written
-    check("party_0", party_0, 1)?;
-    check("party_1", party_1, 1)?;
-    let [zero, one] = form.bytes(dealer.dealer.deal(&*backend.queue, gate, count)?).map(Bytes::of);
+    let places = BothPlaces::new(party_0, party_1)?;
+    let keys = form.bytes(dealer.dealer.deal(&*backend.queue, gate, count)?).map(Bytes::of);
     // SAFETY: the caller's promise.
-    unsafe {
-        put_handle("party_0", zero, party_0)?;
-        put_handle("party_1", one, party_1)
-    }
+    unsafe { places.put(keys) }
 }
 
 /// SUF's `gen_dcf` for `count` inputs: keys of `payload` if `x < alpha`, else of zeros.
 ///
 /// `x` has `in_bits` bits, 1 to 64, and `alpha` as well. `alpha` and the payload of `len` bytes are
 /// public, and part of both parties' keys. Each input has a key with a fresh mask.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_gen_dcf(
     dealer: *mut DealerHandle,
@@ -76,9 +68,6 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_dcf(
 ///
 /// `x` has `in_bits` bits, 1 to 64, and so do the thresholds, which are public and part of both
 /// parties' keys. One tree answers all thresholds of an input.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_gen_packed_lt(
     dealer: *mut DealerHandle,
@@ -106,9 +95,6 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_packed_lt(
 /// `payload[i * out_words]` on, 16 at most. Cut points ascend from 0 to `2^in_bits`, which is
 /// written as 0 if `in_bits` is 64. They and the payload are public. Inputs are below `2^in_bits`,
 /// and are shared and opened modulo `2^64`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_gen_interval_lut(
     dealer: *mut DealerHandle,
@@ -135,9 +121,6 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_interval_lut(
 }
 
 /// Reads keys from the bytes that one of the three calls above gave.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_keys_read(bytes: *const u8, len: usize, keys: *mut *mut SufKeys) -> Status {
     guard(|| {
@@ -151,9 +134,6 @@ pub unsafe extern "C" fn trefoil_pfss_suf_keys_read(bytes: *const u8, len: usize
 /// Masks this party's input shares, one for each key, as `trefoil_pfss_keys_mask_inputs`.
 ///
 /// More inputs than keys are refused: one mask for many values reveals their differences.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_keys_mask_inputs(
     keys: *mut SufKeys,
@@ -176,9 +156,6 @@ pub unsafe extern "C" fn trefoil_pfss_suf_keys_mask_inputs(
 /// `hatx` are the opened masked inputs, one for each key. SUF's broadcast, one key for all inputs,
 /// is refused: one mask for many values reveals their differences. This spends the keys. Nothing
 /// has to be exchanged.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
     backend: *mut Backend,
@@ -212,9 +189,6 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
 ///
 /// Threshold `t` is in bit `t % 64` of word `t / 64`. Otherwise as
 /// `trefoil_pfss_suf_eval_dcf_many`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_eval_packed_lt_many(
     backend: *mut Backend,
@@ -252,9 +226,6 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_packed_lt_many(
 /// SUF's `eval_interval_lut_many_u64`: additive shares of words, `[count][out_words]`.
 ///
 /// They are modulo `2^64`. Otherwise as `trefoil_pfss_suf_eval_dcf_many`.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_eval_interval_lut_many(
     backend: *mut Backend,
@@ -281,9 +252,6 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_interval_lut_many(
 }
 
 /// Wipes and frees keys of SUF's calls.
-///
-/// # Safety
-/// As said [at the top](crate#safety).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_keys_free(keys: *mut SufKeys) {
     // SAFETY: the caller's promise.

@@ -43,10 +43,9 @@ impl Combining {
     pub(super) fn walking(gate: &Gate, plan: &TaskPlan, points: u64) -> Self {
         // where thresholds are hidden, the rows of all points are combined in the end
         let of = |(sums, rows): (&BitSums, usize)| [sums.terms() as u64, rows as u64, sums.len() as u64];
-        // the sums of all trees are kept until they are read together
-        let most = |[terms, rows, sums]: [u64; 3], [more, also, other]: [u64; 3]| {
-            [terms.max(more), rows.max(also), sums + other]
-        };
+        // the terms of all trees are copied at once, and their sums are kept until they are read together
+        let most =
+            |[terms, rows, sums]: [u64; 3], [more, also, other]: [u64; 3]| [terms + more, rows.max(also), sums + other];
         let bits = match plan {
             TaskPlan::Compare(_) | TaskPlan::Bits(_) => {
                 plan.comparisons().iter().map(Comparison::over).map(of).reduce(most)
@@ -63,7 +62,11 @@ impl Combining {
         let term_bytes = size_of::<BitTerm>() as u64 * bit_terms;
         let bits = Self { term_bytes, points, bit_rows: rows + sums, ..Self::default() };
         match plan {
-            TaskPlan::Suf(plan) if plan.sums_words() => bits.and(Self { bit_rows: 0, ..Self::closing(gate) }),
+            TaskPlan::Suf(plan) if plan.sums_words() => {
+                let lists = plan.lists().into_iter().map(|list| size_of_val(list) as u64).sum::<u64>();
+                let words = bits.and(Self { bit_rows: 0, ..Self::closing(gate) });
+                Self { term_bytes: words.term_bytes.max(lists), ..words }
+            }
             _ => bits,
         }
     }

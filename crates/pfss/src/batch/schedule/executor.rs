@@ -13,7 +13,7 @@ use crate::{
     batch::{
         config::BatchConfig,
         limits::LayerLimits,
-        streaming::stager::Stager,
+        streaming::stager::Streams,
         super_batch::{Handle, SuperBatch},
     },
     error::{BatchError, Class, State},
@@ -105,7 +105,7 @@ impl<'a, Q: FssOps> PhaseExecutor<'a, Q> {
     /// As [`SuperBatch::new`].
     pub fn new(
         q: &'a Q,
-        stager: Option<&'a dyn Stager<Q>>,
+        stager: Option<&'a Streams<Q>>,
         config: BatchConfig,
         limits: LayerLimits,
         pace: Pace,

@@ -1,6 +1,5 @@
 //! Totals of a layer of gates, kept within their limits.
 
-use super::phase::PhasePlanner;
 use crate::{
     batch::limits::{LayerLimits, grow},
     error::{BatchError, Class, Limit},
@@ -47,31 +46,24 @@ impl BarrierPolicy {
 }
 
 /// Adds up the phases of a layer, and keeps them within its limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LayerPlanner {
+pub(super) struct LayerPlanner {
     limits: LayerLimits,
     totals: LayerTotals,
-    phase: PhasePlanner,
 }
 
 impl LayerPlanner {
     /// An empty layer.
-    #[must_use]
-    pub fn new(limits: LayerLimits) -> Self {
-        Self { limits, ..Self::default() }
+    pub(super) fn new(limits: LayerLimits) -> Self {
+        Self { limits, totals: LayerTotals::default() }
     }
 
-    /// What there is so far.
-    #[must_use]
-    pub fn totals(&self) -> LayerTotals {
+    /// Totals so far.
+    pub(super) fn totals(&self) -> LayerTotals {
         self.totals
     }
 
-    /// Adds a gate on `elements` inputs of `bits` bits.
-    ///
-    /// # Errors
-    /// [`BatchError::Limit`]; nothing is added then.
-    pub fn add(&mut self, elements: u64, bits: u32) -> Result<(), BatchError> {
+    /// Adds a gate on `elements` inputs of `bits` bits, or nothing if a limit refuses it.
+    pub(super) fn add(&mut self, elements: u64, bits: u32) -> Result<(), BatchError> {
         let (limits, totals) = (&self.limits, &self.totals);
         let width = elements.saturating_mul(bits.into());
         self.totals = LayerTotals {
@@ -85,29 +77,20 @@ impl LayerPlanner {
     }
 
     /// Begins a phase.
-    ///
-    /// # Errors
-    /// [`BatchError::Limit`].
-    pub fn start_phase(&mut self) -> Result<(), BatchError> {
+    pub(super) fn start_phase(&mut self) -> Result<(), BatchError> {
         self.totals.phases = grow(Limit::LayerPhases, self.limits.phases, self.totals.phases, 1)?;
-        self.phase.start();
         Ok(())
     }
 
-    /// Notes the flush of a class in this phase.
-    ///
-    /// # Errors
-    /// [`BatchError::Limit`], and as [`PhasePlanner::flush`].
-    pub fn flush(&mut self, class: Class) -> Result<(), BatchError> {
-        let used = self.totals.flushes[class.index()];
-        let flushes = grow(Limit::LayerFlushes, self.limits.flushes, used, 1)?;
-        self.phase.flush(class)?;
-        self.totals.flushes[class.index()] = flushes;
+    /// Counts the flush of a class.
+    pub(super) fn flush(&mut self, class: Class) -> Result<(), BatchError> {
+        let used = &mut self.totals.flushes[class.index()];
+        *used = grow(Limit::LayerFlushes, self.limits.flushes, *used, 1)?;
         Ok(())
     }
 
     /// Ends the layer and begins an empty one.
-    pub fn finish(&mut self) -> LayerTotals {
+    pub(super) fn finish(&mut self) -> LayerTotals {
         core::mem::take(&mut self.totals)
     }
 }

@@ -1,7 +1,6 @@
-//! The executor of tasks, and the planners of its phases and layers.
+//! The executor of tasks, and the totals of its layers.
 
 pub(super) mod chain;
 pub(super) mod executor;
 pub(super) mod layer;
-pub(super) mod phase;
 pub(super) mod port;

@@ -5,26 +5,17 @@ use backend_api::{BackendError, BackendKind, Caps, Fork, Queue};
 use super::ref_or_arc::RefOrArc;
 use crate::error::BatchError;
 
-/// The copy queues of a device, for keys to it and results from it.
+/// The copy queues of a device: a stager, for keys to it and results from it.
 ///
-/// They are in addition to the queue that computes. A super-batch on a GPU needs a stager. The
-/// queues themselves order the use of buffers that they share.
-pub trait Stager<Q> {
-    /// Where keys go to the device.
-    fn upload(&self) -> &Q;
-
-    /// Where results come back to the host.
-    fn download(&self) -> &Q;
-}
-
-/// Three queues of one device: computation, copies to it, and copies from it.
-///
-/// Other work, such as a matrix product, may use further forks; nothing here waits for the whole
-/// device.
+/// They are in addition to the queue that computes. A super-batch on a GPU needs them. The queues
+/// themselves order the use of buffers that they share. Other work, such as a matrix product, may
+/// use further forks; nothing here waits for the whole device.
 #[derive(Debug)]
 pub struct Streams<Q> {
-    upload: Q,
-    download: Q,
+    /// Where keys go to the device.
+    pub upload: Q,
+    /// Where results come back to the host.
+    pub download: Q,
 }
 
 impl<Q: Fork> Streams<Q> {
@@ -42,16 +33,6 @@ impl<Q: Fork> Streams<Q> {
     #[must_use]
     pub fn into_queues(self) -> [Q; 2] {
         [self.upload, self.download]
-    }
-}
-
-impl<Q> Stager<Q> for Streams<Q> {
-    fn upload(&self) -> &Q {
-        &self.upload
-    }
-
-    fn download(&self) -> &Q {
-        &self.download
     }
 }
 

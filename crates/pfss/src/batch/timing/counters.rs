@@ -19,7 +19,9 @@ pub struct Counters {
     pub parts: u64,
     /// AES blocks of the walks, by the formulas of [`Gate::cost`](crate::Gate::cost).
     pub aes: u64,
-    /// Bytes of key trees copied to the device, without the words that results are formed from.
+    /// Bytes of key trees in device memory, without the words that results are formed from.
+    ///
+    /// They are copied there, or expanded from a seed.
     pub key_bytes: u64,
     /// Bytes of masked inputs, as words.
     pub input_bytes: u64,

@@ -5,8 +5,7 @@ use core::f64::consts::LN_2;
 use super::{TableFn, lines::Lines};
 use crate::{
     PfssError, SignedRange,
-    functions::{Tail, special::normal_cdf},
-    suf::SufError,
+    functions::{Tail, check_fraction_bits, special::normal_cdf},
 };
 
 /// The greatest error of a tail of [`TableFn::gelu`] and [`TableFn::silu`] in units.
@@ -54,7 +53,7 @@ impl TableFn {
     /// # Errors
     /// [`PfssError::Suf`] for another number of fraction bits.
     pub fn neg_exp(fraction_bits: u32) -> Result<Self, PfssError> {
-        check(fraction_bits)?;
+        check_fraction_bits(fraction_bits)?;
         let function = |t: f64| (-t).exp();
         let lines = Lines::new(fraction_bits, SignedRange::new(0, i64::MAX)?, &function)?;
         let half_unit = f64::from(fraction_bits + 1) * LN_2;
@@ -79,7 +78,7 @@ impl TableFn {
 
 /// A function that comes near 0 at `-x` and near the identity at `x`, equally far from both.
 fn two_sided(fraction_bits: u32, function: &dyn Fn(f64) -> f64) -> Result<TableFn, PfssError> {
-    check(fraction_bits)?;
+    check_fraction_bits(fraction_bits)?;
     let far = 1i64 << (fraction_bits + 12);
     let inputs = SignedRange::new(-far, far - 1)?;
     let lines = Lines::new(fraction_bits, inputs, function)?;
@@ -92,17 +91,10 @@ fn two_sided(fraction_bits: u32, function: &dyn Fn(f64) -> f64) -> Result<TableF
     Ok(lines.tail(least, Tail::Zero)?.each(-end..end)?.tail(end, Tail::Identity)?.finish())
 }
 
-/// Checks the number of fraction bits.
-fn check(got: u32) -> Result<(), PfssError> {
-    if (8..=20).contains(&got) {
-        return Ok(());
-    }
-    Err(SufError::Cap { what: "fraction bits (at least 8)", max: 20, got: got as usize }.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suf::SufError;
 
     fn gelu_of(x: f64) -> f64 {
         x * normal_cdf(x)

@@ -5,7 +5,8 @@ use zeroize::Zeroizing;
 
 use super::TableGates;
 use crate::{
-    Channel, ChannelError, Dealer, KeyBundle, Party, Pending, PfssError, Session, Shares, Step, Task,
+    Channel, Dealer, KeyBundle, Party, Pending, PfssError, Session, Shares, Step, Task,
+    channel::check_message,
     protocol::wire::{finish_opening, opening_to_bytes},
     run_lockstep,
 };
@@ -51,7 +52,7 @@ impl From<TableBundles> for Vec<KeyBundle> {
 
 impl TableBundles {
     /// Their number.
-    pub(crate) const COUNT: usize = 6;
+    const COUNT: usize = 6;
 
     /// The bundles in the order of [`TableGates::gates`].
     fn all(&self) -> [&KeyBundle; 6] {
@@ -119,16 +120,48 @@ impl<C: Channel> Session<C> {
     ) -> Result<Vec<u64>, PfssError> {
         gates.check(&bundles, x.len())?;
         bundles.all().into_iter().try_for_each(|bundle| self.admit(&bundle.header))?;
-        let TableBundles { truncation, index, constants, slopes, product, shift } = bundles;
+        let bundles: Vec<KeyBundle> = bundles.into();
+        let mut bundles = bundles.into_iter();
+        let left = || bundles.next().ok_or(PfssError::Length { what: "bundles left", expected: 1, got: 0 });
+        self.table_function_from(q, gates, left, x)
+    }
+
+    /// [`table_function`](Self::table_function) with keys that are read when their gate runs.
+    ///
+    /// `next` returns the bundles of [`TableGates::gates`] in that order. One of them is in memory
+    /// at a time, but for the two look-ups, which share their messages.
+    ///
+    /// # Errors
+    /// The errors of `next`, and as [`table_function`](Self::table_function). Each bundle is
+    /// checked when its gate runs.
+    pub fn table_function_from<Q: FssOps, E: From<PfssError>>(
+        &mut self,
+        q: &Q,
+        gates: &TableGates,
+        mut next: impl FnMut() -> Result<KeyBundle, E>,
+        x: &[u64],
+    ) -> Result<Vec<u64>, E> {
+        let mut planned = gates.gates().into_iter();
+        let mut keys = || -> Result<KeyBundle, E> {
+            let bundle = next()?;
+            match planned.next() {
+                Some(gate) if bundle.gate() == gate => {
+                    bundle.check_mask(gate.inputs() * x.len())?;
+                    Ok(bundle)
+                }
+                _ => Err(PfssError::Program.into()),
+            }
+        };
         // The line of each input.
         let counted = gates.counted_from_origin(self.party(), x);
-        let cells = Words::new(self.run(q, Task::TruncateReduce, truncation, &counted)?.words);
-        let lines = Words::new(self.run(q, Task::Suf, index, &cells)?.words);
-        let [constants, slopes] = self.look_up_both(q, gates.lookups(), [constants, slopes], &lines)?;
+        let cells = Words::new(self.run(q, Task::TruncateReduce, keys()?, &counted)?.words);
+        let lines = Words::new(self.run(q, Task::Suf, keys()?, &cells)?.words);
+        let lookups = [keys()?, keys()?];
+        let [constants, slopes] = self.look_up_both(q, gates.lookups(), lookups, &lines)?;
         // Its value, which has half a unit of the result in it.
-        let rise = Words::new(self.product(q, product, [&slopes, x])?);
+        let rise = Words::new(self.product(q, keys()?, [&slopes, x])?);
         let values = sums(&constants, &rise);
-        Ok(self.run(q, Task::GapArs(gates.shift.1), shift, &values)?.words)
+        Ok(self.run(q, Task::GapArs(gates.shift.1), keys()?, &values)?.words)
     }
 
     /// Shares of the results of two look-ups at the same inputs, in the rounds of one.
@@ -152,9 +185,7 @@ impl<C: Channel> Session<C> {
                 open.iter().map(|pending| opening_to_bytes(q, pending)).collect::<Result<_, _>>()?;
             let mine = parts.concat();
             let theirs = session.exchange(&mine)?;
-            if theirs.len() != mine.len() {
-                return Err(ChannelError::Length { expected: mine.len(), got: theirs.len() as u64 }.into());
-            }
+            check_message(mine.len(), theirs.len())?;
             open.iter().for_each(|pending| session.opened(pending.masked_bits(), pending.masked_words()));
             let (mut results, mut rest) = ([Words::default(), Words::default()], &theirs[..]);
             for ((pending, part), result) in open.into_iter().zip(&parts).zip(&mut results) {

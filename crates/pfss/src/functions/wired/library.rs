@@ -3,16 +3,16 @@
 use super::WiredFn;
 use crate::{
     PfssError, SignedRange,
-    functions::{Accuracy, RING_BITS, gelu, neg_exp, reciprocal_octaves, rsqrt_of_quotient, silu},
-    suf::SufError,
+    functions::{
+        Accuracy, FRACTION_BITS, RING_BITS, check_fraction_bits, check_parameter, gelu, neg_exp, reciprocal_octaves,
+        rsqrt_of_quotient, silu,
+    },
 };
 
 /// Octaves of [`WiredFn::rsqrt`], from 1/16 to 256.
 const ROOT_OCTAVES: u32 = 12;
 /// The most fraction bits of a spline's input beyond its results', for [`WiredFn::rsqrt`].
 const MORE_BITS: u32 = 4;
-/// The most fraction bits of a spline's input.
-const MOST_BITS: u32 = 20;
 
 impl WiredFn {
     /// The greatest input of [`reciprocal`](Self::reciprocal).
@@ -75,11 +75,9 @@ impl WiredFn {
     /// # Errors
     /// As [`gelu`](Self::gelu), and [`PfssError::Suf`] for `max` outside `1..=MAX_RECIPROCAL`.
     pub fn reciprocal(n: u32, fraction_bits: u32, max: u32) -> Result<Self, PfssError> {
-        if !(1..=Self::MAX_RECIPROCAL).contains(&max) {
-            let what = "for the greatest input of a reciprocal (at least 1)";
-            return Err(SufError::Cap { what, max: Self::MAX_RECIPROCAL as usize, got: max as usize }.into());
-        }
-        let accuracy = Accuracy::recommended_by_octave(checked(fraction_bits)?);
+        check_parameter("for the greatest input of a reciprocal (at least 1)", 1..=Self::MAX_RECIPROCAL, max)?;
+        check_fraction_bits(fraction_bits)?;
+        let accuracy = Accuracy::recommended_by_octave(fraction_bits);
         let count = max.next_power_of_two().trailing_zeros().max(1);
         let function = reciprocal_octaves(accuracy, fraction_bits, count)?;
         let inputs = function.inputs();
@@ -97,14 +95,11 @@ impl WiredFn {
     /// # Errors
     /// As [`gelu`](Self::gelu), and [`PfssError::Suf`] for a divisor of 0 or above `2^31 - 1`.
     pub fn rsqrt(n: u32, fraction_bits: u32, divisor: u32) -> Result<Self, PfssError> {
-        const MAX: u32 = i32::MAX.cast_unsigned();
-        if !(1..=MAX).contains(&divisor) {
-            let what = "for the divisor (at least 1)";
-            return Err(SufError::Cap { what, max: MAX as usize, got: divisor as usize }.into());
-        }
+        check_parameter("for the divisor (at least 1)", 1..=i32::MAX.cast_unsigned(), divisor)?;
+        check_fraction_bits(fraction_bits)?;
         // The divisor is `quotient 2^exponent`, and the spline's input `floor(x / 2^dropped)` has more fraction bits.
         let exponent = divisor.ilog2();
-        let more = exponent.min(MORE_BITS).min(MOST_BITS - checked(fraction_bits)?);
+        let more = exponent.min(MORE_BITS).min(FRACTION_BITS.end() - fraction_bits);
         let dropped = exponent - more;
         let quotient = f64::from(divisor) / f64::from(1u32 << exponent);
         let accuracy = Accuracy::recommended_by_octave(fraction_bits + more);
@@ -114,12 +109,4 @@ impl WiredFn {
         let inputs = SignedRange::new(taken.min() << dropped, ((taken.max() + 1) << dropped) - 1)?;
         Self::new(function, n, dropped, inputs)
     }
-}
-
-/// Refuses fraction bits that no spline has.
-fn checked(fraction_bits: u32) -> Result<u32, SufError> {
-    if (8..=MOST_BITS).contains(&fraction_bits) {
-        return Ok(fraction_bits);
-    }
-    Err(SufError::Cap { what: "fraction bits (at least 8)", max: MOST_BITS as usize, got: fraction_bits as usize })
 }

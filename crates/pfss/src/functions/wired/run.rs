@@ -4,7 +4,7 @@ use backend_api::ops::fss::FssOps;
 use zeroize::Zeroizing;
 
 use super::WiredGates;
-use crate::{Channel, Dealer, Inputs, KeyBundle, Party, PfssError, Session, Task, Wire};
+use crate::{Channel, Dealer, Inputs, KeyBundle, Party, PfssError, Session, Task, Wire, error::check_len};
 
 /// One party's keys for a function between wires.
 ///
@@ -71,9 +71,7 @@ impl WiredGates {
         }
         for (index, bundle) in bundles.iter().enumerate() {
             bundle.check_party(party)?;
-            if bundle.count() != count {
-                return Err(PfssError::Length { what: "elements", expected: bundle.count(), got: count });
-            }
+            check_len("elements", bundle.count(), count)?;
             // only the first gate takes a wire
             if bundle.takes_open_inputs() != (index == 0) {
                 return Err(PfssError::Program);

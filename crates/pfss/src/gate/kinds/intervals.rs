@@ -30,10 +30,6 @@ impl IntervalPowers {
 }
 
 impl GateShape for IntervalPowers {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { degree: self.degree, ..HeaderParameters::default() }
-    }
-
     fn output_words(&self) -> usize {
         0
     }

@@ -28,10 +28,6 @@ impl Lut {
 }
 
 impl GateShape for Lut {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.out, ..HeaderParameters::default() }
-    }
-
     fn out_ring(&self, ring: Ring) -> Ring {
         Ring::new(self.out).unwrap_or(ring) // checked with the parameters
     }

@@ -23,10 +23,6 @@ impl FullPredicates {
 }
 
 impl GateShape for FullPredicates {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { masks: self.masks, ..HeaderParameters::default() }
-    }
-
     fn output_words(&self) -> usize {
         0
     }
@@ -59,10 +55,6 @@ impl SignPredicates {
 }
 
 impl GateShape for SignPredicates {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { masks: self.masks, ..HeaderParameters::default() }
-    }
-
     fn output_words(&self) -> usize {
         0
     }
@@ -101,10 +93,6 @@ impl LowPredicates {
 }
 
 impl GateShape for LowPredicates {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.bits, masks: self.masks, ..HeaderParameters::default() }
-    }
-
     fn output_words(&self) -> usize {
         0
     }

@@ -33,10 +33,6 @@ impl Relu {
 }
 
 impl GateShape for Relu {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.bits.unwrap_or(0), ..HeaderParameters::default() }
-    }
-
     fn trees(&self, ring: Ring) -> Vec<KeyTree> {
         vec![KeyTree::Cmp { bits: self.sign_ring(ring).bits() - 1 }]
     }

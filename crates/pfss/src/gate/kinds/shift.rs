@@ -31,10 +31,6 @@ impl Lrs {
 }
 
 impl GateShape for Lrs {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
     fn trees(&self, ring: Ring) -> Vec<KeyTree> {
         vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() }]
     }
@@ -67,10 +63,6 @@ impl Ars {
 }
 
 impl GateShape for Ars {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
     fn trees(&self, ring: Ring) -> Vec<KeyTree> {
         vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() - 1 }]
     }
@@ -106,10 +98,6 @@ impl ReluArs {
 }
 
 impl GateShape for ReluArs {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
     fn trees(&self, ring: Ring) -> Vec<KeyTree> {
         vec![KeyTree::Cmp { bits: self.shift }, KeyTree::Cmp { bits: ring.bits() - 1 }]
     }

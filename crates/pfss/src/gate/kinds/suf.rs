@@ -32,10 +32,6 @@ impl Suf {
 }
 
 impl GateShape for Suf {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { degree: self.program.desc().degree(), ..HeaderParameters::default() }
-    }
-
     fn program(&self) -> Option<&Arc<SufProgram>> {
         Some(&self.program)
     }

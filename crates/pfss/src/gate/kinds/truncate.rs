@@ -30,10 +30,6 @@ impl TruncateReduce {
 }
 
 impl GateShape for TruncateReduce {
-    fn parameters(&self) -> HeaderParameters {
-        HeaderParameters { f: self.shift, ..HeaderParameters::default() }
-    }
-
     fn out_ring(&self, ring: Ring) -> Ring {
         Ring::new(ring.bits() - self.shift).unwrap_or(ring) // 1 <= shift < n
     }
@@ -84,11 +80,6 @@ impl GapArs {
 }
 
 impl GateShape for GapArs {
-    fn parameters(&self) -> HeaderParameters {
-        let (out, degree) = (self.out.map_or(0, Ring::bits), self.one_round.into());
-        HeaderParameters { f: self.shift, out, degree, ..HeaderParameters::default() }
-    }
-
     fn out_ring(&self, ring: Ring) -> Ring {
         self.out.unwrap_or(ring)
     }

@@ -4,7 +4,7 @@ use core::fmt;
 
 use zeroize::Zeroizing;
 
-use crate::{Party, PfssError};
+use crate::{Party, PfssError, error::check_len};
 
 /// One party's XOR shares of rows of bits, 32 elements a word.
 ///
@@ -47,13 +47,8 @@ impl BitShares {
         if other.party == self.party {
             return Err(PfssError::WrongParty { expected: self.party.peer(), got: other.party });
         }
-        for (what, expected, got) in
-            [("elements", self.count, other.count), ("words of bits", self.words.len(), other.words.len())]
-        {
-            if expected != got {
-                return Err(PfssError::Length { what, expected, got });
-            }
-        }
+        check_len("elements", self.count, other.count)?;
+        check_len("words of bits", self.words.len(), other.words.len())?;
         let per_row = self.count.div_ceil(32).max(1);
         let rows = self.words.chunks(per_row).zip(other.words.chunks(per_row));
         Ok(rows.flat_map(|(a, b)| (0..self.count).map(|e| ((a[e / 32] ^ b[e / 32]) >> (e % 32)) & 1 == 1)).collect())

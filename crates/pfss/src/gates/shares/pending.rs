@@ -11,9 +11,10 @@ use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
 use super::{bits::BitShares, opened::OpenedValues, results::Shares, sums::BundleSums};
-use crate::{KeyBundle, Party, PfssError};
+use crate::{KeyBundle, Party, PfssError, error::check_len, lanes::live};
 
 /// A gate's evaluation between two exchanges.
+#[derive(Debug)]
 pub enum Step {
     /// Bits or words have to be opened; [`Pending::finish`] gives the next step.
     Open(Pending),
@@ -192,13 +193,8 @@ impl Pending {
     /// [`PfssError::Backend`].
     pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<Step, PfssError> {
         let (ring, mine) = &self.words;
-        for (what, expected, got) in
-            [("words of masked bits", self.masked.len(), bits.len()), ("masked words", mine.len(), words.len())]
-        {
-            if expected != got {
-                return Err(PfssError::Length { what, expected, got });
-            }
-        }
+        check_len("words of masked bits", self.masked.len(), bits.len())?;
+        check_len("masked words", mine.len(), words.len())?;
         let opened = OpenedValues::join((self.party, self.count), [&self.masked, bits], (*ring, [mine, words]));
         self.finish_opened(q, &opened)
     }
@@ -225,20 +221,10 @@ impl Pending {
         let mut masked = Vec::with_capacity(bits.words().len());
         for (row, words) in bits.words().chunks(per_row.max(1)).enumerate() {
             for (word, (&bit, &mask)) in words.iter().zip(bundle.bit_row(first_mask + row)).enumerate() {
-                let live = u32::MAX >> (32 - (bits.count() - 32 * word).min(32)); // at least one element per word
-                masked.push(bit ^ (mask & live));
+                masked.push(bit ^ (mask & live(bits.count(), word)));
             }
         }
         masked
-    }
-}
-
-impl fmt::Debug for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open(pending) => f.debug_tuple("Open").field(pending).finish(),
-            Self::Done(shares) => f.debug_tuple("Done").field(shares).finish(),
-        }
     }
 }
 

@@ -142,12 +142,16 @@ impl BundleSums {
         rows: Ref<'_, W::Queue, u64>,
     ) -> Result<Vec<u64>, PfssError> {
         let (evaluator, q, bundle) = (trees.evaluator(), trees.evaluator().queue(), trees.bundle());
-        let words = evaluator.during(Activity::CopyIn, || SecretInput::of(q, &bundle.keys.words))?;
+        let words = match trees.bundle_words()? {
+            Some(words) => SecretInput::<W::Queue, u64>::InPlace(words),
+            None => evaluator.during(Activity::CopyIn, || bundle_words(q, bundle))?,
+        };
         let sums = evaluator.during(Activity::Walk, || {
             let mut sums = StagedSecret::<_, u64>::alloc(q, self.count() * bundle.count())?;
             let x = trees.x_hat()?;
             let opened = q.words::<u64>(x).slice(0..0)?; // a walk opens nothing
-            let over = SumOperands { x, opened, words: words.view(), rows: q.shorten(rows) };
+            let placed = trees.placed(self.list())?;
+            let over = SumOperands { placed, x, opened, words: words.view(), rows: q.shorten(rows) };
             self.combine(q, bundle, over, sums.view_mut())?;
             Ok::<_, BackendError>(sums)
         })?;
@@ -158,7 +162,7 @@ impl BundleSums {
     /// The sums of the elements `range` of the bundle, with their public words `x`.
     ///
     /// The range starts at a multiple of 32. The operands are read in place, or go to the device in
-    /// one copy, into a buffer with room for the sums.
+    /// one copy with the terms, into a buffer with room for the sums.
     fn part<Q: FssOps>(
         &self,
         q: &Q,
@@ -174,26 +178,43 @@ impl BundleSums {
             && let Some(words) = q.host_view(&bundle.keys.words)
         {
             let (rows, mut sums) = (x.slice(0..0)?, StagedSecret::<_, u64>::alloc(q, results)?);
-            self.combine(q, bundle, SumOperands { x, opened, words, rows }, sums.view_mut())?;
+            self.combine(q, bundle, SumOperands { placed: None, x, opened, words, rows }, sums.view_mut())?;
             return Ok(sums.download()?);
         }
-        // Each row of the bundle's words, cut to whole words of bits.
+        // Each row of the bundle's words, cut to whole words of bits. A device expands many of them from their seed.
         let width = range.len().next_multiple_of(LANES as usize);
-        let words: Vec<&[u64]> = if whole {
+        let held = bundle.word_rows() * width;
+        let expanded = match bundle.seeded_rows(q, size_of::<u64>() * held) {
+            Some(rows) => {
+                let mut expanded = StagedSecret::<_, u64>::alloc(q, held)?;
+                rows.words(q, range.start..range.start + width, expanded.view_mut())?;
+                Some(expanded)
+            }
+            None => None,
+        };
+        let words: Vec<&[u64]> = if expanded.is_some() {
+            Vec::new()
+        } else if whole {
             vec![&bundle.keys.words[..]]
         } else {
             bundle.keys.words.chunks_exact(padded).map(|row| &row[range.start..][..width]).collect()
         };
-        // Public operands come before the words and the sums, which are wiped.
-        let pairs = in_pairs(opened.bits());
-        let (after_x, after_opened) = (x.len(), x.len() + pairs.len());
-        let operands = after_opened + bundle.word_rows() * width;
-        let mut staged = StagedSecret::upload_with_room(q, &[x, &pairs[..]], &words, results)?;
+        // The list of terms and public operands come before the words and the sums, which are wiped.
+        let (list, pairs) = (self.list(), in_pairs(opened.bits()));
+        let after_x = list.len() + x.len();
+        let after_opened = after_x + pairs.len();
+        let operands = after_opened + if expanded.is_some() { 0 } else { held };
+        let public = [x, &pairs[..]];
+        let mut staged = StagedSecret::upload_with_lists(q, &[list], [&public[..], &words[..]], results)?;
         let (read, sums) = staged.split_at(operands)?;
         let over = SumOperands {
-            x: read.slice(0..after_x)?,
+            placed: Some(q.words::<u64>(read.slice(0..list.len())?)),
+            x: read.slice(list.len()..after_x)?,
             opened: q.words::<u64>(read.slice(after_x..after_opened)?).slice(0..opened.bits().len())?,
-            words: read.slice(after_opened..operands)?,
+            words: match &expanded {
+                Some(words) => words.view(),
+                None => read.slice(after_opened..operands)?,
+            },
             rows: read.slice(0..0)?,
         };
         self.combine(q, bundle, over, sums)?;
@@ -208,7 +229,7 @@ impl BundleSums {
         over: SumOperands<'a, Q>,
         sums: Mut<'_, Q, u64>,
     ) -> Result<(), BackendError> {
-        let SumOperands { x, opened, words, rows } = over;
+        let SumOperands { placed, x, opened, words, rows } = over;
         let count = x.len();
         if count == 0 {
             return Ok(()); // rows without elements do not say how many they are
@@ -231,12 +252,18 @@ impl BundleSums {
         q.combine_words(CombineWords {
             params: &params,
             terms: &self.terms,
+            placed: placed.map(|list| q.shorten::<u32>(list)),
             x: q.shorten(x),
             padded: q.shorten(words),
             rows: q.shorten(rows),
             opened: q.shorten(opened),
             sums: q.shorten_mut(sums),
         })
+    }
+
+    /// The terms as words.
+    pub(in crate::gates) fn list(&self) -> &[u64] {
+        bytemuck::cast_slice(&self.terms)
     }
 
     /// Terms of all sums.
@@ -250,8 +277,19 @@ impl BundleSums {
     }
 }
 
+/// All words of `bundle` where `q` reads them.
+fn bundle_words<'a, Q: FssOps>(q: &'a Q, bundle: &'a KeyBundle) -> Result<SecretInput<'a, Q, u64>, BackendError> {
+    let words = &bundle.keys.words;
+    let Some(rows) = bundle.seeded_rows(q, size_of_val(&words[..])) else { return SecretInput::of(q, words) };
+    let mut staged = StagedSecret::<_, u64>::alloc(q, words.len())?;
+    rows.words(q, 0..bundle.padded(), staged.view_mut())?;
+    Ok(SecretInput::Staged(staged))
+}
+
 /// What sums of some elements are over, where ops read it.
 struct SumOperands<'a, Q: FssOps + 'a> {
+    /// The list of terms, if it was copied with them.
+    placed: Option<Ref<'a, Q, u32>>,
     /// The public words.
     x: Ref<'a, Q, u64>,
     opened: Ref<'a, Q, u32>,

@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     KeyBundle, Party, PfssError,
+    lanes::live,
     suf::{BoolMode, BooleanNode, StepClass, SufProgram},
     tree::cluster::TreePoints,
 };
@@ -57,7 +58,8 @@ impl Machine {
     ) -> Result<Self, PfssError> {
         let values = vec![None; plan.program.bools().values.len()];
         let mut machine = Self { bundle, plan, x_hat, steps: vec![], values, words: vec![], bools: vec![], round: 0 };
-        let trees = Trees::at(q, &machine.bundle, &machine.x_hat, machine.plan.points())?;
+        let (plan, x_hat) = (&machine.plan, &machine.x_hat);
+        let trees = Trees::at(q, &machine.bundle, x_hat, plan.points(), plan.lists(), plan.sums_words())?;
         let (steps, payload_tree) = machine.compare(&trees)?;
         let (words, bools) = machine.select(&trees, payload_tree)?;
         drop(trees);
@@ -286,7 +288,7 @@ impl Machine {
 
     /// The lanes of word `word` that hold elements.
     fn live(&self, word: usize) -> u32 {
-        u32::MAX >> (32 - (self.x_hat.len() - 32 * word).min(32)) // words hold at least one element
+        live(self.x_hat.len(), word)
     }
 }
 

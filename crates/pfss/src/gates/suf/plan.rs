@@ -2,6 +2,7 @@
 //!
 //! It has the points of each tree, and the sums before and after each exchange.
 
+use core::slice;
 use std::sync::Arc;
 
 use core_types::params::share::WordTerm;
@@ -110,6 +111,17 @@ impl SufPlan {
             (None, _) => {}
         }
         points
+    }
+
+    /// The lists of all sums of the walk, sums of words first.
+    pub(crate) fn lists(&self) -> Vec<&[u64]> {
+        let words: &[BundleSums] = match &self.words {
+            WordsPlan::Nothing => &[],
+            WordsPlan::OnePiece(sums) | WordsPlan::Payload(sums) => slice::from_ref(sums),
+            WordsPlan::Hidden(_, pieces) => pieces,
+        };
+        let words = words.iter().chain(&self.steps).map(BundleSums::list);
+        words.chain(self.bit_sums().map(|(sums, _)| sums.list())).collect()
     }
 
     /// The sums of bits of each class, and the rows that they are over.

@@ -53,7 +53,9 @@ impl Compare {
         bundle: KeyBundle,
         x_hat: Vec<u64>,
     ) -> Result<Step, PfssError> {
-        let trees = Trees::at(evaluator, &bundle, &x_hat, self.comparisons.iter().map(Comparison::points))?;
+        let points = self.comparisons.iter().map(Comparison::points);
+        let lists = self.comparisons.iter().map(Comparison::list);
+        let trees = Trees::at(evaluator, &bundle, &x_hat, points, lists, false)?;
         let mut bits = answers(&trees, &self.comparisons)?;
         drop(trees);
         let bits = BitShares::new(bundle.party(), bundle.count(), core::mem::take(&mut *bits));

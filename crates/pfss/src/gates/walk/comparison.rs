@@ -20,6 +20,7 @@ use super::{
 use crate::{
     KeyBundle, PfssError,
     answers::ComparisonProgram,
+    lanes::live,
     secret::staging::StagedSecret,
     tree::{KeyTree, cluster::TreePoints},
 };
@@ -48,6 +49,11 @@ impl Comparison {
         &self.points
     }
 
+    /// The list of the sums.
+    pub(in crate::gates) fn list(&self) -> &[u64] {
+        self.sums.list()
+    }
+
     /// How bits are added up, and how many rows of them.
     pub(crate) fn over(&self) -> (&BitSums, usize) {
         (&self.sums, self.points.offsets().len())
@@ -58,7 +64,7 @@ impl Comparison {
         let rows = self.with_msb.iter().zip(sums.chunks_mut(bundle.count().div_ceil(32).max(1)));
         for (_, row) in rows.filter(|(on, _)| **on) {
             for (word, (bits, msb)) in row.iter_mut().zip(bundle.bit_row(0)).enumerate() {
-                *bits ^= msb & u32::MAX >> (32 - (bundle.count() - 32 * word).min(32)); // at least one element per word
+                *bits ^= msb & live(bundle.count(), word);
             }
         }
     }
@@ -138,6 +144,7 @@ impl<'t, 'w, W: Evaluator> BitRows<'t, 'w, W> {
             evaluator.queue().combine_bits(CombineBits {
                 params: &params,
                 terms: &sums.terms,
+                placed: trees.placed(sums.list())?,
                 x: trees.x_hat()?,
                 rows: bits.slice(0..rows)?,
                 sums: all.slice(place)?,
@@ -168,6 +175,11 @@ impl BitSums {
     pub(crate) fn new(terms: Vec<BitTerm>) -> Self {
         let sums = terms.iter().filter(|term| term.last == 1).count();
         Self { terms, sums }
+    }
+
+    /// The terms as words.
+    pub(in crate::gates) fn list(&self) -> &[u64] {
+        bytemuck::cast_slice(&self.terms)
     }
 
     /// Terms of all sums.

@@ -48,14 +48,16 @@ pub trait Evaluator {
     #[doc(hidden)]
     fn tree<'a>(&'a self, bundle: &'a KeyBundle, index: usize) -> Result<TreeRef<'a, Self::Queue>, PfssError>;
 
-    /// The first tree of `bundle`, copied together with public words.
+    /// The first tree of `bundle`, copied with lists of ops, public words and secret words.
     ///
     /// `None` if there is no such tree, if it is read in place, or if it is on the device already.
     #[doc(hidden)]
     fn tree_with_points<'a>(
         &'a self,
         _bundle: &'a KeyBundle,
+        _lists: &[&[u64]],
         _points: &[&[u64]],
+        _words: &[u64],
     ) -> Result<Option<DeviceTree<'a, Self::Queue>>, PfssError> {
         Ok(None)
     }
@@ -90,12 +92,14 @@ impl<Q: FssOps> Evaluator for Q {
     fn tree_with_points<'a>(
         &'a self,
         bundle: &'a KeyBundle,
+        lists: &[&[u64]],
         points: &[&[u64]],
+        words: &[u64],
     ) -> Result<Option<DeviceTree<'a, Q>>, PfssError> {
         if bundle.gate().trees().is_empty() || HostTree::of(self, bundle, 0).is_some() {
             return Ok(None);
         }
-        DeviceTree::upload_with_points(self, bundle, 0, points).map(Some)
+        DeviceTree::upload_with_points(self, bundle, 0, lists, points, words).map(Some)
     }
 }
 
@@ -196,10 +200,12 @@ impl<'a, Q: FssOps + 'a> fmt::Debug for HostTree<'a, Q> {
 
 /// One tree's sections in device memory.
 ///
-/// They are in one buffer of words, which takes one copy and one clear.
+/// They are in one buffer of words, which takes one copy and one clear. Many roots that have a seed
+/// are expanded from it, in a buffer of their own.
 ///
 /// Sections that the tree does not have are empty. The padding to whole words of bits makes every
-/// section a multiple of 16 bytes long. Points may lie between the public and the secret ones.
+/// section a multiple of 16 bytes long. Lists of ops may lie before the public ones, points between
+/// those and the secret ones, and words of the bundle among these.
 pub struct DeviceTree<'q, Q: FssOps> {
     q: &'q Q,
     shape: KeyTree,
@@ -209,29 +215,52 @@ pub struct DeviceTree<'q, Q: FssOps> {
     last: Range<usize>,
     points: Range<usize>,
     leaf: Range<usize>,
+    words: Range<usize>,
     roots: Range<usize>,
+    /// The roots, if they are not among the sections.
+    expanded: Option<StagedSecret<'q, Q, u64>>,
 }
 
 impl<'q, Q: FssOps> DeviceTree<'q, Q> {
     /// Copies tree `index` of `bundle` to the device, in order on `q`.
     pub(crate) fn upload(q: &'q Q, bundle: &KeyBundle, index: usize) -> Result<Self, PfssError> {
-        Self::upload_with_points(q, bundle, index, &[])
+        Self::upload_with_points(q, bundle, index, &[], &[], &[])
     }
 
-    /// [`upload`](Self::upload) together with public words, in one copy.
-    fn upload_with_points(q: &'q Q, bundle: &KeyBundle, index: usize, points: &[&[u64]]) -> Result<Self, PfssError> {
+    /// [`upload`](Self::upload) with lists of ops, public and secret words in the same copy.
+    ///
+    /// Each list and the secret words are a multiple of 16 bytes long.
+    fn upload_with_points(
+        q: &'q Q,
+        bundle: &KeyBundle,
+        index: usize,
+        lists: &[&[u64]],
+        points: &[&[u64]],
+        secret: &[u64],
+    ) -> Result<Self, PfssError> {
         let TreeKeys { shape, roots, cw, leaf, vcw, last } = bundle.tree(index);
         // Truth tables have no roots. The op expects some, which it does not read.
         let unread = if roots.is_empty() { words_of::<Label>() * bundle.padded() } else { 0 };
+        let expanded = match bundle.seeded_rows(q, size_of_val(roots)) {
+            Some(rows) => {
+                let mut expanded = StagedSecret::<_, u64>::alloc(q, size_of_val(roots) / size_of::<u64>())?;
+                rows.roots(q, index, expanded.view_mut())?;
+                Some(expanded)
+            }
+            None => None,
+        };
+        let roots: &[Label] = if expanded.is_some() { &[] } else { roots };
         // Correction words are common to both parties; leaves that are truth tables, and roots, are not.
-        let (common, own) = ([as_words(cw), as_words(vcw), as_words(last)], [as_words(leaf), as_words(roots)]);
+        let common = [as_words(cw), as_words(vcw), as_words(last)];
+        let own = [as_words(leaf), as_words(secret), as_words(roots)];
         // Points are padded to 16 bytes.
         let (words, padding) = (points.iter().map(|points| points.len()).sum::<usize>(), [0u64]);
         let points = points.iter().copied().chain([&padding[..words % 2]]).map(as_words);
         let public: Vec<&[u32]> = common.into_iter().chain(points).collect();
-        let sections = StagedSecret::upload_with_room(q, &public, &own, unread)?;
+        let lists: Vec<&[u32]> = lists.iter().copied().map(as_words).collect();
+        let sections = StagedSecret::upload_with_lists(q, &lists, [&public[..], &own[..]], unread)?;
         // The places of the sections, one after the other.
-        let mut end = 0;
+        let mut end = lists.iter().map(|list| list.len()).sum::<usize>();
         let mut next = |len: usize| {
             let start = end;
             end += len;
@@ -239,8 +268,14 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
         };
         let [cw, vcw, last] = common.map(|section| next(section.len()));
         let points = next(words_of::<u64>() * words.next_multiple_of(2));
-        let [leaf, roots] = own.map(|section| next(section.len()));
-        Ok(Self { q, shape, sections, cw, vcw, last, points, leaf, roots: roots.start..roots.end + unread })
+        let [leaf, words, roots] = own.map(|section| next(section.len()));
+        let roots = roots.start..roots.end + unread;
+        Ok(Self { q, shape, sections, cw, vcw, last, points, leaf, words, roots, expanded })
+    }
+
+    /// The words `range` of the lists that were copied with the tree, as words of 32 bits.
+    pub(super) fn list(&self, range: Range<usize>) -> Result<Ref<'_, Q, u32>, BackendError> {
+        self.sections.slice(words_of::<u64>() * range.start..words_of::<u64>() * range.end)
     }
 
     /// The public words `range` that were copied with the tree.
@@ -249,21 +284,29 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
         self.section(&(start..end))
     }
 
+    /// The secret words that were copied with the tree, if there are any.
+    pub(super) fn words(&self) -> Result<Option<Ref<'_, Q, u64>>, BackendError> {
+        if self.words.is_empty() { Ok(None) } else { self.section(&self.words).map(Some) }
+    }
+
     fn cmp_keys(&self) -> Result<CmpKeys<'_, Q>, BackendError> {
-        Ok(CmpKeys {
-            roots: self.section(&self.roots)?,
-            corrections: self.section(&self.cw)?,
-            leaves: self.section(&self.leaf)?,
-        })
+        Ok(CmpKeys { roots: self.roots()?, corrections: self.section(&self.cw)?, leaves: self.section(&self.leaf)? })
     }
 
     fn dcf_keys(&self) -> Result<DcfKeys<'_, Q>, BackendError> {
         Ok(DcfKeys {
-            roots: self.section(&self.roots)?,
+            roots: self.roots()?,
             corrections: self.section(&self.cw)?,
             values: self.section(&self.vcw)?,
             last: self.section(&self.last)?,
         })
+    }
+
+    fn roots(&self) -> Result<Ref<'_, Q, Label>, BackendError> {
+        match &self.expanded {
+            Some(roots) => self.q.elements::<Label>(self.q.words::<u64>(roots.view())),
+            None => self.section(&self.roots),
+        }
     }
 
     fn section<'s, T: PlainElement>(&'s self, words: &Range<usize>) -> Result<Ref<'s, Q, T>, BackendError>

@@ -31,7 +31,7 @@ use crate::{
 /// The trees of a bundle during an evaluation, with the public masked inputs.
 ///
 /// The inputs are uploaded once, for all trees and for the sums at the end, together with the
-/// offsets of the points of every tree.
+/// offsets of the points of every tree, the lists of the sums, and what these are over.
 pub(in crate::gates) struct Trees<'w, W: Evaluator> {
     evaluator: &'w W,
     bundle: &'w KeyBundle,
@@ -39,15 +39,22 @@ pub(in crate::gates) struct Trees<'w, W: Evaluator> {
     points: Points<'w, W::Queue>,
     /// The place of each tree's offsets.
     offsets: Vec<Range<usize>>,
+    /// The lists of sums that were copied, each with its place before the points.
+    lists: Vec<(&'w [u64], Range<usize>)>,
 }
 
 impl<'w, W: Evaluator> Trees<'w, W> {
     /// Takes in the masked inputs, one per element of the bundle, and the points of each tree.
+    ///
+    /// `lists` has the lists of the sums that follow, longer terms first. `over_words` is set if
+    /// some sums are over the bundle's words. A queue that reads the host's memory copies neither.
     pub(in crate::gates) fn at<'p>(
         evaluator: &'w W,
         bundle: &'w KeyBundle,
         x_hat: &[u64],
         points: impl IntoIterator<Item = &'p TreePoints>,
+        lists: impl IntoIterator<Item = &'w [u64]>,
+        over_words: bool,
     ) -> Result<Self, PfssError> {
         debug_assert_eq!(x_hat.len(), bundle.count());
         let (mut parts, mut offsets, mut end) = (vec![x_hat], Vec::new(), x_hat.len());
@@ -56,8 +63,21 @@ impl<'w, W: Evaluator> Trees<'w, W> {
             offsets.push(end..end + points.offsets().len());
             end += points.offsets().len();
         }
-        let points = Points::upload(evaluator, bundle, &parts)?;
-        Ok(Self { evaluator, bundle, points, offsets })
+        let (q, words) = (evaluator.queue(), &bundle.keys.words[..]);
+        let is_copied = q.host_view(x_hat).is_none();
+        let copied: Vec<&[u64]> = lists.into_iter().filter(|_| is_copied).collect();
+        // A device expands many words from their seed.
+        let words_are_copied = is_copied && over_words && bundle.seeded_rows(q, size_of_val(words)).is_none();
+        let words = if words_are_copied { words } else { &[] };
+        let points = Points::upload(evaluator, bundle, [&copied[..], &parts[..]], words)?;
+        let mut end = 0;
+        let place = |list: &'w [u64]| {
+            let start = end;
+            end += list.len();
+            (list, start..end)
+        };
+        let lists = copied.into_iter().map(place).collect();
+        Ok(Self { evaluator, bundle, points, offsets, lists })
     }
 
     /// The evaluator of the trees.
@@ -73,6 +93,20 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     /// The masked inputs in device memory.
     pub(in crate::gates) fn x_hat(&self) -> Result<Ref<'_, W::Queue, u64>, BackendError> {
         self.points.slice(0..self.bundle.count())
+    }
+
+    /// Where `list` was copied, if it is one of the lists of these trees.
+    pub(in crate::gates) fn placed(&self, list: &[u64]) -> Result<Option<Ref<'_, W::Queue, u32>>, BackendError> {
+        let known = self.lists.iter().find(|(known, _)| core::ptr::eq(*known, list));
+        known.map(|(_, place)| self.points.list(self.evaluator.queue(), place.clone())).transpose()
+    }
+
+    /// The bundle's words, if they were copied with the masked inputs.
+    pub(in crate::gates) fn bundle_words(&self) -> Result<Option<Ref<'_, W::Queue, u64>>, BackendError> {
+        match &self.points {
+            Points::Alone(..) => Ok(None),
+            Points::WithTree(tree) => tree.words(),
+        }
     }
 
     /// The offsets of the points of tree `index` in device memory.
@@ -170,33 +204,45 @@ impl<'w, W: Evaluator> Trees<'w, W> {
 
 /// Public words in device memory, copied alone or together with the first tree.
 enum Points<'w, Q: FssOps> {
-    Alone(Q::Buf<u64>),
+    /// Behind this number of words of lists.
+    Alone(Q::Buf<u64>, usize),
     WithTree(DeviceTree<'w, Q>),
 }
 
 impl<'w, Q: FssOps> Points<'w, Q> {
-    /// Copies `parts`, one after the other.
-    #[expect(clippy::disallowed_methods, reason = "both parties know what was opened, points, and tables")]
+    /// Copies lists of ops and then `parts`, one after the other.
+    ///
+    /// The secret `words` are copied only with the first tree.
     fn upload<W: Evaluator<Queue = Q>>(
         evaluator: &'w W,
         bundle: &'w KeyBundle,
-        parts: &[&[u64]],
+        [lists, parts]: [&[&[u64]]; 2],
+        words: &[u64],
     ) -> Result<Self, PfssError> {
         evaluator.during(Activity::CopyIn, || {
-            if let Some(tree) = evaluator.tree_with_points(bundle, parts)? {
+            if let Some(tree) = evaluator.tree_with_points(bundle, lists, parts, words)? {
                 return Ok(Self::WithTree(tree));
             }
             let q = evaluator.queue();
-            let mut buffer = q.alloc::<u64>(parts.iter().map(|part| part.len()).sum())?;
-            q.write_parts(parts, buffer.view_mut())?;
-            Ok(Self::Alone(buffer))
+            let [first, len] = [lists, parts].map(|parts| parts.iter().map(|part| part.len()).sum::<usize>());
+            let mut buffer = q.alloc::<u64>(first + len)?;
+            q.write_with_lists(lists, parts, buffer.view_mut())?;
+            Ok(Self::Alone(buffer, first))
         })
+    }
+
+    /// The words `range` of the lists, as words of 32 bits.
+    fn list(&self, q: &Q, range: Range<usize>) -> Result<Ref<'_, Q, u32>, BackendError> {
+        match self {
+            Self::Alone(buffer, _) => Ok(q.words::<u64>(buffer.slice(range)?)),
+            Self::WithTree(tree) => tree.list(range),
+        }
     }
 
     /// The words `range`.
     fn slice(&self, range: Range<usize>) -> Result<Ref<'_, Q, u64>, BackendError> {
         match self {
-            Self::Alone(buffer) => buffer.slice(range),
+            Self::Alone(buffer, first) => buffer.slice(first + range.start..first + range.end),
             Self::WithTree(tree) => tree.points(range),
         }
     }
@@ -235,7 +281,7 @@ impl<'w, W: Evaluator> WholeTree<'w, W> {
         [x_hat, table]: [&[u64]; 2],
     ) -> Result<Self, PfssError> {
         debug_assert_eq!(x_hat.len(), bundle.count());
-        let points = Points::upload(evaluator, bundle, &[x_hat, table])?;
+        let points = Points::upload(evaluator, bundle, [&[], &[x_hat, table][..]], &[])?;
         Ok(Self { evaluator, bundle, bits, points, words: x_hat.len() + table.len() })
     }
 

@@ -6,8 +6,9 @@ use zeroize::Zeroizing;
 use super::{OpenedWeights, WeightKey, WeightMask, WeightShape, WeightTriple};
 use crate::{
     BundleError, Party,
+    bundle::expect,
     matrix::{
-        record::{Facts, Format, Record, expect},
+        record::{Facts, Format, Record},
         shares::SeededShares,
     },
     secret::seed::Seed,
@@ -182,8 +183,8 @@ mod tests {
         let mut dealer = Dealer::insecure_from_seed(6);
         for bits in [64, 43] {
             let ring = Ring::new(bits).unwrap();
-            let (keys, mask) = dealer.deal_weights_in(ring, SHAPE).unwrap();
-            let triples = dealer.deal_weight_triple(&mask, 4).unwrap();
+            let (keys, mask) = dealer.deal_weights(ring, SHAPE).unwrap();
+            let triples = dealer.deal_weight_triple(&runtime::cpu().unwrap(), &mask, 4).unwrap();
             check(&mask.to_bytes(), 152, WeightMask::from_bytes, WeightMask::to_bytes);
             for (party, (key, triple)) in keys.into_iter().zip(triples).enumerate() {
                 assert_eq!([key.ring(), triple.ring(), mask.ring()], [ring; 3]);

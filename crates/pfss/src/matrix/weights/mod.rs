@@ -14,8 +14,8 @@ use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
 use super::{
-    RING, WeightShape,
-    shares::{Section, SeededShares, Words, multiply_on, split, sum},
+    WeightShape,
+    shares::{Section, SeededShares, Words, split, sum},
 };
 use crate::{BundleError, Dealer, Party, PfssError, secret::seed::Seed};
 
@@ -44,18 +44,17 @@ use crate::{BundleError, Dealer, Party, PfssError, secret::seed::Seed};
 /// `Debug` shows public facts only; the share is kept as a seed of 32 bytes, wiped when dropped.
 ///
 /// ```
-/// use pfss::{Dealer, Session, WeightShape, memory_pair};
+/// use pfss::{Dealer, Ring, Session, WeightShape, memory_pair};
 ///
 /// // The dealer makes a key for the weights, and a triple for each product.
-/// let shape = WeightShape { inner: 2, cols: 2 };
-/// let mut dealer = Dealer::from_os()?;
-/// let ([key, server_key], mask) = dealer.deal_weights(shape)?;
-/// let [first, second] = [dealer.deal_weight_triple(&mask, 1)?, dealer.deal_weight_triple(&mask, 3)?];
-/// let ([first, server_first], [second, server_second]) = (first, second);
+/// let (ring, shape) = (Ring::new(64).ok_or("a ring has 1 to 64 bits")?, WeightShape { inner: 2, cols: 2 });
+/// let (q, server_q, mut dealer) = (runtime::cpu()?, runtime::cpu()?, Dealer::from_os()?);
+/// let ([key, server_key], mask) = dealer.deal_weights(ring, shape)?;
+/// let [first, server_first] = dealer.deal_weight_triple(&q, &mask, 1)?;
+/// let [second, server_second] = dealer.deal_weight_triple(&q, &mask, 3)?;
 ///
 /// // Party 1 owns the weights, party 0 the inputs: the other's share is zero.
 /// let (to_one, to_zero) = memory_pair(std::time::Duration::from_secs(10));
-/// let (q, server_q) = (runtime::cpu()?, runtime::cpu()?);
 /// let server = std::thread::spawn(move || {
 ///     let mut session = Session::new(to_zero);
 ///     let weights = session.open_weights(&server_q, server_key, &[1, 2, 3, 4])?;
@@ -252,21 +251,11 @@ impl OpenedWeights {
 impl Dealer {
     /// Keys for one matrix of weights, for party 0 and party 1, and the dealer's own mask.
     ///
-    /// Weights and products by them are modulo `2^64`.
+    /// Weights, products by them and all triples of the mask are in `ring`.
     ///
     /// # Errors
     /// [`BundleError::Overflow`] if the weights do not fit the address space.
-    pub fn deal_weights(&mut self, shape: WeightShape) -> Result<([WeightKey; 2], WeightMask), BundleError> {
-        self.deal_weights_in(RING, shape)
-    }
-
-    /// [`deal_weights`](Self::deal_weights) in `ring`.
-    ///
-    /// All triples of the mask are in this ring as well.
-    ///
-    /// # Errors
-    /// As [`deal_weights`](Self::deal_weights).
-    pub fn deal_weights_in(
+    pub fn deal_weights(
         &mut self,
         ring: Ring,
         shape: WeightShape,
@@ -282,46 +271,24 @@ impl Dealer {
 
     /// A triple for a first factor of `rows` rows by weights under `mask`.
     ///
-    /// It is for party 0 and party 1. Any dealer can make it, if it has the mask.
+    /// It is for party 0 and party 1. Any dealer can make it, if it has the mask. The queue
+    /// multiplies, as in [`deal_matrix`](Self::deal_matrix).
     ///
     /// # Errors
-    /// [`BundleError::Overflow`] if the matrices do not fit the address space.
-    pub fn deal_weight_triple(&mut self, mask: &WeightMask, rows: usize) -> Result<[WeightTriple; 2], BundleError> {
-        let shape = mask.shape.product(rows);
-        self.deal_weight_triple_by(mask, rows, |[a, b]| Ok(Words::new(shape.multiply(a, b))))
-    }
-
-    /// [`deal_weight_triple`](Self::deal_weight_triple) with the product `A B` on a queue.
-    ///
-    /// The triples are the same. The queue multiplies with all its threads, or on a GPU.
-    ///
-    /// # Errors
-    /// [`PfssError::Bundle`] with the error of [`deal_weight_triple`](Self::deal_weight_triple),
-    /// and [`PfssError::Backend`].
-    pub fn deal_weight_triple_on<Q: FssOps>(
+    /// As [`deal_matrix`](Self::deal_matrix).
+    pub fn deal_weight_triple<Q: FssOps>(
         &mut self,
         q: &Q,
         mask: &WeightMask,
         rows: usize,
     ) -> Result<[WeightTriple; 2], PfssError> {
-        let shape = mask.shape.product(rows);
-        self.deal_weight_triple_by(mask, rows, |factors| Ok(multiply_on(q, shape, factors)?))
-    }
-
-    /// A triple for which `multiply` computes `A B` modulo `2^64`.
-    fn deal_weight_triple_by<E: From<BundleError>>(
-        &mut self,
-        mask: &WeightMask,
-        rows: usize,
-        multiply: impl FnOnce([&[u64]; 2]) -> Result<Words, E>,
-    ) -> Result<[WeightTriple; 2], E> {
         let (ring, weights, key_nonce) = (mask.ring, mask.shape, mask.nonce);
-        let [left, right, _] = weights.product(rows).checked_lens()?;
+        let shape = weights.product(rows);
+        let [_, right, _] = shape.checked_lens()?;
         let nonce = self.nonce();
         let seeds = [self.seed(), self.seed()];
-        let a = sum(seeds.each_ref(), ring, Section::Left, left);
         let b = sum(mask.seeds.each_ref(), ring, Section::Right, right);
-        let [zero, one] = split(ring, multiply([&a[..], &b[..]])?, seeds);
+        let [zero, one] = split(q, (ring, shape), seeds, &b)?;
         let reusable = self.insecure;
         let triple = |party, shares| WeightTriple { party, ring, rows, weights, nonce, key_nonce, shares, reusable };
         Ok([triple(Party::Zero, zero), triple(Party::One, one)])

@@ -9,8 +9,10 @@ use core_types::Ring;
 use super::{OpenedWeights, WeightKey, WeightShape, WeightTriple};
 use crate::{
     Channel, Party, PfssError, Session,
+    error::check_len,
     matrix::{
-        run::{Opened, check_len, dimensions, facts},
+        opened::Opened,
+        run::{dimensions, facts},
         shares::{Section, Words, expand},
     },
     secret::seed::Seed,
@@ -20,7 +22,7 @@ use crate::{
 impl<C: Channel> Session<C> {
     /// Opens `y + B`, from shares of the weights `y` in the ring of the key.
     ///
-    /// One round; [`WeightShape::traffic_in`](crate::WeightShape::traffic_in) gives the bytes. The
+    /// One round; [`WeightShape::traffic`](crate::WeightShape::traffic) gives the bytes. The
     /// weights are row-major. If one party owns them, the other's share of them is zeros.
     ///
     /// # Errors
@@ -49,7 +51,7 @@ impl<C: Channel> Session<C> {
     /// Shares of the product `x y` in the ring of the opened weights `y`, from shares of `x`.
     ///
     /// One round, which opens `x + A`;
-    /// [`WeightShape::product_traffic_in`](crate::WeightShape::product_traffic_in) gives the bytes.
+    /// [`WeightShape::product_traffic`](crate::WeightShape::product_traffic) gives the bytes.
     /// `x` has the rows of the triple and is row-major.
     ///
     /// # Errors
@@ -90,10 +92,13 @@ impl<C: Channel> Session<C> {
             let a = expand(&shares.seed, ring, Section::Left, left);
             let mine: Vec<u64> = x.iter().zip(a.iter()).map(|(x, mask)| ring.add(*x, *mask)).collect();
             let x_hat = session.open_words(q, ring, &mine)?;
-            // The masked second factor has been.
-            let b = expand(&weights.seed, ring, Section::Right, right);
+            // The masked second factor has been. Its mask is expanded on the host only for queues that do not.
             let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &weights.words };
-            Ok(opened.multiply(q, [&a, &b, &shares.into_product(ring, out)])?)
+            if opened.expands(q, &shares) {
+                return Ok(opened.multiply_expanded(q, &shares, &weights.seed)?);
+            }
+            let b = expand(&weights.seed, ring, Section::Right, right);
+            Ok(opened.multiply(q, [a, b, shares.into_product(ring, out)])?)
         })
     }
 }

@@ -1,0 +1,55 @@
+//! The element types of strided copies.
+
+use core_types::params::tensor::CopyParams;
+
+use super::{CopyStrided, CopyStridedBool, CopyStridedU32, TensorOps};
+use crate::{BackendError, Element, Mut, Real, Ref};
+
+/// An element that strided copies move: a float, a boolean or a u32.
+pub trait StridedElement: Element {
+    /// Runs the strided copy of this type.
+    ///
+    /// It is [`CopyStrided`], [`CopyStridedBool`] or [`CopyStridedU32`].
+    ///
+    /// # Errors
+    /// The errors of the op.
+    fn copy_strided<'a, Q: TensorOps + 'a>(
+        q: &Q,
+        params: &'a CopyParams,
+        x: Ref<'a, Q, Self>,
+        y: Mut<'a, Q, Self>,
+    ) -> Result<(), BackendError>;
+}
+
+impl<T: Real> StridedElement for T {
+    fn copy_strided<'a, Q: TensorOps + 'a>(
+        q: &Q,
+        params: &'a CopyParams,
+        x: Ref<'a, Q, Self>,
+        y: Mut<'a, Q, Self>,
+    ) -> Result<(), BackendError> {
+        q.copy_strided(CopyStrided { params, x, y })
+    }
+}
+
+impl StridedElement for bool {
+    fn copy_strided<'a, Q: TensorOps + 'a>(
+        q: &Q,
+        params: &'a CopyParams,
+        x: Ref<'a, Q, Self>,
+        y: Mut<'a, Q, Self>,
+    ) -> Result<(), BackendError> {
+        q.copy_strided_bool(CopyStridedBool { params, x, y })
+    }
+}
+
+impl StridedElement for u32 {
+    fn copy_strided<'a, Q: TensorOps + 'a>(
+        q: &Q,
+        params: &'a CopyParams,
+        x: Ref<'a, Q, Self>,
+        y: Mut<'a, Q, Self>,
+    ) -> Result<(), BackendError> {
+        q.copy_strided_u32(CopyStridedU32 { params, x, y })
+    }
+}

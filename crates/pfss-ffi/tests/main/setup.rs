@@ -1,0 +1,63 @@
+//! A backend, a dealer, copies of bytes, and the statuses of calls, for all tests.
+
+use core::{
+    ptr::{null, null_mut},
+    slice,
+};
+
+use trefoil_pfss::{
+    Backend, Bytes, DealerHandle, GateParameters, Status, trefoil_pfss_backend_free, trefoil_pfss_backend_open,
+    trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len, trefoil_pfss_dealer_free,
+    trefoil_pfss_dealer_open,
+};
+
+pub(crate) const OK: Status = Status::TREFOIL_PFSS_OK;
+pub(crate) const ARGUMENT: Status = Status::TREFOIL_PFSS_ARGUMENT;
+pub(crate) const LENGTH: Status = Status::TREFOIL_PFSS_LENGTH;
+pub(crate) const BUNDLE: Status = Status::TREFOIL_PFSS_BUNDLE;
+pub(crate) const PROGRAM: Status = Status::TREFOIL_PFSS_PROGRAM;
+pub(crate) const STATE: Status = Status::TREFOIL_PFSS_STATE;
+
+/// The processor's backend, and a dealer with randomness from the operating system.
+pub(crate) struct Setup {
+    pub(crate) backend: *mut Backend,
+    pub(crate) dealer: *mut DealerHandle,
+}
+
+impl Setup {
+    pub(crate) fn new() -> Self {
+        let (mut backend, mut dealer) = (null_mut(), null_mut());
+        // SAFETY: places for handles, and a string that ends with a zero byte.
+        unsafe {
+            assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), OK);
+            assert_eq!(trefoil_pfss_dealer_open(&mut dealer), OK);
+        }
+        Self { backend, dealer }
+    }
+}
+
+impl Drop for Setup {
+    fn drop(&mut self) {
+        // SAFETY: live handles, freed once.
+        unsafe {
+            trefoil_pfss_dealer_free(self.dealer);
+            trefoil_pfss_backend_free(self.backend);
+        }
+    }
+}
+
+/// The parameters of a gate that has at most a shift.
+pub(crate) fn parameters(n: u32, shift: u32) -> GateParameters {
+    GateParameters { n, shift, min: 0, max: 0, word_bits: 0, table: null(), table_len: 0 }
+}
+
+/// A copy of bytes, whose handle is freed.
+pub(crate) fn owned(bytes: *mut Bytes) -> Vec<u8> {
+    // SAFETY: a live handle, freed once, and its bytes before that.
+    unsafe {
+        let (data, len) = (trefoil_pfss_bytes_data(bytes), trefoil_pfss_bytes_len(bytes));
+        let copy = slice::from_raw_parts(data, len).to_vec();
+        trefoil_pfss_bytes_free(bytes);
+        copy
+    }
+}

@@ -1,0 +1,243 @@
+//! One party's share of a product, from opened factors and its shares of their masks.
+//!
+//! `[x y] = x_hat y_hat - x_hat [B] - [A] y_hat + [A B]`, where `x_hat = x + A` and
+//! `y_hat = y + B` are opened (Beaver, CRYPTO 1991, for matrices). Party 0 adds the public product.
+//! So two products are added to `[A B]`: of `x_hat - [A]` for party 0, and of `-[A]` for party 1,
+//! by `y_hat`; and of `-x_hat` by `[B]`.
+
+use backend_api::{
+    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Queue,
+    ops::{
+        fss::FssOps,
+        share::{CombineWords, MatmulWords},
+    },
+};
+use core_types::{
+    Ring,
+    params::share::{MatmulWordsParams, WordParams, WordTerm},
+};
+
+use super::{
+    MatrixShape,
+    shares::{Section, SeededShares, Words, expand_on},
+};
+use crate::{
+    Party,
+    secret::{seed::Seed, staging::StagedSecret},
+};
+
+/// The factor -1 modulo `2^64`.
+const MINUS_ONE: u64 = u64::MAX;
+
+/// Masked factors, which both parties know.
+pub(super) struct Opened<'a> {
+    pub(super) party: Party,
+    pub(super) ring: Ring,
+    pub(super) shape: MatrixShape,
+    pub(super) x_hat: &'a [u64],
+    pub(super) y_hat: &'a [u64],
+}
+
+impl Opened<'_> {
+    /// Whether `q` expands the shares of the masks itself.
+    ///
+    /// A queue that reads the host's memory does not, and neither does any for few bytes.
+    pub(super) fn expands<Q: Queue>(&self, q: &Q, shares: &SeededShares) -> bool {
+        let lens = self.shape.lens();
+        let [left, right, results] = lens;
+        let words = left + right + (results - shares.words().len());
+        // Ops count the blocks of a seed and the elements of a sum in 32 bits.
+        let counted = lens.iter().all(|&len| u32::try_from(len).is_ok());
+        counted && size_of::<u64>() * words >= Seed::LEAST_EXPANDED && q.host_view(self.x_hat).is_none()
+    }
+
+    /// The share, from shares of `A`, `B` and `A B` in the host's memory.
+    pub(super) fn multiply<Q: FssOps>(&self, q: &Q, [a, b, product]: [Words; 3]) -> Result<Vec<u64>, BackendError> {
+        // The first factor of the product by `y_hat` takes the place of `[A]`.
+        let mut first = a;
+        first.iter_mut().zip(self.x_hat).for_each(|(a, &x)| *a = self.party.public(x).wrapping_sub(*a));
+        let factors = [self.x_hat, self.y_hat, &b[..], &first[..]];
+        match factors.map(|factor| q.host_view(factor)) {
+            [Some(x_hat), Some(y_hat), Some(b), Some(first)] => {
+                let mut sum = StagedSecret::<_, u64>::upload(q, &product)?;
+                for (alpha, x, y) in [(1, first, y_hat), (MINUS_ONE, x_hat, b)] {
+                    let params = self.adding(alpha);
+                    let (x, y) = (q.shorten(x), q.shorten(y));
+                    q.matmul_words(MatmulWords { params: &params, x, y, out: sum.view_mut() })?;
+                }
+                Ok(self.reduced(sum.download()?))
+            }
+            _ => {
+                // One copy: the public factors, and the shares after them, which are wiped.
+                let secret = [&product[..], &b[..], &first[..]];
+                let all = StagedSecret::upload_parts(q, &factors[..2], &secret)?;
+                let [_, right, _] = self.shape.lens();
+                self.multiply_in(q, all, (1, right))
+            }
+        }
+    }
+
+    /// The share, from shares that the queue expands.
+    ///
+    /// They are the shares of `A`, of `B`, whose seed is `b`, and for party 0 of `A B`. All lengths
+    /// are below `2^32`.
+    pub(super) fn multiply_expanded<Q: FssOps>(
+        &self,
+        q: &Q,
+        shares: &SeededShares,
+        b: &Seed,
+    ) -> Result<Vec<u64>, BackendError> {
+        // One buffer: the factors, the shares of `A B`, of `B` and of `A`, and for party 0 `x_hat - [A]`.
+        let ([left, right, results], given) = (self.shape.lens(), shares.words());
+        let sum = left + right;
+        let right_mask = sum + results;
+        let left_mask = right_mask + right;
+        let difference = left_mask + left;
+        let end = match self.party {
+            Party::Zero => difference + left,
+            Party::One => difference,
+        };
+        // One copy: the public factors and, for party 1, its share of `A B`. The end of a block may need one word more.
+        let room = end + 1 - (sum + given.len());
+        let mut all = StagedSecret::upload_with_room(q, &[self.x_hat, self.y_hat], &[given], room)?;
+
+        // A block has two words. If the last one has a word too many, the share after it overwrites that word.
+        let seeded = [
+            (&shares.seed, Section::Product, sum, results),
+            (b, Section::Right, right_mask, right),
+            (&shares.seed, Section::Left, left_mask, left),
+        ];
+        for (seed, section, at, len) in seeded.into_iter().skip(usize::from(shares.product.is_some())) {
+            expand_on(q, seed, (self.ring, section), all.slice_mut(at..at + len.next_multiple_of(2))?)?;
+        }
+
+        // Party 1 has the sign of its first product instead of a difference.
+        let (alpha, first) = match self.party {
+            Party::Zero => {
+                self.subtract_mask(q, &mut all, left_mask)?;
+                (1, difference)
+            }
+            Party::One => (MINUS_ONE, left_mask),
+        };
+        self.multiply_in(q, all, (alpha, first - right_mask))
+    }
+
+    /// Writes `x_hat - [A]` after `[A]`, the words from `left_mask` on.
+    ///
+    /// The buffer begins with `x_hat`.
+    fn subtract_mask<Q: FssOps>(
+        &self,
+        q: &Q,
+        all: &mut StagedSecret<'_, Q, u64>,
+        left_mask: usize,
+    ) -> Result<(), BackendError> {
+        let len = self.x_hat.len();
+        // The variable of the sum is the public word itself, which party 0 adds.
+        let terms = [WordTerm::ONE.power(1), WordTerm { last: 1, ..WordTerm::word(0).minus() }];
+        let params = WordParams {
+            offset: 0,
+            count: len as u32, // below 2^32, as the caller promises
+            party: self.party.number().into(),
+            bits: 64,
+            shift: 0,
+            width: 64,
+            padded_rows: 0,
+            rows: 1,
+            opened_rows: 0,
+            interleaved: 0,
+            reserved: 0,
+        };
+        let (read, written) = all.split_at(left_mask + len)?;
+        let nothing = read.slice(0..0)?;
+        q.combine_words(CombineWords {
+            params: &params,
+            terms: &terms,
+            placed: None,
+            x: read.slice(0..len)?,
+            padded: nothing,
+            rows: read.slice(left_mask..left_mask + len)?,
+            opened: q.words::<u64>(nothing),
+            sums: written.slice(0..len)?,
+        })
+    }
+
+    /// The share, from a buffer with `x_hat`, `y_hat`, `[A B]` and `[B]`, in this order.
+    ///
+    /// Both products are added to `[A B]` there. The first factor of the product by `y_hat`, which
+    /// counts `alpha` times, starts `first` words after the start of `[B]`.
+    fn multiply_in<Q: FssOps>(
+        &self,
+        q: &Q,
+        mut all: StagedSecret<'_, Q, u64>,
+        (alpha, first): (u64, usize),
+    ) -> Result<Vec<u64>, BackendError> {
+        let [left, right, results] = self.shape.lens();
+        let start = left + right;
+        for by_y_hat in [true, false] {
+            let params = self.adding(if by_y_hat { alpha } else { MINUS_ONE });
+            let (before, rest) = all.split_at(start)?;
+            let (sum, after) = rest.split_at(results)?;
+            let after = Q::Buf::<u64>::read_only(after);
+            let (x, y) = if by_y_hat {
+                (after.slice(first..first + left)?, before.slice(left..start)?)
+            } else {
+                (before.slice(0..left)?, after.slice(0..right)?)
+            };
+            q.matmul_words(MatmulWords { params: &params, x, y, out: sum })?;
+        }
+        Ok(self.reduced(q.read_secret(all.slice(start..start + results)?)?))
+    }
+
+    /// The product that is added, `alpha` times.
+    fn adding(&self, alpha: u64) -> MatmulWordsParams {
+        let MatrixShape { batch, rows, inner, cols } = self.shape;
+        let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
+        MatmulWordsParams { batch, rows, inner, cols, alpha, beta: 1 }
+    }
+
+    /// The words in the ring: ops multiply modulo `2^64`.
+    fn reduced(&self, mut words: Vec<u64>) -> Vec<u64> {
+        words.iter_mut().for_each(|word| *word = self.ring.reduce(*word));
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matrix::shares::expand;
+
+    /// Every shape of up to three rows and columns, so some shares have an odd number of words.
+    #[test]
+    fn expanded_shares_and_shares_in_memory_give_the_words_of_the_formula() {
+        let q = runtime::cpu().unwrap();
+        for at in 0..4usize.pow(4) {
+            let side = |place: u32| at / 4usize.pow(place) % 4;
+            let shape = MatrixShape { batch: side(0), rows: side(1), inner: side(2), cols: side(3) };
+            let ring = Ring::new([1, 13, 64][at % 3]).unwrap();
+            let mut rng = fastrand::Rng::with_seed(at as u64);
+            let [left, right, results] = shape.lens();
+            let [x_hat, y_hat, given] =
+                [left, right, results].map(|len| (0..len).map(|_| ring.reduce(rng.u64(..))).collect::<Vec<u64>>());
+            let [seed, b_seed] = [rng.u64(..), rng.u64(..)].map(|word| Seed::read(&word.to_le_bytes().repeat(4)));
+            for party in Party::BOTH {
+                let shares = || {
+                    let product = (party == Party::One).then(|| Words::new(given.clone()));
+                    SeededShares { seed: seed.clone(), product }
+                };
+                let (a, b) = (expand(&seed, ring, Section::Left, left), expand(&b_seed, ring, Section::Right, right));
+                let product = shares().into_product(ring, results);
+                let products = [(&x_hat, &y_hat), (&x_hat, &*b), (&*a, &y_hat)].map(|(x, y)| shape.multiply(x, y));
+                let word = |i: usize| {
+                    let public = party.public(products[0][i]).wrapping_sub(products[1][i]);
+                    ring.reduce(public.wrapping_sub(products[2][i]).wrapping_add(product[i]))
+                };
+                let expected: Vec<u64> = (0..results).map(word).collect();
+
+                let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &y_hat };
+                assert_eq!(opened.multiply_expanded(&q, &shares(), &b_seed).unwrap(), expected, "{party}, {shape:?}");
+                assert_eq!(opened.multiply(&q, [a, b, product]).unwrap(), expected, "{party}, {shape:?}");
+            }
+        }
+    }
+}
