@@ -6,7 +6,7 @@ use std::{
 };
 
 use backend_api::{DType, Fork as _, Queue as _};
-use nn_ops::{Binary, NnError, RssmSummary, Tensor, TrainingState, TrainingStates, binary};
+use nn_ops::{Functional as _, NnError, RssmSummary, Tensor, TrainingState, TrainingStates};
 use runtime::{AnyQueue, ReplayCounts, Replays};
 
 use crate::{
@@ -333,16 +333,8 @@ impl<B: GpuBackend> GpuAccelerator<B> {
             return Err(AccelError::shape(CALL, "the corrections", expected, corrections.shape()));
         }
         match (predictions.elements(), corrections.elements()) {
-            (Elements::Single(a), Elements::Single(b)) => {
-                let mut y = Tensor::alloc(q, predictions.shape())?;
-                binary(q, Binary::Add, a.at(), b.at(), y.at_mut())?;
-                Ok(GpuTensor::new(q, y))
-            }
-            (Elements::Half(a), Elements::Half(b)) => {
-                let mut y = Tensor::alloc(q, predictions.shape())?;
-                binary(q, Binary::Add, a.at(), b.at(), y.at_mut())?;
-                Ok(GpuTensor::of_half(q, y))
-            }
+            (Elements::Single(a), Elements::Single(b)) => Ok(GpuTensor::new(q, q.add(&**a, &**b)?)),
+            (Elements::Half(a), Elements::Half(b)) => Ok(GpuTensor::of_half(q, q.add(&**a, &**b)?)),
             _ => {
                 let (expected, got) = (predictions.dtype(), corrections.dtype());
                 Err(AccelError::Elements { call: CALL, tensor: "the corrections", expected, got })

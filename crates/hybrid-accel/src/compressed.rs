@@ -1,7 +1,6 @@
 //! Residuals in factors of low rank.
 
-use nn_ops::{Binary, NnError, Tensor, TensorRef, binary, matmul};
-use runtime::AnyQueue;
+use nn_ops::Functional as _;
 
 use crate::{error::AccelError, tensor::GpuTensor};
 
@@ -59,23 +58,7 @@ impl CompressedGpuTensor {
     pub fn reconstruct(&self) -> Result<GpuTensor, AccelError> {
         let q = self.u.queue();
         let (u, s, v) = (self.u.widened()?, self.s.widened()?, self.v.widened()?);
-        let rows = |tensor: &GpuTensor| tensor.shape().first().copied().unwrap_or(0);
-        let mut scaled = Tensor::alloc(q, self.u.shape())?;
-        let mut whole = Tensor::alloc(q, &[rows(&self.u), rows(&self.v)])?;
-        multiply(q, u.at(), s.at(), v.at(), &mut scaled, &mut whole)?;
-        Ok(GpuTensor::new(q, whole))
+        let scaled = q.mul(&*u, &*s)?;
+        Ok(GpuTensor::new(q, q.matmul(&scaled, &v.transposed()?)?))
     }
-}
-
-/// `whole = U diag(S) V^T`, with `scaled = U diag(S)` on the way.
-pub(crate) fn multiply(
-    q: &AnyQueue,
-    u: TensorRef<'_, AnyQueue, f32>,
-    s: TensorRef<'_, AnyQueue, f32>,
-    v: TensorRef<'_, AnyQueue, f32>,
-    scaled: &mut Tensor<AnyQueue, f32>,
-    whole: &mut Tensor<AnyQueue, f32>,
-) -> Result<(), NnError> {
-    binary(q, Binary::Mul, u, s, scaled.at_mut())?;
-    matmul(q, scaled.at(), v.transposed()?, whole.at_mut())
 }

@@ -93,7 +93,8 @@ impl AcceleratorConfig {
     /// Refuses sizes that make no accelerator.
     ///
     /// `encode.input_dim` is 64, `gru.input_dim` equals `encode.output_dim`, `members` is 1 to
-    /// 1024, and all other sizes are at least 1. Block and batch sizes are not read.
+    /// 1024, `stochastic` may be 0, and all other sizes are at least 1. Block and batch sizes are
+    /// not read.
     ///
     /// # Errors
     /// [`AccelError::Config`] with the name of the number and the values allowed.

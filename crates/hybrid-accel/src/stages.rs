@@ -2,14 +2,13 @@
 
 use backend_api::{Buffer as _, Queue as _};
 use nn_ops::{
-    Activation, Binary, CompressedResidual, EncoderPlan, EncoderResults, Feedback, LinearOperands, NnError, Reduction,
-    ResidualPlan, RssmHead, RssmOperands, RssmPlan, RssmSpec, RssmTensors, SvdOptions, SvdWorkspace, Tensor, TensorRef,
-    TrainingState, TrainingStates, binary, copy, linear, reduce,
+    Activation, Binary, CompressedResidual, EncoderPlan, EncoderResults, Feedback, Functional as _, LinearOperands,
+    NnError, Reduction, ResidualPlan, RssmHead, RssmOperands, RssmPlan, RssmSpec, RssmTensors, SvdOptions,
+    SvdWorkspace, Tensor, TrainingState, TrainingStates, binary, copy, linear, matmul, reduce,
 };
 use runtime::AnyQueue;
 
 use crate::{
-    compressed::multiply,
     config::AcceleratorConfig,
     weights::{DeviceWeights, Units},
 };
@@ -194,12 +193,7 @@ impl CompressStage {
     pub(crate) fn factors(&self, q: &AnyQueue) -> Result<[Device; 3], NnError> {
         let factors = self.compressed.factors();
         factors.rank(q)?;
-        let fresh = |tensor: TensorRef<'_, AnyQueue, f32>| {
-            let mut fresh = Device::alloc(q, tensor.layout().shape())?;
-            copy(q, tensor, fresh.at_mut())?;
-            Ok::<_, NnError>(fresh)
-        };
-        Ok([fresh(factors.u())?, fresh(factors.s())?, fresh(factors.v())?])
+        Ok([q.packed(&factors.u())?, q.packed(&factors.s())?, q.packed(&factors.v())?])
     }
 }
 
@@ -245,7 +239,8 @@ impl CycleStage {
         // The residual of earlier predictions, of low rank.
         self.compress.run(q)?;
         let factors = self.compress.compressed.factors();
-        multiply(q, factors.u(), factors.s(), factors.v(), &mut self.scaled, &mut self.correction)?;
+        binary(q, Binary::Mul, factors.u(), factors.s(), self.scaled.at_mut())?;
+        matmul(q, self.scaled.at(), factors.v().transposed()?, self.correction.at_mut())?;
         // Corrected predictions.
         let shape = *self.corrected.layout();
         let correction = self.correction.at().reshaped(shape.shape())?;

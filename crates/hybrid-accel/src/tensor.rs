@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use backend_api::DType;
 use half::f16;
-use nn_ops::{Overflow, Tensor, narrow, widen};
+use nn_ops::{Functional as _, Overflow, Tensor};
 use runtime::AnyQueue;
 
 use crate::{backend::device_name, error::AccelError};
@@ -102,11 +102,7 @@ impl GpuTensor {
     pub fn to_f16(&self) -> Result<Self, AccelError> {
         match &self.elements {
             Elements::Half(_) => Ok(self.clone()),
-            Elements::Single(tensor) => {
-                let mut rounded = Tensor::<AnyQueue, f16>::alloc(&self.queue, self.shape())?;
-                narrow(&self.queue, Overflow::Refuse, tensor.at(), rounded.at_mut())?;
-                Ok(Self::of_half(&self.queue, rounded))
-            }
+            Elements::Single(tensor) => Ok(Self::of_half(&self.queue, self.queue.narrow(&**tensor, Overflow::Refuse)?)),
         }
     }
 
@@ -122,11 +118,7 @@ impl GpuTensor {
     pub(crate) fn widened(&self) -> Result<Arc<Tensor<AnyQueue, f32>>, AccelError> {
         match &self.elements {
             Elements::Single(tensor) => Ok(Arc::clone(tensor)),
-            Elements::Half(tensor) => {
-                let mut wide = Tensor::<AnyQueue, f32>::alloc(&self.queue, self.shape())?;
-                widen(&self.queue, tensor.at(), wide.at_mut())?;
-                Ok(Arc::new(wide))
-            }
+            Elements::Half(tensor) => Ok(Arc::new(self.queue.widen(&**tensor)?)),
         }
     }
 

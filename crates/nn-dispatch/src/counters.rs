@@ -18,40 +18,29 @@ pub struct Counters {
 /// The running counts.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    dispatches: AtomicU64,
-    fallbacks: AtomicU64,
-    mixed: AtomicU64,
-    copies: AtomicU64,
+    pub(crate) dispatches: Count,
+    pub(crate) fallbacks: Count,
+    pub(crate) mixed: Count,
+    pub(crate) copies: Count,
+}
+
+/// A number that threads count up.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn increment(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Counts {
-    pub(crate) fn dispatch(&self) {
-        increment(&self.dispatches);
-    }
-
-    pub(crate) fn fallback(&self) {
-        increment(&self.fallbacks);
-    }
-
-    pub(crate) fn mixed(&self) {
-        increment(&self.mixed);
-    }
-
-    pub(crate) fn copied(&self) {
-        increment(&self.copies);
-    }
-
     pub(crate) fn snapshot(&self) -> Counters {
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        Counters {
-            dispatches: read(&self.dispatches),
-            fallbacks: read(&self.fallbacks),
-            mixed: read(&self.mixed),
-            copies: read(&self.copies),
-        }
+        let Self { dispatches, fallbacks, mixed, copies } = self;
+        Counters { dispatches: dispatches.get(), fallbacks: fallbacks.get(), mixed: mixed.get(), copies: copies.get() }
     }
-}
-
-fn increment(count: &AtomicU64) {
-    count.fetch_add(1, Ordering::Relaxed);
 }

@@ -133,7 +133,7 @@ impl BackendDispatcher {
         held: Option<Tag>,
         mut op: impl FnMut(&Target) -> Result<R, DispatchError>,
     ) -> Result<R, DispatchError> {
-        self.counts.dispatch();
+        self.counts.dispatches.increment();
         let host = match self.host.get().filter(|host| held == Some(host.tag)) {
             Some(host) => host,
             None => match op(&self.main) {
@@ -142,7 +142,7 @@ impl BackendDispatcher {
             },
         };
         let result = op(host)?;
-        self.counts.fallback();
+        self.counts.fallbacks.increment();
         Ok(result)
     }
 
@@ -159,7 +159,7 @@ impl BackendDispatcher {
             let is_own = self.admit(op, saved.tag, target)?;
             let result = pass(target, is_own)?;
             if !is_own {
-                self.counts.mixed();
+                self.counts.mixed.increment();
             }
             Ok(result)
         })

@@ -70,12 +70,12 @@ impl Handle {
                     None => held.buffer = Arc::new(q.upload(&self.values)?),
                 }
                 held.version = self.version;
-                counts.copied();
+                counts.copies.increment();
             }
             return Ok(held.buffer.clone());
         }
         let buffer = Arc::new(q.upload(&self.values)?);
-        counts.copied();
+        counts.copies.increment();
         *copy = Some(DeviceCopy { version: self.version, generation, buffer: buffer.clone() });
         Ok(buffer)
     }

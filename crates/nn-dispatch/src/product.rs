@@ -34,12 +34,6 @@ impl Product {
         Self { batch: 1, m, k, n, transpose_a: false, transpose_b: false }
     }
 
-    /// The same product with A stored as `[k, m]`.
-    #[must_use]
-    pub const fn transposed_a(self) -> Self {
-        Self { transpose_a: true, ..self }
-    }
-
     /// The same product with B stored as `[n, k]`.
     #[must_use]
     pub const fn transposed_b(self) -> Self {

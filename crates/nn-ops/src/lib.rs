@@ -63,7 +63,7 @@ pub use correction::{
 };
 pub use elementwise::{
     BinaryPlan, Dropout, DropoutSite, ElementwisePlan, Map, activate, activate_backward, activate_in_place, axpby,
-    binary, binary_in_place, fill, map, map_in_place, select, select_in_place,
+    binary, binary_in_place, binary_scalar, fill, map, map_in_place, select, select_in_place,
 };
 pub use error::{NnError, Shape};
 pub use functional::{Attended, Functional, Nested, Normed, NormedSum, RowLosses};

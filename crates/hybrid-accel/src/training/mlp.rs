@@ -2,7 +2,7 @@
 
 use backend_api::Queue as _;
 use nn_ops::{
-    Mlp, MlpTraining, NnError, OptimizerConfig, OptimizerSummary, Tensor,
+    Mlp, MlpTraining, OptimizerConfig, OptimizerSummary, Tensor,
     io::{Tensor as Stored, Tensors},
 };
 use rand_chacha::{
@@ -68,7 +68,6 @@ pub struct MlpModel {
     training: MlpTraining<AnyQueue>,
     /// The network with other weights, until the next step with gradients.
     moved: Option<Mlp<AnyQueue>>,
-    names: Vec<String>,
     rows: LabelledRows,
     batch: usize,
     random: ChaCha8Rng,
@@ -113,7 +112,6 @@ impl MlpModel {
         let probe = rows.select(&order[..count.min(PROBE)], features);
         Ok(Self {
             training: network.training(q, batch, optimizer)?,
-            names: (0..network.layers().len()).map(|layer| format!("layers.{layer}")).collect(),
             order: shuffled(count, &mut random),
             next: 0,
             q: q.clone(),
@@ -136,7 +134,7 @@ impl MlpModel {
     fn settle(&mut self) -> Result<(), AccelError> {
         let Some(moved) = &self.moved else { return Ok(()) };
         let mut checkpoint = self.trained.save(&self.q, &self.training)?;
-        checkpoint.tensors.extend(moved.tensors(&self.q, &self.names())?);
+        moved.values().export(&self.q, "", &mut checkpoint.tensors)?;
         let trained = Mlp::resume(&self.q, &checkpoint)?;
         self.training = trained.resume_training(&self.q, self.batch, &checkpoint)?;
         (self.trained, self.moved) = (trained, None);
@@ -161,11 +159,6 @@ impl MlpModel {
     fn ends(&self) -> [usize; 2] {
         let sizes = self.trained.sizes();
         [sizes.first(), sizes.last()].map(|size| size.copied().unwrap_or(0))
-    }
-
-    /// The names of the layers.
-    fn names(&self) -> Vec<&str> {
-        self.names.iter().map(String::as_str).collect()
     }
 
     /// The next rows, in a new order at the end of an epoch.
@@ -222,13 +215,9 @@ impl HybridModel for MlpModel {
     }
 
     fn weights(&self) -> Result<Vec<f32>, AccelError> {
-        let mut tensors = self.network().tensors(&self.q, &self.names())?;
-        let mut take =
-            |name: String| tensors.remove(&name).map(|tensor| tensor.data).ok_or(NnError::MissingTensor { name });
-        let mut all = Vec::new();
-        for name in &self.names {
-            all.extend(take(format!("{name}.weight"))?);
-            all.extend(take(format!("{name}.bias"))?);
+        let (values, mut all) = (self.network().values(), Vec::new());
+        for id in values.table().ids() {
+            all.extend(values.values(&self.q, id)?);
         }
         Ok(all)
     }
@@ -239,14 +228,16 @@ impl HybridModel for MlpModel {
         if weights.len() != count {
             return Err(AccelError::shape("set_weights", "the weights", format!("[{count}]"), &[weights.len()]));
         }
+        let names: Vec<String> = (0..self.trained.layers().len()).map(|layer| format!("layers.{layer}")).collect();
         let (mut rest, mut tensors) = (weights, Tensors::new());
-        let names = self.names.iter().flat_map(|name| [format!("{name}.weight"), format!("{name}.bias")]);
-        for (name, shape) in names.zip(shapes) {
+        let parts = names.iter().flat_map(|name| [format!("{name}.weight"), format!("{name}.bias")]);
+        for (name, shape) in parts.zip(shapes) {
             let (data, others) = rest.split_at(shape.iter().product());
             rest = others;
             tensors.insert(name, Stored { shape, data: data.to_vec() });
         }
-        self.moved = Some(Mlp::import(&self.q, &self.names(), &tensors)?);
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.moved = Some(Mlp::import(&self.q, &names, &tensors)?);
         Ok(())
     }
 

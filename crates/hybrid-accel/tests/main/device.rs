@@ -1,7 +1,7 @@
 //! The processor and the simulated device, recordings, streams and memory.
 
 use backend_api::Queue as _;
-use hybrid_accel::{GpuAccelerator, GpuBackend, GpuTensor};
+use hybrid_accel::{GpuAccelerator, GpuBackend, GpuTensor, TrainingState};
 use nn_ops::Feedback;
 use runtime::ReplayCounts;
 
@@ -11,12 +11,17 @@ const BATCH: usize = 3;
 const STEPS: usize = 4;
 const RANK: usize = 2;
 
-/// The results of a cycle on the host: codes, predictions, corrected predictions, and singular values.
-fn cycle<B: GpuBackend>(accelerator: &GpuAccelerator<B>, round: usize) -> [Vec<f32>; 4] {
+/// Trainings and residuals of a round, the latter of this shape.
+fn inputs<B: GpuBackend>(on: &GpuAccelerator<B>, round: usize, shape: &[usize]) -> (Vec<TrainingState>, GpuTensor) {
     let residual = numbers(BATCH * STEPS * OUTPUT + round).split_off(round);
-    let residual = GpuTensor::from_slice(accelerator.queue(), &residual, &[BATCH, STEPS, OUTPUT]).unwrap();
     let mut states = trainings(BATCH);
     states[0].record_step(0.5 + round as f32, 1.0);
+    (states, GpuTensor::from_slice(on.queue(), &residual, shape).unwrap())
+}
+
+/// The results of a cycle on the host: codes, predictions, corrected predictions, and singular values.
+fn cycle<B: GpuBackend>(accelerator: &GpuAccelerator<B>, round: usize) -> [Vec<f32>; 4] {
+    let (states, residual) = inputs(accelerator, round, &[BATCH, STEPS, OUTPUT]);
     let cycle = accelerator.cycle(&states, &residual, STEPS, RANK).unwrap();
     assert_eq!(cycle.corrected.shape(), [BATCH, STEPS, OUTPUT]);
     assert_eq!(cycle.compressed.rank(), RANK);
@@ -25,10 +30,7 @@ fn cycle<B: GpuBackend>(accelerator: &GpuAccelerator<B>, round: usize) -> [Vec<f
 
 /// The same by the four calls.
 fn by_calls<B: GpuBackend>(accelerator: &GpuAccelerator<B>, round: usize) -> [Vec<f32>; 4] {
-    let residual = numbers(BATCH * STEPS * OUTPUT + round).split_off(round);
-    let residual = GpuTensor::from_slice(accelerator.queue(), &residual, &[BATCH * STEPS, OUTPUT]).unwrap();
-    let mut states = trainings(BATCH);
-    states[0].record_step(0.5 + round as f32, 1.0);
+    let (states, residual) = inputs(accelerator, round, &[BATCH * STEPS, OUTPUT]);
     let encoded = accelerator.encode_states(&states).unwrap();
     let predicted = accelerator.predict_batch(std::slice::from_ref(&encoded), STEPS).unwrap().remove(0);
     let compressed = accelerator.compress_residuals(&residual, RANK).unwrap();

@@ -13,17 +13,13 @@ const STEPS: usize = 400;
 /// Rows to train, and every fifth row to test with.
 fn digits() -> [LabelledRows; 2] {
     let (images, labels) = (read_npy::<u8>(IMAGES).unwrap().data, read_npy::<u8>(LABELS).unwrap().data);
-    let of = |is_test: bool| {
-        let mut rows = LabelledRows::default();
-        for (row, (image, &label)) in images.chunks(PIXELS).zip(&labels).enumerate() {
-            if (row % 5 == 0) == is_test {
-                rows.inputs.extend(image.iter().map(|&pixel| f32::from(pixel) / 16.0));
-                rows.labels.push(label.into());
-            }
-        }
-        rows
-    };
-    [of(false), of(true)]
+    let mut sets = [LabelledRows::default(), LabelledRows::default()];
+    for (row, (image, &label)) in images.chunks(PIXELS).zip(&labels).enumerate() {
+        let set = &mut sets[usize::from(row % 5 == 0)];
+        set.inputs.extend(image.iter().map(|&pixel| f32::from(pixel) / 16.0));
+        set.labels.push(label.into());
+    }
+    sets
 }
 
 #[test]

@@ -3,12 +3,12 @@
 use nn_ops::NnError;
 
 /// Refuses a tensor with another number of elements.
-pub(super) fn exact(op: &'static str, tensor: &'static str, expected: usize, got: usize) -> Result<(), NnError> {
+pub(crate) fn exact(op: &'static str, tensor: &'static str, expected: usize, got: usize) -> Result<(), NnError> {
     if got == expected { Ok(()) } else { Err(NnError::Length { op, tensor, expected, got }) }
 }
 
 /// [`exact`] for tensors that may be left out.
-pub(super) fn exact_if(
+pub(crate) fn exact_if(
     op: &'static str,
     tensor: &'static str,
     expected: usize,

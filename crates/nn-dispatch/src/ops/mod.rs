@@ -1,11 +1,5 @@
-//! The ops on a device: lengths are checked, operands staged, results delivered.
+//! Ops that several methods share, and checks of lengths.
 
 pub(crate) mod elements;
-pub(crate) mod embedding;
-pub(crate) mod loss;
-pub(crate) mod norm;
-pub(crate) mod optim;
-pub(crate) mod products;
+pub(crate) mod lengths;
 pub(crate) mod softmax;
-
-mod lengths;

@@ -59,9 +59,13 @@ pub struct CacheShape {
 pub struct KeyValueCache<Q: Queue, T: Real> {
     shape: CacheShape,
     len: usize,
+    /// `[batch, kv_heads, capacity, dim]`: the rows that a query reads are contiguous.
     keys: Tensor<Q, T>,
     values: Tensor<Q, T>,
 }
+
+/// The axes of the cache's tensors in the order of rows, `[batch, capacity, kv_heads, dim]`.
+const BY_ROW: [usize; 4] = [0, 2, 1, 3];
 
 impl<Q: Queue, T: Real> KeyValueCache<Q, T> {
     /// An empty cache, with memory for `capacity` rows.
@@ -74,7 +78,7 @@ impl<Q: Queue, T: Real> KeyValueCache<Q, T> {
         if dim as u64 > MAX_HEAD_DIM {
             return Err(NnError::parameter("key_value_cache", "dim", "at most 128", dim as f64));
         }
-        let all = [batch, capacity, kv_heads, dim];
+        let all = [batch, kv_heads, capacity, dim];
         Ok(Self { shape, len: 0, keys: Tensor::alloc(q, &all)?, values: Tensor::alloc(q, &all)? })
     }
 
@@ -106,7 +110,7 @@ impl<Q: Queue, T: Real> KeyValueCache<Q, T> {
     /// # Errors
     /// As [`TensorRef::narrowed`]; the rows are always part of the cache.
     pub fn keys(&self) -> Result<TensorRef<'_, Q, T>, NnError> {
-        self.keys.at().narrowed(1, 0..self.len)
+        self.keys.at().permuted(&BY_ROW)?.narrowed(1, 0..self.len)
     }
 
     /// The values of all rows, `[batch, len, kv_heads, dim]`.
@@ -114,7 +118,7 @@ impl<Q: Queue, T: Real> KeyValueCache<Q, T> {
     /// # Errors
     /// As [`TensorRef::narrowed`]; the rows are always part of the cache.
     pub fn values(&self) -> Result<TensorRef<'_, Q, T>, NnError> {
-        self.values.at().narrowed(1, 0..self.len)
+        self.values.at().permuted(&BY_ROW)?.narrowed(1, 0..self.len)
     }
 }
 
@@ -139,8 +143,8 @@ impl<Q: TensorOps, T: Real> KeyValueCache<Q, T> {
         if end > capacity {
             return Err(NnError::Slice { op: OP, len: capacity, start: self.len, end });
         }
-        copy(q, k, self.keys.at_mut().narrowed(1, self.len..end)?)?;
-        copy(q, v, self.values.at_mut().narrowed(1, self.len..end)?)?;
+        copy(q, k, self.keys.at_mut().permuted(&BY_ROW)?.narrowed(1, self.len..end)?)?;
+        copy(q, v, self.values.at_mut().permuted(&BY_ROW)?.narrowed(1, self.len..end)?)?;
         self.len = end;
         Ok(())
     }

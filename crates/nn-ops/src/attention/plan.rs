@@ -111,12 +111,6 @@ impl AttentionPlan {
         Ok(Self { shape, scale, causal: options.causal, dropout: options.dropout, lse, lens })
     }
 
-    /// The same plan without dropout, for evaluation.
-    #[must_use]
-    pub fn without_dropout(&self) -> Self {
-        Self { dropout: None, ..*self }
-    }
-
     /// The sizes.
     #[must_use]
     pub fn shape(&self) -> AttentionShape {

@@ -117,7 +117,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
         outcomes: TensorRef<'_, Q, f32>,
     ) -> Result<(), NnError> {
         const OP: &str = "store_states";
-        let count = rows(OP, "features", features.layout())?;
+        let [count, _] = features.layout().lengths(OP, "features")?;
         if count > self.capacity {
             let (expected, got) = ([self.capacity, self.width], [count, self.width]);
             return Err(NnError::shape(OP, "features within the capacity,", expected, got));
@@ -168,14 +168,6 @@ impl<Q: Queue> core::fmt::Debug for ResidualStore<Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Self { capacity, width, .. } = self;
         f.debug_struct("ResidualStore").field("capacity", capacity).field("width", width).finish_non_exhaustive()
-    }
-}
-
-/// Rows of a matrix.
-pub(super) fn rows(op: &'static str, tensor: &'static str, layout: &Layout) -> Result<usize, NnError> {
-    match layout.shape() {
-        &[rows, _] => Ok(rows),
-        shape => Err(NnError::Rank { op, tensor, expected: 2, got: shape.len() }),
     }
 }
 

@@ -3,11 +3,11 @@
 use backend_api::{
     Real,
     ops::{
-        linalg::{self, ElementwiseOps},
+        linalg::{self, BinaryScalar, ElementwiseOps},
         tensor::{BinaryInPlace, TensorOps},
     },
 };
-use core_types::params::elementwise::{Binary, BinaryParams};
+use core_types::params::elementwise::{Binary, BinaryParams, BinaryScalarParams};
 
 use crate::{
     error::NnError,
@@ -121,6 +121,44 @@ pub fn binary<Q: ElementwiseOps, T: Real>(
     BinaryPlan::new(a.layout(), b.layout(), y.layout())?.run(q, op, a, b, y)
 }
 
+/// `y = x op value`, with `value` rounded to `T`, in one pass.
+///
+/// The number needs no tensor. x is broadcast to the shape of y, which is contiguous.
+///
+/// ```
+/// use nn_ops::{Binary, Tensor, binary_scalar};
+///
+/// let q = runtime::cpu()?;
+/// let (x, mut y) = (Tensor::from_values(&q, &[2], &[1.0f32, 5.0])?, Tensor::alloc(&q, &[2])?);
+/// binary_scalar(&q, Binary::Max, x.at(), 2.0, y.at_mut())?;
+/// assert_eq!(y.values(&q)?, [2.0, 5.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`NnError::Broadcast`] if x does not broadcast, [`NnError::InvalidStride`] if y is not
+/// contiguous, [`NnError::Backend`] from the device.
+pub fn binary_scalar<Q: ElementwiseOps, T: Real>(
+    q: &Q,
+    op: Binary,
+    x: TensorRef<'_, Q, T>,
+    value: f32,
+    y: TensorMut<'_, Q, T>,
+) -> Result<(), NnError> {
+    const OP: &str = "binary_scalar";
+    let (from, to) = (x.layout().broadcast_by(OP, y.layout().shape())?, Layout::contiguous(y.layout().shape())?);
+    let params = BinaryScalarParams {
+        op,
+        value,
+        rank: to.rank() as u32,
+        reserved: 0,
+        shape: to.six_lengths(),
+        x_strides: from.six_strides(),
+    };
+    let x = x.planned(OP, "x", x.layout())?;
+    Ok(q.binary_scalar(BinaryScalar { params: &params, x, y: y.planned(OP, "y", &to)? })?)
+}
+
 /// `y = y op b`; see [`BinaryPlan::run_in_place`].
 ///
 /// ```
@@ -156,6 +194,11 @@ mod tests {
         let [packed, with_gaps] = [[3, 1], [4, 1]].map(|strides| Layout::strided(&[2, 3], &strides).unwrap());
         assert!(BinaryPlan::new(&with_gaps, &packed, &packed).is_ok());
         assert!(matches!(BinaryPlan::new(&packed, &packed, &with_gaps), Err(NnError::InvalidStride { .. })));
+        let q = runtime::cpu().unwrap();
+        let (x, mut y) = (q.zeros::<f32>(6).unwrap(), q.zeros::<f32>(7).unwrap());
+        let (x, y) = (TensorRef::new(x.view(), packed).unwrap(), TensorMut::new(y.view_mut(), with_gaps).unwrap());
+        let refused = binary_scalar(&q, Binary::Add, x, 1.0, y);
+        assert!(matches!(refused, Err(NnError::InvalidStride { op: "binary_scalar", tensor: "y", .. })), "{refused:?}");
     }
 
     #[test]

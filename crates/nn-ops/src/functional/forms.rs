@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use backend_api::{Queue, Real};
+use backend_api::{Queue, Real, ops::tensor::StridedElement};
 use core_types::params::{
     elementwise::{Activation, Binary},
     tensor::Reduction,
@@ -35,9 +35,8 @@ pub type RowLosses<Q, T> = (Tensor<Q, f32>, Tensor<Q, T>);
 ///
 /// An operand is a [`Tensor`] or a view of one ([`TensorRef`]): transposed, permuted, sliced or
 /// broadcast. If the op does not read its layout, a packed copy is made on the device first; the
-/// result has the same bits either way. Only booleans and u32 must be row-major, since the device
-/// copies floats alone. Results and copies are allocations of the queue, which keeps freed blocks;
-/// a plan writes to memory of the caller.
+/// result has the same bits either way. Results and copies are allocations of the queue, which
+/// keeps freed blocks; a plan writes to memory of the caller.
 ///
 /// Every queue with the op sets has these methods. Some op sets have methods of the same names:
 /// code that is generic over the queue takes `Q: Functional`, or calls
@@ -78,11 +77,11 @@ pub trait Functional: Queue {
     /// As [`Tensor::alloc`].
     fn filled<T: Real>(&self, shape: &[usize], value: f32) -> Result<Tensor<Self, T>, NnError>;
 
-    /// A row-major copy.
+    /// A row-major copy, of floats, booleans or u32.
     ///
     /// # Errors
     /// As [`copy`](crate::copy).
-    fn packed<T: Real>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError>;
+    fn packed<T: StridedElement>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError>;
 
     /// `f(x)`.
     ///
@@ -125,7 +124,7 @@ pub trait Functional: Queue {
     /// `x op value`, with `value` rounded to `T`, in one pass over x.
     ///
     /// # Errors
-    /// As [`binary`](Self::binary).
+    /// As [`binary_scalar`](crate::binary_scalar).
     fn binary_scalar<T: Real>(
         &self,
         op: Binary,
@@ -193,7 +192,7 @@ pub trait Functional: Queue {
 
     /// a where `mask` is true and b where it is not.
     ///
-    /// a and b are broadcast to the shape of the mask, which is row-major.
+    /// a and b are broadcast to the shape of the mask.
     ///
     /// # Errors
     /// [`NnError::Broadcast`] if a or b does not broadcast; otherwise as [`select`](crate::select).
@@ -206,7 +205,7 @@ pub trait Functional: Queue {
 
     /// a stays where `mask` is true and becomes b where it is not.
     ///
-    /// b is broadcast to the shape of the mask, which is row-major and has the shape of a.
+    /// b is broadcast to the shape of the mask, which is the shape of a.
     ///
     /// # Errors
     /// [`NnError::Broadcast`] if b does not broadcast; otherwise as
@@ -228,7 +227,7 @@ pub trait Functional: Queue {
 
     /// Softmax along `axis` of the elements that the mask keeps.
     ///
-    /// An additive mask is broadcast to the shape of x. A mask of booleans is as in [`Mask::Keep`].
+    /// A mask of addends or booleans is broadcast to the shape of x.
     ///
     /// # Errors
     /// As [`SoftmaxPlan::softmax`](crate::SoftmaxPlan::softmax).
@@ -340,6 +339,20 @@ pub trait Functional: Queue {
         eps: f32,
     ) -> Result<Normed<Self, T>, NnError>;
 
+    /// [`layer_norm`](Self::layer_norm) with the results in x, for inference.
+    ///
+    /// The gradients need x, which is overwritten, and the statistics, which are not kept.
+    ///
+    /// # Errors
+    /// As [`NormPlan::layer_norm_in_place`](crate::NormPlan::layer_norm_in_place).
+    fn layer_norm_in_place<T: Real>(
+        &self,
+        x: &mut Tensor<Self, T>,
+        gamma: Option<TensorRef<'_, Self, T>>,
+        beta: Option<TensorRef<'_, Self, T>>,
+        eps: f32,
+    ) -> Result<(), NnError>;
+
     /// The sum `x + r` and its [`layer_norm`](Self::layer_norm), and the statistics, `[2, rows]`.
     ///
     /// # Errors
@@ -375,6 +388,19 @@ pub trait Functional: Queue {
         gamma: Option<TensorRef<'_, Self, T>>,
         eps: f32,
     ) -> Result<Normed<Self, T>, NnError>;
+
+    /// [`rms_norm`](Self::rms_norm) with the results in x, for inference.
+    ///
+    /// As for [`layer_norm_in_place`](Self::layer_norm_in_place), there are no gradients.
+    ///
+    /// # Errors
+    /// As [`NormPlan::rms_norm_in_place`](crate::NormPlan::rms_norm_in_place).
+    fn rms_norm_in_place<T: Real>(
+        &self,
+        x: &mut Tensor<Self, T>,
+        gamma: Option<TensorRef<'_, Self, T>>,
+        eps: f32,
+    ) -> Result<(), NnError>;
 
     /// The gradients of [`rms_norm`](Self::rms_norm) with respect to x and gamma.
     ///
@@ -527,11 +553,15 @@ pub trait Functional: Queue {
     /// As [`Indices::new`](crate::Indices::new) and [`Indices::gather`](crate::Indices::gather).
     fn gather<T: Real>(&self, table: &impl Operand<Self, T>, indices: &[u32]) -> Result<Tensor<Self, T>, NnError>;
 
-    /// The parts one after the other along `axis`.
+    /// The parts, of floats, booleans or u32, one after the other along `axis`.
     ///
     /// # Errors
     /// As [`concat`](crate::concat).
-    fn concat<T: Real>(&self, axis: usize, parts: &[TensorRef<'_, Self, T>]) -> Result<Tensor<Self, T>, NnError>;
+    fn concat<T: StridedElement>(
+        &self,
+        axis: usize,
+        parts: &[TensorRef<'_, Self, T>],
+    ) -> Result<Tensor<Self, T>, NnError>;
 
     /// x in f32, exactly.
     ///

@@ -1,6 +1,9 @@
 //! Copies of operands whose layout an op does not read.
 
-use backend_api::{Queue, Real, ops::tensor::TensorOps};
+use backend_api::{
+    Queue,
+    ops::tensor::{StridedElement, TensorOps},
+};
 
 use crate::{
     attention::plan::has_unit_rows,
@@ -12,12 +15,12 @@ use crate::{
 };
 
 /// An operand as an op reads it: as given, or a row-major copy.
-pub(crate) enum Packed<'a, Q: Queue + 'a, T: Real> {
+pub(crate) enum Packed<'a, Q: Queue + 'a, T: StridedElement> {
     Given(TensorRef<'a, Q, T>),
     Copied(Tensor<Q, T>),
 }
 
-impl<'a, Q: TensorOps + 'a, T: Real> Packed<'a, Q, T> {
+impl<'a, Q: TensorOps + 'a, T: StridedElement> Packed<'a, Q, T> {
     /// The elements in row-major order without gaps.
     pub(crate) fn of(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
         Self::unless(x.layout().is_contiguous(), q, x)
@@ -77,33 +80,36 @@ impl<'a, Q: TensorOps + 'a, T: Real> Packed<'a, Q, T> {
     }
 }
 
-/// A mask as a softmax reads it: as given, or with its addends repeated.
-pub(super) struct PackedMask<'a, Q: Queue + 'a> {
-    given: Mask<'a, Q>,
-    addends: Option<Tensor<Q, f32>>,
+/// A mask as a softmax reads it: as given, or a row-major copy of the shape of the logits.
+pub(super) enum PackedMask<'a, Q: Queue + 'a> {
+    Given(Mask<'a, Q>),
+    Keep(Tensor<Q, bool>),
+    Additive(Tensor<Q, f32>),
 }
 
 impl<'a, Q: TensorOps + 'a> PackedMask<'a, Q> {
     /// The mask of a softmax along `axis` of `shape`.
     pub(super) fn of(q: &Q, given: Mask<'a, Q>, shape: &[usize], axis: usize) -> Result<Self, NnError> {
-        let addends = match given {
-            Mask::Additive(addend) if !given.is_readable(shape, axis) => Some(copied(q, addend.broadcast(shape)?)?),
-            _ => None,
-        };
-        Ok(Self { given, addends })
+        Ok(match given {
+            _ if given.is_readable(shape, axis) => Self::Given(given),
+            Mask::Keep(keep) => Self::Keep(copied(q, keep.broadcast(shape)?)?),
+            Mask::Additive(addend) => Self::Additive(copied(q, addend.broadcast(shape)?)?),
+            Mask::None | Mask::Causal { .. } => Self::Given(given),
+        })
     }
 
     /// The mask of the op.
     pub(super) fn at(&self) -> Mask<'_, Q> {
-        match &self.addends {
-            Some(addends) => Mask::Additive(addends.at()),
-            None => self.given.shorten(),
+        match self {
+            Self::Given(mask) => mask.shorten(),
+            Self::Keep(keep) => Mask::Keep(keep.at()),
+            Self::Additive(addend) => Mask::Additive(addend.at()),
         }
     }
 }
 
 /// A row-major copy.
-pub(crate) fn copied<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>, NnError> {
+pub(crate) fn copied<Q: TensorOps, T: StridedElement>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>, NnError> {
     let mut y = Tensor::alloc(q, x.layout().shape())?;
     copy(q, x, y.at_mut())?;
     Ok(y)

@@ -8,7 +8,7 @@ use backend_api::{
     Real,
     ops::{
         linalg::{AttentionOps, ElementwiseOps, GemmOps, LossOps, RowOps},
-        tensor::TensorOps,
+        tensor::{StridedElement, TensorOps},
     },
 };
 use core_types::params::{
@@ -20,12 +20,13 @@ use super::{
     forms::{Attended, Functional, Normed, NormedSum, RowLosses},
     nested::Nested,
     packed::{Packed, PackedMask, copied},
+    shapes::{attention_plan, layer, matrix, rows_and_columns, with_columns},
 };
 use crate::{
-    attention::{AttentionGradients, AttentionInputs, AttentionOptions, AttentionPlan, AttentionSaved, AttentionShape},
+    attention::{AttentionGradients, AttentionInputs, AttentionOptions, AttentionSaved},
     elementwise::{
-        DropoutSite, ElementwisePlan, Map, activate, activate_backward, axpby, binary, fill, map, select,
-        select_in_place,
+        DropoutSite, ElementwisePlan, Map, activate, activate_backward, axpby, binary, binary_scalar, fill, map,
+        select, select_in_place,
     },
     error::NnError,
     io::weights::Tensors,
@@ -38,12 +39,7 @@ use crate::{
         CrossEntropyPlan, CrossEntropyResults, Mask, NormAffine, NormGradients, NormPlan, NormResults, NormSaved,
         ReducePlan, SoftmaxPlan, arg_max,
     },
-    tensor::{
-        layout::{Layout, broadcast_shape},
-        operand::Operand,
-        owned::Tensor,
-        views::TensorRef,
-    },
+    tensor::{layout::broadcast_shape, operand::Operand, owned::Tensor, views::TensorRef},
 };
 
 impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> Functional for Q {
@@ -69,7 +65,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok(y)
     }
 
-    fn packed<T: Real>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
+    fn packed<T: StridedElement>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
         copied(self, x.operand())
     }
 
@@ -119,9 +115,10 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         x: &impl Operand<Self, T>,
         value: f32,
     ) -> Result<Tensor<Self, T>, NnError> {
-        // One element on the device, which strides of 0 repeat.
-        let value: Tensor<Self, T> = self.filled(&[], value)?;
-        Functional::binary(self, op, x, &value)
+        let x = x.operand();
+        let mut y = Tensor::alloc(self, x.layout().shape())?;
+        binary_scalar(self, op, x, value, y.at_mut())?;
+        Ok(y)
     }
 
     fn scaled<T: Real>(&self, x: &impl Operand<Self, T>, alpha: f32) -> Result<Tensor<Self, T>, NnError> {
@@ -153,12 +150,12 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         a: &impl Operand<Self, T>,
         b: &impl Operand<Self, T>,
     ) -> Result<Tensor<Self, T>, NnError> {
-        let mask = mask.operand();
+        let mask = Packed::of(self, mask.operand())?;
         let shape = mask.layout().shape();
         let a = Packed::of(self, a.operand().broadcast(shape)?)?;
         let b = Packed::of(self, b.operand().broadcast(shape)?)?;
         let mut y = a.room(self)?;
-        select(self, mask, [a.at(), b.at()], y.at_mut())?;
+        select(self, mask.at(), [a.at(), b.at()], y.at_mut())?;
         Ok(y)
     }
 
@@ -168,9 +165,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         a: &mut Tensor<Self, T>,
         b: &impl Operand<Self, T>,
     ) -> Result<(), NnError> {
-        let mask = mask.operand();
+        let mask = Packed::of(self, mask.operand())?;
         let b = Packed::of(self, b.operand().broadcast(mask.layout().shape())?)?;
-        select_in_place(self, mask, a.at_mut(), b.at())
+        select_in_place(self, mask.at(), a.at_mut(), b.at())
     }
 
     fn masked_softmax<T: Real>(
@@ -268,6 +265,21 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok((y, stats))
     }
 
+    fn layer_norm_in_place<T: Real>(
+        &self,
+        x: &mut Tensor<Self, T>,
+        gamma: Option<TensorRef<'_, Self, T>>,
+        beta: Option<TensorRef<'_, Self, T>>,
+        eps: f32,
+    ) -> Result<(), NnError> {
+        let plan = NormPlan::new(x.layout().shape(), eps)?;
+        let (rows, _) = rows_and_columns(x.layout());
+        let (gamma, beta) = (Packed::of_some(self, gamma)?, Packed::of_some(self, beta)?);
+        let mut stats = Tensor::alloc(self, &[2, rows])?;
+        let affine = NormAffine { gamma: gamma.as_ref().map(Packed::at), beta: beta.as_ref().map(Packed::at) };
+        plan.layer_norm_in_place(self, x.at_mut(), affine, stats.at_mut())
+    }
+
     fn add_layer_norm<T: Real>(
         &self,
         x: &impl Operand<Self, T>,
@@ -324,6 +336,18 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok((y, stats))
     }
 
+    fn rms_norm_in_place<T: Real>(
+        &self,
+        x: &mut Tensor<Self, T>,
+        gamma: Option<TensorRef<'_, Self, T>>,
+        eps: f32,
+    ) -> Result<(), NnError> {
+        let plan = NormPlan::new(x.layout().shape(), eps)?;
+        let (rows, _) = rows_and_columns(x.layout());
+        let (gamma, mut stats) = (Packed::of_some(self, gamma)?, Tensor::alloc(self, &[rows])?);
+        plan.rms_norm_in_place(self, x.at_mut(), gamma.as_ref().map(Packed::at), stats.at_mut())
+    }
+
     fn rms_norm_backward<T: Real>(
         &self,
         x: &impl Operand<Self, T>,
@@ -376,10 +400,10 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let logits = logits.operand();
         let [rows, classes] = matrix("cross_entropy", logits.layout())?;
         let plan = CrossEntropyPlan::new(rows, classes)?;
-        let logits = Packed::of(self, logits)?;
+        let (logits, targets) = (Packed::of(self, logits)?, Packed::of(self, targets.operand())?);
         let (mut losses, mut dlogits) = (Tensor::alloc(self, &[rows])?, logits.room(self)?);
         let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: dlogits.at_mut() };
-        plan.cross_entropy(self, scale, logits.at(), targets.operand(), results)?;
+        plan.cross_entropy(self, scale, logits.at(), targets.at(), results)?;
         Ok((losses, dlogits))
     }
 
@@ -502,7 +526,11 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok(y)
     }
 
-    fn concat<T: Real>(&self, axis: usize, parts: &[TensorRef<'_, Self, T>]) -> Result<Tensor<Self, T>, NnError> {
+    fn concat<T: StridedElement>(
+        &self,
+        axis: usize,
+        parts: &[TensorRef<'_, Self, T>],
+    ) -> Result<Tensor<Self, T>, NnError> {
         let mut shape = parts.first().map_or(Vec::new(), |part| part.layout().shape().to_vec());
         let lengths = parts.iter().filter_map(|part| part.layout().shape().get(axis));
         if let Some(len) = shape.get_mut(axis) {
@@ -525,51 +553,5 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let mut y = Tensor::alloc(self, x.layout().shape())?;
         narrow(self, overflow, x.at(), y.at_mut())?;
         Ok(y)
-    }
-}
-
-/// Number of rows, which are all leading axes together, and the length of the last axis.
-fn rows_and_columns(layout: &Layout) -> (usize, usize) {
-    layout.shape().split_last().map_or((1, 1), |(&columns, leading)| (leading.iter().product(), columns))
-}
-
-/// The shape of a layout with another last axis.
-fn with_columns(layout: &Layout, columns: usize) -> Vec<usize> {
-    let mut shape = layout.shape().to_vec();
-    if let Some(last) = shape.last_mut() {
-        *last = columns;
-    }
-    shape
-}
-
-/// The lengths of a matrix of logits.
-fn matrix(op: &'static str, logits: &Layout) -> Result<[usize; 2], NnError> {
-    let got = logits.rank();
-    logits.shape().try_into().map_err(|_| NnError::Rank { op, tensor: "logits", expected: 2, got })
-}
-
-/// The plan of an attention with queries and keys of these layouts, and without dropout.
-fn attention_plan(op: &'static str, [q, k]: [&Layout; 2], options: AttentionOptions) -> Result<AttentionPlan, NnError> {
-    let lengths = |tensor, layout: &Layout| -> Result<[usize; 4], NnError> {
-        let got = layout.rank();
-        layout.shape().try_into().map_err(|_| NnError::Rank { op, tensor, expected: 4, got })
-    };
-    let ([batch, queries, heads, dim], [_, keys, kv_heads, _]) = (lengths("q", q)?, lengths("k", k)?);
-    if options.dropout.is_some() {
-        return Err(NnError::parameter(op, "number of dropouts", "0 (`AttentionPlan` has dropout)", 1.0));
-    }
-    AttentionPlan::new(AttentionShape { batch, heads, kv_heads, queries, keys, dim }, options)
-}
-
-/// All rows of x, its columns, which are the rows of w, and the columns of w.
-fn layer(op: &'static str, x: &Layout, w: &Layout) -> Result<[usize; 3], NnError> {
-    if x.rank() < 2 {
-        return Err(NnError::TooFewAxes { op, min: 2, got: x.rank() });
-    }
-    let (rows, inner) = rows_and_columns(x);
-    match *w.shape() {
-        [of_w, columns] if of_w == inner => Ok([rows, inner, columns]),
-        [_, columns] => Err(NnError::shape(op, "w", [inner, columns], w)),
-        _ => Err(NnError::Rank { op, tensor: "w", expected: 2, got: w.rank() }),
     }
 }

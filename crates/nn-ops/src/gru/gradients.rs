@@ -178,7 +178,8 @@ impl GruGradientPlan {
         let of_candidate = if after { h } else { part(&gates, 2 * n..3 * n)? };
         // Products of transposed rows with gradients of the gates.
         let product = |rows: (&'static str, &Layout), of: &Layout, into: &Layout| {
-            GemmPlan::of(OP, [(rows.0, &rows.1.transposed()?), ("gates", of), ("gradient", into)], Activation::Identity)
+            let layouts = [(rows.0, &rows.1.transposed()?), ("gates", of), ("gradient", into)];
+            GemmPlan::build(OP, layouts, Activation::Identity, false)
         };
         let turned = w.transposed()?;
         let of_inputs = [("gates", &of_seen), ("w", &turned), ("gradient of x", &x)];
@@ -206,7 +207,7 @@ impl GruGradientPlan {
             u_candidate: product(("h", &h), &of_candidate, &part(&u, 2 * n..3 * n)?)?,
             b: SumPlan::new(&[members, rows, 3 * n], 1)?,
             bu,
-            inputs: GemmPlan::adding(OP, of_inputs)?,
+            inputs: GemmPlan::build(OP, of_inputs, Activation::Identity, true)?,
             decay,
             over_steps: if constant { Some(SumPlan::new(by_step.shape(), 1)?) } else { None },
             gru: *gru,

@@ -65,11 +65,39 @@ pub(crate) struct GruIds {
 }
 
 impl GruIds {
+    /// The tensors of [`unit_specs`] in a table.
+    pub(crate) fn find(table: &ParameterTable, prefix: &str) -> Result<Self, NnError> {
+        let id = |part: &str| table.id(&format!("{prefix}{part}"));
+        Ok(Self { w: id("w")?, u: id("u")?, b: id("b")?, bu: id("bu").ok() })
+    }
+
     /// The views of an arena that ops take.
     pub(crate) fn layer<Q: Queue, T: Real>(self, arena: &ParameterArena<Q, T>) -> Result<GruLayer<'_, Q, T>, NnError> {
         let of = |id| Ok::<_, NnError>(arena.at(id)?.view());
         Ok(GruLayer { w: of(self.w)?, u: of(self.u)?, b: of(self.b)?, bu: self.bu.map(of).transpose()? })
     }
+}
+
+/// The tensors of [`GruIds`] for units of `[input, hidden]` features.
+///
+/// Names begin with `prefix`. Only a reset after the product has `bu`. Biases do not decay.
+pub(crate) fn unit_specs(
+    prefix: &str,
+    members: usize,
+    [input, hidden]: [usize; 2],
+    variant: GruVariant,
+) -> Vec<ParameterSpec> {
+    let columns = hidden.saturating_mul(3);
+    let spec = |part: &str, shape: &[usize]| ParameterSpec::new(format!("{prefix}{part}"), shape);
+    let mut specs = vec![
+        spec("w", &[members, input, columns]),
+        spec("u", &[members, hidden, columns]),
+        spec("b", &[members, columns]).without_decay(),
+    ];
+    if variant == GruVariant::ResetAfter {
+        specs.push(spec("bu", &[members, hidden]).without_decay());
+    }
+    specs
 }
 
 impl<Q: Queue> GruWeights<Q> {
@@ -94,21 +122,11 @@ impl<Q: Queue> GruWeights<Q> {
             return Err(NnError::shape(OP, "a member", shape(first), shape(other)));
         }
         let (count, input, hidden, variant) = (members.len(), first.input(), first.hidden(), first.variant());
-        let columns = hidden.checked_mul(3).ok_or(NnError::Overflow { op: OP })?;
-        let rows = if columns == 0 { 0 } else { input }; // units without states have no weights, however many inputs
-        // One arena holds the weights of all members; biases do not decay.
-        let mut specs = vec![
-            ParameterSpec::new("w", &[count, rows, columns]),
-            ParameterSpec::new("u", &[count, hidden, columns]),
-            ParameterSpec::new("b", &[count, columns]).without_decay(),
-        ];
-        if variant == GruVariant::ResetAfter {
-            specs.push(ParameterSpec::new("bu", &[count, hidden]).without_decay());
-        }
-        specs.extend_from_slice(others);
+        let rows = if hidden == 0 { 0 } else { input }; // units without states have no weights, however many inputs
+        // One arena holds the weights of all members.
+        let specs = [&unit_specs("", count, [rows, hidden], variant)[..], others].concat();
         let table = ParameterTable::new(&specs)?;
-        let bu = if variant == GruVariant::ResetAfter { Some(table.id("bu")?) } else { None };
-        let ids = GruIds { w: table.id("w")?, u: table.id("u")?, b: table.id("b")?, bu };
+        let ids = GruIds::find(&table, "")?;
         let mut arena = ParameterArena::zeros(q, &table)?;
         // Each tensor has the values of the members one after the other.
         let mut write = |id, part: fn(&GruMember) -> &[f32]| {
@@ -271,13 +289,7 @@ impl<Q: Queue, T: Real> GruWeights<Q, T> {
 
 impl<Q: Queue, T: Element> core::fmt::Debug for GruWeights<Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let GruSizes { members, input, hidden, variant } = &self.sizes;
-        f.debug_struct("GruWeights")
-            .field("members", members)
-            .field("input", input)
-            .field("hidden", hidden)
-            .field("variant", variant)
-            .finish_non_exhaustive()
+        f.debug_struct("GruWeights").field("sizes", &self.sizes).finish_non_exhaustive()
     }
 }
 

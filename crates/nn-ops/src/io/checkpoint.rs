@@ -61,12 +61,33 @@ impl Checkpoint {
         self.text.insert(key.to_owned(), words.join(" "));
     }
 
-    /// The words under a key.
-    pub(crate) fn words(&self, key: &'static str, expected: &'static str) -> Result<CheckpointWords<'_>, NnError> {
+    /// The value that `read` returns for the words under a key; it must take all of them.
+    pub(crate) fn read<'a, R>(
+        &'a self,
+        key: &'static str,
+        expected: &'static str,
+        read: impl FnOnce(&mut CheckpointWords<'a>) -> Result<R, NnError>,
+    ) -> Result<R, NnError> {
         let Some(text) = self.text.get(key) else {
             return Err(NnError::Checkpoint { key: key.to_owned(), expected, got: None });
         };
-        Ok(CheckpointWords { key, expected, text, rest: text.split(' ') })
+        let mut words = CheckpointWords { key, expected, text, rest: text.split(' ') };
+        let value = read(&mut words)?;
+        match words.rest.next() {
+            None => Ok(value),
+            Some(_) => Err(words.refusal()),
+        }
+    }
+
+    /// [`read`](Self::read) for a value that may be absent, which is the word `none`.
+    pub(crate) fn read_some<'a, R>(
+        &'a self,
+        key: &'static str,
+        expected: &'static str,
+        read: impl FnOnce(&mut CheckpointWords<'a>) -> Result<R, NnError>,
+    ) -> Result<Option<R>, NnError> {
+        let is_absent = self.text.get(key).is_some_and(|text| text == "none");
+        if is_absent { Ok(None) } else { self.read(key, expected, read).map(Some) }
     }
 }
 
@@ -88,14 +109,6 @@ impl<'a> CheckpointWords<'a> {
     /// The next word as a number.
     pub(crate) fn number<N: FromStr>(&mut self) -> Result<N, NnError> {
         self.word()?.parse().map_err(|_| self.refusal())
-    }
-
-    /// Refuses words that are left.
-    pub(crate) fn end(&mut self) -> Result<(), NnError> {
-        match self.rest.next() {
-            None => Ok(()),
-            Some(_) => Err(self.refusal()),
-        }
     }
 
     /// The refusal of what stands there.

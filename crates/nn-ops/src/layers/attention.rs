@@ -149,11 +149,11 @@ impl SelfAttention {
 
     /// Batch and rows of an input.
     fn sequences<Q: Queue>(&self, op: &'static str, x: TensorRef<'_, Q, f32>) -> Result<[usize; 2], NnError> {
-        match *x.layout().shape() {
-            [batch, rows, width] if width == self.width() => Ok([batch, rows]),
-            [batch, rows, _] => Err(NnError::shape(op, "x", [batch, rows, self.width()], x.layout())),
-            _ => Err(NnError::Rank { op, tensor: "x", expected: 3, got: x.layout().rank() }),
+        let [batch, rows, width] = x.layout().lengths(op, "x")?;
+        if width != self.width() {
+            return Err(NnError::shape(op, "x", [batch, rows, self.width()], x.layout()));
         }
+        Ok([batch, rows])
     }
 
     /// The shape of rows split by heads.
@@ -163,14 +163,9 @@ impl SelfAttention {
 
     /// Queries, keys and values `[batch, rows, heads, dim]` in a packed projection.
     fn parts<'a, Q: Queue + 'a>(&self, packed: &'a Tensor<Q, f32>) -> Result<[TensorRef<'a, Q, f32>; 3], NnError> {
-        let all = packed.at().reshaped(&self.packed_by_heads(packed))?;
+        let [batch, rows, _] = packed.layout().lengths(OP, "a projection")?;
+        let all = packed.at().reshaped(&[batch, rows, 3, self.heads, self.width() / self.heads])?;
         Ok([all.indexed(2, 0)?, all.indexed(2, 1)?, all.indexed(2, 2)?])
-    }
-
-    /// The shape of a packed projection split by parts and heads.
-    fn packed_by_heads<Q: Queue>(&self, packed: &Tensor<Q, f32>) -> [usize; 5] {
-        let [batch, rows] = leading(packed);
-        [batch, rows, 3, self.heads, self.width() / self.heads]
     }
 
     /// The plan for sequences of this size.
@@ -180,12 +175,6 @@ impl SelfAttention {
         let dropout = self.dropout.filter(|_| mode.is_training());
         AttentionPlan::new(shape, AttentionOptions { scale: None, causal: self.is_causal.then_some(0), dropout })
     }
-}
-
-/// The lengths of the first two axes of a tensor that a pass of this layer made.
-fn leading<Q: Queue>(tensor: &Tensor<Q, f32>) -> [usize; 2] {
-    let axis = |axis: usize| tensor.layout().shape().get(axis).copied().unwrap_or(0);
-    [axis(0), axis(1)]
 }
 
 impl Parameters for SelfAttention {
@@ -243,9 +232,9 @@ impl Layer for SelfAttention {
         };
         let AttentionState { qkv, mixed, lse, step } = *state;
         let [batch, rows] = self.sequences(BACKWARD, x)?;
-        if leading(&qkv) != [batch, rows] {
-            let [batch, rows] = leading(&qkv);
-            return Err(NnError::shape(BACKWARD, "x", [batch, rows, self.width()], x.layout()));
+        let [of_batch, of_rows, _] = qkv.layout().lengths(BACKWARD, "a projection")?;
+        if [of_batch, of_rows] != [batch, rows] {
+            return Err(NnError::shape(BACKWARD, "x", [of_batch, of_rows, self.width()], x.layout()));
         }
         if lse.layout().shape() != [batch, self.heads, rows] {
             return Err(other(BACKWARD));

@@ -57,13 +57,9 @@ impl Embedding {
     pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
         let name = format!("{name}.weight");
         let weight = table.id(&name)?;
-        match *table.layout(weight)?.shape() {
-            [rows, features] => Ok(Self { weight, rows, features }),
-            ref other => {
-                let reason = NnError::Rank { op: OP, tensor: "weight", expected: 2, got: other.len() };
-                Err(NnError::named(name, reason))
-            }
-        }
+        let lengths = table.layout(weight)?.lengths(OP, "weight");
+        let [rows, features] = lengths.map_err(|reason| NnError::named(name, reason))?;
+        Ok(Self { weight, rows, features })
     }
 
     /// The table.

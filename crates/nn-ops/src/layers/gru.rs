@@ -14,7 +14,7 @@ use crate::{
     error::NnError,
     gru::{
         GruGradientPlan, GruGradients, GruMember, GruPassValues, GruPlan, GruResults, GruUpstream,
-        weights::{GruIds, GruSizes},
+        weights::{GruIds, GruSizes, unit_specs},
     },
     optim::{
         arena::ParameterArena,
@@ -58,16 +58,7 @@ impl Gru {
     /// not decay.
     #[must_use]
     pub fn specs(name: &str, [input, hidden]: [usize; 2], variant: GruVariant) -> Vec<ParameterSpec> {
-        let columns = hidden.saturating_mul(3);
-        let mut specs = vec![
-            ParameterSpec::new(format!("{name}.w"), &[1, input, columns]),
-            ParameterSpec::new(format!("{name}.u"), &[1, hidden, columns]),
-            ParameterSpec::new(format!("{name}.b"), &[1, columns]).without_decay(),
-        ];
-        if variant == GruVariant::ResetAfter {
-            specs.push(ParameterSpec::new(format!("{name}.bu"), &[1, hidden]).without_decay());
-        }
-        specs
+        unit_specs(&format!("{name}."), 1, [input, hidden], variant)
     }
 
     /// The unit of the tensors `name.w`, `name.u`, `name.b` and, if it is there, `name.bu`.
@@ -76,8 +67,8 @@ impl Gru {
     /// [`NnError::MissingTensor`] if one of the first three is not there, [`NnError::NamedTensor`]
     /// if one does not have the shape of [`specs`](Self::specs).
     pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
-        let (w, u) = (table.id(&format!("{name}.w"))?, table.id(&format!("{name}.u"))?);
-        let (b, bu) = (table.id(&format!("{name}.b"))?, table.id(&format!("{name}.bu")).ok());
+        let ids = GruIds::find(table, &format!("{name}."))?;
+        let GruIds { w, u, b, bu } = ids;
         let axis = |id, axis: usize| Ok::<_, NnError>(table.layout(id)?.shape().get(axis).copied().unwrap_or(0));
         let (input, hidden) = (axis(w, 1)?, axis(u, 1)?);
         let columns = hidden.saturating_mul(3);
@@ -89,7 +80,7 @@ impl Gru {
                 return Err(NnError::named(table.name(id)?, NnError::shape(OP, "a tensor", shape, got)));
             }
         }
-        Ok(Self { ids: GruIds { w, u, b, bu }, input, hidden })
+        Ok(Self { ids, input, hidden })
     }
 
     /// Features of an input.
@@ -133,9 +124,7 @@ impl Gru {
 
     /// The plan for inputs of this layout.
     fn plan(&self, op: &'static str, x: &Layout) -> Result<GruPlan, NnError> {
-        let &[steps, batch, _] = x.shape() else {
-            return Err(NnError::Rank { op, tensor: "x", expected: 3, got: x.rank() });
-        };
+        let [steps, batch, _] = x.lengths(op, "x")?;
         let sizes = GruSizes { members: 1, input: self.input, hidden: self.hidden, variant: self.variant() };
         GruPlan::of_sizes(sizes, batch, steps, GruInputs::Sequence)
     }

@@ -4,16 +4,17 @@ use super::{
     layer::{Layer, LayerOps},
     mode::Mode,
     parameters::{Parameters, Start},
-    rows::{add_gradient, alloc_rows, gradient, matrix, written},
+    rows::{add_gradient, gradient, matrix},
     saved::{Saved, State, other},
 };
 use crate::{
     error::NnError,
+    functional::Functional,
     optim::{
         arena::ParameterArena,
         table::{ParameterId, ParameterSpec, ParameterTable},
     },
-    rows::{NormAffine, NormGradients, NormPlan, NormResults, NormSaved},
+    rows::NormPlan,
     tensor::{owned::Tensor, views::TensorRef},
 };
 
@@ -69,13 +70,9 @@ impl Layer for LayerNorm {
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
     ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
-        let rows = matrix("layer_norm", "x", x, self.features)?;
-        let shape = rows.layout().shape();
-        let plan = NormPlan::new(shape, self.eps)?;
-        let mut y = alloc_rows(q, x.layout(), self.features)?;
-        let mut stats: Tensor<Q, f32> = Tensor::from_buffer(plan.layer_stats(q)?, &[2, shape[0]])?;
-        let affine = NormAffine { gamma: Some(values.at(self.weight)?), beta: Some(values.at(self.bias)?) };
-        plan.layer_norm(q, rows, affine, NormResults { y: written(&mut y, shape)?, stats: stats.at_mut() })?;
+        matrix("layer_norm", "x", x, self.features)?;
+        let (gamma, beta) = (values.at(self.weight)?, values.at(self.bias)?);
+        let (y, stats) = Functional::layer_norm(q, &x, Some(gamma), Some(beta), self.eps)?;
         Ok((y, Saved::new(q, mode, State::LayerNorm(stats))))
     }
 
@@ -92,18 +89,10 @@ impl Layer for LayerNorm {
         let State::LayerNorm(stats) = saved.open(q, OP)? else {
             return Err(other(OP));
         };
-        let (rows, g) = (matrix(OP, "x", x, self.features)?, gradient(OP, x.layout(), g, self.features)?);
-        let plan = NormPlan::new(rows.layout().shape(), self.eps)?;
-        let mut of_x = alloc_rows(q, x.layout(), self.features)?;
-        let (mut of_weight, mut of_bias) = (Tensor::alloc(q, &[self.features])?, Tensor::alloc(q, &[self.features])?);
-        let gamma = Some(values.at(self.weight)?.shorten());
-        let pass = NormSaved { x: rows.shorten(), gamma, stats: stats.at() };
-        let into = NormGradients {
-            x: written(&mut of_x, rows.layout().shape())?,
-            gamma: Some(of_weight.at_mut()),
-            beta: Some(of_bias.at_mut()),
-        };
-        plan.layer_norm_backward(q, pass, g, into)?;
+        matrix(OP, "x", x, self.features)?;
+        gradient(OP, x.layout(), g, self.features)?;
+        let gamma = Some(values.at(self.weight)?);
+        let [of_x, of_weight, of_bias] = Functional::layer_norm_backward(q, &x, gamma, &stats, &g)?;
         add_gradient(q, gradients, self.weight, of_weight.at())?;
         add_gradient(q, gradients, self.bias, of_bias.at())?;
         Ok(of_x)
@@ -152,13 +141,8 @@ impl Layer for RmsNorm {
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
     ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
-        let rows = matrix("rms_norm", "x", x, self.features)?;
-        let shape = rows.layout().shape();
-        let plan = NormPlan::new(shape, self.eps)?;
-        let mut y = alloc_rows(q, x.layout(), self.features)?;
-        let mut stats: Tensor<Q, f32> = Tensor::from_buffer(plan.rms_stats(q)?, &[shape[0]])?;
-        let results = NormResults { y: written(&mut y, shape)?, stats: stats.at_mut() };
-        plan.rms_norm(q, rows, Some(values.at(self.weight)?), results)?;
+        matrix("rms_norm", "x", x, self.features)?;
+        let (y, stats) = Functional::rms_norm(q, &x, Some(values.at(self.weight)?), self.eps)?;
         Ok((y, Saved::new(q, mode, State::RmsNorm(stats))))
     }
 
@@ -175,14 +159,10 @@ impl Layer for RmsNorm {
         let State::RmsNorm(stats) = saved.open(q, OP)? else {
             return Err(other(OP));
         };
-        let (rows, g) = (matrix(OP, "x", x, self.features)?, gradient(OP, x.layout(), g, self.features)?);
-        let plan = NormPlan::new(rows.layout().shape(), self.eps)?;
-        let mut of_x = alloc_rows(q, x.layout(), self.features)?;
-        let mut of_weight = Tensor::alloc(q, &[self.features])?;
-        let gamma = Some(values.at(self.weight)?.shorten());
-        let pass = NormSaved { x: rows.shorten(), gamma, stats: stats.at() };
-        let into = written(&mut of_x, rows.layout().shape())?;
-        plan.rms_norm_backward(q, pass, g, into, Some(of_weight.at_mut()))?;
+        matrix(OP, "x", x, self.features)?;
+        gradient(OP, x.layout(), g, self.features)?;
+        let gamma = Some(values.at(self.weight)?);
+        let [of_x, of_weight] = Functional::rms_norm_backward(q, &x, gamma, &stats, &g)?;
         add_gradient(q, gradients, self.weight, of_weight.at())?;
         Ok(of_x)
     }
@@ -191,11 +171,7 @@ impl Layer for RmsNorm {
 /// A tensor of one axis, and its length.
 fn row(op: &'static str, table: &ParameterTable, name: &str) -> Result<(ParameterId, usize), NnError> {
     let id = table.id(name)?;
-    match *table.layout(id)?.shape() {
-        [len] => Ok((id, len)),
-        ref other => {
-            let reason = NnError::Rank { op, tensor: "a parameter", expected: 1, got: other.len() };
-            Err(NnError::named(name, reason))
-        }
-    }
+    let lengths = table.layout(id)?.lengths(op, "a parameter");
+    let [len] = lengths.map_err(|reason| NnError::named(name, reason))?;
+    Ok((id, len))
 }

@@ -69,9 +69,7 @@ impl DenseLayers {
 
     /// The number of rows in inputs to this network, which are row-major.
     pub(super) fn rows(&self, op: &'static str, x: &Layout) -> Result<usize, NnError> {
-        let &[rows, _] = x.shape() else {
-            return Err(NnError::Rank { op, tensor: "x", expected: 2, got: x.rank() });
-        };
+        let [rows, _] = x.lengths(op, "x")?;
         let inputs = self.layers.first().map_or(0, Dense::inputs);
         Layout::contiguous(&[rows, inputs])?.admit(op, "x", x)?;
         Ok(rows)
@@ -88,8 +86,8 @@ impl DenseLayers {
         const FORWARD: &str = "mlp.forward";
         let rows = self.rows(FORWARD, x.layout())?;
         Layout::contiguous(&[rows, self.classes()])?.admit(FORWARD, "logits", logits.layout())?;
-        let (last, hidden) = self.layers.split_at(self.layers.len() - 1);
-        let (hidden, last) = (last, &hidden[0]);
+        let (hidden, last) = self.layers.split_at(self.layers.len() - 1);
+        let last = &last[0];
         // Two buffers by turns: no activation is needed once the next one is known.
         let widest = hidden.iter().map(Dense::outputs).max().unwrap_or(0);
         let room = |layers: usize| {

@@ -203,21 +203,6 @@ impl<Q: LinalgOps> Mlp<Q> {
         self.layers.forward(q, &self.values, x, logits)
     }
 
-    /// Checks a batch, and begins a step on it.
-    fn begin<T: Real>(
-        &self,
-        training: &mut MlpTraining<Q, T>,
-        x: &TensorRef<'_, Q, T>,
-        targets: &TensorRef<'_, Q, u32>,
-    ) -> Result<(), NnError> {
-        let rows = self.layers.rows(TRAIN, x.layout())?;
-        Layout::contiguous(&[rows])?.admit(TRAIN, "targets", targets.layout())?;
-        if rows == 0 {
-            return Err(NnError::EmptyReduction { op: TRAIN });
-        }
-        training.begin(TRAIN, &self.layers, rows)
-    }
-
     /// The parameters as named tensors.
     ///
     /// The names are `names[i].weight` (`[inputs, outputs]`) and `names[i].bias`. Waits for them.
@@ -291,8 +276,15 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         x: TensorRef<'_, Q, T>,
         targets: TensorRef<'_, Q, u32>,
     ) -> Result<(), NnError> {
-        self.begin(training, &x, &targets)?;
+        // The batch is checked before anything changes.
         let layers = &self.layers;
+        let rows = layers.rows(TRAIN, x.layout())?;
+        Layout::contiguous(&[rows])?.admit(TRAIN, "targets", targets.layout())?;
+        if rows == 0 {
+            return Err(NnError::EmptyReduction { op: TRAIN });
+        }
+        training.begin(TRAIN, layers, rows)?;
+        // Both passes, then the step.
         let passed = T::passed(&self.values, training.copy.as_ref())?;
         training.pass.forward(q, layers, passed, x, &training.optimizer)?;
         T::differentiate_loss(q, training, targets)?;

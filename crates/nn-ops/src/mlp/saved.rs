@@ -6,8 +6,18 @@ use backend_api::{
 };
 use core_types::params::elementwise::Activation;
 
-use super::{Mlp, layers::name, precision::Precision, training::MlpTraining};
-use crate::{elementwise::dropout::Dropout, error::NnError, io::checkpoint::Checkpoint, optim::optimizer::Optimizer};
+use super::{
+    Mlp,
+    layers::{DenseLayers, name},
+    precision::Precision,
+    training::MlpTraining,
+};
+use crate::{
+    elementwise::dropout::Dropout,
+    error::NnError,
+    io::checkpoint::{Checkpoint, CheckpointWords},
+    optim::optimizer::Optimizer,
+};
 
 const LAYERS: &str = "mlp.layers";
 const ACTIVATION: &str = "mlp.activation";
@@ -41,24 +51,19 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// [`NnError::Checkpoint`] for text that is missing or broken; otherwise as
     /// [`import`](Self::import).
     pub fn resume(q: &Q, checkpoint: &Checkpoint) -> Result<Self, NnError> {
-        let mut words = checkpoint.words(LAYERS, "the number of layers")?;
-        let count: usize = words.number()?;
-        words.end()?;
+        let count: usize = checkpoint.read(LAYERS, "the number of layers", CheckpointWords::number)?;
         // One more than there can be is enough to miss a tensor.
         let names: Vec<String> = (0..count.min(checkpoint.tensors.len() + 1)).map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut words = checkpoint.words(ACTIVATION, "the name of an activation")?;
-        let word = words.word()?;
-        let f = Activation::ALL.into_iter().find(|f| f.name() == word).ok_or(words.refusal())?;
-        words.end()?;
+        let f = checkpoint.read(ACTIVATION, "the name of an activation", |words| {
+            let word = words.word()?;
+            Activation::ALL.into_iter().find(|f| f.name() == word).ok_or(words.refusal())
+        })?;
         let network = Self::import(q, &names, &checkpoint.tensors)?.with_activation(f);
-        if checkpoint.text.get(DROPOUT).is_some_and(|text| text == "none") {
-            return Ok(network);
-        }
-        let mut words = checkpoint.words(DROPOUT, "`none`, or a probability and a seed")?;
-        let dropout = Dropout::new(words.number()?, words.number()?).map_err(|_| words.refusal())?;
-        words.end()?;
-        Ok(network.with_dropout(dropout))
+        let dropout = checkpoint.read_some(DROPOUT, "`none`, or a probability and a seed", |words| {
+            Dropout::new(words.number()?, words.number()?).map_err(|_| words.refusal())
+        })?;
+        Ok(Self { layers: DenseLayers { dropout, ..network.layers }, ..network })
     }
 }
 
@@ -74,6 +79,8 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         checkpoint: &Checkpoint,
     ) -> Result<MlpTraining<Q, T>, NnError> {
         let optimizer = Optimizer::resume(q, &self.layers.table, checkpoint)?;
-        Ok(self.training(q, rows, *optimizer.config())?.with_optimizer(optimizer))
+        let mut training = self.training(q, rows, *optimizer.config())?;
+        training.optimizer = optimizer;
+        Ok(training)
     }
 }

@@ -80,11 +80,6 @@ impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
         })
     }
 
-    /// The training with an optimiser of the same parameters that has taken steps.
-    pub(super) fn with_optimizer(self, optimizer: Optimizer<Q>) -> Self {
-        Self { optimizer, ..self }
-    }
-
     /// Starts a step of `op` on `rows` rows. Until it has [ended](Self::end), there is no loss.
     pub(super) fn begin(&mut self, op: &'static str, layers: &DenseLayers, rows: usize) -> Result<(), NnError> {
         self.pass.begin(op, layers, rows)?;

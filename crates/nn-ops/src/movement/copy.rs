@@ -1,8 +1,8 @@
 //! Copies between layouts: transposes, slices, repetitions, concatenation.
 
 use backend_api::{
-    Buffer, Real,
-    ops::tensor::{CopyStrided, TensorOps},
+    Buffer,
+    ops::tensor::{StridedElement, TensorOps},
 };
 use core_types::params::tensor::CopyParams;
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// `y = x` for tensors of any layout.
+/// `y = x` for tensors of any layout, of floats, booleans or u32.
 ///
 /// x is broadcast to the shape of y by the rules of NumPy.
 ///
@@ -31,7 +31,11 @@ use crate::{
 ///
 /// # Errors
 /// [`NnError::Broadcast`] if x does not broadcast, [`NnError::Backend`] from the device.
-pub fn copy<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+pub fn copy<Q: TensorOps, T: StridedElement>(
+    q: &Q,
+    x: TensorRef<'_, Q, T>,
+    y: TensorMut<'_, Q, T>,
+) -> Result<(), NnError> {
     let to = *y.layout();
     let from = x.layout().broadcast_by("copy", to.shape())?;
     let params = CopyParams {
@@ -41,10 +45,10 @@ pub fn copy<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'
         x_strides: from.six_strides(),
         y_strides: to.six_strides(),
     };
-    Ok(q.copy_strided(CopyStrided { params: &params, x: q.shorten(x.view()), y: q.shorten_mut(y.into_view()) })?)
+    Ok(T::copy_strided(q, &params, q.shorten(x.view()), q.shorten_mut(y.into_view()))?)
 }
 
-/// Concatenates the parts along `axis` of a row-major tensor.
+/// Concatenates the parts along `axis` of a row-major tensor, of floats, booleans or u32.
 ///
 /// The parts fill all of y, with a copy for each.
 ///
@@ -63,7 +67,7 @@ pub fn copy<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'
 /// [`NnError::Axis`] if the first part has no such axis, [`NnError::ShapeMismatch`] for a part that
 /// differs from it in another axis, [`NnError::Length`] unless y has the elements of all parts,
 /// [`NnError::Backend`] from the device. Shapes are checked before anything is copied.
-pub fn concat<Q: TensorOps, T: Real>(
+pub fn concat<Q: TensorOps, T: StridedElement>(
     q: &Q,
     axis: usize,
     parts: &[TensorRef<'_, Q, T>],

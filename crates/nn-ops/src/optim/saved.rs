@@ -14,7 +14,7 @@ use super::{
 use crate::{
     error::NnError,
     io::{
-        checkpoint::Checkpoint,
+        checkpoint::{Checkpoint, CheckpointWords},
         weights::{Tensor, Tensors},
     },
 };
@@ -95,16 +95,15 @@ impl<Q: Queue> Optimizer<Q> {
     /// [`NnError::Parameter`] for numbers that make no step; [`NnError::MissingTensor`] or
     /// [`NnError::NamedTensor`] for moments of other tensors; [`NnError::Backend`].
     pub fn resume(q: &Q, table: &Arc<ParameterTable>, checkpoint: &Checkpoint) -> Result<Self, NnError> {
+        const EXPECTED: &str = "a step, steps left out, a norm, a rate, a loss scale and steps in a row";
         let mut optimizer = Self::new(q, config(checkpoint)?, table)?;
-        let mut words =
-            checkpoint.words(STATE, "a step, steps left out, a norm, a rate, a loss scale and steps in a row")?;
-        let mut state = StepState { step: words.number()?, skipped: words.number()?, ..StepState::new(1.0) };
-        (state.norm, state.rate) = (words.number()?, words.number()?);
-        (state.loss_scale, state.sound) = (words.number()?, words.number()?);
-        words.end()?;
-        if !(state.loss_scale.is_normal() && state.loss_scale > 0.0) {
-            return Err(words.refusal());
-        }
+        let state = checkpoint.read(STATE, EXPECTED, |words| {
+            let mut state = StepState { step: words.number()?, skipped: words.number()?, ..StepState::new(1.0) };
+            (state.norm, state.rate) = (words.number()?, words.number()?);
+            (state.loss_scale, state.sound) = (words.number()?, words.number()?);
+            let is_scale = state.loss_scale.is_normal() && state.loss_scale > 0.0;
+            if is_scale { Ok(state) } else { Err(words.refusal()) }
+        })?;
         q.write(&[state], optimizer.state.view_mut())?;
         for (i, moment) in optimizer.moments.iter_mut().enumerate() {
             moment.import(q, &prefix(i), &checkpoint.tensors, table.ids())?;
@@ -153,57 +152,39 @@ fn put(config: &OptimizerConfig, checkpoint: &mut Checkpoint) {
 
 /// Reads the numbers of an optimiser.
 fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig, NnError> {
-    // The rule.
-    let mut words = checkpoint.words(RULE, "`sgd` or `adam` and its numbers")?;
-    let rule = match words.word()? {
+    let rule = checkpoint.read(RULE, "`sgd` or `adam` and its numbers", |words| match words.word()? {
         "sgd" => {
             let (momentum, nesterov) = (words.number()?, words.number::<u8>()?);
-            if nesterov > 1 {
-                return Err(words.refusal());
-            }
-            Rule::Sgd { momentum, nesterov: nesterov == 1 }
+            if nesterov > 1 { Err(words.refusal()) } else { Ok(Rule::Sgd { momentum, nesterov: nesterov == 1 }) }
         }
-        "adam" => Rule::Adam { beta1: words.number()?, beta2: words.number()?, eps: words.number()? },
-        _ => return Err(words.refusal()),
-    };
-    words.end()?;
-    // The decay.
-    let mut words = checkpoint.words(DECAY, "`none`, or `decoupled` or `coupled` and a number")?;
-    let decay = match words.word()? {
-        "none" => WeightDecay::None,
-        "decoupled" => WeightDecay::Decoupled(words.number()?),
-        "coupled" => WeightDecay::Coupled(words.number()?),
-        _ => return Err(words.refusal()),
-    };
-    words.end()?;
-    // The schedule.
-    let mut words = checkpoint.words(SCHEDULE, "a rate, steps of warm-up, and how the rate falls")?;
-    let (rate, warmup) = (words.number()?, words.number()?);
-    let annealing = match words.word()? {
-        "constant" => Annealing::Constant,
-        "linear" => Annealing::Linear { steps: words.number()?, least: words.number()? },
-        "cosine" => Annealing::Cosine { steps: words.number()?, least: words.number()? },
-        "steps" => Annealing::Steps { every: words.number()?, factor: words.number()? },
-        _ => return Err(words.refusal()),
-    };
-    words.end()?;
-    // The limit of the norm and the loss scale, which may be absent.
-    let none = |key| checkpoint.text.get(key).is_some_and(|text| text == "none");
-    let clip = (!none(CLIP)).then(|| {
-        let mut words = checkpoint.words(CLIP, "`none` or a number")?;
-        let clip = words.number()?;
-        words.end()?;
-        Ok::<_, NnError>(clip)
-    });
-    let loss_scale = (!none(LOSS_SCALE)).then(|| {
-        let mut words = checkpoint.words(LOSS_SCALE, "`none`, or a scale, a growth, a backoff and an interval")?;
+        "adam" => Ok(Rule::Adam { beta1: words.number()?, beta2: words.number()?, eps: words.number()? }),
+        _ => Err(words.refusal()),
+    })?;
+    let decays = "`none`, or `decoupled` or `coupled` and a number";
+    let decay = checkpoint.read(DECAY, decays, |words| match words.word()? {
+        "none" => Ok(WeightDecay::None),
+        "decoupled" => Ok(WeightDecay::Decoupled(words.number()?)),
+        "coupled" => Ok(WeightDecay::Coupled(words.number()?)),
+        _ => Err(words.refusal()),
+    })?;
+    let schedule = checkpoint.read(SCHEDULE, "a rate, steps of warm-up, and how the rate falls", |words| {
+        let (rate, warmup) = (words.number()?, words.number()?);
+        let annealing = match words.word()? {
+            "constant" => Annealing::Constant,
+            "linear" => Annealing::Linear { steps: words.number()?, least: words.number()? },
+            "cosine" => Annealing::Cosine { steps: words.number()?, least: words.number()? },
+            "steps" => Annealing::Steps { every: words.number()?, factor: words.number()? },
+            _ => return Err(words.refusal()),
+        };
+        Ok(Schedule { rate, warmup, annealing })
+    })?;
+    let clip = checkpoint.read_some(CLIP, "`none` or a number", CheckpointWords::number)?;
+    let scales = "`none`, or a scale, a growth, a backoff and an interval";
+    let loss_scale = checkpoint.read_some(LOSS_SCALE, scales, |words| {
         let (initial, growth) = (words.number()?, words.number()?);
-        let scale = LossScale { initial, growth, backoff: words.number()?, interval: words.number()? };
-        words.end()?;
-        Ok::<_, NnError>(scale)
-    });
-    let schedule = Schedule { rate, warmup, annealing };
-    Ok(OptimizerConfig { rule, schedule, decay, clip: clip.transpose()?, loss_scale: loss_scale.transpose()? })
+        Ok(LossScale { initial, growth, backoff: words.number()?, interval: words.number()? })
+    })?;
+    Ok(OptimizerConfig { rule, schedule, decay, clip, loss_scale })
 }
 
 #[cfg(test)]

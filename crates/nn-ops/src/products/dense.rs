@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::elementwise::Activation;
 
 use super::{
-    linear::{GradientViews, LinearBackwardPlan},
+    linear::{LinearBackwardPlan, LinearGradients},
     matmul::GemmPlan,
 };
 use crate::{
@@ -75,10 +75,8 @@ impl Dense {
     pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
         let (weight_name, bias_name) = (format!("{name}.{WEIGHT}"), format!("{name}.{BIAS}"));
         let (weight, bias) = (table.id(&weight_name)?, table.id(&bias_name)?);
-        let &[inputs, outputs] = table.layout(weight)?.shape() else {
-            let got = table.layout(weight)?.rank();
-            return Err(NnError::named(weight_name, NnError::Rank { op: OP, tensor: WEIGHT, expected: 2, got }));
-        };
+        let lengths = table.layout(weight)?.lengths(OP, WEIGHT);
+        let [inputs, outputs] = lengths.map_err(|reason| NnError::named(weight_name, reason))?;
         let got = table.layout(bias)?.shape();
         if got != [outputs] {
             return Err(NnError::named(bias_name, NnError::shape(OP, BIAS, [outputs], got)));
@@ -149,7 +147,7 @@ impl DensePlan {
     pub fn new(rows: usize, [inputs, outputs]: [usize; 2], f: Activation) -> Result<Self, NnError> {
         let (input, output) = (Layout::of(OP, &[rows, inputs])?, Layout::of(OP, &[rows, outputs])?);
         let (weight, bias) = (Layout::of(OP, &[inputs, outputs])?, Layout::of(OP, &[outputs])?);
-        let forward = GemmPlan::of(OP, [("x", &input), ("layer", &weight), ("y", &output)], f)?;
+        let forward = GemmPlan::build(OP, [("x", &input), ("layer", &weight), ("y", &output)], f, false)?;
         Ok(Self { input, output, weight, bias, forward, backward: LinearBackwardPlan::new(&input, &weight)? })
     }
 
@@ -198,12 +196,14 @@ impl DensePlan {
     ) -> Result<(), NnError> {
         const BACKWARD: &str = "dense_backward";
         let DenseGradients { output, parameters, input } = gradients;
-        let (x, d) = (x.planned(BACKWARD, "x", &self.input)?, output.planned(BACKWARD, "d", &self.output)?);
-        let dx = input.planned(BACKWARD, "dx", &self.input)?;
-        let weight = values.at(layer.weight)?.planned(BACKWARD, "layer", &self.weight)?;
+        self.input.admit(BACKWARD, "x", x.layout())?;
+        self.output.admit(BACKWARD, "d", output.layout())?;
+        input.as_ref().map_or(Ok(()), |dx| self.input.admit(BACKWARD, "dx", dx.layout()))?;
+        let weight = values.at(layer.weight)?;
+        self.weight.admit(BACKWARD, "layer", weight.layout())?;
         let [of_weight, of_bias] = parameters.at_mut_each([layer.weight, layer.bias])?;
-        let of_weight = of_weight.planned(BACKWARD, "layer", &self.weight)?;
-        let of_bias = of_bias.planned(BACKWARD, "layer", &self.bias)?;
-        self.backward.launch(q, x, weight, d, GradientViews { x: dx, w: of_weight, bias: Some(of_bias) })
+        self.weight.admit(BACKWARD, "layer", of_weight.layout())?;
+        self.bias.admit(BACKWARD, "layer", of_bias.layout())?;
+        self.backward.run(q, x, weight, output, LinearGradients { x: input, w: of_weight, bias: Some(of_bias) })
     }
 }

@@ -1,7 +1,7 @@
 //! Dense layers `f(X W + b)` in one product, and their gradients.
 
 use backend_api::{
-    Buffer, Mut, Real, Ref,
+    Buffer, Real,
     ops::linalg::{ElementwiseOps, GemmOps},
 };
 use core_types::params::elementwise::Activation;
@@ -59,7 +59,7 @@ impl LinearPlan {
     /// # Errors
     /// As [`GemmPlan::new`].
     pub fn new(x: &Layout, w: &Layout, f: Activation, y: &Layout) -> Result<Self, NnError> {
-        let product = GemmPlan::of(OP, [("x", x), ("w", w), ("y", y)], f)?;
+        let product = GemmPlan::build(OP, [("x", x), ("w", w), ("y", y)], f, false)?;
         let columns = w.shape().last().copied().unwrap_or(0);
         Ok(Self { product, bias: Layout::of(OP, &[columns])? })
     }
@@ -91,13 +91,6 @@ pub struct LinearGradients<'a, Q: GemmOps + 'a, T: Real> {
     pub w: TensorMut<'a, Q, T>,
     /// Gradient of b; `None` where there is no bias.
     pub bias: Option<TensorMut<'a, Q, T>>,
-}
-
-/// [`LinearGradients`] as views of the plan's elements.
-pub(crate) struct GradientViews<'a, Q: GemmOps + 'a, T: Real> {
-    pub(crate) x: Option<Mut<'a, Q, T>>,
-    pub(crate) w: Mut<'a, Q, T>,
-    pub(crate) bias: Option<Mut<'a, Q, T>>,
 }
 
 /// The checked gradients of `P = X W + b` from `D = dL/dP`.
@@ -135,7 +128,7 @@ impl LinearBackwardPlan {
     }
 
     fn build(x: &Layout, w: &Layout, accumulate: bool) -> Result<Self, NnError> {
-        let (&[m, k], &[rows, n]) = (matrix("x", x)?, matrix("w", w)?);
+        let ([m, k], [rows, n]) = (x.lengths(BACKWARD, "x")?, w.lengths(BACKWARD, "w")?);
         if rows != k {
             return Err(NnError::shape(BACKWARD, "w", [k, n], w));
         }
@@ -167,35 +160,15 @@ impl LinearBackwardPlan {
     ) -> Result<(), NnError> {
         let (x, w) = (x.planned(BACKWARD, "x", &self.x)?, w.planned(BACKWARD, "w", &self.w)?);
         let d = d.planned(BACKWARD, "d", &self.d)?;
-        let gradients = GradientViews {
-            x: gradients.x.planned(BACKWARD, "dx", &self.of_x.c)?,
-            w: gradients.w.planned(BACKWARD, "dw", &self.of_w.c)?,
-            bias: gradients.bias.planned(BACKWARD, "db", &self.of_bias.y)?,
-        };
-        self.launch(q, x, w, d, gradients)
-    }
-
-    /// Computes the gradients of views of the plan's elements.
-    pub(crate) fn launch<Q: GemmOps + ElementwiseOps, T: Real>(
-        &self,
-        q: &Q,
-        x: Ref<'_, Q, T>,
-        w: Ref<'_, Q, T>,
-        d: Ref<'_, Q, T>,
-        gradients: GradientViews<'_, Q, T>,
-    ) -> Result<(), NnError> {
-        if let Some(dx) = gradients.x {
+        let dx = gradients.x.planned(BACKWARD, "dx", &self.of_x.c)?;
+        let dw = gradients.w.planned(BACKWARD, "dw", &self.of_w.c)?;
+        let db = gradients.bias.planned(BACKWARD, "db", &self.of_bias.y)?;
+        if let Some(dx) = dx {
             self.of_x.launch(q, d, w, None, dx)?;
         }
-        self.of_w.launch(q, x, d, None, gradients.w)?;
-        gradients.bias.map_or(Ok(()), |db| self.of_bias.launch(q, d, db))
+        self.of_w.launch(q, x, d, None, dw)?;
+        db.map_or(Ok(()), |db| self.of_bias.launch(q, d, db))
     }
-}
-
-/// The lengths of a matrix's axes.
-fn matrix<'a>(tensor: &'static str, layout: &'a Layout) -> Result<&'a [usize; 2], NnError> {
-    let got = layout.rank();
-    layout.shape().try_into().map_err(|_| NnError::Rank { op: BACKWARD, tensor, expected: 2, got })
 }
 
 /// `Y = f(X W + b)`; see [`LinearPlan`].

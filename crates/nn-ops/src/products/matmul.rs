@@ -57,7 +57,7 @@ impl GemmPlan {
     /// [`NnError::Broadcast`] if leading axes do not, [`NnError::InvalidStride`] if a matrix has no
     /// stride of 1 or elements of C overlap.
     pub fn new(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
-        Self::of(OP, [("a", a), ("b", b), ("c", c)], Activation::Identity)
+        Self::build(OP, [("a", a), ("b", b), ("c", c)], Activation::Identity, false)
     }
 
     /// A plan for `C += A B`.
@@ -68,7 +68,7 @@ impl GemmPlan {
     /// # Errors
     /// As [`Self::new`].
     pub fn accumulating(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
-        Self::adding(OP, [("a", a), ("b", b), ("c", c)])
+        Self::build(OP, [("a", a), ("b", b), ("c", c)], Activation::Identity, true)
     }
 
     /// The same plan with each product multiplied by `alpha`, which is 1 before.
@@ -94,18 +94,8 @@ impl GemmPlan {
         self
     }
 
-    /// A plan for `C = f(A B)` on behalf of an operator.
-    pub(crate) fn of(op: &'static str, layouts: [Named<'_>; 3], activation: Activation) -> Result<Self, NnError> {
-        Self::build(op, layouts, activation, false)
-    }
-
-    /// [`accumulating`](Self::accumulating) on behalf of an operator.
-    pub(crate) fn adding(op: &'static str, layouts: [Named<'_>; 3]) -> Result<Self, NnError> {
-        Self::build(op, layouts, Activation::Identity, true)
-    }
-
     /// A plan for `C = f(A B)` or `C += f(A B)` on behalf of an operator.
-    pub(super) fn build(
+    pub(crate) fn build(
         op: &'static str,
         [(a_name, a), (b_name, b), (c_name, c)]: [Named<'_>; 3],
         activation: Activation,
@@ -288,8 +278,8 @@ pub fn matmul_backward_lhs<Q: GemmOps, T: Real>(
     da: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     let b = b.transposed()?;
-    GemmPlan::adding("matmul_backward_lhs", [("g", g.layout()), ("b transposed", b.layout()), ("da", da.layout())])?
-        .run(q, g, b, da)
+    let layouts = [("g", g.layout()), ("b transposed", b.layout()), ("da", da.layout())];
+    GemmPlan::build("matmul_backward_lhs", layouts, Activation::Identity, true)?.run(q, g, b, da)
 }
 
 /// The gradient of `C = A B` with respect to B: `dB += A^T G`, where G is the gradient of C.
@@ -305,8 +295,8 @@ pub fn matmul_backward_rhs<Q: GemmOps, T: Real>(
     db: TensorMut<'_, Q, T>,
 ) -> Result<(), NnError> {
     let a = a.transposed()?;
-    GemmPlan::adding("matmul_backward_rhs", [("a transposed", a.layout()), ("g", g.layout()), ("db", db.layout())])?
-        .run(q, a, g, db)
+    let layouts = [("a transposed", a.layout()), ("g", g.layout()), ("db", db.layout())];
+    GemmPlan::build("matmul_backward_rhs", layouts, Activation::Identity, true)?.run(q, a, g, db)
 }
 
 #[cfg(test)]

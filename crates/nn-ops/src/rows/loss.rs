@@ -169,9 +169,7 @@ pub fn cross_entropy_probs<Q: LossOps, T: Real>(
 }
 
 fn plan(op: &'static str, logits: &Layout) -> Result<CrossEntropyPlan, NnError> {
-    let &[rows, classes] = logits.shape() else {
-        return Err(NnError::Rank { op, tensor: "logits", expected: 2, got: logits.rank() });
-    };
+    let [rows, classes] = logits.lengths(op, "logits")?;
     CrossEntropyPlan::of(op, rows, classes)
 }
 

@@ -80,12 +80,13 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     }
 
     /// Whether a softmax along `axis` of `shape` reads the mask as it lies.
-    ///
-    /// A mask of booleans counts, so that the softmax refuses it.
     pub(crate) fn is_readable(&self, shape: &[usize], axis: usize) -> bool {
-        let Self::Additive(addend) = self else { return true };
-        let own = addend.layout().shape();
-        addend.layout().is_contiguous() && missing_axes(own, shape, axis).is_some()
+        let layout = match self {
+            Self::None | Self::Causal { .. } => return true,
+            Self::Keep(keep) => keep.layout(),
+            Self::Additive(addend) => addend.layout(),
+        };
+        layout.is_contiguous() && missing_axes(layout.shape(), shape, axis).is_some()
     }
 
     /// Checks the mask against logits of `shape` and the softmax axis.

@@ -2,7 +2,9 @@
 
 use backend_api::{
     Queue, Real,
-    ops::linalg::{AddLayerNorm, LayerNorm, LayerNormBackward, RmsNorm, RmsNormBackward, RowOps},
+    ops::linalg::{
+        AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace, RowOps,
+    },
 };
 use core_types::params::rows::NormParams;
 
@@ -193,6 +195,28 @@ impl NormPlan {
         Ok(q.layer_norm(LayerNorm { params: &self.params, x, gamma, beta, y, stats })?)
     }
 
+    /// [`layer_norm`](Self::layer_norm) of x with the results in x, bit for bit.
+    ///
+    /// It is for inference: the gradients need x, which is overwritten.
+    ///
+    /// # Errors
+    /// As [`layer_norm`](Self::layer_norm). After
+    /// [`BackendError::Undefined`](backend_api::BackendError::Undefined), x is unspecified.
+    pub fn layer_norm_in_place<Q: RowOps, T: Real>(
+        &self,
+        q: &Q,
+        x: TensorMut<'_, Q, T>,
+        affine: NormAffine<'_, Q, T>,
+        stats: TensorMut<'_, Q, f32>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "layer_norm_in_place";
+        let x = x.planned(OP, "x", &self.layout)?;
+        let gamma = affine.gamma.planned(OP, "gamma", &self.columns)?;
+        let beta = affine.beta.planned(OP, "beta", &self.columns)?;
+        let stats = stats.planned(OP, "stats", &self.layer_stats)?;
+        Ok(q.layer_norm_in_place(LayerNormInPlace { params: &self.params, gamma, beta, x, stats })?)
+    }
+
     /// A residual connection and the normalisation after it.
     ///
     /// `sum = x + r`, added in f32 and rounded. y is [`layer_norm`](Self::layer_norm) of `sum`. A
@@ -261,6 +285,26 @@ impl NormPlan {
         Ok(q.rms_norm(RmsNorm { params: &self.params, x, gamma, y, rstd })?)
     }
 
+    /// [`rms_norm`](Self::rms_norm) of x with the results in x, bit for bit.
+    ///
+    /// It is for inference: the gradients need x, which is overwritten.
+    ///
+    /// # Errors
+    /// As [`layer_norm_in_place`](Self::layer_norm_in_place), where the mean square takes the place
+    /// of the variance.
+    pub fn rms_norm_in_place<Q: RowOps, T: Real>(
+        &self,
+        q: &Q,
+        x: TensorMut<'_, Q, T>,
+        gamma: Option<TensorRef<'_, Q, T>>,
+        stats: TensorMut<'_, Q, f32>,
+    ) -> Result<(), NnError> {
+        const OP: &str = "rms_norm_in_place";
+        let (x, gamma) = (x.planned(OP, "x", &self.layout)?, gamma.planned(OP, "gamma", &self.columns)?);
+        let rstd = stats.planned(OP, "stats", &self.rms_stats)?;
+        Ok(q.rms_norm_in_place(RmsNormInPlace { params: &self.params, gamma, x, rstd })?)
+    }
+
     /// The gradients of [`rms_norm`](Self::rms_norm) with respect to x and gamma.
     ///
     /// `g` is the gradient of the loss with respect to y; the gradient of gamma is optional.
@@ -321,6 +365,22 @@ mod tests {
         };
         assert_eq!([refused(&[3, 2], &[2, 3]), refused(&[2, 3], &[3, 2])], ["r", "sum"]);
         assert_eq!(run(&[2, 3], &[2, 3]), Ok(vec![2.0; 6]));
+    }
+
+    #[test]
+    fn an_operand_in_place_of_another_shape_is_refused_by_name() {
+        let q = runtime::cpu().unwrap();
+        let plan = NormPlan::new(&[2, 3], 1e-5).unwrap();
+        let mut x = Tensor::from_values(&q, &[3, 2], &[1.0f32; 6]).unwrap();
+        let mut stats = Tensor::from_values(&q, &[2], &[0.0f32; 2]).unwrap();
+        let refused = plan.rms_norm_in_place(&q, x.at_mut(), None, stats.at_mut()).unwrap_err();
+        assert_eq!(refused.to_string(), "`rms_norm_in_place` expected x of shape [2, 3], got [3, 2]");
+        let refused = plan.layer_norm_in_place(&q, x.at_mut(), NormAffine::default(), stats.at_mut()).unwrap_err();
+        assert_eq!(refused.to_string(), "`layer_norm_in_place` expected x of shape [2, 3], got [3, 2]");
+        let mut x = x.into_shape(&[2, 3]).unwrap();
+        let refused = plan.layer_norm_in_place(&q, x.at_mut(), NormAffine::default(), stats.at_mut()).unwrap_err();
+        assert_eq!(refused.to_string(), "`layer_norm_in_place` expected stats of shape [2, 2], got [2]");
+        assert_eq!(x.values(&q), Ok(vec![1.0; 6]));
     }
 
     #[test]

@@ -4,10 +4,7 @@ use backend_api::{
     Buffer, Real,
     ops::tensor::{self, TensorOps},
 };
-use core_types::params::{
-    rows::AxisParams,
-    tensor::{ReduceParams, Reduction},
-};
+use core_types::params::tensor::{ReduceParams, Reduction};
 
 use crate::{
     error::NnError,
@@ -140,15 +137,9 @@ pub fn arg_max<Q: TensorOps, T: Real>(
 ) -> Result<(), NnError> {
     const OP: &str = "arg_max";
     let layout = Layout::of(OP, x.layout().shape())?;
-    let shape = layout.shape();
-    let Some(&len) = shape.get(axis) else {
-        return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
-    };
-    let (before, after) = (&shape[..axis], &shape[axis + 1..]);
-    let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
-    let params = AxisParams { outer: size(before), len: len as u64, inner: size(after) };
-    let result = Layout::of(OP, &[before, after].concat())?;
-    if len == 0 && result.numel() > 0 {
+    let (shape, params) = (layout.shape(), layout.around(OP, axis)?);
+    let result = Layout::of(OP, &[&shape[..axis], &shape[axis + 1..]].concat())?;
+    if params.len == 0 && result.numel() > 0 {
         return Err(NnError::EmptyReduction { op: OP });
     }
     let (x, y) = (x.planned(OP, "x", &layout)?, y.planned(OP, "y", &result)?);

@@ -61,14 +61,10 @@ impl SoftmaxPlan {
     pub fn new(shape: &[usize], axis: usize) -> Result<Self, NnError> {
         const OP: &str = "softmax";
         let layout = Layout::of(OP, shape)?;
-        let Some(&len) = shape.get(axis) else {
-            return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
-        };
-        let (outer, inner) = (shape[..axis].iter().product::<usize>(), shape[axis + 1..].iter().product::<usize>());
-        if len == 0 && outer > 0 && inner > 0 {
+        let params = layout.around(OP, axis)?;
+        if params.len == 0 && params.outer > 0 && params.inner > 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
-        let params = AxisParams { outer: outer as u64, len: len as u64, inner: inner as u64 };
         Ok(Self { layout, axis, params })
     }
 

@@ -4,7 +4,7 @@ use backend_api::{
     Mut, Real, Ref,
     ops::linalg::{ElementwiseOps, SumAxis},
 };
-use core_types::params::elementwise::SumParams;
+use core_types::params::{elementwise::SumParams, rows::AxisParams};
 
 use crate::{
     error::NnError,
@@ -49,14 +49,9 @@ impl SumPlan {
     /// A plan that adds to the result or overwrites it.
     pub(crate) fn build(shape: &[usize], axis: usize, accumulate: bool) -> Result<Self, NnError> {
         let x = Layout::of(OP, shape)?;
-        let Some(&len) = shape.get(axis) else {
-            return Err(NnError::Axis { op: OP, rank: shape.len(), axis });
-        };
-        let (outer, inner) = (&shape[..axis], &shape[axis + 1..]);
-        let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
-        let (outer_len, inner_len, accumulate) = (size(outer), size(inner), u32::from(accumulate));
-        let params = SumParams { outer: outer_len, len: len as u64, inner: inner_len, accumulate };
-        Ok(Self { params, x, y: Layout::of(OP, &[outer, inner].concat())? })
+        let AxisParams { outer, len, inner } = x.around(OP, axis)?;
+        let params = SumParams { outer, len, inner, accumulate: u32::from(accumulate) };
+        Ok(Self { params, x, y: Layout::of(OP, &[&shape[..axis], &shape[axis + 1..]].concat())? })
     }
 
     /// Sums the elements of x.

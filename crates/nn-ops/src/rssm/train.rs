@@ -462,7 +462,7 @@ impl RssmPlans {
                 true => Layout::contiguous(&[members, steps, batch])?,
                 false => Layout::contiguous(&[steps, batch])?,
             },
-            head: GemmPlan::of(OP, names, Activation::Identity)?,
+            head: GemmPlan::build(OP, names, Activation::Identity, false)?,
             norm: training.norm.map(|eps| NormPlan::new(gru.states.shape(), eps)).transpose()?,
             dropout: ElementwisePlan::new(gru.states.shape())?,
             gru,

@@ -11,14 +11,13 @@ use super::{
     var::{TapeId, Var},
 };
 use crate::{
-    elementwise::{activate_backward, axpby, binary},
+    elementwise::axpby,
     error::NnError,
-    functional::packed::Packed,
+    functional::{Functional, packed::Packed},
     layers::{Layer, LayerOps},
     movement::copy,
     optim::arena::ParameterArena,
     products::{matmul_backward_lhs, matmul_backward_rhs},
-    rows::{ReducePlan, SoftmaxPlan},
     tensor::{owned::Tensor, views::TensorRef},
 };
 
@@ -116,7 +115,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
             Kind::Parameter(id) => axpby(q, 1.0, g.at(), 1.0, gradients.at_mut(id)?),
             // Layers.
             Kind::Layer { layer, saved, x } => {
-                let input = self.packed(x)?;
+                let input = Packed::of(q, self.at(x)?)?;
                 let of_x = layer.backward(q, self.values, saved, input.at(), g.at(), gradients)?;
                 self.add(x, of_x)
             }
@@ -129,27 +128,24 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
                 self.factor(b, a, &g)
             }
             Kind::Scale { factor, x } => {
-                let of_x = self.scaled(factor, &g)?;
+                let of_x = Functional::scaled(q, &g, factor)?;
                 self.add(x, of_x)
             }
             Kind::Activation { f, x } => {
-                let input = if f.saves_output() { self.output()? } else { self.packed(x)? };
-                let mut of_x = Tensor::alloc(q, g.layout().shape())?;
-                activate_backward(q, f, input.at(), g.at(), of_x.at_mut())?;
+                let saved = if f.saves_output() { self.output()? } else { self.at(x)? };
+                let of_x = Functional::activate_backward(q, f, &saved, &g)?;
                 self.add(x, of_x)
             }
             Kind::Softmax { is_log, axis, x } => {
-                let (plan, y) = (SoftmaxPlan::new(g.layout().shape(), axis)?, self.output()?);
-                let mut of_x = Tensor::alloc(q, g.layout().shape())?;
-                match is_log {
-                    true => plan.log_softmax_backward(q, y.at(), g.at(), of_x.at_mut())?,
-                    false => plan.softmax_backward(q, y.at(), g.at(), of_x.at_mut())?,
-                }
+                let y = self.output()?;
+                let of_x = match is_log {
+                    true => Functional::log_softmax_backward(q, &y, &g, axis)?,
+                    false => Functional::softmax_backward(q, &y, &g, axis)?,
+                };
                 self.add(x, of_x)
             }
             Kind::CrossEntropy { gradient, x } => {
-                let mut of_x = Tensor::alloc(q, gradient.layout().shape())?;
-                binary(q, Binary::Mul, gradient.at(), g.at(), of_x.at_mut())?;
+                let of_x = Functional::binary(q, Binary::Mul, &gradient, &g)?;
                 self.add(x, of_x)
             }
             // Views and reductions.
@@ -157,8 +153,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
             Kind::Permute { axes, x } => {
                 let mut inverse = vec![0; axes.len()];
                 axes.iter().enumerate().for_each(|(to, &from)| inverse[from] = to);
-                let mut of_x = Tensor::alloc(q, self.shape(x))?;
-                copy(q, g.at().permuted(&inverse)?, of_x.at_mut())?;
+                let of_x = Functional::packed(q, &g.permuted(&inverse)?)?;
                 self.add(x, of_x)
             }
             Kind::Narrow { axis, range, x } => {
@@ -170,11 +165,10 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
                 let mut kept = self.shape(x).to_vec();
                 axes.iter().for_each(|&axis| kept[axis] = 1);
                 let g = match factor {
-                    Some(factor) => self.scaled(factor, &g)?,
+                    Some(factor) => Functional::scaled(q, &g, factor)?,
                     None => g,
                 };
-                let mut of_x = Tensor::alloc(q, self.shape(x))?;
-                copy(q, g.at().reshaped(&kept)?, of_x.at_mut())?;
+                let of_x = Functional::packed(q, &g.reshaped(&kept)?.broadcast(self.shape(x))?)?;
                 self.add(x, of_x)
             }
         }
@@ -221,8 +215,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
         if !self.needs(x) {
             return Ok(());
         }
-        let mut product = Tensor::alloc(self.q, g.layout().shape())?;
-        binary(self.q, Binary::Mul, g.at(), self.at(other)?, product.at_mut())?;
+        let product = Functional::binary(self.q, Binary::Mul, g, &self.at(other)?)?;
         let of_x = self.reduced(product, x)?;
         self.add(x, of_x)
     }
@@ -244,10 +237,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
         if axes.is_empty() {
             return Ok(None);
         }
-        let plan = ReducePlan::new(from.shape(), &axes, Reduction::Sum)?;
-        let mut y = Tensor::alloc(self.q, plan.layout().shape())?;
-        plan.run(self.q, g.at(), y.at_mut())?;
-        Ok(Some(y.into_shape(to)?))
+        Ok(Some(Functional::reduce(self.q, Reduction::Sum, g, &axes)?.into_shape(to)?))
     }
 
     /// Adds a gradient to the sum of a node.
@@ -270,7 +260,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
         if let Some(sum) = &mut self.sums[x] {
             return axpby(self.q, factor, g.at().reshaped(shape)?, 1.0, sum.at_mut());
         }
-        let gradient = self.scaled(factor, g)?.into_shape(shape)?;
+        let gradient = Functional::scaled(self.q, g, factor)?.into_shape(shape)?;
         self.add(x, gradient)
     }
 
@@ -286,24 +276,13 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
         value_of(self.nodes, self.values, x)
     }
 
-    /// The value of a node in row-major order.
-    fn packed(&self, x: usize) -> Result<Packed<'s, Q, f32>, NnError> {
-        Packed::of(self.q, self.at(x)?)
-    }
-
     /// The value of the node itself.
-    fn output(&self) -> Result<Packed<'s, Q, f32>, NnError> {
-        self.packed(self.nodes.len() - 1)
+    fn output(&self) -> Result<TensorRef<'s, Q, f32>, NnError> {
+        self.at(self.nodes.len() - 1)
     }
 
     fn zeros(&self, x: usize) -> Result<Tensor<Q, f32>, NnError> {
         let shape = self.shape(x);
         Tensor::from_buffer(self.q.zeros::<f32>(shape.iter().product())?, shape)
-    }
-
-    fn scaled(&self, factor: f32, g: &Tensor<Q, f32>) -> Result<Tensor<Q, f32>, NnError> {
-        let mut y = Tensor::alloc(self.q, g.layout().shape())?;
-        axpby(self.q, factor, g.at(), 0.0, y.at_mut())?;
-        Ok(y)
     }
 }

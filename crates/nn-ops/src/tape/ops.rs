@@ -7,14 +7,11 @@ use core_types::params::{
 
 use super::{node::Kind, record::Tape, var::Var};
 use crate::{
-    elementwise::{activate, axpby, binary},
     error::NnError,
-    functional::packed::Packed,
+    functional::Functional,
     layers::{AnyLayer, Embedding, Layer, LayerOps, Parameters, Sequential},
     movement::Indices,
-    products::matmul::{matmul, product_shape},
-    rows::{CrossEntropyPlan, CrossEntropyResults, Mask, ReducePlan, SoftmaxPlan},
-    tensor::{layout::broadcast_shape, owned::Tensor, views::TensorRef},
+    tensor::views::TensorRef,
 };
 
 impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
@@ -59,12 +56,8 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// tape, [`NnError::Backend`] from the device.
     pub fn matmul(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
         let (a, b) = (self.index(a)?, self.index(b)?);
-        let (lhs, rhs) = (Packed::factor(self.q, self.at(a)?)?, Packed::factor(self.q, self.at(b)?)?);
-        let mut y = Tensor::alloc(self.q, &product_shape("matmul", lhs.at().layout(), ("b", rhs.at().layout()))?)?;
-        matmul(self.q, lhs.at(), rhs.at(), y.at_mut())?;
-        drop((lhs, rhs));
-        let needs = self.needs(&[a, b]);
-        Ok(self.own(y, needs, Kind::Matmul { a, b }))
+        let y = Functional::matmul(self.q, &self.at(a)?, &self.at(b)?)?;
+        Ok(self.computed(y, &[a, b], Kind::Matmul { a, b }))
     }
 
     /// `a + b`, whose axes broadcast by the rules of NumPy.
@@ -73,8 +66,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// [`NnError::Broadcast`] for shapes without a common one, [`NnError::OtherTape`] for a
     /// variable of another tape, [`NnError::Backend`] from the device.
     pub fn add(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
-        let (a, b) = (self.index(a)?, self.index(b)?);
-        self.combine(Binary::Add, a, b, Kind::Sum { a, b, sign: 1.0 })
+        self.combine(Binary::Add, [a, b], |a, b| Kind::Sum { a, b, sign: 1.0 })
     }
 
     /// `a - b`, whose axes broadcast by the rules of NumPy.
@@ -82,8 +74,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn sub(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
-        let (a, b) = (self.index(a)?, self.index(b)?);
-        self.combine(Binary::Sub, a, b, Kind::Sum { a, b, sign: -1.0 })
+        self.combine(Binary::Sub, [a, b], |a, b| Kind::Sum { a, b, sign: -1.0 })
     }
 
     /// `a b`, element by element, whose axes broadcast by the rules of NumPy.
@@ -91,18 +82,18 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// # Errors
     /// As [`add`](Self::add).
     pub fn mul(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
-        let (a, b) = (self.index(a)?, self.index(b)?);
-        self.combine(Binary::Mul, a, b, Kind::Product { a, b })
+        self.combine(Binary::Mul, [a, b], |a, b| Kind::Product { a, b })
     }
 
-    fn combine(&mut self, op: Binary, a: usize, b: usize, kind: Kind<'a, Q>) -> Result<Var, NnError> {
-        let (lhs, rhs) = (self.at(a)?, self.at(b)?);
-        let apart = || NnError::Broadcast { op: "binary", lhs: lhs.layout().into(), rhs: rhs.layout().into() };
-        let shape = broadcast_shape(lhs.layout().shape(), rhs.layout().shape()).ok_or_else(apart)?;
-        let mut y = Tensor::alloc(self.q, &shape)?;
-        binary(self.q, op, lhs, rhs, y.at_mut())?;
-        let needs = self.needs(&[a, b]);
-        Ok(self.own(y, needs, kind))
+    fn combine(
+        &mut self,
+        op: Binary,
+        [a, b]: [Var; 2],
+        kind: impl FnOnce(usize, usize) -> Kind<'a, Q>,
+    ) -> Result<Var, NnError> {
+        let (a, b) = (self.index(a)?, self.index(b)?);
+        let y = Functional::binary(self.q, op, &self.at(a)?, &self.at(b)?)?;
+        Ok(self.computed(y, &[a, b], kind(a, b)))
     }
 
     /// `factor x`.
@@ -111,12 +102,8 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// [`NnError::OtherTape`] for a variable of another tape, [`NnError::Backend`] from the device.
     pub fn scale(&mut self, x: Var, factor: f32) -> Result<Var, NnError> {
         let x = self.index(x)?;
-        let input = self.packed(x)?;
-        let mut y = Tensor::alloc(self.q, input.at().layout().shape())?;
-        axpby(self.q, factor, input.at(), 0.0, y.at_mut())?;
-        drop(input);
-        let needs = self.needs(&[x]);
-        Ok(self.own(y, needs, Kind::Scale { factor, x }))
+        let y = Functional::scaled(self.q, &self.at(x)?, factor)?;
+        Ok(self.computed(y, &[x], Kind::Scale { factor, x }))
     }
 
     /// `f(x)`, element by element.
@@ -125,48 +112,36 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// As [`scale`](Self::scale).
     pub fn activate(&mut self, f: Activation, x: Var) -> Result<Var, NnError> {
         let x = self.index(x)?;
-        let input = self.packed(x)?;
-        let mut y = Tensor::alloc(self.q, input.at().layout().shape())?;
-        activate(self.q, f, input.at(), y.at_mut())?;
-        drop(input);
-        let needs = self.needs(&[x]);
-        Ok(self.own(y, needs, Kind::Activation { f, x }))
+        let y = Functional::activate(self.q, f, &self.at(x)?)?;
+        Ok(self.computed(y, &[x], Kind::Activation { f, x }))
     }
 
-    /// The softmax along an axis; see [`SoftmaxPlan::softmax`].
+    /// The softmax along an axis; see [`SoftmaxPlan::softmax`](crate::SoftmaxPlan::softmax).
     ///
     /// # Errors
-    /// As [`SoftmaxPlan::new`] and [`scale`](Self::scale).
+    /// As [`SoftmaxPlan::new`](crate::SoftmaxPlan::new) and [`scale`](Self::scale).
     pub fn softmax(&mut self, x: Var, axis: usize) -> Result<Var, NnError> {
-        self.normalize(x, axis, false)
+        let x = self.index(x)?;
+        let y = Functional::softmax(self.q, &self.at(x)?, axis)?;
+        Ok(self.computed(y, &[x], Kind::Softmax { is_log: false, axis, x }))
     }
 
-    /// The logarithm of the softmax along an axis; see [`SoftmaxPlan::log_softmax`].
+    /// The logarithm of the softmax along an axis.
+    ///
+    /// See [`SoftmaxPlan::log_softmax`](crate::SoftmaxPlan::log_softmax).
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax).
     pub fn log_softmax(&mut self, x: Var, axis: usize) -> Result<Var, NnError> {
-        self.normalize(x, axis, true)
-    }
-
-    fn normalize(&mut self, x: Var, axis: usize, is_log: bool) -> Result<Var, NnError> {
         let x = self.index(x)?;
-        let plan = SoftmaxPlan::new(self.nodes[x].layout.shape(), axis)?;
-        let input = self.packed(x)?;
-        let mut y = Tensor::alloc(self.q, input.at().layout().shape())?;
-        match is_log {
-            true => plan.log_softmax(self.q, input.at(), Mask::None, y.at_mut())?,
-            false => plan.softmax(self.q, input.at(), Mask::None, y.at_mut())?,
-        }
-        drop(input);
-        let needs = self.needs(&[x]);
-        Ok(self.own(y, needs, Kind::Softmax { is_log, axis, x }))
+        let y = Functional::log_softmax(self.q, &self.at(x)?, axis)?;
+        Ok(self.computed(y, &[x], Kind::Softmax { is_log: true, axis, x }))
     }
 
     /// The sum over `axes`, which the result lacks.
     ///
     /// # Errors
-    /// As [`ReducePlan::new`] and [`scale`](Self::scale).
+    /// As [`ReducePlan::new`](crate::ReducePlan::new) and [`scale`](Self::scale).
     pub fn sum(&mut self, x: Var, axes: &[usize]) -> Result<Var, NnError> {
         self.reduce(x, axes, Reduction::Sum)
     }
@@ -181,15 +156,10 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
 
     fn reduce(&mut self, x: Var, axes: &[usize], reduction: Reduction) -> Result<Var, NnError> {
         let x = self.index(x)?;
-        let plan = ReducePlan::new(self.nodes[x].layout.shape(), axes, reduction)?;
-        let input = self.packed(x)?;
-        let mut y = Tensor::alloc(self.q, plan.layout().shape())?;
-        plan.run(self.q, input.at(), y.at_mut())?;
-        drop(input);
+        let y = Functional::reduce(self.q, reduction, &self.at(x)?, axes)?;
         let count: usize = axes.iter().map(|&axis| self.nodes[x].layout.shape()[axis]).product();
         let factor = (reduction == Reduction::Mean).then_some(1.0 / count as f32);
-        let needs = self.needs(&[x]);
-        Ok(self.own(y, needs, Kind::Reduce { axes: axes.to_vec(), factor, x }))
+        Ok(self.computed(y, &[x], Kind::Reduce { axes: axes.to_vec(), factor, x }))
     }
 
     /// The mean softmax cross-entropy of logits `[rows, classes]`, a tensor without axes.
@@ -203,23 +173,13 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     pub fn cross_entropy(&mut self, logits: Var, targets: TensorRef<'_, Q, u32>) -> Result<Var, NnError> {
         const OP: &str = "cross_entropy";
         let x = self.index(logits)?;
-        let &[rows, classes] = self.nodes[x].layout.shape() else {
-            let got = self.nodes[x].layout.rank();
-            return Err(NnError::Rank { op: OP, tensor: "logits", expected: 2, got });
-        };
+        let [rows, _] = self.nodes[x].layout.lengths(OP, "logits")?;
         if rows == 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
-        let plan = CrossEntropyPlan::new(rows, classes)?;
-        let input = self.packed(x)?;
-        let (mut losses, mut gradient) = (Tensor::alloc(self.q, &[rows])?, Tensor::alloc(self.q, &[rows, classes])?);
-        let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: gradient.at_mut() };
-        plan.cross_entropy(self.q, 1.0 / rows as f32, input.at(), targets, results)?;
-        drop(input);
-        let mut y = Tensor::alloc(self.q, &[])?;
-        ReducePlan::new(&[rows], &[0], Reduction::Mean)?.run(self.q, losses.at(), y.at_mut())?;
-        let needs = self.needs(&[x]);
-        Ok(self.own(y, needs, Kind::CrossEntropy { gradient, x }))
+        let (losses, gradient) = Functional::cross_entropy(self.q, &self.at(x)?, &targets, 1.0 / rows as f32)?;
+        let y = Functional::reduce(self.q, Reduction::Mean, &losses, &[0])?;
+        Ok(self.computed(y, &[x], Kind::CrossEntropy { gradient, x }))
     }
 
     /// The mean of the squares of `x - target`, a tensor without axes.

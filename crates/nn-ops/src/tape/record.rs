@@ -154,6 +154,12 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
         }
     }
 
+    /// Records a tensor that an op computed from the nodes `from`.
+    pub(super) fn computed(&mut self, y: Tensor<Q, f32>, from: &[usize], kind: Kind<'a, Q>) -> Var {
+        let needs_gradient = self.needs(from);
+        self.own(y, needs_gradient, kind)
+    }
+
     /// Records a new tensor. The op is kept only if a gradient passes through it.
     pub(super) fn own(&mut self, y: Tensor<Q, f32>, needs_gradient: bool, kind: Kind<'a, Q>) -> Var {
         let kind = if needs_gradient { kind } else { Kind::Constant };

@@ -27,9 +27,8 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
         if own.is_contiguous() {
             return Ok(self.view(x, (0, layout), Kind::Reshape { x }));
         }
-        let y = copied(self.q, self.at(x)?)?;
-        let needs = self.needs(&[x]);
-        Ok(self.own(y.into_shape(shape)?, needs, Kind::Reshape { x }))
+        let y = copied(self.q, self.at(x)?)?.into_shape(shape)?;
+        Ok(self.computed(y, &[x], Kind::Reshape { x }))
     }
 
     /// The axes in another order: axis i of the result is axis `axes[i]`.

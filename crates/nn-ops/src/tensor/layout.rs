@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use core_types::params::elementwise::MAX_RANK;
+use core_types::params::{elementwise::MAX_RANK, rows::AxisParams};
 
 use crate::error::{NnError, Shape};
 
@@ -151,6 +151,25 @@ impl Layout {
     #[must_use]
     pub fn rank(&self) -> usize {
         usize::from(self.rank)
+    }
+
+    /// The lengths of all axes, for an operator that needs a `tensor` of `RANK` axes.
+    pub(crate) fn lengths<const RANK: usize>(
+        &self,
+        op: &'static str,
+        tensor: &'static str,
+    ) -> Result<[usize; RANK], NnError> {
+        self.shape().try_into().map_err(|_| NnError::Rank { op, tensor, expected: RANK, got: self.rank() })
+    }
+
+    /// Elements before, along and after an axis.
+    pub(crate) fn around(&self, op: &'static str, axis: usize) -> Result<AxisParams, NnError> {
+        let shape = self.shape();
+        let Some(&len) = shape.get(axis) else {
+            return Err(NnError::Axis { op, rank: shape.len(), axis });
+        };
+        let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
+        Ok(AxisParams { outer: size(&shape[..axis]), len: len as u64, inner: size(&shape[axis + 1..]) })
     }
 
     /// Number of elements; 1 for no axes.

@@ -7,7 +7,9 @@ use nn_ops::{
     GruMember, GruWeights, Init, LinearOperands, ResidualStore, RssmHead, RssmOperands, RssmPlan, RssmSpec,
     RssmTensors, Tensor, TrainingState, TrainingStates, linear,
 };
-use runtime::{AnyQueue, Choice, Settings};
+use runtime::{AnyQueue, Choice};
+
+use crate::common::open;
 
 const TRAININGS: usize = 4;
 const FEATURES: usize = 64;
@@ -99,7 +101,7 @@ fn cycle(q: &AnyQueue) -> Results {
 #[test]
 fn records_become_codes_predictions_and_corrected_losses_on_both_backends() {
     let [cpu, sim] = [Choice::Cpu, Choice::Sim].map(|choice| {
-        let (q, _) = runtime::open_with(&Settings::default(), None, Some(choice)).unwrap();
+        let q = open(choice);
         let results = cycle(&q);
         q.finish().unwrap();
         assert_eq!(q.budget().live_bytes(), 0, "{choice}");

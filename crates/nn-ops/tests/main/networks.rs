@@ -1,20 +1,14 @@
 //! Networks with every activation and dropout, and in 16 bits.
 
-use backend_api::{Queue, Real};
 use half::{bf16, f16};
 use nn_ops::{Activation, Dropout, LossScale, Mlp, NnError, OptimizerConfig, Overflow, Precision, Tensor, io::Tensors};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
+use crate::common::batch_on;
+
 const SIZES: [usize; 4] = [5, 7, 6, 3];
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const ROWS: usize = 9;
-
-/// The inputs of a batch, rounded to `T`, and its targets.
-fn batch<Q: Queue, T: Real>(q: &Q) -> (Tensor<Q, T>, Tensor<Q, u32>) {
-    let x: Vec<T> = (0..ROWS * SIZES[0]).map(|i| T::from_f32(((i * 37 % 23) as f32 - 11.0) / 8.0)).collect();
-    let y: Vec<u32> = (0..ROWS as u32).map(|r| r * 5 % 3).collect();
-    (Tensor::from_values(q, &[ROWS, SIZES[0]], &x).unwrap(), Tensor::from_values(q, &[ROWS], &y).unwrap())
-}
 
 /// The loss of a network before a step at this rate, and its weights after it.
 fn step(tensors: &Tensors, f: Activation, dropout: Option<Dropout>, rate: f64) -> (f64, Tensors) {
@@ -23,7 +17,7 @@ fn step(tensors: &Tensors, f: Activation, dropout: Option<Dropout>, rate: f64) -
     if let Some(dropout) = dropout {
         network = network.with_dropout(dropout);
     }
-    let (x, y) = batch::<_, f32>(&q);
+    let (x, y) = batch_on::<_, f32>(&q, ROWS);
     let config = OptimizerConfig { loss_scale: Some(LossScale::default()), ..OptimizerConfig::sgd(rate, 0.0) };
     let mut training = network.training(&q, ROWS, config).unwrap();
     network.train_step(&q, &mut training, x.at(), y.at()).unwrap();
@@ -60,7 +54,7 @@ fn dropout_changes_from_step_to_step_and_not_in_predictions() {
     let q = runtime::cpu().unwrap();
     let dropout = Dropout::new(0.5, 3).unwrap();
     let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap();
-    let (x, y) = batch::<_, f32>(&q);
+    let (x, y) = batch_on::<_, f32>(&q, ROWS);
     let plain = network.classify(&q, x.at()).unwrap();
     network = network.with_dropout(dropout);
     let mut training = network.training(&q, ROWS, OptimizerConfig::sgd(0.0, 0.0)).unwrap();
@@ -77,7 +71,7 @@ fn dropout_changes_from_step_to_step_and_not_in_predictions() {
 /// Training in 16 bits ends near that in f32; weights stay in f32 and are predicted with in 16 bits.
 fn mixed<T: Precision>(loss_scale: Option<LossScale>, bound: f32) {
     let q = runtime::cpu().unwrap();
-    let ((x, y), (half_x, _)) = (batch::<_, f32>(&q), batch::<_, T>(&q));
+    let ((x, y), (half_x, _)) = (batch_on::<_, f32>(&q, ROWS), batch_on::<_, T>(&q, ROWS));
     let config = OptimizerConfig { loss_scale, ..OptimizerConfig::adam_w(0.02) };
     let new = || Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(5)).unwrap().with_activation(Activation::Silu);
     let (mut wide, mut network) = (new(), new());

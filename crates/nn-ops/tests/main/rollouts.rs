@@ -5,18 +5,15 @@ use nn_ops::{
     Activation, Feedback, GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, Init, LinearOperands,
     NnError, RssmHead, RssmOperands, RssmPlan, RssmSpec, RssmTensors, Stochastic, Tensor, linear,
 };
-use runtime::{AnyQueue, Choice, Settings};
+use runtime::AnyQueue;
+
+use crate::common::on_each_device;
 
 const MEMBERS: usize = 2;
 const BATCH: usize = 3;
 const STEPS: usize = 4;
 const FEATURES: usize = 5;
 const HIDDEN: usize = 6;
-
-/// The processor and the simulated device.
-fn queues() -> [AnyQueue; 2] {
-    [Choice::Cpu, Choice::Sim].map(|choice| runtime::open_with(&Settings::default(), None, Some(choice)).unwrap().0)
-}
 
 fn drawn(q: &AnyQueue, shape: &[usize], site: u32) -> Tensor<AnyQueue, f32> {
     Tensor::random(q, shape, Init::Uniform { low: -0.8, high: 0.8 }, 11, site).unwrap()
@@ -45,7 +42,7 @@ fn difference(q: &AnyQueue, a: &Tensor<AnyQueue, f32>, b: &Tensor<AnyQueue, f32>
 
 #[test]
 fn a_sequence_leaves_the_states_that_a_pass_over_it_leaves() {
-    queues().iter().for_each(sequence);
+    on_each_device(sequence);
 }
 
 fn sequence(q: &AnyQueue) {
@@ -70,7 +67,7 @@ fn sequence(q: &AnyQueue) {
 
 #[test]
 fn states_that_are_fed_back_are_the_features_that_a_linear_layer_makes_of_them() {
-    queues().iter().for_each(states);
+    on_each_device(states);
 }
 
 fn states(q: &AnyQueue) {

@@ -13,7 +13,9 @@ use nn_ops::{
     matmul_backward_lhs, matmul_backward_rhs, narrow, reduce, select, widen,
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
-use runtime::{AnyQueue, Choice, Settings};
+use runtime::{AnyQueue, Choice};
+
+use crate::common::open;
 
 /// Iterations, and those after which nothing may change.
 const ITERATIONS: usize = 1000;
@@ -47,7 +49,7 @@ fn usage(q: &AnyQueue) -> [u64; 5] {
 }
 
 fn soak(choice: Choice, mut iteration: impl FnMut(&AnyQueue) -> Box<dyn FnMut(&AnyQueue)>) {
-    let (q, _) = runtime::open_with(&Settings::default(), None, Some(choice)).unwrap();
+    let q = open(choice);
     let start = q.budget().live_bytes();
     let mut once = iteration(&q);
     (0..WARM).for_each(|_| once(&q));

@@ -1,15 +1,16 @@
 //! The perceptron's steps against the ops that they are made of, bit for bit.
 
-use backend_api::{
-    Buffer, Queue,
-    ops::linalg::{ActivateBackward, CrossEntropy, ElementwiseOps as _, Gemm, GemmOps as _, LossOps as _, SumAxis},
+use backend_api::ops::linalg::{
+    ActivateBackward, CrossEntropy, ElementwiseOps as _, Gemm, GemmOps as _, LossOps as _, SumAxis,
 };
 use core_types::params::{
     elementwise::{Activation, SumParams},
     gemm::{BATCH_AXES, GemmParams, MatrixStrides},
 };
-use nn_ops::{Mlp, OptimizerConfig, TensorRef, WeightDecay};
+use nn_ops::{Mlp, OptimizerConfig, WeightDecay};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
+
+use crate::common::{batch, batch_on};
 
 const SIZES: [usize; 3] = [5, 7, 3];
 const RATE: f32 = 0.1;
@@ -111,18 +112,16 @@ fn step([first, second]: &mut [[Trained; 2]; 2], x: &[f32], y: &[u32]) -> Vec<f3
 #[test]
 fn a_step_is_bit_for_bit_what_its_ops_make() {
     let q = runtime::cpu().unwrap();
-    let x: Vec<f32> = (0..11 * SIZES[0]).map(|i| ((i * 37 % 23) as f32 - 11.0) / 8.0).collect();
-    let y: Vec<u32> = (0..11).map(|r| r * 5 % 3).collect();
-    let (xs, ys) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
+    let (x, y) = batch(11);
+    let (xs, ys) = batch_on::<_, f32>(&q, 11);
     let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(6)).unwrap();
     let start = network.tensors(&q, &["a", "b"]).unwrap();
     let mut layers =
         ["a", "b"].map(|name| ["weight", "bias"].map(|part| Trained::new(&start[&format!("{name}.{part}")].data)));
     let mut training = network.training(&q, 11, SGD).unwrap();
     for rows in [11, 4, 11, 11] {
-        let inputs = TensorRef::contiguous(xs.view(), &[rows, SIZES[0]]).unwrap();
-        let targets = TensorRef::contiguous(ys.view(), &[rows]).unwrap();
-        network.train_step(&q, &mut training, inputs, targets).unwrap();
+        let (xs, ys) = (xs.at().narrowed(0, 0..rows).unwrap(), ys.at().narrowed(0, 0..rows).unwrap());
+        network.train_step(&q, &mut training, xs, ys).unwrap();
         let losses = step(&mut layers, &x[..rows * SIZES[0]], &y[..rows]);
         let mean = losses.into_iter().map(f64::from).sum::<f64>() / rows as f64;
         assert_eq!(training.loss(&q).unwrap().to_bits(), (mean as f32).to_bits());

@@ -2,62 +2,17 @@
 
 Needs Python 3.9 and PyTorch 2.4 or later, on the processor. FILE is a safetensors file: inputs in F32, and what PyTorch
 makes of them in F64, all of whose arithmetic is f64. A comparison asks for the same names, types, shapes and inputs, and
-for results within 1e-9, since sums have another order on other processors.
+for results within 1e-9, since sums have another order on other processors. Operators are in this file, attention and
+models in networks.py.
 """
 
-import json
-import math
-import random
-import struct
 import sys
 from pathlib import Path
 
 import torch
+from networks import ACTIVATIONS, attention, language_model, layers, reset_before
+from tensors import F64, Golden, differs, from_bytes, to_bytes, weighted
 from torch.nn import functional as F
-
-F64 = torch.float64
-
-
-class Golden:
-    """Named tensors, in the order in which they were made."""
-
-    def __init__(self):
-        self.tensors = {}
-        self.random = random.Random(14)
-
-    def given(self, name, value):
-        """An input, whose elements are f32 numbers; it takes part in differentiation if it is a parameter."""
-        value = value.to(torch.float32)
-        self.put(name, "F32", value)
-        return value.to(F64).requires_grad_()
-
-    def uniform(self, *shape, scale=1.0, shift=0.0):
-        """Elements uniform around `shift`, at most `scale` from it, of a generator that every version of Python has."""
-        values = [shift + scale * (2 * self.random.random() - 1) for _ in range(math.prod(shape))]
-        return torch.tensor(values, dtype=F64).reshape(shape)
-
-    def draw(self, name, *shape, **interval):
-        """An input that is uniform."""
-        return self.given(name, self.uniform(*shape, **interval))
-
-    def made(self, name, value):
-        """A result."""
-        self.put(name, "F64", value.detach().to(F64))
-
-    def gradients(self, prefix, loss, **of):
-        """The gradients of `loss` by the named tensors."""
-        gradients = torch.autograd.grad(loss, list(of.values()))
-        for name, gradient in zip(of, gradients):
-            self.made(f"{prefix}/d_{name}", gradient)
-
-    def put(self, name, kind, value):
-        assert name not in self.tensors, name
-        self.tensors[name] = (kind, list(value.shape), value.contiguous().reshape(-1).tolist())
-
-
-def weighted(golden, prefix, result):
-    """A scalar that every element of a result takes part in, by factors that are an input of their own."""
-    return (golden.draw(f"{prefix}/g", *result.shape) * result).sum()
 
 
 def softmaxes(golden):
@@ -104,16 +59,8 @@ def losses(golden):
 
 def elements(golden):
     x = golden.draw("elements/x", 96, scale=9.0)
-    functions = {
-        "relu": F.relu,
-        "sigmoid": torch.sigmoid,
-        "tanh": torch.tanh,
-        "gelu-tanh": lambda x: F.gelu(x, approximate="tanh"),
-        "gelu-erf": F.gelu,
-        "silu": F.silu,
-    }
     g = golden.draw("elements/g", 96)
-    for name, function in functions.items():
+    for name, function in ACTIVATIONS.items():
         y = function(x)
         golden.made(f"{name}/y", y)
         golden.gradients(name, (g * y).sum(), x=x)
@@ -228,14 +175,6 @@ def perceptron(golden):
         golden.made(f"mlp.trained/{name}", weight)
 
 
-def reset_before(x, h, w, u, b):
-    """A step of a unit that resets its state before the product: Cho et al., arXiv 1406.1078v3."""
-    n = h.shape[-1]
-    (wz, wr, wc), (uz, ur, uc), (bz, br, bc) = (part.split(n, dim=-1) for part in (w, u, b))
-    z, r = torch.sigmoid(x @ wz + bz + h @ uz), torch.sigmoid(x @ wr + br + h @ ur)
-    return (1 - z) * h + z * torch.tanh(x @ wc + bc + (r * h) @ uc)
-
-
 # Steps, rows, inputs, states.
 UNITS = {"small": (10, 3, 4, 5), "wide": (3, 2, 6, 17)}
 
@@ -284,6 +223,9 @@ PARTS = [
     optimizers,
     perceptron,
     recurrent,
+    attention,
+    layers,
+    language_model,
 ]
 
 
@@ -292,39 +234,6 @@ def golden():
     for part in PARTS:
         part(made)
     return made.tensors
-
-
-FORMATS = {"F32": "f", "F64": "d"}
-
-
-def to_bytes(tensors):
-    header, data = {}, b""
-    # eight-byte elements first, so that all are aligned
-    for name, (kind, shape, values) in sorted(tensors.items(), key=lambda item: (item[1][0] != "F64", item[0])):
-        part = struct.pack(f"<{len(values)}{FORMATS[kind]}", *values)
-        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
-        data += part
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return struct.pack("<Q", len(text)) + text + data
-
-
-def from_bytes(content):
-    (length,) = struct.unpack_from("<Q", content)
-    tensors = {}
-    for name, entry in json.loads(content[8 : 8 + length]).items():
-        kind, (start, end) = entry["dtype"], entry["data_offsets"]
-        part = content[8 + length + start : 8 + length + end]
-        count = len(part) // struct.calcsize(FORMATS[kind])
-        tensors[name] = (kind, entry["shape"], list(struct.unpack(f"<{count}{FORMATS[kind]}", part)))
-    return tensors
-
-
-def differs(ours, theirs):
-    kind, bound = ours[0], 0.0 if ours[0] == "F32" else 1e-9
-    if (kind, ours[1]) != (theirs[0], theirs[1]):
-        return True
-    return any(a != b and not abs(a - b) <= bound * max(1.0, abs(a)) for a, b in zip(ours[2], theirs[2]))
 
 
 def main(arguments):

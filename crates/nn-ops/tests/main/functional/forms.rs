@@ -4,6 +4,7 @@ use nn_ops::{
     Activation, AttentionOptions, Binary, Dropout, Functional, Indices, Mask, NnError, Operand, Reduction, Tensor,
     TensorMut, copy, fill,
     io::{Tensor as Saved, Tensors},
+    select,
 };
 use runtime::AnyQueue;
 
@@ -91,6 +92,11 @@ fn results_in_place_have_the_bits_of_new_tensors() {
             expect(&|x| q.masked_softmax_in_place(x, 1, mask), q.masked_softmax(&x, 1, mask));
             expect(&|x| q.masked_log_softmax_in_place(x, 1, mask), q.masked_log_softmax(&x, 1, mask));
         }
+        let columns = q.tensor([[2.0f32, 0.0], [0.5, 0.0], [1.0, 0.0], [-3.0, 0.0]]).unwrap();
+        let (gamma, beta) = (columns.indexed(1, 0).unwrap(), row.at());
+        let (layer, rms) = (q.layer_norm(&x, Some(gamma), Some(beta), 1e-5), q.rms_norm(&x, Some(gamma), 1e-5));
+        expect(&|x| q.layer_norm_in_place(x, Some(gamma), Some(beta), 1e-5), layer.map(|(y, _)| y));
+        expect(&|x| q.rms_norm_in_place(x, Some(gamma), 1e-5), rms.map(|(y, _)| y));
         let at = Dropout::new(0.5, 7).unwrap().at(1);
         expect(&|x| q.dropout_in_place(x, at, 2), q.dropout(&x, at, 2));
         let kept = q.tensor([[true, false, false, true], [false, true, true, false]]).unwrap();
@@ -173,10 +179,47 @@ fn arguments_that_do_not_fit_are_refused_by_name() {
         let dropped = AttentionOptions { dropout: Some(Dropout::new(0.5, 7).unwrap().at(1)), ..plain };
         let expected = "`attention`: number of dropouts must be 0 (`AttentionPlan` has dropout), got 1";
         assert_eq!(refused(&heads, &heads, dropped), expected);
-        // Booleans are not copied on the device.
         let kept = q.tensor([[true; 2]; 3]).unwrap();
-        let strided = q.select(&kept.transposed().unwrap(), &x, &x).unwrap_err();
+        assert_eq!(error(q.select(&kept, &x, &x)), "`broadcast` cannot broadcast shapes [2, 3] and [3, 2]");
+        let masked = q.masked_softmax(&x, 1, Mask::Keep(kept.at()));
+        assert_eq!(error(masked), "`broadcast` cannot broadcast shapes [3, 2] and [2, 3]");
+        // The op itself reads masks in row-major order.
+        let (turned, mut y) = (kept.transposed().unwrap(), q.filled::<f32>(&[2, 3], 0.0).unwrap());
+        let strided = select(q, turned, [x.at(), x.at()], y.at_mut()).unwrap_err();
         assert!(matches!(strided, NnError::InvalidStride { op: "select", tensor: "mask", .. }), "{strided}");
+    });
+}
+
+#[test]
+fn masks_and_indices_are_read_in_any_layout() {
+    on_each_device(|q| {
+        let kept = q.tensor([[true, false, true], [false, false, true]]).unwrap();
+        let turned = kept.transposed().unwrap();
+        let packed = q.packed(&turned).unwrap();
+        assert_eq!(packed.values(q).unwrap(), [true, false, false, false, true, true]);
+        let numbers = q.tensor([[1u32, 2], [0, 7]]).unwrap();
+        let both = q.concat(1, &[numbers.at(), numbers.transposed().unwrap()]).unwrap();
+        assert_eq!(both.values(q).unwrap(), [1, 2, 1, 0, 0, 7, 2, 7]);
+        let mut rows = q.tensor([[[false; 2]; 3]; 2]).unwrap();
+        copy(q, turned, rows.at_mut()).unwrap();
+        assert_eq!(rows.values(q).unwrap(), packed.values(q).unwrap().repeat(2));
+
+        // Operators pack them.
+        let x = q.tensor([[1.0f32, 2.0], [3.0, 4.0], [5.0, 6.0]]).unwrap();
+        let values = |y: Result<Tensor<AnyQueue, f32>, NnError>| y.unwrap().values(q).unwrap();
+        let zero = q.tensor(0.0f32).unwrap();
+        assert_eq!(values(q.select(&turned, &x, &zero)), [1.0, 0.0, 0.0, 0.0, 5.0, 6.0]);
+        let mut chosen = q.packed(&x).unwrap();
+        q.select_in_place(&turned, &mut chosen, &zero).unwrap();
+        assert_eq!(chosen.values(q).unwrap(), [1.0, 0.0, 0.0, 0.0, 5.0, 6.0]);
+        let softmax = |mask| values(q.masked_softmax(&x, 1, mask));
+        assert_eq!(softmax(Mask::Keep(turned)), softmax(Mask::Keep(packed.at())));
+        let column = turned.narrowed(1, 0..1).unwrap();
+        assert_eq!(softmax(Mask::Keep(column))[2..4], [0.0; 2]);
+        let logits = q.tensor([[0.5f32, 1.0, -1.0], [2.0, 0.0, 1.0]]).unwrap();
+        let of_column = q.cross_entropy(&logits, &numbers.indexed(1, 0).unwrap(), 1.0).unwrap().0;
+        let of_row = q.cross_entropy(&logits, &q.tensor([1u32, 0]).unwrap(), 1.0).unwrap().0;
+        assert_eq!(of_column.values(q).unwrap(), of_row.values(q).unwrap());
     });
 }
 

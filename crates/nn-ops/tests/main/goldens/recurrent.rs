@@ -22,7 +22,7 @@ pub(super) fn hold(g: &Goldens) {
 }
 
 /// The unit of a member, from PyTorch's tensors or from the formulas' tensors.
-fn member(g: &Goldens, prefix: &str, input: usize, hidden: usize) -> GruMember {
+pub(super) fn member(g: &Goldens, prefix: &str, input: usize, hidden: usize) -> GruMember {
     if prefix.contains("before") {
         let [w, u, b] = ["w", "u", "b"].map(|part| g.values(&format!("{prefix}/{part}")).to_vec());
         return GruMember::new(input, hidden, GruColumns { w, u, b, bu: None }).unwrap();
@@ -63,7 +63,9 @@ fn ensemble(g: &Goldens, size: &str, variant: &str) {
     gradient.add_inputs(q, &mut workspace, &weights, gates.at(), of_x.at_mut()).unwrap();
     g.hold(&format!("gru.{size}.{variant}/d_x"), &of_x, BOUNDS);
     for (i, of_unit) in of_weights.members(q).unwrap().iter().enumerate() {
-        hold_unit(g, &prefix(i), of_unit);
+        for (name, got) in named_gradients(of_unit) {
+            g.hold_values(&format!("{}/d_{name}", prefix(i)), &got, BOUNDS);
+        }
     }
 
     let host = |of: TensorRef<'_, _, f32>| backend_api::Queue::read(q, of.view()).unwrap();
@@ -77,24 +79,22 @@ fn ensemble(g: &Goldens, size: &str, variant: &str) {
     }
 }
 
-/// Compares the gradients of a unit's weights with PyTorch's or the formulas' tensors.
+/// The gradients of a unit's weights, by the names of PyTorch's tensors or of the formulas'.
 ///
-/// The gradients have the unit's form.
-fn hold_unit(g: &Goldens, prefix: &str, of_unit: &GruMember) {
-    let hold = |name: &str, got: &[f32]| g.hold_values(&format!("{prefix}/d_{name}"), got, BOUNDS);
+/// They have the unit's form.
+pub(super) fn named_gradients(of_unit: &GruMember) -> Vec<(&'static str, Vec<f32>)> {
     let Some(of_bu) = of_unit.bu() else {
-        return [("w", of_unit.w()), ("u", of_unit.u()), ("b", of_unit.b())]
-            .into_iter()
-            .for_each(|(name, of)| hold(name, of));
+        let parts = [("w", of_unit.w()), ("u", of_unit.u()), ("b", of_unit.b())];
+        return parts.into_iter().map(|(name, of)| (name, of.to_vec())).collect();
     };
     // weights only change their places and signs on the way; of a bias that is the sum of two, both have the gradient
     let mut tensors = Tensors::new();
     of_unit.to_torch("", 0, &mut tensors).unwrap();
-    ["weight_ih_l0", "weight_hh_l0"].into_iter().for_each(|name| hold(name, &tensors[name].data));
     let hidden = of_bu.len();
     let (z, rest) = of_unit.b().split_at(hidden);
     let (r, c) = rest.split_at(hidden);
     let z: Vec<f32> = z.iter().map(|z| -z).collect();
-    hold("bias_ih_l0", &[r, &z, c].concat());
-    hold("bias_hh_l0", &[r, &z, of_bu].concat());
+    let weights = ["weight_ih_l0", "weight_hh_l0"].map(|name| (name, tensors[name].data.clone()));
+    let biases = [("bias_ih_l0", [r, &z, c].concat()), ("bias_hh_l0", [r, &z, of_bu].concat())];
+    weights.into_iter().chain(biases).collect()
 }

@@ -5,7 +5,9 @@ use nn_ops::{
     Dropout, GruColumns, GruMember, Init, NnError, OptimizerConfig, RssmOperands, RssmPlan, RssmSpec, RssmTensors,
     RssmTrainer, RssmTraining, Stochastic, Tensor,
 };
-use runtime::{AnyQueue, Choice, Settings};
+use runtime::{AnyQueue, Choice};
+
+use crate::common::open;
 
 const MEMBERS: usize = 3;
 const HIDDEN: usize = 12;
@@ -103,7 +105,7 @@ fn bits(q: &AnyQueue, trainer: &RssmTrainer<AnyQueue>) -> Vec<u32> {
 
 #[test]
 fn a_step_that_is_recorded_trains_as_steps_do() {
-    let (q, _) = runtime::open_with(&Settings::default(), None, Some(Choice::Sim)).unwrap();
+    let q = open(Choice::Sim);
     let x = Tensor::from_values(&q, &[STEPS, BATCH, 2], &features(STEPS)).unwrap();
     let targets = Tensor::from_values(&q, &[STEPS, BATCH], &losses()[BATCH..]).unwrap();
     let dropout = Some(Dropout::new(0.5, 6).unwrap());

@@ -8,55 +8,25 @@ use nn_ops::{
     GruWeights, Indices, Init, KeyValueCache, Layer, LayerNorm, Mode, NnError, ParameterArena, ParameterId,
     ParameterSpec, ParameterTable, Parameters, RmsNorm, SelfAttention, Sequential, Start, Tensor,
 };
-use runtime::{AnyQueue, Choice, Settings};
+use runtime::{AnyQueue, Choice};
 
-type Arena = ParameterArena<AnyQueue, f32>;
-type Values = Tensor<AnyQueue, f32>;
+use super::{Arena, Values, difference, expect_close, tensor};
+use crate::common::open;
 
 const TRAINING: Mode = Mode::Training { step: 3 };
-/// Half the distance of two arguments of a central difference.
-const STEP: f32 = 1e-2;
-
-fn open(choice: Choice) -> AnyQueue {
-    runtime::open_with(&Settings::default(), None, Some(choice)).unwrap().0
-}
 
 fn drawn(shape: &[usize], site: u32) -> Vec<f32> {
-    Init::Uniform { low: -1.0, high: 1.0 }.values(shape, 11, site).unwrap()
+    super::drawn(11, shape, site)
 }
 
-fn tensor(q: &AnyQueue, shape: &[usize], values: &[f32]) -> Values {
-    Tensor::from_values(q, shape, values).unwrap()
-}
-
-/// Random values for all parameters, biases and factors too.
 fn random(q: &AnyQueue, table: &Arc<ParameterTable>) -> Arena {
-    let mut values = ParameterArena::zeros(q, table).unwrap();
-    for (site, id) in (100..).zip(table.ids()) {
-        values.write(q, id, &drawn(table.layout(id).unwrap().shape(), site)).unwrap();
-    }
-    values
+    super::random(11, q, table)
 }
 
 /// The sum of the outputs times `weights`.
 fn loss(q: &AnyQueue, layer: &AnyLayer, values: &Arena, x: &Values, weights: &[f32]) -> f64 {
     let (y, _) = layer.forward(q, values, TRAINING, x.at()).unwrap();
     y.values(q).unwrap().iter().zip(weights).map(|(&y, &c)| f64::from(y) * f64::from(c)).sum()
-}
-
-/// The central difference of `at` along element `i` of `x`.
-fn difference(x: &[f32], i: usize, mut at: impl FnMut(&[f32]) -> f64) -> f64 {
-    let mut moved = |by: f32| {
-        let mut x = x.to_vec();
-        x[i] += by;
-        (f64::from(x[i]), at(&x))
-    };
-    let ((high, above), (low, below)) = (moved(STEP), moved(-STEP));
-    (above - below) / (high - low)
-}
-
-fn expect_close(name: &str, got: f32, expected: f64) {
-    assert!((f64::from(got) - expected).abs() < 2e-3 * (1.0 + expected.abs()), "{name}: {got} instead of {expected}");
 }
 
 /// Compares all gradients of a layer with central differences.

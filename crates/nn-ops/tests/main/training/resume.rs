@@ -1,14 +1,14 @@
 //! Trainings that stop and are taken up again.
 
-use backend_api::{Buffer, Queue};
 use half::f16;
 use nn_ops::{
-    Activation, Annealing, Dropout, LossScale, Mlp, NnError, OptimizerConfig, Precision, Rule, Schedule, TensorRef,
-    WeightDecay,
+    Activation, Annealing, Dropout, LossScale, Mlp, NnError, OptimizerConfig, Precision, Rule, Schedule, WeightDecay,
     io::{Checkpoint, Tensors},
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use runtime::AnyQueue;
+
+use crate::common::batch_on;
 
 const SIZES: [usize; 4] = [5, 9, 8, 3];
 const ROWS: usize = 12;
@@ -42,9 +42,7 @@ fn configurations() -> [OptimizerConfig; 2] {
 /// What 20 steps leave, with a stop after each of `stops`, from which nothing survives but bytes.
 fn trained<T: Precision>(config: OptimizerConfig, stops: &[usize]) -> (Checkpoint, Tensors, u32) {
     let q = queue();
-    let x: Vec<T> = (0..ROWS * SIZES[0]).map(|i| T::from_f32(((i * 37 % 23) as f32 - 11.0) / 8.0)).collect();
-    let y: Vec<u32> = (0..ROWS as u32).map(|r| r * 5 % 3).collect();
-    let (x, y) = (q.upload(&x).unwrap(), q.upload(&y).unwrap());
+    let (x, y) = batch_on::<_, T>(&q, ROWS);
     let mut network = network(&q);
     let mut training = network.training(&q, ROWS, config).unwrap();
     for step in 0..20 {
@@ -54,9 +52,7 @@ fn trained<T: Precision>(config: OptimizerConfig, stops: &[usize]) -> (Checkpoin
             network = Mlp::resume(&q, &checkpoint).unwrap();
             training = network.resume_training(&q, ROWS, &checkpoint).unwrap();
         }
-        let x = TensorRef::contiguous(x.view(), &[ROWS, SIZES[0]]).unwrap();
-        let y = TensorRef::contiguous(y.view(), &[ROWS]).unwrap();
-        network.train_step(&q, &mut training, x, y).unwrap();
+        network.train_step(&q, &mut training, x.at(), y.at()).unwrap();
     }
     let loss = training.loss(&q).unwrap().to_bits();
     let tensors = network.tensors(&q, &["a", "b", "c"]).unwrap();

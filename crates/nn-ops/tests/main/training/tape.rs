@@ -7,59 +7,30 @@ use nn_ops::{
     Activation, Dense, Embedding, Gru, GruVariant, Indices, Init, LayerNorm, Mode, NnError, Optimizer, OptimizerConfig,
     ParameterArena, ParameterTable, Parameters, SelfAttention, Tape, Tensor, Var,
 };
-use runtime::{AnyQueue, Choice, Settings};
+use runtime::{AnyQueue, Choice};
 
-type Arena = ParameterArena<AnyQueue, f32>;
-type Values = Tensor<AnyQueue, f32>;
+use super::{Arena, Values, difference, expect_close, tensor};
+use crate::common::open as open_on;
+
 type Recorded<'a> = Tape<'a, AnyQueue>;
 
 const TRAINING: Mode = Mode::Training { step: 0 };
-/// Half the distance of two arguments of a central difference.
-const STEP: f32 = 1e-2;
 
 fn open() -> AnyQueue {
     open_on(Choice::Cpu)
 }
 
-fn open_on(choice: Choice) -> AnyQueue {
-    runtime::open_with(&Settings::default(), None, Some(choice)).unwrap().0
-}
-
 fn drawn(shape: &[usize], site: u32) -> Vec<f32> {
-    Init::Uniform { low: -1.0, high: 1.0 }.values(shape, 13, site).unwrap()
+    super::drawn(13, shape, site)
 }
 
-fn tensor(q: &AnyQueue, shape: &[usize], values: &[f32]) -> Values {
-    Tensor::from_values(q, shape, values).unwrap()
+fn random(q: &AnyQueue, table: &Arc<ParameterTable>) -> Arena {
+    super::random(13, q, table)
 }
 
 /// A model without parameters.
 fn nothing(q: &AnyQueue) -> Arena {
     ParameterArena::zeros(q, &ParameterTable::new(&[]).unwrap()).unwrap()
-}
-
-/// Random values for all parameters.
-fn random(q: &AnyQueue, table: &Arc<ParameterTable>) -> Arena {
-    let mut values = ParameterArena::zeros(q, table).unwrap();
-    for (site, id) in (100..).zip(table.ids()) {
-        values.write(q, id, &drawn(table.layout(id).unwrap().shape(), site)).unwrap();
-    }
-    values
-}
-
-fn expect_close(name: &str, got: f32, expected: f64) {
-    assert!((f64::from(got) - expected).abs() < 2e-3 * (1.0 + expected.abs()), "{name}: {got} instead of {expected}");
-}
-
-/// The central difference of `at` along element `i` of `x`.
-fn difference(x: &[f32], i: usize, mut at: impl FnMut(&[f32]) -> f64) -> f64 {
-    let mut moved = |by: f32| {
-        let mut x = x.to_vec();
-        x[i] += by;
-        (f64::from(x[i]), at(&x))
-    };
-    let ((high, above), (low, below)) = (moved(STEP), moved(-STEP));
-    (above - below) / (high - low)
 }
 
 /// Compares the gradients of an op's operands with central differences.
@@ -300,6 +271,12 @@ impl Model {
         }
     }
 
+    /// Two sequences of three tokens, and the tokens that follow.
+    fn batch(q: &AnyQueue) -> (Indices<AnyQueue>, Tensor<AnyQueue, u32>) {
+        let targets = Tensor::from_values(q, &[6], &[3u32, 1, 2, 4, 2, 0]).unwrap();
+        (Indices::new(q, 5, &[0, 3, 1, 4, 4, 2]).unwrap(), targets)
+    }
+
     /// The mean loss of two sequences of three tokens. The dense layer is used twice.
     fn loss<'a>(
         &self,
@@ -327,8 +304,7 @@ impl Model {
 fn gradients_of_a_model_are_central_differences_also_of_parameters_used_twice() {
     let (q, table) = (open(), Model::table());
     let (model, mut values) = (Model::find(&table), random(&q, &table));
-    let text = Indices::new(&q, 5, &[0, 3, 1, 4, 4, 2]).unwrap();
-    let targets = Tensor::from_values(&q, &[6], &[3u32, 1, 2, 4, 2, 0]).unwrap();
+    let (text, targets) = Model::batch(&q);
     let loss = |values: &Arena| {
         let mut tape = Tape::new(&q, values, Mode::Inference);
         let loss = model.loss(&mut tape, &text, &targets).unwrap();
@@ -358,8 +334,7 @@ fn gradients_of_a_model_are_central_differences_also_of_parameters_used_twice() 
 fn pass(choice: Choice) -> (f32, Vec<f32>) {
     let (q, table) = (open_on(choice), Model::table());
     let (model, values) = (Model::find(&table), random(&q, &table));
-    let text = Indices::new(&q, 5, &[0, 3, 1, 4, 4, 2]).unwrap();
-    let targets = Tensor::from_values(&q, &[6], &[3u32, 1, 2, 4, 2, 0]).unwrap();
+    let (text, targets) = Model::batch(&q);
     let mut gradients = ParameterArena::zeros(&q, &table).unwrap();
     let mut tape = Tape::new(&q, &values, TRAINING);
     let var = model.loss(&mut tape, &text, &targets).unwrap();
@@ -381,8 +356,7 @@ fn a_device_has_the_loss_and_the_gradients_of_the_processor() {
 fn a_tape_keeps_no_memory_of_a_step() {
     let (q, table) = (open(), Model::table());
     let (model, values) = (Model::find(&table), random(&q, &table));
-    let text = Indices::new(&q, 5, &[0, 3, 1, 4, 4, 2]).unwrap();
-    let targets = Tensor::from_values(&q, &[6], &[3u32, 1, 2, 4, 2, 0]).unwrap();
+    let (text, targets) = Model::batch(&q);
     let mut gradients = ParameterArena::zeros(&q, &table).unwrap();
     let mut step = || {
         let mut tape = Tape::new(&q, &values, TRAINING);

@@ -1,0 +1,57 @@
+//! Shapes and plans of operators, from the layouts of their operands.
+
+use crate::{
+    attention::{AttentionOptions, AttentionPlan, AttentionShape},
+    error::NnError,
+    tensor::layout::Layout,
+};
+
+/// Number of rows, which are all leading axes together, and the length of the last axis.
+pub(super) fn rows_and_columns(layout: &Layout) -> (usize, usize) {
+    layout.shape().split_last().map_or((1, 1), |(&columns, leading)| (leading.iter().product(), columns))
+}
+
+/// The shape of a layout with another last axis.
+pub(super) fn with_columns(layout: &Layout, columns: usize) -> Vec<usize> {
+    let mut shape = layout.shape().to_vec();
+    if let Some(last) = shape.last_mut() {
+        *last = columns;
+    }
+    shape
+}
+
+/// The lengths of a matrix of logits.
+pub(super) fn matrix(op: &'static str, logits: &Layout) -> Result<[usize; 2], NnError> {
+    let got = logits.rank();
+    logits.shape().try_into().map_err(|_| NnError::Rank { op, tensor: "logits", expected: 2, got })
+}
+
+/// The plan of an attention with queries and keys of these layouts, and without dropout.
+pub(super) fn attention_plan(
+    op: &'static str,
+    [q, k]: [&Layout; 2],
+    options: AttentionOptions,
+) -> Result<AttentionPlan, NnError> {
+    let lengths = |tensor, layout: &Layout| -> Result<[usize; 4], NnError> {
+        let got = layout.rank();
+        layout.shape().try_into().map_err(|_| NnError::Rank { op, tensor, expected: 4, got })
+    };
+    let ([batch, queries, heads, dim], [_, keys, kv_heads, _]) = (lengths("q", q)?, lengths("k", k)?);
+    if options.dropout.is_some() {
+        return Err(NnError::parameter(op, "number of dropouts", "0 (`AttentionPlan` has dropout)", 1.0));
+    }
+    AttentionPlan::new(AttentionShape { batch, heads, kv_heads, queries, keys, dim }, options)
+}
+
+/// All rows of x, its columns, which are the rows of w, and the columns of w.
+pub(super) fn layer(op: &'static str, x: &Layout, w: &Layout) -> Result<[usize; 3], NnError> {
+    if x.rank() < 2 {
+        return Err(NnError::TooFewAxes { op, min: 2, got: x.rank() });
+    }
+    let (rows, inner) = rows_and_columns(x);
+    match *w.shape() {
+        [of_w, columns] if of_w == inner => Ok([rows, inner, columns]),
+        [_, columns] => Err(NnError::shape(op, "w", [inner, columns], w)),
+        _ => Err(NnError::Rank { op, tensor: "w", expected: 2, got: w.rank() }),
+    }
+}
