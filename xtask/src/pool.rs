@@ -1,4 +1,4 @@
-//! Jobs on all cores.
+//! Jobs on all cores, and one more.
 
 use std::{
     cmp::Reverse,
@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result};
 
-/// Runs `jobs` in order, one per core at a time, and sums their results.
+/// Runs `jobs` in order, so that all cores are busy, and sums their results.
 ///
 /// Results are added in the order in which jobs end.
 pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
@@ -25,7 +25,8 @@ pub(crate) fn on_every_core<T: Send, R: Default + AddAssign + Send>(
 
 /// Runs the jobs that `feed` pushes, the greatest weight first.
 ///
-/// One job runs at a time until `feed` returns, then one on each core.
+/// One job runs at a time until `feed` returns, then one on each core and one more: some wait for
+/// a deadline or for other processes.
 pub(crate) fn while_fed<W: Ord + Send, T: Send, R: Default + AddAssign + Send, F>(
     feed: impl FnOnce(&JobQueue<T, W>) -> Result<F>,
     run: impl Fn(T) -> Result<R> + Sync,
@@ -47,7 +48,7 @@ pub(crate) fn while_fed<W: Ord + Send, T: Send, R: Default + AddAssign + Send, F
             queue.discard();
         }
         drop(closing);
-        let others = thread::available_parallelism().map_or(1, usize::from).saturating_sub(1);
+        let others = thread::available_parallelism().map_or(1, usize::from);
         let workers: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
         let mut sum = R::default();
         for worker in [first].into_iter().chain(workers) {

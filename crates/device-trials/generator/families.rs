@@ -131,10 +131,6 @@ fn assign(program: &mut Program<'_>, state: &[(String, Type)]) -> String {
 fn block(program: &mut Program<'_>, state: &[(String, Type)], deeper: usize) {
     for _ in 0..1 + program.random.below(2) {
         match program.random.below(10) {
-            0..=5 => {
-                let text = assign(program, state);
-                program.line(&format!("{text};"));
-            }
             6 | 7 if deeper > 0 => {
                 let condition = program.condition();
                 program.open(&format!("if {condition} {{"));
@@ -145,7 +141,7 @@ fn block(program: &mut Program<'_>, state: &[(String, Type)], deeper: usize) {
                 }
                 program.close();
             }
-            _ if deeper > 0 => cases(program, state),
+            8.. if deeper > 0 => cases(program, state),
             _ => {
                 let text = assign(program, state);
                 program.line(&format!("{text};"));

@@ -2,7 +2,6 @@
 
 use crate::{ParseError, ParseErrorKind};
 
-/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// A name or opcode, inner dots and `::` included.

@@ -7,7 +7,7 @@ use core_types::{
 use runtime::AnyQueue;
 use stark::{
     Component, Interaction, PcsConfig, Proof, ProofGraphPair, ProofSession, Protocol, Prover, ProverError, Residency,
-    Submitted,
+    StarkOps, Submitted,
 };
 use stark_verifier::{Component as Checked, Inputs, Preprocessed, Verifier};
 
@@ -88,6 +88,14 @@ pub(crate) fn running_sum(rows: &[M31], z: QM31) -> (QM31, Vec<QM31>) {
 pub(crate) fn prover<A: Air>(q: &AnyQueue, air: &A, residency: Residency) -> Prover<AnyQueue> {
     let component = Component::new(air, &[]).unwrap();
     Prover::with_residency(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component], residency).unwrap()
+}
+
+/// Commits to the preprocessed columns alone.
+pub(crate) fn only_preprocessed<Q: StarkOps>(
+    mut session: ProofSession<'_, Q>,
+) -> Result<ProofSession<'_, Q>, ProverError> {
+    session.commit_preprocessed()?;
+    Ok(session)
 }
 
 /// Commits to the loaded trace and draws the challenge.

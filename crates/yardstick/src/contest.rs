@@ -22,13 +22,12 @@ impl Contender {
         mut feed: impl FnMut() -> T + 'static,
         mut run: impl FnMut(T) + 'static,
     ) -> Self {
-        let time = move || {
+        Self::timed(name, move || {
             let input = feed();
             let start = Instant::now();
             run(input);
             start.elapsed()
-        };
-        Self { name: name.into(), elsewhere: false, time: Box::new(time) }
+        })
     }
 
     /// An implementation that cannot run here, with a recorded time.

@@ -94,6 +94,11 @@ impl Sample {
 }
 
 impl Kernel {
+    /// A kernel whose threads each run `function` on their own words.
+    pub(super) fn alone(function: &'static str, threads: u32, from: Vec<u32>, expected: Expected) -> Self {
+        Self { function, cooperation: Cooperation::Alone, threads, from, expected }
+    }
+
     /// Bytes of dynamic shared memory of a block.
     pub(super) fn dynamic_shared(&self) -> u32 {
         match self.cooperation {

@@ -53,20 +53,12 @@ fn run(program: &Program, symbol: &str, kernel: &Kernel, schedule: Schedule) -> 
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::sample::{Cooperation, Expected},
-        *,
-    };
+    use super::{super::sample::Expected, *};
 
     /// A sample with a kernel that adds 1 to each word.
     fn sample() -> (Sample, String) {
-        let kernel = Kernel {
-            function: "thread",
-            cooperation: Cooperation::Alone,
-            threads: 150,
-            from: (0..150).collect(),
-            expected: Expected::Words { words: (1..151).collect() },
-        };
+        let expected = Expected::Words { words: (1..151).collect() };
+        let kernel = Kernel::alone("thread", 150, (0..150).collect(), expected);
         let sample = Sample { family: "math", seed: 1, index: 2, functions: String::new(), kernels: vec![kernel] };
         let symbol = sample.symbol(&sample.kernels[0]);
         let text = format!(

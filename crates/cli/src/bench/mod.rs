@@ -180,10 +180,7 @@ fn rows(results: &BenchResults) -> Vec<Vec<String>> {
 
 fn print(results: &BenchResults) -> io::Result<()> {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(HEAD);
-    for row in rows(results) {
-        table.add_row(row);
-    }
+    table.load_style(presets::NOTHING).set_header(HEAD).add_rows(rows(results));
     let mut out = io::stdout().lock();
     writeln!(out, "{table}")?;
     writeln!(out, "{}; {}; medians of {} interleaved rounds, one thread", results.machine, results.path, results.rounds)

@@ -45,7 +45,7 @@ struct Backend {
     reason: String,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Active {
     status: String,
     device: String,
@@ -77,14 +77,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<()> {
             memory_limit_bytes: Some(queue.budget().limit_bytes()).filter(|&limit| limit != u64::MAX),
             device_free_bytes: device::free_bytes(queue)?,
         },
-        Err(error) => Active {
-            status: format!("none: {error}"),
-            device: String::new(),
-            path: String::new(),
-            threads: 0,
-            memory_limit_bytes: None,
-            device_free_bytes: None,
-        },
+        Err(error) => Active { status: format!("none: {error}"), ..Active::default() },
     };
     let settings = Settings::from_env().unwrap_or_default();
     let opened_queue = opened.as_ref().ok().map(|(queue, _)| queue);

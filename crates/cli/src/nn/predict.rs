@@ -93,10 +93,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<()> {
         facts.push(("accuracy".to_owned(), format!("{:.2} %", right * 1e2)));
         table = confusion(&predicted, &rows.labels);
     }
-    let mut text = String::new();
-    for (name, value) in &facts {
-        writeln!(text, "{name:<12} {value}")?;
-    }
+    let mut text = report::listed(&facts, 12);
     if let Some(table) = &table {
         text.push_str(&aligned(table)?);
     }

@@ -271,10 +271,7 @@ pub(crate) fn run(args: &RolloutArgs) -> Result<()> {
     let actual: Vec<f64> =
         (from..history.count().min(from + steps + 1)).map(|row| f64::from(history.loss(row))).collect();
     let facts = facts(&q, args, &ensemble, &predicted, &actual, &errors);
-    let mut text = String::new();
-    for (name, value) in &facts {
-        writeln!(text, "{name:<26} {value}")?;
-    }
+    let mut text = report::listed(&facts, 26);
     let table = predicted.table(from, &actual);
     for row in [&table.head].into_iter().chain(&table.rows) {
         let cells: Vec<String> = row.iter().map(|cell| format!("{cell:>10}")).collect();

@@ -1,7 +1,6 @@
 //! `trefoil nn train`.
 
 use std::{
-    fmt::Write as _,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -170,13 +169,9 @@ impl<'a> TrainingRun<'a> {
             format!("optimizer {config:?}"),
         ]
         .join(SEPARATOR);
-        let (saved, found) = match &args.checkpoint {
-            Some(path) => {
-                let (saved, found) = TrainingFile::open(path, &described)?;
-                (Some(saved), found)
-            }
-            None => (None, None),
-        };
+        let opened = args.checkpoint.as_deref().map(|path| TrainingFile::open(path, &described)).transpose()?;
+        let (saved, found) = opened.unzip();
+        let found = found.flatten();
         let resumes = found.is_some();
         let (network, training, history) = match found {
             Some((checkpoint, history)) => {
@@ -297,11 +292,7 @@ pub(crate) fn run(args: &TrainArgs) -> Result<()> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     out.finish(&write_safetensors(&training.network.tensors(&q, &names)?)?)?;
     history.map_or(Ok(()), |file| file.finish(&training.history.npy()?))?;
-    let mut text = String::new();
-    for (name, value) in &facts {
-        writeln!(text, "{name:<14} {value}")?;
-    }
-    tell(&text)?;
+    tell(&report::listed(&facts, 14))?;
     html.map_or(Ok(()), |html| html.finish(page(&training.history, facts)?.to_html().as_bytes()))
 }
 

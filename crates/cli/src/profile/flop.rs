@@ -19,7 +19,7 @@
 //! exponential, logarithm or activation counts 1.
 
 /// Ops with a number of operations for each element of a view: the op, the view, the number.
-const PER_ELEMENT: [(&str, &str, u64); 31] = [
+const PER_ELEMENT: [(&str, &str, u64); 34] = [
     ("activate", "y", 1),
     ("activate_backward", "dx", 2),
     ("activate_in_place", "x", 1),
@@ -28,12 +28,14 @@ const PER_ELEMENT: [(&str, &str, u64); 31] = [
     ("axpby", "y", 3),
     ("binary", "y", 1),
     ("binary_in_place", "a", 1),
+    ("binary_scalar", "y", 1),
     ("cross_entropy", "dlogits", 6),
     ("cross_entropy_probs", "dlogits", 10),
     ("dropout", "y", 1),
     ("dropout_in_place", "x", 1),
     ("layer_norm", "y", 7),
     ("layer_norm_backward", "dx", 13),
+    ("layer_norm_in_place", "x", 7),
     ("log_softmax", "y", 5),
     ("log_softmax_backward", "dx", 4),
     ("log_softmax_in_place", "x", 5),
@@ -42,6 +44,7 @@ const PER_ELEMENT: [(&str, &str, u64); 31] = [
     ("reduce", "x", 1),
     ("rms_norm", "y", 4),
     ("rms_norm_backward", "dx", 9),
+    ("rms_norm_in_place", "x", 4),
     ("scale_columns", "y", 1),
     ("scale_loss", "y", 1),
     ("scatter_add", "g", 1),

@@ -9,6 +9,11 @@ use std::{fmt::Write as _, fs, iter::repeat};
 
 pub(crate) use chart::{Fan, Series, bars, bars_beside_peers, fan, lines};
 
+/// Facts for a terminal, a line each: the name, `width` characters wide, and the value.
+pub(crate) fn listed(facts: &[(impl std::fmt::Display, String)], width: usize) -> String {
+    facts.iter().map(|(name, value)| format!("{name:<width$} {value}\n")).collect()
+}
+
 /// A page of sections.
 pub(crate) struct Page {
     pub(crate) title: String,

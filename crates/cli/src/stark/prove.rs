@@ -248,9 +248,7 @@ fn write(
     for (stage, time) in &made.times {
         writeln!(text, "{:>10.1} ms  {stage}", time.as_secs_f64() * 1e3)?;
     }
-    for (name, value) in &facts {
-        writeln!(text, "{name:<22} {value}")?;
-    }
+    text.push_str(&report::listed(&facts, 22));
     if let Some((html, path)) = html.zip(args.html.as_deref()) {
         html.finish(page(&made.times, facts).to_html().as_bytes())?;
         writeln!(text, "{:<22} {}", "report", shown(&path.to_string_lossy()))?;

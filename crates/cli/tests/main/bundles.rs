@@ -382,18 +382,17 @@ fn keys_are_verified_without_being_used() {
     let key = format!("{models}/party1/001.key");
     change(&key, Some(&flipped(&key)), "expected SHA-256");
     change(&format!("{models}/party0/identity.der"), None, "`identity.der`: is missing");
-    for file in ["keys.pfk", "shift.pfk"] {
+    for (file, expected) in [
+        ("keys.pfk", "expected keys of one deal, got keys of two"),
+        ("shift.pfk", "expected keys of one deal, got keys of two"),
+        ("peer", "expected parties that accept each other's certificate"),
+    ] {
         let (mine, theirs) = (format!("{gates}/party1/{file}"), format!("{other}/party1/{file}"));
         let original = fs::read(&mine).unwrap();
         fs::copy(&theirs, &mine).unwrap();
-        refused(&gates, "expected keys of one deal, got keys of two");
+        refused(&gates, expected);
         fs::write(&mine, original).unwrap();
     }
-    let (mine, theirs) = (format!("{gates}/party1/peer"), format!("{other}/party1/peer"));
-    let original = fs::read(&mine).unwrap();
-    fs::copy(&theirs, &mine).unwrap();
-    refused(&gates, "expected parties that accept each other's certificate");
-    fs::write(&mine, original).unwrap();
 
     // After all that the keys are good still, and then they are not.
     let input = bench.write("x", "4096 0");

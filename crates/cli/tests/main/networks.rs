@@ -3,8 +3,15 @@
 mod text;
 
 use std::fs;
+#[cfg(unix)]
+use std::{
+    collections::BTreeSet,
+    path::Path,
+    process::{Command, Stdio},
+    time::Instant,
+};
 
-use super::{LIMIT, call, program, stderr_of, stdout_of, text, trefoil};
+use super::{LIMIT, call, fails, program, stderr_of, stdout_of, text, trefoil};
 
 #[test]
 fn a_network_learns_digits_and_says_what_they_are() {
@@ -34,34 +41,35 @@ fn a_network_learns_digits_and_says_what_they_are() {
     assert_eq!(said.lines().count(), 1 + 1797, "{said}");
 }
 
+/// Starts a training and kills it two states after the one before its first step.
+#[cfg(unix)]
+fn kill_between_states(training: &mut Command, state: &Path) {
+    let mut process = training.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    let mut states = BTreeSet::new();
+    while states.len() < 3 {
+        assert!(start.elapsed() < LIMIT && process.try_wait().unwrap().is_none(), "no checkpoint");
+        states.extend(fs::read(state));
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
 #[cfg(unix)]
 #[test]
 fn a_training_that_was_killed_is_taken_up_to_the_same_network() {
-    use std::{process::Stdio, time::Instant};
-
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     let arguments = ["nn", "train", "--epochs", "40", "--optimizer", "adam-w", "--clip", "5", "--out"];
     trefoil().args(arguments).arg(at("whole")).assert().success();
     let mut killed = program();
-    killed.args(arguments).arg(at("killed")).arg("--checkpoint").arg(at("state"));
-    let mut process = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let start = Instant::now();
-    // The first state is written before the first epoch.
-    let mut states = std::collections::BTreeSet::new();
-    while states.len() < 3 {
-        assert!(start.elapsed() < LIMIT && process.try_wait().unwrap().is_none(), "no checkpoint");
-        states.extend(fs::read(at("state")));
-    }
-    process.kill().unwrap();
-    process.wait().unwrap();
+    kill_between_states(killed.args(arguments).arg(at("killed")).arg("--checkpoint").arg(at("state")), &at("state"));
     let mut resumed = trefoil();
     resumed.args(arguments).arg(at("resumed")).arg("--checkpoint").arg(at("state")).assert().success();
     assert_eq!(fs::read(at("resumed")).unwrap(), fs::read(at("whole")).unwrap());
     let mut other = trefoil();
     other.args(arguments).arg(at("other")).args(["--seed", "8", "--checkpoint"]).arg(at("state"));
-    let error = stderr_of(&mut other, 1);
-    assert!(error.contains("it was written with different arguments or rows: expected seed 8, got seed 7"), "{error}");
+    let error = fails(&mut other, 1, &["it was written with different arguments or rows: expected seed 8, got seed 7"]);
     assert!(!error.contains("epochs"), "{error}");
 
     // A flipped bit is an error and not another training. The last byte is one of a tensor, however long the history before it is.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use super::{call, lines, stderr_of, stdout_of, text};
+use super::{call, fails, lines, stderr_of, stdout_of, text};
 
 /// The kernels that ship.
 const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels-ptx/ptx");
@@ -173,8 +173,7 @@ fn doctor_shows_what_the_driver_makes_of_each_kernel() {
     let shown = stdout_of(call("doctor --kernels").env("TREFOIL_BACKEND", "sim"));
     let line = shown.lines().find(|line| line.trim_start().starts_with("fss_cmp_eval_all ")).unwrap();
     assert!(line.contains("(72)") && line.contains("(3)") && line.contains('%'), "{line}");
-    let error = stderr_of(&mut call("doctor --kernels"), 2);
-    assert!(error.contains("needs a device"), "{error}");
+    fails(&mut call("doctor --kernels"), 2, &["needs a device"]);
 }
 
 #[test]

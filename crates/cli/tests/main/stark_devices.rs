@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{stderr_of, stdout_of, text, trefoil};
+use super::{fails, stdout_of, text, trefoil};
 
 const PLONK: [&str; 9] = ["stark", "prove", "--air", "plonk", "--log-rows=6", "--pow-bits", "4", "--queries", "12"];
 
@@ -51,22 +51,18 @@ fn a_device_that_is_lost_ends_all_and_leaves_no_file() {
 #[test]
 fn what_cannot_be_shared_is_told_before_any_work() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = |code: i32, more: &[&str]| {
+    for (code, more, expected) in [
+        (2, &["--devices", "3"][..], "`--devices`: expected a power of two of ranks, 64 at most, got 3"),
+        (2, &["--devices", "2", "--blocks", "4"], "--blocks"),
+        (3, &["--devices", "4", "--backend", "sim"], "device 2"),
+    ] {
         let mut line = trefoil();
         line.current_dir(folder.path()).env("TREFOIL_SIM", "devices=2").args(PLONK).args(["--out", "a"]).args(more);
-        let said = stderr_of(&mut line, code);
+        fails(&mut line, code, &[expected]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{more:?}");
-        said
-    };
-    let said = refused(2, &["--devices", "3"]);
-    assert!(said.contains("`--devices`: expected a power of two of ranks, 64 at most, got 3"), "{said}");
-    let said = refused(2, &["--devices", "2", "--blocks", "4"]);
-    assert!(said.contains("--blocks"), "{said}");
-    let said = refused(3, &["--devices", "4", "--backend", "sim"]);
-    assert!(said.contains("device 2"), "{said}");
+    }
     let small = ["stark", "plan", "--air", "wide-fibonacci", "--log-rows", "5", "--devices", "64"];
-    let said = stderr_of(trefoil().args(small), 2);
-    assert!(said.contains("`--devices`: expected a power of two of ranks, 32 at most, got 64"), "{said}");
+    fails(trefoil().args(small), 2, &["`--devices`: expected a power of two of ranks, 32 at most, got 64"]);
     let plan = |devices: &str| {
         let line = ["stark", "plan", "--air", "wide-fibonacci", "--log-rows", "20", "--devices", devices];
         let said = stdout_of(trefoil().args(line));

@@ -5,16 +5,18 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{LIMIT, call, program, stderr_of, stdout_of, text, trefoil};
+use super::{LIMIT, call, fails, program, stderr_of, stdout_of, text, trefoil};
 
-/// The program's message about arguments that it rejects.
-fn refused(arguments: &[&str]) -> String {
+/// Checks that the program rejects arguments, with these words.
+#[track_caller]
+fn refused(arguments: &[&str], words: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let mut line = trefoil();
     let output = line.current_dir(folder.path()).args(arguments).assert().code(2).get_output().clone();
     assert!(output.stdout.is_empty(), "{arguments:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{arguments:?}");
-    text(&output.stderr)
+    let said = text(&output.stderr);
+    assert!(words.iter().all(|word| said.contains(word)), "{arguments:?}: expected {words:?}, got {said}");
 }
 
 fn help(command: &str) -> String {
@@ -45,13 +47,12 @@ fn each_range_is_in_the_help_and_in_what_refuses_a_value() {
         assert!(help(line[1]).contains(range), "{option}");
         for value in ["", "many", "4294967296", "99999999999999999999", "1.5", "-1", "2147483647"] {
             let argument = format!("{option}={value}");
-            let said = refused(&[line, &[argument.as_str()]].concat());
-            assert!(said.contains(&format!("expected a whole number of {range}")), "{argument}: {said}");
+            refused(&[line, &[argument.as_str()]].concat(), &[&format!("expected a whole number of {range}")]);
         }
     }
     for value in ["0", "29", "", "x"] {
-        let said = refused(&["stark", "prove", "--air", "plonk", "--out", "a", &format!("--log-rows={value}")]);
-        assert!(said.contains("expected a whole number of 1..=28"), "{said}");
+        let line = ["stark", "prove", "--air", "plonk", "--out", "a", &format!("--log-rows={value}")];
+        refused(&line, &["expected a whole number of 1..=28"]);
     }
     for (word, command) in [("[default: 100]", "prove"), ("[default: 80]", "prove"), ("[default: 5]", "bench")] {
         assert!(help(command).contains(word), "{word}");
@@ -61,18 +62,15 @@ fn each_range_is_in_the_help_and_in_what_refuses_a_value() {
 
 #[test]
 fn options_that_fit_neither_the_computation_nor_each_other_are_refused() {
-    let prove = |air: &str, log_rows: &str, more: &[&str]| {
+    let prove = |air: &str, log_rows: &str, more: &[&str], expected: &str| {
         let line = ["stark", "prove", "--out", "a", "--air", air, "--log-rows", log_rows];
-        refused(&[&line[..], more].concat())
+        refused(&[&line[..], more].concat(), &[expected]);
     };
     for air in ["state-machine", "plonk", "poseidon2", "blake2s"] {
-        let said = prove(air, "4", &["--columns", "5"]);
-        assert!(said.contains("`--columns` requires `--air wide-fibonacci`"), "{said}");
-        let said = prove(air, "4", &["--trace-npy", "no.npy"]);
-        assert!(said.contains("`--trace-npy` requires `--air wide-fibonacci`"), "{said}");
+        prove(air, "4", &["--columns", "5"], "`--columns` requires `--air wide-fibonacci`");
+        prove(air, "4", &["--trace-npy", "no.npy"], "`--trace-npy` requires `--air wide-fibonacci`");
     }
-    let said = prove("wide-fibonacci", "4", &["--trace-npy", "no.npy", "--seed", "1"]);
-    assert!(said.contains("cannot be used with"), "{said}");
+    prove("wide-fibonacci", "4", &["--trace-npy", "no.npy", "--seed", "1"], "cannot be used with");
     for (air, log_rows, more, expected) in [
         ("plonk", "23", &[][..], "`--log-rows` of plonk: expected a whole number of 1..=22, got 23"),
         ("blake2s", "21", &[], "`--air blake2s`: expected a log row count of 1..=20, got 21"),
@@ -91,21 +89,20 @@ fn options_that_fit_neither_the_computation_nor_each_other_are_refused() {
         ("plonk", "4", &["--lifting", "4"], "`--lifting`: expected a whole number of 5..=30, got 4"),
         ("plonk", "12", &["--log-blowup", "13"], "at most 2^24 leaves"),
     ] {
-        let said = prove(air, log_rows, more);
-        assert!(said.contains(expected), "{said}");
+        prove(air, log_rows, more, expected);
     }
     // What makes no file is measured where there are such proofs.
     let bench = ["stark", "bench", "--air", "plonk", "--log-rows", "4", "--lifting", "4"];
-    assert!(refused(&bench).contains("5..=30"));
-    assert!(refused(&["stark", "bench", "--air", "plonk", "--log-rows", "4", "--columns", "4"]).contains("--columns"));
-    assert!(refused(&["stark", "prove", "--air", "plonk", "--log-rows", "4"]).contains("--out"));
+    refused(&bench, &["5..=30"]);
+    refused(&["stark", "bench", "--air", "plonk", "--log-rows", "4", "--columns", "4"], &["--columns"]);
+    refused(&["stark", "prove", "--air", "plonk", "--log-rows", "4"], &["--out"]);
 }
 
 #[test]
 fn threads_beyond_any_machine_are_refused() {
     for value in ["0", "1025", "18446744073709551615", "99999999999999999999", "two"] {
-        let said = stderr_of(call("stark bench --air plonk --log-rows 4").env("TREFOIL_THREADS", value), 2);
-        assert!(said.contains("TREFOIL_THREADS") && said.contains("1..=1024"), "{said}");
+        let mut bench = call("stark bench --air plonk --log-rows 4");
+        fails(bench.env("TREFOIL_THREADS", value), 2, &["TREFOIL_THREADS", "1..=1024"]);
     }
 }
 
@@ -159,9 +156,9 @@ fn a_proof_larger_than_the_machine_is_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let line = ["stark", "prove", "--air", "wide-fibonacci", "--log-rows", "28", "--columns", "65536", "--out", "a"];
     for blocks in [&[][..], &["--blocks", "4"]] {
-        let said = stderr_of(trefoil().current_dir(folder.path()).args(line).args(blocks), 1);
-        assert!(said.contains("error: the proof needs ") && said.contains("MiB available"), "{said}");
-        assert!(said.contains("use more `--blocks`, more `--devices` or fewer rows"), "{said}");
+        let advice = "use more `--blocks`, more `--devices` or fewer rows";
+        let words = ["error: the proof needs ", "MiB available", advice];
+        fails(trefoil().current_dir(folder.path()).args(line).args(blocks), 1, &words);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

@@ -4,7 +4,7 @@ use std::fs;
 
 use assert_cmd::Command;
 
-use super::{stderr_of, trefoil};
+use super::{fails, trefoil};
 
 /// A process as Open MPI's `mpirun` starts it.
 fn started(rank: &str, ranks: &str) -> Command {
@@ -20,15 +20,12 @@ fn several_processes_without_mpi_are_told_what_to_build() {
     let folder = tempfile::tempdir().unwrap();
     for rank in ["0", "3"] {
         let mut line = started(rank, "4");
-        let said = stderr_of(line.current_dir(folder.path()).args(PROVE), 3);
-        assert!(said.contains(&format!("rank {rank} of 4: this program was built without MPI")), "{said}");
-        assert!(said.contains("--features mpi"), "{said}");
+        let reason = format!("rank {rank} of 4: this program was built without MPI");
+        fails(line.current_dir(folder.path()).args(PROVE), 3, &[&reason, "--features mpi"]);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
-    let said = stderr_of(started("4", "4").args(PROVE), 2);
-    assert!(said.contains("OMPI_COMM_WORLD_RANK: unknown value `4`"), "{said}");
-    let said = stderr_of(started("0", "4").args(PROVE).args(["--profile", "ops"]), 2);
-    assert!(said.contains("an MPI launcher started several"), "{said}");
+    fails(started("4", "4").args(PROVE), 2, &["OMPI_COMM_WORLD_RANK: unknown value `4`"]);
+    fails(started("0", "4").args(PROVE).args(["--profile", "ops"]), 2, &["an MPI launcher started several"]);
 }
 
 #[test]
@@ -36,6 +33,5 @@ fn one_process_goes_on_alone_and_so_do_other_commands() {
     let folder = tempfile::tempdir().unwrap();
     started("0", "1").current_dir(folder.path()).args(PROVE).assert().success();
     started("2", "4").current_dir(folder.path()).args(["stark", "verify", "a"]).assert().success();
-    let refused = stderr_of(trefoil().args(PROVE).args(["--patience", "9"]), 2);
-    assert!(refused.contains("`--patience` requires several processes"), "{refused}");
+    fails(trefoil().args(PROVE).args(["--patience", "9"]), 2, &["`--patience` requires several processes"]);
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use serde_json::Value;
 
-use super::{call, lines, stderr_of, text, trefoil};
+use super::{call, fails, lines, text, trefoil};
 
 /// Standard output, exit code and events of a run with these arguments on this simulated machine.
 fn run(arguments: &[&str], machine: &str) -> (String, Option<i32>, Vec<Value>) {
@@ -118,8 +118,7 @@ fn trials_need_a_device_and_a_kernel() {
         command
     };
     for no_device in [&[][..], &["--backend", "cpu"]] {
-        let error = stderr_of(&mut command(no_device), 2);
-        assert!(error.contains("need a device"), "{error}");
+        fails(&mut command(no_device), 2, &["need a device"]);
     }
     command(&["--backend", "gpu"]).assert().code(3);
     command(&["--backend", "sim", "no such kernel"]).assert().code(2);

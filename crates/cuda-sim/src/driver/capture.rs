@@ -57,7 +57,6 @@ impl DriverCall {
 }
 
 impl Driver {
-    /// Begins a capture on a stream.
     pub(super) fn begin_capture(&mut self, stream: Id, mode: u32) -> Result<(), Status> {
         let state = &self.streams[&stream];
         if state.legacy {
@@ -154,7 +153,6 @@ impl Driver {
         Ok(())
     }
 
-    /// Invalidates a capture.
     pub(super) fn invalidate(&mut self, id: CaptureId) {
         if let Some(capture) = self.captures.get_mut(&id) {
             capture.invalid = true;

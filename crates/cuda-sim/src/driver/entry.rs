@@ -30,8 +30,8 @@ thread_local! {
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How long threads wait for other ranks while nothing happens anywhere.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long threads wait for other ranks while no work runs or ends anywhere.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Preconditions of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,12 +181,12 @@ impl DriverCall {
 
     /// Waits for progress, with the driver unlocked.
     ///
-    /// Returns `false` if nothing has happened for long and work waits for other ranks.
+    /// Returns `false` if nothing has happened for long and the queue is stuck.
     fn sleep(&mut self) -> bool {
         let Some(guard) = self.guard.take() else { return true };
         let (guard, waited) = PROGRESS.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner);
         self.guard = Some(guard);
-        !(waited.timed_out() && self.driver().queue.has_unmet())
+        !(waited.timed_out() && self.driver().queue.is_stuck())
     }
 
     /// Waits for progress of other threads until `is_done`.
@@ -197,7 +197,7 @@ impl DriverCall {
             let Some(guard) = self.guard.take() else { return false };
             let (guard, waited) = PROGRESS.wait_timeout(guard, PATIENCE).unwrap_or_else(PoisonError::into_inner);
             self.guard = Some(guard);
-            if waited.timed_out() && !is_done(self.driver()) {
+            if waited.timed_out() && !self.driver().queue.is_running() && !is_done(self.driver()) {
                 return false;
             }
         }

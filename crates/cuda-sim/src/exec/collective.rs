@@ -101,7 +101,6 @@ pub(super) enum Shuffle {
     Index,
 }
 
-/// Votes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Vote {
     All,

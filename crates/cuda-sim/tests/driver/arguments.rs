@@ -10,7 +10,7 @@ use cuda_loader::{
     },
 };
 
-use crate::driver::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, alloc_async, ok, status, written};
 
 #[test]
 fn rows_of_a_pitched_allocation_start_at_multiples_of_512() {
@@ -40,11 +40,11 @@ fn pinned_memory_is_given_back_the_way_it_came() {
     let bench = Bench::new("");
     let data = bench.upload(&[0; 4]);
     for flags in 0..=8 {
-        let (mut block, mut found): (*mut c_void, _) = (std::ptr::null_mut(), 0);
+        let mut block: *mut c_void = std::ptr::null_mut();
         let status = status!(cuMemHostAlloc(&raw mut block, 16, flags));
         assert_eq!(status, if flags < 8 { Status::SUCCESS } else { Status::INVALID_VALUE }, "{flags}");
         if flags < 8 {
-            ok!(cuMemHostGetFlags(&raw mut found, block));
+            let found = written(0, |found| status!(cuMemHostGetFlags(found, block)));
             assert_eq!(found, flags | ffi::host::DEVICE_MAP);
             assert_eq!(status!(cuMemHostUnregister(block)), Status::HOST_MEMORY_NOT_REGISTERED);
             assert_eq!(status!(cuMemHostGetDevicePointer_v2(&mut 0, block, 1)), Status::INVALID_VALUE);
@@ -69,32 +69,25 @@ fn pinned_memory_is_given_back_the_way_it_came() {
     assert_eq!(bench.session.counters().pins, 9);
 }
 
+fn default_pool() -> CUmemoryPool {
+    written(CUmemoryPool::NULL, |pool| status!(cuDeviceGetDefaultMemPool(pool, 0)))
+}
+
 /// Attributes 4 to 8 of a pool: its threshold, and reserved and used bytes, now and at most.
 fn marks(pool: CUmemoryPool) -> [u64; 5] {
-    [4, 5, 6, 7, 8].map(|attribute| {
-        let mut value = 0u64;
-        ok!(cuMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
-        value
-    })
+    [4, 5, 6, 7, 8]
+        .map(|attribute| written(0u64, |value| status!(cuMemPoolGetAttribute(pool, attribute, value.cast()))))
 }
 
 #[test]
 fn a_pool_keeps_bytes_up_to_its_threshold() {
     let bench = Bench::new("");
-    let (stream, mut pool) = (bench.stream(), CUmemoryPool::NULL);
-    ok!(cuDeviceGetDefaultMemPool(&raw mut pool, 0));
+    let (stream, pool) = (bench.stream(), default_pool());
     let set = |attribute: u32, mut value: u64| status!(cuMemPoolSetAttribute(pool, attribute, (&raw mut value).cast()));
-    let take = |bytes: usize| {
-        let mut address = 0;
-        ok!(cuMemAllocAsync(&raw mut address, bytes, stream));
-        address
-    };
+    let take = |bytes: usize| alloc_async(bytes, stream);
     for reuse in 1..4 {
-        let mut value = 9i32;
-        ok!(cuMemPoolGetAttribute(pool, reuse, (&raw mut value).cast()));
-        assert_eq!((value, set(reuse, 0)), (1, Status::SUCCESS), "{reuse}");
-        ok!(cuMemPoolGetAttribute(pool, reuse, (&raw mut value).cast()));
-        assert_eq!(value, 0, "{reuse}");
+        let get = || written(9i32, |value| status!(cuMemPoolGetAttribute(pool, reuse, value.cast())));
+        assert_eq!((get(), set(reuse, 0), get()), (1, Status::SUCCESS, 0), "{reuse}");
     }
     assert_eq!(set(ffi::pool::RELEASE_THRESHOLD, 1000), Status::SUCCESS);
     let (first, second) = (take(600), take(500));
@@ -124,12 +117,10 @@ fn a_pool_keeps_bytes_up_to_its_threshold() {
 #[test]
 fn pools_belong_to_a_device() {
     let bench = Bench::new("devices=2;peer=off");
-    let (stream, mut made, mut now) = (bench.stream(), [CUmemoryPool::NULL; 2], CUmemoryPool::NULL);
-    let mut standard = CUmemoryPool::NULL;
-    ok!(cuDeviceGetDefaultMemPool(&raw mut standard, 0));
-    for (device, pool) in (0..).zip(&mut made) {
-        ok!(cuMemPoolCreate(pool, &MemPoolProps::on_device(device)));
-    }
+    let (stream, standard, mut now) = (bench.stream(), default_pool(), CUmemoryPool::NULL);
+    let made = [0, 1].map(|device| {
+        written(CUmemoryPool::NULL, |pool| status!(cuMemPoolCreate(pool, &MemPoolProps::on_device(device))))
+    });
     let whole = MemPoolProps::on_device(0);
     let nowhere = MemLocation { kind: mem_location::INVALID, id: 0 };
     for props in [MemPoolProps { alloc_type: 0, ..whole }, MemPoolProps { location: nowhere, ..whole }] {
@@ -137,10 +128,9 @@ fn pools_belong_to_a_device() {
     }
     // The pool of stream-ordered memory.
     let current = |expected: CUmemoryPool| {
-        let (mut address, mut found, mut pool) = (0, CUmemoryPool::NULL, CUmemoryPool::NULL);
-        ok!(cuMemAllocAsync(&raw mut address, 16, stream));
-        ok!(cuPointerGetAttribute((&raw mut found).cast(), ffi::pointer::MEMPOOL_HANDLE, address));
-        ok!(cuDeviceGetMemPool(&raw mut pool, 0));
+        let (address, which) = (alloc_async(16, stream), ffi::pointer::MEMPOOL_HANDLE);
+        let found = written(CUmemoryPool::NULL, |found| status!(cuPointerGetAttribute(found.cast(), which, address)));
+        let pool = written(CUmemoryPool::NULL, |pool| status!(cuDeviceGetMemPool(pool, 0)));
         assert_eq!([found, pool], [expected; 2]);
     };
     current(standard);

@@ -35,46 +35,68 @@ macro_rules! ok {
 
 pub(crate) use {ok, status};
 
+/// The value that a call writes in place of `before`. The call must succeed.
+#[track_caller]
+pub(crate) fn written<T>(mut before: T, call: impl FnOnce(*mut T) -> Status) -> T {
+    assert_eq!(call(&raw mut before), Status::SUCCESS);
+    before
+}
+
+/// Retains the primary context of a device.
+pub(crate) fn retain(device: i32) -> CUcontext {
+    written(CUcontext::NULL, |context| status!(cuDevicePrimaryCtxRetain(context, device)))
+}
+
+/// Retains the primary context of a device and makes it current.
+pub(crate) fn enter(device: i32) -> CUcontext {
+    let context = retain(device);
+    ok!(cuCtxSetCurrent(context));
+    context
+}
+
+/// A kernel of a text that loads.
+pub(crate) fn kernel_of(text: &str, name: &str) -> CUfunction {
+    let (text, name) = (CString::new(text).unwrap(), CString::new(name).unwrap());
+    let module = written(CUmodule::NULL, |module| status!(cuModuleLoadData(module, text.as_ptr().cast())));
+    written(CUfunction::NULL, |function| status!(cuModuleGetFunction(function, module, name.as_ptr())))
+}
+
+/// Memory of the current device that a stream allocates.
+pub(crate) fn alloc_async(bytes: usize, stream: CUstream) -> CUdeviceptr {
+    written(0, |address| status!(cuMemAllocAsync(address, bytes, stream)))
+}
+
+pub(crate) fn stream_with(flags: u32) -> CUstream {
+    written(CUstream::NULL, |stream| status!(cuStreamCreate(stream, flags)))
+}
+
 impl Bench {
     pub(crate) fn new(spec: &str) -> Self {
         let session = simulate(spec).unwrap();
         ok!(cuInit(0));
-        let mut context = CUcontext::NULL;
-        ok!(cuDevicePrimaryCtxRetain(&raw mut context, 0));
-        ok!(cuCtxSetCurrent(context));
-        Self { session, context }
+        Self { session, context: enter(0) }
     }
 
     pub(crate) fn module(&self) -> CUmodule {
         let text = CString::new(KERNELS).unwrap();
-        let mut module = CUmodule::NULL;
-        ok!(cuModuleLoadData(&raw mut module, text.as_ptr().cast()));
-        module
+        written(CUmodule::NULL, |module| status!(cuModuleLoadData(module, text.as_ptr().cast())))
     }
 
     pub(crate) fn kernel(&self, name: &str) -> CUfunction {
-        let (module, name) = (self.module(), CString::new(name).unwrap());
-        let mut function = CUfunction::NULL;
-        ok!(cuModuleGetFunction(&raw mut function, module, name.as_ptr()));
-        function
+        kernel_of(KERNELS, name)
     }
 
     pub(crate) fn stream(&self) -> CUstream {
-        let mut stream = CUstream::NULL;
-        ok!(cuStreamCreate(&raw mut stream, ffi::stream::NON_BLOCKING));
-        stream
+        stream_with(ffi::stream::NON_BLOCKING)
     }
 
     pub(crate) fn event(&self) -> CUevent {
-        let mut event = CUevent::NULL;
-        ok!(cuEventCreate(&raw mut event, ffi::event::DEFAULT));
-        event
+        written(CUevent::NULL, |event| status!(cuEventCreate(event, ffi::event::DEFAULT)))
     }
 
     /// Device memory with these words.
     pub(crate) fn upload(&self, words: &[u32]) -> CUdeviceptr {
-        let mut address = 0;
-        ok!(cuMemAlloc_v2(&raw mut address, size_of_val(words)));
+        let address = written(0, |address| status!(cuMemAlloc_v2(address, size_of_val(words))));
         ok!(cuMemcpyHtoD_v2(address, words.as_ptr().cast(), size_of_val(words)));
         // The call returns when the words have left the host.
         ok!(cuCtxSynchronize());
@@ -91,22 +113,27 @@ impl Bench {
 
     /// Pinned memory of this many words.
     pub(crate) fn pinned(&self, len: usize) -> &'static mut [u32] {
-        let mut pointer: *mut c_void = std::ptr::null_mut();
-        ok!(cuMemAllocHost_v2(&raw mut pointer, len * 4));
+        let pointer: *mut c_void = written(std::ptr::null_mut(), |out| status!(cuMemAllocHost_v2(out, len * 4)));
         // SAFETY: new memory of this length, zeroed and aligned to a page, which no test gives back before it ends.
         unsafe { std::slice::from_raw_parts_mut(pointer.cast(), len) }
     }
 }
 
-/// Launches `scale(data, factor, n)` over `n` threads.
-pub(crate) fn scale(
-    kernel: CUfunction,
+/// Calls `with` with the arguments of a launch of `scale(data, factor, n)`.
+pub(crate) fn with_arguments<T>(
     mut data: CUdeviceptr,
     mut factor: u32,
     mut n: u32,
-    stream: CUstream,
-) -> Status {
+    with: impl FnOnce(*mut *mut c_void) -> T,
+) -> T {
     let mut arguments = [(&raw mut data).cast::<c_void>(), (&raw mut factor).cast(), (&raw mut n).cast()];
+    with(arguments.as_mut_ptr())
+}
+
+/// Launches `scale(data, factor, n)` over `n` threads.
+pub(crate) fn scale(kernel: CUfunction, data: CUdeviceptr, factor: u32, n: u32, stream: CUstream) -> Status {
     let (blocks, null) = (n.div_ceil(64), std::ptr::null_mut());
-    status!(cuLaunchKernel(kernel, blocks, 1, 1, 64, 1, 1, 0, stream, arguments.as_mut_ptr(), null))
+    with_arguments(data, factor, n, |arguments| {
+        status!(cuLaunchKernel(kernel, blocks, 1, 1, 64, 1, 1, 0, stream, arguments, null))
+    })
 }

@@ -1,9 +1,9 @@
 //! Injected faults: each code in each class of calls, at once or late.
 
-use cuda_loader::Status;
+use cuda_loader::{Status, ffi::CUgraph};
 use cuda_sim::driver::{CLASSES, Report, class};
 
-use crate::driver::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, enter, ok, scale, status, written};
 
 /// A function's name and a call of it.
 type Call = (&'static str, Box<dyn Fn() -> Status>);
@@ -11,8 +11,7 @@ type Call = (&'static str, Box<dyn Fn() -> Status>);
 /// One call of each class that a program makes between start and end.
 fn calls(bench: &Bench) -> Vec<Call> {
     let (stream, event, kernel, data) = (bench.stream(), bench.event(), bench.kernel("scale"), bench.upload(&[1; 4]));
-    let mut graph = cuda_loader::ffi::CUgraph::NULL;
-    ok!(cuGraphCreate(&raw mut graph, 0));
+    let graph = written(CUgraph::NULL, |graph| status!(cuGraphCreate(graph, 0)));
     vec![
         ("cuMemAlloc_v2", Box::new(|| status!(cuMemAlloc_v2(&mut 0, 16)))),
         ("cuMemsetD32Async", Box::new(move || status!(cuMemsetD32Async(data, 1, 4, stream)))),
@@ -96,8 +95,6 @@ fn a_lost_context_does_not_touch_another_device() {
     let (stream, kernel, data) = (bench.stream(), bench.kernel("scale"), bench.upload(&[1; 4]));
     assert_eq!(scale(kernel, data, 2, 4, stream), Status::SUCCESS);
     assert_eq!(status!(cuStreamSynchronize(stream)), Status::ILLEGAL_ADDRESS);
-    let mut other = cuda_loader::ffi::CUcontext::NULL;
-    ok!(cuDevicePrimaryCtxRetain(&raw mut other, 1));
-    ok!(cuCtxSetCurrent(other));
+    enter(1);
     ok!(cuCtxSynchronize());
 }

@@ -3,29 +3,24 @@
 //! # Safety
 //! Host functions are called with the argument they were enqueued with.
 
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 
 use cuda_loader::{
     Status,
-    ffi::{CUfunction, CUmodule, CUstream, function},
+    ffi::{CUfunction, CUstream, function},
 };
 
-use crate::driver::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, kernel_of, ok, status, written};
 
 /// A kernel of at most 96 threads with 100 bytes of shared and 40 bytes of local memory.
 fn bounded() -> CUfunction {
     let text = ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k() .maxntid 96, 1, 1\n{
         .shared .align 4 .b8 s[100]; .local .align 4 .b8 l[40]; ret; }";
-    let (image, mut module, mut function) = (CString::new(text).unwrap(), CUmodule::NULL, CUfunction::NULL);
-    ok!(cuModuleLoadData(&raw mut module, image.as_ptr().cast()));
-    ok!(cuModuleGetFunction(&raw mut function, module, c"k".as_ptr()));
-    function
+    kernel_of(text, "k")
 }
 
 fn attribute(kernel: CUfunction, which: u32) -> i32 {
-    let mut value = -9;
-    ok!(cuFuncGetAttribute(&raw mut value, which, kernel));
-    value
+    written(-9, |value| status!(cuFuncGetAttribute(value, which, kernel)))
 }
 
 #[test]
@@ -64,9 +59,11 @@ fn attributes_of_a_kernel_are_those_of_its_text() {
 }
 
 fn resident(kernel: CUfunction, threads: i32, shared: usize) -> i32 {
-    let (mut blocks, mut same) = (-1, -1);
-    ok!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, threads, shared));
-    ok!(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&raw mut same, kernel, threads, shared, 0));
+    let blocks =
+        written(-1, |blocks| status!(cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared)));
+    let same = written(-1, |same| {
+        status!(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(same, kernel, threads, shared, 0))
+    });
     assert_eq!(blocks, same);
     blocks
 }
@@ -76,24 +73,25 @@ fn a_multiprocessor_holds_the_blocks_that_its_resources_allow() {
     let bench = Bench::new("");
     let (scale, bounded) = (bench.kernel("scale"), bounded());
     // By threads: 64 warps, and by blocks: 32.
-    let counts = [0, 1, 64, 65, 96, 97, 1024, 1025].map(|threads| resident(scale, threads, 0));
-    assert_eq!(counts, [0, 32, 32, 21, 21, 16, 2, 0]);
+    let counts = [0, 1, 64, 65, 96, 97, 256, 1024, 1025].map(|threads| resident(scale, threads, 0));
+    assert_eq!(counts, [0, 32, 32, 21, 21, 16, 8, 2, 0]);
+    assert_eq!((attribute(scale, function::MAX_THREADS_PER_BLOCK), resident(scale, 256, 100 << 10)), (1024, 1));
     assert_eq!([96, 97].map(|threads| resident(bounded, threads, 0)), [21, 0]);
     assert_eq!([usize::MAX, 1 << 32, u32::MAX as usize, 164 << 10].map(|bytes| resident(scale, 32, bytes)), [0; 4]);
     assert_eq!(status!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut 0, scale, -1, 0)), Status::INVALID_VALUE);
     // Blocks with this share of shared memory all fit, and blocks with one byte more do not.
+    let share = |kernel: CUfunction, blocks: i32| {
+        written(0, |share| status!(cuOccupancyAvailableDynamicSMemPerBlock(share, kernel, blocks, 32)))
+    };
     for blocks in 1..=32 {
-        let mut share = 0;
-        ok!(cuOccupancyAvailableDynamicSMemPerBlock(&raw mut share, scale, blocks, 32));
+        let share = share(scale, blocks);
         assert!(resident(scale, 32, share) >= blocks && resident(scale, 32, share + 1) < blocks, "{blocks}: {share}");
     }
     for blocks in [0, -1] {
         let status = status!(cuOccupancyAvailableDynamicSMemPerBlock(&mut 0, scale, blocks, 32));
         assert_eq!(status, Status::INVALID_VALUE, "{blocks}");
     }
-    let mut share = 0;
-    ok!(cuOccupancyAvailableDynamicSMemPerBlock(&raw mut share, bounded, 1, 32));
-    assert_eq!(share, (163 << 10) - 100);
+    assert_eq!(share(bounded, 1), (163 << 10) - 100);
 }
 
 #[test]

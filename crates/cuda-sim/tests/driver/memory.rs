@@ -4,33 +4,32 @@ use std::ffi::c_void;
 
 use cuda_loader::{
     Status,
-    ffi::{self, CUmemoryPool, MemPoolProps},
+    ffi::{self, CUdeviceptr, CUmemoryPool, CUstream, MemPoolProps},
 };
 use cuda_sim::driver::Report;
 
-use crate::driver::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, alloc_async, ok, scale, status, written};
 
 #[test]
 fn memory_runs_out_and_comes_back() {
     let bench = Bench::new("mem=1M");
-    let (mut first, mut second) = (0, 0);
-    ok!(cuMemAlloc_v2(&raw mut first, 700 << 10));
-    assert_eq!(status!(cuMemAlloc_v2(&raw mut second, 700 << 10)), Status::OUT_OF_MEMORY);
+    let first = written(0, |first| status!(cuMemAlloc_v2(first, 700 << 10)));
+    assert_eq!(status!(cuMemAlloc_v2(&mut 0, 700 << 10)), Status::OUT_OF_MEMORY);
     let (mut free, mut total) = (0, 0);
     ok!(cuMemGetInfo_v2(&raw mut free, &raw mut total));
     assert_eq!((free, total), (324 << 10, 1 << 20));
     ok!(cuMemFree_v2(first));
-    ok!(cuMemAlloc_v2(&raw mut second, 700 << 10));
+    ok!(cuMemAlloc_v2(&mut 0, 700 << 10));
     assert_eq!(status!(cuMemFree_v2(first)), Status::INVALID_VALUE);
-    assert_eq!(status!(cuMemAlloc_v2(&raw mut first, 0)), Status::INVALID_VALUE);
+    assert_eq!(status!(cuMemAlloc_v2(&mut 0, 0)), Status::INVALID_VALUE);
     assert!(matches!(bench.session.reports()[..], [Report::Address { call: "cuMemFree_v2", .. }]));
 }
 
 #[test]
 fn memory_that_a_stream_will_release_is_not_freed_again() {
     let bench = Bench::new("schedule=lazy");
-    let (stream, mut address) = (bench.stream(), 0);
-    ok!(cuMemAllocAsync(&raw mut address, 64, stream));
+    let stream = bench.stream();
+    let address = alloc_async(64, stream);
     ok!(cuMemFreeAsync(address, stream));
     assert_eq!(status!(cuMemFree_v2(address)), Status::INVALID_VALUE);
     assert!(matches!(bench.session.reports()[..], [Report::Address { call: "cuMemFree_v2", .. }]));
@@ -39,13 +38,19 @@ fn memory_that_a_stream_will_release_is_not_freed_again() {
 #[test]
 fn memory_that_a_stream_will_release_counts_as_free_when_it_is_needed() {
     let bench = Bench::new("mem=1M;schedule=lazy");
-    let (stream, mut address) = (bench.stream(), 0);
+    let stream = bench.stream();
     for _ in 0..10 {
-        ok!(cuMemAllocAsync(&raw mut address, 700 << 10, stream));
-        ok!(cuMemFreeAsync(address, stream));
+        ok!(cuMemFreeAsync(alloc_async(700 << 10, stream), stream));
     }
     ok!(cuStreamSynchronize(stream));
     assert_eq!((bench.session.usage(0).used, bench.session.usage(0).peak), (0, 700 << 10));
+}
+
+/// Sixteen words that `stream` allocates and fills with ones.
+fn filled(stream: CUstream) -> CUdeviceptr {
+    let data = alloc_async(64, stream);
+    ok!(cuMemsetD32Async(data, 1, 16, stream));
+    data
 }
 
 #[test]
@@ -53,9 +58,7 @@ fn a_use_on_another_stream_needs_an_order_after_the_allocation() {
     for ordered in [true, false] {
         let bench = Bench::new("");
         let (first, second, event, kernel) = (bench.stream(), bench.stream(), bench.event(), bench.kernel("scale"));
-        let mut data = 0;
-        ok!(cuMemAllocAsync(&raw mut data, 64, first));
-        ok!(cuMemsetD32Async(data, 1, 16, first));
+        let data = filled(first);
         ok!(cuEventRecord(event, first));
         if ordered {
             ok!(cuStreamWaitEvent(second, event, 0));
@@ -73,9 +76,7 @@ fn a_release_needs_an_order_after_the_uses_on_other_streams() {
     for ordered in [true, false] {
         let bench = Bench::new("schedule=lazy");
         let (first, second, event) = (bench.stream(), bench.stream(), bench.event());
-        let (kernel, mut data) = (bench.kernel("scale"), 0);
-        ok!(cuMemAllocAsync(&raw mut data, 64, first));
-        ok!(cuMemsetD32Async(data, 1, 16, first));
+        let (kernel, data) = (bench.kernel("scale"), filled(first));
         ok!(cuStreamSynchronize(first));
         // The host has waited for the allocation, so any stream may use it now.
         assert_eq!(scale(kernel, data, 2, 16, second), Status::SUCCESS);
@@ -94,12 +95,10 @@ fn a_release_needs_an_order_after_the_uses_on_other_streams() {
 fn a_use_after_the_release_fails_whatever_the_schedule() {
     for schedule in ["eager", "lazy", "random"] {
         let bench = Bench::new(&format!("schedule={schedule}"));
-        let (stream, kernel, mut data) = (bench.stream(), bench.kernel("scale"), 0);
-        ok!(cuMemAllocAsync(&raw mut data, 64, stream));
-        ok!(cuMemsetD32Async(data, 1, 16, stream));
+        let (stream, kernel) = (bench.stream(), bench.kernel("scale"));
+        let data = filled(stream);
         ok!(cuMemFreeAsync(data, stream));
-        let launched = scale(kernel, data, 2, 16, stream);
-        assert_eq!(launched, Status::SUCCESS);
+        assert_eq!(scale(kernel, data, 2, 16, stream), Status::SUCCESS);
         assert_eq!(status!(cuStreamSynchronize(stream)), Status::ILLEGAL_ADDRESS);
         let reports = bench.session.reports();
         assert!(
@@ -112,9 +111,8 @@ fn a_use_after_the_release_fails_whatever_the_schedule() {
 #[test]
 fn waiting_for_a_context_covers_its_destroyed_streams() {
     let bench = Bench::new("schedule=lazy");
-    let (first, second, kernel, mut data) = (bench.stream(), bench.stream(), bench.kernel("scale"), 0);
-    ok!(cuMemAllocAsync(&raw mut data, 64, first));
-    ok!(cuMemsetD32Async(data, 1, 16, first));
+    let (first, second, kernel) = (bench.stream(), bench.stream(), bench.kernel("scale"));
+    let data = filled(first);
     assert_eq!(scale(kernel, data, 2, 16, first), Status::SUCCESS);
     ok!(cuStreamDestroy_v2(first));
     ok!(cuCtxSynchronize());
@@ -124,27 +122,27 @@ fn waiting_for_a_context_covers_its_destroyed_streams() {
 }
 
 fn pool_value(pool: CUmemoryPool, attribute: u32) -> u64 {
-    let mut value = 0u64;
-    ok!(cuMemPoolGetAttribute(pool, attribute, (&raw mut value).cast()));
-    value
+    written(0u64, |value| status!(cuMemPoolGetAttribute(pool, attribute, value.cast())))
+}
+
+fn pointer_attribute<T>(before: T, which: u32, address: CUdeviceptr) -> T {
+    written(before, |value| status!(cuPointerGetAttribute(value.cast(), which, address)))
 }
 
 #[test]
 fn a_pool_counts_what_it_hands_out_and_keeps() {
     let bench = Bench::new("");
-    let (stream, mut pool, mut data) = (bench.stream(), CUmemoryPool::NULL, 0);
-    ok!(cuMemPoolCreate(&raw mut pool, &MemPoolProps::on_device(0)));
-    let mut threshold = u64::MAX;
+    let (stream, mut threshold) = (bench.stream(), u64::MAX);
+    let pool = written(CUmemoryPool::NULL, |pool| status!(cuMemPoolCreate(pool, &MemPoolProps::on_device(0))));
+    let take = |bytes: usize| written(0, |data| status!(cuMemAllocFromPoolAsync(data, bytes, pool, stream)));
     ok!(cuMemPoolSetAttribute(pool, ffi::pool::RELEASE_THRESHOLD, (&raw mut threshold).cast()));
-    ok!(cuMemAllocFromPoolAsync(&raw mut data, 1024, pool, stream));
+    let data = take(1024);
     assert_eq!(pool_value(pool, ffi::pool::USED_MEM_CURRENT), 1024);
-    let mut found = CUmemoryPool::NULL;
-    ok!(cuPointerGetAttribute((&raw mut found).cast::<c_void>(), ffi::pointer::MEMPOOL_HANDLE, data));
-    assert_eq!(found, pool);
+    assert_eq!(pointer_attribute(CUmemoryPool::NULL, ffi::pointer::MEMPOOL_HANDLE, data), pool);
     ok!(cuMemFreeAsync(data, stream));
     assert_eq!(pool_value(pool, ffi::pool::USED_MEM_CURRENT), 0);
     assert_eq!(pool_value(pool, ffi::pool::RESERVED_MEM_CURRENT), 1024);
-    ok!(cuMemAllocFromPoolAsync(&raw mut data, 512, pool, stream));
+    let data = take(512);
     assert_eq!(bench.session.counters().pool_hits, 1);
     ok!(cuMemFreeAsync(data, stream));
     ok!(cuMemPoolTrimTo(pool, 0));
@@ -161,11 +159,9 @@ fn kernels_reach_pinned_memory_at_its_own_address() {
     let block = bench.pinned(16);
     block.fill(3);
     let pointer: *mut c_void = block.as_mut_ptr().cast();
-    let (mut address, mut flags, mut kind) = (0, 0, 0u32);
-    ok!(cuMemHostGetDevicePointer_v2(&raw mut address, pointer, 0));
-    ok!(cuMemHostGetFlags(&raw mut flags, pointer));
-    ok!(cuPointerGetAttribute((&raw mut kind).cast(), ffi::pointer::MEMORY_TYPE, address));
-    assert_eq!(kind, ffi::mem_type::HOST);
+    let address = written(0, |address| status!(cuMemHostGetDevicePointer_v2(address, pointer, 0)));
+    ok!(cuMemHostGetFlags(&mut 0, pointer));
+    assert_eq!(pointer_attribute(0u32, ffi::pointer::MEMORY_TYPE, address), ffi::mem_type::HOST);
     assert_eq!(scale(kernel, address, 2, 16, stream), Status::SUCCESS);
     ok!(cuStreamSynchronize(stream));
     assert_eq!(block, [7; 16]);
@@ -193,11 +189,10 @@ fn registered_memory_is_pinned_until_it_is_unregistered() {
 fn addresses_tell_their_allocation() {
     let bench = Bench::new("");
     let data = bench.upload(&[0; 16]);
-    let (mut base, mut size, mut ordinal) = (0, 0, -1);
+    let (mut base, mut size) = (0, 0);
     ok!(cuMemGetAddressRange_v2(&raw mut base, &raw mut size, data + 20));
     assert_eq!((base, size), (data, 64));
-    ok!(cuPointerGetAttribute((&raw mut ordinal).cast(), ffi::pointer::DEVICE_ORDINAL, data + 20));
-    assert_eq!(ordinal, 0);
+    assert_eq!(pointer_attribute(-1i32, ffi::pointer::DEVICE_ORDINAL, data + 20), 0);
     assert_eq!(status!(cuMemGetAddressRange_v2(&raw mut base, &raw mut size, data + 64)), Status::NOT_FOUND);
     let (mut names, mut place): (_, *mut c_void) = ([ffi::pointer::RANGE_START_ADDR, 99], (&raw mut base).cast());
     ok!(cuPointerGetAttributes(1, names.as_mut_ptr(), &raw mut place, data + 63));

@@ -8,7 +8,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::Report;
 
-use crate::driver::bench::{Bench, KERNELS, ok, scale, status};
+use crate::driver::bench::{Bench, KERNELS, enter, ok, scale, status, with_arguments, written};
 
 /// Loads a text with logs; the status, the information and the error.
 fn load(text: &str) -> (Status, String, String) {
@@ -74,29 +74,26 @@ fn a_truncated_module_is_refused_wherever_it_is_cut() {
 fn names_are_found_or_not() {
     let bench = Bench::new("");
     let module = bench.module();
-    let (mut address, mut size, mut value) = (0, 0, [0u32; 1]);
+    let (mut address, mut size) = (0, 0);
     ok!(cuModuleGetGlobal_v2(&raw mut address, &raw mut size, module, c"answer".as_ptr()));
-    ok!(cuMemcpyDtoH_v2(value.as_mut_ptr().cast(), address, 4));
-    assert_eq!((size, value[0]), (4, 42));
+    assert_eq!((size, bench.download(address, 1)), (4, vec![42]));
     let mut function = CUfunction::NULL;
     assert_eq!(status!(cuModuleGetFunction(&raw mut function, module, c"nothing".as_ptr())), Status::NOT_FOUND);
     ok!(cuModuleGetFunction(&raw mut function, module, c"sum".as_ptr()));
     ok!(cuModuleUnload(module));
     assert_eq!(status!(cuModuleUnload(module)), Status::INVALID_HANDLE);
-    let mut registers = 0;
-    assert_eq!(status!(cuFuncGetAttribute(&raw mut registers, function::NUM_REGS, function)), Status::INVALID_HANDLE);
+    assert_eq!(status!(cuFuncGetAttribute(&mut 0, function::NUM_REGS, function)), Status::INVALID_HANDLE);
 }
 
 #[test]
 fn shapes_that_the_device_cannot_run_are_refused() {
     let bench = Bench::new("");
-    let (kernel, mut data) = (bench.kernel("scale"), bench.upload(&[0; 4]));
-    let mut launch = |grid: [u32; 3], block: [u32; 3], shared: u32| {
-        let (mut factor, mut n) = (1u32, 4u32);
-        let mut arguments = [(&raw mut data).cast::<c_void>(), (&raw mut factor).cast(), (&raw mut n).cast()];
-        let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
+    let (kernel, data) = (bench.kernel("scale"), bench.upload(&[0; 4]));
+    let launch = |[gx, gy, gz]: [u32; 3], [bx, by, bz]: [u32; 3], shared: u32| {
         let (stream, null) = (CUstream::NULL, std::ptr::null_mut());
-        status!(cuLaunchKernel(kernel, gx, gy, gz, bx, by, bz, shared, stream, arguments.as_mut_ptr(), null))
+        with_arguments(data, 1, 4, |arguments| {
+            status!(cuLaunchKernel(kernel, gx, gy, gz, bx, by, bz, shared, stream, arguments, null))
+        })
     };
     assert_eq!(launch([1, 1, 1], [4, 1, 1], 0), Status::SUCCESS);
     for (grid, block) in [
@@ -121,15 +118,13 @@ fn shapes_that_the_device_cannot_run_are_refused() {
 #[test]
 fn a_cooperative_grid_has_at_most_the_blocks_that_the_device_holds_at_once() {
     let bench = Bench::new("sms=3");
-    let (kernel, mut data) = (bench.kernel("scale"), bench.upload(&[0; 4]));
-    let mut resident = 0;
-    ok!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut resident, kernel, 64, 0));
+    let (kernel, data) = (bench.kernel("scale"), bench.upload(&[0; 4]));
+    let resident = written(0, |blocks| status!(cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, 64, 0)));
     assert!(resident > 3, "a sum and a product differ");
-    let mut launch = |blocks: u32| {
-        let (mut factor, mut n) = (1u32, 4u32);
-        let mut arguments = [(&raw mut data).cast::<c_void>(), (&raw mut factor).cast(), (&raw mut n).cast()];
-        let stream = CUstream::NULL;
-        status!(cuLaunchCooperativeKernel(kernel, blocks, 1, 1, 64, 1, 1, 0, stream, arguments.as_mut_ptr()))
+    let launch = |blocks: u32| {
+        with_arguments(data, 1, 4, |arguments| {
+            status!(cuLaunchCooperativeKernel(kernel, blocks, 1, 1, 64, 1, 1, 0, CUstream::NULL, arguments))
+        })
     };
     let most = 3 * resident as u32;
     assert_eq!(launch(most), Status::SUCCESS);
@@ -153,26 +148,9 @@ fn packed_arguments_are_those_given_one_by_one() {
 }
 
 #[test]
-fn occupancy_fits_the_attributes() {
-    let bench = Bench::new("");
-    let kernel = bench.kernel("scale");
-    let (mut blocks, mut most, mut grid, mut block) = (0, 0, 0, 0);
-    ok!(cuFuncGetAttribute(&raw mut most, function::MAX_THREADS_PER_BLOCK, kernel));
-    assert_eq!(most, 1024);
-    ok!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, 256, 0));
-    assert_eq!(blocks, 8);
-    ok!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&raw mut blocks, kernel, 256, 100 << 10));
-    assert_eq!(blocks, 1);
-    ok!(cuOccupancyMaxPotentialBlockSize(&raw mut grid, &raw mut block, kernel, None, 0, 0));
-    assert!(block > 0 && grid > 0 && block <= 1024);
-}
-
-#[test]
 fn a_launch_with_a_stream_of_another_context_is_refused() {
     let bench = Bench::new("devices=2");
     let (kernel, data, stream) = (bench.kernel("scale"), bench.upload(&[0; 4]), bench.stream());
-    let mut other = cuda_loader::ffi::CUcontext::NULL;
-    ok!(cuDevicePrimaryCtxRetain(&raw mut other, 1));
-    ok!(cuCtxSetCurrent(other));
+    enter(1);
     assert_eq!(scale(kernel, data, 1, 4, stream), Status::INVALID_HANDLE);
 }

@@ -8,7 +8,7 @@ use cuda_loader::{
 };
 use cuda_sim::driver::{Report, simulate};
 
-use crate::driver::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, kernel_of, status};
 
 /// A module of one kernel `k`, by what stands before it, its parameters and directives, and its body.
 fn text(version: &str, before: &str, head: &str, body: &str) -> String {
@@ -17,18 +17,9 @@ fn text(version: &str, before: &str, head: &str, body: &str) -> String {
     )
 }
 
-fn load(text: &str) -> (Status, CUmodule) {
-    let (image, mut module) = (CString::new(text).unwrap(), CUmodule::NULL);
-    (status!(cuModuleLoadData(&raw mut module, image.as_ptr().cast())), module)
-}
-
-/// The kernel of a text that loads.
-fn kernel(text: &str) -> CUfunction {
-    let (status, module) = load(text);
-    assert_eq!(status, Status::SUCCESS);
-    let mut function = CUfunction::NULL;
-    ok!(cuModuleGetFunction(&raw mut function, module, c"k".as_ptr()));
-    function
+fn load(text: &str) -> Status {
+    let image = CString::new(text).unwrap();
+    status!(cuModuleLoadData(&mut CUmodule::default(), image.as_ptr().cast()))
 }
 
 fn launch(kernel: CUfunction, block: [u32; 3], params: *mut *mut c_void, extra: *mut *mut c_void) -> Status {
@@ -48,8 +39,8 @@ fn what_is_too_large_for_every_device_is_not_compiled() {
         (parameters("8.0", 4352), parameters("8.0", 4353), "parameters above 4352 bytes needs PTX 8.1"),
         (parameters("8.1", 32_764), parameters("8.1", 32_765), "parameters take at most 32764 bytes"),
     ] {
-        assert_eq!(load(&fits).0, Status::SUCCESS, "{fits}");
-        assert_eq!(load(&too_large).0, Status::INVALID_PTX, "{too_large}");
+        assert_eq!(load(&fits), Status::SUCCESS, "{fits}");
+        assert_eq!(load(&too_large), Status::INVALID_PTX, "{too_large}");
         assert!(
             matches!(bench.session.reports().last(), Some(Report::Module(reason)) if reason.contains(why)),
             "{why}"
@@ -67,7 +58,7 @@ fn texts_are_compiled_for_the_versions_of_the_machine() {
         ("", "6.5", Status::INVALID_PTX),
     ] {
         let _bench = Bench::new(machine);
-        assert_eq!(load(&text(version, "", "()", "")).0, expected, "{machine}, PTX {version}");
+        assert_eq!(load(&text(version, "", "()", "")), expected, "{machine}, PTX {version}");
     }
     assert!(simulate("cc=9.0;driver=11.4").is_err(), "that release knows no such device");
 }
@@ -75,7 +66,7 @@ fn texts_are_compiled_for_the_versions_of_the_machine() {
 #[test]
 fn a_block_of_another_shape_than_required_is_refused() {
     let _bench = Bench::new("");
-    let kernel = kernel(&text("7.0", "", "() .reqntid 8, 4", ""));
+    let kernel = kernel_of(&text("7.0", "", "() .reqntid 8, 4", ""), "k");
     let null = std::ptr::null_mut();
     assert_eq!(launch(kernel, [8, 4, 1], null, null), Status::SUCCESS);
     for block in [[8, 4, 2], [4, 8, 1], [32, 1, 1], [8, 1, 1], [64, 1, 1]] {
@@ -88,7 +79,7 @@ fn local_memory_beyond_what_a_thread_may_have_is_refused_at_the_launch() {
     let _bench = Bench::new("");
     let null = std::ptr::null_mut();
     for (bytes, expected) in [(512 << 10, Status::SUCCESS), ((512 << 10) + 1, Status::LAUNCH_OUT_OF_RESOURCES)] {
-        let kernel = kernel(&text("7.0", "", "()", &format!(".local .align 4 .b8 l[{bytes}];")));
+        let kernel = kernel_of(&text("7.0", "", "()", &format!(".local .align 4 .b8 l[{bytes}];")), "k");
         assert_eq!(launch(kernel, [1, 1, 1], null, null), expected, "{bytes}");
     }
 }
@@ -96,7 +87,7 @@ fn local_memory_beyond_what_a_thread_may_have_is_refused_at_the_launch() {
 #[test]
 fn arguments_come_in_one_form_and_are_as_long_as_the_parameters() {
     let _bench = Bench::new("");
-    let kernel = kernel(&text("7.0", "", "(.param .u64 a, .param .u32 b)", ""));
+    let kernel = kernel_of(&text("7.0", "", "(.param .u64 a, .param .u32 b)", ""), "k");
     let mark = std::ptr::without_provenance_mut::<c_void>;
     let mut packed = [0u64; 4];
     let mut one_by_one: [*mut c_void; 2] = [packed.as_mut_ptr().cast(), packed.as_mut_ptr().cast()];

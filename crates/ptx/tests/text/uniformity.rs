@@ -43,27 +43,16 @@ fn the_same_source_with_the_flags_is_sound() {
 }
 
 #[test]
-fn a_barrier_after_the_branch_has_closed_is_sound() {
-    let code = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 bra L1;\nmov.b32 %r2, 1;\nL1:\nbar.sync 0;";
-    assert_eq!(spreads(code), []);
-}
-
-#[test]
-fn a_barrier_in_one_arm_is_not() {
-    let code = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 bra L1;\nbar.sync 0;\nL1:";
-    assert_eq!(spreads(code), [Spread::Lanes]);
-}
-
-#[test]
-fn a_barrier_after_an_early_return_is_not() {
-    let code = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 ret;\nbar.sync 0;";
-    assert_eq!(spreads(code), [Spread::Lanes]);
-}
-
-#[test]
-fn a_trap_is_no_early_return() {
-    let code = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 4;\n@%p1 bra L1;\nbar.sync 0;\nret;\nL1:\ntrap;";
-    assert_eq!(spreads(code), []);
+fn a_barrier_is_sound_unless_lanes_may_miss_it() {
+    for (case, rest, expected) in [
+        ("in one arm", "@%p1 bra L1;\nbar.sync 0;\nL1:", &[Spread::Lanes][..]),
+        ("after the branch has closed", "@%p1 bra L1;\nmov.b32 %r2, 1;\nL1:\nbar.sync 0;", &[]),
+        ("after an early return", "@%p1 ret;\nbar.sync 0;", &[Spread::Lanes]),
+        ("where the other arm is a trap", "@%p1 bra L1;\nbar.sync 0;\nret;\nL1:\ntrap;", &[]),
+    ] {
+        let code = format!("mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 4;\n{rest}");
+        assert_eq!(spreads(&code), expected, "{case}");
+    }
 }
 
 #[test]

@@ -10,15 +10,14 @@ pub use error::FileError;
 pub use known::{KnownStatement, UseStatement};
 
 use backend_api::ops::StarkOps;
-use core_types::field::M31;
 use serde::{Deserialize, Serialize};
 use stark_airs::Statement;
-use stark_verifier::{Digest, PcsConfig, Protocol};
+use stark_verifier::{PcsConfig, Protocol};
 
 use self::written::Written;
 use crate::{
     protocol::preprocessed::preprocessed_root,
-    statement::{proof::StatementProof, verify::verify},
+    statement::{inputs::slices, proof::StatementProof, verify::verify},
 };
 
 /// Log of the most leaves of a tree of preprocessed columns that a reader makes.
@@ -104,14 +103,8 @@ impl<Q: StarkOps> UseStatement for Verifying<'_, Q> {
         // First with the root that the file claims: then the sizes below are those that the proof is of.
         let got = self.proof.proof.commitments.first().copied().unwrap_or_default();
         verify(Protocol::V2_3, config, statement, got, self.proof)?;
-        let expected = known_root(self.q, statement, &config)?;
+        let columns = statement.preprocessed_values();
+        let expected = preprocessed_root(self.q, &config, &slices(&columns))?;
         if got == expected { Ok(()) } else { Err(FileError::Root { expected, got }) }
     }
-}
-
-/// The root of a statement's preprocessed columns, computed here.
-fn known_root<Q: StarkOps, S: Statement>(q: &Q, statement: &S, config: &PcsConfig) -> Result<Digest, FileError> {
-    let columns = statement.preprocessed_values();
-    let columns: Vec<&[M31]> = columns.iter().map(|column| &column[..]).collect();
-    Ok(preprocessed_root(q, config, &columns)?)
 }

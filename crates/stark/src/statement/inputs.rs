@@ -57,6 +57,6 @@ pub(super) fn recorded<S: Statement>(statement: &S) -> Result<Vec<Component>, Pr
 }
 
 /// Columns as slices.
-pub(super) fn slices(columns: &[Vec<M31>]) -> Vec<&[M31]> {
+pub(crate) fn slices(columns: &[Vec<M31>]) -> Vec<&[M31]> {
     columns.iter().map(|column| &column[..]).collect()
 }

@@ -8,7 +8,7 @@ use stark_verifier::Component as Checked;
 
 use crate::{
     common::{open, processor, simulated, slices},
-    host_columns::{self, Scaled, VALUES, begin, finish, scaled, verify},
+    host_columns::{self, Scaled, VALUES, begin, finish, only_preprocessed, scaled, verify},
 };
 
 const SCALED: Scaled = Scaled { log_rows: 5, copies: 0 };
@@ -127,17 +127,8 @@ fn a_proof_with_interaction_columns_of_the_host_is_two_submissions_and_two_waits
         }
         assert!(!pair.is_recorded());
         prover.load(&q, &[&rows(3)]).unwrap();
-        let fewer = pair.submit(
-            &mut prover,
-            &q,
-            &[],
-            |mut session| {
-                session.commit_preprocessed()?;
-                Ok(session)
-            },
-            |_| Ok::<_, ProverError>(Interaction::default()),
-            finish,
-        );
+        let none = |_: &[QM31]| Ok::<_, ProverError>(Interaction::default());
+        let fewer = pair.submit(&mut prover, &q, &[], only_preprocessed, none, finish);
         assert_eq!(fewer.map(drop), Err(ProverError::Tree { expected: 1, got: 2 }));
     }
 }
@@ -229,13 +220,6 @@ fn whoever_begins_or_finishes_otherwise_is_refused_and_the_next_proof_is_right()
         fn from(error: ProverError) -> Self {
             Self::ByProver(error)
         }
-    }
-
-    fn only_preprocessed<'p>(
-        mut session: ProofSession<'p, AnyQueue>,
-    ) -> Result<ProofSession<'p, AnyQueue>, ProverError> {
-        session.commit_preprocessed()?;
-        Ok(session)
     }
 
     let (_machine, q) = simulated();

@@ -1,6 +1,6 @@
 //! Refused inputs, by error, and that a prover can prove after a refusal.
 
-use core_types::field::M31;
+use core_types::field::{M31, QM31};
 use stark::{
     Component, Generated, Interaction, MemoryPlan, PcsConfig, ProofGraphPair, Protocol, Prover, ProverError,
     RecordedGenerator, Residency, preprocessed_root,
@@ -12,6 +12,7 @@ use stark_verifier::{ConfigError, StatementError};
 
 use crate::{
     common::slices,
+    host_columns::only_preprocessed,
     session::{
         airs::{Constraints, VectorAir},
         prove::{components, finish, prover},
@@ -119,17 +120,9 @@ fn trees_out_of_order_are_named() {
     assert_eq!(session.commit_look_ups(), none());
     assert_eq!(session.load_interaction(&Interaction::default()), none());
     prover.load(&q, &columns).unwrap();
-    let paired = ProofGraphPair::new().submit(
-        &mut prover,
-        &q,
-        &[],
-        |mut session| {
-            session.commit_preprocessed()?;
-            Ok(session)
-        },
-        |_| Ok::<_, ProverError>(Interaction::default()),
-        |session| session.submit(),
-    );
+    let mut pair = ProofGraphPair::new();
+    let interact = |_: &[QM31]| Ok::<_, ProverError>(Interaction::default());
+    let paired = pair.submit(&mut prover, &q, &[], only_preprocessed, interact, |session| session.submit());
     assert_eq!(paired.map(drop), none());
 }
 

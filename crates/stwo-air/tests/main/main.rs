@@ -2,6 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panic")]
 
+/// The height of a test AIR, and the degree bound of quadratic constraints on it.
+macro_rules! heights {
+    ($log_rows:literal) => {
+        fn log_size(&self) -> u32 {
+            $log_rows
+        }
+
+        fn max_constraint_log_degree_bound(&self) -> u32 {
+            $log_rows + 1
+        }
+    };
+}
+
 mod accepted;
 mod borrowed;
 mod framework;

@@ -23,13 +23,7 @@ use crate::{
 struct Operations;
 
 impl FrameworkEval for Operations {
-    fn log_size(&self) -> u32 {
-        5
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        6
-    }
+    heights!(5);
 
     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
         let (word, felt) = (BaseField::from(17), SecureField::from_u32_unchecked(2, 3, 5, 7));
@@ -78,13 +72,7 @@ struct Batches {
 }
 
 impl FrameworkEval for Batches {
-    fn log_size(&self) -> u32 {
-        5
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        6
-    }
+    heights!(5);
 
     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
         let values = [(); 4].map(|()| eval.next_trace_mask());

@@ -51,13 +51,7 @@ struct Wrong {
 }
 
 impl FrameworkEval for Wrong {
-    fn log_size(&self) -> u32 {
-        4
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        5
-    }
+    heights!(4);
 
     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
         let Self { does, elements } = self;
@@ -177,13 +171,7 @@ fn airs_that_cannot_be_proven_are_refused_when_they_become_programs() {
 struct Uses(Pair);
 
 impl FrameworkEval for Uses {
-    fn log_size(&self) -> u32 {
-        4
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        5
-    }
+    heights!(4);
 
     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
         let [x, y] = [(); 2].map(|()| eval.next_trace_mask());
@@ -228,13 +216,7 @@ fn challenges_that_cannot_be_slots_are_refused() {
 struct Reads;
 
 impl FrameworkEval for Reads {
-    fn log_size(&self) -> u32 {
-        4
-    }
-
-    fn max_constraint_log_degree_bound(&self) -> u32 {
-        5
-    }
+    heights!(4);
 
     fn evaluate<E: EvalAtRow>(&self, mut eval: E) -> E {
         let there = eval.get_preprocessed_column(preprocessed("there"));

@@ -8,15 +8,15 @@ mod gates;
 use backend_api::{
     BackendError, Buffer, Queue,
     ops::{
-        fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys},
+        fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys, ExpandSeed},
         share::{MatmulWords, TableSums},
     },
 };
 use core_types::{
-    Label, PrgKeys,
+    AesKey, Label, PrgKeys,
     cmp::{CMP_TABLE_BITS, cmp_blocks, cmp_levels},
     params::{
-        fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
+        fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, SeedParams, padded},
         share::{MatmulWordsParams, TableSumsParams},
     },
 };
@@ -106,6 +106,7 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
         cmp_gen(64, wide),
         dcf_eval(64, dcf, ONE_POINT),
         dcf_eval(64, few, PIECE_POINTS),
+        expand_seed(3, wide),
         matmul_words(side),
         table_sums(8, wide),
         table_sums(13, all),
@@ -275,6 +276,18 @@ fn dcf_eval<Q: AllOps>(bits: u32, count: u32, at: KeyPoints) -> Line<Q> {
             let (x_hat, offsets, shares) = (x_hat.view(), offsets.view(), shares.view_mut());
             Ok(q.dcf_eval_window(DcfEvalWindow { params: &params, keys, x_hat, offsets, shares })?)
         }))
+    })
+}
+
+/// Rows of the key stream of a seed, as of roots or additive shares.
+fn expand_seed<Q: AllOps>(rows: u32, blocks: u32) -> Line<Q> {
+    let all = f64::from(rows) * f64::from(blocks);
+    let size = RunSize::computing("block", all, 16.0 * all);
+    Line::new(format!("pfss.expand_seed/{rows}x{blocks}"), size, move |q: &Q| {
+        let key = AesKey::new(NONCE);
+        let params = SeedParams { key, first: 0, mask: [u64::MAX; 2], rows, blocks, reserved: [0; 2] };
+        let mut words = q.zeros::<u64>(2 * rows as usize * blocks as usize)?;
+        Ok(Box::new(move |q| Ok(q.expand_seed(ExpandSeed { params: &params, words: words.view_mut() })?)))
     })
 }
 

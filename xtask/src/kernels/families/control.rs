@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::{
     super::{
         random::Random,
-        sample::{Cooperation, Expected, Kernel},
+        sample::{Expected, Kernel},
         tape::{INTEGER, IntOp, Operands, Operation as _, apply, word},
     },
     Parts, THREADS, columns, function, place,
@@ -83,13 +83,8 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
     let mut lines: Vec<String> = (0..variables).map(read).collect();
     statements.iter().for_each(|statement| statement.write(0, &mut lines));
     lines.extend((0..variables).map(|variable| format!("to({}, x{variable});", place(variable as u32))));
-    let kernel = Kernel {
-        function: "thread",
-        cooperation: Cooperation::Alone,
-        threads: THREADS,
-        from: columns(&rows),
-        expected: Expected::Words { words: columns(&results) },
-    };
+    let expected = Expected::Words { words: columns(&results) };
+    let kernel = Kernel::alone("thread", THREADS, columns(&rows), expected);
     Ok((function("thread", "Changes the words of thread `i`.", &lines), vec![kernel]))
 }
 

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use super::{
     super::{
         random::Random,
-        sample::{Cooperation, Kernel},
+        sample::Kernel,
         tape::{Bounded, ELEMENTARY, FloatOp, Tape, number},
     },
     PROGRAMS, Parts, floats, function,
@@ -34,13 +34,8 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
         let tape = Tape::random(random, &ELEMENTARY, 1, 3, 1);
         let results: Option<Vec<_>> = sums.iter().map(|&sum| tape.evaluate(&[sum])).collect();
         if let Some(results) = results {
-            let kernel = Kernel {
-                function: "thread",
-                cooperation: Cooperation::Alone,
-                threads: rows * columns,
-                from: from.into_iter().map(f32::to_bits).collect(),
-                expected: floats(&results),
-            };
+            let from = from.into_iter().map(f32::to_bits).collect();
+            let kernel = Kernel::alone("thread", rows * columns, from, floats(&results));
             return Ok((product.text(&tape), vec![kernel]));
         }
     }

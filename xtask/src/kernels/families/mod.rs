@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 
 use super::{
     random::Random,
-    sample::{Cooperation, Expected, Kernel, Sample},
+    sample::{Expected, Kernel, Sample},
     tape::{Bounded, FloatOp, Operation, Tape, number},
 };
 
@@ -105,6 +105,11 @@ fn columns<T: Copy>(rows: &[Vec<T>]) -> Vec<T> {
     (0..width).flat_map(|value| rows.iter().map(move |row| row[value])).collect()
 }
 
+/// The bits of the floats of threads, as [`columns`].
+fn words(rows: &[Vec<f32>]) -> Vec<u32> {
+    columns(rows).into_iter().map(f32::to_bits).collect()
+}
+
 /// The expected results of threads, each with its values and their bounds.
 fn floats(rows: &[Vec<Bounded>]) -> Expected {
     let all = columns(rows);
@@ -140,13 +145,7 @@ impl FloatProgram {
 
     /// The kernel that runs it, and its function.
     fn alone(&self, function: &'static str, about: &str) -> Parts {
-        let kernel = Kernel {
-            function,
-            cooperation: Cooperation::Alone,
-            threads: THREADS,
-            from: columns(&self.inputs).into_iter().map(f32::to_bits).collect(),
-            expected: floats(&self.results),
-        };
+        let kernel = Kernel::alone(function, THREADS, words(&self.inputs), floats(&self.results));
         (elementwise(function, about, &self.tape), vec![kernel])
     }
 }
@@ -162,7 +161,7 @@ fn thread(random: &mut Random, tape: &Tape<FloatOp>) -> Option<(Vec<f32>, Vec<Bo
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::sample::Cooperation, *};
 
     #[test]
     fn seed_family_and_index_determine_a_sample() {

@@ -5,10 +5,10 @@ use anyhow::{Result, bail};
 use super::{
     super::{
         random::Random,
-        sample::{Cooperation, Kernel},
+        sample::Kernel,
         tape::{Bounded, FloatOp, SMOOTH, Tape, backward, gradient, number},
     },
-    FloatProgram, PROGRAMS, Parts, THREADS, columns, elementwise, floats,
+    FloatProgram, PROGRAMS, Parts, THREADS, elementwise, floats, words,
 };
 
 /// How far the two ways to compute a gradient in f64 may be apart, relative to it or to 1.
@@ -25,13 +25,7 @@ pub(super) fn generate(random: &mut Random) -> Result<Parts> {
         let Some(gradients) = gradients(&forward, &backward, &incoming)? else { continue };
         let mut rows = forward.inputs.clone();
         rows.iter_mut().zip(&incoming).for_each(|(row, &incoming)| row.push(incoming));
-        let kernel = Kernel {
-            function: "backward",
-            cooperation: Cooperation::Alone,
-            threads: THREADS,
-            from: columns(&rows).into_iter().map(f32::to_bits).collect(),
-            expected: floats(&gradients),
-        };
+        let kernel = Kernel::alone("backward", THREADS, words(&rows), floats(&gradients));
         let (text, mut kernels) = forward.alone("forward", "A function of the numbers of thread `i`.");
         kernels.push(kernel);
         let about = "The gradients of the numbers of thread `i`, from the gradient of the result.";

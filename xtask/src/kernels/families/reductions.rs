@@ -8,7 +8,7 @@ use super::{
         sample::{BLOCK, Cooperation, Expected, Kernel},
         tape::{Bounded, FloatOp, INTEGER, IntOp, Operation, SMOOTH, Tape, word},
     },
-    FloatProgram, Parts, columns, floats, place,
+    FloatProgram, Parts, columns, floats, place, words,
 };
 
 /// Threads of a kernel on words: four full blocks and a part of one.
@@ -113,7 +113,7 @@ fn sums_of_floats(random: &mut Random) -> Result<Parts> {
         function: "sum",
         cooperation: Cooperation::Blocks,
         threads: terms.len() as u32,
-        from: columns(&program.inputs).into_iter().map(f32::to_bits).collect(),
+        from: words(&program.inputs),
         expected: floats(&sums),
     };
     Ok((text, vec![kernel]))

@@ -77,13 +77,13 @@ fn terms(tape: &mut Tape<FloatOp>, op: FloatOp, operands: &[usize], number: usiz
 
 /// The derivatives of the only output of a program of `SMOOTH` by each of its inputs.
 pub(in super::super) fn gradient(tape: &Tape<FloatOp>, inputs: &[f64]) -> Vec<f64> {
-    (0..inputs.len()).map(|input| tangent(tape, inputs, input)).collect()
+    (0..inputs.len()).map(|input| tangent(tape, inputs, input).1).collect()
 }
 
-/// The derivative of the output by one input.
+/// The output and its derivative by one input.
 ///
 /// Each step has a pair of its value and its derivative.
-fn tangent(tape: &Tape<FloatOp>, inputs: &[f64], by: usize) -> f64 {
+fn tangent(tape: &Tape<FloatOp>, inputs: &[f64], by: usize) -> (f64, f64) {
     let mut pairs: Vec<(f64, f64)> = Vec::new();
     for step in &tape.steps {
         let pair = match step {
@@ -96,7 +96,7 @@ fn tangent(tape: &Tape<FloatOp>, inputs: &[f64], by: usize) -> f64 {
         };
         pairs.push(pair);
     }
-    pairs[tape.outputs[0]].1
+    pairs[tape.outputs[0]]
 }
 
 /// Value and derivative of an operation.
@@ -137,22 +137,6 @@ mod tests {
         *,
     };
 
-    /// The output in f64.
-    fn value(tape: &Tape<FloatOp>, inputs: &[f64]) -> f64 {
-        let mut values: Vec<(f64, f64)> = Vec::new();
-        for step in &tape.steps {
-            values.push(match step {
-                Step::Input(index) => (inputs[*index as usize], 0.0),
-                Step::Constant(bits) => (f64::from(f32::from_bits(*bits)), 0.0),
-                Step::Apply(op, operands) => {
-                    let operands: Vec<_> = operands[..op.arity()].iter().map(|&operand| values[operand]).collect();
-                    derive(*op, &operands)
-                }
-            });
-        }
-        values[tape.outputs[0]].0
-    }
-
     /// Every smooth operation alone, and random programs of them.
     fn tapes(random: &mut Random) -> Vec<Tape<FloatOp>> {
         let single = |op: FloatOp| {
@@ -185,10 +169,10 @@ mod tests {
                 let moved = |by: f64| {
                     let mut moved = inputs;
                     moved[input] += by;
-                    value(&tape, &moved)
+                    tangent(&tape, &moved, input).0
                 };
                 let difference = (moved(step) - moved(-step)) / (2.0 * step);
-                let scale = derivative.abs().max(value(&tape, &inputs).abs()).max(1.0);
+                let scale = derivative.abs().max(moved(0.0).abs()).max(1.0);
                 assert!((derivative - difference).abs() <= 1e-4 * scale, "{tape:?}: {derivative}, {difference}");
                 compared += 1;
             }

@@ -54,10 +54,7 @@ fn lead(results: &DeviceResults) -> String {
 /// Prints the table.
 pub(super) fn print(results: &DeviceResults) -> io::Result<()> {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(head(results));
-    for row in rows(results) {
-        table.add_row(row);
-    }
+    table.load_style(presets::NOTHING).set_header(head(results)).add_rows(rows(results));
     let mut out = io::stdout().lock();
     writeln!(out, "{table}")?;
     for (id, seconds) in &results.peer_only {

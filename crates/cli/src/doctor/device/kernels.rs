@@ -29,7 +29,7 @@ pub(super) struct CompiledModules {
     modules: Vec<ModuleReport>,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ModuleReport {
     name: String,
     /// Why the module cannot be used.
@@ -62,10 +62,7 @@ pub(super) fn compile(queue: &AnyQueue, simulated: bool) -> Result<CompiledModul
     };
     let budgets: RegisterBudgets = toml::from_str(BUDGETS).context("ci/budgets.toml")?;
     let module = |ModuleOutcome { module: name, outcome }| match outcome {
-        Err(error) => {
-            let (reason, log, kernels) = (Some(error.to_string()), String::new(), Vec::new());
-            ModuleReport { name, reason, milliseconds: 0.0, log, kernels }
-        }
+        Err(error) => ModuleReport { name, reason: Some(error.to_string()), ..ModuleReport::default() },
         Ok(ModuleFacts { took, log, kernels }) => {
             let kernel = |facts| KernelReport::judged(facts, &budgets, simulated);
             let kernels = kernels.into_iter().map(kernel).collect();

@@ -77,7 +77,7 @@ impl Links {
         let simulated = facts.simulated;
         match runtime::cuda_links(settings) {
             Ok(links) => Self { reason: None, simulated, links: links.iter().map(LinkFact::new).collect() },
-            Err(reason) => Self { reason: Some(reason.to_string()), simulated, links: Vec::new() },
+            Err(reason) => Self { reason: Some(reason.to_string()), simulated, ..Self::default() },
         }
     }
 

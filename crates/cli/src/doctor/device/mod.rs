@@ -23,7 +23,7 @@ pub(super) struct DeviceFacts {
 }
 
 /// The CUDA driver and its devices, or the reason why there is no driver.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Cuda {
     reason: Option<String>,
     simulated: bool,
@@ -90,10 +90,7 @@ pub(super) fn free_bytes(queue: &AnyQueue) -> Result<Option<u64>, BackendError> 
 fn cuda(settings: &Settings) -> Cuda {
     let facts = match runtime::cuda_facts(settings) {
         Ok(facts) => facts,
-        Err(reason) => {
-            let reason = Some(reason.to_string());
-            return Cuda { reason, simulated: false, driver: None, missing_functions: Vec::new(), devices: Vec::new() };
-        }
+        Err(reason) => return Cuda { reason: Some(reason.to_string()), ..Cuda::default() },
     };
     let devices = facts.devices.into_iter().map(|device| GpuFact {
         ordinal: device.ordinal,

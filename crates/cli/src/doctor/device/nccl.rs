@@ -6,7 +6,7 @@ use runtime::{NcclInfo, Settings};
 use serde::Serialize;
 
 /// The library, or the reason why there is none.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Nccl {
     reason: Option<String>,
     version: Option<String>,
@@ -24,9 +24,7 @@ impl Nccl {
                 library: Some(origin),
                 missing_functions: missing,
             },
-            Err(reason) => {
-                Self { reason: Some(reason.to_string()), version: None, library: None, missing_functions: Vec::new() }
-            }
+            Err(reason) => Self { reason: Some(reason.to_string()), ..Self::default() },
         }
     }
 

@@ -1,7 +1,6 @@
 //! `trefoil nn text train`.
 
 use std::{
-    fmt::Write as _,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -23,6 +22,7 @@ use crate::{
     },
     output::{OutputFile, print},
     queue::open,
+    report,
 };
 
 /// Steps between two states that are saved, and between two losses that are shown.
@@ -156,13 +156,9 @@ impl<'a> TextRun<'a> {
             format!("optimizer {config:?}"),
         ]
         .join(SEPARATOR);
-        let (saved, found) = match &args.checkpoint {
-            Some(path) => {
-                let (saved, found) = TrainingFile::open(path, &described)?;
-                (Some(saved), found)
-            }
-            None => (None, None),
-        };
+        let opened = args.checkpoint.as_deref().map(|path| TrainingFile::open(path, &described)).transpose()?;
+        let (saved, found) = opened.unzip();
+        let found = found.flatten();
         let resumes = found.is_some();
         let (training, history) = match found {
             Some((checkpoint, history)) => (TextTraining::resume(q, shape, &checkpoint)?, history),
@@ -264,11 +260,7 @@ fn facts(run: &TextRun<'_>, held_out: f64, steps: u64, time: Duration) -> Result
         ("time", format!("{seconds:.2} s for {steps} steps, {rate:.0} bytes per second")),
         ("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)),
     ];
-    let mut text = String::new();
-    for (name, value) in facts {
-        writeln!(text, "{name:<14} {value}")?;
-    }
-    Ok(text)
+    Ok(report::listed(&facts.map(|(name, value)| (name.to_owned(), value)), 14))
 }
 
 #[cfg(test)]

@@ -96,10 +96,7 @@ impl Shown<'_> {
     }
 
     pub(super) fn text(&self, facts: &[(&'static str, String)]) -> String {
-        let mut text = String::new();
-        for (name, value) in facts {
-            let _ = writeln!(text, "{name:<22} {value}");
-        }
+        let mut text = report::listed(facts, 22);
         let titles = ["Modelled time of a proof", "What a rank computes, and sends each other one, by devices"];
         for (title, (head, rows)) in titles.into_iter().zip([self.times(), self.stages()]) {
             let mut table = Table::new();

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::{call, stderr_of, stdout_of, text, trefoil};
+use crate::{call, fails, stdout_of, text, trefoil};
 
 /// The period of the text: the byte after a digit depends on the letter before it.
 const PATTERN: &str = "1a2b1c2d";
@@ -66,9 +66,7 @@ fn a_transformer_learns_a_repeating_text_and_continues_it() {
 #[cfg(unix)]
 #[test]
 fn a_text_training_that_was_killed_is_resumed_to_the_same_model() {
-    use std::{process::Stdio, time::Instant};
-
-    use crate::{LIMIT, program};
+    use crate::{networks::kill_between_states, program};
 
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
@@ -76,16 +74,7 @@ fn a_text_training_that_was_killed_is_resumed_to_the_same_model() {
     trefoil().current_dir(folder.path()).args(&arguments).arg("whole").assert().success();
     let mut killed = program();
     killed.current_dir(folder.path()).args(&arguments).args(["killed", "--checkpoint", "state"]);
-    let mut process = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let start = Instant::now();
-    // The first state is written before the first step.
-    let mut states = std::collections::BTreeSet::new();
-    while states.len() < 3 {
-        assert!(start.elapsed() < LIMIT && process.try_wait().unwrap().is_none(), "no checkpoint");
-        states.extend(fs::read(at("state")));
-    }
-    process.kill().unwrap();
-    process.wait().unwrap();
+    kill_between_states(&mut killed, &at("state"));
     let resume = |out: &str, more: &[&str]| {
         let mut resume = trefoil();
         resume.current_dir(folder.path()).args(&arguments).args([out, "--checkpoint", "state"]).args(more);
@@ -93,11 +82,9 @@ fn a_text_training_that_was_killed_is_resumed_to_the_same_model() {
     };
     resume("resumed", &[]).assert().success();
     assert_eq!(fs::read(at("resumed")).unwrap(), fs::read(at("whole")).unwrap());
-    let other = stderr_of(&mut resume("other", &["--seed", "8"]), 1);
-    assert!(other.contains("different arguments or rows: expected seed 8, got seed 7"), "{other}");
+    fails(&mut resume("other", &["--seed", "8"]), 1, &["different arguments or rows: expected seed 8, got seed 7"]);
     fs::write(at("text"), PATTERN.repeat(101)).unwrap();
-    let other = stderr_of(&mut resume("other", &[]), 1);
-    assert!(other.contains("different arguments or rows: expected text "), "{other}");
+    fails(&mut resume("other", &[]), 1, &["different arguments or rows: expected text "]);
 }
 
 #[test]
@@ -105,35 +92,32 @@ fn text_that_cannot_be_trained_on_and_models_of_other_kinds_are_refused() {
     let folder = folder();
     fs::write(folder.path().join("short"), "x".repeat(169)).unwrap();
     fs::write(folder.path().join("bytes"), b"text \xff").unwrap();
-    let refused = |line: &str, code: i32| stderr_of(call(line).current_dir(folder.path()), code);
-    let short = refused("nn text train short --context 16 --out m", 1);
-    assert!(short.contains("at least 170 bytes for --context 16") && short.contains("got 169"), "{short}");
-    let bytes = refused("nn text train text bytes --out m", 1);
-    assert!(bytes.contains("reading bytes: expected UTF-8, got another byte at 5"), "{bytes}");
-    assert!(refused("nn text train none --out m", 1).contains("reading none"));
-    refused("nn text train --out m", 2);
-    assert!(refused("nn text train text --out text", 2).contains("the same file"));
-    let width = refused("nn text train text --width 30 --out m", 2);
-    assert!(width.contains("expected a width that is a multiple of 4 heads, got 30"), "{width}");
-    assert!(refused("nn text train text --heads 1 --out m", 2).contains("at most 128 features"));
-    assert!(refused("nn text train text --rate nan --out m", 2).contains("rate"));
-    let diverged = refused("nn text train text --context 16 --width 32 --batch 8 --steps 30 --rate 1e30 --out m", 1);
-    assert!(diverged.contains("try a smaller `--rate`"), "{diverged}");
-    let last = refused("nn text train text --context 16 --width 32 --batch 8 --steps 1 --rate 1e30 --out m", 1);
-    assert!(last.contains("the held-out loss is") && last.contains("try a smaller `--rate`"), "{last}");
+    let refused = |line: &str, code: i32, words: &[&str]| {
+        fails(call(line).current_dir(folder.path()), code, words);
+    };
+    refused("nn text train short --context 16 --out m", 1, &["at least 170 bytes for --context 16", "got 169"]);
+    refused("nn text train text bytes --out m", 1, &["reading bytes: expected UTF-8, got another byte at 5"]);
+    refused("nn text train none --out m", 1, &["reading none"]);
+    refused("nn text train --out m", 2, &[]);
+    refused("nn text train text --out text", 2, &["the same file"]);
+    let width = "expected a width that is a multiple of 4 heads, got 30";
+    refused("nn text train text --width 30 --out m", 2, &[width]);
+    refused("nn text train text --heads 1 --out m", 2, &["at most 128 features"]);
+    refused("nn text train text --rate nan --out m", 2, &["rate"]);
+    let diverging = "nn text train text --context 16 --width 32 --batch 8 --rate 1e30 --out m --steps";
+    refused(&format!("{diverging} 30"), 1, &["try a smaller `--rate`"]);
+    refused(&format!("{diverging} 1"), 1, &["the held-out loss is", "try a smaller `--rate`"]);
     assert!(!folder.path().join("m").exists());
 
-    assert!(refused("nn sample none --prompt a", 1).contains("reading none"));
-    assert!(refused("nn sample text --prompt a", 1).contains("safetensors"));
-    refused("nn sample text", 2);
-    refused("nn sample text --prompt a --top-k 257", 2);
-    assert!(refused("nn sample text --prompt a --temperature -1", 2).contains("0 or more, got -1"));
+    refused("nn sample none --prompt a", 1, &["reading none"]);
+    refused("nn sample text --prompt a", 1, &["safetensors"]);
+    refused("nn sample text", 2, &[]);
+    refused("nn sample text --prompt a --top-k 257", 2, &[]);
+    refused("nn sample text --prompt a --temperature -1", 2, &["0 or more, got -1"]);
     let mut empty = trefoil();
-    let empty = stderr_of(empty.args(["nn", "sample", "text", "--prompt", ""]), 2);
-    assert!(empty.contains("`--prompt` must have at least one byte"), "{empty}");
+    fails(empty.args(["nn", "sample", "text", "--prompt", ""]), 2, &["`--prompt` must have at least one byte"]);
     // A network of another kind.
     let perceptron = "nn train --epochs 1 --hidden 4 --out m";
     call(perceptron).current_dir(folder.path()).assert().success();
-    let other = refused("nn sample m --prompt a", 1);
-    assert!(other.contains("expected a number of heads under `trefoil.text.heads`"), "{other}");
+    refused("nn sample m --prompt a", 1, &["expected a number of heads under `trefoil.text.heads`"]);
 }

@@ -24,7 +24,6 @@ fn number(id: &UniqueId) -> u64 {
 }
 
 impl Driver {
-    /// A new unique id.
     pub(super) fn unique_id(&mut self) -> UniqueId {
         let number = fresh() as u64;
         self.cliques.insert(number, Clique::default());

@@ -6,8 +6,8 @@
 //! copy. So a stream continues once all the data it sends and receives has been moved, no stream
 //! overtakes another, and only the creation of blocking communicators waits for other ranks. An
 //! operation that other ranks do not join blocks its stream until its communicator is aborted; a
-//! waiting call gives up when nothing has happened anywhere for a minute, and returns that the
-//! launch timed out.
+//! waiting call gives up when no work has run or ended anywhere for 20 seconds, and returns that
+//! the launch timed out.
 //!
 //! A rank whose context is lost moves nothing any more, so those that it meets wait like for one
 //! that does not come. When a rank aborts, the others' asynchronous error is `ncclRemoteError`.

@@ -49,7 +49,6 @@ pub(super) struct Leg {
     pub(super) what: What,
 }
 
-/// Bytes of an element of a data type.
 fn element_bytes(data_type: i32) -> Result<u64, Status> {
     match data_type {
         0 | 1 | 10 | 11 => Ok(1),

@@ -16,7 +16,6 @@ use crate::{
     exec::Memory,
 };
 
-/// A graph.
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Graph {
     /// Nodes by handle; handles ascend in the order of making.
@@ -25,7 +24,6 @@ pub(in crate::driver) struct Graph {
     pub(in crate::driver) origin: BTreeMap<Id, Id>,
 }
 
-/// A node.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct GraphNode {
     pub(in crate::driver) action: Action,

@@ -264,7 +264,6 @@ impl Driver {
         (address < base + block.bytes).then_some((base, block))
     }
 
-    /// The clock of a stream.
     pub(super) fn clock_of(&self, stream: Id) -> Clock {
         self.streams.get(&stream).map(|stream| stream.clock.clone()).unwrap_or_default()
     }

@@ -22,7 +22,6 @@ pub(in crate::driver) struct Device {
     pub(in crate::driver) current_pool: Id,
 }
 
-/// A context.
 #[derive(Debug)]
 pub(in crate::driver) struct ContextState {
     pub(in crate::driver) device: u32,
@@ -40,7 +39,6 @@ pub(in crate::driver) struct ContextState {
     pub(in crate::driver) shared_config: u32,
 }
 
-/// A stream.
 #[derive(Debug)]
 pub(in crate::driver) struct StreamState {
     pub(in crate::driver) context: Id,
@@ -68,7 +66,6 @@ impl StreamState {
     }
 }
 
-/// An event.
 #[derive(Debug, Default)]
 pub(in crate::driver) struct EventState {
     pub(in crate::driver) context: Id,

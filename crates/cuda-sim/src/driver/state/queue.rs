@@ -179,9 +179,14 @@ impl TaskQueue {
         self.pending.values_mut()
     }
 
-    /// Whether work waits for what other ranks have not come to.
-    pub(in crate::driver) fn has_unmet(&self) -> bool {
-        self.pending.values().any(|task| task.unmet > 0)
+    /// Whether a thread runs a task.
+    pub(in crate::driver) fn is_running(&self) -> bool {
+        self.pending.values().any(|task| task.running)
+    }
+
+    /// Whether work waits for what other ranks have not come to, and no thread runs any.
+    pub(in crate::driver) fn is_stuck(&self) -> bool {
+        !self.is_running() && self.pending.values().any(|task| task.unmet > 0)
     }
 
     /// Fails work that waits for what other ranks have not come to.
@@ -196,7 +201,7 @@ impl TaskQueue {
     ///
     /// Returns whether there was such work.
     pub(in crate::driver) fn give_up(&mut self) -> bool {
-        if self.pending.values().any(|task| task.running) {
+        if self.is_running() {
             return false;
         }
         let mut any = false;
@@ -208,7 +213,6 @@ impl TaskQueue {
         any
     }
 
-    /// Whether a goal is reached.
     pub(in crate::driver) fn is_reached(&self, goal: &WaitGoal) -> bool {
         !self.pending.iter().any(|(id, task)| goal.names(*id, task))
     }
@@ -323,6 +327,21 @@ mod tests {
         assert!(queue.give_up() && !queue.give_up());
         assert!(matches!(queue.get_mut(a).unwrap().work, WorkUnit::Fail(Status::LAUNCH_TIMEOUT, _)));
         assert_eq!(order(&mut queue, &WaitGoal::All, StreamSchedule::Eager), [a]);
+    }
+
+    #[test]
+    fn work_of_other_ranks_is_waited_for_while_any_runs() {
+        let mut queue = TaskQueue::default();
+        let a = queue.push(task(10, &[]));
+        assert!(!queue.is_stuck() && !queue.is_running());
+        queue.push(QueuedTask { unmet: 1, ..task(20, &[]) });
+        assert!(queue.is_stuck());
+        queue.get_mut(a).unwrap().running = true;
+        assert!(queue.is_running() && !queue.is_stuck());
+        queue.finish(a);
+        assert!(queue.is_stuck());
+        queue.give_up_unmet();
+        assert!(!queue.is_stuck());
     }
 
     #[test]

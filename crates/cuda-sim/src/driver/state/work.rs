@@ -20,16 +20,12 @@ use crate::{
     exec::{self, Grid, Memory, Options, Program},
 };
 
-/// One unit of work.
 #[derive(Clone, Debug)]
 pub(in crate::driver) enum WorkUnit {
     /// A joint in the order of work.
     Nothing,
-    /// A kernel.
     Kernel(KernelCall),
-    /// A copy.
     Copy(Copy),
-    /// A fill.
     Fill(Fill),
     /// A host function.
     Host(HostCall),

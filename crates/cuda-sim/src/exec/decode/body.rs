@@ -417,7 +417,6 @@ pub(super) fn type_of(instruction: &ast::Instruction) -> Decoded<Type> {
     last.ok_or(Refusal("no type at the end of the opcode".to_owned()))
 }
 
-/// Operand `index`.
 pub(super) fn operand(instruction: &ast::Instruction, index: usize) -> Decoded<&Operand> {
     instruction.operands.get(index).ok_or_else(|| Refusal(format!("operand {} is missing", index + 1)))
 }

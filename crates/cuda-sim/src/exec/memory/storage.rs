@@ -136,7 +136,6 @@ impl Storage {
         unsafe { W::store(self.base.add(offset as usize), value) }
     }
 
-    /// The byte at `offset`.
     pub(in crate::exec) fn byte(&self, offset: u64) -> u8 {
         let at = self.at(offset, 1);
         // SAFETY: `at` checked the bounds; a byte is always aligned.

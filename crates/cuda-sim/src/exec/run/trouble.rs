@@ -14,7 +14,6 @@ pub(super) struct Trouble {
 /// The result of a step of a warp: a value, or trouble.
 pub(super) type Outcome<T = ()> = Result<T, Box<Trouble>>;
 
-/// Trouble of a lane.
 pub(super) fn trouble<T>(lane: usize, kind: FaultKind) -> Outcome<T> {
     Err(Box::new(Trouble { kind, lane, earlier: None }))
 }

@@ -7,7 +7,7 @@ use cuda_loader::{
     ffi::{CUcontext, Uuid, context, limit},
 };
 
-use crate::driver::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, ok, retain, status, written};
 
 /// Attributes of the second device of compute capability 8.6 with 7 multiprocessors: numbers of `cuda.h`, and values.
 const ATTRIBUTES: &str = "
@@ -22,8 +22,7 @@ fn every_attribute_of_a_device_has_its_published_value() {
     let mut known = 0;
     for pair in ATTRIBUTES.split_whitespace() {
         let (number, expected) = pair.split_once(':').unwrap();
-        let mut value = -1;
-        ok!(cuDeviceGetAttribute(&raw mut value, number.parse().unwrap(), 1));
+        let value = written(-1, |value| status!(cuDeviceGetAttribute(value, number.parse().unwrap(), 1)));
         assert_eq!(value.to_string(), expected, "attribute {number}");
         known += 1;
     }
@@ -67,19 +66,18 @@ fn a_device_has_a_name_and_an_address_cut_to_the_room_there_is() {
 #[test]
 fn a_context_has_limits_of_its_own() {
     let _bench = Bench::new("");
-    let get = |which: u32| {
-        let mut value = 0;
-        ok!(cuCtxGetLimit(&raw mut value, which));
-        value
-    };
+    let get = |which: u32| written(0, |value| status!(cuCtxGetLimit(value, which)));
     for (which, default) in (0..).zip([1 << 10, 1 << 20, 8 << 20, 2, 2048, 128, 0]) {
         assert_eq!(get(which), default, "limit {which}");
-        ok!(cuCtxSetLimit(which, 7));
-        assert_eq!(get(which), 7, "limit {which}");
+        for value in [7, 4096] {
+            ok!(cuCtxSetLimit(which, value));
+            assert_eq!(get(which), value, "limit {which}");
+        }
     }
-    let beyond = limit::PERSISTING_L2_CACHE_SIZE + 1;
-    assert_eq!(status!(cuCtxSetLimit(beyond, 7)), Status::UNSUPPORTED_LIMIT);
-    assert_eq!(status!(cuCtxGetLimit(&mut 0, beyond)), Status::UNSUPPORTED_LIMIT);
+    for beyond in [limit::PERSISTING_L2_CACHE_SIZE + 1, 99] {
+        assert_eq!(status!(cuCtxSetLimit(beyond, 7)), Status::UNSUPPORTED_LIMIT);
+        assert_eq!(status!(cuCtxGetLimit(&mut 0, beyond)), Status::UNSUPPORTED_LIMIT);
+    }
 }
 
 /// Flags of a device's primary context, and whether it is retained.
@@ -92,18 +90,16 @@ fn primary(dev: i32) -> (u32, i32) {
 #[test]
 fn a_context_reports_what_it_was_given() {
     let bench = Bench::new("devices=2");
-    let (mut made, mut flags, mut device) = (CUcontext::NULL, 9, 9);
     ok!(cuDevicePrimaryCtxSetFlags_v2(0, context::SCHED_BLOCKING_SYNC));
-    ok!(cuCtxGetFlags(&raw mut flags));
+    let flags = written(9, |flags| status!(cuCtxGetFlags(flags)));
     assert_eq!((flags, primary(0), primary(1)), (4, (4, 1), (0, 0)));
     assert_eq!(status!(cuDevicePrimaryCtxGetState(0, std::ptr::null_mut(), &mut 0)), Status::INVALID_VALUE);
     // A context that is not the last of the thread leaves the others there, and a primary one stays.
-    ok!(cuCtxCreate_v2(&raw mut made, context::SCHED_SPIN, 1));
+    let mut made = written(CUcontext::NULL, |made| status!(cuCtxCreate_v2(made, context::SCHED_SPIN, 1)));
     ok!(cuCtxGetApiVersion(made, &mut 0));
     ok!(cuCtxPushCurrent_v2(bench.context));
     ok!(cuCtxDestroy_v2(made));
-    ok!(cuCtxGetDevice(&raw mut device));
-    assert_eq!(device, 0);
+    assert_eq!(written(9, |device| status!(cuCtxGetDevice(device))), 0);
     let refused = [
         status!(cuCtxGetApiVersion(made, &mut 0)),
         status!(cuCtxGetId(made, &mut 0)),
@@ -114,11 +110,10 @@ fn a_context_reports_what_it_was_given() {
     while status!(cuCtxPopCurrent_v2(&raw mut made)) == Status::SUCCESS {}
     assert_eq!(status!(cuProfilerStart()), Status::INVALID_CONTEXT);
     // A reset ends the primary context for all who hold it.
-    ok!(cuDevicePrimaryCtxRetain(&raw mut made, 0));
+    retain(0);
     ok!(cuDevicePrimaryCtxReset_v2(0));
     assert_eq!(primary(0).1, 0);
-    ok!(cuDevicePrimaryCtxRetain(&raw mut made, 0));
-    assert_ne!(made, bench.context);
+    assert_ne!(retain(0), bench.context);
     ok!(cuDevicePrimaryCtxRelease_v2(0));
     assert_eq!((primary(0).1, status!(cuDevicePrimaryCtxRelease_v2(0))), (0, Status::INVALID_CONTEXT));
 }

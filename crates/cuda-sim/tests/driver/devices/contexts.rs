@@ -6,23 +6,19 @@ use cuda_loader::{
 };
 use cuda_sim::driver::{Report, simulate};
 
-use crate::driver::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, alloc_async, ok, retain, status, with_arguments, written};
 
 fn attribute(which: u32, ordinal: i32) -> i32 {
-    let mut value = -1;
-    ok!(cuDeviceGetAttribute(&raw mut value, which, ordinal));
-    value
+    written(-1, |value| status!(cuDeviceGetAttribute(value, which, ordinal)))
 }
 
 #[test]
 fn devices_are_those_of_the_specification() {
     let _session = simulate("devices=3;cc=8.6;mem=64M;driver=12.2").unwrap();
     ok!(cuInit(0));
-    let (mut version, mut count, mut bytes) = (0, 0, 0);
-    ok!(cuDriverGetVersion(&raw mut version));
-    ok!(cuDeviceGetCount(&raw mut count));
-    ok!(cuDeviceTotalMem_v2(&raw mut bytes, 2));
-    assert_eq!((version, count, bytes), (12_020, 3, 64 << 20));
+    assert_eq!(written(0, |version| status!(cuDriverGetVersion(version))), 12_020);
+    assert_eq!(written(0, |count| status!(cuDeviceGetCount(count))), 3);
+    assert_eq!(written(0, |bytes| status!(cuDeviceTotalMem_v2(bytes, 2))), 64 << 20);
     assert_eq!(attribute(device::COMPUTE_CAPABILITY_MAJOR, 0), 8);
     assert_eq!(attribute(device::COMPUTE_CAPABILITY_MINOR, 0), 6);
     // The published figures of compute capability 8.6.
@@ -60,15 +56,14 @@ fn a_block_takes_as_much_shared_memory_as_its_device_has() {
         ("cc=8.0", 164, Status::INVALID_VALUE),
     ] {
         let bench = Bench::new(machine);
-        let (kernel, mut data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
+        let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
         let shared = ffi::function::MAX_DYNAMIC_SHARED_SIZE_BYTES;
         assert_eq!(status!(cuFuncSetAttribute(kernel, shared, kib << 10)), expected, "{machine}, {kib}");
         if expected == Status::SUCCESS {
-            let (mut factor, mut n, null) = (2u32, 4u32, std::ptr::null_mut());
-            let mut arguments =
-                [(&raw mut data).cast::<std::ffi::c_void>(), (&raw mut factor).cast(), (&raw mut n).cast()];
-            let (stream, bytes) = (bench.stream(), (kib << 10) as u32);
-            ok!(cuLaunchKernel(kernel, 1, 1, 1, 4, 1, 1, bytes, stream, arguments.as_mut_ptr(), null));
+            let (stream, bytes, null) = (bench.stream(), (kib << 10) as u32, std::ptr::null_mut());
+            with_arguments(data, 2, 4, |arguments| {
+                ok!(cuLaunchKernel(kernel, 1, 1, 1, 4, 1, 1, bytes, stream, arguments, null));
+            });
             assert_eq!(bench.download(data, 4), [3; 4]);
         }
     }
@@ -83,33 +78,27 @@ fn a_machine_without_devices_says_so() {
 #[test]
 fn the_primary_context_is_shared_and_ends_with_its_last_holder() {
     let bench = Bench::new("");
-    let mut again = CUcontext::NULL;
-    ok!(cuDevicePrimaryCtxRetain(&raw mut again, 0));
-    assert_eq!(again, bench.context);
+    assert_eq!(retain(0), bench.context);
     ok!(cuDevicePrimaryCtxRelease_v2(0));
     ok!(cuCtxSynchronize());
     ok!(cuDevicePrimaryCtxRelease_v2(0));
     assert_eq!(status!(cuCtxSynchronize()), Status::CONTEXT_IS_DESTROYED);
     assert_eq!(status!(cuDevicePrimaryCtxRelease_v2(0)), Status::INVALID_CONTEXT);
     assert_eq!(bench.session.reports(), []);
-    ok!(cuDevicePrimaryCtxRetain(&raw mut again, 0));
-    assert_ne!(again, bench.context, "a stale handle never names a new context");
+    assert_ne!(retain(0), bench.context, "a stale handle never names a new context");
 }
 
 #[test]
 fn contexts_of_a_thread_form_a_stack() {
     let bench = Bench::new("devices=2");
-    let (mut made, mut now) = (CUcontext::NULL, CUcontext::NULL);
-    ok!(cuCtxCreate_v2(&raw mut made, 0, 1));
-    ok!(cuCtxGetCurrent(&raw mut now));
-    assert_eq!(now, made);
-    ok!(cuCtxPopCurrent_v2(&raw mut now));
-    ok!(cuCtxGetCurrent(&raw mut now));
-    assert_eq!(now, bench.context);
+    let now = || written(CUcontext::NULL, |now| status!(cuCtxGetCurrent(now)));
+    let made = written(CUcontext::NULL, |made| status!(cuCtxCreate_v2(made, 0, 1)));
+    assert_eq!(now(), made);
+    assert_eq!(written(CUcontext::NULL, |popped| status!(cuCtxPopCurrent_v2(popped))), made);
+    assert_eq!(now(), bench.context);
     ok!(cuCtxPushCurrent_v2(made));
     ok!(cuCtxDestroy_v2(made));
-    ok!(cuCtxGetCurrent(&raw mut now));
-    assert_eq!(now, bench.context);
+    assert_eq!(now(), bench.context);
     assert_eq!(status!(cuCtxSetCurrent(made)), Status::INVALID_CONTEXT);
 }
 
@@ -118,8 +107,7 @@ fn what_belongs_to_a_context_is_given_back_while_one_is_current() {
     let bench = Bench::new("devices=2");
     let (module, stream, event) = (bench.module(), bench.stream(), bench.event());
     let (data, pinned) = (bench.upload(&[1; 4]), bench.pinned(4).as_mut_ptr().cast());
-    let mut other = CUcontext::NULL;
-    ok!(cuDevicePrimaryCtxRetain(&raw mut other, 1));
+    let other = retain(1);
     let give_back = || {
         [
             status!(cuMemFree_v2(data)),
@@ -142,8 +130,7 @@ fn what_belongs_to_a_context_is_given_back_while_one_is_current() {
 fn what_a_context_still_holds_at_its_end_is_reported_and_freed() {
     let bench = Bench::new("");
     let address = bench.upload(&[1; 16]);
-    let mut ordered = 0;
-    ok!(cuMemAllocAsync(&raw mut ordered, 256, bench.stream()));
+    let ordered = alloc_async(256, bench.stream());
     let kept = bench.upload(&[2; 4]);
     ok!(cuMemFree_v2(kept));
     bench.event();
@@ -163,16 +150,4 @@ fn a_function_outside_the_simulated_surface_is_refused_and_recorded() {
     let null = std::ptr::null();
     assert_eq!(status!(cuTexObjectCreate(&mut 0, null, null, null)), Status::NOT_SUPPORTED);
     assert!(cuda_loader::available().unwrap().refused().contains(&"cuTexObjectCreate"));
-}
-
-#[test]
-fn limits_keep_what_was_set() {
-    let _bench = Bench::new("");
-    let mut value = 0;
-    ok!(cuCtxSetLimit(ffi::limit::STACK_SIZE, 4096));
-    ok!(cuCtxGetLimit(&raw mut value, ffi::limit::STACK_SIZE));
-    assert_eq!(value, 4096);
-    ok!(cuCtxGetLimit(&raw mut value, ffi::limit::PRINTF_FIFO_SIZE));
-    assert_eq!(value, 1 << 20, "the default");
-    assert_eq!(status!(cuCtxSetLimit(99, 1)), Status::UNSUPPORTED_LIMIT);
 }

@@ -2,12 +2,12 @@
 
 use cuda_loader::{
     Status as Driver,
-    ffi::{CUcontext, CUdeviceptr, CUstream},
+    ffi::{CUcontext, CUdeviceptr, CUgraph, CUstream},
     nccl::{Comm, Config, Functions, Status, UINT32, UniqueId, available},
 };
 use cuda_sim::driver::Report;
 
-use crate::driver::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, enter, ok, status, written};
 
 /// Calls a function of NCCL.
 macro_rules! nccl {
@@ -90,9 +90,7 @@ fn ranks(bench: &Bench, count: u32) -> Vec<Rank> {
     let id = unique_id();
     let mut ranks: Vec<Rank> = (0..count)
         .map(|device| {
-            let mut context = CUcontext::NULL;
-            ok!(cuDevicePrimaryCtxRetain(&raw mut context, device as i32));
-            ok!(cuCtxSetCurrent(context));
+            let context = enter(device as i32);
             Rank { context, stream: bench.stream(), comm: Comm::NULL }
         })
         .collect();
@@ -106,9 +104,22 @@ fn ranks(bench: &Bench, count: u32) -> Vec<Rank> {
     ranks
 }
 
+/// Two ranks, each with four words on its device: its entry of `words`.
+fn pair(bench: &Bench, words: [u32; 2]) -> (Vec<Rank>, [CUdeviceptr; 2]) {
+    let ranks = ranks(bench, 2);
+    let addresses = [0, 1].map(|at| ranks[at].upload(bench, &[words[at]; 4]));
+    (ranks, addresses)
+}
+
 fn part(ranks: &[Rank]) {
     for rank in ranks {
         assert_eq!(nccl!(ncclCommDestroy(rank.comm)), Status::SUCCESS);
+    }
+}
+
+fn abort(ranks: &[Rank]) {
+    for rank in ranks {
+        assert_eq!(nccl!(ncclCommAbort(rank.comm)), Status::SUCCESS);
     }
 }
 
@@ -156,46 +167,35 @@ fn every_rank_gets_what_the_definitions_say() {
 #[test]
 fn an_operation_is_work_on_its_stream() {
     for spec in SPECS {
-        let bench = Bench::new(spec);
-        let ranks = ranks(&bench, 2);
-        let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[7; 4]));
-        ranks[0].enter();
-        ok!(cuMemsetD32Async(from, 1, 4, ranks[0].stream));
-        assert_eq!(ranks[0].send(from, 4, 1), Status::SUCCESS);
-        // Written after the operation, so not before it has brought what was there.
-        ok!(cuMemsetD32Async(from, 2, 4, ranks[0].stream));
-        assert!(!ranks[0].is_idle(), "the other rank has not come");
-        ranks[1].enter();
-        ok!(cuMemsetD32Async(to, 3, 4, ranks[1].stream));
-        assert_eq!(ranks[1].receive(to, 3, 0), Status::SUCCESS, "{spec}");
-        assert_eq!(bench.session.reports().len(), 1, "{:?}", bench.session.reports());
-        for rank in &ranks {
-            assert_eq!(nccl!(ncclCommAbort(rank.comm)), Status::SUCCESS);
+        for count in [3, 4] {
+            let bench = Bench::new(spec);
+            let (ranks, [from, to]) = pair(&bench, [7; 2]);
+            ranks[0].enter();
+            ok!(cuMemsetD32Async(from, 1, 4, ranks[0].stream));
+            assert_eq!(ranks[0].send(from, 4, 1), Status::SUCCESS);
+            // Written after the operation, so not before it has brought what was there.
+            ok!(cuMemsetD32Async(from, 2, 4, ranks[0].stream));
+            assert!(count == 4 || !ranks[0].is_idle(), "the other rank has not come");
+            ranks[1].enter();
+            ok!(cuMemsetD32Async(to, 3, 4, ranks[1].stream));
+            assert_eq!(ranks[1].receive(to, count, 0), Status::SUCCESS, "{spec}");
+            if count == 3 {
+                assert_eq!(bench.session.reports().len(), 1, "{:?}", bench.session.reports());
+                abort(&ranks);
+                continue;
+            }
+            assert_eq!(ranks[1].words(to, 4), [1; 4], "{spec}");
+            assert_eq!(ranks[0].words(from, 4), [2; 4], "{spec}");
+            part(&ranks);
+            assert_eq!(bench.session.reports(), [], "{spec}");
         }
-        drop(bench);
-
-        let bench = Bench::new(spec);
-        let ranks = self::ranks(&bench, 2);
-        let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[7; 4]));
-        ranks[0].enter();
-        ok!(cuMemsetD32Async(from, 1, 4, ranks[0].stream));
-        assert_eq!(ranks[0].send(from, 4, 1), Status::SUCCESS);
-        ok!(cuMemsetD32Async(from, 2, 4, ranks[0].stream));
-        ranks[1].enter();
-        ok!(cuMemsetD32Async(to, 3, 4, ranks[1].stream));
-        assert_eq!(ranks[1].receive(to, 4, 0), Status::SUCCESS);
-        assert_eq!(ranks[1].words(to, 4), [1; 4], "{spec}");
-        assert_eq!(ranks[0].words(from, 4), [2; 4], "{spec}");
-        part(&ranks);
-        assert_eq!(bench.session.reports(), [], "{spec}");
     }
 }
 
 #[test]
 fn work_of_another_stream_that_nothing_orders_is_reported() {
     let bench = Bench::new("devices=2;schedule=lazy;checks=sanitize");
-    let ranks = ranks(&bench, 2);
-    let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[7; 4]));
+    let (ranks, [from, to]) = pair(&bench, [7; 2]);
     assert_eq!(ranks[0].send(from, 4, 1), Status::SUCCESS);
     assert_eq!(ranks[1].receive(to, 4, 0), Status::SUCCESS);
     ranks[0].enter();
@@ -215,9 +215,7 @@ fn communicators_that_do_not_block_are_busy_after_each_call() {
     let join = functions().ncclCommInitRankConfig.unwrap();
     let mut ranks: Vec<Rank> = Vec::new();
     for rank in 0..2 {
-        let mut context = CUcontext::NULL;
-        ok!(cuDevicePrimaryCtxRetain(&raw mut context, rank));
-        ok!(cuCtxSetCurrent(context));
+        let context = enter(rank);
         // SAFETY: the pointers are to a communicator and a record.
         let joined = unsafe { join(&raw mut comms[rank as usize], 2, id, rank, &raw mut config) };
         assert_eq!(joined, Status::IN_PROGRESS);
@@ -273,8 +271,7 @@ fn what_is_wrong_is_refused_as_the_library_does() {
     // Nothing can be captured.
     ok!(cuStreamBeginCapture_v2(rank.stream, 2));
     assert_eq!(rank.send(own, 4, 1), Status::INVALID_USAGE);
-    let mut graph = cuda_loader::ffi::CUgraph::NULL;
-    ok!(cuStreamEndCapture(rank.stream, &raw mut graph));
+    written(CUgraph::NULL, |graph| status!(cuStreamEndCapture(rank.stream, graph)));
 
     part(&ranks);
     assert_eq!(nccl!(ncclCommDestroy(rank.comm)), refused, "destroyed already");
@@ -297,9 +294,7 @@ fn a_rank_that_does_not_come_keeps_others_until_they_abort() {
         // A thread that waits goes on when another one aborts.
         test_process::scope(|scope| {
             let waiting = scope.spawn(|| ranks[0].words(words[0], 2));
-            for rank in &ranks[..2] {
-                assert_eq!(nccl!(ncclCommAbort(rank.comm)), Status::SUCCESS);
-            }
+            abort(&ranks[..2]);
             assert_eq!(waiting.join().unwrap(), [0; 2]);
         });
         assert_eq!(ranks[1].words(words[1], 2), [0; 2], "what had met was brought");
@@ -309,25 +304,21 @@ fn a_rank_that_does_not_come_keeps_others_until_they_abort() {
 #[test]
 fn sizes_that_do_not_match_are_reported_and_end_in_an_abort() {
     let bench = Bench::new("devices=2;schedule=lazy");
-    let ranks = ranks(&bench, 2);
-    let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[at as u32; 4]));
+    let (ranks, [from, to]) = pair(&bench, [0, 1]);
     assert_eq!(ranks[0].send(from, 4, 1), Status::SUCCESS);
     assert_eq!(ranks[1].receive(to, 3, 0), Status::SUCCESS);
     assert_eq!([0, 1].map(|at| ranks[at].error()), [Status::INVALID_USAGE; 2]);
     let reports = bench.session.reports();
     let text = "NCCL: ncclSend of 16 bytes (root 0) meets ncclSend of 12 bytes (root 0)";
     assert_eq!(reports.iter().map(ToString::to_string).collect::<Vec<_>>(), [text]);
-    for rank in &ranks {
-        assert_eq!(nccl!(ncclCommAbort(rank.comm)), Status::SUCCESS);
-    }
+    abort(&ranks);
     assert_eq!(ranks[1].words(to, 4), [1; 4]);
 }
 
 #[test]
 fn a_rank_whose_device_is_lost_brings_nothing() {
     let bench = Bench::new("devices=2;schedule=lazy;late=700@cuMemsetD32Async:1");
-    let ranks = ranks(&bench, 2);
-    let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[at as u32; 4]));
+    let (ranks, [from, to]) = pair(&bench, [0, 1]);
     ranks[0].enter();
     ok!(cuMemsetD32Async(from, 9, 4, ranks[0].stream));
     assert_eq!(ranks[0].send(from, 4, 1), Status::SUCCESS);
@@ -343,8 +334,7 @@ fn a_rank_whose_device_is_lost_brings_nothing() {
 #[test]
 fn what_an_aborted_rank_waits_for_is_waited_for_no_more() {
     let bench = Bench::new("devices=2;schedule=lazy;late=700@cuMemsetD32Async:1");
-    let ranks = ranks(&bench, 2);
-    let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[at as u32; 4]));
+    let (ranks, [from, to]) = pair(&bench, [0, 1]);
     ranks[0].enter();
     ok!(cuMemsetD32Async(from, 9, 4, ranks[0].stream));
     assert_eq!(ranks[0].send(from, 4, 1), Status::SUCCESS);
@@ -357,8 +347,7 @@ fn what_an_aborted_rank_waits_for_is_waited_for_no_more() {
 #[test]
 fn faults_are_injected_by_function_and_by_class() {
     let bench = Bench::new("devices=2");
-    let ranks = ranks(&bench, 2);
-    let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[at as u32; 4]));
+    let (ranks, [from, to]) = pair(&bench, [0, 1]);
     bench.session.inject("fail=3@ncclSend:1".parse().unwrap());
     assert_eq!(ranks[0].send(from, 4, 1), Status::INTERNAL_ERROR);
     bench.session.inject("fail=2@nccl:3".parse().unwrap());
@@ -385,8 +374,7 @@ fn a_context_that_still_has_a_communicator_leaks_it() {
 #[test]
 fn elements_of_every_type_arrive_and_none_is_nothing() {
     let bench = Bench::new("devices=2");
-    let ranks = ranks(&bench, 2);
-    let [from, to] = [0, 1].map(|at| ranks[at].upload(&bench, &[at as u32; 4]));
+    let (ranks, [from, to]) = pair(&bench, [0, 1]);
     // Bytes of the types as NCCL numbers them.
     for (data_type, bytes) in (0..).zip([1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1]) {
         let before = bench.session.counters().nccl_bytes.get(&(0, 1)).copied().unwrap_or(0);

@@ -7,30 +7,34 @@ use cuda_loader::{
     ffi::{CUcontext, CUdeviceptr, CUmemoryPool, CUstream, MemAccessDesc, MemLocation, mem_access, mem_location, p2p},
 };
 
-use crate::driver::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, alloc_async, ok, retain, scale, status, written};
+
+/// Runs `work` in another context, and waits for it there.
+fn within(context: CUcontext, work: impl FnOnce() -> CUdeviceptr) -> CUdeviceptr {
+    ok!(cuCtxPushCurrent_v2(context));
+    let address = work();
+    ok!(cuCtxSynchronize());
+    ok!(cuCtxPopCurrent_v2(std::ptr::null_mut()));
+    address
+}
 
 /// A second context in addition to the bench's, with four words on its device.
 fn second(ordinal: i32, words: [u32; 4]) -> (CUcontext, CUdeviceptr) {
-    let (mut context, mut address) = (CUcontext::NULL, 0);
-    ok!(cuDevicePrimaryCtxRetain(&raw mut context, ordinal));
-    ok!(cuCtxPushCurrent_v2(context));
-    ok!(cuMemAlloc_v2(&raw mut address, 16));
-    ok!(cuMemcpyHtoD_v2(address, words.as_ptr().cast(), 16));
-    ok!(cuCtxSynchronize());
-    ok!(cuCtxPopCurrent_v2(std::ptr::null_mut()));
+    let context = retain(ordinal);
+    let address = within(context, || {
+        let address = written(0, |address| status!(cuMemAlloc_v2(address, 16)));
+        ok!(cuMemcpyHtoD_v2(address, words.as_ptr().cast(), 16));
+        address
+    });
     (context, address)
 }
 
 fn can_access(a: i32, b: i32) -> bool {
-    let mut can = -1;
-    ok!(cuDeviceCanAccessPeer(&raw mut can, a, b));
-    can == 1
+    written(-1, |can| status!(cuDeviceCanAccessPeer(can, a, b))) == 1
 }
 
 fn attribute(which: u32, a: i32, b: i32) -> i32 {
-    let mut value = -1;
-    ok!(cuDeviceGetP2PAttribute(&raw mut value, which, a, b));
-    value
+    written(-1, |value| status!(cuDeviceGetP2PAttribute(value, which, a, b)))
 }
 
 #[test]
@@ -71,13 +75,12 @@ fn a_kernel_reaches_pool_memory_of_a_peer_by_the_access_of_the_pool_alone() {
         let bench = Bench::new("devices=2");
         let (kernel, stream) = (bench.kernel("scale"), bench.stream());
         let (context, _) = second(1, [3; 4]);
-        let (mut pool, mut data) = (CUmemoryPool::NULL, 0);
-        ok!(cuDeviceGetDefaultMemPool(&raw mut pool, 1));
-        ok!(cuCtxPushCurrent_v2(context));
-        ok!(cuMemAllocAsync(&raw mut data, 16, CUstream::NULL));
-        ok!(cuMemcpyHtoD_v2(data, [3u32; 4].as_ptr().cast(), 16));
-        ok!(cuCtxSynchronize());
-        ok!(cuCtxPopCurrent_v2(std::ptr::null_mut()));
+        let pool = written(CUmemoryPool::NULL, |pool| status!(cuDeviceGetDefaultMemPool(pool, 1)));
+        let data = within(context, || {
+            let data = alloc_async(16, CUstream::NULL);
+            ok!(cuMemcpyHtoD_v2(data, [3u32; 4].as_ptr().cast(), 16));
+            data
+        });
         if of_context {
             ok!(cuCtxEnablePeerAccess(context, 0));
         }

@@ -3,12 +3,12 @@
 use cuda_loader::{
     Status,
     ffi::{
-        self, CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUstream,
+        self, CUevent, CUgraph, CUgraphNode, CUstream,
         capture::{GLOBAL, RELAXED, THREAD_LOCAL},
     },
 };
 
-use crate::driver::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, enter, ok, scale, status, stream_with, written};
 
 fn end(stream: CUstream) -> (Status, CUgraph) {
     let mut graph = CUgraph::NULL;
@@ -16,26 +16,28 @@ fn end(stream: CUstream) -> (Status, CUgraph) {
     (status, graph)
 }
 
+/// Lets later work of `later` come after what `earlier` holds now, by an event.
+fn fork(event: CUevent, earlier: CUstream, later: CUstream) {
+    ok!(cuEventRecord(event, earlier));
+    ok!(cuStreamWaitEvent(later, event, 0));
+}
+
 fn capture_status(stream: CUstream) -> u32 {
-    let mut state = 9;
-    ok!(cuStreamIsCapturing(stream, &raw mut state));
-    state
+    written(9, |state| status!(cuStreamIsCapturing(stream, state)))
 }
 
 #[test]
 fn a_captured_fork_and_join_replays_with_frozen_parameters() {
     let bench = Bench::new("schedule=random;seed=3");
-    let (first, second, fork, join) = (bench.stream(), bench.stream(), bench.event(), bench.event());
+    let (first, second) = (bench.stream(), bench.stream());
     let kernel = bench.kernel("scale");
     let (a, b) = (bench.upload(&[1; 8]), bench.upload(&[2; 8]));
     ok!(cuStreamBeginCapture_v2(first, THREAD_LOCAL));
     assert_eq!(scale(kernel, a, 2, 8, first), Status::SUCCESS);
-    ok!(cuEventRecord(fork, first));
-    ok!(cuStreamWaitEvent(second, fork, 0));
+    fork(bench.event(), first, second);
     assert_eq!(capture_status(second), ffi::capture::STATUS_ACTIVE);
     assert_eq!(scale(kernel, b, 3, 8, second), Status::SUCCESS);
-    ok!(cuEventRecord(join, second));
-    ok!(cuStreamWaitEvent(first, join, 0));
+    fork(bench.event(), second, first);
     assert_eq!(scale(kernel, a, 5, 8, first), Status::SUCCESS);
     let (status, graph) = end(first);
     assert_eq!(status, Status::SUCCESS);
@@ -47,8 +49,7 @@ fn a_captured_fork_and_join_replays_with_frozen_parameters() {
     ok!(cuGraphGetEdges(graph, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut edges));
     assert_eq!((nodes, edges), (3, 3), "a fork, and a join of two");
 
-    let mut exec = CUgraphExec::NULL;
-    ok!(cuGraphInstantiateWithFlags(&raw mut exec, graph, 0));
+    let exec = super::graphs::instantiate(graph);
     let before = bench.session.counters();
     ok!(cuGraphLaunch(exec, first));
     ok!(cuGraphLaunch(exec, first));
@@ -63,19 +64,18 @@ fn a_captured_fork_and_join_replays_with_frozen_parameters() {
 #[test]
 fn a_fork_that_never_joins_is_refused() {
     let bench = Bench::new("");
-    let (first, second, fork) = (bench.stream(), bench.stream(), bench.event());
+    let (first, second, event) = (bench.stream(), bench.stream(), bench.event());
     let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 8]));
-    ok!(cuStreamBeginCapture_v2(first, THREAD_LOCAL));
-    ok!(cuEventRecord(fork, first));
-    ok!(cuStreamWaitEvent(second, fork, 0));
-    assert_eq!(scale(kernel, data, 3, 8, second), Status::SUCCESS);
+    let begin = || {
+        ok!(cuStreamBeginCapture_v2(first, THREAD_LOCAL));
+        fork(event, first, second);
+        assert_eq!(scale(kernel, data, 3, 8, second), Status::SUCCESS);
+    };
+    begin();
     assert_eq!(status!(cuStreamEndCapture(second, &mut CUgraph::default())), Status::STREAM_CAPTURE_UNMATCHED);
     assert_eq!(end(first), (Status::STREAM_CAPTURE_INVALIDATED, CUgraph::NULL));
 
-    ok!(cuStreamBeginCapture_v2(first, THREAD_LOCAL));
-    ok!(cuEventRecord(fork, first));
-    ok!(cuStreamWaitEvent(second, fork, 0));
-    assert_eq!(scale(kernel, data, 3, 8, second), Status::SUCCESS);
+    begin();
     assert_eq!(end(first).0, Status::STREAM_CAPTURE_UNJOINED);
     assert_eq!(bench.session.counters().captures_lost, 2);
     assert_eq!(bench.download(data, 8), [1; 8]);
@@ -84,52 +84,37 @@ fn a_fork_that_never_joins_is_refused() {
 #[test]
 fn calls_that_a_capture_cannot_hold_invalidate_it() {
     type Call = fn(&Bench, CUstream) -> Status;
-    let unsafe_calls: [(&str, Call, Status); 8] = [
-        ("alloc", |_, _| status!(cuMemAlloc_v2(&mut 0, 16)), Status::STREAM_CAPTURE_UNSUPPORTED),
-        ("context", |_, _| status!(cuCtxSynchronize()), Status::STREAM_CAPTURE_UNSUPPORTED),
-        ("stream", |_, stream| status!(cuStreamSynchronize(stream)), Status::STREAM_CAPTURE_UNSUPPORTED),
-        ("query", |_, stream| status!(cuStreamQuery(stream)), Status::STREAM_CAPTURE_UNSUPPORTED),
-        (
-            "event",
-            |bench, stream| {
-                let event = bench.event();
-                ok!(cuEventRecord(event, stream));
-                status!(cuEventQuery(event))
-            },
-            Status::CAPTURED_EVENT,
-        ),
-        (
-            "outside event",
-            |bench, stream| {
-                let (event, other) = (bench.event(), bench.stream());
-                ok!(cuEventRecord(event, other));
-                status!(cuStreamWaitEvent(stream, event, 0))
-            },
-            Status::STREAM_CAPTURE_ISOLATION,
-        ),
-        (
-            "pinned",
-            |_, _| status!(cuMemAllocHost_v2(&mut std::ptr::null_mut(), 16)),
-            Status::STREAM_CAPTURE_UNSUPPORTED,
-        ),
-        (
-            "module",
-            |_, _| {
-                let text = std::ffi::CString::new(crate::driver::bench::KERNELS).unwrap();
-                status!(cuModuleLoadData(&mut ffi::CUmodule::default(), text.as_ptr().cast()))
-            },
-            Status::STREAM_CAPTURE_UNSUPPORTED,
-        ),
+    let unsupported: [(&str, Call); 6] = [
+        ("alloc", |_, _| status!(cuMemAlloc_v2(&mut 0, 16))),
+        ("context", |_, _| status!(cuCtxSynchronize())),
+        ("stream", |_, stream| status!(cuStreamSynchronize(stream))),
+        ("query", |_, stream| status!(cuStreamQuery(stream))),
+        ("pinned", |_, _| status!(cuMemAllocHost_v2(&mut std::ptr::null_mut(), 16))),
+        ("module", |_, _| {
+            let text = std::ffi::CString::new(crate::driver::bench::KERNELS).unwrap();
+            status!(cuModuleLoadData(&mut ffi::CUmodule::default(), text.as_ptr().cast()))
+        }),
     ];
-    for (name, call, expected) in unsafe_calls {
+    let query: Call = |bench, stream| {
+        let event = bench.event();
+        ok!(cuEventRecord(event, stream));
+        status!(cuEventQuery(event))
+    };
+    let wait: Call = |bench, stream| {
+        let (event, other) = (bench.event(), bench.stream());
+        ok!(cuEventRecord(event, other));
+        status!(cuStreamWaitEvent(stream, event, 0))
+    };
+    let others = [("event", query, Status::CAPTURED_EVENT), ("outside event", wait, Status::STREAM_CAPTURE_ISOLATION)];
+    let all = unsupported.map(|(name, call)| (name, call, Status::STREAM_CAPTURE_UNSUPPORTED)).into_iter();
+    for (name, call, expected) in all.chain(others) {
         let bench = Bench::new("");
         let stream = bench.stream();
         ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
         assert_eq!(call(&bench, stream), expected, "{name}");
         assert_eq!(capture_status(stream), ffi::capture::STATUS_INVALIDATED, "{name}");
-        let (kernel, mut data) = (status!(cuStreamGetFlags(stream, &mut 0)), 0);
-        assert_eq!(kernel, Status::SUCCESS);
-        assert_eq!(status!(cuMemAllocAsync(&raw mut data, 16, stream)), Status::STREAM_CAPTURE_INVALIDATED, "{name}");
+        ok!(cuStreamGetFlags(stream, &mut 0));
+        assert_eq!(status!(cuMemAllocAsync(&mut 0, 16, stream)), Status::STREAM_CAPTURE_INVALIDATED, "{name}");
         assert_eq!(end(stream), (Status::STREAM_CAPTURE_INVALIDATED, CUgraph::NULL), "{name}");
         assert_eq!(capture_status(stream), ffi::capture::STATUS_NONE, "{name}");
         ok!(cuStreamSynchronize(stream));
@@ -155,8 +140,7 @@ fn a_relaxed_capture_holds_what_others_do_not() {
 fn legacy_work_harms_captures_of_blocking_streams() {
     let bench = Bench::new("");
     let data = bench.upload(&[1; 8]);
-    let mut blocking = CUstream::NULL;
-    ok!(cuStreamCreate(&raw mut blocking, ffi::stream::DEFAULT));
+    let blocking = stream_with(ffi::stream::DEFAULT);
     ok!(cuStreamBeginCapture_v2(blocking, RELAXED));
     assert_eq!(status!(cuMemsetD32Async(data, 9, 8, CUstream::NULL)), Status::STREAM_CAPTURE_IMPLICIT);
     assert_eq!(end(blocking).0, Status::STREAM_CAPTURE_INVALIDATED);
@@ -169,22 +153,24 @@ fn legacy_work_harms_captures_of_blocking_streams() {
     assert_eq!(status!(cuStreamBeginCapture_v2(CUstream::NULL, RELAXED)), Status::STREAM_CAPTURE_UNSUPPORTED);
 }
 
+/// The status of a call on another thread, in the bench's context.
+fn on_another_thread(bench: &Bench, call: impl FnOnce() -> Status + Send) -> Status {
+    let context = bench.context;
+    let called = || {
+        ok!(cuCtxSetCurrent(context));
+        call()
+    };
+    test_process::scope(|scope| scope.spawn(called).join().unwrap())
+}
+
 #[test]
 fn the_mode_says_whose_calls_are_refused() {
     // What another thread's allocation answers while this thread captures, and whether the capture survives.
     let other_thread = |mode: u32| {
         let bench = Bench::new("");
-        let (stream, context) = (bench.stream(), bench.context);
+        let stream = bench.stream();
         ok!(cuStreamBeginCapture_v2(stream, mode));
-        let answer = test_process::scope(|scope| {
-            scope
-                .spawn(|| {
-                    ok!(cuCtxSetCurrent(context));
-                    status!(cuMemAlloc_v2(&mut 0, 16))
-                })
-                .join()
-                .unwrap()
-        });
+        let answer = on_another_thread(&bench, || status!(cuMemAlloc_v2(&mut 0, 16)));
         (answer, end(stream).0)
     };
     assert_eq!(other_thread(GLOBAL), (Status::STREAM_CAPTURE_UNSUPPORTED, Status::STREAM_CAPTURE_INVALIDATED));
@@ -204,17 +190,9 @@ fn the_mode_says_whose_calls_are_refused() {
 #[test]
 fn a_capture_ends_on_the_thread_that_began_it() {
     let bench = Bench::new("");
-    let (stream, context) = (bench.stream(), bench.context);
+    let stream = bench.stream();
     ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
-    let elsewhere = test_process::scope(|scope| {
-        scope
-            .spawn(|| {
-                ok!(cuCtxSetCurrent(context));
-                end(stream).0
-            })
-            .join()
-            .unwrap()
-    });
+    let elsewhere = on_another_thread(&bench, || end(stream).0);
     assert_eq!(elsewhere, Status::STREAM_CAPTURE_WRONG_THREAD);
     assert_eq!(end(stream).0, Status::SUCCESS);
 }
@@ -264,10 +242,9 @@ fn calls_that_wait_or_change_memory_are_refused_beside_a_capture() {
 #[test]
 fn calls_on_the_legacy_stream_break_captures_of_their_context() {
     let bench = Bench::new("devices=2");
-    let (mut blocking, mut far, mut context) = (CUstream::NULL, CUstream::NULL, CUcontext::NULL);
     let (other, event, graph) = (bench.stream(), bench.event(), super::graphs::new_graph());
     let (exec, data) = (super::graphs::instantiate(graph), bench.upload(&[1; 4]));
-    ok!(cuStreamCreate(&raw mut blocking, ffi::stream::DEFAULT));
+    let blocking = stream_with(ffi::stream::DEFAULT);
     ok!(cuEventRecord(event, other));
     let calls: [&dyn Fn() -> Status; 5] = [
         &|| status!(cuStreamSynchronize(CUstream::NULL)),
@@ -281,9 +258,8 @@ fn calls_on_the_legacy_stream_break_captures_of_their_context() {
         assert_eq!(call(), Status::STREAM_CAPTURE_IMPLICIT, "call {index}");
         assert_eq!(end(blocking).0, Status::STREAM_CAPTURE_INVALIDATED, "call {index}");
     }
-    ok!(cuDevicePrimaryCtxRetain(&raw mut context, 1));
-    ok!(cuCtxSetCurrent(context));
-    ok!(cuStreamCreate(&raw mut far, ffi::stream::DEFAULT));
+    let context = enter(1);
+    let far = stream_with(ffi::stream::DEFAULT);
     ok!(cuStreamBeginCapture_v2(far, RELAXED));
     assert_eq!(status!(cuEventRecord(event, far)), Status::INVALID_HANDLE, "an event of another context");
     ok!(cuCtxSetCurrent(bench.context));

@@ -1,42 +1,38 @@
 //! Graphs by nodes: shape, updates and launches.
 
-use std::ffi::c_void;
-
 use cuda_loader::{
     Status,
     ffi::{
-        self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUgraphNode, KernelNodeParams, MemsetNodeParams, graph,
+        self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUstream, KernelNodeParams, MemsetNodeParams,
+        graph,
     },
 };
 
-use crate::driver::bench::{Bench, ok, status};
+use crate::driver::bench::{Bench, alloc_async, ok, scale, status, with_arguments, written};
 
 pub(super) fn new_graph() -> CUgraph {
-    let mut graph = CUgraph::NULL;
-    ok!(cuGraphCreate(&raw mut graph, 0));
-    graph
+    written(CUgraph::NULL, |graph| status!(cuGraphCreate(graph, 0)))
 }
 
 pub(super) fn add_fill(to: CUgraph, after: &[CUgraphNode], dst: CUdeviceptr, value: u32) -> CUgraphNode {
     let params = MemsetNodeParams { dst, pitch: 0, value, element_size: 4, width: 4, height: 1 };
-    let mut node = CUgraphNode::NULL;
     let context = ffi::CUcontext::NULL;
-    ok!(cuGraphAddMemsetNode(&raw mut node, to, after.as_ptr(), after.len(), &raw const params, context));
-    node
+    written(CUgraphNode::NULL, |node| {
+        status!(cuGraphAddMemsetNode(node, to, after.as_ptr(), after.len(), &raw const params, context))
+    })
 }
 
 /// Calls `with` with the parameters of a launch of `scale` over four words.
 fn kernel_params<T>(
     func: CUfunction,
-    mut data: CUdeviceptr,
-    mut factor: u32,
+    data: CUdeviceptr,
+    factor: u32,
     with: impl FnOnce(*const KernelNodeParams) -> T,
 ) -> T {
-    let mut n = 4u32;
-    let mut arguments = [(&raw mut data).cast::<c_void>(), (&raw mut factor).cast(), (&raw mut n).cast()];
-    let kernel_params = arguments.as_mut_ptr();
     let extra = std::ptr::null_mut();
-    with(&KernelNodeParams { func, grid: [1; 3], block: [4, 1, 1], shared_mem_bytes: 0, kernel_params, extra })
+    with_arguments(data, factor, 4, |kernel_params| {
+        with(&KernelNodeParams { func, grid: [1; 3], block: [4, 1, 1], shared_mem_bytes: 0, kernel_params, extra })
+    })
 }
 
 pub(super) fn add_kernel(
@@ -46,23 +42,26 @@ pub(super) fn add_kernel(
     data: CUdeviceptr,
     factor: u32,
 ) -> CUgraphNode {
-    let mut node = CUgraphNode::NULL;
     kernel_params(func, data, factor, |params| {
-        ok!(cuGraphAddKernelNode(&raw mut node, to, after.as_ptr(), after.len(), params));
-    });
-    node
+        written(CUgraphNode::NULL, |node| status!(cuGraphAddKernelNode(node, to, after.as_ptr(), after.len(), params)))
+    })
 }
 
 pub(super) fn instantiate(graph: CUgraph) -> CUgraphExec {
-    let mut exec = CUgraphExec::NULL;
-    ok!(cuGraphInstantiateWithFlags(&raw mut exec, graph, 0));
-    exec
+    instantiate_with(graph, 0)
+}
+
+pub(super) fn instantiate_with(graph: CUgraph, flags: u64) -> CUgraphExec {
+    written(CUgraphExec::NULL, |exec| status!(cuGraphInstantiateWithFlags(exec, graph, flags)))
+}
+
+/// The graph of a capture that ends.
+pub(super) fn end_capture(stream: CUstream) -> CUgraph {
+    written(CUgraph::NULL, |graph| status!(cuStreamEndCapture(stream, graph)))
 }
 
 pub(super) fn kind(node: CUgraphNode) -> u32 {
-    let mut kind = 99;
-    ok!(cuGraphNodeGetType(node, &raw mut kind));
-    kind
+    written(99, |kind| status!(cuGraphNodeGetType(node, kind)))
 }
 
 #[test]
@@ -188,12 +187,12 @@ fn a_clone_knows_its_originals_and_a_child_runs_whole() {
     let inner = add_kernel(child, &[], kernel, data, 2);
     add_kernel(child, &[inner], kernel, data, 3);
     let first = add_fill(whole, &[], data, 5);
-    let mut nested = CUgraphNode::NULL;
-    ok!(cuGraphAddChildGraphNode(&raw mut nested, whole, &raw const first, 1, child));
+    let nested = written(CUgraphNode::NULL, |nested| {
+        status!(cuGraphAddChildGraphNode(nested, whole, &raw const first, 1, child))
+    });
     add_kernel(whole, &[nested], kernel, data, 1);
-    let (mut clone, mut found) = (CUgraph::NULL, CUgraphNode::NULL);
-    ok!(cuGraphClone(&raw mut clone, whole));
-    ok!(cuGraphNodeFindInClone(&raw mut found, nested, clone));
+    let clone = written(CUgraph::NULL, |clone| status!(cuGraphClone(clone, whole)));
+    let found = written(CUgraphNode::NULL, |found| status!(cuGraphNodeFindInClone(found, nested, clone)));
     assert_eq!(kind(found), graph::GRAPH);
     ok!(cuGraphDestroy(whole));
     ok!(cuGraphLaunch(instantiate(clone), stream));
@@ -206,17 +205,15 @@ fn memory_that_a_capture_allocates_lives_as_long_as_the_graph() {
     let bench = Bench::new("");
     let (stream, kernel, out) = (bench.stream(), bench.kernel("scale"), bench.upload(&[0; 4]));
     // The first launch places the variables of the module.
-    assert_eq!(crate::driver::bench::scale(kernel, out, 0, 4, stream), Status::SUCCESS);
+    assert_eq!(scale(kernel, out, 0, 4, stream), Status::SUCCESS);
     let before = bench.session.usage(0).used;
     ok!(cuStreamBeginCapture_v2(stream, ffi::capture::THREAD_LOCAL));
-    let mut scratch = 0;
-    ok!(cuMemAllocAsync(&raw mut scratch, 16, stream));
+    let scratch = alloc_async(16, stream);
     ok!(cuMemsetD32Async(scratch, 4, 4, stream));
-    assert_eq!(crate::driver::bench::scale(kernel, scratch, 2, 4, stream), Status::SUCCESS);
+    assert_eq!(scale(kernel, scratch, 2, 4, stream), Status::SUCCESS);
     ok!(cuMemcpyDtoDAsync_v2(out, scratch, 16, stream));
     ok!(cuMemFreeAsync(scratch, stream));
-    let mut whole = CUgraph::NULL;
-    ok!(cuStreamEndCapture(stream, &raw mut whole));
+    let whole = end_capture(stream);
     let exec = instantiate(whole);
     for _ in 0..2 {
         ok!(cuGraphLaunch(exec, stream));

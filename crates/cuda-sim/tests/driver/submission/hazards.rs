@@ -3,15 +3,16 @@
 //! # Safety
 //! Host functions are called with the argument they were enqueued with.
 
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 
 use cuda_loader::{
     Status,
-    ffi::{self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUmodule, CUstream, capture::THREAD_LOCAL},
+    ffi::{self, CUdeviceptr, CUfunction, CUgraphExec, CUstream, capture::THREAD_LOCAL},
 };
 use cuda_sim::driver::Report;
 
-use crate::driver::bench::{Bench, ok, scale, status};
+use super::graphs::{end_capture, instantiate, instantiate_with};
+use crate::driver::bench::{Bench, alloc_async, kernel_of, ok, scale, status, stream_with, written};
 
 const SCHEDULES: [&str; 4] = ["schedule=eager", "schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
 
@@ -21,11 +22,7 @@ fn checked(spec: &str) -> Bench {
 }
 
 fn kernel(name: &str) -> CUfunction {
-    let (text, name) = (CString::new(include_str!("hazards.ptx")).unwrap(), CString::new(name).unwrap());
-    let (mut module, mut function) = (CUmodule::NULL, CUfunction::NULL);
-    ok!(cuModuleLoadData(&raw mut module, text.as_ptr().cast()));
-    ok!(cuModuleGetFunction(&raw mut function, module, name.as_ptr()));
-    function
+    kernel_of(include_str!("hazards.ptx"), name)
 }
 
 /// Launches one thread of a kernel whose parameters are these addresses.
@@ -165,8 +162,7 @@ fn the_legacy_stream_is_in_no_order_with_streams_that_do_not_block() {
             for schedule in SCHEDULES {
                 let bench = checked(schedule);
                 let (kernel, data, other) = (bench.kernel("scale"), bench.upload(&[1; 4]), bench.upload(&[5; 4]));
-                let mut stream = CUstream::NULL;
-                ok!(cuStreamCreate(&raw mut stream, flags));
+                let stream = stream_with(flags);
                 work(data, other);
                 assert_eq!(scale(kernel, data, 2, 4, stream), Status::SUCCESS);
                 assert_eq!(unordered(&bench), usize::from(!ordered), "{schedule}, work {index}");
@@ -191,8 +187,7 @@ fn a_release_in_stream_order_comes_after_every_use() {
         let bench = checked("schedule=eager");
         let (first, second) = (bench.stream(), bench.stream());
         let (through, place) = (kernel("through"), bench.upload(&[0; 2]));
-        let mut data = 0;
-        ok!(cuMemAlloc_v2(&raw mut data, 4));
+        let data = written(0, |data| status!(cuMemAlloc_v2(data, 4)));
         ok!(cuMemcpyHtoD_v2(place, (&raw const data).cast(), 8));
         ok!(cuCtxSynchronize());
         run(through, [place], first);
@@ -209,8 +204,8 @@ fn stream_ordered_memory_is_known_within_a_record_of_words() {
     for (schedule, ordered) in SCHEDULES.into_iter().flat_map(|schedule| [(schedule, true), (schedule, false)]) {
         // Without checkers too.
         let bench = Bench::new(schedule);
-        let (first, second, mut data) = (bench.stream(), bench.stream(), 0);
-        ok!(cuMemAllocAsync(&raw mut data, 16, first));
+        let (first, second) = (bench.stream(), bench.stream());
+        let data = alloc_async(16, first);
         if ordered {
             order(&bench, first, second);
         }
@@ -228,8 +223,7 @@ fn memory_of_another_stream_is_noticed_behind_a_pointer_in_memory() {
         let bench = checked(schedule);
         let (first, second, through) = (bench.stream(), bench.stream(), kernel("through"));
         let (place, pinned) = (bench.upload(&[0; 2]), bench.pinned(2));
-        let mut data = 0;
-        ok!(cuMemAllocAsync(&raw mut data, 16, first));
+        let data = alloc_async(16, first);
         pinned.copy_from_slice(&[data as u32, (data >> 32) as u32]);
         ok!(cuMemcpyHtoDAsync_v2(place, pinned.as_ptr().cast(), 8, second));
         run(through, [place], second);
@@ -239,16 +233,13 @@ fn memory_of_another_stream_is_noticed_behind_a_pointer_in_memory() {
 
 /// Captures an allocation of 16 bytes with a fill of it, and its release if `freed`.
 fn capture_allocation(stream: CUstream, freed: bool, flags: u64) -> (CUgraphExec, CUdeviceptr) {
-    let (mut graph, mut exec, mut data) = (CUgraph::NULL, CUgraphExec::NULL, 0);
     ok!(cuStreamBeginCapture_v2(stream, THREAD_LOCAL));
-    ok!(cuMemAllocAsync(&raw mut data, 16, stream));
+    let data = alloc_async(16, stream);
     ok!(cuMemsetD32Async(data, 3, 4, stream));
     if freed {
         ok!(cuMemFreeAsync(data, stream));
     }
-    ok!(cuStreamEndCapture(stream, &raw mut graph));
-    ok!(cuGraphInstantiateWithFlags(&raw mut exec, graph, flags));
-    (exec, data)
+    (instantiate_with(end_capture(stream), flags), data)
 }
 
 #[test]
@@ -323,9 +314,7 @@ fn branches_of_a_graph_are_in_the_order_of_its_edges_alone() {
             }
             assert_eq!(scale(kernel, data, 3, 4, second), Status::SUCCESS);
             order(&bench, second, first);
-            let (mut graph, mut exec) = (CUgraph::NULL, CUgraphExec::NULL);
-            ok!(cuStreamEndCapture(first, &raw mut graph));
-            ok!(cuGraphInstantiateWithFlags(&raw mut exec, graph, 0));
+            let exec = instantiate(end_capture(first));
             // Two launches of one graph come one after the other, on whatever streams.
             ok!(cuGraphLaunch(exec, first));
             ok!(cuGraphLaunch(exec, second));
@@ -338,8 +327,8 @@ fn branches_of_a_graph_are_in_the_order_of_its_edges_alone() {
 #[test]
 fn bytes_that_nothing_wrote_do_not_reach_the_host_unnoticed() {
     let bench = checked("");
-    let (stream, pinned, mut data) = (bench.stream(), bench.pinned(8), 0);
-    ok!(cuMemAlloc_v2(&raw mut data, 32));
+    let (stream, pinned) = (bench.stream(), bench.pinned(8));
+    let data = written(0, |data| status!(cuMemAlloc_v2(data, 32)));
     ok!(cuMemsetD32Async(data + 8, 5, 2, stream));
     ok!(cuMemcpyDtoHAsync_v2(pinned.as_mut_ptr().cast(), data, 32, stream));
     ok!(cuStreamSynchronize(stream));

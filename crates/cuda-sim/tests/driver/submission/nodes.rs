@@ -8,8 +8,8 @@ use cuda_loader::{
     },
 };
 
-use super::graphs::{add_fill, add_kernel, instantiate, kind, new_graph};
-use crate::driver::bench::{Bench, ok, status};
+use super::graphs::{add_fill, add_kernel, end_capture, instantiate, kind, new_graph};
+use crate::driver::bench::{Bench, enter, ok, status, written};
 
 /// A copy of bytes of device memory.
 fn copy(from: CUdeviceptr, to: CUdeviceptr, bytes: usize) -> Memcpy3D {
@@ -66,9 +66,7 @@ fn nodes_that_cannot_run_are_not_added() {
     ];
     assert_eq!(unknown, [Status::INVALID_HANDLE; 3]);
     assert_eq!((copies(16), takes(0, 16)), (Status::SUCCESS, Status::SUCCESS));
-    let mut count = 0;
-    ok!(cuGraphGetNodes(whole, std::ptr::null_mut(), &raw mut count));
-    assert_eq!(count, 3 + 1 + 1);
+    assert_eq!(written(0, |count| status!(cuGraphGetNodes(whole, std::ptr::null_mut(), count))), 3 + 1 + 1);
 }
 
 /// The nodes that a call writes into an array with room for `room` nodes.
@@ -133,18 +131,17 @@ fn edges_are_listed_added_and_removed() {
 fn a_graph_runs_in_its_context_and_is_a_node_of_a_capture() {
     let bench = Bench::new("devices=2");
     let (kernel, data, stream) = (bench.kernel("scale"), bench.upload(&[1; 4]), bench.stream());
-    let (whole, mut captured, mut other) = (new_graph(), CUgraph::NULL, CUcontext::NULL);
+    let whole = new_graph();
     add_kernel(whole, &[], kernel, data, 2);
     let exec = instantiate(whole);
     ok!(cuStreamBeginCapture_v2(stream, capture::THREAD_LOCAL));
     ok!(cuGraphLaunch(exec, stream));
-    ok!(cuStreamEndCapture(stream, &raw mut captured));
+    let captured = end_capture(stream);
     let nodes = listed(5, |nodes, count| status!(cuGraphGetNodes(captured, nodes, count)));
     assert_eq!(nodes.into_iter().map(kind).collect::<Vec<_>>(), [graph::GRAPH]);
     ok!(cuGraphLaunch(instantiate(captured), CUstream::NULL));
     assert_eq!(bench.download(data, 4), [3; 4]);
-    ok!(cuDevicePrimaryCtxRetain(&raw mut other, 1));
-    ok!(cuCtxSetCurrent(other));
+    enter(1);
     assert_eq!(status!(cuGraphLaunch(exec, bench.stream())), Status::INVALID_HANDLE);
     ok!(cuGraphExecDestroy(exec));
     assert_eq!(status!(cuGraphExecDestroy(exec)), Status::INVALID_HANDLE);

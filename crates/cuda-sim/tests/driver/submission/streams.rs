@@ -5,10 +5,10 @@
 
 use cuda_loader::{
     Status,
-    ffi::{self, CUstream},
+    ffi::{self, CUevent, CUstream},
 };
 
-use crate::driver::bench::{Bench, ok, scale, status};
+use crate::driver::bench::{Bench, ok, scale, status, stream_with, written};
 
 /// Uploads 8 words from pinned memory and changes that memory before anything has waited; what arrived.
 fn reuse_early(spec: &str) -> Vec<u32> {
@@ -124,8 +124,7 @@ fn slow_work_is_overtaken() {
 fn the_legacy_stream_waits_for_blocking_streams_and_not_for_others() {
     let run = |flags: u32| {
         let bench = Bench::new("schedule=lazy");
-        let mut stream = CUstream::NULL;
-        ok!(cuStreamCreate(&raw mut stream, flags));
+        let stream = stream_with(flags);
         let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
         assert_eq!(scale(kernel, data, 3, 4, stream), Status::SUCCESS);
         let mut back = [0u32; 4];
@@ -154,8 +153,7 @@ fn a_copy_from_pageable_memory_returns_before_its_bytes_arrive() {
 #[test]
 fn a_blocking_stream_waits_for_the_legacy_stream() {
     let bench = Bench::new("schedule=lazy");
-    let mut stream = CUstream::NULL;
-    ok!(cuStreamCreate(&raw mut stream, ffi::stream::DEFAULT));
+    let stream = stream_with(ffi::stream::DEFAULT);
     let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
     assert_eq!(scale(kernel, data, 3, 4, CUstream::NULL), Status::SUCCESS);
     assert_eq!(scale(kernel, data, 5, 4, stream), Status::SUCCESS);
@@ -185,22 +183,20 @@ fn elapsed_time_is_simulated_and_positive() {
     let bench = Bench::new("schedule=lazy");
     let (stream, start, end) = (bench.stream(), bench.event(), bench.event());
     let (kernel, data) = (bench.kernel("scale"), bench.upload(&[1; 4]));
-    let mut milliseconds = 0.0;
     ok!(cuEventRecord(start, stream));
     assert_eq!(scale(kernel, data, 3, 4, stream), Status::SUCCESS);
     ok!(cuEventRecord(end, stream));
-    assert_eq!(status!(cuEventElapsedTime(&raw mut milliseconds, start, end)), Status::NOT_READY);
+    assert_eq!(status!(cuEventElapsedTime(&mut 0.0, start, end)), Status::NOT_READY);
     ok!(cuEventSynchronize(end));
-    ok!(cuEventElapsedTime(&raw mut milliseconds, start, end));
+    let milliseconds = written(0.0, |milliseconds| status!(cuEventElapsedTime(milliseconds, start, end)));
     assert!(milliseconds > 0.0 && milliseconds < 1.0, "{milliseconds}");
 }
 
 #[test]
 fn an_event_has_times_once_it_was_recorded() {
     let bench = Bench::new("");
-    let (stream, [first, second, empty], mut untimed) =
-        (bench.stream(), [(); 3].map(|()| bench.event()), ffi::CUevent::NULL);
-    ok!(cuEventCreate(&raw mut untimed, ffi::event::DISABLE_TIMING));
+    let (stream, [first, second, empty]) = (bench.stream(), [(); 3].map(|()| bench.event()));
+    let untimed = written(CUevent::NULL, |event| status!(cuEventCreate(event, ffi::event::DISABLE_TIMING)));
     let data = bench.upload(&[0; 1000]);
     ok!(cuEventRecord(first, stream));
     // A fill takes 1000 ns, and another for each 100 bytes.
@@ -219,11 +215,9 @@ fn an_event_has_times_once_it_was_recorded() {
     // An event that was never recorded has nothing to wait for.
     ok!(cuEventQuery(empty));
     ok!(cuEventSynchronize(empty));
-    let mut flags = 9;
     // Both handles of the legacy stream.
     for handle in [CUstream::NULL, CUstream(std::ptr::without_provenance_mut(1))] {
-        ok!(cuStreamGetFlags(handle, &raw mut flags));
-        assert_eq!(flags, ffi::stream::DEFAULT);
+        assert_eq!(written(9, |flags| status!(cuStreamGetFlags(handle, flags))), ffi::stream::DEFAULT);
     }
 }
 
@@ -261,8 +255,7 @@ fn an_event_for_other_processes_has_no_times() {
         (INTERPROCESS | BLOCKING_SYNC, Status::INVALID_VALUE),
         (all + 1, Status::INVALID_VALUE),
     ] {
-        let mut event = ffi::CUevent::NULL;
-        assert_eq!(status!(cuEventCreate(&raw mut event, flags)), expected, "{flags}");
+        assert_eq!(status!(cuEventCreate(&mut CUevent::default(), flags)), expected, "{flags}");
     }
 }
 

@@ -21,7 +21,6 @@ register! {
     cuDeviceGetAttribute cuDeviceComputeCapability cuDeviceGetByPCIBusId cuDeviceGetPCIBusId
 }
 
-/// The device of an ordinal.
 pub(in crate::driver::api) fn device(entry: &mut DriverCall, ordinal: CUdevice) -> Result<u32, Status> {
     let count = entry.driver().devices.len();
     u32::try_from(ordinal).ok().filter(|&at| (at as usize) < count).ok_or(Status::INVALID_DEVICE)

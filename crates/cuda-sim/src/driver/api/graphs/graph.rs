@@ -26,7 +26,6 @@ register! {
     cuGraphRemoveDependencies cuGraphDestroyNode cuGraphNodeGetType cuGraphDebugDotPrint
 }
 
-/// The graph of a handle.
 pub(super) fn graph(entry: &mut DriverCall, handle: CUgraph) -> Result<&mut Graph, Status> {
     entry.driver().graphs.get_mut(&handle.id()).ok_or(Status::INVALID_HANDLE)
 }

@@ -73,7 +73,6 @@ impl Spot {
     }
 }
 
-/// The work of a kernel node.
 pub(super) fn kernel_work(entry: &mut DriverCall, params: *const KernelNodeParams) -> Result<WorkUnit, Status> {
     let params = get!(params)?;
     let request = Request {
@@ -87,14 +86,12 @@ pub(super) fn kernel_work(entry: &mut DriverCall, params: *const KernelNodeParam
     Ok(WorkUnit::Kernel(unsafe { kernel_call(entry, &request) }?))
 }
 
-/// The work of a copy node.
 pub(super) fn copy_work(entry: &mut DriverCall, params: *const Memcpy3D) -> Result<WorkUnit, Status> {
     let mut copy = copy::rows_3d(entry, params)?;
     entry.check_copy(&mut copy)?;
     Ok(WorkUnit::Copy(copy))
 }
 
-/// The work of a fill node.
 pub(super) fn fill_work(entry: &mut DriverCall, params: *const MemsetNodeParams) -> Result<WorkUnit, Status> {
     let params = get!(params)?;
     if ![1, 2, 4].contains(&params.element_size) {
@@ -112,7 +109,6 @@ pub(super) fn fill_work(entry: &mut DriverCall, params: *const MemsetNodeParams)
     Ok(WorkUnit::Fill(fill))
 }
 
-/// The work of a host node.
 pub(super) fn host_work(params: *const HostNodeParams) -> Result<WorkUnit, Status> {
     let params = get!(params)?;
     if params.function.is_none() {
@@ -121,15 +117,45 @@ pub(super) fn host_work(params: *const HostNodeParams) -> Result<WorkUnit, Statu
     Ok(WorkUnit::Host(HostCall::Function(params.function, params.user_data.expose_provenance())))
 }
 
-unsafe extern "C" fn cuGraphAddKernelNode(
-    out: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    node_params: *const KernelNodeParams,
-) -> Status {
-    let spot = Spot { out, graph, dependencies, num_dependencies };
-    spot.add("cuGraphAddKernelNode", Needs::Context, |entry| kernel_work(entry, node_params).map(Action::Work))
+/// Refuses a handle that is not an event.
+fn known_event(entry: &mut DriverCall, event: CUevent) -> Result<usize, Status> {
+    if entry.driver().events.contains_key(&event.id()) { Ok(event.id()) } else { Err(Status::INVALID_HANDLE) }
+}
+
+/// Defines the calls that add a node.
+///
+/// Each has its parameters after the dependencies, its preconditions, and the action of its node.
+macro_rules! adders {
+    ($($name:ident($($given:ident: $type:ty),*), $needs:ident, |$entry:ident| $action:expr;)*) => {$(
+        unsafe extern "C" fn $name(
+            out: *mut CUgraphNode,
+            graph: CUgraph,
+            dependencies: *const CUgraphNode,
+            num_dependencies: usize,
+            $($given: $type),*
+        ) -> Status {
+            let spot = Spot { out, graph, dependencies, num_dependencies };
+            spot.add(stringify!($name), Needs::$needs, |$entry| $action)
+        }
+    )*};
+}
+
+adders! {
+    cuGraphAddKernelNode(node_params: *const KernelNodeParams), Context,
+        |entry| kernel_work(entry, node_params).map(Action::Work);
+    cuGraphAddMemcpyNode(copy_params: *const Memcpy3D, _ctx: CUcontext), Context,
+        |entry| copy_work(entry, copy_params).map(Action::Work);
+    cuGraphAddMemsetNode(memset_params: *const MemsetNodeParams, _ctx: CUcontext), Context,
+        |entry| fill_work(entry, memset_params).map(Action::Work);
+    cuGraphAddHostNode(node_params: *const HostNodeParams), Driver,
+        |_entry| host_work(node_params).map(Action::Work);
+    cuGraphAddChildGraphNode(child_graph: CUgraph), Driver,
+        |entry| Ok(Action::Child(graph(entry, child_graph)?.duplicate().into()));
+    cuGraphAddEmptyNode(), Driver, |_entry| Ok(Action::Work(WorkUnit::Nothing));
+    cuGraphAddEventRecordNode(event: CUevent), Driver, |entry| known_event(entry, event).map(Action::Record);
+    cuGraphAddEventWaitNode(event: CUevent), Driver, |entry| known_event(entry, event).map(Action::Wait);
+    cuGraphAddMemFreeNode(dptr: CUdeviceptr), Driver,
+        |entry| check_graph_memory(entry, dptr).map(|()| Action::Free(dptr));
 }
 
 unsafe extern "C" fn cuGraphKernelNodeGetParams(handle: CUgraphNode, params: *mut KernelNodeParams) -> Status {
@@ -169,30 +195,6 @@ unsafe extern "C" fn cuGraphKernelNodeSetParams(handle: CUgraphNode, params: *co
     })
 }
 
-unsafe extern "C" fn cuGraphAddMemcpyNode(
-    out: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    copy_params: *const Memcpy3D,
-    _ctx: CUcontext,
-) -> Status {
-    let spot = Spot { out, graph, dependencies, num_dependencies };
-    spot.add("cuGraphAddMemcpyNode", Needs::Context, |entry| copy_work(entry, copy_params).map(Action::Work))
-}
-
-unsafe extern "C" fn cuGraphAddMemsetNode(
-    out: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    memset_params: *const MemsetNodeParams,
-    _ctx: CUcontext,
-) -> Status {
-    let spot = Spot { out, graph, dependencies, num_dependencies };
-    spot.add("cuGraphAddMemsetNode", Needs::Context, |entry| fill_work(entry, memset_params).map(Action::Work))
-}
-
 unsafe extern "C" fn cuGraphMemsetNodeGetParams(handle: CUgraphNode, params: *mut MemsetNodeParams) -> Status {
     call("cuGraphMemsetNodeGetParams", Needs::Driver, |entry| {
         let Action::Work(WorkUnit::Fill(fill)) = &node(entry, handle)?.action else {
@@ -212,36 +214,12 @@ unsafe extern "C" fn cuGraphMemsetNodeGetParams(handle: CUgraphNode, params: *mu
     })
 }
 
-unsafe extern "C" fn cuGraphAddHostNode(
-    out: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    node_params: *const HostNodeParams,
-) -> Status {
-    let spot = Spot { out, graph, dependencies, num_dependencies };
-    spot.add("cuGraphAddHostNode", Needs::Driver, |_| host_work(node_params).map(Action::Work))
-}
-
 unsafe extern "C" fn cuGraphHostNodeGetParams(handle: CUgraphNode, params: *mut HostNodeParams) -> Status {
     call("cuGraphHostNodeGetParams", Needs::Driver, |entry| match node(entry, handle)?.action {
         Action::Work(WorkUnit::Host(HostCall::Function(function, data))) => {
             put!(params, HostNodeParams { function, user_data: with_exposed_provenance_mut(data) })
         }
         _ => Err(Status::INVALID_VALUE),
-    })
-}
-
-unsafe extern "C" fn cuGraphAddChildGraphNode(
-    out: *mut CUgraphNode,
-    parent: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    child_graph: CUgraph,
-) -> Status {
-    let spot = Spot { out, graph: parent, dependencies, num_dependencies };
-    spot.add("cuGraphAddChildGraphNode", Needs::Driver, |entry| {
-        Ok(Action::Child(graph(entry, child_graph)?.duplicate().into()))
     })
 }
 
@@ -253,48 +231,11 @@ unsafe extern "C" fn cuGraphChildGraphNodeGetGraph(handle: CUgraphNode, out: *mu
     })
 }
 
-unsafe extern "C" fn cuGraphAddEmptyNode(
-    out: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-) -> Status {
-    let spot = Spot { out, graph, dependencies, num_dependencies };
-    spot.add("cuGraphAddEmptyNode", Needs::Driver, |_| Ok(Action::Work(WorkUnit::Nothing)))
-}
-
-/// Refuses a handle that is not an event.
-fn known_event(entry: &mut DriverCall, event: CUevent) -> Result<usize, Status> {
-    if entry.driver().events.contains_key(&event.id()) { Ok(event.id()) } else { Err(Status::INVALID_HANDLE) }
-}
-
-unsafe extern "C" fn cuGraphAddEventRecordNode(
-    out: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    event: CUevent,
-) -> Status {
-    let spot = Spot { out, graph, dependencies, num_dependencies };
-    spot.add("cuGraphAddEventRecordNode", Needs::Driver, |entry| known_event(entry, event).map(Action::Record))
-}
-
 unsafe extern "C" fn cuGraphEventRecordNodeGetEvent(handle: CUgraphNode, event: *mut CUevent) -> Status {
     call("cuGraphEventRecordNodeGetEvent", Needs::Driver, |entry| match node(entry, handle)?.action {
         Action::Record(id) => put!(event, CUevent::of(id)),
         _ => Err(Status::INVALID_VALUE),
     })
-}
-
-unsafe extern "C" fn cuGraphAddEventWaitNode(
-    out: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    event: CUevent,
-) -> Status {
-    let spot = Spot { out, graph, dependencies, num_dependencies };
-    spot.add("cuGraphAddEventWaitNode", Needs::Driver, |entry| known_event(entry, event).map(Action::Wait))
 }
 
 unsafe extern "C" fn cuGraphEventWaitNodeGetEvent(handle: CUgraphNode, event: *mut CUevent) -> Status {
@@ -321,19 +262,6 @@ unsafe extern "C" fn cuGraphAddMemAllocNode(
         params.dptr = owned.base;
         Spot { out, graph, dependencies, num_dependencies }.place(entry, Action::Alloc(owned.into()))?;
         put!(node_params, params)
-    })
-}
-
-unsafe extern "C" fn cuGraphAddMemFreeNode(
-    out: *mut CUgraphNode,
-    graph: CUgraph,
-    dependencies: *const CUgraphNode,
-    num_dependencies: usize,
-    dptr: CUdeviceptr,
-) -> Status {
-    let spot = Spot { out, graph, dependencies, num_dependencies };
-    spot.add("cuGraphAddMemFreeNode", Needs::Driver, |entry| {
-        check_graph_memory(entry, dptr).map(|()| Action::Free(dptr))
     })
 }
 

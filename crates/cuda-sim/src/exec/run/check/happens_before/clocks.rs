@@ -94,7 +94,6 @@ struct PendingAcquire {
 /// Pending reads of a warp that are told apart.
 const PENDING: usize = 16;
 
-/// The clock of a warp.
 #[derive(Default)]
 pub(in crate::exec::run::check) struct WarpClock {
     now: u32,
@@ -177,7 +176,6 @@ struct Gathered {
     fenced: Rc<GridKnowledge>,
 }
 
-/// The clocks of a block.
 pub(in crate::exec::run) struct BlockClocks {
     block: u32,
     warps: Vec<WarpClock>,
