@@ -3,6 +3,7 @@
 mod bench;
 mod copies;
 mod stalled;
+mod transformers;
 
 use std::{
     fs,

@@ -1,7 +1,6 @@
 //! Clients that stall: a server ends their runs after its limit, and serves the others.
 
 use std::{
-    fs,
     path::Path,
     sync::mpsc::{self, Receiver},
     thread,
@@ -9,18 +8,17 @@ use std::{
 };
 
 use inference::{
-    Limits, Model, ModelFile,
+    Limits,
     folder::KeyFolder,
     party::{self, Role},
     tls::TlsChannel,
 };
-use nn_ops::io::{NpyArray, Tensor, Tensors, write_npy, write_safetensors};
 use pfss::{Channel, ChannelError, Party};
 use test_process::output;
 
 use crate::{
     LIMIT, lines,
-    private::{Running, expect_failure, infer, listen, pfss, succeeded},
+    private::{Running, expect_failure, infer, listen, pfss, succeeded, transformers::write_files},
 };
 
 /// A layer whose masked weights are longer than all buffers of a connection, and layers after it.
@@ -100,25 +98,14 @@ fn stall(keys: &Path, address: &str, stall: Stall, ended: &Receiver<()>) {
     }
 }
 
-/// Writes the model, its weights and an input to a folder.
-fn write_model(folder: &Path) {
-    fs::write(folder.join("model.json"), WIDE).unwrap();
-    let model = Model::new(ModelFile::read(WIDE.as_bytes()).unwrap().into(), 1).unwrap();
-    let tensor = |parameter: inference::Parameter| {
-        let data = (0..parameter.len()).map(|at| (at * 37 % 101) as f32 / 101.0 - 0.5).collect();
-        (parameter.name, Tensor { shape: parameter.shape, data })
-    };
-    let tensors: Tensors = model.parameters().into_iter().map(tensor).collect();
-    fs::write(folder.join("weights.safetensors"), write_safetensors(&tensors).unwrap()).unwrap();
-    let input = NpyArray { shape: vec![1, 2048], data: vec![0.5f32; 2048] };
-    fs::write(folder.join("input.npy"), write_npy(&input).unwrap()).unwrap();
-}
-
 #[test]
 fn clients_that_stall_are_ended_by_name_after_the_limit_and_others_are_served() {
     let scratch = tempfile::tempdir().unwrap();
     let at = |name: &str| scratch.path().join(name);
-    write_model(scratch.path());
+    write_files(scratch.path(), WIDE, |tensor, at| match tensor {
+        "input" => 0.5,
+        _ => (at * 37 % 101) as f32 / 101.0 - 0.5,
+    });
     let stalls = [
         ("greeted", Stall::Greeted, "receiving", "wide"),
         ("half-way", Stall::After(2), "receiving", "wide.rescale"),
