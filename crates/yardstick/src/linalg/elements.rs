@@ -3,7 +3,7 @@
 use backend_api::{Buffer, Real, ops::linalg::Activate};
 use cpu_backend::CpuQueue;
 use half::bf16;
-use nn_ops::{Activation, Binary, Dropout, activate, activate_backward, binary};
+use nn_ops::{Activation, Binary, Dropout, activate, activate_backward, binary, binary_scalar};
 
 use crate::{
     Goal, Line,
@@ -26,6 +26,7 @@ pub(super) fn contests() -> Vec<Line<CpuQueue>> {
         activation::<bf16>("gelu_bf16", Activation::GeluTanh),
         against_copy(gelu_backward()),
         memory_bound(against_copy(sum())),
+        memory_bound(against_copy(add_number())),
         against_copy(dropout()),
     ]
 }
@@ -58,6 +59,14 @@ fn sum<Q: AllOps>() -> Line<Q> {
         let (a, b) = (tensor::<_, f32>(q, &SHAPE, 4.0)?, tensor(q, &SHAPE, 1.0)?);
         let mut y = tensor(q, &SHAPE, 1.0)?;
         Ok(Box::new(move |q| Ok(binary(q, Binary::Add, a.at(), b.at(), y.at_mut())?)))
+    })
+}
+
+/// Reads a tensor and writes its sum with a number, which is a parameter.
+fn add_number<Q: AllOps>() -> Line<Q> {
+    Line::new("nn.add_number", traffic::<f32>(2, SHAPE), |q: &Q| {
+        let (x, mut y) = (tensor::<_, f32>(q, &SHAPE, 4.0)?, tensor(q, &SHAPE, 4.0)?);
+        Ok(Box::new(move |q| Ok(binary_scalar(q, Binary::Add, x.at(), 0.5, y.at_mut())?)))
     })
 }
 

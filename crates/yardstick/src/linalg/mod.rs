@@ -43,6 +43,7 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
         optim::adam_w(elements),
         rows::softmax::<_, f32>(shape, 1, false),
         rows::layer_norm::<_, f32>(shape),
+        rows::layer_norm_in_place(shape),
         rows::add_layer_norm(shape),
         rows::rms_norm(shape),
     ];

@@ -10,7 +10,7 @@ use nn_ops::{Mask, NormAffine, NormGradients, NormPlan, NormResults, NormSaved, 
 use crate::{
     Contender, Goal, Line,
     host::{against_copy, matrix_id, tensor, traffic, values},
-    line::AllOps,
+    line::{AllOps, RunSize},
 };
 
 const COLUMNS: usize = 1024;
@@ -29,6 +29,7 @@ pub(super) fn contests() -> Vec<Line<CpuQueue>> {
         line("nn.softmax_backward", softmax_backward(SHAPE)),
         line("nn.layer_norm", layer_norm::<_, f32>(SHAPE)).peer(plain_layer_norm).goal(goal, ""),
         line("nn.layer_norm_bf16", layer_norm::<_, bf16>(SHAPE)),
+        line("nn.layer_norm_in_place", layer_norm_in_place(SHAPE)).goal(goal, ""),
         line("nn.layer_norm_backward", layer_norm_backward(SHAPE)),
         line("nn.rms_norm", rms_norm(SHAPE)),
     ]
@@ -72,6 +73,23 @@ pub(super) fn layer_norm<Q: AllOps, T: Real>(shape: [usize; 2]) -> Line<Q> {
         Ok(Box::new(move |q| {
             let affine = NormAffine { gamma: Some(gamma.at()), beta: Some(beta.at()) };
             Ok(plan.layer_norm(q, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })?)
+        }))
+    })
+}
+
+/// Reads and writes one tensor.
+///
+/// Each run normalises the rows of the run before, which stay finite.
+pub(super) fn layer_norm_in_place<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+    let size = RunSize { resident: traffic::<f32>(1, shape).resident, ..traffic::<f32>(2, shape) };
+    Line::new(matrix_id("layer_norm_in_place", shape), size, move |q: &Q| {
+        let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
+        let mut x = tensor::<_, f32>(q, &shape, 4.0)?;
+        let (gamma, beta) = (tensor(q, &[columns], 1.0)?, tensor(q, &[columns], 1.0)?);
+        let mut stats = Tensor::from_buffer(plan.layer_stats(q)?, &[2, rows])?;
+        Ok(Box::new(move |q| {
+            let affine = NormAffine { gamma: Some(gamma.at()), beta: Some(beta.at()) };
+            Ok(plan.layer_norm_in_place(q, x.at_mut(), affine, stats.at_mut())?)
         }))
     })
 }

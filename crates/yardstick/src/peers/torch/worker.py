@@ -88,6 +88,7 @@ element("nn.gelu_bf16", lambda x, y: gelu(x, approximate="tanh", out=y), dtype=t
 gelu_backward = torch.ops.aten.gelu_backward.grad_input
 element("nn.gelu_backward", lambda x, g, y: gelu_backward(g, x, approximate="tanh", grad_input=y), operands=2)
 element("nn.add", lambda a, b, y: torch.add(a, b, out=y), lambda a, b, _: a + b, operands=2)
+element("nn.add_number", lambda x, y: torch.add(x, 0.5, out=y), lambda x, _: x + 0.5)
 element("nn.dropout", lambda x, _: F.dropout(x, 0.1, True))
 
 
