@@ -87,11 +87,11 @@ pub trait Queue: Sized {
     /// As [`write_parts`](Self::write_parts).
     fn write_secret_parts<T: Element>(&self, parts: &[&[T]], dst: Mut<'_, Self, T>) -> Result<(), BackendError>;
 
-    /// Writes public lists of ops to a view, and behind them host slices with secrets.
+    /// Writes public lists to a view, and secret slices after them.
     ///
     /// It takes the number of copies that [`write_secret`](Self::write_secret) of one slice takes.
-    /// A device with separate memory may note the lists. Until something else is written to the
-    /// buffer, an op that names the place of its list there does not copy the list again.
+    /// The lists are terms of ops. A device with separate memory may note them. Until anything else
+    /// is written to the buffer, an op that names the place of its list does not copy it again.
     ///
     /// # Errors
     /// As [`write_parts`](Self::write_parts).

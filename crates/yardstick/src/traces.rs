@@ -124,7 +124,7 @@ fn line<W: Witness>(
     let line = Line::new(id, RunSize::computing("cell", cells as f64, 0.0), ours).in_nanoseconds();
     let line = line
         .peer(|| Contender::new("the host, row by row", host))
-        .peer(move || Contender::new("what is left to the host", move || drop(core::hint::black_box(witness()))));
+        .peer(move || Contender::new("the host's part alone", move || drop(core::hint::black_box(witness()))));
     line.level("trefoil, avx2 path", SimdLevel::Avx2).portable()
 }
 

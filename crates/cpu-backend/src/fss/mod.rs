@@ -28,7 +28,7 @@ use crate::{CpuQueue, columns::cut_columns, simd::dispatch_aes};
 /// It is a multiple of [`GROUP`].
 const KEYS_PER_JOB: usize = 1024;
 
-/// Words that one job of the streaming ops takes, of each row if there are several.
+/// Words of a row in one job of a streaming op.
 const WORDS_PER_JOB: usize = 1 << 14;
 
 impl CpuQueue {

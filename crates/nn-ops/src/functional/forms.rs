@@ -391,7 +391,7 @@ pub trait Functional: Queue {
 
     /// [`rms_norm`](Self::rms_norm) with the results in x, for inference.
     ///
-    /// As for [`layer_norm_in_place`](Self::layer_norm_in_place), there are no gradients.
+    /// It has no gradients, like [`layer_norm_in_place`](Self::layer_norm_in_place).
     ///
     /// # Errors
     /// As [`NormPlan::rms_norm_in_place`](crate::NormPlan::rms_norm_in_place).

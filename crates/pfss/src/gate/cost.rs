@@ -37,7 +37,7 @@ impl Gate {
 
     /// Bytes of `party`'s keys for `count` elements in a bundle, saturating.
     ///
-    /// They are the sections that hold keys: elements padded to words of bits, and the seed.
+    /// It counts the seed and the sections with keys, whose elements are padded to words of bits.
     /// Headers, the encoding of a descriptor and gaps between sections are not counted.
     ///
     /// Source: `docs/key-bundles.md`.

@@ -48,7 +48,8 @@ impl Seed {
 
     /// Bytes from which on a device expands a seed; fewer are copied.
     ///
-    /// In the microseconds of a launch the host's bus moves about this many bytes.
+    /// An estimate, not measured: the host's bus moves about this many bytes in the time of one
+    /// launch.
     pub(crate) const LEAST_EXPANDED: usize = 1 << 16;
 
     /// The seed in the first bytes of `bytes`; missing bytes are zero.

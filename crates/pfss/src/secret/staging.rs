@@ -38,7 +38,7 @@ impl<'q, Q: Queue, T: Element> StagedSecret<'q, Q, T> {
         Self::upload_with_lists(q, &[], [public, secret], room)
     }
 
-    /// [`upload_with_room`](Self::upload_with_room) behind public lists of ops.
+    /// Like [`upload_with_room`](Self::upload_with_room), with public lists before the slices.
     pub(crate) fn upload_with_lists(
         q: &'q Q,
         lists: &[&[T]],

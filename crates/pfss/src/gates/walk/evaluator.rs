@@ -284,7 +284,7 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
         self.section(&(start..end))
     }
 
-    /// The secret words that were copied with the tree, if there are any.
+    /// The secret words copied with the tree, if any.
     pub(super) fn words(&self) -> Result<Option<Ref<'_, Q, u64>>, BackendError> {
         if self.words.is_empty() { Ok(None) } else { self.section(&self.words).map(Some) }
     }
