@@ -9,7 +9,16 @@
      trefoil_pfss_sigma_* take a context of the caller's.
    - Every call returns a status; trefoil_pfss_last_error names the expected and the received value. Results go to arrays of the
      caller's, which must not overlap each other or the buffer of keys, and are written only on success.
-   - All pointers are to host memory, whatever backend computes: copy from a device before each call, and back after it.
+   - Arrays of masks and of masked values are in host memory, or in memory of the context's device; the address tells which.
+     A context on the processor takes host memory alone. All other pointers are to host memory.
+   - An array in device memory lies within one allocation. It is read after the work that the context's stream holds, and
+     filled before the work that the stream gets later, so that no call of the caller's has to wait. The stream is the legacy
+     default stream until trefoil_pfss_sigma_set_stream sets another one; it is not captured during a call. A call waits until
+     its input is read, and returns before its output is filled. An array in host memory, pinned memory too, has no order with
+     the stream.
+   - Refused are memory of another device, and an array that is longer than the rest of its allocation. An address that the
+     driver does not know, as of freed memory, counts as host memory.
+   - Copies of device arrays in host memory are wiped.
    - Inputs and outputs of all functions are words of bw bits with scale fraction bits, 8 to 20.
    - Masked inputs are open before a call; SUF's calls open the parties' shares of them.
    - Two processes that make keys take the same secret seed: SUF's random numbers start from a constant.
@@ -88,6 +97,13 @@ trefoil_pfss_status trefoil_pfss_sigma_clear(trefoil_pfss_sigma *context);
 // other bytes between keys. Both stay valid until another buffer is set, or the context is cleared or freed. Where keys
 // are read, bytes are initialised.
 trefoil_pfss_status trefoil_pfss_sigma_set_keybuf_ptr(trefoil_pfss_sigma *context, uint8_t **cursor, size_t capacity);
+
+// Sets the stream in whose order arrays in device memory are read and filled.
+//
+// stream is a CUstream or cudaStream_t of the primary context of the context's device, which cudaStreamCreate uses too. Null,
+// also for a new context, is the legacy default stream. A context on the processor has no streams, and takes null alone. The
+// stream lives until another is set or the context is freed, and as long as a call on the context runs.
+trefoil_pfss_status trefoil_pfss_sigma_set_stream(trefoil_pfss_sigma *context, void *stream);
 
 // Makes keys of GeLU or SiLU for n inputs, and appends them to the buffer.
 //
@@ -203,6 +219,10 @@ trefoil_pfss_status trefoil_pfss_sigma_eval_rsqrt(trefoil_pfss_sigma *context,
 //
 // Without this call, the first call opens the backend named in the environment, and a seed from the operating system.
 trefoil_pfss_status trefoil_pfss_sigma_open_global(trefoil_pfss_backend *backend, const uint8_t *seed, size_t len);
+
+// Sets the stream of the process's context, as trefoil_pfss_sigma_set_stream. A context that is opened later has the legacy
+// default stream.
+trefoil_pfss_status trefoil_pfss_sigma_set_stream_global(void *stream);
 
 // Sets whether SIGMA's softmax and norms take these functions. SUF reads this from variables of the environment, and takes
 // none if they are not set.

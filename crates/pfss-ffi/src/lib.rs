@@ -32,8 +32,9 @@
 //!
 //! Every function requires from its caller: each pointer is null, or points at initialised elements
 //! whose number is given by the argument next to it (for results: at writable memory of that size
-//! without other references), or is a live handle from this interface. Null, misalignment and
-//! impossible lengths are refused; whether the memory is there cannot be checked.
+//! without other references), or is a live handle from this interface. Arrays of masks and masked
+//! values of SUF's bridge to SIGMA may be in memory of the context's device instead. Null,
+//! misalignment and impossible lengths are refused; whether the memory is there cannot be checked.
 
 #![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
 #![allow(clippy::missing_safety_doc, reason = "the requirements of all functions are stated above, once")]
@@ -75,6 +76,7 @@ pub use compat::sigma::{
         suf_sigma_set_keybuf_ptr, suf_softmax_enabled, trefoil_pfss_sigma_clear, trefoil_pfss_sigma_consume_key,
         trefoil_pfss_sigma_enable, trefoil_pfss_sigma_free, trefoil_pfss_sigma_open, trefoil_pfss_sigma_open_global,
         trefoil_pfss_sigma_reset_eval, trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
+        trefoil_pfss_sigma_set_stream, trefoil_pfss_sigma_set_stream_global,
     },
 };
 pub use compat::suf::{

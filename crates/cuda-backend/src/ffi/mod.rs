@@ -17,6 +17,7 @@ mod module;
 mod nccl;
 mod order;
 mod peer;
+mod pointer;
 mod process;
 mod stream;
 
@@ -32,5 +33,6 @@ pub(crate) use memory::{
 pub(crate) use module::{FunctionFacts, KernelFunction, LoadedModule};
 pub(crate) use nccl::{Communicator, NCCL_ID_WORDS, NcclFault};
 pub(crate) use peer::{PeerFacts, copy_from_peer, enable_access, peer_facts};
+pub(crate) use pointer::{DeviceAllocation, allocation_of};
 pub use process::exit_at_once;
 pub(crate) use stream::CudaStream;

@@ -8,14 +8,14 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use cuda_loader::ffi::{self, CUstream};
+use cuda_loader::ffi::{self, CUcontext, CUstream};
 
 use super::{CudaContext, Turn};
 use crate::error::DriverFault;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-/// An in-order stream of work that does not wait for the legacy stream.
+/// An in-order stream of work; those that this crate makes do not wait for the legacy stream.
 ///
 /// Its work is numbered. For every other stream, a stream records the highest number after which
 /// its own later work is already ordered, so that no event is spent on an order that holds anyway.
@@ -23,6 +23,8 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct CudaStream {
     context: Arc<CudaContext>,
     raw: CUstream,
+    /// Whether it is destroyed with this value.
+    is_owned: bool,
     id: u64,
     issued: AtomicU64,
     /// The work that the host has seen done.
@@ -36,14 +38,45 @@ impl CudaStream {
         let mut raw = CUstream::NULL;
         // SAFETY: the call writes one handle.
         context.call("cuStreamCreate", || unsafe { ffi::cuStreamCreate(&raw mut raw, ffi::stream::NON_BLOCKING) })?;
-        Ok(Arc::new(Self {
+        Ok(Arc::new(Self::of(context, raw, true)))
+    }
+
+    /// A stream of the program's, or for null the legacy stream.
+    ///
+    /// It may also wait for the legacy stream.
+    ///
+    /// # Safety
+    /// Until the result is dropped, `raw` is null or the handle of a live stream.
+    pub(crate) unsafe fn borrowed(context: &Arc<CudaContext>, raw: CUstream) -> Self {
+        Self::of(context, raw, false)
+    }
+
+    fn of(context: &Arc<CudaContext>, raw: CUstream, is_owned: bool) -> Self {
+        Self {
             context: Arc::clone(context),
             raw,
+            is_owned,
             id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
             issued: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             after: Mutex::new(HashMap::new()),
-        }))
+        }
+    }
+
+    /// Whether the driver's stream is of this value's context.
+    pub(crate) fn is_of_its_context(&self) -> Result<bool, DriverFault> {
+        let mut owner = CUcontext::NULL;
+        // SAFETY: the stream is alive, and the call writes one handle.
+        self.context.call("cuStreamGetCtx", || unsafe { ffi::cuStreamGetCtx(self.raw, &raw mut owner) })?;
+        Ok(owner == self.context.raw())
+    }
+
+    /// Whether the stream captures its work instead of running it, or did so until a call failed.
+    pub(crate) fn is_capturing(&self) -> Result<bool, DriverFault> {
+        let mut state = ffi::capture::STATUS_NONE;
+        // SAFETY: the stream is alive, and the call writes one number.
+        self.context.call("cuStreamIsCapturing", || unsafe { ffi::cuStreamIsCapturing(self.raw, &raw mut state) })?;
+        Ok(state != ffi::capture::STATUS_NONE)
     }
 
     /// A number that no other stream of this process has or had.
@@ -78,6 +111,9 @@ impl CudaStream {
 
 impl Drop for CudaStream {
     fn drop(&mut self) {
+        if !self.is_owned {
+            return;
+        }
         // SAFETY: the stream is alive and not used again; the driver finishes its work. Its refusal leaks a stream.
         let _refused = self.context.call("cuStreamDestroy_v2", || unsafe { ffi::cuStreamDestroy_v2(self.raw) });
     }

@@ -3,6 +3,8 @@
 //! Each submission is admitted by its track first, which orders it after earlier uses of its
 //! blocks.
 
+mod caller;
+mod caller_error;
 mod exchange;
 mod graph;
 mod host_copy;
@@ -11,6 +13,8 @@ mod peer;
 mod registered;
 mod transfer;
 
+pub use caller::CallerStream;
+pub use caller_error::CallerError;
 pub(crate) use exchange::{Leg, exchange};
 pub use graph::CudaGraph;
 pub(crate) use graph::replay;

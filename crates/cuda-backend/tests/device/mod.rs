@@ -2,6 +2,7 @@
 
 mod budget;
 mod buffers;
+mod caller;
 mod counts;
 mod faults;
 mod graphs;

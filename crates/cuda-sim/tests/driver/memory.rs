@@ -200,3 +200,31 @@ fn addresses_tell_their_allocation() {
     let unknown = status!(cuPointerGetAttributes(2, names.as_mut_ptr(), places.as_mut_ptr(), data));
     assert_eq!((unknown, base), (Status::INVALID_VALUE, data));
 }
+
+#[test]
+fn attributes_of_an_unknown_address_are_defaults_in_a_list_and_an_error_one_by_one() {
+    let bench = Bench::new("");
+    let (data, host) = (bench.upload(&[0; 16]), [0u64; 2]);
+    let gone = bench.upload(&[0; 16]);
+    ok!(cuMemFree_v2(gone));
+    let attributes = |address| {
+        let (mut kind, mut device, mut start, mut bytes) = (9u32, 9i32, 9u64, 9usize);
+        let mut names = [
+            ffi::pointer::MEMORY_TYPE,
+            ffi::pointer::DEVICE_ORDINAL,
+            ffi::pointer::RANGE_START_ADDR,
+            ffi::pointer::RANGE_SIZE,
+        ];
+        let mut places: [*mut c_void; 4] =
+            [(&raw mut kind).cast(), (&raw mut device).cast(), (&raw mut start).cast(), (&raw mut bytes).cast()];
+        ok!(cuPointerGetAttributes(4, names.as_mut_ptr(), places.as_mut_ptr(), address));
+        (kind, device, start, bytes)
+    };
+    assert_eq!(attributes(data + 20), (ffi::mem_type::DEVICE, 0, data, 64));
+    for address in [gone, data + 64, host.as_ptr().addr() as u64, 0] {
+        assert_eq!(attributes(address), (0, -2, 0, 0), "{address:#x}");
+        let mut kind = 0u32;
+        let one = status!(cuPointerGetAttribute((&raw mut kind).cast(), ffi::pointer::MEMORY_TYPE, address));
+        assert_eq!(one, Status::INVALID_VALUE);
+    }
+}

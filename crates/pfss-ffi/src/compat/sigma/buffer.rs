@@ -47,13 +47,20 @@ impl KeyBuffer {
     }
 
     /// Appends a record, all of it or nothing.
-    pub(super) fn append(&mut self, record: &[u8]) -> Result<(), CallFailure> {
+    ///
+    /// `before` is called once there is room; if it fails, nothing is written.
+    pub(super) fn append(
+        &mut self,
+        record: &[u8],
+        before: impl FnOnce() -> Result<(), CallFailure>,
+    ) -> Result<(), CallFailure> {
         let at = self.position()?;
         let room = self.capacity - at;
         if record.len() > room {
             let message = format!("expected room for {} bytes of keys, the buffer has {room} left", record.len());
             return Err(CallFailure::new(Status::TREFOIL_PFSS_LENGTH, message));
         }
+        before()?;
         // SAFETY: within the buffer, which nothing else uses by the promise made in `new`; it may be uninitialised.
         unsafe { self.start.get_mut().add(at).copy_from_nonoverlapping(record.as_ptr(), record.len()) };
         let end = at + record.len();
@@ -152,7 +159,7 @@ mod tests {
         for keys in [&[7u8; 90][..], &record[..]] {
             // SAFETY: the cursor, which nothing else uses now.
             unsafe { *cursor = start };
-            buffer.append(keys).unwrap();
+            buffer.append(keys, || Ok(())).unwrap();
         }
         // SAFETY: the cursor, which nothing else uses now.
         unsafe { *cursor = start };

@@ -5,17 +5,18 @@ use core::ffi::c_int;
 use pfss::Party;
 
 use super::{
+    arrays::{Arrays, Input, Output},
     context::SigmaContext,
     peer::{PeerChannel, SigmaPeer, SigmaStats},
     place::Place,
     request::Request,
 };
 use crate::{
-    memory::{array, check, fill, put},
+    memory::{array, check, put},
     status::{CallFailure, Status, guard},
 };
 
-/// Two arrays of a word for each of `n` elements.
+/// Two arrays of a word for each of `n` elements, in host or device memory.
 #[derive(Clone, Copy)]
 pub(super) struct Words {
     pub(super) input: *const u64,
@@ -24,16 +25,26 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// The input, once both arrays and their distance are checked.
+    /// Refuses what cannot be two arrays that share no memory.
+    fn check(self, [input, output]: [&str; 2]) -> Result<(), CallFailure> {
+        check(input, self.input, self.n)?;
+        check(output, self.output, self.n)?;
+        apart([input, output], self.spans())
+    }
+
+    /// The input and the place for the output, which are checked before.
     ///
     /// # Safety
-    /// As said at the top of the crate, for both arrays.
-    unsafe fn checked<'a>(self, [input, output]: [&str; 2]) -> Result<&'a [u64], CallFailure> {
+    /// As said at the top of the crate, for both arrays, or they are in device memory as
+    /// [`Arrays::input`] requires.
+    unsafe fn open<'a>(
+        self,
+        arrays: &Arrays,
+        [input, output]: [&'static str; 2],
+    ) -> Result<(Input<'a>, Output), CallFailure> {
+        let output = arrays.output(output, self.output, self.n)?;
         // SAFETY: the caller's promise.
-        let words = unsafe { array(input, self.input, self.n) }?;
-        check(output, self.output, self.n)?;
-        apart([input, output], self.spans())?;
-        Ok(words)
+        Ok((unsafe { arrays.input(input, self.input, self.n) }?, output))
     }
 
     /// Refuses arrays that share memory with the context's buffer of keys.
@@ -65,13 +76,13 @@ pub(super) unsafe fn keygen(
     let names = ["input_mask", "output_mask"];
     guard(|| {
         let (request, party) = (request()?, party_of(party)?);
-        // SAFETY: the caller's promise.
-        let masks = unsafe { words.checked(names) }?;
+        words.check(names)?;
         let make = |context: &mut SigmaContext| {
             words.apart_from_keys(context, names)?;
-            let output = context.keygen(party, request, masks)?;
             // SAFETY: the caller's promise.
-            unsafe { fill("output_mask", output.masks(), words.output, words.n) }
+            let (masks, output) = unsafe { words.open(context.arrays(), names) }?;
+            // SAFETY: the caller's promise.
+            context.keygen(party, request, &masks, |output_masks| unsafe { output.fill(output_masks) })
         };
         // SAFETY: the caller's promise.
         unsafe { place.with(make) }
@@ -97,19 +108,23 @@ pub(super) unsafe fn evaluate(
         let (request, party) = (request()?, party_of(party)?);
         // SAFETY: the caller's promise.
         let channel = unsafe { PeerChannel::new(party, peer) }?;
-        // SAFETY: the caller's promise.
-        let x_hat = unsafe { words.checked(names) }?;
+        words.check(names)?;
         // SAFETY: the caller's promise.
         let before = if stats.is_null() { None } else { Some(unsafe { array("stats", stats, 1) }?[0]) };
+        // SAFETY: the caller's promise.
+        let arrays = unsafe { place.with(|context| Ok(context.arrays().clone())) }?;
+        // The context is free while this waits for the stream.
+        // SAFETY: the caller's promise.
+        let (x_hat, output) = unsafe { words.open(&arrays, names) }?;
         let take = |context: &mut SigmaContext| {
             words.apart_from_keys(context, names)?;
             context.take(party, request, words.n)
         };
         // SAFETY: the caller's promise.
-        let (y_hat, traffic) = unsafe { place.with(take) }?.run(channel, x_hat)?;
+        let (y_hat, traffic) = unsafe { place.with(take) }?.run(channel, &x_hat)?;
         // Results are written last.
         // SAFETY: the caller's promise.
-        unsafe { fill("output_masked", &y_hat, words.output, words.n) }?;
+        unsafe { output.fill(&y_hat) }?;
         if let Some(before) = before {
             // SAFETY: the caller's promise.
             unsafe { put("stats", before.plus(traffic), stats) }?;

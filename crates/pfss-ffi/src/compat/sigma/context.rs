@@ -1,5 +1,6 @@
 //! The state of SUF's bridge: a dealer's seed, a buffer of keys, and keys read from it.
 
+use core::ffi::c_void;
 use std::{collections::VecDeque, sync::Arc};
 
 use pfss::{
@@ -8,7 +9,7 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-use super::{buffer::KeyBuffer, record::Record, request::Request};
+use super::{arrays::Arrays, buffer::KeyBuffer, record::Record, request::Request};
 use crate::status::CallFailure;
 
 /// The keys and the state of both halves of the bridge: making keys, and evaluating them.
@@ -16,6 +17,7 @@ use crate::status::CallFailure;
 /// One half may stay unused: a dealer makes keys only, a party evaluates only.
 pub struct SigmaContext {
     queue: Arc<AnyQueue>,
+    arrays: Arrays,
     seed: DealerSeed,
     /// The keys made since the last reset: the number of the next deal.
     deals: u64,
@@ -34,8 +36,26 @@ pub(super) struct NextKeys {
 }
 
 impl SigmaContext {
-    pub(super) fn new(queue: Arc<AnyQueue>, seed: DealerSeed) -> Self {
-        Self { queue, seed, deals: 0, buffer: None, waiting: VecDeque::new(), gates: Vec::new() }
+    /// A context without a buffer, whose stream is the legacy default stream.
+    pub(super) fn new(queue: Arc<AnyQueue>, seed: DealerSeed) -> Result<Self, CallFailure> {
+        let arrays = Arrays::new(&queue)?;
+        Ok(Self { queue, arrays, seed, deals: 0, buffer: None, waiting: VecDeque::new(), gates: Vec::new() })
+    }
+
+    /// The way to the caller's arrays.
+    pub(super) fn arrays(&self) -> &Arrays {
+        &self.arrays
+    }
+
+    /// Reads and writes device memory in the order of another stream from now on.
+    ///
+    /// # Safety
+    /// `stream` is null, or a stream of the driver that lives until another is set or the context
+    /// is dropped, and while a call uses it.
+    pub(super) unsafe fn set_stream(&mut self, stream: *mut c_void) -> Result<(), CallFailure> {
+        // SAFETY: the caller's promise; clones are held by calls alone.
+        self.arrays = unsafe { Arrays::on_stream(&self.queue, stream) }?;
+        Ok(())
     }
 
     /// Keys are made as from the start: the next deal is the first.
@@ -69,8 +89,17 @@ impl SigmaContext {
         self.buffer.as_ref().map(KeyBuffer::span)
     }
 
-    /// Makes `party`'s keys for inputs under `masks`, and returns the masks of the outputs.
-    pub(super) fn keygen(&mut self, party: Party, request: Request, masks: &[u64]) -> Result<Wire, CallFailure> {
+    /// Makes `party`'s keys for inputs under `masks`.
+    ///
+    /// `deliver` gets the masks of the outputs.
+    /// If it fails, no keys are written.
+    pub(super) fn keygen(
+        &mut self,
+        party: Party,
+        request: Request,
+        masks: &[u64],
+        deliver: impl FnOnce(&[u64]) -> Result<(), CallFailure>,
+    ) -> Result<(), CallFailure> {
         let gates = self.gates_of(request)?;
         let buffer = self.buffer.as_mut().ok_or_else(no_buffer)?;
         let input = Wire::from_masks(gates.ring(), masks);
@@ -83,9 +112,10 @@ impl SigmaContext {
             Party::Zero => zero,
             Party::One => one,
         };
-        buffer.append(&Record { request, party, count: masks.len(), bundles }.into_bytes())?;
+        let record = Record { request, party, count: masks.len(), bundles }.into_bytes();
+        buffer.append(&record, || deliver(output.masks()))?;
         self.deals += 1;
-        Ok(output)
+        Ok(())
     }
 
     /// Reads the keys at the cursor, which moves on.

@@ -7,7 +7,8 @@
 //! buffer of keys are as in SUF's bridge. What differs:
 //!
 //! - Every call returns a [`Status`](crate::Status), and results go to arrays of the caller's.
-//! - All arrays are in host memory, for every backend.
+//! - Arrays are in host memory or, recognised by their addresses, in memory of the context's
+//!   device; there they are read and written in the order of a stream that the caller sets.
 //! - The buffer has a capacity, and inputs of all functions have `bw` bits and `scale` fraction
 //!   bits.
 //! - Masked inputs are open before a call; SUF's calls open the parties' shares of them.
@@ -20,6 +21,7 @@
 //! Interface: the bridge of the repository `SUF_new` to SIGMA (PETS 2024); functions:
 //! [`pfss::functions::WiredFn`].
 
+mod arrays;
 mod buffer;
 mod calls;
 pub(crate) mod context;

@@ -15,6 +15,7 @@ use crate::{
 static CONTEXT: Mutex<Option<SigmaContext>> = Mutex::new(None);
 
 /// The context of a call.
+#[derive(Clone, Copy)]
 pub(super) enum Place {
     /// The handle of a context of the caller's.
     Caller(*mut SigmaContext),
@@ -45,7 +46,7 @@ impl Place {
                         let opened = open_for(Domain::Pfss, None);
                         let (queue, _) =
                             opened.map_err(|error| CallFailure::new(Status::TREFOIL_PFSS_BACKEND, error))?;
-                        none.insert(SigmaContext::new(Arc::new(queue), DealerSeed::from_os()?))
+                        none.insert(SigmaContext::new(Arc::new(queue), DealerSeed::from_os()?)?)
                     }
                 };
                 work(context)

@@ -3,7 +3,10 @@
 //! # Safety
 //! As said [at the top](crate#safety).
 
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::{
+    ffi::c_void,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 use std::sync::Arc;
 
 use pfss::DealerSeed;
@@ -116,7 +119,7 @@ unsafe fn open(backend: *mut Backend, seed: *const u8, len: usize) -> Result<Sig
         let bytes = unsafe { array("seed", seed.cast::<[u8; DealerSeed::BYTES]>(), 1) }?;
         DealerSeed::from_bytes(&bytes[0])
     };
-    Ok(SigmaContext::new(Arc::clone(&backend.queue), seed))
+    SigmaContext::new(Arc::clone(&backend.queue), seed)
 }
 
 /// Wipes all keys of the context, and keys that it wrote to its buffer and did not read.
@@ -195,6 +198,40 @@ unsafe fn set_buffer(place: Place, cursor: *mut *mut u8, capacity: usize) -> Sta
         // SAFETY: the caller's promise.
         unsafe { place.with(set) }
     })
+}
+
+/// Sets the stream in whose order arrays in device memory are read and written.
+///
+/// `stream` is a `CUstream` or `cudaStream_t` of the primary context of the context's device. Null,
+/// which is also the stream of a new context, is the legacy default stream. A backend on the
+/// processor has no streams, and takes null alone.
+///
+/// # Safety
+/// As said [at the top](crate#safety). The stream lives until another is set or the context is
+/// freed, and as long as a call on the context runs.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_sigma_set_stream(context: *mut SigmaContext, stream: *mut c_void) -> Status {
+    // SAFETY: the caller's promise.
+    unsafe { set_stream(Place::Caller(context), stream) }
+}
+
+/// As `trefoil_pfss_sigma_set_stream`, with the process's context.
+///
+/// # Safety
+/// As `trefoil_pfss_sigma_set_stream`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn trefoil_pfss_sigma_set_stream_global(stream: *mut c_void) -> Status {
+    // SAFETY: the caller's promise.
+    unsafe { set_stream(Place::Process, stream) }
+}
+
+/// Sets the stream of a context.
+///
+/// # Safety
+/// As `trefoil_pfss_sigma_set_stream`.
+unsafe fn set_stream(place: Place, stream: *mut c_void) -> Status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { place.with(|context| context.set_stream(stream)) })
 }
 
 /// Sets whether SIGMA's softmax and norms take these functions.

@@ -18,6 +18,23 @@ use crate::driver::{
 
 register! { cuPointerGetAttribute cuPointerGetAttributes }
 
+/// Writes the default of one attribute, for an address that the driver does not know.
+///
+/// # Safety
+/// `data` is null or valid for a value of the attribute's type.
+unsafe fn write_none(data: *mut c_void, which: u32) -> Result<(), Status> {
+    match which {
+        attribute::CONTEXT | attribute::MEMPOOL_HANDLE | attribute::HOST_POINTER | attribute::RANGE_SIZE => {
+            put!(data.cast(), 0usize)
+        }
+        attribute::DEVICE_POINTER | attribute::BUFFER_ID | attribute::RANGE_START_ADDR => put!(data.cast(), 0u64),
+        attribute::MEMORY_TYPE => put!(data.cast(), 0u32),
+        attribute::DEVICE_ORDINAL => put!(data.cast(), -2i32),
+        attribute::IS_MANAGED | attribute::MAPPED => put!(data.cast(), 0u8),
+        _ => Err(Status::INVALID_VALUE),
+    }
+}
+
 /// Writes one attribute of the memory that holds `ptr`.
 ///
 /// # Safety
@@ -72,9 +89,11 @@ unsafe extern "C" fn cuPointerGetAttributes(
 ) -> Status {
     call("cuPointerGetAttributes", Needs::Context, |entry| {
         let names = array!(attributes, num_attributes as usize)?;
+        // Unlike the call for one attribute, this one succeeds for any address.
+        let is_known = entry.driver().memory.find(ptr).is_some();
         for (which, out) in names.into_iter().zip(array!(data, num_attributes as usize)?) {
             // SAFETY: the pointer is the call's.
-            unsafe { write_attribute(entry, out, which, ptr) }?;
+            unsafe { if is_known { write_attribute(entry, out, which, ptr) } else { write_none(out, which) } }?;
         }
         Ok(())
     })

@@ -1,0 +1,252 @@
+//! Device memory and streams of the program that opened the device, which the backend did not make.
+
+use std::ptr::null_mut;
+
+use backend_api::BackendError;
+use cuda_backend::{Allocator, CallerError, CallerStream, CudaConfig, CudaQueue};
+use cuda_loader::{
+    Status,
+    ffi::{self, CUcontext, CUgraph, CUstream},
+};
+
+use crate::device::support::{Machine, config, on_each, open};
+
+const SCHEDULES: [&str; 4] = ["schedule=eager", "schedule=lazy", "schedule=random;seed=1", "schedule=random;seed=2"];
+
+/// Calls a function of the driver that must succeed.
+macro_rules! ok {
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        // SAFETY: every pointer is valid for the accesses of the driver API, and every handle is alive.
+        assert_eq!(unsafe { ffi::$function($($argument),*) }, Status::SUCCESS)
+    };
+}
+
+/// The program on one device: its stream there, and its memory.
+struct Program {
+    device: i32,
+    context: CUcontext,
+    stream: CUstream,
+    memory: u64,
+    bytes: usize,
+}
+
+impl Program {
+    /// A program with `bytes` bytes of memory, whose stream fills them with `value`.
+    fn new(device: i32, bytes: usize, value: u8) -> Self {
+        let (mut context, mut stream, mut memory) = (CUcontext::NULL, CUstream::NULL, 0);
+        ok!(cuDevicePrimaryCtxRetain(&raw mut context, device));
+        ok!(cuCtxSetCurrent(context));
+        ok!(cuStreamCreate(&raw mut stream, ffi::stream::NON_BLOCKING));
+        ok!(cuMemAlloc_v2(&raw mut memory, bytes));
+        let program = Self { device, context, stream, memory, bytes };
+        program.fill(0, bytes, value);
+        program
+    }
+
+    /// Fills bytes in the order of the stream.
+    fn fill(&self, start: usize, bytes: usize, value: u8) {
+        ok!(cuMemsetD8Async(self.memory + start as u64, value, bytes, self.stream));
+    }
+
+    /// The bytes after all work of the stream.
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0u8; self.bytes];
+        ok!(cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), self.memory, self.bytes, self.stream));
+        ok!(cuStreamSynchronize(self.stream));
+        bytes
+    }
+
+    /// The stream, for memory of the device that `queue` is on.
+    fn caller(&self, queue: &CudaQueue) -> Result<CallerStream, CallerError> {
+        // SAFETY: the tests drop the result before the program.
+        unsafe { CallerStream::new(queue.device(), self.stream.0) }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        ok!(cuCtxSetCurrent(self.context));
+        ok!(cuMemFree_v2(self.memory));
+        ok!(cuStreamDestroy_v2(self.stream));
+        ok!(cuCtxSetCurrent(CUcontext::NULL));
+        ok!(cuDevicePrimaryCtxRelease_v2(self.device));
+    }
+}
+
+/// Reads bytes of a program's memory.
+fn read(caller: &CallerStream, address: u64, bytes: usize) -> Result<Vec<u8>, CallerError> {
+    let mut host = vec![0; bytes];
+    // SAFETY: live memory of the program, which only work of its stream writes.
+    unsafe { caller.read(address, &mut host) }.map(|()| host)
+}
+
+/// Writes bytes of a program's memory.
+fn write(caller: &CallerStream, address: u64, host: &[u8]) -> Result<(), CallerError> {
+    // SAFETY: live memory of the program, which only work of its stream uses.
+    unsafe { caller.write(address, host) }
+}
+
+#[test]
+fn copies_at_odd_offsets_keep_the_order_of_the_callers_stream() {
+    on_each(&SCHEDULES, &[Allocator::Auto], |_, queue, at| {
+        let mut rng = fastrand::Rng::with_seed(5);
+        let (mut expected, program) = (vec![7u8; 20_011], Program::new(0, 20_011, 7));
+        let caller = program.caller(&queue).unwrap();
+        // Fills, writes and reads without a wait of the program's between them.
+        for round in 0..60u8 {
+            let start = rng.usize(..expected.len());
+            let len = rng.usize(..=(expected.len() - start).min(9000));
+            let address = program.memory + start as u64;
+            match round % 3 {
+                0 if len > 0 => {
+                    program.fill(start, len, round);
+                    expected[start..start + len].fill(round);
+                }
+                1 => {
+                    let mut bytes = vec![0; len];
+                    rng.fill(&mut bytes);
+                    write(&caller, address, &bytes).unwrap();
+                    expected[start..start + len].copy_from_slice(&bytes);
+                    bytes.fill(0); // the host may reuse its memory at once
+                }
+                _ => assert!(read(&caller, address, len).unwrap() == expected[start..start + len], "{at}, {round}"),
+            }
+        }
+        drop(caller);
+        assert!(program.bytes() == expected, "{at}");
+    });
+}
+
+#[test]
+fn copies_on_another_stream_have_no_order_with_the_callers() {
+    let machine = Machine::new("schedule=lazy");
+    let queue = open(Allocator::Auto).unwrap();
+    let program = Program::new(0, 64, 7);
+    let mut other = CUstream::NULL;
+    ok!(cuStreamCreate(&raw mut other, ffi::stream::NON_BLOCKING));
+    // SAFETY: the stream is alive until the end of the test.
+    let caller = unsafe { CallerStream::new(queue.device(), other.0) }.unwrap();
+    // The simulated driver may also answer with an error.
+    let early = read(&caller, program.memory, 64);
+    assert!(early != Ok(vec![7; 64]) || !machine.reports().is_empty());
+    drop((caller, queue));
+}
+
+#[test]
+fn copies_longer_than_pinned_memory_and_empty_ones_are_whole() {
+    for schedule in SCHEDULES {
+        let _machine = Machine::clean(schedule);
+        let queue = CudaQueue::open(CudaConfig { pinned_bytes: Some(64 << 10), ..config(Allocator::Auto) }).unwrap();
+        let program = Program::new(0, 5 << 20, 1);
+        let caller = program.caller(&queue).unwrap();
+        for bytes in [0, 1, 4096, 64 << 10, (64 << 10) + 1, (5 << 20) - 3] {
+            let host: Vec<u8> = (0..bytes).map(|i| (i % 251) as u8).collect();
+            write(&caller, program.memory + 3, &host).unwrap();
+            assert!(read(&caller, program.memory + 3, bytes).unwrap() == host, "{schedule}, {bytes}");
+        }
+        assert!(queue.device().memory().unwrap().pinned.pageable_fallbacks > 0);
+        // Nothing is submitted for no elements, wherever they are.
+        assert_eq!((write(&caller, 0, &[]), read(&caller, 1, 0)), (Ok(()), Ok(Vec::new())));
+    }
+}
+
+#[test]
+fn memory_that_is_not_there_in_full_on_the_device_is_refused() {
+    let _machine = Machine::clean("devices=2;schedule=lazy");
+    let queue = open(Allocator::Auto).unwrap();
+    let (other, program) = (Program::new(1, 64, 2), Program::new(0, 64, 1));
+    let caller = program.caller(&queue).unwrap();
+    let on_host = [5u64; 8];
+    let mut freed = 0;
+    ok!(cuMemAlloc_v2(&raw mut freed, 64));
+    assert_eq!(caller.is_on_device(freed, 64), Ok(true));
+    ok!(cuMemFree_v2(freed));
+    let nowhere = CallerError::NotOnDevice { expected: 0 };
+    for (address, bytes, refused) in [
+        (other.memory + 8, 8, CallerError::OtherDevice { expected: 0, got: 1 }),
+        (program.memory + 1, 64, CallerError::TooShort { expected: 64, got: 63 }),
+        (program.memory + 63, 2, CallerError::TooShort { expected: 2, got: 1 }),
+        (program.memory, usize::MAX >> 1, CallerError::TooShort { expected: u64::MAX >> 1, got: 64 }),
+    ] {
+        assert_eq!(caller.is_on_device(address, bytes), Err(refused.clone()));
+        if bytes <= 64 {
+            assert_eq!(write(&caller, address, &vec![9; bytes]), Err(refused.clone()));
+            assert_eq!(read(&caller, address, bytes), Err(refused));
+        }
+    }
+    for address in [freed, program.memory + 64, on_host.as_ptr().addr() as u64] {
+        assert_eq!(caller.is_on_device(address, 8), Ok(false));
+        assert_eq!(write(&caller, address, &[9; 8]), Err(nowhere.clone()));
+        assert_eq!(read(&caller, address, 8), Err(nowhere.clone()));
+    }
+    assert_eq!(caller.is_on_device(program.memory + 63, 1), Ok(true));
+    drop(caller);
+    assert_eq!((program.bytes(), on_host), (vec![1; 64], [5; 8]));
+    ok!(cuCtxSetCurrent(other.context));
+    assert_eq!(other.bytes(), [2; 64]);
+}
+
+#[test]
+fn streams_of_another_context_or_in_a_capture_are_refused() {
+    let _machine = Machine::clean("devices=2");
+    let queue = open(Allocator::Auto).unwrap();
+    let (other, program) = (Program::new(1, 64, 2), Program::new(0, 64, 1));
+    assert_eq!(other.caller(&queue).unwrap_err(), CallerError::OtherContext { expected: 0 });
+    let caller = program.caller(&queue).unwrap();
+    ok!(cuStreamBeginCapture_v2(program.stream, ffi::capture::RELAXED));
+    assert_eq!(write(&caller, program.memory, &[9; 8]), Err(CallerError::Capturing));
+    assert_eq!(read(&caller, program.memory, 8), Err(CallerError::Capturing));
+    let (mut graph, mut nodes) = (CUgraph::NULL, 9);
+    ok!(cuStreamEndCapture(program.stream, &raw mut graph));
+    ok!(cuGraphGetNodes(graph, null_mut(), &raw mut nodes));
+    assert_eq!(nodes, 0);
+    ok!(cuGraphDestroy(graph));
+    // The refusals have left the stream as it was.
+    write(&caller, program.memory, &[9; 8]).unwrap();
+    assert_eq!(read(&caller, program.memory + 7, 2), Ok(vec![9, 1]));
+}
+
+#[test]
+fn null_is_the_legacy_default_stream() {
+    let machine = Machine::new("schedule=lazy");
+    let queue = open(Allocator::Auto).unwrap();
+    let program = Program::new(0, 64, 1);
+    // SAFETY: the legacy default stream is never destroyed.
+    let caller = unsafe { CallerStream::new(queue.device(), null_mut()) }.unwrap();
+    ok!(cuStreamSynchronize(program.stream));
+    ok!(cuMemsetD8Async(program.memory, 4, 64, CUstream::NULL));
+    write(&caller, program.memory + 1, &[6; 2]).unwrap();
+    ok!(cuMemsetD8Async(program.memory + 2, 8, 1, CUstream::NULL));
+    assert_eq!(read(&caller, program.memory, 4), Ok(vec![4, 6, 8, 4]));
+    assert_eq!(machine.reports(), []);
+    assert_eq!(machine.counters().legacy_operations, 4);
+}
+
+#[test]
+fn a_refused_copy_writes_nothing_and_a_submitted_one_succeeds() {
+    for pinned_bytes in [None, Some(0)] {
+        let machine = Machine::clean("schedule=lazy");
+        let queue = CudaQueue::open(CudaConfig { pinned_bytes, ..config(Allocator::Auto) }).unwrap();
+        let program = Program::new(0, 64, 1);
+        let caller = program.caller(&queue).unwrap();
+        for call in ["cuPointerGetAttributes", "cuStreamIsCapturing", "cuMemcpyHtoDAsync_v2"] {
+            machine.inject(&format!("fail=801@{call}:1"));
+            let refused = write(&caller, program.memory, &[9; 64]).unwrap_err();
+            assert!(
+                matches!(refused, CallerError::Backend(BackendError::Driver { code: 801, .. })),
+                "{call}: {refused}"
+            );
+            machine.clear_faults();
+        }
+        machine.inject("fail=801@cuMemcpyDtoHAsync_v2:1");
+        assert!(read(&caller, program.memory, 64).is_err());
+        machine.clear_faults();
+        assert_eq!(read(&caller, program.memory, 64), Ok(vec![1; 64]));
+        // The event after the copy serves the reuse of pinned memory alone.
+        machine.inject("fail=801@cuEventRecord:1");
+        assert_eq!(write(&caller, program.memory, &[3; 32]), Ok(()));
+        machine.clear_faults();
+        drop(caller);
+        assert_eq!(program.bytes(), [[3; 32], [1; 32]].concat());
+    }
+}
