@@ -4,7 +4,7 @@ use core::fmt;
 use std::time::Instant;
 
 use backend_api::ops::fss::FssOps;
-use pfss::{Channel, OpenedWeights, Party, Session, Traffic, WeightKey};
+use pfss::{Channel, OpenedWeights, Party, Session, SharedQueue, Traffic, WeightKey};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -111,7 +111,7 @@ impl Role<'_> {
 /// anything is sent. [`InferenceError::Pfss`] if the session fails, [`InferenceError::Stalled`] if
 /// the peer is silent for as long as the channel waits, and [`InferenceError::Folder`] or
 /// [`InferenceError::Io`] if a file of keys cannot be read again.
-pub fn run<Q: FssOps, C: Channel>(
+pub fn run<Q: SharedQueue, C: Channel>(
     q: &Q,
     model: &Model,
     keys: impl Into<Keys>,
@@ -157,7 +157,7 @@ pub fn open_weights<Q: FssOps, C: Channel>(
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_opened<Q: FssOps, C: Channel>(
+pub fn run_opened<Q: SharedQueue, C: Channel>(
     q: &Q,
     model: &Model,
     keys: OpenedKeys,
@@ -176,7 +176,7 @@ pub fn run_opened<Q: FssOps, C: Channel>(
 }
 
 /// Runs `model` with checked keys and the products by opened weights, if any.
-fn infer<Q: FssOps, C: Channel>(
+fn infer<Q: SharedQueue, C: Channel>(
     q: &Q,
     model: &Model,
     (keys, products): (KeyQueue, Option<WeightProducts<'_>>),
@@ -229,7 +229,7 @@ impl<Q, C: Channel, P: FnMut(&str)> ShareEngine<'_, Q, C, P> {
     }
 }
 
-impl<Q: FssOps, C: Channel, P: FnMut(&str)> Engine for ShareEngine<'_, Q, C, P> {
+impl<Q: SharedQueue, C: Channel, P: FnMut(&str)> Engine for ShareEngine<'_, Q, C, P> {
     fn constant(&self, word: u64) -> u64 {
         match self.role {
             Role::Client(_) => word,

@@ -132,7 +132,9 @@ pub use error::{BundleError, PfssError};
 pub use gate::Gate;
 pub use gate_kind::GateKind;
 pub use gates::{BitShares, BoolShares, Evaluator, Pending, Shares, Step};
-pub use matrix::{MatrixShape, MatrixTriple, OpenedWeights, WeightKey, WeightMask, WeightShape, WeightTriple};
+pub use matrix::{
+    MatrixShape, MatrixTriple, OpenedWeights, SharedQueue, WeightKey, WeightMask, WeightShape, WeightTriple,
+};
 pub use operation::{Operation, OperationError, Parameters};
 pub use party::{Party, PartyError};
 pub use predicate::{Interval, Predicate};

@@ -7,6 +7,7 @@ use crate::common::{
     queues::{Sim, cpu},
     words,
 };
+use backend_api::{Fork as _, Queue as _};
 use core_types::params::share::WordTerm;
 use cuda_sim::driver::Counters;
 use pfss::{
@@ -224,6 +225,119 @@ fn shares_do_not_depend_on_where_masks_are_expanded() {
                 session.matmul_weights(queues[party], triple, &x, &weights).unwrap()
             })
         });
+    }
+}
+
+/// Bytes copied to the device, and launches that expand seeds.
+fn copied_and_expanded(counters: &Counters) -> [u64; 2] {
+    [counters.bytes_to_device, counters.launches_of.get("fss_expand_seed").copied().unwrap_or(0)]
+}
+
+/// What `run` adds to [`copied_and_expanded`], and its result.
+fn count<T>(sim: &Sim, run: impl FnOnce() -> T) -> ([u64; 2], T) {
+    let before = copied_and_expanded(&sim.session.counters());
+    let result = run();
+    let after = copied_and_expanded(&sim.session.counters());
+    ([0, 1].map(|i| after[i] - before[i]), result)
+}
+
+/// Both parties' shares of a product by weights that both have opened, each party's on its queue.
+fn products_on(
+    queues: [&AnyQueue; 2],
+    triples: [WeightTriple; 2],
+    x: &[u64],
+    weights: [&OpenedWeights; 2],
+) -> [Vec<u64>; 2] {
+    both(triples, |mut session, party, triple| {
+        session.matmul_weights(queues[party], triple, x, weights[party]).unwrap()
+    })
+}
+
+#[test]
+fn opened_weights_stay_on_a_device_for_later_products() {
+    let (host, shape, rows) = (cpu(None), WeightShape { inner: 41, cols: 301 }, 3);
+    let [left, right, results] = shape.product(rows).lens();
+    let y = words(right, 2);
+    for party in [0, 1] {
+        let sim = Sim::new("");
+        let q = sim.queue(Some(64 << 20));
+        let fork = q.fork().unwrap();
+        let (keys, mask) = Dealer::insecure_from_seed(8).deal_weights(WORDS, shape).unwrap();
+        let weights = open_weights(keys, &y);
+        let product = |q: &AnyQueue, seed: u64| {
+            let (x, mut queues) = (words(left, seed), [&host; 2]);
+            queues[party] = q;
+            let triples = Dealer::insecure_from_seed(seed).deal_weight_triple(&host, &mask, rows).unwrap();
+            products_on(queues, triples, &x, weights.each_ref())
+        };
+
+        // The activations, and what every product copies: two terms of a sum, or a share of the product of the masks.
+        let each = (8 * left + [2 * size_of::<WordTerm>(), 8 * results][party]) as u64;
+        let (all, held) = (each + 8 * right as u64, q.buffer_bytes(right, 8));
+        let run = |q: &AnyQueue, seed: u64, (copied, live): (u64, u64)| {
+            let (counted, got) = count(&sim, || product(q, seed));
+            assert_eq!((counted[0], q.budget().live_bytes()), (copied, live), "party {party}, product {seed}");
+            assert!(got == product(&host, seed), "party {party}, product {seed}");
+        };
+        // A copy that takes more than half of the device's memory, with all else there, is not kept.
+        let busy = q.alloc::<u8>(32 << 20).unwrap();
+        run(&q, 3, (all, q.budget().live_bytes()));
+        drop(busy);
+        assert_eq!(q.budget().live_bytes(), 0);
+        run(&q, 5, (all, held));
+        run(&q, 6, (each, held));
+        run(&fork, 7, (each, held));
+        assert_eq!(host.budget().live_bytes(), 0);
+
+        // The copy is wiped and freed with the weights.
+        let clears = || {
+            let calls = sim.session.counters().calls;
+            calls.iter().filter(|(name, _)| name.contains("cuMemsetD8")).map(|(_, calls)| calls).sum::<u64>()
+        };
+        let before = clears();
+        drop(weights);
+        assert_eq!((clears() - before, q.budget().live_bytes()), (1, 0));
+        drop((q, fork));
+        assert_eq!(sim.session.reports(), [], "party {party}");
+    }
+}
+
+#[test]
+fn a_device_expands_the_masks_that_a_dealer_multiplies() {
+    let host = cpu(None);
+    // Odd lengths, and a word less or more than 64 KiB of masks.
+    for (bits, schedule, [batch, rows, inner, cols], expands) in [
+        (64, "", [1, 5, 41, 203], true),
+        (13, "schedule=lazy", [3, 5, 41, 67], true),
+        (43, "", [1, 1, 1, 8190], false),
+        (43, "", [1, 1, 1, 8191], true),
+    ] {
+        let (ring, shape) = (Ring::new(bits).unwrap(), MatrixShape { batch, rows, inner, cols });
+        let [left, right, _] = shape.lens();
+        let sim = Sim::new(schedule);
+        let q = sim.queue(None);
+        // With seeds, the terms of two sums are copied: no masks.
+        let copied = if expands { [4 * size_of::<WordTerm>() as u64, 4] } else { [8 * (left + right) as u64, 0] };
+        let matrices = |q: &AnyQueue| {
+            let triples = Dealer::insecure_from_seed(8).deal_matrix(q, ring, shape).unwrap();
+            triples.map(|triple| triple.to_bytes())
+        };
+        let (counted, triples) = count(&sim, || matrices(&q));
+        assert_eq!(counted, copied, "{shape:?}");
+        assert!(triples == matrices(&host), "{shape:?}");
+
+        if batch == 1 {
+            let weights = |q: &AnyQueue| {
+                let mut dealer = Dealer::insecure_from_seed(8);
+                let (_, mask) = dealer.deal_weights(ring, WeightShape { inner, cols }).unwrap();
+                dealer.deal_weight_triple(q, &mask, rows).unwrap().map(|triple| triple.to_bytes())
+            };
+            let (counted, triples) = count(&sim, || weights(&q));
+            assert_eq!(counted, copied, "{shape:?}");
+            assert!(triples == weights(&host), "{shape:?}");
+        }
+        drop(q);
+        assert_eq!(sim.session.reports(), [], "{shape:?}");
     }
 }
 

@@ -11,7 +11,7 @@ use inference::{
     party::{self, Inferred, Role},
     tls::{Connection, Endpoint, TlsChannel},
 };
-use pfss::{Party, Traffic};
+use pfss::{Party, SharedQueue, Traffic};
 
 use super::{advance, expect_planned_keys, kind::KeyPathKind, remove_leftovers, steps_bar};
 
@@ -123,7 +123,7 @@ impl RunKeys {
     /// Runs the model with the peer of [`endpoint`](Self::endpoint), and spends the keys.
     ///
     /// `connection` is of the channel, for errors.
-    pub(super) fn run<Q: FssOps>(
+    pub(super) fn run<Q: SharedQueue>(
         self,
         q: &Q,
         mut channel: TlsChannel,
@@ -175,7 +175,7 @@ impl SpentRun {
     }
 
     /// Runs the model with the peer that the run was begun with.
-    pub(super) fn run<Q: FssOps>(
+    pub(super) fn run<Q: SharedQueue>(
         self,
         q: &Q,
         channel: TlsChannel,

@@ -2,8 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use backend_api::ops::fss::FssOps;
-use pfss::{Channel, Traffic};
+use pfss::{Channel, SharedQueue, Traffic};
 
 use super::{opened::KeptWeights, party_folder::PartyFolder};
 use crate::{
@@ -55,7 +54,7 @@ impl BegunRun {
     /// # Errors
     /// [`InferenceError::FailedRun`] with the number of the run and the error of
     /// [`party::run_opened`].
-    pub fn run<Q: FssOps, C: Channel>(
+    pub fn run<Q: SharedQueue, C: Channel>(
         self,
         q: &Q,
         channel: C,

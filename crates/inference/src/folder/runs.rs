@@ -8,7 +8,7 @@ use std::{
 };
 
 use backend_api::ops::fss::FssOps;
-use pfss::{Channel, Party, PfssError, Traffic, WeightTriple};
+use pfss::{Channel, Party, PfssError, SharedQueue, Traffic, WeightTriple};
 
 use super::{
     agreement::{AGREEMENT, PartyState},
@@ -256,7 +256,7 @@ impl RunsFolder {
     /// # Errors
     /// As [`begin`](Self::begin), and [`InferenceError::FailedRun`] if the run fails, which spends
     /// that run alone.
-    pub fn run<Q: FssOps, C: Channel>(
+    pub fn run<Q: SharedQueue, C: Channel>(
         mut self,
         q: &Q,
         mut channel: C,

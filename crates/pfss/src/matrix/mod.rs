@@ -18,10 +18,10 @@ use backend_api::ops::fss::FssOps;
 use core_types::Ring;
 
 pub use shape::{MatrixShape, WeightShape};
-pub use weights::{OpenedWeights, WeightKey, WeightMask, WeightTriple};
+pub use weights::{OpenedWeights, SharedQueue, WeightKey, WeightMask, WeightTriple};
 
 use crate::{Dealer, Party, PfssError};
-use shares::{ProductShare, Section, SeededShares, Words, expand, split, sum};
+use shares::{ProductShare, Section, SeededShares, Words, expand, split};
 
 /// The ring of matrices if none is given.
 const RING: Ring = match Ring::new(64) {
@@ -119,23 +119,24 @@ impl Dealer {
     /// A triple for one batch of products in `ring`, for party 0 and party 1.
     ///
     /// The queue multiplies the masks, with all its threads or on a GPU. The triples do not depend
-    /// on it.
+    /// on it. A device expands large masks from their seeds, and nothing is copied there.
     ///
     /// # Errors
     /// [`PfssError::Bundle`] with [`BundleError::Overflow`](crate::BundleError::Overflow) if the
     /// matrices do not fit the address space. [`PfssError::Backend`] if the queue fails, or has no
-    /// memory for both masks and their product; a queue that reads the host's memory takes none.
+    /// memory for both masks, their product and two more of the larger mask; a queue that reads the
+    /// host's memory takes none.
     pub fn deal_matrix<Q: FssOps>(
         &mut self,
         q: &Q,
         ring: Ring,
         shape: MatrixShape,
     ) -> Result<[MatrixTriple; 2], PfssError> {
-        let [_, right, _] = shape.checked_lens()?;
+        shape.checked_lens()?;
         let nonce = self.nonce();
         let seeds = [self.seed(), self.seed()];
-        let b = sum(seeds.each_ref(), ring, Section::Right, right);
-        let [zero, one] = split(q, (ring, shape), seeds, &b)?.map(TripleShares::Seeded);
+        let shares = split(q, (ring, shape), seeds.clone(), seeds.each_ref())?;
+        let [zero, one] = shares.map(TripleShares::Seeded);
         let reusable = self.insecure;
         let triple = |party, shares| MatrixTriple { party, ring, shape, nonce, shares, reusable };
         Ok([triple(Party::Zero, zero), triple(Party::One, one)])

@@ -6,20 +6,17 @@
 //! by `y_hat`; and of `-x_hat` by `[B]`.
 
 use backend_api::{
-    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Queue,
-    ops::{
-        fss::FssOps,
-        share::{CombineWords, MatmulWords},
-    },
+    BackendError, Buffer as _, BufferMut as _, BufferRef as _, Queue, Ref,
+    ops::{fss::FssOps, share::MatmulWords},
 };
 use core_types::{
     Ring,
-    params::share::{MatmulWordsParams, WordParams, WordTerm},
+    params::share::{MatmulWordsParams, WordTerm},
 };
 
 use super::{
     MatrixShape,
-    shares::{Section, SeededShares, Words, expand_on},
+    shares::{Section, SeededShares, Words, add_on, expand_on, is_expanded},
 };
 use crate::{
     Party,
@@ -43,16 +40,24 @@ impl Opened<'_> {
     ///
     /// A queue that reads the host's memory does not, and neither does any for few bytes.
     pub(super) fn expands<Q: Queue>(&self, q: &Q, shares: &SeededShares) -> bool {
-        let lens = self.shape.lens();
-        let [left, right, results] = lens;
-        let words = left + right + (results - shares.words().len());
-        // Ops count the blocks of a seed and the elements of a sum in 32 bits.
-        let counted = lens.iter().all(|&len| u32::try_from(len).is_ok());
-        counted && size_of::<u64>() * words >= Seed::LEAST_EXPANDED && q.host_view(self.x_hat).is_none()
+        let [left, right, results] = self.shape.lens();
+        is_expanded(q, self.shape, left + right + (results - shares.words().len()))
+    }
+
+    /// The words of `y_hat` that a product copies: none if they are `placed` on the device.
+    fn copied_y_hat<T>(&self, placed: Option<T>) -> &[u64] {
+        if placed.is_some() { &[] } else { self.y_hat }
     }
 
     /// The share, from shares of `A`, `B` and `A B` in the host's memory.
-    pub(super) fn multiply<Q: FssOps>(&self, q: &Q, [a, b, product]: [Words; 3]) -> Result<Vec<u64>, BackendError> {
+    ///
+    /// `placed` is the place of `y_hat` on the device, if it is there already.
+    pub(super) fn multiply<Q: FssOps>(
+        &self,
+        q: &Q,
+        placed: Option<Ref<'_, Q, u64>>,
+        [a, b, product]: [Words; 3],
+    ) -> Result<Vec<u64>, BackendError> {
         // The first factor of the product by `y_hat` takes the place of `[A]`.
         let mut first = a;
         first.iter_mut().zip(self.x_hat).for_each(|(a, &x)| *a = self.party.public(x).wrapping_sub(*a));
@@ -69,10 +74,10 @@ impl Opened<'_> {
             }
             _ => {
                 // One copy: the public factors, and the shares after them, which are wiped.
-                let secret = [&product[..], &b[..], &first[..]];
-                let all = StagedSecret::upload_parts(q, &factors[..2], &secret)?;
+                let public = [self.x_hat, self.copied_y_hat(placed)];
+                let all = StagedSecret::upload_parts(q, &public, &[&product[..], &b[..], &first[..]])?;
                 let [_, right, _] = self.shape.lens();
-                self.multiply_in(q, all, (1, right))
+                self.multiply_in(q, placed, all, (1, right))
             }
         }
     }
@@ -80,16 +85,18 @@ impl Opened<'_> {
     /// The share, from shares that the queue expands.
     ///
     /// They are the shares of `A`, of `B`, whose seed is `b`, and for party 0 of `A B`. All lengths
-    /// are below `2^32`.
+    /// are below `2^32`. `placed` is the place of `y_hat` on the device, if it is there already.
     pub(super) fn multiply_expanded<Q: FssOps>(
         &self,
         q: &Q,
+        placed: Option<Ref<'_, Q, u64>>,
         shares: &SeededShares,
         b: &Seed,
     ) -> Result<Vec<u64>, BackendError> {
         // One buffer: the factors, the shares of `A B`, of `B` and of `A`, and for party 0 `x_hat - [A]`.
         let ([left, right, results], given) = (self.shape.lens(), shares.words());
-        let sum = left + right;
+        let y_hat = self.copied_y_hat(placed);
+        let sum = left + y_hat.len();
         let right_mask = sum + results;
         let left_mask = right_mask + right;
         let difference = left_mask + left;
@@ -99,7 +106,7 @@ impl Opened<'_> {
         };
         // One copy: the public factors and, for party 1, its share of `A B`. The end of a block may need one word more.
         let room = end + 1 - (sum + given.len());
-        let mut all = StagedSecret::upload_with_room(q, &[self.x_hat, self.y_hat], &[given], room)?;
+        let mut all = StagedSecret::upload_with_room(q, &[self.x_hat, y_hat], &[given], room)?;
 
         // A block has two words. If the last one has a word too many, the share after it overwrites that word.
         let seeded = [
@@ -119,7 +126,7 @@ impl Opened<'_> {
             }
             Party::One => (MINUS_ONE, left_mask),
         };
-        self.multiply_in(q, all, (alpha, first - right_mask))
+        self.multiply_in(q, placed, all, (alpha, first - right_mask))
     }
 
     /// Writes `x_hat - [A]` after `[A]`, the words from `left_mask` on.
@@ -132,54 +139,35 @@ impl Opened<'_> {
         left_mask: usize,
     ) -> Result<(), BackendError> {
         let len = self.x_hat.len();
-        // The variable of the sum is the public word itself, which party 0 adds.
-        let terms = [WordTerm::ONE.power(1), WordTerm { last: 1, ..WordTerm::word(0).minus() }];
-        let params = WordParams {
-            offset: 0,
-            count: len as u32, // below 2^32, as the caller promises
-            party: self.party.number().into(),
-            bits: 64,
-            shift: 0,
-            width: 64,
-            padded_rows: 0,
-            rows: 1,
-            opened_rows: 0,
-            interleaved: 0,
-            reserved: 0,
-        };
         let (read, written) = all.split_at(left_mask + len)?;
-        let nothing = read.slice(0..0)?;
-        q.combine_words(CombineWords {
-            params: &params,
-            terms: &terms,
-            placed: None,
-            x: read.slice(0..len)?,
-            padded: nothing,
-            rows: read.slice(left_mask..left_mask + len)?,
-            opened: q.words::<u64>(nothing),
-            sums: written.slice(0..len)?,
-        })
+        let operands = [read.slice(0..len)?, read.slice(left_mask..left_mask + len)?];
+        add_on(q, operands, WordTerm::word(0).minus(), written.slice(0..len)?)
     }
 
     /// The share, from a buffer with `x_hat`, `y_hat`, `[A B]` and `[B]`, in this order.
     ///
-    /// Both products are added to `[A B]` there. The first factor of the product by `y_hat`, which
+    /// `y_hat` is not in the buffer if it is `placed` elsewhere. Both products are added to `[A B]` there. The first factor of the product by `y_hat`, which
     /// counts `alpha` times, starts `first` words after the start of `[B]`.
     fn multiply_in<Q: FssOps>(
         &self,
         q: &Q,
+        placed: Option<Ref<'_, Q, u64>>,
         mut all: StagedSecret<'_, Q, u64>,
         (alpha, first): (u64, usize),
     ) -> Result<Vec<u64>, BackendError> {
         let [left, right, results] = self.shape.lens();
-        let start = left + right;
+        let start = left + self.copied_y_hat(placed).len();
         for by_y_hat in [true, false] {
             let params = self.adding(if by_y_hat { alpha } else { MINUS_ONE });
             let (before, rest) = all.split_at(start)?;
             let (sum, after) = rest.split_at(results)?;
             let after = Q::Buf::<u64>::read_only(after);
             let (x, y) = if by_y_hat {
-                (after.slice(first..first + left)?, before.slice(left..start)?)
+                let y_hat = match placed {
+                    Some(y_hat) => q.shorten(y_hat),
+                    None => before.slice(left..start)?,
+                };
+                (after.slice(first..first + left)?, y_hat)
             } else {
                 (before.slice(0..left)?, after.slice(0..right)?)
             };
@@ -235,8 +223,12 @@ mod tests {
                 let expected: Vec<u64> = (0..results).map(word).collect();
 
                 let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &y_hat };
-                assert_eq!(opened.multiply_expanded(&q, &shares(), &b_seed).unwrap(), expected, "{party}, {shape:?}");
-                assert_eq!(opened.multiply(&q, [a, b, product]).unwrap(), expected, "{party}, {shape:?}");
+                let kept = q.upload(&y_hat).unwrap();
+                for placed in [None, Some(kept.view())] {
+                    let got = opened.multiply_expanded(&q, placed, &shares(), &b_seed).unwrap();
+                    assert_eq!(got, expected, "{party}, {shape:?}");
+                }
+                assert_eq!(opened.multiply(&q, None, [a, b, product]).unwrap(), expected, "{party}, {shape:?}");
             }
         }
     }

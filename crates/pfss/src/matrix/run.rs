@@ -51,9 +51,9 @@ impl<C: Channel> Session<C> {
             if let ProductShare::Seeded(shares) = &product
                 && opened.expands(q, shares)
             {
-                return Ok(opened.multiply_expanded(q, shares, &shares.seed)?);
+                return Ok(opened.multiply_expanded(q, None, shares, &shares.seed)?);
             }
-            Ok(opened.multiply(q, [a, b, product.into_words(ring, out)])?)
+            Ok(opened.multiply(q, None, [a, b, product.into_words(ring, out)])?)
         })
     }
 

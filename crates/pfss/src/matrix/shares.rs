@@ -4,16 +4,22 @@
 //! seeds give them. Party 1's share of `A B` is the rest.
 
 use backend_api::{
-    BackendError, BufferMut as _, Mut,
-    ops::{fss::FssOps, share::MatmulWords},
+    BackendError, BufferMut as _, BufferRef as _, Mut, Queue, Ref,
+    ops::{
+        fss::FssOps,
+        share::{CombineWords, MatmulWords},
+    },
 };
-use core_types::{Ring, params::share::MatmulWordsParams};
+use core_types::{
+    Ring,
+    params::share::{MatmulWordsParams, WordParams, WordTerm},
+};
 use zeroize::Zeroizing;
 
 use super::MatrixShape;
 use crate::secret::{
     seed::{SectionBlocks, Seed},
-    staging::{SecretInput, write_secret_into},
+    staging::{SecretInput, StagedSecret, write_secret_into},
 };
 
 /// One party's share of a matrix.
@@ -90,17 +96,67 @@ pub(super) fn expand_on<Q: FssOps>(
 }
 
 /// The matrix whose shares the two seeds give.
-pub(super) fn sum(seeds: [&Seed; 2], ring: Ring, section: Section, len: usize) -> Words {
+fn sum(seeds: [&Seed; 2], ring: Ring, section: Section, len: usize) -> Words {
     let [mut sum, other] = seeds.map(|seed| expand(seed, ring, section, len));
     sum.iter_mut().zip(other.iter()).for_each(|(sum, other)| *sum = ring.add(*sum, *other));
     sum
 }
 
+/// Whether `q` itself expands shares of `words` words in all, for a product of this shape.
+///
+/// A queue that reads the host's memory does not, and neither does any for few bytes.
+pub(super) fn is_expanded<Q: Queue>(q: &Q, shape: MatrixShape, words: usize) -> bool {
+    // Ops count the blocks of a seed and the elements of a sum in 32 bits.
+    let is_counted = shape.lens().iter().all(|&len| u32::try_from(len).is_ok());
+    is_counted && size_of::<u64>() * words >= Seed::LEAST_EXPANDED && q.host_view::<u64>(&[]).is_none()
+}
+
+/// Writes the sums of two rows of words modulo `2^64`, the second one in `term`, to `out`.
+///
+/// A row has less than `2^32` words.
+pub(super) fn add_on<'a, Q: FssOps + 'a>(
+    q: &Q,
+    [x, other]: [Ref<'a, Q, u64>; 2],
+    term: WordTerm,
+    out: Mut<'_, Q, u64>,
+) -> Result<(), BackendError> {
+    // Party 0 adds the variable of the sum, which is `x` itself.
+    let terms = [WordTerm::ONE.power(1), WordTerm { last: 1, ..term }];
+    let params = WordParams {
+        offset: 0,
+        count: x.len() as u32, // below 2^32, as the caller promises
+        party: 0,
+        bits: 64,
+        shift: 0,
+        width: 64,
+        padded_rows: 0,
+        rows: 1,
+        opened_rows: 0,
+        interleaved: 0,
+        reserved: 0,
+    };
+    let nothing = x.slice(0..0)?;
+    q.combine_words(CombineWords {
+        params: &params,
+        terms: &terms,
+        placed: None,
+        x: q.shorten(x),
+        padded: q.shorten(nothing),
+        rows: q.shorten(other),
+        opened: q.words::<u64>(q.shorten(nothing)),
+        sums: q.shorten_mut(out),
+    })
+}
+
+/// The product of a shape, alone in its output.
+fn product_alone(MatrixShape { batch, rows, inner, cols }: MatrixShape) -> MatmulWordsParams {
+    let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
+    MatmulWordsParams { batch, rows, inner, cols, alpha: 1, beta: 0 }
+}
+
 /// `A B` modulo `2^64` on the queue, in place if it reads the host's memory.
 fn multiply_on<Q: FssOps>(q: &Q, shape: MatrixShape, [a, b]: [&[u64]; 2]) -> Result<Words, BackendError> {
-    let MatrixShape { batch, rows, inner, cols } = shape;
-    let [batch, rows, inner, cols] = [batch, rows, inner, cols].map(|len| len as u64);
-    let params = MatmulWordsParams { batch, rows, inner, cols, alpha: 1, beta: 0 };
+    let params = product_alone(shape);
     let [_, _, len] = shape.lens();
     let mut product = Words::new(vec![0; len]);
     let (x, y) = (SecretInput::of(q, a)?, SecretInput::of(q, b)?);
@@ -110,18 +166,54 @@ fn multiply_on<Q: FssOps>(q: &Q, shape: MatrixShape, [a, b]: [&[u64]; 2]) -> Res
     Ok(product)
 }
 
-/// Both parties' shares of `A` and `A B`, where the seeds give `A`.
+/// `A B` modulo `2^64`, where the queue expands both parties' shares of `A` and of `B`.
 ///
-/// The product is computed modulo `2^64`, which is a multiple of every ring's size.
+/// Nothing secret is copied to the device. All lengths are below `2^32`.
+fn multiply_expanded_on<Q: FssOps>(
+    q: &Q,
+    (ring, shape): (Ring, MatrixShape),
+    [a, b]: [[&Seed; 2]; 2],
+) -> Result<Words, BackendError> {
+    // One buffer: room for two shares of the larger factor in whole blocks, then `A`, `B` and `A B`.
+    let [left, right, results] = shape.lens();
+    let room = left.max(right).next_multiple_of(2);
+    let (a_at, b_at, product_at) = (2 * room, 2 * room + left, 2 * room + left + right);
+    let mut all = StagedSecret::<_, u64>::alloc(q, product_at + results)?;
+
+    // Each factor is the sum of its shares. Carries out of the ring do not change the product in it.
+    for (seeds, section, at, len) in [(a, Section::Left, a_at, left), (b, Section::Right, b_at, right)] {
+        for (seed, start) in seeds.into_iter().zip([0, room]) {
+            expand_on(q, seed, (ring, section), all.slice_mut(start..start + len.next_multiple_of(2))?)?;
+        }
+        let (read, written) = all.split_at(at)?;
+        let shares = [read.slice(0..len)?, read.slice(room..room + len)?];
+        add_on(q, shares, WordTerm::word(0), written.slice(0..len)?)?;
+    }
+
+    let (factors, product) = all.split_at(product_at)?;
+    let (x, y) = (factors.slice(a_at..b_at)?, factors.slice(b_at..product_at)?);
+    q.matmul_words(MatmulWords { params: &product_alone(shape), x, y, out: product })?;
+    Ok(Words::new(q.read_secret(all.slice(product_at..product_at + results)?)?))
+}
+
+/// Both parties' shares of `A` and `A B`, from their seeds.
+///
+/// `seeds` give the shares of `A`, `b` the shares of `B`. The product is computed modulo `2^64`, which
+/// is a multiple of every ring's size.
 pub(super) fn split<Q: FssOps>(
     q: &Q,
     (ring, shape): (Ring, MatrixShape),
     seeds: [Seed; 2],
-    b: &[u64],
+    b: [&Seed; 2],
 ) -> Result<[SeededShares; 2], BackendError> {
-    let [left, _, out] = shape.lens();
-    let a = sum(seeds.each_ref(), ring, Section::Left, left);
-    let mut product = multiply_on(q, shape, [&a[..], b])?;
+    let ([left, right, out], a) = (shape.lens(), seeds.each_ref());
+    let mut product = if is_expanded(q, shape, left + right) {
+        multiply_expanded_on(q, (ring, shape), [a, b])?
+    } else {
+        let [a, b] = [(a, Section::Left, left), (b, Section::Right, right)]
+            .map(|(seeds, section, len)| sum(seeds, ring, section, len));
+        multiply_on(q, shape, [&a, &b])?
+    };
     let [zero, one] = seeds;
     let known = expand(&zero, ring, Section::Product, out);
     product.iter_mut().zip(known.iter()).for_each(|(rest, known)| *rest = ring.sub(*rest, *known));

@@ -6,6 +6,7 @@
 //! (Beaver, CRYPTO 1991; matrices: SecureML, IEEE S&P 2017).
 
 mod codec;
+mod placed;
 mod run;
 
 use core::fmt;
@@ -15,9 +16,12 @@ use core_types::Ring;
 
 use super::{
     WeightShape,
-    shares::{Section, SeededShares, Words, split, sum},
+    shares::{SeededShares, Words, split},
 };
 use crate::{BundleError, Dealer, Party, PfssError, secret::seed::Seed};
+use placed::DeviceCopies;
+
+pub use placed::SharedQueue;
 
 /// One party's share of the uniform mask `B` of a matrix of weights.
 ///
@@ -118,7 +122,11 @@ pub struct WeightTriple {
 /// are never made from weights except by [`Session::open_weights`](crate::Session::open_weights),
 /// which spends the key of the mask.
 ///
-/// `Debug` shows public facts only; the contents are wiped when dropped.
+/// A device with separate memory gets one copy of the words, at the first product on any of its
+/// queues. It stays there until the weights are dropped, and so does the queue. Weights are copied
+/// for each product instead if more than half of the device's budget would then be taken.
+///
+/// `Debug` shows public facts only; the contents are wiped when dropped, on devices too.
 pub struct OpenedWeights {
     party: Party,
     ring: Ring,
@@ -130,6 +138,8 @@ pub struct OpenedWeights {
     words: Words,
     /// Of the key's nonce, the shape and the opened words.
     digest: [u8; 32],
+    /// The opened words on devices.
+    copies: DeviceCopies,
 }
 
 impl WeightKey {
@@ -284,11 +294,10 @@ impl Dealer {
     ) -> Result<[WeightTriple; 2], PfssError> {
         let (ring, weights, key_nonce) = (mask.ring, mask.shape, mask.nonce);
         let shape = weights.product(rows);
-        let [_, right, _] = shape.checked_lens()?;
+        shape.checked_lens()?;
         let nonce = self.nonce();
         let seeds = [self.seed(), self.seed()];
-        let b = sum(mask.seeds.each_ref(), ring, Section::Right, right);
-        let [zero, one] = split(q, (ring, shape), seeds, &b)?;
+        let [zero, one] = split(q, (ring, shape), seeds, mask.seeds.each_ref())?;
         let reusable = self.insecure;
         let triple = |party, shares| WeightTriple { party, ring, rows, weights, nonce, key_nonce, shares, reusable };
         Ok([triple(Party::Zero, zero), triple(Party::One, one)])

@@ -3,10 +3,10 @@
 //! `[x y] = x_hat y_hat - x_hat [B] - [A] y_hat + [A B]` with `x_hat = x + A`, opened for each
 //! product, and `y_hat = y + B`, opened before (Beaver, CRYPTO 1991).
 
-use backend_api::ops::fss::FssOps;
+use backend_api::{Buffer as _, ops::fss::FssOps};
 use core_types::Ring;
 
-use super::{OpenedWeights, WeightKey, WeightShape, WeightTriple};
+use super::{DeviceCopies, OpenedWeights, SharedQueue, WeightKey, WeightShape, WeightTriple};
 use crate::{
     Channel, Party, PfssError, Session,
     error::check_len,
@@ -52,7 +52,7 @@ impl<C: Channel> Session<C> {
     ///
     /// One round, which opens `x + A`;
     /// [`WeightShape::product_traffic`](crate::WeightShape::product_traffic) gives the bytes.
-    /// `x` has the rows of the triple and is row-major.
+    /// `x` has the rows of the triple and is row-major. A device keeps a copy of the weights.
     ///
     /// # Errors
     /// [`PfssError::OtherWeights`] if the triple is for weights under another key,
@@ -60,7 +60,7 @@ impl<C: Channel> Session<C> {
     /// anything is sent or spent. [`PfssError::Channel`] with
     /// [`ChannelError::Step`](crate::ChannelError::Step) if the two parties' weights were opened
     /// differently, by this step's message.
-    pub fn matmul_weights<Q: FssOps>(
+    pub fn matmul_weights<Q: SharedQueue>(
         &mut self,
         q: &Q,
         triple: WeightTriple,
@@ -88,17 +88,19 @@ impl<C: Channel> Session<C> {
             let names = [&nonce[..], &key_nonce, &weights.digest].concat();
             let step = facts(b"pfss product by opened weights v1", &names, &dimensions(ring, shape));
             session.record_digest(&step, left);
-            // The masked first factor is opened.
+            // The masked first factor is opened, while a device gets the second one at its first product.
+            let placed = weights.copies.on(q, &weights.words)?;
             let a = expand(&shares.seed, ring, Section::Left, left);
             let mine: Vec<u64> = x.iter().zip(a.iter()).map(|(x, mask)| ring.add(*x, *mask)).collect();
             let x_hat = session.open_words(q, ring, &mine)?;
             // The masked second factor has been. Its mask is expanded on the host only for queues that do not.
             let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &weights.words };
+            let placed = placed.as_ref().map(|copy| copy.words.view());
             if opened.expands(q, &shares) {
-                return Ok(opened.multiply_expanded(q, &shares, &weights.seed)?);
+                return Ok(opened.multiply_expanded(q, placed, &shares, &weights.seed)?);
             }
             let b = expand(&weights.seed, ring, Section::Right, right);
-            Ok(opened.multiply(q, [a, b, shares.into_product(ring, out)])?)
+            Ok(opened.multiply(q, placed, [a, b, shares.into_product(ring, out)])?)
         })
     }
 }
@@ -117,6 +119,6 @@ impl OpenedWeights {
             hasher.update(&word.to_le_bytes());
         });
         let digest = *hasher.finalize().as_bytes();
-        Self { party, ring, shape, nonce, seed, words, digest }
+        Self { party, ring, shape, nonce, seed, words, digest, copies: DeviceCopies::default() }
     }
 }
