@@ -3,7 +3,8 @@
 //! Operators take tensors (views of a queue's buffers with a [`Layout`]) and write to tensors that
 //! the caller owns, on whatever device the queue runs on. A plan (such as [`GemmPlan`] or
 //! [`SoftmaxPlan`]) checks the shapes once, before any device work, and its methods run on tensors
-//! of those shapes; a free function such as [`matmul`] makes the plan for one call. Methods of
+//! of those shapes; a free function such as [`matmul`] makes the plan for one call. Most plans take
+//! any layout, and pack a copy where the op needs row-major elements. Methods of
 //! [`Functional`] on a queue take operands of any layout and return the result as a new [`Tensor`].
 //! Elements are f32, f16 or bf16; sums and functions are computed in f32.
 //!

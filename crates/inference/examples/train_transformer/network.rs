@@ -1,6 +1,9 @@
 //! The transformer of `inference`'s `model/transformer.rs` in f32, forward and backward.
 
-use backend_api::{Buffer as _, BufferRef as _, Queue, Ref, ops::linalg::LinalgOps};
+use backend_api::{
+    Buffer as _, BufferRef as _, Queue, Ref,
+    ops::{linalg::LinalgOps, tensor::TensorOps},
+};
 use inference::digits::CLASSES;
 use nn_ops::{
     Activation, Binary, CrossEntropyResults, Dense, DenseGradients, Layout, Mask, NnError, NormAffine, NormGradients,
@@ -69,7 +72,7 @@ struct Normed<Q: Queue> {
     stats: Q::Buf<f32>,
 }
 
-impl<Q: LinalgOps + 'static> Network<Q> {
+impl<Q: LinalgOps + TensorOps + 'static> Network<Q> {
     pub(crate) fn new(q: &Q, config: OptimizerConfig, rng: &mut impl Rng) -> Result<Self, NnError> {
         // Uniform weights within this limit keep the variance of standardised inputs.
         let limit = |inputs: usize| (3.0 / inputs as f32).sqrt();
@@ -288,7 +291,11 @@ impl<Q: LinalgOps + 'static> Network<Q> {
 }
 
 /// The gradient of queries, keys and values, given the gradient of the mixed values.
-fn attention_backward<Q: LinalgOps>(q: &Q, trace: &Trace<Q>, mixed: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
+fn attention_backward<Q: LinalgOps + TensorOps>(
+    q: &Q,
+    trace: &Trace<Q>,
+    mixed: &Q::Buf<f32>,
+) -> Result<Q::Buf<f32>, NnError> {
     let count = trace.count;
     let grid = [count, HEADS, POSITIONS, POSITIONS];
     let len = count * HEADS * POSITIONS * POSITIONS;
@@ -331,7 +338,7 @@ fn part<Q: Queue>(projected: &mut Q::Buf<f32>, count: usize, part: usize) -> Res
     TensorMut::new(projected.slice_mut(part * WIDTH..len)?, head_layout(count, 3 * WIDTH)?)
 }
 
-fn sum<Q: LinalgOps>(q: &Q, a: &Q::Buf<f32>, b: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
+fn sum<Q: LinalgOps + TensorOps>(q: &Q, a: &Q::Buf<f32>, b: &Q::Buf<f32>) -> Result<Q::Buf<f32>, NnError> {
     let mut y = q.zeros::<f32>(a.len())?;
     let shape = [a.len()];
     binary(q, Binary::Add, tensor(a, &shape)?, tensor(b, &shape)?, TensorMut::contiguous(y.view_mut(), &shape)?)?;

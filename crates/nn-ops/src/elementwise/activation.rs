@@ -2,19 +2,26 @@
 
 use backend_api::{
     Real,
-    ops::linalg::{Activate, ActivateBackward, Axpby, ElementwiseOps},
+    ops::{
+        linalg::{Activate, ActivateBackward, Axpby, ElementwiseOps},
+        tensor::TensorOps,
+    },
 };
 use core_types::params::elementwise::Activation;
 
 use crate::{
     error::NnError,
+    movement::packed::{Pack, Unpacked},
     tensor::{
         layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
-/// Functions of single elements on row-major tensors of one shape.
+/// Functions of single elements on tensors of one shape.
+///
+/// Tensors have any layout; those that are not row-major are packed by a copy. A tensor that is
+/// read and written is row-major, or for a function of one tensor in any order without gaps.
 ///
 /// ```
 /// use nn_ops::{Activation, ElementwisePlan, Tensor};
@@ -41,7 +48,7 @@ impl ElementwisePlan {
         Ok(Self { layout: Layout::of("elementwise", shape)? })
     }
 
-    /// The layout of all operands and results.
+    /// The row-major layout of the shape, which ops take without copies.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -50,9 +57,9 @@ impl ElementwisePlan {
     /// `y = f(x)`.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
-    /// [`NnError::Backend`] from the device.
-    pub fn activate<Q: ElementwiseOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
+    /// device.
+    pub fn activate<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         f: Activation,
@@ -60,7 +67,10 @@ impl ElementwisePlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "activate";
-        Ok(q.activate(Activate { f, x: x.planned(OP, "x", &self.layout)?, y: y.planned(OP, "y", &self.layout)? })?)
+        let mut result = Unpacked::new();
+        let (x, y) = (x.packed(q, OP, "x", &self.layout)?, result.target(q, OP, "y", &self.layout, y)?);
+        q.activate(Activate { f, x: x.view(), y })?;
+        result.finish(q)
     }
 
     /// The gradient of [`activate`](Self::activate), `dx = g f'(x)`.
@@ -69,7 +79,7 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
-    pub fn activate_backward<Q: ElementwiseOps, T: Real>(
+    pub fn activate_backward<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         f: Activation,
@@ -78,15 +88,19 @@ impl ElementwisePlan {
         dx: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "activate_backward";
-        let (saved, g) = (saved.planned(OP, "saved", &self.layout)?, g.planned(OP, "g", &self.layout)?);
-        Ok(q.activate_backward(ActivateBackward { f, saved, g, dx: dx.planned(OP, "dx", &self.layout)? })?)
+        let mut result = Unpacked::new();
+        let (saved, g) = (saved.packed(q, OP, "saved", &self.layout)?, g.packed(q, OP, "g", &self.layout)?);
+        let dx = result.target(q, OP, "dx", &self.layout, dx)?;
+        q.activate_backward(ActivateBackward { f, saved: saved.view(), g: g.view(), dx })?;
+        result.finish(q)
     }
 
     /// `y = alpha x + beta y`. With `beta = 0`, y is only written.
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
-    pub fn axpby<Q: ElementwiseOps, T: Real>(
+    /// As [`activate`](Self::activate), and [`NnError::InvalidStride`] if y is read and not
+    /// row-major.
+    pub fn axpby<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         alpha: f32,
@@ -95,8 +109,11 @@ impl ElementwisePlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "axpby";
-        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
-        Ok(q.axpby(Axpby { alpha, x, beta, y })?)
+        let mut result = Unpacked::new();
+        let x = x.packed(q, OP, "x", &self.layout)?;
+        let y = result.target_unless(beta != 0.0, q, OP, "y", &self.layout, y)?;
+        q.axpby(Axpby { alpha, x: x.view(), beta, y })?;
+        result.finish(q)
     }
 }
 
@@ -104,7 +121,7 @@ impl ElementwisePlan {
 ///
 /// # Errors
 /// As [`ElementwisePlan::activate`].
-pub fn activate<Q: ElementwiseOps, T: Real>(
+pub fn activate<Q: ElementwiseOps + TensorOps, T: Real>(
     q: &Q,
     f: Activation,
     x: TensorRef<'_, Q, T>,
@@ -117,7 +134,7 @@ pub fn activate<Q: ElementwiseOps, T: Real>(
 ///
 /// # Errors
 /// As [`ElementwisePlan::activate_backward`].
-pub fn activate_backward<Q: ElementwiseOps, T: Real>(
+pub fn activate_backward<Q: ElementwiseOps + TensorOps, T: Real>(
     q: &Q,
     f: Activation,
     saved: TensorRef<'_, Q, T>,
@@ -131,7 +148,7 @@ pub fn activate_backward<Q: ElementwiseOps, T: Real>(
 ///
 /// # Errors
 /// As [`ElementwisePlan::axpby`].
-pub fn axpby<Q: ElementwiseOps, T: Real>(
+pub fn axpby<Q: ElementwiseOps + TensorOps, T: Real>(
     q: &Q,
     alpha: f32,
     x: TensorRef<'_, Q, T>,

@@ -12,6 +12,7 @@ use core_types::params::{elementwise::DropoutParams, recurrent::StateMask};
 use super::activation::ElementwisePlan;
 use crate::{
     error::NnError,
+    movement::packed::{Pack, Unpacked},
     optim::optimizer::Optimizer,
     tensor::views::{Planned, TensorMut, TensorRef},
 };
@@ -89,7 +90,7 @@ impl Dropout {
     ///
     /// # Errors
     /// As [`ElementwisePlan::dropout`].
-    pub fn apply<Q: ElementwiseOps, T: Real>(
+    pub fn apply<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         site: u32,
@@ -126,7 +127,7 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
-    pub fn dropout<Q: ElementwiseOps, T: Real>(
+    pub fn dropout<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         at: DropoutSite,
@@ -134,8 +135,11 @@ impl ElementwisePlan {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
-        Ok(q.dropout(linalg::Dropout { params: &at.dropout.params(at.site, step), state: None, x, y })?)
+        let mut result = Unpacked::new();
+        let (x, y) = (x.packed(q, OP, "x", self.layout())?, result.target(q, OP, "y", self.layout(), y)?);
+        let params = at.dropout.params(at.site, step);
+        q.dropout(linalg::Dropout { params: &params, state: None, x: x.view(), y })?;
+        result.finish(q)
     }
 
     /// Drops elements of x by the mask of a site and a training step, and keeps the results in x.
@@ -143,7 +147,7 @@ impl ElementwisePlan {
     /// They have the bits of [`dropout`](Self::dropout).
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// As [`activate`](Self::activate), and [`NnError::InvalidStride`] unless x is row-major.
     pub fn dropout_in_place<Q: TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -165,7 +169,7 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
-    pub fn training_dropout<Q: ElementwiseOps, T: Real>(
+    pub fn training_dropout<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         at: DropoutSite,
@@ -173,15 +177,17 @@ impl ElementwisePlan {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
+        let mut result = Unpacked::new();
+        let (x, y) = (x.packed(q, OP, "x", self.layout())?, result.target(q, OP, "y", self.layout(), y)?);
         let params = at.dropout.params(at.site, 0);
-        Ok(q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), x, y })?)
+        q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), x: x.view(), y })?;
+        result.finish(q)
     }
 
     /// [`training_dropout`](Self::training_dropout) with the results in x.
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// As [`dropout_in_place`](Self::dropout_in_place).
     pub fn training_dropout_in_place<Q: TensorOps, T: Real>(
         &self,
         q: &Q,

@@ -12,7 +12,10 @@ use core_types::params::{
 use super::activation::ElementwisePlan;
 use crate::{
     error::NnError,
-    movement::copy::copy,
+    movement::{
+        copy::copy,
+        packed::{Pack, Unpacked},
+    },
     tensor::{
         owned::Tensor,
         views::{Planned, TensorMut, TensorRef},
@@ -89,31 +92,33 @@ impl ElementwisePlan {
     ) -> Result<(), NnError> {
         const OP: &str = "map";
         let params = f.params(OP)?;
-        let (x, y) = (x.planned(OP, "x", self.layout())?, y.planned(OP, "y", self.layout())?);
-        Ok(q.map(tensor::Map { params: &params, x, y })?)
+        let mut result = Unpacked::new();
+        let (x, y) = (x.packed(q, OP, "x", self.layout())?, result.target(q, OP, "y", self.layout(), y)?);
+        q.map(tensor::Map { params: &params, x: x.view(), y })?;
+        result.finish(q)
     }
 
     /// `x = f(x)`, with the bits of [`map`](Self::map).
     ///
     /// # Errors
-    /// As [`map`](Self::map).
+    /// As [`map`](Self::map), and [`NnError::InvalidStride`] if the elements have gaps.
     pub fn map_in_place<Q: TensorOps, T: Real>(&self, q: &Q, f: Map, x: TensorMut<'_, Q, T>) -> Result<(), NnError> {
         const OP: &str = "map_in_place";
         let (params, len) = (f.params(OP)?, self.layout().numel());
-        Ok(q.map_in_place(MapInPlace { params: &params, len, x: x.planned(OP, "x", self.layout())? })?)
+        Ok(q.map_in_place(MapInPlace { params: &params, len, x: x.unordered(OP, "x", self.layout())? })?)
     }
 
     /// `x = f(x)` for an activation, with the bits of [`activate`](Self::activate).
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// As [`map_in_place`](Self::map_in_place).
     pub fn activate_in_place<Q: TensorOps, T: Real>(
         &self,
         q: &Q,
         f: Activation,
         x: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (len, x) = (self.layout().numel(), x.planned("activate_in_place", "x", self.layout())?);
+        let (len, x) = (self.layout().numel(), x.unordered("activate_in_place", "x", self.layout())?);
         Ok(q.activate_in_place(ActivateInPlace { f, len, x })?)
     }
 
@@ -131,9 +136,12 @@ impl ElementwisePlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "select";
-        let mask = mask.planned(OP, "mask", self.layout())?;
-        let (a, b) = (a.planned(OP, "a", self.layout())?, b.planned(OP, "b", self.layout())?);
-        Ok(q.select(tensor::Select { mask, a, b, y: y.planned(OP, "y", self.layout())? })?)
+        let mut result = Unpacked::new();
+        let mask = mask.packed(q, OP, "mask", self.layout())?;
+        let (a, b) = (a.packed(q, OP, "a", self.layout())?, b.packed(q, OP, "b", self.layout())?);
+        let y = result.target(q, OP, "y", self.layout(), y)?;
+        q.select(tensor::Select { mask: mask.view(), a: a.view(), b: b.view(), y })?;
+        result.finish(q)
     }
 
     /// a stays where `mask` is true and becomes b elsewhere.
@@ -141,7 +149,7 @@ impl ElementwisePlan {
     /// a then has the bits of [`select`](Self::select).
     ///
     /// # Errors
-    /// As [`activate`](Self::activate).
+    /// As [`activate`](Self::activate), and [`NnError::InvalidStride`] unless a is row-major.
     pub fn select_in_place<Q: TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -150,18 +158,25 @@ impl ElementwisePlan {
         b: TensorRef<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "select_in_place";
-        let mask = mask.planned(OP, "mask", self.layout())?;
-        let (a, b) = (a.planned(OP, "a", self.layout())?, b.planned(OP, "b", self.layout())?);
-        Ok(q.select_in_place(SelectInPlace { mask, a, b })?)
+        let (mask, b) = (mask.packed(q, OP, "mask", self.layout())?, b.packed(q, OP, "b", self.layout())?);
+        let a = a.planned(OP, "a", self.layout())?;
+        Ok(q.select_in_place(SelectInPlace { mask: mask.view(), a, b: b.view() })?)
     }
 
-    /// `y = value`.
+    /// `y = value`; elements in the gaps of y stay.
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
     pub fn fill<Q: TensorOps, T: Real>(&self, q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
-        let (len, y) = (self.layout().numel(), y.planned("fill", "y", self.layout())?);
-        Ok(q.fill(tensor::Fill { value, len, y })?)
+        const OP: &str = "fill";
+        self.layout().admit_shape(OP, "y", y.layout())?;
+        if y.layout().is_dense() {
+            let (len, y) = (self.layout().numel(), y.unordered(OP, "y", self.layout())?);
+            return Ok(q.fill(tensor::Fill { value, len, y })?);
+        }
+        let mut one = Tensor::alloc(q, &[])?;
+        fill(q, value, one.at_mut())?;
+        copy(q, one.at(), y)
     }
 }
 
@@ -244,17 +259,12 @@ pub fn select_in_place<Q: TensorOps, T: Real>(
     ElementwisePlan::new(mask.layout().shape())?.select_in_place(q, mask, a, b)
 }
 
-/// `y = value` for y of any layout; elements in the gaps of y stay.
+/// `y = value`; see [`ElementwisePlan::fill`].
 ///
 /// # Errors
 /// [`NnError::Backend`] from the device.
 pub fn fill<Q: TensorOps, T: Real>(q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
-    if y.layout().is_contiguous() {
-        return ElementwisePlan::new(y.layout().shape())?.fill(q, value, y);
-    }
-    let mut one = Tensor::alloc(q, &[])?;
-    fill(q, value, one.at_mut())?;
-    copy(q, one.at(), y)
+    ElementwisePlan::new(y.layout().shape())?.fill(q, value, y)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub type RowLosses<Q, T> = (Tensor<Q, f32>, Tensor<Q, T>);
 /// An operand is a [`Tensor`] or a view of one ([`TensorRef`]): transposed, permuted, sliced or
 /// broadcast. If the op does not read its layout, a packed copy is made on the device first; the
 /// result has the same bits either way. Results and copies are allocations of the queue, which
-/// keeps freed blocks; a plan writes to memory of the caller.
+/// keeps freed blocks; a plan writes its results to memory of the caller.
 ///
 /// Every queue with the op sets has these methods. Some op sets have methods of the same names:
 /// code that is generic over the queue takes `Q: Functional`, or calls

@@ -2,8 +2,8 @@
 
 mod forms;
 mod nested;
-pub(crate) mod packed;
 mod queue;
+pub(crate) mod readable;
 mod shapes;
 
 pub use forms::{Attended, Functional, Normed, NormedSum, RowLosses};

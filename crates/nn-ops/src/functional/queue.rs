@@ -1,11 +1,11 @@
 //! The operators that return their result, for every queue with the op sets.
 //!
-//! Each packs its operands where the op needs it, allocates the result, and runs the op.
+//! Each allocates the result and runs a plan, with packed operands where a plan needs them.
 
 use std::collections::BTreeMap;
 
 use backend_api::{
-    Real,
+    Element, Queue, Real,
     ops::{
         linalg::{AttentionOps, ElementwiseOps, GemmOps, LossOps, RowOps},
         tensor::{StridedElement, TensorOps},
@@ -19,7 +19,7 @@ use core_types::params::{
 use super::{
     forms::{Attended, Functional, Normed, NormedSum, RowLosses},
     nested::Nested,
-    packed::{Packed, PackedMask, copied},
+    readable::Readable,
     shapes::{attention_plan, layer, matrix, rows_and_columns, with_columns},
 };
 use crate::{
@@ -30,7 +30,7 @@ use crate::{
     },
     error::NnError,
     io::weights::Tensors,
-    movement::{Indices, Overflow, concat, narrow, widen},
+    movement::{Indices, Overflow, concat, narrow, packed::copied, widen},
     products::{
         LinearBackwardPlan, LinearGradients, LinearOperands, linear,
         matmul::{GemmPlan, product_shape},
@@ -70,9 +70,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
     }
 
     fn activate<T: Real>(&self, f: Activation, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
-        let x = Packed::of(self, x.operand())?;
-        let mut y = x.room(self)?;
-        activate(self, f, x.at(), y.at_mut())?;
+        let x = x.operand();
+        let mut y = room(self, x)?;
+        activate(self, f, x, y.at_mut())?;
         Ok(y)
     }
 
@@ -82,16 +82,16 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         saved: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
     ) -> Result<Tensor<Self, T>, NnError> {
-        let (saved, g) = (Packed::of(self, saved.operand())?, Packed::of(self, g.operand())?);
-        let mut dx = saved.room(self)?;
-        activate_backward(self, f, saved.at(), g.at(), dx.at_mut())?;
+        let saved = saved.operand();
+        let mut dx = room(self, saved)?;
+        activate_backward(self, f, saved, g.operand(), dx.at_mut())?;
         Ok(dx)
     }
 
     fn map<T: Real>(&self, f: Map, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
-        let x = Packed::of(self, x.operand())?;
-        let mut y = x.room(self)?;
-        map(self, f, x.at(), y.at_mut())?;
+        let x = x.operand();
+        let mut y = room(self, x)?;
+        map(self, f, x, y.at_mut())?;
         Ok(y)
     }
 
@@ -116,15 +116,15 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         value: f32,
     ) -> Result<Tensor<Self, T>, NnError> {
         let x = x.operand();
-        let mut y = Tensor::alloc(self, x.layout().shape())?;
+        let mut y = room(self, x)?;
         binary_scalar(self, op, x, value, y.at_mut())?;
         Ok(y)
     }
 
     fn scaled<T: Real>(&self, x: &impl Operand<Self, T>, alpha: f32) -> Result<Tensor<Self, T>, NnError> {
-        let x = Packed::of(self, x.operand())?;
-        let mut y = x.room(self)?;
-        axpby(self, alpha, x.at(), 0.0, y.at_mut())?;
+        let x = x.operand();
+        let mut y = room(self, x)?;
+        axpby(self, alpha, x, 0.0, y.at_mut())?;
         Ok(y)
     }
 
@@ -134,9 +134,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         at: DropoutSite,
         step: u32,
     ) -> Result<Tensor<Self, T>, NnError> {
-        let x = Packed::of(self, x.operand())?;
-        let mut y = x.room(self)?;
-        ElementwisePlan::new(x.layout().shape())?.dropout(self, at, step, x.at(), y.at_mut())?;
+        let x = x.operand();
+        let mut y = room(self, x)?;
+        ElementwisePlan::new(x.layout().shape())?.dropout(self, at, step, x, y.at_mut())?;
         Ok(y)
     }
 
@@ -150,12 +150,11 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         a: &impl Operand<Self, T>,
         b: &impl Operand<Self, T>,
     ) -> Result<Tensor<Self, T>, NnError> {
-        let mask = Packed::of(self, mask.operand())?;
+        let (mask, a, b) = (mask.operand(), a.operand(), b.operand());
         let shape = mask.layout().shape();
-        let a = Packed::of(self, a.operand().broadcast(shape)?)?;
-        let b = Packed::of(self, b.operand().broadcast(shape)?)?;
-        let mut y = a.room(self)?;
-        select(self, mask.at(), [a.at(), b.at()], y.at_mut())?;
+        let (a, b) = (a.broadcast(shape)?, b.broadcast(shape)?);
+        let mut y = room(self, a)?;
+        select(self, mask, [a.shorten(), b.shorten()], y.at_mut())?;
         Ok(y)
     }
 
@@ -165,9 +164,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         a: &mut Tensor<Self, T>,
         b: &impl Operand<Self, T>,
     ) -> Result<(), NnError> {
-        let mask = Packed::of(self, mask.operand())?;
-        let b = Packed::of(self, b.operand().broadcast(mask.layout().shape())?)?;
-        select_in_place(self, mask.at(), a.at_mut(), b.at())
+        let (mask, b) = (mask.operand(), b.operand());
+        select_in_place(self, mask, a.at_mut(), b.broadcast(mask.layout().shape())?)
     }
 
     fn masked_softmax<T: Real>(
@@ -177,10 +175,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         mask: Mask<'_, Self>,
     ) -> Result<Tensor<Self, T>, NnError> {
         let x = x.operand();
-        let plan = SoftmaxPlan::new(x.layout().shape(), axis)?;
-        let (x, mask) = (Packed::of(self, x)?, PackedMask::of(self, mask, x.layout().shape(), axis)?);
-        let mut y = x.room(self)?;
-        plan.softmax(self, x.at(), mask.at(), y.at_mut())?;
+        let shape = x.layout().shape();
+        let (plan, mut y) = (SoftmaxPlan::new(shape, axis)?, room(self, x)?);
+        plan.softmax(self, x, mask.broadcast(shape, axis)?, y.at_mut())?;
         Ok(y)
     }
 
@@ -191,8 +188,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         mask: Mask<'_, Self>,
     ) -> Result<(), NnError> {
         let shape = x.layout().shape();
-        let (plan, mask) = (SoftmaxPlan::new(shape, axis)?, PackedMask::of(self, mask, shape, axis)?);
-        plan.softmax_in_place(self, x.at_mut(), mask.at())
+        let (plan, mask) = (SoftmaxPlan::new(shape, axis)?, mask.broadcast(shape, axis)?);
+        plan.softmax_in_place(self, x.at_mut(), mask)
     }
 
     fn masked_log_softmax<T: Real>(
@@ -202,10 +199,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         mask: Mask<'_, Self>,
     ) -> Result<Tensor<Self, T>, NnError> {
         let x = x.operand();
-        let plan = SoftmaxPlan::new(x.layout().shape(), axis)?;
-        let (x, mask) = (Packed::of(self, x)?, PackedMask::of(self, mask, x.layout().shape(), axis)?);
-        let mut y = x.room(self)?;
-        plan.log_softmax(self, x.at(), mask.at(), y.at_mut())?;
+        let shape = x.layout().shape();
+        let (plan, mut y) = (SoftmaxPlan::new(shape, axis)?, room(self, x)?);
+        plan.log_softmax(self, x, mask.broadcast(shape, axis)?, y.at_mut())?;
         Ok(y)
     }
 
@@ -216,8 +212,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         mask: Mask<'_, Self>,
     ) -> Result<(), NnError> {
         let shape = x.layout().shape();
-        let (plan, mask) = (SoftmaxPlan::new(shape, axis)?, PackedMask::of(self, mask, shape, axis)?);
-        plan.log_softmax_in_place(self, x.at_mut(), mask.at())
+        let (plan, mask) = (SoftmaxPlan::new(shape, axis)?, mask.broadcast(shape, axis)?);
+        plan.log_softmax_in_place(self, x.at_mut(), mask)
     }
 
     fn softmax_backward<T: Real>(
@@ -226,11 +222,10 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         g: &impl Operand<Self, T>,
         axis: usize,
     ) -> Result<Tensor<Self, T>, NnError> {
-        let (y, g) = (y.operand(), g.operand());
+        let y = y.operand();
         let plan = SoftmaxPlan::new(y.layout().shape(), axis)?;
-        let (y, g) = (Packed::of(self, y)?, Packed::of(self, g)?);
-        let mut dx = y.room(self)?;
-        plan.softmax_backward(self, y.at(), g.at(), dx.at_mut())?;
+        let mut dx = room(self, y)?;
+        plan.softmax_backward(self, y, g.operand(), dx.at_mut())?;
         Ok(dx)
     }
 
@@ -240,11 +235,10 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         g: &impl Operand<Self, T>,
         axis: usize,
     ) -> Result<Tensor<Self, T>, NnError> {
-        let (y, g) = (y.operand(), g.operand());
+        let y = y.operand();
         let plan = SoftmaxPlan::new(y.layout().shape(), axis)?;
-        let (y, g) = (Packed::of(self, y)?, Packed::of(self, g)?);
-        let mut dx = y.room(self)?;
-        plan.log_softmax_backward(self, y.at(), g.at(), dx.at_mut())?;
+        let mut dx = room(self, y)?;
+        plan.log_softmax_backward(self, y, g.operand(), dx.at_mut())?;
         Ok(dx)
     }
 
@@ -258,10 +252,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let x = x.operand();
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
-        let (x, gamma, beta) = (Packed::of(self, x)?, Packed::of_some(self, gamma)?, Packed::of_some(self, beta)?);
-        let (mut y, mut stats) = (x.room(self)?, Tensor::alloc(self, &[2, rows])?);
-        let affine = NormAffine { gamma: gamma.as_ref().map(Packed::at), beta: beta.as_ref().map(Packed::at) };
-        plan.layer_norm(self, x.at(), affine, NormResults { y: y.at_mut(), stats: stats.at_mut() })?;
+        let (mut y, mut stats) = (room(self, x)?, Tensor::alloc(self, &[2, rows])?);
+        let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
+        plan.layer_norm(self, x, affine(gamma, beta), results)?;
         Ok((y, stats))
     }
 
@@ -274,10 +267,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
     ) -> Result<(), NnError> {
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
-        let (gamma, beta) = (Packed::of_some(self, gamma)?, Packed::of_some(self, beta)?);
         let mut stats = Tensor::alloc(self, &[2, rows])?;
-        let affine = NormAffine { gamma: gamma.as_ref().map(Packed::at), beta: beta.as_ref().map(Packed::at) };
-        plan.layer_norm_in_place(self, x.at_mut(), affine, stats.at_mut())
+        plan.layer_norm_in_place(self, x.at_mut(), affine(gamma, beta), stats.at_mut())
     }
 
     fn add_layer_norm<T: Real>(
@@ -291,12 +282,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let (x, r) = (x.operand(), r.operand());
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
-        let (x, r) = (Packed::of(self, x)?, Packed::of(self, r)?);
-        let (gamma, beta) = (Packed::of_some(self, gamma)?, Packed::of_some(self, beta)?);
-        let (mut sum, mut y, mut stats) = (x.room(self)?, x.room(self)?, Tensor::alloc(self, &[2, rows])?);
-        let affine = NormAffine { gamma: gamma.as_ref().map(Packed::at), beta: beta.as_ref().map(Packed::at) };
+        let (mut sum, mut y, mut stats) = (room(self, x)?, room(self, x)?, Tensor::alloc(self, &[2, rows])?);
         let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
-        plan.add_layer_norm(self, [x.at(), r.at()], affine, sum.at_mut(), results)?;
+        plan.add_layer_norm(self, [x.shorten(), r.shorten()], affine(gamma, beta), sum.at_mut(), results)?;
         Ok((sum, y, stats))
     }
 
@@ -307,16 +295,13 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         stats: &impl Operand<Self, f32>,
         g: &impl Operand<Self, T>,
     ) -> Result<[Tensor<Self, T>; 3], NnError> {
-        let (x, g) = (x.operand(), g.operand());
+        let x = x.operand();
         let plan = NormPlan::new(x.layout().shape(), 0.0)?; // the statistics include eps
         let (_, columns) = rows_and_columns(x.layout());
-        let (x, gamma) = (Packed::of(self, x)?, Packed::of_some(self, gamma)?);
-        let (stats, g) = (Packed::of(self, stats.operand())?, Packed::of(self, g)?);
-        let (mut dx, mut dgamma) = (x.room(self)?, Tensor::alloc(self, &[columns])?);
+        let (mut dx, mut dgamma) = (room(self, x)?, Tensor::alloc(self, &[columns])?);
         let mut dbeta = Tensor::alloc(self, &[columns])?;
-        let saved = NormSaved { x: x.at(), gamma: gamma.as_ref().map(Packed::at), stats: stats.at() };
         let gradients = NormGradients { x: dx.at_mut(), gamma: Some(dgamma.at_mut()), beta: Some(dbeta.at_mut()) };
-        plan.layer_norm_backward(self, saved, g.at(), gradients)?;
+        plan.layer_norm_backward(self, saved(x, gamma, stats.operand()), g.operand(), gradients)?;
         Ok([dx, dgamma, dbeta])
     }
 
@@ -329,10 +314,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let x = x.operand();
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
-        let (x, gamma) = (Packed::of(self, x)?, Packed::of_some(self, gamma)?);
-        let (mut y, mut stats) = (x.room(self)?, Tensor::alloc(self, &[rows])?);
-        let results = NormResults { y: y.at_mut(), stats: stats.at_mut() };
-        plan.rms_norm(self, x.at(), gamma.as_ref().map(Packed::at), results)?;
+        let (mut y, mut stats) = (room(self, x)?, Tensor::alloc(self, &[rows])?);
+        plan.rms_norm(self, x, gamma, NormResults { y: y.at_mut(), stats: stats.at_mut() })?;
         Ok((y, stats))
     }
 
@@ -344,8 +327,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
     ) -> Result<(), NnError> {
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
-        let (gamma, mut stats) = (Packed::of_some(self, gamma)?, Tensor::alloc(self, &[rows])?);
-        plan.rms_norm_in_place(self, x.at_mut(), gamma.as_ref().map(Packed::at), stats.at_mut())
+        let mut stats = Tensor::alloc(self, &[rows])?;
+        plan.rms_norm_in_place(self, x.at_mut(), gamma, stats.at_mut())
     }
 
     fn rms_norm_backward<T: Real>(
@@ -355,14 +338,12 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         stats: &impl Operand<Self, f32>,
         g: &impl Operand<Self, T>,
     ) -> Result<[Tensor<Self, T>; 2], NnError> {
-        let (x, g) = (x.operand(), g.operand());
+        let x = x.operand();
         let plan = NormPlan::new(x.layout().shape(), 0.0)?; // the statistics include eps
         let (_, columns) = rows_and_columns(x.layout());
-        let (x, gamma) = (Packed::of(self, x)?, Packed::of_some(self, gamma)?);
-        let (stats, g) = (Packed::of(self, stats.operand())?, Packed::of(self, g)?);
-        let (mut dx, mut dgamma) = (x.room(self)?, Tensor::alloc(self, &[columns])?);
-        let saved = NormSaved { x: x.at(), gamma: gamma.as_ref().map(Packed::at), stats: stats.at() };
-        plan.rms_norm_backward(self, saved, g.at(), dx.at_mut(), Some(dgamma.at_mut()))?;
+        let (mut dx, mut dgamma) = (room(self, x)?, Tensor::alloc(self, &[columns])?);
+        let saved = saved(x, gamma, stats.operand());
+        plan.rms_norm_backward(self, saved, g.operand(), dx.at_mut(), Some(dgamma.at_mut()))?;
         Ok([dx, dgamma])
     }
 
@@ -374,8 +355,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
     ) -> Result<Tensor<Self, T>, NnError> {
         let x = x.operand();
         let plan = ReducePlan::new(x.layout().shape(), axes, reduction)?;
-        let (x, mut y) = (Packed::of(self, x)?, Tensor::alloc(self, plan.layout().shape())?);
-        plan.run(self, x.at(), y.at_mut())?;
+        let mut y = Tensor::alloc(self, plan.layout().shape())?;
+        plan.run(self, x, y.at_mut())?;
         Ok(y)
     }
 
@@ -386,8 +367,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
             return Err(NnError::Axis { op: "arg_max", rank: shape.len(), axis });
         }
         shape.remove(axis);
-        let (x, mut y) = (Packed::of(self, x)?, Tensor::alloc(self, &shape)?);
-        arg_max(self, x.at(), axis, y.at_mut())?;
+        let mut y = Tensor::alloc(self, &shape)?;
+        arg_max(self, x, axis, y.at_mut())?;
         Ok(y)
     }
 
@@ -400,10 +381,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let logits = logits.operand();
         let [rows, classes] = matrix("cross_entropy", logits.layout())?;
         let plan = CrossEntropyPlan::new(rows, classes)?;
-        let (logits, targets) = (Packed::of(self, logits)?, Packed::of(self, targets.operand())?);
-        let (mut losses, mut dlogits) = (Tensor::alloc(self, &[rows])?, logits.room(self)?);
+        let (mut losses, mut dlogits) = (Tensor::alloc(self, &[rows])?, room(self, logits)?);
         let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: dlogits.at_mut() };
-        plan.cross_entropy(self, scale, logits.at(), targets.at(), results)?;
+        plan.cross_entropy(self, scale, logits, targets.operand(), results)?;
         Ok((losses, dlogits))
     }
 
@@ -416,10 +396,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let logits = logits.operand();
         let [rows, classes] = matrix("cross_entropy_probs", logits.layout())?;
         let plan = CrossEntropyPlan::for_probs(rows, classes)?;
-        let (logits, probs) = (Packed::of(self, logits)?, Packed::of(self, probs.operand())?);
-        let (mut losses, mut dlogits) = (Tensor::alloc(self, &[rows])?, logits.room(self)?);
+        let (mut losses, mut dlogits) = (Tensor::alloc(self, &[rows])?, room(self, logits)?);
         let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: dlogits.at_mut() };
-        plan.cross_entropy_probs(self, scale, logits.at(), probs.at(), results)?;
+        plan.cross_entropy_probs(self, scale, logits, probs.operand(), results)?;
         Ok((losses, dlogits))
     }
 
@@ -431,7 +410,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
     ) -> Result<Tensor<Self, T>, NnError> {
         let (a, b) = (a.operand(), b.operand());
         let mut c = Tensor::alloc(self, &product_shape("matmul", a.layout(), ("b", b.layout()))?)?;
-        let (a, b) = (Packed::factor(self, a)?, Packed::factor(self, b)?);
+        let (a, b) = (Readable::factor(self, a)?, Readable::factor(self, b)?);
         let plan = GemmPlan::new(a.layout(), b.layout(), c.layout())?.with_alpha(alpha);
         plan.run(self, a.at(), b.at(), c.at_mut())?;
         Ok(c)
@@ -447,9 +426,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let (x, w) = (x.operand(), w.operand());
         let [rows, inner, columns] = layer("linear", x.layout(), w.layout())?;
         let shape = with_columns(x.layout(), columns);
-        let (x, w) = (Packed::matrix(self, x, [rows, inner])?, Packed::factor(self, w)?);
-        let (bias, mut y) = (Packed::of_some(self, bias)?, Tensor::alloc(self, &[rows, columns])?);
-        let operands = LinearOperands { x: x.at(), w: w.at(), bias: bias.as_ref().map(Packed::at) };
+        let (x, w) = (Readable::matrix(self, x, [rows, inner])?, Readable::factor(self, w)?);
+        let (bias, mut y) = (Readable::of_some(self, bias)?, Tensor::alloc(self, &[rows, columns])?);
+        let operands = LinearOperands { x: x.at(), w: w.at(), bias: bias.as_ref().map(Readable::at) };
         linear(self, operands, f, y.at_mut())?;
         y.into_shape(&shape)
     }
@@ -467,8 +446,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         if g.layout().shape() != expected {
             return Err(NnError::shape(OP, "g", &expected[..], g.layout()));
         }
-        let (x, w) = (Packed::matrix(self, of_x, [rows, inner])?, Packed::factor(self, w)?);
-        let d = Packed::of(self, g)?;
+        let (x, w) = (Readable::matrix(self, of_x, [rows, inner])?, Readable::factor(self, w)?);
+        let d = Readable::of(self, g)?;
         let (mut dx, mut dw) = (Tensor::alloc(self, &[rows, inner])?, Tensor::alloc(self, &[inner, columns])?);
         let mut db = Tensor::alloc(self, &[columns])?;
         let gradients = LinearGradients { x: Some(dx.at_mut()), w: dw.at_mut(), bias: Some(db.at_mut()) };
@@ -486,7 +465,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
     ) -> Result<Attended<Self, T>, NnError> {
         let (q, k, v) = (q.operand(), k.operand(), v.operand());
         let plan = attention_plan("attention", [q.layout(), k.layout()], options)?;
-        let (q, k, v) = (Packed::rows(self, q)?, Packed::rows(self, k)?, Packed::rows(self, v)?);
+        let (q, k, v) = (Readable::rows(self, q)?, Readable::rows(self, k)?, Readable::rows(self, v)?);
         let (mut y, mut lse) = (q.room(self)?, plan.lse(self)?);
         let inputs = AttentionInputs::new(q.at(), k.at(), v.at());
         plan.forward(self, inputs, y.at_mut(), Some(lse.at_mut()))?;
@@ -505,8 +484,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         let (q, k, v) = (q.operand(), k.operand(), v.operand());
         let plan = attention_plan("attention_backward", [q.layout(), k.layout()], options)?;
         // Gradients are row-major, and have the strides of their operands.
-        let (q, k, v) = (Packed::of(self, q)?, Packed::of(self, k)?, Packed::of(self, v)?);
-        let g = Packed::of(self, g.operand())?;
+        let (q, k, v) = (Readable::of(self, q)?, Readable::of(self, k)?, Readable::of(self, v)?);
+        let g = Readable::of(self, g.operand())?;
         let (mut dq, mut dk, mut dv) = (q.room(self)?, k.room(self)?, v.room(self)?);
         let inputs = AttentionInputs::new(q.at(), k.at(), v.at());
         let saved = AttentionSaved { y: y.at(), lse: lse.at() };
@@ -522,7 +501,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         };
         let mut y = Tensor::alloc(self, &[&[indices.len()], row].concat())?;
         let indices = Indices::new(self, rows, indices)?;
-        indices.gather(self, Packed::of(self, table)?.at(), y.at_mut())?;
+        indices.gather(self, table, y.at_mut())?;
         Ok(y)
     }
 
@@ -542,16 +521,44 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
     }
 
     fn widen<T: Real>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, f32>, NnError> {
-        let x = Packed::of(self, x.operand())?;
+        let x = x.operand();
         let mut y = Tensor::alloc(self, x.layout().shape())?;
-        widen(self, x.at(), y.at_mut())?;
+        widen(self, x, y.at_mut())?;
         Ok(y)
     }
 
     fn narrow<T: Real>(&self, x: &impl Operand<Self, f32>, overflow: Overflow) -> Result<Tensor<Self, T>, NnError> {
-        let x = Packed::of(self, x.operand())?;
+        let x = x.operand();
         let mut y = Tensor::alloc(self, x.layout().shape())?;
-        narrow(self, overflow, x.at(), y.at_mut())?;
+        narrow(self, overflow, x, y.at_mut())?;
         Ok(y)
     }
+}
+
+/// Room for a result of the shape of x.
+fn room<Q: Queue, T: Element>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>, NnError> {
+    Tensor::alloc(q, x.layout().shape())
+}
+
+/// Factors and addends of different lifetimes.
+fn affine<'s, 'g: 's, 'b: 's, Q: RowOps + 's, T: Real>(
+    gamma: Option<TensorRef<'g, Q, T>>,
+    beta: Option<TensorRef<'b, Q, T>>,
+) -> NormAffine<'s, Q, T>
+where
+    Q: 'g + 'b,
+{
+    NormAffine { gamma: gamma.map(|gamma| gamma.shorten()), beta: beta.map(|beta| beta.shorten()) }
+}
+
+/// Values of a forward pass of different lifetimes.
+fn saved<'s, 'x: 's, 'g: 's, 'f: 's, Q: RowOps + 's, T: Real>(
+    x: TensorRef<'x, Q, T>,
+    gamma: Option<TensorRef<'g, Q, T>>,
+    stats: TensorRef<'f, Q, f32>,
+) -> NormSaved<'s, Q, T>
+where
+    Q: 'x + 'g + 'f,
+{
+    NormSaved { x: x.shorten(), gamma: gamma.map(|gamma| gamma.shorten()), stats: stats.shorten() }
 }

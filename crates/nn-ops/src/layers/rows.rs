@@ -1,6 +1,9 @@
 //! Tensors as matrices of rows, which is how most layers see them.
 
-use backend_api::{Queue, ops::linalg::ElementwiseOps};
+use backend_api::{
+    Queue,
+    ops::{linalg::ElementwiseOps, tensor::TensorOps},
+};
 
 use crate::{
     elementwise::axpby,
@@ -65,7 +68,7 @@ pub(super) fn written<'a, Q: Queue + 'a>(
 }
 
 /// Adds the gradient of a parameter to the gradients of a model.
-pub(super) fn add_gradient<Q: ElementwiseOps>(
+pub(super) fn add_gradient<Q: ElementwiseOps + TensorOps>(
     q: &Q,
     gradients: &mut ParameterArena<Q, f32>,
     id: ParameterId,

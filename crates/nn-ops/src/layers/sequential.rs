@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error::NnError,
-    functional::packed::copied,
+    movement::packed::copied,
     optim::{arena::ParameterArena, table::ParameterId},
     tensor::{owned::Tensor, views::TensorRef},
 };

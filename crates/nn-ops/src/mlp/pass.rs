@@ -2,7 +2,10 @@
 
 use backend_api::{
     Buffer as _, Mut, Queue, Real, Ref,
-    ops::linalg::{ElementwiseOps, GemmOps},
+    ops::{
+        linalg::{ElementwiseOps, GemmOps},
+        tensor::TensorOps,
+    },
 };
 
 use super::layers::{DenseLayers, LayerPlans, MlpPlans, needs_argument};
@@ -39,7 +42,7 @@ struct Hidden<Q: Queue, T: Real> {
     dropped: Q::Buf<T>,
 }
 
-impl<Q: GemmOps + ElementwiseOps, T: Real> Pass<Q, T> {
+impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> Pass<Q, T> {
     pub(super) fn new(q: &Q, layers: &DenseLayers, rows: usize) -> Result<Self, NnError> {
         let plans = MlpPlans::new(&layers.sizes(), layers.hidden, rows)?;
         let only = |needed: bool, count: usize| q.alloc::<T>(if needed { count } else { 0 });

@@ -57,7 +57,7 @@ impl<Q: Queue, T: Real> MlpTraining<Q, T> {
     }
 }
 
-impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
+impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
     pub(super) fn new(
         q: &Q,
         layers: &DenseLayers,
@@ -96,7 +96,7 @@ impl<Q: LinalgOps, T: Real> MlpTraining<Q, T> {
     }
 }
 
-impl<Q: LinalgOps> MlpTraining<Q, f32> {
+impl<Q: LinalgOps + TensorOps> MlpTraining<Q, f32> {
     /// Computes the losses of the batch, and their gradient with respect to the logits.
     pub(super) fn differentiate_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
         let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);

@@ -6,11 +6,12 @@ use backend_api::{
 };
 use core_types::params::tensor::Beyond;
 
+use super::packed::{Pack, Unpacked};
 use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
@@ -29,20 +30,24 @@ pub enum Overflow {
     Refuse,
 }
 
-/// `y = x` in f32, exactly. Both are row-major tensors of one shape.
+/// `y = x` in f32, exactly.
+///
+/// Both have one shape. Tensors that are not row-major are packed by a copy.
 ///
 /// # Errors
-/// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
-/// [`NnError::Backend`] from the device.
+/// [`NnError::ShapeMismatch`] unless y has the shape of x, [`NnError::Backend`] from the device.
 pub fn widen<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
     const OP: &str = "widen";
     let layout = Layout::contiguous(x.layout().shape())?;
-    Ok(q.widen(tensor::Widen { x: x.planned(OP, "x", &layout)?, y: y.planned(OP, "y", &layout)? })?)
+    let mut result = Unpacked::new();
+    let (x, y) = (x.packed(q, OP, "x", &layout)?, result.target(q, OP, "y", &layout, y)?);
+    q.widen(tensor::Widen { x: x.view(), y })?;
+    result.finish(q)
 }
 
 /// `y = x` rounded to nearest, ties to even; NaN stays NaN.
 ///
-/// Both are row-major tensors of one shape.
+/// Both have one shape. Tensors that are not row-major are packed by a copy.
 ///
 /// ```
 /// use half::f16;
@@ -67,13 +72,16 @@ pub fn narrow<Q: TensorOps, T: Real>(
 ) -> Result<(), NnError> {
     const OP: &str = "narrow";
     let layout = Layout::contiguous(x.layout().shape())?;
-    let (x, y) = (x.planned(OP, "x", &layout)?, y.planned(OP, "y", &layout)?);
+    let mut result = Unpacked::new();
+    let (x, y) = (x.packed(q, OP, "x", &layout)?, result.target(q, OP, "y", &layout, y)?);
     let beyond = if overflow == Overflow::Saturate { Beyond::Saturated } else { Beyond::Infinite };
     if overflow != Overflow::Refuse {
-        return Ok(q.narrow(tensor::Narrow { beyond, x, y, found: None })?);
+        q.narrow(tensor::Narrow { beyond, x: x.view(), y, found: None })?;
+        return result.finish(q);
     }
     let mut found = q.upload(&[0, u64::MAX])?;
-    q.narrow(tensor::Narrow { beyond, x: q.shorten(x), y: q.shorten_mut(y), found: Some(found.view_mut()) })?;
+    q.narrow(tensor::Narrow { beyond, x: x.view(), y: q.shorten_mut(y), found: Some(found.view_mut()) })?;
+    result.finish(q)?;
     match q.download(&found)?[..] {
         [count, first] if count > 0 => Err(NnError::Range { op: OP, count, first }),
         _ => Ok(()),

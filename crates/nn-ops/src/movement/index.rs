@@ -6,6 +6,7 @@ use backend_api::{
 };
 use core_types::params::tensor::TableParams;
 
+use super::packed::{Pack, Unpacked};
 use crate::{
     error::NnError,
     tensor::{
@@ -69,16 +70,18 @@ impl<Q: TensorOps> Indices<Q> {
 
     /// Row i of y, `[count, ..]`, is the row of `table`, `[rows, ..]`, that index i names.
     ///
-    /// Both are row-major.
+    /// Tensors that are not row-major are packed by a copy.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
-    /// [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
+    /// device.
     pub fn gather<T: Real>(&self, q: &Q, table: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
         const OP: &str = "gather";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
-        let (table, y) = (table.planned(OP, "table", &of_table)?, y.planned(OP, "y", &of_rows)?);
-        Ok(q.gather(tensor::Gather { params: &params, table, indices: self.indices.view(), y })?)
+        let mut result = Unpacked::new();
+        let (table, y) = (table.packed(q, OP, "table", &of_table)?, result.target(q, OP, "y", &of_rows, y)?);
+        q.gather(tensor::Gather { params: &params, table: table.view(), indices: self.indices.view(), y })?;
+        result.finish(q)
     }
 
     /// Adds row i of g, `[count, ..]`, to the row of `table`, `[rows, ..]`, that index i names.
@@ -87,7 +90,7 @@ impl<Q: TensorOps> Indices<Q> {
     /// their order, added, and rounded once.
     ///
     /// # Errors
-    /// As [`gather`](Self::gather).
+    /// As [`gather`](Self::gather), and [`NnError::InvalidStride`] unless the table is row-major.
     pub fn scatter_add<T: Real>(
         &self,
         q: &Q,
@@ -96,9 +99,9 @@ impl<Q: TensorOps> Indices<Q> {
     ) -> Result<(), NnError> {
         const OP: &str = "scatter_add";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
-        let (g, table) = (g.planned(OP, "g", &of_rows)?, table.planned(OP, "table", &of_table)?);
+        let (g, table) = (g.packed(q, OP, "g", &of_rows)?, table.planned(OP, "table", &of_table)?);
         let (indices, order) = (self.indices.view(), self.order.view());
-        Ok(q.scatter_add(tensor::ScatterAdd { params: &params, indices, order, g, table })?)
+        Ok(q.scatter_add(tensor::ScatterAdd { params: &params, indices, order, g: g.view(), table })?)
     }
 
     /// The layouts of the table and of the rows, and the launch record.

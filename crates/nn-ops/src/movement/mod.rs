@@ -3,6 +3,7 @@
 pub(crate) mod cast;
 pub(crate) mod copy;
 mod index;
+pub(crate) mod packed;
 
 pub use cast::{Overflow, narrow, widen};
 pub use copy::{concat, copy};

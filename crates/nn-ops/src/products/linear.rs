@@ -2,7 +2,10 @@
 
 use backend_api::{
     Buffer, Real,
-    ops::linalg::{ElementwiseOps, GemmOps},
+    ops::{
+        linalg::{ElementwiseOps, GemmOps},
+        tensor::TensorOps,
+    },
 };
 use core_types::params::elementwise::Activation;
 
@@ -210,7 +213,7 @@ pub struct LinearSaved<'a, Q: GemmOps + 'a, T: Real> {
 /// # Errors
 /// As [`LinearBackwardPlan::new`], [`LinearBackwardPlan::run`] and
 /// [`activate_backward`](crate::activate_backward).
-pub fn linear_backward<Q: GemmOps + ElementwiseOps, T: Real>(
+pub fn linear_backward<Q: GemmOps + ElementwiseOps + TensorOps, T: Real>(
     q: &Q,
     pass: LinearSaved<'_, Q, T>,
     g: TensorRef<'_, Q, T>,

@@ -2,14 +2,18 @@
 
 use backend_api::{
     Real,
-    ops::linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
+    ops::{
+        linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
+        tensor::TensorOps,
+    },
 };
 
 use crate::{
     error::NnError,
+    movement::packed::{Pack, Unpacked},
     tensor::{
         layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
@@ -21,13 +25,13 @@ const PROBS: &str = "cross_entropy_probs";
 pub struct CrossEntropyResults<'a, Q: LossOps + 'a, T: Real> {
     /// The loss of each row, `[rows]`.
     pub losses: TensorMut<'a, Q, f32>,
-    /// The gradient of the logits, row-major `[rows, classes]`.
+    /// The gradient of the logits, `[rows, classes]`.
     pub dlogits: TensorMut<'a, Q, T>,
 }
 
 /// Softmax cross-entropy with its gradient in the same pass.
 ///
-/// The logits are row-major, `[rows, classes]`.
+/// The logits are `[rows, classes]`. Tensors that are not row-major are packed by a copy.
 ///
 /// ```
 /// use nn_ops::{CrossEntropyPlan, CrossEntropyResults, Tensor};
@@ -75,7 +79,7 @@ impl CrossEntropyPlan {
         Ok(Self { classes, logits: Layout::of(op, &[rows, classes])?, rows: Layout::of(op, &[rows])? })
     }
 
-    /// The layout of the logits.
+    /// The row-major layout of the logits, which the op reads without a copy.
     #[must_use]
     pub fn logits(&self) -> &Layout {
         &self.logits
@@ -89,9 +93,9 @@ impl CrossEntropyPlan {
     /// are `[rows]`.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
-    /// [`NnError::Backend`] from the device.
-    pub fn cross_entropy<Q: LossOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
+    /// device.
+    pub fn cross_entropy<Q: LossOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         scale: f32,
@@ -99,15 +103,24 @@ impl CrossEntropyPlan {
         targets: TensorRef<'_, Q, u32>,
         results: CrossEntropyResults<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let CrossEntropyResults { losses, dlogits } = results;
-        let (logits, dlogits) =
-            (logits.planned(OP, "logits", &self.logits)?, dlogits.planned(OP, "dlogits", &self.logits)?);
-        let (targets, losses) =
-            (targets.planned(OP, "targets", &self.rows)?, losses.planned(OP, "losses", &self.rows)?);
+        let (mut losses, mut dlogits) = (Unpacked::new(), Unpacked::new());
+        let (logits, targets) =
+            (logits.packed(q, OP, "logits", &self.logits)?, targets.packed(q, OP, "targets", &self.rows)?);
+        let gradient = dlogits.target(q, OP, "dlogits", &self.logits, results.dlogits)?;
+        let of_rows = losses.target(q, OP, "losses", &self.rows, results.losses)?;
         if self.rows.numel() == 0 {
             return Ok(());
         }
-        Ok(q.cross_entropy(CrossEntropy { classes: self.classes, scale, logits, targets, losses, dlogits })?)
+        q.cross_entropy(CrossEntropy {
+            classes: self.classes,
+            scale,
+            logits: logits.view(),
+            targets: targets.view(),
+            losses: of_rows,
+            dlogits: gradient,
+        })?;
+        losses.finish(q)?;
+        dlogits.finish(q)
     }
 
     /// Computes the losses and their gradients for target probabilities t.
@@ -117,7 +130,7 @@ impl CrossEntropyPlan {
     ///
     /// # Errors
     /// As [`cross_entropy`](Self::cross_entropy).
-    pub fn cross_entropy_probs<Q: LossOps, T: Real>(
+    pub fn cross_entropy_probs<Q: LossOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         scale: f32,
@@ -125,15 +138,24 @@ impl CrossEntropyPlan {
         probs: TensorRef<'_, Q, T>,
         results: CrossEntropyResults<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let CrossEntropyResults { losses, dlogits } = results;
-        let (logits, dlogits) =
-            (logits.planned(PROBS, "logits", &self.logits)?, dlogits.planned(PROBS, "dlogits", &self.logits)?);
-        let (probs, losses) =
-            (probs.planned(PROBS, "probs", &self.logits)?, losses.planned(PROBS, "losses", &self.rows)?);
+        let (mut losses, mut dlogits) = (Unpacked::new(), Unpacked::new());
+        let (logits, probs) =
+            (logits.packed(q, PROBS, "logits", &self.logits)?, probs.packed(q, PROBS, "probs", &self.logits)?);
+        let gradient = dlogits.target(q, PROBS, "dlogits", &self.logits, results.dlogits)?;
+        let of_rows = losses.target(q, PROBS, "losses", &self.rows, results.losses)?;
         if self.rows.numel() == 0 {
             return Ok(());
         }
-        Ok(q.cross_entropy_probs(CrossEntropyProbs { classes: self.classes, scale, logits, probs, losses, dlogits })?)
+        q.cross_entropy_probs(CrossEntropyProbs {
+            classes: self.classes,
+            scale,
+            logits: logits.view(),
+            probs: probs.view(),
+            losses: of_rows,
+            dlogits: gradient,
+        })?;
+        losses.finish(q)?;
+        dlogits.finish(q)
     }
 }
 
@@ -142,7 +164,7 @@ impl CrossEntropyPlan {
 /// # Errors
 /// [`NnError::Rank`] unless the logits are a matrix; otherwise as [`CrossEntropyPlan::new`] and
 /// [`CrossEntropyPlan::cross_entropy`].
-pub fn cross_entropy<Q: LossOps, T: Real>(
+pub fn cross_entropy<Q: LossOps + TensorOps, T: Real>(
     q: &Q,
     scale: f32,
     logits: TensorRef<'_, Q, T>,
@@ -158,7 +180,7 @@ pub fn cross_entropy<Q: LossOps, T: Real>(
 ///
 /// # Errors
 /// As [`cross_entropy`].
-pub fn cross_entropy_probs<Q: LossOps, T: Real>(
+pub fn cross_entropy_probs<Q: LossOps + TensorOps, T: Real>(
     q: &Q,
     scale: f32,
     logits: TensorRef<'_, Q, T>,

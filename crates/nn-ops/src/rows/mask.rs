@@ -1,13 +1,17 @@
 //! Which elements a softmax leaves out, and how a mask repeats over the logits.
 
-use backend_api::{Element, Queue, Ref, ops::linalg::RowMask};
+use backend_api::{
+    Queue,
+    ops::{
+        linalg::RowMask,
+        tensor::{StridedElement, TensorOps},
+    },
+};
 
 use crate::{
     error::NnError,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorRef},
-    },
+    movement::packed::{Pack, Packed},
+    tensor::{layout::Layout, views::TensorRef},
 };
 
 /// Which elements a softmax leaves out.
@@ -16,17 +20,15 @@ use crate::{
 ///
 /// A mask of the first two kinds has the shape of the logits, or that shape without some leading
 /// axes, in which case it repeats: one `[query, key]` mask serves `[batch, head, query, key]`
-/// logits.
+/// logits. Its layout is any.
 pub enum Mask<'a, Q: Queue + 'a> {
     /// Nothing is left out.
     None,
     /// Elements with `false` are left out, whatever their value: NaN among them does not spread.
-    ///
-    /// Row-major.
     Keep(TensorRef<'a, Q, bool>),
     /// Added to the logits before the softmax; elements with -inf are left out.
     ///
-    /// NaN and +inf among the logits still spread. Row-major.
+    /// NaN and +inf among the logits still spread.
     Additive(TensorRef<'a, Q, f32>),
     /// Elements above a shifted diagonal are left out.
     ///
@@ -61,7 +63,27 @@ impl<'a, Q: Queue + 'a> core::fmt::Debug for Mask<'a, Q> {
 pub(crate) struct FittedMask<'a, Q: Queue + 'a> {
     pub(crate) period: usize,
     pub(crate) causal_offset: i64,
-    pub(crate) operand: RowMask<'a, Q>,
+    pub(crate) operand: PackedMask<'a, Q>,
+}
+
+/// The elements of a mask in row-major order.
+pub(crate) enum PackedMask<'a, Q: Queue + 'a> {
+    None,
+    Keep(Packed<'a, Q, bool>),
+    Additive(Packed<'a, Q, f32>),
+    Causal,
+}
+
+impl<'a, Q: Queue + 'a> PackedMask<'a, Q> {
+    /// The operand of the op.
+    pub(crate) fn view(&self) -> RowMask<'_, Q> {
+        match self {
+            Self::None => RowMask::None,
+            Self::Keep(keep) => RowMask::Keep(keep.view()),
+            Self::Additive(addend) => RowMask::Additive(addend.view()),
+            Self::Causal => RowMask::Causal,
+        }
+    }
 }
 
 impl<'a, Q: Queue + 'a> Mask<'a, Q> {
@@ -79,39 +101,39 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
         }
     }
 
-    /// Whether a softmax along `axis` of `shape` reads the mask as it lies.
-    pub(crate) fn is_readable(&self, shape: &[usize], axis: usize) -> bool {
-        let layout = match self {
-            Self::None | Self::Causal { .. } => return true,
-            Self::Keep(keep) => keep.layout(),
-            Self::Additive(addend) => addend.layout(),
-        };
-        layout.is_contiguous() && missing_axes(layout.shape(), shape, axis).is_some()
+    /// The mask repeated up to `shape`, unless a softmax along `axis` repeats it.
+    pub(crate) fn broadcast(self, shape: &[usize], axis: usize) -> Result<Self, NnError> {
+        let repeats = |layout: &Layout| missing_axes(layout.shape(), shape, axis).is_some();
+        Ok(match self {
+            Self::Keep(keep) if !repeats(keep.layout()) => Self::Keep(keep.broadcast(shape)?),
+            Self::Additive(addend) if !repeats(addend.layout()) => Self::Additive(addend.broadcast(shape)?),
+            mask => mask,
+        })
     }
 
     /// Checks the mask against logits of `shape` and the softmax axis.
-    pub(crate) fn fit<'s>(self, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'s, Q>, NnError>
+    pub(crate) fn fit(self, q: &Q, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'a, Q>, NnError>
     where
-        'a: 's,
+        Q: TensorOps,
     {
         let (period, causal_offset, operand) = match self {
-            Self::None => (1, 0, RowMask::None),
+            Self::None => (1, 0, PackedMask::None),
             Self::Keep(keep) => {
-                let (period, keep) = repeated(op, &keep, shape, axis)?;
-                (period, 0, RowMask::Keep(keep))
+                let (period, keep) = repeated(q, op, keep, shape, axis)?;
+                (period, 0, PackedMask::Keep(keep))
             }
             Self::Additive(addend) => {
-                let (period, addend) = repeated(op, &addend, shape, axis)?;
-                (period, 0, RowMask::Additive(addend))
+                let (period, addend) = repeated(q, op, addend, shape, axis)?;
+                (period, 0, PackedMask::Additive(addend))
             }
             Self::Causal { offset } => {
                 let first = NnError::parameter(op, "softmax axis under a causal mask", "1 or more", 0.0);
-                (shape[axis.checked_sub(1).ok_or(first)?], offset, RowMask::Causal)
+                (shape[axis.checked_sub(1).ok_or(first)?], offset, PackedMask::Causal)
             }
         };
         if shape.contains(&0) {
             // There is no element to leave out, and no period.
-            return Ok(FittedMask { period: 1, causal_offset: 0, operand: RowMask::None });
+            return Ok(FittedMask { period: 1, causal_offset: 0, operand: PackedMask::None });
         }
         Ok(FittedMask { period, causal_offset, operand })
     }
@@ -120,19 +142,20 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
 /// Number of outer indices after which a mask repeats, and its elements.
 ///
 /// Its shape has to be the last axes of `shape`, starting at the softmax axis or before it.
-fn repeated<'s, 'l: 's, Q: Queue, T: Element>(
+fn repeated<'a, Q: TensorOps, T: StridedElement>(
+    q: &Q,
     op: &'static str,
-    mask: &TensorRef<'l, Q, T>,
+    mask: TensorRef<'a, Q, T>,
     shape: &[usize],
     axis: usize,
-) -> Result<(usize, Ref<'s, Q, T>), NnError> {
-    let own = mask.layout().shape();
-    let Some(missing) = missing_axes(own, shape, axis) else {
-        return Err(NnError::shape(op, "mask", shape, own));
+) -> Result<(usize, Packed<'a, Q, T>), NnError> {
+    let own = Layout::contiguous(mask.layout().shape())?;
+    let Some(missing) = missing_axes(own.shape(), shape, axis) else {
+        return Err(NnError::shape(op, "mask", shape, &own));
     };
     // At most the product of `shape` with empty axes counted as 1, which has been checked.
     let period = shape[missing..axis].iter().product();
-    Ok((period, mask.planned(op, "mask", &Layout::contiguous(own)?)?))
+    Ok((period, mask.packed(q, op, "mask", &own)?))
 }
 
 /// Number of leading axes of `shape` that a mask of shape `own` lacks, if it fits.

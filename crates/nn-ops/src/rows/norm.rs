@@ -2,14 +2,19 @@
 
 use backend_api::{
     Queue, Real,
-    ops::linalg::{
-        AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace, RowOps,
+    ops::{
+        linalg::{
+            AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace,
+            RowOps,
+        },
+        tensor::TensorOps,
     },
 };
 use core_types::params::rows::NormParams;
 
 use crate::{
     error::NnError,
+    movement::packed::{Pack, Packed, Unpacked},
     tensor::{
         layout::Layout,
         views::{Planned, TensorMut, TensorRef},
@@ -84,7 +89,8 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
 
 /// Layer and RMS normalisation along the last axis, forward and backward.
 ///
-/// Tensors are row-major and of one shape.
+/// Tensors have one shape. All operands and results have any layout; those that are not row-major
+/// are packed by a copy. Results in place are row-major.
 ///
 /// Factors `gamma` and addends `beta` have the shape `[columns]` of that axis; if left out, they
 /// stand for ones and zeros. Statistics are f32 for every element type, of the shape `[2, rows]`
@@ -176,11 +182,10 @@ impl NormPlan {
     /// The variance is the biased one. Ba, Kiros, Hinton, arXiv 1607.06450.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout;
-    /// [`NnError::Backend`] after that, with
-    /// [`BackendError::Undefined`](backend_api::BackendError::Undefined) for the first row where
-    /// variance and eps are zero.
-    pub fn layer_norm<Q: RowOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape; [`NnError::Backend`] after that,
+    /// with [`BackendError::Undefined`](backend_api::BackendError::Undefined) for the first row
+    /// where variance and eps are zero.
+    pub fn layer_norm<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
@@ -188,11 +193,18 @@ impl NormPlan {
         results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm";
-        let (x, y) = (x.planned(OP, "x", &self.layout)?, results.y.planned(OP, "y", &self.layout)?);
-        let gamma = affine.gamma.planned(OP, "gamma", &self.columns)?;
-        let beta = affine.beta.planned(OP, "beta", &self.columns)?;
-        let stats = results.stats.planned(OP, "stats", &self.layer_stats)?;
-        Ok(q.layer_norm(LayerNorm { params: &self.params, x, gamma, beta, y, stats })?)
+        let (mut y, mut stats) = (Unpacked::new(), Unpacked::new());
+        let (x, affine) = (x.packed(q, OP, "x", &self.layout)?, self.affine(q, OP, affine)?);
+        q.layer_norm(LayerNorm {
+            params: &self.params,
+            x: x.view(),
+            gamma: affine[0].as_ref().map(Packed::view),
+            beta: affine[1].as_ref().map(Packed::view),
+            y: y.target(q, OP, "y", &self.layout, results.y)?,
+            stats: stats.target(q, OP, "stats", &self.layer_stats, results.stats)?,
+        })?;
+        y.finish(q)?;
+        stats.finish(q)
     }
 
     /// [`layer_norm`](Self::layer_norm) of x with the results in x, bit for bit.
@@ -200,9 +212,9 @@ impl NormPlan {
     /// It is for inference: the gradients need x, which is overwritten.
     ///
     /// # Errors
-    /// As [`layer_norm`](Self::layer_norm). After
-    /// [`BackendError::Undefined`](backend_api::BackendError::Undefined), x is unspecified.
-    pub fn layer_norm_in_place<Q: RowOps, T: Real>(
+    /// As [`layer_norm`](Self::layer_norm), and [`NnError::InvalidStride`] unless x is row-major.
+    /// After [`BackendError::Undefined`](backend_api::BackendError::Undefined), x is unspecified.
+    pub fn layer_norm_in_place<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorMut<'_, Q, T>,
@@ -210,11 +222,15 @@ impl NormPlan {
         stats: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm_in_place";
-        let x = x.planned(OP, "x", &self.layout)?;
-        let gamma = affine.gamma.planned(OP, "gamma", &self.columns)?;
-        let beta = affine.beta.planned(OP, "beta", &self.columns)?;
-        let stats = stats.planned(OP, "stats", &self.layer_stats)?;
-        Ok(q.layer_norm_in_place(LayerNormInPlace { params: &self.params, gamma, beta, x, stats })?)
+        let (affine, mut of_rows) = (self.affine(q, OP, affine)?, Unpacked::new());
+        q.layer_norm_in_place(LayerNormInPlace {
+            params: &self.params,
+            gamma: affine[0].as_ref().map(Packed::view),
+            beta: affine[1].as_ref().map(Packed::view),
+            x: x.planned(OP, "x", &self.layout)?,
+            stats: of_rows.target(q, OP, "stats", &self.layer_stats, stats)?,
+        })?;
+        of_rows.finish(q)
     }
 
     /// A residual connection and the normalisation after it.
@@ -226,7 +242,7 @@ impl NormPlan {
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm).
-    pub fn add_layer_norm<Q: RowOps, T: Real>(
+    pub fn add_layer_norm<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         [x, r]: [TensorRef<'_, Q, T>; 2],
@@ -235,12 +251,22 @@ impl NormPlan {
         results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "add_layer_norm";
-        let (x, r) = (x.planned(OP, "x", &self.layout)?, r.planned(OP, "r", &self.layout)?);
-        let (sum, y) = (sum.planned(OP, "sum", &self.layout)?, results.y.planned(OP, "y", &self.layout)?);
-        let gamma = affine.gamma.planned(OP, "gamma", &self.columns)?;
-        let beta = affine.beta.planned(OP, "beta", &self.columns)?;
-        let stats = results.stats.planned(OP, "stats", &self.layer_stats)?;
-        Ok(q.add_layer_norm(AddLayerNorm { params: &self.params, x, r, gamma, beta, sum, y, stats })?)
+        let (mut of_sum, mut y, mut stats) = (Unpacked::new(), Unpacked::new(), Unpacked::new());
+        let (x, r) = (x.packed(q, OP, "x", &self.layout)?, r.packed(q, OP, "r", &self.layout)?);
+        let affine = self.affine(q, OP, affine)?;
+        q.add_layer_norm(AddLayerNorm {
+            params: &self.params,
+            x: x.view(),
+            r: r.view(),
+            gamma: affine[0].as_ref().map(Packed::view),
+            beta: affine[1].as_ref().map(Packed::view),
+            sum: of_sum.target(q, OP, "sum", &self.layout, sum)?,
+            y: y.target(q, OP, "y", &self.layout, results.y)?,
+            stats: stats.target(q, OP, "stats", &self.layer_stats, results.stats)?,
+        })?;
+        of_sum.finish(q)?;
+        y.finish(q)?;
+        stats.finish(q)
     }
 
     /// The gradients of [`layer_norm`](Self::layer_norm) with respect to x, gamma and beta.
@@ -248,9 +274,8 @@ impl NormPlan {
     /// `g` is the gradient of the loss with respect to y.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout;
-    /// [`NnError::Backend`] after that.
-    pub fn layer_norm_backward<Q: RowOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] after that.
+    pub fn layer_norm_backward<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         saved: NormSaved<'_, Q, T>,
@@ -258,20 +283,29 @@ impl NormPlan {
         gradients: NormGradients<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm_backward";
-        let NormGradients { x: dx, gamma: dgamma, beta: dbeta } = gradients;
-        let (x, gamma) = (saved.x.planned(OP, "x", &self.layout)?, saved.gamma.planned(OP, "gamma", &self.columns)?);
-        let stats = saved.stats.planned(OP, "stats", &self.layer_stats)?;
-        let (g, dx) = (g.planned(OP, "g", &self.layout)?, dx.planned(OP, "dx", &self.layout)?);
-        let dgamma = dgamma.planned(OP, "dgamma", &self.columns)?;
-        let dbeta = dbeta.planned(OP, "dbeta", &self.columns)?;
-        Ok(q.layer_norm_backward(LayerNormBackward { params: &self.params, x, gamma, stats, g, dx, dgamma, dbeta })?)
+        let [mut dx, mut dgamma, mut dbeta] = [(); 3].map(|()| Unpacked::new());
+        let x = saved.x.packed(q, OP, "x", &self.layout)?;
+        let gamma = saved.gamma.packed(q, OP, "gamma", &self.columns)?;
+        let stats = saved.stats.packed(q, OP, "stats", &self.layer_stats)?;
+        let g = g.packed(q, OP, "g", &self.layout)?;
+        q.layer_norm_backward(LayerNormBackward {
+            params: &self.params,
+            x: x.view(),
+            gamma: gamma.as_ref().map(Packed::view),
+            stats: stats.view(),
+            g: g.view(),
+            dx: dx.target(q, OP, "dx", &self.layout, gradients.x)?,
+            dgamma: dgamma.target_some(q, OP, "dgamma", &self.columns, gradients.gamma)?,
+            dbeta: dbeta.target_some(q, OP, "dbeta", &self.columns, gradients.beta)?,
+        })?;
+        [dx, dgamma, dbeta].into_iter().try_for_each(|gradient| gradient.finish(q))
     }
 
     /// `y = x / sqrt(mean(x^2) + eps) gamma` for each row. Zhang, Sennrich, arXiv 1910.07467.
     ///
     /// # Errors
     /// As [`layer_norm`](Self::layer_norm), where the mean square takes the place of the variance.
-    pub fn rms_norm<Q: RowOps, T: Real>(
+    pub fn rms_norm<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
@@ -279,10 +313,17 @@ impl NormPlan {
         results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "rms_norm";
-        let (x, y) = (x.planned(OP, "x", &self.layout)?, results.y.planned(OP, "y", &self.layout)?);
-        let gamma = gamma.planned(OP, "gamma", &self.columns)?;
-        let rstd = results.stats.planned(OP, "stats", &self.rms_stats)?;
-        Ok(q.rms_norm(RmsNorm { params: &self.params, x, gamma, y, rstd })?)
+        let (mut y, mut stats) = (Unpacked::new(), Unpacked::new());
+        let (x, gamma) = (x.packed(q, OP, "x", &self.layout)?, gamma.packed(q, OP, "gamma", &self.columns)?);
+        q.rms_norm(RmsNorm {
+            params: &self.params,
+            x: x.view(),
+            gamma: gamma.as_ref().map(Packed::view),
+            y: y.target(q, OP, "y", &self.layout, results.y)?,
+            rstd: stats.target(q, OP, "stats", &self.rms_stats, results.stats)?,
+        })?;
+        y.finish(q)?;
+        stats.finish(q)
     }
 
     /// [`rms_norm`](Self::rms_norm) of x with the results in x, bit for bit.
@@ -292,7 +333,7 @@ impl NormPlan {
     /// # Errors
     /// As [`layer_norm_in_place`](Self::layer_norm_in_place), where the mean square takes the place
     /// of the variance.
-    pub fn rms_norm_in_place<Q: RowOps, T: Real>(
+    pub fn rms_norm_in_place<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorMut<'_, Q, T>,
@@ -300,9 +341,14 @@ impl NormPlan {
         stats: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         const OP: &str = "rms_norm_in_place";
-        let (x, gamma) = (x.planned(OP, "x", &self.layout)?, gamma.planned(OP, "gamma", &self.columns)?);
-        let rstd = stats.planned(OP, "stats", &self.rms_stats)?;
-        Ok(q.rms_norm_in_place(RmsNormInPlace { params: &self.params, gamma, x, rstd })?)
+        let (gamma, mut of_rows) = (gamma.packed(q, OP, "gamma", &self.columns)?, Unpacked::new());
+        q.rms_norm_in_place(RmsNormInPlace {
+            params: &self.params,
+            gamma: gamma.as_ref().map(Packed::view),
+            x: x.planned(OP, "x", &self.layout)?,
+            rstd: of_rows.target(q, OP, "stats", &self.rms_stats, stats)?,
+        })?;
+        of_rows.finish(q)
     }
 
     /// The gradients of [`rms_norm`](Self::rms_norm) with respect to x and gamma.
@@ -310,9 +356,8 @@ impl NormPlan {
     /// `g` is the gradient of the loss with respect to y; the gradient of gamma is optional.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout;
-    /// [`NnError::Backend`] after that.
-    pub fn rms_norm_backward<Q: RowOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] after that.
+    pub fn rms_norm_backward<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         saved: NormSaved<'_, Q, T>,
@@ -321,11 +366,33 @@ impl NormPlan {
         dgamma: Option<TensorMut<'_, Q, T>>,
     ) -> Result<(), NnError> {
         const OP: &str = "rms_norm_backward";
-        let (x, gamma) = (saved.x.planned(OP, "x", &self.layout)?, saved.gamma.planned(OP, "gamma", &self.columns)?);
-        let rstd = saved.stats.planned(OP, "stats", &self.rms_stats)?;
-        let (g, dx) = (g.planned(OP, "g", &self.layout)?, dx.planned(OP, "dx", &self.layout)?);
-        let dgamma = dgamma.planned(OP, "dgamma", &self.columns)?;
-        Ok(q.rms_norm_backward(RmsNormBackward { params: &self.params, x, gamma, rstd, g, dx, dgamma })?)
+        let (mut of_x, mut of_gamma) = (Unpacked::new(), Unpacked::new());
+        let x = saved.x.packed(q, OP, "x", &self.layout)?;
+        let gamma = saved.gamma.packed(q, OP, "gamma", &self.columns)?;
+        let rstd = saved.stats.packed(q, OP, "stats", &self.rms_stats)?;
+        let g = g.packed(q, OP, "g", &self.layout)?;
+        q.rms_norm_backward(RmsNormBackward {
+            params: &self.params,
+            x: x.view(),
+            gamma: gamma.as_ref().map(Packed::view),
+            rstd: rstd.view(),
+            g: g.view(),
+            dx: of_x.target(q, OP, "dx", &self.layout, dx)?,
+            dgamma: of_gamma.target_some(q, OP, "dgamma", &self.columns, dgamma)?,
+        })?;
+        of_x.finish(q)?;
+        of_gamma.finish(q)
+    }
+
+    /// Factors and addends of the columns in row-major order.
+    fn affine<'a, Q: RowOps + TensorOps, T: Real>(
+        &self,
+        q: &Q,
+        op: &'static str,
+        given: NormAffine<'a, Q, T>,
+    ) -> Result<[Option<Packed<'a, Q, T>>; 2], NnError> {
+        let gamma = given.gamma.packed(q, op, "gamma", &self.columns)?;
+        Ok([gamma, given.beta.packed(q, op, "beta", &self.columns)?])
     }
 }
 

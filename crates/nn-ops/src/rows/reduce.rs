@@ -1,25 +1,28 @@
 //! Sums, means and extremes over any axes, and where an axis is greatest.
 
 use backend_api::{
-    Buffer, Real,
+    Real,
     ops::tensor::{self, TensorOps},
 };
-use core_types::params::tensor::{ReduceParams, Reduction};
+use core_types::params::{
+    elementwise::MAX_RANK,
+    tensor::{ReduceParams, Reduction},
+};
 
 use crate::{
     error::NnError,
-    movement::copy::copy,
+    movement::packed::{Pack, Unpacked},
     tensor::{
         layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
 const OP: &str = "reduce";
 
-/// A checked reduction of a row-major tensor over some of its axes.
+/// A checked reduction of a tensor over some of its axes.
 ///
-/// The result has the shape of x without them.
+/// The result has the shape of x without them. Tensors that are not row-major are packed by a copy.
 ///
 /// Sums are taken in f64, in an order that depends on the shape alone, and rounded to f32, then to
 /// the type. A sum over no elements is zero. An extreme is NaN if an element is. Axes that are not
@@ -40,8 +43,8 @@ pub struct ReducePlan {
     params: ReduceParams,
     x: Layout,
     y: Layout,
-    /// x with the reduced axes last, where they are not neighbours as they are.
-    moved: Option<Layout>,
+    /// The order of axes that moves the reduced ones to the end, if they are not neighbours.
+    moved: Option<[usize; MAX_RANK]>,
 }
 
 impl ReducePlan {
@@ -68,7 +71,11 @@ impl ReducePlan {
         let (first, last) = (gone.first().copied().unwrap_or(0), gone.last().copied().unwrap_or(0));
         let between = kept.iter().any(|&axis| axis > first && axis < last && shape[axis] != 1);
         let (moved, split) = match between {
-            true => (Some(x.permuted(&[&kept[..], &gone].concat())?), kept.len()),
+            true => {
+                let mut order = [0; MAX_RANK];
+                order.iter_mut().zip(kept.iter().chain(&gone)).for_each(|(to, &from)| *to = from);
+                (Some(order), kept.len())
+            }
             false => (None, kept.iter().filter(|&&axis| axis < last).count()),
         };
         let split = if gone.is_empty() { kept.len() } else { split };
@@ -89,21 +96,24 @@ impl ReducePlan {
     /// Reduces the elements of x.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
-    /// [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
+    /// device.
     pub fn run<Q: TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (x, y) = (x.planned(OP, "x", &self.x)?, y.planned(OP, "y", &self.y)?);
-        let Some(from) = self.moved else {
-            return Ok(q.reduce(tensor::Reduce { params: &self.params, x, y })?);
+        let mut result = Unpacked::new();
+        self.x.admit_shape(OP, "x", x.layout())?;
+        let x = match &self.moved {
+            Some(order) => x.permuted(&order[..self.x.rank()])?,
+            None => x,
         };
-        let mut moved = q.alloc::<T>(from.numel())?;
-        copy(q, TensorRef::new(x, from)?, TensorMut::contiguous(moved.view_mut(), from.shape())?)?;
-        Ok(q.reduce(tensor::Reduce { params: &self.params, x: moved.view(), y: q.shorten_mut(y) })?)
+        let x = x.packed(q, OP, "x", &Layout::contiguous(x.layout().shape())?)?;
+        let y = result.target(q, OP, "y", &self.y, y)?;
+        q.reduce(tensor::Reduce { params: &self.params, x: x.view(), y })?;
+        result.finish(q)
     }
 }
 
@@ -123,12 +133,13 @@ pub fn reduce<Q: TensorOps, T: Real>(
 
 /// y is where x is greatest along `axis`: the lowest index of equal elements.
 ///
-/// NaN counts as the greatest. Both are row-major, and y has the shape of x without the axis.
+/// NaN counts as the greatest. y has the shape of x without the axis. Tensors that are not
+/// row-major are packed by a copy.
 ///
 /// # Errors
 /// [`NnError::Axis`] if there is no such axis, [`NnError::EmptyReduction`] if it is empty and there
-/// are results, [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another
-/// layout, [`NnError::Backend`] from the device.
+/// are results, [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from
+/// the device.
 pub fn arg_max<Q: TensorOps, T: Real>(
     q: &Q,
     x: TensorRef<'_, Q, T>,
@@ -142,13 +153,15 @@ pub fn arg_max<Q: TensorOps, T: Real>(
     if params.len == 0 && result.numel() > 0 {
         return Err(NnError::EmptyReduction { op: OP });
     }
-    let (x, y) = (x.planned(OP, "x", &layout)?, y.planned(OP, "y", &result)?);
-    Ok(q.arg_max(tensor::ArgMax { params: &params, x, y })?)
+    let mut places = Unpacked::new();
+    let (x, y) = (x.packed(q, OP, "x", &layout)?, places.target(q, OP, "y", &result, y)?);
+    q.arg_max(tensor::ArgMax { params: &params, x: x.view(), y })?;
+    places.finish(q)
 }
 
 #[cfg(test)]
 mod tests {
-    use backend_api::Queue;
+    use backend_api::{Buffer, Queue};
 
     use super::*;
 

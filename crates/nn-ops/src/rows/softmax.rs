@@ -2,15 +2,17 @@
 
 use backend_api::{
     Real,
-    ops::linalg::{
-        LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RowMask, RowOps, Softmax, SoftmaxBackward, SoftmaxInPlace,
+    ops::{
+        linalg::{LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RowOps, Softmax, SoftmaxBackward, SoftmaxInPlace},
+        tensor::TensorOps,
     },
 };
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
-use super::mask::Mask;
+use super::mask::{Mask, PackedMask};
 use crate::{
     error::NnError,
+    movement::packed::{Pack, Unpacked},
     tensor::{
         layout::Layout,
         views::{Planned, TensorMut, TensorRef},
@@ -19,7 +21,8 @@ use crate::{
 
 /// Softmax and log-softmax along one axis, forward and backward.
 ///
-/// Tensors are row-major and of one shape.
+/// Tensors have one shape and any layout; those that are not row-major are packed by a copy.
+/// Results in place are row-major.
 ///
 /// Maxima, exponentials and sums are f32 for every element type; the order of each sum depends only
 /// on the shape, and a row's result only on that row. NaN or +inf in a row makes the row NaN, and
@@ -74,10 +77,10 @@ impl SoftmaxPlan {
     /// give 0.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout or a
-    /// mask that does not fit, [`NnError::Parameter`] for a causal mask along the first axis,
-    /// [`NnError::Backend`] after that.
-    pub fn softmax<Q: RowOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape or a mask that does not fit,
+    /// [`NnError::Parameter`] for a causal mask along the first axis, [`NnError::Backend`] after
+    /// that.
+    pub fn softmax<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
@@ -85,9 +88,11 @@ impl SoftmaxPlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "softmax";
-        let (params, mask) = self.masked(OP, mask)?;
-        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
-        Ok(q.softmax(Softmax { params: &params, x, mask, y })?)
+        let mut result = Unpacked::new();
+        let (params, mask) = self.masked(q, OP, mask)?;
+        let (x, y) = (x.packed(q, OP, "x", &self.layout)?, result.target(q, OP, "y", &self.layout, y)?);
+        q.softmax(Softmax { params: &params, x: x.view(), mask: mask.view(), y })?;
+        result.finish(q)
     }
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along the axis.
@@ -98,7 +103,7 @@ impl SoftmaxPlan {
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax).
-    pub fn log_softmax<Q: RowOps, T: Real>(
+    pub fn log_softmax<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
@@ -106,9 +111,11 @@ impl SoftmaxPlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "log_softmax";
-        let (params, mask) = self.masked(OP, mask)?;
-        let (x, y) = (x.planned(OP, "x", &self.layout)?, y.planned(OP, "y", &self.layout)?);
-        Ok(q.log_softmax(LogSoftmax { params: &params, x, mask, y })?)
+        let mut result = Unpacked::new();
+        let (params, mask) = self.masked(q, OP, mask)?;
+        let (x, y) = (x.packed(q, OP, "x", &self.layout)?, result.target(q, OP, "y", &self.layout, y)?);
+        q.log_softmax(LogSoftmax { params: &params, x: x.view(), mask: mask.view(), y })?;
+        result.finish(q)
     }
 
     /// [`softmax`](Self::softmax) of x with the results in x, bit for bit.
@@ -116,31 +123,33 @@ impl SoftmaxPlan {
     /// The backward pass reads the results alone.
     ///
     /// # Errors
-    /// As [`softmax`](Self::softmax).
-    pub fn softmax_in_place<Q: RowOps, T: Real>(
+    /// As [`softmax`](Self::softmax), and [`NnError::InvalidStride`] unless x is row-major.
+    pub fn softmax_in_place<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorMut<'_, Q, T>,
         mask: Mask<'_, Q>,
     ) -> Result<(), NnError> {
         const OP: &str = "softmax_in_place";
-        let (params, mask) = self.masked(OP, mask)?;
-        Ok(q.softmax_in_place(SoftmaxInPlace { params: &params, mask, x: x.planned(OP, "x", &self.layout)? })?)
+        let (params, mask) = self.masked(q, OP, mask)?;
+        let x = x.planned(OP, "x", &self.layout)?;
+        Ok(q.softmax_in_place(SoftmaxInPlace { params: &params, mask: mask.view(), x })?)
     }
 
     /// [`log_softmax`](Self::log_softmax) of x with the results in x, bit for bit.
     ///
     /// # Errors
-    /// As [`softmax`](Self::softmax).
-    pub fn log_softmax_in_place<Q: RowOps, T: Real>(
+    /// As [`softmax_in_place`](Self::softmax_in_place).
+    pub fn log_softmax_in_place<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorMut<'_, Q, T>,
         mask: Mask<'_, Q>,
     ) -> Result<(), NnError> {
         const OP: &str = "log_softmax_in_place";
-        let (params, mask) = self.masked(OP, mask)?;
-        Ok(q.log_softmax_in_place(LogSoftmaxInPlace { params: &params, mask, x: x.planned(OP, "x", &self.layout)? })?)
+        let (params, mask) = self.masked(q, OP, mask)?;
+        let x = x.planned(OP, "x", &self.layout)?;
+        Ok(q.log_softmax_in_place(LogSoftmaxInPlace { params: &params, mask: mask.view(), x })?)
     }
 
     /// The gradient of [`softmax`](Self::softmax), `dx = y (g - sum_j g_j y_j)`.
@@ -150,8 +159,8 @@ impl SoftmaxPlan {
     /// Elements left out have y = 0, so a mask is not needed again.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], [`NnError::Backend`] after that.
-    pub fn softmax_backward<Q: RowOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] after that.
+    pub fn softmax_backward<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         y: TensorRef<'_, Q, T>,
@@ -159,8 +168,11 @@ impl SoftmaxPlan {
         dx: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "softmax_backward";
-        let (y, g) = (y.planned(OP, "y", &self.layout)?, g.planned(OP, "g", &self.layout)?);
-        Ok(q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx: dx.planned(OP, "dx", &self.layout)? })?)
+        let mut result = Unpacked::new();
+        let (y, g) = (y.packed(q, OP, "y", &self.layout)?, g.packed(q, OP, "g", &self.layout)?);
+        let dx = result.target(q, OP, "dx", &self.layout, dx)?;
+        q.softmax_backward(SoftmaxBackward { params: &self.params, y: y.view(), g: g.view(), dx })?;
+        result.finish(q)
     }
 
     /// The gradient of [`log_softmax`](Self::log_softmax), `dx = g - exp(y) sum_j g_j`.
@@ -170,8 +182,8 @@ impl SoftmaxPlan {
     /// Elements with y = -inf are constant: dx is 0 there and their g counts for nothing.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`], [`NnError::InvalidStride`], [`NnError::Backend`] after that.
-    pub fn log_softmax_backward<Q: RowOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] after that.
+    pub fn log_softmax_backward<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         y: TensorRef<'_, Q, T>,
@@ -179,17 +191,20 @@ impl SoftmaxPlan {
         dx: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "log_softmax_backward";
-        let (y, g) = (y.planned(OP, "y", &self.layout)?, g.planned(OP, "g", &self.layout)?);
-        let dx = dx.planned(OP, "dx", &self.layout)?;
-        Ok(q.log_softmax_backward(LogSoftmaxBackward { params: &self.params, y, g, dx })?)
+        let mut result = Unpacked::new();
+        let (y, g) = (y.packed(q, OP, "y", &self.layout)?, g.packed(q, OP, "g", &self.layout)?);
+        let dx = result.target(q, OP, "dx", &self.layout, dx)?;
+        q.log_softmax_backward(LogSoftmaxBackward { params: &self.params, y: y.view(), g: g.view(), dx })?;
+        result.finish(q)
     }
 
-    fn masked<'s, 'l: 's, Q: RowOps>(
+    fn masked<'a, Q: TensorOps>(
         &self,
+        q: &Q,
         op: &'static str,
-        mask: Mask<'l, Q>,
-    ) -> Result<(SoftmaxParams, RowMask<'s, Q>), NnError> {
-        let mask = mask.fit(op, self.layout.shape(), self.axis)?;
+        mask: Mask<'a, Q>,
+    ) -> Result<(SoftmaxParams, PackedMask<'a, Q>), NnError> {
+        let mask = mask.fit(q, op, self.layout.shape(), self.axis)?;
         let (mask_period, causal_offset) = (mask.period as u64, mask.causal_offset);
         Ok((SoftmaxParams { axis: self.params, mask_period, causal_offset }, mask.operand))
     }
@@ -210,7 +225,7 @@ mod tests {
     }
 
     /// Runs a softmax of zeros.
-    fn run<Q: RowOps>(q: &Q, shape: &[usize], axis: usize, mask: Mask<'_, Q>) -> Result<(), NnError> {
+    fn run<Q: RowOps + TensorOps>(q: &Q, shape: &[usize], axis: usize, mask: Mask<'_, Q>) -> Result<(), NnError> {
         let layout = Layout::contiguous(shape)?;
         let (x, mut y) = (q.zeros::<f32>(layout.numel())?, q.zeros::<f32>(layout.numel())?);
         let (x, y) = (TensorRef::new(x.view(), layout)?, TensorMut::new(y.view_mut(), layout)?);
@@ -244,16 +259,15 @@ mod tests {
     }
 
     #[test]
-    fn tensors_of_another_layout_and_causal_masks_without_queries_are_refused() {
+    fn tensors_of_another_shape_turned_results_in_place_and_causal_masks_without_queries_are_refused() {
         let q = runtime::cpu().unwrap();
         let (x, mut y) = (q.zeros::<f32>(6).unwrap(), q.zeros::<f32>(6).unwrap());
         let plan = SoftmaxPlan::new(&[2, 3], 1).unwrap();
         let other = TensorRef::contiguous(x.view(), &[3, 2]).unwrap();
-        let refusals = [other, other.transposed().unwrap()].map(|x| {
-            plan.softmax(&q, x, Mask::None, TensorMut::contiguous(y.view_mut(), &[2, 3]).unwrap()).unwrap_err()
-        });
-        assert_eq!(refusals[0].to_string(), "`softmax` expected x of shape [2, 3], got [3, 2]");
-        assert!(matches!(refusals[1], NnError::InvalidStride { op: "softmax", tensor: "x", .. }));
+        let [other, turned] = [other, other.transposed().unwrap()]
+            .map(|x| plan.softmax(&q, x, Mask::None, TensorMut::contiguous(y.view_mut(), &[2, 3]).unwrap()));
+        assert_eq!(other.unwrap_err().to_string(), "`softmax` expected x of shape [2, 3], got [3, 2]");
+        assert_eq!((turned, q.download(&y)), (Ok(()), Ok(vec![1.0 / 3.0; 6])));
         let other = TensorMut::contiguous(y.view_mut(), &[3, 2]).unwrap();
         let refused = plan.softmax_in_place(&q, other, Mask::None).unwrap_err();
         assert_eq!(refused.to_string(), "`softmax_in_place` expected x of shape [2, 3], got [3, 2]");

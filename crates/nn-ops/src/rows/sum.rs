@@ -2,23 +2,28 @@
 
 use backend_api::{
     Mut, Real, Ref,
-    ops::linalg::{ElementwiseOps, SumAxis},
+    ops::{
+        linalg::{ElementwiseOps, SumAxis},
+        tensor::TensorOps,
+    },
 };
 use core_types::params::{elementwise::SumParams, rows::AxisParams};
 
 use crate::{
     error::NnError,
+    movement::packed::{Pack, Unpacked},
     tensor::{
         layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
 const OP: &str = "sum_axis";
 
-/// Checked sums of a row-major tensor over one axis.
+/// Checked sums of a tensor over one axis.
 ///
-/// The result has the shape of x without the axis.
+/// The result has the shape of x without the axis. Tensors that are not row-major are packed by a
+/// copy; a result that is added to is row-major.
 ///
 /// A sum over no elements is zero. Sums do not depend on the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,15 +62,19 @@ impl SumPlan {
     /// Sums the elements of x.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
-    /// [`NnError::Backend`] from the device.
-    pub fn run<Q: ElementwiseOps, T: Real>(
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::InvalidStride`] if the
+    /// plan adds to a result that is not row-major, [`NnError::Backend`] from the device.
+    pub fn run<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        self.launch(q, x.planned(OP, "x", &self.x)?, y.planned(OP, "y", &self.y)?)
+        let (accumulates, mut result) = (self.params.accumulate != 0, Unpacked::new());
+        let x = x.packed(q, OP, "x", &self.x)?;
+        let y = result.target_unless(accumulates, q, OP, "y", &self.y, y)?;
+        self.launch(q, x.view(), y)?;
+        result.finish(q)
     }
 
     /// Sums views of the plan's elements.
@@ -83,7 +92,7 @@ impl SumPlan {
 ///
 /// # Errors
 /// As [`SumPlan::new`] and [`SumPlan::run`].
-pub fn sum_axis<Q: ElementwiseOps, T: Real>(
+pub fn sum_axis<Q: ElementwiseOps + TensorOps, T: Real>(
     q: &Q,
     x: TensorRef<'_, Q, T>,
     axis: usize,

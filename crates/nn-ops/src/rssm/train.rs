@@ -9,6 +9,7 @@ use backend_api::{
         linalg::LinalgOps,
         optim::OptimOps,
         recurrent::{RecurrentOps, RssmLoss},
+        tensor::TensorOps,
     },
 };
 use core_types::params::{
@@ -309,7 +310,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
     }
 }
 
-impl<Q: RecurrentOps + LinalgOps + OptimOps> RssmTrainer<Q> {
+impl<Q: RecurrentOps + LinalgOps + OptimOps + TensorOps> RssmTrainer<Q> {
     /// Sets the initial states of the next window, `[members, batch, hidden]`.
     ///
     /// They are zero in a new trainer.

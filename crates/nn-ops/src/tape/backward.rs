@@ -13,7 +13,7 @@ use super::{
 use crate::{
     elementwise::axpby,
     error::NnError,
-    functional::{Functional, packed::Packed},
+    functional::{Functional, readable::Readable},
     layers::{Layer, LayerOps},
     movement::copy,
     optim::arena::ParameterArena,
@@ -115,7 +115,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
             Kind::Parameter(id) => axpby(q, 1.0, g.at(), 1.0, gradients.at_mut(id)?),
             // Layers.
             Kind::Layer { layer, saved, x } => {
-                let input = Packed::of(q, self.at(x)?)?;
+                let input = Readable::of(q, self.at(x)?)?;
                 let of_x = layer.backward(q, self.values, saved, input.at(), g.at(), gradients)?;
                 self.add(x, of_x)
             }
@@ -177,12 +177,12 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     /// The gradients of both factors of a product of matrices.
     fn matmul(&mut self, [a, b]: [usize; 2], g: &Tensor<Q, f32>) -> Result<(), NnError> {
         if self.needs(a) {
-            let (rhs, mut of_a) = (Packed::factor(self.q, self.at(b)?)?, self.zeros(a)?);
+            let (rhs, mut of_a) = (Readable::factor(self.q, self.at(b)?)?, self.zeros(a)?);
             matmul_backward_lhs(self.q, g.at(), rhs.at(), of_a.at_mut())?;
             self.add(a, of_a)?;
         }
         if self.needs(b) {
-            let (lhs, mut of_b) = (Packed::factor(self.q, self.at(a)?)?, self.zeros(b)?);
+            let (lhs, mut of_b) = (Readable::factor(self.q, self.at(a)?)?, self.zeros(b)?);
             matmul_backward_rhs(self.q, lhs.at(), g.at(), of_b.at_mut())?;
             self.add(b, of_b)?;
         }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     error::NnError,
-    functional::packed::Packed,
+    functional::readable::Readable,
     layers::{LayerOps, Mode},
     optim::{arena::ParameterArena, table::ParameterId},
     tensor::{owned::Tensor, views::TensorRef},
@@ -137,8 +137,8 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     }
 
     /// The value of a node in row-major order.
-    pub(super) fn packed(&self, index: usize) -> Result<Packed<'_, Q, f32>, NnError> {
-        Packed::of(self.q, self.at(index)?)
+    pub(super) fn packed(&self, index: usize) -> Result<Readable<'_, Q, f32>, NnError> {
+        Readable::of(self.q, self.at(index)?)
     }
 
     /// Whether a gradient passes to one of these nodes.

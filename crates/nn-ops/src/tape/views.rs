@@ -7,7 +7,7 @@ use super::{
     record::Tape,
     var::Var,
 };
-use crate::{error::NnError, functional::packed::copied, layers::LayerOps, tensor::layout::Layout};
+use crate::{error::NnError, layers::LayerOps, movement::packed::copied, tensor::layout::Layout};
 
 impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// The elements in another shape, in their row-major order.

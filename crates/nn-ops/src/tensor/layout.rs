@@ -315,6 +315,20 @@ impl Layout {
         Self::strided(shape, &strides[..shape.len()])
     }
 
+    /// Whether the elements of a result fill a view, in whatever order.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.injective && self.span == self.numel()
+    }
+
+    /// Refuses an operand with a different shape.
+    #[inline]
+    pub(crate) fn admit_shape(&self, op: &'static str, tensor: &'static str, operand: &Self) -> Result<(), NnError> {
+        if self.rank == operand.rank && self.shape == operand.shape {
+            return Ok(());
+        }
+        Err(NnError::shape(op, tensor, self, operand))
+    }
+
     /// Refuses an operand with a different shape, or whose elements are laid out differently.
     #[inline]
     pub(crate) fn admit(&self, op: &'static str, tensor: &'static str, operand: &Self) -> Result<(), NnError> {

@@ -256,6 +256,26 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
         TensorMut { view: Q::Buf::<T>::shorten_mut(self.view), layout: self.layout }
     }
 
+    /// The elements in the order of memory, for an operator that treats all of them alike.
+    ///
+    /// They have the shape of `plan`, in any order without gaps.
+    pub(crate) fn unordered<'s>(
+        self,
+        op: &'static str,
+        tensor: &'static str,
+        plan: &Layout,
+    ) -> Result<Mut<'s, Q, T>, NnError>
+    where
+        'a: 's,
+    {
+        plan.admit_shape(op, tensor, &self.layout)?;
+        if !self.layout.is_dense() {
+            let (strides, why) = (self.layout.strides().to_vec(), "the elements have gaps between them");
+            return Err(NnError::InvalidStride { op, tensor, strides, why });
+        }
+        Ok(Q::Buf::<T>::shorten_mut(self.view.slice(0..plan.span())?))
+    }
+
     /// Gives the view back.
     #[must_use]
     pub fn into_view(self) -> Mut<'a, Q, T> {

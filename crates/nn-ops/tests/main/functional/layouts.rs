@@ -2,24 +2,24 @@
 
 use half::f16;
 use nn_ops::{
-    Activation, AttentionOptions, Binary, Dropout, Functional, Map, Mask, NnError, Operand, Overflow, Reduction,
-    Tensor, TensorRef,
+    Activation, AttentionOptions, Binary, Dropout, Functional, Layout, Map, Mask, NnError, Operand, Overflow,
+    Reduction, Tensor, TensorMut, TensorRef,
 };
 use runtime::AnyQueue;
 
 use super::on_each_device;
 
-type Device = Tensor<AnyQueue, f32>;
+pub(super) type Device = Tensor<AnyQueue, f32>;
 
 /// The shape of every operand.
-const SHAPE: [usize; 3] = [3, 4, 5];
+pub(super) const SHAPE: [usize; 3] = [3, 4, 5];
 
 /// Elements of the tensor that contains the operands.
-const ELEMENTS: usize = 3 * 6 * 9;
+pub(super) const ELEMENTS: usize = 3 * 6 * 9;
 
 /// How the elements of an operand lie in a row-major tensor.
 #[derive(Clone, Copy, Debug)]
-enum Order {
+pub(super) enum Order {
     Permuted,
     Reversed,
     Transposed,
@@ -28,10 +28,11 @@ enum Order {
 }
 
 impl Order {
-    const ALL: [Self; 5] = [Self::Permuted, Self::Reversed, Self::Transposed, Self::Narrowed, Self::Broadcast];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Permuted, Self::Reversed, Self::Transposed, Self::Narrowed, Self::Broadcast];
 
     /// The operand as a view.
-    fn view(self, x: &Device) -> Result<TensorRef<'_, AnyQueue, f32>, NnError> {
+    pub(super) fn view(self, x: &Device) -> Result<TensorRef<'_, AnyQueue, f32>, NnError> {
         let first = |shape: &[usize]| x.narrowed(0, 0..shape.iter().product())?.reshaped(shape);
         match self {
             Self::Permuted => first(&[4, 5, 3])?.permuted(&[2, 0, 1]),
@@ -42,8 +43,21 @@ impl Order {
         }
     }
 
+    /// A result as a view. A broadcast one would overlap.
+    pub(super) fn target(self, y: &mut Device) -> Result<TensorMut<'_, AnyQueue, f32>, NnError> {
+        let (first, strides) = match self {
+            Self::Permuted => (0, [1, 15, 3]),
+            Self::Reversed => (0, [1, 3, 12]),
+            Self::Transposed => (0, [20, 1, 4]),
+            Self::Narrowed => (12, [54, 9, 1]),
+            Self::Broadcast => (0, [0, 1, 0]),
+        };
+        let layout = Layout::strided(&SHAPE, &strides)?;
+        TensorMut::new(y.at_mut().narrowed(0, first..first + layout.span())?.into_view(), layout)
+    }
+
     /// Where element `[i, j, k]` of the operand lies.
-    fn place(self, [i, j, k]: [usize; 3]) -> usize {
+    pub(super) fn place(self, [i, j, k]: [usize; 3]) -> usize {
         match self {
             Self::Permuted => (j * 5 + k) * 3 + i,
             Self::Reversed => (k * 4 + j) * 3 + i,

@@ -2,5 +2,6 @@
 
 mod forms;
 mod layouts;
+mod plans;
 
 use crate::common::on_each_device;

@@ -1,4 +1,4 @@
-//! Copies of operands whose layout an op does not read.
+//! Operands of products and attention, copied if the plan does not read their layout.
 
 use backend_api::{
     Queue,
@@ -8,19 +8,18 @@ use backend_api::{
 use crate::{
     attention::plan::has_unit_rows,
     error::NnError,
-    movement::copy::copy,
+    movement::packed::copied,
     products::matmul::is_factor,
-    rows::Mask,
     tensor::{layout::Layout, owned::Tensor, views::TensorRef},
 };
 
-/// An operand as an op reads it: as given, or a row-major copy.
-pub(crate) enum Packed<'a, Q: Queue + 'a, T: StridedElement> {
+/// An operand as a plan reads it: as given, or a row-major copy.
+pub(crate) enum Readable<'a, Q: Queue + 'a, T: StridedElement> {
     Given(TensorRef<'a, Q, T>),
     Copied(Tensor<Q, T>),
 }
 
-impl<'a, Q: TensorOps + 'a, T: StridedElement> Packed<'a, Q, T> {
+impl<'a, Q: TensorOps + 'a, T: StridedElement> Readable<'a, Q, T> {
     /// The elements in row-major order without gaps.
     pub(crate) fn of(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
         Self::unless(x.layout().is_contiguous(), q, x)
@@ -78,39 +77,4 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Packed<'a, Q, T> {
     pub(super) fn room(&self, q: &Q) -> Result<Tensor<Q, T>, NnError> {
         Tensor::alloc(q, self.layout().shape())
     }
-}
-
-/// A mask as a softmax reads it: as given, or a row-major copy of the shape of the logits.
-pub(super) enum PackedMask<'a, Q: Queue + 'a> {
-    Given(Mask<'a, Q>),
-    Keep(Tensor<Q, bool>),
-    Additive(Tensor<Q, f32>),
-}
-
-impl<'a, Q: TensorOps + 'a> PackedMask<'a, Q> {
-    /// The mask of a softmax along `axis` of `shape`.
-    pub(super) fn of(q: &Q, given: Mask<'a, Q>, shape: &[usize], axis: usize) -> Result<Self, NnError> {
-        Ok(match given {
-            _ if given.is_readable(shape, axis) => Self::Given(given),
-            Mask::Keep(keep) => Self::Keep(copied(q, keep.broadcast(shape)?)?),
-            Mask::Additive(addend) => Self::Additive(copied(q, addend.broadcast(shape)?)?),
-            Mask::None | Mask::Causal { .. } => Self::Given(given),
-        })
-    }
-
-    /// The mask of the op.
-    pub(super) fn at(&self) -> Mask<'_, Q> {
-        match self {
-            Self::Given(mask) => mask.shorten(),
-            Self::Keep(keep) => Mask::Keep(keep.at()),
-            Self::Additive(addend) => Mask::Additive(addend.at()),
-        }
-    }
-}
-
-/// A row-major copy.
-pub(crate) fn copied<Q: TensorOps, T: StridedElement>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>, NnError> {
-    let mut y = Tensor::alloc(q, x.layout().shape())?;
-    copy(q, x, y.at_mut())?;
-    Ok(y)
 }
