@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod air_programs;
+mod attention_kernels;
 mod circle_kernels;
 mod device;
 mod fss_kernels;

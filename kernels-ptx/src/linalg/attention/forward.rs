@@ -9,6 +9,9 @@
 //! Keys and values are read once for each tile of rows, queries and results once; the floats of a
 //! part once each way.
 //!
+//! On the matrix units, a tile that every row of the block reads whole takes a path without masks
+//! and dropout. Both paths compute the same values.
+//!
 //! # Safety
 //! As in [`attention`](super). `group` divides the heads that share keys and values. With several
 //! parts, `work` holds `dim + 2` floats for each part of each query of each head, else it is null.
@@ -32,6 +35,7 @@ use crate::dev::{
     numeric::functions::{exp_nonpositive, log},
     sync::block_any,
     unroll::unroll,
+    warp::{FULL, shfl_idx},
 };
 
 /// Threads of a block that joins parts.
@@ -66,6 +70,61 @@ fn norm(sum: f32) -> f32 {
     if sum == 0.0 { 0.0 } else { 1.0 / sum }
 }
 
+/// The running sums of a thread's rows.
+struct Running<S> {
+    /// Greatest scores.
+    greatest: [f32; 4],
+    /// Sums of exponentials.
+    total: [f32; 4],
+    /// Sums of weighted values.
+    sums: S,
+}
+
+impl<S> Running<S> {
+    /// Adds the exponentials of a tile, and returns the weights of its values.
+    ///
+    /// `score` returns the score of a row's line with a product, and whether the row reads the
+    /// line. `factor` returns the factor of a weight. All threads of a warp call together.
+    #[inline(always)]
+    unsafe fn weigh<T: Real, E: Engine<T, Sums = S>>(
+        &mut self,
+        products: &[f32; OWN],
+        score: impl Fn(u32, u32, f32) -> (f32, bool),
+        factor: impl Fn(u32, u32) -> f32,
+    ) -> [f32; OWN] {
+        let mut weights = [LEFT_OUT; OWN];
+        unroll!(I in 0..4 => {
+            if I < E::OWN_ROWS {
+                let i = I as usize;
+                let (mut scores, mut is_read) = ([f32::NEG_INFINITY; 8], [false; 8]);
+                let mut most = f32::NEG_INFINITY;
+                unroll!(J in 0..8 => {
+                    if J < E::OWN_LINES {
+                        let j = J as usize;
+                        (scores[j], is_read[j]) = score(I, J, products[(I * E::OWN_LINES + J) as usize]);
+                        most = most.max(scores[j]);
+                    }
+                });
+                let before = self.greatest[i];
+                self.greatest[i] = before.max(E::across_row(most, f32::max));
+                let base = base(self.greatest[i]);
+                let mut sum = 0.0;
+                unroll!(J in 0..8 => {
+                    if J < E::OWN_LINES && is_read[J as usize] {
+                        let e = E::exp_nonpositive(scores[J as usize] - base);
+                        sum += e;
+                        weights[(I * E::OWN_LINES + J) as usize] = e * factor(I, J);
+                    }
+                });
+                let fade = E::exp_nonpositive(before - base);
+                self.total[i] = self.total[i] * fade + E::across_row(sum, |a, b| a + b);
+                E::scale(&mut self.sums, I, fade);
+            }
+        });
+        weights
+    }
+}
+
 /// The results of a tile of rows, or their sums over a part of the keys.
 #[inline(always)]
 unsafe fn forward<T: Real, E: Engine<T>>(
@@ -95,57 +154,42 @@ unsafe fn forward<T: Real, E: Engine<T>>(
         }
     });
     let factors = Factors::new(&p.dropout, of.state);
+    // Every row of the block reads all keys before `whole`, without mask or dropout. The exchange states to the
+    // build's lint that lanes branch together.
+    let is_plain = E::WHOLE_TILES && of.mask.is_none() && factors.are_one();
+    let whole = if is_plain { shfl_idx(FULL, rows.common(p, len.min(end)), 0) } else { 0 };
     let queries = Vectors::new(of.q, &p.q, dim);
     E::fill(&queries, E::ROWS, rows.end - rows.first, q_tile, |offset| rows.start(&p.q, offset));
+    let held = E::hold(q_tile);
 
     let (keys, values) = (Vectors::new(of.k, &p.k, dim), Vectors::new(of.v, &p.v, dim));
-    let mut sums = E::ZERO;
-    let (mut greatest, mut total) = ([f32::NEG_INFINITY; 4], [0.0; 4]);
+    let mut running = Running { greatest: [f32::NEG_INFINITY; 4], total: [0.0; 4], sums: E::ZERO };
     let mut start = first;
     while start < end && block_any(start < len) {
         let live = len.min(end).saturating_sub(start);
-        let place = |key: u32| u64::from(start + key);
-        E::fill(&keys, LINES, live, k_tile, |key| p.k.start(rows.batch, rows.kv_head, place(key)));
-        let special = E::fill(&values, LINES, live, v_tile, |key| p.v.start(rows.batch, rows.kv_head, place(key)));
+        let key_start = p.k.start(rows.batch, rows.kv_head, start.into());
+        let value_start = p.v.start(rows.batch, rows.kv_head, start.into());
+        let after = |start: u64, key: u32, row: u64| start.wrapping_add(u64::from(key).wrapping_mul(row));
+        E::fill(&keys, LINES, live, k_tile, |key| after(key_start, key, p.k.row));
+        let special = E::fill(&values, LINES, live, v_tile, |key| after(value_start, key, p.v.row));
         let special = block_any(special);
 
         // Scores and weights, relative to the greatest score so far.
-        let products = E::dots(q_tile, k_tile, dim);
-        factors.write::<T, E>(weights, |offset, key| {
-            let (head, query) = rows.place(offset);
-            p.weight_index(rows.batch, head, u64::from(query)).wrapping_add(place(key))
-        });
-        let mut kept = [LEFT_OUT; OWN];
-        unroll!(I in 0..4 => {
-            if I < E::OWN_ROWS {
-                let i = I as usize;
-                let (mut scores, mut is_read) = ([f32::NEG_INFINITY; 8], [false; 8]);
-                let mut most = f32::NEG_INFINITY;
-                unroll!(J in 0..8 => {
-                    if J < E::OWN_LINES {
-                        let j = J as usize;
-                        let product = products[(I * E::OWN_LINES + J) as usize];
-                        (scores[j], is_read[j]) = reads[i].score(of.mask, start + E::line(J), p.scale * product);
-                        most = most.max(scores[j]);
-                    }
-                });
-                let before = greatest[i];
-                greatest[i] = before.max(E::across_row(most, f32::max));
-                let base = base(greatest[i]);
-                let mut sum = 0.0;
-                unroll!(J in 0..8 => {
-                    if J < E::OWN_LINES && is_read[J as usize] {
-                        let e = exp_nonpositive(scores[J as usize] - base);
-                        sum += e;
-                        kept[(I * E::OWN_LINES + J) as usize] = e * factors.read::<T, E>(weights, I, J);
-                    }
-                });
-                let fade = exp_nonpositive(before - base);
-                total[i] = total[i] * fade + E::across_row(sum, |a, b| a + b);
-                E::scale(&mut sums, I, fade);
-            }
-        });
-        E::add_lines(&mut sums, &kept, weights, v_tile, special);
+        let products = E::held_dots(&held, q_tile, k_tile, dim);
+        let kept = if start + LINES <= whole {
+            running.weigh::<T, E>(&products, |_, _, x| (p.scale * x, true), |_, _| 1.0)
+        } else {
+            factors.write::<T, E>(weights, |offset, key| {
+                let (head, query) = rows.place(offset);
+                p.weight_index(rows.batch, head, u64::from(query)).wrapping_add(u64::from(start + key))
+            });
+            running.weigh::<T, E>(
+                &products,
+                |i, j, x| reads[i as usize].score(of.mask, start + E::line(j), p.scale * x),
+                |i, j| factors.read::<T, E>(weights, i, j),
+            )
+        };
+        E::add_lines(&mut running.sums, &kept, weights, v_tile, special);
         start += LINES;
     }
 
@@ -154,14 +198,14 @@ unsafe fn forward<T: Real, E: Engine<T>>(
     unroll!(I in 0..4 => {
         let offset = E::row(I);
         if I < E::OWN_ROWS && rows.first + offset < rows.end {
-            let (greatest, total) = (greatest[I as usize], total[I as usize]);
+            let (greatest, total) = (running.greatest[I as usize], running.total[I as usize]);
             let number = rows.number(p, offset);
             if work.is_null() {
                 if !lse.is_null() && E::line(0) == 0 {
                     *lse.add(number as usize) = log_sum(greatest, total);
                 }
                 let y = y.wrapping_add(rows.start(&p.y, offset) as usize);
-                E::put(&sums, I, norm(total), y, wide, dim);
+                E::put(&running.sums, I, norm(total), y, wide, dim);
             } else {
                 let at = number * u64::from(idx::gdim_y()) + u64::from(idx::bid_y());
                 let work = work.add((at * (p.dim + 2)) as usize);
@@ -169,7 +213,7 @@ unsafe fn forward<T: Real, E: Engine<T>>(
                     *work = greatest;
                     *work.add(1) = total;
                 }
-                E::put(&sums, I, 1.0, work.add(2), false, dim);
+                E::put(&running.sums, I, 1.0, work.add(2), false, dim);
             }
         }
     });
@@ -214,7 +258,7 @@ unsafe fn join<T: Real>(p: &AttentionParams, parts: u32, work: *const f32, y: *m
 }
 
 macro_rules! forwards {
-    ($($name:ident: $type:ty, $engine:ty, $min_blocks:literal;)*) => {$(
+    ($($name:ident: $type:ty, $engine:ty, $min_blocks:literal, $barriers:literal;)*) => {$(
         #[doc = concat!("[`forward`] by `", stringify!($engine), "`.")]
         #[unsafe(no_mangle)]
         pub unsafe extern "ptx-kernel" fn $name(
@@ -237,24 +281,25 @@ macro_rules! forwards {
         }
 
         kernel_table! {
-            $name: block [THREADS, 1, 1], min_blocks $min_blocks, shared Bytes(shared::<$type, $engine>()), barriers 2;
+            $name: block [THREADS, 1, 1], min_blocks $min_blocks, shared Bytes(shared::<$type, $engine>()),
+                barriers $barriers;
         }
     )*};
 }
 
 forwards! {
-    linalg_attention_few64_f32: f32, Simt<64, 1>, 3;
-    linalg_attention_few64_f16: F16, Simt<64, 1>, 3;
-    linalg_attention_few64_bf16: Bf16, Simt<64, 1>, 3;
-    linalg_attention_few128_f32: f32, Simt<128, 1>, 2;
-    linalg_attention_few128_f16: F16, Simt<128, 1>, 2;
-    linalg_attention_few128_bf16: Bf16, Simt<128, 1>, 2;
-    linalg_attention_many64_f32: f32, Simt<64, 4>, 2;
-    linalg_attention_many64_f16: F16, Mma<64>, 3;
-    linalg_attention_many64_bf16: Bf16, Mma<64>, 3;
-    linalg_attention_many128_f32: f32, Simt<128, 4>, 1;
-    linalg_attention_many128_f16: F16, Mma<128>, 2;
-    linalg_attention_many128_bf16: Bf16, Mma<128>, 2;
+    linalg_attention_few64_f32: f32, Simt<64, 1>, 3, 2;
+    linalg_attention_few64_f16: F16, Simt<64, 1>, 3, 2;
+    linalg_attention_few64_bf16: Bf16, Simt<64, 1>, 3, 2;
+    linalg_attention_few128_f32: f32, Simt<128, 1>, 2, 2;
+    linalg_attention_few128_f16: F16, Simt<128, 1>, 2, 2;
+    linalg_attention_few128_bf16: Bf16, Simt<128, 1>, 2, 2;
+    linalg_attention_many64_f32: f32, Simt<64, 4>, 2, 2;
+    linalg_attention_many64_f16: F16, Mma<64>, 3, 3;
+    linalg_attention_many64_bf16: Bf16, Mma<64>, 3, 3;
+    linalg_attention_many128_f32: f32, Simt<128, 4>, 1, 2;
+    linalg_attention_many128_f16: F16, Mma<128>, 2, 3;
+    linalg_attention_many128_bf16: Bf16, Mma<128>, 2, 3;
 }
 
 macro_rules! joins {

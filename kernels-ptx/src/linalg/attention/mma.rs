@@ -7,6 +7,8 @@
 //! # Safety
 //! As in [`tile`](super::tile).
 
+use core::f32::consts::LOG2_E;
+
 use super::{
     super::{
         gemm::{
@@ -26,9 +28,9 @@ use crate::dev::{
     mma::{ldmatrix_x4, ldmatrix_x4_trans},
     numeric::{
         half::{bf16_to_f32, f16_to_f32, pack_bf16, pack_f16},
-        math::fma,
+        math::{exp2_approx, fma},
     },
-    sync::warp_sync,
+    sync::{block_sync, warp_sync},
     unroll::unroll,
     warp::{FULL, shfl_xor},
 };
@@ -73,11 +75,14 @@ impl Half for Bf16 {
     }
 }
 
-/// Whether both elements of a word are finite.
+/// Bits 15 and 31 of a word: whether its elements are infinite or NaN.
+///
+/// The other bits are undefined.
 #[inline(always)]
-fn both_finite<T: Half>(word: u32) -> bool {
-    let (low, high) = (T::INFINITY, T::INFINITY << 16);
-    word & low != low && word & high != high
+fn not_finite<T: Half>(word: u32) -> u32 {
+    // The exponent of such an element is all ones: adding one carries into the cleared sign.
+    let (exponents, ones) = (T::INFINITY * 0x1_0001, (T::INFINITY & T::INFINITY.wrapping_neg()) * 0x1_0001);
+    (word & exponents) + ones
 }
 
 /// Blocks of 64 rows of up to `D` elements, 64 or 128.
@@ -95,6 +100,9 @@ impl<T: Half, const D: u32> Engine<T> for Mma<D> {
     const ZERO: Self::Sums = [[0.0; 4]; 16];
     type Four = U2;
     const NOTHING: U2 = U2([0; 2]);
+    /// By 16 elements: the fragments of the warp's rows.
+    type Held = [[u32; 4]; 8];
+    const WHOLE_TILES: bool = true;
 
     #[inline(always)]
     fn row(i: u32) -> u32 {
@@ -119,7 +127,7 @@ impl<T: Half, const D: u32> Engine<T> for Mma<D> {
 
     #[inline(always)]
     fn are_finite(U2([a, b]): U2) -> bool {
-        both_finite::<T>(a) & both_finite::<T>(b)
+        (not_finite::<T>(a) | not_finite::<T>(b)) & 0x8000_8000 == 0
     }
 
     #[inline(always)]
@@ -134,29 +142,45 @@ impl<T: Half, const D: u32> Engine<T> for Mma<D> {
 
     #[inline(always)]
     unsafe fn dots(rows: SharedAddr, lines: SharedAddr, dim: u32) -> [f32; OWN] {
-        // Four matrices of rows, rows 0 and 8 and then the next elements of both; of lines, elements first.
-        let (row, low, high) = (idx::lane() % 8, idx::lane() / 8 % 2, idx::lane() / 16);
-        let pitch = <Self as Engine<T>>::PITCH;
-        let rows = rows.offset((idx::warp() * 16 + low * 8 + row) * pitch + high * 16);
-        let lines = lines.offset((high * 8 + row) * pitch + low * 16);
+        let (rows, lines) = (own_rows(rows, <Self as Engine<T>>::PITCH), own_lines(lines, <Self as Engine<T>>::PITCH));
         let mut sums = [[0.0; 4]; 4];
         let mut element = 0;
         while element < dim {
-            let x = ldmatrix_x4(rows.offset(2 * element));
-            unroll!(N in 0..2 => {
-                let [a, b, c, d] = ldmatrix_x4(lines.offset(16 * N * pitch + 2 * element));
-                T::multiply(&mut sums[(2 * N) as usize], x, [a, b]);
-                T::multiply(&mut sums[(2 * N + 1) as usize], x, [c, d]);
-            });
+            multiply_16::<T, D>(&mut sums, ldmatrix_x4(rows.offset(2 * element)), lines.offset(2 * element));
             element += 16;
         }
-        let mut own = [0.0; OWN];
-        unroll!(I in 0..2 => {
-            unroll!(J in 0..8 => {
-                own[(8 * I + J) as usize] = sums[(J / 2) as usize][(2 * I + J % 2) as usize];
-            });
+        by_row(&sums)
+    }
+
+    #[inline(always)]
+    unsafe fn hold(rows: SharedAddr) -> Self::Held {
+        block_sync();
+        let rows = own_rows(rows, <Self as Engine<T>>::PITCH);
+        let mut held = [[0; 4]; 8];
+        unroll!(N in 0..8 => {
+            if 16 * N < D {
+                held[N as usize] = ldmatrix_x4(rows.offset(32 * N));
+            }
         });
-        own
+        held
+    }
+
+    // No branch on the number of elements: padding is zero in both factors.
+    #[inline(always)]
+    unsafe fn held_dots(held: &Self::Held, _: SharedAddr, lines: SharedAddr, _: u32) -> [f32; OWN] {
+        let lines = own_lines(lines, <Self as Engine<T>>::PITCH);
+        let mut sums = [[0.0; 4]; 4];
+        unroll!(N in 0..8 => {
+            if 16 * N < D {
+                multiply_16::<T, D>(&mut sums, held[N as usize], lines.offset(32 * N));
+            }
+        });
+        by_row(&sums)
+    }
+
+    #[inline(always)]
+    fn exp_nonpositive(x: f32) -> f32 {
+        exp2_approx(x * LOG2_E)
     }
 
     #[inline(always)]
@@ -222,6 +246,44 @@ impl<T: Half, const D: u32> Engine<T> for Mma<D> {
             }
         });
     }
+}
+
+/// Where the lane reads a row of its warp's 16 rows for [`ldmatrix_x4`].
+///
+/// The matrices are rows 0 and 8, and then the next elements of both.
+#[inline(always)]
+fn own_rows(rows: SharedAddr, pitch: u32) -> SharedAddr {
+    let (row, low, high) = (idx::lane() % 8, idx::lane() / 8 % 2, idx::lane() / 16);
+    rows.offset((idx::warp() * 16 + low * 8 + row) * pitch + high * 16)
+}
+
+/// Where the lane reads a line for [`ldmatrix_x4`]: as [`own_rows`], but elements first.
+#[inline(always)]
+fn own_lines(lines: SharedAddr, pitch: u32) -> SharedAddr {
+    let (row, low, high) = (idx::lane() % 8, idx::lane() / 8 % 2, idx::lane() / 16);
+    lines.offset((high * 8 + row) * pitch + low * 16)
+}
+
+/// Adds the products of 16 elements of the rows in `x` and of the lines from `lines` on.
+#[inline(always)]
+unsafe fn multiply_16<T: Half, const D: u32>(sums: &mut [[f32; 4]; 4], x: [u32; 4], lines: SharedAddr) {
+    unroll!(N in 0..2 => {
+        let [a, b, c, d] = ldmatrix_x4(lines.offset(16 * N * <Mma<D> as Engine<T>>::PITCH));
+        T::multiply(&mut sums[(2 * N) as usize], x, [a, b]);
+        T::multiply(&mut sums[(2 * N + 1) as usize], x, [c, d]);
+    });
+}
+
+/// The lane's part of a product, by row.
+#[inline(always)]
+fn by_row(sums: &[[f32; 4]; 4]) -> [f32; OWN] {
+    let mut own = [0.0; OWN];
+    unroll!(I in 0..2 => {
+        unroll!(J in 0..8 => {
+            own[(8 * I + J) as usize] = sums[(J / 2) as usize][(2 * I + J % 2) as usize];
+        });
+    });
+    own
 }
 
 /// Adds the product of a tile of weights and one of lines, without lines that are left out.

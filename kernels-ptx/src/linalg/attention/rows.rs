@@ -92,6 +92,12 @@ impl Rows {
         keys_of(p, if self.end == self.queries { last } else { self.queries - 1 }, p.keys as u32)
     }
 
+    /// The leading keys that every row of the block reads, of the `len` that its batch has.
+    #[inline(always)]
+    pub fn common(&self, p: &AttentionParams, len: u32) -> u32 {
+        keys_of(p, if self.end == self.queries { self.first } else { 0 }, len)
+    }
+
     /// The start of a row in a tensor.
     #[inline(always)]
     pub unsafe fn start(&self, strides: &HeadStrides, offset: u32) -> u64 {
@@ -178,6 +184,12 @@ impl<'a> Factors<'a> {
     #[inline(always)]
     pub unsafe fn new(p: &'a DropoutParams, state: *const StepState) -> Self {
         Self { p, step: p.step.wrapping_add(if state.is_null() { 0 } else { (*state).begun() }) }
+    }
+
+    /// Whether every factor is 1.
+    #[inline(always)]
+    pub fn are_one(&self) -> bool {
+        self.p.threshold == 0 && self.p.scale == 1.0
     }
 
     /// Writes the factors of this thread's weights to a tile of weights, if any are dropped.

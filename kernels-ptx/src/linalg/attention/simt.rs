@@ -17,7 +17,7 @@ use super::{
 use crate::dev::{
     idx,
     memory::smem::SharedAddr,
-    numeric::math::fma,
+    numeric::{functions::exp_nonpositive, math::fma},
     sync::warp_sync,
     unroll::unroll,
     warp::{FULL, shfl_xor},
@@ -38,6 +38,8 @@ impl<T: Real, const D: u32, const TM: u32> Engine<T> for Simt<D, TM> {
     const ZERO: Self::Sums = [[[0.0; 4]; 4]; 4];
     type Four = [f32; 4];
     const NOTHING: [f32; 4] = [0.0; 4];
+    type Held = ();
+    const WHOLE_TILES: bool = false;
 
     #[inline(always)]
     fn row(i: u32) -> u32 {
@@ -101,6 +103,19 @@ impl<T: Real, const D: u32, const TM: u32> Engine<T> for Simt<D, TM> {
             element += 4;
         }
         sums
+    }
+
+    #[inline(always)]
+    unsafe fn hold(_: SharedAddr) {}
+
+    #[inline(always)]
+    unsafe fn held_dots((): &(), rows: SharedAddr, lines: SharedAddr, dim: u32) -> [f32; OWN] {
+        <Self as Engine<T>>::dots(rows, lines, dim)
+    }
+
+    #[inline(always)]
+    fn exp_nonpositive(x: f32) -> f32 {
+        exp_nonpositive(x)
     }
 
     #[inline(always)]

@@ -65,6 +65,10 @@ pub trait Engine<T: Real> {
     type Four: Copy;
     /// Four zeros.
     const NOTHING: Self::Four;
+    /// A tile of rows, or a thread's part of it, in registers.
+    type Held;
+    /// Whether tiles that every row reads whole take a separate path.
+    const WHOLE_TILES: bool;
 
     /// Row `i` of this thread.
     fn row(i: u32) -> u32;
@@ -89,6 +93,15 @@ pub trait Engine<T: Real> {
 
     /// The products of the thread's rows and lines, over `dim` elements.
     unsafe fn dots(rows: SharedAddr, lines: SharedAddr, dim: u32) -> [f32; OWN];
+
+    /// Copies a tile of rows to registers, after a barrier; nothing if the engine holds no rows.
+    unsafe fn hold(rows: SharedAddr) -> Self::Held;
+
+    /// As [`dots`](Self::dots), for rows that are held.
+    unsafe fn held_dots(held: &Self::Held, rows: SharedAddr, lines: SharedAddr, dim: u32) -> [f32; OWN];
+
+    /// exp(x) for x <= 0 or NaN. A result below 2^-125 may be 0.
+    fn exp_nonpositive(x: f32) -> f32;
 
     /// Adds the product of weights and lines.
     ///
@@ -119,26 +132,27 @@ pub trait Engine<T: Real> {
     unsafe fn fill(of: &Vectors<T>, count: u32, live: u32, tile: SharedAddr, start: impl Fn(u32) -> u64) -> bool {
         let mut special = false;
         if of.wide {
+            // The block copies `step` vectors at a time, each thread at the same column.
+            let step = 4 * THREADS / Self::WIDTH;
+            let (own, column) = (4 * idx::tid_x() / Self::WIDTH, 4 * idx::tid_x() % Self::WIDTH);
             let mut first = 0;
-            while first < count * Self::WIDTH {
+            while first < count {
                 // Four loads at a time, so that they overlap.
                 let mut values = [Self::NOTHING; 4];
                 unroll!(I in 0..4 => {
-                    let element = first + 4 * (I * THREADS + idx::tid_x());
-                    let (vector, column) = (element / Self::WIDTH, element % Self::WIDTH);
-                    if first + 4 * I * THREADS < count * Self::WIDTH && vector < live && column < of.dim {
+                    let vector = first + I * step + own;
+                    if first + I * step < count && vector < live && column < of.dim {
                         values[I as usize] = Self::load(of.x.add((start(vector) + u64::from(column)) as usize));
                     }
                 });
                 unroll!(I in 0..4 => {
-                    let element = first + 4 * (I * THREADS + idx::tid_x());
-                    let (vector, column) = (element / Self::WIDTH, element % Self::WIDTH);
-                    if first + 4 * I * THREADS < count * Self::WIDTH {
+                    if first + I * step < count {
                         special |= !Self::are_finite(values[I as usize]);
+                        let vector = first + I * step + own;
                         Self::store(tile.offset(vector * Self::PITCH), column, values[I as usize]);
                     }
                 });
-                first += 16 * THREADS;
+                first += 4 * step;
             }
         } else {
             let mut element = idx::tid_x();
