@@ -80,6 +80,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/cuda-backend/tests/", FOREIGN),
     ("crates/cuda-sim/", FOREIGN),
     ("kernels-ptx/src/", KERNELS),
+    ("crates/conformance/tests/sim/mutants/attention.rs", FOREIGN),
     ("crates/conformance/tests/sim/mutants/direct.rs", FOREIGN),
     ("crates/conformance/tests/sim/mutants/wide.rs", FOREIGN),
     ("crates/constant-time/src/memcheck.rs", &[UnsafeKind::Block]),

@@ -7,7 +7,7 @@ use half::{bf16, f16};
 use super::{
     forward::{EMPTY, GROUPS, PLACEMENTS, Placement, ROWS, dropout},
     gradient_bound, hold_backward,
-    masks::{MASK_SHAPES, MaskShape, causal, ragged, together},
+    masks::{KINDS, MASK_SHAPES, MaskShape, causal, ragged, spoilt_by_mask, together, together_with_dropout},
     model::{Problem, Sizes, packed},
     run_backward, selected,
     special::{SPOILT, spoilt_past_lengths, spoilt_row},
@@ -42,6 +42,10 @@ pub(super) fn cases() -> Vec<Case> {
         let name = format!("causal mask, lengths, and {}", if additive { "addends" } else { "flags" });
         cases.extend(typed!(name, all(additive)));
     }
+    for (name, sizes) in KINDS {
+        cases.extend(typed!(format!("masks and dropout, {name}"), all_with_dropout(sizes)));
+        cases.extend(typed!(format!("NaN and infinity where a mask leaves out, {name}"), spoilt(sizes)));
+    }
     cases.extend(typed!("causal masks", diagonals()));
     cases.extend(typed!("batches of several lengths", lengths()));
     for (p, first) in [(0.25, 0), (0.5, 5), (1.0, 0)] {
@@ -72,6 +76,15 @@ fn masked(q: &Conditioned, shape: MaskShape, additive: bool) -> Result<(), Failu
 
 fn all<T: Real>(q: &Conditioned, additive: bool) -> Result<(), Failure> {
     hold_backward::<T>(q, &together(additive))
+}
+
+fn all_with_dropout<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    [false, true].iter().try_for_each(|&additive| hold_backward::<T>(q, &together_with_dropout(sizes, additive)))
+}
+
+fn spoilt<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    hold_backward::<T>(q, &spoilt_by_mask(sizes, false, f32::NAN))?;
+    hold_backward::<T>(q, &spoilt_by_mask(sizes, true, f32::INFINITY))
 }
 
 fn diagonals<T: Real>(q: &Conditioned) -> Result<(), Failure> {

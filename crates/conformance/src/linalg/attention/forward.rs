@@ -45,13 +45,15 @@ pub(super) const ROWS: [[u64; 3]; 21] = [
 pub(super) const GROUPS: [[u64; 3]; 4] = [[2, 3, 3], [2, 6, 2], [1, 4, 1], [3, 8, 4]];
 
 /// Shapes without a product.
-pub(super) const EMPTY: [(&str, Sizes); 6] = [
+pub(super) const EMPTY: [(&str, Sizes); 8] = [
     ("no batch", [0, 2, 1, 3, 4, 5]),
     ("no head", [2, 0, 0, 3, 4, 5]),
     ("no head of queries", [2, 0, 3, 3, 4, 5]),
     ("no query", [2, 2, 1, 0, 4, 5]),
     ("no key", [2, 2, 1, 3, 0, 5]),
     ("no element in a row", [2, 2, 1, 3, 4, 0]),
+    ("no element in a row, two parts of keys", [2, 2, 1, 3, 300, 0]),
+    ("no element in a row, three parts of keys", [2, 2, 1, 3, 600, 0]),
 ];
 
 /// The order of axes in memory, and gaps between rows.
@@ -112,7 +114,9 @@ pub(super) fn cases() -> Vec<Case> {
         let name = format!("{batch} batches, {heads} heads on {kv_heads}");
         cases.extend(typed!(name, sized([batch, heads, kv_heads, 5, 9, 8])));
     }
-    cases.extend(EMPTY.map(|(name, sizes)| Case::new(name, move |q| sized::<f32>(q, sizes))));
+    for (name, sizes) in EMPTY {
+        cases.extend(typed!(name, sized(sizes)));
+    }
     for (name, placement) in PLACEMENTS {
         cases.extend(typed!(name, placed(placement)));
     }

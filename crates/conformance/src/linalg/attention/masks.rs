@@ -4,8 +4,10 @@ use backend_api::Real;
 use core_types::params::attention::{AttentionParams, HeadStrides};
 
 use super::{
-    InputSource, hold_forward,
-    model::{Problem, Sizes, covered, packed},
+    InputSource,
+    forward::dropout,
+    hold_forward,
+    model::{Problem, Sizes, covered, packed, rows, start},
 };
 use crate::{Case, Conditioned, Failure, spec::typed};
 
@@ -31,6 +33,16 @@ pub(super) const MASK_SHAPES: [(&str, MaskShape); 4] = [
 
 /// The sizes that masks are tried on.
 const SIZES: Sizes = [2, 4, 2, 5, 19, 8];
+
+/// Few and many queries, of short and of long rows: each kind has its own kernels.
+///
+/// The last tiles of queries and keys are not full.
+pub(super) const KINDS: [(&str, Sizes); 4] = [
+    ("few short rows", [2, 2, 1, 5, 41, 8]),
+    ("many short rows", [2, 2, 1, 70, 41, 8]),
+    ("few long rows", [2, 2, 1, 5, 41, 72]),
+    ("many long rows", [2, 2, 1, 70, 41, 72]),
+];
 
 impl MaskShape {
     fn strides(self, p: &AttentionParams) -> HeadStrides {
@@ -71,7 +83,15 @@ pub(super) fn ragged() -> Problem {
 /// Problems with a causal mask, some of whose queries read no key or all.
 pub(super) fn causal() -> Vec<Problem> {
     let shifts = [-3, -1, 0, 4, 100, i64::MIN, i64::MAX].map(|shift| ([1, 2, 1, 5, 9, 4], shift));
-    let long = [([1, 1, 1, 33, 70, 4], 37), ([1, 1, 1, 66, 66, 4], 0), ([1, 1, 1, 70, 3, 4], -66)];
+    let long = [
+        ([1, 1, 1, 33, 70, 4], 37),
+        ([1, 1, 1, 66, 66, 4], 0),
+        ([1, 1, 1, 70, 3, 4], -66),
+        // A tile with rows that read no key, and others that do.
+        ([1, 1, 1, 70, 41, 4], -60),
+        ([1, 1, 1, 70, 41, 68], -60),
+        ([1, 1, 1, 5, 9, 68], -3),
+    ];
     let problem = |(sizes, causal_offset): (Sizes, i64)| {
         Problem::new(AttentionParams { causal: 1, causal_offset, ..packed(sizes) }, 14)
     };
@@ -82,6 +102,40 @@ pub(super) fn causal() -> Vec<Problem> {
 pub(super) fn together(additive: bool) -> Problem {
     let params = AttentionParams { causal: 1, causal_offset: 12, ..packed(SIZES) };
     Problem { key_lens: Some(vec![17, 15]), ..MaskShape::Full.problem(additive, params) }
+}
+
+/// All masks at once, and dropout.
+pub(super) fn together_with_dropout(sizes: Sizes, additive: bool) -> Problem {
+    let params = AttentionParams { causal: 1, causal_offset: 3, dropout: dropout(0.5, 5), ..packed(sizes) };
+    let keys = params.keys as u32;
+    Problem { key_lens: Some(vec![keys, keys - 4]), ..MaskShape::Full.problem(additive, params) }
+}
+
+/// A problem with elements of `bad` in every row that a mask leaves out.
+///
+/// One key in seven is read, by two queries in three.
+pub(super) fn spoilt_by_mask(sizes: Sizes, additive: bool, bad: f32) -> Problem {
+    let mut params = packed(sizes);
+    params.mask = MaskShape::Queries.strides(&params);
+    let (keys, dim) = (params.keys, params.dim as usize);
+    let mut problem = Problem::new(params, 16);
+    let reads = |query: u64| query % 3 != 1;
+    let is_read = |key: u64| key % 7 == 3;
+    let keep = (0..params.queries * keys).map(|place| reads(place / keys) && is_read(place % keys));
+    if additive {
+        problem.addend = Some(keep.map(|keep| if keep { 0.5 } else { f32::NEG_INFINITY }).collect());
+    } else {
+        problem.keep = Some(keep.collect());
+    }
+    for at in rows(problem.of_queries()).filter(|&[_, _, query]| !reads(query)) {
+        problem.q[start(&params.q, at)..][..dim].fill(bad);
+        problem.g[start(&params.y, at)..][..dim].fill(bad);
+    }
+    for at in rows(problem.of_keys()).filter(|&[_, _, key]| !is_read(key)) {
+        problem.k[start(&params.k, at)..][..dim].fill(bad);
+        problem.v[start(&params.v, at)..][..dim].fill(bad);
+    }
+    problem
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -96,6 +150,10 @@ pub(super) fn cases() -> Vec<Case> {
     }
     cases.extend(typed!("causal masks", diagonals()));
     cases.extend(typed!("batches of several lengths", lengths()));
+    for (name, sizes) in KINDS {
+        cases.extend(typed!(format!("masks and dropout, {name}"), all_with_dropout(sizes)));
+        cases.extend(typed!(format!("NaN and infinity where a mask leaves out, {name}"), spoilt(sizes)));
+    }
     for first in [60, 64, 130, 256, 290] {
         cases.push(Case::new(format!("the first {first} keys are left out"), move |q| late(q, first)));
     }
@@ -108,6 +166,15 @@ fn masked<T: Real>(q: &Conditioned, shape: MaskShape, additive: bool) -> Result<
 
 fn all<T: Real>(q: &Conditioned, additive: bool) -> Result<(), Failure> {
     hold_forward::<T>(q, &together(additive))
+}
+
+fn all_with_dropout<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    [false, true].iter().try_for_each(|&additive| hold_forward::<T>(q, &together_with_dropout(sizes, additive)))
+}
+
+fn spoilt<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    hold_forward::<T>(q, &spoilt_by_mask(sizes, false, f32::NAN))?;
+    hold_forward::<T>(q, &spoilt_by_mask(sizes, true, f32::INFINITY))
 }
 
 fn diagonals<T: Real>(q: &Conditioned) -> Result<(), Failure> {

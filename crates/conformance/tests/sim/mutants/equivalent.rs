@@ -71,6 +71,11 @@ pub(super) const EQUIVALENT: &[Equivalent] = &[
         guards: &[1],
         reason: "an element that begins with a word is treated alike as one that began before, and every word has one",
     },
+    Equivalent {
+        kernel: "linalg_attention_join_*",
+        guards: &[1],
+        reason: "without elements in a row, the sums of the next part are loaded and not used",
+    },
     Equivalent { kernel: "linalg_gemm_general_*", guards: &[0], reason: "without terms, it adds a tile of zeros" },
     Equivalent { kernel: "linalg_gemm_mma128_nt_*", guards: &[1], reason: "products of many tiles have no parts" },
     Equivalent { kernel: "linalg_gemm_mma128_tt_*", guards: &[1], reason: "products of many tiles have no parts" },

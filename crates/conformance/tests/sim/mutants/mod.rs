@@ -5,9 +5,10 @@
 //! A mutant is the shipped text of a kernel less one instruction, or less the condition of one. It runs the cases of
 //! the conformance suite that launch its kernel, the cheapest first and each in several orders of blocks and warps, on
 //! the simulated driver with every checker on, until one fails or the driver reports something. Every mutant is noticed
-//! except the ones in [`EQUIVALENT`]. No equivalent mutant lacks a barrier. Kernels of attention keep their bounds tests:
-//! unrolled loops have hundreds of copies of each.
+//! except the ones in [`EQUIVALENT`]. No equivalent mutant lacks a barrier. Kernels of attention with
+//! unrolled loops keep their bounds tests: there are hundreds of copies of each.
 
+mod attention;
 mod direct;
 mod equivalent;
 mod shipped;
@@ -77,7 +78,7 @@ macro_rules! noticed {
 
 noticed! {
     fn faults_in_the_kernels_of_programs_and_look_ups_are_noticed() = AIR, direct::look_ups(), 1 << 21;
-    fn faults_in_the_attention_kernels_are_noticed() = ATTENTION, Vec::new(), 1 << 21;
+    fn faults_in_the_attention_kernels_are_noticed() = ATTENTION, attention::trials(), 1 << 21;
     fn faults_in_the_circle_kernels_are_noticed() = CIRCLE, direct::trials(), 1 << 21;
     fn faults_in_the_kernels_of_corrections_are_noticed() = CORRECTION, Vec::new(), 1 << 21;
     fn faults_in_the_kernels_of_quotients_and_folds_are_noticed() = DEEP, Vec::new(), 1 << 21;

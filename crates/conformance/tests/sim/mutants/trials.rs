@@ -77,6 +77,8 @@ pub(super) struct Trials<'a> {
     cut: BTreeMap<BTreeSet<String>, (Module, OfKernel)>,
     /// The trial that noticed the last fault of each kind in a kernel.
     last: RefCell<BTreeMap<(String, Fault), Noticed>>,
+    /// Whether a trial holds on its unaltered kernels alone, for the trials that were used.
+    alone: RefCell<BTreeMap<usize, bool>>,
 }
 
 /// The number of a trial, and the order of its blocks and warps.
@@ -124,7 +126,7 @@ impl<'a> Trials<'a> {
                 (module, of_kernel)
             });
         }
-        Self { shipped, whole, trials, cut, last: RefCell::default() }
+        Self { shipped, whole, trials, cut, last: RefCell::default(), alone: RefCell::default() }
     }
 
     /// Every mutation of the module.
@@ -146,7 +148,7 @@ impl<'a> Trials<'a> {
             launching.sort_by_key(|&other| other != trial);
             orders.sort_by_key(|&other| other != order);
         }
-        launching.into_iter().find_map(|number| {
+        launching.into_iter().filter(|&number| self.holds_alone(number)).find_map(|number| {
             let trial = &self.trials[number];
             let (module, of_kernel) = &self.cut[&trial.kernels];
             let text = self.shipped.text(&of_kernel[kernel][index].apply(module));
@@ -159,6 +161,18 @@ impl<'a> Trials<'a> {
                 self.last.borrow_mut().insert(kind.clone(), (number, order));
                 Some(format!("{}, {order} order: {noticed}", trial.name))
             })
+        })
+    }
+
+    /// Whether trial `number` holds on the kernels that it launches, unaltered and without the others.
+    ///
+    /// An op may look up a kernel that it then launches on no block: without that kernel, every mutant would fail.
+    fn holds_alone(&self, number: usize) -> bool {
+        *self.alone.borrow_mut().entry(number).or_insert_with(|| {
+            let trial = &self.trials[number];
+            let (module, _) = &self.cut[&trial.kernels];
+            let _session = simulate("checks=sanitize").unwrap();
+            (trial.check)(&open(self.shipped.text(module), trial.aes)).is_ok()
         })
     }
 }
