@@ -16,6 +16,7 @@ pub mod factor;
 pub mod fri;
 pub mod fss;
 pub mod linalg;
+mod list;
 pub mod merkle;
 pub mod optim;
 pub mod queue;

@@ -26,27 +26,34 @@ fn insets(len: usize) -> &'static [(usize, usize)] {
 /// The specifications of [`Queue`] and [`Register`].
 #[must_use]
 pub fn specs() -> Vec<OpSpec> {
-    let each = |name: &str, check: fn(&Conditioned, usize) -> Result<(), Failure>| {
-        LENGTHS.map(|len| {
-            let elements = if len <= 1 << 20 { 0 } else { len as u64 };
-            Case::new(format!("{name}, {len}"), move |q| check(q, len)).on_elements(elements)
-        })
-    };
-    let two = |op, one: [Case; 12], other: [Case; 12]| OpSpec { op, cases: one.into_iter().chain(other).collect() };
-    let writes = [each("u8", write::<u8>), each("u64", write::<u64>), each("M31", write::<M31>)];
     vec![
-        OpSpec { op: "queue.zeros", cases: each("u64", zeros).into() },
-        two("queue.clear", each("u8", clear::<u8>), each("M31", clear::<M31>)),
-        OpSpec { op: "queue.write", cases: writes.into_iter().flatten().collect() },
-        two("queue.write_parts", each("u8", write_parts::<u8>), each("M31", write_parts::<M31>)),
-        two("queue.words", each("u64", words::<u64>), each("M31", words::<M31>)),
-        OpSpec { op: "queue.elements", cases: each("u64 and u128", elements).into() },
-        OpSpec { op: "queue.read_only", cases: each("u64", read_only).into() },
-        two("queue.host_view", each("u8", host_view::<u8>), each("M31", host_view::<M31>)),
-        two("queue.write_secret", each("u8", write_secret::<u8>), each("M31", write_secret::<M31>)),
-        two("queue.register", each("u8", register::<u8>), each("M31", register::<M31>)),
-        two("queue.copy", each("u8", copy::<u8>), each("u64", copy::<u64>)),
+        spec("queue.zeros", &[("u64", zeros)]),
+        spec("queue.clear", &[("u8", clear::<u8>), ("M31", clear::<M31>)]),
+        spec("queue.write", &[("u8", write::<u8>), ("u64", write::<u64>), ("M31", write::<M31>)]),
+        spec("queue.write_parts", &[("u8", write_parts::<u8>), ("M31", write_parts::<M31>)]),
+        spec("queue.words", &[("u64", words::<u64>), ("M31", words::<M31>)]),
+        spec("queue.elements", &[("u64 and u128", elements)]),
+        spec("queue.read_only", &[("u64", read_only)]),
+        spec("queue.host_view", &[("u8", host_view::<u8>), ("M31", host_view::<M31>)]),
+        spec("queue.write_secret", &[("u8", write_secret::<u8>), ("M31", write_secret::<M31>)]),
+        spec("queue.register", &[("u8", register::<u8>), ("M31", register::<M31>)]),
+        spec("queue.copy", &[("u8", copy::<u8>), ("u64", copy::<u64>)]),
     ]
+}
+
+/// The name of an element type, and the check of buffers of a length.
+type LengthCheck = (&'static str, fn(&Conditioned, usize) -> Result<(), Failure>);
+
+/// Each check on each length.
+fn spec(op: &'static str, checks: &[LengthCheck]) -> OpSpec {
+    let mut cases = Vec::new();
+    for &(name, check) in checks {
+        for len in LENGTHS {
+            let elements = if len <= 1 << 20 { 0 } else { len as u64 };
+            cases.push(Case::new(format!("{name}, {len}"), move |q| check(q, len)).on_elements(elements));
+        }
+    }
+    OpSpec { op, cases }
 }
 
 /// Element `index` of test data.

@@ -81,12 +81,12 @@ impl Failure {
         }
         match expected.iter().zip(got).position(|(e, g)| e != g) {
             None => Ok(()),
-            Some(index) => Err(Self::Differs {
-                index,
-                expected: format!("{:?}", expected[index]),
-                got: format!("{:?}", got[index]),
-            }),
+            Some(index) => Err(Self::differs(index, &expected[index], &got[index])),
         }
+    }
+
+    fn differs(index: usize, expected: &dyn fmt::Debug, got: &dyn fmt::Debug) -> Self {
+        Self::Differs { index, expected: format!("{expected:?}"), got: format!("{got:?}") }
     }
 
     /// Expects that an op refused its parameters or the lengths of its views.
@@ -130,14 +130,24 @@ impl Failure {
 }
 
 /// The check of a case on a queue.
-type Check = Box<dyn Fn(&Conditioned) -> Result<(), Failure> + Send + Sync>;
+///
+/// It stands for `Fn`: the compiler makes three methods of that for every boxed closure.
+pub(crate) trait Check: Send + Sync {
+    fn run(&self, q: &Conditioned) -> Result<(), Failure>;
+}
+
+impl<F: Fn(&Conditioned) -> Result<(), Failure> + Send + Sync> Check for F {
+    fn run(&self, q: &Conditioned) -> Result<(), Failure> {
+        self(q)
+    }
+}
 
 /// One run of an op against its oracle.
 pub struct Case {
     name: String,
     elements: u64,
     waits: bool,
-    check: Check,
+    check: Box<dyn Check>,
 }
 
 impl Case {
@@ -152,7 +162,21 @@ impl Case {
         name: impl Into<String>,
         check: impl Fn(&Conditioned) -> Result<(), Failure> + Send + Sync + 'static,
     ) -> Self {
-        Self { name: name.into(), elements: 0, waits: false, check: Box::new(check) }
+        Self::boxed(name, Box::new(check))
+    }
+
+    /// The part of [`new`](Self::new) that is compiled once for all checks.
+    fn boxed(name: impl Into<String>, check: Box<dyn Check>) -> Self {
+        Self { name: name.into(), elements: 0, waits: false, check }
+    }
+
+    /// A case for each element type, named by the type and by `name`.
+    pub(crate) fn typed(name: &str, [single, half, brain]: [Box<dyn Check>; 3]) -> [Self; 3] {
+        [
+            Self::boxed(format!("f32, {name}"), single),
+            Self::boxed(format!("f16, {name}"), half),
+            Self::boxed(format!("bf16, {name}"), brain),
+        ]
     }
 
     /// Runs the op on `q` and compares; then waits for `q`.
@@ -160,7 +184,7 @@ impl Case {
     /// # Errors
     /// Why the case fails.
     pub fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
-        (self.check)(q)?;
+        self.check.run(q)?;
         Ok(q.finish()?)
     }
 
@@ -188,15 +212,19 @@ impl fmt::Debug for Case {
 }
 
 /// A case for each element type: `$check::<T>(q, ..)`.
+///
+/// One closure serves the three types, whose checks are pointers to functions of one signature.
 macro_rules! typed {
     ($name:expr, $check:ident($($argument:expr),*)) => {{
-        let name = $name;
-        [
-            $crate::Case::new(format!("f32, {name}"), move |q| $check::<f32>(q $(, $argument)*)),
-            $crate::Case::new(format!("f16, {name}"), move |q| $check::<half::f16>(q $(, $argument)*)),
-            $crate::Case::new(format!("bf16, {name}"), move |q| $check::<half::bf16>(q $(, $argument)*)),
-        ]
+        let of = |check: fn(&$crate::Conditioned $(, $crate::spec::typed!(@any $argument))*) -> _| {
+            let check: Box<dyn $crate::spec::Check> = Box::new(move |q: &$crate::Conditioned| check(q $(, $argument)*));
+            check
+        };
+        $crate::Case::typed(&$name, [of($check::<f32>), of($check::<half::f16>), of($check::<half::bf16>)])
     }};
+    (@any $argument:expr) => {
+        _
+    };
 }
 
 pub(crate) use typed;
@@ -223,6 +251,9 @@ impl OpSpec {
 
 #[cfg(test)]
 mod tests {
+    use backend_api::Real;
+    use runtime::AnyQueue;
+
     use super::*;
 
     #[test]
@@ -231,5 +262,17 @@ mod tests {
         assert!(Failure::unless_close(&[nan, inf], &[f32::NAN, f32::INFINITY], 0.0, 0.0).is_ok());
         assert!(Failure::unless_close(&[1.0], &[f32::NAN], 1.0, 1.0).is_err());
         assert!(Failure::unless_close(&[inf], &[f32::MAX], 1e-6, 0.0).is_err());
+    }
+
+    #[test]
+    fn typed_cases_are_named_by_their_type_and_run_in_it() {
+        fn check<T: Real>(_: &Conditioned, size: usize) -> Result<(), Failure> {
+            Err(Failure::Broken(format!("{size} of {}", T::DTYPE)))
+        }
+        let q = Conditioned::plain(AnyQueue::Cpu(runtime::cpu().unwrap()));
+        for (case, ty) in typed!("a name", check(3)).into_iter().zip(["f32", "f16", "bf16"]) {
+            assert_eq!(case.name(), format!("{ty}, a name"));
+            assert_eq!(case.hold(&q), Err(Failure::Broken(format!("3 of {ty}"))));
+        }
     }
 }

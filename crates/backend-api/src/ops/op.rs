@@ -122,19 +122,37 @@ macro_rules! map_field {
         $field
     };
     (read, $field:expr, $views:ident, $op:expr) => {
-        $views.read($op, $field)?
+        $crate::ops::op::value!($views.read($op, $field))
     };
     (write, $field:expr, $views:ident, $op:expr) => {
-        $views.write($op, $field)?
+        $crate::ops::op::value!($views.write($op, $field))
     };
     (read_if, $field:expr, $views:ident, $op:expr) => {
-        $field.map(|view| $views.read($op, view)).transpose()?
+        match $field {
+            Some(view) => Some($crate::ops::op::value!($views.read($op, view))),
+            None => None,
+        }
     };
     (write_if, $field:expr, $views:ident, $op:expr) => {
-        $field.map(|view| $views.write($op, view)).transpose()?
+        match $field {
+            Some(view) => Some($crate::ops::op::value!($views.write($op, view))),
+            None => None,
+        }
     };
     (views, $field:expr, $views:ident, $op:expr) => {
-        $field.map_as($views, $op)?
+        $crate::ops::op::value!($field.map_as($views, $op))
+    };
+}
+
+/// The value of a result, or its error returned, in half of the code of `?`.
+///
+/// It is compiled for each view of each op, on each queue and in each element type.
+macro_rules! value {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(error) => return Err(error),
+        }
     };
 }
 
@@ -171,16 +189,16 @@ macro_rules! shorten_field {
 macro_rules! show_field {
     (plain, $name:expr, $field:expr, $see:ident) => {};
     (read, $name:expr, $field:expr, $see:ident) => {
-        $see($crate::ops::View { name: $name, len: Some($crate::BufferRef::len(&$field)) })
+        $see($crate::ops::View { name: $name, len: $crate::ops::op::view_len!(read, $field) })
     };
     (write, $name:expr, $field:expr, $see:ident) => {
-        $see($crate::ops::View { name: $name, len: Some($crate::BufferMut::len(&$field)) })
+        $see($crate::ops::View { name: $name, len: $crate::ops::op::view_len!(write, $field) })
     };
     (read_if, $name:expr, $field:expr, $see:ident) => {
-        $see($crate::ops::View { name: $name, len: $field.as_ref().map(|view| $crate::BufferRef::len(view)) })
+        $see($crate::ops::View { name: $name, len: $crate::ops::op::view_len!(read_if, $field) })
     };
     (write_if, $name:expr, $field:expr, $see:ident) => {
-        $see($crate::ops::View { name: $name, len: $field.as_ref().map(|view| $crate::BufferMut::len(view)) })
+        $see($crate::ops::View { name: $name, len: $crate::ops::op::view_len!(write_if, $field) })
     };
     (views, $name:expr, $field:expr, $see:ident) => {
         $field.show($see)
@@ -509,5 +527,5 @@ macro_rules! record {
 
 pub(crate) use {
     access, check, compare, describe, field_type, len_doc, lend_field, map_field, op, out, out_type, record, refusals,
-    shorten_field, show_field, show_size, view_len, views,
+    shorten_field, show_field, show_size, value, view_len, views,
 };

@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::model::positions;
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, spec::BATCHES};
 
 /// The element at a position of four planes of `len` words.
 fn element(planes: &[M31], len: usize, position: usize) -> QM31 {
@@ -113,7 +113,7 @@ pub(super) fn add_lifted() -> OpSpec {
 fn expect_powers(q: &Conditioned, count: u32) -> Result<(), Failure> {
     let base = ElementStream::new(u64::from(count)).qm31();
     let mut expected: Vec<QM31> =
-        (0..count).scan(QM31::ONE, |power, _| Some(core::mem::replace(power, *power * base))).collect();
+        (0..count).scan(QM31::ONE, |power, _| Some(core::mem::replace(power, *power * base))).list();
     for descending in [0, 1] {
         let (device_base, mut powers) = (q.upload(&[base])?, q.zeros(count as usize)?);
         q.secure_powers(SecurePowers {
@@ -128,9 +128,10 @@ fn expect_powers(q: &Conditioned, count: u32) -> Result<(), Failure> {
 }
 
 pub(super) fn powers() -> OpSpec {
-    let counts = BATCHES.into_iter().chain([2, 3, 1000, 5000]);
-    let mut cases: Vec<_> =
-        counts.map(|count| Case::new(format!("{count} powers"), move |q| expect_powers(q, count))).collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for count in BATCHES.into_iter().chain([2, 3, 1000, 5000]) {
+        cases.push(Case::new(format!("{count} powers"), move |q| expect_powers(q, count)));
+    }
     cases.push(Case::new("an order that there is not is refused", |q| {
         let (base, mut powers) = (q.zeros(1)?, q.zeros(3)?);
         let params = &SecurePowersParams { count: 3, descending: 2 };

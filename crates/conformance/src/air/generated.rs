@@ -16,7 +16,7 @@ use stark_airs::{
 };
 
 use super::model::positions;
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, circle::model::ElementStream};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _};
 
 /// Generates the columns of one component from its inputs, both in stored order.
 fn made<G: Generator>(
@@ -50,7 +50,7 @@ fn made<G: Generator>(
         columns: columns.view_mut(),
         counters: counters.view_mut(),
     })?;
-    Ok(q.download(&columns)?.chunks(rows).map(<[M31]>::to_vec).collect())
+    Ok(q.download(&columns)?.chunks(rows).map(<[M31]>::to_vec).list())
 }
 
 /// The columns that are gathered from tables by preprocessed columns.
@@ -170,7 +170,7 @@ fn poseidon2(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
 
 fn blake2s(q: &Conditioned, log_blocks: u32) -> Result<(), Failure> {
     let mut stream = ElementStream::new(u64::from(log_blocks));
-    let blocks: Vec<_> = (0..1 << log_blocks).map(|_| core::array::from_fn(|_| stream.word() as u32)).collect();
+    let blocks: Vec<_> = (0..1 << log_blocks).map(|_| core::array::from_fn(|_| stream.word() as u32)).list();
     let ((hash, trace), (same, states)) = (Blake2s::run(&blocks)?, Blake2s::states(&blocks)?);
     if hash != same {
         return Err(Failure::Broken("the digest is another".into()));

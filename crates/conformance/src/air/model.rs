@@ -5,7 +5,7 @@ use core_types::{
     params::air::{AirParams, Instruction, MaskAt, Opcode},
 };
 
-use crate::circle::model::ElementStream;
+use crate::{circle::model::ElementStream, list::List as _};
 
 /// A program with all of its inputs.
 pub(super) struct ProgramInputs {
@@ -54,7 +54,7 @@ impl ProgramInputs {
         let masks: Vec<MaskAt> = (-2..=2)
             .flat_map(|offset| (0..columns as u64).map(move |column| (offset, column * (len + 1))))
             .map(|(offset, first)| MaskAt { first, offset, reserved: 0 })
-            .collect();
+            .list();
         let constants = stream.column(5);
         let challenges = vec![stream.qm31(), stream.qm31()];
         let mut below = |end: usize| (stream.word() % end as u64) as u16;
@@ -90,7 +90,7 @@ impl ProgramInputs {
                     Opcode::Xor => instruction(target, left, right),
                 }
             })
-            .collect();
+            .list();
         let params = AirParams { log_rows, log_size, registers, outputs };
         Self { params, instructions, masks, constants, values, challenges }
     }

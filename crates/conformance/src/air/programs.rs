@@ -12,12 +12,12 @@ use core_types::{
 };
 
 use super::model::{ProgramInputs, ProgramSize, positions};
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _};
 
 fn expect_sums(q: &Conditioned, size: ProgramSize, seed: u64) -> Result<(), Failure> {
     let job = ProgramInputs::random(size, Opcode::OF_FIELDS, seed);
     let mut stream = ElementStream::new(seed + 1);
-    let powers: Vec<QM31> = (0..size.outputs).map(|_| stream.qm31()).collect();
+    let powers: Vec<QM31> = (0..size.outputs).map(|_| stream.qm31()).list();
     let vanishing_inverses = stream.column(1 << (size.log_size - size.log_rows));
     let len = 1usize << size.log_size;
     let before = stream.column(4 * len);

@@ -14,7 +14,7 @@ use core_types::{
 use stark_air::{HostTrace, MaskSource, Recorded, check_trace};
 
 use super::model::positions;
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _};
 
 const PAIR: Relation = Relation::new(0, 2);
 const ALONE: Relation = Relation::new(PAIR.slots(), 1);
@@ -53,7 +53,7 @@ fn expect_satisfied(q: &Conditioned, log_rows: u32, per_column: u32) -> Result<(
     let mut stream = ElementStream::new(u64::from(log_rows * 8 + per_column));
     // Two columns of the trace and the preprocessed one, as they are stored.
     let values = stream.column(3 * len);
-    let challenges: Vec<QM31> = (0..recorded.challenges()).map(|_| stream.qm31()).collect();
+    let challenges: Vec<QM31> = (0..recorded.challenges()).map(|_| stream.qm31()).list();
     let masks: Vec<MaskAt> = program
         .masks()
         .iter()
@@ -64,7 +64,7 @@ fn expect_satisfied(q: &Conditioned, log_rows: u32, per_column: u32) -> Result<(
             };
             MaskAt { first: column * len as u64, offset: mask.offset, reserved: 0 }
         })
-        .collect();
+        .list();
     let columns = program.outputs() / 2;
     let (device_values, device_challenges) = (q.upload(&values)?, q.upload(&challenges)?);
     let (mut fractions, mut made) = (q.zeros(8 * len * columns as usize)?, q.zeros(4 * len * columns as usize)?);
@@ -86,11 +86,11 @@ fn expect_satisfied(q: &Conditioned, log_rows: u32, per_column: u32) -> Result<(
     })?;
     let (made, sums) = (q.download(&made)?, q.download(&sums)?);
     let positions = positions(log_rows);
-    let rows = |stored: &[M31]| positions.iter().map(|&position| stored[position]).collect::<Vec<_>>();
+    let rows = |stored: &[M31]| positions.iter().map(|&position| stored[position]).list();
     let mut stored = values.chunks(len).map(rows);
-    let trace: Vec<Vec<M31>> = stored.by_ref().take(2).collect();
-    let preprocessed: Vec<Vec<M31>> = stored.collect();
-    let columns = [vec![], trace, made.chunks(len).map(rows).collect()];
+    let trace: Vec<Vec<M31>> = stored.by_ref().take(2).list();
+    let preprocessed: Vec<Vec<M31>> = stored.list();
+    let columns = [vec![], trace, made.chunks(len).map(rows).list()];
     let trace =
         HostTrace { columns: &columns, preprocessed: &preprocessed, challenges: &challenges, claimed_sum: sums[0] };
     check_trace(&air, &trace).map_err(|error| Failure::Broken(error.to_string()))

@@ -19,7 +19,7 @@ use super::{
     model::{ProgramInputs, ProgramSize, positions, row},
     programs::{SIZES, moderate, step},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _};
 
 /// A random program without challenges, whose outputs are of the base field.
 fn job(size: ProgramSize, seed: u64) -> ProgramInputs {
@@ -45,7 +45,7 @@ fn expect_rows(q: &Conditioned, size: ProgramSize, columns: u32, seed: u64) -> R
     let positions = positions(size.log_size);
     let outputs = AirColumnsParams { columns, counters: 1 << 12 };
     let mut expected = ElementStream::new(seed + 1).column(len * outputs.columns as usize);
-    let mut counted: Vec<u32> = (0..outputs.counters).map(|counter| counter.wrapping_mul(0x9e37_79b9)).collect();
+    let mut counted: Vec<u32> = (0..outputs.counters).map(|counter| counter.wrapping_mul(0x9e37_79b9)).list();
     let (inputs, mut columns, mut counters) = (q.upload(&job.values)?, q.upload(&expected)?, q.upload(&counted)?);
     for position in 0..len {
         for (output, value) in job.written(&positions, position) {
@@ -107,15 +107,17 @@ pub(super) fn columns() -> OpSpec {
 }
 
 fn expect_numbers(q: &Conditioned, log_rows: u32) -> Result<(), Failure> {
-    let expected: Vec<M31> = (0..1 << log_rows).map(|at| M31::from_u32(row(at, log_rows) as u32)).collect();
+    let expected: Vec<M31> = (0..1 << log_rows).map(|at| M31::from_u32(row(at, log_rows) as u32)).list();
     let mut column = q.upload(&vec![M31::ONE; expected.len()])?;
     q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: column.view_mut() })?;
     Failure::unless_equal(&expected, &q.download(&column)?)
 }
 
 pub(super) fn row_numbers() -> OpSpec {
-    let mut cases: Vec<_> =
-        (1..=16).map(|log| Case::new(format!("2^{log} rows"), move |q| expect_numbers(q, log))).collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for log in 1..=16 {
+        cases.push(Case::new(format!("2^{log} rows"), move |q| expect_numbers(q, log)));
+    }
     cases.push(Case::new("2^20 rows", |q| expect_numbers(q, 20)).on_elements(1 << 20));
     cases.push(Case::new("a trace of one row is refused", |q| {
         let mut column = q.zeros(1)?;
@@ -128,13 +130,13 @@ pub(super) fn row_numbers() -> OpSpec {
 fn expect_counters(q: &Conditioned, log_rows: u32, columns: u32) -> Result<(), Failure> {
     let rows = 1usize << log_rows;
     let mut counters: Vec<u32> =
-        ElementStream::new(u64::from(log_rows)).column(rows * columns as usize).into_iter().map(M31::word).collect();
+        ElementStream::new(u64::from(log_rows)).column(rows * columns as usize).into_iter().map(M31::word).list();
     // Sums beyond the field.
     counters[0] = u32::MAX;
     counters[1] = P;
     let at = |table: &[u32], position| M31::from_u64(table[row(position, log_rows)].into());
     let expected: Vec<M31> =
-        counters.chunks(rows).flat_map(|table| (0..rows).map(move |position| at(table, position))).collect();
+        counters.chunks(rows).flat_map(|table| (0..rows).map(move |position| at(table, position))).list();
     let (device_counters, mut made) = (q.upload(&counters)?, q.upload(&vec![M31::ONE; expected.len()])?);
     q.counter_columns(CounterColumns {
         params: &CounterColumnsParams { log_rows, columns },
@@ -145,13 +147,12 @@ fn expect_counters(q: &Conditioned, log_rows: u32, columns: u32) -> Result<(), F
 }
 
 pub(super) fn counter_columns() -> OpSpec {
-    let mut cases: Vec<_> = (1..=12)
-        .map(|log_rows| {
-            Case::new(format!("2^{log_rows} rows"), move |q| {
-                [1, 2, 5].into_iter().try_for_each(|columns| expect_counters(q, log_rows, columns))
-            })
-        })
-        .collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for log_rows in 1..=12 {
+        cases.push(Case::new(format!("2^{log_rows} rows"), move |q| {
+            [1, 2, 5].into_iter().try_for_each(|columns| expect_counters(q, log_rows, columns))
+        }));
+    }
     cases.push(Case::new("64 columns of 2^10 rows", |q| expect_counters(q, 10, 64)).on_elements(1 << 16));
     cases.push(Case::new("2^20 rows", |q| expect_counters(q, 20, 1)).on_elements(1 << 20));
     cases.push(Case::new("no columns", |q| {
@@ -173,13 +174,13 @@ pub(super) fn counter_columns() -> OpSpec {
 fn expect_gathered(q: &Conditioned, log_rows: u32, words: u32, bound: u32) -> Result<(), Failure> {
     let mut stream = ElementStream::new(u64::from(words ^ bound) << 5 | u64::from(log_rows));
     let table = stream.column(words as usize);
-    let mut keys: Vec<u32> = (0..1 << log_rows).map(|_| (stream.word() % u64::from(bound)) as u32).collect();
+    let mut keys: Vec<u32> = (0..1 << log_rows).map(|_| (stream.word() % u64::from(bound)) as u32).list();
     // The last word, and the one after it.
     keys[0] = words.saturating_sub(1);
     keys[1] = words;
     let word = |key: &u32| if *key < words { table[*key as usize] } else { M31::ZERO };
-    let expected: Vec<M31> = keys.iter().map(word).collect();
-    let keys: Vec<M31> = keys.into_iter().map(M31::from_u32).collect();
+    let expected: Vec<M31> = keys.iter().map(word).list();
+    let keys: Vec<M31> = keys.into_iter().map(M31::from_u32).list();
     let (keys, table, mut column) = (q.upload(&keys)?, q.upload(&table)?, q.upload(&vec![M31::ONE; expected.len()])?);
     q.gather_column(GatherColumn {
         params: &GatherColumnParams { log_rows, words },
@@ -191,14 +192,13 @@ fn expect_gathered(q: &Conditioned, log_rows: u32, words: u32, bound: u32) -> Re
 }
 
 pub(super) fn gather_column() -> OpSpec {
-    let mut cases: Vec<_> = (1..=12)
-        .map(|log_rows| {
-            Case::new(format!("2^{log_rows} rows"), move |q| {
-                let words = [1, 2, 3, 100, 5000];
-                words.into_iter().try_for_each(|words| expect_gathered(q, log_rows, words, words + 2))
-            })
-        })
-        .collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for log_rows in 1..=12 {
+        cases.push(Case::new(format!("2^{log_rows} rows"), move |q| {
+            let words = [1, 2, 3, 100, 5000];
+            words.into_iter().try_for_each(|words| expect_gathered(q, log_rows, words, words + 2))
+        }));
+    }
     cases.push(Case::new("keys of any size", |q| expect_gathered(q, 12, 1 << 16, P)));
     cases.push(Case::new("a table without words", |q| expect_gathered(q, 6, 0, P)));
     let large = Case::new("2^16 rows of 2^20 words", |q| expect_gathered(q, 16, 1 << 20, 1 << 20));

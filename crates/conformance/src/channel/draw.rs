@@ -24,10 +24,12 @@ fn expect_challenges(q: &Conditioned, seed: u32, count: usize) -> Result<(), Fai
 
 pub(super) fn challenges() -> OpSpec {
     let counts = [2, 3, 4, 5, 7, 8, 70].into_iter().chain(BATCHES.map(|count| count as usize));
-    let case = |(seed, count)| {
-        Case::new(format!("{count} challenges"), move |q| expect_challenges(q, seed, count)).on_elements(count as u64)
-    };
-    OpSpec { op: "channel.draw", cases: (0..).zip(counts).map(case).collect() }
+    let mut cases = Vec::new();
+    for (seed, count) in (0..).zip(counts) {
+        let case = Case::new(format!("{count} challenges"), move |q| expect_challenges(q, seed, count));
+        cases.push(case.on_elements(count as u64));
+    }
+    OpSpec { op: "channel.draw", cases }
 }
 
 /// Draws positions twice from one transcript, whose draws are counted on.

@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::model::{TranscriptModel, random_words};
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// Counts around the words of a block, and large ones.
 ///
@@ -90,8 +90,8 @@ fn expect_absorbed<S: Absorbed>(q: &Conditioned, seed: u32, messages: &[(usize, 
     let mut channel = q.upload(&[model.state()])?;
     let (mut expected, mut got) = (Vec::new(), Vec::new());
     for (salt, &(count, draws)) in (seed..).zip(messages) {
-        let absorbed: Vec<S> = random_words(count * S::WORDS, salt).chunks_exact(S::WORDS).map(S::from_words).collect();
-        model.mix(&absorbed.iter().flat_map(|one| one.words()).collect::<Vec<_>>());
+        let absorbed: Vec<S> = random_words(count * S::WORDS, salt).chunks_exact(S::WORDS).map(S::from_words).list();
+        model.mix(&absorbed.iter().flat_map(|one| one.words()).list());
         expected.push((model.draw(draws), model.state()));
         let (absorbed, mut challenges) = (q.upload(&absorbed)?, q.zeros(draws)?);
         S::mix(q, (absorbed.view(), channel.view_mut(), challenges.view_mut()))?;
@@ -101,14 +101,14 @@ fn expect_absorbed<S: Absorbed>(q: &Conditioned, seed: u32, messages: &[(usize, 
 }
 
 fn cases<S: Absorbed>() -> Vec<Case> {
-    let mut counts: Vec<usize> = BATCHES.iter().map(|&count| count as usize).chain(COUNTS).collect();
+    let mut counts: Vec<usize> = BATCHES.iter().map(|&count| count as usize).chain(COUNTS).list();
     counts.sort_unstable();
     let each = (0u32..).zip(counts).map(|(seed, count)| {
         let draws = DRAWS[seed as usize % DRAWS.len()];
         let name = format!("{count} absorbed, {draws} challenges");
         Case::new(name, move |q| expect_absorbed::<S>(q, seed, &[(count, draws)])).on_elements(count as u64)
     });
-    let mut cases: Vec<_> = each.collect();
+    let mut cases: Vec<_> = each.list();
     cases.push(Case::new("one after the other", |q| {
         expect_absorbed::<S>(q, 40, &[(3, 0), (0, 0), (0, 2), (1, 1), (1, 1), (9, 7), (2, 3), (70, 1)])
     }));

@@ -7,6 +7,8 @@ use core_types::{
     params::channel::ChannelState,
 };
 
+use crate::list::List as _;
+
 /// A transcript.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TranscriptModel {
@@ -26,7 +28,7 @@ impl TranscriptModel {
     }
 
     pub(super) fn mix(&mut self, words: &[u32]) {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).list();
         *self = Self { digest: hash(&[&self.digest, &bytes]), draws: 0 };
     }
 
@@ -46,13 +48,13 @@ impl TranscriptModel {
             }
         }
         let felts = words.chunks_exact(4).map(|felt| QM31::from_coordinates([felt[0], felt[1], felt[2], felt[3]]));
-        felts.take(count).collect()
+        felts.take(count).list()
     }
 
     /// `count` positions of `2^log_size`.
     pub(super) fn positions(&mut self, log_size: u32, count: usize) -> Vec<u32> {
-        let words: Vec<u32> = (0..count.div_ceil(8)).flat_map(|_| self.draw_words()).collect();
-        words[..count].iter().map(|word| word % (1 << log_size)).collect()
+        let words: Vec<u32> = (0..count.div_ceil(8)).flat_map(|_| self.draw_words()).list();
+        words[..count].iter().map(|word| word % (1 << log_size)).list()
     }
 
     /// The first nonce that shows `bits` bits of work, lower words first.
@@ -72,7 +74,7 @@ impl TranscriptModel {
 
 /// Words that look random, different for each `salt`.
 pub(super) fn random_words(len: usize, salt: u32) -> Vec<u32> {
-    (0..len as u32).map(|i| words_of(hash(&[&salt.to_le_bytes(), &i.to_le_bytes()]))[0]).collect()
+    (0..len as u32).map(|i| words_of(hash(&[&salt.to_le_bytes(), &i.to_le_bytes()]))[0]).list()
 }
 
 fn hash(parts: &[&[u8]]) -> [u8; 32] {

@@ -14,7 +14,7 @@ use core_types::{
 use stark_fft::{FftError, Invertible, batch_inverse as inverses_of};
 
 use super::model::{ElementStream, value_at};
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 fn evaluated(
     q: &Conditioned,
@@ -37,7 +37,7 @@ fn evaluated(
 fn expect_at_random_point(q: &Conditioned, log_size: u32, columns: u32) -> Result<(), Failure> {
     let mut stream = ElementStream::new(u64::from(log_size) << 32 | u64::from(columns));
     let (coefficients, point) = (stream.column((columns as usize) << log_size), stream.point());
-    let expected: Vec<QM31> = coefficients.chunks(1 << log_size).map(|column| value_at(column, point)).collect();
+    let expected: Vec<QM31> = coefficients.chunks(1 << log_size).map(|column| value_at(column, point)).list();
     Failure::unless_equal(&expected, &evaluated(q, log_size, columns, &coefficients, point)?)
 }
 
@@ -64,7 +64,7 @@ pub(super) fn eval_at_point() -> OpSpec {
 /// Inverts `elements` and multiplies back.
 fn expect_inverses<T: Invertible + Field + core::fmt::Debug>(q: &Conditioned, elements: &[T]) -> Result<(), Failure> {
     let inverses = q.download(&inverses_of(q, &q.upload(elements)?)?)?;
-    let products: Vec<T> = elements.iter().zip(&inverses).map(|(&x, &y)| x * y).collect();
+    let products: Vec<T> = elements.iter().zip(&inverses).map(|(&x, &y)| x * y).list();
     Failure::unless_equal(&vec![T::ONE; elements.len()], &products)
 }
 
@@ -87,9 +87,9 @@ pub(super) fn batch_inverse() -> OpSpec {
     for len in [0, 1, 2, 31, 32, 33, 255, 256, 257, 4095, 4096, 4097, 100_000] {
         cases.push(Case::new(format!("{len} elements"), move |q| {
             let mut stream = ElementStream::new(len as u64);
-            let base: Vec<M31> = (0..len).map(|_| M31::from_u32(1 + stream.word() as u32 % 0x7fff_fffe)).collect();
-            let secure: Vec<QM31> = (0..len).map(|_| stream.qm31() + QM31::from(M31::ONE)).collect();
-            let secure: Vec<QM31> = secure.into_iter().map(|x| if x == QM31::ZERO { QM31::ONE } else { x }).collect();
+            let base: Vec<M31> = (0..len).map(|_| M31::from_u32(1 + stream.word() as u32 % 0x7fff_fffe)).list();
+            let secure: Vec<QM31> = (0..len).map(|_| stream.qm31() + QM31::from(M31::ONE)).list();
+            let secure: Vec<QM31> = secure.into_iter().map(|x| if x == QM31::ZERO { QM31::ONE } else { x }).list();
             expect_inverses(q, &base)?;
             expect_inverses(q, &secure)
         }));

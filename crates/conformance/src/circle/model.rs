@@ -5,6 +5,8 @@ use core_types::{
     field::{Field, M31, QM31},
 };
 
+use crate::list::List as _;
+
 /// A deterministic stream of test elements (SplitMix64).
 pub(crate) struct ElementStream(u64);
 
@@ -36,7 +38,7 @@ impl ElementStream {
     }
 
     pub(crate) fn column(&mut self, len: usize) -> Vec<M31> {
-        (0..len).map(|_| self.m31()).collect()
+        (0..len).map(|_| self.m31()).list()
     }
 
     /// A point of the circle over the secure field, hardly ever over M31.

@@ -13,7 +13,7 @@ use core_types::{
 };
 
 use super::model::{ElementStream, value_at};
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// The operands of one case.
 struct Input {
@@ -35,7 +35,7 @@ impl Input {
         let mut coefficients = stream.column(end as usize);
         // The last column ends at the end of the buffer.
         coefficients.pop();
-        Self { columns, samples, coefficients, points: (0..points).map(|_| stream.point()).collect() }
+        Self { columns, samples, coefficients, points: (0..points).map(|_| stream.point()).list() }
     }
 
     fn value(&self, sample: &SampleAt) -> QM31 {
@@ -44,7 +44,7 @@ impl Input {
     }
 
     fn flat_points(&self) -> Vec<QM31> {
-        self.points.iter().flat_map(|point| [point.x, point.y]).collect()
+        self.points.iter().flat_map(|point| [point.x, point.y]).list()
     }
 
     /// Runs the op, and compares the values.
@@ -58,14 +58,14 @@ impl Input {
             points: points.view(),
             sampled: sampled.view_mut(),
         })?;
-        let expected: Vec<QM31> = self.samples.iter().map(|sample| self.value(sample)).collect();
+        let expected: Vec<QM31> = self.samples.iter().map(|sample| self.value(sample)).list();
         Failure::unless_equal(&expected, &q.download(&sampled)?)
     }
 }
 
 /// Samples by column and point.
 fn samples(pairs: impl IntoIterator<Item = (u32, u32)>) -> Vec<SampleAt> {
-    pairs.into_iter().map(|(column, point)| SampleAt { column, point }).collect()
+    pairs.into_iter().map(|(column, point)| SampleAt { column, point }).list()
 }
 
 /// Every one of `columns` columns at every one of `points` points.
@@ -86,7 +86,7 @@ pub(super) fn eval_at_points() -> OpSpec {
         cases.push(case.on_elements(2 << log_len));
     }
     cases.push(Case::new("all sizes at once", |q| {
-        let sizes: Vec<u32> = (0..=14).chain((0..=14).rev()).collect();
+        let sizes: Vec<u32> = (0..=14).chain((0..=14).rev()).list();
         Input::random(&sizes, 3, all(30, 3)).hold(q)
     }));
     cases.push(Case::new("columns and points in any order, some never and some twice", |q| {

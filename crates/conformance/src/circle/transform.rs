@@ -13,7 +13,7 @@ use core_types::{
 };
 
 use super::model::{ElementStream, stored_point, value_at};
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// Sizes checked on a sample of points.
 ///
@@ -125,9 +125,8 @@ fn interpolated_and_extended(
 /// Compares all values of all columns with the definition.
 fn expect_values(log_size: u32, log_coefficients: u32, coefficients: &[M31], values: &[M31]) -> Result<(), Failure> {
     let columns = coefficients.chunks(1 << log_coefficients);
-    let expected: Vec<M31> = columns
-        .flat_map(|column| (0..1 << log_size).map(move |p| value_at(column, stored_point(log_size, p))))
-        .collect();
+    let expected: Vec<M31> =
+        columns.flat_map(|column| (0..1 << log_size).map(move |p| value_at(column, stored_point(log_size, p)))).list();
     Failure::unless_equal(&expected, values)
 }
 
@@ -150,9 +149,9 @@ pub(super) fn expect_at(
     let columns = coefficients.chunks(1 << log_coefficients).zip(values.chunks(len));
     for (column, (coefficients, values)) in columns.enumerate() {
         let positions: Vec<usize> = if len <= ALL_VALUES {
-            (0..len).collect()
+            (0..len).list()
         } else {
-            [0, len - 1].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize % len)).collect()
+            [0, len - 1].into_iter().chain((2..SAMPLES).map(|_| stream.word() as usize % len)).list()
         };
         for p in positions {
             let expected = value_at(coefficients, point(p));
@@ -175,20 +174,20 @@ fn some_columns(log_size: u32) -> u32 {
 /// They are random, constant extremes, and an extreme value at one end alone.
 fn patterns(log_size: u32) -> Vec<Vec<M31>> {
     let len = 1usize << log_size;
-    let only = |at: usize| (0..len).map(|i| if i == at { -M31::ONE } else { M31::ZERO }).collect();
+    let only = |at: usize| (0..len).map(|i| if i == at { -M31::ONE } else { M31::ZERO }).list();
     let random = ElementStream::new(u64::from(log_size)).column(len);
     vec![random, vec![M31::ZERO; len], vec![-M31::ONE; len], only(0), only(len - 1)]
 }
 
 pub(super) fn words(words: &[u32]) -> Vec<M31> {
-    words.iter().map(|&word| M31::from_u32(word)).collect()
+    words.iter().map(|&word| M31::from_u32(word)).list()
 }
 
 pub(super) fn twiddles() -> OpSpec {
     let mut cases = vec![Case::new("published twiddles of 16 points", |q| {
         let tree = tree(q, 4)?;
         let plain =
-            |buf| -> Result<Vec<M31>, Failure> { Ok(q.download(buf)?.iter().map(|t: &Twiddle| t.factor()).collect()) };
+            |buf| -> Result<Vec<M31>, Failure> { Ok(q.download(buf)?.iter().map(|t: &Twiddle| t.factor()).list()) };
         let forward = [1_179_735_656, 1_241_207_368, 1_415_090_252, 2_112_881_577, 590_768_354, 978_592_373, 32_768, 1];
         let inverse = [1_160_411_471, 1_518_526_074, 490_549_293, 1_942_501_404, 991_237_807, 775_648_038, 65_536, 1];
         Failure::unless_equal(&words(&forward), &plain(&tree.forward)?)?;
@@ -200,16 +199,15 @@ pub(super) fn twiddles() -> OpSpec {
                 let tree = tree(q, log_size)?;
                 let (forward, inverse) = (q.download(&tree.forward)?, q.download(&tree.inverse)?);
                 let mut expected: Vec<M31> = Vec::with_capacity(forward.len());
-                let mut layer: Vec<M31> =
-                    (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).collect();
+                let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).list();
                 while !layer.is_empty() {
                     expected.extend(&layer);
-                    layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).collect();
+                    layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).list();
                 }
                 expected.push(M31::ONE);
-                let got: Vec<M31> = forward.iter().map(|t| t.factor()).collect();
+                let got: Vec<M31> = forward.iter().map(|t| t.factor()).list();
                 Failure::unless_equal(&expected, &got)?;
-                let products: Vec<M31> = got.iter().zip(&inverse).map(|(&t, i)| t * i.factor()).collect();
+                let products: Vec<M31> = got.iter().zip(&inverse).map(|(&t, i)| t * i.factor()).list();
                 Failure::unless_equal(&vec![M31::ONE; products.len()], &products)
             })
             .on_elements(1 << log_size),
@@ -357,14 +355,18 @@ fn expect_lde(q: &Conditioned, params: CircleExtendParams) -> Result<(), Failure
 }
 
 pub(super) fn lde() -> OpSpec {
-    let shapes = (1..=7).flat_map(|log_size| (1..=log_size).map(move |log| (log, log_size, 1)));
-    let batches = BATCHES.map(|columns| (5, 6, columns));
+    let mut shapes = Vec::new();
+    for log_size in 1..=7 {
+        shapes.extend((1..=log_size).map(|log_coefficients| (log_coefficients, log_size, 1)));
+    }
+    shapes.extend(BATCHES.map(|columns| (5, 6, columns)));
     // One launch of strips in each direction from 2^13 on, wide ones from 2^21 on, two launches from 2^25 on.
-    let large = [(12, 13, 2), (13, 13, 1), (13, 14, 3), (14, 17, 1), (16, 17, 2), (20, 21, 1), (21, 22, 1)];
-    let case = |(log_coefficients, log_size, columns)| {
+    shapes.extend([(12, 13, 2), (13, 13, 1), (13, 14, 3), (14, 17, 1), (16, 17, 2), (20, 21, 1), (21, 22, 1)]);
+    let mut cases = Vec::new();
+    for (log_coefficients, log_size, columns) in shapes {
         let name = format!("{columns} columns, 2^{log_coefficients} to 2^{log_size}");
         let params = CircleExtendParams { log_coefficients, log_size, columns };
-        Case::new(name, move |q| expect_lde(q, params)).on_elements(u64::from(columns) << log_size)
-    };
-    OpSpec { op: "circle.lde", cases: shapes.chain(batches).chain(large).map(case).collect() }
+        cases.push(Case::new(name, move |q| expect_lde(q, params)).on_elements(u64::from(columns) << log_size));
+    }
+    OpSpec { op: "circle.lde", cases }
 }

@@ -33,13 +33,10 @@ impl<T: Element> ConditionedBuf<T> {
         let queue = &self.owner.queue;
         for (side, start) in [("before", 0), ("after", self.guard + self.len)] {
             let words = queue.read(self.buf.slice(start..start + self.guard)?)?;
-            let whole = bytemuck::bytes_of(&guard::<T>()).to_vec();
-            if let Some(at) = words.iter().position(|word| bytemuck::bytes_of(word) != whole) {
+            let (whole, words) = (guard::<T>(), bytemuck::cast_slice(&words));
+            if let Some((at, difference)) = first_difference(bytemuck::bytes_of(&whole), words) {
                 let (len, name) = (self.len, core::any::type_name::<T>());
-                let got = bytemuck::bytes_of(&words[at]);
-                return Ok(Some(format!(
-                    "guard element {at} {side} {len} x {name}: expected {whole:x?}, got {got:x?}"
-                )));
+                return Ok(Some(format!("guard element {at} {side} {len} x {name}: {difference}")));
             }
         }
         Ok(None)
@@ -51,9 +48,21 @@ impl<T: Element> Drop for ConditionedBuf<T> {
         if self.guard == 0 {
             return;
         }
-        let found = self.damage().unwrap_or_else(|error| Some(format!("guards cannot be read: {error}")));
-        found.into_iter().for_each(|fault| self.owner.note_fault(fault));
+        self.owner.note_damage(self.damage());
     }
+}
+
+impl Conditioned {
+    fn note_damage(&self, found: Result<Option<String>, BackendError>) {
+        let found = found.unwrap_or_else(|error| Some(format!("guards cannot be read: {error}")));
+        found.into_iter().for_each(|fault| self.note_fault(fault));
+    }
+}
+
+/// The place of the first element that is not `whole`, and how it differs, by bytes.
+fn first_difference(whole: &[u8], elements: &[u8]) -> Option<(usize, String)> {
+    let (at, got) = elements.chunks(whole.len()).enumerate().find(|&(_, got)| got != whole)?;
+    Some((at, format!("expected {whole:x?}, got {got:x?}")))
 }
 
 impl<T: Element> fmt::Debug for ConditionedBuf<T> {

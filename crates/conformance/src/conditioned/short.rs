@@ -4,11 +4,37 @@ use std::{collections::BTreeSet, sync::PoisonError};
 
 use backend_api::{
     BackendError, BufferMut, BufferRef, Element,
-    ops::{LendViews, MapViews, Op},
+    ops::{LendViews, MapViews, View},
 };
 use runtime::{AnyMut, AnyQueue, AnyRef};
 
 use super::{Conditioned, How};
+
+/// What to do with an op on the queue inside.
+pub(super) enum Step<'a> {
+    /// Checks it.
+    Check,
+    /// Runs it on this queue.
+    Run(&'a AnyQueue),
+}
+
+/// An op that can be checked and run repeatedly.
+///
+/// It takes the index, among the given views, of the one to leave an element short, if any.
+pub(super) type Attempt<'a> = dyn FnMut(Step<'_>, Option<usize>) -> Result<(), BackendError> + 'a;
+
+/// Names and lengths of the views that an op was given.
+#[derive(Default)]
+pub(super) struct GivenViews(Vec<(&'static str, usize)>);
+
+impl GivenViews {
+    /// Collects views.
+    ///
+    /// One closure serves all ops, so that nothing more is compiled for each.
+    pub(super) fn see(&mut self) -> impl FnMut(View) {
+        |view| self.0.extend(view.len.map(|len| (view.name, len)))
+    }
+}
 
 impl Conditioned {
     /// The views that were refused one element short, each after its op.
@@ -17,20 +43,34 @@ impl Conditioned {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The views of `op` to shorten: the index among the given views, and the name.
+    /// Submits `op` to the queue inside, after attempts with each of its views an element short.
+    pub(super) fn submit_op(
+        &self,
+        name: &'static str,
+        views: &GivenViews,
+        op: &mut Attempt<'_>,
+    ) -> Result<(), BackendError> {
+        for (at, view) in self.to_shorten(name, views) {
+            let is_valid = op(Step::Check, None).is_ok();
+            if is_valid && op(Step::Check, Some(at)).is_err() {
+                self.note_short(name, view, op(Step::Run(&self.queue), Some(at)));
+            }
+        }
+        self.submit(|queue| op(Step::Run(queue), None))
+    }
+
+    /// The views of an op to shorten: the index among the given views, and the name.
     ///
     /// These are views with an element to lose that were not refused yet.
-    pub(super) fn to_shorten<O: Op>(&self, op: &O) -> Vec<(usize, &'static str)> {
+    fn to_shorten(&self, op: &'static str, views: &GivenViews) -> Vec<(usize, &'static str)> {
         if self.how != How::AsItIs {
             return Vec::new();
         }
-        let mut given = Vec::new();
-        op.each_view(&mut |view| given.extend(view.len.map(|len| (view.name, len))));
         let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        let views = given.into_iter().enumerate().map(|(at, (name, len))| (at, name, len));
+        let views = views.0.iter().enumerate();
         views
-            .filter(|&(_, name, len)| len > 0 && !refused.contains(&(O::NAME, name)))
-            .map(|(at, name, _)| (at, name))
+            .filter(|&(_, &(name, len))| len > 0 && !refused.contains(&(op, name)))
+            .map(|(at, &(name, _))| (at, name))
             .collect()
     }
 
@@ -52,42 +92,40 @@ impl Conditioned {
 /// Borrows the views of an op, which is needed again.
 pub(super) struct Borrowed;
 
-impl LendViews<AnyQueue> for Borrowed {
+impl LendViews<Conditioned> for Borrowed {
     fn lend<'s, 'l: 's, T: Element + 'l>(view: &'s mut AnyMut<'l, T>) -> AnyMut<'s, T> {
         view.reborrow()
     }
 }
 
-/// Takes an element from the end of one view of an op.
-pub(super) struct Short {
-    /// Index of the view among the given views.
-    at: usize,
+/// Maps the views of an op to the queue inside: the same views, but for one element at most.
+pub(super) struct OnInner {
+    /// Index, among the given views, of the one to leave an element short.
+    short: Option<usize>,
     /// Views seen so far.
     seen: usize,
 }
 
-impl Short {
-    /// Shortens the given view of this index.
-    pub(super) fn new(at: usize) -> Self {
-        Self { at, seen: 0 }
+impl OnInner {
+    /// Shortens the given view of this index, if any.
+    pub(super) fn new(short: Option<usize>) -> Self {
+        Self { short, seen: 0 }
     }
 
-    /// The elements to leave to the next view, which has `len`.
-    fn left(&mut self, len: usize) -> usize {
-        let is_it = self.seen == self.at;
+    /// Counts the next view; true if it is the one to shorten.
+    fn shortens_next(&mut self) -> bool {
         self.seen += 1;
-        len - usize::from(is_it)
+        self.short == Some(self.seen - 1)
     }
 }
 
-impl MapViews<AnyQueue, AnyQueue> for Short {
+impl MapViews<Conditioned, AnyQueue> for OnInner {
     fn read<'a, T: Element + 'a>(
         &mut self,
         _: &'static str,
         view: AnyRef<'a, T>,
     ) -> Result<AnyRef<'a, T>, BackendError> {
-        let left = self.left(view.len());
-        view.slice(0..left)
+        if self.shortens_next() { view.slice(0..view.len() - 1) } else { Ok(view) }
     }
 
     fn write<'a, T: Element + 'a>(
@@ -95,7 +133,10 @@ impl MapViews<AnyQueue, AnyQueue> for Short {
         _: &'static str,
         view: AnyMut<'a, T>,
     ) -> Result<AnyMut<'a, T>, BackendError> {
-        let left = self.left(view.len());
+        if !self.shortens_next() {
+            return Ok(view);
+        }
+        let left = view.len() - 1;
         view.slice(0..left)
     }
 }

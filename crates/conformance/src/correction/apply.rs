@@ -6,18 +6,17 @@ use backend_api::{
 };
 use core_types::params::correction::CorrectionParams;
 
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 const LENGTHS: [usize; 8] = [2, 3, 4, 5, 64, 1023, 1031, 70_000];
 
 pub(super) fn specs() -> Vec<OpSpec> {
-    let lengths = || BATCHES.into_iter().map(|n| n as usize).chain(LENGTHS);
-    let mut cases: Vec<_> = lengths()
-        .map(|n| {
-            let case = Case::new(format!("{n} elements"), move |q| held(q, n));
-            case.on_elements(4 * n as u64)
-        })
-        .collect();
+    let (mut cases, mut in_place) = (Vec::new(), Vec::new());
+    for n in BATCHES.map(|n| n as usize).into_iter().chain(LENGTHS) {
+        let name = format!("{n} elements");
+        cases.push(Case::new(name.clone(), move |q| held(q, n)).on_elements(4 * n as u64));
+        in_place.push(Case::new(name, move |q| same(q, n)).on_elements(4 * n as u64));
+    }
     cases.push(Case::new("what is not a number, and ends of the range", specials));
     cases.push(Case::new("refusals", |q| {
         let plain = CorrectionParams::default();
@@ -31,10 +30,9 @@ pub(super) fn specs() -> Vec<OpSpec> {
         }
         Ok(())
     }));
-    let in_place = lengths().map(|n| Case::new(format!("{n} elements"), move |q| same(q, n)).on_elements(4 * n as u64));
     vec![
         OpSpec { op: "correction.apply_correction", cases },
-        OpSpec { op: "correction.apply_correction_in_place", cases: in_place.collect() },
+        OpSpec { op: "correction.apply_correction_in_place", cases: in_place },
     ]
 }
 
@@ -42,7 +40,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 fn inputs(n: usize) -> [Vec<f32>; 3] {
     let mut random = InputSource::new(n as u64);
     let predictions = random.reals::<f32>(n);
-    let [a, b] = [0, 1].map(|_| random.reals::<f32>(n).iter().zip(&predictions).map(|(x, p)| x * p * 0.5).collect());
+    let [a, b] = [0, 1].map(|_| random.reals::<f32>(n).iter().zip(&predictions).map(|(x, p)| x * p * 0.5).list());
     [predictions, a, b]
 }
 
@@ -69,7 +67,7 @@ fn applied(q: &Conditioned, p: &CorrectionParams, inputs: [&[f32]; 3]) -> Result
 fn held(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let [x, a, b] = inputs(n);
     for p in [CorrectionParams::default(), CorrectionParams { history: -0.5, model: 1.25, limit: 0.05 }] {
-        let expected: Vec<f64> = (0..n).map(|i| model(&p, [x[i], a[i], b[i]].map(f64::from))).collect();
+        let expected: Vec<f64> = (0..n).map(|i| model(&p, [x[i], a[i], b[i]].map(f64::from))).list();
         Failure::unless_close(&expected, &applied(q, &p, [&x, &a, &b])?, 3e-7, 0.0)?;
     }
     Ok(())
@@ -79,10 +77,9 @@ fn held(q: &Conditioned, n: usize) -> Result<(), Failure> {
 fn specials(q: &Conditioned) -> Result<(), Failure> {
     let ends = [0.0, 1.0, -2.5, 1e-40, f32::MAX / 4.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     let p = CorrectionParams::default();
-    let all: Vec<[f32; 3]> =
-        ends.iter().flat_map(|&x| ends.iter().flat_map(move |&a| ends.map(|b| [x, a, b]))).collect();
-    let part = |i: usize| all.iter().map(|values| values[i]).collect::<Vec<f32>>();
-    let expected: Vec<f64> = all.iter().map(|values| model(&p, values.map(f64::from))).collect();
+    let all: Vec<[f32; 3]> = ends.iter().flat_map(|&x| ends.iter().flat_map(move |&a| ends.map(|b| [x, a, b]))).list();
+    let part = |i: usize| all.iter().map(|values| values[i]).list();
+    let expected: Vec<f64> = all.iter().map(|values| model(&p, values.map(f64::from))).list();
     Failure::unless_close(&expected, &applied(q, &p, [&part(0), &part(1), &part(2)])?, 3e-7, 1e-44)
 }
 

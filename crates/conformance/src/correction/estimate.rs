@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::correction::{EstimateParams, NO_STATE};
 
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 /// The known losses and the queries of one estimate.
 #[derive(Clone)]
@@ -37,10 +37,10 @@ impl Estimate {
                 decay: 0.95,
                 reserved: 0,
             },
-            known: known.collect(),
-            places: (0..queries * count).map(place).collect(),
+            known: known.list(),
+            places: (0..queries * count).map(place).list(),
             features: random.reals(queries * width),
-            steps: (0..queries).map(|i| 100.0 * i as f32).collect(),
+            steps: (0..queries).map(|i| 100.0 * i as f32).list(),
             model: random.reals(coefficients + 1),
         }
     }
@@ -53,7 +53,7 @@ impl Estimate {
             let places =
                 self.places[query * count..][..count].iter().filter(|&&place| u64::from(place) < self.params.capacity);
             let found: Vec<[f64; 3]> =
-                places.map(|&place| core::array::from_fn(|i| f64::from(self.known[3 * place as usize + i]))).collect();
+                places.map(|&place| core::array::from_fn(|i| f64::from(self.known[3 * place as usize + i]))).list();
             let weight = |known: &[f64; 3]| {
                 let ago = (f64::from(self.steps[query]) - known[1]).max(0.0);
                 // A weight below the range of f32 is zero.
@@ -97,11 +97,14 @@ impl Estimate {
 
 pub(super) fn spec() -> OpSpec {
     let sizes = [[1, 1, 1, 1, 1], [50, 64, 65, 10, 32], [3, 64, 2, 32, 64], [9, 4, 3, 0, 4], [0, 5, 2, 2, 0]];
-    let mut cases: Vec<_> =
-        sizes.into_iter().map(|sizes| Case::new(format!("{sizes:?}"), move |q| Estimate::new(sizes).hold(q))).collect();
-    cases.extend(BATCHES.map(|queries| {
-        Case::new(format!("{queries} queries"), move |q| Estimate::new([20, 7, queries as usize, 3, 5]).hold(q))
-    }));
+    let mut cases: Vec<Case> = Vec::new();
+    for sizes in sizes {
+        cases.push(Case::new(format!("{sizes:?}"), move |q| Estimate::new(sizes).hold(q)));
+    }
+    for queries in BATCHES {
+        let sizes = [20, 7, queries as usize, 3, 5];
+        cases.push(Case::new(format!("{queries} queries"), move |q| Estimate::new(sizes).hold(q)));
+    }
     cases.push(Case::new("no state, no confidence, far away and to come", |q| {
         let plain = Estimate::new([6, 3, 4, 2, 3]);
         let mut none = plain.clone();

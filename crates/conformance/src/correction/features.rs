@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::correction::EncodeParams;
 
 use super::training::{Records, TrainingRecord};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 /// Records of a training: around sixteen, thirty-two, and the ends of the rings.
 const LENGTHS: [usize; 19] = [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 255, 256, 257, 300, 511, 1000];
@@ -30,14 +30,14 @@ pub(super) fn specs() -> Vec<OpSpec> {
         Case::new("what is not a number", |q| hold(q, &not_numbers())),
         Case::new("ends of the range", |q| hold(q, &extremes())),
     ];
-    features.extend(BATCHES.map(|batch| Case::new(format!("batch {batch}"), move |q| hold(q, &mixed(batch as usize)))));
-    let mut codes: Vec<_> = OUTPUTS
-        .into_iter()
-        .map(|outputs| Case::new(format!("{outputs} elements"), move |q| encode(q, &mixed(9), outputs)))
-        .collect();
-    codes.extend(
-        BATCHES.map(|batch| Case::new(format!("batch {batch}"), move |q| encode(q, &mixed(batch as usize), 5))),
-    );
+    let mut codes: Vec<Case> = Vec::new();
+    for outputs in OUTPUTS {
+        codes.push(Case::new(format!("{outputs} elements"), move |q| encode(q, &mixed(9), outputs)));
+    }
+    for batch in BATCHES.map(|batch| batch as usize) {
+        features.push(Case::new(format!("batch {batch}"), move |q| hold(q, &mixed(batch))));
+        codes.push(Case::new(format!("batch {batch}"), move |q| encode(q, &mixed(batch), 5)));
+    }
     codes.push(Case::new("what is not a number", |q| {
         let (batch, codes) = (mixed(7), encoded(q, &mixed(7), 20, false)?.1);
         for (training, code) in batch.iter().zip(codes.chunks(20)) {
@@ -56,7 +56,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 
 /// Trainings of many lengths.
 fn mixed(batch: usize) -> Vec<TrainingRecord> {
-    (0..batch).map(|i| TrainingRecord::new(i * 37 % 400, i * 23 % 90)).collect()
+    (0..batch).map(|i| TrainingRecord::new(i * 37 % 400, i * 23 % 90)).list()
 }
 
 /// Trainings with NaN and infinity at positions that matter.
@@ -156,7 +156,7 @@ fn encoded(
 /// Features have the same bits with and without codes. Codes are sums over the features.
 fn encode(q: &Conditioned, batch: &[TrainingRecord], outputs: usize) -> Result<(), Failure> {
     let (features, codes) = encoded(q, batch, outputs, true)?;
-    let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let bits = |all: &[f32]| all.iter().map(|x| x.to_bits()).list();
     let (records, mut alone) = (Records::new(q, batch)?, q.alloc::<f32>(batch.len() * 64)?);
     q.training_features(TrainingFeatures { batch: batch.len(), records: records.views(), features: alone.view_mut() })?;
     Failure::unless_equal(&bits(&q.download(&alone)?), &bits(&features))?;

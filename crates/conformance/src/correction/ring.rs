@@ -10,7 +10,7 @@ use backend_api::{
 };
 use core_types::params::correction::{NO_STATE, SimilarParams, StoreParams};
 
-use crate::{Buf, Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 /// A ring on the device with its expected contents, the oldest state first.
 struct CorrectionRing {
@@ -35,7 +35,7 @@ impl CorrectionRing {
     /// Puts in rows of features; of state i are known i, i + 0.25 and i + 0.5.
     fn store(&mut self, q: &Conditioned, rows: &[f32]) -> Result<(), BackendError> {
         let count = rows.len() / self.width;
-        let known: Vec<f32> = (self.count..self.count + count).flat_map(known).collect();
+        let known: Vec<f32> = (self.count..self.count + count).flat_map(known).list();
         let (features, outcomes) = (q.upload(rows)?, q.upload(&known)?);
         let [capacity, width, new] = [self.capacity, self.width, count].map(|len| len as u64);
         q.store_states(StoreStates {
@@ -101,20 +101,17 @@ pub(super) fn specs() -> Vec<OpSpec> {
         (300, 5, &[257, 299]),
         (16, 130, &[9, 9]),
     ];
-    let mut stores: Vec<_> = rings
-        .into_iter()
-        .map(|(capacity, width, counts)| {
-            Case::new(format!("{counts:?} to {capacity} places of {width}"), move |q| {
-                stored(q, capacity, width, counts)
-            })
-        })
-        .collect();
-    stores.extend(
-        BATCHES.map(|count| Case::new(format!("{count} at a time"), move |q| stored(q, 300, 4, &[count as usize; 2]))),
-    );
+    let mut stores: Vec<Case> = Vec::new();
+    for (capacity, width, counts) in rings {
+        let name = format!("{counts:?} to {capacity} places of {width}");
+        stores.push(Case::new(name, move |q| stored(q, capacity, width, counts)));
+    }
+    for count in BATCHES {
+        stores.push(Case::new(format!("{count} at a time"), move |q| stored(q, 300, 4, &[count as usize; 2])));
+    }
     stores.push(Case::new("refusals", refusals));
     // Places, features, states that went in, queries, and how many states are looked for.
-    let searches = [
+    let sizes = [
         [1, 1, 1, 1, 1],
         [7, 3, 5, 2, 10],
         [40, 64, 0, 2, 4],
@@ -126,11 +123,14 @@ pub(super) fn specs() -> Vec<OpSpec> {
         [70, 0, 70, 2, 3],
         [9, 4, 9, 2, 0],
     ];
-    let mut searches: Vec<_> =
-        searches.into_iter().map(|sizes| Case::new(format!("{sizes:?}"), move |q| searched(q, sizes))).collect();
-    searches.extend(BATCHES.map(|queries| {
-        Case::new(format!("{queries} queries"), move |q| searched(q, [20, 6, 33, queries as usize, 3]))
-    }));
+    let mut searches: Vec<Case> = Vec::new();
+    for sizes in sizes {
+        searches.push(Case::new(format!("{sizes:?}"), move |q| searched(q, sizes)));
+    }
+    for queries in BATCHES {
+        let sizes = [20, 6, 33, queries as usize, 3];
+        searches.push(Case::new(format!("{queries} queries"), move |q| searched(q, sizes)));
+    }
     searches.push(Case::new("equal states", equal_states));
     searches.push(Case::new("what is not a number", not_numbers));
     vec![
@@ -178,16 +178,16 @@ fn searched(q: &Conditioned, [capacity, width, count, queries, k]: [usize; 5]) -
     let (places, similarities) = ring.similar(q, &queries, k)?;
     for ((query, places), got) in queries.chunks(width).zip(places.chunks(k.max(1))).zip(similarities.chunks(k.max(1)))
     {
-        let cosines: Vec<f64> = ring.expected.iter().map(|(_, state)| cosine(state, query)).collect();
+        let cosines: Vec<f64> = ring.expected.iter().map(|(_, state)| cosine(state, query)).list();
         let order = |place: u32| ring.expected.iter().position(|(at, _)| *at == place as usize);
-        let found: Vec<usize> = places.iter().filter_map(|&place| order(place)).collect();
+        let found: Vec<usize> = places.iter().filter_map(|&place| order(place)).list();
         let expected = cosines.len().min(k);
         if found.len() != expected || places[expected..].iter().any(|&place| place != NO_STATE) {
             return Err(Failure::Broken(format!("{expected} of {k} places should be those of states: {places:?}")));
         }
         Failure::unless_equal(&vec![0.0; k - expected], &got[expected..])?;
         let got = &got[..expected];
-        Failure::unless_close(&found.iter().map(|&i| cosines[i]).collect::<Vec<_>>(), got, 0.0, BOUND)?;
+        Failure::unless_close(&found.iter().map(|&i| cosines[i]).list(), got, 0.0, BOUND)?;
         let in_order = |i: usize| got[i] > got[i + 1] || (got[i] == got[i + 1] && found[i] < found[i + 1]);
         if let Some(i) = (0..expected.saturating_sub(1)).find(|&i| !in_order(i)) {
             return Err(Failure::Broken(format!("the order of places {i} and the next: {places:?}, {got:?}")));
@@ -215,7 +215,7 @@ fn empty(q: &Conditioned, ring: &CorrectionRing, queries: usize, k: usize) -> Re
         places: places.view_mut(),
         similarities: similarities.view_mut(),
     })?;
-    let expected: Vec<u32> = (0..queries as u32).flat_map(|_| 5..5 + k as u32).collect();
+    let expected: Vec<u32> = (0..queries as u32).flat_map(|_| 5..5 + k as u32).list();
     Failure::unless_equal(&expected, &q.download(&places)?)?;
     Failure::unless_equal(&vec![0.0; expected.len()], &q.download(&similarities)?)
 }
@@ -226,7 +226,7 @@ fn empty(q: &Conditioned, ring: &CorrectionRing, queries: usize, k: usize) -> Re
 /// no other.
 fn equal_states(q: &Conditioned) -> Result<(), Failure> {
     let mut ring = CorrectionRing::new(q, 600, 3)?;
-    let rows: Vec<f32> = (0..900).flat_map(|i| if i % 90 == 5 { [0.0, 1.0, 1.0] } else { [0.0, 0.0, 1.0] }).collect();
+    let rows: Vec<f32> = (0..900).flat_map(|i| if i % 90 == 5 { [0.0, 1.0, 1.0] } else { [0.0, 0.0, 1.0] }).list();
     for rows in rows.chunks(3 * 300) {
         ring.store(q, rows)?;
     }

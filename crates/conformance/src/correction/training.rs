@@ -2,7 +2,7 @@
 
 use backend_api::{BackendError, Buffer, Queue, ops::correction::TrainingRecords};
 
-use crate::{Buf, Conditioned, linalg::model::InputSource};
+use crate::{Buf, Conditioned, linalg::model::InputSource, list::List as _};
 
 const LOSSES: usize = 256;
 const NORMS: usize = 64;
@@ -31,7 +31,7 @@ fn statistics(values: &[f64]) -> [f64; 4] {
 
 /// The last `n` of `values`, in f64.
 fn last(values: &[f32], n: usize) -> Vec<f64> {
-    values[values.len().saturating_sub(n)..].iter().map(|&x| f64::from(x)).collect()
+    values[values.len().saturating_sub(n)..].iter().map(|&x| f64::from(x)).list()
 }
 
 impl TrainingRecord {
@@ -40,8 +40,8 @@ impl TrainingRecord {
         let mut random = InputSource::new((losses * 1009 + norms) as u64);
         let noise = random.reals::<f32>(losses + norms + 12);
         let loss = |i: usize| 3.0 / (1.0 + i as f32 / 64.0) + noise[i] / 4.0;
-        let losses: Vec<f32> = (0..losses).map(loss).collect();
-        let norms: Vec<f32> = noise[losses.len()..][..norms].iter().map(|x| 1.5 + x).collect();
+        let losses: Vec<f32> = (0..losses).map(loss).list();
+        let norms: Vec<f32> = noise[losses.len()..][..norms].iter().map(|x| 1.5 + x).list();
         let mut scalars = [0.0; 12];
         scalars.iter_mut().zip(&noise[losses.len() + norms.len()..]).for_each(|(scalar, x)| *scalar = *x);
         scalars[0] = losses.last().copied().unwrap_or(f32::NAN);
@@ -93,9 +93,9 @@ pub(super) struct Records {
 
 impl Records {
     pub(super) fn new(q: &Conditioned, batch: &[TrainingRecord]) -> Result<Self, BackendError> {
-        let losses: Vec<f32> = batch.iter().flat_map(|training| ring(&training.losses, LOSSES)).collect();
-        let norms: Vec<f32> = batch.iter().flat_map(|training| ring(&training.norms, NORMS)).collect();
-        let scalars: Vec<f32> = batch.iter().flat_map(|training| training.scalars).collect();
+        let losses: Vec<f32> = batch.iter().flat_map(|training| ring(&training.losses, LOSSES)).list();
+        let norms: Vec<f32> = batch.iter().flat_map(|training| ring(&training.norms, NORMS)).list();
+        let scalars: Vec<f32> = batch.iter().flat_map(|training| training.scalars).list();
         let counts = |training: &TrainingRecord| {
             [training.losses.len(), training.norms.len()].map(|len| len as u64 + training.before)
         };
@@ -103,7 +103,7 @@ impl Records {
             losses: q.upload(&losses)?,
             norms: q.upload(&norms)?,
             scalars: q.upload(&scalars)?,
-            recorded: q.upload(&batch.iter().flat_map(counts).collect::<Vec<u64>>())?,
+            recorded: q.upload(&batch.iter().flat_map(counts).list())?,
         })
     }
 

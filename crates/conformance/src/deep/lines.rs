@@ -9,7 +9,7 @@ use core_types::{
     params::deep::{DeepBatch, DeepTerm},
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, spec::BATCHES};
 
 /// Terms in batches of given sizes.
 ///
@@ -34,8 +34,8 @@ impl Claims {
         }
         let mut place = || stream.word() as u32 % PLACES;
         let terms = (0..first).map(|_| DeepTerm { column: place(), value: place(), power: place(), reserved: 0 });
-        let terms = terms.collect();
-        let mut elements = |count: u32| (0..count).map(|_| stream.qm31()).collect();
+        let terms = terms.list();
+        let mut elements = |count: u32| (0..count).map(|_| stream.qm31()).list();
         let (points, sampled, powers) = (elements(2 * PLACES), elements(PLACES), elements(PLACES));
         Self { terms, batches, points, sampled, powers }
     }
@@ -109,7 +109,7 @@ pub(super) fn lines() -> OpSpec {
     ];
     for count in BATCHES {
         cases.push(Case::new(format!("{count} batches"), move |q| {
-            let counts: Vec<u32> = (0..count).map(|i| 1 + i % 3).collect();
+            let counts: Vec<u32> = (0..count).map(|i| 1 + i % 3).list();
             Claims::random(&counts).hold(q)
         }));
     }

@@ -12,7 +12,7 @@ use core_types::{
     },
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, secure, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, secure, spec::BATCHES};
 
 /// Columns in a buffer, and batches that take terms of them.
 struct DeepColumns {
@@ -50,7 +50,7 @@ impl DeepColumns {
             }
         }
         let values = stream.column(end as usize);
-        let factors = terms.iter().map(|_| stream.qm31()).collect();
+        let factors = terms.iter().map(|_| stream.qm31()).list();
         Self { log_size, columns: places, terms, batches, values, factors }
     }
 
@@ -80,7 +80,7 @@ impl DeepColumns {
                     sum + factor * QM31::from(self.values[first + position])
                 })
             };
-            let sums: Vec<QM31> = (0..1usize << self.log_size).map(sum_at).collect();
+            let sums: Vec<QM31> = (0..1usize << self.log_size).map(sum_at).list();
             expected.extend(secure::planes(&sums));
         }
         Failure::unless_equal(&expected, &self.numerators(q)?)
@@ -97,7 +97,7 @@ pub(super) fn numerators() -> OpSpec {
     }
     for batches in BATCHES {
         cases.push(Case::new(format!("{batches} batches"), move |q| {
-            let counts: Vec<u32> = (0..2 * batches).map(|i| 1 + i % 4).collect();
+            let counts: Vec<u32> = (0..2 * batches).map(|i| 1 + i % 4).list();
             DeepColumns::random(4, 5, &counts).hold(q)
         }));
     }

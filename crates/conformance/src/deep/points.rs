@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::{circle::CirclePoint, field::QM31, params::deep::PointAt};
 
-use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, circle::model::ElementStream, list::List as _, spec::BATCHES};
 
 fn made(q: &Conditioned, points_at: &[PointAt], parameter: QM31) -> Result<Vec<QM31>, BackendError> {
     let parameter = q.upload(&[parameter])?;
@@ -45,7 +45,7 @@ fn expected(at: PointAt, parameter: QM31) -> [QM31; 2] {
 }
 
 fn expect_points(q: &Conditioned, points_at: &[PointAt], parameter: QM31) -> Result<(), Failure> {
-    let expected: Vec<QM31> = points_at.iter().flat_map(|&at| expected(at, parameter)).collect();
+    let expected: Vec<QM31> = points_at.iter().flat_map(|&at| expected(at, parameter)).list();
     Failure::unless_equal(&expected, &made(q, points_at, parameter)?)
 }
 
@@ -54,11 +54,11 @@ pub(super) fn points() -> OpSpec {
     let mut cases = vec![
         Case::new("the point itself", move |q| expect_points(q, &[at(0, 0)], ElementStream::new(1).qm31())),
         Case::new("every number of steps that is a power of two", move |q| {
-            let all: Vec<PointAt> = (0..32).map(|bit| at(1 << bit, 0)).collect();
+            let all: Vec<PointAt> = (0..32).map(|bit| at(1 << bit, 0)).list();
             expect_points(q, &all, ElementStream::new(2).qm31())
         }),
         Case::new("every number of doublings", move |q| {
-            let all: Vec<PointAt> = (0..32).map(|doublings| at(0x7654_3210, doublings)).collect();
+            let all: Vec<PointAt> = (0..32).map(|doublings| at(0x7654_3210, doublings)).list();
             expect_points(q, &all, ElementStream::new(3).qm31())
         }),
         Case::new("steps count modulo 2^31", move |q| {
@@ -79,7 +79,7 @@ pub(super) fn points() -> OpSpec {
     for count in BATCHES {
         cases.push(Case::new(format!("{count} points"), move |q| {
             let mut stream = ElementStream::new(count.into());
-            let all: Vec<PointAt> = (0..count).map(|_| at(stream.word() as u32, stream.word() as u32 % 4)).collect();
+            let all: Vec<PointAt> = (0..count).map(|_| at(stream.word() as u32, stream.word() as u32 % 4)).list();
             expect_points(q, &all, stream.qm31())
         }));
     }

@@ -16,6 +16,7 @@ use core_types::{
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     circle::model::{ElementStream, stored_point, value_at},
+    list::List as _,
     secure,
     spec::BATCHES,
 };
@@ -36,8 +37,8 @@ impl Input {
         let points = batches.iter().map(|&(point, _)| point + 1).max().unwrap_or(0);
         let words = batches.iter().map(|&(_, log_size)| 4 << log_size).sum();
         let batches: Vec<DeepBatch> =
-            batches.iter().map(|&(point, log_size)| DeepBatch { first: 0, count: 1, point, log_size }).collect();
-        let mut secure = |count: usize| -> Vec<QM31> { (0..count).map(|_| stream.qm31()).collect() };
+            batches.iter().map(|&(point, log_size)| DeepBatch { first: 0, count: 1, point, log_size }).list();
+        let mut secure = |count: usize| -> Vec<QM31> { (0..count).map(|_| stream.qm31()).list() };
         let (points, lines) = (secure(2 * points as usize), secure(2 * batches.len()));
         Self { params, batches, points, lines, numerators: stream.column(words) }
     }
@@ -78,7 +79,7 @@ impl Input {
     }
 
     fn hold(&self, q: &Conditioned) -> Result<(), Failure> {
-        let expected: Vec<QM31> = (0..1usize << self.params.log_size).map(|position| self.at(position)).collect();
+        let expected: Vec<QM31> = (0..1usize << self.params.log_size).map(|position| self.at(position)).list();
         Failure::unless_equal(&expected, &secure::elements(&self.quotients(q)?))
     }
 
@@ -87,9 +88,9 @@ impl Input {
         let got = secure::elements(&self.quotients(q)?);
         let mut stream = ElementStream::new(7);
         let positions: Vec<usize> =
-            (0..40).map(|_| stream.word() as usize % got.len()).chain([0, got.len() - 1]).collect();
-        let expected: Vec<QM31> = positions.iter().map(|&position| self.at(position)).collect();
-        Failure::unless_equal(&expected, &positions.iter().map(|&position| got[position]).collect::<Vec<_>>())
+            (0..40).map(|_| stream.word() as usize % got.len()).chain([0, got.len() - 1]).list();
+        let expected: Vec<QM31> = positions.iter().map(|&position| self.at(position)).list();
+        Failure::unless_equal(&expected, &positions.iter().map(|&position| got[position]).list())
     }
 }
 
@@ -101,7 +102,7 @@ fn quotient_polynomial(q: &Conditioned, log_size: u32, error: QM31) -> Result<Ve
     let log_domain = log_size + 1;
     let mut stream = ElementStream::new(u64::from(log_size));
     let (coefficients, point, power) = (stream.column(1 << log_size), stream.point(), stream.qm31());
-    let values: Vec<M31> = (0..1 << log_domain).map(|p| value_at(&coefficients, stored_point(log_domain, p))).collect();
+    let values: Vec<M31> = (0..1 << log_domain).map(|p| value_at(&coefficients, stored_point(log_domain, p))).list();
     let CirclePoint { x, y } = point;
     let claim = value_at(&coefficients, point) + error;
 
@@ -182,14 +183,14 @@ pub(super) fn quotients() -> OpSpec {
         let case = Case::new(format!("all heights to 2^{log_size}, twice, at two points"), move |q| {
             let heights = (1..=log_size).map(|height| (0, height));
             let others = (1..=log_size).rev().map(|height| (1, height));
-            let batches: Vec<(u32, u32)> = heights.chain(others).collect();
+            let batches: Vec<(u32, u32)> = heights.chain(others).list();
             Input::random(DeepQuotientsParams { log_size, log_domain: log_size + 1 }, &batches).hold(q)
         });
         cases.push(case.on_elements(1 << log_size));
     }
     for count in BATCHES {
         cases.push(Case::new(format!("{count} batches"), move |q| {
-            let batches: Vec<(u32, u32)> = (0..count).map(|i| (i / 3, 1 + i % 5)).collect();
+            let batches: Vec<(u32, u32)> = (0..count).map(|i| (i / 3, 1 + i % 5)).list();
             Input::random(DeepQuotientsParams { log_size: 5, log_domain: 6 }, &batches).hold(q)
         }));
     }

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::factor::{ColumnPairParams, MatrixParams, ScaleParams};
 
 use super::model::{Matrix, NumberSource, unless_orthonormal};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![completions(), orientations(), scalings()]
@@ -27,7 +27,7 @@ fn completed(q: &Conditioned, rows: usize, cols: usize, rank: usize) -> Result<(
         *x = if i % cols < rank { *x } else { [f32::NAN, 0.0, 7.0][i % 3] };
     }
     let found = complete(q, rows, cols, rank, &x)?;
-    let own = |x: &[f32]| -> Vec<f32> { x.chunks(cols).flat_map(|row| row[..rank].to_vec()).collect() };
+    let own = |x: &[f32]| -> Vec<f32> { x.chunks(cols).flat_map(|row| row[..rank].to_vec()).list() };
     Failure::unless_equal(&own(&x), &own(&found))?;
     unless_orthonormal("the completed columns", &Matrix::of_f32(rows, cols, &found), 1e-6)
 }
@@ -42,7 +42,7 @@ fn completions() -> OpSpec {
     }
     cases.push(Case::new("no column: unit vectors", |q| {
         for (rows, cols) in [(1, 1), (9, 4), (50, 33), (1200, 2)] {
-            let unit: Vec<f32> = (0..rows * cols).map(|i| f32::from(u8::from(i / cols == i % cols))).collect();
+            let unit: Vec<f32> = (0..rows * cols).map(|i| f32::from(u8::from(i / cols == i % cols))).list();
             Failure::unless_equal(&unit, &complete(q, rows, cols, 0, &vec![3.0; rows * cols])?)?;
         }
         Ok(())
@@ -62,15 +62,15 @@ fn completions() -> OpSpec {
 fn oriented(q: &Conditioned, rows: usize, other_rows: usize, cols: usize) -> Result<(), Failure> {
     let mut random = NumberSource::new((rows + cols) as u64);
     // few values, so that the largest are there several times
-    let mut some = |count| (0..count).map(|_| (random.dyadic() * 3.0).round()).collect::<Vec<f32>>();
+    let mut some = |count| (0..count).map(|_| (random.dyadic() * 3.0).round()).list();
     let (u, v) = (some(rows * cols), some(other_rows * cols));
     let signs: Vec<f32> = (0..cols)
         .map(|c| {
             let largest = u.iter().skip(c).step_by(cols).fold(0.0f32, |a, &b| if b.abs() > a.abs() { b } else { a });
             if largest < 0.0 { -1.0 } else { 1.0 }
         })
-        .collect();
-    let expected = |x: &[f32]| x.iter().enumerate().map(|(i, x)| x * signs[i % cols]).collect::<Vec<f32>>();
+        .list();
+    let expected = |x: &[f32]| x.iter().enumerate().map(|(i, x)| x * signs[i % cols]).list();
     let (mut du, mut dv) = (q.upload(&u)?, q.upload(&v)?);
     let params = ColumnPairParams { rows: rows as u64, other_rows: other_rows as u64, cols: cols as u64 };
     q.orient_columns(OrientColumns { params: &params, u: du.view_mut(), v: dv.view_mut() })?;
@@ -98,9 +98,9 @@ fn orientations() -> OpSpec {
 
 fn scaled(q: &Conditioned, rows: usize, cols: usize, alpha: f32) -> Result<(), Failure> {
     let mut random = NumberSource::new((rows + cols) as u64);
-    let x: Vec<f32> = (0..rows * cols).map(|_| random.uniform() as f32).collect();
-    let factors: Vec<f32> = (0..cols).map(|_| random.uniform() as f32).collect();
-    let expected: Vec<f32> = x.iter().enumerate().map(|(i, x)| alpha * factors[i % cols] * x).collect();
+    let x: Vec<f32> = (0..rows * cols).map(|_| random.uniform() as f32).list();
+    let factors: Vec<f32> = (0..cols).map(|_| random.uniform() as f32).list();
+    let expected: Vec<f32> = x.iter().enumerate().map(|(i, x)| alpha * factors[i % cols] * x).list();
     let (x, factors, mut y) = (q.upload(&x)?, q.upload(&factors)?, q.upload(&vec![9.0f32; rows * cols])?);
     let params = ScaleParams { matrix: MatrixParams { rows: rows as u64, cols: cols as u64 }, alpha };
     q.scale_columns(ScaleColumns { params: &params, x: x.view(), factors: factors.view(), y: y.view_mut() })?;

@@ -1,6 +1,6 @@
 //! Matrices in f64 and their singular values.
 
-use crate::Failure;
+use crate::{Failure, list::List as _};
 
 /// A row-major matrix.
 #[derive(Clone, Debug)]
@@ -12,11 +12,11 @@ pub(super) struct Matrix {
 
 impl Matrix {
     pub(super) fn new(rows: usize, cols: usize, element: impl FnMut(usize) -> f64) -> Self {
-        Self { rows, cols, data: (0..rows * cols).map(element).collect() }
+        Self { rows, cols, data: (0..rows * cols).map(element).list() }
     }
 
     pub(super) fn of_f32(rows: usize, cols: usize, data: &[f32]) -> Self {
-        Self { rows, cols, data: data.iter().map(|&x| f64::from(x)).collect() }
+        Self { rows, cols, data: data.iter().map(|&x| f64::from(x)).list() }
     }
 
     /// Numbers of about the size 1, from a seed.
@@ -70,14 +70,14 @@ impl Matrix {
 
     /// The elements, rounded.
     pub(super) fn to_f32(&self) -> Vec<f32> {
-        self.data.iter().map(|&x| x as f32).collect()
+        self.data.iter().map(|&x| x as f32).list()
     }
 
     /// An orthonormal basis of the column space. The matrix must not have more columns than rows.
     pub(super) fn orthonormal(&self) -> Self {
         let mut columns: Vec<Vec<f64>> = Vec::new();
         for c in 0..self.cols {
-            let mut column: Vec<f64> = self.column(c).collect();
+            let mut column: Vec<f64> = self.column(c).list();
             for _ in 0..2 {
                 for other in &columns {
                     let product = dot(&column, other);
@@ -96,7 +96,7 @@ impl Matrix {
     /// They are the lengths of the columns after Jacobi rotations have made the columns orthogonal.
     pub(super) fn singular_values(&self) -> Vec<f64> {
         let tall = if self.rows < self.cols { self.transposed() } else { self.clone() };
-        let mut columns: Vec<Vec<f64>> = (0..tall.cols).map(|c| tall.column(c).collect()).collect();
+        let mut columns: Vec<Vec<f64>> = (0..tall.cols).map(|c| tall.column(c).list()).list();
         for _ in 0..40 {
             let mut turned = false;
             for j in 1..columns.len() {
@@ -109,7 +109,7 @@ impl Matrix {
                 break;
             }
         }
-        let mut lengths: Vec<f64> = columns.iter().map(|column| dot(column, column).sqrt()).collect();
+        let mut lengths: Vec<f64> = columns.iter().map(|column| dot(column, column).sqrt()).list();
         lengths.sort_by(|a, b| b.total_cmp(a));
         lengths
     }
@@ -142,7 +142,7 @@ pub(super) fn with_spectrum(rows: usize, cols: usize, sigma: &[f64], seed: u64) 
 
 /// Fails unless the columns are orthonormal within `tolerance`.
 pub(super) fn unless_orthonormal(what: &str, x: &Matrix, tolerance: f64) -> Result<(), Failure> {
-    let columns: Vec<Vec<f64>> = (0..x.cols).map(|c| x.column(c).collect()).collect();
+    let columns: Vec<Vec<f64>> = (0..x.cols).map(|c| x.column(c).list()).list();
     for (i, a) in columns.iter().enumerate() {
         for (j, b) in columns[..=i].iter().enumerate() {
             let (product, expected) = (dot(a, b), f64::from(u8::from(i == j)));

@@ -4,7 +4,7 @@ use backend_api::{Buffer as _, Queue};
 use nn_ops::{ResidualPlan, SvdOptions, TensorMut, TensorRef};
 
 use super::model::{Matrix, with_spectrum};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let mut applied = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
 
 /// Singular values that a few of can stand for all of.
 fn falling(count: usize) -> Vec<f64> {
-    (0..count).map(|i| 0.3f64.powi(i as i32)).collect()
+    (0..count).map(|i| 0.3f64.powi(i as i32)).list()
 }
 
 fn difference(expected: &Matrix, got: &[f32]) -> f64 {
@@ -66,7 +66,7 @@ fn feed_back(q: &Conditioned, m: usize, n: usize, rank: usize) -> Result<(), Fai
         plan.apply(q, 1.0, &mut compressed, TensorMut::contiguous(sent.view_mut(), &[m, n])?)?;
     }
     let left: Vec<f32> = q.download(&error)?;
-    let all: Vec<f32> = q.download(&sent)?.iter().zip(&left).map(|(sent, left)| sent + left).collect();
+    let all: Vec<f32> = q.download(&sent)?.iter().zip(&left).map(|(sent, left)| sent + left).list();
     within("what was sent", difference(&total, &all), 1e-5 * total.norm())?;
     let left = Matrix::of_f32(m, n, &left).norm();
     within("what is left", left, total.norm())

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::factor::JacobiParams;
 
 use super::model::{Matrix, unless_orthonormal, with_spectrum};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Sides around the warps and tiles of a GPU, the longest in shared memory, and longer ones.
 const SIDES: [usize; 12] = [0, 1, 2, 3, 31, 32, 33, 44, 65, 96, 97, 130];
@@ -46,7 +46,7 @@ fn inverses() -> OpSpec {
         }));
     }
     cases.push(Case::new("of columns of very different lengths", |q| {
-        let lengths: Vec<f64> = (0..20).map(|i| 10f64.powi(i % 7 * 6 - 20)).collect();
+        let lengths: Vec<f64> = (0..20).map(|i| 10f64.powi(i % 7 * 6 - 20)).list();
         let x = Matrix::random(40, 20, 6).scaled(&lengths);
         unless_orthonormal("X C", &x.times(&inverse(q, &x, None)?), 1e-9)
     }));
@@ -67,7 +67,7 @@ fn inverses() -> OpSpec {
         let x = Matrix::random(12, 6, 8);
         let expected = inverse(q, &x, None)?.data;
         for (peak, factor) in [(6.0, 0.125), (0.0, 1.0), (1.0 / 16.0, 8.0)] {
-            let scaled: Vec<f64> = expected.iter().map(|x| x * factor).collect();
+            let scaled: Vec<f64> = expected.iter().map(|x| x * factor).list();
             Failure::unless_equal(&scaled, &inverse(q, &x, Some(peak))?.data)?;
         }
         Ok(())
@@ -151,12 +151,12 @@ fn eigenvectors() -> OpSpec {
         Failure::unless_equal(&unit.data, &found.vectors.data)
     }));
     cases.push(Case::new("values that fall to nothing", |q| {
-        let sigma: Vec<f64> = (0..24).map(|i| 10f64.powf(-f64::from(i) / 2.0)).collect();
+        let sigma: Vec<f64> = (0..24).map(|i| 10f64.powf(-f64::from(i) / 2.0)).list();
         let found = eigen(q, &with_spectrum(50, 24, &sigma, 14), 20, None)?;
         // 10^-6 is greater than 2^-20, 10^-6.5 is not
         Failure::unless_equal(&[13], &[found.rank])?;
         let rank = 13;
-        let expected: Vec<f64> = sigma.iter().take(20).map(|&s| if s >= 0.99e-6 { s } else { 0.0 }).collect();
+        let expected: Vec<f64> = sigma.iter().take(20).map(|&s| if s >= 0.99e-6 { s } else { 0.0 }).list();
         Failure::unless_close(&expected, &found.sigma, 1e-3, 0.0)?;
         unless_orthonormal("V", &Matrix::new(24, rank, |i| found.vectors.at(i / rank, i % rank)), 1e-8)?;
         let rest = (rank..20).flat_map(|column| found.vectors.column(column).chain(found.inverse.column(column)));
@@ -166,10 +166,10 @@ fn eigenvectors() -> OpSpec {
     cases.push(Case::new("scaled", |q| {
         let x = Matrix::random(20, 7, 15);
         let (plain, scaled) = (eigen(q, &x, 4, None)?, eigen(q, &x, 4, Some(6.0))?);
-        let eightfold = |x: &[f64]| x.iter().map(|x| 8.0 * x).collect::<Vec<_>>();
+        let eightfold = |x: &[f64]| x.iter().map(|x| 8.0 * x).list();
         Failure::unless_equal(&eightfold(&plain.vectors.data), &scaled.vectors.data)?;
         Failure::unless_equal(&plain.inverse.data, &scaled.inverse.data)?;
-        let sigma: Vec<f32> = plain.sigma.iter().map(|s| 8.0 * s).collect();
+        let sigma: Vec<f32> = plain.sigma.iter().map(|s| 8.0 * s).list();
         Failure::unless_equal(&sigma, &scaled.sigma)
     }));
     cases.push(Case::new("of what is no number, in finite time", |q| {

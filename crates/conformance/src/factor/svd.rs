@@ -6,7 +6,7 @@ use backend_api::{Buffer as _, Queue};
 use nn_ops::{NnError, SvdFactors, SvdOptions, SvdPlan, SvdPower, TensorRef};
 
 use super::model::{Matrix, unless_orthonormal, with_spectrum};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![
@@ -76,7 +76,7 @@ fn expect(a: &Matrix, found: &HostSvd, sigma: &[f64], bounds: Bounds) -> Result<
         let largest = found.u.column(c).fold(0.0f64, |a, b| if b.abs() > a.abs() { b } else { a });
         unless(largest > 0.0, || format!("the largest entry of column {c} of U is {largest}"))?;
     }
-    let values: Vec<f64> = found.s.iter().map(|&s| f64::from(s)).collect();
+    let values: Vec<f64> = found.s.iter().map(|&s| f64::from(s)).list();
     let error = a.minus(&found.u.scaled(&values).times(&found.v.transposed())).norm();
     let best = sigma[kept..].iter().map(|s| s * s).sum::<f64>().sqrt();
     let allowed = bounds.excess * best + 3e-6 * a.norm();
@@ -115,7 +115,7 @@ fn direct() -> Vec<Case> {
     );
     for (m, n) in [(60, 30), (30, 60)] {
         cases.push(Case::new(format!("{m} x {n}, values over five powers of ten"), move |q| {
-            let sigma: Vec<f64> = (0..30).map(|i| 10f64.powf(-f64::from(i) / 6.0)).collect();
+            let sigma: Vec<f64> = (0..30).map(|i| 10f64.powf(-f64::from(i) / 6.0)).list();
             let a = rounded(&with_spectrum(m, n, &sigma, 32));
             expect(&a, &decompose(q, &a, 30, options(10, 1))?, &a.singular_values(), EXACT)
         }));
@@ -128,7 +128,7 @@ fn sketched() -> Vec<Case> {
     // Each columns, rank and oversample so that the sketch has less than half the columns of the matrix.
     for (m, n) in [(100, 70), (70, 101)] {
         cases.push(Case::new(format!("{m} x {n}, values that fall fast"), move |q| {
-            let sigma: Vec<f64> = (0..20).map(|i| 0.4f64.powi(i)).collect();
+            let sigma: Vec<f64> = (0..20).map(|i| 0.4f64.powi(i)).list();
             let a = rounded(&with_spectrum(m, n, &sigma, 33));
             for power in [0, 1, 2] {
                 let bounds = if power == 0 {
@@ -145,7 +145,7 @@ fn sketched() -> Vec<Case> {
         let name = format!("128 x 110, values that fall like 1/j, {power} power iterations");
         cases.push(
             Case::new(name, move |q| {
-                let sigma: Vec<f64> = (1..=110).map(|j| 1.0 / f64::from(j)).collect();
+                let sigma: Vec<f64> = (1..=110).map(|j| 1.0 / f64::from(j)).list();
                 let a = rounded(&with_spectrum(128, 110, &sigma, 34));
                 // the sketch does not reach where the values have fallen tenfold, so that the last kept are less sure
                 let bounds = Bounds { sigma: 3e-3, excess };
@@ -156,7 +156,7 @@ fn sketched() -> Vec<Case> {
     }
     for (m, n, rank, count, ratio, seed) in [(300, 260, 86, 150, 0.8f64, 35), (120, 128, 100, 120, 0.9, 37)] {
         let case = Case::new(format!("{m} x {n}, rank {rank} of values that fall fast"), move |q| {
-            let sigma: Vec<f64> = (0..count).map(|i| ratio.powi(i)).collect();
+            let sigma: Vec<f64> = (0..count).map(|i| ratio.powi(i)).list();
             let a = rounded(&with_spectrum(m, n, &sigma, seed));
             expect(&a, &decompose(q, &a, rank, options(10, 1))?, &sigma, Bounds { sigma: 1e-5, excess: 1.005 })
         });
@@ -221,20 +221,20 @@ fn special() -> Vec<Case> {
             expect(&a, &found, &a.singular_values(), Bounds { sigma: 1e-5, excess: 1.00001 })
         }));
         cases.push(Case::new(format!("values that fall to 1e-32, {m} x {n}"), move |q| {
-            let sigma: Vec<f64> = (0..m.min(n)).map(|j| 10f64.powf(-32.0 * j as f64 / (m.min(n) - 1) as f64)).collect();
+            let sigma: Vec<f64> = (0..m.min(n)).map(|j| 10f64.powf(-32.0 * j as f64 / (m.min(n) - 1) as f64)).list();
             let a = rounded(&with_spectrum(m, n, &sigma, 43));
             expect(&a, &decompose(q, &a, rank, options(6, 1))?, &a.singular_values(), EXACT)
         }));
         for power in [-140, -100, 60, 110] {
             cases.push(Case::new(format!("times 2^{power}, {m} x {n}"), move |q| {
-                let sigma: Vec<f64> = (0..4).map(|i| 0.4f64.powi(i)).collect();
+                let sigma: Vec<f64> = (0..4).map(|i| 0.4f64.powi(i)).list();
                 let scale = 2f64.powi(power);
                 let a = rounded(&with_spectrum(m, n, &sigma, 44).scaled(&vec![scale; n]));
                 // Subnormals have few digits: the model reads the rounded values, and results are no more precise.
                 let bounds = Bounds { sigma: if power < -126 { 1e-2 } else { 1e-5 }, excess: 1.01 };
                 let found = decompose(q, &a, rank, options(6, 1))?;
                 let values = a.scaled(&vec![1.0 / scale; n]).singular_values();
-                let unscaled = HostSvd { s: found.s.iter().map(|&s| (f64::from(s) / scale) as f32).collect(), ..found };
+                let unscaled = HostSvd { s: found.s.iter().map(|&s| (f64::from(s) / scale) as f32).list(), ..found };
                 let lost = if power < -126 { 0.02 } else { 0.0 };
                 let a = a.scaled(&vec![1.0 / scale; n]);
                 expect_within(&a, &unscaled, &values, bounds, lost)

@@ -12,7 +12,7 @@ use core_types::{
 };
 
 use super::model::NumberSource;
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![peaks(), sketches(), grams(), products()]
@@ -24,21 +24,19 @@ fn peaks() -> OpSpec {
         q.matrix_peak(MatrixPeak { a: a.view(), peak: peak.view_mut() })?;
         Failure::unless_equal(&[expected], &q.download(&peak)?)
     };
-    let mut cases: Vec<Case> = BATCHES
-        .into_iter()
-        .map(|len| {
-            Case::new(format!("of {len} elements, at each place"), move |q| {
-                let ones = vec![-1.0f32; len as usize];
-                peak(q, &ones, if len == 0 { 0 } else { 1f32.to_bits() })?;
-                for place in [0, len / 2, len.saturating_sub(1)].into_iter().filter(|&place| place < len) {
-                    let mut a = ones.clone();
-                    a[place as usize] = -3.5;
-                    peak(q, &a, 3.5f32.to_bits())?;
-                }
-                Ok(())
-            })
-        })
-        .collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for len in BATCHES {
+        cases.push(Case::new(format!("of {len} elements, at each place"), move |q| {
+            let ones = vec![-1.0f32; len as usize];
+            peak(q, &ones, if len == 0 { 0 } else { 1f32.to_bits() })?;
+            for place in [0, len / 2, len.saturating_sub(1)].into_iter().filter(|&place| place < len) {
+                let mut a = ones.clone();
+                a[place as usize] = -3.5;
+                peak(q, &a, 3.5f32.to_bits())?;
+            }
+            Ok(())
+        }));
+    }
     cases.push(
         Case::new("of many elements", move |q| {
             let mut a = vec![0.25f32; 200_000];
@@ -64,13 +62,13 @@ fn sketches() -> OpSpec {
         q.sign_sketch(SignSketch { params: &params, peak: peak.view(), omega: omega.view_mut() })?;
         let expected: Vec<f32> = (0..len)
             .map(|i| if philox::block(seed, 0, 0, i / 4)[(i % 4) as usize] >> 31 == 1 { -unit } else { unit })
-            .collect();
+            .list();
         Failure::unless_equal(&expected, &q.download(&omega)?)
     };
-    let mut cases: Vec<Case> = BATCHES
-        .into_iter()
-        .map(|len| Case::new(format!("{len} signs"), move |q| signs(q, len.into(), 0.75, 1.0)))
-        .collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for len in BATCHES {
+        cases.push(Case::new(format!("{len} signs"), move |q| signs(q, len.into(), 0.75, 1.0)));
+    }
     cases.push(Case::new("many signs", move |q| signs(q, 70_003, 1.0, 0.5)).on_elements(70_003));
     cases.push(Case::new("scaled for small and great matrices, within bounds", move |q| {
         for (peak, unit) in [(0.0, 1.0), (4.0, 0.125), (1.0 / 1024.0, 512.0)] {
@@ -101,7 +99,7 @@ const SHAPES: [(usize, usize); 13] = [
 
 fn gram(q: &Conditioned, rows: usize, cols: usize) -> Result<(), Failure> {
     let mut random = NumberSource::new((rows * 100 + cols) as u64);
-    let x: Vec<f32> = (0..rows * cols).map(|_| random.dyadic()).collect();
+    let x: Vec<f32> = (0..rows * cols).map(|_| random.dyadic()).list();
     let mut expected = vec![0.0; cols * cols];
     for row in x.chunks_exact(cols.max(1)) {
         for (i, &a) in row.iter().enumerate() {
@@ -117,8 +115,10 @@ fn gram(q: &Conditioned, rows: usize, cols: usize) -> Result<(), Failure> {
 }
 
 fn grams() -> OpSpec {
-    let mut cases: Vec<Case> =
-        SHAPES.into_iter().map(|(m, n)| Case::new(format!("of {m} x {n}"), move |q| gram(q, m, n))).collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for (m, n) in SHAPES {
+        cases.push(Case::new(format!("of {m} x {n}"), move |q| gram(q, m, n)));
+    }
     for (m, n) in [(9000, 5), (4097, 48), (2300, 130)] {
         cases.push(Case::new(format!("of {m} x {n}"), move |q| gram(q, m, n)).on_elements((m * n) as u64));
     }
@@ -133,12 +133,12 @@ fn grams() -> OpSpec {
 
 fn product(q: &Conditioned, rows: usize, inner: usize, cols: usize) -> Result<(), Failure> {
     let mut random = NumberSource::new((rows * 100 + cols) as u64);
-    let x: Vec<f32> = (0..rows * inner).map(|_| random.dyadic()).collect();
+    let x: Vec<f32> = (0..rows * inner).map(|_| random.dyadic()).list();
     // Coefficients beyond f32, whose sums cancel.
-    let c: Vec<f64> = (0..inner * cols).map(|_| f64::from(random.dyadic()) + 2f64.powi(30)).collect();
+    let c: Vec<f64> = (0..inner * cols).map(|_| f64::from(random.dyadic()) + 2f64.powi(30)).list();
     let expected: Vec<f32> = (0..rows * cols)
         .map(|i| (0..inner).map(|k| f64::from(x[i / cols * inner + k]) * c[k * cols + i % cols]).sum::<f64>() as f32)
-        .collect();
+        .list();
     let (x, c, mut y) = (q.upload(&x)?, q.upload(&c)?, q.upload(&vec![9.0f32; rows * cols])?);
     let params = TallParams { rows: rows as u64, inner: inner as u64, cols: cols as u64 };
     q.tall_product(TallProduct { params: &params, x: x.view(), c: c.view(), y: y.view_mut() })?;

@@ -13,6 +13,7 @@ use super::{divided, inverse_twiddles, line_x, random};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     circle::model::{ElementStream, stored_point},
+    list::List as _,
     secure,
 };
 
@@ -40,9 +41,8 @@ fn expected(params: FriFoldParams, challenge: QM31, values: &[QM31]) -> Vec<QM31
             _ => line_x(position, log_size - fold),
         };
         let pairs = values.chunks(2).enumerate();
-        values = pairs
-            .map(|(h, pair)| (pair[0] + pair[1]) + alpha * divided(pair[0] - pair[1], coordinate(2 * h)))
-            .collect();
+        values =
+            pairs.map(|(h, pair)| (pair[0] + pair[1]) + alpha * divided(pair[0] - pair[1], coordinate(2 * h))).list();
         alpha = alpha * alpha;
     }
     values
@@ -54,11 +54,11 @@ fn expect_folds(q: &Conditioned, params: FriFoldParams, values: &[QM31]) -> Resu
 }
 
 fn felts<const N: usize>(words: [[u32; 4]; N]) -> Vec<QM31> {
-    words.iter().map(|words| QM31::from_coordinates(words.map(M31::from_u32))).collect()
+    words.iter().map(|words| QM31::from_coordinates(words.map(M31::from_u32))).list()
 }
 
 fn published(q: &Conditioned) -> Result<(), Failure> {
-    let values: Vec<QM31> = (0..8).map(|k| QM31::from_coordinates([k, k + 1, 2 * k, 5].map(M31::from_u32))).collect();
+    let values: Vec<QM31> = (0..8).map(|k| QM31::from_coordinates([k, k + 1, 2 * k, 5].map(M31::from_u32))).list();
     let line = felts([
         [1_968_023_181, 2_083_635_523, 1_371_835_611, 57_806_180],
         [179_460_472, 63_848_134, 775_648_048, 2_089_677_487],

@@ -11,7 +11,7 @@ use core_types::{
 };
 
 use super::{inverse_twiddles, line_x, random};
-use crate::{Case, Conditioned, Failure, OpSpec, secure};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, secure};
 
 /// Returns the coefficients, and the word that is nonzero if higher coefficients exist.
 fn interpolated(
@@ -39,13 +39,13 @@ fn evaluated(coefficients: &[QM31], log_size: u32) -> Vec<QM31> {
     let at = |x: M31| {
         let (mut basis, mut factor) = (vec![M31::ONE], x);
         while basis.len() < coefficients.len() {
-            let with: Vec<M31> = basis.iter().map(|&b| b * factor).collect();
+            let with: Vec<M31> = basis.iter().map(|&b| b * factor).list();
             basis.extend(with);
             factor = double_x(factor);
         }
         coefficients.iter().zip(basis).fold(QM31::ZERO, |sum, (&c, b)| sum + c * QM31::from(b))
     };
-    (0..1usize << log_size).map(|position| at(line_x(position, log_size))).collect()
+    (0..1usize << log_size).map(|position| at(line_x(position, log_size))).list()
 }
 
 /// Interpolates the values of random coefficients.
@@ -55,8 +55,7 @@ fn expect_coefficients(q: &Conditioned, params: FriLastLayerParams) -> Result<()
     let FriLastLayerParams { log_size, log_bound } = params;
     let mut coefficients = random(log_bound);
     let (got, excess) = interpolated(q, params, &evaluated(&coefficients, log_size))?;
-    let expected: Vec<QM31> =
-        (0..1u32 << log_bound).map(|k| coefficients[bit_reversed(k, log_bound) as usize]).collect();
+    let expected: Vec<QM31> = (0..1u32 << log_bound).map(|k| coefficients[bit_reversed(k, log_bound) as usize]).list();
     Failure::unless_equal(&expected, &got)?;
     Failure::unless_equal(&[0], &[excess])?;
     for k in [1 << log_bound, (1 << log_size) - 1] {

@@ -16,6 +16,7 @@ use core_types::{
 use crate::{
     Buf, Conditioned, OpSpec,
     circle::model::{ElementStream, stored_point},
+    list::List as _,
 };
 
 /// Every specification of the op set.
@@ -28,11 +29,11 @@ pub fn specs() -> Vec<OpSpec> {
 ///
 /// They are stored layer after layer, followed by a one.
 fn inverse_twiddles(q: &Conditioned, log_size: u32) -> Result<Buf<Twiddle>, BackendError> {
-    let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).collect();
+    let mut layer: Vec<M31> = (0..1usize << log_size >> 2).map(|h| stored_point(log_size, 4 * h).x).list();
     let mut all = Vec::new();
     while !layer.is_empty() {
         all.extend(layer.iter().map(|x| Twiddle::new(x.inverse().unwrap_or(M31::ZERO))));
-        layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).collect();
+        layer = layer.chunks_exact(2).map(|pair| double_x(pair[0])).list();
     }
     all.push(Twiddle::new(M31::ONE));
     q.upload(&all)
@@ -52,5 +53,5 @@ fn divided(x: QM31, divisor: M31) -> QM31 {
 /// Random values, the same for each size.
 fn random(log_size: u32) -> Vec<QM31> {
     let mut stream = ElementStream::new(77 + u64::from(log_size));
-    (0..1 << log_size).map(|_| stream.qm31()).collect()
+    (0..1 << log_size).map(|_| stream.qm31()).list()
 }

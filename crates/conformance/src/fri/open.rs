@@ -12,7 +12,7 @@ use core_types::{
     },
 };
 
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// Word `index` of test data.
 fn word(index: usize) -> u32 {
@@ -20,7 +20,7 @@ fn word(index: usize) -> u32 {
 }
 
 fn values(len: usize) -> Vec<M31> {
-    (0..len).map(|index| M31::from_u32(word(index))).collect()
+    (0..len).map(|index| M31::from_u32(word(index))).list()
 }
 
 /// Words of any size: positions count modulo the size of their domain.
@@ -28,7 +28,7 @@ fn values(len: usize) -> Vec<M31> {
 /// The first ones are the ends of its first pairs.
 fn positions(queries: u32) -> Vec<u32> {
     let ends = [u32::MAX, 0, 1, 2, u32::MAX - 1];
-    (0..queries as usize).map(|query| ends.get(query).copied().unwrap_or_else(|| word(!query))).collect()
+    (0..queries as usize).map(|query| ends.get(query).copied().unwrap_or_else(|| word(!query))).list()
 }
 
 /// Maps `position` from a domain of `2^from` to `2^to` points by doublings or their inverse.
@@ -80,7 +80,7 @@ pub(super) fn open_columns() -> OpSpec {
     for (log_from, log_leaves) in [(1, 1), (4, 4), (6, 4), (4, 6), (30, 5), (1, 5), (0, 3), (9, 1)] {
         let name = format!("positions of 2^{log_from} in 2^{log_leaves} leaves");
         cases.push(Case::new(name, move |q| {
-            let logs: Vec<u32> = (1..=log_leaves).chain([log_leaves, 1]).collect();
+            let logs: Vec<u32> = (1..=log_leaves).chain([log_leaves, 1]).list();
             expect_columns(q, log_from, log_leaves, &logs, 21)
         }));
     }

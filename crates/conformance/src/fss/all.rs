@@ -7,21 +7,21 @@ use super::{
     batch::{CmpBatch, NONCE, bit, words},
     model::{CmpKey, Prg},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// The unit vectors of `alphas`, `[blocks][keys]`.
 fn unit_vectors(bits: u32, alphas: &[u64]) -> Vec<u128> {
     let block = |index: u64| alphas.iter().map(move |&a| if a / 128 == index { 1 << (a % 128) } else { 0 });
-    (0..cmp_blocks(bits)).flat_map(block).collect()
+    (0..cmp_blocks(bits)).flat_map(block).list()
 }
 
 fn xor(first: &[u128], second: &[u128]) -> Vec<u128> {
-    first.iter().zip(second).map(|(a, b)| a ^ b).collect()
+    first.iter().zip(second).map(|(a, b)| a ^ b).list()
 }
 
 /// Reconstruction of the unit vector of every α.
 fn expect_every_alpha(q: &Conditioned, bits: u32) -> Result<(), Failure> {
-    let all: Vec<u64> = (0..1 << bits).collect();
+    let all: Vec<u64> = (0..1 << bits).list();
     let batch = CmpBatch::random(q, bits, &all)?;
     let keys = 0..all.len() as u32;
     let [first, second] = [batch.evaluate_all(q, 0, keys.clone())?, batch.evaluate_all(q, 1, keys)?];
@@ -32,21 +32,21 @@ fn expect_every_alpha(q: &Conditioned, bits: u32) -> Result<(), Failure> {
 ///
 /// The shares are for the keys in `range` of `count`.
 fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Result<(), Failure> {
-    let alphas: Vec<u64> = words(u64::from(count) + 50, count as usize).into_iter().map(|a| a % (1 << bits)).collect();
+    let alphas: Vec<u64> = words(u64::from(count) + 50, count as usize).into_iter().map(|a| a % (1 << bits)).list();
     let batch = CmpBatch::random(q, bits, &alphas)?;
     let (prg, row) = (Prg::from_nonce(NONCE), padded(count));
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
     let taken = range.start as usize..range.end as usize;
     let keys: Vec<_> =
-        taken.clone().map(|e| (e, CmpKey::generate(&prg, bits, alphas[e], [seed(0, e), seed(1, e)]))).collect();
+        taken.clone().map(|e| (e, CmpKey::generate(&prg, bits, alphas[e], [seed(0, e), seed(1, e)]))).list();
     let mut sums = unit_vectors(bits, &alphas[taken]);
     for party in 0..2 {
         let shares = batch.evaluate_all(q, party, range.clone())?;
         let block = |index: u64| {
             let share = |(e, key): &(usize, CmpKey)| key.units(&prg, bits, party, seed(party, *e), index);
-            keys.iter().map(share).collect::<Vec<_>>()
+            keys.iter().map(share).list()
         };
-        let expected: Vec<u128> = (0..cmp_blocks(bits)).flat_map(block).collect();
+        let expected: Vec<u128> = (0..cmp_blocks(bits)).flat_map(block).list();
         Failure::unless_equal(&expected, &shares)?;
         sums = xor(&sums, &shares);
     }
@@ -57,12 +57,12 @@ fn expect_model(q: &Conditioned, bits: u32, count: u32, range: Range<u32>) -> Re
 ///
 /// They are shares of the comparison, for the same keys.
 fn expect_comparisons(q: &Conditioned, bits: u32) -> Result<(), Failure> {
-    let alphas: Vec<u64> = words(9, 33).into_iter().map(|a| a % (1 << bits)).collect();
+    let alphas: Vec<u64> = words(9, 33).into_iter().map(|a| a % (1 << bits)).list();
     let batch = CmpBatch::random(q, bits, &alphas)?;
     let [first, second] = [batch.evaluate_all(q, 0, 0..33)?, batch.evaluate_all(q, 1, 0..33)?];
     let units = xor(&first, &second);
     let ys = [0, 1, 127, (1 << bits) - 1, (1 << bits) / 2];
-    let points: Vec<u64> = ys.iter().flat_map(|&y| [y % (1 << bits); 33]).collect();
+    let points: Vec<u64> = ys.iter().flat_map(|&y| [y % (1 << bits); 33]).list();
     let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
     for (i, &y) in points.iter().enumerate() {
         let (j, e) = (i / 33, i % 33);
@@ -76,20 +76,20 @@ fn expect_comparisons(q: &Conditioned, bits: u32) -> Result<(), Failure> {
 }
 
 pub(super) fn specs() -> OpSpec {
-    let mut cases: Vec<Case> = (1..=10)
-        .map(|bits| {
-            Case::new(format!("every alpha of {bits} bits"), move |q| expect_every_alpha(q, bits))
-                .on_elements(1 << (2 * bits))
-        })
-        .collect();
-    cases.extend([5, 8, 11].map(|bits| {
-        Case::new(format!("comparisons of {bits} bits are sums of units"), move |q| expect_comparisons(q, bits))
-    }));
+    let mut cases: Vec<Case> = Vec::new();
+    for bits in 1..=10 {
+        let case = Case::new(format!("every alpha of {bits} bits"), move |q| expect_every_alpha(q, bits));
+        cases.push(case.on_elements(1 << (2 * bits)));
+    }
+    for bits in [5, 8, 11] {
+        let name = format!("comparisons of {bits} bits are sums of units");
+        cases.push(Case::new(name, move |q| expect_comparisons(q, bits)));
+    }
     for bits in [8, 10] {
-        cases.extend(BATCHES.map(|count| {
+        for count in BATCHES {
             let name = format!("all points of {count} keys of {bits} bits are the model's");
-            Case::new(name, move |q| expect_model(q, bits, count, 0..count))
-        }));
+            cases.push(Case::new(name, move |q| expect_model(q, bits, count, 0..count)));
+        }
     }
     for (bits, count, range) in
         [(9, 257, 32..257), (10, 100, 64..97), (8, 64, 32..32), (13, 33, 0..33), (13, 70, 64..65)]

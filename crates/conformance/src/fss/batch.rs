@@ -12,7 +12,7 @@ use core_types::{
     params::fss::{CmpAllParams, CmpGenParams, CmpWindowParams, DcfGenParams, DcfWindowParams, padded},
 };
 
-use crate::{Buf, Conditioned};
+use crate::{Buf, Conditioned, list::List as _};
 
 /// The nonce of every batch but the known answers.
 pub(super) const NONCE: [u8; 16] = *b"conformance fss.";
@@ -27,13 +27,13 @@ pub(super) fn words(seed: u64, len: usize) -> Vec<u64> {
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ z >> 31
     };
-    core::iter::repeat_with(next).take(len).collect()
+    core::iter::repeat_with(next).take(len).list()
 }
 
 /// Roots of both parties, `[2][padded(count)]`.
 pub(super) fn roots(seed: u64, count: u32) -> Vec<Label> {
     let words = words(seed, 4 * padded(count));
-    words.chunks_exact(2).map(|pair| Label::new(u128::from(pair[0]) | u128::from(pair[1]) << 64)).collect()
+    words.chunks_exact(2).map(|pair| Label::new(u128::from(pair[0]) | u128::from(pair[1]) << 64)).list()
 }
 
 /// The rows of points, one point of each of `count` keys; one empty row if there are no keys.
@@ -44,7 +44,7 @@ fn rows(points: &[u64], count: u32) -> impl Iterator<Item = &[u64]> {
 
 /// Offsets that turn the masked input 0 into each of the points 0 .. `points`.
 pub(super) fn every_point(points: u64) -> Vec<u64> {
-    (0..points).map(u64::wrapping_neg).collect()
+    (0..points).map(u64::wrapping_neg).list()
 }
 
 /// Rows of points of the given `kinds`, one point per key in each row.
@@ -62,7 +62,7 @@ pub(super) fn mixed_rows<const N: usize>(kinds: [fn(u64, u64) -> u64; N], alphas
         let others = &others;
         alphas.iter().enumerate().map(move |(e, &alpha)| kinds[(e + j) % N](alpha, others[e]))
     };
-    (0..rows).flat_map(row).collect()
+    (0..rows).flat_map(row).list()
 }
 
 /// Generated CMP keys.

@@ -10,14 +10,14 @@ use super::{
     batch::{CmpBatch, NONCE, bit, every_point, mixed_rows, words},
     model::{CmpKey, Prg},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// Reconstruction at every α and y.
 fn expect_every_pair(q: &Conditioned, bits: u32) -> Result<(), Failure> {
-    let all: Vec<u64> = (0..1 << bits).collect();
+    let all: Vec<u64> = (0..1 << bits).list();
     let batch = CmpBatch::random(q, bits, &all)?;
     // bits above the width must not matter
-    let (x_hat, offsets) = (all.iter().map(|e| e << bits).collect::<Vec<_>>(), every_point(1 << bits));
+    let (x_hat, offsets) = (all.iter().map(|e| e << bits).list(), every_point(1 << bits));
     let [first, second] = [0, 1].map(|party| batch.evaluate_window(q, party, bits, &x_hat, &offsets));
     let (first, second) = (first?, second?);
     for y in 0..all.len() {
@@ -35,7 +35,7 @@ fn expect_every_pair(q: &Conditioned, bits: u32) -> Result<(), Failure> {
 fn points_for(bits: u32, alphas: &[u64]) -> Vec<u64> {
     let kinds: [fn(u64, u64) -> u64; 6] =
         [|a, _| a, |a, _| a.wrapping_sub(1), |a, _| a.wrapping_add(1), |_, _| 0, |_, _| u64::MAX, |_, r| r];
-    mixed_rows(kinds, alphas, 11).into_iter().map(|y| y & u64::MAX >> (64 - bits)).collect()
+    mixed_rows(kinds, alphas, 11).into_iter().map(|y| y & u64::MAX >> (64 - bits)).list()
 }
 
 /// Sections and each party's shares equal the model's, bit for bit.
@@ -48,13 +48,12 @@ fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let prg = Prg::from_nonce(NONCE);
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
     let alpha = |e: usize| alphas.get(e).copied().unwrap_or(0);
-    let keys: Vec<_> = (0..row).map(|e| CmpKey::generate(&prg, bits, alpha(e), [seed(0, e), seed(1, e)])).collect();
+    let keys: Vec<_> = (0..row).map(|e| CmpKey::generate(&prg, bits, alpha(e), [seed(0, e), seed(1, e)])).list();
     let [corrections, leaves] = batch.sections(q)?;
     let levels = 0..bits as usize - 8;
-    let expected: Vec<u128> = levels.flat_map(|level| keys.iter().map(move |key| key.corrections[level])).collect();
+    let expected: Vec<u128> = levels.flat_map(|level| keys.iter().map(move |key| key.corrections[level])).list();
     Failure::unless_equal(&expected, &corrections)?;
-    let expected: Vec<u128> =
-        [0, 1].into_iter().flat_map(|side| keys.iter().map(move |key| key.leaves[side])).collect();
+    let expected: Vec<u128> = [0, 1].into_iter().flat_map(|side| keys.iter().map(move |key| key.leaves[side])).list();
     Failure::unless_equal(&expected, &leaves)?;
     let points = points_for(bits, &alphas);
     for party in 0..2 {
@@ -66,9 +65,8 @@ fn expect_model(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
                 let e = i % alphas.len();
                 keys[e].evaluate(&prg, bits, party, seed(party, e), y)
             })
-            .collect();
-        let got: Vec<bool> =
-            (0..points.len()).map(|i| bit(&shares, count, i / alphas.len(), i % alphas.len())).collect();
+            .list();
+        let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, i / alphas.len(), i % alphas.len())).list();
         Failure::unless_equal(&expected, &got)?;
         let unused = (0..shares.len() * 32).filter(|i| i % row >= alphas.len());
         if unused.into_iter().any(|i| shares[i / 32] >> (i % 32) & 1 == 1) {
@@ -91,8 +89,8 @@ fn expect_tables(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> 
         let alpha = alphas.get(e).copied().unwrap_or(0) % size;
         (alpha..size).fold(0, |table, y| table | 1u128 << y)
     };
-    let first: Vec<u128> = batch.roots[..row].iter().map(|root| root.bits() & used).collect();
-    let second: Vec<u128> = first.iter().enumerate().map(|(e, table)| table ^ compared(e)).collect();
+    let first: Vec<u128> = batch.roots[..row].iter().map(|root| root.bits() & used).list();
+    let second: Vec<u128> = first.iter().enumerate().map(|(e, table)| table ^ compared(e)).list();
     let [corrections, leaves] = batch.sections(q)?;
     Failure::unless_equal(&[], &corrections)?;
     Failure::unless_equal(&[&first[..], &second].concat(), &leaves)?;
@@ -101,10 +99,10 @@ fn expect_tables(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> 
         let tables = &tables[..alphas.len()];
         let shares = batch.evaluate(q, party, &points)?;
         let at = |i: usize| (i / tables.len(), i % tables.len());
-        let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| tables[at(i).1] >> y & 1 == 1).collect();
-        let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, at(i).0, at(i).1)).collect();
+        let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| tables[at(i).1] >> y & 1 == 1).list();
+        let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, at(i).0, at(i).1)).list();
         Failure::unless_equal(&expected, &got)?;
-        let units: Vec<u128> = tables.iter().map(|table| (table ^ table << 1) & used).collect();
+        let units: Vec<u128> = tables.iter().map(|table| (table ^ table << 1) & used).list();
         Failure::unless_equal(&units, &batch.evaluate_all(q, party, 0..count)?)?;
     }
     Ok(())
@@ -112,7 +110,7 @@ fn expect_tables(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> 
 
 fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure> {
     let mask = u64::MAX >> (64 - bits);
-    let mut alphas: Vec<u64> = words(7, count as usize).into_iter().map(|a| a & mask).collect();
+    let mut alphas: Vec<u64> = words(7, count as usize).into_iter().map(|a| a & mask).list();
     // Each edge for six keys that follow each other, so that it meets a point of each kind.
     let edges = [0, 1, mask, mask - 1, mask >> 1, (mask >> 1) + 1];
     for (alpha, edge) in alphas.iter_mut().zip(edges.into_iter().flat_map(|edge| [edge; 6])) {
@@ -122,10 +120,9 @@ fn expect_reconstruction(q: &Conditioned, bits: u32, count: u32) -> Result<(), F
     let points = points_for(bits, &alphas);
     let [first, second] = [batch.evaluate(q, 0, &points)?, batch.evaluate(q, 1, &points)?];
     let at = |i: usize| (i / alphas.len(), i % alphas.len());
-    let got: Vec<bool> = (0..points.len())
-        .map(|i| bit(&first, count, at(i).0, at(i).1) ^ bit(&second, count, at(i).0, at(i).1))
-        .collect();
-    let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| alphas[at(i).1] <= y).collect();
+    let got: Vec<bool> =
+        (0..points.len()).map(|i| bit(&first, count, at(i).0, at(i).1) ^ bit(&second, count, at(i).0, at(i).1)).list();
+    let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| alphas[at(i).1] <= y).list();
     Failure::unless_equal(&expected, &got)
 }
 
@@ -152,7 +149,7 @@ fn expect_known_key(q: &Conditioned) -> Result<(), Failure> {
     ];
     Failure::unless_equal(&expected, &got)?;
     let points = 1024 / u64::from(LANES);
-    let firsts: Vec<u64> = (0..u64::from(LANES)).map(|lane| lane * points).collect();
+    let firsts: Vec<u64> = (0..u64::from(LANES)).map(|lane| lane * points).list();
     let [first, second] = [0, 1].map(|party| batch.evaluate_window(q, party, 10, &firsts, &every_point(points)));
     let (first, second) = (first?, second?);
     let mut bytes = [0u8; 128];
@@ -175,24 +172,26 @@ fn hex(bytes: &[u8]) -> String {
 
 pub(super) fn specs() -> OpSpec {
     let mut cases = vec![Case::new("known key of 10 bits", expect_known_key)];
-    cases.extend((1..=10).map(|bits| {
-        Case::new(format!("every alpha and y of {bits} bits"), move |q| expect_every_pair(q, bits))
-            .on_elements(1 << (2 * bits))
-    }));
+    for bits in 1..=10 {
+        let case = Case::new(format!("every alpha and y of {bits} bits"), move |q| expect_every_pair(q, bits));
+        cases.push(case.on_elements(1 << (2 * bits)));
+    }
     for bits in [1, 7, 8, 12, 32, 63, 64] {
         cases.push(Case::new(format!("edges and random secrets of {bits} bits"), move |q| {
             expect_reconstruction(q, bits, 66)
         }));
     }
     for bits in [1, 5, 7] {
-        cases.extend([0, 1, 33, 257].map(|count| {
-            Case::new(format!("{count} tables of {bits} bits are the model's"), move |q| expect_tables(q, bits, count))
-        }));
+        for count in [0, 1, 33, 257] {
+            let name = format!("{count} tables of {bits} bits are the model's");
+            cases.push(Case::new(name, move |q| expect_tables(q, bits, count)));
+        }
     }
     for bits in [8, 9, 12, 64] {
-        cases.extend(BATCHES.map(|count| {
-            Case::new(format!("{count} keys of {bits} bits are the model's"), move |q| expect_model(q, bits, count))
-        }));
+        for count in BATCHES {
+            let name = format!("{count} keys of {bits} bits are the model's");
+            cases.push(Case::new(name, move |q| expect_model(q, bits, count)));
+        }
     }
     OpSpec { op: "fss.cmp", cases }
 }

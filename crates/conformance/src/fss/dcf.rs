@@ -6,7 +6,7 @@ use super::{
     batch::{DcfBatch, NONCE, every_point, mixed_rows, words},
     model::{DcfKey, Prg},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 fn reduced(width: u32, x: u64) -> u64 {
     x & u64::MAX >> (64 - width)
@@ -14,15 +14,15 @@ fn reduced(width: u32, x: u64) -> u64 {
 
 /// Reconstruction at every α and y.
 fn expect_every_pair(q: &Conditioned, bits: u32, len: u32, width: u32) -> Result<(), Failure> {
-    let all: Vec<u64> = (0..1 << bits).collect();
+    let all: Vec<u64> = (0..1 << bits).list();
     let betas = words(3, all.len() * len as usize);
     let batch = DcfBatch::random(q, (bits, width), len, &all, &betas)?;
-    let (x_hat, offsets) = (all.iter().map(|e| e << bits).collect::<Vec<_>>(), every_point(1 << bits));
+    let (x_hat, offsets) = (all.iter().map(|e| e << bits).list(), every_point(1 << bits));
     let [first, second] = [0, 1].map(|party| batch.evaluate_window(q, party, bits, &x_hat, &offsets));
-    let got: Vec<u64> = first?.iter().zip(&second?).map(|(a, b)| reduced(width, a.wrapping_add(*b))).collect();
+    let got: Vec<u64> = first?.iter().zip(&second?).map(|(a, b)| reduced(width, a.wrapping_add(*b))).list();
     let row = all.len() * len as usize;
     let expected: Vec<u64> =
-        (0..got.len()).map(|i| if i / row < i % all.len() { reduced(width, betas[i % row]) } else { 0 }).collect();
+        (0..got.len()).map(|i| if i / row < i % all.len() { reduced(width, betas[i % row]) } else { 0 }).list();
     Failure::unless_equal(&expected, &got)
 }
 
@@ -33,27 +33,26 @@ fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32
     let secrets = words(21, count as usize);
     let betas = words(22, secrets.len() * len as usize);
     let batch = DcfBatch::random(q, (bits, width), len, &secrets, &betas)?;
-    let alphas: Vec<u64> = secrets.into_iter().map(|a| reduced(bits, a)).collect();
+    let alphas: Vec<u64> = secrets.into_iter().map(|a| reduced(bits, a)).list();
     let (row, len) = (padded(count), len as usize);
     let prg = Prg::from_nonce(NONCE);
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
     let make = |e: usize| {
         let at = |word: usize| if e < alphas.len() { betas[word * alphas.len() + e] } else { 0 };
-        let beta: Vec<u64> = (0..len).map(at).collect();
+        let beta: Vec<u64> = (0..len).map(at).list();
         let alpha = alphas.get(e).copied().unwrap_or(0);
         DcfKey::generate(&prg, (bits, width), alpha, &beta, [seed(0, e), seed(1, e)])
     };
-    let keys: Vec<_> = (0..row).map(make).collect();
+    let keys: Vec<_> = (0..row).map(make).list();
     let sections = batch.sections(q)?;
     let levels = 0..bits as usize;
     let expected: Vec<u128> =
-        levels.clone().flat_map(|level| keys.iter().map(move |key| key.corrections[level])).collect();
+        levels.clone().flat_map(|level| keys.iter().map(move |key| key.corrections[level])).list();
     Failure::unless_equal(&expected, &sections.corrections)?;
     let rows = levels.flat_map(|level| (0..len).map(move |word| (level, word)));
-    let expected: Vec<u64> =
-        rows.flat_map(|(level, word)| keys.iter().map(move |key| key.values[level][word])).collect();
+    let expected: Vec<u64> = rows.flat_map(|(level, word)| keys.iter().map(move |key| key.values[level][word])).list();
     Failure::unless_equal(&expected, &sections.values)?;
-    let expected: Vec<u64> = (0..len).flat_map(|word| keys.iter().map(move |key| key.last[word])).collect();
+    let expected: Vec<u64> = (0..len).flat_map(|word| keys.iter().map(move |key| key.last[word])).list();
     Failure::unless_equal(&expected, &sections.last)?;
 
     let points = mixed_rows([|a, _| a, |a, _| a.wrapping_sub(1), |_, r| r], &alphas, 23);
@@ -77,25 +76,25 @@ fn expect_model(q: &Conditioned, (bits, width): (u32, u32), len: u32, count: u32
             let below = reduced(bits, points[j * alphas.len() + e]) < alphas[e];
             if below { reduced(width, betas[i % (len * alphas.len())]) } else { 0 }
         })
-        .collect();
+        .list();
     Failure::unless_equal(&expected, &sums)
 }
 
 pub(super) fn specs() -> OpSpec {
     let mut cases = Vec::new();
     for bits in 1..=6 {
-        cases.extend((1..=5).map(|len| {
-            Case::new(format!("every alpha and y of {bits} bits, {len} words"), move |q| {
+        for len in 1..=5 {
+            cases.push(Case::new(format!("every alpha and y of {bits} bits, {len} words"), move |q| {
                 expect_every_pair(q, bits, len, 64 - 7 * (bits - 1))
-            })
-        }));
+            }));
+        }
     }
     cases.push(Case::new("every alpha and y of 1 bit, 8 words", |q| expect_every_pair(q, 1, 8, 64)));
     for (bits, width, len) in [(12, 64, 1), (12, 1, 8), (64, 64, 1), (64, 37, 3)] {
-        cases.extend(BATCHES.map(|count| {
+        for count in BATCHES {
             let name = format!("{count} keys of {bits} bits, {len} words of {width} bits, are the model's");
-            Case::new(name, move |q| expect_model(q, (bits, width), len, count))
-        }));
+            cases.push(Case::new(name, move |q| expect_model(q, (bits, width), len, count)));
+        }
     }
     OpSpec { op: "fss.dcf", cases }
 }

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::share::MatmulWordsParams;
 
 use super::{batch::words, refuse::expect_lens};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Numbers of products, of rows, of terms and of columns.
 type Shape = [usize; 4];
@@ -32,7 +32,7 @@ const FACTORS: [u64; 4] = [0, 1, u64::MAX, 0x9e37_79b9_7f4a_7c15];
 fn mixed(seed: u64, len: usize) -> Vec<u64> {
     const EXTREMES: [u64; 6] = [0, 1, u64::MAX, 1 << 63, 1 << 32, (1 << 32) - 1];
     let word = |(i, word): (usize, u64)| if i % 3 == 0 { EXTREMES[(word % 6) as usize] } else { word };
-    words(seed, len).into_iter().enumerate().map(word).collect()
+    words(seed, len).into_iter().enumerate().map(word).list()
 }
 
 fn params([batch, rows, inner, cols]: Shape, [alpha, beta]: [u64; 2]) -> MatmulWordsParams {
@@ -94,18 +94,27 @@ fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
 
 pub(super) fn specs() -> OpSpec {
     let any = [FACTORS[3], FACTORS[2] - 1];
-    let around = SIZES.into_iter().flat_map(|n| [[1, n, 5, 4], [2, 3, n, 5], [1, 4, 3, n]]);
-    let shapes = around.chain([[0, 1, 1, 1], [3, 1, 1, 1]]).chain(SHAPES).map(|shape| {
+    let mut shapes = Vec::new();
+    for n in SIZES {
+        shapes.extend([[1, n, 5, 4], [2, 3, n, 5], [1, 4, 3, n]]);
+    }
+    shapes.extend([[0, 1, 1, 1], [3, 1, 1, 1]]);
+    shapes.extend(SHAPES);
+    let mut cases: Vec<Case> = Vec::new();
+    for shape in shapes {
         let [batch, rows, inner, cols] = shape;
         let name = format!("{batch} of {rows} x {inner} x {cols}");
-        Case::new(name, move |q| expect(q, shape, any)).on_elements((batch * rows * inner * cols) as u64)
-    });
-    let mut cases: Vec<_> = shapes.collect();
+        let case = Case::new(name, move |q| expect(q, shape, any));
+        cases.push(case.on_elements((batch * rows * inner * cols) as u64));
+    }
     cases.push(Case::new("every pair of factors, without terms too", |q| {
-        FACTORS.into_iter().flat_map(|alpha| FACTORS.map(|beta| [alpha, beta])).try_for_each(|factors| {
-            expect(q, [2, 5, 7, 9], factors)?;
-            expect(q, [2, 5, 0, 9], factors)
-        })
+        for alpha in FACTORS {
+            for beta in FACTORS {
+                expect(q, [2, 5, 7, 9], [alpha, beta])?;
+                expect(q, [2, 5, 0, 9], [alpha, beta])?;
+            }
+        }
+        Ok(())
     }));
     cases.push(Case::new("views of other lengths, and sizes that overflow", expect_refusals));
     OpSpec { op: "fss.matmul_words", cases }

@@ -7,6 +7,8 @@ use aes::{
     cipher::{BlockCipherEncrypt as _, KeyInit as _},
 };
 
+use crate::list::List as _;
+
 /// A seed or a block, in memory order.
 pub(super) type Block = [u8; 16];
 
@@ -53,7 +55,7 @@ impl Prg {
     /// Their keys are encryptions of counters under the nonce.
     pub(super) fn from_nonce(nonce: Block) -> Self {
         let key = |i: u128| Aes128::new(&encrypt(nonce, i.to_le_bytes()).into());
-        Self { child: key(0), value: (1..=4).map(key).collect() }
+        Self { child: key(0), value: (1..=4).map(key).list() }
     }
 
     fn hash(aes: &Aes128, mut block: Block, low: u8) -> Block {
@@ -68,7 +70,7 @@ impl Prg {
     /// `len` words from a seed with low bits `low`.
     fn words(&self, seed: Block, low: u8, len: usize) -> Vec<u64> {
         let blocks = self.value.iter().map(|aes| u128::from_le_bytes(Self::hash(aes, seed, low)));
-        blocks.flat_map(|block| [block as u64, (block >> 64) as u64]).take(len).collect()
+        blocks.flat_map(|block| [block as u64, (block >> 64) as u64]).take(len).list()
     }
 }
 
@@ -249,6 +251,6 @@ impl DcfKey {
             state = state.step(prg, c, Correction::from_word(word));
         }
         add(&mut sums, state, 2, &self.last);
-        sums.into_iter().map(|sum| signed(party == 1, sum, width)).collect()
+        sums.into_iter().map(|sum| signed(party == 1, sum, width)).list()
     }
 }

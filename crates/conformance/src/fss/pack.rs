@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::fss::PackParams;
 
 use super::batch::words;
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// The stream, made bit by bit.
 fn packed(elements: &[u64], bits: u32) -> Vec<u64> {
@@ -31,15 +31,16 @@ fn expect_packing(q: &Conditioned, bits: u32, count: u32) -> Result<(), Failure>
     Failure::unless_equal(&expected, &q.download(&stream)?)?;
     let mut back = q.upload(&vec![0xdead_beef_u64; elements.len()])?;
     q.unpack_bits(UnpackBits { params: &params, words: stream.view(), elements: back.view_mut() })?;
-    let low: Vec<u64> = elements.iter().map(|element| element & u64::MAX >> (64 - bits)).collect();
+    let low: Vec<u64> = elements.iter().map(|element| element & u64::MAX >> (64 - bits)).list();
     Failure::unless_equal(&low, &q.download(&back)?)
 }
 
 pub(super) fn specs() -> OpSpec {
-    let widths = (1..=64).map(|bits| {
-        Case::new(format!("every size near a word's edge, {bits} bits"), move |q| {
+    let mut cases = Vec::new();
+    for bits in 1..=64 {
+        cases.push(Case::new(format!("every size near a word's edge, {bits} bits"), move |q| {
             BATCHES.into_iter().chain([2, 63, 64, 65]).try_for_each(|count| expect_packing(q, bits, count))
-        })
-    });
-    OpSpec { op: "fss.pack_bits", cases: widths.collect() }
+        }));
+    }
+    OpSpec { op: "fss.pack_bits", cases }
 }

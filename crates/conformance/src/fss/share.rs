@@ -12,7 +12,7 @@ use core_types::params::{
 };
 
 use super::{batch::words, refuse::expect_lens};
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// Sums over 33 elements, of a row of each kind.
 const ONE_OF_EACH: WordParams = WordParams {
@@ -73,7 +73,7 @@ fn bit(rows: &[u32], width: usize, row: u32, e: usize) -> bool {
 }
 
 fn rows_of_bits(seed: u64, count: u32) -> Vec<u32> {
-    words(seed, ROWS as usize * padded(count) / 32).into_iter().map(|word| word as u32).collect()
+    words(seed, ROWS as usize * padded(count) / 32).into_iter().map(|word| word as u32).list()
 }
 
 /// Whether a list was copied ahead of its op, and if so, whether it is still in its place.
@@ -99,7 +99,7 @@ fn expect_bits(q: &Conditioned, seed: u64, count: u32) -> Result<(), Failure> {
             row: choices.row(ROWS, [NO_ROW; 2]),
             last: u32::from(i % 5 == 4 || i == 11),
         })
-        .collect();
+        .list();
     let (x, rows) = (words(seed + 1, n), rows_of_bits(seed + 2, count));
     for party in [0, 1] {
         let mut expected = Vec::new();
@@ -163,7 +163,7 @@ fn expect_words(q: &Conditioned, seed: u64, count: u32, interleaved: u32) -> Res
             last: u32::from(i % 6 == 5 || i == 13),
             reserved: 0,
         })
-        .collect();
+        .list();
     let sums = terms.iter().filter(|term| term.last == 1).count();
     let (x, opened) = (words(seed + 1, n), rows_of_bits(seed + 2, count));
     let (held, rows) = (words(seed + 3, ROWS as usize * width), words(seed + 4, ROWS as usize * n));
@@ -297,23 +297,24 @@ fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
 }
 
 pub(super) fn bit_specs() -> OpSpec {
-    let cases = BATCHES.into_iter().chain([64, 1057]).map(|count| {
-        Case::new(format!("{count} elements"), move |q| {
+    let mut cases: Vec<Case> = Vec::new();
+    for count in BATCHES.into_iter().chain([64, 1057]) {
+        let case = Case::new(format!("{count} elements"), move |q| {
             (0..4).try_for_each(|seed| expect_bits(q, 100 * seed + u64::from(count), count))
-        })
-        .on_elements(count.into())
-    });
-    let mut cases: Vec<_> = cases.collect();
+        });
+        cases.push(case.on_elements(count.into()));
+    }
     cases.push(Case::new("views, rows and widths out of range, of words as well", expect_refusals));
     OpSpec { op: "fss.combine_bits", cases }
 }
 
 pub(super) fn word_specs() -> OpSpec {
-    let cases = BATCHES.into_iter().chain([64, 1057]).map(|count| {
-        Case::new(format!("{count} elements"), move |q| {
+    let mut cases: Vec<Case> = Vec::new();
+    for count in BATCHES.into_iter().chain([64, 1057]) {
+        let case = Case::new(format!("{count} elements"), move |q| {
             (0..4).try_for_each(|seed| expect_words(q, 100 * seed + u64::from(count), count, (seed % 2) as u32))
-        })
-        .on_elements(count.into())
-    });
-    OpSpec { op: "fss.combine_words", cases: cases.collect() }
+        });
+        cases.push(case.on_elements(count.into()));
+    }
+    OpSpec { op: "fss.combine_words", cases }
 }

@@ -10,7 +10,7 @@ use core_types::{
 };
 
 use super::{batch::words, refuse::expect_lens};
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// Widths with one point or a few, with half a block, one block and several blocks of points.
 const WIDTHS: [u32; 7] = [1, 2, 6, 7, 8, 10, CMP_ALL_BITS];
@@ -25,7 +25,7 @@ fn shares(bits: u32, positions: &[u64]) -> [Vec<u128>; 2] {
     let (blocks, count) = (cmp_blocks(bits) as usize, positions.len());
     let random = words(u64::from(bits), 2 * blocks * count);
     let block = |pair: &[u64]| (u128::from(pair[0]) | u128::from(pair[1]) << 64) & points_of_block(bits);
-    let first: Vec<u128> = random.chunks_exact(2).map(block).collect();
+    let first: Vec<u128> = random.chunks_exact(2).map(block).list();
     let mut second = first.clone();
     for (e, position) in positions.iter().enumerate() {
         second[(position / 128) as usize * count + e] ^= 1 << (position % 128);
@@ -42,9 +42,9 @@ fn place(x: u64, i: u64, size: u64) -> usize {
 fn model(params: TableSumsParams, units: &[u128], x: &[u64], tables: &[u64]) -> [Vec<u64>; 2] {
     let (count, size) = (params.count as usize, 1u64 << params.bits);
     let positions = |e: usize| -> Vec<u64> {
-        (0..size).filter(|i| units[(i / 128) as usize * count + e] >> (i % 128) & 1 == 1).collect()
+        (0..size).filter(|i| units[(i / 128) as usize * count + e] >> (i % 128) & 1 == 1).list()
     };
-    let positions: Vec<Vec<u64>> = (0..count).map(positions).collect();
+    let positions: Vec<Vec<u64>> = (0..count).map(positions).list();
     let mut sums = Vec::with_capacity(params.tables as usize * count);
     for table in tables.chunks_exact(size as usize) {
         for (&x, positions) in x.iter().zip(&positions) {
@@ -52,7 +52,7 @@ fn model(params: TableSumsParams, units: &[u128], x: &[u64], tables: &[u64]) -> 
             sums.push(sum as u64);
         }
     }
-    [sums, positions.iter().map(|positions| positions.len() as u64).collect()]
+    [sums, positions.iter().map(|positions| positions.len() as u64).list()]
 }
 
 /// The sums and the numbers of set bits by the queue, in memory that held other words.
@@ -118,15 +118,15 @@ fn expect_entries(q: &Conditioned, bits: u32, rows: u32, x: &[u64], positions: &
 /// Any words at any positions.
 fn expect_random(q: &Conditioned, bits: u32, count: u32, rows: u32) -> Result<(), Failure> {
     let x = words(u64::from(count) + 1, count as usize);
-    let positions: Vec<u64> = words(2, count as usize).into_iter().map(|word| word % (1 << bits)).collect();
+    let positions: Vec<u64> = words(2, count as usize).into_iter().map(|word| word % (1 << bits)).list();
     expect_entries(q, bits, rows, &x, &positions)
 }
 
 /// Every word of `bits` bits, below other bits, at every position.
 fn expect_every_position(q: &Conditioned, bits: u32) -> Result<(), Failure> {
     let (size, above) = (1u64 << bits, words(3, 1 << (2 * bits)));
-    let x: Vec<u64> = (0..size * size).zip(above).map(|(at, above)| (at / size) | (above << bits)).collect();
-    let positions: Vec<u64> = (0..size * size).map(|at| at % size).collect();
+    let x: Vec<u64> = (0..size * size).zip(above).map(|(at, above)| (at / size) | (above << bits)).list();
+    let positions: Vec<u64> = (0..size * size).map(|at| at % size).list();
     expect_entries(q, bits, 1, &x, &positions)
 }
 
@@ -190,16 +190,20 @@ pub(super) fn specs() -> OpSpec {
         Case::new("views of other lengths, widths and numbers of tables out of range", expect_refusals),
         Case::new("bits past the last point do not count", expect_ignored_bits),
     ];
-    cases.extend(WIDTHS.map(|bits| {
+    for bits in WIDTHS {
         let name = format!("extreme shares and words of {bits} bits");
-        Case::new(name, move |q| expect_extremes(q, bits)).on_elements(9 << bits)
-    }));
-    cases.extend((1..=5).map(|bits| {
+        cases.push(Case::new(name, move |q| expect_extremes(q, bits)).on_elements(9 << bits));
+    }
+    for bits in 1..=5 {
         let name = format!("every word of {bits} bits at every position");
-        Case::new(name, move |q| expect_every_position(q, bits)).on_elements(1 << (3 * bits))
-    }));
-    cases.extend(WIDTHS.into_iter().zip([1, 2, 3, 8].into_iter().cycle()).map(|(bits, rows)| random(bits, 5, rows)));
-    cases.extend(BATCHES.map(|count| random(8, count, 1)));
+        cases.push(Case::new(name, move |q| expect_every_position(q, bits)).on_elements(1 << (3 * bits)));
+    }
+    for (bits, rows) in WIDTHS.into_iter().zip([1, 2, 3, 8].into_iter().cycle()) {
+        cases.push(random(bits, 5, rows));
+    }
+    for count in BATCHES {
+        cases.push(random(8, count, 1));
+    }
     cases.extend([random(6, 33, 8), random(10, 33, 2), random(13, 31, 1), random(7, 1057, 3)]);
     OpSpec { op: "fss.table_sums", cases }
 }

@@ -6,7 +6,7 @@ use super::{
     batch::{CmpBatch, DcfBatch, NONCE, bit, words},
     model::{CmpKey, DcfKey, Prg},
 };
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// The size of one case.
 ///
@@ -37,7 +37,7 @@ impl Cluster {
         let span = 1u64.checked_shl(window).unwrap_or(u64::MAX);
         let past = words(31, points as usize).into_iter().map(|word| word % span);
         let base = words(u64::from(bits), 1)[0];
-        let mut offsets: Vec<u64> = past.map(|past| base.wrapping_add(past) & mask).collect();
+        let mut offsets: Vec<u64> = past.map(|past| base.wrapping_add(past) & mask).list();
         offsets.iter_mut().zip([0, span]).for_each(|(offset, end)| *offset = base.wrapping_add(end) & mask);
         // clusters that begin at the start of the ring and of a block, straddle them, and lie anywhere; bits above the
         // width must not matter
@@ -50,7 +50,7 @@ impl Cluster {
     /// The points, `[points][count]`.
     fn points(&self) -> Vec<u64> {
         let row = |&offset: &u64| self.x_hat.iter().map(move |x| x.wrapping_sub(offset) & self.mask);
-        self.offsets.iter().flat_map(row).collect()
+        self.offsets.iter().flat_map(row).list()
     }
 
     /// Secrets near points of their keys, below and above, and elsewhere.
@@ -61,7 +61,7 @@ impl Cluster {
             let y = x.wrapping_sub(offset);
             [y, y.wrapping_add(1), y.wrapping_sub(1), others[e]][e % 4] & self.mask
         };
-        self.x_hat.iter().enumerate().map(near).collect()
+        self.x_hat.iter().enumerate().map(near).list()
     }
 }
 
@@ -77,7 +77,7 @@ fn expect_comparisons(q: &Conditioned, size: WindowSize) -> Result<(), Failure> 
     let (prg, row, keys) = (Prg::from_nonce(NONCE), padded(count), alphas.len());
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
     let trees: Vec<CmpKey> = if bits > 7 {
-        (0..keys).map(|e| CmpKey::generate(&prg, bits, alphas[e], [seed(0, e), seed(1, e)])).collect()
+        (0..keys).map(|e| CmpKey::generate(&prg, bits, alphas[e], [seed(0, e), seed(1, e)])).list()
     } else {
         Vec::new()
     };
@@ -90,15 +90,15 @@ fn expect_comparisons(q: &Conditioned, size: WindowSize) -> Result<(), Failure> 
         for (points, shares) in rows.step_by(step) {
             Failure::unless_equal(&batch.evaluate(q, party, points)?, shares)?;
         }
-        let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, i / keys, i % keys)).collect();
+        let got: Vec<bool> = (0..points.len()).map(|i| bit(&shares, count, i / keys, i % keys)).list();
         if bits > 7 {
             let share = |(i, &y): (usize, &u64)| trees[i % keys].evaluate(&prg, bits, party, seed(party, i % keys), y);
-            let expected: Vec<bool> = points.iter().enumerate().map(share).collect();
+            let expected: Vec<bool> = points.iter().enumerate().map(share).list();
             Failure::unless_equal(&expected, &got)?;
         }
         sums.iter_mut().zip(got).for_each(|(sum, share)| *sum ^= share);
     }
-    let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| alphas[i % keys] <= y).collect();
+    let expected: Vec<bool> = points.iter().enumerate().map(|(i, &y)| alphas[i % keys] <= y).list();
     Failure::unless_equal(&expected, &sums)
 }
 
@@ -111,9 +111,9 @@ fn expect_payloads(q: &Conditioned, size: WindowSize, (len, width): (u32, u32)) 
     let batch = DcfBatch::random(q, (bits, width), len, &alphas, &betas)?;
     let (prg, row, keys, len) = (Prg::from_nonce(NONCE), padded(count), alphas.len(), len as usize);
     let seed = |party: usize, e: usize| batch.roots[party * row + e].bits().to_le_bytes();
-    let beta = |e: usize| (0..len).map(|word| betas[word * keys + e]).collect::<Vec<u64>>();
+    let beta = |e: usize| (0..len).map(|word| betas[word * keys + e]).list();
     let make = |e: usize| DcfKey::generate(&prg, (bits, width), alphas[e], &beta(e), [seed(0, e), seed(1, e)]);
-    let trees: Vec<DcfKey> = (0..keys).map(make).collect();
+    let trees: Vec<DcfKey> = (0..keys).map(make).list();
     let mut sums = vec![0u64; points.len() * len];
     for party in 0..2 {
         let shares = batch.evaluate_window(q, party, window, &cluster.x_hat, &cluster.offsets)?;
@@ -131,8 +131,8 @@ fn expect_payloads(q: &Conditioned, size: WindowSize, (len, width): (u32, u32)) 
         let (j, e) = (i / (len * keys), i % keys);
         if points[j * keys + e] < alphas[e] { reduced(betas[i % (len * keys)]) } else { 0 }
     };
-    let expected: Vec<u64> = (0..sums.len()).map(value).collect();
-    Failure::unless_equal(&expected, &sums.into_iter().map(reduced).collect::<Vec<_>>())
+    let expected: Vec<u64> = (0..sums.len()).map(value).list();
+    Failure::unless_equal(&expected, &sums.into_iter().map(reduced).list())
 }
 
 impl WindowSize {
@@ -165,9 +165,12 @@ pub(super) fn cmp_specs() -> OpSpec {
         size(25, 14, 34, 33),
         size(64, 15, 34, 3),
     ];
-    let case =
-        |size: WindowSize| Case::new(size.name(), move |q| expect_comparisons(q, size)).on_elements(size.evaluations());
-    OpSpec { op: "fss.cmp_window", cases: sizes.map(case).into_iter().collect() }
+    let mut cases = Vec::new();
+    for size in sizes {
+        let case = Case::new(size.name(), move |q| expect_comparisons(q, size));
+        cases.push(case.on_elements(size.evaluations()));
+    }
+    OpSpec { op: "fss.cmp_window", cases }
 }
 
 pub(super) fn dcf_specs() -> OpSpec {
@@ -185,9 +188,11 @@ pub(super) fn dcf_specs() -> OpSpec {
         (size(9, 4, 24, 33), (3, 50)),
         (size(64, 15, 34, 2), (3, 64)),
     ];
-    let case = |(size, (len, width)): (WindowSize, (u32, u32))| {
+    let mut cases = Vec::new();
+    for (size, (len, width)) in sizes {
         let name = format!("{}, {len} words of {width} bits", size.name());
-        Case::new(name, move |q| expect_payloads(q, size, (len, width))).on_elements(size.evaluations())
-    };
-    OpSpec { op: "fss.dcf_window", cases: sizes.map(case).into_iter().collect() }
+        let case = Case::new(name, move |q| expect_payloads(q, size, (len, width)));
+        cases.push(case.on_elements(size.evaluations()));
+    }
+    OpSpec { op: "fss.dcf_window", cases }
 }

@@ -11,7 +11,7 @@ use core_types::params::{
 use half::{bf16, f16};
 
 use super::model::{InputSource, activation, rounding, wide};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 const ALPHAS: [f32; 3] = [0.5, -2.0, 0.0];
 /// Products summed into one result.
@@ -158,7 +158,7 @@ fn powers_of_two(q: &Conditioned) -> Result<(), Failure> {
         let start = vec![f32::NAN; (p.m * p.n) as usize];
         let whole = run(q, &p, [&a, &b, &start], None)?;
         for alpha in [0.5, -2.0] {
-            let expected: Vec<f64> = whole.iter().map(|&sum| f64::from(alpha * sum)).collect();
+            let expected: Vec<f64> = whole.iter().map(|&sum| f64::from(alpha * sum)).list();
             let got = run(q, &GemmParams { alpha, ..p }, [&a, &b, &start], None)?;
             Failure::unless_close(&expected, &got, 0.0, 0.0)?;
         }

@@ -9,7 +9,7 @@ use nn_ops::{
 };
 
 use super::model::{InputSource, activation};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Half of the distance of the points that are compared.
 const STEP: f64 = 1e-4;
@@ -24,13 +24,15 @@ pub(super) fn specs() -> Vec<OpSpec> {
         Case::new("layer norm, input and columns", |q| norms(q, true)),
         Case::new("RMS norm, input and columns", |q| norms(q, false)),
     ];
-    cases.extend(Activation::ALL.map(|f| Case::new(format!("dense layer with {}", f.name()), move |q| layers(q, f))));
+    for f in Activation::ALL {
+        cases.push(Case::new(format!("dense layer with {}", f.name()), move |q| layers(q, f)));
+    }
     vec![OpSpec { op: "linalg gradients by central differences", cases }]
 }
 
 /// The slopes of `loss` along every element of each of `at`.
 fn slopes<const N: usize>(at: [Vec<f32>; N], loss: impl Fn(&[Vec<f64>; N]) -> f64) -> [Vec<f64>; N] {
-    let start = at.map(|values| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>());
+    let start = at.map(|values| values.iter().map(|&value| f64::from(value)).list());
     core::array::from_fn(|tensor| {
         let slope = |element: usize| {
             let [mut above, mut below] = [start.clone(), start.clone()];
@@ -38,7 +40,7 @@ fn slopes<const N: usize>(at: [Vec<f32>; N], loss: impl Fn(&[Vec<f64>; N]) -> f6
             below[tensor][element] -= STEP;
             (loss(&above) - loss(&below)) / (above[tensor][element] - below[tensor][element])
         };
-        (0..start[tensor].len()).map(slope).collect()
+        (0..start[tensor].len()).map(slope).list()
     })
 }
 
@@ -54,9 +56,9 @@ fn entropies(q: &Conditioned, by_class: bool) -> Result<(), Failure> {
     const ROWS: usize = 5;
     const CLASSES: usize = 7;
     let mut random = InputSource::new(31);
-    let x: Vec<f32> = random.reals::<f32>(ROWS * CLASSES).into_iter().map(|x| 4.0 * x).collect();
+    let x: Vec<f32> = random.reals::<f32>(ROWS * CLASSES).into_iter().map(|x| 4.0 * x).list();
     let classes = [6, 0, CLASSES as u32, 3, 3];
-    let probs: Vec<f32> = random.reals::<f32>(ROWS * CLASSES).into_iter().map(f32::abs).collect();
+    let probs: Vec<f32> = random.reals::<f32>(ROWS * CLASSES).into_iter().map(f32::abs).list();
     let scale = 0.25;
     let model = |[x]: &[Vec<f64>; 1]| {
         let of_row = |row: usize| {

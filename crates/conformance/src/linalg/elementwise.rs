@@ -18,10 +18,10 @@ use nn_ops::{
 
 use super::{
     batches,
-    model::{InputSource, activation, rounding, wide},
+    model::{InputSource, activation, narrow, rounding, wide},
     typed,
 };
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Lengths around vectors, blocks and the parallel grain.
 const LENGTHS: [usize; 12] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 513, 70_001];
@@ -48,21 +48,21 @@ pub(super) fn specs() -> Vec<OpSpec> {
     forward.push(Case::new("NaN stays NaN and ends are exact", specials));
     backward.push(Case::new("NaN stays NaN", lost_slopes));
     backward.extend(typed!("ReLU passes an infinite gradient on or stops it".to_owned(), infinite_gradients()));
-    let dropped = [(0.0, 100), (0.1, 70_001), (1.0, 33)].into_iter().chain(batches().map(|n| (0.5, n)));
-    let dropped = dropped.flat_map(|(p, n)| typed!(format!("p = {p}, {n} elements"), dropout(p, n)));
-    let later = [5, 8].into_iter().flat_map(|first| typed!(format!("from element {first} on"), dropout_from(first)));
-    let shapes = BROADCASTS.into_iter();
-    let mut binaries: Vec<_> =
-        shapes.flat_map(|[a, b, y]| typed!(format!("{a:?} and {b:?}"), broadcast(a, b, y))).collect();
-    binaries.extend(
-        batches()
-            .map(|n| Case::new(format!("a row on {n} rows"), move |q| broadcast::<f32>(q, &[n, 5], &[5], &[n, 5]))),
-    );
+    let mut binaries: Vec<Case> = Vec::new();
+    for [a, b, y] in BROADCASTS {
+        binaries.extend(typed!(format!("{a:?} and {b:?}"), broadcast(a, b, y)));
+    }
+    for n in batches() {
+        let check = move |q: &_| broadcast::<f32>(q, &[n, 5], &[5], &[n, 5]);
+        binaries.push(Case::new(format!("a row on {n} rows"), check));
+    }
     binaries.push(Case::new("a row on 33 rows of 2001", |q| broadcast::<f32>(q, &[33, 2001], &[2001], &[33, 2001])));
     binaries.extend(typed!("columns, and rows with gaps", strided()));
     binaries.push(Case::new("zeros of both signs, infinities and NaN", special_pairs));
-    let mut combined: Vec<_> =
-        batches().into_iter().chain([1030]).flat_map(|n| typed!(format!("{n} elements"), combine(n))).collect();
+    let mut combined: Vec<Case> = Vec::new();
+    for n in batches().into_iter().chain([1030]) {
+        combined.extend(typed!(format!("{n} elements"), combine(n)));
+    }
     combined.extend(typed!("does not read with beta = 0".to_owned(), overwrite()));
     vec![
         OpSpec { op: "linalg.activate", cases: forward },
@@ -70,8 +70,20 @@ pub(super) fn specs() -> Vec<OpSpec> {
         OpSpec { op: "linalg.binary", cases: binaries },
         OpSpec { op: "linalg.axpby", cases: combined },
         OpSpec { op: "linalg.sum_axis", cases: sums() },
-        OpSpec { op: "linalg.dropout", cases: later.chain(dropped).collect() },
+        OpSpec { op: "linalg.dropout", cases: dropouts() },
     ]
+}
+
+fn dropouts() -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    for first in [5, 8] {
+        cases.extend(typed!(format!("from element {first} on"), dropout_from(first)));
+    }
+    let sizes = [(0.0, 100), (0.1, 70_001), (1.0, 33)];
+    for (p, n) in sizes.into_iter().chain(batches().map(|n| (0.5, n))) {
+        cases.extend(typed!(format!("p = {p}, {n} elements"), dropout(p, n)));
+    }
+    cases
 }
 
 fn apply<T: Real>(q: &Conditioned, f: Activation, x: &[T]) -> Result<Vec<T>, Failure> {
@@ -80,25 +92,21 @@ fn apply<T: Real>(q: &Conditioned, f: Activation, x: &[T]) -> Result<Vec<T>, Fai
     Ok(y.values(q)?)
 }
 
-fn narrow<T: Real>(x: &[f32]) -> Vec<T> {
-    x.iter().map(|&x| T::from_f32(x)).collect()
-}
-
 /// Inputs over twelve octaves of both signs, zero included.
 fn spread(n: usize) -> Vec<f32> {
     let mut random = InputSource::new(n as u64);
-    random.reals::<f32>(n).into_iter().enumerate().map(|(i, x)| x * (1 << (i % 7)) as f32).collect()
+    random.reals::<f32>(n).into_iter().enumerate().map(|(i, x)| x * (1 << (i % 7)) as f32).list()
 }
 
 fn values(q: &Conditioned, f: Activation, n: usize) -> Result<(), Failure> {
     let x = spread(n);
-    let expected: Vec<f64> = x.iter().map(|&x| activation(f, f64::from(x))).collect();
+    let expected: Vec<f64> = x.iter().map(|&x| activation(f, f64::from(x))).list();
     Failure::unless_close(&expected, &apply(q, f, &x)?, 2e-6, 1e-7)
 }
 
 fn half_values<T: Real>(q: &Conditioned, f: Activation) -> Result<(), Failure> {
     let x: Vec<T> = narrow(&spread(1031));
-    let expected: Vec<f64> = wide(&x).into_iter().map(|x| activation(f, f64::from(x))).collect();
+    let expected: Vec<f64> = wide(&x).into_iter().map(|x| activation(f, f64::from(x))).list();
     Failure::unless_close(&expected, &wide(&apply(q, f, &x)?), rounding::<T>() + 2e-6, 1e-6)
 }
 
@@ -110,7 +118,7 @@ fn unaligned<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     for f in Activation::ALL {
         let mut y = q.zeros::<T>(x.len())?;
         q.activate(Activate { f, x: dx.slice(LEAD..x.len())?, y: y.slice_mut(LEAD..x.len())? })?;
-        let expected: Vec<f64> = wide(&x[LEAD..]).into_iter().map(|x| activation(f, f64::from(x))).collect();
+        let expected: Vec<f64> = wide(&x[LEAD..]).into_iter().map(|x| activation(f, f64::from(x))).list();
         Failure::unless_close(&expected, &wide(&q.download(&y)?[LEAD..]), rounding::<T>() + 2e-6, 1e-6)?;
     }
     Ok(())
@@ -165,7 +173,7 @@ fn infinite_gradients<T: Real>(q: &Conditioned) -> Result<(), Failure> {
 fn slopes<T: Real>(q: &Conditioned, f: Activation, n: usize) -> Result<(), Failure> {
     const H: f64 = 1e-5;
     // Away from the kink of ReLU.
-    let x: Vec<f32> = spread(n).into_iter().map(|x| if x.abs() < 1e-3 { 0.5 } else { x }).collect();
+    let x: Vec<f32> = spread(n).into_iter().map(|x| if x.abs() < 1e-3 { 0.5 } else { x }).list();
     let x: Vec<T> = narrow(&x);
     let g = InputSource::new(3).reals::<T>(n);
     let saved: Vec<T> = if f.saves_output() { apply(q, f, &x)? } else { x.clone() };
@@ -179,7 +187,7 @@ fn slopes<T: Real>(q: &Conditioned, f: Activation, n: usize) -> Result<(), Failu
             let (x, g) = (f64::from(x.to_f32()), f64::from(g.to_f32()));
             g * (activation(f, x + H) - activation(f, x - H)) / (2.0 * H)
         })
-        .collect();
+        .list();
     // A saved output is rounded, and so is the result.
     let rounding = 4.0 * rounding::<T>();
     Failure::unless_close(&expected, &wide(&dx.values(q)?), 1e-5 + rounding, 1e-6 + rounding)
@@ -214,7 +222,7 @@ pub(super) const BINARIES: [Definition; 6] = [
 fn special_pairs(q: &Conditioned) -> Result<(), Failure> {
     let (inf, nan) = (f32::INFINITY, f32::NAN);
     let ends = [-inf, -1.0, -0.0, 0.0, 1.0, inf, nan];
-    let a: Vec<f32> = ends.iter().flat_map(|&a| [a; 7]).collect();
+    let a: Vec<f32> = ends.iter().flat_map(|&a| [a; 7]).list();
     let (da, db) = (q.upload(&a)?, q.upload(&ends)?);
     for (op, f) in BINARIES {
         let mut y = q.zeros::<f32>(49)?;
@@ -232,8 +240,8 @@ fn special_pairs(q: &Conditioned) -> Result<(), Failure> {
         };
         // NaN has no sign that counts.
         let bits = |x: f32| if x.is_nan() { nan.to_bits() } else { x.to_bits() };
-        let expected: Vec<u32> = (0..49).map(|i| bits(at(i))).collect();
-        let got: Vec<u32> = q.download(&y)?.into_iter().map(bits).collect();
+        let expected: Vec<u32> = (0..49).map(|i| bits(at(i))).list();
+        let got: Vec<u32> = q.download(&y)?.into_iter().map(bits).list();
         Failure::unless_equal(&expected, &got)?;
     }
     Ok(())
@@ -262,7 +270,7 @@ fn broadcast<T: Real>(q: &Conditioned, a_shape: &[usize], b_shape: &[usize], y_s
             at
         };
         let result = |i| f(a[at(&wa, i)].to_f32(), b[at(&wb, i)].to_f32());
-        let expected: Vec<T> = (0..ly.numel()).map(|i| T::from_f32(result(i))).collect();
+        let expected: Vec<T> = (0..ly.numel()).map(|i| T::from_f32(result(i))).list();
         Failure::unless_equal(&wide(&expected), &wide(&q.download(&y)?))?;
     }
     Ok(())
@@ -282,7 +290,7 @@ fn strided<T: Real>(q: &Conditioned) -> Result<(), Failure> {
         q.binary(linalg::Binary { params: &params, a: da.view(), b: db.view(), y: y.view_mut() })?;
         let at = |i: usize, strides: [usize; 3]| i / 35 * strides[0] + i / 7 % 5 * strides[1] + i % 7 * strides[2];
         let result = |i| f(a[at(i, [1, 3, 15])].to_f32(), b[at(i, [60, 12, 1])].to_f32());
-        let expected: Vec<T> = (0..105).map(|i| T::from_f32(result(i))).collect();
+        let expected: Vec<T> = (0..105).map(|i| T::from_f32(result(i))).list();
         Failure::unless_equal(&wide(&expected), &wide(&q.download(&y)?))?;
     }
     Ok(())
@@ -298,7 +306,7 @@ fn doubled<T: Real>(q: &Conditioned, x: &[T], beta: f32, y: &[T]) -> Result<Vec<
 fn combine<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let (x, y) = (InputSource::new(6).reals::<T>(n), InputSource::new(7).reals::<T>(n));
     let sum = |(x, y): (f32, f32)| 2.0 * f64::from(x) - 3.0 * f64::from(y);
-    let expected: Vec<f64> = wide(&x).into_iter().zip(wide(&y)).map(sum).collect();
+    let expected: Vec<f64> = wide(&x).into_iter().zip(wide(&y)).map(sum).list();
     Failure::unless_close(&expected, &doubled(q, &x, -3.0, &y)?, 1e-6 + rounding::<T>(), 1e-6)
 }
 
@@ -306,7 +314,7 @@ fn combine<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
 fn overwrite<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     for n in [3, 1030] {
         let x = InputSource::new(9).reals::<T>(n);
-        let expected: Vec<f32> = wide(&x).into_iter().map(|x| 2.0 * x).collect();
+        let expected: Vec<f32> = wide(&x).into_iter().map(|x| 2.0 * x).list();
         Failure::unless_equal(&expected, &doubled(q, &x, 0.0, &vec![T::from_f32(f32::NAN); n])?)?;
     }
     Ok(())
@@ -324,12 +332,15 @@ fn sums() -> Vec<Case> {
         (1, 40_001, 1),
         (2, 70_001, 1),
     ];
-    let shapes = shapes.into_iter().chain(batches().map(|n| (1, n, 3))).chain(batches().map(|n| (n, 3, 1)));
-    let mut cases: Vec<_> =
-        shapes.map(|shape| Case::new(format!("{shape:?}"), move |q| sum::<f32>(q, shape))).collect();
+    let batches = batches();
+    let mut cases: Vec<Case> = Vec::new();
+    for shape in shapes.into_iter().chain(batches.map(|n| (1, n, 3))).chain(batches.map(|n| (n, 3, 1))) {
+        cases.push(Case::new(format!("{shape:?}"), move |q| sum::<f32>(q, shape)));
+    }
     let rows = [5, 37, 69, 100, 101, 1100, 1101].map(|len| (2, len, 1));
-    let shapes = rows.into_iter().chain([(1, 600, 33), (2, 33, 7), (1, 40_000, 1)]);
-    cases.extend(shapes.flat_map(|shape| typed!(format!("{shape:?}, typed"), sum(shape))));
+    for shape in rows.into_iter().chain([(1, 600, 33), (2, 33, 7), (1, 40_000, 1)]) {
+        cases.extend(typed!(format!("{shape:?}, typed"), sum(shape)));
+    }
     cases
 }
 
@@ -347,7 +358,7 @@ fn sum<T: Real>(q: &Conditioned, (outer, len, inner): (usize, usize, usize)) -> 
                 let sum: f64 = (0..len).map(|l| f64::from(x[(o * len + l) * inner + j].to_f32())).sum();
                 if accumulate { sum + f64::from(start[i].to_f32()) } else { sum }
             })
-            .collect();
+            .list();
         Failure::unless_close(&expected, &wide(&dy.values(q)?), 2f64.powi(-23) + rounding::<T>(), 0.0)?;
     }
     Ok(())
@@ -397,5 +408,5 @@ fn dropped<T: Real>(p: f64, [seed, site, step, first]: [u64; 4], x: &[T]) -> Vec
         core_types::philox::block(seed, site as u32, step as u32, at / 4)[at as usize % 4]
     };
     let kept = |(i, x): (usize, &T)| if u64::from(word(i)) >= threshold { x.to_f32() * scale_of(p) } else { 0.0 };
-    wide(&x.iter().enumerate().map(kept).map(T::from_f32).collect::<Vec<_>>())
+    wide(&x.iter().enumerate().map(kept).map(T::from_f32).list())
 }

@@ -12,7 +12,7 @@ use super::{
     model::{InputSource, activation, rounding},
     strides,
 };
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// (m, n, k): ones, primes, empty axes, tile edges and sizes above the parallel grain.
 const SIZES: [(usize, usize, usize); 16] = [
@@ -46,9 +46,9 @@ pub(super) fn specs() -> Vec<OpSpec> {
         products.push(Case::new(format!("f16 {m}x{n}x{k}"), move |q| product::<f16>(q, nt)));
         products.push(Case::new(format!("bf16 {m}x{n}x{k}"), move |q| product::<bf16>(q, tn)));
     }
-    products.extend(
-        batches().map(|m| Case::new(format!("{m} rows"), move |q| product::<f32>(q, GemmShape::new(1, m, 5, 3)))),
-    );
+    for m in batches() {
+        products.push(Case::new(format!("{m} rows"), move |q| product::<f32>(q, GemmShape::new(1, m, 5, 3))));
+    }
     for ta in [false, true] {
         for tb in [false, true] {
             let name = format!("A{} B{}, C and its transpose, every type", mark(ta), mark(tb));
@@ -125,7 +125,8 @@ fn mark(transposed: bool) -> &'static str {
 /// They are given by `(batch, m, n, k)`: one tile of a GPU's kernels and a part of a second, many
 /// tiles, large ones with results in each warp, small ones in a batch, odd rows, and k in parts.
 fn aligned(ta: bool, tb: bool, sizes: &[(usize, usize, usize, usize)]) -> Vec<Case> {
-    let of_size = |&(batch, m, n, k)| {
+    let mut cases = Vec::new();
+    for &(batch, m, n, k) in sizes {
         let name = format!("A{} B{}, aligned, {batch} of {m}x{n}x{k}", mark(ta), mark(tb));
         let shape = GemmShape::new(batch, m, n, k).with([ta, tb]);
         let narrow = Case::new(format!("16 bits, {name}"), move |q| {
@@ -133,9 +134,10 @@ fn aligned(ta: bool, tb: bool, sizes: &[(usize, usize, usize, usize)]) -> Vec<Ca
             product::<bf16>(q, shape)
         });
         // Tiles of f32 are half as deep.
-        [Case::new(name, move |q| product::<f32>(q, GemmShape { k: if batch > 1 { 40 } else { k }, ..shape })), narrow]
-    };
-    sizes.iter().flat_map(of_size).collect()
+        let single = GemmShape { k: if batch > 1 { 40 } else { k }, ..shape };
+        cases.extend([Case::new(name, move |q| product::<f32>(q, single)), narrow]);
+    }
+    cases
 }
 
 /// Products in every layout and type, one in tiles of any layout and one in aligned tiles.
@@ -200,7 +202,7 @@ fn product<T: Real>(q: &Conditioned, shape: GemmShape) -> Result<(), Failure> {
     let c = q.download(&dc)?;
     // The error of a sum is bounded by the sum of magnitudes; the result is rounded once.
     let rounding = rounding::<T>();
-    let [wide_a, wide_b] = [&a, &b].map(|x| x.iter().map(|x| f64::from(x.to_f32())).collect::<Vec<_>>());
+    let [wide_a, wide_b] = [&a, &b].map(|x| x.iter().map(|x| f64::from(x.to_f32())).list());
     let (a_step, b_step) = (la.strides()[2], lb.strides()[1]);
     for at in 0..batch * m * n {
         let (result, i, j) = (at / (m * n), at / n % m, at % n);
@@ -244,7 +246,7 @@ fn epilogue<T: Real>(q: &Conditioned, f: Activation, shape: GemmShape, with_bias
             expected.push(activation(f, sum + bias));
         }
     }
-    let c: Vec<f32> = q.download(&dc)?.into_iter().map(T::to_f32).collect();
+    let c: Vec<f32> = q.download(&dc)?.into_iter().map(T::to_f32).list();
     // Rounding errors of a long sum add up.
     let atol = if k < 512 { 1e-5 } else { 1e-4 };
     Failure::unless_close(&expected, &c, 1e-5 + rounding::<T>(), atol)
@@ -255,7 +257,7 @@ fn model(a: &[f32], la: &Layout, b: &[f32], lb: &Layout, c_shape: &[usize]) -> R
     let (lead, last) = c_shape.split_at(c_shape.len() - 2);
     let k = la.shape()[la.rank() - 1];
     let wide = |l: &Layout, rows: usize, cols: usize| {
-        let shape: Vec<usize> = lead.iter().copied().chain([rows, cols]).collect();
+        let shape: Vec<usize> = lead.iter().copied().chain([rows, cols]).list();
         l.broadcast(&shape).map_err(Failure::from)
     };
     let (la, lb) = (wide(la, last[0], k)?, wide(lb, k, last[1])?);

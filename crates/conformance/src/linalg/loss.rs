@@ -11,19 +11,19 @@ use super::{
     model::{InputSource, rounding, wide},
     typed,
 };
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 pub(super) fn specs() -> OpSpec {
-    let sizes = [(1, 1), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10)));
-    let mut cases: Vec<_> = sizes
-        .map(|(rows, classes)| Case::new(format!("{rows} x {classes}"), move |q| entropy::<f32>(q, rows, classes, 0.0)))
-        .collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for (rows, classes) in [(1, 1), (5, 257), (1500, 10)].into_iter().chain(batches().map(|rows| (rows, 10))) {
+        let check = move |q: &_| entropy::<f32>(q, rows, classes, 0.0);
+        cases.push(Case::new(format!("{rows} x {classes}"), check));
+    }
     cases.push(Case::new("1 x 65536, equal terms", long_entropy).on_elements(65_536));
     // Rows of a GPU's warps and blocks, aligned and not, so far below zero that a zero that slips in shows.
-    let rows = [(3, 10), (3, 12), (3, 300), (2, 1100), (2, 1101)].into_iter();
-    cases.extend(
-        rows.flat_map(|(rows, classes)| typed!(format!("{rows} x {classes}, low"), entropy(rows, classes, -40.0))),
-    );
+    for (rows, classes) in [(3, 10), (3, 12), (3, 300), (2, 1100), (2, 1101)] {
+        cases.extend(typed!(format!("{rows} x {classes}, low"), entropy(rows, classes, -40.0)));
+    }
     cases.push(Case::new("a row with infinity has no loss", infinite));
     cases.push(Case::new("ignored rows have no loss and no gradient", ignored));
     OpSpec { op: "linalg.cross_entropy", cases }
@@ -32,22 +32,22 @@ pub(super) fn specs() -> OpSpec {
 /// Loss and gradient of one row of logits for target probabilities t.
 fn row_entropy(x: &[f32], t: &[f64]) -> (f64, Vec<f64>) {
     let max = x.iter().fold(f64::NEG_INFINITY, |max, &x| max.max(f64::from(x)));
-    let e: Vec<f64> = x.iter().map(|&x| (f64::from(x) - max).exp()).collect();
+    let e: Vec<f64> = x.iter().map(|&x| (f64::from(x) - max).exp()).list();
     let sum: f64 = e.iter().sum();
     let total: f64 = t.iter().sum();
     let loss = x.iter().zip(t).map(|(&x, t)| -t * (f64::from(x) - max - sum.ln())).sum();
-    (loss, e.iter().zip(t).map(|(e, t)| e / sum * total - t).collect())
+    (loss, e.iter().zip(t).map(|(e, t)| e / sum * total - t).list())
 }
 
 /// Logits are spread over 40 around `centre`.
 fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -> Result<(), Failure> {
     let mut random = InputSource::new((rows + classes) as u64);
     let n = rows * classes;
-    let x: Vec<T> = random.reals::<f32>(n).into_iter().map(|x| T::from_f32(20.0 * x + centre)).collect();
+    let x: Vec<T> = random.reals::<f32>(n).into_iter().map(|x| T::from_f32(20.0 * x + centre)).list();
     // The second of each four rows has no class.
     let class = |r: usize, word: u32| if r % 4 == 1 { u32::MAX } else { word % classes as u32 };
-    let targets: Vec<u32> = (0..rows).map(|r| class(r, random.word())).collect();
-    let probs: Vec<T> = random.reals::<f32>(n).into_iter().map(|p| T::from_f32(p.abs())).collect();
+    let targets: Vec<u32> = (0..rows).map(|r| class(r, random.word())).list();
+    let probs: Vec<T> = random.reals::<f32>(n).into_iter().map(|p| T::from_f32(p.abs())).list();
     let scale = 1.0 / rows.max(1) as f32;
     let shape = [rows, classes];
     let (logits, classed) = (Tensor::from_values(q, &shape, &x)?, Tensor::from_values(q, &[rows], &targets)?);
@@ -68,7 +68,7 @@ fn entropy<T: Real>(q: &Conditioned, rows: usize, classes: usize, centre: f32) -
                     true => f64::from(u8::from(targets[r] as usize == j)),
                     false => f64::from(probs[r * classes + j]),
                 })
-                .collect();
+                .list();
             let (loss, grad) = row_entropy(&x[r * classes..][..classes], &t);
             want_losses.push(loss);
             want_grad.extend(grad.into_iter().map(|g| g * f64::from(scale)));

@@ -43,8 +43,13 @@ pub(crate) fn greatest<T: Real>() -> f32 {
 }
 
 /// The exact values.
-pub(super) fn wide<T: Real>(x: &[T]) -> Vec<f32> {
+pub(crate) fn wide<T: Real>(x: &[T]) -> Vec<f32> {
     x.iter().map(|x| x.to_f32()).collect()
+}
+
+/// The values rounded to `T`.
+pub(crate) fn narrow<T: Real>(x: &[f32]) -> Vec<T> {
+    x.iter().map(|&x| T::from_f32(x)).collect()
 }
 
 /// f(x) by its definition.

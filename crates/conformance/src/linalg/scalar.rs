@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::elementwise::{Binary as Arithmetic, BinaryParams, BinaryScalarParams};
 
 use super::{batches, elementwise::BINARIES, model::InputSource, typed};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// The shape, and the strides of x.
 type Layout = [&'static [u64]; 2];
@@ -28,16 +28,22 @@ const LAYOUTS: [Layout; 11] = [
 ];
 
 pub(super) fn specs() -> OpSpec {
-    let mut cases: Vec<_> =
-        LAYOUTS.into_iter().flat_map(|layout| typed!(format!("{layout:?}"), combined(layout, 0, &[0.1]))).collect();
-    cases.extend(typed!("views that are not aligned", combined([&[1030], &[1]], 1, &[-3.0])));
-    cases.extend(typed!("infinity, zero and NaN", combined([&[9], &[1]], 0, &[f32::INFINITY, -0.0, f32::NAN])));
-    cases.extend(
-        batches()
-            .map(|n| Case::new(format!("{n} elements"), move |q| combined::<f32>(q, [&[n as u64], &[1]], 0, &[0.1]))),
-    );
+    let mut cases: Vec<Case> = Vec::new();
+    for layout in LAYOUTS {
+        cases.extend(in_each_type(&format!("{layout:?}"), layout, 0, &[0.1]));
+    }
+    cases.extend(in_each_type("views that are not aligned", [&[1030], &[1]], 1, &[-3.0]));
+    cases.extend(in_each_type("infinity, zero and NaN", [&[9], &[1]], 0, &[f32::INFINITY, -0.0, f32::NAN]));
+    for n in batches() {
+        let check = move |q: &_| combined::<f32>(q, [&[n as u64], &[1]], 0, &[0.1]);
+        cases.push(Case::new(format!("{n} elements"), check));
+    }
     cases.push(Case::new("more than six axes", refused_ranks));
     OpSpec { op: "linalg.binary_scalar", cases }
+}
+
+fn in_each_type(name: &str, layout: Layout, skip: usize, numbers: &'static [f32]) -> [Case; 3] {
+    typed!(name, combined(layout, skip, numbers))
 }
 
 /// Pads `axes` to six with `fill`.
@@ -49,7 +55,7 @@ fn six(axes: &[u64], fill: u64) -> [u64; 6] {
 fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
     let mut places = vec![0];
     for (&len, &stride) in shape.iter().zip(strides) {
-        places = places.iter().flat_map(|&place| (0..len).map(move |i| place + (i * stride) as usize)).collect();
+        places = places.iter().flat_map(|&place| (0..len).map(move |i| place + (i * stride) as usize)).list();
     }
     places
 }
@@ -78,12 +84,12 @@ fn combined<T: Real>(
             let (y, b) = (q.download(&y)?, q.upload(&[rounded])?);
             let params = BinaryParams { op, rank, shape, a_strides: x_strides, b_strides: [0; 6] };
             q.binary(Binary { params: &params, a: from, b: b.view(), y: same.view_mut() })?;
-            let got: Vec<u32> = y[skip..].iter().map(bits).collect();
-            Failure::unless_equal(&q.download(&same)?.iter().map(bits).collect::<Vec<u32>>(), &got)?;
+            let got: Vec<u32> = y[skip..].iter().map(bits).list();
+            Failure::unless_equal(&q.download(&same)?.iter().map(bits).list(), &got)?;
             // The definitions leave out NaN and the order of zeros.
             if value.abs() > 0.0 {
                 let result = |&at: &usize| T::from_f32(f(x[skip + at].to_f32(), rounded.to_f32()));
-                Failure::unless_equal(&places.iter().map(|at| bits(&result(at))).collect::<Vec<u32>>(), &got)?;
+                Failure::unless_equal(&places.iter().map(|at| bits(&result(at))).list(), &got)?;
             }
         }
     }

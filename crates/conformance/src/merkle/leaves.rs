@@ -14,7 +14,7 @@ use core_types::{
 };
 
 use super::model::{MerkleColumns, element, hash};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Numbers of columns, around the sixteen words of a block.
 const COUNTS: [usize; 9] = [0, 1, 4, 15, 16, 17, 32, 33, 100];
@@ -39,14 +39,14 @@ fn expect_leaves(q: &Conditioned, log_leaves: u32, layout: &MerkleColumns) -> Re
 
 /// Numbers of columns by how far they are below the tree.
 fn below(log_leaves: u32, groups: &[(u32, usize)]) -> Vec<u32> {
-    groups.iter().flat_map(|&(below, count)| vec![log_leaves - below; count]).collect()
+    groups.iter().flat_map(|&(below, count)| vec![log_leaves - below; count]).list()
 }
 
 pub(super) fn columns() -> OpSpec {
     let mut cases = Vec::new();
     for log_leaves in 0..=12 {
         cases.push(Case::new(format!("2^{log_leaves} leaves, columns of every height"), move |q| {
-            let log_sizes: Vec<u32> = (0..=log_leaves).flat_map(|log_size| [log_size; 3]).collect();
+            let log_sizes: Vec<u32> = (0..=log_leaves).flat_map(|log_size| [log_size; 3]).list();
             expect_leaves(q, log_leaves, &MerkleColumns::new(&log_sizes, 1))
         }));
     }
@@ -118,12 +118,12 @@ fn expect_refusals(q: &Conditioned) -> Result<(), Failure> {
 }
 
 fn expect_secure_leaves(q: &Conditioned, log_size: u32, log_packed: u32) -> Result<(), Failure> {
-    let values: Vec<M31> = (0..4usize << log_size).map(element).collect();
+    let values: Vec<M31> = (0..4usize << log_size).map(element).list();
     let leaf = |leaf: usize| {
         let rows = leaf << log_packed..(leaf + 1) << log_packed;
         hash(rows.flat_map(|row| [0, 1, 2, 3].map(|i| values[(i << log_size) + row].word())))
     };
-    let expected: Vec<Digest> = (0..1 << (log_size - log_packed)).map(leaf).collect();
+    let expected: Vec<Digest> = (0..1 << (log_size - log_packed)).map(leaf).list();
     let (uploaded, mut leaves) = (q.upload(&values)?, q.upload(&vec![OLD; expected.len()])?);
     q.merkle_secure_leaves(MerkleSecureLeaves {
         params: &MerkleSecureLeavesParams { log_size, log_packed },

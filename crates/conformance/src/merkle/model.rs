@@ -3,6 +3,8 @@
 use blake2::{Blake2s256, Digest as _};
 use core_types::{blake2s::Digest, field::M31, params::columns::ColumnAt};
 
+use crate::list::List as _;
+
 /// The digest of some words, each with its lowest byte first.
 pub(super) fn hash(words: impl IntoIterator<Item = u32>) -> Digest {
     let mut hasher = Blake2s256::new();
@@ -62,15 +64,15 @@ impl MerkleColumns {
             end = first + (1 << log_size);
             ColumnAt::new(first, log_size)
         };
-        let columns = log_sizes.iter().map(column).collect();
-        Self { columns, values: (0..end as usize).map(element).collect() }
+        let columns = log_sizes.iter().map(column).list();
+        Self { columns, values: (0..end as usize).map(element).list() }
     }
 
     /// The same values, with the places of the columns the other way round.
     pub(super) fn reversed(self) -> Self {
         let end = self.values.len() as u64;
         let mirrored = |column: &ColumnAt| ColumnAt::new(end - column.first - (1 << column.log_len), column.log_len);
-        Self { columns: self.columns.iter().map(mirrored).collect(), values: self.values }
+        Self { columns: self.columns.iter().map(mirrored).list(), values: self.values }
     }
 
     /// All leaves of a tree of this height.
@@ -84,6 +86,6 @@ impl MerkleColumns {
             };
             hash(self.columns.iter().map(value))
         };
-        (0..1 << log_leaves).map(leaf).collect()
+        (0..1 << log_leaves).map(leaf).list()
     }
 }

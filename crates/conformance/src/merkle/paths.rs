@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::{blake2s::Digest, params::merkle::MerklePathsParams};
 
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// A digest by level and position, different for each.
 fn node(level: u32, position: u32) -> Digest {
@@ -16,7 +16,7 @@ fn node(level: u32, position: u32) -> Digest {
 /// All nodes, the leaves first.
 fn nodes(log_leaves: u32) -> Vec<Digest> {
     let level = |level| (0..1u32 << (log_leaves - level)).map(move |position| node(level, position));
-    (0..=log_leaves).flat_map(level).collect()
+    (0..=log_leaves).flat_map(level).list()
 }
 
 /// The leaf of a position, pairs of neighbours staying pairs in trees of columns.
@@ -31,12 +31,12 @@ fn leaf(params: &MerklePathsParams, position: u32) -> u32 {
 
 fn expect_paths(q: &Conditioned, params: MerklePathsParams) -> Result<(), Failure> {
     let MerklePathsParams { log_leaves, first_level, queries, .. } = params;
-    let positions: Vec<u32> = (0..queries).map(|i| i.wrapping_mul(0x9e37_79b9).rotate_left(7)).collect();
+    let positions: Vec<u32> = (0..queries).map(|i| i.wrapping_mul(0x9e37_79b9).rotate_left(7)).list();
     let path = |&position: &u32| {
         let leaf = leaf(&params, position);
         (first_level..log_leaves).map(move |level| node(level, (leaf >> level) ^ 1))
     };
-    let expected: Vec<Digest> = positions.iter().flat_map(path).collect();
+    let expected: Vec<Digest> = positions.iter().flat_map(path).list();
     let (uploaded, positions) = (q.upload(&nodes(log_leaves))?, q.upload(&positions)?);
     let mut paths = q.upload(&vec![Digest([0xdead_beef; 8]); expected.len()])?;
     q.merkle_paths(MerklePaths {

@@ -14,10 +14,10 @@ use core_types::{
 };
 
 use super::model::{digest, hash, with_nodes};
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 fn expect_nodes(q: &Conditioned, log_leaves: u32) -> Result<(), Failure> {
-    let leaves: Vec<Digest> = (0..1 << log_leaves).map(|leaf| hash([leaf])).collect();
+    let leaves: Vec<Digest> = (0..1 << log_leaves).map(|leaf| hash([leaf])).list();
     let expected = with_nodes(leaves.clone());
     let mut nodes = leaves;
     nodes.resize(expected.len(), Digest([0xdead_beef; 8]));
@@ -34,8 +34,8 @@ fn expect_root(q: &Conditioned, root: &str, log_leaves: u32, columns: &[&[u32]])
         first += column.len() as u64;
         place
     });
-    let places: Vec<ColumnAt> = places.collect();
-    let values: Vec<M31> = columns.concat().into_iter().map(M31::from_u32).collect();
+    let places: Vec<ColumnAt> = places.list();
+    let values: Vec<M31> = columns.concat().into_iter().map(M31::from_u32).list();
     let (values, mut nodes) = (q.upload(&values)?, q.zeros::<Digest>((2 << log_leaves) - 1)?);
     q.merkle_leaves(MerkleLeaves {
         params: &MerkleLeavesParams { log_leaves },

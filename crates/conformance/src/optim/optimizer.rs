@@ -10,7 +10,7 @@ use nn_ops::{
 };
 
 use super::model::{Weight, rate};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let sgd = |momentum, nesterov, decay, clip| OptimizerConfig {
@@ -39,10 +39,10 @@ pub(super) fn specs() -> Vec<OpSpec> {
         ),
         ("AdamW", adam(WeightDecay::Decoupled(0.1), Some(1.5), Annealing::Cosine { steps: 60, least: 1e-4 })),
     ];
-    let mut cases: Vec<Case> = all
-        .into_iter()
-        .map(|(name, config)| Case::new(format!("{name}, 100 steps"), move |q| hundred_steps(q, config)))
-        .collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for (name, config) in all {
+        cases.push(Case::new(format!("{name}, 100 steps"), move |q| hundred_steps(q, config)));
+    }
     cases.push(Case::new("a loss scale in f16 and bf16", |q| {
         scaled::<f16>(q)?;
         scaled::<bf16>(q)
@@ -68,7 +68,7 @@ fn hundred_steps(q: &Conditioned, config: OptimizerConfig) -> Result<(), Failure
     for (i, id) in table.ids().enumerate() {
         let start: Vec<f32> = InputSource::new(i as u64).reals(table.layout(id)?.numel());
         values.write(q, id, &start)?;
-        model.push(start.into_iter().map(|w| Weight::new(w, i > 0)).collect());
+        model.push(start.into_iter().map(|w| Weight::new(w, i > 0)).list());
     }
     for t in 1..=100i32 {
         let mut all: Vec<Vec<f32>> = Vec::new();
@@ -88,7 +88,7 @@ fn hundred_steps(q: &Conditioned, config: OptimizerConfig) -> Result<(), Failure
         }
     }
     for (id, weights) in table.ids().zip(&model) {
-        let expected: Vec<f64> = weights.iter().map(|weight| weight.w).collect();
+        let expected: Vec<f64> = weights.iter().map(|weight| weight.w).list();
         Failure::unless_close(&expected, &values.values(q, id)?, 1e-6, 1e-6)?;
     }
     let state = optimizer.state(q)?;

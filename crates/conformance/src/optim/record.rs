@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::optim::{AdvanceParams, Anneal, PART, ScheduleParams, StepState};
 
 use super::typed;
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     vec![sums(), records(), losses()]
@@ -21,13 +21,11 @@ fn near(what: &str, expected: f64, got: f64, rtol: f64) -> Result<(), Failure> {
 }
 
 fn sums() -> OpSpec {
-    let lengths = BATCHES.into_iter().map(|n| n as usize).chain([PART - 1, PART + 3, 5 * PART + 77]);
-    let mut cases: Vec<Case> = lengths
-        .flat_map(|n| typed!(format!("{n} gradients"), squares(n)).map(|case| case.on_elements(n as u64)))
-        .collect();
-    cases.extend(
-        typed!("what is no number shows in its part".to_owned(), strange()).map(|case| case.on_elements(65_536)),
-    );
+    let mut cases: Vec<Case> = Vec::new();
+    for n in BATCHES.into_iter().map(|n| n as usize).chain([PART - 1, PART + 3, 5 * PART + 77]) {
+        cases.extend(on_elements(n as u64, typed!(format!("{n} gradients"), squares(n))));
+    }
+    cases.extend(on_elements(65_536, typed!("what is no number shows in its part", strange())));
     cases.push(Case::new("squares beyond the range of f32", |q| {
         for x in [3e38f32, 1e-40] {
             let (g, mut sums) = (q.upload(&[x; 100])?, q.zeros::<f64>(1)?);
@@ -37,6 +35,11 @@ fn sums() -> OpSpec {
         Ok(())
     }));
     OpSpec { op: "optim.square_sums", cases }
+}
+
+/// The same cases, on `elements` elements.
+pub(super) fn on_elements(elements: u64, cases: [Case; 3]) -> [Case; 3] {
+    cases.map(|case| case.on_elements(elements))
 }
 
 fn squares<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
@@ -136,7 +139,7 @@ fn rates(q: &Conditioned, anneal: Anneal) -> Result<(), Failure> {
 
 fn norms(q: &Conditioned, count: usize) -> Result<(), Failure> {
     let parts: Vec<f64> =
-        InputSource::new(count as u64).reals::<f32>(count).into_iter().map(|x| f64::from(x.abs())).collect();
+        InputSource::new(count as u64).reals::<f32>(count).into_iter().map(|x| f64::from(x.abs())).list();
     let (sums, mut state) = (q.upload(&parts)?, q.upload(&[StepState::new(4.0)])?);
     q.advance_step(AdvanceStep { params: &PARAMS, sums: Some(sums.view()), state: state.view_mut() })?;
     let (got, norm) = (q.download(&state)?[0], parts.iter().sum::<f64>().sqrt() / 4.0);
@@ -172,8 +175,11 @@ fn scales(q: &Conditioned) -> Result<(), Failure> {
 }
 
 fn losses() -> OpSpec {
-    let cases = BATCHES.into_iter().flat_map(|n| typed!(format!("{n} elements"), scaled(n as usize)));
-    OpSpec { op: "optim.scale_loss", cases: cases.collect() }
+    let mut cases: Vec<Case> = Vec::new();
+    for n in BATCHES.map(|n| n as usize) {
+        cases.extend(typed!(format!("{n} elements"), scaled(n)));
+    }
+    OpSpec { op: "optim.scale_loss", cases }
 }
 
 fn scaled<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
@@ -181,6 +187,6 @@ fn scaled<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let state = StepState { gradient: 3.0, ..StepState::new(1024.0) };
     let (dx, state, mut y) = (q.upload(&x)?, q.upload(&[state])?, q.zeros::<T>(n)?);
     q.scale_loss(ScaleLoss { state: state.view(), x: dx.view(), y: y.view_mut() })?;
-    let expected: Vec<T> = x.into_iter().map(|x| T::from_f32(1024.0 * x)).collect();
+    let expected: Vec<T> = x.into_iter().map(|x| T::from_f32(1024.0 * x)).list();
     Failure::unless_equal(&expected, &q.download(&y)?)
 }

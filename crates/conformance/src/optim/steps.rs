@@ -8,8 +8,8 @@ use core_types::params::optim::{AdamParams, SgdParams, StepState};
 use half::{bf16, f16};
 use nn_ops::{Rule, WeightDecay};
 
-use super::{model::Weight, typed};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource};
+use super::{model::Weight, record::on_elements, typed};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _};
 
 /// Lengths around vectors, warps, blocks and the parallel grain.
 const LENGTHS: [usize; 9] = [0, 1, 31, 32, 33, 255, 257, 1028, 70_001];
@@ -20,7 +20,7 @@ macro_rules! step_cases {
         let mut cases: Vec<Case> = Vec::new();
         for n in LENGTHS {
             let of_length = typed!(format!("{n} weights"), $check(n, 0, GradientType::OfType));
-            cases.extend(of_length.map(|case| case.on_elements(n as u64)));
+            cases.extend(on_elements(n as u64, of_length));
         }
         cases.extend(typed!("from the second element on".to_owned(), $check(700, 1, GradientType::OfType)));
         for (n, skip) in [(33, 0), (700, 1), (1028, 0)] {
@@ -78,13 +78,13 @@ struct Data<T> {
 impl<T: Real> Data<T> {
     fn new(n: usize) -> Self {
         let mut random = InputSource::new(n as u64);
-        let g = random.reals::<f32>(n).into_iter().map(|g| T::from_f32(16.0 * g)).collect();
+        let g = random.reals::<f32>(n).into_iter().map(|g| T::from_f32(16.0 * g)).list();
         let beside = [(); 3].map(|()| random.reals(n));
         Self { g, beside }
     }
 
     fn wide(&self) -> Vec<f32> {
-        self.g.iter().map(|g| g.to_f32()).collect()
+        self.g.iter().map(|g| g.to_f32()).list()
     }
 }
 
@@ -94,7 +94,7 @@ impl<T: Real> Data<T> {
 fn unless_copied<T: Real>(skip: usize, start: &[f32], w: &[f32], copy: Option<Vec<T>>) -> Result<(), Failure> {
     Failure::unless_equal(&start[..skip], &w[..skip])?;
     let Some(copy) = copy else { return Ok(()) };
-    let rounded: Vec<T> = w[skip..].iter().map(|&w| T::from_f32(w)).collect();
+    let rounded: Vec<T> = w[skip..].iter().map(|&w| T::from_f32(w)).list();
     Failure::unless_equal(&rounded, &copy[skip..])
 }
 
@@ -142,10 +142,10 @@ fn descends<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: Gradient
             weight.w -= faded;
             model.push(weight);
         }
-        let expected: Vec<f64> = model.iter().map(|weight| weight.w).collect();
+        let expected: Vec<f64> = model.iter().map(|weight| weight.w).list();
         Failure::unless_close(&expected, &w[skip..], 1e-6, 3e-7)?;
         if momentum {
-            let expected: Vec<f64> = model.iter().map(|weight| weight.v).collect();
+            let expected: Vec<f64> = model.iter().map(|weight| weight.v).list();
             Failure::unless_close(&expected, &v[skip..], 1e-6, 3e-7)?;
         }
         unless_copied(skip, start_w, &w, copy)?;
@@ -190,7 +190,7 @@ fn adapts<T: Real>(q: &Conditioned, n: usize, skip: usize, gradients: GradientTy
             weight.step(rule, WeightDecay::Decoupled(0.5), 0.125, 3, f64::from(data.g[i].to_f32()) / 16.0);
             model.push(weight);
         }
-        let each = |number: fn(&Weight) -> f64| model.iter().map(number).collect::<Vec<f64>>();
+        let each = |number: fn(&Weight) -> f64| model.iter().map(number).list();
         Failure::unless_close(&each(|weight| weight.m), &m[skip..], 1e-6, 3e-7)?;
         Failure::unless_close(&each(|weight| weight.v), &v[skip..], 1e-6, 3e-7)?;
         Failure::unless_close(&each(|weight| weight.w), &w[skip..], 2e-6, 1e-6)?;

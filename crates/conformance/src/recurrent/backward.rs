@@ -10,7 +10,7 @@ use super::{
     forward::{SIZES, VARIANTS, sizes, unless_all_close},
     model::{EnsembleInputs, values},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// A forward pass, and the gradients of its results.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ impl BackwardInputs {
     /// The pass on `inputs`.
     pub(super) fn of(inputs: EnsembleInputs) -> Self {
         let results = inputs.results();
-        let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect::<Vec<_>>();
+        let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).list();
         Self {
             saved: narrow(&results.saved),
             d_states: Some(values(11, results.states.len(), 1.0)),
@@ -49,7 +49,7 @@ impl BackwardInputs {
         let p = &self.inputs.params;
         let [members, batch, steps, n] = [p.members, p.batch, p.steps, p.hidden].map(|len| len as usize);
         let plane = members * steps * batch * n;
-        let wide = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<_>>();
+        let wide = |values: &[f32]| values.iter().map(|&value| f64::from(value)).list();
         let mut all = GateGradients { gates: vec![0.0; 3 * plane], first: Vec::new() };
         for (member, row) in (0..members).flat_map(|member| (0..batch).map(move |row| (member, row))) {
             let u = |k: usize, column: usize| f64::from(self.inputs.u[(member * n + k) * 3 * n + column]);
@@ -64,20 +64,20 @@ impl BackwardInputs {
                 }
                 let of = |matrix: usize| wide(&self.saved[matrix * plane + at..][..n]);
                 let [z, r, c, h, reset] = [of(0), of(1), of(2), of(3), of(4)];
-                let d_c: Vec<f64> = (0..n).map(|j| d[j] * z[j] * (1.0 - c[j] * c[j])).collect();
-                let d_z: Vec<f64> = (0..n).map(|j| d[j] * (c[j] - h[j]) * z[j] * (1.0 - z[j])).collect();
-                let mut next: Vec<f64> = (0..n).map(|j| d[j] * (1.0 - z[j])).collect();
+                let d_c: Vec<f64> = (0..n).map(|j| d[j] * z[j] * (1.0 - c[j] * c[j])).list();
+                let d_z: Vec<f64> = (0..n).map(|j| d[j] * (c[j] - h[j]) * z[j] * (1.0 - z[j])).list();
+                let mut next: Vec<f64> = (0..n).map(|j| d[j] * (1.0 - z[j])).list();
                 let through = |of_c: &[f64], k: usize| (0..n).map(|j| of_c[j] * u(k, 2 * n + j)).sum::<f64>();
                 let of_gate: Vec<f64> = if p.variant == GruVariant::ResetBefore {
-                    let of_reset: Vec<f64> = (0..n).map(|k| through(&d_c, k)).collect();
+                    let of_reset: Vec<f64> = (0..n).map(|k| through(&d_c, k)).list();
                     next.iter_mut().enumerate().for_each(|(k, next)| *next += of_reset[k] * r[k]);
-                    (0..n).map(|k| of_reset[k] * h[k]).collect()
+                    (0..n).map(|k| of_reset[k] * h[k]).list()
                 } else {
-                    let of_product: Vec<f64> = (0..n).map(|j| d_c[j] * r[j]).collect();
+                    let of_product: Vec<f64> = (0..n).map(|j| d_c[j] * r[j]).list();
                     next.iter_mut().enumerate().for_each(|(k, next)| *next += through(&of_product, k));
-                    (0..n).map(|j| d_c[j] * reset[j]).collect()
+                    (0..n).map(|j| d_c[j] * reset[j]).list()
                 };
-                let d_r: Vec<f64> = (0..n).map(|j| of_gate[j] * r[j] * (1.0 - r[j])).collect();
+                let d_r: Vec<f64> = (0..n).map(|j| of_gate[j] * r[j] * (1.0 - r[j])).list();
                 for (k, next) in next.iter_mut().enumerate() {
                     *next += (0..n).map(|j| d_z[j] * u(k, j) + d_r[j] * u(k, n + j)).sum::<f64>();
                 }
@@ -116,8 +116,10 @@ impl BackwardInputs {
 
 pub(super) fn backward() -> OpSpec {
     let mut cases = Vec::new();
-    for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| BackwardInputs::new(of, variant).hold(q)));
+    for variant in VARIANTS {
+        for of in SIZES {
+            cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| BackwardInputs::new(of, variant).hold(q)));
+        }
     }
     for variant in VARIANTS {
         cases.push(Case::new(format!("{variant:?}, batches"), move |q| {

@@ -10,7 +10,7 @@ use core_types::params::recurrent::{GruInputs, GruVariant};
 use half::{bf16, f16};
 
 use super::model::{EnsembleInputs, ForwardResults, Sizes};
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 pub(super) const VARIANTS: [GruVariant; 2] = [GruVariant::ResetBefore, GruVariant::ResetAfter];
 
@@ -44,7 +44,7 @@ pub(super) fn sizes([members, batch, steps, input, hidden]: [usize; 5]) -> Sizes
 
 /// The values in `T`.
 pub(super) fn of_type<T: Real>(values: &[f32]) -> Vec<T> {
-    values.iter().map(|&value| T::from_f32(value)).collect()
+    values.iter().map(|&value| T::from_f32(value)).list()
 }
 
 /// Inputs whose weights have no more digits than `T` has.
@@ -108,12 +108,14 @@ pub(super) fn named(what: &str, failure: Failure) -> Failure {
 
 pub(super) fn forward() -> OpSpec {
     let mut cases = Vec::new();
-    for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
-            GruInputs::ALL
-                .into_iter()
-                .try_for_each(|form| hold::<f32>(q, &EnsembleInputs::new(sizes(of), variant, form)))
-        }));
+    for variant in VARIANTS {
+        for of in SIZES {
+            cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
+                GruInputs::ALL
+                    .into_iter()
+                    .try_for_each(|form| hold::<f32>(q, &EnsembleInputs::new(sizes(of), variant, form)))
+            }));
+        }
     }
     for variant in VARIANTS {
         cases.push(Case::new(format!("{variant:?}, batches"), move |q| {
@@ -135,14 +137,16 @@ pub(super) fn forward() -> OpSpec {
         cases.push(Case::new(format!("{variant:?}, bits of rows and calls"), move |q| bits(q, variant)));
         cases.push(Case::new(format!("{variant:?}, what is not a number"), move |q| not_numbers(q, variant)));
     }
-    for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, weights of 16 bits, {of:?}"), move |q| {
-            GruInputs::ALL.into_iter().try_for_each(|form| {
-                let inputs = EnsembleInputs::new(sizes(of), variant, form);
-                hold::<f16>(q, &rounded::<f16>(inputs.clone()))?;
-                hold::<bf16>(q, &rounded::<bf16>(inputs))
-            })
-        }));
+    for variant in VARIANTS {
+        for of in SIZES {
+            cases.push(Case::new(format!("{variant:?}, weights of 16 bits, {of:?}"), move |q| {
+                GruInputs::ALL.into_iter().try_for_each(|form| {
+                    let inputs = EnsembleInputs::new(sizes(of), variant, form);
+                    hold::<f16>(q, &rounded::<f16>(inputs.clone()))?;
+                    hold::<bf16>(q, &rounded::<bf16>(inputs))
+                })
+            }));
+        }
     }
     cases.push(Case::new("biases of the other variant", other_biases));
     for variant in VARIANTS {
@@ -171,7 +175,7 @@ fn bits(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     let all = run::<f32>(q, &whole)?;
     for row in [0, 7, 16, BATCH - 1] {
         let take = |of: &[f32], len: usize| {
-            of.chunks(BATCH * len).flat_map(|matrix| matrix[row * len..][..len].to_vec()).collect::<Vec<_>>()
+            of.chunks(BATCH * len).flat_map(|matrix| matrix[row * len..][..len].to_vec()).list()
         };
         let mut alone = whole.clone();
         alone.params.batch = 1;

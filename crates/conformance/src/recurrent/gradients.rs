@@ -15,7 +15,7 @@ use super::{
     forward::{VARIANTS, named, sizes},
     model::EnsembleInputs,
 };
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Members, batch, steps, inputs and states; some axes are empty.
 const SIZES: [[usize; 5]; 6] =
@@ -120,7 +120,7 @@ fn run(q: &Conditioned, pass: &BackwardInputs, decay: f32) -> Result<All<f32>, F
     let mut of_x = Tensor::from_values(q, plan.inputs().shape(), &vec![0.0; pass.inputs.x.len()])?;
     gradients.add_inputs(q, &mut workspace, &weights, gates.at(), of_x.at_mut())?;
     let units = of_weights.members(q)?;
-    let all = |part: fn(&GruMember) -> &[f32]| units.iter().flat_map(part).copied().collect();
+    let all = |part: fn(&GruMember) -> &[f32]| units.iter().flat_map(part).copied().list();
     Ok(All {
         w: all(GruMember::w),
         u: all(GruMember::u),
@@ -150,12 +150,14 @@ fn hold(q: &Conditioned, pass: &BackwardInputs, decay: f32) -> Result<(), Failur
 
 pub(super) fn gradients() -> OpSpec {
     let mut cases = Vec::new();
-    for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
-            GruInputs::ALL.into_iter().zip([1.0, 0.7, 0.7, 1.0]).try_for_each(|(form, decay)| {
-                hold(q, &BackwardInputs::of(EnsembleInputs::new(sizes(of), variant, form)), decay)
-            })
-        }));
+    for variant in VARIANTS {
+        for of in SIZES {
+            cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
+                GruInputs::ALL.into_iter().zip([1.0, 0.7, 0.7, 1.0]).try_for_each(|(form, decay)| {
+                    hold(q, &BackwardInputs::of(EnsembleInputs::new(sizes(of), variant, form)), decay)
+                })
+            }));
+        }
     }
     for variant in VARIANTS {
         cases.push(Case::new(format!("{variant:?}, central differences of ten steps"), move |q| {

@@ -16,7 +16,7 @@ use super::{
     forward::{named, unless_all_close},
     model::values,
 };
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// States of an ensemble, its head, and the losses that were seen.
 #[derive(Clone)]
@@ -71,7 +71,7 @@ impl Losses {
         let weights = values(13, hidden + stochastic, 2.0 * limit);
         let states = values(14, members * rows * hidden, 1.0);
         let targets = values(15, if training.own_data { members * rows } else { rows }, 1.0);
-        let targets = targets.into_iter().map(|target| 2.0 + target).collect();
+        let targets = targets.into_iter().map(|target| 2.0 + target).list();
         let mut losses = Self::of_training(&training, [members, rows, hidden], (weights, states, targets));
         losses.params.scale = 0.25;
         losses
@@ -104,7 +104,7 @@ impl Losses {
     fn row(&self, row: usize) -> (Vec<f64>, f64) {
         let n = self.params.hidden as usize;
         let target = if self.params.own_targets == 1 { row } else { row % self.params.rows as usize };
-        (self.states[row * n..][..n].iter().map(|&h| f64::from(h)).collect(), f64::from(self.targets[target]))
+        (self.states[row * n..][..n].iter().map(|&h| f64::from(h)).list(), f64::from(self.targets[target]))
     }
 
     /// The second part of the combined state.
@@ -114,9 +114,9 @@ impl Losses {
             Stochastic::CopyHidden => h.to_vec(),
             Stochastic::Zeros => vec![0.0; len],
             Stochastic::StridedSoftmax => {
-                let terms: Vec<f64> = (0..len).map(|i| h[i * h.len() / len].exp()).collect();
+                let terms: Vec<f64> = (0..len).map(|i| h[i * h.len() / len].exp()).list();
                 let sum: f64 = terms.iter().sum();
-                terms.iter().map(|term| term / sum).collect()
+                terms.iter().map(|term| term / sum).list()
             }
         }
     }
@@ -146,7 +146,7 @@ impl Losses {
             let slope = scale * error * inner * outer;
             let (part, n) = (self.part(&h), h.len());
             let weight = |i: usize| f64::from(self.head[i]);
-            let mut d: Vec<f64> = (0..n).map(|j| slope * weight(j)).collect();
+            let mut d: Vec<f64> = (0..n).map(|j| slope * weight(j)).list();
             match self.params.part {
                 Stochastic::CopyHidden => d.iter_mut().enumerate().for_each(|(j, d)| *d += slope * weight(n + j)),
                 Stochastic::Zeros => {}

@@ -5,6 +5,8 @@ use core_types::{
     philox,
 };
 
+use crate::list::List as _;
+
 /// `count` reproducible values in `-size..size`.
 pub(super) fn values(seed: u64, count: usize, size: f32) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -12,7 +14,7 @@ pub(super) fn values(seed: u64, count: usize, size: f32) -> Vec<f32> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 40) as i64 - (1 << 23)) as f32 / (1 << 23) as f32 * size
     };
-    (0..count).map(|_| next()).collect()
+    (0..count).map(|_| next()).list()
 }
 
 /// Sizes of a case.
@@ -93,24 +95,24 @@ impl EnsembleInputs {
         let bias = |of: &[f32], gates: usize, gate: usize, j: usize| f64::from(of[(gates * member + gate) * n + j]);
         let input = |gate: usize| {
             let sums = product(x, &self.w, gate);
-            sums.into_iter().enumerate().map(|(j, sum)| sum + bias(&self.b, 3, gate, j)).collect::<Vec<f64>>()
+            sums.into_iter().enumerate().map(|(j, sum)| sum + bias(&self.b, 3, gate, j)).list()
         };
         let sigmoid = |v: f64| 1.0 / (1.0 + (-v).exp());
         let gated = |gate: usize| -> Vec<f64> {
             let (input, state) = (input(gate), product(h, &self.u, gate));
-            input.iter().zip(&state).map(|(input, state)| sigmoid(input + state)).collect()
+            input.iter().zip(&state).map(|(input, state)| sigmoid(input + state)).list()
         };
         let (z, r, input) = (gated(0), gated(1), input(2));
         let (c, reset): (Vec<f64>, Vec<f64>) = match &self.bu {
             None => {
-                let reset: Vec<f64> = r.iter().zip(h).map(|(r, h)| r * h).collect();
+                let reset: Vec<f64> = r.iter().zip(h).map(|(r, h)| r * h).list();
                 let state = product(&reset, &self.u, 2);
-                ((0..n).map(|j| (input[j] + state[j]).tanh()).collect(), reset)
+                ((0..n).map(|j| (input[j] + state[j]).tanh()).list(), reset)
             }
             Some(bu) => {
                 let state = product(h, &self.u, 2);
-                let reset: Vec<f64> = (0..n).map(|j| state[j] + bias(bu, 1, 0, j)).collect();
-                ((0..n).map(|j| (input[j] + r[j] * reset[j]).tanh()).collect(), reset)
+                let reset: Vec<f64> = (0..n).map(|j| state[j] + bias(bu, 1, 0, j)).list();
+                ((0..n).map(|j| (input[j] + r[j] * reset[j]).tanh()).list(), reset)
             }
         };
         [z, r, c, reset]
@@ -126,7 +128,7 @@ impl EnsembleInputs {
             GruInputs::Constant => row,
             GruInputs::MemberConstants => member * batch + row,
         };
-        self.x[at * input..][..input].iter().map(|&x| f64::from(x)).collect()
+        self.x[at * input..][..input].iter().map(|&x| f64::from(x)).list()
     }
 
     /// The state of a row before the first step.
@@ -134,7 +136,7 @@ impl EnsembleInputs {
         let (batch, hidden) = (self.params.batch as usize, self.params.hidden as usize);
         match &self.h0 {
             None => vec![0.0; hidden],
-            Some(h0) => h0[(member * batch + row) * hidden..][..hidden].iter().map(|&h| f64::from(h)).collect(),
+            Some(h0) => h0[(member * batch + row) * hidden..][..hidden].iter().map(|&h| f64::from(h)).list(),
         }
     }
 
@@ -149,7 +151,7 @@ impl EnsembleInputs {
             let mut h = self.first(member, row);
             for step in 0..steps {
                 let [z, r, c, reset] = self.step(member, &self.input_of(member, step, row), &h);
-                let next: Vec<f64> = (0..hidden).map(|j| (1.0 - z[j]) * h[j] + z[j] * c[j]).collect();
+                let next: Vec<f64> = (0..hidden).map(|j| (1.0 - z[j]) * h[j] + z[j] * c[j]).list();
                 let at = ((member * steps + step) * batch + row) * hidden;
                 for (i, part) in [&z, &r, &c, &h, &reset].into_iter().enumerate() {
                     saved[i * plane + at..][..hidden].copy_from_slice(part);

@@ -13,7 +13,7 @@ use super::{
     forward::{named, of_type, rounded, unless_all_close},
     model::{EnsembleInputs, Sizes, StateChange, values},
 };
-use crate::{Case, Conditioned, Failure, OpSpec, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _, spec::BATCHES};
 
 /// An ensemble with its head and first losses.
 #[derive(Clone)]
@@ -91,7 +91,7 @@ fn published([members, hidden, input, steps]: [usize; 4], loss: f32) -> Rollout 
         let gates = rows.flat_map(|(member, column)| (0..3).map(move |gate| (member, column, gate)));
         let all =
             gates.flat_map(|(member, column, gate)| (0..hidden).map(move |state| at(member, column, gate, state)));
-        all.collect::<Vec<f32>>()
+        all.list()
     };
     let inputs = &mut rollout.inputs;
     (inputs.w, inputs.u) = (weights(input, f32::sin), weights(hidden, f32::cos));
@@ -153,7 +153,7 @@ impl Rollout {
             let weights = weights[feature..].iter().step_by(biases.len());
             h.iter().zip(weights).map(|(h, &weight)| h * f64::from(weight)).sum::<f64>()
         };
-        biases.iter().enumerate().map(|(feature, &bias)| product(feature) + f64::from(bias)).collect()
+        biases.iter().enumerate().map(|(feature, &bias)| product(feature) + f64::from(bias)).list()
     }
 
     /// The second part of the state `h`, and its entropy.
@@ -163,9 +163,9 @@ impl Rollout {
             Stochastic::CopyHidden => (h.to_vec(), 0.0),
             Stochastic::Zeros => (vec![0.0; len], 0.0),
             Stochastic::StridedSoftmax => {
-                let terms: Vec<f64> = (0..len).map(|i| h[i * h.len() / len].exp()).collect();
+                let terms: Vec<f64> = (0..len).map(|i| h[i * h.len() / len].exp()).list();
                 let sum: f64 = terms.iter().sum();
-                let part: Vec<f64> = terms.iter().map(|term| term / sum).collect();
+                let part: Vec<f64> = terms.iter().map(|term| term / sum).list();
                 let entropy = part.iter().filter(|&&p| p > 1e-8).map(|p| -p * p.ln()).sum();
                 (part, entropy)
             }
@@ -187,12 +187,12 @@ impl Rollout {
         let [members, batch, steps] = [p.members, p.batch, p.steps].map(|len| len as usize);
         let rows = || (0..members).flat_map(move |member| (0..batch).map(move |row| (member, row)));
         let given = |step: usize| rows().map(move |(member, row)| self.inputs.input_of(member, step, row));
-        let mut x: Vec<Vec<f64>> = if steps > 0 { given(0).collect() } else { Vec::new() };
-        let mut h: Vec<Vec<f64>> = rows().map(|(member, row)| self.inputs.first(member, row)).collect();
-        let mut trajectory: Vec<Vec<f64>> = self.losses.iter().map(|&loss| vec![f64::from(loss)]).collect();
+        let mut x: Vec<Vec<f64>> = if steps > 0 { given(0).list() } else { Vec::new() };
+        let mut h: Vec<Vec<f64>> = rows().map(|(member, row)| self.inputs.first(member, row)).list();
+        let mut trajectory: Vec<Vec<f64>> = self.losses.iter().map(|&loss| vec![f64::from(loss)]).list();
         let mut entropy = vec![0.0; members * batch];
         let mut seen: Vec<Vec<f64>> =
-            rows().map(|(member, row)| self.read(member, 0, row, &h[member * batch + row])).collect();
+            rows().map(|(member, row)| self.read(member, 0, row, &h[member * batch + row])).list();
         let mut states = vec![0.0; steps * h.concat().len()];
         for step in 0..steps {
             for (i, (member, row)) in rows().enumerate() {
@@ -219,7 +219,7 @@ impl Rollout {
                 }
             }
         }
-        let combined = seen.iter().flat_map(|h| [h.clone(), self.part(h).0].concat()).collect();
+        let combined = seen.iter().flat_map(|h| [h.clone(), self.part(h).0].concat()).list();
         RolloutResults { trajectory: trajectory.concat(), last: h.concat(), combined, entropy, states }
     }
 
@@ -282,15 +282,18 @@ impl Rollout {
 
 pub(super) fn rollout() -> OpSpec {
     let mut cases = Vec::new();
-    for (sizes, feedback) in SIZES.into_iter().flat_map(|sizes| Feedback::ALL.map(|feedback| (sizes, feedback))) {
-        let name = format!("{sizes:?}, {feedback:?}");
-        let [members, batch, steps, _, hidden, _] = sizes;
-        // The default is held everywhere, the rest where there is time for states in number.
-        let states = if feedback == Feedback::PerMember { 0 } else { (members * batch * steps.max(1) * hidden) as u64 };
-        let of_case = |case: Case| case.on_elements(states);
-        cases.push(of_case(Case::new(format!("{name}, f16"), move |q| modes::<f16>(q, sizes, feedback))));
-        cases.push(of_case(Case::new(format!("{name}, bf16"), move |q| modes::<bf16>(q, sizes, feedback))));
-        cases.push(of_case(Case::new(name, move |q| modes::<f32>(q, sizes, feedback))));
+    for sizes in SIZES {
+        for feedback in Feedback::ALL {
+            let name = format!("{sizes:?}, {feedback:?}");
+            let [members, batch, steps, _, hidden, _] = sizes;
+            // The default is held everywhere, the rest where there is time for states in number.
+            let states =
+                if feedback == Feedback::PerMember { 0 } else { (members * batch * steps.max(1) * hidden) as u64 };
+            let of_case = |case: Case| case.on_elements(states);
+            cases.push(of_case(Case::new(format!("{name}, f16"), move |q| modes::<f16>(q, sizes, feedback))));
+            cases.push(of_case(Case::new(format!("{name}, bf16"), move |q| modes::<bf16>(q, sizes, feedback))));
+            cases.push(of_case(Case::new(name, move |q| modes::<f32>(q, sizes, feedback))));
+        }
     }
     for (sizes, loss) in PUBLISHED {
         let [members, hidden, _, steps] = sizes;
@@ -300,9 +303,11 @@ pub(super) fn rollout() -> OpSpec {
         cases.push(case.on_elements((members * steps * 2 * hidden) as u64));
     }
     cases.push(Case::new("batches", |q| {
-        for (batch, feedback) in BATCHES.into_iter().flat_map(|batch| Feedback::ALL.map(|feedback| (batch, feedback))) {
-            let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
-            Rollout::new([2, batch as usize, 2, 3, 5, 2], GruVariant::ResetBefore, mode).hold::<f32>(q)?;
+        for batch in BATCHES {
+            for feedback in Feedback::ALL {
+                let mode = Mode(Stochastic::StridedSoftmax, LossHead::ExpClamped, feedback);
+                Rollout::new([2, batch as usize, 2, 3, 5, 2], GruVariant::ResetBefore, mode).hold::<f32>(q)?;
+            }
         }
         Ok(())
     }));
@@ -342,11 +347,13 @@ pub(super) fn rollout() -> OpSpec {
 
 /// Every part and head, and some changes of the states, with weights of type `T`.
 fn modes<T: Real>(q: &Conditioned, sizes: [usize; 6], feedback: Feedback) -> Result<(), Failure> {
-    for (part, head) in PARTS.into_iter().flat_map(|part| HEADS.map(|head| (part, head))) {
-        let mode = Mode(part, head, feedback);
-        Rollout::new(sizes, GruVariant::ResetBefore, mode)
-            .hold::<T>(q)
-            .map_err(|failure| named(&format!("{mode:?}"), failure))?;
+    for part in PARTS {
+        for head in HEADS {
+            let mode = Mode(part, head, feedback);
+            Rollout::new(sizes, GruVariant::ResetBefore, mode)
+                .hold::<T>(q)
+                .map_err(|failure| named(&format!("{mode:?}"), failure))?;
+        }
     }
     match feedback {
         Feedback::PerMember => {
@@ -397,7 +404,7 @@ fn bits_of_rows(q: &Conditioned, feedback: Feedback) -> Result<(), Failure> {
     let all = whole.run::<f32>(q)?;
     for row in [0, 6, 16, BATCH - 1] {
         let take = |of: &[f32], len: usize| {
-            of.chunks(BATCH * len).flat_map(|matrix| matrix[row * len..][..len].to_vec()).collect::<Vec<_>>()
+            of.chunks(BATCH * len).flat_map(|matrix| matrix[row * len..][..len].to_vec()).list()
         };
         let mut alone = whole.clone();
         alone.params.gru.batch = 1;
@@ -426,7 +433,7 @@ fn bits_of_calls(q: &Conditioned) -> Result<(), Failure> {
     let mut second = whole.clone();
     second.params.gru.steps = steps as u64 - 1;
     second.params.gru.inputs = GruInputs::MemberConstants;
-    second.losses = got.trajectory.iter().skip(1).step_by(2).copied().collect();
+    second.losses = got.trajectory.iter().skip(1).step_by(2).copied().list();
     second.inputs.x = whole.inputs.x.repeat(members);
     second.inputs.x.iter_mut().step_by(input).zip(&second.losses).for_each(|(x, &loss)| *x = loss);
     second.inputs.h0 = Some(got.last);

@@ -17,7 +17,7 @@ use super::{
     loss::Losses,
     model::{EnsembleInputs, StateChange, values},
 };
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 /// Members, batch, steps, inputs and states.
 const SIZES: [[usize; 5]; 3] = [[1, 1, 1, 1, 2], [2, 3, 4, 5, 8], [3, 5, 3, 4, 17]];
@@ -52,7 +52,7 @@ impl EnsembleTraining {
         };
         Self {
             head: values(21, hidden + STOCHASTIC, 2.0 * limit),
-            targets: values(22, rows, 1.0).into_iter().map(|value| 2.0 + value).collect(),
+            targets: values(22, rows, 1.0).into_iter().map(|value| 2.0 + value).list(),
             inputs,
             training,
         }
@@ -86,7 +86,7 @@ impl EnsembleTraining {
         Losses::of_training(
             &self.training,
             [self.inputs.params.members as usize, steps * batch, self.inputs.params.hidden as usize],
-            (self.head.clone(), states.iter().map(|&h| h as f32).collect(), self.targets.clone()),
+            (self.head.clone(), states.iter().map(|&h| h as f32).list(), self.targets.clone()),
         )
     }
 
@@ -107,7 +107,7 @@ impl EnsembleTraining {
 /// All numbers of some units, in the order of their tensors.
 fn flat(units: &[GruMember]) -> Vec<f32> {
     let of = |part: fn(&GruMember) -> &[f32]| units.iter().flat_map(part).copied();
-    of(GruMember::w).chain(of(GruMember::u)).chain(of(GruMember::b)).chain(of(|u| u.bu().unwrap_or_default())).collect()
+    of(GruMember::w).chain(of(GruMember::u)).chain(of(GruMember::b)).chain(of(|u| u.bu().unwrap_or_default())).list()
 }
 
 /// Checks gradients, their norm, and the weights after a step of gradient descent.
@@ -125,7 +125,7 @@ fn whole_step(q: &Conditioned, training: &EnsembleTraining) -> Result<(), Failur
     let losses = training.losses(&results.states);
     let read = losses.results();
     let mut pass = BackwardInputs::of(training.inputs.clone());
-    (pass.d_states, pass.d_h_t) = (Some(read.d_states.iter().map(|&d| d as f32).collect()), None);
+    (pass.d_states, pass.d_h_t) = (Some(read.d_states.iter().map(|&d| d as f32).list()), None);
     let all = gradients::expected(&pass, f64::from(training.training.decay));
     let units = [all.w, all.u, all.b, all.bu].concat();
     let mut head = vec![0.0; training.head.len()];
@@ -144,9 +144,7 @@ fn whole_step(q: &Conditioned, training: &EnsembleTraining) -> Result<(), Failur
     close("the norm", &[norm], &[trainer.optimizer().state(q)?.norm as f32])?;
 
     let factor = rate * (clip / (norm + 1e-6)).min(1.0);
-    let stepped = |weights: &[f32], of: &[f64]| {
-        weights.iter().zip(of).map(|(&w, g)| f64::from(w) - factor * g).collect::<Vec<_>>()
-    };
+    let stepped = |weights: &[f32], of: &[f64]| weights.iter().zip(of).map(|(&w, g)| f64::from(w) - factor * g).list();
     close("the units", &stepped(&flat(&before), &units), &flat(&trainer.weights().members(q)?))?;
     close("the head", &stepped(&training.head, &head), &q.read(trainer.head()?.weights.view())?)
 }
@@ -162,7 +160,7 @@ fn differences(q: &Conditioned, variant: GruVariant) -> Result<(), Failure> {
     trainer.step(q, x.at(), targets.at())?;
     let (units, head) = trainer.gradients()?;
     let units = units.members(q)?;
-    let all = |part: fn(&GruMember) -> &[f32]| units.iter().flat_map(part).copied().collect::<Vec<_>>();
+    let all = |part: fn(&GruMember) -> &[f32]| units.iter().flat_map(part).copied().list();
     let [gamma, beta] = match head.norm {
         Some(norm) => norm.map(|tensor| q.read(tensor.view())),
         None => return Err(Failure::Broken("there is no norm".to_owned())),
@@ -212,8 +210,8 @@ fn learning(q: &Conditioned) -> Result<(), Failure> {
     let (batch, steps, hidden) = (4, 3, 6);
     let mut training = EnsembleTraining::new([2, batch, steps, 1, hidden], GruVariant::ResetBefore, false);
     let loss = |step: usize, row: usize| (1.0 + row as f32 / 2.0) * 0.5f32.powi(step as i32);
-    training.inputs.x = (0..steps).flat_map(|step| (0..batch).map(move |row| loss(step, row))).collect();
-    training.targets = (1..=steps).flat_map(|step| (0..batch).map(move |row| loss(step, row))).collect();
+    training.inputs.x = (0..steps).flat_map(|step| (0..batch).map(move |row| loss(step, row))).list();
+    training.targets = (1..=steps).flat_map(|step| (0..batch).map(move |row| loss(step, row))).list();
     training.inputs.h0 = None;
     let optimizer = OptimizerConfig { clip: Some(5.0), ..OptimizerConfig::adam(0.05) };
     let mut trainer = training.trainer(q, optimizer)?;
@@ -233,11 +231,13 @@ fn learning(q: &Conditioned) -> Result<(), Failure> {
 
 pub(super) fn train() -> OpSpec {
     let mut cases = Vec::new();
-    for (variant, of) in VARIANTS.into_iter().flat_map(|variant| SIZES.map(|of| (variant, of))) {
-        cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
-            whole_step(q, &EnsembleTraining::new(of, variant, false))?;
-            whole_step(q, &EnsembleTraining::new(of, variant, true))
-        }));
+    for variant in VARIANTS {
+        for of in SIZES {
+            cases.push(Case::new(format!("{variant:?}, {of:?}"), move |q| {
+                whole_step(q, &EnsembleTraining::new(of, variant, false))?;
+                whole_step(q, &EnsembleTraining::new(of, variant, true))
+            }));
+        }
     }
     for variant in VARIANTS {
         let name = format!("{variant:?}, states that are normalised and dropped");

@@ -8,7 +8,7 @@ use stark::{
 };
 use stark_airs::{AirError, Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use crate::{Case, Conditioned, Failure, OpSpec};
+use crate::{Case, Conditioned, Failure, OpSpec, list::List as _};
 
 impl From<ProveError> for Failure {
     fn from(error: ProveError) -> Self {
@@ -84,7 +84,7 @@ fn fibonacci_seeds() -> [Vec<M31>; 2] {
         state ^= state << 17;
         M31::from_u32(((state >> 32) % u64::from(P)) as u32)
     };
-    [(); 2].map(|()| (0..64).map(|_| next()).collect())
+    [(); 2].map(|()| (0..64).map(|_| next()).list())
 }
 
 fn steps(
@@ -156,7 +156,7 @@ pub(super) fn prove() -> OpSpec {
         Case::new("wide Fibonacci of 64 rows and 17 columns", |q| {
             let air = WideFibonacci::new(6, 17)?;
             let [a, b] = fibonacci_seeds();
-            let seeds: Vec<[M31; 2]> = a.into_iter().zip(b).map(|(a, b)| [a, b]).collect();
+            let seeds: Vec<[M31; 2]> = a.into_iter().zip(b).map(|(a, b)| [a, b]).list();
             let (trace, given) = (air.trace(&seeds)?, air.seeds(&seeds)?);
             hold(
                 q,
@@ -182,7 +182,7 @@ pub(super) fn prove() -> OpSpec {
         }),
         Case::new("Blake2s of 16 blocks", |q| {
             let block = |k: u32| core::array::from_fn(|word| message_word(16 * k + word as u32));
-            let blocks: Vec<_> = (0..16).map(block).collect();
+            let blocks: Vec<_> = (0..16).map(block).list();
             let ((hash, trace), (_, states)) = (Blake2s::run(&blocks)?, Blake2s::states(&blocks)?);
             hold(
                 q,

@@ -12,13 +12,17 @@ use super::{LENGTHS, bits, typed};
 use crate::{
     Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, greatest},
+    list::List as _,
 };
 
 pub(super) fn specs() -> Vec<OpSpec> {
-    let exact = LENGTHS.into_iter().flat_map(|n| typed!(format!("{n} elements"), widened(n)));
-    let mut rounded: Vec<_> = LENGTHS.into_iter().flat_map(|n| typed!(format!("{n} elements"), narrowed(n))).collect();
+    let (mut exact, mut rounded) = (Vec::new(), Vec::new());
+    for n in LENGTHS {
+        exact.extend(typed!(format!("{n} elements"), widened(n)));
+        rounded.extend(typed!(format!("{n} elements"), narrowed(n)));
+    }
     rounded.extend(typed!("ends of the range".to_owned(), ends()));
-    vec![OpSpec { op: "tensor.widen", cases: exact.collect() }, OpSpec { op: "tensor.narrow", cases: rounded }]
+    vec![OpSpec { op: "tensor.widen", cases: exact }, OpSpec { op: "tensor.narrow", cases: rounded }]
 }
 
 fn widened<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
@@ -42,8 +46,8 @@ fn narrow<T: Real>(q: &Conditioned, beyond: Beyond, x: &[f32]) -> Result<(Vec<T>
 
 fn narrowed<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     let mut random = InputSource::new(4);
-    let x: Vec<f32> = (0..n).map(|_| f32::from_bits(random.word() << 1 ^ random.word() >> 3)).collect();
-    let rounded: Vec<T> = x.iter().map(|&x| T::from_f32(x)).collect();
+    let x: Vec<f32> = (0..n).map(|_| f32::from_bits(random.word() << 1 ^ random.word() >> 3)).list();
+    let rounded: Vec<T> = x.iter().map(|&x| T::from_f32(x)).list();
     let (y, found) = narrow::<T>(q, Beyond::Infinite, &x)?;
     Failure::unless_equal(&bits(&rounded), &bits(&y))?;
     let beyond = |y: &T| y.to_f32().is_infinite();
@@ -52,7 +56,7 @@ fn narrowed<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
     Failure::unless_equal(&[7 + count, first], &found)?;
     let (y, found) = narrow::<T>(q, Beyond::Saturated, &x)?;
     let held = |y: T| if beyond(&y) { greatest::<T>().copysign(y.to_f32()) } else { y.to_f32() };
-    let held: Vec<f32> = rounded.into_iter().map(held).collect();
+    let held: Vec<f32> = rounded.into_iter().map(held).list();
     Failure::unless_equal(&bits(&held), &bits(&y))?;
     Failure::unless_equal(&[7 + count, first], &found)
 }

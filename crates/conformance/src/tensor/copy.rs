@@ -1,10 +1,10 @@
 //! Copies between layouts against index arithmetic, to the bit.
 
-use backend_api::{Buffer, Queue, ops::tensor::StridedElement};
+use backend_api::{Buffer, Queue, Real, ops::tensor::StridedElement};
 use core_types::params::tensor::CopyParams;
 
 use super::typed;
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 /// Shape, strides of x, strides of y.
 type Layouts = [&'static [u64]; 3];
@@ -29,13 +29,13 @@ const LAYOUTS: [Layouts; 15] = [
 ];
 
 pub(super) fn specs() -> Vec<OpSpec> {
-    let mut reals: Vec<_> = LAYOUTS
-        .into_iter()
-        .flat_map(|layouts| typed!(format!("{layouts:?}"), copied(&layouts, InputSource::reals)))
-        .collect();
+    let mut reals: Vec<Case> = Vec::new();
+    for layouts in LAYOUTS {
+        reals.extend(typed!(format!("{layouts:?}"), copied_reals(layouts)));
+    }
     reals.extend(many::<f32>(InputSource::reals));
-    let flags = every::<bool>(|source, count| (0..count).map(|_| source.word().is_multiple_of(3)).collect());
-    let words = every::<u32>(|source, count| (0..count).map(|_| source.word()).collect());
+    let flags = every::<bool>(|source, count| (0..count).map(|_| source.word().is_multiple_of(3)).list());
+    let words = every::<u32>(|source, count| (0..count).map(|_| source.word()).list());
     vec![
         OpSpec { op: "tensor.copy_strided", cases: reals },
         OpSpec { op: "tensor.copy_strided_bool", cases: flags },
@@ -48,11 +48,12 @@ type Values<T> = fn(&mut InputSource, usize) -> Vec<T>;
 
 /// Copies of many elements, and refusals.
 fn many<T: StridedElement>(values: Values<T>) -> Vec<Case> {
-    let mut cases = Vec::from(BATCHES.map(|n| {
-        Case::new(format!("the transpose of {n} rows"), move |q| {
+    let mut cases: Vec<Case> = Vec::new();
+    for n in BATCHES {
+        cases.push(Case::new(format!("the transpose of {n} rows"), move |q| {
             copied(q, &[&[37, n.into()], &[1, 37], &[u64::from(n), 1]], values)
-        })
-    }));
+        }));
+    }
     cases.push(Case::new("300 x 300, transposed", move |q| copied(q, &[&[300, 300], &[1, 300], &[300, 1]], values)));
     cases.push(Case::new("70001 pairs out of triples", move |q| copied(q, &[&[70_001, 2], &[3, 1], &[2, 1]], values)));
     cases.push(Case::new("results that overlap", refused_overlaps::<T>));
@@ -61,8 +62,12 @@ fn many<T: StridedElement>(values: Values<T>) -> Vec<Case> {
 
 /// Copies of every layout, of many elements, and refusals.
 fn every<T: StridedElement>(values: Values<T>) -> Vec<Case> {
-    let layouts = LAYOUTS.map(|layouts| Case::new(format!("{layouts:?}"), move |q| copied(q, &layouts, values)));
-    layouts.into_iter().chain(many(values)).collect()
+    let mut cases: Vec<Case> = Vec::new();
+    for layouts in LAYOUTS {
+        cases.push(Case::new(format!("{layouts:?}"), move |q| copied(q, &layouts, values)));
+    }
+    cases.extend(many(values));
+    cases
 }
 
 fn params(layouts: &[&[u64]; 3]) -> CopyParams {
@@ -76,7 +81,7 @@ fn params(layouts: &[&[u64]; 3]) -> CopyParams {
 fn places(shape: &[u64], strides: &[u64]) -> Vec<usize> {
     let mut places = vec![0];
     for (&len, &stride) in shape.iter().zip(strides) {
-        places = places.iter().flat_map(|&place| (0..len).map(move |i| place + (i * stride) as usize)).collect();
+        places = places.iter().flat_map(|&place| (0..len).map(move |i| place + (i * stride) as usize)).list();
     }
     places
 }
@@ -92,6 +97,10 @@ fn copied<T: StridedElement>(q: &Conditioned, layouts: &[&[u64]; 3], values: Val
     from.into_iter().zip(to).for_each(|(from, to)| expected[to] = x[from]);
     let got = q.download(&y)?;
     Failure::unless_equal::<u8>(bytemuck::cast_slice(&expected), bytemuck::cast_slice(&got))
+}
+
+fn copied_reals<T: Real + StridedElement>(q: &Conditioned, layouts: Layouts) -> Result<(), Failure> {
+    copied::<T>(q, &layouts, InputSource::reals)
 }
 
 fn refused_overlaps<T: StridedElement>(q: &Conditioned) -> Result<(), Failure> {

@@ -7,7 +7,7 @@ use backend_api::{
 use core_types::params::tensor::TableParams;
 
 use super::{bits, typed};
-use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, spec::BATCHES};
+use crate::{Case, Conditioned, Failure, OpSpec, linalg::model::InputSource, list::List as _, spec::BATCHES};
 
 /// Rows, width and number of indices.
 const SIZES: [[usize; 3]; 10] = [
@@ -44,8 +44,8 @@ fn indices([rows, _, count]: [usize; 3]) -> (Vec<u32>, Vec<u32>) {
         1 => u32::MAX,
         _ => random.word() % rows as u32,
     };
-    let indices: Vec<u32> = (0..count).map(|_| index()).collect();
-    let mut order: Vec<u32> = (0..count as u32).collect();
+    let indices: Vec<u32> = (0..count).map(|_| index()).list();
+    let mut order: Vec<u32> = (0..count as u32).list();
     order.sort_by_key(|&place| indices[place as usize]);
     (indices, order)
 }
@@ -63,7 +63,7 @@ fn gathered<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
         index if index < rows => table[index * width..][..width].to_vec(),
         _ => vec![T::from_f32(0.0); width],
     };
-    let expected: Vec<T> = indices.iter().flat_map(row).collect();
+    let expected: Vec<T> = indices.iter().flat_map(row).list();
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }
 
@@ -85,6 +85,6 @@ fn added<T: Real>(q: &Conditioned, size: [usize; 3]) -> Result<(), Failure> {
     for (place, &index) in indices.iter().enumerate().filter(|&(_, &index)| (index as usize) < rows) {
         (0..width).for_each(|c| sums[index as usize * width + c] += g[place * width + c].to_f32());
     }
-    let expected: Vec<T> = table.iter().zip(sums).map(|(x, sum)| T::from_f32(sum + x.to_f32())).collect();
+    let expected: Vec<T> = table.iter().zip(sums).map(|(x, sum)| T::from_f32(sum + x.to_f32())).list();
     Failure::unless_equal(&bits(&expected), &bits(&q.download(&y)?))
 }

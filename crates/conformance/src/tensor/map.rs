@@ -20,23 +20,24 @@ use super::{LENGTHS, bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, rounding},
+    list::List as _,
     spec::BATCHES,
 };
 
 pub(super) fn specs() -> Vec<OpSpec> {
-    let lengths = || LENGTHS.into_iter().chain([1031]);
-    let mut maps: Vec<_> = Function::ALL
-        .into_iter()
-        .flat_map(|f| lengths().map(move |n| Case::new(format!("{}, {n}", f.name()), move |q| values::<f32>(q, f, n))))
-        .collect();
+    let lengths = [&LENGTHS[..], &[1031]].concat();
+    let mut maps: Vec<Case> = Vec::new();
+    for f in Function::ALL {
+        for &n in &lengths {
+            maps.push(Case::new(format!("{}, {n}", f.name()), move |q| values::<f32>(q, f, n)));
+        }
+    }
     for f in Function::ALL {
         maps.extend(typed!(format!("{}, over the range", f.name()), values(f, 1030)));
     }
     maps.push(Case::new("zeros, infinities and NaN", specials));
     maps.push(Case::new("bounds that are out of order", refused_bounds));
     maps.push(Case::new("the derivative of Huber's function is a clamp", huber_slopes));
-    let in_place = lengths().flat_map(|n| typed!(format!("{n} elements"), maps_in_place(n)));
-    let activated = lengths().flat_map(|n| typed!(format!("{n} elements"), activations_in_place(n)));
     let shapes: [(&[u64], &[u64]); 6] = [
         (&[5, 7], &[7, 1]),
         (&[5, 7], &[0, 1]),
@@ -45,26 +46,36 @@ pub(super) fn specs() -> Vec<OpSpec> {
         (&[6], &[0]),
         (&[], &[]),
     ];
-    let mut combined: Vec<_> =
-        shapes.into_iter().flat_map(|(a, b)| typed!(format!("{a:?} by {b:?}"), combined_in_place(a, b))).collect();
-    combined.extend(BATCHES.map(|n| {
-        Case::new(format!("a row on {n} rows"), move |q| combined_in_place::<f32>(q, &[n.into(), 5], &[0, 1]))
-    }));
+    let mut combined: Vec<Case> = Vec::new();
+    for (a, b) in shapes {
+        combined.extend(typed!(format!("{a:?} by {b:?}"), combined_in_place(a, b)));
+    }
+    for n in BATCHES {
+        let check = move |q: &_| combined_in_place::<f32>(q, &[n.into(), 5], &[0, 1]);
+        combined.push(Case::new(format!("a row on {n} rows"), check));
+    }
     combined.push(Case::new("strides of a that are not row-major", refused_strides));
     combined.push(Case::new("more than six axes, of copies and of what is not in place too", refused_ranks));
-    let dropped = lengths().flat_map(|n| typed!(format!("{n} elements"), dropout_in_place(n)));
-    let choices = lengths().flat_map(|n| typed!(format!("{n} elements"), chosen(n)));
-    let kept = lengths().flat_map(|n| typed!(format!("{n} elements"), chosen_in_place(n)));
-    let fills = lengths().flat_map(|n| typed!(format!("{n} elements"), filled(n)));
+    let (mut in_place, mut activated, mut dropped) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut choices, mut kept, mut fills) = (Vec::new(), Vec::new(), Vec::new());
+    for &n in &lengths {
+        let name = format!("{n} elements");
+        in_place.extend(typed!(name, maps_in_place(n)));
+        activated.extend(typed!(name, activations_in_place(n)));
+        dropped.extend(typed!(name, dropout_in_place(n)));
+        choices.extend(typed!(name, chosen(n)));
+        kept.extend(typed!(name, chosen_in_place(n)));
+        fills.extend(typed!(name, filled(n)));
+    }
     vec![
         OpSpec { op: "tensor.map", cases: maps },
-        OpSpec { op: "tensor.map_in_place", cases: in_place.collect() },
-        OpSpec { op: "tensor.activate_in_place", cases: activated.collect() },
+        OpSpec { op: "tensor.map_in_place", cases: in_place },
+        OpSpec { op: "tensor.activate_in_place", cases: activated },
         OpSpec { op: "tensor.binary_in_place", cases: combined },
-        OpSpec { op: "tensor.dropout_in_place", cases: dropped.collect() },
-        OpSpec { op: "tensor.select", cases: choices.collect() },
-        OpSpec { op: "tensor.select_in_place", cases: kept.collect() },
-        OpSpec { op: "tensor.fill", cases: fills.collect() },
+        OpSpec { op: "tensor.dropout_in_place", cases: dropped },
+        OpSpec { op: "tensor.select", cases: choices },
+        OpSpec { op: "tensor.select_in_place", cases: kept },
+        OpSpec { op: "tensor.fill", cases: fills },
     ]
 }
 
@@ -107,7 +118,7 @@ fn inputs<T: Real>(f: Function, n: usize) -> Vec<T> {
             _ => x * scale.max(0.001),
         }
     };
-    random.reals::<f32>(n).into_iter().enumerate().map(value).map(T::from_f32).collect()
+    random.reals::<f32>(n).into_iter().enumerate().map(value).map(T::from_f32).list()
 }
 
 fn apply<T: Real>(q: &Conditioned, f: Function, x: &[T]) -> Result<Vec<T>, Failure> {
@@ -119,9 +130,9 @@ fn apply<T: Real>(q: &Conditioned, f: Function, x: &[T]) -> Result<Vec<T>, Failu
 /// By central differences of the model, away from where it becomes straight.
 fn huber_slopes(q: &Conditioned) -> Result<(), Failure> {
     const STEP: f64 = 1e-4;
-    let x: Vec<f32> = (-20..=20).map(|i| i as f32 * 0.13).collect();
+    let x: Vec<f32> = (-20..=20).map(|i| i as f32 * 0.13).list();
     let slope = |x: f64| (model(Function::Huber, x + STEP) - model(Function::Huber, x - STEP)) / (2.0 * STEP);
-    let expected: Vec<f64> = x.iter().map(|&x| slope(x.into())).collect();
+    let expected: Vec<f64> = x.iter().map(|&x| slope(x.into())).list();
     let (dx, mut y) = (q.upload(&x)?, q.alloc::<f32>(x.len())?);
     let clamp = MapParams { f: Function::Clamp, low: -HIGH, high: HIGH };
     q.map(Map { params: &clamp, x: dx.view(), y: y.view_mut() })?;
@@ -130,7 +141,7 @@ fn huber_slopes(q: &Conditioned) -> Result<(), Failure> {
 
 fn values<T: Real>(q: &Conditioned, f: Function, n: usize) -> Result<(), Failure> {
     let x = inputs::<T>(f, n);
-    let expected: Vec<f64> = wide(&x).into_iter().map(|x| model(f, x.into())).collect();
+    let expected: Vec<f64> = wide(&x).into_iter().map(|x| model(f, x.into())).list();
     let ulps = match f {
         Function::Neg | Function::Abs | Function::Clamp => 0.0,
         Function::Sqrt | Function::Recip => 0.5,
@@ -208,7 +219,7 @@ fn six(axes: &[u64], fill: u64) -> [u64; 6] {
 
 /// Parameters of tensors of `shape`, b with these strides.
 fn strided(op: Arithmetic, shape: &[u64], b_strides: &[u64]) -> BinaryParams {
-    let a_strides: Vec<u64> = (0..shape.len()).map(|i| shape[i + 1..].iter().product()).collect();
+    let a_strides: Vec<u64> = (0..shape.len()).map(|i| shape[i + 1..].iter().product()).list();
     let (rank, shape) = (shape.len() as u32, six(shape, 1));
     BinaryParams { op, rank, shape, a_strides: six(&a_strides, 0), b_strides: six(b_strides, 0) }
 }
@@ -276,13 +287,13 @@ fn dropout_in_place<T: Real>(q: &Conditioned, n: usize) -> Result<(), Failure> {
 /// Elements that are not selected are NaN, and so are some selected ones.
 fn choice<T: Real>(n: usize) -> (Vec<bool>, [Vec<T>; 3]) {
     let mut random = InputSource::new(7);
-    let mask: Vec<bool> = (0..n).map(|_| random.word().is_multiple_of(3)).collect();
+    let mask: Vec<bool> = (0..n).map(|_| random.word().is_multiple_of(3)).list();
     let pick = |keep: bool| -> Vec<T> {
         let value = |(i, &m): (usize, &bool)| if m == keep && i % 5 > 0 { i as f32 } else { f32::NAN };
-        narrow(&mask.iter().enumerate().map(value).collect::<Vec<f32>>())
+        narrow(&mask.iter().enumerate().map(value).list())
     };
     let (a, b) = (pick(true), pick(false));
-    let expected = (0..n).map(|i| if mask[i] { a[i] } else { b[i] }).collect();
+    let expected = (0..n).map(|i| if mask[i] { a[i] } else { b[i] }).list();
     (mask, [a, b, expected])
 }
 

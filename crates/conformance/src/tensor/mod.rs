@@ -8,7 +8,12 @@ mod reduce;
 
 use backend_api::Real;
 
-use crate::{OpSpec, spec::typed};
+use crate::{
+    OpSpec,
+    linalg::model::{narrow, wide},
+    list::List as _,
+    spec::typed,
+};
 
 /// Lengths around vectors, warps, blocks and the parallel grain.
 const LENGTHS: [usize; 14] = [0, 1, 7, 8, 31, 32, 33, 255, 256, 257, 511, 512, 513, 70_001];
@@ -24,15 +29,11 @@ pub fn specs() -> Vec<OpSpec> {
     all
 }
 
-fn narrow<T: Real>(x: &[f32]) -> Vec<T> {
-    x.iter().map(|&x| T::from_f32(x)).collect()
-}
-
-fn wide<T: Real>(x: &[T]) -> Vec<f32> {
-    x.iter().map(|x| x.to_f32()).collect()
-}
-
 /// The patterns of elements, all NaN alike.
 fn bits<T: Real>(x: &[T]) -> Vec<u32> {
-    wide(x).into_iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).collect()
+    bits_of(&wide(x))
+}
+
+fn bits_of(x: &[f32]) -> Vec<u32> {
+    x.iter().map(|x| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }).list()
 }

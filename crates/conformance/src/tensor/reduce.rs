@@ -13,6 +13,7 @@ use super::{bits, narrow, typed, wide};
 use crate::{
     Case, Conditioned, Failure, OpSpec,
     linalg::model::{InputSource, rounding},
+    list::List as _,
     spec::BATCHES,
 };
 
@@ -72,16 +73,16 @@ fn arg_max<T: Real>(q: &Conditioned, shape: [usize; 3], x: &[T]) -> Result<Vec<u
 
 /// The elements along the axis of each output.
 fn columns<T: Real>([outer, len, inner]: [usize; 3], x: &[T]) -> Vec<Vec<f32>> {
-    let column = |o: usize, i: usize| (0..len).map(|l| x[(o * len + l) * inner + i].to_f32()).collect();
-    (0..outer).flat_map(|o| (0..inner).map(move |i| column(o, i))).collect()
+    let column = |o: usize, i: usize| (0..len).map(|l| x[(o * len + l) * inner + i].to_f32()).list();
+    (0..outer).flat_map(|o| (0..inner).map(move |i| column(o, i))).list()
 }
 
 fn reduced<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
     let x: Vec<T> = InputSource::new(shape[1] as u64).reals(shape.iter().product());
     let columns = columns(shape, &x);
     let sum = |column: &Vec<f32>| column.iter().map(|&x| f64::from(x)).sum::<f64>();
-    let sums: Vec<f64> = columns.iter().map(sum).collect();
-    let means: Vec<f64> = columns.iter().map(|column| sum(column) / column.len() as f64).collect();
+    let sums: Vec<f64> = columns.iter().map(sum).list();
+    let means: Vec<f64> = columns.iter().map(|column| sum(column) / column.len() as f64).list();
     for (reduction, expected) in [(Reduction::Sum, sums), (Reduction::Mean, means)] {
         let rtol = 2f64.powi(-23) + rounding::<T>();
         // Means of 16-bit types may be subnormal, multiples of 2^-24.
@@ -89,8 +90,8 @@ fn reduced<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
         Failure::unless_close(&expected, &wide(&reduce(q, reduction, shape, &x)?), rtol, atol)?;
     }
     let of = |f: fn(f32, f32) -> f32| columns.iter().map(move |column| column.iter().copied().reduce(f).unwrap_or(0.0));
-    let greatest: Vec<f32> = of(f32::max).collect();
-    let least: Vec<f32> = of(f32::min).collect();
+    let greatest: Vec<f32> = of(f32::max).list();
+    let least: Vec<f32> = of(f32::min).list();
     Failure::unless_equal(&greatest, &wide(&reduce(q, Reduction::Max, shape, &x)?))?;
     Failure::unless_equal(&least, &wide(&reduce(q, Reduction::Min, shape, &x)?))
 }
@@ -140,7 +141,7 @@ fn places<T: Real>(q: &Conditioned, shape: [usize; 3]) -> Result<(), Failure> {
         let greatest = column.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         column.iter().position(|&x| x == greatest).map_or(0, |i| i as u32)
     };
-    let expected: Vec<u32> = columns(shape, &x).into_iter().map(place).collect();
+    let expected: Vec<u32> = columns(shape, &x).into_iter().map(place).list();
     Failure::unless_equal(&expected, &arg_max(q, shape, &x)?)
 }
 

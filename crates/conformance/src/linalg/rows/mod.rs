@@ -7,8 +7,11 @@ mod softmax;
 
 use backend_api::{Buffer, Queue, Real};
 
-use super::batches;
-use crate::{Buf, Conditioned, Failure, OpSpec};
+use super::{
+    batches,
+    model::{narrow, wide as single},
+};
+use crate::{Buf, Conditioned, Failure, OpSpec, list::List as _};
 
 pub(super) fn specs() -> Vec<OpSpec> {
     let mut all = softmax::specs();
@@ -38,19 +41,19 @@ fn values(seed: u64, count: usize) -> Vec<f32> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((state >> 56) as i64 - 128) as f32 / 32.0
     };
-    (0..count).map(|_| next()).collect()
+    (0..count).map(|_| next()).list()
 }
 
 fn wide(x: &[f32]) -> Vec<f64> {
-    x.iter().map(|&x| f64::from(x)).collect()
+    x.iter().map(|&x| f64::from(x)).list()
 }
 
 pub(super) fn upload<T: Real>(q: &Conditioned, x: &[f32]) -> Result<Buf<T>, Failure> {
-    Ok(q.upload(&x.iter().map(|&x| T::from_f32(x)).collect::<Vec<T>>())?)
+    Ok(q.upload(&narrow::<T>(x))?)
 }
 
 pub(super) fn download<T: Real>(q: &Conditioned, x: &Buf<T>) -> Result<Vec<f32>, Failure> {
-    Ok(q.read(x.view())?.into_iter().map(Real::to_f32).collect())
+    Ok(single(&q.read(x.view())?))
 }
 
 /// Requires the norm of `got - expected` to be at most `bound` times the norm of `expected`.

@@ -6,8 +6,8 @@ use backend_api::{BackendError, Buffer, Queue, Real};
 use half::{bf16, f16};
 use nn_ops::{Layout, NnError, NormAffine, NormPlan, NormResults, NormSaved, TensorMut, TensorRef};
 
-use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, unless_near, values, wide};
-use crate::{Buf, Case, Conditioned, Failure, OpSpec};
+use super::{HELD_LENGTHS, LENGTHS, TYPED_LENGTHS, batches, model, narrow, unless_near, values, wide};
+use crate::{Buf, Case, Conditioned, Failure, OpSpec, linalg::model::wide as single, list::List as _};
 
 /// Layer norm (`centred`) or RMS norm.
 #[derive(Clone, Copy)]
@@ -61,7 +61,7 @@ pub(super) const UNDEFINED_LENGTHS: [usize; 3] = [8, 9, 1028];
 impl NormOp {
     /// `rows` rows of `n` values around `offset`.
     pub(super) fn inputs(self, rows: usize, n: usize, offset: f32) -> NormInputs {
-        let x = values(n as u64, rows * n).iter().map(|v| v + offset).collect();
+        let x = values(n as u64, rows * n).iter().map(|v| v + offset).list();
         let beta = if self.centred { values(42, n) } else { vec![0.0; n] };
         NormInputs { rows, n, eps: 1e-5, x, gamma: values(41, n), beta, affine: true }
     }
@@ -97,6 +97,11 @@ impl NormOp {
         }
     }
 
+    /// The model of every row of `x`.
+    fn model_rows(self, input: &NormInputs, x: &[f32]) -> Vec<f64> {
+        model::along(&wide(x), input.n, 1, &mut |x| self.model(input, x))
+    }
+
     /// Runs the op and, given `g`, its backward pass.
     fn run<T: Real>(
         self,
@@ -106,7 +111,7 @@ impl NormOp {
     ) -> Result<(Vec<f32>, Option<NormGradients<f32>>), NnError> {
         let shape = [input.rows, input.n];
         let plan = NormPlan::new(&shape, input.eps)?;
-        let buf = |v: &[f32]| q.upload(&v.iter().map(|&v| T::from_f32(v)).collect::<Vec<T>>());
+        let buf = |v: &[f32]| q.upload(&narrow::<T>(v));
         let (x, gamma, beta) = (buf(&input.x)?, buf(&input.gamma)?, buf(&input.beta)?);
         let mut y = q.zeros::<T>(input.x.len())?;
         let mut stats = if self.centred { plan.layer_stats(q)? } else { plan.rms_stats(q)? };
@@ -123,9 +128,7 @@ impl NormOp {
             true => plan.layer_norm(q, x, NormAffine { gamma: factors, beta: addends }, results)?,
             false => plan.rms_norm(q, x, factors, results)?,
         }
-        let host = |buf: &Buf<T>| -> Result<Vec<f32>, NnError> {
-            Ok(q.download(buf)?.into_iter().map(Real::to_f32).collect())
-        };
+        let host = |buf: &Buf<T>| -> Result<Vec<f32>, NnError> { Ok(single(&q.download(buf)?)) };
         let Some(g) = g else { return Ok((host(&y)?, None)) };
         let g = buf(g)?;
         let (mut dx, mut dgamma) = (q.zeros::<T>(input.x.len())?, q.zeros::<T>(input.n)?);
@@ -151,12 +154,12 @@ impl NormOp {
         for (x, g) in wide(&input.x).chunks(n).zip(wide(g).chunks(n)) {
             let mean_of = |v: &[f64]| v.iter().sum::<f64>() / n as f64;
             let mean = if self.centred { mean_of(x) } else { 0.0 };
-            let d: Vec<f64> = x.iter().map(|x| x - mean).collect();
-            let square: Vec<f64> = d.iter().map(|d| d * d).collect();
+            let d: Vec<f64> = x.iter().map(|x| x - mean).list();
+            let square: Vec<f64> = d.iter().map(|d| d * d).list();
             let rstd = 1.0 / (mean_of(&square) + f64::from(input.eps)).sqrt();
-            let h: Vec<f64> = d.iter().map(|d| d * rstd).collect();
-            let a: Vec<f64> = g.iter().zip(&input.gamma).map(|(g, &gamma)| g * f64::from(gamma)).collect();
-            let ah = mean_of(&a.iter().zip(&h).map(|(a, h)| a * h).collect::<Vec<_>>());
+            let h: Vec<f64> = d.iter().map(|d| d * rstd).list();
+            let a: Vec<f64> = g.iter().zip(&input.gamma).map(|(g, &gamma)| g * f64::from(gamma)).list();
+            let ah = mean_of(&a.iter().zip(&h).map(|(a, h)| a * h).list());
             let a_mean = if self.centred { mean_of(&a) } else { 0.0 };
             all.dx.extend(a.iter().zip(&h).map(|(a, h)| rstd * (a - a_mean - h * ah)));
             all.dgamma.iter_mut().zip(g.iter().zip(&h)).for_each(|(sum, (g, h))| *sum += g * h);
@@ -178,9 +181,10 @@ fn forward(op: NormOp) -> Vec<Case> {
             }));
         }
     }
-    cases.extend(batches().map(|rows| {
-        Case::new(format!("{rows} rows of 17"), move |q| close::<f32>(q, op, &op.inputs(rows, 17, 0.0), 4e-5))
-    }));
+    for rows in batches() {
+        let check = move |q: &_| close::<f32>(q, op, &op.inputs(rows, 17, 0.0), 4e-5);
+        cases.push(Case::new(format!("{rows} rows of 17"), check));
+    }
     let long = Case::new("a row of 65536", move |q| close::<f32>(q, op, &op.inputs(1, 65_536, 0.0), 2e-5));
     cases.push(long.on_elements(65_536));
     cases.push(Case::new("a constant row gives beta", move |q| {
@@ -273,8 +277,7 @@ fn typed_rows(
 /// Holds the op to its model within `atol`; gamma is up to 4.
 fn close<T: Real>(q: &Conditioned, op: NormOp, input: &NormInputs, atol: f64) -> Result<(), Failure> {
     let (y, _) = op.run::<T>(q, input, None)?;
-    let want = model::along(&wide(&input.x), input.n, 1, |x| op.model(input, x));
-    Failure::unless_close(&want, &y, 0.0, atol)
+    Failure::unless_close(&op.model_rows(input, &input.x), &y, 0.0, atol)
 }
 
 /// A case of rows with deviations of `2^log`.
@@ -314,9 +317,10 @@ fn sums() -> Vec<Case> {
             }));
         }
     }
-    cases.extend(batches().map(|rows| {
-        Case::new(format!("{rows} rows of 17"), move |q| close_sum::<f32>(q, &layer.inputs(rows, 17, 0.0), 0, 4e-5))
-    }));
+    for rows in batches() {
+        let check = move |q: &_| close_sum::<f32>(q, &layer.inputs(rows, 17, 0.0), 0, 4e-5);
+        cases.push(Case::new(format!("{rows} rows of 17"), check));
+    }
     let long = Case::new("a row of 65536", move |q| close_sum::<f32>(q, &layer.inputs(1, 65_536, 0.0), 0, 2e-5));
     cases.push(long.on_elements(65_536));
     cases.push(Case::new("deviations of 2^120, and views that are not aligned", move |q| {
@@ -401,13 +405,17 @@ fn constant_sums<T: Real>(q: &Conditioned, layer: NormOp, (value, eps): (f32, f3
 fn close_sum<T: Real>(q: &Conditioned, input: &NormInputs, skip: usize, atol: f64) -> Result<(), Failure> {
     // Thirds, so that sums are rounded; a power of two as large as x.
     let greatest = input.x.iter().fold(1.0, |greatest: f32, x| greatest.max(x.abs()));
-    let r: Vec<f32> = values(53, input.x.len()).iter().map(|r| r / 12.0 * greatest).collect();
+    let r: Vec<f32> = values(53, input.x.len()).iter().map(|r| r / 12.0 * greatest).list();
     let (sum, y) = run_sum::<T>(q, input, &r, skip)?;
-    let exact = |x: &f32| f64::from(T::from_f32(*x).to_f32());
-    let rounded = |(x, r)| T::from_f32((exact(x) + exact(r)) as f32).to_f32();
-    Failure::unless_equal(&input.x.iter().zip(&r).map(rounded).collect::<Vec<f32>>(), &sum)?;
-    let want = model::along(&wide(&sum), input.n, 1, |x| NormOp { centred: true }.model(input, x));
-    Failure::unless_close(&want, &y, 0.0, atol)
+    let exact = |x: &[f32]| single(&narrow::<T>(x));
+    let sums: Vec<f32> = exact(&input.x).iter().zip(&exact(&r)).map(|(&x, &r)| sum_of(x, r)).list();
+    Failure::unless_equal(&exact(&sums), &sum)?;
+    Failure::unless_close(&NormOp { centred: true }.model_rows(input, &sum), &y, 0.0, atol)
+}
+
+/// The sum in f64, rounded to f32.
+fn sum_of(x: f32, r: f32) -> f32 {
+    (f64::from(x) + f64::from(r)) as f32
 }
 
 /// The sum and its norm, on views from element `skip` on.
@@ -419,10 +427,7 @@ fn run_sum<T: Real>(
 ) -> Result<(Vec<f32>, Vec<f32>), NnError> {
     let shape = [input.rows, input.n];
     let plan = NormPlan::new(&shape, input.eps)?;
-    let buf = |v: &[f32]| {
-        let before = std::iter::repeat_n(&0.0, skip);
-        q.upload(&before.chain(v).map(|&v| T::from_f32(v)).collect::<Vec<T>>())
-    };
+    let buf = |v: &[f32]| q.upload(&narrow::<T>(&[&vec![0.0; skip], v].concat()));
     let (x, r, gamma, beta) = (buf(&input.x)?, buf(r)?, buf(&input.gamma)?, buf(&input.beta)?);
     let (all, column) = (skip..skip + input.x.len(), skip..skip + input.n);
     let (mut sum, mut y, mut stats) = (q.zeros::<T>(all.end)?, q.zeros::<T>(all.end)?, plan.layer_stats(q)?);
@@ -436,9 +441,7 @@ fn run_sum<T: Real>(
         stats: TensorMut::contiguous(stats.view_mut(), &[2, input.rows])?,
     };
     plan.add_layer_norm(q, addends, NormAffine { gamma, beta }, sum_into, results)?;
-    let host = |buf: &Buf<T>| -> Result<Vec<f32>, NnError> {
-        Ok(q.download(buf)?.into_iter().skip(skip).map(Real::to_f32).collect())
-    };
+    let host = |buf: &Buf<T>| -> Result<Vec<f32>, NnError> { Ok(single(&q.download(buf)?[skip..])) };
     Ok((host(&sum)?, host(&y)?))
 }
 
@@ -460,7 +463,7 @@ fn backward(op: NormOp) -> Vec<Case> {
     cases.push(Case::new("central differences", move |q| {
         let (input, g) = (op.inputs(1, 19, 0.0), values(52, 19));
         let (_, got) = op.run::<f32>(q, &input, Some(&g))?;
-        let want = model::gradient(&wide(&input.x), &wide(&g), |x| op.model(&input, x));
+        let want = model::gradient(&wide(&input.x), &wide(&g), &|x| op.model(&input, x));
         unless_near("dx", &want, &got.map(|got| got.dx).unwrap_or_default(), 1e-3)
     }));
     for (log, eps) in EXTREMES {
@@ -468,8 +471,7 @@ fn backward(op: NormOp) -> Vec<Case> {
             EXTREME_LENGTHS.iter().try_for_each(|&n| {
                 let input = op.scaled(3, n, log, eps);
                 // dx is of the size of g over the deviation.
-                let g =
-                    values(51, input.x.len()).iter().map(|g| g * 2f32.powi(log.clamp(-60, 112))).collect::<Vec<_>>();
+                let g = values(51, input.x.len()).iter().map(|g| g * 2f32.powi(log.clamp(-60, 112))).list();
                 near_for::<f32>(q, op, &input, &g, 2e-5)
             })
         }));
