@@ -2,18 +2,36 @@
 
 use core_types::blake2s::{BLOCK_WORDS, IV, SIGMA, START};
 
-use crate::simd::bits::Bits;
+use crate::simd::{LaneKernel, bits::Bits};
+
+/// The function G of Blake2s (RFC 7693, section 3.1): mixes `x` and `y` into four words.
+struct Mix<V> {
+    words: [V; 4],
+    x: V,
+    y: V,
+}
+
+impl<L: Bits> LaneKernel<L> for Mix<L::V> {
+    type Out = [L::V; 4];
+
+    #[inline(always)]
+    fn run(self, l: L) -> [L::V; 4] {
+        let Self { words: [mut a, mut b, mut c, mut d], x, y } = self;
+        a = l.add(l.add(a, x), b);
+        d = l.rotate_16(l.xor(d, a));
+        c = l.add(c, d);
+        b = l.rotate_12(l.xor(b, c));
+        a = l.add(l.add(a, y), b);
+        d = l.rotate_8(l.xor(d, a));
+        c = l.add(c, d);
+        b = l.rotate_7(l.xor(b, c));
+        [a, b, c, d]
+    }
+}
 
 macro_rules! mix {
     ($l:ident, $v:ident, $a:literal, $b:literal, $c:literal, $d:literal, $x:expr, $y:expr) => {
-        $v[$a] = $l.add($l.add($v[$a], $x), $v[$b]);
-        $v[$d] = $l.rotate_16($l.xor($v[$d], $v[$a]));
-        $v[$c] = $l.add($v[$c], $v[$d]);
-        $v[$b] = $l.rotate_12($l.xor($v[$b], $v[$c]));
-        $v[$a] = $l.add($l.add($v[$a], $y), $v[$b]);
-        $v[$d] = $l.rotate_8($l.xor($v[$d], $v[$a]));
-        $v[$c] = $l.add($v[$c], $v[$d]);
-        $v[$b] = $l.rotate_7($l.xor($v[$b], $v[$c]));
+        [$v[$a], $v[$b], $v[$c], $v[$d]] = $l.inline(Mix { words: [$v[$a], $v[$b], $v[$c], $v[$d]], x: $x, y: $y });
     };
 }
 
@@ -134,7 +152,7 @@ pub(crate) fn rows_of_planes<L: Bits, const W: usize>(l: L, mut planes: [L::V; W
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{LaneKernel, dispatch, levels};
+    use crate::simd::{dispatch, levels};
 
     struct Agrees;
 

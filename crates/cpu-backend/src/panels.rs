@@ -53,8 +53,8 @@ impl<L: Floats> LaneKernel<L> for PanelProduct<'_> {
     #[inline(always)]
     fn run(mut self, l: L) {
         let mut j = 0;
-        // The most sums that fit the registers next to a row of the panel: 24 of 32 with AVX-512, 12 of 16 with AVX2.
-        if L::N == 16 {
+        // The most sums that fit the registers next to a row of the panel: 24 of 32, 12 of 16, or 4 of 8.
+        if const { L::REGISTERS == 32 } {
             while j + 3 * L::N <= self.n {
                 self.panel::<L, 3, false>(l, j);
                 j += 3 * L::N;
@@ -81,9 +81,9 @@ impl PanelProduct<'_> {
         let mut i = 0;
         while i < self.rows {
             i += match self.rows - i {
-                8.. if L::N == 16 => self.tile::<L, 8, V, PART>(l, i, j),
-                6.. if L::N != 16 => self.tile::<L, 6, V, PART>(l, i, j),
-                4.. => self.tile::<L, 4, V, PART>(l, i, j),
+                8.. if const { L::REGISTERS == 32 } => self.tile::<L, 8, V, PART>(l, i, j),
+                6.. if const { L::REGISTERS == 16 } => self.tile::<L, 6, V, PART>(l, i, j),
+                4.. if const { L::REGISTERS >= 16 } => self.tile::<L, 4, V, PART>(l, i, j),
                 2.. => self.tile::<L, 2, V, PART>(l, i, j),
                 _ => self.tile::<L, 1, V, PART>(l, i, j),
             };

@@ -32,10 +32,7 @@ impl CpuQueue {
     /// chunk, everything runs on the calling thread. Choose chunks of at least 50 us or 64 KiB of
     /// work.
     pub(crate) fn for_chunks<T: Send>(&self, data: &mut [T], chunk_len: usize, body: impl Fn(usize, &mut [T]) + Sync) {
-        match self.pool() {
-            Some(pool) if data.len() > chunk_len => in_turn(pool, data.chunks_mut(chunk_len).collect(), &body),
-            _ => data.chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)),
-        }
+        each_chunk(self.pool(), data, chunk_len, &body);
     }
 
     /// Runs `body(index)` for `0..count`, at least `per_job` neighbouring indices on one thread.
@@ -52,10 +49,31 @@ impl CpuQueue {
     ///
     /// The list is cut independently of the number of threads.
     pub(crate) fn for_jobs<J: Send>(&self, jobs: Vec<J>, body: impl Fn(usize, J) + Sync) {
-        match self.pool() {
-            Some(pool) if jobs.len() > 1 => in_turn(pool, jobs, &body),
-            _ => jobs.into_iter().enumerate().for_each(|(i, job)| body(i, job)),
-        }
+        each_job(self.pool(), jobs, &body);
+    }
+}
+
+/// [`for_chunks`](CpuQueue::for_chunks), compiled once for each type of elements.
+///
+/// Here and below, the body is behind a pointer: a call for each chunk or job costs nothing, and
+/// the loop around it is not compiled for each op.
+fn each_chunk<T: Send>(
+    pool: Option<&ThreadPool>,
+    data: &mut [T],
+    chunk_len: usize,
+    body: &(dyn Fn(usize, &mut [T]) + Sync),
+) {
+    match pool {
+        Some(pool) if data.len() > chunk_len => in_turn(pool, data.chunks_mut(chunk_len).collect(), body),
+        _ => data.chunks_mut(chunk_len).enumerate().for_each(|(i, chunk)| body(i, chunk)),
+    }
+}
+
+/// [`for_jobs`](CpuQueue::for_jobs), compiled once for each type of jobs.
+fn each_job<J: Send>(pool: Option<&ThreadPool>, jobs: Vec<J>, body: &(dyn Fn(usize, J) + Sync)) {
+    match pool {
+        Some(pool) if jobs.len() > 1 => in_turn(pool, jobs, body),
+        _ => jobs.into_iter().enumerate().for_each(|(i, job)| body(i, job)),
     }
 }
 
@@ -73,9 +91,7 @@ fn in_turn<J: Send>(pool: &ThreadPool, jobs: Vec<J>, body: &(dyn Fn(usize, J) + 
 
 /// Runs `body(index)` for `0..count` on the threads of `pool`.
 ///
-/// One thread runs at least `per_job` neighbouring indices.
-///
-/// The body is behind a pointer: rayon's scheduling is compiled once, not for each op.
+/// One thread runs at least `per_job` neighbouring indices. Rayon's scheduling is compiled once.
 fn in_parallel(pool: &ThreadPool, count: usize, per_job: usize, body: &(dyn Fn(usize) + Sync)) {
     pool.install(|| (0..count).into_par_iter().with_min_len(per_job).for_each(body));
 }

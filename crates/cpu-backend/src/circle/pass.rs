@@ -4,7 +4,7 @@
 //! Every `unsafe` function of this file requires pointers and twiddles that are valid for the words
 //! its arguments name.
 
-use crate::simd::words::WordVectors;
+use crate::simd::{LaneKernel, words::WordVectors};
 
 /// The doubled twiddles of a domain of `2^log_size` points, in the layout of the op set.
 #[derive(Clone, Copy)]
@@ -38,14 +38,28 @@ impl Twiddles {
 /// The inverse computes `(a + b, (a - b) t)`, the forward transform `(a + t b, a - t b)`.
 #[inline(always)]
 fn butterfly<L: WordVectors, const INVERSE: bool>(l: L, v: &mut [L::V], i: usize, j: usize, t: L::V) {
-    let (a, b) = (v[i], v[j]);
-    if INVERSE {
-        v[i] = l.add(a, b);
-        v[j] = l.mul_splat(l.sub(a, b), t);
-    } else {
-        let b = l.mul_splat(b, t);
-        v[i] = l.add(a, b);
-        v[j] = l.sub(a, b);
+    (v[i], v[j]) = l.inline(Butterfly::<_, INVERSE> { a: v[i], b: v[j], t });
+}
+
+/// A call of [`butterfly`].
+struct Butterfly<V, const INVERSE: bool> {
+    a: V,
+    b: V,
+    t: V,
+}
+
+impl<L: WordVectors, const INVERSE: bool> LaneKernel<L> for Butterfly<L::V, INVERSE> {
+    type Out = (L::V, L::V);
+
+    #[inline(always)]
+    fn run(self, l: L) -> (L::V, L::V) {
+        let Self { a, b, t } = self;
+        if INVERSE {
+            (l.add(a, b), l.mul_splat(l.sub(a, b), t))
+        } else {
+            let b = l.mul_splat(b, t);
+            (l.add(a, b), l.sub(a, b))
+        }
     }
 }
 

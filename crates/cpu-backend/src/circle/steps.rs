@@ -131,24 +131,36 @@ fn pass_depth(remaining: u32) -> u32 {
     remaining.div_ceil(remaining.div_ceil(3))
 }
 
-/// Runs one pass of `depth` layers.
-///
-/// # Safety
-/// As [`radix`].
-#[inline(always)]
-unsafe fn radix_of_depth<L: WordVectors, const INVERSE: bool>(
-    l: L,
+/// One pass of `depth` layers, as a kernel that tiles and strips call.
+struct RadixPass<const INVERSE: bool> {
     depth: u32,
     pass: Pass,
     source: StridedRows<*const u32>,
     target: StridedRows<*mut u32>,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match depth {
-            3 => radix::<L, 8, INVERSE>(l, pass, source, target),
-            2 => radix::<L, 4, INVERSE>(l, pass, source, target),
-            _ => radix::<L, 2, INVERSE>(l, pass, source, target),
+}
+
+impl<const INVERSE: bool> RadixPass<INVERSE> {
+    /// # Safety
+    /// As [`radix`].
+    #[inline(always)]
+    unsafe fn new(depth: u32, pass: Pass, source: StridedRows<*const u32>, target: StridedRows<*mut u32>) -> Self {
+        Self { depth, pass, source, target }
+    }
+}
+
+impl<L: WordVectors, const INVERSE: bool> LaneKernel<L> for RadixPass<INVERSE> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run(self, l: L) {
+        let Self { depth, pass, source, target } = self;
+        // SAFETY: what `new` was promised.
+        unsafe {
+            match depth {
+                3 => radix::<L, 8, INVERSE>(l, pass, source, target),
+                2 => radix::<L, 4, INVERSE>(l, pass, source, target),
+                _ => radix::<L, 2, INVERSE>(l, pass, source, target),
+            }
         }
     }
 }
@@ -227,7 +239,7 @@ unsafe fn tile_pass<L: WordVectors, const INVERSE: bool>(
     let (source, target) =
         (StridedRows { first: source, stride: 1 << layer }, StridedRows { first: tile.target, stride: 1 << layer });
     // SAFETY: the rows belong to the tile.
-    unsafe { radix_of_depth::<L, INVERSE>(l, depth, pass, source, target) };
+    l.call(unsafe { RadixPass::<INVERSE>::new(depth, pass, source, target) });
 }
 
 impl TransformStep for TransformStrip {
@@ -238,7 +250,7 @@ impl TransformStep for TransformStrip {
         let target = StridedRows { first: self.target, stride: 1 << layer };
         if log_rows <= 3 {
             // SAFETY: the caller's promise.
-            return unsafe { radix_of_depth::<L, INVERSE>(l, log_rows, self.pass, source, target) };
+            return l.call(unsafe { RadixPass::<INVERSE>::new(log_rows, self.pass, source, target) });
         }
         // The first pass gathers into a scratch without stride, the last scatters from it: power-of-two strides would
         // keep all rows in a few cache sets.
@@ -253,7 +265,7 @@ impl TransformStep for TransformStrip {
             let pass = Pass { skip, scale: if last { scale } else { 0 }, ..self.pass };
             let (from, to) = (if first { source } else { scratch_source }, if last { target } else { scratch });
             // SAFETY: at most STRIP_WORDS words go through the scratch, each written by the first pass before it is read.
-            unsafe { radix_of_depth::<L, INVERSE>(l, depth, pass, from, to) };
+            l.call(unsafe { RadixPass::<INVERSE>::new(depth, pass, from, to) });
             remaining -= depth;
         }
     }

@@ -57,9 +57,12 @@ impl ElementwiseOps for CpuQueue {
 
     fn sum_axis<T: Real>(&self, op: SumAxis<'_, Self, T>) -> Result<(), BackendError> {
         let SumAxis { params: p, x, y } = op;
-        fold::<WideSum, T>(self, [p.len as usize, p.inner as usize], x, y, |y, sum| {
-            let before = if p.accumulate == 1 { f64::from(y.to_f32()) } else { 0.0 };
-            *y = T::from_f32((before + sum) as f32);
+        let adds = p.accumulate == 1;
+        fold::<WideSum, T>(self, [p.len as usize, p.inner as usize], x, y, &move |y, sums| {
+            for (y, sum) in y.iter_mut().zip(sums) {
+                let before = if adds { f64::from(y.to_f32()) } else { 0.0 };
+                *y = T::from_f32((before + sum) as f32);
+            }
         })
     }
 

@@ -210,7 +210,9 @@ const STRIP: usize = 1024;
 /// Rows whose results are kept before they are put in their places.
 const ROWS: usize = 64;
 
-/// Folds the middle axis of x and passes each output and its result to `put`.
+/// Folds the middle axis of x and passes outputs and their results to `put`, some at a time.
+///
+/// `put` is behind a pointer, so that this is compiled once for each fold and type of elements.
 ///
 /// # Errors
 /// [`BackendError::BudgetExceeded`] if there is no memory for the parts of a long axis.
@@ -219,30 +221,34 @@ pub(crate) fn fold<F: Fold, T: Real>(
     [len, inner]: [usize; 2],
     x: &[T],
     y: &mut [T],
-    put: impl Fn(&mut T, F::Kept) + Sync,
+    put: &(dyn Fn(&mut [T], &[F::Kept]) + Sync),
 ) -> Result<(), BackendError> {
     if y.is_empty() {
         return Ok(());
     }
     if len == 0 {
-        y.iter_mut().for_each(|y| put(y, F::NONE));
+        y.chunks_mut(ROWS).for_each(|y| put(y, &[F::NONE; ROWS][..y.len()]));
         return Ok(());
     }
     // A long axis is cut into parts of at least a few tasks' elements.
     let part_len = (4 * CHUNK).div_ceil(inner.min(STRIP));
     let parts = len.div_ceil(part_len);
     if parts == 1 {
-        each_part::<F, T>(q, Parts::new(len, len), inner, x.into(), y, &put);
+        each_part::<F, T>(q, Parts::new(len, len), inner, x.into(), y, put);
         return Ok(());
     }
     let _scratch = q.reserve_scratch::<F::Kept>(1, parts * y.len())?;
     let mut kept = vec![F::NONE; parts * y.len()];
-    each_part::<F, F::Kept>(q, Parts::new(len, part_len), inner, x.into(), &mut kept, &|slot, kept| *slot = kept);
-    for (y, kept) in y.chunks_mut(inner).zip(kept.chunks(parts * inner)) {
-        for (i, y) in y.iter_mut().enumerate() {
-            let parts = kept[i..].iter().step_by(inner);
-            put(y, parts.fold(F::NONE, |all, &part| F::both(all, part)));
+    each_part::<F, F::Kept>(q, Parts::new(len, part_len), inner, x.into(), &mut kept, &|to, from| {
+        to.copy_from_slice(from)
+    });
+    for (y, kept) in y.chunks_mut(inner).zip(kept.chunks_mut(parts * inner)) {
+        let (all, later) = kept.split_at_mut(inner);
+        all.iter_mut().for_each(|all| *all = F::both(F::NONE, *all));
+        for part in later.chunks(inner) {
+            all.iter_mut().zip(part).for_each(|(all, &part)| *all = F::both(*all, part));
         }
+        put(y, all);
     }
     Ok(())
 }
@@ -277,9 +283,8 @@ fn each_part<F: Fold, O: Send>(
     inner: usize,
     x: Reals<'_>,
     out: &mut [O],
-    put: &(impl Fn(&mut O, F::Kept) + Sync),
+    put: &(dyn Fn(&mut [O], &[F::Kept]) + Sync),
 ) {
-    let put_all = |out: &mut [O], kept: &[F::Kept]| out.iter_mut().zip(kept).for_each(|(out, &kept)| put(out, kept));
     // Contiguous parts, a block of results at a time.
     if inner == 1 {
         let per_task = CHUNK.div_ceil(parts.part_len);
@@ -288,7 +293,7 @@ fn each_part<F: Fold, O: Send>(
                 let mut kept = [F::NONE; ROWS];
                 let kept = &mut kept[..out.len()];
                 dispatch(q.simd(), FoldRows::<F> { first: task * per_task + i * ROWS, parts, x, kept });
-                put_all(out, kept);
+                put(out, kept);
             }
         });
         return;
@@ -300,7 +305,7 @@ fn each_part<F: Fold, O: Send>(
         let mut kept = [F::NONE; STRIP];
         let kept = &mut kept[..out.len()];
         dispatch(q.simd(), FoldStrip::<F> { x, pitch: inner, kept });
-        put_all(out, kept);
+        put(out, kept);
     };
     // Narrow parts are one strip each, wide ones several.
     if inner <= STRIP {

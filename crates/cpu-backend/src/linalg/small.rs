@@ -42,13 +42,14 @@ impl<L: Floats> LaneKernel<L> for SmallLayer<'_> {
     fn run(mut self, l: L) {
         for j in (0..self.n).step_by(2 * L::N) {
             let mut i = 0;
-            // Blocks of six, but never a last one of one or two rows after a six: 8 = 4 + 4, 7 = 4 + 3.
+            // Blocks of six, but never a last one of one or two rows after a six: 8 = 4 + 4, 7 = 4 + 3. Pairs of rows if
+            // the registers hold no more.
             while i < self.m {
                 i += match self.m - i {
-                    6 | 9.. => self.block::<L, 6>(l, i, j),
-                    4 | 5 | 7 | 8 => self.block::<L, 4>(l, i, j),
-                    3 => self.block::<L, 3>(l, i, j),
-                    2 => self.block::<L, 2>(l, i, j),
+                    6 | 9.. if const { L::REGISTERS >= 16 } => self.block::<L, 6>(l, i, j),
+                    4 | 5 | 7 | 8 if const { L::REGISTERS >= 16 } => self.block::<L, 4>(l, i, j),
+                    3 if const { L::REGISTERS >= 16 } => self.block::<L, 3>(l, i, j),
+                    2.. => self.block::<L, 2>(l, i, j),
                     _ => self.block::<L, 1>(l, i, j),
                 };
             }

@@ -2,7 +2,7 @@
 //!
 //! `exp(x) = 2^n exp(r)` with the integer `n` nearest to `x / ln 2` and `r = x - n ln 2`.
 
-use crate::simd::floats::Floats;
+use crate::simd::{LaneKernel, floats::Floats};
 
 /// Adding it to |x| < 2^22 rounds x to an integer, which is then in the low bits.
 const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23
@@ -21,20 +21,33 @@ const LN2_LOW: f32 = 1.428_606_8e-6;
 /// once.
 #[inline(always)]
 pub(crate) fn exp<L: Floats>(l: L, x: L::V) -> L::V {
-    let round = l.splat(ROUND);
-    let x = l.min(l.splat(89.0), l.max(l.splat(-104.5), x)); // bounds first: NaN stays
-    let n = l.sub(l.mul_add(x, l.splat(core::f32::consts::LOG2_E), round), round);
-    let r = l.neg_mul_add(n, l.splat(LN2_HIGH), x);
-    let r = l.neg_mul_add(n, l.splat(LN2_LOW), r);
-    let mut p = l.splat(1.382_099_5e-3);
-    for c in [8.368_673e-3, 4.166_826_2e-2, 1.666_652_1e-1, 4.999_999_4e-1, 1.0, 1.0] {
-        p = l.mul_add(p, r, l.splat(c));
+    l.inline(Exp(x))
+}
+
+/// A call of [`exp`].
+struct Exp<V>(V);
+
+impl<L: Floats> LaneKernel<L> for Exp<L::V> {
+    type Out = L::V;
+
+    #[inline(always)]
+    fn run(self, l: L) -> L::V {
+        let Self(x) = self;
+        let round = l.splat(ROUND);
+        let x = l.min(l.splat(89.0), l.max(l.splat(-104.5), x)); // bounds first: NaN stays
+        let n = l.sub(l.mul_add(x, l.splat(core::f32::consts::LOG2_E), round), round);
+        let r = l.neg_mul_add(n, l.splat(LN2_HIGH), x);
+        let r = l.neg_mul_add(n, l.splat(LN2_LOW), r);
+        let mut p = l.splat(1.382_099_5e-3);
+        for c in [8.368_673e-3, 4.166_826_2e-2, 1.666_652_1e-1, 4.999_999_4e-1, 1.0, 1.0] {
+            p = l.mul_add(p, r, l.splat(c));
+        }
+        // |n| <= 151, so both halves are far from the ends of the exponent.
+        let half = l.mul_add(n, l.splat(0.5), round);
+        let rest = l.add(l.sub(n, l.sub(half, round)), round);
+        let one = l.splat(1.0);
+        l.mul(l.mul(p, l.shift_exponent(one, half)), l.shift_exponent(one, rest))
     }
-    // |n| <= 151, so both halves are far from the ends of the exponent.
-    let half = l.mul_add(n, l.splat(0.5), round);
-    let rest = l.add(l.sub(n, l.sub(half, round)), round);
-    let one = l.splat(1.0);
-    l.mul(l.mul(p, l.shift_exponent(one, half)), l.shift_exponent(one, rest))
 }
 
 /// The factor by which [`exp_scaled`] exceeds exp.
@@ -51,17 +64,30 @@ pub(crate) const EXP_SCALE: f32 = 18_446_744_073_709_551_616.0; // 2^64
 /// of |x|).
 #[inline(always)]
 pub(crate) fn exp_scaled<L: Floats>(l: L, x: L::V) -> L::V {
-    let scaled_round = l.splat(ROUND + 64.0);
-    let x = l.max(l.splat(-104.0), x); // bound first: NaN stays
-    let t = l.mul_add(x, l.splat(core::f32::consts::LOG2_E), scaled_round);
-    let n = l.sub(t, scaled_round);
-    let r = l.neg_mul_add(n, l.splat(core::f32::consts::LN_2), x);
-    let mut p = l.splat(8.289_483e-3);
-    for c in [4.189_815_7e-2, 1.666_765e-1, 4.999_914_8e-1, 9.999_997e-1, 1.0] {
-        p = l.mul_add(p, r, l.splat(c));
+    l.inline(ExpScaled(x))
+}
+
+/// A call of [`exp_scaled`].
+struct ExpScaled<V>(V);
+
+impl<L: Floats> LaneKernel<L> for ExpScaled<L::V> {
+    type Out = L::V;
+
+    #[inline(always)]
+    fn run(self, l: L) -> L::V {
+        let Self(x) = self;
+        let scaled_round = l.splat(ROUND + 64.0);
+        let x = l.max(l.splat(-104.0), x); // bound first: NaN stays
+        let t = l.mul_add(x, l.splat(core::f32::consts::LOG2_E), scaled_round);
+        let n = l.sub(t, scaled_round);
+        let r = l.neg_mul_add(n, l.splat(core::f32::consts::LN_2), x);
+        let mut p = l.splat(8.289_483e-3);
+        for c in [4.189_815_7e-2, 1.666_765e-1, 4.999_914_8e-1, 9.999_997e-1, 1.0] {
+            p = l.mul_add(p, r, l.splat(c));
+        }
+        // -151 <= n <= 0 and 0.7 < p < 1.42: the exponent stays within -88..=64.
+        l.shift_exponent(p, t)
     }
-    // -151 <= n <= 0 and 0.7 < p < 1.42: the exponent stays within -88..=64.
-    l.shift_exponent(p, t)
 }
 
 #[cfg(test)]
@@ -69,7 +95,7 @@ mod tests {
     use super::*;
     use crate::{
         SimdLevel,
-        simd::{LaneKernel, dispatch, levels},
+        simd::{dispatch, levels},
     };
 
     struct Map<'a, const SCALED: bool>(&'a [f32], &'a mut [f32]);

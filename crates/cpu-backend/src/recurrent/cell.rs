@@ -6,11 +6,12 @@
 //! is `1 - z` here), where `z = s(x W_z + b_z + h U_z)`, `r = s(x W_r + b_r + h U_r)`, and `c` is
 //! `tanh(x W_c + b_c + (r h) U_c)` or `tanh(x W_c + b_c + r (h U_c + bu))`.
 
+use backend_api::ops::recurrent::GruLayer;
 use core_types::params::recurrent::{GruParams, GruVariant};
 
 use super::gates::{sigmoid, tanh};
 use crate::{
-    Simd,
+    CpuQueue, Simd,
     panels::{PanelProduct, Start},
     simd::{LaneKernel, dispatch, floats::Floats},
 };
@@ -29,11 +30,11 @@ pub(super) struct Weights<'a> {
 
 impl<'a> Weights<'a> {
     /// The weights of `member`, as slices of the weights of all members.
-    pub(super) fn of(p: &GruParams, member: usize, [w, u, b]: [&'a [f32]; 3], bu: Option<&'a [f32]>) -> Self {
+    pub(super) fn of(p: &GruParams, member: usize, layer: &GruLayer<'a, CpuQueue, f32>) -> Self {
         let (input, hidden) = (p.input as usize, p.hidden as usize);
         let of = |all: &'a [f32], len| &all[member * len..][..len];
-        let bu = bu.filter(|_| p.variant == GruVariant::ResetAfter).map(|bu| of(bu, hidden));
-        let (w, u, b) = (of(w, 3 * input * hidden), of(u, 3 * hidden * hidden), of(b, 3 * hidden));
+        let bu = layer.bu.filter(|_| p.variant == GruVariant::ResetAfter).map(|bu| of(bu, hidden));
+        let (w, u, b) = (of(layer.w, 3 * input * hidden), of(layer.u, 3 * hidden * hidden), of(layer.b, 3 * hidden));
         Self { input, hidden, w, u, b, bu }
     }
 }

@@ -24,14 +24,19 @@ struct GruForwardTask<'a> {
 
 /// The op has checked its lengths.
 pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Result<(), BackendError> {
-    let GruForward { params: p, layer, x, h0, states, h_t, saved } = op;
-    let (blocks, hidden) = (RowBlocks::of(p), p.hidden as usize);
+    let GruForward { params, layer, x, h0, states, h_t, saved } = op;
     if h_t.is_empty() {
         return Ok(());
     }
-    // Weights in f32, and the memory of all tasks.
     let widened = Widened::new(q, &layer)?;
-    let (weights, bu) = widened.weights(&layer);
+    run_f32(q, GruForward { params, layer: widened.layer(&layer), x, h0, states, h_t, saved })
+}
+
+/// [`run`] with weights of f32.
+fn run_f32(q: &CpuQueue, op: GruForward<'_, CpuQueue, f32>) -> Result<(), BackendError> {
+    let GruForward { params: p, layer, x, h0, states, h_t, saved } = op;
+    let (blocks, hidden) = (RowBlocks::of(p), p.hidden as usize);
+    // The memory of all tasks.
     let rows = blocks.most_rows();
     let kept = if p.inputs.is_constant() { 3 * rows * hidden } else { 0 };
     let _scratch = q.reserve_scratch::<f32>(blocks.count(), CellResults::elements(rows, hidden) + kept)?;
@@ -58,7 +63,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: GruForward<'_, CpuQueue, T>) -> Res
         } else {
             task.h.fill(0.0);
         }
-        let weights = Weights::of(p, task.member, weights, bu);
+        let weights = Weights::of(p, task.member, &layer);
         task.run(simd, p, &weights, x);
     });
     Ok(())

@@ -26,16 +26,16 @@ impl Widened {
         Ok(Self([wide(layer.w)?, wide(layer.u)?, wide(layer.b)?, wide(layer.bu.unwrap_or_default())?]))
     }
 
-    /// w, u and b in f32, and bu.
-    pub(super) fn weights<'a, 'b: 'a, T: Real>(
+    /// The layer in f32.
+    pub(super) fn layer<'a, 'b: 'a, T: Real>(
         &'a self,
         layer: &GruLayer<'b, CpuQueue, T>,
-    ) -> ([&'a [f32]; 3], Option<&'a [f32]>) {
+    ) -> GruLayer<'a, CpuQueue, f32> {
         let Self([w, u, b, bu]) = self;
         let of = |wide: &'a Option<CpuBuf<f32>>, own: &'b [T]| match wide {
             Some(wide) => wide.view(),
             None => as_f32(own).unwrap_or_default(),
         };
-        ([of(w, layer.w), of(u, layer.u), of(b, layer.b)], layer.bu.map(|own| of(bu, own)))
+        GruLayer { w: of(w, layer.w), u: of(u, layer.u), b: of(b, layer.b), bu: layer.bu.map(|own| of(bu, own)) }
     }
 }

@@ -60,14 +60,37 @@ struct Features<'a> {
 pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Result<(), BackendError> {
     let RssmRollout { params, layer, head, gamma, beta, back, back_bias, x, h0, losses, .. } = op;
     let RssmRollout { trajectory, h_t, combined, entropy, states, .. } = op;
-    let p = &params.gru;
-    let (blocks, input, hidden, steps) = (RowBlocks::of(p), p.input as usize, p.hidden as usize, p.steps as usize);
     if entropy.is_empty() {
         return Ok(());
     }
-    // Weights in f32, and lists of the states of each task.
     let widened = Widened::new(q, &layer)?;
-    let (weights, bu) = widened.weights(&layer);
+    let op = RssmRollout {
+        params,
+        layer: widened.layer(&layer),
+        head,
+        gamma,
+        beta,
+        back,
+        back_bias,
+        x,
+        h0,
+        losses,
+        trajectory,
+        h_t,
+        combined,
+        entropy,
+        states,
+    };
+    run_f32(q, op)
+}
+
+/// [`run`] with weights of f32.
+fn run_f32(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, f32>) -> Result<(), BackendError> {
+    let RssmRollout { params, layer, head, gamma, beta, back, back_bias, x, h0, losses, .. } = op;
+    let RssmRollout { trajectory, h_t, combined, entropy, states, .. } = op;
+    let p = &params.gru;
+    let (blocks, input, hidden, steps) = (RowBlocks::of(p), p.input as usize, p.hidden as usize, p.steps as usize);
+    // Lists of the states of each task.
     let _lists = q.reserve(if states.is_some() { blocks.list_bytes(1) } else { 0 })?;
     let mut of_states = blocks.lists();
     if let Some(states) = states {
@@ -84,7 +107,7 @@ pub(super) fn run<T: Real>(q: &CpuQueue, op: RssmRollout<'_, CpuQueue, T>) -> Re
         blocks.places().zip(results).map(|((member, first), ((((h, trajectory), combined), entropy), states))| {
             let (rows, at) = (entropy.len(), member * blocks.batch + first);
             RolloutLane {
-                weights: Weights::of(p, member, weights, bu),
+                weights: Weights::of(p, member, &layer),
                 member,
                 row: first,
                 states,

@@ -128,7 +128,7 @@ impl ProductRows<'_, '_, '_> {
             while j < width {
                 // A tile has fewer than twice the columns that are left, or it is one vector.
                 j += match (width - j).div_ceil(L::N) {
-                    3.. if L::N == WIDEST => self.columns::<L, VECTORS>(l, first, j),
+                    3.. if const { L::N == WIDEST } => self.columns::<L, VECTORS>(l, first, j),
                     2.. => self.columns::<L, 2>(l, first, j),
                     _ => self.columns::<L, 1>(l, first, j),
                 };

@@ -23,7 +23,7 @@ pub(crate) mod words;
 pub use choice::{AesPath, Simd, SimdLevel};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use tokens::{AesNi, Avx2, Avx512, Avx512Bf16, Vaes256, Vaes512, instructions, memory, shifts};
-pub(crate) use tokens::{LaneKernel, Portable, dispatch, dispatch_aes, dispatch_pairs};
+pub(crate) use tokens::{LaneKernel, Portable, Token, dispatch, dispatch_aes, dispatch_pairs};
 
 /// Most words in a vector, at any level.
 pub(crate) const WIDEST: usize = 16;

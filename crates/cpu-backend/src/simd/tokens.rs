@@ -22,6 +22,36 @@ pub(crate) trait LaneKernel<L> {
 #[derive(Clone, Copy)]
 pub(crate) struct Portable;
 
+/// A proof that some instructions may be used.
+pub(crate) trait Token: Copy {
+    /// Runs a kernel as a function, which is compiled once for the instructions of the token.
+    ///
+    /// Kernels that several others contain, and that run long, are called: inlined into each of the
+    /// others, they would be compiled as often.
+    fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out;
+
+    /// Runs a part that a kernel contains many times, of some tens of instructions.
+    ///
+    /// The compiler simplifies the part once and inlines the result. Plain functions are not
+    /// compiled for the instructions of the token, so they can only be simplified after they were
+    /// inlined, in each place again.
+    fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out;
+}
+
+impl Token for Portable {
+    #[inline(always)]
+    fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {
+        // SAFETY: every processor has the instructions of the baseline.
+        unsafe { CompiledKernel::<Self>::run_compiled(kernel) }
+    }
+
+    #[inline(always)]
+    fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out {
+        // SAFETY: every processor has the instructions of the baseline.
+        unsafe { CompiledKernel::<Self>::run_inlined(part) }
+    }
+}
+
 /// A kernel compiled for the instructions of the token `L`.
 ///
 /// This is a method of the kernel, so that rustc compiles it in the codegen unit of the kernel's
@@ -30,13 +60,27 @@ pub(crate) struct Portable;
 trait CompiledKernel<L>: LaneKernel<L> {
     /// Runs the kernel.
     ///
+    /// It is never inlined: kernels with several callers are compiled once.
+    ///
     /// # Safety
     /// The processor has the instructions.
     unsafe fn run_compiled(self) -> Self::Out;
+
+    /// Runs a part of a kernel.
+    ///
+    /// # Safety
+    /// The processor has the instructions.
+    unsafe fn run_inlined(self) -> Self::Out;
 }
 
 impl<K: LaneKernel<Portable>> CompiledKernel<Portable> for K {
+    #[inline(never)]
     unsafe fn run_compiled(self) -> K::Out {
+        self.run(Portable)
+    }
+
+    #[inline]
+    unsafe fn run_inlined(self) -> K::Out {
         self.run(Portable)
     }
 }
@@ -49,9 +93,30 @@ macro_rules! tokens {
         #[derive(Clone, Copy)]
         pub(crate) struct $token(());
 
+        impl Token for $token {
+            #[inline(always)]
+            fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {
+                // SAFETY: `self` proves the instructions.
+                unsafe { CompiledKernel::<Self>::run_compiled(kernel) }
+            }
+
+            #[inline(always)]
+            fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out {
+                // SAFETY: `self` proves the instructions.
+                unsafe { CompiledKernel::<Self>::run_inlined(part) }
+            }
+        }
+
         impl<K: LaneKernel<$token>> CompiledKernel<$token> for K {
+            #[inline(never)]
             #[target_feature(enable = $features)]
             unsafe fn run_compiled(self) -> K::Out {
+                self.run($token(()))
+            }
+
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn run_inlined(self) -> K::Out {
                 self.run($token(()))
             }
         }

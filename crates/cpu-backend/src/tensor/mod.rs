@@ -126,10 +126,12 @@ impl TensorOps for CpuQueue {
         let Reduce { params: p, x, y } = op;
         let (len, axis) = (p.len as f64, [p.len as usize, p.inner as usize]);
         match p.reduction {
-            Reduction::Sum => fold::<WideSum, T>(self, axis, x, y, |y, sum| *y = T::from_f32(sum as f32)),
-            Reduction::Mean => fold::<WideSum, T>(self, axis, x, y, |y, sum| *y = T::from_f32((sum / len) as f32)),
-            Reduction::Max => fold::<Greatest, T>(self, axis, x, y, |y, max| *y = T::from_f32(max)),
-            Reduction::Min => fold::<Least, T>(self, axis, x, y, |y, min| *y = T::from_f32(min)),
+            Reduction::Sum => fold::<WideSum, T>(self, axis, x, y, &|y, sums| set(y, sums, |sum| sum as f32)),
+            Reduction::Mean => {
+                fold::<WideSum, T>(self, axis, x, y, &move |y, sums| set(y, sums, |sum| (sum / len) as f32))
+            }
+            Reduction::Max => fold::<Greatest, T>(self, axis, x, y, &|y, greatest| set(y, greatest, |max| max)),
+            Reduction::Min => fold::<Least, T>(self, axis, x, y, &|y, least| set(y, least, |min| min)),
         }
     }
 
@@ -159,6 +161,13 @@ impl TensorOps for CpuQueue {
     fn widen<T: Real>(&self, op: Widen<'_, Self, T>) -> Result<(), BackendError> {
         self.for_chunks(op.y, CHUNK, |task, y| widened(self.simd(), &op.x[task * CHUNK..][..y.len()], y));
         Ok(())
+    }
+}
+
+/// `y = of(x)`, rounded to nearest even.
+fn set<T: Real, X: Copy>(y: &mut [T], x: &[X], of: impl Fn(X) -> f32) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y = T::from_f32(of(x));
     }
 }
 

@@ -30,7 +30,7 @@ impl<L: Floats> LaneKernel<L> for TransposedProduct<'_> {
         while j < self.n {
             // The most sums that fit the registers; four vectors are two pairs, since one alone has too few sums.
             j += match (self.n - j) / L::N {
-                3 | 5.. if L::N == 16 => self.columns::<L, 3, false>(l, j),
+                3 | 5.. if const { L::REGISTERS == 32 } => self.columns::<L, 3, false>(l, j),
                 2.. => self.columns::<L, 2, false>(l, j),
                 1 => self.columns::<L, 1, false>(l, j),
                 _ => self.columns::<L, 1, true>(l, j),
@@ -48,9 +48,9 @@ impl TransposedProduct<'_> {
         let mut i = 0;
         while i < self.rows {
             i += match self.rows - i {
-                8.. if L::N == 16 => self.tile::<L, 8, V, PART>(l, i, j),
-                6.. if L::N != 16 => self.tile::<L, 6, V, PART>(l, i, j),
-                4.. => self.tile::<L, 4, V, PART>(l, i, j),
+                8.. if const { L::REGISTERS == 32 } => self.tile::<L, 8, V, PART>(l, i, j),
+                6.. if const { L::REGISTERS == 16 } => self.tile::<L, 6, V, PART>(l, i, j),
+                4.. if const { L::REGISTERS >= 16 } => self.tile::<L, 4, V, PART>(l, i, j),
                 2.. => self.tile::<L, 2, V, PART>(l, i, j),
                 _ => self.tile::<L, 1, V, PART>(l, i, j),
             };

@@ -159,7 +159,7 @@ impl GemmOps for CpuQueue {
             };
             let (a, b) = (&a[at(&p.a).min(a.len())..], &b[at(&p.b).min(b.len())..]);
             let c = &mut c[at(&p.c)..];
-            if T::DTYPE == DType::Bf16 && self.simd().bf16() {
+            if const { matches!(T::DTYPE, DType::Bf16) } && self.simd().bf16() {
                 self.batch::<T, TermPair>(p, a, b, epilogue, c)?;
             } else {
                 self.batch::<T, f32>(p, a, b, epilogue, c)?;

@@ -26,6 +26,11 @@ pub(super) struct GemmTiles<'a, S> {
     pub(super) c_row: usize,
 }
 
+/// Vectors of sums that the registers hold.
+const fn registers<S, L: Terms<S>>() -> usize {
+    <L::Floats as Floats>::REGISTERS
+}
+
 impl<L: Floats> LaneKernel<L> for GemmTiles<'_, f32> {
     type Out = ();
 
@@ -47,14 +52,12 @@ impl<P: Pairs> LaneKernel<P> for GemmTiles<'_, TermPair> {
 impl<S: Empty> GemmTiles<'_, S> {
     #[inline(always)]
     fn all<L: Terms<S>>(&mut self, l: L) {
-        let n = <L::Floats as Floats>::N;
         let mut j = 0;
         while j < self.cols {
-            // The most sums that fit the registers next to a slot of B: 24 of 32 with AVX-512, 12 of 16 with AVX2.
+            // The most sums that fit the registers next to a slot of B: 24 of 32, 12 of 16, or 4 of 8.
             j += match (self.cols - j).div_ceil(LINES) {
-                3.. if n == LINES => self.columns::<L, 3>(l, j),
-                2 if n == LINES => self.columns::<L, 2>(l, j),
-                _ if n == LINES => self.columns::<L, 1>(l, j),
+                3.. if const { registers::<S, L>() == 32 } => self.columns::<L, 3>(l, j),
+                1 if const { registers::<S, L>() == 32 } => self.columns::<L, 1>(l, j),
                 _ => self.columns::<L, 2>(l, j),
             };
         }
@@ -68,9 +71,9 @@ impl<S: Empty> GemmTiles<'_, S> {
         while i < self.rows {
             // A tile has the rows of one panel.
             i += match (self.rows - i).min(LINES - i % LINES) {
-                8.. if n == LINES => self.tile::<L, 8, V>(l, i, j),
-                6.. if n != LINES => self.tile::<L, 6, V>(l, i, j),
-                4.. => self.tile::<L, 4, V>(l, i, j),
+                8.. if const { registers::<S, L>() == 32 } => self.tile::<L, 8, V>(l, i, j),
+                6.. if const { registers::<S, L>() == 16 } => self.tile::<L, 6, V>(l, i, j),
+                4.. if const { registers::<S, L>() >= 16 } => self.tile::<L, 4, V>(l, i, j),
                 2.. => self.tile::<L, 2, V>(l, i, j),
                 _ => self.tile::<L, 1, V>(l, i, j),
             };

@@ -9,10 +9,12 @@ pub(crate) mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse2;
 
+use super::Token;
+
 /// Operations on vectors of `2^LOG` words.
 ///
 /// A value of the implementing token proves that the processor has the instructions.
-pub(crate) trait Bits: Copy {
+pub(crate) trait Bits: Token {
     /// Log of the number of words.
     const LOG: u32;
     /// Number of words.

@@ -7,11 +7,24 @@ use core::array;
 use super::Bits;
 #[cfg(not(target_arch = "x86_64"))]
 use crate::simd::Portable as Arrays;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{LaneKernel, Token};
 
 /// The token of this level in tests on processors whose portable level is another.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
 pub(crate) struct Arrays;
+
+#[cfg(target_arch = "x86_64")]
+impl Token for Arrays {
+    fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {
+        kernel.run(self)
+    }
+
+    fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out {
+        part.run(self)
+    }
+}
 
 impl Bits for Arrays {
     const LOG: u32 = 2;

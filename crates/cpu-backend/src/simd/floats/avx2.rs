@@ -49,6 +49,7 @@ impl Avx2 {
 
 impl Floats for Avx2 {
     const N: usize = N;
+    const REGISTERS: usize = 16;
 
     floats_in_registers! {
         __m256: splat = _mm256_set1_ps, as_words = _mm256_castps_si256, as_floats = _mm256_castsi256_ps,

@@ -55,6 +55,7 @@ impl Avx512 {
 
 impl Floats for Avx512 {
     const N: usize = N;
+    const REGISTERS: usize = 32;
 
     floats_in_registers! {
         __m512: splat = _mm512_set1_ps, as_words = _mm512_castps_si512, as_floats = _mm512_castsi512_ps,

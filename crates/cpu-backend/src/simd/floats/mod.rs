@@ -7,9 +7,13 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_bf16;
 mod half;
-mod portable;
+#[cfg(any(test, not(target_arch = "x86_64")))]
+pub(crate) mod portable;
+mod portable_pairs;
 #[cfg(target_arch = "x86_64")]
 mod registers;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 mod terms;
 
 use ::half::{bf16, f16};
@@ -18,13 +22,16 @@ pub(crate) use self::{
     half::Half,
     terms::{Pairs, TermPair, Terms},
 };
+use super::Token;
 
 /// Operations on one vector of f32.
 ///
 /// A value of the implementing token proves that the processor has the instructions.
-pub(crate) trait Floats: Copy {
+pub(crate) trait Floats: Token {
     /// Floats in a vector.
     const N: usize;
+    /// Vectors that the registers hold.
+    const REGISTERS: usize;
     /// A vector of `N` lanes.
     type V: Copy;
     /// `N` lanes of f64.
@@ -246,6 +253,8 @@ mod tests {
         for simd in levels() {
             dispatch(simd, Halves);
         }
+        #[cfg(target_arch = "x86_64")]
+        Halves.run(super::portable::Arrays);
     }
 
     #[test]
@@ -253,5 +262,7 @@ mod tests {
         for simd in levels() {
             dispatch(simd, Laws);
         }
+        #[cfg(target_arch = "x86_64")]
+        Laws.run(super::portable::Arrays);
     }
 }

@@ -1,21 +1,41 @@
 //! Eight lanes in an array.
 //!
-//! The compiler vectorises them as far as the baseline target allows.
+//! This is the portable level if the baseline has no vectors. Tests use it everywhere.
 
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
-use super::{Floats, Pairs, TermPair, Terms};
-use crate::simd::Portable;
+use super::Floats;
+#[cfg(not(target_arch = "x86_64"))]
+use crate::simd::Portable as Arrays;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{LaneKernel, Token};
 
 const N: usize = 8;
+
+/// The token of this level in tests on processors whose portable level is another.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(crate) struct Arrays;
+
+#[cfg(target_arch = "x86_64")]
+impl Token for Arrays {
+    fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {
+        kernel.run(self)
+    }
+
+    fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out {
+        part.run(self)
+    }
+}
 
 #[inline(always)]
 fn zip(a: [f32; N], b: [f32; N], f: impl Fn(f32, f32) -> f32) -> [f32; N] {
     core::array::from_fn(|i| f(a[i], b[i]))
 }
 
-impl Floats for Portable {
+impl Floats for Arrays {
     const N: usize = N;
+    const REGISTERS: usize = 8;
     type V = [f32; N];
     type W = [f64; N];
 
@@ -159,52 +179,5 @@ impl Floats for Portable {
     #[inline(always)]
     fn greatest(self, v: [f32; N]) -> f32 {
         v.into_iter().fold(f32::NEG_INFINITY, f32::max)
-    }
-}
-
-/// What processors without instructions for pairs would do; products take f32 there.
-impl Terms<TermPair> for Portable {
-    type Floats = Self;
-    type Slots = [TermPair; N];
-
-    #[inline(always)]
-    fn floats(self) -> Self {
-        self
-    }
-
-    #[inline(always)]
-    fn slots(self, s: &[TermPair]) -> [TermPair; N] {
-        core::array::from_fn(|i| s[i])
-    }
-
-    #[inline(always)]
-    fn slot(self, s: TermPair) -> [TermPair; N] {
-        [s; N]
-    }
-
-    #[inline(always)]
-    fn multiply_add(self, a: [TermPair; N], b: [TermPair; N], sum: [f32; N]) -> [f32; N] {
-        core::array::from_fn(|i| {
-            let ([a, c], [b, d]) = (a[i].terms(), b[i].terms());
-            sum[i] + c * d + a * b
-        })
-    }
-}
-
-impl Pairs for Portable {
-    #[inline(always)]
-    fn join(self, first: &[bf16; 16], second: &[bf16; 16], to: &mut [TermPair; 16]) {
-        for (to, (&first, &second)) in to.iter_mut().zip(first.iter().zip(second)) {
-            *to = TermPair::new(first, second);
-        }
-    }
-
-    #[inline(always)]
-    fn transpose_pairs(self, rows: &[&[bf16]; 16], to: &mut [[TermPair; 16]; 16]) {
-        for (i, to) in to.iter_mut().enumerate() {
-            for (to, row) in to.iter_mut().zip(rows) {
-                *to = TermPair::new(row[2 * i], row[2 * i + 1]);
-            }
-        }
     }
 }

@@ -141,7 +141,7 @@ pub(super) mod model {
     use core_types::field::{M31, Twiddle};
 
     use super::*;
-    use crate::simd::words::WordVectors;
+    use crate::simd::{LaneKernel, Token, words::WordVectors};
 
     /// Sixteen words in an array.
     #[derive(Clone, Copy)]
@@ -155,6 +155,16 @@ pub(super) mod model {
 
     fn m31(word: u32) -> M31 {
         M31::from_canonical(word).expect("lanes are canonical")
+    }
+
+    impl Token for ArrayWords {
+        fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {
+            kernel.run(self)
+        }
+
+        fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out {
+            part.run(self)
+        }
     }
 
     impl WordLanes for ArrayWords {

@@ -23,6 +23,8 @@ pub(crate) use sums::ProductSums;
 pub(crate) use tower::{complex_product, secure_product};
 pub(crate) use wide::Wide;
 
+use super::Token;
+
 /// Vectors of `2^LOG` words: how they are loaded, stored and rearranged.
 ///
 /// A value of the implementing token proves that the processor has the instructions.
@@ -32,7 +34,7 @@ pub(crate) use wide::Wide;
 /// moves data bit `k` to the vector bit, so that the butterfly of layer `k` is between whole
 /// vectors. After step `LOG` every word is back at its place. [`merge`](Self::merge) step `k`
 /// undoes split step `k`.
-pub(crate) trait WordLanes: Copy {
+pub(crate) trait WordLanes: Token {
     /// Log of the number of words.
     const LOG: u32;
     /// Number of words.
