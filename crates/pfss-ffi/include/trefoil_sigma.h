@@ -10,6 +10,7 @@
    - Every call returns a status; trefoil_pfss_last_error names the expected and the received value. Results go to arrays of the
      caller's, which must not overlap each other or the buffer of keys, and are written only on success.
    - Arrays of masks and of masked values are in host memory, or in memory of the context's device; the address tells which.
+     Managed memory counts as memory of its device.
      A context on the processor takes host memory alone. All other pointers are to host memory.
    - An array in device memory lies within one allocation. It is read after the work that the context's stream holds, and
      filled before the work that the stream gets later, so that no call of the caller's has to wait. The stream is the legacy
@@ -18,7 +19,8 @@
      the stream.
    - Refused are memory of another device, and an array that is longer than the rest of its allocation. An address that the
      driver does not know, as of freed memory, counts as host memory.
-   - Copies of device arrays in host memory are wiped.
+   - Trefoil's copies of device arrays in host memory are wiped, pinned ones when their memory is used again or a queue
+     finishes; the driver's own copies of arrays that are not pinned are not.
    - Inputs and outputs of all functions are words of bw bits with scale fraction bits, 8 to 20.
    - Masked inputs are open before a call; SUF's calls open the parties' shares of them.
    - Two processes that make keys take the same secret seed: SUF's random numbers start from a constant.

@@ -47,7 +47,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
     forward.extend(typed!("views that are not aligned", unaligned()));
     forward.push(Case::new("NaN stays NaN and ends are exact", specials));
     backward.push(Case::new("NaN stays NaN", lost_slopes));
-    backward.extend(typed!("ReLU passes an infinite gradient on or stops it".to_owned(), infinite_gradients()));
+    backward.extend(typed!("ReLU passes an infinite gradient on or stops it", infinite_gradients()));
     let mut binaries: Vec<Case> = Vec::new();
     for [a, b, y] in BROADCASTS {
         binaries.extend(typed!(format!("{a:?} and {b:?}"), broadcast(a, b, y)));
@@ -63,7 +63,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
     for n in batches().into_iter().chain([1030]) {
         combined.extend(typed!(format!("{n} elements"), combine(n)));
     }
-    combined.extend(typed!("does not read with beta = 0".to_owned(), overwrite()));
+    combined.extend(typed!("does not read with beta = 0", overwrite()));
     vec![
         OpSpec { op: "linalg.activate", cases: forward },
         OpSpec { op: "linalg.activate_backward", cases: backward },

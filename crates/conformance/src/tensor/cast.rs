@@ -21,7 +21,7 @@ pub(super) fn specs() -> Vec<OpSpec> {
         exact.extend(typed!(format!("{n} elements"), widened(n)));
         rounded.extend(typed!(format!("{n} elements"), narrowed(n)));
     }
-    rounded.extend(typed!("ends of the range".to_owned(), ends()));
+    rounded.extend(typed!("ends of the range", ends()));
     vec![OpSpec { op: "tensor.widen", cases: exact }, OpSpec { op: "tensor.narrow", cases: rounded }]
 }
 

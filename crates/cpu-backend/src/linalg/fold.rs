@@ -210,6 +210,9 @@ const STRIP: usize = 1024;
 /// Rows whose results are kept before they are put in their places.
 const ROWS: usize = 64;
 
+/// Writes outputs of type `O` from their results.
+type Put<'a, O, K> = dyn Fn(&mut [O], &[K]) + Sync + 'a;
+
 /// Folds the middle axis of x and passes outputs and their results to `put`, some at a time.
 ///
 /// `put` is behind a pointer, so that this is compiled once for each fold and type of elements.
@@ -221,7 +224,7 @@ pub(crate) fn fold<F: Fold, T: Real>(
     [len, inner]: [usize; 2],
     x: &[T],
     y: &mut [T],
-    put: &(dyn Fn(&mut [T], &[F::Kept]) + Sync),
+    put: &Put<'_, T, F::Kept>,
 ) -> Result<(), BackendError> {
     if y.is_empty() {
         return Ok(());
@@ -283,7 +286,7 @@ fn each_part<F: Fold, O: Send>(
     inner: usize,
     x: Reals<'_>,
     out: &mut [O],
-    put: &(dyn Fn(&mut [O], &[F::Kept]) + Sync),
+    put: &Put<'_, O, F::Kept>,
 ) {
     // Contiguous parts, a block of results at a time.
     if inner == 1 {

@@ -541,24 +541,18 @@ fn room<Q: Queue, T: Element>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q,
 }
 
 /// Factors and addends of different lifetimes.
-fn affine<'s, 'g: 's, 'b: 's, Q: RowOps + 's, T: Real>(
+fn affine<'s, 'g: 's, 'b: 's, Q: RowOps + 's + 'g + 'b, T: Real>(
     gamma: Option<TensorRef<'g, Q, T>>,
     beta: Option<TensorRef<'b, Q, T>>,
-) -> NormAffine<'s, Q, T>
-where
-    Q: 'g + 'b,
-{
+) -> NormAffine<'s, Q, T> {
     NormAffine { gamma: gamma.map(|gamma| gamma.shorten()), beta: beta.map(|beta| beta.shorten()) }
 }
 
 /// Values of a forward pass of different lifetimes.
-fn saved<'s, 'x: 's, 'g: 's, 'f: 's, Q: RowOps + 's, T: Real>(
+fn saved<'s, 'x: 's, 'g: 's, 'f: 's, Q: RowOps + 's + 'x + 'g + 'f, T: Real>(
     x: TensorRef<'x, Q, T>,
     gamma: Option<TensorRef<'g, Q, T>>,
     stats: TensorRef<'f, Q, f32>,
-) -> NormSaved<'s, Q, T>
-where
-    Q: 'x + 'g + 'f,
-{
+) -> NormSaved<'s, Q, T> {
     NormSaved { x: x.shorten(), gamma: gamma.map(|gamma| gamma.shorten()), stats: stats.shorten() }
 }

@@ -146,8 +146,9 @@ impl Opened<'_> {
 
     /// The share, from a buffer with `x_hat`, `y_hat`, `[A B]` and `[B]`, in this order.
     ///
-    /// `y_hat` is not in the buffer if it is `placed` elsewhere. Both products are added to `[A B]` there. The first factor of the product by `y_hat`, which
-    /// counts `alpha` times, starts `first` words after the start of `[B]`.
+    /// `y_hat` is not in the buffer if it is `placed` elsewhere. Both products are added to `[A B]`
+    /// there. The first factor of the product by `y_hat`, which counts `alpha` times, starts
+    /// `first` words after the start of `[B]`.
     fn multiply_in<Q: FssOps>(
         &self,
         q: &Q,
@@ -223,7 +224,7 @@ mod tests {
                 let expected: Vec<u64> = (0..results).map(word).collect();
 
                 let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &y_hat };
-                let kept = q.upload(&y_hat).unwrap();
+                let kept = q.upload_secret(&y_hat).unwrap();
                 for placed in [None, Some(kept.view())] {
                     let got = opened.multiply_expanded(&q, placed, &shares(), &b_seed).unwrap();
                     assert_eq!(got, expected, "{party}, {shape:?}");
