@@ -55,7 +55,7 @@ impl CpuQueue {
 
 /// [`for_chunks`](CpuQueue::for_chunks), compiled once for each type of elements.
 ///
-/// Here and below, the body is behind a pointer: a call for each chunk or job costs nothing, and
+/// Here and below, the body is behind a pointer: the call for each chunk or job is negligible, and
 /// the loop around it is not compiled for each op.
 fn each_chunk<T: Send>(
     pool: Option<&ThreadPool>,

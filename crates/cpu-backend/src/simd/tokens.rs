@@ -32,9 +32,9 @@ pub(crate) trait Token: Copy {
 
     /// Runs a part that a kernel contains many times, of some tens of instructions.
     ///
-    /// The compiler simplifies the part once and inlines the result. Plain functions are not
-    /// compiled for the instructions of the token, so they can only be simplified after they were
-    /// inlined, in each place again.
+    /// The compiler simplifies the part once and normally inlines the result. Plain functions are
+    /// not compiled for the instructions of the token, so they can only be simplified after they
+    /// were inlined, in each place again.
     fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out;
 }
 

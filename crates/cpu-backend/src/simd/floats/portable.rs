@@ -1,6 +1,6 @@
 //! Eight lanes in an array.
 //!
-//! This is the portable level if the baseline has no vectors. Tests use it everywhere.
+//! This is the portable level of processors other than x86-64. Tests use it everywhere.
 
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
@@ -35,7 +35,7 @@ fn zip(a: [f32; N], b: [f32; N], f: impl Fn(f32, f32) -> f32) -> [f32; N] {
 
 impl Floats for Arrays {
     const N: usize = N;
-    const REGISTERS: usize = 8;
+    const REGISTERS: usize = if cfg!(target_arch = "aarch64") { 16 } else { 8 };
     type V = [f32; N];
     type W = [f64; N];
 

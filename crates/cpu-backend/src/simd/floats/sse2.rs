@@ -1,7 +1,7 @@
 //! Eight lanes in two XMM registers.
 //!
 //! SSE2 is in the baseline of x86-64, so this is its portable level. Results have the bits of
-//! plain Rust: products and sums are rounded one after the other.
+//! plain Rust, but for the payload of a NaN: products and sums are rounded one after the other.
 
 use core::arch::x86_64::*;
 
