@@ -55,8 +55,8 @@ impl CpuQueue {
 
 /// [`for_chunks`](CpuQueue::for_chunks), compiled once for each type of elements.
 ///
-/// Here and below, the body is behind a pointer: the call for each chunk or job is negligible, and
-/// the loop around it is not compiled for each op.
+/// The bodies of this function and the next ones are pointers: one indirect call for each chunk or
+/// job is negligible, and the loop is not compiled for each op.
 fn each_chunk<T: Send>(
     pool: Option<&ThreadPool>,
     data: &mut [T],

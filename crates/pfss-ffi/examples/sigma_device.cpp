@@ -7,15 +7,13 @@
 //
 // The first argument is the backend, gpu by default. sim is the simulated device; its driver is within the library that cargo
 // builds, which the program then links in place of -lcuda. In earnest the dealer and the two parties are three programs.
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "peer.hpp"
 #include "trefoil_sigma.h"
 
 // From cuda.h, so that the program compiles without a toolkit.
@@ -99,42 +97,6 @@ class Device {
     void* stream_ = nullptr;
     CUdeviceptr arrays_[2] = {};
 };
-
-// Bytes on their way to one party.
-class Pipe {
-  public:
-    void send(const uint8_t* bytes, size_t len) {
-        std::lock_guard<std::mutex> lock(mutex_);
-        bytes_.insert(bytes_.end(), bytes, bytes + len);
-        arrived_.notify_one();
-    }
-
-    void receive(uint8_t* bytes, size_t len) {
-        std::unique_lock<std::mutex> lock(mutex_);
-        arrived_.wait(lock, [&] { return bytes_.size() >= len; });
-        for (size_t i = 0; i < len; i++) {
-            bytes[i] = bytes_.front();
-            bytes_.pop_front();
-        }
-    }
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable arrived_;
-    std::deque<uint8_t> bytes_;
-};
-
-struct Peer {
-    Pipe* to;
-    Pipe* from;
-};
-
-int exchange(void* ctx, const uint8_t* out, size_t out_len, uint8_t* in, size_t in_len) {
-    Peer* peer = static_cast<Peer*>(ctx);
-    peer->to->send(out, out_len);
-    peer->from->receive(in, in_len);
-    return 0;
-}
 
 int64_t input(size_t e) {
     return (static_cast<int64_t>(e) - 25) * 700;

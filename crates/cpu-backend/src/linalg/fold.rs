@@ -215,7 +215,7 @@ type Put<'a, O, K> = dyn Fn(&mut [O], &[K]) + Sync + 'a;
 
 /// Folds the middle axis of x and passes outputs and their results to `put`, some at a time.
 ///
-/// `put` is behind a pointer, so that this is compiled once for each fold and type of elements.
+/// `put` is a pointer: the function is compiled once for each fold and element type.
 ///
 /// # Errors
 /// [`BackendError::BudgetExceeded`] if there is no memory for the parts of a long axis.

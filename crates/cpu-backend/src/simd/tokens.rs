@@ -38,6 +38,25 @@ pub(crate) trait Token: Copy {
     fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out;
 }
 
+/// Makes a type a token of no instructions, for models in tests.
+#[cfg(all(test, target_arch = "x86_64"))]
+macro_rules! plain_token {
+    ($token:ident) => {
+        impl $crate::simd::Token for $token {
+            fn call<K: $crate::simd::LaneKernel<Self>>(self, kernel: K) -> K::Out {
+                kernel.run(self)
+            }
+
+            fn inline<K: $crate::simd::LaneKernel<Self>>(self, part: K) -> K::Out {
+                part.run(self)
+            }
+        }
+    };
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+pub(crate) use plain_token;
+
 impl Token for Portable {
     #[inline(always)]
     fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {

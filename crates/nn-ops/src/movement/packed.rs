@@ -69,7 +69,7 @@ impl<Q: Queue, P: Pack<Q>> Pack<Q> for Option<P> {
 
 /// A result of any layout, until the op has written its elements in row-major order.
 ///
-/// It holds nothing if the op writes to the result itself.
+/// `None` if the op writes to the result directly.
 pub(crate) struct Unpacked<'a, Q: Queue + 'a, T: Element>(Option<(Q::Buf<T>, TensorMut<'a, Q, T>)>);
 
 impl<'a, Q: TensorOps + 'a, T: StridedElement> Unpacked<'a, Q, T> {

@@ -5,8 +5,8 @@
 //! A mutant is the shipped text of a kernel less one instruction, or less the condition of one. It runs the cases of
 //! the conformance suite that launch its kernel, the cheapest first and each in several orders of blocks and warps, on
 //! the simulated driver with every checker on, until one fails or the driver reports something. Every mutant is noticed
-//! except the ones in [`EQUIVALENT`]. No equivalent mutant lacks a barrier. Kernels of attention with
-//! unrolled loops keep their bounds tests: there are hundreds of copies of each.
+//! except the ones in [`EQUIVALENT`]. No equivalent mutant lacks a barrier. Bounds tests of
+//! attention kernels with unrolled loops are not removed: each has hundreds of copies.
 
 mod attention;
 mod direct;

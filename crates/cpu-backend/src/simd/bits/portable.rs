@@ -8,7 +8,7 @@ use super::Bits;
 #[cfg(not(target_arch = "x86_64"))]
 use crate::simd::Portable as Arrays;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{LaneKernel, Token};
+use crate::simd::tokens::plain_token;
 
 /// The token of this level in tests on processors whose portable level is another.
 #[cfg(target_arch = "x86_64")]
@@ -16,15 +16,7 @@ use crate::simd::{LaneKernel, Token};
 pub(crate) struct Arrays;
 
 #[cfg(target_arch = "x86_64")]
-impl Token for Arrays {
-    fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {
-        kernel.run(self)
-    }
-
-    fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out {
-        part.run(self)
-    }
-}
+plain_token!(Arrays);
 
 impl Bits for Arrays {
     const LOG: u32 = 2;

@@ -8,7 +8,7 @@ use super::Floats;
 #[cfg(not(target_arch = "x86_64"))]
 use crate::simd::Portable as Arrays;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{LaneKernel, Token};
+use crate::simd::tokens::plain_token;
 
 const N: usize = 8;
 
@@ -18,15 +18,7 @@ const N: usize = 8;
 pub(crate) struct Arrays;
 
 #[cfg(target_arch = "x86_64")]
-impl Token for Arrays {
-    fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {
-        kernel.run(self)
-    }
-
-    fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out {
-        part.run(self)
-    }
-}
+plain_token!(Arrays);
 
 #[inline(always)]
 fn zip(a: [f32; N], b: [f32; N], f: impl Fn(f32, f32) -> f32) -> [f32; N] {

@@ -141,7 +141,7 @@ pub(super) mod model {
     use core_types::field::{M31, Twiddle};
 
     use super::*;
-    use crate::simd::{LaneKernel, Token, words::WordVectors};
+    use crate::simd::{tokens::plain_token, words::WordVectors};
 
     /// Sixteen words in an array.
     #[derive(Clone, Copy)]
@@ -157,15 +157,7 @@ pub(super) mod model {
         M31::from_canonical(word).expect("lanes are canonical")
     }
 
-    impl Token for ArrayWords {
-        fn call<K: LaneKernel<Self>>(self, kernel: K) -> K::Out {
-            kernel.run(self)
-        }
-
-        fn inline<K: LaneKernel<Self>>(self, part: K) -> K::Out {
-            part.run(self)
-        }
-    }
+    plain_token!(ArrayWords);
 
     impl WordLanes for ArrayWords {
         const LOG: u32 = 4;

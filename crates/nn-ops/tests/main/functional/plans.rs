@@ -166,19 +166,26 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
             };
             run("layer_norm", &norm, &expected);
             assert_close("stats", stats.values(q).unwrap(), &layer.concat());
+
+            // The norm of x + x, and the sum in another layout.
+            let mut doubled: Device = q.filled(&[5, 4, 3], UNTOUCHED).unwrap();
+            let of_sum = std::cell::RefCell::new(&mut doubled);
             let summed = |x: Ref<'_>, y: Mut<'_>| {
-                let (mut sum, mut stats) = (Tensor::alloc(q, &[5, 4, 3])?, Tensor::alloc(q, &[2, 12])?);
+                let (mut sum, mut stats) = (of_sum.borrow_mut(), Tensor::alloc(q, &[2, 12])?);
                 let results = NormResults { y: y.shorten(), stats: stats.at_mut() };
-                let zeros: Device = q.filled(&[1], 0.0)?;
-                let zeros = zeros.at().broadcast(&SHAPE)?;
                 let sum = sum.at_mut().permuted(&[2, 1, 0])?;
-                plan.add_layer_norm(q, [x.shorten(), zeros.shorten()], affine, sum, results)
+                plan.add_layer_norm(q, [x.shorten(), x.shorten()], affine, sum, results)
             };
-            run("add_layer_norm", &summed, &expected);
+            let twice: Vec<f64> =
+                layer.iter().map(|&[_, root]| 2.0 / (4.0 / root.powi(2) - 3.0 * EPS).sqrt()).collect();
+            let of_twice = by_row(&|r, c| (rows[r][c] - layer[r][0]) * twice[r] * gamma[c] + 0.75);
+            run("add_layer_norm", &summed, &of_twice);
+            let sum = |at: usize| 2.0 * x[at % 3 * 20 + at / 3 % 4 * 5 + at / 12];
+            assert_close("sum", doubled.values(q).unwrap(), &(0..60).map(sum).collect::<Vec<_>>());
 
             // Its gradients, with x as the gradient of the result.
-            let mut sums: Device = q.filled(&[5, 2], UNTOUCHED).unwrap();
-            let of_columns = std::cell::RefCell::new(&mut sums);
+            let [mut sums, mut addends]: [Device; 2] = [(); 2].map(|()| q.filled(&[5, 2], UNTOUCHED).unwrap());
+            let of_columns = std::cell::RefCell::new((&mut sums, &mut addends));
             let slopes = |r: usize, c: usize| rows[r][c] * gamma[c];
             let of_x = by_row(&|r, c| {
                 let mean = (0..5).map(|k| slopes(r, k)).sum::<f64>() / 5.0;
@@ -191,18 +198,17 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
                     gamma: affine.gamma.map(|gamma| gamma.shorten()),
                     stats: stats.transposed()?.shorten(),
                 };
-                let mut sums = of_columns.borrow_mut();
-                let dgamma = sums.at_mut().indexed(1, 1)?;
-                plan.layer_norm_backward(
-                    q,
-                    saved,
-                    x,
-                    NormGradients { x: dx.shorten(), gamma: Some(dgamma), beta: None },
-                )
+                let mut held = of_columns.borrow_mut();
+                let (sums, addends) = &mut *held;
+                let [dgamma, dbeta] = [sums.at_mut().indexed(1, 1)?, addends.at_mut().indexed(1, 1)?];
+                let gradients = NormGradients { x: dx.shorten(), gamma: Some(dgamma), beta: Some(dbeta) };
+                plan.layer_norm_backward(q, saved, x, gradients)
             };
             run("layer_norm_backward", &backward, &of_x);
             let of_gamma = |c: usize| [f64::from(UNTOUCHED), (0..12).map(|r| rows[r][c] * hat(r, c)).sum()];
             assert_close("dgamma", sums.values(q).unwrap(), &(0..5).flat_map(of_gamma).collect::<Vec<_>>());
+            let of_beta = |c: usize| [f64::from(UNTOUCHED), rows.iter().map(|row| row[c]).sum()];
+            assert_close("dbeta", addends.values(q).unwrap(), &(0..5).flat_map(of_beta).collect::<Vec<_>>());
 
             // RMS norm.
             let roots: Vec<f64> = rows.iter().map(|row| moments(row, 0.0, EPS)).collect();

@@ -91,8 +91,7 @@ impl SigmaContext {
 
     /// Makes `party`'s keys for inputs under `masks`.
     ///
-    /// `deliver` gets the masks of the outputs.
-    /// If it fails, no keys are written.
+    /// `deliver` gets the masks of the outputs. If it fails, no keys are written.
     pub(super) fn keygen(
         &mut self,
         party: Party,
