@@ -351,7 +351,7 @@ fn by_weights(triples: [WeightTriple; 2], x: &[u64], weights: &[OpenedWeights; 2
 }
 
 /// Opens weights of party 1.
-fn open_weights(keys: [WeightKey; 2], y: &[u64]) -> [OpenedWeights; 2] {
+pub(crate) fn open_weights(keys: [WeightKey; 2], y: &[u64]) -> [OpenedWeights; 2] {
     both(keys, |mut session, party, key| {
         let zeros = vec![0; y.len()];
         let y = if party == 1 { y } else { &zeros };

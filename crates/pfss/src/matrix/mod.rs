@@ -119,13 +119,13 @@ impl Dealer {
     /// A triple for one batch of products in `ring`, for party 0 and party 1.
     ///
     /// The queue multiplies the masks, with all its threads or on a GPU. The triples do not depend
-    /// on it. A device expands large masks from their seeds, and nothing is copied there.
+    /// on it. A device expands large masks from their seeds, and nothing is copied there. If it has
+    /// no memory for two more of the larger mask, both masks are copied.
     ///
     /// # Errors
     /// [`PfssError::Bundle`] with [`BundleError::Overflow`](crate::BundleError::Overflow) if the
     /// matrices do not fit the address space. [`PfssError::Backend`] if the queue fails, or has no
-    /// memory for both masks, their product and two more of the larger mask; a queue that reads the
-    /// host's memory takes none.
+    /// memory for both masks and their product; a queue that reads the host's memory takes none.
     pub fn deal_matrix<Q: FssOps>(
         &mut self,
         q: &Q,

@@ -139,9 +139,7 @@ impl Opened<'_> {
         left_mask: usize,
     ) -> Result<(), BackendError> {
         let len = self.x_hat.len();
-        let (read, written) = all.split_at(left_mask + len)?;
-        let operands = [read.slice(0..len)?, read.slice(left_mask..left_mask + len)?];
-        add_on(q, operands, WordTerm::word(0).minus(), written.slice(0..len)?)
+        add_on(q, all, ([0, left_mask, left_mask + len], len), WordTerm::word(0).minus())
     }
 
     /// The share, from a buffer with `x_hat`, `y_hat`, `[A B]` and `[B]`, in this order.

@@ -4,7 +4,7 @@
 //! seeds give them. Party 1's share of `A B` is the rest.
 
 use backend_api::{
-    BackendError, BufferMut as _, BufferRef as _, Mut, Queue, Ref,
+    BackendError, BufferMut as _, BufferRef as _, Mut, Queue,
     ops::{
         fss::FssOps,
         share::{CombineWords, MatmulWords},
@@ -18,6 +18,7 @@ use zeroize::Zeroizing;
 
 use super::MatrixShape;
 use crate::secret::{
+    kept::{lacks_memory, retrying},
     seed::{SectionBlocks, Seed},
     staging::{SecretInput, StagedSecret, write_secret_into},
 };
@@ -111,20 +112,20 @@ pub(super) fn is_expanded<Q: Queue>(q: &Q, shape: MatrixShape, words: usize) -> 
     is_counted && size_of::<u64>() * words >= Seed::LEAST_EXPANDED && q.host_view::<u64>(&[]).is_none()
 }
 
-/// Writes the sums of two rows of words modulo `2^64`, the second one in `term`, to `out`.
+/// Writes the sums of two rows of words modulo `2^64`, the second one in `term`, after both.
 ///
-/// A row has less than `2^32` words.
-pub(super) fn add_on<'a, Q: FssOps + 'a>(
+/// A row has `len` words, less than `2^32`. The rows and the sums start at these words of `all`.
+pub(super) fn add_on<Q: FssOps>(
     q: &Q,
-    [x, other]: [Ref<'a, Q, u64>; 2],
+    all: &mut StagedSecret<'_, Q, u64>,
+    ([x, other, out], len): ([usize; 3], usize),
     term: WordTerm,
-    out: Mut<'_, Q, u64>,
 ) -> Result<(), BackendError> {
     // Party 0 adds the variable of the sum, which is `x` itself.
     let terms = [WordTerm::ONE.power(1), WordTerm { last: 1, ..term }];
     let params = WordParams {
         offset: 0,
-        count: x.len() as u32, // below 2^32, as the caller promises
+        count: len as u32, // below 2^32, as the caller promises
         party: 0,
         bits: 64,
         shift: 0,
@@ -135,16 +136,20 @@ pub(super) fn add_on<'a, Q: FssOps + 'a>(
         interleaved: 0,
         reserved: 0,
     };
-    let nothing = x.slice(0..0)?;
-    q.combine_words(CombineWords {
-        params: &params,
-        terms: &terms,
-        placed: None,
-        x: q.shorten(x),
-        padded: q.shorten(nothing),
-        rows: q.shorten(other),
-        opened: q.words::<u64>(q.shorten(nothing)),
-        sums: q.shorten_mut(out),
+    // A device may copy the terms.
+    retrying(q, || {
+        let (read, written) = all.split_at(out)?;
+        let nothing = read.slice(0..0)?;
+        q.combine_words(CombineWords {
+            params: &params,
+            terms: &terms,
+            placed: None,
+            x: read.slice(x..x + len)?,
+            padded: nothing,
+            rows: read.slice(other..other + len)?,
+            opened: q.words::<u64>(nothing),
+            sums: written.slice(0..len)?,
+        })
     })
 }
 
@@ -185,9 +190,7 @@ fn multiply_expanded_on<Q: FssOps>(
         for (seed, start) in seeds.into_iter().zip([0, room]) {
             expand_on(q, seed, (ring, section), all.slice_mut(start..start + len.next_multiple_of(2))?)?;
         }
-        let (read, written) = all.split_at(at)?;
-        let shares = [read.slice(0..len)?, read.slice(room..room + len)?];
-        add_on(q, shares, WordTerm::word(0), written.slice(0..len)?)?;
+        add_on(q, &mut all, ([0, room, at], len), WordTerm::word(0))?;
     }
 
     let (factors, product) = all.split_at(product_at)?;
@@ -207,12 +210,16 @@ pub(super) fn split<Q: FssOps>(
     b: [&Seed; 2],
 ) -> Result<[SeededShares; 2], BackendError> {
     let ([left, right, out], a) = (shape.lens(), seeds.each_ref());
-    let mut product = if is_expanded(q, shape, left + right) {
-        multiply_expanded_on(q, (ring, shape), [a, b])?
-    } else {
-        let [a, b] = [(a, Section::Left, left), (b, Section::Right, right)]
-            .map(|(seeds, section, len)| sum(seeds, ring, section, len));
-        multiply_on(q, shape, [&a, &b])?
+    let is_expanded = is_expanded(q, shape, left + right);
+    let mut product = match is_expanded.then(|| multiply_expanded_on(q, (ring, shape), [a, b])) {
+        Some(Ok(product)) => product,
+        Some(Err(error)) if !lacks_memory(&error) => return Err(error),
+        // Copies of both masks take less memory than their expansion.
+        _ => {
+            let [a, b] = [(a, Section::Left, left), (b, Section::Right, right)]
+                .map(|(seeds, section, len)| sum(seeds, ring, section, len));
+            multiply_on(q, shape, [&a, &b])?
+        }
     };
     let [zero, one] = seeds;
     let known = expand(&zero, ring, Section::Product, out);

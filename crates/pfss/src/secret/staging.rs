@@ -5,6 +5,8 @@ use core::ops::Range;
 use backend_api::{BackendError, Buffer, BufferMut as _, Element, Mut, Queue, Ref};
 use zeroize::{Zeroize, Zeroizing};
 
+use super::kept;
+
 /// Elements to be read, and those after them to be written.
 type ReadAndWritten<'a, Q, T> = (Ref<'a, Q, T>, Mut<'a, Q, T>);
 
@@ -57,7 +59,7 @@ impl<'q, Q: Queue, T: Element> StagedSecret<'q, Q, T> {
 
     /// Room for something that an op writes in full.
     pub(crate) fn alloc(q: &'q Q, len: usize) -> Result<Self, BackendError> {
-        Ok(Self { q, buffer: q.alloc(len)?, public: 0 })
+        Ok(Self { q, buffer: kept::alloc(q, len)?, public: 0 })
     }
 
     pub(crate) fn view(&self) -> Ref<'_, Q, T> {

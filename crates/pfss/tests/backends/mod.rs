@@ -2,6 +2,7 @@
 //! and in an implementation of their own in Python.
 
 mod golden;
+mod memory;
 mod play;
 
 use pfss::{

@@ -13,7 +13,7 @@ use crate::{
     batch::timing::meter::Meter,
     gates::{
         plan::TaskPlan,
-        walk::evaluator::{Activity, DeviceTree, HostTree, TreeRef},
+        walk::evaluator::{Activity, DeviceTrees, HostTree, TreeRef},
     },
 };
 
@@ -31,7 +31,7 @@ struct StagedPart<'q, Q: FssOps> {
     number: u64,
     part: JobPart,
     /// `None` for a tree that is read in place.
-    trees: Vec<Option<DeviceTree<'q, Q>>>,
+    trees: Vec<Option<DeviceTrees<'q, Q>>>,
 }
 
 /// Walks `parts` in order and passes each result to `done`.
@@ -53,7 +53,7 @@ pub(in crate::batch) fn run<'q, Q: FssOps>(
         let (q, number) = (queues.upload(), staged.replace(staged.get() + 1));
         let trees = (0..part.keys.gate().trees().len()).map(|index| match HostTree::of(q, &part.keys.0, index) {
             Some(_) => Ok(None),
-            None => DeviceTree::upload(q, &part.keys.0, index).map(Some),
+            None => DeviceTrees::upload(q, &part.keys.0, index).map(Some),
         });
         let trees = meter.during(Activity::CopyIn, number, q, || trees.collect::<Result<_, _>>())?;
         ahead.borrow_mut().push_back(StagedPart { number, part, trees });
@@ -82,7 +82,7 @@ struct Resident<'p, 'q, Q: FssOps> {
     queues: &'q Queues<'q, Q>,
     meter: &'p Meter<'p, Q>,
     number: u64,
-    trees: &'p [Option<DeviceTree<'q, Q>>],
+    trees: &'p [Option<DeviceTrees<'q, Q>>],
     meanwhile: &'p dyn Fn() -> Result<(), PfssError>,
 }
 
@@ -99,7 +99,7 @@ impl<Q: FssOps> Evaluator for Resident<'_, '_, Q> {
 
     fn tree<'a>(&'a self, bundle: &'a KeyBundle, index: usize) -> Result<TreeRef<'a, Q>, PfssError> {
         match &self.trees[index] {
-            Some(tree) => Ok(TreeRef::Shared(tree)),
+            Some(tree) => Ok(TreeRef::Shared(tree, 0)),
             None => self.queue().tree(bundle, index),
         }
     }

@@ -48,17 +48,17 @@ pub trait Evaluator {
     #[doc(hidden)]
     fn tree<'a>(&'a self, bundle: &'a KeyBundle, index: usize) -> Result<TreeRef<'a, Self::Queue>, PfssError>;
 
-    /// The first tree of `bundle`, copied with lists of ops, public words and secret words.
+    /// The first trees of `bundle`, copied with lists of ops, public words and secret words.
     ///
-    /// `None` if there is no such tree, if it is read in place, or if it is on the device already.
+    /// `None` if there are none, or if they are read in place or on the device already.
     #[doc(hidden)]
-    fn tree_with_points<'a>(
+    fn trees_with_points<'a>(
         &'a self,
         _bundle: &'a KeyBundle,
         _lists: &[&[u64]],
         _points: &[&[u64]],
         _words: &[u64],
-    ) -> Result<Option<DeviceTree<'a, Self::Queue>>, PfssError> {
+    ) -> Result<Option<DeviceTrees<'a, Self::Queue>>, PfssError> {
         Ok(None)
     }
 
@@ -75,6 +75,12 @@ pub trait Evaluator {
     }
 }
 
+/// Trees that are copied together, with the points.
+///
+/// The first tree stays for its points while any other is walked, so two take no memory that one
+/// would not. Further trees, of which a hidden descriptor has dozens, are copied when walked.
+const MOST_TOGETHER: usize = 2;
+
 impl<Q: FssOps> Evaluator for Q {
     type Queue = Q;
 
@@ -85,21 +91,22 @@ impl<Q: FssOps> Evaluator for Q {
     fn tree<'a>(&'a self, bundle: &'a KeyBundle, index: usize) -> Result<TreeRef<'a, Q>, PfssError> {
         match HostTree::of(self, bundle, index) {
             Some(tree) => Ok(TreeRef::InPlace(tree)),
-            None => Ok(TreeRef::Own(DeviceTree::upload(self, bundle, index)?)),
+            None => Ok(TreeRef::Own(DeviceTrees::upload(self, bundle, index)?)),
         }
     }
 
-    fn tree_with_points<'a>(
+    fn trees_with_points<'a>(
         &'a self,
         bundle: &'a KeyBundle,
         lists: &[&[u64]],
         points: &[&[u64]],
         words: &[u64],
-    ) -> Result<Option<DeviceTree<'a, Q>>, PfssError> {
-        if bundle.gate().trees().is_empty() || HostTree::of(self, bundle, 0).is_some() {
-            return Ok(None);
+    ) -> Result<Option<DeviceTrees<'a, Q>>, PfssError> {
+        let first = 0..bundle.gate().trees().len().min(MOST_TOGETHER);
+        match first.take_while(|&index| HostTree::of(self, bundle, index).is_none()).count() {
+            0 => Ok(None),
+            count => DeviceTrees::upload_with_points(self, bundle, 0..count, lists, points, words).map(Some),
         }
-        DeviceTree::upload_with_points(self, bundle, 0, lists, points, words).map(Some)
     }
 }
 
@@ -109,8 +116,9 @@ impl<Q: FssOps> Evaluator for Q {
 #[derive(Debug)]
 pub enum TreeRef<'a, Q: FssOps + 'a> {
     InPlace(HostTree<'a, Q>),
-    Own(DeviceTree<'a, Q>),
-    Shared(&'a DeviceTree<'a, Q>),
+    Own(DeviceTrees<'a, Q>),
+    /// The tree at this place among several.
+    Shared(&'a DeviceTrees<'a, Q>, usize),
 }
 
 impl<Q: FssOps> TreeRef<'_, Q> {
@@ -118,8 +126,8 @@ impl<Q: FssOps> TreeRef<'_, Q> {
     pub(super) fn shape(&self) -> KeyTree {
         match self {
             Self::InPlace(tree) => tree.shape,
-            Self::Own(tree) => tree.shape,
-            Self::Shared(tree) => tree.shape,
+            Self::Own(trees) => trees.places[0].shape,
+            Self::Shared(trees, at) => trees.places[*at].shape,
         }
     }
 
@@ -127,8 +135,8 @@ impl<Q: FssOps> TreeRef<'_, Q> {
     pub(super) fn cmp_keys(&self) -> Result<CmpKeys<'_, Q>, BackendError> {
         match self {
             Self::InPlace(tree) => Ok(tree.cmp_keys()),
-            Self::Own(tree) => tree.cmp_keys(),
-            Self::Shared(tree) => tree.cmp_keys(),
+            Self::Own(trees) => trees.cmp_keys(0),
+            Self::Shared(trees, at) => trees.cmp_keys(*at),
         }
     }
 
@@ -136,8 +144,8 @@ impl<Q: FssOps> TreeRef<'_, Q> {
     pub(super) fn dcf_keys(&self) -> Result<DcfKeys<'_, Q>, BackendError> {
         match self {
             Self::InPlace(tree) => Ok(tree.dcf_keys()),
-            Self::Own(tree) => tree.dcf_keys(),
-            Self::Shared(tree) => tree.dcf_keys(),
+            Self::Own(trees) => trees.dcf_keys(0),
+            Self::Shared(trees, at) => trees.dcf_keys(*at),
         }
     }
 }
@@ -198,67 +206,78 @@ impl<'a, Q: FssOps + 'a> fmt::Debug for HostTree<'a, Q> {
     }
 }
 
-/// One tree's sections in device memory.
+/// The sections of trees in device memory.
 ///
 /// They are in one buffer of words, which takes one copy and one clear. Many roots that have a seed
 /// are expanded from it, in a buffer of their own.
 ///
-/// Sections that the tree does not have are empty. The padding to whole words of bits makes every
+/// Sections that a tree does not have are empty. The padding to whole words of bits makes every
 /// section a multiple of 16 bytes long. Lists of ops may lie before the public ones, points between
-/// those and the secret ones, and words of the bundle among these.
-pub struct DeviceTree<'q, Q: FssOps> {
+/// those and the secret ones, and words of the bundle before these.
+pub struct DeviceTrees<'q, Q: FssOps> {
     q: &'q Q,
-    shape: KeyTree,
     sections: StagedSecret<'q, Q, u32>,
+    places: Vec<TreePlace<'q, Q>>,
+    points: Range<usize>,
+    words: Range<usize>,
+}
+
+/// The places of one tree's sections.
+struct TreePlace<'q, Q: FssOps> {
+    shape: KeyTree,
     cw: Range<usize>,
     vcw: Range<usize>,
     last: Range<usize>,
-    points: Range<usize>,
     leaf: Range<usize>,
-    words: Range<usize>,
     roots: Range<usize>,
     /// The roots, if they are not among the sections.
     expanded: Option<StagedSecret<'q, Q, u64>>,
 }
 
-impl<'q, Q: FssOps> DeviceTree<'q, Q> {
-    /// Copies tree `index` of `bundle` to the device, in order on `q`.
+impl<'q, Q: FssOps> DeviceTrees<'q, Q> {
+    /// Copies tree `index` of `bundle` alone to the device, in order on `q`.
     pub(crate) fn upload(q: &'q Q, bundle: &KeyBundle, index: usize) -> Result<Self, PfssError> {
-        Self::upload_with_points(q, bundle, index, &[], &[], &[])
+        Self::upload_with_points(q, bundle, index..index + 1, &[], &[], &[])
     }
 
-    /// [`upload`](Self::upload) with lists of ops, public and secret words in the same copy.
+    /// Copies `trees` of `bundle`, with lists of ops, public and secret words in the same copy.
     ///
     /// Each list and the secret words are a multiple of 16 bytes long.
     fn upload_with_points(
         q: &'q Q,
         bundle: &KeyBundle,
-        index: usize,
+        trees: Range<usize>,
         lists: &[&[u64]],
         points: &[&[u64]],
         secret: &[u64],
     ) -> Result<Self, PfssError> {
-        let TreeKeys { shape, roots, cw, leaf, vcw, last } = bundle.tree(index);
-        // Truth tables have no roots. The op expects some, which it does not read.
-        let unread = if roots.is_empty() { words_of::<Label>() * bundle.padded() } else { 0 };
-        let expanded = match bundle.seeded_rows(q, size_of_val(roots)) {
-            Some(rows) => {
-                let mut expanded = StagedSecret::<_, u64>::alloc(q, size_of_val(roots) / size_of::<u64>())?;
-                rows.roots(q, index, expanded.view_mut())?;
-                Some(expanded)
-            }
-            None => None,
+        let keys: Vec<TreeKeys<'_>> = trees.clone().map(|index| bundle.tree(index)).collect();
+        let expand = |(index, keys): (usize, &TreeKeys<'_>)| {
+            let bytes = size_of_val(keys.roots);
+            let Some(rows) = bundle.seeded_rows(q, bytes) else { return Ok(None) };
+            let mut expanded = StagedSecret::<_, u64>::alloc(q, bytes / size_of::<u64>())?;
+            rows.roots(q, index, expanded.view_mut())?;
+            Ok::<_, PfssError>(Some(expanded))
         };
-        let roots: &[Label] = if expanded.is_some() { &[] } else { roots };
+        let expanded = trees.zip(&keys).map(expand).collect::<Result<Vec<_>, _>>()?;
         // Correction words are common to both parties; leaves that are truth tables, and roots, are not.
-        let common = [as_words(cw), as_words(vcw), as_words(last)];
-        let own = [as_words(leaf), as_words(secret), as_words(roots)];
+        let common = keys.iter().map(|keys| [as_words(keys.cw), as_words(keys.vcw), as_words(keys.last)]);
+        let own = keys.iter().zip(&expanded).map(|(keys, expanded)| {
+            let roots = if expanded.is_some() { &[] } else { keys.roots };
+            [as_words(keys.leaf), as_words(roots)]
+        });
+        let (common, own): (Vec<[&[u32]; 3]>, Vec<[&[u32]; 2]>) = (common.collect(), own.collect());
         // Points are padded to 16 bytes.
         let (words, padding) = (points.iter().map(|points| points.len()).sum::<usize>(), [0u64]);
         let points = points.iter().copied().chain([&padding[..words % 2]]).map(as_words);
-        let public: Vec<&[u32]> = common.into_iter().chain(points).collect();
+        let public: Vec<&[u32]> = common.as_flattened().iter().copied().chain(points).collect();
+        let secret: Vec<&[u32]> = [as_words(secret)].iter().chain(own.as_flattened()).copied().collect();
         let lists: Vec<&[u32]> = lists.iter().copied().map(as_words).collect();
-        let sections = StagedSecret::upload_with_lists(q, &lists, [&public[..], &own[..]], unread)?;
+        // Truth tables have no roots. The op expects some, which it does not read.
+        let is_rootless = keys.iter().any(|keys| keys.roots.is_empty());
+        let unread = if is_rootless { words_of::<Label>() * bundle.padded() } else { 0 };
+        let sections = StagedSecret::upload_with_lists(q, &lists, [&public[..], &secret[..]], unread)?;
+
         // The places of the sections, one after the other.
         let mut end = lists.iter().map(|list| list.len()).sum::<usize>();
         let mut next = |len: usize| {
@@ -266,46 +285,61 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
             end += len;
             start..end
         };
-        let [cw, vcw, last] = common.map(|section| next(section.len()));
-        let points = next(words_of::<u64>() * words.next_multiple_of(2));
-        let [leaf, words, roots] = own.map(|section| next(section.len()));
-        let roots = roots.start..roots.end + unread;
-        Ok(Self { q, shape, sections, cw, vcw, last, points, leaf, words, roots, expanded })
+        let common: Vec<_> = common.iter().map(|parts| parts.map(|part| next(part.len()))).collect();
+        let (points, words) = (next(words_of::<u64>() * words.next_multiple_of(2)), next(secret[0].len()));
+        let own: Vec<_> = own.iter().map(|parts| parts.map(|part| next(part.len()))).collect();
+        let mut places = Vec::with_capacity(keys.len());
+        for (((keys, expanded), common), own) in keys.iter().zip(expanded).zip(common).zip(own) {
+            let ([cw, vcw, last], [leaf, roots]) = (common, own);
+            let roots = if keys.roots.is_empty() { end..end + unread } else { roots };
+            places.push(TreePlace { shape: keys.shape, cw, vcw, last, leaf, roots, expanded });
+        }
+        Ok(Self { q, sections, places, points, words })
     }
 
-    /// The words `range` of the lists that were copied with the tree, as words of 32 bits.
+    /// Number of trees.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The words `range` of the lists that were copied with the trees, as words of 32 bits.
     pub(super) fn list(&self, range: Range<usize>) -> Result<Ref<'_, Q, u32>, BackendError> {
         self.sections.slice(words_of::<u64>() * range.start..words_of::<u64>() * range.end)
     }
 
-    /// The public words `range` that were copied with the tree.
+    /// The public words `range` that were copied with the trees.
     pub(super) fn points(&self, range: Range<usize>) -> Result<Ref<'_, Q, u64>, BackendError> {
         let [start, end] = [range.start, range.end].map(|at| self.points.start + words_of::<u64>() * at);
         self.section(&(start..end))
     }
 
-    /// The secret words copied with the tree, if any.
+    /// The secret words copied with the trees, if any.
     pub(super) fn words(&self) -> Result<Option<Ref<'_, Q, u64>>, BackendError> {
         if self.words.is_empty() { Ok(None) } else { self.section(&self.words).map(Some) }
     }
 
-    fn cmp_keys(&self) -> Result<CmpKeys<'_, Q>, BackendError> {
-        Ok(CmpKeys { roots: self.roots()?, corrections: self.section(&self.cw)?, leaves: self.section(&self.leaf)? })
+    /// The sections of the comparison tree at this place.
+    fn cmp_keys(&self, at: usize) -> Result<CmpKeys<'_, Q>, BackendError> {
+        let TreePlace { cw, leaf, .. } = &self.places[at];
+        Ok(CmpKeys { roots: self.roots(at)?, corrections: self.section(cw)?, leaves: self.section(leaf)? })
     }
 
-    fn dcf_keys(&self) -> Result<DcfKeys<'_, Q>, BackendError> {
+    /// The sections of the payload tree at this place.
+    fn dcf_keys(&self, at: usize) -> Result<DcfKeys<'_, Q>, BackendError> {
+        let TreePlace { cw, vcw, last, .. } = &self.places[at];
         Ok(DcfKeys {
-            roots: self.roots()?,
-            corrections: self.section(&self.cw)?,
-            values: self.section(&self.vcw)?,
-            last: self.section(&self.last)?,
+            roots: self.roots(at)?,
+            corrections: self.section(cw)?,
+            values: self.section(vcw)?,
+            last: self.section(last)?,
         })
     }
 
-    fn roots(&self) -> Result<Ref<'_, Q, Label>, BackendError> {
-        match &self.expanded {
+    fn roots(&self, at: usize) -> Result<Ref<'_, Q, Label>, BackendError> {
+        let TreePlace { expanded, roots, .. } = &self.places[at];
+        match expanded {
             Some(roots) => self.q.elements::<Label>(self.q.words::<u64>(roots.view())),
-            None => self.section(&self.roots),
+            None => self.section(roots),
         }
     }
 
@@ -317,8 +351,9 @@ impl<'q, Q: FssOps> DeviceTree<'q, Q> {
     }
 }
 
-impl<Q: FssOps> fmt::Debug for DeviceTree<'_, Q> {
+impl<Q: FssOps> fmt::Debug for DeviceTrees<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeviceTree").field("shape", &self.shape).finish_non_exhaustive()
+        let shapes: Vec<KeyTree> = self.places.iter().map(|place| place.shape).collect();
+        f.debug_struct("DeviceTrees").field("shapes", &shapes).finish_non_exhaustive()
     }
 }

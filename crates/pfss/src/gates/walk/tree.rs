@@ -21,10 +21,10 @@ use core_types::{
 };
 use zeroize::Zeroizing;
 
-use super::evaluator::{Activity, DeviceTree, Evaluator, TreeRef};
+use super::evaluator::{Activity, DeviceTrees, Evaluator, TreeRef};
 use crate::{
     KeyBundle, PfssError,
-    secret::staging::StagedSecret,
+    secret::{kept, staging::StagedSecret},
     tree::{KeyTree, cluster::TreePoints},
 };
 
@@ -105,7 +105,7 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     pub(in crate::gates) fn bundle_words(&self) -> Result<Option<Ref<'_, W::Queue, u64>>, BackendError> {
         match &self.points {
             Points::Alone(..) => Ok(None),
-            Points::WithTree(tree) => tree.words(),
+            Points::WithTrees(trees) => trees.words(),
         }
     }
 
@@ -202,17 +202,17 @@ impl<'w, W: Evaluator> Trees<'w, W> {
     }
 }
 
-/// Public words in device memory, copied alone or together with the first tree.
+/// Public words in device memory, copied alone or together with the first trees.
 enum Points<'w, Q: FssOps> {
     /// Behind this number of words of lists.
     Alone(Q::Buf<u64>, usize),
-    WithTree(DeviceTree<'w, Q>),
+    WithTrees(DeviceTrees<'w, Q>),
 }
 
 impl<'w, Q: FssOps> Points<'w, Q> {
     /// Copies lists of ops and then `parts`, one after the other.
     ///
-    /// The secret `words` are copied only with the first tree.
+    /// The secret `words` are copied only with the first trees.
     fn upload<W: Evaluator<Queue = Q>>(
         evaluator: &'w W,
         bundle: &'w KeyBundle,
@@ -220,12 +220,12 @@ impl<'w, Q: FssOps> Points<'w, Q> {
         words: &[u64],
     ) -> Result<Self, PfssError> {
         evaluator.during(Activity::CopyIn, || {
-            if let Some(tree) = evaluator.tree_with_points(bundle, lists, parts, words)? {
-                return Ok(Self::WithTree(tree));
+            if let Some(trees) = evaluator.trees_with_points(bundle, lists, parts, words)? {
+                return Ok(Self::WithTrees(trees));
             }
             let q = evaluator.queue();
             let [first, len] = [lists, parts].map(|parts| parts.iter().map(|part| part.len()).sum::<usize>());
-            let mut buffer = q.alloc::<u64>(first + len)?;
+            let mut buffer = kept::alloc::<_, u64>(q, first + len)?;
             q.write_with_lists(lists, parts, buffer.view_mut())?;
             Ok(Self::Alone(buffer, first))
         })
@@ -235,7 +235,7 @@ impl<'w, Q: FssOps> Points<'w, Q> {
     fn list(&self, q: &Q, range: Range<usize>) -> Result<Ref<'_, Q, u32>, BackendError> {
         match self {
             Self::Alone(buffer, _) => Ok(q.words::<u64>(buffer.slice(range)?)),
-            Self::WithTree(tree) => tree.list(range),
+            Self::WithTrees(trees) => trees.list(range),
         }
     }
 
@@ -243,11 +243,11 @@ impl<'w, Q: FssOps> Points<'w, Q> {
     fn slice(&self, range: Range<usize>) -> Result<Ref<'_, Q, u64>, BackendError> {
         match self {
             Self::Alone(buffer, first) => buffer.slice(first + range.start..first + range.end),
-            Self::WithTree(tree) => tree.points(range),
+            Self::WithTrees(trees) => trees.points(range),
         }
     }
 
-    /// Tree `index` of `bundle`, whose first tree these points were copied with.
+    /// Tree `index` of `bundle`, whose first trees these points may have been copied with.
     fn tree<'a, W: Evaluator<Queue = Q>>(
         &'a self,
         evaluator: &'a W,
@@ -255,7 +255,7 @@ impl<'w, Q: FssOps> Points<'w, Q> {
         index: usize,
     ) -> Result<TreeRef<'a, Q>, PfssError> {
         match self {
-            Self::WithTree(tree) if index == 0 => Ok(TreeRef::Shared(tree)),
+            Self::WithTrees(trees) if index < trees.len() => Ok(TreeRef::Shared(trees, index)),
             _ => evaluator.tree(bundle, index),
         }
     }

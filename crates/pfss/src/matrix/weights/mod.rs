@@ -123,8 +123,14 @@ pub struct WeightTriple {
 /// which spends the key of the mask.
 ///
 /// A device with separate memory gets one copy of the words, at the first product on any of its
-/// queues. It stays there until the weights are dropped, and so does the queue. Weights are copied
-/// for each product instead if more than half of the device's budget would then be taken.
+/// queues. The copy holds its queue. It is dropped
+///
+/// - with the weights,
+/// - at the first product on another device, and
+/// - if a product or a gate lacks memory on the device.
+///
+/// The next product makes it again. A product that uses the copy keeps it. Weights are copied for
+/// each product instead if more than half of the device's budget would then be taken.
 ///
 /// `Debug` shows public facts only; the contents are wiped when dropped, on devices too.
 pub struct OpenedWeights {

@@ -3,10 +3,11 @@
 //! A device with separate memory reads the words of every product by the same weights, and they
 //! never change. A processor reads them where the host has them.
 
-use core::{any::Any, ptr};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use backend_api::{BackendError, Buffer as _, Queue, ops::fss::FssOps};
+use backend_api::{BackendError, Budget, Buffer as _, Queue, ops::fss::FssOps};
+
+use crate::secret::kept::{Kept, KeptCopies, lacks_memory};
 
 /// A queue that can be kept with a buffer on its device, shared between threads.
 pub trait SharedQueue: FssOps<Buf<u64>: Send + Sync> + Clone + Send + Sync + 'static {}
@@ -26,9 +27,15 @@ impl<Q: Queue> Drop for PlacedWords<Q> {
     }
 }
 
+impl<Q: SharedQueue> Kept for PlacedWords<Q> {
+    fn budget(&self) -> &Budget {
+        self.q.budget()
+    }
+}
+
 /// The copies of one matrix of opened words: at most one for each device.
 #[derive(Default)]
-pub(super) struct DeviceCopies(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+pub(super) struct DeviceCopies(KeptCopies);
 
 impl DeviceCopies {
     /// The copy of `words` on the device of `q`, made now if there is none.
@@ -39,26 +46,18 @@ impl DeviceCopies {
         if words.is_empty() || q.host_view(words).is_some() {
             return Ok(None);
         }
-        // A copy holds its queue, so its budget stays at its address. Queues of one device share it.
-        let mut copies = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let on_device = |copy: &PlacedWords<Q>| ptr::eq(copy.q.budget(), q.budget());
-        let mut known = copies.iter().filter_map(|copy| Arc::clone(copy).downcast::<PlacedWords<Q>>().ok());
-        if let Some(copy) = known.find(|copy| on_device(copy)) {
-            return Ok(Some(copy));
-        }
-        let (budget, bytes) = (q.budget(), q.buffer_bytes(words.len(), size_of::<u64>()));
-        if budget.live_bytes().saturating_add(bytes) > budget.limit_bytes() / 2 {
-            return Ok(None);
-        }
-        match q.upload_secret(words) {
-            Ok(words) => {
-                let copy = Arc::new(PlacedWords { q: q.clone(), words });
-                copies.push(Arc::clone(&copy) as Arc<dyn Any + Send + Sync>);
-                Ok(Some(copy))
+        let budget = q.budget();
+        self.0.on_device(budget, || {
+            let bytes = q.buffer_bytes(words.len(), size_of::<u64>());
+            if budget.live_bytes().saturating_add(bytes) > budget.limit_bytes() / 2 {
+                return Ok(None);
             }
-            // Another queue was faster, or other programs have the memory.
-            Err(BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+            match q.upload_secret(words) {
+                Ok(words) => Ok(Some(PlacedWords { q: q.clone(), words })),
+                // Another queue was faster, or other programs have the memory.
+                Err(error) if lacks_memory(&error) => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
     }
 }

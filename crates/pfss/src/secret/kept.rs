@@ -1,0 +1,185 @@
+//! Copies that stay on devices for later ops, and give way when an op needs their memory.
+
+use core::{any::Any, ptr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use backend_api::{BackendError, Budget, Element, Queue};
+
+/// A copy in device memory, which is freed when it is dropped.
+pub(crate) trait Kept: Any + Send + Sync {
+    /// The budget of the device. No other device has one at this address while the copy lives.
+    fn budget(&self) -> &Budget;
+}
+
+/// An op holds a second owner of the copy that it uses.
+type List = Mutex<Vec<Arc<dyn Kept>>>;
+
+/// The lists of the process, so that an op finds the copies on its device.
+static LISTS: Mutex<Vec<Weak<List>>> = Mutex::new(Vec::new());
+
+/// Copies of the same elements: at most one for each device.
+pub(crate) struct KeptCopies(Arc<List>);
+
+impl Default for KeptCopies {
+    fn default() -> Self {
+        let list = Arc::default();
+        let mut lists = lock(&LISTS);
+        lists.retain(|other| other.strong_count() > 0);
+        lists.push(Arc::downgrade(&list));
+        Self(list)
+    }
+}
+
+impl KeptCopies {
+    /// The copy on the device with `budget`, which `make` makes if there is none.
+    ///
+    /// Before it is made, unused copies on other devices are dropped. They hold their queues, and
+    /// may be the last owners of a device that the caller has closed.
+    pub(crate) fn on_device<K: Kept>(
+        &self,
+        budget: &Budget,
+        make: impl FnOnce() -> Result<Option<K>, BackendError>,
+    ) -> Result<Option<Arc<K>>, BackendError> {
+        let mut copies = lock(&self.0);
+        let mut on_device = copies.iter().filter(|copy| ptr::eq(copy.budget(), budget));
+        let known = on_device.find_map(|copy| {
+            let copy: Arc<dyn Any + Send + Sync> = Arc::<dyn Kept>::clone(copy);
+            copy.downcast::<K>().ok()
+        });
+        if known.is_some() {
+            return Ok(known);
+        }
+        copies.retain(is_used);
+        let made = make()?.map(Arc::new);
+        copies.extend(made.iter().map(|copy| Arc::clone(copy) as Arc<dyn Kept>));
+        Ok(made)
+    }
+}
+
+/// Allocates `len` elements, in place of unused copies on the device if memory is short.
+pub(crate) fn alloc<Q: Queue, T: Element>(q: &Q, len: usize) -> Result<Q::Buf<T>, BackendError> {
+    retrying(q, || q.alloc(len))
+}
+
+/// Calls `op`, which allocates on the device of `q`, and repeats it if memory is short.
+///
+/// Before each repetition one unused copy on the device is dropped, until there is none.
+pub(crate) fn retrying<Q: Queue, T>(q: &Q, mut op: impl FnMut() -> Result<T, BackendError>) -> Result<T, BackendError> {
+    let mut lists = None;
+    loop {
+        let refused = match op() {
+            Err(error) if lacks_memory(&error) => error,
+            outcome => return outcome,
+        };
+        // No lock is held while another is taken, and none while `op` runs.
+        let lists = lists.get_or_insert_with(|| lock(&LISTS).iter().filter_map(Weak::upgrade).collect::<Vec<_>>());
+        // A device that is open twice has two budgets, but one memory.
+        let is_any = matches!(refused, BackendError::OutOfMemory { .. });
+        let unused = lists.iter().find_map(|list| {
+            let mut copies = lock(list);
+            let at = copies.iter().position(|copy| !is_used(copy) && (is_any || ptr::eq(copy.budget(), q.budget())))?;
+            Some(copies.swap_remove(at))
+        });
+        if unused.is_none() {
+            return Err(refused);
+        }
+    }
+}
+
+/// Whether memory was short, of the budget or of the device. Nothing was allocated.
+pub(crate) fn lacks_memory(error: &BackendError) -> bool {
+    matches!(error, BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. })
+}
+
+/// Whether an op uses the copy. The list that owns it is locked.
+fn is_used(copy: &Arc<dyn Kept>) -> bool {
+    Arc::strong_count(copy) > 1
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use backend_api::Queue as _;
+    use runtime::{AnyBuf, AnyQueue, Choice, Domain, Settings};
+
+    use super::*;
+
+    /// A queue whose budget is 4 KiB.
+    fn small() -> AnyQueue {
+        let settings = Settings { mem_limit_bytes: Some(4096), ..Settings::default() };
+        runtime::open_with(&settings, Some(Domain::Pfss), Some(Choice::Cpu)).unwrap().0
+    }
+
+    /// Bytes that a buffer takes in addition to its elements.
+    const START: usize = 64;
+
+    /// A kilobyte, with the queue that it is on.
+    struct Kilobyte(AnyQueue, #[expect(dead_code, reason = "holds the memory")] AnyBuf<u8>);
+
+    impl Kept for Kilobyte {
+        fn budget(&self) -> &Budget {
+            self.0.budget()
+        }
+    }
+
+    fn keep(copies: &KeptCopies, q: &AnyQueue) -> Arc<Kilobyte> {
+        let make = || Ok(Some(Kilobyte(q.clone(), q.alloc(1024 - START)?)));
+        copies.on_device(q.budget(), make).unwrap().unwrap()
+    }
+
+    #[test]
+    fn unused_copies_on_the_device_give_way_one_by_one() {
+        let (q, other) = (small(), small());
+        let lists = [(); 4].map(|()| KeptCopies::default());
+        let used = keep(&lists[0], &q);
+        keep(&lists[1], &other);
+        lists[2..].iter().for_each(|list| drop(keep(list, &q)));
+        assert_eq!(q.budget().live_bytes(), 3072);
+
+        // One of the two unused copies has to go, then both; the one in use stays.
+        let two = alloc::<_, u8>(&q, 2048 - START).unwrap();
+        assert_eq!(q.budget().live_bytes(), 1024 + 1024 + 2048);
+        drop(two);
+        let three = alloc::<_, u8>(&q, 3072 - START).unwrap();
+        assert_eq!(q.budget().live_bytes(), 1024 + 3072);
+        let refused = alloc::<_, u8>(&q, 1024 - START).map(drop);
+        assert_eq!(refused, Err(BackendError::BudgetExceeded { need_bytes: 1024, free_bytes: 0, limit_bytes: 4096 }));
+        assert_eq!(other.budget().live_bytes(), 1024);
+
+        drop((used, three));
+        drop(alloc::<_, u8>(&q, 4096 - START).unwrap());
+        assert_eq!(q.budget().live_bytes(), 0);
+    }
+
+    #[test]
+    fn copies_of_all_budgets_give_way_when_a_device_is_out_of_memory() {
+        // Other tests of the process keep copies.
+        test_process::alone(|| {
+            let (copies, queues) = ([(); 2].map(|()| KeptCopies::default()), [(); 2].map(|()| small()));
+            copies.iter().zip(&queues).for_each(|(copies, q)| drop(keep(copies, q)));
+            let mut live = Vec::new();
+            let refused = retrying(&queues[0], || {
+                live.push(queues.iter().map(|q| q.budget().live_bytes()).sum());
+                Err::<(), _>(BackendError::OutOfMemory { bytes: 7 })
+            });
+            assert_eq!((refused, live), (Err(BackendError::OutOfMemory { bytes: 7 }), vec![2048, 1024, 0]));
+        });
+    }
+
+    #[test]
+    fn a_copy_is_made_once_and_replaces_unused_ones_on_other_devices() {
+        let (copies, [q, other, third]) = (KeptCopies::default(), [(); 3].map(|()| small()));
+        let first = keep(&copies, &q);
+        assert!(Arc::ptr_eq(&first, &keep(&copies, &q)));
+        keep(&copies, &other);
+        let live = || [&q, &other, &third].map(|q| q.budget().live_bytes());
+        assert_eq!(live(), [1024, 1024, 0]);
+        keep(&copies, &third);
+        assert_eq!(live(), [1024, 0, 1024]);
+        drop((first, copies));
+        assert_eq!(live(), [0; 3]);
+    }
+}
