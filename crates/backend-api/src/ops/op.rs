@@ -47,17 +47,17 @@ pub trait Op {
     const NAME: &'static str;
 
     /// Shows every view to `see`, in the order of the fields.
-    fn each_view(&self, see: &mut impl FnMut(View));
+    fn each_view(&self, see: &mut dyn FnMut(View));
 
     /// Passes the sizes and kinds among the parameters to `see`, in the order of the fields.
     ///
     /// See [`Sizes`](super::Sizes).
-    fn each_size(&self, see: &mut impl FnMut(&'static str, &dyn core::fmt::Debug));
+    fn each_size(&self, see: &mut dyn FnMut(&'static str, &dyn core::fmt::Debug));
 
     /// Passes the description of every field to `see`, in the order of the fields.
     ///
     /// Views of a record of views come one by one.
-    fn describe(see: &mut impl FnMut(Described));
+    fn describe(see: &mut dyn FnMut(Described));
 
     /// Its documentation.
     const DOC: &'static str;
@@ -208,7 +208,7 @@ macro_rules! show_field {
 /// Shows the sizes in a field of a record.
 macro_rules! show_size {
     (plain, $name:expr, $field:expr, $see:ident) => {
-        $crate::ops::Sizes::each_size(&$field, $name, $see)
+        $crate::ops::Sizes::each_size(&$field, $name, &mut &mut *$see)
     };
     ($kind:ident, $name:expr, $field:expr, $see:ident) => {};
 }
@@ -289,17 +289,16 @@ macro_rules! op {
             const DOC: &'static str = concat!($($doc, "\n"),*);
             const REFUSALS: &'static [&'static str] = $crate::ops::op::refusals! { $($rules)* };
 
-            #[inline(always)]
-            fn each_view(&self, see: &mut impl FnMut($crate::ops::View)) {
+            fn each_view(&self, see: &mut dyn FnMut($crate::ops::View)) {
                 self.show(see);
             }
 
             #[allow(unused_variables, reason = "an op may have no parameters")]
-            fn each_size(&self, see: &mut impl FnMut(&'static str, &dyn core::fmt::Debug)) {
+            fn each_size(&self, see: &mut dyn FnMut(&'static str, &dyn core::fmt::Debug)) {
                 $($crate::ops::op::show_size!($kind, stringify!($field), self.$field, see);)*
             }
 
-            fn describe(see: &mut impl FnMut($crate::ops::Described)) {
+            fn describe(see: &mut dyn FnMut($crate::ops::Described)) {
                 $($crate::ops::op::describe!($kind, stringify!($field), $type, see, $($($len)*)?);)*
             }
         }
@@ -463,7 +462,7 @@ macro_rules! views {
                 $($crate::ops::op::compare!($kind, stringify!($field), self.$field, lengths, $($len)*);)*
             }
 
-            pub(crate) fn describe(see: &mut impl FnMut($crate::ops::Described)) {
+            pub(crate) fn describe(see: &mut dyn FnMut($crate::ops::Described)) {
                 $($crate::ops::op::describe!($kind, stringify!($field), $type, see, $($len)*);)*
             }
 
@@ -506,8 +505,7 @@ macro_rules! record {
                 Ok($name { $($field: $crate::ops::op::map_field!($kind, self.$field, views, op),)* })
             }
 
-            #[inline(always)]
-            pub(crate) fn show(&self, see: &mut impl FnMut($crate::ops::View)) {
+            pub(crate) fn show(&self, see: &mut dyn FnMut($crate::ops::View)) {
                 $($crate::ops::op::show_field!($kind, stringify!($field), self.$field, see);)*
             }
         }

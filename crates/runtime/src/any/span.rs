@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use backend_api::{
     Queue as _,
-    ops::{Access, Op},
+    ops::{Access, Described, Op, View},
 };
 use core_types::{
     Label,
@@ -43,7 +43,7 @@ pub(super) struct TracedCall {
 /// Apart from the call that the span is around, which usually has none.
 #[cold]
 #[inline(never)]
-pub(super) fn entered(queue: &AnyQueue, name: &'static str, make: impl FnOnce() -> Span) -> TracedCall {
+pub(super) fn entered(queue: &AnyQueue, name: &'static str, make: &mut dyn FnMut() -> Span) -> TracedCall {
     let span = make();
     let is_wanted = !span.is_disabled();
     let span = span.entered();
@@ -68,45 +68,80 @@ pub(super) fn number(queue: &AnyQueue) -> usize {
 /// Runs a call on a queue, within a span if a subscriber is interested.
 ///
 /// Otherwise the overhead is one load and two comparisons. The call is compiled once, with and
-/// without a span.
+/// without a span. A span whose only field is `bytes` is entered by a function that does not depend
+/// on the type of the elements, so that calls which are generic in it share the function.
 macro_rules! traced {
+    (@enter $queue:expr, $name:expr, [$($fields:tt)*]) => {
+        $crate::any::span::entered($queue, $name, &mut || {
+            tracing::debug_span!(
+                target: $crate::TRACE_TARGET,
+                $name,
+                backend = %backend_api::Queue::caps($queue).kind,
+                queue = $crate::any::span::number($queue),
+                peak = backend_api::Queue::budget($queue).peak_bytes(),
+                $($fields)*
+            )
+        })
+    };
+    ($queue:expr, $name:literal, [bytes = $bytes:expr], $run:expr) => {{
+        #[cold]
+        fn enter(queue: &$crate::AnyQueue, bytes: usize) -> $crate::any::span::TracedCall {
+            $crate::any::span::traced!(@enter queue, $name, [bytes])
+        }
+        let _span = if $crate::any::span::wanted() { Some(enter($queue, $bytes)) } else { None };
+        $run
+    }};
     ($queue:expr, $name:expr, [$($fields:tt)*], $run:expr) => {{
-        let _span = $crate::any::span::wanted().then(|| {
-            $crate::any::span::entered($queue, $name, || {
-                tracing::debug_span!(
-                    target: $crate::TRACE_TARGET,
-                    $name,
-                    backend = %backend_api::Queue::caps($queue).kind,
-                    queue = $crate::any::span::number($queue),
-                    peak = backend_api::Queue::budget($queue).peak_bytes(),
-                    $($fields)*
-                )
-            })
-        });
+        let _span = $crate::any::span::wanted()
+            .then(|| $crate::any::span::traced!(@enter $queue, $name, [$($fields)*]));
         $run
     }};
 }
 
 pub(super) use traced;
 
-/// The sizes among the parameters of an op, such as `rows=4 len=16`.
-pub(super) struct Params<'a, O>(pub(super) &'a O);
+/// An op, whatever its type: what spans show of it is compiled once for all ops.
+pub(super) trait ShownOp {
+    /// [`Op::each_size`].
+    fn sizes(&self, see: &mut dyn FnMut(&'static str, &dyn fmt::Debug));
+    /// [`Op::each_view`].
+    fn views(&self, see: &mut dyn FnMut(View));
+    /// [`Op::describe`].
+    fn fields(&self, see: &mut dyn FnMut(Described));
+}
 
-impl<O: Op> fmt::Display for Params<'_, O> {
+impl<O: Op> ShownOp for O {
+    fn sizes(&self, see: &mut dyn FnMut(&'static str, &dyn fmt::Debug)) {
+        self.each_size(see);
+    }
+
+    fn views(&self, see: &mut dyn FnMut(View)) {
+        self.each_view(see);
+    }
+
+    fn fields(&self, see: &mut dyn FnMut(Described)) {
+        O::describe(see);
+    }
+}
+
+/// The sizes among the parameters of an op, such as `rows=4 len=16`.
+pub(super) struct Params<'a>(pub(super) &'a dyn ShownOp);
+
+impl fmt::Display for Params<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut list = List { f, written: Ok(()), first: true };
-        self.0.each_size(&mut |name, size| list.add(name, size));
+        self.0.sizes(&mut |name, size| list.add(name, size));
         list.written
     }
 }
 
 /// The lengths of the views of an op that it was given, such as `x=16 y=16`.
-pub(super) struct Views<'a, O>(pub(super) &'a O);
+pub(super) struct Views<'a>(pub(super) &'a dyn ShownOp);
 
-impl<O: Op> fmt::Display for Views<'_, O> {
+impl fmt::Display for Views<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut list = List { f, written: Ok(()), first: true };
-        self.0.each_view(&mut |view| {
+        self.0.views(&mut |view| {
             if let Some(len) = view.len {
                 list.add(view.name, &len);
             }
@@ -116,15 +151,15 @@ impl<O: Op> fmt::Display for Views<'_, O> {
 }
 
 /// Bytes of the views that an op was given, if an element of type `T` has `real` bytes.
-pub(super) fn view_bytes<O: Op>(op: &O, real: usize) -> usize {
+pub(super) fn view_bytes(op: &dyn ShownOp, real: usize) -> usize {
     let mut of_element = Vec::new();
-    O::describe(&mut |field| {
+    op.fields(&mut |field| {
         if field.access != Access::Parameter {
             of_element.push(element_bytes(field.element, real).unwrap_or(0));
         }
     });
     let (mut of_element, mut bytes) = (of_element.into_iter(), 0);
-    op.each_view(&mut |view| bytes += view.len.unwrap_or(0) * of_element.next().unwrap_or(0));
+    op.views(&mut |view| bytes += view.len.unwrap_or(0) * of_element.next().unwrap_or(0));
     bytes
 }
 

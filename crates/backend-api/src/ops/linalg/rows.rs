@@ -407,13 +407,13 @@ impl<'a, Q: Queue> RowMask<'a, Q> {
         self.show(&mut |mask| lengths.exactly(mask.name, mask.len, &[period, len, inner]));
     }
 
-    pub(crate) fn describe(see: &mut impl FnMut(Described)) {
+    pub(crate) fn describe(see: &mut dyn FnMut(Described)) {
         let (name, access, length) = ("mask", Access::ReadIfGiven, "period, len, inner");
         see(Described { name, access, element: "(bool or f32)", length });
     }
 
     #[inline(always)]
-    pub(crate) fn show(&self, see: &mut impl FnMut(View)) {
+    pub(crate) fn show(&self, see: &mut dyn FnMut(View)) {
         let len = match self {
             Self::None | Self::Causal => None,
             Self::Keep(view) => Some(view.len()),
