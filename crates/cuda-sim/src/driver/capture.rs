@@ -1,8 +1,9 @@
 //! Capture of streams into graphs: what begins, joins, breaks and ends one.
 
-use std::{cell::Cell, collections::BTreeMap, thread};
+use std::{cell::Cell, thread};
 
 use cuda_loader::{Status, ffi::capture as mode};
+use litemap::LiteMap;
 
 use super::{
     entry::DriverCall,
@@ -40,7 +41,7 @@ impl DriverCall {
                 || thread_mode == mode::GLOBAL && capture.thread != own && capture.mode == mode::GLOBAL
         };
         let mut refused = false;
-        for capture in self.driver().captures.values_mut().filter(|capture| harms(capture)) {
+        for (_, capture) in self.driver().captures.iter_mut().filter(|(_, capture)| harms(capture)) {
             capture.invalid = true;
             refused = true;
         }
@@ -74,7 +75,7 @@ impl Driver {
             mode,
             invalid: false,
             graph: Graph::default(),
-            tails: BTreeMap::from([(stream, Vec::new())]),
+            tails: LiteMap::from_iter([(stream, Vec::new())]),
         };
         self.captures.insert(id, capture);
         self.join_stream(stream, Some(id));
@@ -93,7 +94,7 @@ impl Driver {
             return Err(Status::STREAM_CAPTURE_WRONG_THREAD);
         }
         let Some(capture) = self.captures.remove(&id) else { return Err(Status::ILLEGAL_STATE) };
-        for member in self.streams.values_mut().filter(|member| member.capture == Some(id)) {
+        for (_, member) in self.streams.iter_mut().filter(|(_, member)| member.capture == Some(id)) {
             member.capture = None;
         }
         let joined = capture.graph.ancestors(&capture.tails[&stream]);

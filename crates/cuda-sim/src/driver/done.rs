@@ -1,6 +1,8 @@
 //! Completion of tasks: their results, and the checks against earlier work.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
+
+use litemap::LiteMap;
 
 use super::{
     counters::Report,
@@ -55,7 +57,7 @@ impl Driver {
         let (line, number) = task.who;
         let parts = match task.work {
             // Its allocation is gone by now.
-            WorkUnit::Free(base) => BTreeMap::from([(base, accesses)]),
+            WorkUnit::Free(base) => LiteMap::from_iter([(base, accesses)]),
             _ => accesses.by_allocation(&self.memory),
         };
         for (base, accesses) in parts {

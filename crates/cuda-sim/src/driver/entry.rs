@@ -66,6 +66,12 @@ pub(super) fn call(
     needs: Needs,
     body: impl FnOnce(&mut DriverCall) -> Result<(), Status>,
 ) -> Status {
+    let mut body = Some(body);
+    admitted(name, needs, &mut |entry| body.take().map_or(Ok(()), |body| body(entry)))
+}
+
+/// What all calls do before and after `body`, which runs once at most: compiled once for all of them.
+fn admitted(name: &'static str, needs: Needs, body: &mut dyn FnMut(&mut DriverCall) -> Result<(), Status>) -> Status {
     if IN_HOST_FUNCTION.get() {
         return Status::NOT_PERMITTED;
     }

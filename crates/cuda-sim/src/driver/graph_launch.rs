@@ -1,8 +1,9 @@
 //! Launches of graphs: how their nodes become tasks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use cuda_loader::Status;
+use litemap::LiteMap;
 
 use super::{
     faults::Effect,
@@ -74,7 +75,7 @@ impl Driver {
     ///
     /// Returns the points of the graph that no other point of it follows.
     fn expand(&mut self, graph: &Graph, launch: &mut GraphLaunch, head: BranchTip) -> Result<Vec<BranchTip>, Status> {
-        let mut points: BTreeMap<Id, BranchTip> = BTreeMap::new();
+        let mut points: LiteMap<Id, BranchTip> = LiteMap::new();
         // The last nodes of lines that no node has continued yet; none stands for the head.
         let mut open: BTreeSet<Option<Id>> = BTreeSet::from([None]);
         for id in graph.sorted().ok_or(Status::INVALID_VALUE)? {
@@ -145,7 +146,7 @@ impl Driver {
                 // What an earlier launch allocated and nothing freed goes first.
                 let _gone_already = self.release(owned.base, clock);
                 if let Some(life) = self.blocks.get_mut(&owned.base).and_then(|block| block.ordered.as_mut()) {
-                    *life = Ordered { pool: None, born: Some(who), uses: BTreeMap::new(), released: false };
+                    *life = Ordered { pool: None, born: Some(who), uses: LiteMap::new(), released: false };
                 }
             }
             Action::Free(base) => {

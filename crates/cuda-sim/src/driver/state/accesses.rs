@@ -1,6 +1,8 @@
 //! The bytes that work touches, and where two lists of them meet.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::ops::Range;
+
+use litemap::LiteMap;
 
 use crate::exec::{Memory, Touched};
 
@@ -64,8 +66,8 @@ impl Accesses {
     }
 
     /// The same by the base of the allocation that holds them. What lies in none is left out.
-    pub(in crate::driver) fn by_allocation(self, memory: &Memory) -> BTreeMap<u64, Self> {
-        let mut parts: BTreeMap<u64, Self> = BTreeMap::new();
+    pub(in crate::driver) fn by_allocation(self, memory: &Memory) -> LiteMap<u64, Self> {
+        let mut parts: LiteMap<u64, Self> = LiteMap::new();
         let mut within: Option<Range<u64>> = None;
         let mut split = |ranges: Ranges, kind: fn(&mut Self) -> &mut Ranges| {
             for mut range in ranges {

@@ -1,6 +1,8 @@
 //! A capture of streams into a graph, as data.
 
-use std::{collections::BTreeMap, thread::ThreadId};
+use std::thread::ThreadId;
+
+use litemap::LiteMap;
 
 use super::graph::Graph;
 use crate::driver::handle::Id;
@@ -19,5 +21,5 @@ pub(in crate::driver) struct Capture {
     pub(in crate::driver) invalid: bool,
     pub(in crate::driver) graph: Graph,
     /// The last nodes of each stream that takes part.
-    pub(in crate::driver) tails: BTreeMap<Id, Vec<Id>>,
+    pub(in crate::driver) tails: LiteMap<Id, Vec<Id>>,
 }

@@ -1,8 +1,9 @@
 //! Communicators of NCCL, and what their ranks have brought to each other.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use cuda_loader::nccl;
+use litemap::LiteMap;
 
 use super::queue::{Clock, TaskId, Who};
 use crate::driver::handle::Id;
@@ -18,7 +19,7 @@ pub(in crate::driver) struct Clique {
     ///
     /// The key is the rank that sends, the rank that receives, and whether the transfers belong to
     /// collectives.
-    pub(in crate::driver) lanes: BTreeMap<(usize, usize, bool), TransferLane>,
+    pub(in crate::driver) lanes: LiteMap<(usize, usize, bool), TransferLane>,
 }
 
 /// What one rank has for another, in order. One of the two is empty.

@@ -1,11 +1,9 @@
 //! Graphs of work.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use cuda_loader::{Status, ffi::graph as code};
+use litemap::LiteMap;
 
 use super::{
     queue::Recorded,
@@ -19,9 +17,9 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(in crate::driver) struct Graph {
     /// Nodes by handle; handles ascend in the order of making.
-    pub(in crate::driver) nodes: BTreeMap<Id, GraphNode>,
+    pub(in crate::driver) nodes: LiteMap<Id, GraphNode>,
     /// For a clone: the node of the original that each node was made from.
-    pub(in crate::driver) origin: BTreeMap<Id, Id>,
+    pub(in crate::driver) origin: LiteMap<Id, Id>,
 }
 
 #[derive(Clone, Debug)]
@@ -163,7 +161,7 @@ impl Graph {
 
     /// A copy with new handles.
     pub(in crate::driver) fn duplicate(&self) -> Self {
-        let renamed: BTreeMap<Id, Id> = self.nodes.keys().map(|&id| (id, fresh())).collect();
+        let renamed: LiteMap<Id, Id> = self.nodes.keys().map(|&id| (id, fresh())).collect();
         let nodes = self.nodes.iter().map(|(id, node)| {
             let after = node.after.iter().filter_map(|before| renamed.get(before).copied());
             (renamed[id], GraphNode::new(node.action.clone(), after))
@@ -192,7 +190,7 @@ impl Graph {
                 return Err((code::UPDATE_NODE_TYPE_CHANGED, Some(*id)));
             }
         }
-        for (mine, theirs) in self.nodes.values_mut().zip(other.nodes.values()) {
+        for ((_, mine), theirs) in self.nodes.iter_mut().zip(other.nodes.values()) {
             mine.action = theirs.action.clone();
         }
         Ok(())

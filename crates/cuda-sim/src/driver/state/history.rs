@@ -4,11 +4,9 @@
 //! touch the same byte are reported unless both read it, or both use atomics or strong loads and
 //! stores there: on a device either may come first.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    ops::Range,
-    sync::Arc,
-};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
+
+use litemap::LiteMap;
 
 use super::{
     accesses::{Accesses, meeting},
@@ -23,7 +21,7 @@ const REMEMBERED: usize = 256;
 
 /// Past accesses of an allocation: the last tasks of each line of work, oldest first.
 #[derive(Debug, Default)]
-pub(in crate::driver) struct AllocationHistory(BTreeMap<Id, VecDeque<Past>>);
+pub(in crate::driver) struct AllocationHistory(LiteMap<Id, VecDeque<Past>>);
 
 /// A task that has been done.
 #[derive(Debug)]

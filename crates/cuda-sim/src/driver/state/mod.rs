@@ -21,6 +21,8 @@ pub(super) use object::{
     ContextState, Device, EventState, FunctionState, MemoryBlock, ModuleState, Ordered, Pinned, Pool, StreamState,
 };
 
+use litemap::LiteMap;
+
 use self::{
     capture::{Capture, CaptureId},
     graph::{Exec, Graph},
@@ -57,18 +59,18 @@ pub(super) struct Driver {
     pub(super) memory: Arc<Memory>,
     pub(super) options: Arc<Options>,
     pub(super) devices: Vec<Device>,
-    pub(super) contexts: BTreeMap<Id, ContextState>,
-    pub(super) streams: BTreeMap<Id, StreamState>,
-    pub(super) events: BTreeMap<Id, EventState>,
-    pub(super) modules: BTreeMap<Id, ModuleState>,
-    pub(super) functions: BTreeMap<Id, FunctionState>,
-    pub(super) pools: BTreeMap<Id, Pool>,
-    pub(super) graphs: BTreeMap<Id, Graph>,
-    pub(super) execs: BTreeMap<Id, Exec>,
-    pub(super) captures: BTreeMap<CaptureId, Capture>,
+    pub(super) contexts: LiteMap<Id, ContextState>,
+    pub(super) streams: LiteMap<Id, StreamState>,
+    pub(super) events: LiteMap<Id, EventState>,
+    pub(super) modules: LiteMap<Id, ModuleState>,
+    pub(super) functions: LiteMap<Id, FunctionState>,
+    pub(super) pools: LiteMap<Id, Pool>,
+    pub(super) graphs: LiteMap<Id, Graph>,
+    pub(super) execs: LiteMap<Id, Exec>,
+    pub(super) captures: LiteMap<CaptureId, Capture>,
     /// Ranks of NCCL that find each other, by the number in their unique id.
-    pub(super) cliques: BTreeMap<u64, Clique>,
-    pub(super) comms: BTreeMap<Id, Communicator>,
+    pub(super) cliques: LiteMap<u64, Clique>,
+    pub(super) comms: LiteMap<Id, Communicator>,
     /// Device memory by base.
     ///
     /// Released stream-ordered blocks are kept, so that later uses are recognised.
@@ -81,7 +83,7 @@ pub(super) struct Driver {
     /// The access history of each allocation, by its base.
     ///
     /// Present if streams are checked against each other.
-    pub(super) histories: BTreeMap<u64, AllocationHistory>,
+    pub(super) histories: LiteMap<u64, AllocationHistory>,
     /// Tasks done so far.
     pub(super) done: u64,
     /// The work that the host has waited for.
@@ -103,7 +105,7 @@ impl Driver {
         let capacities = vec![spec.memory; spec.devices as usize];
         let memory = if spec.copies_alone { Memory::apart(&capacities) } else { Memory::new(&capacities) };
         let memory = Arc::new(memory);
-        let mut pools = BTreeMap::new();
+        let mut pools = LiteMap::new();
         let mut device = |ordinal| {
             let pool = fresh();
             pools.insert(pool, Pool { device: ordinal, reuse: [1; 3], ..Pool::default() });
@@ -122,22 +124,22 @@ impl Driver {
             memory,
             options: Arc::new(options),
             devices,
-            contexts: BTreeMap::new(),
-            streams: BTreeMap::new(),
-            events: BTreeMap::new(),
-            modules: BTreeMap::new(),
-            functions: BTreeMap::new(),
+            contexts: LiteMap::new(),
+            streams: LiteMap::new(),
+            events: LiteMap::new(),
+            modules: LiteMap::new(),
+            functions: LiteMap::new(),
             pools,
-            graphs: BTreeMap::new(),
-            execs: BTreeMap::new(),
-            captures: BTreeMap::new(),
-            cliques: BTreeMap::new(),
-            comms: BTreeMap::new(),
+            graphs: LiteMap::new(),
+            execs: LiteMap::new(),
+            captures: LiteMap::new(),
+            cliques: LiteMap::new(),
+            comms: LiteMap::new(),
             blocks: BTreeMap::new(),
             pinned: BTreeMap::new(),
             queue: TaskQueue::default(),
             polled: BTreeSet::new(),
-            histories: BTreeMap::new(),
+            histories: LiteMap::new(),
             done: 0,
             host: Clock::default(),
             counters: Counters::default(),
@@ -174,7 +176,7 @@ impl Driver {
             lost: None,
             told: false,
             ended: Clock::default(),
-            limits: BTreeMap::new(),
+            limits: LiteMap::new(),
             cache_config: 0,
             shared_config: 0,
         };

@@ -1,8 +1,9 @@
 //! The objects behind the handles and addresses of the driver API.
 
-use std::{alloc::Layout, collections::BTreeMap, sync::Arc};
+use std::{alloc::Layout, sync::Arc};
 
 use cuda_loader::Status;
+use litemap::LiteMap;
 
 use super::{
     capture::CaptureId,
@@ -34,7 +35,7 @@ pub(in crate::driver) struct ContextState {
     pub(in crate::driver) told: bool,
     /// What its destroyed streams knew.
     pub(in crate::driver) ended: Clock,
-    pub(in crate::driver) limits: BTreeMap<u32, usize>,
+    pub(in crate::driver) limits: LiteMap<u32, usize>,
     pub(in crate::driver) cache_config: u32,
     pub(in crate::driver) shared_config: u32,
 }
@@ -82,7 +83,7 @@ pub(in crate::driver) struct EventState {
 pub(in crate::driver) struct ModuleState {
     pub(in crate::driver) context: Id,
     pub(in crate::driver) program: Arc<Program>,
-    pub(in crate::driver) functions: BTreeMap<String, Id>,
+    pub(in crate::driver) functions: LiteMap<String, Id>,
 }
 
 /// A kernel of a module.
@@ -108,7 +109,7 @@ pub(in crate::driver) struct Pool {
     pub(in crate::driver) threshold: u64,
     pub(in crate::driver) reuse: [i32; 3],
     /// Rights of other devices.
-    pub(in crate::driver) access: BTreeMap<i32, u32>,
+    pub(in crate::driver) access: LiteMap<i32, u32>,
 }
 
 /// A block of device memory.
@@ -128,7 +129,7 @@ pub(in crate::driver) struct Ordered {
     /// The task that allocated it; `None` before the first launch of its graph.
     pub(in crate::driver) born: Option<Who>,
     /// Lines and numbers of the last tasks that use it.
-    pub(in crate::driver) uses: BTreeMap<Id, u64>,
+    pub(in crate::driver) uses: LiteMap<Id, u64>,
     pub(in crate::driver) released: bool,
 }
 

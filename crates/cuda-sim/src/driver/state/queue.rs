@@ -9,6 +9,7 @@ use std::{
 };
 
 use cuda_loader::Status;
+use litemap::LiteMap;
 
 use super::work::WorkUnit;
 use crate::driver::{handle::Id, spec::StreamSchedule};
@@ -30,7 +31,7 @@ pub(in crate::driver) type Who = (Id, u64);
 
 /// For each line of work, how many of its tasks are known to come before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(in crate::driver) struct Clock(BTreeMap<Id, u64>);
+pub(in crate::driver) struct Clock(LiteMap<Id, u64>);
 
 impl Clock {
     /// Adds everything in `other`.

@@ -39,12 +39,13 @@ pub(in crate::driver::api) fn keep(entry: &mut DriverCall, graph: Graph) -> CUgr
 
 /// The node of a handle, in whichever graph it is.
 pub(super) fn node(entry: &mut DriverCall, handle: CUgraphNode) -> Result<&mut GraphNode, Status> {
-    let graphs = entry.driver().graphs.values_mut();
-    graphs.filter_map(|graph| graph.nodes.get_mut(&handle.id())).next().ok_or(Status::INVALID_HANDLE)
+    let graphs = entry.driver().graphs.iter_mut();
+    graphs.filter_map(|(_, graph)| graph.nodes.get_mut(&handle.id())).next().ok_or(Status::INVALID_HANDLE)
 }
 
 fn owner(driver: &mut Driver, node: Id) -> Result<&mut Graph, Status> {
-    driver.graphs.values_mut().find(|graph| graph.nodes.contains_key(&node)).ok_or(Status::INVALID_HANDLE)
+    let mut graphs = driver.graphs.iter_mut().map(|(_, graph)| graph);
+    graphs.find(|graph| graph.nodes.contains_key(&node)).ok_or(Status::INVALID_HANDLE)
 }
 
 fn handles(nodes: impl IntoIterator<Item = Id>) -> Vec<CUgraphNode> {
@@ -199,7 +200,7 @@ unsafe extern "C" fn cuGraphDestroyNode(handle: CUgraphNode) -> Status {
     call("cuGraphDestroyNode", Needs::Release, |entry| {
         let graph = owner(entry.driver(), handle.id())?;
         graph.nodes.remove(&handle.id());
-        for node in graph.nodes.values_mut() {
+        for (_, node) in graph.nodes.iter_mut() {
             node.after.remove(&handle.id());
         }
         Ok(())

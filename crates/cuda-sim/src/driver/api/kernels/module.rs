@@ -4,7 +4,7 @@
 //! As of the driver API; see `driver::api`.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     ffi::{CStr, c_char, c_void},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -13,6 +13,7 @@ use cuda_loader::{
     Status,
     ffi::{CUdeviceptr, CUfunction, CUmodule, jit},
 };
+use litemap::LiteMap;
 
 use crate::{
     driver::{
@@ -77,7 +78,7 @@ fn load(entry: &mut DriverCall, image: &str) -> Result<CUmodule, (Status, String
         compile(image, &driver.spec).inspect_err(|(_, reason)| driver.report(Report::Module(reason.clone())))?;
     driver.counters.modules += 1;
     let module = fresh();
-    driver.modules.insert(module, ModuleState { context, program: Arc::new(program), functions: BTreeMap::new() });
+    driver.modules.insert(module, ModuleState { context, program: Arc::new(program), functions: LiteMap::new() });
     Ok(CUmodule::of(module))
 }
 
