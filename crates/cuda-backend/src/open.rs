@@ -70,7 +70,8 @@ const NEEDED: &[&str] = &[
 
 /// Optional driver functions.
 ///
-/// Only recordings, the driver's own pool of memory, copies between devices and reports use them.
+/// Only recordings, the driver's own pool of memory, copies between devices, arrays and streams of
+/// the program's own, and reports use them.
 const OPTIONAL: &[&str] = &[
     "cuCtxEnablePeerAccess",
     "cuDeviceCanAccessPeer",
@@ -85,6 +86,7 @@ const OPTIONAL: &[&str] = &[
     "cuLaunchCooperativeKernel",
     "cuMemAllocFromPoolAsync",
     "cuMemFreeAsync",
+    "cuMemGetAddressRange_v2",
     "cuMemcpyPeerAsync",
     "cuMemPoolCreate",
     "cuMemPoolDestroy",
@@ -93,8 +95,11 @@ const OPTIONAL: &[&str] = &[
     "cuMemPoolSetAttribute",
     "cuMemPoolTrimTo",
     "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+    "cuPointerGetAttributes",
     "cuStreamBeginCapture_v2",
     "cuStreamEndCapture",
+    "cuStreamGetCtx",
+    "cuStreamIsCapturing",
     "cuThreadExchangeStreamCaptureMode",
 ];
 

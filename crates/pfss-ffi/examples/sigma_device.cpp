@@ -13,24 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "cuda.hpp"
 #include "peer.hpp"
 #include "trefoil_sigma.h"
-
-// From cuda.h, so that the program compiles without a toolkit.
-extern "C" {
-using CUdeviceptr = unsigned long long;
-int cuInit(unsigned flags);
-int cuDevicePrimaryCtxRetain(void** context, int device);
-int cuCtxSetCurrent(void* context);
-int cuStreamCreate(void** stream, unsigned flags);
-int cuStreamSynchronize(void* stream);
-int cuStreamDestroy_v2(void* stream);
-int cuMemAlloc_v2(CUdeviceptr* address, size_t bytes);
-int cuMemFree_v2(CUdeviceptr address);
-int cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes, void* stream);
-int cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, void* stream);
-int cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, void* stream);
-}
 
 namespace {
 
@@ -38,19 +23,12 @@ constexpr size_t COUNT = 50, BYTES = COUNT * sizeof(uint64_t);
 constexpr int BW = 50, SCALE = 12;
 constexpr uint64_t RING = (uint64_t{1} << BW) - 1;
 constexpr size_t CAPACITY = size_t{1} << 20;
-constexpr unsigned NON_BLOCKING = 1;
 
 using Words = std::vector<uint64_t>;
 
 void check(trefoil_pfss_status status, const char* what) {
     if (status == TREFOIL_PFSS_OK) return;
     std::fprintf(stderr, "%s: %s\n", what, trefoil_pfss_last_error());
-    std::exit(1);
-}
-
-void driver(int code, const char* what) {
-    if (code == 0) return;
-    std::fprintf(stderr, "%s: driver code %d\n", what, code);
     std::exit(1);
 }
 

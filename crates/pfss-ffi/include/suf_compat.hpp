@@ -8,6 +8,8 @@
 //   one mask for many values reveals their differences.
 // - Keys take the place of in_bits, key_bytes and keys_flat in the eval calls.
 // - There is no stager: a batch stages its keys by itself.
+// - Arrays of words given by pointers may be in memory of a device, once set_stream has named its backend and a stream for
+//   the calling thread (trefoil_pfss_set_stream). Keys and messages are in host memory.
 #ifndef TREFOIL_SUF_COMPAT_HPP
 #define TREFOIL_SUF_COMPAT_HPP
 
@@ -91,6 +93,10 @@ public:
         check(trefoil_pfss_suf_keys_mask_inputs(keys_.get(), x.data(), x.size(), masked.data()));
         return masked;
     }
+    // The same for `count` words, in host memory or in memory of the thread's device.
+    void mask(const uint64_t* x, size_t count, uint64_t* masked) {
+        check(trefoil_pfss_suf_keys_mask_inputs(keys_.get(), x, count, masked));
+    }
 
     trefoil_pfss_suf_keys* get() const { return keys_.get(); }
 
@@ -106,6 +112,10 @@ public:
         check(trefoil_pfss_backend_open(name, &backend));
         backend_.reset(backend);
     }
+
+    // This thread's calls read and fill arrays in memory of the backend's device in the order of `stream`; null is the legacy
+    // default stream. The backend is the thread's until another is set.
+    void set_stream(void* stream) const { check(trefoil_pfss_set_stream(backend_.get(), stream)); }
 
     // The dealer's calls, for `count` inputs. The dealer must run apart from both parties.
     DcfKeyPair gen_dcf(trefoil_pfss_dealer* dealer, int in_bits, uint64_t alpha, const std::vector<uint8_t>& payload,
@@ -151,6 +161,21 @@ public:
                                                       hatx.size() * out_words));
     }
 
+    // The same for `count` inputs by pointer. Inputs and results are in host memory or in memory of the thread's device.
+    void eval_dcf_many_u64(Keys& keys, const uint64_t* hatx, size_t count, size_t out_bytes, uint8_t* outs_flat) const {
+        check(trefoil_pfss_suf_eval_dcf_many(backend_.get(), keys.get(), hatx, count, outs_flat, count * out_bytes));
+    }
+    void eval_packed_lt_many(Keys& keys, const uint64_t* hatx, size_t count, size_t out_words,
+                             uint64_t* outs_bitmask) const {
+        check(trefoil_pfss_suf_eval_packed_lt_many(backend_.get(), keys.get(), hatx, count, outs_bitmask,
+                                                   count * out_words));
+    }
+    void eval_interval_lut_many_u64(Keys& keys, const uint64_t* hatx, size_t count, size_t out_words,
+                                    uint64_t* outs_flat) const {
+        check(trefoil_pfss_suf_eval_interval_lut_many(backend_.get(), keys.get(), hatx, count, outs_flat,
+                                                      count * out_words));
+    }
+
     trefoil_pfss_backend* get() const { return backend_.get(); }
 
 private:
@@ -181,6 +206,12 @@ public:
         check(trefoil_pfss_batch_submit(batch_.get(), gate, keys, hatx.data(), hatx.size(), &job));
         return job;
     }
+    // The same for `count` inputs by pointer, in host memory or in memory of the thread's device.
+    uint64_t enqueue_composite(trefoil_pfss_gate* gate, trefoil_pfss_keys* keys, const uint64_t* hatx, size_t count) {
+        uint64_t job = 0;
+        check(trefoil_pfss_batch_submit(batch_.get(), gate, keys, hatx, count, &job));
+        return job;
+    }
     void flush_eval() { check(trefoil_pfss_batch_flush(batch_.get())); }
     void finalize_all(const Exchange& exchange) {
         for (;;) {
@@ -203,6 +234,13 @@ public:
         std::vector<uint64_t> words(len);
         check(trefoil_pfss_batch_y_share(batch_.get(), job, words.data(), len));
         return words;
+    }
+    // The same into an array in host memory or in memory of the thread's device.
+    void view(uint64_t job, uint64_t* words, size_t len) const {
+        check(trefoil_pfss_batch_haty_share(batch_.get(), job, words, len));
+    }
+    void view_shared(uint64_t job, uint64_t* words, size_t len) const {
+        check(trefoil_pfss_batch_y_share(batch_.get(), job, words, len));
     }
     trefoil_pfss_counters stats() const {
         trefoil_pfss_counters counters;

@@ -9,6 +9,17 @@
      is freed once no call on it runs or waits.
    - Arrays are pointers with numbers of elements. Null, misalignment and wrong numbers are refused; whether the memory
      is there is up to the caller.
+   - Arrays are in host memory. Arrays of input shares, masked inputs and opened words (x, y, masked, hatx) and of shares
+     (haty, y, bools, outs) of calls that mask, evaluate, run and read results may be in memory of a device instead, once the
+     thread has called trefoil_pfss_set_stream; the address tells which. Keys, messages, tables, parameters and all arrays of
+     dealers stay in host memory.
+   - An array in device memory lies within one allocation, or one range of addresses that is mapped. It is read after the work
+     that the stream holds, and filled before the work that the stream gets later, so that no call of the caller's has to wait.
+     A call waits until its inputs are read, and returns before its results are filled. The stream is not captured during a
+     call. An array in host memory, pinned memory too, has no order with the stream.
+   - Refused before anything is spent or written are memory of another device, an array that is longer than the rest of its
+     allocation, and a stream that is captured. An address that the driver does not know, as of freed memory, counts as host
+     memory. Host copies of device arrays are wiped; the driver's own copies of arrays that are not pinned are not.
    - Anything with hat in its name is public: masked inputs hatx = x + r, masked outputs haty = y + r_out, meant to be opened.
      Shares of y and of bits add up to the secrets themselves.
    - Keys in handles are wiped when freed, and shares once their whole batch is computed; the caller wipes its own arrays. */
@@ -340,7 +351,8 @@ trefoil_pfss_status trefoil_pfss_batch_open(trefoil_pfss_backend *backend,
 // element. Both parties submit the same jobs in the same order.
 //
 // This spends the keys. If the job is refused, the keys are unchanged and still usable for the
-// same masked inputs. These inputs are open, so no other keys fit them.
+// same masked inputs. These inputs are open, so no other keys fit them. `hatx` may be in memory of
+// the thread's device; the call copies it.
 trefoil_pfss_status trefoil_pfss_batch_submit(trefoil_pfss_batch *batch,
                                               trefoil_pfss_gate *gate,
                                               trefoil_pfss_keys *keys,
@@ -375,6 +387,7 @@ trefoil_pfss_status trefoil_pfss_batch_digest(trefoil_pfss_batch *batch, uint8_t
 //
 // They are laid out as in `trefoil_pfss_haty_share`, modulo `2^n` of the output. The gate has
 // masked outputs, and the shares are meant to be opened. Jobs from before a clear are refused.
+// `haty` may be in memory of the thread's device, as the arrays of the next three calls may.
 trefoil_pfss_status trefoil_pfss_batch_haty_share(trefoil_pfss_batch *batch,
                                                   uint64_t job,
                                                   uint64_t *haty,
@@ -464,7 +477,8 @@ trefoil_pfss_status trefoil_pfss_suf_keys_read(const uint8_t *bytes,
 
 // Masks this party's input shares, one for each key, as `trefoil_pfss_keys_mask_inputs`.
 //
-// More inputs than keys are refused: one mask for many values reveals their differences.
+// More inputs than keys are refused: one mask for many values reveals their differences. `x` and
+// `masked` may be in memory of the thread's device.
 trefoil_pfss_status trefoil_pfss_suf_keys_mask_inputs(trefoil_pfss_suf_keys *keys,
                                                       const uint64_t *x,
                                                       size_t count,
@@ -474,7 +488,7 @@ trefoil_pfss_status trefoil_pfss_suf_keys_mask_inputs(trefoil_pfss_suf_keys *key
 //
 // `hatx` are the opened masked inputs, one for each key. SUF's broadcast, one key for all inputs,
 // is refused: one mask for many values reveals their differences. This spends the keys. Nothing
-// has to be exchanged.
+// has to be exchanged. `hatx` and `outs` may be in memory of the thread's device.
 trefoil_pfss_status trefoil_pfss_suf_eval_dcf_many(trefoil_pfss_backend *backend,
                                                    trefoil_pfss_suf_keys *keys,
                                                    const uint64_t *hatx,
@@ -533,7 +547,7 @@ trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
 //
 // There is one input for each element of the keys. This spends the keys, whether it succeeds or
 // not, and the process refuses to evaluate another copy of them. Keys of gates by name are
-// evaluated in batches.
+// evaluated in batches. `hatx` may be in memory of the thread's device.
 trefoil_pfss_status trefoil_pfss_evaluate(trefoil_pfss_backend *backend,
                                           trefoil_pfss_keys *keys,
                                           const uint64_t *hatx,
@@ -559,25 +573,27 @@ trefoil_pfss_status trefoil_pfss_evaluation_resume(trefoil_pfss_evaluation *eval
 //
 // They are `[count][words]`: word `i` of element `e` is at `e * words + i`. The keys are of a gate
 // with masked outputs. The shares are meant to be opened: the sum of both parties' shares is the
-// `hatx` of the next gate.
+// `hatx` of the next gate. `haty` may be in memory of the thread's device.
 trefoil_pfss_status trefoil_pfss_haty_share(trefoil_pfss_evaluation *evaluation, uint64_t *haty, size_t len);
 
 // Additive shares of the output words `y` themselves modulo `2^n`.
 //
 // They are in the order of `trefoil_pfss_haty_share`. The keys are of a gate without masked
-// outputs. Do not open the shares unless both parties may know `y`.
+// outputs. Do not open the shares unless both parties may know `y`. The array may be in memory of
+// the thread's device.
 trefoil_pfss_status trefoil_pfss_y_share(trefoil_pfss_evaluation *evaluation, uint64_t *y, size_t len);
 
 // Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`.
 //
 // The keys have additive bits. The bits are never masked; do not open them unless both parties may
-// know the bits.
+// know the bits. `bools` may be in memory of the thread's device.
 trefoil_pfss_status trefoil_pfss_bool_share(trefoil_pfss_evaluation *evaluation, uint64_t *bools, size_t len);
 
 // XOR shares of the output bits, `[bools][ceil(count / 32)]` words.
 //
 // Element `e` is in bit `e % 32` of word `e / 32`. The keys have XOR-shared bits. The bits are
-// never masked; do not open them unless both parties may know the bits.
+// never masked; do not open them unless both parties may know the bits. `bools` may be in memory
+// of the thread's device.
 trefoil_pfss_status trefoil_pfss_bool_share_packed(trefoil_pfss_evaluation *evaluation,
                                                    uint32_t *bools,
                                                    size_t words);
@@ -643,7 +659,8 @@ trefoil_pfss_status trefoil_pfss_keys_inspect(trefoil_pfss_keys *keys, trefoil_p
 // modulo `2^n`, is the public `hatx`. `count` must equal the number of elements of the keys.
 //
 // Keys mask once, since two inputs under one mask would reveal their difference: a second call is
-// refused, and so is any copy of the keys that this process reads from their bytes.
+// refused, and so is any copy of the keys that this process reads from their bytes. `x` and
+// `masked` may be in memory of the thread's device.
 trefoil_pfss_status trefoil_pfss_keys_mask_inputs(trefoil_pfss_keys *keys,
                                                   const uint64_t *x,
                                                   size_t count,
@@ -749,7 +766,8 @@ trefoil_pfss_status trefoil_pfss_model_cost(const trefoil_pfss_step *steps,
 // The numbers of elements of `x` and `y` are in the plan's information; `y` may be null if it has
 // none. Keys of another plan and wrong numbers of elements are refused with the keys unchanged.
 // After that the keys are spent, whether the run succeeds or not, and the process refuses them.
-// Backend and plan may be freed before the run.
+// Backend and plan may be freed before the run. `x` and `y` may be in memory of the thread's
+// device; the call copies them.
 trefoil_pfss_status trefoil_pfss_run_start(trefoil_pfss_backend *backend,
                                            trefoil_pfss_plan *plan,
                                            const uint8_t *keys,
@@ -782,7 +800,8 @@ trefoil_pfss_status trefoil_pfss_run_absorb(trefoil_pfss_run *run, const uint8_t
 // `len` is `outputs` of that information. The result of a product by opened weights has the rows
 // of its keys and the columns of the weights, modulo `2^n` of the weights.
 //
-// Do not open the shares unless both parties may know the result.
+// Do not open the shares unless both parties may know the result. `y` may be in memory of the
+// thread's device.
 trefoil_pfss_status trefoil_pfss_run_y_share(trefoil_pfss_run *run, uint64_t *y, size_t len);
 
 // Wipes and frees a run, finished or not.
@@ -820,7 +839,8 @@ trefoil_pfss_status trefoil_pfss_weights_deal_product(trefoil_pfss_dealer *deale
 // bytes and 16; `trefoil_pfss_run_weights` then gives the weights.
 //
 // Keys of other weights and wrong numbers of elements are refused with the keys unchanged. After
-// that the keys are spent, whether the run succeeds or not, and the process refuses them.
+// that the keys are spent, whether the run succeeds or not, and the process refuses them. `y` may
+// be in memory of the thread's device; the call copies it.
 trefoil_pfss_status trefoil_pfss_weights_open(trefoil_pfss_backend *backend,
                                               uint32_t n,
                                               size_t inner,
@@ -842,7 +862,8 @@ trefoil_pfss_status trefoil_pfss_run_weights(trefoil_pfss_run *run, trefoil_pfss
 //
 // Keys for other weights and wrong numbers of elements are refused with the keys unchanged. After
 // that the keys are spent, whether the run succeeds or not, and the process refuses them. Backend
-// and weights may be freed before the run.
+// and weights may be freed before the run. `x` may be in memory of the thread's device; the call
+// copies it.
 trefoil_pfss_status trefoil_pfss_weights_product(trefoil_pfss_backend *backend,
                                                  trefoil_pfss_weights *weights,
                                                  const uint8_t *keys,
@@ -868,6 +889,18 @@ void trefoil_pfss_weights_free(trefoil_pfss_weights *weights);
 //
 // Valid until the next call of this thread that fails; empty before the first.
 const char *trefoil_pfss_last_error(void);
+
+// Sets the device and the stream of this thread's arrays in device memory.
+//
+// `stream` is a `CUstream` or `cudaStream_t` of the primary context of the backend's device; null
+// is the legacy default stream. Calls of this thread then take arrays of values and shares in
+// memory of that device, whichever backend computes. A null backend, as at first in each thread,
+// and a backend on the processor stand for host memory alone, and take a null stream.
+//
+// # Safety
+// As said [at the top](crate#safety). The stream lives until another is set, and the backend is
+// freed only after the thread's last call with arrays, or once another is set.
+trefoil_pfss_status trefoil_pfss_set_stream(trefoil_pfss_backend *backend, void *stream);
 
 // Deals keys of a gate inside a circuit.
 //

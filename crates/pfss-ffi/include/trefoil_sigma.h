@@ -12,11 +12,11 @@
    - Arrays of masks and of masked values are in host memory, or in memory of the context's device; the address tells which.
      Managed memory counts as memory of its device.
      A context on the processor takes host memory alone. All other pointers are to host memory.
-   - An array in device memory lies within one allocation. It is read after the work that the context's stream holds, and
-     filled before the work that the stream gets later, so that no call of the caller's has to wait. The stream is the legacy
-     default stream until trefoil_pfss_sigma_set_stream sets another one; it is not captured during a call. A call waits until
-     its input is read, and returns before its output is filled. An array in host memory, pinned memory too, has no order with
-     the stream.
+   - An array in device memory lies within one allocation, or one range of addresses that is mapped. It is read after the work
+     that the context's stream holds, and filled before the work that the stream gets later, so that no call of the caller's
+     has to wait. The stream is the legacy default stream until trefoil_pfss_sigma_set_stream sets another one; it is not
+     captured during a call. A call waits until its input is read, and returns before its output is filled. An array in host
+     memory, pinned memory too, has no order with the stream.
    - Refused are memory of another device, and an array that is longer than the rest of its allocation. An address that the
      driver does not know, as of freed memory, counts as host memory.
    - Trefoil's copies of device arrays in host memory are wiped, pinned ones when their memory is used again or a queue

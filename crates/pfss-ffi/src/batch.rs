@@ -13,9 +13,10 @@ use runtime::AnyQueue;
 
 use crate::{
     Backend, GateHandle, Keys,
-    memory::{array, check, copy_of, exclusive, fill, free, put, put_handle, shared},
+    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
     shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
+    stream::{arrays_of_thread, shares_of},
 };
 
 /// Many gates evaluated together by one party.
@@ -263,7 +264,8 @@ pub unsafe extern "C" fn trefoil_pfss_batch_open(
 /// element. Both parties submit the same jobs in the same order.
 ///
 /// This spends the keys. If the job is refused, the keys are unchanged and still usable for the
-/// same masked inputs. These inputs are open, so no other keys fit them.
+/// same masked inputs. These inputs are open, so no other keys fit them. `hatx` may be in memory of
+/// the thread's device; the call copies it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_submit(
     batch: *mut BatchHandle,
@@ -278,7 +280,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
         let (mut batch, gate, mut keys) =
             unsafe { (exclusive("batch", batch)?, shared("gate", gate)?, exclusive("keys", keys)?) };
         // SAFETY: the caller's promise.
-        let hatx = unsafe { array("hatx", hatx, count) }?;
+        let hatx = unsafe { arrays_of_thread()?.input("hatx", hatx, count) }?;
         check("job", job, 1)?; // before the keys are spent
         CallFailure::unless_len("masked inputs", keys.count()?, count)?;
         let submitted = Job::new(Arc::clone(&gate.operation), keys.take()?, hatx.to_vec());
@@ -358,6 +360,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_digest(batch: *mut BatchHandle, dige
 ///
 /// They are laid out as in `trefoil_pfss_haty_share`, modulo `2^n` of the output. The gate has
 /// masked outputs, and the shares are meant to be opened. Jobs from before a clear are refused.
+/// `haty` may be in memory of the thread's device, as the arrays of the next three calls may.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
     batch: *mut BatchHandle,
@@ -366,7 +369,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_haty_share(
     len: usize,
 ) -> Status {
     // SAFETY: the caller's promise.
-    unsafe { copy_of(("batch", batch), ("shares of words", haty, len), |batch| batch.words(job, true)) }
+    unsafe { shares_of(("batch", batch), ("shares of words", haty, len), |batch| batch.words(job, true)) }
 }
 
 /// Additive shares of the output words `y` of a job.
@@ -381,7 +384,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_y_share(
     len: usize,
 ) -> Status {
     // SAFETY: the caller's promise.
-    unsafe { copy_of(("batch", batch), ("shares of words", y, len), |batch| batch.words(job, false)) }
+    unsafe { shares_of(("batch", batch), ("shares of words", y, len), |batch| batch.words(job, false)) }
 }
 
 /// Additive shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share`.
@@ -393,7 +396,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_bool_share(
     len: usize,
 ) -> Status {
     // SAFETY: the caller's promise.
-    unsafe { copy_of(("batch", batch), ("shares of bits", bools, len), |batch| additive(batch.descriptor(job)?)) }
+    unsafe { shares_of(("batch", batch), ("shares of bits", bools, len), |batch| additive(batch.descriptor(job)?)) }
 }
 
 /// XOR shares of the output bits of a descriptor's job, as `trefoil_pfss_bool_share_packed`.
@@ -405,7 +408,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_bool_share_packed(
     words: usize,
 ) -> Status {
     // SAFETY: the caller's promise.
-    unsafe { copy_of(("batch", batch), ("words of bits", bools, words), |batch| packed(batch.descriptor(job)?)) }
+    unsafe { shares_of(("batch", batch), ("words of bits", bools, words), |batch| packed(batch.descriptor(job)?)) }
 }
 
 /// Reads the counters of a batch.

@@ -13,6 +13,7 @@ use crate::{
     memory::{array, check, copy_of, exclusive, free, put, put_handle, shared},
     shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
+    stream::{arrays_of_thread, shares_of},
 };
 
 /// A descriptor's evaluation by one party: bits have to be opened, or all is computed.
@@ -59,7 +60,7 @@ impl Drop for Evaluation {
 ///
 /// There is one input for each element of the keys. This spends the keys, whether it succeeds or
 /// not, and the process refuses to evaluate another copy of them. Keys of gates by name are
-/// evaluated in batches.
+/// evaluated in batches. `hatx` may be in memory of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluate(
     backend: *mut Backend,
@@ -69,9 +70,10 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
     evaluation: *mut *mut Evaluation,
 ) -> Status {
     guard(|| {
+        let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
         let (backend, mut keys, hatx) =
-            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, array("hatx", hatx, count)?) };
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, arrays.input("hatx", hatx, count)?) };
         check("evaluation", evaluation, 1)?; // before the keys are spent
         let gate = keys.gate()?;
         if gate.program().is_none() {
@@ -80,7 +82,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
         }
         let masked_outputs = gate.masks_outputs();
         CallFailure::unless_len("masked inputs", keys.count()?, count)?;
-        let step = Some(keys.take()?.eval(&*backend.queue, Task::Suf, hatx)?);
+        let step = Some(keys.take()?.eval(&*backend.queue, Task::Suf, &hatx)?);
         let queue = Arc::clone(&backend.queue);
         // SAFETY: the caller's promise.
         unsafe { put_handle("evaluation", Evaluation { queue, step, masked_outputs }, evaluation) }
@@ -139,40 +141,42 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
 ///
 /// They are `[count][words]`: word `i` of element `e` is at `e * words + i`. The keys are of a gate
 /// with masked outputs. The shares are meant to be opened: the sum of both parties' shares is the
-/// `hatx` of the next gate.
+/// `hatx` of the next gate. `haty` may be in memory of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_haty_share(evaluation: *mut Evaluation, haty: *mut u64, len: usize) -> Status {
     let (from, to) = (("evaluation", evaluation), ("shares of words", haty, len));
     // SAFETY: the caller's promise.
-    unsafe { copy_of(from, to, |evaluation| evaluation.words(true)) }
+    unsafe { shares_of(from, to, |evaluation| evaluation.words(true)) }
 }
 
 /// Additive shares of the output words `y` themselves modulo `2^n`.
 ///
 /// They are in the order of `trefoil_pfss_haty_share`. The keys are of a gate without masked
-/// outputs. Do not open the shares unless both parties may know `y`.
+/// outputs. Do not open the shares unless both parties may know `y`. The array may be in memory of
+/// the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_y_share(evaluation: *mut Evaluation, y: *mut u64, len: usize) -> Status {
     let (from, to) = (("evaluation", evaluation), ("shares of words", y, len));
     // SAFETY: the caller's promise.
-    unsafe { copy_of(from, to, |evaluation| evaluation.words(false)) }
+    unsafe { shares_of(from, to, |evaluation| evaluation.words(false)) }
 }
 
 /// Additive shares of the output bits as 0 or 1 modulo `2^n`, `[count][bools]`.
 ///
 /// The keys have additive bits. The bits are never masked; do not open them unless both parties may
-/// know the bits.
+/// know the bits. `bools` may be in memory of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bool_share(evaluation: *mut Evaluation, bools: *mut u64, len: usize) -> Status {
     let (from, to) = (("evaluation", evaluation), ("shares of bits", bools, len));
     // SAFETY: the caller's promise.
-    unsafe { copy_of(from, to, |evaluation| additive(evaluation.shares()?)) }
+    unsafe { shares_of(from, to, |evaluation| additive(evaluation.shares()?)) }
 }
 
 /// XOR shares of the output bits, `[bools][ceil(count / 32)]` words.
 ///
 /// Element `e` is in bit `e % 32` of word `e / 32`. The keys have XOR-shared bits. The bits are
-/// never masked; do not open them unless both parties may know the bits.
+/// never masked; do not open them unless both parties may know the bits. `bools` may be in memory
+/// of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_bool_share_packed(
     evaluation: *mut Evaluation,
@@ -181,7 +185,7 @@ pub unsafe extern "C" fn trefoil_pfss_bool_share_packed(
 ) -> Status {
     let (from, to) = (("evaluation", evaluation), ("words of bits", bools, words));
     // SAFETY: the caller's promise.
-    unsafe { copy_of(from, to, |evaluation| packed(evaluation.shares()?)) }
+    unsafe { shares_of(from, to, |evaluation| packed(evaluation.shares()?)) }
 }
 
 /// Wipes and frees an evaluation, finished or not.

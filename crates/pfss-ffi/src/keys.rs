@@ -7,8 +7,9 @@ use pfss::{Gate, GateKind, KeyBundle, MaskedKeys, PfssError, suf::BoolMode};
 use zeroize::Zeroizing;
 
 use crate::{
-    memory::{array, check, exclusive, fill, free, put, put_handle, shared},
+    memory::{array, exclusive, free, put, put_handle, shared},
     status::{CallFailure, Status, guard},
+    stream::arrays_of_thread,
 };
 
 /// The bytes of one party's keys, as secret as the keys. Threads may share them.
@@ -219,7 +220,8 @@ pub unsafe extern "C" fn trefoil_pfss_keys_inspect(keys: *mut Keys, info: *mut K
 /// modulo `2^n`, is the public `hatx`. `count` must equal the number of elements of the keys.
 ///
 /// Keys mask once, since two inputs under one mask would reveal their difference: a second call is
-/// refused, and so is any copy of the keys that this process reads from their bytes.
+/// refused, and so is any copy of the keys that this process reads from their bytes. `x` and
+/// `masked` may be in memory of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
     keys: *mut Keys,
@@ -228,12 +230,13 @@ pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
     masked: *mut u64,
 ) -> Status {
     guard(|| {
+        let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
-        let (mut keys, x) = unsafe { (exclusive("keys", keys)?, array("x", x, count)?) };
-        check("masked", masked, count)?; // before the masks are spent
-        let words = keys.mask(x)?;
+        let (mut keys, x) = unsafe { (exclusive("keys", keys)?, arrays.input("x", x, count)?) };
+        let masked = arrays.find("masked", masked, count)?; // before the masks are spent
+        let words = keys.mask(&x)?;
         // SAFETY: the caller's promise.
-        unsafe { fill("masked", &words, masked, count) }
+        unsafe { masked.fill(&words) }
     })
 }
 

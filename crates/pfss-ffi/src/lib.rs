@@ -5,8 +5,9 @@
 //! It follows the layouts of SUF's composite evaluation: a single descriptor, or many gates in a
 //! super-batch. Plans are computations of one gate or several: functions, softmax, products; the
 //! cost of a model is a sum over plans. The header is `include/trefoil_pfss.h`;
-//! `examples/composite.cpp` and `examples/batch.cpp` are programs that use it. SUF's own calls, one
-//! key for each input, are in `include/suf_compat.hpp`.
+//! `examples/composite.cpp` and `examples/batch.cpp` are programs that use it, and
+//! `examples/device.cpp` is one whose arrays are in device memory. SUF's own calls, one key for
+//! each input, are in `include/suf_compat.hpp`.
 //!
 //! # Conventions
 //!
@@ -32,13 +33,19 @@
 //!
 //! Every function requires from its caller: each pointer is null, or points at initialised elements
 //! whose number is given by the argument next to it (for results: at writable memory of that size
-//! without other references), or is a live handle from this interface. Arrays of masks and masked
-//! values of SUF's bridge to SIGMA may be in memory of the context's device instead. Null,
-//! misalignment and impossible lengths are refused; whether the memory is there cannot be checked.
+//! without other references), or is a live handle from this interface. Null, misalignment and
+//! impossible lengths are refused; whether the memory is there cannot be checked.
+//!
+//! Arrays of inputs, of masked and opened words, and of shares may be in memory of a device
+//! instead: of the device of the thread's stream ([`trefoil_pfss_set_stream`]), or of the context's
+//! device in SUF's bridge to SIGMA. Such an array is read after the work that the stream holds, and
+//! filled before the work that it gets later; until then only work of the stream uses it. It is not
+//! freed before that, and no capture of the stream begins during a call.
 
 #![allow(missing_debug_implementations, reason = "handles are opaque and hold secrets")]
 #![allow(clippy::missing_safety_doc, reason = "the requirements of all functions are stated above, once")]
 
+mod arrays;
 mod backend;
 mod batch;
 mod compat;
@@ -51,6 +58,7 @@ mod parts;
 mod plan;
 mod shares;
 mod status;
+mod stream;
 mod wires;
 
 pub use backend::{Backend, trefoil_pfss_backend_free, trefoil_pfss_backend_name, trefoil_pfss_backend_open};
@@ -120,6 +128,7 @@ pub use plan::{
     },
 };
 pub use status::{Status, trefoil_pfss_last_error};
+pub use stream::trefoil_pfss_set_stream;
 pub use wires::{Wires, trefoil_pfss_deal_wired, trefoil_pfss_wires_free};
 
 /// The version of this interface.

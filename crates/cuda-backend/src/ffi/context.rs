@@ -41,7 +41,7 @@ const LOOKING: Duration = Duration::from_micros(200);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// Codes with which the driver refuses calls during a capture.
-const CAPTURE_CODES: RangeInclusive<i32> = 900..=908;
+pub(crate) const CAPTURE_CODES: RangeInclusive<i32> = 900..=908;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 

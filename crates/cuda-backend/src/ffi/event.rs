@@ -51,6 +51,12 @@ impl CudaEvent {
         self.context.wait("cuEventSynchronize", wait, query)
     }
 
+    /// Waits without a limit for the work before the event, some of which is the program's own.
+    pub(crate) fn outlast_callers_work(&self) -> Result<(), DriverFault> {
+        // SAFETY: the event is alive.
+        self.context.call("cuEventSynchronize", || unsafe { ffi::cuEventSynchronize(self.raw) })
+    }
+
     /// Whether the device is lost, so that no work before the event runs any more.
     pub(crate) fn is_dead(&self) -> bool {
         self.context.is_dead()

@@ -22,7 +22,7 @@ mod process;
 mod stream;
 
 pub use context::abandoned;
-pub(crate) use context::{CudaContext, Turn};
+pub(crate) use context::{CAPTURE_CODES, CudaContext, Turn};
 pub(crate) use device::device_attribute;
 pub(crate) use event::{CudaEvent, Events};
 pub(crate) use graph::{Captured, Executable, Relaxed};
@@ -33,6 +33,6 @@ pub(crate) use memory::{
 pub(crate) use module::{FunctionFacts, KernelFunction, LoadedModule};
 pub(crate) use nccl::{Communicator, NCCL_ID_WORDS, NcclFault};
 pub(crate) use peer::{PeerFacts, copy_from_peer, enable_access, peer_facts};
-pub(crate) use pointer::{DeviceAllocation, allocation_of};
+pub(crate) use pointer::{DeviceAllocation, allocation_of, is_allocated};
 pub use process::exit_at_once;
 pub(crate) use stream::CudaStream;

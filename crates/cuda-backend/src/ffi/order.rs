@@ -27,6 +27,17 @@ impl CudaStream {
         Ok(())
     }
 
+    /// Waits without a limit for all work of a borrowed stream, if waits have one.
+    ///
+    /// A later wait for a copy then measures the copy alone. The caller holds no turn.
+    pub(crate) fn outlast_callers_work(&self) -> Result<(), DriverFault> {
+        if !self.context().is_limited() {
+            return Ok(());
+        }
+        // SAFETY: the stream is alive.
+        self.context().call("cuStreamSynchronize", || unsafe { ffi::cuStreamSynchronize(self.raw()) })
+    }
+
     /// Waits until no work of the stream runs any more.
     ///
     /// `false` if that cannot be known. The caller holds no turn.

@@ -1,6 +1,6 @@
 //! Facts on addresses that this crate did not allocate.
 
-use std::ffi::c_void;
+use std::{ffi::c_void, ptr::null_mut};
 
 use cuda_loader::ffi::{self, mem_type, pointer};
 
@@ -34,4 +34,17 @@ pub(crate) fn allocation_of(context: &CudaContext, address: u64) -> Result<Optio
     // Zero stands for an unknown address.
     let on_device = ![0, mem_type::HOST].contains(&kind);
     Ok(on_device.then_some(DeviceAllocation { device, start, bytes: bytes as u64 }))
+}
+
+/// Whether a live allocation of the driver's holds `address`, by a call that older drivers have.
+///
+/// `false` too for a driver without that call. Pinned host memory may count as an allocation.
+pub(crate) fn is_allocated(context: &CudaContext, address: u64) -> Result<bool, DriverFault> {
+    // SAFETY: both results may be null; the address is only looked up.
+    let look = || unsafe { ffi::cuMemGetAddressRange_v2(null_mut(), null_mut(), address) };
+    match context.call("cuMemGetAddressRange_v2", look) {
+        Ok(()) => Ok(true),
+        Err(DriverFault::Refused { .. }) => Ok(false),
+        Err(lost) => Err(lost),
+    }
 }

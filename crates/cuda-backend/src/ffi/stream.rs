@@ -79,6 +79,11 @@ impl CudaStream {
         Ok(state != ffi::capture::STATUS_NONE)
     }
 
+    /// Whether it is a stream of the program's, or the legacy stream.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        !self.is_owned
+    }
+
     /// A number that no other stream of this process has or had.
     pub(crate) fn id(&self) -> u64 {
         self.id

@@ -97,6 +97,8 @@ struct SlabPart {
     asked: usize,
     /// The kind of data they were requested for.
     content: Content,
+    /// Whether the last copy is behind work of the program's own stream.
+    is_callers: bool,
 }
 
 impl SlabPart {
@@ -183,7 +185,7 @@ impl PinnedPool {
             }
         };
         Ok(memory.map(|memory| PinnedPiece {
-            memory: Some(SlabPart { asked: bytes, content, ..memory }),
+            memory: Some(SlabPart { asked: bytes, content, is_callers: false, ..memory }),
             pool: Arc::clone(self),
         }))
     }
@@ -218,7 +220,10 @@ impl PinnedPool {
         let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
         let mut reserved = self.budget.reserve(length as u64);
         if reserved.is_err() {
-            if let Some((mut memory, event)) = shelf.pending.pop_front() {
+            // A limited wait is for work of this crate alone.
+            let waits_for = |memory: &SlabPart| !memory.is_callers || !self.context.is_limited();
+            let oldest = shelf.pending.iter().position(|(memory, _)| waits_for(memory));
+            if let Some((mut memory, event)) = oldest.and_then(|at| shelf.pending.remove(at)) {
                 self.waits.fetch_add(1, Ordering::Relaxed);
                 if let Err(fault) = event.wait() {
                     shelf.pending.push_front((memory, event));
@@ -253,6 +258,7 @@ impl PinnedPool {
             class,
             asked: 0,
             content: Content::Plain,
+            is_callers: false,
         }));
         Ok(shelf.idle.pop())
     }
@@ -286,7 +292,8 @@ impl Drop for PinnedPool {
     fn drop(&mut self) {
         for class in &self.classes {
             for (mut memory, event) in lock(class).pending.drain(..) {
-                if event.wait().is_ok() {
+                let waited = if memory.is_callers { event.outlast_callers_work() } else { event.wait() };
+                if waited.is_ok() {
                     // SAFETY: its copy is done.
                     unsafe { memory.wipe() };
                 } else if self.context.lost().is_none() {
@@ -330,7 +337,10 @@ impl PinnedPiece {
     /// Gives the piece away until `stream` has done the work it holds now.
     pub(crate) fn in_flight(mut self, stream: &CudaStream) -> Result<InFlight, DriverFault> {
         let recorded = self.pool.events.record(stream);
-        let memory = self.memory.take();
+        let mut memory = self.memory.take();
+        if let Some(memory) = &mut memory {
+            memory.is_callers = stream.is_borrowed();
+        }
         match recorded {
             Ok(event) => Ok(InFlight { memory, event: Some(event), pool: Arc::clone(&self.pool) }),
             Err(fault) => {

@@ -1,13 +1,14 @@
 //! Copies from and to device memory of the caller's, on a stream of the caller's.
 //!
 //! A copy runs on that stream itself: after the work that the caller gave it before, and before the
-//! work that the caller gives it later.
+//! work that the caller gives it later. The limit of [`CudaConfig`](crate::CudaConfig) for waits is
+//! for work of this crate: the caller's own is waited for without one.
 
 use core::fmt;
 use std::{ffi::c_void, sync::Arc};
 
 use backend_api::PlainElement;
-use cuda_loader::ffi::CUstream;
+use cuda_loader::{Status, ffi::CUstream};
 
 use super::{caller_error::CallerError, host_copy::copy_bytes};
 use crate::{
@@ -36,9 +37,11 @@ impl CallerStream {
     /// Until the result is dropped, `stream` is null or a stream of the driver that is not
     /// destroyed.
     pub unsafe fn new(device: &Arc<DeviceCtx>, stream: *mut c_void) -> Result<Self, CallerError> {
+        // The legacy stream is of the context in which it is used.
+        let is_legacy = stream.is_null();
         // SAFETY: this function's contract.
         let stream = unsafe { CudaStream::borrowed(device.context(), CUstream(stream)) };
-        if !stream.is_of_its_context()? {
+        if !is_legacy && !stream.is_of_its_context()? {
             return Err(CallerError::OtherContext { expected: device.info().ordinal });
         }
         Ok(Self { device: Arc::clone(device), stream })
@@ -50,10 +53,18 @@ impl CallerStream {
     ///
     /// # Errors
     /// [`CallerError::OtherDevice`] and [`CallerError::TooShort`] for device memory that cannot be
-    /// used, and the driver's errors.
+    /// used, [`CallerError::MissingFunction`] for any if the driver does not describe it, and the
+    /// driver's errors.
     pub fn is_on_device(&self, address: u64, bytes: usize) -> Result<bool, CallerError> {
-        let Some(found) = ffi::allocation_of(self.device.context(), address)? else { return Ok(false) };
-        let DeviceAllocation { device: got, start, bytes: allocated } = found;
+        let context = self.device.context();
+        let found = match ffi::allocation_of(context, address).map_err(CallerError::from) {
+            // Host memory needs no function of the driver's.
+            Err(lacking @ CallerError::MissingFunction { .. }) => {
+                return if ffi::is_allocated(context, address)? { Err(lacking) } else { Ok(false) };
+            }
+            found => found?,
+        };
+        let Some(DeviceAllocation { device: got, start, bytes: allocated }) = found else { return Ok(false) };
         let expected = self.device.info().ordinal;
         if u32::try_from(got) != Ok(expected) {
             return Err(CallerError::OtherDevice { expected, got });
@@ -62,32 +73,50 @@ impl CallerStream {
         if got < expected { Err(CallerError::TooShort { expected, got }) } else { Ok(true) }
     }
 
+    /// Rejects `bytes` bytes at `address` that the stream cannot copy.
+    ///
+    /// No bytes are accepted at any address.
+    ///
+    /// # Errors
+    /// The errors of [`is_on_device`](Self::is_on_device), [`CallerError::NotOnDevice`] for host
+    /// memory, [`CallerError::Capturing`] and [`CallerError::OtherCapture`].
+    pub fn check(&self, address: u64, bytes: usize) -> Result<(), CallerError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        if !self.is_on_device(address, bytes)? {
+            return Err(CallerError::NotOnDevice { expected: self.device.info().ordinal });
+        }
+        if self.stream.is_capturing()? { Err(CallerError::Capturing) } else { Ok(()) }
+    }
+
     /// Copies from `address` on the device to `host`, and waits.
     ///
     /// # Errors
-    /// The errors of [`is_on_device`](Self::is_on_device), [`CallerError::NotOnDevice`] and
-    /// [`CallerError::Capturing`]. The content of `host` is then undefined.
+    /// [`CallerError::NotMapped`], [`CallerError::OtherCapture`] and the driver's errors. The
+    /// content of `host` is then undefined.
     ///
     /// # Safety
-    /// The memory is not freed during the call, and written during the call only by work that the
-    /// stream already holds. No capture of the stream begins during the call.
+    /// [`check`](Self::check) accepted the array. Its memory is not freed before the call returns,
+    /// and written during the call only by work that the stream already holds. No capture of the
+    /// stream has begun since, nor begins during the call.
     pub unsafe fn read<T: PlainElement>(&self, address: u64, host: &mut [T]) -> Result<(), CallerError> {
         let host: &mut [u8] = bytemuck::cast_slice_mut(host);
         if host.is_empty() {
             return Ok(());
         }
-        self.check(address, host.len())?;
+        self.stream.outlast_callers_work()?;
         let bytes = host.len() as u64;
         match self.device.pinned().acquire(host.len(), Content::Secret)? {
             Some(piece) => {
-                // SAFETY: `check` found the range on the device, where it stays by this function's contract; the host does
-                // not touch the piece before the event after the copy.
-                unsafe { ffi::copy_to_host(&self.stream, piece.start(), address, bytes) }?;
+                // SAFETY: the range is on the device, where it stays by this function's contract; the host does not touch the
+                // piece before the event after the copy.
+                unsafe { ffi::copy_to_host(&self.stream, piece.start(), address, bytes) }.map_err(of_copy)?;
                 copy_bytes(piece.in_flight(&self.stream)?.wait()?.bytes_mut(), host);
             }
             None => {
                 // SAFETY: as above; to pageable memory the driver has copied when the call returns.
-                unsafe { ffi::copy_to_host(&self.stream, host.as_mut_ptr(), address, bytes) }?;
+                unsafe { ffi::copy_to_host(&self.stream, host.as_mut_ptr(), address, bytes) }.map_err(of_copy)?;
                 self.stream.synchronize()?;
             }
         }
@@ -100,40 +129,39 @@ impl CallerStream {
     /// device is lost.
     ///
     /// # Errors
-    /// The errors of [`is_on_device`](Self::is_on_device), [`CallerError::NotOnDevice`] and
-    /// [`CallerError::Capturing`].
+    /// [`CallerError::NotMapped`], [`CallerError::OtherCapture`] and the driver's errors.
     ///
     /// # Safety
-    /// The memory is not freed before the stream has run the copy, and until then used only by work
-    /// of the stream. No capture of the stream begins during the call.
+    /// [`check`](Self::check) accepted the array. Its memory is not freed before the stream has run
+    /// the copy, and until then used only by work of the stream. No capture of the stream has begun
+    /// since, nor begins during the call.
     pub unsafe fn write<T: PlainElement>(&self, address: u64, host: &[T]) -> Result<(), CallerError> {
         let host: &[u8] = bytemuck::cast_slice(host);
         if host.is_empty() {
             return Ok(());
         }
-        self.check(address, host.len())?;
         let bytes = host.len() as u64;
         let Some(mut piece) = self.device.pinned().acquire(host.len(), Content::Secret)? else {
-            // SAFETY: `check` found the range on the device, where it stays by this function's contract; from pageable memory
-            // the driver has copied when the call returns.
-            return Ok(unsafe { ffi::copy_to_device(&self.stream, address, host.as_ptr(), bytes) }?);
+            // SAFETY: the range is on the device, where it stays by this function's contract; from pageable memory the driver
+            // has copied when the call returns.
+            return unsafe { ffi::copy_to_device(&self.stream, address, host.as_ptr(), bytes) }.map_err(of_copy);
         };
         copy_bytes(host, piece.bytes_mut());
         // SAFETY: the range as above; pinned memory is given up until the copy is done.
-        unsafe { ffi::copy_to_device(&self.stream, address, piece.start().cast_const(), bytes) }?;
+        unsafe { ffi::copy_to_device(&self.stream, address, piece.start().cast_const(), bytes) }.map_err(of_copy)?;
         match piece.retire(&self.stream) {
             Err(fault @ DriverFault::Lost(_)) => Err(fault.into()),
             // The copy is submitted: a refused event costs a wait or the piece, and not the result.
             _ => Ok(()),
         }
     }
+}
 
-    /// Refuses a range that is not memory of the device, and a stream that would not run a copy.
-    fn check(&self, address: u64, bytes: usize) -> Result<(), CallerError> {
-        if !self.is_on_device(address, bytes)? {
-            return Err(CallerError::NotOnDevice { expected: self.device.info().ordinal });
-        }
-        if self.stream.is_capturing()? { Err(CallerError::Capturing) } else { Ok(()) }
+/// Why the driver refused a copy of an array that lies within one range of addresses.
+fn of_copy(fault: DriverFault) -> CallerError {
+    match fault {
+        DriverFault::Refused { call, status: Status::INVALID_VALUE } => CallerError::NotMapped { call },
+        fault => fault.into(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Why memory or a stream of the caller's is refused.
 
 use backend_api::BackendError;
+use cuda_loader::Status;
 use thiserror::Error;
 
-use crate::error::DriverFault;
+use crate::{error::DriverFault, ffi::CAPTURE_CODES};
 
 /// Why memory or a stream of the caller's is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -40,6 +41,28 @@ pub enum CallerError {
     /// The stream records its work for a graph, so that no copy would run.
     #[error("expected a stream that runs its work, got a stream that is being captured")]
     Capturing,
+    /// Another stream records its work, and the driver then refuses this call.
+    ///
+    /// The refused call may have ended that capture.
+    #[error("expected no capture on another stream, got one that forbids {call} (code {code}) and may be invalid now")]
+    OtherCapture {
+        /// The driver function.
+        call: &'static str,
+        /// The driver's code.
+        code: i32,
+    },
+    /// A part of a reserved range of addresses has no memory, or none that may be accessed.
+    #[error("expected memory that is mapped and accessible in all of the array, {call} refused a part of it")]
+    NotMapped {
+        /// The driver function.
+        call: &'static str,
+    },
+    /// The driver lacks a function that only memory of the caller's needs.
+    #[error("the CUDA driver lacks {name}, which arrays and streams of the program on a device need")]
+    MissingFunction {
+        /// Its name.
+        name: &'static str,
+    },
     /// The driver refused a call, or the device is lost.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -47,6 +70,19 @@ pub enum CallerError {
 
 impl From<DriverFault> for CallerError {
     fn from(fault: DriverFault) -> Self {
-        Self::Backend(fault.into())
+        match fault {
+            DriverFault::Refused { call, status: Status::NOT_SUPPORTED } if is_missing(call) => {
+                Self::MissingFunction { name: call }
+            }
+            DriverFault::Refused { call, status } if CAPTURE_CODES.contains(&status.0) => {
+                Self::OtherCapture { call, code: status.0 }
+            }
+            fault => Self::Backend(fault.into()),
+        }
     }
+}
+
+/// Whether the driver lacks a function that was called.
+fn is_missing(name: &str) -> bool {
+    cuda_loader::available().is_ok_and(|driver| driver.refused().contains(&name))
 }

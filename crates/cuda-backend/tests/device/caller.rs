@@ -1,8 +1,8 @@
 //! Device memory and streams of the program that opened the device, which the backend did not make.
 
-use std::ptr::null_mut;
+use std::{ffi::c_void, ptr::null_mut, thread, time::Duration};
 
-use backend_api::BackendError;
+use backend_api::{BackendError, Queue};
 use cuda_backend::{Allocator, CallerError, CallerStream, CudaConfig, CudaQueue};
 use cuda_loader::{
     Status,
@@ -75,6 +75,7 @@ impl Drop for Program {
 
 /// Reads bytes of a program's memory.
 fn read(caller: &CallerStream, address: u64, bytes: usize) -> Result<Vec<u8>, CallerError> {
+    caller.check(address, bytes)?;
     let mut host = vec![0; bytes];
     // SAFETY: live memory of the program, which only work of its stream writes.
     unsafe { caller.read(address, &mut host) }.map(|()| host)
@@ -82,6 +83,7 @@ fn read(caller: &CallerStream, address: u64, bytes: usize) -> Result<Vec<u8>, Ca
 
 /// Writes bytes of a program's memory.
 fn write(caller: &CallerStream, address: u64, host: &[u8]) -> Result<(), CallerError> {
+    caller.check(address, host.len())?;
     // SAFETY: live memory of the program, which only work of its stream uses.
     unsafe { caller.write(address, host) }
 }
@@ -204,6 +206,98 @@ fn streams_of_another_context_or_in_a_capture_are_refused() {
     // The refusals have left the stream as it was.
     write(&caller, program.memory, &[9; 8]).unwrap();
     assert_eq!(read(&caller, program.memory + 7, 2), Ok(vec![9, 1]));
+}
+
+#[test]
+fn a_capture_of_another_stream_that_forbids_a_copy_is_named() {
+    // While a stream that waits for the legacy stream captures, work on the legacy stream is refused.
+    let _machine = Machine::new("schedule=lazy");
+    let queue = open(Allocator::Auto).unwrap();
+    let program = Program::new(0, 64, 1);
+    let mut capturing = CUstream::NULL;
+    ok!(cuStreamSynchronize(program.stream));
+    ok!(cuStreamCreate(&raw mut capturing, ffi::stream::DEFAULT));
+    // SAFETY: the legacy default stream is never destroyed.
+    let caller = unsafe { CallerStream::new(queue.device(), null_mut()) }.unwrap();
+    ok!(cuStreamBeginCapture_v2(capturing, ffi::capture::RELAXED));
+    let refused = write(&caller, program.memory, &[9; 8]).unwrap_err();
+    assert_eq!(refused, CallerError::OtherCapture { call: "cuMemcpyHtoDAsync_v2", code: 906 });
+    let text = "expected no capture on another stream, got one that forbids cuMemcpyHtoDAsync_v2 (code 906)";
+    assert!(refused.to_string().starts_with(text), "{refused}");
+    let mut graph = CUgraph::NULL;
+    // SAFETY: a live stream, and a place for a handle.
+    assert_eq!(unsafe { ffi::cuStreamEndCapture(capturing, &raw mut graph) }, Status::STREAM_CAPTURE_INVALIDATED);
+    assert_eq!(program.bytes(), [1; 64]);
+    // While a stream of the same thread captures and forbids waits, the wait for a copy is refused.
+    let caller = program.caller(&queue).unwrap();
+    ok!(cuStreamBeginCapture_v2(capturing, ffi::capture::GLOBAL));
+    let refused = read(&caller, program.memory, 8).unwrap_err();
+    assert!(matches!(refused, CallerError::OtherCapture { code: 900, .. }), "{refused}");
+    // SAFETY: as above.
+    assert_eq!(unsafe { ffi::cuStreamEndCapture(capturing, &raw mut graph) }, Status::STREAM_CAPTURE_INVALIDATED);
+    assert_eq!(read(&caller, program.memory, 8), Ok(vec![1; 8]));
+    ok!(cuStreamDestroy_v2(capturing));
+}
+
+#[test]
+fn memory_that_the_driver_refuses_to_copy_within_its_range_is_named() {
+    let machine = Machine::clean("schedule=lazy");
+    let queue = open(Allocator::Auto).unwrap();
+    let program = Program::new(0, 64, 1);
+    let caller = program.caller(&queue).unwrap();
+    // The answer for a range of addresses with unmapped parts, which the simulated driver does not make.
+    machine.inject("fail=1@cuMemcpyHtoDAsync_v2:1");
+    machine.inject("fail=1@cuMemcpyDtoHAsync_v2:1");
+    let unmapped = |call| CallerError::NotMapped { call };
+    assert_eq!(write(&caller, program.memory, &[9; 64]), Err(unmapped("cuMemcpyHtoDAsync_v2")));
+    assert_eq!(read(&caller, program.memory, 64), Err(unmapped("cuMemcpyDtoHAsync_v2")));
+    machine.clear_faults();
+    drop(caller);
+    assert_eq!(program.bytes(), [1; 64]);
+}
+
+/// Takes the milliseconds that `data` says.
+unsafe extern "C" fn take_time(data: *mut c_void) {
+    thread::sleep(Duration::from_millis(data.addr() as u64));
+}
+
+#[test]
+fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
+    let limited = |seconds| CudaConfig { timeout: Some(Duration::from_secs(seconds)), ..config(Allocator::Auto) };
+    for pinned_bytes in [None, Some(0)] {
+        let _machine = Machine::clean("schedule=lazy");
+        let queue = CudaQueue::open(CudaConfig { pinned_bytes, ..limited(1) }).unwrap();
+        let program = Program::new(0, 64, 1);
+        let caller = program.caller(&queue).unwrap();
+        ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+        program.fill(0, 64, 2);
+        assert_eq!(read(&caller, program.memory, 64), Ok(vec![2; 64]), "{pinned_bytes:?}");
+    }
+    // Nor does a copy wait within the limit for pinned memory that is behind the caller's work.
+    let bytes = 64 << 10;
+    let machine = Machine::clean("schedule=lazy");
+    let queue = CudaQueue::open(CudaConfig { pinned_bytes: Some(bytes), ..limited(1) }).unwrap();
+    let program = Program::new(0, bytes as usize, 1);
+    let caller = program.caller(&queue).unwrap();
+    ok!(cuLaunchHostFunc(program.stream, Some(take_time), std::ptr::without_provenance_mut(1500)));
+    write(&caller, program.memory, &vec![2; bytes as usize]).unwrap();
+    write(&caller, program.memory, &vec![3; bytes as usize]).unwrap();
+    let buf = queue.upload(&vec![4u8; bytes as usize]).unwrap();
+    assert_eq!(queue.download(&buf), Ok(vec![4; bytes as usize]));
+    assert!(queue.device().memory().unwrap().pinned.pageable_fallbacks > 0);
+    drop((caller, buf, queue));
+    assert!(program.bytes() == vec![3; bytes as usize]);
+    drop((program, machine));
+    // The copy itself is limited.
+    let machine = Machine::new("schedule=lazy");
+    let queue = CudaQueue::open(limited(1)).unwrap();
+    let program = Program::new(0, 64, 1);
+    let caller = program.caller(&queue).unwrap();
+    machine.inject("hang@cuMemcpyDtoHAsync_v2:1");
+    let refused = read(&caller, program.memory, 64).unwrap_err();
+    assert!(matches!(refused, CallerError::Backend(BackendError::DeviceLost { .. })), "{refused}");
+    drop(caller);
+    std::mem::forget(program); // its stream never ends
 }
 
 #[test]

@@ -29,6 +29,6 @@ mod state;
 
 pub use counters::{Counters, Leak, Report};
 pub use faults::{CLASSES, Rule, class};
-pub use simulation::{InstallError, Simulation, install, reports, simulate};
+pub use simulation::{InstallError, Simulation, install, install_changed, reports, simulate};
 pub use spec::{Link, Spec, StreamSchedule};
 pub use spec_error::SpecError;

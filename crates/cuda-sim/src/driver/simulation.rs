@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cuda_loader::{AlreadyChosen, Unavailable, available, nccl};
+use cuda_loader::{AlreadyChosen, Table, Unavailable, available, nccl};
 
 use super::{
     api,
@@ -45,11 +45,24 @@ pub enum InstallError {
 /// [`InstallError::Spec`] if there is no such machine, [`InstallError::AlreadyChosen`] or
 /// [`InstallError::NcclAlreadyChosen`] if the process has another driver or another NCCL.
 pub fn install(spec: Spec) -> Result<(), InstallError> {
+    install_changed(spec, |_| ())
+}
+
+/// Installs the simulated driver as [`install`], with `change` applied to its functions.
+///
+/// A driver that lacks functions is made so. Later installations in this process do not change the
+/// functions again.
+///
+/// # Errors
+/// As [`install`].
+pub fn install_changed(spec: Spec, change: impl FnOnce(&mut Table)) -> Result<(), InstallError> {
     static INSTALLED: Mutex<bool> = Mutex::new(false);
     let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
     *lock() = Some(Driver::new(spec)?);
     if !*installed {
-        cuda_loader::install(api::table())?;
+        let mut table = api::table();
+        change(&mut table);
+        cuda_loader::install(table)?;
         nccl::install(simulated_nccl::table())?;
         *installed = true;
     }

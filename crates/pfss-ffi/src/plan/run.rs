@@ -21,8 +21,10 @@ use zeroize::Zeroizing;
 use super::{PlanHandle, computation::Computation};
 use crate::{
     Backend,
+    arrays::Input,
     memory::{array, check, copy_of, exclusive, free, put, put_handle, shared},
     status::{CallFailure, Status, guard},
+    stream::{arrays_of_thread, shares_of},
 };
 
 /// This party's shares of inputs or of a result.
@@ -86,7 +88,7 @@ impl RunHandle {
         queue: Arc<AnyQueue>,
         computation: Arc<Computation>,
         keys: &[u8],
-        inputs: [&[u64]; 2],
+        inputs: [Input<'_>; 2],
     ) -> Result<Self, CallFailure> {
         // Everything that can be refused is refused before the keys are used.
         let [left, right] = computation.inputs();
@@ -94,7 +96,7 @@ impl RunHandle {
         CallFailure::unless_len("elements of y", right, inputs[1].len())?;
         let keys = computation.read(keys)?;
         let party = keys.party()?;
-        let inputs = inputs.map(|words| Words::new(words.to_vec()));
+        let inputs: [Words; 2] = inputs.map(Input::into_words);
         Self::start(party, move |session| {
             let [x, y] = [&inputs[0][..], &inputs[1][..]];
             computation.run(session, &queue, keys, [x, y]).map(|words| Outcome::Words(Words::new(words)))
@@ -182,7 +184,8 @@ impl Drop for RunHandle {
 /// The numbers of elements of `x` and `y` are in the plan's information; `y` may be null if it has
 /// none. Keys of another plan and wrong numbers of elements are refused with the keys unchanged.
 /// After that the keys are spent, whether the run succeeds or not, and the process refuses them.
-/// Backend and plan may be freed before the run.
+/// Backend and plan may be freed before the run. `x` and `y` may be in memory of the thread's
+/// device; the call copies them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_start(
     backend: *mut Backend,
@@ -198,9 +201,10 @@ pub unsafe extern "C" fn trefoil_pfss_run_start(
     guard(|| {
         // SAFETY: the caller's promise.
         let (backend, plan) = unsafe { (shared("backend", backend)?, shared("plan", plan)?) };
+        let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
         let (keys, inputs) =
-            unsafe { (array("keys", keys, keys_len)?, [array("x", x, x_len)?, array("y", y, y_len)?]) };
+            unsafe { (array("keys", keys, keys_len)?, [arrays.input("x", x, x_len)?, arrays.input("y", y, y_len)?]) };
         check("run", run, 1)?; // before the keys are spent
         let started = RunHandle::of_plan(Arc::clone(&backend.queue), Arc::clone(&plan.computation), keys, inputs)?;
         // SAFETY: the caller's promise.
@@ -254,11 +258,12 @@ pub unsafe extern "C" fn trefoil_pfss_run_absorb(run: *mut RunHandle, peer: *con
 /// `len` is `outputs` of that information. The result of a product by opened weights has the rows
 /// of its keys and the columns of the weights, modulo `2^n` of the weights.
 ///
-/// Do not open the shares unless both parties may know the result.
+/// Do not open the shares unless both parties may know the result. `y` may be in memory of the
+/// thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_run_y_share(run: *mut RunHandle, y: *mut u64, len: usize) -> Status {
     // SAFETY: the caller's promise.
-    unsafe { copy_of(("run", run), ("shares of words", y, len), |run| run.words()) }
+    unsafe { shares_of(("run", run), ("shares of words", y, len), |run| run.words()) }
 }
 
 /// Wipes and frees a run, finished or not.

@@ -15,6 +15,7 @@ use crate::{
     Backend, Bytes, DealerHandle,
     memory::{BothPlaces, array, check, exclusive, free, in_turn, put_handle, shared},
     status::{CallFailure, Status, guard},
+    stream::arrays_of_thread,
 };
 
 /// One party's opened weights, for any number of products. Threads may share them.
@@ -85,7 +86,8 @@ pub unsafe extern "C" fn trefoil_pfss_weights_deal_product(
 /// bytes and 16; `trefoil_pfss_run_weights` then gives the weights.
 ///
 /// Keys of other weights and wrong numbers of elements are refused with the keys unchanged. After
-/// that the keys are spent, whether the run succeeds or not, and the process refuses them.
+/// that the keys are spent, whether the run succeeds or not, and the process refuses them. `y` may
+/// be in memory of the thread's device; the call copies it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_open(
     backend: *mut Backend,
@@ -99,9 +101,10 @@ pub unsafe extern "C" fn trefoil_pfss_weights_open(
     run: *mut *mut RunHandle,
 ) -> Status {
     guard(|| {
+        let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
         let (backend, keys, y) =
-            unsafe { (shared("backend", backend)?, array("keys", keys, keys_len)?, array("y", y, y_len)?) };
+            unsafe { (shared("backend", backend)?, array("keys", keys, keys_len)?, arrays.input("y", y, y_len)?) };
         check("run", run, 1)?; // before the keys are spent
         let (ring, shape) = (ring_of(n)?, WeightShape { inner, cols });
         CallFailure::unless_len("elements of y", shape.elements(), y_len)?;
@@ -109,7 +112,7 @@ pub unsafe extern "C" fn trefoil_pfss_weights_open(
         if (key.ring(), key.shape()) != (ring, shape) {
             return Err(PfssError::Program.into());
         }
-        let (queue, y) = (Arc::clone(&backend.queue), Words::new(y.to_vec()));
+        let (queue, y) = (Arc::clone(&backend.queue), y.into_words());
         let started = RunHandle::start(key.party(), move |session| {
             session.open_weights(&*queue, key, &y).map(|weights| Outcome::Weights(Arc::new(weights)))
         })?;
@@ -140,7 +143,8 @@ pub unsafe extern "C" fn trefoil_pfss_run_weights(run: *mut RunHandle, weights: 
 ///
 /// Keys for other weights and wrong numbers of elements are refused with the keys unchanged. After
 /// that the keys are spent, whether the run succeeds or not, and the process refuses them. Backend
-/// and weights may be freed before the run.
+/// and weights may be freed before the run. `x` may be in memory of the thread's device; the call
+/// copies it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_weights_product(
     backend: *mut Backend,
@@ -155,13 +159,13 @@ pub unsafe extern "C" fn trefoil_pfss_weights_product(
         // SAFETY: the caller's promise.
         let (backend, weights) = unsafe { (shared("backend", backend)?, shared("weights", weights)?) };
         // SAFETY: the caller's promise.
-        let (keys, x) = unsafe { (array("keys", keys, keys_len)?, array("x", x, x_len)?) };
+        let (keys, x) = unsafe { (array("keys", keys, keys_len)?, arrays_of_thread()?.input("x", x, x_len)?) };
         check("run", run, 1)?; // before the keys are spent
         let triple = WeightTriple::from_bytes(keys).map_err(PfssError::from)?;
         let [left, ..] = triple.weights().product(triple.rows()).lens();
         CallFailure::unless_len("elements of x", left, x_len)?;
         let (queue, opened) = (Arc::clone(&backend.queue), Arc::clone(&weights.weights));
-        let x = Words::new(x.to_vec());
+        let x = x.into_words();
         // The session compares keys and weights before it spends the keys.
         let started = RunHandle::start(triple.party(), move |session| {
             let product = session.matmul_weights(&*queue, triple, &x, &opened)?;

@@ -181,6 +181,62 @@ fn expected_of_sigma_device() -> String {
     )
 }
 
+/// What `examples/device.cpp` prints: plain arithmetic, and refusals.
+fn expected_of_device() -> String {
+    let x = |at: u64| (at * 30_000).wrapping_sub(600_000) & 0xf_ffff;
+    let bit = |at: u64, threshold: u64| u64::from(x(at) < threshold);
+    let all = 0..40u64;
+    let relu = |at| if x(at) < 1 << 19 { x(at) } else { 0 };
+    let y = |at| (if x(at) < 1000 { x(at) + 7 } else { 3 * x(at) }) & 0xf_ffff;
+    let (y, sign): (Vec<u64>, Vec<u64>) = all.clone().map(|at| (y(at), x(at) >> 19)).unzip();
+    let (left, right) = (|at: u64| at * at + 3, |at: u64| 1000u64.wrapping_sub(77 * at));
+    let product = |row: u64, col: u64| {
+        let terms = (0..3).map(|at| left(3 * row + at).wrapping_mul(right(2 * at + col)));
+        terms.fold(0, u64::wrapping_add)
+    };
+    let product = vec![product(0, 0), product(0, 1), product(1, 0), product(1, 1)];
+    let packed = |at| bit(at, 5) | bit(at, 30_000) << 1 | bit(at, 30_001) << 2 | bit(at, 600_000) << 3;
+    let dcf = |at| [0x12, 0x34].map(|byte: u64| byte * bit(at, 300_000));
+    let lut = |at| match x(at) {
+        ..90_000 => [1, u64::MAX],
+        90_000..600_000 => [20, 21],
+        600_000.. => [300, 1 << 63],
+    };
+    let short = |what, bytes| {
+        format!("2 {what}: expected 320 bytes of device memory, got {bytes} up to the end of the allocation\n")
+    };
+    let captured =
+        |what| format!("1 {what}: expected a stream that runs its work, got a stream that is being captured\n");
+    let line = |what: &str, values: &[u64]| {
+        let values = values.iter().map(|value| format!(" {value:x}"));
+        format!("{what}{}\n", values.collect::<String>())
+    };
+    let bits = line("y", &y) + &line("sign", &sign);
+    let refused = [
+        short("x", 312),
+        short("masked", 16),
+        "1 x: expected memory of device 0, got memory of device 1\n".to_owned(),
+        captured("x"),
+        captured("masked"),
+        short("outs", 312),
+    ];
+    let out = [
+        line("relu", &all.clone().map(relu).collect::<Vec<_>>()),
+        bits.repeat(2), // additive bits and packed ones
+        line("matmul", &product),
+        line("weights", &product),
+        line("packed", &all.clone().map(packed).collect::<Vec<_>>()),
+        line("dcf", &all.clone().flat_map(dcf).collect::<Vec<_>>()),
+        line("lut", &all.flat_map(lut).collect::<Vec<_>>()),
+        refused.concat(),
+        line("matmul", &product).repeat(2), // computed by the processor, and in the order of the legacy stream
+    ];
+    out.concat()
+        + "5 the backend of this thread's stream was freed: set another stream, or a null backend\n\
+           1 stream: expected null for a backend without streams, got a handle\n\
+           1 stream: expected null without a backend, got a handle\n"
+}
+
 /// What `examples/suf.cpp` prints, by plain arithmetic.
 fn expected_of_suf() -> String {
     let x = |at: u64| at * 100;
@@ -321,6 +377,18 @@ fn arrays_in_device_memory_keep_the_order_of_the_callers_stream() {
     };
     let printed = output_in(folder.path(), ("c++", &[]), &library("a"), "sigma_device", simulated);
     assert_eq!(printed, expected_of_sigma_device());
+}
+
+/// On two simulated devices, of which the second has memory that the calls refuse.
+#[cfg(target_os = "linux")]
+#[test]
+fn gates_products_and_calls_of_suf_take_arrays_in_device_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulated = |program: &mut Command| {
+        program.arg("sim").env("TREFOIL_SIM", "devices=2;schedule=lazy");
+    };
+    let printed = output_in(folder.path(), ("c++", &[]), &library("a"), "device", simulated);
+    assert_eq!(printed, expected_of_device());
 }
 
 #[cfg(target_os = "linux")]

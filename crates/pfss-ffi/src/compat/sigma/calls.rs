@@ -5,14 +5,14 @@ use core::ffi::c_int;
 use pfss::Party;
 
 use super::{
-    arrays::{Arrays, Input, Output},
     context::SigmaContext,
     peer::{PeerChannel, SigmaPeer, SigmaStats},
     place::Place,
     request::Request,
 };
 use crate::{
-    memory::{array, check, put},
+    arrays::{Arrays, CallerArray},
+    memory::{array, put},
     status::{CallFailure, Status, guard},
 };
 
@@ -24,42 +24,29 @@ pub(super) struct Words {
     pub(super) output: *mut u64,
 }
 
+/// The same arrays, checked.
+struct Found {
+    input: CallerArray<u64>,
+    output: CallerArray<u64>,
+    names: [&'static str; 2],
+}
+
 impl Words {
     /// Refuses what cannot be two arrays that share no memory.
-    fn check(self, [input, output]: [&str; 2]) -> Result<(), CallFailure> {
-        check(input, self.input, self.n)?;
-        check(output, self.output, self.n)?;
-        apart([input, output], self.spans())
+    fn find(self, arrays: &Arrays, names: [&'static str; 2]) -> Result<Found, CallFailure> {
+        let input = CallerArray::new(names[0], self.input, self.n)?;
+        let output = CallerArray::new(names[1], self.output.cast_const(), self.n)?;
+        apart(names, [input.span(), output.span()])?;
+        Ok(Found { input: input.among(arrays)?, output: output.among(arrays)?, names })
     }
+}
 
-    /// The input and the place for the output, which are checked before.
-    ///
-    /// # Safety
-    /// As said at the top of the crate, for both arrays, or they are in device memory as
-    /// [`Arrays::input`] requires.
-    unsafe fn open<'a>(
-        self,
-        arrays: &Arrays,
-        [input, output]: [&'static str; 2],
-    ) -> Result<(Input<'a>, Output), CallFailure> {
-        let output = arrays.output(output, self.output, self.n)?;
-        // SAFETY: the caller's promise.
-        Ok((unsafe { arrays.input(input, self.input, self.n) }?, output))
-    }
-
+impl Found {
     /// Refuses arrays that share memory with the context's buffer of keys.
-    ///
-    /// Both are checked before.
-    fn apart_from_keys(self, context: &SigmaContext, names: [&str; 2]) -> Result<(), CallFailure> {
+    fn apart_from_keys(&self, context: &SigmaContext) -> Result<(), CallFailure> {
         let Some(buffer) = context.span() else { return Ok(()) };
-        let mut arrays = names.into_iter().zip(self.spans());
+        let mut arrays = self.names.into_iter().zip([self.input.span(), self.output.span()]);
         arrays.try_for_each(|(name, span)| apart([name, "the buffer of keys"], [span, buffer]))
-    }
-
-    /// First address and length in bytes of both arrays.
-    fn spans(self) -> [(usize, usize); 2] {
-        let bytes = self.n * size_of::<u64>(); // `check` found that they fit memory
-        [(self.input.addr(), bytes), (self.output.addr(), bytes)]
     }
 }
 
@@ -76,13 +63,13 @@ pub(super) unsafe fn keygen(
     let names = ["input_mask", "output_mask"];
     guard(|| {
         let (request, party) = (request()?, party_of(party)?);
-        words.check(names)?;
         let make = |context: &mut SigmaContext| {
-            words.apart_from_keys(context, names)?;
+            let found = words.find(context.arrays(), names)?;
+            found.apart_from_keys(context)?;
             // SAFETY: the caller's promise.
-            let (masks, output) = unsafe { words.open(context.arrays(), names) }?;
+            let masks = unsafe { found.input.read() }?;
             // SAFETY: the caller's promise.
-            context.keygen(party, request, &masks, |output_masks| unsafe { output.fill(output_masks) })
+            context.keygen(party, request, &masks, |output_masks| unsafe { found.output.fill(output_masks) })
         };
         // SAFETY: the caller's promise.
         unsafe { place.with(make) }
@@ -108,23 +95,22 @@ pub(super) unsafe fn evaluate(
         let (request, party) = (request()?, party_of(party)?);
         // SAFETY: the caller's promise.
         let channel = unsafe { PeerChannel::new(party, peer) }?;
-        words.check(names)?;
         // SAFETY: the caller's promise.
         let before = if stats.is_null() { None } else { Some(unsafe { array("stats", stats, 1) }?[0]) };
         // SAFETY: the caller's promise.
-        let arrays = unsafe { place.with(|context| Ok(context.arrays().clone())) }?;
+        let found = unsafe { place.with(|context| words.find(context.arrays(), names)) }?;
         // The context is free while this waits for the stream.
         // SAFETY: the caller's promise.
-        let (x_hat, output) = unsafe { words.open(&arrays, names) }?;
+        let x_hat = unsafe { found.input.read() }?;
         let take = |context: &mut SigmaContext| {
-            words.apart_from_keys(context, names)?;
+            found.apart_from_keys(context)?;
             context.take(party, request, words.n)
         };
         // SAFETY: the caller's promise.
         let (y_hat, traffic) = unsafe { place.with(take) }?.run(channel, &x_hat)?;
         // Results are written last.
         // SAFETY: the caller's promise.
-        unsafe { output.fill(&y_hat) }?;
+        unsafe { found.output.fill(&y_hat) }?;
         if let Some(before) = before {
             // SAFETY: the caller's promise.
             unsafe { put("stats", before.plus(traffic), stats) }?;

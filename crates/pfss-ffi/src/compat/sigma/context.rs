@@ -9,8 +9,8 @@ use pfss::{
 };
 use runtime::AnyQueue;
 
-use super::{arrays::Arrays, buffer::KeyBuffer, record::Record, request::Request};
-use crate::status::CallFailure;
+use super::{buffer::KeyBuffer, record::Record, request::Request};
+use crate::{arrays::Arrays, status::CallFailure};
 
 /// The keys and the state of both halves of the bridge: making keys, and evaluating them.
 ///

@@ -21,7 +21,6 @@
 //! Interface: the bridge of the repository `SUF_new` to SIGMA (PETS 2024); functions:
 //! [`pfss::functions::WiredFn`].
 
-mod arrays;
 mod buffer;
 mod calls;
 pub(crate) mod context;

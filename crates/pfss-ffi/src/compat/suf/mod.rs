@@ -17,9 +17,10 @@ use form::{Form, interval_lut};
 
 use crate::{
     Backend, Bytes, DealerHandle,
-    memory::{BothPlaces, array, check, exclusive, fill, free, in_turn, put_handle, shared},
+    memory::{BothPlaces, array, exclusive, free, in_turn, put_handle, shared},
     shares::{packed, wipe},
     status::{CallFailure, Status, guard},
+    stream::arrays_of_thread,
 };
 
 /// Deals `count` keys of `form` for both parties.
@@ -133,7 +134,8 @@ pub unsafe extern "C" fn trefoil_pfss_suf_keys_read(bytes: *const u8, len: usize
 
 /// Masks this party's input shares, one for each key, as `trefoil_pfss_keys_mask_inputs`.
 ///
-/// More inputs than keys are refused: one mask for many values reveals their differences.
+/// More inputs than keys are refused: one mask for many values reveals their differences. `x` and
+/// `masked` may be in memory of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_keys_mask_inputs(
     keys: *mut SufKeys,
@@ -142,12 +144,13 @@ pub unsafe extern "C" fn trefoil_pfss_suf_keys_mask_inputs(
     masked: *mut u64,
 ) -> Status {
     guard(|| {
+        let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
-        let (mut keys, x) = unsafe { (exclusive("keys", keys)?, array("x", x, count)?) };
-        check("masked", masked, count)?; // before the masks are spent
-        let words = keys.mask(x)?;
+        let (mut keys, x) = unsafe { (exclusive("keys", keys)?, arrays.input("x", x, count)?) };
+        let masked = arrays.find("masked", masked, count)?; // before the masks are spent
+        let words = keys.mask(&x)?;
         // SAFETY: the caller's promise.
-        unsafe { fill("masked", &words, masked, count) }
+        unsafe { masked.fill(&words) }
     })
 }
 
@@ -155,7 +158,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_keys_mask_inputs(
 ///
 /// `hatx` are the opened masked inputs, one for each key. SUF's broadcast, one key for all inputs,
 /// is refused: one mask for many values reveals their differences. This spends the keys. Nothing
-/// has to be exchanged.
+/// has to be exchanged. `hatx` and `outs` may be in memory of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
     backend: *mut Backend,
@@ -166,22 +169,23 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
     len: usize,
 ) -> Status {
     guard(|| {
+        let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
         let (backend, mut keys, hatx) =
-            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, array("hatx", hatx, count)?) };
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, arrays.input("hatx", hatx, count)?) };
         // everything is looked at before the keys are spent
         keys.check_inputs(count)?;
         let payload = keys.payload()?.to_vec();
         CallFailure::unless_len("bytes of shares", count.saturating_mul(payload.len()), len)?;
-        check("outs", outs, len)?;
-        let shares = keys.eval(&backend.queue, hatx)?;
+        let outs = arrays.find("outs", outs, len)?;
+        let shares = keys.eval(&backend.queue, &hatx)?;
         // The payload is public, so that each share of the bit selects it by itself.
         let bits = packed(&shares)?;
         let select = |e: usize| 0u8.wrapping_sub(((bits[e / 32] >> (e % 32)) & 1) as u8);
         let mut bytes: Zeroizing<Vec<u8>> = Zeroizing::new(Vec::with_capacity(len));
         (0..count).for_each(|e| bytes.extend(payload.iter().map(|byte| byte & select(e))));
         // SAFETY: the caller's promise.
-        unsafe { fill("bytes of shares", &bytes, outs, len) }
+        unsafe { outs.fill(&bytes) }
     })
 }
 
@@ -199,16 +203,17 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_packed_lt_many(
     len: usize,
 ) -> Status {
     guard(|| {
+        let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
         let (backend, mut keys, hatx) =
-            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, array("hatx", hatx, count)?) };
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, arrays.input("hatx", hatx, count)?) };
         // everything is looked at before the keys are spent
         keys.check_inputs(count)?;
         let thresholds = keys.thresholds()?;
         let words = thresholds.div_ceil(64);
         CallFailure::unless_len("words of bit masks", count.saturating_mul(words), len)?;
-        check("outs", outs, len)?;
-        let shares = keys.eval(&backend.queue, hatx)?;
+        let outs = arrays.find("outs", outs, len)?;
+        let shares = keys.eval(&backend.queue, &hatx)?;
         // Rows of elements become bits of thresholds.
         let (bits, row) = (packed(&shares)?, count.div_ceil(32));
         let mut masks = Zeroizing::new(vec![0u64; len]);
@@ -219,7 +224,7 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_packed_lt_many(
             }
         }
         // SAFETY: the caller's promise.
-        unsafe { fill("words of bit masks", &masks, outs, len) }
+        unsafe { outs.fill(&masks) }
     })
 }
 
@@ -236,16 +241,17 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_interval_lut_many(
     len: usize,
 ) -> Status {
     guard(|| {
+        let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
         let (backend, mut keys, hatx) =
-            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, array("hatx", hatx, count)?) };
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, arrays.input("hatx", hatx, count)?) };
         // everything is looked at before the keys are spent
         keys.check_inputs(count)?;
         CallFailure::unless_len("shares of words", count.saturating_mul(keys.words()?), len)?;
-        check("outs", outs, len)?;
-        let mut shares = keys.eval(&backend.queue, hatx)?;
+        let outs = arrays.find("outs", outs, len)?;
+        let mut shares = keys.eval(&backend.queue, &hatx)?;
         // SAFETY: the caller's promise.
-        let filled = unsafe { fill("shares of words", &shares.words, outs, len) };
+        let filled = unsafe { outs.fill(&shares.words) };
         wipe(&mut shares);
         filled
     })

@@ -1,0 +1,226 @@
+//! Arrays of the caller's, in host memory or in memory of a device.
+//!
+//! The driver recognises the addresses of devices: it gives no two devices, nor a device and the
+//! host, the same ones.
+
+use core::{
+    ffi::c_void,
+    ops::Deref,
+    ptr::{null_mut, slice_from_raw_parts},
+};
+#[cfg(feature = "cuda")]
+use std::sync::Arc;
+
+use runtime::AnyQueue;
+#[cfg(feature = "cuda")]
+use runtime::{CallerError, CallerStream};
+use zeroize::Zeroizing;
+
+#[cfg(feature = "cuda")]
+use crate::status::Status;
+use crate::{memory::check, status::CallFailure};
+
+/// Where calls find arrays.
+#[derive(Clone)]
+pub(crate) enum Arrays {
+    /// In host memory.
+    Host,
+    /// In memory of the device, in the order of a stream, or in host memory.
+    #[cfg(feature = "cuda")]
+    Device(Arc<CallerStream>),
+}
+
+/// An array of `n` elements of the caller's, checked as far as it can be.
+pub(crate) struct CallerArray<T> {
+    what: &'static str,
+    data: *mut T,
+    n: usize,
+    /// The stream that reads and fills it if it is in device memory.
+    #[cfg(feature = "cuda")]
+    stream: Option<Arc<CallerStream>>,
+}
+
+/// The words of an array that a call reads.
+pub(crate) enum Input<'a> {
+    /// The caller's.
+    Host(&'a [u64]),
+    /// A copy of device memory, which may be secret.
+    #[cfg(feature = "cuda")]
+    Device(Zeroizing<Vec<u64>>),
+}
+
+/// An element that is a number.
+///
+/// # Safety
+/// The type has no padding bytes.
+pub(crate) unsafe trait Number: Copy {}
+
+// SAFETY: integers have no padding.
+unsafe impl Number for u8 {}
+// SAFETY: as above.
+unsafe impl Number for u32 {}
+// SAFETY: as above.
+unsafe impl Number for u64 {}
+
+impl Arrays {
+    /// The arrays of calls on `queue`, in the order of the legacy default stream.
+    pub(crate) fn new(queue: &AnyQueue) -> Result<Self, CallFailure> {
+        // SAFETY: null stands for a stream that is never destroyed.
+        unsafe { Self::on_stream(queue, null_mut()) }
+    }
+
+    /// The arrays of calls on `queue`, in the order of a stream of its device.
+    ///
+    /// # Safety
+    /// Until the result and its clones are dropped, `stream` is null or a stream of the driver that
+    /// is not destroyed.
+    pub(crate) unsafe fn on_stream(queue: &AnyQueue, stream: *mut c_void) -> Result<Self, CallFailure> {
+        match queue {
+            #[cfg(feature = "cuda")]
+            AnyQueue::Cuda(queue) => {
+                // SAFETY: the caller's promise.
+                let stream = unsafe { CallerStream::new(queue.device(), stream) };
+                Ok(Self::Device(Arc::new(stream.map_err(|error| refused("stream", error))?)))
+            }
+            _ if stream.is_null() => Ok(Self::Host),
+            _ => Err(CallFailure::argument("stream: expected null for a backend without streams, got a handle")),
+        }
+    }
+
+    /// The array of `n` elements at `data`, which is not accessed yet.
+    ///
+    /// Refuses a pointer that no array can have, and device memory that the stream cannot copy.
+    pub(crate) fn find<T>(&self, what: &'static str, data: *const T, n: usize) -> Result<CallerArray<T>, CallFailure> {
+        CallerArray::new(what, data, n)?.among(self)
+    }
+
+    /// [`find`](Self::find) and [`read`](CallerArray::read) in one.
+    ///
+    /// # Safety
+    /// As [`read`](CallerArray::read).
+    pub(crate) unsafe fn input<'a>(
+        &self,
+        what: &'static str,
+        data: *const u64,
+        n: usize,
+    ) -> Result<Input<'a>, CallFailure> {
+        // SAFETY: the caller's promise.
+        unsafe { self.find(what, data, n)?.read() }
+    }
+}
+
+impl<T> CallerArray<T> {
+    /// Refuses a pointer that no array can have. The array is in host memory.
+    pub(crate) fn new(what: &'static str, data: *const T, n: usize) -> Result<Self, CallFailure> {
+        check(what, data, n)?;
+        Ok(Self {
+            what,
+            data: data.cast_mut(),
+            n,
+            #[cfg(feature = "cuda")]
+            stream: None,
+        })
+    }
+
+    /// Recognises device memory, and refuses such memory that the stream cannot copy.
+    #[cfg_attr(not(feature = "cuda"), allow(unused_mut, reason = "all arrays are in host memory"))]
+    pub(crate) fn among(mut self, arrays: &Arrays) -> Result<Self, CallFailure> {
+        match arrays {
+            Arrays::Host => {}
+            #[cfg(feature = "cuda")]
+            Arrays::Device(stream) => match stream.check(self.data.addr() as u64, self.span().1) {
+                Ok(()) if self.n > 0 => self.stream = Some(Arc::clone(stream)),
+                Ok(()) | Err(CallerError::NotOnDevice { .. }) => {}
+                Err(error) => return Err(refused(self.what, error)),
+            },
+        }
+        Ok(self)
+    }
+
+    /// First address and length in bytes.
+    pub(crate) fn span(&self) -> (usize, usize) {
+        (self.data.addr(), self.n * size_of::<T>()) // `new` checked that they fit memory
+    }
+}
+
+impl CallerArray<u64> {
+    /// Reads the array; device memory after the work that the stream holds.
+    ///
+    /// # Safety
+    /// The array is `n` initialised words of host memory, not written during `'a`, or memory of the
+    /// device that is written during the call only by work that the stream already holds.
+    pub(crate) unsafe fn read<'a>(&self) -> Result<Input<'a>, CallFailure> {
+        #[cfg(feature = "cuda")]
+        if let Some(stream) = &self.stream {
+            let mut words = Zeroizing::new(vec![0; self.n]);
+            // SAFETY: `among` checked the array; the rest is the caller's promise.
+            let read = unsafe { stream.read(self.data.addr() as u64, &mut words) };
+            read.map_err(|error| refused(self.what, error))?;
+            return Ok(Input::Device(words));
+        }
+        if self.n == 0 {
+            return Ok(Input::Host(&[]));
+        }
+        // SAFETY: not null, aligned, no longer than memory can be; the rest is the caller's promise.
+        Ok(Input::Host(unsafe { &*slice_from_raw_parts(self.data.cast_const(), self.n) }))
+    }
+}
+
+impl<T: Number> CallerArray<T> {
+    /// Fills the array; device memory in the order of the stream, without waiting.
+    ///
+    /// # Safety
+    /// The array is `n` writable elements of host memory that nothing else refers to, or memory of
+    /// the device that lives until the stream has run the copy, and until then is used only by work
+    /// of the stream.
+    pub(crate) unsafe fn fill(self, from: &[T]) -> Result<(), CallFailure> {
+        CallFailure::unless_len(self.what, from.len(), self.n)?;
+        #[cfg(feature = "cuda")]
+        if let Some(stream) = &self.stream {
+            // SAFETY: the bytes of numbers are initialised, since numbers have no padding.
+            let bytes: &[u8] = unsafe { &*slice_from_raw_parts(from.as_ptr().cast(), size_of_val(from)) };
+            // SAFETY: `among` checked the array; the rest is the caller's promise.
+            let written = unsafe { stream.write(self.data.addr() as u64, bytes) };
+            return written.map_err(|error| refused(self.what, error));
+        }
+        if self.n > 0 {
+            // SAFETY: not null, aligned, as long as `from`; the rest is the caller's promise.
+            unsafe { self.data.copy_from_nonoverlapping(from.as_ptr(), self.n) };
+        }
+        Ok(())
+    }
+}
+
+impl Input<'_> {
+    /// The words as the library's own, wiped when dropped.
+    pub(crate) fn into_words(self) -> Zeroizing<Vec<u64>> {
+        match self {
+            Self::Host(words) => Zeroizing::new(words.to_vec()),
+            #[cfg(feature = "cuda")]
+            Self::Device(words) => words,
+        }
+    }
+}
+
+impl Deref for Input<'_> {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        match self {
+            Self::Host(words) => words,
+            #[cfg(feature = "cuda")]
+            Self::Device(words) => words,
+        }
+    }
+}
+
+/// The failure of a call whose argument `what` cannot be used.
+#[cfg(feature = "cuda")]
+fn refused(what: &str, error: CallerError) -> CallFailure {
+    let status = match error {
+        CallerError::Backend(_) | CallerError::MissingFunction { .. } => Status::TREFOIL_PFSS_BACKEND,
+        CallerError::TooShort { .. } => Status::TREFOIL_PFSS_LENGTH,
+        _ => Status::TREFOIL_PFSS_ARGUMENT,
+    };
+    CallFailure::new(status, format!("{what}: {error}"))
+}
