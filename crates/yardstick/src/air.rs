@@ -3,23 +3,22 @@
 //! The AIR is wide Fibonacci. A unit of work is a constraint at a point, or a fraction.
 
 use backend_api::{
-    Buffer,
-    ops::air::{AirEvaluate, LogUpColumns},
+    Buffer, Queue as _,
+    ops::air::{AirEvaluate, AirOps as _, LogUpColumns},
 };
 use core_types::{
     air::{Air, Row, Tree},
     field::{M31, QM31},
     params::air::{AirParams, LogUpColumnsParams, MaskAt},
 };
-use cpu_backend::{CpuQueue, SimdLevel};
-use runtime::AnyQueue;
+use cpu_backend::SimdLevel;
 use stark_air::{MaskRead, MaskSource, Recorded};
 use stark_airs::WideFibonacci;
 
 use crate::{
     Contender, Extent, Goal, Line,
     host::{M31_BYTES, SECURE_BYTES, elements, nonzero_elements, secure_elements},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Constraints at points per second.
@@ -35,13 +34,13 @@ fn fibonacci(log_rows: u32, columns: u32) -> WideFibonacci {
 }
 
 /// Every line of the op set on the processor.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     let line = evaluate(LOG_SIZE, COLUMNS).in_nanoseconds().peer(compiled).level("trefoil, avx2 path", SimdLevel::Avx2);
     vec![line.portable().goal(Goal::Rate(GOAL_RATE), "avx-512")]
 }
 
 /// Every line of the op set on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let (log_size, columns, log_rows) = match extent {
         Extent::Full => (LOG_SIZE, COLUMNS, 20),
         Extent::Small => (8, 6, 7),
@@ -52,11 +51,11 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
 /// The recorded program at `2^log_size` positions.
 ///
 /// The columns follow each other in one buffer.
-fn evaluate<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
+fn evaluate(log_size: u32, columns: u32) -> Line {
     let len = 1usize << log_size;
     let work = f64::from(columns - 2) * len as f64;
     let size = RunSize::streaming("constraint-point", work, M31_BYTES * (f64::from(columns) + 8.0) * len as f64);
-    Line::new(format!("air.evaluate/{columns}x2^{log_size}"), size, move |q: &Q| {
+    Line::new(&format!("air.evaluate/{columns}x2^{log_size}"), size, move |q| {
         let air = Recorded::new(&fibonacci(log_size - 1, columns))?;
         let program = air.constraint_program();
         let place = |read: &MaskRead| {
@@ -86,11 +85,11 @@ fn evaluate<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
     })
 }
 
-fn logup_columns<Q: AllOps>(log_rows: u32, columns: u32) -> Line<Q> {
+fn logup_columns(log_rows: u32, columns: u32) -> Line {
     let work = f64::from(columns) * f64::from(1u32 << log_rows);
     let len = (columns as usize) << (log_rows + 2);
     let size = RunSize::streaming("fraction", work, SECURE_BYTES * 3.0 * work);
-    Line::new(format!("air.logup_columns/{columns}x2^{log_rows}"), size, move |q: &Q| {
+    Line::new(&format!("air.logup_columns/{columns}x2^{log_rows}"), size, move |q| {
         let fractions = q.upload(&nonzero_elements(2 * len))?;
         let (mut made, mut sums) = (q.zeros::<M31>(len)?, q.zeros::<QM31>(2)?);
         let params = LogUpColumnsParams { log_rows, columns };

@@ -12,13 +12,8 @@ use core_types::{
     field::QM31,
     params::channel::{ChannelGrindParams, ChannelQueriesParams, ChannelState},
 };
-use cpu_backend::CpuQueue;
-use runtime::AnyQueue;
 
-use crate::{
-    Contender, Extent, Goal, Line,
-    line::{AllOps, RunSize},
-};
+use crate::{Contender, Extent, Goal, Line, line::RunSize};
 
 /// A search from a fresh transcript, and how many nonces it takes.
 #[derive(Clone, Copy)]
@@ -35,13 +30,13 @@ const MANY_BITS: SearchSize = SearchSize { bits: 24, nonces: 11_818_333 };
 const WORDS: usize = 16_000;
 
 /// Every line of the op set on the processor.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     let grind = grind(SOME_BITS).called("channel.grind").in_nanoseconds().peer(plain_grind).portable();
     vec![mix_words(), grind.goal(Goal::Ratio { peer: 1, ratio: 8.0 }, "avx-512")]
 }
 
 /// Every line of the op set on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let (felts, search) = match extent {
         Extent::Full => (4000, MANY_BITS),
         Extent::Small => (40, FEW_BITS),
@@ -49,12 +44,13 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
     vec![root(), felts_absorbed(felts), queries(70), grind(search)]
 }
 
-fn mix_words() -> Line<CpuQueue> {
-    let line = Line::new("channel.mix_words", RunSize::of_bytes(4 * WORDS), |q: &CpuQueue| {
-        let (absorbed, mut channel) = (q.upload(&vec![7u32; WORDS])?, q.zeros::<ChannelState>(1)?);
+fn mix_words() -> Line {
+    let line = Line::new("channel.mix_words", RunSize::of_bytes(4 * WORDS), |q| {
+        let absorbed = q.upload(&vec![7u32; WORDS])?;
+        let (mut channel, mut challenges) = (q.zeros::<ChannelState>(1)?, q.zeros::<QM31>(0)?);
         Ok(Box::new(move |q| {
-            let (absorbed, channel) = (absorbed.view(), channel.view_mut());
-            Ok(q.channel_mix_words(ChannelMixWords { absorbed, channel, challenges: &mut [] })?)
+            let (absorbed, channel, challenges) = (absorbed.view(), channel.view_mut(), challenges.view_mut());
+            Ok(q.channel_mix_words(ChannelMixWords { absorbed, channel, challenges })?)
         }))
     });
     let peer = || {
@@ -72,8 +68,8 @@ fn hashing(compressions: usize) -> RunSize {
 }
 
 /// Absorbs a root and draws a challenge, as between layers of FRI.
-fn root<Q: AllOps>() -> Line<Q> {
-    Line::new("channel.mix_digests/1+1", hashing(2), |q: &Q| {
+fn root() -> Line {
+    Line::new("channel.mix_digests/1+1", hashing(2), |q| {
         let absorbed = q.upload(&[Digest([7; 8])])?;
         let (mut channel, mut challenges) = (q.zeros::<ChannelState>(1)?, q.zeros::<QM31>(1)?);
         Ok(Box::new(move |q| {
@@ -83,9 +79,9 @@ fn root<Q: AllOps>() -> Line<Q> {
     })
 }
 
-fn felts_absorbed<Q: AllOps>(count: usize) -> Line<Q> {
+fn felts_absorbed(count: usize) -> Line {
     let size = hashing((8 + 4 * count).div_ceil(16));
-    Line::new(format!("channel.mix_felts/{count}"), size, move |q: &Q| {
+    Line::new(&format!("channel.mix_felts/{count}"), size, move |q| {
         let absorbed = q.upload(&vec![QM31::U; count])?;
         let (mut channel, mut challenges) = (q.zeros::<ChannelState>(1)?, q.zeros::<QM31>(0)?);
         Ok(Box::new(move |q| {
@@ -95,9 +91,9 @@ fn felts_absorbed<Q: AllOps>(count: usize) -> Line<Q> {
     })
 }
 
-fn queries<Q: AllOps>(queries: u32) -> Line<Q> {
+fn queries(queries: u32) -> Line {
     let size = hashing(queries.div_ceil(8) as usize);
-    Line::new(format!("channel.queries/{queries}"), size, move |q: &Q| {
+    Line::new(&format!("channel.queries/{queries}"), size, move |q| {
         let (mut channel, mut positions) = (q.zeros::<ChannelState>(1)?, q.zeros::<u32>(queries as usize)?);
         let params = ChannelQueriesParams { log_size: 20, queries };
         Ok(Box::new(move |q| {
@@ -107,9 +103,9 @@ fn queries<Q: AllOps>(queries: u32) -> Line<Q> {
     })
 }
 
-fn grind<Q: AllOps>(SearchSize { bits, nonces }: SearchSize) -> Line<Q> {
+fn grind(SearchSize { bits, nonces }: SearchSize) -> Line {
     let size = RunSize::computing("nonce", nonces as f64, 0.0);
-    Line::new(format!("channel.grind/{bits} bits"), size, move |q: &Q| {
+    Line::new(&format!("channel.grind/{bits} bits"), size, move |q| {
         let (channel, mut nonce) = (q.zeros::<ChannelState>(1)?, q.zeros::<u32>(2)?);
         let params = ChannelGrindParams { bits };
         Ok(Box::new(move |q| {

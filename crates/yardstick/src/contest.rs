@@ -12,16 +12,21 @@ pub struct Contender {
 
 impl Contender {
     /// An implementation whose `run` does the work once.
-    pub fn new(name: impl Into<String>, mut run: impl FnMut() + 'static) -> Self {
-        Self::fed(name, || (), move |()| run())
+    pub fn new(name: &str, run: impl FnMut() + 'static) -> Self {
+        Self::of_work(name, Box::new(run))
+    }
+
+    /// The implementation of boxed work, so that code for each type of work is small.
+    fn of_work(name: &str, mut run: Box<dyn FnMut()>) -> Self {
+        Self::timed(name, move || {
+            let start = Instant::now();
+            run();
+            start.elapsed()
+        })
     }
 
     /// An implementation that uses up what `feed` makes beforehand, outside the measured time.
-    pub fn fed<T>(
-        name: impl Into<String>,
-        mut feed: impl FnMut() -> T + 'static,
-        mut run: impl FnMut(T) + 'static,
-    ) -> Self {
+    pub fn fed<T>(name: &str, mut feed: impl FnMut() -> T + 'static, mut run: impl FnMut(T) + 'static) -> Self {
         Self::timed(name, move || {
             let input = feed();
             let start = Instant::now();
@@ -33,15 +38,15 @@ impl Contender {
     /// An implementation that cannot run here, with a recorded time.
     ///
     /// The time was measured on another machine.
-    pub fn recorded(name: impl Into<String>, time: Duration) -> Self {
+    pub fn recorded(name: &str, time: Duration) -> Self {
         Self { elsewhere: true, ..Self::timed(name, move || time) }
     }
 
     /// An implementation in another process.
     ///
     /// It does the work once and returns its duration.
-    pub fn timed(name: impl Into<String>, time: impl FnMut() -> Duration + 'static) -> Self {
-        Self { name: name.into(), elsewhere: false, time: Box::new(time) }
+    pub fn timed(name: &str, time: impl FnMut() -> Duration + 'static) -> Self {
+        Self { name: name.to_owned(), elsewhere: false, time: Box::new(time) }
     }
 
     /// Its name.

@@ -2,24 +2,22 @@
 
 use std::hint::black_box;
 
-use cpu_backend::CpuQueue;
 use nn_ops::{
     CorrectionEstimates, CorrectionParams, EncoderPlan, EncoderResults, ResidualStore, SimilarStates, Tensor,
     TrainingState, TrainingStates, apply_correction,
 };
-use runtime::AnyQueue;
 
 use crate::{
     Contender, Extent, Goal, Line,
     host::{against_copy, against_reading, tensor, values},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Features of a state.
 const WIDTH: usize = 64;
 
 /// Every line of the op set on the processor.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     const STATES: usize = 1 << 16;
     let encode = encode(32, 128).called("nn.encode_state/features").counting("state", 32.0).in_nanoseconds();
     let similar = similar(STATES, WIDTH, [noise; 2]).called("nn.similar_states");
@@ -34,14 +32,21 @@ pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
 }
 
 /// Every line of the op set on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let stored: [fn(usize) -> Vec<f32>; 2] =
         [|count| (0..count).map(|i| (i * 7919 % 1000) as f32 - 500.0).collect(), |count| vec![1.0; count]];
     match extent {
         Extent::Full => {
-            let mut all: Vec<_> = [1, 32, 256, 4096, 65_536].map(|batch| encode(batch, 128)).into();
-            all.extend([1 << 10, 1 << 20].map(|states| similar(states, WIDTH, stored)));
-            all.extend([32 * 128, 1 << 20, 1 << 26].map(correct));
+            let mut all = Vec::new();
+            for batch in [1, 32, 256, 4096, 65_536] {
+                all.push(encode(batch, 128));
+            }
+            for states in [1 << 10, 1 << 20] {
+                all.push(similar(states, WIDTH, stored));
+            }
+            for count in [32 * 128, 1 << 20, 1 << 26] {
+                all.push(correct(count));
+            }
             all
         }
         Extent::Small => vec![encode(5, 3), similar(9, 4, stored), correct(33)],
@@ -85,9 +90,9 @@ fn plain(count: usize) -> Contender {
     })
 }
 
-fn features<Q: AllOps>() -> Line<Q> {
+fn features() -> Line {
     const COUNT: usize = 1024;
-    Line::new("nn.features", RunSize::computing("state", COUNT as f64, 0.0), |q: &Q| {
+    Line::new("nn.features", RunSize::computing("state", COUNT as f64, 0.0), |q| {
         let states = TrainingStates::new(q, &trainings(COUNT))?;
         let mut results = Tensor::alloc(q, &[COUNT, WIDTH])?;
         Ok(Box::new(move |q| Ok(states.features(q, results.at_mut())?)))
@@ -95,9 +100,9 @@ fn features<Q: AllOps>() -> Line<Q> {
 }
 
 /// Codes of trainings, with their features.
-fn encode<Q: AllOps>(batch: usize, outputs: usize) -> Line<Q> {
+fn encode(batch: usize, outputs: usize) -> Line {
     let size = RunSize::of_bytes(4 * batch * (256 + 64 + 12 + 4 + outputs));
-    Line::new(format!("nn.encode_state/{batch}x{outputs}"), size, move |q: &Q| {
+    Line::new(&format!("nn.encode_state/{batch}x{outputs}"), size, move |q| {
         let (states, plan) = (TrainingStates::new(q, &trainings(batch))?, EncoderPlan::new(batch, outputs)?);
         let (weights, bias) = (tensor(q, &[WIDTH, outputs], 1.0)?, tensor(q, &[outputs], 1.0)?);
         let mut codes = Tensor::alloc(q, &[batch, outputs])?;
@@ -109,9 +114,9 @@ fn encode<Q: AllOps>(batch: usize, outputs: usize) -> Line<Q> {
 }
 
 /// The ten most similar of a full store of states, which `features` and `query` make.
-fn similar<Q: AllOps>(states: usize, width: usize, [features, query]: [fn(usize) -> Vec<f32>; 2]) -> Line<Q> {
+fn similar(states: usize, width: usize, [features, query]: [fn(usize) -> Vec<f32>; 2]) -> Line {
     let size = RunSize::of_bytes(4 * states * (width + 1));
-    Line::new(format!("nn.similar_states/{states}x{width}"), size, move |q: &Q| {
+    Line::new(&format!("nn.similar_states/{states}x{width}"), size, move |q| {
         let mut store = ResidualStore::new(q, states, width)?;
         let features = Tensor::from_values(q, &[states, width], &features(states * width))?;
         let outcomes = Tensor::from_values(q, &[states, 3], &vec![0.0; 3 * states])?;
@@ -123,8 +128,8 @@ fn similar<Q: AllOps>(states: usize, width: usize, [features, query]: [fn(usize)
 }
 
 /// Corrections of `count` predictions.
-fn correct<Q: AllOps>(count: usize) -> Line<Q> {
-    Line::new(format!("nn.correction/{count}"), RunSize::of_bytes(16 * count), move |q: &Q| {
+fn correct(count: usize) -> Line {
+    Line::new(&format!("nn.correction/{count}"), RunSize::of_bytes(16 * count), move |q| {
         let upload = || tensor(q, &[count], 1.0);
         let (predictions, a, b, mut y) = (upload()?, upload()?, upload()?, upload()?);
         Ok(Box::new(move |q| {

@@ -1,10 +1,10 @@
 //! Speed lines of the op sets `deep` and `fri`: quotients, folds, and gathers at the queries.
 
 use backend_api::{
-    Buffer,
+    Buffer, Queue as _,
     ops::{
-        deep::{DeepNumerators, DeepQuotients},
-        fri::{FriFold, FriLastLayer, OpenColumns, OpenGroups},
+        deep::{DeepNumerators, DeepOps as _, DeepQuotients},
+        fri::{FriFold, FriLastLayer, FriOps as _, OpenColumns, OpenGroups},
     },
 };
 use core_types::{
@@ -15,13 +15,12 @@ use core_types::{
         fri::{FriFoldParams, FriLastLayerParams, OpenColumnsParams, OpenGroupsParams},
     },
 };
-use cpu_backend::CpuQueue;
-use runtime::AnyQueue;
+use runtime::{AnyBuf, AnyQueue};
 
 use crate::{
     Contender, Extent, Goal, Line, LineError,
     host::{M31_BYTES, SECURE_BYTES, elements, places, secure_elements, words},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Columns of the quotients: a trace of 100 and a composition polynomial of 8.
@@ -39,14 +38,14 @@ const GOAL_RATE: f64 = 108.0 * 262_144.0 / 28e-3;
 const QUERIES: u32 = 70;
 
 /// Every line of the op sets on the processor.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     let quotients = numerators_and_quotients().in_nanoseconds().peer(plain_numerators).portable();
     let fold_once = fold(20, 1).called("fri.fold/20").in_nanoseconds();
     vec![quotients.goal(Goal::Rate(GOAL_RATE), "avx-512"), fold_once.variant("trefoil, three folds", fold(20, 3))]
 }
 
 /// Every line of the op sets on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let (opened, from, log_size, columns, last) = match extent {
         Extent::Full => (20, 100, 20, COLUMNS, 11),
         Extent::Small => (8, 4, 6, 5, 4),
@@ -71,10 +70,10 @@ fn positions() -> Vec<u32> {
     words(QUERIES as usize, 3).into_iter().map(|word| (word >> 32) as u32).collect()
 }
 
-fn open_columns<Q: AllOps>(log_size: u32, count: u32) -> Line<Q> {
+fn open_columns(log_size: u32, count: u32) -> Line {
     let (words, from) = ((count * QUERIES) as usize, (count as usize) << log_size);
     let id = format!("fri.open_columns/{QUERIES} of {count}x2^{log_size}");
-    Line::new(id, gathered(words, from), move |q: &Q| {
+    Line::new(&id, gathered(words, from), move |q| {
         let (columns, positions) = (places(log_size, count), q.upload(&positions())?);
         let (values, mut opened) = (q.zeros::<M31>(from)?, q.zeros::<M31>(words)?);
         let params = OpenColumnsParams { log_from: log_size, log_leaves: log_size, queries: QUERIES };
@@ -85,11 +84,11 @@ fn open_columns<Q: AllOps>(log_size: u32, count: u32) -> Line<Q> {
     })
 }
 
-fn open_groups<Q: AllOps>(log_size: u32) -> Line<Q> {
+fn open_groups(log_size: u32) -> Line {
     let log_group = 2;
     let count = (QUERIES as usize) << log_group;
     let size = gathered(4 * count, 4 << log_size);
-    Line::new(format!("fri.open_groups/{QUERIES} of 2^{log_size}"), size, move |q: &Q| {
+    Line::new(&format!("fri.open_groups/{QUERIES} of 2^{log_size}"), size, move |q| {
         let (values, positions) = (q.zeros::<M31>(4 << log_size)?, q.upload(&positions())?);
         let mut opened = q.zeros::<QM31>(count)?;
         let params = OpenGroupsParams { log_size, log_from: log_size, log_group, queries: QUERIES };
@@ -101,18 +100,18 @@ fn open_groups<Q: AllOps>(log_size: u32) -> Line<Q> {
 }
 
 /// All columns at one point, with the numerators of their quotients.
-struct Numerators<Q: AllOps> {
+struct Numerators {
     params: DeepNumeratorsParams,
     columns: Vec<ColumnAt>,
     terms: Vec<DeepTerm>,
     batches: [DeepBatch; 1],
-    values: Q::Buf<M31>,
-    factors: Q::Buf<QM31>,
-    numerators: Q::Buf<M31>,
+    values: AnyBuf<M31>,
+    factors: AnyBuf<QM31>,
+    numerators: AnyBuf<M31>,
 }
 
-impl<Q: AllOps> Numerators<Q> {
-    fn new(q: &Q, log_size: u32, columns: u32) -> Result<Self, LineError> {
+impl Numerators {
+    fn new(q: &AnyQueue, log_size: u32, columns: u32) -> Result<Self, LineError> {
         Ok(Self {
             params: DeepNumeratorsParams { log_size },
             columns: places(log_size, columns),
@@ -124,7 +123,7 @@ impl<Q: AllOps> Numerators<Q> {
         })
     }
 
-    fn run(&mut self, q: &Q) -> Result<(), LineError> {
+    fn run(&mut self, q: &AnyQueue) -> Result<(), LineError> {
         Ok(q.deep_numerators(DeepNumerators {
             params: &self.params,
             columns: &self.columns,
@@ -137,24 +136,24 @@ impl<Q: AllOps> Numerators<Q> {
     }
 }
 
-fn numerators<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
+fn numerators(log_size: u32, columns: u32) -> Line {
     let count = (columns as usize) << log_size;
     let bytes = M31_BYTES * count as f64 + SECURE_BYTES * f64::from(1u32 << log_size);
     let size = RunSize::streaming("element", count as f64, bytes);
-    Line::new(format!("deep.numerators/{columns}x2^{log_size}"), size, move |q: &Q| {
+    Line::new(&format!("deep.numerators/{columns}x2^{log_size}"), size, move |q| {
         let mut numerators = Numerators::new(q, log_size, columns)?;
         Ok(Box::new(move |q| numerators.run(q)))
     })
 }
 
 /// Quotients of the numerators of `batches`.
-fn divide<Q: AllOps>(
-    q: &Q,
+fn divide(
+    q: &AnyQueue,
     log_size: u32,
     batches: &[DeepBatch],
-    [points, lines]: [&Q::Buf<QM31>; 2],
-    numerators: &Q::Buf<M31>,
-    quotients: &mut Q::Buf<M31>,
+    [points, lines]: [&AnyBuf<QM31>; 2],
+    numerators: &AnyBuf<M31>,
+    quotients: &mut AnyBuf<M31>,
 ) -> Result<(), LineError> {
     Ok(q.deep_quotients(DeepQuotients {
         params: &DeepQuotientsParams { log_size, log_domain: log_size + 1 },
@@ -167,10 +166,10 @@ fn divide<Q: AllOps>(
 }
 
 /// Two points of one batch each.
-fn quotients<Q: AllOps>(log_size: u32) -> Line<Q> {
+fn quotients(log_size: u32) -> Line {
     let positions = f64::from(1u32 << log_size);
     let size = RunSize::streaming("position", positions, 3.0 * SECURE_BYTES * positions);
-    Line::new(format!("deep.quotients/2x2^{log_size}"), size, move |q: &Q| {
+    Line::new(&format!("deep.quotients/2x2^{log_size}"), size, move |q| {
         let batches = [0, 1].map(|point| DeepBatch { first: point, count: 1, point, log_size });
         let (points, lines) = (q.upload(&secure_elements(4))?, q.upload(&secure_elements(4))?);
         let (numerators, mut quotients) = (q.upload(&elements(8 << log_size))?, q.zeros::<M31>(4 << log_size)?);
@@ -179,9 +178,9 @@ fn quotients<Q: AllOps>(log_size: u32) -> Line<Q> {
 }
 
 /// Numerators of all columns at one point, and the quotients.
-fn numerators_and_quotients<Q: AllOps>() -> Line<Q> {
+fn numerators_and_quotients() -> Line {
     let size = RunSize::computing("element", f64::from(COLUMNS) * f64::from(1u32 << LOG_SIZE), 0.0);
-    Line::new("deep.quotients/108x18", size, |q: &Q| {
+    Line::new("deep.quotients/108x18", size, |q| {
         let mut all = Numerators::new(q, LOG_SIZE, COLUMNS)?;
         let (points, lines) = (q.upload(&secure_elements(2))?, q.upload(&secure_elements(2))?);
         let mut quotients = q.zeros::<M31>(4 << LOG_SIZE)?;
@@ -192,11 +191,11 @@ fn numerators_and_quotients<Q: AllOps>() -> Line<Q> {
     })
 }
 
-fn fold<Q: AllOps>(log_size: u32, folds: u32) -> Line<Q> {
+fn fold(log_size: u32, folds: u32) -> Line {
     let positions = f64::from(1u32 << log_size);
     let bytes = (SECURE_BYTES + 2.0) * positions + SECURE_BYTES * positions / f64::from(1u32 << folds);
     let size = RunSize::streaming("element", positions, bytes);
-    Line::new(format!("fri.fold/{folds}x2^{log_size}"), size, move |q: &Q| {
+    Line::new(&format!("fri.fold/{folds}x2^{log_size}"), size, move |q| {
         let inverse_twiddles: Vec<_> = elements(1 << (log_size - 1)).into_iter().map(Twiddle::new).collect();
         let (inverse_twiddles, challenge) = (q.upload(&inverse_twiddles)?, q.upload(&secure_elements(1))?);
         let (values, mut folded) = (q.upload(&elements(4 << log_size))?, q.zeros::<M31>(4 << (log_size - folds))?);
@@ -209,10 +208,10 @@ fn fold<Q: AllOps>(log_size: u32, folds: u32) -> Line<Q> {
     })
 }
 
-fn last_layer<Q: AllOps>(log_size: u32) -> Line<Q> {
+fn last_layer(log_size: u32) -> Line {
     let positions = f64::from(1u32 << log_size);
     let size = RunSize::computing("element", positions, 2.0 * SECURE_BYTES * positions);
-    Line::new(format!("fri.last_layer/2^{log_size}"), size, move |q: &Q| {
+    Line::new(&format!("fri.last_layer/2^{log_size}"), size, move |q| {
         let (inverse_twiddles, values) = (q.zeros::<Twiddle>(1 << log_size)?, q.upload(&elements(4 << log_size))?);
         let (mut coefficients, mut excess) = (q.zeros::<QM31>(1 << (log_size - 1))?, q.zeros::<u32>(1)?);
         let params = FriLastLayerParams { log_size, log_bound: log_size - 1 };

@@ -2,13 +2,13 @@
 
 use std::hint::black_box;
 
-use backend_api::{Queue, Real};
+use backend_api::Real;
 use core_types::{
     field::{M31, QM31},
     params::columns::ColumnAt,
 };
-use cpu_backend::CpuQueue;
 use nn_ops::{NnError, Tensor};
+use runtime::AnyQueue;
 
 use crate::{Contender, Line, RunSize, peers::fma_peak};
 
@@ -59,7 +59,7 @@ pub(crate) fn values<T: Real>(count: usize, size: f32) -> Vec<T> {
 }
 
 /// A tensor of [`values`].
-pub(crate) fn tensor<Q: Queue, T: Real>(q: &Q, shape: &[usize], size: f32) -> Result<Tensor<Q, T>, NnError> {
+pub(crate) fn tensor<T: Real>(q: &AnyQueue, shape: &[usize], size: f32) -> Result<Tensor<AnyQueue, T>, NnError> {
     Tensor::from_values(q, shape, &values(shape.iter().product(), size))
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn matrix_id(op: &str, [rows, columns]: [usize; 2]) -> String {
 }
 
 /// Adds the bound of a map: a copy that moves the line's bytes, half read and half written.
-pub(crate) fn against_copy(line: Line<CpuQueue>) -> Line<CpuQueue> {
+pub(crate) fn against_copy(line: Line) -> Line {
     let bytes = line.size.work as usize;
     line.peer(move || {
         let (x, mut y) = (values::<f32>(bytes / 8, 1.0), values::<f32>(bytes / 8, 1.0));
@@ -85,7 +85,7 @@ pub(crate) fn against_copy(line: Line<CpuQueue>) -> Line<CpuQueue> {
 /// Adds the bound of a sum: reading the line's bytes.
 ///
 /// It reads sixteen words of each 64 bytes, so that nothing but reading takes time.
-pub(crate) fn against_reading(line: Line<CpuQueue>) -> Line<CpuQueue> {
+pub(crate) fn against_reading(line: Line) -> Line {
     let bytes = line.size.work as usize;
     line.peer(move || {
         let x = values::<f32>(bytes / 4, 1.0);
@@ -104,7 +104,7 @@ pub(crate) fn against_reading(line: Line<CpuQueue>) -> Line<CpuQueue> {
 /// Adds the line's number of f32 operations in registers.
 ///
 /// It uses the widest vectors that the processor has.
-pub(crate) fn against_peak(line: Line<CpuQueue>) -> Line<CpuQueue> {
+pub(crate) fn against_peak(line: Line) -> Line {
     let flops = line.size.work as u64;
     line.peer(move || {
         Contender::new("multiply-adds at peak", move || {

@@ -26,9 +26,6 @@ mod tensor;
 mod traces;
 mod transfer;
 
-use cpu_backend::CpuQueue;
-use runtime::AnyQueue;
-
 pub use contest::{Contender, Effort, Goal, Show, Standing, Timing};
 pub use line::{Line, LineError, RunSize};
 pub use transfer::COPY;
@@ -46,7 +43,7 @@ pub enum Extent {
 ///
 /// A line makes its inputs when it is measured, and frees them afterwards.
 #[must_use]
-pub fn contests() -> Vec<Line<CpuQueue>> {
+pub fn contests() -> Vec<Line> {
     let mut all = circle::contests();
     all.extend(deep::contests());
     all.extend(channel::contests());
@@ -64,7 +61,7 @@ pub fn contests() -> Vec<Line<CpuQueue>> {
 
 /// Every line of a device, the copy first.
 #[must_use]
-pub fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub fn lines(extent: Extent) -> Vec<Line> {
     let mut all = vec![transfer::copy(extent)];
     all.extend(linalg::lines(extent));
     all.extend(tensor::lines(extent));

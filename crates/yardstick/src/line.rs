@@ -6,30 +6,26 @@
 use core::{error::Error, fmt, num::NonZeroUsize};
 use std::{rc::Rc, time::Instant};
 
-use backend_api::{
-    Queue,
-    ops::{StarkOps, fss::FssOps, linalg::LinalgOps, recurrent::RecurrentOps, tensor::TensorOps},
-};
+use backend_api::Queue as _;
 use cpu_backend::{CpuConfig, CpuQueue, SimdLevel};
+use runtime::AnyQueue;
 
 use crate::{
     contest::{Contender, Effort, Goal, Show, Standing, Timing, interleaved},
     peers::{pytorch, stwo_times},
 };
 
-/// A queue with every op set.
-pub(crate) trait AllOps: StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + 'static {}
-
-impl<Q: StarkOps + FssOps + LinalgOps + RecurrentOps + TensorOps + 'static> AllOps for Q {}
-
 /// Why a line is not measured: the backend refuses, or a plan does.
 pub type LineError = Box<dyn Error + Send + Sync>;
 
 /// Does a line's work once, or enqueues it.
-pub(crate) type Run<Q> = Box<dyn FnMut(&Q) -> Result<(), LineError>>;
+pub(crate) type Run = Box<dyn FnMut(&AnyQueue) -> Result<(), LineError>>;
 
 /// Puts a line's inputs in the memory of a queue.
-type Prepare<Q> = Rc<dyn Fn(&Q) -> Result<Run<Q>, LineError>>;
+type Prepare = dyn Fn(&AnyQueue) -> Result<Run, LineError>;
+
+/// The limit of repeats: enough to make one wait negligible next to microsecond launches.
+const MAX_REPEATS: u32 = 1 << 12;
 
 /// How much one run does.
 #[derive(Clone, Copy, Debug)]
@@ -64,51 +60,56 @@ impl RunSize {
 }
 
 /// One implementation of a line's work.
-enum Entrant<Q> {
+enum Entrant {
     /// An op, at a vector level of the processor.
-    Ours { name: String, simd: SimdLevel, prepare: Prepare<Q> },
+    Ours { name: String, simd: SimdLevel, prepare: Rc<Prepare> },
     /// Anything that the processor runs, built when its line is measured.
     Peer(Box<dyn FnOnce() -> Contender>),
 }
 
-/// One op at one size, on queues `Q`, with its peers on the processor.
-pub struct Line<Q> {
+/// One op at one size, on any queue, with its peers on the processor.
+pub struct Line {
     /// Short unique name: `circle.interpolate/20`, `nn.softmax/65536x1024`.
     pub id: String,
     /// How much one run does.
     pub size: RunSize,
     show: Show,
     /// Ours first, then the peers.
-    entrants: Vec<Entrant<Q>>,
+    entrants: Vec<Entrant>,
     /// Goals, each with the condition it assumes, such as `avx-512`; empty for none.
     goals: Vec<(Goal, &'static str)>,
 }
 
-impl<Q> fmt::Debug for Line<Q> {
+impl fmt::Debug for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Line").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl<Q> Line<Q> {
+impl Line {
     /// The op whose inputs `prepare` makes.
     pub(crate) fn new(
-        id: impl Into<String>,
+        id: &str,
         size: RunSize,
-        prepare: impl Fn(&Q) -> Result<Run<Q>, LineError> + 'static,
+        prepare: impl Fn(&AnyQueue) -> Result<Run, LineError> + 'static,
     ) -> Self {
-        let ours = Entrant::Ours { name: "trefoil".to_owned(), simd: SimdLevel::Avx512, prepare: Rc::new(prepare) };
+        Self::of_op(id, size, Box::new(prepare))
+    }
+
+    /// The line of a boxed op, so that code for each op's type is small.
+    fn of_op(id: &str, size: RunSize, prepare: Box<Prepare>) -> Self {
+        let ours = Entrant::Ours { name: "trefoil".to_owned(), simd: SimdLevel::Avx512, prepare: prepare.into() };
         Self { entrants: vec![ours], ..Self::of_peers(id, size) }
     }
 
     /// A line without an op, for [`peer`](Self::peer)s alone.
-    pub(crate) fn of_peers(id: impl Into<String>, size: RunSize) -> Self {
-        Self { id: id.into(), size, show: Show::Rate, entrants: Vec::new(), goals: Vec::new() }
+    pub(crate) fn of_peers(id: &str, size: RunSize) -> Self {
+        Self { id: id.to_owned(), size, show: Show::Rate, entrants: Vec::new(), goals: Vec::new() }
     }
 
     /// The line under another id.
-    pub(crate) fn called(self, id: impl Into<String>) -> Self {
-        Self { id: id.into(), ..self }
+    pub(crate) fn called(self, id: &str) -> Self {
+        Self { id: id.to_owned(), ..self }
     }
 
     /// The line with its work in another unit.
@@ -148,8 +149,12 @@ impl<Q> Line<Q> {
     }
 
     /// Adds a peer.
-    pub(crate) fn peer(mut self, build: impl FnOnce() -> Contender + 'static) -> Self {
-        self.entrants.push(Entrant::Peer(Box::new(build)));
+    pub(crate) fn peer(self, build: impl FnOnce() -> Contender + 'static) -> Self {
+        self.entrant(Entrant::Peer(Box::new(build)))
+    }
+
+    fn entrant(mut self, entrant: Entrant) -> Self {
+        self.entrants.push(entrant);
         self
     }
 
@@ -159,22 +164,20 @@ impl<Q> Line<Q> {
         self
     }
 
-    fn prepare(&self) -> Option<&Prepare<Q>> {
+    fn prepare(&self) -> Option<&Rc<Prepare>> {
         match self.entrants.first() {
             Some(Entrant::Ours { prepare, .. }) => Some(prepare),
             _ => None,
         }
     }
-}
 
-impl<Q: Queue> Line<Q> {
     /// Uploads the inputs, runs once to warm up, and measures rounds, without the peers.
     ///
     /// In each round, it starts the number of runs that fits the batch time before it waits.
     ///
     /// # Errors
     /// Any error of the backend or of a plan, and a line that has peers alone.
-    pub fn measure(self, q: &Q, effort: Effort) -> Result<Timing, LineError> {
+    pub fn measure(self, q: &AnyQueue, effort: Effort) -> Result<Timing, LineError> {
         let mut run = self.prepare().ok_or("the line has no op for a queue")?(q)?;
         run(q)?;
         q.finish()?;
@@ -198,12 +201,7 @@ impl<Q: Queue> Line<Q> {
         let rounds_s = start.elapsed().as_secs_f64();
         Ok(Timing::of(self.id, samples, rounds_s))
     }
-}
 
-/// The limit of repeats: enough to make one wait negligible next to microsecond launches.
-const MAX_REPEATS: u32 = 1 << 12;
-
-impl Line<CpuQueue> {
     /// Builds every contender with its inputs: ours first, then the peers.
     #[must_use]
     pub fn contenders(self) -> Vec<Contender> {
@@ -233,23 +231,23 @@ impl Line<CpuQueue> {
     }
 }
 
-impl Entrant<CpuQueue> {
+impl Entrant {
     fn build(self) -> Contender {
         match self {
             Self::Ours { name, simd, prepare } => {
                 let q = one_thread(simd);
                 let mut run = prepare(&q).expect("inputs that fit the memory");
-                Contender::new(name, move || run(&q).expect("the sizes match"))
+                Contender::new(&name, move || run(&q).expect("the sizes match"))
             }
             Self::Peer(build) => build(),
         }
     }
 }
 
-/// A queue of one thread.
-pub(crate) fn one_thread(simd: SimdLevel) -> CpuQueue {
+/// A queue of the processor with one thread.
+pub(crate) fn one_thread(simd: SimdLevel) -> AnyQueue {
     let config = CpuConfig { threads: Some(NonZeroUsize::MIN), simd, ..CpuConfig::default() };
-    CpuQueue::open(config).expect("one thread needs no pool")
+    AnyQueue::Cpu(CpuQueue::open(config).expect("one thread needs no pool"))
 }
 
 #[cfg(test)]

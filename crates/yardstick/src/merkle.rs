@@ -3,21 +3,20 @@
 //! One unit is a compression: a block of 64 bytes that goes into a digest.
 
 use backend_api::{
-    Buffer,
-    ops::merkle::{MerkleLeaves, MerkleSecureLeaves, MerkleTree},
+    Buffer, Queue as _,
+    ops::merkle::{MerkleLeaves, MerkleOps as _, MerkleSecureLeaves, MerkleTree},
 };
 use blake2::{Blake2s256, Digest as _};
 use core_types::{
     blake2s::Digest,
     params::merkle::{MerkleLeavesParams, MerkleSecureLeavesParams, MerkleTreeParams},
 };
-use cpu_backend::{CpuQueue, SimdLevel};
-use runtime::AnyQueue;
+use cpu_backend::SimdLevel;
 
 use crate::{
     Contender, Extent, Goal, Line,
     host::{M31_BYTES, SECURE_BYTES, elements, places},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Compressions per second.
@@ -31,18 +30,18 @@ const LOG_LEAVES: u32 = 19;
 const DIGEST_BYTES: f64 = 32.0;
 
 /// Every line of the op set on the processor.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
-    let compared = |line: Line<CpuQueue>, peer: Box<dyn FnOnce() -> Contender>| {
-        line.in_nanoseconds().peer(peer).level("trefoil, AVX2", SimdLevel::Avx2).portable()
+pub(crate) fn contests() -> Vec<Line> {
+    let levels = |line: Line| line.level("trefoil, AVX2", SimdLevel::Avx2).portable();
+    let leaves = |columns| {
+        let line = leaves(LOG_LEAVES, columns).in_nanoseconds();
+        levels(line.peer(move || plain_leaves(columns)))
     };
-    let [wide, narrow] =
-        [100, 4].map(|columns| compared(leaves(LOG_LEAVES, columns), Box::new(move || plain_leaves(columns))));
-    let tree = compared(tree(LOG_LEAVES), Box::new(plain_tree));
-    vec![wide.goal(Goal::Rate(GOAL_RATE), "avx-512"), narrow, tree]
+    let tree = levels(tree(LOG_LEAVES).in_nanoseconds().peer(plain_tree));
+    vec![leaves(100).goal(Goal::Rate(GOAL_RATE), "avx-512"), leaves(4), tree]
 }
 
 /// Every line of the op set on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let (log_leaves, columns) = match extent {
         Extent::Full => (19, 100),
         Extent::Small => (8, 20),
@@ -55,11 +54,11 @@ fn size(compressions: f64, resident: f64) -> RunSize {
     RunSize::computing("compression", compressions, resident)
 }
 
-fn leaves<Q: AllOps>(log_leaves: u32, columns: u32) -> Line<Q> {
+fn leaves(log_leaves: u32, columns: u32) -> Line {
     let count = f64::from(1u32 << log_leaves);
     let resident = (M31_BYTES * f64::from(columns) + DIGEST_BYTES) * count;
     let size = size(f64::from(columns.div_ceil(16)) * count, resident);
-    Line::new(format!("merkle.leaves/{columns}x2^{log_leaves}"), size, move |q: &Q| {
+    Line::new(&format!("merkle.leaves/{columns}x2^{log_leaves}"), size, move |q| {
         let values = q.upload(&elements((columns as usize) << log_leaves))?;
         let mut leaves = q.zeros::<Digest>(1 << log_leaves)?;
         let (params, columns) = (MerkleLeavesParams { log_leaves }, places(log_leaves, columns));
@@ -70,11 +69,11 @@ fn leaves<Q: AllOps>(log_leaves: u32, columns: u32) -> Line<Q> {
     })
 }
 
-fn secure_leaves<Q: AllOps>(log_size: u32, log_packed: u32) -> Line<Q> {
+fn secure_leaves(log_size: u32, log_packed: u32) -> Line {
     let (values, leaves) = (f64::from(1u32 << log_size), f64::from(1u32 << (log_size - log_packed)));
     let size = size(leaves, SECURE_BYTES * values + DIGEST_BYTES * leaves);
     let id = format!("merkle.secure_leaves/2^{log_size}, {} in a leaf", 1 << log_packed);
-    Line::new(id, size, move |q: &Q| {
+    Line::new(&id, size, move |q| {
         let values = q.upload(&elements(4 << log_size))?;
         let mut leaves = q.zeros::<Digest>(1 << (log_size - log_packed))?;
         let params = MerkleSecureLeavesParams { log_size, log_packed };
@@ -85,10 +84,10 @@ fn secure_leaves<Q: AllOps>(log_size: u32, log_packed: u32) -> Line<Q> {
     })
 }
 
-fn tree<Q: AllOps>(log_leaves: u32) -> Line<Q> {
+fn tree(log_leaves: u32) -> Line {
     let leaves = f64::from(1u32 << log_leaves);
     let size = size(leaves - 1.0, 2.0 * DIGEST_BYTES * leaves);
-    Line::new(format!("merkle.tree/2^{log_leaves}"), size, move |q: &Q| {
+    Line::new(&format!("merkle.tree/2^{log_leaves}"), size, move |q| {
         // Uploaded: zeros that were never written are one page of memory, which stays in the cache.
         let mut nodes = q.upload(&vec![Digest::default(); (2 << log_leaves) - 1])?;
         let params = MerkleTreeParams { log_leaves };

@@ -1,7 +1,6 @@
 //! Speed lines of the `recurrent` op set: ensembles of gated recurrent units.
 
 use backend_api::Real;
-use cpu_backend::CpuQueue;
 use half::f16;
 use nn_ops::{
     GruColumns, GruInputs, GruMember, GruPlan, GruResults, GruWeights, NnError, OptimizerConfig, Overflow, RssmHead,
@@ -12,7 +11,7 @@ use runtime::AnyQueue;
 use crate::{
     Extent, Goal, Line,
     host::{against_peak, tensor, values},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Members of the ensemble.
@@ -31,22 +30,21 @@ struct Sizes {
 }
 
 /// Every line of the op set on the processor: 32 rows, ten steps and 256 states.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     let of = |input| Sizes { batch: 32, steps: 10, input, hidden: 256 };
     let train = train(of(128), OptimizerConfig::sgd(1e-3, 0.0)).called("nn.bptt_step");
     let time = Goal::Rate(train.size.work / 25e-3);
-    let passes = [
-        forward(of(128), ensemble).called("nn.gru/128x256"),
-        forward(of(128), narrowed).called("nn.gru_f16/128x256"),
-        rollout(of(64)).called("nn.rssm_rollout/64x256"),
-    ];
-    let mut all = vec![against_peak(train).goal(time, "")];
-    all.extend(passes.map(|line| against_peak(line).goal(Goal::Ratio { peer: 1, ratio: 0.88 }, "")));
-    all
+    let pass = |line: Line| against_peak(line).goal(Goal::Ratio { peer: 1, ratio: 0.88 }, "");
+    vec![
+        against_peak(train).goal(time, ""),
+        pass(forward(of(128), ensemble).called("nn.gru/128x256")),
+        pass(forward(of(128), narrowed).called("nn.gru_f16/128x256")),
+        pass(rollout(of(64)).called("nn.rssm_rollout/64x256")),
+    ]
 }
 
 /// Every line of the op set on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let of = |batch, input| match extent {
         Extent::Full => Sizes { batch, steps: 10, input, hidden: 256 },
         Extent::Small => Sizes { batch: 5, steps: 2, input: 8, hidden: 16 },
@@ -55,14 +53,19 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
         Extent::Full => &[1, 32, 256, 4096],
         Extent::Small => &[5],
     };
-    let mut all: Vec<_> = batches.iter().map(|&batch| forward(of(batch, 128), ensemble)).collect();
-    all.extend(batches.iter().map(|&batch| rollout(of(batch, 64))));
+    let mut all = Vec::new();
+    for &batch in batches {
+        all.push(forward(of(batch, 128), ensemble));
+    }
+    for &batch in batches {
+        all.push(rollout(of(batch, 64)));
+    }
     all.push(train(of(32, 64), OptimizerConfig::adam(1e-3)));
     all
 }
 
 /// Random weights of all members.
-fn ensemble<Q: AllOps>(q: &Q, Sizes { input, hidden, .. }: Sizes) -> Result<GruWeights<Q>, NnError> {
+fn ensemble(q: &AnyQueue, Sizes { input, hidden, .. }: Sizes) -> Result<GruWeights<AnyQueue>, NnError> {
     let limit = (2.0 / (input + hidden) as f32).sqrt();
     let of = |rows: usize| values(rows * 3 * hidden, limit);
     let columns = GruColumns { w: of(input), u: of(hidden), b: vec![0.0; 3 * hidden], bu: None };
@@ -70,7 +73,7 @@ fn ensemble<Q: AllOps>(q: &Q, Sizes { input, hidden, .. }: Sizes) -> Result<GruW
 }
 
 /// The same weights in 16 bits.
-fn narrowed<Q: AllOps>(q: &Q, sizes: Sizes) -> Result<GruWeights<Q, f16>, NnError> {
+fn narrowed(q: &AnyQueue, sizes: Sizes) -> Result<GruWeights<AnyQueue, f16>, NnError> {
     ensemble(q, sizes)?.narrowed(q, Overflow::Refuse)
 }
 
@@ -93,13 +96,13 @@ impl Sizes {
 }
 
 /// Makes the weights of an ensemble.
-type MakeWeights<Q, T> = fn(&Q, Sizes) -> Result<GruWeights<Q, T>, NnError>;
+type MakeWeights<AnyQueue, T> = fn(&AnyQueue, Sizes) -> Result<GruWeights<AnyQueue, T>, NnError>;
 
 /// Passes over a sequence, from states of zero.
-fn forward<Q: AllOps, T: Real>(sizes: Sizes, weights: MakeWeights<Q, T>) -> Line<Q> {
+fn forward<T: Real>(sizes: Sizes, weights: MakeWeights<AnyQueue, T>) -> Line {
     let Sizes { batch, steps, input, hidden } = sizes;
     let floats = sizes.weights() + steps * batch * input + MEMBERS * batch * hidden;
-    Line::new(sizes.id("gru"), size(steps * (input + hidden), sizes, floats), move |q: &Q| {
+    Line::new(&sizes.id("gru"), size(steps * (input + hidden), sizes, floats), move |q| {
         let weights = weights(q, sizes)?;
         let plan = GruPlan::new(&weights, batch, steps, GruInputs::Sequence)?;
         let (x, mut last) = (tensor(q, plan.inputs().shape(), 1.0)?, Tensor::alloc(q, &[MEMBERS, batch, hidden])?);
@@ -111,10 +114,10 @@ fn forward<Q: AllOps, T: Real>(sizes: Sizes, weights: MakeWeights<Q, T>) -> Line
 }
 
 /// Roll-outs whose losses are fed back to each member.
-fn rollout<Q: AllOps>(sizes: Sizes) -> Line<Q> {
+fn rollout(sizes: Sizes) -> Line {
     let Sizes { batch, steps, input, hidden } = sizes;
     let floats = sizes.weights() + batch * input + 2 * MEMBERS * batch * hidden;
-    Line::new(sizes.id("rssm_rollout"), size(input + steps * hidden, sizes, floats), move |q: &Q| {
+    Line::new(&sizes.id("rssm_rollout"), size(input + steps * hidden, sizes, floats), move |q| {
         let weights = ensemble(q, sizes)?;
         let spec = RssmSpec { batch, steps, stochastic: STOCHASTIC, ..RssmSpec::default() };
         let plan = RssmPlan::new(&weights, spec)?;
@@ -133,10 +136,10 @@ fn rollout<Q: AllOps>(sizes: Sizes) -> Line<Q> {
 /// A step consists of forward, the head and its errors, backward through time, the gradients of all
 /// weights, one norm, and a step of the optimizer. Each weight has three products: forward and for
 /// both gradients.
-fn train<Q: AllOps>(sizes: Sizes, optimizer: OptimizerConfig) -> Line<Q> {
+fn train(sizes: Sizes, optimizer: OptimizerConfig) -> Line {
     let Sizes { batch, steps, input, hidden } = sizes;
     let floats = 4 * sizes.weights() + 10 * MEMBERS * steps * batch * hidden;
-    Line::new(sizes.id("bptt_step"), size(steps * (2 * input + 3 * hidden), sizes, floats), move |q: &Q| {
+    Line::new(&sizes.id("bptt_step"), size(steps * (2 * input + 3 * hidden), sizes, floats), move |q| {
         let members = ensemble(q, sizes)?.members(q)?;
         let training = RssmTraining { batch, steps, stochastic: STOCHASTIC, ..RssmTraining::default() };
         let optimizer = OptimizerConfig { clip: Some(5.0), ..optimizer };

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use cpu_backend::{CpuQueue, SimdLevel};
+use cpu_backend::SimdLevel;
 use stark::{M31, PcsConfig, Protocol, Statement, StatementProver, TraceColumns};
 use stark_airs::{Poseidon2Chain, WideFibonacci};
 
@@ -26,15 +26,15 @@ static POSEIDON2: Given<Poseidon2Chain> = LazyLock::new(|| {
 });
 
 /// Every line of proofs.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     vec![
         line("stark.prove/fibonacci-100x2^18", 100 << 18, &FIBONACCI),
         line("stark.prove/poseidon2-2^16", 300 << 16, &POSEIDON2),
     ]
 }
 
-fn line<S: Statement + 'static>(id: &str, cells: u32, given: &'static Given<S>) -> Line<CpuQueue> {
-    let line = Line::new(id, RunSize::computing("cell", f64::from(cells), 0.0), move |q: &CpuQueue| {
+fn line<S: Statement + 'static>(id: &str, cells: u32, given: &'static Given<S>) -> Line {
+    let line = Line::new(id, RunSize::computing("cell", f64::from(cells), 0.0), move |q| {
         let (statement, trace) = &**given;
         let mut prover = StatementProver::new(q, Protocol::V2_3, PcsConfig::default(), statement)?;
         Ok(Box::new(move |q| {

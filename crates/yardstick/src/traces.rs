@@ -8,7 +8,8 @@ use core_types::{
     field::M31,
     params::air::{AirColumnsParams, AirParams, GatherColumnParams, MaskAt, RowNumbersParams},
 };
-use cpu_backend::{CpuQueue, SimdLevel};
+use cpu_backend::SimdLevel;
+use runtime::{AnyMut, AnyQueue, AnyRef};
 use stark_air::RecordedGenerator;
 use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, Statement as _, WideFibonacci, Witness, WitnessVisitor};
 
@@ -24,7 +25,7 @@ static PLONK: LazyLock<Plonk> = LazyLock::new(|| {
 });
 
 /// Every line of trace generation.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     vec![fibonacci(), poseidon2(), blake2s(), plonk()]
 }
 
@@ -78,12 +79,13 @@ impl<'w> WitnessVisitor<'w> for WitnessTraces {
 }
 
 impl WitnessTraces {
-    fn run(&mut self, q: &CpuQueue) -> Result<(), LineError> {
+    fn run(&mut self, q: &AnyQueue) -> Result<(), LineError> {
         for ComponentTrace { generator, masks, inputs, columns } in &mut self.components {
             let (program, log_rows) = (generator.program(), generator.log_rows());
             let numbers = inputs.len() - (1 << log_rows);
             if generator.reads_numbers() {
-                q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column: &mut inputs[numbers..] })?;
+                let column = AnyMut::Cpu(&mut inputs[numbers..]);
+                q.row_numbers(RowNumbers { params: &RowNumbersParams { log_rows }, column })?;
             }
             let (registers, outputs) = (program.registers(), program.outputs());
             q.air_columns(AirColumns {
@@ -95,13 +97,14 @@ impl WitnessTraces {
                 instructions: program.instructions(),
                 masks,
                 constants: program.constants(),
-                inputs,
-                columns,
-                counters: &mut self.counters,
+                inputs: AnyRef::Cpu(inputs),
+                columns: AnyMut::Cpu(columns),
+                counters: AnyMut::Cpu(&mut self.counters),
             })?;
         }
         for Gathered { keys, table, column } in &mut self.gathered {
             let params = &GatherColumnParams { log_rows: keys.len().ilog2(), words: table.len() as u32 };
+            let (keys, table, column) = (AnyRef::Cpu(keys), AnyRef::Cpu(table), AnyMut::Cpu(column));
             q.gather_column(GatherColumn { params, keys, table, column })?;
         }
         Ok(())
@@ -115,8 +118,8 @@ fn line<W: Witness>(
     preprocessed: fn() -> Vec<Vec<M31>>,
     witness: impl Fn() -> W + Copy + 'static,
     host: impl FnMut() + 'static,
-) -> Line<CpuQueue> {
-    let ours = move |_: &CpuQueue| -> Result<Run<CpuQueue>, LineError> {
+) -> Line {
+    let ours = move |_: &AnyQueue| -> Result<Run, LineError> {
         let mut making = WitnessTraces { preprocessed: preprocessed(), ..WitnessTraces::default() };
         witness().generators(&mut making);
         Ok(Box::new(move |q| making.run(q)))
@@ -128,7 +131,7 @@ fn line<W: Witness>(
     line.level("trefoil, avx2 path", SimdLevel::Avx2).portable()
 }
 
-fn fibonacci() -> Line<CpuQueue> {
+fn fibonacci() -> Line {
     let air = || WideFibonacci::new(18, 100).expect("an AIR of this size");
     let seeds = || (0..1 << 18).map(|row| [M31::ONE, M31::from_u32(row)]).collect::<Vec<_>>();
     let host = move || drop(core::hint::black_box(air().trace(&seeds()).expect("a seed for each row")));
@@ -136,21 +139,37 @@ fn fibonacci() -> Line<CpuQueue> {
     line("air.columns/fibonacci-100x2^18", 100 << 18, Vec::new, witness, host)
 }
 
-fn poseidon2() -> Line<CpuQueue> {
+fn poseidon2() -> Line {
     let first = [M31::ONE; 16];
     let host = move || drop(core::hint::black_box(Poseidon2Chain::run(16, first).expect("a chain of this length")));
     let witness = move || Poseidon2Chain::states(16, first).expect("a chain of this length").1;
     line("air.columns/poseidon2-300x2^16", 300 << 16, Vec::new, witness, host)
 }
 
-fn blake2s() -> Line<CpuQueue> {
+fn blake2s() -> Line {
     let blocks = || (0..1 << 10).map(|k: u32| core::array::from_fn(|word| k * 16 + word as u32)).collect::<Vec<_>>();
     let host = move || drop(core::hint::black_box(Blake2s::run(&blocks()).expect("whole blocks")));
     let witness = move || Blake2s::states(&blocks()).expect("whole blocks").1;
     line("air.columns/blake2s-2^10", (192 + 10 * 481) << 10, Vec::new, witness, host)
 }
 
-fn plonk() -> Line<CpuQueue> {
+fn plonk() -> Line {
     let host = || drop(core::hint::black_box(PLONK.trace()));
     line("air.columns/plonk-4x2^18", 4 << 18, || PLONK.preprocessed_values(), || PLONK.wires(), host)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Effort, line::one_thread};
+
+    #[test]
+    fn traces_with_counters_and_with_gathered_columns_take_time() {
+        let (q, effort) = (one_thread(SimdLevel::Avx512), Effort { rounds: 1, batch: Duration::ZERO });
+        for line in [blake2s(), plonk()] {
+            assert!(line.measure(&q, effort).unwrap().median_s > 0.0);
+        }
+    }
 }

@@ -2,13 +2,14 @@
 
 use backend_api::{
     Buffer, Queue as _,
-    ops::circle::{CircleExtend, CircleLde, CircleRestrict},
+    ops::circle::{CircleExtend, CircleLde, CircleOps as _, CircleRestrict},
 };
 use core_types::{
     field::M31,
     params::circle::{CircleExtendParams, CircleRestrictParams},
 };
-use cpu_backend::{CpuQueue, SimdLevel};
+use cpu_backend::SimdLevel;
+use runtime::AnyQueue;
 use stark_fft::{
     BitReversed, CanonicDomain, Coefficients, Columns, ColumnsMut, HostColumns, LdeBlockPlan, LdePlan, TwiddleTree,
 };
@@ -17,7 +18,7 @@ use super::twiddles::twiddles;
 use crate::{
     Goal, Line, LineError,
     host::{M31_BYTES, elements},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Log of the coefficients of a column on the processor, and the number of columns.
@@ -31,11 +32,11 @@ const LOG_SIZE: u32 = LOG_COEFFICIENTS + 1;
 const LOG_BLOCKS: u32 = 3;
 
 /// Low-degree extension by a factor of two.
-pub(super) fn extend<Q: AllOps>(log_coefficients: u32, columns: u32) -> Line<Q> {
+pub(super) fn extend(log_coefficients: u32, columns: u32) -> Line {
     let (log_size, count) = (log_coefficients + 1, (columns as usize) << log_coefficients);
     let work = 2.0 * count as f64 * f64::from(log_coefficients);
     let size = RunSize::streaming("element-layer", work, 3.0 * M31_BYTES * count as f64);
-    Line::new(format!("circle.extend/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+    Line::new(&format!("circle.extend/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_size)?;
         let (coefficients, mut values) = (q.upload(&elements(count))?, q.zeros::<M31>(2 * count)?);
         let params = CircleExtendParams { log_coefficients, log_size, columns };
@@ -47,12 +48,12 @@ pub(super) fn extend<Q: AllOps>(log_coefficients: u32, columns: u32) -> Line<Q> 
 }
 
 /// The same from values, coefficients included.
-pub(super) fn lde<Q: AllOps>(log_coefficients: u32, columns: u32) -> Line<Q> {
+pub(super) fn lde(log_coefficients: u32, columns: u32) -> Line {
     let (log_size, count) = (log_coefficients + 1, (columns as usize) << log_coefficients);
     let work = 3.0 * count as f64 * f64::from(log_coefficients);
     let bytes = M31_BYTES * count as f64;
     let size = RunSize { resident: 3.0 * bytes, ..RunSize::streaming("element-layer", work, 4.0 * bytes) };
-    Line::new(format!("circle.lde/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+    Line::new(&format!("circle.lde/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_size)?;
         let [_, inverse] = twiddles(q, log_coefficients)?;
         let (mut from, mut values) = (q.upload(&elements(count))?, q.zeros::<M31>(2 * count)?);
@@ -66,13 +67,13 @@ pub(super) fn lde<Q: AllOps>(log_coefficients: u32, columns: u32) -> Line<Q> {
 }
 
 /// Evaluates one of eight blocks of a domain with two points per coefficient.
-pub(super) fn restrict<Q: AllOps>(log_coefficients: u32, columns: u32) -> Line<Q> {
+pub(super) fn restrict(log_coefficients: u32, columns: u32) -> Line {
     let (log_domain, log_block) = (log_coefficients + 1, log_coefficients - 2);
-    let [count, values_len] = [log_coefficients, log_block].map(|log_len| (columns as usize) << log_len);
+    let (count, values_len) = ((columns as usize) << log_coefficients, (columns as usize) << log_block);
     // A sum of four parts counts as a layer for each.
     let work = values_len as f64 * f64::from(log_block + 4);
     let size = RunSize::streaming("element-layer", work, M31_BYTES * (count + values_len) as f64);
-    Line::new(format!("circle.restrict/{columns}x2^{log_coefficients}"), size, move |q: &Q| {
+    Line::new(&format!("circle.restrict/{columns}x2^{log_coefficients}"), size, move |q| {
         let [forward, _] = twiddles(q, log_domain)?;
         let (coefficients, mut values) = (q.upload(&elements(count))?, q.zeros::<M31>(values_len)?);
         let params = CircleRestrictParams { log_coefficients, log_domain, log_block, block: 5, columns };
@@ -84,13 +85,13 @@ pub(super) fn restrict<Q: AllOps>(log_coefficients: u32, columns: u32) -> Line<Q
 }
 
 /// The overhead of a plan over its op: checks, and no memory.
-pub(super) fn plan() -> Line<CpuQueue> {
-    let line = Line::new("circle.extend_plan/100x2^16", size(), |q: &CpuQueue| {
+pub(super) fn plan() -> Line {
+    let line = Line::new("circle.extend_plan/100x2^16", size(), |q| {
         let ((tree, coefficients), large) = (prepared(q)?, domain(LOG_SIZE));
         let plan = LdePlan::new(domain(LOG_COEFFICIENTS), large, COLUMNS as usize)?;
         let mut values = q.alloc::<M31>((COLUMNS as usize) << LOG_SIZE)?;
         Ok(Box::new(move |q| {
-            let values = ColumnsMut::<CpuQueue, BitReversed>::new(large, values.view_mut())?;
+            let values = ColumnsMut::<AnyQueue, BitReversed>::new(large, values.view_mut())?;
             Ok(plan.extend_into(q, &tree, coefficients.view(), values)?)
         }))
     });
@@ -100,8 +101,8 @@ pub(super) fn plan() -> Line<CpuQueue> {
 }
 
 /// The cost of holding an eighth of the values at a time: weighted sums replace three layers.
-pub(super) fn blocks() -> Line<CpuQueue> {
-    let line = Line::new("circle.extend_blocks/100x2^16", size(), |q: &CpuQueue| {
+pub(super) fn blocks() -> Line {
+    let line = Line::new("circle.extend_blocks/100x2^16", size(), |q| {
         let (tree, coefficients) = prepared(q)?;
         let plan = LdeBlockPlan::new(domain(LOG_COEFFICIENTS), domain(LOG_SIZE), COLUMNS as usize, LOG_BLOCKS)?;
         let mut values = q.alloc::<M31>(plan.values_len())?;
@@ -126,7 +127,7 @@ fn domain(log_size: u32) -> CanonicDomain {
 }
 
 /// The inputs of both plans.
-fn prepared(q: &CpuQueue) -> Result<(TwiddleTree<CpuQueue>, Columns<CpuQueue, Coefficients>), LineError> {
+fn prepared(q: &AnyQueue) -> Result<(TwiddleTree<AnyQueue>, Columns<AnyQueue, Coefficients>), LineError> {
     let words = elements(1 << LOG_COEFFICIENTS).repeat(COLUMNS as usize);
     let host = HostColumns::new(domain(LOG_COEFFICIENTS), words)?;
     Ok((TwiddleTree::new(q, domain(LOG_SIZE))?, Columns::upload(q, &host)?))

@@ -1,16 +1,15 @@
 //! Batch inversion, compared with running products in plain loops.
 
 use backend_api::{
-    Buffer,
-    ops::circle::{BatchInverseM31, BatchInverseQm31},
+    Buffer, Queue as _,
+    ops::circle::{BatchInverseM31, BatchInverseQm31, CircleOps as _},
 };
 use core_types::field::{Field, M31, QM31};
-use cpu_backend::CpuQueue;
 
 use crate::{
     Contender, Goal, Line,
     host::{M31_BYTES, nonzero_elements, secure_elements},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// The speed-up over plain loops, whose products form a dependency chain.
@@ -19,16 +18,16 @@ const RATIO: f64 = 4.0;
 /// Elements on the processor.
 const COUNT: usize = 1 << 20;
 
-pub(super) fn contests() -> [Line<CpuQueue>; 2] {
+pub(super) fn contests() -> [Line; 2] {
     let m31 = of_m31(COUNT.ilog2()).called("circle.batch_inverse_m31/20");
     [compared(m31, || nonzero_elements(COUNT)), compared(of_qm31(), || secure_elements(COUNT))]
 }
 
 /// `2^log_len` elements of Mersenne-31.
-pub(super) fn of_m31<Q: AllOps>(log_len: u32) -> Line<Q> {
+pub(super) fn of_m31(log_len: u32) -> Line {
     let count = 1usize << log_len;
     let size = RunSize::streaming("element", count as f64, 2.0 * M31_BYTES * count as f64);
-    Line::new(format!("circle.batch_inverse_m31/2^{log_len}"), size, move |q: &Q| {
+    Line::new(&format!("circle.batch_inverse_m31/2^{log_len}"), size, move |q| {
         let (elements, mut inverses) = (q.upload(&nonzero_elements(count))?, q.zeros::<M31>(count)?);
         let mut first_zero = q.upload(&[u64::MAX])?;
         Ok(Box::new(move |q| {
@@ -39,9 +38,9 @@ pub(super) fn of_m31<Q: AllOps>(log_len: u32) -> Line<Q> {
 }
 
 /// Elements of the secure field.
-fn of_qm31<Q: AllOps>() -> Line<Q> {
+fn of_qm31() -> Line {
     let size = RunSize::computing("element", COUNT as f64, 0.0);
-    Line::new("circle.batch_inverse_qm31/20", size, |q: &Q| {
+    Line::new("circle.batch_inverse_qm31/20", size, |q| {
         let (elements, mut inverses) = (q.upload(&secure_elements(COUNT))?, q.zeros::<QM31>(COUNT)?);
         let mut first_zero = q.upload(&[u64::MAX])?;
         Ok(Box::new(move |q| {
@@ -52,7 +51,7 @@ fn of_qm31<Q: AllOps>() -> Line<Q> {
 }
 
 /// The line with plain loops over `elements`.
-fn compared<F: Field + 'static>(line: Line<CpuQueue>, elements: fn() -> Vec<F>) -> Line<CpuQueue> {
+fn compared<F: Field + 'static>(line: Line, elements: fn() -> Vec<F>) -> Line {
     let plain = move || {
         let elements = elements();
         let mut inverses = elements.clone();

@@ -9,8 +9,7 @@ mod points;
 mod transform;
 mod twiddles;
 
-use cpu_backend::{CpuQueue, SimdLevel};
-use runtime::AnyQueue;
+use cpu_backend::SimdLevel;
 
 use self::transform::{Direction, autovectorised, transform};
 use crate::{Extent, Goal, Line};
@@ -24,13 +23,13 @@ const GOAL_RATE: f64 = 1.0 / 0.13e-9;
 const LOG_SIZES: [u32; 4] = [16, 20, 22, 24];
 
 /// Every line of the op set on the processor.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     let mut all = Vec::new();
     for direction in [Direction::Interpolate, Direction::Evaluate] {
-        all.extend(LOG_SIZES.map(|log_size| {
-            let line = compared(direction, log_size).called(format!("circle.{}/{log_size}", direction.name()));
-            line.portable().goal(Goal::Rate(GOAL_RATE), "avx-512")
-        }));
+        for log_size in LOG_SIZES {
+            let line = compared(direction, log_size).called(&format!("circle.{}/{log_size}", direction.name()));
+            all.push(line.portable().goal(Goal::Rate(GOAL_RATE), "avx-512"));
+        }
     }
     let portable = compared(Direction::Interpolate, 20).ours("trefoil, portable path", SimdLevel::Portable);
     all.push(portable.called("circle.portable/20").goal(Goal::Ratio { peer: 1, ratio: 0.5 }, ""));
@@ -43,12 +42,12 @@ pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
 }
 
 /// Our transform of one column, and the plain loops.
-fn compared(direction: Direction, log_size: u32) -> Line<CpuQueue> {
+fn compared(direction: Direction, log_size: u32) -> Line {
     transform(direction, log_size, 1).in_nanoseconds().peer(move || autovectorised(direction, log_size))
 }
 
 /// Every line of the op set on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     // A column of 2^24 elements fits the cache of a large device, one of 2^26 fits none.
     let (cached, single, batch, columns) = match extent {
         Extent::Full => (24, 26, 20, 256),
@@ -56,7 +55,8 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
     };
     let mut all = Vec::new();
     for (log_size, columns) in [(cached, 1), (single, 1), (batch, columns)] {
-        all.extend([Direction::Interpolate, Direction::Evaluate].map(|to| transform(to, log_size, columns)));
+        all.push(transform(Direction::Interpolate, log_size, columns));
+        all.push(transform(Direction::Evaluate, log_size, columns));
     }
     all.extend([
         extend::extend(batch, columns / 4),

@@ -1,20 +1,19 @@
 //! Evaluation of columns of coefficients at points, compared with plain loops.
 
 use backend_api::{
-    Buffer,
-    ops::circle::{CircleEvalAtPoint, CircleEvalAtPoints},
+    Buffer, Queue as _,
+    ops::circle::{CircleEvalAtPoint, CircleEvalAtPoints, CircleOps as _},
 };
 use core_types::{
     circle::{CirclePoint, double_x},
     field::{M31, QM31},
     params::{circle::CirclePointParams, deep::SampleAt},
 };
-use cpu_backend::CpuQueue;
 
 use crate::{
     Contender, Goal, Line,
     host::{M31_BYTES, elements, places},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Coefficients per second of stwo's vector backend on a machine with AVX-512 (0.81 ns each).
@@ -24,8 +23,8 @@ const GOAL_RATE: f64 = 1.0 / 0.81e-9;
 const LOG_BLOCK: u32 = 8;
 
 /// The work at one point of `2^log_size` coefficients.
-pub(super) fn contest(log_size: u32) -> Line<CpuQueue> {
-    let line = at_point(log_size, 1).called(format!("circle.eval_at_point/{log_size}")).in_nanoseconds();
+pub(super) fn contest(log_size: u32) -> Line {
+    let line = at_point(log_size, 1).called(&format!("circle.eval_at_point/{log_size}")).in_nanoseconds();
     let line = line.counting("coefficient", f64::from(1u32 << log_size)).peer(move || plain(log_size));
     line.portable().goal(Goal::Rate(GOAL_RATE), "avx-512")
 }
@@ -35,10 +34,10 @@ fn point() -> CirclePoint<QM31> {
     CirclePoint::from_parameter(parameter).expect("the parameter names a point")
 }
 
-pub(super) fn at_point<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
+pub(super) fn at_point(log_size: u32, columns: u32) -> Line {
     let count = (columns as usize) << log_size;
     let size = RunSize::streaming("element", count as f64, M31_BYTES * count as f64);
-    Line::new(format!("circle.eval_at_point/{columns}x2^{log_size}"), size, move |q: &Q| {
+    Line::new(&format!("circle.eval_at_point/{columns}x2^{log_size}"), size, move |q| {
         let (coefficients, mut results) = (q.upload(&elements(count))?, q.zeros::<QM31>(columns as usize)?);
         let params = CirclePointParams { log_size, columns, point: point() };
         Ok(Box::new(move |q| {
@@ -49,10 +48,10 @@ pub(super) fn at_point<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
 }
 
 /// The same at two points, which are on the device.
-pub(super) fn at_points<Q: AllOps>(log_size: u32, columns: u32) -> Line<Q> {
+pub(super) fn at_points(log_size: u32, columns: u32) -> Line {
     let count = (columns as usize) << log_size;
     let size = RunSize::streaming("element and point", 2.0 * count as f64, M31_BYTES * count as f64);
-    Line::new(format!("circle.eval_at_points/{columns}x2^{log_size}"), size, move |q: &Q| {
+    Line::new(&format!("circle.eval_at_points/{columns}x2^{log_size}"), size, move |q| {
         let (coefficients, mut sampled) = (q.upload(&elements(count))?, q.zeros::<QM31>(2 * columns as usize)?);
         let (point, other) = (point(), point().double());
         let points = q.upload(&[point.x, point.y, other.x, other.y])?;
@@ -109,8 +108,6 @@ fn plain_sum(words: &[M31], plane: &[M31]) -> M31 {
 
 #[cfg(test)]
 mod tests {
-    use backend_api::ops::circle::CircleOps as _;
-
     use super::*;
 
     #[test]

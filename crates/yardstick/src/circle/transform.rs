@@ -1,19 +1,20 @@
 //! Transforms of columns in place, compared with plain loops.
 
 use backend_api::{
-    Buffer,
-    ops::circle::{CircleEvaluate, CircleInterpolate},
+    Buffer, Queue as _,
+    ops::circle::{CircleEvaluate, CircleInterpolate, CircleOps as _},
 };
 use core_types::{
     field::{M31, Twiddle},
     params::circle::CircleFftParams,
 };
+use runtime::AnyQueue;
 
 use super::twiddles::twiddles;
 use crate::{
     Contender, Line,
     host::{M31_BYTES, elements},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,12 +32,12 @@ impl Direction {
     }
 }
 
-pub(super) fn transform<Q: AllOps>(direction: Direction, log_size: u32, columns: u32) -> Line<Q> {
+pub(super) fn transform(direction: Direction, log_size: u32, columns: u32) -> Line {
     let count = (columns as usize) << log_size;
     let bytes = M31_BYTES * count as f64;
     let work = count as f64 * f64::from(log_size);
     let size = RunSize { resident: bytes, ..RunSize::streaming("element-layer", work, 2.0 * bytes) };
-    Line::new(format!("circle.{}/{columns}x2^{log_size}", direction.name()), size, move |q: &Q| {
+    Line::new(&format!("circle.{}/{columns}x2^{log_size}", direction.name()), size, move |q| {
         let [forward, inverse] = twiddles(q, log_size)?;
         let mut values = q.upload(&elements(count))?;
         let params = CircleFftParams { log_size, columns };
@@ -65,12 +66,13 @@ pub(super) fn autovectorised(direction: Direction, log_size: u32) -> Contender {
 }
 
 fn factors(direction: Direction, log_size: u32) -> Vec<Twiddle> {
-    let q = runtime::cpu().expect("threads start");
+    let q = AnyQueue::Cpu(runtime::cpu().expect("threads start"));
     let [forward, inverse] = twiddles(&q, log_size).expect("memory for the twiddles");
-    match direction {
-        Direction::Interpolate => inverse.view().to_vec(),
-        Direction::Evaluate => forward.view().to_vec(),
-    }
+    let read = match direction {
+        Direction::Interpolate => inverse,
+        Direction::Evaluate => forward,
+    };
+    q.download(&read).expect("memory of the host")
 }
 
 /// Twiddles of layer 0 for eight positions, from the two twiddles of layer 1 for them.
@@ -120,8 +122,6 @@ fn plain_evaluate(column: &mut [M31], twiddles: &[Twiddle], log_size: u32) {
 
 #[cfg(test)]
 mod tests {
-    use backend_api::ops::circle::CircleOps as _;
-
     use super::*;
 
     #[test]

@@ -1,17 +1,17 @@
 //! Twiddles of a domain, compared with plain loops.
 
-use backend_api::{Buffer, ops::circle::CircleTwiddles};
+use backend_api::{
+    Buffer, Queue as _,
+    ops::circle::{CircleOps as _, CircleTwiddles},
+};
 use core_types::{
     circle::{CirclePoint, CirclePointIndex, double_x},
     field::{M31, Twiddle},
     params::circle::CircleTwiddleParams,
 };
-use cpu_backend::CpuQueue;
+use runtime::{AnyBuf, AnyQueue};
 
-use crate::{
-    Contender, Goal, Line, LineError,
-    line::{AllOps, RunSize},
-};
+use crate::{Contender, Goal, Line, LineError, line::RunSize};
 
 /// Factors with their inverses per second of stwo's vector backend.
 ///
@@ -19,9 +19,9 @@ use crate::{
 const GOAL_RATE: f64 = 1.0 / 7.4e-9;
 
 /// The factors of `2^log_size` points, and their inverses.
-pub(super) fn contest(log_size: u32) -> Line<CpuQueue> {
+pub(super) fn contest(log_size: u32) -> Line {
     let size = RunSize::computing("factor with its inverse", f64::from(1u32 << (log_size - 1)), 0.0);
-    let line = Line::new(format!("circle.twiddles/{log_size}"), size, move |q: &CpuQueue| {
+    let line = Line::new(&format!("circle.twiddles/{log_size}"), size, move |q| {
         let mut written = twiddles(q, log_size)?;
         Ok(Box::new(move |q| write(q, log_size, &mut written)))
     });
@@ -29,13 +29,13 @@ pub(super) fn contest(log_size: u32) -> Line<CpuQueue> {
 }
 
 /// Twiddles of a domain, and their inverses.
-pub(super) fn twiddles<Q: AllOps>(q: &Q, log_size: u32) -> Result<[Q::Buf<Twiddle>; 2], LineError> {
+pub(super) fn twiddles(q: &AnyQueue, log_size: u32) -> Result<[AnyBuf<Twiddle>; 2], LineError> {
     let mut both = [q.zeros::<Twiddle>(1 << (log_size - 1))?, q.zeros::<Twiddle>(1 << (log_size - 1))?];
     write(q, log_size, &mut both)?;
     Ok(both)
 }
 
-fn write<Q: AllOps>(q: &Q, log_size: u32, [forward, inverse]: &mut [Q::Buf<Twiddle>; 2]) -> Result<(), LineError> {
+fn write(q: &AnyQueue, log_size: u32, [forward, inverse]: &mut [AnyBuf<Twiddle>; 2]) -> Result<(), LineError> {
     let (twiddles, inverse_twiddles) = (forward.view_mut(), inverse.view_mut());
     Ok(q.circle_twiddles(CircleTwiddles { params: &CircleTwiddleParams { log_size }, twiddles, inverse_twiddles })?)
 }
@@ -82,12 +82,15 @@ mod tests {
 
     #[test]
     fn the_plain_loops_compute_what_we_compute() {
-        let q = runtime::cpu().unwrap();
+        let q = AnyQueue::Cpu(runtime::cpu().unwrap());
         for log_size in [2, 3, 4, 9, 13, 16] {
             let ours = twiddles(&q, log_size).unwrap();
             let mut plain = ours.each_ref().map(|ours| vec![Twiddle::default(); ours.len()]);
             plain_twiddles(log_size, &mut plain);
-            assert!(plain.iter().zip(&ours).all(|(plain, ours)| plain == ours.view()), "2^{log_size} points");
+            assert!(
+                plain.iter().zip(&ours).all(|(plain, ours)| *plain == q.download(ours).unwrap()),
+                "2^{log_size} points"
+            );
         }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! One party works alone: its own messages stand in for the peer's.
 
-use cpu_backend::{CpuQueue, SimdLevel};
+use cpu_backend::SimdLevel;
 use pfss::{
     Channel, ChannelError, Dealer, Gate, KeyBundle, Party, Session, Task,
     batch::{BatchConfig, Job, SuperBatch},
     functions::{Accuracy, FixedBundles, gelu},
     suf::SufModes,
 };
+use runtime::AnyQueue;
 
 use crate::{
     Contender, Goal, Line,
@@ -20,7 +21,7 @@ use crate::{
 const ELEMENTS: usize = 1 << 16;
 
 /// Every line, each with its goal on a processor with AES in vectors.
-pub(super) fn contests() -> Vec<Line<CpuQueue>> {
+pub(super) fn contests() -> Vec<Line> {
     let size = || RunSize::computing("element", ELEMENTS as f64, 0.0);
     let line = |id: &str, nanoseconds: f64| Line::of_peers(id, size()).goal(Goal::Rate(1e9 / nanoseconds), "vaes");
     vec![
@@ -52,7 +53,7 @@ impl Channel for Echo {
     }
 }
 
-fn queue() -> CpuQueue {
+fn queue() -> AnyQueue {
     one_thread(SimdLevel::Avx512)
 }
 
@@ -109,7 +110,7 @@ fn read_relu() -> Contender {
 }
 
 fn gelu_by(accuracy: Accuracy) -> Contender {
-    let [q, dealer_q] = [(); 2].map(|()| queue());
+    let (q, dealer_q) = (queue(), queue());
     let gates = gelu(accuracy).and_then(|function| function.gates(SufModes::default())).expect("a known function");
     let (mut dealer, x, dealt) = (Dealer::insecure_from_seed(5), words(ELEMENTS, 6), gates.clone());
     let feed = move || {
@@ -120,5 +121,5 @@ fn gelu_by(accuracy: Accuracy) -> Contender {
         let shares = Session::new(Echo).function(&q, &gates, bundles, &x).expect("an input for each key");
         core::hint::black_box(shares);
     };
-    Contender::fed(format!("trefoil, degree {}, {} pieces", accuracy.degree, accuracy.pieces), feed, run)
+    Contender::fed(&format!("trefoil, degree {}, {} pieces", accuracy.degree, accuracy.pieces), feed, run)
 }

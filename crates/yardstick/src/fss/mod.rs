@@ -6,10 +6,10 @@
 mod gates;
 
 use backend_api::{
-    BackendError, Buffer, Queue,
+    BackendError, Buffer, Queue as _,
     ops::{
-        fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys, ExpandSeed},
-        share::{MatmulWords, TableSums},
+        fss::{self, CmpEvalAll, CmpEvalWindow, CmpGen, DcfEvalWindow, DcfGen, DcfKeys, ExpandSeed, FssOps as _},
+        share::{MatmulWords, ShareOps as _, TableSums},
     },
 };
 use core_types::{
@@ -20,7 +20,7 @@ use core_types::{
         share::{MatmulWordsParams, TableSumsParams},
     },
 };
-use cpu_backend::{CpuQueue, SimdLevel};
+use cpu_backend::SimdLevel;
 use fss_rs::{
     PointFn, Share,
     dcf::{BoundState, CmpFn, Dcf, DcfImpl},
@@ -29,13 +29,9 @@ use fss_rs::{
     prg::Aes128MatyasMeyerOseasPrg,
 };
 use pfss::MatrixShape;
-use runtime::AnyQueue;
+use runtime::{AnyBuf, AnyQueue};
 
-use crate::{
-    Contender, Extent, Goal, Line, LineError,
-    host::words,
-    line::{AllOps, RunSize},
-};
+use crate::{Contender, Extent, Goal, Line, LineError, host::words, line::RunSize};
 
 const NONCE: [u8; 16] = [7; 16];
 
@@ -66,9 +62,9 @@ type PeerSmallDpf = DpfImpl<2, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES,
 type PeerDcf = DcfImpl<8, SEED_BYTES, Aes128MatyasMeyerOseasPrg<SEED_BYTES, 2, 4>>;
 
 /// Every line of the op set on the processor.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
-    let ours = |id: &str, name: &str, line: Line<CpuQueue>| line.called(id).ours(name, SimdLevel::Avx512);
-    let at_least = |line: Line<CpuQueue>, rate: f64| line.goal(Goal::Rate(rate), "vaes");
+pub(crate) fn contests() -> Vec<Line> {
+    let ours = |id: &str, name: &str, line: Line| line.called(id).ours(name, SimdLevel::Avx512);
+    let at_least = |line: Line, rate: f64| line.goal(Goal::Rate(rate), "vaes");
     let cmp64 = ours("pfss.cmp64", "trefoil CMP(64)", cmp_eval(64, KEYS, ONE_POINT)).peer(|| peer_dpf_eval(1));
     let cmp32 = ours("pfss.cmp32", "trefoil CMP(32)", cmp_eval(32, KEYS, ONE_POINT));
     let cmp12 = ours("pfss.cmp12", "trefoil CMP(12)", cmp_eval(12, KEYS, ONE_POINT));
@@ -92,7 +88,7 @@ pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
 }
 
 /// Every line of the op set on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let (wide, narrow, all, dcf, few, side) = match extent {
         Extent::Full => (1 << 20, 1 << 22, 1 << 16, 1 << 18, 1 << 15, 1 << 12),
         Extent::Small => (64, 64, 64, 64, 64, 65),
@@ -157,16 +153,16 @@ fn roots(count: u32) -> Vec<Label> {
 }
 
 /// CMP keys of both parties, made on the queue.
-struct CmpBatch<Q: Queue> {
+struct CmpBatch {
     params: CmpGenParams,
-    alphas: Q::Buf<u64>,
-    roots: Q::Buf<Label>,
-    corrections: Q::Buf<u128>,
-    leaves: Q::Buf<u128>,
+    alphas: AnyBuf<u64>,
+    roots: AnyBuf<Label>,
+    corrections: AnyBuf<u128>,
+    leaves: AnyBuf<u128>,
 }
 
-impl<Q: AllOps> CmpBatch<Q> {
-    fn new(q: &Q, bits: u32, count: u32) -> Result<Self, LineError> {
+impl CmpBatch {
+    fn new(q: &AnyQueue, bits: u32, count: u32) -> Result<Self, LineError> {
         let key = PrgKeys::from_nonce(NONCE).child;
         let mut keys = Self {
             params: CmpGenParams { key, bits, count, reserved: [0; 2] },
@@ -179,7 +175,7 @@ impl<Q: AllOps> CmpBatch<Q> {
         Ok(keys)
     }
 
-    fn generate(&mut self, q: &Q) -> Result<(), LineError> {
+    fn generate(&mut self, q: &AnyQueue) -> Result<(), LineError> {
         Ok(q.cmp_gen(CmpGen {
             params: &self.params,
             alphas: self.alphas.view(),
@@ -190,7 +186,7 @@ impl<Q: AllOps> CmpBatch<Q> {
     }
 
     /// The keys of party 0.
-    fn view(&self) -> Result<fss::CmpKeys<'_, Q>, BackendError> {
+    fn view(&self) -> Result<fss::CmpKeys<'_, AnyQueue>, BackendError> {
         Ok(fss::CmpKeys {
             roots: self.roots.slice(0..padded(self.params.count))?,
             corrections: self.corrections.view(),
@@ -206,9 +202,9 @@ fn cmp_bytes(bits: u32, count: u32) -> f64 {
     f64::from(count) * (16.0 * f64::from(1 + cmp_levels(bits) + 2) + 8.0)
 }
 
-fn cmp_eval<Q: AllOps>(bits: u32, count: u32, at: KeyPoints) -> Line<Q> {
+fn cmp_eval(bits: u32, count: u32, at: KeyPoints) -> Line {
     let size = RunSize::streaming("evaluation", f64::from(count) * f64::from(at.points), cmp_bytes(bits, count));
-    Line::new(at.line("cmp_eval_window", bits, count), size, move |q: &Q| {
+    Line::new(&at.line("cmp_eval_window", bits, count), size, move |q| {
         let keys = CmpBatch::new(q, bits, count)?;
         let CmpGenParams { key, .. } = keys.params;
         let (points, window) = (at.points, at.window(bits, CMP_TABLE_BITS));
@@ -223,11 +219,11 @@ fn cmp_eval<Q: AllOps>(bits: u32, count: u32, at: KeyPoints) -> Line<Q> {
 }
 
 /// The first `keys` of a batch, evaluated at every point; each writes a bit for each point.
-fn cmp_eval_all<Q: AllOps>(bits: u32, count: u32, keys: u32) -> Line<Q> {
+fn cmp_eval_all(bits: u32, count: u32, keys: u32) -> Line {
     let blocks = cmp_blocks(bits);
     let bytes = f64::from(keys) * 16.0 * f64::from(1 + cmp_levels(bits) + 2 + blocks as u32);
     let size = RunSize::streaming("key", f64::from(keys), bytes);
-    Line::new(format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q: &Q| {
+    Line::new(&format!("pfss.cmp_eval_all({bits})/{count}"), size, move |q| {
         let batch = CmpBatch::new(q, bits, count)?;
         let CmpGenParams { key, .. } = batch.params;
         let params = CmpAllParams { key, bits, party: 0, count, first: 0, keys, reserved: [0; 3] };
@@ -238,19 +234,19 @@ fn cmp_eval_all<Q: AllOps>(bits: u32, count: u32, keys: u32) -> Line<Q> {
     })
 }
 
-fn cmp_gen<Q: AllOps>(bits: u32, count: u32) -> Line<Q> {
+fn cmp_gen(bits: u32, count: u32) -> Line {
     let size = RunSize::computing("key pair", f64::from(count), cmp_bytes(bits, count));
-    Line::new(format!("pfss.cmp_gen({bits})/{count}"), size, move |q: &Q| {
+    Line::new(&format!("pfss.cmp_gen({bits})/{count}"), size, move |q| {
         let mut keys = CmpBatch::new(q, bits, count)?;
         Ok(Box::new(move |q| keys.generate(q)))
     })
 }
 
-fn dcf_eval<Q: AllOps>(bits: u32, count: u32, at: KeyPoints) -> Line<Q> {
+fn dcf_eval(bits: u32, count: u32, at: KeyPoints) -> Line {
     // a root, a correction and its word for each level, the last word and a masked input; and the results
     let resident = f64::from(count) * (16.0 + 24.0 * f64::from(bits) + 16.0 + 8.0 * f64::from(at.points));
     let size = RunSize::computing("evaluation", f64::from(count) * f64::from(at.points), resident);
-    Line::new(at.line("dcf_eval_window", bits, count), size, move |q: &Q| {
+    Line::new(&at.line("dcf_eval_window", bits, count), size, move |q| {
         let row = padded(count);
         let keys = PrgKeys::from_nonce(NONCE);
         let (party, points, len, width, window) = (0, at.points, 1, 64, at.window(bits, 0));
@@ -280,10 +276,10 @@ fn dcf_eval<Q: AllOps>(bits: u32, count: u32, at: KeyPoints) -> Line<Q> {
 }
 
 /// Rows of the key stream of a seed, as of roots or additive shares.
-fn expand_seed<Q: AllOps>(rows: u32, blocks: u32) -> Line<Q> {
+fn expand_seed(rows: u32, blocks: u32) -> Line {
     let all = f64::from(rows) * f64::from(blocks);
     let size = RunSize::computing("block", all, 16.0 * all);
-    Line::new(format!("pfss.expand_seed/{rows}x{blocks}"), size, move |q: &Q| {
+    Line::new(&format!("pfss.expand_seed/{rows}x{blocks}"), size, move |q| {
         let key = AesKey::new(NONCE);
         let params = SeedParams { key, first: 0, mask: [u64::MAX; 2], rows, blocks, reserved: [0; 2] };
         let mut words = q.zeros::<u64>(2 * rows as usize * blocks as usize)?;
@@ -292,10 +288,10 @@ fn expand_seed<Q: AllOps>(rows: u32, blocks: u32) -> Line<Q> {
 }
 
 /// A product of `side x side` matrices of words modulo 2^64.
-fn matmul_words<Q: AllOps>(side: usize) -> Line<Q> {
+fn matmul_words(side: usize) -> Line {
     let len = side * side;
     let size = RunSize::computing("MAC", (side * len) as f64, (3 * 8 * len) as f64);
-    Line::new(format!("pfss.matmul_words/{side}"), size, move |q: &Q| {
+    Line::new(&format!("pfss.matmul_words/{side}"), size, move |q| {
         let [rows, inner, cols] = [side as u64; 3];
         let params = MatmulWordsParams { batch: 1, rows, inner, cols, alpha: 1, beta: 0 };
         let (x, y) = (q.upload(&words(len, 7))?, q.upload(&words(len, 8))?);
@@ -307,12 +303,12 @@ fn matmul_words<Q: AllOps>(side: usize) -> Line<Q> {
 }
 
 /// Sums of one table over the set bits of `count` shares of unit vectors.
-fn table_sums<Q: AllOps>(bits: u32, count: u32) -> Line<Q> {
+fn table_sums(bits: u32, count: u32) -> Line {
     let (blocks, elements) = (cmp_blocks(bits) as usize, count as usize);
     // the blocks of a share and a public word; a sum and a number of bits
     let bytes = f64::from(count) * (16 * blocks + 8 + 16) as f64;
     let size = RunSize::computing("element", f64::from(count), bytes);
-    Line::new(format!("pfss.table_sums/{bits}"), size, move |q: &Q| {
+    Line::new(&format!("pfss.table_sums/{bits}"), size, move |q| {
         let params = TableSumsParams { count, bits, tables: 1 };
         let halves = words(2 * blocks * elements, 9);
         let units: Vec<u128> =
@@ -379,7 +375,7 @@ fn peer_dpf_full_eval(bits: u32) -> Contender {
     };
     let keys: Vec<_> = words(ALL_KEYS as usize, 2).iter().enumerate().map(key).collect();
     let mut shares = vec![ByteGroup::zero(); 1 << bits];
-    Contender::new(format!("fss-rs DPF({bits}), full domain"), move || {
+    Contender::new(&format!("fss-rs DPF({bits}), full domain"), move || {
         let mut shares: Vec<_> = shares.iter_mut().collect();
         for key in &keys {
             dpf.full_eval(false, key, &mut shares);

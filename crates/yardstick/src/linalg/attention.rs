@@ -2,19 +2,17 @@
 //!
 //! Work counts the products of the queries with the keys that they read.
 
-use backend_api::{Buffer, Real};
-use cpu_backend::CpuQueue;
+use backend_api::{Buffer, Queue as _, Real};
 use half::bf16;
 use nn_ops::{
     AttentionGradients, AttentionInputs, AttentionOptions, AttentionPlan, AttentionSaved, AttentionShape, CacheShape,
     KeyValueCache, Mask, NnError, SoftmaxPlan, TensorMut, TensorRef, matmul,
 };
-use runtime::AnyQueue;
 
 use crate::{
     Extent, Goal, Line,
     host::{against_peak, against_reading, tensor},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Batches, heads, rows, and elements in a row.
@@ -23,9 +21,9 @@ type Sizes = [usize; 4];
 /// The axes of a plan's tensors, `[batch, rows, heads, dim]`.
 const BY_ROW: [usize; 4] = [0, 2, 1, 3];
 
-pub(super) fn contests() -> Vec<Line<CpuQueue>> {
+pub(super) fn contests() -> Vec<Line> {
     let forward = |sizes: Sizes| {
-        let line = forward::<_, f32>(id("attention", sizes), sizes);
+        let line = forward::<f32>(&id("attention", sizes), sizes);
         against_peak(line).variant("trefoil, products and softmax in blocks", composed(sizes))
     };
     let decode = against_reading(decode("nn.attention_decode/2048", [4, 8, 2048, 64]));
@@ -33,22 +31,22 @@ pub(super) fn contests() -> Vec<Line<CpuQueue>> {
         forward([4, 8, 512, 64]),
         forward([1, 8, 2048, 64]),
         forward([8, 12, 128, 64]),
-        against_peak(backward::<_, f32>(id("attention_backward", [4, 8, 512, 64]), [4, 8, 512, 64])),
+        against_peak(backward::<f32>(&id("attention_backward", [4, 8, 512, 64]), [4, 8, 512, 64])),
         decode.goal(Goal::Ratio { peer: 1, ratio: 0.8 }, ""),
     ]
 }
 
-pub(super) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(super) fn lines(extent: Extent) -> Vec<Line> {
     let sizes = match extent {
         Extent::Full => [4, 16, 2048, 64],
         Extent::Small => [1, 2, 20, 8],
     };
     vec![
-        forward::<_, f32>(id("attention.f32", sizes), sizes),
-        forward::<_, bf16>(id("attention.bf16", sizes), sizes),
-        backward::<_, f32>(id("attention_backward.f32", sizes), sizes),
-        backward::<_, bf16>(id("attention_backward.bf16", sizes), sizes),
-        decode(id("attention_decode", sizes), sizes),
+        forward::<f32>(&id("attention.f32", sizes), sizes),
+        forward::<bf16>(&id("attention.bf16", sizes), sizes),
+        backward::<f32>(&id("attention_backward.f32", sizes), sizes),
+        backward::<bf16>(&id("attention_backward.bf16", sizes), sizes),
+        decode(&id("attention_decode", sizes), sizes),
     ]
 }
 
@@ -68,11 +66,11 @@ fn plan([batch, heads, rows, dim]: Sizes) -> Result<AttentionPlan, NnError> {
     AttentionPlan::new(shape, AttentionOptions { causal: Some(0), ..AttentionOptions::default() })
 }
 
-fn forward<Q: AllOps, T: Real>(id: String, sizes: Sizes) -> Line<Q> {
-    Line::new(id, size::<T>(2, 4, sizes), move |q: &Q| {
+fn forward<T: Real>(id: &str, sizes: Sizes) -> Line {
+    Line::new(id, size::<T>(2, 4, sizes), move |q| {
         let plan = plan(sizes)?;
-        let (x, k, v) = (tensor::<_, T>(q, &sizes, 1.0)?, tensor::<_, T>(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?);
-        let mut y = tensor::<_, T>(q, &sizes, 1.0)?;
+        let (x, k, v) = (tensor::<T>(q, &sizes, 1.0)?, tensor::<T>(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?);
+        let mut y = tensor::<T>(q, &sizes, 1.0)?;
         Ok(Box::new(move |q| {
             let (x, k, v) = (x.at().permuted(&BY_ROW)?, k.at().permuted(&BY_ROW)?, v.at().permuted(&BY_ROW)?);
             Ok(plan.forward(q, AttentionInputs::new(x, k, v), y.at_mut().permuted(&BY_ROW)?, None)?)
@@ -81,11 +79,11 @@ fn forward<Q: AllOps, T: Real>(id: String, sizes: Sizes) -> Line<Q> {
 }
 
 /// The gradients of queries, keys and values, after a forward pass that is not measured.
-fn backward<Q: AllOps, T: Real>(id: String, sizes: Sizes) -> Line<Q> {
-    Line::new(id, size::<T>(5, 8, sizes), move |q: &Q| {
+fn backward<T: Real>(id: &str, sizes: Sizes) -> Line {
+    Line::new(id, size::<T>(5, 8, sizes), move |q| {
         let plan = plan(sizes)?;
-        let (x, k, v) = (tensor::<_, T>(q, &sizes, 1.0)?, tensor::<_, T>(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?);
-        let (g, mut y, mut lse) = (tensor::<_, T>(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?, plan.lse(q)?);
+        let (x, k, v) = (tensor::<T>(q, &sizes, 1.0)?, tensor::<T>(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?);
+        let (g, mut y, mut lse) = (tensor::<T>(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?, plan.lse(q)?);
         let (mut dx, mut dk, mut dv) = (tensor(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?);
         let inputs =
             AttentionInputs::new(x.at().permuted(&BY_ROW)?, k.at().permuted(&BY_ROW)?, v.at().permuted(&BY_ROW)?);
@@ -105,12 +103,12 @@ fn backward<Q: AllOps, T: Real>(id: String, sizes: Sizes) -> Line<Q> {
 }
 
 /// One query for each batch and head, against the keys of a full cache; all of them are read.
-fn decode<Q: AllOps>(id: impl Into<String>, [batch, heads, rows, dim]: Sizes) -> Line<Q> {
+fn decode(id: &str, [batch, heads, rows, dim]: Sizes) -> Line {
     let bytes = 2 * size_of::<f32>() * batch * heads * rows * dim;
-    Line::new(id, RunSize::of_bytes(bytes), move |q: &Q| {
+    Line::new(id, RunSize::of_bytes(bytes), move |q| {
         let mut cache = KeyValueCache::new(q, CacheShape { batch, capacity: rows, kv_heads: heads, dim })?;
         let all = [batch, rows, heads, dim];
-        let (k, v) = (tensor::<_, f32>(q, &all, 1.0)?, tensor(q, &all, 1.0)?);
+        let (k, v) = (tensor::<f32>(q, &all, 1.0)?, tensor(q, &all, 1.0)?);
         cache.append(q, k.at(), v.at())?;
         let one = [batch, 1, heads, dim];
         let (x, mut y) = (tensor(q, &one, 1.0)?, tensor(q, &one, 1.0)?);
@@ -121,11 +119,11 @@ fn decode<Q: AllOps>(id: impl Into<String>, [batch, heads, rows, dim]: Sizes) ->
 /// The same attention by products and softmax, 64 queries at a time.
 ///
 /// Blocks leave out the keys after their last query. Queries are already scaled.
-fn composed<Q: AllOps>(sizes: Sizes) -> Line<Q> {
+fn composed(sizes: Sizes) -> Line {
     const ROWS: usize = 64;
-    Line::new(id("attention_composed", sizes), size::<f32>(2, 4, sizes), move |q: &Q| {
+    Line::new(&id("attention_composed", sizes), size::<f32>(2, 4, sizes), move |q| {
         let [batch, heads, rows, dim] = sizes;
-        let x = tensor::<_, f32>(q, &sizes, 1.0 / (dim as f32).sqrt())?;
+        let x = tensor::<f32>(q, &sizes, 1.0 / (dim as f32).sqrt())?;
         let (k, v, mut y) = (tensor(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?, tensor(q, &sizes, 1.0)?);
         let len = batch * heads * ROWS * rows;
         let (mut scores, mut weights) = (q.alloc::<f32>(len)?, q.alloc::<f32>(len)?);

@@ -10,15 +10,13 @@ mod rows;
 mod svd;
 mod text;
 
-use cpu_backend::CpuQueue;
 use half::bf16;
 use nn_ops::Activation;
-use runtime::AnyQueue;
 
 use crate::{Extent, Line};
 
 /// Every line of the op sets on the processor.
-pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
+pub(crate) fn contests() -> Vec<Line> {
     let mut all = gemm::contests();
     all.extend(dispatch::contests());
     all.extend(rows::contests());
@@ -32,7 +30,7 @@ pub(crate) fn contests() -> Vec<Line<CpuQueue>> {
 }
 
 /// Every line of the op sets on a device.
-pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(crate) fn lines(extent: Extent) -> Vec<Line> {
     let (elements, shape, squares): (usize, [usize; 2], &[usize]) = match extent {
         Extent::Full => (1 << 28, [65_536, 1024], &[128, 256, 512, 1024, 2048, 4096, 8192]),
         Extent::Small => (1 << 12, [8, 64], &[64]),
@@ -41,14 +39,14 @@ pub(crate) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
         elements::map("identity", Activation::Identity, elements),
         elements::map("gelu", Activation::GeluTanh, elements),
         optim::adam_w(elements),
-        rows::softmax::<_, f32>(shape, 1, false),
-        rows::layer_norm::<_, f32>(shape),
+        rows::softmax::<f32>(shape, 1, false),
+        rows::layer_norm::<f32>(shape),
         rows::layer_norm_in_place(shape),
         rows::add_layer_norm(shape),
         rows::rms_norm(shape),
     ];
     for &n in squares {
-        all.extend([gemm::square::<_, f32>(n), gemm::square::<_, bf16>(n)]);
+        all.extend([gemm::square::<f32>(n), gemm::square::<bf16>(n)]);
     }
     all.extend(attention::lines(extent));
     all.extend(svd::lines(extent));

@@ -1,19 +1,18 @@
 //! Speed lines of training: AdamW, and a step of a perceptron.
 
-use cpu_backend::CpuQueue;
 use nn_ops::{Mlp, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable, Tensor, io};
 
 use crate::{
     Goal, Line,
     host::{against_copy, tensor, values},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// Sizes of the layers of the perceptron, and the images of a batch.
 const SIZES: [usize; 4] = [784, 512, 512, 10];
 const ROWS: usize = 256;
 
-pub(super) fn contests() -> [Line<CpuQueue>; 2] {
+pub(super) fn contests() -> [Line; 2] {
     const COUNT: usize = 1 << 22;
     let adam_w = against_copy(adam_w(COUNT).counting("byte", (28 * COUNT) as f64));
     let mlp_step = mlp_step();
@@ -22,10 +21,10 @@ pub(super) fn contests() -> [Line<CpuQueue>; 2] {
 }
 
 /// Reads a gradient, and reads and writes a weight and its two moments.
-pub(super) fn adam_w<Q: AllOps>(count: usize) -> Line<Q> {
+pub(super) fn adam_w(count: usize) -> Line {
     let bytes = RunSize::streaming("weight", count as f64, 28.0 * count as f64);
     let size = RunSize { resident: 16.0 * count as f64, ..bytes };
-    Line::new(format!("nn.adam_w/{count}"), size, move |q: &Q| {
+    Line::new(&format!("nn.adam_w/{count}"), size, move |q| {
         let table = ParameterTable::new(&[ParameterSpec::new("w", &[count])])?;
         let w = table.id("w")?;
         let (mut weights, mut gradients) = (ParameterArena::zeros(q, &table)?, ParameterArena::zeros(q, &table)?);
@@ -37,11 +36,11 @@ pub(super) fn adam_w<Q: AllOps>(count: usize) -> Line<Q> {
 }
 
 /// Forward, loss, backward and a step with momentum, of a batch of images.
-fn mlp_step<Q: AllOps>() -> Line<Q> {
+fn mlp_step() -> Line {
     // a product forward and two backward, but the gradient of the inputs
     let products = |pair: &[usize]| 6 * ROWS * pair[0] * pair[1];
     let flops = SIZES.windows(2).map(products).sum::<usize>() - 2 * ROWS * SIZES[0] * SIZES[1];
-    Line::new("nn.mlp_step", RunSize::computing("flop", flops as f64, 0.0), |q: &Q| {
+    Line::new("nn.mlp_step", RunSize::computing("flop", flops as f64, 0.0), |q| {
         let names = ["first", "second", "third"];
         let mut tensors = io::Tensors::new();
         for (name, pair) in names.iter().zip(SIZES.windows(2)) {
@@ -52,7 +51,7 @@ fn mlp_step<Q: AllOps>() -> Line<Q> {
         let mut network = Mlp::import(q, &names, &tensors)?;
         let mut training = network.training(q, ROWS, OptimizerConfig::sgd(0.01, 0.9))?;
         let targets: Vec<u32> = (0..ROWS as u32).map(|row| row * 7 % 10).collect();
-        let (x, y) = (tensor::<_, f32>(q, &[ROWS, SIZES[0]], 1.0)?, Tensor::from_values(q, &[ROWS], &targets)?);
+        let (x, y) = (tensor::<f32>(q, &[ROWS, SIZES[0]], 1.0)?, Tensor::from_values(q, &[ROWS], &targets)?);
         Ok(Box::new(move |q| Ok(network.train_step(q, &mut training, x.at(), y.at())?)))
     })
 }

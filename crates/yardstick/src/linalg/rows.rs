@@ -3,42 +3,41 @@
 use std::hint::black_box;
 
 use backend_api::Real;
-use cpu_backend::CpuQueue;
 use half::bf16;
 use nn_ops::{Mask, NormAffine, NormGradients, NormPlan, NormResults, NormSaved, SoftmaxPlan, Tensor};
 
 use crate::{
     Contender, Goal, Line,
     host::{against_copy, matrix_id, tensor, traffic, values},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 const COLUMNS: usize = 1024;
 const SHAPE: [usize; 2] = [4096, COLUMNS];
 const COUNT: usize = 4096 * COLUMNS;
 
-pub(super) fn contests() -> Vec<Line<CpuQueue>> {
-    let line = |id: &str, line: Line<CpuQueue>| against_copy(line.called(id));
+pub(super) fn contests() -> Vec<Line> {
+    let line = |id: &str, line: Line| against_copy(line.called(id));
     let goal = Goal::Ratio { peer: 1, ratio: 0.85 };
     vec![
-        line("nn.softmax", softmax::<_, f32>(SHAPE, 1, false)).peer(plain_softmax).goal(goal, ""),
-        line("nn.softmax_bf16", softmax::<_, bf16>(SHAPE, 1, false)),
-        line("nn.softmax_columns", softmax::<_, f32>(SHAPE, 0, false)),
-        line("nn.softmax_causal", softmax::<_, f32>(SHAPE, 1, true)),
+        line("nn.softmax", softmax::<f32>(SHAPE, 1, false)).peer(plain_softmax).goal(goal, ""),
+        line("nn.softmax_bf16", softmax::<bf16>(SHAPE, 1, false)),
+        line("nn.softmax_columns", softmax::<f32>(SHAPE, 0, false)),
+        line("nn.softmax_causal", softmax::<f32>(SHAPE, 1, true)),
         line("nn.log_softmax", log_softmax(SHAPE)),
         line("nn.softmax_backward", softmax_backward(SHAPE)),
-        line("nn.layer_norm", layer_norm::<_, f32>(SHAPE)).peer(plain_layer_norm).goal(goal, ""),
-        line("nn.layer_norm_bf16", layer_norm::<_, bf16>(SHAPE)),
+        line("nn.layer_norm", layer_norm::<f32>(SHAPE)).peer(plain_layer_norm).goal(goal, ""),
+        line("nn.layer_norm_bf16", layer_norm::<bf16>(SHAPE)),
         line("nn.layer_norm_in_place", layer_norm_in_place(SHAPE)).goal(goal, ""),
         line("nn.layer_norm_backward", layer_norm_backward(SHAPE)),
         line("nn.rms_norm", rms_norm(SHAPE)),
     ]
 }
 
-pub(super) fn softmax<Q: AllOps, T: Real>(shape: [usize; 2], axis: usize, causal: bool) -> Line<Q> {
-    Line::new(matrix_id("softmax", shape), traffic::<T>(2, shape), move |q: &Q| {
+pub(super) fn softmax<T: Real>(shape: [usize; 2], axis: usize, causal: bool) -> Line {
+    Line::new(&matrix_id("softmax", shape), traffic::<T>(2, shape), move |q| {
         let plan = SoftmaxPlan::new(&shape, axis)?;
-        let (x, mut y) = (tensor::<_, T>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let (x, mut y) = (tensor::<T>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
         Ok(Box::new(move |q| {
             let mask = if causal { Mask::Causal { offset: 0 } } else { Mask::None };
             Ok(plan.softmax(q, x.at(), mask, y.at_mut())?)
@@ -46,28 +45,28 @@ pub(super) fn softmax<Q: AllOps, T: Real>(shape: [usize; 2], axis: usize, causal
     })
 }
 
-fn log_softmax<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
-    Line::new(matrix_id("log_softmax", shape), traffic::<f32>(2, shape), move |q: &Q| {
+fn log_softmax(shape: [usize; 2]) -> Line {
+    Line::new(&matrix_id("log_softmax", shape), traffic::<f32>(2, shape), move |q| {
         let plan = SoftmaxPlan::new(&shape, 1)?;
-        let (x, mut y) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let (x, mut y) = (tensor::<f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
         Ok(Box::new(move |q| Ok(plan.log_softmax(q, x.at(), Mask::None, y.at_mut())?)))
     })
 }
 
-fn softmax_backward<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
-    Line::new(matrix_id("softmax_backward", shape), traffic::<f32>(3, shape), move |q: &Q| {
+fn softmax_backward(shape: [usize; 2]) -> Line {
+    Line::new(&matrix_id("softmax_backward", shape), traffic::<f32>(3, shape), move |q| {
         let plan = SoftmaxPlan::new(&shape, 1)?;
-        let (x, g) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 1.0)?);
+        let (x, g) = (tensor::<f32>(q, &shape, 4.0)?, tensor(q, &shape, 1.0)?);
         let (mut y, mut dx) = (tensor(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
         plan.softmax(q, x.at(), Mask::None, y.at_mut())?;
         Ok(Box::new(move |q| Ok(plan.softmax_backward(q, y.at(), g.at(), dx.at_mut())?)))
     })
 }
 
-pub(super) fn layer_norm<Q: AllOps, T: Real>(shape: [usize; 2]) -> Line<Q> {
-    Line::new(matrix_id("layer_norm", shape), traffic::<T>(2, shape), move |q: &Q| {
+pub(super) fn layer_norm<T: Real>(shape: [usize; 2]) -> Line {
+    Line::new(&matrix_id("layer_norm", shape), traffic::<T>(2, shape), move |q| {
         let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
-        let (x, mut y) = (tensor::<_, T>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let (x, mut y) = (tensor::<T>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
         let (gamma, beta) = (tensor(q, &[columns], 1.0)?, tensor(q, &[columns], 1.0)?);
         let mut stats = Tensor::from_buffer(plan.layer_stats(q)?, &[2, rows])?;
         Ok(Box::new(move |q| {
@@ -80,11 +79,11 @@ pub(super) fn layer_norm<Q: AllOps, T: Real>(shape: [usize; 2]) -> Line<Q> {
 /// Reads and writes one tensor.
 ///
 /// Each run normalises the rows of the run before, which stay finite.
-pub(super) fn layer_norm_in_place<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
+pub(super) fn layer_norm_in_place(shape: [usize; 2]) -> Line {
     let size = RunSize { resident: traffic::<f32>(1, shape).resident, ..traffic::<f32>(2, shape) };
-    Line::new(matrix_id("layer_norm_in_place", shape), size, move |q: &Q| {
+    Line::new(&matrix_id("layer_norm_in_place", shape), size, move |q| {
         let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
-        let mut x = tensor::<_, f32>(q, &shape, 4.0)?;
+        let mut x = tensor::<f32>(q, &shape, 4.0)?;
         let (gamma, beta) = (tensor(q, &[columns], 1.0)?, tensor(q, &[columns], 1.0)?);
         let mut stats = Tensor::from_buffer(plan.layer_stats(q)?, &[2, rows])?;
         Ok(Box::new(move |q| {
@@ -95,10 +94,10 @@ pub(super) fn layer_norm_in_place<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
 }
 
 /// Reads two tensors and writes their sum and its norm.
-pub(super) fn add_layer_norm<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
-    Line::new(matrix_id("add_layer_norm", shape), traffic::<f32>(4, shape), move |q: &Q| {
+pub(super) fn add_layer_norm(shape: [usize; 2]) -> Line {
+    Line::new(&matrix_id("add_layer_norm", shape), traffic::<f32>(4, shape), move |q| {
         let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
-        let (x, r) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let (x, r) = (tensor::<f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
         let (gamma, beta) = (tensor(q, &[columns], 1.0)?, tensor(q, &[columns], 1.0)?);
         let (mut sum, mut y) = (tensor(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
         let mut stats = Tensor::from_buffer(plan.layer_stats(q)?, &[2, rows])?;
@@ -110,10 +109,10 @@ pub(super) fn add_layer_norm<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
     })
 }
 
-fn layer_norm_backward<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
-    Line::new(matrix_id("layer_norm_backward", shape), traffic::<f32>(3, shape), move |q: &Q| {
+fn layer_norm_backward(shape: [usize; 2]) -> Line {
+    Line::new(&matrix_id("layer_norm_backward", shape), traffic::<f32>(3, shape), move |q| {
         let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
-        let (x, g) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 1.0)?);
+        let (x, g) = (tensor::<f32>(q, &shape, 4.0)?, tensor(q, &shape, 1.0)?);
         let (mut y, mut dx) = (tensor(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
         let gamma = tensor(q, &[columns], 1.0)?;
         let (mut dgamma, mut dbeta) = (tensor(q, &[columns], 1.0)?, tensor(q, &[columns], 1.0)?);
@@ -128,10 +127,10 @@ fn layer_norm_backward<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
     })
 }
 
-pub(super) fn rms_norm<Q: AllOps>(shape: [usize; 2]) -> Line<Q> {
-    Line::new(matrix_id("rms_norm", shape), traffic::<f32>(2, shape), move |q: &Q| {
+pub(super) fn rms_norm(shape: [usize; 2]) -> Line {
+    Line::new(&matrix_id("rms_norm", shape), traffic::<f32>(2, shape), move |q| {
         let ([rows, columns], plan) = (shape, NormPlan::new(&shape, 1e-5)?);
-        let (x, mut y) = (tensor::<_, f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
+        let (x, mut y) = (tensor::<f32>(q, &shape, 4.0)?, tensor(q, &shape, 4.0)?);
         let gamma = tensor(q, &[columns], 1.0)?;
         let mut stats = Tensor::from_buffer(plan.rms_stats(q)?, &[rows])?;
         Ok(Box::new(move |q| {

@@ -3,32 +3,26 @@
 //! Work counts the four products with the matrix, which every sketch with one iteration needs. The
 //! peer is a product of square matrices with the same number of multiply-adds.
 
-use cpu_backend::CpuQueue;
 use nn_ops::{SvdOptions, SvdPlan, SvdPower, Tensor};
-use runtime::AnyQueue;
 
-use crate::{
-    Contender, Extent, Goal, Line,
-    host::values,
-    line::{AllOps, RunSize},
-    peers::plain_gemm,
-};
+use crate::{Contender, Extent, Goal, Line, host::values, line::RunSize, peers::plain_gemm};
 
 const RANK: usize = 32;
 
 /// Columns of the sketch on the processor.
 const COLUMNS: usize = 44;
 
-pub(super) fn contests() -> [Line<CpuQueue>; 2] {
-    [([1024, 256], 0.35), ([4096, 1024], 0.55)].map(|([m, n], ratio)| {
+pub(super) fn contests() -> Vec<Line> {
+    let against_products = |[m, n]: [usize; 2], ratio| {
         let line = truncated([m, n], RANK, decaying).counting("flop", 8.0 * (m * n * COLUMNS) as f64);
         line.peer(move || products(m, n)).goal(Goal::Ratio { peer: 1, ratio }, "")
-    })
+    };
+    vec![against_products([1024, 256], 0.35), against_products([4096, 1024], 0.55)]
 }
 
-pub(super) fn lines(extent: Extent) -> Vec<Line<AnyQueue>> {
+pub(super) fn lines(extent: Extent) -> Vec<Line> {
     match extent {
-        Extent::Full => [[1024, 256], [4096, 1024]].map(|shape| truncated(shape, RANK, flat)).into(),
+        Extent::Full => vec![truncated([1024, 256], RANK, flat), truncated([4096, 1024], RANK, flat)],
         Extent::Small => vec![truncated([66, 65], 1, flat)],
     }
 }
@@ -45,10 +39,10 @@ fn flat([m, n]: [usize; 2]) -> Vec<f32> {
 }
 
 /// A truncated decomposition of this rank.
-fn truncated<Q: AllOps>([m, n]: [usize; 2], rank: usize, input: fn([usize; 2]) -> Vec<f32>) -> Line<Q> {
+fn truncated([m, n]: [usize; 2], rank: usize, input: fn([usize; 2]) -> Vec<f32>) -> Line {
     let options = SvdOptions { power: SvdPower::Given(1), ..SvdOptions::default() };
     let flops = 8.0 * (m * n * (rank + options.oversample)) as f64;
-    Line::new(format!("nn.svd/{m}x{n}"), RunSize::computing("flop", flops, (4 * m * n) as f64), move |q: &Q| {
+    Line::new(&format!("nn.svd/{m}x{n}"), RunSize::computing("flop", flops, (4 * m * n) as f64), move |q| {
         let plan = SvdPlan::new(m, n, rank, options)?;
         let a = Tensor::from_values(q, &[m, n], &input([m, n]))?;
         let (mut factors, mut workspace) = (plan.factors(q)?, plan.workspace(q)?);
@@ -60,5 +54,5 @@ fn truncated<Q: AllOps>([m, n]: [usize; 2], rank: usize, input: fn([usize; 2]) -
 fn products(m: usize, n: usize) -> Contender {
     let side = ((4 * m * n * COLUMNS) as f64).cbrt().round() as usize;
     let (a, b, mut c) = (decaying([side; 2]), decaying([side; 2]), vec![0.0; side * side]);
-    Contender::new(format!("gemm {side}"), move || plain_gemm(side, &a, &b, &mut c))
+    Contender::new(&format!("gemm {side}"), move || plain_gemm(side, &a, &b, &mut c))
 }

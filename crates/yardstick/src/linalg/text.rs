@@ -4,16 +4,17 @@
 //! Learners", 2019) over bytes, as `trefoil nn text train` fits it, with the embedding of bytes as
 //! the weights of the scores. A step is forward, loss, backward and AdamW.
 
-use cpu_backend::CpuQueue;
+use backend_api::Queue as _;
 use nn_ops::{
     Activation, Dense, Embedding, Indices, LayerNorm, Mode, NnError, Optimizer, OptimizerConfig, ParameterArena,
     ParameterId, ParameterSpec, ParameterTable, Parameters, SelfAttention, Sequential, Tape, Tensor, Var,
 };
+use runtime::AnyQueue;
 
 use crate::{
     Line,
     host::{against_peak, values, words},
-    line::{AllOps, RunSize},
+    line::RunSize,
 };
 
 /// The number of tokens: a byte each.
@@ -32,7 +33,7 @@ struct Sizes {
     batch: usize,
 }
 
-pub(super) fn contest() -> Line<CpuQueue> {
+pub(super) fn contest() -> Line {
     against_peak(step("nn.text_step", Sizes { width: 256, heads: 4, layers: 4, rows: 128, batch: 16 }))
 }
 
@@ -89,7 +90,7 @@ impl Decoder {
         Ok(Self { sizes, bytes, places, branches, norm: norm("norm")? })
     }
 
-    fn initialize<Q: AllOps>(&self, q: &Q, weights: &mut ParameterArena<Q, f32>) -> Result<(), NnError> {
+    fn initialize(&self, q: &AnyQueue, weights: &mut ParameterArena<AnyQueue, f32>) -> Result<(), NnError> {
         self.bytes.initialize(q, weights, 0)?;
         weights.write(q, self.places, &values(self.sizes.rows * self.sizes.width, 0.05))?;
         for (seed, branch) in (1..).zip(&self.branches) {
@@ -99,7 +100,7 @@ impl Decoder {
     }
 
     /// Records the scores `[batch rows, 256]` of the byte after each byte of the windows.
-    fn scores<'a, Q: AllOps>(&self, tape: &mut Tape<'a, Q>, inputs: &'a Indices<Q>) -> Result<Var, NnError> {
+    fn scores<'a>(&self, tape: &mut Tape<'a, AnyQueue>, inputs: &'a Indices<AnyQueue>) -> Result<Var, NnError> {
         let Sizes { width, rows, batch, .. } = self.sizes;
         let x = tape.embedding(&self.bytes, inputs)?;
         let x = tape.reshape(x, &[batch, rows, width])?;
@@ -118,19 +119,19 @@ impl Decoder {
 }
 
 /// Forward, loss, backward and a step of AdamW, of a batch of windows of random bytes.
-fn step<Q: AllOps>(id: &str, sizes: Sizes) -> Line<Q> {
-    Line::new(id, sizes.run_size(), move |q: &Q| {
+fn step(id: &str, sizes: Sizes) -> Line {
+    Line::new(id, sizes.run_size(), move |q| {
         let table = ParameterTable::new(&sizes.specs())?;
         let decoder = Decoder::find(&table, sizes)?;
-        let mut weights = ParameterArena::<Q, f32>::zeros(q, &table)?;
-        let mut gradients = ParameterArena::<Q, f32>::zeros(q, &table)?;
+        let mut weights = ParameterArena::<AnyQueue, f32>::zeros(q, &table)?;
+        let mut gradients = ParameterArena::<AnyQueue, f32>::zeros(q, &table)?;
         decoder.initialize(q, &mut weights)?;
         let mut optimizer = Optimizer::new(q, OptimizerConfig::adam_w(1e-3), &table)?;
         let count = sizes.batch * sizes.rows;
         let random = |salt| words(count, salt).into_iter().map(|word| (word >> 56) as u32).collect::<Vec<u32>>();
         let inputs = Indices::new(q, BYTES, &random(1))?;
         let targets = Tensor::from_values(q, &[count], &random(2))?;
-        Ok(Box::new(move |q: &Q| {
+        Ok(Box::new(move |q| {
             q.clear(gradients.view_mut())?;
             let mut tape = Tape::new(q, &weights, Mode::Training { step: 0 });
             let scores = decoder.scores(&mut tape, &inputs)?;

@@ -39,10 +39,10 @@ const RATES: [(&str, f64, f64); 21] = [
 
 /// The times of stwo for the `work` of a line, if they were recorded.
 pub(crate) fn stwo_times(id: &str, work: f64) -> Vec<Contender> {
-    let rates = RATES.iter().filter(|(line, ..)| *line == id);
-    let of = |(vectors, nanoseconds): (&str, f64)| {
+    let of = |vectors: &str, nanoseconds: f64| {
         let time = Duration::from_secs_f64(nanoseconds * 1e-9 * work);
-        Contender::recorded(format!("stwo, {vectors}, recorded on {PROCESSOR}"), time)
+        Contender::recorded(&format!("stwo, {vectors}, recorded on {PROCESSOR}"), time)
     };
-    rates.flat_map(|&(_, avx512, avx2)| [("AVX-512", avx512), ("AVX2", avx2)]).map(of).collect()
+    let recorded = RATES.iter().find(|(line, ..)| *line == id);
+    recorded.map_or_else(Vec::new, |&(_, avx512, avx2)| vec![of("AVX-512", avx512), of("AVX2", avx2)])
 }

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The lines of these arguments.
-pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<Line<AnyQueue>>> {
+pub(super) fn chosen(args: &BenchArgs) -> Result<Vec<Line>> {
     let mut chosen = lines(if args.quick { Extent::Small } else { Extent::Full });
     let asked = |id: &str| if args.exact { id == args.filter } else { id.contains(&args.filter) };
     if !chosen.iter().any(|line| asked(&line.id)) {

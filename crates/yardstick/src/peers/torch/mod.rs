@@ -93,7 +93,7 @@ pub(crate) fn pytorch(id: &str, work: f64) -> Option<(Contender, Option<f64>)> {
     }
     let name = format!("PyTorch {}", worker.borrow().version);
     let goal = GOALS.iter().find(|&&(line, _)| line == id).map_or(GOAL, |&(_, goal)| goal);
-    Some((Contender::timed(name, move || time(&mut worker.borrow_mut())), Some(goal)))
+    Some((Contender::timed(&name, move || time(&mut worker.borrow_mut())), Some(goal)))
 }
 
 /// Has the line's inputs made, if PyTorch has the line.

@@ -68,5 +68,5 @@ const RATES: [(&str, f64); 53] = [
 pub(super) fn contender(id: &str, work: f64) -> Option<Contender> {
     let &(_, picoseconds) = RATES.iter().find(|&&(line, _)| line == id)?;
     let time = Duration::from_secs_f64(picoseconds * 1e-12 * work);
-    Some(Contender::recorded(format!("PyTorch 2.15.0, recorded on {PROCESSOR}"), time))
+    Some(Contender::recorded(&format!("PyTorch 2.15.0, recorded on {PROCESSOR}"), time))
 }
