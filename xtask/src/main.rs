@@ -58,6 +58,7 @@ TASKS
     nightly [PART]         The nightly tier (hours), all parts or one:
                                book        the documents as a book, without warnings (needs mdbook)
                                advisories  known faults of dependencies (needs cargo-deny and the network)
+                               arrays      the suite on the processor with the floats of other processors
                                sweeps      laws of the field on all 2^31 elements, inverses too
                                soaks       a thousand proofs and training steps without growth
                                miri        unit tests under Miri (needs the nightly toolchain's miri and rust-src)

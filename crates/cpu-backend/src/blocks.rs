@@ -27,11 +27,24 @@ pub(crate) struct FreedBlocks {
     kept: Mutex<KeptBlocks>,
 }
 
+/// Type and number of elements.
+type BlockKind = (TypeId, usize);
+
+/// A `Vec` of the elements of its kind.
+type Block = Box<dyn Any + Send>;
+
 #[derive(Default)]
 struct KeptBlocks {
     bytes: usize,
-    /// Each block is a `Vec` of the key's element type and length.
-    by_kind: HashMap<(TypeId, usize), Vec<Box<dyn Any + Send>>>,
+    by_kind: HashMap<BlockKind, Vec<Block>>,
+}
+
+impl KeptBlocks {
+    fn take(&mut self, kind: BlockKind, bytes: usize) -> Option<Block> {
+        let block = self.by_kind.get_mut(&kind)?.pop()?;
+        self.bytes -= bytes;
+        Some(block)
+    }
 }
 
 impl FreedBlocks {
@@ -63,48 +76,48 @@ impl FreedBlocks {
 
     /// Memory for `len` elements, and whether it is zeroed; if not, it has its last contents.
     pub(crate) fn take<T: Element>(&self, len: usize) -> Result<(Vec<T>, bool, Reservation), BackendError> {
-        let bytes = (len * size_of::<T>()) as u64;
-        // The block is taken before it is reserved: its bytes would count twice.
-        if let Some(block) = self.take_kept(len) {
-            return match self.reserve(bytes) {
-                Ok(reserved) => Ok((block, false, reserved)),
-                Err(refused) => {
-                    self.give_back(block);
-                    Err(refused)
-                }
-            };
+        let bytes = len * size_of::<T>();
+        let (kept, reserved) = self.take_kept((TypeId::of::<T>(), len), bytes)?;
+        if let Some(block) = kept.and_then(|block| block.downcast().ok()) {
+            return Ok((*block, false, reserved));
         }
-        let reserved = self.reserve(bytes)?;
         let fresh = || try_zeroed_vec(len).ok();
         let block = fresh().or_else(|| {
             self.free();
             fresh()
         });
-        Ok((block.ok_or(BackendError::OutOfMemory { bytes })?, true, reserved))
+        Ok((block.ok_or(BackendError::OutOfMemory { bytes: bytes as u64 })?, true, reserved))
     }
 
-    fn take_kept<T: Element>(&self, len: usize) -> Option<Vec<T>> {
-        if len.saturating_mul(size_of::<T>()) < LEAST_BYTES {
-            return None;
+    /// A kept block of this kind, if there is one, and its reservation.
+    fn take_kept(&self, kind: BlockKind, bytes: usize) -> Result<(Option<Block>, Reservation), BackendError> {
+        // The block is taken before it is reserved: its bytes would count twice.
+        let block = if bytes < LEAST_BYTES { None } else { self.kept().take(kind, bytes) };
+        match (self.reserve(bytes as u64), block) {
+            (Ok(reserved), block) => Ok((block, reserved)),
+            (Err(refused), None) => Err(refused),
+            (Err(refused), Some(block)) => {
+                self.keep(kind, bytes, block);
+                Err(refused)
+            }
         }
-        let mut kept = self.kept();
-        let block = kept.by_kind.get_mut(&(TypeId::of::<T>(), len))?.pop()?;
-        kept.bytes -= len * size_of::<T>();
-        block.downcast().ok().map(|block| *block)
     }
 
     /// Keeps a block that is no longer in use or reserved.
     pub(crate) fn give_back<T: Element>(&self, block: Vec<T>) {
         let bytes = size_of_val(&block[..]);
-        if !(LEAST_BYTES..=MOST_BYTES).contains(&bytes) {
-            return;
+        if (LEAST_BYTES..=MOST_BYTES).contains(&bytes) {
+            self.keep((TypeId::of::<T>(), block.len()), bytes, Box::new(block));
         }
+    }
+
+    fn keep(&self, kind: BlockKind, bytes: usize, block: Block) {
         let mut kept = self.kept();
         // Freed after the lock is released: returning memory to the system is slow.
         let _freed = if kept.bytes + bytes > MOST_BYTES { core::mem::take(&mut *kept) } else { KeptBlocks::default() };
         if self.has_room_for(kept.bytes + bytes) {
             kept.bytes += bytes;
-            kept.by_kind.entry((TypeId::of::<T>(), block.len())).or_default().push(Box::new(block));
+            kept.by_kind.entry(kind).or_default().push(block);
         }
         drop(kept);
     }

@@ -23,9 +23,10 @@ const FUZZ_SECONDS: u32 = 180;
 /// The parts of the tier by name, in the order in which they run, the quickest first.
 ///
 /// The help of the program lists them.
-const PARTS: [(&str, Run); 9] = [
+const PARTS: [(&str, Run); 10] = [
     ("book", book::run),
     ("advisories", advisories::run),
+    ("arrays", arrays),
     ("sweeps", |sh| test::sweeps(sh, &[])),
     ("soaks", soaks),
     ("miri", |sh| Ok(miri::run(sh))),
@@ -51,6 +52,12 @@ pub(crate) fn run(sh: &Shell, only: Option<&str>) -> Result<Tally> {
     }
     println!("\n{}\n", lines.join("\n"));
     Ok(sum)
+}
+
+/// The suite on the processor with the floats of other processors, in arrays.
+fn arrays(sh: &Shell) -> Result<Tally> {
+    let features = ["--package", "conformance", "--features", "cpu-backend/arrays", "--test", "main"];
+    cargo_test(sh, "arrays", &[&features[..], &["--", "specifications_hold_on_every_vector_level"]].concat())
 }
 
 /// A thousand proofs and a thousand training steps without growth.

@@ -11,7 +11,7 @@ use core_types::params::elementwise::Activation;
 
 use crate::{
     error::NnError,
-    movement::packed::{Pack, Unpacked},
+    movement::packed::{Fit, Unpacked},
     tensor::{
         layout::Layout,
         views::{TensorMut, TensorRef},
@@ -67,9 +67,9 @@ impl ElementwisePlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "activate";
+        let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
         let mut result = Unpacked::new();
-        let (x, y) = (x.packed(q, OP, "x", &self.layout)?, result.target(q, OP, "y", &self.layout, y)?);
-        q.activate(Activate { f, x: x.view(), y })?;
+        q.activate(Activate { f, x: x.view(q)?, y: result.target(q, y)? })?;
         result.finish(q)
     }
 
@@ -88,10 +88,10 @@ impl ElementwisePlan {
         dx: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "activate_backward";
-        let mut result = Unpacked::new();
-        let (saved, g) = (saved.packed(q, OP, "saved", &self.layout)?, g.packed(q, OP, "g", &self.layout)?);
-        let dx = result.target(q, OP, "dx", &self.layout, dx)?;
-        q.activate_backward(ActivateBackward { f, saved: saved.view(), g: g.view(), dx })?;
+        let (mut saved, mut g) = (saved.fit(OP, "saved", &self.layout)?, g.fit(OP, "g", &self.layout)?);
+        let (dx, mut result) = (dx.fit(OP, "dx", &self.layout)?, Unpacked::new());
+        let (saved, g, dx) = (saved.view(q)?, g.view(q)?, result.target(q, dx)?);
+        q.activate_backward(ActivateBackward { f, saved, g, dx })?;
         result.finish(q)
     }
 
@@ -109,10 +109,12 @@ impl ElementwisePlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "axpby";
-        let mut result = Unpacked::new();
-        let x = x.packed(q, OP, "x", &self.layout)?;
-        let y = result.target_unless(beta != 0.0, q, OP, "y", &self.layout, y)?;
-        q.axpby(Axpby { alpha, x: x.view(), beta, y })?;
+        let mut x = x.fit(OP, "x", &self.layout)?;
+        if beta != 0.0 {
+            self.layout.admit(OP, "y", y.layout())?;
+        }
+        let (y, mut result) = (y.fit(OP, "y", &self.layout)?, Unpacked::new());
+        q.axpby(Axpby { alpha, x: x.view(q)?, beta, y: result.target(q, y)? })?;
         result.finish(q)
     }
 }

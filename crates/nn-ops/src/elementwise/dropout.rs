@@ -12,7 +12,7 @@ use core_types::params::{elementwise::DropoutParams, recurrent::StateMask};
 use super::activation::ElementwisePlan;
 use crate::{
     error::NnError,
-    movement::packed::{Pack, Unpacked},
+    movement::packed::{Fit, Unpacked},
     optim::optimizer::Optimizer,
     tensor::views::{Planned, TensorMut, TensorRef},
 };
@@ -135,10 +135,11 @@ impl ElementwisePlan {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
+        let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
         let mut result = Unpacked::new();
-        let (x, y) = (x.packed(q, OP, "x", self.layout())?, result.target(q, OP, "y", self.layout(), y)?);
+        let (x, y) = (x.view(q)?, result.target(q, y)?);
         let params = at.dropout.params(at.site, step);
-        q.dropout(linalg::Dropout { params: &params, state: None, x: x.view(), y })?;
+        q.dropout(linalg::Dropout { params: &params, state: None, x, y })?;
         result.finish(q)
     }
 
@@ -177,10 +178,11 @@ impl ElementwisePlan {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
+        let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
         let mut result = Unpacked::new();
-        let (x, y) = (x.packed(q, OP, "x", self.layout())?, result.target(q, OP, "y", self.layout(), y)?);
+        let (x, y) = (x.view(q)?, result.target(q, y)?);
         let params = at.dropout.params(at.site, 0);
-        q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), x: x.view(), y })?;
+        q.dropout(linalg::Dropout { params: &params, state: Some(optimizer.record()), x, y })?;
         result.finish(q)
     }
 

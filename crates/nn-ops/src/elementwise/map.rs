@@ -14,7 +14,7 @@ use crate::{
     error::NnError,
     movement::{
         copy::copy,
-        packed::{Pack, Unpacked},
+        packed::{Fit, Unpacked},
     },
     tensor::{
         owned::Tensor,
@@ -92,9 +92,9 @@ impl ElementwisePlan {
     ) -> Result<(), NnError> {
         const OP: &str = "map";
         let params = f.params(OP)?;
+        let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
         let mut result = Unpacked::new();
-        let (x, y) = (x.packed(q, OP, "x", self.layout())?, result.target(q, OP, "y", self.layout(), y)?);
-        q.map(tensor::Map { params: &params, x: x.view(), y })?;
+        q.map(tensor::Map { params: &params, x: x.view(q)?, y: result.target(q, y)? })?;
         result.finish(q)
     }
 
@@ -136,11 +136,11 @@ impl ElementwisePlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "select";
-        let mut result = Unpacked::new();
-        let mask = mask.packed(q, OP, "mask", self.layout())?;
-        let (a, b) = (a.packed(q, OP, "a", self.layout())?, b.packed(q, OP, "b", self.layout())?);
-        let y = result.target(q, OP, "y", self.layout(), y)?;
-        q.select(tensor::Select { mask: mask.view(), a: a.view(), b: b.view(), y })?;
+        let mut mask = mask.fit(OP, "mask", self.layout())?;
+        let (mut a, mut b) = (a.fit(OP, "a", self.layout())?, b.fit(OP, "b", self.layout())?);
+        let (y, mut result) = (y.fit(OP, "y", self.layout())?, Unpacked::new());
+        let y = result.target(q, y)?;
+        q.select(tensor::Select { mask: mask.view(q)?, a: a.view(q)?, b: b.view(q)?, y })?;
         result.finish(q)
     }
 
@@ -158,9 +158,9 @@ impl ElementwisePlan {
         b: TensorRef<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "select_in_place";
-        let (mask, b) = (mask.packed(q, OP, "mask", self.layout())?, b.packed(q, OP, "b", self.layout())?);
+        let (mut mask, mut b) = (mask.fit(OP, "mask", self.layout())?, b.fit(OP, "b", self.layout())?);
         let a = a.planned(OP, "a", self.layout())?;
-        Ok(q.select_in_place(SelectInPlace { mask: mask.view(), a, b: b.view() })?)
+        Ok(q.select_in_place(SelectInPlace { mask: mask.view(q)?, a, b: b.view(q)? })?)
     }
 
     /// `y = value`; elements in the gaps of y stay.

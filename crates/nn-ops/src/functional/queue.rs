@@ -20,7 +20,7 @@ use super::{
     forms::{Attended, Functional, Normed, NormedSum, RowLosses},
     nested::Nested,
     readable::Readable,
-    shapes::{attention_plan, layer, matrix, rows_and_columns, with_columns},
+    shapes::{attention_plan, layer, matrix, rows_and_columns, same_shape, with_columns},
 };
 use crate::{
     attention::{AttentionGradients, AttentionInputs, AttentionOptions, AttentionSaved},
@@ -423,9 +423,11 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         bias: Option<TensorRef<'_, Self, T>>,
         f: Activation,
     ) -> Result<Tensor<Self, T>, NnError> {
+        const OP: &str = "linear";
         let (x, w) = (x.operand(), w.operand());
-        let [rows, inner, columns] = layer("linear", x.layout(), w.layout())?;
+        let [rows, inner, columns] = layer(OP, x.layout(), w.layout())?;
         let shape = with_columns(x.layout(), columns);
+        bias.map(|bias| same_shape(OP, "bias", &[columns], bias.layout())).transpose()?;
         let (x, w) = (Readable::matrix(self, x, [rows, inner])?, Readable::factor(self, w)?);
         let (bias, mut y) = (Readable::of_some(self, bias)?, Tensor::alloc(self, &[rows, columns])?);
         let operands = LinearOperands { x: x.at(), w: w.at(), bias: bias.as_ref().map(Readable::at) };
@@ -442,10 +444,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         const OP: &str = "linear_backward";
         let (of_x, w, g) = (x.operand(), w.operand(), g.operand());
         let [rows, inner, columns] = layer(OP, of_x.layout(), w.layout())?;
-        let expected = with_columns(of_x.layout(), columns);
-        if g.layout().shape() != expected {
-            return Err(NnError::shape(OP, "g", &expected[..], g.layout()));
-        }
+        same_shape(OP, "g", &with_columns(of_x.layout(), columns), g.layout())?;
         let (x, w) = (Readable::matrix(self, of_x, [rows, inner])?, Readable::factor(self, w)?);
         let d = Readable::of(self, g)?;
         let (mut dx, mut dw) = (Tensor::alloc(self, &[rows, inner])?, Tensor::alloc(self, &[inner, columns])?);
@@ -464,9 +463,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         options: AttentionOptions,
     ) -> Result<Attended<Self, T>, NnError> {
         let (q, k, v) = (q.operand(), k.operand(), v.operand());
-        let plan = attention_plan("attention", [q.layout(), k.layout()], options)?;
+        let plan = attention_plan("attention", [q.layout(), k.layout(), v.layout()], options)?;
         let (q, k, v) = (Readable::rows(self, q)?, Readable::rows(self, k)?, Readable::rows(self, v)?);
-        let (mut y, mut lse) = (q.room(self)?, plan.lse(self)?);
+        let (mut y, mut lse) = (room(self, q.at())?, plan.lse(self)?);
         let inputs = AttentionInputs::new(q.at(), k.at(), v.at());
         plan.forward(self, inputs, y.at_mut(), Some(lse.at_mut()))?;
         Ok((y, lse))
@@ -481,12 +480,14 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         (y, lse): &Attended<Self, T>,
         g: &impl Operand<Self, T>,
     ) -> Result<[Tensor<Self, T>; 3], NnError> {
-        let (q, k, v) = (q.operand(), k.operand(), v.operand());
-        let plan = attention_plan("attention_backward", [q.layout(), k.layout()], options)?;
+        const OP: &str = "attention_backward";
+        let (q, k, v, g) = (q.operand(), k.operand(), v.operand(), g.operand());
+        let plan = attention_plan(OP, [q.layout(), k.layout(), v.layout()], options)?;
+        same_shape(OP, "g", q.layout().shape(), g.layout())?;
         // Gradients are row-major, and have the strides of their operands.
         let (q, k, v) = (Readable::of(self, q)?, Readable::of(self, k)?, Readable::of(self, v)?);
-        let g = Readable::of(self, g.operand())?;
-        let (mut dq, mut dk, mut dv) = (q.room(self)?, k.room(self)?, v.room(self)?);
+        let g = Readable::of(self, g)?;
+        let (mut dq, mut dk, mut dv) = (room(self, q.at())?, room(self, k.at())?, room(self, v.at())?);
         let inputs = AttentionInputs::new(q.at(), k.at(), v.at());
         let saved = AttentionSaved { y: y.at(), lse: lse.at() };
         let gradients = AttentionGradients { q: dq.at_mut(), k: dk.at_mut(), v: dv.at_mut() };

@@ -72,9 +72,4 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Readable<'a, Q, T> {
             Self::Copied(x) => x.layout(),
         }
     }
-
-    /// Room for a result of the operand's shape.
-    pub(super) fn room(&self, q: &Q) -> Result<Tensor<Q, T>, NnError> {
-        Tensor::alloc(q, self.layout().shape())
-    }
 }

@@ -26,10 +26,20 @@ pub(super) fn matrix(op: &'static str, logits: &Layout) -> Result<[usize; 2], Nn
     logits.shape().try_into().map_err(|_| NnError::Rank { op, tensor: "logits", expected: 2, got })
 }
 
-/// The plan of an attention with queries and keys of these layouts, and without dropout.
+/// Refuses a tensor of another shape, before operands beside it are copied.
+pub(super) fn same_shape(
+    op: &'static str,
+    tensor: &'static str,
+    expected: &[usize],
+    got: &Layout,
+) -> Result<(), NnError> {
+    if got.shape() == expected { Ok(()) } else { Err(NnError::shape(op, tensor, expected, got)) }
+}
+
+/// The plan of an attention with queries, keys and values of these layouts, and without dropout.
 pub(super) fn attention_plan(
     op: &'static str,
-    [q, k]: [&Layout; 2],
+    [q, k, v]: [&Layout; 3],
     options: AttentionOptions,
 ) -> Result<AttentionPlan, NnError> {
     let lengths = |tensor, layout: &Layout| -> Result<[usize; 4], NnError> {
@@ -40,7 +50,11 @@ pub(super) fn attention_plan(
     if options.dropout.is_some() {
         return Err(NnError::parameter(op, "number of dropouts", "0 (`AttentionPlan` has dropout)", 1.0));
     }
-    AttentionPlan::new(AttentionShape { batch, heads, kv_heads, queries, keys, dim }, options)
+    let plan = AttentionPlan::new(AttentionShape { batch, heads, kv_heads, queries, keys, dim }, options)?;
+    let of_keys = [batch, keys, kv_heads, dim];
+    same_shape(op, "k", &of_keys, k)?;
+    same_shape(op, "v", &of_keys, v)?;
+    Ok(plan)
 }
 
 /// All rows of x, its columns, which are the rows of w, and the columns of w.

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::tensor::Beyond;
 
-use super::packed::{Pack, Unpacked};
+use super::packed::{Fit, Unpacked};
 use crate::{
     error::NnError,
     tensor::{
@@ -39,9 +39,9 @@ pub enum Overflow {
 pub fn widen<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
     const OP: &str = "widen";
     let layout = Layout::contiguous(x.layout().shape())?;
+    let (mut x, y) = (x.fit(OP, "x", &layout)?, y.fit(OP, "y", &layout)?);
     let mut result = Unpacked::new();
-    let (x, y) = (x.packed(q, OP, "x", &layout)?, result.target(q, OP, "y", &layout, y)?);
-    q.widen(tensor::Widen { x: x.view(), y })?;
+    q.widen(tensor::Widen { x: x.view(q)?, y: result.target(q, y)? })?;
     result.finish(q)
 }
 
@@ -72,15 +72,16 @@ pub fn narrow<Q: TensorOps, T: Real>(
 ) -> Result<(), NnError> {
     const OP: &str = "narrow";
     let layout = Layout::contiguous(x.layout().shape())?;
+    let (mut x, y) = (x.fit(OP, "x", &layout)?, y.fit(OP, "y", &layout)?);
     let mut result = Unpacked::new();
-    let (x, y) = (x.packed(q, OP, "x", &layout)?, result.target(q, OP, "y", &layout, y)?);
+    let (x, y) = (x.view(q)?, result.target(q, y)?);
     let beyond = if overflow == Overflow::Saturate { Beyond::Saturated } else { Beyond::Infinite };
     if overflow != Overflow::Refuse {
-        q.narrow(tensor::Narrow { beyond, x: x.view(), y, found: None })?;
+        q.narrow(tensor::Narrow { beyond, x, y, found: None })?;
         return result.finish(q);
     }
     let mut found = q.upload(&[0, u64::MAX])?;
-    q.narrow(tensor::Narrow { beyond, x: x.view(), y: q.shorten_mut(y), found: Some(found.view_mut()) })?;
+    q.narrow(tensor::Narrow { beyond, x: q.shorten(x), y: q.shorten_mut(y), found: Some(found.view_mut()) })?;
     result.finish(q)?;
     match q.download(&found)?[..] {
         [count, first] if count > 0 => Err(NnError::Range { op: OP, count, first }),

@@ -6,7 +6,7 @@ use backend_api::{
 };
 use core_types::params::tensor::TableParams;
 
-use super::packed::{Pack, Unpacked};
+use super::packed::{Fit, Unpacked};
 use crate::{
     error::NnError,
     tensor::{
@@ -78,9 +78,10 @@ impl<Q: TensorOps> Indices<Q> {
     pub fn gather<T: Real>(&self, q: &Q, table: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
         const OP: &str = "gather";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
+        let (mut table, y) = (table.fit(OP, "table", &of_table)?, y.fit(OP, "y", &of_rows)?);
         let mut result = Unpacked::new();
-        let (table, y) = (table.packed(q, OP, "table", &of_table)?, result.target(q, OP, "y", &of_rows, y)?);
-        q.gather(tensor::Gather { params: &params, table: table.view(), indices: self.indices.view(), y })?;
+        let y = result.target(q, y)?;
+        q.gather(tensor::Gather { params: &params, table: table.view(q)?, indices: self.indices.view(), y })?;
         result.finish(q)
     }
 
@@ -99,9 +100,9 @@ impl<Q: TensorOps> Indices<Q> {
     ) -> Result<(), NnError> {
         const OP: &str = "scatter_add";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
-        let (g, table) = (g.packed(q, OP, "g", &of_rows)?, table.planned(OP, "table", &of_table)?);
+        let (mut g, table) = (g.fit(OP, "g", &of_rows)?, table.planned(OP, "table", &of_table)?);
         let (indices, order) = (self.indices.view(), self.order.view());
-        Ok(q.scatter_add(tensor::ScatterAdd { params: &params, indices, order, g: g.view(), table })?)
+        Ok(q.scatter_add(tensor::ScatterAdd { params: &params, indices, order, g: g.view(q)?, table })?)
     }
 
     /// The layouts of the table and of the rows, and the launch record.

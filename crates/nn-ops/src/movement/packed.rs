@@ -1,5 +1,8 @@
 //! Packed copies of operands and results of any layout, for ops on row-major elements.
 //!
+//! Operators first check the shapes of all tensors ([`Fit`]) and take their views only in the call
+//! of the op, so that a tensor of a wrong shape is refused before anything is copied.
+//!
 //! A copy is an allocation of the queue for one call. A queue keeps freed blocks, so that repeated
 //! calls take no new memory.
 
@@ -14,58 +17,77 @@ use crate::{
     tensor::{
         layout::Layout,
         owned::Tensor,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
-/// The elements of an operand in row-major order: as given, or a copy.
-pub(crate) enum Packed<'a, Q: Queue + 'a, T: Element> {
-    Given(Ref<'a, Q, T>),
-    Copied(Q::Buf<T>),
+/// A tensor of any layout, whose shape a plan checks. It may be optional.
+pub(crate) trait Fit: Sized {
+    /// The tensor with a checked shape.
+    type Fitted;
+
+    /// Checks the shape against `plan`, which is row-major. Copies nothing.
+    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError>;
 }
 
-impl<'a, Q: Queue + 'a, T: Element> Packed<'a, Q, T> {
-    /// The operand of the op.
-    pub(crate) fn view(&self) -> Ref<'_, Q, T> {
-        match self {
-            Self::Given(view) => Q::Buf::<T>::shorten(*view),
-            Self::Copied(copy) => copy.view(),
-        }
-    }
-}
-
-/// A tensor that an operator reads in any layout. It may be optional.
-pub(crate) trait Pack<Q: Queue>: Sized {
-    /// What holds the packed elements.
-    type Packed;
-
-    /// The elements in row-major order, if they have the shape of `plan`, which is row-major.
-    fn packed(self, q: &Q, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Packed, NnError>;
-}
-
-impl<'a, Q: TensorOps + 'a, T: StridedElement> Pack<Q> for TensorRef<'a, Q, T> {
-    type Packed = Packed<'a, Q, T>;
+impl<'a, Q: Queue + 'a, T: Element> Fit for TensorRef<'a, Q, T> {
+    type Fitted = Packed<'a, Q, T>;
 
     #[inline]
-    fn packed(self, q: &Q, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Packed, NnError> {
+    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError> {
         plan.admit_shape(op, tensor, self.layout())?;
-        if self.layout().is_contiguous() {
-            return Ok(Packed::Given(self.view().slice(0..plan.span())?));
-        }
-        let mut packed = q.alloc(plan.numel())?;
-        copy(q, self, TensorMut::whole(packed.view_mut(), *plan))?;
-        Ok(Packed::Copied(packed))
+        Ok(Packed { given: self, copied: None })
     }
 }
 
-impl<Q: Queue, P: Pack<Q>> Pack<Q> for Option<P> {
-    type Packed = Option<P::Packed>;
+impl<'a, Q: Queue + 'a, T: Element> Fit for TensorMut<'a, Q, T> {
+    type Fitted = Target<'a, Q, T>;
 
     #[inline]
-    fn packed(self, q: &Q, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Packed, NnError> {
-        self.map(|given| given.packed(q, op, tensor, plan)).transpose()
+    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError> {
+        plan.admit_shape(op, tensor, self.layout())?;
+        Ok(Target(self))
     }
 }
+
+impl<F: Fit> Fit for Option<F> {
+    type Fitted = Option<F::Fitted>;
+
+    #[inline]
+    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError> {
+        self.map(|given| given.fit(op, tensor, plan)).transpose()
+    }
+}
+
+/// An operand of a checked shape, and its row-major copy if the op needs one.
+pub(crate) struct Packed<'a, Q: Queue + 'a, T: Element> {
+    given: TensorRef<'a, Q, T>,
+    copied: Option<Q::Buf<T>>,
+}
+
+impl<'a, Q: TensorOps + 'a, T: StridedElement> Packed<'a, Q, T> {
+    /// The elements in row-major order: as given, or copied on the queue.
+    #[inline]
+    pub(crate) fn view(&mut self, q: &Q) -> Result<Ref<'_, Q, T>, NnError> {
+        let layout = self.given.layout();
+        if layout.is_contiguous() {
+            return Ok(Q::Buf::<T>::shorten(self.given.view().slice(0..layout.span())?));
+        }
+        let plan = Layout::contiguous(layout.shape())?;
+        let copied = self.copied.insert(q.alloc(plan.numel())?);
+        copy(q, self.given, TensorMut::whole(copied.view_mut(), plan))?;
+        Ok(copied.view())
+    }
+
+    /// [`view`](Self::view) of an operand that may be left out.
+    #[inline]
+    pub(crate) fn view_some<'s>(operand: &'s mut Option<Self>, q: &Q) -> Result<Option<Ref<'s, Q, T>>, NnError> {
+        operand.as_mut().map(|operand| operand.view(q)).transpose()
+    }
+}
+
+/// A result of a checked shape.
+pub(crate) struct Target<'a, Q: Queue + 'a, T: Element>(TensorMut<'a, Q, T>);
 
 /// A result of any layout, until the op has written its elements in row-major order.
 ///
@@ -78,51 +100,17 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Unpacked<'a, Q, T> {
         Self(None)
     }
 
-    /// The view that the op overwrites, for a result of the shape of `plan`, which is row-major.
+    /// The view that the op overwrites.
     ///
     /// It is the result, or memory that [`finish`](Self::finish) copies there.
     #[inline]
-    pub(crate) fn target<'s>(
-        &'s mut self,
-        q: &Q,
-        op: &'static str,
-        tensor: &'static str,
-        plan: &Layout,
-        y: TensorMut<'a, Q, T>,
-    ) -> Result<Mut<'s, Q, T>, NnError> {
-        plan.admit_shape(op, tensor, y.layout())?;
+    pub(crate) fn target<'s>(&'s mut self, q: &Q, Target(y): Target<'a, Q, T>) -> Result<Mut<'s, Q, T>, NnError> {
+        let (len, span) = (y.layout().numel(), y.layout().span());
         if y.layout().is_contiguous() {
-            return Ok(Q::Buf::<T>::shorten_mut(y.into_view().slice(0..plan.span())?));
+            return Ok(Q::Buf::<T>::shorten_mut(y.into_view().slice(0..span)?));
         }
-        let (packed, _) = self.0.insert((q.alloc(plan.numel())?, y));
+        let (packed, _) = self.0.insert((q.alloc(len)?, y));
         Ok(packed.view_mut())
-    }
-
-    /// [`target`](Self::target) for a result that may be left out.
-    #[inline]
-    pub(crate) fn target_some<'s>(
-        &'s mut self,
-        q: &Q,
-        op: &'static str,
-        tensor: &'static str,
-        plan: &Layout,
-        y: Option<TensorMut<'a, Q, T>>,
-    ) -> Result<Option<Mut<'s, Q, T>>, NnError> {
-        y.map(|y| self.target(q, op, tensor, plan, y)).transpose()
-    }
-
-    /// [`target`](Self::target) for a result that is row-major if the op reads it first.
-    #[inline]
-    pub(crate) fn target_unless<'s>(
-        &'s mut self,
-        is_read: bool,
-        q: &Q,
-        op: &'static str,
-        tensor: &'static str,
-        plan: &Layout,
-        y: TensorMut<'a, Q, T>,
-    ) -> Result<Mut<'s, Q, T>, NnError> {
-        if is_read { y.planned(op, tensor, plan) } else { self.target(q, op, tensor, plan, y) }
     }
 
     /// Copies the elements to the result, after the op.

@@ -10,7 +10,7 @@ use backend_api::{
 
 use crate::{
     error::NnError,
-    movement::packed::{Pack, Unpacked},
+    movement::packed::{Fit, Unpacked},
     tensor::{
         layout::Layout,
         views::{TensorMut, TensorRef},
@@ -103,24 +103,24 @@ impl CrossEntropyPlan {
         targets: TensorRef<'_, Q, u32>,
         results: CrossEntropyResults<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (mut losses, mut dlogits) = (Unpacked::new(), Unpacked::new());
-        let (logits, targets) =
-            (logits.packed(q, OP, "logits", &self.logits)?, targets.packed(q, OP, "targets", &self.rows)?);
-        let gradient = dlogits.target(q, OP, "dlogits", &self.logits, results.dlogits)?;
-        let of_rows = losses.target(q, OP, "losses", &self.rows, results.losses)?;
+        let (mut logits, mut targets) =
+            (logits.fit(OP, "logits", &self.logits)?, targets.fit(OP, "targets", &self.rows)?);
+        let dlogits = results.dlogits.fit(OP, "dlogits", &self.logits)?;
+        let losses = results.losses.fit(OP, "losses", &self.rows)?;
         if self.rows.numel() == 0 {
             return Ok(());
         }
+        let (mut of_rows, mut gradient) = (Unpacked::new(), Unpacked::new());
         q.cross_entropy(CrossEntropy {
             classes: self.classes,
             scale,
-            logits: logits.view(),
-            targets: targets.view(),
-            losses: of_rows,
-            dlogits: gradient,
+            logits: logits.view(q)?,
+            targets: targets.view(q)?,
+            losses: of_rows.target(q, losses)?,
+            dlogits: gradient.target(q, dlogits)?,
         })?;
-        losses.finish(q)?;
-        dlogits.finish(q)
+        of_rows.finish(q)?;
+        gradient.finish(q)
     }
 
     /// Computes the losses and their gradients for target probabilities t.
@@ -138,24 +138,24 @@ impl CrossEntropyPlan {
         probs: TensorRef<'_, Q, T>,
         results: CrossEntropyResults<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (mut losses, mut dlogits) = (Unpacked::new(), Unpacked::new());
-        let (logits, probs) =
-            (logits.packed(q, PROBS, "logits", &self.logits)?, probs.packed(q, PROBS, "probs", &self.logits)?);
-        let gradient = dlogits.target(q, PROBS, "dlogits", &self.logits, results.dlogits)?;
-        let of_rows = losses.target(q, PROBS, "losses", &self.rows, results.losses)?;
+        let (mut logits, mut probs) =
+            (logits.fit(PROBS, "logits", &self.logits)?, probs.fit(PROBS, "probs", &self.logits)?);
+        let dlogits = results.dlogits.fit(PROBS, "dlogits", &self.logits)?;
+        let losses = results.losses.fit(PROBS, "losses", &self.rows)?;
         if self.rows.numel() == 0 {
             return Ok(());
         }
+        let (mut of_rows, mut gradient) = (Unpacked::new(), Unpacked::new());
         q.cross_entropy_probs(CrossEntropyProbs {
             classes: self.classes,
             scale,
-            logits: logits.view(),
-            probs: probs.view(),
-            losses: of_rows,
-            dlogits: gradient,
+            logits: logits.view(q)?,
+            probs: probs.view(q)?,
+            losses: of_rows.target(q, losses)?,
+            dlogits: gradient.target(q, dlogits)?,
         })?;
-        losses.finish(q)?;
-        dlogits.finish(q)
+        of_rows.finish(q)?;
+        gradient.finish(q)
     }
 }
 

@@ -10,7 +10,7 @@ use backend_api::{
 
 use crate::{
     error::NnError,
-    movement::packed::{Pack, Packed},
+    movement::packed::{Fit, Packed},
     tensor::{layout::Layout, views::TensorRef},
 };
 
@@ -66,7 +66,7 @@ pub(crate) struct FittedMask<'a, Q: Queue + 'a> {
     pub(crate) operand: PackedMask<'a, Q>,
 }
 
-/// The elements of a mask in row-major order.
+/// A mask with a checked shape.
 pub(crate) enum PackedMask<'a, Q: Queue + 'a> {
     None,
     Keep(Packed<'a, Q, bool>),
@@ -75,14 +75,17 @@ pub(crate) enum PackedMask<'a, Q: Queue + 'a> {
 }
 
 impl<'a, Q: Queue + 'a> PackedMask<'a, Q> {
-    /// The operand of the op.
-    pub(crate) fn view(&self) -> RowMask<'_, Q> {
-        match self {
+    /// The operand of the op, with elements in row-major order.
+    pub(crate) fn view(&mut self, q: &Q) -> Result<RowMask<'_, Q>, NnError>
+    where
+        Q: TensorOps,
+    {
+        Ok(match self {
             Self::None => RowMask::None,
-            Self::Keep(keep) => RowMask::Keep(keep.view()),
-            Self::Additive(addend) => RowMask::Additive(addend.view()),
+            Self::Keep(keep) => RowMask::Keep(keep.view(q)?),
+            Self::Additive(addend) => RowMask::Additive(addend.view(q)?),
             Self::Causal => RowMask::Causal,
-        }
+        })
     }
 }
 
@@ -112,18 +115,15 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     }
 
     /// Checks the mask against logits of `shape` and the softmax axis.
-    pub(crate) fn fit(self, q: &Q, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'a, Q>, NnError>
-    where
-        Q: TensorOps,
-    {
+    pub(crate) fn fit(self, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'a, Q>, NnError> {
         let (period, causal_offset, operand) = match self {
             Self::None => (1, 0, PackedMask::None),
             Self::Keep(keep) => {
-                let (period, keep) = repeated(q, op, keep, shape, axis)?;
+                let (period, keep) = repeated(op, keep, shape, axis)?;
                 (period, 0, PackedMask::Keep(keep))
             }
             Self::Additive(addend) => {
-                let (period, addend) = repeated(q, op, addend, shape, axis)?;
+                let (period, addend) = repeated(op, addend, shape, axis)?;
                 (period, 0, PackedMask::Additive(addend))
             }
             Self::Causal { offset } => {
@@ -139,11 +139,10 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     }
 }
 
-/// Number of outer indices after which a mask repeats, and its elements.
+/// Number of outer indices after which a mask repeats, and the operand.
 ///
 /// Its shape has to be the last axes of `shape`, starting at the softmax axis or before it.
-fn repeated<'a, Q: TensorOps, T: StridedElement>(
-    q: &Q,
+fn repeated<'a, Q: Queue, T: StridedElement>(
     op: &'static str,
     mask: TensorRef<'a, Q, T>,
     shape: &[usize],
@@ -155,7 +154,7 @@ fn repeated<'a, Q: TensorOps, T: StridedElement>(
     };
     // At most the product of `shape` with empty axes counted as 1, which has been checked.
     let period = shape[missing..axis].iter().product();
-    Ok((period, mask.packed(q, op, "mask", &own)?))
+    Ok((period, mask.fit(op, "mask", &own)?))
 }
 
 /// Number of leading axes of `shape` that a mask of shape `own` lacks, if it fits.

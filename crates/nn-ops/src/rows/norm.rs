@@ -14,7 +14,7 @@ use core_types::params::rows::NormParams;
 
 use crate::{
     error::NnError,
-    movement::packed::{Pack, Packed, Unpacked},
+    movement::packed::{Fit, Packed, Unpacked},
     tensor::{
         layout::Layout,
         views::{Planned, TensorMut, TensorRef},
@@ -193,18 +193,20 @@ impl NormPlan {
         results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm";
-        let (mut y, mut stats) = (Unpacked::new(), Unpacked::new());
-        let (x, affine) = (x.packed(q, OP, "x", &self.layout)?, self.affine(q, OP, affine)?);
+        let (mut x, [mut gamma, mut beta]) = (x.fit(OP, "x", &self.layout)?, self.affine(OP, affine)?);
+        let y = results.y.fit(OP, "y", &self.layout)?;
+        let stats = results.stats.fit(OP, "stats", &self.layer_stats)?;
+        let (mut of_y, mut of_stats) = (Unpacked::new(), Unpacked::new());
         q.layer_norm(LayerNorm {
             params: &self.params,
-            x: x.view(),
-            gamma: affine[0].as_ref().map(Packed::view),
-            beta: affine[1].as_ref().map(Packed::view),
-            y: y.target(q, OP, "y", &self.layout, results.y)?,
-            stats: stats.target(q, OP, "stats", &self.layer_stats, results.stats)?,
+            x: x.view(q)?,
+            gamma: Packed::view_some(&mut gamma, q)?,
+            beta: Packed::view_some(&mut beta, q)?,
+            y: of_y.target(q, y)?,
+            stats: of_stats.target(q, stats)?,
         })?;
-        y.finish(q)?;
-        stats.finish(q)
+        of_y.finish(q)?;
+        of_stats.finish(q)
     }
 
     /// [`layer_norm`](Self::layer_norm) of x with the results in x, bit for bit.
@@ -222,15 +224,16 @@ impl NormPlan {
         stats: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm_in_place";
-        let (affine, mut of_rows) = (self.affine(q, OP, affine)?, Unpacked::new());
+        let ([mut gamma, mut beta], mut of_stats) = (self.affine(OP, affine)?, Unpacked::new());
+        let (x, stats) = (x.planned(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.layer_stats)?);
         q.layer_norm_in_place(LayerNormInPlace {
             params: &self.params,
-            gamma: affine[0].as_ref().map(Packed::view),
-            beta: affine[1].as_ref().map(Packed::view),
-            x: x.planned(OP, "x", &self.layout)?,
-            stats: of_rows.target(q, OP, "stats", &self.layer_stats, stats)?,
+            gamma: Packed::view_some(&mut gamma, q)?,
+            beta: Packed::view_some(&mut beta, q)?,
+            x,
+            stats: of_stats.target(q, stats)?,
         })?;
-        of_rows.finish(q)
+        of_stats.finish(q)
     }
 
     /// A residual connection and the normalisation after it.
@@ -251,22 +254,24 @@ impl NormPlan {
         results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "add_layer_norm";
-        let (mut of_sum, mut y, mut stats) = (Unpacked::new(), Unpacked::new(), Unpacked::new());
-        let (x, r) = (x.packed(q, OP, "x", &self.layout)?, r.packed(q, OP, "r", &self.layout)?);
-        let affine = self.affine(q, OP, affine)?;
+        let (mut x, mut r) = (x.fit(OP, "x", &self.layout)?, r.fit(OP, "r", &self.layout)?);
+        let [mut gamma, mut beta] = self.affine(OP, affine)?;
+        let (sum, y) = (sum.fit(OP, "sum", &self.layout)?, results.y.fit(OP, "y", &self.layout)?);
+        let stats = results.stats.fit(OP, "stats", &self.layer_stats)?;
+        let (mut of_sum, mut of_y, mut of_stats) = (Unpacked::new(), Unpacked::new(), Unpacked::new());
         q.add_layer_norm(AddLayerNorm {
             params: &self.params,
-            x: x.view(),
-            r: r.view(),
-            gamma: affine[0].as_ref().map(Packed::view),
-            beta: affine[1].as_ref().map(Packed::view),
-            sum: of_sum.target(q, OP, "sum", &self.layout, sum)?,
-            y: y.target(q, OP, "y", &self.layout, results.y)?,
-            stats: stats.target(q, OP, "stats", &self.layer_stats, results.stats)?,
+            x: x.view(q)?,
+            r: r.view(q)?,
+            gamma: Packed::view_some(&mut gamma, q)?,
+            beta: Packed::view_some(&mut beta, q)?,
+            sum: of_sum.target(q, sum)?,
+            y: of_y.target(q, y)?,
+            stats: of_stats.target(q, stats)?,
         })?;
         of_sum.finish(q)?;
-        y.finish(q)?;
-        stats.finish(q)
+        of_y.finish(q)?;
+        of_stats.finish(q)
     }
 
     /// The gradients of [`layer_norm`](Self::layer_norm) with respect to x, gamma and beta.
@@ -283,22 +288,25 @@ impl NormPlan {
         gradients: NormGradients<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm_backward";
-        let [mut dx, mut dgamma, mut dbeta] = [(); 3].map(|()| Unpacked::new());
-        let x = saved.x.packed(q, OP, "x", &self.layout)?;
-        let gamma = saved.gamma.packed(q, OP, "gamma", &self.columns)?;
-        let stats = saved.stats.packed(q, OP, "stats", &self.layer_stats)?;
-        let g = g.packed(q, OP, "g", &self.layout)?;
+        let mut x = saved.x.fit(OP, "x", &self.layout)?;
+        let mut gamma = saved.gamma.fit(OP, "gamma", &self.columns)?;
+        let mut stats = saved.stats.fit(OP, "stats", &self.layer_stats)?;
+        let mut g = g.fit(OP, "g", &self.layout)?;
+        let dx = gradients.x.fit(OP, "dx", &self.layout)?;
+        let dgamma = gradients.gamma.fit(OP, "dgamma", &self.columns)?;
+        let dbeta = gradients.beta.fit(OP, "dbeta", &self.columns)?;
+        let [mut of_x, mut of_gamma, mut of_beta] = [(); 3].map(|()| Unpacked::new());
         q.layer_norm_backward(LayerNormBackward {
             params: &self.params,
-            x: x.view(),
-            gamma: gamma.as_ref().map(Packed::view),
-            stats: stats.view(),
-            g: g.view(),
-            dx: dx.target(q, OP, "dx", &self.layout, gradients.x)?,
-            dgamma: dgamma.target_some(q, OP, "dgamma", &self.columns, gradients.gamma)?,
-            dbeta: dbeta.target_some(q, OP, "dbeta", &self.columns, gradients.beta)?,
+            x: x.view(q)?,
+            gamma: Packed::view_some(&mut gamma, q)?,
+            stats: stats.view(q)?,
+            g: g.view(q)?,
+            dx: of_x.target(q, dx)?,
+            dgamma: dgamma.map(|dgamma| of_gamma.target(q, dgamma)).transpose()?,
+            dbeta: dbeta.map(|dbeta| of_beta.target(q, dbeta)).transpose()?,
         })?;
-        [dx, dgamma, dbeta].into_iter().try_for_each(|gradient| gradient.finish(q))
+        [of_x, of_gamma, of_beta].into_iter().try_for_each(|gradient| gradient.finish(q))
     }
 
     /// `y = x / sqrt(mean(x^2) + eps) gamma` for each row. Zhang, Sennrich, arXiv 1910.07467.
@@ -313,17 +321,19 @@ impl NormPlan {
         results: NormResults<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "rms_norm";
-        let (mut y, mut stats) = (Unpacked::new(), Unpacked::new());
-        let (x, gamma) = (x.packed(q, OP, "x", &self.layout)?, gamma.packed(q, OP, "gamma", &self.columns)?);
+        let (mut x, mut gamma) = (x.fit(OP, "x", &self.layout)?, gamma.fit(OP, "gamma", &self.columns)?);
+        let y = results.y.fit(OP, "y", &self.layout)?;
+        let stats = results.stats.fit(OP, "stats", &self.rms_stats)?;
+        let (mut of_y, mut of_stats) = (Unpacked::new(), Unpacked::new());
         q.rms_norm(RmsNorm {
             params: &self.params,
-            x: x.view(),
-            gamma: gamma.as_ref().map(Packed::view),
-            y: y.target(q, OP, "y", &self.layout, results.y)?,
-            rstd: stats.target(q, OP, "stats", &self.rms_stats, results.stats)?,
+            x: x.view(q)?,
+            gamma: Packed::view_some(&mut gamma, q)?,
+            y: of_y.target(q, y)?,
+            rstd: of_stats.target(q, stats)?,
         })?;
-        y.finish(q)?;
-        stats.finish(q)
+        of_y.finish(q)?;
+        of_stats.finish(q)
     }
 
     /// [`rms_norm`](Self::rms_norm) of x with the results in x, bit for bit.
@@ -341,14 +351,15 @@ impl NormPlan {
         stats: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         const OP: &str = "rms_norm_in_place";
-        let (gamma, mut of_rows) = (gamma.packed(q, OP, "gamma", &self.columns)?, Unpacked::new());
+        let (mut gamma, mut of_stats) = (gamma.fit(OP, "gamma", &self.columns)?, Unpacked::new());
+        let (x, stats) = (x.planned(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.rms_stats)?);
         q.rms_norm_in_place(RmsNormInPlace {
             params: &self.params,
-            gamma: gamma.as_ref().map(Packed::view),
-            x: x.planned(OP, "x", &self.layout)?,
-            rstd: of_rows.target(q, OP, "stats", &self.rms_stats, stats)?,
+            gamma: Packed::view_some(&mut gamma, q)?,
+            x,
+            rstd: of_stats.target(q, stats)?,
         })?;
-        of_rows.finish(q)
+        of_stats.finish(q)
     }
 
     /// The gradients of [`rms_norm`](Self::rms_norm) with respect to x and gamma.
@@ -366,33 +377,32 @@ impl NormPlan {
         dgamma: Option<TensorMut<'_, Q, T>>,
     ) -> Result<(), NnError> {
         const OP: &str = "rms_norm_backward";
+        let mut x = saved.x.fit(OP, "x", &self.layout)?;
+        let mut gamma = saved.gamma.fit(OP, "gamma", &self.columns)?;
+        let mut rstd = saved.stats.fit(OP, "stats", &self.rms_stats)?;
+        let mut g = g.fit(OP, "g", &self.layout)?;
+        let (dx, dgamma) = (dx.fit(OP, "dx", &self.layout)?, dgamma.fit(OP, "dgamma", &self.columns)?);
         let (mut of_x, mut of_gamma) = (Unpacked::new(), Unpacked::new());
-        let x = saved.x.packed(q, OP, "x", &self.layout)?;
-        let gamma = saved.gamma.packed(q, OP, "gamma", &self.columns)?;
-        let rstd = saved.stats.packed(q, OP, "stats", &self.rms_stats)?;
-        let g = g.packed(q, OP, "g", &self.layout)?;
         q.rms_norm_backward(RmsNormBackward {
             params: &self.params,
-            x: x.view(),
-            gamma: gamma.as_ref().map(Packed::view),
-            rstd: rstd.view(),
-            g: g.view(),
-            dx: of_x.target(q, OP, "dx", &self.layout, dx)?,
-            dgamma: of_gamma.target_some(q, OP, "dgamma", &self.columns, dgamma)?,
+            x: x.view(q)?,
+            gamma: Packed::view_some(&mut gamma, q)?,
+            rstd: rstd.view(q)?,
+            g: g.view(q)?,
+            dx: of_x.target(q, dx)?,
+            dgamma: dgamma.map(|dgamma| of_gamma.target(q, dgamma)).transpose()?,
         })?;
         of_x.finish(q)?;
         of_gamma.finish(q)
     }
 
-    /// Factors and addends of the columns in row-major order.
-    fn affine<'a, Q: RowOps + TensorOps, T: Real>(
+    /// Factors and addends of the columns, with checked shapes.
+    fn affine<'a, Q: RowOps, T: Real>(
         &self,
-        q: &Q,
         op: &'static str,
         given: NormAffine<'a, Q, T>,
     ) -> Result<[Option<Packed<'a, Q, T>>; 2], NnError> {
-        let gamma = given.gamma.packed(q, op, "gamma", &self.columns)?;
-        Ok([gamma, given.beta.packed(q, op, "beta", &self.columns)?])
+        Ok([given.gamma.fit(op, "gamma", &self.columns)?, given.beta.fit(op, "beta", &self.columns)?])
     }
 }
 

@@ -11,7 +11,7 @@ use core_types::params::{
 
 use crate::{
     error::NnError,
-    movement::packed::{Pack, Unpacked},
+    movement::packed::{Fit, Unpacked},
     tensor::{
         layout::Layout,
         views::{TensorMut, TensorRef},
@@ -104,15 +104,14 @@ impl ReducePlan {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let mut result = Unpacked::new();
         self.x.admit_shape(OP, "x", x.layout())?;
         let x = match &self.moved {
             Some(order) => x.permuted(&order[..self.x.rank()])?,
             None => x,
         };
-        let x = x.packed(q, OP, "x", &Layout::contiguous(x.layout().shape())?)?;
-        let y = result.target(q, OP, "y", &self.y, y)?;
-        q.reduce(tensor::Reduce { params: &self.params, x: x.view(), y })?;
+        let (mut x, y) = (x.fit(OP, "x", &Layout::contiguous(x.layout().shape())?)?, y.fit(OP, "y", &self.y)?);
+        let mut result = Unpacked::new();
+        q.reduce(tensor::Reduce { params: &self.params, x: x.view(q)?, y: result.target(q, y)? })?;
         result.finish(q)
     }
 }
@@ -153,9 +152,9 @@ pub fn arg_max<Q: TensorOps, T: Real>(
     if params.len == 0 && result.numel() > 0 {
         return Err(NnError::EmptyReduction { op: OP });
     }
+    let (mut x, y) = (x.fit(OP, "x", &layout)?, y.fit(OP, "y", &result)?);
     let mut places = Unpacked::new();
-    let (x, y) = (x.packed(q, OP, "x", &layout)?, places.target(q, OP, "y", &result, y)?);
-    q.arg_max(tensor::ArgMax { params: &params, x: x.view(), y })?;
+    q.arg_max(tensor::ArgMax { params: &params, x: x.view(q)?, y: places.target(q, y)? })?;
     places.finish(q)
 }
 

@@ -12,7 +12,7 @@ use core_types::params::rows::{AxisParams, SoftmaxParams};
 use super::mask::{Mask, PackedMask};
 use crate::{
     error::NnError,
-    movement::packed::{Pack, Unpacked},
+    movement::packed::{Fit, Unpacked},
     tensor::{
         layout::Layout,
         views::{Planned, TensorMut, TensorRef},
@@ -88,10 +88,11 @@ impl SoftmaxPlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "softmax";
+        let (params, mut mask) = self.masked(OP, mask)?;
+        let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
         let mut result = Unpacked::new();
-        let (params, mask) = self.masked(q, OP, mask)?;
-        let (x, y) = (x.packed(q, OP, "x", &self.layout)?, result.target(q, OP, "y", &self.layout, y)?);
-        q.softmax(Softmax { params: &params, x: x.view(), mask: mask.view(), y })?;
+        let y = result.target(q, y)?;
+        q.softmax(Softmax { params: &params, x: x.view(q)?, mask: mask.view(q)?, y })?;
         result.finish(q)
     }
 
@@ -111,10 +112,11 @@ impl SoftmaxPlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "log_softmax";
+        let (params, mut mask) = self.masked(OP, mask)?;
+        let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
         let mut result = Unpacked::new();
-        let (params, mask) = self.masked(q, OP, mask)?;
-        let (x, y) = (x.packed(q, OP, "x", &self.layout)?, result.target(q, OP, "y", &self.layout, y)?);
-        q.log_softmax(LogSoftmax { params: &params, x: x.view(), mask: mask.view(), y })?;
+        let y = result.target(q, y)?;
+        q.log_softmax(LogSoftmax { params: &params, x: x.view(q)?, mask: mask.view(q)?, y })?;
         result.finish(q)
     }
 
@@ -131,9 +133,9 @@ impl SoftmaxPlan {
         mask: Mask<'_, Q>,
     ) -> Result<(), NnError> {
         const OP: &str = "softmax_in_place";
-        let (params, mask) = self.masked(q, OP, mask)?;
+        let (params, mut mask) = self.masked(OP, mask)?;
         let x = x.planned(OP, "x", &self.layout)?;
-        Ok(q.softmax_in_place(SoftmaxInPlace { params: &params, mask: mask.view(), x })?)
+        Ok(q.softmax_in_place(SoftmaxInPlace { params: &params, mask: mask.view(q)?, x })?)
     }
 
     /// [`log_softmax`](Self::log_softmax) of x with the results in x, bit for bit.
@@ -147,9 +149,9 @@ impl SoftmaxPlan {
         mask: Mask<'_, Q>,
     ) -> Result<(), NnError> {
         const OP: &str = "log_softmax_in_place";
-        let (params, mask) = self.masked(q, OP, mask)?;
+        let (params, mut mask) = self.masked(OP, mask)?;
         let x = x.planned(OP, "x", &self.layout)?;
-        Ok(q.log_softmax_in_place(LogSoftmaxInPlace { params: &params, mask: mask.view(), x })?)
+        Ok(q.log_softmax_in_place(LogSoftmaxInPlace { params: &params, mask: mask.view(q)?, x })?)
     }
 
     /// The gradient of [`softmax`](Self::softmax), `dx = y (g - sum_j g_j y_j)`.
@@ -168,10 +170,10 @@ impl SoftmaxPlan {
         dx: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "softmax_backward";
-        let mut result = Unpacked::new();
-        let (y, g) = (y.packed(q, OP, "y", &self.layout)?, g.packed(q, OP, "g", &self.layout)?);
-        let dx = result.target(q, OP, "dx", &self.layout, dx)?;
-        q.softmax_backward(SoftmaxBackward { params: &self.params, y: y.view(), g: g.view(), dx })?;
+        let (mut y, mut g) = (y.fit(OP, "y", &self.layout)?, g.fit(OP, "g", &self.layout)?);
+        let (dx, mut result) = (dx.fit(OP, "dx", &self.layout)?, Unpacked::new());
+        let (y, g, dx) = (y.view(q)?, g.view(q)?, result.target(q, dx)?);
+        q.softmax_backward(SoftmaxBackward { params: &self.params, y, g, dx })?;
         result.finish(q)
     }
 
@@ -191,20 +193,19 @@ impl SoftmaxPlan {
         dx: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "log_softmax_backward";
-        let mut result = Unpacked::new();
-        let (y, g) = (y.packed(q, OP, "y", &self.layout)?, g.packed(q, OP, "g", &self.layout)?);
-        let dx = result.target(q, OP, "dx", &self.layout, dx)?;
-        q.log_softmax_backward(LogSoftmaxBackward { params: &self.params, y: y.view(), g: g.view(), dx })?;
+        let (mut y, mut g) = (y.fit(OP, "y", &self.layout)?, g.fit(OP, "g", &self.layout)?);
+        let (dx, mut result) = (dx.fit(OP, "dx", &self.layout)?, Unpacked::new());
+        let (y, g, dx) = (y.view(q)?, g.view(q)?, result.target(q, dx)?);
+        q.log_softmax_backward(LogSoftmaxBackward { params: &self.params, y, g, dx })?;
         result.finish(q)
     }
 
     fn masked<'a, Q: TensorOps>(
         &self,
-        q: &Q,
         op: &'static str,
         mask: Mask<'a, Q>,
     ) -> Result<(SoftmaxParams, PackedMask<'a, Q>), NnError> {
-        let mask = mask.fit(q, op, self.layout.shape(), self.axis)?;
+        let mask = mask.fit(op, self.layout.shape(), self.axis)?;
         let (mask_period, causal_offset) = (mask.period as u64, mask.causal_offset);
         Ok((SoftmaxParams { axis: self.params, mask_period, causal_offset }, mask.operand))
     }

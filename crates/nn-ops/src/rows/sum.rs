@@ -11,7 +11,7 @@ use core_types::params::{elementwise::SumParams, rows::AxisParams};
 
 use crate::{
     error::NnError,
-    movement::packed::{Pack, Unpacked},
+    movement::packed::{Fit, Unpacked},
     tensor::{
         layout::Layout,
         views::{TensorMut, TensorRef},
@@ -70,10 +70,12 @@ impl SumPlan {
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (accumulates, mut result) = (self.params.accumulate != 0, Unpacked::new());
-        let x = x.packed(q, OP, "x", &self.x)?;
-        let y = result.target_unless(accumulates, q, OP, "y", &self.y, y)?;
-        self.launch(q, x.view(), y)?;
+        let mut x = x.fit(OP, "x", &self.x)?;
+        if self.params.accumulate != 0 {
+            self.y.admit(OP, "y", y.layout())?;
+        }
+        let (y, mut result) = (y.fit(OP, "y", &self.y)?, Unpacked::new());
+        self.launch(q, x.view(q)?, result.target(q, y)?)?;
         result.finish(q)
     }
 

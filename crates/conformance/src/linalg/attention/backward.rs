@@ -10,7 +10,7 @@ use super::{
     masks::{KINDS, MASK_SHAPES, MaskShape, causal, ragged, spoilt_by_mask, together, together_with_dropout},
     model::{Problem, Sizes, packed},
     run_backward, selected,
-    special::{SPOILT, spoilt_past_lengths, spoilt_row},
+    special::{PAST_LENGTHS, SPOILT, spoilt_past_lengths, spoilt_row},
     unless_near,
 };
 use crate::{Case, Conditioned, Failure, spec::typed};
@@ -102,8 +102,7 @@ fn drops<T: Real>(q: &Conditioned, p: f64, first: u64, steps: Option<[u64; 2]>) 
 
 fn unread<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     for bad in [f32::NAN, f32::INFINITY] {
-        hold_backward::<T>(q, &spoilt_past_lengths(9, bad))?;
-        hold_backward::<T>(q, &spoilt_past_lengths(70, bad))?;
+        PAST_LENGTHS.iter().try_for_each(|&sizes| hold_backward::<T>(q, &spoilt_past_lengths(sizes, bad)))?;
     }
     Ok(())
 }

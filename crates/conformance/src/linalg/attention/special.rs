@@ -5,7 +5,8 @@ use core_types::params::attention::AttentionParams;
 
 use super::{
     hold_forward,
-    model::{Problem, packed},
+    masks::spoilt_by_mask,
+    model::{Problem, Sizes, packed, start},
     rounding, run_forward,
 };
 use crate::{Case, Conditioned, Failure, spec::typed};
@@ -15,6 +16,13 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(typed!("NaN and infinity in keys that no query reads", unread()));
     cases.extend(typed!("NaN and infinity in keys that other queries read", read_by_others()));
     cases.extend(typed!("NaN in a query", bad_query()));
+    for sizes in WHOLE {
+        let keys = sizes[4];
+        cases.extend(typed!(format!("infinity and NaN in values, {keys} keys of whole tiles"), bad_values(sizes)));
+        cases.extend(typed!(format!("NaN in a key, {keys} keys of whole tiles"), bad_key(sizes)));
+        cases.extend(typed!(format!("NaN and infinity left out, {keys} keys of whole tiles"), left_out(sizes)));
+        cases.extend(typed!(format!("scores far apart, {keys} keys of whole tiles"), far_apart(sizes)));
+    }
     cases.push(Case::new("addends of NaN and +inf", bad_addends));
     cases.push(Case::new("scores far apart, and far from 0", |q| far(q, &[1e4, 10_001.0, 9998.0, 1e4, 9000.0])));
     cases.push(Case::new("scores near the greatest number", |q| far(q, &[-1e38, 1e38, 0.0, -80.0])));
@@ -29,28 +37,35 @@ fn hold_results<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(), Failu
     Failure::unless_close(&problem.forward().0, &y, rounding::<T>(), 1e-5 + 1.5 * rounding::<T>())
 }
 
+/// Sizes of which a block reads whole tiles of 32 keys, if no mask leaves one out.
+///
+/// In 16 bits, more than 16 queries of 64 elements take the matrix units.
+const WHOLE: [Sizes; 2] = [[2, 2, 1, 17, 32, 64], [2, 2, 1, 17, 64, 64]];
+
+/// Queries, keys and elements of a row of [`spoilt_past_lengths`].
+pub(super) const PAST_LENGTHS: [[u64; 3]; 2] = [[5, 9, 8], [5, 70, 8]];
+
 /// A problem whose keys and values past the length of their batch are `bad`.
-pub(super) fn spoilt_past_lengths(keys: usize, bad: f32) -> Problem {
-    const DIM: usize = 8;
-    let mut problem = Problem::new(packed([2, 2, 1, 5, keys as u64, DIM as u64]), 21);
+pub(super) fn spoilt_past_lengths([queries, keys, dim]: [u64; 3], bad: f32) -> Problem {
+    let mut problem = Problem::new(packed([2, 2, 1, queries, keys, dim]), 21);
     problem.key_lens = Some(vec![keys as u32 - 4, 3]);
+    let (keys, dim) = (keys as usize, dim as usize);
     for rows in [&mut problem.k, &mut problem.v] {
-        rows[(keys - 4) * DIM..keys * DIM].fill(bad);
-        rows[(keys + 3) * DIM..].fill(bad);
+        rows[(keys - 4) * dim..keys * dim].fill(bad);
+        rows[(keys + 3) * dim..].fill(bad);
     }
     problem
 }
 
 fn unread<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     for bad in [f32::NAN, f32::INFINITY] {
-        hold_forward::<T>(q, &spoilt_past_lengths(9, bad))?;
-        hold_forward::<T>(q, &spoilt_past_lengths(70, bad))?;
+        PAST_LENGTHS.iter().try_for_each(|&sizes| hold_forward::<T>(q, &spoilt_past_lengths(sizes, bad)))?;
     }
     Ok(())
 }
 
-/// Rows, elements of a row, and the row that is spoilt: few rows, many, and long ones.
-pub(super) const SPOILT: [([u64; 2], usize); 3] = [([9, 4], 4), ([70, 4], 66), ([20, 72], 17)];
+/// Rows, elements of a row, and the row that is spoilt: few rows, many, long ones, and whole tiles.
+pub(super) const SPOILT: [([u64; 2], usize); 4] = [([9, 4], 4), ([70, 4], 66), ([20, 72], 17), ([66, 64], 40)];
 
 /// A causal problem with one row of `bad` in the operand of this name.
 pub(super) fn spoilt_row(([rows, dim], row): ([u64; 2], usize), operand: &str, bad: f32) -> Problem {
@@ -76,6 +91,79 @@ fn bad_query<T: Real>(q: &Conditioned) -> Result<(), Failure> {
         problem.q.chunks_mut(dim as usize).skip(2).step_by(5).for_each(|query| query[1] = f32::NAN);
         hold_forward::<T>(q, &problem)
     })
+}
+
+/// Compares with values of the first batch that are not finite: elements, and the row of a key.
+fn bad_values<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    let params = packed(sizes);
+    let value = |key: u64| start(&params.v, [0, 0, key]);
+    for [first, second, row] in [
+        [f32::INFINITY, 0.5, f32::INFINITY],
+        [f32::NEG_INFINITY, f32::NEG_INFINITY, 0.25],
+        // Infinities of both signs add up to NaN.
+        [f32::INFINITY, f32::NEG_INFINITY, 0.25],
+        [f32::NAN, 0.5, f32::NAN],
+    ] {
+        let mut problem = Problem::new(params, 26);
+        (problem.v[value(5) + 3], problem.v[value(params.keys - 2) + 3]) = (first, second);
+        problem.v[value(20)..][..params.dim as usize / 2].fill(row);
+        hold_results::<T>(q, &problem)?;
+    }
+    Ok(())
+}
+
+/// Compares with a key of NaN, which all queries of the first batch read.
+fn bad_key<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    let params = packed(sizes);
+    [0, params.keys - 1].iter().try_for_each(|&key| {
+        let mut problem = Problem::new(params, 27);
+        problem.k[start(&params.k, [0, 0, key])..][..params.dim as usize].fill(f32::NAN);
+        hold_results::<T>(q, &problem)
+    })
+}
+
+/// Compares with rows that are not finite and left out: by lengths, by masks, and all of a query.
+fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    let [_, _, _, queries, keys, dim] = sizes;
+    for bad in [f32::NAN, f32::INFINITY] {
+        hold_forward::<T>(q, &spoilt_past_lengths([queries, keys, dim], bad))?;
+        // A third of the queries read no key.
+        hold_forward::<T>(q, &spoilt_by_mask(sizes, false, bad))?;
+        hold_forward::<T>(q, &spoilt_by_mask(sizes, true, bad))?;
+        // No query of the first batch reads a key, and all queries of the second read all keys.
+        let mut problem = Problem::new(packed(sizes), 28);
+        problem.key_lens = Some(vec![0, keys as u32]);
+        for rows in [&mut problem.k, &mut problem.v] {
+            rows[..(keys * dim) as usize].fill(bad);
+        }
+        hold_forward::<T>(q, &problem)?;
+    }
+    Ok(())
+}
+
+/// Compares with scores of 0 and of plus or minus a distance, in turn and by halves of the keys.
+///
+/// Keys and queries of every element type give exact scores.
+fn far_apart<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
+    let params = AttentionParams { scale: 1.0, ..packed(sizes) };
+    for [high, low] in [[0.0, 0.0], [80.0, 0.0], [88.0, 0.0], [9984.0, 16.0]] {
+        for by_halves in [false, true] {
+            let mut problem = Problem::new(params, 29);
+            let is_far = |key: usize| if by_halves { key >= params.keys as usize / 2 } else { key % 3 == 1 };
+            for (row, k) in problem.k.chunks_mut(params.dim as usize).enumerate() {
+                k.fill(0.0);
+                if is_far(row % params.keys as usize) {
+                    (k[0], k[1]) = (high, low);
+                }
+            }
+            for (row, query) in problem.q.chunks_mut(params.dim as usize).enumerate() {
+                query.fill(0.0);
+                query[..2].fill(if row % 3 == 0 { -1.0 } else { 1.0 });
+            }
+            hold_forward::<T>(q, &problem)?;
+        }
+    }
+    Ok(())
 }
 
 fn bad_addends(q: &Conditioned) -> Result<(), Failure> {

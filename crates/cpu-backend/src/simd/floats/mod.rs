@@ -7,12 +7,12 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod avx512_bf16;
 mod half;
-#[cfg(any(test, not(target_arch = "x86_64")))]
+#[cfg(any(test, feature = "arrays", not(target_arch = "x86_64")))]
 pub(crate) mod portable;
 mod portable_pairs;
 #[cfg(target_arch = "x86_64")]
 mod registers;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
 mod sse2;
 mod terms;
 
@@ -253,7 +253,7 @@ mod tests {
         for simd in levels() {
             dispatch(simd, Halves);
         }
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
         Halves.run(super::portable::Arrays);
     }
 
@@ -262,7 +262,7 @@ mod tests {
         for simd in levels() {
             dispatch(simd, Laws);
         }
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
         Laws.run(super::portable::Arrays);
     }
 }

@@ -1,23 +1,24 @@
 //! Eight lanes in an array.
 //!
-//! This is the portable level of processors other than x86-64. Tests use it everywhere.
+//! This is the portable level of processors other than x86-64, and with the feature `arrays` of
+//! x86-64 too. Tests use it everywhere.
 
 use half::{bf16, f16, slice::HalfFloatSliceExt};
 
 use super::Floats;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(feature = "arrays", not(target_arch = "x86_64")))]
 use crate::simd::Portable as Arrays;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
 use crate::simd::tokens::plain_token;
 
 const N: usize = 8;
 
 /// The token of this level in tests on processors whose portable level is another.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
 #[derive(Clone, Copy)]
 pub(crate) struct Arrays;
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "arrays")))]
 plain_token!(Arrays);
 
 #[inline(always)]

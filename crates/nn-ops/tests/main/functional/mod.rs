@@ -2,6 +2,7 @@
 
 mod forms;
 mod layouts;
+mod order;
 mod plans;
 
 use crate::common::on_each_device;
