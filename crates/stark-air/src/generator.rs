@@ -40,6 +40,11 @@ impl RecordedGenerator {
         let arena = ExpressionArena::default();
         let mut row = GeneratedColumns::new(&arena);
         generator.generate(&mut row);
+        Self::of_row(row, &arena, log_rows)
+    }
+
+    /// What follows a recording, compiled once for all generators.
+    fn of_row(row: GeneratedColumns<'_>, arena: &ExpressionArena, log_rows: u32) -> Result<Self, RecordError> {
         let GeneratedColumns { reads, outputs, inputs } = row;
         if let Some(error) = reads.error {
             return Err(error);
@@ -49,11 +54,11 @@ impl RecordedGenerator {
             return Err(RecordError::NoColumn);
         }
         let nodes = outputs.iter().map(|output| match output {
-            GeneratorOutput::Column(value) | GeneratorOutput::Counter(value) => value.id(&arena),
+            GeneratorOutput::Column(value) | GeneratorOutput::Counter(value) => value.id(arena),
         });
         let nodes: Vec<u32> = nodes.collect();
         arena.check()?;
-        let mut program = compile(&arena, &nodes, &reads)?;
+        let mut program = compile(arena, &nodes, &reads)?;
         number_outputs(&mut program, &outputs, columns);
         let mut reads_numbers = false;
         for mask in &mut program.masks {

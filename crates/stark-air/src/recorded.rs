@@ -46,22 +46,27 @@ impl Recorded {
     /// As [`new`](Self::new), except errors of fractions.
     pub fn of_constraints<A: Air>(air: &A) -> Result<Self, RecordError> {
         let (log_rows, log_degree_bound) = (air.log_rows(), air.log_degree_bound());
-        if !(1..=MAX_LOG_DOMAIN).contains(&log_rows) {
-            return Err(RecordError::LogRows { got: log_rows });
-        }
-        if !(log_rows..=MAX_LOG_DOMAIN).contains(&log_degree_bound) {
-            return Err(RecordError::LogDegreeBound { log_rows, got: log_degree_bound });
-        }
+        check_sizes(log_rows, log_degree_bound)?;
         let arena = ExpressionArena::default();
         let mut row = Constraints::new(&arena);
         air.eval(&mut row);
+        Self::of_row(row, &arena, log_rows, log_degree_bound)
+    }
+
+    /// What follows a recording, compiled once for all AIRs.
+    fn of_row(
+        row: Constraints<'_>,
+        arena: &ExpressionArena,
+        log_rows: u32,
+        log_degree_bound: u32,
+    ) -> Result<Self, RecordError> {
         let Constraints { reads, values } = row;
         arena.check()?;
         if let Some(error) = reads.error {
             return Err(error);
         }
         let most = (1u32 << (log_degree_bound - log_rows)) + 1;
-        let outputs: Vec<u32> = values.iter().map(|value| value.id(&arena)).collect();
+        let outputs: Vec<u32> = values.iter().map(|value| value.id(arena)).collect();
         arena.check()?;
         for (constraint, &output) in outputs.iter().enumerate() {
             let degree = arena.get(output).degree;
@@ -69,7 +74,7 @@ impl Recorded {
                 return Err(RecordError::Degree { constraint, degree, most });
             }
         }
-        let constraints = compile(&arena, &outputs, &reads)?;
+        let constraints = compile(arena, &outputs, &reads)?;
         Ok(Self {
             log_rows,
             log_degree_bound,
@@ -138,6 +143,16 @@ impl Recorded {
     }
 }
 
+fn check_sizes(log_rows: u32, log_degree_bound: u32) -> Result<(), RecordError> {
+    if !(1..=MAX_LOG_DOMAIN).contains(&log_rows) {
+        return Err(RecordError::LogRows { got: log_rows });
+    }
+    if !(log_rows..=MAX_LOG_DOMAIN).contains(&log_degree_bound) {
+        return Err(RecordError::LogDegreeBound { log_rows, got: log_degree_bound });
+    }
+    Ok(())
+}
+
 /// The program of the fractions, where there are any.
 fn fractions<A: Air>(air: &A, interaction: usize) -> Result<Option<Program>, RecordError> {
     let arena = ExpressionArena::default();
@@ -145,11 +160,16 @@ fn fractions<A: Air>(air: &A, interaction: usize) -> Result<Option<Program>, Rec
     air.eval(&mut row);
     arena.check()?;
     row.check(interaction)?;
+    fractions_of_row(&row, &arena)
+}
+
+/// What follows a recording, compiled once for all AIRs.
+fn fractions_of_row(row: &Fractions<'_>, arena: &ExpressionArena) -> Result<Option<Program>, RecordError> {
     if row.values.is_empty() {
         return Ok(None);
     }
     let of = |fraction: &Fraction<_>| [fraction.numerator, fraction.denominator];
-    let outputs: Vec<u32> = row.values.iter().flat_map(of).map(|value| value.id(&arena)).collect();
+    let outputs: Vec<u32> = row.values.iter().flat_map(of).map(|value| value.id(arena)).collect();
     arena.check()?;
     // Operands come before the nodes computed from them.
     let mut missing: Vec<bool> = Vec::with_capacity(arena.len());
@@ -160,5 +180,5 @@ fn fractions<A: Air>(air: &A, interaction: usize) -> Result<Option<Program>, Rec
     if let Some(output) = outputs.iter().position(|&output| missing[output as usize]) {
         return Err(RecordError::FractionReadsInteraction { fraction: output / 2 });
     }
-    compile(&arena, &outputs, &row.reads).map(Some)
+    compile(arena, &outputs, &row.reads).map(Some)
 }
