@@ -185,10 +185,10 @@ impl Call<'_> {
     ///
     /// # Errors
     /// [`InferenceError`] if keys are missing or the session fails.
-    pub(crate) fn shared<Q: FssOps, C: Channel>(
+    pub(crate) fn shared<Q: FssOps>(
         &self,
         q: &Q,
-        session: &mut Session<C>,
+        session: &mut Session<&mut dyn Channel>,
         keys: &mut KeyQueue,
     ) -> Result<Vec<u64>, InferenceError> {
         Ok(match self {

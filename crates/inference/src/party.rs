@@ -115,13 +115,13 @@ pub fn run<Q: SharedQueue, C: Channel>(
     q: &Q,
     model: &Model,
     keys: impl Into<Keys>,
-    channel: C,
+    mut channel: C,
     role: Role<'_>,
-    progress: impl FnMut(&str),
+    mut progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     role.check(model)?;
     let keys = KeyQueue::new(&model.plan()?, role.party(), keys.into())?;
-    infer(q, model, (keys, None), channel, role, progress)
+    infer(q, model, (keys, None), &mut channel, role, &mut progress)
 }
 
 /// Opens the server's weights under masks, for any number of runs by [`run_opened`].
@@ -139,13 +139,14 @@ pub fn open_weights<Q: FssOps, C: Channel>(
     q: &Q,
     model: &Model,
     keys: Vec<WeightKey>,
-    channel: C,
+    mut channel: C,
     weights: Option<&Parameters>,
 ) -> Result<(Vec<OpenedWeights>, Traffic), InferenceError> {
     let party = if weights.is_some() { Party::One } else { Party::Zero };
     weights.map_or(Ok(()), |weights| weights.check(model))?;
     let keys = WeightKeys::new(&model.opened_plan()?, party, keys)?;
-    let mut engine = OpeningEngine { q, session: Session::new(channel), keys, weights, opened: Vec::new() };
+    let session = Session::new(&mut channel as &mut dyn Channel);
+    let mut engine = OpeningEngine { q, session, keys, weights, opened: Vec::new() };
     model.run(&mut engine, model.shares(vec![0; model.count() * model.input_len()]))?;
     Ok((engine.opened, engine.session.traffic()))
 }
@@ -162,33 +163,37 @@ pub fn run_opened<Q: SharedQueue, C: Channel>(
     model: &Model,
     keys: OpenedKeys,
     weights: &[OpenedWeights],
-    channel: C,
+    mut channel: C,
     role: Role<'_>,
-    progress: impl FnMut(&str),
+    mut progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     role.check(model)?;
     let plan = model.opened_plan()?;
     let products = WeightProducts::new(&plan, role.party(), keys.products, weights)?;
     let keys = KeyQueue::new(plan.others(), role.party(), keys.others)?;
-    let mut inferred = infer(q, model, (keys, Some(products)), channel, role, progress)?;
+    let mut inferred = infer(q, model, (keys, Some(products)), &mut channel, role, &mut progress)?;
     inferred.key_memory_bytes += plan.triple_memory_bytes(role.party());
     Ok(inferred)
 }
 
 /// Runs `model` with checked keys and the products by opened weights, if any.
-fn infer<Q: SharedQueue, C: Channel>(
+///
+/// It is compiled once for all types of channels: a virtual call takes nothing compared with a
+/// message.
+fn infer<Q: SharedQueue>(
     q: &Q,
     model: &Model,
     (keys, products): (KeyQueue, Option<WeightProducts<'_>>),
-    channel: C,
+    channel: &mut dyn Channel,
     role: Role<'_>,
-    progress: impl FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     let input = match role {
         Role::Client(images) => model.shares(images.to_vec()),
         Role::Server(_) => model.shares(vec![0; model.count() * model.input_len()]),
     };
-    let session = Session::new(channel);
+    // The cast shortens the lifetime of the trait object to that of the engine.
+    let session = Session::new(channel as &mut dyn Channel);
     let mut shared = ShareEngine { q, session, keys, products, role, progress, steps: Vec::new() };
     let shares = model.run(&mut shared, input)?;
     let logits =
@@ -198,18 +203,18 @@ fn infer<Q: SharedQueue, C: Channel>(
 }
 
 /// The engine of shares.
-struct ShareEngine<'a, Q, C, P> {
+struct ShareEngine<'a, Q> {
     q: &'a Q,
-    session: Session<C>,
+    session: Session<&'a mut dyn Channel>,
     keys: KeyQueue,
     /// Triples and opened weights, if the weights were opened before.
     products: Option<WeightProducts<'a>>,
     role: Role<'a>,
-    progress: P,
+    progress: &'a mut dyn FnMut(&str),
     steps: Vec<Measured>,
 }
 
-impl<Q, C: Channel, P: FnMut(&str)> ShareEngine<'_, Q, C, P> {
+impl<Q> ShareEngine<'_, Q> {
     fn measure<T>(
         &mut self,
         step: &str,
@@ -229,7 +234,7 @@ impl<Q, C: Channel, P: FnMut(&str)> ShareEngine<'_, Q, C, P> {
     }
 }
 
-impl<Q: SharedQueue, C: Channel, P: FnMut(&str)> Engine for ShareEngine<'_, Q, C, P> {
+impl<Q: SharedQueue> Engine for ShareEngine<'_, Q> {
     fn constant(&self, word: u64) -> u64 {
         match self.role {
             Role::Client(_) => word,
@@ -256,15 +261,15 @@ impl<Q: SharedQueue, C: Channel, P: FnMut(&str)> Engine for ShareEngine<'_, Q, C
 }
 
 /// The engine that opens weights: products by them are zeros, and so is everything else.
-struct OpeningEngine<'a, Q, C> {
+struct OpeningEngine<'a, Q> {
     q: &'a Q,
-    session: Session<C>,
+    session: Session<&'a mut dyn Channel>,
     keys: WeightKeys,
     weights: Option<&'a Parameters>,
     opened: Vec<OpenedWeights>,
 }
 
-impl<Q: FssOps, C: Channel> Engine for OpeningEngine<'_, Q, C> {
+impl<Q: FssOps> Engine for OpeningEngine<'_, Q> {
     fn constant(&self, _: u64) -> u64 {
         0
     }

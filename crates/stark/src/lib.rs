@@ -39,7 +39,7 @@ pub use assembly::submitted::{Found, Submitted};
 pub use backend_api::{Collective, CollectiveError, Record, ops::StarkOps};
 pub use core_types::field::{M31, QM31};
 pub use error::ProverError;
-pub use file::{FileEncoding, FileError, KnownStatement, MIN_SECURITY_BITS, ProofFile, UseStatement};
+pub use file::{AnyStatement, FileEncoding, FileError, KnownStatement, MIN_SECURITY_BITS, ProofFile};
 pub use plan::component::Component;
 pub use plan::generated::Generated;
 pub use plan::interaction::Interaction;

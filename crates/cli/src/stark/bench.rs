@@ -10,9 +10,7 @@ use anyhow::{Context as _, Result};
 use backend_api::{Counted as _, Queue as _, Submissions};
 use clap::Args;
 use runtime::{AnyQueue, Choice, Domain};
-use stark::{
-    PcsConfig, ProofGraph, Protocol, ProveError, ProveOptions, Statement, StatementProof, UseStatement, verify,
-};
+use stark::{AnyStatement, PcsConfig, ProofGraph, Protocol, ProveError, ProveOptions, StatementProof, verify};
 
 use super::{
     check::check,
@@ -89,10 +87,8 @@ impl Unwatched {
     }
 }
 
-impl UseStatement for Timing<'_> {
-    type Out = Result<Timed>;
-
-    fn with<S: Statement>(self, statement: &S) -> Result<Timed> {
+impl Timing<'_> {
+    fn run(self, statement: &AnyStatement) -> Result<Timed> {
         let Self { q, config, residency, trace, rounds } = self;
         let mut prover = residency.prover(q, config, statement)?;
         let root = prover.preprocessed_root(q)?;
@@ -149,8 +145,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let q = open(Domain::Stark, args.backend)?;
     expect_room(&outline, config, args.residency, slice::from_ref(&q), 1, true)?;
     let (statement, trace) = args.air.make(q.budget()).context("making the trace")?;
-    let timed =
-        statement.with(Timing { q: &q, config, residency: args.residency, trace: &trace, rounds: args.rounds })??;
+    let timing = Timing { q: &q, config, residency: args.residency, trace: &trace, rounds: args.rounds };
+    let timed = timing.run(&statement.build()?)?;
     let mut text = String::new();
     let mut proving = Duration::ZERO;
     for (stage, (name, _)) in timed.stages[0].iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use core_types::air::Air;
 use stark::{
-    Component, FileError, KnownStatement, PcsConfig, ProofFile, Protocol, Statement, StatementError, UseStatement,
+    AnyStatement, Component, FileError, KnownStatement, PcsConfig, ProofFile, Protocol, Statement as _, StatementError,
     VerifyError, Visitor, check_parameters,
 };
 
@@ -14,15 +14,14 @@ const LARGEST: u32 = 30;
 
 /// Rejects parameters without proofs of the statement, and names the option at fault.
 pub(crate) fn check(statement: &KnownStatement, config: PcsConfig) -> Result<(), UsageError> {
-    let checked = statement.with(ProofParameters(config)).and_then(|checked| Ok(checked?));
-    checked.map_err(|error| UsageError(told(&error, statement, config)))
+    has_proofs(statement, config).map_err(|error| UsageError(told(&error, statement, config)))
 }
 
 /// Refuses what makes no file, or none that is read again.
 pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig, format: Format) -> Result<(), UsageError> {
     let (columns, opened) = statement
-        .with(FileSize(config))
-        .and_then(|sized| sized)
+        .build()
+        .and_then(|statement| file_size(&statement, config))
         .map_err(|error| UsageError(told(&error, statement, config)))?;
     let (most, queries) = (ProofFile::MOST_BYTES, config.fri_config.n_queries);
     if opened.saturating_mul(format.bytes_of_value()) <= most as u64 {
@@ -33,33 +32,22 @@ pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig, format: 
     )))
 }
 
-struct ProofParameters(PcsConfig);
-
-impl UseStatement for ProofParameters {
-    type Out = Result<(), VerifyError>;
-
-    fn with<S: Statement>(self, statement: &S) -> Self::Out {
-        check_parameters(Protocol::V2_3, self.0, statement)
-    }
+/// Checks that there are proofs of the statement with these parameters.
+fn has_proofs(statement: &KnownStatement, config: PcsConfig) -> Result<(), FileError> {
+    Ok(check_parameters(Protocol::V2_3, config, &statement.build()?)?)
 }
 
 /// The columns that a proof opens, and the values of them that it holds.
-struct FileSize(PcsConfig);
-
-impl UseStatement for FileSize {
-    type Out = Result<(u64, u64), FileError>;
-
-    fn with<S: Statement>(self, statement: &S) -> Self::Out {
-        ProofFile::check_size(statement, &self.0)?;
-        let mut traces = Traces { columns: statement.preprocessed().len() as u64, log_rows: 0 };
-        statement.visit(&mut traces);
-        let fri = self.0.fri_config;
-        let positions = 1u64.checked_shl(traces.log_rows + fri.log_blowup_factor).unwrap_or(u64::MAX);
-        // Expected number of distinct positions, since some draws coincide.
-        let missed = (1.0 - 1.0 / positions as f64).powf(fri.n_queries as f64);
-        let opened = ((1.0 - missed) * positions as f64) as u64;
-        Ok((traces.columns, traces.columns.saturating_mul(opened)))
-    }
+fn file_size(statement: &AnyStatement, config: PcsConfig) -> Result<(u64, u64), FileError> {
+    ProofFile::check_size(statement, &config)?;
+    let mut traces = Traces { columns: statement.preprocessed().len() as u64, log_rows: 0 };
+    statement.visit(&mut traces);
+    let fri = config.fri_config;
+    let positions = 1u64.checked_shl(traces.log_rows + fri.log_blowup_factor).unwrap_or(u64::MAX);
+    // Expected number of distinct positions, since some draws coincide.
+    let missed = (1.0 - 1.0 / positions as f64).powf(fri.n_queries as f64);
+    let opened = ((1.0 - missed) * positions as f64) as u64;
+    Ok((traces.columns, traces.columns.saturating_mul(opened)))
 }
 
 /// Counts columns, and finds the greatest height.
@@ -92,8 +80,8 @@ fn told(error: &FileError, statement: &KnownStatement, config: PcsConfig) -> Str
             StatementError::Lifting { .. } => {
                 let lifts = |log_size: &u32| {
                     let lifted = PcsConfig { lifting_log_size: Some(*log_size), ..config };
-                    let refused = statement.with(ProofParameters(lifted));
-                    !matches!(refused, Ok(Err(VerifyError::Statement(StatementError::Lifting { .. }))))
+                    let checked = has_proofs(statement, lifted);
+                    !matches!(checked, Err(FileError::Proof(VerifyError::Statement(StatementError::Lifting { .. }))))
                 };
                 let (least, got) = ((1..=LARGEST).find(lifts).unwrap_or(LARGEST), config.lifting_log_size.unwrap_or(0));
                 format!("`--lifting`: expected a whole number of {least}..={LARGEST}, got {got}")

@@ -4,7 +4,7 @@ use std::{fs::File, io::Read as _, path::Path};
 
 use anyhow::{Context as _, Result, anyhow, ensure};
 use clap::ValueEnum;
-use stark::{FileEncoding, ProofFile, Statement, UseStatement};
+use stark::{AnyStatement, FileEncoding, ProofFile, Statement as _};
 
 use crate::text::shown;
 
@@ -57,20 +57,14 @@ pub(crate) fn refused_by_stwo(file: &ProofFile) -> Option<&'static str> {
     if proof.config.lifting_log_size.is_some() {
         return is_empty.then_some("its verifier refuses this proof: a lifting size requires preprocessed columns");
     }
-    let is_lower = file.statement.with(HasLowPreprocessed).unwrap_or(false);
+    let is_lower = file.statement.build().is_ok_and(|statement| has_low_preprocessed(&statement));
     is_lower.then_some("its verifier may refuse this proof: the preprocessed columns are lower than the others")
 }
 
 /// Whether the preprocessed columns of a statement are lower than its traces.
-struct HasLowPreprocessed;
-
-impl UseStatement for HasLowPreprocessed {
-    type Out = bool;
-
-    fn with<S: Statement>(self, statement: &S) -> bool {
-        let preprocessed = statement.preprocessed().into_iter().map(|column| column.log_rows).max();
-        preprocessed.is_some_and(|highest| statement.heights().into_iter().any(|height| height > highest))
-    }
+fn has_low_preprocessed(statement: &AnyStatement) -> bool {
+    let preprocessed = statement.preprocessed().into_iter().map(|column| column.log_rows).max();
+    preprocessed.is_some_and(|highest| statement.heights().into_iter().any(|height| height > highest))
 }
 
 /// Reads a file in either format.
@@ -93,7 +87,7 @@ mod tests {
     fn preprocessed_columns_below_a_trace_are_noticed() {
         // Its tables have 2^10 rows; its rounds are eight for each block.
         let blake = |log_blocks| KnownStatement::Blake2s { log_blocks, digest: [0; 8] };
-        let is_low = |statement: KnownStatement| statement.with(HasLowPreprocessed).unwrap();
+        let is_low = |statement: KnownStatement| has_low_preprocessed(&statement.build().unwrap());
         assert!(!is_low(blake(1)) && is_low(blake(16)));
         assert!(!is_low(KnownStatement::WideFibonacci { log_rows: 20, columns: 3 }));
     }

@@ -7,8 +7,8 @@ use backend_api::Queue as _;
 use clap::Args;
 use runtime::AnyQueue;
 use stark::{
-    KnownStatement, MemoryParts, MemoryPlan, PcsConfig, ProveError, ProverError, Residency, Statement, UseStatement,
-    memory_plan, memory_plan_of_rank, memory_plan_on,
+    KnownStatement, MemoryParts, MemoryPlan, PcsConfig, ProveError, ProverError, Residency, memory_plan,
+    memory_plan_of_rank, memory_plan_on,
 };
 
 use super::{
@@ -34,21 +34,6 @@ pub(crate) struct PlanArgs {
     devices: DevicesArgs,
 }
 
-struct Planning(PcsConfig, Residency, usize);
-
-impl UseStatement for Planning {
-    type Out = Result<MemoryPlan, ProveError>;
-
-    fn with<S: Statement>(self, statement: &S) -> Self::Out {
-        let Self(config, residency, ranks) = self;
-        if ranks > 1 {
-            memory_plan_of_rank(&config, statement, ranks)
-        } else {
-            memory_plan(&config, statement, residency)
-        }
-    }
-}
-
 /// Refuses a proof that does not fit the budget of one of the `queues`.
 ///
 /// The queues are on some of `devices`. `made_there` is whether the trace is generated on the
@@ -61,51 +46,37 @@ pub(super) fn expect_room(
     devices: usize,
     made_there: bool,
 ) -> Result<()> {
+    let statement = statement.build()?;
     for q in queues {
-        let here = queues.len();
-        statement.with(Room { q, config, residency, devices, here, made_there })??;
+        let plan = match residency.chosen() {
+            Some(residency) => memory_plan(&config, &statement, residency)?,
+            None => memory_plan_on(q, &config, &statement, devices)?,
+        };
+        expect_memory(q, &plan, queues.len(), made_there)?;
     }
     Ok(())
 }
 
-struct Room<'q> {
-    q: &'q AnyQueue,
-    config: PcsConfig,
-    residency: ResidencyArgs,
-    devices: usize,
-    /// Devices of this process.
-    here: usize,
-    made_there: bool,
-}
-
-impl UseStatement for Room<'_> {
-    type Out = Result<()>;
-
-    fn with<S: Statement>(self, statement: &S) -> Result<()> {
-        let Self { q, config, residency, devices, here, made_there } = self;
-        let plan = match residency.chosen() {
-            Some(residency) => memory_plan(&config, statement, residency)?,
-            None => memory_plan_on(q, &config, statement, devices)?,
-        };
-        let making = if made_there { plan.making_bytes() } else { 0 };
-        let bytes = plan.bytes_on(q).saturating_add(making);
-        let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
-        let needs = || {
-            format!(
-                "the proof needs {} MiB; use more `--blocks`, more `--devices` or fewer rows (`trefoil stark \
-                 plan` lists the parts)",
-                mebibytes(bytes)
-            )
-        };
-        drop(q.budget().reserve(bytes).with_context(needs)?);
-        // The budget of a processor may exceed the memory of the machine.
-        if let (AnyQueue::Cpu(_), Some(available)) = (q, available_bytes()) {
-            let all = bytes.saturating_mul(here as u64).saturating_add(plan.host_bytes());
-            let short = || anyhow!("the machine has {} MiB available", mebibytes(available));
-            ensure!(all <= available, short().context(needs()));
-        }
-        Ok(())
+/// Refuses a proof with this plan that does not fit the budget of `q`, one of `here` queues.
+fn expect_memory(q: &AnyQueue, plan: &MemoryPlan, here: usize, made_there: bool) -> Result<()> {
+    let making = if made_there { plan.making_bytes() } else { 0 };
+    let bytes = plan.bytes_on(q).saturating_add(making);
+    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    let needs = || {
+        format!(
+            "the proof needs {} MiB; use more `--blocks`, more `--devices` or fewer rows (`trefoil stark plan` lists \
+             the parts)",
+            mebibytes(bytes)
+        )
+    };
+    drop(q.budget().reserve(bytes).with_context(needs)?);
+    // The budget of a processor may exceed the memory of the machine.
+    if let (AnyQueue::Cpu(_), Some(available)) = (q, available_bytes()) {
+        let all = bytes.saturating_mul(here as u64).saturating_add(plan.host_bytes());
+        let short = || anyhow!("the machine has {} MiB available", mebibytes(available));
+        ensure!(all <= available, short().context(needs()));
     }
+    Ok(())
 }
 
 /// The memory of a proof on each of its devices.
@@ -118,7 +89,13 @@ pub(super) fn planned(
     devices: usize,
     by: &str,
 ) -> Result<MemoryPlan> {
-    match statement.with(Planning(config, residency.chosen().unwrap_or_default(), devices))? {
+    let statement = statement.build()?;
+    let planned = if devices > 1 {
+        memory_plan_of_rank(&config, &statement, devices)
+    } else {
+        memory_plan(&config, &statement, residency.chosen().unwrap_or_default())
+    };
+    match planned {
         Err(ProveError::Prover(error @ ProverError::Blocks { .. })) => {
             Err(UsageError(format!("`--blocks`: {error}")).into())
         }
@@ -152,7 +129,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<()> {
     }
     if devices == 1 && args.residency.chosen().is_none() {
         // A processor keeps all values too, with truncated trees.
-        let plan = statement.with(Planning(config, Residency::Truncated, 1))??;
+        let plan = memory_plan(&config, &statement.build()?, Residency::Truncated)?;
         writeln!(text, "{:>14.3} MB  whole proof on a processor", plan.parts().bytes() as f64 / 1e6)?;
     }
     if plan.making_bytes() > 0 {

@@ -14,8 +14,8 @@ use clap::Args;
 use core_types::air::stored_position;
 use runtime::{AnyQueue, Choice, Domain};
 use stark::{
-    KnownStatement, M31, PcsConfig, ProofFile, Protocol, ProveOptions, QM31, Residency, Stage, Statement,
-    StatementProof, UseStatement, verify,
+    AnyStatement, KnownStatement, M31, PcsConfig, ProofFile, Protocol, ProveOptions, QM31, Residency, Stage,
+    StatementProof, verify,
 };
 use stark_air::{HostTrace, check_trace};
 use stark_airs::WideFibonacci;
@@ -120,10 +120,8 @@ struct ProofMaker<'a> {
     stages: Stages,
 }
 
-impl UseStatement for ProofMaker<'_> {
-    type Out = Result<Made>;
-
-    fn with<S: Statement + Sync>(self, statement: &S) -> Result<Made> {
+impl ProofMaker<'_> {
+    fn make(self, statement: &AnyStatement) -> Result<Made> {
         let Self { queues, place, config, residency, trace, mut stages } = self;
         stages.begin("set up");
         let made = match (queues, place) {
@@ -194,7 +192,7 @@ fn make(args: &ProveArgs, place: Option<&ProverRank>) -> Result<()> {
     };
     let stages = if files.is_some() { Stages::new("prove")? } else { Stages::silent() };
     let making = ProofMaker { queues: &queues, place, config, residency: args.residency, trace: &trace, stages };
-    let made = statement.with(making)??;
+    let made = making.make(&statement.build()?)?;
     if let Some(ProverRank { group, .. }) = place {
         // Nothing is written before all have verified it.
         group.barrier(q)?;

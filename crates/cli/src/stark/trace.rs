@@ -1,7 +1,7 @@
 //! Traces of proofs, and the inputs of their generation.
 
 use runtime::AnyQueue;
-use stark::{ProveError, ProveOptions, Statement, StatementProof, StatementProver, TraceColumns, TraceSource};
+use stark::{AnyStatement, ProveError, ProveOptions, StatementProof, StatementProver, TraceColumns, TraceSource};
 use stark_airs::{Blake2sStates, FibonacciSeeds, PlonkWires, Poseidon2States, StateMachine};
 
 /// A trace, or the inputs from which a prover generates it.
@@ -22,9 +22,9 @@ pub(crate) enum Trace {
 
 impl Trace {
     /// Proves the statement of the trace.
-    pub(crate) fn prove<S: Statement>(
+    pub(crate) fn prove(
         &self,
-        prover: &mut StatementProver<'_, AnyQueue, S>,
+        prover: &mut StatementProver<'_, AnyQueue, AnyStatement>,
         q: &AnyQueue,
         options: ProveOptions<'_, AnyQueue>,
     ) -> Result<StatementProof, ProveError> {

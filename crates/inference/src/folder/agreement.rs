@@ -30,7 +30,7 @@ impl PartyState {
     /// [`InferenceError::OpenedDiffer`] if the parties have not opened the same weights,
     /// [`InferenceError::PeerRun`] if the peer's next run is none of `runs`, and
     /// [`InferenceError::Pfss`] if the channel fails.
-    pub(super) fn agree<C: Channel>(self, channel: &mut C, runs: u32) -> Result<u32, InferenceError> {
+    pub(super) fn agree(self, channel: &mut dyn Channel, runs: u32) -> Result<u32, InferenceError> {
         let message = channel.exchange(&self.to_bytes())?;
         let message: [u8; BYTES] = message
             .try_into()

@@ -84,7 +84,7 @@ impl CheckedFolder {
     pub(super) fn read_keys<T, K>(
         &self,
         kinds: impl IntoIterator<Item = T>,
-        progress: &mut impl FnMut(&str),
+        progress: &mut dyn FnMut(&str),
         parse: impl Fn(T, &[u8]) -> Result<K, BundleError>,
     ) -> Result<Vec<K>, InferenceError> {
         let read = |((index, file), kind): ((usize, &KeyFile), T)| -> Result<K, InferenceError> {

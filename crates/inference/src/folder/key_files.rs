@@ -76,7 +76,7 @@ impl CheckedFiles {
         first: usize,
         deals: impl IntoIterator<Item = &'a Deal>,
         party: Party,
-        progress: &mut impl FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<Self, InferenceError> {
         let (path, mut check) = (folder.path.clone(), KeyCheck::new(party));
         let mut files = VecDeque::new();

@@ -69,7 +69,7 @@ impl PartyFolder {
     }
 
     /// Reads the opened weights, or the keys that open them.
-    pub(super) fn read_weights(&self, progress: &mut impl FnMut(&str)) -> Result<WeightState, InferenceError> {
+    pub(super) fn read_weights(&self, progress: &mut dyn FnMut(&str)) -> Result<WeightState, InferenceError> {
         let path = &self.weights.path;
         if is_opened(path)? {
             return Ok(WeightState::Opened(Arc::new(KeptWeights::read(path, &self.plan, self.party)?)));
@@ -87,7 +87,7 @@ impl PartyFolder {
         &self,
         index: u32,
         weights: &WeightState,
-        progress: &mut impl FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<NextRun, InferenceError> {
         self.read_run(&open_run(&self.path, &self.weights, index)?, weights, progress)
     }
@@ -97,7 +97,7 @@ impl PartyFolder {
         &self,
         run: &CheckedFolder,
         weights: &WeightState,
-        progress: &mut impl FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<NextRun, InferenceError> {
         let Self { plan, party, .. } = self;
         run.check_plan(plan.digest(), self.run_files())?;
@@ -108,11 +108,11 @@ impl PartyFolder {
     }
 
     /// Spends the keys of the weights, opens the weights, and writes them.
-    pub(super) fn open_weights<Q: FssOps, C: Channel>(
+    pub(super) fn open_weights<Q: FssOps>(
         &self,
         q: &Q,
         keys: Vec<WeightKey>,
-        channel: &mut C,
+        channel: &mut dyn Channel,
         role: Role<'_>,
     ) -> Result<(Arc<KeptWeights>, Traffic), InferenceError> {
         let (path, model) = (&self.weights.path, &self.weights.model);

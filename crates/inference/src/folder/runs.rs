@@ -293,6 +293,17 @@ impl RunsFolder {
         role: Role<'_>,
         mut progress: impl FnMut(&str),
     ) -> Result<BegunRun, InferenceError> {
+        self.begin_on(q, channel, role, &mut progress)
+    }
+
+    /// [`begin`](Self::begin), compiled once for all types of channels.
+    fn begin_on<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        channel: &mut dyn Channel,
+        role: Role<'_>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<BegunRun, InferenceError> {
         self.check(role)?;
         let first = self.next_run()?;
         self.clean()?;

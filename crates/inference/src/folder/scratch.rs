@@ -47,30 +47,15 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// [`InferenceError::Exists`] if `out` exists, [`InferenceError::Folder`] if its name has the
 /// prefix of unfinished folders, [`InferenceError::Io`], and the errors of `fill`.
 pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, InferenceError>) -> Result<T, InferenceError> {
-    if is_unfinished(out) {
-        let reason = format!("expected a name that does not begin with `{PREFIX}`");
-        return Err(InferenceError::Folder { path: out.to_owned(), reason });
-    }
-    if fs::symlink_metadata(out).is_ok() {
-        return Err(InferenceError::Exists { path: out.to_owned() });
-    }
-    let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let scratch = UnfinishedFolder::new(parent).map_err(while_doing("writing to", parent))?;
+    let scratch = UnfinishedFolder::beside(out)?;
     let filled = fill(scratch.folder.path())?;
-    sync_folder(scratch.folder.path())?;
-    {
-        // A signal that removes unfinished folders comes before this or finds nothing.
-        let mut registered = unfinished();
-        let path = scratch.folder.path();
-        if !registered.iter().any(|other| other == path) {
-            return Err(while_doing("finishing the folder", out)(ErrorKind::Interrupted.into()));
-        }
-        fs::rename(path, out).map_err(while_doing("renaming the finished folder to", out))?;
-        registered.retain(|other| other != path);
-    }
-    drop(scratch);
-    sync_folder(parent)?;
+    scratch.finish(out)?;
     Ok(filled)
+}
+
+/// The folder that `out` is made in.
+fn parent(out: &Path) -> &Path {
+    out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// An unfinished folder, removed when it is dropped.
@@ -83,6 +68,36 @@ struct UnfinishedFolder {
 }
 
 impl UnfinishedFolder {
+    /// A folder to become `out`, in the same folder.
+    fn beside(out: &Path) -> Result<Self, InferenceError> {
+        if is_unfinished(out) {
+            let reason = format!("expected a name that does not begin with `{PREFIX}`");
+            return Err(InferenceError::Folder { path: out.to_owned(), reason });
+        }
+        if fs::symlink_metadata(out).is_ok() {
+            return Err(InferenceError::Exists { path: out.to_owned() });
+        }
+        let parent = parent(out);
+        Self::new(parent).map_err(while_doing("writing to", parent))
+    }
+
+    /// Renames the filled folder to `out`.
+    fn finish(self, out: &Path) -> Result<(), InferenceError> {
+        sync_folder(self.folder.path())?;
+        {
+            // A signal that removes unfinished folders comes before this or finds nothing.
+            let mut registered = unfinished();
+            let path = self.folder.path();
+            if !registered.iter().any(|other| other == path) {
+                return Err(while_doing("finishing the folder", out)(ErrorKind::Interrupted.into()));
+            }
+            fs::rename(path, out).map_err(while_doing("renaming the finished folder to", out))?;
+            registered.retain(|other| other != path);
+        }
+        drop(self);
+        sync_folder(parent(out))
+    }
+
     fn new(parent: &Path) -> io::Result<Self> {
         for _ in 0..ATTEMPTS {
             let mut builder = tempfile::Builder::new();

@@ -87,7 +87,7 @@ fn fill_runs<Q: FssOps>(
     model: &Model,
     runs: u32,
     scratch: &Path,
-    progress: &mut impl FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<[Vec<Manifest>; 2], InferenceError> {
     let parties = party_folders(scratch);
     parties.iter().try_for_each(|party| make_folder(party))?;
@@ -206,7 +206,7 @@ impl FolderPair {
         q: &Q,
         dealer: &mut Dealer,
         plan: &Plan,
-        progress: &mut impl FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<(), InferenceError> {
         for step in plan.steps() {
             progress(&step.name);

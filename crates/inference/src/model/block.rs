@@ -12,7 +12,7 @@ use super::{
     shape::{Block, NormPlacement, TransformerShape},
 };
 use crate::{
-    Engine, InferenceError, Parameter, Tensor,
+    InferenceError, Parameter, Tensor,
     tensor::{FRACTION_BITS, ONE},
 };
 
@@ -42,8 +42,8 @@ fn prefix(shape: &TransformerShape, index: u32) -> String {
 }
 
 /// Layer `index` on hidden states `[count][sequence][width]`.
-pub(crate) fn layer<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
+pub(crate) fn layer(
+    layers: &mut LayerBuilder<'_>,
     block: &Block,
     index: u32,
     x: &Tensor,
@@ -71,8 +71,8 @@ pub(crate) fn layer<E: Engine>(
 /// Attention of every position to its sequence, or to the positions up to its own.
 ///
 /// Of the shape, the width, the heads, the positions and whether it is causal count.
-pub(super) fn attention<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
+pub(super) fn attention(
+    layers: &mut LayerBuilder<'_>,
     name: &str,
     x: &Tensor,
     block: &Block,
@@ -113,8 +113,8 @@ pub(super) fn attention<E: Engine>(
 ///
 /// In causal attention only the positions up to a row's own are rescaled and enter the softmax; the
 /// weights of the others are zero.
-fn attention_weights<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
+fn attention_weights(
+    layers: &mut LayerBuilder<'_>,
     name: &str,
     scores: Product,
     block: &Block,
@@ -139,8 +139,8 @@ fn attention_weights<E: Engine>(
 }
 
 /// Dense layer, GeLU, dense layer.
-fn feed_forward<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
+fn feed_forward(
+    layers: &mut LayerBuilder<'_>,
     prefix: &str,
     x: &Tensor,
     block: &Block,
@@ -157,7 +157,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::{Call, Preference, model::shape::DeclaredLimits};
+    use crate::{Call, Engine, Preference, model::shape::DeclaredLimits};
 
     const POSITIONS: usize = 5;
     const WIDTH: usize = 12;

@@ -10,7 +10,7 @@ use super::{
     shape::{Block, DeclaredLimits, NormPlacement, TransformerShape},
 };
 use crate::{
-    Engine, InferenceError, ModelFile, Parameter, Tensor,
+    InferenceError, ModelFile, Parameter, Tensor,
     model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer},
     tensor::ONE,
 };
@@ -46,11 +46,7 @@ pub(super) fn layer_parameters(layer: &PlacedLayer) -> Vec<Parameter> {
 }
 
 /// Runs all layers. The result of a dense layer at the end has twice the fraction bits.
-pub(super) fn run<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
-    file: &ModelFile,
-    x: &Tensor,
-) -> Result<Tensor, InferenceError> {
+pub(super) fn run(layers: &mut LayerBuilder<'_>, file: &ModelFile, x: &Tensor) -> Result<Tensor, InferenceError> {
     match file.layers() {
         [before @ .., last] if let LayerKind::Dense { outputs, bias, limit } = last.kind => {
             let x = run_layers(layers, before, x)?;
@@ -64,12 +60,7 @@ pub(super) fn run<E: Engine>(
 }
 
 /// Checks results with twice the fraction bits against a declared limit.
-fn check_logits<E: Engine>(
-    layers: &LayerBuilder<'_, E>,
-    name: &str,
-    y: &Tensor,
-    limit: Option<u32>,
-) -> Result<(), InferenceError> {
+fn check_logits(layers: &LayerBuilder<'_>, name: &str, y: &Tensor, limit: Option<u32>) -> Result<(), InferenceError> {
     let Some(limit) = limit else { return Ok(()) };
     // a magnitude between two units counts as the greater
     let magnitude = |word: &u64| word.cast_signed().unsigned_abs().div_ceil(ONE.cast_unsigned());
@@ -78,11 +69,7 @@ fn check_logits<E: Engine>(
 }
 
 /// Runs a list of layers, one after the other.
-fn run_layers<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
-    list: &[PlacedLayer],
-    x: &Tensor,
-) -> Result<Tensor, InferenceError> {
+fn run_layers(layers: &mut LayerBuilder<'_>, list: &[PlacedLayer], x: &Tensor) -> Result<Tensor, InferenceError> {
     let mut x = x.clone();
     for layer in list {
         x = run_layer(layers, layer, &x).map_err(|error| of_layer(layer, error))?;
@@ -91,8 +78,8 @@ fn run_layers<E: Engine>(
 }
 
 /// Runs a layer.
-pub(super) fn run_layer<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
+pub(super) fn run_layer(
+    layers: &mut LayerBuilder<'_>,
     layer: &PlacedLayer,
     x: &Tensor,
 ) -> Result<Tensor, InferenceError> {
@@ -134,8 +121,8 @@ pub(super) fn run_layer<E: Engine>(
 /// The convolution as one product: a row of inputs for each pixel of the result.
 ///
 /// Rows are elements of `x` and zeros at public places, so that they cost nothing by themselves.
-fn conv2d<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
+fn conv2d(
+    layers: &mut LayerBuilder<'_>,
     layer: &PlacedLayer,
     convolution: &Convolution,
     x: &Tensor,
@@ -174,11 +161,7 @@ fn patches(layer: &PlacedLayer, convolution: &Convolution, x: &Tensor) -> Result
 }
 
 /// The mean of each unit over positions, or of each channel over pixels.
-fn mean_pool<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
-    layer: &PlacedLayer,
-    x: &Tensor,
-) -> Result<Tensor, InferenceError> {
+fn mean_pool(layers: &mut LayerBuilder<'_>, layer: &PlacedLayer, x: &Tensor) -> Result<Tensor, InferenceError> {
     if let &[positions, width] = &layer.input[..] {
         let count = x.words.len() / elements(&layer.input);
         let columns = x.permuted([count, positions as usize, width as usize], [0, 2, 1]);

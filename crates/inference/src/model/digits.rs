@@ -2,7 +2,7 @@
 
 use super::layers::LayerBuilder;
 use crate::{
-    Engine, InferenceError, Parameter, Tensor,
+    InferenceError, Parameter, Tensor,
     digits::{CLASSES, PIXELS},
 };
 
@@ -16,7 +16,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
     hidden.into_iter().chain(Parameter::dense("output", HIDDEN as usize, CLASSES)).collect()
 }
 
-pub(super) fn run<E: Engine>(layers: &mut LayerBuilder<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
+pub(super) fn run(layers: &mut LayerBuilder<'_>, images: &Tensor) -> Result<Tensor, InferenceError> {
     let linear = layers.dense("hidden", images, [INPUTS, HIDDEN])?;
     let activated = layers.relu("relu", &linear)?;
     layers.logits("output", &activated, [HIDDEN, OUTPUTS], Some(1))

@@ -14,7 +14,7 @@ use super::{
     layers::LayerBuilder,
 };
 use crate::{
-    Architecture, Call, Engine, InferenceError, ModelFileError, ModelLimits, Preference, Tensor,
+    Architecture, Engine, InferenceError, ModelFileError, ModelLimits, Preference, Tensor,
     engine::Recorder,
     function::{Execution, FunctionModel, ModelFunction, Trace},
     model_file::{Activation, AttentionLimits, Convolution, LayerKind, PlacedLayer, check_head, elements},
@@ -30,7 +30,7 @@ const EPSILON: f64 = 0.0625;
 /// are named and stored as by PyTorch: `docs/own-model.md` has a table. Ranges are proven from
 /// layer to layer, from the [`ModelLimits`].
 pub struct Layers<'a> {
-    engine: AnyEngine<'a>,
+    engine: &'a mut dyn Engine,
     weight_limit: u32,
     preference: Preference,
     trace: Option<&'a mut Trace>,
@@ -304,11 +304,9 @@ impl Layers<'_> {
         let tensor = run_layer(&mut self.builder(), &layer, &x.tensor).map_err(|error| of_layer(&layer, error))?;
         Ok(Value { tensor, shape: layer.output, is_input: false })
     }
-}
 
-impl<'a> Layers<'a> {
-    fn builder(&mut self) -> LayerBuilder<'_, AnyEngine<'a>> {
-        LayerBuilder { engine: &mut self.engine, weight_limit: self.weight_limit, preference: self.preference }
+    fn builder(&mut self) -> LayerBuilder<'_> {
+        LayerBuilder { engine: self.engine, weight_limit: self.weight_limit, preference: self.preference }
     }
 }
 
@@ -421,31 +419,10 @@ where
         shape: &[u32],
     ) -> Result<(Tensor, Vec<u32>), InferenceError> {
         let Execution { engine, weight_limit, preference, trace } = execution;
-        let mut layers = Layers { engine: AnyEngine(engine), weight_limit, preference, trace };
+        let mut layers = Layers { engine, weight_limit, preference, trace };
         let input = Value { tensor: input, shape: shape.to_vec(), is_input: true };
         let Value { tensor, shape, .. } = (self.0)(&mut layers, &input)?;
         Ok((tensor, shape))
-    }
-}
-
-/// An engine whose type a function does not depend on.
-struct AnyEngine<'a>(&'a mut dyn Engine);
-
-impl Engine for AnyEngine<'_> {
-    fn constant(&self, word: u64) -> u64 {
-        self.0.constant(word)
-    }
-
-    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
-        self.0.parameter(name, len)
-    }
-
-    fn check_declared(&self, step: &str, words: &[u64], limit: u32) -> Result<(), InferenceError> {
-        self.0.check_declared(step, words, limit)
-    }
-
-    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
-        self.0.call(step, call)
     }
 }
 

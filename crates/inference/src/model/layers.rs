@@ -17,14 +17,14 @@ use crate::{
 };
 
 /// A model under construction: engine, limit on weight magnitudes, choice of gates.
-pub(crate) struct LayerBuilder<'a, E> {
-    pub(crate) engine: &'a mut E,
+pub(crate) struct LayerBuilder<'a> {
+    pub(crate) engine: &'a mut dyn Engine,
     /// Greatest magnitude of a weight or bias, as an integer.
     pub(crate) weight_limit: u32,
     pub(crate) preference: Preference,
 }
 
-impl<E: Engine> LayerBuilder<'_, E> {
+impl LayerBuilder<'_> {
     /// `x W + b` for rows of `inputs` elements, rounded to [`FRACTION_BITS`].
     ///
     /// It has two steps, `name` and `name.rescale`.
@@ -296,7 +296,7 @@ mod tests {
         }
     }
 
-    fn layers(engine: &mut Clear) -> LayerBuilder<'_, Clear> {
+    fn layers(engine: &mut Clear) -> LayerBuilder<'_> {
         LayerBuilder { engine, weight_limit: 1, preference: Preference::Rounds }
     }
 

@@ -140,7 +140,7 @@ impl Model {
     }
 
     /// Runs the model; the logits have [`output_fraction_bits`](Self::output_fraction_bits).
-    pub(crate) fn run<E: Engine>(&self, engine: &mut E, input: Tensor) -> Result<Tensor, InferenceError> {
+    pub(crate) fn run(&self, engine: &mut dyn Engine, input: Tensor) -> Result<Tensor, InferenceError> {
         let (weight_limit, preference) = (self.weight_limit(), self.preference);
         match &self.architecture {
             Architecture::Digits => digits::run(&mut LayerBuilder { engine, weight_limit, preference }, &input),

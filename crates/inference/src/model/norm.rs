@@ -11,7 +11,7 @@ use super::{
     shape::Block,
 };
 use crate::{
-    Call, Engine, InferenceError, Tensor,
+    Call, InferenceError, Tensor,
     tensor::{FRACTION_BITS, ONE, RING_BITS},
 };
 
@@ -33,8 +33,8 @@ const LEAST_MEAN_BITS: u32 = 8;
 /// Then `|c y| / 2^12 <= |c| sqrt(2^12 / v) + |c| / 2^12 <= sqrt(width) 2^12 + |c| / 2^12`. If the
 /// width is no power of two, `v` may be smaller by 1/256 of its value and the first term larger by
 /// 1/500.
-pub(super) fn layer_norm<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
+pub(super) fn layer_norm(
+    layers: &mut LayerBuilder<'_>,
     name: &str,
     x: &Tensor,
     block: &Block,
@@ -103,8 +103,8 @@ pub(super) fn layer_norm<E: Engine>(
 }
 
 /// The mean of each row of `width` elements.
-pub(super) fn row_means<E: Engine>(
-    layers: &mut LayerBuilder<'_, E>,
+pub(super) fn row_means(
+    layers: &mut LayerBuilder<'_>,
     name: &str,
     x: &Tensor,
     width: u32,
@@ -147,12 +147,7 @@ impl RowMeans {
     }
 
     /// The means of rows with these sums.
-    fn of<E: Engine>(
-        self,
-        layers: &mut LayerBuilder<'_, E>,
-        name: &str,
-        sums: &Tensor,
-    ) -> Result<Tensor, InferenceError> {
+    fn of(self, layers: &mut LayerBuilder<'_>, name: &str, sums: &Tensor) -> Result<Tensor, InferenceError> {
         let words = sums.words.iter().map(|sum| sum.wrapping_mul(self.factor)).collect();
         layers.round_rows(name, Product { words, rounding: self.rounding })
     }

@@ -9,7 +9,7 @@ use super::{
     shape::{Block, NormPlacement, TransformerShape},
 };
 use crate::{
-    Engine, InferenceError, Parameter, Tensor,
+    InferenceError, Parameter, Tensor,
     digits::{CLASSES, PIXELS},
 };
 
@@ -40,7 +40,7 @@ pub(super) fn parameters() -> Vec<Parameter> {
     embed.into_iter().chain(layer_parameters(&BLOCK.shape, 0)).chain(head).collect()
 }
 
-pub(super) fn run<E: Engine>(layers: &mut LayerBuilder<'_, E>, images: &Tensor) -> Result<Tensor, InferenceError> {
+pub(super) fn run(layers: &mut LayerBuilder<'_>, images: &Tensor) -> Result<Tensor, InferenceError> {
     let embedded = layers.dense_at("embed", images, [PATCH, WIDTH], Some(POSITIONS))?;
     let x = layer(layers, &BLOCK, 0, &embedded)?;
     let count = x.words.len() / (POSITIONS * WIDTH as usize);

@@ -2,9 +2,9 @@
 
 use core_types::{blake2s::Digest, field::M31};
 use serde::{Deserialize, Serialize};
-use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, Statement, WideFibonacci};
+use stark_airs::{Blake2s, Circuit, Plonk, Poseidon2Chain, StateMachine, WideFibonacci};
 
-use super::FileError;
+use super::{AnyStatement, FileError};
 
 /// A statement about AIRs that ship, in the form in which a file stores it.
 ///
@@ -54,15 +54,6 @@ pub enum KnownStatement {
     },
 }
 
-/// A computation that is generic over the statement.
-pub trait UseStatement {
-    /// The result.
-    type Out;
-
-    /// Does it.
-    fn with<S: Statement + Sync>(self, statement: &S) -> Self::Out;
-}
-
 impl KnownStatement {
     /// The most gates of a circuit, as a log: a verifier has to make them all.
     pub const MOST_LOG_GATES: u32 = 22;
@@ -79,24 +70,30 @@ impl KnownStatement {
         }
     }
 
-    /// Uses the statement.
+    /// Builds the statement, for a prover or a verifier.
     ///
     /// # Errors
     /// [`FileError::Gates`] for a circuit of more gates than a verifier makes,
     /// [`FileError::Statement`] if there is no such statement.
-    pub fn with<U: UseStatement>(&self, body: U) -> Result<U::Out, FileError> {
+    pub fn build(&self) -> Result<AnyStatement, FileError> {
         Ok(match self {
-            &Self::WideFibonacci { log_rows, columns } => body.with(&WideFibonacci::new(log_rows, columns)?),
-            &Self::StateMachine { log_steps, first } => body.with(&StateMachine::new(log_steps, first)?),
+            &Self::WideFibonacci { log_rows, columns } => {
+                AnyStatement::WideFibonacci(WideFibonacci::new(log_rows, columns)?)
+            }
+            &Self::StateMachine { log_steps, first } => {
+                AnyStatement::StateMachine(StateMachine::new(log_steps, first)?)
+            }
             Self::Plonk { gates, inputs, outputs } => {
                 let most = 1 << Self::MOST_LOG_GATES;
                 if *gates > most {
                     return Err(FileError::Gates { most, got: *gates });
                 }
-                body.with(&Plonk::new(Circuit::sample(*gates)?, inputs.to_vec(), outputs.clone())?)
+                AnyStatement::Plonk(Plonk::new(Circuit::sample(*gates)?, inputs.to_vec(), outputs.clone())?)
             }
-            &Self::Poseidon2 { log_rows, first, last } => body.with(&Poseidon2Chain::new(log_rows, first, last)?),
-            &Self::Blake2s { log_blocks, digest } => body.with(&Blake2s::new(log_blocks, Digest(digest))?),
+            &Self::Poseidon2 { log_rows, first, last } => {
+                AnyStatement::Poseidon2(Poseidon2Chain::new(log_rows, first, last)?)
+            }
+            &Self::Blake2s { log_blocks, digest } => AnyStatement::Blake2s(Blake2s::new(log_blocks, Digest(digest))?),
         })
     }
 }

@@ -1,13 +1,15 @@
 //! Proof files: a statement and its proof.
 
+mod any_statement;
 mod encoding;
 mod error;
 mod known;
 mod written;
 
+pub use any_statement::AnyStatement;
 pub use encoding::FileEncoding;
 pub use error::FileError;
-pub use known::{KnownStatement, UseStatement};
+pub use known::KnownStatement;
 
 use backend_api::ops::StarkOps;
 use serde::{Deserialize, Serialize};
@@ -67,7 +69,14 @@ impl ProofFile {
         if got < min_bits {
             return Err(FileError::Security { expected: min_bits, got });
         }
-        self.statement.with(Verifying { q, proof: &self.proof })?
+        let (statement, config) = (self.statement.build()?, self.proof.proof.config);
+        Self::check_size(&statement, &config)?;
+        // First with the root that the file claims: then the sizes below are those that the proof is of.
+        let got = self.proof.proof.commitments.first().copied().unwrap_or_default();
+        verify(Protocol::V2_3, config, &statement, got, &self.proof)?;
+        let columns = statement.preprocessed_values();
+        let expected = preprocessed_root(q, &config, &slices(&columns))?;
+        if got == expected { Ok(()) } else { Err(FileError::Root { expected, got }) }
     }
 
     /// Checks that the preprocessed columns of a statement are few enough to compute.
@@ -86,25 +95,5 @@ impl ProofFile {
         } else {
             Err(FileError::Leaves { log_leaves, most: MOST_LOG_LEAVES })
         }
-    }
-}
-
-struct Verifying<'a, Q> {
-    q: &'a Q,
-    proof: &'a StatementProof,
-}
-
-impl<Q: StarkOps> UseStatement for Verifying<'_, Q> {
-    type Out = Result<(), FileError>;
-
-    fn with<S: Statement>(self, statement: &S) -> Result<(), FileError> {
-        let config = self.proof.proof.config;
-        ProofFile::check_size(statement, &config)?;
-        // First with the root that the file claims: then the sizes below are those that the proof is of.
-        let got = self.proof.proof.commitments.first().copied().unwrap_or_default();
-        verify(Protocol::V2_3, config, statement, got, self.proof)?;
-        let columns = statement.preprocessed_values();
-        let expected = preprocessed_root(self.q, &config, &slices(&columns))?;
-        if got == expected { Ok(()) } else { Err(FileError::Root { expected, got }) }
     }
 }

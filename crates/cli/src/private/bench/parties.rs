@@ -7,7 +7,7 @@ use inference::{
     InferenceError, Key, Model, Parameters,
     party::{self, Measured, Role},
 };
-use pfss::{Dealer, Gate, KeyBundle, MemoryChannel, PfssError, Session, Traffic, memory_pair};
+use pfss::{Channel, Dealer, Gate, KeyBundle, MemoryChannel, PfssError, Session, Traffic, memory_pair};
 use runtime::AnyQueue;
 use tracing::subscriber::with_default;
 
@@ -107,9 +107,12 @@ pub(super) fn walk_rate(queues: &[AnyQueue; 2]) -> Result<f64> {
 /// The time of party 0's walks in a session of a ReLU.
 fn walk_seconds(queues: &[AnyQueue; 2], [zero, one]: [KeyBundle; 2]) -> Result<f64, PfssError> {
     let (x, clock, (to_one, to_zero)) = (vec![0; ELEMENTS], PartyClock::default(), memory_pair(PATIENCE));
+    let relu = |mut channel: MemoryChannel, q: &AnyQueue, keys| {
+        Session::new(&mut channel as &mut dyn Channel).relu(q, keys, &x)
+    };
     let (mine, other) = thread::scope(|scope| {
-        let other = scope.spawn(|| Session::new(to_zero).relu(&queues[1], one, &x));
-        let mine = with_default(clock.subscriber(), || Session::new(to_one).relu(&queues[0], zero, &x));
+        let other = scope.spawn(|| relu(to_zero, &queues[1], one));
+        let mine = with_default(clock.subscriber(), || relu(to_one, &queues[0], zero));
         (mine, other.join().unwrap_or(Err(PfssError::Closed)))
     });
     mine.and(other)?;

@@ -108,9 +108,9 @@ impl Computation {
     }
 
     /// Runs one party's part.
-    pub(super) fn run<C: Channel>(
+    pub(super) fn run(
         &self,
-        session: &mut Session<C>,
+        session: &mut Session<&mut dyn Channel>,
         q: &AnyQueue,
         bundles: Vec<KeyBundle>,
         x: &[u64],

@@ -6,7 +6,7 @@ use std::{path::PathBuf, thread, time::Instant};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use inference::InferenceError;
-use pfss::{KeyBundle, MemoryChannel, PfssError, Session, Shares, Traffic, memory_pair};
+use pfss::{Channel, KeyBundle, MemoryChannel, PfssError, Session, Shares, Traffic, memory_pair};
 use runtime::{AnyQueue, Choice, Domain};
 
 use super::{
@@ -130,14 +130,14 @@ fn one_party(args: &EvalArgs) -> Result<Done> {
     let folder = PartyFolder::open(&args.keys)?;
     let (x, party) = (inputs(args, &folder.computation, folder.count())?, folder.party());
     let (key_bytes, endpoint) = (vec![folder.key_bytes()], folder.endpoint(args.limits.limits()));
-    let channel = match (&args.connect, &args.listen) {
+    let mut channel = match (&args.connect, &args.listen) {
         (Some(address), _) => endpoint.connect(address.as_str()).map_err(InferenceError::from)?,
         (None, listen) => {
             let patience = Some(args.limits.limits().session);
             accept(&endpoint, listen.as_deref().unwrap_or_default(), patience)?
         }
     };
-    let mut session = Session::new(channel);
+    let mut session = Session::new(&mut channel as &mut dyn Channel);
     let (computation, bundles) = folder.consume()?;
     let bar = steps_bar(1, "evaluate")?;
     bar.set_message("walk key trees and open");
@@ -181,8 +181,8 @@ fn side_by_side(
 ) -> Result<[(Shares, Traffic); 2], InferenceError> {
     let (to_one, to_zero) = memory_pair(PATIENCE);
     let [zero, one] = bundles;
-    let play = |channel: MemoryChannel, q: &AnyQueue, bundles: Vec<KeyBundle>, x: &[u64]| {
-        let mut session = Session::new(channel);
+    let play = |mut channel: MemoryChannel, q: &AnyQueue, bundles: Vec<KeyBundle>, x: &[u64]| {
+        let mut session = Session::new(&mut channel as &mut dyn Channel);
         let shares = computation.run(&mut session, q, bundles, x)?;
         Ok::<_, PfssError>((shares, session.traffic()))
     };

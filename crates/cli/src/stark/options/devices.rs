@@ -7,7 +7,7 @@ use backend_api::Ranks;
 use clap::Args;
 use runtime::{AnyQueue, AnyRank, CollectiveKind};
 use stark::{
-    Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, ProveOptions, Residency, Stage, Statement,
+    AnyStatement, Collective, CollectiveError, Component, Digest, PcsConfig, Protocol, ProveOptions, Residency, Stage,
     StatementProof, StatementProver,
 };
 
@@ -39,9 +39,9 @@ pub(in crate::stark) struct MadeOn {
 
 impl MadeOn {
     /// A proof with the facts that its prover has.
-    pub(in crate::stark) fn new<S: Statement>(
+    pub(in crate::stark) fn new(
         proof: StatementProof,
-        prover: &StatementProver<'_, AnyQueue, S>,
+        prover: &StatementProver<'_, AnyQueue, AnyStatement>,
         q: &AnyQueue,
         most_sent: u64,
     ) -> Result<Self> {
@@ -66,10 +66,10 @@ impl DevicesArgs {
 }
 
 /// Makes a proof on all queues together, a thread each; `watch` gets the stages of the first.
-pub(in crate::stark) fn prove<S: Statement + Sync>(
+pub(in crate::stark) fn prove(
     queues: &[AnyQueue],
     config: PcsConfig,
-    statement: &S,
+    statement: &AnyStatement,
     trace: &Trace,
     watch: &mut (dyn FnMut(Stage) + Send),
 ) -> Result<MadeOn> {
@@ -80,7 +80,7 @@ pub(in crate::stark) fn prove<S: Statement + Sync>(
         let ranks = queues.iter().zip(ranks);
         let made = ranks.map(|(q, rank)| {
             let watch = watch.take();
-            scope.spawn(move || prove_on(q, rank, config, statement, trace, watch))
+            scope.spawn(move || prove_on(q, Arc::new(rank), config, statement, trace, watch))
         });
         let made: Vec<_> = made.collect();
         made.into_iter().map(|made| made.join().unwrap_or_else(|_| bail!("a device's thread panicked"))).collect()
@@ -142,15 +142,14 @@ fn routes(rank: &AnyRank) -> String {
 }
 
 /// What one rank does.
-pub(in crate::stark) fn prove_on<S: Statement, C: Collective<AnyQueue> + 'static>(
+pub(in crate::stark) fn prove_on<C: Collective<AnyQueue> + 'static>(
     q: &AnyQueue,
-    rank: C,
+    rank: Arc<C>,
     config: PcsConfig,
-    statement: &S,
+    statement: &AnyStatement,
     trace: &Trace,
     watch: Option<&mut (dyn FnMut(Stage) + Send)>,
 ) -> Result<MadeOn> {
-    let rank = Arc::new(rank);
     let mut prover = StatementProver::sharded(q, Arc::clone(&rank), Protocol::V2_3, config, statement)?;
     let mut options = ProveOptions::new();
     if let Some(watch) = watch {

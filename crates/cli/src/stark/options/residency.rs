@@ -1,7 +1,8 @@
 //! Where committed values are, on the command line.
 
 use clap::Args;
-use stark::{PcsConfig, Protocol, ProveError, Residency, StarkOps, Statement, StatementProver};
+use runtime::AnyQueue;
+use stark::{AnyStatement, PcsConfig, Protocol, ProveError, Residency, StatementProver};
 
 /// Where committed values are while a proof is made. Proofs do not depend on it.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -25,12 +26,12 @@ impl ResidencyArgs {
     }
 
     /// A prover with the chosen residency, or with the fewest blocks that fit.
-    pub(in crate::stark) fn prover<'s, Q: StarkOps, S: Statement>(
+    pub(in crate::stark) fn prover<'s>(
         self,
-        q: &Q,
+        q: &AnyQueue,
         config: PcsConfig,
-        statement: &'s S,
-    ) -> Result<StatementProver<'s, Q, S>, ProveError> {
+        statement: &'s AnyStatement,
+    ) -> Result<StatementProver<'s, AnyQueue, AnyStatement>, ProveError> {
         match self.chosen() {
             Some(residency) => StatementProver::with_residency(q, Protocol::V2_3, config, statement, residency),
             None => StatementProver::new(q, Protocol::V2_3, config, statement),

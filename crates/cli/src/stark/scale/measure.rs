@@ -8,9 +8,7 @@ use std::{
 use anyhow::Result;
 use backend_api::{Queue as _, Ranks as _};
 use runtime::AnyQueue;
-use stark::{
-    PcsConfig, Protocol, ProveError, ProveOptions, ProverError, Stage, Statement, StatementProver, UseStatement,
-};
+use stark::{AnyStatement, PcsConfig, Protocol, ProveError, ProveOptions, ProverError, Stage, StatementProver};
 
 use super::{
     super::trace::Trace,
@@ -39,16 +37,13 @@ struct Passed {
 /// Where a proof is: the stage, when it began, and what had been exchanged.
 type Mark = (Stage, Instant, Exchanged);
 
-impl UseStatement for Measuring<'_> {
-    type Out = Result<Vec<RankWork>>;
-
-    fn with<S: Statement>(self, statement: &S) -> Self::Out {
+impl Measuring<'_> {
+    /// The work of the first rank, for each number of ranks.
+    pub(super) fn run(&self, statement: &AnyStatement) -> Result<Vec<RankWork>> {
         self.ranks.iter().map(|&ranks| self.measure(statement, ranks)).collect()
     }
-}
 
-impl Measuring<'_> {
-    fn measure<S: Statement>(&self, statement: &S, ranks: u32) -> Result<RankWork> {
+    fn measure(&self, statement: &AnyStatement, ranks: u32) -> Result<RankWork> {
         let (q, config) = (self.q, self.config);
         let mirror = Arc::new(Mirror::new(ranks as usize));
         let mut prover = if ranks == 1 {
@@ -69,11 +64,7 @@ impl Measuring<'_> {
     }
 
     /// Makes one proof and returns the measurements of its stages.
-    fn prove<S: Statement>(
-        &self,
-        prover: &mut StatementProver<'_, AnyQueue, S>,
-        mirror: &Mirror,
-    ) -> Result<Vec<Passed>> {
+    fn prove(&self, prover: &mut StatementProver<'_, AnyQueue, AnyStatement>, mirror: &Mirror) -> Result<Vec<Passed>> {
         let q = self.q;
         let (mut passed, mut mark): (Vec<Passed>, Option<Mark>) = (Vec::new(), None);
         let mut pass = |next: Option<Stage>| {
@@ -126,18 +117,18 @@ mod tests {
 
     use super::*;
 
-    fn wide(log_rows: u32, columns: u32) -> (WideFibonacci, Trace) {
+    fn wide(log_rows: u32, columns: u32) -> (AnyStatement, Trace) {
         let air = WideFibonacci::new(log_rows, columns).unwrap();
         let seeds: Vec<_> = (0..1 << log_rows).map(|row| [1, row].map(M31::from_u32)).collect();
         let seeds = air.seeds(&seeds).unwrap();
-        (air, Trace::Fibonacci(seeds))
+        (AnyStatement::WideFibonacci(air), Trace::Fibonacci(seeds))
     }
 
     fn works(log_rows: u32, columns: u32, ranks: &[u32], log_more_rows: u32) -> Vec<RankWork> {
         let (q, (air, trace)) =
             (crate::queue::open(runtime::Domain::Stark, Some(runtime::Choice::Cpu)).unwrap(), wide(log_rows, columns));
         let config = PcsConfig::default();
-        Measuring { q: &q, config, trace: &trace, ranks, rounds: 1, log_more_rows }.with(&air).unwrap()
+        Measuring { q: &q, config, trace: &trace, ranks, rounds: 1, log_more_rows }.run(&air).unwrap()
     }
 
     #[test]

@@ -124,7 +124,7 @@ pub(crate) fn run(args: &ScaleArgs) -> Result<()> {
     let q = open(Domain::Stark, args.backend)?;
     let (statement, trace) = measured.make(q.budget()).context("making the trace")?;
     let measuring = Measuring { q: &q, config, trace: &trace, ranks: &ranks, rounds: args.rounds, log_more_rows };
-    let works = statement.with(measuring)??;
+    let works = measuring.run(&statement.build()?)?;
     let model = ScalingModel { faster: args.faster, latency: args.latency_us / 1e6 };
     let shown = show::Shown { works: &works, links: &args.links, model };
     let caps = q.caps();
