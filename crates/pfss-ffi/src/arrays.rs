@@ -11,6 +11,7 @@ use core::{
 #[cfg(feature = "cuda")]
 use std::sync::Arc;
 
+use bytemuck::NoUninit;
 use runtime::AnyQueue;
 #[cfg(feature = "cuda")]
 use runtime::{CallerError, CallerStream};
@@ -48,19 +49,6 @@ pub(crate) enum Input<'a> {
     #[cfg(feature = "cuda")]
     Device(Zeroizing<Vec<u64>>),
 }
-
-/// An element that is a number.
-///
-/// # Safety
-/// The type has no padding bytes.
-pub(crate) unsafe trait Number: Copy {}
-
-// SAFETY: integers have no padding.
-unsafe impl Number for u8 {}
-// SAFETY: as above.
-unsafe impl Number for u32 {}
-// SAFETY: as above.
-unsafe impl Number for u64 {}
 
 impl Arrays {
     /// The arrays of calls on `queue`, in the order of the legacy default stream.
@@ -166,7 +154,7 @@ impl CallerArray<u64> {
     }
 }
 
-impl<T: Number> CallerArray<T> {
+impl<T: NoUninit> CallerArray<T> {
     /// Fills the array; device memory in the order of the stream, without waiting.
     ///
     /// # Safety

@@ -6,11 +6,12 @@
 use core::{cell::RefCell, ffi::c_void};
 use std::sync::{Arc, Weak};
 
+use bytemuck::NoUninit;
 use runtime::AnyQueue;
 
 use crate::{
     Backend,
-    arrays::{Arrays, Number},
+    arrays::Arrays,
     memory::{exclusive, shared},
     status::{CallFailure, Status, guard},
 };
@@ -45,7 +46,7 @@ pub(crate) fn arrays_of_thread() -> Result<Arrays, CallFailure> {
 ///
 /// # Safety
 /// As [`exclusive`] and [`CallerArray::fill`](crate::arrays::CallerArray::fill).
-pub(crate) unsafe fn shares_of<H: Send, T: Number>(
+pub(crate) unsafe fn shares_of<H: Send, T: NoUninit>(
     (who, handle): (&str, *mut H),
     (what, to, len): (&'static str, *mut T, usize),
     elements: impl FnOnce(&H) -> Result<&[T], CallFailure>,

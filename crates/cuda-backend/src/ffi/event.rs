@@ -51,7 +51,7 @@ impl CudaEvent {
         self.context.wait("cuEventSynchronize", wait, query)
     }
 
-    /// Waits without a limit for the work before the event, some of which is the program's own.
+    /// Waits without a limit for the work before the event, which may be the program's own.
     pub(crate) fn outlast_callers_work(&self) -> Result<(), DriverFault> {
         // SAFETY: the event is alive.
         self.context.call("cuEventSynchronize", || unsafe { ffi::cuEventSynchronize(self.raw) })

@@ -36,7 +36,7 @@ pub(crate) fn allocation_of(context: &CudaContext, address: u64) -> Result<Optio
     Ok(on_device.then_some(DeviceAllocation { device, start, bytes: bytes as u64 }))
 }
 
-/// Whether a live allocation of the driver's holds `address`, by a call that older drivers have.
+/// Whether a live allocation of the driver holds `address`, by a call of older drivers.
 ///
 /// `false` too for a driver without that call. Pinned host memory may count as an allocation.
 pub(crate) fn is_allocated(context: &CudaContext, address: u64) -> Result<bool, DriverFault> {

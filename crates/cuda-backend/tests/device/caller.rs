@@ -256,7 +256,10 @@ fn memory_that_the_driver_refuses_to_copy_within_its_range_is_named() {
     assert_eq!(program.bytes(), [1; 64]);
 }
 
-/// Takes the milliseconds that `data` says.
+/// Sleeps for the milliseconds in `data`.
+///
+/// # Safety
+/// None: `data` is a number, not an address that is read.
 unsafe extern "C" fn take_time(data: *mut c_void) {
     thread::sleep(Duration::from_millis(data.addr() as u64));
 }

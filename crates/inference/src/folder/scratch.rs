@@ -47,7 +47,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// [`InferenceError::Exists`] if `out` exists, [`InferenceError::Folder`] if its name has the
 /// prefix of unfinished folders, [`InferenceError::Io`], and the errors of `fill`.
 pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, InferenceError>) -> Result<T, InferenceError> {
-    let scratch = UnfinishedFolder::beside(out)?;
+    let scratch = UnfinishedFolder::next_to(out)?;
     let filled = fill(scratch.folder.path())?;
     scratch.finish(out)?;
     Ok(filled)
@@ -69,7 +69,7 @@ struct UnfinishedFolder {
 
 impl UnfinishedFolder {
     /// A folder to become `out`, in the same folder.
-    fn beside(out: &Path) -> Result<Self, InferenceError> {
+    fn next_to(out: &Path) -> Result<Self, InferenceError> {
         if is_unfinished(out) {
             let reason = format!("expected a name that does not begin with `{PREFIX}`");
             return Err(InferenceError::Folder { path: out.to_owned(), reason });

@@ -26,7 +26,7 @@ pub(super) fn matrix(op: &'static str, logits: &Layout) -> Result<[usize; 2], Nn
     logits.shape().try_into().map_err(|_| NnError::Rank { op, tensor: "logits", expected: 2, got })
 }
 
-/// Refuses a tensor of another shape, before operands beside it are copied.
+/// Refuses a tensor of another shape, before other operands are copied.
 pub(super) fn same_shape(
     op: &'static str,
     tensor: &'static str,
@@ -36,7 +36,7 @@ pub(super) fn same_shape(
     if got.shape() == expected { Ok(()) } else { Err(NnError::shape(op, tensor, expected, got)) }
 }
 
-/// The plan of an attention with queries, keys and values of these layouts, and without dropout.
+/// The plan of an attention of queries, keys and values of these layouts, without dropout.
 pub(super) fn attention_plan(
     op: &'static str,
     [q, k, v]: [&Layout; 3],

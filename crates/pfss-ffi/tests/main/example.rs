@@ -379,7 +379,7 @@ fn arrays_in_device_memory_keep_the_order_of_the_callers_stream() {
     assert_eq!(printed, expected_of_sigma_device());
 }
 
-/// On two simulated devices, of which the second has memory that the calls refuse.
+/// On two simulated devices; the calls refuse memory of the second.
 #[cfg(target_os = "linux")]
 #[test]
 fn gates_products_and_calls_of_suf_take_arrays_in_device_memory() {

@@ -17,7 +17,7 @@ use crate::{
 
 const SHAPE: WeightShape = WeightShape { inner: 41, cols: 301 };
 const ROWS: usize = 3;
-/// Memory for two copies of the weights with what a product takes in addition, but not for three.
+/// Memory for a product and two copies of its weights, but not for three copies.
 const SMALL: u64 = 256 << 10;
 
 /// Opened weights, and the dealer's mask of them.
@@ -32,7 +32,7 @@ impl Layer {
         Self { mask, weights: open_weights(keys, &words(SHAPE.elements(), seed)) }
     }
 
-    /// Both parties' shares of a product, that of `party` on `q` and the other on the processor.
+    /// Both parties' shares of a product: `party` computes on `q`, the other on the processor.
     fn product(&self, q: &AnyQueue, party: usize, rows: usize) -> [Result<Vec<u64>, PfssError>; 2] {
         let (host, x) = (cpu(None), words(rows * SHAPE.inner, 7));
         let triples = Dealer::insecure_from_seed(8).deal_weight_triple(&host, &self.mask, rows).unwrap();

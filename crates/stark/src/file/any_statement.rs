@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::KnownStatement;
 
-    /// Compares every method of a statement that was built with those of the same statement.
+    /// Compares every method of a statement that was built with the same statement's own.
     fn expect_same<S: Statement>(known: &KnownStatement, statement: &S) {
         let (built, name) = (known.build().unwrap(), known.name());
         let slots = statement.relations().iter().map(|relation| relation.first() + relation.slots()).max();

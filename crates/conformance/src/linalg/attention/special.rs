@@ -37,7 +37,7 @@ fn hold_results<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(), Failu
     Failure::unless_close(&problem.forward().0, &y, rounding::<T>(), 1e-5 + 1.5 * rounding::<T>())
 }
 
-/// Sizes of which a block reads whole tiles of 32 keys, if no mask leaves one out.
+/// Sizes whose whole tiles of 32 keys a block reads, if no mask leaves a key out.
 ///
 /// In 16 bits, more than 16 queries of 64 elements take the matrix units.
 const WHOLE: [Sizes; 2] = [[2, 2, 1, 17, 32, 64], [2, 2, 1, 17, 64, 64]];
@@ -64,7 +64,7 @@ fn unread<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rows, elements of a row, and the row that is spoilt: few rows, many, long ones, and whole tiles.
+/// Rows, elements of a row, and the spoilt row: few rows, many, long ones, and whole tiles.
 pub(super) const SPOILT: [([u64; 2], usize); 4] = [([9, 4], 4), ([70, 4], 66), ([20, 72], 17), ([66, 64], 40)];
 
 /// A causal problem with one row of `bad` in the operand of this name.
@@ -93,7 +93,9 @@ fn bad_query<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     })
 }
 
-/// Compares with values of the first batch that are not finite: elements, and the row of a key.
+/// Compares with values that are not finite: single elements, and the row of a key.
+///
+/// They are in the first batch.
 fn bad_values<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
     let params = packed(sizes);
     let value = |key: u64| start(&params.v, [0, 0, key]);
@@ -122,7 +124,9 @@ fn bad_key<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
     })
 }
 
-/// Compares with rows that are not finite and left out: by lengths, by masks, and all of a query.
+/// Compares with rows that are not finite, and left out by lengths or masks.
+///
+/// Some queries have no other rows.
 fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
     let [_, _, _, queries, keys, dim] = sizes;
     for bad in [f32::NAN, f32::INFINITY] {
@@ -141,7 +145,7 @@ fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Compares with scores of 0 and of plus or minus a distance, in turn and by halves of the keys.
+/// Compares with scores of 0 and of a distance of either sign, in turn and by halves.
 ///
 /// Keys and queries of every element type give exact scores.
 fn far_apart<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {

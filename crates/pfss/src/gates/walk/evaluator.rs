@@ -78,7 +78,7 @@ pub trait Evaluator {
 /// Trees that are copied together, with the points.
 ///
 /// The first tree stays for its points while any other is walked, so two take no memory that one
-/// would not. Further trees, of which a hidden descriptor has dozens, are copied when walked.
+/// would not. Further trees (a hidden descriptor has dozens) are copied when walked.
 const MOST_TOGETHER: usize = 2;
 
 impl<Q: FssOps> Evaluator for Q {
