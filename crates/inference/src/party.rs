@@ -192,7 +192,7 @@ fn infer<Q: SharedQueue>(
         Role::Client(images) => model.shares(images.to_vec()),
         Role::Server(_) => model.shares(vec![0; model.count() * model.input_len()]),
     };
-    // The cast shortens the lifetime of the trait object to that of the engine.
+    // The cast shortens the lifetime of the trait object.
     let session = Session::new(channel as &mut dyn Channel);
     let mut shared = ShareEngine { q, session, keys, products, role, progress, steps: Vec::new() };
     let shares = model.run(&mut shared, input)?;
