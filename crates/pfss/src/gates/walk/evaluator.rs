@@ -266,7 +266,7 @@ impl<'q, Q: FssOps> DeviceTrees<'q, Q> {
             let roots = if expanded.is_some() { &[] } else { keys.roots };
             [as_words(keys.leaf), as_words(roots)]
         });
-        let (common, own): (Vec<[&[u32]; 3]>, Vec<[&[u32]; 2]>) = (common.collect(), own.collect());
+        let (common, own) = (common.collect::<Vec<[&[u32]; 3]>>(), own.collect::<Vec<[&[u32]; 2]>>());
         // Points are padded to 16 bytes.
         let (words, padding) = (points.iter().map(|points| points.len()).sum::<usize>(), [0u64]);
         let points = points.iter().copied().chain([&padding[..words % 2]]).map(as_words);
