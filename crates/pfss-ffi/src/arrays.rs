@@ -165,10 +165,8 @@ impl<T: NoUninit> CallerArray<T> {
         CallFailure::unless_len(self.what, from.len(), self.n)?;
         #[cfg(feature = "cuda")]
         if let Some(stream) = &self.stream {
-            // SAFETY: the bytes of numbers are initialised, since numbers have no padding.
-            let bytes: &[u8] = unsafe { &*slice_from_raw_parts(from.as_ptr().cast(), size_of_val(from)) };
             // SAFETY: `among` checked the array; the rest is the caller's promise.
-            let written = unsafe { stream.write(self.data.addr() as u64, bytes) };
+            let written = unsafe { stream.write::<u8>(self.data.addr() as u64, bytemuck::cast_slice(from)) };
             return written.map_err(|error| refused(self.what, error));
         }
         if self.n > 0 {

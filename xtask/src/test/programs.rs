@@ -18,8 +18,15 @@ use crate::{clock, mpi, progress, step::cargo_messages, tally::Tally};
 /// Tests of tens of seconds to minutes, by program and by a part of their names.
 ///
 /// Each runs in a separate process, and none unless everything is run.
-const APART: [(&str, &[&str]); 6] = [
-    ("cli main", &["every_op_of_the_suite_is_in_its_profile"]),
+const APART: [(&str, &[&str]); 7] = [
+    (
+        "cli main",
+        &[
+            "every_op_of_the_suite_is_in_its_profile",
+            "a_kernel_that_traps_hangs_or_computes_wrongly",
+            "a_module_that_the_driver_does_not_compile",
+        ],
+    ),
     (
         "conformance main",
         &["cpu::", "mutants::", "small::", "a_thousand_streamed_residuals", "blocks_that_keep_weights"],
@@ -27,6 +34,7 @@ const APART: [(&str, &[&str]); 6] = [
     ("cuda-backend main", &["transforms_of_sixteen_million_points", "air_programs::mutants"]),
     ("nn-dispatch main", &["soak::"]),
     ("nn-ops main", &["soak::"]),
+    ("pfss-ffi main", &["examples_of_the_installed_library_run_under_the_sanitizers"]),
     (
         "stark main",
         &[
@@ -43,12 +51,13 @@ const APART: [(&str, &[&str]); 6] = [
 ];
 
 /// What those are, for a table.
-pub(super) const LEFT_OUT: &str = "faults put into every kernel, which tests have to notice; each call of the driver refused during a \
-                                   proof; a thousand proofs, residuals and training steps; the grid of proofs on the simulated \
-                                   device, in blocks and replayed; memory beside the plan; \
-                                   the suite on every vector level and AES path of the processor; its small cases in the natural \
-                                   order under every checker; transforms of 2^24 points; resident GRU blocks; the trace \
-                                   of every op";
+pub(super) const LEFT_OUT: &str = "ranks by MPI; examples in C and C++ under sanitizers; kernels that trap or do not \
+                                   compile, in a rehearsal of a GPU machine; faults put into every kernel, which tests have \
+                                   to notice; each call of the driver refused during a proof; a thousand proofs, residuals \
+                                   and training steps; the grid of proofs on the simulated device, in blocks and replayed; \
+                                   memory beside the plan; the suite on every vector level and AES path of the processor; \
+                                   its small cases in the natural order under every checker; transforms of 2^24 points; \
+                                   resident GRU blocks; the trace of every op";
 
 /// A compiled test program.
 #[derive(Clone)]

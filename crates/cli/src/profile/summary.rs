@@ -187,7 +187,7 @@ pub(crate) fn aligned(head: &[&str], texts: usize, rows: impl IntoIterator<Item 
     for column in table.column_iter_mut().skip(texts) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    table.force_no_tty().trim_fmt()
+    table.trim_fmt()
 }
 
 /// Millions, with three decimals.

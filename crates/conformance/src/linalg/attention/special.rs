@@ -126,7 +126,7 @@ fn bad_key<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
 
 /// Compares with rows that are not finite, and left out by lengths or masks.
 ///
-/// Some queries have no other rows.
+/// Some queries read no key.
 fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
     let [_, _, _, queries, keys, dim] = sizes;
     for bad in [f32::NAN, f32::INFINITY] {
