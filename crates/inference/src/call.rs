@@ -188,7 +188,7 @@ impl Call<'_> {
     pub(crate) fn shared<Q: FssOps>(
         &self,
         q: &Q,
-        session: &mut Session<&mut dyn Channel>,
+        session: &mut Session<Box<dyn Channel + '_>>,
         keys: &mut KeyQueue,
     ) -> Result<Vec<u64>, InferenceError> {
         Ok(match self {

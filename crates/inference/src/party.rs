@@ -115,13 +115,13 @@ pub fn run<Q: SharedQueue, C: Channel>(
     q: &Q,
     model: &Model,
     keys: impl Into<Keys>,
-    mut channel: C,
+    channel: C,
     role: Role<'_>,
     mut progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
     role.check(model)?;
     let keys = KeyQueue::new(&model.plan()?, role.party(), keys.into())?;
-    infer(q, model, (keys, None), &mut channel, role, &mut progress)
+    infer(q, model, (keys, None), Box::new(channel), role, &mut progress)
 }
 
 /// Opens the server's weights under masks, for any number of runs by [`run_opened`].
@@ -139,13 +139,13 @@ pub fn open_weights<Q: FssOps, C: Channel>(
     q: &Q,
     model: &Model,
     keys: Vec<WeightKey>,
-    mut channel: C,
+    channel: C,
     weights: Option<&Parameters>,
 ) -> Result<(Vec<OpenedWeights>, Traffic), InferenceError> {
     let party = if weights.is_some() { Party::One } else { Party::Zero };
     weights.map_or(Ok(()), |weights| weights.check(model))?;
     let keys = WeightKeys::new(&model.opened_plan()?, party, keys)?;
-    let session = Session::new(&mut channel as &mut dyn Channel);
+    let session = Session::new(Box::new(channel) as Box<dyn Channel>);
     let mut engine = OpeningEngine { q, session, keys, weights, opened: Vec::new() };
     model.run(&mut engine, model.shares(vec![0; model.count() * model.input_len()]))?;
     Ok((engine.opened, engine.session.traffic()))
@@ -163,7 +163,7 @@ pub fn run_opened<Q: SharedQueue, C: Channel>(
     model: &Model,
     keys: OpenedKeys,
     weights: &[OpenedWeights],
-    mut channel: C,
+    channel: C,
     role: Role<'_>,
     mut progress: impl FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
@@ -171,7 +171,7 @@ pub fn run_opened<Q: SharedQueue, C: Channel>(
     let plan = model.opened_plan()?;
     let products = WeightProducts::new(&plan, role.party(), keys.products, weights)?;
     let keys = KeyQueue::new(plan.others(), role.party(), keys.others)?;
-    let mut inferred = infer(q, model, (keys, Some(products)), &mut channel, role, &mut progress)?;
+    let mut inferred = infer(q, model, (keys, Some(products)), Box::new(channel), role, &mut progress)?;
     inferred.key_memory_bytes += plan.triple_memory_bytes(role.party());
     Ok(inferred)
 }
@@ -184,7 +184,7 @@ fn infer<Q: SharedQueue>(
     q: &Q,
     model: &Model,
     (keys, products): (KeyQueue, Option<WeightProducts<'_>>),
-    channel: &mut dyn Channel,
+    channel: Box<dyn Channel + '_>,
     role: Role<'_>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Inferred, InferenceError> {
@@ -192,9 +192,8 @@ fn infer<Q: SharedQueue>(
         Role::Client(images) => model.shares(images.to_vec()),
         Role::Server(_) => model.shares(vec![0; model.count() * model.input_len()]),
     };
-    // The cast shortens the lifetime of the trait object.
-    let session = Session::new(channel as &mut dyn Channel);
-    let mut shared = ShareEngine { q, session, keys, products, role, progress, steps: Vec::new() };
+    let mut shared =
+        ShareEngine { q, session: Session::new(channel), keys, products, role, progress, steps: Vec::new() };
     let shares = model.run(&mut shared, input)?;
     let logits =
         shared.measure("reveal", |shared| Ok(shared.session.reveal(q, RING, Party::Zero, &shares.words)?))?;
@@ -205,7 +204,8 @@ fn infer<Q: SharedQueue>(
 /// The engine of shares.
 struct ShareEngine<'a, Q> {
     q: &'a Q,
-    session: Session<&'a mut dyn Channel>,
+    /// Dropped before the keys, so that the peer of a party that fails does not wait for their wiping.
+    session: Session<Box<dyn Channel + 'a>>,
     keys: KeyQueue,
     /// Triples and opened weights, if the weights were opened before.
     products: Option<WeightProducts<'a>>,
@@ -263,7 +263,7 @@ impl<Q: SharedQueue> Engine for ShareEngine<'_, Q> {
 /// The engine that opens weights: products by them are zeros, and so is everything else.
 struct OpeningEngine<'a, Q> {
     q: &'a Q,
-    session: Session<&'a mut dyn Channel>,
+    session: Session<Box<dyn Channel + 'a>>,
     keys: WeightKeys,
     weights: Option<&'a Parameters>,
     opened: Vec<OpenedWeights>,

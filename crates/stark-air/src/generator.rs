@@ -43,7 +43,7 @@ impl RecordedGenerator {
         Self::of_row(row, &arena, log_rows)
     }
 
-    /// What follows a recording, compiled once for all generators.
+    /// Compiles a recorded generator to a program. Not generic: one instance for all generators.
     fn of_row(row: GeneratedColumns<'_>, arena: &ExpressionArena, log_rows: u32) -> Result<Self, RecordError> {
         let GeneratedColumns { reads, outputs, inputs } = row;
         if let Some(error) = reads.error {

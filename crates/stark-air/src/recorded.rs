@@ -53,7 +53,7 @@ impl Recorded {
         Self::of_row(row, &arena, log_rows, log_degree_bound)
     }
 
-    /// What follows a recording, compiled once for all AIRs.
+    /// Compiles recorded constraints to a program. Not generic: one instance for all AIRs.
     fn of_row(
         row: Constraints<'_>,
         arena: &ExpressionArena,
@@ -163,7 +163,7 @@ fn fractions<A: Air>(air: &A, interaction: usize) -> Result<Option<Program>, Rec
     fractions_of_row(&row, &arena)
 }
 
-/// What follows a recording, compiled once for all AIRs.
+/// Compiles recorded fractions to a program. Not generic: one instance for all AIRs.
 fn fractions_of_row(row: &Fractions<'_>, arena: &ExpressionArena) -> Result<Option<Program>, RecordError> {
     if row.values.is_empty() {
         return Ok(None);

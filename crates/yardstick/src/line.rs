@@ -1,7 +1,7 @@
-//! A benchmark line: one op at one size, on any queue.
+//! A benchmark line: one op at one size.
 //!
 //! A processor runs it on one thread, interleaved with its peers. A device runs it alone, with its
-//! inputs resident.
+//! inputs resident. Some lines run on a processor alone.
 
 use core::{error::Error, fmt, num::NonZeroUsize};
 use std::{rc::Rc, time::Instant};

@@ -96,10 +96,10 @@ impl Sizes {
 }
 
 /// Makes the weights of an ensemble.
-type MakeWeights<AnyQueue, T> = fn(&AnyQueue, Sizes) -> Result<GruWeights<AnyQueue, T>, NnError>;
+type MakeWeights<T> = fn(&AnyQueue, Sizes) -> Result<GruWeights<AnyQueue, T>, NnError>;
 
 /// Passes over a sequence, from states of zero.
-fn forward<T: Real>(sizes: Sizes, weights: MakeWeights<AnyQueue, T>) -> Line {
+fn forward<T: Real>(sizes: Sizes, weights: MakeWeights<T>) -> Line {
     let Sizes { batch, steps, input, hidden } = sizes;
     let floats = sizes.weights() + steps * batch * input + MEMBERS * batch * hidden;
     Line::new(&sizes.id("gru"), size(steps * (input + hidden), sizes, floats), move |q| {

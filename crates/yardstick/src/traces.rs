@@ -166,7 +166,7 @@ mod tests {
     use crate::{Effort, line::one_thread};
 
     #[test]
-    fn traces_with_counters_and_with_gathered_columns_take_time() {
+    fn traces_with_counters_and_gathered_columns_run() {
         let (q, effort) = (one_thread(SimdLevel::Avx512), Effort { rounds: 1, batch: Duration::ZERO });
         for line in [blake2s(), plonk()] {
             assert!(line.measure(&q, effort).unwrap().median_s > 0.0);

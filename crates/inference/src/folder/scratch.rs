@@ -53,7 +53,7 @@ pub fn whole_folder<T>(out: &Path, fill: impl FnOnce(&Path) -> Result<T, Inferen
     Ok(filled)
 }
 
-/// The folder that `out` is made in.
+/// The parent of `out`; `.` if it has none.
 fn parent(out: &Path) -> &Path {
     out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -68,7 +68,7 @@ struct UnfinishedFolder {
 }
 
 impl UnfinishedFolder {
-    /// A folder to become `out`, in the same folder.
+    /// Creates an unfinished folder in the parent of `out`.
     fn next_to(out: &Path) -> Result<Self, InferenceError> {
         if is_unfinished(out) {
             let reason = format!("expected a name that does not begin with `{PREFIX}`");

@@ -117,6 +117,10 @@ impl AttentionPlan {
         self.shape
     }
 
+    pub(crate) fn lse_layout(&self) -> &Layout {
+        &self.lse
+    }
+
     /// Room for the logarithms of the sums, `[batch, heads, queries]`.
     ///
     /// # Errors

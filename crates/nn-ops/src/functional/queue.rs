@@ -483,6 +483,8 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         const OP: &str = "attention_backward";
         let (q, k, v, g) = (q.operand(), k.operand(), v.operand(), g.operand());
         let plan = attention_plan(OP, [q.layout(), k.layout(), v.layout()], options)?;
+        same_shape(OP, "y", q.layout().shape(), y.layout())?;
+        same_shape(OP, "lse", plan.lse_layout().shape(), lse.layout())?;
         same_shape(OP, "g", q.layout().shape(), g.layout())?;
         // Gradients are row-major, and have the strides of their operands.
         let (q, k, v) = (Readable::of(self, q)?, Readable::of(self, k)?, Readable::of(self, v)?);

@@ -54,31 +54,37 @@ pub trait Channel {
     fn opened_bits(&self, _bits: &[u32]) {}
 }
 
-impl<C: Channel + ?Sized> Channel for &mut C {
-    fn party(&self) -> Party {
-        (**self).party()
-    }
+macro_rules! channel_behind {
+    ($($pointer:ty),*) => {$(
+        impl<C: Channel + ?Sized> Channel for $pointer {
+            fn party(&self) -> Party {
+                (**self).party()
+            }
 
-    fn send(&mut self, message: &[u8]) -> Result<(), ChannelError> {
-        (**self).send(message)
-    }
+            fn send(&mut self, message: &[u8]) -> Result<(), ChannelError> {
+                (**self).send(message)
+            }
 
-    fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError> {
-        (**self).recv(len)
-    }
+            fn recv(&mut self, len: usize) -> Result<Vec<u8>, ChannelError> {
+                (**self).recv(len)
+            }
 
-    fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, ChannelError> {
-        (**self).exchange(message)
-    }
+            fn exchange(&mut self, message: &[u8]) -> Result<Vec<u8>, ChannelError> {
+                (**self).exchange(message)
+            }
 
-    fn opened_words(&self, words: &[u64]) {
-        (**self).opened_words(words);
-    }
+            fn opened_words(&self, words: &[u64]) {
+                (**self).opened_words(words);
+            }
 
-    fn opened_bits(&self, bits: &[u32]) {
-        (**self).opened_bits(bits);
-    }
+            fn opened_bits(&self, bits: &[u32]) {
+                (**self).opened_bits(bits);
+            }
+        }
+    )*};
 }
+
+channel_behind!(&mut C, Box<C>);
 
 /// Why the two parties cannot go on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

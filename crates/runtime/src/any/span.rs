@@ -100,7 +100,7 @@ macro_rules! traced {
 
 pub(super) use traced;
 
-/// An op, whatever its type: what spans show of it is compiled once for all ops.
+/// The parts of an op that spans show, as a trait object: one instance for all ops.
 pub(super) trait ShownOp {
     /// [`Op::each_size`].
     fn sizes(&self, see: &mut dyn FnMut(&'static str, &dyn fmt::Debug));

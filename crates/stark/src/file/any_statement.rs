@@ -6,7 +6,7 @@ use core_types::{
 };
 use stark_airs::{Blake2s, Plonk, Poseidon2Chain, PreprocessedColumn, StateMachine, Statement, Visitor, WideFibonacci};
 
-/// A statement about AIRs that ship, of any kind.
+/// A statement of any kind that proof files name.
 ///
 /// [`KnownStatement::build`](crate::KnownStatement::build) returns it. Code that takes it is
 /// compiled once, not once for each kind.
@@ -62,6 +62,18 @@ impl Statement for AnyStatement {
     fn public_sum(&self, challenges: &[QM31]) -> Option<QM31> {
         any_statement!(self, statement => statement.public_sum(challenges))
     }
+
+    fn heights(&self) -> Vec<u32> {
+        any_statement!(self, statement => statement.heights())
+    }
+
+    fn words(&self) -> Vec<u32> {
+        any_statement!(self, statement => statement.words())
+    }
+
+    fn sums_add_up(&self, challenges: &[QM31], claimed_sums: &[QM31]) -> bool {
+        any_statement!(self, statement => statement.sums_add_up(challenges, claimed_sums))
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +94,7 @@ mod tests {
         assert_eq!(built.preprocessed_values(), statement.preprocessed_values(), "{name}");
         assert_eq!(built.relations(), statement.relations(), "{name}");
         assert_eq!(built.public_words(), statement.public_words(), "{name}");
+        assert_eq!(built.words(), statement.words(), "{name}");
         assert_eq!(built.public_sum(&challenges), statement.public_sum(&challenges), "{name}");
     }
 

@@ -37,7 +37,7 @@ fn hold_results<T: Real>(q: &Conditioned, problem: &Problem) -> Result<(), Failu
     Failure::unless_close(&problem.forward().0, &y, rounding::<T>(), 1e-5 + 1.5 * rounding::<T>())
 }
 
-/// Sizes whose whole tiles of 32 keys a block reads, if no mask leaves a key out.
+/// Sizes with a multiple of 32 keys, so that every tile is whole.
 ///
 /// In 16 bits, more than 16 queries of 64 elements take the matrix units.
 const WHOLE: [Sizes; 2] = [[2, 2, 1, 17, 32, 64], [2, 2, 1, 17, 64, 64]];
@@ -64,7 +64,7 @@ fn unread<T: Real>(q: &Conditioned) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rows, elements of a row, and the spoilt row: few rows, many, long ones, and whole tiles.
+/// Rows, elements of a row, and the spoilt row: few rows, many, long ones, and full tiles.
 pub(super) const SPOILT: [([u64; 2], usize); 4] = [([9, 4], 4), ([70, 4], 66), ([20, 72], 17), ([66, 64], 40)];
 
 /// A causal problem with one row of `bad` in the operand of this name.
@@ -125,8 +125,6 @@ fn bad_key<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
 }
 
 /// Compares with rows that are not finite, and left out by lengths or masks.
-///
-/// Some queries read no key.
 fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
     let [_, _, _, queries, keys, dim] = sizes;
     for bad in [f32::NAN, f32::INFINITY] {
@@ -145,7 +143,7 @@ fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Compares with scores of 0 and of a distance of either sign, in turn and by halves.
+/// Compares with keys that score 0 or a distance of either sign: every third, or half of them.
 ///
 /// Keys and queries of every element type give exact scores.
 fn far_apart<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {

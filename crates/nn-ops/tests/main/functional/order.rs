@@ -175,5 +175,9 @@ fn products_and_attention_refuse_wrong_shapes_before_packing() {
         refuses(q, "v", || q.attention(&heads, &other, &heads, options).map(drop));
         refuses(q, "v", || q.attention_backward(&heads, &heads, &other, options, &saved, &heads).map(drop));
         refuses(q, "g", || q.attention_backward(&heads, &heads, &heads, options, &saved, &other).map(drop));
+        let of_others = (tensor(&[1, 3, 2, 3]), tensor(&[1, 2, 2]));
+        refuses(q, "y", || q.attention_backward(&heads, &heads, &heads, options, &of_others, &heads).map(drop));
+        let of_others = (tensor(&[1, 2, 2, 3]), tensor(&[1, 2, 3]));
+        refuses(q, "lse", || q.attention_backward(&heads, &heads, &heads, options, &of_others, &heads).map(drop));
     });
 }
