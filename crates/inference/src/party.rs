@@ -204,7 +204,7 @@ fn infer<Q: SharedQueue>(
 /// The engine of shares.
 struct ShareEngine<'a, Q> {
     q: &'a Q,
-    /// Dropped before the keys, so that the peer of a party that fails does not wait for their wiping.
+    /// Dropped before the keys: the peer of a party that fails does not wait until they are wiped.
     session: Session<Box<dyn Channel + 'a>>,
     keys: KeyQueue,
     /// Triples and opened weights, if the weights were opened before.

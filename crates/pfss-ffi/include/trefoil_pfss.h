@@ -15,11 +15,13 @@
      dealers stay in host memory.
    - An array in device memory lies within one allocation, or one range of addresses that is mapped. It is read after the work
      that the stream holds, and filled before the work that the stream gets later, so that no call of the caller's has to wait.
-     A call waits until its inputs are read, and returns before its results are filled. The stream is not captured during a
-     call. An array in host memory, pinned memory too, has no order with the stream.
+     A call waits until its inputs are read, and returns before its results are filled while pinned memory lasts. Freeing a
+     backend waits for results that are not filled. The stream is not captured during a call. An array in host memory, pinned
+     memory too, has no order with the stream.
    - Refused before anything is spent or written are memory of another device, an array that is longer than the rest of its
      allocation, and a stream that is captured. An address that the driver does not know, as of freed memory, counts as host
-     memory. Host copies of device arrays are wiped; the driver's own copies of arrays that are not pinned are not.
+     memory. Host copies of device arrays are wiped, pinned ones when their memory is used again or a queue finishes; the
+     driver's own copies of arrays that are not pinned are not.
    - Anything with hat in its name is public: masked inputs hatx = x + r, masked outputs haty = y + r_out, meant to be opened.
      Shares of y and of bits add up to the secrets themselves.
    - Keys in handles are wiped when freed, and shares once their whole batch is computed; the caller wipes its own arrays. */
@@ -898,8 +900,8 @@ const char *trefoil_pfss_last_error(void);
 // and a backend on the processor stand for host memory alone, and take a null stream.
 //
 // # Safety
-// As said [at the top](crate#safety). The stream lives until another is set, and the backend is
-// freed only after the thread's last call with arrays, or once another is set.
+// As said [at the top](crate#safety). The stream lives until another is set. Calls with arrays are
+// refused from the time the backend is freed until then.
 trefoil_pfss_status trefoil_pfss_set_stream(trefoil_pfss_backend *backend, void *stream);
 
 // Deals keys of a gate inside a circuit.

@@ -31,7 +31,7 @@ pub(crate) enum Arrays {
     Device(Arc<CallerStream>),
 }
 
-/// An array of `n` elements of the caller's, checked as far as it can be.
+/// An array of `n` elements of the caller's. Its pointer and its length are checked.
 pub(crate) struct CallerArray<T> {
     what: &'static str,
     data: *mut T,
@@ -79,7 +79,7 @@ impl Arrays {
     ///
     /// Refuses a pointer that no array can have, and device memory that the stream cannot copy.
     pub(crate) fn find<T>(&self, what: &'static str, data: *const T, n: usize) -> Result<CallerArray<T>, CallFailure> {
-        CallerArray::new(what, data, n)?.among(self)
+        CallerArray::new(what, data, n)?.located_by(self)
     }
 
     /// [`find`](Self::find) and [`read`](CallerArray::read) in one.
@@ -112,7 +112,7 @@ impl<T> CallerArray<T> {
 
     /// Recognises device memory, and refuses such memory that the stream cannot copy.
     #[cfg_attr(not(feature = "cuda"), allow(unused_mut, reason = "all arrays are in host memory"))]
-    pub(crate) fn among(mut self, arrays: &Arrays) -> Result<Self, CallFailure> {
+    pub(crate) fn located_by(mut self, arrays: &Arrays) -> Result<Self, CallFailure> {
         match arrays {
             Arrays::Host => {}
             #[cfg(feature = "cuda")]
@@ -141,7 +141,7 @@ impl CallerArray<u64> {
         #[cfg(feature = "cuda")]
         if let Some(stream) = &self.stream {
             let mut words = Zeroizing::new(vec![0; self.n]);
-            // SAFETY: `among` checked the array; the rest is the caller's promise.
+            // SAFETY: `located_by` checked the array; the rest is the caller's promise.
             let read = unsafe { stream.read(self.data.addr() as u64, &mut words) };
             read.map_err(|error| refused(self.what, error))?;
             return Ok(Input::Device(words));
@@ -165,7 +165,7 @@ impl<T: NoUninit> CallerArray<T> {
         CallFailure::unless_len(self.what, from.len(), self.n)?;
         #[cfg(feature = "cuda")]
         if let Some(stream) = &self.stream {
-            // SAFETY: `among` checked the array; the rest is the caller's promise.
+            // SAFETY: `located_by` checked the array; the rest is the caller's promise.
             let written = unsafe { stream.write::<u8>(self.data.addr() as u64, bytemuck::cast_slice(from)) };
             return written.map_err(|error| refused(self.what, error));
         }

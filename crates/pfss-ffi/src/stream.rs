@@ -69,8 +69,8 @@ pub(crate) unsafe fn shares_of<H: Send, T: NoUninit>(
 /// and a backend on the processor stand for host memory alone, and take a null stream.
 ///
 /// # Safety
-/// As said [at the top](crate#safety). The stream lives until another is set, and the backend is
-/// freed only after the thread's last call with arrays, or once another is set.
+/// As said [at the top](crate#safety). The stream lives until another is set. Calls with arrays are
+/// refused from the time the backend is freed until then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_set_stream(backend: *mut Backend, stream: *mut c_void) -> Status {
     guard(|| {

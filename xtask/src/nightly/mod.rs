@@ -7,7 +7,7 @@ mod book;
 mod miri;
 mod sanitizers;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use xshell::Shell;
 
 use crate::{
@@ -57,7 +57,10 @@ pub(crate) fn run(sh: &Shell, only: Option<&str>) -> Result<Tally> {
 /// The suite on the processor with the floats of other processors, in arrays.
 fn arrays(sh: &Shell) -> Result<Tally> {
     let features = ["--package", "conformance", "--features", "cpu-backend/arrays", "--test", "main"];
-    cargo_test(sh, "arrays", &[&features[..], &["--", "specifications_hold_on_every_vector_level"]].concat())
+    let tests =
+        cargo_test(sh, "arrays", &[&features[..], &["--", "specifications_hold_on_every_vector_level"]].concat())?;
+    ensure!(tests.passed + tests.failed.len() > 0, "expected tests on every vector level, got none");
+    Ok(tests)
 }
 
 /// A thousand proofs and a thousand training steps without growth.

@@ -52,7 +52,7 @@ impl CudaEvent {
     }
 
     /// Waits without a limit for the work before the event, which may be the program's own.
-    pub(crate) fn outlast_callers_work(&self) -> Result<(), DriverFault> {
+    pub(crate) fn wait_for_callers_work(&self) -> Result<(), DriverFault> {
         // SAFETY: the event is alive.
         self.context.call("cuEventSynchronize", || unsafe { ffi::cuEventSynchronize(self.raw) })
     }

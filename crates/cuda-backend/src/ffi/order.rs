@@ -30,12 +30,12 @@ impl CudaStream {
     /// Waits without a limit for all work of a borrowed stream, if waits have one.
     ///
     /// A later wait for a copy then measures the copy alone. The caller holds no turn.
-    pub(crate) fn outlast_callers_work(&self) -> Result<(), DriverFault> {
+    pub(crate) fn wait_for_callers_work(&self) -> Result<(), DriverFault> {
         if !self.context().is_limited() {
             return Ok(());
         }
-        // SAFETY: the stream is alive.
-        self.context().call("cuStreamSynchronize", || unsafe { ffi::cuStreamSynchronize(self.raw()) })
+        // An event of the legacy stream is also after the work of the streams that it waits for.
+        Events::new(self.context()).record(self)?.wait_for_callers_work()
     }
 
     /// Waits until no work of the stream runs any more.

@@ -2,7 +2,10 @@
 
 use std::{ffi::c_void, ptr::null_mut};
 
-use cuda_loader::ffi::{self, mem_type, pointer};
+use cuda_loader::{
+    Status,
+    ffi::{self, mem_type, pointer},
+};
 
 use super::CudaContext;
 use crate::error::DriverFault;
@@ -39,12 +42,17 @@ pub(crate) fn allocation_of(context: &CudaContext, address: u64) -> Result<Optio
 /// Whether a live allocation of the driver holds `address`, by a call of older drivers.
 ///
 /// `false` too for a driver without that call. Pinned host memory may count as an allocation.
+///
+/// # Errors
+/// Any other refusal, which says nothing about the address.
 pub(crate) fn is_allocated(context: &CudaContext, address: u64) -> Result<bool, DriverFault> {
     // SAFETY: both results may be null; the address is only looked up.
     let look = || unsafe { ffi::cuMemGetAddressRange_v2(null_mut(), null_mut(), address) };
     match context.call("cuMemGetAddressRange_v2", look) {
         Ok(()) => Ok(true),
-        Err(DriverFault::Refused { .. }) => Ok(false),
+        Err(DriverFault::Refused {
+            status: Status::INVALID_VALUE | Status::NOT_FOUND | Status::NOT_SUPPORTED, ..
+        }) => Ok(false),
         Err(lost) => Err(lost),
     }
 }

@@ -220,9 +220,8 @@ impl PinnedPool {
         let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
         let mut reserved = self.budget.reserve(length as u64);
         if reserved.is_err() {
-            // A limited wait is for work of this crate alone.
-            let waits_for = |memory: &SlabPart| !memory.is_callers || !self.context.is_limited();
-            let oldest = shelf.pending.iter().position(|(memory, _)| waits_for(memory));
+            // Never for a copy behind work of the program's own, which may wait for this thread.
+            let oldest = shelf.pending.iter().position(|(memory, _)| !memory.is_callers);
             if let Some((mut memory, event)) = oldest.and_then(|at| shelf.pending.remove(at)) {
                 self.waits.fetch_add(1, Ordering::Relaxed);
                 if let Err(fault) = event.wait() {
@@ -292,7 +291,7 @@ impl Drop for PinnedPool {
     fn drop(&mut self) {
         for class in &self.classes {
             for (mut memory, event) in lock(class).pending.drain(..) {
-                let waited = if memory.is_callers { event.outlast_callers_work() } else { event.wait() };
+                let waited = if memory.is_callers { event.wait_for_callers_work() } else { event.wait() };
                 if waited.is_ok() {
                     // SAFETY: its copy is done.
                     unsafe { memory.wipe() };
@@ -345,7 +344,8 @@ impl PinnedPiece {
             Ok(event) => Ok(InFlight { memory, event: Some(event), pool: Arc::clone(&self.pool) }),
             Err(fault) => {
                 // The end of the copy is unknown: wait for it, or else never use the memory again.
-                if stream.synchronize().is_ok() {
+                let waited = if stream.is_borrowed() { stream.wait_for_callers_work() } else { Ok(()) };
+                if waited.is_ok() && stream.synchronize().is_ok() {
                     self.memory = memory;
                 } else {
                     core::mem::forget(memory);

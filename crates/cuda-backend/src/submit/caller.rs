@@ -105,7 +105,7 @@ impl CallerStream {
         if host.is_empty() {
             return Ok(());
         }
-        self.stream.outlast_callers_work()?;
+        self.stream.wait_for_callers_work()?;
         let bytes = host.len() as u64;
         match self.device.pinned().acquire(host.len(), Content::Secret)? {
             Some(piece) => {

@@ -160,15 +160,16 @@ impl Driver {
         }
     }
 
+    /// The captures of streams that wait for this legacy stream.
+    pub(super) fn implicit_captures(&self, legacy: Id) -> Vec<CaptureId> {
+        let context = self.streams[&legacy].context;
+        let waiting = self.streams.values().filter(|stream| stream.context == context && stream.blocking());
+        waiting.filter_map(|stream| stream.capture).collect()
+    }
+
     /// Refuses work on the legacy stream while a stream that waits for it captures.
     pub(super) fn refuse_implicit_capture(&mut self, legacy: Id) -> Result<(), Status> {
-        let context = self.streams[&legacy].context;
-        let harmed: Vec<CaptureId> = self
-            .streams
-            .values()
-            .filter(|stream| stream.context == context && stream.blocking())
-            .filter_map(|stream| stream.capture)
-            .collect();
+        let harmed = self.implicit_captures(legacy);
         if harmed.is_empty() {
             return Ok(());
         }

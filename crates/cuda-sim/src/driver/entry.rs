@@ -70,7 +70,7 @@ pub(super) fn call(
     admitted(name, needs, &mut |entry| body.take().map_or(Ok(()), |body| body(entry)))
 }
 
-/// What all calls do before and after `body`, which runs once at most.
+/// Runs `body` between the checks common to all calls.
 ///
 /// It is compiled once, not for each call.
 fn admitted(name: &'static str, needs: Needs, body: &mut dyn FnMut(&mut DriverCall) -> Result<(), Status>) -> Status {

@@ -1,4 +1,4 @@
-//! Copies that stay on devices for later ops, and give way when an op needs their memory.
+//! Copies that stay on devices for later ops, and are evicted when an op needs their memory.
 
 use core::{any::Any, ptr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -68,18 +68,22 @@ pub(crate) fn retrying<Q: Queue, T>(q: &Q, mut op: impl FnMut() -> Result<T, Bac
     let mut lists = None;
     loop {
         let refused = match op() {
-            Err(error) if lacks_memory(&error) => error,
+            Err(error) if lacks_memory(&error) && !never_fits(&error) => error,
             outcome => return outcome,
         };
         // No lock is held while another is taken, and none while `op` runs.
         let lists = lists.get_or_insert_with(|| lock(&LISTS).iter().filter_map(Weak::upgrade).collect::<Vec<_>>());
+        let take = |of_any_budget: bool| {
+            lists.iter().find_map(|list| {
+                let mut copies = lock(list);
+                let is_of = |copy: &Arc<dyn Kept>| of_any_budget || ptr::eq(copy.budget(), q.budget());
+                let at = copies.iter().position(|copy| !is_used(copy) && is_of(copy))?;
+                Some(copies.swap_remove(at))
+            })
+        };
         // A device that is open twice has two budgets, but one memory.
-        let is_any = matches!(refused, BackendError::OutOfMemory { .. });
-        let unused = lists.iter().find_map(|list| {
-            let mut copies = lock(list);
-            let at = copies.iter().position(|copy| !is_used(copy) && (is_any || ptr::eq(copy.budget(), q.budget())))?;
-            Some(copies.swap_remove(at))
-        });
+        let is_of_device = matches!(refused, BackendError::OutOfMemory { .. });
+        let unused = take(false).or_else(|| if is_of_device { take(true) } else { None });
         if unused.is_none() {
             return Err(refused);
         }
@@ -89,6 +93,11 @@ pub(crate) fn retrying<Q: Queue, T>(q: &Q, mut op: impl FnMut() -> Result<T, Bac
 /// Whether memory was short, of the budget or of the device. Nothing was allocated.
 pub(crate) fn lacks_memory(error: &BackendError) -> bool {
     matches!(error, BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. })
+}
+
+/// Whether the budget is too small even if nothing else is allocated.
+fn never_fits(error: &BackendError) -> bool {
+    matches!(error, BackendError::BudgetExceeded { need_bytes, limit_bytes, .. } if need_bytes > limit_bytes)
 }
 
 /// Whether an op uses the copy. The list that owns it is locked.
@@ -137,6 +146,10 @@ mod tests {
         let used = keep(&lists[0], &q);
         keep(&lists[1], &other);
         lists[2..].iter().for_each(|list| drop(keep(list, &q)));
+        assert_eq!(q.budget().live_bytes(), 3072);
+
+        // What can never fit drops none.
+        assert!(alloc::<_, u8>(&q, 4097).is_err());
         assert_eq!(q.budget().live_bytes(), 3072);
 
         // One of the two unused copies has to go, then both; the one in use stays.

@@ -57,7 +57,7 @@ const RANKS: [&str; 2] = ["trefoil-collective", "trefoil-collective-mpi"];
 
 /// What only other commands run.
 const ONLY_BY_OTHERS: [&str; 5] = [
-    "faults put into kernels, refused calls, the suite on every vector level, field sweeps, constant time, stwo plug-in, cairo, pages: `cargo xtask test --all`",
+    "faults put into kernels, refused calls, the suite on every vector level and between guard words, examples in C and C++ under sanitizers, bad kernels in the rehearsal, field sweeps, constant time, stwo plug-in, cairo, pages: `cargo xtask test --all`",
     "demo on cpu and sim, gpu: `cargo xtask test`",
     "fuzz targets: `cargo xtask fuzz`",
     "format, clippy, docs, outside crates: `cargo xtask ci`",

@@ -258,6 +258,10 @@ fn calls_on_the_legacy_stream_break_captures_of_their_context() {
         assert_eq!(call(), Status::STREAM_CAPTURE_IMPLICIT, "call {index}");
         assert_eq!(end(blocking).0, Status::STREAM_CAPTURE_INVALIDATED, "call {index}");
     }
+    // A question about the legacy stream is refused too, but ends no capture.
+    ok!(cuStreamBeginCapture_v2(blocking, RELAXED));
+    assert_eq!(status!(cuStreamIsCapturing(CUstream::NULL, &mut 9)), Status::STREAM_CAPTURE_IMPLICIT);
+    assert_eq!(end(blocking).0, Status::SUCCESS);
     let context = enter(1);
     let far = stream_with(ffi::stream::DEFAULT);
     ok!(cuStreamBeginCapture_v2(far, RELAXED));

@@ -37,7 +37,7 @@ impl Words {
         let input = CallerArray::new(names[0], self.input, self.n)?;
         let output = CallerArray::new(names[1], self.output.cast_const(), self.n)?;
         apart(names, [input.span(), output.span()])?;
-        Ok(Found { input: input.among(arrays)?, output: output.among(arrays)?, names })
+        Ok(Found { input: input.located_by(arrays)?, output: output.located_by(arrays)?, names })
     }
 }
 

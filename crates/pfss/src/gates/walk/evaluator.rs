@@ -75,10 +75,11 @@ pub trait Evaluator {
     }
 }
 
-/// Trees that are copied together, with the points.
+/// The most trees that are copied together, with the points.
 ///
 /// The first tree stays for its points while any other is walked, so two take no memory that one
-/// would not. Further trees (a hidden descriptor has dozens) are copied when walked.
+/// would not. If there are more (a hidden descriptor has dozens), all but the first are copied when
+/// walked.
 const MOST_TOGETHER: usize = 2;
 
 impl<Q: FssOps> Evaluator for Q {
@@ -102,7 +103,8 @@ impl<Q: FssOps> Evaluator for Q {
         points: &[&[u64]],
         words: &[u64],
     ) -> Result<Option<DeviceTrees<'a, Q>>, PfssError> {
-        let first = 0..bundle.gate().trees().len().min(MOST_TOGETHER);
+        let trees = bundle.gate().trees().len();
+        let first = 0..if trees <= MOST_TOGETHER { trees } else { 1 };
         match first.take_while(|&index| HostTree::of(self, bundle, index).is_none()).count() {
             0 => Ok(None),
             count => DeviceTrees::upload_with_points(self, bundle, 0..count, lists, points, words).map(Some),

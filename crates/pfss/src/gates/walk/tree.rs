@@ -247,7 +247,7 @@ impl<'w, Q: FssOps> Points<'w, Q> {
         }
     }
 
-    /// Tree `index` of `bundle`, whose first trees these points may have been copied with.
+    /// Tree `index` of `bundle`, shared if it was copied with the points.
     fn tree<'a, W: Evaluator<Queue = Q>>(
         &'a self,
         evaluator: &'a W,

@@ -127,7 +127,7 @@ pub struct WeightTriple {
 ///
 /// - with the weights,
 /// - at the first product on another device, and
-/// - if a product or a gate lacks memory on the device.
+/// - if a product, a gate or a dealer lacks memory on the device.
 ///
 /// The next product makes it again. A product that uses the copy keeps it. Weights are copied for
 /// each product instead if more than half of the device's budget would then be taken.

@@ -43,9 +43,14 @@ unsafe extern "C" fn cuStreamEndCapture(stream: CUstream, graph: *mut CUgraph) -
 }
 
 /// State of a stream's capture, and its number.
+///
+/// The legacy stream has none while a stream that waits for it captures; that capture stays valid.
 fn state(entry: &mut DriverCall, stream: CUstream) -> Result<(u32, CaptureId), Status> {
     let stream = entry.stream(stream)?;
     let driver = entry.driver();
+    if driver.streams[&stream].legacy && !driver.implicit_captures(stream).is_empty() {
+        return Err(Status::STREAM_CAPTURE_IMPLICIT);
+    }
     Ok(match driver.streams[&stream].capture {
         None => (mode::STATUS_NONE, 0),
         Some(id) => match driver.captures.get(&id) {
