@@ -204,7 +204,7 @@ fn infer<Q: SharedQueue>(
 /// The engine of shares.
 struct ShareEngine<'a, Q> {
     q: &'a Q,
-    /// Dropped before the keys: the peer of a party that fails does not wait until they are wiped.
+    /// Dropped before the keys: the peer of a failed party does not wait for their wiping.
     session: Session<Box<dyn Channel + 'a>>,
     keys: KeyQueue,
     /// Triples and opened weights, if the weights were opened before.

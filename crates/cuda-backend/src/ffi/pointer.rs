@@ -44,7 +44,7 @@ pub(crate) fn allocation_of(context: &CudaContext, address: u64) -> Result<Optio
 /// `false` too for a driver without that call. Pinned host memory may count as an allocation.
 ///
 /// # Errors
-/// Any other refusal, which says nothing about the address.
+/// Any other refusal: the address may or may not be in an allocation.
 pub(crate) fn is_allocated(context: &CudaContext, address: u64) -> Result<bool, DriverFault> {
     // SAFETY: both results may be null; the address is only looked up.
     let look = || unsafe { ffi::cuMemGetAddressRange_v2(null_mut(), null_mut(), address) };

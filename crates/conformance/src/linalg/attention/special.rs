@@ -143,7 +143,7 @@ fn left_out<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Compares with keys that score 0 or a distance of either sign: every third, or half of them.
+/// Compares with keys whose score is 0 or a distance of either sign, every third or half.
 ///
 /// Keys and queries of every element type give exact scores.
 fn far_apart<T: Real>(q: &Conditioned, sizes: Sizes) -> Result<(), Failure> {
