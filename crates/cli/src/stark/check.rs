@@ -32,7 +32,7 @@ pub(crate) fn check_file(statement: &KnownStatement, config: PcsConfig, format: 
     )))
 }
 
-/// Checks that there are proofs of the statement with these parameters.
+/// Checks that the statement has proofs with these parameters.
 fn has_proofs(statement: &KnownStatement, config: PcsConfig) -> Result<(), FileError> {
     Ok(check_parameters(Protocol::V2_3, config, &statement.build()?)?)
 }

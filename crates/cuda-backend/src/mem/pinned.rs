@@ -97,7 +97,7 @@ struct SlabPart {
     asked: usize,
     /// The kind of data they were requested for.
     content: Content,
-    /// Whether the last copy is behind work of the program's own stream.
+    /// Whether the last copy is on a stream of the caller.
     is_callers: bool,
 }
 
@@ -220,7 +220,7 @@ impl PinnedPool {
         let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
         let mut reserved = self.budget.reserve(length as u64);
         if reserved.is_err() {
-            // Never for a copy behind work of the program's own, which may wait for this thread.
+            // Not for a copy on a stream of the caller: the work before it may wait for this thread.
             let oldest = shelf.pending.iter().position(|(memory, _)| !memory.is_callers);
             if let Some((mut memory, event)) = oldest.and_then(|at| shelf.pending.remove(at)) {
                 self.waits.fetch_add(1, Ordering::Relaxed);

@@ -300,7 +300,7 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     machine.clear_faults();
     assert_eq!(read(&caller, program.memory, 64), Ok(vec![2; 64]));
     drop((caller, program, queue, machine));
-    // Nor does a copy wait for pinned memory that is behind the caller's work.
+    // A copy does not wait for pinned memory whose last copy comes after the caller's work.
     let bytes = 64 << 10;
     let machine = Machine::clean("schedule=lazy");
     let queue = CudaQueue::open(CudaConfig { pinned_bytes: Some(bytes), ..limited(1) }).unwrap();

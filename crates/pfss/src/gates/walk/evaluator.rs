@@ -50,7 +50,7 @@ pub trait Evaluator {
 
     /// The first trees of `bundle`, copied with lists of ops, public words and secret words.
     ///
-    /// `None` if there are none, or if they are read in place or on the device already.
+    /// `None` if the bundle has no trees, or if they are read in place or already on the device.
     #[doc(hidden)]
     fn trees_with_points<'a>(
         &'a self,
@@ -78,8 +78,7 @@ pub trait Evaluator {
 /// The most trees that are copied together, with the points.
 ///
 /// The first tree stays for its points while any other is walked, so two take no memory that one
-/// would not. If there are more (a hidden descriptor has dozens), all but the first are copied when
-/// walked.
+/// would not. Of more than two (a hidden descriptor has dozens), only the first is copied early.
 const MOST_TOGETHER: usize = 2;
 
 impl<Q: FssOps> Evaluator for Q {
