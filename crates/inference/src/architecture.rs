@@ -16,7 +16,7 @@ pub enum Architecture {
     Transformer,
     /// A network described by a file.
     File(Arc<ModelFile>),
-    /// A network that is a Rust function. Key folders cannot hold it.
+    /// A network that is a Rust function. Key folders identify it and do not hold it.
     Function(Arc<FunctionModel>),
 }
 

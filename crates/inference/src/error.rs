@@ -273,6 +273,18 @@ pub enum InferenceError {
         /// The party of the folder.
         got: Party,
     },
+    /// The folder holds keys for another model than the one it was opened for.
+    ///
+    /// A folder of a Rust function has to be opened for the function.
+    #[error("key folder {}: expected {expected}, got {got}; open it for the dealer's model, or deal again", path.display())]
+    OtherModel {
+        /// The folder.
+        path: PathBuf,
+        /// The model of the keys.
+        expected: String,
+        /// The model that was given.
+        got: String,
+    },
     /// The file system refused.
     #[error("{doing} {}: {reason}", path.display())]
     Io {
@@ -339,7 +351,8 @@ impl InferenceError {
             | Self::WeightsSpent { .. }
             | Self::OtherWeights { .. }
             | Self::OpenedDiffer { .. }
-            | Self::OtherParty { .. } => Outcome::KeysRefused,
+            | Self::OtherParty { .. }
+            | Self::OtherModel { .. } => Outcome::KeysRefused,
             Self::Opening { reason, .. } | Self::FailedRun { reason, .. } => reason.outcome(),
             Self::PeerRun { .. } | Self::Stalled { .. } => Outcome::PeerFailed,
             Self::Pfss(

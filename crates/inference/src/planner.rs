@@ -1,7 +1,9 @@
 //! The plans of a model: a run on zeros that records its steps.
 
+use sha2::{Digest as _, Sha256};
+
 use crate::{
-    InferenceError, Model,
+    InferenceError, Model, Parameter,
     engine::{RecordedStep, Recorder},
     keys::{
         deal::Deal,
@@ -39,6 +41,29 @@ impl Model {
         let mut others = self.plan_of(others, outputs)?;
         others.title.push_str(" on opened weights");
         Ok(OpenedPlan { others, products })
+    }
+
+    /// A digest of the weights' names and shapes and of the plan.
+    ///
+    /// The plan has all steps, in a deal for many runs too, and messages of any length.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan), but for [`InferenceError::MessageLength`].
+    pub(crate) fn layers_digest(&self) -> Result<[u8; 32], InferenceError> {
+        let (steps, outputs) = self.record()?;
+        let steps = steps.into_iter().map(|recorded| recorded.step).collect();
+        let mut hasher = Sha256::new();
+        hasher.update(b"trefoil inference layers v1");
+        hasher.update(Plan { title: self.title(), steps, outputs }.digest());
+        for Parameter { name, shape, outputs_first, fraction_bits } in self.parameters() {
+            hasher.update((name.len() as u64).to_le_bytes());
+            hasher.update(name);
+            hasher.update((shape.len() as u64).to_le_bytes());
+            shape.iter().for_each(|len| hasher.update((*len as u64).to_le_bytes()));
+            hasher.update([u8::from(outputs_first)]);
+            hasher.update(fraction_bits.to_le_bytes());
+        }
+        Ok(hasher.finalize().into())
     }
 
     /// The steps of a run, and the elements of its result.

@@ -11,12 +11,12 @@ use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::{
-    files::{content_digest, io, make_marker, missing, read_at_most, read_identity, sync_folder},
+    files::{content_digest, io, make_marker, missing, read_at_most, read_identity, refused, sync_folder},
     manifest::{KeyFile, Manifest, hex, key_name},
+    model::model_of,
 };
 use crate::{
-    Architecture, InferenceError, Model, ModelFile,
-    model_file::one_line,
+    Architecture, InferenceError, Model,
     tls::{Fingerprint, Identity},
 };
 
@@ -31,28 +31,19 @@ pub(super) struct CheckedFolder {
 }
 
 impl CheckedFolder {
-    /// Reads and checks the manifest.
-    pub(super) fn open(path: &Path, party: Party) -> Result<Self, InferenceError> {
-        let manifest = read_manifest(path)?;
-        let owner = Party::try_from(manifest.party).map_err(|e| refused(path, &e.to_string()))?;
-        if owner != party {
-            return Err(InferenceError::OtherParty { path: path.to_owned(), expected: party, got: owner });
-        }
-        let architecture: Architecture = match &manifest.model_sha256 {
-            None => manifest.model.parse().map_err(|e: InferenceError| refused(path, &e.to_string()))?,
-            Some(digest) => read_model(path, &manifest.model, digest)?.into(),
-        };
-        let model = Model::new(architecture, manifest.count).map_err(|e| refused(path, &e.to_string()))?;
-        let model = model.preferring(manifest.prefer);
+    /// Reads and checks the manifest. `given` is the model that the party expects, if it has one.
+    pub(super) fn open(path: &Path, party: Party, given: Option<&Architecture>) -> Result<Self, InferenceError> {
+        let manifest = read_manifest_of(path, party)?;
+        let model = model_of(path, &manifest, given)?;
         Ok(Self { path: path.to_owned(), manifest, model })
     }
 
     /// Checks that the files of keys are large enough for the batch.
     ///
-    /// A plan takes memory in proportion to the batch, so this comes before it. A described model
-    /// may need fewer bytes than its inputs have; its batch is limited by its tensors instead.
+    /// A plan takes memory in proportion to the batch, so this comes before it. Models that are not
+    /// built in may need fewer bytes than their inputs have; their tensors limit the batch instead.
     pub(super) fn check_size(&self) -> Result<(), InferenceError> {
-        if self.model.architecture().file().is_some() {
+        if self.model.architecture().described().is_some() {
             return Ok(());
         }
         let count = self.model.count();
@@ -144,7 +135,17 @@ impl CheckedFolder {
     }
 }
 
-/// Reads the manifest of a folder.
+/// Reads the manifest of a folder of `party`.
+pub(super) fn read_manifest_of(path: &Path, party: Party) -> Result<Manifest, InferenceError> {
+    let manifest = read_manifest(path)?;
+    let owner = Party::try_from(manifest.party).map_err(|e| refused(path, &e.to_string()))?;
+    if owner != party {
+        return Err(InferenceError::OtherParty { path: path.to_owned(), expected: party, got: owner });
+    }
+    Ok(manifest)
+}
+
+/// Reads the manifest of a folder, of either party.
 pub(super) fn read_manifest(path: &Path) -> Result<Manifest, InferenceError> {
     let bytes = read_at_most(&path.join(Manifest::FILE), Manifest::MAX_BYTES)?;
     let bytes = bytes.ok_or_else(|| refused(path, &format!("`{}` is too long", Manifest::FILE)))?;
@@ -154,22 +155,6 @@ pub(super) fn read_manifest(path: &Path) -> Result<Manifest, InferenceError> {
         return Err(refused(path, &format!("expected format {}, got {}", Manifest::FORMAT, manifest.format)));
     }
     Ok(manifest)
-}
-
-/// Reads the file of the model with this name and digest.
-fn read_model(path: &Path, name: &str, digest: &str) -> Result<ModelFile, InferenceError> {
-    let refused = |reason: String| refused(path, &format!("`{}`: {reason}", Manifest::MODEL_FILE));
-    let bytes = read_at_most(&path.join(Manifest::MODEL_FILE), ModelFile::MAX_BYTES as u64);
-    let bytes = bytes.map_err(missing(path, Manifest::MODEL_FILE))?;
-    let bytes = bytes.ok_or_else(|| refused(format!("expected at most {} bytes", ModelFile::MAX_BYTES)))?;
-    let file = ModelFile::read(&bytes).map_err(|e| refused(e.to_string()))?;
-    if file.digest() != digest {
-        return Err(refused(format!("expected SHA-256 {digest}, got {}", file.digest())));
-    }
-    if file.name() != name {
-        return Err(refused(format!("expected the model `{name}`, got `{}`", file.name())));
-    }
-    Ok(file)
 }
 
 /// Whether the keys of a folder were used.
@@ -214,9 +199,4 @@ fn held_bytes(folder: &Path, count: usize) -> Result<u64, InferenceError> {
         size.map(|size| size.len())
     };
     (0..count).try_fold(0u64, |sum, index| Ok(sum.saturating_add(size(index)?)))
-}
-
-/// The error for a folder with this defect, on one line.
-pub(super) fn refused(path: &Path, reason: &str) -> InferenceError {
-    InferenceError::Folder { path: path.to_owned(), reason: one_line(reason) }
 }

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use super::hex;
 use crate::{
     InferenceError,
+    model_file::one_line,
     tls::{Fingerprint, Identity},
 };
 
@@ -93,6 +94,11 @@ pub(super) fn content_digest(file: &mut File) -> std::io::Result<[u8; 32]> {
             read => content.update(&chunk[..read]),
         }
     }
+}
+
+/// The error for a folder with this defect, on one line.
+pub(super) fn refused(path: &Path, reason: &str) -> InferenceError {
+    InferenceError::Folder { path: path.to_owned(), reason: one_line(reason) }
 }
 
 /// Names a file that is missing in a folder of keys: the folder is damaged.

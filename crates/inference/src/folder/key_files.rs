@@ -16,8 +16,8 @@ use pfss::{KeyBundle, MatrixTriple, Party, PfssError};
 use zeroize::Zeroizing;
 
 use super::{
-    checked::{CheckedFolder, is_used, refused},
-    files::{io, missing},
+    checked::{CheckedFolder, is_used},
+    files::{io, missing, refused},
     manifest::key_name,
 };
 use crate::{

@@ -5,7 +5,7 @@
 //! | file | content |
 //! |---|---|
 //! | `manifest.json` | [`Manifest`]: whose keys these are, for what, and the digest of each file of keys |
-//! | `model.json` | the [`ModelFile`](crate::ModelFile), unless the model is built in |
+//! | `model.json` | the [`ModelFile`](crate::ModelFile), if the model has one |
 //! | `000.key`, `001.key`, .. | the keys, in the order of their use |
 //! | `identity.der`, `identity.key` | this party's certificate and its secret key, for this deal alone |
 //! | `used` | made before the first use |
@@ -20,6 +20,10 @@
 //! | `lock` | an empty file, locked by the process that uses the folder |
 //! | `run-001`, `run-002`, .. | manifest, model file, triples of the products by weights, all other keys of a run |
 //!
+//! A model that is a Rust function is not in the folder. The manifest has its [`FunctionFacts`],
+//! and each party opens its folder for the function, by [`KeyFolder::open_for`] or
+//! [`RunsFolder::open_for`].
+//!
 //! Only the owner may read a folder. It holds everything that protects its party's secrets, and has
 //! to reach only that party, by a route that keeps it secret and intact: digests are computed
 //! without a key and nothing is signed, so they show damage but not deliberate changes, unless
@@ -32,6 +36,7 @@ pub mod files;
 mod key_files;
 mod lock;
 mod manifest;
+mod model;
 mod opened;
 mod party_folder;
 mod read;
@@ -41,7 +46,7 @@ mod write;
 
 pub use agreement::AGREEMENT;
 pub use begun::BegunRun;
-pub use manifest::{DealPart, Manifest, hex};
+pub use manifest::{DealPart, FunctionFacts, Manifest, hex};
 pub use read::KeyFolder;
 pub use runs::{RunsFolder, RunsState};
 pub use scratch::{Stale, remove_stale, remove_unfinished, whole_folder};

@@ -15,8 +15,7 @@ use pfss::{OpenedWeights, Party};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    checked::refused,
-    files::{io, missing, read_at_most, sync_folder, write_new},
+    files::{io, missing, read_at_most, refused, sync_folder, write_new},
     manifest::hex,
     scratch::whole_folder,
 };

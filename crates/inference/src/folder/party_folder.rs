@@ -9,11 +9,12 @@ use backend_api::ops::fss::FssOps;
 use pfss::{Channel, OpenedWeights, Party, Traffic, WeightKey, WeightTriple};
 
 use super::{
-    checked::{CheckedFolder, is_used, refused, spend},
-    files::missing,
+    checked::{CheckedFolder, is_used, read_manifest_of, spend},
+    files::{missing, refused},
     key_files::CheckedFiles,
     lock::FolderLock,
     manifest::{DealPart, Manifest},
+    model::read_model,
     opened::{KeptWeights, is_opened},
 };
 use crate::{
@@ -166,11 +167,16 @@ pub(super) fn open_run(path: &Path, weights: &CheckedFolder, index: u32) -> Resu
     let part = DealPart::Run { index };
     let (name, run) = (part.folder_name(), path.join(part.folder_name()));
     let party = Party::try_from(weights.manifest.party).map_err(|e| refused(path, &e.to_string()))?;
-    let run = CheckedFolder::open(&run, party).map_err(missing(path, &format!("{name}/{}", Manifest::FILE)))?;
-    let expected = Manifest { part: Some(part), keys: run.manifest.keys.clone(), ..weights.manifest.clone() };
-    if run.manifest != expected {
-        return Err(refused(&run.path, "expected a run of the same deal as the keys of the weights, got another"));
+    let manifest = read_manifest_of(&run, party).map_err(missing(path, &format!("{name}/{}", Manifest::FILE)))?;
+    let expected = Manifest { part: Some(part), keys: manifest.keys.clone(), ..weights.manifest.clone() };
+    if manifest != expected {
+        return Err(refused(&run, "expected a run of the same deal as the keys of the weights, got another"));
     }
+    // All folders of a deal have the same model, and a copy of its file.
+    if let Some(digest) = &manifest.model_sha256 {
+        read_model(&run, &manifest.model, digest)?;
+    }
+    let run = CheckedFolder { path: run, manifest, model: weights.model.clone() };
     run.check_size()?;
     Ok(run)
 }

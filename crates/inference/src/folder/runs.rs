@@ -21,7 +21,7 @@ use super::{
     party_folder::{NextRun, PartyFolder, WeightState, open_run, runs_of, used_runs},
 };
 use crate::{
-    InferenceError, Limits, Model, OpenedKeys, OpenedPlan,
+    Architecture, InferenceError, Limits, Model, OpenedKeys, OpenedPlan,
     party::{Inferred, Role},
     tls::Endpoint,
 };
@@ -96,8 +96,35 @@ impl RunsFolder {
     /// [`InferenceError::RunsUsed`] if no run is left, [`InferenceError::WeightsSpent`] if an
     /// opening of the weights failed, and as [`KeyFolder::open`](super::KeyFolder::open).
     pub fn open(path: &Path, party: Party, mut progress: impl FnMut(&str)) -> Result<Self, InferenceError> {
+        Self::read(path, party, None, &mut progress)
+    }
+
+    /// Reads and checks the folder of `party` for a model, which may be a Rust function.
+    ///
+    /// This is [`open`](Self::open) with the check of
+    /// [`KeyFolder::open_for`](super::KeyFolder::open_for), which has an example.
+    ///
+    /// # Errors
+    /// [`InferenceError::OtherModel`] if the keys are for another model, and as
+    /// [`open`](Self::open) and the function.
+    pub fn open_for(
+        path: &Path,
+        party: Party,
+        architecture: &Architecture,
+        mut progress: impl FnMut(&str),
+    ) -> Result<Self, InferenceError> {
+        Self::read(path, party, Some(architecture), &mut progress)
+    }
+
+    /// Reads and checks a folder for a model, or for the one that the folder holds.
+    fn read(
+        path: &Path,
+        party: Party,
+        given: Option<&Architecture>,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<Self, InferenceError> {
         // The next run, and the size of its files before a plan takes memory for the batch.
-        let weights = CheckedFolder::open(&path.join(DealPart::WEIGHTS), party)?;
+        let weights = CheckedFolder::open(&path.join(DealPart::WEIGHTS), party, given)?;
         let runs = runs_of(&weights.path, &weights.manifest)?;
         let lock = FolderLock::take(path)?;
         let next = used_runs(path, runs) + 1;
@@ -116,8 +143,8 @@ impl RunsFolder {
         weights.check_plan(plan.digest(), plan.products.len())?;
         let (identity, peer) = weights.identity()?;
         let folder = PartyFolder { path: path.to_owned(), weights, runs, party, plan, identity, peer, _lock: lock };
-        let weights = folder.read_weights(&mut progress)?;
-        let run = Some(folder.read_run(&run, &weights, &mut progress)?);
+        let weights = folder.read_weights(progress)?;
+        let run = Some(folder.read_run(&run, &weights, progress)?);
         Ok(Self { folder: Arc::new(folder), weights, next, run, is_clean: false })
     }
 

@@ -8,10 +8,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     files::{make_folder, sync_folder, write_identity, write_new},
-    manifest::{DealPart, KeyFile, Manifest, hex, key_name},
+    manifest::{DealPart, FunctionFacts, KeyFile, Manifest, hex, key_name},
     scratch::whole_folder,
 };
-use crate::{Architecture, InferenceError, Model, ModelFile, Plan, keys::deal::Key, tls::Identity};
+use crate::{InferenceError, Model, ModelFile, Plan, keys::deal::Key, tls::Identity};
 
 /// The step of keys and triples of weights.
 const WEIGHTS_STEP: &str = "weights";
@@ -22,26 +22,20 @@ const WEIGHTS_STEP: &str = "weights";
 /// certificate. `progress` is called with each step before it is dealt.
 ///
 /// As [`whole_folder`] makes them, there are two complete folders or none. Whoever runs this is the
-/// dealer: trusted, and gone afterwards.
+/// dealer: trusted, and gone afterwards. [`KeyFolder::open_for`](super::KeyFolder::open_for) opens
+/// the folder of a model that is a Rust function.
 ///
 /// # Errors
 /// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`] if it cannot be written,
-/// [`InferenceError::Keys`] for a model that is a Rust function, and as [`Dealer::deal`].
+/// [`InferenceError::Folder`] if a model has too many keys for a manifest, and as
+/// [`Model::plan`] and [`Dealer::deal`].
 pub fn deal<Q: FssOps>(
     q: &Q,
     model: &Model,
     out: &Path,
     mut progress: impl FnMut(&str),
 ) -> Result<[Manifest; 2], InferenceError> {
-    check_name(model)?;
-    whole_folder(out, |scratch| {
-        let (plan, mut dealer) = (model.plan()?, Dealer::from_os()?);
-        let deal = DealFacts::new(model, plan.digest())?;
-        let mut folders = FolderPair::make(party_folders(scratch))?;
-        folders.deal(q, &mut dealer, &plan, &mut progress)?;
-        deal.write_identities(&folders)?;
-        deal.finish(folders, None)
-    })
+    whole_folder(out, |scratch| fill(q, &mut Dealer::from_os()?, model, scratch, &mut progress))
 }
 
 /// Deals keys for `runs` runs on weights that are opened once, and writes them to folders.
@@ -66,24 +60,29 @@ pub fn deal_runs<Q: FssOps>(
     if !(1..=DealPart::MAX_RUNS).contains(&runs) {
         return Err(InferenceError::Runs { max: DealPart::MAX_RUNS, got: runs });
     }
-    check_name(model)?;
-    whole_folder(out, |scratch| fill_runs(q, model, runs, scratch, &mut progress))
+    whole_folder(out, |scratch| fill_runs(q, &mut Dealer::from_os()?, model, runs, scratch, &mut progress))
 }
 
-/// Checks that a folder can name the model, or hold its file.
-fn check_name(model: &Model) -> Result<(), InferenceError> {
-    match model.architecture() {
-        Architecture::Digits | Architecture::Transformer | Architecture::File(_) => Ok(()),
-        Architecture::Function(_) => {
-            let reason = "expected a built-in model or a model file for key folders, got a Rust function".to_owned();
-            Err(InferenceError::Keys { reason })
-        }
-    }
+/// Writes the folders of both parties for a single run to `scratch`.
+fn fill<Q: FssOps>(
+    q: &Q,
+    dealer: &mut Dealer,
+    model: &Model,
+    scratch: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<[Manifest; 2], InferenceError> {
+    let plan = model.plan()?;
+    let deal = DealFacts::new(model, plan.digest())?;
+    let mut folders = FolderPair::make(party_folders(scratch))?;
+    folders.deal(q, dealer, &plan, progress)?;
+    deal.write_identities(&folders)?;
+    deal.finish(folders, None)
 }
 
 /// Writes the folders of both parties for many runs to `scratch`.
 fn fill_runs<Q: FssOps>(
     q: &Q,
+    dealer: &mut Dealer,
     model: &Model,
     runs: u32,
     scratch: &Path,
@@ -92,14 +91,14 @@ fn fill_runs<Q: FssOps>(
     let parties = party_folders(scratch);
     parties.iter().try_for_each(|party| make_folder(party))?;
     let make = |part: DealPart| FolderPair::make(parties.each_ref().map(|party| party.join(part.folder_name())));
-    let (plan, mut dealer) = (model.opened_plan()?, Dealer::from_os()?);
+    let plan = model.opened_plan()?;
     let deal = DealFacts::new(model, plan.digest())?;
 
     // The keys of the weights. Their masks are dropped with this function.
     progress(WEIGHTS_STEP);
     let part = DealPart::Weights { runs };
     let mut weights = make(part)?;
-    let (keys, masks) = plan.deal_weights(&mut dealer)?;
+    let (keys, masks) = plan.deal_weights(dealer)?;
     for (party, keys) in Party::BOTH.into_iter().zip(keys) {
         keys.iter().try_for_each(|key| weights.add(party, WEIGHTS_STEP, &key.to_bytes()))?;
     }
@@ -111,10 +110,10 @@ fn fill_runs<Q: FssOps>(
         progress(WEIGHTS_STEP);
         let part = DealPart::Run { index };
         let mut run = make(part)?;
-        for (party, triples) in Party::BOTH.into_iter().zip(plan.deal_triples(q, &mut dealer, &masks)?) {
+        for (party, triples) in Party::BOTH.into_iter().zip(plan.deal_triples(q, dealer, &masks)?) {
             triples.iter().try_for_each(|triple| run.add(party, WEIGHTS_STEP, &triple.to_bytes()))?;
         }
-        run.deal(q, &mut dealer, plan.others(), progress)?;
+        run.deal(q, dealer, plan.others(), progress)?;
         written.iter_mut().zip(deal.finish(run, Some(part))?).for_each(|(all, manifest)| all.push(manifest));
     }
     parties.iter().try_for_each(|party| sync_folder(party))?;
@@ -129,7 +128,9 @@ fn party_folders(out: &Path) -> [PathBuf; 2] {
 /// Facts that all folders of a deal have in common.
 struct DealFacts<'a> {
     model: &'a Model,
-    /// Its digest, in hexadecimal.
+    /// The facts of the model, if it is a function.
+    function: Option<FunctionFacts>,
+    /// Digest of the plan, in hexadecimal.
     plan: String,
     /// Its random name.
     name: String,
@@ -139,7 +140,7 @@ struct DealFacts<'a> {
 impl<'a> DealFacts<'a> {
     fn new(model: &'a Model, plan: [u8; 32]) -> Result<Self, InferenceError> {
         let identities = [Identity::generate()?, Identity::generate()?];
-        Ok(Self { model, plan: hex(&plan), name: deal_name()?, identities })
+        Ok(Self { model, function: FunctionFacts::of(model)?, plan: hex(&plan), name: deal_name()?, identities })
     }
 
     fn write_identities(&self, folders: &FolderPair) -> Result<(), InferenceError> {
@@ -155,6 +156,7 @@ impl<'a> DealFacts<'a> {
             format: Manifest::FORMAT,
             model: self.model.architecture().name().to_owned(),
             model_sha256: self.model.architecture().file().map(ModelFile::digest),
+            function: self.function.clone(),
             count: self.model.count(),
             prefer: self.model.preference(),
             party: party.number(),
@@ -166,8 +168,7 @@ impl<'a> DealFacts<'a> {
             keys,
         });
         for (path, manifest) in paths.iter().zip(&manifests) {
-            let text = serde_json::to_vec_pretty(manifest)
-                .map_err(|e| InferenceError::Folder { path: path.clone(), reason: e.to_string() })?;
+            let text = manifest.text().map_err(|reason| InferenceError::Folder { path: path.clone(), reason })?;
             if let Some(file) = self.model.architecture().file() {
                 write_new(&path.join(Manifest::MODEL_FILE), file.json())?;
             }
@@ -228,4 +229,38 @@ fn deal_name() -> Result<String, InferenceError> {
     let mut name = [0; 16];
     getrandom::fill(&mut name).map_err(|e| PfssError::Entropy { reason: e.to_string() })?;
     Ok(hex(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::ModelLimits;
+
+    #[test]
+    fn folders_hold_the_bytes_of_keys_dealt_in_memory_with_the_same_seed() {
+        let q = runtime::cpu().unwrap();
+        let limits = ModelLimits { weights: 1, inputs: [0, 1] };
+        let function = Model::from_fn("function", &[4], limits, |layers, x| {
+            let x = layers.dense("dense", x, 3, true)?;
+            layers.gelu("gelu", &x)
+        });
+        let dealer = || Dealer::insecure_from_seed(3);
+        for model in [function.unwrap(), Model::new(crate::Architecture::Digits, 1).unwrap()] {
+            let scratch = tempfile::tempdir().unwrap();
+            let manifests = fill(&q, &mut dealer(), &model, scratch.path(), &mut |_| ()).unwrap();
+            let keys = model.plan().unwrap().deal(&q, &mut dealer(), |_| ()).unwrap();
+            for ((path, manifest), keys) in party_folders(scratch.path()).iter().zip(manifests).zip(keys) {
+                assert_eq!(manifest.keys.len(), keys.len());
+                for (file, key) in manifest.keys.iter().zip(keys) {
+                    let expected = match key {
+                        Key::Gate(bundle) => bundle.to_bytes().to_vec(),
+                        Key::Matrix(triple) => triple.to_bytes().to_vec(),
+                    };
+                    assert_eq!(fs::read(path.join(&file.file)).unwrap(), expected, "{}", file.file);
+                }
+            }
+        }
+    }
 }

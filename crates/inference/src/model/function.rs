@@ -96,8 +96,9 @@ impl Model {
     /// time. Plans hold its name, limits, shapes and steps with their gates. A function that
     /// differs in one of these is refused; one that differs only in the order of values is not.
     ///
-    /// Key folders hold a name or a file, and not a function: deal with
-    /// [`Plan::deal`](crate::Plan::deal).
+    /// Key folders identify a function and do not hold it. They are dealt as for any other model,
+    /// and opened with [`KeyFolder::open_for`](crate::folder::KeyFolder::open_for) or
+    /// [`RunsFolder::open_for`](crate::folder::RunsFolder::open_for).
     ///
     /// ```
     /// use inference::{Conv2d, Model, ModelLimits, Parameters, party::{self, Role}, plain};

@@ -5,15 +5,17 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use inference::{Attention, Conv2d, InferenceError, Layers, Model, ModelFile, ModelLimits, Value, folder, plain};
-use pfss::{Dealer, memory_pair};
+use inference::{
+    Attention, Conv2d, InferenceError, Layers, Model, ModelFile, ModelLimits, Value, folder::KeyFolder, plain,
+};
+use pfss::{Dealer, Party, memory_pair};
 
-use crate::common::{PATIENCE, digits, keys, open_weights, run_on, run_opened, weights};
+use crate::common::{PATIENCE, deal, digits, keys, open_weights, run_on, run_opened, weights};
 
-const LIMITS: ModelLimits = ModelLimits { weights: 1, inputs: [0, 1] };
+pub(crate) const LIMITS: ModelLimits = ModelLimits { weights: 1, inputs: [0, 1] };
 
 /// Layers on images, with a residual connection and a declared limit.
-const IMAGES: &str = r#"{
+pub(crate) const IMAGES: &str = r#"{
     "version": 1, "name": "file", "weight_limit": 1,
     "input": {"shape": [1, 4, 4], "fraction_bits": 12, "min": 0, "max": 1},
     "layers": [
@@ -29,7 +31,7 @@ const IMAGES: &str = r#"{
     ]
 }"#;
 
-fn images(layers: &mut Layers<'_>, x: &Value) -> Result<Value, InferenceError> {
+pub(crate) fn images(layers: &mut Layers<'_>, x: &Value) -> Result<Value, InferenceError> {
     let conv = Conv2d { outputs: 2, kernel: [3, 3], stride: [2, 1], padding: [1, 0], bias: true };
     let x = layers.conv2d("conv", x, &conv)?;
     let x = layers.relu("relu", &x)?.flatten();
@@ -229,9 +231,10 @@ fn layers_that_do_not_fit_are_refused_by_name() {
         let error = Model::from_fn(name, shape, limits, relu).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}, expected {expected}");
     }
-    // A folder could not name it.
-    let (scratch, model) = (tempfile::tempdir().unwrap(), Model::from_fn("model", &[1], LIMITS, relu).unwrap());
-    let refused = folder::deal(&runtime::cpu().unwrap(), &model, &scratch.path().join("deal"), |_| ()).unwrap_err();
-    assert!(matches!(refused, InferenceError::Keys { .. }), "{refused}");
+    // A folder does not hold it.
+    let model = Model::from_fn("model", &[1], LIMITS, relu).unwrap();
+    let (_scratch, [path, _]) = deal(&model);
+    let refused = KeyFolder::open(&path, Party::Zero, |_| ()).unwrap_err();
+    assert!(matches!(refused, InferenceError::OtherModel { .. }), "{refused}");
     assert_ne!(model, digits(1));
 }

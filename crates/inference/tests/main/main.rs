@@ -4,6 +4,7 @@
 mod common;
 mod faults;
 mod folders;
+mod function_folders;
 mod functions;
 mod model_files;
 mod models;

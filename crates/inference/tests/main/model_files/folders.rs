@@ -4,7 +4,7 @@ use std::fs;
 
 use inference::{
     InferenceError, Limits, ModelFile, Parameters,
-    folder::{self, KeyFolder},
+    folder::{self, KeyFolder, RunsFolder},
     plain,
 };
 use pfss::{Party, memory_pair};
@@ -71,6 +71,20 @@ fn other_missing_and_damaged_files_are_refused() {
     fs::write(&path, file.replace('\n', " ")).unwrap();
     fs::write(&manifest, &listed).unwrap();
     assert!(open().is_ok());
+}
+
+#[test]
+fn each_run_of_many_has_the_file_and_a_damaged_one_is_refused() {
+    let (_scratch, [folder, _]) = deal_runs(&model(FLAT, 1), 2);
+    for part in ["weights", "run-001"] {
+        let path = folder.join(part).join("model.json");
+        let file = fs::read_to_string(&path).unwrap();
+        fs::write(&path, file.replace("\"weight_limit\": 2", "\"weight_limit\": 3")).unwrap();
+        let refused = RunsFolder::open(&folder, Party::Zero, |_| ()).unwrap_err().to_string();
+        assert!(refused.contains(&format!("{part}: `model.json`: expected SHA-256")), "{refused}");
+        fs::write(&path, file).unwrap();
+    }
+    assert!(RunsFolder::open(&folder, Party::Zero, |_| ()).is_ok());
 }
 
 #[test]
