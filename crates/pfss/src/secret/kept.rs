@@ -9,6 +9,9 @@ use backend_api::{BackendError, Budget, Element, Queue};
 pub(crate) trait Kept: Any + Send + Sync {
     /// The budget of the device. No other device has one at this address while the copy lives.
     fn budget(&self) -> &Budget;
+
+    /// Bytes that the copy takes from the budget.
+    fn bytes(&self) -> u64;
 }
 
 /// An op holds a second owner of the copy that it uses.
@@ -63,20 +66,29 @@ pub(crate) fn alloc<Q: Queue, T: Element>(q: &Q, len: usize) -> Result<Q::Buf<T>
 
 /// Calls `op`, which allocates on the device of `q`, and repeats it if memory is short.
 ///
-/// Before each repetition one unused copy on the device is dropped, until there is none.
+/// Before each repetition one unused copy on the device is dropped. None is dropped if the
+/// allocation would exceed the budget even without all of them.
 pub(crate) fn retrying<Q: Queue, T>(q: &Q, mut op: impl FnMut() -> Result<T, BackendError>) -> Result<T, BackendError> {
-    let mut lists = None;
+    let (budget, mut lists) = (q.budget(), None);
     loop {
         let refused = match op() {
-            Err(error) if lacks_memory(&error) && !never_fits(&error) => error,
+            Err(error) if lacks_memory(&error) => error,
             outcome => return outcome,
         };
         // No lock is held while another is taken, and none while `op` runs.
         let lists = lists.get_or_insert_with(|| lock(&LISTS).iter().filter_map(Weak::upgrade).collect::<Vec<_>>());
+        if let BackendError::BudgetExceeded { need_bytes, .. } = refused {
+            // A copy that another thread drops after this sum counts twice: `op` is then repeated once too often.
+            let unused = lists.iter().map(|list| unused_bytes(list, budget)).fold(0, u64::saturating_add);
+            let free = budget.limit_bytes().saturating_sub(budget.live_bytes());
+            if need_bytes > free.saturating_add(unused) {
+                return Err(refused);
+            }
+        }
         let take = |of_any_budget: bool| {
             lists.iter().find_map(|list| {
                 let mut copies = lock(list);
-                let is_of = |copy: &Arc<dyn Kept>| of_any_budget || ptr::eq(copy.budget(), q.budget());
+                let is_of = |copy: &Arc<dyn Kept>| of_any_budget || ptr::eq(copy.budget(), budget);
                 let at = copies.iter().position(|copy| !is_used(copy) && is_of(copy))?;
                 Some(copies.swap_remove(at))
             })
@@ -90,14 +102,16 @@ pub(crate) fn retrying<Q: Queue, T>(q: &Q, mut op: impl FnMut() -> Result<T, Bac
     }
 }
 
+/// Bytes of `budget` that unused copies of a list take.
+fn unused_bytes(list: &List, budget: &Budget) -> u64 {
+    let copies = lock(list);
+    let unused = copies.iter().filter(|copy| !is_used(copy) && ptr::eq(copy.budget(), budget));
+    unused.map(|copy| copy.bytes()).fold(0, u64::saturating_add)
+}
+
 /// Whether memory was short, of the budget or of the device. Nothing was allocated.
 pub(crate) fn lacks_memory(error: &BackendError) -> bool {
     matches!(error, BackendError::BudgetExceeded { .. } | BackendError::OutOfMemory { .. })
-}
-
-/// Whether the budget is too small even if nothing else is allocated.
-fn never_fits(error: &BackendError) -> bool {
-    matches!(error, BackendError::BudgetExceeded { need_bytes, limit_bytes, .. } if need_bytes > limit_bytes)
 }
 
 /// Whether an op uses the copy. The list that owns it is locked.
@@ -110,16 +124,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use backend_api::Queue as _;
     use runtime::{AnyBuf, AnyQueue, Choice, Domain, Settings};
 
     use super::*;
+    use crate::PfssError;
+
+    fn open(choice: Choice, mem_limit_bytes: Option<u64>) -> AnyQueue {
+        let settings = Settings { mem_limit_bytes, ..Settings::default() };
+        runtime::open_with(&settings, Some(Domain::Pfss), Some(choice)).unwrap().0
+    }
 
     /// A queue whose budget is 4 KiB.
     fn small() -> AnyQueue {
-        let settings = Settings { mem_limit_bytes: Some(4096), ..Settings::default() };
-        runtime::open_with(&settings, Some(Domain::Pfss), Some(Choice::Cpu)).unwrap().0
+        open(Choice::Cpu, Some(4096))
     }
 
     /// Bytes that a buffer takes in addition to its elements.
@@ -132,11 +151,31 @@ mod tests {
         fn budget(&self) -> &Budget {
             self.0.budget()
         }
+
+        fn bytes(&self) -> u64 {
+            1024
+        }
     }
 
     fn keep(copies: &KeptCopies, q: &AnyQueue) -> Arc<Kilobyte> {
         let make = || Ok(Some(Kilobyte(q.clone(), q.alloc(1024 - START)?)));
         copies.on_device(q.budget(), make).unwrap().unwrap()
+    }
+
+    /// Checks that `op` drops an unused copy if its last block of 512 bytes needs the memory.
+    ///
+    /// The results of `op` are compared with the processor's. It takes at least the 64 KiB of a
+    /// device's smallest budget.
+    pub(crate) fn expect_eviction<T: PartialEq>(op: impl Fn(&AnyQueue) -> Result<T, PfssError>) {
+        let (expected, idle) = (op(&open(Choice::Cpu, None)).unwrap(), open(Choice::Sim, None));
+        assert!(op(&idle).unwrap() == expected);
+        let peak = idle.budget().peak_bytes();
+        for (room, left) in [(1024, 1024), (512, 0)] {
+            let (q, copies) = (open(Choice::Sim, Some(peak + room)), KeptCopies::default());
+            keep(&copies, &q);
+            assert!(op(&q).unwrap() == expected, "{room}");
+            assert_eq!(q.budget().live_bytes(), left, "{room}");
+        }
     }
 
     #[test]
@@ -150,6 +189,13 @@ mod tests {
 
         // What can never fit drops none.
         assert!(alloc::<_, u8>(&q, 4097).is_err());
+        assert_eq!(q.budget().live_bytes(), 3072);
+        // Nor does what would not fit even without both unused copies.
+        let refused = alloc::<_, u8>(&q, 3072 + 64 - START).map(drop);
+        assert_eq!(
+            refused,
+            Err(BackendError::BudgetExceeded { need_bytes: 3136, free_bytes: 1024, limit_bytes: 4096 })
+        );
         assert_eq!(q.budget().live_bytes(), 3072);
 
         // One of the two unused copies has to go, then both; the one in use stays.

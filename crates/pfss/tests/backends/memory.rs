@@ -178,3 +178,49 @@ fn a_dealer_without_memory_to_expand_masks_copies_them() {
     assert!(matches!(refused, PfssError::Backend(BackendError::BudgetExceeded { .. })), "{refused}");
     assert_eq!(sim.session.reports(), []);
 }
+
+#[test]
+fn a_dealer_drops_no_more_kept_weights_than_its_product_needs() {
+    const LIMIT: u64 = 400 << 10;
+    let (host, shape) = (cpu(None), MatrixShape { batch: 1, rows: 5, inner: 41, cols: 203 });
+    let [left, right, results] = shape.lens();
+    let deal = |q: &AnyQueue| {
+        let triples = Dealer::insecure_from_seed(8).deal_matrix(q, WORDS, shape).unwrap();
+        triples.map(|triple| triple.to_bytes())
+    };
+    let expanded = |counters: &Counters| counters.launches_of.get("fss_expand_seed").copied().unwrap_or(0);
+    let sim = Sim::new("");
+    let idle = sim.queue(None);
+    let [kept, expanding, terms] = [
+        idle.buffer_bytes(SHAPE.elements(), 8),
+        idle.buffer_bytes(2 * left.max(right).next_multiple_of(2) + left + right + results, 8),
+        idle.buffer_bytes(2 * size_of::<WordTerm>(), 1),
+    ];
+    drop(idle);
+    // Memory that is free next to two copies, and the seeds that are then expanded on the device.
+    for (free, expected) in [
+        // One copy has to go for the expansion and its terms.
+        (expanding + terms - kept, 4),
+        // The expansion would not fit even without both copies. The masks fit without one.
+        (expanding - 2 * kept - 512, 0),
+    ] {
+        let q = sim.queue(Some(LIMIT));
+        let layers = [11, 12].map(Layer::new);
+        layers.iter().for_each(|layer| layer.expect_product(&q, 0));
+        assert_eq!(q.budget().live_bytes(), 2 * kept);
+        let others = q.alloc::<u8>((LIMIT - 2 * kept - free) as usize).unwrap();
+        assert_eq!(q.budget().live_bytes(), LIMIT - free);
+
+        let before = sim.session.counters();
+        assert!(deal(&q) == deal(&host), "{free} bytes");
+        let launched = expanded(&sim.session.counters()) - expanded(&before);
+        assert_eq!((launched, q.budget().live_bytes()), (expected, LIMIT - free - kept), "{free} bytes");
+
+        // The copy that stayed has its words.
+        drop(others);
+        layers.iter().for_each(|layer| layer.expect_product(&q, 0));
+        drop(layers);
+        assert_eq!(q.budget().live_bytes(), 0);
+    }
+    assert_eq!(sim.session.reports(), []);
+}

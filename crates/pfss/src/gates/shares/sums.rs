@@ -26,7 +26,10 @@ use crate::{
         tree::Trees,
     },
     lanes::LANES,
-    secret::staging::{SecretInput, StagedSecret},
+    secret::{
+        kept::retrying,
+        staging::{SecretInput, StagedSecret},
+    },
 };
 
 /// Bytes of words sent to the device at once after an exchange.
@@ -150,9 +153,12 @@ impl BundleSums {
             let mut sums = StagedSecret::<_, u64>::alloc(q, self.count() * bundle.count())?;
             let x = trees.x_hat()?;
             let opened = q.words::<u64>(x).slice(0..0)?; // a walk opens nothing
-            let placed = trees.placed(self.list())?;
-            let over = SumOperands { placed, x, opened, words: words.view(), rows: q.shorten(rows) };
-            self.combine(q, bundle, over, sums.view_mut())?;
+            // A device may copy the terms.
+            retrying(q, || {
+                let placed = trees.placed(self.list())?;
+                let over = SumOperands { placed, x, opened, words: words.view(), rows: q.shorten(rows) };
+                self.combine(q, bundle, over, sums.view_mut())
+            })?;
             Ok::<_, BackendError>(sums)
         })?;
         evaluator.meanwhile()?;
@@ -206,18 +212,21 @@ impl BundleSums {
         let operands = after_opened + if expanded.is_some() { 0 } else { held };
         let public = [x, &pairs[..]];
         let mut staged = StagedSecret::upload_with_lists(q, &[list], [&public[..], &words[..]], results)?;
-        let (read, sums) = staged.split_at(operands)?;
-        let over = SumOperands {
-            placed: Some(q.words::<u64>(read.slice(0..list.len())?)),
-            x: read.slice(list.len()..after_x)?,
-            opened: q.words::<u64>(read.slice(after_x..after_opened)?).slice(0..opened.bits().len())?,
-            words: match &expanded {
-                Some(words) => words.view(),
-                None => read.slice(after_opened..operands)?,
-            },
-            rows: read.slice(0..0)?,
-        };
-        self.combine(q, bundle, over, sums)?;
+        // A device may copy the terms again.
+        retrying(q, || {
+            let (read, sums) = staged.split_at(operands)?;
+            let over = SumOperands {
+                placed: Some(q.words::<u64>(read.slice(0..list.len())?)),
+                x: read.slice(list.len()..after_x)?,
+                opened: q.words::<u64>(read.slice(after_x..after_opened)?).slice(0..opened.bits().len())?,
+                words: match &expanded {
+                    Some(words) => words.view(),
+                    None => read.slice(after_opened..operands)?,
+                },
+                rows: read.slice(0..0)?,
+            };
+            self.combine(q, bundle, over, sums)
+        })?;
         Ok(q.read_secret(staged.slice(operands..operands + results)?)?)
     }
 
@@ -308,7 +317,23 @@ fn in_pairs(words: &[u32]) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use runtime::AnyQueue;
+
     use super::*;
+    use crate::{Dealer, secret::kept::tests::expect_eviction};
+
+    #[test]
+    fn terms_that_an_op_copies_replace_unused_copies() {
+        let (gate, ring) = (Gate::relu(64).unwrap(), Ring::new(64).unwrap());
+        let [bundle, _] = Dealer::insecure_from_seed(3).deal(&runtime::cpu().unwrap(), &gate, 96).unwrap();
+        let x_hat: Vec<u64> = (7..103).collect();
+        let sums = BundleSums::new(ring, ring).sum([WordTerm::ONE.power(1), WordTerm::word(0)]);
+        expect_eviction(|q: &AnyQueue| {
+            // The list of the sums is not copied before.
+            let trees = Trees::at(q, &bundle, &x_hat, [], [], true)?;
+            sums.run_with(&trees, trees.x_hat()?.slice(0..0)?)
+        });
+    }
 
     #[test]
     fn pairs_are_read_as_the_words_they_are_made_of() {

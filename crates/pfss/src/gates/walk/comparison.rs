@@ -21,7 +21,7 @@ use crate::{
     KeyBundle, PfssError,
     answers::ComparisonProgram,
     lanes::live,
-    secret::staging::StagedSecret,
+    secret::{kept::retrying, staging::StagedSecret},
     tree::{KeyTree, cluster::TreePoints},
 };
 
@@ -139,7 +139,8 @@ impl<'t, 'w, W: Evaluator> BitRows<'t, 'w, W> {
         let params = BitParams { count: bundle.count() as u32, party: bundle.party().number().into() };
         let place = self.filled..self.filled + sums.len() * bundle.count().div_ceil(32);
         self.filled = place.end;
-        evaluator.during(Activity::Walk, || {
+        // A device may copy the terms.
+        let combine = || {
             let (bits, all) = self.memory.split_at(self.first)?;
             evaluator.queue().combine_bits(CombineBits {
                 params: &params,
@@ -147,9 +148,10 @@ impl<'t, 'w, W: Evaluator> BitRows<'t, 'w, W> {
                 placed: trees.placed(sums.list())?,
                 x: trees.x_hat()?,
                 rows: bits.slice(0..rows)?,
-                sums: all.slice(place)?,
+                sums: all.slice(place.clone())?,
             })
-        })?;
+        };
+        evaluator.during(Activity::Walk, || retrying(evaluator.queue(), combine))?;
         Ok(())
     }
 
@@ -190,5 +192,29 @@ impl BitSums {
     /// Number of sums.
     pub(crate) fn len(&self) -> usize {
         self.sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::slice;
+
+    use core_types::Ring;
+    use runtime::AnyQueue;
+
+    use super::*;
+    use crate::{Dealer, Gate, secret::kept::tests::expect_eviction};
+
+    #[test]
+    fn terms_that_an_op_copies_replace_unused_copies() {
+        let (gate, x_hat): (_, Vec<u64>) = (Gate::relu(64).unwrap(), (0..96).map(|at| at << 57 | at).collect());
+        let [bundle, _] = Dealer::insecure_from_seed(3).deal(&runtime::cpu().unwrap(), &gate, 96).unwrap();
+        let [domain, ring] = [63, 64].map(|bits| Ring::new(bits).unwrap());
+        let sign = Comparison::new(&ComparisonProgram::non_negative(domain, ring));
+        expect_eviction(|q: &AnyQueue| {
+            // The list of the sums is not copied before.
+            let trees = Trees::at(q, &bundle, &x_hat, [sign.points()], [], false)?;
+            answers(&trees, slice::from_ref(&sign)).map(|bits| bits.to_vec())
+        });
     }
 }

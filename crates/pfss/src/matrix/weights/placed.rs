@@ -31,6 +31,10 @@ impl<Q: SharedQueue> Kept for PlacedWords<Q> {
     fn budget(&self) -> &Budget {
         self.q.budget()
     }
+
+    fn bytes(&self) -> u64 {
+        self.q.buffer_bytes(self.words.len(), size_of::<u64>())
+    }
 }
 
 /// The copies of one matrix of opened words: at most one for each device.
