@@ -2,10 +2,13 @@
 //!
 //! It wipes secrets before it hands memory out again.
 
-use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+use core::{
+    mem,
+    sync::atomic::{AtomicU64, Ordering, compiler_fence},
+};
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use backend_api::{Budget, Reservation};
@@ -172,16 +175,16 @@ impl PinnedPool {
     ) -> Result<Option<PinnedPiece>, DriverFault> {
         let class = (bytes.max(1).div_ceil(SMALLEST_BYTES)).next_power_of_two().trailing_zeros() as usize;
         let Some(shelf) = self.classes.get(class) else { return Ok(None) };
-        let mut shelf = lock(shelf);
-        self.collect(&mut shelf)?;
-        let memory = match shelf.idle.pop() {
+        let mut locked = lock(shelf);
+        self.collect(&mut locked)?;
+        let memory = match locked.idle.pop() {
             Some(memory) => {
                 self.hits.fetch_add(1, Ordering::Relaxed);
                 Some(memory)
             }
             None => {
                 self.misses.fetch_add(1, Ordering::Relaxed);
-                self.pin(class, &mut shelf)?
+                self.pin(class, shelf, locked)?
             }
         };
         Ok(memory.map(|memory| PinnedPiece {
@@ -216,16 +219,25 @@ impl PinnedPool {
         Ok(())
     }
 
-    fn pin(&self, class: usize, shelf: &mut SizeClass) -> Result<Option<SlabPart>, DriverFault> {
+    /// Memory for a class without idle pieces.
+    ///
+    /// At the limit of the pool, it replaces idle memory of other classes. `shelf` is the class,
+    /// which the caller has `locked`.
+    fn pin<'a>(
+        &self,
+        class: usize,
+        shelf: &'a Mutex<SizeClass>,
+        mut locked: MutexGuard<'a, SizeClass>,
+    ) -> Result<Option<SlabPart>, DriverFault> {
         let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
         let mut reserved = self.budget.reserve(length as u64);
         if reserved.is_err() {
             // Not for a copy on a stream of the caller: the work before it may wait for this thread.
-            let oldest = shelf.pending.iter().position(|(memory, _)| !memory.is_callers);
-            if let Some((mut memory, event)) = oldest.and_then(|at| shelf.pending.remove(at)) {
+            let oldest = locked.pending.iter().position(|(memory, _)| !memory.is_callers);
+            if let Some((mut memory, event)) = oldest.and_then(|at| locked.pending.remove(at)) {
                 self.waits.fetch_add(1, Ordering::Relaxed);
                 if let Err(fault) = event.wait() {
-                    shelf.pending.push_front((memory, event));
+                    locked.pending.push_front((memory, event));
                     return Err(fault);
                 }
                 // SAFETY: its copy is done.
@@ -233,7 +245,13 @@ impl PinnedPool {
                 self.events.give_back(event);
                 return Ok(Some(memory));
             }
+            // Unpinning waits for all work of the device. The caller's may wait for a thread that needs this class.
+            drop(locked);
             self.drop_idle(class);
+            locked = lock(shelf);
+            if let Some(memory) = locked.idle.pop() {
+                return Ok(Some(memory));
+            }
             reserved = self.budget.reserve(length as u64);
         }
         let Ok(reserved) = reserved else {
@@ -251,7 +269,7 @@ impl PinnedPool {
         self.pin_calls.fetch_add(1, Ordering::Relaxed);
         let slab = Arc::new(Slab { memory, _reserved: reserved });
         let pieces = (0..length).step_by(SMALLEST_BYTES << class);
-        shelf.idle.extend(pieces.map(|start| SlabPart {
+        locked.idle.extend(pieces.map(|start| SlabPart {
             slab: Arc::clone(&slab),
             start,
             class,
@@ -259,16 +277,17 @@ impl PinnedPool {
             content: Content::Plain,
             is_callers: false,
         }));
-        Ok(shelf.idle.pop())
+        Ok(locked.idle.pop())
     }
 
-    /// Unpins idle memory in every class but `locked`, which the caller holds.
-    fn drop_idle(&self, locked: usize) {
+    /// Unpins idle memory in every class but `spared`. The caller has locked none.
+    fn drop_idle(&self, spared: usize) {
+        let mut idle = Vec::new();
         for (class, shelf) in self.classes.iter().enumerate() {
-            if class != locked {
+            if class != spared {
                 // Another thread's class may be busy; its idle pieces are then not idle for long.
                 if let Ok(mut shelf) = shelf.try_lock() {
-                    shelf.idle.clear();
+                    idle.append(&mut shelf.idle);
                 }
             }
         }
@@ -290,14 +309,15 @@ impl PinnedPool {
 impl Drop for PinnedPool {
     fn drop(&mut self) {
         for class in &self.classes {
-            for (mut memory, event) in lock(class).pending.drain(..) {
+            let pending = mem::take(&mut lock(class).pending);
+            for (mut memory, event) in pending {
                 let waited = if memory.is_callers { event.wait_for_callers_work() } else { event.wait() };
                 if waited.is_ok() {
                     // SAFETY: its copy is done.
                     unsafe { memory.wipe() };
                 } else if self.context.lost().is_none() {
                     // Memory that a copy may still use is never given back.
-                    core::mem::forget(memory);
+                    mem::forget(memory);
                 }
             }
         }
@@ -319,7 +339,7 @@ impl PinnedPiece {
 
     /// Never gives the memory out again: a copy may still use it, and its end is unknown.
     pub(crate) fn abandon(mut self) {
-        core::mem::forget(self.memory.take());
+        mem::forget(self.memory.take());
     }
 
     /// Its requested bytes.
@@ -348,7 +368,7 @@ impl PinnedPiece {
                 if waited.is_ok() && stream.synchronize().is_ok() {
                     self.memory = memory;
                 } else {
-                    core::mem::forget(memory);
+                    mem::forget(memory);
                 }
                 Err(fault)
             }

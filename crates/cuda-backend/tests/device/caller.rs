@@ -1,8 +1,14 @@
 //! Device memory and streams of the program that opened the device, which the backend did not make.
 
-use std::{ffi::c_void, ptr::null_mut, thread, time::Duration};
+use std::{
+    ffi::c_void,
+    ptr::null_mut,
+    sync::{Condvar, Mutex},
+    thread,
+    time::Duration,
+};
 
-use backend_api::{BackendError, Queue};
+use backend_api::{BackendError, Fork as _, Queue};
 use cuda_backend::{Allocator, CallerError, CallerStream, CudaConfig, CudaQueue};
 use cuda_loader::{
     Status,
@@ -325,6 +331,70 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     assert!(matches!(refused, CallerError::Backend(BackendError::DeviceLost { .. })), "{refused}");
     drop(caller);
     std::mem::forget(program); // its stream never ends
+}
+
+/// An event between threads.
+struct Signal {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Signal {
+    const fn new() -> Self {
+        Self { is_set: Mutex::new(false), changed: Condvar::new() }
+    }
+
+    fn set(&self) {
+        *self.is_set.lock().unwrap() = true;
+        self.changed.notify_all();
+    }
+
+    /// Whether it was set within ten seconds.
+    fn wait(&self) -> bool {
+        let unset = self.is_set.lock().unwrap();
+        *self.changed.wait_timeout_while(unset, Duration::from_secs(10), |is_set| !*is_set).unwrap().0
+    }
+}
+
+static STARTED: Signal = Signal::new();
+static ANSWERED: Signal = Signal::new();
+static WAS_ANSWERED: Signal = Signal::new();
+
+/// Waits for another thread.
+///
+/// # Safety
+/// None: `_data` is not read.
+unsafe extern "C" fn wait_for_answer(_data: *mut c_void) {
+    STARTED.set();
+    if ANSWERED.wait() {
+        WAS_ANSWERED.set();
+    }
+}
+
+#[test]
+fn a_copy_does_not_wait_for_another_thread_that_unpins_memory_after_the_callers_work() {
+    let _machine = Machine::clean("schedule=lazy");
+    let bytes = 64 << 10;
+    let queue = CudaQueue::open(CudaConfig { pinned_bytes: Some(bytes), ..config(Allocator::Auto) }).unwrap();
+    let (program, other) = (Program::new(0, 64, 1), queue.fork().unwrap());
+    // All pinned memory is idle, in the largest pieces of a slab.
+    let large = queue.upload(&vec![2u8; bytes as usize]).unwrap();
+    queue.finish().unwrap();
+    ok!(cuLaunchHostFunc(program.stream, Some(wait_for_answer), null_mut()));
+    test_process::scope(|scope| {
+        // This copy pins memory of another class instead. Unpinning waits for the device.
+        let first = scope.spawn(|| queue.upload(&[3u8; 64]).unwrap());
+        assert!(STARTED.wait());
+        let second = other.upload(&[4u8; 64]).unwrap();
+        ANSWERED.set();
+        assert_eq!(other.download(&second), Ok(vec![4; 64]));
+        assert_eq!(queue.download(&first.join().unwrap()), Ok(vec![3; 64]));
+    });
+    assert!(*WAS_ANSWERED.is_set.lock().unwrap());
+    let pinned = queue.device().memory().unwrap().pinned;
+    assert_eq!((pinned.pin_calls, pinned.live_bytes), (2, bytes));
+    assert!(pinned.pageable_fallbacks > 0);
+    assert_eq!(queue.download(&large), Ok(vec![2; bytes as usize]));
 }
 
 #[test]
