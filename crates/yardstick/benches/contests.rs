@@ -13,13 +13,13 @@ fn contests(c: &mut Criterion) {
     let words: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let all = yardstick::contests();
     let named = |id: &str| words.iter().any(|word| id.contains(word.as_str()));
-    let some_named = all.iter().any(|line| named(&line.id));
-    for line in all {
-        if some_named && !named(&line.id) {
+    let some_named = all.iter().any(|contest| named(contest.id()));
+    for contest in all {
+        if some_named && !named(contest.id()) {
             continue;
         }
-        let mut group = c.benchmark_group(line.id.as_str());
-        for contender in &mut line.contenders() {
+        let mut group = c.benchmark_group(contest.id());
+        for contender in &mut contest.contenders() {
             let label = contender.name().to_owned();
             group.bench_function(label, |b| b.iter_custom(|runs| (0..runs).map(|_| contender.time()).sum()));
         }

@@ -1,9 +1,9 @@
 //! The benchmark lines of Trefoil.
 //!
-//! A [`Line`] is an op at one size, described once for every queue. [`contests`] are lines of the
-//! processor: on one thread, interleaved with peers in one process, such as other crates, plain
-//! loops, memory copies, stwo and PyTorch. [`lines`] run on any queue with their inputs resident,
-//! and are compared with a plain copy on the same queue.
+//! A [`Line`] is an op at one size, described once for every queue. [`contests`] are lines at the
+//! sizes of a processor: on one thread, interleaved with peers in one process, such as other
+//! crates, plain loops, memory copies, stwo and PyTorch. [`lines`] run on any queue with their
+//! inputs resident, and are compared with a plain copy on the same queue.
 //!
 //! These lines are a separate crate, so that they are compiled at the level of the ops they
 //! measure, whatever the level of the conformance suite.
@@ -27,7 +27,7 @@ mod traces;
 mod transfer;
 
 pub use contest::{Contender, Effort, Goal, Show, Standing, Timing};
-pub use line::{Line, LineError, RunSize};
+pub use line::{Contest, Line, LineError, RunSize};
 pub use transfer::COPY;
 
 /// Problem sizes of the lines of a device.
@@ -43,7 +43,7 @@ pub enum Extent {
 ///
 /// A line makes its inputs when it is measured, and frees them afterwards.
 #[must_use]
-pub fn contests() -> Vec<Line> {
+pub fn contests() -> Vec<Contest> {
     let mut all = circle::contests();
     all.extend(deep::contests());
     all.extend(channel::contests());
@@ -56,7 +56,7 @@ pub fn contests() -> Vec<Line> {
     all.extend(tensor::contests());
     all.extend(merkle::contests());
     all.extend(stark::contests());
-    all
+    all.into_iter().map(Contest::new).collect()
 }
 
 /// Every line of a device, the copy first.

@@ -201,6 +201,30 @@ impl Line {
         let rounds_s = start.elapsed().as_secs_f64();
         Ok(Timing::of(self.id, samples, rounds_s))
     }
+}
+
+/// A line at the sizes of a processor.
+///
+/// Lines at the sizes of a device have no contenders: their inputs may not fit the host's memory.
+///
+/// ```compile_fail,E0599
+/// let line = yardstick::lines(yardstick::Extent::Full).remove(0);
+/// let _ = line.contenders();
+/// ```
+#[derive(Debug)]
+pub struct Contest(Line);
+
+impl Contest {
+    /// The contest of a line at the sizes of a processor.
+    pub(crate) fn new(line: Line) -> Self {
+        Self(line)
+    }
+
+    /// The id of its line.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.0.id
+    }
 
     /// Builds every contender with its inputs: ours first, then the peers.
     #[must_use]
@@ -211,7 +235,7 @@ impl Line {
     /// Measures all contenders, interleaved round by round.
     #[must_use]
     pub fn compare(self, effort: Effort) -> Standing {
-        let (id, RunSize { unit, work, .. }, show) = (self.id.clone(), self.size, self.show);
+        let (id, RunSize { unit, work, .. }, show) = (self.0.id.clone(), self.0.size, self.0.show);
         let (contenders, goals) = self.build();
         let timings = interleaved(contenders, effort);
         let mut standing = Standing { id, unit, work, show, timings, goals: Vec::new() };
@@ -220,7 +244,7 @@ impl Line {
     }
 
     fn build(self) -> (Vec<Contender>, Vec<(Goal, &'static str)>) {
-        let Self { id, size: RunSize { work, .. }, entrants, mut goals, .. } = self;
+        let Line { id, size: RunSize { work, .. }, entrants, mut goals, .. } = self.0;
         let mut contenders: Vec<_> = entrants.into_iter().map(Entrant::build).collect();
         contenders.extend(stwo_times(&id, work));
         if let Some((contender, goal)) = pytorch(&id, work) {
@@ -260,9 +284,9 @@ mod tests {
     #[test]
     fn lines_have_names_apart_and_goals_name_their_peers() {
         let lines = contests();
-        let ids: BTreeSet<&str> = lines.iter().map(|line| line.id.as_str()).collect();
+        let ids: BTreeSet<&str> = lines.iter().map(Contest::id).collect();
         assert_eq!(ids.len(), lines.len());
-        for line in &lines {
+        for Contest(line) in &lines {
             for (goal, _) in &line.goals {
                 if let Goal::Ratio { peer, .. } | Goal::Beyond { peer, .. } = goal {
                     assert!((1..line.entrants.len()).contains(peer), "{}", line.id);

@@ -60,7 +60,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         return device::run(args, choice);
     }
     let mut chosen = contests();
-    chosen.retain(|line| line.id.contains(&args.filter));
+    chosen.retain(|contest| contest.id().contains(&args.filter));
     if chosen.is_empty() {
         return Err(UsageError(format!("no speed line contains `{}`", args.filter)).into());
     }
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     bar.set_style(ProgressStyle::with_template("{bar:32} {pos}/{len} {msg}")?);
     let mut lines = Vec::new();
     for contest in chosen {
-        bar.set_message(contest.id.clone());
+        bar.set_message(contest.id().to_owned());
         lines.push(line(&contest.compare(effort)));
         bar.inc(1);
     }
