@@ -34,7 +34,7 @@ const APART: [(&str, &[&str]); 7] = [
     ("cuda-backend main", &["transforms_of_sixteen_million_points", "air_programs::mutants"]),
     ("nn-dispatch main", &["soak::"]),
     ("nn-ops main", &["soak::"]),
-    ("pfss-ffi main", &["examples_of_the_installed_library_run_under_the_sanitizers"]),
+    ("pfss-ffi main", if cfg!(target_os = "linux") { &[SANITIZED_EXAMPLES] } else { &[] }),
     (
         "stark main",
         &[
@@ -49,6 +49,9 @@ const APART: [(&str, &[&str]); 7] = [
         ],
     ),
 ];
+
+/// A test that exists on Linux alone.
+const SANITIZED_EXAMPLES: &str = "examples_of_the_installed_library_run_under_the_sanitizers";
 
 /// What those are, for a table.
 pub(super) const LEFT_OUT: &str = "ranks by MPI; examples in C and C++ under sanitizers; kernels that trap or do not \
@@ -227,5 +230,19 @@ impl TestProgram {
         clock::note(clock::WorkKind::Program, &self.title, seconds);
         progress::paused(|| println!("-- {}: {tally} in {seconds:.1} s\n{stdout}\n{stderr}", self.title));
         Ok(tally)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slow_test_of_linux_is_compiled_on_linux_alone() {
+        let source = include_str!("../../../crates/pfss-ffi/tests/main/example.rs");
+        let test = format!("#[cfg(target_os = \"linux\")]\n#[test]\nfn {SANITIZED_EXAMPLES}");
+        assert!(source.contains(&test));
+        let parts = APART.iter().find(|(title, _)| *title == "pfss-ffi main").map_or(0, |(_, parts)| parts.len());
+        assert_eq!(parts, usize::from(cfg!(target_os = "linux")));
     }
 }
