@@ -42,6 +42,13 @@ pub trait Buffer<T: Element> {
     where
         Self: 'l;
 
+    /// Lends the exclusive view to an op that consumes it.
+    ///
+    /// In code generic over the queue, [`BufferMut::reborrow`] has a type that ops do not take.
+    fn reborrow_mut<'s, 'l: 's>(view: &'s mut Self::Mut<'l>) -> Self::Mut<'s>
+    where
+        Self: 'l;
+
     /// The exclusive view as a shared one.
     ///
     /// So an op can read one part of a buffer and write another.

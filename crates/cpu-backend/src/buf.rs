@@ -103,6 +103,13 @@ impl<T: Element> Buffer<T> for CpuBuf<T> {
         view
     }
 
+    fn reborrow_mut<'s, 'l: 's>(view: &'s mut &'l mut [T]) -> &'s mut [T]
+    where
+        Self: 'l,
+    {
+        view
+    }
+
     fn read_only<'a>(view: &'a mut [T]) -> &'a [T]
     where
         Self: 'a,

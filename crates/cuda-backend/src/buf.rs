@@ -148,6 +148,13 @@ impl<T: Element> Buffer<T> for CudaBuf<T> {
         view
     }
 
+    fn reborrow_mut<'s, 'l: 's>(view: &'s mut CudaMut<'l, T>) -> CudaMut<'s, T>
+    where
+        Self: 'l,
+    {
+        view.reborrow()
+    }
+
     fn read_only<'a>(view: CudaMut<'a, T>) -> CudaRef<'a, T>
     where
         Self: 'a,

@@ -113,6 +113,13 @@ impl<T: Element> Buffer<T> for ConditionedBuf<T> {
         AnyBuf::<T>::shorten_mut(view)
     }
 
+    fn reborrow_mut<'s, 'l: 's>(view: &'s mut AnyMut<'l, T>) -> AnyMut<'s, T>
+    where
+        Self: 'l,
+    {
+        AnyBuf::<T>::reborrow_mut(view)
+    }
+
     fn read_only<'a>(view: AnyMut<'a, T>) -> AnyRef<'a, T>
     where
         Self: 'a,

@@ -20,8 +20,8 @@ use crate::{
 
 /// Functions of single elements on tensors of one shape.
 ///
-/// Tensors have any layout; those that are not row-major are packed by a copy. A tensor that is
-/// read and written is row-major, or for a function of one tensor in any order without gaps.
+/// Tensors have any layout; those that are not row-major are packed by a copy. A function of one
+/// tensor in place needs no copy if the elements lie in any order without gaps.
 ///
 /// ```
 /// use nn_ops::{Activation, ElementwisePlan, Tensor};
@@ -98,8 +98,7 @@ impl ElementwisePlan {
     /// `y = alpha x + beta y`. With `beta = 0`, y is only written.
     ///
     /// # Errors
-    /// As [`activate`](Self::activate), and [`NnError::InvalidStride`] if y is read and not
-    /// row-major.
+    /// As [`activate`](Self::activate).
     pub fn axpby<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -109,12 +108,9 @@ impl ElementwisePlan {
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         const OP: &str = "axpby";
-        let mut x = x.fit(OP, "x", &self.layout)?;
-        if beta != 0.0 {
-            self.layout.admit(OP, "y", y.layout())?;
-        }
-        let (y, mut result) = (y.fit(OP, "y", &self.layout)?, Unpacked::new());
-        q.axpby(Axpby { alpha, x: x.view(q)?, beta, y: result.target(q, y)? })?;
+        let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
+        let mut result = Unpacked::new();
+        q.axpby(Axpby { alpha, x: x.view(q)?, beta, y: result.writable(q, y, beta != 0.0)? })?;
         result.finish(q)
     }
 }

@@ -11,6 +11,7 @@ use core_types::params::elementwise::{Binary, BinaryParams, BinaryScalarParams};
 
 use crate::{
     error::NnError,
+    movement::packed::{Fit, Unpacked},
     tensor::{
         layout::Layout,
         views::{Planned, TensorMut, TensorRef},
@@ -75,7 +76,8 @@ impl BinaryPlan {
 
     /// Applies `op` in place of its first operand: `y = y op b`.
     ///
-    /// The result has the bits of [`run`](Self::run).
+    /// The result has the bits of [`run`](Self::run). y has the shape of the plan's y and any
+    /// layout; if it is not row-major, it is packed by a copy.
     ///
     /// # Errors
     /// [`NnError::Broadcast`] unless the plan's a has the shape of y; otherwise as
@@ -91,8 +93,10 @@ impl BinaryPlan {
         if self.a.shape() != self.y.shape() {
             return Err(NnError::Broadcast { op: OP, lhs: (&self.y).into(), rhs: (&self.a).into() });
         }
-        let (a, params) = (y.planned(OP, "y", &self.y)?, self.params(op, &self.y));
-        Ok(q.binary_in_place(BinaryInPlace { params: &params, a, b: b.planned(OP, "b", &self.b)? })?)
+        let (y, b) = (y.fit(OP, "y", &self.y)?, b.planned(OP, "b", &self.b)?);
+        let (params, mut result) = (self.params(op, &self.y), Unpacked::new());
+        q.binary_in_place(BinaryInPlace { params: &params, a: result.updated(q, y)?, b })?;
+        result.finish(q)
     }
 
     /// The launch record, for an operand a that lies like this.
@@ -159,7 +163,7 @@ pub fn binary_scalar<Q: ElementwiseOps, T: Real>(
     Ok(q.binary_scalar(BinaryScalar { params: &params, x, y: y.planned(OP, "y", &to)? })?)
 }
 
-/// `y = y op b`; see [`BinaryPlan::run_in_place`].
+/// `y = y op b`, y of any layout; see [`BinaryPlan::run_in_place`].
 ///
 /// ```
 /// use nn_ops::{Binary, Tensor, binary_in_place};
@@ -180,7 +184,8 @@ pub fn binary_in_place<Q: TensorOps, T: Real>(
     y: TensorMut<'_, Q, T>,
     b: TensorRef<'_, Q, T>,
 ) -> Result<(), NnError> {
-    BinaryPlan::new(y.layout(), b.layout(), y.layout())?.run_in_place(q, op, y, b)
+    let plan = Layout::contiguous(y.layout().shape())?;
+    BinaryPlan::new(&plan, b.layout(), &plan)?.run_in_place(q, op, y, b)
 }
 
 #[cfg(test)]
@@ -199,6 +204,16 @@ mod tests {
         let (x, y) = (TensorRef::new(x.view(), packed).unwrap(), TensorMut::new(y.view_mut(), with_gaps).unwrap());
         let refused = binary_scalar(&q, Binary::Add, x, 1.0, y);
         assert!(matches!(refused, Err(NnError::InvalidStride { op: "binary_scalar", tensor: "y", .. })), "{refused:?}");
+        // A result in place has any layout, but the shape of the plan.
+        let (plan, mut y) = (BinaryPlan::new(&packed, &packed, &packed).unwrap(), q.upload(&[1.0f32; 7]).unwrap());
+        let b = q.upload(&[2.0f32; 6]).unwrap();
+        let b = || TensorRef::new(b.view(), packed).unwrap();
+        let into = TensorMut::new(y.view_mut(), with_gaps).unwrap();
+        plan.run_in_place(&q, Binary::Add, into, b()).unwrap();
+        assert_eq!(q.download(&y), Ok(vec![3.0, 3.0, 3.0, 1.0, 3.0, 3.0, 3.0]));
+        let turned = TensorMut::contiguous(y.view_mut(), &[3, 2]).unwrap();
+        let refused = plan.run_in_place(&q, Binary::Add, turned, b());
+        assert!(matches!(refused, Err(NnError::ShapeMismatch { op: "binary_in_place", tensor: "y", .. })));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::{
     error::NnError,
     movement::packed::{Fit, Unpacked},
     optim::optimizer::Optimizer,
-    tensor::views::{Planned, TensorMut, TensorRef},
+    tensor::views::{TensorMut, TensorRef},
 };
 
 const OP: &str = "dropout";
@@ -148,7 +148,7 @@ impl ElementwisePlan {
     /// They have the bits of [`dropout`](Self::dropout).
     ///
     /// # Errors
-    /// As [`activate`](Self::activate), and [`NnError::InvalidStride`] unless x is row-major.
+    /// As [`activate`](Self::activate).
     pub fn dropout_in_place<Q: TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -156,9 +156,10 @@ impl ElementwisePlan {
         step: u32,
         x: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (len, x) = (self.layout().numel(), x.planned(IN_PLACE, "x", self.layout())?);
-        let params = at.dropout.params(at.site, step);
-        Ok(q.dropout_in_place(DropoutInPlace { params: &params, state: None, len, x })?)
+        let (len, x) = (self.layout().numel(), x.fit(IN_PLACE, "x", self.layout())?);
+        let (params, mut result) = (at.dropout.params(at.site, step), Unpacked::new());
+        q.dropout_in_place(DropoutInPlace { params: &params, state: None, len, x: result.updated(q, x)? })?;
+        result.finish(q)
     }
 
     /// Drops elements of x by the mask of a site and of an optimiser's current step.
@@ -197,9 +198,11 @@ impl ElementwisePlan {
         optimizer: &Optimizer<Q>,
         x: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (len, x) = (self.layout().numel(), x.planned(IN_PLACE, "x", self.layout())?);
-        let params = at.dropout.params(at.site, 0);
-        Ok(q.dropout_in_place(DropoutInPlace { params: &params, state: Some(optimizer.record()), len, x })?)
+        let (len, x) = (self.layout().numel(), x.fit(IN_PLACE, "x", self.layout())?);
+        let (params, mut result) = (at.dropout.params(at.site, 0), Unpacked::new());
+        let x = result.updated(q, x)?;
+        q.dropout_in_place(DropoutInPlace { params: &params, state: Some(optimizer.record()), len, x })?;
+        result.finish(q)
     }
 }
 

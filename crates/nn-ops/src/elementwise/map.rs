@@ -1,7 +1,7 @@
 //! Element-wise functions other than activations, selections, fills, and in-place variants.
 
 use backend_api::{
-    Real,
+    BufferMut, Real,
     ops::tensor::{self, ActivateInPlace, MapInPlace, SelectInPlace, TensorOps},
 };
 use core_types::params::{
@@ -18,7 +18,7 @@ use crate::{
     },
     tensor::{
         owned::Tensor,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
@@ -98,14 +98,16 @@ impl ElementwisePlan {
         result.finish(q)
     }
 
-    /// `x = f(x)`, with the bits of [`map`](Self::map).
+    /// `x = f(x)`, with the bits of [`map`](Self::map); elements in the gaps of x stay.
     ///
     /// # Errors
-    /// As [`map`](Self::map), and [`NnError::InvalidStride`] if the elements have gaps.
+    /// As [`map`](Self::map).
     pub fn map_in_place<Q: TensorOps, T: Real>(&self, q: &Q, f: Map, x: TensorMut<'_, Q, T>) -> Result<(), NnError> {
         const OP: &str = "map_in_place";
         let (params, len) = (f.params(OP)?, self.layout().numel());
-        Ok(q.map_in_place(MapInPlace { params: &params, len, x: x.unordered(OP, "x", self.layout())? })?)
+        let (x, mut result) = (x.fit(OP, "x", self.layout())?, Unpacked::new());
+        q.map_in_place(MapInPlace { params: &params, len, x: result.unordered(q, x)? })?;
+        result.finish(q)
     }
 
     /// `x = f(x)` for an activation, with the bits of [`activate`](Self::activate).
@@ -118,8 +120,10 @@ impl ElementwisePlan {
         f: Activation,
         x: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let (len, x) = (self.layout().numel(), x.unordered("activate_in_place", "x", self.layout())?);
-        Ok(q.activate_in_place(ActivateInPlace { f, len, x })?)
+        let (len, x) = (self.layout().numel(), x.fit("activate_in_place", "x", self.layout())?);
+        let mut result = Unpacked::new();
+        q.activate_in_place(ActivateInPlace { f, len, x: result.unordered(q, x)? })?;
+        result.finish(q)
     }
 
     /// y is a where `mask` is true, and b where it is not.
@@ -149,7 +153,7 @@ impl ElementwisePlan {
     /// a then has the bits of [`select`](Self::select).
     ///
     /// # Errors
-    /// As [`activate`](Self::activate), and [`NnError::InvalidStride`] unless a is row-major.
+    /// As [`activate`](Self::activate).
     pub fn select_in_place<Q: TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -159,8 +163,10 @@ impl ElementwisePlan {
     ) -> Result<(), NnError> {
         const OP: &str = "select_in_place";
         let (mut mask, mut b) = (mask.fit(OP, "mask", self.layout())?, b.fit(OP, "b", self.layout())?);
-        let a = a.planned(OP, "a", self.layout())?;
-        Ok(q.select_in_place(SelectInPlace { mask: mask.view(q)?, a, b: b.view(q)? })?)
+        let (a, mut result) = (a.fit(OP, "a", self.layout())?, Unpacked::new());
+        let a = result.updated(q, a)?;
+        q.select_in_place(SelectInPlace { mask: mask.view(q)?, a, b: b.view(q)? })?;
+        result.finish(q)
     }
 
     /// `y = value`; elements in the gaps of y stay.
@@ -171,8 +177,8 @@ impl ElementwisePlan {
         const OP: &str = "fill";
         self.layout().admit_shape(OP, "y", y.layout())?;
         if y.layout().is_dense() {
-            let (len, y) = (self.layout().numel(), y.unordered(OP, "y", self.layout())?);
-            return Ok(q.fill(tensor::Fill { value, len, y })?);
+            let len = self.layout().numel();
+            return Ok(q.fill(tensor::Fill { value, len, y: q.shorten_mut(y.into_view().slice(0..len)?) })?);
         }
         let mut one = Tensor::alloc(q, &[])?;
         fill(q, value, one.at_mut())?;

@@ -11,7 +11,7 @@ use crate::{
     error::NnError,
     tensor::{
         layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
@@ -88,10 +88,10 @@ impl<Q: TensorOps> Indices<Q> {
     /// Adds row i of g, `[count, ..]`, to the row of `table`, `[rows, ..]`, that index i names.
     ///
     /// This is the gradient of [`gather`](Self::gather). Rows of one index are summed in f32 in
-    /// their order, added, and rounded once.
+    /// their order, added, and rounded once. Tensors that are not row-major are packed by a copy.
     ///
     /// # Errors
-    /// As [`gather`](Self::gather), and [`NnError::InvalidStride`] unless the table is row-major.
+    /// As [`gather`](Self::gather).
     pub fn scatter_add<T: Real>(
         &self,
         q: &Q,
@@ -100,9 +100,11 @@ impl<Q: TensorOps> Indices<Q> {
     ) -> Result<(), NnError> {
         const OP: &str = "scatter_add";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
-        let (mut g, table) = (g.fit(OP, "g", &of_rows)?, table.planned(OP, "table", &of_table)?);
-        let (indices, order) = (self.indices.view(), self.order.view());
-        Ok(q.scatter_add(tensor::ScatterAdd { params: &params, indices, order, g: g.view(q)?, table })?)
+        let (mut g, table) = (g.fit(OP, "g", &of_rows)?, table.fit(OP, "table", &of_table)?);
+        let (indices, order, mut result) = (self.indices.view(), self.order.view(), Unpacked::new());
+        let table = result.updated(q, table)?;
+        q.scatter_add(tensor::ScatterAdd { params: &params, indices, order, g: g.view(q)?, table })?;
+        result.finish(q)
     }
 
     /// The layouts of the table and of the rows, and the launch record.

@@ -26,7 +26,7 @@ pub(crate) trait Fit: Sized {
     /// The tensor with a checked shape.
     type Fitted;
 
-    /// Checks the shape against `plan`, which is row-major. Copies nothing.
+    /// Checks the shape against `plan`. Copies nothing.
     fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError>;
 }
 
@@ -91,6 +91,8 @@ pub(crate) struct Target<'a, Q: Queue + 'a, T: Element>(TensorMut<'a, Q, T>);
 
 /// A result of any layout, until the op has written its elements in row-major order.
 ///
+/// The op may also read the elements ("in place"): then the memory begins with a copy of them.
+///
 /// `None` if the op writes to the result directly.
 pub(crate) struct Unpacked<'a, Q: Queue + 'a, T: Element>(Option<(Q::Buf<T>, TensorMut<'a, Q, T>)>);
 
@@ -104,12 +106,47 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Unpacked<'a, Q, T> {
     ///
     /// It is the result, or memory that [`finish`](Self::finish) copies there.
     #[inline]
-    pub(crate) fn target<'s>(&'s mut self, q: &Q, Target(y): Target<'a, Q, T>) -> Result<Mut<'s, Q, T>, NnError> {
+    pub(crate) fn target<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>, NnError> {
+        self.writable(q, y, false)
+    }
+
+    /// The view that the op reads and writes.
+    ///
+    /// It is the result, or a copy of its elements that [`finish`](Self::finish) copies back.
+    #[inline]
+    pub(crate) fn updated<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>, NnError> {
+        self.writable(q, y, true)
+    }
+
+    /// [`updated`](Self::updated) for an op that treats all elements alike.
+    ///
+    /// It takes them in the order of memory, without a copy if they have no gaps.
+    pub(crate) fn unordered<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>, NnError> {
+        let (span, is_dense) = (y.0.layout().span(), y.0.layout().is_dense());
+        if is_dense {
+            return Ok(Q::Buf::<T>::shorten_mut(y.0.into_view().slice(0..span)?));
+        }
+        self.updated(q, y)
+    }
+
+    /// [`updated`](Self::updated) if the op reads the elements, else [`target`](Self::target).
+    #[inline]
+    pub(crate) fn writable<'s>(
+        &'s mut self,
+        q: &Q,
+        Target(mut y): Target<'a, Q, T>,
+        is_read: bool,
+    ) -> Result<Mut<'s, Q, T>, NnError> {
         let (len, span) = (y.layout().numel(), y.layout().span());
         if y.layout().is_contiguous() {
             return Ok(Q::Buf::<T>::shorten_mut(y.into_view().slice(0..span)?));
         }
-        let (packed, _) = self.0.insert((q.alloc(len)?, y));
+        let mut packed = q.alloc(len)?;
+        if is_read {
+            let plan = Layout::contiguous(y.layout().shape())?;
+            copy(q, y.reborrow().read_only(), TensorMut::whole(packed.view_mut(), plan))?;
+        }
+        let (packed, _) = self.0.insert((packed, y));
         Ok(packed.view_mut())
     }
 

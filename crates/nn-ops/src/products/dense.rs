@@ -2,7 +2,10 @@
 
 use backend_api::{
     Queue, Real,
-    ops::linalg::{ElementwiseOps, GemmOps},
+    ops::{
+        linalg::{ElementwiseOps, GemmOps},
+        tensor::TensorOps,
+    },
 };
 use core_types::params::elementwise::Activation;
 
@@ -186,7 +189,7 @@ impl DensePlan {
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
-    pub fn backward<Q: GemmOps + ElementwiseOps, T: Real>(
+    pub fn backward<Q: GemmOps + ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         layer: &Dense,

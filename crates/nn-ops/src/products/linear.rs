@@ -13,6 +13,7 @@ use super::matmul::{GemmPlan, Named};
 use crate::{
     elementwise::activation::ElementwisePlan,
     error::NnError,
+    movement::packed::{Fit, Unpacked},
     rows::sum::SumPlan,
     tensor::{
         layout::Layout,
@@ -85,7 +86,9 @@ impl LinearPlan {
     }
 }
 
-/// Where the gradients of X, W and b go, each row-major with the shape of its operand.
+/// Where the gradients of X, W and b go, each with the shape of its operand and any layout.
+///
+/// A gradient that is not row-major is packed by a copy.
 #[derive(Debug)]
 pub struct LinearGradients<'a, Q: GemmOps + 'a, T: Real> {
     /// Gradient of X; `None` if it is not needed (the first layer).
@@ -110,6 +113,7 @@ pub struct LinearBackwardPlan {
     x: Layout,
     w: Layout,
     d: Layout,
+    accumulates: bool,
 }
 
 impl LinearBackwardPlan {
@@ -145,6 +149,7 @@ impl LinearBackwardPlan {
             x: *x,
             w: *w,
             d,
+            accumulates: accumulate,
         })
     }
 
@@ -153,7 +158,7 @@ impl LinearBackwardPlan {
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
     /// [`NnError::Backend`] from the device.
-    pub fn run<Q: GemmOps + ElementwiseOps, T: Real>(
+    pub fn run<Q: GemmOps + ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
@@ -163,14 +168,18 @@ impl LinearBackwardPlan {
     ) -> Result<(), NnError> {
         let (x, w) = (x.planned(BACKWARD, "x", &self.x)?, w.planned(BACKWARD, "w", &self.w)?);
         let d = d.planned(BACKWARD, "d", &self.d)?;
-        let dx = gradients.x.planned(BACKWARD, "dx", &self.of_x.c)?;
-        let dw = gradients.w.planned(BACKWARD, "dw", &self.of_w.c)?;
-        let db = gradients.bias.planned(BACKWARD, "db", &self.of_bias.y)?;
+        let dx = gradients.x.fit(BACKWARD, "dx", &self.of_x.c)?;
+        let dw = gradients.w.fit(BACKWARD, "dw", &self.of_w.c)?;
+        let db = gradients.bias.fit(BACKWARD, "db", &self.of_bias.y)?;
+        let [mut of_x, mut of_w, mut of_bias] = [(); 3].map(|()| Unpacked::new());
         if let Some(dx) = dx {
-            self.of_x.launch(q, d, w, None, dx)?;
+            self.of_x.launch(q, d, w, None, of_x.writable(q, dx, self.accumulates)?)?;
         }
-        self.of_w.launch(q, x, d, None, dw)?;
-        db.map_or(Ok(()), |db| self.of_bias.launch(q, d, db))
+        self.of_w.launch(q, x, d, None, of_w.writable(q, dw, self.accumulates)?)?;
+        if let Some(db) = db {
+            self.of_bias.launch(q, d, of_bias.writable(q, db, self.accumulates)?)?;
+        }
+        [of_x, of_w, of_bias].into_iter().try_for_each(|gradient| gradient.finish(q))
     }
 }
 

@@ -2,7 +2,10 @@
 
 use backend_api::{
     Mut, Real, Ref,
-    ops::linalg::{Gemm, GemmOps},
+    ops::{
+        linalg::{Gemm, GemmOps},
+        tensor::TensorOps,
+    },
 };
 use core_types::params::{
     elementwise::Activation,
@@ -11,6 +14,7 @@ use core_types::params::{
 
 use crate::{
     error::NnError,
+    movement::packed::{Fit, Unpacked},
     tensor::{
         layout::{Layout, broadcast_shape},
         views::{Planned, TensorMut, TensorRef},
@@ -44,6 +48,8 @@ pub struct GemmPlan {
     pub(super) a: Layout,
     pub(super) b: Layout,
     pub(super) c: Layout,
+    /// Whether the products are added to a row-major copy of C.
+    packs: bool,
 }
 
 /// A layout with the name of the tensor that has it, for errors.
@@ -65,10 +71,21 @@ impl GemmPlan {
     /// Leading axes of C may have length 1 or be missing where the axes of A and B do not: C then
     /// receives the sum of the products along them, which is the gradient of a broadcast operand.
     ///
+    /// C has any layout. If its matrices have no stride of 1, it is packed by a copy.
+    ///
     /// # Errors
-    /// As [`Self::new`].
+    /// As [`Self::new`], but for the strides of C.
     pub fn accumulating(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
-        Self::build(OP, [("a", a), ("b", b), ("c", c)], Activation::Identity, true)
+        Self::adding(OP, [("a", a), ("b", b), ("c", c)])
+    }
+
+    /// A plan for `C += A B`, C of any layout, on behalf of an operator.
+    fn adding(op: &'static str, [a, b, (c_name, c)]: [Named<'_>; 3]) -> Result<Self, NnError> {
+        let add = |c: &Layout| Self::build(op, [a, b, (c_name, c)], Activation::Identity, true);
+        if !c.is_injective() || is_factor(c) {
+            return add(c);
+        }
+        Ok(Self { c: *c, packs: true, ..add(&Layout::of(op, c.shape())?)? })
     }
 
     /// The same plan with each product multiplied by `alpha`, which is 1 before.
@@ -110,6 +127,10 @@ impl GemmPlan {
         if (c_m, c_n) != (m, n) || (!accumulate && c_lead != lead) {
             return Err(NnError::shape(op, c_name, &whole[..], c));
         }
+        if !c.is_injective() {
+            let why = "its elements overlap";
+            return Err(NnError::InvalidStride { op, tensor: c_name, strides: c.strides().to_vec(), why });
+        }
         let stretched = |layout: &Layout| {
             let (own, rows, cols) = split(layout);
             if own == lead { Ok(*layout) } else { layout.broadcast_by(op, &[lead, &[rows, cols]].concat()) }
@@ -117,10 +138,6 @@ impl GemmPlan {
         let wide = [stretched(a)?, stretched(b)?, stretched(c)?];
         let [a_mat, b_mat, c_mat] =
             [matrix(op, (a_name, &wide[0]))?, matrix(op, (b_name, &wide[1]))?, matrix(op, (c_name, &wide[2]))?];
-        if !c.is_injective() {
-            let why = "its elements overlap";
-            return Err(NnError::InvalidStride { op, tensor: c_name, strides: c.strides().to_vec(), why });
-        }
         let axes = merged_axes(lead, &wide);
         let mut batch = [1; BATCH_AXES];
         let mut batch_strides = [[0; BATCH_AXES]; 3];
@@ -142,7 +159,7 @@ impl GemmPlan {
             alpha: 1.0,
             reserved: 0,
         };
-        Ok(Self { op, params, a: *a, b: *b, c: *c })
+        Ok(Self { op, params, a: *a, b: *b, c: *c, packs: false })
     }
 
     /// Runs the products on tensors with the layouts of the plan.
@@ -150,7 +167,7 @@ impl GemmPlan {
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor with another layout,
     /// [`NnError::Backend`] from the device.
-    pub fn run<Q: GemmOps, T: Real>(
+    pub fn run<Q: GemmOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         a: TensorRef<'_, Q, T>,
@@ -158,10 +175,18 @@ impl GemmPlan {
         c: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
         let (a, b) = (a.planned(self.op, "a", &self.a)?, b.planned(self.op, "b", &self.b)?);
-        self.launch(q, a, b, None, c.planned(self.op, "c", &self.c)?)
+        if !self.packs {
+            return self.launch(q, a, b, None, c.planned(self.op, "c", &self.c)?);
+        }
+        self.c.admit(self.op, "c", c.layout())?;
+        let (c, mut result) = (c.fit(self.op, "c", &self.c)?, Unpacked::new());
+        self.launch(q, a, b, None, result.updated(q, c)?)?;
+        result.finish(q)
     }
 
     /// Runs the products on views that reach as far as the layouts; `bias` is added to each row.
+    ///
+    /// C is not packed: the plan is one of [`build`](Self::build).
     pub(crate) fn launch<Q: GemmOps, T: Real>(
         &self,
         q: &Q,
@@ -256,7 +281,7 @@ fn merged_axes(lead: &[usize], wide: &[Layout; 3]) -> Vec<(usize, [usize; 3])> {
 ///
 /// # Errors
 /// As [`GemmPlan::new`] and [`GemmPlan::run`].
-pub fn matmul<Q: GemmOps, T: Real>(
+pub fn matmul<Q: GemmOps + TensorOps, T: Real>(
     q: &Q,
     a: TensorRef<'_, Q, T>,
     b: TensorRef<'_, Q, T>,
@@ -267,11 +292,11 @@ pub fn matmul<Q: GemmOps, T: Real>(
 
 /// The gradient of `C = A B` with respect to A: `dA += G B^T`, where G is the gradient of C.
 ///
-/// Axes along which A was broadcast are summed.
+/// Axes along which A was broadcast are summed. dA has any layout.
 ///
 /// # Errors
-/// As [`matmul`].
-pub fn matmul_backward_lhs<Q: GemmOps, T: Real>(
+/// As [`GemmPlan::accumulating`] and [`GemmPlan::run`].
+pub fn matmul_backward_lhs<Q: GemmOps + TensorOps, T: Real>(
     q: &Q,
     g: TensorRef<'_, Q, T>,
     b: TensorRef<'_, Q, T>,
@@ -279,16 +304,16 @@ pub fn matmul_backward_lhs<Q: GemmOps, T: Real>(
 ) -> Result<(), NnError> {
     let b = b.transposed()?;
     let layouts = [("g", g.layout()), ("b transposed", b.layout()), ("da", da.layout())];
-    GemmPlan::build("matmul_backward_lhs", layouts, Activation::Identity, true)?.run(q, g, b, da)
+    GemmPlan::adding("matmul_backward_lhs", layouts)?.run(q, g, b, da)
 }
 
 /// The gradient of `C = A B` with respect to B: `dB += A^T G`, where G is the gradient of C.
 ///
-/// Axes along which B was broadcast are summed.
+/// Axes along which B was broadcast are summed. dB has any layout.
 ///
 /// # Errors
-/// As [`matmul`].
-pub fn matmul_backward_rhs<Q: GemmOps, T: Real>(
+/// As [`GemmPlan::accumulating`] and [`GemmPlan::run`].
+pub fn matmul_backward_rhs<Q: GemmOps + TensorOps, T: Real>(
     q: &Q,
     a: TensorRef<'_, Q, T>,
     g: TensorRef<'_, Q, T>,
@@ -296,7 +321,7 @@ pub fn matmul_backward_rhs<Q: GemmOps, T: Real>(
 ) -> Result<(), NnError> {
     let a = a.transposed()?;
     let layouts = [("a transposed", a.layout()), ("g", g.layout()), ("db", db.layout())];
-    GemmPlan::build("matmul_backward_rhs", layouts, Activation::Identity, true)?.run(q, a, g, db)
+    GemmPlan::adding("matmul_backward_rhs", layouts)?.run(q, a, g, db)
 }
 
 #[cfg(test)]
@@ -315,6 +340,11 @@ mod tests {
         assert_eq!(refused(&dense, &gaps, &dense), "b");
         assert_eq!(refused(&dense, &dense, &gaps), "c");
         assert_eq!(refused(&dense, &dense, &row), "c");
+        // A result that is added to is packed unless its elements overlap.
+        assert!(GemmPlan::accumulating(&dense, &dense, &gaps).unwrap().packs);
+        assert!(!GemmPlan::accumulating(&dense, &dense, &dense).unwrap().packs);
+        let overlapping = GemmPlan::accumulating(&dense, &dense, &row);
+        assert!(matches!(overlapping, Err(NnError::InvalidStride { tensor: "c", .. })), "{overlapping:?}");
         assert_eq!(
             GemmPlan::new(&dense, &gaps, &dense).unwrap_err().to_string(),
             "`matmul` cannot use b with strides [4, 2]: neither rows nor columns of the matrix are contiguous"

@@ -17,7 +17,7 @@ use crate::{
     movement::packed::{Fit, Packed, Unpacked},
     tensor::{
         layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
@@ -90,7 +90,7 @@ impl<'a, Q: RowOps + 'a, T: Real> core::fmt::Debug for NormSaved<'a, Q, T> {
 /// Layer and RMS normalisation along the last axis, forward and backward.
 ///
 /// Tensors have one shape. All operands and results have any layout; those that are not row-major
-/// are packed by a copy. Results in place are row-major.
+/// are packed by a copy.
 ///
 /// Factors `gamma` and addends `beta` have the shape `[columns]` of that axis; if left out, they
 /// stand for ones and zeros. Statistics are f32 for every element type, of the shape `[2, rows]`
@@ -214,8 +214,8 @@ impl NormPlan {
     /// It is for inference: the gradients need x, which is overwritten.
     ///
     /// # Errors
-    /// As [`layer_norm`](Self::layer_norm), and [`NnError::InvalidStride`] unless x is row-major.
-    /// After [`BackendError::Undefined`](backend_api::BackendError::Undefined), x is unspecified.
+    /// As [`layer_norm`](Self::layer_norm). After
+    /// [`BackendError::Undefined`](backend_api::BackendError::Undefined), x is unspecified.
     pub fn layer_norm_in_place<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -224,15 +224,17 @@ impl NormPlan {
         stats: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         const OP: &str = "layer_norm_in_place";
-        let ([mut gamma, mut beta], mut of_stats) = (self.affine(OP, affine)?, Unpacked::new());
-        let (x, stats) = (x.planned(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.layer_stats)?);
+        let [mut gamma, mut beta] = self.affine(OP, affine)?;
+        let (x, stats) = (x.fit(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.layer_stats)?);
+        let (mut of_x, mut of_stats) = (Unpacked::new(), Unpacked::new());
         q.layer_norm_in_place(LayerNormInPlace {
             params: &self.params,
             gamma: Packed::view_some(&mut gamma, q)?,
             beta: Packed::view_some(&mut beta, q)?,
-            x,
+            x: of_x.updated(q, x)?,
             stats: of_stats.target(q, stats)?,
         })?;
+        of_x.finish(q)?;
         of_stats.finish(q)
     }
 
@@ -351,14 +353,16 @@ impl NormPlan {
         stats: TensorMut<'_, Q, f32>,
     ) -> Result<(), NnError> {
         const OP: &str = "rms_norm_in_place";
-        let (mut gamma, mut of_stats) = (gamma.fit(OP, "gamma", &self.columns)?, Unpacked::new());
-        let (x, stats) = (x.planned(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.rms_stats)?);
+        let mut gamma = gamma.fit(OP, "gamma", &self.columns)?;
+        let (x, stats) = (x.fit(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.rms_stats)?);
+        let (mut of_x, mut of_stats) = (Unpacked::new(), Unpacked::new());
         q.rms_norm_in_place(RmsNormInPlace {
             params: &self.params,
             gamma: Packed::view_some(&mut gamma, q)?,
-            x,
+            x: of_x.updated(q, x)?,
             rstd: of_stats.target(q, stats)?,
         })?;
+        of_x.finish(q)?;
         of_stats.finish(q)
     }
 

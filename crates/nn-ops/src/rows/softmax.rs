@@ -15,14 +15,13 @@ use crate::{
     movement::packed::{Fit, Unpacked},
     tensor::{
         layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
+        views::{TensorMut, TensorRef},
     },
 };
 
 /// Softmax and log-softmax along one axis, forward and backward.
 ///
 /// Tensors have one shape and any layout; those that are not row-major are packed by a copy.
-/// Results in place are row-major.
 ///
 /// Maxima, exponentials and sums are f32 for every element type; the order of each sum depends only
 /// on the shape, and a row's result only on that row. NaN or +inf in a row makes the row NaN, and
@@ -125,7 +124,7 @@ impl SoftmaxPlan {
     /// The backward pass reads the results alone.
     ///
     /// # Errors
-    /// As [`softmax`](Self::softmax), and [`NnError::InvalidStride`] unless x is row-major.
+    /// As [`softmax`](Self::softmax).
     pub fn softmax_in_place<Q: RowOps + TensorOps, T: Real>(
         &self,
         q: &Q,
@@ -134,8 +133,10 @@ impl SoftmaxPlan {
     ) -> Result<(), NnError> {
         const OP: &str = "softmax_in_place";
         let (params, mut mask) = self.masked(OP, mask)?;
-        let x = x.planned(OP, "x", &self.layout)?;
-        Ok(q.softmax_in_place(SoftmaxInPlace { params: &params, mask: mask.view(q)?, x })?)
+        let (x, mut result) = (x.fit(OP, "x", &self.layout)?, Unpacked::new());
+        let x = result.updated(q, x)?;
+        q.softmax_in_place(SoftmaxInPlace { params: &params, mask: mask.view(q)?, x })?;
+        result.finish(q)
     }
 
     /// [`log_softmax`](Self::log_softmax) of x with the results in x, bit for bit.
@@ -150,8 +151,10 @@ impl SoftmaxPlan {
     ) -> Result<(), NnError> {
         const OP: &str = "log_softmax_in_place";
         let (params, mut mask) = self.masked(OP, mask)?;
-        let x = x.planned(OP, "x", &self.layout)?;
-        Ok(q.log_softmax_in_place(LogSoftmaxInPlace { params: &params, mask: mask.view(q)?, x })?)
+        let (x, mut result) = (x.fit(OP, "x", &self.layout)?, Unpacked::new());
+        let x = result.updated(q, x)?;
+        q.log_softmax_in_place(LogSoftmaxInPlace { params: &params, mask: mask.view(q)?, x })?;
+        result.finish(q)
     }
 
     /// The gradient of [`softmax`](Self::softmax), `dx = y (g - sum_j g_j y_j)`.
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_of_another_shape_turned_results_in_place_and_causal_masks_without_queries_are_refused() {
+    fn tensors_of_another_shape_and_causal_masks_without_queries_are_refused() {
         let q = runtime::cpu().unwrap();
         let (x, mut y) = (q.zeros::<f32>(6).unwrap(), q.zeros::<f32>(6).unwrap());
         let plan = SoftmaxPlan::new(&[2, 3], 1).unwrap();
@@ -272,9 +275,12 @@ mod tests {
         let other = TensorMut::contiguous(y.view_mut(), &[3, 2]).unwrap();
         let refused = plan.softmax_in_place(&q, other, Mask::None).unwrap_err();
         assert_eq!(refused.to_string(), "`softmax_in_place` expected x of shape [2, 3], got [3, 2]");
+        let other = TensorMut::contiguous(y.view_mut(), &[3, 2]).unwrap();
+        let refused = plan.log_softmax_in_place(&q, other, Mask::None).unwrap_err();
+        assert_eq!(refused.to_string(), "`log_softmax_in_place` expected x of shape [2, 3], got [3, 2]");
         let turned = TensorMut::contiguous(y.view_mut(), &[3, 2]).unwrap().transposed().unwrap();
-        let refused = plan.log_softmax_in_place(&q, turned, Mask::None).unwrap_err();
-        assert!(matches!(refused, NnError::InvalidStride { op: "log_softmax_in_place", tensor: "x", .. }), "{refused}");
+        plan.softmax_in_place(&q, turned, Mask::None).unwrap();
+        assert_eq!(q.download(&y), Ok(vec![1.0 / 3.0; 6]));
         let causal = run(&q, &[5], 0, Mask::Causal { offset: 0 });
         assert!(matches!(causal, Err(NnError::Parameter { op: "softmax", .. })), "{causal:?}");
     }

@@ -23,7 +23,7 @@ const OP: &str = "sum_axis";
 /// Checked sums of a tensor over one axis.
 ///
 /// The result has the shape of x without the axis. Tensors that are not row-major are packed by a
-/// copy; a result that is added to is row-major.
+/// copy.
 ///
 /// A sum over no elements is zero. Sums do not depend on the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,20 +62,17 @@ impl SumPlan {
     /// Sums the elements of x.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::InvalidStride`] if the
-    /// plan adds to a result that is not row-major, [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
+    /// device.
     pub fn run<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
     ) -> Result<(), NnError> {
-        let mut x = x.fit(OP, "x", &self.x)?;
-        if self.params.accumulate != 0 {
-            self.y.admit(OP, "y", y.layout())?;
-        }
-        let (y, mut result) = (y.fit(OP, "y", &self.y)?, Unpacked::new());
-        self.launch(q, x.view(q)?, result.target(q, y)?)?;
+        let (mut x, y) = (x.fit(OP, "x", &self.x)?, y.fit(OP, "y", &self.y)?);
+        let mut result = Unpacked::new();
+        self.launch(q, x.view(q)?, result.writable(q, y, self.params.accumulate != 0)?)?;
         result.finish(q)
     }
 

@@ -7,7 +7,10 @@ use backend_api::{
         linalg::{Axpby, ElementwiseOps, GemmOps},
     },
 };
-use core_types::params::factor::{MatrixParams, ScaleParams};
+use core_types::params::{
+    elementwise::Activation,
+    factor::{MatrixParams, ScaleParams},
+};
 
 use super::{factors::SvdFactors, options::SvdOptions, plan::SvdPlan, workspace::SvdWorkspace};
 use crate::{
@@ -50,6 +53,7 @@ pub struct ResidualPlan {
     /// The product of the scaled left factor and the right one, added to a matrix.
     product: GemmPlan,
     left: Layout,
+    right: Layout,
 }
 
 /// A residual of rank r, on the queue's device.
@@ -91,8 +95,9 @@ impl ResidualPlan {
     pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
         let svd = SvdPlan::new(m, n, rank, options)?;
         let (left, right) = (Layout::of(OP, &[m, svd.rank()])?, Layout::of(OP, &[n, svd.rank()])?);
-        let product = GemmPlan::accumulating(&left, &right.transposed()?, svd.layout())?;
-        Ok(Self { svd, product, left })
+        let layouts = [("left", &left), ("right transposed", &right.transposed()?), ("w", svd.layout())];
+        let product = GemmPlan::build(OP, layouts, Activation::Identity, true)?;
+        Ok(Self { svd, product, left, right })
     }
 
     /// The decomposition that compresses.
@@ -178,10 +183,11 @@ impl ResidualPlan {
     ) -> Result<(), NnError> {
         let CompressedResidual { factors, scaled, .. } = compressed;
         let (u, s) = (factors.u().planned(OP, "left", &self.left)?, factors.s().view());
+        let (v, w) = (factors.v().planned(OP, "right", &self.right)?, w.planned(OP, "w", self.svd.layout())?);
         let matrix = MatrixParams { rows: self.left.shape()[0] as u64, cols: self.left.shape()[1] as u64 };
         let params = ScaleParams { matrix, alpha };
         q.scale_columns(ScaleColumns { params: &params, x: u, factors: s, y: scaled.view_mut() })?;
-        self.product.run(q, TensorRef::new(scaled.view(), self.left)?, factors.v().transposed()?, w)
+        self.product.launch(q, scaled.view(), v, None, w)
     }
 }
 

@@ -256,24 +256,27 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
         TensorMut { view: Q::Buf::<T>::shorten_mut(self.view), layout: self.layout }
     }
 
-    /// The elements in the order of memory, for an operator that treats all of them alike.
+    /// Lends the tensor to an operator that consumes it.
     ///
-    /// They have the shape of `plan`, in any order without gaps.
-    pub(crate) fn unordered<'s>(
-        self,
-        op: &'static str,
-        tensor: &'static str,
-        plan: &Layout,
-    ) -> Result<Mut<'s, Q, T>, NnError>
-    where
-        'a: 's,
-    {
-        plan.admit_shape(op, tensor, &self.layout)?;
-        if !self.layout.is_dense() {
-            let (strides, why) = (self.layout.strides().to_vec(), "the elements have gaps between them");
-            return Err(NnError::InvalidStride { op, tensor, strides, why });
-        }
-        Ok(Q::Buf::<T>::shorten_mut(self.view.slice(0..plan.span())?))
+    /// ```
+    /// use nn_ops::{Map, Tensor, map_in_place};
+    ///
+    /// let q = runtime::cpu()?;
+    /// let mut x = Tensor::from_values(&q, &[2, 2], &[4.0f32, 9.0, 16.0, 25.0])?;
+    /// let mut column = x.at_mut().indexed(1, 0)?;
+    /// map_in_place(&q, Map::Sqrt, column.reborrow())?;
+    /// map_in_place(&q, Map::Neg, column)?;
+    /// assert_eq!(x.values(&q)?, [-2.0, 9.0, -4.0, 25.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn reborrow(&mut self) -> TensorMut<'_, Q, T> {
+        TensorMut { view: Q::Buf::<T>::reborrow_mut(&mut self.view), layout: self.layout }
+    }
+
+    /// The tensor as an operand.
+    pub(crate) fn read_only(self) -> TensorRef<'a, Q, T> {
+        TensorRef { view: Q::Buf::<T>::read_only(self.view), layout: self.layout }
     }
 
     /// Gives the view back.

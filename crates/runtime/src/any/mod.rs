@@ -144,6 +144,13 @@ impl<T: Element> Buffer<T> for AnyBuf<T> {
         view
     }
 
+    fn reborrow_mut<'s, 'l: 's>(view: &'s mut AnyMut<'l, T>) -> AnyMut<'s, T>
+    where
+        Self: 'l,
+    {
+        view.reborrow()
+    }
+
     fn read_only<'a>(view: AnyMut<'a, T>) -> AnyRef<'a, T>
     where
         Self: 'a,

@@ -156,6 +156,13 @@ impl<T: Element> Buffer<T> for Nowhere<T> {
         view
     }
 
+    fn reborrow_mut<'s, 'l: 's>(view: &'s mut Self) -> Self
+    where
+        Self: 'l,
+    {
+        *view
+    }
+
     fn read_only<'a>(view: Self) -> Self
     where
         Self: 'a,

@@ -1,10 +1,10 @@
 //! Values, views that are passed on, and arguments that are refused.
 
 use nn_ops::{
-    Activation, AttentionOptions, Binary, Dropout, Functional, Indices, Mask, NnError, Operand, Reduction, Tensor,
-    TensorMut, copy, fill,
+    Activation, AttentionOptions, Binary, Dropout, Functional, GemmPlan, Indices, Map, Mask, NnError, Operand,
+    Reduction, Tensor, TensorMut, axpby, binary_in_place, copy, fill,
     io::{Tensor as Saved, Tensors},
-    select,
+    map_in_place, select, select_in_place,
 };
 use runtime::AnyQueue;
 
@@ -134,6 +134,35 @@ fn results_are_written_through_turned_and_sliced_views() {
         fill(q, 9.0, turned.indexed(0, 1).unwrap().narrowed(0, 0..2).unwrap()).unwrap();
         assert_eq!(y.values(q).unwrap(), [0.0, 9.0, 1.0, 9.0, 0.0, 0.0, 2.0, 5.0, 0.0, 0.0, 3.0, 6.0]);
         assert!(matches!(y.at_mut().transposed().unwrap().reshaped(&[12]), Err(NnError::InvalidStride { .. })));
+    });
+}
+
+#[test]
+fn elements_are_changed_through_turned_and_sliced_views() {
+    on_each_device(|q| {
+        let mut y = q.tensor([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]).unwrap();
+        // A view is passed on twice.
+        let mut column = y.at_mut().indexed(1, 1).unwrap();
+        map_in_place(q, Map::Neg, column.reborrow()).unwrap();
+        binary_in_place(q, Binary::Mul, column, q.tensor([10.0f32, 100.0]).unwrap().at()).unwrap();
+        assert_eq!(y.values(q).unwrap(), [1.0, -20.0, 3.0, 4.0, -500.0, 6.0]);
+        let columns = y.at_mut().transposed().unwrap().narrowed(0, 0..2).unwrap();
+        axpby(q, 1.0, q.tensor([[1.0f32, 2.0], [3.0, 4.0]]).unwrap().at(), 2.0, columns).unwrap();
+        assert_eq!(y.values(q).unwrap(), [3.0, -37.0, 3.0, 10.0, -996.0, 6.0]);
+        let mask = q.tensor([[true, false], [false, true], [true, true]]).unwrap();
+        select_in_place(q, mask.at(), y.at_mut().transposed().unwrap(), q.filled(&[3, 2], 9.0).unwrap().at()).unwrap();
+        assert_eq!(y.values(q).unwrap(), [3.0, 9.0, 3.0, 9.0, -996.0, 6.0]);
+        // Columns 2, 0 and 2 of the rows are increased by 1, 2 and 3.
+        let g = q.tensor([[1.0f32, 1.0], [2.0, 2.0], [3.0, 3.0]]).unwrap();
+        let table = y.at_mut().transposed().unwrap();
+        Indices::new(q, 3, &[2, 0, 2]).unwrap().scatter_add(q, g.at(), table).unwrap();
+        assert_eq!(y.values(q).unwrap(), [5.0, 9.0, 7.0, 11.0, -996.0, 10.0]);
+        // A product is added to every second column.
+        let mut y: Tensor<AnyQueue, f32> = q.filled(&[2, 4], 1.0).unwrap();
+        let (a, b) = (q.tensor([[1.0f32, 2.0], [3.0, 4.0]]).unwrap(), q.tensor([[1.0f32, 0.0], [0.0, 10.0]]).unwrap());
+        let c = y.at_mut().reshaped(&[2, 2, 2]).unwrap().indexed(2, 1).unwrap();
+        GemmPlan::accumulating(a.layout(), b.layout(), c.layout()).unwrap().run(q, a.at(), b.at(), c).unwrap();
+        assert_eq!(y.values(q).unwrap(), [1.0, 2.0, 1.0, 21.0, 1.0, 4.0, 1.0, 41.0]);
     });
 }
 

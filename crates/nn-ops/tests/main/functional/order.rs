@@ -3,9 +3,10 @@
 use backend_api::{Counted as _, Queue as _};
 use half::f16;
 use nn_ops::{
-    Activation, AttentionOptions, CrossEntropyPlan, CrossEntropyResults, Dropout, ElementwisePlan, Functional as _,
-    Indices, Map, Mask, NnError, NormAffine, NormGradients, NormPlan, NormResults, NormSaved, Overflow, ReducePlan,
-    Reduction, SoftmaxPlan, SumPlan, Tensor, arg_max, narrow, widen,
+    Activation, AttentionOptions, Binary, BinaryPlan, CrossEntropyPlan, CrossEntropyResults, Dropout, ElementwisePlan,
+    Functional as _, GemmPlan, Indices, LinearBackwardPlan, LinearGradients, Map, Mask, NnError, NormAffine,
+    NormGradients, NormPlan, NormResults, NormSaved, Overflow, ReducePlan, Reduction, ResidualPlan, SoftmaxPlan,
+    SumPlan, SvdOptions, Tensor, arg_max, binary_in_place, narrow, widen,
 };
 use runtime::AnyQueue;
 
@@ -48,14 +49,20 @@ fn element_plans_refuse_wrong_shapes_before_packing() {
         refuses(q, "dx", || plan.activate_backward(q, relu, x, x, bad.at_mut()));
         refuses(q, "y", || plan.axpby(q, 1.0, x, 0.0, bad.at_mut()));
         refuses(q, "y", || plan.axpby(q, 1.0, x, 1.0, bad.at_mut()));
-        refuses(q, "y", || plan.axpby(q, 1.0, x, 1.0, bad.at_mut().transposed()?));
+        refuses(q, "x", || plan.axpby(q, 1.0, wrong, 1.0, bad.at_mut().transposed()?));
+        refuses(q, "x", || plan.map_in_place(q, Map::Abs, bad.at_mut()));
+        refuses(q, "x", || plan.activate_in_place(q, relu, bad.at_mut()));
+        refuses(q, "x", || plan.dropout_in_place(q, at, 2, bad.at_mut()));
         refuses(q, "y", || plan.map(q, Map::Abs, x, bad.at_mut()));
         refuses(q, "y", || plan.dropout(q, at, 2, x, bad.at_mut()));
         refuses(q, "a", || plan.select(q, mask, [wrong, x], row_major.at_mut()));
         refuses(q, "b", || plan.select(q, mask, [x, wrong], row_major.at_mut()));
         refuses(q, "y", || plan.select(q, mask, [x, x], bad.at_mut()));
         refuses(q, "a", || plan.select_in_place(q, mask, bad.at_mut(), x));
-        refuses(q, "a", || plan.select_in_place(q, mask, bad.at_mut().transposed()?, x));
+        refuses(q, "b", || plan.select_in_place(q, mask, bad.at_mut().transposed()?, wrong));
+        let product = BinaryPlan::new(row_major.layout(), x.layout(), row_major.layout()).unwrap();
+        refuses(q, "y", || product.run_in_place(q, Binary::Mul, bad.at_mut(), x));
+        refuses(q, "b", || product.run_in_place(q, Binary::Mul, bad.at_mut().transposed()?, wrong));
         refuses(q, "y", || narrow(q, Overflow::Refuse, x, halves.at_mut()));
         let half = halves.transposed().unwrap();
         refuses(q, "y", || widen(q, half, bad.at_mut()));
@@ -64,6 +71,7 @@ fn element_plans_refuse_wrong_shapes_before_packing() {
         refuses(q, "y", || indices.gather(q, x, bad.at_mut()));
         let g = held.reshaped(&[2, 3]).unwrap().transposed().unwrap();
         refuses(q, "table", || indices.scatter_add(q, g, bad.at_mut()));
+        refuses(q, "g", || indices.scatter_add(q, x, bad.at_mut().transposed()?));
     });
 }
 
@@ -89,7 +97,8 @@ fn row_plans_refuse_wrong_shapes_before_packing() {
         refuses(q, "y", || SumPlan::new(&SHAPE, 0)?.run(q, x, bad.at_mut()));
         let cube = held.reshaped(&[1, 3, 2]).unwrap();
         let sums = SumPlan::accumulating(&[1, 2, 3], 0).unwrap();
-        refuses(q, "y", || sums.run(q, cube.transposed()?, bad.at_mut().transposed()?));
+        refuses(q, "y", || sums.run(q, cube.transposed()?, bad.at_mut()));
+        refuses(q, "x", || sums.run(q, cube, bad.at_mut().transposed()?));
         refuses(q, "y", || ReducePlan::new(&SHAPE, &[0], Reduction::Max)?.run(q, x, bad.at_mut()));
         let cube = held.reshaped(&[3, 2, 1]).unwrap();
         refuses(q, "y", || ReducePlan::new(&[3, 2, 1], &[0, 2], Reduction::Sum)?.run(q, cube, bad.at_mut()));
@@ -132,6 +141,7 @@ fn norm_plans_refuse_wrong_shapes_before_packing() {
         refuses(q, "stats", || plan.layer_norm(q, x, affine, results));
         refuses(q, "x", || plan.layer_norm_in_place(q, bad.at_mut(), affine, of_rows.at_mut()));
         refuses(q, "stats", || plan.layer_norm_in_place(q, row_major.at_mut(), affine, bad.at_mut()));
+        refuses(q, "stats", || plan.layer_norm_in_place(q, y.at_mut().transposed()?, affine, bad.at_mut()));
         let results = NormResults { y: y.at_mut().transposed().unwrap(), stats: of_rows.at_mut() };
         refuses(q, "r", || plan.add_layer_norm(q, [x, wrong], affine, sum.at_mut().transposed()?, results));
         let results = NormResults { y: y.at_mut().transposed().unwrap(), stats: bad.at_mut() };
@@ -143,6 +153,7 @@ fn norm_plans_refuse_wrong_shapes_before_packing() {
         let mut two: Device = q.filled(&[2], 1.0).unwrap();
         refuses(q, "x", || plan.rms_norm_in_place(q, bad.at_mut(), gamma, two.at_mut()));
         refuses(q, "stats", || plan.rms_norm_in_place(q, row_major.at_mut(), gamma, bad.at_mut()));
+        refuses(q, "stats", || plan.rms_norm_in_place(q, y.at_mut().transposed()?, gamma, bad.at_mut()));
 
         let stats = of_rows.transposed().unwrap();
         let saved = NormSaved { x, gamma, stats };
@@ -170,6 +181,28 @@ fn products_and_attention_refuse_wrong_shapes_before_packing() {
         let (bias, saved) = (tensor(&[4]), (tensor(&[1, 2, 2, 3]), tensor(&[1, 2, 2])));
         let options = AttentionOptions::default();
 
+        // Results that are added to and have to be packed.
+        let factor = tensor(&[2, 2]);
+        let mut apart = tensor(&[2, 2, 2]);
+        let plan = GemmPlan::accumulating(factor.layout(), factor.layout(), apart.indexed(2, 0).unwrap().layout());
+        let plan = plan.unwrap();
+        refuses(q, "a", || plan.run(q, bias.at(), factor.at(), apart.at_mut().indexed(2, 0)?));
+        refuses(q, "c", || plan.run(q, factor.at(), factor.at(), apart.at_mut().narrowed(2, 0..1)?));
+        let mut of_x = tensor(&[2, 2]);
+        let mut short = tensor(&[3]);
+        let plan = LinearBackwardPlan::accumulating(factor.layout(), factor.layout()).unwrap();
+        let gradients = LinearGradients {
+            x: Some(of_x.at_mut().transposed().unwrap()),
+            w: apart.at_mut().indexed(2, 1).unwrap(),
+            bias: Some(short.at_mut()),
+        };
+        refuses(q, "db", || plan.run(q, factor.at(), factor.at(), factor.at(), gradients));
+        // The factors of a residual are scaled before they are multiplied.
+        let plan = ResidualPlan::new(4, 3, 2, SvdOptions::default()).unwrap();
+        let (mut compressed, mut matrix) = (plan.compressed(q).unwrap(), tensor(&[3, 4]));
+        refuses(q, "w", || plan.apply(q, 1.0, &mut compressed, matrix.at_mut()));
+        refuses(q, "w", || plan.apply(q, 1.0, &mut compressed, matrix.at_mut().transposed()?));
+
         refuses(q, "bias", || q.linear(&x, &w, Some(bias.at()), Activation::Relu).map(drop));
         refuses(q, "g", || q.linear_backward(&x, &w, &x).map(drop));
         refuses(q, "v", || q.attention(&heads, &other, &heads, options).map(drop));
@@ -179,5 +212,33 @@ fn products_and_attention_refuse_wrong_shapes_before_packing() {
         refuses(q, "y", || q.attention_backward(&heads, &heads, &heads, options, &of_others, &heads).map(drop));
         let of_others = (tensor(&[1, 2, 2, 3]), tensor(&[1, 2, 3]));
         refuses(q, "lse", || q.attention_backward(&heads, &heads, &heads, options, &of_others, &heads).map(drop));
+    });
+}
+
+#[test]
+fn row_major_results_that_are_read_are_not_copied() {
+    on_each_device(|q| {
+        let (mut y, other, plan) = (turned(q), turned(q), ElementwisePlan::new(&[3, 2]).unwrap());
+        let flags = Tensor::from_values(q, &[3, 2], &[true; 6]).unwrap();
+        let (softmax, sums) = (SoftmaxPlan::new(&[3, 2], 1).unwrap(), SumPlan::accumulating(&[1, 3, 2], 0).unwrap());
+        let (norm, mut roots) = (NormPlan::new(&[3, 2], 1e-3).unwrap(), Tensor::alloc(q, &[3]).unwrap());
+        let indices = Indices::new(q, 3, &[1, 0, 1]).unwrap();
+        let held = q.budget().live_bytes();
+        assert_eq!(q.budget().peak_bytes(), held, "an allocation has to raise the peak");
+        plan.map_in_place(q, Map::Abs, y.at_mut()).unwrap();
+        plan.axpby(q, 1.0, other.at(), 0.5, y.at_mut()).unwrap();
+        plan.dropout_in_place(q, Dropout::new(0.5, 7).unwrap().at(1), 2, y.at_mut()).unwrap();
+        plan.select_in_place(q, flags.at(), y.at_mut(), other.at()).unwrap();
+        binary_in_place(q, Binary::Mul, y.at_mut(), other.at()).unwrap();
+        sums.run(q, other.reshaped(&[1, 3, 2]).unwrap(), y.at_mut()).unwrap();
+        indices.scatter_add(q, other.at(), y.at_mut()).unwrap();
+        assert_eq!(q.budget().peak_bytes(), held);
+        // On the processor, softmax and norms have scratch for two rows; a copy of y has 24 bytes.
+        softmax.softmax_in_place(q, y.at_mut(), Mask::None).unwrap();
+        norm.rms_norm_in_place(q, y.at_mut(), None, roots.at_mut()).unwrap();
+        assert!(q.budget().peak_bytes() <= held + 16);
+        let softmax = SoftmaxPlan::new(&SHAPE, 1).unwrap();
+        softmax.softmax_in_place(q, y.at_mut().transposed().unwrap(), Mask::None).unwrap();
+        assert!(q.budget().peak_bytes() >= held + 24);
     });
 }
