@@ -183,9 +183,9 @@ unsafe fn keys<T: Real, E: Engine<T>>(
                 });
             }
         });
-        E::add_lines(&mut of_values, &kept, tiles.weights, tiles.lines[1], special);
+        E::add_lines(&mut of_values, &kept, tiles.weights, tiles.lines[1], dim, special);
         warp_sync(FULL);
-        E::add_lines(&mut of_keys, &gradients, tiles.weights, tiles.lines[0], special);
+        E::add_lines(&mut of_keys, &gradients, tiles.weights, tiles.lines[0], dim, special);
     }
 
     let (wide_k, wide_v) = (is_wide(dk, &p.k, dim), is_wide(dv, &p.v, dim));
@@ -253,7 +253,7 @@ unsafe fn queries<T: Real, E: Engine<T>>(
                 }
             });
         });
-        E::add_lines(&mut sums, &gradients, tiles.weights, tiles.lines[0], special);
+        E::add_lines(&mut sums, &gradients, tiles.weights, tiles.lines[0], dim, special);
         start += LINES;
     }
 

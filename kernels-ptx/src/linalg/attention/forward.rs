@@ -189,7 +189,7 @@ unsafe fn forward<T: Real, E: Engine<T>>(
                 |i, j| factors.read::<T, E>(weights, i, j),
             )
         };
-        E::add_lines(&mut running.sums, &kept, weights, v_tile, special);
+        E::add_lines(&mut running.sums, &kept, weights, v_tile, dim, special);
         start += LINES;
     }
 

@@ -85,6 +85,21 @@ fn not_finite<T: Half>(word: u32) -> u32 {
     (word & exponents) + ones
 }
 
+/// Writes a block out for each 16 of the first `dim` of `D` elements.
+///
+/// Rows that take all steps have one branch, so that steps overlap. Shorter ones have a branch for
+/// each step, also for the first: the compiler would move that one in front of the branch for all.
+/// `dim` is a parameter of the launch, so that all threads branch together.
+macro_rules! steps_of_16 {
+    ($index:ident in 0..$dim:ident, $most:ident => $body:block) => {
+        if $dim > $most - 16 {
+            unroll!($index in 0..8 => { if 16 * $index < $most $body });
+        } else {
+            unroll!($index in 0..8 => { if 16 * $index < $most - 16 && 16 * $index < $dim $body });
+        }
+    };
+}
+
 /// Blocks of 64 rows of up to `D` elements, 64 or 128.
 pub struct Mma<const D: u32>;
 
@@ -165,15 +180,12 @@ impl<T: Half, const D: u32> Engine<T> for Mma<D> {
         held
     }
 
-    // No branch on the number of elements: padding is zero in both factors.
     #[inline(always)]
-    unsafe fn held_dots(held: &Self::Held, _: SharedAddr, lines: SharedAddr, _: u32) -> [f32; OWN] {
+    unsafe fn held_dots(held: &Self::Held, _: SharedAddr, lines: SharedAddr, dim: u32) -> [f32; OWN] {
         let lines = own_lines(lines, <Self as Engine<T>>::PITCH);
         let mut sums = [[0.0; 4]; 4];
-        unroll!(N in 0..8 => {
-            if 16 * N < D {
-                multiply_16::<T, D>(&mut sums, held[N as usize], lines.offset(32 * N));
-            }
+        steps_of_16!(N in 0..dim, D => {
+            multiply_16::<T, D>(&mut sums, held[N as usize], lines.offset(32 * N));
         });
         by_row(&sums)
     }
@@ -189,6 +201,7 @@ impl<T: Half, const D: u32> Engine<T> for Mma<D> {
         weights: &[f32; OWN],
         room: SharedAddr,
         lines: SharedAddr,
+        dim: u32,
         special: bool,
     ) {
         let pitch = <Self as Engine<T>>::PITCH;
@@ -200,20 +213,19 @@ impl<T: Half, const D: u32> Engine<T> for Mma<D> {
         }
         let (row, low, high) = (idx::lane() % 8, idx::lane() / 8 % 2, idx::lane() / 16);
         let lines = lines.offset((low * 8 + row) * pitch + high * 16);
-        unroll!(K in 0..2 => {
-            let k = (4 * K) as usize;
-            let w = [
+        let weights = [0, 4].map(|k| {
+            [
                 T::pack(weights[k], weights[k + 1]),
                 T::pack(weights[k + 8], weights[k + 9]),
                 T::pack(weights[k + 2], weights[k + 3]),
                 T::pack(weights[k + 10], weights[k + 11]),
-            ];
-            unroll!(N in 0..8 => {
-                if 16 * N < D {
-                    let [a, b, c, d] = ldmatrix_x4_trans(lines.offset(16 * K * pitch + 32 * N));
-                    T::multiply(&mut sums[(2 * N) as usize], w, [a, b]);
-                    T::multiply(&mut sums[(2 * N + 1) as usize], w, [c, d]);
-                }
+            ]
+        });
+        steps_of_16!(N in 0..dim, D => {
+            unroll!(K in 0..2 => {
+                let [a, b, c, d] = ldmatrix_x4_trans(lines.offset(16 * K * pitch + 32 * N));
+                T::multiply(&mut sums[(2 * N) as usize], weights[K as usize], [a, b]);
+                T::multiply(&mut sums[(2 * N + 1) as usize], weights[K as usize], [c, d]);
             });
         });
     }

@@ -124,6 +124,7 @@ impl<T: Real, const D: u32, const TM: u32> Engine<T> for Simt<D, TM> {
         weights: &[f32; OWN],
         room: SharedAddr,
         lines: SharedAddr,
+        _: u32,
         special: bool,
     ) {
         <Self as Engine<T>>::write(room, weights);

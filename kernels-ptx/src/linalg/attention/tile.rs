@@ -103,7 +103,7 @@ pub trait Engine<T: Real> {
     /// exp(x) for x <= 0 or NaN. A result below 2^-125 may be 0.
     fn exp_nonpositive(x: f32) -> f32;
 
-    /// Adds the product of weights and lines.
+    /// Adds the product of weights and lines, at least of the first `dim` columns.
     ///
     /// Lines with the weight [`LEFT_OUT`] have no effect. `special` states that the lines may have
     /// elements that are not finite: only then they are left out one by one. `room` is a tile of
@@ -113,6 +113,7 @@ pub trait Engine<T: Real> {
         weights: &[f32; OWN],
         room: SharedAddr,
         lines: SharedAddr,
+        dim: u32,
         special: bool,
     );
 
