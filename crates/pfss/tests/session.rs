@@ -36,12 +36,9 @@ fn over_tcp<T: Send>(
 ) -> [T; 2] {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    test_process::scope(|scope| {
-        let first =
-            scope.spawn(move || zero(Session::new(TcpChannel::accept(Party::Zero, &listener, &options()).unwrap())));
-        let second = one(Session::new(TcpChannel::connect(Party::One, address, &options()).unwrap()));
-        [first.join().unwrap(), second]
-    })
+    let first = || zero(Session::new(TcpChannel::accept(Party::Zero, &listener, &options()).unwrap()));
+    let second = || one(Session::new(TcpChannel::connect(Party::One, address, &options()).unwrap()));
+    test_process::pair(first, second).into()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! - [`alone`] runs a test in a separate process, for state that a process has once: its driver,
 //!   its allocator.
-//! - [`scope`] and [`within`] end a test whose threads hang.
+//! - [`pair`], [`scope`] and [`within`] end a test whose threads hang.
 //! - [`output`], [`output_of`] and [`wait`] end a child process that hangs.
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ mod limit;
 mod tests;
 
 pub use child::{alone, output, output_of, wait};
-pub use limit::{scope, within};
+pub use limit::{pair, scope, within};
 use std::time::Duration;
 
 /// The default limit of a child process, and of a wait for another thread or rank.

@@ -2,8 +2,8 @@
 
 use std::{
     io::Write as _,
-    process,
-    sync::mpsc::{self, RecvTimeoutError},
+    panic, process,
+    sync::mpsc::{self, RecvTimeoutError, Sender},
     thread::{self, Scope},
     time::Duration,
 };
@@ -37,9 +37,38 @@ pub fn within<V, F: FnOnce() -> V>(limit: Duration, test: F) -> V {
     watched(test_name::<F>(), limit, test)
 }
 
+/// Runs `first` on another thread and `second` on this one, with a time limit of five minutes.
+///
+/// It is for two parties that wait for each other. Threads and limit are compiled once.
+///
+/// # Panics
+/// If one of the two panics, with its panic, and as [`within`].
+pub fn pair<A: Send, B, F: FnOnce() -> A + Send>(first: F, second: impl FnOnce() -> B) -> (A, B) {
+    let (mut a, mut b) = (None, None);
+    run_pair(test_name::<F>(), Box::new(|| a = Some(first())), Box::new(|| b = Some(second())));
+    a.zip(b).expect("both have returned")
+}
+
+fn run_pair(name: String, first: Box<dyn FnOnce() + Send + '_>, second: Box<dyn FnOnce() + '_>) {
+    let _watched = watch(name, SCOPE_LIMIT);
+    thread::scope(|scope| {
+        let other = scope.spawn(first);
+        second();
+        if let Err(panic) = other.join() {
+            panic::resume_unwind(panic);
+        }
+    });
+}
+
 fn watched<V>(name: String, limit: Duration, test: impl FnOnce() -> V) -> V {
+    let _watched = watch(name, limit);
+    test()
+}
+
+/// Aborts the process if the sender is not dropped within `limit`, by a panic or not.
+fn watch(name: String, limit: Duration) -> Sender<()> {
     let thread = thread::current().name().unwrap_or("without a name").to_owned();
-    let (done, is_done) = mpsc::channel::<()>();
+    let (done, is_done) = mpsc::channel();
     let watch = move || {
         if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
             // libtest captures `eprintln!`, also of threads that a test starts, and an abort loses the capture.
@@ -50,8 +79,5 @@ fn watched<V>(name: String, limit: Duration, test: impl FnOnce() -> V) -> V {
         }
     };
     thread::Builder::new().name("watchdog".to_owned()).spawn(watch).expect("a thread can be started");
-    let value = test();
-    // A panic of `test` drops the sender as well, which ends the watch.
-    drop(done);
-    value
+    done
 }

@@ -3,12 +3,15 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     process::Command,
-    sync::atomic::{AtomicU32, Ordering::SeqCst},
+    sync::{
+        atomic::{AtomicU32, Ordering::SeqCst},
+        mpsc,
+    },
     thread,
     time::Duration,
 };
 
-use super::{LIMIT, alone, output, scope, wait, within};
+use super::{LIMIT, alone, output, pair, scope, wait, within};
 
 /// The message of the panic of `run`.
 fn panic_of(run: impl FnOnce()) -> String {
@@ -47,6 +50,25 @@ fn a_helper_cannot_name_the_test() {
     }
     let message = panic_of(helper);
     assert!(message.contains("expected one test named `tests::a_helper_cannot_name_the_test::helper`"), "{message}");
+}
+
+#[test]
+fn two_parties_run_at_once_and_their_panics_are_the_tests() {
+    let (to_second, from_first) = mpsc::channel();
+    let (to_first, from_second) = mpsc::channel();
+    let first = move || {
+        to_second.send(1).unwrap();
+        from_second.recv().unwrap()
+    };
+    let second = move || {
+        to_first.send(2).unwrap();
+        from_first.recv().unwrap()
+    };
+    assert_eq!(pair(first, second), (2, 1));
+    for failing in [1, 2] {
+        let party = |number| move || assert!(number != failing, "party {number} fails");
+        assert_eq!(panic_of(|| drop(pair(party(1), party(2)))), format!("party {failing} fails"));
+    }
 }
 
 #[test]

@@ -67,13 +67,10 @@ pub(crate) fn run_on<C: Channel + Send>(
     inputs: &[u64],
 ) -> [Result<Inferred, InferenceError>; 2] {
     let ([client, server], [to_server, to_client]) = (keys, channels);
-    test_process::scope(|scope| {
-        let serving = scope
-            .spawn(|| party::run(&runtime::cpu().unwrap(), model, server, to_client, Role::Server(weights), |_| ()));
-        let role = Role::Client(inputs);
-        let inferred = party::run(&runtime::cpu().unwrap(), model, client, to_server, role, |_| ());
-        [inferred, serving.join().unwrap()]
-    })
+    let serve = || party::run(&runtime::cpu().unwrap(), model, server, to_client, Role::Server(weights), |_| ());
+    let infer = || party::run(&runtime::cpu().unwrap(), model, client, to_server, Role::Client(inputs), |_| ());
+    let (served, inferred) = test_process::pair(serve, infer);
+    [inferred, served]
 }
 
 /// Runs both parties in memory.
@@ -92,12 +89,10 @@ pub(crate) fn open_weights(
     weights: &Parameters,
 ) -> [(Vec<OpenedWeights>, Traffic); 2] {
     let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
-    test_process::scope(|scope| {
-        let serving = scope
-            .spawn(|| party::open_weights(&runtime::cpu().unwrap(), model, server, to_client, Some(weights)).unwrap());
-        let opened = party::open_weights(&runtime::cpu().unwrap(), model, client, to_server, None).unwrap();
-        [opened, serving.join().unwrap()]
-    })
+    let serve = || party::open_weights(&runtime::cpu().unwrap(), model, server, to_client, Some(weights)).unwrap();
+    let open = || party::open_weights(&runtime::cpu().unwrap(), model, client, to_server, None).unwrap();
+    let (served, opened) = test_process::pair(serve, open);
+    [opened, served]
 }
 
 /// Runs both parties on opened weights and these inputs in fixed point, client first.
@@ -109,15 +104,16 @@ pub(crate) fn run_opened(
     inputs: &[u64],
 ) -> [Inferred; 2] {
     let ([client, server], (to_server, to_client)) = (keys, memory_pair(PATIENCE));
-    test_process::scope(|scope| {
-        let serving = scope.spawn(|| {
-            let (q, role) = (runtime::cpu().unwrap(), Role::Server(weights));
-            party::run_opened(&q, model, server, &opened[1], to_client, role, |_| ()).unwrap()
-        });
+    let serve = || {
+        let (q, role) = (runtime::cpu().unwrap(), Role::Server(weights));
+        party::run_opened(&q, model, server, &opened[1], to_client, role, |_| ()).unwrap()
+    };
+    let infer = || {
         let (q, role) = (runtime::cpu().unwrap(), Role::Client(inputs));
-        let inferred = party::run_opened(&q, model, client, &opened[0], to_server, role, |_| ()).unwrap();
-        [inferred, serving.join().unwrap()]
-    })
+        party::run_opened(&q, model, client, &opened[0], to_server, role, |_| ()).unwrap()
+    };
+    let (served, inferred) = test_process::pair(serve, infer);
+    [inferred, served]
 }
 
 /// Both parties' folders of a deal, client first.
@@ -165,10 +161,8 @@ pub(crate) fn next_run(
     inputs: &[u64],
 ) -> [Result<Inferred, InferenceError>; 2] {
     let ([client, server], (to_server, to_client)) = (open_runs(paths), memory_pair(PATIENCE));
-    test_process::scope(|scope| {
-        let role = Role::Server(weights);
-        let serving = scope.spawn(move || server.run(&runtime::cpu().unwrap(), to_client, role, |_| ()));
-        let inferred = client.run(&runtime::cpu().unwrap(), to_server, Role::Client(inputs), |_| ());
-        [inferred, serving.join().unwrap()]
-    })
+    let serve = || server.run(&runtime::cpu().unwrap(), to_client, Role::Server(weights), |_| ());
+    let infer = || client.run(&runtime::cpu().unwrap(), to_server, Role::Client(inputs), |_| ());
+    let (served, inferred) = test_process::pair(serve, infer);
+    [inferred, served]
 }

@@ -128,11 +128,8 @@ pub(crate) fn both<K: Send, T: Send>(
     party: impl Fn(Session<MemoryChannel>, usize, K) -> T + Sync,
 ) -> [T; 2] {
     let (to_one, to_zero) = memory_pair(Duration::from_secs(60));
-    test_process::scope(|scope| {
-        let first = scope.spawn(|| party(Session::new(to_one), 0, zero));
-        let second = party(Session::new(to_zero), 1, one);
-        [first.join().unwrap(), second]
-    })
+    let first = || party(Session::new(to_one), 0, zero);
+    test_process::pair(first, || party(Session::new(to_zero), 1, one)).into()
 }
 
 /// A step that opens something.
