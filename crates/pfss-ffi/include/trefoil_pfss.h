@@ -16,12 +16,19 @@
    - An array in device memory lies within one allocation, or one range of addresses that is mapped. It is read after the work
      that the stream holds, and filled before the work that the stream gets later, so that no call of the caller's has to wait.
      A call waits until its inputs are read, and returns before its results are filled while pinned memory lasts. Freeing a
-     backend waits for results that are not filled. The stream is not captured during a call. An array in host memory, pinned
-     memory too, has no order with the stream.
-   - Refused before anything is spent or written are memory of another device, an array that is longer than the rest of its
-     allocation, and a stream that is captured. An address that the driver does not know, as of freed memory, counts as host
-     memory. Host copies of device arrays are wiped, pinned ones when their memory is used again or a queue finishes; the
-     driver's own copies of arrays that are not pinned are not.
+     backend waits for results that are not filled. An array in host memory, pinned memory too, has no order with the stream.
+   - A call looks up all its device arrays, results too, and copies its inputs before it spends keys. Refused then, with keys
+     and results unchanged, are memory of another device, an array that is longer than the rest of its allocation, an input
+     with a part that is not mapped, a stream that is captured, and a capture on any stream that forbids calls of this thread:
+     one in global or thread-local mode that this thread began, or one in global mode of another thread. A call that computes
+     on a device is refused during such a capture whatever its arrays are. The driver may invalidate the capture.
+   - Found only after keys are spent are a result with a part that is not mapped or not writable, memory that is freed and a
+     capture that begins during a call, both by other threads, and the loss of a device. The call fails then, and its keys are
+     spent. Calls that read shares spend no keys, and can be repeated.
+   - An address that the driver does not know, as of freed device memory, counts as host memory: the call then accesses it on
+     the host, which may end the program.
+   - Host copies of device arrays are wiped, pinned ones when their memory is used again or a queue finishes; the driver's own
+     copies of arrays that are not pinned are not.
    - Anything with hat in its name is public: masked inputs hatx = x + r, masked outputs haty = y + r_out, meant to be opened.
      Shares of y and of bits add up to the secrets themselves.
    - Keys in handles are wiped when freed, and shares once their whole batch is computed; the caller wipes its own arrays. */
@@ -489,8 +496,9 @@ trefoil_pfss_status trefoil_pfss_suf_keys_mask_inputs(trefoil_pfss_suf_keys *key
 // SUF's `eval_dcf_many_u64`: XOR shares of the payload or zeros, `[count][payload]`.
 //
 // `hatx` are the opened masked inputs, one for each key. SUF's broadcast, one key for all inputs,
-// is refused: one mask for many values reveals their differences. This spends the keys. Nothing
-// has to be exchanged. `hatx` and `outs` may be in memory of the thread's device.
+// is refused: one mask for many values reveals their differences. A call that is refused for its
+// arguments or for a capture leaves the keys unchanged; any other spends them. Nothing has to be
+// exchanged. `hatx` and `outs` may be in memory of the thread's device.
 trefoil_pfss_status trefoil_pfss_suf_eval_dcf_many(trefoil_pfss_backend *backend,
                                                    trefoil_pfss_suf_keys *keys,
                                                    const uint64_t *hatx,
@@ -547,9 +555,10 @@ trefoil_pfss_status trefoil_pfss_deal(trefoil_pfss_dealer *dealer,
 
 // Starts an evaluation of a descriptor on the public masked inputs `hatx`.
 //
-// There is one input for each element of the keys. This spends the keys, whether it succeeds or
-// not, and the process refuses to evaluate another copy of them. Keys of gates by name are
-// evaluated in batches. `hatx` may be in memory of the thread's device.
+// There is one input for each element of the keys. Keys of gates by name are evaluated in batches.
+// A call that is refused for its arguments or for a capture leaves the keys unchanged. After that
+// they are spent, whether it succeeds or not, and the process refuses to evaluate another copy of
+// them. `hatx` may be in memory of the thread's device.
 trefoil_pfss_status trefoil_pfss_evaluate(trefoil_pfss_backend *backend,
                                           trefoil_pfss_keys *keys,
                                           const uint64_t *hatx,

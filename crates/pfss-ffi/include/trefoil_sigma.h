@@ -14,11 +14,14 @@
      A context on the processor takes host memory alone. All other pointers are to host memory.
    - An array in device memory lies within one allocation, or one range of addresses that is mapped. It is read after the work
      that the context's stream holds, and filled before the work that the stream gets later, so that no call of the caller's
-     has to wait. The stream is the legacy default stream until trefoil_pfss_sigma_set_stream sets another one; it is not
-     captured during a call. A call waits until its input is read, and returns before its output is filled. An array in host
-     memory, pinned memory too, has no order with the stream.
-   - Refused are memory of another device, and an array that is longer than the rest of its allocation. An address that the
-     driver does not know, as of freed memory, counts as host memory.
+     has to wait. The stream is the legacy default stream until trefoil_pfss_sigma_set_stream sets another one. A call waits
+     until its input is read, and returns before its output is filled. An array in host memory, pinned memory too, has no order
+     with the stream.
+   - A call looks up its device arrays and copies its input before it takes keys from the buffer. trefoil_pfss.h lists what is
+     refused then, with keys, cursor and output unchanged: memory of another device, an array that is too long, an input that
+     is not mapped, captures. It also lists what is found only after keys are taken, such as an output that is not mapped; an
+     evaluation then fails and its keys are spent, while a keygen function writes no keys. An address that the driver does not
+     know, as of freed device memory, counts as host memory.
    - Trefoil's copies of device arrays in host memory are wiped, pinned ones when their memory is used again or a queue
      finishes; the driver's own copies of arrays that are not pinned are not.
    - Inputs and outputs of all functions are words of bw bits with scale fraction bits, 8 to 20.

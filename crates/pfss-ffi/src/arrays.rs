@@ -77,7 +77,7 @@ impl Arrays {
 
     /// The array of `n` elements at `data`, which is not accessed yet.
     ///
-    /// Refuses a pointer that no array can have, and device memory that the stream cannot copy.
+    /// Refuses a pointer that no array can have, and device memory that the stream cannot copy now.
     pub(crate) fn find<T>(&self, what: &'static str, data: *const T, n: usize) -> Result<CallerArray<T>, CallFailure> {
         CallerArray::new(what, data, n)?.located_by(self)
     }
@@ -110,17 +110,19 @@ impl<T> CallerArray<T> {
         })
     }
 
-    /// Recognises device memory, and refuses such memory that the stream cannot copy.
-    #[cfg_attr(not(feature = "cuda"), allow(unused_mut, reason = "all arrays are in host memory"))]
+    /// Recognises device memory, and refuses such memory that the stream cannot copy now.
+    #[cfg_attr(not(feature = "cuda"), allow(unused, reason = "all arrays are in host memory"))]
     pub(crate) fn located_by(mut self, arrays: &Arrays) -> Result<Self, CallFailure> {
-        match arrays {
-            Arrays::Host => {}
-            #[cfg(feature = "cuda")]
-            Arrays::Device(stream) => match stream.check(self.data.addr() as u64, self.span().1) {
-                Ok(()) if self.n > 0 => self.stream = Some(Arc::clone(stream)),
-                Ok(()) | Err(CallerError::NotOnDevice { .. }) => {}
+        #[cfg(feature = "cuda")]
+        if let Arrays::Device(stream) = arrays
+            && self.n > 0
+        {
+            let checked = stream.check(self.data.addr() as u64, self.span().1);
+            match checked.and_then(|()| stream.check_calls()) {
+                Ok(()) => self.stream = Some(Arc::clone(stream)),
+                Err(CallerError::NotOnDevice { .. }) => {}
                 Err(error) => return Err(refused(self.what, error)),
-            },
+            }
         }
         Ok(self)
     }
@@ -198,6 +200,18 @@ impl Deref for Input<'_> {
             Self::Device(words) => words,
         }
     }
+}
+
+/// Refuses a device whose calls a capture forbids to this thread.
+///
+/// Work on it would fail after keys are spent.
+#[cfg_attr(not(feature = "cuda"), allow(unused, clippy::unnecessary_wraps, reason = "there are no devices"))]
+pub(crate) fn check_calls(queue: &AnyQueue) -> Result<(), CallFailure> {
+    #[cfg(feature = "cuda")]
+    if let AnyQueue::Cuda(queue) = queue {
+        queue.check_calls().map_err(|error| refused("backend", error))?;
+    }
+    Ok(())
 }
 
 /// The failure of a call whose argument `what` cannot be used.

@@ -13,6 +13,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Backend, GateHandle, Keys,
+    arrays::check_calls,
     memory::{array, check, exclusive, fill, free, put, put_handle, shared},
     shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
@@ -23,6 +24,7 @@ use crate::{
 ///
 /// They take one pass over the device, and one message a round for all of them.
 pub struct BatchHandle {
+    queue: Arc<AnyQueue>,
     batch: SuperBatch<'static, AnyQueue>,
     /// The jobs since the last clear, and their operations.
     jobs: Vec<(Handle, Arc<Operation>)>,
@@ -157,7 +159,13 @@ impl BatchHandle {
         };
         let start = Instant::now();
         let batch = SuperBatch::shared(Arc::clone(queue), streams, config)?.timed(move || start.elapsed());
-        Ok(Self { batch, jobs: Vec::new(), first: 0 })
+        Ok(Self { queue: Arc::clone(queue), batch, jobs: Vec::new(), first: 0 })
+    }
+
+    /// The batch for a call that works on the device, where a failure ends it.
+    fn working(&mut self) -> Result<&mut SuperBatch<'static, AnyQueue>, CallFailure> {
+        check_calls(&self.queue)?;
+        Ok(&mut self.batch)
     }
 
     /// The shares of the job `number`, and its operation.
@@ -191,10 +199,11 @@ impl BatchHandle {
 
     /// Length of the message that is due now; 0 when all is computed.
     fn message_len(&mut self) -> Result<usize, CallFailure> {
-        while self.batch.state()? != State::Finalized {
-            match self.batch.round()? {
+        let batch = self.working()?;
+        while batch.state()? != State::Finalized {
+            match batch.round()? {
                 // jobs of no elements have nothing to say
-                Some(message) if message.is_empty() => self.batch.absorb(&message)?,
+                Some(message) if message.is_empty() => batch.absorb(&message)?,
                 Some(message) => return Ok(message.len()),
                 None => {}
             }
@@ -299,7 +308,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_submit(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_batch_flush(batch: *mut BatchHandle) -> Status {
     // SAFETY: the caller's promise.
-    guard(|| Ok(unsafe { exclusive("batch", batch) }?.batch.flush()?))
+    guard(|| Ok(unsafe { exclusive("batch", batch) }?.working()?.flush()?))
 }
 
 /// Begins a round, unless one is open, and writes its number of bytes.
@@ -324,7 +333,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_masked(batch: *mut BatchHandle, byte
     guard(|| {
         // SAFETY: the caller's promise.
         let mut batch = unsafe { exclusive("batch", batch) }?;
-        let message = batch.batch.round()?.ok_or_else(|| CallFailure::state("no opening is pending"))?;
+        let message = batch.working()?.round()?.ok_or_else(|| CallFailure::state("no opening is pending"))?;
         // SAFETY: the caller's promise.
         unsafe { fill("bytes of masked bits and words", &message, bytes, len) }
     })
@@ -338,7 +347,7 @@ pub unsafe extern "C" fn trefoil_pfss_batch_absorb(batch: *mut BatchHandle, peer
     guard(|| {
         // SAFETY: the caller's promise.
         let (mut batch, peer) = unsafe { (exclusive("batch", batch)?, array("peer", peer, len)?) };
-        Ok(batch.batch.absorb(peer)?)
+        Ok(batch.working()?.absorb(peer)?)
     })
 }
 

@@ -10,6 +10,7 @@ use runtime::AnyQueue;
 
 use crate::{
     Backend, Keys,
+    arrays::check_calls,
     memory::{array, check, copy_of, exclusive, free, put, put_handle, shared},
     shares::{additive, packed, unless_masked, wipe},
     status::{CallFailure, Status, guard},
@@ -58,9 +59,10 @@ impl Drop for Evaluation {
 
 /// Starts an evaluation of a descriptor on the public masked inputs `hatx`.
 ///
-/// There is one input for each element of the keys. This spends the keys, whether it succeeds or
-/// not, and the process refuses to evaluate another copy of them. Keys of gates by name are
-/// evaluated in batches. `hatx` may be in memory of the thread's device.
+/// There is one input for each element of the keys. Keys of gates by name are evaluated in batches.
+/// A call that is refused for its arguments or for a capture leaves the keys unchanged. After that
+/// they are spent, whether it succeeds or not, and the process refuses to evaluate another copy of
+/// them. `hatx` may be in memory of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_evaluate(
     backend: *mut Backend,
@@ -82,6 +84,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluate(
         }
         let masked_outputs = gate.masks_outputs();
         CallFailure::unless_len("masked inputs", keys.count()?, count)?;
+        check_calls(&backend.queue)?;
         let step = Some(keys.take()?.eval(&*backend.queue, Task::Suf, &hatx)?);
         let queue = Arc::clone(&backend.queue);
         // SAFETY: the caller's promise.
@@ -130,6 +133,7 @@ pub unsafe extern "C" fn trefoil_pfss_evaluation_resume(
         let (mut evaluation, peer) =
             unsafe { (exclusive("evaluation", evaluation)?, array("peer_bits", peer_bits, words)?) };
         CallFailure::unless_len("words of masked bits", evaluation.pending()?.masked_bits().len(), words)?;
+        check_calls(&evaluation.queue)?;
         if let Some(Step::Open(pending)) = evaluation.step.take() {
             evaluation.step = Some(pending.finish(&*evaluation.queue, peer)?);
         }

@@ -229,12 +229,27 @@ pub unsafe extern "C" fn trefoil_pfss_keys_mask_inputs(
     count: usize,
     masked: *mut u64,
 ) -> Status {
+    // SAFETY: the caller's promise.
+    unsafe { mask_inputs(keys, x, count, masked, Keys::mask) }
+}
+
+/// Runs a call that masks `count` inputs by a handle's keys.
+///
+/// # Safety
+/// As said [at the top](crate#safety), for a handle and both arrays.
+pub(crate) unsafe fn mask_inputs<K: Send>(
+    keys: *mut K,
+    x: *const u64,
+    count: usize,
+    masked: *mut u64,
+    mask: impl FnOnce(&mut K, &[u64]) -> Result<Vec<u64>, CallFailure>,
+) -> Status {
     guard(|| {
         let arrays = arrays_of_thread()?;
         // SAFETY: the caller's promise.
         let (mut keys, x) = unsafe { (exclusive("keys", keys)?, arrays.input("x", x, count)?) };
         let masked = arrays.find("masked", masked, count)?; // before the masks are spent
-        let words = keys.mask(&x)?;
+        let words = mask(&mut keys, &x)?;
         // SAFETY: the caller's promise.
         unsafe { masked.fill(&words) }
     })

@@ -114,6 +114,16 @@ impl Events {
         Ok(event)
     }
 
+    /// Queries an event of `stream`, which fails if a capture forbids calls of this thread.
+    ///
+    /// `stream` itself is not captured. The driver may invalidate the capture.
+    pub(crate) fn check_calls(&self, stream: &CudaStream) -> Result<(), DriverFault> {
+        let event = self.record(stream)?;
+        event.is_complete()?;
+        self.give_back(event);
+        Ok(())
+    }
+
     /// Gives back an event that nothing will ask about again.
     pub(crate) fn give_back(&self, event: CudaEvent) {
         lock(&self.idle).push(event);

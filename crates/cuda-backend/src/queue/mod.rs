@@ -15,7 +15,8 @@ use backend_api::{
 };
 
 use crate::{
-    AesKernel, AirKernel, CudaBuf, CudaMut, CudaRef, CudaRegistered, DeviceCtx, Launch, ModuleOutcome, ProgramSource,
+    AesKernel, AirKernel, CallerError, CudaBuf, CudaMut, CudaRef, CudaRegistered, DeviceCtx, Launch, ModuleOutcome,
+    ProgramSource,
     mem::{Content, GRANULE_BYTES},
     streams::Track,
     submit,
@@ -83,6 +84,19 @@ impl CudaQueue {
         let _relaxed = self.track().relax()?;
         let device = self.device();
         Ok(device.kernels().load_all(device.context(), device.info(), prefix))
+    }
+
+    /// Rejects a thread whose calls a capture of a stream of the program forbids.
+    ///
+    /// For use before work that must not be refused halfway. A capture in relaxed mode forbids no
+    /// calls. The driver may invalidate a capture that forbids some.
+    ///
+    /// # Errors
+    /// [`CallerError::OtherCapture`] and the driver's errors; [`BackendError::Unsupported`] if the
+    /// queue records.
+    pub fn check_calls(&self) -> Result<(), CallerError> {
+        self.track().permit_waiting("check_calls")?;
+        Ok(self.device().events().check_calls(self.track().stream())?)
     }
 
     /// A launch of the kernel `name`, to be given its grid and arguments.

@@ -90,6 +90,17 @@ impl CallerStream {
         if self.stream.is_capturing()? { Err(CallerError::Capturing) } else { Ok(()) }
     }
 
+    /// Rejects a thread whose copies a capture of another stream forbids.
+    ///
+    /// A capture in relaxed mode forbids none. The driver may invalidate a capture that forbids
+    /// some. The stream itself is not captured, as [`check`](Self::check) verifies.
+    ///
+    /// # Errors
+    /// [`CallerError::OtherCapture`] and the driver's errors.
+    pub fn check_calls(&self) -> Result<(), CallerError> {
+        Ok(self.device.events().check_calls(&self.stream)?)
+    }
+
     /// Copies from `address` on the device to `host`, and waits.
     ///
     /// # Errors

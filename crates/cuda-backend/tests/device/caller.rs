@@ -247,6 +247,42 @@ fn a_capture_of_another_stream_that_forbids_a_copy_is_named() {
 }
 
 #[test]
+fn captures_that_forbid_calls_are_found_before_any_copy() {
+    let _machine = Machine::clean("schedule=lazy");
+    let queue = open(Allocator::Auto).unwrap();
+    let (program, mut graph) = (Program::new(0, 64, 1), CUgraph::NULL);
+    let (caller, mut capturing) = (program.caller(&queue).unwrap(), CUstream::NULL);
+    ok!(cuStreamCreate(&raw mut capturing, ffi::stream::NON_BLOCKING));
+    let checks = || [caller.check_calls(), queue.check_calls()];
+    for (mode, of_thread, of_others) in [
+        (ffi::capture::GLOBAL, false, false),
+        (ffi::capture::THREAD_LOCAL, false, true),
+        (ffi::capture::RELAXED, true, true),
+    ] {
+        assert_eq!(checks(), [Ok(()), Ok(())]);
+        for (is_of_thread, expected) in [(true, of_thread), (false, of_others)] {
+            ok!(cuStreamBeginCapture_v2(capturing, mode));
+            let found =
+                if is_of_thread { checks() } else { test_process::scope(|scope| scope.spawn(checks).join().unwrap()) };
+            for found in found {
+                let refused = found.as_ref().is_err_and(|error| error.to_string().contains("(code 900)"));
+                assert!(refused != expected && found.is_ok() == expected, "{mode}, {is_of_thread}: {found:?}");
+            }
+            // A refused call has invalidated the capture.
+            // SAFETY: the stream is alive, and the call writes one handle.
+            let ended = unsafe { ffi::cuStreamEndCapture(capturing, &raw mut graph) };
+            assert_eq!(ended, if expected { Status::SUCCESS } else { Status::STREAM_CAPTURE_INVALIDATED });
+            if expected {
+                ok!(cuGraphDestroy(graph));
+            }
+        }
+    }
+    write(&caller, program.memory, &[9; 8]).unwrap();
+    assert_eq!(read(&caller, program.memory + 7, 2), Ok(vec![9, 1]));
+    ok!(cuStreamDestroy_v2(capturing));
+}
+
+#[test]
 fn memory_that_the_driver_refuses_to_copy_within_its_range_is_named() {
     let machine = Machine::clean("schedule=lazy");
     let queue = open(Allocator::Auto).unwrap();

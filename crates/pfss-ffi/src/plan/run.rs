@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 use super::{PlanHandle, computation::Computation};
 use crate::{
     Backend,
-    arrays::Input,
+    arrays::{Input, check_calls},
     memory::{array, check, copy_of, exclusive, free, put, put_handle, shared},
     status::{CallFailure, Status, guard},
     stream::{arrays_of_thread, shares_of},
@@ -32,6 +32,7 @@ pub(super) type Words = Zeroizing<Vec<u64>>;
 
 /// One party's run of a plan: a message has to be exchanged, or all is computed.
 pub struct RunHandle {
+    queue: Arc<AnyQueue>,
     state: RunState,
     /// This party's messages, from the thread.
     messages: Receiver<Vec<u8>>,
@@ -97,25 +98,29 @@ impl RunHandle {
         let keys = computation.read(keys)?;
         let party = keys.party()?;
         let inputs: [Words; 2] = inputs.map(Input::into_words);
-        Self::start(party, move |session| {
+        Self::start(queue, party, move |session, queue| {
             let [x, y] = [&inputs[0][..], &inputs[1][..]];
-            computation.run(session, &queue, keys, [x, y]).map(|words| Outcome::Words(Words::new(words)))
+            computation.run(session, queue, keys, [x, y]).map(|words| Outcome::Words(Words::new(words)))
         })
     }
 
-    /// Starts `work` in a session of `party` and waits for its first message.
+    /// Starts `work` on a queue in a session of `party`, and waits for its first message.
     pub(super) fn start(
+        queue: Arc<AnyQueue>,
         party: Party,
-        work: impl FnOnce(&mut Session<Relay>) -> Result<Outcome, PfssError> + Send + 'static,
+        work: impl FnOnce(&mut Session<Relay>, &AnyQueue) -> Result<Outcome, PfssError> + Send + 'static,
     ) -> Result<Self, CallFailure> {
         // The session has the other ends of both channels.
         let (to_caller, messages) = channel();
         let (answers, from_caller) = channel();
         let relay = Relay { party, messages: to_caller, answers: from_caller };
-        let in_session = move || work(&mut Session::new(relay));
+        check_calls(&queue)?; // before the keys are spent
+        let on = Arc::clone(&queue);
+        let in_session = move || work(&mut Session::new(relay), &on);
         let worker = thread::Builder::new().name("pfss run".to_owned()).spawn(in_session);
         let worker = worker.map_err(|error| CallFailure::new(Status::TREFOIL_PFSS_INTERNAL, error))?;
-        let mut run = Self { state: RunState::Failed, messages, answers: Some(answers), worker: Some(worker) };
+        let (answers, worker) = (Some(answers), Some(worker));
+        let mut run = Self { queue, state: RunState::Failed, messages, answers, worker };
         run.advance()?;
         Ok(run)
     }
@@ -246,6 +251,7 @@ pub unsafe extern "C" fn trefoil_pfss_run_absorb(run: *mut RunHandle, peer: *con
         // SAFETY: the caller's promise.
         let (mut run, peer) = unsafe { (exclusive("run", run)?, array("peer", peer, len)?) };
         CallFailure::unless_len("bytes of the message", run.due()?.len(), len)?;
+        check_calls(&run.queue)?;
         if let Some(answers) = &run.answers {
             answers.send(peer.to_vec()).ok(); // a session that has ended gives its reason when the thread is joined
         }

@@ -112,9 +112,9 @@ pub unsafe extern "C" fn trefoil_pfss_weights_open(
         if (key.ring(), key.shape()) != (ring, shape) {
             return Err(PfssError::Program.into());
         }
-        let (queue, y) = (Arc::clone(&backend.queue), y.into_words());
-        let started = RunHandle::start(key.party(), move |session| {
-            session.open_weights(&*queue, key, &y).map(|weights| Outcome::Weights(Arc::new(weights)))
+        let y = y.into_words();
+        let started = RunHandle::start(Arc::clone(&backend.queue), key.party(), move |session, queue| {
+            session.open_weights(queue, key, &y).map(|weights| Outcome::Weights(Arc::new(weights)))
         })?;
         // SAFETY: the caller's promise.
         unsafe { put_handle("run", started, run) }
@@ -164,11 +164,10 @@ pub unsafe extern "C" fn trefoil_pfss_weights_product(
         let triple = WeightTriple::from_bytes(keys).map_err(PfssError::from)?;
         let [left, ..] = triple.weights().product(triple.rows()).lens();
         CallFailure::unless_len("elements of x", left, x_len)?;
-        let (queue, opened) = (Arc::clone(&backend.queue), Arc::clone(&weights.weights));
-        let x = x.into_words();
+        let (opened, x) = (Arc::clone(&weights.weights), x.into_words());
         // The session compares keys and weights before it spends the keys.
-        let started = RunHandle::start(triple.party(), move |session| {
-            let product = session.matmul_weights(&*queue, triple, &x, &opened)?;
+        let started = RunHandle::start(Arc::clone(&backend.queue), triple.party(), move |session, queue| {
+            let product = session.matmul_weights(queue, triple, &x, &opened)?;
             Ok(Outcome::Words(Words::new(product)))
         })?;
         // SAFETY: the caller's promise.

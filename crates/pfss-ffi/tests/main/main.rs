@@ -2,8 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod batch;
+#[cfg(feature = "cuda")]
+mod device;
 mod example;
 mod header;
+#[cfg(feature = "cuda")]
+mod machine;
 mod misuse;
 mod plans;
 mod setup;

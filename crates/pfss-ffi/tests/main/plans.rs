@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A plan, made by one of the functions.
-fn plan(make: impl FnOnce(*mut *mut PlanHandle) -> Status) -> *mut PlanHandle {
+pub(crate) fn plan(make: impl FnOnce(*mut *mut PlanHandle) -> Status) -> *mut PlanHandle {
     let mut plan = null_mut();
     assert_eq!(make(&mut plan), OK);
     plan
@@ -63,7 +63,7 @@ pub(crate) fn share(words: &[u64], party: usize) -> Vec<u64> {
 }
 
 /// The message of a run, empty if all is computed.
-fn message(run: *mut RunHandle) -> Vec<u8> {
+pub(crate) fn message(run: *mut RunHandle) -> Vec<u8> {
     let mut len = 0;
     // SAFETY: a live handle, and arrays of the given lengths.
     unsafe {

@@ -1,6 +1,7 @@
 //! A backend, a dealer, copies of bytes, and the statuses of calls, for all tests.
 
 use core::{
+    ffi::CStr,
     ptr::{null, null_mut},
     slice,
 };
@@ -18,18 +19,24 @@ pub(crate) const BUNDLE: Status = Status::TREFOIL_PFSS_BUNDLE;
 pub(crate) const PROGRAM: Status = Status::TREFOIL_PFSS_PROGRAM;
 pub(crate) const STATE: Status = Status::TREFOIL_PFSS_STATE;
 
-/// The processor's backend, and a dealer with randomness from the operating system.
+/// A backend, and a dealer with randomness from the operating system.
 pub(crate) struct Setup {
     pub(crate) backend: *mut Backend,
     pub(crate) dealer: *mut DealerHandle,
 }
 
 impl Setup {
+    /// On the processor.
     pub(crate) fn new() -> Self {
+        Self::on(c"cpu")
+    }
+
+    /// A backend by its name.
+    pub(crate) fn on(name: &CStr) -> Self {
         let (mut backend, mut dealer) = (null_mut(), null_mut());
         // SAFETY: places for handles, and a string that ends with a zero byte.
         unsafe {
-            assert_eq!(trefoil_pfss_backend_open(c"cpu".as_ptr(), &mut backend), OK);
+            assert_eq!(trefoil_pfss_backend_open(name.as_ptr(), &mut backend), OK);
             assert_eq!(trefoil_pfss_dealer_open(&mut dealer), OK);
         }
         Self { backend, dealer }

@@ -58,12 +58,12 @@ fn the_header_declares_every_function_and_no_other() {
 }
 
 /// One end of a connection in memory.
-struct Link {
+pub(crate) struct Link {
     to: Sender<Vec<u8>>,
     from: Receiver<Vec<u8>>,
 }
 
-fn links() -> [Link; 2] {
+pub(crate) fn links() -> [Link; 2] {
     let ((to_one, from_zero), (to_zero, from_one)) = (channel(), channel());
     [Link { to: to_one, from: from_one }, Link { to: to_zero, from: from_zero }]
 }
@@ -93,7 +93,7 @@ unsafe extern "C" fn exchange(
     }
 }
 
-fn peer(link: &Link) -> SigmaPeer {
+pub(crate) fn peer(link: &Link) -> SigmaPeer {
     SigmaPeer { ctx: (&raw const *link).cast_mut().cast(), exchange: Some(exchange) }
 }
 

@@ -30,7 +30,7 @@ impl Setup {
         })
     }
 
-    fn packed_lt(&self, in_bits: u32, thresholds: &[u64], count: usize) -> [*mut SufKeys; 2] {
+    pub(crate) fn packed_lt(&self, in_bits: u32, thresholds: &[u64], count: usize) -> [*mut SufKeys; 2] {
         // SAFETY: live handles, an array of the given length, and places for handles.
         self.keys(|setup, [zero, one]| unsafe {
             let (data, len) = (thresholds.as_ptr(), thresholds.len());
@@ -38,7 +38,7 @@ impl Setup {
         })
     }
 
-    fn dcf(&self, in_bits: u32, alpha: u64, payload: &[u8], count: usize) -> [*mut SufKeys; 2] {
+    pub(crate) fn dcf(&self, in_bits: u32, alpha: u64, payload: &[u8], count: usize) -> [*mut SufKeys; 2] {
         // SAFETY: live handles, an array of the given length, and places for handles.
         self.keys(|setup, [zero, one]| unsafe {
             let (data, len) = (payload.as_ptr(), payload.len());
@@ -46,7 +46,13 @@ impl Setup {
         })
     }
 
-    fn interval_lut(&self, in_bits: u32, cutpoints: &[u64], payload: &[u64], count: usize) -> [*mut SufKeys; 2] {
+    pub(crate) fn interval_lut(
+        &self,
+        in_bits: u32,
+        cutpoints: &[u64],
+        payload: &[u64],
+        count: usize,
+    ) -> [*mut SufKeys; 2] {
         // SAFETY: live handles, arrays of the given lengths, and places for handles.
         self.keys(|setup, [zero, one]| unsafe {
             trefoil_pfss_suf_gen_interval_lut(

@@ -10,7 +10,10 @@ use pfss::{
 use runtime::AnyQueue;
 
 use super::{buffer::KeyBuffer, record::Record, request::Request};
-use crate::{arrays::Arrays, status::CallFailure};
+use crate::{
+    arrays::{Arrays, check_calls},
+    status::CallFailure,
+};
 
 /// The keys and the state of both halves of the bridge: making keys, and evaluating them.
 ///
@@ -129,6 +132,7 @@ impl SigmaContext {
     /// If they are for another call, they stay where they are.
     pub(super) fn take(&mut self, party: Party, request: Request, count: usize) -> Result<NextKeys, CallFailure> {
         let gates = self.gates_of(request)?;
+        check_calls(&self.queue)?;
         let check = |next: &Record| next.check(party, request, count);
         if let Some(next) = self.waiting.front() {
             check(next)?;

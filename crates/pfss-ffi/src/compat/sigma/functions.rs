@@ -9,12 +9,10 @@ use core::ffi::c_int;
 
 use super::{
     calls::{Words, evaluate, keygen},
-    context::SigmaContext,
     peer::{SigmaPeer, SigmaStats},
-    place::Place,
+    place::in_both_places,
     request::{Function, Request},
 };
-use crate::status::Status;
 
 /// Defines the four calls of a function, with its public parameter if it has one.
 macro_rules! function_calls {
@@ -23,80 +21,28 @@ macro_rules! function_calls {
         $(#[$keygen_doc:meta])* $keygen:ident, $global_keygen:ident,
         $(#[$eval_doc:meta])* $eval:ident, $global_eval:ident
     ) => {
-        $(#[$keygen_doc])*
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $keygen(
-            context: *mut SigmaContext,
-            party: c_int,
-            bw: c_int,
-            scale: c_int,
-            $($name: $type,)?
-            input_mask: *const u64,
-            n: usize,
-            output_mask: *mut u64,
-        ) -> Status {
-            let words = Words { input: input_mask, n, output: output_mask };
-            let request = || Request::new($function, bw, scale);
-            // SAFETY: the caller's promise.
-            unsafe { keygen(Place::Caller(context), party, request, words) }
+        in_both_places! {
+            $(#[$keygen_doc])* $keygen, $global_keygen,
+            (
+                party: c_int, bw: c_int, scale: c_int, $($name: $type,)?
+                input_mask: *const u64, n: usize, output_mask: *mut u64
+            ) |place| {
+                let words = Words { input: input_mask, n, output: output_mask };
+                keygen(place, party, || Request::new($function, bw, scale), words)
+            }
         }
-
-        #[doc = concat!("As `", stringify!($keygen), "`, with the process's context.")]
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $global_keygen(
-            party: c_int,
-            bw: c_int,
-            scale: c_int,
-            $($name: $type,)?
-            input_mask: *const u64,
-            n: usize,
-            output_mask: *mut u64,
-        ) -> Status {
-            let words = Words { input: input_mask, n, output: output_mask };
-            let request = || Request::new($function, bw, scale);
-            // SAFETY: the caller's promise.
-            unsafe { keygen(Place::Process, party, request, words) }
-        }
-
-        $(#[$eval_doc])*
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $eval(
-            context: *mut SigmaContext,
-            peer: *const SigmaPeer,
-            party: c_int,
-            bw: c_int,
-            scale: c_int,
-            $($name: $type,)?
-            input_masked: *const u64,
-            n: usize,
-            output_masked: *mut u64,
-            stats: *mut SigmaStats,
-        ) -> Status {
-            let words = Words { input: input_masked, n, output: output_masked };
-            let request = || Request::new($function, bw, scale);
-            // SAFETY: the caller's promise.
-            unsafe { evaluate(Place::Caller(context), peer, party, request, words, stats) }
-        }
-
-        #[doc = concat!("As `", stringify!($eval), "`, with the process's context.")]
-        ///
-        /// The context is free during the exchanges.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $global_eval(
-            peer: *const SigmaPeer,
-            party: c_int,
-            bw: c_int,
-            scale: c_int,
-            $($name: $type,)?
-            input_masked: *const u64,
-            n: usize,
-            output_masked: *mut u64,
-            stats: *mut SigmaStats,
-        ) -> Status {
-            let words = Words { input: input_masked, n, output: output_masked };
-            let request = || Request::new($function, bw, scale);
-            // SAFETY: the caller's promise.
-            unsafe { evaluate(Place::Process, peer, party, request, words, stats) }
+        in_both_places! {
+            $(#[$eval_doc])* $eval,
+            ///
+            /// The context is free during the exchanges.
+            $global_eval,
+            (
+                peer: *const SigmaPeer, party: c_int, bw: c_int, scale: c_int, $($name: $type,)?
+                input_masked: *const u64, n: usize, output_masked: *mut u64, stats: *mut SigmaStats
+            ) |place| {
+                let words = Words { input: input_masked, n, output: output_masked };
+                evaluate(place, peer, party, || Request::new($function, bw, scale), words, stats)
+            }
         }
     };
 }

@@ -55,6 +55,35 @@ impl Place {
     }
 }
 
+/// Defines an unsafe call on a context of the caller's, and the same on the process's.
+macro_rules! in_both_places {
+    (
+        $(#[$doc:meta])* $call:ident, $(#[$global_doc:meta])* $global:ident,
+        ($($name:ident: $type:ty),*) |$place:ident| $work:expr
+    ) => {
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $call(
+            context: *mut $crate::compat::sigma::context::SigmaContext,
+            $($name: $type),*
+        ) -> $crate::status::Status {
+            let $place = $crate::compat::sigma::place::Place::Caller(context);
+            // SAFETY: the caller's promise.
+            unsafe { $work }
+        }
+
+        #[doc = concat!("As `", stringify!($call), "`, with the process's context.")]
+        $(#[$global_doc])*
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $global($($name: $type),*) -> $crate::status::Status {
+            let $place = $crate::compat::sigma::place::Place::Process;
+            // SAFETY: the caller's promise.
+            unsafe { $work }
+        }
+    };
+}
+pub(super) use in_both_places;
+
 /// Clears the process's context, and puts another one or none in its place.
 pub(super) fn replace_process(context: Option<SigmaContext>) {
     let mut held = lock();

@@ -14,7 +14,7 @@ use pfss::DealerSeed;
 use super::{
     buffer::KeyBuffer,
     context::SigmaContext,
-    place::{Place, replace_process},
+    place::{Place, in_both_places, replace_process},
 };
 use crate::{
     Backend,
@@ -154,84 +154,46 @@ pub unsafe extern "C" fn trefoil_pfss_sigma_free(context: *mut SigmaContext) {
     unsafe { free(context) };
 }
 
-/// Sets the buffer of keys: `capacity` bytes from `*cursor` on.
-///
-/// Keys are written and read at `*cursor`, which moves on; the caller may move it within the buffer
-/// at any time, and have other bytes between keys.
-///
-/// # Safety
-/// As said [at the top](crate#safety). `*cursor` and the buffer stay valid and unused by other
-/// threads until another buffer is set, or the context is cleared or freed. Where keys are read,
-/// bytes are initialised.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trefoil_pfss_sigma_set_keybuf_ptr(
-    context: *mut SigmaContext,
-    cursor: *mut *mut u8,
-    capacity: usize,
-) -> Status {
-    // SAFETY: the caller's promise.
-    unsafe { set_buffer(Place::Caller(context), cursor, capacity) }
-}
-
-/// As `trefoil_pfss_sigma_set_keybuf_ptr`, with the process's context.
-///
-/// # Safety
-/// As `trefoil_pfss_sigma_set_keybuf_ptr`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn suf_sigma_set_keybuf_ptr(cursor: *mut *mut u8, capacity: usize) -> Status {
-    // SAFETY: the caller's promise.
-    unsafe { set_buffer(Place::Process, cursor, capacity) }
-}
-
-/// Sets the buffer of a context.
-///
-/// # Safety
-/// As `trefoil_pfss_sigma_set_keybuf_ptr`.
-unsafe fn set_buffer(place: Place, cursor: *mut *mut u8, capacity: usize) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let buffer = unsafe { KeyBuffer::new(cursor, capacity) }?;
-        let set = |context: &mut SigmaContext| {
+in_both_places! {
+    /// Sets the buffer of keys: `capacity` bytes from `*cursor` on.
+    ///
+    /// Keys are written and read at `*cursor`, which moves on; the caller may move it within the
+    /// buffer at any time, and have other bytes between keys.
+    ///
+    /// # Safety
+    /// As said [at the top](crate#safety). `*cursor` and the buffer stay valid and unused by other
+    /// threads until another buffer is set, or the context is cleared or freed. Where keys are
+    /// read, bytes are initialised.
+    trefoil_pfss_sigma_set_keybuf_ptr,
+    ///
+    /// # Safety
+    /// As `trefoil_pfss_sigma_set_keybuf_ptr`.
+    suf_sigma_set_keybuf_ptr,
+    (cursor: *mut *mut u8, capacity: usize) |place| guard(|| {
+        let buffer = KeyBuffer::new(cursor, capacity)?;
+        place.with(|context| {
             context.set_buffer(buffer);
             Ok(())
-        };
-        // SAFETY: the caller's promise.
-        unsafe { place.with(set) }
+        })
     })
 }
 
-/// Sets the stream in whose order arrays in device memory are read and written.
-///
-/// `stream` is a `CUstream` or `cudaStream_t` of the primary context of the context's device. Null,
-/// which is also the stream of a new context, is the legacy default stream. A backend on the
-/// processor has no streams, and takes null alone.
-///
-/// # Safety
-/// As said [at the top](crate#safety). The stream lives until another is set or the context is
-/// freed, and as long as a call on the context runs.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trefoil_pfss_sigma_set_stream(context: *mut SigmaContext, stream: *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
-    unsafe { set_stream(Place::Caller(context), stream) }
-}
-
-/// As `trefoil_pfss_sigma_set_stream`, with the process's context.
-///
-/// # Safety
-/// As `trefoil_pfss_sigma_set_stream`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn trefoil_pfss_sigma_set_stream_global(stream: *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
-    unsafe { set_stream(Place::Process, stream) }
-}
-
-/// Sets the stream of a context.
-///
-/// # Safety
-/// As `trefoil_pfss_sigma_set_stream`.
-unsafe fn set_stream(place: Place, stream: *mut c_void) -> Status {
-    // SAFETY: the caller's promise.
-    guard(|| unsafe { place.with(|context| context.set_stream(stream)) })
+in_both_places! {
+    /// Sets the stream in whose order arrays in device memory are read and written.
+    ///
+    /// `stream` is a `CUstream` or `cudaStream_t` of the primary context of the context's device.
+    /// Null, which is also the stream of a new context, is the legacy default stream. A backend on
+    /// the processor has no streams, and takes null alone.
+    ///
+    /// # Safety
+    /// As said [at the top](crate#safety). The stream lives until another is set or the context is
+    /// freed, and as long as a call on the context runs.
+    trefoil_pfss_sigma_set_stream,
+    ///
+    /// # Safety
+    /// As `trefoil_pfss_sigma_set_stream`.
+    trefoil_pfss_sigma_set_stream_global,
+    (stream: *mut c_void) |place| guard(|| place.with(|context| context.set_stream(stream)))
 }
 
 /// Sets whether SIGMA's softmax and norms take these functions.

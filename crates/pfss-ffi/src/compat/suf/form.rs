@@ -41,6 +41,12 @@ impl Form {
         }
     }
 
+    /// The form with the gate of its comparisons.
+    pub(super) fn with_comparison(self, in_bits: u32) -> Result<(Self, Gate), CallFailure> {
+        let gate = self.comparison(in_bits)?;
+        Ok((self, gate))
+    }
+
     /// The constants that `x` is compared with.
     fn constants(&self) -> &[u64] {
         match self {

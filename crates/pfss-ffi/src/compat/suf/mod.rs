@@ -9,34 +9,76 @@
 
 mod form;
 
-use pfss::Gate;
-use zeroize::Zeroizing;
+use core::mem;
+
+use bytemuck::NoUninit;
+use pfss::{Gate, Shares};
+use zeroize::{Zeroize, Zeroizing};
 
 pub use form::SufKeys;
 use form::{Form, interval_lut};
 
 use crate::{
     Backend, Bytes, DealerHandle,
+    arrays::check_calls,
+    keys::mask_inputs,
     memory::{BothPlaces, array, exclusive, free, in_turn, put_handle, shared},
     shares::{packed, wipe},
     status::{CallFailure, Status, guard},
     stream::arrays_of_thread,
 };
 
-/// Deals `count` keys of `form` for both parties.
+/// Deals `count` keys of a form and its gate for both parties.
+///
+/// # Safety
+/// As said [at the top](crate#safety), for handles and places.
 unsafe fn deal(
     dealer: *mut DealerHandle,
     backend: *mut Backend,
-    (form, gate): (&Form, &Gate),
     count: usize,
     [party_0, party_1]: [*mut *mut Bytes; 2],
-) -> Result<(), CallFailure> {
-    // SAFETY: the caller's promise.
-    let (mut dealer, backend) = unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?) };
-    let places = BothPlaces::new(party_0, party_1)?;
-    let keys = form.bytes(dealer.dealer.deal(&*backend.queue, gate, count)?).map(Bytes::of);
-    // SAFETY: the caller's promise.
-    unsafe { places.put(keys) }
+    form: impl FnOnce() -> Result<(Form, Gate), CallFailure>,
+) -> Status {
+    guard(|| {
+        let (form, gate) = form()?;
+        // SAFETY: the caller's promise.
+        let (mut dealer, backend) = unsafe { (in_turn("dealer", dealer)?, shared("backend", backend)?) };
+        let places = BothPlaces::new(party_0, party_1)?;
+        let keys = form.bytes(dealer.dealer.deal(&*backend.queue, &gate, count)?).map(Bytes::of);
+        // SAFETY: the caller's promise.
+        unsafe { places.put(keys) }
+    })
+}
+
+/// Evaluates keys on the masked inputs `hatx` and fills `outs`, which `what` names.
+///
+/// `width` is the number of elements for each input, and `collect` takes them from the shares.
+///
+/// # Safety
+/// As said [at the top](crate#safety), for handles and arrays.
+unsafe fn evaluate<T: NoUninit + Zeroize>(
+    (backend, keys): (*mut Backend, *mut SufKeys),
+    (hatx, count): (*const u64, usize),
+    (what, outs, len): (&'static str, *mut T, usize),
+    width: impl FnOnce(&SufKeys) -> Result<usize, CallFailure>,
+    collect: impl FnOnce(&SufKeys, &mut Shares) -> Result<Zeroizing<Vec<T>>, CallFailure>,
+) -> Status {
+    guard(|| {
+        let arrays = arrays_of_thread()?;
+        // SAFETY: the caller's promise.
+        let (backend, mut keys, hatx) =
+            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, arrays.input("hatx", hatx, count)?) };
+        // everything is looked at before the keys are spent
+        keys.check_inputs(count)?;
+        CallFailure::unless_len(what, count.saturating_mul(width(&keys)?), len)?;
+        let outs = arrays.find("outs", outs, len)?;
+        check_calls(&backend.queue)?;
+        let mut shares = keys.eval(&backend.queue, &hatx)?;
+        let elements = collect(&keys, &mut shares);
+        wipe(&mut shares);
+        // SAFETY: the caller's promise.
+        unsafe { outs.fill(&elements?) }
+    })
 }
 
 /// SUF's `gen_dcf` for `count` inputs: keys of `payload` if `x < alpha`, else of zeros.
@@ -55,14 +97,13 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_dcf(
     party_0: *mut *mut Bytes,
     party_1: *mut *mut Bytes,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let payload = unsafe { array("payload", payload, len) }?.to_vec();
-        let form = Form::Dcf { alpha, payload };
-        let gate = form.comparison(in_bits)?;
-        // SAFETY: the caller's promise.
-        unsafe { deal(dealer, backend, (&form, &gate), count, [party_0, party_1]) }
-    })
+    // SAFETY: the caller's promise.
+    let form = || unsafe {
+        let payload = array("payload", payload, len)?.to_vec();
+        Form::Dcf { alpha, payload }.with_comparison(in_bits)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { deal(dealer, backend, count, [party_0, party_1], form) }
 }
 
 /// SUF's `gen_packed_lt` for `count` inputs: keys of `x < t` for each threshold `t`.
@@ -80,14 +121,13 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_packed_lt(
     party_0: *mut *mut Bytes,
     party_1: *mut *mut Bytes,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let thresholds = unsafe { array("thresholds", thresholds, len) }?.to_vec();
-        let form = Form::PackedLt { thresholds };
-        let gate = form.comparison(in_bits)?;
-        // SAFETY: the caller's promise.
-        unsafe { deal(dealer, backend, (&form, &gate), count, [party_0, party_1]) }
-    })
+    // SAFETY: the caller's promise.
+    let form = || unsafe {
+        let thresholds = array("thresholds", thresholds, len)?.to_vec();
+        Form::PackedLt { thresholds }.with_comparison(in_bits)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { deal(dealer, backend, count, [party_0, party_1], form) }
 }
 
 /// SUF's `gen_interval_lut` for `count` inputs: keys of the words of the interval of `x`.
@@ -110,15 +150,14 @@ pub unsafe extern "C" fn trefoil_pfss_suf_gen_interval_lut(
     party_0: *mut *mut Bytes,
     party_1: *mut *mut Bytes,
 ) -> Status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let (cutpoints, payload) =
-            unsafe { (array("cutpoints", cutpoints, cutpoints_len)?, array("payload", payload, payload_len)?) };
-        let gate = interval_lut(in_bits, out_words, cutpoints, payload)?;
-        let form = Form::IntervalLut { words: out_words };
-        // SAFETY: the caller's promise.
-        unsafe { deal(dealer, backend, (&form, &gate), count, [party_0, party_1]) }
-    })
+    // SAFETY: the caller's promise.
+    let form = || unsafe {
+        let cutpoints = array("cutpoints", cutpoints, cutpoints_len)?;
+        let gate = interval_lut(in_bits, out_words, cutpoints, array("payload", payload, payload_len)?)?;
+        Ok((Form::IntervalLut { words: out_words }, gate))
+    };
+    // SAFETY: the caller's promise.
+    unsafe { deal(dealer, backend, count, [party_0, party_1], form) }
 }
 
 /// Reads keys from the bytes that one of the three calls above gave.
@@ -143,22 +182,16 @@ pub unsafe extern "C" fn trefoil_pfss_suf_keys_mask_inputs(
     count: usize,
     masked: *mut u64,
 ) -> Status {
-    guard(|| {
-        let arrays = arrays_of_thread()?;
-        // SAFETY: the caller's promise.
-        let (mut keys, x) = unsafe { (exclusive("keys", keys)?, arrays.input("x", x, count)?) };
-        let masked = arrays.find("masked", masked, count)?; // before the masks are spent
-        let words = keys.mask(&x)?;
-        // SAFETY: the caller's promise.
-        unsafe { masked.fill(&words) }
-    })
+    // SAFETY: the caller's promise.
+    unsafe { mask_inputs(keys, x, count, masked, SufKeys::mask) }
 }
 
 /// SUF's `eval_dcf_many_u64`: XOR shares of the payload or zeros, `[count][payload]`.
 ///
 /// `hatx` are the opened masked inputs, one for each key. SUF's broadcast, one key for all inputs,
-/// is refused: one mask for many values reveals their differences. This spends the keys. Nothing
-/// has to be exchanged. `hatx` and `outs` may be in memory of the thread's device.
+/// is refused: one mask for many values reveals their differences. A call that is refused for its
+/// arguments or for a capture leaves the keys unchanged; any other spends them. Nothing has to be
+/// exchanged. `hatx` and `outs` may be in memory of the thread's device.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
     backend: *mut Backend,
@@ -168,25 +201,17 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_dcf_many(
     outs: *mut u8,
     len: usize,
 ) -> Status {
-    guard(|| {
-        let arrays = arrays_of_thread()?;
-        // SAFETY: the caller's promise.
-        let (backend, mut keys, hatx) =
-            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, arrays.input("hatx", hatx, count)?) };
-        // everything is looked at before the keys are spent
-        keys.check_inputs(count)?;
-        let payload = keys.payload()?.to_vec();
-        CallFailure::unless_len("bytes of shares", count.saturating_mul(payload.len()), len)?;
-        let outs = arrays.find("outs", outs, len)?;
-        let shares = keys.eval(&backend.queue, &hatx)?;
+    let width = |keys: &SufKeys| Ok(keys.payload()?.len());
+    let collect = |keys: &SufKeys, shares: &mut Shares| {
         // The payload is public, so that each share of the bit selects it by itself.
-        let bits = packed(&shares)?;
+        let (payload, bits) = (keys.payload()?, packed(shares)?);
         let select = |e: usize| 0u8.wrapping_sub(((bits[e / 32] >> (e % 32)) & 1) as u8);
-        let mut bytes: Zeroizing<Vec<u8>> = Zeroizing::new(Vec::with_capacity(len));
+        let mut bytes = Zeroizing::new(Vec::with_capacity(len));
         (0..count).for_each(|e| bytes.extend(payload.iter().map(|byte| byte & select(e))));
-        // SAFETY: the caller's promise.
-        unsafe { outs.fill(&bytes) }
-    })
+        Ok(bytes)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { evaluate((backend, keys), (hatx, count), ("bytes of shares", outs, len), width, collect) }
 }
 
 /// SUF's `eval_packed_lt_many`: XOR shares of bit masks, `[count][ceil(thresholds / 64)]`.
@@ -202,30 +227,21 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_packed_lt_many(
     outs: *mut u64,
     len: usize,
 ) -> Status {
-    guard(|| {
-        let arrays = arrays_of_thread()?;
-        // SAFETY: the caller's promise.
-        let (backend, mut keys, hatx) =
-            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, arrays.input("hatx", hatx, count)?) };
-        // everything is looked at before the keys are spent
-        keys.check_inputs(count)?;
-        let thresholds = keys.thresholds()?;
-        let words = thresholds.div_ceil(64);
-        CallFailure::unless_len("words of bit masks", count.saturating_mul(words), len)?;
-        let outs = arrays.find("outs", outs, len)?;
-        let shares = keys.eval(&backend.queue, &hatx)?;
+    let width = |keys: &SufKeys| Ok(keys.thresholds()?.div_ceil(64));
+    let collect = |keys: &SufKeys, shares: &mut Shares| {
         // Rows of elements become bits of thresholds.
-        let (bits, row) = (packed(&shares)?, count.div_ceil(32));
+        let (words, bits, row) = (width(keys)?, packed(shares)?, count.div_ceil(32));
         let mut masks = Zeroizing::new(vec![0u64; len]);
-        for t in 0..thresholds {
+        for t in 0..keys.thresholds()? {
             for e in 0..count {
                 let bit = (bits[t * row + e / 32] >> (e % 32)) & 1;
                 masks[e * words + t / 64] |= u64::from(bit) << (t % 64);
             }
         }
-        // SAFETY: the caller's promise.
-        unsafe { outs.fill(&masks) }
-    })
+        Ok(masks)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { evaluate((backend, keys), (hatx, count), ("words of bit masks", outs, len), width, collect) }
 }
 
 /// SUF's `eval_interval_lut_many_u64`: additive shares of words, `[count][out_words]`.
@@ -240,21 +256,9 @@ pub unsafe extern "C" fn trefoil_pfss_suf_eval_interval_lut_many(
     outs: *mut u64,
     len: usize,
 ) -> Status {
-    guard(|| {
-        let arrays = arrays_of_thread()?;
-        // SAFETY: the caller's promise.
-        let (backend, mut keys, hatx) =
-            unsafe { (shared("backend", backend)?, exclusive("keys", keys)?, arrays.input("hatx", hatx, count)?) };
-        // everything is looked at before the keys are spent
-        keys.check_inputs(count)?;
-        CallFailure::unless_len("shares of words", count.saturating_mul(keys.words()?), len)?;
-        let outs = arrays.find("outs", outs, len)?;
-        let mut shares = keys.eval(&backend.queue, &hatx)?;
-        // SAFETY: the caller's promise.
-        let filled = unsafe { outs.fill(&shares.words) };
-        wipe(&mut shares);
-        filled
-    })
+    let collect = |_: &SufKeys, shares: &mut Shares| Ok(Zeroizing::new(mem::take(&mut shares.words)));
+    // SAFETY: the caller's promise.
+    unsafe { evaluate((backend, keys), (hatx, count), ("shares of words", outs, len), SufKeys::words, collect) }
 }
 
 /// Wipes and frees keys of SUF's calls.
