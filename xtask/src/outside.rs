@@ -32,7 +32,7 @@ const CUDA: [&str; 3] = ["cuda-backend", "cuda-loader", "cuda-sim"];
 /// Packages every library and builds the crates on the packages.
 ///
 /// It builds them without CUDA and with it, and runs their tests and the README's examples, for
-/// which one library has to be enough. It checks the program without CUDA.
+/// which one library has to be enough.
 pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     let root = sh.current_dir();
     let libraries = libraries(&root)?;
@@ -61,10 +61,6 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
             cmd!(sh, "cargo {task} --quiet --package {name} --tests --features cuda").env("CUDA_LIBRARY_PATH", &link);
         tally += check(&format!("{title}, with CUDA"), cuda);
     }
-    let manifest = root.join("crates/cli/Cargo.toml");
-    let program = cmd!(sh, "cargo check --quiet --locked --manifest-path {manifest} --no-default-features");
-    let program = program.env_remove("CUDA_LIBRARY_PATH").env("RUSTFLAGS", "-Dwarnings");
-    tally += check("program without CUDA, from outside", program);
     Ok(tally)
 }
 
