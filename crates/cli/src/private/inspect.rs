@@ -91,6 +91,9 @@ fn show(manifest: &Manifest, state: &str) -> Result<()> {
     if let Some(digest) = &manifest.model_sha256 {
         writeln!(out, "file   {}", digest.escape_debug())?;
     }
+    if let Some(function) = &manifest.function {
+        writeln!(out, "layers {}", function.sha256.escape_debug())?;
+    }
     writeln!(out, "prefer {}", manifest.prefer)?;
     writeln!(out, "party  {}", manifest.party)?;
     writeln!(out, "deal   {}{state}", manifest.deal.escape_debug())?;
