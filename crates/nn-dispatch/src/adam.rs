@@ -6,7 +6,7 @@ use core_types::params::optim::{AdamParams, AdvanceParams, Anneal, ScheduleParam
 use nn_ops::{OptimizerConfig, Rule, WeightDecay};
 use runtime::{AnyBuf, AnyQueue};
 
-use crate::{error::DispatchError, tag::Tag};
+use crate::{error::Result, tag::Tag};
 
 /// The numbers of a step of Adam or AdamW.
 ///
@@ -58,9 +58,9 @@ impl AdamState {
     /// The state before the first step of a parameter of `len` weights.
     ///
     /// # Errors
-    /// [`DispatchError::Op`] with [`NnError::Parameter`](nn_ops::NnError::Parameter) for a number
-    /// outside its domain.
-    pub fn new(len: usize, options: AdamOptions) -> Result<Self, DispatchError> {
+    /// [`DispatchError::Op`](crate::DispatchError::Op) with
+    /// [`NnError::Parameter`](nn_ops::NnError::Parameter) for a number outside its domain.
+    pub fn new(len: usize, options: AdamOptions) -> Result<Self> {
         let AdamOptions { rate, beta1, beta2, eps, decay } = options;
         let rule = Rule::Adam { beta1, beta2, eps };
         let config = OptimizerConfig { rule, decay: WeightDecay::Decoupled(decay), ..OptimizerConfig::adam(rate) };

@@ -3,7 +3,7 @@
 use crate::{
     adam::AdamState,
     args::{Affine, LayerNormGradients, LinearGradients, MatmulGradients, SoftmaxMask},
-    error::DispatchError,
+    error::Result,
     handle::Operand,
     product::Product,
     saved::Saved,
@@ -17,9 +17,10 @@ use crate::{
 /// with unchanged values: the CPU reads them, and a device reads the copies in [`Saved`].
 ///
 /// # Errors
-/// Every op returns [`DispatchError::Op`] for lengths that do not fit the shape, numbers outside
-/// their domain, and failures of the device. Backward passes return [`DispatchError::OtherPass`]
-/// for the saved result of another op, and [`DispatchError::Mixed`] for one of another device,
+/// Every op returns [`DispatchError::Op`](crate::DispatchError::Op) for lengths that do not fit the
+/// shape, numbers outside their domain, and failures of the device. Backward passes return
+/// [`DispatchError::OtherPass`](crate::DispatchError::OtherPass) for the saved result of another
+/// op, and [`DispatchError::Mixed`](crate::DispatchError::Mixed) for one of another device,
 /// generation or precision. Lengths and tags are checked before any work.
 #[allow(clippy::upper_case_acronyms, reason = "the name that RSI-ML's plan gives it")]
 pub trait TensorOpsAPI {
@@ -30,7 +31,7 @@ pub trait TensorOpsAPI {
     ///
     /// # Errors
     /// As the trait.
-    fn matmul(&self, a: Operand<'_>, b: Operand<'_>, product: Product, c: &mut [f32]) -> Result<Saved, DispatchError>;
+    fn matmul(&self, a: Operand<'_>, b: Operand<'_>, product: Product, c: &mut [f32]) -> Result<Saved>;
 
     /// The gradients of [`matmul`](Self::matmul) for `g`, the gradient of C, stored as C is.
     ///
@@ -43,7 +44,7 @@ pub trait TensorOpsAPI {
         b: Operand<'_>,
         g: Operand<'_>,
         gradients: MatmulGradients<'_>,
-    ) -> Result<(), DispatchError>;
+    ) -> Result<()>;
 
     /// `Y = X W + b` for X `[m, k]`, W `[k, n]` and b `[n]`, where `shape` is `[m, k, n]`.
     ///
@@ -58,7 +59,7 @@ pub trait TensorOpsAPI {
         bias: Option<Operand<'_>>,
         shape: [usize; 3],
         y: &mut [f32],
-    ) -> Result<Saved, DispatchError>;
+    ) -> Result<Saved>;
 
     /// The gradients of [`linear`](Self::linear) for `g`, the gradient of Y, `[m, n]`.
     ///
@@ -71,7 +72,7 @@ pub trait TensorOpsAPI {
         w: Operand<'_>,
         g: Operand<'_>,
         gradients: LinearGradients<'_>,
-    ) -> Result<(), DispatchError>;
+    ) -> Result<()>;
 
     /// `y_c = exp(x_c) / sum_j exp(x_j)` along axis `dim` of `shape`, the shape of x and y.
     ///
@@ -84,7 +85,7 @@ pub trait TensorOpsAPI {
         dim: usize,
         mask: SoftmaxMask<'_>,
         y: &mut [f32],
-    ) -> Result<Saved, DispatchError>;
+    ) -> Result<Saved>;
 
     /// The gradient of [`softmax`](Self::softmax), `dx = y (g - sum_j g_j y_j)`.
     ///
@@ -92,13 +93,7 @@ pub trait TensorOpsAPI {
     ///
     /// # Errors
     /// As the trait.
-    fn softmax_backward(
-        &self,
-        saved: &Saved,
-        y: Operand<'_>,
-        g: Operand<'_>,
-        dx: &mut [f32],
-    ) -> Result<(), DispatchError>;
+    fn softmax_backward(&self, saved: &Saved, y: Operand<'_>, g: Operand<'_>, dx: &mut [f32]) -> Result<()>;
 
     /// `y_c = x_c - ln sum_j exp(x_j)` along axis `dim` of `shape`, the shape of x and y.
     ///
@@ -111,7 +106,7 @@ pub trait TensorOpsAPI {
         dim: usize,
         mask: SoftmaxMask<'_>,
         y: &mut [f32],
-    ) -> Result<Saved, DispatchError>;
+    ) -> Result<Saved>;
 
     /// The gradient of [`log_softmax`](Self::log_softmax), `dx = g - exp(y) sum_j g_j`.
     ///
@@ -120,13 +115,7 @@ pub trait TensorOpsAPI {
     ///
     /// # Errors
     /// As the trait.
-    fn log_softmax_backward(
-        &self,
-        saved: &Saved,
-        y: Operand<'_>,
-        g: Operand<'_>,
-        dx: &mut [f32],
-    ) -> Result<(), DispatchError>;
+    fn log_softmax_backward(&self, saved: &Saved, y: Operand<'_>, g: Operand<'_>, dx: &mut [f32]) -> Result<()>;
 
     /// `y = (x - mean) / sqrt(variance + eps) gamma + beta` for each row of `[rows, columns]`.
     ///
@@ -142,7 +131,7 @@ pub trait TensorOpsAPI {
         shape: [usize; 2],
         eps: f32,
         y: &mut [f32],
-    ) -> Result<Saved, DispatchError>;
+    ) -> Result<Saved>;
 
     /// The gradients of [`layer_norm`](Self::layer_norm) for `g`, the gradient of y.
     ///
@@ -157,7 +146,7 @@ pub trait TensorOpsAPI {
         gamma: Option<Operand<'_>>,
         g: Operand<'_>,
         gradients: LayerNormGradients<'_>,
-    ) -> Result<(), DispatchError>;
+    ) -> Result<()>;
 
     /// `y = x Phi(x)` by the tanh approximation (Hendrycks, Gimpel, arXiv 1606.08415).
     ///
@@ -165,27 +154,25 @@ pub trait TensorOpsAPI {
     ///
     /// # Errors
     /// As the trait.
-    fn gelu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved, DispatchError>;
+    fn gelu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved>;
 
     /// The gradient of [`gelu`](Self::gelu) for `g`, the gradient of y; all lengths are equal.
     ///
     /// # Errors
     /// As the trait.
-    fn gelu_backward(&self, saved: &Saved, x: Operand<'_>, g: Operand<'_>, dx: &mut [f32])
-    -> Result<(), DispatchError>;
+    fn gelu_backward(&self, saved: &Saved, x: Operand<'_>, g: Operand<'_>, dx: &mut [f32]) -> Result<()>;
 
     /// `y = max(x, 0)` for each element; x and y have the same length. NaN stays NaN.
     ///
     /// # Errors
     /// As the trait.
-    fn relu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved, DispatchError>;
+    fn relu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved>;
 
     /// The gradient of [`relu`](Self::relu) for `g`, the gradient of y. The slope at 0 is 0.
     ///
     /// # Errors
     /// As the trait.
-    fn relu_backward(&self, saved: &Saved, x: Operand<'_>, g: Operand<'_>, dx: &mut [f32])
-    -> Result<(), DispatchError>;
+    fn relu_backward(&self, saved: &Saved, x: Operand<'_>, g: Operand<'_>, dx: &mut [f32]) -> Result<()>;
 
     /// Row i of y is row `indices[i]` of the table.
     ///
@@ -194,13 +181,7 @@ pub trait TensorOpsAPI {
     /// # Errors
     /// As the trait; [`NnError::Index`](nn_ops::NnError::Index) names the first index that is not
     /// below `rows`.
-    fn embedding(
-        &self,
-        table: Operand<'_>,
-        shape: [usize; 2],
-        indices: &[u32],
-        y: &mut [f32],
-    ) -> Result<Saved, DispatchError>;
+    fn embedding(&self, table: Operand<'_>, shape: [usize; 2], indices: &[u32], y: &mut [f32]) -> Result<Saved>;
 
     /// Adds row i of `g` to row `indices[i]` of `dtable`, the gradient of the table.
     ///
@@ -208,7 +189,7 @@ pub trait TensorOpsAPI {
     ///
     /// # Errors
     /// As the trait.
-    fn embedding_backward(&self, saved: &Saved, g: Operand<'_>, dtable: &mut [f32]) -> Result<(), DispatchError>;
+    fn embedding_backward(&self, saved: &Saved, g: Operand<'_>, dtable: &mut [f32]) -> Result<()>;
 
     /// The mean over the rows of `-sum_j t_j log_softmax(x)_j` for target probabilities t.
     ///
@@ -217,12 +198,7 @@ pub trait TensorOpsAPI {
     ///
     /// # Errors
     /// As the trait, and for no rows.
-    fn cross_entropy(
-        &self,
-        logits: Operand<'_>,
-        targets: Operand<'_>,
-        shape: [usize; 2],
-    ) -> Result<(f32, Saved), DispatchError>;
+    fn cross_entropy(&self, logits: Operand<'_>, targets: Operand<'_>, shape: [usize; 2]) -> Result<(f32, Saved)>;
 
     /// `g` times the gradient of [`cross_entropy`](Self::cross_entropy) for the logits.
     ///
@@ -230,19 +206,20 @@ pub trait TensorOpsAPI {
     ///
     /// # Errors
     /// As the trait.
-    fn cross_entropy_backward(&self, saved: &Saved, g: f32, dlogits: &mut [f32]) -> Result<(), DispatchError>;
+    fn cross_entropy_backward(&self, saved: &Saved, g: f32, dlogits: &mut [f32]) -> Result<()>;
 
     /// `w = w - rate g`.
     ///
     /// # Errors
     /// As the trait.
-    fn sgd_step(&self, w: &mut [f32], g: Operand<'_>, rate: f32) -> Result<(), DispatchError>;
+    fn sgd_step(&self, w: &mut [f32], g: Operand<'_>, rate: f32) -> Result<()>;
 
     /// A step of Adam or AdamW on `w`; see [`AdamOptions`](crate::AdamOptions).
     ///
     /// `w` and its gradient `g` have the length of `state`, which counts the step.
     ///
     /// # Errors
-    /// As the trait; [`DispatchError::Mixed`] if the moments of `state` are on another device.
-    fn adam_step(&self, w: &mut [f32], g: Operand<'_>, state: &mut AdamState) -> Result<(), DispatchError>;
+    /// As the trait; [`DispatchError::Mixed`](crate::DispatchError::Mixed) if the moments of
+    /// `state` are on another device.
+    fn adam_step(&self, w: &mut [f32], g: Operand<'_>, state: &mut AdamState) -> Result<()>;
 }

@@ -8,7 +8,7 @@ use runtime::{AnyQueue, BackendStatus, Choice, Domain, Settings, open_with};
 
 use crate::{
     counters::{Counters, Counts},
-    error::DispatchError,
+    error::{DispatchError, Result},
     handle::Handle,
     plans::Plans,
     saved::Saved,
@@ -57,7 +57,7 @@ impl BackendDispatcher {
     /// # Errors
     /// [`DispatchError::Open`] if a variable cannot be used, or the device cannot be opened and
     /// nothing may take its place.
-    pub fn from_env() -> Result<Self, DispatchError> {
+    pub fn from_env() -> Result<Self> {
         Self::with(Selection::from_env()?)
     }
 
@@ -65,7 +65,7 @@ impl BackendDispatcher {
     ///
     /// # Errors
     /// [`DispatchError::Open`] if the device cannot be opened and nothing may take its place.
-    pub fn with(selection: Selection) -> Result<Self, DispatchError> {
+    pub fn with(selection: Selection) -> Result<Self> {
         let (main, backend) = open(&selection.settings)?;
         let (counts, plans) = (Counts::default(), Plans::default());
         Ok(Self { selection, backend, main, host: OnceLock::new(), counts, plans })
@@ -78,7 +78,7 @@ impl BackendDispatcher {
     ///
     /// # Errors
     /// As [`with`](Self::with); the dispatcher is unchanged then.
-    pub fn reopen(&mut self) -> Result<(), DispatchError> {
+    pub fn reopen(&mut self) -> Result<()> {
         (self.main, self.backend) = open(&self.selection.settings)?;
         self.host = OnceLock::new();
         Ok(())
@@ -116,23 +116,19 @@ impl BackendDispatcher {
     /// # Errors
     /// [`DispatchError::Op`] with [`NnError::Length`](nn_ops::NnError::Length) for another number
     /// of values; the handle is unchanged then.
-    pub fn update(&self, handle: &mut Handle, values: &[f32]) -> Result<(), DispatchError> {
+    pub fn update(&self, handle: &mut Handle, values: &[f32]) -> Result<()> {
         Ok(handle.update(values)?)
     }
 
     /// Runs an op on the device, or on the CPU if the device cannot run it and the CPU may.
-    pub(crate) fn run<R>(&self, op: impl FnMut(&Target) -> Result<R, DispatchError>) -> Result<R, DispatchError> {
+    pub(crate) fn run<R>(&self, op: impl FnMut(&Target) -> Result<R>) -> Result<R> {
         self.run_with(None, op)
     }
 
     /// [`run`](Self::run) for an op that reads state with the tag `held`.
     ///
     /// State of an op that fell back stays on the CPU.
-    pub(crate) fn run_with<R>(
-        &self,
-        held: Option<Tag>,
-        mut op: impl FnMut(&Target) -> Result<R, DispatchError>,
-    ) -> Result<R, DispatchError> {
+    pub(crate) fn run_with<R>(&self, held: Option<Tag>, mut op: impl FnMut(&Target) -> Result<R>) -> Result<R> {
         self.counts.dispatches.increment();
         let host = match self.host.get().filter(|host| held == Some(host.tag)) {
             Some(host) => host,
@@ -153,8 +149,8 @@ impl BackendDispatcher {
         &self,
         op: &'static str,
         saved: &Saved,
-        mut pass: impl FnMut(&Target, bool) -> Result<R, DispatchError>,
-    ) -> Result<R, DispatchError> {
+        mut pass: impl FnMut(&Target, bool) -> Result<R>,
+    ) -> Result<R> {
         self.run_with(Some(saved.tag), |target| {
             let is_own = self.admit(op, saved.tag, target)?;
             let result = pass(target, is_own)?;
@@ -166,7 +162,7 @@ impl BackendDispatcher {
     }
 
     /// Returns whether `forward` is the tag of `target`, and refuses another one unless allowed.
-    pub(crate) fn admit(&self, op: &'static str, forward: Tag, target: &Target) -> Result<bool, DispatchError> {
+    pub(crate) fn admit(&self, op: &'static str, forward: Tag, target: &Target) -> Result<bool> {
         if forward == target.tag {
             return Ok(true);
         }
@@ -181,7 +177,7 @@ impl BackendDispatcher {
     }
 
     /// The CPU for ops that fall back, without the limit on the device's memory.
-    fn host(&self) -> Result<&Target, DispatchError> {
+    fn host(&self) -> Result<&Target> {
         if let Some(host) = self.host.get() {
             return Ok(host);
         }
@@ -197,7 +193,7 @@ impl BackendDispatcher {
     }
 }
 
-fn open(settings: &Settings) -> Result<(Target, BackendStatus), DispatchError> {
+fn open(settings: &Settings) -> Result<(Target, BackendStatus)> {
     let (queue, backend) = open_with(settings, Some(Domain::Nn), None)?;
     Ok((Target { queue, tag: Tag::new(backend.active) }, backend))
 }

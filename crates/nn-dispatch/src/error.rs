@@ -7,6 +7,9 @@ use thiserror::Error;
 
 use crate::tag::Tag;
 
+/// The result of a function that fails with [`DispatchError`] unless another error is given.
+pub(crate) type Result<T, E = DispatchError> = core::result::Result<T, E>;
+
 /// Why a dispatcher was not opened or an op was refused.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]

@@ -109,6 +109,11 @@ impl<'a> Operand<'a> {
             Self::Handle(handle) => handle.values(),
         }
     }
+
+    /// Number of values.
+    pub(crate) fn len(self) -> usize {
+        self.values().len()
+    }
 }
 
 impl<'a> From<&'a [f32]> for Operand<'a> {

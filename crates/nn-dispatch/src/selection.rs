@@ -2,7 +2,7 @@
 
 use runtime::{Choice, OpenError, Settings};
 
-use crate::error::DispatchError;
+use crate::error::Result;
 
 /// The device of a dispatcher and the permitted exceptions.
 ///
@@ -45,8 +45,9 @@ impl Selection {
     /// refuses the CPU in the place of `gpu`. `RSI_ML_ALLOW_MIXED=1` sets `allow_mixed`.
     ///
     /// # Errors
-    /// [`DispatchError::Open`] for the first variable whose value cannot be used.
-    pub fn from_env() -> Result<Self, DispatchError> {
+    /// [`DispatchError::Open`](crate::DispatchError::Open) for the first variable whose value
+    /// cannot be used.
+    pub fn from_env() -> Result<Self> {
         let settings = Settings::from_env().map_err(OpenError::from)?;
         let allow_mixed = settings.nn_allow_mixed;
         Ok(Self { settings, per_op_fallback: false, allow_mixed })

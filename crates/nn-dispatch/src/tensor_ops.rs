@@ -20,7 +20,7 @@ use crate::{
     api::TensorOpsAPI,
     args::{Affine, LayerNormGradients, LinearGradients, MatmulGradients, SoftmaxMask},
     dispatcher::BackendDispatcher,
-    error::DispatchError,
+    error::Result,
     handle::Operand,
     ops::{
         elements,
@@ -34,12 +34,10 @@ use crate::{
 };
 
 impl TensorOpsAPI for BackendDispatcher {
-    fn matmul(&self, a: Operand<'_>, b: Operand<'_>, product: Product, c: &mut [f32]) -> Result<Saved, DispatchError> {
+    fn matmul(&self, a: Operand<'_>, b: Operand<'_>, product: Product, c: &mut [f32]) -> Result<Saved> {
         const OP: &str = "matmul";
         let plan = self.plans.product(product)?;
-        exact(OP, "a", plan.a.numel(), a.values().len())?;
-        exact(OP, "b", plan.b.numel(), b.values().len())?;
-        exact(OP, "c", plan.c.numel(), c.len())?;
+        exact(OP, &[("a", plan.a.numel(), a.len()), ("b", plan.b.numel(), b.len()), ("c", plan.c.numel(), c.len())])?;
         self.run(|target| {
             let (a, b) = (target.stage(a, &self.counts)?, target.stage(b, &self.counts)?);
             multiply(target, &plan, [&a, &b], c)?;
@@ -54,35 +52,27 @@ impl TensorOpsAPI for BackendDispatcher {
         b: Operand<'_>,
         g: Operand<'_>,
         gradients: MatmulGradients<'_>,
-    ) -> Result<(), DispatchError> {
+    ) -> Result<()> {
         const OP: &str = "matmul_backward";
         let Pass::Matmul { product, a: kept_a, b: kept_b } = &saved.pass else {
             return Err(saved.refused(OP, "matmul"));
         };
         // Lengths.
         let plan = self.plans.product(*product)?;
-        let MatmulGradients { a: mut da, b: mut db } = gradients;
-        exact(OP, "a", plan.a.numel(), a.values().len())?;
-        exact(OP, "b", plan.b.numel(), b.values().len())?;
-        exact(OP, "g", plan.c.numel(), g.values().len())?;
+        let MatmulGradients { a: da, b: db } = gradients;
+        exact(OP, &[("a", plan.a.numel(), a.len()), ("b", plan.b.numel(), b.len()), ("g", plan.c.numel(), g.len())])?;
         exact_if(OP, "da", plan.a.numel(), da.as_deref().map(<[f32]>::len))?;
         exact_if(OP, "db", plan.b.numel(), db.as_deref().map(<[f32]>::len))?;
         // Each gradient is a product of G and the other factor.
+        let mut parts = [(da, kept_b, b, product.gradient_of_a()), (db, kept_a, a, product.gradient_of_b())];
         self.run_backward(OP, saved, |target, is_own| {
             let g = target.stage(g, &self.counts)?;
-            if let Some(da) = da.as_deref_mut() {
-                let b = target.recall(kept_b, is_own, b, &self.counts)?;
-                let (gradient, b_is_left) = product.gradient_of_a();
-                let factors = if b_is_left { [&b, &g] } else { [&g, &b] };
-                let plan = self.plans.product(gradient)?;
-                multiply(target, &plan, factors, da)?;
-            }
-            if let Some(db) = db.as_deref_mut() {
-                let a = target.recall(kept_a, is_own, a, &self.counts)?;
-                let (gradient, a_is_left) = product.gradient_of_b();
-                let factors = if a_is_left { [&a, &g] } else { [&g, &a] };
-                let plan = self.plans.product(gradient)?;
-                multiply(target, &plan, factors, db)?;
+            for (gradient, kept, other, (product, other_is_left)) in &mut parts {
+                let Some(gradient) = gradient.as_deref_mut() else { continue };
+                let other = target.recall(kept, is_own, *other, &self.counts)?;
+                let factors = if *other_is_left { [&other, &g] } else { [&g, &other] };
+                let plan = self.plans.product(*product)?;
+                multiply(target, &plan, factors, gradient)?;
             }
             Ok(())
         })
@@ -95,13 +85,12 @@ impl TensorOpsAPI for BackendDispatcher {
         bias: Option<Operand<'_>>,
         shape: [usize; 3],
         y: &mut [f32],
-    ) -> Result<Saved, DispatchError> {
+    ) -> Result<Saved> {
         const OP: &str = "linear";
         let plan = self.plans.layer(shape)?;
-        exact(OP, "x", plan.x.numel(), x.values().len())?;
-        exact(OP, "w", plan.w.numel(), w.values().len())?;
-        exact_if(OP, "bias", plan.bias.numel(), bias.map(|bias| bias.values().len()))?;
-        exact(OP, "y", plan.y.numel(), y.len())?;
+        exact(OP, &[("x", plan.x.numel(), x.len()), ("w", plan.w.numel(), w.len())])?;
+        exact_if(OP, "bias", plan.bias.numel(), bias.map(Operand::len))?;
+        exact(OP, &[("y", plan.y.numel(), y.len())])?;
         self.run(|target| {
             let (x, w) = (target.stage(x, &self.counts)?, target.stage(w, &self.counts)?);
             let bias = bias.map(|bias| target.stage(bias, &self.counts)).transpose()?;
@@ -121,19 +110,15 @@ impl TensorOpsAPI for BackendDispatcher {
         w: Operand<'_>,
         g: Operand<'_>,
         gradients: LinearGradients<'_>,
-    ) -> Result<(), DispatchError> {
+    ) -> Result<()> {
         const OP: &str = "linear_backward";
-        let Pass::Linear { shape, x: kept_x, w: kept_w } = &saved.pass else {
-            return Err(saved.refused(OP, "linear"));
-        };
+        let Pass::Linear { shape, x: kept_x, w: kept_w } = &saved.pass else { return Err(saved.refused(OP, "linear")) };
         // Lengths.
         let plan = self.plans.layer(*shape)?;
         let LinearGradients { x: mut dx, w: dw, bias: mut dbias } = gradients;
-        exact(OP, "x", plan.x.numel(), x.values().len())?;
-        exact(OP, "w", plan.w.numel(), w.values().len())?;
-        exact(OP, "g", plan.y.numel(), g.values().len())?;
+        exact(OP, &[("x", plan.x.numel(), x.len()), ("w", plan.w.numel(), w.len()), ("g", plan.y.numel(), g.len())])?;
         exact_if(OP, "dx", plan.x.numel(), dx.as_deref().map(<[f32]>::len))?;
-        exact(OP, "dw", plan.w.numel(), dw.len())?;
+        exact(OP, &[("dw", plan.w.numel(), dw.len())])?;
         exact_if(OP, "dbias", plan.bias.numel(), dbias.as_deref().map(<[f32]>::len))?;
         self.run_backward(OP, saved, |target, is_own| {
             // Operands and room.
@@ -164,17 +149,11 @@ impl TensorOpsAPI for BackendDispatcher {
         dim: usize,
         mask: SoftmaxMask<'_>,
         y: &mut [f32],
-    ) -> Result<Saved, DispatchError> {
+    ) -> Result<Saved> {
         softmax::softmax(self, false, x, (shape, dim), mask, y)
     }
 
-    fn softmax_backward(
-        &self,
-        saved: &Saved,
-        y: Operand<'_>,
-        g: Operand<'_>,
-        dx: &mut [f32],
-    ) -> Result<(), DispatchError> {
+    fn softmax_backward(&self, saved: &Saved, y: Operand<'_>, g: Operand<'_>, dx: &mut [f32]) -> Result<()> {
         softmax::softmax_backward(self, false, saved, [y, g], dx)
     }
 
@@ -185,17 +164,11 @@ impl TensorOpsAPI for BackendDispatcher {
         dim: usize,
         mask: SoftmaxMask<'_>,
         y: &mut [f32],
-    ) -> Result<Saved, DispatchError> {
+    ) -> Result<Saved> {
         softmax::softmax(self, true, x, (shape, dim), mask, y)
     }
 
-    fn log_softmax_backward(
-        &self,
-        saved: &Saved,
-        y: Operand<'_>,
-        g: Operand<'_>,
-        dx: &mut [f32],
-    ) -> Result<(), DispatchError> {
+    fn log_softmax_backward(&self, saved: &Saved, y: Operand<'_>, g: Operand<'_>, dx: &mut [f32]) -> Result<()> {
         softmax::softmax_backward(self, true, saved, [y, g], dx)
     }
 
@@ -206,16 +179,16 @@ impl TensorOpsAPI for BackendDispatcher {
         shape: [usize; 2],
         eps: f32,
         y: &mut [f32],
-    ) -> Result<Saved, DispatchError> {
+    ) -> Result<Saved> {
         const OP: &str = "layer_norm";
         let [rows, columns] = shape;
         let plan = NormPlan::new(&shape, eps)?;
         let layouts = [Layout::contiguous(&shape)?, Layout::contiguous(&[columns])?, Layout::contiguous(&[2, rows])?];
         let [of_rows, of_columns, of_stats] = layouts;
-        exact(OP, "x", of_rows.numel(), x.values().len())?;
-        exact_if(OP, "gamma", columns, affine.gamma.map(|gamma| gamma.values().len()))?;
-        exact_if(OP, "beta", columns, affine.beta.map(|beta| beta.values().len()))?;
-        exact(OP, "y", of_rows.numel(), y.len())?;
+        exact(OP, &[("x", of_rows.numel(), x.len())])?;
+        exact_if(OP, "gamma", columns, affine.gamma.map(Operand::len))?;
+        exact_if(OP, "beta", columns, affine.beta.map(Operand::len))?;
+        exact(OP, &[("y", of_rows.numel(), y.len())])?;
         self.run(|target| {
             // Operands and room.
             let x = target.stage(x, &self.counts)?;
@@ -244,7 +217,7 @@ impl TensorOpsAPI for BackendDispatcher {
         gamma: Option<Operand<'_>>,
         g: Operand<'_>,
         gradients: LayerNormGradients<'_>,
-    ) -> Result<(), DispatchError> {
+    ) -> Result<()> {
         const OP: &str = "layer_norm_backward";
         let Pass::LayerNorm { shape, eps, x: kept_x, has_gamma, gamma: kept_gamma, stats } = &saved.pass else {
             return Err(saved.refused(OP, "layer_norm"));
@@ -254,10 +227,9 @@ impl TensorOpsAPI for BackendDispatcher {
         let layouts = [Layout::contiguous(shape)?, Layout::contiguous(&[columns])?, Layout::contiguous(&[2, rows])?];
         let [of_rows, of_columns, of_stats] = layouts;
         let LayerNormGradients { x: dx, gamma: mut dgamma, beta: mut dbeta } = gradients;
-        exact(OP, "x", of_rows.numel(), x.values().len())?;
-        exact(OP, "g", of_rows.numel(), g.values().len())?;
-        exact(OP, "gamma", if *has_gamma { columns } else { 0 }, gamma.map_or(0, |gamma| gamma.values().len()))?;
-        exact(OP, "dx", of_rows.numel(), dx.len())?;
+        exact(OP, &[("x", of_rows.numel(), x.len()), ("g", of_rows.numel(), g.len())])?;
+        exact(OP, &[("gamma", if *has_gamma { columns } else { 0 }, gamma.map_or(0, Operand::len))])?;
+        exact(OP, &[("dx", of_rows.numel(), dx.len())])?;
         exact_if(OP, "dgamma", columns, dgamma.as_deref().map(<[f32]>::len))?;
         exact_if(OP, "dbeta", columns, dbeta.as_deref().map(<[f32]>::len))?;
         self.run_backward(OP, saved, |target, is_own| {
@@ -287,46 +259,27 @@ impl TensorOpsAPI for BackendDispatcher {
         })
     }
 
-    fn gelu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved, DispatchError> {
+    fn gelu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved> {
         elements::activate(self, ("gelu", Activation::GeluTanh), x, y)
     }
 
-    fn gelu_backward(
-        &self,
-        saved: &Saved,
-        x: Operand<'_>,
-        g: Operand<'_>,
-        dx: &mut [f32],
-    ) -> Result<(), DispatchError> {
+    fn gelu_backward(&self, saved: &Saved, x: Operand<'_>, g: Operand<'_>, dx: &mut [f32]) -> Result<()> {
         elements::activate_backward(self, ("gelu_backward", "gelu", Activation::GeluTanh), saved, [x, g], dx)
     }
 
-    fn relu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved, DispatchError> {
+    fn relu(&self, x: Operand<'_>, y: &mut [f32]) -> Result<Saved> {
         elements::activate(self, ("relu", Activation::Relu), x, y)
     }
 
-    fn relu_backward(
-        &self,
-        saved: &Saved,
-        x: Operand<'_>,
-        g: Operand<'_>,
-        dx: &mut [f32],
-    ) -> Result<(), DispatchError> {
+    fn relu_backward(&self, saved: &Saved, x: Operand<'_>, g: Operand<'_>, dx: &mut [f32]) -> Result<()> {
         elements::activate_backward(self, ("relu_backward", "relu", Activation::Relu), saved, [x, g], dx)
     }
 
-    fn embedding(
-        &self,
-        table: Operand<'_>,
-        shape: [usize; 2],
-        indices: &[u32],
-        y: &mut [f32],
-    ) -> Result<Saved, DispatchError> {
+    fn embedding(&self, table: Operand<'_>, shape: [usize; 2], indices: &[u32], y: &mut [f32]) -> Result<Saved> {
         const OP: &str = "embedding";
         let [rows, width] = shape;
         let (of_table, of_rows) = (Layout::contiguous(&shape)?, Layout::contiguous(&[indices.len(), width])?);
-        exact(OP, "table", of_table.numel(), table.values().len())?;
-        exact(OP, "y", of_rows.numel(), y.len())?;
+        exact(OP, &[("table", of_table.numel(), table.len()), ("y", of_rows.numel(), y.len())])?;
         self.run(|target| {
             let placed = Indices::new(&target.queue, rows, indices)?;
             let table = target.stage(table, &self.counts)?;
@@ -337,15 +290,14 @@ impl TensorOpsAPI for BackendDispatcher {
         })
     }
 
-    fn embedding_backward(&self, saved: &Saved, g: Operand<'_>, dtable: &mut [f32]) -> Result<(), DispatchError> {
+    fn embedding_backward(&self, saved: &Saved, g: Operand<'_>, dtable: &mut [f32]) -> Result<()> {
         const OP: &str = "embedding_backward";
         let Pass::Embedding { shape, indices, placed } = &saved.pass else {
             return Err(saved.refused(OP, "embedding"));
         };
         let [rows, width] = *shape;
         let (of_table, of_rows) = (Layout::contiguous(shape)?, Layout::contiguous(&[indices.len(), width])?);
-        exact(OP, "g", of_rows.numel(), g.values().len())?;
-        exact(OP, "dtable", of_table.numel(), dtable.len())?;
+        exact(OP, &[("g", of_rows.numel(), g.len()), ("dtable", of_table.numel(), dtable.len())])?;
         self.run_backward(OP, saved, |target, is_own| {
             let moved = if is_own { None } else { Some(Indices::new(&target.queue, rows, indices)?) };
             let g = target.stage(g, &self.counts)?;
@@ -356,12 +308,7 @@ impl TensorOpsAPI for BackendDispatcher {
         })
     }
 
-    fn cross_entropy(
-        &self,
-        logits: Operand<'_>,
-        targets: Operand<'_>,
-        shape: [usize; 2],
-    ) -> Result<(f32, Saved), DispatchError> {
+    fn cross_entropy(&self, logits: Operand<'_>, targets: Operand<'_>, shape: [usize; 2]) -> Result<(f32, Saved)> {
         const OP: &str = "cross_entropy";
         let [rows, classes] = shape;
         let plan = CrossEntropyPlan::for_probs(rows, classes)?;
@@ -369,8 +316,7 @@ impl TensorOpsAPI for BackendDispatcher {
             return Err(NnError::EmptyReduction { op: OP }.into());
         }
         let (layout, of_losses) = (*plan.logits(), Layout::contiguous(&[rows])?);
-        exact(OP, "logits", layout.numel(), logits.values().len())?;
-        exact(OP, "targets", layout.numel(), targets.values().len())?;
+        exact(OP, &[("logits", layout.numel(), logits.len()), ("targets", layout.numel(), targets.len())])?;
         self.run(|target| {
             let (x, t) = (target.stage(logits, &self.counts)?, target.stage(targets, &self.counts)?);
             let q = &target.queue;
@@ -388,12 +334,10 @@ impl TensorOpsAPI for BackendDispatcher {
         })
     }
 
-    fn cross_entropy_backward(&self, saved: &Saved, g: f32, dlogits: &mut [f32]) -> Result<(), DispatchError> {
+    fn cross_entropy_backward(&self, saved: &Saved, g: f32, dlogits: &mut [f32]) -> Result<()> {
         const OP: &str = "cross_entropy_backward";
-        let Pass::CrossEntropy { len, gradient } = &saved.pass else {
-            return Err(saved.refused(OP, "cross_entropy"));
-        };
-        exact(OP, "dlogits", *len, dlogits.len())?;
+        let Pass::CrossEntropy { len, gradient } = &saved.pass else { return Err(saved.refused(OP, "cross_entropy")) };
+        exact(OP, &[("dlogits", *len, dlogits.len())])?;
         let plan = ElementwisePlan::new(&[*len])?;
         self.run_backward(OP, saved, |target, is_own| {
             let gradient = target.transferred(saved, gradient, is_own)?;
@@ -404,9 +348,9 @@ impl TensorOpsAPI for BackendDispatcher {
         })
     }
 
-    fn sgd_step(&self, w: &mut [f32], g: Operand<'_>, rate: f32) -> Result<(), DispatchError> {
+    fn sgd_step(&self, w: &mut [f32], g: Operand<'_>, rate: f32) -> Result<()> {
         const OP: &str = "sgd_step";
-        exact(OP, "g", w.len(), g.values().len())?;
+        exact(OP, &[("g", w.len(), g.len())])?;
         if !(rate.is_finite() && rate >= 0.0) {
             let (domain, value) = ("0 or more, and finite", f64::from(rate));
             return Err(NnError::Parameter { op: OP, name: "rate", domain, value }.into());
@@ -421,10 +365,9 @@ impl TensorOpsAPI for BackendDispatcher {
         })
     }
 
-    fn adam_step(&self, w: &mut [f32], g: Operand<'_>, state: &mut AdamState) -> Result<(), DispatchError> {
+    fn adam_step(&self, w: &mut [f32], g: Operand<'_>, state: &mut AdamState) -> Result<()> {
         const OP: &str = "adam_step";
-        exact(OP, "g", state.len(), g.values().len())?;
-        exact(OP, "w", state.len(), w.len())?;
+        exact(OP, &[("g", state.len(), g.len()), ("w", state.len(), w.len())])?;
         let held = state.moments.as_ref().map(|held| held.tag);
         self.run_with(held, |target| {
             // Moments that no step has used are zeros, and are made anew on any device.
@@ -455,7 +398,7 @@ impl TensorOpsAPI for BackendDispatcher {
 }
 
 /// `c = x y` on a device.
-fn multiply(target: &Target, plan: &ProductPlan, [x, y]: [&Staged<'_>; 2], c: &mut [f32]) -> Result<(), DispatchError> {
+fn multiply(target: &Target, plan: &ProductPlan, [x, y]: [&Staged<'_>; 2], c: &mut [f32]) -> Result<()> {
     let mut room = target.room(c)?;
     plan.plan.run(&target.queue, x.at(plan.a)?, y.at(plan.b)?, room.at(plan.c)?)?;
     room.deliver(target)?;
@@ -469,7 +412,7 @@ fn moments_on<'s>(
     target: &Target,
     len: usize,
     moments: &'s mut Option<Moments>,
-) -> Result<&'s mut Moments, DispatchError> {
+) -> Result<&'s mut Moments> {
     let (q, tag) = (&target.queue, target.tag);
     let held = match moments {
         Some(held) => held,

@@ -3,6 +3,9 @@
 use backend_api::BackendError;
 use thiserror::Error;
 
+/// The result of a function that fails with [`NnError`] unless another error is given.
+pub(crate) type Result<T, E = NnError> = core::result::Result<T, E>;
+
 /// Why an operator refused its arguments, or the device's error.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]

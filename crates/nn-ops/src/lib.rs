@@ -29,6 +29,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod macros;
+
 mod attention;
 mod correction;
 mod elementwise;
@@ -46,6 +49,16 @@ mod rssm;
 mod svd;
 mod tape;
 mod tensor;
+
+// The op sets that modules name in their bounds.
+use backend_api::ops::{
+    correction::CorrectionOps,
+    factor::FactorOps,
+    linalg::{AttentionOps, ElementwiseOps, GemmOps, LinalgOps, LossOps, RowOps},
+    optim::OptimOps,
+    recurrent::RecurrentOps,
+    tensor::{StridedElement, TensorOps},
+};
 
 pub use attention::{
     AttentionGradients, AttentionInputs, AttentionMask, AttentionOptions, AttentionPlan, AttentionSaved,

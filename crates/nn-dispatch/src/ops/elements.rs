@@ -5,7 +5,7 @@ use nn_ops::{Activation, ElementwisePlan};
 use super::lengths::exact;
 use crate::{
     dispatcher::BackendDispatcher,
-    error::DispatchError,
+    error::Result,
     handle::Operand,
     saved::{Pass, Saved},
 };
@@ -16,10 +16,10 @@ pub(crate) fn activate(
     (op, f): (&'static str, Activation),
     x: Operand<'_>,
     y: &mut [f32],
-) -> Result<Saved, DispatchError> {
+) -> Result<Saved> {
     let len = x.values().len();
     let plan = ElementwisePlan::new(&[len])?;
-    exact(op, "y", len, y.len())?;
+    exact(op, &[("y", len, y.len())])?;
     d.run(|target| {
         let x = target.stage(x, &d.counts)?;
         let mut room = target.room(y)?;
@@ -36,15 +36,13 @@ pub(crate) fn activate_backward(
     saved: &Saved,
     [x, g]: [Operand<'_>; 2],
     dx: &mut [f32],
-) -> Result<(), DispatchError> {
+) -> Result<()> {
     let (len, kept) = match &saved.pass {
         Pass::Activation { f: saved_f, len, x } if *saved_f == f => (*len, x),
         _ => return Err(saved.refused(op, expected)),
     };
     let plan = ElementwisePlan::new(&[len])?;
-    exact(op, "x", len, x.values().len())?;
-    exact(op, "g", len, g.values().len())?;
-    exact(op, "dx", len, dx.len())?;
+    exact(op, &[("x", len, x.len()), ("g", len, g.len()), ("dx", len, dx.len())])?;
     d.run_backward(op, saved, |target, is_own| {
         let (x, g) = (target.recall(kept, is_own, x, &d.counts)?, target.stage(g, &d.counts)?);
         let (mut room, layout) = (target.room(dx)?, *plan.layout());

@@ -2,17 +2,22 @@
 
 use nn_ops::NnError;
 
-/// Refuses a tensor with another number of elements.
-pub(crate) fn exact(op: &'static str, tensor: &'static str, expected: usize, got: usize) -> Result<(), NnError> {
-    if got == expected { Ok(()) } else { Err(NnError::Length { op, tensor, expected, got }) }
+/// Refuses the first tensor with another number of elements.
+///
+/// Each has its name, the expected number and the given one.
+pub(crate) fn exact(op: &'static str, tensors: &[(&'static str, usize, usize)]) -> Result<(), NnError> {
+    match tensors.iter().find(|&&(_, expected, got)| expected != got) {
+        Some(&(tensor, expected, got)) => Err(NnError::Length { op, tensor, expected, got }),
+        None => Ok(()),
+    }
 }
 
-/// [`exact`] for tensors that may be left out.
+/// [`exact`] for a tensor that may be left out.
 pub(crate) fn exact_if(
     op: &'static str,
     tensor: &'static str,
     expected: usize,
     got: Option<usize>,
 ) -> Result<(), NnError> {
-    got.map_or(Ok(()), |got| exact(op, tensor, expected, got))
+    exact(op, &[(tensor, expected, got.unwrap_or(expected))])
 }

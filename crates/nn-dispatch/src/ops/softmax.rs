@@ -6,7 +6,7 @@ use super::lengths::exact;
 use crate::{
     args::SoftmaxMask,
     dispatcher::BackendDispatcher,
-    error::DispatchError,
+    error::Result,
     handle::Operand,
     saved::{Pass, Saved},
 };
@@ -18,11 +18,10 @@ pub(crate) fn softmax(
     (shape, dim): (&[usize], usize),
     mask: SoftmaxMask<'_>,
     y: &mut [f32],
-) -> Result<Saved, DispatchError> {
+) -> Result<Saved> {
     let op = if is_log { "log_softmax" } else { "softmax" };
     let (plan, layout) = (SoftmaxPlan::new(shape, dim)?, Layout::contiguous(shape)?);
-    exact(op, "x", layout.numel(), x.values().len())?;
-    exact(op, "y", layout.numel(), y.len())?;
+    exact(op, &[("x", layout.numel(), x.len()), ("y", layout.numel(), y.len())])?;
     let addend = match mask {
         SoftmaxMask::Additive(addend) => Some((addend, mask_layout(op, shape, dim, addend.values().len())?)),
         SoftmaxMask::None | SoftmaxMask::Causal { .. } => None,
@@ -57,7 +56,7 @@ pub(crate) fn softmax_backward(
     saved: &Saved,
     [y, g]: [Operand<'_>; 2],
     dx: &mut [f32],
-) -> Result<(), DispatchError> {
+) -> Result<()> {
     let (op, expected) = if is_log { ("log_softmax_backward", "log_softmax") } else { ("softmax_backward", "softmax") };
     let (layout, dim, kept) = match &saved.pass {
         Pass::Softmax { is_log: of_log, layout, dim, y } if *of_log == is_log => (*layout, *dim, y),
@@ -65,9 +64,7 @@ pub(crate) fn softmax_backward(
     };
     // Lengths.
     let plan = SoftmaxPlan::new(layout.shape(), dim)?;
-    exact(op, "y", layout.numel(), y.values().len())?;
-    exact(op, "g", layout.numel(), g.values().len())?;
-    exact(op, "dx", layout.numel(), dx.len())?;
+    exact(op, &[("y", layout.numel(), y.len()), ("g", layout.numel(), g.len()), ("dx", layout.numel(), dx.len())])?;
     // The gradient.
     d.run_backward(op, saved, |target, is_own| {
         let (y, g) = (target.recall(kept, is_own, y, &d.counts)?, target.stage(g, &d.counts)?);

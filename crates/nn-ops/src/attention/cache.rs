@@ -1,9 +1,6 @@
 //! The keys and values of a sequence that a decoder extends.
 
-use backend_api::{
-    Queue, Real,
-    ops::{linalg::AttentionOps, tensor::TensorOps},
-};
+use backend_api::{Queue, Real};
 use core_types::params::attention::MAX_HEAD_DIM;
 
 use super::{
@@ -11,13 +8,10 @@ use super::{
     plan::AttentionPlan,
 };
 use crate::{
-    error::NnError,
-    movement::copy::copy,
-    tensor::{
-        layout::Layout,
-        owned::Tensor,
-        views::{TensorMut, TensorRef},
-    },
+    AttentionOps, TensorOps,
+    error::{NnError, Result},
+    movement::copy,
+    tensor::{Layout, Tensor, TensorMut, TensorRef},
 };
 
 /// The sizes of a [`KeyValueCache`].
@@ -73,7 +67,7 @@ impl<Q: Queue, T: Real> KeyValueCache<Q, T> {
     /// # Errors
     /// [`NnError::Parameter`] for a row of more than 128 elements, [`NnError::Overflow`] if no
     /// tensor has the shape, [`NnError::Backend`] if memory is short.
-    pub fn new(q: &Q, shape: CacheShape) -> Result<Self, NnError> {
+    pub fn new(q: &Q, shape: CacheShape) -> Result<Self> {
         let CacheShape { batch, capacity, kv_heads, dim } = shape;
         if dim as u64 > MAX_HEAD_DIM {
             return Err(NnError::parameter("key_value_cache", "dim", "at most 128", dim as f64));
@@ -109,7 +103,7 @@ impl<Q: Queue, T: Real> KeyValueCache<Q, T> {
     ///
     /// # Errors
     /// As [`TensorRef::narrowed`]; the rows are always part of the cache.
-    pub fn keys(&self) -> Result<TensorRef<'_, Q, T>, NnError> {
+    pub fn keys(&self) -> Result<TensorRef<'_, Q, T>> {
         self.keys.at().permuted(&BY_ROW)?.narrowed(1, 0..self.len)
     }
 
@@ -117,7 +111,7 @@ impl<Q: Queue, T: Real> KeyValueCache<Q, T> {
     ///
     /// # Errors
     /// As [`TensorRef::narrowed`]; the rows are always part of the cache.
-    pub fn values(&self) -> Result<TensorRef<'_, Q, T>, NnError> {
+    pub fn values(&self) -> Result<TensorRef<'_, Q, T>> {
         self.values.at().permuted(&BY_ROW)?.narrowed(1, 0..self.len)
     }
 }
@@ -128,7 +122,7 @@ impl<Q: TensorOps, T: Real> KeyValueCache<Q, T> {
     /// # Errors
     /// [`NnError::ShapeMismatch`] for keys or values of another shape, [`NnError::Slice`] if the
     /// rows exceed the capacity; nothing is copied then. [`NnError::Backend`] after that.
-    pub fn append(&mut self, q: &Q, k: TensorRef<'_, Q, T>, v: TensorRef<'_, Q, T>) -> Result<(), NnError> {
+    pub fn append(&mut self, q: &Q, k: TensorRef<'_, Q, T>, v: TensorRef<'_, Q, T>) -> Result<()> {
         const OP: &str = "key_value_append";
         let CacheShape { batch, capacity, kv_heads, dim } = self.shape;
         let rows = k.layout().shape().get(1).copied().unwrap_or(1);
@@ -159,13 +153,7 @@ impl<Q: AttentionOps, T: Real> KeyValueCache<Q, T> {
     /// # Errors
     /// [`NnError::Rank`] unless x has four axes, [`NnError::Parameter`] for more rows than are in
     /// the cache; otherwise as [`AttentionPlan::new`] and [`AttentionPlan::forward`].
-    pub fn step(
-        &self,
-        q: &Q,
-        x: TensorRef<'_, Q, T>,
-        scale: Option<f32>,
-        y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    pub fn step(&self, q: &Q, x: TensorRef<'_, Q, T>, scale: Option<f32>, y: TensorMut<'_, Q, T>) -> Result<()> {
         const OP: &str = "attention_step";
         let &[_, queries, heads, _] = x.layout().shape() else {
             return Err(NnError::Rank { op: OP, tensor: "x", expected: 4, got: x.layout().rank() });
@@ -182,11 +170,7 @@ impl<Q: AttentionOps, T: Real> KeyValueCache<Q, T> {
     }
 }
 
-impl<Q: Queue, T: Real> core::fmt::Debug for KeyValueCache<Q, T> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("KeyValueCache").field("shape", &self.shape).field("len", &self.len).finish_non_exhaustive()
-    }
-}
+debug_fields!(KeyValueCache<Q: Queue, T: Real> shape, len);
 
 #[cfg(test)]
 mod tests {

@@ -3,9 +3,9 @@
 use backend_api::{Queue, Real};
 
 use crate::{
-    elementwise::dropout::DropoutSite,
-    optim::optimizer::Optimizer,
-    tensor::views::{TensorMut, TensorRef},
+    elementwise::DropoutSite,
+    optim::Optimizer,
+    tensor::{TensorMut, TensorRef},
 };
 
 /// The sizes of an attention.
@@ -60,14 +60,6 @@ pub enum AttentionMask<'a, Q: Queue + 'a> {
     Additive(TensorRef<'a, Q, f32>),
 }
 
-impl<'a, Q: Queue + 'a> Clone for AttentionMask<'a, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<'a, Q: Queue + 'a> Copy for AttentionMask<'a, Q> {}
-
 impl<'a, Q: Queue + 'a> core::fmt::Debug for AttentionMask<'a, Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
@@ -88,14 +80,6 @@ pub enum DropoutStep<'a, Q: Queue + 'a> {
     /// before the optimiser's step.
     Training(&'a Optimizer<Q>),
 }
-
-impl<'a, Q: Queue + 'a> Clone for DropoutStep<'a, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<'a, Q: Queue + 'a> Copy for DropoutStep<'a, Q> {}
 
 impl<'a, Q: Queue + 'a> core::fmt::Debug for DropoutStep<'a, Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -136,14 +120,6 @@ impl<'a, Q: Queue + 'a, T: Real> AttentionInputs<'a, Q, T> {
     }
 }
 
-impl<'a, Q: Queue + 'a, T: Real> Clone for AttentionInputs<'a, Q, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<'a, Q: Queue + 'a, T: Real> Copy for AttentionInputs<'a, Q, T> {}
-
 impl<'a, Q: Queue + 'a, T: Real> core::fmt::Debug for AttentionInputs<'a, Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("AttentionInputs")
@@ -165,19 +141,14 @@ pub struct AttentionSaved<'a, Q: Queue + 'a, T: Real> {
     pub lse: TensorRef<'a, Q, f32>,
 }
 
-impl<'a, Q: Queue + 'a, T: Real> Clone for AttentionSaved<'a, Q, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<'a, Q: Queue + 'a, T: Real> Copy for AttentionSaved<'a, Q, T> {}
-
 impl<'a, Q: Queue + 'a, T: Real> core::fmt::Debug for AttentionSaved<'a, Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("AttentionSaved").field("y", &self.y).field("lse", &self.lse).finish()
     }
 }
+
+copied_views!(AttentionMask<'a, Q: Queue>, DropoutStep<'a, Q: Queue>);
+copied_views!(AttentionInputs<'a, Q: Queue, T: Real>, AttentionSaved<'a, Q: Queue, T: Real>);
 
 /// Where the gradients of an attention go.
 ///

@@ -2,12 +2,11 @@
 
 use backend_api::{
     Queue, Real, Ref,
-    ops::linalg::{Attention, AttentionBackward, AttentionOps},
+    ops::linalg::{Attention, AttentionBackward},
 };
 use core_types::params::{
     attention::{AttentionParams, HeadStrides, MAX_HEAD_DIM},
     elementwise::DropoutParams,
-    optim::StepState,
     recurrent::StateMask,
 };
 
@@ -15,13 +14,10 @@ use super::inputs::{
     AttentionGradients, AttentionInputs, AttentionMask, AttentionOptions, AttentionSaved, AttentionShape, DropoutStep,
 };
 use crate::{
-    elementwise::dropout::DropoutSite,
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        owned::Tensor,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    AttentionOps, StepState,
+    elementwise::DropoutSite,
+    error::{NnError, Result},
+    tensor::{Layout, Planned, Tensor, TensorMut, TensorRef},
 };
 
 const OP: &str = "attention";
@@ -93,7 +89,7 @@ impl AttentionPlan {
     /// [`NnError::Parameter`] for a row of more than 128 elements, if `heads` is no multiple of
     /// `kv_heads`, and for a scale that is not finite; [`NnError::Overflow`] if no tensor has the
     /// shape.
-    pub fn new(shape: AttentionShape, options: AttentionOptions) -> Result<Self, NnError> {
+    pub fn new(shape: AttentionShape, options: AttentionOptions) -> Result<Self> {
         let AttentionShape { batch, heads, kv_heads, queries, keys, dim } = shape;
         if dim as u64 > MAX_HEAD_DIM {
             return Err(NnError::parameter(OP, "dim", "at most 128", dim as f64));
@@ -125,7 +121,7 @@ impl AttentionPlan {
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
-    pub fn lse<Q: Queue>(&self, q: &Q) -> Result<Tensor<Q, f32>, NnError> {
+    pub fn lse<Q: Queue>(&self, q: &Q) -> Result<Tensor<Q, f32>> {
         Tensor::alloc(q, self.lse.shape())
     }
 
@@ -143,7 +139,7 @@ impl AttentionPlan {
         inputs: AttentionInputs<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
         lse: Option<TensorMut<'_, Q, f32>>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let Operands { mut params, q: queries, k, v, key_lens, keep, addend, state } = self.operands(OP, inputs)?;
         let layout = *y.layout();
         params.y = head_strides(OP, "y", self.of_queries(), &layout)?;
@@ -166,7 +162,7 @@ impl AttentionPlan {
         saved: AttentionSaved<'_, Q, T>,
         g: TensorRef<'_, Q, T>,
         gradients: AttentionGradients<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let Operands { mut params, q: queries, k, v, key_lens, keep, addend, state } =
             self.operands(BACKWARD, inputs)?;
         let AttentionGradients { q: dq, k: dk, v: dv } = gradients;
@@ -184,23 +180,9 @@ impl AttentionPlan {
         let lse = saved.lse.planned(BACKWARD, "lse", &self.lse)?;
         let (g, dq) = (g.planned(BACKWARD, "g", &layouts[0])?, dq.planned(BACKWARD, "dq", &layouts[1])?);
         let (dk, dv) = (dk.planned(BACKWARD, "dk", &layouts[2])?, dv.planned(BACKWARD, "dv", &layouts[3])?);
-        let params = &params;
-        Ok(q.attention_backward(AttentionBackward {
-            params,
-            q: queries,
-            k,
-            v,
-            key_lens,
-            keep,
-            addend,
-            state,
-            y,
-            lse,
-            g,
-            dq,
-            dk,
-            dv,
-        })?)
+        let (params, queue, q) = (&params, q, queries);
+        let op = AttentionBackward { params, q, k, v, key_lens, keep, addend, state, y, lse, g, dq, dk, dv };
+        Ok(queue.attention_backward(op)?)
     }
 
     /// The shape of queries and results.
@@ -218,7 +200,7 @@ impl AttentionPlan {
         &self,
         op: &'static str,
         inputs: AttentionInputs<'a, Q, T>,
-    ) -> Result<Operands<'s, Q, T>, NnError> {
+    ) -> Result<Operands<'s, Q, T>> {
         let AttentionInputs { q, k, v, mask, key_lens, step } = inputs;
         let layouts = [*q.layout(), *k.layout(), *v.layout()];
         let mut params = self.params(match step {
@@ -284,7 +266,7 @@ impl AttentionPlan {
     }
 
     /// The strides of a mask that is broadcast to all scores.
-    fn mask_strides(&self, op: &'static str, own: &Layout) -> Result<HeadStrides, NnError> {
+    fn mask_strides(&self, op: &'static str, own: &Layout) -> Result<HeadStrides> {
         let AttentionShape { batch, heads, queries, keys, .. } = self.shape;
         let shape = [batch, heads, queries, keys];
         let [batch, head, row] = outer_strides(op, "mask", shape, &own.broadcast_by(op, &shape)?)?;
@@ -293,12 +275,7 @@ impl AttentionPlan {
 }
 
 /// The strides of a tensor of shape `[batch, rows, heads, dim]`.
-fn head_strides(
-    op: &'static str,
-    tensor: &'static str,
-    shape: [usize; 4],
-    layout: &Layout,
-) -> Result<HeadStrides, NnError> {
+fn head_strides(op: &'static str, tensor: &'static str, shape: [usize; 4], layout: &Layout) -> Result<HeadStrides> {
     let [batch, row, head] = outer_strides(op, tensor, shape, layout)?;
     Ok(HeadStrides { batch, head, row })
 }
@@ -306,12 +283,7 @@ fn head_strides(
 /// The strides of all axes but the last, which must have unit stride.
 ///
 /// They are 0 along axes of one index, whose strides do not matter.
-fn outer_strides(
-    op: &'static str,
-    tensor: &'static str,
-    shape: [usize; 4],
-    layout: &Layout,
-) -> Result<[u64; 3], NnError> {
+fn outer_strides(op: &'static str, tensor: &'static str, shape: [usize; 4], layout: &Layout) -> Result<[u64; 3]> {
     if layout.shape() != shape {
         return Err(NnError::shape(op, tensor, shape, layout));
     }
@@ -336,12 +308,7 @@ pub(crate) fn has_unit_rows(layout: &Layout) -> bool {
 }
 
 /// Refuses a gradient whose layout differs from the layout of its tensor.
-fn same_strides(
-    tensor: &'static str,
-    shape: [usize; 4],
-    layout: &Layout,
-    expected: &HeadStrides,
-) -> Result<(), NnError> {
+fn same_strides(tensor: &'static str, shape: [usize; 4], layout: &Layout, expected: &HeadStrides) -> Result<()> {
     if head_strides(BACKWARD, tensor, shape, layout)? == *expected {
         return Ok(());
     }

@@ -2,16 +2,13 @@
 
 use backend_api::{
     Queue,
-    ops::correction::{ApplyCorrection, ApplyCorrectionInPlace, CorrectionOps},
+    ops::correction::{ApplyCorrection, ApplyCorrectionInPlace},
 };
-use core_types::params::correction::CorrectionParams;
 
 use crate::{
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    CorrectionOps, CorrectionParams,
+    error::Result,
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "apply_correction";
@@ -45,16 +42,17 @@ pub struct CorrectionEstimates<'a, Q: Queue + 'a> {
 /// ```
 ///
 /// # Errors
-/// [`NnError::ShapeMismatch`] if a shape differs from the predictions' shape,
-/// [`NnError::InvalidStride`] for a tensor that is not row-major, [`NnError::Backend`] from the
-/// device, also for a factor that is NaN or a limit that is not 0 or more.
+/// [`NnError::ShapeMismatch`](crate::NnError::ShapeMismatch) if a shape differs from the
+/// predictions' shape, [`NnError::InvalidStride`](crate::NnError::InvalidStride) for a tensor that
+/// is not row-major, [`NnError::Backend`](crate::NnError::Backend) from the device, also for a
+/// factor that is NaN or a limit that is not 0 or more.
 pub fn apply_correction<Q: CorrectionOps>(
     q: &Q,
     factors: CorrectionParams,
     predictions: TensorRef<'_, Q, f32>,
     estimates: CorrectionEstimates<'_, Q>,
     y: TensorMut<'_, Q, f32>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     let layout = Layout::contiguous(predictions.layout().shape())?;
     let predictions = predictions.planned(OP, "predictions", &layout)?;
     let (a, b) = (estimates.history.planned(OP, "history", &layout)?, estimates.model.planned(OP, "model", &layout)?);
@@ -71,7 +69,7 @@ pub fn apply_correction_in_place<Q: CorrectionOps>(
     factors: CorrectionParams,
     estimates: CorrectionEstimates<'_, Q>,
     predictions: TensorMut<'_, Q, f32>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     let layout = Layout::contiguous(predictions.layout().shape())?;
     let (a, b) = (estimates.history.planned(OP, "history", &layout)?, estimates.model.planned(OP, "model", &layout)?);
     let predictions = predictions.planned(OP, "predictions", &layout)?;

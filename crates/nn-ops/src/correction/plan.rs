@@ -2,17 +2,15 @@
 
 use backend_api::{
     Buffer, Queue,
-    ops::correction::{ApplyCorrectionInPlace, CorrectionOps, EstimateResiduals},
+    ops::correction::{ApplyCorrectionInPlace, EstimateResiduals},
 };
-use core_types::params::correction::{CorrectionParams, EstimateParams, MOST_SIMILAR};
+use core_types::params::correction::{EstimateParams, MOST_SIMILAR};
 
 use super::store::{ResidualStore, SimilarStates};
 use crate::{
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    CorrectionOps, CorrectionParams,
+    error::{NnError, Result},
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "correction";
@@ -112,11 +110,7 @@ impl<Q: Queue> CorrectionWorkspace<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for CorrectionWorkspace<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CorrectionWorkspace").field("similar", &self.similar).finish_non_exhaustive()
-    }
-}
+debug_fields!(CorrectionWorkspace<Q: Queue> similar);
 
 impl CorrectionPlan {
     /// A plan for `queries` predictions at states of `width` features.
@@ -125,7 +119,7 @@ impl CorrectionPlan {
     /// [`NnError::Parameter`] for more than 32 similar states, a decay or factor out of its range,
     /// and more coefficients than features; [`NnError::Overflow`] if the elements of a tensor
     /// cannot be counted.
-    pub fn new(queries: usize, width: usize, options: CorrectionOptions) -> Result<Self, NnError> {
+    pub fn new(queries: usize, width: usize, options: CorrectionOptions) -> Result<Self> {
         let refuse = |name, domain, value: f64| Err(NnError::parameter(OP, name, domain, value));
         let CorrectionOptions { similar, decay, coefficients, factors } = options;
         if similar as u64 > MOST_SIMILAR {
@@ -159,7 +153,7 @@ impl CorrectionPlan {
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
-    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<CorrectionWorkspace<Q>, NnError> {
+    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<CorrectionWorkspace<Q>> {
         Ok(CorrectionWorkspace {
             similar: SimilarStates::new(q, self.queries, self.options.similar)?,
             history: q.alloc(self.queries)?,
@@ -182,7 +176,7 @@ impl CorrectionPlan {
         operands: CorrectionOperands<'_, Q>,
         predictions: TensorMut<'_, Q, f32>,
         workspace: &mut CorrectionWorkspace<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let Self { options, queries, features: layout, per_query, model: of_model } = self;
         layout.admit(OP, "states of the store", &Layout::contiguous(&[*queries, store.width()])?)?;
         let CorrectionWorkspace { similar, history, modelled } = workspace;
@@ -219,7 +213,7 @@ impl CorrectionPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tensor::owned::Tensor;
+    use crate::tensor::Tensor;
 
     #[test]
     fn options_out_of_range_and_stores_of_other_states_are_refused() {

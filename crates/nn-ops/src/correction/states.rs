@@ -2,17 +2,15 @@
 
 use backend_api::{
     Buffer, Queue,
-    ops::correction::{CorrectionOps, EncodeStates, TrainingFeatures, TrainingRecords},
+    ops::correction::{EncodeStates, TrainingFeatures, TrainingRecords},
 };
 use core_types::params::correction::{EncodeParams, FEATURES, LOSSES, NORMS, SCALARS};
 
 use super::state::TrainingState;
 use crate::{
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    CorrectionOps,
+    error::{NnError, Result},
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const WIDTH: usize = FEATURES as usize;
@@ -54,7 +52,7 @@ impl<Q: Queue> TrainingStates<Q> {
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
-    pub fn new(q: &Q, states: &[TrainingState]) -> Result<Self, NnError> {
+    pub fn new(q: &Q, states: &[TrainingState]) -> Result<Self> {
         let of = |len: u64| q.alloc::<f32>(states.len() * len as usize);
         let (losses, norms, scalars) = (of(LOSSES)?, of(NORMS)?, of(SCALARS)?);
         let recorded = q.alloc(2 * states.len())?;
@@ -67,7 +65,7 @@ impl<Q: Queue> TrainingStates<Q> {
     ///
     /// # Errors
     /// [`NnError::Length`] for another number of them, [`NnError::Backend`] from the device.
-    pub fn write(&mut self, q: &Q, states: &[TrainingState]) -> Result<(), NnError> {
+    pub fn write(&mut self, q: &Q, states: &[TrainingState]) -> Result<()> {
         if states.len() != self.batch {
             let (expected, got) = (self.batch, states.len());
             return Err(NnError::Length { op: "training_states", tensor: "a batch", expected, got });
@@ -92,7 +90,7 @@ impl<Q: Queue> TrainingStates<Q> {
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a result with another layout,
     /// [`NnError::Backend`] from the device.
-    pub fn features(&self, q: &Q, features: TensorMut<'_, Q, f32>) -> Result<(), NnError>
+    pub fn features(&self, q: &Q, features: TensorMut<'_, Q, f32>) -> Result<()>
     where
         Q: CorrectionOps,
     {
@@ -110,11 +108,7 @@ impl<Q: Queue> TrainingStates<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for TrainingStates<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("TrainingStates").field("batch", &self.batch).finish_non_exhaustive()
-    }
-}
+debug_fields!(TrainingStates<Q: Queue> batch);
 
 /// Where the results of an encoder go.
 #[derive(Debug)]
@@ -143,7 +137,7 @@ impl EncoderPlan {
     ///
     /// # Errors
     /// [`NnError::Overflow`] if the elements of a tensor cannot be counted.
-    pub fn new(batch: usize, outputs: usize) -> Result<Self, NnError> {
+    pub fn new(batch: usize, outputs: usize) -> Result<Self> {
         Ok(Self {
             params: EncodeParams { batch: batch as u64, outputs: outputs as u64 },
             weights: Layout::contiguous(&[WIDTH, outputs])?,
@@ -168,7 +162,7 @@ impl EncoderPlan {
         weights: TensorRef<'_, Q, f32>,
         bias: TensorRef<'_, Q, f32>,
         results: EncoderResults<'_, Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "encode_states";
         self.features.admit(OP, "the features of the batch", &Layout::contiguous(&[states.batch, WIDTH])?)?;
         let (weights, bias) = (weights.planned(OP, "weights", &self.weights)?, bias.planned(OP, "bias", &self.bias)?);

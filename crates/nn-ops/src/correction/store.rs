@@ -2,16 +2,14 @@
 
 use backend_api::{
     Buffer, Queue,
-    ops::correction::{CorrectionOps, SimilarStates as Search, StoreStates},
+    ops::correction::{SimilarStates as Search, StoreStates},
 };
 use core_types::params::correction::{MOST_SIMILAR, SimilarParams, StoreParams};
 
 use crate::{
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorRef},
-    },
+    CorrectionOps,
+    error::{NnError, Result},
+    tensor::{Layout, Planned, TensorRef},
 };
 
 const OP: &str = "residual_store";
@@ -55,7 +53,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
     /// # Errors
     /// [`NnError::Parameter`] for a capacity of 0 or of 2^32 - 1 and more, [`NnError::Overflow`] if
     /// the features cannot be counted, [`NnError::Backend`] if memory is short.
-    pub fn new(q: &Q, capacity: usize, width: usize) -> Result<Self, NnError> {
+    pub fn new(q: &Q, capacity: usize, width: usize) -> Result<Self> {
         if capacity == 0 || capacity as u64 >= u64::from(u32::MAX) {
             return Err(NnError::parameter(OP, "the capacity", "1 or more and below 2^32 - 1", capacity as f64));
         }
@@ -97,7 +95,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
-    pub fn clear(&mut self, q: &Q) -> Result<(), NnError> {
+    pub fn clear(&mut self, q: &Q) -> Result<()> {
         Ok(q.clear(self.stored.view_mut())?)
     }
 
@@ -110,12 +108,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
     /// [`NnError::Rank`] or [`NnError::ShapeMismatch`] for tensors of other shapes and for more
     /// states than are kept, [`NnError::InvalidStride`] if they are not row-major,
     /// [`NnError::Backend`] from the device.
-    pub fn store(
-        &mut self,
-        q: &Q,
-        features: TensorRef<'_, Q, f32>,
-        outcomes: TensorRef<'_, Q, f32>,
-    ) -> Result<(), NnError> {
+    pub fn store(&mut self, q: &Q, features: TensorRef<'_, Q, f32>, outcomes: TensorRef<'_, Q, f32>) -> Result<()> {
         const OP: &str = "store_states";
         let [count, _] = features.layout().lengths(OP, "features")?;
         if count > self.capacity {
@@ -143,12 +136,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for queries of another shape,
     /// [`NnError::Backend`] from the device.
-    pub fn similar(
-        &self,
-        q: &Q,
-        queries: TensorRef<'_, Q, f32>,
-        similar: &mut SimilarStates<Q>,
-    ) -> Result<(), NnError> {
+    pub fn similar(&self, q: &Q, queries: TensorRef<'_, Q, f32>, similar: &mut SimilarStates<Q>) -> Result<()> {
         let SimilarStates { queries: number, count, places, similarities } = similar;
         let queries = queries.planned("similar_states", "queries", &Layout::contiguous(&[*number, self.width])?)?;
         let [capacity, width, number, count] = [self.capacity, self.width, *number, *count].map(|len| len as u64);
@@ -164,12 +152,7 @@ impl<Q: CorrectionOps> ResidualStore<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for ResidualStore<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { capacity, width, .. } = self;
-        f.debug_struct("ResidualStore").field("capacity", capacity).field("width", width).finish_non_exhaustive()
-    }
-}
+debug_fields!(ResidualStore<Q: Queue> capacity, width);
 
 /// The results of a search, on a queue's device.
 ///
@@ -190,7 +173,7 @@ impl<Q: Queue> SimilarStates<Q> {
     /// # Errors
     /// [`NnError::Parameter`] for more than 32 states, [`NnError::Overflow`] if they cannot be
     /// counted, [`NnError::Backend`] if memory is short.
-    pub fn new(q: &Q, queries: usize, count: usize) -> Result<Self, NnError> {
+    pub fn new(q: &Q, queries: usize, count: usize) -> Result<Self> {
         const OP: &str = "similar_states";
         if count as u64 > MOST_SIMILAR {
             return Err(NnError::parameter(OP, "the number of similar states", "at most 32", count as f64));
@@ -219,12 +202,7 @@ impl<Q: Queue> SimilarStates<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for SimilarStates<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let Self { queries, count, .. } = self;
-        f.debug_struct("SimilarStates").field("queries", queries).field("count", count).finish_non_exhaustive()
-    }
-}
+debug_fields!(SimilarStates<Q: Queue> queries, count);
 
 #[cfg(test)]
 mod tests {

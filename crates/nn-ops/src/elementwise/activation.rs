@@ -2,20 +2,14 @@
 
 use backend_api::{
     Real,
-    ops::{
-        linalg::{Activate, ActivateBackward, Axpby, ElementwiseOps},
-        tensor::TensorOps,
-    },
+    ops::linalg::{Activate, ActivateBackward, Axpby},
 };
-use core_types::params::elementwise::Activation;
 
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    Activation, ElementwiseOps, TensorOps,
+    error::Result,
+    movement::{Fit, Unpacked},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 /// Functions of single elements on tensors of one shape.
@@ -43,8 +37,9 @@ impl ElementwisePlan {
     /// A plan for tensors of `shape`.
     ///
     /// # Errors
-    /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
-    pub fn new(shape: &[usize]) -> Result<Self, NnError> {
+    /// [`NnError::TooManyAxes`](crate::NnError::TooManyAxes) or
+    /// [`NnError::Overflow`](crate::NnError::Overflow) if no tensor has the shape.
+    pub fn new(shape: &[usize]) -> Result<Self> {
         Ok(Self { layout: Layout::of("elementwise", shape)? })
     }
 
@@ -57,15 +52,15 @@ impl ElementwisePlan {
     /// `y = f(x)`.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`](crate::NnError::ShapeMismatch) for a tensor of another shape,
+    /// [`NnError::Backend`](crate::NnError::Backend) from the device.
     pub fn activate<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         f: Activation,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "activate";
         let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
         let mut result = Unpacked::new();
@@ -86,7 +81,7 @@ impl ElementwisePlan {
         saved: TensorRef<'_, Q, T>,
         g: TensorRef<'_, Q, T>,
         dx: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "activate_backward";
         let (mut saved, mut g) = (saved.fit(OP, "saved", &self.layout)?, g.fit(OP, "g", &self.layout)?);
         let (dx, mut result) = (dx.fit(OP, "dx", &self.layout)?, Unpacked::new());
@@ -106,7 +101,7 @@ impl ElementwisePlan {
         x: TensorRef<'_, Q, T>,
         beta: f32,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "axpby";
         let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
         let mut result = Unpacked::new();
@@ -124,7 +119,7 @@ pub fn activate<Q: ElementwiseOps + TensorOps, T: Real>(
     f: Activation,
     x: TensorRef<'_, Q, T>,
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     ElementwisePlan::new(x.layout().shape())?.activate(q, f, x, y)
 }
 
@@ -138,7 +133,7 @@ pub fn activate_backward<Q: ElementwiseOps + TensorOps, T: Real>(
     saved: TensorRef<'_, Q, T>,
     g: TensorRef<'_, Q, T>,
     dx: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     ElementwisePlan::new(saved.layout().shape())?.activate_backward(q, f, saved, g, dx)
 }
 
@@ -152,6 +147,6 @@ pub fn axpby<Q: ElementwiseOps + TensorOps, T: Real>(
     x: TensorRef<'_, Q, T>,
     beta: f32,
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     ElementwisePlan::new(x.layout().shape())?.axpby(q, alpha, x, beta, y)
 }

@@ -3,19 +3,17 @@
 use backend_api::{
     Real,
     ops::{
-        linalg::{self, BinaryScalar, ElementwiseOps},
-        tensor::{BinaryInPlace, TensorOps},
+        linalg::{self, BinaryScalar},
+        tensor::BinaryInPlace,
     },
 };
-use core_types::params::elementwise::{Binary, BinaryParams, BinaryScalarParams};
+use core_types::params::elementwise::{BinaryParams, BinaryScalarParams};
 
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    Binary, ElementwiseOps, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Unpacked},
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "binary";
@@ -50,7 +48,7 @@ impl BinaryPlan {
     /// # Errors
     /// [`NnError::Broadcast`] if an operand does not broadcast, [`NnError::InvalidStride`] if y is
     /// not contiguous.
-    pub fn new(a: &Layout, b: &Layout, y: &Layout) -> Result<Self, NnError> {
+    pub fn new(a: &Layout, b: &Layout, y: &Layout) -> Result<Self> {
         let shape = y.shape();
         Layout::contiguous(shape)?.admit(OP, "y", y)?;
         Ok(Self { a: *a, b: *b, y: *y, wide_a: a.broadcast_by(OP, shape)?, wide_b: b.broadcast_by(OP, shape)? })
@@ -68,7 +66,7 @@ impl BinaryPlan {
         a: TensorRef<'_, Q, T>,
         b: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let params = self.params(op, &self.wide_a);
         let (a, b) = (a.planned(OP, "a", &self.a)?, b.planned(OP, "b", &self.b)?);
         Ok(q.binary(linalg::Binary { params: &params, a, b, y: y.planned(OP, "y", &self.y)? })?)
@@ -88,7 +86,7 @@ impl BinaryPlan {
         op: Binary,
         y: TensorMut<'_, Q, T>,
         b: TensorRef<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "binary_in_place";
         if self.a.shape() != self.y.shape() {
             return Err(NnError::Broadcast { op: OP, lhs: (&self.y).into(), rhs: (&self.a).into() });
@@ -121,7 +119,7 @@ pub fn binary<Q: ElementwiseOps, T: Real>(
     a: TensorRef<'_, Q, T>,
     b: TensorRef<'_, Q, T>,
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     BinaryPlan::new(a.layout(), b.layout(), y.layout())?.run(q, op, a, b, y)
 }
 
@@ -148,7 +146,7 @@ pub fn binary_scalar<Q: ElementwiseOps, T: Real>(
     x: TensorRef<'_, Q, T>,
     value: f32,
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     const OP: &str = "binary_scalar";
     let (from, to) = (x.layout().broadcast_by(OP, y.layout().shape())?, Layout::contiguous(y.layout().shape())?);
     let params = BinaryScalarParams {
@@ -183,7 +181,7 @@ pub fn binary_in_place<Q: TensorOps, T: Real>(
     op: Binary,
     y: TensorMut<'_, Q, T>,
     b: TensorRef<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     let plan = Layout::contiguous(y.layout().shape())?;
     BinaryPlan::new(&plan, b.layout(), &plan)?.run_in_place(q, op, y, b)
 }

@@ -2,19 +2,17 @@
 
 use backend_api::{
     Real,
-    ops::{
-        linalg::{self, ElementwiseOps},
-        tensor::{DropoutInPlace, TensorOps},
-    },
+    ops::{linalg, tensor::DropoutInPlace},
 };
 use core_types::params::{elementwise::DropoutParams, recurrent::StateMask};
 
 use super::activation::ElementwisePlan;
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    optim::optimizer::Optimizer,
-    tensor::views::{TensorMut, TensorRef},
+    ElementwiseOps, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Unpacked},
+    optim::Optimizer,
+    tensor::{TensorMut, TensorRef},
 };
 
 const OP: &str = "dropout";
@@ -58,7 +56,7 @@ impl Dropout {
     ///
     /// # Errors
     /// [`NnError::Parameter`] unless `0 <= p <= 1`.
-    pub fn new(p: f64, seed: u64) -> Result<Self, NnError> {
+    pub fn new(p: f64, seed: u64) -> Result<Self> {
         if !(0.0..=1.0).contains(&p) {
             return Err(NnError::parameter(OP, "p", "in 0..=1", p));
         }
@@ -97,7 +95,7 @@ impl Dropout {
         step: u32,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         ElementwisePlan::new(x.layout().shape())?.dropout(q, self.at(site), step, x, y)
     }
 
@@ -134,7 +132,7 @@ impl ElementwisePlan {
         step: u32,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
         let mut result = Unpacked::new();
         let (x, y) = (x.view(q)?, result.target(q, y)?);
@@ -155,7 +153,7 @@ impl ElementwisePlan {
         at: DropoutSite,
         step: u32,
         x: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (len, x) = (self.layout().numel(), x.fit(IN_PLACE, "x", self.layout())?);
         let (params, mut result) = (at.dropout.params(at.site, step), Unpacked::new());
         q.dropout_in_place(DropoutInPlace { params: &params, state: None, len, x: result.updated(q, x)? })?;
@@ -178,7 +176,7 @@ impl ElementwisePlan {
         optimizer: &Optimizer<Q>,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
         let mut result = Unpacked::new();
         let (x, y) = (x.view(q)?, result.target(q, y)?);
@@ -197,7 +195,7 @@ impl ElementwisePlan {
         at: DropoutSite,
         optimizer: &Optimizer<Q>,
         x: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (len, x) = (self.layout().numel(), x.fit(IN_PLACE, "x", self.layout())?);
         let (params, mut result) = (at.dropout.params(at.site, 0), Unpacked::new());
         let x = result.updated(q, x)?;
@@ -210,12 +208,8 @@ impl ElementwisePlan {
 mod tests {
     use super::*;
     use crate::{
-        optim::{
-            arena::ParameterArena,
-            config::OptimizerConfig,
-            table::{ParameterSpec, ParameterTable},
-        },
-        tensor::owned::Tensor,
+        optim::{OptimizerConfig, ParameterArena, ParameterSpec, ParameterTable},
+        tensor::Tensor,
     };
 
     #[test]

@@ -2,24 +2,16 @@
 
 use backend_api::{
     BufferMut, Real,
-    ops::tensor::{self, ActivateInPlace, MapInPlace, SelectInPlace, TensorOps},
+    ops::tensor::{self, ActivateInPlace, MapInPlace, SelectInPlace},
 };
-use core_types::params::{
-    elementwise::Activation,
-    tensor::{Function, MapParams},
-};
+use core_types::params::tensor::{Function, MapParams};
 
 use super::activation::ElementwisePlan;
 use crate::{
-    error::NnError,
-    movement::{
-        copy::copy,
-        packed::{Fit, Unpacked},
-    },
-    tensor::{
-        owned::Tensor,
-        views::{TensorMut, TensorRef},
-    },
+    Activation, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Unpacked, copy},
+    tensor::{Tensor, TensorMut, TensorRef},
 };
 
 /// A function of every element. NaN stays NaN.
@@ -58,7 +50,7 @@ pub enum Map {
 
 impl Map {
     /// The launch record.
-    fn params(self, op: &'static str) -> Result<MapParams, NnError> {
+    fn params(self, op: &'static str) -> Result<MapParams> {
         let refused = |name, domain, value: f32| Err(NnError::parameter(op, name, domain, value));
         let (f, low, high) = match self {
             Self::Neg => (Function::Neg, 0.0, 0.0),
@@ -89,7 +81,7 @@ impl ElementwisePlan {
         f: Map,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "map";
         let params = f.params(OP)?;
         let (mut x, y) = (x.fit(OP, "x", self.layout())?, y.fit(OP, "y", self.layout())?);
@@ -102,7 +94,7 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`map`](Self::map).
-    pub fn map_in_place<Q: TensorOps, T: Real>(&self, q: &Q, f: Map, x: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+    pub fn map_in_place<Q: TensorOps, T: Real>(&self, q: &Q, f: Map, x: TensorMut<'_, Q, T>) -> Result<()> {
         const OP: &str = "map_in_place";
         let (params, len) = (f.params(OP)?, self.layout().numel());
         let (x, mut result) = (x.fit(OP, "x", self.layout())?, Unpacked::new());
@@ -114,12 +106,7 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`map_in_place`](Self::map_in_place).
-    pub fn activate_in_place<Q: TensorOps, T: Real>(
-        &self,
-        q: &Q,
-        f: Activation,
-        x: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    pub fn activate_in_place<Q: TensorOps, T: Real>(&self, q: &Q, f: Activation, x: TensorMut<'_, Q, T>) -> Result<()> {
         let (len, x) = (self.layout().numel(), x.fit("activate_in_place", "x", self.layout())?);
         let mut result = Unpacked::new();
         q.activate_in_place(ActivateInPlace { f, len, x: result.unordered(q, x)? })?;
@@ -138,7 +125,7 @@ impl ElementwisePlan {
         mask: TensorRef<'_, Q, bool>,
         [a, b]: [TensorRef<'_, Q, T>; 2],
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "select";
         let mut mask = mask.fit(OP, "mask", self.layout())?;
         let (mut a, mut b) = (a.fit(OP, "a", self.layout())?, b.fit(OP, "b", self.layout())?);
@@ -160,7 +147,7 @@ impl ElementwisePlan {
         mask: TensorRef<'_, Q, bool>,
         a: TensorMut<'_, Q, T>,
         b: TensorRef<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "select_in_place";
         let (mut mask, mut b) = (mask.fit(OP, "mask", self.layout())?, b.fit(OP, "b", self.layout())?);
         let (a, mut result) = (a.fit(OP, "a", self.layout())?, Unpacked::new());
@@ -173,7 +160,7 @@ impl ElementwisePlan {
     ///
     /// # Errors
     /// As [`activate`](Self::activate).
-    pub fn fill<Q: TensorOps, T: Real>(&self, q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+    pub fn fill<Q: TensorOps, T: Real>(&self, q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<()> {
         const OP: &str = "fill";
         self.layout().admit_shape(OP, "y", y.layout())?;
         if y.layout().is_dense() {
@@ -201,12 +188,7 @@ impl ElementwisePlan {
 ///
 /// # Errors
 /// As [`ElementwisePlan::map`].
-pub fn map<Q: TensorOps, T: Real>(
-    q: &Q,
-    f: Map,
-    x: TensorRef<'_, Q, T>,
-    y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+pub fn map<Q: TensorOps, T: Real>(q: &Q, f: Map, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<()> {
     ElementwisePlan::new(x.layout().shape())?.map(q, f, x, y)
 }
 
@@ -214,7 +196,7 @@ pub fn map<Q: TensorOps, T: Real>(
 ///
 /// # Errors
 /// As [`ElementwisePlan::map_in_place`].
-pub fn map_in_place<Q: TensorOps, T: Real>(q: &Q, f: Map, x: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+pub fn map_in_place<Q: TensorOps, T: Real>(q: &Q, f: Map, x: TensorMut<'_, Q, T>) -> Result<()> {
     ElementwisePlan::new(x.layout().shape())?.map_in_place(q, f, x)
 }
 
@@ -222,7 +204,7 @@ pub fn map_in_place<Q: TensorOps, T: Real>(q: &Q, f: Map, x: TensorMut<'_, Q, T>
 ///
 /// # Errors
 /// As [`ElementwisePlan::activate_in_place`].
-pub fn activate_in_place<Q: TensorOps, T: Real>(q: &Q, f: Activation, x: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+pub fn activate_in_place<Q: TensorOps, T: Real>(q: &Q, f: Activation, x: TensorMut<'_, Q, T>) -> Result<()> {
     ElementwisePlan::new(x.layout().shape())?.activate_in_place(q, f, x)
 }
 
@@ -235,7 +217,7 @@ pub fn select<Q: TensorOps, T: Real>(
     mask: TensorRef<'_, Q, bool>,
     of: [TensorRef<'_, Q, T>; 2],
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     ElementwisePlan::new(mask.layout().shape())?.select(q, mask, of, y)
 }
 
@@ -261,7 +243,7 @@ pub fn select_in_place<Q: TensorOps, T: Real>(
     mask: TensorRef<'_, Q, bool>,
     a: TensorMut<'_, Q, T>,
     b: TensorRef<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     ElementwisePlan::new(mask.layout().shape())?.select_in_place(q, mask, a, b)
 }
 
@@ -269,7 +251,7 @@ pub fn select_in_place<Q: TensorOps, T: Real>(
 ///
 /// # Errors
 /// [`NnError::Backend`] from the device.
-pub fn fill<Q: TensorOps, T: Real>(q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+pub fn fill<Q: TensorOps, T: Real>(q: &Q, value: f32, y: TensorMut<'_, Q, T>) -> Result<()> {
     ElementwisePlan::new(y.layout().shape())?.fill(q, value, y)
 }
 

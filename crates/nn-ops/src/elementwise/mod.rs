@@ -1,8 +1,8 @@
 //! Functions of each element of a tensor.
 
-pub(crate) mod activation;
-pub(crate) mod binary;
-pub(crate) mod dropout;
+mod activation;
+mod binary;
+mod dropout;
 mod map;
 
 pub use activation::{ElementwisePlan, activate, activate_backward, axpby};

@@ -2,21 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use backend_api::{Queue, Real, ops::tensor::StridedElement};
-use core_types::params::{
-    elementwise::{Activation, Binary},
-    tensor::Reduction,
-};
+use backend_api::{Queue, Real};
 
 use super::nested::Nested;
 use crate::{
+    Activation, Binary, Reduction, StridedElement,
     attention::AttentionOptions,
     elementwise::{DropoutSite, Map},
-    error::NnError,
+    error::Result,
     io::weights::Tensors,
     movement::Overflow,
     rows::Mask,
-    tensor::{operand::Operand, owned::Tensor, views::TensorRef},
+    tensor::{Operand, Tensor, TensorRef},
 };
 
 /// A normalised tensor, and the statistics of its rows.
@@ -57,37 +54,38 @@ pub type RowLosses<Q, T> = (Tensor<Q, f32>, Tensor<Q, T>);
 ///
 /// # Errors
 /// All methods: errors of the plans named, before the op runs (operands may have been packed by
-/// then), and [`NnError::Backend`] from the device and for memory.
+/// then), and [`NnError::Backend`](crate::NnError::Backend) from the device and for memory.
 pub trait Functional: Queue {
     /// A tensor of the values of an array of arrays, or of one number.
     ///
     /// # Errors
     /// As [`Tensor::from_values`].
-    fn tensor<N: Nested>(&self, values: N) -> Result<Tensor<Self, N::Element>, NnError>;
+    fn tensor<N: Nested>(&self, values: N) -> Result<Tensor<Self, N::Element>>;
 
     /// The tensors of a file on the device, by name.
     ///
     /// # Errors
-    /// [`NnError::NamedTensor`] with the error of [`Tensor::from_values`].
-    fn named_tensors(&self, file: &Tensors) -> Result<BTreeMap<String, Tensor<Self, f32>>, NnError>;
+    /// [`NnError::NamedTensor`](crate::NnError::NamedTensor) with the error of
+    /// [`Tensor::from_values`].
+    fn named_tensors(&self, file: &Tensors) -> Result<BTreeMap<String, Tensor<Self, f32>>>;
 
     /// A tensor of `shape` with `value` everywhere, rounded to `T`.
     ///
     /// # Errors
     /// As [`Tensor::alloc`].
-    fn filled<T: Real>(&self, shape: &[usize], value: f32) -> Result<Tensor<Self, T>, NnError>;
+    fn filled<T: Real>(&self, shape: &[usize], value: f32) -> Result<Tensor<Self, T>>;
 
     /// A row-major copy, of floats, booleans or u32.
     ///
     /// # Errors
     /// As [`copy`](crate::copy).
-    fn packed<T: StridedElement>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError>;
+    fn packed<T: StridedElement>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>>;
 
     /// `f(x)`.
     ///
     /// # Errors
     /// As [`activate`](crate::activate).
-    fn activate<T: Real>(&self, f: Activation, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError>;
+    fn activate<T: Real>(&self, f: Activation, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>>;
 
     /// The gradient of [`activate`](Self::activate), `g f'(x)`.
     ///
@@ -100,43 +98,39 @@ pub trait Functional: Queue {
         f: Activation,
         saved: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// `f(x)` for another function.
     ///
     /// # Errors
     /// As [`map`](crate::map).
-    fn map<T: Real>(&self, f: Map, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError>;
+    fn map<T: Real>(&self, f: Map, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>>;
 
     /// `a op b`, both broadcast to their common shape by the rules of NumPy.
     ///
     /// The op reads both as they lie, without copies.
     ///
     /// # Errors
-    /// [`NnError::Broadcast`] if there is no common shape; otherwise as [`binary`](crate::binary).
+    /// [`NnError::Broadcast`](crate::NnError::Broadcast) if there is no common shape; otherwise as
+    /// [`binary`](crate::binary).
     fn binary<T: Real>(
         &self,
         op: Binary,
         a: &impl Operand<Self, T>,
         b: &impl Operand<Self, T>,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// `x op value`, with `value` rounded to `T`, in one pass over x.
     ///
     /// # Errors
     /// As [`binary_scalar`](crate::binary_scalar).
-    fn binary_scalar<T: Real>(
-        &self,
-        op: Binary,
-        x: &impl Operand<Self, T>,
-        value: f32,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    fn binary_scalar<T: Real>(&self, op: Binary, x: &impl Operand<Self, T>, value: f32) -> Result<Tensor<Self, T>>;
 
     /// `a + b`; see [`binary`](Self::binary).
     ///
     /// # Errors
     /// As [`binary`](Self::binary).
-    fn add<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
+    fn add<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>> {
         self.binary(Binary::Add, a, b)
     }
 
@@ -144,7 +138,7 @@ pub trait Functional: Queue {
     ///
     /// # Errors
     /// As [`binary`](Self::binary).
-    fn sub<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
+    fn sub<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>> {
         self.binary(Binary::Sub, a, b)
     }
 
@@ -152,7 +146,7 @@ pub trait Functional: Queue {
     ///
     /// # Errors
     /// As [`binary`](Self::binary).
-    fn mul<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
+    fn mul<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>> {
         self.binary(Binary::Mul, a, b)
     }
 
@@ -160,7 +154,7 @@ pub trait Functional: Queue {
     ///
     /// # Errors
     /// As [`binary`](Self::binary).
-    fn div<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
+    fn div<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>> {
         self.binary(Binary::Div, a, b)
     }
 
@@ -168,7 +162,7 @@ pub trait Functional: Queue {
     ///
     /// # Errors
     /// As [`axpby`](crate::axpby).
-    fn scaled<T: Real>(&self, x: &impl Operand<Self, T>, alpha: f32) -> Result<Tensor<Self, T>, NnError>;
+    fn scaled<T: Real>(&self, x: &impl Operand<Self, T>, alpha: f32) -> Result<Tensor<Self, T>>;
 
     /// x without the elements that the mask of a site and a step drops.
     ///
@@ -177,51 +171,47 @@ pub trait Functional: Queue {
     ///
     /// # Errors
     /// As [`ElementwisePlan::dropout`](crate::ElementwisePlan::dropout).
-    fn dropout<T: Real>(
-        &self,
-        x: &impl Operand<Self, T>,
-        at: DropoutSite,
-        step: u32,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    fn dropout<T: Real>(&self, x: &impl Operand<Self, T>, at: DropoutSite, step: u32) -> Result<Tensor<Self, T>>;
 
     /// [`dropout`](Self::dropout) with the results in x.
     ///
     /// # Errors
     /// As [`ElementwisePlan::dropout_in_place`](crate::ElementwisePlan::dropout_in_place).
-    fn dropout_in_place<T: Real>(&self, x: &mut Tensor<Self, T>, at: DropoutSite, step: u32) -> Result<(), NnError>;
+    fn dropout_in_place<T: Real>(&self, x: &mut Tensor<Self, T>, at: DropoutSite, step: u32) -> Result<()>;
 
     /// a where `mask` is true and b where it is not.
     ///
     /// a and b are broadcast to the shape of the mask.
     ///
     /// # Errors
-    /// [`NnError::Broadcast`] if a or b does not broadcast; otherwise as [`select`](crate::select).
+    /// [`NnError::Broadcast`](crate::NnError::Broadcast) if a or b does not broadcast; otherwise as
+    /// [`select`](crate::select).
     fn select<T: Real>(
         &self,
         mask: &impl Operand<Self, bool>,
         a: &impl Operand<Self, T>,
         b: &impl Operand<Self, T>,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// a stays where `mask` is true and becomes b where it is not.
     ///
     /// b is broadcast to the shape of the mask, which is the shape of a.
     ///
     /// # Errors
-    /// [`NnError::Broadcast`] if b does not broadcast; otherwise as
+    /// [`NnError::Broadcast`](crate::NnError::Broadcast) if b does not broadcast; otherwise as
     /// [`select_in_place`](crate::select_in_place).
     fn select_in_place<T: Real>(
         &self,
         mask: &impl Operand<Self, bool>,
         a: &mut Tensor<Self, T>,
         b: &impl Operand<Self, T>,
-    ) -> Result<(), NnError>;
+    ) -> Result<()>;
 
     /// Softmax along `axis`.
     ///
     /// # Errors
     /// As [`masked_softmax`](Self::masked_softmax).
-    fn softmax<T: Real>(&self, x: &impl Operand<Self, T>, axis: usize) -> Result<Tensor<Self, T>, NnError> {
+    fn softmax<T: Real>(&self, x: &impl Operand<Self, T>, axis: usize) -> Result<Tensor<Self, T>> {
         self.masked_softmax(x, axis, Mask::None)
     }
 
@@ -236,7 +226,7 @@ pub trait Functional: Queue {
         x: &impl Operand<Self, T>,
         axis: usize,
         mask: Mask<'_, Self>,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// [`softmax`](Self::softmax) with the results in x.
     ///
@@ -252,7 +242,7 @@ pub trait Functional: Queue {
     ///
     /// # Errors
     /// As [`masked_softmax`](Self::masked_softmax).
-    fn softmax_in_place<T: Real>(&self, x: &mut Tensor<Self, T>, axis: usize) -> Result<(), NnError> {
+    fn softmax_in_place<T: Real>(&self, x: &mut Tensor<Self, T>, axis: usize) -> Result<()> {
         self.masked_softmax_in_place(x, axis, Mask::None)
     }
 
@@ -265,13 +255,13 @@ pub trait Functional: Queue {
         x: &mut Tensor<Self, T>,
         axis: usize,
         mask: Mask<'_, Self>,
-    ) -> Result<(), NnError>;
+    ) -> Result<()>;
 
     /// The logarithm of [`softmax`](Self::softmax).
     ///
     /// # Errors
     /// As [`masked_softmax`](Self::masked_softmax).
-    fn log_softmax<T: Real>(&self, x: &impl Operand<Self, T>, axis: usize) -> Result<Tensor<Self, T>, NnError> {
+    fn log_softmax<T: Real>(&self, x: &impl Operand<Self, T>, axis: usize) -> Result<Tensor<Self, T>> {
         self.masked_log_softmax(x, axis, Mask::None)
     }
 
@@ -284,13 +274,13 @@ pub trait Functional: Queue {
         x: &impl Operand<Self, T>,
         axis: usize,
         mask: Mask<'_, Self>,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// [`log_softmax`](Self::log_softmax) with the results in x.
     ///
     /// # Errors
     /// As [`masked_softmax`](Self::masked_softmax).
-    fn log_softmax_in_place<T: Real>(&self, x: &mut Tensor<Self, T>, axis: usize) -> Result<(), NnError> {
+    fn log_softmax_in_place<T: Real>(&self, x: &mut Tensor<Self, T>, axis: usize) -> Result<()> {
         self.masked_log_softmax_in_place(x, axis, Mask::None)
     }
 
@@ -303,7 +293,7 @@ pub trait Functional: Queue {
         x: &mut Tensor<Self, T>,
         axis: usize,
         mask: Mask<'_, Self>,
-    ) -> Result<(), NnError>;
+    ) -> Result<()>;
 
     /// The gradient of [`softmax`](Self::softmax), masked or not, from its result y.
     ///
@@ -314,7 +304,7 @@ pub trait Functional: Queue {
         y: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
         axis: usize,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// The gradient of [`log_softmax`](Self::log_softmax), masked or not, from its result y.
     ///
@@ -325,7 +315,7 @@ pub trait Functional: Queue {
         y: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
         axis: usize,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// Layer norm along the last axis, and its statistics, `[2, rows]`.
     ///
@@ -337,7 +327,7 @@ pub trait Functional: Queue {
         gamma: Option<TensorRef<'_, Self, T>>,
         beta: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<Normed<Self, T>, NnError>;
+    ) -> Result<Normed<Self, T>>;
 
     /// [`layer_norm`](Self::layer_norm) with the results in x, for inference.
     ///
@@ -351,7 +341,7 @@ pub trait Functional: Queue {
         gamma: Option<TensorRef<'_, Self, T>>,
         beta: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<(), NnError>;
+    ) -> Result<()>;
 
     /// The sum `x + r` and its [`layer_norm`](Self::layer_norm), and the statistics, `[2, rows]`.
     ///
@@ -364,7 +354,7 @@ pub trait Functional: Queue {
         gamma: Option<TensorRef<'_, Self, T>>,
         beta: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<NormedSum<Self, T>, NnError>;
+    ) -> Result<NormedSum<Self, T>>;
 
     /// The gradients of [`layer_norm`](Self::layer_norm) with respect to x, gamma and beta.
     ///
@@ -376,7 +366,7 @@ pub trait Functional: Queue {
         gamma: Option<TensorRef<'_, Self, T>>,
         stats: &impl Operand<Self, f32>,
         g: &impl Operand<Self, T>,
-    ) -> Result<[Tensor<Self, T>; 3], NnError>;
+    ) -> Result<[Tensor<Self, T>; 3]>;
 
     /// RMS norm along the last axis, and its statistics, `[rows]`.
     ///
@@ -387,7 +377,7 @@ pub trait Functional: Queue {
         x: &impl Operand<Self, T>,
         gamma: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<Normed<Self, T>, NnError>;
+    ) -> Result<Normed<Self, T>>;
 
     /// [`rms_norm`](Self::rms_norm) with the results in x, for inference.
     ///
@@ -400,7 +390,7 @@ pub trait Functional: Queue {
         x: &mut Tensor<Self, T>,
         gamma: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<(), NnError>;
+    ) -> Result<()>;
 
     /// The gradients of [`rms_norm`](Self::rms_norm) with respect to x and gamma.
     ///
@@ -412,7 +402,7 @@ pub trait Functional: Queue {
         gamma: Option<TensorRef<'_, Self, T>>,
         stats: &impl Operand<Self, f32>,
         g: &impl Operand<Self, T>,
-    ) -> Result<[Tensor<Self, T>; 2], NnError>;
+    ) -> Result<[Tensor<Self, T>; 2]>;
 
     /// The reduction of x over `axes`, without them.
     ///
@@ -423,13 +413,13 @@ pub trait Functional: Queue {
         reduction: Reduction,
         x: &impl Operand<Self, T>,
         axes: &[usize],
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// Where x is greatest along `axis`, without that axis.
     ///
     /// # Errors
     /// As [`arg_max`](crate::arg_max).
-    fn arg_max<T: Real>(&self, x: &impl Operand<Self, T>, axis: usize) -> Result<Tensor<Self, u32>, NnError>;
+    fn arg_max<T: Real>(&self, x: &impl Operand<Self, T>, axis: usize) -> Result<Tensor<Self, u32>>;
 
     /// The losses of the rows of logits, and the gradient of the logits times `scale`.
     ///
@@ -442,7 +432,7 @@ pub trait Functional: Queue {
         logits: &impl Operand<Self, T>,
         targets: &impl Operand<Self, u32>,
         scale: f32,
-    ) -> Result<RowLosses<Self, T>, NnError>;
+    ) -> Result<RowLosses<Self, T>>;
 
     /// [`cross_entropy`](Self::cross_entropy) against probabilities, `[rows, classes]`.
     ///
@@ -453,7 +443,7 @@ pub trait Functional: Queue {
         logits: &impl Operand<Self, T>,
         probs: &impl Operand<Self, T>,
         scale: f32,
-    ) -> Result<RowLosses<Self, T>, NnError>;
+    ) -> Result<RowLosses<Self, T>>;
 
     /// `a b`, whose leading axes broadcast.
     ///
@@ -461,11 +451,7 @@ pub trait Functional: Queue {
     ///
     /// # Errors
     /// As [`matmul`](crate::matmul).
-    fn matmul<T: Real>(
-        &self,
-        a: &impl Operand<Self, T>,
-        b: &impl Operand<Self, T>,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    fn matmul<T: Real>(&self, a: &impl Operand<Self, T>, b: &impl Operand<Self, T>) -> Result<Tensor<Self, T>> {
         self.matmul_scaled(a, b, 1.0)
     }
 
@@ -480,7 +466,7 @@ pub trait Functional: Queue {
         a: &impl Operand<Self, T>,
         b: &impl Operand<Self, T>,
         alpha: f32,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// `f(x w + bias)` in one pass, for x `[.., k]` of two axes or more and w `[k, n]`.
     ///
@@ -492,7 +478,7 @@ pub trait Functional: Queue {
         w: &impl Operand<Self, T>,
         bias: Option<TensorRef<'_, Self, T>>,
         f: Activation,
-    ) -> Result<Tensor<Self, T>, NnError>;
+    ) -> Result<Tensor<Self, T>>;
 
     /// The gradients of `x w + bias` with respect to x, w and the bias.
     ///
@@ -506,7 +492,7 @@ pub trait Functional: Queue {
         x: &impl Operand<Self, T>,
         w: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
-    ) -> Result<[Tensor<Self, T>; 3], NnError>;
+    ) -> Result<[Tensor<Self, T>; 3]>;
 
     /// Attention of queries `[batch, queries, heads, dim]` to keys and values.
     ///
@@ -516,8 +502,9 @@ pub trait Functional: Queue {
     /// an [`AttentionPlan`](crate::AttentionPlan).
     ///
     /// # Errors
-    /// [`NnError::Rank`] for queries or keys without four axes, [`NnError::Parameter`] for options
-    /// with dropout; otherwise as [`AttentionPlan::new`](crate::AttentionPlan::new) and
+    /// [`NnError::Rank`](crate::NnError::Rank) for queries or keys without four axes,
+    /// [`NnError::Parameter`](crate::NnError::Parameter) for options with dropout; otherwise as
+    /// [`AttentionPlan::new`](crate::AttentionPlan::new) and
     /// [`AttentionPlan::forward`](crate::AttentionPlan::forward).
     fn attention<T: Real>(
         &self,
@@ -525,7 +512,7 @@ pub trait Functional: Queue {
         k: &impl Operand<Self, T>,
         v: &impl Operand<Self, T>,
         options: AttentionOptions,
-    ) -> Result<Attended<Self, T>, NnError>;
+    ) -> Result<Attended<Self, T>>;
 
     /// The gradients of [`attention`](Self::attention) with respect to q, k and v.
     ///
@@ -543,7 +530,7 @@ pub trait Functional: Queue {
         options: AttentionOptions,
         saved: &Attended<Self, T>,
         g: &impl Operand<Self, T>,
-    ) -> Result<[Tensor<Self, T>; 3], NnError>;
+    ) -> Result<[Tensor<Self, T>; 3]>;
 
     /// The rows of a table `[rows, ..]` that `indices` name.
     ///
@@ -551,27 +538,23 @@ pub trait Functional: Queue {
     ///
     /// # Errors
     /// As [`Indices::new`](crate::Indices::new) and [`Indices::gather`](crate::Indices::gather).
-    fn gather<T: Real>(&self, table: &impl Operand<Self, T>, indices: &[u32]) -> Result<Tensor<Self, T>, NnError>;
+    fn gather<T: Real>(&self, table: &impl Operand<Self, T>, indices: &[u32]) -> Result<Tensor<Self, T>>;
 
     /// The parts, of floats, booleans or u32, one after the other along `axis`.
     ///
     /// # Errors
     /// As [`concat`](crate::concat).
-    fn concat<T: StridedElement>(
-        &self,
-        axis: usize,
-        parts: &[TensorRef<'_, Self, T>],
-    ) -> Result<Tensor<Self, T>, NnError>;
+    fn concat<T: StridedElement>(&self, axis: usize, parts: &[TensorRef<'_, Self, T>]) -> Result<Tensor<Self, T>>;
 
     /// x in f32, exactly.
     ///
     /// # Errors
     /// As [`widen`](crate::widen).
-    fn widen<T: Real>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, f32>, NnError>;
+    fn widen<T: Real>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, f32>>;
 
     /// x rounded to `T`.
     ///
     /// # Errors
     /// As [`narrow`](crate::narrow).
-    fn narrow<T: Real>(&self, x: &impl Operand<Self, f32>, overflow: Overflow) -> Result<Tensor<Self, T>, NnError>;
+    fn narrow<T: Real>(&self, x: &impl Operand<Self, f32>, overflow: Overflow) -> Result<Tensor<Self, T>>;
 }

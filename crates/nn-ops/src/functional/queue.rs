@@ -4,53 +4,41 @@
 
 use std::collections::BTreeMap;
 
-use backend_api::{
-    Element, Queue, Real,
-    ops::{
-        linalg::{AttentionOps, ElementwiseOps, GemmOps, LossOps, RowOps},
-        tensor::{StridedElement, TensorOps},
-    },
-};
-use core_types::params::{
-    elementwise::{Activation, Binary},
-    tensor::Reduction,
-};
+use backend_api::{Element, Queue, Real};
 
 use super::{
     forms::{Attended, Functional, Normed, NormedSum, RowLosses},
     nested::Nested,
     readable::Readable,
-    shapes::{attention_plan, layer, matrix, rows_and_columns, same_shape, with_columns},
+    shapes::{attention_plan, layer, rows_and_columns, same_shape, with_columns},
 };
 use crate::{
+    Activation, AttentionOps, Binary, ElementwiseOps, GemmOps, LossOps, Reduction, RowOps, StridedElement, TensorOps,
     attention::{AttentionGradients, AttentionInputs, AttentionOptions, AttentionSaved},
     elementwise::{
         DropoutSite, ElementwisePlan, Map, activate, activate_backward, axpby, binary, binary_scalar, fill, map,
         select, select_in_place,
     },
-    error::NnError,
+    error::{NnError, Result},
     io::weights::Tensors,
-    movement::{Indices, Overflow, concat, narrow, packed::copied, widen},
-    products::{
-        LinearBackwardPlan, LinearGradients, LinearOperands, linear,
-        matmul::{GemmPlan, product_shape},
-    },
+    movement::{Indices, Overflow, concat, copied, narrow, widen},
+    products::{GemmPlan, LinearBackwardPlan, LinearGradients, LinearOperands, linear, matmul::product_shape},
     rows::{
         CrossEntropyPlan, CrossEntropyResults, Mask, NormAffine, NormGradients, NormPlan, NormResults, NormSaved,
         ReducePlan, SoftmaxPlan, arg_max,
     },
-    tensor::{layout::broadcast_shape, operand::Operand, owned::Tensor, views::TensorRef},
+    tensor::{Operand, Tensor, TensorMut, TensorRef, broadcast_shape},
 };
 
 impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> Functional for Q {
-    fn tensor<N: Nested>(&self, values: N) -> Result<Tensor<Self, N::Element>, NnError> {
+    fn tensor<N: Nested>(&self, values: N) -> Result<Tensor<Self, N::Element>> {
         let (mut shape, mut elements) = (Vec::new(), Vec::new());
         N::push_lengths(&mut shape);
         values.push_elements(&mut elements);
         Tensor::from_values(self, &shape, &elements)
     }
 
-    fn named_tensors(&self, file: &Tensors) -> Result<BTreeMap<String, Tensor<Self, f32>>, NnError> {
+    fn named_tensors(&self, file: &Tensors) -> Result<BTreeMap<String, Tensor<Self, f32>>> {
         let mut named = BTreeMap::new();
         for (name, tensor) in file {
             let made = Tensor::from_values(self, &tensor.shape, &tensor.data);
@@ -59,21 +47,18 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok(named)
     }
 
-    fn filled<T: Real>(&self, shape: &[usize], value: f32) -> Result<Tensor<Self, T>, NnError> {
+    fn filled<T: Real>(&self, shape: &[usize], value: f32) -> Result<Tensor<Self, T>> {
         let mut y = Tensor::alloc(self, shape)?;
         fill(self, value, y.at_mut())?;
         Ok(y)
     }
 
-    fn packed<T: StridedElement>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
+    fn packed<T: StridedElement>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>> {
         copied(self, x.operand())
     }
 
-    fn activate<T: Real>(&self, f: Activation, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
-        let x = x.operand();
-        let mut y = room(self, x)?;
-        activate(self, f, x, y.at_mut())?;
-        Ok(y)
+    fn activate<T: Real>(&self, f: Activation, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>> {
+        like(self, x.operand(), &|x, y| activate(self, f, x, y))
     }
 
     fn activate_backward<T: Real>(
@@ -81,18 +66,12 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         f: Activation,
         saved: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
-    ) -> Result<Tensor<Self, T>, NnError> {
-        let saved = saved.operand();
-        let mut dx = room(self, saved)?;
-        activate_backward(self, f, saved, g.operand(), dx.at_mut())?;
-        Ok(dx)
+    ) -> Result<Tensor<Self, T>> {
+        like(self, saved.operand(), &|saved, dx| activate_backward(self, f, saved, g.operand(), dx))
     }
 
-    fn map<T: Real>(&self, f: Map, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>, NnError> {
-        let x = x.operand();
-        let mut y = room(self, x)?;
-        map(self, f, x, y.at_mut())?;
-        Ok(y)
+    fn map<T: Real>(&self, f: Map, x: &impl Operand<Self, T>) -> Result<Tensor<Self, T>> {
+        like(self, x.operand(), &|x, y| map(self, f, x, y))
     }
 
     fn binary<T: Real>(
@@ -100,7 +79,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         op: Binary,
         a: &impl Operand<Self, T>,
         b: &impl Operand<Self, T>,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         let (a, b) = (a.operand(), b.operand());
         let apart = || NnError::Broadcast { op: "binary", lhs: a.layout().into(), rhs: b.layout().into() };
         let shape = broadcast_shape(a.layout().shape(), b.layout().shape()).ok_or_else(apart)?;
@@ -109,38 +88,19 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok(y)
     }
 
-    fn binary_scalar<T: Real>(
-        &self,
-        op: Binary,
-        x: &impl Operand<Self, T>,
-        value: f32,
-    ) -> Result<Tensor<Self, T>, NnError> {
-        let x = x.operand();
-        let mut y = room(self, x)?;
-        binary_scalar(self, op, x, value, y.at_mut())?;
-        Ok(y)
+    fn binary_scalar<T: Real>(&self, op: Binary, x: &impl Operand<Self, T>, value: f32) -> Result<Tensor<Self, T>> {
+        like(self, x.operand(), &|x, y| binary_scalar(self, op, x, value, y))
     }
 
-    fn scaled<T: Real>(&self, x: &impl Operand<Self, T>, alpha: f32) -> Result<Tensor<Self, T>, NnError> {
-        let x = x.operand();
-        let mut y = room(self, x)?;
-        axpby(self, alpha, x, 0.0, y.at_mut())?;
-        Ok(y)
+    fn scaled<T: Real>(&self, x: &impl Operand<Self, T>, alpha: f32) -> Result<Tensor<Self, T>> {
+        like(self, x.operand(), &|x, y| axpby(self, alpha, x, 0.0, y))
     }
 
-    fn dropout<T: Real>(
-        &self,
-        x: &impl Operand<Self, T>,
-        at: DropoutSite,
-        step: u32,
-    ) -> Result<Tensor<Self, T>, NnError> {
-        let x = x.operand();
-        let mut y = room(self, x)?;
-        ElementwisePlan::new(x.layout().shape())?.dropout(self, at, step, x, y.at_mut())?;
-        Ok(y)
+    fn dropout<T: Real>(&self, x: &impl Operand<Self, T>, at: DropoutSite, step: u32) -> Result<Tensor<Self, T>> {
+        like(self, x.operand(), &|x, y| at.dropout.apply(self, at.site, step, x, y))
     }
 
-    fn dropout_in_place<T: Real>(&self, x: &mut Tensor<Self, T>, at: DropoutSite, step: u32) -> Result<(), NnError> {
+    fn dropout_in_place<T: Real>(&self, x: &mut Tensor<Self, T>, at: DropoutSite, step: u32) -> Result<()> {
         ElementwisePlan::new(x.layout().shape())?.dropout_in_place(self, at, step, x.at_mut())
     }
 
@@ -149,7 +109,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         mask: &impl Operand<Self, bool>,
         a: &impl Operand<Self, T>,
         b: &impl Operand<Self, T>,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         let (mask, a, b) = (mask.operand(), a.operand(), b.operand());
         let shape = mask.layout().shape();
         let (a, b) = (a.broadcast(shape)?, b.broadcast(shape)?);
@@ -163,7 +123,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         mask: &impl Operand<Self, bool>,
         a: &mut Tensor<Self, T>,
         b: &impl Operand<Self, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (mask, b) = (mask.operand(), b.operand());
         select_in_place(self, mask, a.at_mut(), b.broadcast(mask.layout().shape())?)
     }
@@ -173,12 +133,10 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         x: &impl Operand<Self, T>,
         axis: usize,
         mask: Mask<'_, Self>,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         let x = x.operand();
-        let shape = x.layout().shape();
-        let (plan, mut y) = (SoftmaxPlan::new(shape, axis)?, room(self, x)?);
-        plan.softmax(self, x, mask.broadcast(shape, axis)?, y.at_mut())?;
-        Ok(y)
+        let plan = SoftmaxPlan::new(x.layout().shape(), axis)?;
+        like(self, x, &|x, y| plan.softmax(self, x, mask.broadcast(x.layout().shape(), axis)?, y))
     }
 
     fn masked_softmax_in_place<T: Real>(
@@ -186,7 +144,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         x: &mut Tensor<Self, T>,
         axis: usize,
         mask: Mask<'_, Self>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let shape = x.layout().shape();
         let (plan, mask) = (SoftmaxPlan::new(shape, axis)?, mask.broadcast(shape, axis)?);
         plan.softmax_in_place(self, x.at_mut(), mask)
@@ -197,12 +155,10 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         x: &impl Operand<Self, T>,
         axis: usize,
         mask: Mask<'_, Self>,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         let x = x.operand();
-        let shape = x.layout().shape();
-        let (plan, mut y) = (SoftmaxPlan::new(shape, axis)?, room(self, x)?);
-        plan.log_softmax(self, x, mask.broadcast(shape, axis)?, y.at_mut())?;
-        Ok(y)
+        let plan = SoftmaxPlan::new(x.layout().shape(), axis)?;
+        like(self, x, &|x, y| plan.log_softmax(self, x, mask.broadcast(x.layout().shape(), axis)?, y))
     }
 
     fn masked_log_softmax_in_place<T: Real>(
@@ -210,7 +166,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         x: &mut Tensor<Self, T>,
         axis: usize,
         mask: Mask<'_, Self>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let shape = x.layout().shape();
         let (plan, mask) = (SoftmaxPlan::new(shape, axis)?, mask.broadcast(shape, axis)?);
         plan.log_softmax_in_place(self, x.at_mut(), mask)
@@ -221,12 +177,10 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         y: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
         axis: usize,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         let y = y.operand();
         let plan = SoftmaxPlan::new(y.layout().shape(), axis)?;
-        let mut dx = room(self, y)?;
-        plan.softmax_backward(self, y, g.operand(), dx.at_mut())?;
-        Ok(dx)
+        like(self, y, &|y, dx| plan.softmax_backward(self, y, g.operand(), dx))
     }
 
     fn log_softmax_backward<T: Real>(
@@ -234,12 +188,10 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         y: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
         axis: usize,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         let y = y.operand();
         let plan = SoftmaxPlan::new(y.layout().shape(), axis)?;
-        let mut dx = room(self, y)?;
-        plan.log_softmax_backward(self, y, g.operand(), dx.at_mut())?;
-        Ok(dx)
+        like(self, y, &|y, dx| plan.log_softmax_backward(self, y, g.operand(), dx))
     }
 
     fn layer_norm<T: Real>(
@@ -248,7 +200,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         gamma: Option<TensorRef<'_, Self, T>>,
         beta: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<Normed<Self, T>, NnError> {
+    ) -> Result<Normed<Self, T>> {
         let x = x.operand();
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
@@ -264,7 +216,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         gamma: Option<TensorRef<'_, Self, T>>,
         beta: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
         let mut stats = Tensor::alloc(self, &[2, rows])?;
@@ -278,7 +230,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         gamma: Option<TensorRef<'_, Self, T>>,
         beta: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<NormedSum<Self, T>, NnError> {
+    ) -> Result<NormedSum<Self, T>> {
         let (x, r) = (x.operand(), r.operand());
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
@@ -294,7 +246,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         gamma: Option<TensorRef<'_, Self, T>>,
         stats: &impl Operand<Self, f32>,
         g: &impl Operand<Self, T>,
-    ) -> Result<[Tensor<Self, T>; 3], NnError> {
+    ) -> Result<[Tensor<Self, T>; 3]> {
         let x = x.operand();
         let plan = NormPlan::new(x.layout().shape(), 0.0)?; // the statistics include eps
         let (_, columns) = rows_and_columns(x.layout());
@@ -310,7 +262,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         x: &impl Operand<Self, T>,
         gamma: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<Normed<Self, T>, NnError> {
+    ) -> Result<Normed<Self, T>> {
         let x = x.operand();
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
@@ -324,7 +276,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         x: &mut Tensor<Self, T>,
         gamma: Option<TensorRef<'_, Self, T>>,
         eps: f32,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let plan = NormPlan::new(x.layout().shape(), eps)?;
         let (rows, _) = rows_and_columns(x.layout());
         let mut stats = Tensor::alloc(self, &[rows])?;
@@ -337,7 +289,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         gamma: Option<TensorRef<'_, Self, T>>,
         stats: &impl Operand<Self, f32>,
         g: &impl Operand<Self, T>,
-    ) -> Result<[Tensor<Self, T>; 2], NnError> {
+    ) -> Result<[Tensor<Self, T>; 2]> {
         let x = x.operand();
         let plan = NormPlan::new(x.layout().shape(), 0.0)?; // the statistics include eps
         let (_, columns) = rows_and_columns(x.layout());
@@ -352,7 +304,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         reduction: Reduction,
         x: &impl Operand<Self, T>,
         axes: &[usize],
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         let x = x.operand();
         let plan = ReducePlan::new(x.layout().shape(), axes, reduction)?;
         let mut y = Tensor::alloc(self, plan.layout().shape())?;
@@ -360,7 +312,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok(y)
     }
 
-    fn arg_max<T: Real>(&self, x: &impl Operand<Self, T>, axis: usize) -> Result<Tensor<Self, u32>, NnError> {
+    fn arg_max<T: Real>(&self, x: &impl Operand<Self, T>, axis: usize) -> Result<Tensor<Self, u32>> {
         let x = x.operand();
         let mut shape = x.layout().shape().to_vec();
         if axis >= shape.len() {
@@ -377,9 +329,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         logits: &impl Operand<Self, T>,
         targets: &impl Operand<Self, u32>,
         scale: f32,
-    ) -> Result<RowLosses<Self, T>, NnError> {
+    ) -> Result<RowLosses<Self, T>> {
         let logits = logits.operand();
-        let [rows, classes] = matrix("cross_entropy", logits.layout())?;
+        let [rows, classes] = logits.layout().lengths("cross_entropy", "logits")?;
         let plan = CrossEntropyPlan::new(rows, classes)?;
         let (mut losses, mut dlogits) = (Tensor::alloc(self, &[rows])?, room(self, logits)?);
         let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: dlogits.at_mut() };
@@ -392,9 +344,9 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         logits: &impl Operand<Self, T>,
         probs: &impl Operand<Self, T>,
         scale: f32,
-    ) -> Result<RowLosses<Self, T>, NnError> {
+    ) -> Result<RowLosses<Self, T>> {
         let logits = logits.operand();
-        let [rows, classes] = matrix("cross_entropy_probs", logits.layout())?;
+        let [rows, classes] = logits.layout().lengths("cross_entropy_probs", "logits")?;
         let plan = CrossEntropyPlan::for_probs(rows, classes)?;
         let (mut losses, mut dlogits) = (Tensor::alloc(self, &[rows])?, room(self, logits)?);
         let results = CrossEntropyResults { losses: losses.at_mut(), dlogits: dlogits.at_mut() };
@@ -407,7 +359,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         a: &impl Operand<Self, T>,
         b: &impl Operand<Self, T>,
         alpha: f32,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         let (a, b) = (a.operand(), b.operand());
         let mut c = Tensor::alloc(self, &product_shape("matmul", a.layout(), ("b", b.layout()))?)?;
         let (a, b) = (Readable::factor(self, a)?, Readable::factor(self, b)?);
@@ -422,7 +374,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         w: &impl Operand<Self, T>,
         bias: Option<TensorRef<'_, Self, T>>,
         f: Activation,
-    ) -> Result<Tensor<Self, T>, NnError> {
+    ) -> Result<Tensor<Self, T>> {
         const OP: &str = "linear";
         let (x, w) = (x.operand(), w.operand());
         let [rows, inner, columns] = layer(OP, x.layout(), w.layout())?;
@@ -440,7 +392,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         x: &impl Operand<Self, T>,
         w: &impl Operand<Self, T>,
         g: &impl Operand<Self, T>,
-    ) -> Result<[Tensor<Self, T>; 3], NnError> {
+    ) -> Result<[Tensor<Self, T>; 3]> {
         const OP: &str = "linear_backward";
         let (of_x, w, g) = (x.operand(), w.operand(), g.operand());
         let [rows, inner, columns] = layer(OP, of_x.layout(), w.layout())?;
@@ -461,7 +413,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         k: &impl Operand<Self, T>,
         v: &impl Operand<Self, T>,
         options: AttentionOptions,
-    ) -> Result<Attended<Self, T>, NnError> {
+    ) -> Result<Attended<Self, T>> {
         let (q, k, v) = (q.operand(), k.operand(), v.operand());
         let plan = attention_plan("attention", [q.layout(), k.layout(), v.layout()], options)?;
         let (q, k, v) = (Readable::rows(self, q)?, Readable::rows(self, k)?, Readable::rows(self, v)?);
@@ -479,7 +431,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         options: AttentionOptions,
         (y, lse): &Attended<Self, T>,
         g: &impl Operand<Self, T>,
-    ) -> Result<[Tensor<Self, T>; 3], NnError> {
+    ) -> Result<[Tensor<Self, T>; 3]> {
         const OP: &str = "attention_backward";
         let (q, k, v, g) = (q.operand(), k.operand(), v.operand(), g.operand());
         let plan = attention_plan(OP, [q.layout(), k.layout(), v.layout()], options)?;
@@ -497,7 +449,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok([dq, dk, dv])
     }
 
-    fn gather<T: Real>(&self, table: &impl Operand<Self, T>, indices: &[u32]) -> Result<Tensor<Self, T>, NnError> {
+    fn gather<T: Real>(&self, table: &impl Operand<Self, T>, indices: &[u32]) -> Result<Tensor<Self, T>> {
         let table = table.operand();
         let Some((&rows, row)) = table.layout().shape().split_first() else {
             return Err(NnError::TooFewAxes { op: "gather", min: 1, got: 0 });
@@ -508,11 +460,7 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok(y)
     }
 
-    fn concat<T: StridedElement>(
-        &self,
-        axis: usize,
-        parts: &[TensorRef<'_, Self, T>],
-    ) -> Result<Tensor<Self, T>, NnError> {
+    fn concat<T: StridedElement>(&self, axis: usize, parts: &[TensorRef<'_, Self, T>]) -> Result<Tensor<Self, T>> {
         let mut shape = parts.first().map_or(Vec::new(), |part| part.layout().shape().to_vec());
         let lengths = parts.iter().filter_map(|part| part.layout().shape().get(axis));
         if let Some(len) = shape.get_mut(axis) {
@@ -523,23 +471,28 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
         Ok(y)
     }
 
-    fn widen<T: Real>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, f32>, NnError> {
-        let x = x.operand();
-        let mut y = Tensor::alloc(self, x.layout().shape())?;
-        widen(self, x, y.at_mut())?;
-        Ok(y)
+    fn widen<T: Real>(&self, x: &impl Operand<Self, T>) -> Result<Tensor<Self, f32>> {
+        like(self, x.operand(), &|x, y| widen(self, x, y))
     }
 
-    fn narrow<T: Real>(&self, x: &impl Operand<Self, f32>, overflow: Overflow) -> Result<Tensor<Self, T>, NnError> {
-        let x = x.operand();
-        let mut y = Tensor::alloc(self, x.layout().shape())?;
-        narrow(self, overflow, x, y.at_mut())?;
-        Ok(y)
+    fn narrow<T: Real>(&self, x: &impl Operand<Self, f32>, overflow: Overflow) -> Result<Tensor<Self, T>> {
+        like(self, x.operand(), &|x, y| narrow(self, overflow, x, y))
     }
 }
 
+/// A new tensor of the shape of x, which `write` fills from x.
+fn like<Q: Queue, T: Element, U: Element>(
+    q: &Q,
+    x: TensorRef<'_, Q, T>,
+    write: &dyn Fn(TensorRef<'_, Q, T>, TensorMut<'_, Q, U>) -> Result<()>,
+) -> Result<Tensor<Q, U>> {
+    let mut y = Tensor::alloc(q, x.layout().shape())?;
+    write(x, y.at_mut())?;
+    Ok(y)
+}
+
 /// Room for a result of the shape of x.
-fn room<Q: Queue, T: Element>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>, NnError> {
+fn room<Q: Queue, T: Element>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>> {
     Tensor::alloc(q, x.layout().shape())
 }
 

@@ -1,16 +1,14 @@
 //! Operands of products and attention, copied if the plan does not read their layout.
 
-use backend_api::{
-    Queue,
-    ops::tensor::{StridedElement, TensorOps},
-};
+use backend_api::Queue;
 
 use crate::{
+    StridedElement, TensorOps,
     attention::plan::has_unit_rows,
-    error::NnError,
-    movement::packed::copied,
+    error::Result,
+    movement::copied,
     products::matmul::is_factor,
-    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
+    tensor::{Layout, Tensor, TensorRef},
 };
 
 /// An operand as a plan reads it: as given, or a row-major copy.
@@ -21,29 +19,29 @@ pub(crate) enum Readable<'a, Q: Queue + 'a, T: StridedElement> {
 
 impl<'a, Q: TensorOps + 'a, T: StridedElement> Readable<'a, Q, T> {
     /// The elements in row-major order without gaps.
-    pub(crate) fn of(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
+    pub(crate) fn of(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self> {
         Self::unless(x.layout().is_contiguous(), q, x)
     }
 
     /// [`of`](Self::of) for an operand that may be left out.
-    pub(super) fn of_some(q: &Q, x: Option<TensorRef<'a, Q, T>>) -> Result<Option<Self>, NnError> {
+    pub(super) fn of_some(q: &Q, x: Option<TensorRef<'a, Q, T>>) -> Result<Option<Self>> {
         x.map(|x| Self::of(q, x)).transpose()
     }
 
     /// The elements as a product reads them: rows or columns are contiguous.
-    pub(crate) fn factor(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
+    pub(crate) fn factor(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self> {
         Self::unless(is_factor(x.layout()), q, x)
     }
 
     /// The elements as attention reads them: each row along the last axis is contiguous.
-    pub(super) fn rows(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
+    pub(super) fn rows(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self> {
         Self::unless(has_unit_rows(x.layout()), q, x)
     }
 
     /// The elements as a matrix of `shape`, which a product reads.
     ///
     /// A matrix stays as it is; of other tensors the leading axes become one.
-    pub(super) fn matrix(q: &Q, x: TensorRef<'a, Q, T>, shape: [usize; 2]) -> Result<Self, NnError> {
+    pub(super) fn matrix(q: &Q, x: TensorRef<'a, Q, T>, shape: [usize; 2]) -> Result<Self> {
         if x.layout().shape() == shape {
             return Self::factor(q, x);
         }
@@ -53,7 +51,7 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Readable<'a, Q, T> {
         }
     }
 
-    fn unless(is_readable: bool, q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self, NnError> {
+    fn unless(is_readable: bool, q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self> {
         if is_readable { Ok(Self::Given(x)) } else { Ok(Self::Copied(copied(q, x)?)) }
     }
 

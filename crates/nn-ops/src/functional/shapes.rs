@@ -2,8 +2,8 @@
 
 use crate::{
     attention::{AttentionOptions, AttentionPlan, AttentionShape},
-    error::NnError,
-    tensor::layout::Layout,
+    error::{NnError, Result},
+    tensor::Layout,
 };
 
 /// Number of rows, which are all leading axes together, and the length of the last axis.
@@ -20,19 +20,8 @@ pub(super) fn with_columns(layout: &Layout, columns: usize) -> Vec<usize> {
     shape
 }
 
-/// The lengths of a matrix of logits.
-pub(super) fn matrix(op: &'static str, logits: &Layout) -> Result<[usize; 2], NnError> {
-    let got = logits.rank();
-    logits.shape().try_into().map_err(|_| NnError::Rank { op, tensor: "logits", expected: 2, got })
-}
-
 /// Refuses a tensor of another shape, before other operands are copied.
-pub(super) fn same_shape(
-    op: &'static str,
-    tensor: &'static str,
-    expected: &[usize],
-    got: &Layout,
-) -> Result<(), NnError> {
+pub(super) fn same_shape(op: &'static str, tensor: &'static str, expected: &[usize], got: &Layout) -> Result<()> {
     if got.shape() == expected { Ok(()) } else { Err(NnError::shape(op, tensor, expected, got)) }
 }
 
@@ -41,12 +30,8 @@ pub(super) fn attention_plan(
     op: &'static str,
     [q, k, v]: [&Layout; 3],
     options: AttentionOptions,
-) -> Result<AttentionPlan, NnError> {
-    let lengths = |tensor, layout: &Layout| -> Result<[usize; 4], NnError> {
-        let got = layout.rank();
-        layout.shape().try_into().map_err(|_| NnError::Rank { op, tensor, expected: 4, got })
-    };
-    let ([batch, queries, heads, dim], [_, keys, kv_heads, _]) = (lengths("q", q)?, lengths("k", k)?);
+) -> Result<AttentionPlan> {
+    let ([batch, queries, heads, dim], [_, keys, kv_heads, _]) = (q.lengths(op, "q")?, k.lengths(op, "k")?);
     if options.dropout.is_some() {
         return Err(NnError::parameter(op, "number of dropouts", "0 (`AttentionPlan` has dropout)", 1.0));
     }
@@ -58,14 +43,11 @@ pub(super) fn attention_plan(
 }
 
 /// All rows of x, its columns, which are the rows of w, and the columns of w.
-pub(super) fn layer(op: &'static str, x: &Layout, w: &Layout) -> Result<[usize; 3], NnError> {
+pub(super) fn layer(op: &'static str, x: &Layout, w: &Layout) -> Result<[usize; 3]> {
     if x.rank() < 2 {
         return Err(NnError::TooFewAxes { op, min: 2, got: x.rank() });
     }
-    let (rows, inner) = rows_and_columns(x);
-    match *w.shape() {
-        [of_w, columns] if of_w == inner => Ok([rows, inner, columns]),
-        [_, columns] => Err(NnError::shape(op, "w", [inner, columns], w)),
-        _ => Err(NnError::Rank { op, tensor: "w", expected: 2, got: w.rank() }),
-    }
+    let ((rows, inner), [_, columns]) = (rows_and_columns(x), w.lengths(op, "w")?);
+    same_shape(op, "w", &[inner, columns], w)?;
+    Ok([rows, inner, columns])
 }

@@ -1,18 +1,16 @@
 //! Backward passes of gated recurrent units.
 
-use backend_api::{
-    Queue,
-    ops::recurrent::{GruBackward, RecurrentOps},
-};
+use backend_api::{Queue, ops::recurrent::GruBackward};
 
 use super::{
     plan::GruPlan,
     weights::{GruIds, GruWeights},
 };
 use crate::{
-    error::NnError,
-    optim::arena::ParameterArena,
-    tensor::views::{Planned, TensorMut, TensorRef},
+    RecurrentOps,
+    error::Result,
+    optim::ParameterArena,
+    tensor::{Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "gru_backward";
@@ -50,7 +48,7 @@ impl GruPlan {
         saved: TensorRef<'_, Q, f32>,
         upstream: GruUpstream<'_, Q>,
         gradients: GruGradients<'_, Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         self.admit(OP, weights)?;
         self.run_backward(q, weights.ids(), weights.arena(), saved, upstream, gradients)
     }
@@ -64,7 +62,7 @@ impl GruPlan {
         saved: TensorRef<'_, Q, f32>,
         upstream: GruUpstream<'_, Q>,
         gradients: GruGradients<'_, Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let saved = saved.planned(OP, "saved", &self.saved)?;
         let d_states = upstream.states.planned(OP, "states", &self.states)?;
         let d_h_t = upstream.last.planned(OP, "last", &self.state)?;
@@ -85,7 +83,7 @@ mod tests {
             member::{GruColumns, GruMember},
             plan::GruResults,
         },
-        tensor::owned::Tensor,
+        tensor::Tensor,
     };
 
     /// Gates of 1/2 and a candidate of 0: a step halves the state.

@@ -1,7 +1,7 @@
 //! Weights as other programs keep them, a matrix for each gate.
 
 use super::member::{GruColumns, GruMember, expect, size};
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 /// A matrix of `hidden` rows for each gate: z, r and c.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ impl GruMember {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn from_rows(input: usize, hidden: usize, rows: &GruRows) -> Result<Self, NnError> {
+    pub fn from_rows(input: usize, hidden: usize, rows: &GruRows) -> Result<Self> {
         const OP: &str = "gru_from_rows";
         let (of_w, of_u) = (size(OP, input, hidden)?, size(OP, hidden, hidden)?);
         for gate in 0..3 {
@@ -54,7 +54,7 @@ impl GruMember {
     /// # Errors
     /// [`NnError::Parameter`] for a unit that resets its state after the product: this form has no
     /// place for its `bu`.
-    pub fn to_rows(&self) -> Result<GruRows, NnError> {
+    pub fn to_rows(&self) -> Result<GruRows> {
         self.refuse_reset_after("gru_to_rows")?;
         let hidden = self.hidden();
         let of = |all: &[f32], gate: usize| {
@@ -75,7 +75,7 @@ impl GruMember {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn from_concat(input: usize, hidden: usize, gates: &GruConcat) -> Result<Self, NnError> {
+    pub fn from_concat(input: usize, hidden: usize, gates: &GruConcat) -> Result<Self> {
         const OP: &str = "gru_from_concat";
         let of_w = size(OP, input, hidden)?;
         let all = of_w.checked_add(size(OP, hidden, hidden)?).ok_or(NnError::Overflow { op: OP })?;
@@ -97,7 +97,7 @@ impl GruMember {
     ///
     /// # Errors
     /// As [`to_rows`](Self::to_rows).
-    pub fn to_concat(&self) -> Result<GruConcat, NnError> {
+    pub fn to_concat(&self) -> Result<GruConcat> {
         self.refuse_reset_after("gru_to_concat")?;
         let hidden = self.hidden();
         let of = |all: &[f32], gate: usize| {
@@ -111,7 +111,7 @@ impl GruMember {
         })
     }
 
-    fn refuse_reset_after(&self, op: &'static str) -> Result<(), NnError> {
+    fn refuse_reset_after(&self, op: &'static str) -> Result<()> {
         let refusal = |bu: &[f32]| Err(NnError::parameter(op, "biases within the reset", "none", bu.len() as f64));
         self.bu().map_or(Ok(()), refusal)
     }

@@ -6,29 +6,21 @@
 //! the sum of the rows of D, and `dx = D W^T`. For the candidate, `dU_c = (r h)^T D_c` or, with the
 //! reset after the product, `dU_c = h^T (r D_c)`, and `dbu` is the sum of the rows of `r D_c`.
 
-use backend_api::{
-    Buffer as _, BufferRef as _, Queue, Ref,
-    ops::linalg::{ElementwiseOps, GemmOps},
-};
-use core_types::params::{
-    elementwise::{Activation, Binary},
-    recurrent::{GRU_SAVED, GruVariant},
-};
+use backend_api::{Buffer as _, BufferRef as _, Queue, Ref};
+use core_types::params::recurrent::GRU_SAVED;
 
 use super::{
     plan::GruPlan,
     weights::{GruIds, GruWeights},
 };
 use crate::{
-    elementwise::binary::BinaryPlan,
-    error::NnError,
-    optim::arena::ParameterArena,
-    products::matmul::GemmPlan,
-    rows::sum::SumPlan,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    Activation, Binary, ElementwiseOps, GemmOps, GruVariant,
+    elementwise::BinaryPlan,
+    error::{NnError, Result},
+    optim::ParameterArena,
+    products::GemmPlan,
+    rows::SumPlan,
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "gru_gradients";
@@ -153,7 +145,7 @@ impl GruGradientPlan {
     /// # Errors
     /// [`NnError::Parameter`] unless the decay is in `0..=1`; [`NnError::Overflow`] if the elements
     /// of a tensor cannot be counted.
-    pub fn new(gru: &GruPlan, decay: f32) -> Result<Self, NnError> {
+    pub fn new(gru: &GruPlan, decay: f32) -> Result<Self> {
         if !(0.0..=1.0).contains(&decay) {
             return Err(NnError::parameter(OP, "decay", "in 0..=1", decay));
         }
@@ -222,7 +214,7 @@ impl GruGradientPlan {
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
-    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<GruGradientWorkspace<Q>, NnError> {
+    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<GruGradientWorkspace<Q>> {
         let decay =
             self.decay.as_ref().map(|decay| Ok::<_, NnError>((q.upload(&decay.powers)?, q.alloc(self.gates.numel())?)));
         Ok(GruGradientWorkspace {
@@ -246,7 +238,7 @@ impl GruGradientPlan {
         workspace: &mut GruGradientWorkspace<Q>,
         values: GruPassValues<'_, Q>,
         gradients: &mut GruWeights<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         self.admit(workspace, gradients)?;
         self.write(q, workspace, values, gradients.ids(), gradients.arena_mut())
     }
@@ -259,7 +251,7 @@ impl GruGradientPlan {
         values: GruPassValues<'_, Q>,
         ids: GruIds,
         arena: &mut ParameterArena<Q, f32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let GruPassValues { x, saved, gates } = values;
         let x = x.planned(OP, "x", self.gru.inputs())?;
         let saved = saved.planned(OP, "saved", &self.gru.saved)?;
@@ -310,7 +302,7 @@ impl GruGradientPlan {
         weights: &GruWeights<Q>,
         gates: TensorRef<'_, Q, f32>,
         x: TensorMut<'_, Q, f32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         self.admit(workspace, weights)?;
         self.add_to_inputs(q, workspace, (weights.ids(), weights.arena()), gates, x)
     }
@@ -323,7 +315,7 @@ impl GruGradientPlan {
         (ids, arena): (GruIds, &ParameterArena<Q, f32>),
         gates: TensorRef<'_, Q, f32>,
         x: TensorMut<'_, Q, f32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let gates = gates.planned(OP, "gates", &self.gru.gates)?;
         let x = x.planned(OP, "x", self.gru.inputs())?;
         let d = self.summed(q, &mut workspace.over_steps, gates)?;
@@ -336,16 +328,14 @@ impl GruGradientPlan {
         q: &Q,
         into: &'a mut Option<Q::Buf<f32>>,
         gates: Ref<'a, Q, f32>,
-    ) -> Result<Ref<'a, Q, f32>, NnError> {
-        let (Some(plan), Some(sums)) = (&self.over_steps, into) else {
-            return Ok(gates);
-        };
+    ) -> Result<Ref<'a, Q, f32>> {
+        let (Some(plan), Some(sums)) = (&self.over_steps, into) else { return Ok(gates) };
         plan.launch(q, gates, sums.view_mut())?;
         Ok(sums.view())
     }
 
     /// Refuses the workspace of another plan, and weights of another ensemble.
-    fn admit<Q: Queue>(&self, workspace: &GruGradientWorkspace<Q>, weights: &GruWeights<Q>) -> Result<(), NnError> {
+    fn admit<Q: Queue>(&self, workspace: &GruGradientWorkspace<Q>, weights: &GruWeights<Q>) -> Result<()> {
         if workspace.plan != *self {
             return Err(NnError::OtherPlan { op: OP, what: "workspace" });
         }
@@ -353,8 +343,4 @@ impl GruGradientPlan {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for GruGradientWorkspace<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("GruGradientWorkspace").field("plan", &self.plan).finish_non_exhaustive()
-    }
-}
+debug_fields!(GruGradientWorkspace<Q: Queue> plan);

@@ -1,8 +1,9 @@
 //! The weights of one gated recurrent unit, on the host.
 
-use core_types::params::recurrent::GruVariant;
-
-use crate::error::NnError;
+use crate::{
+    GruVariant,
+    error::{NnError, Result},
+};
 
 /// The matrices of one gated recurrent unit, with columns of z, r and c in this order.
 ///
@@ -47,7 +48,7 @@ impl GruMember {
     /// # Errors
     /// [`NnError::Length`] for another number of values; [`NnError::Overflow`] if the expected
     /// number does not fit.
-    pub fn new(input: usize, hidden: usize, columns: GruColumns) -> Result<Self, NnError> {
+    pub fn new(input: usize, hidden: usize, columns: GruColumns) -> Result<Self> {
         const OP: &str = "gru_member";
         let GruColumns { w, u, b, bu } = &columns;
         let width = size(OP, hidden, 3)?;
@@ -102,12 +103,12 @@ impl GruMember {
 }
 
 /// `a b` elements.
-pub(super) fn size(op: &'static str, a: usize, b: usize) -> Result<usize, NnError> {
+pub(super) fn size(op: &'static str, a: usize, b: usize) -> Result<usize> {
     a.checked_mul(b).ok_or(NnError::Overflow { op })
 }
 
 /// Refuses values that are not `expected` in number.
-pub(super) fn expect(op: &'static str, tensor: &'static str, values: &[f32], expected: usize) -> Result<(), NnError> {
+pub(super) fn expect(op: &'static str, tensor: &'static str, values: &[f32], expected: usize) -> Result<()> {
     let got = values.len();
     if got == expected { Ok(()) } else { Err(NnError::Length { op, tensor, expected, got }) }
 }

@@ -1,11 +1,11 @@
 //! Ensembles of gated recurrent units.
 
-pub(crate) mod backward;
+mod backward;
 mod formats;
-pub(crate) mod gradients;
-pub(crate) mod member;
+mod gradients;
+mod member;
 mod pass;
-pub(crate) mod plan;
+mod plan;
 mod torch;
 pub(crate) mod weights;
 

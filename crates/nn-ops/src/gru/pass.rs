@@ -1,12 +1,6 @@
 //! A forward and a backward pass with all the memory that they need.
 
-use backend_api::{
-    Queue,
-    ops::{
-        linalg::{ElementwiseOps, GemmOps},
-        recurrent::RecurrentOps,
-    },
-};
+use backend_api::Queue;
 
 use super::{
     backward::{GruGradients, GruUpstream},
@@ -15,8 +9,9 @@ use super::{
     weights::GruWeights,
 };
 use crate::{
-    error::NnError,
-    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
+    ElementwiseOps, GemmOps, RecurrentOps,
+    error::Result,
+    tensor::{Layout, Tensor, TensorRef},
 };
 
 /// Reusable memory for passes of a [`GruPlan`]: states, saved values, and gradients.
@@ -55,9 +50,10 @@ impl GruPlan {
     /// Memory for passes of this plan over `weights`, or weights of the same sizes.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] for weights of another ensemble than the plan was made for;
-    /// [`NnError::Backend`] if memory is short.
-    pub fn pass<Q: Queue>(&self, q: &Q, weights: &GruWeights<Q>) -> Result<GruPass<Q>, NnError> {
+    /// [`NnError::ShapeMismatch`](crate::NnError::ShapeMismatch) for weights of another ensemble
+    /// than the plan was made for; [`NnError::Backend`](crate::NnError::Backend) if memory is
+    /// short.
+    pub fn pass<Q: Queue>(&self, q: &Q, weights: &GruWeights<Q>) -> Result<GruPass<Q>> {
         self.admit("gru_pass", weights)?;
         let gradients = GruGradientPlan::new(self, 1.0)?;
         let room = |layout: &Layout| Tensor::alloc(q, layout.shape());
@@ -87,7 +83,7 @@ impl<Q: Queue> GruPass<Q> {
         weights: &GruWeights<Q>,
         x: TensorRef<'_, Q, f32>,
         first: Option<TensorRef<'_, Q, f32>>,
-    ) -> Result<(), NnError>
+    ) -> Result<()>
     where
         Q: RecurrentOps,
     {
@@ -114,7 +110,7 @@ impl<Q: Queue> GruPass<Q> {
         weights: &GruWeights<Q>,
         x: TensorRef<'_, Q, f32>,
         of_last: TensorRef<'_, Q, f32>,
-    ) -> Result<(), NnError>
+    ) -> Result<()>
     where
         Q: RecurrentOps + GemmOps + ElementwiseOps,
     {
@@ -139,8 +135,4 @@ impl<Q: Queue> GruPass<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for GruPass<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("GruPass").field("plan", &self.plan).finish_non_exhaustive()
-    }
-}
+debug_fields!(GruPass<Q: Queue> plan);

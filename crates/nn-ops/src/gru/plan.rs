@@ -3,20 +3,15 @@
 //! A step takes the state `h` to `h + z (c - h)` for the update gate `z` and the candidate `c` (Cho
 //! et al., 2014, whose z is `1 - z` here).
 
-use backend_api::{
-    Queue, Real,
-    ops::recurrent::{GruForward, RecurrentOps},
-};
-use core_types::params::recurrent::{GRU_SAVED, GruInputs, GruParams, GruVariant};
+use backend_api::{Queue, Real, ops::recurrent::GruForward};
+use core_types::params::recurrent::{GRU_SAVED, GruParams};
 
 use super::weights::{GruIds, GruSizes, GruWeights};
 use crate::{
-    error::NnError,
-    optim::arena::ParameterArena,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    GruInputs, GruVariant, RecurrentOps,
+    error::{NnError, Result},
+    optim::ParameterArena,
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "gru_forward";
@@ -81,12 +76,12 @@ impl GruPlan {
         batch: usize,
         steps: usize,
         inputs: GruInputs,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         Self::of_sizes(weights.sizes(), batch, steps, inputs)
     }
 
     /// [`new`](Self::new) for weights of these sizes.
-    pub(crate) fn of_sizes(sizes: GruSizes, batch: usize, steps: usize, inputs: GruInputs) -> Result<Self, NnError> {
+    pub(crate) fn of_sizes(sizes: GruSizes, batch: usize, steps: usize, inputs: GruInputs) -> Result<Self> {
         let GruSizes { members, input, hidden, variant } = sizes;
         let all = [members, steps, batch, input];
         // Shared inputs lack the axis of members, constant ones the axis of steps.
@@ -143,7 +138,7 @@ impl GruPlan {
         x: TensorRef<'_, Q, f32>,
         first: Option<TensorRef<'_, Q, f32>>,
         results: GruResults<'_, Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         self.admit(OP, weights)?;
         self.run(q, weights.ids(), weights.arena(), x, first, results)
     }
@@ -157,7 +152,7 @@ impl GruPlan {
         x: TensorRef<'_, Q, f32>,
         first: Option<TensorRef<'_, Q, f32>>,
         results: GruResults<'_, Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (x, h0) = (x.planned(OP, "x", &self.x)?, first.planned(OP, "first", &self.state)?);
         let states = results.states.planned(OP, "states", &self.states)?;
         let h_t = results.last.planned(OP, "last", &self.state)?;
@@ -167,7 +162,7 @@ impl GruPlan {
     }
 
     /// Refuses weights of another ensemble.
-    pub(crate) fn admit<Q: Queue, T: Real>(&self, op: &'static str, weights: &GruWeights<Q, T>) -> Result<(), NnError> {
+    pub(crate) fn admit<Q: Queue, T: Real>(&self, op: &'static str, weights: &GruWeights<Q, T>) -> Result<()> {
         let p = &self.params;
         let after = |variant| usize::from(variant == GruVariant::ResetAfter);
         let expected = [p.members as usize, p.input as usize, p.hidden as usize, after(p.variant)];

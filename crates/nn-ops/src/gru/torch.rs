@@ -7,7 +7,7 @@ use core::iter::repeat_n;
 
 use super::member::{GruColumns, GruMember, size};
 use crate::{
-    error::NnError,
+    error::{NnError, Result},
     io::weights::{Tensor, Tensors},
 };
 
@@ -93,7 +93,7 @@ impl GruMember {
     /// # Errors
     /// [`NnError::MissingTensor`] for a weight, or one bias without the other;
     /// [`NnError::NamedTensor`] for a tensor of another shape than the others imply.
-    pub fn from_torch(tensors: &Tensors, prefix: &str, unit: impl Into<TorchUnit>) -> Result<Self, NnError> {
+    pub fn from_torch(tensors: &Tensors, prefix: &str, unit: impl Into<TorchUnit>) -> Result<Self> {
         let unit = unit.into();
         let named = |part: &str| unit.name(prefix, part);
         let weights = |part: &str| {
@@ -138,7 +138,7 @@ impl GruMember {
     /// # Errors
     /// [`NnError::Parameter`] for a unit that resets its state before the product, which PyTorch
     /// does not have.
-    pub fn to_torch(&self, prefix: &str, unit: impl Into<TorchUnit>, tensors: &mut Tensors) -> Result<(), NnError> {
+    pub fn to_torch(&self, prefix: &str, unit: impl Into<TorchUnit>, tensors: &mut Tensors) -> Result<()> {
         let unit = unit.into();
         let Some(bu) = self.bu() else {
             return Err(NnError::parameter("gru_to_torch", "biases within the reset", "there", 0.0));
@@ -156,7 +156,7 @@ impl GruMember {
 }
 
 /// Refuses a tensor of another shape.
-fn admit(name: &str, tensor: &Tensor, expected: &[usize]) -> Result<(), NnError> {
+fn admit(name: &str, tensor: &Tensor, expected: &[usize]) -> Result<()> {
     let elements = expected.iter().try_fold(1usize, |all, &len| all.checked_mul(len)).unwrap_or(usize::MAX);
     let reason = if tensor.shape != expected {
         NnError::shape(OP, "a parameter", expected, &tensor.shape[..])

@@ -1,23 +1,14 @@
 //! The weights of an ensemble of gated recurrent units, on a device.
 
-use backend_api::{
-    Element, Queue, Real,
-    ops::{recurrent::GruLayer, tensor::TensorOps},
-};
-use core_types::params::recurrent::GruVariant;
+use backend_api::{Element, Queue, Real, ops::recurrent::GruLayer};
 
 use super::member::{GruColumns, GruMember, size};
 use crate::{
-    error::NnError,
-    movement::cast::{Overflow, narrow},
-    optim::{
-        arena::ParameterArena,
-        table::{ParameterId, ParameterSpec, ParameterTable},
-    },
-    tensor::{
-        init::Init,
-        views::{TensorMut, TensorRef},
-    },
+    GruVariant, TensorOps,
+    error::{NnError, Result},
+    movement::Overflow,
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
+    tensor::{Init, TensorMut, TensorRef},
 };
 
 const OP: &str = "gru_weights";
@@ -66,13 +57,13 @@ pub(crate) struct GruIds {
 
 impl GruIds {
     /// The tensors of [`unit_specs`] in a table.
-    pub(crate) fn find(table: &ParameterTable, prefix: &str) -> Result<Self, NnError> {
+    pub(crate) fn find(table: &ParameterTable, prefix: &str) -> Result<Self> {
         let id = |part: &str| table.id(&format!("{prefix}{part}"));
         Ok(Self { w: id("w")?, u: id("u")?, b: id("b")?, bu: id("bu").ok() })
     }
 
     /// The views of an arena that ops take.
-    pub(crate) fn layer<Q: Queue, T: Real>(self, arena: &ParameterArena<Q, T>) -> Result<GruLayer<'_, Q, T>, NnError> {
+    pub(crate) fn layer<Q: Queue, T: Real>(self, arena: &ParameterArena<Q, T>) -> Result<GruLayer<'_, Q, T>> {
         let of = |id| Ok::<_, NnError>(arena.at(id)?.view());
         Ok(GruLayer { w: of(self.w)?, u: of(self.u)?, b: of(self.b)?, bu: self.bu.map(of).transpose()? })
     }
@@ -107,12 +98,12 @@ impl<Q: Queue> GruWeights<Q> {
     /// [`NnError::Parameter`] without members; [`NnError::ShapeMismatch`] for one of another size
     /// or variant than the first, whose shapes are `[input, hidden, biases within the reset]`;
     /// [`NnError::Backend`] if memory is short.
-    pub fn new(q: &Q, members: &[GruMember]) -> Result<Self, NnError> {
+    pub fn new(q: &Q, members: &[GruMember]) -> Result<Self> {
         Self::beside(q, members, &[])
     }
 
     /// [`new`](Self::new) with `others`, which are zeros, in the same arena.
-    pub(crate) fn beside(q: &Q, members: &[GruMember], others: &[ParameterSpec]) -> Result<Self, NnError> {
+    pub(crate) fn beside(q: &Q, members: &[GruMember], others: &[ParameterSpec]) -> Result<Self> {
         // All members have the sizes of the first.
         let shape = |unit: &GruMember| [unit.input(), unit.hidden(), unit.bu().map_or(0, <[f32]>::len)];
         let Some(first) = members.first() else {
@@ -149,13 +140,7 @@ impl<Q: Queue> GruWeights<Q> {
     ///
     /// # Errors
     /// As [`new`](Self::new); [`NnError::Overflow`] if the weights cannot be counted.
-    pub fn random(
-        q: &Q,
-        members: usize,
-        [input, hidden]: [usize; 2],
-        variant: GruVariant,
-        seed: u64,
-    ) -> Result<Self, NnError> {
+    pub fn random(q: &Q, members: usize, [input, hidden]: [usize; 2], variant: GruVariant, seed: u64) -> Result<Self> {
         let limit = 1.0 / (hidden.max(1) as f32).sqrt();
         let part = |shape: &[usize], site: u32| Init::Uniform { low: -limit, high: limit }.values(shape, seed, site);
         let columns = size(OP, hidden, 3)?;
@@ -176,7 +161,7 @@ impl<Q: Queue> GruWeights<Q> {
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have reported.
-    pub fn at(&self) -> Result<TensorRef<'_, Q, f32>, NnError> {
+    pub fn at(&self) -> Result<TensorRef<'_, Q, f32>> {
         TensorRef::contiguous(self.arena.view(), &[self.arena.table().len()])
     }
 
@@ -184,7 +169,7 @@ impl<Q: Queue> GruWeights<Q> {
     ///
     /// # Errors
     /// As [`at`](Self::at).
-    pub fn at_mut(&mut self) -> Result<TensorMut<'_, Q, f32>, NnError> {
+    pub fn at_mut(&mut self) -> Result<TensorMut<'_, Q, f32>> {
         let len = self.arena.table().len();
         TensorMut::contiguous(self.arena.view_mut(), &[len])
     }
@@ -193,7 +178,7 @@ impl<Q: Queue> GruWeights<Q> {
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
-    pub fn like(&self, q: &Q) -> Result<Self, NnError> {
+    pub fn like(&self, q: &Q) -> Result<Self> {
         Ok(Self { sizes: self.sizes, ids: self.ids, arena: ParameterArena::zeros(q, self.arena.table())? })
     }
 
@@ -204,22 +189,18 @@ impl<Q: Queue> GruWeights<Q> {
     /// # Errors
     /// [`NnError::Range`] for values beyond the range of `T` where they are refused;
     /// [`NnError::Backend`] from the device.
-    pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<GruWeights<Q, T>, NnError>
+    pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<GruWeights<Q, T>>
     where
         Q: TensorOps,
     {
-        let mut arena = ParameterArena::zeros(q, self.arena.table())?;
-        let shape = [self.arena.table().len()];
-        let into = TensorMut::contiguous(arena.view_mut(), &shape)?;
-        narrow(q, overflow, TensorRef::contiguous(self.arena.view(), &shape)?, into)?;
-        Ok(GruWeights { sizes: self.sizes, ids: self.ids, arena })
+        Ok(GruWeights { sizes: self.sizes, ids: self.ids, arena: self.arena.narrowed(q, overflow)? })
     }
 
     /// Waits and copies the weights of all members to the host.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
-    pub fn members(&self, q: &Q) -> Result<Vec<GruMember>, NnError> {
+    pub fn members(&self, q: &Q) -> Result<Vec<GruMember>> {
         let (GruSizes { members, input, hidden, .. }, ids) = (self.sizes, self.ids);
         let [w, u, b] = [ids.w, ids.u, ids.b].map(|id| self.arena.values(q, id));
         let (w, u, b) = (w?, u?, b?);
@@ -267,7 +248,7 @@ impl<Q: Queue, T: Real> GruWeights<Q, T> {
     }
 
     /// The views that ops take.
-    pub(crate) fn layer(&self) -> Result<GruLayer<'_, Q, T>, NnError> {
+    pub(crate) fn layer(&self) -> Result<GruLayer<'_, Q, T>> {
         self.ids.layer(&self.arena)
     }
 
@@ -287,11 +268,7 @@ impl<Q: Queue, T: Real> GruWeights<Q, T> {
     }
 }
 
-impl<Q: Queue, T: Element> core::fmt::Debug for GruWeights<Q, T> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("GruWeights").field("sizes", &self.sizes).finish_non_exhaustive()
-    }
-}
+debug_fields!(GruWeights<Q: Queue, T: Element> sizes);
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use core::str::FromStr;
 use backend_api::DType;
 
 use super::weights::{SavedTensors, Tensors, TextByKey, WeightsError, write_safetensors_as};
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 /// A checkpoint of a training: tensors in f32 and text, by key.
 ///
@@ -66,8 +66,8 @@ impl Checkpoint {
         &'a self,
         key: &'static str,
         expected: &'static str,
-        read: impl FnOnce(&mut CheckpointWords<'a>) -> Result<R, NnError>,
-    ) -> Result<R, NnError> {
+        read: impl FnOnce(&mut CheckpointWords<'a>) -> Result<R>,
+    ) -> Result<R> {
         let Some(text) = self.text.get(key) else {
             return Err(NnError::Checkpoint { key: key.to_owned(), expected, got: None });
         };
@@ -84,8 +84,8 @@ impl Checkpoint {
         &'a self,
         key: &'static str,
         expected: &'static str,
-        read: impl FnOnce(&mut CheckpointWords<'a>) -> Result<R, NnError>,
-    ) -> Result<Option<R>, NnError> {
+        read: impl FnOnce(&mut CheckpointWords<'a>) -> Result<R>,
+    ) -> Result<Option<R>> {
         let is_absent = self.text.get(key).is_some_and(|text| text == "none");
         if is_absent { Ok(None) } else { self.read(key, expected, read).map(Some) }
     }
@@ -101,13 +101,13 @@ pub(crate) struct CheckpointWords<'a> {
 
 impl<'a> CheckpointWords<'a> {
     /// The next word.
-    pub(crate) fn word(&mut self) -> Result<&'a str, NnError> {
+    pub(crate) fn word(&mut self) -> Result<&'a str> {
         let refused = self.refusal();
         self.rest.next().ok_or(refused)
     }
 
     /// The next word as a number.
-    pub(crate) fn number<N: FromStr>(&mut self) -> Result<N, NnError> {
+    pub(crate) fn number<N: FromStr>(&mut self) -> Result<N> {
         self.word()?.parse().map_err(|_| self.refusal())
     }
 

@@ -1,7 +1,5 @@
 //! Any of the layers, for lists of layers and for the tape.
 
-use core_types::params::elementwise::Activation;
-
 use super::{
     attention::SelfAttention,
     gru::Gru,
@@ -12,11 +10,12 @@ use super::{
     saved::Saved,
 };
 use crate::{
+    Activation,
     elementwise::DropoutSite,
-    error::NnError,
-    optim::{arena::ParameterArena, table::ParameterId},
+    error::Result,
+    optim::{ParameterArena, ParameterId},
     products::Dense,
-    tensor::{owned::Tensor, views::TensorRef},
+    tensor::{Tensor, TensorRef},
 };
 
 /// Defines [`AnyLayer`] from its variants.
@@ -52,7 +51,7 @@ macro_rules! any_layer {
                 values: &ParameterArena<Q, f32>,
                 mode: Mode,
                 x: TensorRef<'_, Q, f32>,
-            ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+            ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
                 match self {
                     $(Self::$layer(layer) => Layer::forward(layer, q, values, mode, x),)*
                 }
@@ -66,7 +65,7 @@ macro_rules! any_layer {
                 x: TensorRef<'_, Q, f32>,
                 g: TensorRef<'_, Q, f32>,
                 gradients: &mut ParameterArena<Q, f32>,
-            ) -> Result<Tensor<Q, f32>, NnError> {
+            ) -> Result<Tensor<Q, f32>> {
                 match self {
                     $(Self::$layer(layer) => Layer::backward(layer, q, values, saved, x, g, gradients),)*
                 }

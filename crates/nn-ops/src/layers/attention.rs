@@ -16,17 +16,11 @@ use crate::{
         DropoutStep, KeyValueCache,
     },
     elementwise::DropoutSite,
-    error::NnError,
+    error::{NnError, Result},
     movement::copy,
-    optim::{
-        arena::ParameterArena,
-        table::{ParameterId, ParameterSpec, ParameterTable},
-    },
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
     products::Dense,
-    tensor::{
-        owned::Tensor,
-        views::{TensorMut, TensorRef},
-    },
+    tensor::{Tensor, TensorMut, TensorRef},
 };
 
 const OP: &str = "self_attention";
@@ -78,7 +72,7 @@ impl SelfAttention {
     /// [`NnError::MissingTensor`] if a tensor is not there, [`NnError::NamedTensor`] if one has
     /// another shape, [`NnError::Parameter`] unless `heads` divides the width and for heads of more
     /// than 128 elements.
-    pub fn find(table: &ParameterTable, name: &str, heads: usize) -> Result<Self, NnError> {
+    pub fn find(table: &ParameterTable, name: &str, heads: usize) -> Result<Self> {
         let (of_qkv, of_out) = (format!("{name}.qkv"), format!("{name}.out"));
         let (qkv, out) = (Dense::find(table, &of_qkv)?, Dense::find(table, &of_out)?);
         let width = qkv.inputs();
@@ -134,7 +128,7 @@ impl SelfAttention {
         values: &ParameterArena<Q, f32>,
         x: TensorRef<'_, Q, f32>,
         cache: &mut KeyValueCache<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         if !self.is_causal {
             return Err(NnError::parameter("decode", "number of causal masks", "1", 0.0));
         }
@@ -148,7 +142,7 @@ impl SelfAttention {
     }
 
     /// Batch and rows of an input.
-    fn sequences<Q: Queue>(&self, op: &'static str, x: TensorRef<'_, Q, f32>) -> Result<[usize; 2], NnError> {
+    fn sequences<Q: Queue>(&self, op: &'static str, x: TensorRef<'_, Q, f32>) -> Result<[usize; 2]> {
         let [batch, rows, width] = x.layout().lengths(op, "x")?;
         if width != self.width() {
             return Err(NnError::shape(op, "x", [batch, rows, self.width()], x.layout()));
@@ -162,14 +156,14 @@ impl SelfAttention {
     }
 
     /// Queries, keys and values `[batch, rows, heads, dim]` in a packed projection.
-    fn parts<'a, Q: Queue + 'a>(&self, packed: &'a Tensor<Q, f32>) -> Result<[TensorRef<'a, Q, f32>; 3], NnError> {
+    fn parts<'a, Q: Queue + 'a>(&self, packed: &'a Tensor<Q, f32>) -> Result<[TensorRef<'a, Q, f32>; 3]> {
         let [batch, rows, _] = packed.layout().lengths(OP, "a projection")?;
         let all = packed.at().reshaped(&[batch, rows, 3, self.heads, self.width() / self.heads])?;
         Ok([all.indexed(2, 0)?, all.indexed(2, 1)?, all.indexed(2, 2)?])
     }
 
     /// The plan for sequences of this size.
-    fn plan(&self, batch: usize, rows: usize, mode: Mode) -> Result<AttentionPlan, NnError> {
+    fn plan(&self, batch: usize, rows: usize, mode: Mode) -> Result<AttentionPlan> {
         let [.., heads, dim] = self.split(batch, rows);
         let shape = AttentionShape { batch, heads, kv_heads: heads, queries: rows, keys: rows, dim };
         let dropout = self.dropout.filter(|_| mode.is_training());
@@ -191,7 +185,7 @@ impl Layer for SelfAttention {
         values: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
         let [batch, rows] = self.sequences(OP, x)?;
         let plan = self.plan(batch, rows, mode)?;
         let qkv = dense::forward(&self.qkv, q, values, x)?;
@@ -226,10 +220,8 @@ impl Layer for SelfAttention {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
-        let State::Attention(state) = saved.open(q, BACKWARD)? else {
-            return Err(other(BACKWARD));
-        };
+    ) -> Result<Tensor<Q, f32>> {
+        let State::Attention(state) = saved.open(q, BACKWARD)? else { return Err(other(BACKWARD)) };
         let AttentionState { qkv, mixed, lse, step } = *state;
         let [batch, rows] = self.sequences(BACKWARD, x)?;
         let [of_batch, of_rows, _] = qkv.layout().lengths(BACKWARD, "a projection")?;

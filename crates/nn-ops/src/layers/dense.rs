@@ -1,7 +1,5 @@
 //! Dense layers as layers of a model.
 
-use core_types::params::elementwise::Activation;
-
 use super::{
     layer::{Layer, LayerOps},
     mode::Mode,
@@ -10,10 +8,11 @@ use super::{
     saved::{Saved, State, other},
 };
 use crate::{
-    error::NnError,
-    optim::{arena::ParameterArena, table::ParameterId},
+    Activation,
+    error::Result,
+    optim::{ParameterArena, ParameterId},
     products::{Dense, GemmPlan, LinearBackwardPlan, LinearGradients},
-    tensor::{init::Init, owned::Tensor, views::TensorRef},
+    tensor::{Init, Tensor, TensorRef},
 };
 
 impl Parameters for Dense {
@@ -31,7 +30,7 @@ impl Layer for Dense {
         values: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
         Ok((forward(self, q, values, x)?, Saved::new(q, mode, State::Dense)))
     }
 
@@ -43,7 +42,7 @@ impl Layer for Dense {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         match saved.open(q, BACKWARD)? {
             State::Dense => backward(self, q, values, x, g, gradients),
             _ => Err(other(BACKWARD)),
@@ -59,7 +58,7 @@ pub(super) fn forward<Q: LayerOps>(
     q: &Q,
     values: &ParameterArena<Q, f32>,
     x: TensorRef<'_, Q, f32>,
-) -> Result<Tensor<Q, f32>, NnError> {
+) -> Result<Tensor<Q, f32>> {
     let rows = matrix("dense", "x", x, layer.inputs())?;
     let plan = layer.plan(rows.layout().shape()[0], Activation::Identity)?;
     let mut y = alloc_rows(q, x.layout(), layer.outputs())?;
@@ -75,7 +74,7 @@ pub(super) fn backward<Q: LayerOps>(
     x: TensorRef<'_, Q, f32>,
     g: TensorRef<'_, Q, f32>,
     gradients: &mut ParameterArena<Q, f32>,
-) -> Result<Tensor<Q, f32>, NnError> {
+) -> Result<Tensor<Q, f32>> {
     let (rows, g) = (matrix(BACKWARD, "x", x, layer.inputs())?, gradient(BACKWARD, x.layout(), g, layer.outputs())?);
     let weight = values.at(layer.weight())?;
     let mut of_x = alloc_rows(q, x.layout(), layer.inputs())?;

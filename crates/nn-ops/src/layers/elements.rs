@@ -1,7 +1,5 @@
 //! Activations and dropout as layers of a model.
 
-use core_types::params::elementwise::Activation;
-
 use super::{
     layer::{Layer, LayerOps},
     mode::Mode,
@@ -9,11 +7,12 @@ use super::{
     saved::{Saved, State, other},
 };
 use crate::{
+    Activation,
     elementwise::{DropoutSite, activate, activate_backward},
-    error::NnError,
+    error::Result,
     movement::copy,
-    optim::{arena::ParameterArena, table::ParameterId},
-    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
+    optim::{ParameterArena, ParameterId},
+    tensor::{Layout, Tensor, TensorRef},
 };
 
 impl Parameters for Activation {
@@ -27,7 +26,7 @@ impl Layer for Activation {
         _: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
         let mut y = row_major("activation", q, x)?;
         activate(q, *self, x, y.at_mut())?;
         Ok((y, Saved::new(q, mode, State::Activation)))
@@ -41,11 +40,9 @@ impl Layer for Activation {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         _: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         const OP: &str = "activation_backward";
-        let State::Activation = saved.open(q, OP)? else {
-            return Err(other(OP));
-        };
+        let State::Activation = saved.open(q, OP)? else { return Err(other(OP)) };
         let mut of_x = row_major(OP, q, x)?;
         if !self.saves_output() {
             activate_backward(q, *self, x, g, of_x.at_mut())?;
@@ -71,7 +68,7 @@ impl Layer for DropoutSite {
         _: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
         let mut y = row_major("dropout", q, x)?;
         let state = match mode {
             Mode::Inference => {
@@ -94,11 +91,9 @@ impl Layer for DropoutSite {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         _: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         const OP: &str = "dropout_backward";
-        let State::Dropout { step } = saved.open(q, OP)? else {
-            return Err(other(OP));
-        };
+        let State::Dropout { step } = saved.open(q, OP)? else { return Err(other(OP)) };
         let mut of_x = row_major(OP, q, x)?;
         of_x.layout().admit(OP, "g", g.layout())?;
         self.dropout.apply(q, self.site, step, g, of_x.at_mut())?;
@@ -107,7 +102,7 @@ impl Layer for DropoutSite {
 }
 
 /// A new tensor of the shape of `x`, which has to be row-major.
-fn row_major<Q: LayerOps>(op: &'static str, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Tensor<Q, f32>, NnError> {
+fn row_major<Q: LayerOps>(op: &'static str, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Tensor<Q, f32>> {
     let shape = x.layout().shape();
     Layout::of(op, shape)?.admit(op, "x", x.layout())?;
     Tensor::alloc(q, shape)

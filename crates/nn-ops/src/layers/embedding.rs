@@ -5,13 +5,10 @@ use super::{
     parameters::{Parameters, Start},
 };
 use crate::{
-    error::NnError,
+    error::{NnError, Result},
     movement::Indices,
-    optim::{
-        arena::ParameterArena,
-        table::{ParameterId, ParameterSpec, ParameterTable},
-    },
-    tensor::{init::Init, owned::Tensor, views::TensorRef},
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
+    tensor::{Init, Tensor, TensorRef},
 };
 
 const OP: &str = "embedding";
@@ -54,7 +51,7 @@ impl Embedding {
     /// # Errors
     /// [`NnError::MissingTensor`] if it is not there, [`NnError::NamedTensor`] unless it is a
     /// matrix.
-    pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
+    pub fn find(table: &ParameterTable, name: &str) -> Result<Self> {
         let name = format!("{name}.weight");
         let weight = table.id(&name)?;
         let lengths = table.layout(weight)?.lengths(OP, "weight");
@@ -90,7 +87,7 @@ impl Embedding {
         q: &Q,
         values: &ParameterArena<Q, f32>,
         indices: &Indices<Q>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         let mut y = Tensor::alloc(q, &[indices.count(), self.features])?;
         indices.gather(q, values.at(self.weight)?, y.at_mut())?;
         Ok(y)
@@ -106,7 +103,7 @@ impl Embedding {
         indices: &Indices<Q>,
         g: TensorRef<'_, Q, f32>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         indices.scatter_add(q, g, gradients.at_mut(self.weight)?)
     }
 }

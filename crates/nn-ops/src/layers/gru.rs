@@ -1,7 +1,6 @@
 //! A gated recurrent unit as a layer of a model.
 
 use backend_api::Queue;
-use core_types::params::recurrent::{GruInputs, GruVariant};
 
 use super::{
     layer::{Layer, LayerOps},
@@ -11,16 +10,14 @@ use super::{
     saved::{Saved, State, other},
 };
 use crate::{
-    error::NnError,
+    GruInputs, GruVariant,
+    error::{NnError, Result},
     gru::{
         GruGradientPlan, GruGradients, GruMember, GruPassValues, GruPlan, GruResults, GruUpstream,
         weights::{GruIds, GruSizes, unit_specs},
     },
-    optim::{
-        arena::ParameterArena,
-        table::{ParameterId, ParameterSpec, ParameterTable},
-    },
-    tensor::{init::Init, layout::Layout, owned::Tensor, views::TensorRef},
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
+    tensor::{Init, Layout, Tensor, TensorRef},
 };
 
 const OP: &str = "gru";
@@ -66,7 +63,7 @@ impl Gru {
     /// # Errors
     /// [`NnError::MissingTensor`] if one of the first three is not there, [`NnError::NamedTensor`]
     /// if one does not have the shape of [`specs`](Self::specs).
-    pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
+    pub fn find(table: &ParameterTable, name: &str) -> Result<Self> {
         let ids = GruIds::find(table, &format!("{name}."))?;
         let GruIds { w, u, b, bu } = ids;
         let axis = |id, axis: usize| Ok::<_, NnError>(table.layout(id)?.shape().get(axis).copied().unwrap_or(0));
@@ -100,12 +97,7 @@ impl Gru {
     /// # Errors
     /// [`NnError::ShapeMismatch`] for a unit of another size or variant, [`NnError::Axis`] for
     /// values of another table, [`NnError::Backend`] from the device.
-    pub fn import<Q: Queue>(
-        &self,
-        q: &Q,
-        values: &mut ParameterArena<Q, f32>,
-        unit: &GruMember,
-    ) -> Result<(), NnError> {
+    pub fn import<Q: Queue>(&self, q: &Q, values: &mut ParameterArena<Q, f32>, unit: &GruMember) -> Result<()> {
         let within = if self.ids.bu.is_some() { self.hidden } else { 0 };
         let expected = [self.input, self.hidden, within];
         let got = [unit.input(), unit.hidden(), unit.bu().map_or(0, <[f32]>::len)];
@@ -123,7 +115,7 @@ impl Gru {
     }
 
     /// The plan for inputs of this layout.
-    fn plan(&self, op: &'static str, x: &Layout) -> Result<GruPlan, NnError> {
+    fn plan(&self, op: &'static str, x: &Layout) -> Result<GruPlan> {
         let [steps, batch, _] = x.lengths(op, "x")?;
         let sizes = GruSizes { members: 1, input: self.input, hidden: self.hidden, variant: self.variant() };
         GruPlan::of_sizes(sizes, batch, steps, GruInputs::Sequence)
@@ -148,7 +140,7 @@ impl Layer for Gru {
         values: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
         let plan = self.plan(OP, x.layout())?;
         let room = |layout: &Layout| Tensor::<Q, f32>::alloc(q, layout.shape());
         let (mut states, mut last) = (Tensor::alloc(q, &plan.states.shape()[1..])?, room(&plan.state)?);
@@ -170,10 +162,8 @@ impl Layer for Gru {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
-        let State::Gru(saved) = saved.open(q, BACKWARD)? else {
-            return Err(other(BACKWARD));
-        };
+    ) -> Result<Tensor<Q, f32>> {
+        let State::Gru(saved) = saved.open(q, BACKWARD)? else { return Err(other(BACKWARD)) };
         let plan = self.plan(BACKWARD, x.layout())?;
         Layout::of(BACKWARD, &plan.states.shape()[1..])?.admit(BACKWARD, "g", g.layout())?;
         let room = |layout: &Layout| Tensor::<Q, f32>::alloc(q, layout.shape());

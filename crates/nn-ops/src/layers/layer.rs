@@ -1,12 +1,11 @@
 //! The passes that every layer has.
 
-use backend_api::ops::{linalg::LinalgOps, recurrent::RecurrentOps, tensor::TensorOps};
-
 use super::{mode::Mode, parameters::Parameters, saved::Saved};
 use crate::{
-    error::NnError,
-    optim::arena::ParameterArena,
-    tensor::{owned::Tensor, views::TensorRef},
+    LinalgOps, RecurrentOps, TensorOps,
+    error::Result,
+    optim::ParameterArena,
+    tensor::{Tensor, TensorRef},
 };
 
 /// The op sets that layers use.
@@ -45,24 +44,28 @@ pub trait Layer: Parameters {
     /// Computes the output of `x`, and the state that the backward pass takes.
     ///
     /// # Errors
-    /// [`NnError::TooFewAxes`], [`NnError::Rank`], [`NnError::ShapeMismatch`] or
-    /// [`NnError::InvalidStride`] for an input that the layer does not take, [`NnError::Axis`] for
-    /// values of another table, [`NnError::Backend`] from the device.
+    /// [`NnError::TooFewAxes`](crate::NnError::TooFewAxes),
+    /// [`NnError::Rank`](crate::NnError::Rank),
+    /// [`NnError::ShapeMismatch`](crate::NnError::ShapeMismatch) or
+    /// [`NnError::InvalidStride`](crate::NnError::InvalidStride) for an input that the layer does
+    /// not take, [`NnError::Axis`](crate::NnError::Axis) for values of another table,
+    /// [`NnError::Backend`](crate::NnError::Backend) from the device.
     fn forward<Q: LayerOps>(
         &self,
         q: &Q,
         values: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError>;
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)>;
 
     /// Returns the gradient of x, and adds the gradients of the parameters to `gradients`.
     ///
     /// `x` and `values` are the same as in the forward pass, and `g` is the gradient of its output.
     ///
     /// # Errors
-    /// [`NnError::NoGradient`] for the state of a pass in [`Mode::Inference`],
-    /// [`NnError::OtherPlan`] for the state of another kind of layer,
+    /// [`NnError::NoGradient`](crate::NnError::NoGradient) for the state of a pass in
+    /// [`Mode::Inference`], [`NnError::OtherPlan`](crate::NnError::OtherPlan) for the state of
+    /// another kind of layer,
     /// [`BackendError::MixedBackend`](backend_api::BackendError::MixedBackend) for a state on
     /// another kind of device; otherwise as [`forward`](Self::forward).
     fn backward<Q: LayerOps>(
@@ -73,7 +76,7 @@ pub trait Layer: Parameters {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError>;
+    ) -> Result<Tensor<Q, f32>>;
 
     /// Computes the output of `x` in [`Mode::Inference`].
     ///
@@ -84,7 +87,7 @@ pub trait Layer: Parameters {
         q: &Q,
         values: &ParameterArena<Q, f32>,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         Ok(self.forward(q, values, Mode::Inference, x)?.0)
     }
 }

@@ -8,14 +8,11 @@ use super::{
     saved::{Saved, State, other},
 };
 use crate::{
-    error::NnError,
+    error::{NnError, Result},
     functional::Functional,
-    optim::{
-        arena::ParameterArena,
-        table::{ParameterId, ParameterSpec, ParameterTable},
-    },
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
     rows::NormPlan,
-    tensor::{owned::Tensor, views::TensorRef},
+    tensor::{Tensor, TensorRef},
 };
 
 /// A layer norm of rows `[.., features]` with trained factors and addends.
@@ -42,7 +39,7 @@ impl LayerNorm {
     /// [`NnError::MissingTensor`] if a tensor is not there, [`NnError::NamedTensor`] for tensors
     /// that are no rows of one length, [`NnError::Parameter`] unless eps is finite and not
     /// negative.
-    pub fn find(table: &ParameterTable, name: &str, eps: f32) -> Result<Self, NnError> {
+    pub fn find(table: &ParameterTable, name: &str, eps: f32) -> Result<Self> {
         const OP: &str = "layer_norm";
         let (weight, features) = row(OP, table, &format!("{name}.weight"))?;
         let of_bias = format!("{name}.bias");
@@ -69,7 +66,7 @@ impl Layer for LayerNorm {
         values: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
         matrix("layer_norm", "x", x, self.features)?;
         let (gamma, beta) = (values.at(self.weight)?, values.at(self.bias)?);
         let (y, stats) = Functional::layer_norm(q, &x, Some(gamma), Some(beta), self.eps)?;
@@ -84,11 +81,9 @@ impl Layer for LayerNorm {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         const OP: &str = "layer_norm_backward";
-        let State::LayerNorm(stats) = saved.open(q, OP)? else {
-            return Err(other(OP));
-        };
+        let State::LayerNorm(stats) = saved.open(q, OP)? else { return Err(other(OP)) };
         matrix(OP, "x", x, self.features)?;
         gradient(OP, x.layout(), g, self.features)?;
         let gamma = Some(values.at(self.weight)?);
@@ -120,7 +115,7 @@ impl RmsNorm {
     ///
     /// # Errors
     /// As [`LayerNorm::find`].
-    pub fn find(table: &ParameterTable, name: &str, eps: f32) -> Result<Self, NnError> {
+    pub fn find(table: &ParameterTable, name: &str, eps: f32) -> Result<Self> {
         let (weight, features) = row("rms_norm", table, &format!("{name}.weight"))?;
         NormPlan::new(&[0, features], eps)?;
         Ok(Self { weight, features, eps })
@@ -140,7 +135,7 @@ impl Layer for RmsNorm {
         values: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
         matrix("rms_norm", "x", x, self.features)?;
         let (y, stats) = Functional::rms_norm(q, &x, Some(values.at(self.weight)?), self.eps)?;
         Ok((y, Saved::new(q, mode, State::RmsNorm(stats))))
@@ -154,11 +149,9 @@ impl Layer for RmsNorm {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         const OP: &str = "rms_norm_backward";
-        let State::RmsNorm(stats) = saved.open(q, OP)? else {
-            return Err(other(OP));
-        };
+        let State::RmsNorm(stats) = saved.open(q, OP)? else { return Err(other(OP)) };
         matrix(OP, "x", x, self.features)?;
         gradient(OP, x.layout(), g, self.features)?;
         let gamma = Some(values.at(self.weight)?);
@@ -169,7 +162,7 @@ impl Layer for RmsNorm {
 }
 
 /// A tensor of one axis, and its length.
-fn row(op: &'static str, table: &ParameterTable, name: &str) -> Result<(ParameterId, usize), NnError> {
+fn row(op: &'static str, table: &ParameterTable, name: &str) -> Result<(ParameterId, usize)> {
     let id = table.id(name)?;
     let lengths = table.layout(id)?.lengths(op, "a parameter");
     let [len] = lengths.map_err(|reason| NnError::named(name, reason))?;

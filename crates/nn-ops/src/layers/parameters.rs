@@ -3,12 +3,9 @@
 use backend_api::Queue;
 
 use crate::{
-    error::NnError,
-    optim::{
-        arena::ParameterArena,
-        table::{ParameterId, ParameterTable},
-    },
-    tensor::init::Init,
+    error::Result,
+    optim::{ParameterArena, ParameterId, ParameterTable},
+    tensor::Init,
 };
 
 /// The values that a parameter starts with.
@@ -70,8 +67,8 @@ pub trait Parameters {
     /// The number of elements of all parameters. A parameter that is visited twice counts once.
     ///
     /// # Errors
-    /// [`NnError::Axis`] for parameters of another table.
-    fn count(&self, table: &ParameterTable) -> Result<usize, NnError> {
+    /// [`NnError::Axis`](crate::NnError::Axis) for parameters of another table.
+    fn count(&self, table: &ParameterTable) -> Result<usize> {
         let mut ids = self.ids();
         ids.sort_unstable();
         ids.dedup();
@@ -87,9 +84,9 @@ pub trait Parameters {
     /// Random values are functions of the seed and of the position in the visit: see [`Init`].
     ///
     /// # Errors
-    /// [`NnError::Axis`] for parameters of another table than the arena's, [`NnError::Backend`]
-    /// from the device.
-    fn initialize<Q: Queue>(&self, q: &Q, values: &mut ParameterArena<Q, f32>, seed: u64) -> Result<(), NnError>
+    /// [`NnError::Axis`](crate::NnError::Axis) for parameters of another table than the arena's,
+    /// [`NnError::Backend`](crate::NnError::Backend) from the device.
+    fn initialize<Q: Queue>(&self, q: &Q, values: &mut ParameterArena<Q, f32>, seed: u64) -> Result<()>
     where
         Self: Sized,
     {

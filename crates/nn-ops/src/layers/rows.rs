@@ -1,19 +1,13 @@
 //! Tensors as matrices of rows, which is how most layers see them.
 
-use backend_api::{
-    Queue,
-    ops::{linalg::ElementwiseOps, tensor::TensorOps},
-};
+use backend_api::Queue;
 
 use crate::{
+    ElementwiseOps, TensorOps,
     elementwise::axpby,
-    error::NnError,
-    optim::{arena::ParameterArena, table::ParameterId},
-    tensor::{
-        layout::Layout,
-        owned::Tensor,
-        views::{TensorMut, TensorRef},
-    },
+    error::{NnError, Result},
+    optim::{ParameterArena, ParameterId},
+    tensor::{Layout, Tensor, TensorMut, TensorRef},
 };
 
 /// A row-major tensor `[.., features]` as a matrix `[rows, features]`.
@@ -22,11 +16,9 @@ pub(super) fn matrix<'a, Q: Queue + 'a>(
     tensor: &'static str,
     x: TensorRef<'a, Q, f32>,
     features: usize,
-) -> Result<TensorRef<'a, Q, f32>, NnError> {
+) -> Result<TensorRef<'a, Q, f32>> {
     let shape = x.layout().shape();
-    let Some((&last, leading)) = shape.split_last() else {
-        return Err(NnError::TooFewAxes { op, min: 1, got: 0 });
-    };
+    let Some((&last, leading)) = shape.split_last() else { return Err(NnError::TooFewAxes { op, min: 1, got: 0 }) };
     if last != features {
         return Err(NnError::shape(op, tensor, &[leading, &[features]].concat()[..], shape));
     }
@@ -40,7 +32,7 @@ pub(super) fn gradient<'a, Q: Queue + 'a>(
     x: &Layout,
     g: TensorRef<'a, Q, f32>,
     features: usize,
-) -> Result<TensorRef<'a, Q, f32>, NnError> {
+) -> Result<TensorRef<'a, Q, f32>> {
     let expected = with_features(x, features);
     if g.layout().shape() != expected {
         return Err(NnError::shape(op, "g", &expected[..], g.layout()));
@@ -49,7 +41,7 @@ pub(super) fn gradient<'a, Q: Queue + 'a>(
 }
 
 /// A new tensor with the leading axes of `x` and `features` elements in a row.
-pub(super) fn alloc_rows<Q: Queue>(q: &Q, x: &Layout, features: usize) -> Result<Tensor<Q, f32>, NnError> {
+pub(super) fn alloc_rows<Q: Queue>(q: &Q, x: &Layout, features: usize) -> Result<Tensor<Q, f32>> {
     Tensor::alloc(q, &with_features(x, features))
 }
 
@@ -63,7 +55,7 @@ fn with_features(x: &Layout, features: usize) -> Vec<usize> {
 pub(super) fn written<'a, Q: Queue + 'a>(
     tensor: &'a mut Tensor<Q, f32>,
     shape: &[usize],
-) -> Result<TensorMut<'a, Q, f32>, NnError> {
+) -> Result<TensorMut<'a, Q, f32>> {
     TensorMut::contiguous(tensor.at_mut().into_view(), shape)
 }
 
@@ -73,6 +65,6 @@ pub(super) fn add_gradient<Q: ElementwiseOps + TensorOps>(
     gradients: &mut ParameterArena<Q, f32>,
     id: ParameterId,
     gradient: TensorRef<'_, Q, f32>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     axpby(q, 1.0, gradient, 1.0, gradients.at_mut(id)?)
 }

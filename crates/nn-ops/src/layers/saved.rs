@@ -3,7 +3,10 @@
 use backend_api::{BackendError, BackendKind, Queue};
 
 use super::mode::Mode;
-use crate::{error::NnError, tensor::owned::Tensor};
+use crate::{
+    error::{NnError, Result},
+    tensor::Tensor,
+};
 
 /// The saved state of a layer's forward pass, which its backward pass takes by value.
 ///
@@ -60,7 +63,7 @@ impl<Q: Queue> Saved<Q> {
     /// # Errors
     /// [`BackendError::MixedBackend`] if the forward pass ran on another kind of device,
     /// [`NnError::NoGradient`] if it was in [`Mode::Inference`].
-    pub(super) fn open(self, q: &Q, op: &'static str) -> Result<State<Q>, NnError> {
+    pub(super) fn open(self, q: &Q, op: &'static str) -> Result<State<Q>> {
         if self.device != q.caps().kind {
             return Err(BackendError::MixedBackend { op }.into());
         }
@@ -76,8 +79,4 @@ pub(super) fn other(op: &'static str) -> NnError {
     NnError::OtherPlan { op, what: "saved state" }
 }
 
-impl<Q: Queue> core::fmt::Debug for Saved<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Saved").field("device", &self.device).finish_non_exhaustive()
-    }
-}
+debug_fields!(Saved<Q: Queue> device);

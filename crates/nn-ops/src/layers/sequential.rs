@@ -8,10 +8,10 @@ use super::{
     saved::{Saved, State, other},
 };
 use crate::{
-    error::NnError,
-    movement::packed::copied,
-    optim::{arena::ParameterArena, table::ParameterId},
-    tensor::{owned::Tensor, views::TensorRef},
+    error::Result,
+    movement::copied,
+    optim::{ParameterArena, ParameterId},
+    tensor::{Tensor, TensorRef},
 };
 
 /// Layers one after the other: each takes the output of the one before it.
@@ -68,7 +68,7 @@ impl Layer for Sequential {
         values: &ParameterArena<Q, f32>,
         mode: Mode,
         x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>), NnError> {
+    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
         let (mut inputs, mut layers) = (Vec::new(), Vec::new());
         let mut output: Option<Tensor<Q, f32>> = None;
         for layer in &self.layers {
@@ -93,7 +93,7 @@ impl Layer for Sequential {
         x: TensorRef<'_, Q, f32>,
         g: TensorRef<'_, Q, f32>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>, NnError> {
+    ) -> Result<Tensor<Q, f32>> {
         const OP: &str = "sequential_backward";
         let (mut inputs, layers) = match saved.open(q, OP)? {
             State::Sequence { inputs, layers } if layers.len() == self.layers.len() => (inputs, layers),

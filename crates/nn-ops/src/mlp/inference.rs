@@ -1,18 +1,13 @@
 //! A perceptron that only predicts, in any type.
 
-use backend_api::{
-    Queue, Real,
-    ops::{
-        linalg::{ElementwiseOps, GemmOps},
-        tensor::TensorOps,
-    },
-};
+use backend_api::{Queue, Real};
 
 use super::layers::DenseLayers;
 use crate::{
-    error::NnError,
-    optim::arena::ParameterArena,
-    tensor::views::{TensorMut, TensorRef},
+    ElementwiseOps, GemmOps, TensorOps,
+    error::Result,
+    optim::ParameterArena,
+    tensor::{TensorMut, TensorRef},
 };
 
 /// The weights of an [`Mlp`](super::Mlp) rounded to `T`, for inference.
@@ -28,7 +23,7 @@ impl<Q: GemmOps + ElementwiseOps, T: Real> MlpInference<Q, T> {
     ///
     /// # Errors
     /// As [`Mlp::forward`](super::Mlp::forward).
-    pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, T>, logits: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+    pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, T>, logits: TensorMut<'_, Q, T>) -> Result<()> {
         self.layers.forward(q, &self.values, x, logits)
     }
 }
@@ -40,13 +35,9 @@ impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> MlpInference<Q, T> {
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
-    pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, T>) -> Result<Vec<u32>, NnError> {
+    pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, T>) -> Result<Vec<u32>> {
         self.layers.classify(q, &self.values, x)
     }
 }
 
-impl<Q: Queue, T: Real> core::fmt::Debug for MlpInference<Q, T> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("MlpInference").field("layers", &self.layers).finish_non_exhaustive()
-    }
-}
+debug_fields!(MlpInference<Q: Queue, T: Real> layers);

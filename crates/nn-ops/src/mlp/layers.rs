@@ -2,26 +2,17 @@
 
 use std::sync::Arc;
 
-use backend_api::{
-    Buffer as _, Real,
-    ops::{
-        linalg::{ElementwiseOps, GemmOps},
-        tensor::TensorOps,
-    },
-};
-use core_types::params::elementwise::Activation;
+use backend_api::{Buffer as _, Real};
 
 use super::OP;
 use crate::{
-    elementwise::{activation::ElementwisePlan, dropout::Dropout},
-    error::NnError,
-    optim::{arena::ParameterArena, table::ParameterTable},
-    products::dense::{Dense, DensePlan},
-    rows::reduce::arg_max,
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    Activation, ElementwiseOps, GemmOps, TensorOps,
+    elementwise::{Dropout, ElementwisePlan},
+    error::{NnError, Result},
+    optim::{ParameterArena, ParameterTable},
+    products::{Dense, DensePlan},
+    rows::arg_max,
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 /// Layers one after the other, an activation between them.
@@ -38,7 +29,7 @@ pub(super) struct DenseLayers {
 
 impl DenseLayers {
     /// Layers with `sizes[0]` inputs and `sizes[i]` units in layer `i`, ReLU between them.
-    pub(super) fn new(sizes: &[usize]) -> Result<Self, NnError> {
+    pub(super) fn new(sizes: &[usize]) -> Result<Self> {
         if sizes.len() < 2 {
             return Err(NnError::parameter(OP, "number of sizes", "2 or more", sizes.len() as f64));
         }
@@ -68,7 +59,7 @@ impl DenseLayers {
     }
 
     /// The number of rows in inputs to this network, which are row-major.
-    pub(super) fn rows(&self, op: &'static str, x: &Layout) -> Result<usize, NnError> {
+    pub(super) fn rows(&self, op: &'static str, x: &Layout) -> Result<usize> {
         let [rows, _] = x.lengths(op, "x")?;
         let inputs = self.layers.first().map_or(0, Dense::inputs);
         Layout::contiguous(&[rows, inputs])?.admit(op, "x", x)?;
@@ -82,7 +73,7 @@ impl DenseLayers {
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
         logits: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const FORWARD: &str = "mlp.forward";
         let rows = self.rows(FORWARD, x.layout())?;
         Layout::contiguous(&[rows, self.classes()])?.admit(FORWARD, "logits", logits.layout())?;
@@ -117,7 +108,7 @@ impl DenseLayers {
         q: &Q,
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
-    ) -> Result<Vec<u32>, NnError> {
+    ) -> Result<Vec<u32>> {
         let rows = self.rows("mlp.classify", x.layout())?;
         let layout = Layout::contiguous(&[rows, self.classes()])?;
         let (mut logits, mut classes) = (q.alloc::<T>(layout.numel())?, q.alloc(rows)?);
@@ -159,7 +150,7 @@ pub(super) struct LayerPlans {
 
 impl MlpPlans {
     /// Plans for `rows` rows of layers of these sizes, two or more.
-    pub(super) fn new(sizes: &[usize], hidden: Activation, rows: usize) -> Result<Self, NnError> {
+    pub(super) fn new(sizes: &[usize], hidden: Activation, rows: usize) -> Result<Self> {
         let last = sizes.len() - 2;
         let layer = |(i, pair): (usize, &[usize])| {
             let f = if i < last && !needs_argument(hidden) { hidden } else { Activation::Identity };
@@ -169,7 +160,7 @@ impl MlpPlans {
                 output: ElementwisePlan::new(&[rows, pair[1]])?,
             })
         };
-        let layers = sizes.windows(2).enumerate().map(layer).collect::<Result<_, NnError>>()?;
+        let layers = sizes.windows(2).enumerate().map(layer).collect::<Result<_>>()?;
         Ok(Self { rows: Layout::contiguous(&[rows])?, layers })
     }
 }

@@ -7,26 +7,20 @@ mod precision;
 mod saved;
 mod training;
 
-use backend_api::{
-    Queue, Real,
-    ops::{linalg::LinalgOps, tensor::TensorOps},
-};
-use core_types::params::elementwise::Activation;
+use backend_api::{Queue, Real};
 use rand_core::Rng;
 
+use self::layers::DenseLayers;
 pub use self::{inference::MlpInference, precision::Precision, training::MlpTraining};
-use self::{layers::DenseLayers, training::narrowed};
 use crate::{
-    elementwise::dropout::Dropout,
-    error::NnError,
+    Activation, LinalgOps, TensorOps,
+    elementwise::Dropout,
+    error::{NnError, Result},
     io::weights::{Tensor, Tensors},
-    movement::cast::Overflow,
-    optim::{arena::ParameterArena, config::OptimizerConfig},
-    products::dense::Dense,
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    movement::Overflow,
+    optim::{OptimizerConfig, ParameterArena},
+    products::Dense,
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 const OP: &str = "mlp";
@@ -71,7 +65,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// [`NnError::Parameter`] for fewer than two sizes, [`NnError::EmptyReduction`] for a size of
     /// 0, [`NnError::NamedTensor`] or [`NnError::Overflow`] if no memory holds a layer,
     /// [`NnError::Backend`].
-    pub fn new(q: &Q, sizes: &[usize], rng: &mut impl Rng) -> Result<Self, NnError> {
+    pub fn new(q: &Q, sizes: &[usize], rng: &mut impl Rng) -> Result<Self> {
         let layers = DenseLayers::new(sizes)?;
         let mut values = ParameterArena::zeros(q, &layers.table)?; // what does not fit the device is refused before it is drawn
         let uniform = |word: u32| (word >> 8) as f32 / (1 << 24) as f32; // in [0, 1)
@@ -95,7 +89,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// [`NnError::Parameter`] without layers; [`NnError::MissingTensor`] if a tensor is not there;
     /// [`NnError::NamedTensor`] if it does not fit a layer, the layer before it, or its own number
     /// of elements; otherwise as [`new`](Self::new).
-    pub fn import(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self, NnError> {
+    pub fn import(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self> {
         Self::from_tensors(q, names, tensors, false)
     }
 
@@ -106,11 +100,11 @@ impl<Q: LinalgOps> Mlp<Q> {
     ///
     /// # Errors
     /// As [`import`](Self::import).
-    pub fn from_torch(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self, NnError> {
+    pub fn from_torch(q: &Q, names: &[&str], tensors: &Tensors) -> Result<Self> {
         Self::from_tensors(q, names, tensors, true)
     }
 
-    fn from_tensors(q: &Q, names: &[&str], tensors: &Tensors, outputs_first: bool) -> Result<Self, NnError> {
+    fn from_tensors(q: &Q, names: &[&str], tensors: &Tensors, outputs_first: bool) -> Result<Self> {
         let find = |name: &str, part: &str| {
             let name = format!("{name}.{part}");
             tensors.get(&name).ok_or(NnError::MissingTensor { name })
@@ -199,7 +193,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// # Errors
     /// [`NnError::Rank`], [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for tensors that
     /// do not fit, [`NnError::Backend`].
-    pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, f32>, logits: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
+    pub fn forward(&self, q: &Q, x: TensorRef<'_, Q, f32>, logits: TensorMut<'_, Q, f32>) -> Result<()> {
         self.layers.forward(q, &self.values, x, logits)
     }
 
@@ -209,7 +203,7 @@ impl<Q: LinalgOps> Mlp<Q> {
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] unless there is a name for each layer, [`NnError::Backend`].
-    pub fn tensors(&self, q: &Q, names: &[&str]) -> Result<Tensors, NnError> {
+    pub fn tensors(&self, q: &Q, names: &[&str]) -> Result<Tensors> {
         let layers = &self.layers.layers;
         if names.len() != layers.len() {
             return Err(NnError::shape("mlp.tensors", "names", [layers.len()], [names.len()]));
@@ -232,7 +226,7 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
-    pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Vec<u32>, NnError> {
+    pub fn classify(&self, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Vec<u32>> {
         self.layers.classify(q, &self.values, x)
     }
 
@@ -244,12 +238,7 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
     /// # Errors
     /// [`NnError::Overflow`] if no memory holds that many rows; [`NnError::Range`] for weights
     /// beyond the range of `T`; otherwise as [`Optimizer::new`](crate::Optimizer::new).
-    pub fn training<T: Precision>(
-        &self,
-        q: &Q,
-        rows: usize,
-        config: OptimizerConfig,
-    ) -> Result<MlpTraining<Q, T>, NnError> {
+    pub fn training<T: Precision>(&self, q: &Q, rows: usize, config: OptimizerConfig) -> Result<MlpTraining<Q, T>> {
         MlpTraining::new(q, &self.layers, rows, config, T::copied(q, &self.values)?)
     }
 
@@ -275,7 +264,7 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         training: &mut MlpTraining<Q, T>,
         x: TensorRef<'_, Q, T>,
         targets: TensorRef<'_, Q, u32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         // The batch is checked before anything changes.
         let layers = &self.layers;
         let rows = layers.rows(TRAIN, x.layout())?;
@@ -301,8 +290,8 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
     /// # Errors
     /// [`NnError::Range`] for weights beyond the range of `T` if those are refused,
     /// [`NnError::Backend`].
-    pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<MlpInference<Q, T>, NnError> {
-        Ok(MlpInference { layers: self.layers.clone(), values: narrowed(q, &self.values, overflow)? })
+    pub fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<MlpInference<Q, T>> {
+        Ok(MlpInference { layers: self.layers.clone(), values: self.values.narrowed(q, overflow)? })
     }
 }
 
@@ -319,8 +308,4 @@ fn renamed(error: NnError, name: String) -> NnError {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for Mlp<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Mlp").field("layers", &self.layers).finish_non_exhaustive()
-    }
-}
+debug_fields!(Mlp<Q: Queue> layers);

@@ -1,19 +1,14 @@
 //! The passes of a training step, in memory that is made once.
 
-use backend_api::{
-    Buffer as _, Mut, Queue, Real, Ref,
-    ops::{
-        linalg::{ElementwiseOps, GemmOps},
-        tensor::TensorOps,
-    },
-};
+use backend_api::{Buffer as _, Mut, Queue, Real, Ref};
 
 use super::layers::{DenseLayers, LayerPlans, MlpPlans, needs_argument};
 use crate::{
-    error::NnError,
-    optim::{arena::ParameterArena, optimizer::Optimizer},
-    products::dense::DenseGradients,
-    tensor::views::{TensorMut, TensorRef},
+    ElementwiseOps, GemmOps, TensorOps,
+    error::{NnError, Result},
+    optim::{Optimizer, ParameterArena},
+    products::DenseGradients,
+    tensor::{TensorMut, TensorRef},
 };
 
 /// Memory for passes over batches of up to `capacity` rows, of elements of type `T`.
@@ -43,7 +38,7 @@ struct Hidden<Q: Queue, T: Real> {
 }
 
 impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> Pass<Q, T> {
-    pub(super) fn new(q: &Q, layers: &DenseLayers, rows: usize) -> Result<Self, NnError> {
+    pub(super) fn new(q: &Q, layers: &DenseLayers, rows: usize) -> Result<Self> {
         let plans = MlpPlans::new(&layers.sizes(), layers.hidden, rows)?;
         let only = |needed: bool, count: usize| q.alloc::<T>(if needed { count } else { 0 });
         let (last, hidden) =
@@ -59,7 +54,7 @@ impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> Pass<Q, T> {
         let widest = hidden.iter().map(|layer| layer.dense.output().numel()).max().unwrap_or(0);
         Ok(Self {
             capacity: rows,
-            hidden: hidden.iter().map(keep).collect::<Result<_, NnError>>()?,
+            hidden: hidden.iter().map(keep).collect::<Result<_>>()?,
             logits: q.alloc(last)?,
             d: plans.layers.iter().map(|layer| q.alloc(layer.dense.output().numel())).collect::<Result<_, _>>()?,
             products: [q.alloc(widest)?, only(layers.dropout.is_some(), widest)?],
@@ -70,7 +65,7 @@ impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> Pass<Q, T> {
     }
 
     /// Prepares a pass of `op` over `rows` rows.
-    pub(super) fn begin(&mut self, op: &'static str, layers: &DenseLayers, rows: usize) -> Result<(), NnError> {
+    pub(super) fn begin(&mut self, op: &'static str, layers: &DenseLayers, rows: usize) -> Result<()> {
         let sizes = layers.sizes();
         let of_training = self.layers.sizes();
         if sizes != of_training {
@@ -98,7 +93,7 @@ impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> Pass<Q, T> {
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
         optimizer: &Optimizer<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         for (i, (layer, LayerPlans { dense, output: map, .. })) in
             layers.layers.iter().zip(&self.plans.layers).enumerate()
         {
@@ -141,7 +136,7 @@ impl<Q: GemmOps + ElementwiseOps + TensorOps, T: Real> Pass<Q, T> {
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
         optimizer: &Optimizer<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         for (i, layer) in layers.layers.iter().enumerate().rev() {
             let LayerPlans { dense, input: map, .. } = &self.plans.layers[i];
             let (below, own) = self.d.split_at_mut(i);

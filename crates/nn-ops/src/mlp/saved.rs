@@ -1,10 +1,6 @@
 //! Networks and their trainings, saved and taken up again.
 
-use backend_api::{
-    Real,
-    ops::{linalg::LinalgOps, tensor::TensorOps},
-};
-use core_types::params::elementwise::Activation;
+use backend_api::Real;
 
 use super::{
     Mlp,
@@ -13,10 +9,11 @@ use super::{
     training::MlpTraining,
 };
 use crate::{
-    elementwise::dropout::Dropout,
-    error::NnError,
+    Activation, LinalgOps, TensorOps,
+    elementwise::Dropout,
+    error::Result,
     io::checkpoint::{Checkpoint, CheckpointWords},
-    optim::optimizer::Optimizer,
+    optim::Optimizer,
 };
 
 const LAYERS: &str = "mlp.layers";
@@ -31,8 +28,8 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// bits.
     ///
     /// # Errors
-    /// [`NnError::Backend`] from the device.
-    pub fn save<T: Real>(&self, q: &Q, training: &MlpTraining<Q, T>) -> Result<Checkpoint, NnError> {
+    /// [`NnError::Backend`](crate::NnError::Backend) from the device.
+    pub fn save<T: Real>(&self, q: &Q, training: &MlpTraining<Q, T>) -> Result<Checkpoint> {
         let mut checkpoint = Checkpoint::default();
         self.values.export(q, "", &mut checkpoint.tensors)?;
         checkpoint.put(LAYERS, &[&self.layers.layers.len()]);
@@ -48,9 +45,9 @@ impl<Q: LinalgOps> Mlp<Q> {
     /// The network of a checkpoint.
     ///
     /// # Errors
-    /// [`NnError::Checkpoint`] for text that is missing or broken; otherwise as
-    /// [`import`](Self::import).
-    pub fn resume(q: &Q, checkpoint: &Checkpoint) -> Result<Self, NnError> {
+    /// [`NnError::Checkpoint`](crate::NnError::Checkpoint) for text that is missing or broken;
+    /// otherwise as [`import`](Self::import).
+    pub fn resume(q: &Q, checkpoint: &Checkpoint) -> Result<Self> {
         let count: usize = checkpoint.read(LAYERS, "the number of layers", CheckpointWords::number)?;
         // One more than there can be is enough to miss a tensor.
         let names: Vec<String> = (0..count.min(checkpoint.tensors.len() + 1)).map(name).collect();
@@ -77,7 +74,7 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         q: &Q,
         rows: usize,
         checkpoint: &Checkpoint,
-    ) -> Result<MlpTraining<Q, T>, NnError> {
+    ) -> Result<MlpTraining<Q, T>> {
         let optimizer = Optimizer::resume(q, &self.layers.table, checkpoint)?;
         let mut training = self.training(q, rows, *optimizer.config())?;
         training.optimizer = optimizer;

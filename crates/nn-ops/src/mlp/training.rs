@@ -1,17 +1,15 @@
 //! The training of a perceptron: its optimiser, and memory for steps.
 
-use backend_api::{
-    Buffer as _, Queue, Real,
-    ops::{linalg::LinalgOps, tensor::TensorOps},
-};
+use backend_api::{Buffer as _, Queue, Real};
 
 use super::{layers::DenseLayers, pass::Pass};
 use crate::{
-    error::NnError,
-    movement::cast::{Overflow, narrow, widen},
-    optim::{arena::ParameterArena, config::OptimizerConfig, optimizer::Optimizer},
-    rows::loss::{CrossEntropyPlan, CrossEntropyResults},
-    tensor::views::{TensorMut, TensorRef},
+    LinalgOps, TensorOps,
+    error::{NnError, Result},
+    movement::widen,
+    optim::{Optimizer, OptimizerConfig, ParameterArena},
+    rows::{CrossEntropyPlan, CrossEntropyResults},
+    tensor::{TensorMut, TensorRef},
 };
 
 /// The optimiser of an [`Mlp`](super::Mlp), and the workspace of its steps.
@@ -42,7 +40,7 @@ impl<Q: Queue, T: Real> MlpTraining<Q, T> {
     /// # Errors
     /// [`NnError::EmptyReduction`] before the first step and after one that failed,
     /// [`NnError::Backend`].
-    pub fn loss(&self, q: &Q) -> Result<f32, NnError> {
+    pub fn loss(&self, q: &Q) -> Result<f32> {
         if self.rows == 0 {
             return Err(NnError::EmptyReduction { op: "mlp.loss" });
         }
@@ -64,7 +62,7 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
         rows: usize,
         config: OptimizerConfig,
         copy: Option<ParameterArena<Q, T>>,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         let pass = Pass::new(q, layers, rows)?;
         let (logits, wide) = (rows * layers.classes(), copy.is_some());
         let only = |needed: bool| q.alloc(if needed { logits } else { 0 });
@@ -81,7 +79,7 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
     }
 
     /// Starts a step of `op` on `rows` rows. Until it has [ended](Self::end), there is no loss.
-    pub(super) fn begin(&mut self, op: &'static str, layers: &DenseLayers, rows: usize) -> Result<(), NnError> {
+    pub(super) fn begin(&mut self, op: &'static str, layers: &DenseLayers, rows: usize) -> Result<()> {
         self.pass.begin(op, layers, rows)?;
         if self.loss.logits().shape() != [rows, layers.classes()] {
             self.loss = CrossEntropyPlan::new(rows, layers.classes())?;
@@ -98,7 +96,7 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
 
 impl<Q: LinalgOps + TensorOps> MlpTraining<Q, f32> {
     /// Computes the losses of the batch, and their gradient with respect to the logits.
-    pub(super) fn differentiate_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
+    pub(super) fn differentiate_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<()> {
         let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
         let layout = *self.loss.logits();
         let (logits, gradient) = self.pass.loss();
@@ -123,7 +121,7 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
     /// Computes the losses of the batch in f32, and their gradient in `T`.
     ///
     /// The gradient is with respect to the logits, times the loss scale.
-    pub(super) fn differentiate_wide_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<(), NnError> {
+    pub(super) fn differentiate_wide_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<()> {
         let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
         let layout = *self.loss.logits();
         let (logits, gradient) = self.pass.loss();
@@ -139,21 +137,4 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
     }
 }
 
-/// The values of a network in `T`.
-pub(super) fn narrowed<Q: TensorOps, T: Real>(
-    q: &Q,
-    values: &ParameterArena<Q, f32>,
-    overflow: Overflow,
-) -> Result<ParameterArena<Q, T>, NnError> {
-    let mut copy = ParameterArena::zeros(q, values.table())?;
-    let shape = [values.table().len()];
-    let into = TensorMut::contiguous(copy.view_mut(), &shape)?;
-    narrow(q, overflow, TensorRef::contiguous(values.view(), &shape)?, into)?;
-    Ok(copy)
-}
-
-impl<Q: Queue, T: Real> core::fmt::Debug for MlpTraining<Q, T> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("MlpTraining").field("optimizer", &self.optimizer).finish_non_exhaustive()
-    }
-}
+debug_fields!(MlpTraining<Q: Queue, T: Real> optimizer);

@@ -1,18 +1,13 @@
 //! Conversions between element types.
 
-use backend_api::{
-    Buffer, Real,
-    ops::tensor::{self, TensorOps},
-};
+use backend_api::{Buffer, Real, ops::tensor};
 use core_types::params::tensor::Beyond;
 
 use super::packed::{Fit, Unpacked};
 use crate::{
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    TensorOps,
+    error::{NnError, Result},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 /// Treatment of values beyond the range of a narrower type.
@@ -36,7 +31,7 @@ pub enum Overflow {
 ///
 /// # Errors
 /// [`NnError::ShapeMismatch`] unless y has the shape of x, [`NnError::Backend`] from the device.
-pub fn widen<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, f32>) -> Result<(), NnError> {
+pub fn widen<Q: TensorOps, T: Real>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, f32>) -> Result<()> {
     const OP: &str = "widen";
     let layout = Layout::contiguous(x.layout().shape())?;
     let (mut x, y) = (x.fit(OP, "x", &layout)?, y.fit(OP, "y", &layout)?);
@@ -69,7 +64,7 @@ pub fn narrow<Q: TensorOps, T: Real>(
     overflow: Overflow,
     x: TensorRef<'_, Q, f32>,
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     const OP: &str = "narrow";
     let layout = Layout::contiguous(x.layout().shape())?;
     let (mut x, y) = (x.fit(OP, "x", &layout)?, y.fit(OP, "y", &layout)?);

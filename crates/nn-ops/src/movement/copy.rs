@@ -1,17 +1,12 @@
 //! Copies between layouts: transposes, slices, repetitions, concatenation.
 
-use backend_api::{
-    Buffer,
-    ops::tensor::{StridedElement, TensorOps},
-};
+use backend_api::Buffer;
 use core_types::params::tensor::CopyParams;
 
 use crate::{
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    StridedElement, TensorOps,
+    error::{NnError, Result},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 /// `y = x` for tensors of any layout, of floats, booleans or u32.
@@ -31,11 +26,7 @@ use crate::{
 ///
 /// # Errors
 /// [`NnError::Broadcast`] if x does not broadcast, [`NnError::Backend`] from the device.
-pub fn copy<Q: TensorOps, T: StridedElement>(
-    q: &Q,
-    x: TensorRef<'_, Q, T>,
-    y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+pub fn copy<Q: TensorOps, T: StridedElement>(q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<()> {
     let to = *y.layout();
     let from = x.layout().broadcast_by("copy", to.shape())?;
     let params = CopyParams {
@@ -72,7 +63,7 @@ pub fn concat<Q: TensorOps, T: StridedElement>(
     axis: usize,
     parts: &[TensorRef<'_, Q, T>],
     y: &mut Q::Buf<T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     const OP: &str = "concat";
     let mut whole = parts.first().map_or(Vec::new(), |part| part.layout().shape().to_vec());
     if axis >= whole.len() {
@@ -120,9 +111,7 @@ mod tests {
         assert_eq!(outcome(2, &[2, 3], &[2, 3]), Err(NnError::Axis { op: "concat", rank: 2, axis: 2 }));
         assert!(matches!(outcome(0, &[2, 3], &[2, 2]), Err(NnError::ShapeMismatch { tensor: "a part", .. })));
         assert!(matches!(outcome(0, &[2, 3], &[6]), Err(NnError::ShapeMismatch { tensor: "a part", .. })));
-        assert_eq!(
-            outcome(0, &[2, 3], &[1, 3]),
-            Err(NnError::Length { op: "concat", tensor: "y", expected: 9, got: 12 })
-        );
+        let short = NnError::Length { op: "concat", tensor: "y", expected: 9, got: 12 };
+        assert_eq!(outcome(0, &[2, 3], &[1, 3]), Err(short));
     }
 }

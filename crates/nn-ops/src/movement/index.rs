@@ -1,18 +1,13 @@
 //! Rows of a table by index, such as embeddings, and the sums that are their gradient.
 
-use backend_api::{
-    Buffer, Queue, Real,
-    ops::tensor::{self, TensorOps},
-};
+use backend_api::{Buffer, Queue, Real, ops::tensor};
 use core_types::params::tensor::TableParams;
 
 use super::packed::{Fit, Unpacked};
 use crate::{
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    TensorOps,
+    error::{NnError, Result},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 /// Indices of rows of a table, on a queue's device.
@@ -51,7 +46,7 @@ impl<Q: TensorOps> Indices<Q> {
     /// # Errors
     /// [`NnError::Index`] for the first that is not below `rows`, [`NnError::Overflow`] for 2^32
     /// indices or more, [`NnError::Backend`] if memory is short.
-    pub fn new(q: &Q, rows: usize, indices: &[u32]) -> Result<Self, NnError> {
+    pub fn new(q: &Q, rows: usize, indices: &[u32]) -> Result<Self> {
         const OP: &str = "indices";
         if let Some(place) = indices.iter().position(|&index| index as usize >= rows) {
             return Err(NnError::Index { op: OP, place, rows, got: indices[place] });
@@ -75,7 +70,7 @@ impl<Q: TensorOps> Indices<Q> {
     /// # Errors
     /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
     /// device.
-    pub fn gather<T: Real>(&self, q: &Q, table: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<(), NnError> {
+    pub fn gather<T: Real>(&self, q: &Q, table: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<()> {
         const OP: &str = "gather";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
         let (mut table, y) = (table.fit(OP, "table", &of_table)?, y.fit(OP, "y", &of_rows)?);
@@ -92,12 +87,7 @@ impl<Q: TensorOps> Indices<Q> {
     ///
     /// # Errors
     /// As [`gather`](Self::gather).
-    pub fn scatter_add<T: Real>(
-        &self,
-        q: &Q,
-        g: TensorRef<'_, Q, T>,
-        table: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    pub fn scatter_add<T: Real>(&self, q: &Q, g: TensorRef<'_, Q, T>, table: TensorMut<'_, Q, T>) -> Result<()> {
         const OP: &str = "scatter_add";
         let (of_table, of_rows, params) = self.layouts(OP, table.layout())?;
         let (mut g, table) = (g.fit(OP, "g", &of_rows)?, table.fit(OP, "table", &of_table)?);
@@ -108,7 +98,7 @@ impl<Q: TensorOps> Indices<Q> {
     }
 
     /// The layouts of the table and of the rows, and the launch record.
-    fn layouts(&self, op: &'static str, table: &Layout) -> Result<(Layout, Layout, TableParams), NnError> {
+    fn layouts(&self, op: &'static str, table: &Layout) -> Result<(Layout, Layout, TableParams)> {
         let Some((_, row)) = table.shape().split_first() else {
             return Err(NnError::TooFewAxes { op, min: 1, got: 0 });
         };
@@ -119,11 +109,7 @@ impl<Q: TensorOps> Indices<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for Indices<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Indices").field("rows", &self.rows).field("count", &self.count).finish_non_exhaustive()
-    }
-}
+debug_fields!(Indices<Q: Queue> rows, count);
 
 #[cfg(test)]
 mod tests {

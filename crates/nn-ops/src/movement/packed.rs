@@ -6,19 +6,13 @@
 //! A copy is an allocation of the queue for one call. A queue keeps freed blocks, so that repeated
 //! calls take no new memory.
 
-use backend_api::{
-    Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref,
-    ops::tensor::{StridedElement, TensorOps},
-};
+use backend_api::{Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref};
 
 use super::copy::copy;
 use crate::{
-    error::NnError,
-    tensor::{
-        layout::Layout,
-        owned::Tensor,
-        views::{TensorMut, TensorRef},
-    },
+    StridedElement, TensorOps,
+    error::Result,
+    tensor::{Layout, Tensor, TensorMut, TensorRef},
 };
 
 /// A tensor of any layout, whose shape a plan checks. It may be optional.
@@ -27,14 +21,14 @@ pub(crate) trait Fit: Sized {
     type Fitted;
 
     /// Checks the shape against `plan`. Copies nothing.
-    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError>;
+    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted>;
 }
 
 impl<'a, Q: Queue + 'a, T: Element> Fit for TensorRef<'a, Q, T> {
     type Fitted = Packed<'a, Q, T>;
 
     #[inline]
-    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError> {
+    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted> {
         plan.admit_shape(op, tensor, self.layout())?;
         Ok(Packed { given: self, copied: None })
     }
@@ -44,7 +38,7 @@ impl<'a, Q: Queue + 'a, T: Element> Fit for TensorMut<'a, Q, T> {
     type Fitted = Target<'a, Q, T>;
 
     #[inline]
-    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError> {
+    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted> {
         plan.admit_shape(op, tensor, self.layout())?;
         Ok(Target(self))
     }
@@ -54,7 +48,7 @@ impl<F: Fit> Fit for Option<F> {
     type Fitted = Option<F::Fitted>;
 
     #[inline]
-    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted, NnError> {
+    fn fit(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::Fitted> {
         self.map(|given| given.fit(op, tensor, plan)).transpose()
     }
 }
@@ -68,7 +62,7 @@ pub(crate) struct Packed<'a, Q: Queue + 'a, T: Element> {
 impl<'a, Q: TensorOps + 'a, T: StridedElement> Packed<'a, Q, T> {
     /// The elements in row-major order: as given, or copied on the queue.
     #[inline]
-    pub(crate) fn view(&mut self, q: &Q) -> Result<Ref<'_, Q, T>, NnError> {
+    pub(crate) fn view(&mut self, q: &Q) -> Result<Ref<'_, Q, T>> {
         let layout = self.given.layout();
         if layout.is_contiguous() {
             return Ok(Q::Buf::<T>::shorten(self.given.view().slice(0..layout.span())?));
@@ -81,7 +75,7 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Packed<'a, Q, T> {
 
     /// [`view`](Self::view) of an operand that may be left out.
     #[inline]
-    pub(crate) fn view_some<'s>(operand: &'s mut Option<Self>, q: &Q) -> Result<Option<Ref<'s, Q, T>>, NnError> {
+    pub(crate) fn view_some<'s>(operand: &'s mut Option<Self>, q: &Q) -> Result<Option<Ref<'s, Q, T>>> {
         operand.as_mut().map(|operand| operand.view(q)).transpose()
     }
 }
@@ -106,7 +100,7 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Unpacked<'a, Q, T> {
     ///
     /// It is the result, or memory that [`finish`](Self::finish) copies there.
     #[inline]
-    pub(crate) fn target<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>, NnError> {
+    pub(crate) fn target<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>> {
         self.writable(q, y, false)
     }
 
@@ -114,14 +108,14 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Unpacked<'a, Q, T> {
     ///
     /// It is the result, or a copy of its elements that [`finish`](Self::finish) copies back.
     #[inline]
-    pub(crate) fn updated<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>, NnError> {
+    pub(crate) fn updated<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>> {
         self.writable(q, y, true)
     }
 
     /// [`updated`](Self::updated) for an op that treats all elements alike.
     ///
     /// It takes them in the order of memory, without a copy if they have no gaps.
-    pub(crate) fn unordered<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>, NnError> {
+    pub(crate) fn unordered<'s>(&'s mut self, q: &Q, y: Target<'a, Q, T>) -> Result<Mut<'s, Q, T>> {
         let (span, is_dense) = (y.0.layout().span(), y.0.layout().is_dense());
         if is_dense {
             return Ok(Q::Buf::<T>::shorten_mut(y.0.into_view().slice(0..span)?));
@@ -136,7 +130,7 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Unpacked<'a, Q, T> {
         q: &Q,
         Target(mut y): Target<'a, Q, T>,
         is_read: bool,
-    ) -> Result<Mut<'s, Q, T>, NnError> {
+    ) -> Result<Mut<'s, Q, T>> {
         let (len, span) = (y.layout().numel(), y.layout().span());
         if y.layout().is_contiguous() {
             return Ok(Q::Buf::<T>::shorten_mut(y.into_view().slice(0..span)?));
@@ -152,17 +146,15 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Unpacked<'a, Q, T> {
 
     /// Copies the elements to the result, after the op.
     #[inline]
-    pub(crate) fn finish(self, q: &Q) -> Result<(), NnError> {
-        let Some((packed, y)) = self.0 else {
-            return Ok(());
-        };
+    pub(crate) fn finish(self, q: &Q) -> Result<()> {
+        let Some((packed, y)) = self.0 else { return Ok(()) };
         let plan = Layout::contiguous(y.layout().shape())?;
         copy(q, TensorRef::whole(packed.view(), plan), y)
     }
 }
 
 /// A row-major copy.
-pub(crate) fn copied<Q: TensorOps, T: StridedElement>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>, NnError> {
+pub(crate) fn copied<Q: TensorOps, T: StridedElement>(q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>> {
     let mut y = Tensor::alloc(q, x.layout().shape())?;
     copy(q, x, y.at_mut())?;
     Ok(y)

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use backend_api::{Buffer, BufferMut, Element, Mut, Queue, Ref};
+use backend_api::{Buffer, BufferMut, Element, Mut, Queue, Real, Ref};
 
 use super::table::{ParameterId, ParameterTable};
 use crate::{
-    error::NnError,
-    tensor::views::{TensorMut, TensorRef},
+    TensorOps,
+    error::{NnError, Result},
+    movement::{Overflow, narrow},
+    tensor::{TensorMut, TensorRef},
 };
 
 const OP: &str = "parameter_arena";
@@ -48,7 +50,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
-    pub fn zeros(q: &Q, table: &Arc<ParameterTable>) -> Result<Self, NnError> {
+    pub fn zeros(q: &Q, table: &Arc<ParameterTable>) -> Result<Self> {
         Ok(Self { table: table.clone(), buffer: q.zeros(table.len())? })
     }
 
@@ -62,7 +64,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
     ///
     /// # Errors
     /// As [`ParameterTable::name`].
-    pub fn at(&self, id: ParameterId) -> Result<TensorRef<'_, Q, T>, NnError> {
+    pub fn at(&self, id: ParameterId) -> Result<TensorRef<'_, Q, T>> {
         TensorRef::new(self.buffer.slice(self.table.range(id)?)?, *self.table.layout(id)?)
     }
 
@@ -70,7 +72,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
     ///
     /// # Errors
     /// As [`ParameterTable::name`].
-    pub fn at_mut(&mut self, id: ParameterId) -> Result<TensorMut<'_, Q, T>, NnError> {
+    pub fn at_mut(&mut self, id: ParameterId) -> Result<TensorMut<'_, Q, T>> {
         let layout = *self.table.layout(id)?;
         TensorMut::new(self.buffer.slice_mut(self.table.range(id)?)?, layout)
     }
@@ -79,7 +81,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
     ///
     /// # Errors
     /// [`NnError::Parameter`] if one is named twice; otherwise as [`ParameterTable::name`].
-    pub fn at_mut_each<const N: usize>(&mut self, ids: [ParameterId; N]) -> Result<[TensorMut<'_, Q, T>; N], NnError> {
+    pub fn at_mut_each<const N: usize>(&mut self, ids: [ParameterId; N]) -> Result<[TensorMut<'_, Q, T>; N]> {
         let mut order: [usize; N] = core::array::from_fn(|i| i);
         order.sort_unstable_by_key(|&i| ids[i]);
         if let Some(pair) = order.windows(2).find(|pair| ids[pair[0]] == ids[pair[1]]) {
@@ -108,7 +110,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
     /// # Errors
     /// [`NnError::NamedTensor`] unless there is a value for each element; otherwise as
     /// [`ParameterTable::name`].
-    pub fn write(&mut self, q: &Q, id: ParameterId, values: &[T]) -> Result<(), NnError> {
+    pub fn write(&mut self, q: &Q, id: ParameterId, values: &[T]) -> Result<()> {
         let expected = self.table.layout(id)?.numel();
         if values.len() != expected {
             let reason = NnError::Length { op: OP, tensor: "a tensor", expected, got: values.len() };
@@ -121,7 +123,7 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
     ///
     /// # Errors
     /// As [`ParameterTable::name`], and [`NnError::Backend`] from the device.
-    pub fn values(&self, q: &Q, id: ParameterId) -> Result<Vec<T>, NnError> {
+    pub fn values(&self, q: &Q, id: ParameterId) -> Result<Vec<T>> {
         Ok(q.read(self.buffer.slice(self.table.range(id)?)?)?)
     }
 
@@ -135,6 +137,16 @@ impl<Q: Queue, T: Element> ParameterArena<Q, T> {
     #[must_use]
     pub fn view_mut(&mut self) -> Mut<'_, Q, T> {
         self.buffer.view_mut()
+    }
+}
+
+impl<Q: TensorOps> ParameterArena<Q, f32> {
+    /// The tensors rounded to `T`.
+    pub(crate) fn narrowed<T: Real>(&self, q: &Q, overflow: Overflow) -> Result<ParameterArena<Q, T>> {
+        let (mut narrowed, shape) = (ParameterArena::zeros(q, &self.table)?, [self.table.len()]);
+        let into = TensorMut::contiguous(narrowed.view_mut(), &shape)?;
+        narrow(q, overflow, TensorRef::contiguous(self.view(), &shape)?, into)?;
+        Ok(narrowed)
     }
 }
 

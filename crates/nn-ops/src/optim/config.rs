@@ -2,7 +2,7 @@
 
 use core_types::params::optim::{AdamParams, AdvanceParams, Anneal, ScheduleParams, SgdParams};
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 const OP: &str = "optimizer";
 /// What numbers have to be, as errors say it.
@@ -212,7 +212,7 @@ impl OptimizerConfig {
     ///
     /// # Errors
     /// [`NnError::Parameter`] names the first hyper-parameter outside its domain.
-    pub fn check(&self) -> Result<(), NnError> {
+    pub fn check(&self) -> Result<()> {
         let finite = |x: f64| (x as f32).is_finite();
         let share = |x: f64| (0.0..1.0).contains(&x);
         let least = |x: f64| x >= 0.0 && finite(x);
@@ -349,15 +349,10 @@ mod tests {
         assert_eq!(annealed(Annealing::Linear { steps: 1, least: -1.0 }), "least rate");
         let decays = [WeightDecay::Coupled(f64::NAN), WeightDecay::Coupled(1e39), WeightDecay::Decoupled(-0.1)];
         assert_eq!(decays.map(|decay| refused(OptimizerConfig { decay, ..adam })), ["decay"; 3]);
-        assert_eq!(
-            refused(OptimizerConfig { decay: WeightDecay::Decoupled(1e30), ..OptimizerConfig::sgd(1e30, 0.0) }),
-            "rate times decay"
-        );
-        let slow = Rule::Adam { beta1: 1.0 - 1e-15, beta2: 0.9, eps: 1e-8 };
-        assert_eq!(
-            refused(OptimizerConfig { rule: slow, schedule: Schedule::constant(1e30), ..adam }),
-            "rate / (1 - beta1)"
-        );
+        let decay = WeightDecay::Decoupled(1e30);
+        assert_eq!(refused(OptimizerConfig { decay, ..OptimizerConfig::sgd(1e30, 0.0) }), "rate times decay");
+        let (rule, schedule) = (Rule::Adam { beta1: 1.0 - 1e-15, beta2: 0.9, eps: 1e-8 }, Schedule::constant(1e30));
+        assert_eq!(refused(OptimizerConfig { rule, schedule, ..adam }), "rate / (1 - beta1)");
         assert_eq!(refused(OptimizerConfig { clip: Some(0.0), ..adam }), "clip");
         let scaled = |scale: LossScale| refused(OptimizerConfig { loss_scale: Some(scale), ..adam });
         let scale = LossScale::default();

@@ -1,10 +1,10 @@
 //! Training: the tensors of a model in one buffer, and optimisers that step in one launch.
 
-pub(crate) mod arena;
-pub(crate) mod config;
-pub(crate) mod optimizer;
+mod arena;
+mod config;
+mod optimizer;
 mod saved;
-pub(crate) mod table;
+mod table;
 
 pub use arena::ParameterArena;
 pub use config::{Annealing, LossScale, OptimizerConfig, Rule, Schedule, WeightDecay};

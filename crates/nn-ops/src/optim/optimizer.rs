@@ -4,16 +4,19 @@ use std::sync::Arc;
 
 use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, DType, Mut, Queue, Real, Ref,
-    ops::optim::{AdamStep, AdvanceStep, OptimOps, ScaleLoss, SgdStep, SquareSums},
+    ops::optim::{AdamStep, AdvanceStep, ScaleLoss, SgdStep, SquareSums},
 };
-use core_types::params::optim::{AdvanceParams, PART, StepState};
+use core_types::params::optim::{AdvanceParams, PART};
 
 use super::{
     arena::ParameterArena,
     config::{OptimizerConfig, Rule, StepParams},
     table::ParameterTable,
 };
-use crate::error::NnError;
+use crate::{
+    OptimOps, StepState,
+    error::{NnError, Result},
+};
 
 const OP: &str = "optimizer";
 
@@ -43,7 +46,7 @@ impl<Q: Queue> Optimizer<Q> {
     /// # Errors
     /// [`NnError::Parameter`] for numbers that make no step, [`NnError::Backend`] if memory is
     /// short.
-    pub fn new(q: &Q, config: OptimizerConfig, table: &Arc<ParameterTable>) -> Result<Self, NnError> {
+    pub fn new(q: &Q, config: OptimizerConfig, table: &Arc<ParameterTable>) -> Result<Self> {
         config.check()?;
         let moments = match config.rule {
             Rule::Sgd { momentum: 0.0, .. } => 0,
@@ -74,7 +77,7 @@ impl<Q: Queue> Optimizer<Q> {
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
-    pub fn state(&self, q: &Q) -> Result<StepState, NnError> {
+    pub fn state(&self, q: &Q) -> Result<StepState> {
         Ok(q.download(&self.state)?.first().copied().unwrap_or(StepState::new(1.0)))
     }
 
@@ -100,7 +103,7 @@ impl<Q: OptimOps> Optimizer<Q> {
         gradients: Ref<'_, Q, T>,
         weights: Mut<'_, Q, f32>,
         copy: Option<Mut<'_, Q, T>>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         self.admit(gradients.len(), weights.len(), copy.as_ref())?;
         // The record goes to the next step, by the norm of the gradients if it is measured.
         if let Some(sums) = &mut self.sums {
@@ -132,13 +135,13 @@ impl<Q: OptimOps> Optimizer<Q> {
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device, also for views of different lengths.
-    pub fn scale_loss<T: Real>(&self, q: &Q, x: Ref<'_, Q, f32>, y: Mut<'_, Q, T>) -> Result<(), NnError> {
+    pub fn scale_loss<T: Real>(&self, q: &Q, x: Ref<'_, Q, f32>, y: Mut<'_, Q, T>) -> Result<()> {
         let (x, y) = (q.shorten(x), q.shorten_mut(y));
         Ok(q.scale_loss(ScaleLoss { state: self.state.view(), x, y })?)
     }
 
     /// Refuses views of other lengths than the table's, and a copy in f32.
-    fn admit<T: Real>(&self, gradients: usize, weights: usize, copy: Option<&Mut<'_, Q, T>>) -> Result<(), NnError> {
+    fn admit<T: Real>(&self, gradients: usize, weights: usize, copy: Option<&Mut<'_, Q, T>>) -> Result<()> {
         let expected = self.table.len();
         let copied = copy.map_or(expected, |copy| copy.len());
         let views = [("gradients", gradients), ("weights", weights), ("copy", copied)];
@@ -156,8 +159,4 @@ impl<Q: OptimOps> Optimizer<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for Optimizer<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Optimizer").field("config", &self.config).finish_non_exhaustive()
-    }
-}
+debug_fields!(Optimizer<Q: Queue> config);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use backend_api::{Buffer as _, Queue, Real};
-use core_types::params::optim::StepState;
 
 use super::{
     arena::ParameterArena,
@@ -12,7 +11,8 @@ use super::{
     table::{ParameterId, ParameterTable},
 };
 use crate::{
-    error::NnError,
+    StepState,
+    error::{NnError, Result},
     io::{
         checkpoint::{Checkpoint, CheckpointWords},
         weights::{Tensor, Tensors},
@@ -31,7 +31,7 @@ impl<Q: Queue, T: Real> ParameterArena<Q, T> {
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
-    pub fn export(&self, q: &Q, prefix: &str, tensors: &mut Tensors) -> Result<(), NnError> {
+    pub fn export(&self, q: &Q, prefix: &str, tensors: &mut Tensors) -> Result<()> {
         for id in self.table().ids() {
             let data = self.values(q, id)?.into_iter().map(T::to_f32).collect();
             let shape = self.table().layout(id)?.shape().to_vec();
@@ -55,12 +55,10 @@ impl<Q: Queue, T: Real> ParameterArena<Q, T> {
         prefix: &str,
         tensors: &Tensors,
         ids: impl IntoIterator<Item = ParameterId>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         for id in ids {
             let (name, layout) = (format!("{prefix}{}", self.table().name(id)?), *self.table().layout(id)?);
-            let Some(tensor) = tensors.get(&name) else {
-                return Err(NnError::MissingTensor { name });
-            };
+            let Some(tensor) = tensors.get(&name) else { return Err(NnError::MissingTensor { name }) };
             if tensor.shape != layout.shape() {
                 return Err(NnError::named(name, NnError::shape("import", "a tensor", &layout, &tensor.shape[..])));
             }
@@ -78,7 +76,7 @@ impl<Q: Queue> Optimizer<Q> {
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
-    pub fn save(&self, q: &Q, checkpoint: &mut Checkpoint) -> Result<(), NnError> {
+    pub fn save(&self, q: &Q, checkpoint: &mut Checkpoint) -> Result<()> {
         put(self.config(), checkpoint);
         let StepState { step, skipped, norm, rate, loss_scale, sound, .. } = self.state(q)?;
         checkpoint.put(STATE, &[&step, &skipped, &norm, &rate, &loss_scale, &sound]);
@@ -94,7 +92,7 @@ impl<Q: Queue> Optimizer<Q> {
     /// [`NnError::Checkpoint`] for text that is missing or not written by an optimiser;
     /// [`NnError::Parameter`] for numbers that make no step; [`NnError::MissingTensor`] or
     /// [`NnError::NamedTensor`] for moments of other tensors; [`NnError::Backend`].
-    pub fn resume(q: &Q, table: &Arc<ParameterTable>, checkpoint: &Checkpoint) -> Result<Self, NnError> {
+    pub fn resume(q: &Q, table: &Arc<ParameterTable>, checkpoint: &Checkpoint) -> Result<Self> {
         const EXPECTED: &str = "a step, steps left out, a norm, a rate, a loss scale and steps in a row";
         let mut optimizer = Self::new(q, config(checkpoint)?, table)?;
         let state = checkpoint.read(STATE, EXPECTED, |words| {
@@ -151,7 +149,7 @@ fn put(config: &OptimizerConfig, checkpoint: &mut Checkpoint) {
 }
 
 /// Reads the numbers of an optimiser.
-fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig, NnError> {
+fn config(checkpoint: &Checkpoint) -> Result<OptimizerConfig> {
     let rule = checkpoint.read(RULE, "`sgd` or `adam` and its numbers", |words| match words.word()? {
         "sgd" => {
             let (momentum, nesterov) = (words.number()?, words.number::<u8>()?);

@@ -3,7 +3,10 @@
 use core::ops::Range;
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{error::NnError, tensor::layout::Layout};
+use crate::{
+    error::{NnError, Result},
+    tensor::Layout,
+};
 
 const OP: &str = "parameter_table";
 
@@ -63,7 +66,7 @@ impl ParameterTable {
     /// # Errors
     /// [`NnError::DuplicateTensor`] if two have one name; [`NnError::NamedTensor`] if no tensor has
     /// the shape; [`NnError::Overflow`] if all together cannot be addressed.
-    pub fn new(tensors: &[ParameterSpec]) -> Result<Arc<Self>, NnError> {
+    pub fn new(tensors: &[ParameterSpec]) -> Result<Arc<Self>> {
         let mut entries = Vec::with_capacity(tensors.len());
         let mut by_name = BTreeMap::new();
         for (id, spec) in tensors.iter().enumerate() {
@@ -92,7 +95,7 @@ impl ParameterTable {
     ///
     /// # Errors
     /// [`NnError::MissingTensor`] if there is none.
-    pub fn id(&self, name: &str) -> Result<ParameterId, NnError> {
+    pub fn id(&self, name: &str) -> Result<ParameterId> {
         let id = self.by_name.get(name).copied().map(ParameterId);
         id.ok_or_else(|| NnError::MissingTensor { name: name.to_owned() })
     }
@@ -106,7 +109,7 @@ impl ParameterTable {
     ///
     /// # Errors
     /// [`NnError::Axis`] for an id of another table that this one does not have.
-    pub fn name(&self, id: ParameterId) -> Result<&str, NnError> {
+    pub fn name(&self, id: ParameterId) -> Result<&str> {
         Ok(&self.entry(id)?.name)
     }
 
@@ -114,12 +117,12 @@ impl ParameterTable {
     ///
     /// # Errors
     /// As [`name`](Self::name).
-    pub fn layout(&self, id: ParameterId) -> Result<&Layout, NnError> {
+    pub fn layout(&self, id: ParameterId) -> Result<&Layout> {
         Ok(&self.entry(id)?.layout)
     }
 
     /// The elements of a tensor in the buffer.
-    pub(super) fn range(&self, id: ParameterId) -> Result<Range<usize>, NnError> {
+    pub(super) fn range(&self, id: ParameterId) -> Result<Range<usize>> {
         Ok(self.entry(id)?.range.clone())
     }
 
@@ -141,7 +144,7 @@ impl ParameterTable {
         self.decayed
     }
 
-    fn entry(&self, id: ParameterId) -> Result<&ParameterEntry, NnError> {
+    fn entry(&self, id: ParameterId) -> Result<&ParameterEntry> {
         let missing = NnError::Axis { op: OP, rank: self.entries.len(), axis: id.0 };
         self.entries.get(id.0).ok_or(missing)
     }

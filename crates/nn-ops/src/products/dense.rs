@@ -1,28 +1,16 @@
 //! A dense layer of a model, and the plan of its passes over batches of one size.
 
-use backend_api::{
-    Queue, Real,
-    ops::{
-        linalg::{ElementwiseOps, GemmOps},
-        tensor::TensorOps,
-    },
-};
-use core_types::params::elementwise::Activation;
+use backend_api::{Queue, Real};
 
 use super::{
     linear::{LinearBackwardPlan, LinearGradients},
     matmul::GemmPlan,
 };
 use crate::{
-    error::NnError,
-    optim::{
-        arena::ParameterArena,
-        table::{ParameterId, ParameterSpec, ParameterTable},
-    },
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    Activation, ElementwiseOps, GemmOps, TensorOps,
+    error::{NnError, Result},
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "dense";
@@ -75,7 +63,7 @@ impl Dense {
     /// # Errors
     /// [`NnError::MissingTensor`] if one is not there, [`NnError::NamedTensor`] if it has another
     /// shape than a layer's.
-    pub fn find(table: &ParameterTable, name: &str) -> Result<Self, NnError> {
+    pub fn find(table: &ParameterTable, name: &str) -> Result<Self> {
         let (weight_name, bias_name) = (format!("{name}.{WEIGHT}"), format!("{name}.{BIAS}"));
         let (weight, bias) = (table.id(&weight_name)?, table.id(&bias_name)?);
         let lengths = table.layout(weight)?.lengths(OP, WEIGHT);
@@ -115,7 +103,7 @@ impl Dense {
     ///
     /// # Errors
     /// [`NnError::Overflow`] if no memory holds that many rows.
-    pub fn plan(&self, rows: usize, f: Activation) -> Result<DensePlan, NnError> {
+    pub fn plan(&self, rows: usize, f: Activation) -> Result<DensePlan> {
         DensePlan::new(rows, [self.inputs, self.outputs], f)
     }
 }
@@ -147,7 +135,7 @@ impl DensePlan {
     ///
     /// # Errors
     /// [`NnError::Overflow`] if no memory holds that many rows.
-    pub fn new(rows: usize, [inputs, outputs]: [usize; 2], f: Activation) -> Result<Self, NnError> {
+    pub fn new(rows: usize, [inputs, outputs]: [usize; 2], f: Activation) -> Result<Self> {
         let (input, output) = (Layout::of(OP, &[rows, inputs])?, Layout::of(OP, &[rows, outputs])?);
         let (weight, bias) = (Layout::of(OP, &[inputs, outputs])?, Layout::of(OP, &[outputs])?);
         let forward = GemmPlan::build(OP, [("x", &input), ("layer", &weight), ("y", &output)], f, false)?;
@@ -178,7 +166,7 @@ impl DensePlan {
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (x, y) = (x.planned(OP, "x", &self.input)?, y.planned(OP, "y", &self.output)?);
         let weight = values.at(layer.weight)?.planned(OP, "layer", &self.weight)?;
         let bias = values.at(layer.bias)?.planned(OP, "layer", &self.bias)?;
@@ -196,7 +184,7 @@ impl DensePlan {
         values: &ParameterArena<Q, T>,
         x: TensorRef<'_, Q, T>,
         gradients: DenseGradients<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const BACKWARD: &str = "dense_backward";
         let DenseGradients { output, parameters, input } = gradients;
         self.input.admit(BACKWARD, "x", x.layout())?;

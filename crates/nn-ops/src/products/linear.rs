@@ -1,24 +1,15 @@
 //! Dense layers `f(X W + b)` in one product, and their gradients.
 
-use backend_api::{
-    Buffer, Real,
-    ops::{
-        linalg::{ElementwiseOps, GemmOps},
-        tensor::TensorOps,
-    },
-};
-use core_types::params::elementwise::Activation;
+use backend_api::{Buffer, Real};
 
 use super::matmul::{GemmPlan, Named};
 use crate::{
-    elementwise::activation::ElementwisePlan,
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    rows::sum::SumPlan,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    Activation, ElementwiseOps, GemmOps, TensorOps,
+    elementwise::ElementwisePlan,
+    error::{NnError, Result},
+    movement::{Fit, Unpacked},
+    rows::SumPlan,
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "linear";
@@ -62,7 +53,7 @@ impl LinearPlan {
     ///
     /// # Errors
     /// As [`GemmPlan::new`].
-    pub fn new(x: &Layout, w: &Layout, f: Activation, y: &Layout) -> Result<Self, NnError> {
+    pub fn new(x: &Layout, w: &Layout, f: Activation, y: &Layout) -> Result<Self> {
         let product = GemmPlan::build(OP, [("x", x), ("w", w), ("y", y)], f, false)?;
         let columns = w.shape().last().copied().unwrap_or(0);
         Ok(Self { product, bias: Layout::of(OP, &[columns])? })
@@ -78,7 +69,7 @@ impl LinearPlan {
         q: &Q,
         operands: LinearOperands<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (LinearOperands { x, w, bias }, product) = (operands, &self.product);
         let (x, w) = (x.planned(OP, "x", &product.a)?, w.planned(OP, "w", &product.b)?);
         let bias = bias.planned(OP, "bias", &self.bias)?;
@@ -122,7 +113,7 @@ impl LinearBackwardPlan {
     /// # Errors
     /// [`NnError::Rank`] unless X and W are matrices, [`NnError::ShapeMismatch`] if they do not
     /// fit, [`NnError::InvalidStride`] if one has no stride of 1.
-    pub fn new(x: &Layout, w: &Layout) -> Result<Self, NnError> {
+    pub fn new(x: &Layout, w: &Layout) -> Result<Self> {
         Self::build(x, w, false)
     }
 
@@ -130,11 +121,11 @@ impl LinearBackwardPlan {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn accumulating(x: &Layout, w: &Layout) -> Result<Self, NnError> {
+    pub fn accumulating(x: &Layout, w: &Layout) -> Result<Self> {
         Self::build(x, w, true)
     }
 
-    fn build(x: &Layout, w: &Layout, accumulate: bool) -> Result<Self, NnError> {
+    fn build(x: &Layout, w: &Layout, accumulate: bool) -> Result<Self> {
         let ([m, k], [rows, n]) = (x.lengths(BACKWARD, "x")?, w.lengths(BACKWARD, "w")?);
         if rows != k {
             return Err(NnError::shape(BACKWARD, "w", [k, n], w));
@@ -165,7 +156,7 @@ impl LinearBackwardPlan {
         w: TensorRef<'_, Q, T>,
         d: TensorRef<'_, Q, T>,
         gradients: LinearGradients<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (x, w) = (x.planned(BACKWARD, "x", &self.x)?, w.planned(BACKWARD, "w", &self.w)?);
         let d = d.planned(BACKWARD, "d", &self.d)?;
         let dx = gradients.x.fit(BACKWARD, "dx", &self.of_x.c)?;
@@ -192,7 +183,7 @@ pub fn linear<Q: GemmOps, T: Real>(
     operands: LinearOperands<'_, Q, T>,
     f: Activation,
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     LinearPlan::new(operands.x.layout(), operands.w.layout(), f, y.layout())?.run(q, operands, y)
 }
 
@@ -227,7 +218,7 @@ pub fn linear_backward<Q: GemmOps + ElementwiseOps + TensorOps, T: Real>(
     pass: LinearSaved<'_, Q, T>,
     g: TensorRef<'_, Q, T>,
     gradients: LinearGradients<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     let LinearSaved { x, w, f, saved } = pass;
     let plan = LinearBackwardPlan::accumulating(x.layout(), w.layout())?;
     plan.d.admit(BACKWARD, "saved", saved.layout())?;

@@ -1,24 +1,13 @@
 //! Batches of matrix products with broadcasting, and their gradients.
 
-use backend_api::{
-    Mut, Real, Ref,
-    ops::{
-        linalg::{Gemm, GemmOps},
-        tensor::TensorOps,
-    },
-};
-use core_types::params::{
-    elementwise::Activation,
-    gemm::{BATCH_AXES, GemmParams, MatrixStrides},
-};
+use backend_api::{Mut, Real, Ref, ops::linalg::Gemm};
+use core_types::params::gemm::{BATCH_AXES, GemmParams, MatrixStrides};
 
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    tensor::{
-        layout::{Layout, broadcast_shape},
-        views::{Planned, TensorMut, TensorRef},
-    },
+    Activation, GemmOps, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Unpacked},
+    tensor::{Layout, Planned, TensorMut, TensorRef, broadcast_shape},
 };
 
 const OP: &str = "matmul";
@@ -62,7 +51,7 @@ impl GemmPlan {
     /// [`NnError::TooFewAxes`] below two axes, [`NnError::ShapeMismatch`] if the shapes do not fit,
     /// [`NnError::Broadcast`] if leading axes do not, [`NnError::InvalidStride`] if a matrix has no
     /// stride of 1 or elements of C overlap.
-    pub fn new(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
+    pub fn new(a: &Layout, b: &Layout, c: &Layout) -> Result<Self> {
         Self::build(OP, [("a", a), ("b", b), ("c", c)], Activation::Identity, false)
     }
 
@@ -75,12 +64,12 @@ impl GemmPlan {
     ///
     /// # Errors
     /// As [`Self::new`], but for the strides of C.
-    pub fn accumulating(a: &Layout, b: &Layout, c: &Layout) -> Result<Self, NnError> {
+    pub fn accumulating(a: &Layout, b: &Layout, c: &Layout) -> Result<Self> {
         Self::adding(OP, [("a", a), ("b", b), ("c", c)])
     }
 
     /// A plan for `C += A B`, C of any layout, on behalf of an operator.
-    fn adding(op: &'static str, [a, b, (c_name, c)]: [Named<'_>; 3]) -> Result<Self, NnError> {
+    fn adding(op: &'static str, [a, b, (c_name, c)]: [Named<'_>; 3]) -> Result<Self> {
         let add = |c: &Layout| Self::build(op, [a, b, (c_name, c)], Activation::Identity, true);
         if !c.is_injective() || is_factor(c) {
             return add(c);
@@ -117,7 +106,7 @@ impl GemmPlan {
         [(a_name, a), (b_name, b), (c_name, c)]: [Named<'_>; 3],
         activation: Activation,
         accumulate: bool,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         let whole = product_shape(op, a, (b_name, b))?;
         if c.rank() < 2 {
             return Err(NnError::TooFewAxes { op, min: 2, got: c.rank() });
@@ -173,7 +162,7 @@ impl GemmPlan {
         a: TensorRef<'_, Q, T>,
         b: TensorRef<'_, Q, T>,
         c: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (a, b) = (a.planned(self.op, "a", &self.a)?, b.planned(self.op, "b", &self.b)?);
         if !self.packs {
             return self.launch(q, a, b, None, c.planned(self.op, "c", &self.c)?);
@@ -194,7 +183,7 @@ impl GemmPlan {
         b: Ref<'_, Q, T>,
         bias: Option<Ref<'_, Q, T>>,
         c: Mut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         Ok(q.gemm(Gemm {
             params: &self.params,
             a: q.shorten(a),
@@ -213,7 +202,7 @@ fn split(layout: &Layout) -> (&[usize], usize, usize) {
 }
 
 /// The strides of the last two axes; one of them is 1, unless its axis has one element.
-fn matrix(op: &'static str, (tensor, layout): Named<'_>) -> Result<MatrixStrides, NnError> {
+fn matrix(op: &'static str, (tensor, layout): Named<'_>) -> Result<MatrixStrides> {
     let (_, rows, cols) = split(layout);
     let last = &layout.strides()[layout.rank() - 2..];
     let (mut row, mut col) = (last[0], last[1]);
@@ -245,7 +234,7 @@ pub(crate) fn is_factor(layout: &Layout) -> bool {
 }
 
 /// The shape of `A B`, whose inner lengths are equal and whose leading axes broadcast.
-pub(crate) fn product_shape(op: &'static str, a: &Layout, (b_name, b): Named<'_>) -> Result<Vec<usize>, NnError> {
+pub(crate) fn product_shape(op: &'static str, a: &Layout, (b_name, b): Named<'_>) -> Result<Vec<usize>> {
     for layout in [a, b] {
         if layout.rank() < 2 {
             return Err(NnError::TooFewAxes { op, min: 2, got: layout.rank() });
@@ -286,7 +275,7 @@ pub fn matmul<Q: GemmOps + TensorOps, T: Real>(
     a: TensorRef<'_, Q, T>,
     b: TensorRef<'_, Q, T>,
     c: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     GemmPlan::new(a.layout(), b.layout(), c.layout())?.run(q, a, b, c)
 }
 
@@ -301,7 +290,7 @@ pub fn matmul_backward_lhs<Q: GemmOps + TensorOps, T: Real>(
     g: TensorRef<'_, Q, T>,
     b: TensorRef<'_, Q, T>,
     da: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     let b = b.transposed()?;
     let layouts = [("g", g.layout()), ("b transposed", b.layout()), ("da", da.layout())];
     GemmPlan::adding("matmul_backward_lhs", layouts)?.run(q, g, b, da)
@@ -318,7 +307,7 @@ pub fn matmul_backward_rhs<Q: GemmOps + TensorOps, T: Real>(
     a: TensorRef<'_, Q, T>,
     g: TensorRef<'_, Q, T>,
     db: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     let a = a.transposed()?;
     let layouts = [("a transposed", a.layout()), ("g", g.layout()), ("db", db.layout())];
     GemmPlan::adding("matmul_backward_rhs", layouts)?.run(q, a, g, db)
@@ -345,10 +334,8 @@ mod tests {
         assert!(!GemmPlan::accumulating(&dense, &dense, &dense).unwrap().packs);
         let overlapping = GemmPlan::accumulating(&dense, &dense, &row);
         assert!(matches!(overlapping, Err(NnError::InvalidStride { tensor: "c", .. })), "{overlapping:?}");
-        assert_eq!(
-            GemmPlan::new(&dense, &gaps, &dense).unwrap_err().to_string(),
-            "`matmul` cannot use b with strides [4, 2]: neither rows nor columns of the matrix are contiguous"
-        );
+        let text = "`matmul` cannot use b with strides [4, 2]: neither rows nor columns of the matrix are contiguous";
+        assert_eq!(GemmPlan::new(&dense, &gaps, &dense).unwrap_err().to_string(), text);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Matrix products, and the dense layers that are made of them.
 
-pub(crate) mod dense;
+mod dense;
 mod linear;
 pub(crate) mod matmul;
 

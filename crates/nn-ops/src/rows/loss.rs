@@ -2,19 +2,14 @@
 
 use backend_api::{
     Real,
-    ops::{
-        linalg::{CrossEntropy, CrossEntropyProbs, LossOps},
-        tensor::TensorOps,
-    },
+    ops::linalg::{CrossEntropy, CrossEntropyProbs},
 };
 
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    LossOps, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Unpacked},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 const OP: &str = "cross_entropy";
@@ -58,7 +53,7 @@ impl CrossEntropyPlan {
     /// # Errors
     /// [`NnError::EmptyReduction`] for rows without classes, [`NnError::Overflow`] if no tensor has
     /// the shape.
-    pub fn new(rows: usize, classes: usize) -> Result<Self, NnError> {
+    pub fn new(rows: usize, classes: usize) -> Result<Self> {
         Self::of(OP, rows, classes)
     }
 
@@ -68,11 +63,11 @@ impl CrossEntropyPlan {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn for_probs(rows: usize, classes: usize) -> Result<Self, NnError> {
+    pub fn for_probs(rows: usize, classes: usize) -> Result<Self> {
         Self::of(PROBS, rows, classes)
     }
 
-    fn of(op: &'static str, rows: usize, classes: usize) -> Result<Self, NnError> {
+    fn of(op: &'static str, rows: usize, classes: usize) -> Result<Self> {
         if classes == 0 && rows > 0 {
             return Err(NnError::EmptyReduction { op });
         }
@@ -102,7 +97,7 @@ impl CrossEntropyPlan {
         logits: TensorRef<'_, Q, T>,
         targets: TensorRef<'_, Q, u32>,
         results: CrossEntropyResults<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (mut logits, mut targets) =
             (logits.fit(OP, "logits", &self.logits)?, targets.fit(OP, "targets", &self.rows)?);
         let dlogits = results.dlogits.fit(OP, "dlogits", &self.logits)?;
@@ -137,7 +132,7 @@ impl CrossEntropyPlan {
         logits: TensorRef<'_, Q, T>,
         probs: TensorRef<'_, Q, T>,
         results: CrossEntropyResults<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (mut logits, mut probs) =
             (logits.fit(PROBS, "logits", &self.logits)?, probs.fit(PROBS, "probs", &self.logits)?);
         let dlogits = results.dlogits.fit(PROBS, "dlogits", &self.logits)?;
@@ -170,7 +165,7 @@ pub fn cross_entropy<Q: LossOps + TensorOps, T: Real>(
     logits: TensorRef<'_, Q, T>,
     targets: TensorRef<'_, Q, u32>,
     results: CrossEntropyResults<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     plan(OP, logits.layout())?.cross_entropy(q, scale, logits, targets, results)
 }
 
@@ -186,11 +181,11 @@ pub fn cross_entropy_probs<Q: LossOps + TensorOps, T: Real>(
     logits: TensorRef<'_, Q, T>,
     probs: TensorRef<'_, Q, T>,
     results: CrossEntropyResults<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     plan(PROBS, logits.layout())?.cross_entropy_probs(q, scale, logits, probs, results)
 }
 
-fn plan(op: &'static str, logits: &Layout) -> Result<CrossEntropyPlan, NnError> {
+fn plan(op: &'static str, logits: &Layout) -> Result<CrossEntropyPlan> {
     let [rows, classes] = logits.lengths(op, "logits")?;
     CrossEntropyPlan::of(op, rows, classes)
 }

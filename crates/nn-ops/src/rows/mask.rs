@@ -1,17 +1,12 @@
 //! Which elements a softmax leaves out, and how a mask repeats over the logits.
 
-use backend_api::{
-    Queue,
-    ops::{
-        linalg::RowMask,
-        tensor::{StridedElement, TensorOps},
-    },
-};
+use backend_api::{Queue, ops::linalg::RowMask};
 
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Packed},
-    tensor::{layout::Layout, views::TensorRef},
+    StridedElement, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Packed},
+    tensor::{Layout, TensorRef},
 };
 
 /// Which elements a softmax leaves out.
@@ -40,13 +35,7 @@ pub enum Mask<'a, Q: Queue + 'a> {
     },
 }
 
-impl<'a, Q: Queue + 'a> Clone for Mask<'a, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<'a, Q: Queue + 'a> Copy for Mask<'a, Q> {}
+copied_views!(Mask<'a, Q: Queue>);
 
 impl<'a, Q: Queue + 'a> core::fmt::Debug for Mask<'a, Q> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -76,7 +65,7 @@ pub(crate) enum PackedMask<'a, Q: Queue + 'a> {
 
 impl<'a, Q: Queue + 'a> PackedMask<'a, Q> {
     /// The operand of the op, with elements in row-major order.
-    pub(crate) fn view(&mut self, q: &Q) -> Result<RowMask<'_, Q>, NnError>
+    pub(crate) fn view(&mut self, q: &Q) -> Result<RowMask<'_, Q>>
     where
         Q: TensorOps,
     {
@@ -105,7 +94,7 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     }
 
     /// The mask repeated up to `shape`, unless a softmax along `axis` repeats it.
-    pub(crate) fn broadcast(self, shape: &[usize], axis: usize) -> Result<Self, NnError> {
+    pub(crate) fn broadcast(self, shape: &[usize], axis: usize) -> Result<Self> {
         let repeats = |layout: &Layout| missing_axes(layout.shape(), shape, axis).is_some();
         Ok(match self {
             Self::Keep(keep) if !repeats(keep.layout()) => Self::Keep(keep.broadcast(shape)?),
@@ -115,7 +104,7 @@ impl<'a, Q: Queue + 'a> Mask<'a, Q> {
     }
 
     /// Checks the mask against logits of `shape` and the softmax axis.
-    pub(crate) fn fit(self, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'a, Q>, NnError> {
+    pub(crate) fn fit(self, op: &'static str, shape: &[usize], axis: usize) -> Result<FittedMask<'a, Q>> {
         let (period, causal_offset, operand) = match self {
             Self::None => (1, 0, PackedMask::None),
             Self::Keep(keep) => {
@@ -147,7 +136,7 @@ fn repeated<'a, Q: Queue, T: StridedElement>(
     mask: TensorRef<'a, Q, T>,
     shape: &[usize],
     axis: usize,
-) -> Result<(usize, Packed<'a, Q, T>), NnError> {
+) -> Result<(usize, Packed<'a, Q, T>)> {
     let own = Layout::contiguous(mask.layout().shape())?;
     let Some(missing) = missing_axes(own.shape(), shape, axis) else {
         return Err(NnError::shape(op, "mask", shape, &own));

@@ -1,11 +1,11 @@
 //! Softmax, norms, losses, sums and extremes along axes.
 
-pub(crate) mod loss;
+mod loss;
 mod mask;
-pub(crate) mod norm;
-pub(crate) mod reduce;
-pub(crate) mod softmax;
-pub(crate) mod sum;
+mod norm;
+mod reduce;
+mod softmax;
+mod sum;
 
 pub use loss::{CrossEntropyPlan, CrossEntropyResults, cross_entropy, cross_entropy_probs};
 pub use mask::Mask;

@@ -2,23 +2,17 @@
 
 use backend_api::{
     Queue, Real,
-    ops::{
-        linalg::{
-            AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace,
-            RowOps,
-        },
-        tensor::TensorOps,
+    ops::linalg::{
+        AddLayerNorm, LayerNorm, LayerNormBackward, LayerNormInPlace, RmsNorm, RmsNormBackward, RmsNormInPlace,
     },
 };
 use core_types::params::rows::NormParams;
 
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Packed, Unpacked},
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    RowOps, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Packed, Unpacked},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 /// Factors and addends of the columns of a layer norm, `[columns]` each.
@@ -31,13 +25,7 @@ pub struct NormAffine<'a, Q: RowOps + 'a, T: Real> {
     pub beta: Option<TensorRef<'a, Q, T>>,
 }
 
-impl<'a, Q: RowOps + 'a, T: Real> Clone for NormAffine<'a, Q, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<'a, Q: RowOps + 'a, T: Real> Copy for NormAffine<'a, Q, T> {}
+copied_views!(NormAffine<'a, Q: RowOps, T: Real>);
 
 impl<'a, Q: RowOps + 'a, T: Real> Default for NormAffine<'a, Q, T> {
     fn default() -> Self {
@@ -139,7 +127,7 @@ impl NormPlan {
     /// [`NnError::TooFewAxes`] for no axes, [`NnError::EmptyReduction`] for rows without elements,
     /// [`NnError::Parameter`] unless eps is finite and not negative, [`NnError::TooManyAxes`] or
     /// [`NnError::Overflow`] if no tensor has the shape.
-    pub fn new(shape: &[usize], eps: f32) -> Result<Self, NnError> {
+    pub fn new(shape: &[usize], eps: f32) -> Result<Self> {
         const OP: &str = "norm";
         let layout = Layout::of(OP, shape)?;
         let Some((&columns, leading)) = shape.split_last() else {
@@ -165,7 +153,7 @@ impl NormPlan {
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
-    pub fn layer_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>, NnError> {
+    pub fn layer_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>> {
         Ok(q.alloc(self.layer_stats.numel())?)
     }
 
@@ -173,7 +161,7 @@ impl NormPlan {
     ///
     /// # Errors
     /// [`NnError::Backend`] if memory is short.
-    pub fn rms_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>, NnError> {
+    pub fn rms_stats<Q: Queue>(&self, q: &Q) -> Result<Q::Buf<f32>> {
         Ok(q.alloc(self.rms_stats.numel())?)
     }
 
@@ -191,7 +179,7 @@ impl NormPlan {
         x: TensorRef<'_, Q, T>,
         affine: NormAffine<'_, Q, T>,
         results: NormResults<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "layer_norm";
         let (mut x, [mut gamma, mut beta]) = (x.fit(OP, "x", &self.layout)?, self.affine(OP, affine)?);
         let y = results.y.fit(OP, "y", &self.layout)?;
@@ -222,7 +210,7 @@ impl NormPlan {
         x: TensorMut<'_, Q, T>,
         affine: NormAffine<'_, Q, T>,
         stats: TensorMut<'_, Q, f32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "layer_norm_in_place";
         let [mut gamma, mut beta] = self.affine(OP, affine)?;
         let (x, stats) = (x.fit(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.layer_stats)?);
@@ -254,7 +242,7 @@ impl NormPlan {
         affine: NormAffine<'_, Q, T>,
         sum: TensorMut<'_, Q, T>,
         results: NormResults<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "add_layer_norm";
         let (mut x, mut r) = (x.fit(OP, "x", &self.layout)?, r.fit(OP, "r", &self.layout)?);
         let [mut gamma, mut beta] = self.affine(OP, affine)?;
@@ -288,7 +276,7 @@ impl NormPlan {
         saved: NormSaved<'_, Q, T>,
         g: TensorRef<'_, Q, T>,
         gradients: NormGradients<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "layer_norm_backward";
         let mut x = saved.x.fit(OP, "x", &self.layout)?;
         let mut gamma = saved.gamma.fit(OP, "gamma", &self.columns)?;
@@ -321,7 +309,7 @@ impl NormPlan {
         x: TensorRef<'_, Q, T>,
         gamma: Option<TensorRef<'_, Q, T>>,
         results: NormResults<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "rms_norm";
         let (mut x, mut gamma) = (x.fit(OP, "x", &self.layout)?, gamma.fit(OP, "gamma", &self.columns)?);
         let y = results.y.fit(OP, "y", &self.layout)?;
@@ -351,7 +339,7 @@ impl NormPlan {
         x: TensorMut<'_, Q, T>,
         gamma: Option<TensorRef<'_, Q, T>>,
         stats: TensorMut<'_, Q, f32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "rms_norm_in_place";
         let mut gamma = gamma.fit(OP, "gamma", &self.columns)?;
         let (x, stats) = (x.fit(OP, "x", &self.layout)?, stats.fit(OP, "stats", &self.rms_stats)?);
@@ -379,7 +367,7 @@ impl NormPlan {
         g: TensorRef<'_, Q, T>,
         dx: TensorMut<'_, Q, T>,
         dgamma: Option<TensorMut<'_, Q, T>>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "rms_norm_backward";
         let mut x = saved.x.fit(OP, "x", &self.layout)?;
         let mut gamma = saved.gamma.fit(OP, "gamma", &self.columns)?;
@@ -405,7 +393,7 @@ impl NormPlan {
         &self,
         op: &'static str,
         given: NormAffine<'a, Q, T>,
-    ) -> Result<[Option<Packed<'a, Q, T>>; 2], NnError> {
+    ) -> Result<[Option<Packed<'a, Q, T>>; 2]> {
         Ok([given.gamma.fit(op, "gamma", &self.columns)?, given.beta.fit(op, "beta", &self.columns)?])
     }
 }
@@ -415,7 +403,7 @@ mod tests {
     use backend_api::BackendError;
 
     use super::*;
-    use crate::tensor::owned::Tensor;
+    use crate::tensor::Tensor;
 
     #[test]
     fn rows_without_elements_and_wrong_eps_are_refused() {

@@ -1,21 +1,13 @@
 //! Sums, means and extremes over any axes, and where an axis is greatest.
 
-use backend_api::{
-    Real,
-    ops::tensor::{self, TensorOps},
-};
-use core_types::params::{
-    elementwise::MAX_RANK,
-    tensor::{ReduceParams, Reduction},
-};
+use backend_api::{Real, ops::tensor};
+use core_types::params::{elementwise::MAX_RANK, tensor::ReduceParams};
 
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    Reduction, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Unpacked},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 const OP: &str = "reduce";
@@ -54,7 +46,7 @@ impl ReducePlan {
     /// [`NnError::Axis`] if there is no such axis, or one is named twice;
     /// [`NnError::EmptyReduction`] if a mean or an extreme has no elements but results;
     /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape.
-    pub fn new(shape: &[usize], axes: &[usize], reduction: Reduction) -> Result<Self, NnError> {
+    pub fn new(shape: &[usize], axes: &[usize], reduction: Reduction) -> Result<Self> {
         let x = Layout::of(OP, shape)?;
         let mut reduced = vec![false; shape.len()];
         for &axis in axes {
@@ -98,12 +90,7 @@ impl ReducePlan {
     /// # Errors
     /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
     /// device.
-    pub fn run<Q: TensorOps, T: Real>(
-        &self,
-        q: &Q,
-        x: TensorRef<'_, Q, T>,
-        y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    pub fn run<Q: TensorOps, T: Real>(&self, q: &Q, x: TensorRef<'_, Q, T>, y: TensorMut<'_, Q, T>) -> Result<()> {
         self.x.admit_shape(OP, "x", x.layout())?;
         let x = match &self.moved {
             Some(order) => x.permuted(&order[..self.x.rank()])?,
@@ -126,7 +113,7 @@ pub fn reduce<Q: TensorOps, T: Real>(
     x: TensorRef<'_, Q, T>,
     axes: &[usize],
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     ReducePlan::new(x.layout().shape(), axes, reduction)?.run(q, x, y)
 }
 
@@ -144,7 +131,7 @@ pub fn arg_max<Q: TensorOps, T: Real>(
     x: TensorRef<'_, Q, T>,
     axis: usize,
     y: TensorMut<'_, Q, u32>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     const OP: &str = "arg_max";
     let layout = Layout::of(OP, x.layout().shape())?;
     let (shape, params) = (layout.shape(), layout.around(OP, axis)?);

@@ -2,21 +2,16 @@
 
 use backend_api::{
     Real,
-    ops::{
-        linalg::{LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, RowOps, Softmax, SoftmaxBackward, SoftmaxInPlace},
-        tensor::TensorOps,
-    },
+    ops::linalg::{LogSoftmax, LogSoftmaxBackward, LogSoftmaxInPlace, Softmax, SoftmaxBackward, SoftmaxInPlace},
 };
 use core_types::params::rows::{AxisParams, SoftmaxParams};
 
 use super::mask::{Mask, PackedMask};
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    RowOps, TensorOps,
+    error::{NnError, Result},
+    movement::{Fit, Unpacked},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 /// Softmax and log-softmax along one axis, forward and backward.
@@ -60,7 +55,7 @@ impl SoftmaxPlan {
     /// [`NnError::Axis`] if there is no such axis, [`NnError::EmptyReduction`] if it is empty and
     /// the others are not, [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the
     /// shape.
-    pub fn new(shape: &[usize], axis: usize) -> Result<Self, NnError> {
+    pub fn new(shape: &[usize], axis: usize) -> Result<Self> {
         const OP: &str = "softmax";
         let layout = Layout::of(OP, shape)?;
         let params = layout.around(OP, axis)?;
@@ -85,7 +80,7 @@ impl SoftmaxPlan {
         x: TensorRef<'_, Q, T>,
         mask: Mask<'_, Q>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "softmax";
         let (params, mut mask) = self.masked(OP, mask)?;
         let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
@@ -109,7 +104,7 @@ impl SoftmaxPlan {
         x: TensorRef<'_, Q, T>,
         mask: Mask<'_, Q>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "log_softmax";
         let (params, mut mask) = self.masked(OP, mask)?;
         let (mut x, y) = (x.fit(OP, "x", &self.layout)?, y.fit(OP, "y", &self.layout)?);
@@ -130,7 +125,7 @@ impl SoftmaxPlan {
         q: &Q,
         x: TensorMut<'_, Q, T>,
         mask: Mask<'_, Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "softmax_in_place";
         let (params, mut mask) = self.masked(OP, mask)?;
         let (x, mut result) = (x.fit(OP, "x", &self.layout)?, Unpacked::new());
@@ -148,7 +143,7 @@ impl SoftmaxPlan {
         q: &Q,
         x: TensorMut<'_, Q, T>,
         mask: Mask<'_, Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "log_softmax_in_place";
         let (params, mut mask) = self.masked(OP, mask)?;
         let (x, mut result) = (x.fit(OP, "x", &self.layout)?, Unpacked::new());
@@ -171,7 +166,7 @@ impl SoftmaxPlan {
         y: TensorRef<'_, Q, T>,
         g: TensorRef<'_, Q, T>,
         dx: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "softmax_backward";
         let (mut y, mut g) = (y.fit(OP, "y", &self.layout)?, g.fit(OP, "g", &self.layout)?);
         let (dx, mut result) = (dx.fit(OP, "dx", &self.layout)?, Unpacked::new());
@@ -194,7 +189,7 @@ impl SoftmaxPlan {
         y: TensorRef<'_, Q, T>,
         g: TensorRef<'_, Q, T>,
         dx: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         const OP: &str = "log_softmax_backward";
         let (mut y, mut g) = (y.fit(OP, "y", &self.layout)?, g.fit(OP, "g", &self.layout)?);
         let (dx, mut result) = (dx.fit(OP, "dx", &self.layout)?, Unpacked::new());
@@ -207,7 +202,7 @@ impl SoftmaxPlan {
         &self,
         op: &'static str,
         mask: Mask<'a, Q>,
-    ) -> Result<(SoftmaxParams, PackedMask<'a, Q>), NnError> {
+    ) -> Result<(SoftmaxParams, PackedMask<'a, Q>)> {
         let mask = mask.fit(op, self.layout.shape(), self.axis)?;
         let (mask_period, causal_offset) = (mask.period as u64, mask.causal_offset);
         Ok((SoftmaxParams { axis: self.params, mask_period, causal_offset }, mask.operand))

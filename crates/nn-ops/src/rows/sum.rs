@@ -1,21 +1,13 @@
 //! Sums of a tensor over one of its axes.
 
-use backend_api::{
-    Mut, Real, Ref,
-    ops::{
-        linalg::{ElementwiseOps, SumAxis},
-        tensor::TensorOps,
-    },
-};
+use backend_api::{Mut, Real, Ref, ops::linalg::SumAxis};
 use core_types::params::{elementwise::SumParams, rows::AxisParams};
 
 use crate::{
-    error::NnError,
-    movement::packed::{Fit, Unpacked},
-    tensor::{
-        layout::Layout,
-        views::{TensorMut, TensorRef},
-    },
+    ElementwiseOps, TensorOps,
+    error::Result,
+    movement::{Fit, Unpacked},
+    tensor::{Layout, TensorMut, TensorRef},
 };
 
 const OP: &str = "sum_axis";
@@ -37,9 +29,10 @@ impl SumPlan {
     /// A plan for `y = sum of x over axis`, x of `shape`.
     ///
     /// # Errors
-    /// [`NnError::Axis`] if there is no such axis, [`NnError::TooManyAxes`] or
-    /// [`NnError::Overflow`] if no tensor has the shape.
-    pub fn new(shape: &[usize], axis: usize) -> Result<Self, NnError> {
+    /// [`NnError::Axis`](crate::NnError::Axis) if there is no such axis,
+    /// [`NnError::TooManyAxes`](crate::NnError::TooManyAxes) or
+    /// [`NnError::Overflow`](crate::NnError::Overflow) if no tensor has the shape.
+    pub fn new(shape: &[usize], axis: usize) -> Result<Self> {
         Self::build(shape, axis, false)
     }
 
@@ -47,12 +40,12 @@ impl SumPlan {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn accumulating(shape: &[usize], axis: usize) -> Result<Self, NnError> {
+    pub fn accumulating(shape: &[usize], axis: usize) -> Result<Self> {
         Self::build(shape, axis, true)
     }
 
     /// A plan that adds to the result or overwrites it.
-    pub(crate) fn build(shape: &[usize], axis: usize, accumulate: bool) -> Result<Self, NnError> {
+    pub(crate) fn build(shape: &[usize], axis: usize, accumulate: bool) -> Result<Self> {
         let x = Layout::of(OP, shape)?;
         let AxisParams { outer, len, inner } = x.around(OP, axis)?;
         let params = SumParams { outer, len, inner, accumulate: u32::from(accumulate) };
@@ -62,14 +55,14 @@ impl SumPlan {
     /// Sums the elements of x.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] for a tensor of another shape, [`NnError::Backend`] from the
-    /// device.
+    /// [`NnError::ShapeMismatch`](crate::NnError::ShapeMismatch) for a tensor of another shape,
+    /// [`NnError::Backend`](crate::NnError::Backend) from the device.
     pub fn run<Q: ElementwiseOps + TensorOps, T: Real>(
         &self,
         q: &Q,
         x: TensorRef<'_, Q, T>,
         y: TensorMut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (mut x, y) = (x.fit(OP, "x", &self.x)?, y.fit(OP, "y", &self.y)?);
         let mut result = Unpacked::new();
         self.launch(q, x.view(q)?, result.writable(q, y, self.params.accumulate != 0)?)?;
@@ -77,12 +70,7 @@ impl SumPlan {
     }
 
     /// Sums views of the plan's elements.
-    pub(crate) fn launch<Q: ElementwiseOps, T: Real>(
-        &self,
-        q: &Q,
-        x: Ref<'_, Q, T>,
-        y: Mut<'_, Q, T>,
-    ) -> Result<(), NnError> {
+    pub(crate) fn launch<Q: ElementwiseOps, T: Real>(&self, q: &Q, x: Ref<'_, Q, T>, y: Mut<'_, Q, T>) -> Result<()> {
         Ok(q.sum_axis(SumAxis { params: &self.params, x: q.shorten(x), y: q.shorten_mut(y) })?)
     }
 }
@@ -97,6 +85,6 @@ pub fn sum_axis<Q: ElementwiseOps + TensorOps, T: Real>(
     axis: usize,
     accumulate: bool,
     y: TensorMut<'_, Q, T>,
-) -> Result<(), NnError> {
+) -> Result<()> {
     SumPlan::build(x.layout().shape(), axis, accumulate)?.run(q, x, y)
 }

@@ -1,19 +1,14 @@
 //! Rollouts of an ensemble.
 
-use backend_api::{
-    BackendError, Queue, Real,
-    ops::recurrent::{RecurrentOps, RssmRollout},
-};
-use core_types::params::recurrent::{Feedback, GruInputs, LossHead, RolloutParams, StateMask, Stochastic};
+use backend_api::{BackendError, Queue, Real, ops::recurrent::RssmRollout};
+use core_types::params::recurrent::{RolloutParams, StateMask};
 
 use crate::{
-    elementwise::dropout::Dropout,
-    error::NnError,
-    gru::{plan::GruPlan, weights::GruWeights},
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    Feedback, GruInputs, LossHead, RecurrentOps, Stochastic,
+    elementwise::Dropout,
+    error::{NnError, Result},
+    gru::{GruPlan, GruWeights},
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "rssm_rollout";
@@ -189,7 +184,7 @@ impl RssmPlan {
     /// [`NnError::Parameter`] for an eps that is not positive and finite; [`NnError::Backend`] for
     /// a sequence of features that something is fed back to; [`NnError::Overflow`] if the elements
     /// of a tensor cannot be counted.
-    pub fn new<Q: Queue, T: Real>(weights: &GruWeights<Q, T>, spec: RssmSpec) -> Result<Self, NnError> {
+    pub fn new<Q: Queue, T: Real>(weights: &GruWeights<Q, T>, spec: RssmSpec) -> Result<Self> {
         let RssmSpec { batch, steps, stochastic, part, head, feedback, features, norm, dropout } = spec;
         let (members, hidden) = (weights.count(), weights.hidden());
         // Sizes and options that make no rollout are refused.
@@ -241,7 +236,7 @@ impl RssmPlan {
         head: RssmHead<'_, Q>,
         operands: RssmOperands<'_, Q>,
         results: RssmResults<'_, Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         self.gru.admit(OP, weights)?;
         let RssmOperands { features, first, losses } = operands;
         let RssmResults { trajectory, last, combined, entropy, states } = results;
@@ -286,7 +281,7 @@ impl RssmPlan {
 }
 
 /// Refuses a copy of the state of another length.
-pub(super) fn check_copy(op: &'static str, part: Stochastic, hidden: usize, stochastic: usize) -> Result<(), NnError> {
+pub(super) fn check_copy(op: &'static str, part: Stochastic, hidden: usize, stochastic: usize) -> Result<()> {
     if part == Stochastic::CopyHidden && stochastic != hidden {
         return Err(NnError::shape(op, "the copy", [hidden], [stochastic]));
     }
@@ -294,7 +289,7 @@ pub(super) fn check_copy(op: &'static str, part: Stochastic, hidden: usize, stoc
 }
 
 /// Refuses a norm whose epsilon is not positive and finite.
-pub(super) fn check_norm(op: &'static str, norm: Option<f32>) -> Result<(), NnError> {
+pub(super) fn check_norm(op: &'static str, norm: Option<f32>) -> Result<()> {
     match norm.filter(|eps| !(*eps > 0.0 && eps.is_finite())) {
         Some(eps) => Err(NnError::parameter(op, "eps", "positive and finite", eps)),
         None => Ok(()),
@@ -304,7 +299,7 @@ pub(super) fn check_norm(op: &'static str, norm: Option<f32>) -> Result<(), NnEr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gru::member::{GruColumns, GruMember};
+    use crate::gru::{GruColumns, GruMember};
 
     #[test]
     fn rollouts_without_features_or_with_another_copy_are_refused() {

@@ -3,7 +3,7 @@
 //! With the standard deviation `d` of the members' losses after `t` steps, the uncertainty is
 //! `d (1 + sqrt(t) / 10)` and the confidence `1 / (1 + uncertainty)`.
 
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 /// How the losses of one member go.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ impl RssmSummary {
     /// # Errors
     /// [`NnError::Parameter`] without members; [`NnError::Length`] if the two do not have the
     /// lengths of the same batch.
-    pub fn of_rows(members: usize, steps: usize, trajectory: &[f32], entropy: &[f32]) -> Result<Vec<Self>, NnError> {
+    pub fn of_rows(members: usize, steps: usize, trajectory: &[f32], entropy: &[f32]) -> Result<Vec<Self>> {
         const OP: &str = "rssm_summary";
         if members == 0 {
             return Err(NnError::parameter(OP, "number of members", "1 or more", 0.0));

@@ -7,8 +7,8 @@ use super::{
     summary::RssmSummary,
 };
 use crate::{
-    error::NnError,
-    tensor::{layout::Layout, owned::Tensor},
+    error::Result,
+    tensor::{Layout, Tensor},
 };
 
 /// Tensors for the results of a rollout, overwritten by each run.
@@ -32,8 +32,8 @@ impl<Q: Queue> RssmTensors<Q> {
     /// Tensors for `plan`, without the states after every step.
     ///
     /// # Errors
-    /// [`NnError::Backend`] if memory is short.
-    pub fn new(q: &Q, plan: &RssmPlan) -> Result<Self, NnError> {
+    /// [`NnError::Backend`](crate::NnError::Backend) if memory is short.
+    pub fn new(q: &Q, plan: &RssmPlan) -> Result<Self> {
         let of = |layout: &Layout| Tensor::alloc(q, layout.shape());
         Ok(Self {
             trajectory: of(&plan.trajectory)?,
@@ -48,7 +48,7 @@ impl<Q: Queue> RssmTensors<Q> {
     ///
     /// # Errors
     /// As [`new`](Self::new).
-    pub fn with_states(q: &Q, plan: &RssmPlan) -> Result<Self, NnError> {
+    pub fn with_states(q: &Q, plan: &RssmPlan) -> Result<Self> {
         let states = Some(Tensor::alloc(q, plan.gru.states.shape())?);
         Ok(Self { states, ..Self::new(q, plan)? })
     }
@@ -68,9 +68,11 @@ impl<Q: Queue> RssmTensors<Q> {
     /// Waits for the results and summarises the members' predictions for each row.
     ///
     /// # Errors
-    /// [`NnError::Backend`] from the device, [`NnError::Parameter`] without members, and
-    /// [`NnError::Length`] for tensors that were put in the places of others and do not fit.
-    pub fn summaries(&self, q: &Q) -> Result<Vec<RssmSummary>, NnError> {
+    /// [`NnError::Backend`](crate::NnError::Backend) from the device,
+    /// [`NnError::Parameter`](crate::NnError::Parameter) without members, and
+    /// [`NnError::Length`](crate::NnError::Length) for tensors that were put in the places of
+    /// others and do not fit.
+    pub fn summaries(&self, q: &Q) -> Result<Vec<RssmSummary>> {
         let shape = self.trajectory.layout().shape();
         let len = |axis: Option<&usize>| axis.copied().unwrap_or(0);
         let (members, steps) = (len(shape.first()), len(shape.last()).saturating_sub(1));

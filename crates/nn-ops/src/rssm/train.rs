@@ -3,43 +3,22 @@
 //! A step minimises `sum over members of (sum over rows of error^2) / (2 rows)`, where rows are all
 //! steps of the batch.
 
-use backend_api::{
-    Buffer as _, Queue,
-    ops::{
-        linalg::LinalgOps,
-        optim::OptimOps,
-        recurrent::{RecurrentOps, RssmLoss},
-        tensor::TensorOps,
-    },
-};
-use core_types::params::{
-    elementwise::Activation,
-    recurrent::{GruInputs, LossError, LossHead, RssmLossParams, Stochastic},
-};
+use backend_api::{Buffer as _, Queue, ops::recurrent::RssmLoss};
+use core_types::params::recurrent::RssmLossParams;
 
 use super::plan::{RssmHead, check_copy, check_norm};
 use crate::{
-    elementwise::{activation::ElementwisePlan, dropout::Dropout},
-    error::NnError,
+    Activation, GruInputs, LinalgOps, LossError, LossHead, OptimOps, RecurrentOps, Stochastic, TensorOps,
+    elementwise::{Dropout, ElementwisePlan},
+    error::{NnError, Result},
     gru::{
-        backward::{GruGradients, GruUpstream},
-        gradients::{GruGradientPlan, GruGradientWorkspace, GruPassValues},
-        member::GruMember,
-        plan::{GruPlan, GruResults},
-        weights::GruWeights,
+        GruGradientPlan, GruGradientWorkspace, GruGradients, GruMember, GruPassValues, GruPlan, GruResults,
+        GruUpstream, GruWeights,
     },
-    optim::{
-        config::OptimizerConfig,
-        optimizer::Optimizer,
-        table::{ParameterId, ParameterSpec},
-    },
-    products::matmul::GemmPlan,
-    rows::norm::{NormAffine, NormGradients, NormPlan, NormResults, NormSaved},
-    tensor::{
-        layout::Layout,
-        owned::Tensor,
-        views::{Planned, TensorRef},
-    },
+    optim::{Optimizer, OptimizerConfig, ParameterId, ParameterSpec},
+    products::GemmPlan,
+    rows::{NormAffine, NormGradients, NormPlan, NormResults, NormSaved},
+    tensor::{Layout, Planned, Tensor, TensorRef},
 };
 
 const OP: &str = "rssm_train";
@@ -219,7 +198,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
         head: &[f32],
         training: RssmTraining,
         optimizer: OptimizerConfig,
-    ) -> Result<Self, NnError> {
+    ) -> Result<Self> {
         // The head has a weight for each element of the combined state.
         let both = members.first().map_or(0, GruMember::hidden).saturating_add(training.stochastic);
         if !members.is_empty() && head.len() != both {
@@ -265,7 +244,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
     ///
     /// # Errors
     /// None that [`new`](Self::new) would not have reported.
-    pub fn head(&self) -> Result<RssmHead<'_, Q>, NnError> {
+    pub fn head(&self) -> Result<RssmHead<'_, Q>> {
         self.head.of(&self.weights)
     }
 
@@ -275,7 +254,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
     ///
     /// # Errors
     /// As [`head`](Self::head).
-    pub fn gradients(&self) -> Result<(&GruWeights<Q>, RssmHead<'_, Q>), NnError> {
+    pub fn gradients(&self) -> Result<(&GruWeights<Q>, RssmHead<'_, Q>)> {
         Ok((&self.gradients, self.head.of(&self.gradients)?))
     }
 
@@ -300,7 +279,7 @@ impl<Q: OptimOps> RssmTrainer<Q> {
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
-    pub fn errors(&self, q: &Q) -> Result<Vec<f64>, NnError> {
+    pub fn errors(&self, q: &Q) -> Result<Vec<f64>> {
         let errors = q.download(self.workspace.errors.buffer())?;
         let of_member = errors.len() / self.weights.count();
         let mean = |errors: &[f32]| {
@@ -318,7 +297,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps + TensorOps> RssmTrainer<Q> {
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout,
     /// [`NnError::Backend`] from the device.
-    pub fn begin(&mut self, q: &Q, first: TensorRef<'_, Q, f32>) -> Result<(), NnError> {
+    pub fn begin(&mut self, q: &Q, first: TensorRef<'_, Q, f32>) -> Result<()> {
         let from = first.planned(OP, "first", &self.plans.gru.state)?;
         Ok(q.copy(from, self.workspace.first.buffer_mut().view_mut())?)
     }
@@ -331,12 +310,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps + TensorOps> RssmTrainer<Q> {
     /// # Errors
     /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] for a tensor of another layout,
     /// [`NnError::Backend`] from the device.
-    pub fn step(
-        &mut self,
-        q: &Q,
-        features: TensorRef<'_, Q, f32>,
-        targets: TensorRef<'_, Q, f32>,
-    ) -> Result<(), NnError> {
+    pub fn step(&mut self, q: &Q, features: TensorRef<'_, Q, f32>, targets: TensorRef<'_, Q, f32>) -> Result<()> {
         self.differentiate(q, features, targets)?;
         let weights = self.weights.arena_mut().view_mut();
         self.optimizer.step(q, self.gradients.arena().view(), weights, None)?;
@@ -348,12 +322,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps + TensorOps> RssmTrainer<Q> {
     }
 
     /// Predicts the losses of a window and writes all gradients.
-    fn differentiate(
-        &mut self,
-        q: &Q,
-        features: TensorRef<'_, Q, f32>,
-        targets: TensorRef<'_, Q, f32>,
-    ) -> Result<(), NnError> {
+    fn differentiate(&mut self, q: &Q, features: TensorRef<'_, Q, f32>, targets: TensorRef<'_, Q, f32>) -> Result<()> {
         let (plans, work) = (&self.plans, &mut self.workspace);
         let targets = targets.planned(OP, "targets", &plans.targets)?;
         // States of all steps, and the values that the backward pass needs.
@@ -419,7 +388,7 @@ impl<Q: RecurrentOps + LinalgOps + OptimOps + TensorOps> RssmTrainer<Q> {
 
 impl HeadIds {
     /// The head among `weights`, or its gradients among theirs.
-    fn of<'a, Q: Queue>(&self, weights: &'a GruWeights<Q>) -> Result<RssmHead<'a, Q>, NnError> {
+    fn of<'a, Q: Queue>(&self, weights: &'a GruWeights<Q>) -> Result<RssmHead<'a, Q>> {
         let arena = weights.arena();
         let norm = self.norm.map(|[gamma, beta]| Ok::<_, NnError>([arena.at(gamma)?, arena.at(beta)?]));
         Ok(RssmHead { weights: arena.at(self.weights)?, norm: norm.transpose()?, back: None })
@@ -427,7 +396,7 @@ impl HeadIds {
 }
 
 impl RssmPlans {
-    fn new<Q: Queue>(weights: &GruWeights<Q>, training: RssmTraining) -> Result<Self, NnError> {
+    fn new<Q: Queue>(weights: &GruWeights<Q>, training: RssmTraining) -> Result<Self> {
         let RssmTraining { batch, steps, stochastic, part, head, error, decay, own_data, .. } = training;
         let (members, hidden) = (weights.count(), weights.hidden());
         // Sizes and options that make no step are refused.
@@ -473,7 +442,7 @@ impl RssmPlans {
 }
 
 impl<Q: Queue> Workspace<Q> {
-    fn new(q: &Q, plans: &RssmPlans, training: RssmTraining) -> Result<Self, NnError> {
+    fn new(q: &Q, plans: &RssmPlans, training: RssmTraining) -> Result<Self> {
         let of = |layout: &Layout| Tensor::alloc(q, layout.shape());
         let [state, states] = [&plans.gru.state, &plans.gru.states];
         let losses = &states.shape()[..3];
@@ -510,11 +479,4 @@ impl<Q: Queue> Workspace<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for RssmTrainer<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("RssmTrainer")
-            .field("training", &self.training)
-            .field("weights", &self.weights)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields!(RssmTrainer<Q: Queue> training, weights);

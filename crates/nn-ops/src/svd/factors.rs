@@ -4,8 +4,8 @@ use backend_api::{Buffer, Queue};
 use core_types::params::factor::is_finite;
 
 use crate::{
-    error::NnError,
-    tensor::{layout::Layout, views::TensorRef},
+    error::{NnError, Result},
+    tensor::{Layout, TensorRef},
 };
 
 /// The factors of `A ~ U diag(S) V^T`, on the queue's device.
@@ -50,7 +50,7 @@ impl<Q: Queue> SvdFactors<Q> {
     /// # Errors
     /// [`NnError::Numerical`] if the matrix had an element that was not finite, in which case the
     /// factors mean nothing, or a singular value beyond f32; [`NnError::Backend`].
-    pub fn rank(&self, q: &Q) -> Result<usize, NnError> {
+    pub fn rank(&self, q: &Q) -> Result<usize> {
         const OP: &str = "svd";
         if !q.download(&self.peak)?.into_iter().all(is_finite) {
             return Err(NnError::Numerical { op: OP, why: "an element of the matrix is not finite" });

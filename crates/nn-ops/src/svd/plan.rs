@@ -9,12 +9,8 @@
 
 use backend_api::{
     Buffer, Queue, Ref,
-    ops::{
-        factor::{
-            CholInverse, CompleteColumns, FactorOps, JacobiEigen, MatrixPeak, OrientColumns, SignSketch, TallGram,
-            TallProduct,
-        },
-        linalg::GemmOps,
+    ops::factor::{
+        CholInverse, CompleteColumns, JacobiEigen, MatrixPeak, OrientColumns, SignSketch, TallGram, TallProduct,
     },
 };
 use core_types::params::factor::{
@@ -27,12 +23,10 @@ use super::{
     workspace::{Lengths, SvdWorkspace},
 };
 use crate::{
-    error::NnError,
-    products::matmul::GemmPlan,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorRef},
-    },
+    FactorOps, GemmOps,
+    error::{NnError, Result},
+    products::GemmPlan,
+    tensor::{Layout, Planned, TensorRef},
 };
 
 const OP: &str = "svd";
@@ -138,7 +132,7 @@ impl SvdPlan {
     /// [`NnError::Parameter`] for a rank of 0, one above 1024 if both sides are longer, and for
     /// more than 64 power iterations; [`NnError::EmptyReduction`] for a side of 0;
     /// [`NnError::Overflow`] if the elements cannot be counted or a side has 2^31 or more.
-    pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
+    pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self> {
         let layout = Layout::of(OP, &[m, n])?;
         if m == 0 || n == 0 {
             return Err(NnError::EmptyReduction { op: OP });
@@ -198,7 +192,7 @@ impl SvdPlan {
     ///
     /// # Errors
     /// [`NnError::Backend`] for lack of memory.
-    pub fn factors<Q: Queue>(&self, q: &Q) -> Result<SvdFactors<Q>, NnError> {
+    pub fn factors<Q: Queue>(&self, q: &Q) -> Result<SvdFactors<Q>> {
         let [u, s, v] = self.shapes.map(|shape| q.alloc(shape.numel()));
         Ok(SvdFactors { shapes: self.shapes, u: u?, s: s?, v: v?, peak: q.alloc(1)?, rank: q.alloc(1)? })
     }
@@ -207,7 +201,7 @@ impl SvdPlan {
     ///
     /// # Errors
     /// [`NnError::Backend`] for lack of memory.
-    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<SvdWorkspace<Q>, NnError> {
+    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<SvdWorkspace<Q>> {
         let mut workspace = SvdWorkspace::new(q, self.lengths())?;
         if self.is_direct() {
             let unit: Vec<f32> = (0..self.short * self.short).map(|i| f32::from(i % (self.short + 1) == 0)).collect();
@@ -232,7 +226,7 @@ impl SvdPlan {
     }
 
     /// Refuses factors and a workspace of a plan with other shapes.
-    pub(crate) fn admit<Q: Queue>(&self, factors: &SvdFactors<Q>, workspace: &SvdWorkspace<Q>) -> Result<(), NnError> {
+    pub(crate) fn admit<Q: Queue>(&self, factors: &SvdFactors<Q>, workspace: &SvdWorkspace<Q>) -> Result<()> {
         let [u, _, v] = &factors.shapes;
         for (tensor, expected, got) in [
             ("u", self.shapes[0].shape(), u.shape()),
@@ -260,7 +254,7 @@ impl SvdPlan {
         a: TensorRef<'_, Q, f32>,
         factors: &mut SvdFactors<Q>,
         workspace: &mut SvdWorkspace<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let a = a.planned(OP, "a", &self.layout)?;
         self.admit(factors, workspace)?;
         q.matrix_peak(MatrixPeak { a: q.shorten(a), peak: factors.peak.view_mut() })?;
@@ -290,7 +284,7 @@ impl SvdPlan {
         transposition: &GemmPlan,
         factors: &mut SvdFactors<Q>,
         workspace: &mut SvdWorkspace<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let SvdWorkspace { long: [tall, vectors], short: [unit, _], gram, inverse, vectors: small } = workspace;
         // A tall row-major copy of a wide matrix.
         let tall = if self.is_wide {
@@ -333,7 +327,7 @@ impl SvdPlan {
         [down, up]: &[GemmPlan; 2],
         factors: &mut SvdFactors<Q>,
         workspace: &mut SvdWorkspace<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let &Self { long, short, rank, .. } = self;
         let SvdWorkspace { long: [y, basis], short: [z, dual], gram, inverse, vectors: small } = workspace;
         let SvdFactors { u, s, v, peak, rank: found, .. } = factors;
@@ -406,7 +400,7 @@ impl<Q: FactorOps> Basis<'_, Q> {
         gram: &mut Q::Buf<f64>,
         inverse: &mut Q::Buf<f64>,
         result: &mut Q::Buf<f32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let (rows, cols, square) = (self.rows as u64, self.cols as u64, 0..self.cols * self.cols);
         let matrix = MatrixParams { rows, cols };
         q.tall_gram(TallGram { params: &matrix, x: q.shorten(x), gram: gram.slice_mut(square.clone())? })?;

@@ -2,24 +2,16 @@
 
 use backend_api::{
     Buffer, Queue,
-    ops::{
-        factor::{FactorOps, ScaleColumns},
-        linalg::{Axpby, ElementwiseOps, GemmOps},
-    },
+    ops::{factor::ScaleColumns, linalg::Axpby},
 };
-use core_types::params::{
-    elementwise::Activation,
-    factor::{MatrixParams, ScaleParams},
-};
+use core_types::params::factor::{MatrixParams, ScaleParams};
 
 use super::{factors::SvdFactors, options::SvdOptions, plan::SvdPlan, workspace::SvdWorkspace};
 use crate::{
-    error::NnError,
-    products::matmul::GemmPlan,
-    tensor::{
-        layout::Layout,
-        views::{Planned, TensorMut, TensorRef},
-    },
+    Activation, ElementwiseOps, FactorOps, GemmOps,
+    error::Result,
+    products::GemmPlan,
+    tensor::{Layout, Planned, TensorMut, TensorRef},
 };
 
 const OP: &str = "residual";
@@ -81,18 +73,14 @@ impl<Q: Queue> CompressedResidual<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for CompressedResidual<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CompressedResidual").field("factors", &self.factors).finish_non_exhaustive()
-    }
-}
+debug_fields!(CompressedResidual<Q: Queue> factors);
 
 impl ResidualPlan {
     /// A plan for `[m, n]` residuals and rank `min(rank, m, n)`.
     ///
     /// # Errors
     /// As [`SvdPlan::new`].
-    pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self, NnError> {
+    pub fn new(m: usize, n: usize, rank: usize, options: SvdOptions) -> Result<Self> {
         let svd = SvdPlan::new(m, n, rank, options)?;
         let (left, right) = (Layout::of(OP, &[m, svd.rank()])?, Layout::of(OP, &[n, svd.rank()])?);
         let layouts = [("left", &left), ("right transposed", &right.transposed()?), ("w", svd.layout())];
@@ -111,8 +99,8 @@ impl ResidualPlan {
     /// Its contents are unspecified before [`compress`](Self::compress).
     ///
     /// # Errors
-    /// [`NnError::Backend`] for lack of memory.
-    pub fn compressed<Q: Queue>(&self, q: &Q) -> Result<CompressedResidual<Q>, NnError> {
+    /// [`NnError::Backend`](crate::NnError::Backend) for lack of memory.
+    pub fn compressed<Q: Queue>(&self, q: &Q) -> Result<CompressedResidual<Q>> {
         let (shape, rank) = (self.svd.layout().shape(), self.svd.rank());
         let elements = [(shape[0] + shape[1] + 1) * rank, self.svd.layout().numel()];
         let scaled = q.alloc(self.left.numel())?;
@@ -122,8 +110,8 @@ impl ResidualPlan {
     /// Memory for the steps of a compression.
     ///
     /// # Errors
-    /// [`NnError::Backend`] for lack of memory.
-    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<SvdWorkspace<Q>, NnError> {
+    /// [`NnError::Backend`](crate::NnError::Backend) for lack of memory.
+    pub fn workspace<Q: Queue>(&self, q: &Q) -> Result<SvdWorkspace<Q>> {
         self.svd.workspace(q)
     }
 
@@ -137,7 +125,7 @@ impl ResidualPlan {
         residual: TensorRef<'_, Q, f32>,
         compressed: &mut CompressedResidual<Q>,
         workspace: &mut SvdWorkspace<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         self.svd.run(q, residual, &mut compressed.factors, workspace)
     }
 
@@ -147,8 +135,9 @@ impl ResidualPlan {
     /// `error -= left diag(sigma) right^T`. `error` has `m n` elements, row-major, zeros at first.
     ///
     /// # Errors
-    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`] if `error` is too short. Errors
-    /// of shapes change nothing. A residual that is not finite leaves `error` not finite.
+    /// As [`compress`](Self::compress); [`NnError::ViewTooShort`](crate::NnError::ViewTooShort) if
+    /// `error` is too short. Errors of shapes change nothing. A residual that is not finite leaves
+    /// `error` not finite.
     pub fn compress_with_feedback<Q: FactorOps + GemmOps + ElementwiseOps>(
         &self,
         q: &Q,
@@ -156,7 +145,7 @@ impl ResidualPlan {
         error: &mut Q::Buf<f32>,
         compressed: &mut CompressedResidual<Q>,
         workspace: &mut SvdWorkspace<Q>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let layout = *self.svd.layout();
         let x = residual.planned(OP, "residual", &layout)?;
         self.svd.admit(&compressed.factors, workspace)?;
@@ -172,15 +161,16 @@ impl ResidualPlan {
     /// residual is overwritten, its factors are not.
     ///
     /// # Errors
-    /// [`NnError::ShapeMismatch`] or [`NnError::InvalidStride`] if w or the residual has another
-    /// shape, [`NnError::Backend`] from the device.
+    /// [`NnError::ShapeMismatch`](crate::NnError::ShapeMismatch) or
+    /// [`NnError::InvalidStride`](crate::NnError::InvalidStride) if w or the residual has another
+    /// shape, [`NnError::Backend`](crate::NnError::Backend) from the device.
     pub fn apply<Q: FactorOps + GemmOps>(
         &self,
         q: &Q,
         alpha: f32,
         compressed: &mut CompressedResidual<Q>,
         w: TensorMut<'_, Q, f32>,
-    ) -> Result<(), NnError> {
+    ) -> Result<()> {
         let CompressedResidual { factors, scaled, .. } = compressed;
         let (u, s) = (factors.u().planned(OP, "left", &self.left)?, factors.s().view());
         let (v, w) = (factors.v().planned(OP, "right", &self.right)?, w.planned(OP, "w", self.svd.layout())?);
@@ -194,6 +184,7 @@ impl ResidualPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::NnError;
 
     #[test]
     fn the_ratio_counts_both_factors_and_the_values_between() {

@@ -2,7 +2,7 @@
 
 use backend_api::{Buffer, Queue};
 
-use crate::error::NnError;
+use crate::error::Result;
 
 /// Elements of the buffers, in the order of the fields; pairs of equal length have one entry.
 pub(super) type Lengths = [usize; 6];
@@ -26,7 +26,7 @@ pub struct SvdWorkspace<Q: Queue> {
 
 impl<Q: Queue> SvdWorkspace<Q> {
     /// Memory of these lengths.
-    pub(super) fn new(q: &Q, [y, basis, z, dual, square, vectors]: Lengths) -> Result<Self, NnError> {
+    pub(super) fn new(q: &Q, [y, basis, z, dual, square, vectors]: Lengths) -> Result<Self> {
         Ok(Self {
             long: [q.alloc(y)?, q.alloc(basis)?],
             short: [q.alloc(z)?, q.alloc(dual)?],
@@ -43,8 +43,4 @@ impl<Q: Queue> SvdWorkspace<Q> {
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for SvdWorkspace<Q> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("SvdWorkspace").finish_non_exhaustive()
-    }
-}
+debug_fields!(SvdWorkspace<Q: Queue>);

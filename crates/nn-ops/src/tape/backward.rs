@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use backend_api::Queue;
-use core_types::params::{elementwise::Binary, tensor::Reduction};
 
 use super::{
     node::{Kind, Node, value_of},
@@ -11,14 +10,15 @@ use super::{
     var::{TapeId, Var},
 };
 use crate::{
+    Binary, Reduction,
     elementwise::axpby,
-    error::NnError,
+    error::{NnError, Result},
     functional::{Functional, readable::Readable},
     layers::{Layer, LayerOps},
     movement::copy,
-    optim::arena::ParameterArena,
+    optim::ParameterArena,
     products::{matmul_backward_lhs, matmul_backward_rhs},
-    tensor::{owned::Tensor, views::TensorRef},
+    tensor::{Tensor, TensorRef},
 };
 
 const OP: &str = "tape_backward";
@@ -53,7 +53,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// fewer elements than one, [`NnError::NoGradient`] in [`Mode::Inference`](crate::Mode) and for
     /// a loss that depends on no parameter and no variable, [`NnError::OtherPlan`] for gradients of
     /// another table; nothing is added then. [`NnError::Backend`] from the device.
-    pub fn backward(self, loss: Var, gradients: &mut ParameterArena<Q, f32>) -> Result<VariableGradients<Q>, NnError> {
+    pub fn backward(self, loss: Var, gradients: &mut ParameterArena<Q, f32>) -> Result<VariableGradients<Q>> {
         // The loss is one number that depends on something.
         let last = self.index(loss)?;
         let layout = self.nodes[last].layout;
@@ -102,12 +102,7 @@ struct Pass<'s, 'a, Q: Queue + 'a> {
 
 impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     /// Adds the gradients of the node's operands, from the gradient `g` of its value.
-    fn node(
-        &mut self,
-        kind: Kind<'a, Q>,
-        g: Tensor<Q, f32>,
-        gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<(), NnError> {
+    fn node(&mut self, kind: Kind<'a, Q>, g: Tensor<Q, f32>, gradients: &mut ParameterArena<Q, f32>) -> Result<()> {
         let q = self.q;
         match kind {
             // Leaves.
@@ -175,7 +170,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// The gradients of both factors of a product of matrices.
-    fn matmul(&mut self, [a, b]: [usize; 2], g: &Tensor<Q, f32>) -> Result<(), NnError> {
+    fn matmul(&mut self, [a, b]: [usize; 2], g: &Tensor<Q, f32>) -> Result<()> {
         if self.needs(a) {
             let (rhs, mut of_a) = (Readable::factor(self.q, self.at(b)?)?, self.zeros(a)?);
             matmul_backward_lhs(self.q, g.at(), rhs.at(), of_a.at_mut())?;
@@ -190,7 +185,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// The gradients of both terms of `a + sign b`.
-    fn sum(&mut self, [a, b]: [usize; 2], sign: f32, g: Tensor<Q, f32>) -> Result<(), NnError> {
+    fn sum(&mut self, [a, b]: [usize; 2], sign: f32, g: Tensor<Q, f32>) -> Result<()> {
         // The last term that needs the gradient takes it without a copy, unless its sign changes.
         if sign == 1.0 && !self.needs(a) {
             let of_b = self.reduced(g, b)?;
@@ -211,7 +206,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// The gradient of a factor of a product of elements.
-    fn factor(&mut self, x: usize, other: usize, g: &Tensor<Q, f32>) -> Result<(), NnError> {
+    fn factor(&mut self, x: usize, other: usize, g: &Tensor<Q, f32>) -> Result<()> {
         if !self.needs(x) {
             return Ok(());
         }
@@ -221,7 +216,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// A gradient summed over the axes along which a node's value was broadcast.
-    fn reduced(&self, g: Tensor<Q, f32>, x: usize) -> Result<Tensor<Q, f32>, NnError> {
+    fn reduced(&self, g: Tensor<Q, f32>, x: usize) -> Result<Tensor<Q, f32>> {
         match self.summed(&g, x)? {
             Some(sum) => Ok(sum),
             None => g.into_shape(self.shape(x)),
@@ -229,7 +224,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// The sum over the axes along which a node's value was broadcast; `None` without such axes.
-    fn summed(&self, g: &Tensor<Q, f32>, x: usize) -> Result<Option<Tensor<Q, f32>>, NnError> {
+    fn summed(&self, g: &Tensor<Q, f32>, x: usize) -> Result<Option<Tensor<Q, f32>>> {
         let (from, to) = (*g.layout(), self.shape(x));
         let missing = from.rank() - to.len();
         let is_broadcast = |axis: usize| axis < missing || to[axis - missing] == 1;
@@ -241,7 +236,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// Adds a gradient to the sum of a node.
-    fn add(&mut self, x: usize, gradient: Tensor<Q, f32>) -> Result<(), NnError> {
+    fn add(&mut self, x: usize, gradient: Tensor<Q, f32>) -> Result<()> {
         if !self.needs(x) {
             return Ok(());
         }
@@ -255,7 +250,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// Adds `factor g`, which has the size of the node's value, to the sum of a node.
-    fn add_scaled(&mut self, x: usize, factor: f32, g: &Tensor<Q, f32>) -> Result<(), NnError> {
+    fn add_scaled(&mut self, x: usize, factor: f32, g: &Tensor<Q, f32>) -> Result<()> {
         let shape = self.shape(x);
         if let Some(sum) = &mut self.sums[x] {
             return axpby(self.q, factor, g.at().reshaped(shape)?, 1.0, sum.at_mut());
@@ -272,16 +267,16 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
         self.nodes[x].layout.shape()
     }
 
-    fn at(&self, x: usize) -> Result<TensorRef<'s, Q, f32>, NnError> {
+    fn at(&self, x: usize) -> Result<TensorRef<'s, Q, f32>> {
         value_of(self.nodes, self.values, x)
     }
 
     /// The value of the node itself.
-    fn output(&self) -> Result<TensorRef<'s, Q, f32>, NnError> {
+    fn output(&self) -> Result<TensorRef<'s, Q, f32>> {
         self.at(self.nodes.len() - 1)
     }
 
-    fn zeros(&self, x: usize) -> Result<Tensor<Q, f32>, NnError> {
+    fn zeros(&self, x: usize) -> Result<Tensor<Q, f32>> {
         let shape = self.shape(x);
         Tensor::from_buffer(self.q.zeros::<f32>(shape.iter().product())?, shape)
     }

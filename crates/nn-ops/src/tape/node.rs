@@ -3,14 +3,14 @@
 use core::ops::Range;
 
 use backend_api::{BufferRef, Queue};
-use core_types::params::elementwise::Activation;
 
 use crate::{
-    error::NnError,
+    Activation,
+    error::Result,
     layers::{AnyLayer, Embedding, Saved},
     movement::Indices,
-    optim::{arena::ParameterArena, table::ParameterId},
-    tensor::{layout::Layout, owned::Tensor, views::TensorRef},
+    optim::{ParameterArena, ParameterId},
+    tensor::{Layout, Tensor, TensorRef},
 };
 
 /// A value, and the op that computed it.
@@ -40,66 +40,34 @@ pub(super) enum Kind<'a, Q: Queue + 'a> {
     Constant,
     /// The caller receives the gradient.
     Variable,
+    /// A parameter of the model.
     Parameter(ParameterId),
-    Layer {
-        layer: AnyLayer,
-        saved: Saved<Q>,
-        x: usize,
-    },
-    Embedding {
-        layer: Embedding,
-        indices: &'a Indices<Q>,
-    },
-    Matmul {
-        a: usize,
-        b: usize,
-    },
+    /// The output of a layer, and the state for its backward pass.
+    Layer { layer: AnyLayer, saved: Saved<Q>, x: usize },
+    /// Rows of a table.
+    Embedding { layer: Embedding, indices: &'a Indices<Q> },
+    /// Products of matrices.
+    Matmul { a: usize, b: usize },
     /// `a + sign b`.
-    Sum {
-        a: usize,
-        b: usize,
-        sign: f32,
-    },
-    Product {
-        a: usize,
-        b: usize,
-    },
-    Scale {
-        factor: f32,
-        x: usize,
-    },
-    Activation {
-        f: Activation,
-        x: usize,
-    },
-    Softmax {
-        is_log: bool,
-        axis: usize,
-        x: usize,
-    },
-    Reshape {
-        x: usize,
-    },
-    Permute {
-        axes: Vec<usize>,
-        x: usize,
-    },
-    Narrow {
-        axis: usize,
-        range: Range<usize>,
-        x: usize,
-    },
+    Sum { a: usize, b: usize, sign: f32 },
+    /// `a b`, element by element.
+    Product { a: usize, b: usize },
+    /// `factor x`.
+    Scale { factor: f32, x: usize },
+    /// `f(x)`.
+    Activation { f: Activation, x: usize },
+    /// A softmax, or its logarithm.
+    Softmax { is_log: bool, axis: usize, x: usize },
+    /// The elements in another shape.
+    Reshape { x: usize },
+    /// The axes in another order.
+    Permute { axes: Vec<usize>, x: usize },
+    /// A range of indices along an axis.
+    Narrow { axis: usize, range: Range<usize>, x: usize },
     /// The sum over `axes`, times `factor` if there is one.
-    Reduce {
-        axes: Vec<usize>,
-        factor: Option<f32>,
-        x: usize,
-    },
+    Reduce { axes: Vec<usize>, factor: Option<f32>, x: usize },
     /// The mean loss of all rows, and its gradient with respect to the logits.
-    CrossEntropy {
-        gradient: Tensor<Q, f32>,
-        x: usize,
-    },
+    CrossEntropy { gradient: Tensor<Q, f32>, x: usize },
 }
 
 /// The value of a node.
@@ -107,7 +75,7 @@ pub(super) fn value_of<'s, 'a: 's, Q: Queue + 'a>(
     nodes: &'s [Node<'a, Q>],
     values: &'s ParameterArena<Q, f32>,
     index: usize,
-) -> Result<TensorRef<'s, Q, f32>, NnError> {
+) -> Result<TensorRef<'s, Q, f32>> {
     let node = &nodes[index];
     match &node.value {
         Value::Own(tensor) => Ok(tensor.at()),

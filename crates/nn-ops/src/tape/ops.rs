@@ -1,17 +1,13 @@
 //! Recorded ops that compute new elements.
 
-use core_types::params::{
-    elementwise::{Activation, Binary},
-    tensor::Reduction,
-};
-
 use super::{node::Kind, record::Tape, var::Var};
 use crate::{
-    error::NnError,
+    Activation, Binary, Reduction,
+    error::{NnError, Result},
     functional::Functional,
     layers::{AnyLayer, Embedding, Layer, LayerOps, Parameters, Sequential},
     movement::Indices,
-    tensor::views::TensorRef,
+    tensor::TensorRef,
 };
 
 impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
@@ -19,7 +15,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`Layer::forward`]; [`NnError::OtherTape`] for a variable of another tape.
-    pub fn layer(&mut self, layer: impl Into<AnyLayer>, x: Var) -> Result<Var, NnError> {
+    pub fn layer(&mut self, layer: impl Into<AnyLayer>, x: Var) -> Result<Var> {
         let (layer, x) = (layer.into(), self.index(x)?);
         let input = self.packed(x)?;
         let (y, saved) = layer.forward(self.q, self.values, self.mode, input.at())?;
@@ -32,7 +28,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`layer`](Self::layer).
-    pub fn sequence(&mut self, layers: &Sequential, x: Var) -> Result<Var, NnError> {
+    pub fn sequence(&mut self, layers: &Sequential, x: Var) -> Result<Var> {
         self.index(x)?;
         layers.layers().iter().try_fold(x, |x, &layer| self.layer(layer, x))
     }
@@ -41,7 +37,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`Embedding::forward`].
-    pub fn embedding(&mut self, layer: &Embedding, indices: &'a Indices<Q>) -> Result<Var, NnError> {
+    pub fn embedding(&mut self, layer: &Embedding, indices: &'a Indices<Q>) -> Result<Var> {
         let y = layer.forward(self.q, self.values, indices)?;
         let needs = self.mode.is_training();
         Ok(self.own(y, needs, Kind::Embedding { layer: *layer, indices }))
@@ -54,7 +50,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// # Errors
     /// As [`GemmPlan::new`](crate::GemmPlan::new); [`NnError::OtherTape`] for a variable of another
     /// tape, [`NnError::Backend`] from the device.
-    pub fn matmul(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
+    pub fn matmul(&mut self, a: Var, b: Var) -> Result<Var> {
         let (a, b) = (self.index(a)?, self.index(b)?);
         let y = Functional::matmul(self.q, &self.at(a)?, &self.at(b)?)?;
         Ok(self.computed(y, &[a, b], Kind::Matmul { a, b }))
@@ -65,7 +61,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// # Errors
     /// [`NnError::Broadcast`] for shapes without a common one, [`NnError::OtherTape`] for a
     /// variable of another tape, [`NnError::Backend`] from the device.
-    pub fn add(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
+    pub fn add(&mut self, a: Var, b: Var) -> Result<Var> {
         self.combine(Binary::Add, [a, b], |a, b| Kind::Sum { a, b, sign: 1.0 })
     }
 
@@ -73,7 +69,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`add`](Self::add).
-    pub fn sub(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
+    pub fn sub(&mut self, a: Var, b: Var) -> Result<Var> {
         self.combine(Binary::Sub, [a, b], |a, b| Kind::Sum { a, b, sign: -1.0 })
     }
 
@@ -81,16 +77,11 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`add`](Self::add).
-    pub fn mul(&mut self, a: Var, b: Var) -> Result<Var, NnError> {
+    pub fn mul(&mut self, a: Var, b: Var) -> Result<Var> {
         self.combine(Binary::Mul, [a, b], |a, b| Kind::Product { a, b })
     }
 
-    fn combine(
-        &mut self,
-        op: Binary,
-        [a, b]: [Var; 2],
-        kind: impl FnOnce(usize, usize) -> Kind<'a, Q>,
-    ) -> Result<Var, NnError> {
+    fn combine(&mut self, op: Binary, [a, b]: [Var; 2], kind: impl FnOnce(usize, usize) -> Kind<'a, Q>) -> Result<Var> {
         let (a, b) = (self.index(a)?, self.index(b)?);
         let y = Functional::binary(self.q, op, &self.at(a)?, &self.at(b)?)?;
         Ok(self.computed(y, &[a, b], kind(a, b)))
@@ -100,7 +91,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// [`NnError::OtherTape`] for a variable of another tape, [`NnError::Backend`] from the device.
-    pub fn scale(&mut self, x: Var, factor: f32) -> Result<Var, NnError> {
+    pub fn scale(&mut self, x: Var, factor: f32) -> Result<Var> {
         let x = self.index(x)?;
         let y = Functional::scaled(self.q, &self.at(x)?, factor)?;
         Ok(self.computed(y, &[x], Kind::Scale { factor, x }))
@@ -110,7 +101,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`scale`](Self::scale).
-    pub fn activate(&mut self, f: Activation, x: Var) -> Result<Var, NnError> {
+    pub fn activate(&mut self, f: Activation, x: Var) -> Result<Var> {
         let x = self.index(x)?;
         let y = Functional::activate(self.q, f, &self.at(x)?)?;
         Ok(self.computed(y, &[x], Kind::Activation { f, x }))
@@ -120,7 +111,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`SoftmaxPlan::new`](crate::SoftmaxPlan::new) and [`scale`](Self::scale).
-    pub fn softmax(&mut self, x: Var, axis: usize) -> Result<Var, NnError> {
+    pub fn softmax(&mut self, x: Var, axis: usize) -> Result<Var> {
         let x = self.index(x)?;
         let y = Functional::softmax(self.q, &self.at(x)?, axis)?;
         Ok(self.computed(y, &[x], Kind::Softmax { is_log: false, axis, x }))
@@ -132,7 +123,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`softmax`](Self::softmax).
-    pub fn log_softmax(&mut self, x: Var, axis: usize) -> Result<Var, NnError> {
+    pub fn log_softmax(&mut self, x: Var, axis: usize) -> Result<Var> {
         let x = self.index(x)?;
         let y = Functional::log_softmax(self.q, &self.at(x)?, axis)?;
         Ok(self.computed(y, &[x], Kind::Softmax { is_log: true, axis, x }))
@@ -142,7 +133,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`ReducePlan::new`](crate::ReducePlan::new) and [`scale`](Self::scale).
-    pub fn sum(&mut self, x: Var, axes: &[usize]) -> Result<Var, NnError> {
+    pub fn sum(&mut self, x: Var, axes: &[usize]) -> Result<Var> {
         self.reduce(x, axes, Reduction::Sum)
     }
 
@@ -150,11 +141,11 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`sum`](Self::sum).
-    pub fn mean(&mut self, x: Var, axes: &[usize]) -> Result<Var, NnError> {
+    pub fn mean(&mut self, x: Var, axes: &[usize]) -> Result<Var> {
         self.reduce(x, axes, Reduction::Mean)
     }
 
-    fn reduce(&mut self, x: Var, axes: &[usize], reduction: Reduction) -> Result<Var, NnError> {
+    fn reduce(&mut self, x: Var, axes: &[usize], reduction: Reduction) -> Result<Var> {
         let x = self.index(x)?;
         let y = Functional::reduce(self.q, reduction, &self.at(x)?, axes)?;
         let count: usize = axes.iter().map(|&axis| self.nodes[x].layout.shape()[axis]).product();
@@ -170,7 +161,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// [`NnError::Rank`] unless the logits are a matrix, [`NnError::EmptyReduction`] without rows,
     /// [`NnError::ShapeMismatch`] unless there is a target for each row; otherwise as
     /// [`scale`](Self::scale).
-    pub fn cross_entropy(&mut self, logits: Var, targets: TensorRef<'_, Q, u32>) -> Result<Var, NnError> {
+    pub fn cross_entropy(&mut self, logits: Var, targets: TensorRef<'_, Q, u32>) -> Result<Var> {
         const OP: &str = "cross_entropy";
         let x = self.index(logits)?;
         let [rows, _] = self.nodes[x].layout.lengths(OP, "logits")?;
@@ -187,7 +178,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// # Errors
     /// [`NnError::ShapeMismatch`] for tensors of different shapes, [`NnError::EmptyReduction`]
     /// without elements; otherwise as [`scale`](Self::scale).
-    pub fn mse(&mut self, x: Var, target: Var) -> Result<Var, NnError> {
+    pub fn mse(&mut self, x: Var, target: Var) -> Result<Var> {
         let (expected, got) = (self.shape(x)?, self.shape(target)?);
         if expected != got {
             return Err(NnError::shape("mse", "target", expected, got));

@@ -7,11 +7,11 @@ use super::{
     var::{TapeId, Var},
 };
 use crate::{
-    error::NnError,
+    error::{NnError, Result},
     functional::readable::Readable,
     layers::{LayerOps, Mode},
-    optim::{arena::ParameterArena, table::ParameterId},
-    tensor::{owned::Tensor, views::TensorRef},
+    optim::{ParameterArena, ParameterId},
+    tensor::{Tensor, TensorRef},
 };
 
 const OP: &str = "tape";
@@ -87,7 +87,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// [`NnError::Axis`] for a parameter of another table.
-    pub fn parameter(&mut self, id: ParameterId) -> Result<Var, NnError> {
+    pub fn parameter(&mut self, id: ParameterId) -> Result<Var> {
         let (layout, needs_gradient) = (*self.values.table().layout(id)?, self.mode.is_training());
         Ok(self.push(Node { layout, value: Value::Parameter(id), kind: Kind::Parameter(id), needs_gradient }))
     }
@@ -96,7 +96,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// [`NnError::OtherTape`] for a variable of another tape.
-    pub fn detach(&mut self, x: Var) -> Result<Var, NnError> {
+    pub fn detach(&mut self, x: Var) -> Result<Var> {
         let x = self.index(x)?;
         let (layout, value) = (self.nodes[x].layout, self.part(x, 0));
         Ok(self.push(Node { layout, value, kind: Kind::Constant, needs_gradient: false }))
@@ -112,7 +112,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// [`NnError::OtherTape`] for a variable of another tape.
-    pub fn shape(&self, x: Var) -> Result<&[usize], NnError> {
+    pub fn shape(&self, x: Var) -> Result<&[usize]> {
         Ok(self.nodes[self.index(x)?].layout.shape())
     }
 
@@ -120,24 +120,24 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// [`NnError::OtherTape`] for a variable of another tape, [`NnError::Backend`] from the device.
-    pub fn values(&self, x: Var) -> Result<Vec<f32>, NnError> {
+    pub fn values(&self, x: Var) -> Result<Vec<f32>> {
         let packed = self.packed(self.index(x)?)?;
         let x = packed.at();
         Ok(self.q.read(x.view().slice(0..x.layout().numel())?)?)
     }
 
     /// The position of a variable's node.
-    pub(super) fn index(&self, x: Var) -> Result<usize, NnError> {
+    pub(super) fn index(&self, x: Var) -> Result<usize> {
         if x.tape == self.id { Ok(x.index) } else { Err(NnError::OtherTape { op: OP }) }
     }
 
     /// The value of a node.
-    pub(super) fn at(&self, index: usize) -> Result<TensorRef<'_, Q, f32>, NnError> {
+    pub(super) fn at(&self, index: usize) -> Result<TensorRef<'_, Q, f32>> {
         value_of(&self.nodes, self.values, index)
     }
 
     /// The value of a node in row-major order.
-    pub(super) fn packed(&self, index: usize) -> Result<Readable<'_, Q, f32>, NnError> {
+    pub(super) fn packed(&self, index: usize) -> Result<Readable<'_, Q, f32>> {
         Readable::of(self.q, self.at(index)?)
     }
 

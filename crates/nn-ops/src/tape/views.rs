@@ -7,7 +7,12 @@ use super::{
     record::Tape,
     var::Var,
 };
-use crate::{error::NnError, layers::LayerOps, movement::packed::copied, tensor::layout::Layout};
+use crate::{
+    error::{NnError, Result},
+    layers::LayerOps,
+    movement::copied,
+    tensor::Layout,
+};
 
 impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// The elements in another shape, in their row-major order.
@@ -17,7 +22,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// # Errors
     /// [`NnError::Length`] for a shape of another number of elements, [`NnError::OtherTape`] for a
     /// variable of another tape, [`NnError::Backend`] from the device.
-    pub fn reshape(&mut self, x: Var, shape: &[usize]) -> Result<Var, NnError> {
+    pub fn reshape(&mut self, x: Var, shape: &[usize]) -> Result<Var> {
         let x = self.index(x)?;
         let (own, layout) = (self.nodes[x].layout, Layout::of("reshape", shape)?);
         if own.numel() != layout.numel() {
@@ -35,7 +40,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     ///
     /// # Errors
     /// As [`Layout::permuted`]; [`NnError::OtherTape`] for a variable of another tape.
-    pub fn permute(&mut self, x: Var, axes: &[usize]) -> Result<Var, NnError> {
+    pub fn permute(&mut self, x: Var, axes: &[usize]) -> Result<Var> {
         let x = self.index(x)?;
         let layout = self.nodes[x].layout.permuted(axes)?;
         Ok(self.view(x, (0, layout), Kind::Permute { axes: axes.to_vec(), x }))
@@ -46,7 +51,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// # Errors
     /// [`NnError::TooFewAxes`] with fewer than two axes, [`NnError::OtherTape`] for a variable of
     /// another tape.
-    pub fn transpose(&mut self, x: Var) -> Result<Var, NnError> {
+    pub fn transpose(&mut self, x: Var) -> Result<Var> {
         let rank = self.shape(x)?.len();
         if rank < 2 {
             return Err(NnError::TooFewAxes { op: "transpose", min: 2, got: rank });
@@ -61,7 +66,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// # Errors
     /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter,
     /// [`NnError::OtherTape`] for a variable of another tape.
-    pub fn narrow(&mut self, x: Var, axis: usize, range: Range<usize>) -> Result<Var, NnError> {
+    pub fn narrow(&mut self, x: Var, axis: usize, range: Range<usize>) -> Result<Var> {
         let x = self.index(x)?;
         let part = self.nodes[x].layout.narrowed("narrow", axis, range.clone())?;
         Ok(self.view(x, part, Kind::Narrow { axis, range, x }))

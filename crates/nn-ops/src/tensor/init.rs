@@ -4,7 +4,7 @@ use backend_api::BackendError;
 use core_types::philox;
 
 use super::layout::Layout;
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 /// Where the values of a new tensor come from.
 ///
@@ -48,7 +48,7 @@ impl Init {
     /// [`NnError::Parameter`] for bounds that are not finite or not in order,
     /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape,
     /// [`NnError::Backend`] if memory is short.
-    pub fn values(self, shape: &[usize], seed: u64, site: u32) -> Result<Vec<f32>, NnError> {
+    pub fn values(self, shape: &[usize], seed: u64, site: u32) -> Result<Vec<f32>> {
         let count = Layout::contiguous(shape)?.numel();
         let (outputs, others) = shape.split_last().map_or((1, &[][..]), |(&outputs, others)| (outputs, others));
         let inputs = others.iter().product::<usize>();

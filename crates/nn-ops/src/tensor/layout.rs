@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use core_types::params::{elementwise::MAX_RANK, rows::AxisParams};
 
-use crate::error::{NnError, Shape};
+use crate::error::{NnError, Result, Shape};
 
 /// Shape and strides of a tensor.
 ///
@@ -43,13 +43,13 @@ impl Layout {
     /// [`NnError::TooManyAxes`] above six axes, [`NnError::Overflow`] if the elements cannot be
     /// counted.
     #[inline]
-    pub fn contiguous(shape: &[usize]) -> Result<Self, NnError> {
+    pub fn contiguous(shape: &[usize]) -> Result<Self> {
         Self::of("layout", shape)
     }
 
     /// [`contiguous`](Self::contiguous) on behalf of an operator, which its errors name.
     #[inline]
-    pub(crate) fn of(op: &'static str, shape: &[usize]) -> Result<Self, NnError> {
+    pub(crate) fn of(op: &'static str, shape: &[usize]) -> Result<Self> {
         let (mut layout, numel) = Self::of_shape(op, shape)?;
         let mut next = 1;
         for (stride, &len) in layout.strides.iter_mut().zip(shape).rev() {
@@ -64,7 +64,7 @@ impl Layout {
     /// # Errors
     /// [`NnError::InvalidStride`] unless there is a stride for each axis, [`NnError::TooManyAxes`]
     /// above six, [`NnError::Overflow`] if an index wraps.
-    pub fn strided(shape: &[usize], strides: &[usize]) -> Result<Self, NnError> {
+    pub fn strided(shape: &[usize], strides: &[usize]) -> Result<Self> {
         let (mut layout, numel) = Self::of_shape("layout", shape)?;
         if shape.len() != strides.len() {
             let (strides, why) = (strides.to_vec(), "expected one stride for each axis");
@@ -83,7 +83,7 @@ impl Layout {
 
     /// A layout of `shape` whose strides are still to be filled in, and its number of elements.
     #[inline]
-    fn of_shape(op: &'static str, shape: &[usize]) -> Result<(Self, usize), NnError> {
+    fn of_shape(op: &'static str, shape: &[usize]) -> Result<(Self, usize)> {
         if shape.len() > MAX_RANK {
             return Err(NnError::TooManyAxes { max: MAX_RANK, got: shape.len() });
         }
@@ -154,20 +154,14 @@ impl Layout {
     }
 
     /// The lengths of all axes, for an operator that needs a `tensor` of `RANK` axes.
-    pub(crate) fn lengths<const RANK: usize>(
-        &self,
-        op: &'static str,
-        tensor: &'static str,
-    ) -> Result<[usize; RANK], NnError> {
+    pub(crate) fn lengths<const RANK: usize>(&self, op: &'static str, tensor: &'static str) -> Result<[usize; RANK]> {
         self.shape().try_into().map_err(|_| NnError::Rank { op, tensor, expected: RANK, got: self.rank() })
     }
 
     /// Elements before, along and after an axis.
-    pub(crate) fn around(&self, op: &'static str, axis: usize) -> Result<AxisParams, NnError> {
+    pub(crate) fn around(&self, op: &'static str, axis: usize) -> Result<AxisParams> {
         let shape = self.shape();
-        let Some(&len) = shape.get(axis) else {
-            return Err(NnError::Axis { op, rank: shape.len(), axis });
-        };
+        let Some(&len) = shape.get(axis) else { return Err(NnError::Axis { op, rank: shape.len(), axis }) };
         let size = |axes: &[usize]| axes.iter().product::<usize>() as u64;
         Ok(AxisParams { outer: size(&shape[..axis]), len: len as u64, inner: size(&shape[axis + 1..]) })
     }
@@ -207,7 +201,7 @@ impl Layout {
     ///
     /// # Errors
     /// [`NnError::TooFewAxes`] with fewer than two axes.
-    pub fn transposed(&self) -> Result<Self, NnError> {
+    pub fn transposed(&self) -> Result<Self> {
         let rank = self.rank();
         if rank < 2 {
             return Err(NnError::TooFewAxes { op: "transpose", min: 2, got: rank });
@@ -223,7 +217,7 @@ impl Layout {
     /// # Errors
     /// [`NnError::Rank`] for another number of axes, [`NnError::Axis`] if one is not there or named
     /// twice.
-    pub fn permuted(&self, axes: &[usize]) -> Result<Self, NnError> {
+    pub fn permuted(&self, axes: &[usize]) -> Result<Self> {
         const OP: &str = "permute";
         if axes.len() != self.rank() {
             return Err(NnError::Rank { op: OP, tensor: "a tensor", expected: self.rank(), got: axes.len() });
@@ -242,15 +236,8 @@ impl Layout {
     /// The layout of a range of indices along `axis`, after the place of its first element.
     ///
     /// The place is in a view of the whole layout.
-    pub(crate) fn narrowed(
-        &self,
-        op: &'static str,
-        axis: usize,
-        range: Range<usize>,
-    ) -> Result<(usize, Self), NnError> {
-        let Some(&len) = self.shape().get(axis) else {
-            return Err(NnError::Axis { op, rank: self.rank(), axis });
-        };
+    pub(crate) fn narrowed(&self, op: &'static str, axis: usize, range: Range<usize>) -> Result<(usize, Self)> {
+        let Some(&len) = self.shape().get(axis) else { return Err(NnError::Axis { op, rank: self.rank(), axis }) };
         if range.start > range.end || range.end > len {
             return Err(NnError::Slice { op, len, start: range.start, end: range.end });
         }
@@ -264,7 +251,7 @@ impl Layout {
     /// The layout of one index along `axis`, without that axis.
     ///
     /// It comes after the place of its first element in a view of the whole layout.
-    pub(crate) fn indexed(&self, axis: usize, index: usize) -> Result<(usize, Self), NnError> {
+    pub(crate) fn indexed(&self, axis: usize, index: usize) -> Result<(usize, Self)> {
         let (first, one) = self.narrowed("index", axis, index..index.saturating_add(1))?;
         let without = |all: &[usize]| [&all[..axis], &all[axis + 1..]].concat();
         Ok((first, Self::strided(&without(one.shape()), &without(one.strides()))?))
@@ -277,7 +264,7 @@ impl Layout {
     /// # Errors
     /// [`NnError::Length`] for a shape of another number of elements, [`NnError::InvalidStride`] if
     /// the elements lie otherwise; otherwise as [`contiguous`](Self::contiguous).
-    pub fn reshaped(&self, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn reshaped(&self, shape: &[usize]) -> Result<Self> {
         const OP: &str = "reshape";
         Self::contiguous(self.shape())?.admit(OP, "a tensor", self)?;
         let layout = Self::contiguous(shape)?;
@@ -293,12 +280,12 @@ impl Layout {
     ///
     /// # Errors
     /// [`NnError::Broadcast`] if an axis has neither length 1 nor the requested length.
-    pub fn broadcast(&self, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn broadcast(&self, shape: &[usize]) -> Result<Self> {
         self.broadcast_by("broadcast", shape)
     }
 
     /// [`broadcast`](Self::broadcast) on behalf of an operator.
-    pub(crate) fn broadcast_by(&self, op: &'static str, shape: &[usize]) -> Result<Self, NnError> {
+    pub(crate) fn broadcast_by(&self, op: &'static str, shape: &[usize]) -> Result<Self> {
         let mismatch = || NnError::Broadcast { op, lhs: Shape::from(self), rhs: Shape::from(shape) };
         let missing = shape.len().checked_sub(self.rank()).ok_or_else(mismatch)?;
         if shape.len() > MAX_RANK {
@@ -322,7 +309,7 @@ impl Layout {
 
     /// Refuses an operand with a different shape.
     #[inline]
-    pub(crate) fn admit_shape(&self, op: &'static str, tensor: &'static str, operand: &Self) -> Result<(), NnError> {
+    pub(crate) fn admit_shape(&self, op: &'static str, tensor: &'static str, operand: &Self) -> Result<()> {
         if self.rank == operand.rank && self.shape == operand.shape {
             return Ok(());
         }
@@ -331,7 +318,7 @@ impl Layout {
 
     /// Refuses an operand with a different shape, or whose elements are laid out differently.
     #[inline]
-    pub(crate) fn admit(&self, op: &'static str, tensor: &'static str, operand: &Self) -> Result<(), NnError> {
+    pub(crate) fn admit(&self, op: &'static str, tensor: &'static str, operand: &Self) -> Result<()> {
         if self.rank == operand.rank
             && self.shape == operand.shape
             && (self.contiguous && operand.contiguous || self.strides == operand.strides)
@@ -385,7 +372,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        rows::{loss::CrossEntropyPlan, reduce::ReducePlan, softmax::SoftmaxPlan},
+        rows::{CrossEntropyPlan, ReducePlan, SoftmaxPlan},
         tensor::owned::Tensor,
     };
 

@@ -9,7 +9,7 @@ use super::{
     layout::Layout,
     views::{TensorMut, TensorRef},
 };
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 /// A row-major tensor on a queue's device that owns its elements.
 ///
@@ -38,7 +38,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     /// # Errors
     /// [`NnError::TooManyAxes`] or [`NnError::Overflow`] if no tensor has the shape,
     /// [`NnError::Backend`] if memory is short.
-    pub fn alloc(q: &Q, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn alloc(q: &Q, shape: &[usize]) -> Result<Self> {
         let layout = Layout::of("tensor", shape)?;
         Ok(Self { buffer: q.alloc(layout.numel())?, layout })
     }
@@ -48,7 +48,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     /// # Errors
     /// [`NnError::Length`] unless there is a value for each element; otherwise as
     /// [`alloc`](Self::alloc).
-    pub fn from_values(q: &Q, shape: &[usize], values: &[T]) -> Result<Self, NnError> {
+    pub fn from_values(q: &Q, shape: &[usize], values: &[T]) -> Result<Self> {
         Self::from_buffer(q.upload(values)?, shape)
     }
 
@@ -56,7 +56,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`from_values`](Self::from_values).
-    pub fn from_buffer(buffer: Q::Buf<T>, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn from_buffer(buffer: Q::Buf<T>, shape: &[usize]) -> Result<Self> {
         let layout = Layout::of("tensor", shape)?;
         if buffer.len() != layout.numel() {
             let (expected, got) = (layout.numel(), buffer.len());
@@ -92,7 +92,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`TensorRef::transposed`].
-    pub fn transposed(&self) -> Result<TensorRef<'_, Q, T>, NnError> {
+    pub fn transposed(&self) -> Result<TensorRef<'_, Q, T>> {
         self.at().transposed()
     }
 
@@ -100,7 +100,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`TensorRef::permuted`].
-    pub fn permuted(&self, axes: &[usize]) -> Result<TensorRef<'_, Q, T>, NnError> {
+    pub fn permuted(&self, axes: &[usize]) -> Result<TensorRef<'_, Q, T>> {
         self.at().permuted(axes)
     }
 
@@ -108,7 +108,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`TensorRef::narrowed`].
-    pub fn narrowed(&self, axis: usize, range: Range<usize>) -> Result<TensorRef<'_, Q, T>, NnError> {
+    pub fn narrowed(&self, axis: usize, range: Range<usize>) -> Result<TensorRef<'_, Q, T>> {
         self.at().narrowed(axis, range)
     }
 
@@ -116,7 +116,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`TensorRef::indexed`].
-    pub fn indexed(&self, axis: usize, index: usize) -> Result<TensorRef<'_, Q, T>, NnError> {
+    pub fn indexed(&self, axis: usize, index: usize) -> Result<TensorRef<'_, Q, T>> {
         self.at().indexed(axis, index)
     }
 
@@ -124,7 +124,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`TensorRef::reshaped`].
-    pub fn reshaped(&self, shape: &[usize]) -> Result<TensorRef<'_, Q, T>, NnError> {
+    pub fn reshaped(&self, shape: &[usize]) -> Result<TensorRef<'_, Q, T>> {
         self.at().reshaped(shape)
     }
 
@@ -132,7 +132,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`TensorRef::reshaped`]; the tensor is dropped then.
-    pub fn into_shape(self, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn into_shape(self, shape: &[usize]) -> Result<Self> {
         let layout = self.layout.reshaped(shape)?;
         Ok(Self { buffer: self.buffer, layout })
     }
@@ -159,7 +159,7 @@ impl<Q: Queue, T: Element> Tensor<Q, T> {
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
-    pub fn values(&self, q: &Q) -> Result<Vec<T>, NnError> {
+    pub fn values(&self, q: &Q) -> Result<Vec<T>> {
         Ok(q.download(&self.buffer)?)
     }
 }
@@ -171,7 +171,7 @@ impl<Q: Queue, T: Real> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`Init::values`] and [`alloc`](Self::alloc).
-    pub fn random(q: &Q, shape: &[usize], init: Init, seed: u64, site: u32) -> Result<Self, NnError> {
+    pub fn random(q: &Q, shape: &[usize], init: Init, seed: u64, site: u32) -> Result<Self> {
         let mut tensor = Self::alloc(q, shape)?;
         let values: Vec<T> = init.values(shape, seed, site)?.into_iter().map(T::from_f32).collect();
         q.write(&values, tensor.buffer.view_mut())?;
@@ -182,7 +182,7 @@ impl<Q: Queue, T: Real> Tensor<Q, T> {
     ///
     /// # Errors
     /// As [`values`](Self::values).
-    pub fn show(&self, q: &Q) -> Result<impl fmt::Display + use<Q, T>, NnError> {
+    pub fn show(&self, q: &Q) -> Result<impl fmt::Display + use<Q, T>> {
         let values = self.values(q)?.into_iter().map(T::to_f32).collect();
         Ok(Shown { shape: self.layout.shape().to_vec(), values })
     }
@@ -207,9 +207,7 @@ impl Shown {
     /// The part from element `first` on, whose axes begin with axis `axis`.
     fn part(&self, f: &mut fmt::Formatter<'_>, axis: usize, first: usize) -> fmt::Result {
         const ENDS: usize = 3;
-        let Some(&len) = self.shape.get(axis) else {
-            return fmt::Display::fmt(&self.values[first], f);
-        };
+        let Some(&len) = self.shape.get(axis) else { return fmt::Display::fmt(&self.values[first], f) };
         let step: usize = self.shape[axis + 1..].iter().product();
         // Lines of an inner axis begin below its first element.
         let apart = match self.shape.len() - axis - 1 {

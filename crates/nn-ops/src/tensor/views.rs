@@ -5,7 +5,7 @@ use core::ops::Range;
 use backend_api::{Buffer, BufferMut, BufferRef, Element, Mut, Queue, Ref};
 
 use super::layout::Layout;
-use crate::error::NnError;
+use crate::error::{NnError, Result};
 
 /// A shared view of a queue's buffer with a layout: a tensor operand.
 pub struct TensorRef<'a, Q: Queue + 'a, T: Element> {
@@ -18,7 +18,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     ///
     /// # Errors
     /// [`NnError::ViewTooShort`] if the layout reaches past the view.
-    pub fn new(view: Ref<'a, Q, T>, layout: Layout) -> Result<Self, NnError> {
+    pub fn new(view: Ref<'a, Q, T>, layout: Layout) -> Result<Self> {
         if view.len() < layout.span() {
             return Err(NnError::ViewTooShort { expected: layout.span(), got: view.len() });
         }
@@ -34,7 +34,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     ///
     /// # Errors
     /// As [`Self::new`] and [`Layout::contiguous`].
-    pub fn contiguous(view: Ref<'a, Q, T>, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn contiguous(view: Ref<'a, Q, T>, shape: &[usize]) -> Result<Self> {
         Self::new(view, Layout::contiguous(shape)?)
     }
 
@@ -42,7 +42,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     ///
     /// # Errors
     /// [`NnError::TooFewAxes`] with fewer than two axes.
-    pub fn transposed(&self) -> Result<Self, NnError> {
+    pub fn transposed(&self) -> Result<Self> {
         Ok(Self { view: self.view, layout: self.layout.transposed()? })
     }
 
@@ -50,7 +50,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     ///
     /// # Errors
     /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter.
-    pub fn narrowed(&self, axis: usize, range: Range<usize>) -> Result<Self, NnError> {
+    pub fn narrowed(&self, axis: usize, range: Range<usize>) -> Result<Self> {
         let (first, layout) = self.layout.narrowed("slice", axis, range)?;
         Self::new(self.view.slice(first..first + layout.span())?, layout)
     }
@@ -59,7 +59,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     ///
     /// # Errors
     /// As [`Layout::permuted`].
-    pub fn permuted(&self, axes: &[usize]) -> Result<Self, NnError> {
+    pub fn permuted(&self, axes: &[usize]) -> Result<Self> {
         Ok(Self { view: self.view, layout: self.layout.permuted(axes)? })
     }
 
@@ -70,7 +70,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     /// # Errors
     /// [`NnError::Length`] for a shape of another number of elements, [`NnError::InvalidStride`] if
     /// the elements lie otherwise; otherwise as [`Layout::contiguous`].
-    pub fn reshaped(&self, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn reshaped(&self, shape: &[usize]) -> Result<Self> {
         Ok(Self { view: self.view, layout: self.layout.reshaped(shape)? })
     }
 
@@ -78,7 +78,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     ///
     /// # Errors
     /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter.
-    pub fn indexed(&self, axis: usize, index: usize) -> Result<Self, NnError> {
+    pub fn indexed(&self, axis: usize, index: usize) -> Result<Self> {
         let (first, layout) = self.layout.indexed(axis, index)?;
         Self::new(self.view.slice(first..first + layout.span())?, layout)
     }
@@ -87,7 +87,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     ///
     /// # Errors
     /// As [`Layout::broadcast`].
-    pub fn broadcast(&self, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn broadcast(&self, shape: &[usize]) -> Result<Self> {
         Ok(Self { view: self.view, layout: self.layout.broadcast(shape)? })
     }
 
@@ -137,13 +137,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorRef<'a, Q, T> {
     }
 }
 
-impl<'a, Q: Queue + 'a, T: Element> Clone for TensorRef<'a, Q, T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<'a, Q: Queue + 'a, T: Element> Copy for TensorRef<'a, Q, T> {}
+copied_views!(TensorRef<'a, Q: Queue, T: Element>);
 
 impl<'a, Q: Queue + 'a, T: Element> core::fmt::Debug for TensorRef<'a, Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -168,7 +162,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     /// # Errors
     /// [`NnError::ViewTooShort`] if the layout reaches past the view, [`NnError::InvalidStride`] if
     /// elements overlap.
-    pub fn new(view: Mut<'a, Q, T>, layout: Layout) -> Result<Self, NnError> {
+    pub fn new(view: Mut<'a, Q, T>, layout: Layout) -> Result<Self> {
         if view.len() < layout.span() {
             return Err(NnError::ViewTooShort { expected: layout.span(), got: view.len() });
         }
@@ -192,7 +186,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     ///
     /// # Errors
     /// As [`Self::new`] and [`Layout::contiguous`].
-    pub fn contiguous(view: Mut<'a, Q, T>, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn contiguous(view: Mut<'a, Q, T>, shape: &[usize]) -> Result<Self> {
         Self::new(view, Layout::contiguous(shape)?)
     }
 
@@ -206,7 +200,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     ///
     /// # Errors
     /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter.
-    pub fn narrowed(self, axis: usize, range: Range<usize>) -> Result<Self, NnError> {
+    pub fn narrowed(self, axis: usize, range: Range<usize>) -> Result<Self> {
         let (first, layout) = self.layout.narrowed("slice", axis, range)?;
         Self::new(self.view.slice(first..first + layout.span())?, layout)
     }
@@ -215,7 +209,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     ///
     /// # Errors
     /// [`NnError::Axis`] if there is no such axis, [`NnError::Slice`] if it is shorter.
-    pub fn indexed(self, axis: usize, index: usize) -> Result<Self, NnError> {
+    pub fn indexed(self, axis: usize, index: usize) -> Result<Self> {
         let (first, layout) = self.layout.indexed(axis, index)?;
         Self::new(self.view.slice(first..first + layout.span())?, layout)
     }
@@ -224,7 +218,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     ///
     /// # Errors
     /// [`NnError::TooFewAxes`] with fewer than two axes.
-    pub fn transposed(self) -> Result<Self, NnError> {
+    pub fn transposed(self) -> Result<Self> {
         let layout = self.layout.transposed()?;
         Ok(Self { view: self.view, layout })
     }
@@ -233,7 +227,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     ///
     /// # Errors
     /// As [`Layout::permuted`].
-    pub fn permuted(self, axes: &[usize]) -> Result<Self, NnError> {
+    pub fn permuted(self, axes: &[usize]) -> Result<Self> {
         let layout = self.layout.permuted(axes)?;
         Ok(Self { view: self.view, layout })
     }
@@ -242,7 +236,7 @@ impl<'a, Q: Queue + 'a, T: Element> TensorMut<'a, Q, T> {
     ///
     /// # Errors
     /// As [`Layout::reshaped`].
-    pub fn reshaped(self, shape: &[usize]) -> Result<Self, NnError> {
+    pub fn reshaped(self, shape: &[usize]) -> Result<Self> {
         let layout = self.layout.reshaped(shape)?;
         Ok(Self { view: self.view, layout })
     }
@@ -303,14 +297,14 @@ pub(crate) trait Planned<'s>: Sized {
     type View;
 
     /// The elements that the operator works on, if they are laid out as planned.
-    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View, NnError>;
+    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View>;
 }
 
 impl<'s, 'a: 's, Q: Queue + 'a, T: Element> Planned<'s> for TensorRef<'a, Q, T> {
     type View = Ref<'s, Q, T>;
 
     #[inline]
-    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View, NnError> {
+    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View> {
         plan.admit(op, tensor, &self.layout)?;
         Ok(Q::Buf::<T>::shorten(self.view.slice(0..plan.span())?))
     }
@@ -320,7 +314,7 @@ impl<'s, 'a: 's, Q: Queue + 'a, T: Element> Planned<'s> for TensorMut<'a, Q, T> 
     type View = Mut<'s, Q, T>;
 
     #[inline]
-    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View, NnError> {
+    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View> {
         plan.admit(op, tensor, &self.layout)?;
         Ok(Q::Buf::<T>::shorten_mut(self.view.slice(0..plan.span())?))
     }
@@ -330,7 +324,7 @@ impl<'s, P: Planned<'s>> Planned<'s> for Option<P> {
     type View = Option<P::View>;
 
     #[inline]
-    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View, NnError> {
+    fn planned(self, op: &'static str, tensor: &'static str, plan: &Layout) -> Result<Self::View> {
         self.map(|given| given.planned(op, tensor, plan)).transpose()
     }
 }

@@ -87,10 +87,8 @@ fn weights_that_do_not_fit_are_refused_by_name() {
         |name: &str, shape: &[usize]| import(&|tensors| tensors.get_mut(name).unwrap().shape = shape.to_vec());
     assert_eq!(reshaped("a.weight", &[6]), "tensor `a.weight`: `mlp` expected weight with 2 axes, got 1");
     assert_eq!(reshaped("a.bias", &[1, 3]), "tensor `a.bias`: `mlp` expected bias of shape [3], got [1, 3]");
-    assert_eq!(
-        reshaped("a.weight", &[3, 3]),
-        "tensor `a.weight`: `parameter_arena` expected a tensor of 9 elements, got 6"
-    );
+    let square = "tensor `a.weight`: `parameter_arena` expected a tensor of 9 elements, got 6";
+    assert_eq!(reshaped("a.weight", &[3, 3]), square);
     let short = import(&|tensors| tensors.get_mut("b.bias").unwrap().data.truncate(1));
     assert_eq!(short, "tensor `b.bias`: `parameter_arena` expected a tensor of 2 elements, got 1");
 

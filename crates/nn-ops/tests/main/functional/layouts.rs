@@ -141,12 +141,12 @@ fn results(q: &AnyQueue, x: &impl Operand<AnyQueue, f32>) -> Result<Vec<(&'stati
 }
 
 /// The elements of the tensor that contains the operands.
-fn values() -> Vec<f32> {
+pub(super) fn values() -> Vec<f32> {
     (0..ELEMENTS).map(|i| ((i * 37 % 101) as f32 - 50.0) / 16.0).collect()
 }
 
 /// Indices of an element of [`SHAPE`].
-fn index(i: usize) -> [usize; 3] {
+pub(super) fn index(i: usize) -> [usize; 3] {
     [i / 20, i / 5 % 4, i % 5]
 }
 

@@ -10,7 +10,7 @@ use nn_ops::{
 use runtime::{AnyQueue, Choice};
 
 use super::{
-    layouts::{Device, ELEMENTS, Order, SHAPE},
+    layouts::{Device, ELEMENTS, Order, SHAPE, index, values},
     on_each_device,
 };
 use crate::common::open;
@@ -24,18 +24,10 @@ type Mut<'a> = TensorMut<'a, AnyQueue, f32>;
 /// A plan from an operand to a result of the same shape.
 type Run<'r> = &'r dyn Fn(Ref<'_>, Mut<'_>) -> Result<(), NnError>;
 
-fn values() -> Vec<f32> {
-    (0..ELEMENTS).map(|i| ((i * 37 % 101) as f32 - 50.0) / 16.0).collect()
-}
-
 /// The operand in the order of its indices.
 fn logical(order: Order) -> Vec<f64> {
     let values = values();
     (0..60).map(|i| f64::from(values[order.place(index(i))])).collect()
-}
-
-fn index(i: usize) -> [usize; 3] {
-    [i / 20, i / 5 % 4, i % 5]
 }
 
 fn assert_close(name: &str, got: impl IntoIterator<Item = f32>, expected: &[f64]) {
@@ -193,11 +185,8 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
                 layer[r][1] * (slopes(r, c) - mean - hat(r, c) * along)
             });
             let backward = |x: Ref<'_>, dx: Mut<'_>| {
-                let saved = NormSaved {
-                    x: x.shorten(),
-                    gamma: affine.gamma.map(|gamma| gamma.shorten()),
-                    stats: stats.transposed()?.shorten(),
-                };
+                let gamma = affine.gamma.map(|gamma| gamma.shorten());
+                let saved = NormSaved { x: x.shorten(), gamma, stats: stats.transposed()?.shorten() };
                 let mut held = of_columns.borrow_mut();
                 let (sums, addends) = &mut *held;
                 let [dgamma, dbeta] = [sums.at_mut().indexed(1, 1)?, addends.at_mut().indexed(1, 1)?];
@@ -220,18 +209,9 @@ fn norms_and_their_gradients_are_those_of_loops_in_every_layout() {
             };
             run("rms_norm", &norm, &by_row(&|r, c| rows[r][c] * roots[r] * gamma[c]));
             let backward = |x: Ref<'_>, dx: Mut<'_>| {
-                let stats = wide.indexed(1, 0)?;
-                plan.rms_norm_backward(
-                    q,
-                    NormSaved {
-                        x: x.shorten(),
-                        gamma: affine.gamma.map(|gamma| gamma.shorten()),
-                        stats: stats.shorten(),
-                    },
-                    x,
-                    dx,
-                    None,
-                )
+                let (stats, gamma) = (wide.indexed(1, 0)?, affine.gamma.map(|gamma| gamma.shorten()));
+                let saved = NormSaved { x: x.shorten(), gamma, stats: stats.shorten() };
+                plan.rms_norm_backward(q, saved, x, dx, None)
             };
             let of_x = by_row(&|r, c| {
                 let along = (0..5).map(|k| slopes(r, k) * rows[r][k]).sum::<f64>() / 5.0;

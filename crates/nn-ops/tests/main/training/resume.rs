@@ -89,10 +89,8 @@ fn networks_of_broken_checkpoints_are_refused() {
     let text = |key: &'static str, text: &'static str| {
         refused(&|checkpoint| drop(checkpoint.text.insert(key.to_owned(), text.to_owned())))
     };
-    assert_eq!(
-        text("mlp.activation", "step"),
-        "checkpoint: expected the name of an activation under `mlp.activation`, got `step`"
-    );
+    let step = "checkpoint: expected the name of an activation under `mlp.activation`, got `step`";
+    assert_eq!(text("mlp.activation", "step"), step);
     for broken in [text("mlp.dropout", "2 1"), text("mlp.dropout", "0.5"), text("mlp.dropout", "0.5 1 1")] {
         assert!(broken.contains("under `mlp.dropout`"), "{broken}");
     }
@@ -102,10 +100,8 @@ fn networks_of_broken_checkpoints_are_refused() {
     assert!(text("optimizer.rule", "lion").contains("under `optimizer.rule`"));
     let gone = refused(&|checkpoint| drop(checkpoint.text.remove("mlp.activation")));
     assert_eq!(gone, "checkpoint: expected the name of an activation under `mlp.activation`, got nothing");
-    assert_eq!(
-        refused(&|checkpoint| drop(checkpoint.tensors.remove("layers.1.bias"))),
-        "there is no tensor `layers.1.bias`"
-    );
+    let bias = refused(&|checkpoint| drop(checkpoint.tensors.remove("layers.1.bias")));
+    assert_eq!(bias, "there is no tensor `layers.1.bias`");
     let fewer = refused(&|checkpoint| drop(checkpoint.tensors.remove("layers.2.weight")));
     assert_eq!(fewer, "there is no tensor `layers.2.weight`");
     assert_eq!(text("mlp.layers", "99999999999"), "there is no tensor `layers.3.weight`");
