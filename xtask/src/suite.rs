@@ -45,9 +45,9 @@ pub(crate) fn ci(sh: &Shell) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Whether the program without CUDA depends on no package that looks for a toolkit or a driver.
+/// Whether the program without CUDA depends on no package of CUDA.
 ///
-/// So the repository's configuration of cargo makes no difference to it.
+/// Such packages look for a toolkit, where the repository's configuration of cargo matters.
 fn without_cuda(sh: &Shell) -> Result<Tally> {
     let tree =
         cmd!(sh, "cargo tree --package trefoil-cli --no-default-features --edges normal,build --prefix none --quiet");

@@ -29,13 +29,21 @@ const POLL: Duration = Duration::from_millis(5);
 /// If the test fails in the child process, with the child's output; if the child does not end in
 /// time; or if the call stands in a helper, so that the test's name is unknown.
 pub fn alone<F: FnOnce()>(test: F) {
+    alone_in(&[], test);
+}
+
+/// [`alone`] with these variables in the environment of the process.
+///
+/// # Panics
+/// As [`alone`].
+pub fn alone_in<F: FnOnce()>(variables: &[(&str, &str)], test: F) {
     if env::args().any(|argument| argument == MARK) {
         return test();
     }
     let name = test_name::<F>();
     let program = env::current_exe().expect("a test program has a path");
     let mut command = Command::new(program);
-    command.args([name.as_str(), MARK, "--exact", "--nocapture", "--test-threads=1"]);
+    command.args([name.as_str(), MARK, "--exact", "--nocapture", "--test-threads=1"]).envs(variables.iter().copied());
     let output = output(&mut command, LIMIT);
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     let shown = format!("{}\n{stdout}\n{stderr}", output.status);

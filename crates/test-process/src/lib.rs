@@ -1,7 +1,7 @@
 //! Separate processes and time limits for tests.
 //!
-//! - [`alone`] runs a test in a separate process, for state that a process has once: its driver,
-//!   its allocator.
+//! - [`alone`] and [`alone_in`] run a test in a separate process, for state that a process has
+//!   once: its driver, its allocator, its environment.
 //! - [`pair`], [`scope`] and [`within`] end a test whose threads hang.
 //! - [`output`], [`output_of`] and [`wait`] end a child process that hangs.
 #![forbid(unsafe_code)]
@@ -11,7 +11,7 @@ mod limit;
 #[cfg(test)]
 mod tests;
 
-pub use child::{alone, output, output_of, wait};
+pub use child::{alone, alone_in, output, output_of, wait};
 pub use limit::{pair, scope, within};
 use std::time::Duration;
 

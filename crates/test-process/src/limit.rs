@@ -37,7 +37,7 @@ pub fn within<V, F: FnOnce() -> V>(limit: Duration, test: F) -> V {
     watched(test_name::<F>(), limit, test)
 }
 
-/// Runs `first` on another thread and `second` on this one, with a time limit of five minutes.
+/// Runs `first` on another thread and `second` on this one, within five minutes.
 ///
 /// It is for two parties that wait for each other. Threads and limit are compiled once.
 ///

@@ -59,7 +59,7 @@ const DOMAINS: &[&str] = &[
 /// - Bit-pattern implementations of the shared types.
 /// - The vectors, transforms and products of the CPU backend.
 /// - Code that calls the CUDA driver or stands in for it.
-/// - The C interface.
+/// - The C interface, and its tests.
 /// - The requests to valgrind.
 /// - The call of a peer that has no safe interface.
 /// - A function of a trait of stwo.
@@ -85,6 +85,7 @@ const UNSAFE_HOMES: &[(&str, &[UnsafeKind])] = &[
     ("crates/conformance/tests/sim/mutants/wide.rs", FOREIGN),
     ("crates/constant-time/src/memcheck.rs", &[UnsafeKind::Block]),
     ("crates/pfss-ffi/", &[UnsafeKind::Block, UnsafeKind::Fn]),
+    ("crates/pfss-ffi/tests/main/machine.rs", &[UnsafeKind::Extern]),
     ("crates/pfss/tests/malformed.rs", ALLOCATOR),
     ("crates/pfss/tests/wiping.rs", ALLOCATOR),
     ("crates/yardstick/src/peers/product.rs", &[UnsafeKind::Block]),

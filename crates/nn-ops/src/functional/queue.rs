@@ -480,11 +480,14 @@ impl<Q: GemmOps + RowOps + AttentionOps + ElementwiseOps + LossOps + TensorOps> 
     }
 }
 
+/// An operator from its operand to its result.
+type Write<'a, Q, T, U> = dyn Fn(TensorRef<'_, Q, T>, TensorMut<'_, Q, U>) -> Result<()> + 'a;
+
 /// A new tensor of the shape of x, which `write` fills from x.
 fn like<Q: Queue, T: Element, U: Element>(
     q: &Q,
     x: TensorRef<'_, Q, T>,
-    write: &dyn Fn(TensorRef<'_, Q, T>, TensorMut<'_, Q, U>) -> Result<()>,
+    write: &Write<'_, Q, T, U>,
 ) -> Result<Tensor<Q, U>> {
     let mut y = Tensor::alloc(q, x.layout().shape())?;
     write(x, y.at_mut())?;

@@ -424,8 +424,7 @@ fn a_call_that_is_refused_for_an_array_leaves_its_keys_usable() {
         Obstacle::OtherCapture(GLOBAL),
         Obstacle::OtherCapture(THREAD_LOCAL),
     ];
-    let name = "device::a_call_that_is_refused_for_an_array_leaves_its_keys_usable";
-    on_machine(name, "devices=2;schedule=lazy", || {
+    on_machine("devices=2;schedule=lazy", || {
         let (device, processor) = (Setup::on(c"sim"), Setup::new());
         let on = Program::new(device.backend, OBSTACLES);
         for calls in [batch, evaluation, products, suf] {
@@ -437,10 +436,9 @@ fn a_call_that_is_refused_for_an_array_leaves_its_keys_usable() {
 
 #[test]
 fn a_call_that_is_refused_for_unmapped_inputs_leaves_its_keys_usable() {
-    let name = "device::a_call_that_is_refused_for_unmapped_inputs_leaves_its_keys_usable";
     // The first copies to the host succeed, for the opening of the backend; `Program::new` makes the rest of them.
     let faults: String = (20..200).map(|copy| format!(";fail=1@cuMemcpyDtoHAsync_v2:{copy}")).collect();
-    on_machine(name, &format!("devices=2;schedule=lazy{faults}"), || {
+    on_machine(&format!("devices=2;schedule=lazy{faults}"), || {
         let (device, processor) = (Setup::on(c"sim"), Setup::new());
         let on = Program::new(device.backend, &[Obstacle::Unmapped]);
         for calls in [batch, evaluation, products, suf] {
@@ -451,8 +449,7 @@ fn a_call_that_is_refused_for_unmapped_inputs_leaves_its_keys_usable() {
 
 #[test]
 fn a_call_on_a_device_that_a_capture_forbids_leaves_its_keys_usable() {
-    let name = "device::a_call_on_a_device_that_a_capture_forbids_leaves_its_keys_usable";
-    on_machine(name, "devices=2", || {
+    on_machine("devices=2", || {
         let device = Setup::on(c"sim");
         const OBSTACLES: &[Obstacle] =
             &[Obstacle::ComputingInCapture(GLOBAL), Obstacle::ComputingInCapture(THREAD_LOCAL)];

@@ -4,9 +4,7 @@ use core::{
     ffi::{c_int, c_void},
     ptr::null_mut,
 };
-use std::{env, process::Command};
 
-use test_process::LIMIT;
 use trefoil_pfss::{Backend, Status, trefoil_pfss_set_stream};
 
 use crate::{
@@ -14,7 +12,7 @@ use crate::{
     setup::{ARGUMENT, LENGTH, OK},
 };
 
-// The driver is the library's own, as for the programs in C++.
+// SAFETY: functions of the driver API, which the library defines, as for the programs in C++.
 unsafe extern "C" {
     fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) -> c_int;
     fn cuCtxSetCurrent(context: *mut c_void) -> c_int;
@@ -45,17 +43,9 @@ macro_rules! ok {
     };
 }
 
-/// Runs the test `name` in a separate process whose simulated machine is `spec`.
-pub(crate) fn on_machine(name: &str, spec: &str, test: impl FnOnce()) {
-    const MACHINE: &str = "TREFOIL_SIM";
-    if env::var(MACHINE).is_ok_and(|machine| machine == spec) {
-        return test();
-    }
-    let mut command = Command::new(env::current_exe().unwrap());
-    command.args([name, "--exact", "--nocapture", "--test-threads=1"]).env(MACHINE, spec);
-    let output = test_process::output(&mut command, LIMIT);
-    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    assert!(stdout.contains("test result: ok. 1 passed"), "{name}, {}: {stdout}\n{stderr}", output.status);
+/// Runs a test in a separate process whose simulated machine is `spec`.
+pub(crate) fn on_machine(spec: &str, test: impl FnOnce()) {
+    test_process::alone_in(&[("TREFOIL_SIM", spec)], test);
 }
 
 /// Why a call cannot use an array, or its device.
@@ -73,7 +63,7 @@ pub(crate) enum Obstacle {
     ///
     /// It does so for every copy after some, so that only this obstacle fits a program.
     Unmapped,
-    /// Another stream is captured in a mode that forbids what a device would compute.
+    /// Another stream is captured in a mode that forbids the work of a device.
     ///
     /// All arrays are in host memory.
     ComputingInCapture(u32),
