@@ -1,7 +1,7 @@
 //! The small cases as they are, and what needs a hand on the driver.
 //!
-//! `cargo xtask test` runs every case there under every condition, and in another order with every checker on and late streams;
-//! with `--all`, in three orders.
+//! `cargo xtask test` runs every case there in a random order of blocks and warps with every checker on and late streams; with
+//! `--all` also in reverse on shuffled streams, and under every condition. These tests have the natural order.
 
 use backend_api::BackendError;
 use conformance::{Condition, Conditioned, Failure, OpSpec, Outcome, Selection};
@@ -55,11 +55,15 @@ holds! {
     fn circle_transforms_hold_under_every_checker() = circle on "checks=sanitize";
     fn commitment_trees_hold_under_every_checker() = merkle on "checks=sanitize";
     fn transcripts_hold_under_every_checker() = channel on "checks=sanitize";
-    fn corrections_hold_under_every_checker() = correction on "checks=sanitize;order=seeded";
-    fn factorisations_hold_under_every_checker() = factor on "checks=sanitize;order=seeded";
-    fn optimisers_hold_under_every_checker() = optim on "checks=sanitize;order=seeded";
+    fn corrections_hold_under_every_checker() = correction on "checks=sanitize";
+    fn factorisations_hold_under_every_checker() = factor on "checks=sanitize";
+    fn optimisers_hold_under_every_checker() = optim on "checks=sanitize";
     fn maps_copies_and_reductions_hold_under_every_checker() = tensor on "checks=sanitize";
     fn linear_algebra_holds_under_every_checker() = linalg on "checks=sanitize";
+    fn quotients_hold_under_every_checker() = deep on "checks=sanitize";
+    fn folds_and_openings_hold_under_every_checker() = fri on "checks=sanitize";
+    fn recurrent_networks_hold_under_every_checker() = recurrent on "checks=sanitize";
+    fn random_streams_change_no_tensor() = tensor on "schedule=random;seed=4";
 }
 
 #[test]
@@ -79,20 +83,8 @@ fn proofs_hold_whichever_way_programs_are_run() {
 }
 
 #[test]
-fn quotients_folds_and_openings_hold_under_every_checker() {
-    hold_on("checks=sanitize", conformance::deep::specs());
-    hold_on("checks=sanitize;order=reverse", conformance::fri::specs());
-}
-
-#[test]
 fn factorisations_are_recorded() {
     hold_recorded(["factor.svd", "factor.residual"]);
-}
-
-#[test]
-fn recurrent_networks_hold_under_every_checker() {
-    hold_on("checks=sanitize", conformance::recurrent::specs());
-    hold_on("checks=sanitize;order=reverse", conformance::recurrent::specs());
 }
 
 #[test]
@@ -100,12 +92,6 @@ fn keys_hold_under_every_checker_with_either_aes() {
     let bitsliced = CudaConfig { aes: AesKernel::Bitsliced, ..CudaConfig::default() };
     hold_on("checks=sanitize", conformance::fss::specs());
     hold_with(bitsliced, "checks=sanitize;order=reverse;schedule=lazy", conformance::fss::specs());
-}
-
-#[test]
-fn random_streams_change_nothing() {
-    hold_on("schedule=random;seed=4;order=reverse;checks=sanitize", conformance::linalg::specs());
-    hold_on("schedule=random;seed=4", conformance::tensor::specs());
 }
 
 /// Holds the small cases of ops whose names contain one of `filters`, recorded and replayed.
