@@ -1,6 +1,7 @@
 //! The correction op set.
 
 mod apply;
+mod cosines;
 mod encode;
 mod features;
 mod product;

@@ -1,22 +1,21 @@
 //! Nearest-neighbour search in a ring of states.
 //!
-//! Each task scans a part of the ring and keeps a list for each query.
-//!
-//! The similarity of a state `s` and a query `q` is `s q / (|s| |q|)`.
+//! Each task scans a part of the ring and keeps a list for each query. It compares groups of
+//! states, and skips a group if no similarity is greater than the last one of the list.
 
 use backend_api::{BackendError, Buffer, Queue, ops::correction::SimilarStates};
-use core_types::params::correction::{NO_STATE, Ring, SimilarParams, rank, ranked, similarity};
+use core_types::params::correction::{NO_STATE, Ring, SimilarParams, rank, ranked};
 
-use super::product::product;
+use super::cosines::{GROUP, Query};
 use crate::{
     CpuQueue,
     simd::{LaneKernel, dispatch, floats::Floats},
 };
 
 /// States of a task.
-const PART: u64 = 4096;
-/// States that are compared with all queries while they are in the first-level cache.
-const BLOCK: u64 = 64;
+const PART: u64 = 8192;
+/// States that are compared with all queries while they are in the second-level cache.
+const BLOCK: u64 = 128;
 
 /// A search for the most similar states of orders `from..to`, for each query.
 ///
@@ -38,20 +37,45 @@ impl<L: Floats> LaneKernel<L> for Search<'_> {
     fn run(self, l: L) {
         let (width, count) = (self.params.width as usize, self.params.count as usize);
         let [mut from, to] = self.orders;
+        let mut sums = [[0.0; GROUP]; GROUP];
         while from < to {
-            let end = to.min(from + BLOCK);
+            // The states of a block are neighbours: it ends where the ring does.
+            let place = self.ring.place(from);
+            let len = BLOCK.min(to - from).min(self.params.capacity - place);
+            let states = &self.states[place as usize * width..][..len as usize * width];
+            let norms = &self.norms[place as usize..][..len as usize];
             for (i, best) in self.words.chunks_exact_mut(count).enumerate() {
-                let query = &self.queries[i * width..][..width];
-                let norm = product(l, query, query).sqrt();
-                for order in from..end {
-                    let place = self.ring.place(order) as usize;
-                    let scalar = product(l, &self.states[place * width..][..width], query);
-                    insert(best, rank(similarity(scalar, self.norms[place], norm), order as u32));
+                let query = Query::new(l, &self.queries[i * width..][..width]);
+                for (group, norms) in norms.chunks(GROUP).enumerate() {
+                    let first = group * GROUP;
+                    let states = &states[first * width..][..norms.len() * width];
+                    let similarities = query.similarities(l, states, norms, &mut sums);
+                    if exceeds(l, &similarities, best) {
+                        for (&similarity, order) in similarities.iter().zip(from + first as u64..).take(norms.len()) {
+                            insert(best, rank(similarity, order as u32));
+                        }
+                    }
                 }
             }
-            from = end;
+            from += len;
         }
     }
+}
+
+/// Whether a similarity may belong in a list: one is greater than the last one of the list.
+///
+/// The states of the list are older, and so come before equal ones. A list that is not full, or
+/// ends with NaN, takes every state.
+#[inline(always)]
+fn exceeds<L: Floats>(l: L, similarities: &[f32; GROUP], best: &[u64]) -> bool {
+    let Some((least, _)) = ranked(best[best.len() - 1]) else {
+        return true;
+    };
+    let mut greatest = l.splat(f32::NEG_INFINITY);
+    for at in (0..GROUP).step_by(L::N) {
+        greatest = l.max(l.load(&similarities[at..]), greatest); // without NaN
+    }
+    least.is_nan() || l.greatest(greatest) > least
 }
 
 /// Puts a word into a falling list, whose last one falls out.
