@@ -3,13 +3,17 @@
 //! They are in an empty folder, and depend on the packages by path. Neither the repository's
 //! configuration of cargo nor a CUDA toolkit affects them.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{collections::BTreeSet, fmt::Write, fs, path::Path};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Package;
 use xshell::{Shell, cmd};
 
-use crate::{metadata, step::check, tally::Tally};
+use crate::{
+    metadata,
+    step::{check, failed},
+    tally::Tally,
+};
 
 /// The files in the crates other than their manifests.
 ///
@@ -42,6 +46,7 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
     if !tally.failed.is_empty() {
         return Ok(tally);
     }
+    tally += without_cuda(sh)?;
     let scratch = sh.create_temp_dir()?;
     let (folder, packages) = (scratch.path().join("outside"), scratch.path().join("packages"));
     unpack(sh, &libraries, &packages)?;
@@ -62,6 +67,23 @@ pub(crate) fn run(sh: &Shell) -> Result<Tally> {
         tally += check(&format!("{title}, with CUDA"), cuda);
     }
     Ok(tally)
+}
+
+/// Whether the program without CUDA depends on no package of CUDA.
+///
+/// Such a package would look for a toolkit, which the repository's configuration of cargo names.
+/// The lints compile the program.
+fn without_cuda(sh: &Shell) -> Result<Tally> {
+    const TITLE: &str = "dependencies of the program without CUDA";
+    let tree = cmd!(sh, "cargo tree --package trefoil-cli --no-default-features --edges normal,build --prefix none");
+    let tree = tree.quiet().read()?;
+    let packages: BTreeSet<_> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    let is_of_cuda = |name: &&&str| name.starts_with("cust") || name.contains("cuda");
+    let found: Vec<_> = packages.iter().filter(is_of_cuda).collect();
+    if !found.is_empty() {
+        return Ok(failed(TITLE, &format!("expected no package of CUDA, got {found:?}")));
+    }
+    Ok(Tally::of(TITLE, packages.contains("trefoil-cli")))
 }
 
 /// The packages that others may depend on.

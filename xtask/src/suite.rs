@@ -39,23 +39,9 @@ pub(crate) fn ci(sh: &Shell) -> Result<Tally> {
         let docs = cmd!(sh, "cargo doc --workspace --no-deps {features...} --quiet");
         tally += check("docs", docs.env("RUSTDOCFLAGS", "-D warnings"));
     }
-    tally += without_cuda(sh)?;
     tally += deny(sh);
     tally += outside::run(sh)?;
     Ok(tally)
-}
-
-/// Whether the program without CUDA depends on no package of CUDA.
-///
-/// Such packages look for a toolkit, where the repository's configuration of cargo matters.
-fn without_cuda(sh: &Shell) -> Result<Tally> {
-    let tree =
-        cmd!(sh, "cargo tree --package trefoil-cli --no-default-features --edges normal,build --prefix none --quiet");
-    let tree = tree.quiet().read()?;
-    let packages = tree.lines().filter_map(|line| line.split(' ').next());
-    let found: Vec<_> = packages.filter(|name| name.starts_with("cust") || name.contains("cuda")).collect();
-    found.iter().for_each(|name| println!("expected no package of CUDA without the feature, got {name}"));
-    Ok(Tally::of("dependencies of the program without CUDA", found.is_empty()))
 }
 
 /// Licences, banned crates and sources of the dependency tree.

@@ -276,7 +276,7 @@ pub enum InferenceError {
     /// The folder holds keys for another model than the one it was opened for.
     ///
     /// A folder of a Rust function has to be opened for the function.
-    #[error("key folder {}: expected {expected}, got {got}; open it for the dealer's model, or deal again", path.display())]
+    #[error("key folder {}: expected {expected}, got {got}; open it for the dealer's model, in a program that has it, or deal again", path.display())]
     OtherModel {
         /// The folder.
         path: PathBuf,

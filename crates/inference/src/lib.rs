@@ -10,11 +10,11 @@
 //! shares; [`party::open_weights`] opens the weights once for many runs by [`party::run_opened`].
 //! [`Model::preferring`] chooses gates for fewest bytes of keys in place of fewest rounds.
 //! [`folder::deal`] writes each party's keys to a folder that is used once, [`folder::deal_runs`]
-//! to folders of many runs on weights that are opened once; a folder of a Rust function is opened
-//! [for it](folder::KeyFolder::open_for). [`cost`] sums keys, bytes, rounds and
-//! arithmetic by layer and gate, of these models and of published shapes. [`ModelFile`] describes
-//! any other model as a list of layers, whose weights come from PyTorch, and [`Model::from_fn`] as
-//! a function on [`Layers`].
+//! to folders of many runs on weights that are opened once. [`folder::KeyFolder::open_for`] opens a
+//! folder whose model is a Rust function. [`cost`] sums keys, bytes, rounds and arithmetic by layer
+//! and gate, of these models and of published shapes. [`ModelFile`] describes any other model as a
+//! list of layers, whose weights come from PyTorch, and [`Model::from_fn`] as a function on
+//! [`Layers`].
 //!
 //! ```
 //! use inference::{Architecture, Model, Parameters, party::{self, Role}, plain};

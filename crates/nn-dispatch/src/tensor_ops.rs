@@ -67,11 +67,11 @@ impl TensorOpsAPI for BackendDispatcher {
         let mut parts = [(da, kept_b, b, product.gradient_of_a()), (db, kept_a, a, product.gradient_of_b())];
         self.run_backward(OP, saved, |target, is_own| {
             let g = target.stage(g, &self.counts)?;
-            for (gradient, kept, other, (product, other_is_left)) in &mut parts {
+            for (gradient, kept, other, (of_gradient, other_is_left)) in &mut parts {
                 let Some(gradient) = gradient.as_deref_mut() else { continue };
                 let other = target.recall(kept, is_own, *other, &self.counts)?;
                 let factors = if *other_is_left { [&other, &g] } else { [&g, &other] };
-                let plan = self.plans.product(*product)?;
+                let plan = self.plans.product(*of_gradient)?;
                 multiply(target, &plan, factors, gradient)?;
             }
             Ok(())

@@ -20,8 +20,8 @@
    - A call looks up all its device arrays, results too, and copies its inputs before it spends keys. Refused then, with keys
      and results unchanged, are memory of another device, an array that is longer than the rest of its allocation, an input
      with a part that is not mapped, a stream that is captured, and a capture on any stream that forbids calls of this thread:
-     one in global or thread-local mode that this thread began, or one in global mode of another thread. A call that computes
-     on a device is refused during such a capture whatever its arrays are. The driver may invalidate the capture.
+     one in global or thread-local mode that this thread began, or one in global mode of another thread. A party's call that
+     computes on a device is refused during such a capture whatever its arrays are. The driver may invalidate the capture.
    - Found only after keys are spent are a result with a part that is not mapped or not writable, memory that is freed and a
      capture that begins during a call, both by other threads, and the loss of a device. The call fails then, and its keys are
      spent. Calls that read shares spend no keys, and can be repeated.

@@ -42,7 +42,7 @@ pub fn within<V, F: FnOnce() -> V>(limit: Duration, test: F) -> V {
 /// It is for two parties that wait for each other. Threads and limit are compiled once.
 ///
 /// # Panics
-/// If one of the two panics, with its panic, and as [`within`].
+/// If one of the two panics, with its panic; if both do, with the second's; and as [`within`].
 pub fn pair<A: Send, B, F: FnOnce() -> A + Send>(first: F, second: impl FnOnce() -> B) -> (A, B) {
     let (mut a, mut b) = (None, None);
     run_pair(test_name::<F>(), Box::new(|| a = Some(first())), Box::new(|| b = Some(second())));

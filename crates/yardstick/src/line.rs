@@ -206,11 +206,6 @@ impl Line {
 /// A line at the sizes of a processor.
 ///
 /// Lines at the sizes of a device have no contenders: their inputs may not fit the host's memory.
-///
-/// ```compile_fail,E0599
-/// let line = yardstick::lines(yardstick::Extent::Full).remove(0);
-/// let _ = line.contenders();
-/// ```
 #[derive(Debug)]
 pub struct Contest(Line);
 

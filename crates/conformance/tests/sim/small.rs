@@ -1,7 +1,7 @@
 //! The small cases as they are, and what needs a hand on the driver.
 //!
 //! `cargo xtask test` runs every case there in a random order of blocks and warps with every checker on and late streams; with
-//! `--all` also in reverse on shuffled streams, and under every condition. These tests have the natural order.
+//! `--all` also in reverse on shuffled streams, and under every condition. These tests have the natural order, but for bitsliced AES.
 
 use backend_api::BackendError;
 use conformance::{Condition, Conditioned, Failure, OpSpec, Outcome, Selection};

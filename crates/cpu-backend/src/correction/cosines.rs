@@ -33,7 +33,7 @@ impl<'a> Query<'a> {
 
     /// The similarities of 1 to 16 neighbouring states, with arbitrary values after them.
     ///
-    /// `sums` are overwritten. The caller's array is reused, since zeroing one takes time.
+    /// `sums` are overwritten.
     #[inline(always)]
     pub(super) fn similarities<L: Floats>(
         self,
@@ -116,5 +116,54 @@ impl<'a> Rows<'a> {
 fn add_upper_half<L: Floats, const H: usize>(l: L, sums: &mut [L::V; HALF]) {
     for i in 0..H {
         sums[i] = l.add(sums[i], sums[i + H]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core_types::params::correction::similarity;
+
+    use super::*;
+    use crate::simd::{LaneKernel, dispatch, levels};
+
+    /// Similarities of states as a group, and one by one by [`product`].
+    struct Compared<'a> {
+        states: &'a [f32],
+        norms: &'a [f32],
+        query: &'a [f32],
+    }
+
+    impl<L: Floats> LaneKernel<L> for Compared<'_> {
+        type Out = [Vec<u32>; 2];
+
+        #[inline(always)]
+        fn run(self, l: L) -> Self::Out {
+            let (width, query) = (self.query.len(), Query::new(l, self.query));
+            let grouped = query.similarities(l, self.states, self.norms, &mut [[0.0; HALF]; GROUP]);
+            let state = |i: usize| &self.states[i * width..][..width];
+            let single = |(i, &norm): (usize, &f32)| similarity(product(l, state(i), self.query), norm, query.norm);
+            let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect();
+            let singles: Vec<f32> = self.norms.iter().enumerate().map(single).collect();
+            [bits(&grouped[..self.norms.len()]), bits(&singles)]
+        }
+    }
+
+    #[test]
+    fn groups_have_the_bits_of_single_products() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        for width in [1, 2, 7, 15, 16, 17, 31, 32, 33, 48, 64, 70, 129] {
+            for count in 1..=GROUP {
+                let [states, query] = [count * width, width].map(|len| {
+                    let values: Vec<f32> = (0..len).map(|_| rng.f32() - 0.5).collect();
+                    values
+                });
+                let mut norms: Vec<f32> = (0..count).map(|_| rng.f32() + 0.5).collect();
+                norms[count / 2] = 0.0;
+                for simd in levels() {
+                    let [grouped, single] = dispatch(simd, Compared { states: &states, norms: &norms, query: &query });
+                    assert_eq!(grouped, single, "{count} states of {width} features, {:?}", simd.level());
+                }
+            }
+        }
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn product<L: Floats>(l: L, x: &[f32], y: &[f32]) -> f32 {
     l.sum(sum)
 }
 
-/// Computes the sums of the products of each row with `y` up to the first addition.
+/// Adds the products of each row with `y` into 32 sums, then the upper half to the lower.
 ///
 /// All are of one length. The rows share the loads of `y`.
 #[inline(always)]

@@ -65,7 +65,7 @@ impl<L: Floats> LaneKernel<L> for Search<'_> {
 /// Whether a similarity may belong in a list: one is greater than the last one of the list.
 ///
 /// The states of the list are older, and so come before equal ones. A list that is not full, or
-/// ends with NaN, takes every state.
+/// ends with NaN, may take any state.
 #[inline(always)]
 fn exceeds<L: Floats>(l: L, similarities: &[f32; GROUP], best: &[u64]) -> bool {
     let Some((least, _)) = ranked(best[best.len() - 1]) else {

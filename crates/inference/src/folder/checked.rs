@@ -31,9 +31,8 @@ pub(super) struct CheckedFolder {
 }
 
 impl CheckedFolder {
-    /// Reads and checks the manifest. `given` is the model that the party expects, if it has one.
-    pub(super) fn open(path: &Path, party: Party, given: Option<&Architecture>) -> Result<Self, InferenceError> {
-        let manifest = read_manifest_of(path, party)?;
+    /// The folder with this manifest. `given` is the model that the party expects, if it has one.
+    pub(super) fn new(path: &Path, manifest: Manifest, given: Option<&Architecture>) -> Result<Self, InferenceError> {
         let model = model_of(path, &manifest, given)?;
         Ok(Self { path: path.to_owned(), manifest, model })
     }

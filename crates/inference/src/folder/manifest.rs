@@ -151,8 +151,9 @@ impl FunctionFacts {
     pub(super) fn described(&self, name: &str) -> String {
         let Self { input_shape, input_limits: [min, max], output_shape, weight_limit, .. } = self;
         format!(
-            "the function `{name}` of {input_shape:?} in {min} to {max}, with results of {output_shape:?}, \
-             weights of at most {weight_limit}"
+            "the function `{}` of {input_shape:?} in {min} to {max}, with results of {output_shape:?}, \
+             weights of at most {weight_limit}",
+            name.escape_debug()
         )
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use pfss::Party;
 
 use super::{
-    checked::{CheckedFolder, is_used, read_manifest, remove_keys, spend},
+    checked::{CheckedFolder, is_used, read_manifest, read_manifest_of, remove_keys, spend},
     files::{digest, refused},
     key_files::CheckedFiles,
     manifest::Manifest,
@@ -116,15 +116,16 @@ impl KeyFolder {
         given: Option<&Architecture>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Self, InferenceError> {
-        let folder = CheckedFolder::open(path, party, given)?;
-        if folder.manifest.part.is_some() {
+        let manifest = read_manifest_of(path, party)?;
+        if manifest.part.is_some() {
             return Err(refused(path, "expected keys of a single run, got a part of a deal for many runs"));
         }
         if is_used(path) {
             // The process that used it may have been killed before it had removed all keys.
-            remove_keys(path, folder.manifest.keys.len())?;
+            remove_keys(path, manifest.keys.len())?;
             return Err(InferenceError::Used { path: path.to_owned() });
         }
+        let folder = CheckedFolder::new(path, manifest, given)?;
         folder.check_size()?;
         let plan = folder.model.plan()?;
         folder.check_plan(plan.digest(), plan.deals().count())?;

@@ -13,7 +13,7 @@ use pfss::{Channel, Party, PfssError, SharedQueue, Traffic, WeightTriple};
 use super::{
     agreement::{AGREEMENT, PartyState},
     begun::{BegunRun, Preparation, sum},
-    checked::{CheckedFolder, is_used, read_manifest, remove_keys, spend},
+    checked::{CheckedFolder, is_used, read_manifest, read_manifest_of, remove_keys, spend},
     files::digest,
     lock::FolderLock,
     manifest::{DealPart, Manifest},
@@ -124,19 +124,21 @@ impl RunsFolder {
         progress: &mut dyn FnMut(&str),
     ) -> Result<Self, InferenceError> {
         // The next run, and the size of its files before a plan takes memory for the batch.
-        let weights = CheckedFolder::open(&path.join(DealPart::WEIGHTS), party, given)?;
-        let runs = runs_of(&weights.path, &weights.manifest)?;
+        let of_weights = path.join(DealPart::WEIGHTS);
+        let manifest = read_manifest_of(&of_weights, party)?;
+        let runs = runs_of(&of_weights, &manifest)?;
         let lock = FolderLock::take(path)?;
         let next = used_runs(path, runs) + 1;
         if next > runs {
             // The process of the last run may have been killed before it had removed these.
-            remove_opened(&weights.path)?;
+            remove_opened(&of_weights)?;
             let last = path.join(DealPart::Run { index: runs }.folder_name());
             if let Ok(manifest) = read_manifest(&last) {
                 remove_keys(&last, manifest.keys.len())?;
             }
             return Err(InferenceError::RunsUsed { path: path.to_owned(), runs });
         }
+        let weights = CheckedFolder::new(&of_weights, manifest, given)?;
         let run = open_run(path, &weights, next)?;
         // Everything is checked against the plan.
         let plan = weights.model.opened_plan()?;

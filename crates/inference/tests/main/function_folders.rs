@@ -211,7 +211,7 @@ fn another_function_is_refused_by_name_and_nothing_is_spent() {
     }
     let one = KeyFolder::open(&paths[0], Party::Zero, |_| ()).unwrap_err().to_string();
     let expected = format!(
-        "key folder {}: expected {facts}, got no function; open it for the dealer's model, or deal again",
+        "key folder {}: expected {facts}, got no function; open it for the dealer's model, in a program that has it, or deal again",
         paths[0].display()
     );
     assert_eq!(one, expected);

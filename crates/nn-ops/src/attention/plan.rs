@@ -7,6 +7,7 @@ use backend_api::{
 use core_types::params::{
     attention::{AttentionParams, HeadStrides, MAX_HEAD_DIM},
     elementwise::DropoutParams,
+    optim::StepState,
     recurrent::StateMask,
 };
 
@@ -14,7 +15,7 @@ use super::inputs::{
     AttentionGradients, AttentionInputs, AttentionMask, AttentionOptions, AttentionSaved, AttentionShape, DropoutStep,
 };
 use crate::{
-    AttentionOps, StepState,
+    AttentionOps,
     elementwise::DropoutSite,
     error::{NnError, Result},
     tensor::{Layout, Planned, Tensor, TensorMut, TensorRef},

@@ -6,7 +6,7 @@ use backend_api::{
     BackendError, Buffer, BufferMut, BufferRef, DType, Mut, Queue, Real, Ref,
     ops::optim::{AdamStep, AdvanceStep, ScaleLoss, SgdStep, SquareSums},
 };
-use core_types::params::optim::{AdvanceParams, PART};
+use core_types::params::optim::{AdvanceParams, PART, StepState};
 
 use super::{
     arena::ParameterArena,
@@ -14,7 +14,7 @@ use super::{
     table::ParameterTable,
 };
 use crate::{
-    OptimOps, StepState,
+    OptimOps,
     error::{NnError, Result},
 };
 

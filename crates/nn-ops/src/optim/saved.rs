@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use backend_api::{Buffer as _, Queue, Real};
+use core_types::params::optim::StepState;
 
 use super::{
     arena::ParameterArena,
@@ -11,7 +12,6 @@ use super::{
     table::{ParameterId, ParameterTable},
 };
 use crate::{
-    StepState,
     error::{NnError, Result},
     io::{
         checkpoint::{Checkpoint, CheckpointWords},

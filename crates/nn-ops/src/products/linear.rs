@@ -162,15 +162,21 @@ impl LinearBackwardPlan {
         let dx = gradients.x.fit(BACKWARD, "dx", &self.of_x.c)?;
         let dw = gradients.w.fit(BACKWARD, "dw", &self.of_w.c)?;
         let db = gradients.bias.fit(BACKWARD, "db", &self.of_bias.y)?;
-        let [mut of_x, mut of_w, mut of_bias] = [(); 3].map(|()| Unpacked::new());
+        // One copy at a time, of a gradient that is not row-major.
         if let Some(dx) = dx {
-            self.of_x.launch(q, d, w, None, of_x.writable(q, dx, self.accumulates)?)?;
+            let mut result = Unpacked::new();
+            self.of_x.launch(q, d, w, None, result.writable(q, dx, self.accumulates)?)?;
+            result.finish(q)?;
         }
-        self.of_w.launch(q, x, d, None, of_w.writable(q, dw, self.accumulates)?)?;
+        let mut result = Unpacked::new();
+        self.of_w.launch(q, x, d, None, result.writable(q, dw, self.accumulates)?)?;
+        result.finish(q)?;
         if let Some(db) = db {
-            self.of_bias.launch(q, d, of_bias.writable(q, db, self.accumulates)?)?;
+            let mut result = Unpacked::new();
+            self.of_bias.launch(q, d, result.writable(q, db, self.accumulates)?)?;
+            result.finish(q)?;
         }
-        [of_x, of_w, of_bias].into_iter().try_for_each(|gradient| gradient.finish(q))
+        Ok(())
     }
 }
 
@@ -223,6 +229,15 @@ pub fn linear_backward<Q: GemmOps + ElementwiseOps + TensorOps, T: Real>(
     let plan = LinearBackwardPlan::accumulating(x.layout(), w.layout())?;
     plan.d.admit(BACKWARD, "saved", saved.layout())?;
     plan.d.admit(BACKWARD, "g", g.layout())?;
+    // Before D takes memory.
+    let LinearGradients { x: dx, w: dw, bias: db } = &gradients;
+    for (name, expected, got) in [
+        ("dx", &plan.of_x.c, dx.as_ref().map(TensorMut::layout)),
+        ("dw", &plan.of_w.c, Some(dw.layout())),
+        ("db", &plan.of_bias.y, db.as_ref().map(TensorMut::layout)),
+    ] {
+        got.map_or(Ok(()), |got| expected.admit_shape(BACKWARD, name, got))?;
+    }
     if f == Activation::Identity {
         return plan.run(q, x, w, g, gradients);
     }

@@ -63,7 +63,7 @@ impl GemmPlan {
     /// C has any layout. If its matrices have no stride of 1, it is packed by a copy.
     ///
     /// # Errors
-    /// As [`Self::new`], but for the strides of C.
+    /// As [`Self::new`], but of C's strides only those are refused whose elements overlap.
     pub fn accumulating(a: &Layout, b: &Layout, c: &Layout) -> Result<Self> {
         Self::adding(OP, [("a", a), ("b", b), ("c", c)])
     }
@@ -71,10 +71,11 @@ impl GemmPlan {
     /// A plan for `C += A B`, C of any layout, on behalf of an operator.
     fn adding(op: &'static str, [a, b, (c_name, c)]: [Named<'_>; 3]) -> Result<Self> {
         let add = |c: &Layout| Self::build(op, [a, b, (c_name, c)], Activation::Identity, true);
-        if !c.is_injective() || is_factor(c) {
+        if is_factor(c) {
             return add(c);
         }
-        Ok(Self { c: *c, packs: true, ..add(&Layout::of(op, c.shape())?)? })
+        let plan = add(&Layout::of(op, c.shape())?)?;
+        if c.is_injective() { Ok(Self { c: *c, packs: true, ..plan }) } else { Err(overlapping(op, (c_name, c))) }
     }
 
     /// The same plan with each product multiplied by `alpha`, which is 1 before.
@@ -116,10 +117,6 @@ impl GemmPlan {
         if (c_m, c_n) != (m, n) || (!accumulate && c_lead != lead) {
             return Err(NnError::shape(op, c_name, &whole[..], c));
         }
-        if !c.is_injective() {
-            let why = "its elements overlap";
-            return Err(NnError::InvalidStride { op, tensor: c_name, strides: c.strides().to_vec(), why });
-        }
         let stretched = |layout: &Layout| {
             let (own, rows, cols) = split(layout);
             if own == lead { Ok(*layout) } else { layout.broadcast_by(op, &[lead, &[rows, cols]].concat()) }
@@ -127,6 +124,9 @@ impl GemmPlan {
         let wide = [stretched(a)?, stretched(b)?, stretched(c)?];
         let [a_mat, b_mat, c_mat] =
             [matrix(op, (a_name, &wide[0]))?, matrix(op, (b_name, &wide[1]))?, matrix(op, (c_name, &wide[2]))?];
+        if !c.is_injective() {
+            return Err(overlapping(op, (c_name, c)));
+        }
         let axes = merged_axes(lead, &wide);
         let mut batch = [1; BATCH_AXES];
         let mut batch_strides = [[0; BATCH_AXES]; 3];
@@ -199,6 +199,11 @@ fn split(layout: &Layout) -> (&[usize], usize, usize) {
     let shape = layout.shape();
     let (lead, last) = shape.split_at(shape.len() - 2);
     (lead, last[0], last[1])
+}
+
+/// The error for a result whose elements overlap.
+fn overlapping(op: &'static str, (tensor, layout): Named<'_>) -> NnError {
+    NnError::InvalidStride { op, tensor, strides: layout.strides().to_vec(), why: "its elements overlap" }
 }
 
 /// The strides of the last two axes; one of them is 1, unless its axis has one element.

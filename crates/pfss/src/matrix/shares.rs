@@ -214,7 +214,7 @@ pub(super) fn split<Q: FssOps>(
     let mut product = match is_expanded.then(|| multiply_expanded_on(q, (ring, shape), [a, b])) {
         Some(Ok(product)) => product,
         Some(Err(error)) if !lacks_memory(&error) => return Err(error),
-        // Copies of both masks take less memory than their expansion, so that more kept weights may stay.
+        // Copies of both masks take less memory than their expansion, and evict fewer kept weights.
         _ => {
             let [a, b] = [(a, Section::Left, left), (b, Section::Right, right)]
                 .map(|(seeds, section, len)| sum(seeds, ring, section, len));

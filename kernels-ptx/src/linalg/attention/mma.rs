@@ -88,7 +88,7 @@ fn not_finite<T: Half>(word: u32) -> u32 {
 /// Writes a block out for each 16 of the first `dim` of `D` elements.
 ///
 /// Rows that take all steps have one branch, so that steps overlap. Shorter ones have a branch for
-/// each step, also for the first: the compiler would move that one in front of the branch for all.
+/// each step. Without one for the first, the compiler moves that step in front of the outer branch.
 /// `dim` is a parameter of the launch, so that all threads branch together.
 macro_rules! steps_of_16 {
     ($index:ident in 0..$dim:ident, $most:ident => $body:block) => {
