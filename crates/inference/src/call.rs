@@ -14,6 +14,7 @@ use pfss::{
 use crate::{
     InferenceError,
     keys::{deal::Deal, opened::WeightProduct, queue::KeyQueue},
+    tensor::RING,
 };
 
 /// A step of a model that needs keys and the other party, with its operands.
@@ -135,6 +136,27 @@ impl Call<'_> {
                 Some(WeightProduct { ring: *ring, rows: *rows, weights: WeightShape { inner: *inner, cols: *cols } })
             }
             _ => None,
+        }
+    }
+
+    /// The operands; the second has no elements if there is one.
+    pub(crate) const fn operands(&self) -> [&[u64]; 2] {
+        match self {
+            Self::Matmul { x, y, .. } | Self::Product { x, y, .. } => [x, y],
+            Self::Shift { x, .. } | Self::Relu { x, .. } | Self::Softmax { x, .. } => [x, &[]],
+            Self::Function { x, .. } | Self::Table { x, .. } => [x, &[]],
+        }
+    }
+
+    /// The ring of the result.
+    pub(crate) const fn ring(&self) -> Ring {
+        match self {
+            Self::Matmul { ring, .. } | Self::Product { ring, .. } => *ring,
+            Self::Shift { .. }
+            | Self::Relu { .. }
+            | Self::Function { .. }
+            | Self::Table { .. }
+            | Self::Softmax { .. } => RING,
         }
     }
 

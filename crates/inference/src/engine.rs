@@ -1,5 +1,9 @@
 //! Execution of a model: in the clear, on shares, or only to record its requirements.
 
+use core::iter;
+
+use sha2::{Digest as _, Sha256};
+
 use crate::{
     Call, InferenceError,
     keys::{opened::WeightProduct, plan::Step},
@@ -62,5 +66,54 @@ impl Engine for Recorder {
         let step = Step { name: step.to_owned(), deals: call.deals()? };
         self.steps.push(RecordedStep { step, product: call.weight_product() });
         Ok(vec![0; call.len()])
+    }
+}
+
+/// An engine that records steps, on words that show which values a model computes from which.
+///
+/// The words of a weight follow from its name, the results of a step from its name and operands.
+/// Models whose values flow differently have different results, but for accidents.
+#[derive(Default)]
+pub(crate) struct FlowRecorder {
+    pub(crate) recorder: Recorder,
+}
+
+impl FlowRecorder {
+    /// Words for a name and operands.
+    pub(crate) fn words(name: &str, operands: [&[u64]; 2], len: usize) -> Vec<u64> {
+        let mut hasher = Sha256::new();
+        hasher.update((name.len() as u64).to_le_bytes());
+        hasher.update(name);
+        for words in operands {
+            hasher.update((words.len() as u64).to_le_bytes());
+            words.iter().for_each(|word| hasher.update(word.to_le_bytes()));
+        }
+        let digest = hasher.finalize();
+        let mut state = digest.iter().take(8).fold(0, |seed, &byte| seed << 8 | u64::from(byte));
+        // SplitMix64 (Steele et al., 2014): the words have to differ, and hide nothing.
+        iter::repeat_with(|| {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ (mixed >> 31)
+        })
+        .take(len)
+        .collect()
+    }
+}
+
+impl Engine for FlowRecorder {
+    fn constant(&self, word: u64) -> u64 {
+        word
+    }
+
+    fn parameter(&self, name: &str, len: usize) -> Result<Vec<u64>, InferenceError> {
+        Ok(Self::words(name, [&[]; 2], len))
+    }
+
+    fn call(&mut self, step: &str, call: &Call<'_>) -> Result<Vec<u64>, InferenceError> {
+        self.recorder.call(step, call)?;
+        let words = Self::words(step, call.operands(), call.len());
+        Ok(words.into_iter().map(|word| call.ring().reduce(word)).collect())
     }
 }

@@ -3,8 +3,8 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    InferenceError, Model, Parameter,
-    engine::{RecordedStep, Recorder},
+    InferenceError, Model, Parameter, Tensor,
+    engine::{FlowRecorder, RecordedStep, Recorder},
     keys::{
         deal::Deal,
         opened::OpenedPlan,
@@ -43,15 +43,19 @@ impl Model {
         Ok(OpenedPlan { others, products })
     }
 
-    /// A digest of the weights' names and shapes and of the plan.
+    /// A digest of the weights' names and shapes, of the plan, and of a run on made-up words.
     ///
-    /// The plan has all steps, in a deal for many runs too, and messages of any length.
+    /// The plan has all steps, in a deal for many runs too, and messages of any length. The run
+    /// differs if only local steps do, such as sums or the strides of a convolution.
     ///
     /// # Errors
     /// As [`plan`](Self::plan), but for [`InferenceError::MessageLength`].
     pub(crate) fn layers_digest(&self) -> Result<[u8; 32], InferenceError> {
-        let (steps, outputs) = self.record()?;
-        let steps = steps.into_iter().map(|recorded| recorded.step).collect();
+        let mut flow = FlowRecorder::default();
+        let input = FlowRecorder::words("input", [&[]; 2], self.count() * self.input_len());
+        let Tensor { words, range } = self.run(&mut flow, self.shares(input))?;
+        let steps = flow.recorder.steps.into_iter().map(|recorded| recorded.step).collect();
+        let outputs = words.len();
         let mut hasher = Sha256::new();
         hasher.update(b"trefoil inference layers v1");
         hasher.update(Plan { title: self.title(), steps, outputs }.digest());
@@ -63,6 +67,8 @@ impl Model {
             hasher.update([u8::from(outputs_first)]);
             hasher.update(fraction_bits.to_le_bytes());
         }
+        [range.min(), range.max()].iter().for_each(|end| hasher.update(end.to_le_bytes()));
+        words.iter().for_each(|word| hasher.update(word.to_le_bytes()));
         Ok(hasher.finalize().into())
     }
 

@@ -56,8 +56,8 @@ pub struct FunctionFacts {
     pub weight_limit: u32,
     /// SHA-256 of the name, the other facts, the weights and the steps, in hexadecimal.
     ///
-    /// Weights have their names and shapes, steps their gates for the batch and the choice of gates
-    /// of the deal.
+    /// Weights have their names and shapes, steps the values they are computed from, and their
+    /// gates for the batch and the choice of gates of the deal.
     pub sha256: String,
 }
 

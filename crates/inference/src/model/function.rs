@@ -93,10 +93,8 @@ impl Model {
     /// from the [`architecture`](Self::architecture).
     ///
     /// Both parties and the dealer need the same function, and it has to list the same layers each
-    /// time. Plans hold its name, limits, shapes and steps with their gates. A function that
-    /// differs in one of these is refused. One that differs only in what takes no keys is not, and
-    /// gives wrong results: strides and padding with the same shapes, sums, and which values a
-    /// layer takes.
+    /// time. Plans hold its name, limits, shapes and steps with their gates, and the parties
+    /// compare them. They do not show what takes no keys, such as sums and strides; key folders do.
     ///
     /// Key folders identify a function and do not hold it. They are dealt as for any other model,
     /// and opened with [`KeyFolder::open_for`](crate::folder::KeyFolder::open_for) or

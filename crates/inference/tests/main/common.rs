@@ -156,11 +156,11 @@ pub(crate) fn open_runs(paths: &[PathBuf; 2]) -> [RunsFolder; 2] {
 ///
 /// The client is first.
 pub(crate) fn next_run(
-    paths: &[PathBuf; 2],
+    [client, server]: [RunsFolder; 2],
     weights: &Parameters,
     inputs: &[u64],
 ) -> [Result<Inferred, InferenceError>; 2] {
-    let ([client, server], (to_server, to_client)) = (open_runs(paths), memory_pair(PATIENCE));
+    let (to_server, to_client) = memory_pair(PATIENCE);
     let serve = || server.run(&runtime::cpu().unwrap(), to_client, Role::Server(weights), |_| ());
     let infer = || client.run(&runtime::cpu().unwrap(), to_server, Role::Client(inputs), |_| ());
     let (served, inferred) = test_process::pair(serve, infer);

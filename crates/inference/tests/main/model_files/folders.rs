@@ -11,7 +11,7 @@ use pfss::{Party, memory_pair};
 use sha2::{Digest as _, Sha256};
 
 use super::{FLAT, IMAGES, inputs, model, tensors};
-use crate::common::{PATIENCE, consume, deal, deal_runs, digits, next_run, open, run_on};
+use crate::common::{PATIENCE, consume, deal, deal_runs, digits, next_run, open, open_runs, run_on};
 
 #[test]
 fn folders_hold_the_file_and_run_the_model() {
@@ -111,7 +111,7 @@ fn described_models_run_on_weights_that_are_opened_once() {
     let (shape, values) = inputs(&model);
     let words = model.encode(&shape, &values).unwrap();
     for _ in 0..2 {
-        let [client, _] = next_run(&paths, &weights, &words).map(Result::unwrap);
+        let [client, _] = next_run(open_runs(&paths), &weights, &words).map(Result::unwrap);
         assert_eq!(client.logits, Some(plain::logits(&model, &weights, &words).unwrap()));
     }
 }
