@@ -67,21 +67,25 @@ pub(in crate::exec) fn binary32(op: FBin, mask: u32, a: PerLane<u32>, b: PerLane
 /// Two-operand arithmetic on `f64`.
 #[inline(always)]
 pub(in crate::exec) fn binary64(op: FBin, mask: u32, a: PerLane<u64>, b: PerLane<u64>, d: &mut PerLane<u64>) {
-    map2(mask, a, b, d, |a, b| {
-        let (x, y) = (f64::from_bits(a), f64::from_bits(b));
-        match op {
-            FBin::Add => x + y,
-            FBin::Sub => x - y,
-            FBin::Mul => x * y,
-            FBin::Div => x / y,
-            FBin::Min => extremum64(x, y, false, false),
-            FBin::Max => extremum64(x, y, true, false),
-            FBin::MinNan => extremum64(x, y, false, true),
-            FBin::MaxNan => extremum64(x, y, true, true),
-            FBin::CopySign => y.copysign(x),
-        }
-        .to_bits()
-    });
+    macro_rules! go {
+        ($f:expr) => {
+            map2(mask, a, b, d, |a, b| {
+                let f: fn(f64, f64) -> f64 = $f;
+                f(f64::from_bits(a), f64::from_bits(b)).to_bits()
+            })
+        };
+    }
+    match op {
+        FBin::Add => go!(|x, y| x + y),
+        FBin::Sub => go!(|x, y| x - y),
+        FBin::Mul => go!(|x, y| x * y),
+        FBin::Div => go!(|x, y| x / y),
+        FBin::Min => go!(|x, y| extremum64(x, y, false, false)),
+        FBin::Max => go!(|x, y| extremum64(x, y, true, false)),
+        FBin::MinNan => go!(|x, y| extremum64(x, y, false, true)),
+        FBin::MaxNan => go!(|x, y| extremum64(x, y, true, true)),
+        FBin::CopySign => go!(|x, y| y.copysign(x)),
+    }
 }
 
 /// Subnormals to zero of the same sign.

@@ -215,27 +215,14 @@ impl Storage {
         if self.written.is_empty() {
             return;
         }
-        let end = offset + bytes;
-        let mut at = offset;
-        while at < end {
-            let (group, from) = (at / 8, at % 8);
-            let to = (end - group * 8).min(8);
-            let bits = (((1_u16 << (to - from)) - 1) << from) as u8;
+        for (group, bits) in groups(offset, offset + bytes) {
             let cell = &self.written[group as usize];
-            if written {
-                if cell.load(Relaxed) & bits != bits {
-                    cell.fetch_or(bits, Relaxed);
-                }
-            } else {
+            if !written {
                 cell.fetch_and(!bits, Relaxed);
+            } else if cell.load(Relaxed) & bits != bits {
+                cell.fetch_or(bits, Relaxed);
             }
-            at = group * 8 + to;
         }
-    }
-
-    /// Whether byte `offset` counts as written.
-    fn byte_written(&self, offset: u64) -> bool {
-        self.written[(offset / 8) as usize].load(Relaxed) >> (offset % 8) & 1 == 1
     }
 
     /// The first of `bytes` bytes from `offset` on that nothing has written.
@@ -243,19 +230,22 @@ impl Storage {
         if self.untracked.load(Relaxed) {
             return None;
         }
-        let mut at = offset;
-        while at < offset + bytes {
-            if at.is_multiple_of(8) && self.written[(at / 8) as usize].load(Relaxed) == 0xff {
-                at += 8;
-                continue;
-            }
-            if !self.byte_written(at) {
-                return Some(at);
-            }
-            at += 1;
-        }
-        None
+        let end = offset + bytes;
+        groups(offset, end).find_map(|(group, bits)| {
+            let missing = !self.written[group as usize].load(Relaxed) & bits;
+            (missing != 0).then(|| group * 8 + u64::from(missing.trailing_zeros()))
+        })
     }
+}
+
+/// The groups of 8 bytes that hold the bytes from `start` to `end`, and the bits of those bytes.
+#[inline(always)]
+fn groups(start: u64, end: u64) -> impl Iterator<Item = (u64, u8)> {
+    (start / 8..end.div_ceil(8)).map(move |group| {
+        let low = u8::MAX << start.saturating_sub(group * 8);
+        let high = u8::MAX >> (group * 8 + 8).saturating_sub(end);
+        (group, low & high)
+    })
 }
 
 #[cfg(test)]

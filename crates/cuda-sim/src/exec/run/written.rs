@@ -34,6 +34,15 @@ impl WrittenBytes {
     /// Whether all bytes were written; without a branch per byte.
     #[inline]
     pub(super) fn is_written(&self, range: Range<usize>) -> bool {
-        self.0[range].iter().fold(true, |all, &byte| all & (byte == Byte::Written))
+        let all = |bytes: &[Byte]| bytes.iter().fold(true, |all, &byte| all & (byte == Byte::Written));
+        let bytes = &self.0[range];
+        // the width of a lane's access, as a constant
+        match bytes.len() {
+            2 => all(&bytes[..2]),
+            4 => all(&bytes[..4]),
+            8 => all(&bytes[..8]),
+            16 => all(&bytes[..16]),
+            _ => all(bytes),
+        }
     }
 }

@@ -50,6 +50,7 @@ pub(in crate::exec::run) fn check(
                 &mut warp.local_written[start + window.start..start + window.end]
             }
             Space::Shared => match shared.as_deref_mut() {
+                Some(written) if seen.reads && written.is_written(window.clone()) => continue,
                 Some(written) => &mut written.0[window],
                 None => continue,
             },

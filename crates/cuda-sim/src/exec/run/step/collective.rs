@@ -50,9 +50,17 @@ fn shuffle_full(warp: &mut Warp, mode: Shuffle, [d, a, lane, clamp]: [R; 4]) {
     let regs = &mut warp.regs.w32;
     let (values, sources, clamps) = (regs[a as usize].0, regs[lane as usize].0, regs[clamp as usize].0);
     let mut from = [0; WARP];
-    for (lane, from) in from.iter_mut().enumerate() {
-        *from = shuffle_source(mode, lane as u32, sources[lane], clamps[lane]).0;
+    // one loop for each mode, which vectorises
+    macro_rules! sources {
+        ($($mode:ident)*) => {
+            match mode {
+                $(Shuffle::$mode => for (lane, from) in from.iter_mut().enumerate() {
+                    *from = shuffle_source(Shuffle::$mode, lane as u32, sources[lane], clamps[lane]).0;
+                },)*
+            }
+        };
     }
+    sources!(Up Down Butterfly Index);
     for (d, from) in regs[d as usize].0.iter_mut().zip(from) {
         *d = values[from as usize % WARP];
     }
