@@ -79,6 +79,13 @@ pub(crate) const fn refused_by_one_byte(need_bytes: u64, limit_bytes: u64) -> Pr
     ProveError::Prover(ProverError::Backend(BackendError::BudgetExceeded { need_bytes, free_bytes, limit_bytes }))
 }
 
+/// The default parameters with two bits of work, for tests that make many proofs.
+///
+/// Ten bits would be most of what the simulated device executes.
+pub(crate) fn little_work() -> PcsConfig {
+    PcsConfig { pow_bits: 2, ..PcsConfig::default() }
+}
+
 /// The default parameters, and others with another fold step, blow-up and number of queries.
 pub(crate) fn configs() -> [PcsConfig; 2] {
     let config = PcsConfig::default();

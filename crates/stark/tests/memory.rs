@@ -11,7 +11,7 @@ use stark::{
 use stark_airs::WideFibonacci;
 
 use crate::{
-    common::{configs, open_with, refused_by_one_byte, simulate},
+    common::{configs, little_work, open_with, refused_by_one_byte, simulate},
     samples::Sample,
     stated::{Fibonaccis, Stated},
 };
@@ -262,7 +262,7 @@ fn blocks_of_several_parts_and_columns_in_several_pieces_are_proven() {
         let mut prover = sample.prover_with(&q, residency).unwrap();
         let proof = prover.prove(&q, &sample.trace).unwrap();
         let root = prover.preprocessed_root(&q).unwrap();
-        verify(Protocol::V2_3, PcsConfig::default(), &sample.statement, root, &proof).unwrap();
+        verify(Protocol::V2_3, little_work(), &sample.statement, root, &proof).unwrap();
         proof
     });
     assert!(proofs[0] == proofs[1]);

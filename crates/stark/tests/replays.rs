@@ -2,10 +2,10 @@
 
 use backend_api::{Counted as _, Queue as _, Submissions};
 use runtime::{AnyQueue, Choice};
-use stark::{M31, PcsConfig, ProofGraph, ProveError, ProveOptions, ProverError, Residency, Stage, TraceSource};
+use stark::{M31, ProofGraph, ProveError, ProveOptions, ProverError, Residency, Stage, TraceSource};
 
 use crate::{
-    common::{open, processor, simulated},
+    common::{little_work, open, processor, simulated},
     samples::{Prover, Sample, prove_from_replayed, prove_replayed},
 };
 
@@ -84,7 +84,7 @@ fn look_ups_in_tables_and_programs_of_several_kernels_are_replayed_too() {
     let chain = |word: u32| Sample::poseidon2(4, [word; 16]);
     // Replays equal the processor's proof, whatever another witness, which has no proof, has left.
     for [sample, others] in [[7, 9].map(message), [7, 9].map(chain)] {
-        let expected = sample.proven(PcsConfig::default()).unwrap();
+        let expected = sample.proven(little_work()).unwrap();
         let (mut prover, mut graph) = (prover(&q, &sample), ProofGraph::new());
         for round in 0..3 {
             prover.prove_from(&q, &others.source).unwrap_err();
@@ -175,7 +175,7 @@ fn what_waits_for_coefficients_or_runs_on_the_host_is_never_a_replay() {
     for (q, samples, residency) in [(device, steps, Residency::Host(4)), (processor(), wide, Residency::Full)] {
         let (mut prover, mut graph) = (samples[0].prover_with(&q, residency).unwrap(), ProofGraph::new());
         for sample in samples.iter().cycle().take(3) {
-            let expected = sample.proven(PcsConfig::default());
+            let expected = sample.proven(little_work());
             assert_eq!(prove_replayed(&mut prover, &q, &mut graph, &sample.trace), expected);
             assert_eq!(prove_from_replayed(&mut prover, &q, &mut graph, &sample.source), expected);
         }

@@ -11,7 +11,7 @@ use stark_airs::{
 };
 
 use crate::{
-    common::{Proven, words},
+    common::{Proven, little_work, words},
     stated::{Fibonaccis, Stated, blocks},
     statement::Statement,
 };
@@ -104,9 +104,9 @@ impl Sample {
         StatementProver::new(q, Protocol::V2_3, config, &self.statement)
     }
 
-    /// Its prover with the default parameters and this residency.
+    /// Its prover with [`little_work`] and this residency.
     pub(crate) fn prover_with<Q: StarkOps>(&self, q: &Q, residency: Residency) -> Result<Prover<'_, Q>, ProveError> {
-        StatementProver::with_residency(q, Protocol::V2_3, PcsConfig::default(), &self.statement, residency)
+        StatementProver::with_residency(q, Protocol::V2_3, little_work(), &self.statement, residency)
     }
 
     /// The prover of a rank.

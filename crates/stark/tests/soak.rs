@@ -2,10 +2,10 @@
 
 use backend_api::Queue as _;
 use runtime::{AnyQueue, Choice};
-use stark::{PcsConfig, ProofGraph, Protocol, Residency, verify};
+use stark::{ProofGraph, Protocol, Residency, verify};
 
 use crate::{
-    common::{open, simulate},
+    common::{little_work, open, simulate},
     samples::{Sample, prove_from_replayed, prove_replayed},
 };
 
@@ -42,7 +42,7 @@ fn soak(choice: Choice, residency: Residency, proofs: u32) {
             2 => prove_replayed(&mut prover, &q, &mut graph, &trace),
             _ => prove_from_replayed(&mut prover, &q, &mut graph_from, &source),
         };
-        verify(Protocol::V2_3, PcsConfig::default(), &statement, root, &proof.unwrap()).unwrap();
+        verify(Protocol::V2_3, little_work(), &statement, root, &proof.unwrap()).unwrap();
         if index + 1 == WARM {
             before = usage(&q);
         }

@@ -12,7 +12,7 @@ use runtime::{AnyQueue, Choice, CollectiveKind};
 use stark::{PcsConfig, Statement as _};
 
 use crate::{
-    common::{on_queues, simulate},
+    common::{little_work, on_queues, simulate},
     devices::{group, on_ranks, queues},
     samples::{Prover, Sample},
 };
@@ -22,9 +22,9 @@ const fn share(count: usize, [rank, ranks]: [usize; 2]) -> usize {
     (rank + 1) * count / ranks - rank * count / ranks
 }
 
-/// The default parameters, fold step 1 and the last layer constant, with another blow-up.
+/// [`little_work`], fold step 1 and the last layer constant, with another blow-up.
 pub(crate) fn config(log_blowup: u32) -> PcsConfig {
-    let mut config = PcsConfig::default();
+    let mut config = little_work();
     config.fri_config.log_blowup_factor = log_blowup;
     config
 }

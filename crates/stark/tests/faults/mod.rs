@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use backend_api::{BackendError, Queue as _};
 use cuda_sim::driver::{Leak, Report, Simulation};
 use runtime::{AnyQueue, Choice};
-use stark::{PcsConfig, ProofGraph, ProveError, Residency};
+use stark::{ProofGraph, ProveError, Residency};
 
 use crate::{
-    common::{Proven, calls_of, device_error, inject, is_loss, is_refusal, open, simulate},
+    common::{Proven, calls_of, device_error, inject, is_loss, is_refusal, little_work, open, simulate},
     samples::{Prover, Sample, prove_from_replayed, prove_replayed},
 };
 
@@ -155,7 +155,7 @@ impl<'a> Device<'a> {
 #[test]
 fn whatever_call_is_refused_there_is_a_prover_or_a_typed_error() {
     let (session, machine) = (simulate(""), machine());
-    let expected = machine.proven(PcsConfig::default());
+    let expected = machine.proven(little_work());
     for residency in [Residency::Full, Residency::Blocks(2)] {
         // The first one has the device compile programs, and fill its pools.
         let q = open(Choice::Sim, None);

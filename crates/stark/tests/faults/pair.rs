@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use backend_api::Queue as _;
 use runtime::{AnyQueue, Choice};
-use stark::{Component, Interaction, M31, PcsConfig, Proof, ProofGraphPair, Protocol, Prover, ProverError, QM31};
+use stark::{Component, Interaction, M31, Proof, ProofGraphPair, Protocol, Prover, ProverError, QM31};
 
 use crate::{
-    common::{calls_of, inject, is_loss, is_refusal, open, processor, simulate},
+    common::{calls_of, inject, is_loss, is_refusal, little_work, open, processor, simulate},
     faults::{Device, turns_but_of_contexts},
     host_columns::{Scaled, paired, scaled},
 };
@@ -41,7 +41,7 @@ impl Trace {
 
 fn prover(q: &AnyQueue) -> Prover<AnyQueue> {
     let component = Component::new(&SCALED, &[]).unwrap();
-    Prover::new(q, Protocol::V2_3, PcsConfig::default(), &[], vec![component]).unwrap()
+    Prover::new(q, Protocol::V2_3, little_work(), &[], vec![component]).unwrap()
 }
 
 fn prove(
