@@ -12,8 +12,12 @@ use crate::{
     simd::{LaneKernel, dispatch, floats::Floats},
 };
 
-/// States of a task.
-const PART: u64 = 8192;
+/// The most states of a task: each has to fill its lists first.
+const MOST: u64 = 8192;
+/// The fewest states of a task if the ring has that many.
+const FEWEST: u64 = 1024;
+/// Tasks of a ring that is long enough for them, unless the most states need more tasks.
+const TASKS: u64 = 4;
 /// States that are compared with all queries while they are in the second-level cache.
 const BLOCK: u64 = 128;
 
@@ -93,6 +97,15 @@ fn insert(best: &mut [u64], word: u64) {
     best[at] = word;
 }
 
+/// States of a task in a ring of `held` states.
+///
+/// Rings from twice the fewest states on are searched by two or more tasks, on any number of
+/// threads.
+fn part_states(held: u64) -> u64 {
+    let tasks = (held / FEWEST).clamp(1, TASKS).max(held.div_ceil(MOST));
+    held.div_ceil(tasks).next_multiple_of(BLOCK).max(BLOCK)
+}
+
 /// The op has checked its lengths.
 pub(super) fn run(q: &CpuQueue, op: SimilarStates<'_, CpuQueue>) -> Result<(), BackendError> {
     let SimilarStates { params, states, norms, stored, queries, places, similarities } = op;
@@ -101,11 +114,11 @@ pub(super) fn run(q: &CpuQueue, op: SimilarStates<'_, CpuQueue>) -> Result<(), B
     }
     // Each part of the ring gives a list for each query.
     let ring = Ring::new(params.capacity, stored[0]);
-    let len = places.len();
-    let mut words = q.zeros::<u64>(ring.held.div_ceil(PART).max(1) as usize * len)?;
+    let (len, states_of_part) = (places.len(), part_states(ring.held));
+    let mut words = q.zeros::<u64>(ring.held.div_ceil(states_of_part).max(1) as usize * len)?;
     q.for_chunks(words.view_mut(), len, |part, words| {
-        let from = part as u64 * PART;
-        let orders = [from, ring.held.min(from + PART)];
+        let from = part as u64 * states_of_part;
+        let orders = [from, ring.held.min(from + states_of_part)];
         dispatch(q.simd(), Search { params, ring, orders, states, norms, queries, words });
     });
     // The lists of all parts merge into the first.
@@ -124,4 +137,23 @@ pub(super) fn run(q: &CpuQueue, op: SimilarStates<'_, CpuQueue>) -> Result<(), B
         };
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rings_from_2048_states_on_have_several_parts_of_at_most_8192() {
+        let parts = |held: u64| held.div_ceil(part_states(held));
+        assert_eq!([1, 128, 1500, 2047].map(parts), [1; 4]);
+        assert_eq!([2048, 3000, 4095, 4096, 4097, 8192, 32_768].map(parts), [2, 2, 3, 4, 4, 4, 4]);
+        // Long rings have as few parts as possible.
+        assert_eq!([40_000, 1 << 20].map(parts), [5, 128]);
+        for held in (0..200_000).step_by(37) {
+            let part = part_states(held);
+            assert!(part <= MOST && (held < 2 * FEWEST || part < held), "{held}");
+            assert_eq!(part % BLOCK, 0);
+        }
+    }
 }

@@ -57,14 +57,14 @@ fn similar_states_do_not_depend_on_the_threads() {
     const CAPACITY: usize = 17_000;
     let (states, queries) = (values(6, CAPACITY * 7), values(7, 3 * 7));
     let norms: Vec<f32> = states.chunks(7).map(|row| row.iter().map(|x| x * x).sum::<f32>().sqrt()).collect();
-    let found = |simd, threads| {
+    let found = |simd, threads, stored| {
         let (mut places, mut similarities) = (vec![0; 30], vec![0.0; 30]);
         queue(simd, threads)
             .similar_states(SimilarStates {
                 params: &SimilarParams { capacity: CAPACITY as u64, width: 7, queries: 3, count: 10 },
                 states: &states,
                 norms: &norms,
-                stored: &[18_000],
+                stored: &[stored],
                 queries: &queries,
                 places: &mut places,
                 similarities: &mut similarities,
@@ -73,7 +73,9 @@ fn similar_states_do_not_depend_on_the_threads() {
         (places, similarities)
     };
     for simd in levels() {
-        assert_eq!(found(simd, 1), found(simd, 3), "{simd:?}");
+        for stored in [2047, 2048, 4097, 8192, 18_000] {
+            assert_eq!(found(simd, 1, stored), found(simd, 3, stored), "{simd:?} {stored}");
+        }
     }
 }
 
@@ -95,11 +97,14 @@ fn sorted(states: &[f32], norms: &[f32], oldest: usize, query: &[f32], norm: f64
 
 #[test]
 fn similar_states_of_rings_of_several_parts_match_a_sort() {
-    const CAPACITY: usize = 16_461;
+    const LONG: usize = 16_461;
     let lengths = [0.0, 1e-9, 0.5, 1.0, 1.0, 2.0, 4.0, -2.0, f32::NAN];
-    for (width, oldest) in [(1, 0), (4, 17), (16, 16_400), (31, 5003), (33, 8192), (64, 1), (70, 16_460)] {
-        let states: Vec<f32> = values(8, CAPACITY * width).iter().map(|x| (4.0 * x).round()).collect();
-        let norms: Vec<f32> = (0..CAPACITY).map(|i| lengths[i * 7919 % 64 % lengths.len()]).collect();
+    let of_long = [(1, 0), (4, 17), (16, 16_400), (31, 5003), (33, 8192), (64, 1), (70, 16_460)];
+    let of_others = [(2048, 16, 9), (4097, 5, 4096), (8192, 7, 8191), (33_001, 5, 20_000)];
+    let of_long = of_long.map(|(width, oldest)| (LONG, width, oldest));
+    for (capacity, width, oldest) in of_long.into_iter().chain(of_others) {
+        let states: Vec<f32> = values(8, capacity * width).iter().map(|x| (4.0 * x).round()).collect();
+        let norms: Vec<f32> = (0..capacity).map(|i| lengths[i * 7919 % 64 % lengths.len()]).collect();
         // A query of up to four ones, a query without a norm, and the first one negated.
         let ones = width.min(4);
         let first: Vec<f32> = (0..width).map(|i| if i < width - ones { 0.0 } else { 1.0 }).collect();
@@ -113,10 +118,10 @@ fn similar_states_of_rings_of_several_parts_match_a_sort() {
             let (mut places, mut similarities) = ([0; 96], [0.0f32; 96]);
             queue(simd, 1)
                 .similar_states(SimilarStates {
-                    params: &SimilarParams { capacity: CAPACITY as u64, width: width as u64, queries: 3, count: 32 },
+                    params: &SimilarParams { capacity: capacity as u64, width: width as u64, queries: 3, count: 32 },
                     states: &states,
                     norms: &norms,
-                    stored: &[(3 * CAPACITY + oldest) as u64],
+                    stored: &[(3 * capacity + oldest) as u64],
                     queries: &queries,
                     places: &mut places,
                     similarities: &mut similarities,
@@ -124,7 +129,7 @@ fn similar_states_of_rings_of_several_parts_match_a_sort() {
                 .unwrap();
             let bits = similarities.map(f32::to_bits);
             for ((places, bits), expected) in places.chunks(32).zip(bits.chunks(32)).zip(&expected) {
-                assert_eq!((places, bits), (&expected.0[..], &expected.1[..]), "{simd:?} {width}");
+                assert_eq!((places, bits), (&expected.0[..], &expected.1[..]), "{simd:?} {capacity} {width}");
             }
         }
     }
