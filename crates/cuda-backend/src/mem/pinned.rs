@@ -1,6 +1,13 @@
 //! The pool of pinned host memory that copies go through.
 //!
 //! It wipes secrets before it hands memory out again.
+//!
+//! Pinned memory stays pinned until the pool is dropped. `cuMemFreeHost` waits for the work of the
+//! context in practice (NCCL issue 48), and "any CUDA API call may block or synchronize" (CUDA
+//! Driver API, "API synchronization behavior"). That work may be the caller's, and may wait for the
+//! very thread that copies: a host function for an answer, a collective for the next launch. So no
+//! copy unpins memory, nor waits for a copy on a stream of the caller. At the limit it takes a
+//! longer idle piece, waits for another copy of its size class, or does without pinned memory.
 
 use core::{
     mem,
@@ -31,9 +38,11 @@ const SLAB_BYTES: usize = 64 << 10;
 /// Counters and contents of the pool of pinned host memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PinnedCounts {
-    /// Requests served from memory that was already pinned.
+    /// Requests served from idle memory of their size class.
     pub hits: u64,
     /// Requests that found none.
+    ///
+    /// At the limit of the pool, they are served from a longer piece, wait or do without.
     pub misses: u64,
     /// Calls that pinned memory.
     pub pin_calls: u64,
@@ -47,8 +56,8 @@ pub struct PinnedCounts {
     pub waits: u64,
     /// Requests served without pinned memory.
     ///
-    /// Either the pool was at its limit and no copy of their size class was in flight, or the
-    /// driver pinned no more.
+    /// Either the driver pinned no more, or the pool was at its limit: without an idle piece that is
+    /// long enough, and without a copy of their size class in flight on a stream of the backend.
     pub pageable_fallbacks: u64,
 }
 
@@ -184,7 +193,7 @@ impl PinnedPool {
             }
             None => {
                 self.misses.fetch_add(1, Ordering::Relaxed);
-                self.pin(class, shelf, locked)?
+                self.pin(class, locked)?
             }
         };
         Ok(memory.map(|memory| PinnedPiece {
@@ -219,45 +228,33 @@ impl PinnedPool {
         Ok(())
     }
 
-    /// Memory for a class without idle pieces.
+    /// Memory for a class without idle pieces, whose shelf the caller has `locked`.
     ///
-    /// At the limit of the pool, it replaces idle memory of other classes. `shelf` is the class,
-    /// which the caller has `locked`.
-    fn pin<'a>(
-        &self,
-        class: usize,
-        shelf: &'a Mutex<SizeClass>,
-        mut locked: MutexGuard<'a, SizeClass>,
-    ) -> Result<Option<SlabPart>, DriverFault> {
+    /// At the limit of the pool, it is a longer piece, or one whose copy is waited for.
+    fn pin(&self, class: usize, mut locked: MutexGuard<'_, SizeClass>) -> Result<Option<SlabPart>, DriverFault> {
         let length = (SMALLEST_BYTES << class).max(SLAB_BYTES);
-        let mut reserved = self.budget.reserve(length as u64);
-        if reserved.is_err() {
+        let Ok(reserved) = self.budget.reserve(length as u64) else {
+            if let Some(memory) = self.longer_idle(class)? {
+                return Ok(Some(memory));
+            }
             // Not for a copy on a stream of the caller: the work before it may wait for this thread.
             let oldest = locked.pending.iter().position(|(memory, _)| !memory.is_callers);
-            if let Some((mut memory, event)) = oldest.and_then(|at| locked.pending.remove(at)) {
-                self.waits.fetch_add(1, Ordering::Relaxed);
-                if let Err(fault) = event.wait() {
-                    locked.pending.push_front((memory, event));
-                    return Err(fault);
-                }
-                // SAFETY: its copy is done.
-                unsafe { memory.wipe() };
-                self.events.give_back(event);
-                return Ok(Some(memory));
+            let Some((mut memory, event)) = oldest.and_then(|at| locked.pending.remove(at)) else {
+                self.pageable_fallbacks.fetch_add(1, Ordering::Relaxed);
+                return Ok(None);
+            };
+            self.waits.fetch_add(1, Ordering::Relaxed);
+            if let Err(fault) = event.wait() {
+                locked.pending.push_front((memory, event));
+                return Err(fault);
             }
-            // Unpinning waits for all work of the device. The caller's may wait for a thread that needs this class.
-            drop(locked);
-            self.drop_idle(class);
-            locked = lock(shelf);
-            if let Some(memory) = locked.idle.pop() {
-                return Ok(Some(memory));
-            }
-            reserved = self.budget.reserve(length as u64);
-        }
-        let Ok(reserved) = reserved else {
-            self.pageable_fallbacks.fetch_add(1, Ordering::Relaxed);
-            return Ok(None);
+            // SAFETY: its copy is done.
+            unsafe { memory.wipe() };
+            self.events.give_back(event);
+            return Ok(Some(memory));
         };
+        // Pinning is slow and may wait for the device: the class is not locked meanwhile.
+        drop(locked);
         let memory = match HostMemory::pin(&self.context, length) {
             Ok(memory) => memory,
             Err(fault) if fault.is_out_of_memory() => {
@@ -268,29 +265,37 @@ impl PinnedPool {
         };
         self.pin_calls.fetch_add(1, Ordering::Relaxed);
         let slab = Arc::new(Slab { memory, _reserved: reserved });
-        let pieces = (0..length).step_by(SMALLEST_BYTES << class);
-        locked.idle.extend(pieces.map(|start| SlabPart {
-            slab: Arc::clone(&slab),
-            start,
-            class,
-            asked: 0,
-            content: Content::Plain,
-            is_callers: false,
-        }));
-        Ok(locked.idle.pop())
+        let mut pieces: Vec<_> = (0..length)
+            .step_by(SMALLEST_BYTES << class)
+            .map(|start| SlabPart {
+                slab: Arc::clone(&slab),
+                start,
+                class,
+                asked: 0,
+                content: Content::Plain,
+                is_callers: false,
+            })
+            .collect();
+        let first = pieces.pop();
+        if let Some(shelf) = self.classes.get(class) {
+            lock(shelf).idle.append(&mut pieces);
+        }
+        Ok(first)
     }
 
-    /// Unpins idle memory in every class but `spared`. The caller has locked none.
-    fn drop_idle(&self, spared: usize) {
-        let mut idle = Vec::new();
-        for (class, shelf) in self.classes.iter().enumerate() {
-            if class != spared {
-                // Another thread's class may be busy; its idle pieces are then not idle for long.
-                if let Ok(mut shelf) = shelf.try_lock() {
-                    idle.append(&mut shelf.idle);
+    /// The shortest idle piece of the classes above `class`.
+    ///
+    /// A class that another thread has locked is left out: that thread may be waiting for a copy.
+    fn longer_idle(&self, class: usize) -> Result<Option<SlabPart>, DriverFault> {
+        for shelf in self.classes.iter().skip(class + 1) {
+            if let Ok(mut shelf) = shelf.try_lock() {
+                self.collect(&mut shelf)?;
+                if let Some(memory) = shelf.idle.pop() {
+                    return Ok(Some(memory));
                 }
             }
         }
+        Ok(None)
     }
 
     /// Takes back memory that no copy uses.
@@ -452,6 +457,41 @@ mod tests {
             next.bytes_mut().fill(2);
             assert!(queue.download(&buf).unwrap() == [arrives; 4096]);
         }
+    }
+
+    #[test]
+    fn a_request_at_the_limit_takes_the_shortest_longer_idle_piece_and_unpins_nothing() {
+        let _session = cuda_sim::driver::simulate("schedule=lazy").unwrap();
+        let kernels = KernelSource::Texts(Vec::new());
+        let config = CudaConfig { kernels, pinned_bytes: Some(192 << 10), ..CudaConfig::default() };
+        let queue = CudaQueue::open(config).unwrap();
+        let pool = queue.device().pinned();
+        let acquire = |bytes, content| pool.acquire(bytes, content).unwrap();
+        // All of the memory, in one piece of 128 KiB and one of 64 KiB.
+        let (long, short) = (acquire(128 << 10, Content::Plain).unwrap(), acquire(64 << 10, Content::Plain).unwrap());
+        let starts = [long.start(), short.start()];
+        drop((long, short));
+        // Requests of 4 KiB take the shorter one first, then the longer one, then none.
+        let secrets = [acquire(4096, Content::Secret), acquire(4096, Content::Secret)].map(Option::unwrap);
+        assert_eq!(secrets.each_ref().map(PinnedPiece::start), [starts[1], starts[0]]);
+        assert!(acquire(4096, Content::Plain).is_none());
+        for mut piece in secrets {
+            assert_eq!(piece.bytes_mut().len(), 4096);
+            piece.bytes_mut().fill(0xab);
+        }
+        // They return to their classes, wiped.
+        let mut short = acquire(64 << 10, Content::Plain).unwrap();
+        assert_eq!(short.start(), starts[1]);
+        assert!(short.bytes_mut() == vec![0; 64 << 10]);
+        let mut long = acquire(128 << 10, Content::Plain).unwrap();
+        assert_eq!(long.start(), starts[0]);
+        assert!(long.bytes_mut() == vec![0; 128 << 10]);
+        drop((short, long));
+        // No idle piece is long enough for this one.
+        assert!(acquire(192 << 10, Content::Plain).is_none());
+        let counts = pool.counts();
+        assert_eq!((counts.pin_calls, counts.live_bytes, counts.pageable_fallbacks), (2, 192 << 10, 2));
+        assert_eq!((counts.hits, counts.misses, counts.waits), (2, 6, 0));
     }
 
     #[test]

@@ -369,68 +369,60 @@ fn the_limit_of_waits_is_for_the_copy_and_not_for_the_callers_earlier_work() {
     std::mem::forget(program); // its stream never ends
 }
 
-/// An event between threads.
-struct Signal {
-    is_set: Mutex<bool>,
-    changed: Condvar,
+/// An answer that work of the caller waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    Missing,
+    Given,
+    /// The work has seen it.
+    Seen,
 }
 
-impl Signal {
-    const fn new() -> Self {
-        Self { is_set: Mutex::new(false), changed: Condvar::new() }
-    }
+static ANSWER: Mutex<Answer> = Mutex::new(Answer::Missing);
+static ANSWERED: Condvar = Condvar::new();
 
-    fn set(&self) {
-        *self.is_set.lock().unwrap() = true;
-        self.changed.notify_all();
-    }
-
-    /// Whether it was set within ten seconds.
-    fn wait(&self) -> bool {
-        let unset = self.is_set.lock().unwrap();
-        *self.changed.wait_timeout_while(unset, Duration::from_secs(10), |is_set| !*is_set).unwrap().0
-    }
-}
-
-static STARTED: Signal = Signal::new();
-static ANSWERED: Signal = Signal::new();
-static WAS_ANSWERED: Signal = Signal::new();
-
-/// Waits for another thread.
+/// Waits ten seconds for an answer.
 ///
 /// # Safety
 /// None: `_data` is not read.
 unsafe extern "C" fn wait_for_answer(_data: *mut c_void) {
-    STARTED.set();
-    if ANSWERED.wait() {
-        WAS_ANSWERED.set();
+    let missing = ANSWER.lock().unwrap();
+    let is_missing = |answer: &mut Answer| *answer == Answer::Missing;
+    let (mut answer, waited) = ANSWERED.wait_timeout_while(missing, Duration::from_secs(10), is_missing).unwrap();
+    if !waited.timed_out() {
+        *answer = Answer::Seen;
     }
 }
 
 #[test]
-fn a_copy_does_not_wait_for_another_thread_that_unpins_memory_after_the_callers_work() {
-    let _machine = Machine::clean("schedule=lazy");
+fn copies_at_the_limit_of_pinned_memory_do_not_wait_for_the_callers_work() {
     let bytes = 64 << 10;
-    let queue = CudaQueue::open(CudaConfig { pinned_bytes: Some(bytes), ..config(Allocator::Auto) }).unwrap();
-    let (program, other) = (Program::new(0, 64, 1), queue.fork().unwrap());
-    // All pinned memory is idle, in the largest pieces of a slab.
-    let large = queue.upload(&vec![2u8; bytes as usize]).unwrap();
-    queue.finish().unwrap();
-    ok!(cuLaunchHostFunc(program.stream, Some(wait_for_answer), null_mut()));
-    test_process::scope(|scope| {
-        // This copy pins memory of another class instead. Unpinning waits for the device.
-        let first = scope.spawn(|| queue.upload(&[3u8; 64]).unwrap());
-        assert!(STARTED.wait());
-        let second = other.upload(&[4u8; 64]).unwrap();
-        ANSWERED.set();
-        assert_eq!(other.download(&second), Ok(vec![4; 64]));
-        assert_eq!(queue.download(&first.join().unwrap()), Ok(vec![3; 64]));
-    });
-    assert!(*WAS_ANSWERED.is_set.lock().unwrap());
-    let pinned = queue.device().memory().unwrap().pinned;
-    assert_eq!((pinned.pin_calls, pinned.live_bytes), (2, bytes));
-    assert!(pinned.pageable_fallbacks > 0);
-    assert_eq!(queue.download(&large), Ok(vec![2; bytes as usize]));
+    // All pinned memory is idle: in one piece, which is longer than the copies, or in shorter pieces.
+    for (pinned, copied) in [(bytes, 64), (64, bytes)] {
+        let _machine = Machine::clean("schedule=lazy");
+        let config = CudaConfig { pinned_bytes: Some(bytes as u64), ..config(Allocator::Auto) };
+        let queue = CudaQueue::open(config).unwrap();
+        let (program, other) = (Program::new(0, 64, 1), queue.fork().unwrap());
+        let first = queue.upload(&vec![2u8; pinned]).unwrap();
+        queue.finish().unwrap();
+        // The copies are also done by another thread than the one that the caller's work waits for.
+        *ANSWER.lock().unwrap() = Answer::Missing;
+        ok!(cuLaunchHostFunc(program.stream, Some(wait_for_answer), null_mut()));
+        test_process::scope(|scope| {
+            let second = scope.spawn(|| queue.upload(&vec![3u8; copied]).unwrap());
+            let third = other.upload(&vec![4u8; copied]).unwrap();
+            let second = second.join().unwrap();
+            assert!(queue.download(&second) == Ok(vec![3; copied]) && other.download(&third) == Ok(vec![4; copied]));
+        });
+        *ANSWER.lock().unwrap() = Answer::Given;
+        ANSWERED.notify_all();
+        ok!(cuStreamSynchronize(program.stream));
+        assert_eq!(*ANSWER.lock().unwrap(), Answer::Seen, "{pinned}, {copied}");
+        let counts = queue.device().memory().unwrap().pinned;
+        assert_eq!((counts.pin_calls, counts.live_bytes), (1, bytes as u64));
+        assert!(counts.pageable_fallbacks > 0);
+        assert_eq!(queue.download(&first), Ok(vec![2; pinned]));
+    }
 }
 
 #[test]

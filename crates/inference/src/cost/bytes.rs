@@ -4,16 +4,7 @@ use core::ops::RangeInclusive;
 
 use pfss::Party;
 
-use crate::{Deal, OpenedPlan, Plan, WeightProduct};
-
-/// Most bytes of a bundle besides keys and descriptor.
-///
-/// They are its header, and for each of at most nine sections its entry and the gap before it.
-const BUNDLE_OVERHEAD: u64 = 128 + 9 * (48 + 255);
-/// The header of a matrix triple.
-const TRIPLE_OVERHEAD: u64 = 88;
-/// The header of a triple of opened weights, and the nonce of the key of the weights.
-const WEIGHT_TRIPLE_OVERHEAD: u64 = TRIPLE_OVERHEAD + 16;
+use crate::{Deal, OpenedPlan, Plan};
 
 /// Bytes of `party`'s keys for a deal.
 ///
@@ -25,10 +16,7 @@ const WEIGHT_TRIPLE_OVERHEAD: u64 = TRIPLE_OVERHEAD + 16;
 /// [`MatrixTriple::to_bytes`]: pfss::MatrixTriple::to_bytes
 #[must_use]
 pub fn key_bytes(deal: &Deal, party: Party) -> u64 {
-    match deal {
-        Deal::Gate(gate, count) | Deal::Alongside(gate, count) => gate.key_bytes(party, *count),
-        Deal::Matrix(_, shape) => shape.key_bytes(party),
-    }
+    deal.key_bytes(party)
 }
 
 /// The fewest and the most bytes of `party`'s files of keys for a plan.
@@ -36,25 +24,20 @@ pub fn key_bytes(deal: &Deal, party: Party) -> u64 {
 /// The fewest are [`key_bytes`]; headers, descriptors and gaps are added for the most.
 #[must_use]
 pub fn folder_bytes(plan: &Plan, party: Party) -> RangeInclusive<u64> {
-    let overhead = |deal: &Deal| match deal {
-        Deal::Gate(gate, _) | Deal::Alongside(gate, _) => {
-            BUNDLE_OVERHEAD + gate.program().map_or(0, |program| program.to_bytes().len() as u64)
-        }
-        Deal::Matrix(..) => TRIPLE_OVERHEAD,
-    };
-    let fewest: u64 = plan.deals().map(|deal| key_bytes(deal, party)).sum();
-    fewest..=fewest + plan.deals().map(overhead).sum::<u64>()
+    sum(plan.deals().map(|deal| deal.file_bytes(party)))
 }
 
 /// [`folder_bytes`] of a run on weights that were opened before.
 #[must_use]
 pub fn run_folder_bytes(plan: &OpenedPlan, party: Party) -> RangeInclusive<u64> {
-    let of_product = |WeightProduct { ring, rows, weights }: &WeightProduct| {
-        key_bytes(&Deal::Matrix(*ring, weights.product(*rows)), party)
-    };
-    let products: u64 = plan.products().iter().map(of_product).sum();
-    let (others, headers) = (folder_bytes(plan.others(), party), WEIGHT_TRIPLE_OVERHEAD * plan.products().len() as u64);
-    others.start() + products..=others.end() + products + headers
+    let products = plan.products().iter().map(|product| product.file_bytes(party));
+    sum(products.chain([folder_bytes(plan.others(), party)]))
+}
+
+/// The sums of the fewest and the most bytes.
+fn sum(files: impl Iterator<Item = RangeInclusive<u64>>) -> RangeInclusive<u64> {
+    let (fewest, most) = files.fold((0, 0), |(fewest, most), file| (fewest + file.start(), most + file.end()));
+    fewest..=most
 }
 
 #[cfg(test)]
@@ -62,7 +45,7 @@ mod tests {
     use pfss::{Dealer, KeyBundle};
 
     use super::*;
-    use crate::{Architecture, Key, Model, Preference};
+    use crate::{Architecture, Key, Model, Preference, keys::deal::TRIPLE_OVERHEAD};
 
     /// Bytes of the sections of a bundle that hold keys.
     fn sections(bundle: &KeyBundle) -> u64 {

@@ -74,7 +74,8 @@ fn function_model(
         return Err(other_model(path, &expected, &described(architecture)));
     }
 
-    // A run on zeros lists the steps with their gates.
+    // A run on made-up words shows the steps, their gates and the flow of values. The plan comes from another run, on
+    // zeros, which is cheap compared with this one.
     let model = on_batch(path, manifest, architecture.clone())?;
     let sha256 = hex(&model.layers_digest()?);
     if sha256 != facts.sha256 {

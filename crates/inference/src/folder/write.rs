@@ -11,10 +11,11 @@ use super::{
     manifest::{DealPart, FunctionFacts, KeyFile, Manifest, hex, key_name},
     scratch::whole_folder,
 };
-use crate::{InferenceError, Model, ModelFile, Plan, keys::deal::Key, tls::Identity};
-
-/// The step of keys and triples of weights.
-const WEIGHTS_STEP: &str = "weights";
+use crate::{
+    InferenceError, Model, ModelFile, Plan,
+    keys::{deal::Key, opened::WEIGHTS_STEP},
+    tls::Identity,
+};
 
 /// Deals keys for one batch, and writes them to folders.
 ///
@@ -27,8 +28,8 @@ const WEIGHTS_STEP: &str = "weights";
 ///
 /// # Errors
 /// [`InferenceError::Exists`] if `out` does, [`InferenceError::Io`] if it cannot be written,
-/// [`InferenceError::Folder`] if a model has too many keys for a manifest, and as
-/// [`Model::plan`] and [`Dealer::deal`].
+/// [`InferenceError::Folder`] if a model has too many keys for a manifest, before any are dealt,
+/// and as [`Model::plan`] and [`Dealer::deal`].
 pub fn deal<Q: FssOps>(
     q: &Q,
     model: &Model,
@@ -73,7 +74,9 @@ fn fill<Q: FssOps>(
 ) -> Result<[Manifest; 2], InferenceError> {
     let plan = model.plan()?;
     let deal = DealFacts::new(model, plan.digest())?;
-    let mut folders = FolderPair::make(party_folders(scratch))?;
+    let parties = party_folders(scratch);
+    deal.check(&parties, None, |party| plan.files(party))?;
+    let mut folders = FolderPair::make(parties)?;
     folders.deal(q, dealer, &plan, progress)?;
     deal.write_identities(&folders)?;
     deal.finish(folders, None)
@@ -94,9 +97,13 @@ fn fill_runs<Q: FssOps>(
     let plan = model.opened_plan()?;
     let deal = DealFacts::new(model, plan.digest())?;
 
+    // The manifest of the last run is the longest of all runs.
+    let part = DealPart::Weights { runs };
+    deal.check(&parties, Some(part), |_| plan.weight_files())?;
+    deal.check(&parties, Some(DealPart::Run { index: runs }), |party| plan.run_files(party))?;
+
     // The keys of the weights. Their masks are dropped with this function.
     progress(WEIGHTS_STEP);
-    let part = DealPart::Weights { runs };
     let mut weights = make(part)?;
     let (keys, masks) = plan.deal_weights(dealer)?;
     for (party, keys) in Party::BOTH.into_iter().zip(keys) {
@@ -147,12 +154,45 @@ impl<'a> DealFacts<'a> {
         folders.paths.iter().zip(&self.identities).try_for_each(|(path, identity)| write_identity(path, identity))
     }
 
+    /// Checks that both manifests have room for files of keys that are not dealt yet.
+    ///
+    /// `files` are the steps and the most bytes of a party's files.
+    fn check<'p, F: Iterator<Item = (&'p str, u64)>>(
+        &self,
+        parties: &[PathBuf; 2],
+        part: Option<DealPart>,
+        files: impl Fn(Party) -> F,
+    ) -> Result<(), InferenceError> {
+        let file = |(index, (step, bytes)): (usize, (&str, u64))| KeyFile {
+            file: key_name(index),
+            step: step.to_owned(),
+            bytes,
+            sha256: hex(&[0; 32]),
+        };
+        let manifests = self.manifests(Party::BOTH.map(|party| files(party).enumerate().map(file).collect()), part);
+        parties.iter().zip(&manifests).try_for_each(|(path, manifest)| text_for(path, manifest).map(drop))
+    }
+
     /// Writes the manifests of two folders that are otherwise complete.
     fn finish(&self, folders: FolderPair, part: Option<DealPart>) -> Result<[Manifest; 2], InferenceError> {
-        let fingerprints = self.identities.each_ref().map(|identity| identity.fingerprint().to_string());
         let FolderPair { paths, files } = folders;
+        let manifests = self.manifests(files, part);
+        for (path, manifest) in paths.iter().zip(&manifests) {
+            let text = text_for(path, manifest)?;
+            if let Some(file) = self.model.architecture().file() {
+                write_new(&path.join(Manifest::MODEL_FILE), file.json())?;
+            }
+            write_new(&path.join(Manifest::FILE), &text)?;
+            sync_folder(path)?;
+        }
+        Ok(manifests)
+    }
+
+    /// The manifests of both parties for these files of keys.
+    fn manifests(&self, files: [Vec<KeyFile>; 2], part: Option<DealPart>) -> [Manifest; 2] {
+        let fingerprints = self.identities.each_ref().map(|identity| identity.fingerprint().to_string());
         let [zero, one] = files;
-        let manifests = [(Party::Zero, zero), (Party::One, one)].map(|(party, keys)| Manifest {
+        [(Party::Zero, zero), (Party::One, one)].map(|(party, keys)| Manifest {
             format: Manifest::FORMAT,
             model: self.model.architecture().name().to_owned(),
             model_sha256: self.model.architecture().file().map(ModelFile::digest),
@@ -166,17 +206,13 @@ impl<'a> DealFacts<'a> {
             peer: fingerprints[party.peer().index()].clone(),
             part,
             keys,
-        });
-        for (path, manifest) in paths.iter().zip(&manifests) {
-            let text = manifest.text().map_err(|reason| InferenceError::Folder { path: path.clone(), reason })?;
-            if let Some(file) = self.model.architecture().file() {
-                write_new(&path.join(Manifest::MODEL_FILE), file.json())?;
-            }
-            write_new(&path.join(Manifest::FILE), &text)?;
-            sync_folder(path)?;
-        }
-        Ok(manifests)
+        })
     }
+}
+
+/// The text of the manifest of the folder `path`.
+fn text_for(path: &Path, manifest: &Manifest) -> Result<Vec<u8>, InferenceError> {
+    manifest.text().map_err(|reason| InferenceError::Folder { path: path.to_owned(), reason })
 }
 
 /// A folder for each party, whose keys are being written.
@@ -236,7 +272,53 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::ModelLimits;
+    use crate::{Architecture, Layers, ModelLimits, Value};
+
+    /// Asserts that the files of a manifest are the planned ones, of at most the planned bytes.
+    fn assert_planned<'p>(manifest: &Manifest, planned: impl Iterator<Item = (&'p str, u64)>) {
+        let planned: Vec<_> = planned.collect();
+        assert_eq!(manifest.keys.len(), planned.len());
+        for (file, (step, most)) in manifest.keys.iter().zip(planned) {
+            assert!(file.step == step && file.bytes <= most, "{file:?}: {step}, {most}");
+            assert!(most - file.bytes < 1 << 13, "{file:?}: {most}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_deal_are_those_of_its_plan() {
+        let q = runtime::cpu().unwrap();
+        for architecture in Architecture::ALL {
+            let model = Model::new(architecture, 1).unwrap();
+            let scratch = tempfile::tempdir().unwrap();
+            let single = deal(&q, &model, &scratch.path().join("single"), |_| ()).unwrap();
+            let many = deal_runs(&q, &model, 2, &scratch.path().join("many"), |_| ()).unwrap();
+            let (plan, opened) = (model.plan().unwrap(), model.opened_plan().unwrap());
+            for ((party, single), many) in Party::BOTH.into_iter().zip(&single).zip(&many) {
+                assert_planned(single, plan.files(party));
+                assert_planned(&many[0], opened.weight_files());
+                many[1..].iter().for_each(|run| assert_planned(run, opened.run_files(party)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_model_of_too_many_keys_is_refused_before_the_first_key() {
+        let (q, limits) = (runtime::cpu().unwrap(), ModelLimits { weights: 1, inputs: [0, 1] });
+        // A manifest has more than 150 bytes for each file.
+        let function = |layers: &mut Layers<'_>, x: &Value| {
+            (0..7000).try_fold(x.clone(), |x, layer| layers.relu(&format!("relu{layer}"), &x))
+        };
+        let model = Model::from_fn("deep", &[1], limits, function).unwrap();
+        let (scratch, mut steps) = (tempfile::tempdir().unwrap(), 0);
+        let single = deal(&q, &model, &scratch.path().join("single"), |_| steps += 1).map(drop).unwrap_err();
+        let many = deal_runs(&q, &model, 2, &scratch.path().join("many"), |_| steps += 1).map(drop).unwrap_err();
+        for error in [single, many] {
+            let text = error.to_string();
+            assert!(text.contains("`manifest.json`: expected at most 1048576 bytes, got 1"), "{text}");
+            assert!(text.ends_with("for 7000 files of keys"), "{text}");
+        }
+        assert_eq!((steps, fs::read_dir(scratch.path()).unwrap().count()), (0, 0));
+    }
 
     #[test]
     fn folders_hold_the_bytes_of_keys_dealt_in_memory_with_the_same_seed() {
@@ -247,10 +329,11 @@ mod tests {
             layers.gelu("gelu", &x)
         });
         let dealer = || Dealer::insecure_from_seed(3);
-        for model in [function.unwrap(), Model::new(crate::Architecture::Digits, 1).unwrap()] {
+        for model in [function.unwrap(), Model::new(Architecture::Digits, 1).unwrap()] {
             let scratch = tempfile::tempdir().unwrap();
             let manifests = fill(&q, &mut dealer(), &model, scratch.path(), &mut |_| ()).unwrap();
-            let keys = model.plan().unwrap().deal(&q, &mut dealer(), |_| ()).unwrap();
+            let plan = model.plan().unwrap();
+            let keys = plan.deal(&q, &mut dealer(), |_| ()).unwrap();
             for ((path, manifest), keys) in party_folders(scratch.path()).iter().zip(manifests).zip(keys) {
                 assert_eq!(manifest.keys.len(), keys.len());
                 for (file, key) in manifest.keys.iter().zip(keys) {

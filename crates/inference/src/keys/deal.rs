@@ -1,5 +1,7 @@
 //! The unit of dealing: keys of a gate for a number of elements, or a matrix triple.
 
+use core::ops::RangeInclusive;
+
 use backend_api::ops::fss::FssOps;
 use pfss::{Dealer, Gate, GateKind, KeyBundle, MatrixShape, MatrixTriple, Party, PfssError, Ring};
 use sha2::{Digest as _, Sha256};
@@ -10,6 +12,12 @@ pub(crate) const STEP_DIGEST: u64 = 16;
 pub(crate) const SEED: u64 = 32;
 /// Elements of a word of bits. Bundles are padded to whole words.
 const LANES: usize = 32;
+/// Most bytes of a bundle besides keys and descriptor.
+///
+/// They are its header, and for each of at most nine sections its entry and the gap before it.
+const BUNDLE_OVERHEAD: u64 = 128 + 9 * (48 + 255);
+/// The header of a matrix triple.
+pub(crate) const TRIPLE_OVERHEAD: u64 = 88;
 
 /// Keys to be made for one batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +94,29 @@ impl Deal {
             }
             Self::Matrix(_, shape) => shape.key_bytes(party),
         }
+    }
+
+    /// Bytes of the sections of `party`'s file that hold keys, and of the seed.
+    pub(crate) fn key_bytes(&self, party: Party) -> u64 {
+        match self {
+            Self::Gate(gate, count) | Self::Alongside(gate, count) => gate.key_bytes(party, *count),
+            Self::Matrix(_, shape) => shape.key_bytes(party),
+        }
+    }
+
+    /// The fewest and the most bytes of `party`'s file of keys.
+    ///
+    /// The fewest are [`key_bytes`](Self::key_bytes); headers, the descriptor and gaps are added
+    /// for the most.
+    pub(crate) fn file_bytes(&self, party: Party) -> RangeInclusive<u64> {
+        let overhead = match self {
+            Self::Gate(gate, _) | Self::Alongside(gate, _) => {
+                BUNDLE_OVERHEAD + gate.program().map_or(0, |program| program.to_bytes().len() as u64)
+            }
+            Self::Matrix(..) => TRIPLE_OVERHEAD,
+        };
+        let keys = self.key_bytes(party);
+        keys..=keys.saturating_add(overhead)
     }
 
     /// Whether its keys are used together with those before it.

@@ -3,6 +3,7 @@
 //! The dealer makes a key and a mask for each matrix of weights, once, and for each run the other
 //! keys of the plan and a triple for each product by weights.
 
+use core::ops::RangeInclusive;
 use std::{collections::HashSet, slice, vec};
 
 use backend_api::ops::fss::FssOps;
@@ -10,12 +11,21 @@ use pfss::{Dealer, OpenedWeights, Party, PfssError, Ring, Traffic, WeightKey, We
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    deal::{Deal, Key},
+    deal::{Deal, Key, SEED},
     plan::{Plan, total},
     queue::{check_count, check_nonce, check_party},
     stored::Keys,
 };
 use crate::InferenceError;
+
+/// The step of keys and triples of weights.
+pub(crate) const WEIGHTS_STEP: &str = "weights";
+/// Bytes of the file of a key of weights: a header and a seed.
+///
+/// Source: the documentation of [`WeightKey::to_bytes`].
+const WEIGHT_KEY: u64 = 88 + SEED;
+/// Bytes of the nonce of the key of the weights, in a triple of opened weights.
+const KEY_NONCE: u64 = 16;
 
 /// A product by a matrix of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +60,12 @@ pub struct OpenedKeys {
 }
 
 impl WeightProduct {
+    /// The fewest and the most bytes of `party`'s file of a triple for one run.
+    pub(crate) fn file_bytes(&self, party: Party) -> RangeInclusive<u64> {
+        let keys = Deal::Matrix(self.ring, self.weights.product(self.rows)).file_bytes(party);
+        *keys.start()..=keys.end() + KEY_NONCE
+    }
+
     /// Checks that `what` number `index` is for these weights.
     fn check(&self, what: &str, index: usize, ring: Ring, shape: WeightShape) -> Result<(), InferenceError> {
         let sizes = [self.weights, shape].map(|WeightShape { inner, cols }| format!("{inner} x {cols}"));
@@ -75,6 +91,17 @@ impl OpenedPlan {
     #[must_use]
     pub fn others(&self) -> &Plan {
         &self.others
+    }
+
+    /// The files of the keys that open the weights: a step and the bytes of each.
+    pub(crate) fn weight_files(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.products.iter().map(|_| (WEIGHTS_STEP, WEIGHT_KEY))
+    }
+
+    /// `party`'s files of keys of a run: the step and the most bytes of each, in their order.
+    pub(crate) fn run_files(&self, party: Party) -> impl Iterator<Item = (&str, u64)> {
+        let products = self.products.iter().map(move |product| (WEIGHTS_STEP, *product.file_bytes(party).end()));
+        products.chain(self.others.files(party))
     }
 
     /// Deals the keys that open the weights, for party 0 and party 1, and the dealer's masks.
@@ -108,7 +135,7 @@ impl OpenedPlan {
         masks: &[WeightMask],
         mut progress: impl FnMut(&str),
     ) -> Result<[OpenedKeys; 2], InferenceError> {
-        progress("weights");
+        progress(WEIGHTS_STEP);
         let triples = self.deal_triples(q, dealer, masks)?;
         let ([zero, one], [zero_products, one_products]) = (self.others.deal(q, dealer, progress)?, triples);
         let keys = |products, others: Vec<Key>| OpenedKeys { products, others: others.into() };

@@ -10,13 +10,12 @@ use trefoil_pfss::{
     trefoil_pfss_batch_options_default, trefoil_pfss_batch_pending, trefoil_pfss_batch_submit,
     trefoil_pfss_batch_y_share, trefoil_pfss_deal, trefoil_pfss_evaluate, trefoil_pfss_gate_free,
     trefoil_pfss_gate_named, trefoil_pfss_gate_read, trefoil_pfss_keys_free, trefoil_pfss_keys_inspect,
-    trefoil_pfss_keys_read,
 };
 
 use crate::{
     example::program,
     misuse::refused,
-    setup::{ARGUMENT, LENGTH, OK, PROGRAM, STATE, Setup, owned, parameters},
+    setup::{ARGUMENT, LENGTH, OK, PROGRAM, STATE, Setup, keys_of, owned, parameters},
 };
 
 /// Keys of party 0 for two elements, and their bytes.
@@ -28,15 +27,7 @@ unsafe fn keys(setup: &Setup, gate: *mut GateHandle) -> (*mut Keys, Vec<u8>) {
     // SAFETY: live handles by the caller's promise, and places for results.
     assert_eq!(unsafe { trefoil_pfss_deal(setup.dealer, setup.backend, gate, 2, &mut zero, &mut one) }, OK);
     let [zero, _] = [zero, one].map(owned);
-    (read(&zero), zero)
-}
-
-/// Keys from their bytes.
-fn read(bytes: &[u8]) -> *mut Keys {
-    let mut keys = null_mut();
-    // SAFETY: an array of the given length, and a place for a handle.
-    assert_eq!(unsafe { trefoil_pfss_keys_read(bytes.as_ptr(), bytes.len(), &mut keys) }, OK);
-    keys
+    (keys_of(&zero), zero)
 }
 
 #[test]
@@ -78,7 +69,7 @@ fn batches_refuse_by_name_what_their_state_and_limits_do_not_allow() {
         refused(long, LENGTH, "expected 2 masked inputs, got 1");
         assert_eq!(trefoil_pfss_batch_submit(batch, gate, first, hatx.as_ptr(), 2, &mut job), OK);
         assert_eq!(job, 0);
-        let copy = read(&bundle);
+        let copy = keys_of(&bundle);
         let again = trefoil_pfss_batch_submit(batch, gate, copy, hatx.as_ptr(), 2, &mut job);
         refused(again, STATE, "bundle reused");
 

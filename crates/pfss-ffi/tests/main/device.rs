@@ -9,26 +9,25 @@ use core::{
 use pfss::{Ring, suf::BoolMode};
 use trefoil_pfss::{
     Keys, RunHandle, SigmaContext, Status, SufKeys, trefoil_pfss_batch_absorb, trefoil_pfss_batch_flush,
-    trefoil_pfss_batch_free, trefoil_pfss_batch_masked, trefoil_pfss_batch_open, trefoil_pfss_batch_pending,
-    trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share, trefoil_pfss_bool_share, trefoil_pfss_deal,
-    trefoil_pfss_evaluate, trefoil_pfss_evaluation_free, trefoil_pfss_evaluation_masked_bits,
-    trefoil_pfss_evaluation_pending, trefoil_pfss_evaluation_resume, trefoil_pfss_gate_free, trefoil_pfss_gate_named,
-    trefoil_pfss_gate_read, trefoil_pfss_keys_free, trefoil_pfss_keys_mask_inputs, trefoil_pfss_keys_read,
-    trefoil_pfss_plan_deal, trefoil_pfss_plan_free, trefoil_pfss_plan_matmul, trefoil_pfss_run_absorb,
-    trefoil_pfss_run_free, trefoil_pfss_run_start, trefoil_pfss_run_weights, trefoil_pfss_run_y_share,
-    trefoil_pfss_sigma_eval_nexp, trefoil_pfss_sigma_free, trefoil_pfss_sigma_keygen_nexp, trefoil_pfss_sigma_open,
-    trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr, trefoil_pfss_sigma_set_stream,
-    trefoil_pfss_suf_eval_dcf_many, trefoil_pfss_suf_eval_interval_lut_many, trefoil_pfss_suf_eval_packed_lt_many,
-    trefoil_pfss_suf_keys_free, trefoil_pfss_suf_keys_mask_inputs, trefoil_pfss_weights_deal,
-    trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
+    trefoil_pfss_batch_free, trefoil_pfss_batch_open, trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share,
+    trefoil_pfss_bool_share, trefoil_pfss_deal, trefoil_pfss_evaluate, trefoil_pfss_evaluation_free,
+    trefoil_pfss_evaluation_masked_bits, trefoil_pfss_evaluation_pending, trefoil_pfss_evaluation_resume,
+    trefoil_pfss_gate_free, trefoil_pfss_gate_named, trefoil_pfss_gate_read, trefoil_pfss_keys_free,
+    trefoil_pfss_keys_mask_inputs, trefoil_pfss_plan_deal, trefoil_pfss_plan_free, trefoil_pfss_plan_matmul,
+    trefoil_pfss_run_absorb, trefoil_pfss_run_free, trefoil_pfss_run_start, trefoil_pfss_run_weights,
+    trefoil_pfss_run_y_share, trefoil_pfss_sigma_eval_nexp, trefoil_pfss_sigma_free, trefoil_pfss_sigma_keygen_nexp,
+    trefoil_pfss_sigma_open, trefoil_pfss_sigma_reset_keygen, trefoil_pfss_sigma_set_keybuf_ptr,
+    trefoil_pfss_sigma_set_stream, trefoil_pfss_suf_eval_dcf_many, trefoil_pfss_suf_eval_interval_lut_many,
+    trefoil_pfss_suf_eval_packed_lt_many, trefoil_pfss_suf_keys_free, trefoil_pfss_suf_keys_mask_inputs,
+    trefoil_pfss_weights_deal, trefoil_pfss_weights_deal_product, trefoil_pfss_weights_free, trefoil_pfss_weights_open,
     trefoil_pfss_weights_product, trefoil_pfss_y_share,
 };
 
 use crate::{
     example::program,
-    machine::{Call, GLOBAL, Obstacle, Program, THREAD_LOCAL, bytes_of, on_machine},
+    machine::{Call, GLOBAL, Obstacle, Program, THREAD_LOCAL, bytes_of, on_machine, refused_copies},
     plans::{message, plan, share},
-    setup::{OK, Setup, owned, parameters},
+    setup::{OK, Setup, batch_message, keys_of, owned, parameters},
     sigma::{Link, links, peer},
 };
 
@@ -80,12 +79,7 @@ unsafe fn dealt(on: &Program, setup: &Setup, gate: *mut trefoil_pfss::GateHandle
     let [mut zero, mut one] = [null_mut(); 2];
     // SAFETY: live handles, and places for handles.
     assert_eq!(unsafe { trefoil_pfss_deal(setup.dealer, setup.backend, gate, COUNT, &mut zero, &mut one) }, OK);
-    let keys = [zero, one].map(owned).map(|bytes| {
-        let mut keys = null_mut();
-        // SAFETY: an array of the given length, and a place for a handle.
-        assert_eq!(unsafe { trefoil_pfss_keys_read(bytes.as_ptr(), bytes.len(), &mut keys) }, OK);
-        keys
-    });
+    let keys = [zero, one].map(|bytes| keys_of(&owned(bytes)));
     (keys, masked(on, keys, trefoil_pfss_keys_mask_inputs, RING))
 }
 
@@ -108,19 +102,13 @@ fn batch(on: &Program, setup: &Setup) {
             trefoil_pfss_keys_free(keys);
             batch
         });
-        let messages = batches.map(|batch| {
-            let mut len = 0;
-            assert_eq!(trefoil_pfss_batch_pending(batch, &mut len), OK);
-            let mut message = vec![0; len];
-            assert_eq!(trefoil_pfss_batch_masked(batch, message.as_mut_ptr(), len), OK);
-            message
-        });
+        let messages = batches.map(|batch| batch_message(batch));
         let y = [0, 1].map(|party: usize| {
-            let (batch, theirs, mut left) = (batches[party], &messages[1 - party], 1);
+            let (batch, theirs) = (batches[party], &messages[1 - party]);
             let absorb =
                 |_: &[*const u64], _: *mut u64| trefoil_pfss_batch_absorb(batch, theirs.as_ptr(), theirs.len());
             on.result_of(&Call { inputs: &[], bytes: 0, computes: true, make: &absorb });
-            assert_eq!((trefoil_pfss_batch_pending(batch, &mut left), left), (OK, 0));
+            assert!(batch_message(batch).is_empty());
             let y = shares(on, COUNT, |to| trefoil_pfss_batch_y_share(batch, 0, to, COUNT));
             trefoil_pfss_batch_free(batch);
             y
@@ -436,14 +424,13 @@ fn a_call_that_is_refused_for_an_array_leaves_its_keys_usable() {
 
 #[test]
 fn a_call_that_is_refused_for_unmapped_inputs_leaves_its_keys_usable() {
-    // The first copies to the host succeed, for the opening of the backend; `Program::new` makes the rest of them.
-    let faults: String = (20..200).map(|copy| format!(";fail=1@cuMemcpyDtoHAsync_v2:{copy}")).collect();
-    on_machine(&format!("devices=2;schedule=lazy{faults}"), || {
+    on_machine(&format!("devices=2;schedule=lazy{}", refused_copies()), || {
         let (device, processor) = (Setup::on(c"sim"), Setup::new());
         let on = Program::new(device.backend, &[Obstacle::Unmapped]);
         for calls in [batch, evaluation, products, suf] {
             calls(&on, &processor);
         }
+        sigma(&on, &device);
     });
 }
 

@@ -2,7 +2,7 @@
 
 use core::{
     ffi::{c_int, c_void},
-    ptr::null_mut,
+    ptr::{null, null_mut},
 };
 
 use trefoil_pfss::{Backend, Status, trefoil_pfss_set_stream};
@@ -30,8 +30,14 @@ const NON_BLOCKING: u32 = 1;
 pub(crate) const GLOBAL: u32 = 0;
 pub(crate) const THREAD_LOCAL: u32 = 1;
 const RELAXED: u32 = 2;
+/// The code for a copy that [`refused_copies`] refuses.
+const INVALID: c_int = 1;
 /// The code for the end of a capture that a refused call has invalidated.
 const INVALIDATED: c_int = 901;
+/// Copies to the host between the refused ones of [`refused_copies`].
+const COPIES: u32 = 200;
+/// Refused copies in a row: the search for them takes one, and a call one.
+const REFUSED_COPIES: u32 = 8;
 /// The content of results that are not written.
 const UNWRITTEN: u8 = 0xee;
 
@@ -48,6 +54,12 @@ pub(crate) fn on_machine(spec: &str, test: impl FnOnce()) {
     test_process::alone_in(&[("TREFOIL_SIM", spec)], test);
 }
 
+/// The faults of a machine for [`Obstacle::Unmapped`].
+pub(crate) fn refused_copies() -> String {
+    let refused = (1..=60).flat_map(|turn| (0..REFUSED_COPIES).map(move |copy| turn * COPIES + copy));
+    refused.map(|copy| format!(";fail=1@cuMemcpyDtoHAsync_v2:{copy}")).collect()
+}
+
 /// Why a call cannot use an array, or its device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
@@ -61,7 +73,7 @@ pub(crate) enum Obstacle {
     OtherCapture(u32),
     /// The driver refuses the copy to the host, as from memory that is not mapped.
     ///
-    /// It does so for every copy after some, so that only this obstacle fits a program.
+    /// The machine has [`refused_copies`].
     Unmapped,
     /// Another stream is captured in a mode that forbids the work of a device.
     ///
@@ -84,9 +96,9 @@ pub(crate) struct Program {
     pub(crate) stream: *mut c_void,
     /// A stream that no array is used on.
     other: *mut c_void,
+    /// A byte on the device.
+    byte: *const u64,
     obstacles: &'static [Obstacle],
-    /// Whether calls without an obstacle have their arrays on the device.
-    on_device: bool,
 }
 
 impl Program {
@@ -103,14 +115,20 @@ impl Program {
         ok!(cuStreamCreate(&raw mut other, NON_BLOCKING));
         // SAFETY: a live handle, and a stream that is never destroyed.
         assert_eq!(unsafe { trefoil_pfss_set_stream(backend, stream) }, OK);
-        let on_device = !obstacles.contains(&Obstacle::Unmapped);
-        let program = Self { contexts, stream, other, obstacles, on_device };
-        if !on_device {
-            let (mut byte, array) = (0u8, program.array(0, &[0]));
-            // SAFETY: a byte on the device, and a place for it.
-            while unsafe { cuMemcpyDtoHAsync_v2((&raw mut byte).cast(), array, 1, stream) } == 0 {}
-        }
-        program
+        let program = Self { contexts, stream, other, byte: null(), obstacles };
+        Self { byte: program.array(0, &[0]), ..program }
+    }
+
+    /// Copies a byte to the host until the driver answers with `code`.
+    fn copy_until(&self, code: c_int) {
+        let mut byte = 0u8;
+        let mut copy = || {
+            // SAFETY: a byte on the device, and a place for it, of which the stream is done below.
+            let answer = unsafe { cuMemcpyDtoHAsync_v2((&raw mut byte).cast(), self.byte, 1, self.stream) };
+            ok!(cuStreamSynchronize(self.stream));
+            answer
+        };
+        assert!((0..=COPIES).any(|_| copy() == code), "no copy of {COPIES} had the answer {code}");
     }
 
     /// Makes the device current for a thread of the program.
@@ -123,30 +141,34 @@ impl Program {
         let mut array = null_mut();
         ok!(cuCtxSetCurrent(self.contexts[device]));
         ok!(cuMemAlloc_v2(&raw mut array, content.len()));
-        if device == 0 {
-            ok!(cuMemcpyHtoDAsync_v2(array, content.as_ptr().cast(), content.len(), self.stream));
-        }
+        ok!(cuMemcpyHtoDAsync_v2(array, content.as_ptr().cast(), content.len(), self.stream_of(device)));
         self.enter();
         array
     }
 
     /// The bytes of an array on the device.
     pub(crate) fn bytes(&self, array: *const u64, len: usize) -> Vec<u8> {
+        self.bytes_on(0, array, len)
+    }
+
+    /// The bytes of an array in memory of a device.
+    fn bytes_on(&self, device: usize, array: *const u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
-        ok!(cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), array, len, self.stream));
-        ok!(cuStreamSynchronize(self.stream));
+        ok!(cuCtxSetCurrent(self.contexts[device]));
+        ok!(cuMemcpyDtoHAsync_v2(bytes.as_mut_ptr().cast(), array, len, self.stream_of(device)));
+        ok!(cuStreamSynchronize(self.stream_of(device)));
+        self.enter();
         bytes
+    }
+
+    /// The program's stream on device 0, and the default stream of the other one.
+    fn stream_of(&self, device: usize) -> *mut c_void {
+        if device == 0 { self.stream } else { null_mut() }
     }
 
     /// The bytes of a call's result, after refusals of the call for every obstacle.
     pub(crate) fn result_of(&self, call: &Call<'_>) -> Vec<u8> {
         self.refuse(call);
-        if !self.on_device {
-            let inputs: Vec<*const u64> = call.inputs.iter().map(|input| input.as_ptr()).collect();
-            let mut result = unwritten(call);
-            assert_eq!((call.make)(&inputs, result.as_mut_ptr()), OK);
-            return result.iter().flat_map(|word| word.to_ne_bytes()).take(call.bytes).collect();
-        }
         let inputs: Vec<*const u64> =
             call.inputs.iter().map(|input| self.array(0, &bytes_of(input)).cast_const()).collect();
         if call.bytes == 0 {
@@ -175,18 +197,19 @@ impl Program {
         let mut inputs: Vec<*const u64> = call.inputs.iter().map(|input| input.as_ptr()).collect();
         let mut on_host = unwritten(call);
         let (mut result, mut on_device) = (on_host.as_mut_ptr(), None);
+        let device = usize::from(obstacle == Obstacle::OtherDevice);
         // The array of the obstacle.
         if !matches!(obstacle, Obstacle::ComputingInCapture(_)) {
             let content =
                 call.inputs.get(position).map_or_else(|| vec![UNWRITTEN; call.bytes], |input| bytes_of(input));
-            let array = self.array(usize::from(obstacle == Obstacle::OtherDevice), &content);
-            let array = array.wrapping_add(usize::from(obstacle == Obstacle::TooShort));
+            let allocated = self.array(device, &content);
+            let array = allocated.wrapping_add(usize::from(obstacle == Obstacle::TooShort));
             match inputs.get_mut(position) {
                 Some(input) => *input = array,
-                None => (result, on_device) = (array, Some(content)),
+                None => (result, on_device) = (array, Some((allocated, content))),
             }
         }
-        // The call, in a capture if that is the obstacle.
+        // The call, in a capture or among refused copies if that is the obstacle.
         let capture = match obstacle {
             Obstacle::Captured => Some((self.stream, RELAXED)),
             Obstacle::OtherCapture(mode) | Obstacle::ComputingInCapture(mode) => Some((self.other, mode)),
@@ -195,7 +218,13 @@ impl Program {
         if let Some((stream, mode)) = capture {
             ok!(cuStreamBeginCapture_v2(stream, mode));
         }
+        if obstacle == Obstacle::Unmapped {
+            self.copy_until(INVALID);
+        }
         let status = (call.make)(&inputs, result);
+        if obstacle == Obstacle::Unmapped {
+            self.copy_until(0);
+        }
         if let Some((stream, _)) = capture {
             let mut graph = null_mut();
             // SAFETY: a live stream, and a place for a handle.
@@ -215,8 +244,8 @@ impl Program {
         };
         refused(status, expected, text);
         assert!(on_host == unwritten(call), "{obstacle:?}, array {position}");
-        if let Some(content) = on_device.filter(|_| capture.is_some()) {
-            assert!(self.bytes(result, call.bytes) == content, "{obstacle:?}, array {position}");
+        if let Some((allocated, content)) = on_device {
+            assert!(self.bytes_on(device, allocated, call.bytes) == content, "{obstacle:?}, array {position}");
         }
     }
 }

@@ -7,9 +7,10 @@ use core::{
 };
 
 use trefoil_pfss::{
-    Backend, Bytes, DealerHandle, GateParameters, Status, trefoil_pfss_backend_free, trefoil_pfss_backend_open,
-    trefoil_pfss_bytes_data, trefoil_pfss_bytes_free, trefoil_pfss_bytes_len, trefoil_pfss_dealer_free,
-    trefoil_pfss_dealer_open,
+    Backend, BatchHandle, Bytes, DealerHandle, GateParameters, Keys, Status, trefoil_pfss_backend_free,
+    trefoil_pfss_backend_open, trefoil_pfss_batch_masked, trefoil_pfss_batch_pending, trefoil_pfss_bytes_data,
+    trefoil_pfss_bytes_free, trefoil_pfss_bytes_len, trefoil_pfss_dealer_free, trefoil_pfss_dealer_open,
+    trefoil_pfss_keys_read,
 };
 
 pub(crate) const OK: Status = Status::TREFOIL_PFSS_OK;
@@ -66,5 +67,30 @@ pub(crate) fn owned(bytes: *mut Bytes) -> Vec<u8> {
         let copy = slice::from_raw_parts(data, len).to_vec();
         trefoil_pfss_bytes_free(bytes);
         copy
+    }
+}
+
+/// Keys from their bytes.
+pub(crate) fn keys_of(bytes: &[u8]) -> *mut Keys {
+    let mut keys = null_mut();
+    // SAFETY: an array of the given length, and a place for a handle.
+    assert_eq!(unsafe { trefoil_pfss_keys_read(bytes.as_ptr(), bytes.len(), &mut keys) }, OK);
+    keys
+}
+
+/// A batch's message for the other party; empty after the last round.
+///
+/// # Safety
+/// A live handle.
+pub(crate) unsafe fn batch_message(batch: *mut BatchHandle) -> Vec<u8> {
+    let mut len = usize::MAX;
+    // SAFETY: a live handle by the caller's promise, and an array of the given length.
+    unsafe {
+        assert_eq!(trefoil_pfss_batch_pending(batch, &mut len), OK);
+        let mut message = vec![0; len];
+        if len > 0 {
+            assert_eq!(trefoil_pfss_batch_masked(batch, message.as_mut_ptr(), len), OK);
+        }
+        message
     }
 }

@@ -7,14 +7,13 @@ use core::{
 use std::collections::BTreeSet;
 
 use trefoil_pfss::{
-    Backend, DealerHandle, GateHandle, Keys, KeysInfo, trefoil_pfss_batch_absorb, trefoil_pfss_batch_flush,
-    trefoil_pfss_batch_free, trefoil_pfss_batch_masked, trefoil_pfss_batch_open, trefoil_pfss_batch_pending,
-    trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share, trefoil_pfss_deal, trefoil_pfss_gate_free,
-    trefoil_pfss_gate_named, trefoil_pfss_keys_free, trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs,
-    trefoil_pfss_keys_read,
+    Backend, DealerHandle, GateHandle, KeysInfo, trefoil_pfss_batch_absorb, trefoil_pfss_batch_flush,
+    trefoil_pfss_batch_free, trefoil_pfss_batch_open, trefoil_pfss_batch_submit, trefoil_pfss_batch_y_share,
+    trefoil_pfss_deal, trefoil_pfss_gate_free, trefoil_pfss_gate_named, trefoil_pfss_keys_free,
+    trefoil_pfss_keys_inspect, trefoil_pfss_keys_mask_inputs,
 };
 
-use crate::setup::{OK, Setup, owned, parameters};
+use crate::setup::{OK, Setup, batch_message, keys_of, owned, parameters};
 
 const COUNT: usize = 40;
 const RING: u32 = 20;
@@ -33,11 +32,7 @@ unsafe fn relu(backend: *mut Backend, dealer: *mut DealerHandle, gate: *mut Gate
     unsafe {
         let [zero, one] = &mut bundles;
         assert_eq!(trefoil_pfss_deal(dealer, backend, gate, COUNT, zero, one), OK);
-        let keys: [*mut Keys; 2] = bundles.map(owned).map(|bytes| {
-            let mut keys = null_mut();
-            assert_eq!(trefoil_pfss_keys_read(bytes.as_ptr(), bytes.len(), &mut keys), OK);
-            keys
-        });
+        let keys = bundles.map(|bytes| keys_of(&owned(bytes)));
         for (party, &keys) in keys.iter().enumerate() {
             let mut info = core::mem::zeroed::<KeysInfo>();
             assert_eq!(trefoil_pfss_keys_inspect(keys, &mut info), OK);
@@ -56,18 +51,11 @@ unsafe fn relu(backend: *mut Backend, dealer: *mut DealerHandle, gate: *mut Gate
             trefoil_pfss_keys_free(keys);
             batch
         });
-        let messages = batches.map(|batch| {
-            let mut len = 0;
-            assert_eq!(trefoil_pfss_batch_pending(batch, &mut len), OK);
-            let mut message = vec![0; len];
-            assert_eq!(trefoil_pfss_batch_masked(batch, message.as_mut_ptr(), len), OK);
-            message
-        });
+        let messages = batches.map(|batch| batch_message(batch));
         let shares = [0, 1].map(|party: usize| {
             let (batch, theirs) = (batches[party], &messages[1 - party]);
             assert_eq!(trefoil_pfss_batch_absorb(batch, theirs.as_ptr(), theirs.len()), OK);
-            let mut left = 1;
-            assert_eq!(trefoil_pfss_batch_pending(batch, &mut left), OK);
+            assert!(batch_message(batch).is_empty());
             let mut words = [0u64; COUNT];
             assert_eq!(trefoil_pfss_batch_y_share(batch, 0, words.as_mut_ptr(), COUNT), OK);
             trefoil_pfss_batch_free(batch);
