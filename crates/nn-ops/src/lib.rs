@@ -13,8 +13,11 @@
 //! `accumulating` and the gradients of matrix products and of linear layers add to the previous
 //! contents (start them with zeros, or [`fill`] them); [`axpby`] does as its factors define.
 //!
-//! Layers ([`Layer`], in f32) have their parameters in a [`ParameterArena`] and save the state of
-//! their backward pass. A [`Tape`] records layers and operators and computes all gradients.
+//! Layers ([`Layer`]) have their parameters in a [`ParameterArena`] and save the state of their
+//! backward pass. A [`Tape`] records layers and operators and computes all gradients. Activations
+//! are f32, f16 or bf16; weights ([`MasterWeights`]), losses and gradients of parameters stay f32.
+//! A training in bf16 is the example of [`MasterWeights`]; `docs/nn.md` has the rules of mixed
+//! precision.
 //!
 //! ```
 //! use nn_ops::{Tensor, matmul};
@@ -89,11 +92,11 @@ pub use layers::{
     AnyLayer, Embedding, Gru, Layer, LayerNorm, LayerOps, Mode, Parameters, RmsNorm, Saved, SelfAttention, Sequential,
     Start,
 };
-pub use mlp::{Mlp, MlpInference, MlpTraining, Precision};
+pub use mlp::{Mlp, MlpInference, MlpTraining};
 pub use movement::{Indices, Overflow, concat, copy, narrow, widen};
 pub use optim::{
-    Annealing, LossScale, Optimizer, OptimizerConfig, ParameterArena, ParameterId, ParameterSpec, ParameterTable, Rule,
-    Schedule, StepState, WeightDecay,
+    Annealing, LossScale, MasterWeights, Optimizer, OptimizerConfig, ParameterArena, ParameterId, ParameterSpec,
+    ParameterTable, Precision, Rule, Schedule, StepState, WeightDecay,
 };
 pub use products::{
     Dense, DenseGradients, DensePlan, GemmPlan, LinearBackwardPlan, LinearGradients, LinearOperands, LinearPlan,

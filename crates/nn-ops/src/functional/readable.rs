@@ -6,7 +6,8 @@ use crate::{
     StridedElement, TensorOps,
     attention::plan::has_unit_rows,
     error::Result,
-    movement::copied,
+    movement::{copied, widen},
+    optim::{Precision, wide_ref},
     products::matmul::is_factor,
     tensor::{Layout, Tensor, TensorRef},
 };
@@ -68,6 +69,20 @@ impl<'a, Q: TensorOps + 'a, T: StridedElement> Readable<'a, Q, T> {
         match self {
             Self::Given(x) => x.layout(),
             Self::Copied(x) => x.layout(),
+        }
+    }
+}
+
+impl<'a, Q: TensorOps + 'a> Readable<'a, Q, f32> {
+    /// The elements in f32: as given, or a widened copy.
+    pub(crate) fn widened<T: Precision>(q: &Q, x: TensorRef<'a, Q, T>) -> Result<Self> {
+        match wide_ref(x) {
+            Ok(x) => Ok(Self::Given(x)),
+            Err(x) => {
+                let mut y = Tensor::alloc(q, x.layout().shape())?;
+                widen(q, x, y.at_mut())?;
+                Ok(Self::Copied(y))
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     Activation,
     elementwise::DropoutSite,
     error::Result,
-    optim::{ParameterArena, ParameterId},
+    optim::{ParameterArena, ParameterId, Precision},
     products::Dense,
     tensor::{Tensor, TensorRef},
 };
@@ -45,27 +45,27 @@ macro_rules! any_layer {
         }
 
         impl Layer for AnyLayer {
-            fn forward<Q: LayerOps>(
+            fn forward<Q: LayerOps, T: Precision>(
                 &self,
                 q: &Q,
-                values: &ParameterArena<Q, f32>,
+                values: &ParameterArena<Q, T>,
                 mode: Mode,
-                x: TensorRef<'_, Q, f32>,
-            ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+                x: TensorRef<'_, Q, T>,
+            ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
                 match self {
                     $(Self::$layer(layer) => Layer::forward(layer, q, values, mode, x),)*
                 }
             }
 
-            fn backward<Q: LayerOps>(
+            fn backward<Q: LayerOps, T: Precision>(
                 &self,
                 q: &Q,
-                values: &ParameterArena<Q, f32>,
-                saved: Saved<Q>,
-                x: TensorRef<'_, Q, f32>,
-                g: TensorRef<'_, Q, f32>,
+                values: &ParameterArena<Q, T>,
+                saved: Saved<Q, T>,
+                x: TensorRef<'_, Q, T>,
+                g: TensorRef<'_, Q, T>,
                 gradients: &mut ParameterArena<Q, f32>,
-            ) -> Result<Tensor<Q, f32>> {
+            ) -> Result<Tensor<Q, T>> {
                 match self {
                     $(Self::$layer(layer) => Layer::backward(layer, q, values, saved, x, g, gradients),)*
                 }

@@ -1,6 +1,6 @@
 //! Multi-head self attention as a layer of a model.
 
-use backend_api::Queue;
+use backend_api::{Queue, Real};
 
 use super::{
     dense,
@@ -18,7 +18,7 @@ use crate::{
     elementwise::DropoutSite,
     error::{NnError, Result},
     movement::copy,
-    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable, Precision},
     products::Dense,
     tensor::{Tensor, TensorMut, TensorRef},
 };
@@ -122,13 +122,13 @@ impl SelfAttention {
     /// # Errors
     /// [`NnError::Parameter`] for a layer that is not causal; as [`KeyValueCache::append`] and
     /// [`KeyValueCache::step`]; otherwise as [`Layer::forward`].
-    pub fn decode<Q: LayerOps>(
+    pub fn decode<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        x: TensorRef<'_, Q, f32>,
-        cache: &mut KeyValueCache<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+        values: &ParameterArena<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        cache: &mut KeyValueCache<Q, T>,
+    ) -> Result<Tensor<Q, T>> {
         if !self.is_causal {
             return Err(NnError::parameter("decode", "number of causal masks", "1", 0.0));
         }
@@ -142,7 +142,7 @@ impl SelfAttention {
     }
 
     /// Batch and rows of an input.
-    fn sequences<Q: Queue>(&self, op: &'static str, x: TensorRef<'_, Q, f32>) -> Result<[usize; 2]> {
+    fn sequences<Q: Queue, T: Real>(&self, op: &'static str, x: TensorRef<'_, Q, T>) -> Result<[usize; 2]> {
         let [batch, rows, width] = x.layout().lengths(op, "x")?;
         if width != self.width() {
             return Err(NnError::shape(op, "x", [batch, rows, self.width()], x.layout()));
@@ -156,7 +156,7 @@ impl SelfAttention {
     }
 
     /// Queries, keys and values `[batch, rows, heads, dim]` in a packed projection.
-    fn parts<'a, Q: Queue + 'a>(&self, packed: &'a Tensor<Q, f32>) -> Result<[TensorRef<'a, Q, f32>; 3]> {
+    fn parts<'a, Q: Queue + 'a, T: Real>(&self, packed: &'a Tensor<Q, T>) -> Result<[TensorRef<'a, Q, T>; 3]> {
         let [batch, rows, _] = packed.layout().lengths(OP, "a projection")?;
         let all = packed.at().reshaped(&[batch, rows, 3, self.heads, self.width() / self.heads])?;
         Ok([all.indexed(2, 0)?, all.indexed(2, 1)?, all.indexed(2, 2)?])
@@ -179,13 +179,13 @@ impl Parameters for SelfAttention {
 }
 
 impl Layer for SelfAttention {
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
+        values: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
         let [batch, rows] = self.sequences(OP, x)?;
         let plan = self.plan(batch, rows, mode)?;
         let qkv = dense::forward(&self.qkv, q, values, x)?;
@@ -212,15 +212,15 @@ impl Layer for SelfAttention {
         Ok((y, Saved::new(q, mode, state)))
     }
 
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        values: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         let State::Attention(state) = saved.open(q, BACKWARD)? else { return Err(other(BACKWARD)) };
         let AttentionState { qkv, mixed, lse, step } = *state;
         let [batch, rows] = self.sequences(BACKWARD, x)?;
@@ -237,7 +237,7 @@ impl Layer for SelfAttention {
         let plan = self.plan(batch, rows, Mode::Training { step })?;
         let [queries, keys, of_values] = self.parts(&qkv)?;
         let (by_heads, packed) = (*queries.layout(), [batch, rows, 3 * self.width()]);
-        let room = || Tensor::<Q, f32>::alloc(q, &packed);
+        let room = || Tensor::<Q, T>::alloc(q, &packed);
         let (mut of_qkv, mut of_k, mut of_v) = (room()?, room()?, room()?);
         let inputs = AttentionInputs { step: DropoutStep::At(step), ..AttentionInputs::new(queries, keys, of_values) };
         let split = self.split(batch, rows);

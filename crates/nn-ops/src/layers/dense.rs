@@ -4,15 +4,15 @@ use super::{
     layer::{Layer, LayerOps},
     mode::Mode,
     parameters::{Parameters, Start},
-    rows::{alloc_rows, gradient, matrix, written},
+    rows::{add_wide, alloc_rows, gradient, matrix, written},
     saved::{Saved, State, other},
 };
 use crate::{
     Activation,
     error::Result,
-    optim::{ParameterArena, ParameterId},
+    optim::{ParameterArena, ParameterId, Precision, own_results},
     products::{Dense, GemmPlan, LinearBackwardPlan, LinearGradients},
-    tensor::{Init, Tensor, TensorRef},
+    tensor::{Init, Tensor, TensorMut, TensorRef},
 };
 
 impl Parameters for Dense {
@@ -24,25 +24,25 @@ impl Parameters for Dense {
 
 /// `y = x W + b` for an input `[.., inputs]`.
 impl Layer for Dense {
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
+        values: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
         Ok((forward(self, q, values, x)?, Saved::new(q, mode, State::Dense)))
     }
 
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        values: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         match saved.open(q, BACKWARD)? {
             State::Dense => backward(self, q, values, x, g, gradients),
             _ => Err(other(BACKWARD)),
@@ -53,12 +53,12 @@ impl Layer for Dense {
 const BACKWARD: &str = "dense_backward";
 
 /// The output `[.., outputs]` of an input `[.., inputs]`.
-pub(super) fn forward<Q: LayerOps>(
+pub(super) fn forward<Q: LayerOps, T: Precision>(
     layer: &Dense,
     q: &Q,
-    values: &ParameterArena<Q, f32>,
-    x: TensorRef<'_, Q, f32>,
-) -> Result<Tensor<Q, f32>> {
+    values: &ParameterArena<Q, T>,
+    x: TensorRef<'_, Q, T>,
+) -> Result<Tensor<Q, T>> {
     let rows = matrix("dense", "x", x, layer.inputs())?;
     let plan = layer.plan(rows.layout().shape()[0], Activation::Identity)?;
     let mut y = alloc_rows(q, x.layout(), layer.outputs())?;
@@ -67,21 +67,32 @@ pub(super) fn forward<Q: LayerOps>(
 }
 
 /// The gradient of the input; adds the gradients of weights and biases.
-pub(super) fn backward<Q: LayerOps>(
+pub(super) fn backward<Q: LayerOps, T: Precision>(
     layer: &Dense,
     q: &Q,
-    values: &ParameterArena<Q, f32>,
-    x: TensorRef<'_, Q, f32>,
-    g: TensorRef<'_, Q, f32>,
+    values: &ParameterArena<Q, T>,
+    x: TensorRef<'_, Q, T>,
+    g: TensorRef<'_, Q, T>,
     gradients: &mut ParameterArena<Q, f32>,
-) -> Result<Tensor<Q, f32>> {
+) -> Result<Tensor<Q, T>> {
     let (rows, g) = (matrix(BACKWARD, "x", x, layer.inputs())?, gradient(BACKWARD, x.layout(), g, layer.outputs())?);
     let weight = values.at(layer.weight())?;
     let mut of_x = alloc_rows(q, x.layout(), layer.inputs())?;
-    // Weights and biases: their gradients are added.
-    let plan = LinearBackwardPlan::accumulating(rows.layout(), weight.layout())?;
-    let [w, bias] = gradients.at_mut_each([layer.weight(), layer.bias()])?;
-    plan.run(q, rows, weight, g, LinearGradients { x: None, w, bias: Some(bias) })?;
+    // Weights and biases: their gradients are added, by the product itself if they are in f32.
+    match own_results(gradients.at_mut_each([layer.weight(), layer.bias()])?) {
+        Ok([w, bias]) => {
+            let plan = LinearBackwardPlan::accumulating(rows.layout(), weight.layout())?;
+            plan.run(q, rows, weight, g, LinearGradients { x: None, w, bias: Some(bias) })?;
+        }
+        Err([w, bias]) => {
+            let room = |of: &TensorMut<'_, Q, f32>| Tensor::<Q, T>::alloc(q, of.layout().shape());
+            let (mut of_w, mut of_bias) = (room(&w)?, room(&bias)?);
+            let into = LinearGradients { x: None, w: of_w.at_mut(), bias: Some(of_bias.at_mut()) };
+            LinearBackwardPlan::new(rows.layout(), weight.layout())?.run(q, rows, weight, g, into)?;
+            add_wide(q, of_w.at(), w)?;
+            add_wide(q, of_bias.at(), bias)?;
+        }
+    }
     // The input: its gradient is written.
     let turned = weight.transposed()?;
     let into = written(&mut of_x, rows.layout().shape())?;

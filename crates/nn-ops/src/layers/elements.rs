@@ -11,7 +11,7 @@ use crate::{
     elementwise::{DropoutSite, activate, activate_backward},
     error::Result,
     movement::copy,
-    optim::{ParameterArena, ParameterId},
+    optim::{ParameterArena, ParameterId, Precision},
     tensor::{Layout, Tensor, TensorRef},
 };
 
@@ -20,27 +20,27 @@ impl Parameters for Activation {
 }
 
 impl Layer for Activation {
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        _: &ParameterArena<Q, f32>,
+        _: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
         let mut y = row_major("activation", q, x)?;
         activate(q, *self, x, y.at_mut())?;
         Ok((y, Saved::new(q, mode, State::Activation)))
     }
 
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        _: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        _: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         _: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         const OP: &str = "activation_backward";
         let State::Activation = saved.open(q, OP)? else { return Err(other(OP)) };
         let mut of_x = row_major(OP, q, x)?;
@@ -62,13 +62,13 @@ impl Parameters for DropoutSite {
 
 /// Drops elements by the mask of the training step; [`Mode::Inference`] copies them.
 impl Layer for DropoutSite {
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        _: &ParameterArena<Q, f32>,
+        _: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
         let mut y = row_major("dropout", q, x)?;
         let state = match mode {
             Mode::Inference => {
@@ -83,15 +83,15 @@ impl Layer for DropoutSite {
         Ok((y, Saved::new(q, mode, state)))
     }
 
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        _: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        _: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         _: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         const OP: &str = "dropout_backward";
         let State::Dropout { step } = saved.open(q, OP)? else { return Err(other(OP)) };
         let mut of_x = row_major(OP, q, x)?;
@@ -102,7 +102,7 @@ impl Layer for DropoutSite {
 }
 
 /// A new tensor of the shape of `x`, which has to be row-major.
-fn row_major<Q: LayerOps>(op: &'static str, q: &Q, x: TensorRef<'_, Q, f32>) -> Result<Tensor<Q, f32>> {
+fn row_major<Q: LayerOps, T: Precision>(op: &'static str, q: &Q, x: TensorRef<'_, Q, T>) -> Result<Tensor<Q, T>> {
     let shape = x.layout().shape();
     Layout::of(op, shape)?.admit(op, "x", x.layout())?;
     Tensor::alloc(q, shape)

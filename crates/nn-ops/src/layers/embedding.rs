@@ -6,8 +6,9 @@ use super::{
 };
 use crate::{
     error::{NnError, Result},
+    functional::readable::Readable,
     movement::Indices,
-    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable, Precision},
     tensor::{Init, Tensor, TensorRef},
 };
 
@@ -82,12 +83,12 @@ impl Embedding {
     /// # Errors
     /// [`NnError::ShapeMismatch`] for indices into another number of rows, [`NnError::Axis`] for
     /// values of another table, [`NnError::Backend`] from the device.
-    pub fn forward<Q: LayerOps>(
+    pub fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
+        values: &ParameterArena<Q, T>,
         indices: &Indices<Q>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         let mut y = Tensor::alloc(q, &[indices.count(), self.features])?;
         indices.gather(q, values.at(self.weight)?, y.at_mut())?;
         Ok(y)
@@ -95,16 +96,18 @@ impl Embedding {
 
     /// Adds the gradient `g` of the rows, `[count, features]`, to the gradient of the table.
     ///
+    /// The sums are in f32.
+    ///
     /// # Errors
     /// As [`forward`](Self::forward).
-    pub fn backward<Q: LayerOps>(
+    pub fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
         indices: &Indices<Q>,
-        g: TensorRef<'_, Q, f32>,
+        g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
     ) -> Result<()> {
-        indices.scatter_add(q, g, gradients.at_mut(self.weight)?)
+        indices.scatter_add(q, Readable::widened(q, g)?.at(), gradients.at_mut(self.weight)?)
     }
 }
 

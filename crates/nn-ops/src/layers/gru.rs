@@ -12,11 +12,13 @@ use super::{
 use crate::{
     GruInputs, GruVariant,
     error::{NnError, Result},
+    functional::readable::Readable,
     gru::{
         GruGradientPlan, GruGradients, GruMember, GruPassValues, GruPlan, GruResults, GruUpstream,
         weights::{GruIds, GruSizes, unit_specs},
     },
-    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
+    movement::widen,
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable, Precision, rounded, wide_arena},
     tensor::{Init, Layout, Tensor, TensorRef},
 };
 
@@ -26,7 +28,8 @@ const BACKWARD: &str = "gru_backward";
 /// A gated recurrent unit over sequences `[steps, batch, input]`, from states of zeros.
 ///
 /// The output has the states after every step, `[steps, batch, hidden]`. See [`GruPlan`] for the
-/// formulas.
+/// formulas. The op has states and gradients in f32 alone: with 16 bits, inputs are widened, and
+/// outputs and the gradient of the inputs are rounded once.
 ///
 /// ```
 /// use nn_ops::{Gru, GruVariant, Layer, ParameterArena, ParameterTable, Parameters, Tensor};
@@ -134,58 +137,74 @@ impl Parameters for Gru {
 }
 
 impl Layer for Gru {
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
+        values: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
         let plan = self.plan(OP, x.layout())?;
+        plan.inputs().admit(OP, "x", x.layout())?;
         let room = |layout: &Layout| Tensor::<Q, f32>::alloc(q, layout.shape());
-        let (mut states, mut last) = (Tensor::alloc(q, &plan.states.shape()[1..])?, room(&plan.state)?);
+        let (mut states, mut last) = (Tensor::<Q, f32>::alloc(q, &plan.states.shape()[1..])?, room(&plan.state)?);
         let mut saved = mode.is_training().then(|| room(&plan.saved)).transpose()?;
         let results = GruResults {
             states: Some(written(&mut states, plan.states.shape())?),
             last: last.at_mut(),
             saved: saved.as_mut().map(Tensor::at_mut),
         };
-        plan.run(q, self.ids, values, x, None, results)?;
-        Ok((states, Saved::new(q, mode, saved.map_or(State::Inference, State::Gru))))
+        plan.run(q, self.ids, values, Readable::widened(q, x)?.at(), None, results)?;
+        Ok((rounded(q, states)?, Saved::new(q, mode, saved.map_or(State::Inference, State::Gru))))
     }
 
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        values: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         let State::Gru(saved) = saved.open(q, BACKWARD)? else { return Err(other(BACKWARD)) };
         let plan = self.plan(BACKWARD, x.layout())?;
+        plan.inputs().admit(BACKWARD, "x", x.layout())?;
         Layout::of(BACKWARD, &plan.states.shape()[1..])?.admit(BACKWARD, "g", g.layout())?;
         let room = |layout: &Layout| Tensor::<Q, f32>::alloc(q, layout.shape());
-        // The gradients of the gates' sums.
-        let (mut gates, mut first) = (room(&plan.gates)?, room(&plan.state)?);
-        let upstream = GruUpstream { states: Some(g.reshaped(plan.states.shape())?), last: None };
-        let of_sums = GruGradients { gates: gates.at_mut(), first: first.at_mut() };
-        plan.run_backward(q, self.ids, values, saved.at(), upstream, of_sums)?;
-        // The gradients of the weights, which are written to a small arena and then added.
+        // Operands in f32, and the tensors of the unit alone.
         let own = ParameterTable::new(&Self::specs("own", [self.input, self.hidden], self.variant()))?;
         let unit = Self::find(&own, "own")?;
+        let (input, of_states) = (Readable::widened(q, x)?, Readable::widened(q, g)?);
+        let copy;
+        let (ids, values) = match wide_arena(values) {
+            Some(values) => (self.ids, values),
+            None => {
+                let mut widened = ParameterArena::zeros(q, &own)?;
+                for (from, to) in self.ids().into_iter().zip(unit.ids()) {
+                    widen(q, values.at(from)?, widened.at_mut(to)?)?;
+                }
+                copy = widened;
+                (unit.ids, &copy)
+            }
+        };
+        // The gradients of the gates' sums.
+        let (mut gates, mut first) = (room(&plan.gates)?, room(&plan.state)?);
+        let upstream = GruUpstream { states: Some(of_states.at().reshaped(plan.states.shape())?), last: None };
+        let of_sums = GruGradients { gates: gates.at_mut(), first: first.at_mut() };
+        plan.run_backward(q, ids, values, saved.at(), upstream, of_sums)?;
+        // The gradients of the weights, which are written to a small arena and then added.
         let mut of_weights = ParameterArena::zeros(q, &own)?;
         let plan_of_weights = GruGradientPlan::new(&plan, 1.0)?;
         let mut workspace = plan_of_weights.workspace(q)?;
-        let pass = GruPassValues { x: x.shorten(), saved: saved.at(), gates: gates.at() };
+        let pass = GruPassValues { x: input.at(), saved: saved.at(), gates: gates.at() };
         plan_of_weights.write(q, &mut workspace, pass, unit.ids, &mut of_weights)?;
         for (to, from) in self.ids().into_iter().zip(unit.ids()) {
             add_gradient(q, gradients, to, of_weights.at(from)?)?;
         }
         // The gradient of the inputs.
         let mut of_x: Tensor<Q, f32> = Tensor::from_buffer(q.zeros::<f32>(x.layout().numel())?, x.layout().shape())?;
-        plan_of_weights.add_to_inputs(q, &mut workspace, (self.ids, values), gates.at(), of_x.at_mut())?;
-        Ok(of_x)
+        plan_of_weights.add_to_inputs(q, &mut workspace, (ids, values), gates.at(), of_x.at_mut())?;
+        rounded(q, of_x)
     }
 }

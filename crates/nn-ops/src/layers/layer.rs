@@ -4,7 +4,7 @@ use super::{mode::Mode, parameters::Parameters, saved::Saved};
 use crate::{
     LinalgOps, RecurrentOps, TensorOps,
     error::Result,
-    optim::ParameterArena,
+    optim::{ParameterArena, Precision},
     tensor::{Tensor, TensorRef},
 };
 
@@ -15,10 +15,16 @@ pub trait LayerOps: LinalgOps + TensorOps + RecurrentOps {}
 
 impl<Q: LinalgOps + TensorOps + RecurrentOps> LayerOps for Q {}
 
-/// A layer with one input and one output, in f32.
+/// A layer with one input and one output.
 ///
 /// Inputs and gradients are row-major. Parameters are among the tensors of an arena, and their
 /// gradients among the tensors of another arena of the same table.
+///
+/// Activations and the parameters that layers read are in `T`: f32, f16 or bf16. Products, softmax
+/// and norms add up in f32, and their statistics and the gradients of parameters stay in f32. With
+/// 16 bits, a product's or a norm's gradient of a parameter is rounded to `T` once, as in PyTorch's
+/// `autocast`, and then added in f32. [`MasterWeights`](crate::MasterWeights) has the parameters in
+/// `T`.
 ///
 /// ```
 /// use nn_ops::{Layer, LayerNorm, Mode, ParameterArena, ParameterTable, Parameters, Tensor};
@@ -50,13 +56,13 @@ pub trait Layer: Parameters {
     /// [`NnError::InvalidStride`](crate::NnError::InvalidStride) for an input that the layer does
     /// not take, [`NnError::Axis`](crate::NnError::Axis) for values of another table,
     /// [`NnError::Backend`](crate::NnError::Backend) from the device.
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
+        values: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)>;
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)>;
 
     /// Returns the gradient of x, and adds the gradients of the parameters to `gradients`.
     ///
@@ -68,26 +74,26 @@ pub trait Layer: Parameters {
     /// another kind of layer,
     /// [`BackendError::MixedBackend`](backend_api::BackendError::MixedBackend) for a state on
     /// another kind of device; otherwise as [`forward`](Self::forward).
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        values: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>>;
+    ) -> Result<Tensor<Q, T>>;
 
     /// Computes the output of `x` in [`Mode::Inference`].
     ///
     /// # Errors
     /// As [`forward`](Self::forward).
-    fn apply<Q: LayerOps>(
+    fn apply<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+        values: &ParameterArena<Q, T>,
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<Tensor<Q, T>> {
         Ok(self.forward(q, values, Mode::Inference, x)?.0)
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::{NnError, Result},
     functional::Functional,
-    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable},
+    optim::{ParameterArena, ParameterId, ParameterSpec, ParameterTable, Precision},
     rows::NormPlan,
     tensor::{Tensor, TensorRef},
 };
@@ -60,28 +60,28 @@ impl Parameters for LayerNorm {
 }
 
 impl Layer for LayerNorm {
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
+        values: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
         matrix("layer_norm", "x", x, self.features)?;
         let (gamma, beta) = (values.at(self.weight)?, values.at(self.bias)?);
         let (y, stats) = Functional::layer_norm(q, &x, Some(gamma), Some(beta), self.eps)?;
         Ok((y, Saved::new(q, mode, State::LayerNorm(stats))))
     }
 
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        values: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         const OP: &str = "layer_norm_backward";
         let State::LayerNorm(stats) = saved.open(q, OP)? else { return Err(other(OP)) };
         matrix(OP, "x", x, self.features)?;
@@ -129,27 +129,27 @@ impl Parameters for RmsNorm {
 }
 
 impl Layer for RmsNorm {
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
+        values: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
         matrix("rms_norm", "x", x, self.features)?;
         let (y, stats) = Functional::rms_norm(q, &x, Some(values.at(self.weight)?), self.eps)?;
         Ok((y, Saved::new(q, mode, State::RmsNorm(stats))))
     }
 
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        values: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         const OP: &str = "rms_norm_backward";
         let State::RmsNorm(stats) = saved.open(q, OP)? else { return Err(other(OP)) };
         matrix(OP, "x", x, self.features)?;

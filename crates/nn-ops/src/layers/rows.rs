@@ -1,22 +1,23 @@
 //! Tensors as matrices of rows, which is how most layers see them.
 
-use backend_api::Queue;
+use backend_api::{Queue, Real};
 
 use crate::{
     ElementwiseOps, TensorOps,
     elementwise::axpby,
     error::{NnError, Result},
-    optim::{ParameterArena, ParameterId},
+    functional::readable::Readable,
+    optim::{ParameterArena, ParameterId, Precision},
     tensor::{Layout, Tensor, TensorMut, TensorRef},
 };
 
 /// A row-major tensor `[.., features]` as a matrix `[rows, features]`.
-pub(super) fn matrix<'a, Q: Queue + 'a>(
+pub(super) fn matrix<'a, Q: Queue + 'a, T: Real>(
     op: &'static str,
     tensor: &'static str,
-    x: TensorRef<'a, Q, f32>,
+    x: TensorRef<'a, Q, T>,
     features: usize,
-) -> Result<TensorRef<'a, Q, f32>> {
+) -> Result<TensorRef<'a, Q, T>> {
     let shape = x.layout().shape();
     let Some((&last, leading)) = shape.split_last() else { return Err(NnError::TooFewAxes { op, min: 1, got: 0 }) };
     if last != features {
@@ -27,12 +28,12 @@ pub(super) fn matrix<'a, Q: Queue + 'a>(
 }
 
 /// The gradient of an output with the leading axes of `x`, as a matrix `[rows, features]`.
-pub(super) fn gradient<'a, Q: Queue + 'a>(
+pub(super) fn gradient<'a, Q: Queue + 'a, T: Real>(
     op: &'static str,
     x: &Layout,
-    g: TensorRef<'a, Q, f32>,
+    g: TensorRef<'a, Q, T>,
     features: usize,
-) -> Result<TensorRef<'a, Q, f32>> {
+) -> Result<TensorRef<'a, Q, T>> {
     let expected = with_features(x, features);
     if g.layout().shape() != expected {
         return Err(NnError::shape(op, "g", &expected[..], g.layout()));
@@ -41,7 +42,7 @@ pub(super) fn gradient<'a, Q: Queue + 'a>(
 }
 
 /// A new tensor with the leading axes of `x` and `features` elements in a row.
-pub(super) fn alloc_rows<Q: Queue>(q: &Q, x: &Layout, features: usize) -> Result<Tensor<Q, f32>> {
+pub(super) fn alloc_rows<Q: Queue, T: Real>(q: &Q, x: &Layout, features: usize) -> Result<Tensor<Q, T>> {
     Tensor::alloc(q, &with_features(x, features))
 }
 
@@ -52,19 +53,28 @@ fn with_features(x: &Layout, features: usize) -> Vec<usize> {
 }
 
 /// A row-major tensor, to be written in another shape of equally many elements.
-pub(super) fn written<'a, Q: Queue + 'a>(
-    tensor: &'a mut Tensor<Q, f32>,
+pub(super) fn written<'a, Q: Queue + 'a, T: Real>(
+    tensor: &'a mut Tensor<Q, T>,
     shape: &[usize],
-) -> Result<TensorMut<'a, Q, f32>> {
+) -> Result<TensorMut<'a, Q, T>> {
     TensorMut::contiguous(tensor.at_mut().into_view(), shape)
 }
 
 /// Adds the gradient of a parameter to the gradients of a model.
-pub(super) fn add_gradient<Q: ElementwiseOps + TensorOps>(
+pub(crate) fn add_gradient<Q: ElementwiseOps + TensorOps, T: Precision>(
     q: &Q,
     gradients: &mut ParameterArena<Q, f32>,
     id: ParameterId,
-    gradient: TensorRef<'_, Q, f32>,
+    gradient: TensorRef<'_, Q, T>,
 ) -> Result<()> {
-    axpby(q, 1.0, gradient, 1.0, gradients.at_mut(id)?)
+    add_wide(q, gradient, gradients.at_mut(id)?)
+}
+
+/// Adds a gradient in `T` to a gradient in f32.
+pub(super) fn add_wide<Q: ElementwiseOps + TensorOps, T: Precision>(
+    q: &Q,
+    gradient: TensorRef<'_, Q, T>,
+    into: TensorMut<'_, Q, f32>,
+) -> Result<()> {
+    axpby(q, 1.0, Readable::widened(q, gradient)?.at(), 1.0, into)
 }

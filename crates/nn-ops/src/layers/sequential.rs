@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::Result,
     movement::copied,
-    optim::{ParameterArena, ParameterId},
+    optim::{ParameterArena, ParameterId, Precision},
     tensor::{Tensor, TensorRef},
 };
 
@@ -62,15 +62,15 @@ impl Parameters for Sequential {
 }
 
 impl Layer for Sequential {
-    fn forward<Q: LayerOps>(
+    fn forward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
+        values: &ParameterArena<Q, T>,
         mode: Mode,
-        x: TensorRef<'_, Q, f32>,
-    ) -> Result<(Tensor<Q, f32>, Saved<Q>)> {
+        x: TensorRef<'_, Q, T>,
+    ) -> Result<(Tensor<Q, T>, Saved<Q, T>)> {
         let (mut inputs, mut layers) = (Vec::new(), Vec::new());
-        let mut output: Option<Tensor<Q, f32>> = None;
+        let mut output: Option<Tensor<Q, T>> = None;
         for layer in &self.layers {
             let before = output.take();
             let own = before.as_ref().map_or_else(|| x.shorten(), Tensor::at);
@@ -85,22 +85,22 @@ impl Layer for Sequential {
         Ok((y, Saved::new(q, mode, State::Sequence { inputs, layers })))
     }
 
-    fn backward<Q: LayerOps>(
+    fn backward<Q: LayerOps, T: Precision>(
         &self,
         q: &Q,
-        values: &ParameterArena<Q, f32>,
-        saved: Saved<Q>,
-        x: TensorRef<'_, Q, f32>,
-        g: TensorRef<'_, Q, f32>,
+        values: &ParameterArena<Q, T>,
+        saved: Saved<Q, T>,
+        x: TensorRef<'_, Q, T>,
+        g: TensorRef<'_, Q, T>,
         gradients: &mut ParameterArena<Q, f32>,
-    ) -> Result<Tensor<Q, f32>> {
+    ) -> Result<Tensor<Q, T>> {
         const OP: &str = "sequential_backward";
         let (mut inputs, layers) = match saved.open(q, OP)? {
             State::Sequence { inputs, layers } if layers.len() == self.layers.len() => (inputs, layers),
             _ => return Err(other(OP)),
         };
         // From the last layer to the first, whose input is x. Inputs are freed on the way.
-        let mut gradient: Option<Tensor<Q, f32>> = None;
+        let mut gradient: Option<Tensor<Q, T>> = None;
         for (layer, saved) in self.layers.iter().zip(layers).rev() {
             let before = inputs.pop();
             let own = before.as_ref().map_or_else(|| x.shorten(), Tensor::at);

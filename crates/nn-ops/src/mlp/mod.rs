@@ -3,7 +3,6 @@
 mod inference;
 mod layers;
 mod pass;
-mod precision;
 mod saved;
 mod training;
 
@@ -11,14 +10,14 @@ use backend_api::{Queue, Real};
 use rand_core::Rng;
 
 use self::layers::DenseLayers;
-pub use self::{inference::MlpInference, precision::Precision, training::MlpTraining};
+pub use self::{inference::MlpInference, training::MlpTraining};
 use crate::{
     Activation, LinalgOps, TensorOps,
     elementwise::Dropout,
     error::{NnError, Result},
     io::weights::{Tensor, Tensors},
     movement::Overflow,
-    optim::{OptimizerConfig, ParameterArena},
+    optim::{OptimizerConfig, ParameterArena, Precision, copied, copy_mut, passed},
     products::Dense,
     tensor::{Layout, TensorMut, TensorRef},
 };
@@ -239,7 +238,7 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
     /// [`NnError::Overflow`] if no memory holds that many rows; [`NnError::Range`] for weights
     /// beyond the range of `T`; otherwise as [`Optimizer::new`](crate::Optimizer::new).
     pub fn training<T: Precision>(&self, q: &Q, rows: usize, config: OptimizerConfig) -> Result<MlpTraining<Q, T>> {
-        MlpTraining::new(q, &self.layers, rows, config, T::copied(q, &self.values)?)
+        MlpTraining::new(q, &self.layers, rows, config, copied(q, &self.values)?)
     }
 
     /// Takes one step on the mean cross-entropy of a batch.
@@ -274,12 +273,10 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         }
         training.begin(TRAIN, layers, rows)?;
         // Both passes, then the step.
-        let passed = T::passed(&self.values, training.copy.as_ref())?;
-        training.pass.forward(q, layers, passed, x, &training.optimizer)?;
-        T::differentiate_loss(q, training, targets)?;
-        let passed = T::passed(&self.values, training.copy.as_ref())?;
-        training.pass.backward(q, layers, passed, x, &training.optimizer)?;
-        let copy = training.copy.as_mut().map(ParameterArena::view_mut);
+        training.pass.forward(q, layers, passed(&self.values, &training.copy), x, &training.optimizer)?;
+        training.differentiate_loss(q, targets)?;
+        training.pass.backward(q, layers, passed(&self.values, &training.copy), x, &training.optimizer)?;
+        let copy = copy_mut(&mut training.copy);
         training.optimizer.step(q, training.pass.gradients.view(), self.values.view_mut(), copy)?;
         training.end();
         Ok(())

@@ -5,7 +5,6 @@ use backend_api::Real;
 use super::{
     Mlp,
     layers::{DenseLayers, name},
-    precision::Precision,
     training::MlpTraining,
 };
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
     elementwise::Dropout,
     error::Result,
     io::checkpoint::{Checkpoint, CheckpointWords},
-    optim::Optimizer,
+    optim::{Optimizer, Precision},
 };
 
 const LAYERS: &str = "mlp.layers";

@@ -1,13 +1,13 @@
 //! The training of a perceptron: its optimiser, and memory for steps.
 
-use backend_api::{Buffer as _, Queue, Real};
+use backend_api::{Buffer as _, DType, Queue, Real};
 
 use super::{layers::DenseLayers, pass::Pass};
 use crate::{
     LinalgOps, TensorOps,
     error::{NnError, Result},
     movement::widen,
-    optim::{Optimizer, OptimizerConfig, ParameterArena},
+    optim::{Optimizer, OptimizerConfig, ParameterArena, Precision, wide_mut, wide_ref},
     rows::{CrossEntropyPlan, CrossEntropyResults},
     tensor::{TensorMut, TensorRef},
 };
@@ -19,8 +19,8 @@ use crate::{
 pub struct MlpTraining<Q: Queue, T: Real = f32> {
     pub(super) optimizer: Optimizer<Q>,
     pub(super) pass: Pass<Q, T>,
-    /// The weights in `T`, unless that is f32.
-    pub(super) copy: Option<ParameterArena<Q, T>>,
+    /// The weights in `T`; empty for f32.
+    pub(super) copy: ParameterArena<Q, T>,
     /// Rows of the last step, 0 where none has ended well.
     rows: usize,
     loss: CrossEntropyPlan,
@@ -61,10 +61,10 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
         layers: &DenseLayers,
         rows: usize,
         config: OptimizerConfig,
-        copy: Option<ParameterArena<Q, T>>,
+        copy: ParameterArena<Q, T>,
     ) -> Result<Self> {
         let pass = Pass::new(q, layers, rows)?;
-        let (logits, wide) = (rows * layers.classes(), copy.is_some());
+        let (logits, wide) = (rows * layers.classes(), T::DTYPE != DType::F32);
         let only = |needed: bool| q.alloc(if needed { logits } else { 0 });
         Ok(Self {
             optimizer: Optimizer::new(q, config, &layers.table)?,
@@ -94,46 +94,32 @@ impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
     }
 }
 
-impl<Q: LinalgOps + TensorOps> MlpTraining<Q, f32> {
-    /// Computes the losses of the batch, and their gradient with respect to the logits.
+impl<Q: LinalgOps + TensorOps, T: Precision> MlpTraining<Q, T> {
+    /// Computes the losses of the batch in f32, and the gradient of the logits in `T`.
+    ///
+    /// The gradient is multiplied by the loss scale.
     pub(super) fn differentiate_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<()> {
         let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
         let layout = *self.loss.logits();
         let (logits, gradient) = self.pass.loss();
-        let logits = TensorRef::new(logits, layout)?;
-        if self.optimizer.config().loss_scale.is_none() {
-            let losses = TensorMut::new(self.losses.view_mut(), rows)?;
-            let results = CrossEntropyResults { losses, dlogits: TensorMut::new(gradient, layout)? };
-            return self.loss.cross_entropy(q, share, logits, targets, results);
+        let logits = match wide_ref(TensorRef::new(logits, layout)?) {
+            Ok(logits) => logits,
+            Err(logits) => {
+                widen(q, logits, TensorMut::new(self.logits.view_mut(), layout)?)?;
+                TensorRef::new(self.logits.view(), layout)?
+            }
+        };
+        let mut gradient = TensorMut::new(gradient, layout)?;
+        let losses = TensorMut::new(self.losses.view_mut(), rows)?;
+        // Neither a rounding nor a factor: the loss writes the gradient itself.
+        if self.optimizer.config().loss_scale.is_none()
+            && let Ok(dlogits) = wide_mut(gradient.reborrow())
+        {
+            return self.loss.cross_entropy(q, share, logits, targets, CrossEntropyResults { losses, dlogits });
         }
-        let results = CrossEntropyResults {
-            losses: TensorMut::new(self.losses.view_mut(), rows)?,
-            dlogits: TensorMut::new(self.unscaled.view_mut(), layout)?,
-        };
-        self.loss.cross_entropy(q, share, logits, targets, results)?;
-        let part = 0..layout.numel();
-        let (x, y) = (self.unscaled.slice(part.clone())?, backend_api::BufferMut::slice(gradient, part)?);
-        self.optimizer.scale_loss(q, x, y)
-    }
-}
-
-impl<Q: LinalgOps + TensorOps, T: Real> MlpTraining<Q, T> {
-    /// Computes the losses of the batch in f32, and their gradient in `T`.
-    ///
-    /// The gradient is with respect to the logits, times the loss scale.
-    pub(super) fn differentiate_wide_loss(&mut self, q: &Q, targets: TensorRef<'_, Q, u32>) -> Result<()> {
-        let (rows, share) = (self.pass.plans.rows, 1.0 / self.pass.plans.rows.numel() as f32);
-        let layout = *self.loss.logits();
-        let (logits, gradient) = self.pass.loss();
-        widen(q, TensorRef::new(logits, layout)?, TensorMut::new(self.logits.view_mut(), layout)?)?;
-        let results = CrossEntropyResults {
-            losses: TensorMut::new(self.losses.view_mut(), rows)?,
-            dlogits: TensorMut::new(self.unscaled.view_mut(), layout)?,
-        };
-        self.loss.cross_entropy(q, share, TensorRef::new(self.logits.view(), layout)?, targets, results)?;
-        let part = 0..layout.numel();
-        let (x, y) = (self.unscaled.slice(part.clone())?, backend_api::BufferMut::slice(gradient, part)?);
-        self.optimizer.scale_loss(q, x, y)
+        let dlogits = TensorMut::new(self.unscaled.view_mut(), layout)?;
+        self.loss.cross_entropy(q, share, logits, targets, CrossEntropyResults { losses, dlogits })?;
+        self.optimizer.scale_loss(q, self.unscaled.slice(0..layout.numel())?, gradient.into_view())
     }
 }
 

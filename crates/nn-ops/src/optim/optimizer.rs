@@ -105,14 +105,42 @@ impl<Q: OptimOps> Optimizer<Q> {
         copy: Option<Mut<'_, Q, T>>,
     ) -> Result<()> {
         self.admit(gradients.len(), weights.len(), copy.as_ref())?;
-        // The record goes to the next step, by the norm of the gradients if it is measured.
+        self.measure(q, q.shorten(gradients))?;
+        self.update(q, Some(gradients), None, weights, copy)
+    }
+
+    /// [`step`](Self::step) along gradients in f32, with a copy of the weights in 16 bits.
+    pub(crate) fn step_wide<T: Real>(
+        &mut self,
+        q: &Q,
+        gradients: Ref<'_, Q, f32>,
+        weights: Mut<'_, Q, f32>,
+        copy: Mut<'_, Q, T>,
+    ) -> Result<()> {
+        self.admit(gradients.len(), weights.len(), Some(&copy))?;
+        self.measure(q, q.shorten(gradients))?;
+        self.update(q, None, Some(gradients), weights, Some(copy))
+    }
+
+    /// Advances the record to the next step, by the norm of the gradients if it is measured.
+    fn measure<T: Real>(&mut self, q: &Q, gradients: Ref<'_, Q, T>) -> Result<()> {
         if let Some(sums) = &mut self.sums {
             q.square_sums(SquareSums { g: q.shorten(gradients), sums: sums.view_mut() })?;
         }
         let sums = self.sums.as_ref().map(Buffer::view);
-        q.advance_step(AdvanceStep { params: &self.advance, sums, state: self.state.view_mut() })?;
-        // The weights are updated by the record.
-        let (state, g, wide) = (self.state.view(), Some(q.shorten(gradients)), None);
+        Ok(q.advance_step(AdvanceStep { params: &self.advance, sums, state: self.state.view_mut() })?)
+    }
+
+    /// Updates the weights by the record, along gradients in `T` or in f32.
+    fn update<T: Real>(
+        &mut self,
+        q: &Q,
+        own: Option<Ref<'_, Q, T>>,
+        wide: Option<Ref<'_, Q, f32>>,
+        weights: Mut<'_, Q, f32>,
+        copy: Option<Mut<'_, Q, T>>,
+    ) -> Result<()> {
+        let (state, g, wide) = (self.state.view(), own.map(|g| q.shorten(g)), wide.map(|g| q.shorten(g)));
         let (w, copy) = (q.shorten_mut(weights), copy.map(|copy| q.shorten_mut(copy)));
         match (&self.step, &mut self.moments[..]) {
             (StepParams::Sgd(params), moments) => {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use backend_api::Queue;
+use backend_api::{Buffer as _, Queue, Real};
 
 use super::{
     node::{Kind, Node, value_of},
     record::Tape,
+    tensors::{AnyRef, AnyTensor, both, each},
     var::{TapeId, Var},
 };
 use crate::{
@@ -16,36 +17,36 @@ use crate::{
     functional::{Functional, readable::Readable},
     layers::{Layer, LayerOps},
     movement::copy,
-    optim::ParameterArena,
+    optim::{Optimizer, ParameterArena, Precision},
     products::{matmul_backward_lhs, matmul_backward_rhs},
-    tensor::{Tensor, TensorRef},
+    tensor::Tensor,
 };
 
 const OP: &str = "tape_backward";
 
 /// The gradients of a tape's variables.
-pub struct VariableGradients<Q: Queue> {
+pub struct VariableGradients<Q: Queue, T: Precision = f32> {
     tape: TapeId,
-    tensors: BTreeMap<usize, Tensor<Q, f32>>,
+    tensors: BTreeMap<usize, Tensor<Q, T>>,
 }
 
-impl<Q: Queue> VariableGradients<Q> {
+impl<Q: Queue, T: Precision> VariableGradients<Q, T> {
     /// The gradient of a variable, of its shape.
     ///
     /// There is none for other values, and for a variable that the loss does not depend on.
     #[must_use]
-    pub fn of(&self, variable: Var) -> Option<&Tensor<Q, f32>> {
+    pub fn of(&self, variable: Var) -> Option<&Tensor<Q, T>> {
         self.tensors.get(&variable.index).filter(|_| variable.tape == self.tape)
     }
 }
 
-impl<Q: Queue> core::fmt::Debug for VariableGradients<Q> {
+impl<Q: Queue, T: Precision> core::fmt::Debug for VariableGradients<Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("VariableGradients").field("count", &self.tensors.len()).finish_non_exhaustive()
     }
 }
 
-impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
+impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// Adds the gradients of `loss` to `gradients`, and returns the gradients of the variables.
     ///
     /// # Errors
@@ -53,7 +54,34 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// fewer elements than one, [`NnError::NoGradient`] in [`Mode::Inference`](crate::Mode) and for
     /// a loss that depends on no parameter and no variable, [`NnError::OtherPlan`] for gradients of
     /// another table; nothing is added then. [`NnError::Backend`] from the device.
-    pub fn backward(self, loss: Var, gradients: &mut ParameterArena<Q, f32>) -> Result<VariableGradients<Q>> {
+    pub fn backward(self, loss: Var, gradients: &mut ParameterArena<Q, f32>) -> Result<VariableGradients<Q, T>> {
+        self.run(loss, None, gradients)
+    }
+
+    /// [`backward`](Self::backward) of the loss times the loss scale of `optimizer`.
+    ///
+    /// All gradients are multiplied by the scale, so that small ones do not vanish in f16. A step
+    /// of the optimizer divides by it, or is left out if a gradient is not finite. Widen a loss
+    /// that is in f16: the scale may be beyond its range.
+    ///
+    /// # Errors
+    /// As [`backward`](Self::backward).
+    pub fn backward_scaled(
+        self,
+        loss: Var,
+        optimizer: &Optimizer<Q>,
+        gradients: &mut ParameterArena<Q, f32>,
+    ) -> Result<VariableGradients<Q, T>> {
+        self.run(loss, Some(optimizer), gradients)
+    }
+
+    /// The backward pass, with the loss scale of `optimizer` if there is one.
+    fn run(
+        self,
+        loss: Var,
+        optimizer: Option<&Optimizer<Q>>,
+        gradients: &mut ParameterArena<Q, f32>,
+    ) -> Result<VariableGradients<Q, T>> {
         // The loss is one number that depends on something.
         let last = self.index(loss)?;
         let layout = self.nodes[last].layout;
@@ -70,19 +98,27 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
         if gradients.table() != self.values.table() {
             return Err(NnError::OtherPlan { op: OP, what: "parameter table" });
         }
-        // From the loss to the first node; the memory of each is freed after it.
+        // The gradient of the loss: 1, or the loss scale.
         let Self { id, q, values, mut nodes, .. } = self;
+        let mut start = Tensor::from_values(q, layout.shape(), &[1.0f32])?;
+        if let Some(optimizer) = optimizer {
+            let one = start;
+            start = Tensor::alloc(q, layout.shape())?;
+            optimizer.scale_loss(q, one.buffer().view(), start.buffer_mut().view_mut())?;
+        }
+        let start = AnyTensor::wide(start).like(q, &value_of(&nodes, values, last)?)?;
+        // From the loss to the first node; the memory of each is freed after it.
         nodes.truncate(last + 1);
-        let mut sums: Vec<Option<Tensor<Q, f32>>> = Vec::new();
+        let mut sums: Vec<Option<AnyTensor<Q, T>>> = Vec::new();
         sums.resize_with(last, || None);
-        sums.push(Some(Tensor::from_values(q, layout.shape(), &[1.0])?));
+        sums.push(Some(start));
         let mut tensors = BTreeMap::new();
         while let Some(sum) = sums.pop() {
             let Some(node) = nodes.last_mut() else { break };
             let kind = core::mem::replace(&mut node.kind, Kind::Constant);
             match (sum, kind) {
                 (None, _) => {}
-                (Some(g), Kind::Variable) => drop(tensors.insert(nodes.len() - 1, g)),
+                (Some(g), Kind::Variable) => drop(tensors.insert(nodes.len() - 1, g.into_own(q)?)),
                 (Some(g), kind) => Pass { q, values, nodes: &nodes, sums: &mut sums }.node(kind, g, gradients)?,
             }
             nodes.pop();
@@ -92,29 +128,29 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
 }
 
 /// The backward pass of one node, the last one.
-struct Pass<'s, 'a, Q: Queue + 'a> {
+struct Pass<'s, 'a, Q: Queue + 'a, T: Precision> {
     q: &'s Q,
-    values: &'s ParameterArena<Q, f32>,
-    nodes: &'s [Node<'a, Q>],
+    values: &'s ParameterArena<Q, T>,
+    nodes: &'s [Node<'a, Q, T>],
     /// The gradients of the nodes before it, as far as they have been added up.
-    sums: &'s mut [Option<Tensor<Q, f32>>],
+    sums: &'s mut [Option<AnyTensor<Q, T>>],
 }
 
-impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
+impl<'s, 'a: 's, Q: LayerOps + 'a, T: Precision> Pass<'s, 'a, Q, T> {
     /// Adds the gradients of the node's operands, from the gradient `g` of its value.
-    fn node(&mut self, kind: Kind<'a, Q>, g: Tensor<Q, f32>, gradients: &mut ParameterArena<Q, f32>) -> Result<()> {
+    fn node(&mut self, kind: Kind<'a, Q, T>, g: AnyTensor<Q, T>, gradients: &mut ParameterArena<Q, f32>) -> Result<()> {
         let q = self.q;
         match kind {
             // Leaves.
             Kind::Constant | Kind::Variable => Ok(()),
-            Kind::Parameter(id) => axpby(q, 1.0, g.at(), 1.0, gradients.at_mut(id)?),
+            Kind::Parameter(id) => axpby(q, 1.0, g.at().widened(q)?.at(), 1.0, gradients.at_mut(id)?),
             // Layers.
             Kind::Layer { layer, saved, x } => {
-                let input = Readable::of(q, self.at(x)?)?;
+                let (input, g) = (self.at(x)?.packed(q)?, g.into_own(q)?);
                 let of_x = layer.backward(q, self.values, saved, input.at(), g.at(), gradients)?;
-                self.add(x, of_x)
+                self.add(x, AnyTensor::Own(of_x))
             }
-            Kind::Embedding { layer, indices } => layer.backward(q, indices, g.at(), gradients),
+            Kind::Embedding { layer, indices } => layer.backward(q, indices, g.into_own(q)?.at(), gradients),
             // Products, sums and functions of elements.
             Kind::Matmul { a, b } => self.matmul([a, b], &g),
             Kind::Sum { a, b, sign } => self.sum([a, b], sign, g),
@@ -123,69 +159,81 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
                 self.factor(b, a, &g)
             }
             Kind::Scale { factor, x } => {
-                let of_x = Functional::scaled(q, &g, factor)?;
+                let of_x = each!(g.at(), |g| Functional::scaled(q, &g, factor)?);
                 self.add(x, of_x)
             }
             Kind::Activation { f, x } => {
                 let saved = if f.saves_output() { self.output()? } else { self.at(x)? };
-                let of_x = Functional::activate_backward(q, f, &saved, &g)?;
+                let of_x = both!(q, [saved, g.at()], |saved, g| Functional::activate_backward(q, f, &saved, &g)?);
                 self.add(x, of_x)
             }
             Kind::Softmax { is_log, axis, x } => {
                 let y = self.output()?;
                 let of_x = match is_log {
-                    true => Functional::log_softmax_backward(q, &y, &g, axis)?,
-                    false => Functional::softmax_backward(q, &y, &g, axis)?,
+                    true => both!(q, [y, g.at()], |y, g| Functional::log_softmax_backward(q, &y, &g, axis)?),
+                    false => both!(q, [y, g.at()], |y, g| Functional::softmax_backward(q, &y, &g, axis)?),
                 };
                 self.add(x, of_x)
             }
             Kind::CrossEntropy { gradient, x } => {
-                let of_x = Functional::binary(q, Binary::Mul, &gradient, &g)?;
-                self.add(x, of_x)
+                let of_x = Functional::binary(q, Binary::Mul, &gradient, &g.at().widened(q)?.at())?;
+                self.add(x, AnyTensor::wide(of_x))
             }
-            // Views and reductions.
+            // Other types, views and reductions.
+            Kind::Widen { x } => self.add(x, g),
             Kind::Reshape { x } => self.add(x, g.into_shape(self.shape(x))?),
             Kind::Permute { axes, x } => {
                 let mut inverse = vec![0; axes.len()];
                 axes.iter().enumerate().for_each(|(to, &from)| inverse[from] = to);
-                let of_x = Functional::packed(q, &g.permuted(&inverse)?)?;
+                let of_x = each!(g.at(), |g| Functional::packed(q, &g.permuted(&inverse)?)?);
                 self.add(x, of_x)
             }
             Kind::Narrow { axis, range, x } => {
-                let mut of_x = self.zeros(x)?;
-                copy(q, g.at(), of_x.at_mut().narrowed(axis, range)?)?;
+                let of_x = each!(g.at(), |g| {
+                    let mut of_x = self.zeros(x)?;
+                    copy(q, g, of_x.at_mut().narrowed(axis, range)?)?;
+                    of_x
+                });
                 self.add(x, of_x)
             }
             Kind::Reduce { axes, factor, x } => {
                 let mut kept = self.shape(x).to_vec();
                 axes.iter().for_each(|&axis| kept[axis] = 1);
                 let g = match factor {
-                    Some(factor) => Functional::scaled(q, &g, factor)?,
+                    Some(factor) => each!(g.at(), |g| Functional::scaled(q, &g, factor)?),
                     None => g,
                 };
-                let of_x = Functional::packed(q, &g.reshaped(&kept)?.broadcast(self.shape(x))?)?;
+                let shape = self.shape(x);
+                let of_x = each!(g.at(), |g| Functional::packed(q, &g.reshaped(&kept)?.broadcast(shape)?)?);
                 self.add(x, of_x)
             }
         }
     }
 
     /// The gradients of both factors of a product of matrices.
-    fn matmul(&mut self, [a, b]: [usize; 2], g: &Tensor<Q, f32>) -> Result<()> {
+    fn matmul(&mut self, [a, b]: [usize; 2], g: &AnyTensor<Q, T>) -> Result<()> {
+        let q = self.q;
         if self.needs(a) {
-            let (rhs, mut of_a) = (Readable::factor(self.q, self.at(b)?)?, self.zeros(a)?);
-            matmul_backward_lhs(self.q, g.at(), rhs.at(), of_a.at_mut())?;
+            let of_a = both!(q, [g.at(), self.at(b)?], |g, b| {
+                let (rhs, mut of_a) = (Readable::factor(q, b)?, self.zeros(a)?);
+                matmul_backward_lhs(q, g, rhs.at(), of_a.at_mut())?;
+                of_a
+            });
             self.add(a, of_a)?;
         }
         if self.needs(b) {
-            let (lhs, mut of_b) = (Readable::factor(self.q, self.at(a)?)?, self.zeros(b)?);
-            matmul_backward_rhs(self.q, lhs.at(), g.at(), of_b.at_mut())?;
+            let of_b = both!(q, [g.at(), self.at(a)?], |g, a| {
+                let (lhs, mut of_b) = (Readable::factor(q, a)?, self.zeros(b)?);
+                matmul_backward_rhs(q, lhs.at(), g, of_b.at_mut())?;
+                of_b
+            });
             self.add(b, of_b)?;
         }
         Ok(())
     }
 
     /// The gradients of both terms of `a + sign b`.
-    fn sum(&mut self, [a, b]: [usize; 2], sign: f32, g: Tensor<Q, f32>) -> Result<()> {
+    fn sum(&mut self, [a, b]: [usize; 2], sign: f32, g: AnyTensor<Q, T>) -> Result<()> {
         // The last term that needs the gradient takes it without a copy, unless its sign changes.
         if sign == 1.0 && !self.needs(a) {
             let of_b = self.reduced(g, b)?;
@@ -206,17 +254,18 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// The gradient of a factor of a product of elements.
-    fn factor(&mut self, x: usize, other: usize, g: &Tensor<Q, f32>) -> Result<()> {
+    fn factor(&mut self, x: usize, other: usize, g: &AnyTensor<Q, T>) -> Result<()> {
         if !self.needs(x) {
             return Ok(());
         }
-        let product = Functional::binary(self.q, Binary::Mul, g, &self.at(other)?)?;
+        let q = self.q;
+        let product = both!(q, [g.at(), self.at(other)?], |g, other| Functional::binary(q, Binary::Mul, &g, &other)?);
         let of_x = self.reduced(product, x)?;
         self.add(x, of_x)
     }
 
     /// A gradient summed over the axes along which a node's value was broadcast.
-    fn reduced(&self, g: Tensor<Q, f32>, x: usize) -> Result<Tensor<Q, f32>> {
+    fn reduced(&self, g: AnyTensor<Q, T>, x: usize) -> Result<AnyTensor<Q, T>> {
         match self.summed(&g, x)? {
             Some(sum) => Ok(sum),
             None => g.into_shape(self.shape(x)),
@@ -224,7 +273,7 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
     }
 
     /// The sum over the axes along which a node's value was broadcast; `None` without such axes.
-    fn summed(&self, g: &Tensor<Q, f32>, x: usize) -> Result<Option<Tensor<Q, f32>>> {
+    fn summed(&self, g: &AnyTensor<Q, T>, x: usize) -> Result<Option<AnyTensor<Q, T>>> {
         let (from, to) = (*g.layout(), self.shape(x));
         let missing = from.rank() - to.len();
         let is_broadcast = |axis: usize| axis < missing || to[axis - missing] == 1;
@@ -232,31 +281,46 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
         if axes.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Functional::reduce(self.q, Reduction::Sum, g, &axes)?.into_shape(to)?))
+        let sum = each!(g.at(), |g| Functional::reduce(self.q, Reduction::Sum, &g, &axes)?);
+        Ok(Some(sum.into_shape(to)?))
     }
 
-    /// Adds a gradient to the sum of a node.
-    fn add(&mut self, x: usize, gradient: Tensor<Q, f32>) -> Result<()> {
+    /// Adds a gradient to the sum of a node, in the type of the node's value.
+    fn add(&mut self, x: usize, gradient: AnyTensor<Q, T>) -> Result<()> {
         if !self.needs(x) {
             return Ok(());
         }
-        match &mut self.sums[x] {
-            Some(sum) => axpby(self.q, 1.0, gradient.at(), 1.0, sum.at_mut()),
-            empty => {
-                *empty = Some(gradient);
-                Ok(())
-            }
+        let gradient = gradient.like(self.q, &self.at(x)?)?;
+        if self.add_to_sum(x, 1.0, gradient.at())? {
+            return Ok(());
         }
+        self.sums[x] = Some(gradient);
+        Ok(())
     }
 
     /// Adds `factor g`, which has the size of the node's value, to the sum of a node.
-    fn add_scaled(&mut self, x: usize, factor: f32, g: &Tensor<Q, f32>) -> Result<()> {
+    fn add_scaled(&mut self, x: usize, factor: f32, g: &AnyTensor<Q, T>) -> Result<()> {
         let shape = self.shape(x);
-        if let Some(sum) = &mut self.sums[x] {
-            return axpby(self.q, factor, g.at().reshaped(shape)?, 1.0, sum.at_mut());
+        if self.add_to_sum(x, factor, g.at())? {
+            return Ok(());
         }
-        let gradient = Functional::scaled(self.q, g, factor)?.into_shape(shape)?;
+        let gradient = each!(g.at(), |g| Functional::scaled(self.q, &g, factor)?).into_shape(shape)?;
         self.add(x, gradient)
+    }
+
+    /// Adds `factor g` to the sum of a node, if there is one of the type of `g`.
+    fn add_to_sum(&mut self, x: usize, factor: f32, g: AnyRef<'_, Q, T>) -> Result<bool> {
+        let shape = self.shape(x);
+        match (&mut self.sums[x], g) {
+            (Some(AnyTensor::Own(sum)), AnyRef::Own(g)) => {
+                axpby(self.q, factor, g.reshaped(shape)?, 1.0, sum.at_mut())?;
+            }
+            (Some(AnyTensor::Wide(sum)), AnyRef::Wide(g)) => {
+                axpby(self.q, factor, g.reshaped(shape)?, 1.0, sum.at_mut())?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
     }
 
     fn needs(&self, x: usize) -> bool {
@@ -267,17 +331,17 @@ impl<'s, 'a: 's, Q: LayerOps + 'a> Pass<'s, 'a, Q> {
         self.nodes[x].layout.shape()
     }
 
-    fn at(&self, x: usize) -> Result<TensorRef<'s, Q, f32>> {
+    fn at(&self, x: usize) -> Result<AnyRef<'s, Q, T>> {
         value_of(self.nodes, self.values, x)
     }
 
     /// The value of the node itself.
-    fn output(&self) -> Result<TensorRef<'s, Q, f32>> {
+    fn output(&self) -> Result<AnyRef<'s, Q, T>> {
         self.at(self.nodes.len() - 1)
     }
 
-    fn zeros(&self, x: usize) -> Result<Tensor<Q, f32>> {
+    fn zeros<U: Real>(&self, x: usize) -> Result<Tensor<Q, U>> {
         let shape = self.shape(x);
-        Tensor::from_buffer(self.q.zeros::<f32>(shape.iter().product())?, shape)
+        Tensor::from_buffer(self.q.zeros::<U>(shape.iter().product())?, shape)
     }
 }

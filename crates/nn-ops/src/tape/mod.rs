@@ -4,6 +4,7 @@ mod backward;
 mod node;
 mod ops;
 mod record;
+mod tensors;
 mod var;
 mod views;
 

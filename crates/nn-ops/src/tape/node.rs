@@ -4,30 +4,31 @@ use core::ops::Range;
 
 use backend_api::{BufferRef, Queue};
 
+use super::tensors::{AnyRef, AnyTensor};
 use crate::{
     Activation,
     error::Result,
     layers::{AnyLayer, Embedding, Saved},
     movement::Indices,
-    optim::{ParameterArena, ParameterId},
+    optim::{ParameterArena, ParameterId, Precision},
     tensor::{Layout, Tensor, TensorRef},
 };
 
 /// A value, and the op that computed it.
-pub(super) struct Node<'a, Q: Queue + 'a> {
+pub(super) struct Node<'a, Q: Queue + 'a, T: Precision> {
     pub(super) layout: Layout,
-    pub(super) value: Value<'a, Q>,
-    pub(super) kind: Kind<'a, Q>,
+    pub(super) value: Value<'a, Q, T>,
+    pub(super) kind: Kind<'a, Q, T>,
     /// Whether a parameter or a variable receives a gradient through this value.
     pub(super) needs_gradient: bool,
 }
 
 /// The memory of a value.
-pub(super) enum Value<'a, Q: Queue + 'a> {
+pub(super) enum Value<'a, Q: Queue + 'a, T: Precision> {
     /// The tape's, row-major.
-    Own(Tensor<Q, f32>),
+    Own(AnyTensor<Q, T>),
     /// The caller's.
-    Given(TensorRef<'a, Q, f32>),
+    Given(TensorRef<'a, Q, T>),
     /// A parameter of the model.
     Parameter(ParameterId),
     /// Part of the memory of node `root`, from element `first` on.
@@ -35,7 +36,7 @@ pub(super) enum Value<'a, Q: Queue + 'a> {
 }
 
 /// The op that computed a value, with the positions of its operands.
-pub(super) enum Kind<'a, Q: Queue + 'a> {
+pub(super) enum Kind<'a, Q: Queue + 'a, T: Precision> {
     /// No gradient passes.
     Constant,
     /// The caller receives the gradient.
@@ -43,7 +44,7 @@ pub(super) enum Kind<'a, Q: Queue + 'a> {
     /// A parameter of the model.
     Parameter(ParameterId),
     /// The output of a layer, and the state for its backward pass.
-    Layer { layer: AnyLayer, saved: Saved<Q>, x: usize },
+    Layer { layer: AnyLayer, saved: Saved<Q, T>, x: usize },
     /// Rows of a table.
     Embedding { layer: Embedding, indices: &'a Indices<Q> },
     /// Products of matrices.
@@ -66,24 +67,29 @@ pub(super) enum Kind<'a, Q: Queue + 'a> {
     Narrow { axis: usize, range: Range<usize>, x: usize },
     /// The sum over `axes`, times `factor` if there is one.
     Reduce { axes: Vec<usize>, factor: Option<f32>, x: usize },
+    /// The elements in f32.
+    Widen { x: usize },
     /// The mean loss of all rows, and its gradient with respect to the logits.
     CrossEntropy { gradient: Tensor<Q, f32>, x: usize },
 }
 
 /// The value of a node.
-pub(super) fn value_of<'s, 'a: 's, Q: Queue + 'a>(
-    nodes: &'s [Node<'a, Q>],
-    values: &'s ParameterArena<Q, f32>,
+pub(super) fn value_of<'s, 'a: 's, Q: Queue + 'a, T: Precision>(
+    nodes: &'s [Node<'a, Q, T>],
+    values: &'s ParameterArena<Q, T>,
     index: usize,
-) -> Result<TensorRef<'s, Q, f32>> {
+) -> Result<AnyRef<'s, Q, T>> {
     let node = &nodes[index];
     match &node.value {
         Value::Own(tensor) => Ok(tensor.at()),
-        Value::Given(x) => Ok(x.shorten()),
-        Value::Parameter(id) => values.at(*id),
+        Value::Given(x) => Ok(AnyRef::Own(x.shorten())),
+        Value::Parameter(id) => values.at(*id).map(AnyRef::Own),
         Value::Part { root, first } => {
-            let whole = value_of(nodes, values, *root)?.view();
-            TensorRef::new(whole.slice(*first..*first + node.layout.span())?, node.layout)
+            let part = *first..*first + node.layout.span();
+            Ok(match value_of(nodes, values, *root)? {
+                AnyRef::Own(whole) => AnyRef::Own(TensorRef::new(whole.view().slice(part)?, node.layout)?),
+                AnyRef::Wide(whole) => AnyRef::Wide(TensorRef::new(whole.view().slice(part)?, node.layout)?),
+            })
         }
     }
 }

@@ -1,16 +1,24 @@
 //! Recorded ops that compute new elements.
 
-use super::{node::Kind, record::Tape, var::Var};
+use backend_api::DType;
+
+use super::{
+    node::Kind,
+    record::Tape,
+    tensors::{AnyRef, AnyTensor, both, each},
+    var::Var,
+};
 use crate::{
     Activation, Binary, Reduction,
     error::{NnError, Result},
     functional::Functional,
     layers::{AnyLayer, Embedding, Layer, LayerOps, Parameters, Sequential},
     movement::Indices,
+    optim::Precision,
     tensor::TensorRef,
 };
 
-impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
+impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// The output of a layer.
     ///
     /// # Errors
@@ -21,7 +29,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
         let (y, saved) = layer.forward(self.q, self.values, self.mode, input.at())?;
         drop(input);
         let needs = self.needs(&[x]) || self.mode.is_training() && !layer.ids().is_empty();
-        Ok(self.own(y, needs, Kind::Layer { layer, saved, x }))
+        Ok(self.own(AnyTensor::Own(y), needs, Kind::Layer { layer, saved, x }))
     }
 
     /// The output of layers one after the other. Each layer is recorded.
@@ -40,7 +48,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     pub fn embedding(&mut self, layer: &Embedding, indices: &'a Indices<Q>) -> Result<Var> {
         let y = layer.forward(self.q, self.values, indices)?;
         let needs = self.mode.is_training();
-        Ok(self.own(y, needs, Kind::Embedding { layer: *layer, indices }))
+        Ok(self.own(AnyTensor::Own(y), needs, Kind::Embedding { layer: *layer, indices }))
     }
 
     /// The products of matrices `[.., m, k]` and `[.., k, n]`, whose leading axes broadcast.
@@ -52,7 +60,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// tape, [`NnError::Backend`] from the device.
     pub fn matmul(&mut self, a: Var, b: Var) -> Result<Var> {
         let (a, b) = (self.index(a)?, self.index(b)?);
-        let y = Functional::matmul(self.q, &self.at(a)?, &self.at(b)?)?;
+        let y = both!(self.q, [self.at(a)?, self.at(b)?], |a, b| Functional::matmul(self.q, &a, &b)?);
         Ok(self.computed(y, &[a, b], Kind::Matmul { a, b }))
     }
 
@@ -81,9 +89,14 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
         self.combine(Binary::Mul, [a, b], |a, b| Kind::Product { a, b })
     }
 
-    fn combine(&mut self, op: Binary, [a, b]: [Var; 2], kind: impl FnOnce(usize, usize) -> Kind<'a, Q>) -> Result<Var> {
+    fn combine(
+        &mut self,
+        op: Binary,
+        [a, b]: [Var; 2],
+        kind: impl FnOnce(usize, usize) -> Kind<'a, Q, T>,
+    ) -> Result<Var> {
         let (a, b) = (self.index(a)?, self.index(b)?);
-        let y = Functional::binary(self.q, op, &self.at(a)?, &self.at(b)?)?;
+        let y = both!(self.q, [self.at(a)?, self.at(b)?], |a, b| Functional::binary(self.q, op, &a, &b)?);
         Ok(self.computed(y, &[a, b], kind(a, b)))
     }
 
@@ -93,7 +106,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// [`NnError::OtherTape`] for a variable of another tape, [`NnError::Backend`] from the device.
     pub fn scale(&mut self, x: Var, factor: f32) -> Result<Var> {
         let x = self.index(x)?;
-        let y = Functional::scaled(self.q, &self.at(x)?, factor)?;
+        let y = each!(self.at(x)?, |x| Functional::scaled(self.q, &x, factor)?);
         Ok(self.computed(y, &[x], Kind::Scale { factor, x }))
     }
 
@@ -103,7 +116,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// As [`scale`](Self::scale).
     pub fn activate(&mut self, f: Activation, x: Var) -> Result<Var> {
         let x = self.index(x)?;
-        let y = Functional::activate(self.q, f, &self.at(x)?)?;
+        let y = each!(self.at(x)?, |x| Functional::activate(self.q, f, &x)?);
         Ok(self.computed(y, &[x], Kind::Activation { f, x }))
     }
 
@@ -113,7 +126,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// As [`SoftmaxPlan::new`](crate::SoftmaxPlan::new) and [`scale`](Self::scale).
     pub fn softmax(&mut self, x: Var, axis: usize) -> Result<Var> {
         let x = self.index(x)?;
-        let y = Functional::softmax(self.q, &self.at(x)?, axis)?;
+        let y = each!(self.at(x)?, |x| Functional::softmax(self.q, &x, axis)?);
         Ok(self.computed(y, &[x], Kind::Softmax { is_log: false, axis, x }))
     }
 
@@ -125,7 +138,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     /// As [`softmax`](Self::softmax).
     pub fn log_softmax(&mut self, x: Var, axis: usize) -> Result<Var> {
         let x = self.index(x)?;
-        let y = Functional::log_softmax(self.q, &self.at(x)?, axis)?;
+        let y = each!(self.at(x)?, |x| Functional::log_softmax(self.q, &x, axis)?);
         Ok(self.computed(y, &[x], Kind::Softmax { is_log: true, axis, x }))
     }
 
@@ -147,15 +160,31 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
 
     fn reduce(&mut self, x: Var, axes: &[usize], reduction: Reduction) -> Result<Var> {
         let x = self.index(x)?;
-        let y = Functional::reduce(self.q, reduction, &self.at(x)?, axes)?;
+        let y = each!(self.at(x)?, |x| Functional::reduce(self.q, reduction, &x, axes)?);
         let count: usize = axes.iter().map(|&axis| self.nodes[x].layout.shape()[axis]).product();
         let factor = (reduction == Reduction::Mean).then_some(1.0 / count as f32);
         Ok(self.computed(y, &[x], Kind::Reduce { axes: axes.to_vec(), factor, x }))
     }
 
+    /// The value in f32, for sums and functions that `T` would round.
+    ///
+    /// Without effect on values in f32.
+    ///
+    /// # Errors
+    /// As [`scale`](Self::scale).
+    pub fn widen(&mut self, x: Var) -> Result<Var> {
+        let from = self.index(x)?;
+        let y = match self.at(from)? {
+            AnyRef::Own(x) if T::DTYPE != DType::F32 => Functional::widen(self.q, &x)?,
+            AnyRef::Own(_) | AnyRef::Wide(_) => return Ok(x),
+        };
+        Ok(self.computed(AnyTensor::wide(y), &[from], Kind::Widen { x: from }))
+    }
+
     /// The mean softmax cross-entropy of logits `[rows, classes]`, a tensor without axes.
     ///
-    /// Rows whose target is not below `classes` have a loss of zero; they count in the mean.
+    /// It is in f32. Rows whose target is not below `classes` have a loss of zero; they count in
+    /// the mean.
     ///
     /// # Errors
     /// [`NnError::Rank`] unless the logits are a matrix, [`NnError::EmptyReduction`] without rows,
@@ -168,12 +197,14 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
         if rows == 0 {
             return Err(NnError::EmptyReduction { op: OP });
         }
-        let (losses, gradient) = Functional::cross_entropy(self.q, &self.at(x)?, &targets, 1.0 / rows as f32)?;
+        let logits = self.at(x)?.widened(self.q)?;
+        let (losses, gradient) = Functional::cross_entropy(self.q, &logits.at(), &targets, 1.0 / rows as f32)?;
+        drop(logits);
         let y = Functional::reduce(self.q, Reduction::Mean, &losses, &[0])?;
-        Ok(self.computed(y, &[x], Kind::CrossEntropy { gradient, x }))
+        Ok(self.computed(AnyTensor::wide(y), &[x], Kind::CrossEntropy { gradient, x }))
     }
 
-    /// The mean of the squares of `x - target`, a tensor without axes.
+    /// The mean of the squares of `x - target`, in f32 and without axes.
     ///
     /// # Errors
     /// [`NnError::ShapeMismatch`] for tensors of different shapes, [`NnError::EmptyReduction`]
@@ -184,6 +215,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
             return Err(NnError::shape("mse", "target", expected, got));
         }
         let axes: Vec<usize> = (0..expected.len()).collect();
+        let (x, target) = (self.widen(x)?, self.widen(target)?);
         let difference = self.sub(x, target)?;
         let square = self.mul(difference, difference)?;
         self.mean(square, &axes)

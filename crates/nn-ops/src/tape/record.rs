@@ -4,24 +4,30 @@ use backend_api::{BufferRef, Queue};
 
 use super::{
     node::{Kind, Node, Value, value_of},
+    tensors::{AnyRef, AnyTensor},
     var::{TapeId, Var},
 };
 use crate::{
+    StridedElement,
     error::{NnError, Result},
     functional::readable::Readable,
     layers::{LayerOps, Mode},
-    optim::{ParameterArena, ParameterId},
-    tensor::{Tensor, TensorRef},
+    optim::{ParameterArena, ParameterId, Precision},
+    tensor::TensorRef,
 };
 
 const OP: &str = "tape";
 
-/// A record of a forward pass in f32, from which the backward pass computes all gradients.
+/// A record of a forward pass, from which the backward pass computes all gradients.
 ///
 /// Methods compute a value at once and record the op. [`backward`](Self::backward) takes the tape
 /// and runs the backward pass of each op from the last one to the first; the memory of a value is
 /// freed after its op. A value with several uses receives the sum of their gradients, which are
 /// added from the last use to the first, so that bits do not depend on anything else.
+///
+/// Values are in `T`: f32, f16 or bf16, computed in f32 and rounded once. Losses and results of
+/// [`widen`](Self::widen) are in f32. An op on values of both types computes in f32; a layer rounds
+/// its input to `T`. See [`MasterWeights`](crate::MasterWeights) for a training in bf16.
 ///
 /// In [`Mode::Inference`] no op and no state of a layer is recorded, and there is no backward pass;
 /// values live as long as the tape.
@@ -57,28 +63,28 @@ const OP: &str = "tape";
 /// assert!(loss < 0.1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Tape<'a, Q: Queue + 'a> {
+pub struct Tape<'a, Q: Queue + 'a, T: Precision = f32> {
     pub(super) id: TapeId,
     pub(super) q: &'a Q,
-    pub(super) values: &'a ParameterArena<Q, f32>,
+    pub(super) values: &'a ParameterArena<Q, T>,
     pub(super) mode: Mode,
-    pub(super) nodes: Vec<Node<'a, Q>>,
+    pub(super) nodes: Vec<Node<'a, Q, T>>,
 }
 
-impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
+impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// An empty tape for a model with the parameters `values`.
     #[must_use]
-    pub fn new(q: &'a Q, values: &'a ParameterArena<Q, f32>, mode: Mode) -> Self {
+    pub fn new(q: &'a Q, values: &'a ParameterArena<Q, T>, mode: Mode) -> Self {
         Self { id: TapeId::new(), q, values, mode, nodes: Vec::new() }
     }
 
     /// Records a tensor that receives no gradient.
-    pub fn input(&mut self, x: TensorRef<'a, Q, f32>) -> Var {
+    pub fn input(&mut self, x: TensorRef<'a, Q, T>) -> Var {
         self.push(Node { layout: *x.layout(), value: Value::Given(x), kind: Kind::Constant, needs_gradient: false })
     }
 
     /// Records a tensor whose gradient [`backward`](Self::backward) returns.
-    pub fn variable(&mut self, x: TensorRef<'a, Q, f32>) -> Var {
+    pub fn variable(&mut self, x: TensorRef<'a, Q, T>) -> Var {
         let needs_gradient = self.mode.is_training();
         self.push(Node { layout: *x.layout(), value: Value::Given(x), kind: Kind::Variable, needs_gradient })
     }
@@ -116,12 +122,19 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
         Ok(self.nodes[self.index(x)?].layout.shape())
     }
 
-    /// Waits and copies a value to the host, in row-major order.
+    /// Waits and copies a value to the host, in row-major order and in f32.
     ///
     /// # Errors
     /// [`NnError::OtherTape`] for a variable of another tape, [`NnError::Backend`] from the device.
     pub fn values(&self, x: Var) -> Result<Vec<f32>> {
-        let packed = self.packed(self.index(x)?)?;
+        match self.at(self.index(x)?)? {
+            AnyRef::Own(x) => Ok(self.read(x)?.into_iter().map(T::to_f32).collect()),
+            AnyRef::Wide(x) => self.read(x),
+        }
+    }
+
+    fn read<U: StridedElement>(&self, x: TensorRef<'_, Q, U>) -> Result<Vec<U>> {
+        let packed = Readable::of(self.q, x)?;
         let x = packed.at();
         Ok(self.q.read(x.view().slice(0..x.layout().numel())?)?)
     }
@@ -132,13 +145,13 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     }
 
     /// The value of a node.
-    pub(super) fn at(&self, index: usize) -> Result<TensorRef<'_, Q, f32>> {
+    pub(super) fn at(&self, index: usize) -> Result<AnyRef<'_, Q, T>> {
         value_of(&self.nodes, self.values, index)
     }
 
-    /// The value of a node in row-major order.
-    pub(super) fn packed(&self, index: usize) -> Result<Readable<'_, Q, f32>> {
-        Readable::of(self.q, self.at(index)?)
+    /// The value of a node in row-major order, in the type of the activations.
+    pub(super) fn packed(&self, index: usize) -> Result<Readable<'_, Q, T>> {
+        self.at(index)?.packed(self.q)
     }
 
     /// Whether a gradient passes to one of these nodes.
@@ -147,7 +160,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     }
 
     /// The memory of a node from its element `first` on.
-    pub(super) fn part(&self, index: usize, first: usize) -> Value<'a, Q> {
+    pub(super) fn part(&self, index: usize, first: usize) -> Value<'a, Q, T> {
         match self.nodes[index].value {
             Value::Part { root, first: before } => Value::Part { root, first: before + first },
             _ => Value::Part { root: index, first },
@@ -155,24 +168,24 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     }
 
     /// Records a tensor that an op computed from the nodes `from`.
-    pub(super) fn computed(&mut self, y: Tensor<Q, f32>, from: &[usize], kind: Kind<'a, Q>) -> Var {
+    pub(super) fn computed(&mut self, y: AnyTensor<Q, T>, from: &[usize], kind: Kind<'a, Q, T>) -> Var {
         let needs_gradient = self.needs(from);
         self.own(y, needs_gradient, kind)
     }
 
     /// Records a new tensor. The op is kept only if a gradient passes through it.
-    pub(super) fn own(&mut self, y: Tensor<Q, f32>, needs_gradient: bool, kind: Kind<'a, Q>) -> Var {
+    pub(super) fn own(&mut self, y: AnyTensor<Q, T>, needs_gradient: bool, kind: Kind<'a, Q, T>) -> Var {
         let kind = if needs_gradient { kind } else { Kind::Constant };
         self.push(Node { layout: *y.layout(), value: Value::Own(y), kind, needs_gradient })
     }
 
-    pub(super) fn push(&mut self, node: Node<'a, Q>) -> Var {
+    pub(super) fn push(&mut self, node: Node<'a, Q, T>) -> Var {
         self.nodes.push(node);
         Var { tape: self.id, index: self.nodes.len() - 1 }
     }
 }
 
-impl<'a, Q: Queue + 'a> core::fmt::Debug for Tape<'a, Q> {
+impl<'a, Q: Queue + 'a, T: Precision> core::fmt::Debug for Tape<'a, Q, T> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Tape").field("mode", &self.mode).field("nodes", &self.nodes.len()).finish_non_exhaustive()
     }

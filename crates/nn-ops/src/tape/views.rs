@@ -5,16 +5,18 @@ use core::ops::Range;
 use super::{
     node::{Kind, Node},
     record::Tape,
+    tensors::{AnyRef, AnyTensor, each},
     var::Var,
 };
 use crate::{
     error::{NnError, Result},
     layers::LayerOps,
     movement::copied,
+    optim::Precision,
     tensor::Layout,
 };
 
-impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
+impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// The elements in another shape, in their row-major order.
     ///
     /// They are copied if they do not lie in that order.
@@ -32,7 +34,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
         if own.is_contiguous() {
             return Ok(self.view(x, (0, layout), Kind::Reshape { x }));
         }
-        let y = copied(self.q, self.at(x)?)?.into_shape(shape)?;
+        let y = each!(self.at(x)?, |x| copied(self.q, x)?).into_shape(shape)?;
         Ok(self.computed(y, &[x], Kind::Reshape { x }))
     }
 
@@ -73,7 +75,7 @@ impl<'a, Q: LayerOps + 'a> Tape<'a, Q> {
     }
 
     /// Records elements of a node's memory, from a place in it on.
-    fn view(&mut self, x: usize, (first, layout): (usize, Layout), kind: Kind<'a, Q>) -> Var {
+    fn view(&mut self, x: usize, (first, layout): (usize, Layout), kind: Kind<'a, Q, T>) -> Var {
         let (value, needs_gradient) = (self.part(x, first), self.needs(&[x]));
         let kind = if needs_gradient { kind } else { Kind::Constant };
         self.push(Node { layout, value, kind, needs_gradient })

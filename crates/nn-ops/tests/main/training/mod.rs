@@ -2,7 +2,9 @@
 
 mod ensemble;
 mod layers;
+mod mixed;
 mod mlp;
+mod precision;
 mod resume;
 mod tape;
 

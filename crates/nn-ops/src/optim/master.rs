@@ -1,0 +1,95 @@
+//! The weights of mixed precision: a model in f32, and the rounded copy that layers read.
+
+use backend_api::Queue;
+
+use super::{
+    arena::ParameterArena,
+    optimizer::Optimizer,
+    precision::{Precision, copied, copy_mut, passed},
+};
+use crate::{OptimOps, TensorOps, error::Result};
+
+/// Weights in f32, and the copy of them in `T` that layers read.
+///
+/// Micikevicius et al., "Mixed Precision Training", 2018, section 3.1; PyTorch's `autocast` casts
+/// in each pass instead. With f32 there is no copy: layers read the weights.
+///
+/// ```
+/// use half::bf16;
+/// use nn_ops::{Dense, MasterWeights, Mode, Optimizer, OptimizerConfig, ParameterArena, ParameterTable, Tape, Tensor};
+///
+/// let q = runtime::cpu()?;
+/// let table = ParameterTable::new(&Dense::specs("layer", [2, 2]))?;
+/// let layer = Dense::find(&table, "layer")?;
+/// let mut weights = MasterWeights::<_, bf16>::new(&q, ParameterArena::zeros(&q, &table)?)?;
+/// let mut optimizer = Optimizer::new(&q, OptimizerConfig::adam_w(0.1), &table)?;
+/// let x = Tensor::from_values(&q, &[2, 2], &[0.0, 1.0, 1.0, 0.0].map(bf16::from_f32))?;
+/// let (targets, mut losses) = (Tensor::from_values(&q, &[2], &[0u32, 1])?, Vec::new());
+/// for step in 0..50 {
+///     let (mut gradients, mode) = (ParameterArena::zeros(&q, &table)?, Mode::Training { step });
+///     let mut tape = Tape::new(&q, weights.layers(), mode); // values in bf16
+///     let input = tape.input(x.at());
+///     let logits = tape.layer(layer, input)?;
+///     let loss = tape.cross_entropy(logits, targets.at())?; // in f32
+///     losses.extend(tape.values(loss)?);
+///     tape.backward_scaled(loss, &optimizer, &mut gradients)?; // with the loss scale, if there is one
+///     weights.step(&q, &mut optimizer, &gradients)?;
+/// }
+/// assert!(losses[49] < 0.1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct MasterWeights<Q: Queue, T: Precision = f32> {
+    values: ParameterArena<Q, f32>,
+    /// Empty for f32.
+    copy: ParameterArena<Q, T>,
+}
+
+impl<Q: Queue, T: Precision> MasterWeights<Q, T> {
+    /// The weights that layers read, in `T`.
+    #[must_use]
+    pub fn layers(&self) -> &ParameterArena<Q, T> {
+        passed(&self.values, &self.copy)
+    }
+
+    /// The weights in f32, for example for a checkpoint.
+    #[must_use]
+    pub fn values(&self) -> &ParameterArena<Q, f32> {
+        &self.values
+    }
+
+    /// The weights in f32, without the copy.
+    #[must_use]
+    pub fn into_values(self) -> ParameterArena<Q, f32> {
+        self.values
+    }
+}
+
+impl<Q: TensorOps, T: Precision> MasterWeights<Q, T> {
+    /// Rounds `values` to `T` for the layers.
+    ///
+    /// # Errors
+    /// [`NnError::Range`](crate::NnError::Range) for weights beyond the range of `T`,
+    /// [`NnError::Backend`](crate::NnError::Backend) from the device.
+    pub fn new(q: &Q, values: ParameterArena<Q, f32>) -> Result<Self> {
+        let copy = copied(q, &values)?;
+        Ok(Self { values, copy })
+    }
+}
+
+impl<Q: OptimOps, T: Precision> MasterWeights<Q, T> {
+    /// Takes a step of `optimizer` along gradients, which are divided by its loss scale.
+    ///
+    /// The step writes the copy too. It waits for nothing, so it can be recorded.
+    ///
+    /// # Errors
+    /// As [`Optimizer::step`].
+    pub fn step(&mut self, q: &Q, optimizer: &mut Optimizer<Q>, gradients: &ParameterArena<Q, f32>) -> Result<()> {
+        let weights = self.values.view_mut();
+        match copy_mut(&mut self.copy) {
+            None => optimizer.step(q, gradients.view(), weights, None),
+            Some(copy) => optimizer.step_wide(q, gradients.view(), weights, copy),
+        }
+    }
+}
+
+debug_fields!(MasterWeights<Q: Queue, T: Precision> values);

@@ -1,0 +1,154 @@
+//! The element types of mixed precision, and conversions between them and f32.
+
+use backend_api::{DType, Mut, Queue};
+
+use super::{arena::ParameterArena, table::ParameterTable};
+use crate::{
+    TensorOps,
+    error::Result,
+    movement::{Overflow, narrow},
+    tensor::{Tensor, TensorMut, TensorRef},
+};
+
+/// A type of activations in training: f32, f16 or bf16.
+///
+/// Weights and losses are in f32 always. With a type of 16 bits, layers read a rounded copy of the
+/// weights: see [`MasterWeights`](crate::MasterWeights) and [`Mlp::training`](crate::Mlp).
+pub trait Precision: sealed::Elements {}
+
+impl<T: sealed::Elements> Precision for T {}
+
+mod sealed {
+    use backend_api::{Queue, Real};
+
+    use crate::{
+        optim::ParameterArena,
+        tensor::{Tensor, TensorMut, TensorRef},
+    };
+
+    /// The conversions between f32 and itself, which copy nothing. The defaults are for 16 bits.
+    pub trait Elements: Real {
+        /// `x`, if its elements are f32.
+        fn wide<C: Carrier>(x: C::Of<Self>) -> Result<C::Of<f32>, C::Of<Self>> {
+            Err(x)
+        }
+
+        /// `x` as elements of this type, if that is f32.
+        fn own<C: Carrier>(x: C::Of<f32>) -> Result<C::Of<Self>, C::Of<f32>> {
+            Err(x)
+        }
+    }
+
+    impl Elements for half::f16 {}
+
+    impl Elements for half::bf16 {}
+
+    impl Elements for f32 {
+        fn wide<C: Carrier>(x: C::Of<f32>) -> Result<C::Of<f32>, C::Of<f32>> {
+            Ok(x)
+        }
+
+        fn own<C: Carrier>(x: C::Of<f32>) -> Result<C::Of<f32>, C::Of<f32>> {
+            Ok(x)
+        }
+    }
+
+    /// Values with elements of f32, and their type with other elements.
+    pub trait Carrier {
+        /// The same kind of values with elements of type `T`.
+        type Of<T: Real>;
+    }
+
+    impl<Q: Queue> Carrier for Tensor<Q, f32> {
+        type Of<T: Real> = Tensor<Q, T>;
+    }
+
+    impl<'a, Q: Queue + 'a> Carrier for TensorRef<'a, Q, f32> {
+        type Of<T: Real> = TensorRef<'a, Q, T>;
+    }
+
+    impl<'a, Q: Queue + 'a> Carrier for TensorMut<'a, Q, f32> {
+        type Of<T: Real> = TensorMut<'a, Q, T>;
+    }
+
+    impl<'a, Q: Queue> Carrier for &'a ParameterArena<Q, f32> {
+        type Of<T: Real> = &'a ParameterArena<Q, T>;
+    }
+
+    impl<C: Carrier, const N: usize> Carrier for [C; N] {
+        type Of<T: Real> = [C::Of<T>; N];
+    }
+}
+
+/// `x`, if its elements are f32; otherwise `x` comes back.
+pub(crate) fn wide_ref<'a, Q: Queue + 'a, T: Precision>(
+    x: TensorRef<'a, Q, T>,
+) -> Result<TensorRef<'a, Q, f32>, TensorRef<'a, Q, T>> {
+    T::wide::<TensorRef<'a, Q, f32>>(x)
+}
+
+/// `x`, if its elements are f32; otherwise `x` comes back.
+pub(crate) fn wide_mut<'a, Q: Queue + 'a, T: Precision>(
+    x: TensorMut<'a, Q, T>,
+) -> Result<TensorMut<'a, Q, f32>, TensorMut<'a, Q, T>> {
+    T::wide::<TensorMut<'a, Q, f32>>(x)
+}
+
+/// `x` as elements of type `T`, if that is f32; otherwise `x` comes back.
+pub(crate) fn own_tensor<Q: Queue, T: Precision>(x: Tensor<Q, f32>) -> Result<Tensor<Q, T>, Tensor<Q, f32>> {
+    T::own::<Tensor<Q, f32>>(x)
+}
+
+/// Places of several results.
+type Results<'a, Q, T, const N: usize> = [TensorMut<'a, Q, T>; N];
+
+/// Results as elements of type `T`, if that is f32; otherwise they come back.
+pub(crate) fn own_results<'a, Q: Queue + 'a, T: Precision, const N: usize>(
+    x: Results<'a, Q, f32, N>,
+) -> Result<Results<'a, Q, T, N>, Results<'a, Q, f32, N>> {
+    T::own::<[TensorMut<'a, Q, f32>; N]>(x)
+}
+
+/// The arena, if its elements are f32.
+pub(crate) fn wide_arena<Q: Queue, T: Precision>(x: &ParameterArena<Q, T>) -> Option<&ParameterArena<Q, f32>> {
+    T::wide::<&ParameterArena<Q, f32>>(x).ok()
+}
+
+/// `x` rounded to `T`. Values beyond its range become infinite.
+pub(crate) fn rounded<Q: TensorOps, T: Precision>(q: &Q, x: Tensor<Q, f32>) -> Result<Tensor<Q, T>> {
+    match own_tensor(x) {
+        Ok(x) => Ok(x),
+        Err(x) => {
+            let mut y = Tensor::alloc(q, x.layout().shape())?;
+            narrow(q, Overflow::Infinite, x.at(), y.at_mut())?;
+            Ok(y)
+        }
+    }
+}
+
+/// The copy of weights that layers in `T` read; empty for f32, whose layers read the weights.
+///
+/// # Errors
+/// [`NnError::Range`](crate::NnError::Range) for weights beyond the range of `T`.
+pub(crate) fn copied<Q: TensorOps, T: Precision>(
+    q: &Q,
+    weights: &ParameterArena<Q, f32>,
+) -> Result<ParameterArena<Q, T>> {
+    match T::DTYPE {
+        DType::F32 => ParameterArena::zeros(q, &ParameterTable::new(&[])?),
+        _ => weights.narrowed(q, Overflow::Refuse),
+    }
+}
+
+/// The weights that layers in `T` read: the copy by [`copied`], or the weights themselves.
+pub(crate) fn passed<'a, Q: Queue, T: Precision>(
+    weights: &'a ParameterArena<Q, f32>,
+    copy: &'a ParameterArena<Q, T>,
+) -> &'a ParameterArena<Q, T> {
+    T::own::<&ParameterArena<Q, f32>>(weights).unwrap_or(copy)
+}
+
+/// The copy that a step of an optimizer writes, if there is one.
+pub(crate) fn copy_mut<Q: Queue, T: Precision>(copy: &mut ParameterArena<Q, T>) -> Option<Mut<'_, Q, T>> {
+    (T::DTYPE != DType::F32).then(|| copy.view_mut())
+}
