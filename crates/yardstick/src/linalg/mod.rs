@@ -25,7 +25,7 @@ pub(crate) fn contests() -> Vec<Line> {
     all.extend([loss::contest()]);
     all.extend(svd::contests());
     all.extend(optim::contests());
-    all.extend([text::contest()]);
+    all.extend(text::contests());
     all
 }
 

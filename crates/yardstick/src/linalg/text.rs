@@ -1,13 +1,16 @@
-//! Speed line of training: a step of a transformer that is made of layers on a tape.
+//! Speed lines of training: a step of a transformer that is made of layers on a tape.
 //!
 //! It is the decoder of GPT-2 (Radford et al., "Language Models are Unsupervised Multitask
 //! Learners", 2019) over bytes, as `trefoil nn text train` fits it, with the embedding of bytes as
-//! the weights of the scores. A step is forward, loss, backward and AdamW.
+//! the weights of the scores. A step is forward, loss, backward and AdamW. Activations are f32, or
+//! bf16 with weights in f32; PyTorch computes the latter by `autocast`.
 
 use backend_api::Queue as _;
+use half::bf16;
 use nn_ops::{
-    Activation, Dense, Embedding, Indices, LayerNorm, Mode, NnError, Optimizer, OptimizerConfig, ParameterArena,
-    ParameterId, ParameterSpec, ParameterTable, Parameters, SelfAttention, Sequential, Tape, Tensor, Var,
+    Activation, Dense, Embedding, Indices, LayerNorm, MasterWeights, Mode, NnError, Optimizer, OptimizerConfig,
+    ParameterArena, ParameterId, ParameterSpec, ParameterTable, Parameters, Precision, SelfAttention, Sequential, Tape,
+    Tensor, Var,
 };
 use runtime::AnyQueue;
 
@@ -33,8 +36,13 @@ struct Sizes {
     batch: usize,
 }
 
-pub(super) fn contest() -> Line {
-    against_peak(step("nn.text_step", Sizes { width: 256, heads: 4, layers: 4, rows: 128, batch: 16 }))
+pub(super) fn contests() -> Vec<Line> {
+    let sizes = Sizes { width: 256, heads: 4, layers: 4, rows: 128, batch: 16 };
+    vec![
+        against_peak(step::<f32>("nn.text_step", sizes)),
+        // Of f32, like the peak of the products in bf16.
+        against_peak(step::<bf16>("nn.text_step_bf16", sizes)),
+    ]
 }
 
 impl Sizes {
@@ -100,7 +108,11 @@ impl Decoder {
     }
 
     /// Records the scores `[batch rows, 256]` of the byte after each byte of the windows.
-    fn scores<'a>(&self, tape: &mut Tape<'a, AnyQueue>, inputs: &'a Indices<AnyQueue>) -> Result<Var, NnError> {
+    fn scores<'a, T: Precision>(
+        &self,
+        tape: &mut Tape<'a, AnyQueue, T>,
+        inputs: &'a Indices<AnyQueue>,
+    ) -> Result<Var, NnError> {
         let Sizes { width, rows, batch, .. } = self.sizes;
         let x = tape.embedding(&self.bytes, inputs)?;
         let x = tape.reshape(x, &[batch, rows, width])?;
@@ -119,13 +131,14 @@ impl Decoder {
 }
 
 /// Forward, loss, backward and a step of AdamW, of a batch of windows of random bytes.
-fn step(id: &str, sizes: Sizes) -> Line {
+fn step<T: Precision>(id: &str, sizes: Sizes) -> Line {
     Line::new(id, sizes.run_size(), move |q| {
         let table = ParameterTable::new(&sizes.specs())?;
         let decoder = Decoder::find(&table, sizes)?;
-        let mut weights = ParameterArena::<AnyQueue, f32>::zeros(q, &table)?;
+        let mut values = ParameterArena::<AnyQueue, f32>::zeros(q, &table)?;
         let mut gradients = ParameterArena::<AnyQueue, f32>::zeros(q, &table)?;
-        decoder.initialize(q, &mut weights)?;
+        decoder.initialize(q, &mut values)?;
+        let mut weights = MasterWeights::<AnyQueue, T>::new(q, values)?;
         let mut optimizer = Optimizer::new(q, OptimizerConfig::adam_w(1e-3), &table)?;
         let count = sizes.batch * sizes.rows;
         let random = |salt| words(count, salt).into_iter().map(|word| (word >> 56) as u32).collect::<Vec<u32>>();
@@ -133,11 +146,11 @@ fn step(id: &str, sizes: Sizes) -> Line {
         let targets = Tensor::from_values(q, &[count], &random(2))?;
         Ok(Box::new(move |q| {
             q.clear(gradients.view_mut())?;
-            let mut tape = Tape::new(q, &weights, Mode::Training { step: 0 });
+            let mut tape = Tape::new(q, weights.layers(), Mode::Training { step: 0 });
             let scores = decoder.scores(&mut tape, &inputs)?;
             let loss = tape.cross_entropy(scores, targets.at())?;
             tape.backward(loss, &mut gradients)?;
-            Ok(optimizer.step(q, gradients.view(), weights.view_mut(), None)?)
+            Ok(weights.step(q, &mut optimizer, &gradients)?)
         }))
     })
 }
@@ -155,6 +168,7 @@ mod tests {
     fn a_step_of_a_small_transformer_takes_time() {
         let sizes = Sizes { width: 8, heads: 2, layers: 2, rows: 5, batch: 3 };
         let (q, effort) = (one_thread(SimdLevel::Avx512), Effort { rounds: 1, batch: Duration::ZERO });
-        assert!(step("nn.text_step", sizes).measure(&q, effort).unwrap().median_s > 0.0);
+        assert!(step::<f32>("nn.text_step", sizes).measure(&q, effort).unwrap().median_s > 0.0);
+        assert!(step::<bf16>("nn.text_step_bf16", sizes).measure(&q, effort).unwrap().median_s > 0.0);
     }
 }

@@ -36,7 +36,8 @@ impl<'a> TextDecoder<'a> {
     /// [`NnError::EmptyReduction`] for a text without new bytes, [`NnError::Backend`] from the
     /// device.
     pub(crate) fn scores(&mut self, text: &[u8]) -> Result<Vec<f32>, NnError> {
-        let (q, TextModel { shape, layers, values }) = (self.q, self.model);
+        let (q, TextModel { shape, layers, weights }) = (self.q, self.model);
+        let values = weights.values();
         if text.len().saturating_sub(self.first) > shape.context {
             self.first = text.len() - shape.context.div_ceil(2);
             self.caches.iter_mut().for_each(KeyValueCache::clear);
@@ -58,7 +59,8 @@ impl<'a> TextDecoder<'a> {
 
     /// Reads bytes, and returns their features after the last block, `[1, bytes, width]`.
     fn read(&mut self, bytes: &[u8]) -> Result<Tensor<AnyQueue, f32>, NnError> {
-        let (q, TextModel { shape, layers, values }) = (self.q, self.model);
+        let (q, TextModel { shape, layers, weights }) = (self.q, self.model);
+        let values = weights.values();
         let (place, count) = (self.cached(), bytes.len());
         // The embeddings of the bytes and of their places.
         let bytes: Vec<u32> = bytes.iter().map(|&byte| byte.into()).collect();
@@ -90,8 +92,8 @@ mod tests {
     fn whole(q: &AnyQueue, model: &TextModel, window: &[u8]) -> Vec<f32> {
         let bytes: Vec<u32> = window.iter().map(|&byte| byte.into()).collect();
         let bytes = Indices::new(q, BYTES, &bytes).unwrap();
-        let mut tape = Tape::new(q, &model.values, Mode::Inference);
-        let scores = model.scores(&mut tape, &bytes, [1, window.len()]).unwrap();
+        let mut tape = Tape::new(q, model.weights.values(), Mode::Inference);
+        let scores = model.layers.scores(&mut tape, &bytes, [1, window.len()]).unwrap();
         tape.values(scores).unwrap()
     }
 

@@ -10,8 +10,8 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use backend_api::DType;
 use core_types::params::attention::MAX_HEAD_DIM;
 use nn_ops::{
-    Activation, AnyLayer, Dense, Embedding, Indices, Init, LayerNorm, NnError, ParameterArena, ParameterId,
-    ParameterSpec, ParameterTable, Parameters, SelfAttention, Sequential, Start, Tape, Var,
+    Activation, AnyLayer, Dense, Embedding, Indices, Init, LayerNorm, MasterWeights, NnError, ParameterArena,
+    ParameterId, ParameterSpec, ParameterTable, Parameters, Precision, SelfAttention, Sequential, Start, Tape, Var,
     io::{SavedTensors, Tensors, TextByKey, write_safetensors_as},
 };
 use runtime::AnyQueue;
@@ -133,6 +133,35 @@ impl TextLayers {
             norm: LayerNorm::find(table, "norm", EPS)?,
         })
     }
+
+    /// Records the scores `[windows len, 256]` of the byte after each byte of `windows` windows.
+    ///
+    /// `bytes` are the windows, each of `len` bytes, at most the context.
+    pub(super) fn scores<'a, T: Precision>(
+        &self,
+        tape: &mut Tape<'a, AnyQueue, T>,
+        bytes: &'a Indices<AnyQueue>,
+        [windows, len]: [usize; 2],
+    ) -> Result<Var, NnError> {
+        let width = self.bytes.features();
+        let x = tape.embedding(&self.bytes, bytes)?;
+        let x = tape.reshape(x, &[windows, len, width])?;
+        let places = tape.parameter(self.places)?;
+        let places = tape.narrow(places, 0, 0..len)?;
+        let mut x = tape.add(x, places)?;
+        for block in &self.blocks {
+            let normed = tape.layer(block.attention_norm, x)?;
+            let branch = tape.layer(block.attention, normed)?;
+            x = tape.add(x, branch)?;
+            let branch = tape.sequence(&block.mlp, x)?;
+            x = tape.add(x, branch)?;
+        }
+        let x = tape.layer(self.norm, x)?;
+        let x = tape.reshape(x, &[windows * len, width])?;
+        let bytes = tape.parameter(self.bytes.weight())?;
+        let bytes = tape.transpose(bytes)?;
+        tape.matmul(x, bytes)
+    }
 }
 
 impl Parameters for TextLayers {
@@ -150,42 +179,49 @@ impl Parameters for TextLayers {
     }
 }
 
-/// A transformer over bytes.
+/// A transformer over bytes, whose weights are f32, and which is trained in `T`.
 #[derive(Debug)]
-pub(crate) struct TextModel {
+pub(crate) struct TextModel<T: Precision = f32> {
     pub(super) shape: TextShape,
     pub(super) layers: TextLayers,
-    pub(super) values: ParameterArena<AnyQueue, f32>,
+    pub(super) weights: MasterWeights<AnyQueue, T>,
 }
 
-impl TextModel {
+impl<T: Precision> TextModel<T> {
     /// A model of a checked shape, with random weights that depend only on the seed.
     pub(super) fn random(q: &AnyQueue, shape: TextShape, seed: u64) -> Result<Self, NnError> {
-        let mut model = Self::zeros(q, shape)?;
-        model.layers.initialize(q, &mut model.values, seed)?;
-        Ok(model)
+        Self::new(q, shape, |layers, values| layers.initialize(q, values, seed))
     }
 
     /// A model of a checked shape, with the weights that `tensors` has under their names.
     ///
     /// # Errors
     /// [`NnError::MissingTensor`] or [`NnError::NamedTensor`] for a tensor that is not there or has
-    /// another shape; tensors of other names are ignored.
+    /// another shape; tensors of other names are ignored. [`NnError::Range`] for weights beyond the
+    /// range of `T`.
     pub(super) fn import(q: &AnyQueue, shape: TextShape, tensors: &Tensors) -> Result<Self, NnError> {
-        let mut model = Self::zeros(q, shape)?;
-        let ids = model.table().ids();
-        model.values.import(q, "", tensors, ids)?;
-        Ok(model)
+        Self::new(q, shape, |_, values| {
+            let ids = values.table().ids();
+            values.import(q, "", tensors, ids)
+        })
     }
 
-    fn zeros(q: &AnyQueue, shape: TextShape) -> Result<Self, NnError> {
+    /// A model of a checked shape, with the weights that `fill` writes.
+    fn new(
+        q: &AnyQueue,
+        shape: TextShape,
+        fill: impl FnOnce(&TextLayers, &mut ParameterArena<AnyQueue, f32>) -> Result<(), NnError>,
+    ) -> Result<Self, NnError> {
         let table = ParameterTable::new(&shape.specs())?;
-        Ok(Self { shape, layers: TextLayers::find(&table, shape)?, values: ParameterArena::zeros(q, &table)? })
+        let layers = TextLayers::find(&table, shape)?;
+        let mut values = ParameterArena::zeros(q, &table)?;
+        fill(&layers, &mut values)?;
+        Ok(Self { shape, layers, weights: MasterWeights::new(q, values)? })
     }
 
     /// The parameters.
     pub(super) fn table(&self) -> &Arc<ParameterTable> {
-        self.values.table()
+        self.weights.values().table()
     }
 
     /// The number of weights.
@@ -196,11 +232,13 @@ impl TextModel {
     /// The bytes of a file of this model, in f32.
     pub(super) fn to_bytes(&self, q: &AnyQueue) -> Result<Vec<u8>> {
         let mut tensors = Tensors::new();
-        self.values.export(q, "", &mut tensors)?;
+        self.weights.values().export(q, "", &mut tensors)?;
         let text = TextByKey::from([(HEADS.to_owned(), self.shape.heads.to_string())]);
         Ok(write_safetensors_as(&tensors, DType::F32, &text)?)
     }
+}
 
+impl TextModel {
     /// Reads a file that [`to_bytes`](Self::to_bytes) made.
     ///
     /// # Errors
@@ -211,35 +249,6 @@ impl TextModel {
             let tensors = file.tensors()?;
             Ok(Self::import(q, shape_of(file.text(), &tensors)?, &tensors)?)
         })
-    }
-
-    /// Records the scores `[windows len, 256]` of the byte after each byte of `windows` windows.
-    ///
-    /// `bytes` are the windows, each of `len` bytes, at most the context.
-    pub(super) fn scores<'a>(
-        &self,
-        tape: &mut Tape<'a, AnyQueue>,
-        bytes: &'a Indices<AnyQueue>,
-        [windows, len]: [usize; 2],
-    ) -> Result<Var, NnError> {
-        let (layers, width) = (&self.layers, self.shape.width);
-        let x = tape.embedding(&layers.bytes, bytes)?;
-        let x = tape.reshape(x, &[windows, len, width])?;
-        let places = tape.parameter(layers.places)?;
-        let places = tape.narrow(places, 0, 0..len)?;
-        let mut x = tape.add(x, places)?;
-        for block in &layers.blocks {
-            let normed = tape.layer(block.attention_norm, x)?;
-            let branch = tape.layer(block.attention, normed)?;
-            x = tape.add(x, branch)?;
-            let branch = tape.sequence(&block.mlp, x)?;
-            x = tape.add(x, branch)?;
-        }
-        let x = tape.layer(layers.norm, x)?;
-        let x = tape.reshape(x, &[windows * len, width])?;
-        let bytes = tape.parameter(layers.bytes.weight())?;
-        let bytes = tape.transpose(bytes)?;
-        tape.matmul(x, bytes)
     }
 }
 
@@ -284,21 +293,21 @@ mod tests {
     #[test]
     fn a_model_comes_back_from_its_file() {
         let q = open(Domain::Nn, Some(Choice::Cpu)).unwrap();
-        let model = TextModel::random(&q, SHAPE, 3).unwrap();
+        let model = TextModel::<f32>::random(&q, SHAPE, 3).unwrap();
         let bytes = model.to_bytes(&q).unwrap();
         let again = read(&bytes).unwrap();
         assert_eq!((again.shape, again.to_bytes(&q).unwrap()), (SHAPE, bytes));
         // Both embeddings, two blocks and the last norm.
         let block = 2 * 8 + (8 * 24 + 24 + 8 * 8 + 8) + 2 * 8 + (8 * 32 + 32 + 32 * 8 + 8);
         assert_eq!(model.count().unwrap(), 256 * 8 + 5 * 8 + 2 * block + 2 * 8);
-        let other = TextModel::random(&q, SHAPE, 4).unwrap();
+        let other = TextModel::<f32>::random(&q, SHAPE, 4).unwrap();
         assert_ne!(other.to_bytes(&q).unwrap(), again.to_bytes(&q).unwrap());
     }
 
     #[test]
     fn a_file_of_other_shapes_is_refused_by_the_tensor() {
         let q = open(Domain::Nn, Some(Choice::Cpu)).unwrap();
-        let whole = read_safetensors(&TextModel::random(&q, SHAPE, 3).unwrap().to_bytes(&q).unwrap()).unwrap();
+        let whole = read_safetensors(&TextModel::<f32>::random(&q, SHAPE, 3).unwrap().to_bytes(&q).unwrap()).unwrap();
         let refused = |heads: &str, change: &dyn Fn(&mut Tensors)| {
             let (mut tensors, text) = (whole.clone(), TextByKey::from([(HEADS.to_owned(), heads.to_owned())]));
             change(&mut tensors);

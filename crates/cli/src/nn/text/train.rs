@@ -7,9 +7,10 @@ use std::{
 
 use anyhow::{Context as _, Result, ensure};
 use backend_api::Queue as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use half::{bf16, f16};
 use indicatif::{ProgressBar, ProgressStyle};
-use nn_ops::{Annealing, OptimizerConfig, Rule, Schedule, WeightDecay};
+use nn_ops::{Annealing, LossScale, OptimizerConfig, Precision, Rule, Schedule, StepState, WeightDecay};
 use runtime::{AnyQueue, Choice, Domain};
 
 use super::{corpus::Corpus, model::TextShape, training::TextTraining};
@@ -67,6 +68,13 @@ pub(super) struct TextTrainArgs {
     /// Decay of weights, in units of the rate; biases and factors of norms do not decay.
     #[arg(long, value_name = "X", default_value_t = 0.1)]
     decay: f64,
+    /// Type of activations and their gradients.
+    ///
+    /// Weights and optimizer state are f32 in any case, and so are the model in the file and the
+    /// held-out loss. f16 has a dynamic loss scale: a step whose gradients overflow is left out, and
+    /// the scale is halved. bf16 needs none.
+    #[arg(long, value_enum, default_value_t = TextPrecision::F32)]
+    precision: TextPrecision,
     /// Seed of the initial weights and of the windows.
     #[arg(long, value_name = "N", default_value_t = 7)]
     seed: u64,
@@ -113,21 +121,28 @@ impl TextTrainArgs {
             schedule: Schedule { rate: self.rate, warmup, annealing },
             decay: WeightDecay::Decoupled(self.decay),
             clip: Some(1.0),
-            loss_scale: None,
+            loss_scale: (self.precision == TextPrecision::F16).then(LossScale::default),
         };
         config.check().map_err(|error| UsageError(error.to_string()))?;
         Ok(config)
     }
 }
 
-/// A training, its history, and the file that it is saved to.
-struct TextRun<'a> {
+/// A type of activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TextPrecision {
+    F32,
+    Bf16,
+    F16,
+}
+
+/// A training in `T`, its history, and the file that it is saved to.
+struct TextRun<'a, T: Precision> {
     q: &'a AnyQueue,
     args: &'a TextTrainArgs,
     shape: TextShape,
     corpus: Corpus,
-    config: OptimizerConfig,
-    training: TextTraining,
+    training: TextTraining<T>,
     /// Only the steps.
     history: TrainingHistory,
     /// The parameters of the training, which a resumed training must share.
@@ -135,7 +150,7 @@ struct TextRun<'a> {
     saved: Option<TrainingFile>,
 }
 
-impl<'a> TextRun<'a> {
+impl<'a, T: Precision> TextRun<'a, T> {
     fn new(
         q: &'a AnyQueue,
         args: &'a TextTrainArgs,
@@ -153,7 +168,9 @@ impl<'a> TextRun<'a> {
             format!("batch {}", args.batch),
             format!("steps {}", args.steps),
             format!("seed {}", args.seed),
-            format!("optimizer {config:?}"),
+            format!("precision {}", T::DTYPE),
+            // The precision determines the loss scale.
+            format!("optimizer {:?}", OptimizerConfig { loss_scale: None, ..config }),
         ]
         .join(SEPARATOR);
         let opened = args.checkpoint.as_deref().map(|path| TrainingFile::open(path, &described)).transpose()?;
@@ -164,7 +181,7 @@ impl<'a> TextRun<'a> {
             Some((checkpoint, history)) => (TextTraining::resume(q, shape, &checkpoint)?, history),
             None => (TextTraining::new(q, shape, config, args.seed)?, TrainingHistory::default()),
         };
-        let mut new = Self { q, args, shape, corpus, config, training, history, described, saved };
+        let mut new = Self { q, args, shape, corpus, training, history, described, saved };
         if !resumes {
             // Whether the file can be written, and whether another training writes it, is known before any work.
             new.keep()?;
@@ -192,9 +209,9 @@ impl<'a> TextRun<'a> {
     fn step(&mut self) -> Result<()> {
         let number = self.done() + 1;
         let batch = self.corpus.batch(self.args.seed, number, self.batch());
-        let loss = self.training.step(self.q, &batch)?;
+        let [loss, rate] = self.training.step(self.q, &batch)?;
         ensure!(loss.is_finite(), "the loss is {loss} in step {number}: try a smaller `--rate`");
-        self.history.steps.push([loss, self.config.schedule.rate(number) as f32]);
+        self.history.steps.push([loss, rate]);
         Ok(())
     }
 
@@ -216,9 +233,37 @@ pub(super) fn run(args: &TextTrainArgs) -> Result<()> {
     let tell = if files.into_iter().flatten().any(OutputFile::is_stdout) { note } else { print };
     let corpus = Corpus::read(&args.texts, shape.context)?;
     let q = open(Domain::Nn, args.backend)?;
-    let mut run = TextRun::new(&q, args, shape, config, corpus).context("setting up the model")?;
+    let trained = match args.precision {
+        TextPrecision::F32 => trained::<f32>,
+        TextPrecision::Bf16 => trained::<bf16>,
+        TextPrecision::F16 => trained::<f16>,
+    };
+    let Trained { model, history: losses, facts } = trained(&q, args, shape, config, corpus)?;
+    out.finish(&model)?;
+    history.map_or(Ok(()), |file| file.finish(&losses.npy()?))?;
+    tell(&facts)
+}
 
-    // The steps that are left.
+/// The results of a training.
+struct Trained {
+    /// The bytes of its file.
+    model: Vec<u8>,
+    history: TrainingHistory,
+    /// The lines that are printed.
+    facts: String,
+}
+
+/// Takes the steps that are left, with activations in `T`, and tests.
+fn trained<T: Precision>(
+    q: &AnyQueue,
+    args: &TextTrainArgs,
+    shape: TextShape,
+    config: OptimizerConfig,
+    corpus: Corpus,
+) -> Result<Trained> {
+    let mut run = TextRun::<T>::new(q, args, shape, config, corpus).context("setting up the model")?;
+
+    // The steps.
     let style = ProgressStyle::with_template("{prefix:8} {bar:32} {pos}/{len} {msg}")?;
     let bar = ProgressBar::new(args.steps.into()).with_style(style).with_prefix("steps");
     let (start, first) = (Instant::now(), run.done());
@@ -234,17 +279,16 @@ pub(super) fn run(args: &TextTrainArgs) -> Result<()> {
     bar.finish_and_clear();
     let (steps, time) = (run.done() - first, start.elapsed());
 
-    // The held-out part, and the files.
-    let held_out = run.training.loss(&q, &run.corpus.tests(run.batch()))?;
+    // The held-out part.
+    let held_out = run.training.loss(q, &run.corpus.tests(run.batch()))?;
     // The loss of a step is from before it: the last step shows here.
     ensure!(held_out.is_finite(), "the held-out loss is {held_out} after the last step: try a smaller `--rate`");
-    out.finish(&run.training.model.to_bytes(&q)?)?;
-    history.map_or(Ok(()), |file| file.finish(&run.history.npy()?))?;
-    tell(&facts(&run, held_out, steps, time)?)
+    let facts = facts(&run, held_out, steps, time)?;
+    Ok(Trained { model: run.training.model.to_bytes(q)?, history: run.history, facts })
 }
 
 /// The lines that are printed at the end.
-fn facts(run: &TextRun<'_>, held_out: f64, steps: u64, time: Duration) -> Result<String> {
+fn facts<T: Precision>(run: &TextRun<'_, T>, held_out: f64, steps: u64, time: Duration) -> Result<String> {
     let TextRun { q, args, shape, corpus, training, .. } = run;
     let TextShape { width, heads, layers, context } = shape;
     let nats = |loss: f64| format!("{loss:.4} nats, {:.4} bits per byte", loss / core::f64::consts::LN_2);
@@ -255,12 +299,24 @@ fn facts(run: &TextRun<'_>, held_out: f64, steps: u64, time: Duration) -> Result
         ("text", format!("{} bytes to train, {} held out", corpus.train.len(), corpus.held_out.len())),
         ("model", format!("width {width}, {heads} heads, {layers} layers, context {context}, seed {}", args.seed)),
         ("weights", training.model.count()?.to_string()),
+        ("precision", precision::<T>(&training.state(q)?, args.precision == TextPrecision::F16)),
         ("loss", nats(run.loss())),
         ("held-out loss", nats(held_out)),
         ("time", format!("{seconds:.2} s for {steps} steps, {rate:.0} bytes per second")),
         ("device", format!("{} ({}, {} threads)", caps.device, caps.path, caps.threads)),
     ];
     Ok(report::listed(&facts.map(|(name, value)| (name.to_owned(), value)), 14))
+}
+
+/// The type of the activations, and the steps that were left out.
+fn precision<T: Precision>(state: &StepState, is_scaled: bool) -> String {
+    let StepState { step, skipped, loss_scale, .. } = state;
+    let left_out = format!("{}, {skipped} of {} steps left out", T::DTYPE, step + skipped);
+    match (is_scaled, skipped) {
+        (true, _) => format!("{left_out}, loss scale {loss_scale}"),
+        (false, 0) => T::DTYPE.to_string(),
+        (false, _) => left_out,
+    }
 }
 
 #[cfg(test)]

@@ -19,8 +19,12 @@ fn folder() -> tempfile::TempDir {
 
 /// The number after the name of a fact.
 fn number(said: &str, name: &str) -> f64 {
-    let line = said.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-    line.split_whitespace().next().unwrap().parse().unwrap()
+    fact(said, name).split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// The text after the name of a fact.
+fn fact<'a>(said: &'a str, name: &str) -> &'a str {
+    said.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim()
 }
 
 /// The bytes that `sample` writes for a prompt.
@@ -63,28 +67,86 @@ fn a_transformer_learns_a_repeating_text_and_continues_it() {
     assert_eq!(stdout_of(shown.current_dir(folder.path())), "1a2b\n");
 }
 
+#[test]
+fn a_transformer_in_bf16_learns_as_in_f32_with_the_same_bits_in_every_run() {
+    let folder = folder();
+    let trained = |precision: &str, out: &str| {
+        let said = stdout_of(call(TRAIN).current_dir(folder.path()).args(["--precision", precision, "--out", out]));
+        assert_eq!(fact(&said, "precision"), precision, "{said}");
+        (number(&said, "loss"), number(&said, "held-out loss"), fs::read(folder.path().join(out)).unwrap())
+    };
+    let ((wide, wide_held_out, _), (loss, held_out, model)) = (trained("f32", "wide"), trained("bf16", "model"));
+    assert!((loss - wide).abs() < 0.02 && (held_out - wide_held_out).abs() < 0.02, "{loss} {wide}");
+    assert_eq!(trained("bf16", "again"), (loss, held_out, model.clone()));
+    // The weights in the file are f32.
+    assert_eq!(fs::metadata(folder.path().join("wide")).unwrap().len(), model.len() as u64);
+    let expected = PATTERN.repeat(8);
+    assert_eq!(sampled(folder.path(), &expected[..4], &["--length", "60", "--temperature", "0"]), expected);
+}
+
+#[test]
+fn steps_that_overflow_in_f16_are_counted_and_halve_the_scale() {
+    let folder = folder();
+    let small = "nn text train text --width 32 --heads 2 --layers 1 --context 1 --batch 1 --steps 20 --out m";
+    let said = stdout_of(call(small).current_dir(folder.path()).args(["--precision", "f16"]));
+    // One byte is predicted: the gradient of its row of the table is 65536 (1 - 1/256) = 65280 times a layer norm of 32
+    // random elements, whose greatest is above 1.01 unless all have one magnitude. The greatest number of f16 is 65504.
+    let line = fact(&said, "precision");
+    let words: Vec<&str> = line.split(' ').collect();
+    let &["f16,", left_out, "of", "20", "steps", "left", "out,", "loss", "scale", scale] = &words[..] else {
+        panic!("{line}");
+    };
+    let left_out: i32 = left_out.parse().unwrap();
+    assert!((1..20).contains(&left_out), "{line}");
+    assert_eq!(scale.parse::<f32>().unwrap(), 65_536.0 * 2f32.powi(-left_out));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_text_training_that_was_killed_is_resumed_to_the_same_model() {
+    let folder = killed_and_resumed(&[]);
+    let mut other = resume(folder.path(), &["--seed", "8"], "other");
+    fails(&mut other, 1, &["different arguments or rows: expected seed 8, got seed 7"]);
+    fs::write(folder.path().join("text"), PATTERN.repeat(101)).unwrap();
+    fails(&mut resume(folder.path(), &[], "other"), 1, &["different arguments or rows: expected text "]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_text_training_in_16_bits_that_was_killed_is_resumed_to_the_same_model() {
+    for (precision, other) in [("bf16", "f32"), ("f16", "bf16")] {
+        let folder = killed_and_resumed(&["--precision", precision]);
+        let files = || ["state", "resumed"].map(|name| fs::read(folder.path().join(name)).unwrap());
+        let before = files();
+        let named = format!("different arguments or rows: expected precision {other}, got precision {precision}\n");
+        fails(&mut resume(folder.path(), &["--precision", other], "resumed"), 1, &[&named]);
+        assert!(files() == before);
+    }
+}
+
+/// The command of a training that is saved to `state`.
+#[cfg(unix)]
+fn resume(folder: &Path, more: &[&str], out: &str) -> assert_cmd::Command {
+    let mut train = call(TRAIN);
+    train.current_dir(folder).args(more).args(["--checkpoint", "state", "--out", out]);
+    train
+}
+
+/// The folder of a training that was killed and resumed, and whose model is that of one which was not.
+#[cfg(unix)]
+fn killed_and_resumed(more: &[&str]) -> tempfile::TempDir {
     use crate::{networks::kill_between_states, program};
 
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
-    let arguments: Vec<&str> = TRAIN.split(' ').chain(["--out"]).collect();
-    trefoil().current_dir(folder.path()).args(&arguments).arg("whole").assert().success();
+    call(TRAIN).current_dir(folder.path()).args(more).args(["--out", "whole"]).assert().success();
     let mut killed = program();
-    killed.current_dir(folder.path()).args(&arguments).args(["killed", "--checkpoint", "state"]);
+    killed.current_dir(folder.path()).args(TRAIN.split(' ')).args(more);
+    killed.args(["--out", "killed", "--checkpoint", "state"]);
     kill_between_states(&mut killed, &at("state"));
-    let resume = |out: &str, more: &[&str]| {
-        let mut resume = trefoil();
-        resume.current_dir(folder.path()).args(&arguments).args([out, "--checkpoint", "state"]).args(more);
-        resume
-    };
-    resume("resumed", &[]).assert().success();
+    resume(folder.path(), more, "resumed").assert().success();
     assert_eq!(fs::read(at("resumed")).unwrap(), fs::read(at("whole")).unwrap());
-    fails(&mut resume("other", &["--seed", "8"]), 1, &["different arguments or rows: expected seed 8, got seed 7"]);
-    fs::write(at("text"), PATTERN.repeat(101)).unwrap();
-    fails(&mut resume("other", &[]), 1, &["different arguments or rows: expected text "]);
+    folder
 }
 
 #[test]
@@ -104,6 +166,8 @@ fn text_that_cannot_be_trained_on_and_models_of_other_kinds_are_refused() {
     refused("nn text train text --width 30 --out m", 2, &[width]);
     refused("nn text train text --heads 1 --out m", 2, &["at most 128 features"]);
     refused("nn text train text --rate nan --out m", 2, &["rate"]);
+    let values = ["invalid value 'f64' for '--precision", "[possible values: f32, bf16, f16]"];
+    refused("nn text train text --precision f64 --out m", 2, &values);
     let diverging = "nn text train text --context 16 --width 32 --batch 8 --rate 1e30 --out m --steps";
     refused(&format!("{diverging} 30"), 1, &["try a smaller `--rate`"]);
     refused(&format!("{diverging} 1"), 1, &["the held-out loss is", "try a smaller `--rate`"]);

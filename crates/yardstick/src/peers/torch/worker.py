@@ -285,40 +285,47 @@ def _():
     return [stepping(fused=True), stepping(foreach=True)]
 
 
-@line("nn.text_step", trains=True)
-def _():
-    width, heads, layers, length, batch = 256, 4, 4, 128, 16
+def text_step(name, mixed=False):
+    @line(name, trains=True)
+    def _():
+        width, heads, layers, length, batch = 256, 4, 4, 128, 16
 
-    def block():
-        norms = [torch.nn.LayerNorm(width) for _ in range(2)]
-        sizes = [(width, 3 * width), (width, width), (width, 4 * width), (4 * width, width)]
-        return torch.nn.ModuleList(norms + [torch.nn.Linear(*pair) for pair in sizes])
+        def block():
+            norms = [torch.nn.LayerNorm(width) for _ in range(2)]
+            sizes = [(width, 3 * width), (width, width), (width, 4 * width), (4 * width, width)]
+            return torch.nn.ModuleList(norms + [torch.nn.Linear(*pair) for pair in sizes])
 
-    blocks, last = torch.nn.ModuleList([block() for _ in range(layers)]), torch.nn.LayerNorm(width)
-    table, places = (noise(rows, width, size=0.05).requires_grad_() for rows in (256, length))
-    parameters = [table, places, *blocks.parameters(), *last.parameters()]
-    inputs, targets = torch.randint(256, (batch, length)), torch.randint(256, (batch * length,))
+        blocks, last = torch.nn.ModuleList([block() for _ in range(layers)]), torch.nn.LayerNorm(width)
+        table, places = (noise(rows, width, size=0.05).requires_grad_() for rows in (256, length))
+        parameters = [table, places, *blocks.parameters(), *last.parameters()]
+        inputs, targets = torch.randint(256, (batch, length)), torch.randint(256, (batch * length,))
 
-    def scores():
-        x = F.embedding(inputs, table) + places
-        for first, second, qkv, out, widen, narrow in blocks:
-            q, k, v = (part.view(batch, length, heads, -1).transpose(1, 2) for part in qkv(first(x)).chunk(3, 2))
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + out(y.transpose(1, 2).reshape(batch, length, width))
-            x = x + narrow(F.gelu(widen(second(x)), approximate="tanh"))
-        return last(x).view(-1, width) @ table.T
+        def scores():
+            x = F.embedding(inputs, table) + places
+            for first, second, qkv, out, widen, narrow in blocks:
+                q, k, v = (part.view(batch, length, heads, -1).transpose(1, 2) for part in qkv(first(x)).chunk(3, 2))
+                y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+                x = x + out(y.transpose(1, 2).reshape(batch, length, width))
+                x = x + narrow(F.gelu(widen(second(x)), approximate="tanh"))
+            return last(x).view(-1, width) @ table.T
 
-    def stepping(**options):
-        optimizer = torch.optim.AdamW(parameters, lr=1e-3, **options)
+        def stepping(**options):
+            optimizer = torch.optim.AdamW(parameters, lr=1e-3, **options)
 
-        def step():
-            optimizer.zero_grad(set_to_none=True)
-            F.cross_entropy(scores(), targets).backward()
-            optimizer.step()
+            def step():
+                optimizer.zero_grad(set_to_none=True)
+                with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+                    loss = F.cross_entropy(scores(), targets)
+                loss.backward()
+                optimizer.step()
 
-        return step
+            return step
 
-    return [stepping(fused=True), stepping(foreach=True)]
+        return [stepping(fused=True), stepping(foreach=True)]
+
+
+text_step("nn.text_step")
+text_step("nn.text_step_bf16", mixed=True)
 
 
 def svd(name, m, n):
