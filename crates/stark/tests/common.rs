@@ -81,7 +81,7 @@ pub(crate) const fn refused_by_one_byte(need_bytes: u64, limit_bytes: u64) -> Pr
 
 /// The default parameters with two bits of work, for tests that make many proofs.
 ///
-/// Ten bits would be most of what the simulated device executes.
+/// The simulated device takes longer for ten.
 pub(crate) fn little_work() -> PcsConfig {
     PcsConfig { pow_bits: 2, ..PcsConfig::default() }
 }

@@ -56,8 +56,8 @@ pub struct PinnedCounts {
     pub waits: u64,
     /// Requests served without pinned memory.
     ///
-    /// Either the driver pinned no more, or the pool was at its limit: without an idle piece that is
-    /// long enough, and without a copy of their size class in flight on a stream of the backend.
+    /// Either the driver pinned no more, or the pool was at its limit: without an idle piece that
+    /// is long enough, and without a copy of their size class in flight on a stream of the backend.
     pub pageable_fallbacks: u64,
 }
 

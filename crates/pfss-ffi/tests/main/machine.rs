@@ -123,7 +123,7 @@ impl Program {
     fn copy_until(&self, code: c_int) {
         let mut byte = 0u8;
         let mut copy = || {
-            // SAFETY: a byte on the device, and a place for it, of which the stream is done below.
+            // SAFETY: a byte on the device, and a place that outlives the copy, which is waited for.
             let answer = unsafe { cuMemcpyDtoHAsync_v2((&raw mut byte).cast(), self.byte, 1, self.stream) };
             ok!(cuStreamSynchronize(self.stream));
             answer

@@ -132,7 +132,7 @@ fn resume(folder: &Path, more: &[&str], out: &str) -> assert_cmd::Command {
     train
 }
 
-/// The folder of a training that was killed and resumed, and whose model is that of one which was not.
+/// The folder of a training that was killed and resumed, whose model equals an uninterrupted one.
 #[cfg(unix)]
 fn killed_and_resumed(more: &[&str]) -> tempfile::TempDir {
     use crate::{networks::kill_between_states, program};
