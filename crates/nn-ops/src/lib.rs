@@ -15,9 +15,9 @@
 //!
 //! Layers ([`Layer`]) have their parameters in a [`ParameterArena`] and save the state of their
 //! backward pass. A [`Tape`] records layers and operators and computes all gradients. Activations
-//! are f32, f16 or bf16; weights ([`MasterWeights`]), losses and gradients of parameters stay f32.
-//! A training in bf16 is the example of [`MasterWeights`]; `docs/nn.md` has the rules of mixed
-//! precision.
+//! are f32, f16 or bf16; weights ([`MasterWeights`]) and gradients of parameters stay f32, and the
+//! tape's `cross_entropy`, `mse` and `widen` return f32. A training in bf16 is the example of
+//! [`MasterWeights`]; `docs/nn.md` has the rules of mixed precision.
 //!
 //! ```
 //! use nn_ops::{Tensor, matmul};

@@ -21,10 +21,9 @@ impl<Q: LinalgOps + TensorOps + RecurrentOps> LayerOps for Q {}
 /// gradients among the tensors of another arena of the same table.
 ///
 /// Activations and the parameters that layers read are in `T`: f32, f16 or bf16. Products, softmax
-/// and norms add up in f32, and their statistics and the gradients of parameters stay in f32. With
-/// 16 bits, a product's or a norm's gradient of a parameter is rounded to `T` once, as in PyTorch's
-/// `autocast`, and then added in f32. [`MasterWeights`](crate::MasterWeights) has the parameters in
-/// `T`.
+/// and norms add up in f32 and have their statistics in f32. Gradients of parameters are added in
+/// f32: with 16 bits, the gradient that a product or a norm computes is rounded to `T` once before,
+/// as in PyTorch's `autocast`. [`MasterWeights`](crate::MasterWeights) has the parameters in `T`.
 ///
 /// ```
 /// use nn_ops::{Layer, LayerNorm, Mode, ParameterArena, ParameterTable, Parameters, Tensor};

@@ -61,7 +61,7 @@ pub(super) fn written<'a, Q: Queue + 'a, T: Real>(
 }
 
 /// Adds the gradient of a parameter to the gradients of a model.
-pub(crate) fn add_gradient<Q: ElementwiseOps + TensorOps, T: Precision>(
+pub(super) fn add_gradient<Q: ElementwiseOps + TensorOps, T: Precision>(
     q: &Q,
     gradients: &mut ParameterArena<Q, f32>,
     id: ParameterId,

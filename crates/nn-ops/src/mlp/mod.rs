@@ -17,7 +17,7 @@ use crate::{
     error::{NnError, Result},
     io::weights::{Tensor, Tensors},
     movement::Overflow,
-    optim::{OptimizerConfig, ParameterArena, Precision, copied, copy_mut, passed},
+    optim::{OptimizerConfig, ParameterArena, Precision, layer_copy, layer_copy_mut, layer_weights},
     products::Dense,
     tensor::{Layout, TensorMut, TensorRef},
 };
@@ -238,7 +238,7 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
     /// [`NnError::Overflow`] if no memory holds that many rows; [`NnError::Range`] for weights
     /// beyond the range of `T`; otherwise as [`Optimizer::new`](crate::Optimizer::new).
     pub fn training<T: Precision>(&self, q: &Q, rows: usize, config: OptimizerConfig) -> Result<MlpTraining<Q, T>> {
-        MlpTraining::new(q, &self.layers, rows, config, copied(q, &self.values)?)
+        MlpTraining::new(q, &self.layers, rows, config, layer_copy(q, &self.values)?)
     }
 
     /// Takes one step on the mean cross-entropy of a batch.
@@ -273,10 +273,10 @@ impl<Q: LinalgOps + TensorOps> Mlp<Q> {
         }
         training.begin(TRAIN, layers, rows)?;
         // Both passes, then the step.
-        training.pass.forward(q, layers, passed(&self.values, &training.copy), x, &training.optimizer)?;
+        training.pass.forward(q, layers, layer_weights(&self.values, &training.copy), x, &training.optimizer)?;
         training.differentiate_loss(q, targets)?;
-        training.pass.backward(q, layers, passed(&self.values, &training.copy), x, &training.optimizer)?;
-        let copy = copy_mut(&mut training.copy);
+        training.pass.backward(q, layers, layer_weights(&self.values, &training.copy), x, &training.optimizer)?;
+        let copy = layer_copy_mut(&mut training.copy);
         training.optimizer.step(q, training.pass.gradients.view(), self.values.view_mut(), copy)?;
         training.end();
         Ok(())

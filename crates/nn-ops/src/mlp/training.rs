@@ -1,6 +1,6 @@
 //! The training of a perceptron: its optimiser, and memory for steps.
 
-use backend_api::{Buffer as _, DType, Queue, Real};
+use backend_api::{Buffer as _, BufferMut as _, DType, Queue, Real};
 
 use super::{layers::DenseLayers, pass::Pass};
 use crate::{
@@ -119,7 +119,9 @@ impl<Q: LinalgOps + TensorOps, T: Precision> MlpTraining<Q, T> {
         }
         let dlogits = TensorMut::new(self.unscaled.view_mut(), layout)?;
         self.loss.cross_entropy(q, share, logits, targets, CrossEntropyResults { losses, dlogits })?;
-        self.optimizer.scale_loss(q, self.unscaled.slice(0..layout.numel())?, gradient.into_view())
+        // Both have room for more rows than the batch may have.
+        let elements = 0..layout.numel();
+        self.optimizer.scale_loss(q, self.unscaled.slice(elements.clone())?, gradient.into_view().slice(elements)?)
     }
 }
 

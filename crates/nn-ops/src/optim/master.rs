@@ -5,7 +5,7 @@ use backend_api::Queue;
 use super::{
     arena::ParameterArena,
     optimizer::Optimizer,
-    precision::{Precision, copied, copy_mut, passed},
+    precision::{Precision, layer_copy, layer_copy_mut, layer_weights},
 };
 use crate::{OptimOps, TensorOps, error::Result};
 
@@ -48,7 +48,7 @@ impl<Q: Queue, T: Precision> MasterWeights<Q, T> {
     /// The weights that layers read, in `T`.
     #[must_use]
     pub fn layers(&self) -> &ParameterArena<Q, T> {
-        passed(&self.values, &self.copy)
+        layer_weights(&self.values, &self.copy)
     }
 
     /// The weights in f32, for example for a checkpoint.
@@ -58,6 +58,9 @@ impl<Q: Queue, T: Precision> MasterWeights<Q, T> {
     }
 
     /// The weights in f32, without the copy.
+    ///
+    /// To load other weights, take these, [`import`](ParameterArena::import) into them and make the
+    /// copy again by [`new`](Self::new).
     #[must_use]
     pub fn into_values(self) -> ParameterArena<Q, f32> {
         self.values
@@ -67,11 +70,13 @@ impl<Q: Queue, T: Precision> MasterWeights<Q, T> {
 impl<Q: TensorOps, T: Precision> MasterWeights<Q, T> {
     /// Rounds `values` to `T` for the layers.
     ///
+    /// Waits for the device if `T` has 16 bits.
+    ///
     /// # Errors
     /// [`NnError::Range`](crate::NnError::Range) for weights beyond the range of `T`,
     /// [`NnError::Backend`](crate::NnError::Backend) from the device.
     pub fn new(q: &Q, values: ParameterArena<Q, f32>) -> Result<Self> {
-        let copy = copied(q, &values)?;
+        let copy = layer_copy(q, &values)?;
         Ok(Self { values, copy })
     }
 }
@@ -79,13 +84,14 @@ impl<Q: TensorOps, T: Precision> MasterWeights<Q, T> {
 impl<Q: OptimOps, T: Precision> MasterWeights<Q, T> {
     /// Takes a step of `optimizer` along gradients, which are divided by its loss scale.
     ///
-    /// The step writes the copy too. It waits for nothing, so it can be recorded.
+    /// The step writes the copy too. A weight that leaves the range of `T` becomes infinite in the
+    /// copy. The step waits for nothing, so it can be recorded.
     ///
     /// # Errors
     /// As [`Optimizer::step`].
     pub fn step(&mut self, q: &Q, optimizer: &mut Optimizer<Q>, gradients: &ParameterArena<Q, f32>) -> Result<()> {
         let weights = self.values.view_mut();
-        match copy_mut(&mut self.copy) {
+        match layer_copy_mut(&mut self.copy) {
             None => optimizer.step(q, gradients.view(), weights, None),
             Some(copy) => optimizer.step_wide(q, gradients.view(), weights, copy),
         }

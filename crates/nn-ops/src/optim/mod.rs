@@ -15,6 +15,6 @@ pub use master::MasterWeights;
 pub use optimizer::Optimizer;
 pub use precision::Precision;
 pub(crate) use precision::{
-    copied, copy_mut, own_results, own_tensor, passed, rounded, wide_arena, wide_mut, wide_ref,
+    layer_copy, layer_copy_mut, layer_weights, own_results, own_tensor, rounded, wide_arena, wide_mut, wide_ref,
 };
 pub use table::{ParameterId, ParameterSpec, ParameterTable};

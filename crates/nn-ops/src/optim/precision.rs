@@ -12,8 +12,8 @@ use crate::{
 
 /// A type of activations in training: f32, f16 or bf16.
 ///
-/// Weights and losses are in f32 always. With a type of 16 bits, layers read a rounded copy of the
-/// weights: see [`MasterWeights`](crate::MasterWeights) and [`Mlp::training`](crate::Mlp).
+/// Weights are in f32 always. With a type of 16 bits, layers read a rounded copy of the weights:
+/// see [`MasterWeights`](crate::MasterWeights) and [`Mlp::training`](crate::Mlp).
 pub trait Precision: sealed::Elements {}
 
 impl<T: sealed::Elements> Precision for T {}
@@ -28,12 +28,12 @@ mod sealed {
 
     /// The conversions between f32 and itself, which copy nothing. The defaults are for 16 bits.
     pub trait Elements: Real {
-        /// `x`, if its elements are f32.
+        /// Returns `x` if its elements are f32, or returns `x` unchanged as the error.
         fn wide<C: Carrier>(x: C::Of<Self>) -> Result<C::Of<f32>, C::Of<Self>> {
             Err(x)
         }
 
-        /// `x` as elements of this type, if that is f32.
+        /// Returns `x` in this type if that is f32, or returns `x` unchanged as the error.
         fn own<C: Carrier>(x: C::Of<f32>) -> Result<C::Of<Self>, C::Of<f32>> {
             Err(x)
         }
@@ -80,21 +80,21 @@ mod sealed {
     }
 }
 
-/// `x`, if its elements are f32; otherwise `x` comes back.
+/// Returns `x` if its elements are f32, or returns `x` unchanged as the error.
 pub(crate) fn wide_ref<'a, Q: Queue + 'a, T: Precision>(
     x: TensorRef<'a, Q, T>,
 ) -> Result<TensorRef<'a, Q, f32>, TensorRef<'a, Q, T>> {
     T::wide::<TensorRef<'a, Q, f32>>(x)
 }
 
-/// `x`, if its elements are f32; otherwise `x` comes back.
+/// Returns `x` if its elements are f32, or returns `x` unchanged as the error.
 pub(crate) fn wide_mut<'a, Q: Queue + 'a, T: Precision>(
     x: TensorMut<'a, Q, T>,
 ) -> Result<TensorMut<'a, Q, f32>, TensorMut<'a, Q, T>> {
     T::wide::<TensorMut<'a, Q, f32>>(x)
 }
 
-/// `x` as elements of type `T`, if that is f32; otherwise `x` comes back.
+/// Returns `x` in type `T` if that is f32, or returns `x` unchanged as the error.
 pub(crate) fn own_tensor<Q: Queue, T: Precision>(x: Tensor<Q, f32>) -> Result<Tensor<Q, T>, Tensor<Q, f32>> {
     T::own::<Tensor<Q, f32>>(x)
 }
@@ -102,7 +102,7 @@ pub(crate) fn own_tensor<Q: Queue, T: Precision>(x: Tensor<Q, f32>) -> Result<Te
 /// Places of several results.
 type Results<'a, Q, T, const N: usize> = [TensorMut<'a, Q, T>; N];
 
-/// Results as elements of type `T`, if that is f32; otherwise they come back.
+/// Returns results in type `T` if that is f32, or returns them unchanged as the error.
 pub(crate) fn own_results<'a, Q: Queue + 'a, T: Precision, const N: usize>(
     x: Results<'a, Q, f32, N>,
 ) -> Result<Results<'a, Q, T, N>, Results<'a, Q, f32, N>> {
@@ -130,7 +130,7 @@ pub(crate) fn rounded<Q: TensorOps, T: Precision>(q: &Q, x: Tensor<Q, f32>) -> R
 ///
 /// # Errors
 /// [`NnError::Range`](crate::NnError::Range) for weights beyond the range of `T`.
-pub(crate) fn copied<Q: TensorOps, T: Precision>(
+pub(crate) fn layer_copy<Q: TensorOps, T: Precision>(
     q: &Q,
     weights: &ParameterArena<Q, f32>,
 ) -> Result<ParameterArena<Q, T>> {
@@ -140,8 +140,8 @@ pub(crate) fn copied<Q: TensorOps, T: Precision>(
     }
 }
 
-/// The weights that layers in `T` read: the copy by [`copied`], or the weights themselves.
-pub(crate) fn passed<'a, Q: Queue, T: Precision>(
+/// The weights that layers in `T` read: the copy by [`layer_copy`], or the weights themselves.
+pub(crate) fn layer_weights<'a, Q: Queue, T: Precision>(
     weights: &'a ParameterArena<Q, f32>,
     copy: &'a ParameterArena<Q, T>,
 ) -> &'a ParameterArena<Q, T> {
@@ -149,6 +149,6 @@ pub(crate) fn passed<'a, Q: Queue, T: Precision>(
 }
 
 /// The copy that a step of an optimizer writes, if there is one.
-pub(crate) fn copy_mut<Q: Queue, T: Precision>(copy: &mut ParameterArena<Q, T>) -> Option<Mut<'_, Q, T>> {
+pub(crate) fn layer_copy_mut<Q: Queue, T: Precision>(copy: &mut ParameterArena<Q, T>) -> Option<Mut<'_, Q, T>> {
     (T::DTYPE != DType::F32).then(|| copy.view_mut())
 }

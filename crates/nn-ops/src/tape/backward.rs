@@ -25,6 +25,9 @@ use crate::{
 const OP: &str = "tape_backward";
 
 /// The gradients of a tape's variables.
+///
+/// After [`Tape::backward_scaled`] they are multiplied by the loss scale: divide by the
+/// `loss_scale` of [`Optimizer::state`], read before the step.
 pub struct VariableGradients<Q: Queue, T: Precision = f32> {
     tape: TapeId,
     tensors: BTreeMap<usize, Tensor<Q, T>>,
@@ -61,8 +64,11 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
     /// [`backward`](Self::backward) of the loss times the loss scale of `optimizer`.
     ///
     /// All gradients are multiplied by the scale, so that small ones do not vanish in f16. A step
-    /// of the optimizer divides by it, or is left out if a gradient is not finite. Widen a loss
-    /// that is in f16: the scale may be beyond its range.
+    /// of the optimizer divides by it, or is left out if a gradient is not finite.
+    ///
+    /// Compute the loss in f32: by [`cross_entropy`](Self::cross_entropy), [`mse`](Self::mse), or
+    /// ops on values that were widened before they were reduced. Widening a loss in f16 is too
+    /// late: the scale, and so the gradient of that loss, may be beyond the range of f16.
     ///
     /// # Errors
     /// As [`backward`](Self::backward).
@@ -133,6 +139,8 @@ struct Pass<'s, 'a, Q: Queue + 'a, T: Precision> {
     values: &'s ParameterArena<Q, T>,
     nodes: &'s [Node<'a, Q, T>],
     /// The gradients of the nodes before it, as far as they have been added up.
+    ///
+    /// Gradients of parameters are in f32, others in the type of the value.
     sums: &'s mut [Option<AnyTensor<Q, T>>],
 }
 
@@ -285,12 +293,15 @@ impl<'s, 'a: 's, Q: LayerOps + 'a, T: Precision> Pass<'s, 'a, Q, T> {
         Ok(Some(sum.into_shape(to)?))
     }
 
-    /// Adds a gradient to the sum of a node, in the type of the node's value.
+    /// Adds a gradient to the sum of a node, in the type of the sum.
     fn add(&mut self, x: usize, gradient: AnyTensor<Q, T>) -> Result<()> {
         if !self.needs(x) {
             return Ok(());
         }
-        let gradient = gradient.like(self.q, &self.at(x)?)?;
+        let gradient = match self.nodes[x].kind {
+            Kind::Parameter(_) => gradient.into_wide(self.q)?,
+            _ => gradient.like(self.q, &self.at(x)?)?,
+        };
         if self.add_to_sum(x, 1.0, gradient.at())? {
             return Ok(());
         }

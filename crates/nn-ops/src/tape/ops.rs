@@ -215,8 +215,14 @@ impl<'a, Q: LayerOps + 'a, T: Precision> Tape<'a, Q, T> {
             return Err(NnError::shape("mse", "target", expected, got));
         }
         let axes: Vec<usize> = (0..expected.len()).collect();
-        let (x, target) = (self.widen(x)?, self.widen(target)?);
-        let difference = self.sub(x, target)?;
+        // Operands of 16 bits are widened for the difference alone: the tape records the originals.
+        let (a, b) = (self.index(x)?, self.index(target)?);
+        let difference = {
+            let (x, target) = (self.at(a)?.widened(self.q)?, self.at(b)?.widened(self.q)?);
+            Functional::binary(self.q, Binary::Sub, &x.at(), &target.at())?
+        };
+        let kind = Kind::Sum { a, b, sign: -1.0 };
+        let difference = self.computed(AnyTensor::wide(difference), &[a, b], kind);
         let square = self.mul(difference, difference)?;
         self.mean(square, &axes)
     }

@@ -25,9 +25,11 @@ const OP: &str = "tape";
 /// freed after its op. A value with several uses receives the sum of their gradients, which are
 /// added from the last use to the first, so that bits do not depend on anything else.
 ///
-/// Values are in `T`: f32, f16 or bf16, computed in f32 and rounded once. Losses and results of
-/// [`widen`](Self::widen) are in f32. An op on values of both types computes in f32; a layer rounds
-/// its input to `T`. See [`MasterWeights`](crate::MasterWeights) for a training in bf16.
+/// Values are in `T`: f32, f16 or bf16, computed in f32 and rounded once.
+/// [`cross_entropy`](Self::cross_entropy), [`mse`](Self::mse) and [`widen`](Self::widen) return
+/// f32. An op with operands of both types computes in f32 and returns f32; a layer rounds its input
+/// to `T`. Gradients have the types of their values, but gradients of parameters are added in f32.
+/// See [`MasterWeights`](crate::MasterWeights) for a training in bf16.
 ///
 /// In [`Mode::Inference`] no op and no state of a layer is recorded, and there is no backward pass;
 /// values live as long as the tape.

@@ -1,6 +1,6 @@
 //! The tensors of a tape: in the type of its activations, or in f32.
 
-use backend_api::Queue;
+use backend_api::{DType, Queue};
 
 use crate::{
     error::Result,
@@ -89,12 +89,19 @@ impl<Q: LayerOps, T: Precision> AnyTensor<Q, T> {
         }
     }
 
+    /// The tensor in f32.
+    pub(super) fn into_wide(self, q: &Q) -> Result<Self> {
+        match self {
+            Self::Own(x) if T::DTYPE != DType::F32 => Functional::widen(q, &x).map(Self::Wide),
+            x => Ok(x),
+        }
+    }
+
     /// The tensor in the type of `other`.
     pub(super) fn like(self, q: &Q, other: &AnyRef<'_, Q, T>) -> Result<Self> {
         match (self, other) {
-            (Self::Own(x), AnyRef::Wide(_)) => Functional::widen(q, &x).map(Self::Wide),
-            (Self::Wide(x), AnyRef::Own(_)) => rounded(q, x).map(Self::Own),
-            (x, _) => Ok(x),
+            (x, AnyRef::Wide(_)) => x.into_wide(q),
+            (x, AnyRef::Own(_)) => x.into_own(q).map(Self::Own),
         }
     }
 }

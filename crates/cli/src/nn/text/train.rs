@@ -71,8 +71,8 @@ pub(super) struct TextTrainArgs {
     /// Type of activations and their gradients.
     ///
     /// Weights and optimizer state are f32 in any case, and so are the model in the file and the
-    /// held-out loss. f16 has a dynamic loss scale: a step whose gradients overflow is left out, and
-    /// the scale is halved. bf16 needs none.
+    /// held-out loss. f16 has a dynamic loss scale: a step whose gradients overflow is left out,
+    /// and the scale is halved. bf16 needs none.
     #[arg(long, value_enum, default_value_t = TextPrecision::F32)]
     precision: TextPrecision,
     /// Seed of the initial weights and of the windows.

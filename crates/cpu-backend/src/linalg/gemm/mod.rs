@@ -146,23 +146,24 @@ impl GemmOps for CpuQueue {
                 Some(Epilogue { bias: made.view(), f: p.activation })
             }
         };
+        let pairs = const { matches!(T::DTYPE, DType::Bf16) } && self.simd().bf16();
+        // Results of 16 bits that several products are added to.
+        let is_summed = p.batch.iter().zip(p.c.batch).any(|(&len, stride)| len > 1 && stride == 0);
+        if T::DTYPE != DType::F32 && is_summed {
+            return match pairs {
+                true => self.summed::<T, TermPair>(p, a, b, c),
+                false => self.summed::<T, f32>(p, a, b, c),
+            };
+        }
         // The innermost leading axis is the batch; the others are a loop.
         let [outer @ .., _] = p.batch;
         for i in 0..outer.iter().product() {
-            let at = |s: &MatrixStrides| {
-                let (mut at, mut i) = (0, i);
-                for (len, stride) in outer.iter().zip(&s.batch).rev() {
-                    at += i % len * stride;
-                    i /= len;
-                }
-                at as usize // below the span
-            };
+            let at = |s: &MatrixStrides| offset(&outer, s, i);
             let (a, b) = (&a[at(&p.a).min(a.len())..], &b[at(&p.b).min(b.len())..]);
             let c = &mut c[at(&p.c)..];
-            if const { matches!(T::DTYPE, DType::Bf16) } && self.simd().bf16() {
-                self.batch::<T, TermPair>(p, a, b, epilogue, c)?;
-            } else {
-                self.batch::<T, f32>(p, a, b, epilogue, c)?;
+            match pairs {
+                true => self.batch::<T, TermPair>(p, a, b, epilogue, c)?,
+                false => self.batch::<T, f32>(p, a, b, epilogue, c)?,
             }
         }
         Ok(())
@@ -170,6 +171,33 @@ impl GemmOps for CpuQueue {
 }
 
 impl CpuQueue {
+    /// Products that are added along leading axes: each result is summed in f32 and rounded once.
+    fn summed<T: Real, S: Slot>(&self, p: &GemmParams, a: &[T], b: &[T], c: &mut [T]) -> Result<(), BackendError> {
+        let product = BatchProduct::of(p);
+        let into_sums = BatchProduct { c: Strides { row: product.n, col: 1 }, ..product };
+        let mut sums = self.zeros::<f32>(product.m * product.n)?;
+        let _scratch = self.reserve_products::<f32, S>(&product, 1)?;
+        // The axes of the results, and the axes along which products are added.
+        let axes = |added: bool| {
+            let mut axes = p.batch;
+            axes.iter_mut().zip(p.c.batch).filter(|&(_, stride)| (stride == 0) != added).for_each(|(len, _)| *len = 1);
+            axes
+        };
+        let (results, added) = (axes(false), axes(true));
+        for result in 0..results.iter().product() {
+            let first = |s: &MatrixStrides| offset(&results, s, result);
+            let c = &mut c[first(&p.c)..];
+            gather(self, product, c, sums.view_mut());
+            for i in 0..added.iter().product() {
+                let at = |s: &MatrixStrides| first(s) + offset(&added, s, i);
+                let (a, b) = (&a[at(&p.a).min(a.len())..], &b[at(&p.b).min(b.len())..]);
+                self.product::<T, f32, S>(into_sums, a, b, None, sums.view_mut(), true);
+            }
+            scatter(self, product, sums.view(), c);
+        }
+        Ok(())
+    }
+
     /// The products along the innermost leading axis.
     fn batch<T: Real, S: Slot>(
         &self,
@@ -183,19 +211,6 @@ impl CpuQueue {
         let [a_batch, b_batch, c_batch] = [p.a, p.b, p.c].map(|s| inner(s.batch));
         let (m, n, size) = (product.m, product.n, product.multiply_adds());
         let factors = |i: usize| (&a[(i * a_batch).min(a.len())..], &b[(i * b_batch).min(b.len())..]);
-        if c_batch == 0 && batch > 1 && T::DTYPE != DType::F32 {
-            // All are added to one matrix, which is rounded once.
-            let mut sums = self.zeros::<f32>(m * n)?;
-            let _scratch = self.reserve_products::<f32, S>(&product, 1)?;
-            gather(self, product, c, sums.view_mut());
-            let into_sums = BatchProduct { c: Strides { row: n, col: 1 }, ..product };
-            for i in 0..batch {
-                let (a, b) = factors(i);
-                self.product::<T, f32, S>(into_sums, a, b, None, sums.view_mut(), true);
-            }
-            scatter(self, product, sums.view(), c);
-            return Ok(());
-        }
         // Small products of separate results run side by side, others one by one.
         let span = (m - 1) * product.c.row + (n - 1) * product.c.col + 1;
         let side_by_side = batch > 1 && c_batch >= span && size < SIDE_BY_SIDE_MULTIPLY_ADDS;
@@ -415,6 +430,16 @@ fn scatter<O: Real>(q: &CpuQueue, p: BatchProduct, rows: &[f32], c: &mut [O]) {
             row.iter().enumerate().for_each(|(j, &x)| to[j * p.c.col] = O::from_f32(x));
         }
     }
+}
+
+/// The offset of the `i`-th matrix along the first leading axes, of lengths `axes`.
+fn offset(axes: &[u64], s: &MatrixStrides, mut i: u64) -> usize {
+    let mut at = 0;
+    for (len, stride) in axes.iter().zip(&s.batch).rev() {
+        at += i % len * stride;
+        i /= len;
+    }
+    at as usize // below the span
 }
 
 /// The entry of the innermost leading axis.

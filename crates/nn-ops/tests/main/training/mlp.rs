@@ -1,13 +1,19 @@
 //! The perceptron's training: seeds, refusals, memory and recordings.
 
 use backend_api::{Buffer, Queue, Record};
-use nn_ops::{Activation, Annealing, Dropout, Mlp, NnError, OptimizerConfig, Rule, Schedule, TensorRef};
+use half::{bf16, f16};
+use nn_ops::{
+    Activation, Annealing, Dropout, LossScale, Mlp, NnError, OptimizerConfig, Precision, Rule, Schedule, TensorRef,
+};
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 
 use crate::common::{batch_on, open};
 
 const SIZES: [usize; 3] = [5, 7, 3];
 const SGD: OptimizerConfig = OptimizerConfig::sgd(0.1, 0.9);
+/// [`SGD`] with a loss scale that does not grow here.
+const SCALED: OptimizerConfig =
+    OptimizerConfig { loss_scale: Some(LossScale { initial: 64.0, growth: 2.0, backoff: 0.5, interval: 2000 }), ..SGD };
 
 #[test]
 fn training_is_the_same_for_the_same_seed_and_any_thread_count() {
@@ -91,24 +97,61 @@ fn a_logit_that_is_not_a_number_is_the_greatest() {
     assert_eq!(network.classify(&q, TensorRef::contiguous(x.view(), &[1, 5]).unwrap()), Ok(vec![0]));
 }
 
-#[test]
-fn steps_keep_nothing_once_their_training_is_made() {
+/// Numbers of rows of successive batches.
+const ROWS: [usize; 5] = [40, 40, 1, 17, 40];
+
+fn keeps_nothing<T: Precision>(config: OptimizerConfig) {
     // The last round has a budget without a spare byte above the needs of single ops.
     let mut limit = 1 << 30;
     for _ in 0..2 {
         let settings = runtime::Settings { mem_limit_bytes: Some(limit), ..runtime::Settings::default() };
         let (q, _) = runtime::open_with(&settings, None, None).unwrap();
-        let (x, y) = batch_on::<_, f32>(&q, 40);
+        let (x, y) = batch_on::<_, T>(&q, 40);
         let mut network = Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(4)).unwrap();
-        let mut training = network.training(&q, 40, SGD).unwrap();
+        let mut training = network.training::<T>(&q, 40, config).unwrap();
         let live = q.budget().live_bytes();
-        for rows in [40, 40, 1, 17, 40] {
+        for rows in ROWS {
             let (x, y) = (x.at().narrowed(0, 0..rows).unwrap(), y.at().narrowed(0, 0..rows).unwrap());
             network.train_step(&q, &mut training, x, y).unwrap();
             assert_eq!(q.budget().live_bytes(), live);
         }
         limit = q.budget().peak_bytes();
     }
+}
+
+#[test]
+fn steps_keep_nothing_once_their_training_is_made() {
+    keeps_nothing::<f32>(SGD);
+    keeps_nothing::<f32>(SCALED);
+    keeps_nothing::<bf16>(SGD);
+}
+
+fn trains_on_any_rows<T: Precision>(config: OptimizerConfig) {
+    let q = runtime::cpu().unwrap();
+    let (x, y) = batch_on::<_, T>(&q, 40);
+    let network = || Mlp::new(&q, &SIZES, &mut ChaCha8Rng::seed_from_u64(4)).unwrap();
+    let (mut one, mut each) = (network(), network());
+    // Without a running sum, an optimizer carries nothing from one step to the next.
+    let mut training = one.training::<T>(&q, 40, config).unwrap();
+    for rows in ROWS {
+        let (x, y) = (x.at().narrowed(0, 0..rows).unwrap(), y.at().narrowed(0, 0..rows).unwrap());
+        one.train_step(&q, &mut training, x, y).unwrap();
+        let mut of_rows = each.training::<T>(&q, rows, config).unwrap();
+        each.train_step(&q, &mut of_rows, x, y).unwrap();
+        assert_eq!(training.loss(&q), of_rows.loss(&q), "{rows} rows in {}", T::DTYPE);
+        let [got, expected] = [&one, &each].map(|network| network.tensors(&q, &["a", "b"]).unwrap());
+        assert_eq!(got, expected, "{rows} rows in {}", T::DTYPE);
+    }
+}
+
+#[test]
+fn batches_of_fewer_rows_take_the_steps_of_a_training_of_their_size() {
+    let plain = OptimizerConfig::sgd(0.1, 0.0);
+    let scaled = OptimizerConfig { loss_scale: SCALED.loss_scale, ..plain };
+    trains_on_any_rows::<f32>(plain);
+    trains_on_any_rows::<f32>(scaled);
+    trains_on_any_rows::<bf16>(plain);
+    trains_on_any_rows::<f16>(scaled);
 }
 
 #[test]

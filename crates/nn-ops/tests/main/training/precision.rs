@@ -9,17 +9,17 @@
 
 use std::sync::Arc;
 
-use backend_api::DType;
+use backend_api::{DType, Queue};
 use half::{bf16, f16};
 use nn_ops::{
     Activation, AnyLayer, CacheShape, Dense, Dropout, Embedding, Gru, GruVariant, Indices, KeyValueCache, Layer,
-    LayerNorm, MasterWeights, Mode, NnError, Optimizer, OptimizerConfig, ParameterArena, ParameterTable, Precision,
-    RmsNorm, SelfAttention, Sequential, Tape, Tensor, Var,
+    LayerNorm, LossScale, MasterWeights, Mode, NnError, Optimizer, OptimizerConfig, ParameterArena, ParameterSpec,
+    ParameterTable, Precision, RmsNorm, SelfAttention, Sequential, Tape, Tensor, Var,
 };
 use runtime::{AnyQueue, Choice};
 
 use super::drawn;
-use crate::common::open;
+use crate::common::{on_each_device, open};
 
 const TRAINING: Mode = Mode::Training { step: 3 };
 /// Rounding of sums in f32, of some ten terms of about 1.
@@ -37,7 +37,7 @@ pub(super) fn unit<T: Precision>() -> f64 {
 /// Half the distance of the smallest numbers of f16; other types have smaller ones.
 const SUBNORMAL: f64 = 1.0 / 33_554_432.0;
 
-/// Numbers that `T` has.
+/// Random numbers representable in `T`.
 fn fitting<T: Precision>(seed: u64, shape: &[usize], site: u32) -> Vec<f32> {
     drawn(seed, shape, site).into_iter().map(|x| T::from_f32(x).to_f32()).collect()
 }
@@ -77,7 +77,7 @@ struct Pass {
     of_parameters: Vec<f32>,
 }
 
-/// A pass in `T` from numbers that `N` has. Gradients of parameters start with ones.
+/// A pass in `T` from numbers representable in `N`. Gradients of parameters start with ones.
 fn pass<T: Precision, N: Precision>(
     choice: Choice,
     layer: &impl Layer,
@@ -229,27 +229,46 @@ fn gradients_of_parameters_are_added_in_f32() {
     assert_eq!(gradients.values(&q, dense.bias()).unwrap(), [301.0]);
 }
 
+/// Compares steps in bf16 along scaled gradients with steps in f32 along the gradients.
+///
+/// The scale is a power of two, so that both have the same bits.
+fn steps_as_in_f32(q: &AnyQueue, table: &Arc<ParameterTable>, config: OptimizerConfig) {
+    const SCALE: f32 = 8.0;
+    let loss_scale = Some(LossScale { initial: SCALE, ..LossScale::default() });
+    let scaled_config = OptimizerConfig { loss_scale, ..config };
+    let mut wide = MasterWeights::<_, f32>::new(q, super::random(1, q, table)).unwrap();
+    let mut narrow = MasterWeights::<_, bf16>::new(q, super::random(1, q, table)).unwrap();
+    let mut optimizers = [config, scaled_config].map(|config| Optimizer::new(q, config, table).unwrap());
+    for step in 0..3 {
+        let gradients = super::random(10 + step, q, table);
+        let mut scaled = ParameterArena::zeros(q, table).unwrap();
+        for id in table.ids() {
+            let of: Vec<f32> = gradients.values(q, id).unwrap().into_iter().map(|g| SCALE * g).collect();
+            scaled.write(q, id, &of).unwrap();
+        }
+        wide.step(q, &mut optimizers[0], &gradients).unwrap();
+        narrow.step(q, &mut optimizers[1], &scaled).unwrap();
+    }
+    for id in table.ids() {
+        let expected = wide.layers().values(q, id).unwrap();
+        assert_eq!(narrow.values().values(q, id).unwrap(), expected, "{config:?}");
+        let rounded: Vec<bf16> = expected.into_iter().map(bf16::from_f32).collect();
+        assert_eq!(narrow.layers().values(q, id).unwrap(), rounded, "{config:?}");
+    }
+}
+
 #[test]
 fn steps_change_the_weights_as_in_f32_and_round_the_copy() {
-    let q = open(Choice::Cpu);
     let table = ParameterTable::new(&Dense::specs("dense", [7, 5])).unwrap();
+    on_each_device(|q| {
+        for config in [OptimizerConfig::adam_w(0.1), OptimizerConfig::sgd(0.1, 0.9), OptimizerConfig::sgd(0.1, 0.0)] {
+            for clip in [None, Some(0.5)] {
+                steps_as_in_f32(q, &table, OptimizerConfig { clip, ..config });
+            }
+        }
+    });
+    let q = open(Choice::Cpu);
     let layer = Dense::find(&table, "dense").unwrap();
-    for config in [OptimizerConfig::adam_w(0.1), OptimizerConfig::sgd(0.1, 0.9), OptimizerConfig::sgd(0.1, 0.0)] {
-        let mut wide = MasterWeights::<_, f32>::new(&q, super::random(1, &q, &table)).unwrap();
-        let mut narrow = MasterWeights::<_, bf16>::new(&q, super::random(1, &q, &table)).unwrap();
-        let mut optimizers = [(); 2].map(|()| Optimizer::new(&q, config, &table).unwrap());
-        for step in 0..3 {
-            let gradients = super::random(10 + step, &q, &table);
-            wide.step(&q, &mut optimizers[0], &gradients).unwrap();
-            narrow.step(&q, &mut optimizers[1], &gradients).unwrap();
-        }
-        for id in [layer.weight(), layer.bias()] {
-            let expected = wide.layers().values(&q, id).unwrap();
-            assert_eq!(narrow.values().values(&q, id).unwrap(), expected);
-            let rounded: Vec<bf16> = expected.into_iter().map(bf16::from_f32).collect();
-            assert_eq!(narrow.layers().values(&q, id).unwrap(), rounded);
-        }
-    }
     let mut great = super::random(1, &q, &table);
     great.write(&q, layer.bias(), &[1e5; 5]).unwrap();
     let refused = MasterWeights::<_, f16>::new(&q, great).map(drop);
@@ -320,8 +339,8 @@ fn record<T: Precision>(
 /// The value of an op on a tape in `T`, and the gradients of its operands.
 ///
 /// The loss is the sum of the results times weights. All numbers fit `N`.
-fn recorded<T: Precision, N: Precision>(name: &str, shapes: &[&[usize]]) -> (Vec<f32>, Vec<Vec<f32>>) {
-    let (q, none) = (open(Choice::Cpu), ParameterTable::new(&[]).unwrap());
+fn recorded<T: Precision, N: Precision>(choice: Choice, name: &str, shapes: &[&[usize]]) -> (Vec<f32>, Vec<Vec<f32>>) {
+    let (q, none) = (open(choice), ParameterTable::new(&[]).unwrap());
     let model = ParameterArena::<_, T>::zeros(&q, &none).unwrap();
     let targets = Tensor::from_values(&q, &[4], &[2u32, 0, 1, 9]).unwrap(); // the last row is ignored
     let xs: Vec<_> =
@@ -343,11 +362,13 @@ fn recorded<T: Precision, N: Precision>(name: &str, shapes: &[&[usize]]) -> (Vec
 
 fn ops<T: Precision>() {
     for (name, shapes, [forward, backward]) in OPS {
-        let ((value, gradients), (expected, expected_gradients)) =
-            (recorded::<T, T>(name, shapes), recorded::<f32, T>(name, shapes));
-        expect_norm::<T>(name, &value, &expected, forward);
-        for (got, expected) in gradients.iter().zip(&expected_gradients) {
-            expect_norm::<T>(&format!("{name}, gradient"), got, expected, backward);
+        let (expected, expected_gradients) = recorded::<f32, T>(Choice::Cpu, name, shapes);
+        for choice in [Choice::Cpu, Choice::Sim] {
+            let (value, gradients) = recorded::<T, T>(choice, name, shapes);
+            expect_norm::<T>(name, &value, &expected, forward);
+            for (got, expected) in gradients.iter().zip(&expected_gradients) {
+                expect_norm::<T>(&format!("{name}, gradient"), got, expected, backward);
+            }
         }
     }
 }
@@ -360,20 +381,132 @@ fn recorded_ops_in_16_bits_are_those_in_f32_within_their_roundings() {
 
 #[test]
 fn losses_are_in_f32_and_other_values_in_the_type_of_the_tape() {
-    let q = open(Choice::Cpu);
-    let model = ParameterArena::<_, bf16>::zeros(&q, &ParameterTable::new(&[]).unwrap()).unwrap();
-    let (a, b) = (tensor::<bf16>(&q, &[1], &[256.0]), tensor::<bf16>(&q, &[1], &[1.0]));
-    let mut tape = Tape::new(&q, &model, Mode::Inference);
-    let (a, b) = (tape.input(a.at()), tape.input(b.at()));
-    // 257 and its square are no numbers of bf16.
-    let rounded = tape.add(a, b).unwrap();
-    let wide = tape.widen(a).unwrap();
-    let sum = tape.add(wide, b).unwrap();
-    assert_eq!((tape.values(rounded).unwrap(), tape.values(sum).unwrap()), (vec![256.0], vec![257.0]));
-    let minus = tape.scale(b, -1.0).unwrap();
-    let square = tape.mse(a, minus).unwrap();
-    assert_eq!(tape.values(square).unwrap(), [66_049.0]);
-    // A layer takes a wide value too, rounded.
-    let same = tape.layer(Activation::Identity, sum).unwrap();
-    assert_eq!(tape.values(same).unwrap(), [256.0]);
+    on_each_device(|q| {
+        let model = ParameterArena::<_, bf16>::zeros(q, &ParameterTable::new(&[]).unwrap()).unwrap();
+        let (a, b) = (tensor::<bf16>(q, &[1], &[256.0]), tensor::<bf16>(q, &[1], &[1.0]));
+        let mut tape = Tape::new(q, &model, Mode::Inference);
+        let (a, b) = (tape.input(a.at()), tape.input(b.at()));
+        // 257 and its square are no numbers of bf16.
+        let rounded = tape.add(a, b).unwrap();
+        let wide = tape.widen(a).unwrap();
+        let sum = tape.add(wide, b).unwrap();
+        assert_eq!((tape.values(rounded).unwrap(), tape.values(sum).unwrap()), (vec![256.0], vec![257.0]));
+        let minus = tape.scale(b, -1.0).unwrap();
+        let square = tape.mse(a, minus).unwrap();
+        assert_eq!(tape.values(square).unwrap(), [66_049.0]);
+        // A layer takes a wide value too, rounded.
+        let same = tape.layer(Activation::Identity, sum).unwrap();
+        assert_eq!(tape.values(same).unwrap(), [256.0]);
+    });
+}
+
+/// The gradient of a broadcast factor of a product on a tape in bf16, whose loss adds all results.
+///
+/// All elements are 1, and `x` is a view of `shape` with its axes in the order `axes`.
+fn of_broadcast_factor(q: &AnyQueue, factor: &[usize], shape: &[usize], axes: &[usize], is_lhs: bool) -> Vec<f32> {
+    let none = ParameterTable::new(&[]).unwrap();
+    let model = ParameterArena::<_, bf16>::zeros(q, &none).unwrap();
+    let ones = |shape: &[usize]| tensor::<bf16>(q, shape, &vec![1.0; shape.iter().product()]);
+    let (w, x) = (ones(factor), ones(shape));
+    let mut tape = Tape::new(q, &model, TRAINING);
+    let (w, x) = (tape.variable(w.at()), tape.input(x.at().permuted(axes).unwrap()));
+    let y = if is_lhs { tape.matmul(w, x) } else { tape.matmul(x, w) }.unwrap();
+    let all: Vec<usize> = (0..shape.len()).collect();
+    let loss = tape.sum(y, &all).unwrap();
+    let gradients = tape.backward(loss, &mut ParameterArena::zeros(q, &none).unwrap()).unwrap();
+    host(q, gradients.of(w).unwrap())
+}
+
+#[test]
+fn gradients_of_broadcast_factors_are_summed_in_f32() {
+    // Sums of ones end at 256 in bf16, if they are rounded on the way; 300 is a number of bf16.
+    on_each_device(|q| {
+        for is_lhs in [false, true] {
+            let of = |factor, shape, axes| of_broadcast_factor(q, factor, shape, axes, is_lhs);
+            assert_eq!(of(&[2, 1, 1], &[300, 2, 1, 1], &[0, 1, 2, 3]), [300.0; 2]);
+            assert_eq!(of(&[3, 1, 1, 1], &[20, 3, 15, 1, 1], &[0, 1, 2, 3, 4]), [300.0; 3]);
+            // Heads that lie within rows: [batch, rows, heads, width] as [batch, heads, rows, width].
+            assert_eq!(of(&[2, 2], &[75, 2, 2, 2], &[0, 2, 1, 3]), [300.0; 4]);
+        }
+    });
+}
+
+#[test]
+fn uses_of_a_parameter_on_a_tape_add_their_gradients_in_f32() {
+    let table = ParameterTable::new(&[ParameterSpec::new("w", &[1])]).unwrap();
+    let id = table.id("w").unwrap();
+    on_each_device(|q| {
+        let weights = MasterWeights::<_, bf16>::new(q, super::random(3, q, &table)).unwrap();
+        // 299 is no number of bf16.
+        for (subtracted, expected) in [(0, 300.0), (1, 299.0)] {
+            let mut gradients = ParameterArena::zeros(q, &table).unwrap();
+            let mut tape = Tape::new(q, weights.layers(), TRAINING);
+            let w = tape.parameter(id).unwrap();
+            let mut loss = w;
+            for _ in 1..300 {
+                loss = tape.add(loss, w).unwrap();
+            }
+            for _ in 0..subtracted {
+                loss = tape.sub(loss, w).unwrap();
+            }
+            tape.backward(loss, &mut gradients).unwrap();
+            assert_eq!(gradients.values(q, id).unwrap(), [expected]);
+        }
+    });
+}
+
+#[test]
+fn a_squared_error_in_16_bits_has_the_bits_of_widened_operands_without_their_memory() {
+    const COUNT: usize = 1024;
+    let (q, none) = (open(Choice::Cpu), ParameterTable::new(&[]).unwrap());
+    let model = ParameterArena::<_, bf16>::zeros(&q, &none).unwrap();
+    let [x, target] = [1, 2].map(|site| tensor::<bf16>(&q, &[COUNT], &fitting::<bf16>(7, &[COUNT], site)));
+    let pass = |widens_first: bool| {
+        let mut tape = Tape::new(&q, &model, TRAINING);
+        let [x, target] = [tape.variable(x.at()), tape.variable(target.at())];
+        let live = q.budget().live_bytes();
+        let loss = if widens_first {
+            let (x, target) = (tape.widen(x).unwrap(), tape.widen(target).unwrap());
+            let difference = tape.sub(x, target).unwrap();
+            let square = tape.mul(difference, difference).unwrap();
+            tape.mean(square, &[0]).unwrap()
+        } else {
+            tape.mse(x, target).unwrap()
+        };
+        let kept = q.budget().live_bytes() - live;
+        let value = tape.values(loss).unwrap();
+        let gradients = tape.backward(loss, &mut ParameterArena::zeros(&q, &none).unwrap()).unwrap();
+        (kept, value, [x, target].map(|var| host(&q, gradients.of(var).unwrap())))
+    };
+    let (kept, value, gradients) = pass(false);
+    let (_, expected, expected_gradients) = pass(true);
+    assert_eq!((value, gradients), (expected, expected_gradients));
+    // The difference, its square and the mean, in f32; another tensor would be as large as the difference.
+    assert!(kept < 3 * size_of::<[f32; COUNT]>() as u64, "{kept} bytes");
+}
+
+#[test]
+fn a_loss_in_f16_is_widened_before_it_is_reduced_for_a_loss_scale() {
+    let none = ParameterTable::new(&[]).unwrap();
+    let config = OptimizerConfig { loss_scale: Some(LossScale::default()), ..OptimizerConfig::sgd(0.1, 0.0) };
+    on_each_device(|q| {
+        let model = ParameterArena::<_, f16>::zeros(q, &none).unwrap();
+        let optimizer = Optimizer::new(q, config, &none).unwrap();
+        let x = tensor::<f16>(q, &[4], &[1.0; 4]);
+        let of_x = |widens_first: bool| {
+            let mut tape = Tape::new(q, &model, TRAINING);
+            let x = tape.variable(x.at());
+            let loss = if widens_first {
+                let wide = tape.widen(x).unwrap();
+                tape.mean(wide, &[0]).unwrap()
+            } else {
+                let mean = tape.mean(x, &[0]).unwrap();
+                tape.widen(mean).unwrap()
+            };
+            let gradients = &mut ParameterArena::zeros(q, &none).unwrap();
+            host(q, tape.backward_scaled(loss, &optimizer, gradients).unwrap().of(x).unwrap())
+        };
+        // The scale is 2^16, and the greatest number of f16 is 65504.
+        assert_eq!((of_x(true), of_x(false)), (vec![16_384.0; 4], vec![f32::INFINITY; 4]));
+    });
 }
