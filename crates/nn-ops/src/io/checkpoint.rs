@@ -9,7 +9,7 @@ use crate::error::{NnError, Result};
 
 /// A checkpoint of a training: tensors in f32 and text, by key.
 ///
-/// `save` of networks and optimisers writes its entries, and `resume` reads them.
+/// `save` of networks and optimizers writes its entries, and `resume` reads them.
 ///
 /// ```
 /// use nn_ops::{Optimizer, OptimizerConfig, ParameterSpec, ParameterTable, io::Checkpoint};

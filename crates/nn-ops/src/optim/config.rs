@@ -1,16 +1,16 @@
-//! What an optimiser is told.
+//! The configuration of an optimizer.
 
 use core_types::params::optim::{AdamParams, AdvanceParams, Anneal, ScheduleParams, SgdParams};
 
 use crate::error::{NnError, Result};
 
 const OP: &str = "optimizer";
-/// What numbers have to be, as errors say it.
+/// Requirements on numbers, as errors state them.
 const FINITE: &str = "finite in f32";
 const LEAST: &str = "0 or more, and finite in f32";
 const SHARE: &str = "at least 0 and less than 1";
 
-/// Which numbers a step is made of.
+/// The update rule of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// Stochastic gradient descent, as PyTorch's `SGD` without dampening.
@@ -40,7 +40,7 @@ pub enum Rule {
 /// Tensors made [`without_decay`](crate::ParameterSpec::without_decay) do not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WeightDecay {
-    /// They do not.
+    /// No decay.
     None,
     /// A step also subtracts this part of each weight, times the rate.
     ///
@@ -55,7 +55,7 @@ pub enum WeightDecay {
 /// How the rate changes after the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Annealing {
-    /// It stays.
+    /// A constant rate.
     Constant,
     /// It falls to `least` linearly over `steps` steps.
     Linear {
@@ -93,12 +93,12 @@ pub struct Schedule {
     ///
     /// Step t of them, from 1 on, has `t / warmup` of it.
     pub warmup: u64,
-    /// What comes after.
+    /// The schedule after the warm-up.
     pub annealing: Annealing,
 }
 
 impl Schedule {
-    /// A rate that stays.
+    /// A constant rate, without a warm-up.
     #[must_use]
     pub const fn constant(rate: f64) -> Self {
         Self { rate, warmup: 0, annealing: Annealing::Constant }
@@ -154,7 +154,7 @@ impl Default for LossScale {
     }
 }
 
-/// What an [`Optimizer`](crate::Optimizer) does.
+/// The configuration of an [`Optimizer`](crate::Optimizer).
 ///
 /// The gradients' norm is measured if there is a limit or a loss scale. Steps whose gradients are
 /// then not finite are left out; otherwise they spoil the weights. An infinite limit measures and
@@ -163,7 +163,7 @@ impl Default for LossScale {
 pub struct OptimizerConfig {
     /// The direction of a step.
     pub rule: Rule,
-    /// Its length.
+    /// The learning rate by step.
     pub schedule: Schedule,
     /// How weights decay.
     pub decay: WeightDecay,

@@ -15,27 +15,43 @@ use crate::{OptimOps, TensorOps, error::Result};
 /// in each pass instead. With f32 there is no copy: layers read the weights.
 ///
 /// ```
+/// use backend_api::Queue as _;
 /// use half::bf16;
-/// use nn_ops::{Dense, MasterWeights, Mode, Optimizer, OptimizerConfig, ParameterArena, ParameterTable, Tape, Tensor};
+/// use nn_ops::{
+///     Dense, MasterWeights, Mode, Optimizer, OptimizerConfig, ParameterArena, ParameterTable, Parameters as _, Tape,
+///     Tensor, io::Checkpoint,
+/// };
 ///
 /// let q = runtime::cpu()?;
 /// let table = ParameterTable::new(&Dense::specs("layer", [2, 2]))?;
 /// let layer = Dense::find(&table, "layer")?;
-/// let mut weights = MasterWeights::<_, bf16>::new(&q, ParameterArena::zeros(&q, &table)?)?;
+/// let (mut values, mut gradients) = (ParameterArena::zeros(&q, &table)?, ParameterArena::zeros(&q, &table)?);
+/// layer.initialize(&q, &mut values, 42)?;
+/// let mut weights = MasterWeights::<_, bf16>::new(&q, values)?;
 /// let mut optimizer = Optimizer::new(&q, OptimizerConfig::adam_w(0.1), &table)?;
 /// let x = Tensor::from_values(&q, &[2, 2], &[0.0, 1.0, 1.0, 0.0].map(bf16::from_f32))?;
 /// let (targets, mut losses) = (Tensor::from_values(&q, &[2], &[0u32, 1])?, Vec::new());
 /// for step in 0..50 {
-///     let (mut gradients, mode) = (ParameterArena::zeros(&q, &table)?, Mode::Training { step });
-///     let mut tape = Tape::new(&q, weights.layers(), mode); // values in bf16
+///     let mut tape = Tape::new(&q, weights.layers(), Mode::Training { step }); // values in bf16
 ///     let input = tape.input(x.at());
 ///     let logits = tape.layer(layer, input)?;
 ///     let loss = tape.cross_entropy(logits, targets.at())?; // in f32
 ///     losses.extend(tape.values(loss)?);
+///     q.clear(gradients.view_mut())?; // a backward pass adds to the gradients
 ///     tape.backward_scaled(loss, &optimizer, &mut gradients)?; // with the loss scale, if there is one
 ///     weights.step(&q, &mut optimizer, &gradients)?;
 /// }
 /// assert!(losses[49] < 0.1);
+///
+/// // Saved, and resumed with the same bits.
+/// let mut checkpoint = Checkpoint::default();
+/// weights.values().export(&q, "", &mut checkpoint.tensors)?;
+/// optimizer.save(&q, &mut checkpoint)?;
+/// let mut values = ParameterArena::zeros(&q, &table)?;
+/// values.import(&q, "", &checkpoint.tensors, table.ids())?;
+/// let resumed = (MasterWeights::<_, bf16>::new(&q, values)?, Optimizer::resume(&q, &table, &checkpoint)?);
+/// # let bias = layer.bias();
+/// # assert_eq!(resumed.0.layers().values(&q, bias)?, weights.layers().values(&q, bias)?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct MasterWeights<Q: Queue, T: Precision = f32> {

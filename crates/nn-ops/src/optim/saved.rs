@@ -72,7 +72,8 @@ impl<Q: Queue, T: Real> ParameterArena<Q, T> {
 impl<Q: Queue> Optimizer<Q> {
     /// Adds all state that a run needs to continue as if it had not stopped, bit for bit.
     ///
-    /// This is the optimiser's configuration, its record and its moments. Waits for them.
+    /// This is the configuration, the record of steps and the moments, whose names begin with
+    /// `optimizer.`: weights can be exported to the same checkpoint. Waits for the device.
     ///
     /// # Errors
     /// [`NnError::Backend`] from the device.
@@ -86,10 +87,10 @@ impl<Q: Queue> Optimizer<Q> {
         Ok(())
     }
 
-    /// The optimiser that [`save`](Self::save) saw, for the same tensors.
+    /// Restores the optimizer written by [`save`](Self::save), for the same tensors.
     ///
     /// # Errors
-    /// [`NnError::Checkpoint`] for text that is missing or not written by an optimiser;
+    /// [`NnError::Checkpoint`] for text that is missing or not written by an optimizer;
     /// [`NnError::Parameter`] for numbers that make no step; [`NnError::MissingTensor`] or
     /// [`NnError::NamedTensor`] for moments of other tensors; [`NnError::Backend`].
     pub fn resume(q: &Q, table: &Arc<ParameterTable>, checkpoint: &Checkpoint) -> Result<Self> {

@@ -1,4 +1,4 @@
-//! Where the tensors of a model lie in one buffer.
+//! The layout of a model's tensors in one buffer.
 
 use core::ops::Range;
 use std::{collections::BTreeMap, sync::Arc};
@@ -37,7 +37,7 @@ impl ParameterSpec {
     }
 }
 
-/// Which tensor of a [`ParameterTable`]: its place among those that the table was made of.
+/// The index of a tensor in a [`ParameterTable`], in the order of its specifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ParameterId(usize);
 

@@ -1,4 +1,4 @@
-//! Values that weights begin with.
+//! Initial values of weights.
 
 use backend_api::BackendError;
 use core_types::philox;
@@ -6,7 +6,7 @@ use core_types::philox;
 use super::layout::Layout;
 use crate::error::{NnError, Result};
 
-/// Where the values of a new tensor come from.
+/// Initial values of a tensor.
 ///
 /// They are functions of a seed, a site and the row-major index of the element, so that every
 /// device begins with the same bits.
