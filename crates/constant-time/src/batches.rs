@@ -16,7 +16,7 @@ use crate::{
     lockstep::opened,
     plain::{COUNT, RING, expect, plaintexts},
     sessions::{both, split},
-    tasks::{self, Case},
+    tasks::{self, GateCase},
 };
 
 /// Parts of 32 elements, at most two of them on the device at once.
@@ -35,7 +35,7 @@ pub(crate) fn checks() -> Vec<Check> {
 }
 
 /// The gates of a batch, and the descriptors that follow them.
-fn gates() -> Result<(Vec<Case>, Vec<Gate>)> {
+fn gates() -> Result<(Vec<GateCase>, Vec<Gate>)> {
     Ok((tasks::all()?, suf_modes().into_iter().map(suf).collect::<Result<_>>()?))
 }
 
@@ -43,7 +43,7 @@ fn gates() -> Result<(Vec<Case>, Vec<Gate>)> {
 type Jobs<K> = Vec<(Task<'static>, K)>;
 
 /// Both parties' work on all gates.
-fn deal_jobs(q: &CpuQueue, (cases, descriptors): &(Vec<Case>, Vec<Gate>)) -> Result<[Jobs<KeyBundle>; 2]> {
+fn deal_jobs(q: &CpuQueue, (cases, descriptors): &(Vec<GateCase>, Vec<Gate>)) -> Result<[Jobs<KeyBundle>; 2]> {
     let descriptors = descriptors.iter().map(|gate| (Task::Suf, gate));
     let all = cases.iter().map(|case| (case.task, &case.gate)).chain(descriptors);
     let mut dealer = deal::dealer();
@@ -71,7 +71,7 @@ fn take(batch: &mut SuperBatch<'_, CpuQueue>, handles: Vec<Handle>) -> Result<Ve
     handles.into_iter().map(shares).collect()
 }
 
-fn compare((cases, _): &(Vec<Case>, Vec<Gate>), [zero, one]: [Vec<Shares>; 2]) -> Result<()> {
+fn compare((cases, _): &(Vec<GateCase>, Vec<Gate>), [zero, one]: [Vec<Shares>; 2]) -> Result<()> {
     cases.iter().zip(zero.into_iter().zip(one)).try_for_each(|(case, (zero, one))| case.expect([zero, one]))
 }
 

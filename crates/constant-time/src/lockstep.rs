@@ -10,11 +10,11 @@ use crate::{
     memcheck,
     plain::{RING, expect, plaintexts},
     sessions::split,
-    tasks::{self, Case},
+    tasks::{self, GateCase},
 };
 
 pub(crate) fn checks() -> Result<Vec<Check>> {
-    let check = |case: Case| {
+    let check = |case: GateCase| {
         Check::clean(format!("lockstep: {}", case.title), move |q| {
             let [zero, one] = split(&plaintexts());
             let bundles = deal::bundles(q, &case.gate)?;

@@ -4,7 +4,7 @@ use core::hint::black_box;
 
 use anyhow::{Context, Result, ensure};
 use cpu_backend::CpuQueue;
-use pfss::{MatrixShape, Party, Ring, WeightShape};
+use pfss::{DeviceShares, MatrixShape, Party, Ring, WeightShape};
 
 use crate::{
     Check,
@@ -20,6 +20,7 @@ const ROWS: usize = 3;
 pub(crate) fn checks() -> Vec<Check> {
     vec![
         Check::clean("session: product of matrices, revealed to one party", products),
+        Check::clean("session: products of matrices in device memory", on_device),
         Check::clean("deal and serialise weights", dealt_weights),
         Check::clean("session: products by opened weights", by_weights),
     ]
@@ -55,6 +56,27 @@ fn by_weights(q: &CpuQueue) -> Result<()> {
         let weights = session.open_weights(q, key, &x[left..])?;
         black_box(weights.to_bytes());
         let product = session.matmul_weights(q, triple, &x[..left], &weights)?;
+        session.reveal(q, ring, Party::Zero, &product)
+    })?;
+    expect(shape, &x, revealed)
+}
+
+/// The product of two matrices, and the same by opened weights, in device memory.
+fn on_device(q: &CpuQueue) -> Result<()> {
+    let shape = WEIGHTS.product(ROWS);
+    let (ring, [left, ..], x) = (ring()?, shape.lens(), factors(shape));
+    let mut dealer = deal::dealer();
+    let ([zero_key, one_key], mask) = dealer.deal_weights(ring, WEIGHTS)?;
+    let [zero, one] = dealer.deal_weight_triple(q, &mask, ROWS)?;
+    let [zero_matrix, one_matrix] = dealer.deal_matrix(q, ring, shape)?;
+    let keys = ((zero_key, zero, zero_matrix), (one_key, one, one_matrix));
+    let revealed = both(keys.0, keys.1, split(&x), |session, (key, triple, matrix), x| {
+        let weights = session.open_weights(q, key, &x[left..])?;
+        let upload = |words: &[u64]| DeviceShares::upload(q, session.party(), ring, words);
+        let (x, y) = (upload(&x[..left])?, upload(&x[left..])?);
+        let by_weights = session.matmul_weights_on_device(triple, &x, &weights)?;
+        let product = session.matmul_on_device(matrix, [&x, &y])?;
+        let product = product.scale(2)?.sub(&by_weights)?.download()?;
         session.reveal(q, ring, Party::Zero, &product)
     })?;
     expect(shape, &x, revealed)

@@ -5,8 +5,8 @@ use std::{thread, time::Duration};
 use anyhow::{Result, bail, ensure};
 use cpu_backend::CpuQueue;
 use pfss::{
-    AutoTrunc, BoolShares, Channel, ChannelError, Gate, Interval, KeyBundle, MemoryChannel, Party, PfssError,
-    Predicate, RangeClaim, Session, Shares, SignedRange, Task,
+    AutoTrunc, BoolShares, Channel, ChannelError, DeviceShares, Gate, Interval, KeyBundle, MemoryChannel, Party,
+    PfssError, Predicate, RangeClaim, Session, Shares, SignedRange, Task,
     functions::{Accuracy, TableFn, gelu},
     memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
@@ -18,7 +18,7 @@ use crate::{
     gates::{suf, suf_modes},
     memcheck,
     plain::{COUNT, RING, expect, plaintexts},
-    tasks::{self, Case},
+    tasks::{self, GateCase},
 };
 
 /// A channel that declares public whatever passes through it.
@@ -51,6 +51,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
     let mut checks = runs()?;
     checks.extend(predicates()?);
     checks.push(Check::clean("session: gates by methods of their own", own_methods));
+    checks.push(Check::clean("session: gates on shares in device memory", on_device));
     checks.extend(others()?);
     for modes in suf_modes() {
         let gate = suf(modes)?;
@@ -64,7 +65,7 @@ pub(crate) fn checks() -> Result<Vec<Check>> {
 
 /// The gates that [`Session::run`] evaluates.
 fn runs() -> Result<Vec<Check>> {
-    let check = |case: Case| {
+    let check = |case: GateCase| {
         Check::clean(format!("session: {}", case.title), move |q| {
             let shares = play(deal::bundles(q, &case.gate)?, |session, keys, x| session.run(q, case.task, keys, x))?;
             case.expect(shares)
@@ -141,6 +142,20 @@ fn own_methods(q: &CpuQueue) -> Result<()> {
     let gap = deal::bundles(q, &Gate::gap_ars(64, 12)?)?;
     let shares = play(gap, |session, keys, x| session.shift(q, &shift, Some(keys), x))?;
     expect(RING, &shares, &plaintexts().map(|x| (x >> 12).cast_unsigned()))
+}
+
+/// `3 (max(x, 0) + 5) x - x`, with all shares in device memory.
+fn on_device(q: &CpuQueue) -> Result<()> {
+    let ([zero, one], [zero_product, one_product]) =
+        (deal::bundles(q, &Gate::relu(64)?)?, deal::bundles(q, &Gate::product(64)?)?);
+    let keys = ((zero, zero_product), (one, one_product));
+    let shares = both(keys.0, keys.1, split(&plaintexts()), |session, (relu, product), x| {
+        let x = DeviceShares::upload(q, session.party(), RING, x)?;
+        let biased = session.run_on_device(Task::Relu, relu, &x)?.add_public(&[5; COUNT])?;
+        let product = session.product_on_device(product, [&biased, &x])?.scale(3)?;
+        product.add(&x)?.sub(&x)?.sub(&x)?.download()
+    })?;
+    expect(RING, &shares, &plaintexts().map(|x| (3 * (x.max(0) + 5) * x - x).cast_unsigned()))
 }
 
 fn descriptor(q: &CpuQueue, gate: &Gate) -> Result<()> {

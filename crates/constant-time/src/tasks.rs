@@ -6,14 +6,14 @@ use pfss::{Gate, Shares, SignedRange, Task};
 use crate::plain::{expect, plaintexts};
 
 /// One gate.
-pub(crate) struct Case {
+pub(crate) struct GateCase {
     pub(crate) title: &'static str,
     pub(crate) task: Task<'static>,
     pub(crate) gate: Gate,
     plain: fn(i64) -> i64,
 }
 
-impl Case {
+impl GateCase {
     /// Compares shares of the results on [`plaintexts`] with the plain function.
     pub(crate) fn expect(&self, shares: [Shares; 2]) -> Result<()> {
         let words = shares.map(|shares| shares.words);
@@ -21,11 +21,12 @@ impl Case {
     }
 }
 
-pub(crate) fn all() -> Result<Vec<Case>> {
+pub(crate) fn all() -> Result<Vec<GateCase>> {
     let range = SignedRange::new(-(1 << 20), 1 << 20)?;
     let gap_in_one_round = Gate::gap_ars(64, 12).and_then(Gate::in_one_round);
-    let case =
-        |title, task, gate, plain: fn(i64) -> i64| -> Result<Case> { Ok(Case { title, task, gate: gate?, plain }) };
+    let case = |title, task, gate, plain: fn(i64) -> i64| -> Result<GateCase> {
+        Ok(GateCase { title, task, gate: gate?, plain })
+    };
     let all = [
         case("relu", Task::Relu, Gate::relu(64), |x| x.max(0)),
         case("relu of a proven range", Task::ReluWithin(range), Gate::relu_within(64, 22), |x| x.max(0)),

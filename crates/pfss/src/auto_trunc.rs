@@ -1,6 +1,6 @@
 //! The choice between the shift that trusts a proven range and the one that needs none.
 
-use crate::{GapCert, Gate, PfssError, RangeError, SignedRange, Task};
+use crate::{GapCert, Gate, KeyBundle, PfssError, RangeError, SignedRange, Task};
 
 /// A graph's claim about the range of a secret signed value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +159,24 @@ impl AutoTrunc {
             Self::Identity => None,
             Self::Gap { cert, .. } => Some(Task::GapArs(*cert)),
             Self::Exact { .. } => Some(Task::Ars),
+        }
+    }
+
+    /// The task with its keys; `None` for the identity, which has none.
+    ///
+    /// # Errors
+    /// [`PfssError::Length`] if there is a bundle for the identity, or none for any other shift,
+    /// [`PfssError::Program`] for keys of another gate.
+    pub(crate) fn keyed(&self, bundle: Option<KeyBundle>) -> Result<Option<(Task<'static>, KeyBundle)>, PfssError> {
+        match (self.task(), bundle) {
+            // only the chosen gate drops these bits, into this ring
+            (Some(_), Some(bundle)) if self.gate() != Some(bundle.gate()) => Err(PfssError::Program),
+            (Some(task), Some(bundle)) => Ok(Some((task, bundle))),
+            (None, None) => Ok(None),
+            (task, bundle) => {
+                let expected = usize::from(task.is_some());
+                Err(PfssError::Length { what: "bundles", expected, got: usize::from(bundle.is_some()) })
+            }
         }
     }
 }

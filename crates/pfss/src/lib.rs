@@ -42,6 +42,7 @@
 //! | products of secret matrices | [`Dealer::deal_matrix`], [`Session::matmul`] |
 //! | products by secret weights, opened once | [`WeightKey`], [`Session::matmul_weights`] |
 //! | softmax of causal or ragged rows | [`softmax`] |
+//! | shares that stay on a device between gates | [`DeviceShares`], [`Session::run_on_device`] |
 //! | gates by name, with their meaning in the clear | [`Operation`] |
 //! | gates in a row that open each value once | [`Gate::with_masked_outputs`], [`Dealer::deal_wired`] |
 //! | functions in such a row | [`functions::WiredFn`], [`Dealer::deal_wired_function`] |
@@ -69,9 +70,10 @@
 //!   with tables in shared memory, and evaluates them the same way unless it was opened with
 //!   bitsliced AES. Timing of the dealer's random generator and of memory allocation depends on
 //!   public sizes only.
-//! - Keys, seeds, shares of masks and serialised bundles are wiped when dropped, as are the copies
-//!   of masks, roots and truth tables in device memory, and all of these in the host memory that a
-//!   queue copies through. The state of a dealer's generator and copies made by callers are not.
+//! - Keys, seeds, shares of masks and serialised bundles are wiped when dropped. So are copies of
+//!   masks, roots and truth tables in device memory, and [`DeviceShares`]. Host memory that a queue
+//!   copies any of them through is wiped after the copy. The state of a dealer's generator and
+//!   copies made by callers are not.
 //!
 //! # Sources
 //!
@@ -103,6 +105,7 @@ mod bundle;
 mod channel;
 mod cost;
 mod dealer;
+mod device_shares;
 mod error;
 pub mod functions;
 mod gate;
@@ -128,6 +131,7 @@ pub use bundle::{BundleSection, KeyBundle, MaskedKeys};
 pub use channel::{Channel, ChannelError, MemoryChannel, StreamChannel, TcpChannel, TcpOptions, memory_pair};
 pub use cost::Cost;
 pub use dealer::{Dealer, DealerSeed, Inputs, Wire};
+pub use device_shares::DeviceShares;
 pub use error::{BundleError, PfssError};
 pub use gate::Gate;
 pub use gate_kind::GateKind;

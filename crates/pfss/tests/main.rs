@@ -7,6 +7,7 @@ mod backends;
 mod batch;
 mod common;
 mod descriptors;
+mod device_shares;
 mod differential;
 mod functions;
 mod gates;

@@ -6,6 +6,7 @@ use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
     hint::black_box,
+    mem,
     num::NonZeroUsize,
     ptr, slice,
     sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst},
@@ -13,8 +14,8 @@ use std::{
 };
 
 use pfss::{
-    Channel, ChannelError, Dealer, Gate, GateKind, Interval, KeyBundle, MatrixShape, OpenedWeights, Party, Predicate,
-    Session, Task, WeightShape,
+    Channel, ChannelError, Dealer, DeviceShares, Gate, GateKind, Interval, KeyBundle, MatrixShape, MatrixTriple,
+    OpenedWeights, Party, Predicate, Session, Task, WeightKey, WeightShape, WeightTriple,
     batch::{BatchConfig, Job, SuperBatch},
     memory_pair,
     suf::{CoeffMode, SufModes},
@@ -22,7 +23,7 @@ use pfss::{
 use runtime::{AnyQueue, Choice, Domain, Settings};
 use test_process::alone;
 
-use crate::common::{WORDS, descriptor, suf_gate};
+use crate::common::{WORDS, descriptor, queues::Sim, suf_gate};
 
 /// The system's allocator, which counts the bytes that the current thread asks for and, while a test watches, looks for secrets in
 /// memory that is given back.
@@ -417,5 +418,105 @@ fn evaluating_leaves_no_share_of_a_point_in_queue_memory() {
             drop(table.eval(&q, Task::Lut(&[1 << 40; 256]), &x_hat(1001)).unwrap())
         });
         assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
+    });
+}
+
+/// Elements of each buffer of shares, so that nothing else has its size.
+const SHARES: usize = 970;
+/// A product of matrices whose first factor and result have that many elements.
+const MATRICES: MatrixShape = MatrixShape { batch: 1, rows: 97, inner: 10, cols: 10 };
+
+/// Party 0's keys for [`on_device`].
+struct DeviceKeys {
+    bundles: [KeyBundle; 3],
+    matrix: MatrixTriple,
+    weights: WeightKey,
+    by_weights: WeightTriple,
+}
+
+impl DeviceKeys {
+    fn deal() -> Self {
+        let (q, mut dealer) = (queue(), Dealer::insecure_from_seed(8));
+        let one_round = Gate::gap_ars(64, 12).and_then(Gate::in_one_round).unwrap();
+        let bundles = [Gate::relu(64).unwrap(), one_round, Gate::product(64).unwrap()].map(|gate| {
+            let [zero, _] = dealer.deal(&q, &gate, SHARES).unwrap();
+            zero
+        });
+        let [matrix, _] = dealer.deal_matrix(&q, WORDS, MATRICES).unwrap();
+        let ([weights, _], mask) = dealer.deal_weights(WORDS, WeightShape { inner: 10, cols: 10 }).unwrap();
+        let [by_weights, _] = dealer.deal_weight_triple(&q, &mask, MATRICES.rows).unwrap();
+        Self { bundles, matrix, weights, by_weights }
+    }
+}
+
+/// The results of gates, sums and products of matrices on shares that stay on the device.
+fn on_device<'q>(q: &'q AnyQueue, x: &[u64], keys: DeviceKeys) -> [DeviceShares<'q, AnyQueue>; 8] {
+    let DeviceKeys { bundles: [relu, shift, product], matrix, weights, by_weights } = keys;
+    let mut echo = Echo(Vec::new());
+    let mut session = Session::new(&mut echo);
+    let x = DeviceShares::upload(q, Party::Zero, WORDS, x).unwrap();
+    let factor = DeviceShares::upload(q, Party::Zero, WORDS, &[3; 100]).unwrap();
+    let weights = session.open_weights(q, weights, &[5; 100]).unwrap();
+    let cert = pfss::SignedRange::of_bits(40).gap_cert(64).unwrap();
+    let positive = session.run_on_device(Task::Relu, relu, &x).unwrap();
+    let shifted = session.run_on_device(Task::GapArs(cert), shift, &positive).unwrap();
+    let product = session.product_on_device(product, [&x, &shifted]).unwrap();
+    let sum = product.add(&x).unwrap().sub(&shifted).unwrap();
+    let scaled = sum.scale(3).unwrap();
+    let biased = scaled.add_public(&[9; SHARES]).unwrap();
+    let matrices = session.matmul_on_device(matrix, [&biased, &factor]).unwrap();
+    let by_weights = session.matmul_weights_on_device(by_weights, &matrices, &weights).unwrap();
+    let [matrices, by_weights] = [matrices, by_weights].map(|product| product.scale(5).unwrap());
+    [positive, shifted, product, sum, scaled, biased, matrices, by_weights]
+}
+
+/// A word of each result, computed by a processor.
+fn results(x: &[u64]) -> [u64; 8] {
+    on_device(&queue(), x, DeviceKeys::deal()).map(|result| result.download().unwrap()[77])
+}
+
+fn shares() -> Vec<u64> {
+    (1..=SHARES as u64).map(|e| e.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect()
+}
+
+#[test]
+fn shares_of_a_processors_queue_leave_no_share_in_its_memory_or_in_host_memory() {
+    alone(|| {
+        let (x, keys) = (shares(), DeviceKeys::deal());
+        let watched = blocks(buffer(8 * SHARES), || drop(on_device(&queue(), &x, keys)));
+        assert!(watched.0 > 0 && watched.1 == 0, "{watched:?}");
+        let results = results(&x);
+        for watched in [[x[0], x[1], x[500], x[SHARES - 1]]].iter().chain(results.as_chunks().0) {
+            let keys = DeviceKeys::deal();
+            assert_eq!(found(*watched, || drop(on_device(&queue(), &x, keys))), 0);
+        }
+    });
+}
+
+/// Results that kernels write and nothing copies: the simulated driver copies through host memory.
+#[test]
+fn shares_in_device_memory_leave_no_result_there() {
+    alone(|| {
+        let x = shares();
+        let results = results(&x);
+        let on_sim = |keys, is_dropped: bool| {
+            let sim = Sim::new("");
+            let q = sim.queue(None);
+            let results = on_device(&q, &x, keys);
+            if is_dropped {
+                drop(results)
+            } else {
+                mem::forget(results)
+            }
+            drop(q);
+            drop(sim);
+            drop(Sim::new("")); // frees the memory of the first machine
+        };
+        for watched in results.as_chunks::<4>().0 {
+            let [first, second] = [DeviceKeys::deal(), DeviceKeys::deal()];
+            let kept = found(*watched, || on_sim(first, false));
+            assert!(kept >= 4, "results that are not dropped are seen: {kept}");
+            assert_eq!(found(*watched, || on_sim(second, true)), 0);
+        }
     });
 }

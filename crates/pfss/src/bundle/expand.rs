@@ -47,26 +47,27 @@ impl SeededRows<'_> {
         seed.expand_on(q, of, [!3, u64::MAX], roots)
     }
 
-    /// Writes the elements `columns` of each row of additive shares.
+    /// Writes the elements `columns` of the rows `of` of additive shares.
     ///
-    /// The range starts at a multiple of [`LANES`] and has a multiple of them.
+    /// The columns start at a multiple of [`LANES`] and are a multiple of them.
     pub(crate) fn words<Q: FssOps>(
         self,
         q: &Q,
+        of: Range<usize>,
         columns: Range<usize>,
         words: Mut<'_, Q, u64>,
     ) -> Result<(), BackendError> {
         let Self { bundle, seed } = self;
-        let (gate, rows, width) = (bundle.gate(), bundle.word_rows(), columns.len());
+        let (gate, width) = (bundle.gate(), columns.len());
         // Neighbouring rows in one ring take one launch. A block has two words.
-        let (mut row, mut rest) = (0, words);
-        while row < rows {
+        let (mut row, mut rest) = (of.start, words);
+        while row < of.end {
             let ring = gate.word_ring(row);
-            let end = (row + 1..rows).find(|&next| gate.word_ring(next) != ring).unwrap_or(rows);
+            let end = (row + 1..of.end).find(|&next| gate.word_ring(next) != ring).unwrap_or(of.end);
             let (part, after) = rest.split_at((end - row) * width)?;
             let (section, first) = (section(SectionId::Words, row), (bundle.first + columns.start) / 2);
-            let of = SectionBlocks { section, sections: end - row, first, blocks: width / 2 };
-            seed.expand_on(q, of, [ring.mask(); 2], part)?;
+            let blocks = SectionBlocks { section, sections: end - row, first, blocks: width / 2 };
+            seed.expand_on(q, blocks, [ring.mask(); 2], part)?;
             (row, rest) = (end, after);
         }
         Ok(())

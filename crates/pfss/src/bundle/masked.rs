@@ -47,9 +47,7 @@ impl KeyBundle {
     pub fn mask(self, x: &[u64]) -> Result<(Vec<u64>, MaskedKeys), PfssError> {
         self.check_mask(x.len())?;
         let keys = self.with_open_inputs()?;
-        let masks = (0..keys.gate().inputs()).flat_map(|row| keys.0.word_row(row));
-        let masked = x.iter().zip(masks).map(|(&x, &r)| keys.gate().ring().add(x, r)).collect();
-        Ok((masked, keys))
+        Ok((keys.add_masks(x), keys))
     }
 
     /// The keys for inputs that are already open under their masks.
@@ -109,6 +107,12 @@ impl MaskedKeys {
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.count()
+    }
+
+    /// This party's shares `x` plus its shares of the masks that were spent for them.
+    pub(crate) fn add_masks(&self, x: &[u64]) -> Vec<u64> {
+        let masks = (0..self.gate().inputs()).flat_map(|row| self.0.word_row(row));
+        x.iter().zip(masks).map(|(&x, &r)| self.gate().ring().add(x, r)).collect()
     }
 
     /// The nonce of the [bundle](KeyBundle::nonce).

@@ -115,12 +115,12 @@ pub enum PfssError {
         /// Ring width of the keys' inputs.
         got: u32,
     },
-    /// The bundle belongs to the other party.
-    #[error("expected a bundle of {expected}, got one of {got}")]
+    /// Keys or shares belong to the other party.
+    #[error("expected keys or shares of {expected}, got {got}'s")]
     WrongParty {
-        /// The party of the session.
+        /// The party of the session, or of the first operand.
         expected: Party,
-        /// The party of the bundle.
+        /// The party of the keys or shares.
         got: Party,
     },
     /// The bundles of the two parties are not from one deal.
@@ -172,6 +172,23 @@ pub enum PfssError {
     /// A gate masks its outputs, but another gate was to take them as shares of results.
     #[error("expected unmasked result shares from the previous gate, got masked outputs")]
     MaskedOutputs,
+    /// Shares of one ring were to be added to shares of another.
+    #[error("expected shares in a ring of {expected} bits, got shares in a ring of {got} bits")]
+    ShareRing {
+        /// Ring width of the first operand.
+        expected: u32,
+        /// Ring width of the second operand.
+        got: u32,
+    },
+    /// Shares are in the memory of two devices, or of one device that was opened twice.
+    #[error("expected shares of one opened device, got shares of two")]
+    OtherDevice,
+    /// The results of a task are formed in host memory.
+    #[error("expected a task whose results are words summed on a device, got {got}; run it on shares in host memory")]
+    NotOnDevice {
+        /// The results.
+        got: &'static str,
+    },
     /// An earlier step failed halfway, so the two parties may no longer agree on what comes next.
     #[error("session is closed after an earlier failure")]
     Closed,

@@ -3,7 +3,7 @@
 use backend_api::ops::fss::FssOps;
 
 use super::FixedGates;
-use crate::{Channel, Dealer, KeyBundle, PfssError, Session, Task, run_lockstep};
+use crate::{Channel, Dealer, DeviceShares, KeyBundle, PfssError, Session, Task, run_lockstep};
 
 /// One party's keys for a function.
 #[derive(Debug)]
@@ -64,6 +64,22 @@ impl<C: Channel> Session<C> {
         gates.check(&bundles)?;
         let word = self.run(q, Task::Suf, bundles.suf, x)?.words;
         self.shift(q, &gates.shift, bundles.shift, &word)
+    }
+
+    /// [`function`](Self::function) of shares in device memory, where the result stays.
+    ///
+    /// # Errors
+    /// [`PfssError::Program`] for keys of another function, and as
+    /// [`run_on_device`](Self::run_on_device).
+    pub fn function_on_device<'q, Q: FssOps>(
+        &mut self,
+        gates: &FixedGates,
+        bundles: FixedBundles,
+        x: &DeviceShares<'q, Q>,
+    ) -> Result<DeviceShares<'q, Q>, PfssError> {
+        gates.check(&bundles)?;
+        let word = self.run_on_device(Task::Suf, bundles.suf, x)?;
+        self.shift_on_device(&gates.shift, bundles.shift, &word)
     }
 
     /// [`function`](Self::function) with keys that are read when their gate runs.

@@ -4,6 +4,7 @@
 //! `start <= x < end` times `(-r)^j` is `D(v) - D(u) + 1[v > u] (-r)^j` (Boyle et al., EUROCRYPT
 //! 2021, interval containment). For the whole ring, the condition is dropped.
 
+use backend_api::ops::fss::FssOps;
 use core_types::{
     Ring,
     params::share::{Threshold, WordTerm},
@@ -16,6 +17,7 @@ use super::{
 use crate::{
     Gate, Interval, KeyBundle, PfssError,
     gate::kinds::intervals::{IntervalPowers, mask_row},
+    secret::staging::StagedSecret,
     tree::cluster::TreePoints,
 };
 
@@ -89,9 +91,31 @@ impl PayloadPlan {
         bundle: &KeyBundle,
         x_hat: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        let trees = Trees::at(evaluator, bundle, x_hat, [&self.points], [self.sums.list()], true)?;
+        let trees = self.trees(evaluator, bundle, x_hat)?;
         let shares = trees.words(0, &self.points)?;
         self.sums.run_with(&trees, shares.view())
+    }
+
+    /// [`eval`](Self::eval) with the shares left in device memory.
+    pub(super) fn eval_on_device<'q, Q: FssOps>(
+        &self,
+        q: &'q Q,
+        bundle: &KeyBundle,
+        x_hat: &[u64],
+    ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+        let trees = self.trees(q, bundle, x_hat)?;
+        let shares = trees.words(0, &self.points)?;
+        self.sums.sums_with(q, &trees, shares.view())
+    }
+
+    /// The gate's only tree, at the points of the plan.
+    fn trees<'w, W: Evaluator>(
+        &'w self,
+        evaluator: &'w W,
+        bundle: &'w KeyBundle,
+        x_hat: &[u64],
+    ) -> Result<Trees<'w, W>, PfssError> {
+        Trees::at(evaluator, bundle, x_hat, [&self.points], [self.sums.list()], true)
     }
 }
 

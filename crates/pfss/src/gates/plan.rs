@@ -5,12 +5,14 @@
 use core::slice;
 use std::sync::Arc;
 
+use backend_api::ops::fss::FssOps;
+
 use super::{
     intervals::PayloadPlan,
     predicates::additive,
-    product::product,
+    product::{product, product_on_device},
     shares::{
-        pending::Step,
+        pending::{DeviceStep, Step},
         results::{BoolShares, Shares},
     },
     suf::SufPlan,
@@ -116,6 +118,16 @@ impl Task<'_> {
         Ok(TaskPlan::Compare(plan))
     }
 
+    /// Refuses results that a device does not form: bits, and words of some descriptors.
+    pub(crate) fn check_on_device(&self, gate: &Gate) -> Result<(), PfssError> {
+        let other = match (self, gate.program()) {
+            (Self::PredicateBits(_), _) => Some(XOR_SHARES),
+            (Self::Suf, Some(program)) => program.off_device(),
+            _ => None,
+        };
+        other.map_or(Ok(()), |got| Err(PfssError::NotOnDevice { got }))
+    }
+
     /// The task is not for keys of `gate`.
     fn not_for(&self, gate: &Gate) -> PfssError {
         if let (Self::Predicates(predicates), 0) = (self, gate.masks())
@@ -147,12 +159,10 @@ impl TaskPlan {
         MaskedKeys(bundle): MaskedKeys,
         mut x_hat: Vec<u64>,
     ) -> Result<Step, PfssError> {
-        // only the low bits count
-        let ring = bundle.gate().ring();
-        x_hat.iter_mut().for_each(|word| *word = ring.reduce(*word));
+        reduce(&bundle, &mut x_hat);
         match self {
-            Self::Compare(plan) => plan.eval(evaluator, bundle, x_hat),
-            Self::Look(table) => table.eval(evaluator, bundle, &x_hat),
+            Self::Compare(plan) => plan.eval(evaluator, bundle, x_hat).map(Step::Open),
+            Self::Look(table) => table.eval(evaluator, bundle, &x_hat).map(Step::Open),
             Self::Bits(comparison) => {
                 let bits = comparison.eval_bits(evaluator, &bundle, &x_hat)?;
                 Ok(Step::Done(Shares { words: Vec::new(), bools: BoolShares::Xor(bits) }))
@@ -162,6 +172,36 @@ impl TaskPlan {
             Self::Suf(plan) => plan.eval(evaluator, bundle, x_hat),
         }
     }
+
+    /// [`eval`](Self::eval) with the words left in device memory.
+    ///
+    /// # Errors
+    /// [`PfssError::NotOnDevice`] for a task with [other results](Task::check_on_device).
+    pub(crate) fn eval_on_device<'q, Q: FssOps>(
+        &self,
+        q: &'q Q,
+        MaskedKeys(bundle): MaskedKeys,
+        mut x_hat: Vec<u64>,
+    ) -> Result<DeviceStep<'q, Q>, PfssError> {
+        reduce(&bundle, &mut x_hat);
+        match self {
+            Self::Compare(plan) => plan.eval(q, bundle, x_hat).map(DeviceStep::Open),
+            Self::Look(table) => table.eval(q, bundle, &x_hat).map(DeviceStep::Open),
+            Self::Bits(_) => Err(PfssError::NotOnDevice { got: XOR_SHARES }),
+            Self::Payload(plan) => plan.eval_on_device(q, &bundle, &x_hat).map(DeviceStep::Done),
+            Self::Product => product_on_device(q, &bundle, &x_hat).map(DeviceStep::Done),
+            Self::Suf(plan) => plan.eval_on_device(q, bundle, x_hat),
+        }
+    }
+}
+
+/// Name of the results of [`Task::PredicateBits`].
+const XOR_SHARES: &str = "XOR shares of predicates";
+
+/// Clears the bits above the ring of the inputs: only the low bits count.
+fn reduce(bundle: &KeyBundle, x_hat: &mut [u64]) {
+    let ring = bundle.gate().ring();
+    x_hat.iter_mut().for_each(|word| *word = ring.reduce(*word));
 }
 
 impl MaskedKeys {

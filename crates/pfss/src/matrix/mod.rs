@@ -5,6 +5,7 @@
 //! 2017).
 
 mod codec;
+mod on_device;
 mod opened;
 mod record;
 mod run;

@@ -49,50 +49,50 @@ impl Opened<'_> {
         if placed.is_some() { &[] } else { self.y_hat }
     }
 
-    /// The share, from shares of `A`, `B` and `A B` in the host's memory.
+    /// Passes the share to `take`, from shares of `A`, `B` and `A B` in the host's memory.
     ///
-    /// `placed` is the place of `y_hat` on the device, if it is there already.
-    pub(super) fn multiply<Q: FssOps>(
+    /// `placed` is the place of `y_hat` on the device, if it is there already. Only the bits of the
+    /// ring count in the words that `take` reads.
+    pub(super) fn multiply<Q: FssOps, T>(
         &self,
         q: &Q,
         placed: Option<Ref<'_, Q, u64>>,
-        [a, b, product]: [Words; 3],
-    ) -> Result<Vec<u64>, BackendError> {
+        [a, b, mut product]: [Words; 3],
+        take: impl FnOnce(Ref<'_, Q, u64>) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
         // The first factor of the product by `y_hat` takes the place of `[A]`.
         let mut first = a;
         first.iter_mut().zip(self.x_hat).for_each(|(a, &x)| *a = self.party.public(x).wrapping_sub(*a));
         let factors = [self.x_hat, self.y_hat, &b[..], &first[..]];
-        match factors.map(|factor| q.host_view(factor)) {
-            [Some(x_hat), Some(y_hat), Some(b), Some(first)] => {
-                let mut sum = StagedSecret::<_, u64>::upload(q, &product)?;
-                for (alpha, x, y) in [(1, first, y_hat), (MINUS_ONE, x_hat, b)] {
-                    let params = self.adding(alpha);
-                    let (x, y) = (q.shorten(x), q.shorten(y));
-                    q.matmul_words(MatmulWords { params: &params, x, y, out: sum.view_mut() })?;
-                }
-                Ok(self.reduced(sum.download()?))
+        if let [Some(x_hat), Some(y_hat), Some(b), Some(first)] = factors.map(|factor| q.host_view(factor))
+            && let Ok(mut sum) = q.host_view_mut(&mut product[..])
+        {
+            // Both products are added to `[A B]` in place.
+            for (alpha, x, y) in [(1, first, y_hat), (MINUS_ONE, x_hat, b)] {
+                let (params, out) = (self.adding(alpha), Q::Buf::<u64>::reborrow_mut(&mut sum));
+                q.matmul_words(MatmulWords { params: &params, x: q.shorten(x), y: q.shorten(y), out })?;
             }
-            _ => {
-                // One copy: the public factors, and the shares after them, which are wiped.
-                let public = [self.x_hat, self.copied_y_hat(placed)];
-                let all = StagedSecret::upload_parts(q, &public, &[&product[..], &b[..], &first[..]])?;
-                let [_, right, _] = self.shape.lens();
-                self.multiply_in(q, placed, all, (1, right))
-            }
+            return take(Q::Buf::<u64>::read_only(sum));
         }
+        // One copy: the public factors, and the shares after them, which are wiped.
+        let public = [self.x_hat, self.copied_y_hat(placed)];
+        let all = StagedSecret::upload_parts(q, &public, &[&product[..], &b[..], &first[..]])?;
+        let [_, right, _] = self.shape.lens();
+        self.multiply_in(q, placed, all, (1, right), take)
     }
 
-    /// The share, from shares that the queue expands.
+    /// Passes the share to `take`, from shares that the queue expands.
     ///
     /// They are the shares of `A`, of `B`, whose seed is `b`, and for party 0 of `A B`. All lengths
     /// are below `2^32`. `placed` is the place of `y_hat` on the device, if it is there already.
-    pub(super) fn multiply_expanded<Q: FssOps>(
+    pub(super) fn multiply_expanded<Q: FssOps, T>(
         &self,
         q: &Q,
         placed: Option<Ref<'_, Q, u64>>,
         shares: &SeededShares,
         b: &Seed,
-    ) -> Result<Vec<u64>, BackendError> {
+        take: impl FnOnce(Ref<'_, Q, u64>) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
         // One buffer: the factors, the shares of `A B`, of `B` and of `A`, and for party 0 `x_hat - [A]`.
         let ([left, right, results], given) = (self.shape.lens(), shares.words());
         let y_hat = self.copied_y_hat(placed);
@@ -126,7 +126,7 @@ impl Opened<'_> {
             }
             Party::One => (MINUS_ONE, left_mask),
         };
-        self.multiply_in(q, placed, all, (alpha, first - right_mask))
+        self.multiply_in(q, placed, all, (alpha, first - right_mask), take)
     }
 
     /// Writes `x_hat - [A]` after `[A]`, the words from `left_mask` on.
@@ -142,18 +142,20 @@ impl Opened<'_> {
         add_on(q, all, ([0, left_mask, left_mask + len], len), WordTerm::word(0).minus())
     }
 
-    /// The share, from a buffer with `x_hat`, `y_hat`, `[A B]` and `[B]`, in this order.
+    /// Passes the share to `take`, from a buffer with all operands.
     ///
-    /// `y_hat` is not in the buffer if it is `placed` elsewhere. Both products are added to `[A B]`
-    /// there. The first factor of the product by `y_hat`, which counts `alpha` times, starts
-    /// `first` words after the start of `[B]`.
-    fn multiply_in<Q: FssOps>(
+    /// It begins with `x_hat`, `y_hat`, `[A B]` and `[B]`, in this order. `y_hat` is not in the
+    /// buffer if it is `placed` elsewhere. Both products are added to `[A B]` there. The first
+    /// factor of the product by `y_hat`, which counts `alpha` times, starts `first` words after the
+    /// start of `[B]`.
+    fn multiply_in<Q: FssOps, T>(
         &self,
         q: &Q,
         placed: Option<Ref<'_, Q, u64>>,
         mut all: StagedSecret<'_, Q, u64>,
         (alpha, first): (u64, usize),
-    ) -> Result<Vec<u64>, BackendError> {
+        take: impl FnOnce(Ref<'_, Q, u64>) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
         let [left, right, results] = self.shape.lens();
         let start = left + self.copied_y_hat(placed).len();
         for by_y_hat in [true, false] {
@@ -172,7 +174,7 @@ impl Opened<'_> {
             };
             q.matmul_words(MatmulWords { params: &params, x, y, out: sum })?;
         }
-        Ok(self.reduced(q.read_secret(all.slice(start..start + results)?)?))
+        take(all.slice(start..start + results)?)
     }
 
     /// The product that is added, `alpha` times.
@@ -182,10 +184,11 @@ impl Opened<'_> {
         MatmulWordsParams { batch, rows, inner, cols, alpha, beta: 1 }
     }
 
-    /// The words in the ring: ops multiply modulo `2^64`.
-    fn reduced(&self, mut words: Vec<u64>) -> Vec<u64> {
+    /// The words in host memory and in the ring: ops multiply modulo `2^64`.
+    pub(super) fn to_host<Q: Queue>(&self, q: &Q, words: Ref<'_, Q, u64>) -> Result<Vec<u64>, BackendError> {
+        let mut words = q.read_secret(words)?;
         words.iter_mut().for_each(|word| *word = self.ring.reduce(*word));
-        words
+        Ok(words)
     }
 }
 
@@ -224,10 +227,12 @@ mod tests {
                 let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &y_hat };
                 let kept = q.upload_secret(&y_hat).unwrap();
                 for placed in [None, Some(kept.view())] {
-                    let got = opened.multiply_expanded(&q, placed, &shares(), &b_seed).unwrap();
+                    let take = |words: &[u64]| opened.to_host(&q, words);
+                    let got = opened.multiply_expanded(&q, placed, &shares(), &b_seed, take).unwrap();
                     assert_eq!(got, expected, "{party}, {shape:?}");
                 }
-                assert_eq!(opened.multiply(&q, None, [a, b, product]).unwrap(), expected, "{party}, {shape:?}");
+                let take = |words: &[u64]| opened.to_host(&q, words);
+                assert_eq!(opened.multiply(&q, None, [a, b, product], take).unwrap(), expected, "{party}, {shape:?}");
             }
         }
     }

@@ -3,7 +3,7 @@
 //! `[x y] = x_hat y_hat - x_hat [B] - [A] y_hat + [A B]` with the opened `x_hat = x + A` and
 //! `y_hat = y + B` (Beaver, CRYPTO 1991, for matrices).
 
-use backend_api::ops::fss::FssOps;
+use backend_api::{Ref, ops::fss::FssOps};
 use core_types::Ring;
 use zeroize::Zeroizing;
 
@@ -28,18 +28,11 @@ impl<C: Channel> Session<C> {
         triple: MatrixTriple,
         [x, y]: [&[u64]; 2],
     ) -> Result<Vec<u64>, PfssError> {
-        // Shapes and the party are checked, and the triple is spent.
-        let MatrixTriple { party, ring, shape, nonce, reusable, .. } = triple;
-        let [left, right, out] = shape.lens();
-        check_len("elements of a factor", left, x.len())?;
-        check_len("elements of a factor", right, y.len())?;
-        self.check_open()?;
-        self.check_owner(party)?;
-        if !reusable {
-            spent::spend(nonce, party)?;
-        }
+        self.spend_triple(&triple, [x.len(), y.len()])?;
+        let MatrixTriple { party, ring, shape, .. } = triple;
+        let [left, _, out] = shape.lens();
         self.closing(|session| {
-            session.record_digest(&facts(b"pfss matrix product v2", &nonce, &dimensions(ring, shape)), left);
+            session.record_triple(&triple);
             // Both masked factors are opened in one round.
             let ([a, b], product) = triple.into_masks();
             let masks = a.iter().chain(b.iter());
@@ -48,13 +41,32 @@ impl<C: Channel> Session<C> {
             let (x_hat, y_hat) = opened.split_at(left);
             // The host has masked the factors, since it makes the messages. A device expands large shares again.
             let opened = Opened { party, ring, shape, x_hat, y_hat };
+            let take = |words: Ref<'_, Q, u64>| opened.to_host(q, words);
             if let ProductShare::Seeded(shares) = &product
                 && opened.expands(q, shares)
             {
-                return Ok(opened.multiply_expanded(q, None, shares, &shares.seed)?);
+                return Ok(opened.multiply_expanded(q, None, shares, &shares.seed, take)?);
             }
-            Ok(opened.multiply(q, None, [a, b, product.into_words(ring, out)])?)
+            Ok(opened.multiply(q, None, [a, b, product.into_words(ring, out)], take)?)
         })
+    }
+
+    /// Checks the lengths of the factors and the party, and spends the triple.
+    pub(super) fn spend_triple(&self, triple: &MatrixTriple, factors: [usize; 2]) -> Result<(), PfssError> {
+        let [left, right, _] = triple.shape.lens();
+        for (expected, got) in [left, right].into_iter().zip(factors) {
+            check_len("elements of a factor", expected, got)?;
+        }
+        self.check_open()?;
+        self.check_owner(triple.party)?;
+        if triple.reusable { Ok(()) } else { spent::spend(triple.nonce, triple.party) }
+    }
+
+    /// Adds the public facts of a product to the transcript.
+    pub(super) fn record_triple(&mut self, triple: &MatrixTriple) {
+        let [left, ..] = triple.shape.lens();
+        let lens = dimensions(triple.ring, triple.shape);
+        self.record_digest(&facts(b"pfss matrix product v2", &triple.nonce, &lens), left);
     }
 
     /// [`matmul`](Self::matmul) of factors in `ring`, with a triple of that ring alone.
@@ -98,7 +110,7 @@ impl<C: Channel> Session<C> {
     }
 
     /// Refuses secrets of the other party.
-    pub(super) fn check_owner(&self, party: Party) -> Result<(), PfssError> {
+    pub(crate) fn check_owner(&self, party: Party) -> Result<(), PfssError> {
         if party == self.party() { Ok(()) } else { Err(PfssError::WrongParty { expected: self.party(), got: party }) }
     }
 }

@@ -5,22 +5,29 @@
 
 use backend_api::{
     BackendError, BufferMut as _, BufferRef as _, Mut, Queue,
-    ops::{
-        fss::FssOps,
-        share::{CombineWords, MatmulWords},
-    },
+    ops::{fss::FssOps, share::MatmulWords},
 };
 use core_types::{
     Ring,
-    params::share::{MatmulWordsParams, WordParams, WordTerm},
+    params::share::{MatmulWordsParams, WordTerm},
 };
 use zeroize::Zeroizing;
 
 use super::MatrixShape;
-use crate::secret::{
-    kept::{lacks_memory, retrying},
-    seed::{SectionBlocks, Seed},
-    staging::{SecretInput, StagedSecret, write_secret_into},
+use crate::{
+    device_shares::arithmetic::{Operands, X, combine},
+    gates::shares::sums::list_of,
+    secret::{
+        kept::{lacks_memory, retrying},
+        seed::{SectionBlocks, Seed},
+        staging::{SecretInput, StagedSecret, write_secret_into},
+    },
+};
+
+/// The integers modulo `2^64`.
+const WORDS: Ring = match Ring::new(64) {
+    Some(ring) => ring,
+    None => unreachable!(),
 };
 
 /// One party's share of a matrix.
@@ -121,35 +128,12 @@ pub(super) fn add_on<Q: FssOps>(
     ([x, other, out], len): ([usize; 3], usize),
     term: WordTerm,
 ) -> Result<(), BackendError> {
-    // Party 0 adds the variable of the sum, which is `x` itself.
-    let terms = [WordTerm::ONE.power(1), WordTerm { last: 1, ..term }];
-    let params = WordParams {
-        offset: 0,
-        count: len as u32, // below 2^32, as the caller promises
-        party: 0,
-        bits: 64,
-        shift: 0,
-        width: 64,
-        padded_rows: 0,
-        rows: 1,
-        opened_rows: 0,
-        interleaved: 0,
-        reserved: 0,
-    };
+    let list = list_of([X, term]);
     // A device may copy the terms.
     retrying(q, || {
         let (read, written) = all.split_at(out)?;
-        let nothing = read.slice(0..0)?;
-        q.combine_words(CombineWords {
-            params: &params,
-            terms: &terms,
-            placed: None,
-            x: read.slice(x..x + len)?,
-            padded: nothing,
-            rows: read.slice(other..other + len)?,
-            opened: q.words::<u64>(nothing),
-            sums: written.slice(0..len)?,
-        })
+        let operands = Operands { placed: None, x: read.slice(x..x + len)?, row: read.slice(other..other + len)? };
+        combine(q, WORDS, &list, operands, written.slice(0..len)?)
     })
 }
 

@@ -84,7 +84,7 @@ impl<C: Channel> Session<C> {
     /// anything is sent. [`PfssError::Channel`] and [`PfssError::Backend`] close the session: later
     /// calls report [`PfssError::Closed`].
     pub fn run<Q: FssOps>(&mut self, q: &Q, task: Task<'_>, bundle: KeyBundle, x: &[u64]) -> Result<Shares, PfssError> {
-        let (plan, keys, x_hat) = self.open_inputs(q, task, bundle, x)?;
+        let (plan, keys, x_hat) = self.open_inputs(q, task, bundle, x.len(), |keys| Ok(keys.add_masks(x)))?;
         self.evaluate(q, &plan, keys, x_hat)
     }
 
@@ -121,11 +121,7 @@ impl<C: Channel> Session<C> {
         keys: MaskedKeys,
         x_hat: &[u64],
     ) -> Result<Shares, PfssError> {
-        task.check_keys(&keys.0, x_hat.len())?;
-        let facts = task.facts();
-        let plan = self.plans.of(keys.gate(), task, &facts)?;
-        self.admit(&keys.0.header)?;
-        self.record(&keys.0.header, &facts);
+        let plan = self.record_open(task, &keys, x_hat.len())?;
         self.evaluate(q, &plan, keys, x_hat.to_vec())
     }
 
@@ -167,15 +163,9 @@ impl<C: Channel> Session<C> {
         bundle: Option<KeyBundle>,
         x: &[u64],
     ) -> Result<Vec<u64>, PfssError> {
-        match (shift.task(), bundle) {
-            // only the chosen gate drops these bits, into this ring
-            (Some(_), Some(bundle)) if shift.gate() != Some(bundle.gate()) => Err(PfssError::Program),
-            (Some(task), Some(bundle)) => Ok(self.run(q, task, bundle, x)?.words),
-            (None, None) => Ok(x.to_vec()),
-            (task, bundle) => {
-                let expected = usize::from(task.is_some());
-                Err(PfssError::Length { what: "bundles", expected, got: usize::from(bundle.is_some()) })
-            }
+        match shift.keyed(bundle)? {
+            Some((task, bundle)) => Ok(self.run(q, task, bundle, x)?.words),
+            None => Ok(x.to_vec()),
         }
     }
 
@@ -226,7 +216,8 @@ impl<C: Channel> Session<C> {
         bundle: KeyBundle,
         x: &[u64],
     ) -> Result<(Vec<u64>, Vec<u64>), PfssError> {
-        let (plan, keys, x_hat) = self.open_inputs(q, Task::IntervalPowers(intervals), bundle, x)?;
+        let task = Task::IntervalPowers(intervals);
+        let (plan, keys, x_hat) = self.open_inputs(q, task, bundle, x.len(), |keys| Ok(keys.add_masks(x)))?;
         let shares = self.evaluate(q, &plan, keys, x_hat.clone())?;
         Ok((shares.words, x_hat))
     }
@@ -236,7 +227,7 @@ impl<C: Channel> Session<C> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn product<Q: FssOps>(&mut self, q: &Q, bundle: KeyBundle, [x, y]: [&[u64]; 2]) -> Result<Vec<u64>, PfssError> {
-        bundle.check_factors(x, y)?;
+        bundle.check_factors([x.len(), y.len()])?;
         let factors = Zeroizing::new([x, y].concat());
         Ok(self.run(q, Task::Product, bundle, &factors)?.words)
     }
@@ -263,24 +254,43 @@ impl<C: Channel> Session<C> {
 
     /// Opens `x + r` for keys that fit the task: one round of `n` bits per input and party.
     ///
-    /// The bundle is spent once it is masked, whatever happens later.
-    fn open_inputs<Q: FssOps>(
+    /// `mask` returns this party's share of each of the `inputs`, plus its share of the mask. The
+    /// bundle is spent before that, whatever happens later.
+    pub(crate) fn open_inputs<Q: FssOps>(
         &mut self,
         q: &Q,
         task: Task<'_>,
         bundle: KeyBundle,
-        x: &[u64],
+        inputs: usize,
+        mask: impl FnOnce(&MaskedKeys) -> Result<Vec<u64>, PfssError>,
     ) -> Result<(Arc<TaskPlan>, MaskedKeys, Vec<u64>), PfssError> {
-        task.check_keys(&bundle, x.len())?;
+        task.check_keys(&bundle, inputs)?;
         let facts = task.facts();
         let plan = self.plans.of(bundle.gate(), task, &facts)?;
         self.admit(&bundle.header)?;
-        let (mine, keys) = bundle.mask(x)?;
+        bundle.check_mask(inputs)?;
+        let keys = bundle.with_open_inputs()?;
         let x_hat = self.closing(|session| {
             session.record(&keys.0.header, &facts);
+            let mine = mask(&keys)?;
             session.open_words(q, keys.gate().ring(), &mine)
         })?;
         Ok((plan, keys, x_hat))
+    }
+
+    /// Records keys whose masked inputs are already open, and plans their task.
+    pub(crate) fn record_open(
+        &mut self,
+        task: Task<'_>,
+        keys: &MaskedKeys,
+        inputs: usize,
+    ) -> Result<Arc<TaskPlan>, PfssError> {
+        task.check_keys(&keys.0, inputs)?;
+        let facts = task.facts();
+        let plan = self.plans.of(keys.gate(), task, &facts)?;
+        self.admit(&keys.0.header)?;
+        self.record(&keys.0.header, &facts);
+        Ok(plan)
     }
 
     /// Walks the key trees, and opens words and bits, round by round.
@@ -302,11 +312,21 @@ impl<C: Channel> Session<C> {
         })
     }
 
-    /// Exchanges masked bits and words: one round.
+    /// The gate's next step, after one round.
     fn open<Q: FssOps>(&mut self, q: &Q, pending: Pending) -> Result<Step, PfssError> {
-        let theirs = self.exchange(&wire::opening_to_bytes(q, &pending)?)?;
+        let (bits, words) = self.exchange_opening(q, &pending)?;
+        pending.finish_with(q, &bits, &words)
+    }
+
+    /// Exchanges masked bits and words: one round. Returns the peer's.
+    pub(crate) fn exchange_opening<Q: FssOps>(
+        &mut self,
+        q: &Q,
+        pending: &Pending,
+    ) -> Result<(Vec<u32>, Vec<u64>), PfssError> {
+        let theirs = self.exchange(&wire::opening_to_bytes(q, pending)?)?;
         self.opened(pending.masked_bits(), pending.masked_words());
-        wire::finish_opening(q, pending, &theirs)
+        wire::opening_from_bytes(q, pending, &theirs)
     }
 
     /// Reports newly public values to the channel, once both parties have sent their parts.

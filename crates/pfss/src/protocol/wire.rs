@@ -26,13 +26,23 @@ pub(crate) fn opening_to_bytes<Q: FssOps>(q: &Q, pending: &Pending) -> Result<Ve
 
 /// The gate's next step, from the peer's message made by [`opening_to_bytes`].
 pub(crate) fn finish_opening<Q: FssOps>(q: &Q, pending: Pending, theirs: &[u8]) -> Result<Step, PfssError> {
+    let (bits, words) = opening_from_bytes(q, &pending, theirs)?;
+    pending.finish_with(q, &bits, &words)
+}
+
+/// The peer's masked bits and words, from its message made by [`opening_to_bytes`].
+pub(crate) fn opening_from_bytes<Q: FssOps>(
+    q: &Q,
+    pending: &Pending,
+    theirs: &[u8],
+) -> Result<(Vec<u32>, Vec<u64>), PfssError> {
     let (count, ring, words) = (pending.count(), pending.word_ring(), pending.masked_words().len());
     let rows = pending.masked_bits().len().checked_div(count.div_ceil(32)).unwrap_or(0);
     let bit_bytes = rows * count.div_ceil(8);
     check_message(bit_bytes + byte_len(words, ring), theirs.len())?;
     let (bits, packed) = theirs.split_at(bit_bytes);
     let words = words_from_bytes(q, ring, packed, words)?;
-    pending.finish_with(q, &bits_from_bytes(bits, count)?, &words)
+    Ok((bits_from_bytes(bits, count)?, words))
 }
 
 /// Ring elements, `n` bits each, in `ceil(count * n / 8)` bytes.

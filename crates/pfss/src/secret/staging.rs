@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use backend_api::{BackendError, Buffer, BufferMut as _, Element, Mut, Queue, Ref};
+use backend_api::{BackendError, Buffer, BufferMut as _, BufferRef as _, Element, Mut, Queue, Ref};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::kept;
@@ -97,6 +97,16 @@ impl<Q: Queue, T: Element> Drop for StagedSecret<'_, Q, T> {
             let _ = self.q.clear(secret);
         }
     }
+}
+
+/// Copies elements of a secret, on the device that they are on.
+pub(crate) fn copy_on<'q, Q: Queue, T: Element>(
+    q: &'q Q,
+    secret: Ref<'_, Q, T>,
+) -> Result<StagedSecret<'q, Q, T>, BackendError> {
+    let mut copy = StagedSecret::alloc(q, secret.len())?;
+    q.copy(secret, copy.view_mut())?;
+    Ok(copy)
 }
 
 /// A secret that ops read: in the host's memory, or as a copy in device memory.

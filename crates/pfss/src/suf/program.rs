@@ -255,6 +255,22 @@ impl SufProgram {
         self.bools.output_steps().flatten()
     }
 
+    /// Name of a descriptor whose results a device does not sum; `None` for all others.
+    pub(crate) fn off_device(&self) -> Option<&'static str> {
+        if !self.desc.bools().is_empty() {
+            Some("a descriptor with output bits")
+        } else if self.desc.words().is_empty() {
+            Some("a descriptor without output words")
+        } else if self.modes.preds == PredProgram::StepDcf && !self.classes.is_empty() {
+            // The host adds the wrap bits to the bits of each threshold.
+            Some("a descriptor with hidden thresholds")
+        } else if self.selection() == CoefficientSelection::By(CoeffMode::StepDcf) {
+            Some("a descriptor with hidden pieces")
+        } else {
+            None
+        }
+    }
+
     pub(crate) fn selection(&self) -> CoefficientSelection {
         if self.desc.words().is_empty() || self.desc.pieces().len() == 1 {
             CoefficientSelection::None

@@ -1,6 +1,6 @@
 //! How often gates call the driver of a device: exact numbers, so that none of them grows unseen.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::common::{
     both, flat,
@@ -9,8 +9,10 @@ use crate::common::{
 };
 use cuda_sim::driver::Counters;
 use pfss::{
-    Dealer, Gate, MatrixShape, MemoryChannel, Predicate, Ring, Session, SignedRange, Step, Task,
+    AutoTrunc, Dealer, DeviceShares, Gate, MatrixShape, MemoryChannel, Predicate, RangeClaim, Ring, Session,
+    SignedRange, Step, Task,
     functions::{Accuracy, gelu},
+    memory_pair,
     softmax::{RowLayout, SecureSoftmaxPlan},
     suf::{CoeffMode, SufModes},
 };
@@ -219,4 +221,84 @@ fn the_steps_of_a_transformer_copy_to_the_host_once_a_round_at_most() {
     for ([_, down, _], rounds) in [product, shift, softmax, function] {
         assert!(down <= rounds, "{down} copies to the host in {rounds} rounds");
     }
+}
+
+/// Shares in device memory: what comes to the host is sent, and nothing else.
+///
+/// A gate of two rounds has three copies from the host: the share of the mask with the terms of the
+/// sum, the keys with the opened inputs, and the opened bits with the shares that they select. It
+/// has one copy to the host for each opening. A sum of shares copies its terms, and a public addend.
+///
+/// Copies from the host have up to 8 MiB of the words of keys, and the table sums of a `lut` come to
+/// the host in parts: larger batches have more copies than these.
+#[test]
+fn gates_on_shares_in_device_memory_copy_to_the_host_what_they_send() {
+    const BITS: u64 = 4 * COUNT as u64 / 32;
+    const WORDS: u64 = 8 * COUNT as u64;
+    let sim = Sim::new("");
+    let (q, host, mut dealer) = (sim.queue(None), cpu(None), Dealer::insecure_from_seed(4));
+    let cert = SignedRange::new(-(1 << 20), 1 << 20).unwrap().gap_cert(64).unwrap();
+    let one_round = Gate::gap_ars(64, 12).and_then(Gate::in_one_round).unwrap();
+    let function = gelu(Accuracy::CUBIC_16).unwrap().gates(SufModes::default()).unwrap();
+    let x = words(COUNT, 5);
+    let mut run = |gate: &Gate, task: Task<'_>| {
+        let bundles = dealer.deal(&host, gate, COUNT).unwrap();
+        let before = sim.session.counters();
+        let ([up, down, clears], rounds) = of_one_party(&sim, bundles, |session, bundle| {
+            let x = DeviceShares::upload(&q, session.party(), gate.ring(), &x).unwrap();
+            session.run_on_device(task, bundle, &x).unwrap();
+        });
+        let after = sim.session.counters();
+        assert_eq!(
+            copies_on_device(&before, &after),
+            0,
+            "{}: sums of one part are written to their place",
+            gate.kind()
+        );
+        // without the copy of the inputs and the clear of the copy
+        ([up - 1, down, clears - 1], rounds, (after.bytes_to_host - before.bytes_to_host) / 2)
+    };
+    assert_eq!(run(&Gate::relu(64).unwrap(), Task::Relu), ([3, 2, 6], 2, WORDS + BITS));
+    assert_eq!(run(&Gate::ars(64, 12).unwrap(), Task::Ars), ([3, 2, 6], 2, WORDS + 2 * BITS));
+    assert_eq!(run(&Gate::gap_ars(64, 12).unwrap(), Task::GapArs(cert)), ([3, 2, 6], 2, WORDS + BITS));
+    assert_eq!(run(&one_round, Task::GapArs(cert)), ([2, 1, 5], 1, WORDS));
+    let selectors = function.suf.cost().masked_bits;
+    assert_eq!(run(&function.suf, Task::Suf), ([3, 2, 6], 2, WORDS + selectors * BITS));
+    // shares of the signs come as words
+    assert_eq!(run(&Gate::lut(8, 40).unwrap(), Task::Lut(&[7; 256])), ([3, 2, 7], 2, 3 * WORDS));
+
+    let bundles = dealer.deal(&host, &Gate::product(64).unwrap(), COUNT).unwrap();
+    let before = sim.session.counters().bytes_to_host;
+    let product = of_one_party(&sim, bundles, |session, bundle| {
+        let x = DeviceShares::upload(&q, session.party(), Ring::new(64).unwrap(), &x).unwrap();
+        session.product_on_device(bundle, [&x, &x]).unwrap();
+    });
+    assert_eq!(product, ([1 + 2, 1, 1 + 5], 1));
+    assert_eq!((sim.session.counters().bytes_to_host - before) / 2, 2 * WORDS);
+
+    let x = DeviceShares::upload(&q, pfss::Party::Zero, Ring::new(64).unwrap(), &x).unwrap();
+    let before = sim.session.counters();
+    drop(x.add(&x).unwrap().scale(3).unwrap());
+    let sums = Calls::between(&before, &sim.session.counters());
+    assert_eq!(sums, calls(2, 2, 0, 2));
+
+    // public words are not wiped, and nothing is computed for party 1's shares or by the identity
+    let y = DeviceShares::upload(&q, pfss::Party::One, Ring::new(64).unwrap(), &[3; COUNT]).unwrap();
+    let identity = AutoTrunc::choose(64, 0, RangeClaim::Unknown).unwrap();
+    let (channel, _peer) = memory_pair(Duration::from_secs(20));
+    let mut session = Session::new(channel);
+    let before = sim.session.counters();
+    drop(x.add_public(&[9; COUNT]).unwrap());
+    let added = sim.session.counters();
+    assert_eq!(Calls::between(&before, &added), calls(1, 2, 0, 1));
+    drop(y.add_public(&[9; COUNT]).unwrap());
+    drop(session.shift_on_device(&identity, None, &x).unwrap());
+    let copied = sim.session.counters();
+    assert_eq!(Calls::between(&added, &copied), calls(0, 0, 0, 2));
+    assert_eq!(copies_on_device(&added, &copied), 2);
+}
+
+/// Copies within device memory.
+fn copies_on_device(before: &Counters, after: &Counters) -> u64 {
+    named(after, "cuMemcpyDtoD") - named(before, "cuMemcpyDtoD")
 }

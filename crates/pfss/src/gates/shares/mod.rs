@@ -2,6 +2,6 @@
 
 pub(super) mod bits;
 pub(super) mod opened;
-pub(super) mod pending;
+pub(crate) mod pending;
 pub(super) mod results;
 pub(crate) mod sums;

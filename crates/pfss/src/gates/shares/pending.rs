@@ -7,11 +7,11 @@
 use core::fmt;
 use std::sync::Arc;
 
-use backend_api::ops::fss::FssOps;
+use backend_api::{Queue, ops::fss::FssOps};
 use core_types::Ring;
 
 use super::{bits::BitShares, opened::OpenedValues, results::Shares, sums::BundleSums};
-use crate::{KeyBundle, Party, PfssError, error::check_len, lanes::live};
+use crate::{KeyBundle, Party, PfssError, error::check_len, lanes::live, secret::staging::StagedSecret};
 
 /// A gate's evaluation between two exchanges.
 #[derive(Debug)]
@@ -20,6 +20,14 @@ pub enum Step {
     Open(Pending),
     /// All is computed.
     Done(Shares),
+}
+
+/// The first step of a gate whose result is words in device memory.
+pub(crate) enum DeviceStep<'q, Q: Queue> {
+    /// Bits or words have to be opened; [`Pending::finish_on_device`] gives the result.
+    Open(Pending),
+    /// The words.
+    Done(StagedSecret<'q, Q, u64>),
 }
 
 /// A gate between two steps: masked bits to exchange, and the remaining work.
@@ -192,11 +200,32 @@ impl Pending {
     /// [`PfssError::Length`] if the peer's bits or words differ in number from this party's;
     /// [`PfssError::Backend`].
     pub fn finish_with<Q: FssOps>(self, q: &Q, bits: &[u32], words: &[u64]) -> Result<Step, PfssError> {
+        let opened = self.opened(bits, words)?;
+        self.finish_opened(q, &opened)
+    }
+
+    /// The result of a gate of a [`DeviceStep`], given the peer's masked bits and words.
+    ///
+    /// # Errors
+    /// As [`finish_with`](Self::finish_with).
+    pub(crate) fn finish_on_device<'q, Q: FssOps>(
+        self,
+        q: &'q Q,
+        bits: &[u32],
+        words: &[u64],
+    ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+        let opened = self.opened(bits, words)?;
+        let Remaining::SecondStep(second) = self.remaining else { unreachable!("a gate in one part") };
+        let [sums] = second.sums()[..] else { unreachable!("words alone, from one list of sums") };
+        sums.run_on_device(q, second.bundle(), second.x(&opened), &opened)
+    }
+
+    /// The opened values, from both parties' masked bits and words.
+    fn opened(&self, bits: &[u32], words: &[u64]) -> Result<OpenedValues, PfssError> {
         let (ring, mine) = &self.words;
         check_len("words of masked bits", self.masked.len(), bits.len())?;
         check_len("masked words", mine.len(), words.len())?;
-        let opened = OpenedValues::join((self.party, self.count), [&self.masked, bits], (*ring, [mine, words]));
-        self.finish_opened(q, &opened)
+        Ok(OpenedValues::join((self.party, self.count), [&self.masked, bits], (*ring, [mine, words])))
     }
 
     /// Masks `bits` with the dealer's bits from the first on.

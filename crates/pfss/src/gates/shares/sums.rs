@@ -77,14 +77,7 @@ impl BundleSums {
 
     /// Adds a sum. One without terms is 0.
     pub(in crate::gates) fn sum(mut self, terms: impl IntoIterator<Item = WordTerm>) -> Self {
-        let first = self.terms.len();
-        self.terms.extend(terms);
-        if self.terms.len() == first {
-            self.terms.push(WordTerm::NONE);
-        }
-        if let Some(last) = self.terms.last_mut() {
-            last.last = 1;
-        }
+        self.terms.extend(list_of(terms));
         self
     }
 
@@ -112,28 +105,84 @@ impl BundleSums {
         x: &[u64],
         opened: &OpenedValues,
     ) -> Result<Vec<u64>, PfssError> {
-        let (count, sums) = (x.len(), self.count());
-        // Operands that are read in place take no memory, and the sums of all elements then less than the trees did,
-        // whose memory a batch has reserved.
-        let results = 8 * sums as u64 * count as u64;
-        let in_place = results <= bundle.device_bytes() && q.host_view(&bundle.keys.words).is_some();
-        let at_once = if in_place { count } else { summed_at_once(bundle.word_rows()) };
-        if count <= at_once {
-            return self.part(q, bundle, x, 0..count, opened);
+        let (count, mut out) = (x.len(), Vec::new());
+        let all = Elements { range: 0..count, bundle, x, opened };
+        self.in_parts(q, &all, |range, sums| {
+            let mut part = Zeroizing::new(q.read_secret(sums)?);
+            if range.len() == count {
+                out = core::mem::take(&mut *part);
+                return Ok(());
+            }
+            if range.start == 0 {
+                out = vec![0; self.count() * count];
+            }
+            for (from, to) in self.places(&range, count) {
+                out[to].copy_from_slice(&part[from]);
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// [`run`](Self::run) with the sums left in device memory.
+    pub(super) fn run_on_device<'q, Q: FssOps>(
+        &self,
+        q: &'q Q,
+        bundle: &KeyBundle,
+        x: &[u64],
+        opened: &OpenedValues,
+    ) -> Result<StagedSecret<'q, Q, u64>, PfssError> {
+        let (count, mut out) = (x.len(), StagedSecret::alloc(q, self.count() * x.len())?);
+        let all = Elements { range: 0..count, bundle, x, opened };
+        if count <= self.at_once(q, &all) {
+            self.part(q, &all, Some(&mut out), |_| Ok(()))?;
+            return Ok(out);
         }
-        let mut out = vec![0; sums * count];
+        self.in_parts(q, &all, |range, sums| {
+            self.places(&range, count).try_for_each(|(from, to)| q.copy(sums.slice(from)?, out.slice_mut(to)?))
+        })?;
+        Ok(out)
+    }
+
+    /// Passes the sums of all elements to `take`, some consecutive elements at a time.
+    fn in_parts<Q: FssOps>(
+        &self,
+        q: &Q,
+        all: &Elements<'_>,
+        mut take: impl FnMut(Range<usize>, Ref<'_, Q, u64>) -> Result<(), BackendError>,
+    ) -> Result<(), PfssError> {
+        let (count, at_once) = (all.range.len(), self.at_once(q, all));
+        if count <= at_once {
+            return self.part(q, all, None, |sums| take(0..count, sums));
+        }
         for start in (0..count).step_by(at_once) {
             let range = start..count.min(start + at_once);
-            let opened = opened.part(range.clone());
-            let part = Zeroizing::new(self.part(q, bundle, &x[range.clone()], range.clone(), &opened)?);
-            if self.interleaved {
-                out[sums * start..][..part.len()].copy_from_slice(&part);
-            } else {
-                let rows = part.chunks_exact(range.len()).zip(out.chunks_exact_mut(count));
-                rows.for_each(|(part, row)| row[range.clone()].copy_from_slice(part));
-            }
+            let opened = &all.opened.part(range.clone());
+            let part = Elements { range: range.clone(), bundle: all.bundle, x: &all.x[range.clone()], opened };
+            self.part(q, &part, None, |sums| take(range, sums))?;
         }
-        Ok(out)
+        Ok(())
+    }
+
+    /// Number of elements whose sums are formed at once.
+    fn at_once<Q: Queue>(&self, q: &Q, all: &Elements<'_>) -> usize {
+        let (count, bundle) = (all.range.len(), all.bundle);
+        // Operands that are read in place take no memory, and the sums of all elements then less than the trees did,
+        // whose memory a batch has reserved.
+        let results = 8 * self.count() as u64 * count as u64;
+        let in_place = results <= bundle.device_bytes() && q.host_view(&bundle.keys.words).is_some();
+        if in_place { count } else { summed_at_once(bundle.word_rows()) }
+    }
+
+    /// The places of the sums of the elements `range`, in their part and in the whole.
+    fn places(&self, range: &Range<usize>, count: usize) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+        let (sums, len, start) = (self.count(), range.len(), range.start);
+        // One run, if all sums of an element lie together or the elements are all.
+        let (runs, len, step, start) = match self.interleaved || len == count {
+            true => (1, sums * len, 0, sums * start),
+            false => (sums, len, count, start),
+        };
+        (0..runs).map(move |run| (run * len..(run + 1) * len, run * step + start..run * step + start + len))
     }
 
     /// [`run`](Self::run) in a walk, over words of the bundle and rows on the device.
@@ -144,12 +193,25 @@ impl BundleSums {
         trees: &Trees<'_, W>,
         rows: Ref<'_, W::Queue, u64>,
     ) -> Result<Vec<u64>, PfssError> {
-        let (evaluator, q, bundle) = (trees.evaluator(), trees.evaluator().queue(), trees.bundle());
+        let evaluator = trees.evaluator();
+        let sums = self.sums_with(evaluator.queue(), trees, rows)?;
+        evaluator.meanwhile()?;
+        Ok(evaluator.during(Activity::CopyOut, || evaluator.results().read_secret(sums.view()))?)
+    }
+
+    /// [`run_with`](Self::run_with) with the sums left in device memory.
+    pub(in crate::gates) fn sums_with<'q, W: Evaluator>(
+        &self,
+        q: &'q W::Queue,
+        trees: &Trees<'_, W>,
+        rows: Ref<'_, W::Queue, u64>,
+    ) -> Result<StagedSecret<'q, W::Queue, u64>, PfssError> {
+        let (evaluator, bundle) = (trees.evaluator(), trees.bundle());
         let words = match trees.bundle_words()? {
             Some(words) => SecretInput::<W::Queue, u64>::InPlace(words),
             None => evaluator.during(Activity::CopyIn, || bundle_words(q, bundle))?,
         };
-        let sums = evaluator.during(Activity::Walk, || {
+        Ok(evaluator.during(Activity::Walk, || {
             let mut sums = StagedSecret::<_, u64>::alloc(q, self.count() * bundle.count())?;
             let x = trees.x_hat()?;
             let opened = q.words::<u64>(x).slice(0..0)?; // a walk opens nothing
@@ -160,32 +222,33 @@ impl BundleSums {
                 self.combine(q, bundle, over, sums.view_mut())
             })?;
             Ok::<_, BackendError>(sums)
-        })?;
-        evaluator.meanwhile()?;
-        Ok(evaluator.during(Activity::CopyOut, || evaluator.results().read_secret(sums.view()))?)
+        })?)
     }
 
-    /// The sums of the elements `range` of the bundle, with their public words `x`.
+    /// Writes the sums of some elements to `out`, or passes them to `take`.
     ///
-    /// The range starts at a multiple of 32. The operands are read in place, or go to the device in
-    /// one copy with the terms, into a buffer with room for the sums.
+    /// The operands are read in place, or go to the device in one copy with the terms. Without
+    /// `out`, the buffer of the copy has room for the sums.
     fn part<Q: FssOps>(
         &self,
         q: &Q,
-        bundle: &KeyBundle,
-        x: &[u64],
-        range: Range<usize>,
-        opened: &OpenedValues,
-    ) -> Result<Vec<u64>, PfssError> {
+        &Elements { ref range, bundle, x, opened }: &Elements<'_>,
+        mut out: Option<&mut StagedSecret<'_, Q, u64>>,
+        take: impl FnOnce(Ref<'_, Q, u64>) -> Result<(), BackendError>,
+    ) -> Result<(), PfssError> {
         let (whole, padded, results) = (range.len() == bundle.count(), bundle.padded(), self.count() * range.len());
         if whole
             && let Some(x) = q.host_view(x)
             && let Some(opened) = q.host_view(opened.bits())
             && let Some(words) = q.host_view(&bundle.keys.words)
         {
-            let (rows, mut sums) = (x.slice(0..0)?, StagedSecret::<_, u64>::alloc(q, results)?);
-            self.combine(q, bundle, SumOperands { placed: None, x, opened, words, rows }, sums.view_mut())?;
-            return Ok(sums.download()?);
+            let over = SumOperands { placed: None, x, opened, words, rows: x.slice(0..0)? };
+            if let Some(out) = out {
+                return Ok(self.combine(q, bundle, over, out.view_mut())?);
+            }
+            let mut sums = StagedSecret::<_, u64>::alloc(q, results)?;
+            self.combine(q, bundle, over, sums.view_mut())?;
+            return Ok(take(sums.view())?);
         }
         // Each row of the bundle's words, cut to whole words of bits. A device expands many of them from their seed.
         let width = range.len().next_multiple_of(LANES as usize);
@@ -193,7 +256,7 @@ impl BundleSums {
         let expanded = match bundle.seeded_rows(q, size_of::<u64>() * held) {
             Some(rows) => {
                 let mut expanded = StagedSecret::<_, u64>::alloc(q, held)?;
-                rows.words(q, range.start..range.start + width, expanded.view_mut())?;
+                rows.words(q, 0..bundle.word_rows(), range.start..range.start + width, expanded.view_mut())?;
                 Some(expanded)
             }
             None => None,
@@ -210,11 +273,15 @@ impl BundleSums {
         let after_x = list.len() + x.len();
         let after_opened = after_x + pairs.len();
         let operands = after_opened + if expanded.is_some() { 0 } else { held };
-        let public = [x, &pairs[..]];
-        let mut staged = StagedSecret::upload_with_lists(q, &[list], [&public[..], &words[..]], results)?;
+        let (public, room) = ([x, &pairs[..]], if out.is_some() { 0 } else { results });
+        let mut staged = StagedSecret::upload_with_lists(q, &[list], [&public[..], &words[..]], room)?;
         // A device may copy the terms again.
         retrying(q, || {
-            let (read, sums) = staged.split_at(operands)?;
+            let (read, room) = staged.split_at(operands)?;
+            let sums = match &mut out {
+                Some(out) => out.view_mut(),
+                None => room,
+            };
             let over = SumOperands {
                 placed: Some(q.words::<u64>(read.slice(0..list.len())?)),
                 x: read.slice(list.len()..after_x)?,
@@ -227,11 +294,14 @@ impl BundleSums {
             };
             self.combine(q, bundle, over, sums)
         })?;
-        Ok(q.read_secret(staged.slice(operands..operands + results)?)?)
+        match out {
+            Some(_) => Ok(()),
+            None => Ok(take(staged.slice(operands..operands + results)?)?),
+        }
     }
 
     /// Writes the sums over operands that ops can read.
-    fn combine<'a, Q: FssOps + 'a>(
+    pub(in crate::gates) fn combine<'a, Q: FssOps + 'a>(
         &self,
         q: &Q,
         bundle: &KeyBundle,
@@ -286,26 +356,48 @@ impl BundleSums {
     }
 }
 
-/// All words of `bundle` where `q` reads them.
+/// All words of `bundle` where `q` reads them. A device expands many of them from their seed.
 fn bundle_words<'a, Q: FssOps>(q: &'a Q, bundle: &'a KeyBundle) -> Result<SecretInput<'a, Q, u64>, BackendError> {
     let words = &bundle.keys.words;
     let Some(rows) = bundle.seeded_rows(q, size_of_val(&words[..])) else { return SecretInput::of(q, words) };
-    let mut staged = StagedSecret::<_, u64>::alloc(q, words.len())?;
-    rows.words(q, 0..bundle.padded(), staged.view_mut())?;
-    Ok(SecretInput::Staged(staged))
+    let mut expanded = StagedSecret::<_, u64>::alloc(q, words.len())?;
+    rows.words(q, 0..bundle.word_rows(), 0..bundle.padded(), expanded.view_mut())?;
+    Ok(SecretInput::Staged(expanded))
+}
+
+/// Some elements of a bundle.
+struct Elements<'a> {
+    /// Their places in the bundle, from a multiple of 32 on.
+    range: Range<usize>,
+    bundle: &'a KeyBundle,
+    /// Their public words.
+    x: &'a [u64],
+    opened: &'a OpenedValues,
+}
+
+/// The list of one sum. Without terms, the sum is 0.
+pub(crate) fn list_of(terms: impl IntoIterator<Item = WordTerm>) -> Vec<WordTerm> {
+    let mut list: Vec<WordTerm> = terms.into_iter().collect();
+    if list.is_empty() {
+        list.push(WordTerm::NONE);
+    }
+    if let Some(last) = list.last_mut() {
+        last.last = 1;
+    }
+    list
 }
 
 /// What sums of some elements are over, where ops read it.
-struct SumOperands<'a, Q: FssOps + 'a> {
+pub(in crate::gates) struct SumOperands<'a, Q: FssOps + 'a> {
     /// The list of terms, if it was copied with them.
-    placed: Option<Ref<'a, Q, u32>>,
+    pub(in crate::gates) placed: Option<Ref<'a, Q, u32>>,
     /// The public words.
-    x: Ref<'a, Q, u64>,
-    opened: Ref<'a, Q, u32>,
+    pub(in crate::gates) x: Ref<'a, Q, u64>,
+    pub(in crate::gates) opened: Ref<'a, Q, u32>,
     /// The words of the bundle.
-    words: Ref<'a, Q, u64>,
+    pub(in crate::gates) words: Ref<'a, Q, u64>,
     /// Rows after these.
-    rows: Ref<'a, Q, u64>,
+    pub(in crate::gates) rows: Ref<'a, Q, u64>,
 }
 
 /// Words of 32 bits as words of 64 bits with the same bytes, up to zeros at the end.
@@ -333,6 +425,18 @@ mod tests {
             let trees = Trees::at(q, &bundle, &x_hat, [], [], true)?;
             sums.run_with(&trees, trees.x_hat()?.slice(0..0)?)
         });
+    }
+
+    #[test]
+    fn sums_of_parts_have_their_places_among_all() {
+        let ring = Ring::new(64).unwrap();
+        let two = BundleSums::new(ring, ring).sum([WordTerm::ONE]).sum([WordTerm::ONE]);
+        let places = |sums: &BundleSums, range, count| sums.places(&range, count).collect::<Vec<_>>();
+        assert_eq!(places(&two, 0..7, 7), [(0..14, 0..14)]);
+        assert_eq!(places(&two, 32..35, 35), [(0..3, 32..35), (3..6, 67..70)]);
+        let interleaved = two.interleaved();
+        assert_eq!(places(&interleaved, 0..7, 7), [(0..14, 0..14)]);
+        assert_eq!(places(&interleaved, 32..35, 35), [(0..6, 64..70)]);
     }
 
     #[test]

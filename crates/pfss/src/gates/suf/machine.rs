@@ -168,9 +168,14 @@ impl Machine {
         if self.round == self.program().rounds().len() {
             return Step::Done(self.shares());
         }
+        Step::Open(self.pending())
+    }
+
+    /// Opens the rows of this round.
+    pub(super) fn pending(self) -> Pending {
         let rows = self.openings();
         let (party, count) = (self.bundle.party(), self.x_hat.len());
-        Step::Open(Pending::masked(party, count, rows, self))
+        Pending::masked(party, count, rows, self)
     }
 
     /// Fills in the values whose operands are known.

@@ -5,11 +5,7 @@ use std::sync::Arc;
 use crate::{
     Gate, KeyBundle, PfssError,
     gates::{
-        shares::{
-            bits::BitShares,
-            pending::{Pending, Step},
-            sums::BundleSums,
-        },
+        shares::{bits::BitShares, pending::Pending, sums::BundleSums},
         walk::{
             comparison::{Comparison, answers},
             evaluator::Evaluator,
@@ -52,13 +48,13 @@ impl Compare {
         evaluator: &W,
         bundle: KeyBundle,
         x_hat: Vec<u64>,
-    ) -> Result<Step, PfssError> {
+    ) -> Result<Pending, PfssError> {
         let points = self.comparisons.iter().map(Comparison::points);
         let lists = self.comparisons.iter().map(Comparison::list);
         let trees = Trees::at(evaluator, &bundle, &x_hat, points, lists, false)?;
         let mut bits = answers(&trees, &self.comparisons)?;
         drop(trees);
         let bits = BitShares::new(bundle.party(), bundle.count(), core::mem::take(&mut *bits));
-        Ok(Step::Open(Pending::summed(bundle, &bits, self.first_mask, Some(x_hat), Arc::clone(&self.sums))))
+        Ok(Pending::summed(bundle, &bits, self.first_mask, Some(x_hat), Arc::clone(&self.sums)))
     }
 }

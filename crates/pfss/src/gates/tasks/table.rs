@@ -16,11 +16,7 @@ use crate::{
     Evaluator, KeyBundle, PfssError,
     gate::kinds::lut::RHO_ROW,
     gates::{
-        shares::{
-            bits::BitShares,
-            pending::{Pending, Step},
-            sums::BundleSums,
-        },
+        shares::{bits::BitShares, pending::Pending, sums::BundleSums},
         walk::tree::WholeTree,
     },
 };
@@ -59,7 +55,7 @@ impl TablePlan {
         evaluator: &W,
         bundle: KeyBundle,
         x_hat: &[u64],
-    ) -> Result<Step, PfssError> {
+    ) -> Result<Pending, PfssError> {
         // Sums over the table and over all bits, some elements at a time.
         let [mut words, mut ones] = [(); 2].map(|()| Zeroizing::new(Vec::with_capacity(x_hat.len())));
         let tree = WholeTree::of(evaluator, &bundle, self.domain.bits(), [x_hat, &self.table])?;
@@ -80,6 +76,6 @@ impl TablePlan {
         });
         let bits = BitShares::new(bundle.party(), bundle.count(), sign.collect());
         let pending = Pending::summed(bundle, &bits, 0, None, Arc::clone(&self.sums));
-        Ok(Step::Open(pending.with_words(self.ring, words)))
+        Ok(pending.with_words(self.ring, words))
     }
 }

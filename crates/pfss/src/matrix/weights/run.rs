@@ -3,19 +3,22 @@
 //! `[x y] = x_hat y_hat - x_hat [B] - [A] y_hat + [A B]` with `x_hat = x + A`, opened for each
 //! product, and `y_hat = y + B`, opened before (Beaver, CRYPTO 1991).
 
-use backend_api::{Buffer as _, ops::fss::FssOps};
+use backend_api::{BackendError, Buffer as _, Ref, ops::fss::FssOps};
 use core_types::Ring;
 
 use super::{DeviceCopies, OpenedWeights, SharedQueue, WeightKey, WeightShape, WeightTriple};
 use crate::{
-    Channel, Party, PfssError, Session,
+    Channel, DeviceShares, Party, PfssError, Session,
+    device_shares::arithmetic::{check_count, masked},
     error::check_len,
+    gate::check_ring,
     matrix::{
+        on_device::PlacedMask,
         opened::Opened,
         run::{dimensions, facts},
-        shares::{Section, Words, expand},
+        shares::{Section, SeededShares, Words, expand},
     },
-    secret::seed::Seed,
+    secret::{seed::Seed, staging::copy_on},
     spent,
 };
 
@@ -67,11 +70,60 @@ impl<C: Channel> Session<C> {
         x: &[u64],
         weights: &OpenedWeights,
     ) -> Result<Vec<u64>, PfssError> {
+        let ring = triple.ring;
+        let mask = |shares: &SeededShares| {
+            let a = expand(&shares.seed, ring, Section::Left, x.len());
+            Ok((x.iter().zip(a.iter()).map(|(x, mask)| ring.add(*x, *mask)).collect(), Some(a)))
+        };
+        self.multiply_by_weights(q, triple, x.len(), weights, mask, |opened, words| opened.to_host(q, words))
+    }
+
+    /// [`matmul_weights`](Self::matmul_weights) of shares in device memory.
+    ///
+    /// The product stays there. Its words, the messages and the spending of the triple are the same
+    /// as by [`matmul_weights`](Self::matmul_weights), so that the other party may call either.
+    ///
+    /// # Errors
+    /// [`PfssError::KeyRing`] or [`PfssError::WrongParty`] for shares of another ring or party
+    /// than the triple's, and [`PfssError::Length`] for more shares than one op takes, at most
+    /// `2^32 - 1`, all before anything is sent or spent, and as
+    /// [`matmul_weights`](Self::matmul_weights).
+    pub fn matmul_weights_on_device<'q, Q: SharedQueue>(
+        &mut self,
+        triple: WeightTriple,
+        x: &DeviceShares<'q, Q>,
+        weights: &OpenedWeights,
+    ) -> Result<DeviceShares<'q, Q>, PfssError> {
+        let (q, party, ring, shape) = (x.queue(), triple.party, triple.ring, triple.weights.product(triple.rows));
+        check_ring(x.ring(), ring)?;
+        self.check_owner(x.party())?;
+        check_count(x.len())?;
+        let mask = |shares: &SeededShares| {
+            let placed = PlacedMask::of(q, shape, &shares.seed, (ring, Section::Left), x.len())?;
+            Ok((masked(q, ring, &[(x.view(), placed.view())])?, placed.into_host()))
+        };
+        let words = self.multiply_by_weights(q, triple, x.len(), weights, mask, |_, words| copy_on(q, words))?;
+        Ok(DeviceShares::new(q, party, ring, words))
+    }
+
+    /// Opens a first factor of `len` elements, and multiplies it by weights.
+    ///
+    /// `mask` returns the factor plus its mask, and the mask if it is in host memory. `take` reads
+    /// the share of the product; only its bits in the ring count.
+    fn multiply_by_weights<Q: SharedQueue, T>(
+        &mut self,
+        q: &Q,
+        triple: WeightTriple,
+        len: usize,
+        weights: &OpenedWeights,
+        mask: impl FnOnce(&SeededShares) -> Result<(Vec<u64>, Option<Words>), PfssError>,
+        take: impl FnOnce(&Opened<'_>, Ref<'_, Q, u64>) -> Result<T, BackendError>,
+    ) -> Result<T, PfssError> {
         // Shapes, keys and parties are checked, and the triple is spent.
         let WeightTriple { party, ring, rows, weights: expected, nonce, key_nonce, shares, reusable } = triple;
         let shape = expected.product(rows);
         let [left, right, out] = shape.lens();
-        check_len("elements of the first factor", left, x.len())?;
+        check_len("elements of the first factor", left, len)?;
         self.check_open()?;
         self.check_owner(party)?;
         self.check_owner(weights.party)?;
@@ -90,17 +142,18 @@ impl<C: Channel> Session<C> {
             session.record_digest(&step, left);
             // The masked first factor is opened, while a device gets the second one at its first product.
             let placed = weights.copies.on(q, &weights.words)?;
-            let a = expand(&shares.seed, ring, Section::Left, left);
-            let mine: Vec<u64> = x.iter().zip(a.iter()).map(|(x, mask)| ring.add(*x, *mask)).collect();
+            let (mine, a) = mask(&shares)?;
             let x_hat = session.open_words(q, ring, &mine)?;
-            // The masked second factor has been. Its mask is expanded on the host only for queues that do not.
+            // The masked second factor has been. Masks are expanded on the host only for queues that do not.
             let opened = Opened { party, ring, shape, x_hat: &x_hat, y_hat: &weights.words };
             let placed = placed.as_ref().map(|copy| copy.words.view());
+            let take = |words: Ref<'_, Q, u64>| take(&opened, words);
             if opened.expands(q, &shares) {
-                return Ok(opened.multiply_expanded(q, placed, &shares, &weights.seed)?);
+                return Ok(opened.multiply_expanded(q, placed, &shares, &weights.seed, take)?);
             }
+            let a = a.unwrap_or_else(|| expand(&shares.seed, ring, Section::Left, left));
             let b = expand(&weights.seed, ring, Section::Right, right);
-            Ok(opened.multiply(q, placed, [a, b, shares.into_product(ring, out)])?)
+            Ok(opened.multiply(q, placed, [a, b, shares.into_product(ring, out)], take)?)
         })
     }
 }

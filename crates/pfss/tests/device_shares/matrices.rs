@@ -1,0 +1,146 @@
+//! Products of matrices of shares in device memory.
+
+use crate::{
+    common::{
+        both,
+        queues::{Sim, cpu},
+        words,
+    },
+    device_shares::{FORMS, Form, session},
+    matrices::open_weights,
+};
+use pfss::{
+    Dealer, DeviceShares, MatrixShape, MatrixTriple, Party, PfssError, Ring, Traffic, WeightShape, WeightTriple,
+};
+use runtime::AnyQueue;
+
+/// The products of both parties, in a ring, with the shares of their factors in these forms.
+fn multiply(q: &AnyQueue, ring: Ring, shape: MatrixShape, forms: [Form; 2]) -> [(Vec<u64>, Traffic); 2] {
+    let [left, right, _] = shape.lens();
+    let triples = Dealer::insecure_from_seed(8).deal_matrix(&cpu(None), ring, shape).unwrap();
+    both(triples, |mut session, party, triple| {
+        let [x, y] = [left, right].map(|len| words(len, (len + party) as u64));
+        let product = match forms[party] {
+            Form::Host => session.matmul(q, triple, [&x, &y]).unwrap(),
+            Form::Device => {
+                let [x, y] = [x, y].map(|x| DeviceShares::upload(q, session.party(), ring, &x).unwrap());
+                session.matmul_on_device(triple, [&x, &y]).unwrap().download().unwrap()
+            }
+        };
+        (product, session.traffic())
+    })
+}
+
+/// Two products by the same weights, the second of the first one's result.
+fn multiply_twice(q: &AnyQueue, ring: Ring, side: usize, rows: usize, forms: [Form; 2]) -> [(Vec<u64>, Traffic); 2] {
+    let (host, mut dealer) = (cpu(None), Dealer::insecure_from_seed(8));
+    let ([zero, one], mask) = dealer.deal_weights(ring, WeightShape { inner: side, cols: side }).unwrap();
+    let [first, second] = [(); 2].map(|()| dealer.deal_weight_triple(&host, &mask, rows).unwrap());
+    let ([first_zero, first_one], [second_zero, second_one]) = (first, second);
+    let keys = [(zero, first_zero, second_zero), (one, first_one, second_one)];
+    both(keys, |mut session, party, (key, first, second)| {
+        let (x, y) = (words(rows * side, party as u64), words(side * side, 2 + party as u64));
+        let weights = session.open_weights(q, key, &y).unwrap();
+        let product = match forms[party] {
+            Form::Host => {
+                let x = session.matmul_weights(q, first, &x, &weights).unwrap();
+                session.matmul_weights(q, second, &x, &weights).unwrap()
+            }
+            Form::Device => {
+                let x = DeviceShares::upload(q, session.party(), ring, &x).unwrap();
+                let x = session.matmul_weights_on_device(first, &x, &weights).unwrap();
+                session.matmul_weights_on_device(second, &x, &weights).unwrap().download().unwrap()
+            }
+        };
+        (product, session.traffic())
+    })
+}
+
+/// With the larger shapes, a device expands the masks of the first factor, and both parties' of both.
+#[test]
+fn products_of_matrices_are_those_of_shares_in_host_memory() {
+    let (sim, host) = (Sim::new(""), cpu(None));
+    let device = sim.queue(None);
+    let shapes = [(2, 3, 4, 5), (1, 0, 3, 2), (1, 103, 81, 3), (1, 3, 91, 101)];
+    for (bits, (batch, rows, inner, cols)) in [13, 64].into_iter().flat_map(|bits| shapes.map(|shape| (bits, shape))) {
+        let (ring, shape) = (Ring::new(bits).unwrap(), MatrixShape { batch, rows, inner, cols });
+        let expected = multiply(&host, ring, shape, [Form::Host, Form::Host]);
+        for (q, forms) in [&host, &device].into_iter().flat_map(|q| FORMS.map(|forms| (q, forms))) {
+            assert!(multiply(q, ring, shape, forms) == expected, "{bits} bits, {shape:?}, {forms:?}");
+        }
+    }
+    for (bits, side, rows) in [(13, 5, 3), (64, 4, 1), (64, 8, 1025), (43, 95, 2)] {
+        let ring = Ring::new(bits).unwrap();
+        let expected = multiply_twice(&host, ring, side, rows, [Form::Host, Form::Host]);
+        for (q, forms) in [&host, &device].into_iter().flat_map(|q| FORMS.map(|forms| (q, forms))) {
+            assert!(multiply_twice(q, ring, side, rows, forms) == expected, "{bits} bits, {side}, {rows}, {forms:?}");
+        }
+    }
+}
+
+#[test]
+fn factors_that_do_not_fit_spend_no_triple() {
+    let (q, other) = (cpu(None), cpu(None));
+    let shape = MatrixShape { batch: 1, rows: 1, inner: 2, cols: 1 };
+    let [triple, _] = Dealer::from_os().unwrap().deal_matrix(&q, Ring::new(64).unwrap(), shape).unwrap();
+    let bytes = triple.to_bytes();
+    let shares =
+        |q, party, bits, len| DeviceShares::upload(q, party, Ring::new(bits).unwrap(), &words(len, 1)).unwrap();
+    let (mut session, peer) = session();
+    let fits = shares(&q, Party::Zero, 64, 2);
+    let wrong_party = PfssError::WrongParty { expected: Party::Zero, got: Party::One };
+    for (x, y, expected) in [
+        (&fits, shares(&q, Party::Zero, 63, 2), PfssError::ShareRing { expected: 64, got: 63 }),
+        (&fits, shares(&other, Party::Zero, 64, 2), PfssError::OtherDevice),
+        (&fits, shares(&q, Party::One, 64, 2), wrong_party.clone()),
+        (
+            &fits,
+            shares(&q, Party::Zero, 64, 3),
+            PfssError::Length { what: "elements of a factor", expected: 2, got: 3 },
+        ),
+        (&shares(&q, Party::One, 64, 2), shares(&q, Party::One, 64, 2), wrong_party),
+        (&shares(&q, Party::Zero, 63, 2), shares(&q, Party::Zero, 63, 2), PfssError::KeyRing { expected: 63, got: 64 }),
+    ] {
+        let triple = MatrixTriple::from_bytes(&bytes).unwrap();
+        assert_eq!(session.matmul_on_device(triple, [x, &y]).unwrap_err(), expected);
+    }
+    assert_eq!(session.traffic(), Traffic::default());
+
+    drop(peer);
+    let read = || MatrixTriple::from_bytes(&bytes).unwrap();
+    assert!(matches!(session.matmul_on_device(read(), [&fits, &fits]), Err(PfssError::Channel(_))));
+    assert_eq!(session.matmul_on_device(read(), [&fits, &fits]).unwrap_err(), PfssError::Closed);
+    let (mut other, _peer) = super::session();
+    let reused = PfssError::ReusedBundle { nonce: triple.nonce() };
+    assert_eq!(other.matmul_on_device(read(), [&fits, &fits]).unwrap_err(), reused);
+}
+
+#[test]
+fn factors_that_do_not_fit_spend_no_triple_of_opened_weights() {
+    let (q, ring) = (cpu(None), Ring::new(64).unwrap());
+    let mut dealer = Dealer::from_os().unwrap();
+    let (keys, mask) = dealer.deal_weights(ring, WeightShape { inner: 2, cols: 1 }).unwrap();
+    let [triple, _] = dealer.deal_weight_triple(&q, &mask, 1).unwrap();
+    let bytes = triple.to_bytes();
+    let read = || WeightTriple::from_bytes(&bytes).unwrap();
+    let [weights, _] = open_weights(keys, &[3, 4]);
+    let (mut session, peer) = session();
+    let wrong_party = PfssError::WrongParty { expected: Party::Zero, got: Party::One };
+    for (party, bits, len, expected) in [
+        (Party::Zero, 63, 2, PfssError::KeyRing { expected: 63, got: 64 }),
+        (Party::One, 64, 2, wrong_party),
+        (Party::Zero, 64, 3, PfssError::Length { what: "elements of the first factor", expected: 2, got: 3 }),
+    ] {
+        let x = DeviceShares::upload(&q, party, Ring::new(bits).unwrap(), &words(len, 1)).unwrap();
+        assert_eq!(session.matmul_weights_on_device(read(), &x, &weights).unwrap_err(), expected);
+    }
+    assert_eq!(session.traffic(), Traffic::default());
+
+    drop(peer);
+    let x = DeviceShares::upload(&q, Party::Zero, ring, &[1, 2]).unwrap();
+    assert!(matches!(session.matmul_weights_on_device(read(), &x, &weights), Err(PfssError::Channel(_))));
+    assert_eq!(session.matmul_weights_on_device(read(), &x, &weights).unwrap_err(), PfssError::Closed);
+    let (mut other, _peer) = super::session();
+    let reused = PfssError::ReusedBundle { nonce: triple.nonce() };
+    assert_eq!(other.matmul_weights_on_device(read(), &x, &weights).unwrap_err(), reused);
+}
